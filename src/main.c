@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "compute/backend.h"
 #include "compute/linalg/blas.h"
+#include "ui/lifecycle.h"
 #include "ui/ui.h"
 
 #include <errno.h>
@@ -508,7 +509,7 @@ int main(int argc, char **argv)
         if (batch)
             batch_prepare();
         else
-            ui_prepare();
+            lifecycle_prepare();
         blas_init();
         if (status < 0)
             status = run(&c, batch, terminal, buf_str(&complaints));

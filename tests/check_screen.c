@@ -204,7 +204,7 @@ END_TEST
 
 START_TEST(keys_as_bound_now)
 {
-    struct view v = { .ops = &view_runs };
+    struct view v = { .ops = &runs_view };
     struct err err;
     const struct keyrow *zoom = keymap_find(&v, false, "z");
     struct buf b = { 0 };
@@ -213,10 +213,10 @@ START_TEST(keys_as_bound_now)
     ck_assert_ptr_null(keymap_find(&v, true, "z"));           /* at the prompt it is typed */
     ck_assert_ptr_nonnull(keymap_find(&v, true, "F1"));
     ck_assert_int_eq(keymap_find(&v, false, "s")->act, ACT_SORT);
-    v.ops = &view_rank;
+    v.ops = &rank_view;
     ck_assert_int_eq(keymap_find(&v, false, "s")->act, ACT_OWN_2);
     ck_assert_int_eq(keymap_find(&v, false, "x")->act, ACT_LOGX);
-    v.ops = &view_log;
+    v.ops = &log_view;
     ck_assert_ptr_null(keymap_find(&v, false, "x"));          /* no axes there */
     keymap_keys(zoom, &v, false, &b);
     ck_assert_str_eq(buf_str(&b), "z");
@@ -275,19 +275,19 @@ END_TEST
 START_TEST(clipboard_is_base64)
 {
     struct buf b = { 0 };
-    ck_assert(asked_clipboard("Man", &b));                    /* RFC 4648's own examples */
+    ck_assert(requests_clipboard("Man", &b));                    /* RFC 4648's own examples */
     ck_assert_str_eq(buf_str(&b), "\033]52;c;TWFu\007");
     buf_clear(&b);
-    ck_assert(asked_clipboard("fooba", &b));
+    ck_assert(requests_clipboard("fooba", &b));
     ck_assert_str_eq(buf_str(&b), "\033]52;c;Zm9vYmE=\007");
     buf_clear(&b);
-    ck_assert(asked_clipboard("f", &b));
+    ck_assert(requests_clipboard("f", &b));
     ck_assert_str_eq(buf_str(&b), "\033]52;c;Zg==\007");
     char *big = malloc(80001);
     memset(big, 'x', 80000);
     big[80000] = '\0';
     buf_clear(&b);
-    ck_assert(!asked_clipboard(big, &b));
+    ck_assert(!requests_clipboard(big, &b));
     free(big);
     buf_free(&b);
 }
@@ -317,19 +317,19 @@ START_TEST(ctrl_c_is_nothing_to_a_program_that_ends)
     signal(SIGINT, of_curses);
     signal(SIGTERM, of_curses);
     signal(SIGTSTP, of_curses);
-    ck_assert_int_ge(loop_signal_open(), 0);
+    ck_assert_int_ge(lifecycle_signal_open(), 0);
     raise(SIGINT);
-    ck_assert_int_eq(loop_signal_next(), SIGINT);
-    loop_signal_close();
+    ck_assert_int_eq(lifecycle_signal_next(), SIGINT);
+    lifecycle_signal_close();
     raise(SIGINT); /* ignored: we are still here */
     raise(SIGTSTP);
     struct sigaction now;
     ck_assert_int_eq(sigaction(SIGTERM, NULL, &now), 0);
     ck_assert_ptr_eq((void *)now.sa_handler, (void *)SIG_DFL);
-    ck_assert_int_ge(loop_signal_open(), 0); /* from lines to the screen */
+    ck_assert_int_ge(lifecycle_signal_open(), 0); /* from lines to the screen */
     raise(SIGINT);
-    ck_assert_int_eq(loop_signal_next(), SIGINT);
-    loop_signal_close();
+    ck_assert_int_eq(lifecycle_signal_next(), SIGINT);
+    lifecycle_signal_close();
 }
 END_TEST
 

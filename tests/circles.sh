@@ -11,7 +11,6 @@ layers='base compute data,figure shell core session runs plots teach commands ui
 most=6
 # Circles that are larger: LAYER NUMBER, and why it may be.  They only get smaller.
 exceptions='
-ui 24 the parts of the screen share one desk; the views are reached through their rows next
 '
 # Of sources that are still there, the program's own objects.
 objects=$(find src -name '*.o' | grep -vE '/(pic|cuda)/|^src/main' | while read -r o; do

@@ -15,7 +15,7 @@ int draw_text(const struct canvas *c, int row, int col, unsigned long attr, cons
         return 0;
     size_t n = text_fit(text, (size_t)(c->w - col));
     attrset((attr_t)attr);
-    if (glyph.utf8) {
+    if (theme_glyph.utf8) {
         mvaddnstr(c->y + row, c->x + col, text, (int)n);
     } else {                                /* no UTF-8 here: one ? for each other character */
         move(c->y + row, c->x + col);
@@ -78,7 +78,7 @@ void draw_field(const struct canvas *c, int row, int col, int width, bool right,
         struct canvas cut = draw_inner(&f, 0, 0, 1, width > 2 ? width - 1 : width);
         int used = draw_text(&cut, 0, 0, attr, text);
         if (width > 2)
-            draw_text(&f, 0, used, attr, glyph.dots);
+            draw_text(&f, 0, used, attr, theme_glyph.dots);
     } else {
         draw_text(&f, 0, right ? width - w : 0, attr, text);
     }
@@ -135,7 +135,7 @@ static void line_cell(const struct canvas *c, int row, int col, int ways, unsign
     if (line_mask && y >= 0 && y < mask_rows && x >= 0 && x < mask_cols)
         ways = line_mask[y * mask_cols + x] |= (unsigned char)ways;
     const char *ascii = ways & ~(UP | DOWN) ? ways & ~(LEFT | RIGHT) ? "+" : "-" : "|";
-    draw_text(c, row, col, attr, glyph.utf8 ? joint[ways & 15] : ascii);
+    draw_text(c, row, col, attr, theme_glyph.utf8 ? joint[ways & 15] : ascii);
 }
 
 static void frame_lines(const struct canvas *c, unsigned long a, bool bottom)
@@ -191,14 +191,14 @@ void draw_bar(const struct canvas *c, int row, int col, int width, double share)
         return;
     share = share > 0 ? share < 1 ? share : 1 : 0;
     int full = (int)(share * width + 1e-9);
-    draw_fill(c, row, col, full, theme_attr(R_BAR), glyph.bar);
+    draw_fill(c, row, col, full, theme_attr(R_BAR), theme_glyph.bar);
     int rest = width - full;
     if (rest > 0 && full > 0) {
-        draw_text(c, row, col + full, theme_attr(R_BAR), glyph.bar_end);
+        draw_text(c, row, col + full, theme_attr(R_BAR), theme_glyph.bar_end);
         full++;
         rest--;
     }
-    draw_fill(c, row, col + full, rest, theme_attr(R_BAR_REST), glyph.bar_rest);
+    draw_fill(c, row, col + full, rest, theme_attr(R_BAR_REST), theme_glyph.bar_rest);
 }
 
 size_t draw_wrap(const char *text, size_t cols, size_t indent, draw_line_fn *put, void *ctx)

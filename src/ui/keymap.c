@@ -2,7 +2,7 @@
 #include "ui/keymap.h"
 
 #include "app/shell/command.h"
-#include "ui/view.h"
+#include "ui/desk.h"
 
 #include <stdio.h>
 #include <string.h>

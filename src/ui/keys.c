@@ -7,22 +7,13 @@
 #include "ui/lifecycle.h"
 #include "ui/prompt.h"
 #include "ui/screen.h"
+#include "ui/terminal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { LEARN_USES = 3 };
-
-struct view *desk_view(struct desk *d)
-{
-    switch (d->active) {
-    case PANE_LIST: return &d->list;
-    case PANE_LOG: return &d->view[VIEW_LOG];
-    case PANE_SECOND: return &d->second[screen_second_of(d->main)];
-    default: return &d->view[d->main];
-    }
-}
 
 /* Help. */
 
@@ -84,7 +75,7 @@ static void explain(struct desk *d)
     } else {
         buf_clear(&b);
         buf_printf(&b, "%s\n \n",
-                   v->ops->about && *v->ops->about ? v->ops->about : view_runs.about);
+                   v->ops->about && *v->ops->about ? v->ops->about : runs_view.about);
         if (v->ops->verdict)
             v->ops->verdict((struct view *)v, &b);
         snprintf(title, sizeof title, "Explain: %s", v->ops->title);
@@ -99,7 +90,7 @@ static void next_pane(struct desk *d, int dir)
 {
     for (int i = 0; i < N_PANES; i++) {
         d->active = (enum pane)(((int)d->active + dir + N_PANES) % N_PANES);
-        if (d->has[d->active])
+        if (d->panes.has[d->active])
             return;
     }
     d->active = PANE_MAIN;
@@ -157,7 +148,7 @@ void keys_interrupt(struct desk *d)
         if (j.stopping) {
             logbook_add(&d->log, LOG_NOTE, "it is stopping already: the step in hand ends first");
         } else {
-            loop_stop_line(d->ws, &j, line);
+            lifecycle_stop_line(d->ws, &j, line);
             desk_exec(d, line);
         }
     } else if (d->pager.open) {
@@ -195,11 +186,11 @@ static void view_act(struct desk *d, enum act act)
         if (r)
             desk_mark(d, r);
     } else if (act == ACT_PGUP || act == ACT_PGDN) {
-        view_log.act(&d->view[VIEW_LOG], act);
+        log_view.act(&d->view[VIEW_LOG], act);
     }
 }
 
-void desk_act(struct desk *d, enum act act)
+void keys_act(struct desk *d, enum act act)
 {
     switch (act) {
     case ACT_HELP: keys_help(d); return;
@@ -224,21 +215,21 @@ void desk_act(struct desk *d, enum act act)
             desk_page_close(d);
         else if (d->zoom || d->full)
             d->zoom = d->full = false;
-        else if (d->filter && view_runs.filter)
-            view_runs.filter(&d->view[VIEW_RUNS], "");
+        else if (d->table.filter && runs_view.filter)
+            runs_view.filter(&d->view[VIEW_RUNS], "");
         return;
     case ACT_WIDER: d->dx = clamp(d->dx + 2, -20, d->cols / 3); return;
     case ACT_NARROWER: d->dx = clamp(d->dx - 2, -20, d->cols / 3); return;
     case ACT_TALLER: d->dy = clamp(d->dy + 1, -8, d->rows / 3); return;
     case ACT_LOWER: d->dy = clamp(d->dy - 1, -8, d->rows / 3); return;
     case ACT_REDRAW: d->clear = true; return;
-    case ACT_SUSPEND: ui_suspend(d); return;
+    case ACT_SUSPEND: terminal_suspend(d); return;
     case ACT_INTERRUPT: keys_interrupt(d); return;
     case ACT_QUIT: end_of_input(d); return;
     case ACT_FILTER: {
         const struct view *v = desk_view(d);
         if (v->ops->filter)
-            picker_open(d, ASK_FILTER, d->filter ? d->filter : "");
+            picker_open(d, ASK_FILTER, d->table.filter ? d->table.filter : "");
         return;
     }
     default: view_act(d, act); return;
@@ -260,26 +251,27 @@ void keys_line(struct desk *d, const char *line)
 static bool teach(struct desk *d, const struct keyrow *r)
 {
     const char *learn = d->ws->opt.learn;
-    const bool on = strcmp(learn, "on") == 0 || (strcmp(learn, "auto") == 0 && d->first_session);
+    const bool on = strcmp(learn, "on") == 0 ||
+                    (strcmp(learn, "auto") == 0 && d->learn.first_session);
     if (!on || d->focus != FOCUS_VIEW || strncmp(r->line, "view ", 5) == 0)
         return false;
-    for (size_t i = 0; i < d->nlearned; i++)
-        if (strcmp(d->learned[i].name, r->name) == 0)
-            return d->learned[i].uses++ < LEARN_USES;
-    struct learned *grown = realloc(d->learned, (d->nlearned + 1) * sizeof *grown);
+    for (size_t i = 0; i < d->learn.nknown; i++)
+        if (strcmp(d->learn.known[i].name, r->name) == 0)
+            return d->learn.known[i].uses++ < LEARN_USES;
+    struct desk_learned *grown = realloc(d->learn.known, (d->learn.nknown + 1) * sizeof *grown);
     if (!grown)
         return false;
-    d->learned = grown;
-    snprintf(d->learned[d->nlearned].name, sizeof d->learned->name, "%s", r->name);
-    d->learned[d->nlearned++].uses = 1;
+    d->learn.known = grown;
+    snprintf(d->learn.known[d->learn.nknown].name, sizeof d->learn.known->name, "%s", r->name);
+    d->learn.known[d->learn.nknown++].uses = 1;
     return true;
 }
 
 static void forget_lesson(struct desk *d)
 {
-    d->learning = NULL;
-    free(d->learn_line);
-    d->learn_line = NULL;
+    d->learn.row = NULL;
+    free(d->learn.line);
+    d->learn.line = NULL;
 }
 
 static void run_row(struct desk *d, struct view *v, const struct keyrow *r)
@@ -287,15 +279,15 @@ static void run_row(struct desk *d, struct view *v, const struct keyrow *r)
     struct buf line = { 0 };
     const char *why;
     if (!r->line) {
-        desk_act(d, r->act);
+        keys_act(d, r->act);
         return;
     }
     if (!keymap_line(v, r->line, &line, &why)) {
         logbook_add(&d->log, LOG_NOTE, why);
         d->quiet = false;
     } else if (teach(d, r)) {
-        d->learning = r;
-        d->learn_line = strdup(buf_str(&line));
+        d->learn.row = r;
+        d->learn.line = strdup(buf_str(&line));
     } else {
         if (strncmp(buf_str(&line), "view ", 5) == 0)
             d->picked = true;
@@ -386,20 +378,20 @@ static void wheel(struct desk *d, int y, int x, enum act act)
 {
     enum pane old = d->active;
     for (int i = 0; i < N_PANES; i++)
-        if (in_canvas(&d->pane[i], y, x))
+        if (in_canvas(&d->panes.pane[i], y, x))
             d->active = (enum pane)i;
     struct view *v = desk_view(d);
     for (int i = 0; i < 3; i++)
         if (!pager_act(d, act) &&
             !(v->ops->act && !(v->ops->kinds & KIND_PLOT) && v->ops->act(v, act)))
-            view_log.act(&d->view[VIEW_LOG], act);
+            log_view.act(&d->view[VIEW_LOG], act);
     d->active = old;
 }
 
 /* The edges between panes can be dragged. */
 static int edge_at(const struct desk *d, int y, int x)
 {
-    const struct canvas *list = &d->pane[PANE_LIST], *log = &d->pane[PANE_LOG];
+    const struct canvas *list = &d->panes.pane[PANE_LIST], *log = &d->panes.pane[PANE_LOG];
     if (list->h > 0 && x >= list->x + list->w - 2 && x <= list->x + list->w - 1)
         return 'x';
     return list->h > 0 && log->h > 0 && y == log->y && x >= log->x ? 'y' : 0;
@@ -408,15 +400,15 @@ static int edge_at(const struct desk *d, int y, int x)
 static void click(struct desk *d, int y, int x)
 {
     for (size_t i = 0; i < N_VIEWS; i++)
-        if (in_canvas(&d->tab[i], y, x)) {
+        if (in_canvas(&d->panes.tab[i], y, x)) {
             d->picked = true;
             desk_execf(d, "view %c", view_table[i]->digit);
             return;
         }
-    if ((d->drag = edge_at(d, y, x)) != 0)
+    if ((d->panes.drag = edge_at(d, y, x)) != 0)
         return;
     for (int i = 0; i < N_PANES; i++)
-        if (in_canvas(&d->pane[i], y, x)) {
+        if (in_canvas(&d->panes.pane[i], y, x)) {
             d->active = (enum pane)i;
             d->focus = FOCUS_VIEW;
             struct view *v = desk_view(d);
@@ -431,16 +423,16 @@ static void click(struct desk *d, int y, int x)
 static void mouse_event(struct desk *d, const struct input_event *e)
 {
     if (e->release) {
-        d->drag = 0;
+        d->panes.drag = 0;
     } else if (e->button == 64 || e->button == 65) {
         wheel(d, e->y, e->x, e->button == 64 ? ACT_UP : ACT_DOWN);
     } else if (e->button == 0) {
         click(d, e->y, e->x);
-    } else if (e->button == 32 && d->drag == 'x') {
-        const struct canvas *list = &d->pane[PANE_LIST];
+    } else if (e->button == 32 && d->panes.drag == 'x') {
+        const struct canvas *list = &d->panes.pane[PANE_LIST];
         d->dx = clamp(d->dx + e->x - (list->x + list->w - 1), -20, d->cols / 3);
-    } else if (e->button == 32 && d->drag == 'y') {
-        d->dy = clamp(d->dy + d->pane[PANE_LOG].y - e->y, -8, d->rows / 3);
+    } else if (e->button == 32 && d->panes.drag == 'y') {
+        d->dy = clamp(d->dy + d->panes.pane[PANE_LOG].y - e->y, -8, d->rows / 3);
     }
 }
 
@@ -471,12 +463,12 @@ static void paste(struct desk *d, const struct input_event *e)
 /* A line that waits to be learnt: Enter or the same key runs it, any other key lets it go. */
 static bool answer_lesson(struct desk *d, const char *key)
 {
-    const struct keyrow *r = d->learning;
-    char *line = d->learn_line;
+    const struct keyrow *r = d->learn.row;
+    char *line = d->learn.line;
     if (!r)
         return false;
-    d->learning = NULL;
-    d->learn_line = NULL;
+    d->learn.row = NULL;
+    d->learn.line = NULL;
     const bool yes = strcmp(key, "Enter") == 0 || strcmp(key, "Space") == 0 ||
                      (*key && keymap_find(desk_view(d), false, key) == r);
     if (yes && line)

@@ -2,15 +2,13 @@
 #ifndef GPDESK_KEYS_H
 #define GPDESK_KEYS_H
 
-#include "ui/view.h"
+#include "ui/desk.h"
 
 void keys_event(struct desk *, const struct input_event *);
 void keys_interrupt(struct desk *);      /* Ctrl-C, or SIGINT from outside */
 void keys_help(struct desk *);           /* F1: the view on show and its keys */
 /* Runs a line as a key does: one that ends in a blank or '=' waits on the prompt instead. */
 void keys_line(struct desk *, const char *line);
-/* What keys_event asks of the loop, which owns the terminal. */
-void ui_suspend(struct desk *);
-void ui_say(const char *bytes);          /* to the terminal as they are */
+void keys_act(struct desk *, enum act);  /* an act of the screen or of its view */
 
 #endif

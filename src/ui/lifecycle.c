@@ -9,8 +9,7 @@
 #include "app/core/workspace_exec.h"
 #include "base/buf.h"
 #include "base/dirs.h"
-#include "ui/ui.h"
-#include "ui/view.h"
+#include "app/core/workspace.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -64,7 +63,7 @@ static void on_alarm(int sig)
     _exit(128 + ending);
 }
 
-void loop_signal_late(void (*restore)(void))
+void lifecycle_signal_late(void (*restore)(void))
 {
     const char *s = getenv("GPDESK_END_WITHIN");
     const struct sigaction sa = { .sa_handler = on_alarm };
@@ -95,7 +94,7 @@ static bool asks_for_ascii(void)
     return false;                            /* nothing set: most terminals by far know UTF-8 */
 }
 
-void ui_prepare(void)
+void lifecycle_prepare(void)
 {
     signal(SIGPIPE, SIG_IGN);
     setlocale(LC_ALL, "");
@@ -106,12 +105,12 @@ void ui_prepare(void)
     setlocale(LC_NUMERIC, "C");
 }
 
-bool loop_ascii(void)
+bool lifecycle_ascii(void)
 {
     return ascii;
 }
 
-int loop_signal_open(void)
+int lifecycle_signal_open(void)
 {
     if (pipe2(wake, O_CLOEXEC | O_NONBLOCK) != 0)
         return -1;
@@ -121,7 +120,7 @@ int loop_signal_open(void)
     return wake[0];
 }
 
-void loop_signal_close(void)
+void lifecycle_signal_close(void)
 {
     if (wake[0] < 0)
         return;
@@ -135,7 +134,7 @@ void loop_signal_close(void)
     wake[0] = wake[1] = -1;
 }
 
-int loop_signal_next(void)
+int lifecycle_signal_next(void)
 {
     char bytes[64];
     while (read(wake[0], bytes, sizeof bytes) > 0)
@@ -148,14 +147,14 @@ int loop_signal_next(void)
     return 0;
 }
 
-void loop_suspend(void)
+void lifecycle_suspend(void)
 {
     signal(SIGTSTP, SIG_DFL);
     kill(getpid(), SIGTSTP);                 /* stops here; ignored where nobody could wake us */
     install();
 }
 
-double loop_ring_after(void)
+double lifecycle_ring_after(void)
 {
     const char *s = getenv("GPDESK_BELL_AFTER");
     return s && *s >= '0' && *s <= '9' ? atof(s) : 30;
@@ -165,7 +164,7 @@ double loop_ring_after(void)
 static bool hurried(const struct pollfd *signals, struct pollfd *keys)
 {
     char bytes[64];
-    for (int sig; signals->revents && (sig = loop_signal_next()) != 0;)
+    for (int sig; signals->revents && (sig = lifecycle_signal_next()) != 0;)
         if (sig == SIGINT || sig == SIGTERM || sig == SIGHUP)
             return true;
     if (!keys->revents)
@@ -179,7 +178,7 @@ static bool hurried(const struct pollfd *signals, struct pollfd *keys)
     return false;
 }
 
-void loop_stop_line(struct workspace *ws, const struct job_view *j, char line[40])
+void lifecycle_stop_line(struct workspace *ws, const struct job_view *j, char line[40])
 {
     const struct run *r = ws_run(ws, j->name, NULL);
 
@@ -189,15 +188,15 @@ void loop_stop_line(struct workspace *ws, const struct job_view *j, char line[40
         snprintf(line, 40, "stop %s", j->name);
 }
 
-void loop_finish(struct workspace *ws, bool keys)
+void lifecycle_finish(struct workspace *ws, bool keys)
 {
-    const double limit = desk_now() + 10;
+    const double limit = job_now() + 10;
     struct pollfd p[3] = {
         {workspace_fd(ws), POLLIN, 0}, {wake[0], POLLIN, 0}, {keys ? STDIN_FILENO : -1, POLLIN, 0}};
     bool enough = false;
     workspace_forget(ws, 0, NULL);
     jobs_stop(ws->jobs, "*", false, NULL);
-    while (workspace_busy(ws) && desk_now() < limit && !enough) {
+    while (workspace_busy(ws) && job_now() < limit && !enough) {
         poll(p, 3, 200);
         enough = hurried(&p[1], &p[2]);
         workspace_pump(ws);
@@ -209,7 +208,7 @@ void loop_finish(struct workspace *ws, bool keys)
     saving = 0;
 }
 
-char *loop_history_path(bool *first)
+char *lifecycle_history_path(bool *first)
 {
     struct buf path = { 0 };
 
@@ -222,7 +221,7 @@ char *loop_history_path(bool *first)
     return buf_take(&path);
 }
 
-char **loop_complete(void *ws, const char *line, unsigned long pos, unsigned long *start)
+char **lifecycle_complete(void *ws, const char *line, unsigned long pos, unsigned long *start)
 {
     return command_complete(ws, line, pos, start);
 }

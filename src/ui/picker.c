@@ -5,7 +5,7 @@
 #include "app/commands/palette_fill.h"
 #include "base/text.h"
 #include "ui/keys.h"
-#include "ui/view.h"
+#include "ui/desk.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -129,7 +129,7 @@ static void choose(struct desk *d)
     if (line)
         keys_line(d, line);
     else if (act && act != ACT_EDITOR)
-        desk_act(d, (enum act)act);
+        keys_act(d, (enum act)act);
     free(line);
 }
 
@@ -146,7 +146,7 @@ static void done(struct desk *d)
     if (kind == ASK_SEARCH && *text) {
         free(d->find);
         d->find = strdup(text);
-        desk_act(d, ACT_NEXT);
+        keys_act(d, ACT_NEXT);
     }
 }
 

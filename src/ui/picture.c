@@ -6,8 +6,8 @@
 #include "figure/plot_show.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "ui/keys.h"
-#include "ui/view.h"
+#include "ui/terminal.h"
+#include "ui/desk.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ static void begin(struct desk *d)
 {
     d->picture.state = PICTURE_COMES;
     d->picture.done = 0;
-    ui_say("\033[0m\033[H\033[2J");
+    terminal_say("\033[0m\033[H\033[2J");
 }
 
 static void refuse(struct desk *d)
@@ -59,7 +59,7 @@ bool picture_take(struct desk *d, const char *sixel, size_t n)
     } else {
         d->picture.state = PICTURE_ASKED;
         d->picture.until = desk_now() + ANSWER_WITHIN;
-        ui_say("\033[c");
+        terminal_say("\033[c");
     }
     return true;
 }
@@ -86,7 +86,7 @@ bool picture_up(const struct desk *d)
 void picture_end(struct desk *d)
 {
     if (d->picture.state == PICTURE_COMES)
-        ui_say("\033\\");                    /* ends a picture that is not whole */
+        terminal_say("\033\\");                    /* ends a picture that is not whole */
     if (picture_up(d))
         d->clear = d->urgent = true;
     forget(d);
@@ -109,7 +109,7 @@ void picture_draw(struct desk *d)
         snprintf(d->picture.below, sizeof d->picture.below, "%s", buf_str(&safe));
         buf_clear(&b);
         buf_printf(&b, "\033[%d;1H\033[K%s", d->rows, d->picture.below);
-        ui_say(buf_str(&b));
+        terminal_say(buf_str(&b));
     }
     buf_free(&b);
     buf_free(&safe);

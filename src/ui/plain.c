@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "ui/lifecycle.h"
 #include "ui/prompt.h"
-#include "ui/view.h"
+#include "ui/desk.h"
 
 #include <errno.h>
 #include <math.h>
@@ -75,7 +75,7 @@ static void progress(struct plain *p)
     double now = desk_now();
     if (!jobs_view(p->ws->jobs, 0, &j)) {
         p->told_job[0] = '\0';
-        if (p->ws->opt.bell && p->began > 0 && now - p->began > loop_ring_after() && p->tty)
+        if (p->ws->opt.bell && p->began > 0 && now - p->began > lifecycle_ring_after() && p->tty)
             fputs("\007", stdout), fflush(stdout);
         p->began = 0;
         return;
@@ -91,7 +91,8 @@ static void progress(struct plain *p)
     p->told = now;
     struct buf b = { 0 };
     char s[40];
-    buf_printf(&b, "job %s: %s", j.name, j.tick.phase ? phase_word(j.tick.phase) : j.verb ? j.verb : "");
+    buf_printf(&b, "job %s: %s", j.name,
+               j.tick.phase ? phase_word(j.tick.phase) : j.verb ? j.verb : "");
     if (j.tick.phase && j.tick.total)
         buf_printf(&b, " %zu/%zu", j.tick.done, j.tick.total);
     if (j.tick.phase && !isnan(j.tick.value))
@@ -133,7 +134,7 @@ static void on_end(void *ctx)
 
 static char **on_complete(void *ctx, const char *line, size_t pos, size_t *start)
 {
-    return loop_complete(((struct plain *)ctx)->ws, line, pos, start);
+    return lifecycle_complete(((struct plain *)ctx)->ws, line, pos, start);
 }
 
 static void on_matches(void *ctx, char *const *match, size_t n)
@@ -157,7 +158,7 @@ static void interrupt(struct plain *p)
         prompt_hide();
     } else if (jobs_view(p->ws->jobs, 0, &j)) {
         char line[40];
-        loop_stop_line(p->ws, &j, line);
+        lifecycle_stop_line(p->ws, &j, line);
         say(stdout, line);
         workspace_exec(p->ws, line);
     } else {
@@ -168,7 +169,7 @@ static void interrupt(struct plain *p)
 static void take_signals(struct plain *p)
 {
     struct winsize w;
-    for (int sig; (sig = loop_signal_next()) != 0;)
+    for (int sig; (sig = lifecycle_signal_next()) != 0;)
         switch (sig) {
         case SIGWINCH:
             if (p->tty && ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_row && w.ws_col)
@@ -178,7 +179,7 @@ static void take_signals(struct plain *p)
         case SIGTSTP:
             if (p->tty)
                 prompt_suspend();
-            loop_suspend();
+            lifecycle_suspend();
             break;
         case SIGCONT:
             if (p->tty)
@@ -286,14 +287,14 @@ static void plain_lines(struct plain *p, const struct ui_opts *o, const char *wh
     struct workspace *ws = p->ws;
     struct sink sink = { on_rec, p, ws->sinks };
     struct prompt_hooks hooks = { on_line, on_end, on_complete, on_matches, p, on_toggle };
-    int sigfd = loop_signal_open();
+    int sigfd = lifecycle_signal_open();
     bool first = false;
     ws->interactive = p->tty;
     ws->sinks = &sink;
     if (why)
         say(stderr, why);
     if (p->tty) {
-        char *history = loop_history_path(&first);
+        char *history = lifecycle_history_path(&first);
         if (first && !ws->ndata && !o->nlines && !p->toggles)
             say(stdout,
                 "To begin: open FILE.csv target=NAME, or tour (five minutes on bundled data), or "
@@ -310,18 +311,18 @@ static void plain_lines(struct plain *p, const struct ui_opts *o, const char *wh
     if (ending && jobs_count(ws->jobs))
         say(stderr, "stopping what runs, keeping the best so far ...");
     if (ending)
-        loop_finish(ws, false);              /* a terminal's Ctrl-C is a signal here */
+        lifecycle_finish(ws, false);              /* a terminal's Ctrl-C is a signal here */
     prompt_hide();
     prompt_close();
     ws->sinks = sink.next;
     buf_free(&p->in);
-    loop_signal_close();
+    lifecycle_signal_close();
 }
 
 int plain_run(struct workspace *ws, const struct ui_opts *o, const char *why)
 {
     struct plain p = { .ws = ws, .tty = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) };
-    loop_signal_late(NULL);
+    lifecycle_signal_late(NULL);
     plain_lines(&p, o, why);
     return p.exit_signal ? 128 + p.exit_signal : 0;
 }

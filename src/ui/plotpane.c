@@ -75,7 +75,7 @@ static void remake(struct plotpane *p, const struct canvas *c, plotpane_make *ma
     if (!p->gp)
         return;
     gnuplot_style(p->gp, theme_colors(), theme_dark());
-    gnuplot_request(p->gp, p->fig, (size_t)c->w, (size_t)c->h, glyph.utf8, &p->err);
+    gnuplot_request(p->gp, p->fig, (size_t)c->w, (size_t)c->h, theme_glyph.utf8, &p->err);
 }
 
 /* A reason instead of a plot, in the middle of the pane. */

@@ -7,6 +7,7 @@
 #include "ui/lifecycle.h"
 #include "ui/prompt.h"
 #include "ui/screen.h"
+#include "ui/terminal.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -52,7 +53,7 @@ static void ask_layout(void *ctx, const char *name, struct buf *said)
         buf_printf(said, "; %s needs a larger terminal than %dx%d", name, d->cols, d->rows);
 }
 
-bool asked_clipboard(const char *text, struct buf *out)
+bool requests_clipboard(const char *text, struct buf *out)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     const size_t n = strlen(text);
@@ -77,10 +78,10 @@ static void ask_clipboard(void *ctx, const char *text, struct buf *said)
 {
     struct buf b = { 0 };
     (void)asked(ctx);
-    if (!asked_clipboard(text, &b)) {
+    if (!requests_clipboard(text, &b)) {
         buf_puts(said, "too long for the terminal's own clipboard (75 KB)");
     } else {
-        ui_say(buf_str(&b));
+        terminal_say(buf_str(&b));
         buf_puts(said, "sent to the terminal too (OSC 52; it does not tell whether it takes it)");
     }
     buf_free(&b);
@@ -117,7 +118,7 @@ static void ask_conflicts(void *ctx, struct buf *said)
     keymap_conflicts(said);
 }
 
-void asked_fill(struct ws_screen *s)
+void requests_fill(struct ws_screen *s)
 {
     s->view = ask_view;
     s->layout = ask_layout;
@@ -133,7 +134,7 @@ void asked_fill(struct ws_screen *s)
 static char *memory_path(void)
 {
     bool first;
-    char *history = loop_history_path(&first), *slash = history ? strrchr(history, '/') : NULL,
+    char *history = lifecycle_history_path(&first), *slash = history ? strrchr(history, '/') : NULL,
          *path = NULL;
     if (slash) {
         *slash = '\0';
@@ -146,22 +147,22 @@ static char *memory_path(void)
 
 static void learned_line(struct desk *d, const char name[24], unsigned uses)
 {
-    struct learned *grown = realloc(d->learned, (d->nlearned + 1) * sizeof *grown);
+    struct desk_learned *grown = realloc(d->learn.known, (d->learn.nknown + 1) * sizeof *grown);
     if (!grown)
         return;
-    d->learned = grown;
-    snprintf(d->learned[d->nlearned].name, sizeof d->learned->name, "%.23s", name);
-    d->learned[d->nlearned++].uses = uses;
+    d->learn.known = grown;
+    snprintf(d->learn.known[d->learn.nknown].name, sizeof d->learn.known->name, "%.23s", name);
+    d->learn.known[d->learn.nknown++].uses = uses;
 }
 
 /* What is not understood is left alone: the file is a convenience, never a reason to complain. */
-void asked_remember(struct desk *d)
+void requests_remember(struct desk *d)
 {
     char *path = memory_path(), line[200], word[24];
     FILE *f = path ? fopen(path, "re") : NULL;
     unsigned uses;
     int a, b;
-    d->first_session = path && !f && errno == ENOENT;
+    d->learn.first_session = path && !f && errno == ENOENT;
     for (int i = 0; f && i < 500 && fgets(line, sizeof line, f); i++) {
         if (sscanf(line, "layout %7s", word) == 1 &&
             strcmp(option_origin(d->ws->origin, "layout"), "default") == 0 &&
@@ -178,15 +179,15 @@ void asked_remember(struct desk *d)
     free(path);
 }
 
-void asked_save(const struct desk *d)
+void requests_save(const struct desk *d)
 {
     char *path = memory_path();
     struct buf b = { 0 };
     struct err ignored; /* the next start has its defaults again */
 
     buf_printf(&b, "layout %s\npanes %d %d\n", d->ws->opt.layout, d->dx, d->dy);
-    for (size_t i = 0; i < d->nlearned; i++)
-        buf_printf(&b, "knows %s %u\n", d->learned[i].name, d->learned[i].uses);
+    for (size_t i = 0; i < d->learn.nknown; i++)
+        buf_printf(&b, "knows %s %u\n", d->learn.known[i].name, d->learn.known[i].uses);
     if (path && !b.failed)
         outfile_put(path, 0666, b.s, b.len, &ignored);
     buf_free(&b);

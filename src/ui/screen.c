@@ -10,6 +10,8 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "ui/prompt.h"
+#include "ui/views/runs.h"
+#include "ui/views/words.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -52,13 +54,13 @@ static struct canvas take_top(struct canvas *left, int n)
 /* 80x24 and below: one view over the log; the view loses height first, then the rest goes. */
 static void layout_small(struct canvas left, int rows, int log_rows, struct layout *l)
 {
-    const bool log_view = log_rows < 0;       /* the log fills the view: no strip of it */
+    const bool only_log = log_rows < 0;       /* the log fills the view: no strip of it */
     l->header = take_top(&left, 1);
     if (rows >= 12)
         l->tabs = take_top(&left, 1);
     if (rows >= 18)
         l->rule1 = take_top(&left, 1);
-    if (rows >= 10 && !log_view) {
+    if (rows >= 10 && !only_log) {
         int want = rows >= 16 ? 2 + most(0, rows - 24) / 4 : 1;
         if (log_rows > want)
             want = least(log_rows, most(want, rows / 4));
@@ -206,7 +208,7 @@ static void current_words(const struct workspace *ws, struct buf *b)
         }
         text_safe(b, d->name, 24);
         text_count(a, sizeof a, d->table->n);
-        buf_printf(b, " %s x %zu %s ", a, inputs, glyph.utf8 ? glyph.arrow : "->");
+        buf_printf(b, " %s x %zu %s ", a, inputs, theme_glyph.utf8 ? theme_glyph.arrow : "->");
         text_safe(b, target, 20);
         if (dataset_targets(d) > 1)
             buf_printf(b, " +%zu", dataset_targets(d) - 1);
@@ -283,7 +285,7 @@ static void draw_header(const struct desk *d, const struct canvas *c, const stru
     current_words(ws, &b);
     for (char *last; (int)text_width(buf_str(&b)) > in.w - x && (last = strrchr(b.s, ' '));)
         b.s[b.len = (size_t)(last - b.s)] = '\0'; /* whole words only */
-    const char *arrow = glyph.utf8 ? glyph.arrow : "->";
+    const char *arrow = theme_glyph.utf8 ? theme_glyph.arrow : "->";
     const size_t tail = strlen(arrow) + 1;
     if (b.len > tail && strcmp(b.s + b.len - tail + 1, arrow) == 0)
         b.s[b.len -= tail] = '\0';               /* to a target that there is no room for */
@@ -321,7 +323,7 @@ static void draw_tabs(struct desk *d, const struct canvas *c)
         snprintf(s, sizeof s, on ? "[%c %s]" : " %c %s ", o->digit,
                  c->w >= 100 ? o->title : o->tab);
         const int w = draw_text(c, 0, x, theme_attr(on ? R_TAB_ON : R_TAB), s);
-        d->tab[i] = (struct canvas){ c->y, c->x + x, 1, w };
+        d->panes.tab[i] = (struct canvas){ c->y, c->x + x, 1, w };
         x += w;
     }
     if (c->w - x > 10)
@@ -341,7 +343,8 @@ static void value_words(const struct job_view *j, bool wide, struct buf *b)
         text_number(s, sizeof s, t->value2);
         buf_printf(b, "   best %s %s", t->phase == PHASE_TUNE ? "NMLL" : phase_value(t->phase), s);
     } else if (kind == PHASE_RESIDUAL && !isnan(t->target)) {
-        buf_printf(b, "   resid %.1e %s %.0e", t->value, glyph.utf8 ? glyph.arrow : "->",
+        buf_printf(b, "   resid %.1e %s %.0e", t->value,
+                   theme_glyph.utf8 ? theme_glyph.arrow : "->",
                    t->target);
         const struct trace_fit *f = &j->progress.fit;
         if (wide && f->rate < 1 && f->r2 >= 0.5)
@@ -353,11 +356,11 @@ static void value_words(const struct job_view *j, bool wide, struct buf *b)
 static void draw_lesson(const struct desk *d, const struct canvas *c)
 {
     struct buf b = { 0 };
-    keymap_keys(d->learning, NULL, false, &b);
+    keymap_keys(d->learn.row, NULL, false, &b);
     int x = draw_text(c, 0, 1, theme_attr(R_KEY), buf_str(&b));
     x += draw_text(c, 0, x + 1, theme_attr(R_DIM), "=") + 2;
     buf_clear(&b);
-    text_safe(&b, d->learn_line ? d->learn_line : "", 0);
+    text_safe(&b, d->learn.line ? d->learn.line : "", 0);
     x += draw_text(c, 0, x + 1, theme_attr(R_COMMAND), buf_str(&b)) + 1;
     draw_text(c, 0, x + 3, theme_attr(R_DIM), "Enter runs it   Esc does not   (set learn=off)");
     buf_free(&b);
@@ -421,7 +424,7 @@ static void draw_job(const struct desk *d, const struct canvas *c)
 {
     struct job_view j;
     struct buf b = { 0 };
-    if (d->learning) {
+    if (d->learn.row) {
         draw_lesson(d, c);
         return;
     }
@@ -473,7 +476,7 @@ static int draw_table_row(struct pager *p, const struct canvas *c, const char *s
     }
     struct canvas in = draw_inner(c, 0, 1, 1, c->w - 2);
     int w = draw_text(&in, 0, 0, theme_attr(R_TEXT), s);
-    draw_text(c, 0, 1 + w, theme_attr(R_DIM), glyph.dots);
+    draw_text(c, 0, 1 + w, theme_attr(R_DIM), theme_glyph.dots);
     p->cut = true;
     return 1;
 }
@@ -555,7 +558,7 @@ static struct canvas page_place(struct desk *d, const struct canvas *all, struct
     page.h = least(rows < 1000 ? (int)rows : 1000, most(all->h * 3 / 5, all->h - 16));
     *view = draw_inner(all, page.h, 0, all->h - page.h, all->w);
     page.h--;
-    draw_fill(all, page.h, 0, all->w, theme_attr(R_RULE), glyph.h);
+    draw_fill(all, page.h, 0, all->w, theme_attr(R_RULE), theme_glyph.h);
     return page;
 }
 
@@ -696,8 +699,8 @@ static void draw_view_pane(struct desk *d, struct view *v, const struct canvas *
     struct buf title = { 0 };
     if (c->h < 3)
         return;
-    d->has[which] = true;
-    d->pane[which] = *c;
+    d->panes.has[which] = true;
+    d->panes.pane[which] = *c;
     bool over = which == PANE_MAIN && d->pager.open;
     if (over)
         text_safe(&title, d->pager.title, 60);
@@ -706,9 +709,9 @@ static void draw_view_pane(struct desk *d, struct view *v, const struct canvas *
     struct canvas frame = draw_frame(c, buf_str(&title));
     struct canvas in = draw_inner(&frame, 0, 1, frame.h, frame.w - 2);
     if (d->focus == FOCUS_VIEW && d->active == which) {
-        d->mark_frame = *c;
-        free(d->mark_title);
-        d->mark_title = strdup(buf_str(&title));
+        d->panes.frame = *c;
+        free(d->panes.title);
+        d->panes.title = strdup(buf_str(&title));
     }
     buf_free(&title);
     if (over) {
@@ -742,7 +745,7 @@ static struct view *zoomed(struct desk *d)
     if (d->zoom && d->active == PANE_LOG)
         return &d->view[VIEW_LOG];
     if (d->zoom && d->active == PANE_SECOND)
-        return &d->second[screen_second_of(d->main)];
+        return &d->second[view_table[d->main]->beside];
     return &d->view[d->main];
 }
 
@@ -754,12 +757,12 @@ static void draw_main(struct desk *d, const struct layout *l)
         draw_view_pane(d, v, &l->main, PANE_MAIN);
         return;
     }
-    d->has[PANE_MAIN] = l->main.h > 0;
-    d->pane[PANE_MAIN] = l->main;
+    d->panes.has[PANE_MAIN] = l->main.h > 0;
+    d->panes.pane[PANE_MAIN] = l->main;
     if (l->main.h <= 0)
         return;
     if (d->zoom && d->active != PANE_MAIN)
-        d->has[d->active] = true;
+        d->panes.has[d->active] = true;
     struct canvas rest = l->main;
     if (d->pager.open) {
         const struct canvas page = page_place(d, &l->main, &rest);
@@ -777,17 +780,6 @@ static void draw_main(struct desk *d, const struct layout *l)
     } else {
         draw_with_verdict(v, &l->verdict, &rest);
     }
-}
-
-size_t screen_second_of(size_t main)
-{
-    static const size_t beside[N_VIEWS] = {
-        [VIEW_DATA] = VIEW_DATA, [VIEW_RUNS] = VIEW_RESIDUAL, [VIEW_RESIDUAL] = VIEW_NMLL,
-        [VIEW_NMLL] = VIEW_RESIDUAL, [VIEW_RANK] = VIEW_RESIDUAL,
-        [VIEW_CALIB] = VIEW_CALIB, [VIEW_PCA] = VIEW_CALIB,
-        [VIEW_LESSON] = VIEW_DATA, [VIEW_LOG] = VIEW_RESIDUAL,
-    };
-    return beside[main];
 }
 
 /* "key<TAB>text" lines as two columns, wrapped. */
@@ -821,7 +813,7 @@ static void draw_inspector(struct desk *d, const struct canvas *c)
     buf_puts(&title, "Inspector");
     if (r) {
         buf_printf(&title, ": %s", r->id);
-        run_details(r, &b);
+        words_details(r, &b);
     }
     struct canvas in = draw_frame(c, buf_str(&title));
     if (r)
@@ -839,7 +831,7 @@ static void draw_panes(struct desk *d, const struct layout *l)
         draw_view_pane(d, &d->list, &l->list, PANE_LIST);
     }
     if (l->second.h) {
-        struct view *v = &d->second[screen_second_of(d->main)];
+        struct view *v = &d->second[view_table[d->main]->beside];
         v->plot = d->plot[1];
         draw_view_pane(d, v, &l->second, PANE_SECOND);
     }
@@ -848,7 +840,7 @@ static void draw_panes(struct desk *d, const struct layout *l)
     if (l->notes.h) {
         struct buf b = { 0 };
         struct canvas in = draw_frame(&l->notes, "What next");
-        next_steps(d->ws, &b);
+        words_next(d->ws, &b);
         draw_pairs(&in, buf_str(&b), 0, true);
         buf_free(&b);
     }
@@ -859,13 +851,13 @@ static void draw_log(struct desk *d, const struct layout *l)
     struct canvas c = l->log;
     if (c.h <= 0)
         return;
-    d->has[PANE_LOG] = true;
-    d->pane[PANE_LOG] = c;
+    d->panes.has[PANE_LOG] = true;
+    d->panes.pane[PANE_LOG] = c;
     if (l->frames) {
         if (d->focus == FOCUS_VIEW && d->active == PANE_LOG) {
-            d->mark_frame = c;
-            free(d->mark_title);
-            d->mark_title = strdup("Log");
+            d->panes.frame = c;
+            free(d->panes.title);
+            d->panes.title = strdup("Log");
         }
         c = draw_frame(&c, "Log");
     }
@@ -942,12 +934,12 @@ static void draw_all(struct desk *d, const struct layout *l)
     const struct canvas *rules[] = { &l->rule1, &l->rule2, &l->rule3 };
     for (size_t i = 0; i < 3; i++)
         if (rules[i]->h)
-            draw_fill(rules[i], 0, 0, rules[i]->w, theme_attr(R_RULE), glyph.h);
+            draw_fill(rules[i], 0, 0, rules[i]->w, theme_attr(R_RULE), theme_glyph.h);
     draw_main(d, l);
     draw_panes(d, l);
     draw_log(d, l);
-    if (d->mark_frame.h)
-        draw_frame_mark(&d->mark_frame, d->mark_title);
+    if (d->panes.frame.h)
+        draw_frame_mark(&d->panes.frame, d->panes.title);
     if (l->job.h)
         draw_job(d, &l->job);
 }
@@ -970,12 +962,12 @@ void screen_draw(struct desk *d)
     wish_of(d, &p, &wish);
     screen_layout(d->rows, d->cols, &wish, &l);
     draw_begin(d->rows, d->cols);
-    d->mark_frame.h = 0;
-    memset(d->has, 0, sizeof d->has);
-    memset(d->pane, 0, sizeof d->pane);
-    memset(d->tab, 0, sizeof d->tab);
+    d->panes.frame.h = 0;
+    memset(d->panes.has, 0, sizeof d->panes.has);
+    memset(d->panes.pane, 0, sizeof d->panes.pane);
+    memset(d->panes.tab, 0, sizeof d->panes.tab);
     werase(stdscr);
-    desk_runs(d);
+    runs_list(d);
     draw_all(d, &l);
     draw_matches(d, &screen, l.job.h ? l.job.y : l.prompt.y);
     draw_prompt(&l.prompt, &p, &y, &x);

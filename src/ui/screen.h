@@ -4,7 +4,7 @@
 #ifndef GPDESK_SCREEN_H
 #define GPDESK_SCREEN_H
 
-#include "ui/view.h"
+#include "ui/desk.h"
 
 /* Where things are; a canvas with h == 0 is not on the screen. */
 struct layout {
@@ -22,8 +22,6 @@ struct layout_wish {
 };
 enum layout_kind screen_layout(int rows, int cols, const struct layout_wish *, struct layout *);
 enum layout_kind screen_layout_named(const char *name);      /* AUTO when there is none */
-/* Which view the second pane shows beside the main one. */
-size_t screen_second_of(size_t main);
 /* Moves the page over the view to the next place that holds the text. */
 bool screen_pager_find(struct desk *, const char *what, int dir);
 void screen_draw(struct desk *);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct glyphs glyph;
+struct glyphs theme_glyph;
 
 static const struct glyphs glyphs_utf8 = {
     "─", "│", "┌", "┐", "└", "┘", "━", "╸", "─", "·", "…", "★", "→",
@@ -292,8 +292,8 @@ bool theme_dark(void)
 
 void theme_glyphs(const char *which)
 {
-    const bool can = strcmp(nl_langinfo(CODESET), "UTF-8") == 0 && !loop_ascii();
-    glyph = can && strcmp(which, "ascii") != 0 ? glyphs_utf8 : glyphs_ascii;
+    const bool can = strcmp(nl_langinfo(CODESET), "UTF-8") == 0 && !lifecycle_ascii();
+    theme_glyph = can && strcmp(which, "ascii") != 0 ? glyphs_utf8 : glyphs_ascii;
 }
 
 const char *theme_name(void)

@@ -22,7 +22,7 @@ struct glyphs {
     const char *spark[8];
     bool utf8;
 };
-extern struct glyphs glyph;
+extern struct glyphs theme_glyph;
 
 /* After newterm.  Reads NO_COLOR, GPDESK_THEME and what terminfo says. */
 void theme_init(const struct ui_opts *);

@@ -19,323 +19,21 @@
 #include "ui/picture.h"
 #include "ui/prompt.h"
 #include "ui/screen.h"
+#include "ui/terminal.h"
+#include "ui/views/runs.h"
 
 #include <errno.h>
 #include <math.h>
 #include <ncurses.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <term.h>
-#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
-#undef lines      /* term.h takes short names */
-#undef columns
-#undef bell
-
 #define KEY_FRAME 0.05        /* seconds between draws for keys: at most 20 a second */
-
-const struct view_ops *const view_table[N_VIEWS] = {
-    &view_data,  &view_runs, &view_residual, &view_nmll, &view_rank,
-    &view_calib, &view_pca,  &view_lesson,   &view_log,
-};
-
-double desk_now(void)
-{
-    return job_now();
-}
-
-/* The terminal. */
-
-static const char modes_on[] = "\033[?2004h";
-static const char modes_off[] = "\033[?2004l\033[?1006l\033[?1002l";
-static const char mouse_on[] = "\033[?1002h\033[?1006h", mouse_off[] = "\033[?1006l\033[?1002l";
-static const char rescue[] = "\033[?2004l\033[?1006l\033[?1002l\033[?1049l\033[?25h\033[0m\r\n";
-static struct termios saved_termios;
-static bool have_termios;
-
-static void say(const char *s)
-{
-    for (size_t n = strlen(s); n > 0;) {
-        ssize_t k = write(STDOUT_FILENO, s, n);
-        if (k < 0 && errno != EINTR)
-            return;
-        if (k > 0) {
-            s += k;
-            n -= (size_t)k;
-        }
-    }
-}
-
-void ui_say(const char *bytes)
-{
-    say(bytes);
-}
-
-/* Nothing else ends the program any more: what the terminal takes without waiting. */
-static void give_terminal_back(void)
-{
-    struct pollfd p = { STDOUT_FILENO, POLLOUT, 0 };
-    if (poll(&p, 1, 0) == 1 && p.revents == POLLOUT) {
-        ssize_t k = write(STDOUT_FILENO, rescue, sizeof rescue - 1);
-        (void)k;
-    }
-    if (have_termios)
-        tcsetattr(STDIN_FILENO, TCSANOW, &saved_termios);
-}
-
-/* Our own bug: leave the terminal usable, then die as we would have. */
-static void on_crash(int sig)
-{
-    ssize_t k = write(STDOUT_FILENO, rescue, sizeof rescue - 1);
-    (void)k;
-    if (have_termios)
-        tcsetattr(STDIN_FILENO, TCSANOW, &saved_termios);
-    signal(sig, SIG_DFL);
-    raise(sig);
-}
-
-static void catch_crashes(bool on)
-{
-    static const int sigs[] = { SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL };
-    static char stack[16384];
-    static struct sigaction old[5];
-    if (on) {
-        stack_t ss = { .ss_sp = stack, .ss_size = sizeof stack };
-        sigaltstack(&ss, NULL);
-    }
-    for (size_t i = 0; i < 5; i++) {
-        if (on) {
-            struct sigaction sa = { .sa_handler = on_crash, .sa_flags = SA_ONSTACK | SA_RESETHAND };
-            sigaction(sigs[i], &sa, &old[i]);
-        } else {
-            sigaction(sigs[i], &old[i], NULL);
-        }
-    }
-}
-
-/* NULL when a full screen is possible, else why not. */
-static const char *why_not(char *out, size_t len)
-{
-    const char *term = getenv("TERM");
-    int rc = 0;
-    if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
-        return "this is not a terminal";
-    if (!term || !*term)
-        return "line mode: TERM is not set";
-    if (strcmp(term, "dumb") == 0)
-        return "line mode: the terminal is dumb";
-    if (setupterm(NULL, STDOUT_FILENO, &rc) != OK || rc != 1) {
-        snprintf(out, len, "line mode: the terminal type %.40s is not known here", term);
-        return out;
-    }
-    const char *cup = tigetstr("cup");
-    bool can = cup && cup != (char *)-1;
-    del_curterm(cur_term);
-    if (!can) {
-        snprintf(out, len, "line mode: the terminal %.40s cannot place its cursor", term);
-        return out;
-    }
-    return NULL;
-}
-
-static void terminal_modes(void)
-{
-    raw();           /* Ctrl-C is a byte, Ctrl-S reaches the history search */
-    noecho();
-    nonl();
-    intrflush(stdscr, FALSE);
-    typeahead(-1);   /* curses must not peek at our input */
-}
-
-static void terminal_size(struct desk *d)
-{
-    struct winsize w = { 0 };
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_row && w.ws_col) {
-        d->rows = w.ws_row;
-        d->cols = w.ws_col;
-    } else {
-        getmaxyx(stdscr, d->rows, d->cols);
-    }
-    if (d->rows != LINES || d->cols != COLS)
-        resizeterm(d->rows, d->cols);
-    prompt_resize((size_t)d->rows, (size_t)d->cols);
-    d->urgent = true;
-}
-
-static void leave_screen(void)
-{
-    const char *alt = tigetstr("smcup");
-    if (!alt || alt == (char *)-1) {           /* no second screen to return from: leave it clean */
-        werase(stdscr);
-        wrefresh(stdscr);
-    }
-    say(modes_off);
-    endwin();
-}
-
-static void back_on_screen(struct desk *d)
-{
-    reset_prog_mode();
-    terminal_modes();
-    say(modes_on);
-    if (d->mouse)
-        say(mouse_on);
-    terminal_size(d);
-    refresh();
-    d->clear = d->urgent = true;
-}
-
-void ui_suspend(struct desk *d)
-{
-    leave_screen();
-    loop_suspend();
-    back_on_screen(d);
-}
-
-/* The desk. */
-
-struct run *desk_find(const struct desk *d, const char *id)
-{
-    for (size_t i = 0; i < d->ws->nrun; i++)
-        if (strcmp(d->ws->run[i]->id, id) == 0)
-            return d->ws->run[i];
-    return NULL;
-}
-
-struct run *desk_selected(const struct desk *d)
-{
-    struct run *r = desk_find(d, d->sel);
-    return r ? r : d->ws->nrun ? d->ws->run[d->ws->nrun - 1] : NULL;
-}
-
-struct run *desk_selected_of(const struct desk *d, enum run_kind kind)
-{
-    struct run *best = NULL, *r = desk_selected(d);
-    if (r && r->kind == kind)
-        return r;
-    for (size_t i = d->ws->nrun; i-- > 0;) {
-        r = d->ws->run[i];
-        if (r->kind == kind && r->state == RUN_RUNNING)
-            return r;
-        if (r->kind == kind && (!best || (best->state == RUN_QUEUED && r->state != RUN_QUEUED)))
-            best = r;
-    }
-    return best;
-}
-
-bool desk_marked(const struct desk *d, const struct run *r)
-{
-    for (size_t i = 0; i < d->nmarks; i++)
-        if (strcmp(d->mark[i], r->id) == 0)
-            return true;
-    return false;
-}
-
-struct run *desk_over(const struct desk *d, size_t i)
-{
-    const struct run *selected = desk_selected(d);
-    for (size_t k = 0; k < d->nmarks + d->nover; k++) {
-        struct run *r = desk_find(d, k < d->nmarks ? d->mark[k] : d->over[k - d->nmarks]);
-        if (r && r != selected && !(k >= d->nmarks && desk_marked(d, r)) && i-- == 0)
-            return r;
-    }
-    return NULL;
-}
-
-void desk_mark(struct desk *d, const struct run *r)
-{
-    for (size_t i = 0; i < d->nmarks; i++)
-        if (strcmp(d->mark[i], r->id) == 0) {
-            memmove(&d->mark[i], &d->mark[i + 1], (--d->nmarks - i) * sizeof *d->mark);
-            return;
-        }
-    if (d->nmarks == MARKS_MAX) {
-        logbook_add(&d->log, LOG_NOTE, "six runs are marked already: Space on one unmarks it");
-        return;
-    }
-    snprintf(d->mark[d->nmarks++], sizeof *d->mark, "%s", r->id);
-}
-
-void desk_page(struct desk *d, const char *title, const char *text)
-{
-    desk_page_close(d);
-    d->pager.title = strdup(title);
-    d->pager.text = strdup(text);
-    d->pager.open = d->pager.title && d->pager.text;
-    d->pager.top = 0;
-    d->pager.jobs = jobs_submitted(d->ws->jobs);
-    d->pager.ndata = d->ws->ndata;
-    d->pager.cur = d->ws->cur;
-    d->pager.beside = d->shown_now;
-}
-
-void desk_page_close(struct desk *d)
-{
-    free(d->pager.title);
-    free(d->pager.text);
-    d->pager = (struct pager){ 0 };
-}
-
-void desk_show(struct desk *d, size_t view)
-{
-    desk_page_close(d);
-    d->main = view;
-    d->quiet = true;
-    d->active = PANE_MAIN;
-    d->welcome = false;
-    d->urgent = true;
-}
-
-void desk_prompt(struct desk *d, const char *text)
-{
-    prompt_set(text);
-    d->focus = FOCUS_PROMPT;
-}
-
-void desk_exec(struct desk *d, const char *line)
-{
-    struct buf echo = { 0 };
-    buf_puts(&echo, PROMPT_TEXT);
-    for (const char *p = line; *p; p++) {
-        buf_putc(&echo, *p);
-        if (*p == '\n')
-            buf_puts(&echo, "      > ");
-    }
-    logbook_add(&d->log, LOG_COMMAND, buf_str(&echo));
-    d->quiet = false;
-    buf_free(&echo);
-    d->log_scroll = 0;
-    char *copy = strdup(line);                 /* it may be the text of a page or of a binding */
-    char *page = d->pager.open ? d->pager.text : NULL;
-    d->copy_page = page ? strdup(page) : NULL;
-    desk_page_close(d);
-    free(d->line);
-    d->line = copy;
-    d->shown_now = false;
-    if (copy)
-        workspace_exec(d->ws, copy);
-    d->shown_now = false;
-    free(d->copy_page);
-    d->copy_page = NULL;
-    d->dirty = true;
-}
-
-void desk_execf(struct desk *d, const char *fmt, ...)
-{
-    char line[512];
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(line, sizeof line, fmt, ap);
-    va_end(ap);
-    desk_exec(d, line);
-}
 
 /* A result too long for the log's pane is shown over the view, where it can be scrolled. */
 static void page_result(struct desk *d, const struct rec *r)
@@ -387,39 +85,21 @@ static void select_shown(struct desk *d, const char *runs)
 
 static bool on_show(void *ctx, const char *plot, const char *runs)
 {
-    static const struct { const char *plot; size_t view; } where[] = {
-        { "columns", VIEW_DATA }, { "residual", VIEW_RESIDUAL }, { "nmll", VIEW_NMLL },
-        { "calibration", VIEW_CALIB }, { "sd", VIEW_CALIB }, { "sderror", VIEW_CALIB },
-        { "parity", VIEW_CALIB }, { "pca", VIEW_PCA }, { "rank", VIEW_RANK },
-        { "spectrum", VIEW_RANK }, { "draws", VIEW_LESSON }, { "kernel", VIEW_LESSON },
-        { "covariance", VIEW_LESSON }, { "lesson", VIEW_LESSON },
-    };
     struct desk *d = ctx;
     if (lesson_of(d->ws) && d->main == VIEW_LESSON) { /* a lesson has its pictures beside it */
-        lesson_show(&d->view[VIEW_LESSON], plot, runs);
+        lesson_view.show(&d->view[VIEW_LESSON], plot, runs ? runs : "");
         return true;
     }
     d->picked = true; /* what came with it in one line is not brought forward over it */
     d->shown_now = true;
     select_shown(d, runs ? runs : "");
     const char *run = runs && *runs ? d->sel : "";
-    for (size_t i = 0; i < sizeof where / sizeof *where; i++)
-        if (strcmp(where[i].plot, plot) == 0) {
-            desk_show(d, where[i].view);
-            if (where[i].view == VIEW_CALIB)
-                calib_show(&d->view[VIEW_CALIB], plot);
-            if (where[i].view == VIEW_RANK)
-                rank_show(&d->view[VIEW_RANK], plot);
-            if (where[i].view == VIEW_LESSON)
-                lesson_show(&d->view[VIEW_LESSON], plot, run);
-            if (where[i].view == VIEW_DATA)
-                data_show_plot(&d->view[VIEW_DATA]);
-            return true;
-        }
-    if (!plot_find(plot, NULL))
+    const size_t at = view_of_plot(plot, plot_find(plot, NULL) != NULL);
+    if (at == N_VIEWS)
         return false; /* a page of text */
-    desk_show(d, VIEW_LESSON); /* plots without a view of their own */
-    lesson_show(&d->view[VIEW_LESSON], plot, run);
+    desk_show(d, at);
+    if (view_table[at]->show)
+        view_table[at]->show(&d->view[at], plot, run);
     return true;
 }
 
@@ -434,7 +114,7 @@ static void on_matches(void *ctx, char *const *match, size_t n)
 
 static char **on_complete(void *ctx, const char *line, size_t pos, size_t *start)
 {
-    return loop_complete(((struct desk *)ctx)->ws, line, pos, start);
+    return lifecycle_complete(((struct desk *)ctx)->ws, line, pos, start);
 }
 
 /* The numbers of the first-start choice; they are no commands, so nothing typed is eaten. */
@@ -477,8 +157,9 @@ static void on_line(void *ctx, const char *line)
 static bool outdated(const struct desk *d, size_t view)
 {
     const struct pager *p = &d->pager;
-    return view == VIEW_DATA ? p->ndata != d->ws->ndata || p->cur != d->ws->cur
-                             : p->jobs != jobs_submitted(d->ws->jobs);
+    return view_table[view]->news & VIEW_NEWS_DATA
+               ? p->ndata != d->ws->ndata || p->cur != d->ws->cur
+               : p->jobs != jobs_submitted(d->ws->jobs);
 }
 
 /* Restarts are made at once and run one after the other: the selection goes with the one that runs,
@@ -518,33 +199,33 @@ static void follow(struct desk *d)
     const void *pca =
         last->have_clusters ? (const void *)last->clusters.label : (const void *)last->coords;
     /* Data first: a job on them may have begun, and even ended, since the last look. */
-    if (ws->ndata && (ws->ndata != d->seen_data || ws->cur != d->seen_cur)) {
-        view = VIEW_DATA;
+    if (ws->ndata && (ws->ndata != d->seen.data || ws->cur != d->seen.cur)) {
+        view = view_of_news(VIEW_NEWS_DATA);
         d->welcome = false;
     }
-    if (ws->nrun != d->seen_runs && newest) {
+    if (ws->nrun != d->seen.runs && newest) {
         snprintf(d->sel, sizeof d->sel, "%s", newest->id);
         d->nover = 0;
-        d->watch_trace = newest->kind == RUN_FIT;
+        d->seen.trace_due = newest->kind == RUN_FIT;
         if (newest->kind == RUN_TUNE)
-            view = VIEW_NMLL;
+            view = view_of_news(VIEW_NEWS_TUNING);
     }
-    follow_restarts(d, ws->nrun != d->seen_runs ? newest : NULL);
-    if (d->watch_trace && newest) {
+    follow_restarts(d, ws->nrun != d->seen.runs ? newest : NULL);
+    if (d->seen.trace_due && newest) {
         const bool over = newest->state != RUN_RUNNING && newest->state != RUN_QUEUED;
-        d->watch_trace = newest->ntrace < 2 && !over;
-        if (!d->watch_trace)
-            view = newest->ntrace > 1 ? VIEW_RESIDUAL : VIEW_RUNS;
+        d->seen.trace_due = newest->ntrace < 2 && !over;
+        if (!d->seen.trace_due)
+            view = view_of_news(newest->ntrace > 1 ? VIEW_NEWS_TRACE : VIEW_NEWS_FIT);
     }
-    if (scored > d->seen_scored)
-        view = VIEW_CALIB;
-    if (pca && pca != d->seen_pca)
-        view = VIEW_PCA;
-    d->seen_runs = ws->nrun;
-    d->seen_scored = scored;
-    d->seen_pca = pca;
-    d->seen_data = ws->ndata;
-    d->seen_cur = ws->cur;
+    if (scored > d->seen.scored)
+        view = view_of_news(VIEW_NEWS_SCORE);
+    if (pca && pca != d->seen.pca)
+        view = view_of_news(VIEW_NEWS_COMPONENTS);
+    d->seen.runs = ws->nrun;
+    d->seen.scored = scored;
+    d->seen.pca = pca;
+    d->seen.data = ws->ndata;
+    d->seen.cur = ws->cur;
     const bool taught = lesson_of(ws) && d->main == VIEW_LESSON;
     if (view < N_VIEWS && !d->picked && !d->zoom && !taught) {
         d->main = view;
@@ -572,9 +253,9 @@ static bool desk_open(struct desk *d, struct workspace *ws, const struct ui_opts
     snprintf(d->theme, sizeof d->theme, "%s", ws->opt.theme);
     snprintf(d->glyphs, sizeof d->glyphs, "%s", "auto");
     snprintf(d->editing, sizeof d->editing, "%s", "auto");
-    asked_remember(d);
-    d->list = (struct view){ .ops = &view_list, .desk = d };
-    return (d->list.state = calloc(1, view_list.state_size)) != NULL;
+    requests_remember(d);
+    d->list = (struct view){ .ops = &runs_list_view, .desk = d };
+    return (d->list.state = calloc(1, runs_list_view.state_size)) != NULL;
 }
 
 static void close_view(struct view *v)
@@ -586,12 +267,12 @@ static void close_view(struct view *v)
 
 static void desk_close(struct desk *d)
 {
-    asked_save(d);
+    requests_save(d);
     picker_close(d);
-    desk_runs_free(d);
+    runs_list_free(d);
     free(d->find);
-    free(d->learned);
-    free(d->learn_line);
+    free(d->learn.known);
+    free(d->learn.line);
     for (size_t i = 0; i < N_VIEWS; i++) {
         close_view(&d->view[i]);
         close_view(&d->second[i]);
@@ -605,7 +286,7 @@ static void desk_close(struct desk *d)
         free(d->match[i]);
     free(d->match);
     free(d->line);
-    free(d->mark_title);
+    free(d->panes.title);
     draw_begin(0, 0);
 }
 
@@ -636,12 +317,12 @@ static bool read_input(struct desk *d, struct input *in)
 
 static void take_signals(struct desk *d)
 {
-    for (int sig; (sig = loop_signal_next()) != 0;) {
+    for (int sig; (sig = lifecycle_signal_next()) != 0;) {
         picture_end(d);
         switch (sig) {
         case SIGWINCH: terminal_size(d); break;
-        case SIGTSTP: ui_suspend(d); break;
-        case SIGCONT: back_on_screen(d); break;
+        case SIGTSTP: terminal_suspend(d); break;
+        case SIGCONT: terminal_back(d); break;
         case SIGINT: keys_interrupt(d); d->urgent = true; break;
         default:
             d->exit_signal = sig;
@@ -694,7 +375,7 @@ static void watch_options(struct desk *d)
         prompt_editing(d->editing);
     if (d->mouse != o->mouse) {
         d->mouse = o->mouse;
-        say(d->mouse ? mouse_on : mouse_off);
+        terminal_mouse(d->mouse);
     }
 }
 
@@ -706,8 +387,8 @@ static void watch_jobs(struct desk *d)
     if (jobs_view(d->ws->jobs, 0, &j)) {
         d->rang = now - j.seconds;
     } else if (d->rang > 0) {
-        if (d->ws->opt.bell && now - d->rang > loop_ring_after())
-            say("\007");
+        if (d->ws->opt.bell && now - d->rang > lifecycle_ring_after())
+            terminal_say("\007");
         d->rang = 0;
     }
 }
@@ -833,9 +514,9 @@ static void start(struct desk *d, bool first)
 static void loop_on_screen(struct desk *d)
 {
     struct input *in = input_new();
-    int sigfd = loop_signal_open();
+    int sigfd = lifecycle_signal_open();
     bool first = false;
-    char *history = loop_history_path(&first);
+    char *history = lifecycle_history_path(&first);
     struct prompt_hooks hooks = { on_line, NULL, on_complete, on_matches, d, NULL };
     struct sink sink = { on_rec, d, d->ws->sinks };
     prompt_open_screen(&hooks, history);
@@ -843,7 +524,7 @@ static void loop_on_screen(struct desk *d)
     terminal_size(d);
     d->ws->sinks = &sink;
     struct ws_screen screen = { .show = on_show, .picture = on_picture };
-    asked_fill(&screen);
+    requests_fill(&screen);
     d->ws->screen = &screen;
     d->ws->screen_ctx = d;
     if (!d->started)
@@ -858,12 +539,12 @@ static void loop_on_screen(struct desk *d)
         screen_draw(d);
     }
     if (ending)
-        loop_finish(d->ws, true);
+        lifecycle_finish(d->ws, true);
     d->ws->sinks = sink.next;
     d->ws->screen = NULL;
     prompt_close();
     input_free(in);
-    loop_signal_close();
+    lifecycle_signal_close();
 }
 
 /* The screen until the end, or until line mode is asked for (F5): then lines until the screen is.
@@ -872,13 +553,12 @@ static int screen_and_lines(struct desk *d, struct workspace *ws, const struct u
 {
     loop_on_screen(d);
     while (!ws->quit && ws->opt.plain) {
-        leave_screen();
-        if (have_termios)
-            tcsetattr(STDIN_FILENO, TCSANOW, &saved_termios);
+        terminal_leave();
+        terminal_end();
         const int rc = plain_again(ws, o);
         if (rc >= 0)
             return rc;
-        back_on_screen(d);
+        terminal_back(d);
         loop_on_screen(d);
     }
     return d->exit_signal ? 128 + d->exit_signal : 0;
@@ -889,29 +569,28 @@ int ui_run(struct workspace *ws, const struct ui_opts *o)
     static struct desk desk;
     char why[160];
     int status = 0;
-    const char *not = o->plain ? NULL : why_not(why, sizeof why);
+    const char *not = o->plain ? NULL : terminal_refuses(why, sizeof why);
     if (o->plain || not)
         return plain_run(ws, o, not);
     unsetenv("LINES");             /* curses would believe them against the terminal */
     unsetenv("COLUMNS");
-    have_termios = tcgetattr(STDIN_FILENO, &saved_termios) == 0;
+    terminal_begin();
     SCREEN *screen = newterm(NULL, stdout, stdin);
     if (!screen)
         return plain_run(ws, o, "line mode: curses does not start on this terminal");
     ws->interactive = true;
-    catch_crashes(true);
-    loop_signal_late(give_terminal_back);
+    terminal_crashes(true);
+    lifecycle_signal_late(terminal_rescue);
     terminal_modes();
-    say(modes_on);
+    terminal_paste(true);
     theme_init(o);
     if (desk_open(&desk, ws, o))
         status = screen_and_lines(&desk, ws, o);
     if (!isendwin())
-        leave_screen();
+        terminal_leave();
     desk_close(&desk);
-    if (have_termios)
-        tcsetattr(STDIN_FILENO, TCSANOW, &saved_termios);
+    terminal_end();
     delscreen(screen);
-    catch_crashes(false);
+    terminal_crashes(false);
     return status;
 }

@@ -5,7 +5,7 @@
  * return, running jobs have been stopped with their best iterates kept and the session is on disk;
  * the caller frees the workspace.
  *
- * Order in main: ui_prepare(), then workspace_new, then ui_run.
+ * Order in main: lifecycle_prepare(), then workspace_new, then ui_run.
  * They put their own sink on ws->sinks and take it off again; nothing else may write to stdout,
  * stderr or the terminal meanwhile, so the caller removes its text or JSON sink first. */
 #ifndef GPDESK_UI_H
@@ -29,8 +29,6 @@ struct ui_opts {
     size_t nlines;
 };
 
-/* Ignores SIGPIPE and chooses a UTF-8 locale with plain numbers. */
-void ui_prepare(void);
 /* Full screen; falls back to plain_run, with the reason in words, where the terminal cannot. */
 int ui_run(struct workspace *ws, const struct ui_opts *);
 /* Line mode on stdin and stdout; why: one sentence said first, or NULL. */

@@ -1,5 +1,6 @@
 /* ui/views/calib.c -- view 6: are the error bars honest: coverage, sd, error against sd, parity. */
-#include "ui/view.h"
+#include "ui/views/figures.h"
+#include "ui/views/runs.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -43,12 +44,12 @@ static void calib_draw(struct view *v, const struct canvas *c)
         return;
     }
     size_t k = page_of(v);
-    struct plot_request q = { v->desk, pages[k].plot, r, &s->axes, false };
+    struct figures_request q = { v->desk, pages[k].plot, r, &s->axes, false };
     uint64_t what = 6 + (uint64_t)(uintptr_t)r * 64 + k * 16 + axes_stamp(&s->axes) * 31;
     uint64_t stamp = (uint64_t)(uintptr_t)r->test_pred.mean * 31 +
                      (uint64_t)(uintptr_t)r->train_pred.mean + r->test_pred.n + r->train_pred.n +
                      7919 * v->desk->ws->look;
-    plotpane_draw(v->plot, c, what, stamp, plot_request_make, &q, desk_now());
+    plotpane_draw(v->plot, c, what, stamp, figures_make, &q, desk_now());
 }
 
 /* " target=NAME" where the run has several; else nothing. */
@@ -74,8 +75,8 @@ static bool calib_act(struct view *v, enum act act)
     switch (act) {
     case ACT_RIGHT: m->which = (m->which + 1) % PAGES; return true;
     case ACT_LEFT: m->which = (m->which + PAGES - 1) % PAGES; return true;
-    case ACT_UP: desk_move(v->desk, -1); return true;
-    case ACT_DOWN: desk_move(v->desk, 1); return true;
+    case ACT_UP: runs_move(v->desk, -1); return true;
+    case ACT_DOWN: runs_move(v->desk, 1); return true;
     case ACT_OWN_1:
         if (r)
             v->desk->ws->look = (v->desk->ws->look + 1) % run_targets(r);
@@ -93,15 +94,13 @@ static void calib_plot(const struct view *v, struct buf *b)
                    target_words(v, r, target, sizeof target));
 }
 
-bool calib_show(struct view *v, const char *plot)
+static void calib_show(struct view *v, const char *plot, const char *run)
 {
     struct calib_state *s = v->state;
+    (void)run;
     for (size_t i = 0; i < PAGES; i++)
-        if (strcmp(pages[i].plot, plot) == 0) {
+        if (strcmp(pages[i].plot, plot) == 0)
             s->which = i;
-            return true;
-        }
-    return false;
 }
 
 static void calib_title(struct view *v, struct buf *b)
@@ -121,27 +120,28 @@ static const struct keyrow keys[] = {
     {"v", ACT_NONE, "check", "check the fit: one sentence a finding", "check {run}", 0},
     {NULL, ACT_NONE, NULL, NULL, NULL, 0},
 };
-const struct view_ops view_calib = {
-    '6',
-    "Calib",
-    "Calibration",
-    "Coverage: the share of test rows that fall inside the central interval of each level, against "
-    "the level; on the diagonal the error bars are honest, below it they are too small. Histogram "
-    "of sd: the predicted standard deviation on training and test rows; test rows far from the "
-    "training data have larger ones. Error against sd: rows in bins of equal count by sd; when sd "
-    "tells error, the points follow the diagonal. Parity: predicted against observed.",
-    keys,
-    KIND_PLOT,
-    sizeof(struct calib_state),
-    calib_draw,
-    calib_act,
-    plot_verdict,
-    calib_title,
-    shown,
-    calib_plot,
-    NULL,
-    NULL,
-    plot_copy,
-    NULL,
-    NULL,
+const struct view_ops calib_view = {
+    .digit = '6',
+    .tab = "Calib",
+    .title = "Calibration",
+    .about = "Coverage: the share of test rows that fall inside the central interval of each "
+             "level, against the level; on the diagonal the error bars are honest, below it they "
+             "are too small. Histogram of sd: the predicted standard deviation on training and "
+             "test rows; test rows far from the training data have larger ones. Error against sd: "
+             "rows in bins of equal count by sd; when sd tells error, the points follow the "
+             "diagonal. Parity: predicted against observed.",
+    .keys = keys,
+    .kinds = KIND_PLOT,
+    .news = VIEW_NEWS_SCORE,
+    .beside = VIEW_CALIB,
+    .plots = "calibration sd sderror parity",
+    .state_size = sizeof(struct calib_state),
+    .draw = calib_draw,
+    .act = calib_act,
+    .verdict = figures_verdict,
+    .title_more = calib_title,
+    .run = shown,
+    .plot_words = calib_plot,
+    .show = calib_show,
+    .copy = figures_copy,
 };

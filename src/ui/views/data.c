@@ -1,5 +1,5 @@
 /* ui/views/data.c -- view 1: the table as it was read, a column's summary, or its shape. */
-#include "ui/view.h"
+#include "ui/views/figures.h"
 
 #include "data/kinds/kind.h"
 #include "base/text.h"
@@ -80,7 +80,7 @@ static void spark(const struct col_summary *c, struct buf *b)
         top = c->bins[i] > top ? c->bins[i] : top;
     for (size_t i = 0; i < 20; i++) {
         size_t k = c->bins[i] * 8 / top;
-        buf_puts(b, c->bins[i] ? glyph.spark[k > 7 ? 7 : k] : " ");
+        buf_puts(b, c->bins[i] ? theme_glyph.spark[k > 7 ? 7 : k] : " ");
     }
 }
 
@@ -235,7 +235,7 @@ static void draw_head(const struct data_state *s, const struct canvas *c, const 
 {
     struct buf b = { 0 };
     if (d->role[j] == ROLE_TARGET)
-        buf_puts(&b, glyph.arrow);
+        buf_puts(&b, theme_glyph.arrow);
     else if (d->role[j] != ROLE_INPUT)
         buf_puts(&b, "#");
     text_safe(&b, d->table->col[j].name, CELL - 2);
@@ -291,7 +291,7 @@ static void draw_table(struct view *v, const struct canvas *c, const struct data
             draw_cell(v, c, d, r, j, on, i + 1, left + (int)(j - s->first) * CELL);
     }
     if (foot) {
-        draw_fill(c, c->h - 3, 0, c->w, theme_attr(R_RULE), glyph.h);
+        draw_fill(c, c->h - 3, 0, c->w, theme_attr(R_RULE), theme_glyph.h);
         struct canvas in = draw_inner(c, c->h - 2, 0, 2, c->w);
         draw_summary(v, &in, d);
     }
@@ -307,9 +307,9 @@ static void data_draw(struct view *v, const struct canvas *c)
         return;
     }
     if (s->plot || v->second) {
-        struct plot_request q = { v->desk, "columns", NULL, NULL, false };
+        struct figures_request q = { v->desk, "columns", NULL, NULL, false };
         uint64_t stamp = (uint64_t)(uintptr_t)d->table * 31 + (uint64_t)(uintptr_t)d->split.part;
-        plotpane_draw(v->plot, c, 1, stamp, plot_request_make, &q, desk_now());
+        plotpane_draw(v->plot, c, 1, stamp, figures_make, &q, desk_now());
     } else {
         draw_table(v, c, d);
     }
@@ -377,7 +377,7 @@ static bool data_copy(struct view *v, bool all, struct buf *b)
     if (!d)
         return false;
     if (s->plot || v->second)
-        return plot_copy(v, all, b);
+        return figures_copy(v, all, b);
     const struct table *t = d->table;
     if (!all) {
         table_cell(t, row_at(s, s->at), s->col, b); /* all of it, not what fits the pane */
@@ -420,8 +420,9 @@ static void data_plot(const struct view *v, struct buf *b)
     buf_puts(b, "columns");
 }
 
-void data_show_plot(struct view *v)
+static void data_show(struct view *v, const char *plot, const char *run)
 {
+    (void)plot, (void)run;
     ((struct data_state *)v->state)->plot = true;
 }
 
@@ -433,7 +434,7 @@ static void data_verdict(struct view *v, struct buf *b)
     if (!d)
         return;
     if (s->plot) {
-        plot_verdict(v, b);
+        figures_verdict(v, b);
         return;
     }
     size_t inputs = 0;
@@ -484,27 +485,28 @@ static void data_close(struct view *v)
     forget_order(v->state);
 }
 
-const struct view_ops view_data = {
-    '1',
-    "Data",
-    "Data",
-    "The table as it was read. The heading shows each column's role: an arrow marks the target, # "
-    "a "
-    "column that is not an input. NA is a missing cell. Below stands a summary of the column under "
-    "the cursor with a small histogram. Change roles and types with: cols NAME role=target, "
-    "cols NAME type=category.",
-    keys,
-    KIND_TABLE,
-    sizeof(struct data_state),
-    data_draw,
-    data_act,
-    data_verdict,
-    data_title,
-    NULL,
-    data_plot,
-    data_find,
-    NULL,
-    data_copy,
-    data_click,
-    data_close,
+const struct view_ops data_view = {
+    .digit = '1',
+    .tab = "Data",
+    .title = "Data",
+    .about = "The table as it was read. The heading shows each column's role: an arrow marks the "
+             "target, # a column that is not an input. NA is a missing cell. Below stands a "
+             "summary of the column under the cursor with a small histogram. Change roles and "
+             "types with: cols NAME role=target, cols NAME type=category.",
+    .keys = keys,
+    .kinds = KIND_TABLE,
+    .news = VIEW_NEWS_DATA,
+    .beside = VIEW_DATA,
+    .plots = "columns",
+    .state_size = sizeof(struct data_state),
+    .draw = data_draw,
+    .act = data_act,
+    .verdict = data_verdict,
+    .title_more = data_title,
+    .plot_words = data_plot,
+    .show = data_show,
+    .find = data_find,
+    .copy = data_copy,
+    .click = data_click,
+    .close = data_close,
 };

@@ -1,6 +1,6 @@
 /* ui/views/lesson.c -- view 8: the step of the lesson in hand beside the plot it speaks of, and
  * sliders under plots that follow the hyperparameters. */
-#include "ui/view.h"
+#include "ui/views/figures.h"
 
 #include "app/plots/draws.h"
 #include "app/teach/lesson.h"
@@ -24,14 +24,14 @@ struct lesson_view {
     struct axes axes;
 };
 
-void lesson_show(struct view *v, const char *plot, const char *run)
+static void lesson_show(struct view *v, const char *plot, const char *run)
 {
     struct lesson_view *s = v->state;
 
     if (strcmp(plot, "lesson") == 0)
         return;
     snprintf(s->plot, sizeof s->plot, "%s", plot);
-    snprintf(s->run, sizeof s->run, "%s", run ? run : "");
+    snprintf(s->run, sizeof s->run, "%s", run);
 }
 
 static bool has_sliders(const struct lesson_view *s)
@@ -150,11 +150,11 @@ static uint64_t stamp_of(const struct view *v)
 /* As the line that asked for it says: which runs, which columns, which axes. */
 static struct figure *as_asked(void *ctx, struct err *err)
 {
-    struct plot_request *q = ctx;
+    struct figures_request *q = ctx;
     struct figure *f = cmd_plot_shown(q->desk->ws, q->name, err);
 
     if (!f)
-        return plot_request_make(ctx, err);
+        return figures_make(ctx, err);
     if (q->axes)
         axes_apply(f, q->axes);
     return f;
@@ -176,7 +176,7 @@ static void draw_plot(struct view *v, const struct canvas *c)
     struct run *running = ws_newest_running(v->desk->ws);
     if (!*s->run && running && strcmp(s->plot, running->kind == RUN_FIT ? "residual" : "nmll") == 0)
         r = running;
-    struct plot_request q = { v->desk, s->plot, r, &s->axes, false };
+    struct figures_request q = { v->desk, s->plot, r, &s->axes, false };
     uint64_t what = mix(8, s->plot, strlen(s->plot)) + axes_stamp(&s->axes);
     what = mix(what, &r, sizeof r);
     plotpane_draw(v->plot, &pane, what, stamp_of(v), as_asked, &q, desk_now());
@@ -367,7 +367,7 @@ static void lesson_verdict(struct view *v, struct buf *b)
     const struct lesson_view *s = v->state;
 
     if (*s->plot)
-        plot_verdict(v, b);
+        figures_verdict(v, b);
     if (!b->len && l)
         buf_printf(b, "lesson %s, step %zu of %zu: Enter on an empty line goes on", l->l.id,
                    l->step + 1, l->l.n);
@@ -381,32 +381,28 @@ static const struct keyrow keys[] = {
     {"b", ACT_NONE, "lesson-back", "back a step", "lesson back", 0},
     {NULL, ACT_NONE, NULL, NULL, NULL, 0},
 };
-const struct view_ops view_lesson = {
-    '8',
-    "Lesson",
-    "Lesson",
-    "The step of the lesson in hand, and the plot that it speaks of. Lessons are run with real "
-    "commands: lesson lists them, lesson 1 begins, Enter on an empty line goes on; a question is "
-    "answered "
-    "by its letter and Enter. lesson back and lesson quiz do what they say; layout slide is for "
-    "showing to "
-    "others. Under functions drawn at random and under kernels the hyperparameters are sliders: in "
-    "the view "
-    "(Esc) choose one with Left and Right, move it with Up and Down, and the picture follows. "
-    "Enter there "
-    "adds a point where the function is known least.",
-    keys,
-    KIND_PLOT,
-    sizeof(struct lesson_view),
-    lesson_draw,
-    lesson_act,
-    lesson_verdict,
-    lesson_title,
-    NULL,
-    lesson_plot,
-    NULL,
-    NULL,
-    plot_copy,
-    NULL,
-    NULL,
+const struct view_ops lesson_view = {
+    .digit = '8',
+    .tab = "Lesson",
+    .title = "Lesson",
+    .about = "The step of the lesson in hand, and the plot that it speaks of. Lessons are run "
+             "with real commands: lesson lists them, lesson 1 begins, Enter on an empty line goes "
+             "on; a question is answered by its letter and Enter. lesson back and lesson quiz do "
+             "what they say; layout slide is for showing to others. Under functions drawn at "
+             "random and under kernels the hyperparameters are sliders: in the view (Esc) choose "
+             "one with Left and Right, move it with Up and Down, and the picture follows. Enter "
+             "there adds a point where the function is known least.",
+    .keys = keys,
+    .kinds = KIND_PLOT,
+    .beside = VIEW_DATA,
+    .plots = "lesson draws kernel covariance",
+    .any_plot = true,
+    .state_size = sizeof(struct lesson_view),
+    .draw = lesson_draw,
+    .act = lesson_act,
+    .verdict = lesson_verdict,
+    .title_more = lesson_title,
+    .plot_words = lesson_plot,
+    .show = lesson_show,
+    .copy = figures_copy,
 };

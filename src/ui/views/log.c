@@ -1,5 +1,5 @@
 /* ui/views/log.c -- view 9: the log with its scrollback. */
-#include "ui/view.h"
+#include "ui/desk.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -60,25 +60,19 @@ static void log_verdict(struct view *v, struct buf *b)
 }
 
 static const struct keyrow keys[] = { { NULL, ACT_NONE, NULL, NULL, NULL, 0 } };
-const struct view_ops view_log = {
-    '9',
-    "Log",
-    "Log",
-    "Every line that was run, typed or by a key, and what came of it: results, notes (a decision "
-    "taken for you), warnings (done, but look), errors (nothing was changed). A line that came "
-    "several times is counted.",
-    keys,
-    KIND_TEXT,
-    0,
-    log_draw,
-    log_act,
-    log_verdict,
-    NULL,
-    NULL,
-    NULL,
-    log_find,
-    NULL,
-    log_copy,
-    NULL,
-    NULL,
+const struct view_ops log_view = {
+    .digit = '9',
+    .tab = "Log",
+    .title = "Log",
+    .about = "Every line that was run, typed or by a key, and what came of it: results, notes (a "
+             "decision taken for you), warnings (done, but look), errors (nothing was changed). A "
+             "line that came several times is counted.",
+    .keys = keys,
+    .kinds = KIND_TEXT,
+    .beside = VIEW_RESIDUAL,
+    .draw = log_draw,
+    .act = log_act,
+    .verdict = log_verdict,
+    .find = log_find,
+    .copy = log_copy,
 };

@@ -1,5 +1,6 @@
 /* ui/views/nmll.c -- view 4: the tuning of the hyperparameters, live. */
-#include "ui/view.h"
+#include "ui/views/figures.h"
+#include "ui/views/trace.h"
 
 #include <stdio.h>
 
@@ -33,31 +34,31 @@ static void nmll_title(struct view *v, struct buf *b)
     const struct run *r = shown(v);
     if (r)
         buf_printf(b, ": %s %s", r->id, run_state_name(r->state));
-    if (scrub_at(v->desk, r))
-        buf_printf(b, ", as after evaluation %zu ({ } step)", scrub_at(v->desk, r));
+    if (axes_scrub_at(v->desk, r))
+        buf_printf(b, ", as after evaluation %zu ({ } step)", axes_scrub_at(v->desk, r));
 }
 
 static const struct keyrow keys[] = { { NULL, ACT_NONE, NULL, NULL, NULL, 0 } };
-const struct view_ops view_nmll = {
-    '4',
-    "NMLL",
-    "NMLL and tuning",
-    "The negative log marginal likelihood (of y as scaled for the fit, natural logarithm, smaller "
-    "is better) of each evaluation, and the best so far. It weighs fit against complexity, so its "
-    "minimum is where the hyperparameters explain the data without memorising them. When the best "
-    "lies at a bound of the search the log says so.",
-    keys,
-    KIND_PLOT | KIND_TRACE,
-    sizeof(struct trace_state),
-    nmll_draw,
-    trace_act,
-    trace_verdict,
-    nmll_title,
-    shown,
-    nmll_plot,
-    NULL,
-    NULL,
-    plot_copy,
-    NULL,
-    NULL,
+const struct view_ops nmll_view = {
+    .digit = '4',
+    .tab = "NMLL",
+    .title = "NMLL and tuning",
+    .about = "The negative log marginal likelihood (of y as scaled for the fit, natural "
+             "logarithm, smaller is better) of each evaluation, and the best so far. It weighs "
+             "fit against complexity, so its minimum is where the hyperparameters explain the "
+             "data without memorising them. When the best lies at a bound of the search the log "
+             "says so.",
+    .keys = keys,
+    .kinds = KIND_PLOT | KIND_TRACE,
+    .news = VIEW_NEWS_TUNING,
+    .beside = VIEW_RESIDUAL,
+    .plots = "nmll",
+    .state_size = sizeof(struct trace_state),
+    .draw = nmll_draw,
+    .act = trace_act,
+    .verdict = trace_verdict,
+    .title_more = nmll_title,
+    .run = shown,
+    .plot_words = nmll_plot,
+    .copy = figures_copy,
 };

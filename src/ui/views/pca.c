@@ -1,5 +1,5 @@
 /* ui/views/pca.c -- view 7: kernel principal components and clusters. */
-#include "ui/view.h"
+#include "ui/views/figures.h"
 #include "app/runs/clustering.h"
 
 struct pca_view { struct axes axes; };
@@ -15,11 +15,11 @@ static void pca_draw(struct view *v, const struct canvas *c)
             "kernel sees them, cluster k=4  for groups.");
         return;
     }
-    struct plot_request q = { v->desk, "pca", NULL, &s->axes, false };
+    struct figures_request q = { v->desk, "pca", NULL, &s->axes, false };
     uint64_t what = 7 + axes_stamp(&s->axes) * 16;
     uint64_t stamp = (uint64_t)(uintptr_t)p->coords * 31 + (uint64_t)(uintptr_t)p->color * 7 +
                      (uint64_t)(uintptr_t)p->clusters.label + p->n + p->have_clusters;
-    plotpane_draw(v->plot, c, what, stamp, plot_request_make, &q, desk_now());
+    plotpane_draw(v->plot, c, what, stamp, figures_make, &q, desk_now());
 }
 
 static bool pca_act(struct view *v, enum act act)
@@ -47,26 +47,24 @@ static const struct keyrow keys[] = {
     { "k", ACT_NONE, "cluster", "cluster: the line waits on the prompt", "cluster k=", 0 },
     { NULL, ACT_NONE, NULL, NULL, NULL, 0 },
 };
-const struct view_ops view_pca = {
-    '7',
-    "PCA",
-    "PCA and clusters",
-    "Rows placed by the first two principal components of the kernel's feature space: rows that "
-    "the "
-    "kernel finds alike lie together. Colours are clusters (cluster k=N) or the target. The shares "
-    "on the axes say how much of the variation each component carries.",
-    keys,
-    KIND_PLOT,
-    sizeof(struct pca_view),
-    pca_draw,
-    pca_act,
-    plot_verdict,
-    pca_title,
-    NULL,
-    pca_plot,
-    NULL,
-    NULL,
-    plot_copy,
-    NULL,
-    NULL,
+const struct view_ops pca_view = {
+    .digit = '7',
+    .tab = "PCA",
+    .title = "PCA and clusters",
+    .about = "Rows placed by the first two principal components of the kernel's feature space: "
+             "rows that the kernel finds alike lie together. Colours are clusters (cluster k=N) "
+             "or the target. The shares on the axes say how much of the variation each component "
+             "carries.",
+    .keys = keys,
+    .kinds = KIND_PLOT,
+    .news = VIEW_NEWS_COMPONENTS,
+    .beside = VIEW_CALIB,
+    .plots = "pca",
+    .state_size = sizeof(struct pca_view),
+    .draw = pca_draw,
+    .act = pca_act,
+    .verdict = figures_verdict,
+    .title_more = pca_title,
+    .plot_words = pca_plot,
+    .copy = figures_copy,
 };

@@ -1,5 +1,5 @@
 /* ui/views/rank.c -- view 5: what a fit costs by rank, as advised and as taken; or its spectrum. */
-#include "ui/view.h"
+#include "ui/views/figures.h"
 
 #include "app/runs/advise.h"
 #include "app/runs/spectrum_run.h"
@@ -17,8 +17,9 @@ static const char *shown(const struct view *v)
     return s->spectrum ? "spectrum" : "rank";
 }
 
-void rank_show(struct view *v, const char *plot)
+static void rank_show(struct view *v, const char *plot, const char *run)
 {
+    (void)run;
     struct rank_state *s = v->state;
     s->spectrum = strcmp(plot, "spectrum") == 0;
 }
@@ -40,9 +41,9 @@ static void rank_draw(struct view *v, const struct canvas *c)
                              "rank, before it; s shows the spectrum.");
         return;
     }
-    struct plot_request q = { d, shown(v), NULL, &s->axes, false };
+    struct figures_request q = { d, shown(v), NULL, &s->axes, false };
     const uint64_t what = 5 + (uint64_t)s->spectrum * 16 + axes_stamp(&s->axes) * 64;
-    plotpane_draw(v->plot, c, what, d->ws->serial, plot_request_make, &q, desk_now());
+    plotpane_draw(v->plot, c, what, d->ws->serial, figures_make, &q, desk_now());
 }
 
 static bool rank_act(struct view *v, enum act act)
@@ -83,29 +84,25 @@ static const struct keyrow keys[] = {
      0},
     {NULL, ACT_NONE, NULL, NULL, NULL, 0},
 };
-const struct view_ops view_rank = {
-    '5',
-    "Rank",
-    "Rank",
-    "What advise expects of a fit at each rank of its preconditioner: iterations with their range, "
-    "and "
-    "seconds to build and solve; fits that were then made lie over it. The upright line is the "
-    "rank of "
-    "least time. s turns to the spectrum: eigenvalues above the noise take iterations, and those "
-    "before "
-    "the rank are taken care of by the preconditioner.",
-    keys,
-    KIND_PLOT,
-    sizeof(struct rank_state),
-    rank_draw,
-    rank_act,
-    plot_verdict,
-    rank_title,
-    NULL,
-    rank_plot,
-    NULL,
-    NULL,
-    plot_copy,
-    NULL,
-    NULL,
+const struct view_ops rank_view = {
+    .digit = '5',
+    .tab = "Rank",
+    .title = "Rank",
+    .about = "What advise expects of a fit at each rank of its preconditioner: iterations with "
+             "their range, and seconds to build and solve; fits that were then made lie over it. "
+             "The upright line is the rank of least time. s turns to the spectrum: eigenvalues "
+             "above the noise take iterations, and those before the rank are taken care of by the "
+             "preconditioner.",
+    .keys = keys,
+    .kinds = KIND_PLOT,
+    .beside = VIEW_RESIDUAL,
+    .plots = "rank spectrum",
+    .state_size = sizeof(struct rank_state),
+    .draw = rank_draw,
+    .act = rank_act,
+    .verdict = figures_verdict,
+    .title_more = rank_title,
+    .plot_words = rank_plot,
+    .show = rank_show,
+    .copy = figures_copy,
 };

@@ -1,5 +1,6 @@
 /* ui/views/residual.c -- view 3: how the solver converges, live. */
-#include "ui/view.h"
+#include "ui/views/figures.h"
+#include "ui/views/trace.h"
 
 #include <stdio.h>
 
@@ -32,8 +33,8 @@ static void residual_title(struct view *v, struct buf *b)
     const struct run *r = shown(v);
     if (r)
         buf_printf(b, ": %s %s", r->id, desk_over(v->desk, 0) ? "" : run_state_name(r->state));
-    if (scrub_at(v->desk, r))
-        buf_printf(b, ", as at it %u ({ } step)", r->trace[scrub_at(v->desk, r) - 1].step);
+    if (axes_scrub_at(v->desk, r))
+        buf_printf(b, ", as at it %u ({ } step)", r->trace[axes_scrub_at(v->desk, r) - 1].step);
     const struct run *m;
     for (size_t i = 0; r && (m = desk_over(v->desk, i)) != NULL; i++)
         if (m != r && m->kind == r->kind)
@@ -41,28 +42,27 @@ static void residual_title(struct view *v, struct buf *b)
 }
 
 static const struct keyrow keys[] = { { NULL, ACT_NONE, NULL, NULL, NULL, 0 } };
-const struct view_ops view_residual = {
-    '3',
-    "Resid",
-    "Residual",
-    "The relative residual |b - A w| / |b| of the linear system against the iteration, on a "
-    "logarithmic axis: the recursive one that the method carries along, the true one where it was "
-    "recomputed, and the tolerance asked for. A straight fall means steady convergence; a flat "
-    "stretch means the preconditioner is too weak (try a larger rank) or the noise is very small. "
-    "Marked runs (Space in view 2) are drawn together, and those of compare and plot residual r1 "
-    "r2.",
-    keys,
-    KIND_PLOT | KIND_TRACE,
-    sizeof(struct trace_state),
-    residual_draw,
-    trace_act,
-    trace_verdict,
-    residual_title,
-    shown,
-    residual_plot,
-    NULL,
-    NULL,
-    plot_copy,
-    NULL,
-    NULL,
+const struct view_ops residual_view = {
+    .digit = '3',
+    .tab = "Resid",
+    .title = "Residual",
+    .about = "The relative residual |b - A w| / |b| of the linear system against the iteration, "
+             "on a logarithmic axis: the recursive one that the method carries along, the true "
+             "one where it was recomputed, and the tolerance asked for. A straight fall means "
+             "steady convergence; a flat stretch means the preconditioner is too weak (try a "
+             "larger rank) or the noise is very small. Marked runs (Space in view 2) are drawn "
+             "together, and those of compare and plot residual r1 r2.",
+    .keys = keys,
+    .kinds = KIND_PLOT | KIND_TRACE,
+    .news = VIEW_NEWS_TRACE,
+    .beside = VIEW_NMLL,
+    .plots = "residual",
+    .state_size = sizeof(struct trace_state),
+    .draw = residual_draw,
+    .act = trace_act,
+    .verdict = trace_verdict,
+    .title_more = residual_title,
+    .run = shown,
+    .plot_words = residual_plot,
+    .copy = figures_copy,
 };

@@ -1,6 +1,7 @@
 /* ui/views/runs.c -- view 2: every tuning and fit of the session as one table, sorted and filtered
  * as asked; also the narrow list of wide screens. */
-#include "ui/view.h"
+#include "ui/views/runs.h"
+#include "ui/views/words.h"
 
 #include "base/text.h"
 
@@ -180,44 +181,44 @@ static bool passes(const struct run *r, const char *filter)
     return ok;
 }
 
-void desk_runs(struct desk *d)
+void runs_list(struct desk *d)
 {
     struct runs_state *s = d->view[VIEW_RUNS].state;
     const size_t n = d->ws->nrun;
-    struct run **grown = realloc(d->shown, (n ? n : 1) * sizeof *grown);
+    struct run **grown = realloc(d->table.shown, (n ? n : 1) * sizeof *grown);
     if (!grown) {
-        d->nshown = 0;
+        d->table.nshown = 0;
         return;
     }
-    d->shown = grown;
-    d->nshown = 0;
+    d->table.shown = grown;
+    d->table.nshown = 0;
     for (size_t i = 0; i < n; i++)
-        if (!d->filter || passes(d->ws->run[i], d->filter))
-            d->shown[d->nshown++] = d->ws->run[i];
+        if (!d->table.filter || passes(d->ws->run[i], d->table.filter))
+            d->table.shown[d->table.nshown++] = d->ws->run[i];
     if (s && s->sort)
-        qsort_r(d->shown, d->nshown, sizeof *d->shown, compare_runs, s);
+        qsort_r(d->table.shown, d->table.nshown, sizeof *d->table.shown, compare_runs, s);
 }
 
-void desk_runs_free(struct desk *d)
+void runs_list_free(struct desk *d)
 {
-    free(d->shown);
-    free(d->filter);
-    d->shown = NULL;
-    d->filter = NULL;
-    d->nshown = 0;
+    free(d->table.shown);
+    free(d->table.filter);
+    d->table.shown = NULL;
+    d->table.filter = NULL;
+    d->table.nshown = 0;
 }
 
-void desk_move(struct desk *d, int by)
+void runs_move(struct desk *d, int by)
 {
     const struct run *r = desk_selected(d);
-    desk_runs(d);
-    long at = 0, n = (long)d->nshown;
-    while (at < n && d->shown[at] != r)
+    runs_list(d);
+    long at = 0, n = (long)d->table.nshown;
+    while (at < n && d->table.shown[at] != r)
         at++;
     at = at == n ? 0 : at + by;                      /* filtered away: to the first that is left */
     at = at < 0 ? 0 : at >= n ? n - 1 : at;
-    if (n > 0 && d->shown[at] != r) {
-        snprintf(d->sel, sizeof d->sel, "%s", d->shown[at]->id);
+    if (n > 0 && d->table.shown[at] != r) {
+        snprintf(d->sel, sizeof d->sel, "%s", d->table.shown[at]->id);
         d->nover = 0;
     }
 }
@@ -225,8 +226,8 @@ void desk_move(struct desk *d, int by)
 static size_t selected_index(const struct desk *d)
 {
     const struct run *r = desk_selected(d);
-    for (size_t i = 0; i < d->nshown; i++)
-        if (d->shown[i] == r)
+    for (size_t i = 0; i < d->table.nshown; i++)
+        if (d->table.shown[i] == r)
             return i;
     return SIZE_MAX;
 }
@@ -247,7 +248,7 @@ static void scroll_to(struct runs_state *s, size_t at, size_t n, int page)
 
 static enum role role_of(const struct run *r)
 {
-    switch (run_glyph(r)) {
+    switch (words_glyph(r)) {
     case '>': return R_ACCENT;
     case '!': case '~': return R_WARN;
     case 'x': return R_BAD;
@@ -262,7 +263,7 @@ static void cell_of(const struct run *r, const struct cells *t, enum run_col c, 
 {
     switch (c) {
     case C_RUN: snprintf(out, len, "%s", r->id); break;
-    case C_KERNEL: kernel_short(r, out, len); break;
+    case C_KERNEL: words_kernel(r, out, len); break;
     case C_FEATURES: snprintf(out, len, "%s", t->features); break;
     case C_RANK: snprintf(out, len, "%s", t->rank); break;
     case C_IT: snprintf(out, len, "%s", t->it); break;
@@ -320,7 +321,7 @@ static void draw_run(const struct view *v, const struct canvas *c, int row, cons
     cells_fill(r, desk_now(), &t);
     if (on)
         draw_fill(c, row, 0, c->w, a, " ");
-    const char head[3] = { desk_marked(v->desk, r) ? '*' : ' ', run_glyph(r), 0 };
+    const char head[3] = { desk_marked(v->desk, r) ? '*' : ' ', words_glyph(r), 0 };
     draw_text(c, row, 0, a, head);
     for (int j = 0; j < N_COLUMNS; j++) {
         if (x[j] < 0)
@@ -328,7 +329,7 @@ static void draw_run(const struct view *v, const struct canvas *c, int row, cons
         cell_of(r, &t, (enum run_col)j, cell, sizeof cell);
         if (j == C_NOTE) {
             if (r->star)
-                draw_text(c, row, x[j], a, glyph.star);
+                draw_text(c, row, x[j], a, theme_glyph.star);
             draw_safe(c, row, x[j] + (r->star ? 2 : 0), w[j] - 2, a, cell);
         } else {
             draw_field(c, row, x[j], w[j], columns[j].right, a, cell);
@@ -346,10 +347,10 @@ static void draw_wide(struct view *v, const struct canvas *c)
     v->page = c->h - 1;
     s->y0 = 1;
     size_t at = selected_index(d);
-    scroll_to(s, at, d->nshown, v->page);
-    for (int i = 0; i < v->page && s->top + (size_t)i < d->nshown; i++)
-        draw_run(v, c, i + 1, d->shown[s->top + (size_t)i], s->top + (size_t)i == at, x, w);
-    if (d->nshown == 0)
+    scroll_to(s, at, d->table.nshown, v->page);
+    for (int i = 0; i < v->page && s->top + (size_t)i < d->table.nshown; i++)
+        draw_run(v, c, i + 1, d->table.shown[s->top + (size_t)i], s->top + (size_t)i == at, x, w);
+    if (d->table.nshown == 0)
         draw_text(c, 1, 2, theme_attr(R_DIM), "no run holds that; q shows them all again");
 }
 
@@ -369,7 +370,7 @@ static void open_run(struct desk *d, const struct run *r)
 {
     char title[64];
     struct buf b = { 0 };
-    run_details(r, &b);
+    words_details(r, &b);
     snprintf(title, sizeof title, "Run %s", r->id);
     desk_page(d, title, buf_str(&b));
     buf_free(&b);
@@ -388,7 +389,7 @@ static void move_column(struct view *v, int by)
         s->col = (enum run_col)j;
 }
 
-void run_sort_next(struct desk *d, int column)
+static void runs_sort_next(struct desk *d, int column)
 {
     struct runs_state *s = d->view[VIEW_RUNS].state;
     s->sort = s->sort == column + 1 ? -(column + 1) : s->sort == -(column + 1) ? 0 : column + 1;
@@ -400,7 +401,7 @@ static bool table_act(struct view *v, enum act act)
     switch (act) {
     case ACT_LEFT: move_column(v, -1); return true;
     case ACT_RIGHT: move_column(v, 1); return true;
-    case ACT_SORT: run_sort_next(v->desk, (int)s->col); return true;
+    case ACT_SORT: runs_sort_next(v->desk, (int)s->col); return true;
     case ACT_HIDE:
         if (s->col != C_RUN) {
             s->hidden |= 1u << s->col;
@@ -418,34 +419,34 @@ static bool runs_act(struct view *v, enum act act)
     struct run *r = desk_selected(d);
     int page = v->page > 1 ? v->page - 1 : 1;
     switch (act) {
-    case ACT_UP: desk_move(d, -1); return true;
-    case ACT_DOWN: desk_move(d, 1); return true;
-    case ACT_PGUP: desk_move(d, -page); return true;
-    case ACT_PGDN: desk_move(d, page); return true;
-    case ACT_TOP: desk_move(d, -1000000); return true;
-    case ACT_END: desk_move(d, 1000000); return true;
+    case ACT_UP: runs_move(d, -1); return true;
+    case ACT_DOWN: runs_move(d, 1); return true;
+    case ACT_PGUP: runs_move(d, -page); return true;
+    case ACT_PGDN: runs_move(d, page); return true;
+    case ACT_TOP: runs_move(d, -1000000); return true;
+    case ACT_END: runs_move(d, 1000000); return true;
     case ACT_MARK:
         if (r) {
             desk_mark(d, r);
-            desk_move(d, 1);
+            runs_move(d, 1);
         }
         return true;
     case ACT_OPEN:
         if (r)
             open_run(d, r);
         return true;
-    default: return v->ops == &view_runs && table_act(v, act);
+    default: return v->ops == &runs_view && table_act(v, act);
     }
 }
 
 static bool runs_filter(struct view *v, const char *what)
 {
     struct desk *d = v->desk;
-    free(d->filter);
-    d->filter = *what ? strdup(what) : NULL;
-    desk_runs(d);
-    if (d->nshown && selected_index(d) == SIZE_MAX)
-        snprintf(d->sel, sizeof d->sel, "%s", d->shown[0]->id);
+    free(d->table.filter);
+    d->table.filter = *what ? strdup(what) : NULL;
+    runs_list(d);
+    if (d->table.nshown && selected_index(d) == SIZE_MAX)
+        snprintf(d->sel, sizeof d->sel, "%s", d->table.shown[0]->id);
     return true;
 }
 
@@ -453,10 +454,11 @@ static bool runs_find(struct view *v, const char *what, int dir)
 {
     struct desk *d = v->desk;
     const size_t at = selected_index(d);
-    for (size_t k = 1; k <= d->nshown; k++) {
-        const size_t i = ((at == SIZE_MAX ? 0 : at) + (dir > 0 ? k : d->nshown - k)) % d->nshown;
-        if (passes(d->shown[i], what)) {
-            snprintf(d->sel, sizeof d->sel, "%s", d->shown[i]->id);
+    for (size_t k = 1; k <= d->table.nshown; k++) {
+        const size_t ahead = dir > 0 ? k : d->table.nshown - k;
+        const size_t i = ((at == SIZE_MAX ? 0 : at) + ahead) % d->table.nshown;
+        if (passes(d->table.shown[i], what)) {
+            snprintf(d->sel, sizeof d->sel, "%s", d->table.shown[i]->id);
             return true;
         }
     }
@@ -487,49 +489,49 @@ static bool runs_copy(struct view *v, bool all, struct buf *b)
     struct cells t;
     if (!all && r) {
         cells_fill(r, desk_now(), &t);
-        cell_of(r, &t, v->ops == &view_runs ? s->col : C_RUN, cell, sizeof cell);
+        cell_of(r, &t, v->ops == &runs_view ? s->col : C_RUN, cell, sizeof cell);
         buf_puts(b, cell);
         return b->len > 0;
     }
     for (int j = 0; j < N_COLUMNS; j++)
         buf_printf(b, "%s%c", columns[j].head, j + 1 < N_COLUMNS ? ',' : '\n');
-    for (size_t i = 0; i < d->nshown; i++)
-        copy_row(d->shown[i], ',', b);
-    return d->nshown > 0;
+    for (size_t i = 0; i < d->table.nshown; i++)
+        copy_row(d->table.shown[i], ',', b);
+    return d->table.nshown > 0;
 }
 
 static void runs_click(struct view *v, int row, int col)
 {
     struct runs_state *s = v->state;
     struct desk *d = v->desk;
-    if (row < s->y0 && v->ops == &view_runs) {       /* the heading: sort by it */
+    if (row < s->y0 && v->ops == &runs_view) {       /* the heading: sort by it */
         int x[N_COLUMNS], w[N_COLUMNS];
         place_columns(s, &v->at, x, w);
         for (int j = 0; j < N_COLUMNS; j++)
             if (x[j] >= 0 && col >= x[j] && col < x[j] + w[j]) {
                 s->col = (enum run_col)j;
-                run_sort_next(d, j);
+                runs_sort_next(d, j);
             }
         return;
     }
     const size_t i = s->top + (size_t)(row - s->y0);
-    if (row >= s->y0 && i < d->nshown)
-        snprintf(d->sel, sizeof d->sel, "%s", d->shown[i]->id);
+    if (row >= s->y0 && i < d->table.nshown)
+        snprintf(d->sel, sizeof d->sel, "%s", d->table.shown[i]->id);
 }
 
 static void runs_verdict(struct view *v, struct buf *b)
 {
     const struct run *r = desk_selected(v->desk);
     if (r)
-        run_line(r, b);
+        words_line(r, b);
 }
 
 static void runs_title(struct view *v, struct buf *b)
 {
     const struct desk *d = v->desk;
-    if (d->filter) {
-        buf_printf(b, ": %zu of %zu with '", d->nshown, d->ws->nrun);
-        text_safe(b, d->filter, 30);
+    if (d->table.filter) {
+        buf_printf(b, ": %zu of %zu with '", d->table.nshown, d->ws->nrun);
+        text_safe(b, d->table.filter, 30);
         buf_puts(b, "'");
     } else if (d->ws->nrun) {
         buf_printf(b, ": %zu", d->ws->nrun);
@@ -560,28 +562,28 @@ static void runs_plot(const struct view *v, struct buf *b)
         buf_printf(b, "%s %s", r->kind == RUN_FIT ? "residual" : "nmll", r->id);
 }
 
-const struct view_ops view_runs = {
-    '2',
-    "Runs",
-    "Runs",
-    "Every tuning (t1, t2, ..) and fit (r1, r2, ..). In front: > runs, . waits, ! stopped before "
-    "it "
-    "reached its tolerance, ~ stopped by you, x failed, * marked. RMSE is in units of the target; "
-    "cover95 is the share of rows inside the 95 % interval: near 0.95 is honest.",
-    keys,
-    KIND_TABLE | KIND_RUNS,
-    sizeof(struct runs_state),
-    runs_draw,
-    runs_act,
-    runs_verdict,
-    runs_title,
-    NULL,
-    runs_plot,
-    runs_find,
-    runs_filter,
-    runs_copy,
-    runs_click,
-    NULL,
+const struct view_ops runs_view = {
+    .digit = '2',
+    .tab = "Runs",
+    .title = "Runs",
+    .about = "Every tuning (t1, t2, ..) and fit (r1, r2, ..). In front: > runs, . waits, ! "
+             "stopped before it reached its tolerance, ~ stopped by you, x failed, * marked. RMSE "
+             "is in units of the target; cover95 is the share of rows inside the 95 % interval: "
+             "near 0.95 is honest.",
+    .keys = keys,
+    .kinds = KIND_TABLE | KIND_RUNS,
+    .news = VIEW_NEWS_FIT,
+    .beside = VIEW_RESIDUAL,
+    .state_size = sizeof(struct runs_state),
+    .draw = runs_draw,
+    .act = runs_act,
+    .verdict = runs_verdict,
+    .title_more = runs_title,
+    .plot_words = runs_plot,
+    .find = runs_find,
+    .filter = runs_filter,
+    .copy = runs_copy,
+    .click = runs_click,
 };
 
 /* The left column of a wide screen. */
@@ -618,7 +620,7 @@ static void list_draw(struct view *v, const struct canvas *c)
     int row = list_datasets(v, c);
     if (ws->ndata == 0)
         draw_text(c, row++, 1, theme_attr(R_DIM), "no data yet");
-    draw_fill(c, row++, 0, c->w, theme_attr(R_RULE), glyph.h);
+    draw_fill(c, row++, 0, c->w, theme_attr(R_RULE), theme_glyph.h);
     if (ws->nrun == 0) {
         draw_text(c, row, 1, theme_attr(R_DIM), "no runs yet");
         return;
@@ -628,30 +630,40 @@ static void list_draw(struct view *v, const struct canvas *c)
     v->page = c->h - row;
     s->y0 = row;
     size_t at = selected_index(d);
-    scroll_to(s, at, d->nshown, v->page);
-    for (int i = 0; i < v->page && s->top + (size_t)i < d->nshown; i++) {
-        const struct run *r = d->shown[s->top + (size_t)i];
+    scroll_to(s, at, d->table.nshown, v->page);
+    for (int i = 0; i < v->page && s->top + (size_t)i < d->table.nshown; i++) {
+        const struct run *r = d->table.shown[s->top + (size_t)i];
         struct cells t;
         cells_fill(r, desk_now(), &t);
         bool on = s->top + (size_t)i == at;
         unsigned long a = theme_attr(on ? R_SELECT : role_of(r));
         if (on)
             draw_fill(c, row + i, 0, c->w, a, " ");
-        char head[3] = { desk_marked(d, r) ? '*' : ' ', run_glyph(r), 0 };
+        char head[3] = { desk_marked(d, r) ? '*' : ' ', words_glyph(r), 0 };
         draw_text(c, row + i, 0, a, head);
         draw_field(c, row + i, 2, 4, false, a, r->id);
         if (r->star)
-            draw_text(c, row + i, c->w - 1, a, glyph.star);
+            draw_text(c, row + i, c->w - 1, a, theme_glyph.star);
         char kernel[40];
-        kernel_short(r, kernel, sizeof kernel);
+        words_kernel(r, kernel, sizeof kernel);
         draw_field(c, row + i, 6, 10, false, a, kernel);
         draw_field(c, row + i, 17, 6, true, a, t.it);
         draw_field(c, row + i, 24, 10, true, a, r->kind == RUN_FIT ? t.rmse : t.nmll);
     }
 }
 
-const struct view_ops view_list = {
-    0,           "",        "Data & runs", "",   keys, KIND_RUNS, sizeof(struct runs_state),
-    list_draw,   runs_act,  NULL,          NULL, NULL, runs_plot, runs_find,
-    runs_filter, runs_copy, runs_click,    NULL,
+const struct view_ops runs_list_view = {
+    .tab = "",
+    .title = "Data & runs",
+    .about = "",
+    .keys = keys,
+    .kinds = KIND_RUNS,
+    .state_size = sizeof(struct runs_state),
+    .draw = list_draw,
+    .act = runs_act,
+    .plot_words = runs_plot,
+    .find = runs_find,
+    .filter = runs_filter,
+    .copy = runs_copy,
+    .click = runs_click,
 };

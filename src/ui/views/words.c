@@ -1,5 +1,5 @@
 /* ui/views/words.c -- runs in words, next steps, axes: what several views share. */
-#include "ui/view.h"
+#include "ui/views/words.h"
 
 #include "app/core/trace.h"
 #include "app/plots/plot_rows.h"
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-char run_glyph(const struct run *r)
+char words_glyph(const struct run *r)
 {
     switch (r->state) {
     case RUN_QUEUED: return '.';
@@ -84,7 +84,7 @@ static void hp_lines(const struct run *r, const double *hp, size_t t, const doub
 }
 
 /* "matern(nu=5/2)" as "matern 5/2", for narrow columns. */
-void kernel_short(const struct run *r, char *out, size_t len)
+void words_kernel(const struct run *r, char *out, size_t len)
 {
     const char *s = r->kernel_text ? r->kernel_text : "-";
     size_t n = 0;
@@ -254,7 +254,7 @@ static void tune_lines(const struct run *r, struct buf *b)
     }
 }
 
-void run_details(const struct run *r, struct buf *b)
+void words_details(const struct run *r, struct buf *b)
 {
     put(b, "run", "%s %s on %s%s", r->id, run_state_name(r->state),
         r->dataset_name ? r->dataset_name : "lost data", r->star ? ", starred" : "");
@@ -275,7 +275,7 @@ void run_details(const struct run *r, struct buf *b)
         put(b, "command", "%s", r->command);
 }
 
-void run_line(const struct run *r, struct buf *b)
+void words_line(const struct run *r, struct buf *b)
 {
     if (r->state == RUN_FAILED)
         buf_printf(b, "%s failed: ", r->id);
@@ -286,7 +286,7 @@ void run_line(const struct run *r, struct buf *b)
     text_safe(b, r->state == RUN_FAILED ? r->failure.msg : r->verdict, 0);
 }
 
-void next_steps(const struct workspace *ws, struct buf *b)
+void words_next(const struct workspace *ws, struct buf *b)
 {
     if (ws->cur >= ws->ndata) {
         buf_puts(b, "demo co2\tbundled data: CO2 at Mauna Loa\n"
@@ -314,180 +314,4 @@ void next_steps(const struct workspace *ws, struct buf *b)
         buf_puts(b, "check\tcalibration, outliers, variance\n"
                     "predict FILE.csv out=PRED.csv\tpredict new rows\n"
                     "save FILE.gpd\tkeep all of this\n");
-}
-
-bool axes_act(const struct view *v, enum act act, struct axes *a)
-{
-    const struct figure *f = v->plot ? plotpane_figure(v->plot) : NULL;
-    const bool zoomed = a->hi > a->lo;
-    const double lo = zoomed ? a->lo : 0, hi = zoomed ? a->hi : 1, w = hi - lo;
-    switch (act) {
-    case ACT_LOGX: a->x = f && f->x.log ? 2 : 1; return true;
-    case ACT_LOGY: a->y = f && f->y.log ? 2 : 1; return true;
-    case ACT_AXES: *a = (struct axes){ 0 }; return true;
-    case ACT_ZOOM_IN:
-        if (w > 1.0 / 4096) {
-            a->lo = lo + w / 4;
-            a->hi = hi - w / 4;
-        }
-        return true;
-    case ACT_ZOOM_OUT:
-        a->lo = fmax(0, lo - w / 2);
-        a->hi = fmin(1, hi + w / 2);
-        if (a->hi - a->lo >= 1)
-            a->lo = a->hi = 0;
-        return true;
-    case ACT_ZOOM_ALL: a->lo = a->hi = 0; return true;
-    case ACT_PAN_LEFT: case ACT_PAN_RIGHT:
-        if (zoomed) {
-            const double by = act == ACT_PAN_LEFT ? -fmin(w / 4, lo) : fmin(w / 4, 1 - hi);
-            a->lo += by;
-            a->hi += by;
-        }
-        return true;
-    default: return false;
-    }
-}
-
-uint64_t axes_stamp(const struct axes *a)
-{
-    return (uint64_t)(a->x * 4 + a->y) +
-           ((uint64_t)(a->lo * 8192) + (uint64_t)(a->hi * 8192) * 8193) * 16;
-}
-
-/* y follows what is left of x: else a zoom into the flat end of a curve would show a flat line. */
-static void fit_y(struct figure *f)
-{
-    double lo = INFINITY, hi = -INFINITY;
-    for (size_t i = 0; i < f->ns; i++) {
-        const struct series *s = &f->s[i];
-        if (s->mark == MARK_HLINE || s->mark == MARK_VLINE || s->faint)
-            continue;
-        for (size_t k = 0; k < s->n; k++) {
-            const double x = s->x ? s->x[k] : (double)k;
-            for (int side = 0; side < (s->mark == MARK_BAND && s->y2 ? 2 : 1); side++) {
-                const double y = side ? s->y2[k] : s->y[k];
-                if (x < f->x.lo || x > f->x.hi || !isfinite(y) || (f->y.log && y <= 0))
-                    continue;
-                lo = fmin(lo, y);
-                hi = fmax(hi, y);
-            }
-        }
-    }
-    if (!(lo < hi))
-        return;
-    const double room = f->y.log ? pow(hi / lo, 0.05) : 0.05 * (hi - lo);
-    f->y.lo = f->y.log ? lo / room : lo - room;
-    f->y.hi = f->y.log ? hi * room : hi + room;
-}
-
-void axes_apply(struct figure *f, const struct axes *a)
-{
-    for (; f; f = f->next) {
-        if (a->x)
-            f->x.log = a->x == 1;
-        if (a->y)
-            f->y.log = a->y == 1;
-        if (!(a->hi > a->lo) || f->square)
-            continue;
-        struct figure_scale s;
-        figure_scale(f, 5, 5, &s);
-        const double l0 = s.xlog ? log(s.xlo) : s.xlo, l1 = s.xlog ? log(s.xhi) : s.xhi;
-        const double lo = l0 + a->lo * (l1 - l0), hi = l0 + a->hi * (l1 - l0);
-        f->x.lo = s.xlog ? exp(lo) : lo;
-        f->x.hi = s.xlog ? exp(hi) : hi;
-        fit_y(f);
-    }
-}
-
-/* The iterations of a run, one by one. */
-
-size_t scrub_at(const struct desk *d, const struct run *r)
-{
-    return r && d->scrub && strcmp(d->scrub_run, r->id) == 0 && d->scrub < r->ntrace ? d->scrub : 0;
-}
-
-bool scrub_act(struct view *v, enum act act, struct run *r)
-{
-    struct desk *d = v->desk;
-    if ((act != ACT_BACK && act != ACT_FORTH) || !r || r->ntrace < 2)
-        return act == ACT_BACK || act == ACT_FORTH;
-    const size_t n = r->ntrace, at = scrub_at(d, r) ? scrub_at(d, r) : n;
-    const size_t step = n > 60 ? n / 60 : 1;
-    snprintf(d->scrub_run, sizeof d->scrub_run, "%s", r->id);
-    if (act == ACT_BACK)
-        d->scrub = at > step + 1 ? at - step : 1;
-    else
-        d->scrub = at + step < n ? at + step : 0;
-    return true;
-}
-
-/* Adds the curves of another run's figure to the first panel, named by its run. */
-static enum status merge(struct figure *to, const struct figure *from, const char *id,
-                         struct err *err)
-{
-    for (size_t i = 0; i < from->ns; i++) {
-        const struct series *s = &from->s[i];
-        if (s->mark == MARK_HLINE || s->mark == MARK_VLINE || s->mark == MARK_BAND || s->faint)
-            continue;
-        char title[80];
-        const char *own = s->title ? s->title : "";
-        bool named = strncmp(own, id, strlen(id)) == 0;
-        snprintf(title, sizeof title, "%s%s%s", named ? "" : id, named ? "" : " ", own);
-        struct series *n = figure_add(to, title, s->mark, s->n, s->x, s->y, err);
-        if (!n)
-            return ST_NOMEM;
-        n->dashed = s->dashed;
-    }
-    return ST_OK;
-}
-
-struct figure *plot_request_make(void *ctx, struct err *err)
-{
-    struct plot_request *q = ctx;
-    const struct plot_ops *ops = plot_find(q->name, err);
-    struct run then, *run = q->run;
-    const size_t at = scrub_at(q->desk, run);
-    if (at) {                                    /* as it stood when it had that many points */
-        then = *run;
-        then.ntrace = at;
-        then.state = RUN_RUNNING;
-        then.verdict[0] = '\0';
-        run = &then;
-    }
-    struct figure *f = ops ? ops->make(q->desk->ws, run, NULL, err) : NULL;
-    if (!f)
-        return NULL;
-    struct run *r;
-    if (q->marks && q->run && !f->reason && !f->next)
-        for (size_t i = 0; (r = desk_over(q->desk, i)) != NULL; i++) {
-            if (r == q->run || r->kind != q->run->kind)
-                continue;
-            struct figure *g = ops->make(q->desk->ws, r, NULL, err);
-            if (g && !g->reason)
-                merge(f, g, r->id, err);
-            figure_free(g);
-        }
-    if (q->axes)
-        axes_apply(f, q->axes);
-    return f;
-}
-
-void plot_verdict(struct view *v, struct buf *b)
-{
-    const struct figure *f = v->plot ? plotpane_figure(v->plot) : NULL;
-    if (f && f->verdict && !f->reason)
-        text_safe(b, f->verdict, 0);
-}
-
-bool plot_copy(struct view *v, bool all, struct buf *out)
-{
-    const struct figure *f = v->plot ? plotpane_figure(v->plot) : NULL;
-    if (!f || f->reason)
-        return false;
-    if (all)
-        figure_csv(f, out);
-    else
-        buf_puts(out, f->verdict ? f->verdict : f->title ? f->title : "");
-    return out->len > 0;
 }

@@ -1,0 +1,55 @@
+/* ui/view.c -- the table of views, and looking in it. */
+#include "ui/view.h"
+
+#include <string.h>
+
+const struct view_ops *const view_table[N_VIEWS] = {
+#define _(id, name) &name##_view,
+    VIEW_LIST(_)
+#undef _
+};
+
+size_t view_of_digit(char digit)
+{
+    size_t i = 0;
+
+    while (i < N_VIEWS && view_table[i]->digit != digit)
+        i++;
+    return i;
+}
+
+/* True if the words of `list` have this one. */
+static bool listed(const char *list, const char *word)
+{
+    const size_t n = strlen(word);
+
+    while (list && *list) {
+        const size_t len = strcspn(list, " ");
+        if (len == n && strncmp(list, word, n) == 0)
+            return true;
+        list += len + strspn(list + len, " ");
+    }
+    return false;
+}
+
+size_t view_of_plot(const char *plot, bool known)
+{
+    size_t other = N_VIEWS;
+
+    for (size_t i = 0; i < N_VIEWS; i++) {
+        if (listed(view_table[i]->plots, plot))
+            return i;
+        if (known && view_table[i]->any_plot)
+            other = i;
+    }
+    return other;
+}
+
+size_t view_of_news(enum view_news news)
+{
+    size_t i = 0;
+
+    while (i < N_VIEWS && !(view_table[i]->news & news))
+        i++;
+    return i;
+}

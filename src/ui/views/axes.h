@@ -1,0 +1,19 @@
+/* ui/views/axes.h -- the axes of a plot on the screen, and how far a run is drawn. */
+#ifndef GPDESK_VIEWS_AXES_H
+#define GPDESK_VIEWS_AXES_H
+
+#include "ui/desk.h"
+
+#include <stdint.h>
+
+/* How a plot's axes differ from the figure's own: 0 as it is, 1 log, 2 linear; the x range as
+ * shares. */
+struct axes { int x, y; double lo, hi; };        /* lo == hi: all */
+
+bool axes_act(const struct view *, enum act, struct axes *);
+void axes_apply(struct figure *, const struct axes *);
+uint64_t axes_stamp(const struct axes *);
+bool axes_scrub(struct view *, enum act, struct run *);  /* { } */
+size_t axes_scrub_at(const struct desk *, const struct run *); /* trace points to draw; 0: all */
+
+#endif
