@@ -1,17 +1,12 @@
-/* cuda/backend.c -- a device as a backend (compute/backend.h): rows resident or streaming, features
- * stored or made anew, sweeps over them, products of matrices.
+/* cuda/backend.c -- a device as a backend (compute/backend.h): opening and closing, and the rows of
+ * its table of operations.
  *
- * Everything that a device does is asked of device.h.  An operator is used by one thread at a time;
- * tiles, which any task may ask for, take its lock.
- *
- * Float features: up to SWEEPS right-hand sides go through the sweeps of sweep.h, more of them, and
- * all in double precision, through products of matrices by tiles of rows. */
+ * An operator is used by one thread at a time; tiles, which any task may ask for, take its lock. */
 #include "compute/backend.h"
 
 #include "base/mem.h"
 #include "cuda/backend_impl.h"
 #include "cuda/batch.h"
-#include "cuda/sweep.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -19,30 +14,8 @@
 #include <string.h>
 #include <time.h>
 
-enum {
-    SWEEPS = 12,              /* right-hand sides from which on products are better */
-    READ_ROWS = 512,          /* rows that one task reads */
-    PRODUCT_ROWS = 4096,      /* rows of a tile of a product, at most */
-    FLOAT_ROWS = 256,         /* rows whose products are summed in float32 */
-};
 static const size_t stage_bytes = (size_t)32 << 20; /* of inputs on their way */
 static const size_t tile_most = (size_t)256 << 20;  /* bytes of a tile of features */
-
-static size_t device_in_use;
-
-enum status backend_room(struct cuda *c, struct room *r, size_t bytes, const char *what,
-                            struct err *err)
-{
-    if (bytes <= r->bytes)
-        return ST_OK;
-    device_free(c->dev, r->at);
-    *r = (struct room){ NULL, 0 };
-    c->moves++;
-    const enum status rc = device_alloc(c->dev, &r->at, bytes, what, err);
-    if (rc == ST_OK)
-        r->bytes = bytes;
-    return rc;
-}
 
 /* Opening. */
 
@@ -176,7 +149,7 @@ static void *cuda_open(const struct featmap *fm, const struct source *src,
     *c = (struct cuda){ .fm = fm, .src = src, .opts = *opts, .n = src->n, .M = fm->M, .d = src->d };
     pthread_mutex_init(&c->lock, NULL);
     double *hp = mem_calloc(KERNEL_MAX_HP, sizeof *hp, "hyperparameters", err);
-    enum status rc = hp ? cuda_start(c, device_in_use, err) : ST_NOMEM;
+    enum status rc = hp ? cuda_start(c, chosen_device(), err) : ST_NOMEM;
     for (size_t i = 0; hp && i < KERNEL_MAX_HP; i++)
         hp[i] = 1.0;
     if (rc == ST_OK)
@@ -204,196 +177,6 @@ static enum status cuda_set(void *state, const double *hp, struct err *err)
 
 /* Rows. */
 
-struct reading {
-    struct cuda *c;
-    size_t r0, r1;
-    char *to;
-    struct err *errs; /* of each task */
-    double *temp;     /* of each worker */
-    int failed;
-};
-
-static void read_rows(void *ctx, size_t task, size_t worker)
-{
-    struct reading *s = ctx;
-    const struct cuda *c = s->c;
-    const size_t r0 = s->r0 + task * READ_ROWS;
-    const size_t r1 = r0 + READ_ROWS < s->r1 ? r0 + READ_ROWS : s->r1, at = (r0 - s->r0) * c->d;
-    double *x = c->prog.x64 ? (double *)(void *)s->to + at : s->temp + worker * READ_ROWS * c->d;
-
-    if (c->src->rows(c->src, r0, r1, x, &s->errs[task]) != ST_OK) {
-        __atomic_store_n(&s->failed, 1, __ATOMIC_RELAXED);
-        return;
-    }
-    for (size_t i = 0; !c->prog.x64 && i < (r1 - r0) * c->d; i++)
-        ((float *)(void *)s->to)[at + i] = (float)x[i];
-}
-
-/* Rows into host memory, in the precision of the device's. */
-static enum status read_chunk(struct cuda *c, size_t r0, size_t r1, void *to, struct err *err)
-{
-    const size_t tasks = (r1 - r0 + READ_ROWS - 1) / READ_ROWS;
-    const size_t workers = c->opts.threads;
-    struct reading s = { .c = c, .r0 = r0, .r1 = r1, .to = to };
-
-    s.errs = mem_calloc(tasks, sizeof *s.errs, "reading rows", err);
-    s.temp = workers > 1 && !c->prog.x64
-                 ? mem_aligned(workers * READ_ROWS * c->d, sizeof *s.temp, "rows", err) : c->temp;
-    enum status rc = s.errs && (s.temp || c->prog.x64) ? ST_OK : ST_NOMEM;
-    if (rc == ST_OK)
-        c->opts.run(c->opts.pool, tasks, read_rows, &s);
-    for (size_t i = 0; rc == ST_OK && s.failed && i < tasks; i++)
-        if (s.errs[i].code != ST_OK) {
-            rc = s.errs[i].code;
-            if (err)
-                *err = s.errs[i];
-        }
-    if (s.temp != c->temp)
-        free(s.temp);
-    free(s.errs);
-    return rc;
-}
-
-/* A chunk on its way: read while the device works on the one before; copied once the one before
- * that is done with. */
-static enum status send_chunk(struct cuda *c, size_t r0, size_t r1, void *to, struct err *err)
-{
-    const int slot = (int)(c->next & 1);
-    enum status rc = device_after(c->dev, slot, -1, err);
-
-    if (rc == ST_OK)
-        rc = read_chunk(c, r0, r1, c->stage[slot], err);
-    if (rc == ST_OK)
-        rc = device_after(c->dev, 2 + slot, STREAM_COPY, err);
-    if (rc == ST_OK)
-        rc = device_upload(c->dev, STREAM_COPY, to, c->stage[slot], (r1 - r0) * c->d * c->xsize,
-                           err);
-    if (rc == ST_OK)
-        rc = device_mark(c->dev, slot, STREAM_COPY, err);
-    if (rc == ST_OK)
-        rc = device_after(c->dev, slot, STREAM_WORK, err);
-    c->next++;
-    return rc;
-}
-
-enum status backend_stopped(const struct ctl *ctl, struct err *err)
-{
-    return ctl_stopped(ctl) ? err_set(err, ST_CANCELLED, "stopped while passing over the rows")
-                            : ST_OK;
-}
-
-/* All inputs, once. */
-static enum status fill_inputs(struct cuda *c, const struct ctl *ctl, struct err *err)
-{
-    enum status rc = ST_OK;
-
-    for (size_t r = 0; rc == ST_OK && !c->x_there && r < c->n; r += c->chunk) {
-        const size_t end = r + c->chunk < c->n ? r + c->chunk : c->n;
-        rc = backend_stopped(ctl, err);
-        if (rc == ST_OK)
-            rc = send_chunk(c, r, end, (char *)c->x[0] + r * c->d * c->xsize, err);
-    }
-    c->x_there = rc == ST_OK;
-    return rc;
-}
-
-enum status backend_over_tiles(struct cuda *c, size_t r0, size_t r1, size_t most, tile_fn *fn,
-                              void *ctx, const struct ctl *ctl, struct err *err)
-{
-    const size_t chunk = c->resident ? r1 - r0 : c->chunk;
-    enum status rc = c->resident ? fill_inputs(c, ctl, err) : ST_OK;
-
-    for (size_t at = r0; rc == ST_OK && at < r1; at += chunk) {
-        const size_t end = at + chunk < r1 ? at + chunk : r1;
-        const int slot = (int)(c->next & 1);
-        char *x = c->resident ? (char *)c->x[0] + at * c->d * c->xsize : (char *)c->x[slot];
-        if (!c->resident)
-            rc = send_chunk(c, at, end, x, err);
-        for (size_t r = at; rc == ST_OK && r < end; r += most) {
-            const size_t e = r + most < end ? r + most : end;
-            const int turn = 4 + (int)(c->turn++ & 1);
-            if (!c->recording)
-                rc = device_after(c->dev, turn, -1,
-                                  err); /* two tiles wait at most: a stop waits for them */
-            if (rc == ST_OK)
-                rc = backend_stopped(ctl, err);
-            if (rc == ST_OK)
-                rc = fn(c, ctx, r, e, x + (r - at) * c->d * c->xsize, err);
-            if (rc == ST_OK && !c->recording)
-                rc = device_mark(c->dev, turn, STREAM_WORK, err);
-        }
-        if (rc == ST_OK && !c->resident)
-            rc = device_mark(c->dev, 2 + slot, STREAM_WORK, err);
-    }
-    return rc;
-}
-
-/* Features. */
-
-/* The grid of some steps; where shared memory is too small for one, of few blocks. */
-static struct steps_grid steps_few(const struct cuda *c, struct steps_args *a)
-{
-    struct steps_grid g = steps_grid(a);
-    const size_t chunks = 2 * (size_t)c->info.sms / (size_t)g.blocks + 1;
-
-    if (g.smem <= c->info.shared || (size_t)g.chunks <= chunks)
-        return g;
-    a->per = (int)((a->rows + chunks - 1) / chunks);
-    return steps_grid(a);
-}
-
-/* Rows r0..r1-1 of all terms. */
-enum status backend_rows(struct cuda *c, size_t r0, size_t r1, const void *x, void *z,
-                             enum dev_form form, size_t ld, struct err *err)
-{
-    const struct program *p = &c->prog;
-    const bool sweeps = form == FORM_SWEEP32 || form == FORM_SWEEP16;
-    const size_t row = sweeps ? sweep_row(p->shape) : ld;
-    const bool half = form == FORM_SWEEP16 || form == FORM_F16;
-    const size_t size = half ? 2 : form == FORM_F64 ? 8 : 4;
-    enum status rc = ST_OK;
-
-    if (p->cols < row) /* some are nobody's */
-        rc = device_zero(c->dev, z, (r1 - r0) * row * size, err);
-
-    for (size_t i = 0; rc == ST_OK && i < p->nterms; i++) {
-        const size_t blocks = p->term[i].copied ? 1 : (size_t)p->term[i].nb;
-        struct steps_args a = { .term = p->term[i], .x = x, .x64 = p->x64, .ldx = c->d,
-                                .rows = r1 - r0, .wide = p->wide[i] };
-        a.per = (r1 - r0) * blocks > 65536 ? 8 : 1;
-        a.to = (struct dev_out){ .z = z, .form = form, .ld = ld, .shape = p->shape,
-                                 .out = p->out[i],
-                                 .factor = c->factor ? (const double *)c->factor + r0 : NULL };
-        if (p->dense[i].ks && !p->wide[i]) {
-            struct project_args d = p->dense[i];
-            d.x = x, d.x64 = p->x64, d.ldx = c->d, d.rows = r1 - r0, d.to = a.to;
-            rc = device_project(c->dev, &d, err);
-        } else if (p->term[i].copied || p->term[i].mf) {
-            rc = backend_scratch(c, &c->scratch, steps_few(c, &a), &a, err);
-            if (rc == ST_OK)
-                rc = device_steps(c->dev, &a, err);
-        }
-    }
-    return rc;
-}
-
-/* Frequencies of a row, windows counted. */
-static double row_work(const struct cuda *c)
-{
-    const double windows = c->prog.windows ? (double)c->d : 1.0;
-
-    return (double)c->M * windows;
-}
-
-size_t backend_tile_rows(const struct cuda *c, size_t bytes)
-{
-    const size_t fit = c->tile_bytes / bytes > 16 ? c->tile_bytes / bytes : 16;
-    size_t rows = batch_count(0.0, row_work(c) / batch_rate(&c->info, BATCH_STEPS), 16, fit);
-
-    rows = rows / 16 * 16;
-    return rows < c->n ? rows : c->n;
-}
-
 struct rows_wanted { char *z; size_t r0, size; enum dev_form form; };
 
 static enum status wanted_tile(struct cuda *c, void *ctx, size_t r0, size_t r1, const void *x,
@@ -401,13 +184,13 @@ static enum status wanted_tile(struct cuda *c, void *ctx, size_t r0, size_t r1, 
 {
     const struct rows_wanted *w = ctx;
 
-    return backend_rows(c, r0, r1, x, w->z + (r0 - w->r0) * c->M * w->size, w->form, c->M, err);
+    return tiles_rows(c, r0, r1, x, w->z + (r0 - w->r0) * c->M * w->size, w->form, c->M, err);
 }
 
 static enum status some_rows(struct cuda *c, size_t r0, size_t r1, char *z, size_t ld, size_t size,
                              struct err *err)
 {
-    const size_t most = backend_tile_rows(c, c->M * size);
+    const size_t most = tiles_height(c, c->M * size);
     const enum dev_form form = size == sizeof(double) ? FORM_F64 : FORM_F32;
     char *rows = NULL;
     enum status rc = ST_OK;
@@ -416,13 +199,13 @@ static enum status some_rows(struct cuda *c, size_t r0, size_t r1, char *z, size
     for (size_t r = r0; rc == ST_OK && r < r1; r += most) {
         const size_t e = r + most < r1 ? r + most : r1, bytes = (e - r) * c->M * size;
         char *to = z + (r - r0) * ld * size;
-        rc = backend_room(c, &c->out, bytes, "a tile of features", err);
+        rc = tiles_room(c, &c->out, bytes, "a tile of features", err);
         if (rc == ST_OK && ld != c->M && !rows)
             rc = (rows = mem_aligned(most * c->M, size, "a tile of features", err)) ? ST_OK
                                                                                    : ST_NOMEM;
         struct rows_wanted w = { c->out.at, r, size, form };
         if (rc == ST_OK)
-            rc = backend_over_tiles(c, r, e, e - r, wanted_tile, &w, NULL, err);
+            rc = tiles_over(c, r, e, e - r, wanted_tile, &w, NULL, err);
         if (rc == ST_OK)
             rc = device_download(c->dev, rows ? rows : to, c->out.at, bytes, err);
         for (size_t i = 0; rc == ST_OK && rows && i < e - r; i++)
@@ -450,9 +233,9 @@ static enum status double_tile(struct cuda *c, size_t r0, size_t r1, double *z, 
     enum status rc = x ? c->src->rows(c->src, r0, r1, x, err) : ST_NOMEM;
 
     if (rc == ST_OK)
-        rc = backend_room(c, &c->out, rows * c->M * sizeof *x, "a tile of features", err);
+        rc = tiles_room(c, &c->out, rows * c->M * sizeof *x, "a tile of features", err);
     if (rc == ST_OK)
-        rc = backend_room(c, &c->left, rows * c->d * sizeof *x, "inputs", err);
+        rc = tiles_room(c, &c->left, rows * c->d * sizeof *x, "inputs", err);
     if (rc == ST_OK)
         rc = device_upload(c->dev, STREAM_WORK, c->left.at, x, rows * c->d * sizeof *x, err);
     memcpy(was, c->prog.wide, sizeof was);
@@ -460,7 +243,7 @@ static enum status double_tile(struct cuda *c, size_t r0, size_t r1, double *z, 
         c->prog.wide[i] = true;
     c->prog.x64 = true;
     if (rc == ST_OK)
-        rc = backend_rows(c, r0, r1, c->left.at, c->out.at, FORM_F64, c->M, err);
+        rc = tiles_rows(c, r0, r1, c->left.at, c->out.at, FORM_F64, c->M, err);
     c->prog.x64 = false;
     memcpy(c->prog.wide, was, sizeof was);
     if (rc == ST_OK)
@@ -476,7 +259,7 @@ static enum status cuda_tile64(void *state, size_t r0, size_t r1, double *z, siz
                                struct err *err)
 {
     struct cuda *c = state;
-    const size_t most = backend_tile_rows(c, (c->M + c->d) * sizeof *z);
+    const size_t most = tiles_height(c, (c->M + c->d) * sizeof *z);
     enum status rc = ST_OK;
 
     if (c->opts.precision == PREC_DOUBLE)
@@ -490,390 +273,6 @@ static enum status cuda_tile64(void *state, size_t r0, size_t r1, double *z, siz
     return rc;
 }
 
-/* Sweeps. */
-
-/* P as the layout has it, times the columns' factors. */
-static enum status send_P(struct cuda *c, const double *P, int K, struct err *err)
-{
-    const size_t width = sweep_row(c->prog.shape), bytes = (size_t)K * width * sizeof(float);
-    enum status rc = backend_room(c, &c->P, bytes, "right-hand sides", err);
-
-    if (rc == ST_OK && bytes > c->host_bytes) {
-        free(c->host);
-        c->host = mem_aligned(bytes, 1, "right-hand sides", err);
-        c->host_bytes = c->host ? bytes : 0;
-        rc = c->host ? ST_OK : ST_NOMEM;
-    }
-    if (rc != ST_OK)
-        return rc;
-    float *p = (float *)(void *)c->host;
-    memset(p, 0, bytes);
-    for (size_t k = 0; k < (size_t)K; k++)
-        for (size_t j = 0; j < c->M; j++)
-            p[k * width + sweep_place(c->prog.shape, 4, j)] =
-                (float)(P[k * c->M + j] * c->prog.column[j]);
-    return device_upload(c->dev, STREAM_WORK, c->P.at, p, bytes, err);
-}
-
-/* The same of P on the device. */
-static enum status place_P(struct cuda *c, const double *P, int K, struct err *err)
-{
-    struct layout_args a = { .shape = c->prog.shape, .K = K, .M = c->M, .P = P,
-                             .out = c->prog.d_column };
-    const enum status rc = backend_room(c, &c->P, (size_t)K * sweep_row(a.shape) * sizeof(float),
-                                    "right-hand sides", err);
-
-    a.to = c->P.at;
-    return rc == ST_OK ? device_layout(c->dev, &a, err) : rc;
-}
-
-/* One launch over rows that are where args says, or one for each slice. */
-static enum status launch(struct cuda *c, struct sweep *s, struct sweep_args a, struct err *err)
-{
-    enum status rc = ST_OK;
-
-    if (!s->split)
-        return device_sweep(c->dev, s->from, s->K, c->blocks, &a, err);
-    struct sweep_args up = a, down = a;
-    up.down = up.square = 0;
-    up.T = c->T.at;
-    up.factor = s->W ? NULL : a.factor;
-    down.up = 0;
-    down.V = a.up ? c->T.at : a.V;
-    down.T = NULL;
-    for (int i = 0; rc == ST_OK && a.up && i < c->prog.shape.slices; i++) {
-        up.slice0 = i;
-        up.add = i > 0;
-        rc = device_sweep(c->dev, s->from, s->K, 1, &up, err);
-    }
-    down.keep = 0;
-    for (int i = 0; rc == ST_OK && a.down && i < c->prog.shape.slices; i++) {
-        down.slice0 = i;
-        rc = device_sweep(c->dev, s->from, s->K, 1, &down, err);
-    }
-    return rc;
-}
-
-/* A tile's inputs as the fused loop reads them. */
-static enum status pad_tile(struct cuda *c, size_t rows, const void *x, const float **out,
-                            struct err *err)
-{
-    struct pad_args a = c->prog.pad;
-    const enum status rc =
-        backend_room(c, &c->pad, rows * (size_t)a.D * sizeof(float), "inputs", err);
-
-    a.x = x, a.ldx = c->d, a.rows = rows, a.to = c->pad.at;
-    *out = a.to;
-    return rc == ST_OK ? device_pad(c->dev, &a, err) : rc;
-}
-
-static enum status sweep_tile(struct cuda *c, void *ctx, size_t r0, size_t r1, const void *x,
-                              struct err *err)
-{
-    struct sweep *s = ctx;
-    struct sweep_args a = s->args;
-    const size_t row = sweep_row(c->prog.shape);
-    const bool storing = c->store && !c->filled && !(s->exact && c->half);
-    char *at = c->store ? (char *)c->store + r0 * row * (c->half ? 2 : 4) : NULL;
-    enum status rc = ST_OK;
-
-    a.row0 = r0;
-    a.rows = r1 - r0;
-    if (s->from == FROM_CHAIN) {
-        a.chain = c->prog.fused;
-        rc = pad_tile(c, r1 - r0, x, &a.chain.x, err);
-        return rc == ST_OK ? launch(c, s, a, err) : rc;
-    }
-    if (storing) { /* fill what is swept next */
-        rc = backend_rows(c, r0, r1, x, at, c->half ? FORM_SWEEP16 : FORM_SWEEP32, 0, err);
-        a.z = at;
-    } else {
-        rc = backend_room(c, &c->tile, (r1 - r0) * row * 4, "a tile of features", err);
-        if (rc == ST_OK)
-            rc = backend_rows(c, r0, r1, x, c->tile.at, FORM_SWEEP32, 0, err);
-        a.z = c->tile.at;
-    }
-    return rc == ST_OK ? launch(c, s, a, err) : rc;
-}
-
-/* The store of a plain chain in half precision is filled by the fused loop itself. */
-static enum status keep_tile(struct cuda *c, void *ctx, size_t r0, size_t r1, const void *x,
-                             struct err *err)
-{
-    struct sweep_args a = { .shape = c->prog.shape, .chain = c->prog.fused, .row0 = r0,
-                            .rows = r1 - r0, .n = c->n, .clusters = c->clusters, .keep = 1 };
-    enum status rc = pad_tile(c, r1 - r0, x, &a.chain.x, err);
-
-    (void)ctx;
-    a.z_out = (uint16_t *)c->store + r0 * sweep_row(c->prog.shape);
-    if (rc == ST_OK && c->blocks == c->prog.shape.slices)
-        return device_sweep(c->dev, FROM_CHAIN, 1, c->blocks, &a, err);
-    for (a.slice0 = 0; rc == ST_OK && a.slice0 < c->prog.shape.slices; a.slice0++)
-        rc = device_sweep(c->dev, FROM_CHAIN, 1, 1, &a, err);
-    return rc;
-}
-
-static size_t fused_rows(const struct cuda *c)
-{
-    const size_t fit = c->tile_bytes / ((size_t)c->prog.fused.D * sizeof(float)),
-                 most = fit > 64 ? fit : 64;
-
-    return batch_count(0.0, row_work(c) / batch_rate(&c->info, BATCH_FUSED), 64,
-                       most < c->n ? most : c->n);
-}
-
-bool backend_plain(const struct cuda *c, size_t k)
-{
-    if (c->opts.precision == PREC_DOUBLE || (k >= SWEEPS && !c->store))
-        return false;
-    return c->store ? c->filled
-                    : c->prog.chain && c->resident && c->x_there && fused_rows(c) >= c->n;
-}
-
-/* One to four right-hand sides over all rows. */
-static enum status sweep_rows(struct cuda *c, struct sweep *s, const struct ctl *ctl,
-                              struct err *err)
-{
-    const bool stored = c->store && !(s->exact && c->half);
-    enum status rc = ST_OK;
-
-    if (stored && !c->filled && c->half && c->prog.chain) {
-        rc = backend_over_tiles(c, 0, c->n, fused_rows(c), keep_tile, NULL, ctl, err);
-        if (rc == ST_OK)
-            rc = device_wait(c->dev, err);
-        c->filled = rc == ST_OK;
-    }
-    if (rc == ST_OK && stored && c->filled) {
-        s->from = c->half ? FROM_HALF : FROM_FLOAT;
-        struct sweep_args a = s->args;
-        a.z = c->store;
-        a.rows = c->n;
-        rc = backend_stopped(ctl, err);
-        return rc == ST_OK ? launch(c, s, a, err) : rc;
-    }
-    if (rc != ST_OK)
-        return rc;
-    s->from = stored ? (c->half ? FROM_HALF : FROM_FLOAT) : c->prog.chain ? FROM_CHAIN : FROM_FLOAT;
-    const size_t rows = s->from == FROM_CHAIN ? fused_rows(c)
-                                              : backend_tile_rows(c, sweep_row(c->prog.shape) * 4);
-    rc = backend_over_tiles(c, 0, c->n, rows, sweep_tile, s, ctl, err);
-    if (rc == ST_OK && stored)
-        rc = device_wait(c->dev, err);
-    if (rc == ST_OK && stored)
-        c->filled = true;
-    return rc;
-}
-
-static enum status sweep_round(struct cuda *c, struct sweep *s, size_t at, const struct ctl *ctl,
-                               struct err *err)
-{
-    const size_t K = (size_t)s->K, width = sweep_row(c->prog.shape), n8 = c->n * K * sizeof(double);
-    const size_t part = (size_t)c->clusters * K * width * sizeof(double);
-    const size_t w = K * c->M * sizeof(double);
-    enum status rc = ST_OK;
-
-    double *const to = s->there ? s->W + at * c->M : NULL;
-    s->split = c->blocks != c->prog.shape.slices;
-    if (s->up && s->there)
-        rc = place_P(c, s->P + at * c->M, s->K, err);
-    else if (s->up)
-        rc = send_P(c, s->P + at * c->M, s->K, err);
-    if (rc == ST_OK && !s->up)
-        rc = backend_room(c, &c->V, n8, "right-hand sides", err);
-    if (rc == ST_OK && !s->up)
-        rc = device_upload(c->dev, STREAM_WORK, c->V.at, s->V + at * c->n, n8, err);
-    if (rc == ST_OK && (s->T || (s->split && s->up)))
-        rc = backend_room(c, &c->T, n8, "products with the rows", err);
-    if (rc == ST_OK && s->W)
-        rc = backend_room(c, &c->part, part, "partial sums", err);
-    if (rc == ST_OK && s->W && !to)
-        rc = backend_room(c, &c->W, w, "results", err);
-    if (rc == ST_OK && s->W)
-        rc = device_zero(c->dev, c->part.at, part, err);
-    if (rc != ST_OK)
-        return rc;
-    s->args = (struct sweep_args){ .shape = c->prog.shape, .n = c->n, .clusters = c->clusters,
-                                   .up = s->up, .down = s->W != NULL,
-                                   .square = s->up && s->W != NULL, .P = c->P.at, .V = c->V.at,
-                                   .T = s->T ? c->T.at : NULL, .factor = c->factor,
-                                   .part = c->part.at };
-    rc = sweep_rows(c, s, ctl, err);
-    struct merge_args m = { .shape = c->prog.shape, .clusters = c->clusters, .K = s->K, .M = c->M,
-                            .part = c->part.at, .out = c->prog.d_column, .W = to ? to : c->W.at };
-    if (rc == ST_OK && s->W)
-        rc = device_merge(c->dev, &m, err);
-    if (rc == ST_OK && s->W && !to)
-        rc = device_download(c->dev, s->W + at * c->M, c->W.at, w, err);
-    if (rc == ST_OK && s->T)
-        rc = device_download(c->dev, s->T + at * c->n, c->T.at, n8, err);
-    return rc;
-}
-
-/* Products by tiles of rows. */
-
-static size_t product_rows(const struct cuda *c, bool dbl, size_t k, bool gram)
-{
-    const size_t bytes = (c->M + k) * (dbl ? 8 : 4), rows = backend_tile_rows(c, bytes);
-    const double M = (double)c->M, flops = 4.0 * M * (double)k + (gram ? M * M : 0.0);
-    const size_t most = rows < PRODUCT_ROWS ? rows : PRODUCT_ROWS;
-
-    return batch_count(0.0, flops / batch_rate(&c->info, dbl ? BATCH_DOUBLE : BATCH_SINGLE), 16,
-                       most);
-}
-
-/* t (rows x k) of a tile, as doubles in c->left: from P, or from V.  Row factors: the features of a
- * product have them already. */
-static enum status product_up(struct cuda *c, struct product *p, const void *z, size_t r0,
-                              size_t rows, struct err *err)
-{
-    enum status rc = ST_OK;
-
-    if (p->up) {
-        if (p->dbl)
-            return device_dgemm(c->dev, true, false, rows, p->k, c->M, z, c->M, p->P,
-                                c->M, 0.0, c->left.at, rows, err);
-        return device_sgemm(c->dev, true, false, rows, p->k, c->M, z, c->M, p->P, c->M,
-                            0.0F, c->right.at, rows, err);
-    }
-    for (size_t i = 0; i < p->k; i++)
-        memcpy(p->temp + i * rows, p->V + i * c->n + r0, rows * sizeof *p->temp);
-    rc = device_upload(c->dev, STREAM_WORK, c->left.at, p->temp, rows * p->k * sizeof(double), err);
-    if (rc == ST_OK)
-        rc = device_wait(c->dev, err); /* temp is filled again for the next tile */
-    if (rc == ST_OK && !p->dbl)
-        rc = device_narrow(c->dev, rows * p->k, c->left.at, c->right.at, err);
-    return rc;
-}
-
-static enum status product_tile(struct cuda *c, void *ctx, size_t r0, size_t r1, const void *x,
-                                struct err *err)
-{
-    struct product *p = ctx;
-    const size_t rows = r1 - r0;
-    const bool stored = c->store && c->opts.precision == PREC_DOUBLE;
-    void *z = stored ? (double *)c->store + r0 * c->M : c->tile.at;
-    enum status rc = stored && c->filled
-                         ? ST_OK
-                         : backend_rows(c, r0, r1, x, z, p->dbl ? FORM_F64 : FORM_F32, c->M, err);
-
-    if (rc == ST_OK && p->k)
-        rc = product_up(c, p, z, r0, rows, err);
-    if (rc == ST_OK && p->k && p->T) {
-        if (!p->dbl) {
-            rc = device_zero(c->dev, c->left.at, rows * p->k * sizeof(double), err);
-            if (rc == ST_OK)
-                rc = device_add(c->dev, rows * p->k, c->right.at, c->left.at, err);
-        }
-        if (rc == ST_OK)
-            rc = device_download(c->dev, p->temp, c->left.at, rows * p->k * sizeof(double), err);
-        for (size_t i = 0; rc == ST_OK && i < p->k; i++)
-            memcpy(p->T + i * c->n + r0, p->temp + i * rows, rows * sizeof *p->temp);
-    }
-    if (rc == ST_OK && p->k && p->W && p->dbl)
-        rc = device_dgemm(c->dev, false, false, c->M, p->k, rows, z, c->M, c->left.at,
-                          rows, 1.0, p->W, c->M, err);
-    if (rc == ST_OK && p->k && p->W && !p->dbl) {
-        rc = device_sgemm(c->dev, false, false, c->M, p->k, rows, z, c->M, c->right.at,
-                          rows, 0.0F, c->sums.at, c->M, err);
-        if (rc == ST_OK)
-            rc = device_add(c->dev, c->M * p->k, c->sums.at, p->W, err);
-    }
-    if (rc == ST_OK && p->G && p->dbl)
-        rc = device_dsyrk(c->dev, c->M, rows, z, c->M, 1.0, p->G, c->M, err);
-    for (size_t r = 0; rc == ST_OK && p->G && !p->dbl && r < rows; r += FLOAT_ROWS) {
-        const size_t some = rows - r < FLOAT_ROWS ? rows - r : FLOAT_ROWS;
-        rc = device_ssyrk(c->dev, c->M, some, (const float *)z + r * c->M, c->M, 0.0F,
-                          c->sums.at, c->M, err);
-        if (rc == ST_OK)
-            rc = device_add(c->dev, c->M * c->M, c->sums.at, p->G, err);
-    }
-    return rc;
-}
-
-static enum status product_rooms(struct cuda *c, const struct product *p, size_t rows,
-                                 struct err *err)
-{
-    const size_t size = p->dbl ? 8 : 4, sums = p->dbl ? 0 : (p->G ? c->M : p->k) * c->M * 4;
-    enum status rc = backend_room(c, &c->tile, rows * c->M * size, "a tile of features", err);
-
-    if (rc == ST_OK && p->k)
-        rc = backend_room(c, &c->left, rows * p->k * 8, "products with the rows", err);
-    if (rc == ST_OK && p->k && !p->dbl)
-        rc = backend_room(c, &c->right, rows * p->k * 4, "products with the rows", err);
-    return rc == ST_OK && sums ? backend_room(c, &c->sums, sums, "sums of a tile", err) : rc;
-}
-
-/* M x k right factor on the device, in the precision of the product. */
-static enum status product_P(struct cuda *c, struct product *p, const double *P, struct err *err)
-{
-    const size_t numbers = c->M * p->k;
-    p->P = P;
-    if (p->there && p->dbl)
-        return ST_OK;
-    enum status rc = backend_room(c, &c->P, numbers * (p->dbl ? 8 : 4), "right-hand sides", err);
-
-    p->P = c->P.at;
-    if (rc == ST_OK && p->dbl)
-        return device_upload(c->dev, STREAM_WORK, c->P.at, P, numbers * 8, err);
-    if (rc == ST_OK && p->there)
-        return device_narrow(c->dev, numbers, P, c->P.at, err);
-    if (rc == ST_OK)
-        rc = backend_room(c, &c->out, numbers * 8, "right-hand sides", err);
-    if (rc == ST_OK)
-        rc = device_upload(c->dev, STREAM_WORK, c->out.at, P, numbers * 8, err);
-    return rc == ST_OK ? device_narrow(c->dev, numbers, c->out.at, c->P.at, err) : rc;
-}
-
-enum status backend_product(struct cuda *c, struct product *p, const double *P, double *W,
-                               const struct ctl *ctl, struct err *err)
-{
-    const size_t rows = product_rows(c, p->dbl, p->k, p->G != NULL), bytes = c->M * p->k * 8;
-    enum status rc = product_rooms(c, p, rows, err);
-
-    if (rc == ST_OK && p->k) {
-        p->temp = mem_aligned(rows * p->k, sizeof *p->temp, "products with the rows", err);
-        rc = p->temp ? ST_OK : ST_NOMEM;
-    }
-    if (rc == ST_OK && P)
-        rc = product_P(c, p, P, err);
-    if (rc == ST_OK && W && !p->there)
-        rc = backend_room(c, &c->W, bytes, "results", err);
-    p->W = p->there ? W : W ? c->W.at : NULL;
-    if (rc == ST_OK && W)
-        rc = device_zero(c->dev, p->W, bytes, err);
-    if (rc == ST_OK)
-        rc = backend_over_tiles(c, 0, c->n, rows, product_tile, p, ctl, err);
-    c->filled |= rc == ST_OK && c->store && c->opts.precision == PREC_DOUBLE;
-    if (rc == ST_OK && W && !p->there)
-        rc = device_download(c->dev, W, p->W, bytes, err);
-    free(p->temp);
-    p->temp = NULL;
-    return rc;
-}
-
-/* The interface. */
-
-enum status backend_run_held(struct cuda *c, struct sweep *s, const struct ctl *ctl,
-                             struct err *err)
-{
-    enum status rc = ST_OK;
-    const bool stored = c->store && !(s->exact && c->half);
-    if (c->opts.precision == PREC_DOUBLE || (s->k >= SWEEPS && !stored)) {
-        struct product p = { .dbl = c->opts.precision == PREC_DOUBLE, .there = s->there, .k = s->k,
-                             .up = s->up, .T = s->T, .V = s->V };
-        rc = backend_product(c, &p, s->P, s->W, ctl, err);
-    } else {
-        for (size_t at = 0; rc == ST_OK && at < s->k; at += (size_t)s->K) {
-            const size_t left = s->k - at;
-            s->K = left >= 4 ? 4 : left >= 2 ? 2 : 1;
-            rc = sweep_round(c, s, at, ctl, err);
-        }
-    }
-    if (rc != ST_OK)
-        device_wait(c->dev, NULL); /* nothing of the host is read any more */
-    return rc;
-}
-
 static enum status run(void *state, struct sweep *s, const struct ctl *ctl, struct err *err)
 {
     struct cuda *c = state;
@@ -881,7 +280,7 @@ static enum status run(void *state, struct sweep *s, const struct ctl *ctl, stru
     if (s->k == 0)
         return ST_OK;
     pthread_mutex_lock(&c->lock);
-    const enum status rc = backend_run_held(c, s, ctl, err);
+    const enum status rc = tiles_run(c, s, ctl, err);
     pthread_mutex_unlock(&c->lock);
     return rc;
 }
@@ -944,12 +343,12 @@ static enum status cuda_gram(void *state, size_t ny, const double *y, double *G,
 
     p.dbl = c->opts.precision == PREC_DOUBLE || c->info.fast_double;
     pthread_mutex_lock(&c->lock);
-    enum status rc = backend_room(c, &g, c->M * c->M * sizeof(double), "the Gram matrix", err);
+    enum status rc = tiles_room(c, &g, c->M * c->M * sizeof(double), "the Gram matrix", err);
     p.G = g.at;
     if (rc == ST_OK)
         rc = device_zero(c->dev, g.at, c->M * c->M * sizeof(double), err);
     if (rc == ST_OK)
-        rc = backend_product(c, &p, NULL, p.k ? zty : NULL, ctl, err);
+        rc = tiles_product(c, &p, NULL, p.k ? zty : NULL, ctl, err);
     if (rc == ST_OK)
         rc = device_mirror(c->dev, c->M, g.at, c->M, err);
     for (size_t j = 0, some = ld == c->M ? c->M : 1; rc == ST_OK && j < c->M; j += some)
@@ -985,11 +384,6 @@ static enum status cuda_sketch(void *state, size_t L, const double *Omega, doubl
 
 /* Devices. */
 
-size_t backend_device_in_use(void)
-{
-    return device_in_use;
-}
-
 static int cuda_probe(char *why, size_t len)
 {
     return device_count(why, len) > 0 ? 2 : 0;
@@ -999,7 +393,7 @@ static enum status cuda_describe(size_t i, struct backend_device *out, struct er
 {
     struct device *dev = NULL;
     struct device_info info;
-    enum status rc = device_open(i == SIZE_MAX ? device_in_use : i, &dev, err);
+    enum status rc = device_open(i == SIZE_MAX ? chosen_device() : i, &dev, err);
 
     if (rc == ST_OK)
         rc = device_describe(dev, &info, err);
@@ -1022,7 +416,7 @@ static enum status cuda_use(size_t i, struct err *err)
     if (i >= n)
         return err_set(err, ST_NOT_FOUND, "there is no CUDA device %zu: the last one is %zu", i,
                        n - 1);
-    device_in_use = i;
+    chosen_set(i);
     return ST_OK;
 }
 
@@ -1041,14 +435,14 @@ static const struct backend_ops cuda_ops = {
     .ztv = cuda_ztv,
     .tile = cuda_tile,
     .tile64 = cuda_tile64,
-    .back = back_gradient,
+    .back = gradients_back,
     .gram = cuda_gram,
     .sketch = cuda_sketch,
     .nystrom = ranges_build,
     .factor = factor_make,
-    .cg = &backend_gradients,
-    .dense = &backend_dense,
-    .exact = &backend_exact,
+    .cg = &cg_ops,
+    .dense = &dense_ops,
+    .exact = &exact_ops,
     .devices = device_count,
     .describe = cuda_describe,
     .use = cuda_use,

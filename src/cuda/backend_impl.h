@@ -1,6 +1,4 @@
-/* cuda/backend_impl.h -- an operator on a device, and what the files of the driver share: backend.c
- * rows, features and products; gradients.c conjugate gradients; ranges.c sketches and
- * preconditioners; dense.c factorisations; back.c derivatives; factor.c a factor that stays. */
+/* cuda/backend_impl.h -- an operator on a device, and what the files of the driver share. */
 #ifndef GPDESK_CUDA_BACKEND_IMPL_H
 #define GPDESK_CUDA_BACKEND_IMPL_H
 
@@ -72,41 +70,46 @@ struct product {
 typedef enum status tile_fn(struct cuda *c, void *ctx, size_t r0, size_t r1, const void *x,
                             struct err *err);
 
-enum status backend_over_tiles(struct cuda *, size_t r0, size_t r1, size_t most, tile_fn *fn,
-                               void *ctx, const struct ctl *, struct err *);
-enum status backend_room(struct cuda *, struct room *, size_t bytes, const char *what,
-                         struct err *);
+enum { READ_ROWS = 512 }; /* rows that one task reads */
+
+/* tiles.c. */
+enum status tiles_over(struct cuda *, size_t r0, size_t r1, size_t most, tile_fn *fn, void *ctx,
+                       const struct ctl *, struct err *);
+enum status tiles_room(struct cuda *, struct room *, size_t bytes, const char *what, struct err *);
 /* Rows r0..r1-1 of all terms, of inputs x, into z. */
-enum status backend_rows(struct cuda *, size_t r0, size_t r1, const void *x, void *z, enum dev_form,
-                         size_t ld, struct err *);
+enum status tiles_rows(struct cuda *, size_t r0, size_t r1, const void *x, void *z, enum dev_form,
+                       size_t ld, struct err *);
 /* Rows of a tile that takes so many bytes for each. */
-size_t backend_tile_rows(const struct cuda *, size_t bytes);
-/* Is a pass of k right-hand sides nothing but launches, by now? */
-bool backend_plain(const struct cuda *, size_t k);
-enum status backend_stopped(const struct ctl *, struct err *);
-/* What needs the operator's lock, which the caller has. */
-enum status backend_run_held(struct cuda *, struct sweep *, const struct ctl *, struct err *);
-enum status backend_product(struct cuda *, struct product *, const double *P, double *W,
-                            const struct ctl *, struct err *);
-/* Which device opens what is opened from now on. */
-size_t backend_device_in_use(void);
+size_t tiles_height(const struct cuda *, size_t bytes);
+/* True if a pass of k right-hand sides is nothing but launches by now. */
+bool tiles_plain(const struct cuda *, size_t k);
+enum status tiles_stopped(const struct ctl *, struct err *);
+/* The caller holds the operator's lock for these two. */
+enum status tiles_run(struct cuda *, struct sweep *, const struct ctl *, struct err *);
+enum status tiles_product(struct cuda *, struct product *, const double *P, double *W,
+                          const struct ctl *, struct err *);
+/* Room on the device where a grid wants more than shared memory. */
+enum status tiles_scratch(struct cuda *, struct room *, struct steps_grid, struct steps_args *,
+                          struct err *);
+
+/* chosen.c: the device that opens what is opened from now on. */
+size_t chosen_device(void);
+void chosen_set(size_t index);
 
 /* ranges.c: Y = Z'(Z Omega), both M x L on the device; rough as in fop_sketch_rough. */
 enum status ranges_sketch(struct cuda *, size_t L, const double *Omega, double *Y, bool rough,
                            const struct ctl *, struct err *);
 enum status ranges_build(void *state, size_t L, int passes, double *Omega, double *ev,
                           const struct ctl *, struct err *);
-/* back.c: as backend_ops.back; room where a grid wants more than shared memory. */
-enum status back_gradient(void *state, const double *S, size_t k, const double *T, const double *V,
-                          double *grad, const struct ctl *, struct err *);
-enum status backend_scratch(struct cuda *, struct room *, struct steps_grid, struct steps_args *,
-                            struct err *);
+/* gradients.c: as backend_ops.back. */
+enum status gradients_back(void *state, const double *S, size_t k, const double *T,
+                           const double *V, double *grad, const struct ctl *, struct err *);
 /* factor.c: as backend_ops.factor; Z = P^-1 R of k vectors, temp k M numbers. */
 enum status factor_make(void *state, double lam2, const struct ctl *, struct err *);
 enum status factor_apply(struct cuda *, size_t k, const double *R, float *temp, double *Z,
                          struct err *);
-extern const struct backend_cg backend_gradients; /* gradients.c */
-extern const struct backend_dense backend_dense;  /* dense.c */
-extern const struct backend_exact backend_exact;  /* exact.c */
+extern const struct backend_cg cg_ops;       /* cg.c */
+extern const struct backend_dense dense_ops; /* dense.c */
+extern const struct backend_exact exact_ops; /* exact.c */
 
 #endif

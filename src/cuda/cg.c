@@ -187,7 +187,7 @@ static enum status cg_one(struct cuda_cg *g, size_t active, const struct ctl *ct
     if (rc == ST_OK)
         rc = device_cg_direction(c->dev, &a, err);
     if (rc == ST_OK)
-        rc = backend_run_held(c, &s, ctl, err);
+        rc = tiles_run(c, &s, ctl, err);
     return rc == ST_OK ? device_cg_step(c->dev, &a, err) : rc;
 }
 
@@ -237,7 +237,7 @@ static enum status cg_next(struct cuda_cg *g, size_t active, const struct ctl *c
     const bool warm = g->warm_slots == active && g->warm_moves == c->moves;
     enum status rc = ST_OK;
 
-    if (!same && warm && !g->unrecorded && backend_plain(c, active)) {
+    if (!same && warm && !g->unrecorded && tiles_plain(c, active)) {
         rc = cg_record(g, active, err);
         if (rc == ST_OK && g->graph)
             return device_replay(c->dev, g->graph, err);
@@ -263,7 +263,7 @@ static enum status cg_queue(struct cuda_cg *g, size_t active, size_t m, size_t *
         const int turn = 4 + (int)(c->turn++ & 1);
         rc = device_after(c->dev, turn, -1, err);
         if (rc == ST_OK)
-            rc = backend_stopped(ctl, err);
+            rc = tiles_stopped(ctl, err);
         if (rc == ST_OK)
             rc = cg_next(g, active, ctl, err);
         if (rc == ST_OK)
@@ -335,7 +335,7 @@ static enum status cuda_cg_run(void *state, size_t active, size_t m, const struc
     return rc;
 }
 
-const struct backend_cg backend_gradients = {
+const struct backend_cg cg_ops = {
     .open = cuda_cg_open, .close = cuda_cg_close, .put = cuda_cg_put, .get = cuda_cg_get,
     .swap = cuda_cg_swap, .run = cuda_cg_run,
 };

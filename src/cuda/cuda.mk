@@ -11,14 +11,16 @@ cuda_below = src/base/mem.h src/base/status.h src/base/buf.h src/compute/backend
   src/compute/kernels/kernel.h src/compute/kernels/layers/layer.h src/compute/pool.h \
   src/compute/features/source.h
 dist_doc_DATA += share/doc/devices.md
-cuda_driver = src/cuda/backend.c src/cuda/cg.c src/cuda/dense.c src/cuda/exact.c \
-  src/cuda/factor.c src/cuda/gradients.c src/cuda/program.c src/cuda/ranges.c
+cuda_driver = src/cuda/backend.c src/cuda/cg.c src/cuda/chosen.c src/cuda/dense.c \
+  src/cuda/exact.c src/cuda/factor.c src/cuda/gradients.c src/cuda/program.c src/cuda/ranges.c \
+  src/cuda/tiles.c
 EXTRA_DIST += src/cuda/device.cu src/cuda/device_linalg.cu $(cuda_driver) $(cuda_headers)
 
-cuda_pic = src/cuda/pic/cuda/backend.o src/cuda/pic/cuda/cg.o src/cuda/pic/cuda/dense.o \
-  src/cuda/pic/cuda/exact.o src/cuda/pic/cuda/factor.o src/cuda/pic/cuda/gradients.o \
-  src/cuda/pic/cuda/ranges.o src/cuda/pic/cuda/program.o src/cuda/pic/base/mem.o \
-  src/cuda/pic/base/status.o src/cuda/pic/compute/ctl.o
+cuda_pic = src/cuda/pic/cuda/backend.o src/cuda/pic/cuda/cg.o src/cuda/pic/cuda/chosen.o \
+  src/cuda/pic/cuda/dense.o src/cuda/pic/cuda/exact.o src/cuda/pic/cuda/factor.o \
+  src/cuda/pic/cuda/gradients.o src/cuda/pic/cuda/program.o src/cuda/pic/cuda/ranges.o \
+  src/cuda/pic/cuda/tiles.o src/cuda/pic/base/mem.o src/cuda/pic/base/status.o \
+  src/cuda/pic/compute/ctl.o
 src/cuda/pic/%.o: src/%.c $(cuda_headers) $(cuda_below)
 	$(AM_V_CC)$(MKDIR_P) $(@D) && $(CC) $(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) $(CPPFLAGS) \
 	  $(AM_CFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -c -o $@ $<

@@ -1,5 +1,5 @@
 /* cuda/dense.c -- factorisations of matrices of the host on the device in use (struct
- * backend_dense): there, factor, back.  What the host has is written when all has worked. */
+ * dense_ops): there, factor, back.  What the host has is written when all has worked. */
 #include "cuda/backend_impl.h"
 #include "cuda/batch.h"
 
@@ -25,7 +25,7 @@ static enum status there_open(struct there *t, size_t n, size_t more, struct err
 
     *t = (struct there){ .n = n };
     pthread_mutex_lock(&one);
-    enum status rc = device_open(backend_device_in_use(), &t->dev, err);
+    enum status rc = device_open(chosen_device(), &t->dev, err);
     if (rc == ST_OK)
         rc = device_describe(t->dev, &t->info, err);
     if (rc == ST_OK)
@@ -90,7 +90,7 @@ static enum status factor(struct there *t, const struct ctl *ctl, size_t *pivot,
         double *D = t->A + j + j * n, *B = D + m, *C = B + m * n;
         rc = device_wait(t->dev, err);
         if (rc == ST_OK)
-            rc = backend_stopped(ctl, err);
+            rc = tiles_stopped(ctl, err);
         if (rc == ST_OK)
             rc = device_potrf(t->dev, m, D, n, pivot, err);
         if (rc == ST_NOT_PD) {
@@ -222,7 +222,7 @@ static enum status kept_fill(struct kept *c, const double *A, const double *b, s
 {
     const size_t n = c->t.n, kn = c->k * n;
     void *at = NULL;
-    enum status rc = device_open(backend_device_in_use(), &c->t.dev, err);
+    enum status rc = device_open(chosen_device(), &c->t.dev, err);
 
     if (rc == ST_OK)
         rc = device_describe(c->t.dev, &c->t.info, err);
@@ -338,7 +338,7 @@ static struct device_info dense_info(void)
     struct device *dev = NULL;
 
     pthread_mutex_lock(&one);
-    if (device_open(backend_device_in_use(), &dev, NULL) == ST_OK)
+    if (device_open(chosen_device(), &dev, NULL) == ST_OK)
         device_describe(dev, &info, NULL);
     device_close(dev);
     pthread_mutex_unlock(&one);
@@ -359,7 +359,7 @@ static bool kept_pays(size_t n, size_t factors)
     return info.sms > 0 && (double)factors * batch_cholesky(&info, n) < batch_tridiagonal(&info, n);
 }
 
-const struct backend_dense backend_dense = {
+const struct backend_dense dense_ops = {
     .least = dense_least, .potrf = dense_potrf, .potri = dense_potri, .tridiag = dense_tridiag,
     .eigen = dense_eigen, .pays = kept_pays, .keep = kept_new, .drop = kept_drop, .at = kept_at,
 };

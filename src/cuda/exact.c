@@ -91,7 +91,7 @@ static enum status exact_start(struct exact_there *e, const struct backend_radia
 {
     const size_t d = k->d, n = e->args.n;
     const size_t bytes[] = { n * d * 4, k->factors * d * 4, k->factors * BACKEND_TABLE * 16 };
-    enum status rc = device_open(backend_device_in_use(), &e->dev, err);
+    enum status rc = device_open(chosen_device(), &e->dev, err);
 
     if (rc == ST_OK)
         rc = device_describe(e->dev, &e->info, err);
@@ -183,7 +183,7 @@ static enum status exact_apply(void *state, size_t m, const double *Y, size_t k,
         for (size_t r = 0; rc == ST_OK && r < m; r += rows) {
             a.m = m - r < rows ? m - r : rows;
             a.Y = (Y ? (const float *)e->Y.at : a.X) + r * d;
-            rc = backend_stopped(ctl, err);
+            rc = tiles_stopped(ctl, err);
             if (rc == ST_OK)
                 rc = exact_some(e, a, W + at * m + r, m, err);
         }
@@ -193,5 +193,5 @@ static enum status exact_apply(void *state, size_t m, const double *Y, size_t k,
     return rc;
 }
 
-const struct backend_exact backend_exact = {
+const struct backend_exact exact_ops = {
     .open = exact_open, .close = exact_close, .apply = exact_apply};

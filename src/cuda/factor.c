@@ -21,7 +21,7 @@ static enum status factor_tile(struct cuda *c, void *ctx, size_t r0, size_t r1, 
     const bool half = *(const bool *)ctx;
     const size_t M = c->M, rows = r1 - r0;
     float *G = c->chol.at;
-    enum status rc = backend_rows(c, r0, r1, x, c->tile.at, half ? FORM_F16 : FORM_F32, M, err);
+    enum status rc = tiles_rows(c, r0, r1, x, c->tile.at, half ? FORM_F16 : FORM_F32, M, err);
 
     if (rc == ST_OK && !half)
         return device_ssyrk(c->dev, M, rows, c->tile.at, M, 1.0F, G, M, err);
@@ -40,18 +40,18 @@ static enum status factor_gram(struct cuda *c, double lam2, const struct ctl *ct
     bool half = c->prog.bounded && !c->factor && c->opts.precision == PREC_FLOAT;
     const double each =
         (double)M * (double)M / batch_rate(&c->info, half ? BATCH_HALF : BATCH_SINGLE);
-    const size_t fit = backend_tile_rows(c, M * (half ? 2 : 4)),
+    const size_t fit = tiles_height(c, M * (half ? 2 : 4)),
                  most = batch_count(0.0, each, 16, fit);
     const size_t rows = most < 4096 ? most : 4096;
     enum status rc =
-        backend_room(c, &c->chol, M * M * sizeof(float), "Z'Z as a preconditioner", err);
+        tiles_room(c, &c->chol, M * M * sizeof(float), "Z'Z as a preconditioner", err);
 
     if (rc == ST_OK)
-        rc = backend_room(c, &c->tile, rows * M * (half ? 2 : 4), "a tile of features", err);
+        rc = tiles_room(c, &c->tile, rows * M * (half ? 2 : 4), "a tile of features", err);
     if (rc == ST_OK)
         rc = device_zero(c->dev, c->chol.at, M * M * sizeof(float), err);
     if (rc == ST_OK)
-        rc = backend_over_tiles(c, 0, c->n, rows, factor_tile, &half, ctl, err);
+        rc = tiles_over(c, 0, c->n, rows, factor_tile, &half, ctl, err);
     const struct gram_args g = { .M = M, .A = c->chol.at, .row = half ? c->prog.d_column : NULL,
                                  .relative = ridge, .lam2 = lam2 };
     return rc == ST_OK ? device_gram_ready(c->dev, &g, err) : rc;
@@ -72,7 +72,7 @@ static enum status factorise(struct cuda *c, const struct ctl *ctl, struct err *
         const size_t below = M - j - m;
         rc = device_wait(c->dev, err);
         if (rc == ST_OK)
-            rc = backend_stopped(ctl, err);
+            rc = tiles_stopped(ctl, err);
         if (rc == ST_OK)
             rc = device_spotrf(c->dev, m, D, M, err);
         if (rc == ST_OK && below)

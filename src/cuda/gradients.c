@@ -28,20 +28,6 @@ struct back_run {
     struct room scratch;
 };
 
-/* Shared memory that is too small is replaced by memory of the device. */
-enum status backend_scratch(struct cuda *c, struct room *r, struct steps_grid g,
-                            struct steps_args *a, struct err *err)
-{
-    a->scratch = NULL;
-    if (g.smem <= c->info.shared)
-        return ST_OK;
-    const enum status rc = backend_room(c, r, (size_t)g.blocks * (size_t)g.chunks * g.smem,
-                                        "a wide transform", err);
-    a->scratch = r->at;
-    a->scratch_bytes = g.smem;
-    return rc;
-}
-
 /* Rows into at most so many chunks. */
 static int rows_per(size_t rows, size_t chunks)
 {
@@ -76,19 +62,19 @@ static enum status prepare_term(struct cuda *c, struct back_run *b, size_t i, st
     a->s.per = rows_per(b->rows, want);
     t->chunks = (b->rows + (size_t)a->s.per - 1) / (size_t)a->s.per;
     t->blocks = nb * t->chunks;
-    return backend_room(c, &t->part, t->chunks * bytes, "sums of derivatives", err);
+    return tiles_room(c, &t->part, t->chunks * bytes, "sums of derivatives", err);
 }
 
 /* A matrix of the host on the device, in the precision of the products. */
 static enum status send_matrix(struct cuda *c, struct back_run *b, struct room *r, const double *A,
                                size_t numbers, struct err *err)
 {
-    enum status rc = backend_room(c, r, numbers * (b->dbl ? 8 : 4), "the gradient's matrix", err);
+    enum status rc = tiles_room(c, r, numbers * (b->dbl ? 8 : 4), "the gradient's matrix", err);
 
     if (rc != ST_OK || b->dbl)
         return rc == ST_OK ? device_upload(c->dev, STREAM_WORK, r->at, A, numbers * 8, err) : rc;
     const size_t piece = PIECE < numbers ? PIECE : numbers;
-    rc = backend_room(c, &c->out, piece * 8, "the gradient's matrix", err);
+    rc = tiles_room(c, &c->out, piece * 8, "the gradient's matrix", err);
     for (size_t at = 0; rc == ST_OK && at < numbers; at += piece) {
         const size_t some = numbers - at < piece ? numbers - at : piece;
         rc = device_upload(c->dev, STREAM_WORK, c->out.at, A + at, some * 8, err);
@@ -121,7 +107,7 @@ static enum status tile_B(struct cuda *c, struct back_run *b, size_t r0, size_t 
     enum status rc = ST_OK;
 
     if (b->S) {
-        rc = backend_rows(c, r0, r1, x, c->tile.at, b->dbl ? FORM_F64 : FORM_F32, M, err);
+        rc = tiles_rows(c, r0, r1, x, c->tile.at, b->dbl ? FORM_F64 : FORM_F32, M, err);
         if (rc == ST_OK)
             rc = b->dbl ? device_dgemm(c->dev, false, false, M, rows, M, b->S, M, c->tile.at, M,
                                        0.0, b->B.at, M, err)
@@ -154,7 +140,7 @@ static enum status back_tile(struct cuda *c, void *ctx, size_t r0, size_t r1, co
         a.s.x = x;
         a.s.rows = r1 - r0;
         a.s.to.factor = c->factor ? (const double *)c->factor + r0 : NULL;
-        rc = backend_scratch(c, &b->scratch, back_grid(&a), &a.s, err);
+        rc = tiles_scratch(c, &b->scratch, back_grid(&a), &a.s, err);
         if (rc == ST_OK)
             rc = device_back(c->dev, &a, err);
     }
@@ -172,7 +158,7 @@ static enum status collect(struct cuda *c, struct back_run *b, size_t i, double 
     enum status rc = slots && !sum ? ST_NOMEM : ST_OK;
 
     if (slots && rc == ST_OK)
-        rc = backend_room(c, &c->out, slots * sizeof *sum, "derivatives", err);
+        rc = tiles_room(c, &c->out, slots * sizeof *sum, "derivatives", err);
     s.out = c->out.at;
     if (slots && rc == ST_OK)
         rc = device_back_sum(c->dev, &s, err);
@@ -188,18 +174,18 @@ static enum status back_rooms(struct cuda *c, struct back_run *b, const double *
                               struct err *err)
 {
     const size_t size = b->dbl ? 8 : 4;
-    enum status rc = backend_room(c, &b->B, b->rows * c->M * size, "the gradient's rows", err);
+    enum status rc = tiles_room(c, &b->B, b->rows * c->M * size, "the gradient's rows", err);
 
     if (rc == ST_OK && S)
-        rc = backend_room(c, &c->tile, b->rows * c->M * size, "a tile of features", err);
+        rc = tiles_room(c, &c->tile, b->rows * c->M * size, "a tile of features", err);
     if (rc == ST_OK && S)
         rc = send_matrix(c, b, &b->S_there, S, c->M * c->M, err);
     if (rc == ST_OK && b->k)
         rc = send_matrix(c, b, &b->V_there, V, c->M * b->k, err);
     if (rc == ST_OK && b->k)
-        rc = backend_room(c, &c->left, b->rows * b->k * 8, "products with the rows", err);
+        rc = tiles_room(c, &c->left, b->rows * b->k * 8, "products with the rows", err);
     if (rc == ST_OK && b->k && !b->dbl)
-        rc = backend_room(c, &c->right, b->rows * b->k * 4, "products with the rows", err);
+        rc = tiles_room(c, &c->right, b->rows * b->k * 4, "products with the rows", err);
     b->S = b->S_there.at;
     b->V = b->V_there.at;
     for (size_t i = 0; rc == ST_OK && i < c->prog.nterms; i++) {
@@ -216,7 +202,7 @@ static enum status back_all(struct cuda *c, struct back_run *b, const double *S,
     enum status rc = back_rooms(c, b, S, V, err);
 
     if (rc == ST_OK)
-        rc = backend_over_tiles(c, 0, c->n, b->rows, back_tile, b, ctl, err);
+        rc = tiles_over(c, 0, c->n, b->rows, back_tile, b, ctl, err);
     for (size_t i = 0; rc == ST_OK && i < c->prog.nterms; i++)
         rc = collect(c, b, i, grad, err);
     device_wait(c->dev, NULL);
@@ -229,8 +215,8 @@ static enum status back_all(struct cuda *c, struct back_run *b, const double *S,
     return rc;
 }
 
-enum status back_gradient(void *state, const double *S, size_t k, const double *T, const double *V,
-                          double *grad, const struct ctl *ctl, struct err *err)
+enum status gradients_back(void *state, const double *S, size_t k, const double *T, const double *V,
+                           double *grad, const struct ctl *ctl, struct err *err)
 {
     struct cuda *c = state;
     struct back_run b = {
@@ -242,7 +228,7 @@ enum status back_gradient(void *state, const double *S, size_t k, const double *
     const double steps =
         8.0 * M / batch_rate(&c->info, BATCH_STEPS); /* there and back, link by link */
     const double each = flops / batch_rate(&c->info, b.dbl ? BATCH_DOUBLE : BATCH_SINGLE) + steps;
-    b.rows = batch_count(0.0, each, 16, backend_tile_rows(c, 2 * c->M * size + k * 12));
+    b.rows = batch_count(0.0, each, 16, tiles_height(c, 2 * c->M * size + k * 12));
     b.term = mem_calloc(c->prog.nterms, sizeof *b.term, "derivatives", err);
     b.temp = k ? mem_aligned(b.rows * k, sizeof *b.temp, "derivatives", err) : NULL;
     const enum status rc =

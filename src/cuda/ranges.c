@@ -27,7 +27,7 @@ static enum status rough_tile(struct cuda *c, void *ctx, size_t r0, size_t r1, c
 {
     struct rough *s = ctx;
     const size_t rows = r1 - r0;
-    enum status rc = backend_rows(c, r0, r1, x, s->z, FORM_F16, c->M, err);
+    enum status rc = tiles_rows(c, r0, r1, x, s->z, FORM_F16, c->M, err);
 
     for (int i = 0; rc == ST_OK && i < 2; i++)
         rc = device_hgemm(c->dev, true, false, s->L, rows, c->M, s->O[i], c->M, s->z, c->M,
@@ -45,16 +45,16 @@ static enum status rough_tile(struct cuda *c, void *ctx, size_t r0, size_t r1, c
 static enum status rough_rooms(struct cuda *c, struct rough *s, size_t rows, struct err *err)
 {
     const size_t o = c->M * s->L, t = rows * s->L;
-    enum status rc = backend_room(c, &c->tile, rows * c->M * 2, "a tile of features", err);
+    enum status rc = tiles_room(c, &c->tile, rows * c->M * 2, "a tile of features", err);
 
     if (rc == ST_OK)
-        rc = backend_room(c, &c->P, 2 * o * 2, "right-hand sides", err);
+        rc = tiles_room(c, &c->P, 2 * o * 2, "right-hand sides", err);
     if (rc == ST_OK)
-        rc = backend_room(c, &c->left, t * 4, "products with the rows", err);
+        rc = tiles_room(c, &c->left, t * 4, "products with the rows", err);
     if (rc == ST_OK)
-        rc = backend_room(c, &c->right, 2 * t * 2, "products with the rows", err);
+        rc = tiles_room(c, &c->right, 2 * t * 2, "products with the rows", err);
     if (rc == ST_OK)
-        rc = backend_room(c, &c->sums, o * 4, "sums of a tile", err);
+        rc = tiles_room(c, &c->sums, o * 4, "sums of a tile", err);
     s->z = c->tile.at;
     s->O[0] = c->P.at;
     s->O[1] = s->O[0] + o;
@@ -90,7 +90,7 @@ static enum status rough_omega(struct cuda *c, struct rough *s, const double *Om
     if (rc == ST_OK)
         rc = device_scale_rows(c->dev, c->M, s->L, c->prog.d_column, s->Y, err);
     if (rc == ST_OK)
-        rc = backend_room(c, &c->out, s->L * sizeof *norm, "norms", err);
+        rc = tiles_room(c, &c->out, s->L * sizeof *norm, "norms", err);
     if (rc == ST_OK)
         rc = device_norms(c->dev, c->M, s->L, s->Y, c->out.at, err);
     if (rc == ST_OK)
@@ -112,13 +112,13 @@ enum status ranges_sketch(struct cuda *c, size_t L, const double *Omega, double 
     struct product p = { .dbl = dbl, .there = true, .k = L, .up = true };
 
     if (!rough || dbl || !c->prog.bounded || c->factor)
-        return backend_product(c, &p, Omega, Y, ctl, err);
-    const size_t most = backend_tile_rows(c, c->M * 2 + L * 8), rows = most < 4096 ? most : 4096;
+        return tiles_product(c, &p, Omega, Y, ctl, err);
+    const size_t most = tiles_height(c, c->M * 2 + L * 8), rows = most < 4096 ? most : 4096;
     struct rough s = { .L = L, .Y = Y };
     enum status rc = rough_rooms(c, &s, rows, err);
     if (rc == ST_OK)
         rc = rough_omega(c, &s, Omega, err);
-    return rc == ST_OK ? backend_over_tiles(c, 0, c->n, rows, rough_tile, &s, ctl, err) : rc;
+    return rc == ST_OK ? tiles_over(c, 0, c->n, rows, rough_tile, &s, ctl, err) : rc;
 }
 
 /* The preconditioner. */
@@ -198,7 +198,7 @@ static enum status orthonormal(struct nystrom *s, double *A)
         if (rc == ST_OK)
             rc = device_trsm(s->c->dev, true, true, s->M, s->L, s->T, s->L, A, s->M, s->err);
         if (rc == ST_OK)
-            rc = backend_stopped(s->ctl, s->err);
+            rc = tiles_stopped(s->ctl, s->err);
     }
     return rc == ST_OK ? err_set(s->err, ST_UNSUPPORTED, "columns that are not independent") : rc;
 }
@@ -215,7 +215,7 @@ static enum status one_sketch(struct nystrom *s, int pass)
             rc = orthonormal(s, s->O);
     }
     if (rc == ST_OK && c->opts.precision == PREC_FLOAT) { /* rounded, as the sketch rounds it */
-        rc = backend_room(c, &c->sums, numbers * sizeof(float), "a test matrix", s->err);
+        rc = tiles_room(c, &c->sums, numbers * sizeof(float), "a test matrix", s->err);
         if (rc == ST_OK)
             rc = device_narrow(c->dev, numbers, s->O, c->sums.at, s->err);
         if (rc == ST_OK)
