@@ -52,9 +52,9 @@ START_TEST(left_one_out)
 
     for (size_t i = 0; i < R; i++)
         root[i] = _i ? 0.5 + (double)(i % 4) : 1.0;
-    ck_assert_int_eq(diagnose_loo(&o.kernel, o.hp, p->X, R, D, p->y, _i ? root : NULL, ratio, e, sd,
-                                  work, NULL, NULL, NULL),
-                     ST_OK);
+    const struct exact_rows rows = { .k = &o.kernel, .hp = o.hp, .X = p->X, .n = R, .d = D,
+                                     .row_scale = _i ? root : NULL };
+    ck_assert_int_eq(diagnose_loo(&rows, p->y, ratio, e, sd, work, NULL, NULL), ST_OK);
     for (size_t i = 0; i < R; i++) {
         size_t n = 0;
         double mean = 0.0, var = root[i] * root[i] + ratio;
@@ -91,9 +91,10 @@ static struct advice advise(const struct prob *p, const struct fit_opts *o, cons
     struct advice a;
     struct err err = { 0 };
 
-    ck_assert_msg(diagnose_advise(&p->src.base, p->y, o, ranks, count, 1, sample, backend_cpu(),
-                                  pool, NULL, &a, &err) == ST_OK,
-                  "%s", err.msg);
+    const struct diagnose_ask ask = { .rows = &p->src.base, .y = p->y, .opts = o, .ranks = ranks,
+                                      .count = count, .solves = 1, .sample = sample };
+    const struct tools tools = { backend_cpu(), pool, NULL };
+    ck_assert_msg(diagnose_advise(&ask, &tools, &a, &err) == ST_OK, "%s", err.msg);
     return a;
 }
 
@@ -191,9 +192,9 @@ START_TEST(advice_stops)
     struct advice a;
 
     cancel.stop = true;
-    ck_assert_int_eq(
-        diagnose_advise(&p->src.base, p->y, &o, NULL, 0, 1, 0, backend_cpu(), NULL, &ctl, &a, NULL),
-        ST_CANCELLED);
+    const struct diagnose_ask ask = { .rows = &p->src.base, .y = p->y, .opts = &o, .solves = 1 };
+    const struct tools tools = { backend_cpu(), NULL, &ctl };
+    ck_assert_int_eq(diagnose_advise(&ask, &tools, &a, NULL), ST_CANCELLED);
     ck_assert_ptr_null(a.spectrum.lam);
     free(p);
 }

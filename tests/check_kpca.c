@@ -164,7 +164,9 @@ START_TEST(golden_lloyd)
     double *label = support_golden("km_lloyd_labels", &n, &c);
     static const size_t start[] = { 0, 1, 2 };
     struct kmeans m;
-    ck_assert_int_eq(kmeans_fit(n, d, X, 3, 1, 1, start, NULL, NULL, &m, NULL), ST_OK);
+    ck_assert_int_eq(kmeans_fit(n, d, X, &(struct kmeans_opts){ 3, 1, 1, start, NULL },
+                                NULL, &m, NULL),
+                     ST_OK);
     for (size_t i = 0; i < n; i++)
         ck_assert_uint_eq(m.label[i], (size_t)label[i]);
     for (size_t i = 0; i < k * d; i++)
@@ -184,7 +186,9 @@ START_TEST(golden_best)
     for (size_t q = 2; q <= 5; q++) {
         struct kmeans m;
         char key[32];
-        ck_assert_int_eq(kmeans_fit(n, d, X, q, 100, 7, NULL, NULL, NULL, &m, NULL), ST_OK);
+        ck_assert_int_eq(kmeans_fit(n, d, X, &(struct kmeans_opts){ q, 100, 7, NULL, NULL },
+                                    NULL, &m, NULL),
+                         ST_OK);
         snprintf(key, sizeof key, "best_inertia_k%zu", q);
         ck_assert(support_close(m.inertia, support_golden_scalar("km_scalars", key), 1e-10));
         snprintf(key, sizeof key, q == 3 ? "silhouette_best" : "silhouette_k%zu", q);
@@ -215,7 +219,9 @@ START_TEST(golden_kernel_objective)
     double *Z = root_of(n, K);
     static const size_t start[] = { 0, 20, 40 };
     struct kmeans m;
-    ck_assert_int_eq(kmeans_fit(n, n, Z, 3, 1, 1, start, NULL, NULL, &m, NULL), ST_OK);
+    ck_assert_int_eq(kmeans_fit(n, n, Z, &(struct kmeans_opts){ 3, 1, 1, start, NULL },
+                                NULL, &m, NULL),
+                     ST_OK);
     for (size_t i = 0; i < n; i++) {
         objective += K[i * n + i];
         for (size_t j = 0, size = 0; j < n; j++) {
@@ -250,7 +256,9 @@ START_TEST(planted_clusters_for_any_thread_count)
     for (size_t t = 0; t < 5; t++) {
         struct pool *pool = threads[t] ? pool_new(threads[t], NULL) : NULL;
         struct kmeans m;
-        ck_assert_int_eq(kmeans_fit(n, d, X, k, 3, 5, NULL, pool, NULL, &m, NULL), ST_OK);
+        ck_assert_int_eq(kmeans_fit(n, d, X, &(struct kmeans_opts){ k, 3, 5, NULL, pool },
+                                    NULL, &m, NULL),
+                         ST_OK);
         for (size_t i = k; i < n; i++) /* rows i and i + k share a cluster, and only those */
             ck_assert_uint_eq(m.label[i], m.label[i - k]);
         ck_assert_double_gt(m.silhouette, 0.9);
@@ -278,10 +286,14 @@ START_TEST(kmeans_corners)
     struct err err = { 0 };
     for (size_t i = 0; i < 20; i++)
         X[i] = i < 10 ? 1.0 : 2.0; /* two distinct points */
-    ck_assert_int_eq(kmeans_fit(20, 1, X, 5, 3, 1, NULL, NULL, NULL, &m, NULL), ST_OK);
+    ck_assert_int_eq(kmeans_fit(20, 1, X, &(struct kmeans_opts){ 5, 3, 1, NULL, NULL },
+                                NULL, &m, NULL),
+                     ST_OK);
     ck_assert_double_eq(m.inertia, 0.0);
     kmeans_free(&m);
-    ck_assert_int_eq(kmeans_fit(20, 1, X, 1, 3, 1, NULL, NULL, NULL, &m, NULL), ST_OK);
+    ck_assert_int_eq(kmeans_fit(20, 1, X, &(struct kmeans_opts){ 1, 3, 1, NULL, NULL },
+                                NULL, &m, NULL),
+                     ST_OK);
     ck_assert_double_eq_tol(m.centers[0], 1.5, 1e-15);
     ck_assert(isnan(m.silhouette));
     kmeans_free(&m);
@@ -289,22 +301,33 @@ START_TEST(kmeans_corners)
      * is where Lloyd stays: {0, 0, 0, 5} around 1.25 */
     static const size_t same_start[] = { 0, 1, 2 };
     double Y[6] = { 0.0, 0.0, 0.0, 5.0, 9.0, 9.5 };
-    ck_assert_int_eq(kmeans_fit(6, 1, Y, 3, 1, 1, same_start, NULL, NULL, &m, NULL), ST_OK);
+    ck_assert_int_eq(kmeans_fit(6, 1, Y, &(struct kmeans_opts){ 3, 1, 1, same_start, NULL },
+                                NULL, &m, NULL),
+                     ST_OK);
     ck_assert_double_eq_tol(m.inertia, 18.75, 1e-12);
     kmeans_free(&m);
-    ck_assert_int_eq(kmeans_fit(20, 1, X, 21, 3, 1, NULL, NULL, NULL, &m, &err), ST_RANGE);
-    ck_assert_int_eq(kmeans_fit(20, 1, X, 0, 3, 1, NULL, NULL, NULL, &m, &err), ST_RANGE);
+    ck_assert_int_eq(kmeans_fit(20, 1, X, &(struct kmeans_opts){ 21, 3, 1, NULL, NULL },
+                                NULL, &m, &err),
+                     ST_RANGE);
+    ck_assert_int_eq(kmeans_fit(20, 1, X, &(struct kmeans_opts){ 0, 3, 1, NULL, NULL },
+                                NULL, &m, &err),
+                     ST_RANGE);
     X[3] = NAN;
-    ck_assert_int_eq(kmeans_fit(20, 1, X, 2, 3, 1, NULL, NULL, NULL, &m, &err), ST_RANGE);
+    ck_assert_int_eq(kmeans_fit(20, 1, X, &(struct kmeans_opts){ 2, 3, 1, NULL, NULL },
+                                NULL, &m, &err),
+                     ST_RANGE);
     X[3] = 1.0;
     struct cancel stop;
     atomic_init(&stop.stop, true);
     const struct ctl ctl = { .cancel = &stop };
-    ck_assert_int_eq(kmeans_fit(20, 1, X, 2, 3, 1, NULL, NULL, &ctl, &m, &err), ST_CANCELLED);
+    ck_assert_int_eq(kmeans_fit(20, 1, X, &(struct kmeans_opts){ 2, 3, 1, NULL, NULL },
+                                &ctl, &m, &err),
+                     ST_CANCELLED);
     bool done = false;
     for (size_t nth = 1; !done && nth < 40; nth++) {
         mem_fail_after_for_tests(nth);
-        const enum status rc = kmeans_fit(20, 1, X, 2, 3, 1, NULL, NULL, NULL, &m, &err);
+        const enum status rc =
+            kmeans_fit(20, 1, X, &(struct kmeans_opts){ 2, 3, 1, NULL, NULL }, NULL, &m, &err);
         mem_fail_after_for_tests(0);
         ck_assert(rc == ST_OK || rc == ST_NOMEM);
         done = rc == ST_OK;

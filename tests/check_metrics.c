@@ -82,7 +82,8 @@ START_TEST(golden_bins)
     struct data d = golden_data();
     size_t r, c;
     double *want = support_golden("met_binned", &r, &c), sd[8], mae[8], rmse[8];
-    ck_assert_uint_eq(metrics_bins(d.n, d.y, d.mean, d.var, 8, sd, mae, rmse, NULL), 8);
+    const struct metrics_bins bins = { sd, mae, rmse };
+    ck_assert_uint_eq(metrics_bins(d.n, d.y, d.mean, d.var, 8, &bins, NULL), 8);
     for (size_t k = 0; k < 8; k++) {
         ck_assert(support_close(sd[k], want[k * c], 1e-10));
         ck_assert(support_close(mae[k], want[k * c + 1], 1e-10));
@@ -112,7 +113,7 @@ START_TEST(golden_ence)
         ence = 0.0;
         for (size_t i = 0; i < d.n; i++)
             rmv[rank[i] * nb / d.n] += d.var[i] * (double)nb / (double)d.n;
-        metrics_bins(d.n, d.y, d.mean, d.var, nb, sd, mae, rmse, NULL);
+        metrics_bins(d.n, d.y, d.mean, d.var, nb, &(struct metrics_bins){ sd, mae, rmse }, NULL);
         for (size_t k = 0; k < nb; k++)
             ence += fabs(sqrt(rmv[k]) - rmse[k]) / sqrt(rmv[k]) / (double)nb;
         if (nb == 8)

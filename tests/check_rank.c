@@ -42,7 +42,8 @@ START_TEST(spectrum_of_a_sample)
         y[i] = rng_normal(5, rng_stream(RNG_TEST, 4), i);
     ck_assert_int_eq(fop_gram(f, NULL, G, NULL, NULL, NULL, NULL), ST_OK);
     ck_assert_int_eq(blas_dsyevd(COLS, G, COLS, w, false, NULL), ST_OK);
-    ck_assert_int_eq(spectrum_sample(f, 1, y, TAKEN, 0, &s, &half, NULL, NULL), ST_OK);
+    const struct spectrum_ask ask = { 1, y, TAKEN, 0 };
+    ck_assert_int_eq(spectrum_sample(f, &ask, &s, &half, NULL, NULL), ST_OK);
     ck_assert_uint_eq(s.sample, TAKEN);
     ck_assert_uint_eq(half.sample, TAKEN / 2);
     for (size_t j = 5; j <= 250; j += 5) {
@@ -60,7 +61,8 @@ START_TEST(spectrum_of_a_sample)
     for (size_t i = 0; i < s.groups; i++)
         total += s.lam[i] > 0.0 ? s.b2[i] / s.lam[i] : 0.0;
     ck_assert_double_eq_tol(total / COLS, 1.0, 0.25);
-    ck_assert_int_eq(spectrum_sample(f, 1, y, ROWS, 0, &plain, NULL, NULL, NULL), ST_OK);
+    const struct spectrum_ask all = { 1, y, ROWS, 0 };
+    ck_assert_int_eq(spectrum_sample(f, &all, &plain, NULL, NULL, NULL), ST_OK);
     for (size_t j = 1; j <= 200; j++) /* all rows: no estimate */
         ck_assert_double_eq_tol(spectrum_at(&plain, (double)j) / w[COLS - j], 1.0, 1e-8);
     spectrum_free(&s);
@@ -83,7 +85,8 @@ START_TEST(spectrum_of_low_rank)
     for (size_t i = 0; i < ROWS; i++)
         y[i] = Z[i * COLS];
     struct fop *f = fop_dense_for_tests(Z, ROWS, COLS, COLS, NULL, NULL);
-    ck_assert_int_eq(spectrum_sample(f, 1, y, TAKEN, 0, &s, NULL, NULL, NULL), ST_OK);
+    const struct spectrum_ask ask = { 1, y, TAKEN, 0 };
+    ck_assert_int_eq(spectrum_sample(f, &ask, &s, NULL, NULL, NULL), ST_OK);
     ck_assert_double_eq_tol(spectrum_dimension(&s, 1e-6), 5.0, 0.2);
     ck_assert_double_lt(spectrum_at(&s, 8.0), 1e-6 * spectrum_at(&s, 1.0));
     spectrum_free(&s);
@@ -127,7 +130,8 @@ START_TEST(iterations_are_those_of_a_solve)
         solver_find("pcg", NULL)->solve(&(struct ridge){f, lam2}, 1, b, x, &o, NULL, &info, NULL),
         ST_OK);
     ck_assert_int_eq(info.why, OUT_RTOL);
-    ck_assert_int_eq(spectrum_estimate(M, M, M, lam, uy2, NULL, NULL, &s, NULL), ST_OK);
+    const struct spectrum_part whole = { M, lam, uy2 };
+    ck_assert_int_eq(spectrum_estimate(M, M, &whole, NULL, &s, NULL), ST_OK);
     ck_assert_int_eq(
         model_rank_iterations_for_tests(
             &(struct rank_system){.s = &s, .lam2 = lam2, .rtol = rtol, .maxit = 400, .passes = 2},

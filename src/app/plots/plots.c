@@ -510,7 +510,8 @@ struct figure *plots_sderror(struct workspace *ws, struct run *r, const struct a
         return NULL;
     for (size_t i = 0; i < p->n; i++)
         var[i] = p->sd[i] * p->sd[i];
-    const size_t n = metrics_bins(p->n, p->y, p->mean, var, BINS, sd, mae, rmse, err);
+    const struct metrics_bins bins = { sd, mae, rmse };
+    const size_t n = metrics_bins(p->n, p->y, p->mean, var, BINS, &bins, err);
     free(var);
     if (!n)
         return plots_nothing("sderror", "There are too few rows for bins of equal counts.", err);

@@ -47,9 +47,14 @@ static enum status advising_work(struct job *job, struct err *err)
     w->study.o.mem_limit = job->mem_limit;
     model_on(&w->study.o, job->backend, pool_threads(job->pool));
     if (rc == ST_OK)
-        rc = diagnose_advise(&w->study.e.base, w->study.e.y, &w->study.o, w->nrank ? w->rank : NULL,
-                             w->nrank, w->solves, w->rows, job->backend, job->pool, &job->ctl,
-                             &w->out, err);
+        rc = diagnose_advise(&(struct diagnose_ask){ .rows = &w->study.e.base,
+                                                     .y = w->study.e.y,
+                                                     .opts = &w->study.o,
+                                                     .ranks = w->nrank ? w->rank : NULL,
+                                                     .count = w->nrank,
+                                                     .solves = w->solves,
+                                                     .sample = w->rows },
+                             &(struct tools){ job->backend, job->pool, &job->ctl }, &w->out, err);
     w->seconds = job_now() - t0;
     return rc;
 }

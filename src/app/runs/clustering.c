@@ -117,8 +117,9 @@ static enum status cluster_coords(struct clustering *c, struct job *job, struct 
     for (size_t i = 0; i < c->o.nk; i++) {
         struct kmeans km = { 0 };
         ctl_tell(&job->ctl, PHASE_CLUSTERS, i, c->o.nk, NAN);
-        enum status rc = kmeans_fit(p->n, p->dims, p->coords, c->k[i], RESTARTS, c->seed, NULL,
-                                    job->pool, &job->ctl, &km, err);
+        const struct kmeans_opts o = { .k = c->k[i], .restarts = RESTARTS, .seed = c->seed,
+                                       .pool = job->pool };
+        enum status rc = kmeans_fit(p->n, p->dims, p->coords, &o, &job->ctl, &km, err);
         if (rc != ST_OK)
             return rc;
         c->silhouette[i] = km.silhouette;

@@ -62,8 +62,11 @@ static enum status looking_work(struct job *job, struct err *err)
     w->study.o.mem_limit = job->mem_limit;
     model_on(&w->study.o, job->backend, pool_threads(job->pool));
     if (rc == ST_OK)
-        rc = diagnose_spectrum(&w->study.e.base, w->study.e.y, &w->study.o, w->rows, job->backend,
-                               job->pool, &job->ctl, &s->a, err);
+        rc = diagnose_spectrum(&(struct diagnose_ask){ .rows = &w->study.e.base,
+                                                       .y = w->study.e.y,
+                                                       .opts = &w->study.o,
+                                                       .sample = w->rows },
+                               &(struct tools){ job->backend, job->pool, &job->ctl }, &s->a, err);
     if (rc == ST_OK && s->a.spectrum.groups) {
         const struct spectrum *v = &s->a.spectrum;
         const double last = v->n < v->M ? 0.0 : v->lam[v->groups - 1];

@@ -474,9 +474,11 @@ static double error_at(struct search *s, const double *hp, double ratio)
     double sum = 0.0, quad = 0.0, z2 = 0.0, trace = 0.0,
            weight = 0.0; /* quad: y'A^-1 y, A^-1 y = e / sd^2 */
 
+    const struct exact_rows rows = { .k = &s->study.o.kernel, .hp = hp, .X = s->X, .n = s->m,
+                                     .d = s->d, .row_scale = s->w, .pool = s->job->pool };
+
     if (ctl_stopped(&s->job->ctl) ||
-        diagnose_loo(&s->study.o.kernel, hp, s->X, s->m, s->d, s->y, s->w, ratio, s->e, s->sd, s->K,
-                     s->job->pool, NULL, NULL) != ST_OK)
+        diagnose_loo(&rows, s->y, ratio, s->e, s->sd, s->K, NULL, NULL) != ST_OK)
         return NAN;
     for (size_t i = 0; i < s->m; i++) {
         sum += s->e[i] * s->e[i];
@@ -827,8 +829,15 @@ static enum status look_spectrum(struct search *s, struct err *err)
     s->study.o.mem_limit = s->job->mem_limit;
     model_on(&s->study.o, s->job->backend, pool_threads(s->job->pool));
     s->study.o.keep_scale = true;
-    return diagnose_advise(&s->study.e.base, s->study.e.y, &s->study.o, use, n, 1, 1024,
-                           s->job->backend, s->job->pool, &s->job->ctl, &s->a, err);
+    return diagnose_advise(&(struct diagnose_ask){ .rows = &s->study.e.base,
+                                                   .y = s->study.e.y,
+                                                   .opts = &s->study.o,
+                                                   .ranks = use,
+                                                   .count = n,
+                                                   .solves = 1,
+                                                   .sample = 1024 },
+                           &(struct tools){ s->job->backend, s->job->pool, &s->job->ctl }, &s->a,
+                           err);
 }
 
 /* The job. */

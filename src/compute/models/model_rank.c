@@ -292,8 +292,8 @@ enum status model_rank_choose(struct fop *f, const double *y, const struct rank_
 {
     const struct fit_opts *o = q->o;
     struct spectrum s;
-    enum status rc =
-        spectrum_sample(f, o->targets ? o->targets : 1, y, 0, o->mem_limit, &s, NULL, ctl, err);
+    const struct spectrum_ask ask = { o->targets ? o->targets : 1, y, 0, o->mem_limit };
+    enum status rc = spectrum_sample(f, &ask, &s, NULL, ctl, err);
 
     if (rc != ST_OK)
         return rc;

@@ -91,8 +91,9 @@ static enum status sketch(struct work *w, size_t sample, struct advice *a, struc
 
     ctl_tell(w->ctl, PHASE_SKETCH, 0, 1, NAN);
     if (rc == ST_OK)
-        rc = spectrum_sample(z.f, w->t, w->y, sample, w->o->mem_limit, &a->spectrum, half, w->ctl,
-                             err);
+        rc = spectrum_sample(z.f,
+                             &(struct spectrum_ask){ w->t, w->y, sample, w->o->mem_limit },
+                             &a->spectrum, half, w->ctl, err);
     ctl_tell(w->ctl, PHASE_SKETCH, 1, 1, NAN);
     a->sample = a->spectrum.sample;
     model_close(&z);
@@ -118,29 +119,30 @@ static enum status table(struct work *w, const struct fit_plan *plan, const stru
     return ST_OK;
 }
 
-static enum status diagnose(const struct source *src, const double *y, const struct fit_opts *o,
-                            bool whole, const size_t *ranks, size_t count, size_t solves,
-                            size_t sample, const struct backend_ops *be, struct pool *pool,
-                            const struct ctl *ctl, struct advice *a, struct err *err)
+static enum status diagnose(const struct diagnose_ask *ask, bool whole, const struct tools *tools,
+                            struct advice *a, struct err *err)
 {
-    struct work w = { .src = src, .o = o, .be = be, .pool = pool, .ctl = ctl };
+    const struct source *src = ask->rows;
+    const struct fit_opts *o = ask->opts;
+    struct work w = { .src = src, .o = o, .be = tools->be, .pool = tools->pool,
+                      .ctl = tools->ctl };
     struct spectrum half = { 0 };
     struct fit_plan plan;
     char note[256];
     const size_t M = o->features, Mv = M < AUTO_VARIANCE ? M : AUTO_VARIANCE;
 
-    *a = (struct advice){ .n = src->n, .M = M, .solves = solves ? solves : 1 };
+    *a = (struct advice){ .n = src->n, .M = M, .solves = ask->solves ? ask->solves : 1 };
     a->given = a->ratio = model_ratio(o->amplitude, o->noise);
-    enum status rc = begin(&w, y, err);
+    enum status rc = begin(&w, ask->y, err);
     if (rc == ST_OK)
-        rc = model_plan_make(src->n, src->d, o, pool_threads(pool), &plan, note, err);
+        rc = model_plan_make(src->n, src->d, o, pool_threads(w.pool), &plan, note, err);
     if (rc == ST_OK && whole && !o->keep_scale) {
         a->left = (double)src->n * (double)Mv * (double)Mv / gram_rate > search_seconds;
         if (!a->left)
             rc = search_ratio(&w, a, err);
     }
     if (rc == ST_OK)
-        rc = sketch(&w, sample ? sample : SAMPLE, a, whole ? &half : NULL, err);
+        rc = sketch(&w, ask->sample ? ask->sample : SAMPLE, a, whole ? &half : NULL, err);
     if (rc == ST_OK) {
         a->effective_dimension = spectrum_dimension(&a->spectrum, a->ratio);
         a->kernel_dimension = spectrum_kernel_dimension(&a->spectrum, a->ratio);
@@ -148,7 +150,7 @@ static enum status diagnose(const struct source *src, const double *y, const str
         a->direct_bytes = plan.bytes_direct;
     }
     if (rc == ST_OK && whole)
-        rc = table(&w, &plan, &half, ranks, count, a, err);
+        rc = table(&w, &plan, &half, ask->ranks, ask->count, a, err);
     spectrum_free(&half);
     free(w.y);
     if (rc != ST_OK)
@@ -156,40 +158,33 @@ static enum status diagnose(const struct source *src, const double *y, const str
     return rc;
 }
 
-enum status diagnose_advise(const struct source *src, const double *y, const struct fit_opts *o,
-                            const size_t *ranks, size_t count, size_t solves, size_t sample,
-                            const struct backend_ops *be, struct pool *pool,
-                            const struct ctl *ctl, struct advice *a, struct err *err)
+enum status diagnose_advise(const struct diagnose_ask *ask, const struct tools *tools,
+                            struct advice *a, struct err *err)
 {
-    return diagnose(src, y, o, true, ranks, count, solves, sample, be, pool, ctl, a, err);
+    return diagnose(ask, true, tools, a, err);
 }
 
-enum status diagnose_spectrum(const struct source *src, const double *y, const struct fit_opts *o,
-                              size_t sample, const struct backend_ops *be, struct pool *pool,
-                              const struct ctl *ctl, struct advice *a, struct err *err)
+enum status diagnose_spectrum(const struct diagnose_ask *ask, const struct tools *tools,
+                              struct advice *a, struct err *err)
 {
-    return diagnose(src, y, o, false, NULL, 0, 1, sample, be, pool, ctl, a, err);
+    return diagnose(ask, false, tools, a, err);
 }
 
-enum status diagnose_loo(const struct kernel *k, const double *hp, const double *X, size_t m,
-                         size_t d, const double *y, const double *row_scale, double ratio,
-                         double *e, double *sd, double *work, struct pool *pool,
-                         const struct ctl *ctl, struct err *err)
+enum status diagnose_loo(const struct exact_rows *rows, const double *y, double ratio, double *e,
+                         double *sd, double *work, const struct ctl *ctl, struct err *err)
 {
+    const size_t m = rows->n;
     double jitter = 0.0;
-    enum status rc = exact_factor(
-        &(struct exact_rows){
-            .k = k, .hp = hp, .X = X, .n = m, .d = d, .row_scale = row_scale, .pool = pool},
-        ratio, work, &jitter, ctl, err);
+    enum status rc = exact_factor(rows, ratio, work, &jitter, ctl, err);
 
     for (size_t i = 0; i < m; i++)
-        e[i] = row_scale ? row_scale[i] * y[i] : y[i];
+        e[i] = rows->row_scale ? rows->row_scale[i] * y[i] : y[i];
     if (rc == ST_OK)
-        rc = blas_dtrsm(pool, false, m, 1, work, m, e, m, err);
+        rc = blas_dtrsm(rows->pool, false, m, 1, work, m, e, m, err);
     if (rc == ST_OK)
-        rc = blas_dtrsm(pool, true, m, 1, work, m, e, m, err);
+        rc = blas_dtrsm(rows->pool, true, m, 1, work, m, e, m, err);
     if (rc == ST_OK)
-        rc = blas_dpotri(pool, m, work, m, err);
+        rc = blas_dpotri(rows->pool, m, work, m, err);
     for (size_t i = 0; rc == ST_OK && i < m; i++) {
         e[i] /= work[i * m + i];
         if (sd)

@@ -3,6 +3,7 @@
 #ifndef GPDESK_DIAGNOSE_H
 #define GPDESK_DIAGNOSE_H
 
+#include "compute/models/exact.h"
 #include "compute/models/model.h"
 #include "compute/stats/spectrum.h"
 
@@ -20,26 +21,29 @@ struct advice {
 };
 void advice_free(struct advice *);
 
-/* One sketch on a sample of rows (`sample`; 0: 2048) of a fit by opts, and a table over the ranks
- * given (0: no preconditioner; NULL: a ladder with none).  y: opts->targets vectors, scaled.
- * Ticks "sketch" "ranks".  Same numbers for any thread count. */
-enum status diagnose_advise(const struct source *, const double *y, const struct fit_opts *opts,
-                            const size_t *ranks, size_t count, size_t solves, size_t sample,
-                            const struct backend_ops *, struct pool *, const struct ctl *,
-                            struct advice *, struct err *);
+/* What is diagnosed: a fit by opts of rows and y (opts->targets vectors, scaled). */
+struct diagnose_ask {
+    const struct source *rows;
+    const double *y;
+    const struct fit_opts *opts;
+    const size_t *ranks; /* count of them, for the table (0: no preconditioner); NULL: a ladder */
+    size_t count, solves;
+    size_t sample;       /* rows of the sketch; 0: 2048 */
+};
+/* One sketch on a sample of rows, and a table over the ranks.  Ticks "sketch" "ranks".  The same
+ * numbers for any number of threads. */
+enum status diagnose_advise(const struct diagnose_ask *, const struct tools *, struct advice *,
+                            struct err *);
 /* The spectrum alone, at the ratio given; no table. */
-enum status diagnose_spectrum(const struct source *, const double *y, const struct fit_opts *opts,
-                              size_t sample, const struct backend_ops *, struct pool *,
-                              const struct ctl *, struct advice *, struct err *);
+enum status diagnose_spectrum(const struct diagnose_ask *, const struct tools *, struct advice *,
+                              struct err *);
 
-/* Leave-one-out residuals y_i - mean_-i of an exact GP on m given rows (X: m x d; K1 + ratio I;
- * scaled units, whatever the amplitude): e_i = a_i / (A^-1)_ii, A a = y; and their predicted
- * standard deviations at amplitude 1, sd_i = (A^-1)_ii^-1/2 (NULL: not wanted).  row_scale (m,
- * roots of the rows' weights; NULL: all 1): rows, targets, residuals and their deviations times
- * that.  work: m x m, destroyed. */
-enum status diagnose_loo(const struct kernel *, const double *hp, const double *X, size_t m,
-                         size_t d, const double *y, const double *row_scale, double ratio,
-                         double *e, double *sd, double *work, struct pool *, const struct ctl *,
-                         struct err *);
+/* Leave-one-out residuals y_i - mean_-i of an exact GP on m given rows (K1 + ratio I; scaled units,
+ * whatever the amplitude): e_i = a_i / (A^-1)_ii, A a = y; and their predicted standard deviations
+ * at amplitude 1, sd_i = (A^-1)_ii^-1/2 (NULL: not wanted).  With row factors, which are roots of
+ * the rows' weights: rows, targets, residuals and their deviations times these.  work: m x m,
+ * destroyed. */
+enum status diagnose_loo(const struct exact_rows *, const double *y, double ratio, double *e,
+                         double *sd, double *work, const struct ctl *, struct err *);
 
 #endif

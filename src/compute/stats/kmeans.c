@@ -359,17 +359,18 @@ static enum status best_of(struct run *r, size_t restarts, uint64_t seed, const 
     return done ? ST_OK : err_set(err, ST_CANCELLED, "stopped before the first clustering");
 }
 
-enum status kmeans_fit(size_t n, size_t d, const double *X, size_t k, size_t restarts,
-                       uint64_t seed, const size_t *start, struct pool *pool,
+enum status kmeans_fit(size_t n, size_t d, const double *X, const struct kmeans_opts *o,
                        const struct ctl *ctl, struct kmeans *m, struct err *err)
 {
+    const size_t k = o->k, *start = o->start;
+
     *m = (struct kmeans){ .k = k, .d = d, .n = n };
     enum status rc = check_input(n, d, X, k, start, err);
     if (rc != ST_OK)
         return rc;
     const size_t groups = n / GROUP_ROWS + 1;
     struct run r = { .n = n, .d = d, .k = k, .groups = groups < GROUPS ? groups : GROUPS, .X = X,
-                     .pool = pool, .ctl = ctl };
+                     .pool = o->pool, .ctl = ctl };
     rc = run_new(&r, err);
     if (rc == ST_OK) {
         m->centers = mem_calloc(k * d, sizeof *m->centers, "cluster centres", err);
@@ -377,9 +378,9 @@ enum status kmeans_fit(size_t n, size_t d, const double *X, size_t k, size_t res
         rc = m->label ? ST_OK : ST_NOMEM;
     }
     if (rc == ST_OK)
-        rc = best_of(&r, start || restarts == 0 ? 1 : restarts, seed, start, m, err);
+        rc = best_of(&r, start || o->restarts == 0 ? 1 : o->restarts, o->seed, start, m, err);
     if (rc == ST_OK)
-        rc = silhouette(m, X, seed, pool, err);
+        rc = silhouette(m, X, o->seed, o->pool, err);
     run_free(&r);
     if (rc != ST_OK)
         kmeans_free(m);

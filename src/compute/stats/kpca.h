@@ -28,11 +28,16 @@ struct kmeans {
     double inertia, silhouette;
     size_t iterations;
 };
-/* Lloyd from k-means++ with `restarts` starts; empty cluster: farthest point.  X: n x d row-major.
- * start: NULL, or k row indices (one run).  Silhouette on at most 2000 rows. */
-enum status kmeans_fit(size_t n, size_t d, const double *X, size_t k, size_t restarts,
-                       uint64_t seed, const size_t *start, struct pool *, const struct ctl *,
-                       struct kmeans *, struct err *);
+struct kmeans_opts {
+    size_t k, restarts;
+    uint64_t seed;
+    const size_t *start; /* k row indices, for one run from there; NULL: drawn by k-means++ */
+    struct pool *pool;
+};
+/* Lloyd's iterations from k-means++ with `restarts` starts; an empty cluster takes the farthest
+ * point.  X: n x d row-major.  Silhouette on at most 2000 rows. */
+enum status kmeans_fit(size_t n, size_t d, const double *X, const struct kmeans_opts *,
+                       const struct ctl *, struct kmeans *, struct err *);
 void kmeans_free(struct kmeans *);
 
 #endif

@@ -186,16 +186,16 @@ static void fill_bin(struct bin *b, const struct item *it, size_t from, size_t t
 }
 
 size_t metrics_bins(size_t n, const double *y, const double *mean, const double *var_y,
-                    size_t nbins, double *sd, double *mae, double *rmse, struct err *err)
+                    size_t nbins, const struct metrics_bins *out, struct err *err)
 {
     struct item *it = sorted(n, var_y, err);
     const size_t used = !it ? 0 : n < nbins ? n : nbins;
     for (size_t k = 0; k < used; k++) {
         struct bin b;
         fill_bin(&b, it, n * k / used, n * (k + 1) / used, y, mean, var_y);
-        sd[k] = b.sd / (double)b.count;
-        mae[k] = b.abs / (double)b.count;
-        rmse[k] = sqrt(b.square / (double)b.count);
+        out->sd[k] = b.sd / (double)b.count;
+        out->mae[k] = b.abs / (double)b.count;
+        out->rmse[k] = sqrt(b.square / (double)b.count);
     }
     free(it);
     return used;

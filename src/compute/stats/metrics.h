@@ -21,9 +21,10 @@ enum status metrics_compute(size_t n, const double *y, const double *mean, const
 /* Shares of |z| inside the central interval of each nominal level. */
 void metrics_coverage(size_t n, const double *y, const double *mean, const double *var_y,
                       size_t nlevels, const double *levels, double *share);
-/* Equal-count bins by sd: per bin mean sd, MAE, RMSE (arrays of nbins; returns bins used). */
+/* Equal-count bins by sd, nbins at most: of each the mean sd, MAE and RMSE.  Returns bins used. */
+struct metrics_bins { double *sd, *mae, *rmse; };
 size_t metrics_bins(size_t n, const double *y, const double *mean, const double *var_y,
-                    size_t nbins, double *sd, double *mae, double *rmse, struct err *);
+                    size_t nbins, const struct metrics_bins *out, struct err *);
 /* Rank correlation, ties sharing their average rank. */
 enum status metrics_spearman(size_t n, const double *a, const double *b, double *rho,
                              struct err *err);

@@ -21,7 +21,8 @@ size_t parts_count(const struct kernel *k, size_t *first)
     return n;
 }
 
-void parts_of(const struct model *m, const size_t *first, size_t n, size_t which, struct model_part *p)
+void parts_of(const struct model *m, const size_t *first, size_t n, size_t which,
+              struct model_part *p)
 {
     p->m = *m;
     p->scale = which ? magnify : 1;
@@ -49,8 +50,9 @@ enum status parts_whole(const struct model *m, size_t target, size_t n, const do
     return rc;
 }
 
-static enum status exact_variance(const struct model_part *p, size_t target, size_t n, const double *x,
-                                  double *var, struct pool *pool, struct err *err)
+static enum status exact_variance(const struct model_part *p, size_t target, size_t n,
+                                  const double *x, double *var, struct pool *pool,
+                                  struct err *err)
 {
     const struct model *m = &p->m;
     const double s2 = p->scale * p->scale, b2 = m->amplitudes[target] * m->amplitudes[target];

@@ -13,7 +13,8 @@ struct model_part { struct model m; double scale; };
 /* first (KERNEL_MAX_TERMS): the first kernel of each product; returns how many products. */
 size_t parts_count(const struct kernel *, size_t *first);
 /* The product that begins at kernel first[which] of n.  It lends from the model. */
-void parts_of(const struct model *, const size_t *first, size_t n, size_t which, struct model_part *);
+void parts_of(const struct model *, const size_t *first, size_t n, size_t which,
+              struct model_part *);
 /* Mean and variance (NULL: not wanted) of one target at n rows x (row-major n x m->d), in scaled
  * units; of all of the model. */
 enum status parts_whole(const struct model *, size_t target, size_t n, const double *x,

@@ -294,10 +294,12 @@ static enum status from_curve(struct spectrum *s, const struct curve *c, const d
     return ST_OK;
 }
 
-enum status spectrum_estimate(size_t n, size_t M, size_t m, const double *lam, const double *uy2,
-                              const double *half, const double *half_uy2, struct spectrum *s,
+enum status spectrum_estimate(size_t n, size_t M, const struct spectrum_part *whole,
+                              const struct spectrum_part *half, struct spectrum *s,
                               struct err *err)
 {
+    const size_t m = whole->m;
+    const double *lam = whole->lam, *uy2 = whole->uy2;
     double h0 = 0.0;
     enum status rc = spectrum_new(s, n, M, m, err);
 
@@ -316,7 +318,7 @@ enum status spectrum_estimate(size_t n, size_t M, size_t m, const double *lam, c
         h0 += uy2[i] / (double)m;
     curve_of(lam, uy2, m, M, &c[0]);
     if (half)
-        curve_of(half, half_uy2, m / 2, M, &c[1]);
+        curve_of(half->lam, half->uy2, half->m, M, &c[1]);
     carry_on(&c[0], half ? &c[1] : NULL, n, M, m, &c[2]);
     s->known = trusted * (double)m;
     rc = from_curve(s, &c[2], lam, h0, err);
@@ -411,57 +413,54 @@ static enum status tridiag_targets(size_t m, size_t t, double *d, double *e, dou
 /* Eigenvalues of K (m x m, destroyed), descending, scaled to n rows, and the targets of these rows
  * along the eigenvectors, squared: of t targets, all of one variance, the mean.  work: (2 + t) m.
  */
-static enum status sample_eigen(struct pool *pool, size_t n, size_t m, double *K, size_t t,
-                                const double *y, const size_t *row, double *lam, double *uy2,
-                                double *work, struct err *err)
+static enum status sample_eigen(struct fop *f, const struct spectrum_ask *ask, const size_t *row,
+                                double *K, struct spectrum_part *p, double *work, struct err *err)
 {
+    const size_t n = fop_rows(f), m = p->m, t = ask->t;
     double *d = work, *e = d + m, *g = e + m;
 
     for (size_t i = 0; i < t * m; i++)
-        g[i] = y[i / m * n + row[i % m]];
-    enum status rc = blas_tridiag(pool, m, K, m, d, e, t, g, m, err);
+        g[i] = ask->y[i / m * n + row[i % m]];
+    enum status rc = blas_tridiag(fop_pool(f), m, K, m, d, e, t, g, m, err);
     if (rc == ST_OK)
         rc = tridiag_targets(m, t, d, e, g, err);
     for (size_t i = 0; rc == ST_OK && i < m; i++) {
-        lam[i] = fmax(0.0, d[m - 1 - i]) * (double)n / (double)m;
-        uy2[i] = 0.0;
+        p->lam[i] = fmax(0.0, d[m - 1 - i]) * (double)n / (double)m;
+        p->uy2[i] = 0.0;
         for (size_t j = 0; j < t; j++)
-            uy2[i] += g[j * m + m - 1 - i] * g[j * m + m - 1 - i] / (double)t;
+            p->uy2[i] += g[j * m + m - 1 - i] * g[j * m + m - 1 - i] / (double)t;
     }
     return rc;
 }
 
-/* The spectrum of the first m rows of the sample, on a copy of their part of the Gram. */
-struct part { size_t m; double *lam, *uy2; };
-
-static enum status part_eigen(struct fop *f, size_t t, const double *y, const size_t *row,
-                              struct part *p, const double *K, size_t ld, const struct ctl *ctl,
-                              struct err *err)
+/* The spectrum of the first p->m of `all` rows of the sample, on a copy of their part of K. */
+static enum status part_eigen(struct fop *f, const struct spectrum_ask *ask, const size_t *row,
+                              struct spectrum_part *p, const double *K, size_t all,
+                              const struct ctl *ctl, struct err *err)
 {
     const size_t m = p->m;
-    double *own = mem_aligned(m + 2 + t, m * sizeof *own, "a sample's Gram matrix", err);
+    double *own = mem_aligned(m + 2 + ask->t, m * sizeof *own, "a sample's Gram matrix", err);
 
     if (own == NULL)
         return ST_NOMEM;
     for (size_t i = 0; i < m; i++)
-        memcpy(own + i * m, K + i * ld, m * sizeof *own);
+        memcpy(own + i * m, K + i * all, m * sizeof *own);
     enum status rc = ctl_stopped(ctl) ? err_set(err, ST_CANCELLED, "stopped")
-                                      : sample_eigen(fop_pool(f), fop_rows(f), m, own, t, y, row,
-                                                     p->lam, p->uy2, own + m * m, err);
+                                      : sample_eigen(f, ask, row, own, p, own + m * m, err);
     free(own);
     return rc;
 }
 
-enum status spectrum_sample(struct fop *f, size_t t, const double *y, size_t rows, size_t mem_limit,
-                            struct spectrum *s, struct spectrum *half, const struct ctl *ctl,
-                            struct err *err)
+enum status spectrum_sample(struct fop *f, const struct spectrum_ask *ask, struct spectrum *s,
+                            struct spectrum *half, const struct ctl *ctl, struct err *err)
 {
-    const size_t n = fop_rows(f), M = fop_cols(f), m = sample_rows(n, M, rows, mem_limit);
+    const size_t n = fop_rows(f), M = fop_cols(f);
+    const size_t m = sample_rows(n, M, ask->rows, ask->mem_limit);
     const size_t parts = m == n ? 1 : half && m / 4 >= ROWS_LEAST ? 3 : m / 2 >= ROWS_LEAST ? 2 : 1;
     double *K = mem_aligned(m, m * sizeof *K, "a sample's Gram matrix", err);
     double *v = K ? mem_calloc(4 * m, sizeof *v, "a sample's spectrum", err) : NULL;
     size_t *row = v ? mem_calloc(m, sizeof *row, "a sample", err) : NULL;
-    struct part p[3];
+    struct spectrum_part p[3];
     enum status rc = row ? draw_rows(n, m, row, err) : ST_NOMEM;
 
     *s = (struct spectrum){ 0 };
@@ -471,15 +470,14 @@ enum status spectrum_sample(struct fop *f, size_t t, const double *y, size_t row
         rc = sample_gram(f, m, row, K, ctl, err);
     double *at = v;
     for (size_t i = 0; rc == ST_OK && i < parts; i++) {
-        p[i] = (struct part){ m >> i, at, at + (m >> i) };
+        p[i] = (struct spectrum_part){ m >> i, at, at + (m >> i) };
         at += 2 * (m >> i);
-        rc = part_eigen(f, t, y, row, &p[i], K, m, ctl, err);
+        rc = part_eigen(f, ask, row, &p[i], K, m, ctl, err);
     }
     if (rc == ST_OK)
-        rc = spectrum_estimate(n, M, m, p[0].lam, p[0].uy2, parts > 1 ? p[1].lam : NULL,
-                               parts > 1 ? p[1].uy2 : NULL, s, err);
+        rc = spectrum_estimate(n, M, &p[0], parts > 1 ? &p[1] : NULL, s, err);
     if (rc == ST_OK && half && parts == 3)
-        rc = spectrum_estimate(n, M, p[1].m, p[1].lam, p[1].uy2, p[2].lam, p[2].uy2, half, err);
+        rc = spectrum_estimate(n, M, &p[1], &p[2], half, err);
     if (rc != ST_OK)
         spectrum_free(s);
     free(row);

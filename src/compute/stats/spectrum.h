@@ -26,17 +26,17 @@ struct spectrum {
 };
 void spectrum_free(struct spectrum *);
 
-/* From eigenvalues of Z_s Z_s' n / m over a sample of m of n rows (descending) and (u_j'y_s)^2;
- * half, half_y: the same from m / 2 of these (NULL: none, no correction; not needed for m == n). */
-enum status spectrum_estimate(size_t n, size_t M, size_t m, const double *lam, const double *uy2,
-                              const double *half, const double *half_uy2, struct spectrum *,
-                              struct err *);
+/* Of a sample of m of n rows: the eigenvalues of Z_s Z_s' n / m (descending) and (u_j'y_s)^2. */
+struct spectrum_part { size_t m; double *lam, *uy2; };
+/* The spectrum from a sample and from half of it (NULL: no correction; not needed for m == n). */
+enum status spectrum_estimate(size_t n, size_t M, const struct spectrum_part *whole,
+                              const struct spectrum_part *half, struct spectrum *, struct err *);
 /* The same from an operator and t vectors y of targets: a sample of `rows` rows (0: chosen by
  * sizes), spread over the data.  half (NULL: not wanted): what half of the sample would have said.
  * Same bits for any thread count. */
-enum status spectrum_sample(struct fop *, size_t t, const double *y, size_t rows, size_t mem_limit,
-                            struct spectrum *, struct spectrum *half, const struct ctl *,
-                            struct err *);
+struct spectrum_ask { size_t t; const double *y; size_t rows, mem_limit; };
+enum status spectrum_sample(struct fop *, const struct spectrum_ask *, struct spectrum *,
+                            struct spectrum *half, const struct ctl *, struct err *);
 /* The eigenvalue at an index from 1 (between groups: by powers); effective dimension at a noise. */
 double spectrum_at(const struct spectrum *, double index);
 double spectrum_dimension(const struct spectrum *, double noise);

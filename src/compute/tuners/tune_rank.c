@@ -42,8 +42,9 @@ enum status tune_rank(struct tune_job *job, struct tune_level *l, const struct t
     enum status rc = fop_set(l->fop, at->hp, err);
 
     if (rc == ST_OK)
-        rc =
-            spectrum_sample(l->fop, job->targets, l->y, 0, o.mem_limit, &s, NULL, &job->quiet, err);
+        rc = spectrum_sample(l->fop,
+                             &(struct spectrum_ask){ job->targets, l->y, 0, o.mem_limit }, &s,
+                             NULL, &job->quiet, err);
     if (rc != ST_OK)
         return rc;
     const struct rank_question q = { .d = l->src->d, .o = &o, .plan = &plan, .ratio = ratio,
