@@ -42,94 +42,123 @@ static void zero_rows(const struct simd_real *real, size_t n, size_t cols, char 
         memset(z + row * ld * real->size, 0, cols * real->size);
 }
 
-/* Columns of part i, which is over windows, or their derivatives in hyperparameter ihp: n rows of
- * x, each whole, into z, row-major, the part's first column. */
-static void emit_sums(struct cpu *c, const struct simd_real *real, size_t i, const double *x,
-                      size_t n, bool derivative, size_t ihp, char *z, size_t ld, void *scratch,
-                      void *room)
-{
-    const struct part *p = &c->seg[i];
-    const struct windows w = windows_of(c, i, room);
+/* Rows on their way out in row-major order, in precision `real`: features, or with `derivative` the
+ * derivatives in hyperparameter ihp.  The rest is workspace for some rows at a time. */
+struct emit {
+    struct cpu *c;
+    const struct simd_real *real;
+    const struct simd_term *term; /* of each part, for real */
+    bool derivative;
+    size_t ihp, ld;
+    double *x;                    /* the rows' inputs */
+    char *columns;                /* of a lane tile of the part without a loop of its own */
+    void *scratch, *room;
+};
 
-    if (!derivative || p->fm->weight == ihp)
-        windows_columns(&w, real, x, c->src->d, n, p->out, z, ld, scratch);
-    else if (p->fm->hp0 == ihp) /* no product: has_dtile */
-        windows_slopes(&w, real, x, c->src->d, n, p->out, z, ld, scratch);
+/* Columns of part i, which is over windows: n rows, each whole, into z, the part's first column. */
+static void emit_sums(const struct emit *e, size_t i, size_t n, char *z)
+{
+    const struct cpu *c = e->c;
+    const struct part *p = &c->seg[i];
+    const struct windows w = windows_of(c, i, e->room);
+
+    if (!e->derivative || p->fm->weight == e->ihp)
+        windows_columns(&w, e->real, e->x, c->src->d, n, p->out, z, e->ld, e->scratch);
+    else if (p->fm->hp0 == e->ihp) /* no product: has_dtile */
+        windows_slopes(&w, e->real, e->x, c->src->d, n, p->out, z, e->ld, e->scratch);
     else
-        zero_rows(real, n, p->cols, z, ld);
+        zero_rows(e->real, n, p->cols, z, e->ld);
 }
 
-/* The same of any other part, at most one lane tile; z or dz. */
-static void emit_part(struct cpu *c, const struct simd_real *real, const struct simd_term *term,
-                      const struct part *p, const double *x, size_t n, char *z, char *dz,
-                      size_t ihp, size_t ld, char *columns, void *scratch)
+/* The same of any other part, of at most one lane tile of rows x. */
+static void emit_part(const struct emit *e, size_t i, const double *x, size_t n, char *z)
 {
+    const struct cpu *c = e->c;
+    const struct simd_real *real = e->real;
+    const struct part *p = &c->seg[i];
     const size_t d = c->src->d;
-    char *to = dz ? dz : z;
 
     if (!p->fm) { /* no derivatives: has_dtile */
-        cpu_other_columns(c, real, p, x, n, columns, real->lanes, scratch);
-        turn(real, n, p->cols, columns, to, ld);
-    } else if (!dz || p->fm->weight == ihp) { /* d/d log weight is the columns themselves */
-        real->rows(term, x + p->fm->first, d, n, p->out, to, NULL, ld, scratch);
-    } else if (p->fm->hp0 == ihp) {
-        real->rows(term, x + p->fm->first, d, n, p->out, NULL, to, ld, scratch);
+        cpu_other_columns(c, real, p, x, n, e->columns, real->lanes, e->scratch);
+        turn(real, n, p->cols, e->columns, z, e->ld);
+    } else if (!e->derivative || p->fm->weight == e->ihp) {
+        /* d/d log weight is the columns themselves */
+        real->rows(&e->term[i], x + p->fm->first, d, n, p->out, z, NULL, e->ld, e->scratch);
+    } else if (p->fm->hp0 == e->ihp) {
+        real->rows(&e->term[i], x + p->fm->first, d, n, p->out, NULL, z, e->ld, e->scratch);
     } else { /* this term does not depend on that hyperparameter */
-        zero_rows(real, n, p->cols, to, ld);
+        zero_rows(real, n, p->cols, z, e->ld);
     }
 }
 
-/* Rows in row-major order, some at a time, in precision `real`; z or dz. */
-static enum status emit_rows(struct cpu *c, const struct simd_real *real, struct simd_term *term,
-                             size_t r0, size_t r1, void *z, void *dz, size_t ihp, size_t ld,
-                             struct err *err)
+/* All parts of n rows from r on into z. */
+static void emit_tile(const struct emit *e, size_t r, size_t n, char *z)
 {
-    const size_t lanes = c->windows ? c->R : real->lanes, d = c->src->d;
+    const struct cpu *c = e->c;
+    const size_t size = e->real->size, lanes = e->real->lanes;
+
+    for (size_t i = 0; i < c->nseg; i++) {
+        char *to = z + c->seg[i].col0 * size;
+        if (is_windows(&c->seg[i]))
+            emit_sums(e, i, n, to);
+        else
+            for (size_t k = 0; k < n; k += lanes)
+                emit_part(e, i, e->x + k * c->src->d, n - k < lanes ? n - k : lanes,
+                          to + k * e->ld * size);
+    }
+    if (c->opts.row_scale)
+        scale_rows(c, e->real, r, n, z, e->ld);
+}
+
+/* Rows r0 to r1 - 1; of `e` c, real, term, derivative, ihp and ld are given. */
+static enum status emit_rows(struct emit *e, size_t r0, size_t r1, void *z, struct err *err)
+{
+    struct cpu *c = e->c;
+    const size_t lanes = c->windows ? c->R : e->real->lanes, d = c->src->d;
     const size_t other = c->nseg && !c->seg[c->nseg - 1].fm
-                             ? c->seg[c->nseg - 1].cols * real->lanes * real->size : 0;
+                             ? c->seg[c->nseg - 1].cols * e->real->lanes * e->real->size : 0;
     const size_t inputs = mem_lines(lanes * d * sizeof(double)), after = inputs + mem_lines(other);
     const size_t end = after + mem_lines(cpu_scratch_bytes(c)),
                  room = c->windows ? cpu_room_bytes(c, false) : 0;
     char *work = mem_spare_take(&c->spares, end + room, "tile of features", err);
-    double *x = (double *)(void *)work;
-    char *columns = work ? work + inputs : NULL;
-    void *scratch = work ? work + after : NULL;
     enum status rc = work ? ST_OK : ST_NOMEM;
 
+    if (work) {
+        e->x = (double *)(void *)work;
+        e->columns = work + inputs;
+        e->scratch = work + after;
+        e->room = work + end;
+    }
     for (size_t r = r0; rc == ST_OK && r < r1; r += lanes) {
-        const size_t n = r1 - r < lanes ? r1 - r : lanes, at = (r - r0) * ld;
-        rc = c->src->rows(c->src, r, r + n, x, err);
-        for (size_t i = 0; rc == ST_OK && i < c->nseg; i++) {
-            char *to = (char *)(dz ? dz : z) + (at + c->seg[i].col0) * real->size;
-            if (is_windows(&c->seg[i]))
-                emit_sums(c, real, i, x, n, dz != NULL, ihp, to, ld, scratch, work + end);
-            else
-                for (size_t k = 0; k < n; k += real->lanes)
-                    emit_part(c, real, &term[i], &c->seg[i], x + k * d,
-                              n - k < real->lanes ? n - k : real->lanes,
-                              z ? to + k * ld * real->size : NULL,
-                              dz ? to + k * ld * real->size : NULL, ihp, ld, columns, scratch);
-        }
-        if (rc == ST_OK && c->opts.row_scale) {
-            scale_rows(c, real, r, n, z ? (char *)z + at * real->size : NULL, ld);
-            scale_rows(c, real, r, n, dz ? (char *)dz + at * real->size : NULL, ld);
-        }
+        const size_t n = r1 - r < lanes ? r1 - r : lanes;
+        rc = c->src->rows(c->src, r, r + n, e->x, err);
+        if (rc == ST_OK)
+            emit_tile(e, r, n, (char *)z + (r - r0) * e->ld * e->real->size);
     }
     mem_spare_give(&c->spares, work);
     return rc;
 }
 
+static struct emit emit_double(struct cpu *c, size_t ld)
+{
+    return (struct emit){ .c = c, .real = &c->simd->f64, .term = c->term64, .ld = ld };
+}
+
+static struct emit emit_own(struct cpu *c, size_t ld)
+{
+    return (struct emit){ .c = c, .real = c->real, .term = c->term, .ld = ld };
+}
+
 static enum status cpu_tile64(void *state, size_t r0, size_t r1, double *z, size_t ld,
                               struct err *err)
 {
-    struct cpu *c = state;
+    struct emit e = emit_double(state, ld);
 
-    return emit_rows(c, &c->simd->f64, c->term64, r0, r1, z, NULL, 0, ld, err);
+    return emit_rows(&e, r0, r1, z, err);
 }
 
 /* With ARD the derivative in one lengthscale would need a transform of its own for each:
- * cpu_grad
- * has all of them for the price of one; and it alone knows the terms that are not plain. */
+ * cpu_grad has all of them for the price of one; and it alone knows the terms that are not plain. */
 static bool cpu_has_dtile(void *state)
 {
     const struct cpu *c = state;
@@ -148,7 +177,10 @@ static enum status cpu_dtile(void *state, size_t i, size_t r0, size_t r1, double
     if (!cpu_has_dtile(c))
         return err_set(err, ST_UNSUPPORTED, "rows of derivatives are for plain kernels with one "
                        "lengthscale");
-    return emit_rows(c, &c->simd->f64, c->term64, r0, r1, NULL, dz, i, ld, err);
+    struct emit e = emit_double(c, ld);
+    e.derivative = true;
+    e.ihp = i;
+    return emit_rows(&e, r0, r1, dz, err);
 }
 
 /* Float rows; in double precision mode rounded from double ones. */
@@ -175,7 +207,8 @@ static enum status cpu_tile(void *state, size_t r0, size_t r1, float *z, size_t 
 
     if (c->real == &c->simd->f64)
         return narrow_rows(c, false, 0, r0, r1, z, ld, err);
-    return emit_rows(c, c->real, c->term, r0, r1, z, NULL, 0, ld, err);
+    struct emit e = emit_own(c, ld);
+    return emit_rows(&e, r0, r1, z, err);
 }
 
 /* Heavy tails: the derivative needs the whole phase, which float would lose. */
@@ -187,7 +220,10 @@ static enum status cpu_dtile32(void *state, size_t i, size_t r0, size_t r1, floa
     for (size_t t = 0; t < c->nseg; t++)
         if (c->real == &c->simd->f64 || c->term[t].wide)
             return narrow_rows(c, true, i, r0, r1, dz, ld, err);
-    return emit_rows(c, c->real, c->term, r0, r1, NULL, dz, i, ld, err);
+    struct emit e = emit_own(c, ld);
+    e.derivative = true;
+    e.ihp = i;
+    return emit_rows(&e, r0, r1, dz, err);
 }
 
 static int cpu_probe(char *why, size_t len)

@@ -41,8 +41,7 @@ static void sincos_out(const struct fm_term *t, const double *p, const double *g
     }
 }
 
-static void circle(const struct fm_step *s, const double *hp,
-                   const double *x, double *v)
+static void circle(const struct fm_step *s, const double *hp, const double *x, double *v)
 {
     for (size_t i = 0; i < s->count; i++) {
         const double l = hp[fm_lengthscale(s, i)];
@@ -111,11 +110,20 @@ static void linear_step(const struct fm_term *t, const struct fm_step *step, siz
     }
 }
 
-/* Steps s0 to s1 - 1 of block b; row: the inputs (of windows: the window, its symbols or vectors).
- */
-static void block(const struct fm_term *t, size_t b, size_t s0, size_t s1, const double *hp,
-                  const double *row, double c, double *z, double *dz, double *v)
+/* A term at work: row: its inputs (of windows: the window, its symbols or vectors); c: the factor of
+ * its columns; z, and dz unless NULL, are the row's; v: workspace of 4 D numbers. */
+struct working {
+    const struct fm_term *t;
+    const double *hp, *row;
+    double c, *z, *dz, *v;
+};
+
+/* Steps s0 to s1 - 1 of block b. */
+static void block(const struct working *k, size_t b, size_t s0, size_t s1)
 {
+    const struct fm_term *t = k->t;
+    const double *hp = k->hp, *row = k->row, c = k->c;
+    double *z = k->z, *dz = k->dz, *v = k->v;
     const size_t D = t->D, at = b * D, end = at + D < t->mf ? at + D : t->mf;
     double *p = v + D, *g = p + D, *was = g + D;
     bool phase = false;
@@ -200,16 +208,18 @@ static void windows(const struct fm_term *t, const double *hp, const double *row
     own.col0 = 0;
     own.paired = t->sum_paired;
     for (size_t a = 0; a < m; a++) {
+        const struct working w = { &own, hp, x + 1 + a * per, c, one, back, work };
         for (size_t b = 0; b < t->nb; b++)
-            block(&own, b, 0, t->nsum, hp, x + 1 + a * per, c, one, back, work);
+            block(&w, b, 0, t->nsum);
         for (size_t j = 0; j < (t->sum_paired ? 2 : 1) * t->mf; j++) {
             z[t->col0 + j] += one[j];
             if (dz)
                 dz[t->col0 + j] += back[j];
         }
     }
+    const struct working rest = { t, hp, row, 1.0, z, NULL, work };
     for (size_t b = t->nb; t->nsteps > t->nsum && b-- > 0;)
-        block(t, b, t->nsum, t->nsteps, hp, row, 1.0, z, NULL, work);
+        block(&rest, b, t->nsum, t->nsteps);
 }
 
 void interp_row_for_tests(const struct featmap *fm, const double *hp, const double *x, double *z,
@@ -225,8 +235,9 @@ void interp_row_for_tests(const struct featmap *fm, const double *hp, const doub
         if (t->windows)
             windows(t, hp, x, c, z, dz && t->hp0 == ihp && t->nsteps == t->nsum ? dz : NULL, work,
                     4 * t->D);
+        const struct working w = { t, hp, x, c, z, ours ? dz : NULL, work };
         for (size_t b = 0; !t->windows && b < t->nb; b++)
-            block(t, b, 0, t->nsteps, hp, x, c, z, ours ? dz : NULL, work);
+            block(&w, b, 0, t->nsteps);
         for (size_t j = 0; t->nb == 0 && j < t->cols; j++)
             z[t->col0 + j] = c * (t->steps[0].op == FM_COPY ? x[t->first + j] : 1.0);
         if (dz && t->weight == ihp)
