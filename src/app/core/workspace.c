@@ -263,6 +263,15 @@ static void fit_device(struct workspace *ws)
         ws_warn(ws, "device", "%s; this processor computes", err.msg);
 }
 
+/* What the whole process may use follows the options in force when work is handed over. */
+static void fit_limits(const struct workspace *ws)
+{
+    spill_limit(ws->opt.mem / 4);
+    spill_directory(*cache_dir() ? cache_dir() : NULL);
+    cache_limit(ws->opt.cache);
+    limits_memory(ws->opt.mem);
+}
+
 struct job *job_new(struct workspace *ws, const struct job_ops *ops, const char *name, void *arg,
                     const char *line, struct err *err)
 {
@@ -276,10 +285,6 @@ struct job *job_new(struct workspace *ws, const struct job_ops *ops, const char 
     job->pool = ws->pool;
     job->backend = ws->backend;
     job->mem_limit = ws->opt.mem;
-    spill_limit(ws->opt.mem / 4);
-    spill_directory(*cache_dir() ? cache_dir() : NULL);
-    cache_limit(ws->opt.cache);
-    limits_memory(ws->opt.mem);
     job->cmd = l->cmd;
     job->args = l->args ? args_ref(l->args) : NULL;
     job->group = l->group;
@@ -294,6 +299,7 @@ enum status ws_submit(struct workspace *ws, const struct job_ops *ops, const cha
 
     if (!job)
         return ST_NOMEM;
+    fit_limits(ws);
     enum status rc = jobs_submit(ws->jobs, job, err);
     ws->lines->submitted |= rc == ST_OK;
     return rc;
