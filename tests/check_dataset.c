@@ -91,7 +91,7 @@ START_TEST(roles_are_guessed_and_said)
     static const enum col_role want[] = { ROLE_ID, ROLE_INPUT, ROLE_SKIP, ROLE_SKIP, ROLE_SKIP,
                                           ROLE_TARGET, ROLE_INPUT };
     for (size_t j = 0; j < 7; j++)
-        ck_assert_msg(d->role[j] == want[j], "column %zu is %s", j, role_name(d->role[j]));
+        ck_assert_msg(d->role[j] == want[j], "column %zu is %s", j, dataset_role_name(d->role[j]));
     static const char *const said[] = { "note[id]: column 'id'", "note[skip]: column 'text'",
                                         "note[split-column]: column 'split'",
                                         "note[skip]: column 'empty'", "note[target]: " };
@@ -188,7 +188,7 @@ START_TEST(several_targets)
         ck_assert(support_close(out.y[i] * e.ysd + e.ymean, out.yraw[i], 1e-12));
         ck_assert(support_close(encoding_value(&second, out.y[3 + i]), out.yraw[3 + i], 1e-12));
     }
-    encoded_free(&out);
+    encode_free(&out);
     char *json = encoding_to_json(&e, &err); /* as a session keeps it */
     ck_assert_int_eq(encoding_from_json(json, &copy, &err), ST_OK);
     ck_assert(copy.nmore == 1 && copy.more[0].mean == e.more[0].mean &&
@@ -330,7 +330,7 @@ START_TEST(fewer_rows_train)
     ck_assert_int_eq(split_train(d, 0, 3, &err), ST_OK);
     ck_assert(memcmp(before, d->split.part, 1000) == 0);
     ck_assert_str_eq(d->split.how, "test=20% valid=10% seed=7");
-    split_none(d);
+    dataset_split_none(d);
     ck_assert_int_eq(split_train(d, 10, 3, &err), ST_OK); /* without a split, too */
     expect_counts(d, 10, 0, 0);
     ck_assert_str_eq(d->split.how, "train=10");
@@ -365,7 +365,7 @@ START_TEST(folds_cover_every_row_once)
     ck_assert_int_eq(dataset_fold_rows(d, 5, true, &rows, &n, &err), ST_STATE);
     ck_assert_int_eq(split_folds(d, 104, 3, &err), ST_RANGE);
     ck_assert_int_eq(split_folds(d, 1, 3, &err), ST_RANGE);
-    split_none(d);
+    dataset_split_none(d);
     ck_assert_int_eq(dataset_fold_rows(d, 0, true, &rows, &n, &err), ST_STATE);
     dataset_unref(d);
     free(text);
@@ -459,8 +459,8 @@ static enum status fit(struct fitted *f, struct err *err)
 static void release(struct fitted *f)
 {
     encoding_free(&f->e);
-    encoded_free(&f->train);
-    encoded_free(&f->test);
+    encode_free(&f->train);
+    encode_free(&f->test);
     buf_free(&f->notes);
 }
 
@@ -707,7 +707,7 @@ START_TEST(new_tables_are_matched_by_name)
     ck_assert_uint_eq(x.n, 2);
     ck_assert(memcmp(x.x, f.train.x + 6, 6 * sizeof(double)) == 0);
     ck_assert(memcmp(x.x + 6, f.train.x + 12, 6 * sizeof(double)) == 0);
-    encoded_free(&x);
+    encode_free(&x);
     table_unref(t);
     t = table_of("k,w\n2,v\n");
     ck_assert_int_eq(encode(&f.e, t, NULL, 0, false, &x, &err), ST_STATE);
@@ -830,7 +830,7 @@ START_TEST(leaks_are_suspected)
     struct dataset *d = data_of(buf_str(&b), NULL);
     struct err err = { 0 };
     ck_assert_int_eq(split_column(d, NULL, "m", &err), ST_OK);
-    ck_assert_int_eq(dataset_leaks(d, true, &notes, &err), ST_OK);
+    ck_assert_int_eq(summary_leaks(d, true, &notes, &err), ST_OK);
     ck_assert_ptr_nonnull(strstr(buf_str(&notes), "input 'same' equals the target"));
     ck_assert_ptr_nonnull(strstr(buf_str(&notes), "input 'unit' is the target in other units"));
     ck_assert_ptr_nonnull(strstr(buf_str(&notes), "input 'order' orders the rows exactly"));
@@ -845,11 +845,11 @@ START_TEST(leaks_are_suspected)
         buf_printf(&b, "%s,%d,%d,%d\n", i % 3 ? "no" : "yes", i % 6, i >= 50, i % 3 == 0);
     d = data_of(buf_str(&b), NULL);
     ck_assert_int_eq(split_column(d, NULL, "m", &err), ST_OK);
-    ck_assert_int_eq(dataset_leaks(d, true, &notes, &err), ST_OK);
+    ck_assert_int_eq(summary_leaks(d, true, &notes, &err), ST_OK);
     ck_assert_ptr_nonnull(strstr(buf_str(&notes), "'alive' determines the target"));
     ck_assert_ptr_nonnull(strstr(buf_str(&notes), "10 of 10 test rows equal a training row"));
     buf_clear(&notes); /* a glance sees the columns and leaves the rows */
-    ck_assert_int_eq(dataset_leaks(d, false, &notes, &err), ST_OK);
+    ck_assert_int_eq(summary_leaks(d, false, &notes, &err), ST_OK);
     ck_assert_ptr_nonnull(strstr(buf_str(&notes), "'alive' determines the target"));
     ck_assert_ptr_null(strstr(buf_str(&notes), "test rows"));
     dataset_unref(d);
@@ -888,7 +888,7 @@ START_TEST(exhaustion_is_an_error)
         failures += rc != ST_OK;
         free(json);
         free(rows);
-        encoded_free(&x);
+        encode_free(&x);
         encoding_free(&e);
         dataset_unref(d);
     }

@@ -129,7 +129,7 @@ START_TEST(advice_holds)
                       "%s rank %zu: %g expected, %zu taken", kernels[_i], ranks[i],
                       a.row[i].iterations, info.iterations);
     }
-    advice_free(&a);
+    diagnose_advice_free(&a);
     free(p);
 }
 END_TEST
@@ -148,8 +148,8 @@ START_TEST(dimension_of_the_kernel)
     ck_assert_double_lt(a.kernel_dimension, b.effective_dimension);
     ck_assert_double_lt(b.kernel_dimension, 1.02 * b.effective_dimension);
     ck_assert_double_le(b.effective_dimension, b.kernel_dimension);
-    advice_free(&a);
-    advice_free(&b);
+    diagnose_advice_free(&a);
+    diagnose_advice_free(&b);
     free(p);
 }
 END_TEST
@@ -173,11 +173,11 @@ START_TEST(same_advice_for_any_thread_count)
                           a.row[i].low == first.row[i].low &&
                           a.row[i].seconds == first.row[i].seconds);
             ck_assert(a.effective_dimension == first.effective_dimension);
-            advice_free(&a);
+            diagnose_advice_free(&a);
         }
         pool_free(pool);
     }
-    advice_free(&first);
+    diagnose_advice_free(&first);
     free(p);
 }
 END_TEST

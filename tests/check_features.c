@@ -1082,7 +1082,7 @@ static void check_narrow(size_t n, const float *x)
 {
     uint16_t *h = malloc(n * sizeof *h), *portable = malloc(n * sizeof *h);
 
-    simd_now()->narrow(n, x, h);
+    cpu_simd_now()->narrow(n, x, h);
     simd_portable.narrow(n, x, portable);
     ck_assert(memcmp(h, portable, n * sizeof *h) == 0);
     for (size_t i = 0; i < n; i++) {
@@ -1114,8 +1114,8 @@ START_TEST(test_level_half)
     for (size_t i = 0; i < N; i++)
         h[i] = (uint16_t)i;
     if (at_level(_i)) {
-        simd_now()->widen(N, h, x);
-        simd_now()->narrow(N, x, back);
+        cpu_simd_now()->widen(N, h, x);
+        cpu_simd_now()->narrow(N, x, back);
         for (size_t i = 0; i < N; i++) {
             const double v = half_value(h[i]);
             ck_assert(isnan(v) ? isnan(x[i]) != 0 : (double)x[i] == v);
@@ -1302,8 +1302,8 @@ START_TEST(test_level_sincos)
 {
     if (!at_level(_i))
         return;
-    check_sincos(&simd_now()->f32, false);
-    check_sincos(&simd_now()->f64, true);
+    check_sincos(&cpu_simd_now()->f32, false);
+    check_sincos(&cpu_simd_now()->f64, true);
 }
 END_TEST
 
@@ -1316,7 +1316,7 @@ START_TEST(test_level_fht)
     _Alignas(64) double v[16 * 8];
 
     if (at_level(_i)) {
-        const struct simd_real *r = &simd_now()->f64;
+        const struct simd_real *r = &cpu_simd_now()->f64;
         ck_assert(n == 16 && r->lanes <= 8);
         for (size_t i = 0; i < 16 * r->lanes; i++)
             v[i] = in[(i % r->lanes) % rows * n + i / r->lanes];
@@ -1324,12 +1324,12 @@ START_TEST(test_level_fht)
         for (size_t i = 0; i < 16 * r->lanes; i++)
             ck_assert(support_close(v[i], want[(i % r->lanes) % rows * n + i / r->lanes], 1e-12));
         for (size_t size = 2; size <= 8192; size *= 2) {
-            const size_t lanes = simd_now()->f32.lanes;
+            const size_t lanes = cpu_simd_now()->f32.lanes;
             float *w = aligned_alloc(64, (size * lanes * sizeof *w + 63) / 64 * 64);
             for (size_t i = 0; i < size * lanes; i++)
                 w[i] = (float)((i * 2654435761U >> 7) % 17) - 8.0F; /* small integers: exact */
-            simd_now()->f32.fht(w, size);
-            simd_now()->f32.fht(w, size);
+            cpu_simd_now()->f32.fht(w, size);
+            cpu_simd_now()->f32.fht(w, size);
             for (size_t i = 0; i < size * lanes; i++)
                 ck_assert(w[i] == (float)size * ((float)((i * 2654435761U >> 7) % 17) - 8.0F));
             free(w);
@@ -1356,7 +1356,7 @@ START_TEST(test_rotation_golden)
         for (size_t q = 0; q < 3; q++) {
             for (size_t j = 0; j < D; j++)
                 v[j] *= signs[q * D + j] / 4.0; /* 1/sqrt(D) */
-            simd_now()->f64.fht_row(v, D);
+            cpu_simd_now()->f64.fht_row(v, D);
         }
         for (size_t j = 0; j < D; j++)
             ck_assert(support_close(v[j], want[i * D + j], 1e-12));
@@ -1390,8 +1390,8 @@ START_TEST(test_level_fht_row)
             w[i] = v[i];
         }
         plain_fht(n, v);
-        simd_now()->f64.fht_row(w, n);
-        simd_now()->f32.fht_row(f, n);
+        cpu_simd_now()->f64.fht_row(w, n);
+        cpu_simd_now()->f32.fht_row(f, n);
         for (size_t i = 0; i < n; i++)
             ck_assert_msg(w[i] == v[i] && (double)f[i] == v[i], "entry %zu of %zu", i, n);
     }
@@ -1476,12 +1476,12 @@ static void check_turns_usual(const struct simd_real *r, const char *kernel, siz
 START_TEST(test_level_turns)
 {
     for (size_t D = 2; at_level(_i) && D <= 16384; D *= 2) {
-        check_turns_usual(&simd_now()->f32, "rbf", D - D / 8, D);
-        check_turns_usual(&simd_now()->f64, "rbf", D, D);
+        check_turns_usual(&cpu_simd_now()->f32, "rbf", D - D / 8, D);
+        check_turns_usual(&cpu_simd_now()->f64, "rbf", D, D);
         if (D < 32 || D > 4096)
-            check_turns_usual(&simd_now()->f32, "rbf", D / 2, D);
+            check_turns_usual(&cpu_simd_now()->f32, "rbf", D / 2, D);
         if (D % 3 == 1)
-            check_turns_usual(&simd_now()->f32, "matern(nu=1/2)", D - 1, D);
+            check_turns_usual(&cpu_simd_now()->f32, "matern(nu=1/2)", D - 1, D);
     }
 }
 END_TEST
@@ -1493,14 +1493,14 @@ START_TEST(test_level_turns_by_row)
 {
     for (size_t D = 2048; at_level(_i) && D <= 16384; D *= 2)
         for (int dbl = D > 2048 ? 0 : 1; dbl < (D > 8192 ? 1 : 2); dbl++) {
-            const struct simd_real *r = dbl ? &simd_now()->f64 : &simd_now()->f32;
+            const struct simd_real *r = dbl ? &cpu_simd_now()->f64 : &cpu_simd_now()->f32;
             check_turns(r, "rbf", D, D, 1, D);
             check_turns(r, "rbf", D - 1, D, r->lanes < 5 ? r->lanes : 5, D - 300);
             check_turns(r, "rbf", D / 2 + 40, D, D > 4096 ? 2 : r->lanes, D);
             check_turns(r, "rbf", D / 2, D, 2, D);
         }
     if (at_level(_i))
-        check_turns(&simd_now()->f32, "matern(nu=1/2)", 4000, 4096, 2, 4096);
+        check_turns(&cpu_simd_now()->f32, "matern(nu=1/2)", 4000, 4096, 2, 4096);
 }
 END_TEST
 
@@ -1515,7 +1515,7 @@ START_TEST(test_level_rows_alone)
     ck_assert(kernel_parse("rbf", &k, NULL, NULL) == ST_OK);
     struct featmap *fm = featmap_new(&k, INPUTS, 2 * D, 3, NULL);
     for (int dbl = 0; at_level(_i) && dbl < 4; dbl++) {
-        const struct simd_real *r = dbl % 2 ? &simd_now()->f64 : &simd_now()->f32;
+        const struct simd_real *r = dbl % 2 ? &cpu_simd_now()->f64 : &cpu_simd_now()->f32;
         const size_t L = r->lanes, one = r->size;
         struct simd_term t;
         ck_assert(r->prepare(&t, &fm->term[0], NULL) == ST_OK);
@@ -1566,7 +1566,7 @@ static void check_wide_windows(size_t level, const size_t CHANNELS)
     ck_assert(kernel_parse("rbf", &k, NULL, NULL) == ST_OK);
     struct featmap *fm = featmap_new(&k, D, COLS, 3, NULL);
     for (int dbl = 0; at_level(level) && dbl < 2; dbl++) {
-        const struct simd_real *r = dbl ? &simd_now()->f64 : &simd_now()->f32;
+        const struct simd_real *r = dbl ? &cpu_simd_now()->f64 : &cpu_simd_now()->f32;
         const size_t L = r->lanes;
         struct simd_term t;
         ck_assert(r->prepare(&t, &fm->term[0], NULL) == ST_OK);
@@ -1610,13 +1610,13 @@ START_TEST(test_level_fht_large)
     float *v = aligned_alloc(64, MOST * SIMD_LANES_MOST * sizeof *v);
 
     for (size_t n = 256; at_level(_i) && n <= MOST; n *= 8) {
-        const size_t lanes = simd_now()->f32.lanes;
+        const size_t lanes = cpu_simd_now()->f32.lanes;
         for (size_t i = 0; i < n * lanes; i++)
             v[i] = (float)((i * 2654435761U >> 7) % 17) - 8.0F;
         for (size_t i = 0; i < n; i++)
             want[i] = (double)v[i * lanes + lanes - 1];
         plain_fht(n, want);
-        simd_now()->f32.fht(v, n);
+        cpu_simd_now()->f32.fht(v, n);
         for (size_t i = 0; i < n; i++)
             ck_assert_msg((double)v[i * lanes + lanes - 1] == want[i], "entry %zu of %zu", i, n);
     }

@@ -769,7 +769,7 @@ START_TEST(quotes_hold)
 {
     for (size_t i = 0; i < sizeof hostile / sizeof *hostile; i++) {
         struct buf b = { 0 };
-        gp_quote(&b, hostile[i]);
+        figure_gnuplot_quote(&b, hostile[i]);
         ck_assert_uint_ge(b.len, 2);
         ck_assert_int_eq(b.s[0], '\'');
         ck_assert_int_eq(b.s[b.len - 1], '\'');

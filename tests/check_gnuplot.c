@@ -798,7 +798,8 @@ START_TEST(terminals_say_whether_they_show_pictures)
     };
     for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
         bool whole;
-        ck_assert_msg(sixel_in_reply(t[i].reply, strlen(t[i].reply), &whole) == t[i].yes, "%zu", i);
+        ck_assert_msg(plot_show_sixel_in_reply(t[i].reply, strlen(t[i].reply), &whole) == t[i].yes,
+                      "%zu", i);
         ck_assert_msg(whole == t[i].whole, "%zu", i);
     }
 }
@@ -858,13 +859,13 @@ START_TEST(pictures_go_to_terminals_that_show_them)
         terminal_open(&t, &slave, &thread, reply[i]);
         tcgetattr(slave, &before);
         const long long t0 = now_ms();
-        ck_assert(sixel_ask(slave, 400) == (i == 0));
+        ck_assert(plot_show_sixel_ask(slave, 400) == (i == 0));
         ck_assert_int_lt(now_ms() - t0, 10000); /* silence is an answer too */
-        sixel_size(slave, &w, &h);
+        plot_show_sixel_size(slave, &w, &h);
         ck_assert_uint_eq(w, 1000);
         ck_assert_uint_eq(h, 760);
         if (i == 0)
-            ck_assert_int_eq(sixel_show(slave, "\033Pq#0~\033\\", 9, &err), ST_OK);
+            ck_assert_int_eq(plot_show_sixel_show(slave, "\033Pq#0~\033\\", 9, &err), ST_OK);
         tcgetattr(slave, &after);
         ck_assert_uint_eq(before.c_lflag, after.c_lflag);
         pthread_join(thread, NULL);
@@ -874,7 +875,7 @@ START_TEST(pictures_go_to_terminals_that_show_them)
     }
     int pipes[2];
     ck_assert_int_eq(pipe(pipes), 0);
-    ck_assert(!sixel_ask(pipes[0], 100)); /* no terminal at all */
+    ck_assert(!plot_show_sixel_ask(pipes[0], 100)); /* no terminal at all */
     close(pipes[0]);
     close(pipes[1]);
 }

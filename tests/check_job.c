@@ -268,8 +268,8 @@ START_TEST(time_left_comes_from_the_fitted_rate)
     while (some.ticks < 12)
         workspace_pump(ws);
     ck_assert(jobs_view(ws->jobs, 0, &v));
-    ck_assert_msg(fabs(v.progress.left * v.progress.rate - (log(1e-6) / log(0.5) - 12)) < 1e-6, "%g",
-                  v.progress.left * v.progress.rate);
+    ck_assert_msg(fabs(v.progress.left * v.progress.rate - (log(1e-6) / log(0.5) - 12)) < 1e-6,
+                  "%g", v.progress.left * v.progress.rate);
     atomic_store(&hold, false);
     workspace_drain(ws);
     workspace_free(ws);
@@ -288,7 +288,8 @@ START_TEST(time_left_of_a_tuning_goes_by_its_last_evaluations)
     while (p.ticks < 40)
         workspace_pump(ws);
     ck_assert(jobs_view(ws->jobs, 0, &v));
-    ck_assert_msg(1.0 / v.progress.rate >= 0.029, "%g s an evaluation", 1.0 / v.progress.rate); /* 0.003 on average */
+    ck_assert_msg(1.0 / v.progress.rate >= 0.029, "%g s an evaluation",
+                  1.0 / v.progress.rate); /* 0.003 on average */
     usleep(100000);
     ck_assert(jobs_view(ws->jobs, 0, &v)); /* and one that takes longer still is seen to */
     ck_assert_msg(1.0 / v.progress.rate >= 0.099, "%g s an evaluation", 1.0 / v.progress.rate);

@@ -426,8 +426,8 @@ START_TEST(rows_in_place_are_those_of_memory)
     ck_assert_int_eq(memcmp(ea.x, x, n * 5 * sizeof *x), 0);
     free(x);
     free(rows);
-    encoded_free(&ea);
-    encoded_free(&eb);
+    encode_free(&ea);
+    encode_free(&eb);
     encoding_free(&a);
     encoding_free(&b);
     dataset_unref(in);
@@ -505,7 +505,7 @@ START_TEST(files_that_change_while_in_use)
         ck_assert(isfinite(sum));
         ck_assert_uint_gt(spill_cut(), 0);
     }
-    encoded_free(&x);
+    encode_free(&x);
     encoding_free(&e);
     dataset_unref(d);
     free(rows);

@@ -362,7 +362,7 @@ static void same_after_json(const struct encoding *e, const struct dataset *d,
         ck_assert_int_eq(memcmp(a, b, x->base.d * sizeof *a), 0);
     }
     free(json);
-    encoded_free(&y);
+    encode_free(&y);
     encoding_free(&back);
 }
 
@@ -395,7 +395,7 @@ START_TEST(letters_that_vary)
         for (size_t j = 0; j < 9; j++)
             ck_assert(x.x[i * 9 + j] == values[i][j]);
     same_after_json(&e, d, &x);
-    encoded_free(&x);
+    encode_free(&x);
     /* beside a number; and of new rows that were read as text */
     size_t n;
     encoding_free(&e);
@@ -407,7 +407,7 @@ START_TEST(letters_that_vary)
     for (size_t j = 0; j < 8; j++)
         ck_assert(x.x[j] == values[1][j] && x.x[10 + j] == 0.0);
     ck_assert(x.x[9] == 0.0); /* 3 is the mean */
-    encoded_free(&x);
+    encode_free(&x);
     table_unref(t);
     encoding_free(&e);
     buf_free(&notes);
@@ -436,12 +436,12 @@ START_TEST(rows_of_symbols)
     for (size_t j = 0; j < 8; j++)
         ck_assert(row[j] == want[j]);
     same_after_json(&e, d, &x);
-    encoded_free(&x);
+    encode_free(&x);
     /* longer than any of training: the rows are wider */
     struct table *t = opened("sequence\nMKVLAMKVLAMKV\nMKVL\n");
     ck_assert_int_eq(encode(&e, t, NULL, 0, false, &x, &err), ST_OK);
     ck_assert_uint_eq(x.base.d, 14);
-    encoded_free(&x);
+    encode_free(&x);
     table_unref(t);
     /* new rows read as text, in small letters, or as lists of letters */
     t = opened_as("sequence\nm r v l a m x\n", "sequence=text", NULL, ST_OK);
@@ -449,7 +449,7 @@ START_TEST(rows_of_symbols)
     ck_assert_int_eq(x.base.rows(&x.base, 0, 1, row, &err), ST_OK);
     for (size_t j = 0; j < 8; j++)
         ck_assert(row[j] == want[j]);
-    encoded_free(&x);
+    encode_free(&x);
     table_unref(t);
     /* shorter than a window: told with its row, or left out */
     t = opened("sequence\nMKVLAMKVLAMKV\nMK\n");
@@ -459,7 +459,7 @@ START_TEST(rows_of_symbols)
     ck_assert_int_eq(encode(&e, t, NULL, 0, false, &x, &err), ST_OK);
     ck_assert_uint_eq(x.n, 1);
     ck_assert_uint_eq(x.dropped, 1);
-    encoded_free(&x);
+    encode_free(&x);
     table_unref(t);
     encoding_free(&e);
     /* in training too; beside other inputs windows are refused */
@@ -508,7 +508,7 @@ START_TEST(values_of_filters)
     ck_assert_double_le(fabs(square / 200.0 - 0.0), 1.0 + 1e-10);
     same_after_json(&e, d, &x);
     fastconv_free(f);
-    encoded_free(&x);
+    encode_free(&x);
     encoding_free(&e);
     dataset_unref(d);
 }
@@ -623,7 +623,7 @@ START_TEST(coded_rows)
     ck_assert_int_eq(encoding_copy(&copy, &e, &err), ST_OK);
     same_after_json(&copy, d, &x);
     encoding_free(&copy);
-    encoded_free(&x);
+    encode_free(&x);
     encoding_free(&e);
     letters_free(&l);
     ck_assert_int_eq(dataset_set_coding(d, "onehot", &err), ST_OK);

@@ -239,8 +239,8 @@ START_TEST(tables_go_out)
         ck_assert_int_eq(memcmp(a, b, 1000 * enc.d * sizeof *a), 0);
     }
     free(a), free(b), free(rows);
-    encoded_free(&in);
-    encoded_free(&out);
+    encode_free(&in);
+    encode_free(&out);
     encoding_free(&enc);
     dataset_unref(d);
     dataset_unref(o);
@@ -276,7 +276,7 @@ START_TEST(a_mapped_entry_is_cut_short)
     ck_assert_int_eq(e.base.rows(&e.base, n - 1, n, x, &err), ST_IO);
     ck_assert_str_eq(err.name, "changed");
     ck_assert_uint_gt(spill_cut(), 0);
-    encoded_free(&e);
+    encode_free(&e);
     for (int i = 0; i < 3; i++) /* also when all its pages are zeros by now */
         ck_assert_int_eq(encode(&enc, t, rows, n, true, &other, &err), ST_IO);
     encoding_free(&enc);

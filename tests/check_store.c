@@ -893,25 +893,26 @@ START_TEST(bodies_are_read_as_sqlite_reads_them)
     struct err err = { 0 };
     bool fresh;
     sqlite3 *judge;
-    struct sdb *db = sdb_open(session, SDB_CREATE, &fresh, &err);
+    struct sdb *db = store_db_open(session, SDB_CREATE, &fresh, &err);
     ck_assert_msg(db != NULL, "%s", err.msg);
     ck_assert_int_eq(sqlite3_open(":memory:", &judge), SQLITE_OK);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         for (size_t k = 0; k < sizeof paths / sizeof *paths; k++) {
             struct jdoc j;
-            ck_assert_msg(jdoc_open(&j, db, texts[i]), "%s: %s", texts[i], j.bad);
+            ck_assert_msg(store_doc_open(&j, db, texts[i]), "%s: %s", texts[i], j.bad);
             char *type = judged(judge, texts[i], paths[k], "type"),
                  *raw = judged(judge, texts[i], paths[k], "->"),
                  *plain = judged(judge, texts[i], paths[k], "->>"),
                  *got = jdoc_raw_for_tests(&j, "%s", paths[k]);
             const bool null = !type || !strcmp(type, "null");
-            ck_assert_msg(jdoc_has(&j, "%s", paths[k]) == !null, "%s of %s", paths[k], texts[i]);
+            ck_assert_msg(store_doc_has(&j, "%s", paths[k]) == !null, "%s of %s", paths[k],
+                          texts[i]);
             ck_assert(null == !got);
             if (!null && type[0] != 'o' &&
                 type[0] != 'a') /* SQLite takes the blanks out of those */
                 ck_assert_str_eq(got, raw);
             if (type && !strcmp(type, "text")) {
-                char *text = jdoc_str(&j, "%s", paths[k]);
+                char *text = store_doc_str(&j, "%s", paths[k]);
                 ck_assert_str_eq(text, plain);
                 free(text);
             }
@@ -924,29 +925,29 @@ START_TEST(bodies_are_read_as_sqlite_reads_them)
                     there = item != NULL;
                     free(item);
                 }
-                ck_assert_uint_eq(jdoc_len(&j, 100, "%s", paths[k]), n);
+                ck_assert_uint_eq(store_doc_len(&j, 100, "%s", paths[k]), n);
             }
             if (type && !strcmp(type, "real")) {
-                const double x = jdoc_num(&j, "%s", paths[k]);
+                const double x = store_doc_num(&j, "%s", paths[k]);
                 ck_assert(x == strtod(raw, NULL));
             }
-            ck_assert_msg(jdoc_ok(&j), "%s of %s: %s", paths[k], texts[i], j.bad);
+            ck_assert_msg(store_doc_ok(&j), "%s of %s: %s", paths[k], texts[i], j.bad);
             free(type), free(raw), free(plain), free(got);
-            jdoc_close(&j);
+            store_doc_close(&j);
         }
     struct jdoc j;
     static const char *const bad[] = {"", "{", "[1]", "7", "{\"a\":1}x", "{'a':1}", "{\"a\":[1,]}"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        ck_assert_msg(!jdoc_open(&j, db, bad[i]) && !jdoc_ok(&j), "%s", bad[i]);
+        ck_assert_msg(!store_doc_open(&j, db, bad[i]) && !store_doc_ok(&j), "%s", bad[i]);
     char deep[600] = "{\"a\":";
     const size_t at = strlen(deep);
     memset(deep + at, '[', 200);
     memset(deep + at + 200, ']', 200);
     strcpy(deep + at + 400, "}");
-    ck_assert(!jdoc_open(&j, db, deep));
+    ck_assert(!store_doc_open(&j, db, deep));
     ck_assert_str_eq(j.bad, "its JSON is nested too deep");
     sqlite3_close(judge);
-    sdb_close(db);
+    store_db_close(db);
 }
 END_TEST
 

@@ -167,7 +167,7 @@ START_TEST(likelihood)
         ST_OK);
     ck_assert(support_close(w.nmll, want, 1e-10));
     draws_free(&w);
-    encoded_free(&e);
+    encode_free(&e);
     encoding_free(&enc);
     workspace_free(ws);
 }

@@ -51,7 +51,7 @@ static void run(struct desk *d, const char *line)
  * current of it. */
 static char *portrait(const struct workspace *ws, bool all)
 {
-    struct snapshot *s = snapshot_take(ws, NULL);
+    struct snapshot *s = timeline_snapshot_take(ws, NULL);
     struct buf b = { 0 };
     int64_t ids[16] = { 0 };
 
@@ -68,7 +68,7 @@ static char *portrait(const struct workspace *ws, bool all)
     }
     s->ndata = n;
     s->nmark = marks;
-    snapshot_unref(s);
+    timeline_snapshot_unref(s);
     char *text = buf_take(&b), *seed = strstr(text, "\"seed\":\"7\"");
     /* A session always says which seed it works with. */
     if (seed) {

@@ -21,7 +21,8 @@ struct tick {
     double target;      /* value aimed at (rtol); NaN: none */
     double passes;      /* a solver: passes over the data so far, those of checks included */
     const char *method; /* a solver: its name (static string); NULL: conjugate gradients */
-    const double *point; /* a search: hyperparameters of this evaluation, natural scale; else NULL */
+    const double
+        *point; /* a search: hyperparameters of this evaluation, natural scale; else NULL */
     size_t npoint;       /* length of point; the array is only valid during the call */
 };
 

@@ -9,8 +9,8 @@
  *   STEPS     `done` counts steps of any kind; `value`, where there is one, is not a trace
  *   RESIDUAL  `done` counts iterations of a solver; `value` is the relative residual, on its way to
  *             `target`; the tick is a point of the run's trace
- *   SEARCH    `done` counts evaluations of an objective; `value` is the objective, `value2` the best
- *             so far; the tick is a point of the run's trace */
+ *   SEARCH    `done` counts evaluations of an objective; `value` is the objective, `value2` the
+ * best so far; the tick is a point of the run's trace */
 enum phase_kind { PHASE_STEPS, PHASE_RESIDUAL, PHASE_SEARCH };
 
 /* Identifier, word in output and sessions, kind, name of the tick's value in JSON (NULL: none). */

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <strings.h>
 
-const char *role_name(enum col_role role)
+const char *dataset_role_name(enum col_role role)
 {
     static const char *const name[] = { "input", "target", "id", "split", "skip", "weight" };
     return name[role];
@@ -24,7 +24,7 @@ const char *role_name(enum col_role role)
 
 /* Life. */
 
-void split_none(struct dataset *d)
+void dataset_split_none(struct dataset *d)
 {
     free(d->split.how);
     free(d->split.part);
@@ -44,7 +44,7 @@ void dataset_unref(struct dataset *d)
 {
     if (d == NULL || __atomic_sub_fetch(&d->refs, 1, __ATOMIC_ACQ_REL) > 0)
         return;
-    split_none(d);
+    dataset_split_none(d);
     for (size_t j = 0; d->group != NULL && j < d->table->ncols; j++)
         free(d->group[j]);
     free(d->group);
@@ -362,7 +362,7 @@ struct dataset *dataset_new(struct table *t, const char *name, const char *targe
     d->name = name != NULL ? mem_strdup(name, err) : name_from_path(t->path, err);
     d->role = mem_calloc(t->ncols, sizeof *d->role, "a dataset", err);
     d->group = mem_calloc(t->ncols, sizeof *d->group, "a dataset", err);
-    split_none(d);
+    dataset_split_none(d);
     struct buf notes = { 0 };
     enum status rc = ST_OK;
     if (d->name == NULL || d->role == NULL || d->group == NULL)
@@ -522,7 +522,7 @@ static enum status check_role(const struct dataset *d, size_t j, enum col_role r
     if ((role != ROLE_INPUT && role != ROLE_TARGET) || c->type != COL_TEXT)
         return ST_OK;
     err_set(err, ST_STATE, "column %s holds text: it can be no %s",
-            text_quoted(c->name, name, sizeof name), role_name(role));
+            text_quoted(c->name, name, sizeof name), dataset_role_name(role));
     err_hint(err, "cols NAME type=category  (each distinct word becomes a level)");
     return ST_STATE;
 }
@@ -588,7 +588,7 @@ enum status dataset_set_coding(struct dataset *d, const char *word, struct err *
     if (rc == ST_OK && !plain && kmer == 0 && *l.source != '\0' &&
         t->col[j].seq->kind != ALPHABET_PROTEIN) {
         rc = err_set(err, ST_STATE, "encoding=%s is for proteins; '%.40s' holds %s", word,
-                     t->col[j].name, alphabet_name(t->col[j].seq->kind));
+                     t->col[j].name, sequence_alphabet_name(t->col[j].seq->kind));
         err_hint(err, "cols %.40s encoding=FILE  with a table of letters and numbers",
                  t->col[j].name);
     }
@@ -736,7 +736,7 @@ static enum status convert(const struct table *t, size_t j, enum col_type type, 
     if (type == COL_SEQUENCE)
         return err_named(err, ST_STATE, "cell", "column %s holds numbers: no sequences",
                          text_quoted(c->name, name, sizeof name));
-    enum status rc = grow_reserve(&g, t->n + 1, err);
+    enum status rc = table_grow_reserve(&g, t->n + 1, err);
     for (size_t i = 0; i < t->n && rc == ST_OK; i++) {
         buf_clear(&cell);
         table_cell(t, i, j, &cell);
@@ -750,18 +750,18 @@ static enum status convert(const struct table *t, size_t j, enum col_type type, 
         else if (type == COL_CATEGORY && missing)
             g.code[i] = UINT32_MAX;
         else if (type == COL_CATEGORY)
-            rc = intern_code(&g.levels, buf_str(&cell), cell.len, &g.code[i], err);
+            rc = table_intern_code(&g.levels, buf_str(&cell), cell.len, &g.code[i], err);
         else if (missing)
             g.off[i] = SIZE_MAX;
         else
-            rc = grow_text(&g, i, buf_str(&cell), cell.len, err);
+            rc = table_grow_text(&g, i, buf_str(&cell), cell.len, err);
     }
     buf_free(&cell);
     if (rc == ST_OK)
-        rc = grow_finish(&g, t->n, to, err);
-    grow_free(&g);
+        rc = table_grow_finish(&g, t->n, to, err);
+    table_grow_free(&g);
     if (rc != ST_OK)
-        column_clear(to);
+        table_column_clear(to);
     return rc;
 }
 
@@ -846,7 +846,7 @@ enum status dataset_set_type(struct dataset *d, const char *pattern, enum col_ty
         fresh[j].name = t->col[j].name;
         fresh[j].named = t->col[j].named;
         t->col[j].name = NULL;
-        column_clear(&t->col[j]);
+        table_column_clear(&t->col[j]);
         t->col[j] = fresh[j];
         fresh[j] = (struct column){ 0 };
         if (type == COL_TEXT && (d->role[j] == ROLE_INPUT || d->role[j] == ROLE_TARGET))
@@ -859,7 +859,7 @@ enum status dataset_set_type(struct dataset *d, const char *pattern, enum col_ty
         d->table = t;
     }
     for (size_t j = 0; fresh != NULL && j < m; j++)
-        column_clear(&fresh[j]);
+        table_column_clear(&fresh[j]);
     if (rc != ST_OK)
         *changed = 0;
     free(fresh);

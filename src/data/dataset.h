@@ -8,7 +8,7 @@
 
 /* ROLE_WEIGHT: the noise variance of a row is noise^2 over the cell. */
 enum col_role { ROLE_INPUT, ROLE_TARGET, ROLE_ID, ROLE_SPLIT, ROLE_SKIP, ROLE_WEIGHT };
-const char *role_name(enum col_role);
+const char *dataset_role_name(enum col_role);
 enum part {
     PART_TRAIN,
     PART_VALID,
@@ -59,7 +59,7 @@ size_t dataset_inputs_for_tests(const struct dataset *);
  * the same order, categories that determine it, identifiers that order it. whole: from some 20,000
  * rows, and rows that occur in train and in test, for `summary`, in a job; else a glance at 2000
  * rows, some milliseconds. */
-enum status dataset_leaks(const struct dataset *, bool whole, struct buf *notes, struct err *);
+enum status summary_leaks(const struct dataset *, bool whole, struct buf *notes, struct err *);
 
 /* Patterns: names separated by commas, * as wildcard. *changed: how many. The columns named as
  * targets are all targets then (TARGETS_MOST of them at most): former ones become inputs. A weight
@@ -86,7 +86,7 @@ enum status split_column(struct dataset *, const char *path, const char *column,
  * train; of one seed fewer rows are some of the more.  0: all of them train again.  STATE with
  * folds. */
 enum status split_train(struct dataset *, size_t rows, uint64_t seed, struct err *);
-void split_none(struct dataset *);
+void dataset_split_none(struct dataset *);
 
 /* group[j] of the encoding's input j: equal for the inputs of one group, and for the levels of one
  * column that is in none.  Appends to notes which inputs each has (NULL: nothing). */

@@ -69,7 +69,7 @@ static void free_groups(struct encode_group *g, size_t n)
         free(g[k].position);
         free(g[k].letter);
         if (g[k].own != NULL)
-            column_clear(g[k].own);
+            table_column_clear(g[k].own);
         free(g[k].own);
         free(g[k].channel);
         free(g[k].from);
@@ -456,7 +456,7 @@ enum status encode(const struct encoding *e, const struct table *t, const size_t
         free_groups(p.g, p.ng);
     }
     if (rc != ST_OK) {
-        encoded_free(out);
+        encode_free(out);
         return rc;
     }
     out->base = (struct source){
@@ -473,7 +473,7 @@ enum status encode(const struct encoding *e, const struct table *t, const size_t
     return ST_OK;
 }
 
-void encoded_free(struct encoded *e)
+void encode_free(struct encoded *e)
 {
     spill_free(e->x);
     spill_free(e->y);

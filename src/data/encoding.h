@@ -110,7 +110,7 @@ struct encoded {
 };
 enum status encode(const struct encoding *, const struct table *, const size_t *rows, size_t n,
                    bool want_y, struct encoded *out, struct err *);
-void encoded_free(struct encoded *);
+void encode_free(struct encoded *);
 /* Back to units of the target: mean and sd of a Gaussian in scaled units. Under log the median-
  * based mean exp(m + v/2) and its sd are returned, and q(p) quantiles are exact. var NULL (a fit
  * without variances): no sd is written, and under log the mean is the median exp(m). */

@@ -81,7 +81,7 @@ static enum status take_names(struct join *k)
     for (size_t i = 0; i < m && rc == ST_OK; i++) {
         buf_clear(&cell);
         table_cell(k->of, i, k->key, &cell);
-        rc = intern_code(&k->ids, buf_str(&cell), cell.len, &k->name[i], k->err);
+        rc = table_intern_code(&k->ids, buf_str(&cell), cell.len, &k->name[i], k->err);
         if (rc == ST_OK && k->name[i] == k->names)
             k->first[k->names++] = i;
         else if (rc == ST_OK && !may)
@@ -117,7 +117,7 @@ static enum status find_rows(struct join *k, struct tally *y)
         uint32_t code = UINT32_MAX;
         k->row[i] = SIZE_MAX;
         if (name != NULL)
-            rc = intern_code(&k->ids, name, strlen(name), &code, k->err);
+            rc = table_intern_code(&k->ids, name, strlen(name), &code, k->err);
         if (rc != ST_OK)
             break;
         if (code >= k->names) {
@@ -254,7 +254,7 @@ static enum status take_column(const struct join *k, const struct column *c, str
     const size_t n = k->t->n;
     struct grow g = { .type = c->type == COL_SEQUENCE ? COL_TEXT : c->type };
     const bool mean = c->type == COL_REAL && twice(k, "mean");
-    enum status rc = grow_reserve(&g, n + 1, k->err);
+    enum status rc = table_grow_reserve(&g, n + 1, k->err);
 
     if (rc == ST_OK && mean)
         rc = take_means(k, c, g.v);
@@ -266,15 +266,15 @@ static enum status take_column(const struct join *k, const struct column *c, str
         else if (g.type == COL_CATEGORY && w == NULL)
             g.code[i] = UINT32_MAX;
         else if (g.type == COL_CATEGORY)
-            rc = intern_code(&g.levels, w, strlen(w), &g.code[i], k->err);
+            rc = table_intern_code(&g.levels, w, strlen(w), &g.code[i], k->err);
         else if (w == NULL)
             g.off[i] = SIZE_MAX;
         else
-            rc = grow_text(&g, i, w, strlen(w), k->err);
+            rc = table_grow_text(&g, i, w, strlen(w), k->err);
     }
     if (rc == ST_OK)
-        rc = grow_finish(&g, n, to, k->err);
-    grow_free(&g);
+        rc = table_grow_finish(&g, n, to, k->err);
+    table_grow_free(&g);
     if (rc == ST_OK)
         to->name = mem_strdup(c->name, k->err);
     if (rc == ST_OK && to->name == NULL)
@@ -334,7 +334,7 @@ enum status join_table(struct table *t, const struct table *of, const struct imp
         rc = add_columns(&k);
     if (rc == ST_OK)
         rc = table_add_notes(t, &k.notes, err);
-    intern_free(&k.ids);
+    table_intern_free(&k.ids);
     buf_free(&k.notes);
     free(k.row);
     free(k.first);

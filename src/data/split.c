@@ -14,7 +14,7 @@
 
 static void install(struct dataset *d, uint8_t *part, char *how)
 {
-    split_none(d);
+    dataset_split_none(d);
     d->split.part = part;
     d->split.how = how;
     d->split.count[PART_TRAIN] = 0;
@@ -127,7 +127,7 @@ enum status split_folds(struct dataset *d, size_t k, uint64_t seed, struct err *
     for (size_t i = 0; i < n; i++)
         fold[order[i]] = (uint32_t)(i % k); /* sizes differ by one at most */
     free(order);
-    split_none(d);
+    dataset_split_none(d);
     d->split.fold = fold;
     d->split.nfolds = k;
     d->split.how = words;

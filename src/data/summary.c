@@ -224,7 +224,7 @@ static enum status shared_rows(const struct dataset *d, struct buf *notes, struc
     return rc;
 }
 
-enum status dataset_leaks(const struct dataset *d, bool whole, struct buf *notes, struct err *err)
+enum status summary_leaks(const struct dataset *d, bool whole, struct buf *notes, struct err *err)
 {
     const struct table *t = d->table;
     const size_t most = whole ? LEAK_ROWS : LEAK_GLANCE;

@@ -42,7 +42,7 @@ struct table *table_ref(struct table *t)
     return t;
 }
 
-void column_clear(struct column *c)
+void table_column_clear(struct column *c)
 {
     free(c->name);
     spill_free(c->v);
@@ -61,7 +61,7 @@ void table_unref(struct table *t)
     if (t == NULL || __atomic_sub_fetch(&t->refs, 1, __ATOMIC_ACQ_REL) > 0)
         return;
     for (size_t j = 0; t->col != NULL && j < t->ncols; j++)
-        column_clear(&t->col[j]);
+        table_column_clear(&t->col[j]);
     free(t->col);
     free(t->path);
     free(t->decisions);
@@ -92,7 +92,7 @@ size_t table_find(const struct table *t, const char *name)
     return SIZE_MAX;
 }
 
-const char *column_glance(const struct column *c, size_t row, size_t width, struct buf *out)
+const char *table_column_glance(const struct column *c, size_t row, size_t width, struct buf *out)
 {
     enum { BEFORE = 2 }; /* letters in common that are shown before the first difference */
     const char *w = column_word(c, row);
@@ -190,7 +190,7 @@ static enum status intern_widen(struct intern *in, struct err *err)
     return ST_OK;
 }
 
-enum status intern_code(struct intern *in, const char *s, size_t len, uint32_t *code,
+enum status table_intern_code(struct intern *in, const char *s, size_t len, uint32_t *code,
                         struct err *err)
 {
     if (in->n > 0) {
@@ -225,7 +225,7 @@ enum status intern_code(struct intern *in, const char *s, size_t len, uint32_t *
     return ST_OK;
 }
 
-void intern_free(struct intern *in)
+void table_intern_free(struct intern *in)
 {
     free(in->text);
     free(in->at);
@@ -235,7 +235,7 @@ void intern_free(struct intern *in)
 
 /* Growing columns. */
 
-enum status grow_reserve(struct grow *g, size_t n, struct err *err)
+enum status table_grow_reserve(struct grow *g, size_t n, struct err *err)
 {
     void *p;
     enum status rc;
@@ -261,7 +261,7 @@ enum status grow_reserve(struct grow *g, size_t n, struct err *err)
     return ST_OK;
 }
 
-enum status grow_text(struct grow *g, size_t row, const char *s, size_t len, struct err *err)
+enum status table_grow_text(struct grow *g, size_t row, const char *s, size_t len, struct err *err)
 {
     void *p = g->text;
     enum status rc = mem_grow(&p, &g->cap, g->len + len + 1, 1, "a column of text", err);
@@ -339,9 +339,9 @@ static void finish_text(struct grow *g, size_t n, struct column *c)
     g->off = NULL;
 }
 
-enum status grow_finish(struct grow *g, size_t n, struct column *c, struct err *err)
+enum status table_grow_finish(struct grow *g, size_t n, struct column *c, struct err *err)
 {
-    enum status rc = grow_reserve(g, n > 0 ? n : 1, err); /* so that no array is NULL */
+    enum status rc = table_grow_reserve(g, n > 0 ? n : 1, err); /* so that no array is NULL */
     if (rc != ST_OK)
         return rc;
     c->type = g->type;
@@ -351,21 +351,21 @@ enum status grow_finish(struct grow *g, size_t n, struct column *c, struct err *
         rc = finish_levels(g, n, c, err);
     else
         finish_text(g, n, c);
-    grow_free(g);
+    table_grow_free(g);
     return rc;
 }
 
-void grow_free(struct grow *g)
+void table_grow_free(struct grow *g)
 {
     spill_free(g->v);
     spill_free(g->code);
-    intern_free(&g->levels);
+    table_intern_free(&g->levels);
     free(g->off);
     free(g->text);
     *g = (struct grow){ .type = g->type };
 }
 
-enum status column_to_text(struct column *c, size_t n, struct err *err)
+enum status table_column_to_text(struct column *c, size_t n, struct err *err)
 {
     c->text = mem_calloc(n > 0 ? n : 1, sizeof *c->text, "a column of text", err);
     if (c->text == NULL)

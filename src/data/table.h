@@ -64,7 +64,7 @@ static inline bool column_missing(const struct column *c, size_t row)
 }
 /* What tells the cell from others in as few columns as `width`: of sequences that begin alike, the
  * letters from shortly before the first difference on, behind ".." (into out). */
-const char *column_glance(const struct column *, size_t row, size_t width, struct buf *out);
+const char *table_column_glance(const struct column *, size_t row, size_t width, struct buf *out);
 struct table {
     int refs;             /* atomic */
     char *path;           /* absolute; "demo:co2 n=.." for generated; "-" for stdin */
@@ -89,9 +89,9 @@ void table_unref(struct table *);
 struct table *table_new(const char *path, size_t ncols, struct err *);
 /* Sums over the columns; counts repeated rows. */
 enum status table_finish(struct table *, const struct ctl *, struct err *);
-void column_clear(struct column *);
+void table_column_clear(struct column *);
 /* Words become text: the levels of nearly unique words are no categories. */
-enum status column_to_text(struct column *, size_t n, struct err *);
+enum status table_column_to_text(struct column *, size_t n, struct err *);
 /* Lines "note[..]: .." after those that a table has. */
 enum status table_add_notes(struct table *, const struct buf *, struct err *);
 size_t table_find(const struct table *, const char *name); /* SIZE_MAX when absent */

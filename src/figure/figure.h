@@ -179,12 +179,13 @@ void figure_text(const struct figure *, size_t w, size_t h, bool utf8, struct bu
 void figure_svg(const struct figure *, size_t w, size_t h, bool dark, struct buf *out);
 
 /* gnuplot commands for a terminal line such as "set term svg size 800,480"; every user string goes
- * through gp_quote, every number is printed by us.  With `bare`, no tics, labels or key. */
+ * through figure_gnuplot_quote, every number is printed by us.  With `bare`, no tics, labels or
+ * key. */
 void figure_gnuplot(const struct figure *, const char *term, const char *output, bool bare,
                     bool dark, struct buf *out);
 /* Appends s as a gnuplot string in single quotes: the only way for text to reach gnuplot.  Control
  * characters become blanks, bytes that are not UTF-8 become '?', ' becomes the typographic one, so
  * that no quote is ever inside, and ]]> gets a blank, which keeps gnuplot's SVG well-formed. */
-void gp_quote(struct buf *, const char *s);
+void figure_gnuplot_quote(struct buf *, const char *s);
 
 #endif

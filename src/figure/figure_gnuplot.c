@@ -1,9 +1,9 @@
 /* figure/figure_gnuplot.c -- a figure as gnuplot commands: text in, text out, nothing is run here.
  *
  * gnuplot has no safe mode: a backquote in double quotes, a lone ' or a newline in single quotes or
- * a data line that equals the end mark would run a command.  Hence: user text goes through gp_quote
- * alone, data are numbers printed here, the end mark is a constant of letters, and only places that
- * take quoted strings ever get text. */
+ * a data line that equals the end mark would run a command.  Hence: user text goes through
+ * figure_gnuplot_quote alone, data are numbers printed here, the end mark is a constant of letters,
+ * and only places that take quoted strings ever get text. */
 #include "figure/figure_layout.h"
 
 #include "base/mem.h"
@@ -30,7 +30,7 @@ static size_t utf8_sequence(const unsigned char *s)
     return n > 1 && (u < least[n] || u > 0x10ffff || (u >= 0xd800 && u < 0xe000)) ? 0 : n;
 }
 
-void gp_quote(struct buf *b, const char *text)
+void figure_gnuplot_quote(struct buf *b, const char *text)
 {
     const unsigned char *p = (const unsigned char *)(text != NULL ? text : "");
 
@@ -64,7 +64,7 @@ static void quote_label(struct buf *b, const char *s, size_t cols)
     struct buf safe = { 0 };
 
     text_safe(&safe, s != NULL ? s : "", cols);
-    gp_quote(b, buf_str(&safe));
+    figure_gnuplot_quote(b, buf_str(&safe));
     b->failed |= safe.failed;
     buf_free(&safe);
 }
@@ -309,7 +309,7 @@ static void name_label(struct buf *b, const char *s)
 
     for (; *s != '\0'; s++) /* enhanced text would read some of them as marks */
         buf_printf(&plain, strchr("_^@&~{}\\", *s) != NULL ? "\\%c" : "%c", *s);
-    gp_quote(b, buf_str(&plain));
+    figure_gnuplot_quote(b, buf_str(&plain));
     b->failed |= plain.failed;
     buf_free(&plain);
 }
@@ -397,7 +397,7 @@ static void words_panel(const struct figure *f, bool dark, struct buf *b)
         struct buf line = { 0 };
         buf_putn(&line, s, k);
         buf_puts(b, "set label ");
-        gp_quote(b, buf_str(&line));
+        figure_gnuplot_quote(b, buf_str(&line));
         buf_printf(b, " at graph 0.5,%.3f center noenhanced", y);
         color(b, "tc", figure_rgb(-1, dark));
         buf_putc(b, '\n');
@@ -560,7 +560,7 @@ void figure_gnuplot(const struct figure *f, const char *term, const char *output
     buf_printf(out, "reset\nset encoding utf8\n%s\nset output", term);
     if (output != NULL) {
         buf_putc(out, ' ');
-        gp_quote(out, output);
+        figure_gnuplot_quote(out, output);
     }
     buf_putc(out, '\n');
     picture(thin, term, bare, dark, out);

@@ -153,7 +153,7 @@ enum status plot_window(const struct ctl *ctl, const struct figure *f, bool dark
 
 /* Sixel. */
 
-bool sixel_in_reply(const char *s, size_t n, bool *whole)
+bool plot_show_sixel_in_reply(const char *s, size_t n, bool *whole)
 {
     const char *at = memmem(s, n, "\033[?", 3), *end = s + n;
     bool found = false;
@@ -176,7 +176,7 @@ bool sixel_in_reply(const char *s, size_t n, bool *whole)
     return *whole && found;
 }
 
-enum status sixel_refused(struct err *err)
+enum status plot_show_sixel_refused(struct err *err)
 {
     err_set(err, ST_UNSUPPORTED,
             "this terminal has not said that it shows pictures (sixel graphics)");
@@ -184,7 +184,7 @@ enum status sixel_refused(struct err *err)
     return ST_UNSUPPORTED;
 }
 
-bool sixel_ask(int fd, int ms)
+bool plot_show_sixel_ask(int fd, int ms)
 {
     const long long until = child_now_ms() + ms;
     struct termios was, raw;
@@ -208,13 +208,13 @@ bool sixel_ask(int fd, int ms)
             if (k <= 0)
                 break;
             n += (size_t)k;
-            yes = sixel_in_reply(reply, n, &whole);
+            yes = plot_show_sixel_in_reply(reply, n, &whole);
         }
     tcsetattr(fd, TCSADRAIN, &was);
     return yes;
 }
 
-void sixel_size(int fd, size_t *w, size_t *h)
+void plot_show_sixel_size(int fd, size_t *w, size_t *h)
 {
     struct winsize s;
 
@@ -226,7 +226,7 @@ void sixel_size(int fd, size_t *w, size_t *h)
     }
 }
 
-enum status sixel_show(int fd, const char *bytes, size_t n, struct err *err)
+enum status plot_show_sixel_show(int fd, const char *bytes, size_t n, struct err *err)
 {
     static const char ask[] = "\r\nany key goes on ";
     struct termios was, raw;

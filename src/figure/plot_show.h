@@ -15,14 +15,14 @@ void plot_window_limit_for_tests(int ms);
 
 /* Does a reply to "who are you" (CSI c) say that the terminal shows sixel graphics?  *whole: it has
  * ended. */
-bool sixel_in_reply(const char *reply, size_t n, bool *whole);
-enum status
-sixel_refused(struct err *err); /* the words for it: UNSUPPORTED, with what else there is */
+bool plot_show_sixel_in_reply(const char *reply, size_t n, bool *whole);
+enum status plot_show_sixel_refused(
+    struct err *err); /* the words for it: UNSUPPORTED, with what else there is */
 /* Asks the terminal behind fd, waiting at most ms; its modes are as before afterwards. */
-bool sixel_ask(int fd, int ms);
+bool plot_show_sixel_ask(int fd, int ms);
 /* Pixels of the terminal behind fd, less a line; 800 x 480 where it does not tell. */
-void sixel_size(int fd, size_t *w, size_t *h);
+void plot_show_sixel_size(int fd, size_t *w, size_t *h);
 /* Writes all bytes and waits for a key (any key; or a signal). */
-enum status sixel_show(int fd, const char *bytes, size_t n, struct err *err);
+enum status plot_show_sixel_show(int fd, const char *bytes, size_t n, struct err *err);
 
 #endif

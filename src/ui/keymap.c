@@ -289,8 +289,8 @@ enum status keymap_fill(struct palette *p, const struct view *v, struct err *err
     enum status rc = ST_OK;
 
     for (size_t i = 0; rc == ST_OK && (b = binding_at(i)) != NULL; i++)
-        rc = palette_add(p, "your own key", bind_focus_name(b->focus), b->line, b->key, ACT_NONE,
-                         err);
+        rc = palette_add(p, "your own key", bindings_focus_name(b->focus), b->line, b->key,
+                         ACT_NONE, err);
     if (rc == ST_OK && v)
         rc = fill_rows(p, v->ops->keys, v, false, err);
     if (rc == ST_OK)
@@ -309,7 +309,7 @@ static void covers(const struct binding *b, const struct keyrow *rows, enum bind
         return;
     for (; rows && rows->keys; rows++)
         if (has_key(rows->keys, b->key))
-            buf_printf(out, "%s %s now runs '%s'; built in%s: %s\n", bind_focus_name(b->focus),
+            buf_printf(out, "%s %s now runs '%s'; built in%s: %s\n", bindings_focus_name(b->focus),
                        b->key, b->line, where, rows->does);
 }
 

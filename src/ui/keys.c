@@ -43,7 +43,7 @@ void keys_help(struct desk *d)
     key_lines(o->keys, v, false, &b);
     for (size_t i = 0; (own = binding_at(i)) != NULL; i++)
         buf_printf(&b, "%s\t%s   (your own, %s)\n", own->key, own->line,
-                   bind_focus_name(own->focus));
+                   bindings_focus_name(own->focus));
     buf_puts(&b, " \nAt the prompt\n");
     key_lines(keymap_prompt, v, true, &b);
     buf_puts(&b, " \nIn both\n");

@@ -38,7 +38,7 @@ static void refuse(struct desk *d)
     struct err err = { 0 };
     d->picture.can = -1;
     forget(d);
-    sixel_refused(&err);
+    plot_show_sixel_refused(&err);
     ws_error(d->ws, &err, d->line);
     d->dirty = true;
 }
@@ -67,7 +67,7 @@ bool picture_take(struct desk *d, const char *sixel, size_t n)
 void picture_reply(struct desk *d, const char *bytes, size_t n)
 {
     bool whole;
-    const bool yes = sixel_in_reply(bytes, n, &whole);
+    const bool yes = plot_show_sixel_in_reply(bytes, n, &whole);
     if (d->picture.state != PICTURE_ASKED || !whole)
         return;
     if (!yes) {

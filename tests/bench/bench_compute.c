@@ -130,7 +130,7 @@ struct fht { size_t n, rows; float *v; bool lanes; int bits; };
 static void run_fht(void *ctx)
 {
     const struct fht *f = ctx;
-    const struct simd_real *real = &simd_now()->f32;
+    const struct simd_real *real = &cpu_simd_now()->f32;
     const size_t step = f->lanes ? real->lanes : 1;
 
     for (size_t r = 0; r < f->rows; r += step)
@@ -238,7 +238,7 @@ static void run_sincos(void *ctx)
 {
     const struct sc *x = ctx;
 
-    (x->dbl ? &simd_now()->f64 : &simd_now()->f32)->sincospi(PAIRS, x->t, x->s, x->c);
+    (x->dbl ? &cpu_simd_now()->f64 : &cpu_simd_now()->f32)->sincospi(PAIRS, x->t, x->s, x->c);
 }
 
 static void run_libm(void *ctx)
@@ -336,7 +336,7 @@ static void proj_open(struct proj *p, size_t n, size_t d, size_t out, bool dbl)
     struct err err;
 
     *p = (struct proj){ .n = n, .d = d, .out = out };
-    p->real = dbl ? &simd_now()->f64 : &simd_now()->f32;
+    p->real = dbl ? &cpu_simd_now()->f64 : &cpu_simd_now()->f32;
     kernel_parse("rbf", &k, NULL, NULL);
     struct featmap *fm = featmap_new(&k, d, 2 * out, 7, &err);
     if (!fm || p->real->prepare(&p->term, &fm->term[0], &err) != ST_OK)

@@ -117,7 +117,7 @@ static void check_dataset(struct table *t)
             for (size_t i = 0; x.x && i < x.n * e.d; i++)
                 if (!isfinite(x.x[i]))
                     fuzz_fail("an input that is not finite");
-            encoded_free(&x);
+            encode_free(&x);
         }
         encoding_free(&e);
     }

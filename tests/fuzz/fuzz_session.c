@@ -63,15 +63,16 @@ static bool put_row(struct sdb *db, char *line)
                    !strcmp(word[0], "script")))
         word[3][-1] = ' '; /* three words only */
     if (!strcmp(word[0], "state"))
-        return sdb_put_state(db, word[1], word[2], NULL) == ST_OK;
+        return store_db_put_state(db, word[1], word[2], NULL) == ST_OK;
     if (!strcmp(word[0], "dataset"))
-        return sdb_put_dataset(db, id, word[2], NULL) == ST_OK;
+        return store_db_put_dataset(db, id, word[2], NULL) == ST_OK;
     if (!strcmp(word[0], "script"))
-        return sdb_put_script(db, id, word[2], NULL) == ST_OK;
+        return store_db_put_script(db, id, word[2], NULL) == ST_OK;
     if (n == 4 && !strcmp(word[0], "run"))
-        return sdb_put_run(db, id, word[2], word[3], NULL) == ST_OK;
+        return store_db_put_run(db, id, word[2], word[3], NULL) == ST_OK;
     if (n == 4 && !strcmp(word[0], "blob"))
-        return sdb_put_part(db, word[1], word[2], 0, word[3], from_hex(word[3]), NULL) == ST_OK;
+        return store_db_put_part(db, word[1], word[2], 0, word[3], from_hex(word[3]), NULL) ==
+               ST_OK;
     return false;
 }
 
@@ -89,11 +90,11 @@ static void clean(void)
 static void write_rows(char *text)
 {
     bool fresh;
-    struct sdb *db = sdb_open(path, SDB_CREATE, &fresh, NULL);
+    struct sdb *db = store_db_open(path, SDB_CREATE, &fresh, NULL);
 
     if (!db)
         fail("no session can be made");
-    if (sdb_begin(db, NULL) != ST_OK)
+    if (store_db_begin(db, NULL) != ST_OK)
         fail("no transaction");
     for (char *line = text, *end; *line; line = end) {
         end = strchr(line, '\n');
@@ -103,9 +104,9 @@ static void write_rows(char *text)
             end = line + strlen(line);
         (void)put_row(db, line);
     }
-    if (sdb_commit(db, NULL) != ST_OK)
-        sdb_rollback(db);
-    sdb_close(db);
+    if (store_db_commit(db, NULL) != ST_OK)
+        store_db_rollback(db);
+    store_db_close(db);
 }
 
 static bool is_rows(const uint8_t *data, size_t n)

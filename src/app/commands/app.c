@@ -32,7 +32,7 @@ const struct owner *const app_owners[] = {
     &draws_owner,
     &kept_owner,
     &lesson_owner,
-    &plots_shown_owner,
+    &cmd_plot_shown_owner,
     &race_owner,
     &spectrum_run_owner,
     &sweep_owner,

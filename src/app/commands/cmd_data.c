@@ -95,7 +95,7 @@ static void cell_text(const struct column *c, size_t row, struct buf *out)
         text_number(num, sizeof num, column_at(c, row));
         buf_puts(out, num);
     } else {
-        column_glance(c, row, SHOW_WIDTH, out);
+        table_column_glance(c, row, SHOW_WIDTH, out);
     }
 }
 
@@ -310,7 +310,7 @@ static enum status summary_work(struct job *job, struct err *err)
         ctl_tell(&job->ctl, PHASE_SUMMARY, i, s->ncol, NAN);
         rc = column_summary(s->data->table, s->col[i], NULL, s->data->table->n, &s->sum[i], err);
     }
-    return rc == ST_OK ? dataset_leaks(s->data, true, &s->leaks, err) : rc;
+    return rc == ST_OK ? summary_leaks(s->data, true, &s->leaks, err) : rc;
 }
 
 /* Counts in ten cells as one word of eight steps, so that a row fits in 80 columns: " .:##:. " */
@@ -343,7 +343,7 @@ static void summary_row(const struct summary *s, size_t i, struct text_table *g,
     struct buf hist = { 0 };
 
     text_table_cell(g, c->name, 24);
-    text_table_cell(g, role_name(s->data->role[s->col[i]]), 0);
+    text_table_cell(g, dataset_role_name(s->data->role[s->col[i]]), 0);
     text_table_cell(g, data_words_type(c->type), 0);
     text_table_printf(g, "%zu", m->missing);
     text_table_printf(g, "%s%zu", m->unique_exact ? "" : ">", m->unique);
@@ -359,7 +359,7 @@ static void summary_row(const struct summary *s, size_t i, struct text_table *g,
     buf_free(&hist);
     rec_item(r);
     rec_str(r, "column", c->name);
-    rec_str(r, "role", role_name(s->data->role[s->col[i]]));
+    rec_str(r, "role", dataset_role_name(s->data->role[s->col[i]]));
     rec_str(r, "type", data_words_type(c->type));
     rec_int(r, "missing", (int64_t)m->missing);
     rec_int(r, "unique", (int64_t)m->unique);
@@ -504,7 +504,7 @@ static enum status list_columns(struct workspace *ws, const struct dataset *d, c
         if (!listed(patterns, c->name))
             continue;
         text_table_cell(&g, c->name, 40);
-        text_table_cell(&g, role_name(d->role[i]), 0);
+        text_table_cell(&g, dataset_role_name(d->role[i]), 0);
         text_table_cell(&g, data_words_type(c->type), 0);
         if (c->type == COL_CATEGORY)
             text_table_printf(&g, "%zu", c->nlevels);
@@ -515,7 +515,7 @@ static enum status list_columns(struct workspace *ws, const struct dataset *d, c
             text_table_cell(&g, d->group[i] ? d->group[i] : "", 40);
         rec_item(&r);
         rec_str(&r, "column", c->name);
-        rec_str(&r, "role", role_name(d->role[i]));
+        rec_str(&r, "role", dataset_role_name(d->role[i]));
         rec_str(&r, "type", data_words_type(c->type));
         rec_int(&r, "missing", (int64_t)c->missing);
         if (d->group[i])
@@ -550,7 +550,7 @@ static enum status cmd_cols(struct workspace *ws, const struct args *a, struct e
         if (!strcmp(type, types[i]))
             rc = dataset_set_type(d, patterns, (enum col_type)i, &retyped, err);
     for (size_t i = 0; role && rc == ST_OK && i <= ROLE_WEIGHT; i++)
-        if (!strcmp(role, role_name((enum col_role)i)))
+        if (!strcmp(role, dataset_role_name((enum col_role)i)))
             rc = dataset_set_role(d, patterns, (enum col_role)i, &changed, err);
     if (group && rc == ST_OK)
         rc = dataset_set_group(d, patterns, strcmp(group, "none") ? group : NULL, &grouped, err);
@@ -667,7 +667,7 @@ static enum status split_parts(struct workspace *ws, struct dataset *d, const st
         return ST_USAGE;
     }
     if (args_bool(a, "none")) {
-        split_none(d);
+        dataset_split_none(d);
         return ST_OK;
     }
     if (ways == 0 && args_given(a, "train")) /* of the split in force */

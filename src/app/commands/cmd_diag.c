@@ -41,7 +41,7 @@ static enum status cmd_advise(struct workspace *ws, const struct args *a, struct
                               .rows = (size_t)args_int(a, "rows", 0),
                               .plain = !strcmp(args_text(a, "law"), "plain") };
     size_t *ranks = NULL;
-    enum status rc = d ? commands_fit(ws, a, d, &o, err) : err->code;
+    enum status rc = d ? cmd_model_fit(ws, a, d, &o, err) : err->code;
 
     if (rc == ST_OK)
         rc = ranked_precond(a, &o, err);
@@ -72,7 +72,7 @@ static enum status cmd_spectrum(struct workspace *ws, const struct args *a, stru
         return spectrum_run_start(ws, r, NULL, NULL, rows, args_line(a), err);
     }
     struct dataset *d = ws_dataset(ws, NULL, err);
-    const enum status rc = d ? commands_fit(ws, a, d, &o, err) : err->code;
+    const enum status rc = d ? cmd_model_fit(ws, a, d, &o, err) : err->code;
     return rc == ST_OK ? spectrum_run_start(ws, NULL, d, &o, rows, args_line(a), err) : rc;
 }
 

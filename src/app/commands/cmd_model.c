@@ -131,7 +131,7 @@ static enum status cmd_tune(struct workspace *ws, const struct args *a, struct e
     o.noise = ws->noise_bound;
     double amplitude = ws->amplitude, noise = ws->noise; /* fixed values end up in the bounds */
     if (rc == ST_OK)
-        rc = ws_hp_merge(&k, a, &(struct ws_hyper){ hp, &amplitude, &noise },
+        rc = hyper_args_merge(&k, a, &(struct ws_hyper){ hp, &amplitude, &noise },
                          &(struct ws_hyper_bounds){ o.hp, &o.amplitude, &o.noise }, err);
     if (rc != ST_OK)
         return rc;
@@ -184,7 +184,7 @@ static enum status fit_hp(struct workspace *ws, const struct args *a, const stru
 
     o->amplitude = ws->amplitude;
     o->noise = ws->noise;
-    const enum status rc = ws_hp_merge(
+    const enum status rc = hyper_args_merge(
         &o->kernel, a, &(struct ws_hyper){ o->hp, &o->amplitude, &o->noise }, NULL, err);
     if (rc != ST_OK)
         return rc;
@@ -294,7 +294,7 @@ static void fit_sizes(struct workspace *ws, const struct args *a, const struct d
     o->seed = args_given(a, "seed") ? (uint64_t)args_int(a, "seed", 0) : ws->opt.seed;
 }
 
-enum status commands_fit(struct workspace *ws, const struct args *a, struct dataset *d,
+enum status cmd_model_fit(struct workspace *ws, const struct args *a, struct dataset *d,
                          struct fit_opts *o, struct err *err)
 {
     enum status rc = line_kernel(ws, a, &o->kernel, o->hp, err);

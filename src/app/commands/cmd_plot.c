@@ -74,12 +74,12 @@ static void drawn_free(void *state)
 }
 
 /* Its state is the line of the last plot put on the screen. */
-const struct owner plots_shown_owner = { .name = "plot", .free = drawn_free };
+const struct owner cmd_plot_shown_owner = { .name = "plot", .free = drawn_free };
 
 /* Shows a figure: in a pane where there is a screen, else as text. */
 static void show(struct workspace *ws, struct figure *f, const struct args *a, const char *run)
 {
-    owner_take(ws, &plots_shown_owner, args_ref(a));
+    owner_take(ws, &cmd_plot_shown_owner, args_ref(a));
     if (ws_screen_show(ws, f->name, run)) {
         struct rec rec;
         rec_init(&rec, REC_RESULT, "plot");
@@ -146,7 +146,7 @@ static enum status start(struct workspace *ws, struct figure *f, struct plot_wor
     const char *to = words ? "screen" : args_text(a, "to");
     e->to = *to == 'w' ? 'w' : *to == 'p' ? 's' : '\0';
     if (e->to == 's')
-        sixel_size(STDIN_FILENO, &e->w, &e->h);
+        plot_show_sixel_size(STDIN_FILENO, &e->w, &e->h);
     if (rc == ST_OK && size && (sscanf(size, "%zux%zu", &e->w, &e->h) != 2 || !e->w || !e->h
                                 || e->w > 20000 || e->h > 20000))
         rc = err_set(err, ST_RANGE, "size=%s is not WIDTHxHEIGHT, as in size=800x480", size);
@@ -249,7 +249,7 @@ static enum status cmd_plot(struct workspace *ws, const struct args *a, struct e
 
 struct figure *cmd_plot_shown(struct workspace *ws, const char *name, struct err *err)
 {
-    const struct args *drawn = owner_state(ws, &plots_shown_owner);
+    const struct args *drawn = owner_state(ws, &cmd_plot_shown_owner);
     const struct plot_ops *p = drawn ? plot_find(args_text(drawn, "name"), err) : NULL;
     struct run *r;
 

@@ -257,7 +257,7 @@ static void hp_words(const struct run *r, const char *name, struct buf *b)
     const double *hp = is_fit(r) ? r->fit.hp : r->tune.best.hp;
     size_t first, n;
 
-    if (ws_hp_slot(&r->fit.kernel, name, &first, &n, NULL) != ST_OK) {
+    if (hyper_args_slot(&r->fit.kernel, name, &first, &n, NULL) != ST_OK) {
         buf_putc(b, '-');
         return;
     }

@@ -269,11 +269,11 @@ static void list_bindings(struct workspace *ws)
     text_table_init(&g, 3);
     for (; (b = binding_at(n)) != NULL; n++) {
         rec_item(&r);
-        rec_str(&r, "focus", bind_focus_name(b->focus));
+        rec_str(&r, "focus", bindings_focus_name(b->focus));
         rec_str(&r, "key", b->key);
         rec_str(&r, "line", b->line);
         rec_close(&r);
-        text_table_cell(&g, bind_focus_name(b->focus), 0);
+        text_table_cell(&g, bindings_focus_name(b->focus), 0);
         text_table_cell(&g, b->key, 0);
         text_table_cell(&g, b->line, 0);
     }
@@ -308,7 +308,7 @@ static void conflicts(struct workspace *ws)
             }
         command_statements_free(st, n);
         if (own.code != ST_OK)
-            buf_printf(&said, "%s %s: %s\n", bind_focus_name(b->focus), b->key, own.msg);
+            buf_printf(&said, "%s %s: %s\n", bindings_focus_name(b->focus), b->key, own.msg);
     }
     if (ws->screen)
         ws->screen->conflicts(ws->screen_ctx, &said);

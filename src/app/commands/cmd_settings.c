@@ -118,8 +118,10 @@ static enum status tell_settings(struct workspace *ws, const char *command, cons
     size_t slot = SIZE_MAX, count = 0, told = 0;
     const struct option_row *only = NULL;
 
-    if (name && ws_hp_slot(&ws->kernel, args_hp_name(name, own, sizeof own, &side) ? own : name,
-                           &slot, &count, NULL) != ST_OK && !(only = option_find(name, err)))
+    if (name &&
+        hyper_args_slot(&ws->kernel, args_hp_name(name, own, sizeof own, &side) ? own : name, &slot,
+                        &count, NULL) != ST_OK &&
+        !(only = option_find(name, err)))
         return err->code;
     rec_init(&r, REC_RESULT, command);
     kernel_print(&ws->kernel, &kernel);
@@ -175,7 +177,7 @@ static enum status set_hyper(struct workspace *ws, const char *name, double lo, 
                              struct err *err)
 {
     size_t first, count;
-    enum status rc = ws_hp_slot(&ws->kernel, name, &first, &count, err);
+    enum status rc = hyper_args_slot(&ws->kernel, name, &first, &count, err);
 
     for (size_t slot = first; rc == ST_OK && slot < first + count; slot++)
         rc = set_one(ws, slot, name, lo, hi, err);

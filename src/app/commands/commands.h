@@ -17,7 +17,7 @@ struct dataset;
 struct figure;
 /* What a line of fit says of kernel, hyperparameters, features, tolerance, precision and seed: for
  * commands that look at such a fit without making it (cmd_model.c). */
-enum status commands_fit(struct workspace *, const struct args *, struct dataset *,
+enum status cmd_model_fit(struct workspace *, const struct args *, struct dataset *,
                          struct fit_opts *, struct err *);
 /* The plot last put on the screen, made anew as its line says; NULL and no error when that was
  * another plot than `name`. */

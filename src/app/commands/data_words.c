@@ -167,7 +167,7 @@ void data_words_leaks(struct workspace *ws, const struct dataset *d)
     struct buf notes = { 0 };
     struct err ignored; /* memory: then nothing is warned of, and nothing else is at stake */
 
-    if (dataset_leaks(d, false, &notes, &ignored) == ST_OK)
+    if (summary_leaks(d, false, &notes, &ignored) == ST_OK)
         ws_tell_lines(ws, buf_str(&notes));
     buf_free(&notes);
 }

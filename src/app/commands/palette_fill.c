@@ -97,8 +97,8 @@ static enum status add_column(struct palette *p, const struct dataset *d, size_t
     buf_puts(&line, "cols ");
     command_quote(&line, d->table->col[j].name);
     buf_puts(&line, " role=");
-    const enum status rc =
-        palette_add(p, buf_str(&label), role_name(d->role[j]), buf_str(&line), NULL, 0, err);
+    const enum status rc = palette_add(p, buf_str(&label), dataset_role_name(d->role[j]),
+                                       buf_str(&line), NULL, 0, err);
     buf_free(&label);
     buf_free(&line);
     return rc;

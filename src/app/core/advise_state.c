@@ -7,7 +7,7 @@ void advise_state_free(struct advise_state *s)
 {
     if (!s)
         return;
-    advice_free(&s->a);
+    diagnose_advice_free(&s->a);
     free(s->dataset), free(s->kernel), free(s->command);
     free(s);
 }

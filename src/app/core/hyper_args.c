@@ -14,7 +14,7 @@ static bool is_group(const char *own, const char *name)
 }
 
 /* *count: with ARD "lengthscale" is all of them, from *slot on. */
-enum status ws_hp_slot(const struct kernel *k, const char *name, size_t *slot, size_t *count,
+enum status hyper_args_slot(const struct kernel *k, const char *name, size_t *slot, size_t *count,
                        struct err *err)
 {
     const size_t n = kernel_nhp(k);
@@ -86,7 +86,7 @@ static enum status merge_one(const char *name, double lo, double hi, double *val
     return ST_OK;
 }
 
-enum status ws_hp_merge(const struct kernel *k, const struct args *a,
+enum status hyper_args_merge(const struct kernel *k, const struct args *a,
                         const struct ws_hyper *value, const struct ws_hyper_bounds *bound,
                         struct err *err)
 {
@@ -96,7 +96,7 @@ enum status ws_hp_merge(const struct kernel *k, const struct args *a,
         double lo, hi;
         const char *name = args_hp_at(a, i, &lo, &hi);
         size_t first, count;
-        enum status rc = ws_hp_slot(k, name, &first, &count, err);
+        enum status rc = hyper_args_slot(k, name, &first, &count, err);
         for (size_t slot = first; rc == ST_OK && slot < first + count; slot++)
             rc = merge_one(name, lo, hi,
                            slot < n    ? &value->hp[slot]

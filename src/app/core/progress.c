@@ -68,7 +68,9 @@ static double rate_of(const struct progress *p, double now)
 
 void progress_view(const struct progress *p, double now, struct progress_view *v)
 {
-    enum { STRAIGHT = 90 }; /* per cent of the scatter that a line explains, for a time to be told */
+    enum {
+        STRAIGHT = 90
+    }; /* per cent of the scatter that a line explains, for a time to be told */
     const struct tick *t = &p->tick;
     double todo = t->total ? (double)t->total - (double)t->done : NAN;
 

@@ -24,7 +24,8 @@ void progress_free(struct progress *);
 void progress_tick(struct progress *, const struct tick *, double seconds);
 
 struct progress_view {
-    double share; /* of the phase that is done, 0 to 1; a residual counts in decades; NaN: unknown */
+    double
+        share; /* of the phase that is done, 0 to 1; a residual counts in decades; NaN: unknown */
     double rate;  /* steps per second; NaN: unknown */
     double left;  /* seconds to the end of the phase; NaN: unknown */
     struct trace_fit fit; /* of the residuals; all NaN for other phases */

@@ -64,12 +64,13 @@ struct ws_hyper { double *hp, *amplitude, *noise; };
 struct ws_hyper_bounds { struct tune_bound *hp, *amplitude, *noise; };
 /* Hyperparameter keys of a command over a kernel: values into `value` and (where the bounds are not
  * NULL) fixed in them; intervals into the bounds, refused where these are NULL. */
-enum status ws_hp_merge(const struct kernel *, const struct args *, const struct ws_hyper *value,
-                        const struct ws_hyper_bounds *, struct err *);
+enum status hyper_args_merge(const struct kernel *, const struct args *,
+                             const struct ws_hyper *value, const struct ws_hyper_bounds *,
+                             struct err *);
 /* Makes a kernel the current one; starting values where hp is NaN. */
 void ws_kernel_take(struct workspace *, const struct kernel *, const double *hp);
 /* Where a hyperparameter lives: index in hp, nhp for amplitude, nhp + 1 for noise. */
-enum status ws_hp_slot(const struct kernel *, const char *name, size_t *slot, size_t *count,
+enum status hyper_args_slot(const struct kernel *, const char *name, size_t *slot, size_t *count,
                        struct err *);
 struct dataset *ws_dataset(struct workspace *, const char *name,
                            struct err *); /* NULL/".": current */

@@ -113,7 +113,7 @@ static enum status rows_encoded(const struct dataset *d, struct rows *r, struct 
         rc = ST_NOMEM;
     for (size_t i = 0; rc == ST_OK && i < e.n; i++)
         r->x[i] = e.x[i], r->y[i] = e.y[i];
-    encoded_free(&e);
+    encode_free(&e);
     return rc;
 }
 
@@ -547,7 +547,7 @@ static struct shown *shown_all(struct workspace *ws, const struct args *a, size_
     return NULL;
 }
 
-struct figure *kernel_figure(struct workspace *ws, struct run *r, const struct args *a,
+struct figure *draws_kernel_figure(struct workspace *ws, struct run *r, const struct args *a,
                              struct err *err)
 {
     size_t n;
@@ -566,12 +566,12 @@ const struct plot_ops plots_kernel_row = {
     .help = "How alike the function's values are at two places, against their distance: the "
             "current kernel, or those named (plot kernel rbf matern(nu=1/2)). Where it has "
             "fallen to a half, values are loosely tied; where it is zero, not at all.",
-    .make = kernel_figure,
+    .make = draws_kernel_figure,
     .columns = true,
 };
 
 /* k(x, x') of all pairs of places. */
-struct figure *covariance_figure(struct workspace *ws, struct run *r, const struct args *a,
+struct figure *draws_covariance_figure(struct workspace *ws, struct run *r, const struct args *a,
                                  struct err *err)
 {
     double at[IMAGE_SIDE], z[IMAGE_SIDE * IMAGE_SIDE], least = INFINITY, most = -INFINITY;
@@ -612,7 +612,7 @@ const struct plot_ops plots_covariance_row = {
     .axes = "x, x'",
     .help = "How alike the function's values are at every pair of places, one input: strongest "
             "on the diagonal, where x = x'. A kernel may be named.",
-    .make = covariance_figure,
+    .make = draws_covariance_figure,
     .columns = true,
 };
 
@@ -665,7 +665,7 @@ static enum status draw_settings(struct workspace *ws, const struct args *a, str
             ws_kernel_take(ws, &k, set);
     }
     if (rc == ST_OK)
-        rc = ws_hp_merge(&ws->kernel, a,
+        rc = hyper_args_merge(&ws->kernel, a,
                          &(struct ws_hyper){ ws->hp, &ws->amplitude, &ws->noise }, NULL, err);
     return rc;
 }

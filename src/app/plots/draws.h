@@ -43,8 +43,9 @@ enum status draws_make(struct workspace *, const struct draw_state *, struct dra
 void draws_free(struct draws *);
 /* Rows of plots.c. */
 struct figure *draws_figure(struct workspace *, struct run *, const struct args *, struct err *);
-struct figure *kernel_figure(struct workspace *, struct run *, const struct args *, struct err *);
-struct figure *covariance_figure(struct workspace *, struct run *, const struct args *,
+struct figure *draws_kernel_figure(struct workspace *, struct run *, const struct args *,
+                                   struct err *);
+struct figure *draws_covariance_figure(struct workspace *, struct run *, const struct args *,
                                  struct err *);
 /* May the current data and kernel be drawn over one input? */
 bool draws_possible(struct workspace *);

@@ -115,7 +115,7 @@ static enum status resolve(struct landscape *l, struct direction *d, struct err 
     const size_t nhp = kernel_nhp(k);
     struct hparam h = { .lo = 0, .hi = INFINITY };
     char own[KERNEL_NAME_MAX];
-    enum status rc = ws_hp_slot(k, d->name, &d->slot, &d->count, err);
+    enum status rc = hyper_args_slot(k, d->name, &d->slot, &d->count, err);
 
     if (rc != ST_OK)
         return rc;
@@ -666,7 +666,7 @@ static enum status take_line(struct workspace *ws, struct landscape *l, const st
     memcpy(o->hp, ws->hp, sizeof o->hp);
     l->amplitude = ws->amplitude, l->noise = ws->noise;
     enum status rc =
-        ws_hp_merge(&o->kernel, a, &(struct ws_hyper){ o->hp, &l->amplitude, &l->noise },
+        hyper_args_merge(&o->kernel, a, &(struct ws_hyper){ o->hp, &l->amplitude, &l->noise },
                     &(struct ws_hyper_bounds){ hpb, &ab, &nb }, err);
     for (size_t i = 0; rc == ST_OK && i < args_hp(a); i++) {
         double lo, hi;

@@ -87,8 +87,9 @@ static bool picture_shown(struct workspace *ws, const struct plot_out *e)
 
     if (ws->screen)
         return ws->screen->picture(ws->screen_ctx, buf_str(&e->sixel), e->sixel.len);
-    return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && sixel_ask(STDIN_FILENO, 1000) &&
-           sixel_show(STDIN_FILENO, buf_str(&e->sixel), e->sixel.len, &err) == ST_OK;
+    return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) &&
+           plot_show_sixel_ask(STDIN_FILENO, 1000) &&
+           plot_show_sixel_show(STDIN_FILENO, buf_str(&e->sixel), e->sixel.len, &err) == ST_OK;
 }
 
 static void plot_done(struct workspace *ws, struct job *job, enum status rc, const struct err *err)
@@ -113,7 +114,7 @@ static void plot_done(struct workspace *ws, struct job *job, enum status rc, con
     if (copy && kept_take(ws, copy, &own) != ST_OK)
         ws_error(ws, &own, job->line);
     if (e->to == 's' && !picture_shown(ws, e)) {
-        sixel_refused(&own);
+        plot_show_sixel_refused(&own);
         ws_error(ws, &own, job->line);
         return;
     }

@@ -30,7 +30,7 @@ enum status plots_target(const struct workspace *, const struct run *, const str
                          size_t *j, struct prediction *, struct err *);
 
 /* Its state is the line of the last plot put on the screen (cmd_plot.c). */
-extern const struct owner plots_shown_owner;
+extern const struct owner cmd_plot_shown_owner;
 
 #define PLOT_MAKER(name) \
     struct figure *plots_##name(struct workspace *, struct run *, const struct args *, struct err *)

@@ -185,7 +185,7 @@ struct opened {
 
 static void opened_free(struct opened *o)
 {
-    encoded_free(&o->e);
+    encode_free(&o->e);
     free(o->x), free(o->base);
 }
 

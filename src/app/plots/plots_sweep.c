@@ -23,7 +23,8 @@ static bool wants_log(const double *x, size_t n)
 }
 
 static enum status add_curve(struct figure *f, const struct workspace *ws, const struct sweep *s,
-                             size_t outer, const struct measure *m, const double *x, struct err *err)
+                             size_t outer, const struct measure *m, const double *x,
+                             struct err *err)
 {
     double y[SWEEP_VALUES];
     struct buf title = { 0 };
@@ -41,7 +42,8 @@ static enum status add_curve(struct figure *f, const struct workspace *ws, const
 }
 
 /* All values within a thousandth of each other. */
-static bool no_difference(const struct workspace *ws, const struct sweep *s, const struct measure *m)
+static bool no_difference(const struct workspace *ws, const struct sweep *s,
+                          const struct measure *m)
 {
     double lo = INFINITY, hi = -INFINITY;
     size_t n = 0;

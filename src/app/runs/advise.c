@@ -33,7 +33,7 @@ static void advising_free(struct job *job)
     if (!w)
         return;
     fit_setup_free(&w->study);
-    advice_free(&w->out);
+    diagnose_advice_free(&w->out);
     free(w);
     job->arg = NULL;
 }
@@ -303,7 +303,7 @@ static enum status adopt(struct workspace *ws, struct advising *w, const char *l
     s->dataset = mem_strdup(w->study.data->name, NULL);
     s->kernel = buf_take(&text);
     s->command = mem_strdup(line, NULL);
-    advice_free(&s->a);
+    diagnose_advice_free(&s->a);
     s->a = w->out;
     memset(&w->out, 0, sizeof w->out);
     s->condition = s->a.spectrum.groups ? s->a.spectrum.lam[0] / s->a.ratio : 0.0;

@@ -164,7 +164,7 @@ static enum status place_new(struct clustering *c, const struct featmap *fm, str
     c->missing_cells = e.missing_cells;
     c->unseen_levels = e.unseen_levels;
     fop_free(fop);
-    encoded_free(&e);
+    encode_free(&e);
     table_unref(t);
     return rc;
 }
@@ -336,7 +336,7 @@ static enum status clustering_work(struct job *job, struct err *err)
     if (rc == ST_OK && c->path)
         rc = write_rows(c, err);
     p->have = rc == ST_OK;
-    encoded_free(&e);
+    encode_free(&e);
     c->seconds = job_now() - t0;
     return rc;
 }

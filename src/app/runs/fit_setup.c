@@ -11,7 +11,7 @@ enum { FEATURES_OF_EXACT = 8192 }; /* that stand for an exact kernel */
 
 void fit_setup_free(struct fit_setup *s)
 {
-    encoded_free(&s->e);
+    encode_free(&s->e);
     encoding_free(&s->enc);
     dataset_unref(s->data);
     memset(s, 0, sizeof *s);

@@ -159,8 +159,8 @@ static enum status tune_once(struct job *job, struct err *err)
     }
     f->topt.valid = NULL;
     f->topt.yvalid = NULL;
-    encoded_free(&e);
-    encoded_free(&valid);
+    encode_free(&e);
+    encode_free(&valid);
     return rc;
 }
 
@@ -247,7 +247,7 @@ static enum status fit_work(struct job *job, struct err *err)
         rc = model_fit(&e.base, e.y, &f->fopt, &(struct tools){job->backend, job->pool, &job->ctl},
                        &f->model, &f->info, &f->solve, err);
     }
-    encoded_free(&e);
+    encode_free(&e);
     return rc;
 }
 

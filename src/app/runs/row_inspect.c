@@ -130,7 +130,7 @@ static enum status neighbours_work(struct job *job, struct err *err)
     if (rc == ST_OK)
         keep_others(w);
     w->seconds = job_now() - t0;
-    encoded_free(&own);
+    encode_free(&own);
     return rc;
 }
 
@@ -237,7 +237,7 @@ static enum status repeat_cell(const struct column *c, size_t row, size_t n, str
 {
     struct grow g = { .type = c->type == COL_REAL ? COL_REAL : COL_TEXT };
     const char *w = c->type == COL_REAL ? NULL : column_word(c, row);
-    enum status rc = grow_reserve(&g, n + 1, err);
+    enum status rc = table_grow_reserve(&g, n + 1, err);
 
     for (size_t i = 0; rc == ST_OK && i < n; i++) {
         if (g.type == COL_REAL)
@@ -245,11 +245,11 @@ static enum status repeat_cell(const struct column *c, size_t row, size_t n, str
         else if (!w)
             g.off[i] = SIZE_MAX;
         else
-            rc = grow_text(&g, i, w, strlen(w), err);
+            rc = table_grow_text(&g, i, w, strlen(w), err);
     }
     if (rc == ST_OK)
-        rc = grow_finish(&g, n, to, err);
-    grow_free(&g);
+        rc = table_grow_finish(&g, n, to, err);
+    table_grow_free(&g);
     return rc;
 }
 
@@ -431,7 +431,7 @@ static enum status explain_work(struct job *job, struct err *err)
     }
     w->seconds = job_now() - t0;
     free(mean);
-    encoded_free(&e);
+    encode_free(&e);
     table_unref(t);
     return rc;
 }

@@ -133,7 +133,7 @@ static enum status predict_part(struct scoring *s, struct job *job, enum part pa
         s->dropped = e.dropped;
         s->cut = e.cut;
     }
-    encoded_free(&e);
+    encode_free(&e);
     free(rows);
     return rc;
 }
@@ -160,7 +160,7 @@ static enum status need_factor(struct scoring *s, struct job *job, struct err *e
     if (rc == ST_OK)
         rc = model_variance(s->model, &e.base, s->model->Mv,
                             &(struct tools){job->backend, job->pool, &job->ctl}, NULL, err);
-    encoded_free(&e);
+    encode_free(&e);
     return rc;
 }
 
@@ -230,8 +230,8 @@ static enum status one_fold(struct scoring *s, struct job *job, size_t fold, str
     run_prediction_free(&p);
     solve_info_free(&solve);
     model_unref(m);
-    encoded_free(&etrain);
-    encoded_free(&etest);
+    encode_free(&etrain);
+    encode_free(&etest);
     encoding_free(&enc);
     free(in);
     free(out);
@@ -272,7 +272,7 @@ static enum status predict_table(struct scoring *s, struct job *job, const struc
     s->strange = e.strange;
     s->strange_first = e.strange_first;
     s->strange_place = e.strange_place;
-    encoded_free(&e);
+    encode_free(&e);
     return rc;
 }
 

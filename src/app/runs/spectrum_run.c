@@ -27,7 +27,7 @@ static void state_free(void *state)
 
     if (!s)
         return;
-    advice_free(&s->a);
+    diagnose_advice_free(&s->a);
     free(s->ritz);
     free(s);
 }
@@ -46,7 +46,7 @@ static void looking_free(struct job *job)
     if (!w)
         return;
     fit_setup_free(&w->study);
-    advice_free(&w->out.a);
+    diagnose_advice_free(&w->out.a);
     free(w->out.ritz);
     free(w);
     job->arg = NULL;

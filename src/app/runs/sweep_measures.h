@@ -1,5 +1,5 @@
-/* app/runs/sweep_measures.h -- which figures (app/core/measures.h) the table and the plots of a sweep
- * show of each point. */
+/* app/runs/sweep_measures.h -- which figures (app/core/measures.h) the table and the plots of a
+ * sweep show of each point. */
 #ifndef GPDESK_SWEEP_MEASURES_H
 #define GPDESK_SWEEP_MEASURES_H
 

@@ -65,7 +65,7 @@ static void search_free(struct job *job)
     if (!s)
         return;
     fit_setup_free(&s->study);
-    advice_free(&s->a);
+    diagnose_advice_free(&s->a);
     free(s->X), free(s->y), free(s->e), free(s->K);
     free(s->f.fit), free(s->f.tune);
     free(s);

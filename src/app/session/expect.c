@@ -50,7 +50,7 @@ static bool hyper(const struct run *r, const char *name, struct value *out)
 {
     size_t first, n;
 
-    if (!tuned(r) || ws_hp_slot(&r->fit.kernel, name, &first, &n, NULL) != ST_OK ||
+    if (!tuned(r) || hyper_args_slot(&r->fit.kernel, name, &first, &n, NULL) != ST_OK ||
         first + n > r->tune.nhp)
         return false;
     numbers(r->tune.best.hp + first, n, out);

@@ -510,7 +510,7 @@ void store_named(struct store *st, const struct run *r)
 static void take_names(struct store *st)
 {
     struct workspace *ws = st->ws;
-    char *words = sdb_meta(st->db, names_key);
+    char *words = store_db_meta(st->db, names_key);
     unsigned long fits, tunes;
 
     if (words && sscanf(words, "%7lu %7lu", &fits, &tunes) == 2) {
@@ -590,7 +590,7 @@ static enum status take_loaded(struct store *st, struct store_loaded *l, struct 
 static void store_free(struct store *st)
 {
     store_queue_free(st->queue);
-    sdb_close(st->db);
+    store_db_close(st->db);
     for (size_t i = 0; i < st->nversion; i++)
         free(st->version[i].body);
     for (size_t i = 0; i < st->nrun; i++)
@@ -618,7 +618,8 @@ static void tell_resumed(struct workspace *ws)
     for (size_t i = 0; i < ws->nrun; i++)
         if (strncmp(ws->run[i]->verdict, "interrupted", 11) == 0)
             buf_printf(&words, "; %s was %s", ws->run[i]->id, ws->run[i]->verdict);
-    ws_note(ws, "session", "going on with %s: %s", sdb_shown(store_of(ws)->db), buf_str(&words));
+    ws_note(ws, "session", "going on with %s: %s", store_db_shown(store_of(ws)->db),
+            buf_str(&words));
     buf_free(&words);
 }
 
@@ -647,18 +648,19 @@ enum status store_open(struct workspace *ws, const char *path, struct err *err)
         return ST_STATE;
     }
     if (store_of(ws))
-        return err_set(err, ST_STATE, "a session is open already: %s", sdb_shown(store_of(ws)->db));
+        return err_set(err, ST_STATE, "a session is open already: %s",
+                       store_db_shown(store_of(ws)->db));
     struct store *st = mem_calloc(1, sizeof *st, "the session", err);
     if (!st)
         return ST_NOMEM;
     st->ws = ws;
-    st->db = sdb_open(path, SDB_CREATE, &fresh, err);
+    st->db = store_db_open(path, SDB_CREATE, &fresh, err);
     enum status rc = !st->db ? (err && err->code ? err->code : ST_IO) : ST_OK;
-    if (rc == ST_OK && !(st->path = mem_strdup(sdb_path(st->db), err)))
+    if (rc == ST_OK && !(st->path = mem_strdup(store_db_path(st->db), err)))
         rc = ST_NOMEM;
     struct stat file;
     if (rc == ST_OK && lstat(st->path, &file) != 0)
-        rc = err_named(err, ST_IO, "session", "%s: %s", sdb_shown(st->db), strerror(errno));
+        rc = err_named(err, ST_IO, "session", "%s: %s", store_db_shown(st->db), strerror(errno));
     if (rc == ST_OK) {
         st->device = file.st_dev;
         st->inode = file.st_ino;
@@ -692,11 +694,11 @@ enum status store_open(struct workspace *ws, const char *path, struct err *err)
 enum status store_probe(const char *path, struct err *err)
 {
     bool fresh;
-    struct sdb *db = sdb_open(path, SDB_OPEN, &fresh, err);
+    struct sdb *db = store_db_open(path, SDB_OPEN, &fresh, err);
 
     if (!db)
         return err && err->code ? err->code : ST_IO;
-    sdb_close(db);
+    store_db_close(db);
     return ST_OK;
 }
 
@@ -726,7 +728,7 @@ const char *store_path(const struct store *st)
 
 const char *store_shown(const struct store *st)
 {
-    return sdb_shown(st->db); /* never changes: no lock */
+    return store_db_shown(st->db); /* never changes: no lock */
 }
 
 /* The file that is written to still has its name. */
@@ -738,7 +740,7 @@ static enum status still_there(const struct store *st, struct err *err)
     if (there && now.st_dev == st->device && now.st_ino == st->inode)
         return ST_OK;
     err_named(err, ST_IO, "session-gone", "%s was %s while it was open: this work has no file",
-              sdb_shown(st->db), there ? "replaced by another file" : "removed or moved");
+              store_db_shown(st->db), there ? "replaced by another file" : "removed or moved");
     err_hint(err, "save ANOTHER.gpd");
     return ST_IO;
 }
@@ -773,7 +775,7 @@ static enum status look_for_blob(struct sdb *db, void *ctx, struct err *err)
     struct asking *a = ctx;
 
     (void)err;
-    a->has = sdb_blob_size(db, a->owner, a->what) == a->bytes;
+    a->has = store_db_blob_size(db, a->owner, a->what) == a->bytes;
     return ST_OK;
 }
 
@@ -789,7 +791,7 @@ struct recalling { struct store *st; int64_t id; struct snapshot *out; };
 static enum status recall(struct sdb *db, void *ctx, struct err *err)
 {
     struct recalling *r = ctx;
-    char *body = sdb_snapshot(db, r->id, err);
+    char *body = store_db_snapshot(db, r->id, err);
 
     if (!body)
         return err->code ? err->code : ST_FORMAT;

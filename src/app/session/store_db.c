@@ -55,7 +55,7 @@ static enum status no_session(const char *shown, struct err *err)
     return ST_FORMAT;
 }
 
-enum status sdb_locked(const char *shown, struct err *err)
+enum status store_db_locked(const char *shown, struct err *err)
 {
     err_named(err, ST_STATE, "session", "%s is open in another gpdesk", shown);
     err_hint(err, "gpdesk -s ANOTHER.gpd, or quit the other");
@@ -79,7 +79,7 @@ static enum status failed(struct sdb *s, struct err *err)
         return ST_LIMIT;
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-        return sdb_locked(where, err);
+        return store_db_locked(where, err);
     case SQLITE_CORRUPT:
         return err_named(err, ST_FORMAT, "session", "%s is damaged: %.200s", where,
                          sqlite3_errmsg(s->db));
@@ -100,7 +100,7 @@ static enum status failed(struct sdb *s, struct err *err)
     }
 }
 
-bool sdb_retry(const struct sdb *s)
+bool store_db_retry(const struct sdb *s)
 {
     switch (s->last & 0xff) {
     case SQLITE_FULL:
@@ -214,7 +214,7 @@ static uint32_t big_endian(const unsigned char *p)
     return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-enum status sdb_check_header(const unsigned char h[SDB_HEADER], off_t size, const char *shown,
+enum status store_db_check_header(const unsigned char h[SDB_HEADER], off_t size, const char *shown,
                              struct err *err)
 {
     if (memcmp(h, "SQLite format 3", 16) != 0)
@@ -237,7 +237,7 @@ static enum status check_header(const char *shown, int fd, off_t size, struct er
     const ssize_t n = pread(fd, h, sizeof h, 0);
     if (n < 0)
         return err_named(err, ST_IO, "session", "%s: %s", shown, strerror(errno));
-    return n < SDB_HEADER ? no_session(shown, err) : sdb_check_header(h, size, shown, err);
+    return n < SDB_HEADER ? no_session(shown, err) : store_db_check_header(h, size, shown, err);
 }
 
 /* The path with its directory resolved, so that only the last name can be a link, and that is
@@ -363,7 +363,7 @@ static enum status migrate(struct sdb *s, int64_t from, struct err *err)
     if (rc == ST_OK)
         rc = exec(s, "COMMIT", err);
     if (rc != ST_OK)
-        sdb_rollback(s);
+        store_db_rollback(s);
     return rc;
 }
 
@@ -547,7 +547,7 @@ static enum status recover(struct sdb *s, enum sdb_mode mode, const struct store
                            struct err *err)
 {
     if (mode == SDB_LOOK && store_guard_locked(s->path))
-        return sdb_locked(s->shown, err);
+        return store_db_locked(s->shown, err);
     if (mode == SDB_LOOK && (beside->hot || beside->log)) {
         err_named(err, ST_STATE, "session", "%s was not closed; resume it to recover its last "
                   "commands", s->shown);
@@ -556,7 +556,7 @@ static enum status recover(struct sdb *s, enum sdb_mode mode, const struct store
     return beside->hot ? store_guard_recover(s->path, s->shown, try_copy, err) : ST_OK;
 }
 
-struct sdb *sdb_open(const char *path, enum sdb_mode mode, bool *fresh, struct err *err)
+struct sdb *store_db_open(const char *path, enum sdb_mode mode, bool *fresh, struct err *err)
 {
     struct sdb *s = mem_calloc(1, sizeof *s, "the session", err);
     struct store_guard beside = { 0 };
@@ -583,13 +583,13 @@ struct sdb *sdb_open(const char *path, enum sdb_mode mode, bool *fresh, struct e
     if (rc != ST_OK) {
         if (made)
             unlink(s->path);
-        sdb_close(s);
+        store_db_close(s);
         return NULL;
     }
     return s;
 }
 
-void sdb_close(struct sdb *s)
+void store_db_close(struct sdb *s)
 {
     if (!s)
         return;
@@ -599,24 +599,24 @@ void sdb_close(struct sdb *s)
     free(s);
 }
 
-const char *sdb_path(const struct sdb *s)
+const char *store_db_path(const struct sdb *s)
 {
     return s->path;
 }
 
-const char *sdb_shown(const struct sdb *s)
+const char *store_db_shown(const struct sdb *s)
 {
     return s->shown;
 }
 
 /* Writing. */
 
-enum status sdb_begin(struct sdb *s, struct err *err)
+enum status store_db_begin(struct sdb *s, struct err *err)
 {
     return exec(s, "BEGIN IMMEDIATE", err);
 }
 
-enum status sdb_commit(struct sdb *s, struct err *err)
+enum status store_db_commit(struct sdb *s, struct err *err)
 {
     enum status rc = exec(s, "COMMIT", err);
 
@@ -624,7 +624,7 @@ enum status sdb_commit(struct sdb *s, struct err *err)
     return rc;
 }
 
-void sdb_rollback(struct sdb *s)
+void store_db_rollback(struct sdb *s)
 {
     const int last = s->last;
 
@@ -633,12 +633,12 @@ void sdb_rollback(struct sdb *s)
     s->last = last;
 }
 
-void sdb_checkpoint(struct sdb *s)
+void store_db_checkpoint(struct sdb *s)
 {
     (void)sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
 }
 
-enum status sdb_copy(struct sdb *s, const char *path, struct err *err)
+enum status store_db_copy(struct sdb *s, const char *path, struct err *err)
 {
     sqlite3_stmt *q = prepare(s, "VACUUM INTO ?1", err);
 
@@ -672,19 +672,19 @@ static enum status put(struct sdb *s, struct err *err, const char *sql, const ch
     return run_once(s, q, err);
 }
 
-enum status sdb_put_meta(struct sdb *s, const char *key, const char *value, struct err *err)
+enum status store_db_put_meta(struct sdb *s, const char *key, const char *value, struct err *err)
 {
     return put(s, err, "INSERT OR REPLACE INTO meta VALUES(?1, ?2, rowsum('meta', ?1, ?2))", "tt",
                key, value);
 }
 
-enum status sdb_put_state(struct sdb *s, const char *key, const char *body, struct err *err)
+enum status store_db_put_state(struct sdb *s, const char *key, const char *body, struct err *err)
 {
     return put(s, err, "INSERT OR REPLACE INTO state VALUES(?1, ?2, rowsum('state', ?1, ?2))", "tt",
                key, body);
 }
 
-enum status sdb_put_command(struct sdb *s, int64_t at, const char *line, const char *status,
+enum status store_db_put_command(struct sdb *s, int64_t at, const char *line, const char *status,
                             double seconds, struct err *err)
 {
     return put(s, err,
@@ -693,13 +693,13 @@ enum status sdb_put_command(struct sdb *s, int64_t at, const char *line, const c
                status, seconds);
 }
 
-enum status sdb_put_script(struct sdb *s, int64_t id, const char *line, struct err *err)
+enum status store_db_put_script(struct sdb *s, int64_t id, const char *line, struct err *err)
 {
     return put(s, err, "INSERT OR REPLACE INTO script VALUES(?1, ?2, rowsum('script', ?1, ?2))",
                "it", id, line);
 }
 
-enum status sdb_put_message(struct sdb *s, int64_t at, const char *type, const char *name,
+enum status store_db_put_message(struct sdb *s, int64_t at, const char *type, const char *name,
                             const char *run, const char *body, struct err *err)
 {
     return put(s, err,
@@ -708,26 +708,26 @@ enum status sdb_put_message(struct sdb *s, int64_t at, const char *type, const c
                type, name, run, body);
 }
 
-enum status sdb_put_dataset(struct sdb *s, int64_t id, const char *body, struct err *err)
+enum status store_db_put_dataset(struct sdb *s, int64_t id, const char *body, struct err *err)
 {
     return put(s, err, "INSERT OR REPLACE INTO dataset VALUES(?1, ?2, rowsum('dataset', ?1, ?2))",
                "it", id, body);
 }
 
-enum status sdb_put_run(struct sdb *s, int64_t id, const char *name, const char *body,
+enum status store_db_put_run(struct sdb *s, int64_t id, const char *name, const char *body,
                         struct err *err)
 {
     return put(s, err, "INSERT OR REPLACE INTO run VALUES(?1, ?2, ?3, rowsum('run', ?1, ?2, ?3))",
                "itt", id, name, body);
 }
 
-enum status sdb_put_snapshot(struct sdb *s, int64_t id, const char *body, struct err *err)
+enum status store_db_put_snapshot(struct sdb *s, int64_t id, const char *body, struct err *err)
 {
     return put(s, err, "INSERT OR REPLACE INTO snapshot VALUES(?1, ?2, rowsum('snapshot', ?1, ?2))",
                "it", id, body);
 }
 
-enum status sdb_put_past(struct sdb *s, int64_t line, const struct past *p, struct err *err)
+enum status store_db_put_past(struct sdb *s, int64_t line, const struct past *p, struct err *err)
 {
     return put(s, err,
                "INSERT OR REPLACE INTO past VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, "
@@ -736,14 +736,14 @@ enum status sdb_put_past(struct sdb *s, int64_t line, const struct past *p, stru
                p->seconds);
 }
 
-enum status sdb_forget_run(struct sdb *s, const char *name, struct err *err)
+enum status store_db_forget_run(struct sdb *s, const char *name, struct err *err)
 {
     const enum status rc = put(s, err, "DELETE FROM blob WHERE owner = ?1", "t", name);
 
     return rc == ST_OK ? put(s, err, "DELETE FROM run WHERE name = ?1", "t", name) : rc;
 }
 
-enum status sdb_put_part(struct sdb *s, const char *owner, const char *what, int64_t part,
+enum status store_db_put_part(struct sdb *s, const char *owner, const char *what, int64_t part,
                          const void *data, size_t n, struct err *err)
 {
     sqlite3_stmt *q = prepare(s,
@@ -759,7 +759,7 @@ enum status sdb_put_part(struct sdb *s, const char *owner, const char *what, int
     return run_once(s, q, err);
 }
 
-enum status sdb_drop_blob(struct sdb *s, const char *owner, const char *what, struct err *err)
+enum status store_db_drop_blob(struct sdb *s, const char *owner, const char *what, struct err *err)
 {
     return put(s, err, "DELETE FROM blob WHERE owner = ?1 AND what = ?2", "tt", owner, what);
 }
@@ -789,35 +789,35 @@ static enum status each(struct sdb *s, const char *sql, sdb_row_fn *fn, void *ct
     return st;
 }
 
-enum status sdb_each_state(struct sdb *s, sdb_row_fn *fn, void *ctx, struct err *err)
+enum status store_db_each_state(struct sdb *s, sdb_row_fn *fn, void *ctx, struct err *err)
 {
     return each(s,
                 "SELECT rowid, key, body, sum IS rowsum('state', key, body) FROM state "
                 "NOT INDEXED ORDER BY rowid", fn, ctx, err);
 }
 
-enum status sdb_each_dataset(struct sdb *s, sdb_row_fn *fn, void *ctx, struct err *err)
+enum status store_db_each_dataset(struct sdb *s, sdb_row_fn *fn, void *ctx, struct err *err)
 {
     return each(s,
                 "SELECT id, '', body, sum IS rowsum('dataset', id, body) FROM dataset "
                 "NOT INDEXED ORDER BY id", fn, ctx, err);
 }
 
-enum status sdb_each_run(struct sdb *s, sdb_row_fn *fn, void *ctx, struct err *err)
+enum status store_db_each_run(struct sdb *s, sdb_row_fn *fn, void *ctx, struct err *err)
 {
     return each(s,
                 "SELECT id, name, body, sum IS rowsum('run', id, name, body) FROM run "
                 "NOT INDEXED ORDER BY id", fn, ctx, err);
 }
 
-enum status sdb_each_script(struct sdb *s, sdb_row_fn *fn, void *ctx, struct err *err)
+enum status store_db_each_script(struct sdb *s, sdb_row_fn *fn, void *ctx, struct err *err)
 {
     return each(s,
                 "SELECT id, '', line, sum IS rowsum('script', id, line) FROM script "
                 "NOT INDEXED ORDER BY id", fn, ctx, err);
 }
 
-char *sdb_snapshot(struct sdb *s, int64_t id, struct err *err)
+char *store_db_snapshot(struct sdb *s, int64_t id, struct err *err)
 {
     sqlite3_stmt *q = prepare(s,
                               "SELECT body FROM snapshot WHERE id = ?1 "
@@ -836,7 +836,7 @@ char *sdb_snapshot(struct sdb *s, int64_t id, struct err *err)
     return out;
 }
 
-int64_t sdb_last_snapshot(struct sdb *s)
+int64_t store_db_last_snapshot(struct sdb *s)
 {
     int64_t last = 0;
 
@@ -844,7 +844,8 @@ int64_t sdb_last_snapshot(struct sdb *s)
                ? last : 0;
 }
 
-enum status sdb_get_past(struct sdb *s, struct past *out, size_t n, size_t *bad, struct err *err)
+enum status store_db_get_past(struct sdb *s, struct past *out, size_t n, size_t *bad,
+                              struct err *err)
 {
     sqlite3_stmt *q =
         prepare(s,
@@ -877,7 +878,7 @@ enum status sdb_get_past(struct sdb *s, struct past *out, size_t n, size_t *bad,
     return st;
 }
 
-char *sdb_meta(struct sdb *s, const char *key)
+char *store_db_meta(struct sdb *s, const char *key)
 {
     sqlite3_stmt *q = prepare(s,
                               "SELECT value FROM meta WHERE key = ?1 "
@@ -893,7 +894,7 @@ char *sdb_meta(struct sdb *s, const char *key)
     return out;
 }
 
-size_t sdb_blob_size(struct sdb *s, const char *owner, const char *what)
+size_t store_db_blob_size(struct sdb *s, const char *owner, const char *what)
 {
     sqlite3_stmt *q = prepare(s,
                               "SELECT sum(length(data)) FROM blob WHERE owner = ?1 AND what = ?2",
@@ -910,7 +911,7 @@ size_t sdb_blob_size(struct sdb *s, const char *owner, const char *what)
     return n < 0 ? 0 : (size_t)n;
 }
 
-char *sdb_about(struct sdb *s, size_t *runs)
+char *store_db_about(struct sdb *s, size_t *runs)
 {
     sqlite3_stmt *q = prepare(s,
                               "SELECT (SELECT count(*) FROM run), (SELECT group_concat(name, ', ') "
@@ -956,8 +957,8 @@ static bool next_part(sqlite3_stmt *q, size_t expected, const void **data, size_
     return true;
 }
 
-enum status sdb_get_blob(struct sdb *s, const char *owner, const char *what, void *dst, size_t n,
-                         struct err *err)
+enum status store_db_get_blob(struct sdb *s, const char *owner, const char *what, void *dst,
+                              size_t n, struct err *err)
 {
     sqlite3_stmt *q = parts_of(s, owner, what, err);
     const void *data = NULL;
@@ -984,8 +985,8 @@ enum status sdb_get_blob(struct sdb *s, const char *owner, const char *what, voi
                      part);
 }
 
-enum status sdb_get_parts(struct sdb *s, const char *owner, const char *what, void **out, size_t *n,
-                          size_t *parts, bool *damaged, struct err *err)
+enum status store_db_get_parts(struct sdb *s, const char *owner, const char *what, void **out,
+                               size_t *n, size_t *parts, bool *damaged, struct err *err)
 {
     sqlite3_stmt *q = parts_of(s, owner, what, err);
     const void *data = NULL;
@@ -1017,7 +1018,7 @@ enum status sdb_get_parts(struct sdb *s, const char *owner, const char *what, vo
 
 /* JSON. */
 
-bool sdb_json_valid(struct sdb *s, const char *text)
+bool store_db_json_valid(struct sdb *s, const char *text)
 {
     sqlite3_stmt *q = prepare(s, "SELECT json_valid(?1)", NULL);
     bool valid = false;
@@ -1030,7 +1031,7 @@ bool sdb_json_valid(struct sdb *s, const char *text)
     return valid;
 }
 
-char *sdb_json_text(struct sdb *s, const char *string)
+char *store_db_json_text(struct sdb *s, const char *string)
 {
     sqlite3_stmt *q = prepare(s, "SELECT ?1 ->> '$'", NULL);
     char *out = NULL;

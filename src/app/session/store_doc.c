@@ -28,7 +28,7 @@ struct jnode {
     enum jtype type;
 };
 
-void jdoc_wrong(struct jdoc *j, const char *fmt, ...)
+void store_doc_wrong(struct jdoc *j, const char *fmt, ...)
 {
     va_list ap;
 
@@ -39,7 +39,7 @@ void jdoc_wrong(struct jdoc *j, const char *fmt, ...)
     va_end(ap);
 }
 
-bool jdoc_ok(const struct jdoc *j)
+bool store_doc_ok(const struct jdoc *j)
 {
     return *j->bad == '\0';
 }
@@ -125,7 +125,7 @@ static size_t note(struct scan *s, enum jtype type)
         return SIZE_MAX;
     if (mem_grow((void **)&j->node, &j->capnode, j->nnode + 1, sizeof *j->node, "the session",
                  NULL) != ST_OK) {
-        jdoc_wrong(j, "out of memory");
+        store_doc_wrong(j, "out of memory");
         return SIZE_MAX;
     }
     j->node[j->nnode] = (struct jnode){ .path = j->paths.len, .at = s->p, .type = type };
@@ -139,7 +139,7 @@ static void members(struct scan *s, int depth)
 {
     const size_t here = s->len;
 
-    for (s->p++, skip_blanks(s); *s->p == '"' && jdoc_ok(s->j); skip_blanks(s)) {
+    for (s->p++, skip_blanks(s); *s->p == '"' && store_doc_ok(s->j); skip_blanks(s)) {
         const char *key = s->p + 1;
         skip_string(s);
         const size_t n = (size_t)(s->p - key) - 1;
@@ -162,7 +162,7 @@ static size_t items(struct scan *s, int depth)
     const size_t here = s->len;
     size_t n = 0;
 
-    for (s->p++, skip_blanks(s); *s->p && *s->p != ']' && jdoc_ok(s->j); skip_blanks(s)) {
+    for (s->p++, skip_blanks(s); *s->p && *s->p != ']' && store_doc_ok(s->j); skip_blanks(s)) {
         char index[32];
         descend(s, index, (size_t)snprintf(index, sizeof index, "[%zu]", n++));
         value(s, depth + 1);
@@ -182,7 +182,7 @@ static void value(struct scan *s, int depth)
     const char *first = s->p;
     const char c = *first;
     if (depth > DEEP) {
-        jdoc_wrong(s->j, "its JSON is nested too deep");
+        store_doc_wrong(s->j, "its JSON is nested too deep");
         return;
     }
     const size_t at = note(s, c == '{'   ? J_OBJECT
@@ -201,7 +201,7 @@ static void value(struct scan *s, int depth)
     else
         s->p += strcspn(s->p, ",]} \t\r\n");
     if (s->p == first)
-        jdoc_wrong(s->j, "no JSON");
+        store_doc_wrong(s->j, "no JSON");
     if (at == SIZE_MAX)
         return;
     struct jnode *node = &s->j->node[at];
@@ -212,28 +212,28 @@ static void value(struct scan *s, int depth)
         node->type = J_REAL;
 }
 
-bool jdoc_open(struct jdoc *j, struct sdb *db, const char *text)
+bool store_doc_open(struct jdoc *j, struct sdb *db, const char *text)
 {
     struct scan s = { .j = j, .p = text, .path = "$", .len = 1 };
 
     *j = (struct jdoc){ .db = db };
-    if (!sdb_json_valid(db, text)) {
-        jdoc_wrong(j, "no JSON");
+    if (!store_db_json_valid(db, text)) {
+        store_doc_wrong(j, "no JSON");
         return false;
     }
     value(&s, 0);
-    if (j->paths.failed || (jdoc_ok(j) && !make_table(j)))
-        jdoc_wrong(j, "out of memory");
-    if (jdoc_ok(j) && j->node[0].type != J_OBJECT)
-        jdoc_wrong(j, "no JSON object");
-    if (!jdoc_ok(j)) {
-        jdoc_close(j);
+    if (j->paths.failed || (store_doc_ok(j) && !make_table(j)))
+        store_doc_wrong(j, "out of memory");
+    if (store_doc_ok(j) && j->node[0].type != J_OBJECT)
+        store_doc_wrong(j, "no JSON object");
+    if (!store_doc_ok(j)) {
+        store_doc_close(j);
         return false;
     }
     return true;
 }
 
-void jdoc_close(struct jdoc *j)
+void store_doc_close(struct jdoc *j)
 {
     if (j->tabled)
         hdestroy_r(&j->table);
@@ -264,11 +264,11 @@ static void jdoc_at(struct jdoc *j, const char *path, const char **type, const c
     free(j->plain);
     j->plain = NULL;
     if (j->raw.failed)
-        jdoc_wrong(j, "out of memory at %.120s", path);
+        store_doc_wrong(j, "out of memory at %.120s", path);
     *type = type_names[node->type];
     *raw = buf_str(&j->raw);
     if (node->type == J_TEXT && memchr(node->at, '\\', node->len)) {
-        *plain = j->plain = sdb_json_text(j->db, *raw);
+        *plain = j->plain = store_db_json_text(j->db, *raw);
     } else if (node->type == J_TEXT) {
         j->plain = strndup(node->at + 1, node->len - 2);
         *plain = j->plain;
@@ -284,7 +284,7 @@ static void jdoc_at(struct jdoc *j, const char *path, const char **type, const c
         va_end(ap_);                               \
     } while (0)
 
-bool jdoc_has(struct jdoc *j, const char *path, ...)
+bool store_doc_has(struct jdoc *j, const char *path, ...)
 {
     const char *type, *raw, *plain;
     PATH_OF(p);
@@ -299,7 +299,7 @@ static bool is_number(const char *type)
     return type && (strcmp(type, "integer") == 0 || strcmp(type, "real") == 0);
 }
 
-double jdoc_num(struct jdoc *j, const char *path, ...)
+double store_doc_num(struct jdoc *j, const char *path, ...)
 {
     const char *type, *raw, *plain;
     double x = NAN;
@@ -310,11 +310,11 @@ double jdoc_num(struct jdoc *j, const char *path, ...)
     if (is_number(type) && raw && text_double(raw, strlen(raw), &x))
         ;
     else if (!type || strcmp(type, "null") != 0)
-        jdoc_wrong(j, "%.120s is no number", p);
+        store_doc_wrong(j, "%.120s is no number", p);
     return x;
 }
 
-int64_t jdoc_int(struct jdoc *j, int64_t lo, int64_t hi, const char *path, ...)
+int64_t store_doc_int(struct jdoc *j, int64_t lo, int64_t hi, const char *path, ...)
 {
     const char *type, *raw, *plain;
     long long v = lo;
@@ -327,13 +327,13 @@ int64_t jdoc_int(struct jdoc *j, int64_t lo, int64_t hi, const char *path, ...)
         v = strtoll(raw, &end, 10);
     }
     if (!end || *end || errno || v < lo || v > hi) {
-        jdoc_wrong(j, "%.120s is out of range", p);
+        store_doc_wrong(j, "%.120s is out of range", p);
         v = lo;
     }
     return v;
 }
 
-uint64_t jdoc_u64(struct jdoc *j, const char *path, ...)
+uint64_t store_doc_u64(struct jdoc *j, const char *path, ...)
 {
     const char *type, *raw, *plain;
     unsigned long long v = 0;
@@ -346,13 +346,13 @@ uint64_t jdoc_u64(struct jdoc *j, const char *path, ...)
         v = strtoull(raw, &end, 10);
     }
     if (!end || *end || errno) {
-        jdoc_wrong(j, "%.120s is no count", p);
+        store_doc_wrong(j, "%.120s is no count", p);
         v = 0;
     }
     return v;
 }
 
-bool jdoc_bool(struct jdoc *j, const char *path, ...)
+bool store_doc_bool(struct jdoc *j, const char *path, ...)
 {
     const char *type, *raw, *plain;
     PATH_OF(p);
@@ -360,11 +360,11 @@ bool jdoc_bool(struct jdoc *j, const char *path, ...)
     const bool yes = type && strcmp(type, "true") == 0;
 
     if (!type || (!yes && strcmp(type, "false") != 0))
-        jdoc_wrong(j, "%.120s is neither true nor false", p);
+        store_doc_wrong(j, "%.120s is neither true nor false", p);
     return yes;
 }
 
-char *jdoc_str(struct jdoc *j, const char *path, ...)
+char *store_doc_str(struct jdoc *j, const char *path, ...)
 {
     const char *type, *raw, *plain;
     char *out = NULL;
@@ -374,15 +374,15 @@ char *jdoc_str(struct jdoc *j, const char *path, ...)
     if (type && strcmp(type, "text") == 0 && plain) {
         out = mem_strdup(plain, NULL);
         if (!out)
-            jdoc_wrong(j, "out of memory at %.120s", p);
+            store_doc_wrong(j, "out of memory at %.120s", p);
     } else if (!type || strcmp(type, "null") != 0) {
-        jdoc_wrong(j, "%.120s is no text", p);
+        store_doc_wrong(j, "%.120s is no text", p);
         out = mem_strdup("", NULL);
     }
     return out;
 }
 
-void jdoc_strn(struct jdoc *j, char *out, size_t len, const char *path, ...)
+void store_doc_strn(struct jdoc *j, char *out, size_t len, const char *path, ...)
 {
     const char *type, *raw, *plain;
     PATH_OF(p);
@@ -392,10 +392,10 @@ void jdoc_strn(struct jdoc *j, char *out, size_t len, const char *path, ...)
     if (type && strcmp(type, "text") == 0 && plain && strlen(plain) < len)
         memcpy(out, plain, strlen(plain) + 1);
     else if (!type || strcmp(type, "null") != 0)
-        jdoc_wrong(j, "%.120s is no short text", p);
+        store_doc_wrong(j, "%.120s is no short text", p);
 }
 
-int jdoc_word(struct jdoc *j, const char *const *words, const char *path, ...)
+int store_doc_word(struct jdoc *j, const char *const *words, const char *path, ...)
 {
     const char *type, *raw, *plain;
     int found = -1;
@@ -407,11 +407,11 @@ int jdoc_word(struct jdoc *j, const char *const *words, const char *path, ...)
             if (strcmp(words[i], plain) == 0)
                 found = i;
     if (found < 0)
-        jdoc_wrong(j, "%.120s is not one of the words known", p);
+        store_doc_wrong(j, "%.120s is not one of the words known", p);
     return found < 0 ? 0 : found;
 }
 
-size_t jdoc_len(struct jdoc *j, size_t most, const char *path, ...)
+size_t store_doc_len(struct jdoc *j, size_t most, const char *path, ...)
 {
     PATH_OF(p);
     const struct jnode *node = find(j, p);
@@ -420,9 +420,9 @@ size_t jdoc_len(struct jdoc *j, size_t most, const char *path, ...)
     if (node && node->type == J_ARRAY)
         n = node->children;
     else
-        jdoc_wrong(j, "%.120s is no list", p);
+        store_doc_wrong(j, "%.120s is no list", p);
     if (n > most) {
-        jdoc_wrong(j, "%.120s has too many items", p);
+        store_doc_wrong(j, "%.120s has too many items", p);
         n = 0;
     }
     return n;
@@ -449,7 +449,7 @@ static bool field_text(struct jdoc *j, const char *path, char **out)
     return *out != NULL;
 }
 
-bool jdoc_each(struct jdoc *j, const char *path, const char *const field[4], jdoc_row_fn *fn,
+bool store_doc_each(struct jdoc *j, const char *path, const char *const field[4], jdoc_row_fn *fn,
                void *ctx)
 {
     const struct jnode *node = find(j, path);
@@ -468,6 +468,6 @@ bool jdoc_each(struct jdoc *j, const char *path, const char *const field[4], jdo
             free(text[k]);
     }
     if (!ok)
-        jdoc_wrong(j, "%.120s is damaged", path);
+        store_doc_wrong(j, "%.120s is damaged", path);
     return ok;
 }

@@ -186,10 +186,10 @@ static void list_one(struct workspace *ws, struct rec *r, struct text_table *g,
     size_t runs = 0;
 
     /* The own file is not opened twice: closing it would drop its lock. */
-    struct sdb *db = current ? NULL : sdb_open(s->path, SDB_LOOK, &fresh, &why);
+    struct sdb *db = current ? NULL : store_db_open(s->path, SDB_LOOK, &fresh, &why);
     if (db)
-        data = sdb_about(db, &runs);
-    sdb_close(db);
+        data = store_db_about(db, &runs);
+    store_db_close(db);
     if (current)
         runs = ws->nrun;
     mem_format(size, sizeof size, (double)s->bytes);

@@ -136,7 +136,7 @@ static enum status journal_pages(struct journal *j, const char *shown, struct er
             if (big_endian(h) != 1)
                 continue;
             j->has_first = true;
-            if (sdb_check_header(h + 4, (off_t)j->pages_before * j->page, shown, err) != ST_OK)
+            if (store_db_check_header(h + 4, (off_t)j->pages_before * j->page, shown, err) != ST_OK)
                 return refuse(shown, "-journal", "would replace the session by other contents",
                               err);
             const uint32_t size = (uint32_t)h[4 + PAGE_SIZE_AT] << 8 | h[5 + PAGE_SIZE_AT];
@@ -218,7 +218,7 @@ static enum status lock_session(const char *path, const char *shown, int *fd, st
         return ST_OK;
     close(*fd);
     *fd = -1;
-    return sdb_locked(shown, err);
+    return store_db_locked(shown, err);
 }
 
 bool store_guard_locked(const char *path)

@@ -41,62 +41,66 @@ enum sdb_mode { SDB_CREATE, SDB_OPEN, SDB_LOOK }; /* LOOK: for a list; no deep c
 /* Opens PATH with every suspicion: no link, a regular file, our application_id, a schema equal to
  * the embedded one, quick_check within a time limit.  CREATE makes the file when there is none.
  * *fresh: nothing was in it. */
-struct sdb *sdb_open(const char *path, enum sdb_mode, bool *fresh, struct err *err);
-void sdb_close(struct sdb *);
+struct sdb *store_db_open(const char *path, enum sdb_mode, bool *fresh, struct err *err);
+void store_db_close(struct sdb *);
 /* The first bytes of an SQLite database: those of a session?  size: of the whole file. */
 enum { SDB_HEADER = 100 };
-enum status sdb_check_header(const unsigned char h[SDB_HEADER], off_t size, const char *shown,
+enum status store_db_check_header(const unsigned char h[SDB_HEADER], off_t size, const char *shown,
                              struct err *err);
-enum status sdb_locked(const char *shown, struct err *err); /* "is open in another gpdesk" */
-const char *sdb_path(const struct sdb *);  /* absolute */
-const char *sdb_shown(const struct sdb *); /* as named, safe to print */
-enum status sdb_begin(struct sdb *, struct err *);
-enum status sdb_commit(struct sdb *, struct err *);
-void sdb_rollback(struct sdb *);
-bool sdb_retry(const struct sdb *); /* the last failure may pass: disk full, locked, I/O */
-void sdb_checkpoint(struct sdb *);  /* after large writes: empties the log */
-enum status sdb_copy(struct sdb *, const char *path, struct err *); /* a clean copy, path unused */
+enum status store_db_locked(const char *shown, struct err *err); /* "is open in another gpdesk" */
+const char *store_db_path(const struct sdb *);  /* absolute */
+const char *store_db_shown(const struct sdb *); /* as named, safe to print */
+enum status store_db_begin(struct sdb *, struct err *);
+enum status store_db_commit(struct sdb *, struct err *);
+void store_db_rollback(struct sdb *);
+bool store_db_retry(const struct sdb *); /* the last failure may pass: disk full, locked, I/O */
+void store_db_checkpoint(struct sdb *);  /* after large writes: empties the log */
+enum status store_db_copy(struct sdb *, const char *path,
+                          struct err *); /* a clean copy, path unused */
 
-enum status sdb_put_meta(struct sdb *, const char *key, const char *value, struct err *);
-enum status sdb_put_state(struct sdb *, const char *key, const char *body, struct err *);
-enum status sdb_put_command(struct sdb *, int64_t at, const char *line, const char *status,
+enum status store_db_put_meta(struct sdb *, const char *key, const char *value, struct err *);
+enum status store_db_put_state(struct sdb *, const char *key, const char *body, struct err *);
+enum status store_db_put_command(struct sdb *, int64_t at, const char *line, const char *status,
                             double seconds, struct err *);
-enum status sdb_put_script(struct sdb *, int64_t id, const char *line, struct err *);
-enum status sdb_put_message(struct sdb *, int64_t at, const char *type, const char *name,
+enum status store_db_put_script(struct sdb *, int64_t id, const char *line, struct err *);
+enum status store_db_put_message(struct sdb *, int64_t at, const char *type, const char *name,
                             const char *run, const char *body, struct err *);
-enum status sdb_put_dataset(struct sdb *, int64_t id, const char *body, struct err *);
-enum status sdb_put_run(struct sdb *, int64_t id, const char *name, const char *body, struct err *);
-enum status sdb_put_snapshot(struct sdb *, int64_t id, const char *body, struct err *err);
+enum status store_db_put_dataset(struct sdb *, int64_t id, const char *body, struct err *);
+enum status store_db_put_run(struct sdb *, int64_t id, const char *name, const char *body,
+                             struct err *);
+enum status store_db_put_snapshot(struct sdb *, int64_t id, const char *body, struct err *err);
 /* p->id is the state's. */
-enum status sdb_put_past(struct sdb *, int64_t line, const struct past *p, struct err *err);
-enum status sdb_forget_run(struct sdb *, const char *name, struct err *err);
+enum status store_db_put_past(struct sdb *, int64_t line, const struct past *p, struct err *err);
+enum status store_db_forget_run(struct sdb *, const char *name, struct err *err);
 /* Body of a state; NULL with the reason.  Caller frees. */
-char *sdb_snapshot(struct sdb *, int64_t id, struct err *err);
-int64_t sdb_last_snapshot(struct sdb *); /* the largest number; 0: none */
+char *store_db_snapshot(struct sdb *, int64_t id, struct err *err);
+int64_t store_db_last_snapshot(struct sdb *); /* the largest number; 0: none */
 /* Of the lines 1..n, those not there or damaged left as they are; out[n].  *bad: damaged ones. */
-enum status sdb_get_past(struct sdb *, struct past *out, size_t n, size_t *bad, struct err *err);
+enum status store_db_get_past(struct sdb *, struct past *out, size_t n, size_t *bad,
+                              struct err *err);
 /* One part; replaces it when it is there. */
-enum status sdb_put_part(struct sdb *, const char *owner, const char *what, int64_t part,
+enum status store_db_put_part(struct sdb *, const char *owner, const char *what, int64_t part,
                          const void *data, size_t n, struct err *);
-enum status sdb_drop_blob(struct sdb *, const char *owner, const char *what, struct err *);
+enum status store_db_drop_blob(struct sdb *, const char *owner, const char *what, struct err *);
 
 /* Rows in order; `good` says that the row's sum agrees.  Return false to stop. */
 typedef bool sdb_row_fn(void *ctx, int64_t id, const char *name, const char *body, bool good);
-enum status sdb_each_state(struct sdb *, sdb_row_fn *, void *ctx, struct err *);
-enum status sdb_each_dataset(struct sdb *, sdb_row_fn *, void *ctx, struct err *);
-enum status sdb_each_run(struct sdb *, sdb_row_fn *, void *ctx, struct err *);
-enum status sdb_each_script(struct sdb *, sdb_row_fn *, void *ctx, struct err *);
-char *sdb_meta(struct sdb *, const char *key); /* NULL: absent or damaged; caller frees */
+enum status store_db_each_state(struct sdb *, sdb_row_fn *, void *ctx, struct err *);
+enum status store_db_each_dataset(struct sdb *, sdb_row_fn *, void *ctx, struct err *);
+enum status store_db_each_run(struct sdb *, sdb_row_fn *, void *ctx, struct err *);
+enum status store_db_each_script(struct sdb *, sdb_row_fn *, void *ctx, struct err *);
+char *store_db_meta(struct sdb *, const char *key); /* NULL: absent or damaged; caller frees */
 /* A blob of exactly n bytes into dst; NOT_FOUND, FORMAT (damaged, other size). */
-enum status sdb_get_blob(struct sdb *, const char *owner, const char *what, void *dst, size_t n,
-                         struct err *);
+enum status store_db_get_blob(struct sdb *, const char *owner, const char *what, void *dst,
+                              size_t n, struct err *);
 /* All good parts from 0 on, one after another; *damaged: it ends before its end. Caller frees. */
-enum status sdb_get_parts(struct sdb *, const char *owner, const char *what, void **out, size_t *n,
-                          size_t *parts, bool *damaged, struct err *);
-size_t sdb_blob_size(struct sdb *, const char *owner, const char *what); /* bytes of all parts */
+enum status store_db_get_parts(struct sdb *, const char *owner, const char *what, void **out,
+                               size_t *n, size_t *parts, bool *damaged, struct err *);
+size_t store_db_blob_size(struct sdb *, const char *owner,
+                          const char *what); /* bytes of all parts */
 
-bool sdb_json_valid(struct sdb *, const char *text);
-char *sdb_json_text(struct sdb *,
+bool store_db_json_valid(struct sdb *, const char *text);
+char *store_db_json_text(struct sdb *,
                     const char *string); /* a JSON string without its quotes; caller frees */
 
 enum { SDB_PART = 8 << 20 };
@@ -113,33 +117,34 @@ struct jdoc {
     char bad[160];
 };
 /* false: no JSON object, and nothing to close.  The text stays the caller's, and as it is. */
-bool jdoc_open(struct jdoc *, struct sdb *, const char *text);
-void jdoc_close(struct jdoc *);                 /* `bad` stays */
-bool jdoc_ok(const struct jdoc *);
-bool jdoc_has(struct jdoc *, const char *path, ...) __attribute__((format(printf, 2, 3)));
-double jdoc_num(struct jdoc *, const char *path, ...) __attribute__((format(printf, 2, 3)));
-int64_t jdoc_int(struct jdoc *, int64_t lo, int64_t hi, const char *path, ...)
+bool store_doc_open(struct jdoc *, struct sdb *, const char *text);
+void store_doc_close(struct jdoc *);                 /* `bad` stays */
+bool store_doc_ok(const struct jdoc *);
+bool store_doc_has(struct jdoc *, const char *path, ...) __attribute__((format(printf, 2, 3)));
+double store_doc_num(struct jdoc *, const char *path, ...) __attribute__((format(printf, 2, 3)));
+int64_t store_doc_int(struct jdoc *, int64_t lo, int64_t hi, const char *path, ...)
     __attribute__((format(printf, 4, 5)));
-uint64_t jdoc_u64(struct jdoc *, const char *path, ...) __attribute__((format(printf, 2, 3)));
-bool jdoc_bool(struct jdoc *, const char *path, ...) __attribute__((format(printf, 2, 3)));
+uint64_t store_doc_u64(struct jdoc *, const char *path, ...) __attribute__((format(printf, 2, 3)));
+bool store_doc_bool(struct jdoc *, const char *path, ...) __attribute__((format(printf, 2, 3)));
 /* Allocated; "" when it is no string (then bad is set); NULL for null. */
-char *jdoc_str(struct jdoc *, const char *path, ...) __attribute__((format(printf, 2, 3)));
-void jdoc_strn(struct jdoc *, char *out, size_t len, const char *path, ...)
+char *store_doc_str(struct jdoc *, const char *path, ...) __attribute__((format(printf, 2, 3)));
+void store_doc_strn(struct jdoc *, char *out, size_t len, const char *path, ...)
     __attribute__((format(printf, 4, 5)));
 /* Index of the string among words (NULL-terminated); 0 and bad when it is none of them. */
-int jdoc_word(struct jdoc *, const char *const *words, const char *path, ...)
+int store_doc_word(struct jdoc *, const char *const *words, const char *path, ...)
     __attribute__((format(printf, 3, 4)));
-size_t jdoc_len(struct jdoc *, size_t most, const char *path, ...)
+size_t store_doc_len(struct jdoc *, size_t most, const char *path, ...)
     __attribute__((format(printf, 3, 4)));
 char *jdoc_raw_for_tests(struct jdoc *, const char *path, ...)
     __attribute__((format(printf, 2, 3)));
 /* The four fields, as text, of each object in a list; false ends it. */
 typedef bool jdoc_row_fn(void *ctx, const char *const text[4]);
-bool jdoc_each(struct jdoc *, const char *path, const char *const field[4], jdoc_row_fn *, void *);
-void jdoc_wrong(struct jdoc *, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+bool store_doc_each(struct jdoc *, const char *path, const char *const field[4], jdoc_row_fn *,
+                    void *);
+void store_doc_wrong(struct jdoc *, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* For a list: how many runs, and the datasets' names; caller frees. */
-char *sdb_about(struct sdb *, size_t *runs);
+char *store_db_about(struct sdb *, size_t *runs);
 
 /* JSON (store_json.c). */
 /* The words of each enum, shared by writer and reader. */

@@ -102,11 +102,11 @@ static void put_away(struct loader *l, int64_t id)
     struct jdoc j = { 0 };
 
     for (size_t i = 0; i < o->nversion; i++) {
-        if (o->version[i].id != id || !jdoc_open(&j, l->db, o->version[i].body))
+        if (o->version[i].id != id || !store_doc_open(&j, l->db, o->version[i].body))
             continue;
-        char *name = jdoc_str(&j, "$.name");
-        jdoc_close(&j);
-        if (!name || !jdoc_ok(&j) ||
+        char *name = store_doc_str(&j, "$.name");
+        store_doc_close(&j);
+        if (!name || !store_doc_ok(&j) ||
             store_load_fatal(l, mem_grow((void **)&o->away, &l->capaway, o->naway + 1,
                                          sizeof *o->away,
                               "the session", &l->err))) {
@@ -121,12 +121,12 @@ static void put_away(struct loader *l, int64_t id)
 static void take_datasets(struct loader *l, struct jdoc *j)
 {
     struct workspace *ws = l->ws;
-    const size_t n = jdoc_len(j, STORE_MANY, "$.datasets");
-    const int64_t current = jdoc_int(j, -1, STORE_MANY, "$.current");
+    const size_t n = store_doc_len(j, STORE_MANY, "$.datasets");
+    const int64_t current = store_doc_int(j, -1, STORE_MANY, "$.current");
 
-    for (size_t i = 0; i < n && jdoc_ok(j) && l->rc == ST_OK; i++) {
+    for (size_t i = 0; i < n && store_doc_ok(j) && l->rc == ST_OK; i++) {
         bool changed;
-        const int64_t id = jdoc_int(j, 0, INT64_MAX, "$.datasets[%zu]", i);
+        const int64_t id = store_doc_int(j, 0, INT64_MAX, "$.datasets[%zu]", i);
         struct dataset *made = store_read_dataset(l, id, &changed), *own, **grown;
         if (!made) {
             put_away(l, id);
@@ -163,11 +163,12 @@ static void take_settings(struct loader *l, struct jdoc *j)
     store_read_field_hp(j, hp, nhp, "$.hp");
     const double amplitude = store_read_field_positive(j, "$.amplitude", false),
                  noise = store_read_field_positive(j, "$.noise", true);
-    const bool tuned = jdoc_bool(j, "$.tuned");
+    const bool tuned = store_doc_bool(j, "$.tuned");
     store_read_field_bounds(j, "$", bounds, nhp, &amp, &noise_bound);
-    const uint64_t seed = jdoc_u64(j, "$.seed");
-    const enum precision precision = (enum precision)jdoc_word(j, store_precisions, "$.precision");
-    if (!jdoc_ok(j))
+    const uint64_t seed = store_doc_u64(j, "$.seed");
+    const enum precision precision =
+        (enum precision)store_doc_word(j, store_precisions, "$.precision");
+    if (!store_doc_ok(j))
         return;
     ws->kernel = k;
     memcpy(ws->hp, hp, sizeof hp);
@@ -177,7 +178,7 @@ static void take_settings(struct loader *l, struct jdoc *j)
     ws->amplitude = amplitude;
     ws->noise = noise;
     ws->hp_tuned = tuned;
-    ws->scale_tuned = tuned && jdoc_bool(j, "$.scale_tuned");
+    ws->scale_tuned = tuned && store_doc_bool(j, "$.scale_tuned");
     const bool typed = ws->origin && !strcmp(option_origin(ws->origin, "seed"), "command line");
     if (!typed) { /* the command line is stronger than what the session kept */
         ws->opt.seed = seed;
@@ -193,13 +194,14 @@ static void take_options(struct loader *l, struct jdoc *j)
     struct workspace *ws = l->ws;
     const struct option_row *o;
 
-    for (size_t i = 0; ws->origin && jdoc_has(j, "$.options") && (o = option_at(i)) != NULL; i++) {
-        if (!jdoc_has(j, "$.options.\"%s\"", o->arg.name))
+    for (size_t i = 0; ws->origin && store_doc_has(j, "$.options") && (o = option_at(i)) != NULL;
+         i++) {
+        if (!store_doc_has(j, "$.options.\"%s\"", o->arg.name))
             continue;
-        char *value = jdoc_str(j, "$.options.\"%s\"", o->arg.name);
+        char *value = store_doc_str(j, "$.options.\"%s\"", o->arg.name);
         if (!value ||
             option_set(&ws->opt, ws->origin, o->arg.name, value, BY_SESSION, NULL) != ST_OK)
-            jdoc_wrong(j, "option %s is not as it can be set", o->arg.name);
+            store_doc_wrong(j, "option %s is not as it can be set", o->arg.name);
         free(value);
     }
 }
@@ -207,24 +209,25 @@ static void take_options(struct loader *l, struct jdoc *j)
 static void take_counts(struct loader *l, struct jdoc *j)
 {
     struct workspace *ws = l->ws;
-    const size_t fits = (size_t)jdoc_int(j, 0, STORE_MANY, "$.fits"),
-                 tunes = (size_t)jdoc_int(j, 0, STORE_MANY, "$.tunes"),
-                 runs = (size_t)jdoc_int(j, 0, 2 * STORE_MANY, "$.runs"),
-                 lines = (size_t)jdoc_int(j, 0, INT64_MAX, "$.script");
+    const size_t fits = (size_t)store_doc_int(j, 0, STORE_MANY, "$.fits"),
+                 tunes = (size_t)store_doc_int(j, 0, STORE_MANY, "$.tunes"),
+                 runs = (size_t)store_doc_int(j, 0, 2 * STORE_MANY, "$.runs"),
+                 lines = (size_t)store_doc_int(j, 0, INT64_MAX, "$.script");
 
-    jdoc_strn(j, ws->last_fit, sizeof ws->last_fit, "$.last_fit");
+    store_doc_strn(j, ws->last_fit, sizeof ws->last_fit, "$.last_fit");
     if (*ws->last_fit && !ws_run(ws, ws->last_fit, NULL))
         *ws->last_fit = '\0';
     ws->nfit = fits > ws->nfit ? fits : ws->nfit;
     ws->ntune = tunes > ws->ntune ? tunes : ws->ntune;
-    if (jdoc_ok(j) && (runs > ws->nrun + l->out->skipped || lines > ws->nscript))
+    if (store_doc_ok(j) && (runs > ws->nrun + l->out->skipped || lines > ws->nscript))
         store_load_damaged(l, "%zu of %zu runs and %zu of %zu script lines are in the "
                            "file", ws->nrun, runs, ws->nscript, lines);
-    while (jdoc_ok(j) && ws->nscript > lines) /* written, and then came the end: it had no effect */
+    while (store_doc_ok(j) &&
+           ws->nscript > lines) /* written, and then came the end: it had no effect */
         free(ws->script[--ws->nscript]);
     l->out->nscript = ws->nscript;
-    if (jdoc_has(j, "$.made")) {
-        const size_t made = (size_t)jdoc_int(j, 0, STORE_MANY, "$.made");
+    if (store_doc_has(j, "$.made")) {
+        const size_t made = (size_t)store_doc_int(j, 0, STORE_MANY, "$.made");
         ws->runs_made = made > ws->runs_made ? made : ws->runs_made;
     }
 }
@@ -234,9 +237,9 @@ static void read_rank(struct jdoc *j, struct rank_guess *g, size_t i)
     double v[10];
 
     for (size_t k = 0; k < 10; k++)
-        v[k] = jdoc_num(j, "$.advice.rows[%zu][%zu]", i, k);
+        v[k] = store_doc_num(j, "$.advice.rows[%zu][%zu]", i, k);
     if (!(v[0] >= 0 && v[0] <= 1e6) || !(v[2] > 0))
-        jdoc_wrong(j, "row %zu of the advice has rank %g and %g iterations", i, v[0], v[2]);
+        store_doc_wrong(j, "row %zu of the advice has rank %g and %g iterations", i, v[0], v[2]);
     else
         *g = (struct rank_guess){(size_t)v[0], v[1], v[2], v[3], v[4],
                                  v[5],         v[6], v[7], v[8], v[9] != 0};
@@ -252,13 +255,13 @@ static void take_advice(struct loader *l, struct jdoc *j)
 {
     enum { NUMBERS = 19 };
     struct advise_state *s =
-        jdoc_has(j, "$.advice") ? mem_calloc(1, sizeof *s, "advice", NULL) : NULL;
+        store_doc_has(j, "$.advice") ? mem_calloc(1, sizeof *s, "advice", NULL) : NULL;
     double v[NUMBERS];
 
     if (!s)
         return;
     for (size_t i = 0; i < NUMBERS; i++)
-        v[i] = jdoc_num(j, "$.advice.numbers[%zu]", i);
+        v[i] = store_doc_num(j, "$.advice.numbers[%zu]", i);
     s->a = (struct advice){.n = whole(v[0]),
                            .M = whole(v[1]),
                            .sample = whole(v[2]),
@@ -273,23 +276,24 @@ static void take_advice(struct loader *l, struct jdoc *j)
     s->seconds = v[15];
     s->threads = whole(v[13]) ? whole(v[13]) : 1;
     s->error_sum = v[16], s->errors = whole(v[17]), s->plain = v[18] != 0;
-    s->dataset = jdoc_str(j, "$.advice.dataset");
-    s->kernel = jdoc_str(j, "$.advice.kernel");
-    s->command = jdoc_str(j, "$.advice.command");
-    s->a.rows = jdoc_len(j, RANK_GUESSES, "$.advice.rows");
+    s->dataset = store_doc_str(j, "$.advice.dataset");
+    s->kernel = store_doc_str(j, "$.advice.kernel");
+    s->command = store_doc_str(j, "$.advice.command");
+    s->a.rows = store_doc_len(j, RANK_GUESSES, "$.advice.rows");
     for (size_t i = 0; i < s->a.rows; i++)
         read_rank(j, &s->a.row[i], i);
-    s->ntruth = jdoc_len(j, ADVISE_TRUTHS, "$.advice.truths");
+    s->ntruth = store_doc_len(j, ADVISE_TRUTHS, "$.advice.truths");
     for (size_t i = 0; i < s->ntruth; i++) {
         struct advise_truth *t = &s->truth[i];
-        jdoc_strn(j, t->run, sizeof t->run, "$.advice.truths[%zu].run", i);
-        t->rank = whole(jdoc_num(j, "$.advice.truths[%zu].is[0]", i));
-        t->expected = jdoc_num(j, "$.advice.truths[%zu].is[1]", i);
-        t->iterations = jdoc_num(j, "$.advice.truths[%zu].is[2]", i);
-        t->build = jdoc_num(j, "$.advice.truths[%zu].is[3]", i);
-        t->solve = jdoc_num(j, "$.advice.truths[%zu].is[4]", i);
+        store_doc_strn(j, t->run, sizeof t->run, "$.advice.truths[%zu].run", i);
+        t->rank = whole(store_doc_num(j, "$.advice.truths[%zu].is[0]", i));
+        t->expected = store_doc_num(j, "$.advice.truths[%zu].is[1]", i);
+        t->iterations = store_doc_num(j, "$.advice.truths[%zu].is[2]", i);
+        t->build = store_doc_num(j, "$.advice.truths[%zu].is[3]", i);
+        t->solve = store_doc_num(j, "$.advice.truths[%zu].is[4]", i);
     }
-    s->have = jdoc_ok(j) && s->dataset && s->kernel && s->a.rows && s->factor > 0 && s->rtol > 0;
+    s->have =
+        store_doc_ok(j) && s->dataset && s->kernel && s->a.rows && s->factor > 0 && s->rtol > 0;
     if (s->have) {
         owner_take(l->ws, &advise_state_owner, s);
     } else {
@@ -320,7 +324,7 @@ static void take_time(struct loader *l, struct jdoc *j)
     struct past *p = mem_calloc(n ? n : 1, sizeof *p, "the history", NULL);
     size_t bad = 0;
 
-    if (p && sdb_get_past(l->db, p, n, &bad, NULL) == ST_OK)
+    if (p && store_db_get_past(l->db, p, n, &bad, NULL) == ST_OK)
         (void)timeline_restore_past(ws, p, n, NULL);
     free(p);
     if (bad)
@@ -328,10 +332,10 @@ static void take_time(struct loader *l, struct jdoc *j)
             l,
             "what is known of %zu lines of the script is damaged; they cannot be looked at again",
             bad);
-    if (!jdoc_has(j, "$.steps"))
+    if (!store_doc_has(j, "$.steps"))
         return;
-    const int64_t at = jdoc_int(j, 0, STORE_MANY, "$.step");
-    if (!jdoc_each(j, "$.steps", fields, take_step, l) || !jdoc_ok(j)) {
+    const int64_t at = store_doc_int(j, 0, STORE_MANY, "$.step");
+    if (!store_doc_each(j, "$.steps", fields, take_step, l) || !store_doc_ok(j)) {
         timeline_clear(timeline_of(ws));
         return;
     }
@@ -347,16 +351,16 @@ static void take_workspace(struct loader *l)
             store_load_damaged(l, "what was current (dataset, kernel, hyperparameters) is damaged");
         return;
     }
-    if (jdoc_open(&j, l->db, l->state)) {
+    if (store_doc_open(&j, l->db, l->state)) {
         take_settings(l, &j);
         take_options(l, &j);
         take_counts(l, &j);
         take_datasets(l, &j);
         take_time(l, &j);
         take_advice(l, &j);
-        jdoc_close(&j);
+        store_doc_close(&j);
     }
-    if (!jdoc_ok(&j))
+    if (!store_doc_ok(&j))
         store_load_damaged(l, "what was current is damaged (%.160s)", j.bad);
 }
 
@@ -387,25 +391,25 @@ enum status store_load(struct workspace *ws, struct sdb *db, struct store_loaded
                        struct err *err)
 {
     struct loader l = { .ws = ws, .db = db, .out = out };
-    enum status rc = sdb_each_state(db, take_state, &l, err);
+    enum status rc = store_db_each_state(db, take_state, &l, err);
 
     timeline_base(ws);
     if (rc == ST_OK)
-        rc = sdb_each_dataset(db, take_version, &l, err);
+        rc = store_db_each_dataset(db, take_version, &l, err);
     if (rc == ST_OK)
-        rc = sdb_each_script(db, take_script, &l, err);
+        rc = store_db_each_script(db, take_script, &l, err);
     out->nscript = ws->nscript;
     l.made = mem_calloc(out->nversion, sizeof *l.made, "the session", err);
     l.tried = mem_calloc(out->nversion, 2 * sizeof *l.tried, "the session", err);
     if (rc == ST_OK && (!l.made || !l.tried))
         rc = ST_NOMEM;
     if (rc == ST_OK && l.rc == ST_OK)
-        rc = sdb_each_run(db, store_read_run, &l, err);
+        rc = store_db_each_run(db, store_read_run, &l, err);
     if (rc == ST_OK && l.rc == ST_OK) {
         store_read_model_factors(&l);
         take_workspace(&l);
     }
-    out->next_snapshot = sdb_last_snapshot(db) + 1;
+    out->next_snapshot = store_db_last_snapshot(db) + 1;
     timeline_arrange(ws, SIZE_MAX);
     if (l.damaged_lines)
         store_load_damaged(&l, "%zu lines of the script are damaged", l.damaged_lines);
@@ -450,10 +454,10 @@ static void read_options(struct loader *l, struct jdoc *j, struct snapshot *s)
     s->opt = *timeline_options(l->ws, &who);
     s->who = who ? options_origin_copy(who, NULL) : NULL;
     for (size_t i = 0; s->who && (o = option_at(i)) != NULL; i++) {
-        const bool has = jdoc_has(j, "$.options.\"%s\"", o->arg.name);
-        char *value = has ? jdoc_str(j, "$.options.\"%s\"", o->arg.name) : NULL;
+        const bool has = store_doc_has(j, "$.options.\"%s\"", o->arg.name);
+        char *value = has ? store_doc_str(j, "$.options.\"%s\"", o->arg.name) : NULL;
         if (value && option_set(&s->opt, s->who, o->arg.name, value, BY_SESSION, NULL) != ST_OK)
-            jdoc_wrong(j, "option %s is not as it can be set", o->arg.name);
+            store_doc_wrong(j, "option %s is not as it can be set", o->arg.name);
         free(value);
     }
     if (!s->who)
@@ -462,15 +466,15 @@ static void read_options(struct loader *l, struct jdoc *j, struct snapshot *s)
 
 static void read_datasets(struct loader *l, struct jdoc *j, struct snapshot *s)
 {
-    const size_t n = jdoc_len(j, STORE_MANY, "$.datasets");
-    const int64_t current = jdoc_int(j, -1, STORE_MANY, "$.current");
+    const size_t n = store_doc_len(j, STORE_MANY, "$.datasets");
+    const int64_t current = store_doc_int(j, -1, STORE_MANY, "$.current");
 
     s->cur = SIZE_MAX;
-    s->data = jdoc_ok(j) ? mem_calloc(n ? n : 1, sizeof *s->data, "the datasets", NULL) : NULL;
+    s->data = store_doc_ok(j) ? mem_calloc(n ? n : 1, sizeof *s->data, "the datasets", NULL) : NULL;
     for (size_t i = 0; s->data && i < n; i++) {
         bool changed;
         struct dataset *made =
-            store_read_dataset(l, jdoc_int(j, 0, INT64_MAX, "$.datasets[%zu]", i), &changed);
+            store_read_dataset(l, store_doc_int(j, 0, INT64_MAX, "$.datasets[%zu]", i), &changed);
         if (!made)
             continue; /* told */
         s->data[s->ndata++] = dataset_ref(made);
@@ -491,18 +495,18 @@ static void read_snapshot(struct loader *l, struct jdoc *j, struct snapshot *s)
     s->hp = mem_calloc(s->nhp ? s->nhp : 1, sizeof *s->hp, "a state", NULL);
     s->bound = mem_calloc(s->nhp ? s->nhp : 1, sizeof *s->bound, "a state", NULL);
     if (!s->hp || !s->bound) {
-        jdoc_wrong(j, "out of memory");
+        store_doc_wrong(j, "out of memory");
         return;
     }
     store_read_field_hp(j, s->hp, s->nhp, "$.hp");
     s->amplitude = store_read_field_positive(j, "$.amplitude", false);
     s->noise = store_read_field_positive(j, "$.noise", true);
-    s->hp_tuned = jdoc_bool(j, "$.tuned");
-    s->scale_tuned = jdoc_bool(j, "$.scale_tuned");
+    s->hp_tuned = store_doc_bool(j, "$.tuned");
+    s->scale_tuned = store_doc_bool(j, "$.scale_tuned");
     store_read_field_bounds(j, "$", s->bound, s->nhp, &s->amp_bound, &s->noise_bound);
     read_options(l, j, s);
-    jdoc_each(j, "$.marks", fields, take_mark, s);
-    if (jdoc_ok(j))
+    store_doc_each(j, "$.marks", fields, take_mark, s);
+    if (store_doc_ok(j))
         read_datasets(l, j, s);
 }
 
@@ -520,16 +524,16 @@ enum status store_load_snapshot(struct workspace *ws, struct sdb *db,
     enum status rc = s && l.made && l.tried ? ST_OK : ST_NOMEM;
     if (s)
         s->refs = 1;
-    if (rc == ST_OK && jdoc_open(&j, db, body)) {
+    if (rc == ST_OK && store_doc_open(&j, db, body)) {
         read_snapshot(&l, &j, s);
-        jdoc_close(&j);
+        store_doc_close(&j);
     }
-    if (rc == ST_OK && !jdoc_ok(&j))
+    if (rc == ST_OK && !store_doc_ok(&j))
         rc = err_named(err, ST_FORMAT, "session-damage", "the state of then is damaged (%.160s)",
                        j.bad);
     loader_free(&l);
     if (rc != ST_OK) {
-        snapshot_unref(s);
+        timeline_snapshot_unref(s);
         s = NULL;
     }
     *out = s;

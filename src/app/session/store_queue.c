@@ -335,20 +335,20 @@ void store_queue_trouble(struct store_queue *q, char *out, size_t len)
 static enum status write_list(struct store_queue *q, struct op *list, struct op **bad,
                               size_t *bytes, struct err *err)
 {
-    enum status rc = sdb_begin(q->db, err);
+    enum status rc = store_db_begin(q->db, err);
 
     *bad = NULL;
     *bytes = 0;
     for (struct op *op = list; op && rc == ST_OK; op = op->next) {
         rc = store_write_op(q->db, op, err);
         *bytes += store_write_bytes(op);
-        if (rc != ST_OK && !sdb_retry(q->db))
+        if (rc != ST_OK && !store_db_retry(q->db))
             *bad = op;
     }
     if (rc == ST_OK)
-        rc = sdb_commit(q->db, err);
+        rc = store_db_commit(q->db, err);
     if (rc != ST_OK)
-        sdb_rollback(q->db);
+        store_db_rollback(q->db);
     return rc;
 }
 
@@ -359,7 +359,7 @@ static void answer(struct store_queue *q, struct op *op, enum status rc, const s
     enum status mine = rc;
 
     if (rc == ST_OK && op->kind == OP_COPY)
-        mine = sdb_copy(q->db, op->text[0], &own);
+        mine = store_db_copy(q->db, op->text[0], &own);
     if (op->kind == OP_VISIT) /* reading continues when writing cannot */
         mine = op->visit(q->db, op->ctx, &own);
     pthread_mutex_lock(&q->lock);
@@ -483,7 +483,7 @@ static void write_rows(struct store_queue *q)
             tell_durable(q, ticket);
             sort_written(q, list);
             if (bytes > CHECKPOINT_FROM)
-                sdb_checkpoint(q->db);
+                store_db_checkpoint(q->db);
             return;
         }
         if (!bad) {
@@ -507,18 +507,18 @@ static void write_bulk(struct store_queue *q)
     struct op *op = q->bulk;
     const struct op before = *op;
     struct err err = { 0 };
-    enum status rc = sdb_begin(q->db, &err);
+    enum status rc = store_db_begin(q->db, &err);
 
     if (rc == ST_OK)
         rc = store_write_factor(q->db, op, PARTS_AT_ONCE, &err);
     if (rc == ST_OK)
-        rc = sdb_commit(q->db, &err);
+        rc = store_db_commit(q->db, &err);
     if (rc != ST_OK) {
-        sdb_rollback(q->db);
+        store_db_rollback(q->db);
         op->at = before.at;
     }
     q->failed = false;
-    if (rc != ST_OK && sdb_retry(q->db)) {
+    if (rc != ST_OK && store_db_retry(q->db)) {
         fail(q, &err);
         answer_asked(q, rc, &err);
         return;
@@ -533,7 +533,7 @@ static void write_bulk(struct store_queue *q)
     if (!q->bulk) {
         set_trouble(q, "");
         if (q->bulk_bytes > (size_t)CHECKPOINT_FROM)
-            sdb_checkpoint(q->db);
+            store_db_checkpoint(q->db);
         q->bulk_bytes = 0;
     }
 }

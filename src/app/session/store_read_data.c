@@ -240,22 +240,22 @@ static void restore_columns(struct jdoc *j, struct dataset *ds, const struct not
     for (size_t i = 0; i < ds->table->ncols; i++)
         targets += ds->role[i] == ROLE_TARGET;
     if (targets == 0)
-        jdoc_wrong(j, "no target");
+        store_doc_wrong(j, "no target");
 }
 
 static void restore_groups(struct jdoc *j, struct dataset *ds, const struct noted *k, bool changed)
 {
     const bool in_place = !changed && k->n == ds->table->ncols;
 
-    if (jdoc_has(j, "$.coding"))
-        ds->coding = jdoc_str(j, "$.coding");
-    if (!jdoc_has(j, "$.groups"))
+    if (store_doc_has(j, "$.coding"))
+        ds->coding = store_doc_str(j, "$.coding");
+    if (!store_doc_has(j, "$.groups"))
         return;
-    if (jdoc_len(j, STORE_MANY, "$.groups") != k->n)
-        jdoc_wrong(j, "groups are not those of the columns");
-    for (size_t i = 0; jdoc_ok(j) && i < k->n; i++) {
+    if (store_doc_len(j, STORE_MANY, "$.groups") != k->n)
+        store_doc_wrong(j, "groups are not those of the columns");
+    for (size_t i = 0; store_doc_ok(j) && i < k->n; i++) {
         const size_t at = in_place ? i : table_find(ds->table, k->c[i].name);
-        char *group = jdoc_str(j, "$.groups[%zu]", i);
+        char *group = store_doc_str(j, "$.groups[%zu]", i);
         if (at != SIZE_MAX) {
             free(ds->group[at]);
             ds->group[at] = group;
@@ -283,10 +283,10 @@ static bool same_columns(const struct noted *k, const struct table *t)
 static void restore_split(struct loader *l, struct jdoc *j, struct dataset *ds, int64_t id)
 {
     const size_t n = ds->table->n;
-    struct split s = { .how = jdoc_str(j, "$.split.how") };
-    const bool has_parts = jdoc_bool(j, "$.split.parts");
-    const size_t folds = (size_t)jdoc_int(j, 0, STORE_MANY, "$.split.folds");
-    const uint64_t want = jdoc_u64(j, "$.split.sum");
+    struct split s = { .how = store_doc_str(j, "$.split.how") };
+    const bool has_parts = store_doc_bool(j, "$.split.parts");
+    const size_t folds = (size_t)store_doc_int(j, 0, STORE_MANY, "$.split.folds");
+    const uint64_t want = store_doc_u64(j, "$.split.sum");
     uint32_t sum = 0;
     char owner[24];
     bool good = true;
@@ -294,7 +294,7 @@ static void restore_split(struct loader *l, struct jdoc *j, struct dataset *ds, 
     snprintf(owner, sizeof owner, "d%" PRId64, id);
     if (has_parts) {
         s.part = mem_calloc(n, 1, "the split", NULL);
-        good = s.part && sdb_get_blob(l->db, owner, "part", s.part, n, NULL) == ST_OK;
+        good = s.part && store_db_get_blob(l->db, owner, "part", s.part, n, NULL) == ST_OK;
         for (size_t i = 0; good && i < n; i++)
             if ((good = s.part[i] < PARTS))
                 s.count[s.part[i]]++;
@@ -306,8 +306,8 @@ static void restore_split(struct loader *l, struct jdoc *j, struct dataset *ds, 
     if (good && folds) {
         s.fold = mem_calloc(n, sizeof *s.fold, "the folds", NULL);
         s.nfolds = folds;
-        good =
-            s.fold && sdb_get_blob(l->db, owner, "fold", s.fold, n * sizeof *s.fold, NULL) == ST_OK;
+        good = s.fold &&
+               store_db_get_blob(l->db, owner, "fold", s.fold, n * sizeof *s.fold, NULL) == ST_OK;
         for (size_t i = 0; good && i < n; i++) {
             s.fold[i] = le32toh(s.fold[i]);
             good = s.fold[i] < folds;
@@ -322,10 +322,10 @@ static void restore_split(struct loader *l, struct jdoc *j, struct dataset *ds, 
         free(s.how);
         free(s.part);
         free(s.fold);
-        split_none(ds);
+        dataset_split_none(ds);
         return;
     }
-    split_none(ds);
+    dataset_split_none(ds);
     free(ds->split.how);
     free(ds->split.part);
     free(ds->split.fold);
@@ -346,26 +346,26 @@ static struct dataset *make_dataset(struct loader *l, const struct store_version
     struct err why = { 0 };
     struct dataset *ds = NULL;
 
-    if (!jdoc_open(&j, l->db, v->body)) {
+    if (!store_doc_open(&j, l->db, v->body)) {
         store_load_damaged(l, "a description of a dataset is damaged (%s)", j.bad);
         return NULL;
     }
-    char *name = jdoc_str(&j, "$.name"), *path = jdoc_str(&j, "$.path"),
-         *recipe = jdoc_str(&j, "$.recipe"), *sum = jdoc_str(&j, "$.checksum");
-    const uint64_t size = jdoc_u64(&j, "$.size");
-    const int64_t rows = jdoc_int(&j, 0, STORE_ROWS_MOST, "$.rows");
+    char *name = store_doc_str(&j, "$.name"), *path = store_doc_str(&j, "$.path"),
+         *recipe = store_doc_str(&j, "$.recipe"), *sum = store_doc_str(&j, "$.checksum");
+    const uint64_t size = store_doc_u64(&j, "$.size");
+    const int64_t rows = store_doc_int(&j, 0, STORE_ROWS_MOST, "$.rows");
     static const char *const fields[4] = { "name", "type", "role", "counts" };
     struct noted noted = { 0 };
-    jdoc_each(&j, "$.columns", fields, take_column, &noted);
+    store_doc_each(&j, "$.columns", fields, take_column, &noted);
     const char *target = target_name(&noted);
     struct shared_table *t = NULL, found = { .table = NULL };
 
     if (!name || !path || !sum || !target)
-        jdoc_wrong(&j, "name, path, checksum or target is missing");
-    if (jdoc_ok(&j) && l->recall &&
+        store_doc_wrong(&j, "name, path, checksum or target is missing");
+    if (store_doc_ok(&j) && l->recall &&
         (found.table = in_memory(l->ws, path, size, sum, rows, &noted)) != NULL)
         t = &found;
-    else if (jdoc_ok(&j))
+    else if (store_doc_ok(&j))
         t = shared(l, path, recipe, name, size, sum, rows);
     if (t && t->table) {
         *changed = t->changed;
@@ -378,20 +378,20 @@ static struct dataset *make_dataset(struct loader *l, const struct store_version
         restore_columns(&j, ds, &noted, t->changed);
         restore_groups(&j, ds, &noted, t->changed);
         *changed |= (int64_t)ds->table->n != rows || !same_columns(&noted, ds->table);
-        ds->missing = (enum missing_policy)jdoc_word(&j, store_missing, "$.missing");
-        ds->missing_flag = jdoc_bool(&j, "$.missing_flag");
-        ds->yscale = (enum y_scale)jdoc_word(&j, store_yscales, "$.yscale");
-        ds->xscale = (enum x_scale)jdoc_word(&j, store_xscales, "$.xscale");
+        ds->missing = (enum missing_policy)store_doc_word(&j, store_missing, "$.missing");
+        ds->missing_flag = store_doc_bool(&j, "$.missing_flag");
+        ds->yscale = (enum y_scale)store_doc_word(&j, store_yscales, "$.yscale");
+        ds->xscale = (enum x_scale)store_doc_word(&j, store_xscales, "$.xscale");
         restore_split(l, &j, ds, v->id);
     }
-    if (!jdoc_ok(&j)) {
+    if (!store_doc_ok(&j)) {
         store_load_damaged(l, "the description of dataset %.60s is damaged (%.160s)",
                            name ? name : "?",
                 j.bad);
         dataset_unref(ds);
         ds = NULL;
     }
-    jdoc_close(&j);
+    store_doc_close(&j);
     free(name);
     free(path);
     free(recipe);

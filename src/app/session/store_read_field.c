@@ -10,43 +10,43 @@
 bool store_read_field_kernel(struct jdoc *j, struct kernel *k, const char *path)
 {
     double set[KERNEL_MAX_HP];
-    char *text = jdoc_str(j, "%s", path);
+    char *text = store_doc_str(j, "%s", path);
     const bool ok = text && kernel_parse(text, k, set, NULL) == ST_OK;
 
     if (!ok)
-        jdoc_wrong(j, "%s is no kernel", path);
+        store_doc_wrong(j, "%s is no kernel", path);
     free(text);
     return ok;
 }
 
 void store_read_field_hp(struct jdoc *j, double *hp, size_t n, const char *path)
 {
-    const size_t have = jdoc_len(j, KERNEL_MAX_HP, "%s", path);
+    const size_t have = store_doc_len(j, KERNEL_MAX_HP, "%s", path);
 
     if (have != n)
-        jdoc_wrong(j, "%s has %zu values, not %zu", path, have, n);
+        store_doc_wrong(j, "%s has %zu values, not %zu", path, have, n);
     for (size_t i = 0; i < n; i++) {
-        hp[i] = jdoc_num(j, "%s[%zu]", path, i);
+        hp[i] = store_doc_num(j, "%s[%zu]", path, i);
         if (!(hp[i] > 0))
-            jdoc_wrong(j, "%s[%zu] is not positive", path, i);
+            store_doc_wrong(j, "%s[%zu] is not positive", path, i);
     }
 }
 
 double store_read_field_positive(struct jdoc *j, const char *path, bool zero)
 {
-    const double x = jdoc_num(j, "%s", path);
+    const double x = store_doc_num(j, "%s", path);
 
     if (!(x > 0 || (zero && x == 0)))
-        jdoc_wrong(j, "%s is not positive", path);
+        store_doc_wrong(j, "%s is not positive", path);
     return x;
 }
 
 static void read_bound(struct jdoc *j, struct tune_bound *b, const char *path)
 {
-    b->lo = jdoc_num(j, "%s.lo", path);
-    b->hi = jdoc_num(j, "%s.hi", path);
-    b->fixed = jdoc_bool(j, "%s.fixed", path);
-    b->value = jdoc_num(j, "%s.value", path);
+    b->lo = store_doc_num(j, "%s.lo", path);
+    b->hi = store_doc_num(j, "%s.hi", path);
+    b->fixed = store_doc_bool(j, "%s.fixed", path);
+    b->value = store_doc_num(j, "%s.value", path);
 }
 
 void store_read_field_bounds(struct jdoc *j, const char *in, struct tune_bound *hp, size_t n,
@@ -54,8 +54,8 @@ void store_read_field_bounds(struct jdoc *j, const char *in, struct tune_bound *
 {
     char path[64];
 
-    if (jdoc_len(j, KERNEL_MAX_HP, "%s.bounds", in) != n)
-        jdoc_wrong(j, "%s.bounds has another length", in);
+    if (store_doc_len(j, KERNEL_MAX_HP, "%s.bounds", in) != n)
+        store_doc_wrong(j, "%s.bounds has another length", in);
     for (size_t i = 0; i < n; i++) {
         snprintf(path, sizeof path, "%s.bounds[%zu]", in, i);
         read_bound(j, &hp[i], path);
@@ -68,32 +68,32 @@ void store_read_field_bounds(struct jdoc *j, const char *in, struct tune_bound *
 
 size_t store_read_field_size(struct jdoc *j, const char *path)
 {
-    return (size_t)jdoc_int(j, 0, STORE_ROWS_MOST, "%s", path);
+    return (size_t)store_doc_int(j, 0, STORE_ROWS_MOST, "%s", path);
 }
 
 enum outcome store_read_field_outcome(struct jdoc *j, const char *path)
 {
-    return (enum outcome)store_outcome_values[jdoc_word(j, store_outcomes, "%s", path)];
+    return (enum outcome)store_outcome_values[store_doc_word(j, store_outcomes, "%s", path)];
 }
 
 size_t store_read_field_targets(struct jdoc *j, const char *path)
 {
-    const size_t n = jdoc_has(j, "%s", path) ? jdoc_len(j, TARGETS_MOST, "%s", path) : 1;
+    const size_t n = store_doc_has(j, "%s", path) ? store_doc_len(j, TARGETS_MOST, "%s", path) : 1;
 
     if (n == 0)
-        jdoc_wrong(j, "%s is empty", path);
+        store_doc_wrong(j, "%s is empty", path);
     return n ? n : 1;
 }
 
 /* Amplitudes or noises of t targets, positive; of one target the number read before. */
 void store_read_field_each(struct jdoc *j, const char *path, size_t t, double *each)
 {
-    if (t > 1 && jdoc_len(j, TARGETS_MOST, "%s", path) != t)
-        jdoc_wrong(j, "%s is not of %zu targets", path, t);
+    if (t > 1 && store_doc_len(j, TARGETS_MOST, "%s", path) != t)
+        store_doc_wrong(j, "%s is not of %zu targets", path, t);
     for (size_t i = 0; t > 1 && i < t; i++) {
-        each[i] = jdoc_num(j, "%s[%zu]", path, i);
+        each[i] = store_doc_num(j, "%s[%zu]", path, i);
         if (!(each[i] > 0.0) || !isfinite(each[i]))
-            jdoc_wrong(j, "%s[%zu] is not positive", path, i);
+            store_doc_wrong(j, "%s[%zu] is not positive", path, i);
     }
 }
 

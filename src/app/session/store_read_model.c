@@ -14,12 +14,12 @@ double *store_read_model_doubles(struct loader *l, const char *owner, const char
     size_t bytes;
 
     if (__builtin_mul_overflow(n, sizeof(double), &bytes) ||
-        sdb_blob_size(l->db, owner, what) != bytes) {
+        store_db_blob_size(l->db, owner, what) != bytes) {
         err_set(err, ST_FORMAT, "%s of %s is missing or has another size", what, owner);
         return NULL;
     }
     double *v = mem_aligned(n, sizeof *v, "a model", err);
-    if (v && sdb_get_blob(l->db, owner, what, v, bytes, err) != ST_OK) {
+    if (v && store_db_get_blob(l->db, owner, what, v, bytes, err) != ST_OK) {
         free(v);
         return NULL;
     }
@@ -33,7 +33,7 @@ static double *factor(struct loader *l, const char *owner, size_t n, struct err 
 {
     const size_t packed = n % 2 ? (n + 1) / 2 * n : n / 2 * (n + 1);
 
-    if (sdb_blob_size(l->db, owner, "L") != packed * sizeof(double))
+    if (store_db_blob_size(l->db, owner, "L") != packed * sizeof(double))
         return NULL;
     double *p = store_read_model_doubles(l, owner, "L", packed, err);
     double *full = p ? mem_calloc(n * n, sizeof *full, "a variance factor", err) : NULL;
@@ -84,7 +84,7 @@ void store_read_model_factors(struct loader *l)
         struct run *r = l->ws->run[i];
         struct model *m = r->model;
         struct err why = { 0 };
-        const size_t bytes = sdb_blob_size(l->db, r->id, "L");
+        const size_t bytes = store_db_blob_size(l->db, r->id, "L");
         if (!m || !m->Mv || m->Mv > 1 << 16 || bytes == 0)
             continue;
         if (bytes < m->Mv * (m->Mv + 1) / 2 * sizeof(double)) {
@@ -110,7 +110,7 @@ static const struct model_ops *read_kind(struct jdoc *j)
 
     for (size_t i = 0; i + 1 < sizeof words / sizeof *words && model_kind_at(i); i++)
         words[i] = model_kind_at(i)->name;
-    return model_kind_at((size_t)jdoc_word(j, words, "$.model.kind"));
+    return model_kind_at((size_t)store_doc_word(j, words, "$.model.kind"));
 }
 
 void store_read_model(struct loader *l, struct jdoc *j, struct run *r)
@@ -118,7 +118,7 @@ void store_read_model(struct loader *l, struct jdoc *j, struct run *r)
     struct model *m = mem_calloc(1, sizeof *m, "a model", NULL);
 
     if (!m) {
-        jdoc_wrong(j, "out of memory");
+        store_doc_wrong(j, "out of memory");
         return;
     }
     m->refs = 1;
@@ -132,24 +132,24 @@ void store_read_model(struct loader *l, struct jdoc *j, struct run *r)
     m->noises[0] = m->noise;
     store_read_field_each(j, "$.model.amplitudes", m->t, m->amplitudes);
     store_read_field_each(j, "$.model.noises", m->t, m->noises);
-    m->seed = jdoc_u64(j, "$.model.seed");
-    m->d = (size_t)jdoc_int(j, 1, STORE_MANY, "$.model.d");
-    m->M = (size_t)jdoc_int(j, 1, STORE_MANY, "$.model.M");
-    m->Mv = (size_t)jdoc_int(j, 0, STORE_MANY, "$.model.Mv");
-    m->precision = (enum precision)jdoc_word(j, store_precisions, "$.model.precision");
-    const bool inputs = jdoc_bool(j, "$.model.inputs");
+    m->seed = store_doc_u64(j, "$.model.seed");
+    m->d = (size_t)store_doc_int(j, 1, STORE_MANY, "$.model.d");
+    m->M = (size_t)store_doc_int(j, 1, STORE_MANY, "$.model.M");
+    m->Mv = (size_t)store_doc_int(j, 0, STORE_MANY, "$.model.Mv");
+    m->precision = (enum precision)store_doc_word(j, store_precisions, "$.model.precision");
+    const bool inputs = store_doc_bool(j, "$.model.inputs");
     if (inputs != m->kind->keeps_inputs || (m->kind->draws && m->M % 2) || m->Mv > m->M)
-        jdoc_wrong(j, "$.model contradicts itself");
+        store_doc_wrong(j, "$.model contradicts itself");
     if (r->has_enc && r->enc.d != m->d)
-        jdoc_wrong(j, "the model and its encoding have %zu and %zu inputs", m->d, r->enc.d);
+        store_doc_wrong(j, "the model and its encoding have %zu and %zu inputs", m->d, r->enc.d);
     const struct layer *layer = &m->kernel.layer, *seen = &r->enc.seq.layer;
     if (r->has_enc && (kernel_reads_windows(&m->kernel) != (r->enc.seq.inputs > 0) ||
                        (kernel_reads_windows(&m->kernel) &&
                         (layer->channels != seen->channels || layer->width != seen->width ||
                          layer->symbols != seen->symbols || layer->flat != r->enc.ncol)) ||
                        !parts_agree(&m->kernel, &r->enc)))
-        jdoc_wrong(j, "the model and its encoding read sequences differently");
-    if (jdoc_ok(j) && r->has_enc)
+        store_doc_wrong(j, "the model and its encoding read sequences differently");
+    if (store_doc_ok(j) && r->has_enc)
         read_arrays(l, r, m, inputs);
     else
         model_unref(m);

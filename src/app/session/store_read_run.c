@@ -13,7 +13,7 @@
 static const char *solver_name(struct jdoc *j)
 {
     const char *found = NULL;
-    char *text = jdoc_str(j, "$.fit.solver");
+    char *text = store_doc_str(j, "$.fit.solver");
 
     if (text && solver_is_free(text))
         found = "auto";
@@ -22,7 +22,7 @@ static const char *solver_name(struct jdoc *j)
     for (size_t i = 0; text && !found && solver_at(i); i++)
         found = strcmp(solver_at(i)->name, text) == 0 ? solver_at(i)->name : NULL;
     if (text && !found)
-        jdoc_wrong(j, "$.fit.solver is not known");
+        store_doc_wrong(j, "$.fit.solver is not known");
     free(text);
     return found;
 }
@@ -30,12 +30,12 @@ static const char *solver_name(struct jdoc *j)
 static const char *read_precond_name(struct jdoc *j)
 {
     const char *found = NULL;
-    char *text = jdoc_str(j, "$.fit.precond");
+    char *text = store_doc_str(j, "$.fit.precond");
 
     for (size_t i = 0; text && !found && precond_at(i); i++)
         found = strcmp(precond_at(i)->name, text) == 0 ? precond_at(i)->name : NULL;
     if (text && !found)
-        jdoc_wrong(j, "$.fit.precond is not known");
+        store_doc_wrong(j, "$.fit.precond is not known");
     free(text);
     return found;
 }
@@ -43,12 +43,12 @@ static const char *read_precond_name(struct jdoc *j)
 static const char *tuner_name(struct jdoc *j)
 {
     const char *found = NULL;
-    char *text = jdoc_str(j, "$.tune.method");
+    char *text = store_doc_str(j, "$.tune.method");
 
     for (size_t i = 0; text && !found && tuner_at(i); i++)
         found = strcmp(tuner_at(i)->name, text) == 0 ? tuner_at(i)->name : NULL;
     if (text && !found)
-        jdoc_wrong(j, "$.tune.method is not known");
+        store_doc_wrong(j, "$.tune.method is not known");
     free(text);
     return found;
 }
@@ -59,17 +59,18 @@ static void measure(struct jdoc *j, const char *in, const struct measure *m, voi
     char *p = (char *)base + m->at, path[96];
 
     snprintf(path, sizeof path, "%s.%s", in, m->session);
-    const bool there = m->age == MEASURE_ALWAYS || jdoc_has(j, "%s", path);
+    const bool there = m->age == MEASURE_ALWAYS || store_doc_has(j, "%s", path);
 
     switch (m->type) {
-    case MEASURE_REAL: *(double *)p = there ? jdoc_num(j, "%s", path) : NAN; break;
+    case MEASURE_REAL: *(double *)p = there ? store_doc_num(j, "%s", path) : NAN; break;
     case MEASURE_COUNT:
-        *(size_t *)p = !there                     ? 0
-                       : !strcmp(m->unit ? m->unit : "", "bytes") ? (size_t)jdoc_u64(j, "%s", path)
-                                                  : store_read_field_size(j, path);
+        *(size_t *)p = !there ? 0
+                       : !strcmp(m->unit ? m->unit : "", "bytes")
+                           ? (size_t)store_doc_u64(j, "%s", path)
+                           : store_read_field_size(j, path);
         break;
-    case MEASURE_FLAG: *(bool *)p = there && jdoc_bool(j, "%s", path); break;
-    case MEASURE_WORD: jdoc_strn(j, p, m->size, "%s", path); break;
+    case MEASURE_FLAG: *(bool *)p = there && store_doc_bool(j, "%s", path); break;
+    case MEASURE_WORD: store_doc_strn(j, p, m->size, "%s", path); break;
     case MEASURE_OUTCOME: *(enum outcome *)p = store_read_field_outcome(j, path); break;
     }
 }
@@ -87,17 +88,17 @@ static void read_targets_info(struct jdoc *j, struct run *r)
 {
     struct fit_info *f = &r->info;
 
-    r->fit.targets = jdoc_has(j, "$.fit.targets")
-                         ? (size_t)jdoc_int(j, 1, TARGETS_MOST, "$.fit.targets")
+    r->fit.targets = store_doc_has(j, "$.fit.targets")
+                         ? (size_t)store_doc_int(j, 1, TARGETS_MOST, "$.fit.targets")
                          : 1;
     f->targets = store_read_field_targets(j, "$.info.target_iterations");
     f->target[0].iterations = f->why == OUT_DIRECT ? NAN : (double)f->iterations;
     f->target[0].residual = f->residual;
     f->target[0].true_residual = f->true_residual;
     for (size_t i = 0; f->targets > 1 && i < f->targets; i++) {
-        f->target[i].iterations = jdoc_num(j, "$.info.target_iterations[%zu]", i);
-        f->target[i].residual = jdoc_num(j, "$.info.target_residual[%zu]", i);
-        f->target[i].true_residual = jdoc_num(j, "$.info.target_true_residual[%zu]", i);
+        f->target[i].iterations = store_doc_num(j, "$.info.target_iterations[%zu]", i);
+        f->target[i].residual = store_doc_num(j, "$.info.target_residual[%zu]", i);
+        f->target[i].true_residual = store_doc_num(j, "$.info.target_true_residual[%zu]", i);
     }
 }
 
@@ -107,14 +108,15 @@ static void read_solver_info(struct jdoc *j, struct run *r)
 
     for (size_t i = 0; s && s->params && s->params[i].name; i++) {
         const struct solver_param *p = &s->params[i];
-        const double v = jdoc_has(j, "$.fit.solver_params[%zu]", i)
-                             ? jdoc_num(j, "$.fit.solver_params[%zu]", i)
+        const double v = store_doc_has(j, "$.fit.solver_params[%zu]", i)
+                             ? store_doc_num(j, "$.fit.solver_params[%zu]", i)
                              : 0.0;
         if (v != 0.0 && !(v >= p->lo && v <= p->hi))
-            jdoc_wrong(j, "$.fit.solver_params[%zu] is out of range", i);
+            store_doc_wrong(j, "$.fit.solver_params[%zu] is out of range", i);
         r->fit.solver_params[i] = v;
     }
-    r->fit.keep_scale = jdoc_has(j, "$.fit.keep_scale") && jdoc_bool(j, "$.fit.keep_scale");
+    r->fit.keep_scale =
+        store_doc_has(j, "$.fit.keep_scale") && store_doc_bool(j, "$.fit.keep_scale");
 }
 
 static void read_fit(struct jdoc *j, struct run *r)
@@ -126,16 +128,17 @@ static void read_fit(struct jdoc *j, struct run *r)
     o->precond = read_precond_name(j);
     o->features = store_read_field_size(j, "$.fit.features");
     o->rank = store_read_field_size(j, "$.fit.rank");
-    o->rtol = jdoc_num(j, "$.fit.rtol");
+    o->rtol = store_doc_num(j, "$.fit.rtol");
     o->maxit = store_read_field_size(j, "$.fit.maxit");
-    o->variance = (enum variance_mode)jdoc_word(j, store_variances, "$.fit.variance");
+    o->variance = (enum variance_mode)store_doc_word(j, store_variances, "$.fit.variance");
     o->variance_count = store_read_field_size(j, "$.fit.variance_count");
-    o->plan = (enum plan)jdoc_word(j, store_plans, "$.fit.plan");
-    o->store = jdoc_has(j, "$.fit.store") ? (enum storing)jdoc_word(j, store_stores, "$.fit.store")
-                                          : STORE_AUTO; /* older sessions know of none */
-    o->precision = (enum precision)jdoc_word(j, store_precisions, "$.fit.precision");
-    o->mem_limit = (size_t)jdoc_u64(j, "$.fit.mem_limit");
-    o->seed = jdoc_u64(j, "$.fit.seed");
+    o->plan = (enum plan)store_doc_word(j, store_plans, "$.fit.plan");
+    o->store = store_doc_has(j, "$.fit.store")
+                   ? (enum storing)store_doc_word(j, store_stores, "$.fit.store")
+                   : STORE_AUTO; /* older sessions know of none */
+    o->precision = (enum precision)store_doc_word(j, store_precisions, "$.fit.precision");
+    o->mem_limit = (size_t)store_doc_u64(j, "$.fit.mem_limit");
+    o->seed = store_doc_u64(j, "$.fit.seed");
     if (store_read_field_kernel(j, &o->kernel, "$.fit.kernel"))
         store_read_field_hp(j, o->hp, kernel_nhp(&o->kernel), "$.fit.hp");
     o->amplitude = store_read_field_positive(j, "$.fit.amplitude", false);
@@ -143,7 +146,7 @@ static void read_fit(struct jdoc *j, struct run *r)
     read_solver_info(j, r);
     measures(j, "$.info", MEASURE_OF_INFO, f);
     f->rank_seconds = NAN; /* not kept */
-    if (!jdoc_has(j, "$.info.predicted_bytes"))
+    if (!store_doc_has(j, "$.info.predicted_bytes"))
         f->predicted_bytes = f->peak_bytes;
     read_targets_info(j, r);
 }
@@ -151,14 +154,14 @@ static void read_fit(struct jdoc *j, struct run *r)
 static void read_solve(struct loader *l, struct jdoc *j, struct run *r)
 {
     struct solve_info *s = &r->solve;
-    const size_t n = (size_t)jdoc_int(j, 0, STORE_MANY, "$.solve.history");
+    const size_t n = (size_t)store_doc_int(j, 0, STORE_MANY, "$.solve.history");
 
     s->why = store_read_field_outcome(j, "$.solve.why");
     s->iterations = store_read_field_size(j, "$.solve.iterations");
-    s->residual = jdoc_num(j, "$.solve.residual");
-    s->true_residual = jdoc_num(j, "$.solve.true_residual");
-    s->drift = jdoc_num(j, "$.solve.drift");
-    s->float_limit = jdoc_bool(j, "$.solve.float_limit");
+    s->residual = store_doc_num(j, "$.solve.residual");
+    s->true_residual = store_doc_num(j, "$.solve.true_residual");
+    s->drift = store_doc_num(j, "$.solve.drift");
+    s->float_limit = store_doc_bool(j, "$.solve.float_limit");
     if (n == 0)
         return;
     double *both = store_read_model_doubles(l, r->id, "cg", 2 * n, NULL);
@@ -184,8 +187,8 @@ static void read_point(struct jdoc *j, struct tune_point *p, size_t nhp, size_t 
 
     snprintf(path, sizeof path, "%s.hp", in);
     store_read_field_hp(j, p->hp, nhp, path);
-    p->amplitude = jdoc_num(j, "%s.amplitude", in);
-    p->noise = jdoc_num(j, "%s.noise", in);
+    p->amplitude = store_doc_num(j, "%s.amplitude", in);
+    p->noise = store_doc_num(j, "%s.noise", in);
     p->amplitudes[0] = p->amplitude;
     p->noises[0] = p->noise;
     snprintf(path, sizeof path, "%s.amplitudes", in);
@@ -230,34 +233,36 @@ static void read_tune(struct loader *l, struct jdoc *j, struct run *r)
         return;
     r->fit.kernel = k;
     o->method = tuner_name(j);
-    o->objective = (enum tune_objective)jdoc_word(j, store_objectives, "$.tune.objective");
-    o->targets = jdoc_has(j, "$.tune.targets")
-                     ? (size_t)jdoc_int(j, 1, TARGETS_MOST, "$.tune.targets")
+    o->objective = (enum tune_objective)store_doc_word(j, store_objectives, "$.tune.objective");
+    o->targets = store_doc_has(j, "$.tune.targets")
+                     ? (size_t)store_doc_int(j, 1, TARGETS_MOST, "$.tune.targets")
                      : 1;
-    o->exact = jdoc_bool(j, "$.tune.exact");
-    o->approx = jdoc_bool(j, "$.tune.approx");
+    o->exact = store_doc_bool(j, "$.tune.exact");
+    o->approx = store_doc_bool(j, "$.tune.approx");
     o->rank = store_read_field_size(j, "$.tune.rank");
     o->probes = store_read_field_size(j, "$.tune.probes");
-    o->error = jdoc_has(j, "$.tune.error") ? jdoc_num(j, "$.tune.error") : 0.0;
+    o->error = store_doc_has(j, "$.tune.error") ? store_doc_num(j, "$.tune.error") : 0.0;
     o->features = store_read_field_size(j, "$.tune.features");
     o->max_evals = store_read_field_size(j, "$.tune.max_evals");
-    o->restart = jdoc_has(j, "$.tune.restart") ? store_read_field_size(j, "$.tune.restart") : 0;
-    o->restarts = jdoc_has(j, "$.tune.restarts") ? store_read_field_size(j, "$.tune.restarts") : 0;
+    o->restart =
+        store_doc_has(j, "$.tune.restart") ? store_read_field_size(j, "$.tune.restart") : 0;
+    o->restarts =
+        store_doc_has(j, "$.tune.restarts") ? store_read_field_size(j, "$.tune.restarts") : 0;
     o->subsample = store_read_field_size(j, "$.tune.subsample");
-    o->polish = jdoc_bool(j, "$.tune.polish");
-    o->seed = jdoc_u64(j, "$.tune.seed");
-    o->precision = (enum precision)jdoc_word(j, store_precisions, "$.tune.precision");
-    o->plan = (enum plan)jdoc_word(j, store_plans, "$.tune.plan");
-    o->mem_limit = (size_t)jdoc_u64(j, "$.tune.mem_limit");
+    o->polish = store_doc_bool(j, "$.tune.polish");
+    o->seed = store_doc_u64(j, "$.tune.seed");
+    o->precision = (enum precision)store_doc_word(j, store_precisions, "$.tune.precision");
+    o->plan = (enum plan)store_doc_word(j, store_plans, "$.tune.plan");
+    o->mem_limit = (size_t)store_doc_u64(j, "$.tune.mem_limit");
     store_read_field_bounds(j, "$.tune", o->hp, kernel_nhp(&k), &o->amplitude, &o->noise);
-    t->why = (enum outcome_tune)jdoc_word(j, store_tune_outcomes, "$.result.why");
-    t->nhp = (size_t)jdoc_int(j, 0, KERNEL_MAX_HP, "$.result.nhp");
+    t->why = (enum outcome_tune)store_doc_word(j, store_tune_outcomes, "$.result.why");
+    t->nhp = (size_t)store_doc_int(j, 0, KERNEL_MAX_HP, "$.result.nhp");
     measures(j, "$.result", MEASURE_OF_RESULT, t);
-    t->at_lower = (unsigned)jdoc_int(j, 0, UINT32_MAX, "$.result.at_lower");
-    t->at_upper = (unsigned)jdoc_int(j, 0, UINT32_MAX, "$.result.at_upper");
+    t->at_lower = (unsigned)store_doc_int(j, 0, UINT32_MAX, "$.result.at_lower");
+    t->at_upper = (unsigned)store_doc_int(j, 0, UINT32_MAX, "$.result.at_upper");
     if (t->nhp) /* 0: it never came to a first point */
         read_point(j, &t->best, t->nhp, o->targets, "$.result.best");
-    read_tuning(l, r, (size_t)jdoc_int(j, 0, STORE_MANY, "$.result.points"));
+    read_tuning(l, r, (size_t)store_doc_int(j, 0, STORE_MANY, "$.result.points"));
 }
 
 static void read_metrics(struct jdoc *j, struct metrics *m, const char *in)
@@ -270,7 +275,7 @@ static void read_more(struct jdoc *j, struct run *r)
 {
     char path[64];
     const size_t n =
-        jdoc_has(j, "$.score.more") ? jdoc_len(j, TARGETS_MOST - 1, "$.score.more") : 0;
+        store_doc_has(j, "$.score.more") ? store_doc_len(j, TARGETS_MOST - 1, "$.score.more") : 0;
 
     r->more = n ? mem_calloc(n, sizeof *r->more, "scores", NULL) : NULL;
     r->nmore = r->more ? n : 0;
@@ -283,12 +288,12 @@ static void read_more(struct jdoc *j, struct run *r)
 
 static void read_trace(struct loader *l, struct jdoc *j, struct run *r, size_t *parts)
 {
-    const size_t expected = (size_t)jdoc_int(j, 0, STORE_MANY, "$.points");
+    const size_t expected = (size_t)store_doc_int(j, 0, STORE_MANY, "$.points");
     void *bytes = NULL;
     size_t n = 0;
     bool cut = false;
 
-    if (sdb_get_parts(l->db, r->id, "trace", &bytes, &n, parts, &cut, NULL) != ST_OK)
+    if (store_db_get_parts(l->db, r->id, "trace", &bytes, &n, parts, &cut, NULL) != ST_OK)
         cut = true;
     const size_t points = bytes ? n / STORE_POINT : 0;
     if (cut || points < expected)
@@ -308,13 +313,13 @@ static void read_encoding(struct loader *l, struct jdoc *j, struct run *r)
     size_t n = 0, parts;
     bool cut = true;
 
-    if (!jdoc_bool(j, "$.encoding"))
+    if (!store_doc_bool(j, "$.encoding"))
         return;
-    (void)sdb_get_parts(l->db, r->id, "encoding", &text, &n, &parts, &cut, NULL);
+    (void)store_db_get_parts(l->db, r->id, "encoding", &text, &n, &parts, &cut, NULL);
     if (cut || !text || memchr(text, '\0', n)) {
         store_load_damaged(l, "the encoding of %s is damaged: fit it again", r->id);
     } else {
-        ((char *)text)[n] = '\0'; /* sdb_get_parts leaves room */
+        ((char *)text)[n] = '\0'; /* store_db_get_parts leaves room */
         r->has_enc = encoding_from_json(text, &r->enc, &why) == ST_OK;
         if (!r->has_enc)
             store_load_damaged(l, "the encoding of %s is damaged (%.200s): fit it again", r->id,
@@ -327,34 +332,34 @@ static void read_failure(struct jdoc *j, struct run *r)
 {
     char name[32];
 
-    jdoc_strn(j, name, sizeof name, "$.failure.status");
+    store_doc_strn(j, name, sizeof name, "$.failure.status");
     r->failure.code = ST_INTERNAL;
     for (int i = 0; i < N_STATUS; i++)
         if (strcmp(status_name((enum status)i), name) == 0)
             r->failure.code = (enum status)i;
-    jdoc_strn(j, r->failure.name, sizeof r->failure.name, "$.failure.name");
-    jdoc_strn(j, r->failure.msg, sizeof r->failure.msg, "$.failure.msg");
-    jdoc_strn(j, r->failure.hint, sizeof r->failure.hint, "$.failure.hint");
+    store_doc_strn(j, r->failure.name, sizeof r->failure.name, "$.failure.name");
+    store_doc_strn(j, r->failure.msg, sizeof r->failure.msg, "$.failure.msg");
+    store_doc_strn(j, r->failure.hint, sizeof r->failure.hint, "$.failure.hint");
 }
 
 static void read_common(struct jdoc *j, struct run *r)
 {
-    r->state = (enum run_state)jdoc_word(j, store_states, "$.state");
-    r->dataset_name = jdoc_str(j, "$.dataset");
-    r->kernel_text = jdoc_str(j, "$.kernel");
-    r->command = jdoc_str(j, "$.command");
-    r->created = jdoc_int(j, 0, INT64_MAX, "$.created");
-    r->trace_target = jdoc_num(j, "$.target");
+    r->state = (enum run_state)store_doc_word(j, store_states, "$.state");
+    r->dataset_name = store_doc_str(j, "$.dataset");
+    r->kernel_text = store_doc_str(j, "$.kernel");
+    r->command = store_doc_str(j, "$.command");
+    r->created = store_doc_int(j, 0, INT64_MAX, "$.created");
+    r->trace_target = store_doc_num(j, "$.target");
     r->started = 0;
-    r->ended = jdoc_num(j, "$.seconds");
-    r->note = jdoc_str(j, "$.note");
-    r->star = jdoc_bool(j, "$.star");
-    r->dropped = jdoc_has(j, "$.dropped") && jdoc_bool(j, "$.dropped");
-    if (jdoc_has(j, "$.serial"))
-        r->serial = (size_t)jdoc_int(j, 0, STORE_MANY, "$.serial");
-    jdoc_strn(j, r->verdict, sizeof r->verdict, "$.verdict");
+    r->ended = store_doc_num(j, "$.seconds");
+    r->note = store_doc_str(j, "$.note");
+    r->star = store_doc_bool(j, "$.star");
+    r->dropped = store_doc_has(j, "$.dropped") && store_doc_bool(j, "$.dropped");
+    if (store_doc_has(j, "$.serial"))
+        r->serial = (size_t)store_doc_int(j, 0, STORE_MANY, "$.serial");
+    store_doc_strn(j, r->verdict, sizeof r->verdict, "$.verdict");
     if (!r->dataset_name || !r->kernel_text)
-        jdoc_wrong(j, "dataset or kernel is missing");
+        store_doc_wrong(j, "dataset or kernel is missing");
     if (!(r->ended >= 0))
         r->ended = 0;
 }
@@ -366,24 +371,24 @@ static void read_run(struct loader *l, struct jdoc *j, struct run *r, size_t *pa
     if (r->kind == RUN_FIT) {
         read_fit(j, r);
         read_solve(l, j, r);
-        if (jdoc_has(j, "$.model"))
+        if (store_doc_has(j, "$.model"))
             store_read_model(l, j, r);
     } else {
         read_tune(l, j, r);
     }
-    if (jdoc_has(j, "$.score")) {
+    if (store_doc_has(j, "$.score")) {
         r->has_score = true;
-        r->score_part = (enum part)jdoc_word(j, store_parts, "$.score.part");
+        r->score_part = (enum part)store_doc_word(j, store_parts, "$.score.part");
         r->score_rows = store_read_field_size(j, "$.score.rows");
         read_metrics(j, &r->score_scaled, "$.score.scaled");
         read_metrics(j, &r->score_raw, "$.score.raw");
         read_more(j, r);
     }
-    if (jdoc_has(j, "$.failure"))
+    if (store_doc_has(j, "$.failure"))
         read_failure(j, r);
     read_trace(l, j, r, parts);
-    const int64_t id = jdoc_int(j, 0, INT64_MAX, "$.data");
-    if (id && jdoc_ok(j)) {
+    const int64_t id = store_doc_int(j, 0, INT64_MAX, "$.data");
+    if (id && store_doc_ok(j)) {
         bool changed;
         struct dataset *ds = store_read_dataset(l, id, &changed);
         /* A run's own data is only what it was made from. */
@@ -437,28 +442,29 @@ bool store_read_run(void *ctx, int64_t row, const char *name, const char *body, 
 
     if (row >= l->out->next_run && row < INT64_MAX)
         l->out->next_run = row + 1;
-    if (!number || !jdoc_open(&j, l->db, body)) {
+    if (!number || !store_doc_open(&j, l->db, body)) {
         store_load_damaged(l, "a run%s%.16s is damaged and left out", number ? " " : "",
                            number ? name : "");
         return true;
     }
-    const enum run_kind kind = (enum run_kind)jdoc_word(&j, store_kinds, "$.kind");
+    const enum run_kind kind = (enum run_kind)store_doc_word(&j, store_kinds, "$.kind");
     struct run *r = ws_run_new(ws, kind, &l->err);
     if (store_load_fatal(l, r ? ST_OK : ST_NOMEM)) {
-        jdoc_close(&j);
+        store_doc_close(&j);
         return false;
     }
     if ((name[0] == 'r') != (kind == RUN_FIT))
-        jdoc_wrong(&j, "its kind does not fit its name");
+        store_doc_wrong(&j, "its kind does not fit its name");
     snprintf(r->id, sizeof r->id, "%s", name);
     size_t *counter = kind == RUN_FIT ? &ws->nfit : &ws->ntune;
     --*counter; /* ws_run_new counted */
     if (number > *counter)
         *counter = number;
     read_run(l, &j, r, &parts);
-    const int64_t data = jdoc_has(&j, "$.data") ? jdoc_int(&j, 0, INT64_MAX, "$.data") : 0;
-    jdoc_close(&j);
-    if (!jdoc_ok(&j)) {
+    const int64_t data =
+        store_doc_has(&j, "$.data") ? store_doc_int(&j, 0, INT64_MAX, "$.data") : 0;
+    store_doc_close(&j);
+    if (!store_doc_ok(&j)) {
         store_load_damaged(l, "run %s is damaged and left out (%.160s)", r->id, j.bad);
         ws->nrun--;
         run_free(r);

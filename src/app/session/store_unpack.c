@@ -25,7 +25,7 @@ char *store_unpack(struct sdb *db, const char *path, const char *checksum, uint6
     struct stat st;
 
     store_unpack_name(name, checksum, size);
-    if (!size || sdb_blob_size(db, "file", name) != size) {
+    if (!size || store_db_blob_size(db, "file", name) != size) {
         err_set(err, ST_NOT_FOUND, "its copy is not in the session");
         return NULL;
     }
@@ -40,7 +40,7 @@ char *store_unpack(struct sdb *db, const char *path, const char *checksum, uint6
         (lstat(buf_str(&to), &st) == 0 && S_ISREG(st.st_mode) && (uint64_t)st.st_size == size))
         return buf_take(&to); /* from before */
     void *bytes = mem_calloc(size, 1, "a file of the session", err);
-    enum status rc = bytes ? sdb_get_blob(db, "file", name, bytes, size, err) : ST_NOMEM;
+    enum status rc = bytes ? store_db_get_blob(db, "file", name, bytes, size, err) : ST_NOMEM;
     if (rc == ST_OK)
         rc = outfile_put(buf_str(&to), 0600, bytes, size, err);
     free(bytes);

@@ -12,7 +12,7 @@ enum { PER_PART = SDB_PART / sizeof(double), SMALL_FACTOR = 512 }; /* rows; 1 Mi
 static enum status put_doubles(struct sdb *db, const char *owner, const char *what, const double *v,
                                size_t n, struct err *err)
 {
-    enum status rc = sdb_drop_blob(db, owner, what, err);
+    enum status rc = store_db_drop_blob(db, owner, what, err);
     double *part = NULL;
 
     if (rc == ST_OK && !(part = mem_calloc(PER_PART, sizeof *part, "a part of a model", err)))
@@ -21,7 +21,7 @@ static enum status put_doubles(struct sdb *db, const char *owner, const char *wh
         const size_t m = n - at < PER_PART ? n - at : PER_PART;
         memcpy(part, v + at, m * sizeof *v);
         store_pack_doubles(part, m);
-        rc = sdb_put_part(db, owner, what, (int64_t)k, part, m * sizeof *v, err);
+        rc = store_db_put_part(db, owner, what, (int64_t)k, part, m * sizeof *v, err);
     }
     free(part);
     return rc;
@@ -52,12 +52,12 @@ enum status store_write_factor(struct sdb *db, struct op *op, size_t parts, stru
 {
     double *part = mem_calloc(PER_PART, sizeof *part, "a part of a model", err);
     enum status rc = !part ? ST_NOMEM
-                     : op->at.part == 0 ? sdb_drop_blob(db, op->text[0], "L", err) : ST_OK;
+                     : op->at.part == 0 ? store_db_drop_blob(db, op->text[0], "L", err) : ST_OK;
 
     for (size_t k = 0; rc == ST_OK && k < parts && op->at.column < op->model->Mv; k++) {
         const size_t n = next_of_factor(op, part);
         store_pack_doubles(part, n);
-        rc = sdb_put_part(db, op->text[0], "L", op->at.part++, part, n * sizeof *part, err);
+        rc = store_db_put_part(db, op->text[0], "L", op->at.part++, part, n * sizeof *part, err);
     }
     free(part);
     return rc;
@@ -86,11 +86,12 @@ static enum status put_model(struct sdb *db, const struct op *op, struct err *er
 /* Replaces a blob by n bytes, in parts. */
 static enum status put_bytes(struct sdb *db, const struct op *op, struct err *err)
 {
-    enum status rc = sdb_drop_blob(db, op->text[0], op->text[1], err);
+    enum status rc = store_db_drop_blob(db, op->text[0], op->text[1], err);
 
     for (size_t at = 0, k = 0; rc == ST_OK && (at < op->n || k == 0); at += SDB_PART, k++)
-        rc = sdb_put_part(db, op->text[0], op->text[1], (int64_t)k, (const char *)op->data + at,
-                          op->n - at < SDB_PART ? op->n - at : SDB_PART, err);
+        rc =
+            store_db_put_part(db, op->text[0], op->text[1], (int64_t)k, (const char *)op->data + at,
+                              op->n - at < SDB_PART ? op->n - at : SDB_PART, err);
     return rc;
 }
 
@@ -100,33 +101,33 @@ enum status store_write_op(struct sdb *db, const struct op *op, struct err *err)
 
     switch (op->kind) {
     case OP_COMMAND:
-        return sdb_put_command(db, op->id, t[0], t[1], op->seconds, err);
+        return store_db_put_command(db, op->id, t[0], t[1], op->seconds, err);
     case OP_SCRIPT:
-        return sdb_put_script(db, op->id, t[0], err);
+        return store_db_put_script(db, op->id, t[0], err);
     case OP_STATE:
-        return sdb_put_state(db, t[0], t[1], err);
+        return store_db_put_state(db, t[0], t[1], err);
     case OP_META:
-        return sdb_put_meta(db, t[0], t[1], err);
+        return store_db_put_meta(db, t[0], t[1], err);
     case OP_DATASET:
-        return sdb_put_dataset(db, op->id, t[0], err);
+        return store_db_put_dataset(db, op->id, t[0], err);
     case OP_RUN:
-        return sdb_put_run(db, op->id, t[0], t[1], err);
+        return store_db_put_run(db, op->id, t[0], t[1], err);
     case OP_BLOB:
         return put_bytes(db, op, err);
     case OP_PART:
-        return sdb_put_part(db, t[0], t[1], op->id, op->data, op->n, err);
+        return store_db_put_part(db, t[0], t[1], op->id, op->data, op->n, err);
     case OP_DROP:
-        return sdb_drop_blob(db, t[0], t[1], err);
+        return store_db_drop_blob(db, t[0], t[1], err);
     case OP_MODEL:
         return put_model(db, op, err);
     case OP_MESSAGE:
-        return sdb_put_message(db, op->id, t[0], t[1], t[2], t[3], err);
+        return store_db_put_message(db, op->id, t[0], t[1], t[2], t[3], err);
     case OP_SNAPSHOT:
-        return sdb_put_snapshot(db, op->id, t[0], err);
+        return store_db_put_snapshot(db, op->id, t[0], err);
     case OP_PAST:
-        return sdb_put_past(db, op->id, op->data, err);
+        return store_db_put_past(db, op->id, op->data, err);
     case OP_FORGET:
-        return sdb_forget_run(db, t[0], err);
+        return store_db_forget_run(db, t[0], err);
     case OP_FACTOR:
         return put_small_factor(db, op, err);
     case OP_FLUSH:

@@ -32,7 +32,7 @@ struct timeline {
 
 /* One state. */
 
-void snapshot_unref(struct snapshot *s)
+void timeline_snapshot_unref(struct snapshot *s)
 {
     if (!s || --s->refs > 0)
         return;
@@ -48,7 +48,7 @@ void snapshot_unref(struct snapshot *s)
     free(s);
 }
 
-struct snapshot *snapshot_ref(struct snapshot *s)
+struct snapshot *timeline_snapshot_ref(struct snapshot *s)
 {
     if (s)
         s->refs++;
@@ -163,7 +163,7 @@ static bool marks_same(const struct snapshot *s, const struct workspace *ws)
     return n == s->nmark;
 }
 
-bool snapshot_same(const struct snapshot *s, const struct workspace *ws)
+bool timeline_snapshot_same(const struct snapshot *s, const struct workspace *ws)
 {
     if (s->ndata != ws->ndata || (s->ndata && s->cur != ws->cur))
         return false;
@@ -228,7 +228,7 @@ static struct snapshot *take(const struct workspace *ws, const struct snapshot *
     s->who = ws->origin ? options_origin_copy(ws->origin, err) : NULL;
     if (!s->hp || !s->bound || (ws->origin && !s->who) || !take_data(s, ws, like, err) ||
         !take_marks(s, ws, err)) {
-        snapshot_unref(s);
+        timeline_snapshot_unref(s);
         return NULL;
     }
     memcpy(s->hp, ws->hp, s->nhp * sizeof *s->hp);
@@ -242,7 +242,7 @@ static struct snapshot *take(const struct workspace *ws, const struct snapshot *
     return s;
 }
 
-struct snapshot *snapshot_take(const struct workspace *ws, struct err *err)
+struct snapshot *timeline_snapshot_take(const struct workspace *ws, struct err *err)
 {
     return take(ws, NULL, err);
 }
@@ -397,7 +397,7 @@ static void *timeline_new(struct err *err)
 
 static void step_free(struct step *s)
 {
-    snapshot_unref(s->state);
+    timeline_snapshot_unref(s->state);
     free(s->line);
 }
 
@@ -406,9 +406,9 @@ void timeline_clear(struct timeline *t)
     for (size_t i = 0; i < t->nstep; i++)
         step_free(&t->step[i]);
     for (size_t i = 0; i < t->npast; i++)
-        snapshot_unref(t->past[i].after);
+        timeline_snapshot_unref(t->past[i].after);
     for (size_t i = 0; i < t->nheld; i++)
-        snapshot_unref(t->held[i].past.after);
+        timeline_snapshot_unref(t->held[i].past.after);
     free(t->step);
     free(t->past);
     *t = (struct timeline){ .view = SIZE_MAX, .opt = t->opt, .who = t->who,
@@ -459,7 +459,7 @@ size_t timeline_forget(struct workspace *ws)
     drop_first(t, t->at);
     for (size_t i = 0; i < t->npast; i++)
         if (t->past[i].after != t->step[0].state) {
-            snapshot_unref(t->past[i].after);
+            timeline_snapshot_unref(t->past[i].after);
             t->past[i].after = NULL;
             t->past[i].id = 0;
         }
@@ -512,7 +512,7 @@ static void release_past(struct timeline *t, const struct snapshot *gone)
             continue;
         t->past[i].id = s->id;
         t->past[i].after = NULL;
-        snapshot_unref(s);
+        timeline_snapshot_unref(s);
     }
 }
 
@@ -559,9 +559,9 @@ static void begin(struct workspace *ws)
     t->moved = PAST_STEPS;
     if (t->nstep)
         return;
-    struct snapshot *s = snapshot_take(ws, NULL);
+    struct snapshot *s = timeline_snapshot_take(ws, NULL);
     if (s && !push(t, s, NULL, ws->nscript))
-        snapshot_unref(s);
+        timeline_snapshot_unref(s);
 }
 
 /* The state in the session under id, in memory; NULL with the reason. */
@@ -595,13 +595,13 @@ static bool take_step(struct workspace *ws, const char *line)
     if (!t->nstep || t->view != SIZE_MAX)
         return false;
     struct snapshot *now = state_of(ws, t->at, NULL);
-    if (now && snapshot_same(now, ws))
+    if (now && timeline_snapshot_same(now, ws))
         return false;
     struct snapshot *s = take(ws, now, NULL);
     if (!s)
         return false;
     if (!push(t, s, line, ws->nscript)) {
-        snapshot_unref(s);
+        timeline_snapshot_unref(s);
         return false;
     }
     t->pushed++;
@@ -624,7 +624,7 @@ void timeline_revert(struct workspace *ws)
     t->pushed = 0;
     t->moved = PAST_STEPS;
     struct snapshot *now = state_of(ws, t->at, NULL);
-    if (now && !snapshot_same(now, ws))
+    if (now && !timeline_snapshot_same(now, ws))
         (void)show_state(ws, now, SIZE_MAX, true, NULL);
 }
 
@@ -636,7 +636,7 @@ static struct past past_now(struct workspace *ws)
                       .made = ws->runs_made };
 
     if (t->nstep) {
-        p.after = snapshot_ref(t->step[t->at].state);
+        p.after = timeline_snapshot_ref(t->step[t->at].state);
         p.id = t->step[t->at].id;
     }
     t->pushed = 0;
@@ -679,7 +679,7 @@ static void unhold(struct workspace *ws, const struct args *a)
             step_free(&t->step[--t->nstep]);
         t->moved = PAST_STEPS;
     }
-    snapshot_unref(p.after);
+    timeline_snapshot_unref(p.after);
 }
 
 /* Where in the script the line of a command that has ended belongs: behind all, or where it is
@@ -713,7 +713,7 @@ static void add_line(struct workspace *ws, const struct args *a, size_t at, doub
     if (h) {
         *h = t->held[--t->nheld];
         if (t->pushed) { /* at its end, too: a tuning */
-            snapshot_unref(p.after);
+            timeline_snapshot_unref(p.after);
             const size_t before = p.count;
             p = past_now(ws);
             p.count += before;
@@ -724,7 +724,7 @@ static void add_line(struct workspace *ws, const struct args *a, size_t at, doub
     p.seconds = seconds;
     if (mem_grow((void **)&t->past, &t->cappast, ws->nscript, sizeof *t->past, "the history",
                  NULL) != ST_OK) {
-        snapshot_unref(p.after);
+        timeline_snapshot_unref(p.after);
         return;
     }
     while (t->npast + 1 < ws->nscript) /* only when memory was short before */
@@ -864,7 +864,7 @@ static bool strayed(struct workspace *ws)
     struct timeline *t = timeline_of(ws);
     struct snapshot *s = t->view == SIZE_MAX ? NULL : after(ws, t->view, NULL);
 
-    if (!s || snapshot_same(s, ws))
+    if (!s || timeline_snapshot_same(s, ws))
         return false;
     (void)show_state(ws, s, t->view ? t->past[t->view - 1].made : 0, false, NULL);
     return true;
@@ -876,7 +876,7 @@ enum status timeline_branch(struct workspace *ws, size_t n, struct err *err)
     struct snapshot *s = after(ws, n, err);
     enum status rc = s ? leave(ws, err) : err ? err->code : ST_STATE;
 
-    if (rc == ST_OK && snapshot_same(s, ws)) {
+    if (rc == ST_OK && timeline_snapshot_same(s, ws)) {
         rc = err_named(err, ST_STATE, "no-branch",
                        "what is current is the same as after command %zu", n);
         err_hint(err, "history");
@@ -951,12 +951,12 @@ enum status timeline_restore_step(struct workspace *ws, int64_t id, const char *
 void timeline_restore_end(struct workspace *ws, size_t at)
 {
     struct timeline *t = timeline_of(ws);
-    struct snapshot *s = snapshot_take(ws, NULL);
+    struct snapshot *s = timeline_snapshot_take(ws, NULL);
 
     t->at = at < t->nstep ? at : t->nstep ? t->nstep - 1 : 0;
     if (!t->nstep) {
         if (s && !push(t, s, NULL, ws->nscript))
-            snapshot_unref(s);
+            timeline_snapshot_unref(s);
         return;
     }
     if (s)

@@ -21,7 +21,7 @@ static const struct { const char *prefix, *word; } modifiers[] = {
     { "meta-", "Alt-" }, { "shift-", "Shift-" }, { "s-", "Shift-" },
 };
 
-const char *bind_focus_name(enum bind_focus f)
+const char *bindings_focus_name(enum bind_focus f)
 {
     return f == BIND_PROMPT ? "prompt" : f == BIND_VIEW ? "view" : "both";
 }

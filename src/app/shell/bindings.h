@@ -24,6 +24,6 @@ const struct binding *binding_at(size_t i);             /* NULL past the end */
 /* The line of a key (canonical name) in a focus; NULL: not bound. */
 const char *binding_find(enum bind_focus, const char *key);
 void bindings_clear_for_tests(void);
-const char *bind_focus_name(enum bind_focus);           /* "prompt", "view", "both" */
+const char *bindings_focus_name(enum bind_focus);           /* "prompt", "view", "both" */
 
 #endif

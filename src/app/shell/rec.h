@@ -70,8 +70,8 @@ struct rec_writer {
 void rec_writer_init(struct rec_writer *, FILE *out, FILE *err, bool json, bool quiet);
 void rec_writer_free(struct rec_writer *);   /* lines that wait are written */
 /* From now on lines wait, each under the number that `ticket` gives when it is told (progress under
- * 0), until rec_writer_release lets them through in the order in which they came.  ticket NULL: later
- * lines are written at once, those that wait continue to. */
+ * 0), until rec_writer_release lets them through in the order in which they came.  ticket NULL:
+ * later lines are written at once, those that wait continue to. */
 void rec_writer_hold(struct rec_writer *, uint64_t (*ticket)(void *ctx), void *ctx);
 /* Writes the lines at the head of the queue whose number is at most `ticket`. */
 void rec_writer_release(struct rec_writer *, uint64_t ticket);

@@ -117,8 +117,8 @@ static double of_hp(struct workspace *ws, size_t at)
 {
     static const char *const names[] = { "lengthscale", "period", "alpha" };
     size_t slot, count;
-    const bool there = ws_hp_slot(&ws->kernel, names[at], &slot, &count, NULL) == ST_OK && count &&
-                       slot < kernel_nhp(&ws->kernel);
+    const bool there = hyper_args_slot(&ws->kernel, names[at], &slot, &count, NULL) == ST_OK &&
+                       count && slot < kernel_nhp(&ws->kernel);
     return there ? ws->hp[slot] : NAN;
 }
 

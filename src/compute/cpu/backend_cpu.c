@@ -158,7 +158,8 @@ static enum status cpu_tile64(void *state, size_t r0, size_t r1, double *z, size
 }
 
 /* With ARD the derivative in one lengthscale would need a transform of its own for each:
- * cpu_grad has all of them for the price of one; and it alone knows the terms that are not plain. */
+ * cpu_grad has all of them for the price of one; and it alone knows the terms that are not plain.
+ */
 static bool cpu_has_dtile(void *state)
 {
     const struct cpu *c = state;

@@ -52,7 +52,7 @@ static bool cpu_runs(const struct simd *s)
     return s == &simd_portable;
 }
 
-const struct simd *simd_now(void)
+const struct simd *cpu_simd_now(void)
 {
     const struct simd *s = atomic_load(&chosen);
 
@@ -65,7 +65,7 @@ const struct simd *simd_now(void)
 
 const char *cpu_level(void)
 {
-    return simd_now()->name;
+    return cpu_simd_now()->name;
 }
 
 const char *cpu_blas(void)

@@ -244,7 +244,7 @@ void *cpu_open(const struct featmap *fm, const struct source *src,
     if (!c)
         return NULL;
     *c = (struct cpu){ .fm = fm, .src = src, .opts = *opts, .n = src->n, .M = fm->M,
-                       .simd = simd_now(), .workers = pool_threads(opts->pool) };
+                       .simd = cpu_simd_now(), .workers = pool_threads(opts->pool) };
     c->real = opts->precision == PREC_DOUBLE ? &c->simd->f64 : &c->simd->f32;
     if (cpu_init(c, err) != ST_OK) {
         cpu_close(c);

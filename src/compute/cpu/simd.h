@@ -166,6 +166,6 @@ extern const struct simd simd_portable, simd_avx2, simd_avx512, simd_amx;
 extern const struct simd_tiles simd_amx_tiles;
 bool simd_amx_usable(void); /* also asks the kernel for permission */
 /* The table in force (see cpu_level in backend.h). */
-const struct simd *simd_now(void);
+const struct simd *cpu_simd_now(void);
 
 #endif

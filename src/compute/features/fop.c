@@ -561,7 +561,8 @@ static size_t tile_edge(size_t M, bool dbl)
 double fop_product_bytes(size_t n, size_t M, size_t L, enum precision precision, size_t threads)
 {
     const size_t size = precision == PREC_DOUBLE ? sizeof(double) : sizeof(float);
-    const struct simd_tiles *units = L == 0 && precision == PREC_FLOAT ? simd_now()->tiles : NULL;
+    const struct simd_tiles *units =
+        L == 0 && precision == PREC_FLOAT ? cpu_simd_now()->tiles : NULL;
     const double T = threads ? (double)threads : 1.0;
 
     if (units) {
@@ -581,7 +582,7 @@ double fop_product_bytes(size_t n, size_t M, size_t L, enum precision precision,
 
 double fop_kept_bytes(size_t n, size_t M, enum precision precision, size_t threads)
 {
-    if (precision != PREC_FLOAT || !simd_now()->tiles ||
+    if (precision != PREC_FLOAT || !cpu_simd_now()->tiles ||
         !panel_stays(block_rows(n, limits_block_bytes(), 2 * M, sizeof(float)), M))
         return 0.0;
     return fop_product_bytes(n, M, 0, precision, threads);
@@ -631,7 +632,7 @@ static struct panel *panel_new(struct fop *f, size_t L, struct err *err)
 /* Whether Z'Z (derivative: Z'dZ) goes over matrix units. */
 static bool units_serve(const struct fop *f, bool derivative)
 {
-    return simd_now()->tiles && !f->Z && f->precision == PREC_FLOAT &&
+    return cpu_simd_now()->tiles && !f->Z && f->precision == PREC_FLOAT &&
            (!derivative || back_ops(f)->dtile32);
 }
 
@@ -648,7 +649,7 @@ static struct panel *panel_gram(struct fop *f, bool derivative, struct err *err)
     struct panel *p = mem_calloc(1, sizeof *p, "row block", err);
     if (!p)
         return NULL;
-    *p = (struct panel){ .f = f, .units = simd_now()->tiles, .size = sizeof(float), .L = f->M,
+    *p = (struct panel){ .f = f, .units = cpu_simd_now()->tiles, .size = sizeof(float), .L = f->M,
                          .edge = TILE_UNITS, .ldz = f->M + PAD, .ldb = f->M + PAD };
     p->most = block_rows(f->n, limits_block_bytes(), 2 * f->M, sizeof(float));
     p->chunk_bytes = p->units->bytes(f->M);
@@ -722,7 +723,7 @@ static void zty_chunk(struct panel *p, size_t chunk, size_t r0, size_t r1, const
             if (p->dbl)
                 blas_daxpy(M, p->y[t * n + r], (const double *)(const void *)z, w + t * M);
             else
-                simd_now()->axpy_rows(M, p->y[t * n + r], (const float *)(const void *)z,
+                cpu_simd_now()->axpy_rows(M, p->y[t * n + r], (const float *)(const void *)z,
                                       w + t * M);
         }
 }
@@ -746,7 +747,7 @@ static void centre_rows(const struct panel *p, size_t chunk, size_t r0, size_t r
         for (size_t j = 0; !derivative && j < M; j++)
             z[j] = (float)((double)z[j] - s * p->f->centre[j]);
         if (derivative == p->derivative)
-            simd_now()->axpy_rows(M, s, z, sum);
+            cpu_simd_now()->axpy_rows(M, s, z, sum);
     }
 }
 
@@ -845,7 +846,7 @@ static void product_tile(struct panel *p, size_t i0, size_t mi, size_t j0, size_
                         (const float *)(const void *)b, p->ldb, 0.0F, tmp, TILE);
         for (size_t j = 0; !p->dbl && j < nj; j++) {
             const size_t top = diagonal ? j : 0;
-            simd_now()->add(mi - top, tmp + j * TILE + top, sum + j * p->lds + top);
+            cpu_simd_now()->add(mi - top, tmp + j * TILE + top, sum + j * p->lds + top);
         }
     }
 }
@@ -948,7 +949,7 @@ static enum status centre_find(struct fop *f, struct err *err)
     if (c)
         rc = fop_tile(f, 0, n, z, M, err);
     for (size_t r = 0; c && rc == ST_OK && r < n; r++)
-        simd_now()->axpy_rows(M, 1.0 / (row_factor(f, r) * (double)n), z + r * M, c);
+        cpu_simd_now()->axpy_rows(M, 1.0 / (row_factor(f, r) * (double)n), z + r * M, c);
     free(z);
     if (c && rc == ST_OK)
         f->centre = c;

@@ -110,8 +110,8 @@ static void linear_step(const struct fm_term *t, const struct fm_step *step, siz
     }
 }
 
-/* A term at work: row: its inputs (of windows: the window, its symbols or vectors); c: the factor of
- * its columns; z, and dz unless NULL, are the row's; v: workspace of 4 D numbers. */
+/* A term at work: row: its inputs (of windows: the window, its symbols or vectors); c: the factor
+ * of its columns; z, and dz unless NULL, are the row's; v: workspace of 4 D numbers. */
 struct working {
     const struct fm_term *t;
     const double *hp, *row;

@@ -13,8 +13,8 @@ enum { TARGETS_MOST = 64 };
 /* Rows of ROW_SYMBOLS and ROW_VECTORS are sequences of different lengths: after `flat` numbers as
  * any (0: none) one that tells how many positions there are, then each position, a symbol (below
  * `channels` it stands for that unit vector, else for the zero vector) or `channels` numbers; what
- * follows the last position up to d means nothing.  Kernels over windows read them (LAYER_WINDOWS), no
- * others; these read the numbers before. */
+ * follows the last position up to d means nothing.  Kernels over windows read them (LAYER_WINDOWS),
+ * no others; these read the numbers before. */
 enum source_row { ROW_FLAT, ROW_SYMBOLS, ROW_VECTORS };
 struct source {
     size_t n, d; /* rows, inputs (numbers of a row) */

@@ -137,8 +137,8 @@ double nmll_landscape_best(const struct nmll_landscape *l, const struct nmll_eig
     return nmll_eig_best(q, within, a, w) - (double)l->t * l->log_scale;
 }
 
-/* With the ratio of noise and amplitude kept, the value at amplitude b is C + n log b + Q / (2 b^2):
- * the values at b and 2 b give Q / (2 b^2), the fit. */
+/* With the ratio of noise and amplitude kept, the value at amplitude b is C + n log b + Q / (2
+ * b^2): the values at b and 2 b give Q / (2 b^2), the fit. */
 struct nmll_parts nmll_landscape_parts(const struct nmll_landscape *l, const struct nmll_eig *q,
                                        double amplitude, double noise)
 {

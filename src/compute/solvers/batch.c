@@ -112,7 +112,7 @@ static enum status block_products(struct batch *s, size_t block, size_t worker, 
         return rc;
     blas_sgemm1(true, false, m, k, M, 1.0F, z, M, p, M, 0.0F, t, m);
     blas_sgemm1(false, false, M, k, m, 1.0F, z, M, t, m, 0.0F, w, M);
-    simd_now()->add(M * k, w, part);
+    cpu_simd_now()->add(M * k, w, part);
     return ST_OK;
 }
 

@@ -16,7 +16,7 @@ enum { SAMPLE = 2048 };
 static const double search_seconds = 20.0;
 static const double gram_rate = 90e9;
 
-void advice_free(struct advice *a)
+void diagnose_advice_free(struct advice *a)
 {
     spectrum_free(&a->spectrum);
     memset(a, 0, sizeof *a);
@@ -154,7 +154,7 @@ static enum status diagnose(const struct diagnose_ask *ask, bool whole, const st
     spectrum_free(&half);
     free(w.y);
     if (rc != ST_OK)
-        advice_free(a);
+        diagnose_advice_free(a);
     return rc;
 }
 

@@ -19,7 +19,7 @@ struct advice {
     struct rank_guess row[RANK_GUESSES];
     struct spectrum spectrum;
 };
-void advice_free(struct advice *);
+void diagnose_advice_free(struct advice *);
 
 /* What is diagnosed: a fit by opts of rows and y (opts->targets vectors, scaled). */
 struct diagnose_ask {

@@ -64,8 +64,9 @@ struct intern {
     size_t nslot;
     uint32_t last;         /* the previous answer: runs of equal cells are common */
 };
-enum status intern_code(struct intern *, const char *s, size_t len, uint32_t *code, struct err *);
-void intern_free(struct intern *);
+enum status table_intern_code(struct intern *, const char *s, size_t len, uint32_t *code,
+                              struct err *);
+void table_intern_free(struct intern *);
 
 /* A column while it grows. */
 struct grow {
@@ -81,11 +82,11 @@ struct grow {
     size_t len, cap;
 };
 /* Room for n rows, doubling. */
-enum status grow_reserve(struct grow *, size_t n, struct err *);
-enum status grow_text(struct grow *, size_t row, const char *s, size_t len, struct err *);
+enum status table_grow_reserve(struct grow *, size_t n, struct err *);
+enum status table_grow_text(struct grow *, size_t row, const char *s, size_t len, struct err *);
 /* Moves the arrays into a column of n rows: counts what is missing, sorts levels. */
-enum status grow_finish(struct grow *, size_t n, struct column *, struct err *);
-void grow_free(struct grow *);
+enum status table_grow_finish(struct grow *, size_t n, struct column *, struct err *);
+void table_grow_free(struct grow *);
 
 const char *import_hdf5_version(void); /* NULL: not built in */
 /* A file, or several NPY files, as columns of numbers and words: import_file() without what kinds

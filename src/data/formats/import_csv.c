@@ -113,9 +113,9 @@ static enum status settle_kind(struct reader *r, size_t col, const struct csv_ce
     r->kind[col] = r->date[col] ? KIND_DATE : KIND_CATEGORY;
     if (r->date[col])
         return ST_OK;
-    grow_free(g);
+    table_grow_free(g);
     g->type = COL_CATEGORY;
-    enum status rc = grow_reserve(g, r->room, r->err);
+    enum status rc = table_grow_reserve(g, r->room, r->err);
     for (size_t i = 0; rc == ST_OK && i < r->n; i++)
         g->code[i] = UINT32_MAX;
     return rc;
@@ -160,8 +160,8 @@ static enum status store_word(struct reader *r, size_t col, const struct csv_cel
     if (r->not_utf8 == 0 && !is_utf8(cell->s, cell->len))
         r->not_utf8 = r->line;
     if (r->kind[col] == KIND_TEXT)
-        return grow_text(g, r->n, cell->s, cell->len, r->err);
-    return intern_code(&g->levels, cell->s, cell->len, &g->code[r->n], r->err);
+        return table_grow_text(g, r->n, cell->s, cell->len, r->err);
+    return table_intern_code(&g->levels, cell->s, cell->len, &g->code[r->n], r->err);
 }
 
 /* Any cell, by the general path. */
@@ -310,7 +310,7 @@ static enum status make_room(struct reader *r, size_t want)
     }
     enum status rc = ST_OK;
     for (size_t j = 0; j < r->plan->ncols && rc == ST_OK; j++)
-        rc = grow_reserve(&r->col[j], want, r->err);
+        rc = table_grow_reserve(&r->col[j], want, r->err);
     r->room = want;
     return rc;
 }
@@ -505,7 +505,7 @@ static enum status fill_table(struct reader *r, struct table *t)
     for (size_t j = 0; j < t->ncols; j++) {
         struct column *c = &t->col[j];
         const char *given = r->plan->name[j];
-        enum status rc = grow_finish(&r->col[j], r->n, c, r->err);
+        enum status rc = table_grow_finish(&r->col[j], r->n, c, r->err);
         if (rc != ST_OK)
             return rc;
         c->named = given != NULL;
@@ -516,7 +516,7 @@ static enum status fill_table(struct reader *r, struct table *t)
         c->date = r->date[j] && c->type == COL_REAL;
         if (c->type == COL_CATEGORY && !r->plan->forced[j] && c->nlevels > 10 &&
             c->nlevels > (t->n - c->missing) / 2 &&
-            (rc = column_to_text(c, t->n, r->err)) != ST_OK)
+            (rc = table_column_to_text(c, t->n, r->err)) != ST_OK)
             return rc;
     }
     struct buf line = { 0 }, notes = { 0 };
@@ -577,7 +577,7 @@ static enum status reader_init(struct reader *r)
 static void reader_free(struct reader *r)
 {
     for (size_t j = 0; r->col != NULL && j < r->plan->ncols; j++)
-        grow_free(&r->col[j]);
+        table_grow_free(&r->col[j]);
     free(r->col);
     free(r->kind);
     free(r->date);

@@ -71,17 +71,17 @@ static enum status take_head(struct fasta *f)
     f->s->line = lines;
     if (rc == ST_OK) {
         f->s->line[f->n] = f->line;
-        rc = grow_reserve(&f->name, f->n + 1, f->err);
+        rc = table_grow_reserve(&f->name, f->n + 1, f->err);
     }
     if (rc == ST_OK)
-        rc = grow_reserve(&f->about, f->n + 1, f->err);
+        rc = table_grow_reserve(&f->about, f->n + 1, f->err);
     if (rc == ST_OK && word > 0)
-        rc = grow_text(&f->name, f->n, h, word, f->err);
+        rc = table_grow_text(&f->name, f->n, h, word, f->err);
     else if (rc == ST_OK)
         f->name.off[f->n] = SIZE_MAX;
     if (rc == ST_OK && rest < len) {
         f->described++;
-        rc = grow_text(&f->about, f->n, h + rest, len - rest, f->err);
+        rc = table_grow_text(&f->about, f->n, h + rest, len - rest, f->err);
     } else if (rc == ST_OK) {
         f->about.off[f->n] = SIZE_MAX;
     }
@@ -193,11 +193,11 @@ static enum status fasta_columns(struct fasta *f, struct table *t)
     t->n = f->n;
     enum status rc = t->col != NULL ? name_column(&t->col[0], "name", f->err) : ST_NOMEM;
     if (rc == ST_OK)
-        rc = grow_finish(&f->name, f->n, &t->col[j++], f->err);
+        rc = table_grow_finish(&f->name, f->n, &t->col[j++], f->err);
     if (rc == ST_OK && f->described > 0) {
         rc = name_column(&t->col[1], "description", f->err);
         if (rc == ST_OK)
-            rc = grow_finish(&f->about, f->n, &t->col[j++], f->err);
+            rc = table_grow_finish(&f->about, f->n, &t->col[j++], f->err);
     }
     if (rc == ST_OK)
         rc = name_column(&t->col[j], "sequence", f->err);
@@ -237,8 +237,8 @@ static enum status read_fasta(struct inbuf *in, const struct import_opts *opts,
         rc = t->decisions != NULL ? ST_OK : ST_NOMEM;
     }
     sequences_free(f->s);
-    grow_free(&f->name);
-    grow_free(&f->about);
+    table_grow_free(&f->name);
+    table_grow_free(&f->about);
     free(f);
     return rc;
 }

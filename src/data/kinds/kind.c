@@ -88,7 +88,7 @@ enum status kind_find_columns(struct table *t, const char *types, struct err *er
         to.name = t->col[j].name;
         to.named = t->col[j].named;
         t->col[j].name = NULL;
-        column_clear(&t->col[j]);
+        table_column_clear(&t->col[j]);
         t->col[j] = to;
         kind->note(t, &t->col[j], &notes);
     }

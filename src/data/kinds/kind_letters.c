@@ -32,7 +32,7 @@ static enum status fit_positions(struct encoding_fitting *f, const struct column
 
     s->kmer = letters_kmer(f->d->coding);
     s->layer.symbols = f->d->coding == NULL || s->kmer > 0;
-    s->layer.channels = alphabet_channels(c->seq->kind, c->seq->order);
+    s->layer.channels = sequence_alphabet_channels(c->seq->kind, c->seq->order);
     if (s->kmer > 0) {
         const size_t letters = strlen(s->order);
         s->layer.channels = 1;
@@ -309,7 +309,7 @@ static enum status count_strange(const struct encoding *e, const struct encode_g
     bool *known = place ? known_letters(g, &positions, err) : NULL;
     if (place && known == NULL)
         return ST_NOMEM;
-    alphabet_codes(e->seq.order, letters, code);
+    sequence_alphabet_codes(e->seq.order, letters, code);
     for (size_t i = 0; i < out->n; i++) {
         size_t len;
         const char *s = sequence_at(g->c->seq, out->row[i], &len);
@@ -383,13 +383,13 @@ static void words(const struct column *c, struct buf *out)
     buf_printf(out, "sequence of %zu", s->shortest);
     if (s->longest > s->shortest)
         buf_printf(out, " to %zu", s->longest);
-    buf_printf(out, " letters (%s)", alphabet_name(s->kind));
+    buf_printf(out, " letters (%s)", sequence_alphabet_name(s->kind));
 }
 
 static void measure(const struct column *c, struct buf *out)
 {
     sequence_lengths(c->seq, "letters", out);
-    buf_printf(out, ", %s", alphabet_name(c->seq->kind));
+    buf_printf(out, ", %s", sequence_alphabet_name(c->seq->kind));
     if (c->seq->common > 0)
         buf_printf(out, "; the first %zu are the same in all", c->seq->common);
 }

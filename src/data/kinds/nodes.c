@@ -254,7 +254,7 @@ static enum status find_graphs(struct gather *g)
                            t->col[g->id].name);
             break;
         }
-        rc = intern_code(&g->ids, buf_str(&cell), cell.len, &g->graph[i], g->err);
+        rc = table_intern_code(&g->ids, buf_str(&cell), cell.len, &g->graph[i], g->err);
         if (rc == ST_OK && i % 65536 == 0 && ctl_stopped(g->ctl))
             rc = err_set(g->err, ST_CANCELLED, "stopped while reading");
     }
@@ -430,8 +430,9 @@ static enum status find_atoms(struct gather *g, struct atoms *a)
     for (size_t i = 0; rc == ST_OK && i < g->t->n; i++) {
         buf_clear(&cell);
         table_cell(g->t, i, a->kind, &cell);
-        rc = cell.len == 0 ? node_missing(g, a->kind, i)
-                           : intern_code(&a->kinds, buf_str(&cell), cell.len, &a->of[i], g->err);
+        rc = cell.len == 0
+                 ? node_missing(g, a->kind, i)
+                 : table_intern_code(&a->kinds, buf_str(&cell), cell.len, &a->of[i], g->err);
         if (rc == ST_OK && a->kinds.n > KINDS_MOST)
             rc = err_named(g->err, ST_FORMAT, "graph",
                            "column '%.40s' has more than %d kinds of atoms",
@@ -514,7 +515,7 @@ static enum status describe(struct gather *g, struct nodes **out)
                    g->t->n, K, NEIGHBOURS, d);
     free(near);
     free(a.of);
-    intern_free(&a.kinds);
+    table_intern_free(&a.kinds);
     return rc;
 }
 
@@ -524,13 +525,13 @@ static enum status describe(struct gather *g, struct nodes **out)
 static enum status take_ids(const struct gather *g, struct column *to)
 {
     struct grow names = { .type = COL_TEXT };
-    enum status rc = grow_reserve(&names, g->ids.n + 1, g->err);
+    enum status rc = table_grow_reserve(&names, g->ids.n + 1, g->err);
 
     for (size_t k = 0; rc == ST_OK && k < g->ids.n; k++)
-        rc = grow_text(&names, k, graph_name(g, k), strlen(graph_name(g, k)), g->err);
+        rc = table_grow_text(&names, k, graph_name(g, k), strlen(graph_name(g, k)), g->err);
     if (rc == ST_OK)
-        rc = grow_finish(&names, g->ids.n, to, g->err);
-    grow_free(&names);
+        rc = table_grow_finish(&names, g->ids.n, to, g->err);
+    table_grow_free(&names);
     to->named = true;
     to->name = rc == ST_OK ? mem_strdup(g->t->col[g->id].name, g->err) : NULL;
     return rc == ST_OK && !to->name ? ST_NOMEM : rc;
@@ -618,7 +619,7 @@ enum status nodes_gather(struct table **t, const struct import_opts *opts, const
     free(g.order);
     free(g.len);
     free(g.target);
-    intern_free(&g.ids);
+    table_intern_free(&g.ids);
     buf_free(&g.notes);
     return rc;
 }

@@ -23,8 +23,8 @@ size_t positions_numbers(const struct enc_sequence *s)
 
 void positions_codes(const struct enc_sequence *e, uint8_t code[256])
 {
-    alphabet_codes(e->order, e->value != NULL || e->kmer > 0 ? strlen(e->order) : e->layer.channels,
-                   code);
+    sequence_alphabet_codes(
+        e->order, e->value != NULL || e->kmer > 0 ? strlen(e->order) : e->layer.channels, code);
 }
 
 /* Positions that a row needs: a window of the layer, in words of kmer letters. */

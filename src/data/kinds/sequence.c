@@ -25,18 +25,18 @@ enum {
     PLAIN = 80,        /* and without these */
 };
 
-const char *alphabet_name(enum alphabet a)
+const char *sequence_alphabet_name(enum alphabet a)
 {
     static const char *const name[] = { "protein", "DNA", "RNA", "letters", "nodes" };
     return name[a];
 }
 
-size_t alphabet_channels(enum alphabet a, const char *order)
+size_t sequence_alphabet_channels(enum alphabet a, const char *order)
 {
     return strlen(order) + (a == ALPHABET_PROTEIN);
 }
 
-void alphabet_codes(const char *order, size_t channels, uint8_t code[256])
+void sequence_alphabet_codes(const char *order, size_t channels, uint8_t code[256])
 {
     const size_t n = strlen(order);
 
@@ -253,7 +253,7 @@ static void measure_rows(struct sequences *s, size_t n)
     const char *first = NULL;
     uint8_t code[256];
 
-    alphabet_codes(s->order, letters, code);
+    sequence_alphabet_codes(s->order, letters, code);
     s->shortest = SIZE_MAX;
     s->longest = s->common = s->unknown_rows = s->unknown_first = 0;
     memset(s->unknown, 0, sizeof s->unknown);
@@ -429,8 +429,8 @@ void sequence_note(const struct table *t, const struct column *c, struct buf *no
 
     buf_puts(notes, "note[sequence]: column '");
     text_safe(notes, c->name, 40);
-    buf_printf(notes, "' holds sequences: %s, %zu letters (%s), length ", alphabet_name(s->kind),
-               strlen(s->order), s->order);
+    buf_printf(notes, "' holds sequences: %s, %zu letters (%s), length ",
+               sequence_alphabet_name(s->kind), strlen(s->order), s->order);
     if (s->shortest == s->longest)
         buf_printf(notes, "%zu\n", s->longest);
     else
@@ -465,8 +465,8 @@ static enum status stop_at_unknown(const struct table *t, const struct column *c
     text_safe(&letter, (char[]){ sequence_at(s, row, &len)[k], '\0' }, 8);
     err_named(err, ST_FORMAT, "letters",
               "%s: letter %zu of column '%.40s', '%s', is none of %s (%s); %zu row%s such",
-              buf_str(&where), k + 1, c->name, buf_str(&letter), alphabet_name(s->kind), s->order,
-              s->unknown_rows, s->unknown_rows == 1 ? " has" : "s have");
+              buf_str(&where), k + 1, c->name, buf_str(&letter), sequence_alphabet_name(s->kind),
+              s->order, s->unknown_rows, s->unknown_rows == 1 ? " has" : "s have");
     err_hint(err, "unknown=keep  |  unknown=missing, then missing drop");
     buf_free(&where);
     buf_free(&letter);
@@ -533,7 +533,7 @@ enum status sequence_unknown(struct table *t, const char *policy, struct err *er
         struct column *c = &t->col[j];
         if (c->type != COL_SEQUENCE || c->seq->nodes || c->seq->unknown_rows == 0)
             continue;
-        alphabet_codes(c->seq->order, strlen(c->seq->order), code);
+        sequence_alphabet_codes(c->seq->order, strlen(c->seq->order), code);
         if (stop)
             rc = stop_at_unknown(t, c, code, err);
         else if (gone)

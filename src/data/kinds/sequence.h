@@ -72,11 +72,11 @@ static inline const char *sequence_at(const struct sequences *s, size_t row, siz
     return s->letters + s->at[row];
 }
 
-const char *alphabet_name(enum alphabet);
+const char *sequence_alphabet_name(enum alphabet);
 /* Numbers for a position of such a sequence, one-hot: its letters, and for proteins one for every
  * other letter; unknown letters of other alphabets are none of them. */
-size_t alphabet_channels(enum alphabet, const char *order);
+size_t sequence_alphabet_channels(enum alphabet, const char *order);
 /* code[c]: symbol of letter c, `channels` where it has none. */
-void alphabet_codes(const char *order, size_t channels, uint8_t code[256]);
+void sequence_alphabet_codes(const char *order, size_t channels, uint8_t code[256]);
 
 #endif

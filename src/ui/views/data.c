@@ -41,7 +41,7 @@ static void cell_text(const struct column *c, size_t i, char *out, size_t len)
             snprintf(out, len, "%.7g", column_at(c, i));
     } else {
         struct buf word = { 0 }, b = { 0 };
-        const char *s = column_glance(c, i, CELL - 1, &word);
+        const char *s = table_column_glance(c, i, CELL - 1, &word);
         text_safe(&b, s ? s : missing, CELL - 1);
         snprintf(out, len, "%s", buf_str(&b));
         buf_free(&word);
@@ -99,7 +99,7 @@ static void draw_summary(struct view *v, const struct canvas *c, const struct da
     text_safe(&b, col->name, 30);
     int x = draw_text(c, 0, 1, theme_attr(R_COLUMN), buf_str(&b)) + 2;
     buf_clear(&b);
-    buf_printf(&b, "%s %s, %s missing", type_name(col), role_name(d->role[s->col]),
+    buf_printf(&b, "%s %s, %s missing", type_name(col), dataset_role_name(d->role[s->col]),
                (text_count(a[0], sizeof a[0], col->missing), a[0]));
     const struct col_summary *m = summary(s, d, s->col);
     if (col->type == COL_CATEGORY) {

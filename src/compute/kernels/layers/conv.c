@@ -1,6 +1,6 @@
-/* compute/kernels/layers/conv.c -- conv(k): the sum of a stationary kernel over all pairs of windows
- * (Morrow et al. 2017; Parkinson & Wang 2023); and convdense(k), the same kernel, whose features are
- * dense random filters, each with its own numbers. */
+/* compute/kernels/layers/conv.c -- conv(k): the sum of a stationary kernel over all pairs of
+ * windows (Morrow et al. 2017; Parkinson & Wang 2023); and convdense(k), the same kernel, whose
+ * features are dense random filters, each with its own numbers. */
 #include "compute/features/featmap.h"
 #include "compute/kernels/layers/windows.h"
 
@@ -53,12 +53,13 @@ const struct layer_ops layer_convdense = {
                "numbers each: for windows of few numbers; conv takes it where it is cheaper",
     .cite = "Morrow et al. 2017",
     .example = "convdense(rbf,width=3)",
-    .help = "convdense(rbf,width=3)   the same kernel by dense random filters (Morrow et al. 2017), "
-            "which conv\n"
-            "           takes where windows have few letters; a note tells\n",
+    .help =
+        "convdense(rbf,width=3)   the same kernel by dense random filters (Morrow et al. 2017), "
+        "which conv\n"
+        "           takes where windows have few letters; a note tells\n",
     .kind = LAYER_WINDOWS,
     .family = &layer_conv,
-    .start = { .width = 9 },
+    .start = {.width = 9},
     .settings = windows_settings,
     .hint = "width=9, average=sqrt|none|full; a lengthscale goes inside: conv(rbf(l=2))",
     .check = windows_check,

@@ -140,7 +140,7 @@ static void drawn(const struct fastconv *f, const struct simd_real *real, const 
 static enum status project(const struct fastconv *f, const double *row, const struct sink *s,
                            struct err *err)
 {
-    const struct simd_real *real = &simd_now()->f32;
+    const struct simd_real *real = &cpu_simd_now()->f32;
     const size_t m = windows_count(&f->layer, row), per = f->layer.symbols ? 1 : f->layer.channels;
     const size_t bytes = f->layer.width * per * sizeof *row;
     const size_t D = f->map ? f->map->term[0].D : 0;
