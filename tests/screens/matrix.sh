@@ -76,7 +76,7 @@ widest() { t capture-pane -p -J -t a | LC_ALL=C.UTF-8 wc -L; }
 same_again() {
     keys C-l
     i=0
-    while [ $i -lt 20 ]; do
+    while [ $i -lt 200 ]; do
         sleep 0.05
         look > "$work/b"
         cmp -s "$work/a" "$work/b" && return 0

@@ -118,7 +118,7 @@ static void check_source(struct checker *c, const struct args *a, const char *in
     for (const struct reading *r = from; r && S_ISREG(st.st_mode); r = r->from)
         if (r->dev == here.dev && r->ino == here.ino) {
             err_set(&err, ST_USAGE, "%.200s sources itself", path);
-            err_hint(&err, "leave this line out");
+            err_hint(&err, "help source");
             complain(c, &err, args_line(a), in, line);
             return;
         }
