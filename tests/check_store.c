@@ -903,7 +903,7 @@ START_TEST(bodies_are_read_as_sqlite_reads_them)
             char *type = judged(judge, texts[i], paths[k], "type"),
                  *raw = judged(judge, texts[i], paths[k], "->"),
                  *plain = judged(judge, texts[i], paths[k], "->>"),
-                 *got = jdoc_raw_for_tests(&j, "%s", paths[k]);
+                 *got = store_doc_raw_for_tests(&j, "%s", paths[k]);
             const bool null = !type || !strcmp(type, "null");
             ck_assert_msg(store_doc_has(&j, "%s", paths[k]) == !null, "%s of %s", paths[k],
                           texts[i]);

@@ -25,23 +25,20 @@ AM_TESTS_ENVIRONMENT = \
   XDG_CONFIG_HOME='$(abs_top_builddir)/tests/home/config'; export XDG_CONFIG_HOME; \
   ASAN_OPTIONS="allocator_may_return_null=1 $$ASAN_OPTIONS"; export ASAN_OPTIONS; \
   TSAN_OPTIONS="ignore_noninstrumented_modules=1 $$TSAN_OPTIONS"; export TSAN_OPTIONS;
-EXTRA_DIST += tests/run-tap.sh tests/verdict.sh tests/circles.sh tests/layers.sh \
+EXTRA_DIST += tests/run-tap.sh tests/verdict.sh tests/circles.sh tests/functions.awk tests/house.sh tests/layers.sh \
   tests/processors.sh
-TESTS += tests/circles.sh tests/layers.sh tests/processors.sh
+TESTS += tests/circles.sh tests/house.sh tests/layers.sh tests/processors.sh
 
 clean-local:
 	rm -rf tests/home tests/golden
 
 check_DATA =
 include $(srcdir)/tests/base.mk
-include $(srcdir)/tests/features.mk
-include $(srcdir)/tests/solve.mk
-include $(srcdir)/tests/gp.mk
+include $(srcdir)/tests/compute/compute.mk
 include $(srcdir)/tests/data.mk
 include $(srcdir)/tests/plot.mk
 include $(srcdir)/tests/core.mk
 include $(srcdir)/tests/model.mk
-include $(srcdir)/tests/diag.mk
 include $(srcdir)/tests/store.mk
 include $(srcdir)/tests/teach.mk
 include $(srcdir)/tests/time.mk

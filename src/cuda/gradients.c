@@ -1,6 +1,6 @@
 /* cuda/gradients.c -- the gradient in all hyperparameters on the device: B = Z S + T V' by tiles of
- * rows, and its sum with all dZ (back_real.h), summed by blocks in one fixed order.  Double where
- * the device is quick at it, as the sums are those of an inverse. */
+ * rows, and its sum with all dZ (gradients_real.h), summed by blocks in one fixed order.  Double
+ * where the device is quick at it, as the sums are those of an inverse. */
 #include "cuda/backend_impl.h"
 
 #include "base/mem.h"

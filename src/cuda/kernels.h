@@ -52,7 +52,7 @@ struct steps_args {
     size_t scratch_bytes;
 };
 
-/* The way back (back_real.h): from numbers B for every row and column to sums over rows. */
+/* The way back (gradients_real.h): from numbers B for every row and column to sums over rows. */
 enum { BACK_LINKS = 48 };
 struct dev_link { int q0, q1; }; /* steps, from the one that begins to the one that ends it */
 struct back_args {

@@ -12,7 +12,7 @@
 #include "ui/keymap.h"
 #include "ui/plotpane.h"
 
-/* NAME_view is in views/name.c; VIEW_NAME is its place. */
+/* NAME_view is in views/NAME.c; VIEW_NAME is its place. */
 #define VIEW_LIST(_) \
     _(DATA, data) _(RUNS, runs) _(RESIDUAL, residual) _(NMLL, nmll) _(RANK, rank) \
     _(CALIB, calib) _(PCA, pca) _(LESSON, lesson) _(LOG, log)

@@ -428,7 +428,7 @@ size_t store_doc_len(struct jdoc *j, size_t most, const char *path, ...)
     return n;
 }
 
-char *jdoc_raw_for_tests(struct jdoc *j, const char *path, ...)
+char *store_doc_raw_for_tests(struct jdoc *j, const char *path, ...)
 {
     const char *type, *raw, *plain;
     PATH_OF(p);

@@ -135,7 +135,7 @@ int store_doc_word(struct jdoc *, const char *const *words, const char *path, ..
     __attribute__((format(printf, 3, 4)));
 size_t store_doc_len(struct jdoc *, size_t most, const char *path, ...)
     __attribute__((format(printf, 3, 4)));
-char *jdoc_raw_for_tests(struct jdoc *, const char *path, ...)
+char *store_doc_raw_for_tests(struct jdoc *, const char *path, ...)
     __attribute__((format(printf, 2, 3)));
 /* The four fields, as text, of each object in a list; false ends it. */
 typedef bool jdoc_row_fn(void *ctx, const char *const text[4]);

@@ -1,4 +1,4 @@
-/* app/session/read_model.c -- fitted models from the session: weights, rows and
+/* app/session/store_read_model.c -- fitted models from the session: weights, rows and
  * variance factors. */
 #include "app/session/store_load.h"
 

@@ -38,7 +38,8 @@ void amsgrad_step(size_t n, double lr, const double *g, double *m, double *v, do
     }
 }
 
-void adam_step(size_t n, size_t t, double lr, const double *g, double *m, double *v, double *w)
+void amsgrad_adam_step(size_t n, size_t t, double lr, const double *g, double *m, double *v,
+                       double *w)
 {
     const double c1 = 1.0 - pow(0.9, (double)t), c2 = 1.0 - pow(0.999, (double)t);
 
@@ -77,7 +78,7 @@ static void step(struct amsgrad *a, size_t c)
     const size_t M = s->M, at = c * M;
 
     if (a->adam)
-        adam_step(M, a->steps, a->lr[c], s->work + at, a->m + at, a->v + at, s->W + at);
+        amsgrad_adam_step(M, a->steps, a->lr[c], s->work + at, a->m + at, a->v + at, s->W + at);
     else
         amsgrad_step(M, a->lr[c], s->work + at, a->m + at, a->v + at, a->vh + at, s->W + at);
 }

@@ -49,6 +49,7 @@ enum status svrg_step(struct descent *s, const struct precond *, double eta, dou
 void amsgrad_step(size_t n, double lr, const double *g, double *m, double *v, double *vh,
                   double *w);
 /* Kingma & Ba 2015, step t = 1, 2, ... */
-void adam_step(size_t n, size_t t, double lr, const double *g, double *m, double *v, double *w);
+void amsgrad_adam_step(size_t n, size_t t, double lr, const double *g, double *m, double *v,
+                       double *w);
 
 #endif

@@ -12,7 +12,7 @@ libdata_a_SOURCES += \
   src/data/formats/import_hdf5.c \
   src/data/formats/import_npy.c \
   src/data/formats/import_npy.h \
-  src/data/formats/import_sniff.c \
+  src/data/formats/import_csv_sniff.c \
   src/data/formats/import_stream.c \
   src/data/formats/npy_set.c \
   src/data/formats/npy_set.h \

@@ -14,7 +14,7 @@ static enum status read_table(struct stream *st, const struct import_opts *opts,
                               const struct ctl *ctl, struct table *t, struct err *err)
 {
     struct inbuf in = { .st = st };
-    enum status rc = inbuf_fill(&in, IMPORT_MAX_LINE, err);
+    enum status rc = stream_inbuf_fill(&in, IMPORT_MAX_LINE, err);
     if (rc == ST_OK && in.len == 0)
         rc = err_named(err, ST_FORMAT, "empty", "%s is empty", stream_name(st));
     const struct format *format = NULL;
@@ -24,7 +24,7 @@ static enum status read_table(struct stream *st, const struct import_opts *opts,
         t->parsed = format->text;
         rc = format->read(&in, opts, ctl, t, err);
     }
-    inbuf_free(&in);
+    stream_inbuf_free(&in);
     if (rc == ST_OK)
         rc = stream_finish(st, t, err);
     return rc == ST_OK ? table_finish(t, ctl, err) : rc;

@@ -37,8 +37,8 @@ struct inbuf {
 };
 /* Moves what is unread to the front and reads on; grows up to `limit` when full.  Sets eof when
  * there was nothing more. LIMIT (without words) when the window is full. */
-enum status inbuf_fill(struct inbuf *, size_t limit, struct err *);
-void inbuf_free(struct inbuf *);
+enum status stream_inbuf_fill(struct inbuf *, size_t limit, struct err *);
+void stream_inbuf_free(struct inbuf *);
 
 /* Cells. */
 /* Reads the decimal number at s, correctly rounded; returns its end, or NULL when there is none.

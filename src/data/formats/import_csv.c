@@ -1,4 +1,4 @@
-/* data/formats/import_csv.c -- the CSV reader: every row, by the plan that import_sniff.c made.
+/* data/formats/import_csv.c -- the CSV reader: every row, by the plan that import_csv_sniff.c made.
  *
  * One pass over a window of the file.  A record that the window cuts off is read again from its
  * start after the refill; nothing about a row counts before its line end was seen, so reading it
@@ -329,7 +329,7 @@ static enum status more(struct reader *r)
 {
     spill_used((r->n - r->told) * 8 * r->plan->ncols);
     r->told = r->n;
-    enum status rc = inbuf_fill(r->in, IMPORT_MAX_LINE, r->err);
+    enum status rc = stream_inbuf_fill(r->in, IMPORT_MAX_LINE, r->err);
     if (rc == ST_LIMIT) {
         err_named(r->err, ST_FORMAT, "limit", "%s line %zu is longer than %zu bytes, the limit "
                   "for one line", stream_name(r->in->st), r->line, IMPORT_MAX_LINE);

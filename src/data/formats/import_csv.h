@@ -1,4 +1,4 @@
-/* data/formats/import_csv.h -- between the two halves of the CSV reader: import_sniff.c decides
+/* data/formats/import_csv.h -- between the two halves of the CSV reader: import_csv_sniff.c decides
  * from a sample how to read, import_csv.c reads every row so and proves it. */
 #ifndef GPDESK_IMPORT_CSV_H
 #define GPDESK_IMPORT_CSV_H

@@ -167,7 +167,7 @@ static enum status read_records(struct fasta *f)
             rc = take_byte(f, &at, &open, (unsigned char)in->b[in->pos++]);
         if (rc != ST_OK || in->eof)
             break;
-        rc = inbuf_fill(in, IMPORT_MAX_LINE, f->err);
+        rc = stream_inbuf_fill(in, IMPORT_MAX_LINE, f->err);
     }
     if (rc == ST_OK && at == LINE_HEAD)
         rc = take_head(f);

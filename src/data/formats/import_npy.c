@@ -250,7 +250,7 @@ static enum status items(struct inbuf *in, const struct npy *h, struct npy_taker
     for (size_t k = 0; k < total;) {
         size_t have = (in->len - in->pos) / h->size;
         if (have == 0) {
-            enum status rc = inbuf_fill(in, IMPORT_MAX_LINE, err);
+            enum status rc = stream_inbuf_fill(in, IMPORT_MAX_LINE, err);
             if (rc != ST_OK)
                 return rc;
             have = (in->len - in->pos) / h->size;
@@ -288,7 +288,7 @@ enum status npy_items(struct inbuf *in, const struct npy *h, struct npy_taker *t
     enum status rc = items(in, h, to, err);
 
     if (rc == ST_OK && in->pos == in->len && !in->eof)
-        rc = inbuf_fill(in, IMPORT_MAX_LINE, err);
+        rc = stream_inbuf_fill(in, IMPORT_MAX_LINE, err);
     if (rc == ST_OK && in->pos < in->len)
         rc = err_named(err, ST_FORMAT, "npy",
                        "%s: more bytes follow the array, which ends at byte %zu",

@@ -398,7 +398,7 @@ enum status stream_finish(struct stream *s, struct table *t, struct err *err)
     return ST_OK;
 }
 
-enum status inbuf_fill(struct inbuf *in, size_t limit, struct err *err)
+enum status stream_inbuf_fill(struct inbuf *in, size_t limit, struct err *err)
 {
     enum { PAD = 16, FIRST = 1 << 20 };
     if (in->eof)
@@ -432,7 +432,7 @@ enum status inbuf_fill(struct inbuf *in, size_t limit, struct err *err)
     return ST_OK;
 }
 
-void inbuf_free(struct inbuf *in)
+void stream_inbuf_free(struct inbuf *in)
 {
     free(in->b);
     *in = (struct inbuf){ 0 };

@@ -552,7 +552,7 @@ static enum status open_part(const char *path, const struct ctl *ctl, struct inb
     *in = (struct inbuf){ .st = stream_open(path, ctl, err) };
     if (in->st == NULL)
         return err->code;
-    enum status rc = inbuf_fill(in, IMPORT_MAX_LINE, err);
+    enum status rc = stream_inbuf_fill(in, IMPORT_MAX_LINE, err);
     if (rc == ST_OK && (in->len < 6 || memcmp(in->b, "\x93NUMPY", 6) != 0))
         rc = err_named(err, ST_FORMAT, "npy", "%s is no NPY file", stream_name(in->st));
     if (rc == ST_OK)
@@ -565,7 +565,7 @@ static enum status open_part(const char *path, const struct ctl *ctl, struct inb
 static void close_part(struct inbuf *in)
 {
     stream_close(in->st);
-    inbuf_free(in);
+    stream_inbuf_free(in);
 }
 
 /* Headers alone: the shape of the whole. */

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-bool words_axes_act(const struct view *v, enum act act, struct axes *a)
+bool axes_act(const struct view *v, enum act act, struct axes *a)
 {
     const struct figure *f = v->plot ? plotpane_figure(v->plot) : NULL;
     const bool zoomed = a->hi > a->lo;
@@ -40,7 +40,7 @@ bool words_axes_act(const struct view *v, enum act act, struct axes *a)
     }
 }
 
-uint64_t words_axes_stamp(const struct axes *a)
+uint64_t axes_stamp(const struct axes *a)
 {
     return (uint64_t)(a->x * 4 + a->y) +
            ((uint64_t)(a->lo * 8192) + (uint64_t)(a->hi * 8192) * 8193) * 16;
@@ -72,7 +72,7 @@ static void fit_y(struct figure *f)
     f->y.hi = f->y.log ? hi * room : hi + room;
 }
 
-void words_axes_apply(struct figure *f, const struct axes *a)
+void axes_apply(struct figure *f, const struct axes *a)
 {
     for (; f; f = f->next) {
         if (a->x)

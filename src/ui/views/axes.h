@@ -10,9 +10,9 @@
  * shares. */
 struct axes { int x, y; double lo, hi; };        /* lo == hi: all */
 
-bool words_axes_act(const struct view *, enum act, struct axes *);
-void words_axes_apply(struct figure *, const struct axes *);
-uint64_t words_axes_stamp(const struct axes *);
+bool axes_act(const struct view *, enum act, struct axes *);
+void axes_apply(struct figure *, const struct axes *);
+uint64_t axes_stamp(const struct axes *);
 bool axes_scrub(struct view *, enum act, struct run *);  /* { } */
 size_t axes_scrub_at(const struct desk *, const struct run *); /* trace points to draw; 0: all */
 

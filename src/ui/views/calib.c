@@ -45,7 +45,7 @@ static void calib_draw(struct view *v, const struct canvas *c)
     }
     size_t k = page_of(v);
     struct figures_request q = { v->desk, pages[k].plot, r, &s->axes, false };
-    uint64_t what = 6 + (uint64_t)(uintptr_t)r * 64 + k * 16 + words_axes_stamp(&s->axes) * 31;
+    uint64_t what = 6 + (uint64_t)(uintptr_t)r * 64 + k * 16 + axes_stamp(&s->axes) * 31;
     uint64_t stamp = (uint64_t)(uintptr_t)r->test_pred.mean * 31 +
                      (uint64_t)(uintptr_t)r->train_pred.mean + r->test_pred.n + r->train_pred.n +
                      7919 * v->desk->ws->look;
@@ -70,7 +70,7 @@ static bool calib_act(struct view *v, enum act act)
 {
     struct calib_state *s = v->state, *m = v->desk->view[VIEW_CALIB].state;
     const struct run *r = shown(v);
-    if (words_axes_act(v, act, &s->axes))
+    if (axes_act(v, act, &s->axes))
         return true;
     switch (act) {
     case ACT_RIGHT: m->which = (m->which + 1) % PAGES; return true;

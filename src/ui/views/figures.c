@@ -58,7 +58,7 @@ struct figure *figures_make(void *ctx, struct err *err)
             figure_free(g);
         }
     if (q->axes)
-        words_axes_apply(f, q->axes);
+        axes_apply(f, q->axes);
     return f;
 }
 

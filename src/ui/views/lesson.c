@@ -156,7 +156,7 @@ static struct figure *as_asked(void *ctx, struct err *err)
     if (!f)
         return figures_make(ctx, err);
     if (q->axes)
-        words_axes_apply(f, q->axes);
+        axes_apply(f, q->axes);
     return f;
 }
 
@@ -177,7 +177,7 @@ static void draw_plot(struct view *v, const struct canvas *c)
     if (!*s->run && running && strcmp(s->plot, running->kind == RUN_FIT ? "residual" : "nmll") == 0)
         r = running;
     struct figures_request q = { v->desk, s->plot, r, &s->axes, false };
-    uint64_t what = mix(8, s->plot, strlen(s->plot)) + words_axes_stamp(&s->axes);
+    uint64_t what = mix(8, s->plot, strlen(s->plot)) + axes_stamp(&s->axes);
     what = mix(what, &r, sizeof r);
     plotpane_draw(v->plot, &pane, what, stamp_of(v), as_asked, &q, desk_now());
 }
@@ -330,7 +330,7 @@ static bool lesson_act(struct view *v, enum act act)
     struct lesson_view *s = v->state;
     const struct lesson_state *l = lesson_of(v->desk->ws);
 
-    if (*s->plot && ((has_sliders(s) && slider_act(v, act)) || words_axes_act(v, act, &s->axes)))
+    if (*s->plot && ((has_sliders(s) && slider_act(v, act)) || axes_act(v, act, &s->axes)))
         return true;
     if (!l)
         return false;

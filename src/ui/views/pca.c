@@ -16,7 +16,7 @@ static void pca_draw(struct view *v, const struct canvas *c)
         return;
     }
     struct figures_request q = { v->desk, "pca", NULL, &s->axes, false };
-    uint64_t what = 7 + words_axes_stamp(&s->axes) * 16;
+    uint64_t what = 7 + axes_stamp(&s->axes) * 16;
     uint64_t stamp = (uint64_t)(uintptr_t)p->coords * 31 + (uint64_t)(uintptr_t)p->color * 7 +
                      (uint64_t)(uintptr_t)p->clusters.label + p->n + p->have_clusters;
     plotpane_draw(v->plot, c, what, stamp, figures_make, &q, desk_now());
@@ -25,7 +25,7 @@ static void pca_draw(struct view *v, const struct canvas *c)
 static bool pca_act(struct view *v, enum act act)
 {
     struct pca_view *s = v->state;
-    return words_axes_act(v, act, &s->axes);
+    return axes_act(v, act, &s->axes);
 }
 
 static void pca_plot(const struct view *v, struct buf *b)

@@ -42,7 +42,7 @@ static void rank_draw(struct view *v, const struct canvas *c)
         return;
     }
     struct figures_request q = { d, shown(v), NULL, &s->axes, false };
-    const uint64_t what = 5 + (uint64_t)s->spectrum * 16 + words_axes_stamp(&s->axes) * 64;
+    const uint64_t what = 5 + (uint64_t)s->spectrum * 16 + axes_stamp(&s->axes) * 64;
     plotpane_draw(v->plot, c, what, d->ws->serial, figures_make, &q, desk_now());
 }
 
@@ -50,7 +50,7 @@ static bool rank_act(struct view *v, enum act act)
 {
     struct rank_state *s = v->state;
 
-    if (words_axes_act(v, act, &s->axes))
+    if (axes_act(v, act, &s->axes))
         return true;
     switch (act) {
     case ACT_OWN_1: s->spectrum = false; return true;

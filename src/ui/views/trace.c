@@ -11,7 +11,7 @@ void trace_draw(struct view *v, const struct canvas *c, const char *plot, struct
     struct desk *d = v->desk;
     struct figures_request q = { d, plot, r, &s->axes, true };
     uint64_t what = (uint64_t)(v->ops->digit - '0') + (uint64_t)(uintptr_t)r * 16 +
-                    words_axes_stamp(&s->axes) * 31 + axes_scrub_at(d, r) * 7919;
+                    axes_stamp(&s->axes) * 31 + axes_scrub_at(d, r) * 7919;
     uint64_t stamp = r->ntrace * 8 + (uint64_t)r->state;
     const struct run *m;
     for (size_t i = 0; (m = desk_over(d, i)) != NULL; i++) {
@@ -24,7 +24,7 @@ void trace_draw(struct view *v, const struct canvas *c, const char *plot, struct
 bool trace_act(struct view *v, enum act act)
 {
     struct trace_state *s = v->state;
-    if (words_axes_act(v, act, &s->axes) || axes_scrub(v, act, v->ops->run(v)))
+    if (axes_act(v, act, &s->axes) || axes_scrub(v, act, v->ops->run(v)))
         return true;
     switch (act) {
     case ACT_UP: case ACT_LEFT: runs_move(v->desk, -1); return true;

@@ -1,4 +1,5 @@
-/* tests/check_features.c -- random numbers, pool, kernels, drawn feature maps and the operator. */
+/* tests/compute/check_features.c -- random numbers, pool, kernels, drawn feature maps and the
+ * operator. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif

@@ -1,5 +1,5 @@
-/* tests/check_kpca.c -- kernel PCA and k-means against golden values, the direct eigenproblem and
- * planted structure. */
+/* tests/compute/check_kpca.c -- kernel PCA and k-means against golden values, the direct
+ * eigenproblem and planted structure. */
 #include "compute/linalg/blas.h"
 #include "compute/stats/kpca.h"
 

@@ -1,4 +1,4 @@
-/* tests/check_registry.c -- every solver with every preconditioner on every kernel of the
+/* tests/compute/check_registry.c -- every solver with every preconditioner on every kernel of the
  * registries, over features stored, made anew and multiplied out, against Cholesky; and the same
  * bits for any number of threads.  A new row of any registry is tested by being there. */
 #include "compute/backend.h"

@@ -1,7 +1,7 @@
-/* tests/check_memory.c -- the memory that a fit is said to need is what it takes: the peak of
- * resident memory, less what was resident before, each fit in a process of its own.  Within 10 %,
- * and 4 MB for the heap's own rounding.  Sizes of about a hundred megabytes and more: what a plan
- * decides about. */
+/* tests/compute/check_memory.c -- the memory that a fit is said to need is what it takes: the peak
+ * of resident memory, less what was resident before, each fit in a process of its own.  Within 10
+ * %, and 4 MB for the heap's own rounding.  Sizes of about a hundred megabytes and more: what a
+ * plan decides about. */
 #include "compute/backend.h"
 #include "compute/linalg/blas.h"
 #include "compute/models/model.h"

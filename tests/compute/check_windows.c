@@ -1,6 +1,6 @@
-/* tests/check_windows.c -- kernels over windows of sequences: exact values against the golden
- * files, features against exact values and against the slow interpreter, derivatives, lengths,
- * order. */
+/* tests/compute/check_windows.c -- kernels over windows of sequences: exact values against the
+ * golden files, features against exact values and against the slow interpreter, derivatives,
+ * lengths, order. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif

@@ -1,5 +1,5 @@
-/* data/formats/import_sniff.c -- how to read a CSV file, decided from its first records: separator,
- * decimal sign, header, missing marks, and what each column holds.
+/* data/formats/import_csv_sniff.c -- how to read a CSV file, decided from its first records:
+ * separator, decimal sign, header, missing marks, and what each column holds.
  *
  * A decision is made where the sample leaves no doubt and said afterwards; a close one is an error
  * that names both ways out.  What is decided here is proven on every row by import_csv.c. */
@@ -729,7 +729,7 @@ static enum status whole_record(struct inbuf *in, char sep, struct err *err)
         sample_free(&s);
         if (rc != ST_OK || good || defect == CSV_JUNK)
             return rc;
-        rc = inbuf_fill(in, IMPORT_MAX_LINE, err);
+        rc = stream_inbuf_fill(in, IMPORT_MAX_LINE, err);
         if (rc == ST_LIMIT) {
             err_named(err, ST_FORMAT, "limit", "%s: the first line is longer than %zu bytes, the "
                       "limit for one line", stream_name(in->st), IMPORT_MAX_LINE);

@@ -1,5 +1,5 @@
-/* tests/check_solver.c -- solvers against the golden problem, dense Cholesky and the properties of
- * conjugate gradients; what stops them, and what they leave behind. */
+/* tests/compute/check_solver.c -- solvers against the golden problem, dense Cholesky and the
+ * properties of conjugate gradients; what stops them, and what they leave behind. */
 #include "compute/linalg/blas.h"
 #include "compute/stats/ritz.h"
 #include "compute/rng.h"
@@ -457,7 +457,7 @@ START_TEST(golden_moments)
             g[i] = (g[i] + opt_lam2 * w[i]) / OPT_N - zy / OPT_BLOCK;
         }
         if (_i)
-            adam_step(OPT_M, t + 1, 0.05, g, m, v, w);
+            amsgrad_adam_step(OPT_M, t + 1, 0.05, g, m, v, w);
         else
             amsgrad_step(OPT_M, 0.05, g, m, v, vh, w);
         if (t + 1 == at[row])

@@ -1,6 +1,6 @@
-/* tests/check_targets.c -- several targets: likelihoods, fits and tunings of t targets against a
- * dense formula in long double, against one target at a time, and against central differences; one
- * pass for all, and the same bits for any thread count. */
+/* tests/compute/check_targets.c -- several targets: likelihoods, fits and tunings of t targets
+ * against a dense formula in long double, against one target at a time, and against central
+ * differences; one pass for all, and the same bits for any thread count. */
 #include "base/mem.h"
 #include "compute/backend.h"
 #include "compute/linalg/blas.h"

@@ -1,6 +1,6 @@
-/* tests/check_kernels.c -- kernels that are no plain stationary ones, their sums and products:
- * golden matrices, features against exact values within Monte-Carlo bounds, the backend against the
- * plain reading of the steps, derivatives against differences. */
+/* tests/compute/check_kernels.c -- kernels that are no plain stationary ones, their sums and
+ * products: golden matrices, features against exact values within Monte-Carlo bounds, the backend
+ * against the plain reading of the steps, derivatives against differences. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif

@@ -1,7 +1,7 @@
-/* tests/check_alloc.c -- iterations ask for no memory: a solve of three times as many of them asks
- * as often as the shorter one.  Counted are all requests of our own code, wrapped by the linker
- * (features.mk), whichever thread makes them.  What is asked for before is touched first by the
- * thread that works in it, and stays. */
+/* tests/compute/check_alloc.c -- iterations ask for no memory: a solve of three times as many of
+ * them asks as often as the shorter one.  Counted are all requests of our own code, wrapped by the
+ * linker (features.mk), whichever thread makes them.  What is asked for before is touched first by
+ * the thread that works in it, and stays. */
 #include "compute/linalg/blas.h"
 #include "compute/rng.h"
 #include "compute/solvers/solver.h"

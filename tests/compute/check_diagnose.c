@@ -1,5 +1,5 @@
-/* tests/check_diagnose.c -- left-one-out residuals against fits without the row; advice against
- * fits, dense formulas and itself on other threads. */
+/* tests/compute/check_diagnose.c -- left-one-out residuals against fits without the row; advice
+ * against fits, dense formulas and itself on other threads. */
 #include "compute/backend.h"
 #include "compute/linalg/blas.h"
 #include "compute/stats/diagnose.h"

@@ -1,5 +1,5 @@
-/* tests/check_model.c -- fits and predictions: golden values, a dense long double formula, Monte
- * Carlo bounds of drawn features, the same bits for any thread count and after a rebuild. */
+/* tests/compute/check_model.c -- fits and predictions: golden values, a dense long double formula,
+ * Monte Carlo bounds of drawn features, the same bits for any thread count and after a rebuild. */
 #include "compute/backend.h"
 #include "compute/linalg/blas.h"
 #include "compute/models/exact.h"

@@ -1,5 +1,5 @@
-/* tests/check_nmll.c -- marginal likelihoods against golden values, a dense formula in long double,
- * and central differences. */
+/* tests/compute/check_nmll.c -- marginal likelihoods against golden values, a dense formula in long
+ * double, and central differences. */
 #include "compute/linalg/blas.h"
 #include "compute/models/exact.h"
 #include "compute/features/featmap.h"

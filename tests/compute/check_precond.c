@@ -1,5 +1,5 @@
-/* tests/check_precond.c -- preconditioners against the golden Nystrom problem (64 x 64, rank 16,
- * lam2 = 0.5), identities that hold for every one of them, and thread counts. */
+/* tests/compute/check_precond.c -- preconditioners against the golden Nystrom problem (64 x 64,
+ * rank 16, lam2 = 0.5), identities that hold for every one of them, and thread counts. */
 #include "compute/linalg/blas.h"
 #include "compute/preconds/precond.h"
 #include "compute/preconds/precond_impl.h"

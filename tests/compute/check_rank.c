@@ -1,5 +1,5 @@
-/* tests/check_rank.c -- spectra from samples of rows, the iterations that they predict against
- * those of real solves, and the rank that is chosen by them. */
+/* tests/compute/check_rank.c -- spectra from samples of rows, the iterations that they predict
+ * against those of real solves, and the rank that is chosen by them. */
 #include "compute/backend.h"
 #include "compute/linalg/blas.h"
 #include "compute/models/model_impl.h"

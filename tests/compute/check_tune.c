@@ -1,5 +1,5 @@
-/* tests/check_tune.c -- the search for hyperparameters: golden optima, bounds, fixed values, stops,
- * and that nothing comes out worse than it went in. */
+/* tests/compute/check_tune.c -- the search for hyperparameters: golden optima, bounds, fixed
+ * values, stops, and that nothing comes out worse than it went in. */
 #include "compute/backend.h"
 #include "compute/linalg/blas.h"
 #include "compute/rng.h"

@@ -1,7 +1,7 @@
-/* tests/check_conform.c -- every kernel over windows and nodes of the registries, on every form of
- * rows it reads, at every processor level: features against the slow interpreter and the exact
- * kernel, derivatives against differences, every solver against Cholesky, the same bits for any
- * number of threads.  A new row of any registry is tested by being there (kernels of columns:
+/* tests/compute/check_conform.c -- every kernel over windows and nodes of the registries, on every
+ * form of rows it reads, at every processor level: features against the slow interpreter and the
+ * exact kernel, derivatives against differences, every solver against Cholesky, the same bits for
+ * any number of threads.  A new row of any registry is tested by being there (kernels of columns:
  * check_registry.c).
  *
  * What can fail on its own is tested on its own: features and passes in every combination of level,

@@ -1,4 +1,4 @@
-/* tests/check_metrics.c -- scores against the golden values and closed forms. */
+/* tests/compute/check_metrics.c -- scores against the golden values and closed forms. */
 #include "compute/stats/metrics.h"
 
 #include "base/mem.h"

@@ -1,5 +1,5 @@
-/* tests/check_blas.c -- products and factorisations against long double loops and identities, and
- * the same bits for 1, 2, 3 and 8 threads. */
+/* tests/compute/check_blas.c -- products and factorisations against long double loops and
+ * identities, and the same bits for 1, 2, 3 and 8 threads. */
 #include "compute/linalg/blas.h"
 
 #include "base/mem.h"

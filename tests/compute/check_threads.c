@@ -1,5 +1,5 @@
-/* tests/check_threads.c -- whose threads there are: ours and no others, whatever the environment
- * asks of OpenBLAS. */
+/* tests/compute/check_threads.c -- whose threads there are: ours and no others, whatever the
+ * environment asks of OpenBLAS. */
 #include "compute/linalg/blas.h"
 #include "compute/pool.h"
 

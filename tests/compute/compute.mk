@@ -1,0 +1,80 @@
+# tests of compute: kernels and features, linear systems, likelihood, models
+# tests of the features group
+if HAVE_CHECK
+features_tests = tests/compute/check_alloc tests/compute/check_conform tests/compute/check_features tests/compute/check_kernels tests/compute/check_threads \
+  tests/compute/check_windows
+check_PROGRAMS += $(features_tests)
+TESTS += $(features_tests)
+endif
+tests_compute_check_features_SOURCES = tests/compute/check_features.c
+tests_compute_check_features_LDADD = $(compute_tests)
+tests_compute_check_conform_SOURCES = tests/compute/check_conform.c
+tests_compute_check_conform_LDADD = $(compute_tests)
+tests_compute_check_kernels_SOURCES = tests/compute/check_kernels.c
+tests_compute_check_kernels_LDADD = $(compute_tests)
+tests_compute_check_windows_SOURCES = tests/compute/check_windows.c
+tests_compute_check_windows_LDADD = $(compute_tests)
+# All requests for memory of our own code are counted.
+tests_compute_check_alloc_SOURCES = tests/compute/check_alloc.c
+tests_compute_check_alloc_LDADD = $(compute_tests)
+tests_compute_check_alloc_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc,--wrap=posix_memalign
+tests_compute_check_threads_SOURCES = tests/compute/check_threads.c
+tests_compute_check_threads_LDADD = $(compute_tests)
+# The levels of the processor from the command line.
+TESTS += tests/scripts/processors.sh
+EXTRA_DIST += tests/scripts/processors.sh
+# tests of the solve group
+solve_tests = tests/compute/check_blas tests/compute/check_kpca tests/compute/check_metrics \
+  tests/compute/check_precond tests/compute/check_registry tests/compute/check_solver
+if HAVE_CHECK
+check_PROGRAMS += $(solve_tests)
+TESTS += $(solve_tests)
+endif
+tests_compute_check_blas_SOURCES = tests/compute/check_blas.c
+tests_compute_check_blas_LDADD = $(compute_tests)
+tests_compute_check_precond_SOURCES = tests/compute/check_precond.c
+tests_compute_check_precond_LDADD = $(compute_tests)
+tests_compute_check_registry_SOURCES = tests/compute/check_registry.c
+tests_compute_check_registry_LDADD = $(compute_tests)
+tests_compute_check_solver_SOURCES = tests/compute/check_solver.c
+tests_compute_check_solver_LDADD = $(compute_tests)
+tests_compute_check_kpca_SOURCES = tests/compute/check_kpca.c
+tests_compute_check_kpca_LDADD = $(compute_tests)
+tests_compute_check_metrics_SOURCES = tests/compute/check_metrics.c
+tests_compute_check_metrics_LDADD = $(compute_tests)
+
+# after all that read golden files
+golden_tests = tests/check_base tests/compute/check_features tests/compute/check_kernels tests/compute/check_windows tests/compute/check_nmll \
+  tests/compute/check_model tests/compute/check_tune $(solve_tests)
+if HAVE_CHECK
+TESTS += tests/scripts/golden.sh
+tests/scripts/golden.log: $(golden_tests:=.log)
+endif
+EXTRA_DIST += tests/scripts/golden.sh tests/golden.md
+# tests of the gp group
+if HAVE_CHECK
+check_PROGRAMS += tests/compute/check_nmll tests/compute/check_memory tests/compute/check_model tests/compute/check_rank tests/compute/check_targets tests/compute/check_tune
+TESTS += tests/compute/check_nmll tests/compute/check_memory tests/compute/check_model tests/compute/check_rank tests/compute/check_targets tests/compute/check_tune
+endif
+tests_compute_check_nmll_SOURCES = tests/compute/check_nmll.c
+tests_compute_check_nmll_LDADD = $(compute_tests)
+tests_compute_check_model_SOURCES = tests/compute/check_model.c
+tests_compute_check_model_LDADD = $(compute_tests)
+tests_compute_check_rank_SOURCES = tests/compute/check_rank.c
+tests_compute_check_rank_LDADD = $(compute_tests)
+tests_compute_check_tune_SOURCES = tests/compute/check_tune.c
+tests_compute_check_tune_LDADD = $(compute_tests)
+tests_compute_check_targets_SOURCES = tests/compute/check_targets.c
+tests_compute_check_targets_LDADD = $(compute_tests)
+tests_compute_check_memory_SOURCES = tests/compute/check_memory.c
+tests_compute_check_memory_LDADD = $(compute_tests)
+# tests of the diagnosing commands
+if HAVE_CHECK
+check_PROGRAMS += tests/compute/check_diagnose
+TESTS += tests/compute/check_diagnose
+endif
+tests_compute_check_diagnose_SOURCES = tests/compute/check_diagnose.c
+tests_compute_check_diagnose_LDADD = $(compute_tests)
+TESTS += tests/scripts/diagnosis.sh tests/scripts/why.sh
+EXTRA_DIST += tests/scripts/diagnosis.sh tests/scripts/why.sh tests/bench/advise.sh tests/bench/why.sh \
+  tests/bench/causes.sh tests/bench/mend.sh

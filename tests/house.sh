@@ -1,0 +1,110 @@
+#!/bin/sh
+# The rules of the house: sizes of folders, files, lines and functions, names, citations, comments.
+# Prints TAP; what breaks a rule is named.  An exception is a row of `exceptions` with its reason.
+. "${top_srcdir:-$(dirname "$0")/..}/tests/verdict.sh"
+builddir=$(cd "${top_builddir:-.}" && pwd)
+cd "${top_srcdir:-$(dirname "$0")/..}" || exit 1
+[ -d src/base ] || { echo "Bail out! no src/base here"; exit 1; }
+
+# RULE PATTERN -- reason.  The pattern is matched against the lines that a rule prints.
+exceptions='
+file ^tests/check_cuda_host\.c|^tests/compute/check_(features|model)\.c -- one set of fixtures and cases
+function ^src/compute/linalg/ -- wrappers of BLAS and LAPACK have the parameters of what they wrap
+function ^src/cuda/[a-z_]*(_body|_real)\.h|^src/cuda/dense\.c -- bodies of kernels, wrappers of cuSOLVER
+function ^src/cuda/[a-z_]*\.cu -- launches pass on the parameters of device kernels
+function ^src/compute/cpu/ -- loops over blocks of columns, inlined: a struct would cost loads
+name ^src/[a-z_/]*/(schema_sql|lesson_text|help_text)\.c -- generated
+name ^src/base/status\.c: err_ -- status.h is struct err: its codes and its words
+name ^src/app/shell/args[a-z_]*\.c: command_ -- the parser of command.h, divided by idea
+name ^src/app/core/workspace\.c: job_new -- makes a job out of what the workspace gives it
+name ^src/figure/figure_(pane|text)\.c: (layout|frame)_ -- a layout is drawn by several files
+function ^src/figure/figure(_cells)?\.c -- one call a picture: data, axes and sizes
+function ^src/app/runs/fitting\.c:[0-9]+: tune_launch -- what the two commands that tune agree on
+function ^src/compute/likelihood/nmll_landscape\.c:[0-9]+: nmll_landscape_probe -- a question of nine
+citation ^src/ui/(screen|terminal)\.c -- members of structs, named in sentences
+'
+excepted() { # RULE: drops the lines that a row of that rule allows
+    rows=$(echo "$exceptions" | sed -n "s/^$1 \(.*\) -- .*/\1/p")
+    if [ -n "$rows" ]; then grep -vE "$(echo "$rows" | paste -sd '|')"; else cat; fi
+}
+
+sources() { find src tests \( -name '*.c' -o -name '*.h' -o -name '*.cu' \) | sort; }
+bad=$(find src tests share -type f | sed 's,/[^/]*$,,' | grep -vE '/(data|corpus|golden)(/|$)|/fuzz/' |
+    sort | uniq -c | awk '$1 > 60 { print $2 ": " $1 " files" }' | excepted folder)
+verdict 'no folder holds more than 60 files' "$bad"
+
+bad=$(sources | xargs wc -l | awk '$1 > 1200 && $2 != "total" { print $2 ": " $1 " lines" }' |
+    excepted file)
+verdict 'no file has more than 1,200 lines' "$bad"
+
+# Characters, not bytes.
+bad=$(sources | LC_ALL=C.UTF-8 xargs awk 'length > 100 { print FILENAME ":" FNR ": " length " columns" }' |
+    excepted line)
+verdict 'no line of C has more than 100 columns' "$bad"
+
+functions=$(find src \( -name '*.c' -o -name '*.h' -o -name '*.cu' \) | sort |
+    xargs awk -f tests/functions.awk)
+bad=$(echo "$functions" | awk '$4 > 80 { print $1 ":" $2 ": " $3 " has " $4 " lines" }' |
+    excepted function)
+verdict 'no function has more than 80 lines' "$bad"
+bad=$(echo "$functions" | awk '$5 > 8 { print $1 ":" $2 ": " $3 " has " $5 " parameters" }' |
+    excepted function)
+verdict 'no function has more than 8 parameters' "$bad"
+
+# A file's external names begin with its name or a part of it (store_json.c is of the group store,
+# import_csv.c has csv_sniff); one more s or less does not count, and ws is the workspace.  A row of a
+# registry is called after registry and file (kernel_rbf in rbf.c), the helpers of a registry's folder
+# after the registry, the body of a command after the command (cmd_draw).
+names() {
+    (cd "$builddir" && find src -name '*.o' ! -path '*/pic/*' ! -name '*check_cuda_host*' | sort |
+        while read -r object; do
+            nm -g --defined-only "$object" 2> /dev/null | awk -v o="${object%.o}.c" '
+                BEGIN { stem = o; sub(/.*\//, "", stem); sub(/\.c$/, "", stem)
+                        group = o; sub(/\/[^\/]*$/, "", group); sub(/.*\//, "", group)
+                        sub(/s$/, "", group)
+                        parts = split(stem, part, "_")
+                        short = stem ~ /^workspace/ ? "ws" : stem }
+                $2 ~ /[TDBRC]/ {
+                    found = $3 ~ ("^[a-z]+_" stem "$") || $3 ~ ("^" short "_") ||
+                        $3 ~ ("^" group "_") || $3 ~ /^cmd_|_(row|rows|owner|solver|model)$/
+                    for (i = 1; i <= parts && !found; i++) {
+                        base = part[i]; sub(/s$/, "", base)
+                        found = $3 ~ ("^" base "s?(_|$)")
+                    }
+                    if (!found) print o ": " $3
+                }'
+        done)
+}
+if command -v nm > /dev/null; then
+    bad=$(names | excepted name)
+    verdict "external names begin with their file's name" "$bad"
+fi
+
+# Files of ours that a comment or a document names are there.  Names in capitals and those that a user
+# chooses (mine.gps) are no files of ours.
+tree=$(find . -path ./.git -prune -o -type f -print | sed 's,.*/,,' | sort -u)
+bad=$( { sources; find share -name '*.md' -o -name '*.txt' -o -name '*.lesson'; echo README.md
+    echo CONTRIBUTING.md; } | xargs awk -v tree="$tree" '
+    BEGIN { n = split(tree, file, "\n"); for (i = 1; i <= n; i++) there[file[i]] }
+    { rest = $0 }
+    FILENAME ~ /\.(c|h|cu)$/ { # comments only
+        if (match(rest, /\/\*/)) rest = substr(rest, RSTART)
+        else if (rest !~ /^[ \t]*\*/) next
+    }
+    {
+      while (match(rest, /[A-Za-z0-9_.\/-]*[A-Za-z0-9_]\.(md|c|h|cu|awk|mk)/)) {
+          cited = substr(rest, RSTART, RLENGTH)
+          after = substr(rest, RSTART + RLENGTH, 1)
+          rest = substr(rest, RSTART + RLENGTH)
+          base = cited; sub(/.*\//, "", base)
+          if (after !~ /[A-Za-z0-9_.(]/ && cited !~ /shared\// && base !~ /[A-Z][A-Z]/ &&
+              !(base in there))
+              print FILENAME ":" FNR ": " cited
+      } }' | excepted citation)
+verdict 'no citation of a file that is not here' "$bad"
+
+bad=$(sources | xargs grep -nE '/\* ?[-=*]{3,}|[-=*]{4,} ?\*/|^ ?// ?[-=]{3,}' | excepted banner)
+verdict 'no banner comments' "$bad"
+
+echo "1..$n"
+exit $failed
