@@ -3,7 +3,7 @@
 # whole program, a Check test that ended with status 77 skips that test alone.  The golden files that a
 # program reads are listed in tests/golden (tests/scripts/golden.sh).
 case $1 in
-*tests/check_*)
+*tests/check_* | *tests/compute/check_*)
     mkdir -p tests/golden
     GPDESK_GOLDEN_LIST=$PWD/tests/golden/${1##*/}
     export GPDESK_GOLDEN_LIST
