@@ -427,7 +427,7 @@ static void remember_run(struct loader *l, const struct run *r, int64_t row, int
     o->run[o->nrun].data = data;
     o->run[o->nrun].points = r->ntrace;
     o->run[o->nrun].model = r->model != NULL;
-    o->run[o->nrun].factor = false; /* read_factors knows */
+    o->run[o->nrun].factor = o->run[o->nrun].unfinished = false; /* read_factors knows */
     snprintf(o->run[o->nrun].name, sizeof o->run[o->nrun].name, "%s", r->id);
     o->nrun++;
 }
