@@ -94,10 +94,11 @@ bad=$( { sources; find share -name '*.md' -o -name '*.txt' -o -name '*.lesson'; 
     {
       while (match(rest, /[A-Za-z0-9_.\/-]*[A-Za-z0-9_]\.(md|c|h|cu|awk|mk)/)) {
           cited = substr(rest, RSTART, RLENGTH)
-          after = substr(rest, RSTART + RLENGTH, 1)
+          after = substr(rest, RSTART + RLENGTH, 2)
+          sub(/^\.($|[^A-Za-z0-9])/, "", after) # the end of a sentence
           rest = substr(rest, RSTART + RLENGTH)
           base = cited; sub(/.*\//, "", base)
-          if (after !~ /[A-Za-z0-9_.(]/ && cited !~ /shared\// && base !~ /[A-Z][A-Z]/ &&
+          if (after !~ /^[A-Za-z0-9_.(]/ && cited !~ /shared\// && base !~ /[A-Z][A-Z]/ &&
               !(base in there))
               print FILENAME ":" FNR ": " cited
       } }' | excepted citation)
