@@ -166,7 +166,8 @@ void requests_remember(struct desk *d)
     for (int i = 0; f && i < 500 && fgets(line, sizeof line, f); i++) {
         if (sscanf(line, "layout %7s", word) == 1 &&
             strcmp(option_origin(d->ws->origin, "layout"), "default") == 0 &&
-            screen_layout_named(word) != LAYOUT_AUTO)
+            screen_layout_named(word) != LAYOUT_AUTO &&
+            screen_layout_named(word) != LAYOUT_SLIDE) /* a slide is for one talk */
             snprintf(d->ws->opt.layout, sizeof d->ws->opt.layout, "%.7s", word);
         else if (sscanf(line, "panes %d %d", &a, &b) == 2 && a >= -20 && a < 200 && b >= -8 &&
                  b < 200)
@@ -185,7 +186,9 @@ void requests_save(const struct desk *d)
     struct buf b = { 0 };
     struct err ignored; /* the next start has its defaults again */
 
-    buf_printf(&b, "layout %s\npanes %d %d\n", d->ws->opt.layout, d->dx, d->dy);
+    /* The slide of a talk has no tabs and no log: the next start would look broken. */
+    const bool slide = screen_layout_named(d->ws->opt.layout) == LAYOUT_SLIDE;
+    buf_printf(&b, "layout %s\npanes %d %d\n", slide ? "auto" : d->ws->opt.layout, d->dx, d->dy);
     for (size_t i = 0; i < d->learn.nknown; i++)
         buf_printf(&b, "knows %s %u\n", d->learn.known[i].name, d->learn.known[i].uses);
     if (path && !b.failed)

@@ -122,11 +122,17 @@ static void layout_wide(struct canvas left, int rows, const struct layout_wish *
 }
 
 /* One pane alone: a zoomed one, or the slide of a talk (a line of header, the plot, its verdict).
- */
-static void layout_alone(struct canvas left, int rows, bool full, struct layout *l)
+ * What the last command said stands below it until the view is looked at: an error would go unseen
+ * otherwise. */
+static void layout_alone(struct canvas left, int rows, const struct layout_wish *w,
+                         struct layout *l)
 {
-    if (!full)
+    if (!w->full)
         l->header = take_top(&left, 1);
+    if (w->log_rows > 1)
+        l->log = take_bottom(&left, least(most(1, left.h / 3), w->log_rows - 1));
+    if (l->log.h && rows >= 16)
+        l->rule2 = take_bottom(&left, 1);
     if (rows >= 12)
         l->verdict = take_bottom(&left, 1);
     l->main = left;
@@ -157,10 +163,8 @@ enum layout_kind screen_layout(int rows, int cols, const struct layout_wish *w, 
         l->log = left;               /* what there is room for */
         return LAYOUT_MAIN;
     }
-    if (w->zoom || w->full)
-        layout_alone(left, rows, w->full, l);
-    else if (kind == LAYOUT_SLIDE)
-        layout_alone(left, rows, false, l);
+    if (w->zoom || w->full || kind == LAYOUT_SLIDE)
+        layout_alone(left, rows, w, l);
     else if (kind == LAYOUT_THREE)
         layout_wide(left, rows, w, l);
     else if (kind == LAYOUT_TWO)
@@ -917,9 +921,10 @@ static void draw_prompt(const struct canvas *c, const struct prompt_view *p, int
 static void wish_of(struct desk *d, const struct prompt_view *p, struct layout_wish *w)
 {
     const int news = (int)logbook_last_rows(&d->log, (size_t)most(1, d->cols - 1));
+    const bool log_alone = d->main == VIEW_LOG || (d->zoom && d->active == PANE_LOG);
     *w = (struct layout_wish){
         .kind = screen_layout_named(d->ws->opt.layout), .prompt_rows = (int)p->rows,
-        .log_rows = d->main == VIEW_LOG ? -1 : d->quiet ? 0 : least(news + 1, 6),
+        .log_rows = log_alone ? -1 : d->quiet ? 0 : least(news + 1, 6),
         .zoom = d->zoom, .full = d->full, .dx = d->dx, .dy = d->dy,
     };
 }

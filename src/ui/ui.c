@@ -41,7 +41,9 @@ static void page_result(struct desk *d, const struct rec *r)
     size_t rows = 1;
     for (const char *p = buf_str(&r->text); *p; p++)
         rows += *p == '\n' && p[1];
-    const bool panes = d->rows >= MEDIUM_ROWS && d->cols >= MEDIUM_COLS;
+    const bool alone = d->zoom || d->full ||
+                       screen_layout_named(d->ws->opt.layout) == LAYOUT_SLIDE;
+    const bool panes = d->rows >= MEDIUM_ROWS && d->cols >= MEDIUM_COLS && !alone;
     const size_t room = panes ? (size_t)d->rows * 3 / 10 - 2 : d->rows >= 10 ? 6 : SMALL_NEWS;
     if (d->rows < 8 || d->cols < 40)           /* no view that it could stand over */
         return;

@@ -44,6 +44,12 @@ expect "step 3 of 9" "and back"
 type_line "layout slide"
 expect_gone "9 Log" "the slide layout has no tabs"
 expect "x, standardised" "but the picture"
+type_line "foo"
+expect "there is no command 'foo'" "the slide layout shows an error"
+type_line "open /nosuch"
+expect "/nosuch" "and the next one"
+type_line "set threads"
+expect "threads" "and a result in words"
 type_line "layout auto"
 expect "[8 Lesson]" "and everything again"
 type_line "lesson end"
@@ -88,6 +94,10 @@ expect "show=nmll" "lesson 4 comes to its sweep"
 keys Enter
 expect "least NMLL" "which is drawn"
 absent "Esc closes" "and not covered by its table"
+leave 0 "quits"
+
+start 80 24
+expect "9 Log" "a slide layout is not kept for the next start"
 leave 0 "quits"
 
 # Line mode.
