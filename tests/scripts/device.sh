@@ -33,7 +33,7 @@ for case in "missing.so:cannot be loaded" "text.so:cannot be loaded" \
     with "$file" --device cuda -e "$fit"
     is "the processor goes on" "$rc" 0
     has "after one line" "$err" "warning.device.*${case#*:}"
-    is "and no more" "$(printf '%s\n' "$err" | grep -c 'this processor computes')" 1
+    is "and no more" "$(printf '%s\n' "$err" | grep -c 'the CPU is used instead')" 1
     with "$file" -e "$fit"
     is "auto says nothing" "$(printf '%s\n' "$err" | grep -c device)" 0
 done

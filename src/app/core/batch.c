@@ -1,4 +1,4 @@
-/* app/core/batch.c -- running scripts to their end: see batch.h. */
+/* app/core/batch.c -- runs scripts to their end. See batch.h. */
 #include "app/core/batch.h"
 
 #include "app/shell/args.h"
@@ -25,9 +25,10 @@ static int signals[2] = { -1, -1 }; /* a pipe that the handler writes to */
 
 static volatile sig_atomic_t running, untaken;
 
-/* On any thread: BLAS starts its own before main, with nothing blocked.  Nothing has begun while
- * scripts are read, perhaps from a pipe that never ends; or nobody has come to the two signals
- * before this one: it ends the process. */
+/* Signals are caught on any thread, because BLAS starts its own threads before main with no signal
+ * blocked. If two earlier signals have not been handled when another arrives, the main thread is
+ * stuck (reading a script from a pipe that never ends, for example), and the signal ends the
+ * process. */
 static void on_signal(int sig)
 {
     const int keep = errno;
@@ -37,7 +38,7 @@ static void on_signal(int sig)
         _exit(128 + sig);
 
     if (write(signals[1], &byte, 1) < 0)
-        errno = keep; /* the pipe is full of signals already */
+        errno = keep; /* the pipe already holds enough signals */
     errno = keep;
 }
 
@@ -52,8 +53,8 @@ void batch_prepare(void)
     sigemptyset(&act.sa_mask);
     for (size_t i = 0; i < sizeof caught / sizeof *caught; i++) {
         struct sigaction old;
-        /* nohup stays in force; SIGINT, which shells ignore for what they start with &, is meant
-         * when somebody sends it. */
+        /* Under nohup, SIGHUP stays ignored. SIGINT is caught even if it is ignored: shells ignore
+         * it for commands started with &, so a SIGINT that does arrive was sent on purpose. */
         if (caught[i] != SIGHUP ||
             (sigaction(caught[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN))
             sigaction(caught[i], &act, NULL);
@@ -70,17 +71,17 @@ static int take_signal(void)
     return byte;
 }
 
-/* The check before. */
+/* Checking before the run. */
 
-/* What is checked for every statement, after it parsed. */
+/* A check of each statement, called after the statement has parsed. */
 typedef void visit_fn(struct workspace *, void *ctx, const struct command *, const struct args *,
                       const char *name, size_t line);
 struct checker {
     struct workspace *ws;
-    visit_fn *visit; void *ctx;   /* NULL: parsing only */
+    visit_fn *visit; void *ctx;   /* NULL: only parse */
     size_t bad, sourced;
 };
-/* The scripts that a script is being read from, the innermost first. */
+/* The scripts that are being read, innermost first: each one is sourced by the next. */
 struct reading { const struct reading *from; dev_t dev; ino_t ino; unsigned depth; };
 
 static void check_text(struct checker *, const char *text, const char *name,
@@ -100,8 +101,9 @@ static void complain(struct checker *c, const struct err *err, const char *text,
     ws_error(c->ws, err, in);
 }
 
-/* A script that a script names is part of it, as far as it can be read already.  One that sources
- * itself would never end; of very many, the first SOURCED_MOST are read before the run. */
+/* A script that names another script by `source` is checked together with it, as far as the other
+ * file can be read in advance. A script that sources itself would never end. Only the first
+ * SOURCED_MOST sourced scripts are read before the run. */
 static void check_source(struct checker *c, const struct args *a, const char *in, size_t line,
                          const struct reading *from)
 {
@@ -179,7 +181,8 @@ bool batch_check(struct workspace *ws, const struct batch_item *item, size_t n)
 
 /* Running. */
 
-/* Stops what runs, keeping the best iterate, and waits for it; a second signal does not wait. */
+/* Stops the running job, keeping its best iterate, and waits for it. A second signal ends the
+ * wait. */
 static void stop_all(struct workspace *ws)
 {
     struct pollfd fd[2] = { { .fd = workspace_fd(ws), .events = POLLIN },
@@ -197,7 +200,8 @@ static void stop_all(struct workspace *ws)
     }
 }
 
-/* Runs until nothing is left. Returns a signal's number, or 0. */
+/* Runs until no job and no statement is left. Returns the number of the signal that ended it, or
+ * 0. */
 static int drain(struct workspace *ws, struct rec_writer *w)
 {
     struct pollfd fd[2] = { { .fd = workspace_fd(ws), .events = POLLIN },
@@ -255,22 +259,22 @@ int batch_run(struct workspace *ws, struct rec_writer *w, const struct batch_ite
         stop_all(ws);
         return 128 + sig;
     }
-    if (jobs_count(ws->jobs) > 0) /* quit, or a failure with a job behind it */
+    if (jobs_count(ws->jobs) > 0) /* `quit`, or a failure while a job is running */
         stop_all(ws);
     return batch_status(ws);
 }
 
 /* Dry runs.
-
- * What costs little is done in memory, so that columns, splits and memory are those of the real
- * run: data is read, prepared and split, fits are planned instead of computed (fitting.c).  Nothing
- * is written, and only complaints and plans are told. */
+ *
+ * Cheap work is done in memory, so that columns, splits and memory estimates are those of the real
+ * run: data is read, prepared and split, but fits are planned instead of computed (fitting.c).
+ * Nothing is written. Only problems and plans are reported. */
 
 enum { DRY_FILE_MAX = 256 << 20 };
 
 struct dry {
     size_t commands, plans;
-    bool blind;             /* the current data was too large to be read */
+    bool blind;             /* the current data was too large to read */
     struct sink sink, *to;
 };
 
@@ -286,7 +290,8 @@ static void dry_hear(void *ctx, const struct rec *r)
         s->take(s->ctx, r);
 }
 
-/* Looks at the files of a statement: false when one is missing (said) or too large to be read. */
+/* Checks the input files of a statement. Returns false if a file is missing (already reported) or
+ * too large to read. */
 static bool dry_files(struct workspace *ws, struct dry *d, const struct command *cmd,
                       const struct args *a, const char *in)
 {

@@ -1,28 +1,32 @@
-/* app/core/batch.h -- scripts without anybody at the keyboard: parse all, run all, end with a
- * status. */
+/* app/core/batch.h -- runs scripts when nobody is at the keyboard: parses everything, runs it, and
+ * returns an exit status. */
 #ifndef GPDESK_BATCH_H
 #define GPDESK_BATCH_H
 
 #include "app/shell/rec.h"
 #include "app/core/workspace.h"
 
-/* A piece of the script, in order: an -e line (name NULL), the text of a file or of stdin. */
+/* One piece of the script, in order: a -e line (name is NULL), or the text of a file or of standard
+ * input. Both strings are borrowed. */
 struct batch_item { char *text; const char *name; };
 
 enum {
     EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE_GP = 2, EXIT_UNCONVERGED = 3, EXIT_INPUT = 4,
     EXIT_RESOURCES = 5,
 };
-/* SIGINT, SIGTERM and SIGHUP stop the script from now on; SIGPIPE becomes an error of write. */
+/* From now on SIGINT, SIGTERM and SIGHUP stop the script, and SIGPIPE becomes a write error. Call
+ * it once, before batch_run. */
 void batch_prepare(void);
-/* Parses everything first: a script that does not parse runs nothing and gives 2.  Otherwise runs
- * it, each job to its end.  A signal stops the job, keeps its best iterate, and gives 128 + n. */
+/* Parses everything first: if anything does not parse, nothing runs and the result is 2. Otherwise
+ * runs each statement, waits for each job, and returns the exit status. A signal n stops the
+ * running job, keeps its best iterate, and gives 128 + n. */
 int batch_run(struct workspace *, struct rec_writer *, const struct batch_item *, size_t n);
-/* Parses everything and complains: false when something does not parse. */
+/* Parses everything and reports every error. Returns false if anything does not parse. */
 bool batch_check(struct workspace *, const struct batch_item *, size_t n);
-/* -n: parses, looks for files, predicts memory; runs nothing. */
+/* Option -n: parses, checks that files exist and predicts memory, but runs nothing. Returns the
+ * exit status. */
 int batch_dry(struct workspace *, const struct batch_item *, size_t n);
-/* The exit status that fits what happened so far. */
+/* The exit status for everything that has happened so far. */
 int batch_status(const struct workspace *);
 
 #endif

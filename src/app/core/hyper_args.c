@@ -1,11 +1,12 @@
-/* app/core/hyper_args.c -- hyperparameter keys of a command (l=, noise=0.01..1, l.min=) over a
- * kernel. */
+/* app/core/hyper_args.c -- arguments that name hyperparameters of a kernel (l=, noise=0.01..1,
+ * l.min=). */
 #include "app/core/workspace.h"
 
 #include <math.h>
 #include <string.h>
 
-/* "2.lengthscale" of "2.lengthscale[7]": does the name mean all of them? */
+/* True if `name` is the whole group that `own` belongs to: "2.lengthscale" for
+ * "2.lengthscale[7]". */
 static bool is_group(const char *own, const char *name)
 {
     const size_t n = strlen(name);
@@ -13,7 +14,7 @@ static bool is_group(const char *own, const char *name)
     return strncmp(own, name, n) == 0 && own[n] == '[';
 }
 
-/* *count: with ARD "lengthscale" is all of them, from *slot on. */
+/* *count is the number of slots from *slot on: with ARD, "lengthscale" means all of them. */
 enum status hyper_args_slot(const struct kernel *k, const char *name, size_t *slot, size_t *count,
                        struct err *err)
 {

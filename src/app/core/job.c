@@ -1,7 +1,8 @@
-/* app/core/job.c -- the worker thread and what passes between it and the main thread: see job.h.
+/* app/core/job.c -- the worker thread and what passes between it and the main thread. See job.h.
  *
- * One mutex guards the list of slots.  The worker writes ticks into its slot; the main thread takes
- * them out in jobs_pump, where alone the workspace is touched.  An eventfd wakes the main loop. */
+ * One mutex guards the list of slots. The worker writes ticks into its slot. The main thread takes
+ * them out in jobs_pump, which is the only place where they reach the workspace. An eventfd wakes
+ * the main loop. */
 #include "app/core/job.h"
 
 #include "app/core/workspace.h"
@@ -23,7 +24,7 @@
 
 enum { POINT_MAX = 8, QUEUE_MAX = 1 << 20 };
 
-struct event {           /* one tick that must not be lost */
+struct event {           /* a tick that must not be lost */
     struct tick tick;
     double seconds, point[POINT_MAX];
 };
@@ -31,12 +32,12 @@ struct slot {
     struct slot *next;
     struct job *job;
     enum { SLOT_QUEUED, SLOT_RUNNING, SLOT_ENDED } state;
-    bool stopping, fresh;    /* fresh: `tick` not yet told */
-    bool unseen;             /* `tick` carries no value and was not yet handed to ops->tick */
+    bool stopping, fresh;    /* `tick` has not yet been reported */
+    bool unseen;             /* `tick` has no value and has not yet been passed to ops->tick */
     struct event *event; size_t nevent, capevent;
-    struct progress progress; /* its `tick` is the newest one */
+    struct progress progress; /* progress.tick is the newest tick */
     enum status rc; struct err err;
-    double told_at; bool told;      /* main thread only: the last tick record */
+    double told_at; bool told;      /* main thread only: when the last tick record was written */
     enum phase told_phase;
 };
 struct jobs {
@@ -47,8 +48,8 @@ struct jobs {
     int fd;
     size_t submitted;        /* main thread */
     bool quit, poked;
-    bool joined;             /* main thread: the worker has ended */
-    bool paused;             /* the running job waits at its next step */
+    bool joined;             /* main thread: the worker has ended and was joined */
+    bool paused;             /* the running job is to wait at its next step */
 };
 
 double job_now(void)
@@ -72,10 +73,11 @@ static void poke(struct jobs *q) /* lock held */
         ;
 }
 
-/* What the worker's ctl carries. */
+/* What the worker's ctl points to. */
 struct listener { struct jobs *q; struct slot *s; };
 
-/* Ticks that carry a value are points of a trace and all kept; of the others only the newest. */
+/* Ticks that carry a value are points of a trace, and all are kept. Of the others only the newest
+ * is kept. */
 static void keep_event(struct slot *s, const struct tick *t, double seconds)
 {
     if (isnan(t->value) || s->nevent >= QUEUE_MAX)
@@ -152,7 +154,7 @@ static void *worker(void *arg)
     return NULL;
 }
 
-/* Life. */
+/* Creating and freeing. */
 
 struct jobs *jobs_new(struct err *err)
 {
@@ -282,14 +284,14 @@ size_t jobs_submitted(const struct jobs *q)
     return q->submitted;
 }
 
-/* Main side. */
+/* Main-thread side. */
 
 static void stop_slot(struct jobs *q, struct slot *s, bool discard) /* lock held */
 {
     s->job->discard |= discard;
     if (s->state == SLOT_QUEUED) {
         s->state = SLOT_ENDED;
-        s->rc = err_set(&s->err, ST_CANCELLED, "%s was taken off the queue", s->job->name);
+        s->rc = err_set(&s->err, ST_CANCELLED, "%s was removed from the queue", s->job->name);
         poke(q);
     } else if (s->state == SLOT_RUNNING) {
         s->stopping = true;
@@ -340,7 +342,7 @@ enum status jobs_pause(struct jobs *q, bool paused, struct err *err)
     return ST_OK;
 }
 
-static struct jobs *writable(const struct jobs *q) /* locking is no change */
+static struct jobs *writable(const struct jobs *q) /* locking does not count as a change */
 {
     return (struct jobs *)(uintptr_t)q;
 }
@@ -419,7 +421,7 @@ int jobs_fd(const struct jobs *q)
     return q->fd;
 }
 
-/* Words and records of progress. */
+/* Progress as text and as records. */
 
 void job_words(const struct job_view *v, struct buf *out)
 {
@@ -492,7 +494,7 @@ static void tick_record(struct workspace *ws, const struct job_view *v, double s
     ws_emit(ws, &r);
 }
 
-/* Pump. */
+/* Dispatching events on the main thread. */
 
 struct taken {
     struct event *event; size_t nevent;
@@ -502,7 +504,7 @@ struct taken {
     double at;
 };
 
-/* Moves what a slot has for the main thread out of it (lock held). */
+/* Moves everything that the main thread needs out of a slot. The lock is held. */
 static bool take_slot(struct slot *s, struct taken *out)
 {
     memset(out, 0, sizeof *out);

@@ -1,7 +1,8 @@
-/* app/core/job.h -- one worker thread, a queue of jobs, and the events that come back.
+/* app/core/job.h -- one worker thread, a queue of jobs, and the events they send back.
  *
- * A job starts from immutable inputs and ends by handing over a result; ticks are coalesced (only
- * the newest of a job matters, trace points are all kept); done events are never dropped. */
+ * A job starts from immutable inputs and ends by handing over a result. Ticks are coalesced: of a
+ * job's ticks only the newest is kept, except trace points, which are all kept. Done events are
+ * never dropped. Unless stated otherwise, functions are called on the main thread. */
 #ifndef GPDESK_JOB_H
 #define GPDESK_JOB_H
 
@@ -18,68 +19,74 @@ struct workspace;
 struct job;
 struct job_ops {
     const char *verb;                                        /* "fit" */
-    enum status (*work)(struct job *, struct err *); /* worker thread; no workspace access */
-    /* main thread: take the result, emit records; rc of work (CANCELLED is not a failure). */
+    /* worker thread; must not touch the workspace */
+    enum status (*work)(struct job *, struct err *);
+    /* Main thread: takes the result and emits records. rc is what work returned; CANCELLED is not a
+     * failure. */
     void (*done)(struct workspace *, struct job *, enum status rc, const struct err *);
     void (*tick)(struct workspace *, struct job *,
                  const struct tick *);                       /* main thread; may be NULL */
-    void (*free)(struct job *);                              /* releases job->arg */
+    void (*free)(struct job *);                              /* frees job->arg */
 };
 struct job {
     const struct job_ops *ops;
-    char name[16];            /* the run's id, or the verb */
-    char *line;               /* canonical command */
+    char name[16];            /* the run's id, or the verb if there is no run */
+    char *line;               /* canonical command line */
     void *arg;                /* the job's own inputs and outputs */
     struct cancel cancel;
-    struct ctl ctl;           /* hand this to compute */
+    struct ctl ctl;           /* pass this to compute */
     struct pool *pool; const struct backend_ops *backend;
     size_t mem_limit;
     double queued, started;   /* monotonic seconds */
-    bool discard;             /* stop now: drop the result (done is called with ST_CANCELLED) */
-    double tick_seconds;      /* of the tick being handed to ops->tick: since the start */
-    const struct command *cmd; /* set by job_new from the command in hand */
+    bool discard;             /* stop now and drop the result; done is called with ST_CANCELLED */
+    double tick_seconds;      /* seconds from the start to the tick that is passed to ops->tick */
+    const struct command *cmd; /* set by job_new from the statement being executed */
     struct args *args;
-    unsigned long group;      /* statements of one line or script share it */
+    unsigned long group;      /* shared by all statements of one line or script */
     char origin[160];         /* "line 12 of mine.gps", or "" */
-    enum status rc;           /* how it ended; `done` may say otherwise */
-    bool more;                /* set by `done`: others of the same statement are not over yet */
+    enum status rc;           /* final status; `done` may change it */
+    bool more;                /* set by `done`: other jobs of the same statement are not finished */
 };
 
 struct jobs;
 struct jobs *jobs_new(struct err *);
-void jobs_free(struct jobs *);   /* cancels, joins */
-/* Asks all to stop and takes no more; waits for the worker, but no longer than so many seconds.
- * false: it is in a step that cannot be interrupted, for which jobs_free would wait. */
+void jobs_free(struct jobs *);   /* cancels the running job and joins the worker */
+/* Asks all jobs to stop, accepts no new ones, and waits at most `seconds` for the worker. Returns
+ * false if the worker is in a step that cannot be interrupted; jobs_free would wait for that
+ * step. */
 bool jobs_end(struct jobs *, double seconds);
-/* Takes ownership of the job (also on failure). */
+/* Takes ownership of the job, on failure too. */
 enum status jobs_submit(struct jobs *, struct job *, struct err *);
-/* The bare job, for tests: job_new adds what the workspace gives. On failure arg is released. */
+/* Makes a job without the fields that job_new sets from the workspace; tests use it. On failure arg
+ * is freed. */
 struct job *job_make(const struct job_ops *, const char *name, void *arg, const char *line,
                      struct err *err);
 struct job *job_new(struct workspace *, const struct job_ops *, const char *name, void *arg,
                     const char *line, struct err *);
-/* Sets the cancel flag (running) or removes (queued). The job shows as stopped at once. name NULL:
- * the running one; "*": all. */
+/* Stops a running job by its cancel flag, or removes a queued one. The job is shown as stopped at
+ * once. name: NULL for the running job, "*" for all. discard drops its result. STATE if no job is
+ * running, NOT_FOUND if none has that name. */
 enum status jobs_stop(struct jobs *, const char *name, bool discard, struct err *);
-/* The running job waits at its next step until it goes on or is stopped; STATE: none, or none
- * paused. */
+/* Pauses the running job at its next step, or lets it continue. A paused job can be stopped. STATE
+ * if no job is running, or none is paused. */
 enum status jobs_pause(struct jobs *, bool paused, struct err *err);
-size_t jobs_count(const struct jobs *);            /* queued and running */
-size_t jobs_submitted(const struct jobs *);        /* so far */
-/* i = 0: the running one. Copied out under the lock. `stopping` jobs count as stopped for people;
- * what a library call still does is dropped. */
+size_t jobs_count(const struct jobs *);            /* queued and running jobs */
+size_t jobs_submitted(const struct jobs *);        /* jobs submitted so far */
+/* A copy of a job's state, taken under the lock; i = 0 is the running job. A job that is `stopping`
+ * is shown to the user as stopped: the result of a library call that it is still in is dropped. */
 struct job_view { char name[16]; const char *verb; char line[160]; bool running, stopping, paused;
     struct tick tick;
     double seconds;
     struct progress_view progress;
 };
 bool jobs_view(const struct jobs *, size_t i, struct job_view *);
-int jobs_fd(const struct jobs *);                  /* readable when events wait */
-void jobs_pump(struct jobs *, struct workspace *); /* main thread: dispatches tick and done */
-/* Is there a job whose command has all flags `with` and none of `without`; one of that group? */
+int jobs_fd(const struct jobs *);                  /* readable while events wait */
+void jobs_pump(struct jobs *, struct workspace *); /* main thread: dispatches ticks and results */
+/* True if there is a job whose command has all flags in `with` and none in `without`; true if there
+ * is a job of that group. */
 bool jobs_pending(const struct jobs *, unsigned with, unsigned without);
 bool jobs_has_group(const struct jobs *, unsigned long group);
-/* "r7 cg 97/500  resid 5.3e-04 -> 1e-06  8.6 it/s  10.7 s left": the job line. */
+/* The job line: "r7 cg 97/500 resid 5.3e-04 -> 1e-06 8.6 it/s 10.7 s left". */
 void job_words(const struct job_view *, struct buf *out);
 double job_now(void);                              /* monotonic seconds */
 

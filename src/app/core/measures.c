@@ -1,4 +1,4 @@
-/* app/core/measures.c -- the table of a run's figures: see measures.h. */
+/* app/core/measures.c -- the table of a run's figures. See measures.h. */
 #include "app/core/measures.h"
 
 #include "app/core/job.h"
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* To whom a figure applies. */
+/* Which runs a figure applies to. */
 
 static bool iterated(const struct run *r)
 {
@@ -74,7 +74,7 @@ static bool has_probes(const struct run *r)
     return r->tune.probes != 0;
 }
 
-/* Figures that are computed from others. */
+/* Figures computed from others. */
 
 static const char *store_word(const struct run *r)
 {
@@ -137,13 +137,13 @@ static double tune_features(const struct run *r)
 #define POINT(member) MEMBER(MEASURE_OF_POINT, tune_point, member)
 #define RAW(member) MEMBER(MEASURE_OF_RAW, metrics, member)
 #define SCALED(member) MEMBER(MEASURE_OF_SCALED, metrics, member)
-/* Name, key in sessions, group of the result, unit, words. */
+/* Name, key in session files, group of the result record, unit, words. */
 #define ROW(n, s, g, u, w) .name = n, .session = s, .group = g, .unit = u, .words = w
 #define LOWER .better = MEASURE_LOWER
 #define HIGHER .better = MEASURE_HIGHER
 
 static const struct measure table[] = {
-    /* Of a fit: the system and how it was solved. */
+    /* Figures of a fit: the system and how it was solved. */
     {ROW("solver", "solver", MEASURE_SYSTEM, "", "solver"), INFO(solver)},
     {ROW("features", "features", MEASURE_SYSTEM, "", "random features"), INFO(features),
      .applies = has_features, .brief = "features", .expect = 2},
@@ -215,7 +215,7 @@ static const struct measure table[] = {
     {ROW("train_rmse", "train_rmse", MEASURE_NO_GROUP, "sd",
          "RMSE on the training rows over the target's sd"),
      INFO(train_rmse), LOWER},
-    /* What sessions keep beside these. */
+    /* Values that only session files keep. */
     {.session = "half", INFO(half), .age = MEASURE_LATER},
     {.session = "inputs", INFO(inputs)},
     {.session = "warm", INFO(warm), .age = MEASURE_LATER},
@@ -228,7 +228,7 @@ static const struct measure table[] = {
     {.session = "warning", INFO(warning)},
     {.session = "warning_name", INFO(warning_name)},
 
-    /* Of a tuning. */
+    /* Figures of a tuning. */
     {ROW("features", NULL, MEASURE_NO_GROUP, "", "random features"), .number = tune_features,
      .of = MEASURE_OF_RUN, .brief = "features"},
     {ROW("evaluations", "evaluations", MEASURE_SEARCH, "", "evaluations"), RESULT(evaluations),
@@ -282,7 +282,7 @@ static const struct measure table[] = {
      .better = MEASURE_NEAREST, .goal = 1.0},
     {ROW("ence", "ence", MEASURE_CHECKS, "", "calibration error"), RAW(ence), LOWER},
 
-    /* Of every run. */
+    /* Figures of every run. */
     {ROW("seconds", NULL, MEASURE_NO_GROUP, "s", "seconds"), LOWER, .number = seconds,
      .brief = "seconds", .head = "seconds", .compare = true, .sweep = 7},
 };
@@ -294,7 +294,7 @@ const struct measure *measure_at(size_t i)
     return i < ROWS ? &table[i] : NULL;
 }
 
-/* Which runs have the struct behind a row. */
+/* True if runs of this kind have the struct that holds the figure. */
 static bool of_kind(const struct measure *m, enum run_kind kind)
 {
     switch (m->of) {
@@ -346,7 +346,7 @@ static bool scored(const struct measure *m)
     return m->of == MEASURE_OF_RAW || m->of == MEASURE_OF_SCALED;
 }
 
-/* The struct behind a row in this run; NULL: it has none. */
+/* The struct that holds the figure in this run; NULL if the run has none. */
 static const void *base_of(const struct measure *m, const struct run *r, size_t target)
 {
     if (!r || !of_kind(m, r->kind))
@@ -423,7 +423,7 @@ double measure_order(const struct measure *m, const struct run *r)
            : m->better == MEASURE_HIGHER ? -v : v;
 }
 
-/* "seconds.total" stands in an object of its own, as "total". */
+/* "seconds.total" is written into an object "seconds", as "total". */
 static const char *key_of(const struct measure *m)
 {
     const char *dot = strchr(m->name, '.');

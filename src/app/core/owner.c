@@ -1,5 +1,5 @@
-/* app/core/owner.c -- the loops over the owners of state in a workspace: see owner.h.  They run in
- * the order of the list; state is freed in the reverse order. */
+/* app/core/owner.c -- loops over the owners of state in a workspace. See owner.h. They run in the
+ * order of the list; state is freed in reverse order. */
 #include "app/core/owner.h"
 
 #include "app/core/workspace.h"
@@ -17,7 +17,7 @@ static size_t count(const struct workspace *ws)
     return n;
 }
 
-/* Where the owner's state is; NULL: it is not in the list. */
+/* Where the owner's state is kept; NULL if the owner is not in the list. */
 static void **slot_of(const struct workspace *ws, const struct owner *o)
 {
     for (size_t i = 0; ws->owner && ws->owner[i]; i++)
@@ -69,7 +69,7 @@ enum status owner_make_all(struct workspace *ws, const struct owner *const *list
     return ST_OK;
 }
 
-/* The slot is empty before the state goes: nothing finds it half freed. */
+/* The slot is emptied before its state is freed, so that nothing can find it half freed. */
 static void drop(struct workspace *ws, size_t i)
 {
     void *state = owner_release(ws, ws->owner[i]);

@@ -1,10 +1,10 @@
 /* app/core/owner.h -- state that other modules keep in the workspace, and how they take part in a
  * statement.
  *
- * The workspace knows nothing of a sweep, a lesson or the session file.  Each module that keeps
- * something there declares one row; the list of rows is handed to workspace_new from the top
- * (app/commands/app.c).  Everything that the workspace does with such state is one loop over this
- * list, so a new kind of state is one row and no line of workspace.c. */
+ * The workspace knows nothing of a sweep, a lesson or the session file. Each module that keeps
+ * something there declares one row. The list of rows is handed to workspace_new by the top layer
+ * (app/commands/app.c). Everything that the workspace does with such state is one loop over this
+ * list, so that a new kind of state needs one row and no line of workspace.c. */
 #ifndef GPDESK_OWNER_H
 #define GPDESK_OWNER_H
 
@@ -19,62 +19,64 @@ struct rec;
 struct run;
 struct workspace;
 
-/* The end of a statement, or of the last job of one. */
+/* The end of a statement, or of its last job. */
 struct owner_step {
     const struct command *cmd;
     const struct args *args;
     enum status rc;
     double seconds;
-    bool changed; /* an owner said so (see `changed` below) */
-    bool kept;    /* its line is in the script now, */
-    size_t at;    /* at this place, counted from 0 */
+    bool changed; /* an owner reported a change (see `changed` below) */
+    bool kept;    /* the line is now part of the script, */
+    size_t at;    /* at this position, counted from 0 */
 };
 
-/* A row.  Every entry but the name may be NULL; functions that take a workspace look up their own
- * state, which may be NULL, with owner_state. */
+/* A row. Every entry but the name may be NULL. Functions that take a workspace find their own state
+ * with owner_state, and it may be NULL. */
 struct owner {
     const char *name;
-    /* State that is there from the beginning; without it, state begins as NULL. */
+    /* Makes the state that exists from the beginning. If this is NULL, the state begins as NULL. */
     void *(*make)(struct err *);
     void (*free)(void *state);
-    /* For `resume` of another session: forgets what belongs to this one.  NULL: the state is freed,
-     * and made again. */
+    /* Called before `resume` opens another session: forgets what belongs to this one. If this is
+     * NULL, the state is freed and made again. */
     void (*clear)(void *state);
 
-    /* Around a statement, and around the outcome of its job. */
+    /* Called before and after a statement, and before and after the outcome of its job is
+     * handled. */
     void (*begin)(struct workspace *);
     void (*end)(struct workspace *);
-    /* Has the statement changed what this owner watches?  It notes the change under the line. */
+    /* Returns true if the statement has changed what this owner watches, and records the change
+     * under the line. */
     bool (*changed)(struct workspace *, const char *line);
-    /* The statement failed: everything is again as `begin` found it. */
+    /* Called when the statement failed: restores the state that `begin` found. */
     void (*revert)(struct workspace *);
-    /* The statement has queued a job: its line belongs to this place of the script. */
+    /* The statement has queued a job: its line belongs at this position of the script. */
     void (*queued)(struct workspace *, const struct args *);
-    /* The place of such a line in the script, counted from 0. */
+    /* The position of such a line in the script, counted from 0. */
     size_t (*place)(const struct workspace *, const struct args *);
     void (*ended)(struct workspace *, const struct owner_step *);
-    /* Which line of the script the state that is shown belongs to; SIZE_MAX: it is the present, the
-     * only one that may be changed. */
+    /* The line of the script whose state is shown. SIZE_MAX: the present, the only state that may
+     * be changed. */
     size_t (*shown)(const struct workspace *);
-    /* An earlier state is shown and has been changed: puts it back, and says so. */
+    /* If an earlier state is shown and has been changed, restores it and returns true. */
     bool (*strayed)(struct workspace *);
-    /* A run has got its name; nothing has shown it yet. */
+    /* A run has just been named; nothing has shown it yet. */
     void (*named)(struct workspace *, const struct run *);
-    /* The main loop has woken: news of other threads. */
+    /* The main loop has woken: take what other threads have sent. */
     void (*pump)(struct workspace *);
-    /* Every record but progress. */
+    /* Receives every record except progress. */
     void (*told)(struct workspace *, const struct rec *);
 };
 
-/* The state of an owner; NULL: none, or the owner is not in the workspace's list. */
+/* The state of an owner. NULL if there is none, or the owner is not in the workspace's list. */
 void *owner_state(const struct workspace *, const struct owner *);
-/* Puts state in its place and frees the earlier one (if it is another).  An owner that is not in
- * the list cannot keep it: the state is freed and NULL returned, else the state. */
+/* Stores the state and frees the earlier one, if it is another. Takes ownership: if the owner is
+ * not in the list, the state is freed and NULL is returned; otherwise returns the state. */
 void *owner_take(struct workspace *, const struct owner *, void *state);
-/* Moves the state out: the caller owns it. */
+/* Moves the state out; the caller owns it. */
 void *owner_release(struct workspace *, const struct owner *);
 
-/* For workspace.c, each over the whole list. */
+/* For workspace.c. Each function loops over the whole list. */
 enum status owner_make_all(struct workspace *, const struct owner *const *list, struct err *);
 void owner_clear_all(struct workspace *);
 void owner_free_all(struct workspace *);

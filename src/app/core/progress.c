@@ -12,7 +12,7 @@ void progress_free(struct progress *p)
     *p = (struct progress){ 0 };
 }
 
-/* A point that memory cannot hold only makes the forecast coarser. */
+/* If a point cannot be stored for lack of memory, the forecast only becomes coarser. */
 static void keep_point(struct progress *p, const struct tick *t, double seconds)
 {
     if (mem_grow((void **)&p->point, &p->cappoint, p->npoint + 1, sizeof *p->point, "progress",
@@ -26,7 +26,7 @@ static void keep_point(struct progress *p, const struct tick *t, double seconds)
 
 void progress_tick(struct progress *p, const struct tick *t, double seconds)
 {
-    const bool over = p->phase && t->done < p->tick.done; /* a second pass is measured anew */
+    const bool over = p->phase && t->done < p->tick.done; /* a second pass is timed afresh */
 
     if (over || p->phase != t->phase) {
         p->phase = t->phase;
@@ -50,9 +50,9 @@ static double share_of(const struct tick *t)
     return t->total ? (double)t->done / (double)t->total : NAN;
 }
 
-/* Evaluations of a search on all rows, or with gradients, take a hundred times as long as those of
- * its first search: only the last few count, and the one in hand takes at least as long as it has
- * taken so far. */
+/* Evaluations on all rows, or with gradients, take a hundred times as long as those of the first
+ * search of a tuning. So only the last few count, and the current one takes at least as long as it
+ * has already taken. */
 static double rate_of(const struct progress *p, double now)
 {
     const double steps = (double)p->tick.done - p->phase_done, t = p->tick_at - p->phase_at;
@@ -70,7 +70,7 @@ void progress_view(const struct progress *p, double now, struct progress_view *v
 {
     enum {
         STRAIGHT = 90
-    }; /* per cent of the scatter that a line explains, for a time to be told */
+    }; /* percentage of the scatter that the line must explain before a time is reported */
     const struct tick *t = &p->tick;
     double todo = t->total ? (double)t->total - (double)t->done : NAN;
 

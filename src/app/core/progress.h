@@ -1,6 +1,8 @@
-/* app/core/progress.h -- how far long work is, how fast it goes and how long it still takes.
- * Computed here alone, from the ticks of a job: the job line, records of progress and the screen
- * show the same figures. */
+/* app/core/progress.h -- how far a long job is, how fast it proceeds and how long it still
+ * takes.
+ *
+ * These are computed only here, from the ticks of a job, so that the job line, progress records and
+ * the screen all show the same values. */
 #ifndef GPDESK_PROGRESS_H
 #define GPDESK_PROGRESS_H
 
@@ -9,13 +11,13 @@
 
 enum { PROGRESS_RECENT = 4 };
 
-/* What the ticks of one job have told; zero-initialised.  The owner guards it by a lock. */
+/* What is known from the ticks of one job; starts as all zeros. The owner guards it with a lock. */
 struct progress {
-    struct tick tick;           /* the newest; its `point` is NULL */
+    struct tick tick;           /* the newest tick; its `point` is NULL */
     double tick_at;             /* seconds since the start of the job */
-    enum phase phase;           /* the phase in hand, since when, and at which count it began */
+    enum phase phase;       /* the current phase, when it began, and the count at which it began */
     double phase_at, phase_done;
-    double recent[PROGRESS_RECENT]; /* times of its last ticks, a ring */
+    double recent[PROGRESS_RECENT]; /* durations of its last ticks, as a ring buffer */
     size_t nrecent;
     struct trace_point *point;  /* residuals of the phase, for the forecast */
     size_t npoint, cappoint;
@@ -25,12 +27,13 @@ void progress_tick(struct progress *, const struct tick *, double seconds);
 
 struct progress_view {
     double
-        share; /* of the phase that is done, 0 to 1; a residual counts in decades; NaN: unknown */
+        /* part of the phase that is done, 0 to 1; residuals count in decades; NaN: unknown */
+        share;
     double rate;  /* steps per second; NaN: unknown */
     double left;  /* seconds to the end of the phase; NaN: unknown */
-    struct trace_fit fit; /* of the residuals; all NaN for other phases */
+    struct trace_fit fit; /* fit to the residuals; all NaN in other phases */
 };
-/* now: seconds since the start of a running job; NaN: it does not run. */
+/* now: seconds since the job started; NaN if it is not running. */
 void progress_view(const struct progress *, double now, struct progress_view *);
 
 #endif

@@ -60,7 +60,7 @@ enum status run_target(const struct run *r, const char *name, size_t *j, struct 
     if (!name || !r)
         return ST_OK;
     if (!r->has_enc)
-        return err_set(err, ST_STATE, "%s has nothing yet of which a target could be shown", r->id);
+        return err_set(err, ST_STATE, "%s has no result yet, so it has no target to show", r->id);
     return encoding_find(&r->enc, name, j, err);
 }
 

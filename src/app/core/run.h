@@ -1,4 +1,4 @@
-/* app/core/run.h -- a tuning or a fit: what it was asked for, how it went, and what it left. */
+/* app/core/run.h -- a tuning or a fit: what was asked for, how it went, and what it produced. */
 #ifndef GPDESK_RUN_H
 #define GPDESK_RUN_H
 
@@ -11,10 +11,10 @@ enum run_kind { RUN_TUNE, RUN_FIT };
 enum run_state { RUN_QUEUED, RUN_RUNNING, RUN_DONE, RUN_STOPPED, RUN_FAILED };
 const char *run_state_name(enum run_state);
 
-/* A point of a run's trace. Of a solver: step = iteration, value = recursive residual, value2 =
- * true residual (NaN where it was not computed), passes = passes over the data (NaN in old
- * sessions). Of a search: step = evaluation, value = objective, value2 = the best so far, point
- * = hyperparameters, amplitude, noise. */
+/* A point of a run's trace. For a solver: step is the iteration, value the recursive residual,
+ * value2 the true residual (NaN if not computed), passes the passes over the data (NaN in old
+ * sessions). For a search: step is the evaluation, value the objective, value2 the best objective
+ * so far, point the hyperparameters, amplitude and noise. */
 struct trace_point {
     uint32_t step;
     float seconds;
@@ -25,44 +25,52 @@ struct trace_point {
     };
 };
 
-struct prediction {      /* of rows of the training dataset or of new data, units of the target */
-    enum part part; size_t n, t; /* rows, targets: t vectors of n below, but for row */
-    size_t *row; double *y, *mean, *sd_latent, *sd;   /* y NaN when unknown */
-    double *y_scaled, *mean_scaled, *var_scaled;      /* var includes the noise */
+/* Predictions for rows of the training dataset or of new data, in units of the target. */
+struct prediction {
+    /* n rows, t targets: each array below but row holds t vectors of n values */
+    enum part part; size_t n, t;
+    size_t *row; double *y, *mean, *sd_latent, *sd;   /* y is NaN where it is unknown */
+    /* in units of the training sd; var includes the noise variance */
+    double *y_scaled, *mean_scaled, *var_scaled;
 };
-void run_prediction_free(struct prediction *); /* what it holds */
+void run_prediction_free(struct prediction *); /* Frees the arrays that it holds. */
 
 struct run {
-    char id[16];                 /* "r7", "t2" */
+    char id[16];                 /* "r7" for a fit, "t2" for a tuning */
     enum run_kind kind; enum run_state state;
-    struct dataset *data;        /* snapshot; NULL when the session could not find the file */
-    char *dataset_name, *kernel_text, *command; /* canonical */
+    struct dataset *data;        /* a snapshot; NULL if the session could not find the file */
+    char *dataset_name, *kernel_text, *command; /* in canonical form */
     struct encoding enc; bool has_enc;
-    struct fit_opts fit; struct fit_info info; /* RUN_FIT */
-    struct model *model;         /* RUN_FIT, once done */
-    struct tune_opts topt; struct tune_result tune; /* RUN_TUNE (start points into the run) */
-    struct solve_info solve;     /* alpha, beta of the run */
+    struct fit_opts fit; struct fit_info info; /* for RUN_FIT */
+    struct model *model;         /* for RUN_FIT, once it is done */
+    /* for RUN_TUNE; the start points are borrowed from the run */
+    struct tune_opts topt; struct tune_result tune;
+    struct solve_info solve;     /* amplitude and noise as the solver used them (alpha, beta) */
     struct trace_point *trace; size_t ntrace, captrace;
-    double trace_target;         /* rtol */
-    struct tick last;            /* newest tick (point NULL) */
-    double started, ended;       /* seconds, monotonic while running; wall time in created */
-    int64_t created;             /* unix time */
+    double trace_target;         /* the requested relative residual */
+    struct tick last;            /* the newest tick; its point is NULL */
+    double started, ended;       /* monotonic seconds; `created` has the wall-clock time */
+    int64_t created;             /* seconds since 1970 (Unix time) */
     bool has_score; struct metrics score_scaled, score_raw; enum part score_part; size_t score_rows;
-    struct metrics (*more)[2]; size_t nmore; /* of the targets after the first: scaled, raw */
-    struct prediction train_pred, test_pred; bool has_train, has_test; /* of the last score/check */
-    char *note; bool star, dropped; /* dropped: in the bin */
-    size_t serial;               /* in the order of creation, from 0 */
-    struct err failure;          /* RUN_FAILED */
-    char verdict[256];           /* one sentence for the tables and views */
+    /* scores of the targets after the first: scaled, then raw */
+    struct metrics (*more)[2]; size_t nmore;
+    /* from the last score or check */
+    struct prediction train_pred, test_pred; bool has_train, has_test;
+    char *note; bool star, dropped; /* dropped: it is in the bin */
+    size_t serial;               /* creation order, from 0 */
+    struct err failure;          /* for RUN_FAILED */
+    char verdict[256];           /* one sentence for tables and views */
 };
 
 void run_free(struct run *);
-/* Scores of target j: scaled[0] and raw[1]; NULL: none. */
+/* Scores of target j, in units of its training sd or (raw) in its own units. NULL if there are
+ * none. */
 const struct metrics *run_metrics(const struct run *, size_t j, bool raw);
-/* How many targets a run has; the index of one by name, NULL the first (NOT_FOUND names them). */
+/* The number of targets of a run; the index of a target by name (NULL: the first). If there is no
+ * such target, NOT_FOUND lists their names. */
 size_t run_targets(const struct run *);
 enum status run_target(const struct run *, const char *name, size_t *j, struct err *);
-/* " of NAME" where a run has several targets, else "": for titles. */
+/* For titles: " of NAME" if a run has several targets, otherwise "". */
 const char *run_suffix(const struct run *, size_t j, char *out, size_t len);
 
 #endif

@@ -1,11 +1,11 @@
-/* app/core/trace.c -- reading a convergence trace: see trace.h. */
+/* app/core/trace.c -- analyses a convergence trace. See trace.h. */
 #include "app/core/trace.h"
 
 #include "base/mem.h"
 
 #include <math.h>
 
-/* Least squares of log10(residual) on the iteration over points [from, n). */
+/* Least-squares line of log10(residual) against the iteration, over points [from, n). */
 struct line { double slope, icept, r2, se; };
 
 static bool line_fit(const struct trace_point *t, size_t from, size_t n, struct line *out)

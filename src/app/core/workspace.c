@@ -1,5 +1,5 @@
-/* app/core/workspace.c -- what is loaded, chosen and finished: its life, looking things up, and the
- * jobs that start from it.  See workspace.h. */
+/* app/core/workspace.c -- what is loaded, chosen and finished: creating and freeing it, finding
+ * things in it, and the jobs that start from it. See workspace.h. */
 #include "app/core/workspace_impl.h"
 
 #include "app/core/job.h"
@@ -18,7 +18,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Life. */
+/* Creating and freeing. */
 
 static enum status default_kernel(struct workspace *ws, struct err *err)
 {
@@ -60,7 +60,7 @@ struct workspace *workspace_new(const struct options *opt, const struct owner *c
     return ws;
 }
 
-/* Everything loaded, fitted and remembered. */
+/* Frees everything that was loaded, fitted and remembered. */
 static void release(struct workspace *ws)
 {
     for (size_t i = 0; i < ws->nrun; i++)
@@ -79,7 +79,7 @@ static void release(struct workspace *ws)
 
 void workspace_clear(struct workspace *ws)
 {
-    owner_clear_all(ws); /* the session is closed before its runs go */
+    owner_clear_all(ws); /* the session is closed before its runs are freed */
     release(ws);
     ws->run = ws->bin = NULL;
     ws->data = NULL;
@@ -114,7 +114,7 @@ void workspace_free(struct workspace *ws)
     free(ws);
 }
 
-/* Looking up. */
+/* Finding datasets and runs. */
 
 struct dataset *ws_dataset(struct workspace *ws, const char *name, struct err *err)
 {
@@ -141,7 +141,7 @@ enum status ws_no_keyboard(const struct workspace *ws, const char *path, struct 
 {
     if (!ws->interactive || !path || strcmp(path, "-"))
         return ST_OK;
-    err_set(err, ST_USAGE, "standard input is the keyboard here");
+    err_set(err, ST_USAGE, "standard input is the keyboard, so no data can be read from it");
     err_hint(err, "name a file, or paste the lines of a script");
     return ST_USAGE;
 }
@@ -237,7 +237,7 @@ void ws_kernel_take(struct workspace *ws, const struct kernel *k, const double *
 
 /* Jobs. */
 
-/* A changed number of threads takes effect where no job uses the pool. */
+/* A changed number of threads takes effect when no job uses the pool. */
 static void fit_pool(struct workspace *ws)
 {
     struct pool *pool;
@@ -251,7 +251,8 @@ static void fit_pool(struct workspace *ws)
     ws->pool = pool;
 }
 
-/* So does another device.  One that is not to be had is told of once, and the processor serves. */
+/* A changed device takes effect when no job uses the old one. If the device is not available, say
+ * so once and compute on the CPU. */
 static void fit_device(struct workspace *ws)
 {
     struct err err = { 0 };
@@ -260,10 +261,11 @@ static void fit_device(struct workspace *ws)
         return;
     snprintf(ws->device, sizeof ws->device, "%s", ws->opt.device);
     if (backend_choose(ws->device, &ws->backend, &err) != ST_OK)
-        ws_warn(ws, "device", "%s; this processor computes", err.msg);
+        ws_warn(ws, "device", "%s; the CPU is used instead", err.msg);
 }
 
-/* What the whole process may use follows the options in force when work is handed over. */
+/* Sets the limits of the whole process (memory, caches) from the options in force when work is
+ * submitted. */
 static void fit_limits(const struct workspace *ws)
 {
     spill_limit(ws->opt.mem / 4);

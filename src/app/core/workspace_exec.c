@@ -30,13 +30,13 @@ void workspace_lines_free(struct ws_line *l)
     free(l);
 }
 
-static bool is_load(const struct command *c) /* open, demo */
+static bool is_load(const struct command *c) /* True for `open` and `demo`. */
 {
     return c->flags & CMD_SETS && !(c->flags & CMD_NEEDS_DATA);
 }
 
-/* Must statement k of the queue wait?  See workspace_exec: what is typed ahead gives what a script
- * gives; looking around never waits for a fit. */
+/* True if statement k of the queue has to wait. A session typed ahead gives the same results as a
+ * script, but commands that only look never wait for a fit. See workspace_exec. */
 static bool blocked(const struct workspace *ws, size_t k)
 {
     const struct waiting *w = &ws->lines->v[k];
@@ -57,7 +57,7 @@ static bool blocked(const struct workspace *ws, size_t k)
     return flags & CMD_NEEDS_DATA && load_ahead;
 }
 
-/* Drops what is left of a line or script after a failure. */
+/* After a failure, drops the rest of the line or script. */
 static void drop_group(struct workspace *ws, unsigned long group)
 {
     struct ws_line *l = ws->lines;
@@ -76,8 +76,9 @@ static void drop_group(struct workspace *ws, unsigned long group)
                 dropped > 1 ? "were" : "was");
 }
 
-/* A statement that failed ends its line or script, unless keep_going; that of a sweep's point
- * always, or the next one would stand for other settings than the table says. */
+/* A statement that failed ends its line or script unless keep_going is set. A point of a sweep
+ * always ends its own line: the next statement would otherwise run with settings that the sweep's
+ * table does not show. */
 static void after_failure(struct workspace *ws, unsigned long group)
 {
     bool apart = false;
@@ -88,7 +89,8 @@ static void after_failure(struct workspace *ws, unsigned long group)
         drop_group(ws, group);
 }
 
-/* Into the script at `at`, a place of before when other commands ended while its job ran. */
+/* Inserts the line into the script at position `at`, which is earlier than the end if other
+ * commands finished while its job was running. */
 static bool remember(struct workspace *ws, const struct args *a, size_t at)
 {
     char **grown = realloc(ws->script, (ws->nscript + 1) * sizeof *grown);
@@ -106,7 +108,7 @@ static bool remember(struct workspace *ws, const struct args *a, size_t at)
     return true;
 }
 
-/* Options about the keyboard that one sits at (F4 and F5 set them). */
+/* True for options about this keyboard (F4 and F5 set them). */
 static bool of_keyboard(const struct args *a)
 {
     const struct option_row *o;
@@ -118,14 +120,14 @@ static bool of_keyboard(const struct args *a)
     return all;
 }
 
-/* Does the line only look?  `kernel` alone shows the kernel: as a line of the script it would
- * replace the choice before it. */
+/* True if the line only asks. For example, `kernel` alone shows the kernel; as a line of the script
+ * it would replace the earlier choice. */
 static bool asks(const struct command *cmd, const struct args *a)
 {
     return (!(cmd->flags & CMD_JOB) && !args_any(a)) || of_keyboard(a);
 }
 
-/* After a statement or its job has ended. */
+/* Called after a statement or its job has ended. */
 static void statement_ended(struct workspace *ws, const struct command *cmd, const struct args *a,
                             enum status rc, double seconds, bool changed)
 {
@@ -138,11 +140,11 @@ static void statement_ended(struct workspace *ws, const struct command *cmd, con
     ws->serial++;
 }
 
-/* What is shown is an earlier state. */
+/* Refuses a change while an earlier state is shown. */
 static enum status read_only(struct workspace *ws, const struct command *cmd, struct err *err)
 {
     err_named(err, ST_STATE, "read-only",
-              "what is shown is as after command %zu; it cannot be changed", owner_shown(ws));
+              "the state after command %zu is shown; it cannot be changed", owner_shown(ws));
     err_hint(err, "at now   |   branch, then %.60s", cmd->name);
     return ST_STATE;
 }
@@ -205,7 +207,7 @@ static void execute(struct workspace *ws, const struct waiting *w)
     *l->origin = '\0';
 }
 
-/* Runs all that need not wait. */
+/* Runs all statements that need not wait. */
 static void advance(struct workspace *ws)
 {
     struct ws_line *l = ws->lines;
@@ -218,23 +220,24 @@ static void advance(struct workspace *ws)
             continue;
         }
         struct waiting w = l->v[i];
-        memmove(&l->v[1], &l->v[0], i * sizeof w); /* the first of a long script: nothing to move */
+        /* this is the first statement of a long script: nothing has to move */
+        memmove(&l->v[1], &l->v[0], i * sizeof w);
         l->v++;
         l->spare++;
         l->n--;
         execute(ws, &w);
         waiting_free(&w);
-        i = 0; /* what it did may free an earlier one */
+        i = 0; /* the statement may have unblocked an earlier one */
     }
 }
 
-/* Puts n parsed statements in line: at the end, or behind the `source` that brings them.  Moves
- * them on success. */
+/* Adds n parsed statements to the queue: at its end, or directly after the `source` that reads
+ * them. On success they are moved out of w. */
 static enum status enqueue(struct workspace *ws, const struct waiting *w, size_t n, struct err *err)
 {
     struct ws_line *l = ws->lines;
 
-    if (l->spare > 0) { /* the places of those that have run */
+    if (l->spare > 0) { /* reuse the space of statements that have run */
         memmove(l->v - l->spare, l->v, l->n * sizeof *l->v);
         l->v -= l->spare;
         l->spare = 0;
@@ -271,7 +274,7 @@ static void parse_error(struct workspace *ws, const struct err *err, const char 
     snprintf(l->origin, sizeof l->origin, "%s", keep);
 }
 
-/* A line that does not even begin now: say what it waits for. */
+/* If a line cannot begin now, reports what it waits for. */
 static void tell_waiting(struct workspace *ws, unsigned long group, unsigned long number)
 {
     struct job_view v;
@@ -282,7 +285,7 @@ static void tell_waiting(struct workspace *ws, unsigned long group, unsigned lon
             const bool job = jobs_view(ws->jobs, 0, &v);
             snprintf(hint, sizeof hint, "stop q%lu", number);
             ws_tell(ws, REC_NOTE, NULL, "waits", hint, "%.120s waits in line behind %s",
-                    args_line(ws->lines->v[i].args), job ? v.name : "what was typed before");
+                    args_line(ws->lines->v[i].args), job ? v.name : "what was typed earlier");
             return;
         }
 }
@@ -323,7 +326,8 @@ static enum status exec_text(struct workspace *ws, const char *text, const char 
         err_set(&err, ST_LIMIT, "scripts source each other more than %d deep", SOURCE_DEPTH);
         parse_error(ws, &err, NULL, w[0].origin);
         first = ST_LIMIT;
-        drop_group(ws, l->group); /* also with keep_going: each level would multiply the rest */
+        /* with keep_going too: otherwise each level would multiply the rest */
+        drop_group(ws, l->group);
     }
     const unsigned long first_number = l->numbers + 1;
     for (i = 0; w && i < n; i++)
@@ -433,7 +437,7 @@ void workspace_job_begin(struct workspace *ws, const struct job *job)
     if (!r)
         return;
     snprintf(l->run, sizeof l->run, "%s", job->name);
-    if (!(r->started > 0.0)) /* over before its first tick */
+    if (!(r->started > 0.0)) /* it ended before its first tick */
         r->started = job->started;
 }
 
@@ -446,7 +450,7 @@ void workspace_job_end(struct workspace *ws, const struct job *job, enum status 
         rc = err_named(&err, ST_STATE, "strict", "a warning counts as an error (--strict)");
         ws_error(ws, &err, NULL);
     }
-    if (!job->more) { /* a statement is one line and one step, whatever number of jobs it has */
+    if (!job->more) { /* a statement counts as one line and one step, however many jobs it has */
         const bool changed = owner_changed_any(ws, job->line);
         if (job->cmd && job->args)
             statement_ended(ws, job->cmd, job->args, rc, job_now() - job->started, changed);

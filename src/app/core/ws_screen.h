@@ -1,5 +1,5 @@
-/* app/core/ws_screen.h -- what a full screen does for commands.  The screen fills one of these and
- * puts it into the workspace while it is there; without a screen commands write text. */
+/* app/core/ws_screen.h -- what a full screen does for commands. The screen fills one of these and
+ * puts it into the workspace while it is open. Without a screen, commands write text. */
 #ifndef GPDESK_WS_SCREEN_H
 #define GPDESK_WS_SCREEN_H
 
@@ -12,27 +12,28 @@
 struct workspace;
 enum ws_screen_part { WS_SCREEN_CELL, WS_SCREEN_VIEW, WS_SCREEN_LINE };
 
-/* Each function gets workspace.screen_ctx as `ctx`; `said` receives words about what was done. */
+/* Each function gets workspace.screen_ctx as `ctx`. Where there is a `said`, it receives a sentence
+ * about what was done. */
 struct ws_screen {
-    /* Shows a plot or a page by name.  runs: names with blanks between them, those after the first
-     * drawn over it; "" when none applies.  false: there is no place for this one. */
+    /* Shows a plot or a page by name. runs: names separated by blanks; those after the first are
+     * drawn over it; "" if none applies. Returns false if the screen has no place for it. */
     bool (*show)(void *ctx, const char *name, const char *runs);
-    /* Takes a copy of a picture of sixel graphics and shows it until a key.  false: the terminal
-     * has not said that it shows such pictures (where that turns out later, it is an error
-     * record). */
+    /* Copies a sixel image and shows it until a key is pressed. Returns false if the terminal has
+     * not announced sixel support. If it turns out later that it has none, an error record says
+     * so. */
     bool (*picture)(void *ctx, const char *sixel, size_t n);
-    /* The view of a digit comes to the front; NOT_FOUND: there is none. */
+    /* Brings the view of this digit to the front; NOT_FOUND if there is none. */
     enum status (*view)(void *ctx, char digit, struct err *);
     void (*layout)(void *ctx, const char *name, struct buf *said);
-    void (*theme)(void *ctx); /* the option has changed */
+    void (*theme)(void *ctx); /* called when the option has changed */
     void (*palette)(void *ctx, const char *letters);
-    /* What stands in the chosen part of the screen, appended to text; NOT_FOUND: nothing yet. */
+    /* Appends what the chosen part of the screen shows to text; NOT_FOUND if it is empty. */
     enum status (*copy)(void *ctx, enum ws_screen_part, struct buf *text, struct err *);
     void (*clipboard)(void *ctx, const char *text, struct buf *said);
-    /* Built-in keys that keys of the user cover, a line each. */
+    /* Lists the built-in keys that the user's own keys hide, one per line. */
     void (*conflicts)(void *ctx, struct buf *said);
 };
-/* `show`, where there is a screen; false without one. */
+/* Calls `show` if there is a screen; returns false without one. */
 bool ws_screen_show(struct workspace *, const char *name, const char *runs);
 
 #endif

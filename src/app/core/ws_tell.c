@@ -105,7 +105,7 @@ void ws_tell_lines(struct workspace *ws, const char *lines)
     }
 }
 
-/* Is the failure about what we write, not about what we read? */
+/* True if the failure is about writing output, not about reading input. */
 static bool about_output(const struct err *err)
 {
     return !strcmp(err->name, "write") || !strcmp(err->name, "no-reader") ||
@@ -113,8 +113,8 @@ static bool about_output(const struct err *err)
            !strcmp(err->name, "exists");
 }
 
-/* What to try when nobody said better: the usage of the command that was not understood, else the
- * page of the message, which knows the current numbers. */
+/* What to try if the place that failed gave no hint: the usage of the command that was not
+ * understood, or the help page of the message, which shows the current numbers. */
 static void way_out(const struct err *err, const char *line, const char *name, char *out,
                     size_t len)
 {

@@ -13,7 +13,7 @@ static const char *run_at(struct workspace *ws, size_t i)
     return ws && i < ws->nrun ? ws->run[i]->id : NULL;
 }
 
-/* Of the current dataset. */
+/* A column of the current dataset. */
 static const char *name_of_column(struct workspace *ws, size_t i)
 {
     const struct dataset *d = ws && ws->cur < ws->ndata ? ws->data[ws->cur] : NULL;

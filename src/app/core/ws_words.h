@@ -1,4 +1,5 @@
-/* app/core/ws_words.h -- names that the workspace holds, for the shell: see shell/words.h. */
+/* app/core/ws_words.h -- names from the workspace, for completion in the shell. See
+ * shell/words.h. */
 #ifndef GPDESK_WS_WORDS_H
 #define GPDESK_WS_WORDS_H
 
