@@ -90,6 +90,7 @@ struct encoding encoding_for(const struct encoding *e, size_t j)
         one.target = e->more[j - 1].name;
         one.ymean = e->more[j - 1].mean;
         one.ysd = e->more[j - 1].sd;
+        one.yown = e->more[j - 1].own;
     }
     one.nmore = 0;
     one.more = NULL;

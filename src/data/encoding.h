@@ -48,7 +48,7 @@ struct enc_sequence {
     uint64_t seed;            /* of the filters */
     size_t inputs;            /* windows: numbers of a row of symbols in training */
 };
-struct enc_target { char *name; double mean, sd; };
+struct enc_target { char *name; double mean, sd, own; };     /* own: as yown */
 struct encoding {
     size_t d;                 /* numbers of a row */
     size_t ncol; struct enc_col *col; /* those that are columns: the first of a row */
@@ -59,6 +59,9 @@ struct encoding {
     char *target; enum y_scale yscale;
     char *weight;             /* column of the rows' weights; NULL: all 1 */
     double ymean, ysd;        /* of y, or of log y */
+    /* The sd of y itself over the training rows, whatever the scale: what scaled scores are divided
+     * by.  0: not known, as in sessions of earlier versions. */
+    double yown;
     size_t nmore;
     struct enc_target *more; /* further targets, in the order of the table's columns */
     enum missing_policy missing;

@@ -56,6 +56,7 @@ static enum status fit_target(struct encoding_fitting *f, const struct column *c
     one.name = mem_strdup(c->name, f->err);
     one.mean = e->yscale == Y_NONE ? 0.0 : m.mean;
     one.sd = e->yscale == Y_NONE ? 1.0 : m.sd;
+    one.own = e->yscale == Y_LOG ? encoding_moments_of(c, f->rows, f->n).sd : m.sd;
     if (one.name == NULL)
         return ST_NOMEM;
     if (e->target != NULL) {
@@ -65,6 +66,7 @@ static enum status fit_target(struct encoding_fitting *f, const struct column *c
     e->target = one.name;
     e->ymean = one.mean;
     e->ysd = one.sd;
+    e->yown = one.own;
     return ST_OK;
 }
 

@@ -57,6 +57,8 @@ char *encoding_to_json(const struct encoding *e, struct err *err)
                missing_word[e->missing]);
     json_write_number(&b, "ymean", e->ymean);
     json_write_number(&b, "ysd", e->ysd);
+    if (e->yscale != Y_STANDARD) /* where it is another number */
+        json_write_number(&b, "yown", e->yown);
     if (e->seq.column != NULL)
         write_sequence(&b, e);
     for (size_t j = 0; j < e->nmore; j++) {
@@ -64,6 +66,8 @@ char *encoding_to_json(const struct encoding *e, struct err *err)
         json_write_string(&b, e->more[j].name);
         json_write_number(&b, "mean", e->more[j].mean);
         json_write_number(&b, "sd", e->more[j].sd);
+        if (e->yscale != Y_STANDARD)
+            json_write_number(&b, "own", e->more[j].own);
         buf_puts(&b, j + 1 < e->nmore ? "}" : "}]");
     }
     for (size_t t = 0; t < e->nparts; t++)
@@ -241,6 +245,8 @@ static enum status target_member(struct json_reader *r, const char *key, void *i
         return json_number(r, &t->mean);
     if (strcmp(key, "sd") == 0)
         return json_number(r, &t->sd);
+    if (strcmp(key, "own") == 0)
+        return json_number(r, &t->own);
     return json_wrong(r, "an unknown or repeated member");
 }
 
@@ -320,6 +326,8 @@ static enum status encoding_member(struct json_reader *r, const char *key, void 
         return json_number(r, &e->ymean);
     if (strcmp(key, "ysd") == 0)
         return json_number(r, &e->ysd);
+    if (strcmp(key, "yown") == 0)
+        return json_number(r, &e->yown);
     if (strcmp(key, "more") == 0)
         return take_more(r, e);
     if (strcmp(key, "parts") == 0)

@@ -84,6 +84,18 @@ void encoding_moments_take(const struct dataset *d, const size_t *rows, size_t n
             moments_end(&m[j]);
 }
 
+struct encoding_moments encoding_moments_of(const struct column *c, const size_t *rows, size_t n)
+{
+    struct encoding_moments m = {
+        .min = INFINITY, .max = -INFINITY, .wanted = true, .width = page_use_row_bytes(c) };
+
+    moments_first(c, rows, 0, n, false, &m);
+    m.mean = m.n > 0 ? m.sum / (double)m.n : 0.0;
+    moments_second(c, rows, 0, n, false, &m);
+    moments_end(&m);
+    return m;
+}
+
 enum status encoding_moments_check(struct encoding_fitting *f, const struct column *c, bool target)
 {
     const struct encoding_moments *m = &f->m[c - f->d->table->col];

@@ -210,6 +210,13 @@ awk 'BEGIN { srand(2); print "x,y"; for (i = 0; i < 300; i++) { x = 4 * rand(); 
 run --format json -e 'open log.csv; scale y=log; split test=30% seed=1; kernel rbf; tune; fit; score'
 is "log target" $rc 0
 ok "scores are in units of y" between "$(num rmse)" 0.05 3
+# Scaled scores are divided by the sd of y itself over the training rows (here by awk), whatever the scale.
+sd=$(awk -F, 'NR > 1 && NR <= 211 { n++; s += $2; q += $2 * $2 } END { printf "%.12g", sqrt(q / n - (s / n) ^ 2) }' log.csv)
+for y in log none standard; do
+    run --format json -e "open log.csv; scale y=$y; split ordered test=30%; kernel rbf; fit l=1 noise=0.1 amplitude=2; score"
+    ok "y=$y: scaled scores are in units of the sd of y" awk -v a="$(num rmse)" -v b="$(num rmse_scaled)" -v sd="$sd" \
+        'BEGIN { r = a / (b * sd); exit !(r > 0.99999 && r < 1.00001) }'
+done
 run --format json -e "$data; fit features=256 $hp; pca dims=3; cluster k=2..4"
 is "pca and cluster" $rc 0
 has "silhouettes of each k" "$out" '"silhouettes":\['

@@ -48,11 +48,14 @@ static void metrics_log_target(const struct encoding *enc, const struct predicti
     }
 }
 
+/* The sd over the training rows of the target in its own units. */
 static double raw_y_sd(const struct encoding *enc)
 {
+    if (enc->yown > 0)
+        return enc->yown;
     if (enc->yscale != Y_LOG)
         return enc->ysd > 0 ? enc->ysd : 1.0;
-    /* sd of a log-normal with the training moments of log y */
+    /* A session of an earlier version: the sd of a log-normal with the training moments of log y */
     const double v = enc->ysd * enc->ysd;
     return exp(enc->ymean + 0.5 * v) * sqrt(expm1(v));
 }
@@ -76,9 +79,10 @@ enum status scoring_metrics(const struct encoding *enc, const struct prediction 
     if (enc->yscale == Y_LOG) {
         metrics_log_target(enc, p, &model, raw);
     } else {
-        raw->nlpd = model.nlpd + log(sd);
-        raw->nlpd_constant = model.nlpd_constant + log(sd);
-        raw->crps = model.crps * sd;
+        const double unit = enc->ysd > 0 ? enc->ysd : 1.0; /* of the model, 1 under y=none */
+        raw->nlpd = model.nlpd + log(unit);
+        raw->nlpd_constant = model.nlpd_constant + log(unit);
+        raw->crps = model.crps * unit;
     }
     *scaled = *raw; /* "scaled" is always: divided by the training sd of the target */
     scaled->rmse = raw->rmse / sd;
