@@ -1,14 +1,16 @@
-/* compute/likelihood/nmll.c -- negative log marginal likelihood from a spectrum
- * (share/doc/methods.md 6.2 to 6.8), and the pieces that all its forms share.
+/* compute/likelihood/nmll.c -- the negative log marginal likelihood (NMLL) from a spectrum
+ * (share/doc/methods.md 6.2 to 6.8, 6.11), and the functions that all its forms share.
  *
- * Everything is written at amplitude 1 with A1 = Z1'Z1 + ratio I, ratio = noise^2 / amplitude^2:
+ * Everything is computed at amplitude 1 with A1 = Z1'Z1 + ratio I (M x M), g = Z1'y (M) and
+ * ratio = noise^2 / amplitude^2:
  *   2 NMLL = (y'y - g' A1^-1 g) / noise^2 + (n - M) log ratio + log|A1| + n log(2 pi amplitude^2)
- * with g = Z1'y.  The Gram is reduced to tridiagonal form once (a full eigendecomposition costs
- * twice as much and is only needed for display); then log|A1| and the quadratic form follow from an
- * L D L' factorisation of a shifted tridiagonal matrix, O(M) for each amplitude and noise.
+ * (Parkinson & Wang, equation 5 with lambda = noise; share/doc/methods.md 6.2).  The Gram matrix is
+ * reduced to tridiagonal form once.  A full eigendecomposition costs twice as much and is needed
+ * only for display and for nmll_loo.  Then log|A1| and the quadratic form follow from the L D L'
+ * factorisation of a shifted tridiagonal matrix, in O(M) for each amplitude and noise.
  *
- * Several targets share the kernel and the ratio: one factorisation serves all, each has its own
- * quadratic form and with it its own amplitude, and the values add up. */
+ * Several targets share the kernel and the ratio.  One factorisation serves them all; each has its
+ * own quadratic form and hence its own amplitude, and their values add. */
 #include "compute/likelihood/nmll.h"
 
 #include "base/mem.h"
@@ -22,7 +24,7 @@
 
 static const double LOG_2PI = 1.8378770664093454836;
 
-/* The spectrum. */
+/* The spectrum: reduction of the matrix, and the smallest ratio that rounding allows. */
 
 void nmll_eig_free(struct nmll_eig *eig)
 {
@@ -36,7 +38,9 @@ void nmll_eig_free(struct nmll_eig *eig)
     *eig = (struct nmll_eig){ 0 };
 }
 
-/* How many eigenvalues of the tridiagonal form lie below x: negative pivots of T - x I. */
+/* The number of eigenvalues of the tridiagonal form T below x.  By Sylvester's law of inertia it is
+ * the number of negative pivots in the L D L' factorisation of T - x I, which is backward stable
+ * for counting (Golub & Van Loan, Matrix Computations (2013), section 8.4). */
 static size_t count_below(const struct nmll_eig *q, double x)
 {
     size_t below = 0;
@@ -45,25 +49,28 @@ static size_t count_below(const struct nmll_eig *q, double x)
     for (size_t i = 0; i < q->M; i++) {
         delta = q->d[i] - x - (i ? q->e[i - 1] * (q->e[i - 1] / delta) : 0.0);
         if (delta == 0.0)
-            delta = -DBL_MIN; /* the limit from above, as good as any */
+            delta = -DBL_MIN; /* a zero pivot counts as negative; the next one is then huge */
         below += delta < 0.0;
     }
     return below;
 }
 
-/* A Gram has no negative eigenvalue; how far rounding has pushed one says how far it has moved all
- * of them.  Close to that the terms y'y - g'A^-1 g and log|A| cancel into anything: a spurious
- * optimum of noise 1e-3 was found there.  Ten times as much is safe: no eigenvalue of G + ratio I
- * is then wrong by more than a tenth. */
+/* A Gram matrix has no negative eigenvalue, so the most negative one tells how far rounding has
+ * moved all of them.  At ratios of that size the terms y'y - g'A1^-1 g and log|A1| cancel and their
+ * sum is meaningless: a spurious optimum at a noise of 1e-3 was found there.  Ten times as much is
+ * safe, because no eigenvalue of G + ratio I is then wrong by more than a tenth. */
 static const double floor_factor = 10.0;
 
+/* The smallest ratio with a value: floor_factor times the most negative eigenvalue of T, which is
+ * found to 2 % by bisection between its Gershgorin bound and 0.  O(M) a step; 0 where T has no
+ * negative eigenvalue (share/doc/methods.md, below 6.8). */
 static double ratio_floor(const struct nmll_eig *q)
 {
     double lo = 0.0, hi = 0.0;
 
     if (q->e == NULL || count_below(q, 0.0) == 0)
         return 0.0;
-    for (size_t i = 0; i < q->M; i++) { /* Gershgorin */
+    for (size_t i = 0; i < q->M; i++) { /* Gershgorin: no eigenvalue lies below any d - |e| - |e| */
         const double left = i ? fabs(q->e[i - 1]) : 0.0;
         const double right = i + 1 < q->M ? fabs(q->e[i]) : 0.0;
         lo = fmin(lo, q->d[i] - left - right);
@@ -78,6 +85,7 @@ static double ratio_floor(const struct nmll_eig *q)
     return -floor_factor * lo;
 }
 
+/* G = U diag(d) U', eigenvalues ascending, g = U'b.  G is overwritten by U (columns). */
 static enum status eig_full(struct nmll_eig *out, double *G, const double *b, struct err *err)
 {
     const size_t M = out->M;
@@ -126,8 +134,8 @@ enum status nmll_eig_make(struct pool *pool, const struct nmll_system *s, bool w
     return rc;
 }
 
-/* The same without a spectrum, where factors are made on a device, and quicker: G stays as it is.
- * False: they are not. */
+/* nmll_eig_make by factors on a device, which leaves G unchanged.  False when there is no device,
+ * or the spectrum is quicker. */
 static bool eig_there(const struct nmll_system *s, const struct ctl *ctl, struct nmll_eig *out)
 {
     const size_t t = s->t;
@@ -143,7 +151,9 @@ static bool eig_there(const struct nmll_system *s, const struct ctl *ctl, struct
     return false;
 }
 
-/* Sum of logarithms without a logarithm per term: the product is kept as mantissa and exponent. */
+/* A sum of logarithms with one call of log: the product is kept as mantissa times a power of two,
+ * renormalised before it can overflow or underflow.  Each product has a relative error of one
+ * rounding, so that the sum has an absolute error of M roundings. */
 struct logsum { double mant; long expo; };
 static void logsum_mul(struct logsum *s, double x)
 {
@@ -159,8 +169,13 @@ static double logsum_value(const struct logsum *s)
     return log(s->mant) + (double)s->expo * 0.69314718055994530942;
 }
 
-/* log|A1|, g' A1^-1 g of each target and tr A1^-1 at a ratio; false when A1 is not positive
- * definite there, or only by accident. */
+/* log|A1|, g' A1^-1 g of each target (quad, t of them) and tr A1^-1 (NULL: not wanted) at a ratio.
+ * With T + ratio I = L Delta L' (share/doc/methods.md 6.8, 6.11):
+ *   delta_i = d_i + ratio - e_(i-1)^2 / delta_(i-1),  u_i = g_i - (e_(i-1) / delta_(i-1)) u_(i-1),
+ *   log|A1| = sum log delta_i,  g' A1^-1 g = sum u_i^2 / delta_i,
+ *   tr A1^-1 = d log|A1| / d ratio = sum delta'_i / delta_i.
+ * The factorisation needs no pivoting because A1 is positive definite.  False when it is not, or
+ * when a pivot is so small that only rounding has kept it positive (nmll_pivot_share). */
 static bool eig_moments(const struct nmll_eig *q, double ratio, double *logdet, double *quad,
                         double *trace)
 {
@@ -175,7 +190,7 @@ static bool eig_moments(const struct nmll_eig *q, double ratio, double *logdet, 
     memset(quad, 0, q->t * sizeof *quad);
     for (size_t i = 0; i < q->M; i++) {
         double l = 0.0;
-        if (q->e != NULL && i > 0) { /* delta_i and its derivative in the ratio */
+        if (q->e != NULL && i > 0) { /* ddelta is the derivative of delta_i in the ratio */
             l = q->e[i - 1] / delta;
             ddelta = 1.0 + l * l * ddelta;
             delta = q->d[i] + ratio - l * q->e[i - 1];
@@ -200,8 +215,10 @@ static bool eig_moments(const struct nmll_eig *q, double ratio, double *logdet, 
     return isfinite(*logdet) && finite;
 }
 
-/* At amplitude 1: c = y' (K1 + ratio I)^-1 y of each target and the log determinant of
- * K1 + ratio I. */
+/* At amplitude 1: c = y' (K1 + ratio I)^-1 y of each target and *logdet = log|K1 + ratio I| (n x
+ * n). From the M x M spectrum they are, by the identities of Woodbury and of Sylvester,
+ *   c = (y'y - g' A1^-1 g) / ratio,  log|K1 + ratio I| = log|A1| + (n - M) log ratio.
+ * False where they have no value, or cancellation leaves c <= 0. */
 static bool eig_terms(const struct nmll_eig *q, double ratio, double *c, double *logdet)
 {
     bool good = true;
@@ -246,6 +263,7 @@ double nmll_eig_at(const struct nmll_eig *q, double amplitude, double noise)
     return nmll_eig_each(q, a, s);
 }
 
+/* amplitude^2 = c / n (share/doc/methods.md 6.4), at which the NMLL becomes 6.5. */
 double nmll_eig_profile(const struct nmll_eig *q, double ratio, double *amplitude)
 {
     double c[TARGETS_MOST], logdet, sum = 0.0;
@@ -261,6 +279,7 @@ double nmll_eig_profile(const struct nmll_eig *q, double ratio, double *amplitud
     return sum;
 }
 
+/* M - ratio tr A1^-1 (share/doc/methods.md 6.7). */
 double nmll_eig_effdim(const struct nmll_eig *q, double ratio)
 {
     double logdet, quad[TARGETS_MOST], trace;
@@ -278,6 +297,8 @@ double nmll_best_amplitude(double n, double c, double s, const struct nmll_bound
     return fmin(fmax(sqrt(c / n), lo), fmax(hi, lo));
 }
 
+/* The NMLL at a log ratio with the best amplitude of each target within bounds (out: amplitude, t
+ * of them, finite also where the value is +inf). */
 static double best_at_ratio(const struct nmll_eig *q, double log_ratio,
                             const struct nmll_bounds *in, double *amplitude)
 {
@@ -295,7 +316,8 @@ static double best_at_ratio(const struct nmll_eig *q, double log_ratio,
     return sum;
 }
 
-/* Everywhere: a grid, then golden sections in the best bracket. */
+/* The least value over log ratios in [lo, hi]: a grid of 73 points, because the NMLL may have
+ * more than one minimum in the ratio, then golden sections in the bracket of the best point. */
 static double search_all(const struct nmll_eig *q, double lo, double hi,
                          const struct nmll_bounds *in, double *where)
 {
@@ -371,9 +393,10 @@ double nmll_eig_best(const struct nmll_eig *q, const struct nmll_bounds *in, dou
     return best;
 }
 
-/* Whichever is quicker. */
+/* The search by factors on a device or by the tridiagonal form. */
 
-/* Whether rounding leaves a ratio its value (ratio_floor), by a factor at a tenth of it. */
+/* True when rounding leaves a ratio its value.  Without a spectrum ratio_floor is unknown; that the
+ * factor at a tenth of the ratio still exists says the same. */
 static bool there_is_safe(const struct nmll_eig *q, double ratio)
 {
     double logdet, quad[TARGETS_MOST];
@@ -394,7 +417,8 @@ enum status nmll_eig_search(struct pool *pool, const struct nmll_system *s,
         const enum status rc = nmll_there_said(q->there, err);
         if (rc == ST_CANCELLED || (rc == ST_OK && safe))
             return rc;
-        nmll_eig_free(q); /* the form knows where rounding begins */
+        nmll_eig_free(q); /* the tridiagonal form tells where rounding begins, and needs no
+                           * device */
     }
     const enum status rc = nmll_eig_make(pool, s, false, q, err);
     if (rc == ST_OK)
@@ -402,7 +426,8 @@ enum status nmll_eig_search(struct pool *pool, const struct nmll_system *s,
     return rc;
 }
 
-/* Rounding limits the answer when what it forbids is this near the best log ratio. */
+/* Rounding limits the answer when the ratios that it rules out begin within this distance of the
+ * best log ratio: a factor of 4, or of 2 in the noise. */
 static const double wall_near = 1.4;
 
 bool nmll_eig_limited(const struct nmll_eig *q, double ratio, const struct nmll_bounds *in)
@@ -416,7 +441,7 @@ bool nmll_eig_limited(const struct nmll_eig *q, double ratio, const struct nmll_
            (q->there && !there_is_safe(q, exp(less)));
 }
 
-/* What all forms share. */
+/* Functions that all forms of the likelihood share. */
 
 enum status nmll_gram(struct fop *f, size_t t, const double *y, double **G, double **b,
                       double *yty, const struct ctl *ctl, struct err *err)
@@ -451,6 +476,9 @@ enum status nmll_eig_for_tests(struct fop *f, const double *y, bool want_eigen,
     return rc;
 }
 
+/* A = L L': log|A| = 2 sum log L_ii, w = L'^-1 L^-1 g, and with invert A^-1 by dpotri.  Cholesky
+ * factors of positive definite matrices are backward stable without pivoting.  The squares of L_ii
+ * are the pivots of the test. */
 enum status nmll_chol(struct nmll_chol *p, double *A, const struct ctl *ctl, struct err *err)
 {
     struct pool *pool = p->pool;
@@ -504,8 +532,9 @@ double nmll_moving_scale(size_t t, double n, const double *c, double ratio,
     const double s = sqrt(ratio);
     double sum = 0.0;
 
-    for (size_t j = 0; j < t;
-         j++) { /* dV/dlog amplitude = n - c / amplitude^2; amplitude ~ 1 / s */
+    /* dNMLL / dlog amplitude = n - c / amplitude^2 at a fixed ratio, and a held amplitude is
+     * bound / s, so that dlog amplitude / dlog s = -1 (share/doc/methods.md 6.14). */
+    for (size_t j = 0; j < t; j++) {
         const double free = sqrt(c[j] / n);
         const bool held = (free < in->noise[0] / s && in->noise[0] / s >= in->amplitude[0]) ||
                           (free > in->noise[1] / s && in->noise[1] / s <= in->amplitude[1]);

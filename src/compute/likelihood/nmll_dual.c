@@ -1,6 +1,11 @@
-/* compute/likelihood/nmll_dual.c -- feature models with fewer rows than columns: the n x n kernel
- * matrix K1 = Z Z' instead of the M x M Gram, in double precision throughout.  Cheaper by (M /
- * n)^2, and full of rank, so that rounding sets no floor under the noise ratio. */
+/* compute/likelihood/nmll_dual.c -- the NMLL of feature models with fewer rows than columns,
+ * through the n x n kernel matrix K1 = Z Z' instead of the M x M Gram matrix, in double precision
+ * throughout (share/doc/methods.md 5.3, 6.15).
+ *
+ * It is cheaper by (M / n)^2.  Nor does the quadratic form y' (K1 + ratio I)^-1 y cancel: it is a
+ * sum of positive terms, where the Gram matrix gives it as the difference of y'y and b'w.  Z Z' has
+ * full rank in general, while Z'Z has M - n eigenvalues that are zero but for rounding, so that
+ * rounding sets no floor under the noise ratio worth mentioning. */
 #include "compute/likelihood/nmll_impl.h"
 
 #include "base/mem.h"
@@ -10,22 +15,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = 32 };
-static const double features_most = 512e6; /* bytes of Z, formed as a whole here */
+enum { ROWS = 32 };                        /* of a task */
+static const double features_most = 512e6; /* bytes: Z is formed as a whole here */
 
 bool nmll_is_dual(size_t n, size_t M)
 {
     return n < M && 8.0 * (double)n * (double)M <= features_most;
 }
 
+/* A job over all rows, in tasks of ROWS: either Z is written, or sum of W o D_i is taken for each
+ * hyperparameter i, D_i = dZ / dlog hp_i. */
 struct rows_job {
     struct fop *f;
     size_t n, M;
-    double *Z;       /* n x M row-major, written; or */
-    const double *Zof;
-    const double *W; /* n x M row-major: part[task * nhp + i] = sum of W o dZ_i */
+    double *Z;         /* n x M row-major, written; or NULL, and */
+    const double *Zof; /* the same, read */
+    const double *W;   /* n x M row-major */
     size_t nhp;
-    double *part;
+    double *part;      /* tasks x nhp sums, added in the order of tasks */
     enum status *rc;
 };
 
@@ -68,7 +75,7 @@ static enum status rows_run(struct rows_job *j, double *sum, const struct ctl *c
     return rc;
 }
 
-/* *Z (the caller frees) and K = Z Z', both triangles. */
+/* Makes *Z (n x M row-major, the caller frees it) and K = Z Z' (n x n, both triangles). */
 static enum status dual_make(struct fop *f, double **Z, double *K, const struct ctl *ctl,
                              struct err *err)
 {
@@ -90,8 +97,10 @@ enum status nmll_dual_matrix(struct fop *f, double *K, const struct ctl *ctl, st
     return rc;
 }
 
-/* 1/2 tr((A^-1 - alpha alpha' / b2) d(Z Z')) = sum of (S Z) o dZ with S the bracket, summed over
- * the targets.  A is K1 + ratio I, used up. */
+/* The gradient by share/doc/methods.md 5.4 with d(Z Z') = dZ Z' + Z dZ':
+ *   1/2 tr(S d(Z Z')) = sum of (S Z) o dZ,  S = sum over targets of A^-1 - alpha alpha' / beta^2,
+ * A = K1 + ratio I, alpha = A^-1 y (n), at amplitude 1 (6.15).  A (n x n, lower triangle) is
+ * overwritten by S; S Z is n x M.  O(n^3 + n^2 M). */
 static enum status dual_gradient(struct fop *f, const struct nmll_ask *q, double ratio, double *A,
                                  const double *Z, const struct nmll_told *out,
                                  const struct ctl *ctl, struct err *err)
@@ -135,7 +144,7 @@ enum status nmll_dual_best(struct fop *f, const struct nmll_ask *q, const struct
                                    .dual = true };
     enum status rc = K ? dual_make(f, &Z, K, ctl, err) : ST_NOMEM;
 
-    if (rc == ST_OK && gradient) { /* the reduction destroys its input */
+    if (rc == ST_OK && gradient) { /* the reduction overwrites K, and the gradient needs it again */
         A = mem_aligned(n * n, sizeof *A, "the kernel matrix", err);
         rc = A ? ST_OK : ST_NOMEM;
     }

@@ -1,6 +1,7 @@
-/* compute/likelihood/nmll_exact.c -- the NMLL of the exact kernel (share/doc/methods.md 5): one
- * Cholesky factor of K1 + ratio I with its gradient, or the best amplitude and noise from its
- * tridiagonal form. */
+/* compute/likelihood/nmll_exact.c -- the NMLL of the exact kernel (share/doc/methods.md 5.3, 5.4;
+ * Rasmussen & Williams 2006, algorithm 2.1 and equation 5.9): one Cholesky factor of K1 + ratio I
+ * (n x n) with the gradient, or the best amplitude and noise from the tridiagonal form of K1
+ * (6.8).  The amplitude is kept out of the matrix: Ky = beta^2 (K1 + ratio I). */
 #include "compute/likelihood/nmll_impl.h"
 
 #include "base/mem.h"
@@ -10,15 +11,19 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* 1/2 tr((Ky^-1 - alpha alpha') dKy), Ky = b2 (K1 + ratio I), summed over the targets; K is
- * (K1 + ratio I)^-1 (lower), used up. */
+/* 1/2 tr((Ky^-1 - alpha alpha') dKy), summed over the targets (share/doc/methods.md 5.4, 5.5).  On
+ * entry K is V = (K1 + ratio I)^-1 (lower triangle); it is overwritten by the weights
+ * S = sum over targets of V - w w' / beta^2 with w = V y, which exact_contract sums with dK1.  In
+ * log beta dKy = 2 Ky less twice the noise term, in log sigma dKy = 2 sigma^2 I:
+ *   tr((Ky^-1 - alpha alpha') Ky)        = n - y'w / beta^2                      (total)
+ *   tr((Ky^-1 - alpha alpha') sigma^2 I) = ratio (tr V - w'w / beta^2)           (noisy). */
 static enum status exact_gradient(const struct exact_rows *r, const struct nmll_ask *q,
                                   const struct nmll_chol *p, const double *amplitude, double *K,
                                   double *grad, const struct ctl *ctl, struct err *err)
 {
     const size_t n = r->n, t = p->t, nhp = kernel_nhp(r->k);
     const double ratio = p->ratio;
-    double total = 0.0, noisy = 0.0; /* total: tr of all, dKy = Ky */
+    double total = 0.0, noisy = 0.0;
 
     for (size_t j = 0; j < t; j++) {
         const double b2 = amplitude[j] * amplitude[j];
@@ -45,7 +50,8 @@ static enum status exact_gradient(const struct exact_rows *r, const struct nmll_
     return rc;
 }
 
-/* One factorisation at a ratio: amplitude and noise as given, or each at its best there. */
+/* Scales GIVEN and RATIO: one Cholesky factor at the ratio, which is backward stable.  The
+ * quadratic form y' w is a sum over the factor and does not cancel. */
 static enum status exact_at(struct exact_rows *r, double *K, const struct nmll_ask *q,
                             const struct nmll_told *out, const struct ctl *ctl, struct err *err)
 {
@@ -76,6 +82,7 @@ static enum status exact_at(struct exact_rows *r, double *K, const struct nmll_a
     return rc;
 }
 
+/* Scale BEST: the tridiagonal form of K1 (or factors on a device), then the search over ratios. */
 static enum status exact_best(struct exact_rows *r, double *K, const struct nmll_ask *q,
                               const struct nmll_told *out, const struct ctl *ctl, struct err *err)
 {
@@ -104,6 +111,7 @@ static enum status exact_best(struct exact_rows *r, double *K, const struct nmll
     return rc;
 }
 
+/* RANGE unless the ratio is positive and finite and the number of targets is allowed. */
 static enum status exact_check(const struct nmll_ask *q, struct err *err)
 {
     const double ratio = q->scale == NMLL_GIVEN

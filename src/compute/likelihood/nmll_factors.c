@@ -1,10 +1,12 @@
-/* compute/likelihood/nmll_factors.c -- amplitude and noise by Cholesky factors where those are made
- * on a device: one for each noise ratio that is looked at, in place of one tridiagonal form for all
- * of them (nmll.c).
+/* compute/likelihood/nmll_factors.c -- the best amplitude and noise by Cholesky factors on a
+ * device: one factor of G + ratio I (M x M) for each noise ratio tried, in place of one tridiagonal
+ * form for all of them (nmll.c).  The terms are those of share/doc/methods.md 6.2.
  *
- * A device is quick at products of matrices and slow at the form, half of which is products with a
- * vector: by count a form of 4096 takes as long as some 34 factors on an H200.  So the search over
- * the ratio has to do with few: from the best ratio of the last evaluation, by parabolas. */
+ * A device is quick at products of matrices and slow at the reduction to tridiagonal form, half of
+ * whose work is products with a vector: by operation count a reduction at M = 4096 takes as long as
+ * some 34 factors on an H200.  The search over the ratio therefore has to manage with few values.
+ * It starts at the best ratio of the last evaluation and proceeds by parabolas (Brent, Algorithms
+ * for Minimization without Derivatives (1973), chapter 5). */
 #include "compute/likelihood/nmll_impl.h"
 
 #include "base/mem.h"
@@ -16,10 +18,10 @@
 
 struct nmll_there {
     const struct backend_dense *by;
-    void *kept;
-    double *diag;          /* M: of a factor */
+    void *kept;            /* G and g on the device; owned, freed by by->drop */
+    double *diag;          /* M: the diagonal of the last factor */
     const struct ctl *ctl;
-    enum status rc;        /* of the first one that failed in another way than by its numbers */
+    enum status rc;        /* of the first factor that failed otherwise than by NOT_PD */
     struct err why;
 };
 
@@ -59,6 +61,8 @@ enum status nmll_there_said(const struct nmll_there *w, struct err *err)
     return w->rc;
 }
 
+/* log|G + ratio I| = 2 sum log L_ii; the device computes quad and trace.  The test of pivots is
+ * that of nmll_chol. */
 bool nmll_there_moments(struct nmll_there *w, size_t M, size_t t, double ratio, double *logdet,
                         double *quad, double *trace)
 {
@@ -84,7 +88,7 @@ bool nmll_there_moments(struct nmll_there *w, size_t M, size_t t, double ratio, 
     return good && isfinite(*logdet);
 }
 
-/* A search that has to do with few values. */
+/* The search: three points x with values v, ascending in x, of a function on [lo, hi]. */
 
 struct few { double (*f)(void *, double); void *ctx; double lo, hi, x[3], v[3]; };
 
@@ -93,8 +97,8 @@ static double value(const struct few *s, double x)
     return s->f(s->ctx, x);
 }
 
-/* From x on downhill, by steps that double, until x[0] < x[1] < x[2] hold the least value in the
- * middle, or the end of the range is the least. */
+/* Goes downhill from x by steps that double, until x[0] < x[1] < x[2] have the least value in the
+ * middle, or the end of the range has it. */
 static void bracket(struct few *s, double x)
 {
     double h = 0.7;
@@ -107,7 +111,7 @@ static void bracket(struct few *s, double x)
     }
     for (;;) {
         const bool none =
-            s->v[1] == INFINITY && s->x[2] < s->hi; /* small ratios may have no value */
+            s->v[1] == INFINITY && s->x[2] < s->hi; /* +inf at small ratios: go to larger ones */
         const int side = s->v[0] < s->v[1] ? 0 : s->v[2] < s->v[1] || none ? 2 : 1;
         if (side == 1)
             return;
@@ -123,8 +127,9 @@ static void bracket(struct few *s, double x)
     }
 }
 
-/* The next point between the three: where the parabola through them is least, or, where that has no
- * meaning or lies beside the middle, a share of the longer side. */
+/* The next point inside the bracket: the minimum of the parabola through the three points, or,
+ * where that is no number, is outside, or is closer than `least` to the middle, a point on the
+ * longer side (0.382 = 1 - 1/golden ratio of it). */
 static double between(const struct few *s, double least)
 {
     const double a = s->x[1] - s->x[0], b = s->x[1] - s->x[2];
@@ -134,20 +139,22 @@ static double between(const struct few *s, double least)
 
     if (!isfinite(at) || q == 0.0 || at <= s->x[0] || at >= s->x[2])
         return longer;
-    if (fabs(at - s->x[1]) < least) /* on the longer side, so that it gets shorter */
+    if (fabs(at - s->x[1]) < least) /* step into the longer side, so that the bracket shrinks */
         return s->x[1] + (-b > a ? least : -least);
     return at;
 }
 
+/* Shrinks the bracket to some 1e-4 in the log ratio.  Every second step bisects the longer side
+ * when the last two have not halved the bracket, which bounds the number of steps. */
 static void narrow(struct few *s)
 {
-    static const double close = 2e-5; /* of a log ratio: the value is off by its square */
+    static const double close = 2e-5; /* in log ratio; the error of the value goes as its square */
     double was = s->x[2] - s->x[0];
 
     for (int i = 0; i < 60 && s->x[2] - s->x[0] > 4.0 * close; i++) {
         double x = between(s, close);
         const double now = s->x[2] - s->x[0];
-        if (i % 2 == 1) { /* parabolas that gain little, as at a corner where bounds meet */
+        if (i % 2 == 1) { /* parabolas gain little at a corner, where a bound begins to hold */
             if (now > 0.5 * was)
                 x = s->x[2] - s->x[1] > s->x[1] - s->x[0] ? 0.5 * (s->x[1] + s->x[2])
                                                           : 0.5 * (s->x[0] + s->x[1]);
@@ -155,8 +162,7 @@ static void narrow(struct few *s)
         }
         const double v = value(s, x);
         const bool right = x > s->x[1], better = v < s->v[1];
-        const int end =
-            right == better ? 0 : 2; /* the lower one is the middle, the other one an end */
+        const int end = right == better ? 0 : 2; /* the better of the two becomes the middle */
         s->v[end] = better ? s->v[1] : v;
         s->x[end] = better ? s->x[1] : x;
         if (better) {
@@ -179,7 +185,7 @@ double nmll_search_few(double (*f)(void *, double), void *ctx, double lo, double
         return value(&s, lo);
     }
     bracket(&s, start);
-    for (size_t i = 0; i < sizeof posts / sizeof *posts; i++) { /* another valley? */
+    for (size_t i = 0; i < sizeof posts / sizeof *posts; i++) { /* look for a second valley */
         const double x = lo + posts[i] * (hi - lo),
                      v = x > s.x[0] && x < s.x[2] ? INFINITY : value(&s, x);
         if (v < best) {

@@ -2,9 +2,20 @@
  * Cholesky factor at a given amplitude and noise, or at the best ones by the spectrum
  * (share/doc/methods.md 6.2 to 6.8; nmll.c has the formula of the value).
  *
- *   dNMLL / dlog hp_i = -(r' D_i w) / noise^2 + tr(A1^-1 Z' D_i),
- *   r = y - Z w (n),  D_i = dZ / dlog hp_i (n x M),
- * summed over the targets.  Z, D_i, A1 and w are all those of amplitude 1. */
+ *   dNMLL / dlog hp_i = -(r' D_i w) / noise^2 + tr(A1^-1 Z' D_i)                          (6.6)
+ *   r = y - Z w (n),  w = A1^-1 Z'y (M),  D_i = dZ / dlog hp_i (n x M),
+ * summed over the targets; Z, D_i, A1 and w are all those of amplitude 1.  In the logarithms of
+ * amplitude beta and noise sigma
+ *   dNMLL / dlog beta  = -w'w / beta^2 + M - ratio tr A1^-1,
+ *   dNMLL / dlog sigma = -r'r / sigma^2 + (n - M) + ratio tr A1^-1                        (6.13)
+ *   r'r = y'y - b'w - ratio w'w,  b = Z'y.
+ * Source: Parkinson & Wang, S7, with the correction that Z Z' takes the place of K.
+ *
+ * There are two ways to 6.6.  For one or two hyperparameters, Z'D_i (M x M) is summed over the rows
+ * and the trace taken: n M^2 for each.  For more, the derivative of the NMLL in Z itself,
+ *   B = t Z A1^-1 - sum over targets of r w' / sigma^2  (n x M),                          (6.12)
+ * is made tile by tile, and the gradient is sum of B o D_i: two products of n M^2 for any number of
+ * hyperparameters (reverse accumulation). */
 #include "compute/likelihood/nmll_impl.h"
 
 #include "base/mem.h"
@@ -14,19 +25,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The gradient, one hyperparameter at a time. */
+/* The gradient for one hyperparameter at a time. */
 
 struct hp_grad {
     size_t M, ihp, rows;
     struct fop *f;
     const double *w, *r;
-    double *part;        /* per tile: r' dZ w */
+    double *part;        /* r' D w of each tile, added in the order of tiles: the same bits for any
+                          * number of threads */
     enum status *rc;
 };
 
 enum { GRAD_ROWS = 128 };
 
-/* r' (dZ/dlog hp) w over one tile of rows. */
+/* r' D w over one tile of rows: D (rows x M) is made, used and freed. */
 static void hp_tile(void *ctx, size_t task, size_t worker)
 {
     struct hp_grad *h = ctx;
@@ -48,6 +60,7 @@ static void hp_tile(void *ctx, size_t task, size_t worker)
     free(dz);
 }
 
+/* *out = r' D_ihp w over all rows; O(n M). */
 static enum status residual_form(struct fop *f, size_t ihp, const double *r, const double *w,
                                  double *out, struct err *err)
 {
@@ -71,8 +84,9 @@ static enum status residual_form(struct fop *f, size_t ihp, const double *r, con
     return rc;
 }
 
-/* tr(S C), S symmetric with its lower triangle given, C full, both M x M column-major; by blocks,
- * because C is read along rows as well as columns. */
+/* tr(S C) = sum over i >= j of S_ij (C_ij + C_ji), the diagonal once; S is symmetric with its lower
+ * triangle given, C is full, both are M x M column-major.  The sum runs over blocks because C is
+ * read along rows as well as columns. */
 struct trace_job { size_t M; const double *S, *C; double *part; };
 enum { TRACE_COLS = 64 };
 static void trace_task(void *ctx, size_t task, size_t worker)
@@ -87,7 +101,7 @@ static void trace_task(void *ctx, size_t task, size_t worker)
         for (size_t j = j0; j < j1; j++) {
             if (i0 == j0)
                 sum += t->S[j + j * M] * t->C[j + j * M];
-            for (size_t i = i0 == j0 ? j + 1 : i0; i < i1; i++) /* S_ij (C_ij + C_ji) */
+            for (size_t i = i0 == j0 ? j + 1 : i0; i < i1; i++)
                 sum += t->S[i + j * M] * (t->C[i + j * M] + t->C[j + i * M]);
         }
     }
@@ -109,23 +123,26 @@ static enum status trace_product(struct pool *pool, size_t M, const double *S, c
     return ST_OK;
 }
 
-/* All hyperparameters at once. */
+/* The gradient for all hyperparameters at once. */
 
+/* Rows of a tile, its largest number of elements, and up to how many hyperparameters the way of one
+ * at a time is quicker. */
 enum { BACK_ROWS = 192, BACK_MOST = 1 << 20, FEW_HP = 2 };
 
 struct back {
     struct fop *f;
     size_t n, M, nhp, t, rows;  /* rows: of a tile */
-    const double *Ainv, *w,
-        *r; /* full symmetric M x M; t weights; residuals over the noise variance */
-    const float *Ainv32;        /* Ainv where features are single; else NULL */
-    double *part;               /* per task: nhp */
+    const double *Ainv, *w; /* A1^-1, full symmetric M x M; weights, t x M */
+    const double *r;        /* residuals over the noise variance, t x n */
+    const float *Ainv32;    /* A1^-1 in single precision where features are; else NULL */
+    double *part;           /* nhp sums of each task */
     enum status *rc;
     const struct ctl *ctl;
 };
 
-/* t Z A^-1 for a tile, in the precision of the features: an element of it is as good as they are,
- * and the sum over all elements better. */
+/* B <- t Z A1^-1 for a tile (rows x M), in the precision of the features.  Single precision loses
+ * nothing where features are single: an element of B is then as accurate as they are, and the sum
+ * over all elements is more accurate. */
 static enum status back_product(const struct back *b, size_t rows, const double *Z, double *B)
 {
     const size_t M = b->M, all = rows * M;
@@ -146,7 +163,8 @@ static enum status back_product(const struct back *b, size_t rows, const double 
     return ST_OK;
 }
 
-/* B = t Z A^-1 - sum of r w' / noise^2 for a tile of rows, and its sum with all dZ_i. */
+/* The matrix B of share/doc/methods.md 6.12 for a tile of rows, and sum of B o D_i for each
+ * hyperparameter i into part. */
 static void back_task(void *ctx, size_t task, size_t worker)
 {
     struct back *b = ctx;
@@ -169,7 +187,7 @@ static void back_task(void *ctx, size_t task, size_t worker)
     free(Z);
 }
 
-/* The whole matrix from its lower triangle, times a. */
+/* S <- a S with both triangles, from the lower one. */
 static void fill_upper(size_t M, double a, double *S)
 {
     for (size_t j = 0; j < M; j++) {
@@ -179,7 +197,8 @@ static void fill_upper(size_t M, double a, double *S)
     }
 }
 
-/* Both triangles from the lower one, and in single precision too where the features are. */
+/* Completes A1^-1 from its lower triangle, and makes a copy in single precision (*single, the
+ * caller frees it) where the features are in single precision. */
 static enum status back_inverse(struct back *b, double *Ainv, float **single, struct err *err)
 {
     const size_t M = b->M;
@@ -194,8 +213,8 @@ static enum status back_inverse(struct back *b, double *Ainv, float **single, st
     return *single ? ST_OK : ST_NOMEM;
 }
 
-/* What a gradient is made of: r' is made here, Ainv = A1^-1 (lower) and w (t x M) are those at
- * amplitude 1, noise one number a target. */
+/* Input and output of a gradient: y (t x n), Ainv = A1^-1 (lower triangle) and w = A1^-1 Z'y
+ * (t x M), all at amplitude 1; the noise of each target; grad (nhp). */
 struct slope {
     struct fop *f;
     size_t t, nhp;
@@ -204,8 +223,8 @@ struct slope {
     const struct ctl *ctl;
 };
 
-/* The gradient in two products of n M^2, whatever the number of hyperparameters.  r is destroyed.
- */
+/* The gradient in two products of n M^2, whatever the number of hyperparameters.  r (t x n
+ * residuals) is overwritten. */
 static enum status back_gradient(const struct slope *s, double *r, struct err *err)
 {
     struct fop *f = s->f;
@@ -252,8 +271,8 @@ static enum status back_gradient(const struct slope *s, double *r, struct err *e
     return rc;
 }
 
-/* The gradient where the features are, on a device; UNSUPPORTED: there is none, and Ainv is as it
- * was. */
+/* The gradient on the device that holds the features.  UNSUPPORTED when there is none; the lower
+ * triangle of Ainv is then as before, and the caller uses the CPU. */
 static enum status device_gradient(const struct slope *s, struct err *err)
 {
     struct fop *f = s->f;
@@ -281,6 +300,8 @@ static enum status device_gradient(const struct slope *s, struct err *err)
     return rc;
 }
 
+/* grad[0 .. nhp) by share/doc/methods.md 6.6: on a device, else by one or two Z'D_i, else by
+ * 6.12. */
 static enum status hp_gradient(const struct slope *s, struct err *err)
 {
     struct fop *f = s->f;
@@ -315,6 +336,8 @@ static enum status hp_gradient(const struct slope *s, struct err *err)
     return rc;
 }
 
+/* Scale GIVEN: one Cholesky factor of A1.  y'y - b'w cancels when the noise is small; the result is
+ * refused (NOT_PD) when rounding makes it negative or fails the test of pivots in nmll_chol. */
 static enum status features_given(struct fop *f, const struct nmll_ask *q,
                                   const struct nmll_told *out, const struct ctl *ctl,
                                   struct err *err)
@@ -349,7 +372,7 @@ static enum status features_given(struct fop *f, const struct nmll_ask *q,
                          ratio);
     }
     if (rc == ST_OK && grad != NULL) {
-        const double rr = yty - p.quad[0] - ratio * p.wtw[0]; /* r'r, r = y - Z w */
+        const double rr = yty - p.quad[0] - ratio * p.wtw[0]; /* r'r (6.3), without a pass */
         const struct slope s = { .f = f, .t = 1, .nhp = q->nhp, .y = q->y, .w = p.w,
                                  .noise = &q->noise, .Ainv = G, .grad = grad, .ctl = ctl };
         grad[q->nhp] = -p.wtw[0] / b2 + (double)M - ratio * p.trace;
@@ -363,7 +386,8 @@ static enum status features_given(struct fop *f, const struct nmll_ask *q,
     return rc;
 }
 
-/* The gradient at the best amplitude and noise: A is the Gram, used up. */
+/* The gradient in the hyperparameters at the best amplitude and noise (the envelope theorem leaves
+ * no other term).  A is the Gram matrix, overwritten. */
 static enum status best_gradient(struct fop *f, const struct nmll_ask *q, double *A,
                                  const double *b, const struct nmll_told *out,
                                  const struct ctl *ctl, struct err *err)
@@ -388,6 +412,7 @@ static enum status best_gradient(struct fop *f, const struct nmll_ask *q, double
     return rc;
 }
 
+/* Scale BEST: the spectrum gives the best ratio, then one Cholesky factor there the gradient. */
 static enum status features_best(struct fop *f, const struct nmll_ask *q,
                                  const struct nmll_told *out, const struct ctl *ctl,
                                  struct err *err)
@@ -405,7 +430,7 @@ static enum status features_best(struct fop *f, const struct nmll_ask *q,
         return nmll_dual_best(f, q, out, ctl, err);
     if (rc == ST_OK)
         rc = nmll_gram(f, t, q->y, &G, &b, yty, ctl, err);
-    if (rc == ST_OK && gradient) { /* the reduction destroys its input */
+    if (rc == ST_OK && gradient) { /* the reduction overwrites G, and the gradient needs it again */
         A = mem_aligned(M * M, sizeof *A, "the Gram matrix", err);
         rc = A ? ST_OK : ST_NOMEM;
     }
@@ -423,7 +448,7 @@ static enum status features_best(struct fop *f, const struct nmll_ask *q,
             *out->effdim = nmll_eig_effdim(&eig, ratio);
         if (out->limited != NULL) {
             *out->limited = !isfinite(*out->value) || nmll_eig_limited(&eig, ratio, q->within);
-            gradient = gradient && !*out->limited; /* the caller may want more digits first */
+            gradient = gradient && !*out->limited; /* the caller may try double precision first */
         }
         if (!isfinite(*out->value))
             rc = err_set(err, ST_NOT_PD, "the Gram matrix is too inexact for any noise in bounds");

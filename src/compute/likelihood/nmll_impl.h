@@ -1,78 +1,88 @@
-/* compute/likelihood/nmll_impl.h -- what the files of the likelihood share. */
+/* compute/likelihood/nmll_impl.h -- functions that the files of the likelihood share.  Shapes and
+ * units are those of nmll.h; matrices are column-major with their lower triangle. */
 #ifndef GPDESK_NMLL_IMPL_H
 #define GPDESK_NMLL_IMPL_H
 
 #include "compute/likelihood/nmll.h"
 
-/* One factorisation of A1 (M x M) at a ratio, with t vectors g, and what it leaves for value and
- * gradient. */
+/* One Cholesky factorisation of A1 = G + ratio I (M x M) with t right-hand sides g, and the terms
+ * of value and gradient that follow from it. */
 struct nmll_chol {
     struct pool *pool;
     size_t M, t;
     double ratio;
     const double *g;
-    bool invert; /* A1 becomes its inverse, else its factor */
-    double *w;   /* t x M, made by the caller; out: A1^-1 g */
-    double logdet, trace;                         /* out: log|A1|, tr A1^-1 (with invert) */
+    bool invert; /* A1 is overwritten by its inverse, else by its factor */
+    double *w;   /* t x M, allocated by the caller; out: A1^-1 g */
+    double logdet, trace;                         /* out: log|A1|, tr A1^-1 (0 without invert) */
     double quad[TARGETS_MOST], wtw[TARGETS_MOST]; /* out: g'w, w'w */
 };
-/* A1: lower triangle, in place. */
+/* Factorises A1 (lower triangle, leading dimension M) in place.  NOT_PD when a pivot fails the test
+ * of nmll_pivot_share. */
 enum status nmll_chol(struct nmll_chol *, double *A1, const struct ctl *, struct err *);
 
-/* When G is positive semidefinite every pivot of G + ratio I is at least the ratio.  One that falls
- * short by this share says that rounding has made G indefinite by as much as the noise: such a
- * point has no value, and near it a spurious one that no search must find. */
+/* When G is positive semidefinite every pivot of G + ratio I is at least the ratio (a pivot is a
+ * Schur complement, whose smallest eigenvalue is not below that of the matrix).  A pivot below this
+ * share of the ratio shows that rounding has made G indefinite by about as much as the noise.  Such
+ * a point has no value: near it the terms of the NMLL cancel and leave a spurious optimum. */
 static const double nmll_pivot_share = 0.75;
 
-/* G (M x M, lower) and t vectors g where factors are made: log|G + ratio I|, g'(G + ratio I)^-1 g
- * and tr (G + ratio I)^-1 (NULL: not wanted) at one ratio after another.  NULL: the tridiagonal
- * form is quicker, or there is no room.  False: no value at this ratio, or nmll_there_said says
- * what failed. */
-enum { NMLL_FACTORS = 18 }; /* that a search takes, about: 17 from starts of every kind */
+/* Cholesky factors on a device (nmll_factors.c).  nmll_there_new copies G (M x M, lower triangle)
+ * and t vectors g to the device; it returns NULL where the tridiagonal form is quicker or memory is
+ * short.  nmll_there_moments gives log|G + ratio I|, g'(G + ratio I)^-1 g of each vector and
+ * tr (G + ratio I)^-1 (trace NULL: not wanted); it returns false where the ratio has no value or
+ * the device failed, and nmll_there_said then tells which: its status is ST_OK in the first
+ * case. */
+enum { NMLL_FACTORS = 18 }; /* factors that one search takes: 17 were counted from many starts */
 struct nmll_there *nmll_there_new(size_t M, const double *G, size_t t, const double *g,
                                   const struct ctl *);
 void nmll_there_free(struct nmll_there *);
 bool nmll_there_moments(struct nmll_there *, size_t M, size_t t, double ratio, double *logdet,
                         double *quad, double *trace);
 enum status nmll_there_said(const struct nmll_there *, struct err *err);
-/* The least value of f in [lo, hi], from `start` on (not finite: the middle), and where; with some
- * dozen values, for a function with one valley, or whose best one holds the start or a point
- * between. */
+/* The least value of f in [lo, hi], and in *at where it is, with about a dozen evaluations from
+ * `start` on (not finite: from the middle).  f should have one minimum, or its best one should lie
+ * in the valley of the start or of one of three fixed points of the range. */
 double nmll_search_few(double (*f)(void *, double), void *ctx, double lo, double hi, double start,
                        double *at);
 
-/* From c = y' (K1 + ratio I)^-1 y and the log determinant of K1 + ratio I, of one target. */
+/* The NMLL of one target from c = y' (K1 + ratio I)^-1 y and logdet = log|K1 + ratio I| (n x n):
+ * c / (2 beta^2) + logdet / 2 + (n / 2) log(2 pi beta^2) (share/doc/methods.md 6.2). */
 double nmll_from_terms(double n, double c, double logdet, double amplitude);
-/* The best amplitude when amplitude and noise = s amplitude both have bounds: the objective has one
- * minimum in the amplitude, so clamping is exact. */
+/* The best amplitude of one target at s = sqrt(ratio), when amplitude and noise = s amplitude both
+ * have bounds.  The NMLL has a single minimum in the amplitude, at sqrt(c / n)
+ * (share/doc/methods.md 6.4), so that clamping it to the bounds is exact. */
 double nmll_best_amplitude(double n, double c, double s, const struct nmll_bounds *);
-/* That of t targets at one ratio, and the noise with it. */
+/* The best amplitude of each of t targets at one ratio, and the noise that goes with it. */
 void nmll_pick_scale(size_t t, double n, const double *c, double ratio, const struct nmll_bounds *,
                      double *amplitude, double *noise);
-/* What a change of log sqrt(ratio) does to the NMLL through the amplitudes, of which only those
- * move to first order that a bound of the noise holds. */
+/* The part of dNMLL / dlog sqrt(ratio) that comes from the amplitudes.  A free amplitude
+ * contributes nothing (the NMLL is stationary in it), nor does one on its own bound (it does not
+ * move); one held by a bound of the noise moves as 1 / sqrt(ratio) (share/doc/methods.md 6.14). */
 double nmll_moving_scale(size_t t, double n, const double *c, double ratio,
                          const struct nmll_bounds *, const double *amplitude);
-/* The value with an amplitude and a noise for each target. */
+/* The NMLL with an amplitude and a noise for each target, all with one ratio. */
 double nmll_eig_each(const struct nmll_eig *, const double *amplitude, const double *noise);
 
-/* The Gram, Z'y and y'y of the operator as it is set; G is M x M, b t vectors of M (the caller
- * frees both, also after an error), yty t long. */
+/* The Gram matrix Z'Z (M x M), Z'y (t vectors of M) and y'y (t) of an operator at its current
+ * hyperparameters.  The caller frees *G and *b, after an error too. */
 enum status nmll_gram(struct fop *, size_t t, const double *y, double **G, double **b, double *yty,
                       const struct ctl *, struct err *);
-/* Value, amplitude and noise of `told` at their best by whichever is quicker, a device's factors or
- * the tridiagonal form; what fails on the device the processor does, from G, which it destroys. The
- * caller frees *q. */
+/* The least NMLL within bounds, with its amplitude and noise, into value, amplitude and noise of
+ * nmll_told, by factors on a device or by the tridiagonal form, whichever is quicker.  When the
+ * device fails, the CPU reduces G, which it destroys.  The caller frees *q. */
 enum status nmll_eig_search(struct pool *, const struct nmll_system *, const struct nmll_bounds *,
                             const struct nmll_told *, const struct ctl *, struct nmll_eig *q,
                             struct err *);
-/* True when what rounding forbids is near the best ratio. */
+/* True when ratios a little below `ratio` are ruled out by rounding and not by the bounds. */
 bool nmll_eig_limited(const struct nmll_eig *, double ratio, const struct nmll_bounds *);
 
-/* Whether a feature operator of n rows and M columns is worked on through Z Z' (n x n). */
+/* True when a feature operator of n rows and M columns is better served by Z Z' (n x n): n < M, and
+ * Z fits in the memory set aside for it. */
 bool nmll_is_dual(size_t n, size_t M);
+/* K <- Z Z' (n x n, both triangles) in double precision. */
 enum status nmll_dual_matrix(struct fop *, double *K, const struct ctl *, struct err *);
-/* nmll_features of scale BEST for an operator as it is set. */
+/* nmll_features with scale BEST through Z Z', at the operator's current hyperparameters. */
 enum status nmll_dual_best(struct fop *, const struct nmll_ask *, const struct nmll_told *,
                            const struct ctl *, struct err *);
 

@@ -1,4 +1,5 @@
-/* compute/likelihood/nmll_landscape.c -- see nmll_landscape.h. */
+/* compute/likelihood/nmll_landscape.c -- the NMLL of a sample of rows over a grid of settings
+ * (nmll_landscape.h; share/doc/methods.md 5, 6, 10). */
 #include "compute/likelihood/nmll_landscape.h"
 
 #include "base/mem.h"
@@ -14,11 +15,11 @@
 struct nmll_landscape {
     struct nmll_landscape_opts o;
     struct source_subset src;
-    size_t *row;      /* of the sample, in rows */
-    double *y, *X;    /* t x n, times the row factors; exact: the inputs */
-    double *scale;    /* the sample's row factors; NULL */
-    double log_scale; /* the sum of their logarithms: comes off the value of each target */
-    size_t n, t;
+    size_t *row;      /* n: the sampled rows, as indices into all rows */
+    double *y, *X;    /* t x n targets times the row factors; n x d inputs (exact kernel only) */
+    double *scale;    /* n row factors of the sample, or NULL */
+    double log_scale; /* the sum of their logarithms, subtracted from the NMLL of each target */
+    size_t n, t;      /* rows of the sample, targets */
     struct featmap *fm;
     struct fop *fop;
 };
@@ -33,7 +34,7 @@ void nmll_landscape_close(struct nmll_landscape *l)
     free(l);
 }
 
-/* The sample's targets and weights. */
+/* Chooses the rows of the sample, evenly spaced, and copies their targets and row factors. */
 static enum status take_rows(struct nmll_landscape *l, const struct nmll_landscape_rows *r,
                              struct err *err)
 {
@@ -57,6 +58,7 @@ static enum status take_rows(struct nmll_landscape *l, const struct nmll_landsca
     return ST_OK;
 }
 
+/* The inputs of the exact kernel, or the feature operator, over the sample. */
 static enum status open_matrix(struct nmll_landscape *l, struct err *err)
 {
     const struct nmll_landscape_opts *o = &l->o;
@@ -89,7 +91,7 @@ struct nmll_landscape *nmll_landscape_open(const struct nmll_landscape_opts *o,
     return NULL;
 }
 
-/* The kernel matrix and the targets themselves. */
+/* K <- K1 (n x n) at hp, b <- the targets (t x n), yty <- y'y of each. */
 static enum status exact_system(struct nmll_landscape *l, const double *hp, double *K, double *b,
                                 double *yty, const struct ctl *ctl, struct err *err)
 {
@@ -137,8 +139,9 @@ double nmll_landscape_best(const struct nmll_landscape *l, const struct nmll_eig
     return nmll_eig_best(q, within, a, w) - (double)l->t * l->log_scale;
 }
 
-/* With the ratio of noise and amplitude kept, the value at amplitude b is C + n log b + Q / (2
- * b^2): the values at b and 2 b give Q / (2 b^2), the fit. */
+/* At a fixed ratio of noise and amplitude the NMLL at amplitude b is C + n log b + Q / (2 b^2)
+ * (share/doc/methods.md 6.2).  With f = Q / (2 b^2), the fit, the value at 2 b is larger by
+ * n log 2 - 3 f / 4, which gives f. */
 struct nmll_parts nmll_landscape_parts(const struct nmll_landscape *l, const struct nmll_eig *q,
                                        double amplitude, double noise)
 {

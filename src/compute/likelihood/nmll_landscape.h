@@ -1,10 +1,10 @@
-/* compute/likelihood/nmll_landscape.h -- the likelihood at many settings of a kernel, of an even
- * sample of the rows.
+/* compute/likelihood/nmll_landscape.h -- the negative log marginal likelihood (NMLL, in nats) at
+ * many settings of a kernel, for an evenly spaced sample of the rows.
  *
- * One decomposition of the Gram (or kernel) matrix at a kernel setting gives the likelihood at
- * every amplitude and noise, so a grid over a lengthscale and the noise costs as many
- * decompositions as it has lengthscales.  Where a Gram matrix would cost too much, probes give the
- * value at one setting of all (nmll_slq). */
+ * One decomposition of the Gram (or kernel) matrix at a kernel setting gives the NMLL at every
+ * amplitude and noise (share/doc/methods.md 6.8), so that a grid over a lengthscale and the noise
+ * costs as many decompositions as it has lengthscales.  Where a Gram matrix would cost too much,
+ * probes give the value at one setting of everything (nmll_slq). */
 #ifndef GPDESK_NMLL_LANDSCAPE_H
 #define GPDESK_NMLL_LANDSCAPE_H
 
@@ -20,8 +20,8 @@ struct nmll_landscape_opts {
     const struct backend_ops *backend;
     struct pool *pool;
 };
-/* Lent until the landscape is closed.  y: t targets of rows->n values; row_scale: the roots of the
- * rows' weights, NULL: 1. */
+/* Borrowed until the landscape is closed.  y: t targets of rows->n values each.  row_scale: the
+ * square roots of the weights of rows; NULL means 1. */
 struct nmll_landscape_rows {
     const struct source *rows;
     const double *y, *row_scale;
@@ -29,25 +29,26 @@ struct nmll_landscape_rows {
 };
 
 struct nmll_landscape;
-/* Of n <= rows->n rows, every (rows->n / n)-th.  NULL and *err on failure. */
+/* Takes n <= rows->n rows, every (rows->n / n)-th.  The caller owns the result.  NULL and *err on
+ * failure. */
 struct nmll_landscape *nmll_landscape_open(const struct nmll_landscape_opts *,
                                            const struct nmll_landscape_rows *, size_t n,
                                            struct err *err);
 void nmll_landscape_close(struct nmll_landscape *); /* NULL is fine */
-/* The decomposition at natural hyperparameters hp; free it with nmll_eig_free.  O(n M^2 + M^3), or
- * O(n^3) for the exact kernel.  CANCELLED when ctl stops it. */
+/* The decomposition at hyperparameters hp (natural scale); the caller frees *out with
+ * nmll_eig_free. O(n M^2 + M^3), or O(n^3) for the exact kernel.  CANCELLED when ctl stops it. */
 enum status nmll_landscape_at(struct nmll_landscape *, const double *hp, struct nmll_eig *out,
                               const struct ctl *, struct err *err);
-/* The least value within bounds of amplitude and noise (equal bounds: there). */
+/* The least NMLL within bounds of amplitude and noise; equal bounds give the value there. */
 double nmll_landscape_best(const struct nmll_landscape *, const struct nmll_eig *,
                            const struct nmll_bounds *);
-/* The value of one target at an amplitude and noise: the fit y' K^-1 y / 2, the complexity
- * log |K| / 2, and a constant. */
+/* The NMLL of one target at an amplitude and noise, divided into the fit y' Ky^-1 y / 2, the
+ * complexity log|Ky| / 2, and a constant (n / 2) log(2 pi), which is in `value` alone. */
 struct nmll_parts { double value, fit, complexity; };
 struct nmll_parts nmll_landscape_parts(const struct nmll_landscape *, const struct nmll_eig *,
                                        double amplitude, double noise);
-/* By probes at hp, amplitude and noise, the same for all targets; *se: standard error.  NaN where
- * there is no value (a matrix that is not positive definite). */
+/* The NMLL by probes at hp, amplitude and noise (the same for all targets), and *se, its standard
+ * error.  NaN where the matrix is not positive definite or a value is out of range. */
 enum status nmll_landscape_probe(struct nmll_landscape *, const double *hp, double amplitude,
                                  double noise, const struct nmll_slq_opts *, double *value,
                                  double *se, const struct ctl *, struct err *err);

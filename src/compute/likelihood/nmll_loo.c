@@ -1,15 +1,20 @@
 /* compute/likelihood/nmll_loo.c -- the leave-one-out error of a feature model, or its error on
- * other rows, as an objective for tuning.
+ * other rows, as an objective for tuning (share/doc/methods.md 6.9, 6.16).
  *
  * With A1 = Z'Z + ratio I, h_i = z_i' A1^-1 z_i and r = y - Z A1^-1 Z'y, the prediction of row i
- * from all others errs by e_i = r_i / (1 - h_i) (Allen 1974).  One eigendecomposition gives it for
- * every ratio:
- *   rows >= columns:  Z'Z = U diag(ev) U', v_i = U' z_i:  h_i = sum_j v_ij^2 / (ev_j + ratio);
- *   rows < columns:   ZZ' = Q diag(ev) Q':  e_i = [S y]_i / S_ii,  S = Q diag(1/(ev + ratio)) Q'.
- * On rows kept for validation the error is y - z' A1^-1 Z'y, with v = U' z as above.
- * Several targets count by the geometric mean of theirs: their logarithms add up as likelihoods do.
- * The likelihood asks whether the data could have come from the model, this how well the model
- * predicts: with few features, whose kernel is not quite the one meant, the two differ. */
+ * from all other rows has the error e_i = r_i / (1 - h_i) (Allen 1974).  One eigendecomposition
+ * gives it for every ratio, in O(M) for each row:
+ *   rows >= columns:  Z'Z = U diag(ev) U', v_i = U' z_i, g = U'Z'y:
+ *                     h_i = sum_j v_ij^2 / (ev_j + ratio),  r_i = y_i - sum_j v_ij g_j / (ev_j +
+ *                     ratio)
+ *   rows < columns:   Z Z' = Q diag(ev) Q':  e_i = [S y]_i / S_ii,  S = Q diag(1/(ev + ratio)) Q'
+ * On rows kept for validation the error is y - z' A1^-1 Z'y, with v = U' z as above.  All terms of
+ * h_i are positive; 1 - h_i is kept above 1e-9.
+ *
+ * Several targets count by the geometric mean of their errors, so that the logarithms add as those
+ * of likelihoods do.  The likelihood asks whether the data could have come from the model, this
+ * objective how well the model predicts.  The two differ with few features, whose kernel is not
+ * quite the one meant. */
 #include "compute/likelihood/nmll_impl.h"
 
 #include "base/mem.h"
@@ -19,20 +24,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOO_ROWS = 4096, LOO_TILE = 64, GRID = 48 };
+enum { LOO_ROWS = 4096, LOO_TILE = 64, GRID = 48 }; /* sampled rows; rows of a task; log ratios */
 
 struct loo {
     struct nmll_eig q;
-    size_t n, m, k, T;   /* rows, rows of the sample, eigenvalues, targets */
-    double *V;           /* k x m, one column a sampled row: v_i, or the rows of Q */
-    double *y, *s, *sums; /* T x m targets; k: 1 / (ev + ratio); T per tile */
-    double *t;           /* T x k: s_j g_j */
+    size_t n, m, k, T;     /* rows, rows of the sample, eigenvalues, targets */
+    double *V;             /* k x m, a column for each sampled row: v_i, or a row of Q */
+    double *y, *s, *sums;  /* T x m targets; k: 1 / (ev + ratio); T sums of e^2 for each tile */
+    double *t;             /* T x k: g_j / (ev_j + ratio) */
     struct pool *pool;
-    struct fop *f, *valid; /* valid: the rows that count, NULL: those of f, each left out */
-    const double *U;     /* M x M eigenvectors */
-    enum status *rc;
+    struct fop *f, *valid; /* valid: the rows to predict; NULL: those of f, each left out in turn */
+    const double *U;       /* M x M eigenvectors, while V is made */
+    enum status *rc;       /* of each tile */
     const struct nmll_bounds *in;
-    bool bounded;          /* only ratios whose likeliest amplitude and noise are within */
+    bool bounded;          /* accept only ratios whose likeliest amplitude and noise are in
+                            * bounds */
 };
 
 static void loo_free(struct loo *l)
@@ -46,6 +52,7 @@ static void loo_free(struct loo *l)
     free(l->rc);
 }
 
+/* The row of sample entry i: every (n / m)-th row. */
 static size_t sample_row(const struct loo *l, size_t i)
 {
     const size_t n = l->valid ? fop_rows(l->valid) : l->n;
@@ -58,7 +65,7 @@ static size_t tiles_of(size_t m)
     return (m + LOO_TILE - 1) / LOO_TILE;
 }
 
-/* v_i = U' z_i for a tile of sampled rows. */
+/* v_i = U' z_i (k) for a tile of sampled rows. */
 static void project_tile(void *ctx, size_t task, size_t worker)
 {
     struct loo *l = ctx;
@@ -77,6 +84,7 @@ static void project_tile(void *ctx, size_t task, size_t worker)
     free(Z);
 }
 
+/* The sum of e_i^2 over a tile of sampled rows, for each target (equations at the top). */
 static void error_tile(void *ctx, size_t task, size_t worker)
 {
     struct loo *l = ctx;
@@ -101,9 +109,9 @@ static void error_tile(void *ctx, size_t task, size_t worker)
     memcpy(l->sums + task * l->T, sum, l->T * sizeof *sum);
 }
 
-/* Whether the likeliest amplitudes at a ratio, and the noise with them, lie within bounds.  Errors
- * of prediction alone may ask for next to no noise, at which no allowed amplitude explains the
- * data. */
+/* True when the likeliest amplitude of each target at a ratio (share/doc/methods.md 6.4), and the
+ * noise that goes with it, lie within bounds.  The error of prediction alone may be least at almost
+ * no noise, where no amplitude within bounds explains the data. */
 static bool explained(const struct loo *l, double ratio)
 {
     double amp[TARGETS_MOST];
@@ -118,7 +126,8 @@ static bool explained(const struct loo *l, double ratio)
     return within;
 }
 
-/* Mean squared error at a ratio (of several targets: the geometric mean). */
+/* The mean squared error at a ratio (of several targets the geometric mean); +inf below the ratio
+ * that rounding allows.  Tiles are added in order: the same bits for any number of threads. */
 static double loo_mse(struct loo *l, double ratio)
 {
     double logs = 0.0, sum = 0.0;
@@ -140,7 +149,7 @@ static double loo_mse(struct loo *l, double ratio)
     return l->T == 1 ? sum / (double)l->m : exp(logs / (double)l->T);
 }
 
-/* The ratio in [lo, hi] (logs) of least error: a grid, then golden sections in the best bracket. */
+/* The log ratio in [lo, hi] of least error: a grid, then golden sections in the best bracket. */
 static double loo_search(struct loo *l, double lo, double hi, double *mse)
 {
     static const double golden = 0.61803398874989484820;
@@ -194,7 +203,7 @@ static enum status loo_alloc(struct loo *l, const double *y, struct err *err)
     return ST_OK;
 }
 
-/* The spectrum, and V. */
+/* Makes the spectrum with its eigenvectors, and V. */
 static enum status loo_build(struct loo *l, struct fop *f, const double *y, const double *yvalid,
                              const struct ctl *ctl, struct err *err)
 {
@@ -267,13 +276,12 @@ enum status nmll_loo(struct fop *f, const struct nmll_ask *ask, struct fop *vali
         const double highest = 2.0 * log(in->noise[1] / in->amplitude[0]);
         double at = loo_search(&l, lowest, highest, mse);
         l.bounded = isfinite(*mse);
-        if (!l.bounded) /* bounds so tight that they decide: as when one is a fixed value */
+        if (!l.bounded) /* no ratio passes, as when amplitude or noise is fixed: search them all */
             at = loo_search(&l, lowest, highest, mse);
         const double ratio = exp(at), s = exp(0.5 * at);
         const double lo = fmax(in->amplitude[0], in->noise[0] / s);
         const double hi = fmax(fmin(in->amplitude[1], in->noise[1] / s), lo);
-        nmll_eig_profile(&l.q, ratio,
-                         amplitude); /* the likeliest at this ratio, then within bounds */
+        nmll_eig_profile(&l.q, ratio, amplitude); /* the likeliest, then clamped to the bounds */
         for (size_t q = 0; q < t; q++) {
             amplitude[q] =
                 fmin(fmax(isfinite(amplitude[q]) ? amplitude[q] : in->amplitude[0], lo), hi);

@@ -1,11 +1,16 @@
-/* compute/likelihood/nmll_slq.c -- the marginal likelihood of many features without their Gram:
- * conjugate gradients and stochastic Lanczos quadrature (Ubaru, Chen & Saad 2017;
- * share/doc/methods.md 10).
+/* compute/likelihood/nmll_slq.c -- the marginal likelihood of many features without their Gram
+ * matrix: conjugate gradients and stochastic Lanczos quadrature (Ubaru, Chen & Saad 2017;
+ * Parkinson & Wang, Algorithm S5, with the corrections of share/doc/methods.md 10).
  *
- * With a Nystrom preconditioner P and probes n_i ~ N(0, I), c_i = P^1/2 n_i are right-hand sides
- * beside Z'y.  Their CG coefficients are the Lanczos matrices T_i of P^-1/2 A P^-1/2 started at
- * n_i: log|A| = log|P| + log|P^-1/2 A P^-1/2|,   the latter about (M / nv) sum_i e_1' log(T_i) e_1,
- * and the same solves give the gradient: E[(A^-1 c)' B (P^-1 c)] = tr(A^-1 B). */
+ * A = Z'Z + ratio I (M x M) is applied, never formed.  With a Nystrom preconditioner P and probes
+ * u_i ~ N(0, I), the vectors c_i = P^1/2 u_i are right-hand sides beside Z'y.  Their CG
+ * coefficients are the Lanczos matrices T_i of P^-1/2 A P^-1/2 started at u_i (10.1), so that
+ *   log|A| = log|P| + log|P^-1/2 A P^-1/2|                                               (10.2)
+ *          ~ log|P| + (M / nv) sum_i e_i,  e_i = e_1' log(T_i) e_1                       (10.3)
+ * and the same solves give the traces of the gradient:
+ *   tr(A^-1 B) = E[(A^-1 c)' B (P^-1 c)].                                                (10.4)
+ * The preconditioner takes most of log|A| into log|P|, which is exact, and leaves to the probes a
+ * matrix close to I, the logarithm of whose eigenvalues varies little. */
 #include "compute/likelihood/nmll_impl.h"
 
 #include "base/mem.h"
@@ -17,21 +22,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = 64, MAXIT = 1000 };
+enum { ROWS = 64, MAXIT = 1000 }; /* rows of a tile; iterations of any column */
 static const double LOG_2PI = 1.8378770664093454836;
 
-/* Gauss quadrature converges twice as fast as the solve, and the gradient needs the solve to the
- * few per cent that the probes scatter: on kin40k (M=4096) 1e-2 moves the value by 2e-4 of its
- * standard error, 3e-2 by 5e-4 and 1e-1 by 3e-2, for 2.3 to 3 times less work than 1e-6. */
+/* A loose tolerance is enough for the probes.  The error of Gauss quadrature falls twice as fast as
+ * that of the solve, and the gradient needs the solve only to the few per cent by which the probes
+ * scatter.  On kin40k (M=4096), against a tolerance of 1e-6, 1e-2 moves the value by 2e-4 of its
+ * standard error, 3e-2 by 5e-4 and 1e-1 by 3e-2, for 2.3 to 3 times less work. */
 static const double PROBE_RTOL = 1e-2;
 
 struct slq {
     struct fop *f;
     const struct nmll_slq_opts *o;
-    size_t n, M, k, t;           /* k: probes and, last, the t targets */
+    size_t n, M, k, t;           /* rows, columns; k columns: the probes, then the t targets */
     double ratio;
-    double *B, *X, *V;           /* M x k: right-hand sides, solutions; P^-1 of the probes */
-    double *T;                   /* n x k: Z X; the last t columns become y - Z w */
+    double *B, *X, *V;           /* M x k: right-hand sides; solutions; P^-1 c of the probes */
+    double *T;                   /* n x k: Z X; its last t columns become r = y - Z w */
     struct solve_info *info;
     struct precond *pre;
     const struct ctl *ctl;
@@ -71,7 +77,8 @@ static enum status slq_alloc(struct slq *s, bool gradient, struct err *err)
     return s->T ? ST_OK : ST_NOMEM;
 }
 
-/* Probes by (seed, probe, index): the same for every candidate, so that candidates compare. */
+/* B <- [P^1/2 u_1 .. P^1/2 u_nv, Z'y].  Probes are keyed by (seed, probe, index) and are the same
+ * at every setting of the hyperparameters, so that settings can be compared. */
 static enum status slq_right_hand_sides(struct slq *s, const double *y, struct err *err)
 {
     const size_t M = s->M, nv = s->k - s->t;
@@ -88,8 +95,8 @@ static enum status indefinite(const struct slq *s, struct err *err)
     return err_set(err, ST_NOT_PD, "the operator is indefinite at noise ratio %.3g", s->ratio);
 }
 
-/* Solves whose coefficients are wanted, too: they end where a device is lost, and all is done anew
- * without. */
+/* Solves A X = B for k columns and keeps the CG coefficients in info.  A solve ends when a device
+ * is lost; its coefficients are then incomplete, and all columns are solved again on the CPU. */
 static enum status slq_columns(struct slq *s, const struct linop *A, size_t k, const double *B,
                                double *X, const struct solve_opts *so, struct solve_info *info,
                                struct err *err)
@@ -104,8 +111,12 @@ static enum status slq_columns(struct slq *s, const struct linop *A, size_t k, c
     return cg_solve(A, k, B, X, so, s->ctl, info, err);
 }
 
-/* e_1' log(T) e_1 from the first `steps` coefficients of one column; ST_NOT_PD: there are none, or
- * T has an eigenvalue <= 0. */
+/* *out = e_1' log(T) e_1 = sum_j Y_1j^2 log theta_j with T = Y diag(theta) Y' (m x m, tridiagonal)
+ * from the first m <= `steps` coefficients alpha, beta of one column (share/doc/methods.md 10.1,
+ * 10.3): Gauss quadrature of the logarithm, whose nodes are the Ritz values theta.  It stays
+ * accurate when the Lanczos vectors lose orthogonality: repeated Ritz values share the weight of
+ * one (Meurant & Strakos, Acta Numerica 15 (2006)).  NOT_PD when there are no coefficients, or T
+ * has an eigenvalue <= 0. */
 static enum status lanczos_log(const struct slq *s, const struct solve_info *in, size_t steps,
                                double *out, struct err *err)
 {
@@ -134,27 +145,30 @@ static enum status lanczos_log(const struct slq *s, const struct solve_info *in,
     return rc;
 }
 
-/* Further probes
+/* Further probes (share/doc/methods.md 10.5)
  *
- * A few steps of a probe say most of what all of them do: with c_i the quadrature after m steps,
- *   mean of e over the first nv = mean of c over all N + mean of (e - c) over the first nv,
- * on average (Giles 2015), where the further N - nv cost m steps each.  kin40k at the rank that is
- * chosen: 8 of some 40 steps leave a tenth of the standard deviation to e - c. */
+ * A few steps of a probe tell most of what all its steps do.  With c_i the quadrature of probe i
+ * after m steps and e_i that at convergence,
+ *   E[e] ~ mean of c over all N probes + mean of (e - c) over the first nv,
+ * an unbiased two-level estimate (Giles 2015) for which the N - nv further probes take m steps
+ * each. On kin40k, at the rank chosen by the program, 8 of some 40 steps leave a tenth of the
+ * standard deviation to e - c. */
 
 enum { MORE_BLOCK = 64, MORE_ROUNDS = 4 };
 
 struct more {
     struct slq *s;
-    size_t nv, N, m;       /* of the first; of all; steps of the further ones (MAXIT: to the end) */
-    const double *e;       /* of the first */
-    double *c;             /* of all, after m steps; */
-    size_t cap;            /* room for so many */
-    double first, done;    /* steps of the first together, and of the further ones */
+    size_t nv, N, m;       /* first probes; all probes; steps of further ones (MAXIT: all) */
+    const double *e;       /* nv: quadrature of the first probes at convergence */
+    double *c;             /* N: quadrature of all probes after m steps */
+    size_t cap;            /* allocated length of c */
+    double first, done;    /* iterations of the first probes together, and of the further ones */
 };
 
-/* Mean and variance (of one) of what the first and all say. */
+/* The two-level mean; the variances of c and of e - c, and their covariance, for one probe. */
 struct spread { double mean, cheap, rest, both; };
 
+/* Two passes (means first), so that the variances do not cancel. */
 static struct spread spread_of(size_t nv, size_t N, const double *e, const double *c)
 {
     struct spread r = { 0 };
@@ -177,12 +191,14 @@ static struct spread spread_of(size_t nv, size_t N, const double *e, const doubl
     return r;
 }
 
+/* The variance of the two-level mean of N probes of which nv are complete.  The nv first ones occur
+ * in both means: var(c)/N + var(e - c)/nv + 2 cov(c, e - c)/N. */
 static double squared_error(const struct spread *r, size_t nv, double N)
 {
     return fmax(0.0, (r->cheap + 2.0 * r->both) / N) + r->rest / (double)nv;
 }
 
-/* What the first say after m steps. */
+/* c[i] <- the quadrature of each of the first probes after m steps. */
 static enum status after(const struct more *p, size_t m, double *c, struct err *err)
 {
     enum status rc = ST_OK;
@@ -192,7 +208,8 @@ static enum status after(const struct more *p, size_t m, double *c, struct err *
     return rc;
 }
 
-/* How many steps further probes take: least work for a squared error `want`; N: probes then. */
+/* Chooses the steps p->m of further probes for the least work at a squared error `want`, and *N,
+ * the number of probes that this takes.  p->m stays 0 when no choice can reach it. */
 static enum status more_choose(struct more *p, double want, double *N, struct err *err)
 {
     double least = INFINITY, *c = mem_calloc(p->nv, sizeof *c, "the probes", err);
@@ -208,7 +225,7 @@ static enum status more_choose(struct more *p, double want, double *N, struct er
         const struct spread r = spread_of(p->nv, p->nv, p->e, c);
         const double left = want - r.rest / (double)p->nv;
         if (rc != ST_OK || !(left > 0.3 * want))
-            continue; /* what the first alone say of the rest is too uncertain */
+            continue; /* e - c of the first probes alone has too large an error */
         const double n = fmax((double)p->nv + 1.0, ceil((r.cheap + 2.0 * r.both) / left));
         const double steps = m == MAXIT ? p->first / (double)p->nv : (double)m;
         if ((n - (double)p->nv) * steps < least) {
@@ -221,7 +238,7 @@ static enum status more_choose(struct more *p, double want, double *N, struct er
     return rc;
 }
 
-/* One block of further probes, at most `room` of them. */
+/* One block of further probes, at most `room` of them; B and X are M x MORE_BLOCK, X zero. */
 static enum status more_block(struct more *p, size_t room, double *B, double *X,
                               struct solve_info *info, struct err *err)
 {
@@ -256,6 +273,7 @@ static enum status more_block(struct more *p, size_t room, double *B, double *X,
     return rc;
 }
 
+/* Blocks of further probes until there are `wanted` in all, or the work has reached its limit. */
 static enum status more_run(struct more *p, double wanted, struct err *err)
 {
     const size_t M = p->s->M;
@@ -275,7 +293,9 @@ static enum status more_run(struct more *p, double wanted, struct err *err)
     return rc;
 }
 
-/* Further probes until the mean of e has the error wanted, or the work is as much as allowed. */
+/* Adds probes until the mean of e has the standard error `error`, or the work has reached its
+ * limit;
+ * *mean and *se are replaced by those of the two-level estimate. */
 static enum status more_probes(struct slq *s, const double *e, double error, double *mean,
                                double *se, struct err *err)
 {
@@ -305,7 +325,9 @@ static enum status more_probes(struct slq *s, const double *e, double error, dou
     return rc;
 }
 
-/* log|A| and its standard error, over probes. */
+/* log|A| by share/doc/methods.md 10.2 and 10.3, and its standard error over the probes.  Each e_i
+ * has the weight M in place of |u_i|^2: E|u_i|^2 = M, and |u_i|^2 is independent of the direction
+ * of u_i, so that the estimate stays unbiased and loses the scatter of |u_i|^2. */
 static enum status slq_logdet(struct slq *s, double *logdet, double *se, struct err *err)
 {
     const size_t nv = s->k - s->t;
@@ -332,6 +354,7 @@ static enum status slq_logdet(struct slq *s, double *logdet, double *se, struct 
     return rc;
 }
 
+/* The standard error of the mean of the differences a_i - b_i (share/doc/methods.md 10.6). */
 double nmll_slq_difference(size_t probes, const double *a, const double *b)
 {
     double mean = 0.0, var = 0.0;
@@ -345,8 +368,10 @@ double nmll_slq_difference(size_t probes, const double *a, const double *b)
 
 struct slq_rows { struct slq *s; size_t nhp; double *part; enum status *rc; const double *noise; };
 
-/* B = (t/nv) sum_i (Z u_i) v_i' - sum of r w' / noise^2 over a tile of rows, and its sum with all
- * dZ. */
+/* The matrix B of share/doc/methods.md 6.12 for a tile of rows (rows x M), with Z A^-1 replaced by
+ * its estimate from the probes (10.4):
+ *   B = (t/nv) sum_i (Z x_i) v_i' - sum over targets of r w' / noise^2,
+ * x_i = A^-1 c_i, v_i = P^-1 c_i; and sum of B o dZ / dlog hp for each hyperparameter into part. */
 static void grad_task(void *ctx, size_t task, size_t worker)
 {
     struct slq_rows *g = ctx;
@@ -371,7 +396,8 @@ static void grad_task(void *ctx, size_t task, size_t worker)
     free(Z);
 }
 
-/* The same sum where the features are, on a device; UNSUPPORTED: there is none. */
+/* The same sum on the device that holds the features: B = T V', T (n x k) and V (M x k) with their
+ * factors.  UNSUPPORTED when there is no device. */
 static enum status slq_there(struct slq *s, size_t nhp, const double *noise, double *grad,
                              struct err *err)
 {
@@ -393,6 +419,7 @@ static enum status slq_there(struct slq *s, size_t nhp, const double *noise, dou
     return rc;
 }
 
+/* grad[0 .. nhp): sum of B o dZ / dlog hp, on a device or over tiles of rows. */
 static enum status slq_hp_gradient(struct slq *s, const double *y, size_t nhp,
                                    const double *noise, double *grad, struct err *err)
 {
@@ -427,6 +454,7 @@ static enum status slq_hp_gradient(struct slq *s, const double *y, size_t nhp,
     return rc;
 }
 
+/* Builds P (two passes of SRHT, rank at most M / 2) and solves A X = B for all columns. */
 static enum status slq_solve(struct slq *s, const double *y, struct err *err)
 {
     const size_t M = s->M;
@@ -452,10 +480,11 @@ static enum status slq_solve(struct slq *s, const double *y, struct err *err)
     return rc;
 }
 
-/* What the solves say of the value: y'y, g'A^-1 g and y'(K1 + ratio I)^-1 y of each target. */
+/* For each target: y'y, b'A^-1 b with b = Z'y, and c = y'(K1 + ratio I)^-1 y. */
 struct terms { double yty[TARGETS_MOST], quad[TARGETS_MOST], c[TARGETS_MOST]; };
 
-/* amplitude: of each target. */
+/* The sum over targets of share/doc/methods.md 6.2, with c = (y'y - b'w) / ratio.  NOT_PD where
+ * cancellation has left c <= 0. */
 static enum status slq_sum(const struct slq *s, const struct terms *v, double logdet,
                            const double *amplitude, double *value, struct err *err)
 {
@@ -473,6 +502,8 @@ static enum status slq_sum(const struct slq *s, const struct terms *v, double lo
     return rc;
 }
 
+/* The whole gradient: 6.6 for the hyperparameters, 6.13 for amplitude and noise, with
+ * tr A^-1 ~ mean of x_i'v_i over the probes (share/doc/methods.md 10.4 with B = I). */
 static enum status slq_gradient(struct slq *s, const struct nmll_ask *ask, const struct terms *v,
                                 const double *amplitude, const double *noise, double *grad,
                                 struct err *err)
@@ -480,7 +511,7 @@ static enum status slq_gradient(struct slq *s, const struct nmll_ask *ask, const
     const size_t M = s->M, nv = s->k - s->t, nhp = ask->nhp;
     const double n = (double)s->n;
     const enum status rc = slq_hp_gradient(s, ask->y, nhp, noise, grad, err);
-    double trace = 0.0, amp = 0.0, noisy = 0.0; /* of A^-1; of the logarithms of both */
+    double trace = 0.0, amp = 0.0, noisy = 0.0; /* tr A^-1; derivatives in log beta, log sigma */
 
     for (size_t i = 0; i < nv; i++)
         trace += blas_ddot(M, s->X + i * M, s->V + i * M) / (double)nv;
@@ -533,6 +564,7 @@ static enum status slq_run(struct slq *s, const struct nmll_ask *ask, const stru
                : rc;
 }
 
+/* RANGE unless the scale is GIVEN or RATIO, positive and finite, with at least two probes. */
 static enum status slq_check(const struct nmll_ask *q, size_t t, double ratio, size_t probes,
                              struct err *err)
 {
