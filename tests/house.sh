@@ -4,6 +4,7 @@
 . "${top_srcdir:-$(dirname "$0")/..}/tests/verdict.sh"
 builddir=$(cd "${top_builddir:-.}" && pwd)
 cd "${top_srcdir:-$(dirname "$0")/..}" || exit 1
+source=$(pwd)
 [ -d src/base ] || { echo "Bail out! no src/base here"; exit 1; }
 
 # RULE PATTERN -- reason.  The pattern is matched against the lines that a rule prints.
@@ -16,11 +17,18 @@ function ^src/compute/cpu/ -- loops over blocks of columns, inlined: a struct wo
 name ^src/[a-z_/]*/(schema_sql|lesson_text|help_text)\.c -- generated
 name ^src/base/status\.c: err_ -- status.h is struct err: its codes and its words
 name ^src/app/shell/args[a-z_]*\.c: command_ -- the parser of command.h, divided by idea
-name ^src/app/core/workspace\.c: job_new -- makes a job out of what the workspace gives it
 name ^src/figure/figure_(pane|text)\.c: (layout|frame)_ -- a layout is drawn by several files
 function ^src/figure/figure(_cells)?\.c -- one call a picture: data, axes and sizes
 function ^src/app/runs/fitting\.c:[0-9]+: tune_launch -- what the two commands that tune agree on
 function ^src/compute/likelihood/nmll_landscape\.c:[0-9]+: nmll_landscape_probe -- a question of nine
+alone ^src/app/commands/app\.c: app_owners -- check_resume sees that `new` frees the state of each
+alone ^src/compute/solvers/(amsgrad|svrg|batch)\.c: -- a step alone is held to its recurrence
+alone ^src/compute/.*: (pchol_factor|metrics_spearman|spectrum_estimate) -- held to dense algebra
+alone ^src/compute/kernels/layers/fastconv\.c: -- a layer without its kernel is held to plain sums
+alone ^src/data/demo/demo_molecules\.c: -- the energy of two atoms is known
+alone ^src/(app|ui|figure)/.*: (scoring_metrics|palette_score|requests_clipboard|figure_gnuplot_quote) -- units
+alone ^src/app/teach/.*: (explain_page|lesson_parse|placeholder_(number|text)) -- tests read all pages
+alone ^src/app/session/timeline\.c: timeline_snapshot_take -- a portrait for tests of undoing
 citation ^src/ui/(screen|terminal)\.c -- members of structs, named in sentences
 '
 excepted() { # RULE: drops the lines that a row of that rule allows
@@ -78,6 +86,27 @@ names() {
 if command -v nm > /dev/null; then
     bad=$(names | excepted name)
     verdict "external names begin with their file's name" "$bad"
+fi
+
+# What no other file of src uses is static, or its name says that it is there for tests; and what is
+# there for tests is used by nothing else.  The device's files are a module of their own.
+alone() {
+    (cd "$builddir" && find src -name '*.o' ! -path '*/pic/*' | while read -r object; do
+        [ -f "${object%.o}.c" ] || [ -f "$source/${object%.o}.c" ] || continue
+        echo "$object"
+    done | xargs nm -A -g 2> /dev/null | awk '
+        NF < 3 { next }
+        { split($1, at, ":"); file = at[1]; sub(/\.o$/, ".c", file); kind = $(NF - 1) }
+        kind == "U" { used[$NF]; next }
+        kind ~ /[TDBRC]/ && file !~ /^src\/(cuda\/|main\.c)/ { home[$NF] = file }
+        END { for (name in home)
+                  if (name ~ /_for_tests$/ ? name in used : !(name in used))
+                      print home[name] ": " name " is used by " \
+                          (name in used ? "other files" : "no other file of src") }' | sort)
+}
+if command -v nm > /dev/null; then
+    bad=$(alone | excepted alone)
+    verdict 'what no other file uses is static, or named for tests' "$bad"
 fi
 
 # Files of ours that a comment or a document names are there.  Names in capitals and those that a user

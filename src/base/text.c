@@ -70,7 +70,8 @@ static bool in_ranges(uint32_t cp, const struct range *r, size_t n)
     return false;
 }
 
-size_t text_cell(uint32_t cp)
+/* Display columns of one character: 0 combining, 2 wide. */
+static size_t cell_width(uint32_t cp)
 {
     if (cp < 0x300 || cp == UINT32_MAX)
         return 1;
@@ -88,7 +89,7 @@ size_t text_width(const char *s)
     while (*s) {
         uint32_t cp;
         s += text_decode(s, &cp);
-        cols += text_cell(cp);
+        cols += cell_width(cp);
     }
     return cols;
 }
@@ -99,7 +100,7 @@ size_t text_fit(const char *s, size_t cols)
     while (s[bytes]) {
         uint32_t cp;
         const size_t n = text_decode(s + bytes, &cp);
-        used += text_cell(cp);
+        used += cell_width(cp);
         if (used > cols)
             break;
         bytes += n;

@@ -11,8 +11,6 @@
 /* The character at s (not at its end): how many bytes it takes.  What is not UTF-8 (overlong forms,
  * surrogates and cut sequences too) takes one byte and gives UINT32_MAX. */
 size_t text_decode(const char *s, uint32_t *cp);
-/* Display columns of one character: 0 combining, 2 wide. */
-size_t text_cell(uint32_t cp);
 /* Display columns of a UTF-8 string; bytes that are not UTF-8 and controls count as one. */
 size_t text_width(const char *s);
 /* Longest prefix (in bytes) of s that fits in `cols` display columns, whole characters only. */

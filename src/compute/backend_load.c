@@ -25,7 +25,9 @@ static const char *loader_words(const char *path)
     return strncmp(s, path, n) == 0 && s[n] == ':' ? s + n + 2 : s;
 }
 
-enum status backend_open(const char *path, const struct backend_ops **out, struct err *err)
+/* From a file: BACKEND and why where it cannot be opened, is no backend, or is one of another
+ * version. */
+static enum status open_module(const char *path, const struct backend_ops **out, struct err *err)
 {
     const struct backend_ops *(*entry)(void);
     void *module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -106,7 +108,7 @@ static const struct backend_ops *look(char why[BACKEND_WHY])
             return NULL;
         }
     }
-    if (backend_open(path, &ops, &err) != ST_OK) {
+    if (open_module(path, &ops, &err) != ST_OK) {
         snprintf(why, BACKEND_WHY, "%.*s", BACKEND_WHY - 1, err.msg);
         return NULL;
     }

@@ -18,8 +18,5 @@ const struct backend_ops *backend_module(const char **why);
 enum status backend_choose(const char *device, const struct backend_ops **, struct err *);
 /* Are these the words of a device? */
 enum status backend_words(const char *device, struct err *);
-/* From a file: BACKEND and why where it cannot be opened, is no backend, or is one of another
- * version. */
-enum status backend_open(const char *path, const struct backend_ops **, struct err *);
 
 #endif

@@ -53,11 +53,6 @@ void mapped_array_unref(struct mapped_array *nb)
     free(nb);
 }
 
-size_t mapped_array_rows(const struct mapped_array *nb)
-{
-    return nb->n;
-}
-
 size_t mapped_array_bytes(const struct mapped_array *nb)
 {
     return nb->bytes;

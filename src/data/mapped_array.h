@@ -19,7 +19,6 @@ void mapped_array_unref(struct mapped_array *);
 /* The file's rows after those before; it is as `seen` tells, or IO "changed". */
 enum status mapped_array_add(struct mapped_array *, const char *path, const struct npy *,
                         const struct npy_stamp *seen, struct err *err);
-size_t mapped_array_rows(const struct mapped_array *);
 size_t mapped_array_bytes(const struct mapped_array *);   /* in the files */
 size_t mapped_array_stride(const struct mapped_array *);  /* bytes from one row to the next */
 /* As a double; NaN where the file has it.  row and col are within the array. */

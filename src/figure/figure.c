@@ -548,12 +548,8 @@ done:
     return rc;
 }
 
-enum status figure_thin(struct figure *f, size_t points, struct err *err)
-{
-    return figure_thin_kinds(f, points, points, err);
-}
-
-enum status figure_thin_kinds(struct figure *f, size_t curve, size_t cloud, struct err *err)
+/* figure_thin with limits of their own for curves and for clouds of points. */
+static enum status thin_kinds(struct figure *f, size_t curve, size_t cloud, struct err *err)
 {
     for (; f != NULL; f = f->next) {
         for (size_t i = 0; i < f->ns; i++) {
@@ -570,6 +566,11 @@ enum status figure_thin_kinds(struct figure *f, size_t curve, size_t cloud, stru
     return ST_OK;
 }
 
+enum status figure_thin(struct figure *f, size_t points, struct err *err)
+{
+    return thin_kinds(f, points, points, err);
+}
+
 const struct figure *figure_thinned(const struct figure *f, size_t w, struct err *err)
 {
     const size_t curve = 8 * w + 200, cloud = 20 * w + 400;
@@ -581,7 +582,7 @@ const struct figure *figure_thinned(const struct figure *f, size_t w, struct err
     if (!any)
         return f;
     struct figure *copy = figure_copy(f, err);
-    if (copy != NULL && figure_thin_kinds(copy, curve, cloud, err) != ST_OK) {
+    if (copy != NULL && thin_kinds(copy, curve, cloud, err) != ST_OK) {
         figure_free(copy);
         copy = NULL;
     }

@@ -81,10 +81,8 @@ struct figure_range {
 void figure_range(const struct figure *, struct figure_range *);
 void figure_scale_range(const struct figure *, const struct figure_range *, size_t nx, size_t ny,
                         struct figure_scale *out);
-/* figure_thin with limits of their own for curves and for clouds of points. */
-enum status figure_thin_kinds(struct figure *, size_t curve, size_t cloud, struct err *);
-/* The same into a copy when there is anything to thin, for a screen of w columns; NULL when memory
- * is short.  figure_thinned_free frees what it returned, unless that is the figure itself. */
+/* figure_thin into a copy when there is anything to thin, for a screen of w columns; NULL when
+ * memory is short.  figure_thinned_free frees what it returned, but not the figure itself. */
 const struct figure *figure_thinned(const struct figure *, size_t w, struct err *);
 void figure_thinned_free(const struct figure *thinned, const struct figure *original);
 /* What lies on top of what, 0..5: areas below, few points (which sit on curves) on top. */

@@ -29,7 +29,8 @@ static void key_lines(const struct keyrow *r, const struct view *v, bool prompt,
     }
 }
 
-void keys_help(struct desk *d)
+/* F1: the view on show and its keys. */
+static void show_help(struct desk *d)
 {
     struct buf b = { 0 };
     const struct view *v = &d->view[d->main];
@@ -193,7 +194,7 @@ static void view_act(struct desk *d, enum act act)
 void keys_act(struct desk *d, enum act act)
 {
     switch (act) {
-    case ACT_HELP: keys_help(d); return;
+    case ACT_HELP: show_help(d); return;
     case ACT_KEYS: picker_open(d, ASK_KEYS, ""); return;
     case ACT_PALETTE: picker_open(d, ASK_PALETTE, ""); return;
     case ACT_EXPLAIN: explain(d); return;

@@ -6,7 +6,6 @@
 
 void keys_event(struct desk *, const struct input_event *);
 void keys_interrupt(struct desk *);      /* Ctrl-C, or SIGINT from outside */
-void keys_help(struct desk *);           /* F1: the view on show and its keys */
 /* Runs a line as a key does: one that ends in a blank or '=' waits on the prompt instead. */
 void keys_line(struct desk *, const char *line);
 void keys_act(struct desk *, enum act);  /* an act of the screen or of its view */

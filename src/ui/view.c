@@ -9,15 +9,6 @@ const struct view_ops *const view_table[N_VIEWS] = {
 #undef _
 };
 
-size_t view_of_digit(char digit)
-{
-    size_t i = 0;
-
-    while (i < N_VIEWS && view_table[i]->digit != digit)
-        i++;
-    return i;
-}
-
 /* True if the words of `list` have this one. */
 static bool listed(const char *list, const char *word)
 {

@@ -73,8 +73,7 @@ VIEW_LIST(_)
 #undef _
 extern const struct view_ops runs_list_view;          /* the left column of a wide screen */
 
-/* Places in the table; N_VIEWS: there is none. */
-size_t view_of_digit(char digit);
+/* Places in view_table; N_VIEWS: there is none. */
 size_t view_of_plot(const char *plot, bool known);    /* known: any_plot will do, too */
 size_t view_of_news(enum view_news);
 

@@ -40,7 +40,7 @@ struct job {
     double queued, started;   /* monotonic seconds */
     bool discard;             /* stop now and drop the result; done is called with ST_CANCELLED */
     double tick_seconds;      /* seconds from the start to the tick that is passed to ops->tick */
-    const struct command *cmd; /* set by job_new from the statement being executed */
+    const struct command *cmd; /* set by ws_submit from the statement being executed */
     struct args *args;
     unsigned long group;      /* shared by all statements of one line or script */
     char origin[160];         /* "line 12 of mine.gps", or "" */
@@ -57,12 +57,10 @@ void jobs_free(struct jobs *);   /* cancels the running job and joins the worker
 bool jobs_end(struct jobs *, double seconds);
 /* Takes ownership of the job, on failure too. */
 enum status jobs_submit(struct jobs *, struct job *, struct err *);
-/* Makes a job without the fields that job_new sets from the workspace; tests use it. On failure arg
+/* Makes a job without the fields that ws_submit sets from the workspace. On failure arg
  * is freed. */
 struct job *job_make(const struct job_ops *, const char *name, void *arg, const char *line,
                      struct err *err);
-struct job *job_new(struct workspace *, const struct job_ops *, const char *name, void *arg,
-                    const char *line, struct err *);
 /* Stops a running job by its cancel flag, or removes a queued one. The job is shown as stopped at
  * once. name: NULL for the running job, "*" for all. discard drops its result. STATE if no job is
  * running, NOT_FOUND if none has that name. */

@@ -274,8 +274,8 @@ static void fit_limits(const struct workspace *ws)
     limits_memory(ws->opt.mem);
 }
 
-struct job *job_new(struct workspace *ws, const struct job_ops *ops, const char *name, void *arg,
-                    const char *line, struct err *err)
+static struct job *make_job(struct workspace *ws, const struct job_ops *ops, const char *name,
+                            void *arg, const char *line, struct err *err)
 {
     struct ws_line *l = ws->lines;
     struct job *job = job_make(ops, name, arg, line, err);
@@ -297,7 +297,7 @@ struct job *job_new(struct workspace *ws, const struct job_ops *ops, const char 
 enum status ws_submit(struct workspace *ws, const struct job_ops *ops, const char *name, void *arg,
                       const char *line, struct err *err)
 {
-    struct job *job = job_new(ws, ops, name, arg, line, err);
+    struct job *job = make_job(ws, ops, name, arg, line, err);
 
     if (!job)
         return ST_NOMEM;

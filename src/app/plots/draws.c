@@ -66,7 +66,8 @@ static bool one_input(const struct dataset *d, size_t *x, size_t *y)
            d->table->col[*y].type == COL_REAL && dataset_weight(d) == SIZE_MAX;
 }
 
-bool draws_possible(struct workspace *ws)
+/* True where the current data and kernel can be drawn over one input. */
+static bool over_one_input(struct workspace *ws)
 {
     const struct dataset *d = ws_dataset(ws, NULL, NULL);
     size_t x, y;
@@ -269,7 +270,7 @@ enum status draws_make(struct workspace *ws, const struct draw_state *s, struct 
     *w = (struct draws){ 0 };
     if (s->on == DRAW_DATA && !d)
         return err->code;
-    w->given = d && (s->on == DRAW_DATA || draws_possible(ws));
+    w->given = d && (s->on == DRAW_DATA || over_one_input(ws));
     enum status rc = kernel_of(ws, &gp.k, gp.hp, err);
     if (rc == ST_OK && w->given)
         rc = rows_of(d, &r, err);
@@ -376,8 +377,8 @@ static struct figure *draws_panel(const struct workspace *ws, const struct draws
     return ok ? f : NULL;
 }
 
-struct figure *draws_figure(struct workspace *ws, struct run *r, const struct args *a,
-                            struct err *err)
+static struct figure *path_figure(struct workspace *ws, struct run *r, const struct args *a,
+                                  struct err *err)
 {
     const struct draw_state s = draws_state_of(ws) ? *draws_state_of(ws) : draw_state_default(ws);
     struct draws w;
@@ -397,7 +398,7 @@ const struct plot_ops plots_draws_row = {
     .help = "What the kernel thinks likely before any data, or given the points: curves drawn "
             "at random, their mean, and the band in which 95 % of all lie. Follows set l=..; "
             "see draw.",
-    .make = draws_figure,
+    .make = path_figure,
 };
 
 /* Kernels as pictures. */
@@ -547,8 +548,8 @@ static struct shown *shown_all(struct workspace *ws, const struct args *a, size_
     return NULL;
 }
 
-struct figure *draws_kernel_figure(struct workspace *ws, struct run *r, const struct args *a,
-                             struct err *err)
+static struct figure *kernel_figure(struct workspace *ws, struct run *r, const struct args *a,
+                              struct err *err)
 {
     size_t n;
     struct shown *s = shown_all(ws, a, 6, &n, err);
@@ -566,13 +567,13 @@ const struct plot_ops plots_kernel_row = {
     .help = "How alike the function's values are at two places, against their distance: the "
             "current kernel, or those named (plot kernel rbf matern(nu=1/2)). Where it has "
             "fallen to a half, values are loosely tied; where it is zero, not at all.",
-    .make = draws_kernel_figure,
+    .make = kernel_figure,
     .columns = true,
 };
 
 /* k(x, x') of all pairs of places. */
-struct figure *draws_covariance_figure(struct workspace *ws, struct run *r, const struct args *a,
-                                 struct err *err)
+static struct figure *covariance_figure(struct workspace *ws, struct run *r, const struct args *a,
+                                  struct err *err)
 {
     double at[IMAGE_SIDE], z[IMAGE_SIDE * IMAGE_SIDE], least = INFINITY, most = -INFINITY;
     char title[120];
@@ -612,7 +613,7 @@ const struct plot_ops plots_covariance_row = {
     .axes = "x, x'",
     .help = "How alike the function's values are at every pair of places, one input: strongest "
             "on the diagonal, where x = x'. A kernel may be named.",
-    .make = draws_covariance_figure,
+    .make = covariance_figure,
     .columns = true,
 };
 

@@ -41,14 +41,6 @@ struct draws {
 /* STATE, UNSUPPORTED or LIMIT with the way out when there is nothing to draw. */
 enum status draws_make(struct workspace *, const struct draw_state *, struct draws *, struct err *);
 void draws_free(struct draws *);
-/* Rows of plots.c. */
-struct figure *draws_figure(struct workspace *, struct run *, const struct args *, struct err *);
-struct figure *draws_kernel_figure(struct workspace *, struct run *, const struct args *,
-                                   struct err *);
-struct figure *draws_covariance_figure(struct workspace *, struct run *, const struct args *,
-                                 struct err *);
-/* May the current data and kernel be drawn over one input? */
-bool draws_possible(struct workspace *);
 
 /* Commands: rows in cmd_teach.c. */
 enum status cmd_draw(struct workspace *, const struct args *, struct err *);

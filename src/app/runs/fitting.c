@@ -298,31 +298,9 @@ static size_t hp_group(const struct kernel *k, size_t i, char name[KERNEL_NAME_M
     return n;
 }
 
-void fitting_hp_json(struct rec *rec, const struct kernel *k, const double *hp, double amplitude,
-                     double noise)
-{
-    fitting_scales_json(rec, k, hp, 1, &amplitude, &noise);
-}
-
-void fitting_hp_text(struct buf *b, const struct kernel *k, const double *hp, double amplitude,
-                     double noise)
-{
-    fitting_scales_text(b, k, hp, 1, &amplitude, &noise);
-}
-
-void fitting_targets_json(struct rec *rec, const struct encoding *enc)
-{
-    const char *names[TARGETS_MOST];
-    const size_t t = encoding_targets(enc);
-
-    for (size_t j = 0; j < t; j++)
-        names[j] = encoding_for(enc, j).target;
-    if (t > 1)
-        rec_strs(rec, "targets", names, t);
-}
-
-void fitting_scales_json(struct rec *rec, const struct kernel *k, const double *hp, size_t t,
-                         const double *amplitudes, const double *noises)
+/* Hyperparameters with t amplitudes and noises: arrays, unless t is 1. */
+static void scales_json(struct rec *rec, const struct kernel *k, const double *hp, size_t t,
+                        const double *amplitudes, const double *noises)
 {
     rec_open(rec, "hyperparameters");
     for (size_t i = 0, n; i < kernel_nhp(k); i += n) {
@@ -341,6 +319,29 @@ void fitting_scales_json(struct rec *rec, const struct kernel *k, const double *
         rec_num(rec, "noise", noises[0]);
     }
     rec_close(rec);
+}
+
+void fitting_hp_json(struct rec *rec, const struct kernel *k, const double *hp, double amplitude,
+                     double noise)
+{
+    scales_json(rec, k, hp, 1, &amplitude, &noise);
+}
+
+void fitting_hp_text(struct buf *b, const struct kernel *k, const double *hp, double amplitude,
+                     double noise)
+{
+    fitting_scales_text(b, k, hp, 1, &amplitude, &noise);
+}
+
+void fitting_targets_json(struct rec *rec, const struct encoding *enc)
+{
+    const char *names[TARGETS_MOST];
+    const size_t t = encoding_targets(enc);
+
+    for (size_t j = 0; j < t; j++)
+        names[j] = encoding_for(enc, j).target;
+    if (t > 1)
+        rec_strs(rec, "targets", names, t);
 }
 
 static void each_text(struct buf *b, const char *name, size_t t, const double *v)
@@ -553,7 +554,7 @@ static void tune_json(struct rec *rec, const struct run *r)
     }
     if (r->topt.objective != TUNE_NMLL)
         rec_num(rec, tune_objective_name(r->topt.objective), t->best.score);
-    fitting_scales_json(rec, &r->fit.kernel, t->best.hp, r->topt.targets, t->best.amplitudes,
+    scales_json(rec, &r->fit.kernel, t->best.hp, r->topt.targets, t->best.amplitudes,
                         t->best.noises);
     fitting_targets_json(rec, &r->enc);
     measures_json(rec, r, MEASURE_SEARCHED);
@@ -865,7 +866,7 @@ static void fit_json(struct rec *rec, const struct run *r)
     measures_json(rec, r, MEASURE_ITERATION);
     ranks_json(rec, r);
     measures_json(rec, r, MEASURE_VARIANCE);
-    fitting_scales_json(rec, &r->fit.kernel, r->model->hp, r->model->t, r->model->amplitudes,
+    scales_json(rec, &r->fit.kernel, r->model->hp, r->model->t, r->model->amplitudes,
                         r->model->noises);
     measures_json(rec, r, MEASURE_ROWS);
     rec_open(rec, "seconds");
@@ -1076,12 +1077,6 @@ static enum status plan_only(struct workspace *ws, const struct dataset *d, stru
     ws_emit(ws, &rec);
     encoding_free(&enc);
     return ST_OK;
-}
-
-enum status fitting_tune(struct workspace *ws, struct dataset *d, const struct kernel *k,
-                         const struct tune_opts *o, const char *line, struct err *err)
-{
-    return fitting_tune_widths(ws, d, k, o, NULL, 0, line, err);
 }
 
 /* One job of a tuning, or one of several from different starts. */

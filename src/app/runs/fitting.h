@@ -5,10 +5,9 @@
 #include "app/core/job.h"
 #include "app/core/workspace.h"
 
-/* Each queues a job for a new run and returns at once; the outcome arrives as a result record. */
-enum status fitting_tune(struct workspace *, struct dataset *, const struct kernel *,
-                         const struct tune_opts *, const char *line, struct err *);
-/* The same for each width of windows, of which the least objective is kept. */
+/* fitting_tune_widths and fitting_fit queue a job for a new run and return at once; the outcome
+ * arrives as a result record.  Each of the widths of windows given is searched for (none: the width
+ * of the kernel alone), and the one with the least objective is kept. */
 enum { FITTING_WIDTHS = 16 };
 enum status fitting_tune_widths(struct workspace *, struct dataset *, const struct kernel *,
                                 const struct tune_opts *, const size_t *width, size_t nwidths,
@@ -33,9 +32,7 @@ void fitting_hp_json(struct rec *, const struct kernel *, const double *hp, doub
                      double noise);
 void fitting_hp_text(struct buf *, const struct kernel *, const double *hp, double amplitude,
                      double noise);
-/* The same with t amplitudes and noises: arrays, unless t is 1. */
-void fitting_scales_json(struct rec *, const struct kernel *, const double *hp, size_t t,
-                         const double *amplitudes, const double *noises);
+/* The same with t amplitudes and noises. */
 void fitting_scales_text(struct buf *, const struct kernel *, const double *hp, size_t t,
                          const double *amplitudes, const double *noises);
 /* "targets": their names; nothing for one. */

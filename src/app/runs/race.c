@@ -224,8 +224,13 @@ static enum status contenders(struct field *f, const char *text, size_t n, struc
     return rc;
 }
 
-enum status race_parse(const char *solvers, const char *settings, struct race *out,
-                       struct buf lines[RACERS_MOST], struct err *err)
+/* "pcg(rank=256),svrg(batch=64),lbfgs" ("" or NULL: pcg) and settings of fit, of which rank=,
+ * features=, precond=, kernel=, precision= and plan= may be lists: a line of `fit` for each
+ * combination.  What stands in brackets and is no parameter of the solver is one of fit.  by=, for=
+ * and losers= among the settings are the race's own.  lines: one buffer each, freed by the caller.
+ */
+static enum status parse_race(const char *solvers, const char *settings, struct race *out,
+                              struct buf lines[RACERS_MOST], struct err *err)
 {
     struct field f = { .race = out };
     enum status rc = read_settings(&f, settings ? settings : "", err);
@@ -506,7 +511,7 @@ enum status cmd_race(struct workspace *ws, const struct args *a, struct err *err
     snprintf(r->by, sizeof r->by, "%s", args_text(a, "by"));
     r->seconds = args_given(a, "for") ? args_num(a, "for") : 0.0;
     r->losers = args_given(a, "losers") ? args_num(a, "losers") : 0.0;
-    rc = race_parse(solvers, settings, r, lines, err);
+    rc = parse_race(solvers, settings, r, lines, err);
     for (size_t i = 0; rc == ST_OK && i < r->n; i++) { /* nothing runs before all of it parses */
         const struct command *cmd = NULL;
         struct args *parsed = NULL;

@@ -16,13 +16,6 @@ struct race {
                              * the first to arrive; 0: no limit */
     size_t stopped;                /* bit i: told to stop by one of these */
 };
-/* "pcg(rank=256),svrg(batch=64),lbfgs" ("" or NULL: pcg) and settings of fit, of which rank=,
- * features=, precond=, kernel=, precision= and plan= may be lists: a line of `fit` for each
- * combination.  What stands in brackets and is no parameter of the solver is one of fit.  by=, for=
- * and losers= among the settings are the race's own.  lines: one buffer each, freed by the caller.
- */
-enum status race_parse(const char *solvers, const char *settings, struct race *out,
-                       struct buf lines[RACERS_MOST], struct err *err);
 extern const struct owner race_owner;
 struct race *race_of(const struct workspace *); /* the last one; NULL: none */
 enum status cmd_race(struct workspace *, const struct args *, struct err *);

@@ -623,9 +623,38 @@ static void tell_resumed(struct workspace *ws)
     buf_free(&words);
 }
 
+struct recalling { struct store *st; int64_t id; struct snapshot *out; };
+
+static enum status recall(struct sdb *db, void *ctx, struct err *err)
+{
+    struct recalling *r = ctx;
+    char *body = store_db_snapshot(db, r->id, err);
+
+    if (!body)
+        return err->code ? err->code : ST_FORMAT;
+    const enum status rc = store_load_snapshot(r->st->ws, db, r->st->version, r->st->nversion, body,
+                                               &r->out, err);
+    if (rc == ST_OK)
+        r->out->id = r->id;
+    free(body);
+    return rc;
+}
+
+/* A state kept under `id` (timeline.h), with its data as far as they are available.  The caller
+ * owns it. */
+static enum status recall_state(struct store *st, int64_t id, struct snapshot **out,
+                                struct err *err)
+{
+    struct recalling r = { .st = st, .id = id };
+    const enum status rc = store_queue_ask(st->queue, OP_VISIT, "", recall, &r, err);
+
+    *out = r.out;
+    return rc;
+}
+
 static enum status give_back(void *st, int64_t id, struct snapshot **out, struct err *err)
 {
-    return store_recall(st, id, out, err);
+    return recall_state(st, id, out, err);
 }
 
 static void keep_run(void *st, const struct run *r)
@@ -784,32 +813,6 @@ bool store_has_blob(struct store *st, const char *owner, const char *what, uint6
     struct asking a = { .owner = owner, .what = what, .bytes = bytes };
 
     return store_queue_ask(st->queue, OP_VISIT, "", look_for_blob, &a, NULL) == ST_OK && a.has;
-}
-
-struct recalling { struct store *st; int64_t id; struct snapshot *out; };
-
-static enum status recall(struct sdb *db, void *ctx, struct err *err)
-{
-    struct recalling *r = ctx;
-    char *body = store_db_snapshot(db, r->id, err);
-
-    if (!body)
-        return err->code ? err->code : ST_FORMAT;
-    const enum status rc = store_load_snapshot(r->st->ws, db, r->st->version, r->st->nversion, body,
-                                               &r->out, err);
-    if (rc == ST_OK)
-        r->out->id = r->id;
-    free(body);
-    return rc;
-}
-
-enum status store_recall(struct store *st, int64_t id, struct snapshot **out, struct err *err)
-{
-    struct recalling r = { .st = st, .id = id };
-    const enum status rc = store_queue_ask(st->queue, OP_VISIT, "", recall, &r, err);
-
-    *out = r.out;
-    return rc;
 }
 
 int64_t store_saved_at(const struct store *st)

@@ -47,9 +47,6 @@ void store_command(struct store *, const char *line, enum status rc, double seco
 void store_state(struct store *, const struct workspace *);      /* datasets, kernel, options */
 /* Lines of the script from `at` (from 0) on have moved: they are written again with the state. */
 void store_script_from(struct store *, size_t at);
-/* A state kept under `id` (timeline.h), with its data as far as it can be had. Caller owns. */
-struct snapshot;
-enum status store_recall(struct store *, int64_t id, struct snapshot **out, struct err *);
 struct run;
 /* Takes all of a run out of the session, for good. */
 void store_forget_run(struct store *, const struct run *);

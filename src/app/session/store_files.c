@@ -19,7 +19,8 @@
 
 enum { LISTED_MOST = 200 };
 
-char *store_state_dir(struct err *err)
+/* $XDG_STATE_HOME/gpdesk, made when absent (mode 0700). Caller frees. */
+static char *state_dir(struct err *err)
 {
     struct buf b = { 0 };
 
@@ -59,7 +60,7 @@ char *store_find(const char *name, struct err *err)
     if (!path || lstat(path, &st) == 0)
         return path;
     free(path);
-    char *dir = store_state_dir(NULL);
+    char *dir = state_dir(NULL);
     for (int tail = 0; dir && tail < 2; tail++) {
         path = join(dir, name, tail ? "" : ".gpd", err);
         if (!path || lstat(path, &st) == 0) {
@@ -142,7 +143,7 @@ char *store_newest(const struct store *except, struct err *err)
 {
     struct listed *v = NULL;
     size_t n = 0;
-    char *dir = store_state_dir(err), *found = NULL;
+    char *dir = state_dir(err), *found = NULL;
     enum status rc = dir ? find_all(dir, &v, &n, err) : ST_IO;
 
     for (size_t i = 0; rc == ST_OK && i < n && !found; i++)
@@ -221,7 +222,7 @@ enum status store_list(struct workspace *ws, struct err *err)
     static const bool right[] = { false, false, false, true, true, false };
     struct listed *v = NULL;
     size_t n = 0;
-    char *dir = store_state_dir(err);
+    char *dir = state_dir(err);
     struct rec r;
     struct text_table g;
 
@@ -295,7 +296,7 @@ enum status store_begin(struct workspace *ws, struct err *err)
     const time_t now = time(NULL);
     struct tm tm;
     char name[32] = "session";
-    char *dir = store_state_dir(err), *path = NULL;
+    char *dir = state_dir(err), *path = NULL;
     struct stat st;
     enum status rc = dir ? ST_OK : ST_IO;
 

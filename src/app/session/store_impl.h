@@ -226,7 +226,5 @@ void store_tell_trouble(struct store *);
 void store_named(struct store *, const struct run *);
 
 /* Files (store_files.c). */
-/* $XDG_STATE_HOME/gpdesk, made when absent (mode 0700). Caller frees. */
-char *store_state_dir(struct err *);
 
 #endif

@@ -48,7 +48,7 @@ void timeline_snapshot_unref(struct snapshot *s)
     free(s);
 }
 
-struct snapshot *timeline_snapshot_ref(struct snapshot *s)
+static struct snapshot *snapshot_ref(struct snapshot *s)
 {
     if (s)
         s->refs++;
@@ -163,7 +163,7 @@ static bool marks_same(const struct snapshot *s, const struct workspace *ws)
     return n == s->nmark;
 }
 
-bool timeline_snapshot_same(const struct snapshot *s, const struct workspace *ws)
+static bool snapshot_same(const struct snapshot *s, const struct workspace *ws)
 {
     if (s->ndata != ws->ndata || (s->ndata && s->cur != ws->cur))
         return false;
@@ -595,7 +595,7 @@ static bool take_step(struct workspace *ws, const char *line)
     if (!t->nstep || t->view != SIZE_MAX)
         return false;
     struct snapshot *now = state_of(ws, t->at, NULL);
-    if (now && timeline_snapshot_same(now, ws))
+    if (now && snapshot_same(now, ws))
         return false;
     struct snapshot *s = take(ws, now, NULL);
     if (!s)
@@ -624,7 +624,7 @@ void timeline_revert(struct workspace *ws)
     t->pushed = 0;
     t->moved = PAST_STEPS;
     struct snapshot *now = state_of(ws, t->at, NULL);
-    if (now && !timeline_snapshot_same(now, ws))
+    if (now && !snapshot_same(now, ws))
         (void)show_state(ws, now, SIZE_MAX, true, NULL);
 }
 
@@ -636,7 +636,7 @@ static struct past past_now(struct workspace *ws)
                       .made = ws->runs_made };
 
     if (t->nstep) {
-        p.after = timeline_snapshot_ref(t->step[t->at].state);
+        p.after = snapshot_ref(t->step[t->at].state);
         p.id = t->step[t->at].id;
     }
     t->pushed = 0;
@@ -864,7 +864,7 @@ static bool strayed(struct workspace *ws)
     struct timeline *t = timeline_of(ws);
     struct snapshot *s = t->view == SIZE_MAX ? NULL : after(ws, t->view, NULL);
 
-    if (!s || timeline_snapshot_same(s, ws))
+    if (!s || snapshot_same(s, ws))
         return false;
     (void)show_state(ws, s, t->view ? t->past[t->view - 1].made : 0, false, NULL);
     return true;
@@ -876,7 +876,7 @@ enum status timeline_branch(struct workspace *ws, size_t n, struct err *err)
     struct snapshot *s = after(ws, n, err);
     enum status rc = s ? leave(ws, err) : err ? err->code : ST_STATE;
 
-    if (rc == ST_OK && timeline_snapshot_same(s, ws)) {
+    if (rc == ST_OK && snapshot_same(s, ws)) {
         rc = err_named(err, ST_STATE, "no-branch",
                        "what is current is the same as after command %zu", n);
         err_hint(err, "history");

@@ -28,9 +28,7 @@ struct snapshot {                /* immutable, shared */
     struct run_mark *mark; size_t nmark;
 };
 struct snapshot *timeline_snapshot_take(const struct workspace *, struct err *);
-struct snapshot *timeline_snapshot_ref(struct snapshot *);
 void timeline_snapshot_unref(struct snapshot *);
-bool timeline_snapshot_same(const struct snapshot *, const struct workspace *);
 
 /* What a line of the script was for the undoing, and how often: it made `count` steps (0: it
  * changed nothing), took so many back, did so many again, or went on from the state after line

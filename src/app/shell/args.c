@@ -612,11 +612,6 @@ void args_free(struct args *a)
     free(a);
 }
 
-const struct command *args_command(const struct args *a)
-{
-    return a->cmd;
-}
-
 /* The row of an argument; asking for one that the table does not have is our own bug. */
 static const struct arg *row_of(const struct args *a, const char *name, size_t *k)
 {

@@ -35,7 +35,6 @@ struct args;
 struct args *args_ref(const struct args *);
 void args_free(struct args *);                                   /* drops a reference */
 struct command;
-const struct command *args_command(const struct args *);
 bool args_given(const struct args *, const char *name);          /* typed by the user */
 const char *args_text(const struct args *, const char *name);    /* value or fallback; NULL */
 double args_num(const struct args *, const char *name);          /* NaN when absent */

@@ -364,11 +364,6 @@ struct options_origin *options_origin_copy(const struct options_origin *from, st
     return to;
 }
 
-void options_origin_assign(struct options_origin *to, const struct options_origin *from)
-{
-    *to = *from;
-}
-
 void option_value(const struct options *o, const struct option_row *row, struct buf *out)
 {
     if (row->show == show_mem)
@@ -390,57 +385,9 @@ void options_text(const struct options *o, const struct options_origin *who, str
     }
 }
 
-void options_restore(struct options *to, struct options_origin *who, const struct options *from,
-                     const struct options_origin *from_who)
-{
-    const struct options mine = *to;
-    const struct options_origin mine_who = *who;
-
-    *to = *from;
-    if (from_who)
-        *who = *from_who;
-    for (size_t i = 0; option_at(i); i++) {
-        struct buf value = { 0 };
-        double x = NAN;
-        if (!(rows[i].arg.flags & OPTION_KEYBOARD))
-            continue;
-        who->by[i] = mine_who.by[i];
-        option_value(&mine, &rows[i], &value);
-        if (option_check(&rows[i], buf_str(&value), &x, NULL) == ST_OK)
-            (void)rows[i].apply(to, buf_str(&value), x, NULL);
-        buf_free(&value);
-    }
-}
-
-bool option_is_set(const struct options_origin *who, const char *name)
-{
-    for (size_t i = 0; option_at(i); i++)
-        if (!strcmp(rows[i].arg.name, name))
-            return who->by[i] == BY_SET || who->by[i] == BY_SESSION;
-    return false;
-}
-
-enum status option_set(struct options *o, struct options_origin *who, const char *name,
-                       const char *value, enum origin by, struct err *err)
-{
-    const struct option_row *row = option_find(name, err);
-    double x = NAN;
-
-    if (!row)
-        return err && err->code ? err->code : ST_NOT_FOUND;
-    const size_t i = (size_t)(row - rows);
-    if (who && who->by[i] > by)
-        return ST_OK;
-    enum status rc = option_check(row, value, &x, err);
-    if (rc == ST_OK)
-        rc = row->apply(o, value, x, err);
-    if (rc == ST_OK && who)
-        who->by[i] = by;
-    return rc;
-}
-
-enum status option_check(const struct option_row *row, const char *value, double *x,
-                         struct err *err)
+/* OK where this text does as a value; a number arrives in *x. */
+static enum status check_value(const struct option_row *row, const char *value, double *x,
+                               struct err *err)
 {
     char word[48], list[200] = "";
 
@@ -465,6 +412,55 @@ enum status option_check(const struct option_row *row, const char *value, double
                 return ST_OK;
         return err_set(err, ST_USAGE, "%s=%.40s: say yes or no", row->arg.name, value);
     }
+}
+
+void options_restore(struct options *to, struct options_origin *who, const struct options *from,
+                     const struct options_origin *from_who)
+{
+    const struct options mine = *to;
+    const struct options_origin mine_who = *who;
+
+    *to = *from;
+    if (from_who)
+        *who = *from_who;
+    for (size_t i = 0; option_at(i); i++) {
+        struct buf value = { 0 };
+        double x = NAN;
+        if (!(rows[i].arg.flags & OPTION_KEYBOARD))
+            continue;
+        who->by[i] = mine_who.by[i];
+        option_value(&mine, &rows[i], &value);
+        if (check_value(&rows[i], buf_str(&value), &x, NULL) == ST_OK)
+            (void)rows[i].apply(to, buf_str(&value), x, NULL);
+        buf_free(&value);
+    }
+}
+
+bool option_is_set(const struct options_origin *who, const char *name)
+{
+    for (size_t i = 0; option_at(i); i++)
+        if (!strcmp(rows[i].arg.name, name))
+            return who->by[i] == BY_SET || who->by[i] == BY_SESSION;
+    return false;
+}
+
+enum status option_set(struct options *o, struct options_origin *who, const char *name,
+                       const char *value, enum origin by, struct err *err)
+{
+    const struct option_row *row = option_find(name, err);
+    double x = NAN;
+
+    if (!row)
+        return err && err->code ? err->code : ST_NOT_FOUND;
+    const size_t i = (size_t)(row - rows);
+    if (who && who->by[i] > by)
+        return ST_OK;
+    enum status rc = check_value(row, value, &x, err);
+    if (rc == ST_OK)
+        rc = row->apply(o, value, x, err);
+    if (rc == ST_OK && who)
+        who->by[i] = by;
+    return rc;
 }
 
 void option_mark(struct options_origin *who, const char *name, enum origin by)

@@ -33,8 +33,6 @@ struct option_row {
 const struct option_row *option_at(size_t i);          /* NULL past the end */
 /* Exact name or unique prefix. */
 const struct option_row *option_find(const char *name, struct err *err);
-/* Does this text do as a value? Numbers arrive in *x. */
-enum status option_check(const struct option_row *, const char *value, double *x, struct err *err);
 /* Names of themes, built in and from files, as "auto, dark, ..."; the file of one (false: none). */
 void options_themes(struct buf *out);
 bool options_theme_path(const char *name, struct buf *out);
@@ -47,7 +45,6 @@ enum status option_set(struct options *, struct options_origin *, const char *na
                        const char *value, enum origin, struct err *);
 /* A copy of who set what, and the same into an existing one. */
 struct options_origin *options_origin_copy(const struct options_origin *, struct err *err);
-void options_origin_assign(struct options_origin *to, const struct options_origin *from);
 /* Takes the options of an earlier state, but for those of the screen and keyboard. */
 void options_restore(struct options *to, struct options_origin *, const struct options *from,
                      const struct options_origin *from_who);

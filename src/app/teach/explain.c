@@ -60,7 +60,9 @@ static const char *find_page(const char *name)
     return NULL;
 }
 
-bool explain_has(const char *name)
+/* True where a page has this name.  Plots, options and commands are not counted: they explain
+ * themselves. */
+static bool has_page(const char *name)
 {
     return *name && find_page(name) != NULL;
 }
@@ -394,7 +396,7 @@ enum status cmd_explain(struct workspace *ws, const struct args *a, struct err *
     if (name && !strcmp(name, "all"))
         return tell_list(ws);
     if (!name) /* what was said or shown last */
-        name = *ws->told && explain_has(ws->told) ? ws->told : *ws->shown ? ws->shown : "gpdesk";
+        name = *ws->told && has_page(ws->told) ? ws->told : *ws->shown ? ws->shown : "gpdesk";
     char asked[48];
     snprintf(asked, sizeof asked, "%.47s", name);
     const enum status rc = explain_page(ws, asked, &page, err);

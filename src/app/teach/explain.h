@@ -14,9 +14,6 @@
 
 #include "app/teach/placeholder.h"
 
-/* Does a page of this name exist (not counting plots, options and commands, which explain
- * themselves)? */
-bool explain_has(const char *name);
 const char *explain_at(size_t i);   /* every name that pages have; NULL past the end */
 /* Appends the page; NOT_FOUND names the nearest.  ws NULL: without numbers. */
 enum status explain_page(struct workspace *, const char *name, struct buf *out, struct err *err);

@@ -17,7 +17,7 @@
 
 enum { WIDTH = 78 };
 
-void lesson_free(struct lesson_state *s)
+static void free_lesson(struct lesson_state *s)
 {
     if (!s)
         return;
@@ -28,7 +28,7 @@ void lesson_free(struct lesson_state *s)
 
 static void state_free(void *state)
 {
-    lesson_free(state);
+    free_lesson(state);
 }
 
 const struct owner lesson_owner = { .name = "lesson", .free = state_free };
@@ -43,7 +43,7 @@ static struct lesson_step *step_of(const struct lesson_state *s)
     return &s->l.step[s->step];
 }
 
-bool lesson_has_commands(const struct lesson_state *s)
+static bool has_commands(const struct lesson_state *s)
 {
     const struct lesson_step *step = step_of(s);
 
@@ -64,7 +64,7 @@ static const struct lesson_part *question_at(const struct lesson_step *step, siz
 /* Asked once the step's lines have run. */
 const struct lesson_part *lesson_question(const struct lesson_state *s)
 {
-    return s->running || (!s->ran && lesson_has_commands(s)) ? NULL
+    return s->running || (!s->ran && has_commands(s)) ? NULL
                                                              : question_at(step_of(s), s->at);
 }
 
@@ -125,7 +125,7 @@ static const char *page_hint(const struct lesson_state *s)
         return "";
     if (s->running)
         return "running ...";
-    if (!s->ran && lesson_has_commands(s))
+    if (!s->ran && has_commands(s))
         return "Enter runs this (or: lesson next)";
     if (lesson_question(s))
         return "";
@@ -236,7 +236,7 @@ static void tell_step(struct workspace *ws)
     rec_str(&r, "heading", step->title);
     rec_str(&r, "state",
             s->running                          ? "running"
-            : s->ran || !lesson_has_commands(s) ? "done"
+            : s->ran || !has_commands(s) ? "done"
                                                 : "read");
     rec_array(&r, "lines");
     for (size_t k = 0; k < step->n; k++)
@@ -629,7 +629,7 @@ static enum status next(struct workspace *ws, struct err *err)
         s->running = false;
         s->ran = true;
     }
-    if (!s->ran && lesson_has_commands(s))
+    if (!s->ran && has_commands(s))
         return run_step(ws, err);
     if (lesson_question(s)) {
         const enum status rc = answer(ws, NULL, err);
@@ -750,7 +750,7 @@ static enum status begin(struct workspace *ws, const char *what, const struct ar
     if (rc == ST_OK && (size_t)step > s->l.n)
         rc = err_set(err, ST_RANGE, "lesson %s has %zu steps, not %ld", s->l.id, s->l.n, step);
     if (rc != ST_OK) {
-        lesson_free(s);
+        free_lesson(s);
         return rc;
     }
     for (size_t i = 0; rc == ST_OK && i < s->l.n; i++) /* known names, without values as yet */
@@ -758,7 +758,7 @@ static enum status begin(struct workspace *ws, const char *what, const struct ar
             if (s->l.step[i].part[k].kind == LESSON_KEEP)
                 rc = placeholder_keep(&s->vars, s->l.step[i].part[k].name, NAN, err);
     if (rc != ST_OK) {
-        lesson_free(s);
+        free_lesson(s);
         return rc;
     }
     owner_take(ws, &lesson_owner, s);

@@ -70,12 +70,10 @@ struct lesson_state {
     char reply[512];             /* what the last answer brought; "" */
     unsigned serial;             /* grows with every change */
 };
-void lesson_free(struct lesson_state *);
 extern const struct owner lesson_owner;
 struct lesson_state *lesson_of(const struct workspace *); /* NULL: none */
 /* The question that waits for an answer now; NULL: none. */
 const struct lesson_part *lesson_question(const struct lesson_state *);
-bool lesson_has_commands(const struct lesson_state *);
 /* The current step as lines: "T text", "> command", "? question", "a answer", "! reply", "  hint";
  * the first letter says how to show it, the rest stands behind a blank. */
 void lesson_page(struct workspace *, struct buf *out);

@@ -242,25 +242,23 @@ static enum status dense_run(struct fop *f, const double *P, const double *V, do
     return ST_OK;
 }
 
-/* Vectors. */
+static void unform(struct fop *f)
+{
+    gram_free(f->formed);
+    f->formed = NULL;
+}
 
 enum status fop_set(struct fop *f, const double *hp, struct err *err)
 {
     if (f->Z)
         return err_set(err, ST_STATE, "a given feature matrix has no hyperparameters");
-    fop_unform(f);
+    unform(f);
     free(f->centre);
     f->centre = NULL;
     enum status rc = f->twin ? f->host->set(f->twin, hp, err) : ST_OK;
     if (rc == ST_OK && !f->lost)
         rc = f->be->set(f->state, hp, err);
     return goes_on(f, rc, err) ? ST_OK : rc;
-}
-
-void fop_unform(struct fop *f)
-{
-    gram_free(f->formed);
-    f->formed = NULL;
 }
 
 const double *fop_formed(const struct fop *f, size_t *ld)

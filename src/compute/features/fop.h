@@ -67,9 +67,8 @@ enum status fop_gram(struct fop *, const double *y, double *G, double *zty, doub
 enum status fop_gram_of(struct fop *, size_t ny, const double *y, double *G, double *zty,
                         double *yty, const struct ctl *, struct err *);
 /* Forms Z'Z once, as fop_gram, and keeps it (8 M^2 bytes): pass, gram and sketch then work on it
- * and no longer on the features, until fop_set or fop_unform. */
+ * and no longer on the features, until fop_set. */
 enum status fop_form(struct fop *, const struct ctl *, struct err *);
-void fop_unform(struct fop *);
 /* The matrix formed, M columns of *ld, both triangles; NULL: none. */
 const double *fop_formed(const struct fop *, size_t *ld);
 /* C = Z' dZ_i, dZ_i = dZ / d log hp[i] (M x M, not symmetric, column-major), for the exact

@@ -289,7 +289,10 @@ double nmll_eig_effdim(const struct nmll_eig *q, double ratio)
     return (double)q->M - ratio * trace;
 }
 
-double nmll_best_amplitude(double n, double c, double s, const struct nmll_bounds *in)
+/* The best amplitude of one target at s = sqrt(ratio), when amplitude and noise = s amplitude both
+ * have bounds.  The NMLL has a single minimum in the amplitude, at sqrt(c / n)
+ * (share/doc/methods.md 6.4), so that clamping it to the bounds is exact. */
+static double best_amplitude(double n, double c, double s, const struct nmll_bounds *in)
 {
     const double lo = fmax(in->amplitude[0], in->noise[0] / s),
                  hi = fmin(in->amplitude[1], in->noise[1] / s);
@@ -310,7 +313,7 @@ static double best_at_ratio(const struct nmll_eig *q, double log_ratio,
     if (!eig_terms(q, s * s, c, &logdet))
         return INFINITY;
     for (size_t j = 0; j < q->t; j++) {
-        amplitude[j] = nmll_best_amplitude((double)q->n, c[j], s, in);
+        amplitude[j] = best_amplitude((double)q->n, c[j], s, in);
         sum += nmll_from_terms((double)q->n, c[j], logdet, amplitude[j]);
     }
     return sum;
@@ -521,7 +524,7 @@ void nmll_pick_scale(size_t t, double n, const double *c, double ratio,
     const double s = sqrt(ratio);
 
     for (size_t j = 0; j < t; j++) {
-        amplitude[j] = nmll_best_amplitude(n, c[j], s, in);
+        amplitude[j] = best_amplitude(n, c[j], s, in);
         noise[j] = s * amplitude[j];
     }
 }

@@ -49,10 +49,6 @@ double nmll_search_few(double (*f)(void *, double), void *ctx, double lo, double
 /* The NMLL of one target from c = y' (K1 + ratio I)^-1 y and logdet = log|K1 + ratio I| (n x n):
  * c / (2 beta^2) + logdet / 2 + (n / 2) log(2 pi beta^2) (share/doc/methods.md 6.2). */
 double nmll_from_terms(double n, double c, double logdet, double amplitude);
-/* The best amplitude of one target at s = sqrt(ratio), when amplitude and noise = s amplitude both
- * have bounds.  The NMLL has a single minimum in the amplitude, at sqrt(c / n)
- * (share/doc/methods.md 6.4), so that clamping it to the bounds is exact. */
-double nmll_best_amplitude(double n, double c, double s, const struct nmll_bounds *);
 /* The best amplitude of each of t targets at one ratio, and the noise that goes with it. */
 void nmll_pick_scale(size_t t, double n, const double *c, double ratio, const struct nmll_bounds *,
                      double *amplitude, double *noise);

@@ -73,11 +73,20 @@ enum status format_find(const struct inbuf *in, const struct format **out, struc
     return binary(in, err); /* the last one reads text */
 }
 
+/* The value of an option that has no field of its own (IMPORT_OWN); NULL: not given. */
+static const char *own_value(const struct import_opts *opts, const char *name)
+{
+    for (size_t i = 0; i < IMPORT_OWN_MOST && opts->own[i].name != NULL; i++)
+        if (strcmp(opts->own[i].name, name) == 0)
+            return opts->own[i].value;
+    return NULL;
+}
+
 static void option_words(const struct import_option *o, const struct import_opts *opts,
                          struct buf *b)
 {
     const char *p = (const char *)opts + (o->field == IMPORT_OWN ? 0 : o->field);
-    const char *s = o->field == IMPORT_OWN ? format_own(opts, o->name) : NULL;
+    const char *s = o->field == IMPORT_OWN ? own_value(opts, o->name) : NULL;
 
     buf_printf(b, "%s%s=", b->len > 0 ? " " : "", o->name);
     if (o->field != IMPORT_OWN && o->type == IMPORT_SWITCH)
@@ -97,10 +106,3 @@ void format_text_words(const struct import_opts *opts, struct buf *b)
                 option_words(o, opts, b);
 }
 
-const char *format_own(const struct import_opts *opts, const char *name)
-{
-    for (size_t i = 0; i < IMPORT_OWN_MOST && opts->own[i].name != NULL; i++)
-        if (strcmp(opts->own[i].name, name) == 0)
-            return opts->own[i].value;
-    return NULL;
-}

@@ -37,7 +37,5 @@ const struct format *format_at(size_t i); /* NULL past the end */
 enum status format_find(const struct inbuf *, const struct format **, struct err *);
 /* The values of all options of text formats, for finding a table that was read before. */
 void format_text_words(const struct import_opts *, struct buf *);
-/* The value of an option that has no field of its own (IMPORT_OWN); NULL: not given. */
-const char *format_own(const struct import_opts *, const char *name);
 
 #endif

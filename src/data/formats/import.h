@@ -26,7 +26,6 @@ enum status stream_finish(struct stream *, struct table *, struct err *);
 const char *stream_name(const struct stream *);    /* for messages: short and safe to print */
 const char *stream_packing(const struct stream *); /* "", "gzip", "zstd" */
 uint64_t stream_size(const struct stream *);       /* bytes on disk; 0: not known */
-double stream_ratio(const struct stream *);        /* unpacked per stored byte so far */
 
 /* A window on the stream: b[pos..len) is unread, followed by 16 zero bytes. */
 struct inbuf {

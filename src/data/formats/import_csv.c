@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void csv_skip(struct csv_skipped *s, size_t line)
+static void note_skipped(struct csv_skipped *s, size_t line)
 {
     if (s->n < 3)
         s->line[s->n] = line;
@@ -278,9 +278,9 @@ static enum csv_end skip_line(struct reader *r, const char **p, const char *end,
     if (csv_cell_end(&q, end, r->in->eof, r->plan->sep) == CSV_MORE)
         return CSV_MORE;
     if (comment)
-        csv_skip(&r->comment, r->line);
+        note_skipped(&r->comment, r->line);
     else if (q > s)
-        csv_skip(&r->blank, r->line);
+        note_skipped(&r->blank, r->line);
     *skipped = true;
     *p = q;
     return CSV_LINE;

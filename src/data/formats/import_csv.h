@@ -12,7 +12,6 @@ enum csv_kind { KIND_REAL, KIND_CATEGORY, KIND_TEXT, KIND_DATE, KIND_EMPTY };
 struct csv_skipped {
     size_t n, line[3];
 };
-void csv_skip(struct csv_skipped *, size_t line);
 
 /* How to read the file. */
 struct csv_plan {

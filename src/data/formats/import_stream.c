@@ -59,11 +59,6 @@ uint64_t stream_size(const struct stream *s)
     return s->size;
 }
 
-double stream_ratio(const struct stream *s)
-{
-    return s->stored > s->avail ? (double)s->unpacked / (double)(s->stored - s->avail) : 1.0;
-}
-
 static enum status no_file(const char *name, int why, struct err *err)
 {
     const bool missing = why == ENOENT || why == ENOTDIR, refused = why == EACCES || why == EPERM;

@@ -460,7 +460,13 @@ static char *absolute_pattern(const char *path)
     return buf_take(&b);
 }
 
-enum status npy_set_find(const char *path, const char *target, struct parts *out, struct err *err)
+/* path: a directory with pairs (x_3.npy and y_3.npy, 0_xblock.npy and 0_yblock.npy, X.npy and
+ * y.npy: a word's first x becomes y); a pattern (x_*.npy); a list, a text file with one file or one
+ * pair a line; NPY files with commas between them; or one NPY file where target is another. target:
+ * one file, a pattern, or files with commas between them, or NULL: the pairs are found as in a
+ * directory.  Patterns are sorted with numbers in their order. */
+static enum status find_parts(const char *path, const char *target, struct parts *out,
+                              struct err *err)
 {
     struct names x = { 0 }, y = { 0 };
     struct stat st;
@@ -508,7 +514,7 @@ enum status npy_set_find(const char *path, const char *target, struct parts *out
     return ST_OK;
 }
 
-void npy_set_free(struct parts *p)
+static void free_parts(struct parts *p)
 {
     for (size_t i = 0; i < p->n; i++) {
         free(p->x[i]);
@@ -714,8 +720,9 @@ static enum status fill(struct table *t, const struct parts *p, struct side *x, 
     return rc == ST_OK ? words(p, x, y, t, err) : rc;
 }
 
-enum status npy_set_import(const struct parts *p, const struct import_opts *o,
-                           const struct ctl *ctl, struct table **out, struct err *err)
+/* One table, the rows in the order of the files; targets are its last columns. */
+static enum status import_parts(const struct parts *p, const struct import_opts *o,
+                                const struct ctl *ctl, struct table **out, struct err *err)
 {
     struct side x = { .path = p->x }, y = { .path = p->y };
     struct table *t = table_new(p->path, 0, err);
@@ -738,11 +745,11 @@ static enum status read_set(const char *path, const struct import_opts *opts,
                             const struct ctl *ctl, struct table **out, struct err *err)
 {
     struct parts parts;
-    enum status rc = npy_set_find(path, opts->target, &parts, err);
+    enum status rc = find_parts(path, opts->target, &parts, err);
 
     if (rc == ST_OK && parts.n > 0)
-        rc = npy_set_import(&parts, opts, ctl, out, err);
-    npy_set_free(&parts);
+        rc = import_parts(&parts, opts, ctl, out, err);
+    free_parts(&parts);
     return rc;
 }
 

@@ -52,11 +52,6 @@ static const struct { char letter; double v[5]; } scales[] = {
 
 static const char *const names[] = { "blosum62", "scales", "kmer3" };
 
-const char *letters_at(size_t i)
-{
-    return i < sizeof names / sizeof names[0] ? names[i] : NULL;
-}
-
 size_t letters_kmer(const char *word)
 {
     size_t k;

@@ -23,6 +23,5 @@ void letters_free(struct letters *);
  * of them, and so many different words. */
 enum { LETTERS_KMER_MOST = 8, LETTERS_WORDS_MOST = 65536 };
 size_t letters_kmer(const char *word);
-const char *letters_at(size_t i); /* names of those that are built in; NULL past the end */
 
 #endif

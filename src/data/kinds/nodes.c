@@ -18,7 +18,8 @@ enum {
     NUMBERS_MOST = 65536, /* of a node */
 };
 
-void nodes_free(struct nodes *o)
+/* NULL is fine. */
+static void free_nodes(struct nodes *o)
 {
     if (!o)
         return;
@@ -33,7 +34,7 @@ void nodes_free(struct nodes *o)
 static void free_cells(struct column *c)
 {
     if (c->seq != NULL)
-        nodes_free(c->seq->nodes);
+        free_nodes(c->seq->nodes);
     sequences_free(c->seq);
 }
 
@@ -67,11 +68,6 @@ void nodes_note(const struct table *t, const struct column *c, struct buf *notes
         sequence_note_empty(t, c, "set", "node", notes);
 }
 
-const char *nodes_describe_at(size_t i)
-{
-    return i == 0 ? "neighbours" : NULL;
-}
-
 static struct nodes *nodes_new(size_t n, size_t d, struct err *err)
 {
     struct nodes *o = mem_calloc(1, sizeof *o, "nodes", err);
@@ -85,7 +81,7 @@ static struct nodes *nodes_new(size_t n, size_t d, struct err *err)
     o->v = o->flag ? spill_array(n * d + 1, sizeof *o->v, "nodes", err) : NULL;
     if (o->v)
         return o;
-    nodes_free(o);
+    free_nodes(o);
     return NULL;
 }
 
@@ -109,7 +105,7 @@ static enum status make_column(struct nodes *o, const size_t *len, size_t n, con
 
     *to = (struct column){ .type = COL_SEQUENCE, .named = true, .seq = s, .cells = &nodes_cells };
     if (!s) {
-        nodes_free(o);
+        free_nodes(o);
         return ST_NOMEM;
     }
     s->nodes = o;
@@ -222,7 +218,7 @@ enum status nodes_labels(const struct table *t, size_t j, struct column *to, str
         free(to->name); /* the caller's to give */
         to->name = NULL;
     } else {
-        nodes_free(o);
+        free_nodes(o);
     }
     for (size_t k = 0; k < n; k++)
         free(word[k]);
@@ -567,7 +563,7 @@ static enum status gather_columns(struct gather *g, struct table *to)
     if (rc == ST_OK)
         rc = make_column(o, g->len, g->ids.n, name, &to->col[1], g->err);
     else
-        nodes_free(o);
+        free_nodes(o);
     for (size_t j = 0, at = 2; rc == ST_OK && j < g->t->ncols; j++)
         if (g->target[j])
             rc = take_target(g, j, &to->col[at++]);
@@ -590,7 +586,7 @@ enum status nodes_gather(struct table **t, const struct import_opts *opts, const
         err_hint(err, "its columns: %.60s, ..", (*t)->ncols ? (*t)->col[0].name : "none");
         return ST_NOT_FOUND;
     }
-    if (opts->describe && strcmp(opts->describe, nodes_describe_at(0)) != 0)
+    if (opts->describe && strcmp(opts->describe, "neighbours") != 0)
         return err_set(err, ST_USAGE, "describe=%.40s: neighbours is what there is",
                        opts->describe);
     rc = find_graphs(&g);
@@ -696,7 +692,7 @@ enum status nodes_fold(struct table **tp, size_t d, const struct import_opts *op
         nodes_note(to, &to->col[0], &notes);
         rc = table_add_notes(to, &notes, err);
     }
-    nodes_free(o);
+    free_nodes(o);
     free(len);
     buf_free(&notes);
     table_unref(rc == ST_OK ? t : to);

@@ -13,7 +13,6 @@ struct nodes {
     double *v;        /* n x d (spill.h) */
     bool series;      /* positions mean something: earlier values, the last one last */
 };
-void nodes_free(struct nodes *); /* NULL is fine */
 extern const struct cell_ops nodes_cells; /* columns of sets of nodes */
 /* What a column of sets of nodes is, in one line or two of notes. */
 void nodes_note(const struct table *, const struct column *, struct buf *notes);
@@ -42,6 +41,5 @@ enum status nodes_window(struct table *, const struct import_opts *, struct err 
  * word, 1 or 0. */
 enum { NODES_LABELS_MOST = 256 };
 enum status nodes_labels(const struct table *, size_t j, struct column *to, struct err *);
-const char *nodes_describe_at(size_t i); /* names of descriptions; NULL past the end */
 
 #endif
