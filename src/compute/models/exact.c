@@ -1,6 +1,7 @@
-/* compute/models/exact.c -- exact kernel matrices by tiles over the pool, and their Cholesky factor
- * (Rasmussen & Williams 2006, algorithm 2.1; share/doc/methods.md 5).  K is n x n at amplitude 1,
- * in double precision; only its lower triangle is computed. */
+/* compute/models/exact.c -- exact kernel matrices by tiles over the pool, their Cholesky factor,
+ * and products with a kernel matrix that is not stored (Rasmussen & Williams 2006, algorithm 2.1;
+ * share/doc/methods.md 5.1).  K is n x n at amplitude 1, in double precision; only its lower
+ * triangle is computed. */
 #include "compute/models/exact.h"
 
 #include "base/mem.h"
@@ -42,16 +43,18 @@ double *exact_inputs(const struct source *src, struct err *err)
     return X;
 }
 
+/* A job over blocks of TILE columns: K is written, or W is summed with dK. */
 struct matrix_job {
     const struct exact_rows *r;
     size_t nhp;
     double diag;
-    double *K;
-    const double *W;
-    double *part; /* tasks x nhp */
+    double *K;       /* n x n, out; or NULL, and */
+    const double *W; /* n x n, in */
+    double *part;    /* tasks x nhp sums, added in the order of tasks */
     const struct ctl *ctl;
 };
 
+/* s_i s_j, the row factors of entry (i, j). */
 static double factor(const struct exact_rows *r, size_t i, size_t j)
 {
     return r->row_scale ? r->row_scale[i] * r->row_scale[j] : 1.0;
@@ -84,6 +87,8 @@ enum status exact_matrix(const struct exact_rows *r, double diag, double *K, con
     return ctl_stopped(ctl) ? err_set(err, ST_CANCELLED, "stopped") : ST_OK;
 }
 
+/* part[h] = sum of W_ij s_i s_j dK1_ij / dlog hp[h] over the columns of a task; an entry below the
+ * diagonal counts twice.  Kernels give the derivative in the logarithm. */
 static void contract_task(void *ctx, size_t task, size_t worker)
 {
     const struct matrix_job *m = ctx;
@@ -169,22 +174,25 @@ enum status exact_factor(const struct exact_rows *r, double ratio, double *K, do
 
 struct exact_op {
     const struct backend_exact *be;
-    void *at; /* NULL: the processor */
-    struct err why;
+    void *at;       /* the backend's object; NULL: the CPU computes */
+    struct err why; /* the error of a device that was lost */
     const struct kernel *k;
     const double *hp, *X;
     size_t n, d;
     struct pool *pool;
 };
 
-/* The farthest distance that a table has: v = 1. */
+/* The distance r = v / (1 - v) (in lengthscales) at v in [0, 1]: a table evenly spaced in v reaches
+ * from 0 to far away.  v = 1 stands for r = 1e12. */
 static double distance_at(double v)
 {
     return v < 1.0 ? v / (1.0 - v) : 1e12;
 }
 
-/* Cubics through four points of each part; false: somewhere they are off by more than single
- * precision is. */
+/* A table of the kernel of one factor over v: on each of BACKEND_TABLE parts the cubic
+ * c0 + x (c1 + x (c2 + x c3)), x in [0, 1], through the four points x = 0, 1/3, 2/3, 1 (Lagrange
+ * interpolation).  Its error is tested at twelve points between them.  False where it exceeds 2e-7,
+ * about the rounding of single precision. */
 static bool fill_table(const struct kterm *t, float *table)
 {
     const double h = 1.0 / BACKEND_TABLE;
@@ -209,7 +217,9 @@ static bool fill_table(const struct kterm *t, float *table)
     return true;
 }
 
-/* Factor f of the kernel as a backend wants it; false: it is none of these. */
+/* Factor f of the kernel in the form of struct backend_radial: inverse lengthscales of its inputs
+ * (inv), its table, and the weight of its term (0 for a factor that multiplies the one before).
+ * False when the factor is not a function of one distance. */
 static bool fill_factor(const struct kernel *k, size_t f, const double *hp, size_t d, float *inv,
                         float *table, float *weight)
 {
@@ -228,7 +238,8 @@ static bool fill_factor(const struct kernel *k, size_t f, const double *hp, size
     return fill_table(t, table);
 }
 
-/* The backend's own, where it has one for this kernel. */
+/* Opens the operator on the backend's device if it has one for this kernel; otherwise op->at stays
+ * NULL and the CPU computes.  Only NOMEM is a failure. */
 static enum status open_there(struct exact_op *op, const struct backend_exact *be, struct err *err)
 {
     const size_t F = op->k->nterms, d = op->d, table = 4 * BACKEND_TABLE;
@@ -285,6 +296,7 @@ bool exact_op_there(const struct exact_op *op, struct err *why)
     return op->at != NULL;
 }
 
+/* W (m x k) = K1(Y, X) V on the CPU: tasks of TILE rows of Y, sums over i in order. */
 struct product_job {
     const struct exact_op *op;
     size_t m, k;

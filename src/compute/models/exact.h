@@ -1,6 +1,7 @@
-/* compute/models/exact.h -- the exact kernel matrix and its Cholesky factor: the oracle of every
- * approximation, and for small data the honest choice.  O(n^2) memory, O(n^3) time, all float64.
- * Matrices are column-major with ld = n; symmetric ones hold their lower triangle. */
+/* compute/models/exact.h -- the exact kernel matrix and its Cholesky factor
+ * (share/doc/methods.md 5): the reference for every approximation, and the best choice for small
+ * data.  O(n^2) memory, O(n^3) time, all in float64.  Matrices are column-major with leading
+ * dimension n; symmetric ones hold their lower triangle. */
 #ifndef GPDESK_EXACT_H
 #define GPDESK_EXACT_H
 
@@ -17,8 +18,8 @@ enum { EXACT_MAX_ROWS = 10000 };
 enum status exact_allowed(size_t n, size_t matrices, size_t mem_limit, struct err *);
 /* All rows of a source as a row-major n x d array; the caller frees it. */
 double *exact_inputs(const struct source *, struct err *);
-/* The rows between which an exact kernel is taken: kernel k at hp, X with n rows of d inputs
- * (row-major), and the n row factors S of source.h (NULL: 1).  Everything is lent. */
+/* The rows of an exact kernel matrix: kernel k at hyperparameters hp, X with n rows of d inputs
+ * (row-major), and the n row factors S of source.h (NULL: 1).  Everything is borrowed. */
 struct exact_rows {
     const struct kernel *k;
     const double *hp, *X;
@@ -26,31 +27,33 @@ struct exact_rows {
     const double *row_scale;
     struct pool *pool;
 };
-/* Lower triangle of S K1 S + diag I, K1_ij = k(x_i, x_j) at amplitude 1. */
+/* K <- the lower triangle of S K1 S + diag I (n x n), K1_ij = k(x_i, x_j) at amplitude 1. */
 enum status exact_matrix(const struct exact_rows *, double diag, double *K, const struct ctl *,
                          struct err *);
-/* sum_ij W_ij s_i s_j dK1_ij / d log hp[h] for every h < nhp; W symmetric, lower triangle given. */
+/* sum[h] <- sum_ij W_ij s_i s_j dK1_ij / dlog hp[h] for every h < nhp; W (n x n) is symmetric, its
+ * lower triangle is given. */
 enum status exact_contract(const struct exact_rows *, const double *W, double *sum,
                            const struct ctl *, struct err *);
-/* Cross-covariances k(x_i, xt_t): column t (length n, ld = n) for m test rows. */
+/* C (n x m) <- the cross-covariances k(x_i, xt_t), a column for each of m test rows Xt (m x d). */
 void exact_cross(const struct exact_rows *, const double *Xt, size_t m, double *C);
-/* K1 without storing it: sums of products of kernels of a distance where the backend is, in single
- * precision (backend.h); all other kernels, and those of a backend that has none or is lost, by the
- * processor in double, which takes long.  Kernel, hp and X must outlive it; row factors are not
- * applied. */
+/* Products with K1 that is never stored.  Sums of products of kernels of a distance are computed on
+ * the backend's device in single precision (backend.h).  All other kernels, and those of a backend
+ * without a device or with a lost one, are computed on the CPU in double precision, which takes
+ * long.  Kernel, hp and X are borrowed and must outlive it; row factors are not applied. */
 struct backend_ops;
 struct exact_op;
 enum status exact_op_open(const struct backend_ops *, const struct exact_rows *,
                           struct exact_op **out, struct err *);
 void exact_op_close(struct exact_op *);
-/* Are its products made where the backend is?  why: what a device that is lost said (may be NULL).
- */
+/* True when the products are computed on the device.  *why (may be NULL) receives the error of a
+ * device that was lost. */
 bool exact_op_there(const struct exact_op *, struct err *why);
-/* W[c] = K1(Y, X) V[c] for k vectors; Y: m rows, NULL: X itself. */
+/* W (m x k) <- K1(Y, X) V for k vectors V (n x k); Y has m rows of d inputs, NULL: X itself. */
 enum status exact_op_apply(struct exact_op *, size_t m, const double *Y, size_t k, const double *V,
                            double *W, const struct ctl *, struct err *);
-/* Lower Cholesky factor of S K1 S + (ratio + jitter) I into K.  jitter starts at 0 and grows from
- * 1e-12 n-fold until the factorisation succeeds; NOT_PD when 1e-4 does not suffice. */
+/* K <- the lower Cholesky factor of S K1 S + (ratio + jitter) I.  *jitter is 0, or where rounding
+ * has left the matrix indefinite the least of 1e-12 + 1e-14 n, a hundred times that, and so on,
+ * that makes the factorisation succeed; NOT_PD when 1e-4 does not suffice. */
 enum status exact_factor(const struct exact_rows *, double ratio, double *K, double *jitter,
                          const struct ctl *, struct err *);
 

@@ -1,4 +1,5 @@
-/* compute/models/fit.c -- what the kinds of model share while they fit. */
+/* compute/models/fit.c -- functions that the kinds of model share: time, warnings, and the results
+ * of the solves of several targets. */
 #include "compute/models/fit.h"
 
 #include <math.h>
@@ -37,7 +38,7 @@ void fit_gather(struct fit *ft, struct solve_info *each)
         info->target[j].iterations = (double)in->iterations;
         info->target[j].residual = in->residual;
         info->target[j].true_residual = in->true_residual;
-        if (j == 0 || in->why < info->why) /* what went wrong is below 0 */
+        if (j == 0 || in->why < info->why) /* outcomes below 0 are failures */
             info->why = in->why;
         if (j == 0 || !(in->residual <= info->residual))
             info->residual = in->residual;

@@ -1,4 +1,4 @@
-/* compute/models/fit.h -- a fit under way, and what the kinds of model share while they fit.  For
+/* compute/models/fit.h -- a fit under way, with functions that the kinds of model share.  For
  * src/compute/models only. */
 #ifndef GPDESK_FIT_H
 #define GPDESK_FIT_H
@@ -15,19 +15,19 @@ struct fit {
     struct model *m;        /* sizes, kernel and scale are set; the fit fills w, X and L */
     struct fit_info *info;
     struct solve_info *trace;
-    struct model_map z;     /* of a kind that draws features */
-    size_t t;               /* targets: vectors in y, b and the model's weights */
-    double ratio, *b;       /* ratio: of noise to amplitude, squared, in force; b: Z'y, or NULL */
-    double weights;         /* sum of the rows' weights */
+    struct model_map z;     /* map and operator, for a kind that draws features */
+    size_t t;               /* targets: the number of vectors in y, b and the weights */
+    double ratio, *b;       /* noise^2 / amplitude^2 in force; Z'y (t x M), or NULL */
+    double weights;         /* sum of the weights of rows (n without weights) */
     bool free_scale;        /* amplitude and noise may follow the data */
 };
 
-double fit_now(void); /* seconds of a monotonic clock, for the times that are reported */
-/* A warning of the fit; only the first one is kept, as it matters most. */
+double fit_now(void); /* seconds of a monotonic clock, for reported times */
+/* Adds a warning to the fit.  Only the first one is kept, because it matters most. */
 void fit_warn(struct fit_info *, const char *name, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* Takes over the solves of all targets: the worst outcome and residual, the most iterations.  The
- * one that took these becomes the trace. */
+/* Takes over the solves of all targets: the worst outcome and residuals, and the largest number of
+ * iterations.  The solve with that number becomes the trace. */
 void fit_gather(struct fit *, struct solve_info *each);
 
 #endif

@@ -1,5 +1,6 @@
-/* compute/models/model.c -- a fitted Gaussian process: reference counts, factors of A1 = Z1'Z1 +
- * ratio I with their effective dimension, predictions in tiles of rows. */
+/* compute/models/model.c -- a fitted Gaussian process: reference counts, Cholesky factors of
+ * A1 = Z1'Z1 + ratio I (M x M; share/doc/methods.md 6.1) with their effective dimension (6.7), and
+ * predictions in tiles of rows. */
 #include "compute/models/model.h"
 
 #include "base/mem.h"
@@ -94,6 +95,8 @@ void model_close(struct model_map *z)
     *z = (struct model_map){ .f = NULL };
 }
 
+/* Puts the Gram matrix back into the lower triangle (M x M column-major), from the upper triangle
+ * that dpotrf leaves alone, with diag + plus on the diagonal.  By blocks, for the caches. */
 static void restore_lower(double *G, const double *diag, size_t M, double plus)
 {
     enum { EDGE = 64 };
@@ -107,6 +110,8 @@ static void restore_lower(double *G, const double *diag, size_t M, double plus)
         G[i + i * M] = diag[i] + plus;
 }
 
+/* L L' = G + (ratio + jitter) I.  The least pivot tells whether rounding has made G indefinite by
+ * about the noise: without rounding no pivot is below the ratio. */
 enum status model_refactor(struct pool *pool, size_t M, double *L, const double *diag,
                            double ratio, double jitter, const struct ctl *ctl, struct err *err)
 {
@@ -116,11 +121,13 @@ enum status model_refactor(struct pool *pool, size_t M, double *L, const double 
     enum status rc = blas_dpotrf(pool, M, L, M, ctl, NULL, err);
     for (size_t i = 0; rc == ST_OK && i < M; i++)
         least = fmin(least, L[i + i * M] * L[i + i * M]);
-    if (rc == ST_OK && least < 0.5 * ratio) /* no pivot of G + ratio I is below the ratio */
+    if (rc == ST_OK && least < 0.5 * ratio)
         rc = err_set(err, ST_NOT_PD, "rounding is as large as the noise");
     return rc;
 }
 
+/* Where rounding leaves G + ratio I indefinite, a jitter is added: half of the ratio, or 1e-10 n
+ * (an entry of G is at most about n), then ten times more each time, up to 1e-4 n. */
 enum status model_factor(struct fop *f, size_t t, const double *y, struct gram_factor *g,
                          const struct ctl *ctl, struct err *err)
 {
@@ -153,6 +160,8 @@ enum status model_factor(struct fop *f, size_t t, const double *y, struct gram_f
     return rc;
 }
 
+/* Block j of columns of L^-1 has zeros above row j, so that a triangular solve of order M - j is
+ * enough.  The sum of squares has no cancellation. */
 enum status model_effdim(struct pool *pool, size_t M, const double *L, double ratio,
                          double *effdim, const struct ctl *ctl, struct err *err)
 {
@@ -177,6 +186,9 @@ enum status model_effdim(struct pool *pool, size_t M, const double *L, double ra
     return rc;
 }
 
+/* H = 2 G_half + ratio I, G_half the leading block of the Gram matrix: half of the columns with the
+ * normalisation of a map of that many (3.1).  Its off-diagonal entries stand in the upper triangle
+ * of L; G_ii + ratio is the sum of squares of row i of L. */
 enum status model_effdim_half(struct pool *pool, size_t M, const double *L, double ratio,
                               double *effdim, const struct ctl *ctl, struct err *err)
 {
@@ -200,7 +212,7 @@ enum status model_effdim_half(struct pool *pool, size_t M, const double *L, doub
     return rc;
 }
 
-/* Variances and predictions, as the kind has them. */
+/* Variances and predictions, through the functions of the kind of model. */
 
 enum status model_variance(struct model *m, const struct source *train, size_t Mv,
                            const struct tools *on, double *effdim, struct err *err)

@@ -1,9 +1,11 @@
-/* compute/models/model.h -- a fitted Gaussian process: fit, mean, variance. Immutable once fitted,
- * shared by reference.  y is scaled; outputs are in scaled units (the program turns them back).
+/* compute/models/model.h -- a fitted Gaussian process: how it is fitted, and its predictions of
+ * mean and variance (share/doc/methods.md 5.2, 6.1).  A model is immutable once fitted and shared
+ * by reference.  Targets y are standardised and predictions are in the same scaled units; the
+ * program converts them back.
  *
- * Several targets share kernel, features and the ratio of noise to amplitude: one matrix, a
- * right-hand side for each, and each with its own amplitude in closed form (share/doc/methods.md
- * 6.4).  Vectors of targets, weights and predictions then come one after the other. */
+ * Several targets share the kernel, the features and the ratio of noise to amplitude: there is one
+ * matrix with a right-hand side for each target, and each has its own amplitude in closed form
+ * (share/doc/methods.md 6.4).  Vectors of targets, weights and predictions follow one another. */
 #ifndef GPDESK_MODEL_H
 #define GPDESK_MODEL_H
 
@@ -23,67 +25,72 @@ struct fit_opts {
     enum variance_mode variance; size_t variance_count;
     enum plan plan; enum storing store; enum precision precision;
     size_t mem_limit;        /* bytes; 0: none */
-    bool device_exact;       /* that device has products with exact kernels */
-    size_t device_free; /* bytes free on the device that makes and holds features, as model_on */
-    size_t device_cores;     /* found them; 0: this processor does.  Cores: of the host beside it */
+    bool device_exact;       /* the device computes products with exact kernels */
+    size_t device_free;      /* bytes free on the device that makes and holds features (model_on);
+                              * 0: the CPU does */
+    size_t device_cores;     /* cores of the host beside that device */
     uint64_t seed;
     size_t targets;          /* vectors in y; 0: one */
     struct kernel kernel; double hp[KERNEL_MAX_HP];
     double amplitude, noise; /* of every target */
-    /* A tuning at fewer features counts what those missed as noise.  So by default the noise ratio
-     * moves to the one that predicts best at this fit's own features (leave-one-out errors, kernel
-     * hyperparameters fixed), and amplitude and noise to the likeliest there; an exact fit does the
-     * latter only.  keep_scale: they stay as they are, as when the user has set them. */
+    /* Tuning with fewer features counts as noise what those features miss.  By default a fit
+     * therefore moves the noise ratio to the one that predicts best with its own features
+     * (leave-one-out errors, kernel hyperparameters fixed), and amplitude and noise to the
+     * likeliest there; an exact fit does only the latter.  With keep_scale amplitude and noise stay
+     * as they are, as when the user has set them. */
     bool keep_scale;
-    /* The ratio of noise to amplitude stays, the amplitude may follow the data: a stopped fit that
-     * goes on. */
+    /* The ratio of noise to amplitude stays and the amplitude may follow the data, as when a
+     * stopped fit continues. */
     bool keep_ratio;
-    /* Where iterations start: a model of the same inputs and number of targets (else STATE).  Of
-     * the same features (kernel but for its hyperparameters, number, seed) its weights; of others
-     * what it predicts of the training rows, projected on these (model_start.c).  The latter saves
-     * steps only where few digits are wanted: the last ones are in directions that the start knew
-     * nothing of (share/doc/solvers.md).  Lent; NULL: zero. */
+    /* Where iterations start: a model with the same inputs and number of targets (else STATE).  If
+     * it has the same features (kernel but for its hyperparameters, number, seed), from its
+     * weights; otherwise from its predictions of the training rows, projected on the new features
+     * (model_start.c).  The latter saves iterations only at loose tolerances: the last digits lie
+     * in directions about which the start has no information (share/doc/solvers.md).  Borrowed;
+     * NULL: start from zero. */
     const struct model *start;
 };
-/* What a rank would give and cost, by the spectrum of a sample of rows; rank 0: no preconditioner.
- * Seconds are of one core, by sizes, and only good for comparison. */
+/* What a preconditioner of some rank would give and cost, predicted from the spectrum of a sample
+ * of rows; rank 0 means no preconditioner.  Seconds are those of one core, computed from sizes, and
+ * are meant for comparison only. */
 enum { RANK_GUESSES = 20 };
 struct rank_guess {
     size_t rank;
-    double ratio, iterations, low,
-        high; /* of the last eigenvalue to the noise; expected, and range */
-    double build, iteration, seconds;    /* seconds: build + solves x iterations x iteration */
+    double ratio;                 /* last eigenvalue of the preconditioner over the noise ratio */
+    double iterations, low, high; /* expected iterations, and their range */
+    double build, iteration, seconds;    /* seconds = build + solves x iterations x iteration */
     double bytes;                        /* at the peak */
-    bool capped;                         /* as many as are allowed, or more */
+    bool capped;                         /* iterations reach the most that is counted */
 };
-/* Plain, storable description and numbers of a fit. */
+/* The description and the figures of a fit; plain data that a session can store. */
 struct fit_info {
     char solver[16], precond[16], plan[16];
     bool half;                   /* plan store, in float16 */
     enum outcome why;
     size_t features, rank, iterations, variance_features, rows, inputs;
-    double residual, true_residual, ratio, effective_dimension; /* residuals: of the worst target */
+    double residual, true_residual, ratio, effective_dimension; /* residuals of the worst target */
     bool float_limit;
-    double passes;               /* of the solver over the data, those of checks included */
-    size_t halved;               /* times that the solver's step was halved because it diverged */
-    /* Of P^-1 A, from the coefficients of conjugate gradients (from below), with the extreme Ritz
-     * values; of A, from the preconditioner's spectrum (from above).  NaN: unknown. */
+    double passes;               /* the solver's passes over the data, checks included */
+    size_t halved;               /* how often the solver halved its step because it diverged */
+    /* The condition number of P^-1 A from the coefficients of conjugate gradients (a lower bound),
+     * with the extreme Ritz values (share/doc/methods.md 10.1), and that of A from the spectrum of
+     * the preconditioner (an upper bound).  NaN: unknown. */
     double condition, ritz_min, ritz_max, condition_plain;
-    bool warm, projected;        /* started from another model; from its predictions, */
-    double start_residual;       /* with this relative residual (1: from zero) */
-    bool rank_chosen;            /* the rank is the fit's own choice, from evidence: */
-    double rank_iterations, rank_seconds; /* predicted with it; NaN: no prediction */
-    size_t rank_rows, nguess;    /* rows of the sample; of the table (not kept in sessions) */
+    bool warm, projected;        /* started from another model; from its projected predictions */
+    double start_residual;       /* relative residual of the start (1: started from zero) */
+    bool rank_chosen;            /* the fit chose the rank itself (model_rank.c) */
+    double rank_iterations, rank_seconds; /* predicted for that rank; NaN: no prediction */
+    size_t rank_rows, nguess;    /* rows of the sample; of guess[] (not kept in sessions) */
     struct rank_guess guess[RANK_GUESSES];
-    double amplitude, noise;     /* of the model (its first target) */
-    double scale;                /* amplitude over the one given; 1 under keep_scale */
+    double amplitude, noise;     /* of the model's first target */
+    double scale;                /* amplitude over the given amplitude; 1 under keep_scale */
     double train_rmse;           /* scaled units, over all targets */
-    /* Each target's: iterations, residuals (NaN: none). */
+    /* Iterations and residuals of each target (NaN: none). */
     size_t targets;
     struct { double iterations, residual, true_residual; } target[TARGETS_MOST];
     struct { double features, precond, solve, variance, total; } seconds;
-    /* Of this fit, beside the inputs: as predicted at the start, and once a rank was chosen; within
-     * a tenth of what it takes (tests/bench/bench_memory.c). */
+    /* Bytes of this fit, inputs not counted: predicted at the start, and again once a rank was
+     * chosen.  Both are within a tenth of what it takes (tests/bench/bench_memory.c). */
     size_t predicted_bytes, peak_bytes;
     char plan_note[256];     /* which plan, and what the others would have cost */
     char warning[256];       /* variance starvation, float limit...; empty: none */
@@ -94,47 +101,46 @@ struct model {
     int refs;                    /* atomic; use model_ref / model_unref */
     const struct model_ops *kind;
     struct kernel kernel; double hp[KERNEL_MAX_HP];
-    double amplitude, noise;     /* beta, sqrt(lam2), scaled units; of the first target */
+    double amplitude, noise;     /* beta and sigma of the first target, scaled units */
     uint64_t seed;
     size_t d, M, t;              /* inputs; features (exact: training rows); targets */
-    double amplitudes[TARGETS_MOST], noises[TARGETS_MOST]; /* of each; one ratio */
-    double *w;                   /* t x M: weights at amplitude 1 (exact: alpha) */
-    /* Variance: lower Cholesky factor of Zv'Zv + ratio I (exact: of K1 + ratio I), column-major
-     * Mv x Mv; NULL: none kept (recomputed from data) or VAR_NONE. */
+    double amplitudes[TARGETS_MOST], noises[TARGETS_MOST]; /* of each target, all with one ratio */
+    double *w;                   /* t x M: weights at amplitude 1 (exact: (K1 + ratio I)^-1 y) */
+    /* For variances: the lower Cholesky factor of Zv'Zv + ratio I (exact: of K1 + ratio I),
+     * column-major Mv x Mv.  NULL: none is kept (model_variance recomputes it), or VAR_NONE. */
     size_t Mv; double *L;
     double *X;                   /* exact: training inputs, M x d row-major; else NULL */
     enum precision precision;
 };
-/* A kind of model: its row in the registry.  What the program asks of a kind is one of these
- * members, never which kind it is.  fit.h and model_impl.h have what fits and predictions are made
- * of. */
+/* A kind of model: its row in the registry.  The program asks these members, never which kind a
+ * model is.  fit.h and model_impl.h describe fits and predictions under way. */
 struct fit;
 struct fit_plan;
 struct prediction;
 struct model_ops {
-    const char *name; /* "features", "exact": in sessions, and as plan and solver of a kind without
-                       * features */
-    const char *solver; /* the word of solver= that asks for it; NULL: that of no other kind */
-    bool exact;         /* the kernel itself: no approximation of it */
-    bool draws;         /* has random features, in pairs; a number of them can be asked for */
-    bool keeps_inputs;  /* keeps the training inputs (model.X), also in sessions */
-    size_t (*size)(const struct fit_opts *, size_t n); /* weights of a target */
+    const char *name; /* "features", "exact": the name in sessions, and the reported plan and solver
+                       * of a kind without features */
+    const char *solver; /* the value of solver= that asks for it; NULL: all others do */
+    bool exact;         /* uses the kernel itself, without approximation */
+    bool draws;         /* has random features, in pairs, whose number can be set */
+    bool keeps_inputs;  /* keeps the training inputs (model.X), in sessions too */
+    size_t (*size)(const struct fit_opts *, size_t n); /* number of weights of one target */
     enum status (*plan)(const struct fit_opts *, size_t n, size_t d, size_t threads,
                         struct fit_plan *, char note[256], struct err *);
-    /* Fills weights, and L where it is at hand; then, by target, the squared residuals of the
-     * training rows and y' (K1 + ratio I)^-1 y; then `end`, whatever rc was, frees what the fit
-     * held. */
+    /* `fit` fills the weights, and L where the solver made it.  `moments` then gives for each
+     * target rr = |y - mean|^2 over the training rows and c = y' (K1 + ratio I)^-1 y.  `end` is
+     * called last, whatever rc was, and frees what the fit held. */
     enum status (*fit)(struct fit *, struct err *);
     enum status (*moments)(struct fit *, double *rr, double *c, struct err *);
     void (*end)(struct fit *, enum status rc);
-    void (*check)(struct fit *); /* warns of what the finished model shows; NULL: nothing */
+    void (*check)(struct fit *); /* adds warnings about the finished model; NULL: none */
     enum status (*variance)(struct model *, const struct source *train, size_t Mv,
                             const struct tools *, double *effdim, struct err *);
     bool (*suits)(const struct model *, const struct source *, struct err *); /* else SHAPE */
     enum status (*predict)(struct prediction *, struct err *);
 };
-/* The registry of kinds of model: a row for each; the first is that of a solver= that asks for no
- * other kind. */
+/* The registry of kinds of model, a row for each.  The first one serves every solver= that does not
+ * ask for another kind. */
 #define MODEL_KINDS(row) \
     row(features_model)  \
     row(exact_model)
@@ -143,28 +149,34 @@ struct model_ops {
 MODEL_KINDS(MODEL_DECLARED)
 #undef MODEL_DECLARED
 const struct model_ops *model_kind_at(size_t i);              /* NULL past the end */
-const struct model_ops *model_kind_of(const char *solver);    /* that a word of solver= asks for */
+const struct model_ops *model_kind_of(const char *solver);    /* the kind for a value of solver= */
 
+/* Thread-safe reference counts; the last unref frees the model.  NULL is fine for both. */
 struct model *model_ref(struct model *);
 void model_unref(struct model *);
 
-/* Says where features are made and held, for plans: on the backend's device in use, if it has any.
- */
+/* Enters into the options, for plans, where features are made and held: on the backend's current
+ * device if it has one, else on the CPU. */
 void model_on(struct fit_opts *, const struct backend_ops *, size_t threads);
-/* Bytes that a fit would need at its peak, and the plan it would take; for `dry` and for refusing
- * before the start. */
+/* The plan that a fit would take and its bytes at the peak, for `dry` and for refusing a fit before
+ * it starts.  LIMIT when memory does not suffice, with a hint. */
 enum status model_plan(size_t n, size_t d, const struct fit_opts *, size_t threads,
                        enum plan *plan, size_t *bytes, char note[256], struct err *);
-/* y: opts->targets vectors of n, scaled.  Ticks "features" "precond" "cg" "variance".  An early
- * stop still returns a model; a constant y is RANGE. */
+/* Fits a model.  y: opts->targets vectors of n, scaled.  Reports progress in phases (phase.h).  A
+ * solve that is stopped early still returns a model, from its best iterate.  RANGE for a constant
+ * or non-finite y.  The caller owns *out (model_unref) and, if it passes one, *trace
+ * (solve_info_free). */
 enum status model_fit(const struct source *, const double *y, const struct fit_opts *,
                       const struct tools *, struct model **out, struct fit_info *,
                       struct solve_info *trace, struct err *);
-/* mean and latent variance (n of each target, one target after the other; varf NULL: mean only),
- * scaled units.  STATE when variance is asked and the model keeps no factor. */
+/* The predictive mean and the latent variance var_f, without noise (n for each target, one target
+ * after the other, in scaled units; varf NULL: mean only).  share/doc/methods.md 5.2, 6.1.  SHAPE
+ * when the inputs do not suit the model, STATE when variances are asked for and it has no
+ * factor. */
 enum status model_predict(const struct model *, const struct source *, double *mean, double *varf,
                           const struct tools *, struct err *);
-/* Rebuilds the variance factor from the training data (after a resume without one): same bits. */
+/* Rebuilds the factor for the variances from the training data, as after a session was opened
+ * without one.  The result has the same bits as that of the fit.  effdim may be NULL. */
 enum status model_variance(struct model *, const struct source *train, size_t Mv,
                            const struct tools *, double *effdim, struct err *);
 

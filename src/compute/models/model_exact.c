@@ -1,7 +1,10 @@
 /* compute/models/model_exact.c -- the exact kernel: weights and variances by a Cholesky factor of
- * K1 + ratio I, or weights alone by conjugate gradients on products with K1 that is never stored.
+ * K1 + ratio I = L L' (n x n), or weights alone by conjugate gradients on products with K1 that is
+ * never stored (Rasmussen & Williams 2006, algorithm 2.1; share/doc/methods.md 5.1, 5.2).
  *
- * At amplitude 1:  mean = k' alpha,   var_f = amplitude^2 (k(x, x) - |L^-1 k|^2). */
+ * With K1 at amplitude 1, w = (K1 + ratio I)^-1 y (n) and k the n covariances with a new row:
+ *   mean = k'w,   var_f = amplitude^2 (k(x, x) - |L^-1 k|^2).
+ * Rounding can make the difference slightly negative near a training row; it is clamped at 0. */
 #include "compute/models/fit.h"
 
 #include "base/mem.h"
@@ -59,8 +62,9 @@ static enum status exact_plan(const struct fit_opts *o, size_t n, size_t d, size
 
 /* Fit. */
 
-/* An exact factor of S K1 S + ratio I, or t weights against it (NULL: not there), into those of
- * K1 + ratio S^-2, which predict without the row factors.  Nothing without row factors. */
+/* Turns the factor L of S K1 S + ratio I, and t vectors of weights for it (NULL: none), into those
+ * of K1 + ratio S^-2, which predict without row factors: L <- S^-1 L, w <- S w.  Nothing to do
+ * without row factors. */
 static void unscale(size_t n, size_t t, const double *row_scale, double *L, double *w)
 {
     for (size_t i = 0; row_scale && w && i < t * n; i++)
@@ -70,6 +74,7 @@ static void unscale(size_t n, size_t t, const double *row_scale, double *L, doub
             L[i + j * n] /= row_scale[i];
 }
 
+/* Weights by the Cholesky factor, w = L'^-1 L^-1 y; the factor is kept for the variances. */
 static enum status fit_matrix(struct fit *ft, struct err *err)
 {
     struct model *m = ft->m;
@@ -112,13 +117,13 @@ static enum status fit_matrix(struct fit *ft, struct err *err)
     return rc;
 }
 
-/* S K1 S + ratio I as a product. */
+/* AX (n x k) <- (S K1 S + ratio I) X, with K1 as an operator. */
 struct exact_system {
     struct exact_op *op;
     const double *row_scale;
     double ratio;
     size_t n;
-    double *temp; /* of as many vectors as there are targets */
+    double *temp; /* n x k with k up to the number of targets: S X */
 };
 
 static enum status exact_times(void *ctx, size_t k, const double *X, double *AX,
@@ -137,7 +142,8 @@ static enum status exact_times(void *ctx, size_t k, const double *X, double *AX,
     return rc;
 }
 
-/* The weights of an exact GP on more rows than a matrix is made of. */
+/* Weights by conjugate gradients (share/doc/methods.md 9.1), for more rows than a stored matrix
+ * allows; no preconditioner. */
 static enum status fit_products(struct fit *ft, struct err *err)
 {
     struct model *m = ft->m;
@@ -188,7 +194,7 @@ static enum status exact_fit(struct fit *ft, struct err *err)
     return ft->plan.products ? fit_products(ft, err) : fit_matrix(ft, err);
 }
 
-/* r = ratio alpha, and y' (K1 + ratio I)^-1 y = y' alpha. */
+/* For each target: the residual y - K1 w is ratio w, and c = y' (K1 + ratio I)^-1 y = y'w. */
 static enum status exact_moments(struct fit *ft, double *rr, double *c, struct err *err)
 {
     const size_t n = ft->src->n;
@@ -260,6 +266,7 @@ static bool exact_suits(const struct model *m, const struct source *src, struct 
     return false;
 }
 
+/* Mean and variance of a tile of rows: C (n x rows) is k of each row, then L^-1 k. */
 static enum status exact_tile(const struct prediction *p, size_t r0, size_t r1, double *work,
                               struct err *err)
 {
@@ -291,7 +298,7 @@ static enum status exact_tile(const struct prediction *p, size_t r0, size_t r1, 
     return ST_OK;
 }
 
-/* Means of a model without variances, the kernel made anew in tiles where the backend is. */
+/* Means of a model without variances, by products with the kernel on the backend's device. */
 static enum status predict_products(struct prediction *p, struct err *err)
 {
     const struct model *m = p->m;

@@ -1,9 +1,11 @@
 /* compute/models/model_features.c -- a model on random features: weights by a direct or an
- * iterative solver, then the factor behind the variances.
+ * iterative solver, then the Cholesky factor for the variances (Parkinson & Wang, equation 1).
  *
- * Everything is computed at amplitude 1 and noise ratio rho (share/doc/methods.md 6.1), where
- * A1 = Z1'Z1 + rho I = L L' is M x M:
- *   A1 w = Z1'y,  mean = z'w,  var_f = amplitude^2 rho z'A1^-1 z = amplitude^2 rho |L^-1 z|^2. */
+ * Everything is computed at amplitude 1 and noise ratio rho (share/doc/methods.md 6.1), where Z1 is
+ * n x M and A1 = Z1'Z1 + rho I = L L' is M x M:
+ *   A1 w = Z1'y,  mean = z'w,  var_f = amplitude^2 rho z'A1^-1 z = amplitude^2 rho |L^-1 z|^2.
+ * The variance is a sum of squares and cannot become negative.  It is linear in rho times the
+ * amplitude squared, which is the noise variance. */
 #include "compute/models/fit.h"
 
 #include "base/mem.h"
@@ -16,14 +18,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An effective dimension that grows by this when the features are doubled is limited by them, and
- * with it the variances (on golden "big": RBF grows by 1.1, its variances are 20 % short;
- * Matern 3/2 by 1.4, 91 % short). */
+/* When the effective dimension grows by more than this factor as the features are doubled, the
+ * features limit it, and with it the variances.  On the golden set "big" it grows by 1.1 for RBF,
+ * whose variances are 20 % too small, and by 1.4 for Matern 3/2, whose variances are 91 % too
+ * small. */
 static const double starved_growth = 1.2;
 
-/* Direct. */
+/* The direct solver. */
 
-/* Of each target; the worst. */
+/* The true relative residual |b - A1 w| / |b| of each target into info, by a pass over the data;
+ * the result is the worst, NaN when the pass fails. */
 static double relative_residual(struct fit *ft, struct err *err)
 {
     const size_t M = ft->m->M;
@@ -49,8 +53,9 @@ static double relative_residual(struct fit *ft, struct err *err)
     return worst;
 }
 
-/* A factor at M columns; in double precision when single is too coarse for this little noise.  z is
- * the operator last used. */
+/* The factor with M columns.  When rounding of single precision features makes the Gram matrix
+ * indefinite at this noise, the map is opened again in double precision.  z is the operator last
+ * used; the caller closes it. */
 static enum status factor_at(struct fit *ft, size_t M, struct model_map *z, struct gram_factor *g,
                              const struct ctl *ctl, struct err *err)
 {
@@ -74,7 +79,7 @@ static enum status factor_at(struct fit *ft, size_t M, struct model_map *z, stru
     return rc == ST_OK ? model_factor(z->f, ft->t, ft->y, g, ctl, err) : rc;
 }
 
-/* Keeps a factor of M columns as that of the variances, if that is how many they were to have. */
+/* Keeps the factor with M columns as that of the variances if those use M columns, too. */
 static enum status keep_factor(struct fit *ft, size_t M, struct gram_factor *g,
                                const struct ctl *ctl, struct err *err)
 {
@@ -87,6 +92,7 @@ static enum status keep_factor(struct fit *ft, size_t M, struct gram_factor *g,
                         &ft->info->effective_dimension, ctl, err);
 }
 
+/* w = L'^-1 L^-1 Z'y: one Cholesky factor, which is backward stable, and two triangular solves. */
 static enum status fit_direct(struct fit *ft, struct err *err)
 {
     struct model *m = ft->m;
@@ -130,10 +136,11 @@ static enum status fit_direct(struct fit *ft, struct err *err)
     return rc;
 }
 
-/* Iterative. */
+/* The iterative solvers. */
 
-/* The noise ratio that suits the features, at as many of them as the automatic variance has; where
- * that is the variance asked for, its factor stays. */
+/* Moves the noise ratio to the one that suits the features (model_refine.c), judged at as many of
+ * them as the automatic variance has.  If the variance was asked for at that number, its factor is
+ * kept. */
 static enum status refine_ratio(struct fit *ft, struct err *err)
 {
     const size_t M = ft->m->M < AUTO_VARIANCE ? ft->m->M : AUTO_VARIANCE;
@@ -158,7 +165,7 @@ static enum status refine_ratio(struct fit *ft, struct err *err)
     return rc;
 }
 
-/* The rank asked for, or that of least predicted time. */
+/* *rank: the rank asked for, or the one with the least predicted time (model_rank.c). */
 static enum status choose_rank(struct fit *ft, const struct precond_ops *pre, size_t *rank,
                                struct err *err)
 {
@@ -208,15 +215,16 @@ static enum status build_precond(struct fit *ft, const struct solver_ops *solver
     if (rc != ST_OK)
         return rc;
     precond_set_noise(*pre, ft->ratio);
-    if (!solver->krylov) /* the table is of conjugate gradients' iterations */
+    if (!solver->krylov) /* the prediction counts iterations of conjugate gradients */
         ft->info->rank_iterations = NAN;
     ft->info->rank = precond_rank(*pre);
     ft->info->ratio = precond_ratio(*pre);
     return ST_OK;
 }
 
-/* The solve itself.  Where rounded features do not let it get there (their rounding outweighs the
- * noise), it goes on from its last iterate with features made anew. */
+/* Solves A1 w = b for all targets.  When features rounded to float16 keep it from the tolerance,
+ * because their rounding outweighs the noise, it continues from the last iterate with features that
+ * are computed anew in each pass. */
 static enum status fit_solve(struct fit *ft, const struct solver_ops *solver, struct solve_opts *so,
                              struct solve_info *each, struct err *err)
 {
@@ -252,7 +260,7 @@ static enum status fit_solve(struct fit *ft, const struct solver_ops *solver, st
     stuck = false;
     for (size_t j = 0; rc == ST_OK && j < ft->t; j++)
         stuck = stuck || each[j].float_limit;
-    if (!stuck) /* else float32 was no better */
+    if (!stuck) /* otherwise float32 did no better, and float16 was not the reason */
         fit_warn(ft->info, "float16",
              "features in float16 are too coarse for this little noise: after %zu "
              "iterations they were made anew (store=float32, plan=regenerate)",
@@ -260,7 +268,7 @@ static enum status fit_solve(struct fit *ft, const struct solver_ops *solver, st
     return rc;
 }
 
-/* Where the iterations begin; *own: the caller frees it. */
+/* Sets so->x0 to the weights of the given start, or to its projection (*own, the caller frees). */
 static enum status begin(struct fit *ft, const struct precond *pre, double **own,
                          struct solve_opts *so, struct err *err)
 {
@@ -336,7 +344,7 @@ static enum status fit_iterative(struct fit *ft, const struct solver_ops *solver
     return ST_OK;
 }
 
-/* Fit. */
+/* The functions of the registry row. */
 
 static enum status features_fit(struct fit *ft, struct err *err)
 {
@@ -358,8 +366,10 @@ static enum status features_fit(struct fit *ft, struct err *err)
     return direct ? fit_direct(ft, err) : fit_iterative(ft, solver, err);
 }
 
-/* Of each target: r = y - Z1 w, and y' (K1 + ratio I)^-1 y = (r'r + ratio w'w) / ratio, which with
- * an inexact w errs to the safe side. */
+/* For each target r = y - Z1 w (n), rr = r'r and c = y' (K1 + ratio I)^-1 y = (r'r + ratio w'w) /
+ * ratio (share/doc/methods.md 6.3), a sum of positive terms.  Its right-hand side is the minimum
+ * over w, so that an inexact w makes c, and with it the amplitude, slightly too large and never too
+ * small. */
 static enum status features_moments(struct fit *ft, double *rr, double *c, struct err *err)
 {
     const size_t n = ft->src->n, M = ft->m->M;
@@ -392,7 +402,8 @@ static size_t features_size(const struct fit_opts *o, size_t n)
     return o->features;
 }
 
-/* Only a diagnosis: its failure is none of the fit's. */
+/* Warns when the variances are limited by the number of features.  It is a diagnosis only: if it
+ * fails, the fit does not. */
 static void features_check(struct fit *ft)
 {
     const struct model *m = ft->m;
@@ -401,7 +412,7 @@ static void features_check(struct fit *ft)
 
     if (m->L == NULL || m->Mv < 64)
         return;
-    if (!kernel_is_radial(&m->kernel)) /* the halves of their columns are not alike */
+    if (!kernel_is_radial(&m->kernel)) /* half of the columns is not a map of the same kernel */
         return;
     if (model_effdim_half(ft->on.pool, m->Mv, m->L, ft->ratio, &half, ft->on.ctl, NULL) != ST_OK)
         return;
@@ -416,7 +427,8 @@ static void features_check(struct fit *ft)
 
 /* Variances. */
 
-/* Features of sequences do not depend on how long the longest one is. */
+/* SHAPE unless the number of inputs agrees.  Features of sequences do not depend on the length of
+ * the longest one. */
 static bool features_suits(const struct model *m, const struct source *src, struct err *err)
 {
     if (src->d == m->d || kernel_reads_windows(&m->kernel))
@@ -440,7 +452,7 @@ static enum status features_variance(struct model *m, const struct source *train
     enum status rc = model_open(m, Mv, train, &fo, on->be, &z, err);
     if (rc == ST_OK)
         rc = model_factor(z.f, 1, NULL, &g, on->ctl, err);
-    if (rc == ST_OK && g.jitter > 0.0 && m->precision == PREC_FLOAT) { /* more digits first */
+    if (rc == ST_OK && g.jitter > 0.0 && m->precision == PREC_FLOAT) { /* as in factor_at */
         model_close(&z);
         free(g.L);
         g.L = NULL;
@@ -464,7 +476,8 @@ static enum status features_variance(struct model *m, const struct source *train
 
 /* Predictions. */
 
-/* var_f of one tile from features: |L^-1 z|^2. */
+/* var_f of a tile of rows: V = L^-1 Z' (Mv x rows) by a triangular solve, then
+ * var_f = noise^2 |v_i|^2, because amplitude^2 ratio = noise^2 (share/doc/methods.md 6.1). */
 static enum status features_tile(const struct prediction *p, size_t r0, size_t r1, double *Z,
                                  struct err *err)
 {
@@ -473,7 +486,7 @@ static enum status features_tile(const struct prediction *p, size_t r0, size_t r
 
     if (p->m->precision == PREC_DOUBLE) {
         rc = fop_tile64(p->f, r0, r1, Z, Mv, err);
-    } else { /* the same rounded features that the factor was made of */
+    } else { /* features with the same rounding as those in the factor */
         float *z = (float *)(void *)(Z + MODEL_TILE * Mv);
         rc = fop_tile(p->f, r0, r1, z, Mv, err);
         for (size_t i = 0; rc == ST_OK && i < rows * Mv; i++)
@@ -487,7 +500,7 @@ static enum status features_tile(const struct prediction *p, size_t r0, size_t r
         return rc;
     for (size_t i = 0; i < rows; i++) {
         const double q = blas_ddot(Mv, Z + i * Mv, Z + i * Mv);
-        for (size_t j = 0; j < p->m->t; j++) /* amplitude^2 ratio */
+        for (size_t j = 0; j < p->m->t; j++)
             p->varf[j * p->n + r0 + i] = p->m->noises[j] * p->m->noises[j] * q;
     }
     return ST_OK;

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* RANGE for targets that are not finite or constant, and for scales and hyperparameters that are
+ * not positive. */
 static enum status check(const struct source *src, const double *y, const struct fit_opts *o,
                          struct err *err)
 {
@@ -45,7 +47,8 @@ static enum status check(const struct source *src, const double *y, const struct
     return ST_OK;
 }
 
-/* Weights of rows: targets multiplied as the rows of Z are.  *own: the caller frees it. */
+/* Applies weights of rows: with S = diag(sqrt(weight)) the fit is that of S y on S Z, and Z comes
+ * multiplied from its source (share/doc/methods.md 1).  *own: S y, the caller frees it. */
 static enum status weigh(struct fit *ft, double **own, struct err *err)
 {
     const size_t n = ft->src->n;
@@ -70,6 +73,7 @@ static enum status weigh(struct fit *ft, double **own, struct err *err)
     return ST_OK;
 }
 
+/* Allocates the model and copies what the options fix. */
 static enum status fit_new(struct fit *ft, struct err *err)
 {
     struct model *m = mem_calloc(1, sizeof *m, "the model", err);
@@ -99,7 +103,7 @@ static enum status fit_new(struct fit *ft, struct err *err)
 }
 
 /* The likeliest amplitude of each target at the ratio in force, amplitude^2 = c / n with
- * c = y' (K1 + ratio I)^-1 y.  The weights do not depend on it. */
+ * c = y' (K1 + ratio I)^-1 y (share/doc/methods.md 6.4).  The weights w do not depend on it. */
 static enum status fit_scale(struct fit *ft, struct err *err)
 {
     struct model *m = ft->m;
@@ -126,7 +130,8 @@ static enum status fit_scale(struct fit *ft, struct err *err)
     return ST_OK;
 }
 
-/* Variances of their own when the solver left no factor.  Being stopped here loses only them. */
+/* Makes the factor for the variances when the solver left none.  A stop here loses only the
+ * variances. */
 static enum status fit_variance(struct fit *ft, struct err *err)
 {
     struct model *m = ft->m;
@@ -153,6 +158,7 @@ static enum status fit_variance(struct fit *ft, struct err *err)
     return rc;
 }
 
+/* Fills info with what is known before the fit; figures that a fit may not have are NaN. */
 static void describe(struct fit *ft)
 {
     static const char *const plans[] = { "auto", "store", "regenerate", "direct" };

@@ -1,5 +1,5 @@
-/* compute/models/model_impl.h -- what a kind of model is (struct model_ops), and what the files of
- * this folder share: factors, plans, ranks, predictions in tiles. */
+/* compute/models/model_impl.h -- functions that the files of this folder share: factors, plans,
+ * the choice of a rank, predictions in tiles.  Shapes and units are those of model.h. */
 #ifndef GPDESK_MODEL_IMPL_H
 #define GPDESK_MODEL_IMPL_H
 
@@ -9,48 +9,49 @@
 #define MODEL_BLAS_PACK 3e6 /* bytes that BLAS packs for a thread */
 
 enum {
-    AUTO_VARIANCE = 4096, /* features for the variance where the fit itself leaves no factor */
-    RANK_FIRST = 1024,    /* the rank that memory is planned for: M / 8, at most this */
-    RANK_LEAST = 16,      /* the least rank that is looked at */
-    RANK_MOST = 3000,     /* the most that is chosen (share/doc/methods.md 8.8) */
+    AUTO_VARIANCE = 4096, /* features for the variance when the fit itself leaves no factor */
+    RANK_FIRST = 1024,    /* memory is planned for a rank of M / 8, at most this */
+    RANK_LEAST = 16,      /* the smallest rank that is considered */
+    RANK_MOST = 3000,     /* the largest rank that is considered */
 };
 
 /* What a fit will do, decided from sizes alone. */
 struct fit_plan {
     enum plan plan;
-    bool products;      /* exact: by conjugate gradients, the kernel matrix never stored */
-    bool half;              /* plan STORE, in float16 */
-    bool formed;            /* plan DIRECT with a solver that iterates: on Z'Z, formed once */
+    bool products;          /* exact kernel: conjugate gradients, the matrix is never stored */
+    bool half;              /* plan STORE with features in float16 */
+    bool formed;            /* plan DIRECT with an iterative solver: on Z'Z, formed once */
     size_t threads;
-    size_t rank;            /* of the preconditioner at the start */
+    size_t rank;            /* of the preconditioner that memory is planned for */
     size_t Mv;              /* features for the variance; 0: none */
     double bytes;           /* at the peak */
-    double device_store, device_half; /* of the device's memory: stored features */
+    double device_store, device_half; /* bytes of stored features on the device */
     double bytes_store, bytes_half, bytes_regenerate, bytes_formed, bytes_direct;
-    /* Of one core. */
+    /* Seconds of one core. */
     double seconds_store, seconds_half, seconds_regenerate, seconds_formed, seconds_direct;
 };
 enum status model_plan_make(size_t n, size_t d, const struct fit_opts *, size_t threads,
                             struct fit_plan *, char note[256], struct err *);
 
-/* Seconds of one core: a preconditioner of rank r (0: none) by `sketches` passes, and an iteration
- * with it; and bytes at the peak with it. */
+/* Predicted costs of a preconditioner of some rank (0: none) built in `sketches` passes: seconds of
+ * one core to build it and for an iteration with it, and bytes at the peak. */
 struct rank_cost { double build, iteration, bytes; };
 struct rank_cost model_plan_costs(size_t n, size_t d, const struct fit_opts *,
                                   const struct fit_plan *, size_t rank, int sketches);
 
-/* Bytes at the peak with that rank, for the plan's threads. */
+/* Bytes at the peak with a preconditioner of that rank, for the plan's threads. */
 double model_plan_bytes(size_t n, size_t d, const struct fit_opts *, const struct fit_plan *,
                         size_t rank);
 
-/* The choice of a rank from evidence: model_rank.c. */
+/* The choice of a rank from the spectrum of a sample (model_rank.c). */
 struct rank_choice {
-    size_t rows, n, best;  /* rows of the sample; guesses; the one with the least seconds */
-    bool none;             /* 0, no preconditioner, may be chosen */
+    size_t rows, n, best;  /* rows of the sample; entries of at; index of the best one */
+    bool none;             /* rank 0, no preconditioner, may be chosen */
     struct rank_guess at[RANK_GUESSES]; /* ascending ranks, at[0].rank == 0 */
 };
-/* What a rank is chosen for: d inputs, a fit and its plan, the noise ratio, so many solves ahead,
- * and the ranks to look at (count of them; 0: no preconditioner), or NULL: a ladder. */
+/* What a rank is chosen for: d inputs, a fit and its plan, the noise ratio, the number of solves it
+ * will serve, and the ranks to compare (count of them; 0 means no preconditioner), or NULL for a
+ * ladder of ranks. */
 struct rank_question {
     size_t d;
     const struct fit_opts *o;
@@ -60,60 +61,62 @@ struct rank_question {
     const size_t *ranks;
     size_t count;
 };
-/* y: o->targets vectors.  Iterations and seconds by rank, from the eigenvalues of a sample of rows.
- * The choice is the same for any thread count. */
+/* Predicts iterations and seconds for each rank from the eigenvalues of a sample of rows, and
+ * chooses.  y: o->targets vectors.  The choice is the same for any number of threads. */
 enum status model_rank_choose(struct fop *, const double *y, const struct rank_question *,
                               struct rank_choice *, const struct ctl *, struct err *);
-/* The same table for a spectrum at hand; half (NULL: none) widens the ranges by how much it
- * differs. */
+/* The same table for a given spectrum.  `half`, the spectrum from half of the sample (NULL: none),
+ * widens the ranges of iterations by how much its counts differ. */
 struct spectrum;
 enum status model_rank_table(const struct spectrum *, const struct spectrum *half,
                              const struct rank_question *, struct pool *, struct rank_choice *,
                              const struct ctl *, struct err *);
-/* Iterations of conjugate gradients to rtol, at most maxit, on a system of this spectrum + lam2
- * with a preconditioner of this rank (0: none) by `passes` sketches, and the ratio of its last
- * eigenvalue to lam2. */
+/* Counts the iterations of conjugate gradients to rtol, at most maxit, on a diagonal system with
+ * the spectrum s + lam2 and a preconditioner of this rank (0: none) made by `passes` sketches;
+ * *ratio is that of its last eigenvalue to lam2. */
 struct rank_system { const struct spectrum *s; double lam2, rtol; size_t maxit; int passes; };
 enum status model_rank_iterations_for_tests(const struct rank_system *, size_t rank,
                                             double *iterations, double *ratio, struct err *);
 
-/* A lower Cholesky factor of Zv'Zv + (ratio + jitter) I and what came with it. */
+/* The lower Cholesky factor of Zv'Zv + (ratio + jitter) I, with Z'y and the diagonal of Zv'Zv. */
 struct gram_factor {
-    double ratio;     /* in; model_refine_factor moves it */
-    double *b, *diag; /* in: where Z'y (t x Mv) and the Gram's diagonal (Mv) go; NULL: not wanted */
-    double *L;        /* out: Mv x Mv, the caller frees */
-    double jitter;    /* out: > 0 where rounding had made the Gram indefinite at this ratio */
+    double ratio;     /* in; model_refine_factor changes it */
+    double *b, *diag; /* in: where Z'y (t x Mv) and the diagonal (Mv) go; NULL: not wanted */
+    double *L;        /* out: Mv x Mv, the caller frees it; its strict upper triangle keeps the Gram
+                       * matrix */
+    double jitter;    /* out: > 0 where rounding had made the Gram matrix indefinite at the ratio */
 };
-/* For the operator as set and t vectors y (NULL where b is). */
+/* For an operator at its current hyperparameters and t vectors y (NULL where b is).  NOT_PD when no
+ * jitter up to 1e-4 n suffices. */
 enum status model_factor(struct fop *, size_t t, const double *y, struct gram_factor *,
                          const struct ctl *, struct err *);
-/* The same factor at another ratio: the strict upper triangle of L still holds the Gram's, diag (M,
- * filled by model_factor) its diagonal.  NOT_PD: rounding is as large as the
- * noise. */
+/* The same factor at another ratio, from the Gram matrix that the strict upper triangle of L and
+ * diag (M, filled by model_factor) still hold.  NOT_PD when rounding is as large as the noise. */
 enum status model_refactor(struct pool *, size_t M, double *L, const double *diag, double ratio,
                            double jitter, const struct ctl *, struct err *);
 
-/* noise^2 / amplitude^2, rounded to 40 bits: a common factor of both, and a session's round trip,
- * leave it the same to the last bit. */
+/* noise^2 / amplitude^2 rounded to 40 bits, so that a common factor of both, or a round trip
+ * through a session file, does not change its last bit. */
 double model_round(double);
 double model_ratio(double amplitude, double noise);
 
-/* Moves the ratio of a factor (with b and diag) to the one that predicts best by leave-one-out
- * errors of the t targets (their geometric mean) at these features, kernel hyperparameters fixed
- * (model_refine.c).  L is refactored on the way.  Nothing changes where precision forbids. */
+/* Moves the ratio of a factor (with b and diag) to the one with the least leave-one-out error
+ * (geometric mean over the t targets) with these features, kernel hyperparameters fixed
+ * (model_refine.c), and factorises L at it.  A factor with jitter is left unchanged. */
 enum status model_refine_factor(struct fop *, size_t t, const double *y, struct gram_factor *,
                                 const struct ctl *, struct err *);
-/* M - ratio tr A^-1 from the factor of A: |L^-1|_F^2 by blocks of columns, M^3 / 3. */
+/* The effective dimension M - ratio tr A^-1 from the factor L of A (share/doc/methods.md 6.7).
+ * tr A^-1 = |L^-1|_F^2 is summed over blocks of columns of L^-1, M^3 / 3 operations. */
 enum status model_effdim(struct pool *, size_t M, const double *L, double ratio, double *effdim,
                          const struct ctl *, struct err *);
-/* The same for the first half of the columns, rescaled, from the Gram that the upper triangle of L
- * still holds.  When it is much less, the effective dimension is still growing with the features:
- * they, and not the data, limit the variance. */
+/* The effective dimension with the first half of the columns, rescaled by sqrt 2, from the Gram
+ * matrix in the upper triangle of L.  When it is much smaller, the effective dimension still grows
+ * with the number of features: the features, and not the data, limit the variance. */
 enum status model_effdim_half(struct pool *, size_t M, const double *L, double ratio,
                               double *effdim, const struct ctl *, struct err *);
-/* A map and the operator on it.  model_open draws the model's map at so many columns over a source
- * and opens it; row_scale of the options is that of the source where it trains, NULL where it
- * predicts. */
+/* A feature map and the operator on it.  model_open draws the model's map with `columns` columns
+ * and opens the operator over a source.  row_scale of the options is that of the source for
+ * training, and NULL for prediction.  The caller closes it. */
 struct model_map {
     struct featmap *map;
     struct fop *f;
@@ -123,22 +126,22 @@ enum status model_open(const struct model *, size_t columns, const struct source
                        struct err *);
 void model_close(struct model_map *);
 
-/* A prediction under way: mean, and varf where it is not NULL, of n rows for each target. */
+/* A prediction under way: mean, and varf unless it is NULL, of n rows for each target. */
 struct prediction {
     const struct model *m;
     const struct source *src;
     size_t n;
     double *mean, *varf;
     struct tools on;
-    /* Of a kind that works tile by tile: what fills rows [r0, r1), and how many numbers its work
-     * has; f: its operator, if it has one. */
+    /* For kinds that work tile by tile: the function that fills rows [r0, r1), the length of its
+     * workspace in doubles, and its operator, if it has one. */
     enum status (*tile)(const struct prediction *, size_t r0, size_t r1, double *work,
                         struct err *);
     size_t work_len;
     struct fop *f;
 };
-/* Rows are handled in fixed tiles, the last one padded, so that a row's bits depend neither on the
- * thread count nor on how a caller cuts the rows into tiles of this size. */
+/* Rows are handled in tiles of fixed size, the last one padded, so that the bits of a row depend
+ * neither on the number of threads nor on how a caller cuts the rows into such tiles. */
 enum { MODEL_TILE = 64 };
 enum status model_tiles(const struct prediction *, struct err *);
 
@@ -146,10 +149,10 @@ enum status model_tiles(const struct prediction *, struct err *);
 enum status model_plan_features(const struct fit_opts *, size_t n, size_t d, size_t threads,
                                 struct fit_plan *, char note[256], struct err *);
 
-/* Where iterations begin (model_start.c).  Whether s has the very features of m, so that its
- * weights are the start; whether it can be one at all (NULL can), else STATE; and weights for the
- * columns of f (t x M, the caller frees) from what s predicts of the rows of src: P^-1 Z'f.  pre
- * NULL: Z'f. */
+/* The start of the iterations (model_start.c).  model_start_same: true when s has the same features
+ * as m, so that its weights are the start.  model_start_check: STATE unless s can be a start (NULL
+ * can).  model_start_project: weights for the columns of f (t x M, the caller frees them) from the
+ * predictions f of s at the rows of src, w0 = P^-1 Z'f; pre NULL: Z'f. */
 bool model_start_same(const struct model *s, const struct model *m);
 enum status model_start_check(const struct model *s, const struct source *src, size_t targets,
                               struct err *);
@@ -157,11 +160,12 @@ enum status model_start_project(const struct model *s, const struct source *src,
                                 const struct precond *pre, const struct tools *, double **w0,
                                 struct err *);
 
-/* The same ticks under another phase: a fit says what it is for, not which product it is in. */
+/* A ctl that passes ticks on under another phase: a fit reports its purpose, not the product that
+ * is running. */
 struct phase_ctl { struct ctl ctl; const struct ctl *outer; enum phase phase; };
 const struct ctl *model_phase(struct phase_ctl *, const struct ctl *outer, enum phase);
-/* Work without a count that follows its passes, under its own name: "factor", "noise search" (done:
- * looks so far). */
+/* Reports work that has no count of passes under its own phase: a factorisation, or the search for
+ * the noise ratio (done: ratios tried so far). */
 void model_step(const struct ctl *, enum phase, size_t done);
 
 #endif

@@ -1,5 +1,5 @@
-/* compute/models/model_kinds.c -- the registry of kinds of model, and what is asked of the kind
- * that a fit will have. */
+/* compute/models/model_kinds.c -- the registry of kinds of model, and the plan of a fit by the kind
+ * that it will have. */
 #include "compute/models/model_impl.h"
 
 #include <string.h>

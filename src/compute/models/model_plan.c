@@ -1,8 +1,9 @@
-/* compute/models/model_plan.c -- what a fit will do and need, from sizes and the processor level
- * alone: never from a stopwatch, so that the same command gives the same bits tomorrow.
+/* compute/models/model_plan.c -- the plan of a fit: how it will store or compute features, and what
+ * time and memory it needs.  It follows from sizes and the vector level of the processor alone and
+ * never from a clock, so that the same command gives the same bits on another day.
  *
- * Costs per core are rounded measurements (tests/bench/bench_compute): right to a factor of two,
- * and enough to tell plans apart that differ by more. */
+ * The costs for one core are rounded measurements (tests/bench/bench_compute).  They are right to a
+ * factor of two, which is enough to tell apart plans that differ by more. */
 #include "compute/models/model_impl.h"
 
 #include "base/mem.h"
@@ -16,16 +17,16 @@
 
 enum {
     DIRECT_ALWAYS = 2048,     /* columns up to which an automatic solver factorises */
-    PLAN_THREADS = 2,         /* whose memory a choice counts */
-    ITERATIONS = 120,         /* of a preconditioned solve, */
-    ITERATIONS_PLAIN = 500,   /* and of one without */
-    ITERATIONS_FACTORED = 8,  /* and of one with the factor of Z'Z */
+    PLAN_THREADS = 2,         /* the number of threads whose memory a choice counts */
+    ITERATIONS = 120,         /* assumed iterations of a solve with a ranked preconditioner, */
+    ITERATIONS_PLAIN = 500,   /* of one without, */
+    ITERATIONS_FACTORED = 8,  /* and of one with a factor of Z'Z */
 };
 
-/* Seconds of one core for an entry of Z: made anew with its products, read again with them, from
- * float16 too; what the products of each further target add to any of these (n=20,000, M=4096: 0.10
- * to the eighth, 0.03 then); and floating point operations a second of the Gram (n M^2 of them), of
- * sketches, and in float64. */
+/* The rates of one core.  Seconds for an entry of Z with its products in a pass: computed anew
+ * (made), read from float32 (stored), read from float16 (half), and what each further target adds
+ * (more; measured at n=20,000, M=4096: 0.10e-9 up to the eighth, then 0.03e-9).  Floating point
+ * operations per second: of the Gram matrix (n M^2 of them), of sketches, and in float64. */
 struct rates { const char *level; double made, stored, half, more, gram, sketch, dbl; };
 static const struct rates rates[] = {
     { "amx", 0.33e-9, 0.25e-9, 0.25e-9, 0.08e-9, 270e9, 95e9, 50e9 },
@@ -33,15 +34,16 @@ static const struct rates rates[] = {
     { "avx2", 0.6e-9, 0.3e-9, 0.33e-9, 0.13e-9, 90e9, 95e9, 50e9 },
     { "portable", 1.6e-9, 0.5e-9, 3.1e-9, 0.45e-9, 90e9, 95e9, 50e9 },
 };
-static const double half_more = 1.2; /* iterations, to correct the rounding of float16 */
+static const double half_more = 1.2; /* factor on iterations: they correct rounding to float16 */
 static const double stream = 10e9; /* bytes a second that one core reads from memory */
 
-/* The same of a whole device, counted for an H200 and not measured; factorisations stay on the
- * host. */
+/* The rates of a whole device, from operation counts for an H200 and not measured.  Factorisations
+ * stay on the host. */
 static const struct rates device_rates = { "device", 2e-12,  1.1e-12, 0.6e-12,
                                            0.5e-12,  25e12,  30e12,   50e9 };
-static const double device_spare = 0.8; /* of its free memory, for stored features */
+static const double device_spare = 0.8; /* share of its free memory that stored features may take */
 
+/* The rates for these options on this machine. */
 static struct rates rates_now(const struct fit_opts *o)
 {
     struct rates r = rates[sizeof rates / sizeof rates[0] - 1];
@@ -49,7 +51,7 @@ static struct rates rates_now(const struct fit_opts *o)
     for (size_t i = 0; i < sizeof rates / sizeof rates[0]; i++)
         if (strcmp(cpu_level(), rates[i].level) == 0)
             r = rates[i];
-    if (o->device_free) { /* times count as if one of the host's cores did it */
+    if (o->device_free) { /* seconds are divided by the host's cores later: multiply here */
         const double cores = o->device_cores ? (double)o->device_cores : 1.0;
         r = device_rates;
         r.made *= cores;
@@ -59,7 +61,7 @@ static struct rates rates_now(const struct fit_opts *o)
         r.gram /= cores;
         r.sketch /= cores;
     }
-    for (size_t t = 0; t < o->kernel.nterms; t++) /* chains of steps, not fused */
+    for (size_t t = 0; t < o->kernel.nterms; t++) /* chains of steps that no fused code serves */
         if (o->kernel.term[t].ops->recipe || o->kernel.term[t].times) {
             r.made *= 3.0;
             break;
@@ -76,20 +78,20 @@ static struct rates rates_now(const struct fit_opts *o)
     return r;
 }
 
-/* Targets beside the first: right-hand sides that share all passes. */
+/* The number of targets beside the first: right-hand sides that share all passes. */
 static double further(const struct fit_opts *o)
 {
     return o->targets > 1 ? (double)o->targets - 1.0 : 0.0;
 }
 
-/* A product with a preconditioner of rank r: both factors are read once for all targets. */
+/* Seconds of a product with a preconditioner of rank r: U is read twice, once for all targets. */
 static double apply_seconds(const struct fit_opts *o, double r)
 {
     const double M = (double)o->features;
     return 16.0 * M * r / stream + further(o) * 4.0 * M * r / rates_now(o).dbl;
 }
 
-/* One with Z'Z. */
+/* Seconds of a product with a stored Z'Z. */
 static double gram_pass_seconds(const struct fit_opts *o)
 {
     const double M = (double)o->features;
@@ -101,6 +103,7 @@ static double least(double a, double b)
     return a < b ? a : b;
 }
 
+/* The rank that memory is planned for: the one asked for, or M / 8 within bounds. */
 static size_t first_rank(size_t M, size_t asked)
 {
     if (asked)
@@ -110,6 +113,7 @@ static size_t first_rank(size_t M, size_t asked)
     return r < M / 2 ? r : M / 2 > 0 ? M / 2 : 1;
 }
 
+/* The number of features for the variances. */
 static size_t variance_columns(const struct fit_opts *o, bool direct)
 {
     switch (o->variance) {
@@ -121,7 +125,7 @@ static size_t variance_columns(const struct fit_opts *o, bool direct)
     return direct || o->features <= AUTO_VARIANCE ? o->features : AUTO_VARIANCE;
 }
 
-/* One core's seconds of each way to fit, variances included. */
+/* Seconds of one core for each way to fit, variances included. */
 static double product_seconds(double n, double M, const struct fit_opts *o)
 {
     return n * M * M / rates_now(o).gram;
@@ -135,11 +139,11 @@ static double factor_seconds(double M)
 static double direct_seconds(double n, const struct fit_opts *o)
 {
     const double M = (double)o->features;
-    const double factors = o->keep_scale ? 1.0 : 6.0; /* looks at other noise ratios */
+    const double factors = o->keep_scale ? 1.0 : 6.0; /* with the search for the noise ratio */
     return product_seconds(n, M, o) + factors * factor_seconds(M);
 }
 
-/* The solver asked for; NULL: the choice is free. */
+/* The solver asked for; NULL when the choice is free. */
 static const struct solver_ops *asked(const struct fit_opts *o)
 {
     return solver_is_free(o->solver) ? NULL : solver_find(o->solver, NULL);
@@ -150,7 +154,7 @@ static bool wants_direct(const struct fit_opts *o)
     return asked(o) && !asked(o)->iterative;
 }
 
-/* The preconditioner of the solve; NULL: the solver takes none. */
+/* The preconditioner of the solve; NULL when the solver takes none. */
 static const struct precond_ops *precond_of(const struct fit_opts *o)
 {
     return asked(o) && !asked(o)->uses_precond ? NULL : precond_find(o->precond, NULL);
@@ -177,7 +181,8 @@ static double iterations(const struct fit_opts *o)
     return o->maxit ? least((double)o->maxit, usual) : usual;
 }
 
-/* Of a solve by iterations: what is the same in every plan. */
+/* The part of an iterative solve that is the same in every plan: the preconditioner's products and
+ * the factor for the variances. */
 static double solve_seconds(double n, const struct fit_opts *o, double rank)
 {
     const double Mv = (double)variance_columns(o, false);
@@ -188,7 +193,7 @@ static double solve_seconds(double n, const struct fit_opts *o, double rank)
     return pre + product_seconds(n, Mv, o) + factor_seconds(Mv);
 }
 
-/* entry: seconds for one of Z. */
+/* An iterative fit by passes over Z; entry: seconds for an entry of Z. */
 static double passes_seconds(double n, const struct fit_opts *o, double rank, double entry)
 {
     const struct rates r = rates_now(o);
@@ -197,6 +202,7 @@ static double passes_seconds(double n, const struct fit_opts *o, double rank, do
            solve_seconds(n, o, rank);
 }
 
+/* An iterative fit on a stored Z'Z. */
 static double formed_seconds(double n, const struct fit_opts *o, double rank)
 {
     const double M = (double)o->features;
@@ -220,8 +226,8 @@ void model_on(struct fit_opts *o, const struct backend_ops *be, size_t threads)
 
 /* Memory. */
 
-/* Sizes in one place; all bytes are those at the peak of a phase, the inputs and the target not
- * counted, which are there before. */
+/* The sizes of a fit.  All bytes below are those at the peak of a phase.  Inputs and targets, which
+ * exist before the fit, are not counted. */
 struct sizes { double n, d, M, t, threads; size_t Mv; };
 
 static double most(double a, double b)
@@ -229,8 +235,9 @@ static double most(double a, double b)
     return a > b ? a : b;
 }
 
-/* A factor of `columns` with what follows it: the Gram's blocks; where noise ratios are looked at
- * (look), features of a sample, twice; columns of its inverse; the Gram of half of the features. */
+/* A factor with that many columns and what is computed from it: the blocks of the Gram matrix; with
+ * a search for the noise ratio (look) the features of a sample, twice; columns of its inverse; the
+ * Gram matrix of half of the features. */
 static double factor_bytes(const struct sizes *s, const struct fit_opts *o, size_t columns,
                            bool look)
 {
@@ -246,13 +253,14 @@ static double factor_bytes(const struct sizes *s, const struct fit_opts *o, size
     return 8.0 * M * M + most(most(blocks, sample), most(kept + inverse, half));
 }
 
-/* Of a preconditioner: test matrix, sketch and core; blocks: of the sketch, 0 on Z'Z itself. */
+/* A preconditioner of rank r: test matrix, sketch and core.  blocks: those of the sketch, 0 where
+ * it is made from a stored Z'Z. */
 static double precond_bytes(const struct sizes *s, double r, double blocks)
 {
     return r > 0.0 ? 16.0 * s->M * r + 16.0 * r * r + most(blocks, 24.0 * r * r) : 0.0;
 }
 
-/* The choice of a rank: features of a sample and its Gram. */
+/* The choice of a rank: the features of a sample and their Gram matrix. */
 static double sample_bytes(const struct sizes *s, const struct fit_opts *o)
 {
     enum { SAMPLE = 2048 }; /* spectrum.c */
@@ -261,12 +269,13 @@ static double sample_bytes(const struct sizes *s, const struct fit_opts *o)
     return o->rank || !preconditioned(o) ? 0.0 : 8.0 * m * m + 8.0 * m * most(m, s->M);
 }
 
-/* Of the solve with a preconditioner of rank r. */
+/* The solve with a preconditioner of rank r: U and five vectors for each target. */
 static double solve_bytes(const struct sizes *s, double r)
 {
     return 8.0 * s->M * (r + 5.0 * s->t);
 }
 
+/* Fills the bytes of all ways to fit: in each the largest sum over the phases. */
 static void plan_bytes(double n, double d, const struct fit_opts *o, struct fit_plan *p)
 {
     const double t = o->targets ? (double)o->targets : 1.0;
@@ -275,14 +284,14 @@ static void plan_bytes(double n, double d, const struct fit_opts *o, struct fit_
     const size_t M = o->features, small = M < AUTO_VARIANCE ? M : AUTO_VARIANCE;
     const double size = o->precision == PREC_DOUBLE ? 8.0 : 4.0, T = s.threads;
     const double r = preconditioned(o) ? (double)p->rank : 0.0;
-    /* Weights, Z'y, partial sums; what BLAS packs; and the rows' residuals at the end. */
+    /* In every phase: weights, Z'y and partial sums, the packing of BLAS, and the map. */
     const double always = 16.0 * s.M * t + fop_pass_bytes(M, (size_t)t, o->precision, p->threads) +
                           T * MODEL_BLAS_PACK + featmap_bytes(&o->kernel, (size_t)d, M);
     const double rows = 8.0 * n * t;
     const double sketch = fop_product_bytes((size_t)n, M, (size_t)r, o->precision, p->threads);
     const bool look = !o->keep_scale && !o->keep_ratio;
     const double refine = look ? factor_bytes(&s, o, small, true) : 0.0;
-    /* Its factor stays where it is that of the variances. */
+    /* The factor of the search stays when it has the columns of the variances. */
     const double kept = look && s.Mv == small ? 8.0 * (double)small * (double)small : 0.0;
     const double whole = factored(o) ? 8.0 * s.M * s.M : 0.0;
     const double blocks0 =
@@ -295,7 +304,7 @@ static void plan_bytes(double n, double d, const struct fit_opts *o, struct fit_
     const size_t Md = variance_columns(o, true);
 
     p->bytes_regenerate = always + most(iterate, variance);
-    const double here = o->device_free ? 0.0 : 1.0; /* stored features are in this memory */
+    const double here = o->device_free ? 0.0 : 1.0; /* 1: stored features are in host memory */
     p->bytes_store = always + most(iterate + here * n * s.M * size, variance);
     p->bytes_half = always + most(iterate + here * n * s.M * 2.0, variance);
     p->device_store = o->device_free ? n * s.M * size : 0.0;
@@ -330,7 +339,7 @@ struct rank_cost model_plan_costs(size_t n, size_t d, const struct fit_opts *o,
     const double N = (double)n, M = (double)o->features, r = (double)rank;
     struct fit_plan p = *plan;
 
-    if (rank) { /* sketches, then orthonormal bases, core and spectrum of them */
+    if (rank) { /* the sketches, then their orthonormal basis, core and spectrum */
         c.build = plan->formed ? sketches * 2.0 * M * M * r / rate.dbl
                               : sketches * 4.0 * N * M * r / rate.sketch;
         c.build += ((4.0 * sketches + 7.0) * M * r * r + 12.0 * r * r * r) / rate.dbl;
@@ -355,7 +364,7 @@ double model_plan_bytes(size_t n, size_t d, const struct fit_opts *o, const stru
     return bytes_of(&p);
 }
 
-/* Why features may not be rounded to float16; NULL: they may. */
+/* The reason why features may not be rounded to float16; NULL when they may. */
 static const char *unrounded(const struct fit_opts *o)
 {
     if (o->precision != PREC_FLOAT)
@@ -367,7 +376,7 @@ static const char *unrounded(const struct fit_opts *o)
     return NULL;
 }
 
-/* A way of storing that was asked for is a plan, too. */
+/* store= implies plan=store: an error where both cannot be had. */
 static enum status check_store(const struct fit_opts *o, struct err *err)
 {
     const char *why = o->store == STORE_FLOAT16 ? unrounded(o) : NULL;
@@ -382,7 +391,7 @@ static enum status check_store(const struct fit_opts *o, struct err *err)
     return why ? ST_UNSUPPORTED : ST_USAGE;
 }
 
-/* Is there room for the features, stored so? */
+/* True when memory has room for stored features, in float16 or float32. */
 static bool stores(const struct fit_opts *o, double budget, const struct fit_plan *p, bool half)
 {
     const double device = half ? p->device_half : p->device_store;
@@ -391,7 +400,7 @@ static bool stores(const struct fit_opts *o, double budget, const struct fit_pla
            (o->device_free == 0 || device <= device_spare * (double)o->device_free);
 }
 
-/* Features in float32 where they fit, in float16 where only those do. */
+/* True when features will be stored in float16: as asked, or because only those fit. */
 static bool in_half(const struct fit_opts *o, double budget, const struct fit_plan *p)
 {
     if (o->store != STORE_AUTO)
@@ -399,12 +408,13 @@ static bool in_half(const struct fit_opts *o, double budget, const struct fit_pl
     return !stores(o, budget, p, false) && stores(o, budget, p, true) && unrounded(o) == NULL;
 }
 
+/* Chooses the plan: as asked, else the quickest one that fits into the budget. */
 static enum status choose(size_t n, const struct fit_opts *o, double budget, struct fit_plan *p,
                           struct err *err)
 {
     const bool free_choice = solver_is_free(o->solver);
     const double rank = (double)p->rank;
-    bool formed = false; /* Z'Z once, then iterations on it */
+    bool formed = false; /* form Z'Z once, then iterate on it */
 
     if (wants_direct(o) && o->plan != PLAN_AUTO && o->plan != PLAN_DIRECT)
         return err_set(err, ST_USAGE, "solver=direct has no other plan than direct");
@@ -443,7 +453,7 @@ static enum status choose(size_t n, const struct fit_opts *o, double budget, str
 
 struct way { const char *chosen, *other; double bytes, seconds; bool taken; };
 
-/* "does this (memory, time); instead: ..." */
+/* Writes the note: what the plan does (memory, time), and the same of the alternatives. */
 static void describe(const struct fit_opts *o, size_t threads, double budget,
                      const struct fit_plan *p, char note[256])
 {
@@ -482,7 +492,7 @@ static void describe(const struct fit_opts *o, size_t threads, double budget,
         snprintf(note + n, 256 - (size_t)n, "; %s allowed", mem);
 }
 
-/* The next smaller number of features by halving that the memory allows; 0: none. */
+/* The largest number of features, by halving, that memory allows; 0: none. */
 static size_t features_that_fit(size_t n, size_t d, const struct fit_opts *o, size_t threads)
 {
     struct fit_opts half = *o;
@@ -511,7 +521,7 @@ enum status model_plan_features(const struct fit_opts *o, size_t n, size_t d, si
         return err_set(err, ST_RANGE, "variance=%zu must be even and at least 2",
                        o->variance_count);
     p->rank = first_rank(o->features, o->rank);
-    p->threads = PLAN_THREADS; /* the choice is the same for any number */
+    p->threads = PLAN_THREADS; /* so that the choice is the same for any number of threads */
     plan_bytes((double)n, (double)d, o, p);
     enum status rc = choose(n, o, budget, p, err);
     if (rc != ST_OK)

@@ -1,13 +1,16 @@
-/* compute/models/model_rank.c -- the rank of a preconditioner, from evidence.
+/* compute/models/model_rank.c -- choosing the rank of a preconditioner by predicted time
+ * (share/doc/methods.md 13).
  *
- * The spectrum of Z'Z and the targets along it come from a sample of rows (spectrum.h).  How many
- * steps conjugate gradients take with a rank is then not bounded but tried: on a small diagonal
- * system with that spectrum, thinned out so that the rank is at most RANK_SMALL of it, the very
- * construction of the preconditioner is run and the very solver counts its iterations.  So the
- * directions that a sketch misses, a decay that lets the iteration converge faster than its
- * condition number says, and targets rougher than the model are all in it.
+ * A sample of rows gives the spectrum of Z'Z and the size of Z'y along it (spectrum.h).  The number
+ * of iterations of conjugate gradients with a rank is then not bounded by 9.2 but counted: a small
+ * diagonal system with that spectrum is set up, thinned so that the rank becomes at most
+ * RANK_SMALL, the preconditioner is built for it by its own code, and the solver itself counts its
+ * iterations. This takes into account the directions that a sketch misses, a decay of the spectrum
+ * that lets the iteration converge faster than its condition number says, and targets rougher than
+ * the model.
  *
- * Costs come from sizes (model_plan.c), not from clocks: the same data, the same rank. */
+ * Costs are computed from sizes (model_plan.c), not measured, so that the same data give the same
+ * rank. */
 #include "compute/models/model_impl.h"
 
 #include "base/mem.h"
@@ -20,22 +23,25 @@
 #include <string.h>
 
 enum {
-    RANK_SMALL = 96,  /* a rank in the small system, */
-    SPAN = 6,         /* times the rank: as far as that is evenly thinned out, */
-    MODES_MOST = 1600, /* and its size */
-    FINEST = 8,       /* times as fine, by doubling, where iterations come near its size: */
-    ENOUGH = 6,       /* fewer than one in so many */
-    BEYOND = 4,       /* times the iterations that are allowed: as far as they are counted */
+    RANK_SMALL = 96,   /* the largest rank in the small system */
+    SPAN = 6,          /* the spectrum is thinned evenly up to this many times the rank */
+    MODES_MOST = 1600, /* the largest size of the small system */
+    FINEST = 8,        /* the most that its size is multiplied by, in doublings, when */
+    ENOUGH = 6,        /* iterations are more than its size over this */
+    BEYOND = 4,        /* iterations are counted up to this many times the limit of the fit */
 };
-static const double finest_most = 16e6;       /* its modes squared, or so: the work of a step */
-static const double tail_width = 1.0 / 128.0; /* of their index: modes further down */
+static const double finest_most = 16e6;       /* largest work of a step: about its size squared */
+static const double tail_width = 1.0 / 128.0; /* width of a mode over its index, in the tail */
 
 /* The small system. */
 
-struct small { size_t n; double *lam, *b; double thin; bool cut; /* short of all eigenvalues */ };
+/* Eigenvalues lam (n) and right-hand side b (n); one mode stands for `thin` eigenvalues.  cut: it
+ * does not reach the end of the spectrum. */
+struct small { size_t n; double *lam, *b; double thin; bool cut; };
 
-/* Eigenvalues at evenly spaced indices, one for every `thin`, and what lies along them; `fine`
- * times as many as usual. */
+/* Takes eigenvalues at evenly spaced indices, one for every `thin` (in the tail at geometrically
+ * growing distances), with b_i^2 the sum of (Z'y)^2 over the eigenvectors that the mode stands for.
+ * `fine` multiplies their number. */
 static enum status small_new(const struct spectrum *s, size_t rank, int fine, struct small *out,
                              struct err *err)
 {
@@ -71,6 +77,7 @@ static enum status small_new(const struct spectrum *s, size_t rank, int fine, st
     return ST_OK;
 }
 
+/* AX <- (diag(lam) + lam2 I) X, k vectors of n. */
 struct diagonal { const double *lam; size_t n; double lam2; };
 
 static enum status diagonal_apply(void *ctx, size_t k, const double *X, double *AX,
@@ -85,7 +92,8 @@ static enum status diagonal_apply(void *ctx, size_t k, const double *X, double *
     return ST_OK;
 }
 
-/* The construction of `passes` sketches on the small system. */
+/* The Nystrom preconditioner of the small system (share/doc/methods.md 8.1 to 8.3) with a Gaussian
+ * test matrix Omega (n x L), of which `passes` sketches are taken. */
 static enum status small_precond(const struct small *s, size_t rank, int passes, double lam2,
                                  struct precond **pre, struct err *err)
 {
@@ -105,7 +113,8 @@ static enum status small_precond(const struct small *s, size_t rank, int passes,
     return rc;
 }
 
-/* *modes 0: the system would be too large. */
+/* Iterations on the small system, `fine` times as fine as usual.  *modes: its size; 0 where it
+ * would be too large, and nothing was counted. */
 static enum status small_iterations(const struct rank_system *q, size_t rank, int fine,
                                     size_t *modes, double *iterations, double *ratio,
                                     struct err *err)
@@ -117,7 +126,7 @@ static enum status small_iterations(const struct rank_system *q, size_t rank, in
     const double L = (double)rank / s.thin;
     if (rc == ST_OK && fine > 1 && (s.cut || (double)s.n * ((double)s.n + L) > finest_most)) {
         free(s.lam);
-        *modes = 0; /* too large: what was counted stands */
+        *modes = 0; /* too large: the earlier count stands */
         return ST_OK;
     }
     double *x = rc == ST_OK ? mem_calloc(s.n, sizeof *x, "a small system", err) : NULL;
@@ -145,8 +154,10 @@ static enum status small_iterations(const struct rank_system *q, size_t rank, in
     return rc;
 }
 
-/* Conjugate gradients end early where there are few eigenvalues: then more of them.  finest: how
- * far, and how far it came; last (NULL: not wanted): iterations at the step before. */
+/* Conjugate gradients end after as many iterations as there are distinct eigenvalues, so that a
+ * small system would flatter them.  Its size is therefore doubled until the iterations are few
+ * against it.  *finest: in, the largest factor; out, the one reached.  *last (NULL: not wanted):
+ * the iterations one doubling earlier. */
 static enum status refine(const struct rank_system *q, size_t rank, int *finest, double *iterations,
                           double *last, double *ratio, struct err *err)
 {
@@ -180,6 +191,7 @@ enum status model_rank_iterations_for_tests(const struct rank_system *q, size_t 
 
 /* The table. */
 
+/* How many sketches the preconditioner of the options takes. */
 static int sketches(const struct fit_opts *o)
 {
     const struct precond_ops *p = precond_find(o->precond, NULL);
@@ -195,7 +207,8 @@ struct table {
     const struct ctl *ctl;
 };
 
-/* One guess; its range from what half of the sample would have said. */
+/* Fills one row of the table.  Its range is a quarter each way, or more where the spectrum from
+ * half of the sample gives another count. */
 static void guess(void *ctx, size_t i, size_t worker)
 {
     struct table *t = ctx;
@@ -210,7 +223,7 @@ static void guess(void *ctx, size_t i, size_t worker)
     if (t->rc[i] != ST_OK)
         return;
     g->iterations = fmax(1.0, g->iterations);
-    if (t->half.s) { /* both counted one step less finely: that costs a quarter */
+    if (t->half.s) { /* both counts one doubling earlier, which costs a quarter of the time */
         finest = finest > 1 ? finest / 2 : 1;
         t->rc[i] = refine(&t->half, g->rank, &finest, &other, NULL, &ignored, &t->err[i]);
         if (t->rc[i] != ST_OK)
@@ -222,12 +235,13 @@ static void guess(void *ctx, size_t i, size_t worker)
     g->capped = g->iterations >= (double)t->s.maxit;
 }
 
+/* The ladder of ranks: 0, 16, 32, 64, 96, 128, 192, 256, ... */
 static size_t next_rank(size_t r)
 {
     return r == 0 ? RANK_LEAST : r < 64 ? 2 * r : (r & (r - 1)) == 0 ? r + r / 2 : r / 3 * 4;
 }
 
-/* The ranks to look at: those asked for, or a ladder. */
+/* The ranks of the table: those asked for, or the ladder as far as memory allows. */
 static void ladder(const struct rank_question *q, size_t n, struct rank_choice *c)
 {
     const struct fit_opts *o = q->o;
@@ -276,8 +290,7 @@ enum status model_rank_table(const struct spectrum *s, const struct spectrum *ha
         g->seconds = g->build + (double)q->solves * g->iterations * g->iteration;
         if (g->rank == 0 && !c->none)
             continue;
-        /* one that ends in time before one that does not; of those that do not, the nearest to it
-         */
+        /* The quickest of those that converge within maxit; without any, the fewest iterations. */
         if (g->iterations <= maxit ? g->seconds < least : isinf(least) && g->iterations < few) {
             least = g->iterations <= maxit ? g->seconds : least;
             few = fmin(few, g->iterations);

@@ -1,18 +1,19 @@
 /* compute/models/model_refine.c -- the noise ratio that suits a fit's own features.
  *
- * A tuning at few features counts as noise what those features miss; a fit at more of them is then
- * smoothed too much and claims too much uncertainty.  With the kernel's hyperparameters fixed, the
- * ratio is moved to the least leave-one-out error on a sample of the training rows,
- *   e_i = r_i / (1 - h_i),   h_i = z_i' A1^-1 z_i,
- * which ridge regression has in closed form (Allen 1974).  It is chosen over the likelihood because
- * the kernel is never quite right, and what a fit is for is prediction; and over generalised
- * cross-validation because leverages are far from equal on real inputs (on pol and protein GCV
- * undersmooths: rmse 0.270 for 0.240).  Of several targets, which share the ratio, the geometric
- * mean of the squared errors counts: their units do not matter.  Of two ratios within the standard
- * error of that error the larger one is taken (the one-standard-error rule of Breiman et al. 1984),
- * as new rows are never quite like those left out: the tuned ratio is left for a smaller one only
- * where that gains more than this.  An iterative fit asks this of the factor that its variances
- * need anyway, at up to 4096 columns: most of the way from a tuning's 2048. */
+ * Tuning with few features counts as noise what those features miss.  A fit with more of them is
+ * then smoothed too much and overstates its uncertainty.  With the kernel's hyperparameters fixed,
+ * the ratio is moved to the least leave-one-out error on a sample of the training rows,
+ *   e_i = r_i / (1 - h_i),   h_i = z_i' A1^-1 z_i = |L^-1 z_i|^2,  A1 = L L' (M x M),
+ * which ridge regression has in closed form (Allen 1974; share/doc/methods.md 6.9).
+ *
+ * Why this criterion: the likelihood is not used because the kernel is never quite right, and a fit
+ * is made for prediction.  Generalised cross-validation is not used because leverages are far from
+ * equal on real inputs: on pol and protein it undersmooths (RMSE 0.270 against 0.240).  For several
+ * targets, which share the ratio, the geometric mean of the squared errors counts, so that their
+ * units do not matter.  A smaller ratio than the tuned one is taken only where it gains more than
+ * the standard error of the score, because new rows are never quite like those left out (after the
+ * one-standard-error rule of Breiman et al. 1984).  An iterative fit judges by the factor that its
+ * variances need anyway, at up to 4096 columns: most of the way from the 2048 of a tuning. */
 #include "compute/models/model_impl.h"
 
 #include "base/mem.h"
@@ -22,17 +23,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOOKS_MOST = 8, SAMPLE = 2048, STRIP = 64 };
-static const double first_step = 0.8;  /* in the log ratio */
-static const double farthest = 2.6;    /* from the given ratio: a factor of 13, 3.7 in the noise */
+enum { LOOKS_MOST = 8, SAMPLE = 2048, STRIP = 64 }; /* ratios tried; sampled rows; rows of a task */
+/* In the log ratio: the first step; the farthest distance from the given ratio (a factor of 13, or
+ * 3.7 in the noise); the distance at which the search ends. */
+static const double first_step = 0.8;
+static const double farthest = 2.6;
 static const double close_enough = 0.25;
 
 /* The search: downhill by steps, then parabolas. */
 
-struct look { double x, f, se; }; /* f: score, se: its standard error */
+struct look { double x, f, se; }; /* log ratio; score there and its standard error */
 struct search { size_t n; double start; struct look at[LOOKS_MOST]; };
 
-/* The best look, and its neighbours on either side (NULL: none yet). */
+/* The best ratio tried, and its neighbours on either side (NULL: none yet). */
 static const struct look *search_best(const struct search *s, const struct look **left,
                                       const struct look **right)
 {
@@ -52,7 +55,8 @@ static const struct look *search_best(const struct search *s, const struct look 
     return best;
 }
 
-/* Where to look next; false when the best is known well enough.  best: where that is. */
+/* The next log ratio to try: a step downhill, or the minimum of the parabola through the best point
+ * and its neighbours.  False when the best one (*best) is known well enough. */
 static bool search_next(struct search *s, double *next, double *best)
 {
     const struct look *l, *r, *b = search_best(s, &l, &r);
@@ -66,7 +70,7 @@ static bool search_next(struct search *s, double *next, double *best)
     } else if (l == NULL && b->x > lo) {
         *next = fmax(b->x - first_step, lo);
     } else if (l == NULL || r == NULL || !isfinite(l->f) || !isfinite(r->f)) {
-        return false; /* on the end of what is allowed, or of what precision allows */
+        return false; /* at the end of the range, or of the ratios that rounding allows */
     } else {
         const double d1 = b->x - l->x, d2 = r->x - b->x;
         const double den = d1 * (r->f - b->f) + d2 * (l->f - b->f);
@@ -79,14 +83,14 @@ static bool search_next(struct search *s, double *next, double *best)
 
 /* Scores. */
 
-/* The sample's features are made once; each look solves for their leverages. */
+/* The features of the sample are made once; each ratio solves for their leverages. */
 struct sample {
     struct pool *pool;
-    size_t n, M, m, t;         /* rows of the data, columns, rows of the sample; targets */
-    double *Z, *V, *y, *w,
-        *e; /* m x M; the same, by L^-1; t x m targets; t x M; t x m squared errors */
+    size_t n, M, m, t;         /* rows of the data, columns, rows of the sample, targets */
+    double *Z, *V, *y, *w, *e; /* z_i (m x M); L^-1 z_i (m x M); targets (t x m); weights (t x M);
+                                * squared errors (t x m) */
     const double *L;
-    enum status *rc;
+    enum status *rc;           /* of each task */
 };
 
 static void sample_free(struct sample *s)
@@ -99,7 +103,7 @@ static void sample_free(struct sample *s)
     free(s->rc);
 }
 
-/* Rows spread evenly over the data. */
+/* The row of sample entry i; the sample is spread evenly over the data. */
 static size_t sample_row(const struct sample *s, size_t i)
 {
     return (size_t)((double)i * (double)s->n / (double)s->m);
@@ -146,6 +150,7 @@ static enum status sample_make(struct sample *s, struct fop *f, size_t t, const 
     return ST_OK;
 }
 
+/* e_i^2 for a task of sampled rows and all targets; 1 - h_i is kept above 1e-6. */
 static void sample_errors(void *ctx, size_t task, size_t worker)
 {
     struct sample *s = ctx;
@@ -164,7 +169,8 @@ static void sample_errors(void *ctx, size_t task, size_t worker)
     }
 }
 
-/* Adds the log of a target's mean squared error, and the standard error of that log. */
+/* Adds to l->f the log of a target's mean squared error, divided by t, and to l->se its standard
+ * error by the delta method: se(log mean) = se(mean) / mean. */
 static void sample_add(const struct sample *s, size_t q, struct look *l)
 {
     const double *e = s->e + q * s->m, m = (double)s->m;
@@ -179,7 +185,8 @@ static void sample_add(const struct sample *s, size_t q, struct look *l)
     l->se += mean > 0.0 ? sqrt(sq) / (m * mean) / (double)s->t : 0.0;
 }
 
-/* log of the mean squared leave-one-out error, from the factor and Z'y; the mean over targets. */
+/* The score at one ratio: the log of the mean squared leave-one-out error, averaged over targets,
+ * from the factor L of A1 and b = Z'y (t x M). */
 static enum status sample_score(struct sample *s, const double *L, const double *b, struct look *l,
                                 struct err *err)
 {
@@ -202,8 +209,8 @@ static enum status sample_score(struct sample *s, const double *L, const double 
     return ST_OK;
 }
 
-/* Where the search ends: the best look, or the start when with less noise it gains no more than its
- * error. */
+/* The result of the search: the best log ratio, or the start when the best is smaller and gains no
+ * more than the standard error of its score. */
 static double settled(const struct search *s, double best)
 {
     for (size_t i = 1; i < s->n; i++)
@@ -221,7 +228,7 @@ enum status model_refine_factor(struct fop *f, size_t t, const double *y, struct
     const size_t M = fop_cols(f);
     double at = g->ratio, next = s.start, best = s.start;
 
-    if (g->jitter > 0.0) /* rounding has the last word already */
+    if (g->jitter > 0.0) /* rounding limits the ratio already */
         return ST_OK;
     enum status rc = sample_make(&sample, f, t, y, err);
     while (rc == ST_OK) {
@@ -234,7 +241,7 @@ enum status model_refine_factor(struct fop *f, size_t t, const double *y, struct
         }
         if (rc == ST_OK)
             rc = sample_score(&sample, g->L, g->b, l, err);
-        if (rc == ST_NOT_PD) { /* too little noise for these digits */
+        if (rc == ST_NOT_PD) { /* too little noise for this precision: the score stays infinite */
             err_clear(err);
             rc = ST_OK;
         }

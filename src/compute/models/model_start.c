@@ -1,10 +1,11 @@
-/* compute/models/model_start.c -- where the iterations of a fit begin, when another model is given.
+/* compute/models/model_start.c -- where the iterations of a fit begin when another model is given.
  *
- * Of the very same features its weights are the start.  Of others (their number, seed or kernel)
- * they say nothing; but the function does: f = what that model predicts of the training rows, and
- *   w0 = P^-1 Z'f
- * is its ridge regression on the new features as far as the preconditioner P knows Z'Z, for one
- * more pass over the rows.  The solvers scale w0 to the best point of its line. */
+ * If that model has the same features, its weights are the start.  With other features (number,
+ * seed or kernel) its weights mean nothing, but its function does.  With f (n) its predictions of
+ * the training rows, the ridge regression of f on the new features is A1^-1 Z'f, and
+ *   w0 = P^-1 Z'f  (M)                                              (share/doc/methods.md 9.8)
+ * is its approximation by the preconditioner P, for one more pass over the rows.  The solvers scale
+ * w0 to the best point on its line. */
 #include "compute/models/model_impl.h"
 
 #include "base/mem.h"
