@@ -46,8 +46,20 @@ out=$(printf '%s\n' "$out" | sed '1,/^---/d')
 has "settings come first" "$(printf '%s\n' "$out" | head -n 1)" 'settings *r1 *r2'
 has "with what differs" "$out" '^\*  features *64 *128'
 has "results after them" "$out" '^ *results *r1 *r2'
-has "what is the same stands in one line" "$out" 'The same: data friedman1, split test=25% seed=1, target y, kernel rbf'
+has "what is the same stands in one line" "$out" 'The same: data friedman1, split test=25% seed=1, target y, scale y=standard, kernel rbf'
 has "and where the curves are" "$out" 'plot residual r1 r2'
+awk 'BEGIN { print "a,b,y"; for (i = 0; i < 60; i++) print i "," 3 + i % 7 "," 1 + i * i }' >two.csv
+run -q --format json -e 'open two.csv target=y; split ordered test=20%; fit features=32; score' \
+    -e 'scale y=log; fit features=32; score; cols y role=input; cols b role=target; fit features=32; score' -e 'compare r1 r2; compare r1 r3'
+has "a scale that differs is told" "$(printf '%s\n' "$out" | grep '"compare"' | head -n 1)" '"scale":true'
+run -q -e 'open two.csv target=y; split ordered test=20%; fit features=32; score; scale y=log; fit features=32; score' \
+    -e 'cols y role=input; cols b role=target; fit features=32; score; compare r1 r2; echo ---; compare r1 r3'
+one=$(printf '%s\n' "$out" | sed '/^---/,$d') two=$(printf '%s\n' "$out" | sed '1,/^---/d')
+has "in a row of its own" "$one" '^\*  scale *y=standard *y=log'
+has "errors in the same unit stand side by side" "$one" '^\*  rmse  *[0-9.]*  *[0-9.]'
+ok "of two targets never" test -z "$(printf '%s\n' "$two" | grep '^\*  rmse')"
+has "but in a line with their units" "$two" '^rmse r1 [0-9.]* (y); r3 [0-9.]* (b)'
+has "nor the densities" "$two" '^nlpd r1 [-0-9.]* (y); r3 [-0-9.]* (b)'
 
 # -- who sets an option: `set` before the command line, GPDESK_*, the file, what is built in
 who() { "$gpdesk" "$@" -e 'get seed' 2>/dev/null | sed -n 's/^seed  *\([0-9]*\)  *\([a-z ]*[a-z]\)   *.*/\1 \2/p' | tail -n 1; }

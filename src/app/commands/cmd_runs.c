@@ -297,6 +297,8 @@ static void target_of(const struct run *r, size_t j, struct buf *b)
         buf_printf(b, " (1 of %zu)", run_targets(r));
 }
 ASPECT(target, target_of(r, j, b))
+static const char *const y_scales[] = { "y=standard", "y=log", "y=none" }; /* enum y_scale */
+ASPECT(scale, buf_puts(b, r->has_enc ? y_scales[r->enc.yscale] : "-"))
 ASPECT(amplitude, put(b, scale_of(r, j, false)))
 ASPECT(noise, put(b, scale_of(r, j, true)))
 /* Features against effective dimension: how much of what the data ask for there is room for. */
@@ -332,6 +334,7 @@ static const struct aspect settings[] = {
     {"data", aspect_data, false},
     {"split", aspect_split, false},
     {"target", aspect_target, false},
+    {"scale", aspect_scale, false},
     {"kernel", aspect_kernel, false},
     {NULL, NULL, false}, /* here stand the kernels' hyperparameters */
     {"amplitude", aspect_amplitude, false},
@@ -379,7 +382,7 @@ static enum status compared(struct workspace *ws, const struct args *a,
 }
 
 /* What differs stands in a row each, what is the same in one line. */
-struct comparison { struct text_table settings, results; struct buf same; };
+struct comparison { struct text_table settings, results; struct buf same, units; };
 
 static void compare_cells(const char *name, struct buf cell[COMPARE_MAX], size_t n, bool result,
                           struct comparison *c, struct rec *r)
@@ -417,6 +420,56 @@ static void compare_row(const struct run **run, const size_t *target, size_t n, 
     compare_cells(name, cell, n, aspect && aspect->result, c, r);
 }
 
+/* What a figure is measured in: the target's name where it is in units of the target, and also the
+ * scale for the marginal likelihood, which is of the target as the model sees it.  False if the
+ * figure has no such unit or this run does not have the figure. */
+static bool unit_of(const struct measure *m, const struct run *r, size_t j, struct buf *b)
+{
+    const bool raw = m->of == MEASURE_OF_RAW && (!strcmp(m->unit, "target") ||
+                                                 !strcmp(m->unit, "nats"));
+    const bool objective = m->brief && !strcmp(m->brief, "nmll");
+
+    buf_clear(b);
+    if ((!raw && !objective) || !r->has_enc || !isfinite(measure_number(m, r, j)))
+        return false;
+    text_safe(b, encoding_for(&r->enc, j).target, 24);
+    if (objective)
+        buf_printf(b, ", %s", y_scales[r->enc.yscale]);
+    return true;
+}
+
+/* True if the runs have the figure in different units.  It then stands in a line of its own, with
+ * the units: in a row, the smaller number would be read as the better one. */
+static bool compare_units(const struct run **run, const size_t *target, size_t n,
+                          const struct measure *m, struct comparison *c)
+{
+    struct buf unit = { 0 }, first = { 0 };
+    bool differ = false, found = false, begun = false;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct measure *own = measure_find(m->name, run[i]->kind);
+        if (!own || !unit_of(own, run[i], target[i], &unit))
+            continue;
+        if (!found)
+            buf_puts(&first, buf_str(&unit));
+        differ = differ || strcmp(buf_str(&unit), buf_str(&first)) != 0;
+        found = true;
+    }
+    for (size_t i = 0; differ && i < n; i++) {
+        const struct measure *own = measure_find(m->name, run[i]->kind);
+        if (!own || !unit_of(own, run[i], target[i], &unit))
+            continue;
+        buf_printf(&c->units, "%s%s %s ", begun ? ";" : "\n", begun ? "" : m->name,
+                   run[i]->id);
+        begun = true;
+        put(&c->units, measure_number(own, run[i], target[i]));
+        buf_printf(&c->units, " (%s)", buf_str(&unit));
+    }
+    buf_free(&unit);
+    buf_free(&first);
+    return differ;
+}
+
 /* A figure of the table; a tuning has evaluations where a fit has iterations. */
 static void compare_measure(const struct run **run, const size_t *target, size_t n,
                             const struct measure *m, struct comparison *c, struct rec *r)
@@ -428,6 +481,10 @@ static void compare_measure(const struct run **run, const size_t *target, size_t
             compare_row(run, target, n, m->name, &written[i], c, r);
             return;
         }
+    if (compare_units(run, target, n, m, c)) {
+        rec_bool(r, m->name, true);
+        return;
+    }
     for (size_t i = 0; i < n; i++) {
         const struct measure *own = measure_find(m->name, run[i]->kind);
         if (!own && m->brief)
@@ -500,6 +557,8 @@ static void compare_text(struct workspace *ws, struct comparison *c, const struc
 
     text_table_print(&c->settings, NULL, &r->text);
     text_table_print(&c->results, NULL, &r->text);
+    if (c->units.len)
+        rec_text(r, "In different units, so not compared:%s\n", buf_str(&c->units));
     rec_text(r, "* differs.  The same: %s", c->same.len ? buf_str(&c->same) : "nothing");
     for (size_t i = 0; i < n; i++)
         fits += is_fit(run[i]) && run[i]->ntrace > 0;
@@ -547,6 +606,7 @@ static enum status cmd_compare(struct workspace *ws, const struct args *a, struc
     text_table_free(&c.settings);
     text_table_free(&c.results);
     buf_free(&c.same);
+    buf_free(&c.units);
     ws_emit(ws, &r);
     return ST_OK;
 }
