@@ -5,6 +5,9 @@
 #include "app/shell/options.h"
 #include "app/core/workspace.h"
 #include "app/core/workspace_exec.h"
+#include "base/limits.h"
+#include "base/spill.h"
+#include "compute/pool.h"
 #include "support.h"
 
 #include <check.h>
@@ -233,6 +236,82 @@ START_TEST(what_cannot_be_interrupted_is_not_waited_for)
 }
 END_TEST
 
+/* Notes the limits that it works under, its own and those of each task of the pool. */
+struct limited {
+    atomic_bool *hold;
+    struct limits seen, task[16];
+    size_t block;
+    bool fits;
+};
+
+static void look_from_pool(void *ctx, size_t task, size_t worker)
+{
+    struct limited *l = ctx;
+
+    (void)worker;
+    l->task[task] = limits_now();
+}
+
+static enum status limited_work(struct job *job, struct err *err)
+{
+    struct limited *l = job->arg;
+
+    (void)err;
+    while (atomic_load(l->hold))
+        usleep(200);
+    l->seen = limits_now();
+    l->block = limits_block_bytes();
+    l->fits = spill_fits((double)(16 << 20));
+    pool_run(job->pool, 16, look_from_pool, l);
+    return ST_OK;
+}
+
+static void limited_done(struct workspace *ws, struct job *job, enum status rc,
+                         const struct err *err)
+{
+    (void)ws, (void)job, (void)err;
+    ck_assert_int_eq(rc, ST_OK);
+}
+
+/* The first job runs while the second is submitted under other options: each keeps its own limits,
+ * and so does this thread. */
+START_TEST(each_job_has_its_own_limits)
+{
+    static const struct job_ops ops = { "limited", limited_work, limited_done, NULL, NULL };
+    static const size_t memory[] = { (size_t)48 << 20, (size_t)1200 << 20 },
+                        block[] = { (size_t)8 << 20, (size_t)100 << 20 };
+    static const uint64_t cache[] = { UINT64_C(11) << 30, UINT64_C(12) << 30 }; /* nothing goes */
+    struct workspace *ws = open_ws();
+    const struct limits before = limits_now();
+    atomic_bool hold = true;
+    struct limited job[2] = { { .hold = &hold }, { .hold = &hold } };
+    struct err err = { 0 };
+
+    for (size_t i = 0; i < 2; i++) {
+        ws->opt.mem = memory[i];
+        ws->opt.cache = cache[i];
+        ck_assert_int_eq(ws_submit(ws, &ops, "j", &job[i], "j", &err), ST_OK);
+    }
+    ws->opt.mem = 1;
+    atomic_store(&hold, false);
+    workspace_drain(ws);
+    for (size_t i = 0; i < 2; i++) {
+        ck_assert_uint_eq(job[i].seen.memory, memory[i]);
+        ck_assert_uint_eq(job[i].seen.arrays, memory[i] / 4); /* 12 and 300 MiB */
+        ck_assert_uint_eq(job[i].seen.cache, cache[i]);
+        ck_assert_uint_eq(job[i].block, block[i]);
+        ck_assert(job[i].fits == (i == 1));
+        for (size_t k = 0; k < 16; k++) {
+            ck_assert_uint_eq(job[i].task[k].memory, memory[i]);
+            ck_assert_uint_eq(job[i].task[k].cache, cache[i]);
+        }
+    }
+    ck_assert_uint_eq(limits_now().memory, before.memory);
+    ck_assert_uint_eq(limits_now().cache, before.cache);
+    workspace_free(ws);
+}
+END_TEST
+
 START_TEST(a_failure_is_handed_over)
 {
     struct workspace *ws = open_ws();
@@ -436,6 +515,7 @@ int main(void)
     tcase_add_test(t, stop_now_drops_the_result);
     tcase_add_test(t, leaving_stops_and_frees_all);
     tcase_add_test(t, what_cannot_be_interrupted_is_not_waited_for);
+    tcase_add_test(t, each_job_has_its_own_limits);
     tcase_add_test(t, a_failure_is_handed_over);
     tcase_add_test(t, time_left_comes_from_the_fitted_rate);
     tcase_add_test(t, time_left_of_a_tuning_goes_by_its_last_evaluations);

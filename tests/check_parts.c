@@ -6,6 +6,7 @@
 #include "data/formats/import.h"
 #include "data/kinds/nodes.h"
 #include "data/formats/npy_set.h"
+#include "base/limits.h"
 #include "base/spill.h"
 #include "support.h"
 
@@ -24,18 +25,32 @@
 static struct err err;
 static char *dir;
 
+static const char *in_dir(void)
+{
+    return dir;
+}
+
+/* Bytes of arrays that this thread's work may have in memory. */
+static void limit_arrays(size_t bytes)
+{
+    struct limits l = limits_now();
+
+    l.arrays = bytes;
+    limits_enter(l);
+}
+
 static void setup(void)
 {
     dir = support_tmpdir();
     setenv("XDG_CACHE_HOME", dir, 1);
-    spill_directory(dir);
-    spill_limit(0);
+    spill_directory(in_dir);
+    limit_arrays(0);
     memset(&err, 0, sizeof err);
 }
 
 static void teardown(void)
 {
-    spill_limit(0);
+    limit_arrays(0);
     spill_directory(NULL);
     support_rmdir(dir);
 }
@@ -240,7 +255,7 @@ START_TEST(many_files)
     const bool in_place = _i & 1, fortran = _i & 2;
     struct table *t;
 
-    spill_limit(in_place ? 1000 : 0);
+    limit_arrays(in_place ? 1000 : 0);
     write_blocks("./", "", _i & 4 ? "f8" : "f4", fortran);
     write_npy("other.npy", "f8", false, 0, 5, 1, false); /* pairs with nothing */
     t = open_parts(".", NULL);
@@ -390,7 +405,7 @@ static struct dataset *big_dataset(const char *kind, bool fortran, bool in_place
 {
     write_npy("X.npy", kind, fortran, 0, BIG, 5, false);
     write_npy("y.npy", "f8", false, 0, BIG, 1, true);
-    spill_limit(in_place ? 100000 : 0);
+    limit_arrays(in_place ? 100000 : 0);
     struct table *t = open_parts("X.npy", "y.npy");
     ck_assert_int_eq(table_is_out(t), in_place);
     struct dataset *d = dataset_new(t, NULL, NULL, &err);
@@ -409,10 +424,10 @@ START_TEST(rows_in_place_are_those_of_memory)
     size_t *rows, n;
 
     ck_assert_int_eq(dataset_rows(in, PART_TRAIN, &rows, &n, &err), ST_OK);
-    spill_limit(0);
+    limit_arrays(0);
     ck_assert_int_eq(encoding_fit(in, rows, n, &a, NULL, &err), ST_OK);
     ck_assert_int_eq(encode(&a, in->table, rows, n, true, &ea, &err), ST_OK);
-    spill_limit(100000);
+    limit_arrays(100000);
     ck_assert_int_eq(encoding_fit(out, rows, n, &b, NULL, &err), ST_OK);
     ck_assert_int_eq(encode(&b, out->table, rows, n, true, &eb, &err), ST_OK);
     ck_assert(ea.x != NULL && eb.x == NULL);
@@ -519,7 +534,7 @@ START_TEST(types_change_in_place)
     struct dataset *d = big_dataset("i4", false, true), *keep = dataset_snapshot(d, &err);
     size_t changed;
 
-    spill_limit(0);
+    limit_arrays(0);
     ck_assert_int_eq(dataset_set_type(d, "x2", COL_CATEGORY, &changed, &err), ST_OK);
     ck_assert_uint_eq(changed, 1);
     ck_assert_int_eq(d->table->col[1].type, COL_CATEGORY);

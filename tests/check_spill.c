@@ -2,6 +2,7 @@
  * memory, whatever is damaged, full or missing. */
 #include "data/cache.h"
 #include "data/dataset.h"
+#include "base/limits.h"
 #include "base/mem.h"
 #include "base/spill.h"
 #include "support.h"
@@ -21,24 +22,51 @@
 static struct err err;
 static char *dir;
 
+static const char *in_dir(void)
+{
+    return dir;
+}
+
+/* Bytes of arrays that this thread's work may have in memory. */
+static void limit_arrays(size_t bytes)
+{
+    struct limits l = limits_now();
+
+    l.arrays = bytes;
+    limits_enter(l);
+}
+
+static void limit_cache(uint64_t bytes)
+{
+    struct limits l = limits_now();
+
+    l.cache = bytes;
+    limits_enter(l);
+}
+
+static const char *nowhere(void)
+{
+    return "/nonexistent";
+}
+
 static void setup(void)
 {
     dir = support_tmpdir();
     setenv("XDG_CACHE_HOME", dir, 1);
-    spill_directory(dir);
-    spill_limit(0);
+    spill_directory(in_dir);
+    limit_arrays(0);
 }
 
 static void teardown(void)
 {
-    spill_limit(0);
+    limit_arrays(0);
     spill_directory(NULL);
     support_rmdir(dir);
 }
 
 START_TEST(arrays_go_out_beyond_the_limit)
 {
-    spill_limit((size_t)1 << 20);
+    limit_arrays((size_t)1 << 20);
     double *a = spill_array(100000, sizeof *a, "a", &err),
            *b = spill_array(100000, sizeof *b, "b", &err);
     ck_assert(a && b);
@@ -65,7 +93,7 @@ START_TEST(growing_arrays_move)
     void *p = NULL;
     size_t cap = 0;
 
-    spill_limit((size_t)1 << 20);
+    limit_arrays((size_t)1 << 20);
     for (size_t n = 1; n <= 300000; n = n * 3 / 2 + 1) {
         const size_t was = cap;
         ck_assert_int_eq(spill_grow(&p, &cap, n, sizeof(double), "a", &err), ST_OK);
@@ -83,14 +111,14 @@ END_TEST
 
 START_TEST(no_disk_is_an_error)
 {
-    spill_limit(1000);
-    spill_directory("/nonexistent");
+    limit_arrays(1000);
+    spill_directory(nowhere);
     ck_assert_ptr_null(spill_array(100000, 8, "the columns", &err));
     ck_assert_int_eq(err.code, ST_IO);
     ck_assert_ptr_nonnull(strstr(err.msg, "/nonexistent"));
     ck_assert_ptr_null(spill_array(SIZE_MAX / 4, 8, "the columns", &err));
     ck_assert_int_eq(err.code, ST_NOMEM);
-    spill_directory(dir); /* more than any disk has */
+    spill_directory(in_dir); /* more than any disk has */
     ck_assert_ptr_null(spill_array((size_t)1 << 52, 8, "the columns", &err));
     ck_assert_int_eq(err.code, ST_IO);
     ck_assert_ptr_nonnull(strstr(err.msg, "on disk"));
@@ -174,10 +202,10 @@ static const char *inside(const char *name)
 START_TEST(cache_gives_the_same_table)
 {
     char *path = big_csv();
-    cache_limit(0);
+    limit_cache(0);
     struct table *plain = import(path);
     ck_assert_uint_eq(kept(), 0);
-    cache_limit((uint64_t)1 << 30);
+    limit_cache((uint64_t)1 << 30);
     struct table *first = import(path);
     ck_assert_uint_eq(kept(), 1);
     struct table *second = cache_find(first->path, &(struct import_opts){ .header = -1 }, NULL);
@@ -201,13 +229,13 @@ END_TEST
 START_TEST(tables_go_out)
 {
     char *path = big_csv();
-    cache_limit(0);
+    limit_cache(0);
     struct table *plain = import(path);
-    spill_limit(1 << 20);
+    limit_arrays(1 << 20);
     struct table *grown = import(path);
     ck_assert(table_is_out(grown) && !table_is_out(plain));
     ck_assert_int_eq(grown->duplicates, -1);
-    cache_limit((uint64_t)1 << 30);
+    limit_cache((uint64_t)1 << 30);
     table_unref(import(path));
     struct table *mapped = cache_find(plain->path, &(struct import_opts){ .header = -1 }, NULL);
     ck_assert(mapped && table_is_out(mapped));
@@ -223,10 +251,10 @@ START_TEST(tables_go_out)
     d->missing = o->missing = MISSING_MEAN;
     ck_assert_int_eq(split_random(d, 0.2, 0.0, 3, &err), ST_OK);
     ck_assert_int_eq(dataset_rows(d, PART_TRAIN, &rows, &n, &err), ST_OK);
-    spill_limit(0);
+    limit_arrays(0);
     ck_assert_int_eq(encoding_fit(d, rows, n, &enc, NULL, &err), ST_OK);
     ck_assert_int_eq(encode(&enc, plain, rows, n, true, &in, &err), ST_OK);
-    spill_limit(1 << 20);
+    limit_arrays(1 << 20);
     ck_assert_int_eq(encode(&enc, mapped, rows, n, true, &out, &err), ST_OK);
     ck_assert(in.x != NULL && out.x == NULL);
     ck_assert_uint_eq(in.n, out.n);
@@ -255,9 +283,9 @@ END_TEST
 START_TEST(a_mapped_entry_is_cut_short)
 {
     char *path = big_csv();
-    cache_limit((uint64_t)1 << 30);
+    limit_cache((uint64_t)1 << 30);
     table_unref(import(path));
-    spill_limit(1 << 20);
+    limit_arrays(1 << 20);
     struct table *t = import(path);
     ck_assert(table_is_out(t));
     struct dataset *d = dataset_new(t, "d", "y", &err);
@@ -302,7 +330,7 @@ START_TEST(damaged_entries_are_misses)
                                         "c1.npy",   "c3.npy",    "l3.npy"};
     static const struct import_opts opts = { .header = -1 };
     char *path = big_csv();
-    cache_limit((uint64_t)1 << 30);
+    limit_cache((uint64_t)1 << 30);
     struct table *plain = import(path);
 
     for (size_t i = 0; i < 6; i++)
@@ -342,7 +370,7 @@ START_TEST(least_recently_used_goes)
         snprintf(command, sizeof command, "cp %s %s", path, copy[i]);
         ck_assert_int_eq(system(command), 0);
     }
-    cache_limit((uint64_t)12 << 20); /* two of them */
+    limit_cache((uint64_t)12 << 20); /* two of them */
     table_unref(import(path));
     usleep(20000);
     table_unref(import(copy[0]));
@@ -357,6 +385,8 @@ START_TEST(least_recently_used_goes)
     ck_assert_ptr_nonnull(t);
     table_unref(t);
     ck_assert_ptr_null(cache_find(copy[0], &opts, NULL));
+    cache_trim((uint64_t)7 << 20); /* one of them */
+    ck_assert_uint_eq(kept(), 1);
     free(path);
 }
 END_TEST
@@ -366,7 +396,7 @@ START_TEST(a_file_rewritten_in_place)
 {
     char *path = big_csv();
     struct stat st;
-    cache_limit((uint64_t)1 << 30);
+    limit_cache((uint64_t)1 << 30);
     struct table *t = import(path);
     const double was = column_at(&t->col[1], 0);
     table_unref(t);
@@ -391,12 +421,12 @@ END_TEST
 START_TEST(no_cache_is_said)
 {
     char *path = big_csv(), columns[400];
-    cache_limit((uint64_t)1 << 20);
+    limit_cache((uint64_t)1 << 20);
     struct table *t = import(path);
     ck_assert_ptr_nonnull(strstr(t->notes, "note[cache]"));
     ck_assert_ptr_nonnull(strstr(t->notes, "larger than the cache"));
     table_unref(t);
-    cache_limit((uint64_t)1 << 30);
+    limit_cache((uint64_t)1 << 30);
     snprintf(columns, sizeof columns, "%s/gpdesk/columns", dir);
     rmdir(columns);
     support_write(columns, "in the way", 10); /* what root may not do either */
@@ -418,7 +448,7 @@ START_TEST(no_directory_is_said)
 {
     char *path = big_csv();
     setenv("XDG_CACHE_HOME", "/proc/nowhere", 1);
-    cache_limit((uint64_t)1 << 30);
+    limit_cache((uint64_t)1 << 30);
     struct table *t = import(path);
     ck_assert_str_eq(cache_dir(), "");
     ck_assert_ptr_nonnull(strstr(t->notes, "no cache directory"));
@@ -433,7 +463,7 @@ START_TEST(a_full_disk_is_said)
     char *path = big_csv();
     const struct rlimit small = { 400000, RLIM_INFINITY };
     signal(SIGXFSZ, SIG_IGN);
-    cache_limit((uint64_t)1 << 30);
+    limit_cache((uint64_t)1 << 30);
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
     struct table *t = import(path);
     ck_assert_uint_eq(t->n, 90000);

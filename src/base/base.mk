@@ -3,6 +3,7 @@ noinst_LIBRARIES += libbase.a
 libbase_a_SOURCES = \
   src/base/buf.c src/base/buf.h \
   src/base/dirs.c src/base/dirs.h \
+  src/base/limits.c src/base/limits.h \
   src/base/log.c src/base/log.h \
   src/base/mem.c src/base/mem.h \
   src/base/outfile.c src/base/outfile.h \

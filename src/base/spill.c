@@ -2,6 +2,7 @@
  * is an error there, never a signal later. */
 #include "base/spill.h"
 
+#include "base/limits.h"
 #include "base/mem.h"
 
 #include <errno.h>
@@ -29,43 +30,31 @@ struct mapping {
 enum { WINDOW_LEAST = 8 << 20, WINDOW_MOST = 128 << 20 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+/* What follows is one for the process, because memory is: the arrays of all jobs share it, whoever
+ * reads one may not know who made it, and the signal of a file that was cut short names an address
+ * alone.  How many bytes may stay in memory is each job's own (limits.h). */
 static struct mapping *list;
 static size_t nlist, caplist;
-static size_t limit, inside, outside; /* bytes: allowed in memory, there now, on disk */
-static char *where;
+static size_t inside, outside;        /* bytes in memory, on disk */
+static const char *(*where)(void);
 static atomic_size_t used;            /* since pages last left */
-static atomic_size_t window;
 
-void spill_limit(size_t bytes)
+void spill_directory(const char *(*dir)(void))
 {
-    const size_t w = bytes / 4;
-
     pthread_mutex_lock(&lock);
-    limit = bytes;
-    pthread_mutex_unlock(&lock);
-    atomic_store(&window, w < WINDOW_LEAST ? WINDOW_LEAST : w > WINDOW_MOST ? WINDOW_MOST : w);
-}
-
-void spill_directory(const char *dir)
-{
-    char *copy = dir ? strdup(dir) : NULL;
-
-    pthread_mutex_lock(&lock);
-    free(where);
-    where = copy;
+    where = dir;
     pthread_mutex_unlock(&lock);
 }
 
 bool spill_active(void)
 {
-    pthread_mutex_lock(&lock);
-    const bool active = limit > 0;
-    pthread_mutex_unlock(&lock);
-    return active;
+    return limits_now().arrays > 0;
 }
 
 bool spill_fits(double bytes)
 {
+    const size_t limit = limits_now().arrays;
+
     pthread_mutex_lock(&lock);
     const bool fits = limit == 0 || (double)inside + bytes <= (double)limit;
     pthread_mutex_unlock(&lock);
@@ -109,8 +98,10 @@ static void drop_pages(void)
 void spill_used(size_t bytes)
 {
     const size_t now = atomic_fetch_add_explicit(&used, bytes, memory_order_relaxed) + bytes;
+    const size_t share = limits_now().arrays / 4;
+    const size_t window = share > WINDOW_MOST ? WINDOW_MOST : share;
 
-    if (now < atomic_load_explicit(&window, memory_order_relaxed) || now < WINDOW_LEAST)
+    if (now < window || now < WINDOW_LEAST)
         return;
     atomic_store_explicit(&used, 0, memory_order_relaxed);
     drop_pages();
@@ -125,11 +116,12 @@ static int scratch_file(size_t bytes, const char *what, struct err *err)
     struct statvfs fs;
 
     pthread_mutex_lock(&lock);
-    const char *tmp = where                                   ? where
-                      : getenv("TMPDIR") && *getenv("TMPDIR") ? getenv("TMPDIR")
-                                                              : "/tmp";
-    snprintf(dir, sizeof dir, "%s", tmp);
+    const char *(*ask)(void) = where;
     pthread_mutex_unlock(&lock);
+    const char *tmp = ask ? ask() : "";
+    if (!*tmp)
+        tmp = getenv("TMPDIR") && *getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
+    snprintf(dir, sizeof dir, "%s", tmp);
     snprintf(name, sizeof name, "%s/gpdesk-XXXXXX", dir);
     const int fd = mkostemp(name, O_CLOEXEC);
     if (fd < 0) {

@@ -1,6 +1,7 @@
 /* base/spill.h -- large arrays of data that need not fit in memory.
  *
- * An array is ordinary memory as long as all of them together stay below a limit.  Beyond it a new
+ * An array is ordinary memory as long as all of them together stay below the limit of the job that
+ * asks for it (base/limits.h).  Beyond it a new
  * one lies in an unlinked file and is mapped: the same pointer arithmetic, the same bits.  Whoever
  * reads or writes much of such arrays says so (spill_used), and every so often all their pages
  * leave this process; the system's file cache keeps what it has room for.  Thread-safe. */
@@ -12,10 +13,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Bytes of arrays in memory, 0: no limit; and where the files go (copied; NULL: $TMPDIR or /tmp).
- */
-void spill_limit(size_t bytes);
-void spill_directory(const char *dir);
+/* Where files go: asked when one is made; NULL, or "": $TMPDIR or /tmp.  One for the process. */
+void spill_directory(const char *(*dir)(void));
 /* count zeroed items.  NULL and *err: overflow, memory exhausted, or (IO) the file cannot be made,
  * with the directory and the room that is missing.  Release with spill_free. */
 void *spill_array(size_t count, size_t size, const char *what, struct err *err);

@@ -7,8 +7,6 @@ libcompute_a_SOURCES += \
   src/compute/backend_load.h \
   src/compute/ctl.c \
   src/compute/ctl.h \
-  src/compute/limits.c \
-  src/compute/limits.h \
   src/compute/phase.c \
   src/compute/phase.h \
   src/compute/pool.c \

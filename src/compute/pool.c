@@ -6,6 +6,7 @@
 
 #include "compute/linalg/blas.h"
 
+#include "base/limits.h"
 #include "base/mem.h"
 
 #include <pthread.h>
@@ -30,6 +31,7 @@ struct pool {
     bool quit;       /* under lock */
     pool_fn *fn;     /* the current job; written under lock before it is announced */
     void *ctx;
+    struct limits limits; /* of the thread that hands out the tasks */
     size_t tasks;
     atomic_size_t next; /* next task to hand out */
     struct worker *worker;
@@ -58,6 +60,7 @@ static void *pool_main(void *arg)
         if (p->quit)
             break;
         seen = p->job;
+        limits_enter(p->limits);
         pthread_mutex_unlock(&p->lock);
         pool_work(p, w->index);
         pthread_mutex_lock(&p->lock);
@@ -149,6 +152,7 @@ void pool_run(struct pool *p, size_t tasks, pool_fn *fn, void *ctx)
     pthread_mutex_lock(&p->lock);
     p->fn = fn;
     p->ctx = ctx;
+    p->limits = limits_now();
     p->tasks = tasks;
     atomic_store_explicit(&p->next, 0, memory_order_relaxed);
     p->busy = p->started;

@@ -13,6 +13,7 @@
 #include "data/checksum.h"
 #include "data/formats/format.h"
 #include "base/dirs.h"
+#include "base/limits.h"
 #include "base/mem.h"
 #include "base/spill.h"
 #include "base/text.h"
@@ -34,16 +35,7 @@ enum { VERSION = 2, HEAD = 128, MOST_COLUMNS = 4000, PER_COLUMN = 8, FIXED = 12,
 static const uint64_t smallest_file = 4 << 20; /* below it parsing takes a blink */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static uint64_t limit = UINT64_C(10) << 30;
 static char dir[4096];
-
-static uint64_t limit_now(void)
-{
-    pthread_mutex_lock(&lock);
-    const uint64_t bytes = limit;
-    pthread_mutex_unlock(&lock);
-    return bytes;
-}
 
 const char *cache_dir(void)
 {
@@ -283,10 +275,10 @@ static int by_use(const void *a, const void *b)
                                                   (x->used.tv_nsec < y->used.tv_nsec);
 }
 
-/* The least recently used go until so many bytes more are within the limit. */
-static bool make_room(uint64_t bytes)
+/* The least recently used entries go until `bytes` more are within `most`.  Their total is one for
+ * all: other processes keep tables in this directory, too. */
+static bool make_room(uint64_t bytes, uint64_t most)
 {
-    const uint64_t most = limit_now();
     size_t n;
     struct entry *e = entries(&n);
     uint64_t sum = bytes;
@@ -303,15 +295,9 @@ static bool make_room(uint64_t bytes)
     return bytes <= most;
 }
 
-/* A lower limit holds at once; 0 leaves what there is to others. */
-void cache_limit(uint64_t bytes)
+void cache_trim(uint64_t bytes)
 {
-    pthread_mutex_lock(&lock);
-    const bool less = bytes > 0 && bytes < limit;
-    limit = bytes;
-    pthread_mutex_unlock(&lock);
-    if (less)
-        (void)make_room(0);
+    (void)make_room(0, bytes);
 }
 
 static bool write_words(const char *entry, const struct table *t, const char *opts, int64_t *meta)
@@ -360,7 +346,7 @@ void cache_keep(const struct table *t, const struct import_opts *o, const struct
     struct stat st;
     static _Atomic unsigned serial;
 
-    if (limit_now() == 0 || t->file_size < smallest_file || t->ncols > MOST_COLUMNS ||
+    if (limits_now().cache == 0 || t->file_size < smallest_file || t->ncols > MOST_COLUMNS ||
         *t->path != '/' || stat(t->path, &st) != 0 || (uint64_t)st.st_size != t->file_size)
         return;
     format_text_words(o, &opts);
@@ -369,7 +355,7 @@ void cache_keep(const struct table *t, const struct import_opts *o, const struct
         buf_free(&opts);
         return;
     }
-    if (!make_room(table_bytes(t))) {
+    if (!make_room(table_bytes(t), limits_now().cache)) {
         buf_puts(why, "the table is larger than the cache may be (set cache=SIZE)");
         buf_free(&opts);
         return;
@@ -562,7 +548,7 @@ struct table *cache_find(const char *path, const struct import_opts *o, const st
     struct stat st;
     struct table *t = NULL;
     int64_t *meta = NULL;
-    bool good = limit_now() > 0 && *path == '/' && stat(path, &st) == 0 &&
+    bool good = limits_now().cache > 0 && *path == '/' && stat(path, &st) == 0 &&
                 (uint64_t)st.st_size >= smallest_file;
 
     format_text_words(o, &opts);

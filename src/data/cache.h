@@ -10,8 +10,9 @@
 /* The directory (made when it is not there), "" when there can be none.  Valid until the program
  * ends. */
 const char *cache_dir(void);
-/* Bytes that entries may take together, those there are too; 0: nothing is kept or found. */
-void cache_limit(uint64_t bytes);
+/* How many bytes entries may take together is a limit of the job (base/limits.h): nothing is kept
+ * or found under a limit of 0.  Entries beyond `bytes` go now, the least recently used first. */
+void cache_trim(uint64_t bytes);
 /* A table read before; NULL: none.  path: absolute. */
 struct table *cache_find(const char *path, const struct import_opts *, const struct ctl *);
 /* Keeps a table just read, if its file is large enough to be worth it; the least recently used

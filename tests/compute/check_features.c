@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "compute/backend.h"
-#include "compute/limits.h"
+#include "base/limits.h"
 #include "compute/linalg/blas.h"
 #include "compute/features/fop.h"
 #include "compute/features/interp.h"
@@ -637,7 +637,7 @@ START_TEST(test_same_bits_of_any_block)
 
     for (int small = 0; small < 2; small++) {
         double *at = out[small];
-        limits_memory(small ? (size_t)64 << 20 : 0);
+        limits_enter(limits_of(small ? (size_t)64 << 20 : 0, 0));
         ck_assert_uint_eq(limits_block_bytes(), (size_t)(small ? 8 : 256) << 20);
         struct fop *f = problem_fop(&p, NULL, precision, false);
         ck_assert(fop_gram(f, y, at, at + M * M, at + M * M + M, NULL, NULL) == ST_OK);
@@ -647,7 +647,7 @@ START_TEST(test_same_bits_of_any_block)
         ck_assert(fop_sketch(f, L, Om, at, NULL, NULL) == ST_OK);
         fop_free(f);
     }
-    limits_memory(0);
+    limits_enter(limits_of(0, 0));
     ck_assert(out[0][1] != 0.0);
     ck_assert(memcmp(out[0], out[1], len * sizeof(double)) == 0);
     free(out[0]);
@@ -1667,7 +1667,7 @@ START_TEST(test_wide_gram)
 
     for (size_t q = 0; q < 3; q++) {
         struct pool *pool = pool_new(threads[q], NULL);
-        limits_memory(q == 2 ? (size_t)64 << 20 : 0);
+        limits_enter(limits_of(q == 2 ? (size_t)64 << 20 : 0, 0));
         struct fop *f = problem_fop(&p, pool, PREC_DOUBLE, false);
         memset(G, 0xff, M * M * sizeof *G);
         ck_assert(fop_gram(f, NULL, G, NULL, NULL, NULL, NULL) == ST_OK);
@@ -1679,7 +1679,7 @@ START_TEST(test_wide_gram)
         fop_free(f);
         pool_free(pool);
     }
-    limits_memory(0);
+    limits_enter(limits_of(0, 0));
     for (size_t i = 0; i < M; i += some)
         for (size_t j = 0; j < M; j += some) {
             double sum = 0.0;

@@ -142,6 +142,7 @@ static void *worker(void *arg)
         s->job->ctl = (struct ctl){ &s->job->cancel, on_tick, &l };
         poke(q);
         pthread_mutex_unlock(&q->lock);
+        limits_enter(s->job->limits);
         const enum status rc = s->job->ops->work(s->job, &err);
         pthread_mutex_lock(&q->lock);
         s->rc = rc;
@@ -253,6 +254,7 @@ struct job *job_make(const struct job_ops *ops, const char *name, void *arg, con
     job->ops = ops;
     job->arg = arg;
     job->line = copy;
+    job->limits = limits_now();
     job->queued = job_now();
     snprintf(job->name, sizeof job->name, "%s", name ? name : ops->verb);
     atomic_init(&job->cancel.stop, false);

@@ -8,6 +8,7 @@
 
 #include "app/core/progress.h"
 #include "base/buf.h"
+#include "base/limits.h"
 #include "base/status.h"
 
 #include <stdbool.h>
@@ -36,7 +37,7 @@ struct job {
     struct cancel cancel;
     struct ctl ctl;           /* pass this to compute */
     struct pool *pool; const struct backend_ops *backend;
-    size_t mem_limit;
+    struct limits limits;     /* the worker enters them while it runs the job */
     double queued, started;   /* monotonic seconds */
     bool discard;             /* stop now and drop the result; done is called with ST_CANCELLED */
     double tick_seconds;      /* seconds from the start to the tick that is passed to ops->tick */

@@ -9,7 +9,6 @@
 #include "base/mem.h"
 #include "base/spill.h"
 #include "compute/backend_load.h"
-#include "compute/limits.h"
 #include "data/cache.h"
 
 #include <math.h>
@@ -47,6 +46,8 @@ struct workspace *workspace_new(const struct options *opt, const struct owner *c
         return NULL;
     ws->opt = *opt;
     ws->cur = SIZE_MAX;
+    ws->cache_most = limits_now().cache;
+    spill_directory(cache_dir);
     ws->lines = mem_calloc(1, sizeof *ws->lines, "the workspace", err);
     ws->origin = ws->lines ? options_origin_new(err) : NULL;
     ws->backend = backend_cpu();
@@ -264,14 +265,12 @@ static void fit_device(struct workspace *ws)
         ws_warn(ws, "device", "%s; the CPU is used instead", err.msg);
 }
 
-/* Sets the limits of the whole process (memory, caches) from the options in force when work is
- * submitted. */
-static void fit_limits(const struct workspace *ws)
+/* A lower limit of the cache holds from the next job on; 0 leaves its entries to other programs. */
+static void fit_cache(struct workspace *ws)
 {
-    spill_limit(ws->opt.mem / 4);
-    spill_directory(*cache_dir() ? cache_dir() : NULL);
-    cache_limit(ws->opt.cache);
-    limits_memory(ws->opt.mem);
+    if (ws->opt.cache > 0 && ws->opt.cache < ws->cache_most)
+        cache_trim(ws->opt.cache);
+    ws->cache_most = ws->opt.cache;
 }
 
 static struct job *make_job(struct workspace *ws, const struct job_ops *ops, const char *name,
@@ -284,9 +283,10 @@ static struct job *make_job(struct workspace *ws, const struct job_ops *ops, con
         return NULL;
     fit_pool(ws);
     fit_device(ws);
+    fit_cache(ws);
     job->pool = ws->pool;
     job->backend = ws->backend;
-    job->mem_limit = ws->opt.mem;
+    job->limits = limits_of(ws->opt.mem, ws->opt.cache);
     job->cmd = l->cmd;
     job->args = l->args ? args_ref(l->args) : NULL;
     job->group = l->group;
@@ -301,7 +301,6 @@ enum status ws_submit(struct workspace *ws, const struct job_ops *ops, const cha
 
     if (!job)
         return ST_NOMEM;
-    fit_limits(ws);
     enum status rc = jobs_submit(ws->jobs, job, err);
     ws->lines->submitted |= rc == ST_OK;
     return rc;

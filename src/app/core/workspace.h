@@ -37,6 +37,7 @@ struct workspace {
     char **script; size_t nscript;
     unsigned serial;              /* grows with every change; views redraw when it differs */
     const struct ws_screen *screen; void *screen_ctx; /* the full screen; NULL if there is none */
+    uint64_t cache_most;          /* limit of the cache at the last job */
     size_t look;                  /* of several targets, the one that the screen shows */
     struct expect_tally { size_t figures, differ; double worst; char first[200]; } expected;
     struct ws_line *lines;        /* statements being executed and waiting: workspace_exec.c */

@@ -310,7 +310,7 @@ static enum status landscape_work(struct job *job, struct err *err)
     }
     if (rc == ST_OK && l->exact)
         rc = exact_allowed(l->study.e.base.n < l->rows_most ? l->study.e.base.n : l->rows_most, 2,
-                           job->mem_limit, err);
+                           job->limits.memory, err);
     if (rc == ST_OK) {
         cells = l->d[0].n * (l->nd > 1 ? l->d[1].n : 1);
         l->z = mem_calloc(cells, sizeof *l->z, "a landscape", err);

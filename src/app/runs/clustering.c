@@ -141,7 +141,7 @@ static enum status place_new(struct clustering *c, const struct featmap *fm, str
                              struct err *err)
 {
     const struct fop_opts fo = { .pool = job->pool, .precision = PREC_FLOAT, .store = false };
-    const struct import_opts io = { .header = -1, .mem_limit = job->mem_limit };
+    const struct import_opts io = { .header = -1, .mem_limit = job->limits.memory };
     struct pca_state *p = &c->out;
     struct encoded e = { 0 };
     struct table *t = NULL;

@@ -147,7 +147,7 @@ static enum status tune_once(struct job *job, struct err *err)
     if (rc == ST_OK) {
         f->rows = e.n;
         f->topt.targets = e.t;
-        f->topt.mem_limit = job->mem_limit;
+        f->topt.mem_limit = job->limits.memory;
         if (f->topt.objective == TUNE_VALID)
             rc = fitting_rows(f->data, PART_VALID, false, &f->enc, &valid, NULL, err);
         f->topt.valid = &valid.base;
@@ -242,7 +242,7 @@ static enum status fit_work(struct job *job, struct err *err)
         note_filters(f);
         f->rows = e.n;
         f->fopt.targets = e.t;
-        f->fopt.mem_limit = job->mem_limit;
+        f->fopt.mem_limit = job->limits.memory;
         model_on(&f->fopt, job->backend, pool_threads(job->pool));
         rc = model_fit(&e.base, e.y, &f->fopt, &(struct tools){job->backend, job->pool, &job->ctl},
                        &f->model, &f->info, &f->solve, err);

@@ -59,7 +59,7 @@ static enum status looking_work(struct job *job, struct err *err)
     const double t0 = job_now();
     enum status rc = fit_setup_open(&w->study, err);
 
-    w->study.o.mem_limit = job->mem_limit;
+    w->study.o.mem_limit = job->limits.memory;
     model_on(&w->study.o, job->backend, pool_threads(job->pool));
     if (rc == ST_OK)
         rc = diagnose_spectrum(&(struct diagnose_ask){ .rows = &w->study.e.base,

@@ -826,7 +826,7 @@ static enum status look_spectrum(struct search *s, struct err *err)
         if (!again)
             use[n++] = ranks[i];
     }
-    s->study.o.mem_limit = s->job->mem_limit;
+    s->study.o.mem_limit = s->job->limits.memory;
     model_on(&s->study.o, s->job->backend, pool_threads(s->job->pool));
     s->study.o.keep_scale = true;
     return diagnose_advise(&(struct diagnose_ask){ .rows = &s->study.e.base,

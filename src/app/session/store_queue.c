@@ -4,6 +4,7 @@
 
 #include "app/session/store_impl.h"
 #include "app/session/store_write.h"
+#include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
 
@@ -27,6 +28,7 @@ enum {
 
 struct waiter {
     bool done;
+    struct limits limits; /* a visit reads under those of the thread that asks */
     enum status rc;
     struct err err;
 };
@@ -242,7 +244,7 @@ static enum status wait_for(struct store_queue *q, struct waiter *w, struct err 
 enum status store_queue_ask(struct store_queue *q, enum op_kind kind, const char *path,
                             store_visit_fn *visit, void *ctx, struct err *err)
 {
-    struct waiter w = { .rc = ST_OK };
+    struct waiter w = { .rc = ST_OK, .limits = limits_now() };
     struct op *op = store_queue_op(q, kind);
 
     if (!op)
@@ -273,7 +275,7 @@ static enum status look_at_nothing(struct sdb *db, void *ctx, struct err *err)
 
 void store_queue_sync_meta(struct store_queue *q, const char *key, const char *value)
 {
-    struct waiter w = { .rc = ST_OK };
+    struct waiter w = { .rc = ST_OK, .limits = limits_now() };
     struct op *op = store_queue_op(q, OP_META), *seen = op ? store_queue_op(q, OP_VISIT) : NULL;
 
     if (op) {
@@ -360,8 +362,10 @@ static void answer(struct store_queue *q, struct op *op, enum status rc, const s
 
     if (rc == ST_OK && op->kind == OP_COPY)
         mine = store_db_copy(q->db, op->text[0], &own);
-    if (op->kind == OP_VISIT) /* reading continues when writing cannot */
+    if (op->kind == OP_VISIT) { /* reading continues when writing cannot */
+        limits_enter(op->waiter->limits);
         mine = op->visit(q->db, op->ctx, &own);
+    }
     pthread_mutex_lock(&q->lock);
     op->waiter->rc = mine;
     op->waiter->err = rc == ST_OK || op->kind == OP_VISIT || !err ? own : *err;

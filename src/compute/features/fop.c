@@ -12,7 +12,7 @@
 #include "compute/linalg/blas_kernels.h"
 #include "compute/features/gram.h"
 #include "compute/cpu/simd.h"
-#include "compute/limits.h"
+#include "base/limits.h"
 
 #include <math.h>
 #include <stdatomic.h>
