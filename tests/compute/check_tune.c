@@ -525,6 +525,56 @@ START_TEST(restarts_of_many_lengthscales)
 }
 END_TEST
 
+/* Forty inputs, of which one matters, or all: the result counts the lengthscales at a bound, also those
+ * beyond the bits of at_lower and at_upper, and the verdict says how many there are. */
+START_TEST(many_bounds_are_counted)
+{
+    enum { INPUTS = 40, ROWS = 120 };
+    double *x = malloc(sizeof(double) * ROWS * INPUTS), y[ROWS];
+    struct source_array src;
+    struct kernel k = parse("rbf(ard=40)");
+    struct err err = { 0 };
+
+    ck_assert_ptr_nonnull(x);
+    for (size_t i = 0; i < ROWS * INPUTS; i++)
+        x[i] = rng_normal(31, rng_stream(RNG_TEST, 3), i);
+    source_array_init(&src, x, ROWS, INPUTS, INPUTS);
+    for (int all = 0; all < 2; all++) {
+        struct tune_opts o = options(128);
+        struct tune_result res;
+        char words[80];
+        size_t at = 0;
+
+        o.max_evals = 150;
+        if (all) /* with so little amplitude the function needs short lengthscales */
+            o.amplitude = o.noise = (struct tune_bound){ .fixed = true, .value = 0.5 };
+        for (size_t i = 0; i < INPUTS; i++)
+            o.hp[i] = all ? (struct tune_bound){ .lo = 50.0, .hi = 5000.0 }
+                          : (struct tune_bound){ .lo = 0.5, .hi = 4.0 };
+        for (size_t i = 0; i < ROWS; i++) {
+            y[i] = 0.05 * rng_normal(31, rng_stream(RNG_TEST, 4), i);
+            for (size_t j = 0; j < (all ? INPUTS : 1); j++)
+                y[i] += sin(x[i * INPUTS + j]) / (all ? 4.0 : 1.0);
+        }
+        ck_assert_int_eq(tune_run(&k, &src.base, y, &o, &(struct tools){ backend_cpu(), NULL, NULL },
+                                  &res, &err), ST_OK);
+        for (size_t i = 0; i < INPUTS; i++)
+            at += all ? res.best.hp[i] <= 50.0 * 1.005 : res.best.hp[i] >= 4.0 / 1.005;
+        ck_assert_msg(at > 30, "all=%d: %zu at a bound", all, at); /* the premise: more than bits */
+        ck_assert_uint_eq(all ? res.nlower : res.idle, at);
+        if (all)
+            snprintf(words, sizeof words, "(and %zu more are at a bound)",
+                     res.nlower + res.nupper - 1);
+        else
+            snprintf(words, sizeof words, "but for %zu of %d lengthscales at their upper bound", at,
+                     INPUTS);
+        ck_assert_msg(strstr(res.verdict, words), "%s: %s", words, res.verdict);
+        tune_result_free(&res);
+    }
+    free(x);
+}
+END_TEST
+
 START_TEST(fixed_values_and_bounds)
 {
     struct prob *p = prob_make(0.2);
@@ -718,6 +768,7 @@ int main(void)
     tcase_add_loop_test(t, restarts_begin_apart, 0, 5);
     tcase_add_test(t, restarts_find_another_valley);
     tcase_add_test(t, restarts_of_many_lengthscales);
+    tcase_add_test(t, many_bounds_are_counted);
     tcase_add_test(t, fixed_values_and_bounds);
     tcase_add_test(t, pure_noise_is_degenerate);
     tcase_add_loop_test(t, noise_free_data_are_survived, 0, 2);

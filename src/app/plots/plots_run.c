@@ -414,8 +414,10 @@ static struct figure *plots_path(struct workspace *ws, struct run *r, const stru
     }
     first->across = panels > 1 ? panels > 4 ? 3 : 2 : 1;
     char at[64] = "no bound is reached";
-    if (r->tune.at_lower || r->tune.at_upper)
+    if (r->tune.at_lower || r->tune.at_upper || r->tune.nlower || r->tune.nupper)
         snprintf(at, sizeof at, "a value ended at its bound: widen it");
+    else if (r->tune.idle)
+        snprintf(at, sizeof at, "%zu lengthscales ended at their upper bound", r->tune.idle);
     const size_t kept = path_kept(r, nhp);
     char which[48] = "";
     if (kept != SIZE_MAX)

@@ -500,6 +500,8 @@ static void approx_words(struct workspace *ws, const struct run *r, const struct
 
 static void tune_words(struct workspace *ws, const struct run *r, const struct tune_result *t)
 {
+    size_t shown = 0;
+
     for (size_t i = 0; i < t->nhp + 2; i++) {
         const bool lo = t->at_lower & tune_bit(t->nhp, i), hi = t->at_upper & tune_bit(t->nhp, i);
         char name[KERNEL_NAME_MAX] = "amplitude";
@@ -517,7 +519,11 @@ static void tune_words(struct workspace *ws, const struct run *r, const struct t
         ws_warn(ws, "at-bound",
                 "tuned %s = %.3g is at its %s bound; widen it with `tune %s=LOW..HIGH`, or fix it",
                 name, v, lo ? "lower" : "upper", name);
+        shown++;
     }
+    if (t->nlower + t->nupper > shown) /* a wide ARD kernel has more than there are bits */
+        ws_warn(ws, "at-bound", "%zu more tuned hyperparameters are at a bound",
+                t->nlower + t->nupper - shown);
     if (t->degenerate)
         ws_warn(
             ws, "degenerate",

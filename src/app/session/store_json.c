@@ -631,6 +631,11 @@ static void tune_result(struct buf *b, const struct tune_result *t, size_t targe
     count(b, "points", t->ntrace);
     count(b, "at_lower", t->at_lower);
     count(b, "at_upper", t->at_upper);
+    if (t->nlower + t->nupper + t->idle) {
+        count(b, "nlower", t->nlower);
+        count(b, "nupper", t->nupper);
+        count(b, "idle", t->idle);
+    }
     buf_putc(b, '}');
 }
 

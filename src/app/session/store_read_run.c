@@ -260,6 +260,11 @@ static void read_tune(struct loader *l, struct jdoc *j, struct run *r)
     measures(j, "$.result", MEASURE_OF_RESULT, t);
     t->at_lower = (unsigned)store_doc_int(j, 0, UINT32_MAX, "$.result.at_lower");
     t->at_upper = (unsigned)store_doc_int(j, 0, UINT32_MAX, "$.result.at_upper");
+    if (store_doc_has(j, "$.result.nlower")) {
+        t->nlower = store_read_field_size(j, "$.result.nlower");
+        t->nupper = store_read_field_size(j, "$.result.nupper");
+        t->idle = store_read_field_size(j, "$.result.idle");
+    }
     if (t->nhp) /* 0: it never came to a first point */
         read_point(j, &t->best, t->nhp, o->targets, "$.result.best");
     read_tuning(l, r, (size_t)store_doc_int(j, 0, STORE_MANY, "$.result.points"));

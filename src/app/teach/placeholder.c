@@ -110,7 +110,8 @@ static double of_bounds(struct workspace *ws, size_t at)
 {
     const struct run *r = tune_of(ws);
     (void)at;
-    return r ? (double)(r->tune.at_lower != 0 || r->tune.at_upper != 0) : NAN;
+    return r ? (double)(r->tune.at_lower || r->tune.at_upper || r->tune.nlower || r->tune.nupper)
+             : NAN;
 }
 
 static double of_hp(struct workspace *ws, size_t at)

@@ -311,31 +311,50 @@ static enum status sharpen(struct tune_job *job, struct err *err)
     return rc;
 }
 
+enum bound { BOUND_NONE, BOUND_LOWER, BOUND_UPPER, BOUND_IDLE };
+
+/* The bound that hyperparameter i of the best point has reached (i = nhp, nhp + 1: amplitude and
+ * noise, of any target).  BOUND_IDLE is the upper bound of an ARD lengthscale: an input without
+ * influence. */
+static enum bound bound_reached(const struct tune_job *job, size_t i)
+{
+    const struct tune_point *p = &job->res->best;
+    const double lo = i < job->nhp    ? job->lo[i]
+                      : i == job->nhp ? job->within.amplitude[0]
+                                      : job->within.noise[0];
+    const double hi = i < job->nhp    ? job->hi[i]
+                      : i == job->nhp ? job->within.amplitude[1]
+                                      : job->within.noise[1];
+    const double *each = i == job->nhp ? p->amplitudes : p->noises;
+    double v = i < job->nhp ? p->hp[i] : each[0], most = v;
+
+    if (!(hi > lo * (1.0 + 1e-12)))
+        return BOUND_NONE;
+    for (size_t j = 1; i >= job->nhp && j < job->targets; j++) {
+        v = fmin(v, each[j]);
+        most = fmax(most, each[j]);
+    }
+    if (v <= lo * 1.005)
+        return BOUND_LOWER;
+    if (!(most >= hi / 1.005))
+        return BOUND_NONE;
+    return i < job->nhp && kernel_has_ard(job->kernel) ? BOUND_IDLE : BOUND_UPPER;
+}
+
 static void flag_bounds(struct tune_job *job)
 {
     struct tune_result *res = job->res;
-    const struct tune_point *p = &res->best;
 
+    res->nlower = res->nupper = res->idle = 0;
     for (size_t i = 0; i < job->nhp + 2; i++) {
-        const double lo = i < job->nhp    ? job->lo[i]
-                          : i == job->nhp ? job->within.amplitude[0]
-                                          : job->within.noise[0];
-        const double hi = i < job->nhp    ? job->hi[i]
-                          : i == job->nhp ? job->within.amplitude[1]
-                                          : job->within.noise[1];
-        const double *each = i == job->nhp ? p->amplitudes : p->noises;
-        double v = i < job->nhp ? p->hp[i] : each[0], most = v;
-
-        if (!(hi > lo * (1.0 + 1e-12)))
-            continue;
-        for (size_t j = 1; i >= job->nhp && j < job->targets; j++) { /* any target's */
-            v = fmin(v, each[j]);
-            most = fmax(most, each[j]);
-        }
-        if (v <= lo * 1.005)
+        const enum bound at = bound_reached(job, i);
+        res->nlower += at == BOUND_LOWER;
+        res->nupper += at == BOUND_UPPER;
+        res->idle += at == BOUND_IDLE;
+        if (at == BOUND_LOWER)
             res->at_lower |= tune_bit(job->nhp, i);
-        else if (most >= hi / 1.005 && !(i < job->nhp && kernel_has_ard(job->kernel)))
-            res->at_upper |= tune_bit(job->nhp, i); /* with ARD: an input without influence */
+        else if (at == BOUND_UPPER)
+            res->at_upper |= tune_bit(job->nhp, i);
     }
 }
 
@@ -374,8 +393,8 @@ static void verdict(struct tune_job *job)
 {
     struct tune_result *res = job->res;
     const struct tune_point *p = &res->best;
-    const unsigned at = res->at_lower | res->at_upper;
-    char name[KERNEL_NAME_MAX], val[32];
+    const size_t others = res->nlower + res->nupper;
+    char name[KERNEL_NAME_MAX], val[32], more[128] = "";
     double least, most;
 
     noise_shares(job, &least, &most);
@@ -387,25 +406,30 @@ static void verdict(struct tune_job *job)
         return;
     }
     for (size_t i = 0; i < job->nhp + 2; i++) {
-        if (!(at & tune_bit(job->nhp, i)))
+        const enum bound at = bound_reached(job, i);
+        if (at != BOUND_LOWER && at != BOUND_UPPER)
             continue;
-        const bool low = res->at_lower & tune_bit(job->nhp, i);
         text_number(val, sizeof val, i < job->nhp ? p->hp[i] : i == job->nhp ? p->amplitude
                                                                            : p->noise);
+        if (others > 1)
+            snprintf(more, sizeof more, " (and %zu more are at a bound)", others - 1);
         snprintf(res->verdict, sizeof res->verdict,
-                 "%s is at its %s bound, %s: the optimum may lie beyond; widen it, or try another "
-                 "kernel",
-                 hp_name(job, i, name), low ? "lower" : "upper", val);
+                 "%s is at its %s bound, %s%s: the optimum may lie beyond; widen it, or try "
+                 "another kernel",
+                 hp_name(job, i, name), at == BOUND_LOWER ? "lower" : "upper", val, more);
         return;
     }
+    if (res->idle > 0)
+        snprintf(more, sizeof more, " but for %zu of %zu lengthscales at their upper bound (inputs "
+                 "that hardly matter)", res->idle, job->nhp);
     if (job->targets == 1)
         snprintf(res->verdict, sizeof res->verdict,
-                 "an optimum inside the bounds; the noise is %.3g %% of the target's variance",
-                 100.0 * most);
+                 "an optimum inside the bounds%s; the noise is %.3g %% of the target's variance",
+                 more, 100.0 * most);
     else
         snprintf(res->verdict, sizeof res->verdict,
-                 "an optimum inside the bounds; the noise is %.3g to %.3g %% of the targets' "
-                 "variances", 100.0 * least, 100.0 * most);
+                 "an optimum inside the bounds%s; the noise is %.3g to %.3g %% of the targets' "
+                 "variances", more, 100.0 * least, 100.0 * most);
 }
 
 /* Why a descent by probes ended, where it did at what they can tell. */
