@@ -35,6 +35,19 @@ for word in '160 rows' '120 training and 40 test' 'rbf(ard=10)' '128 random feat
     'Bayesian optimisation' 'coverage\|95 % interval' 'Frangella' 'seed'; do
     has "the paragraph says $word" "$out" "$word"
 done
+# What was moved after the tuning is not called the minimum of the likelihood, nor unscaled data standardised.
+run -q --format json -e "$data; tune features=64 evals=12; fit features=512; export"
+tuned=$("$jsonl" get tune '$.hyperparameters.amplitude' <.out | tail -n 1 | awk '{ printf "%.4g", $1 }')
+fitted=$("$jsonl" get fit '$.hyperparameters.amplitude' <.out | tail -n 1 | awk '{ printf "%.4g", $1 }')
+ok "the fit moved its amplitude" test "$fitted" != "$tuned"
+has "and the paragraph says from where" "$("$jsonl" get export '$.text' <.out)" \
+    "amplitude $fitted, noise [0-9.]*; the fit moved amplitude $tuned and noise [0-9.]* to these values"
+run -q -e "$data; tune features=64 evals=12; fit features=64 rescale=no; export"
+ok "rescale=no: nothing was moved" test -z "$(printf '%s\n' "$out" | grep 'the fit moved')"
+run -q -e "$data; scale x=none y=none; fit features=64; export"
+has "y=none" "$out" 'Inputs were used as they are. The target was used as it is'
+run -q -e "$data; scale y=none; fit features=64; export"
+has "x alone is standardised" "$out" 'Inputs were standardised with .*The target was used as it is'
 if python3 -c 'import numpy' 2>/dev/null; then
     ok "numpy reads them" python3 -c "
 import json, numpy

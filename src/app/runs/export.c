@@ -428,6 +428,30 @@ static void figure_words(struct buf *b, const char *before, double v)
     buf_printf(b, "%s%s", before, text);
 }
 
+/* What was done to inputs and targets before the model saw them. */
+static void scaling_words(struct buf *b, const struct run *r)
+{
+    const bool inputs = !r->data || r->data->xscale == X_STANDARD;
+    const bool targets = !r->has_enc || r->enc.yscale != Y_NONE;
+    const char *many = r->has_enc && encoding_targets(&r->enc) > 1 ? "s" : "";
+
+    buf_puts(b, ". ");
+    if (inputs || targets)
+        buf_printf(b,
+                   "%s%s%s %s standardised with the means and standard deviations of the training "
+                   "rows%s. ",
+                   inputs ? "Inputs" : "",
+                   inputs && targets ? " and target" : targets ? "Target" : "", targets ? many : "", inputs || *many ? "were" : "was",
+                   targets && r->has_enc && r->enc.yscale == Y_LOG
+                       ? " (the target after taking logarithms)"
+                       : "");
+    if (!inputs)
+        buf_puts(b, "Inputs were used as they are. ");
+    if (!targets)
+        buf_printf(b, "The target%s %s used as %s. ", many, *many ? "were" : "was",
+                   *many ? "they are" : "it is");
+}
+
 static void data_words(struct buf *b, const struct run *r)
 {
     const struct split *s = split_of(r);
@@ -454,11 +478,7 @@ static void data_words(struct buf *b, const struct run *r)
         buf_puts(b, k ? ", " : encoding_targets(&r->enc) > 1 ? "; targets " : "; target ");
         text_safe(b, encoding_for(&r->enc, k).target, 40);
     }
-    buf_printf(b,
-               ". Inputs and target%s were standardised with the means and standard deviations of "
-               "the training rows%s. ",
-               r->has_enc && encoding_targets(&r->enc) > 1 ? "s" : "",
-               r->has_enc && r->enc.yscale == Y_LOG ? " (the target after taking logarithms)" : "");
+    scaling_words(b, r);
 }
 
 static void model_words(struct buf *b, const struct run *r)
@@ -506,6 +526,14 @@ static void tuning_words(struct buf *b, const struct run *t)
     buf_printf(b, ", seed %" PRIu64 ". ", t->topt.seed);
 }
 
+/* True if the fit did not keep the amplitude and noise that it was given (fit rescale=yes). */
+static bool rescaled(const struct run *r)
+{
+    return r->kind == RUN_FIT && r->model && r->model->t == 1 &&
+           (fabs(r->info.amplitude - r->fit.amplitude) > 1e-3 * r->fit.amplitude ||
+            fabs(r->info.noise - r->fit.noise) > 1e-3 * r->fit.noise);
+}
+
 static void scale_words(struct buf *b, const struct run *r)
 {
     struct buf hp = { 0 };
@@ -518,7 +546,9 @@ static void scale_words(struct buf *b, const struct run *r)
                             r->tune.best.amplitudes, r->tune.best.noises);
     if (!hp.len)
         return;
-    buf_puts(b, "Values in standardised units: ");
+    const bool raw = r->has_enc && r->enc.yscale == Y_NONE && r->data &&
+                     r->data->xscale == X_NONE;
+    buf_puts(b, raw ? "Values in the units of the data: " : "Values in standardised units: ");
     for (const char *p = buf_str(&hp); *p; p++) { /* three blanks stand between */
         if (p[0] == ' ' && p[1] == ' ') {
             buf_puts(b, ", ");
@@ -527,6 +557,13 @@ static void scale_words(struct buf *b, const struct run *r)
             buf_putc(b, *p);
         }
     }
+    if (rescaled(r))
+        buf_printf(b,
+                   "; the fit moved amplitude %.4g and noise %.4g to these values, %s",
+                   r->fit.amplitude, r->fit.noise,
+                   r->model->kind->exact ? "the amplitude being the likeliest there"
+                                         : "the ratio by the leave-one-out error of its own "
+                                           "features, the amplitude being the likeliest there");
     buf_puts(b, ". ");
     buf_free(&hp);
 }
