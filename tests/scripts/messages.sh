@@ -66,6 +66,7 @@ tell -e 'open letters.csv types=sequence=sequence'
 
 # -- fits, tunings, scores
 tell -k -e "$fit; score on=valid; score folds; split none; fit features=32; score"
+tell -e 'demo friedman1 n=160 seed=3; split folds=3 seed=1; kernel rbf; tune features=64 evals=5; fit features=64; score folds'
 tell -e 'demo friedman1 n=160 seed=3; split test=25% seed=1; kernel rbf(ard); tune features=64 evals=5; fit features=256'
 tell -e 'demo friedman1 n=300 seed=1; kernel rbf(ard); tune features=256; fit features=512'
 tell -e 'demo robot n=600 seed=7; split test=20%; kernel matern(nu=5/2); tune features=64 evals=8; fit features=1024 solver=pcg rank=32'

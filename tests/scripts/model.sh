@@ -206,6 +206,9 @@ has "by name" "$err" 'kind'
 run --format json -e "demo friedman1 n=200 seed=1; split folds=4 seed=2; kernel rbf; fit l=4 noise=0.2 amplitude=2; score folds"
 is "folds" $rc 0
 has "one score a fold" "$out" '"rmse_folds":\[[^,]*,[^,]*,[^,]*,[^,]*\]'
+ok "nothing was tuned, and nothing is said of it" test -z "$(printf '%s\n' "$out" | grep folds-not-tuned)"
+run --format json -e "demo friedman1 n=200 seed=1; split folds=4 seed=2; kernel rbf; tune features=64 evals=5; fit features=64; score folds"
+has "a tuning on the rows of all folds is told" "$out" '"folds-not-tuned".*hyperparameters of t1'
 awk 'BEGIN { srand(2); print "x,y"; for (i = 0; i < 300; i++) { x = 4 * rand(); printf "%.5f,%.6f\n", x, exp(x + 0.1 * (rand() - 0.5)) } }' >log.csv
 run --format json -e 'open log.csv; scale y=log; split test=30% seed=1; kernel rbf; tune; fit; score'
 is "log target" $rc 0

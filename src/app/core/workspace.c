@@ -185,6 +185,20 @@ struct run *ws_run(struct workspace *ws, const char *name, struct err *err)
     return NULL;
 }
 
+const struct run *ws_tuning_of(const struct workspace *ws, const struct run *fit)
+{
+    const size_t n = kernel_nhp(&fit->fit.kernel);
+
+    for (size_t i = ws->nrun; i-- > 0;) {
+        const struct run *t = ws->run[i];
+        if (t->kind == RUN_TUNE && t->tune.evaluations && t->tune.nhp == n &&
+            t->serial < fit->serial &&
+            memcmp(t->tune.best.hp, fit->fit.hp, n * sizeof(double)) == 0)
+            return t;
+    }
+    return NULL;
+}
+
 struct run *ws_run_new(struct workspace *ws, enum run_kind kind, struct err *err)
 {
     struct run *r = mem_calloc(1, sizeof *r, "a run", err), **grown;

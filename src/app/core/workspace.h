@@ -85,6 +85,9 @@ struct dataset *ws_dataset(struct workspace *, const char *name,
                            struct err *); /* NULL or ".": the current dataset */
 /* Finds a run by "r7" or "run:r7"; "." or NULL is the last fit. Patterns are not accepted. */
 struct run *ws_run(struct workspace *, const char *name, struct err *);
+/* The tuning that found the hyperparameters of a fit: the last one before it with the same values.
+ * NULL if there is none. */
+const struct run *ws_tuning_of(const struct workspace *, const struct run *fit);
 struct run *ws_run_new(struct workspace *, enum run_kind, struct err *);
 struct run *ws_newest_running(struct workspace *);
 

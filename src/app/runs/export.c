@@ -24,20 +24,6 @@
 
 /* What a fit came from. */
 
-/* The tuning that found the hyperparameters of a fit; NULL: none is known. */
-static const struct run *tuning_of(const struct workspace *ws, const struct run *r)
-{
-    const size_t n = kernel_nhp(&r->fit.kernel);
-
-    for (size_t i = ws->nrun; i-- > 0;) {
-        const struct run *t = ws->run[i];
-        if (t->kind == RUN_TUNE && t->tune.evaluations && t->tune.nhp == n &&
-            t->serial < r->serial && memcmp(t->tune.best.hp, r->fit.hp, n * sizeof(double)) == 0)
-            return t;
-    }
-    return NULL;
-}
-
 static const struct split *split_of(const struct run *r)
 {
     return r->data && r->data->table && r->data->split.how ? &r->data->split : NULL;
@@ -171,7 +157,7 @@ static void json_trace(struct rec *j, const struct run *r)
 
 static void write_json(const struct workspace *ws, const struct run *r, struct buf *out)
 {
-    const struct run *t = r->kind == RUN_FIT ? tuning_of(ws, r) : NULL;
+    const struct run *t = r->kind == RUN_FIT ? ws_tuning_of(ws, r) : NULL;
     struct rec j;
 
     rec_init(&j, REC_RESULT, "export");
@@ -633,7 +619,7 @@ static void source_words(struct buf *b, const struct run *r)
 
 static void write_words(const struct workspace *ws, const struct run *r, struct buf *out)
 {
-    const struct run *t = r->kind == RUN_TUNE ? r : tuning_of(ws, r);
+    const struct run *t = r->kind == RUN_TUNE ? r : ws_tuning_of(ws, r);
 
     data_words(out, r);
     model_words(out, r);

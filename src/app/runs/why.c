@@ -978,21 +978,6 @@ static void search_done(struct workspace *ws, struct job *job, enum status rc,
 static const struct job_ops why_ops = { .verb = "why", .work = search_work, .done = search_done,
                                         .free = search_free };
 
-/* The tuning that a fit took its hyperparameters from: the last one before it with the same. */
-static const struct run *tuning_of(const struct workspace *ws, const struct run *r)
-{
-    const size_t nhp = kernel_nhp(&r->fit.kernel);
-    const struct run *found = NULL;
-
-    for (size_t i = 0; i < ws->nrun && ws->run[i] != r; i++) {
-        const struct run *t = ws->run[i];
-        if (t->kind == RUN_TUNE && t->tune.evaluations && t->tune.nhp == nhp &&
-            !memcmp(t->tune.best.hp, r->fit.hp, nhp * sizeof(double)))
-            found = t;
-    }
-    return found;
-}
-
 static void take_lines(struct facts *f, const struct workspace *ws, const struct run *r,
                        const struct run *tuned)
 {
@@ -1013,7 +998,7 @@ static void take_lines(struct facts *f, const struct workspace *ws, const struct
 
 static void take_facts(struct facts *f, const struct workspace *ws, const struct run *r)
 {
-    const struct run *t = r->kind == RUN_TUNE ? r : tuning_of(ws, r);
+    const struct run *t = r->kind == RUN_TUNE ? r : ws_tuning_of(ws, r);
 
     *f = (struct facts){ .kind = r->kind, .state = r->state, .failure = r->failure,
                          .noise = r->fit.noise, .amplitude = r->fit.amplitude,
