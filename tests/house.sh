@@ -133,6 +133,23 @@ bad=$( { sources; find share -name '*.md' -o -name '*.txt' -o -name '*.lesson'; 
       } }' | excepted citation)
 verdict 'no citation of a file that is not here' "$bad"
 
+# What the map of the source names is there, and where the map says that it is.
+paths=$(find src share tests -type f; ls -d ./*)
+named() { # KIND PATH NAME: the line back if it is wrong
+    case $1 in
+    folder) [ -d "src/$2" ] || [ -d "$2" ] || find src -type d -path "*/${2%/}" | grep -q . ;;
+    name) grep -rqwE "$2" src ;;
+    *)  at=$(echo "$paths" | awk -v p="/$2" '{ s = "/" $0; sub(/^\/src\//, "/", s) }
+            s == p || substr(s, length(s) - length(p) + 1) == p')
+        if [ -d "src/$2" ]; then at=src/$2; fi
+        [ -n "$at" ] && { [ "$1" = file ] || grep -rqwE "$3" $at; } ;;
+    esac || echo "share/doc/map.md: $*"
+}
+bad=$(awk -f tests/names.awk share/doc/map.md | sort -u | while read -r kind path name; do
+    named "$kind" "$path" "$name"
+done | excepted map)
+verdict 'files and functions that the map names are there' "$bad"
+
 bad=$(sources | xargs grep -nE '/\* ?[-=*]{3,}|[-=*]{4,} ?\*/|^ ?// ?[-=]{3,}' | excepted banner)
 verdict 'no banner comments' "$bad"
 
