@@ -220,7 +220,8 @@ START_TEST(histogram_counts_everything_once)
     const size_t bins = figure_bins(3001, v, &lo, &hi);
     ck_assert(bins >= 5 && bins <= 60 && hi < 100 && lo < -1 && hi > 1);
     struct figure *f = figure_new("h", "", &err);
-    struct series *s = figure_histogram(f, "v", MARK_BARS, 3001, v, lo, hi, bins, false, &err);
+    const struct figure_cells cells = { lo, hi, bins };
+    struct series *s = figure_histogram(f, "v", MARK_BARS, 3001, v, &cells, false, &err);
     ck_assert_ptr_nonnull(s);
     double sum = 0;
     size_t filled = 0;
@@ -733,7 +734,8 @@ START_TEST(words_for_histograms)
     double lo = NAN, hi = NAN;
     const size_t bins = figure_bins(N, v, &lo, &hi);
     struct figure *f = figure_new("h", "", &err);
-    figure_histogram(f, "e", MARK_BARS, N, v, lo, hi, bins, true, &err);
+    const struct figure_cells cells = { lo, hi, bins };
+    figure_histogram(f, "e", MARK_BARS, N, v, &cells, true, &err);
     char *s = words_of(f);
     ck_assert_double_eq_tol(after(s, "median "), log(2), 0.03);
     ck_assert_double_eq_tol(after(s, "5 % above "), log(20), 0.1);
@@ -832,7 +834,7 @@ START_TEST(commands_hold_no_text_outside_quotes)
             figure_classes(figure_add(f, hostile[i], MARK_POINTS, 5, x, y, &err), class, &err);
             f->y.log = mode & 1;
             const double z[] = { 1, NAN, INFINITY, 0, -1, 2 };
-            figure_add_cells(f, hostile[i], 2, x, 3, x + 1, z, &err);
+            figure_add_cells(f, hostile[i], &(struct figure_surface){ 2, 3, x, x + 1, z }, &err);
             const char *const two[] = { hostile[i], "a`b'c\\_^{}" };
             if (mode & 2)
                 ck_assert_int_eq(figure_names(&f->x, 2, two, &err), ST_OK);
@@ -877,7 +879,8 @@ START_TEST(contours_of_a_bowl_are_circles)
             struct figure *f = figure_new("bowl", "", &err);
             bowl(log, x, y, z);
             f->x.log = f->y.log = log;
-            struct series *s = figure_add_contour(f, "", NX, x, NY, y, z, r * r, &err);
+            const struct figure_surface of = { NX, NY, x, y, z };
+            struct series *s = figure_add_contour(f, "", &of, r * r, &err);
             ck_assert_ptr_nonnull(s);
             ck_assert_uint_gt(s->n, 30);
             size_t gaps = 0;
@@ -913,7 +916,8 @@ START_TEST(a_surface_is_shaded_by_its_height)
     for (size_t j = 0; j < NY; j++)
         for (size_t i = 0; i < NX; i++)
             z[j * NX + i] = (double)i; /* rises to the right */
-    ck_assert_ptr_nonnull(figure_add_cells(f, "height", NX, x, NY, y, z, &err));
+    const struct figure_surface of = { NX, NY, x, y, z };
+    ck_assert_ptr_nonnull(figure_add_cells(f, "height", &of, &err));
     figure_scale(f, 8, 8, &sc);
     ck_assert_double_eq_tol(sc.xlo, -2.05, 1e-9); /* to the edges of the cells, no further */
     ck_assert_double_eq_tol(sc.xhi, 2.05, 1e-9);
@@ -968,7 +972,8 @@ START_TEST(a_signed_surface_is_told_without_colour)
         for (size_t i = 0; i < W; i++)
             z[j * W + i] = i < 10 ? 2.0 : i > 10 ? i == 20 ? -0.1 : -1.0 : 0.0;
     }
-    ck_assert_int_eq(figure_add_signed(f, "up", "down", W, x, H, y, z, &err), ST_OK);
+    const struct figure_surface of = { W, H, x, y, z };
+    ck_assert_int_eq(figure_add_signed(f, "up", "down", &of, &err), ST_OK);
     ck_assert_int_eq(figure_names(&f->y, H, name, &err), ST_OK);
     figure_scale(f, 8, 24, &sc);
     ck_assert_uint_eq(sc.yt.n, H);

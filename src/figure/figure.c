@@ -356,9 +356,12 @@ size_t figure_bins(size_t n, const double *values, double *lo, double *hi)
 }
 
 struct series *figure_histogram(struct figure *f, const char *title, enum mark mark, size_t n,
-                                const double *values, double lo, double hi, size_t bins, bool share,
+                                const double *values, const struct figure_cells *cells, bool share,
                                 struct err *err)
 {
+    const double lo = cells->lo, hi = cells->hi;
+    const size_t bins = cells->n;
+
     assert(bins > 0 && lo < hi);
     double *x = mem_calloc(2 * bins, sizeof *x, "a histogram", err), *count = x + bins;
     size_t beyond = 0, all = 0;

@@ -84,29 +84,32 @@ struct series *figure_add_vline(struct figure *, const char *title, double x, st
 enum status figure_classes(struct series *, const int *group, struct err *);
 enum status figure_class_names(struct series *, const char *lines, struct err *); /* copied */
 
-/* A surface over nx x ny places (each ascending): z[j nx + i] stands at x[i], y[j]; NaN: no cell.
- * The highest is shaded most.  On a screen of text the cells are dotted, unless lines are drawn
- * over them. */
-struct series *figure_add_cells(struct figure *, const char *title, size_t nx, const double *x,
-                                size_t ny, const double *y, const double *z, struct err *err);
+/* Heights over nx x ny places (each ascending): z[j nx + i] stands at x[i], y[j]; NaN: none. */
+struct figure_surface {
+    size_t nx, ny;
+    const double *x, *y, *z;
+};
+/* A surface: the highest cell is shaded most.  On a screen of text the cells are dotted, unless
+ * lines are drawn over them. */
+struct series *figure_add_cells(struct figure *, const char *title, const struct figure_surface *,
+                                struct err *err);
 /* A surface around 0: two series, of what is above it (`up`) and below it (`down`), shaded by their
  * size on one scale; told apart by hue, in grey by hatching and in the key, in plain text by + and
  * -. */
-enum status figure_add_signed(struct figure *, const char *up, const char *down, size_t nx,
-                              const double *x, size_t ny, const double *y, const double *z,
-                              struct err *err);
-/* The line where that surface has the height `level`, as one curve with gaps (nothing to draw where
+enum status figure_add_signed(struct figure *, const char *up, const char *down,
+                              const struct figure_surface *, struct err *err);
+/* The line where a surface has the height `level`, as one curve with gaps (nothing to draw where
  * it has none); straight in each cell on the scale of the axes. */
-struct series *figure_add_contour(struct figure *, const char *title, size_t nx, const double *x,
-                                  size_t ny, const double *y, const double *z, double level,
-                                  struct err *err);
+struct series *figure_add_contour(struct figure *, const char *title,
+                                  const struct figure_surface *, double level, struct err *err);
 /* Words along an axis for its values 0..n-1 (copied). */
 enum status figure_names(struct axis *, size_t n, const char *const *name, struct err *err);
 
-/* A histogram of the finite values among n: bars or steps over `bins` equal cells of lo..hi; values
- * outside fall into the end cells.  share: heights are shares of the whole instead of counts. */
+struct figure_cells { double lo, hi; size_t n; }; /* n equal cells of lo..hi */
+/* A histogram of the finite values among n: bars or steps; values outside the cells fall into those
+ * at the ends.  share: heights are shares of the whole instead of counts. */
 struct series *figure_histogram(struct figure *, const char *title, enum mark, size_t n,
-                                const double *values, double lo, double hi, size_t bins, bool share,
+                                const double *values, const struct figure_cells *, bool share,
                                 struct err *);
 /* Chooses cells for it: robust against far outliers, few enough for a screen (5..60), whole edges
  * for small whole numbers (Freedman & Diaconis 1981).  Widens *lo..*hi when these are finite on

@@ -12,19 +12,20 @@
 static const double FAINT = 0.15;
 
 /* Arrays of all cells from those of the axes. */
-struct series *figure_add_cells(struct figure *f, const char *title, size_t nx, const double *x,
-                                size_t ny, const double *y, const double *z, struct err *err)
+struct series *figure_add_cells(struct figure *f, const char *title,
+                                const struct figure_surface *of, struct err *err)
 {
+    const size_t nx = of->nx, ny = of->ny;
     double *all = mem_calloc(2 * nx * ny + 1, sizeof *all, "a surface", err);
 
     if (all == NULL)
         return NULL;
     for (size_t j = 0; j < ny; j++)
         for (size_t i = 0; i < nx; i++) {
-            all[j * nx + i] = x[i];
-            all[nx * ny + j * nx + i] = y[j];
+            all[j * nx + i] = of->x[i];
+            all[nx * ny + j * nx + i] = of->y[j];
         }
-    struct series *s = figure_add_band(f, title, nx * ny, all, all + nx * ny, z, err);
+    struct series *s = figure_add_band(f, title, nx * ny, all, all + nx * ny, of->z, err);
     free(all);
     if (s != NULL) {
         s->mark = MARK_CELLS;
@@ -33,19 +34,22 @@ struct series *figure_add_cells(struct figure *f, const char *title, size_t nx, 
     return s;
 }
 
-enum status figure_add_signed(struct figure *f, const char *up, const char *down, size_t nx,
-                              const double *x, size_t ny, const double *y, const double *z,
-                              struct err *err)
+enum status figure_add_signed(struct figure *f, const char *up, const char *down,
+                              const struct figure_surface *of, struct err *err)
 {
-    double *part = mem_calloc(nx * ny + 1, sizeof *part, "a surface", err), reach = 0.0;
+    const size_t cells = of->nx * of->ny;
+    const double *z = of->z;
+    double *part = mem_calloc(cells + 1, sizeof *part, "a surface", err), reach = 0.0;
+    struct figure_surface half = *of;
     bool ok = part != NULL;
 
-    for (size_t i = 0; i < nx * ny; i++)
+    half.z = part;
+    for (size_t i = 0; i < cells; i++)
         reach = isfinite(z[i]) ? fmax(reach, fabs(z[i])) : reach;
     for (int sign = 1; ok && sign >= -1; sign -= 2) {
-        for (size_t i = 0; i < nx * ny; i++)
+        for (size_t i = 0; i < cells; i++)
             part[i] = sign * z[i] > 0 ? z[i] : NAN;
-        struct series *s = figure_add_cells(f, sign > 0 ? up : down, nx, x, ny, y, part, err);
+        struct series *s = figure_add_cells(f, sign > 0 ? up : down, &half, err);
         ok = s != NULL;
         if (ok) {
             s->sign = sign;
@@ -116,11 +120,11 @@ static void contour_cell(struct contour *c, size_t i, size_t j)
     }
 }
 
-struct series *figure_add_contour(struct figure *f, const char *title, size_t nx, const double *x,
-                                  size_t ny, const double *y, const double *z, double level,
-                                  struct err *err)
+struct series *figure_add_contour(struct figure *f, const char *title,
+                                  const struct figure_surface *of, double level, struct err *err)
 {
-    struct contour c = { x, y, z, nx, ny, f->x.log, f->y.log, level, NULL, 0 };
+    const size_t nx = of->nx, ny = of->ny;
+    struct contour c = { of->x, of->y, of->z, nx, ny, f->x.log, f->y.log, level, NULL, 0 };
     struct series *s = NULL;
 
     c.out = mem_calloc(12 * nx * ny + 2, sizeof *c.out, "a contour", err);

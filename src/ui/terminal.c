@@ -17,7 +17,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-#undef lines      /* term.h takes short names */
+#undef lines      /* curses has macros of these names */
 #undef columns
 #undef bell
 

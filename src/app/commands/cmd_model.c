@@ -170,7 +170,8 @@ static enum status cmd_tune(struct workspace *ws, const struct args *a, struct e
     size_t *width = NULL, n = 0;
     rc = args_given(a, "width") ? args_ints(a, "width", &width, &n, err) : ST_OK;
     if (rc == ST_OK)
-        rc = fitting_tune_widths(ws, d, &k, &o, width, n, args_line(a), err);
+        rc = fitting_tune_widths(ws, d, &k, &o, (struct fitting_widths){ n, width }, args_line(a),
+                                 err);
     free(width);
     return rc;
 }

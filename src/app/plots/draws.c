@@ -593,8 +593,9 @@ static struct figure *covariance_figure(struct workspace *ws, struct run *r, con
         }
     snprintf(title, sizeof title, "Covariance k(x, x') of %s", s->name);
     struct figure *f = figure_new("covariance", title, err);
+    const struct figure_surface image = { IMAGE_SIDE, IMAGE_SIDE, at, at, z };
     bool ok = f && figure_label(f, "x, standardised", "x'", err) == ST_OK
-              && figure_add_cells(f, "covariance", IMAGE_SIDE, at, IMAGE_SIDE, at, z, err);
+              && figure_add_cells(f, "covariance", &image, err);
     if (ok) {
         f->square = true;
         ok = figure_verdict(f, err, "%s: from %.3g to %.3g; %s", s->name, least, most,

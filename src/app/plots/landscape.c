@@ -233,7 +233,8 @@ static enum status probe_place(struct landscape *l, struct system *s, size_t i, 
                                      .seed = l->study.o.seed,
                                      .kept = kept,
                                      .terms = l->terms + k * l->probes};
-    return nmll_landscape_probe(s->at, hp, a, w, &so, &l->z[k], &l->se[k], &s->quiet, err);
+    const struct nmll_landscape_point at_place = { hp, a, w };
+    return nmll_landscape_probe(s->at, &at_place, &so, &l->z[k], &l->se[k], &s->quiet, err);
 }
 
 static enum status fill_probes(struct landscape *l, struct system *s, struct err *err)
@@ -397,11 +398,16 @@ static bool add_path(struct figure *f, const struct landscape *l, struct err *er
     return s != NULL;
 }
 
+static struct figure_surface surface_of(const struct landscape *l)
+{
+    return (struct figure_surface){ l->d[0].n, l->d[1].n, l->d[0].v, l->d[1].v, l->z };
+}
+
 /* Heights above the least, a factor of about three apart: about where 3 nats enclose 95 %. */
 static bool add_contours(struct figure *f, const struct landscape *l, double least, double most,
                          struct err *err)
 {
-    const size_t nx = l->d[0].n, ny = l->d[1].n;
+    const struct figure_surface nmll = surface_of(l);
     const double span = (most - least) / 3;
     const double step = span > 500 ? 10 : sqrt(10);
     int color = 1;
@@ -419,8 +425,7 @@ static bool add_contours(struct figure *f, const struct landscape *l, double lea
             k > 9 ? pow(10, floor(log10(k))) * (k / pow(10, floor(log10(k))) > 2 ? 3 : 1) : k;
         char title[32];
         snprintf(title, sizeof title, "+%.0f nats", level);
-        struct series *s =
-            figure_add_contour(f, title, nx, l->d[0].v, ny, l->d[1].v, l->z, least + level, err);
+        struct series *s = figure_add_contour(f, title, &nmll, least + level, err);
         ok = s != NULL;
         if (s)
             s->color = color++;
@@ -465,7 +470,8 @@ static void error_words(const struct landscape *l, char *error, size_t nerror, c
 
 static struct figure *plane(const struct landscape *l, struct err *err)
 {
-    const size_t nx = l->d[0].n, ny = l->d[1].n;
+    const struct figure_surface nmll = surface_of(l);
+    const size_t nx = nmll.nx, ny = nmll.ny;
     const double least = l->z[l->best], bx = l->d[0].v[l->best % nx], by = l->d[1].v[l->best / nx];
     char title[320], xl[64], yl[64], words[64], error[32], ties[64];
     double most = least;
@@ -478,8 +484,7 @@ static struct figure *plane(const struct landscape *l, struct err *err)
     if (ok)
         f->x.log = f->y.log = true;
     snprintf(words, sizeof words, "NMLL %.4g to %.4g", least, most);
-    struct series *s =
-        ok ? figure_add_cells(f, words, nx, l->d[0].v, ny, l->d[1].v, l->z, err) : NULL;
+    struct series *s = ok ? figure_add_cells(f, words, &nmll, err) : NULL;
     if (s)
         s->steep = true;
     ok = s && add_contours(f, l, least, most, err) && add_path(f, l, err) && add_ties(f, l, err);

@@ -450,7 +450,7 @@ struct figure *plots_sd(struct workspace *ws, struct run *r, const struct args *
 {
     struct figure *f = plots_no_prediction("sd", r, true, err);
     struct prediction one, *p = &one;
-    double lo = NAN, hi = NAN;
+    struct figure_cells cells = { NAN, NAN, 0 };
     char title[120], of[40];
     size_t target;
 
@@ -458,9 +458,9 @@ struct figure *plots_sd(struct workspace *ws, struct run *r, const struct args *
         return f;
     const bool train = r->has_train && r->train_pred.sd && plots_prediction(r) != &r->train_pred;
     const struct prediction seen = scoring_prediction(&r->train_pred, train ? target : 0);
-    size_t bins = figure_bins(p->n, p->sd, &lo, &hi);
+    cells.n = figure_bins(p->n, p->sd, &cells.lo, &cells.hi);
     if (train)
-        bins = figure_bins(seen.n, seen.sd, &lo, &hi);
+        cells.n = figure_bins(seen.n, seen.sd, &cells.lo, &cells.hi);
     run_suffix(r, target, of, sizeof of);
     snprintf(title, sizeof title, "Predictive sd%s%s %s (noise included)", of, *of ? "," : " of",
              r->id);
@@ -470,10 +470,10 @@ struct figure *plots_sd(struct workspace *ws, struct run *r, const struct args *
     text_safe(&label, r->has_enc ? encoding_for(&r->enc, target).target : "y", 40);
     bool ok = f && figure_label(f, buf_str(&label), "share of rows", err) == ST_OK;
     if (ok && train)
-        ok = figure_histogram(f, "training rows (sample)", MARK_STEPS, seen.n, seen.sd, lo, hi,
-                              bins, true, err) != NULL;
+        ok = figure_histogram(f, "training rows (sample)", MARK_STEPS, seen.n, seen.sd, &cells,
+                              true, err) != NULL;
     ok = ok && figure_histogram(f, p->part == PART_TRAIN ? "training rows" : "held-out rows",
-                                MARK_STEPS, p->n, p->sd, lo, hi, bins, true, err);
+                                MARK_STEPS, p->n, p->sd, &cells, true, err);
     if (ok && train)
         ok = figure_verdict(f, err, "mean sd %.4g on training rows, %.4g on held-out rows: %s",
                             mean_of(seen.n, seen.sd), mean_of(p->n, p->sd),
@@ -733,14 +733,15 @@ static bool letter_bars(struct figure *f, const struct sequences *q, size_t rows
 static bool length_bars(struct figure *f, const struct sequences *q, size_t rows, struct err *err)
 {
     const size_t n = rows < COLUMN_ROWS ? rows : COLUMN_ROWS;
-    double lo = NAN, hi = NAN, *v = mem_calloc(n ? n : 1, sizeof *v, "plot", err);
+    struct figure_cells cells = { NAN, NAN, 0 };
+    double *v = mem_calloc(n ? n : 1, sizeof *v, "plot", err);
 
     for (size_t i = 0; v && i < n; i++) {
         const size_t r = (size_t)((double)i * (double)rows / (double)n);
         v[i] = (double)(q->at[r + 1] - q->at[r] - 1);
     }
-    const size_t bins = v ? figure_bins(n, v, &lo, &hi) : 0;
-    const bool ok = v && figure_histogram(f, "", MARK_BARS, n, v, lo, hi, bins, false, err) &&
+    cells.n = v ? figure_bins(n, v, &cells.lo, &cells.hi) : 0;
+    const bool ok = v && figure_histogram(f, "", MARK_BARS, n, v, &cells, false, err) &&
                     figure_label(f, q->nodes ? "nodes" : "letters", "rows", err) == ST_OK;
     free(v);
     return ok;
@@ -750,7 +751,7 @@ static struct figure *column_panel(const struct column *c, size_t rows, struct e
 {
     struct buf name = { 0 };
     struct figure *f;
-    double lo = NAN, hi = NAN;
+    struct figure_cells cells = { NAN, NAN, 0 };
     bool ok;
 
     text_safe(&name, c->name, 32);
@@ -769,8 +770,8 @@ static struct figure *column_panel(const struct column *c, size_t rows, struct e
             v = sample;
             rows = n;
         }
-        const size_t bins = ok ? figure_bins(rows, v, &lo, &hi) : 0;
-        ok = ok && figure_histogram(f, "", MARK_BARS, rows, v, lo, hi, bins, false, err);
+        cells.n = ok ? figure_bins(rows, v, &cells.lo, &cells.hi) : 0;
+        ok = ok && figure_histogram(f, "", MARK_BARS, rows, v, &cells, false, err);
         free(sample);
     } else if (ok && c->type == COL_SEQUENCE) {
         ok = c->seq->nodes || c->seq->shortest < c->seq->longest

@@ -363,8 +363,9 @@ static struct figure *surface(const struct slice *s, const struct axis_of *a,
         lo = fmin(lo, z[i]), hi = fmax(hi, z[i]);
     char key[64];
     snprintf(key, sizeof key, "%s: %.3g to %.3g", of, lo, hi);
+    const struct figure_surface heights = { a->n, b->n, a->raw, b->raw, z };
     const bool ok = f && slice_labels(f, s, a->name, b->name, err)
-                    && figure_add_cells(f, key, a->n, a->raw, b->n, b->raw, z, err);
+                    && figure_add_cells(f, key, &heights, err);
     return plots_finish(f, ok);
 }
 

@@ -1087,7 +1087,7 @@ static enum status plan_only(struct workspace *ws, const struct dataset *d, stru
 
 /* One job of a tuning, or one of several from different starts. */
 static enum status tune_launch(struct workspace *ws, struct dataset *d, const struct kernel *k,
-                               const struct tune_opts *o, const size_t *width, size_t nwidths,
+                               const struct tune_opts *o, struct fitting_widths widths,
                                struct restarts *group, const char *line, struct err *err)
 {
     struct fitting *f = mem_calloc(1, sizeof *f, "job", err);
@@ -1095,8 +1095,8 @@ static enum status tune_launch(struct workspace *ws, struct dataset *d, const st
     if (!f)
         return ST_NOMEM;
     f->kernel = *k;
-    f->nwidths = nwidths;
-    memcpy(f->width, width ? width : f->width, nwidths * sizeof *f->width);
+    f->nwidths = widths.n;
+    memcpy(f->width, widths.v ? widths.v : f->width, widths.n * sizeof *f->width);
     f->topt = *o;
     f->topt.targets = dataset_targets(d);
     if (o->start) {
@@ -1108,14 +1108,14 @@ static enum status tune_launch(struct workspace *ws, struct dataset *d, const st
 }
 
 static enum status tune_starts_of(struct workspace *ws, struct dataset *d, const struct kernel *k,
-                                  const struct tune_opts *o, const size_t *width, size_t nwidths,
+                                  const struct tune_opts *o, struct fitting_widths widths,
                                   const char *line, struct err *err)
 {
     struct tune_opts each = *o;
     enum status rc = ST_OK;
 
     if (o->restarts < 2)
-        return tune_launch(ws, d, k, o, width, nwidths, NULL, line, err);
+        return tune_launch(ws, d, k, o, widths, NULL, line, err);
     if (o->restarts > RESTARTS_MOST)
         return err_set(err, ST_RANGE, "restarts=%zu: at most %d", o->restarts, RESTARTS_MOST);
     struct restarts *group = restarts_new(err);
@@ -1123,7 +1123,7 @@ static enum status tune_starts_of(struct workspace *ws, struct dataset *d, const
         return ST_NOMEM;
     for (size_t i = 0; rc == ST_OK && i < o->restarts; i++) {
         each.restart = i;
-        rc = tune_launch(ws, d, k, &each, width, nwidths, group, line, err);
+        rc = tune_launch(ws, d, k, &each, widths, group, line, err);
         if (rc == ST_OK)
             restarts_add(group, ws->run[ws->nrun - 1]->id);
     }
@@ -1132,21 +1132,21 @@ static enum status tune_starts_of(struct workspace *ws, struct dataset *d, const
 }
 
 enum status fitting_tune_widths(struct workspace *ws, struct dataset *d, const struct kernel *k,
-                                const struct tune_opts *o, const size_t *width, size_t nwidths,
+                                const struct tune_opts *o, struct fitting_widths widths,
                                 const char *line, struct err *err)
 {
     bool windows = false;
 
     for (size_t t = 0; t < k->nterms; t++)
         windows |= layer_has_width(&k->term[t].layer);
-    if (nwidths && !windows) {
+    if (widths.n && !windows) {
         err_set(err, ST_USAGE,
                 "width= chooses the windows of conv or fastconv; the kernel has none");
         err_hint(err, "kernel conv(rbf)");
         return ST_USAGE;
     }
-    for (size_t i = 0; i < nwidths; i++)
-        if (nwidths > FITTING_WIDTHS || width[i] < 1 || width[i] > KERNEL_WIDTH_MOST)
+    for (size_t i = 0; i < widths.n; i++)
+        if (widths.n > FITTING_WIDTHS || widths.v[i] < 1 || widths.v[i] > KERNEL_WIDTH_MOST)
             return err_set(err, ST_RANGE, "width: at most %d of them, each from 1 to %d",
                            FITTING_WIDTHS, KERNEL_WIDTH_MOST);
     if (ws->opt.dry) {
@@ -1158,7 +1158,7 @@ enum status fitting_tune_widths(struct workspace *ws, struct dataset *d, const s
         };
         return plan_only(ws, d, like, line, err);
     }
-    return tune_starts_of(ws, d, k, o, width, nwidths, line, err);
+    return tune_starts_of(ws, d, k, o, widths, line, err);
 }
 
 enum status fitting_fit(struct workspace *ws, struct dataset *d, const struct fit_opts *o,

@@ -9,9 +9,10 @@
  * arrives as a result record.  Each of the widths of windows given is searched for (none: the width
  * of the kernel alone), and the one with the least objective is kept. */
 enum { FITTING_WIDTHS = 16 };
+struct fitting_widths { size_t n; const size_t *v; };
 enum status fitting_tune_widths(struct workspace *, struct dataset *, const struct kernel *,
-                                const struct tune_opts *, const size_t *width, size_t nwidths,
-                                const char *line, struct err *err);
+                                const struct tune_opts *, struct fitting_widths, const char *line,
+                                struct err *);
 enum status fitting_fit(struct workspace *, struct dataset *, const struct fit_opts *,
                         const char *line, struct err *);
 /* Rows of a part, encoded: the common opening of every job.  enc is fitted on the training rows

@@ -499,8 +499,8 @@ static struct figure *explain_figure(const struct looking *w, struct err *err)
             f->x.hi = fmin((double)w->positions + 0.5, (double)last + 1.5);
             f->x.whole = true;
         }
-        ok = figure_add_signed(f, "raises the mean", "lowers the mean", w->positions, x, w->choices,
-                               y, w->change, err) == ST_OK &&
+        const struct figure_surface change = { w->positions, w->choices, x, y, w->change };
+        ok = figure_add_signed(f, "raises the mean", "lowers the mean", &change, err) == ST_OK &&
              figure_names(&f->y, w->choices, name, err) == ST_OK;
     }
     free(x);

@@ -155,12 +155,14 @@ struct nmll_parts nmll_landscape_parts(const struct nmll_landscape *l, const str
     return p;
 }
 
-enum status nmll_landscape_probe(struct nmll_landscape *l, const double *hp, double amplitude,
-                                 double noise, const struct nmll_slq_opts *so, double *value,
-                                 double *se, const struct ctl *ctl, struct err *err)
+enum status nmll_landscape_probe(struct nmll_landscape *l, const struct nmll_landscape_point *at,
+                                 const struct nmll_slq_opts *so, double *value, double *se,
+                                 const struct ctl *ctl, struct err *err)
 {
+    const double amplitude = at->amplitude, noise = at->noise;
     const struct nmll_bounds within = { { amplitude, amplitude }, { noise, noise } };
-    const struct nmll_ask ask = { .t = l->t, .y = l->y, .hp = hp, .nhp = kernel_nhp(l->o.kernel),
+    const struct nmll_ask ask = { .t = l->t, .y = l->y,
+                                  .hp = at->hp, .nhp = kernel_nhp(l->o.kernel),
                                   .scale = l->t > 1 ? NMLL_RATIO : NMLL_GIVEN,
                                   .amplitude = amplitude, .noise = noise,
                                   .ratio = noise * noise / (amplitude * amplitude),

@@ -47,10 +47,15 @@ double nmll_landscape_best(const struct nmll_landscape *, const struct nmll_eig 
 struct nmll_parts { double value, fit, complexity; };
 struct nmll_parts nmll_landscape_parts(const struct nmll_landscape *, const struct nmll_eig *,
                                        double amplitude, double noise);
-/* The NMLL by probes at hp, amplitude and noise (the same for all targets), and *se, its standard
- * error.  NaN where the matrix is not positive definite or a value is out of range. */
-enum status nmll_landscape_probe(struct nmll_landscape *, const double *hp, double amplitude,
-                                 double noise, const struct nmll_slq_opts *, double *value,
-                                 double *se, const struct ctl *, struct err *err);
+/* A setting of everything; amplitude and noise are the same for all targets. */
+struct nmll_landscape_point {
+    const double *hp;
+    double amplitude, noise;
+};
+/* The NMLL by probes at a point, and *se, its standard error.  NaN where the matrix is not positive
+ * definite or a value is out of range. */
+enum status nmll_landscape_probe(struct nmll_landscape *, const struct nmll_landscape_point *,
+                                 const struct nmll_slq_opts *, double *value, double *se,
+                                 const struct ctl *, struct err *err);
 
 #endif
