@@ -221,7 +221,7 @@ START_TEST(types_are_converted)
     struct dataset *before = dataset_snapshot(d, NULL);
     struct err err = { 0 };
     size_t n;
-    ck_assert_int_eq(dataset_set_type(d, "a", COL_CATEGORY, &n, &err), ST_OK);
+    ck_assert_int_eq(dataset_set_type(d, "a", "category", &n, &err), ST_OK);
     ck_assert_uint_eq(n, 1);
     const struct column *c = &d->table->col[0];
     ck_assert(c->type == COL_CATEGORY && c->nlevels == 2 && c->missing == 1);
@@ -229,17 +229,17 @@ START_TEST(types_are_converted)
     ck_assert_str_eq(c->level[c->code[3]], "3");
     ck_assert_int_eq(before->table->col[0].type, COL_REAL); /* a job's copy keeps its own */
     ck_assert(before->table->col[0].v[0] == 3.0);
-    ck_assert_int_eq(dataset_set_type(d, "a", COL_REAL, &n, &err), ST_OK);
+    ck_assert_int_eq(dataset_set_type(d, "a", "real", &n, &err), ST_OK);
     ck_assert(d->table->col[0].v[1] == 1.0 && isnan(d->table->col[0].v[2]));
-    ck_assert_int_eq(dataset_set_type(d, "w", COL_REAL, &n, &err), ST_STATE);
+    ck_assert_int_eq(dataset_set_type(d, "w", "real", &n, &err), ST_STATE);
     ck_assert_ptr_nonnull(strstr(err.msg, "'w' holds 'u'"));
-    ck_assert_int_eq(dataset_set_type(d, "a,w", COL_TEXT, &n, &err), ST_OK);
+    ck_assert_int_eq(dataset_set_type(d, "a,w", "text", &n, &err), ST_OK);
     ck_assert_uint_eq(n, 2);
     ck_assert(d->table->col[1].text[3] == NULL);
     ck_assert_str_eq(d->table->col[1].text[1], "v");
     ck_assert_int_eq(d->role[1], ROLE_SKIP);
     ck_assert_int_eq(dataset_set_role(d, "w", ROLE_INPUT, &n, &err), ST_STATE);
-    ck_assert_int_eq(dataset_set_type(d, "w", COL_CATEGORY, &n, &err), ST_OK);
+    ck_assert_int_eq(dataset_set_type(d, "w", "category", &n, &err), ST_OK);
     ck_assert_int_eq(d->role[1], ROLE_INPUT);
     ck_assert_str_eq(d->table->col[2].name, "y");
     dataset_unref(before);
@@ -696,7 +696,7 @@ START_TEST(new_tables_are_matched_by_name)
     struct fitted f = { .d = data_of("a,w,k,y\n1,u,1,1\n2,v,2,2\n3,u,1,3\n4,v,3,1\n", NULL) };
     struct err err;
     size_t n;
-    ck_assert_int_eq(dataset_set_type(f.d, "k", COL_CATEGORY, &n, &err), ST_OK);
+    ck_assert_int_eq(dataset_set_type(f.d, "k", "category", &n, &err), ST_OK);
     ck_assert_int_eq(fit(&f, &err), ST_OK);
     ck_assert_uint_eq(f.e.d, 6);
     /* Other order, no target, a column more; k read as a number is still level "2". */

@@ -1,6 +1,7 @@
 /* tests/check_demo.c -- bundled and generated data against the formulas they claim. */
 #include "data/demo/demo_molecules.h"
 #include "data/demo/demo_proteins.h"
+#include "data/kinds/nodes.h"
 #include "data/table.h"
 #include "support.h"
 
@@ -59,8 +60,8 @@ START_TEST(molecules_have_their_energy)
     const size_t y = table_find(t, "energy"), c = table_find(t, "atoms2"),
                  s = table_find(t, "nodes");
     for (size_t i = 0; i < t->n; i++) {
-        const struct sequences *q = t->col[s].seq;
-        const size_t atoms = q->at[i + 1] - q->at[i] - 1;
+        const struct nodes *q = t->col[s].held;
+        const size_t atoms = nodes_count(q, i);
         ck_assert(t->col[y].v[i] == u->col[y].v[i] && t->col[c].v[i] == u->col[c].v[i]);
         ck_assert(atoms >= 5 && atoms <= 20);
     }

@@ -183,9 +183,9 @@ START_TEST(rows_nodes_numbers_and_lengths)
     ck_assert_msg(import_file(support_path(dir, "cube.npy"), &o, NULL, &t, &err) == ST_OK, "%s",
                   err.msg);
     ck_assert_uint_eq(t->n, 30);
-    const struct sequences *q = t->col[0].seq;
+    const struct nodes *q = t->col[0].held;
     ck_assert_ptr_nonnull(q);
-    ck_assert_uint_eq(q->nodes->d, 2);
+    ck_assert_uint_eq(q->d, 2);
     for (size_t i = 0; i < 30; i++) {
         const size_t len = q->at[i + 1] - q->at[i] - 1;
         ck_assert_uint_eq(len, i == 29 ? 0 : 1 + i % 3);
@@ -535,7 +535,7 @@ START_TEST(types_change_in_place)
     size_t changed;
 
     limit_arrays(0);
-    ck_assert_int_eq(dataset_set_type(d, "x2", COL_CATEGORY, &changed, &err), ST_OK);
+    ck_assert_int_eq(dataset_set_type(d, "x2", "category", &changed, &err), ST_OK);
     ck_assert_uint_eq(changed, 1);
     ck_assert_int_eq(d->table->col[1].type, COL_CATEGORY);
     ck_assert_ptr_eq(d->table->col[0].in, keep->table->col[0].in);

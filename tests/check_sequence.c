@@ -10,7 +10,8 @@
 #include "data/formats/import.h"
 #include "data/kinds/letters.h"
 #include "data/kinds/nodes.h"
-#include "data/kinds/letter_distance.h"
+#include "data/kinds/distance.h"
+#include "data/kinds/sequence.h"
 #include "base/mem.h"
 #include "compute/kernels/layers/fastconv.h"
 
@@ -50,13 +51,13 @@ static struct table *opened(const char *text)
     return opened_as(text, NULL, NULL, ST_OK);
 }
 
-static const struct sequences *seq(const struct table *t, const char *name)
+static const void *held(const struct table *t, const char *name)
 {
     const size_t j = table_find(t, name);
 
     ck_assert_uint_ne(j, SIZE_MAX);
-    ck_assert_int_eq(t->col[j].type, COL_SEQUENCE);
-    return t->col[j].seq;
+    ck_assert_int_eq(t->col[j].type, COL_HELD);
+    return t->col[j].held;
 }
 
 /* Guesses. */
@@ -77,7 +78,7 @@ START_TEST(alphabets)
 
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
         struct table *t = opened(good[i].csv);
-        const struct sequences *s = seq(t, t->col[0].name);
+        const struct sequences *s = held(t, t->col[0].name);
         size_t len;
         ck_assert_int_eq(s->kind, good[i].kind);
         ck_assert_str_eq(s->order, good[i].order);
@@ -112,13 +113,13 @@ START_TEST(guesses)
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct table *t = opened(cases[i].csv);
-        ck_assert_int_eq(t->col[0].type == COL_SEQUENCE, cases[i].is);
+        ck_assert_int_eq(t->col[0].type == COL_HELD, cases[i].is);
         table_unref(t);
     }
     /* said: any letters, an alphabet of their own */
     struct table *t = opened_as("w,y\nabba,1\nabc,2\nbcd,3\n", "w=sequence", NULL, ST_OK);
-    ck_assert_int_eq(seq(t, "w")->kind, ALPHABET_OTHER);
-    ck_assert_str_eq(seq(t, "w")->order, "abcd");
+    ck_assert_int_eq(((const struct sequences *)held(t, "w"))->kind, ALPHABET_OTHER);
+    ck_assert_str_eq(((const struct sequences *)held(t, "w"))->order, "abcd");
     table_unref(t);
     t = opened_as("sequence,y\nMKVLA,1\nMKVLC,2\n", "sequence=text", NULL, ST_OK);
     ck_assert_int_eq(t->col[0].type, COL_TEXT);
@@ -128,26 +129,26 @@ START_TEST(guesses)
     /* labels of nodes */
     t = opened_as("w,y\n0 0 1,1\n2,2\n1 2 0 0,3\n", "w=sequence", NULL, ST_OK);
     size_t len;
-    ck_assert_str_eq(seq(t, "w")->order, "012");
-    ck_assert_str_eq(sequence_at(seq(t, "w"), 2, &len), "1200");
+    ck_assert_str_eq(((const struct sequences *)held(t, "w"))->order, "012");
+    ck_assert_str_eq(sequence_at(held(t, "w"), 2, &len), "1200");
     table_unref(t);
     t = opened("node_labels,n_nodes,y\n0 0 1,3,1\n2,1,2\n1 2 0 0,4,3\n"); /* by name, every cell and
                                                                              their number */
-    ck_assert_str_eq(seq(t, "node_labels")->order, "012");
+    ck_assert_str_eq(((const struct sequences *)held(t, "node_labels"))->order, "012");
     table_unref(t);
     t = opened("node_labels,n_nodes,y\n0 0 1,3,1\n2,1,2\n1 2 0 0,5,3\n");
-    ck_assert_int_ne(t->col[0].type, COL_SEQUENCE);
+    ck_assert_int_ne(t->col[0].type, COL_HELD);
     table_unref(t);
     t = opened("node_labels,y\n0 0  1,1\n2,2\n1 2 0 0,3\n");
-    ck_assert_int_ne(t->col[0].type, COL_SEQUENCE);
+    ck_assert_int_ne(t->col[0].type, COL_HELD);
     table_unref(t);
     t = opened("node_labels,y\nC Cl O,1\nCl,2\nO C O 12,3\n"); /* words: a number for each */
-    const struct nodes *o = seq(t, "node_labels")->nodes;
+    const struct nodes *o = held(t, "node_labels");
     ck_assert_ptr_nonnull(o);
     ck_assert_uint_eq(o->n, 8);
     ck_assert_uint_eq(o->d, 4);
     ck_assert_str_eq(o->name[2], "label=Cl");
-    const double *v = nodes_at(seq(t, "node_labels"), 2);
+    const double *v = nodes_at(o, 2);
     for (size_t k = 0; k < 16; k++) /* 12 C Cl O */
         ck_assert(v[k] == (k == 3 || k == 5 || k == 11 || k == 12 ? 1.0 : 0.0));
     table_unref(t);
@@ -172,11 +173,11 @@ START_TEST(roles)
     ck_assert_int_eq(d->role[3], ROLE_SKIP);
     ck_assert_int_eq(dataset_set_role(d, "sequence", ROLE_TARGET, &n, &err), ST_STATE);
     /* there and back */
-    ck_assert_int_eq(dataset_set_type(d, "sequence", COL_TEXT, &n, &err), ST_OK);
+    ck_assert_int_eq(dataset_set_type(d, "sequence", "text", &n, &err), ST_OK);
     ck_assert_int_eq(d->table->col[1].type, COL_TEXT);
-    ck_assert_int_eq(dataset_set_type(d, "sequence", COL_SEQUENCE, &n, &err), ST_OK);
-    ck_assert_uint_eq(seq(d->table, "sequence")->longest, 5);
-    ck_assert_int_eq(dataset_set_type(d, "count", COL_SEQUENCE, &n, &err), ST_STATE);
+    ck_assert_int_eq(dataset_set_type(d, "sequence", "sequence", &n, &err), ST_OK);
+    ck_assert_uint_eq(((const struct sequences *)held(d->table, "sequence"))->longest, 5);
+    ck_assert_int_eq(dataset_set_type(d, "count", "sequence", &n, &err), ST_STATE);
     dataset_unref(d);
     table_unref(t);
 }
@@ -190,7 +191,7 @@ static const char records[] =
 START_TEST(fasta)
 {
     struct table *t = opened(records);
-    const struct sequences *s = seq(t, "sequence");
+    const struct sequences *s = held(t, "sequence");
     size_t len;
 
     ck_assert_uint_eq(t->n, 4);
@@ -249,14 +250,14 @@ START_TEST(unknown_letters)
     struct table *t = opened(text);
     size_t len;
 
-    ck_assert_uint_eq(seq(t, "sequence")->unknown_rows, 2);
+    ck_assert_uint_eq(((const struct sequences *)held(t, "sequence"))->unknown_rows, 2);
     ck_assert_uint_eq(t->missing, 0);
     ck_assert_ptr_nonnull(
         strstr(t->notes,
                "note[letters]: 2 sequences hold letters outside the alphabet (X-), first row 2:"));
     table_unref(t);
     t = opened_with(text, (struct import_opts){ .unknown = "missing" }, ST_OK);
-    const struct sequences *s = seq(t, "sequence");
+    const struct sequences *s = held(t, "sequence");
     for (size_t i = 0; i < 5; i++) {
         ck_assert_str_eq(sequence_at(s, i, &len), left[i]);
         ck_assert_uint_eq(len, strlen(left[i]));
@@ -385,7 +386,7 @@ START_TEST(letters_that_vary)
     ck_assert_int_eq(encoding_fit(d, rows, 5, &e, &notes, &err), ST_OK);
     ck_assert_uint_eq(e.d, 9);
     for (size_t j = 0; j < 9; j++) {
-        ck_assert_int_eq(e.col[j].kind, ENC_LETTER);
+        ck_assert_int_eq(e.col[j].kind, ENC_CELL);
         ck_assert_str_eq(e.col[j].level, want[j]);
     }
     ck_assert(strstr(buf_str(&notes), "5 of 7 positions") != NULL);
@@ -472,7 +473,7 @@ START_TEST(rows_of_symbols)
     ck_assert_int_eq(encoding_fit(d, rows, 5, &e, NULL, &err), ST_STATE);
     ck_assert(strstr(err.msg, "'extra'") != NULL);
     ck_assert_int_eq(dataset_set_role(d, "extra", ROLE_SKIP, &n, &err), ST_OK);
-    ck_assert_int_eq(dataset_set_type(d, "sequence", COL_TEXT, &n, &err), ST_OK);
+    ck_assert_int_eq(dataset_set_type(d, "sequence", "text", &n, &err), ST_OK);
     ck_assert_int_eq(encoding_fit(d, rows, 5, &e, NULL, &err), ST_STATE);
     ck_assert_str_eq(err.name, "sequence");
     dataset_unref(d);
@@ -492,7 +493,7 @@ START_TEST(values_of_filters)
     ck_assert_uint_eq(e.d, 41);
     ck_assert_int_eq(encode(&e, d->table, NULL, 0, true, &x, &err), ST_OK);
     /* standardised values of the layer itself */
-    struct fastconv *f = fastconv_new(&e.seq.layer, e.seq.seed, &err);
+    struct fastconv *f = fastconv_new(&e.held.layer, e.held.seed, &err);
     static const double row1[] = { 6, 10, 8, 17, 9, 0, 10 };
     double phi[40], sum = 0.0, square = 0.0;
     ck_assert_int_eq(fastconv_row(f, row1, phi, &err), ST_OK);
@@ -616,7 +617,7 @@ START_TEST(coded_rows)
                       row[31 + c] == 0.0);
     } else {
         ck_assert_uint_eq(x.base.d, 10);
-        ck_assert_uint_eq(e.seq.layer.channels, 5);
+        ck_assert_uint_eq(e.held.layer.channels, 5);
     }
     same_after_json(&e, d, &x);
     struct encoding copy;
@@ -672,34 +673,34 @@ START_TEST(letters_between_rows)
         "MKVLA,6,test\nWWWWW,7,test\nMRVLCWW,8,test\n";
     static const size_t changes[] = {0, 1, 2, 1, 0, 0, 5, 4}, nearest[] = {0, 1, 2, 1, 0, 0, 5, 3};
     struct dataset *d = dataset_of(csv, "rbf");
-    struct letter_distance v;
-    struct variants_look look;
+    struct row_distance v;
+    struct row_drift look;
     const size_t test[] = { 5, 6, 7 };
 
     ck_assert_int_eq(split_column(d, NULL, "part", &err), ST_OK);
-    ck_assert_int_eq(letter_distance_open(d, &v, &err), ST_OK);
+    ck_assert_int_eq(distance_open(d, &v, &err), ST_OK);
     ck_assert_uint_eq(v.ntrain, 5);
-    ck_assert_str_eq(v.consensus, "MKVLA");
+    ck_assert_str_eq(v.own, "MKVLA");
     ck_assert(v.related && v.median == 1 && v.most == 2);
     for (size_t i = 0; i < 8; i++) {
-        ck_assert_uint_eq(letter_distance_changes(&v, i), changes[i]);
-        ck_assert_uint_eq(letter_distance_nearest(&v, i), nearest[i]);
+        ck_assert_uint_eq(v.kind->distance->changes(&v, i), changes[i]);
+        ck_assert_uint_eq(v.kind->distance->nearest(&v, i), nearest[i]);
     }
-    letter_distance_free(&v);
-    ck_assert_int_eq(letter_distance_compare(d, test, 3, &look, &err), ST_OK);
+    distance_close(&v);
+    ck_assert_int_eq(distance_drift(d, test, 3, &look, &err), ST_OK);
     ck_assert(look.have && look.related && look.median == 4 && look.most == 5 && look.nearest == 3);
     ck_assert(look.train_nearest == 1 && fabs(look.beyond - 2.0 / 3.0) < 1e-12 &&
-              !letter_distance_same(&look));
-    ck_assert_int_eq(letter_distance_compare(d, test, 1, &look, &err), ST_OK);
-    ck_assert(look.beyond == 0.0 && letter_distance_same(&look));
+              !look.same);
+    ck_assert_int_eq(distance_drift(d, test, 1, &look, &err), ST_OK);
+    ck_assert(look.beyond == 0.0 && look.same);
     dataset_unref(d);
 
     struct table *numbers;
     ck_assert_int_eq(demo_make("toy", NULL, &numbers, &err), ST_OK);
     d = dataset_new(numbers, "toy", NULL, &err);
     table_unref(numbers);
-    ck_assert_int_eq(letter_distance_open(d, &v, &err), ST_NOT_FOUND);
-    ck_assert_int_eq(letter_distance_compare(d, test, 3, &look, &err), ST_OK);
+    ck_assert_int_eq(distance_open(d, &v, &err), ST_NOT_FOUND);
+    ck_assert_int_eq(distance_drift(d, test, 3, &look, &err), ST_OK);
     ck_assert(!look.have);
     dataset_unref(d);
 }

@@ -4,7 +4,6 @@
 
 #include "data/formats/import.h"
 #include "data/kinds/kind.h"
-#include "data/kinds/letters.h"
 #include "base/mem.h"
 #include "base/spill.h"
 #include "base/text.h"
@@ -234,17 +233,18 @@ static enum status no_column(const struct table *t, const char *name, struct err
     return ST_NOT_FOUND;
 }
 
-static size_t sequence_column(const struct table *t)
+/* The column that is the only input at first, by its kind; the number of columns: there is none. */
+static size_t sole_column(const struct table *t)
 {
     size_t j = 0;
 
-    while (j < t->ncols && (t->col[j].type != COL_SEQUENCE || t->col[j].missing == t->n))
+    while (j < t->ncols && (!kind_of(&t->col[j])->sole || t->col[j].missing == t->n))
         j++;
     return j;
 }
 
-/* Beside a sequence: a column with the name of a target, else the first of numbers after it. */
-static size_t likely_target(const struct table *t, size_t seq)
+/* Beside it: a column with the name of a target, else the first of numbers after it. */
+static size_t likely_target(const struct table *t, size_t sole)
 {
     static const char *const names[] = { "target", "y", "label", "score", "fitness", "value" };
 
@@ -253,7 +253,7 @@ static size_t likely_target(const struct table *t, size_t seq)
             if (t->col[j].type == COL_REAL && strcasecmp(t->col[j].name, names[i]) == 0)
                 return j;
     for (size_t k = 1; k < t->ncols; k++) {
-        const size_t j = (seq + k) % t->ncols;
+        const size_t j = (sole + k) % t->ncols;
         if (t->col[j].type == COL_REAL && t->col[j].missing < t->n)
             return j;
     }
@@ -279,10 +279,10 @@ static enum status named_targets(struct dataset *d, const char *target, struct e
     if (rc == ST_OK && n > TARGETS_MOST)
         rc = too_many(n, err);
     for (size_t j = 0; j < t->ncols && rc == ST_OK; j++) {
-        if (in[j] && (t->col[j].type == COL_TEXT || t->col[j].type == COL_SEQUENCE)) {
+        if (in[j] && (t->col[j].type == COL_TEXT || t->col[j].type == COL_HELD)) {
             rc = err_set(err, ST_STATE, "column %s holds %s: it cannot be the target",
                          text_quoted(t->col[j].name, name, sizeof name),
-                         t->col[j].type == COL_TEXT ? "text" : "sequences");
+                         t->col[j].type == COL_TEXT ? "text" : kind_of(&t->col[j])->several);
             err_hint(err, "cols NAME type=real, when its words are numbers");
         } else if (in[j]) {
             d->role[j] = ROLE_TARGET;
@@ -312,8 +312,8 @@ static enum status choose_target(struct dataset *d, const char *target, struct b
                 "a model has: the first, %s, is predicted, the others are left out (cols NAME "
                 "role=target)\n",
                 t->targets, TARGETS_MOST, text_quoted(t->col[j].name, name, sizeof name));
-    } else if (sequence_column(t) < t->ncols) {
-        j = likely_target(t, sequence_column(t));
+    } else if (sole_column(t) < t->ncols) {
+        j = likely_target(t, sole_column(t));
         if (j == SIZE_MAX)
             return ST_OK;
         buf_printf(notes, "note[target]: the target is %s (cols NAME role=target)\n",
@@ -331,22 +331,23 @@ static enum status choose_target(struct dataset *d, const char *target, struct b
     return ST_OK;
 }
 
-/* Where there is a sequence it is the input: counts of mutations, barcodes and the like would leak
- * what is to be learnt from it. */
-static void only_sequence(struct dataset *d, size_t seq, struct buf *notes)
+/* Where there is a sequence or the like it is the input: counts of mutations, barcodes and the like
+ * would leak what is to be learnt from it. */
+static void only_sole(struct dataset *d, size_t sole, struct buf *notes)
 {
     size_t n = 0;
     char name[64];
 
     for (size_t j = 0; j < d->table->ncols; j++) {
-        if (d->role[j] != ROLE_INPUT || j == seq)
+        if (d->role[j] != ROLE_INPUT || j == sole)
             continue;
         d->role[j] = ROLE_SKIP;
-        buf_printf(notes,
-                   n++ ? ", %s"
-                       : "note[cols]: the sequence is the input; left out until cols "
-                         "NAME role=input: %s",
-                   text_quoted(d->table->col[j].name, name, sizeof name));
+        if (n++ == 0)
+            buf_printf(notes, "note[cols]: the %s is the input; left out until cols NAME "
+                       "role=input: ", kind_of(&d->table->col[sole])->whole);
+        else
+            buf_puts(notes, ", ");
+        buf_puts(notes, text_quoted(d->table->col[j].name, name, sizeof name));
     }
     if (n)
         buf_putc(notes, '\n');
@@ -371,8 +372,8 @@ struct dataset *dataset_new(struct table *t, const char *name, const char *targe
         default_role(d, j, &notes);
     if (rc == ST_OK)
         rc = choose_target(d, target, &notes, err);
-    if (rc == ST_OK && sequence_column(t) < t->ncols)
-        only_sequence(d, sequence_column(t), &notes);
+    if (rc == ST_OK && sole_column(t) < t->ncols)
+        only_sole(d, sole_column(t), &notes);
     d->notes = buf_take(&notes);
     if (rc == ST_OK && d->notes == NULL)
         rc = err_nomem(err, 64, "a dataset");
@@ -416,9 +417,9 @@ size_t dataset_inputs_for_tests(const struct dataset *d)
         const struct column *c = &d->table->col[j];
         if (d->role[j] != ROLE_INPUT)
             continue;
-        n += c->type == COL_CATEGORY   ? c->nlevels
-             : c->type == COL_SEQUENCE ? c->seq->longest
-                                       : 1;
+        n += c->type == COL_CATEGORY            ? c->nlevels
+             : kind_of(c)->longest != NULL ? kind_of(c)->longest(c)
+                                           : 1;
         n += d->missing_flag && c->missing > 0;
     }
     return n;
@@ -516,9 +517,9 @@ static enum status check_role(const struct dataset *d, size_t j, enum col_role r
         err_hint(err, "cols NAME type=real");
         return ST_STATE;
     }
-    if (role == ROLE_TARGET && c->type == COL_SEQUENCE)
-        return err_set(err, ST_STATE, "column %s holds sequences: it can be no target",
-                       text_quoted(c->name, name, sizeof name));
+    if (role == ROLE_TARGET && c->type == COL_HELD)
+        return err_set(err, ST_STATE, "column %s holds %s: it can be no target",
+                       text_quoted(c->name, name, sizeof name), kind_of(c)->several);
     if ((role != ROLE_INPUT && role != ROLE_TARGET) || c->type != COL_TEXT)
         return ST_OK;
     err_set(err, ST_STATE, "column %s holds text: it can be no %s",
@@ -546,7 +547,7 @@ enum status dataset_set_role(struct dataset *d, const char *pattern, enum col_ro
     size_t weight = dataset_weight(d), left = 0;
     for (size_t j = 0; j < m && rc == ST_OK && role == ROLE_TARGET; j++)
         if (!in[j] && d->role[j] == ROLE_TARGET) {
-            d->role[j] = sequence_column(d->table) < m ? ROLE_SKIP : ROLE_INPUT;
+            d->role[j] = sole_column(d->table) < m ? ROLE_SKIP : ROLE_INPUT;
             left++;
         }
     for (size_t j = 0; j < m && rc == ST_OK; j++) {
@@ -566,46 +567,18 @@ enum status dataset_set_role(struct dataset *d, const char *pattern, enum col_ro
 enum status dataset_set_coding(struct dataset *d, const char *word, struct err *err)
 {
     const struct table *t = d->table;
-    struct letters l = { 0 };
-    const bool plain = strcmp(word, "onehot") == 0;
     size_t j = 0;
-    while (j < t->ncols && (t->col[j].type != COL_SEQUENCE || d->role[j] != ROLE_INPUT))
+
+    while (j < t->ncols && (d->role[j] != ROLE_INPUT || kind_of(&t->col[j])->coding == NULL))
         j++;
     if (j == t->ncols)
         return err_set(err, ST_STATE, "no input is a sequence: there are no letters to encode");
-    const size_t kmer = letters_kmer(word);
-    if (kmer > 0 && t->col[j].seq->nodes != NULL)
-        return err_set(err, ST_STATE,
-                       "encoding=%s is for sequences of letters; '%.40s' holds sets of nodes", word,
-                       t->col[j].name);
-    if (kmer > 0 && pow((double)strlen(t->col[j].seq->order), (double)kmer) > LETTERS_WORDS_MOST) {
-        err_set(err, ST_LIMIT, "encoding=%s: %zu letters make more than %d words of %zu", word,
-                strlen(t->col[j].seq->order), LETTERS_WORDS_MOST, kmer);
-        err_hint(err, "cols %.40s encoding=kmer2", t->col[j].name);
-        return ST_LIMIT;
+    enum status rc = kind_of(&t->col[j])->coding(&t->col[j], word, err);
+    char *copy = NULL;
+    if (rc == ST_OK && strcmp(word, "onehot") != 0) {
+        copy = mem_strdup(word, err);
+        rc = copy != NULL ? ST_OK : ST_NOMEM;
     }
-    enum status rc = plain || kmer > 0 ? ST_OK : letters_find(word, &l, err);
-    if (rc == ST_OK && !plain && kmer == 0 && *l.source != '\0' &&
-        t->col[j].seq->kind != ALPHABET_PROTEIN) {
-        rc = err_set(err, ST_STATE, "encoding=%s is for proteins; '%.40s' holds %s", word,
-                     t->col[j].name, sequence_alphabet_name(t->col[j].seq->kind));
-        err_hint(err, "cols %.40s encoding=FILE  with a table of letters and numbers",
-                 t->col[j].name);
-    }
-    size_t known = 0;
-    for (const char *p = t->col[j].seq->order; rc == ST_OK && !plain && kmer == 0 && *p != '\0';
-         p++)
-        known += strchr(l.order, *p) != NULL;
-    if (rc == ST_OK && !plain && kmer == 0 && known == 0) {
-        rc = err_set(err, ST_STATE,
-                     "encoding=%.60s has numbers for none of the %zu letters of '%.40s' (%s)", word,
-                     strlen(t->col[j].seq->order), t->col[j].name, t->col[j].seq->order);
-        err_hint(err, "cols %.40s encoding=onehot", t->col[j].name);
-    }
-    letters_free(&l);
-    char *copy = rc == ST_OK && !plain ? mem_strdup(word, err) : NULL;
-    if (rc == ST_OK && !plain && copy == NULL)
-        rc = ST_NOMEM;
     if (rc == ST_OK) {
         free(d->coding);
         d->coding = copy;
@@ -723,19 +696,30 @@ static enum status word_to_number(const struct column *c, const char *word, doub
                                                                        : not_numbers(c, word, err);
 }
 
+static enum col_type type_of(const char *word)
+{
+    enum col_type type = COL_REAL;
+
+    while (type < COL_HELD && strcmp(kind_type_at(type), word) != 0)
+        type++;
+    return type;
+}
+
 /* The cells of one column as another type, into an empty column without a name. */
-static enum status convert(const struct table *t, size_t j, enum col_type type, struct column *to,
+static enum status convert(const struct table *t, size_t j, const char *word, struct column *to,
                            struct err *err)
 {
     const struct column *c = &t->col[j];
+    const enum col_type type = type_of(word);
     struct grow g = { .type = type };
     struct buf cell = { 0 };
     char name[64];
-    if (type == COL_SEQUENCE && c->type != COL_REAL)
-        return kind_make(t, j, to, err);
-    if (type == COL_SEQUENCE)
-        return err_named(err, ST_STATE, "cell", "column %s holds numbers: no sequences",
-                         text_quoted(c->name, name, sizeof name));
+    if (type == COL_HELD && (c->type == COL_TEXT || c->type == COL_CATEGORY))
+        return kind_make(t, j, word, to, err);
+    if (type == COL_HELD)
+        return err_named(err, ST_STATE, "cell", "column %s holds %s: they cannot become type=%.40s",
+                         text_quoted(c->name, name, sizeof name),
+                         c->type == COL_REAL ? "numbers" : kind_of(c)->several, word);
     enum status rc = table_grow_reserve(&g, t->n + 1, err);
     for (size_t i = 0; i < t->n && rc == ST_OK; i++) {
         buf_clear(&cell);
@@ -770,8 +754,10 @@ static enum status duplicate_column(const struct table *t, size_t j, struct colu
                                     struct err *err)
 {
     const struct column *c = &t->col[j];
+    if (c->type == COL_HELD)
+        return c->cells->copy(c, t->n, to, err);
     if (c->type != COL_REAL)
-        return convert(t, j, c->type, to, err);
+        return convert(t, j, kind_type(c), to, err);
     to->in = mapped_array_ref(c->in);
     to->incol = c->incol;
     to->v = c->in ? NULL : spill_array(t->n, sizeof *c->v, "a column of numbers", err);
@@ -822,7 +808,7 @@ static struct table *own_table(struct dataset *d, struct err *err)
     return duplicate_table(d->table, err);
 }
 
-enum status dataset_set_type(struct dataset *d, const char *pattern, enum col_type type,
+enum status dataset_set_type(struct dataset *d, const char *pattern, const char *type,
                              size_t *changed, struct err *err)
 {
     size_t n, m = d->table->ncols;
@@ -832,7 +818,7 @@ enum status dataset_set_type(struct dataset *d, const char *pattern, enum col_ty
     enum status rc = in == NULL || fresh == NULL ? ST_NOMEM
                                                  : select_columns(d->table, pattern, in, &n, err);
     for (size_t j = 0; j < m && rc == ST_OK; j++) {
-        in[j] = in[j] && d->table->col[j].type != type;
+        in[j] = in[j] && strcmp(kind_type(&d->table->col[j]), type) != 0;
         if (in[j])
             rc = convert(d->table, j, type, &fresh[j], err);
         *changed += in[j];
@@ -849,9 +835,10 @@ enum status dataset_set_type(struct dataset *d, const char *pattern, enum col_ty
         table_column_clear(&t->col[j]);
         t->col[j] = fresh[j];
         fresh[j] = (struct column){ 0 };
-        if (type == COL_TEXT && (d->role[j] == ROLE_INPUT || d->role[j] == ROLE_TARGET))
+        const bool text = t->col[j].type == COL_TEXT;
+        if (text && (d->role[j] == ROLE_INPUT || d->role[j] == ROLE_TARGET))
             d->role[j] = ROLE_SKIP;
-        else if (type != COL_TEXT && d->role[j] == ROLE_SKIP)
+        else if (!text && d->role[j] == ROLE_SKIP)
             d->role[j] = ROLE_INPUT;
     }
     if (t != NULL) {

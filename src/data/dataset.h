@@ -28,14 +28,14 @@ struct dataset {
     char *name;
     struct table *table;
     enum col_role *role; /* table->ncols */
-    char *coding;        /* numbers for letters: a word of letters.h, kmerN; NULL: one-hot */
+    char *coding;        /* of `cols encoding=`: for letters a word of letters.h; NULL: one-hot */
     char **group;        /* table->ncols; an entry NULL: the column is in none */
     enum missing_policy missing; bool missing_flag;
     enum y_scale yscale; enum x_scale xscale;
     struct split split;
-    /* The kernel in use, which says what becomes of a sequence and which columns each part of it
-     * reads; set in a job's snapshot, before encoding_fit.  nterms 0: any that reads all columns.
-     */
+    /* The kernel in use, which says what becomes of a column with positions and which columns each
+     * part of it reads; set in a job's snapshot, before encoding_fit.  nterms 0: any that reads all
+     * columns. */
     struct kernel kernel;
     char *notes;         /* what dataset_new decided: lines "note[name]: text", "warning[...]" */
 };
@@ -66,11 +66,13 @@ enum status summary_leaks(const struct dataset *, bool whole, struct buf *notes,
  * must be one column; the former one is skipped. */
 enum status dataset_set_role(struct dataset *, const char *pattern, enum col_role, size_t *changed,
                              struct err *);
-enum status dataset_set_type(struct dataset *, const char *pattern, enum col_type, size_t *changed,
-                             struct err *); /* replaces the table by a converted copy */
+/* type: as kind_type_at has it.  Replaces the table by a converted copy. */
+enum status dataset_set_type(struct dataset *, const char *pattern, const char *type,
+                             size_t *changed, struct err *);
 /* Marks the columns of a list of names and patterns; names in double quotes are no patterns. */
 enum status dataset_select(const struct table *, const char *list, bool *in, struct err *);
-/* What the letters of its sequences become: "onehot", or as in letters.h. */
+/* What the cells of its first input of a kind that leaves a choice become: "onehot", or as the kind
+ * has it (letters.h). */
 enum status dataset_set_coding(struct dataset *, const char *word, struct err *);
 /* Columns of one group share a lengthscale of kernels with ard=group.  group NULL: none. */
 enum status dataset_set_group(struct dataset *, const char *pattern, const char *group,

@@ -30,33 +30,61 @@ struct pass {
 
 /* Groups. */
 
+/* Cells of the kind that training had, or words that are taken for such. */
+static enum status take_cells(struct pass *p, struct encode_group *g)
+{
+    const struct row_kind *kind = g->row;
+    const bool words = g->c->type == COL_TEXT || g->c->type == COL_CATEGORY;
+    char name[64];
+
+    if (g->c->cells == kind->cells)
+        return ST_OK;
+    if (words && kind->adopt != NULL) {
+        g->own = mem_calloc(1, sizeof *g->own, kind->several, p->err);
+        if (g->own == NULL)
+            return ST_NOMEM;
+        g->c = g->own;
+        return kind->adopt(p->t, g->col, g->own, p->err);
+    }
+    err_named(p->err, ST_STATE, "column", "column %s holds %s here but %s in the training data",
+              text_quoted(g->c->name, name, sizeof name),
+              g->c->type == COL_REAL ? "numbers"
+              : words                ? "words"
+                                     : kind_of(g->c)->several,
+              kind->several);
+    if (kind->reopen != NULL)
+        err_hint(p->err, "predict FILE %s, as the training file was opened", kind->reopen);
+    else if (g->c->type != COL_REAL)
+        err_hint(p->err, "predict FILE");
+    return ST_STATE;
+}
+
 /* likely: where the column stands when the tables agree; a wide one is then not searched. */
 static enum status map_group(struct pass *p, size_t likely, struct encode_group *g)
 {
     const struct encoding *e = p->e;
     const struct table *t = p->t;
-    const char *column = g->windows ? e->seq.column : e->col[g->first].column;
+    const char *column = g->windows ? e->held.column : e->col[g->first].column;
     char name[64];
-    size_t k = 0;
 
-    while (!kind_at(k)->encodes(e, g->kind, g->windows))
-        k++;
-    g->row = kind_at(k);
+    g->row = g->windows ? e->held.kind : e->col[g->first].of;
     g->col = likely < t->ncols && strcmp(t->col[likely].name, column) == 0 ? likely
                                                                            : table_find(t, column);
     if (g->col == SIZE_MAX) {
         err_named(p->err, ST_STATE, "column", "the data has no column %s, which the model reads",
                   text_quoted(column, name, sizeof name));
-        if (e->seq.node != NULL && strcmp(column, e->seq.column) == 0)
-            err_hint(p->err, "predict FILE graph=COLUMN (describe=, lengths=, window=), as the "
-                             "training file was opened");
+        if (g->row->reopen != NULL)
+            err_hint(p->err, "predict FILE %s, as the training file was opened", g->row->reopen);
         else
             err_hint(p->err, "give the file's columns the names of the training data");
         return ST_STATE;
     }
     g->c = &t->col[g->col];
-    const enum status rc = g->row->map(e, t, g, p->err);
-    return rc == ST_OK && (g->windows || g->kind == ENC_FILTER)
+    g->empty = g->c->missing == t->n;
+    enum status rc = g->row->cells != NULL ? take_cells(p, g) : ST_OK;
+    if (rc == ST_OK && g->row->map != NULL)
+        rc = g->row->map(e, g, p->err);
+    return rc == ST_OK && (g->windows || g->filters)
                ? positions_map_windows(e, p->rows, p->n, g, p->err)
                : rc;
 }
@@ -64,15 +92,11 @@ static enum status map_group(struct pass *p, size_t likely, struct encode_group 
 static void free_groups(struct encode_group *g, size_t n)
 {
     for (size_t k = 0; g != NULL && k < n; k++) {
-        free(g[k].to);
-        free(g[k].value);
-        free(g[k].position);
-        free(g[k].letter);
+        if (g[k].row != NULL && g[k].row->unmap != NULL)
+            g[k].row->unmap(g[k].map);
         if (g[k].own != NULL)
             table_column_clear(g[k].own);
         free(g[k].own);
-        free(g[k].channel);
-        free(g[k].from);
         positions_free(&g[k]);
     }
     free(g);
@@ -90,7 +114,7 @@ static bool part_begins(const struct encoding *e, size_t j)
 static enum status make_groups(struct pass *p)
 {
     const struct encoding *e = p->e;
-    size_t runs = 2; /* of columns of one name; a sequence behind them */
+    size_t runs = 2; /* of columns of one name; windows behind them */
     for (size_t j = 1; j < e->ncol; j++)
         runs += strcmp(e->col[j].column, e->col[j - 1].column) != 0 || part_begins(e, j);
     struct encode_group *g = p->g = mem_calloc(runs, sizeof *g, "an encoding", p->err);
@@ -106,13 +130,12 @@ static enum status make_groups(struct pass *p)
                 k->flag = j;
             else
                 k->n++;
-            k->levels |= e->col[j].kind == ENC_LEVEL;
-            k->kind = e->col[j].kind != ENC_MISSING ? e->col[j].kind : k->kind;
+            k->filters |= e->col[j].kind == ENC_FILTER;
             j++;
         } while (j < e->ncol && strcmp(e->col[j].column, column) == 0 && !part_begins(e, j));
         rc = map_group(p, p->ng > 1 ? g[p->ng - 2].col + 1 : 0, k);
     }
-    if (rc == ST_OK && e->seq.inputs > 0) {
+    if (rc == ST_OK && e->held.inputs > 0) {
         struct encode_group *k = &g[p->ng++];
         *k = (struct encode_group){ .first = e->ncol, .flag = SIZE_MAX, .windows = true };
         rc = map_group(p, p->ng > 1 ? g[p->ng - 2].col + 1 : 0, k);
@@ -124,7 +147,7 @@ static enum status make_groups(struct pass *p)
 static enum status encode_group(const struct encoding *e, const struct encode_group *g, size_t row,
                                 double *x, size_t *cut, struct err *err)
 {
-    if (g->windows || g->kind == ENC_FILTER)
+    if (g->windows || g->filters)
         return positions_encode(e, g, row, x, cut, err);
     g->row->encode(e, g, row, x, cut);
     return ST_OK;
@@ -161,15 +184,23 @@ static enum status policy_error(const struct table *t, size_t col, size_t row, b
     return ST_STATE;
 }
 
+static enum cell_state state_of_cell(const struct encoding *e, const struct encode_group *g,
+                                     size_t row)
+{
+    if (g->row->judge != NULL)
+        return g->row->judge(e, g, row);
+    return column_missing(g->c, row) ? CELL_MISSING : CELL_THERE;
+}
+
 /* Counts what a cell is and says whether its row is dropped; an error where the policy says so. */
 static enum status judge_cell(struct pass *p, const struct encode_group *g, size_t row, bool *drop)
 {
     const enum missing_policy policy = p->e->missing;
 
-    switch (g->row->judge(p->e, g, row)) {
+    switch (state_of_cell(p->e, g, row)) {
     case CELL_THERE:
         return ST_OK;
-    case CELL_SHORT: /* there is no mean of sequences */
+    case CELL_SHORT: /* there is no mean of such rows */
         if (policy != MISSING_DROP)
             return positions_too_short(g->row, p->t, g->c, row, g->least, p->err);
         p->out->missing_cells++;
@@ -339,11 +370,17 @@ static enum status encoded_rows(const struct source *s, size_t r0, size_t r1, do
     return ST_OK;
 }
 
-/* Rows of letters are quickly made again, and would take far more room than the letters. */
+static bool is_anew(const struct enc_col *c)
+{
+    return c->kind == ENC_CELL && c->of->numbers[c->number].anew;
+}
+
+/* Rows of letters and the like are quickly made again, and would take far more room than the cells.
+ */
 static bool made_anew(const struct encoding *e)
 {
-    return e->seq.inputs > 0 || (e->seq.node != NULL && e->ncol == 0) ||
-           (e->d > 256 && (e->col[0].kind == ENC_LETTER || e->col[e->ncol - 1].kind == ENC_LETTER));
+    return e->held.inputs > 0 ||
+           (e->d > 256 && (is_anew(&e->col[0]) || is_anew(&e->col[e->ncol - 1])));
 }
 
 static enum status make_room(const struct encoding *e, size_t n, struct encoded *out,
@@ -369,7 +406,7 @@ static enum status fill_matrix(const struct encoding *e, const struct encode_gro
     const bool keep = spill_fits((double)out->n * (double)e->d * sizeof(double)) && !made_anew(e);
     if (e->ncol == 0) /* nothing to count */
         return ST_OK;
-    ng -= e->seq.inputs > 0;
+    ng -= e->held.inputs > 0;
     double *block =
         keep ? NULL : mem_calloc(PAGE_USE_PIECE * e->d, sizeof *block, "encoded inputs", err);
     out->x = keep ? spill_array(out->n * e->d, sizeof *out->x, "encoded inputs", err) : NULL;
@@ -443,9 +480,9 @@ enum status encode(const struct encoding *e, const struct table *t, const size_t
 
     *out = (struct encoded){ 0 };
     const enum status rc = run_pass(&p, want_y);
-    const bool windows = e->seq.inputs > 0;
+    const bool windows = e->held.inputs > 0;
     const size_t room =
-        rc == ST_OK && windows ? p.g[p.ng - 1].room * positions_numbers(&e->seq) : 0;
+        rc == ST_OK && windows ? p.g[p.ng - 1].room * positions_numbers(&e->held) : 0;
 
     out->table = t;
     if (rc == ST_OK && out->x == NULL) {
@@ -464,10 +501,10 @@ enum status encode(const struct encoding *e, const struct table *t, const size_t
         .d = windows ? e->ncol + 1 + room : e->d,
         .rows = encoded_rows,
         .row_scale = out->row_scale,
-        .row = !windows                                      ? ROW_FLAT
-               : e->seq.value != NULL || e->seq.node != NULL ? ROW_VECTORS
-                                                             : ROW_SYMBOLS,
-        .channels = windows ? e->seq.layer.channels : 0,
+        .row = !windows                ? ROW_FLAT
+               : e->held.layer.symbols ? ROW_SYMBOLS
+                                       : ROW_VECTORS,
+        .channels = windows ? e->held.layer.channels : 0,
         .flat = windows ? e->ncol : 0,
     };
     return ST_OK;

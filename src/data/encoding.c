@@ -2,6 +2,7 @@
  * the way back to units of the target. */
 #include "data/encoding.h"
 
+#include "data/kinds/kind.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -21,12 +22,26 @@ void encoding_free(struct encoding *e)
         free(e->more[j].name);
     free(e->more);
     free(e->weight);
-    free(e->seq.column);
-    free(e->seq.value);
-    for (size_t k = 0; e->seq.node != NULL && k < e->seq.layer.channels; k++)
-        free(e->seq.node[k].name);
-    free(e->seq.node);
+    free(e->held.column);
+    if (e->held.state != NULL && e->held.kind->state_free != NULL)
+        e->held.kind->state_free(e->held.state);
+    free(e->held.state);
     *e = (struct encoding){ 0 };
+}
+
+/* The column's name and the kind's state, into an encoding that has all else of it. */
+static bool copy_held(const struct enc_held *from, struct enc_held *to, struct err *err)
+{
+    to->column = from->column != NULL ? mem_strdup(from->column, err) : NULL;
+    to->state = NULL;
+    if (from->column == NULL || to->column == NULL || from->state == NULL)
+        return (from->column == NULL) == (to->column == NULL);
+    to->state = mem_calloc(1, from->kind->state_bytes, "an encoding", err);
+    if (to->state != NULL && from->kind->state_copy != NULL)
+        return from->kind->state_copy(to->state, from->state, err) == ST_OK;
+    if (to->state != NULL)
+        memcpy(to->state, from->state, from->kind->state_bytes);
+    return to->state != NULL;
 }
 
 enum status encoding_copy(struct encoding *dst, const struct encoding *src, struct err *err)
@@ -34,30 +49,14 @@ enum status encoding_copy(struct encoding *dst, const struct encoding *src, stru
     *dst = *src;
     dst->target = src->target != NULL ? mem_strdup(src->target, err) : NULL;
     dst->weight = src->weight != NULL ? mem_strdup(src->weight, err) : NULL;
-    dst->seq.column = src->seq.column != NULL ? mem_strdup(src->seq.column, err) : NULL;
-    const size_t values = strlen(src->seq.order) * src->seq.layer.channels;
-    dst->seq.value = src->seq.value != NULL
-                         ? mem_calloc(values, sizeof *dst->seq.value, "an encoding", err)
-                         : NULL;
-    if (dst->seq.value != NULL)
-        memcpy(dst->seq.value, src->seq.value, values * sizeof *dst->seq.value);
-    const size_t nodes = src->seq.node != NULL ? src->seq.layer.channels : 0;
-    dst->seq.node = nodes > 0 ? mem_calloc(nodes, sizeof *dst->seq.node, "an encoding", err) : NULL;
+    bool good = copy_held(&src->held, &dst->held, err);
     dst->more =
         src->nmore > 0 ? mem_calloc(src->nmore, sizeof *dst->more, "an encoding", err) : NULL;
     dst->col =
         src->col != NULL ? mem_calloc(src->ncol, sizeof *dst->col, "an encoding", err) : NULL;
-    bool good = (dst->col != NULL || src->col == NULL) &&
-                (src->seq.column == NULL || dst->seq.column != NULL) &&
-                (src->seq.value == NULL || dst->seq.value != NULL) &&
-                (src->target == NULL || dst->target != NULL) &&
-                (src->weight == NULL || dst->weight != NULL) &&
-                (src->nmore == 0 || dst->more != NULL) && (nodes == 0 || dst->seq.node != NULL);
-    for (size_t k = 0; dst->seq.node != NULL && k < nodes && good; k++) {
-        dst->seq.node[k] = src->seq.node[k];
-        dst->seq.node[k].name = mem_strdup(src->seq.node[k].name, err);
-        good = dst->seq.node[k].name != NULL;
-    }
+    good = good && (dst->col != NULL || src->col == NULL) &&
+           (src->target == NULL || dst->target != NULL) &&
+           (src->weight == NULL || dst->weight != NULL) && (src->nmore == 0 || dst->more != NULL);
     for (size_t j = 0; j < src->nmore && good; j++) {
         dst->more[j] = src->more[j];
         dst->more[j].name = mem_strdup(src->more[j].name, err);
@@ -121,7 +120,7 @@ enum status encoding_find(const struct encoding *e, const char *name, size_t *j,
 
 enum status encoding_bind(const struct encoding *e, struct kernel *k, struct err *err)
 {
-    const struct layer *l = &e->seq.layer;
+    const struct layer *l = &e->held.layer;
     const bool bound = k->layer.channels != 0;
     enum status rc = kernel_bind_rows(k, l->channels, l->symbols, l->positions, err);
 

@@ -10,43 +10,38 @@
 
 struct dataset;
 struct encode_group;
+struct row_kind;
 enum missing_policy { MISSING_ERROR, MISSING_MEAN, MISSING_MEDIAN, MISSING_DROP };
 enum y_scale { Y_STANDARD, Y_LOG, Y_NONE };
 enum x_scale { X_STANDARD, X_NONE };
 
 /* The encoding fitted on training rows: one-hot, missing, standardisation. Plain data + names.
  *
- * A sequence becomes what the kernel reads: letters at the positions that vary (ENC_LETTER),
- * largest values of filters (ENC_FILTER), or, for kernels over windows, a row of symbols (source.h)
- * behind all columns: d is then ncol, 1 and the length of the longest; col is NULL where there are
- * no others. */
-enum enc_kind { ENC_REAL, ENC_LEVEL, ENC_MISSING, ENC_LETTER, ENC_FILTER, ENC_POOL };
+ * A cell of a kind of its own (kinds/kind.h) becomes what the kernel reads: numbers of the kind's
+ * choice (ENC_CELL), values of filters (ENC_FILTER), or, for kernels over windows, a row of symbols
+ * or vectors (source.h) behind all columns: d is then ncol, 1 and the room for the longest; col is
+ * NULL where there are no others. */
+enum enc_kind { ENC_REAL, ENC_LEVEL, ENC_MISSING, ENC_FILTER, ENC_CELL };
 struct enc_col {
     char *column;             /* source column's name */
-    enum enc_kind kind;       /* a number; 1 where the cell has the level; 1 where it is missing;
-                               * 1 where the sequence has the letter at the position; a filter's
-                               * value; the mean of a number over a set of nodes, or how many they
-                               * are */
-    char *level; /* ENC_LEVEL; ENC_LETTER: position, from 1, and letter: "39V"; with numbers
-                  * for letters, or in stretches of a series, position and which of them:
-                  * "39#2"; ENC_POOL: the number's name, "" the nodes themselves */
+    enum enc_kind kind;       /* a number; 1 where the cell has the level; 1 where it is missing; a
+                               * filter's value; a number of the kind of rows, */
+    const struct row_kind *of; /* which is this, */
+    unsigned number;           /* and the number of this sort (row_kind.numbers) */
+    char *level;               /* ENC_LEVEL; ENC_CELL: which, in the kind's own words; else NULL */
     double mean, sd;          /* (x - mean) / sd; sd 1 for a (nearly) constant column */
     double fill;              /* missing becomes this before scaling */
     double limit;             /* encoded values are cut to -limit..limit; 0: never */
     bool constant;            /* nearly constant on training rows: always encoded as 0 */
 };
-/* A number of the nodes of sets: (x - mean) / sd; flag: 0 where a table has no such number. */
-struct enc_node { char *name; bool flag; double mean, sd; };
-struct enc_sequence {
-    char *column;             /* NULL: no filters, no windows, no numbers for letters */
-    double *value; /* of each letter of the alphabet, layer.channels numbers; NULL: one-hot */
-    size_t kmer;              /* a position is a word of so many letters, one-hot; 0: one letter */
-    char order[SEQUENCE_LETTERS_MOST + 1]; /* the alphabet */
-    struct enc_node *node;    /* of sets of nodes, layer.channels; value is NULL then */
-    bool series;              /* their positions mean something */
-    struct layer layer; /* with channels */
+/* What is kept of a column of a kind of its own. */
+struct enc_held {
+    char *column;             /* NULL: nothing is */
+    const struct row_kind *kind; /* of that column; not NULL where column is not */
+    void *state;              /* the kind's own: row_kind.state_bytes */
+    struct layer layer;       /* that reads it, with channels; ops NULL: none */
     uint64_t seed;            /* of the filters */
-    size_t inputs;            /* windows: numbers of a row of symbols in training */
+    size_t inputs;            /* windows: numbers of a row of symbols or vectors in training */
 };
 struct enc_target { char *name; double mean, sd, own; };     /* own: as yown */
 struct encoding {
@@ -55,7 +50,7 @@ struct encoding {
     /* Of each kernel of the expression, where they read columns of their own: the first, and how
      * many; nparts 0: all read all. */
     size_t nparts; struct enc_part { size_t first, n; } part[KERNEL_MAX_TERMS];
-    struct enc_sequence seq;
+    struct enc_held held;
     char *target; enum y_scale yscale;
     char *weight;             /* column of the rows' weights; NULL: all 1 */
     double ymean, ysd;        /* of y, or of log y */
@@ -84,6 +79,13 @@ enum status encoding_copy(struct encoding *dst, const struct encoding *src, stru
 char *encoding_to_json(const struct encoding *, struct err *);   /* for the session; caller frees */
 enum status encoding_from_json(const char *json, struct encoding *out, struct err *);
 
+/* Rows whose cells hold what training had nowhere, or not at that place: how many, the first, and
+ * the kind that knows how to tell of it; NULL: there are none. */
+struct strange_rows {
+    const struct row_kind *kind;
+    size_t n, first;
+    bool place;
+};
 /* Rows of a table through an encoding: a source that owns an n x d matrix, or makes its rows anew.
  * rows: which, n of them (NULL: all rows of the table, n is not looked at). Columns are found by
  * name. Missing cells and levels never seen in training follow the policy: an error, their mean, or
@@ -100,10 +102,7 @@ struct encoded {
                                 column in this table (new data) */
     size_t *row; size_t n;   /* table row of each */
     size_t missing_cells, unseen_levels, dropped;
-    /* New data (not want_y): rows with letters outside the alphabet, or (by position) that no
-     * training row has at their place; the first of them. */
-    size_t strange, strange_first;
-    bool strange_place;
+    struct strange_rows strange; /* of new data (not want_y) */
     size_t cut;              /* values beyond enc_col.limit */
     /* Where x does not fit in memory it is NULL, and rows are encoded as they are asked for: the
      * encoding and the table then outlive this. */

@@ -4,18 +4,29 @@
 #include "base/mem.h"
 #include "base/text.h"
 
-struct enc_col *encoding_column_add(struct encoding_fitting *f, const char *column,
-                                    enum enc_kind kind)
+struct enc_col *encoding_column_add(struct encoding_fitting *f, const struct row_kind *of,
+                                    const struct column *c, enum enc_kind kind)
 {
     struct encoding *e = f->e;
     void *p = e->col;
     enum status rc = mem_grow(&p, &f->cap, e->ncol + 1, sizeof *e->col, "an encoding", f->err);
     e->col = p;
-    char *name = rc == ST_OK ? mem_strdup(column, f->err) : NULL;
+    char *name = rc == ST_OK ? mem_strdup(c->name, f->err) : NULL;
     if (name == NULL)
         return NULL;
-    e->col[e->ncol] = (struct enc_col){ .column = name, .kind = kind, .sd = 1.0 };
+    e->col[e->ncol] = (struct enc_col){ .column = name, .kind = kind, .of = of, .sd = 1.0 };
     return &e->col[e->ncol++];
+}
+
+struct enc_col *encoding_column_cell(struct encoding_fitting *f, const struct row_kind *of,
+                                     const struct column *c, unsigned number, const char *level)
+{
+    struct enc_col *e = encoding_column_add(f, of, c, ENC_CELL);
+
+    if (e == NULL || (e->level = mem_strdup(level, f->err)) == NULL)
+        return NULL;
+    e->number = number;
+    return e;
 }
 
 void encoding_column_constant(struct encoding_fitting *f, const char *name)

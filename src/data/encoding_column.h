@@ -34,8 +34,12 @@ struct encoding_fitting {
     struct err *err;
 };
 
-/* Appends a column with sd 1; NULL: no memory, which the error says. */
-struct enc_col *encoding_column_add(struct encoding_fitting *, const char *column, enum enc_kind);
+/* Appends a column with sd 1, of that kind of rows; NULL: no memory, which the error says. */
+struct enc_col *encoding_column_add(struct encoding_fitting *, const struct row_kind *,
+                                    const struct column *, enum enc_kind);
+/* Likewise one of the kind's own numbers (ENC_CELL): of which sort, and which of them. */
+struct enc_col *encoding_column_cell(struct encoding_fitting *, const struct row_kind *,
+                                     const struct column *, unsigned number, const char *level);
 /* Counts an input that does not vary on the training rows, for a note. */
 void encoding_column_constant(struct encoding_fitting *, const char *name);
 /* The value of a cell in units of training; ++*cut where it lies beyond the column's limit. */

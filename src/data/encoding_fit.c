@@ -19,7 +19,7 @@
 
 static bool has_positions(const struct column *c)
 {
-    return kind_of(c)->positions != NULL;
+    return (kind_of(c)->rows & (ROWS_SYMBOLS | ROWS_VECTORS)) != 0;
 }
 
 static enum status check_logs(struct encoding_fitting *f, const struct column *c)
@@ -140,7 +140,7 @@ static enum status check_target(const struct dataset *d, size_t target, struct e
     return ST_STATE;
 }
 
-/* Kernels over windows alone: the sequence is the one input. */
+/* Kernels over windows alone: the column of positions is the one input. */
 static enum status check_alone(const struct dataset *d, struct err *err)
 {
     char name[64];
@@ -157,13 +157,14 @@ static enum status check_alone(const struct dataset *d, struct err *err)
     return ST_OK;
 }
 
-/* The kernel reads a sequence: is there one, and one only? */
-static enum status check_sequence(const struct dataset *d, struct err *err)
+/* The kernel stands in a layer that reads positions: does one input have them, and one only? */
+static enum status check_layer(const struct dataset *d, struct err *err)
 {
     size_t n = 0;
 
     for (size_t j = 0; j < d->table->ncols; j++)
-        n += d->role[j] == ROLE_INPUT && has_positions(&d->table->col[j]);
+        n += d->role[j] == ROLE_INPUT && d->kernel.layer.ops != NULL &&
+             (kind_of(&d->table->col[j])->rows & d->kernel.layer.ops->rows) != 0;
     if (d->kernel.layer.ops == NULL || n == 1)
         return layer_kind(&d->kernel.layer) == LAYER_WINDOWS && !kernel_reads_parts(&d->kernel)
                    ? check_alone(d, err)
@@ -175,17 +176,22 @@ static enum status check_sequence(const struct dataset *d, struct err *err)
     return ST_STATE;
 }
 
-/* A column as a kernel in such a layer reads it. */
+/* A column as kernels that read `rows` in such a layer do. */
 static enum status fit_column(struct encoding_fitting *f, const struct column *c,
-                              enum layer_kind layer)
+                              const struct layer *layer, unsigned rows)
 {
     const struct row_kind *kind = kind_of(c);
+    const bool inside = layer->ops != NULL && (kind->rows & layer->ops->rows) != 0;
+    char name[64];
 
-    if (layer == LAYER_WINDOWS && kind->positions != NULL)
+    if (inside && layer_kind(layer) == LAYER_WINDOWS)
         return positions_fit_windows(f, kind, c);
-    if (layer == LAYER_NUMBERS && kind->positions != NULL)
+    if (inside && layer_kind(layer) == LAYER_NUMBERS)
         return positions_fit_filters(f, kind, c);
-    return kind->fit(f, c);
+    if ((kind->rows & rows) != 0)
+        return kind->fit(f, c);
+    return err_named(f->err, ST_STATE, "inputs", "column %s holds %s, which the kernel cannot read",
+                     text_quoted(c->name, name, sizeof name), kind->several);
 }
 
 static bool is_input(const struct dataset *d, size_t j)
@@ -236,6 +242,7 @@ static enum status fit_part(struct encoding_fitting *f, size_t t, bool *in)
     const struct dataset *d = f->d;
     const struct kterm *term = &d->kernel.term[t];
     struct enc_part *p = &f->e->part[t];
+    const unsigned rows = term->ops->rows != 0 ? term->ops->rows : ROWS_NUMBERS;
     enum status rc = ST_OK;
 
     for (size_t s = 0; s < t; s++)
@@ -250,7 +257,7 @@ static enum status fit_part(struct encoding_fitting *f, size_t t, bool *in)
     p->first = f->e->ncol;
     for (size_t j = 0; rc == ST_OK && j < d->table->ncols; j++)
         if (in[j])
-            rc = fit_column(f, &d->table->col[j], layer_kind(&term->layer));
+            rc = fit_column(f, &d->table->col[j], &term->layer, rows);
     p->n = f->e->ncol - p->first;
     if (rc == ST_OK && p->n == 0) {
         rc = err_named(f->err, ST_STATE, "inputs", "a kernel of the expression has no input");
@@ -273,7 +280,7 @@ static void note_unread(struct encoding_fitting *f, const bool *read)
                    n == 1 ? " is read by" : "s are read by", name, n > 1 ? ", ..." : "");
 }
 
-/* Each kernel reads columns of its own; behind them the sequence, where one is over windows. */
+/* Each kernel reads columns of its own; behind them the positions, where one is over windows. */
 static enum status fit_parts(struct encoding_fitting *f)
 {
     const struct dataset *d = f->d;
@@ -308,15 +315,15 @@ static enum status fit_parts(struct encoding_fitting *f)
 static enum status fit_columns(struct encoding_fitting *f)
 {
     const struct dataset *d = f->d;
-    enum status rc = check_sequence(d, f->err);
+    enum status rc = check_layer(d, f->err);
 
     if (rc == ST_OK && kernel_reads_parts(&d->kernel))
         rc = fit_parts(f);
     else
         for (size_t j = 0; rc == ST_OK && j < d->table->ncols; j++)
             if (is_input(d, j))
-                rc = fit_column(f, &d->table->col[j], layer_kind(&d->kernel.layer));
-    f->e->d = f->e->ncol + f->e->seq.inputs;
+                rc = fit_column(f, &d->table->col[j], &d->kernel.layer, kernel_rows(&d->kernel));
+    f->e->d = f->e->ncol + f->e->held.inputs;
     if (rc != ST_OK || f->e->d > 0)
         return rc;
     err_named(f->err, ST_STATE, "inputs", "the data has no input column");

@@ -3,7 +3,6 @@
 #include "data/dataset.h"
 #include "data/json.h"
 #include "data/kinds/kind.h"
-#include "data/kinds/letters.h"
 
 #include "base/mem.h"
 #include "base/text.h"
@@ -13,31 +12,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const kind_word[] = { "real", "level", "missing", "letter",
-                                       "filter", "pool" };
+/* Of columns; numbers of kinds (ENC_CELL) have the words of their kind. */
+static const char *const kind_word[] = { "real", "level", "missing", "filter" };
+enum { KIND_WORDS = sizeof kind_word / sizeof *kind_word };
 static const char *const yscale_word[] = { "standard", "log", "none" };
 static const char *const missing_word[] = { "error", "mean", "median", "drop" };
 
 /* The kernel itself says the rest: average, lengthscale. */
-static void write_sequence(struct buf *b, const struct encoding *e)
+static void write_held(struct buf *b, const struct enc_held *h)
 {
-    const struct enc_sequence *s = &e->seq;
+    const struct layer_ops *layer = layer_family(&h->layer);
 
     buf_puts(b, ",\"sequence\":{\"column\":");
-    json_write_string(b, s->column);
-    buf_puts(b, ",\"alphabet\":");
-    json_write_string(b, s->order);
-    const struct layer_ops *layer = layer_family(&s->layer);
+    json_write_string(b, h->column);
+    if (h->kind->mark == NULL) {
+        buf_puts(b, ",\"kind\":");
+        json_write_string(b, h->kind->name);
+    }
+    if (h->kind->alphabet != NULL) {
+        buf_puts(b, ",\"alphabet\":");
+        json_write_string(b, h->kind->alphabet(h->state));
+    }
     buf_printf(b, ",\"layer\":\"%s\"", layer != NULL ? layer->name : "none");
-    json_write_number(b, "width", (double)s->layer.width);
-    json_write_number(b, "filters", (double)s->layer.filters);
-    json_write_number(b, "channels", (double)s->layer.channels);
-    json_write_number(b, "positions", (double)s->layer.positions);
-    json_write_number(b, "seed", (double)s->seed);
-    json_write_number(b, "inputs", (double)s->inputs);
-    for (size_t k = 0; kind_at(k) != NULL; k++)
-        if (kind_at(k)->write != NULL && kind_at(k)->encodes(e, ENC_LETTER, false))
-            kind_at(k)->write(b, s);
+    json_write_number(b, "width", (double)h->layer.width);
+    json_write_number(b, "filters", (double)h->layer.filters);
+    json_write_number(b, "channels", (double)h->layer.channels);
+    json_write_number(b, "positions", (double)h->layer.positions);
+    json_write_number(b, "seed", (double)h->seed);
+    json_write_number(b, "inputs", (double)h->inputs);
+    if (h->kind->write != NULL)
+        h->kind->write(b, h);
     buf_putc(b, '}');
 }
 
@@ -59,8 +63,8 @@ char *encoding_to_json(const struct encoding *e, struct err *err)
     json_write_number(&b, "ysd", e->ysd);
     if (e->yscale != Y_STANDARD) /* where it is another number */
         json_write_number(&b, "yown", e->yown);
-    if (e->seq.column != NULL)
-        write_sequence(&b, e);
+    if (e->held.column != NULL)
+        write_held(&b, &e->held);
     for (size_t j = 0; j < e->nmore; j++) {
         buf_puts(&b, j > 0 ? ",{\"name\":" : ",\"more\":[{\"name\":");
         json_write_string(&b, e->more[j].name);
@@ -78,7 +82,8 @@ char *encoding_to_json(const struct encoding *e, struct err *err)
         const struct enc_col *c = &e->col[j];
         buf_puts(&b, j > 0 ? ",{\"column\":" : "{\"column\":");
         json_write_string(&b, c->column);
-        buf_printf(&b, ",\"kind\":\"%s\"", kind_word[c->kind]);
+        buf_printf(&b, ",\"kind\":\"%s\"",
+                   c->kind == ENC_CELL ? c->of->numbers[c->number].word : kind_word[c->kind]);
         if (c->level != NULL) {
             buf_puts(&b, ",\"level\":");
             json_write_string(&b, c->level);
@@ -98,19 +103,35 @@ char *encoding_to_json(const struct encoding *e, struct err *err)
 
 /* Reading: just the shape above, members in any order. */
 
+/* The kind of column that a word stands for.  Several kinds of rows may use a word for numbers of
+ * theirs: which of them it is shows when all is read (find_kinds). */
+static enum status take_kind(struct json_reader *r, struct enc_col *c)
+{
+    char *word = NULL;
+    enum status rc = json_string(r, &word);
+    size_t k = 0;
+
+    while (rc == ST_OK && k < KIND_WORDS && strcmp(word, kind_word[k]) != 0)
+        k++;
+    c->kind = k < KIND_WORDS ? (enum enc_kind)k : ENC_CELL;
+    c->of = NULL;
+    for (size_t i = 0; rc == ST_OK && c->kind == ENC_CELL && c->of == NULL && kind_at(i); i++)
+        if (kind_number_find(kind_at(i), word, &c->number))
+            c->of = kind_at(i);
+    free(word);
+    return rc == ST_OK && c->kind == ENC_CELL && c->of == NULL ? json_wrong(r, "an unknown word")
+                                                               : rc;
+}
+
 static enum status column_member(struct json_reader *r, const char *key, void *into)
 {
     struct enc_col *c = into;
-    unsigned k;
     if (strcmp(key, "column") == 0 && c->column == NULL)
         return json_string(r, &c->column);
     if (strcmp(key, "level") == 0 && c->level == NULL)
         return json_string(r, &c->level);
-    if (strcmp(key, "kind") == 0) {
-        enum status rc = json_word(r, kind_word, sizeof kind_word / sizeof *kind_word, &k);
-        c->kind = rc == ST_OK ? (enum enc_kind)k : ENC_REAL;
-        return rc;
-    }
+    if (strcmp(key, "kind") == 0)
+        return take_kind(r, c);
     if (strcmp(key, "mean") == 0)
         return json_number(r, &c->mean);
     if (strcmp(key, "sd") == 0)
@@ -124,89 +145,88 @@ static enum status column_member(struct json_reader *r, const char *key, void *i
     return json_wrong(r, "an unknown or repeated member");
 }
 
-/* "39V": a position from 1, one letter; with numbers for letters "39#2". */
-static bool letter_word(const char *s)
+/* The kind of rows whose state is read: by its name, or by the members that it has. */
+struct marks {
+    const struct row_kind *kind;
+    bool named;
+};
+
+static enum status mark_member(struct json_reader *r, const char *key, void *into)
 {
-    const size_t digits = strspn(s, "0123456789");
+    struct marks *m = into;
+    char *name = NULL;
 
-    if (digits > 0 && s[digits] == '#' && s[digits + 1] != '\0') {
-        const size_t more = strspn(s + digits + 1, "0123456789");
-        return digits < 10 && *s != '0' && s[digits + 1] != '0' && more < 10 &&
-               s[digits + 1 + more] == '\0';
-    }
-    return digits > 0 && digits < 10 && *s != '0' && s[digits] != '\0' && s[digits + 1] == '\0';
-}
-
-/* Letters by position stand with or without numbers, as the encoding has them. */
-static bool channels_there(const struct encoding *e)
-{
-    for (size_t j = 0; e->col != NULL && j < e->ncol; j++) {
-        const char *s = e->col[j].level;
-        if (e->col[j].kind != ENC_LETTER)
-            continue;
-        const size_t digits = strspn(s, "0123456789");
-        const bool number = s[digits + 1] != '\0';
-        if (number != (e->seq.value != NULL || e->seq.node != NULL) ||
-            (number && strtoul(s + digits + 1, NULL, 10) > e->seq.layer.channels))
-            return false;
-    }
-    return true;
-}
-
-static enum status sequence_member(struct json_reader *r, const char *key, void *into)
-{
-    struct encoding *e = into;
-    struct enc_sequence *s = &e->seq;
-    char *order = NULL;
-    size_t seed = 0;
-
-    if (strcmp(key, "column") == 0 && s->column == NULL)
-        return json_string(r, &s->column);
-    if (strcmp(key, "alphabet") == 0) {
-        enum status rc = json_string(r, &order);
-        if (rc == ST_OK && strlen(order) > SEQUENCE_LETTERS_MOST)
-            rc = json_wrong(r, "an alphabet is too long");
-        if (rc == ST_OK)
-            strcpy(s->order, order);
-        free(order);
-        return rc;
-    }
-    if (strcmp(key, "layer") == 0) {
-        char *name;
+    if (strcmp(key, "kind") == 0 && !m->named) {
         const enum status rc = json_string(r, &name);
-        if (rc != ST_OK)
-            return rc;
-        const bool none = strcmp(name, "none") == 0;
-        s->layer.ops = none ? NULL : layer_find(name);
+        m->kind = rc == ST_OK ? kind_find(name) : NULL;
+        m->named = true;
         free(name);
-        return none || (s->layer.ops && !s->layer.ops->family) ? ST_OK
-                                                               : json_wrong(r, "an unknown word");
+        return rc == ST_OK && m->kind == NULL ? json_wrong(r, "an unknown word") : rc;
     }
+    for (size_t i = 0; !m->named && kind_at(i) != NULL && kind_at(i) != m->kind; i++)
+        if (kind_at(i)->mark != NULL && strcmp(kind_at(i)->mark, key) == 0)
+            m->kind = kind_at(i); /* the earlier of two */
+    return json_skip(r);
+}
+
+static enum status take_layer(struct json_reader *r, struct layer *l)
+{
+    char *name;
+    const enum status rc = json_string(r, &name);
+
+    if (rc != ST_OK)
+        return rc;
+    const bool none = strcmp(name, "none") == 0;
+    l->ops = none ? NULL : layer_find(name);
+    free(name);
+    return none || (l->ops && !l->ops->family) ? ST_OK : json_wrong(r, "an unknown word");
+}
+
+static enum status held_member(struct json_reader *r, const char *key, void *into)
+{
+    struct enc_held *h = into;
+    size_t seed = 0;
+    bool mine = true;
+
+    if (strcmp(key, "kind") == 0)
+        return json_skip(r); /* has been looked at */
+    if (strcmp(key, "column") == 0 && h->column == NULL)
+        return json_string(r, &h->column);
+    if (strcmp(key, "layer") == 0)
+        return take_layer(r, &h->layer);
     if (strcmp(key, "width") == 0)
-        return json_count(r, KERNEL_WIDTH_MOST, &s->layer.width);
+        return json_count(r, KERNEL_WIDTH_MOST, &h->layer.width);
     if (strcmp(key, "filters") == 0)
-        return json_count(r, KERNEL_FILTERS_MOST, &s->layer.filters);
+        return json_count(r, KERNEL_FILTERS_MOST, &h->layer.filters);
     if (strcmp(key, "channels") == 0)
-        return s->node != NULL || s->value != NULL
-                   ? json_wrong(r, "channels stand before what they count")
-                   : json_count(r, 65536, &s->layer.channels);
+        return json_count(r, 65536, &h->layer.channels);
     if (strcmp(key, "positions") == 0)
-        return json_count(r, 1e9, &s->layer.positions);
+        return json_count(r, 1e9, &h->layer.positions);
     if (strcmp(key, "seed") == 0) {
         const enum status rc = json_count(r, 9e15, &seed);
-        s->seed = seed;
+        h->seed = seed;
         return rc;
     }
     if (strcmp(key, "inputs") == 0)
-        return json_count(r, 1e9, &e->seq.inputs);
-    for (size_t i = 0; kind_at(i) != NULL; i++) {
-        bool mine = true;
-        const enum status rc = kind_at(i)->member != NULL ? kind_at(i)->member(r, key, s, &mine)
-                                                          : (mine = false, ST_OK);
-        if (mine)
-            return rc;
-    }
-    return json_wrong(r, "an unknown or repeated member");
+        return json_count(r, 1e9, &h->inputs);
+    const enum status rc = h->kind->member != NULL ? h->kind->member(r, key, h, &mine) : ST_OK;
+    return h->kind->member != NULL && mine ? rc : json_wrong(r, "an unknown or repeated member");
+}
+
+static enum status take_held(struct json_reader *r, struct enc_held *h)
+{
+    struct marks m = { .kind = NULL };
+    struct json_reader look = *r;
+    const enum status rc = json_object(&look, mark_member, &m);
+
+    if (rc != ST_OK || m.kind == NULL)
+        return rc != ST_OK ? rc : json_wrong(r, "it does not say of which kind its rows are");
+    h->kind = m.kind;
+    h->state = h->kind->state_bytes > 0
+                   ? mem_calloc(1, h->kind->state_bytes, "an encoding", r->err)
+                   : NULL;
+    return h->state != NULL || h->kind->state_bytes == 0 ? json_object(r, held_member, h)
+                                                         : ST_NOMEM;
 }
 
 static enum status take_columns(struct json_reader *r, struct encoding *e)
@@ -228,9 +248,8 @@ static enum status take_columns(struct json_reader *r, struct encoding *e)
         if (rc != ST_OK)
             return rc;
         if (c->column == NULL ||
-            (c->kind == ENC_LEVEL || c->kind == ENC_LETTER || c->kind == ENC_POOL) !=
-                (c->level != NULL) ||
-            (c->kind == ENC_LETTER && !letter_word(c->level)) || !(c->sd > 0.0) || c->limit < 0.0)
+            (c->kind == ENC_LEVEL || c->kind == ENC_CELL) != (c->level != NULL) ||
+            !(c->sd > 0.0) || c->limit < 0.0)
             return json_wrong(r, "a column is incomplete");
     }
     return ST_OK;
@@ -334,49 +353,63 @@ static enum status encoding_member(struct json_reader *r, const char *key, void 
         return take_parts(r, e);
     if (strcmp(key, "columns") == 0)
         return take_columns(r, e);
-    if (strcmp(key, "sequence") == 0 && e->seq.column == NULL)
-        return json_object(r, sequence_member, e);
+    if (strcmp(key, "sequence") == 0 && e->held.kind == NULL)
+        return take_held(r, &e->held);
     return json_wrong(r, "an unknown or repeated member");
 }
 
-/* Windows read a row of symbols, filters fill as many columns as there are. */
-static enum status check_sequence(struct json_reader *r, struct encoding *e)
+/* The kind of each column: a number is of the kind whose state the encoding has, where that has a
+ * number of such a name, else of one that needs no state. */
+static enum status find_kinds(struct json_reader *r, struct encoding *e)
 {
-    const struct enc_sequence *s = &e->seq;
-    const size_t letters = strlen(s->order), wide = s->layer.width * s->layer.channels;
+    const struct enc_held *h = &e->held;
+
+    for (size_t j = 0; e->col != NULL && j < e->ncol; j++) {
+        struct enc_col *c = &e->col[j];
+        if (c->kind != ENC_CELL) {
+            c->of = c->kind == ENC_FILTER ? h->kind : &kind_columns;
+            continue;
+        }
+        const char *word = c->of->numbers[c->number].word;
+        c->of = h->kind != NULL && kind_number_find(h->kind, word, &c->number) ? h->kind : NULL;
+        for (size_t i = 0; c->of == NULL && kind_at(i) != NULL; i++)
+            if ((kind_at(i)->stateless || kind_at(i)->state_bytes == 0) &&
+                kind_number_find(kind_at(i), word, &c->number))
+                c->of = kind_at(i);
+        if (c->of == NULL || (c->of->suits != NULL && !c->of->suits(h, c)))
+            return json_wrong(r, "numbers of a kind of rows are not as it has them");
+    }
+    return ST_OK;
+}
+
+/* Windows read a row of positions, filters fill as many columns as there are. */
+static enum status check_held(struct json_reader *r, struct encoding *e)
+{
+    struct enc_held *h = &e->held;
     size_t filters = 0;
 
     for (size_t j = 0; e->col != NULL && j < e->ncol; j++)
         filters += e->col[j].kind == ENC_FILTER;
-    e->seq.layer.symbols = s->value == NULL && s->node == NULL;
-    if (s->value != NULL && s->layer.channels > 256)
-        return json_wrong(r, "numbers of letters are too many");
-    for (size_t j = 0; j < e->ncol; j++)
-        if (e->col[j].kind == ENC_POOL && s->node == NULL)
-            return json_wrong(r, "means without nodes");
-    if (!channels_there(e))
-        return json_wrong(r, "letters without numbers");
-    if (s->column == NULL)
+    if (h->kind == NULL)
         return filters > 0 ? json_wrong(r, "filters without a sequence") : ST_OK;
-    size_t least = letters, most = letters + 1;
-    for (size_t i = 1; i < s->kmer && least <= LETTERS_WORDS_MOST; i++)
-        least = most = least * letters;
-    if (letters == 0 || s->layer.channels == 0 ||
-        (s->kmer > 0 && (s->value != NULL || s->node != NULL)) ||
-        (e->seq.layer.symbols && (s->layer.channels < least || s->layer.channels > most)))
-        return json_wrong(r, "a sequence is incomplete");
-    if (!s->layer.ops) /* letters by position, with numbers */
-        return !e->seq.layer.symbols && filters == 0 && e->ncol > 0 && s->inputs == 0
+    h->layer.symbols = (h->kind->rows & ROWS_SYMBOLS) != 0;
+    const char *wrong = h->column == NULL      ? "a sequence is incomplete"
+                        : h->kind->check != NULL ? h->kind->check(h)
+                                                 : NULL;
+    if (wrong != NULL)
+        return json_wrong(r, wrong);
+    if (!h->layer.ops) /* numbers alone */
+        return !h->layer.symbols && filters == 0 && e->ncol > 0 && h->inputs == 0
                    ? ST_OK
                    : json_wrong(r, "a sequence is incomplete");
-    if (wide == 0)
+    if (h->layer.width == 0 || h->layer.channels == 0 || h->kind->positions == NULL)
         return json_wrong(r, "a sequence is incomplete");
-    if (layer_kind(&s->layer) == LAYER_NUMBERS)
-        return filters == s->layer.filters && filters > 0 && s->inputs == 0
+    if (layer_kind(&h->layer) == LAYER_NUMBERS)
+        return filters == h->layer.filters && filters > 0 && h->inputs == 0
                    ? ST_OK
                    : json_wrong(r, "filters are missing");
-    if ((e->ncol > 0 && e->nparts == 0) || filters > 0 || e->seq.inputs < 2 ||
-        (!e->seq.layer.symbols && (e->seq.inputs - 1) % s->layer.channels != 0))
+    if ((e->ncol > 0 && e->nparts == 0) || filters > 0 || h->inputs < 2 ||
+        (!h->layer.symbols && (h->inputs - 1) % h->layer.channels != 0))
         return json_wrong(r, "a sequence is incomplete");
     if (e->ncol == 0) {
         free(e->col);
@@ -408,9 +441,8 @@ static enum status check_order(struct json_reader *r, const struct encoding *e)
     for (size_t j = 1; e->col != NULL && j < e->ncol; j++) {
         const struct enc_col *a = &e->col[j - 1], *b = &e->col[j];
         bool same = strcmp(a->column, b->column) == 0 && !part_begins(e, j);
-        if (same && (a->kind == ENC_LETTER || a->kind == ENC_FILTER || b->kind == ENC_LETTER ||
-                     b->kind == ENC_FILTER || a->kind == ENC_POOL || b->kind == ENC_POOL)) {
-            if (a->kind != b->kind)
+        if (same && (a->kind >= ENC_FILTER || b->kind >= ENC_FILTER)) {
+            if (a->kind != b->kind || a->number != b->number)
                 return json_wrong(r, "columns are out of order");
             continue;
         }
@@ -429,8 +461,10 @@ enum status encoding_from_json(const char *json, struct encoding *out, struct er
     enum status rc = json_object(&r, encoding_member, out);
     json_blanks(&r);
     if (rc == ST_OK)
-        rc = check_sequence(&r, out);
-    out->d = out->ncol + out->seq.inputs;
+        rc = check_held(&r, out);
+    if (rc == ST_OK)
+        rc = find_kinds(&r, out);
+    out->d = out->ncol + out->held.inputs;
     if (rc == ST_OK && !parts_there(out))
         rc = json_wrong(&r, "parts lie beyond the columns");
     if (rc == ST_OK && (*r.p != '\0' || out->d == 0 || !(out->ysd > 0.0) ||

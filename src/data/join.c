@@ -29,13 +29,14 @@ static bool twice(const struct join *k, const char *how)
     return k->opts->twice != NULL && strcmp(k->opts->twice, how) == 0;
 }
 
-static const struct sequences *records_of(const struct join *k)
+/* The column that says on which line a record begins. */
+static const struct column *records_of(const struct join *k)
 {
     size_t j = 0;
 
-    while (k->t->col[j].type != COL_SEQUENCE)
+    while (k->t->col[j].type != COL_HELD)
         j++;
-    return k->t->col[j].seq;
+    return &k->t->col[j];
 }
 
 static size_t key_column(const struct table *t)
@@ -144,7 +145,7 @@ static void words_of(const struct join *k, bool record, size_t i, struct buf *ou
     struct buf cell = { 0 };
 
     if (record) {
-        sequence_where(k->t, records_of(k), i, out);
+        table_where(k->t, records_of(k), i, out);
         return;
     }
     table_cell(k->of, i, k->key, &cell);
@@ -252,7 +253,8 @@ static enum status take_means(const struct join *k, const struct column *c, doub
 static enum status take_column(const struct join *k, const struct column *c, struct column *to)
 {
     const size_t n = k->t->n;
-    struct grow g = { .type = c->type == COL_SEQUENCE ? COL_TEXT : c->type };
+    struct grow g = { .type = c->type == COL_HELD ? COL_TEXT : c->type };
+    struct buf room = { 0 };
     const bool mean = c->type == COL_REAL && twice(k, "mean");
     enum status rc = table_grow_reserve(&g, n + 1, k->err);
 
@@ -260,7 +262,8 @@ static enum status take_column(const struct join *k, const struct column *c, str
         rc = take_means(k, c, g.v);
     for (size_t i = 0; i < n && rc == ST_OK && !mean; i++) {
         const size_t r = k->row[i] == SIZE_MAX ? SIZE_MAX : k->first[k->row[i]];
-        const char *w = r == SIZE_MAX || c->type == COL_REAL ? NULL : column_word(c, r);
+        const bool words = r != SIZE_MAX && c->type != COL_REAL;
+        const char *w = words ? table_column_text(c, r, &room) : NULL;
         if (c->type == COL_REAL)
             g.v[i] = r == SIZE_MAX ? (double)NAN : column_at(c, r);
         else if (g.type == COL_CATEGORY && w == NULL)
@@ -272,6 +275,7 @@ static enum status take_column(const struct join *k, const struct column *c, str
         else
             rc = table_grow_text(&g, i, w, strlen(w), k->err);
     }
+    buf_free(&room);
     if (rc == ST_OK)
         rc = table_grow_finish(&g, n, to, k->err);
     table_grow_free(&g);

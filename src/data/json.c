@@ -186,6 +186,30 @@ enum status json_bool(struct json_reader *r, bool *x)
     return ST_OK;
 }
 
+enum status json_skip(struct json_reader *r)
+{
+    size_t depth = 0;
+
+    do {
+        json_blanks(r);
+        if (*r->p == '"') {
+            char *s = NULL;
+            const enum status rc = json_string(r, &s);
+            free(s);
+            if (rc != ST_OK)
+                return rc;
+            continue;
+        }
+        depth += *r->p == '{' || *r->p == '[';
+        if (*r->p == '\0' || (depth == 0 && strchr(",:}]", *r->p) != NULL))
+            return json_wrong(r, "a value was expected");
+        if (*r->p == '}' || *r->p == ']')
+            depth--;
+        r->p += strchr("{}[],:", *r->p) != NULL ? 1 : strcspn(r->p, "\"{}[],: \n\t\r");
+    } while (depth > 0);
+    return ST_OK;
+}
+
 enum status json_object(struct json_reader *r, json_member_fn *member, void *into)
 {
     if (!json_take(r, '{'))

@@ -31,6 +31,7 @@ enum status json_bool(struct json_reader *, bool *x);
 enum status json_count(struct json_reader *, double most, size_t *n); /* whole, from 0 */
 /* Reads a member's value into whatever is being filled. */
 typedef enum status json_member_fn(struct json_reader *, const char *key, void *into);
+enum status json_skip(struct json_reader *); /* over a value of any sort */
 enum status json_object(struct json_reader *, json_member_fn *, void *into);
 
 #endif

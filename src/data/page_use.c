@@ -3,8 +3,8 @@
 
 size_t page_use_row_bytes(const struct column *c)
 {
-    if (c->type == COL_SEQUENCE)
-        return c->seq->longest / 2 + sizeof *c->seq->at;
+    if (c->type == COL_HELD)
+        return c->cells->row_bytes(c);
     return c->in != NULL ? mapped_array_stride(c->in) : c->type == COL_CATEGORY ? sizeof *c->code
                                                                           : sizeof *c->v;
 }

@@ -51,28 +51,45 @@ static void summarise_sorted(const double *v, size_t n, struct col_summary *s)
     }
 }
 
-/* Distinct strings. */
+/* Distinct cells. */
 
-static int by_text(const void *a, const void *b)
+struct cell { const char *bytes; size_t n; };
+
+static int by_bytes(const void *a, const void *b)
 {
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
+    const struct cell *x = a, *y = b;
+    const size_t n = x->n < y->n ? x->n : y->n;
+    const int order = n > 0 ? memcmp(x->bytes, y->bytes, n) : 0;
+
+    return order != 0 ? order : (x->n > y->n) - (x->n < y->n);
+}
+
+/* A cell's word, or what it holds where it has none; false: it is missing. */
+static bool take_cell(const struct column *c, size_t row, struct cell *cell)
+{
+    if (column_missing(c, row))
+        return false;
+    if (c->type == COL_HELD && c->cells->word == NULL) {
+        cell->bytes = c->cells->beside(c, row, &cell->n);
+        return true;
+    }
+    cell->bytes = column_word(c, row);
+    cell->n = strlen(cell->bytes);
+    return true;
 }
 
 static enum status summarise_text(const struct column *c, const size_t *rows, size_t n,
                                   struct col_summary *s, struct err *err)
 {
-    const char **list = mem_calloc(n, sizeof *list, "a summary", err);
+    struct cell *list = mem_calloc(n, sizeof *list, "a summary", err);
     if (list == NULL)
         return ST_NOMEM;
     size_t m = 0;
-    for (size_t i = 0; i < n; i++) {
-        const char *text = column_word(c, rows != NULL ? rows[i] : i);
-        if (text != NULL)
-            list[m++] = text;
-    }
-    qsort(list, m, sizeof *list, by_text);
+    for (size_t i = 0; i < n; i++)
+        m += take_cell(c, rows != NULL ? rows[i] : i, &list[m]);
+    qsort(list, m, sizeof *list, by_bytes);
     for (size_t i = 0; i < m; i++)
-        s->unique += i == 0 || strcmp(list[i], list[i - 1]) != 0;
+        s->unique += i == 0 || by_bytes(&list[i], &list[i - 1]) != 0;
     s->missing = n - m;
     free(list);
     return ST_OK;
@@ -85,7 +102,7 @@ enum status column_summary(const struct table *t, size_t col, const size_t *rows
     n = rows != NULL ? n : t->n;
     *s = (struct col_summary){ .n = n, .unique_exact = true, .mean = NAN, .sd = NAN, .min = NAN,
                                .q25 = NAN, .median = NAN, .q75 = NAN, .max = NAN };
-    if (c->type == COL_TEXT || c->type == COL_SEQUENCE)
+    if (c->type == COL_TEXT || c->type == COL_HELD)
         return summarise_text(c, rows, n, s, err);
     double *v = mem_calloc(n, sizeof *v, "a summary", err);
     if (v == NULL)
@@ -237,7 +254,7 @@ enum status summary_leaks(const struct dataset *d, bool whole, struct buf *notes
         const struct column *c = &t->col[j];
         enum leak found = LEAK_NONE;
         if ((d->role[j] != ROLE_INPUT && d->role[j] != ROLE_ID) || c->type == COL_TEXT ||
-            c->type == COL_SEQUENCE)
+            c->type == COL_HELD)
             continue;
         for (size_t y = 0; y < t->ncols && found == LEAK_NONE;
              y++) { /* of several targets one is enough */

@@ -92,13 +92,27 @@ size_t table_find(const struct table *t, const char *name)
     return SIZE_MAX;
 }
 
+const char *table_column_text(const struct column *c, size_t row, struct buf *room)
+{
+    if (c->type != COL_HELD || c->cells->print == NULL)
+        return column_word(c, row);
+    if (column_missing(c, row))
+        return NULL;
+    buf_clear(room);
+    c->cells->print(c, row, room);
+    return buf_str(room);
+}
+
 const char *table_column_glance(const struct column *c, size_t row, size_t width, struct buf *out)
 {
     enum { BEFORE = 2 }; /* letters in common that are shown before the first difference */
-    const char *w = column_word(c, row);
-    const size_t skip =
-        c->type == COL_SEQUENCE && c->seq->common > BEFORE ? c->seq->common - BEFORE : 0;
+    const bool words = c->type != COL_HELD || c->cells->word != NULL;
+    const char *w = words ? column_word(c, row) : NULL;
+    const size_t alike = c->type == COL_HELD && c->cells->alike != NULL ? c->cells->alike(c) : 0,
+                 skip = alike > BEFORE ? alike - BEFORE : 0;
 
+    if (!words)
+        return table_column_text(c, row, out);
     buf_clear(out);
     if (w != NULL && skip > 0 && strlen(w) > width)
         buf_printf(out, "..%s", w + skip);
@@ -110,12 +124,34 @@ const char *table_column_glance(const struct column *c, size_t row, size_t width
 void table_cell(const struct table *t, size_t row, size_t col, struct buf *out)
 {
     const struct column *c = &t->col[col];
-    if (c->type == COL_CATEGORY && c->code[row] != UINT32_MAX)
-        buf_puts(out, c->level[c->code[row]]);
-    else if (c->type != COL_REAL && column_word(c, row) != NULL)
-        buf_puts(out, column_word(c, row));
-    else if (c->type == COL_REAL && !isnan(column_at(c, row)))
+    if (column_missing(c, row))
+        return;
+    if (c->type == COL_REAL)
         buf_json_double(out, column_at(c, row));
+    else if (c->type == COL_HELD && c->cells->print != NULL)
+        c->cells->print(c, row, out);
+    else
+        buf_puts(out, column_word(c, row));
+}
+
+void table_where(const struct table *t, const struct column *c, size_t row, struct buf *out)
+{
+    const size_t line = c->type == COL_HELD && c->cells->line != NULL ? c->cells->line(c, row) : 0;
+    const char *name = NULL;
+
+    for (size_t j = 0; name == NULL && j < t->ncols; j++)
+        if (t->col[j].type == COL_TEXT)
+            name = column_word(&t->col[j], row);
+    buf_printf(out, "row %zu", row + 1);
+    if (name != NULL) {
+        buf_puts(out, " ('");
+        text_safe(out, name, 40);
+        buf_puts(out, "'");
+    }
+    if (line > 0)
+        buf_printf(out, "%sline %zu", name != NULL ? ", " : " (", line);
+    if (name != NULL || line > 0)
+        buf_puts(out, ")");
 }
 
 size_t table_bytes(const struct table *t)
@@ -138,7 +174,8 @@ bool table_is_out(const struct table *t)
 {
     for (size_t j = 0; j < t->ncols; j++)
         if (t->col[j].in || spill_is_out(t->col[j].v) || spill_is_out(t->col[j].code) ||
-            (t->col[j].seq && spill_is_out(t->col[j].seq->letters)))
+            (t->col[j].type == COL_HELD && t->col[j].cells->is_out != NULL &&
+             t->col[j].cells->is_out(&t->col[j])))
             return true;
     return false;
 }
@@ -255,7 +292,7 @@ enum status table_grow_reserve(struct grow *g, size_t n, struct err *err)
         rc = mem_grow(&p, &g->capoff, n, sizeof *g->off, "a column of text", err);
         g->off = p;
         return rc;
-    case COL_SEQUENCE: /* made from text: sequence_make */
+    case COL_HELD: /* made from words: kind_make */
         break;
     }
     return ST_OK;
@@ -412,7 +449,7 @@ static uint64_t hash_row(const struct table *t, const bool *use, size_t row)
         const struct column *c = &t->col[j];
         if (use != NULL && !use[j])
             continue;
-        if (c->type == COL_TEXT || c->type == COL_SEQUENCE) {
+        if (c->type == COL_TEXT || c->type == COL_HELD) {
             const char *s = column_word(c, row) != NULL ? column_word(c, row) : "";
             hash = hash_bytes(hash, s, strlen(s) + 1);
             if (c->cells != NULL && c->cells->beside != NULL) {
@@ -437,6 +474,18 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* By what cells hold beside their words. */
+static int compare_beside(const struct column *c, size_t a, size_t b)
+{
+    size_t n, m;
+
+    if (c->type != COL_HELD || c->cells->beside == NULL)
+        return 0;
+    const void *p = c->cells->beside(c, a, &n), *q = c->cells->beside(c, b, &m);
+    const int order = n > 0 && m > 0 ? memcmp(p, q, n < m ? n : m) : 0;
+    return order != 0 ? order : (n > m) - (n < m);
+}
+
 static int compare_cell(const struct column *c, size_t a, size_t b)
 {
     if (c->type == COL_REAL) {
@@ -446,7 +495,8 @@ static int compare_cell(const struct column *c, size_t a, size_t b)
     if (c->type == COL_CATEGORY)
         return (c->code[a] > c->code[b]) - (c->code[a] < c->code[b]);
     const char *x = column_word(c, a), *y = column_word(c, b);
-    return x == NULL || y == NULL ? (x != NULL) - (y != NULL) : strcmp(x, y);
+    const int order = x == NULL || y == NULL ? (x != NULL) - (y != NULL) : strcmp(x, y);
+    return order != 0 ? order : compare_beside(c, a, b);
 }
 
 struct comparison {

@@ -3,7 +3,6 @@
 #define GPDESK_TABLE_H
 
 #include "data/mapped_array.h"
-#include "data/kinds/sequence.h"
 #include "base/buf.h"
 #include "base/status.h"
 #include "compute/ctl.h"
@@ -14,16 +13,27 @@
 #include <stdint.h>
 
 struct column;
-/* How cells that are neither numbers nor categories nor text are kept.  A column of COL_SEQUENCE
- * has one of these; the words of its cells are in `seq`. */
+/* How a column of COL_HELD keeps its cells, which are neither numbers nor categories nor text:
+ * `held` is known to its kind of rows alone (kinds/kind.h). */
 struct cell_ops {
-    void (*free)(struct column *);                   /* seq and what belongs to it */
-    size_t (*bytes)(const struct column *, size_t n); /* that n cells occupy */
+    /* The cell as a word, where the column keeps one; NULL: it is missing. */
+    const char *(*word)(const struct column *, size_t row);
+    /* Columns without words (word NULL): is the cell missing, and its text. */
+    bool (*missing)(const struct column *, size_t row);
+    void (*print)(const struct column *, size_t row, struct buf *out);
     /* What a cell holds beside its word, to tell it from others; NULL: nothing. */
     const void *(*beside)(const struct column *, size_t row, size_t *bytes);
+    /* The same n cells in arrays of their own, into an empty column without a name. */
+    enum status (*copy)(const struct column *, size_t n, struct column *to, struct err *);
+    void (*free)(struct column *);                    /* held, which may be NULL */
+    size_t (*bytes)(const struct column *, size_t n); /* that n cells occupy */
+    size_t (*row_bytes)(const struct column *);       /* that a row brings, about */
+    bool (*is_out)(const struct column *);            /* on disk (spill.h)?  NULL: never */
+    size_t (*alike)(const struct column *); /* letters with which all words begin; NULL: none */
+    size_t (*line)(const struct column *, size_t row); /* of the file; NULL or 0: not known */
 };
 
-enum col_type { COL_REAL, COL_CATEGORY, COL_TEXT, COL_SEQUENCE };
+enum col_type { COL_REAL, COL_CATEGORY, COL_TEXT, COL_HELD };
 struct column {
     char *name;           /* UTF-8, may hold any legal byte; show through text_safe */
     enum col_type type;
@@ -34,8 +44,8 @@ struct column {
     char **level; size_t nlevels;
     char **text;          /* COL_TEXT: n strings, NULL where missing */
     char *arena;          /* the bytes of level[] or text[] */
-    struct sequences *seq; /* COL_SEQUENCE: the words, */
-    const struct cell_ops *cells; /* and how they and what belongs to them are kept */
+    void *held;           /* COL_HELD: what its kind of rows keeps, */
+    const struct cell_ops *cells; /* and how */
     size_t missing;
     bool integers;        /* real: every value is a whole number */
     bool date;            /* real: ISO 8601 dates, as decimal years */
@@ -45,24 +55,26 @@ static inline double column_at(const struct column *c, size_t row)
 {
     return c->v != NULL ? c->v[row] : mapped_array_at(c->in, c->incol, row);
 }
-/* The cell of a column of text, categories or sequences; NULL where it is missing. */
+/* The cell of a column of text, of categories or of a kind that keeps words; NULL where it is
+ * missing, and of all others. */
 static inline const char *column_word(const struct column *c, size_t row)
 {
-    size_t len;
-
-    if (c->type == COL_SEQUENCE) {
-        const char *s = sequence_at(c->seq, row, &len);
-        return len ? s : NULL;
-    }
+    if (c->type == COL_HELD)
+        return c->cells->word != NULL ? c->cells->word(c, row) : NULL;
     if (c->type == COL_CATEGORY)
         return c->code[row] == UINT32_MAX ? NULL : c->level[c->code[row]];
     return c->type == COL_TEXT ? c->text[row] : NULL;
 }
 static inline bool column_missing(const struct column *c, size_t row)
 {
+    if (c->type == COL_HELD && c->cells->missing != NULL)
+        return c->cells->missing(c, row);
     return c->type == COL_REAL ? isnan(column_at(c, row)) : column_word(c, row) == NULL;
 }
-/* What tells the cell from others in as few columns as `width`: of sequences that begin alike, the
+/* The cell of any column but one of numbers as text, which the column keeps or which is made in
+ * `room`; NULL where it is missing. */
+const char *table_column_text(const struct column *, size_t row, struct buf *room);
+/* What tells the cell from others in as few columns as `width`: of words that begin alike, the
  * letters from shortly before the first difference on, behind ".." (into out). */
 const char *table_column_glance(const struct column *, size_t row, size_t width, struct buf *out);
 struct table {
@@ -98,6 +110,9 @@ size_t table_find(const struct table *, const char *name); /* SIZE_MAX when abse
 /* The cell as text for people and for matching levels: numbers with the fewest digits that read
  * back, "" when missing. */
 void table_cell(const struct table *, size_t row, size_t col, struct buf *out);
+/* "row 4 ('d', line 7)": a row as people find it again, by the first column of text and by the line
+ * on which the cell of c begins. */
+void table_where(const struct table *, const struct column *c, size_t row, struct buf *out);
 /* Rows that equal an earlier one in the chosen columns (use NULL: all); exact. With parts (one of
  * 0, 1, 2 for each row): *shared rows of part 2 equal a row of part 0. */
 enum status table_repeats(const struct table *, const bool *use, const uint8_t *part,
@@ -120,7 +135,7 @@ struct import_opts {
     char decimal;              /* '.' or ',' */
     char thousands; /* mark between each three digits; '\0': as the cells tell, or none */
     const char *types;         /* "x7=category,zip=text,#3=real": by name or number of the column;
-                                * real, category, text, date, sequence */
+                                * real, category, text, date, or a kind's (kind.h) */
     const char *target;        /* an NPY file or files with the targets of the rows; or, in an HDF5
                                 * file, a dataset */
     const char *inputs;        /* HDF5: the dataset of the inputs */

@@ -82,7 +82,7 @@ static void check_round_trip(const struct table *t)
             fuzz_fail("another table came back");
         for (size_t j = 0; j < t->ncols; j++) {
             /* sequences of nothing but missing cells (a FASTA file's empty records) are text */
-            const bool empty = t->col[j].type == COL_SEQUENCE && t->col[j].missing == t->n;
+            const bool empty = t->col[j].type == COL_HELD && t->col[j].missing == t->n;
             if ((u->col[j].type != t->col[j].type && !empty) ||
                 strcmp(u->col[j].name, t->col[j].name) != 0)
                 fuzz_fail("another column came back");

@@ -3,6 +3,7 @@
 #include "fuzz.h"
 
 #include "data/formats/import.h"
+#include "data/kinds/sequence.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -27,12 +28,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         return 0;
     }
     const struct column *c = &t->col[t->ncols - 1];
-    if (t->n == 0 || t->ncols < 2 || c->type != COL_SEQUENCE || t->col[0].type != COL_TEXT)
+    if (t->n == 0 || t->ncols < 2 || c->cells != &sequence_cells || t->col[0].type != COL_TEXT)
         fuzz_fail("no records");
+    const struct sequences *q = c->held;
     for (size_t i = 0; i < t->n; i++) {
         size_t len;
-        const char *s = sequence_at(c->seq, i, &len);
-        if (strlen(s) != len || (len > 0 && (len < c->seq->shortest || len > c->seq->longest)))
+        const char *s = sequence_at(q, i, &len);
+        if (strlen(s) != len || (len > 0 && (len < q->shortest || len > q->longest)))
             fuzz_fail("lengths do not agree");
         for (size_t k = 0; k < len; k++)
             if (!isalpha((unsigned char)s[k]) && !strchr("*-.?", s[k]))
@@ -40,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         letters += len;
         empty += len == 0;
     }
-    if (letters > n || empty != c->missing || c->seq->at[t->n] != letters + t->n)
+    if (letters > n || empty != c->missing || q->at[t->n] != letters + t->n)
         fuzz_fail("letters are not accounted for");
     table_unref(t);
     free(file);

@@ -20,21 +20,21 @@ static void check_refusal(const struct err *err, enum status rc)
 /* Every node of every row has its numbers, finite ones, and a flag is 0 or 1. */
 static void check_nodes(const struct table *t, const struct column *c)
 {
-    const struct sequences *s = c->seq;
+    const struct nodes *o = c->held;
     size_t nodes = 0, empty = 0;
 
     for (size_t i = 0; i < t->n; i++) {
-        const size_t m = s->at[i + 1] - s->at[i] - 1;
-        const double *v = s->nodes->d ? nodes_at(s, i) : NULL;
-        if (m > 0 && (m < s->shortest || m > s->longest))
+        const size_t m = nodes_count(o, i);
+        const double *v = o->d ? nodes_at(o, i) : NULL;
+        if (m > 0 && (m < o->shortest || m > o->longest))
             fuzz_fail("lengths do not agree");
-        for (size_t k = 0; k < m * s->nodes->d; k++)
-            if (!isfinite(v[k]) || (s->nodes->flag[k % s->nodes->d] && v[k] < 0.0))
+        for (size_t k = 0; k < m * o->d; k++)
+            if (!isfinite(v[k]) || (o->flag[k % o->d] && v[k] < 0.0))
                 fuzz_fail("a node without its numbers");
         nodes += m;
         empty += m == 0;
     }
-    if (nodes != s->nodes->n || empty != c->missing)
+    if (nodes != o->n || empty != c->missing)
         fuzz_fail("nodes are not accounted for");
 }
 
@@ -42,14 +42,13 @@ static void check_table(const struct table *t)
 {
     for (size_t j = 0; j < t->ncols; j++) {
         const struct column *c = &t->col[j];
-        if (c->type != COL_SEQUENCE)
+        if (c->type != COL_HELD)
             continue;
-        if (c->seq->nodes)
+        if (c->cells == &nodes_cells)
             check_nodes(t, c);
         for (size_t i = 0; i < t->n; i++) {
-            size_t len;
-            const char *w = sequence_at(c->seq, i, &len);
-            if (strlen(w) != len)
+            const char *w = column_word(c, i);
+            if ((w != NULL ? strlen(w) : 0) != kind_of(c)->length(c, i))
                 fuzz_fail("lengths do not agree");
         }
     }

@@ -178,7 +178,7 @@ is "nothing else" $rc 2
 printf 'seq,y\nACGT,1\nACNT,2\n,3\nACGA,4\n' >dna.csv
 run -e 'open dna.csv unknown=missing; missing drop; kernel conv(rbf,width=2); fit features=64'
 has "in a table too" "$err" 'warning.letters.*1 sequence .* first row 2:'
-has "as cells without letters" "$err" 'warning.empty.*1 row is without a letter, first row 3:'
+has "as cells without letters" "$err" 'warning.empty.*1 sequence is without a letter, first row 3:'
 has "both are left out" "$err" '2 of 4 training rows'
 # new data: letters that training has not
 awk -F, 'NR < 4 { print } NR == 4 { print "X" substr($1, 2) "," $2 "," $3 }' s.csv >strange.csv

@@ -67,6 +67,7 @@ static const struct words_row *const words[] = {
 
 void app_begin(void)
 {
+    import_args_expand(cmd_data_rows);
     import_args_expand(cmd_open_rows);
     import_args_expand(cmd_model_rows);
     command_use(tables);

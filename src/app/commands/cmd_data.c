@@ -2,11 +2,13 @@
  * scale, split. */
 #include "app/commands/commands.h"
 #include "app/commands/data_words.h"
+#include "app/shell/import_args.h"
 #include "app/shell/text_table.h"
 #include "app/runs/fitting.h"
 #include "app/core/job.h"
 #include "app/core/workspace.h"
 #include "app/core/ws_tell.h"
+#include "data/kinds/kind.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -101,10 +103,13 @@ static void cell_text(const struct column *c, size_t row, struct buf *out)
 
 static void cell_json(const struct column *c, size_t row, struct rec *r)
 {
+    struct buf room = { 0 };
+
     if (c->type == COL_REAL)
         rec_num(r, c->name, column_at(c, row));
     else
-        rec_str(r, c->name, column_word(c, row));
+        rec_str(r, c->name, table_column_text(c, row, &room));
+    buf_free(&room);
 }
 
 /* Rows first..last, from 1. */
@@ -344,7 +349,7 @@ static void summary_row(const struct summary *s, size_t i, struct text_table *g,
 
     text_table_cell(g, c->name, 24);
     text_table_cell(g, dataset_role_name(s->data->role[s->col[i]]), 0);
-    text_table_cell(g, data_words_type(c->type), 0);
+    text_table_cell(g, kind_type(c), 0);
     text_table_printf(g, "%zu", m->missing);
     text_table_printf(g, "%s%zu", m->unique_exact ? "" : ">", m->unique);
     const double v[] = { m->mean, m->sd, m->min, m->median, m->max };
@@ -360,7 +365,7 @@ static void summary_row(const struct summary *s, size_t i, struct text_table *g,
     rec_item(r);
     rec_str(r, "column", c->name);
     rec_str(r, "role", dataset_role_name(s->data->role[s->col[i]]));
-    rec_str(r, "type", data_words_type(c->type));
+    rec_str(r, "type", kind_type(c));
     rec_int(r, "missing", (int64_t)m->missing);
     rec_int(r, "unique", (int64_t)m->unique);
     rec_bool(r, "unique_exact", m->unique_exact);
@@ -505,7 +510,7 @@ static enum status list_columns(struct workspace *ws, const struct dataset *d, c
             continue;
         text_table_cell(&g, c->name, 40);
         text_table_cell(&g, dataset_role_name(d->role[i]), 0);
-        text_table_cell(&g, data_words_type(c->type), 0);
+        text_table_cell(&g, kind_type(c), 0);
         if (c->type == COL_CATEGORY)
             text_table_printf(&g, "%zu", c->nlevels);
         else
@@ -516,7 +521,7 @@ static enum status list_columns(struct workspace *ws, const struct dataset *d, c
         rec_item(&r);
         rec_str(&r, "column", c->name);
         rec_str(&r, "role", dataset_role_name(d->role[i]));
-        rec_str(&r, "type", data_words_type(c->type));
+        rec_str(&r, "type", kind_type(c));
         rec_int(&r, "missing", (int64_t)c->missing);
         if (d->group[i])
             rec_str(&r, "group", d->group[i]);
@@ -531,7 +536,6 @@ static enum status list_columns(struct workspace *ws, const struct dataset *d, c
 
 static enum status cmd_cols(struct workspace *ws, const struct args *a, struct err *err)
 {
-    static const char *const types[] = { "real", "category", "text", "sequence" };
     struct dataset *d = ws_dataset(ws, NULL, err);
     const char *patterns = args_text(a, "columns"), *role = args_text(a, "role"),
                *type = args_text(a, "type"), *group = args_text(a, "group"),
@@ -546,9 +550,8 @@ static enum status cmd_cols(struct workspace *ws, const struct args *a, struct e
         err_hint(err, "cols x1,x2* role=skip");
         return ST_USAGE;
     }
-    for (size_t i = 0; type && i < 4; i++)
-        if (!strcmp(type, types[i]))
-            rc = dataset_set_type(d, patterns, (enum col_type)i, &retyped, err);
+    if (type)
+        rc = dataset_set_type(d, patterns, type, &retyped, err);
     for (size_t i = 0; role && rc == ST_OK && i <= ROLE_WEIGHT; i++)
         if (!strcmp(role, dataset_role_name((enum col_role)i)))
             rc = dataset_set_role(d, patterns, (enum col_role)i, &changed, err);
@@ -744,7 +747,7 @@ static enum status cmd_split(struct workspace *ws, const struct args *a, struct 
 
 /* Rows. */
 
-const struct command cmd_data_rows[] = {
+struct command cmd_data_rows[] = {
     {"data", "data", "List the datasets", "data", {{.name = NULL}}, 0, cmd_list, NULL},
     {"use",
      "data",
@@ -779,8 +782,7 @@ const struct command cmd_data_rows[] = {
      {{"columns", ARG_COLUMN, ARGF_POS, NULL, 0, 0, NULL, NULL, "which: zip,id*"},
       {"role", ARG_CHOICE, 0, NULL, 0, 0, "input|target|weight|id|split|skip", NULL,
        "what it is for"},
-      {"type", ARG_CHOICE, 0, NULL, 0, 0, "real|category|text|sequence", NULL,
-       "what its cells are"},
+      {"type", ARG_CHOICE, 0, NULL, 0, 0, IMPORT_ARGS_TYPES, NULL, "what its cells are"},
       {"group", ARG_WORD, 0, NULL, 0, 0, NULL, NULL,
        "inputs of one name share a lengthscale of "
        "kernel rbf(ard=group); none: of its own"},

@@ -6,9 +6,10 @@
 #include "app/shell/command.h"
 #include "app/shell/help.h"
 
-/* These two hold options of reading, which app_begin fills in (import_args_expand). */
-extern struct command cmd_open_rows[], cmd_model_rows[];
-extern const struct command cmd_data_rows[], cmd_plot_rows[], cmd_session_rows[],
+/* These hold options of reading, or types of columns, which app_begin fills in
+ * (import_args_expand). */
+extern struct command cmd_data_rows[], cmd_open_rows[], cmd_model_rows[];
+extern const struct command cmd_plot_rows[], cmd_session_rows[],
     cmd_general_rows[], cmd_settings_rows[], cmd_jobs_rows[], cmd_runs_rows[], cmd_sweep_rows[],
     cmd_diag_rows[], cmd_screen_rows[], cmd_teach_rows[], cmd_time_rows[], cmd_line_rows[];
 

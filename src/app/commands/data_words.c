@@ -10,12 +10,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-const char *data_words_type(enum col_type t)
-{
-    static const char *const name[] = { "real", "category", "text", "sequence" };
-    return name[t];
-}
-
 size_t data_words_target_col(const struct dataset *d)
 {
     for (size_t i = 0; i < d->table->ncols; i++)

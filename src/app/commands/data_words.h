@@ -7,7 +7,6 @@
 
 struct workspace;
 
-const char *data_words_type(enum col_type);
 /* The column that is the first target; SIZE_MAX: none. */
 size_t data_words_target_col(const struct dataset *);
 /* "y1", "y1, y2", "y1, y2, y3 and 9 more"; "none". */

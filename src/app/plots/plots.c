@@ -9,6 +9,7 @@
 #include "app/core/trace.h"
 #include "app/core/workspace.h"
 #include "app/runs/clustering.h"
+#include "data/kinds/kind.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -702,47 +703,40 @@ const struct plot_ops plots_pca_row = {
     .make = plot_pca,
 };
 
-/* Sequences of one length: how often each letter occurs. */
-static bool letter_bars(struct figure *f, const struct sequences *q, size_t rows, struct err *err)
+/* How often each part occurs, of kinds that can tell; *told false: lengths say more. */
+static bool part_bars(struct figure *f, const struct column *c, size_t rows, bool *told,
+                      struct err *err)
 {
-    double count[SEQUENCE_LETTERS_MOST] = { 0 }, all = 0;
-    char word[SEQUENCE_LETTERS_MOST][2];
-    const char *name[SEQUENCE_LETTERS_MOST];
-    const size_t n = strlen(q->order), some = rows < COLUMN_ROWS ? rows : COLUMN_ROWS;
+    const struct row_kind *kind = kind_of(c);
+    double share[KIND_SHARES_MOST] = { 0 };
+    char word[KIND_SHARES_MOST][2], label[48];
+    const char *name[KIND_SHARES_MOST];
+    const size_t n = kind->shares ? kind->shares(c, rows, COLUMN_ROWS, word, share) : 0;
 
-    for (size_t i = 0; i < some; i++) {
-        size_t len;
-        const char *s = sequence_at(q, (size_t)((double)i * (double)rows / (double)some), &len);
-        for (size_t p = 0; p < len; p++, all++) {
-            const char *at = strchr(q->order, s[p]);
-            if (at)
-                count[at - q->order]++;
-        }
-    }
-    for (size_t k = 0; k < n; k++) {
-        count[k] /= all > 0 ? all : 1;
-        word[k][0] = q->order[k], word[k][1] = '\0';
+    *told = n > 0;
+    for (size_t k = 0; k < n; k++)
         name[k] = word[k];
-    }
-    return figure_add(f, "", MARK_BARS, n, NULL, count, err) &&
-           figure_names(&f->x, n, name, err) == ST_OK &&
-           figure_label(f, "letter", "share of letters", err) == ST_OK;
+    snprintf(label, sizeof label, "share of %ss", kind->part);
+    return n == 0 || (figure_add(f, "", MARK_BARS, n, NULL, share, err) &&
+                      figure_names(&f->x, n, name, err) == ST_OK &&
+                      figure_label(f, kind->part, label, err) == ST_OK);
 }
 
-/* Of other lengths, and of sets of nodes: how long they are. */
-static bool length_bars(struct figure *f, const struct sequences *q, size_t rows, struct err *err)
+/* How long cells are. */
+static bool length_bars(struct figure *f, const struct column *c, size_t rows, struct err *err)
 {
+    const struct row_kind *kind = kind_of(c);
     const size_t n = rows < COLUMN_ROWS ? rows : COLUMN_ROWS;
     struct figure_cells cells = { NAN, NAN, 0 };
     double *v = mem_calloc(n ? n : 1, sizeof *v, "plot", err);
+    char label[48];
 
-    for (size_t i = 0; v && i < n; i++) {
-        const size_t r = (size_t)((double)i * (double)rows / (double)n);
-        v[i] = (double)(q->at[r + 1] - q->at[r] - 1);
-    }
+    for (size_t i = 0; v && i < n; i++)
+        v[i] = (double)kind->length(c, (size_t)((double)i * (double)rows / (double)n));
+    snprintf(label, sizeof label, "%ss", kind->part);
     cells.n = v ? figure_bins(n, v, &cells.lo, &cells.hi) : 0;
     const bool ok = v && figure_histogram(f, "", MARK_BARS, n, v, &cells, false, err) &&
-                    figure_label(f, q->nodes ? "nodes" : "letters", "rows", err) == ST_OK;
+                    figure_label(f, label, "rows", err) == ST_OK;
     free(v);
     return ok;
 }
@@ -773,10 +767,10 @@ static struct figure *column_panel(const struct column *c, size_t rows, struct e
         cells.n = ok ? figure_bins(rows, v, &cells.lo, &cells.hi) : 0;
         ok = ok && figure_histogram(f, "", MARK_BARS, rows, v, &cells, false, err);
         free(sample);
-    } else if (ok && c->type == COL_SEQUENCE) {
-        ok = c->seq->nodes || c->seq->shortest < c->seq->longest
-                 ? length_bars(f, c->seq, rows, err)
-                 : letter_bars(f, c->seq, rows, err);
+    } else if (ok && c->type == COL_HELD) {
+        bool told;
+        ok = part_bars(f, c, rows, &told, err) &&
+             (told || !kind_of(c)->length || length_bars(f, c, rows, err));
     } else if (ok) {
         const size_t n = c->type == COL_CATEGORY ? (c->nlevels < 30 ? c->nlevels : 30) : 0;
         double count[30] = { 0 };

@@ -1,8 +1,8 @@
-/* app/plots/plots_letters.c -- plots of sequences: the uncertainty against the number of letters
- * that differ. */
+/* app/plots/plots_letters.c -- plots of sequences and of all kinds of rows that tell how far rows
+ * lie from the training rows: the uncertainty against the number of letters that differ. */
 #include "app/plots/plots.h"
 #include "app/runs/scoring.h"
-#include "data/kinds/letter_distance.h"
+#include "data/kinds/distance.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -20,17 +20,14 @@ struct by_letters {
 };
 
 /* Of each row its letters; SIZE_MAX: not looked at (too many rows for distances to the nearest). */
-static size_t *letters_of(const struct letter_distance *v, const struct prediction *p,
+static size_t *letters_of(const struct row_distance *v, const struct prediction *p,
                           struct err *err)
 {
-    const size_t afford = letter_distance_affordable(v),
-                 stride = v->related ? 1 : (p->n + afford - 1) / afford;
+    const size_t afford = v->affordable, stride = v->related ? 1 : (p->n + afford - 1) / afford;
     size_t *at = mem_calloc(p->n ? p->n : 1, sizeof *at, "plot", err);
 
     for (size_t i = 0; at && i < p->n; i++)
-        at[i] = v->related   ? letter_distance_changes(v, p->row[i])
-                : i % stride ? SIZE_MAX
-                             : letter_distance_nearest(v, p->row[i]);
+        at[i] = i % stride ? SIZE_MAX : distance_of(v, p->row[i]);
     return at;
 }
 
@@ -72,9 +69,16 @@ static size_t curves(const struct by_letters *g, double *x, double *rmse, double
     return m;
 }
 
-static const char *letters_word(const struct letter_distance *v)
+/* The label of the axis. */
+static bool label_letters(struct figure *f, const struct row_distance *v, const char *y,
+                          struct err *err)
 {
-    return v->related ? "letters changed" : "letters that differ from the nearest training row";
+    char word[96];
+
+    snprintf(word, sizeof word,
+             v->related ? "%ss changed" : "%ss that differ from the nearest training row",
+             v->kind->part);
+    return figure_label(f, word, y, err) == ST_OK;
 }
 
 /* Both panels over the same letters. */
@@ -92,12 +96,12 @@ static void same_axis(struct figure *f, const struct by_letters *test,
 }
 
 /* How the rows of both kinds are spread, as the panel below. */
-static struct figure *spread_panel(const struct letter_distance *v, const struct by_letters *test,
+static struct figure *spread_panel(const struct row_distance *v, const struct by_letters *test,
                                    const struct by_letters *train, struct err *err)
 {
     struct figure *f = figure_new("mutations", "How many rows", err);
     double x[GROUPS_MOST], share[2][GROUPS_MOST], sum[2] = { 0, 0 };
-    bool ok = f && figure_label(f, letters_word(v), "share of rows", err) == ST_OK;
+    bool ok = f && label_letters(f, v, "share of rows", err);
     const size_t n = test->n > train->n ? test->n : train->n;
 
     for (size_t k = 0; k < n; k++)
@@ -115,10 +119,11 @@ static struct figure *spread_panel(const struct letter_distance *v, const struct
     return plots_finish(f, ok);
 }
 
-static enum status conclude(struct figure *f, const struct letter_distance *v,
+static enum status conclude(struct figure *f, const struct row_distance *v,
                             const struct by_letters *g, size_t m, const double *x,
                             const double *rmse, const double *sd, struct err *err)
 {
+    const char *part = v->kind->part;
     double beyond[2] = { 0, 0 }, rows = 0.0;
 
     for (size_t k = 0; v->related && k < g->n; k++)
@@ -126,25 +131,26 @@ static enum status conclude(struct figure *f, const struct letter_distance *v,
             beyond[0] += g->square[k], beyond[1] += g->variance[k], rows += g->rows[k];
     if (m < 2)
         return figure_verdict(f, err,
-                              "all held-out rows differ in about %.0f letters: RMSE %.3g, sd %.3g",
-                              x[0], rmse[0], sd[0]);
+                              "all held-out rows differ in about %.0f %ss: RMSE %.3g, sd %.3g",
+                              x[0], part, rmse[0], sd[0]);
     if (rows < ROWS_LEAST)
         return figure_verdict(
             f, err,
-            "from %.0f to %.0f letters the RMSE goes from %.3g to %.3g, the sd from %.3g to %.3g",
-            x[0], x[m - 1], rmse[0], rmse[m - 1], sd[0], sd[m - 1]);
+            "from %.0f to %.0f %ss the RMSE goes from %.3g to %.3g, the sd from %.3g to %.3g",
+            x[0], x[m - 1], part, rmse[0], rmse[m - 1], sd[0], sd[m - 1]);
     const double ratio = sqrt(beyond[0] / beyond[1]);
     return figure_verdict(f, err,
-                          "from %.0f to %.0f letters the RMSE goes from %.3g to %.3g, the sd from "
+                          "from %.0f to %.0f %ss the RMSE goes from %.3g to %.3g, the sd from "
                           "%.3g to %.3g: beyond "
-                          "the %zu letters of training errors are %.2g x the sd, %s",
-                          x[0], x[m - 1], rmse[0], rmse[m - 1], sd[0], sd[m - 1], v->q99, ratio,
+                          "the %zu %ss of training errors are %.2g x the sd, %s",
+                          x[0], x[m - 1], part, rmse[0], rmse[m - 1], sd[0], sd[m - 1], v->q99,
+                          part, ratio,
                           ratio > 1.2   ? "overconfident"
                           : ratio < 0.8 ? "too cautious"
                                         : "honest");
 }
 
-static struct figure *draw(const struct letter_distance *v, const struct run *r, const char *of,
+static struct figure *draw(const struct row_distance *v, const struct run *r, const char *of,
                            const char *target, const struct prediction *p,
                            const struct prediction *seen, struct err *err)
 {
@@ -166,17 +172,19 @@ static struct figure *draw(const struct letter_distance *v, const struct run *r,
     free(at);
     free(own);
     const size_t m = curves(&test, x, rmse, sd);
-    if (m == 0)
-        return plots_nothing("mutations", "There are too few rows with one number of letters.",
-                             err);
-    snprintf(title, sizeof title, "Uncertainty%s%s %s by letters %s", of, *of ? "," : " of", r->id,
-             v->related ? "changed from the training consensus" : "that differ");
+    if (m == 0) {
+        snprintf(title, sizeof title, "There are too few rows with one number of %ss.",
+                 v->kind->part);
+        return plots_nothing("mutations", title, err);
+    }
+    snprintf(title, sizeof title, "Uncertainty%s%s %s by %ss %s", of, *of ? "," : " of", r->id,
+             v->kind->part, v->related ? "changed from the training consensus" : "that differ");
     f = figure_new("mutations", title, err);
     struct buf label = { 0 };
     buf_puts(&label, "error, sd (");
     text_safe(&label, target ? target : "y", 40);
     buf_puts(&label, ")");
-    bool ok = f && figure_label(f, letters_word(v), buf_str(&label), err) == ST_OK &&
+    bool ok = f && label_letters(f, v, buf_str(&label), err) &&
               figure_add(f, p->part == PART_TRAIN ? "RMSE, training rows" : "RMSE, held-out rows",
                          MARK_LINEPOINTS, m, x, rmse, err) &&
               figure_add(f, "predicted sd", MARK_LINEPOINTS, m, x, sd, err);
@@ -208,7 +216,7 @@ static struct figure *plots_mutations(struct workspace *ws, struct run *r, const
 {
     struct figure *f = plots_no_prediction("mutations", r, true, err);
     struct prediction one, *p = &one;
-    struct letter_distance v;
+    struct row_distance v;
     struct err why = { 0 };
     char of[40];
     size_t target;
@@ -218,7 +226,7 @@ static struct figure *plots_mutations(struct workspace *ws, struct run *r, const
     if (!r->data)
         return plots_nothing("mutations", "The data of this run are not loaded. try: open FILE",
                              err);
-    const enum status rc = letter_distance_open(r->data, &v, &why);
+    const enum status rc = distance_open(r->data, &v, &why);
     if (rc == ST_NOMEM) {
         *err = why;
         return NULL;
@@ -231,7 +239,7 @@ static struct figure *plots_mutations(struct workspace *ws, struct run *r, const
     run_suffix(r, target, of, sizeof of);
     f = draw(&v, r, of, r->has_enc ? encoding_for(&r->enc, target).target : NULL, p,
              train ? &seen : NULL, err);
-    letter_distance_free(&v);
+    distance_close(&v);
     return f;
 }
 

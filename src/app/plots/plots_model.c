@@ -543,7 +543,7 @@ static struct figure *parts_make(void *in, struct job *job, struct err *err)
 /* Numbers and categories only: letters, windows and filters have no axis. */
 static enum status plain_inputs(const struct run *r, const char *plot, struct err *err)
 {
-    bool plain = r->enc.seq.column == NULL && r->model->kernel.layer.ops == NULL;
+    bool plain = r->enc.held.column == NULL && r->model->kernel.layer.ops == NULL;
 
     for (size_t j = 0; plain && j < r->enc.d; j++)
         plain = r->enc.col[j].kind <= ENC_MISSING;

@@ -3,6 +3,7 @@
 
 #include "app/runs/fitting.h"
 #include "app/core/ws_tell.h"
+#include "data/kinds/kind.h"
 #include "base/mem.h"
 #include "base/outfile.h"
 #include "base/text.h"
@@ -67,20 +68,20 @@ static void clustering_free(struct job *job)
     job->arg = NULL;
 }
 
-/* A sequence or a set of nodes among the inputs; SIZE_MAX: none. */
-static size_t sequence_column(const struct dataset *d)
+/* An input whose cells have a length; SIZE_MAX: none. */
+static size_t long_column(const struct dataset *d)
 {
     for (size_t j = 0; j < d->table->ncols; j++)
-        if (d->table->col[j].type == COL_SEQUENCE && d->role[j] == ROLE_INPUT)
+        if (kind_of(&d->table->col[j])->length && d->role[j] == ROLE_INPUT)
             return j;
     return SIZE_MAX;
 }
 
-/* What colours a row: a number, the level of a category, how long a sequence is. */
+/* What colours a row: a number, the level of a category, how long a cell is. */
 static double color_of(const struct column *c, size_t row)
 {
-    if (c->type == COL_SEQUENCE)
-        return (double)(c->seq->at[row + 1] - c->seq->at[row] - 1);
+    if (kind_of(c)->length)
+        return (double)kind_of(c)->length(c, row);
     if (c->type == COL_REAL)
         return column_at(c, row);
     return c->type == COL_CATEGORY && c->code[row] != UINT32_MAX ? (double)c->code[row]
@@ -95,7 +96,7 @@ static enum status take_color(struct clustering *c, const struct encoded *e, str
     size_t j = name ? table_find(t, name) : SIZE_MAX;
 
     if (j == SIZE_MAX && name && !strcmp(name, "length"))
-        j = sequence_column(c->data);
+        j = long_column(c->data);
     if (j == SIZE_MAX) {
         err_set(err, ST_NOT_FOUND, "there is no column %s to colour by", name ? name : "(target)");
         err_hint(err, "cols lists them");

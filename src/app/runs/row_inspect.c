@@ -4,7 +4,7 @@
 #include "app/runs/fitting.h"
 #include "data/formats/import.h"
 #include "app/core/job.h"
-#include "data/kinds/nodes.h"
+#include "data/kinds/kind.h"
 #include "app/core/kept.h"
 #include "app/core/ws_tell.h"
 #include "app/core/ws_screen.h"
@@ -35,9 +35,8 @@ struct looking {
     size_t n, features;
     /* explain: changes of the mean, choices x positions */
     double *change, mean, sd;
-    size_t choices, positions, column;
-    char choice[80];
-    bool nodes;
+    struct row_variants v;
+    size_t column;
     double seconds;
 };
 
@@ -145,14 +144,19 @@ static double target_of(const struct looking *w, size_t row)
                : (double)NAN;
 }
 
+/* Is column j an input whose cells are words with a letter for each position? */
+static bool is_spelled(const struct looking *w, size_t j)
+{
+    return kind_of(&table_of(w)->col[j])->spelled && w->study.data->role[j] == ROLE_INPUT;
+}
+
 /* A sequence of the row, as far as it fits. */
 static void cell_words(const struct looking *w, size_t row, struct rec *rec)
 {
     const struct table *t = table_of(w);
 
     for (size_t j = 0; j < t->ncols; j++)
-        if (t->col[j].type == COL_SEQUENCE && !t->col[j].seq->nodes &&
-            w->study.data->role[j] == ROLE_INPUT && column_word(&t->col[j], row)) {
+        if (is_spelled(w, j) && column_word(&t->col[j], row)) {
             rec_text(rec, "  %.*s%s", SHOWN, column_word(&t->col[j], row),
                      strlen(column_word(&t->col[j], row)) > SHOWN ? ".." : "");
             return;
@@ -165,13 +169,15 @@ static bool cell_changes(const struct looking *w, size_t row, struct rec *rec)
     const struct table *t = table_of(w);
     size_t j = 0, n, m, differ = 0;
 
-    while (j < t->ncols && (t->col[j].type != COL_SEQUENCE || t->col[j].seq->nodes ||
-                            w->study.data->role[j] != ROLE_INPUT))
+    while (j < t->ncols && !is_spelled(w, j))
         j++;
     if (j == t->ncols)
         return false;
-    const char *own = sequence_at(t->col[j].seq, w->row, &n),
-               *other = sequence_at(t->col[j].seq, row, &m);
+    const char *own = column_word(&t->col[j], w->row), *other = column_word(&t->col[j], row);
+    own = own ? own : "";
+    other = other ? other : "";
+    n = strlen(own);
+    m = strlen(other);
     for (size_t i = 0; i < n && n == m; i++)
         differ += own[i] != other[i];
     if (n != m || 3 * differ > n) { /* no variant of it */
@@ -236,7 +242,8 @@ static enum status repeat_cell(const struct column *c, size_t row, size_t n, str
                                struct err *err)
 {
     struct grow g = { .type = c->type == COL_REAL ? COL_REAL : COL_TEXT };
-    const char *w = c->type == COL_REAL ? NULL : column_word(c, row);
+    struct buf room = { 0 };
+    const char *w = c->type == COL_REAL ? NULL : table_column_text(c, row, &room);
     enum status rc = table_grow_reserve(&g, n + 1, err);
 
     for (size_t i = 0; rc == ST_OK && i < n; i++) {
@@ -247,102 +254,19 @@ static enum status repeat_cell(const struct column *c, size_t row, size_t n, str
         else
             rc = table_grow_text(&g, i, w, strlen(w), err);
     }
+    buf_free(&room);
     if (rc == ST_OK)
         rc = table_grow_finish(&g, n, to, err);
     table_grow_free(&g);
     return rc;
 }
 
-static struct sequences *sequences_room(const struct sequences *of, size_t rows, size_t len,
-                                        struct err *err)
-{
-    struct sequences *s = mem_calloc(1, sizeof *s, "sequences", err);
-
-    if (!s)
-        return NULL;
-    s->kind = of->kind;
-    memcpy(s->order, of->order, sizeof s->order);
-    s->at = spill_array(rows + 1, sizeof *s->at, "sequences", err);
-    s->letters = s->at ? spill_array(rows * (len + 1), 1, "sequences", err) : NULL;
-    s->shortest = s->longest = len;
-    if (s->letters)
-        return s;
-    sequences_free(s);
-    return NULL;
-}
-
-/* Row 0 as it is; then for each choice and position the letter there changed. */
-static enum status change_letters(struct looking *w, const struct sequences *of, struct column *to,
-                                  struct err *err)
-{
-    size_t len;
-    const char *own = sequence_at(of, w->row, &len);
-    const size_t rows = 1 + w->choices * len;
-    struct sequences *s = sequences_room(of, rows, len, err);
-
-    *to = (struct column){ .type = COL_SEQUENCE, .seq = s, .cells = &sequence_cells };
-    for (size_t i = 0; s && i < rows; i++) {
-        char *word = s->letters + i * (len + 1);
-        memcpy(word, own, len + 1);
-        s->at[i + 1] = (i + 1) * (len + 1);
-        if (i > 0)
-            word[(i - 1) % len] = w->choice[(i - 1) / len];
-    }
-    return s ? ST_OK : ST_NOMEM;
-}
-
-/* Row 0 as it is; then without each node.  Of a series each value is replaced by the row's mean. */
-static enum status leave_nodes(struct looking *w, const struct sequences *of, struct column *to,
-                               struct err *err)
-{
-    const size_t m = of->at[w->row + 1] - of->at[w->row] - 1, d = of->nodes->d, rows = 1 + m;
-    const bool series = of->nodes->series;
-    const double *v = nodes_at(of, w->row);
-    struct sequences *s = sequences_room(of, rows, m, err);
-    struct nodes *o = s ? mem_calloc(1, sizeof *o, "nodes", err) : NULL;
-    double mean = 0.0;
-
-    *to = (struct column){ .type = COL_SEQUENCE, .seq = s, .cells = &nodes_cells };
-    if (!o)
-        return ST_NOMEM;
-    s->nodes = o;
-    o->d = d;
-    o->series = series;
-    o->name = mem_calloc(d, sizeof *o->name, "nodes", err);
-    o->flag = mem_calloc(d, sizeof *o->flag, "nodes", err);
-    o->v = spill_array(rows * m * d, sizeof *o->v, "nodes", err);
-    if (!o->name || !o->flag || !o->v)
-        return ST_NOMEM;
-    for (size_t k = 0; k < m * d; k++)
-        mean += v[k] / (double)(m * d);
-    for (size_t k = 0; k < d; k++) {
-        o->flag[k] = of->nodes->flag[k];
-        if (!(o->name[k] = mem_strdup(of->nodes->name[k], err)))
-            return ST_NOMEM;
-    }
-    for (size_t i = 0, at = 0; i < rows; i++) {
-        size_t len = 0;
-        for (size_t p = 0; p < m; p++) {
-            if (i == p + 1 && !series)
-                continue;
-            for (size_t k = 0; k < d; k++)
-                o->v[o->n * d + k] = i == p + 1 ? mean : v[p * d + k];
-            o->n++;
-            s->letters[at + len++] = 'o';
-        }
-        s->letters[at + len] = '\0';
-        s->at[i + 1] = at += len + 1;
-    }
-    s->shortest = m - (series ? 0 : 1);
-    return ST_OK;
-}
-
 /* The row and its variants, in a table with the columns that the model reads. */
 static enum status variants(struct looking *w, struct table **out, struct err *err)
 {
     const struct table *t = table_of(w);
-    const struct sequences *s = t->col[w->column].seq;
-    const size_t n = 1 + w->choices * w->positions;
+    const struct row_kind *kind = kind_of(&t->col[w->column]);
+    const size_t n = 1 + w->v.choices * w->v.positions;
     struct table *to = *out = table_new("variants", t->ncols, err);
     enum status rc = to ? ST_OK : ST_NOMEM;
 
@@ -351,7 +275,7 @@ static enum status variants(struct looking *w, struct table **out, struct err *e
     for (size_t j = 0; rc == ST_OK && j < t->ncols; j++) {
         struct column *c = &to->col[j];
         if (j == w->column)
-            rc = w->nodes ? leave_nodes(w, s, c, err) : change_letters(w, s, c, err);
+            rc = kind->vary(&t->col[j], w->row, &w->v, c, err);
         else
             rc = repeat_cell(&t->col[j], w->row, n, c, err);
         if (rc == ST_OK && !(c->name = mem_strdup(t->col[j].name, err)))
@@ -360,39 +284,24 @@ static enum status variants(struct looking *w, struct table **out, struct err *e
     return rc;
 }
 
-/* The column of sequences among the inputs, and what can be changed in it. */
+/* The first input whose cells can be changed part by part, and what can be changed in its cell. */
 static enum status choose(struct looking *w, struct err *err)
 {
     const struct dataset *d = w->study.data;
     size_t j = 0;
 
     while (j < d->table->ncols &&
-           (d->table->col[j].type != COL_SEQUENCE || d->role[j] != ROLE_INPUT))
+           (d->role[j] != ROLE_INPUT || !kind_of(&d->table->col[j])->variants))
         j++;
     if (j == d->table->ncols) {
         err_set(err, ST_STATE, "the model reads no sequence and no set of nodes");
         err_hint(err, "plot slice COLUMN  shows how the mean changes with a column");
         return ST_STATE;
     }
-    const struct sequences *s = d->table->col[j].seq;
+    const struct column *c = &d->table->col[j];
     w->column = j;
-    w->nodes = s->nodes != NULL;
-    w->positions = s->at[w->row + 1] - s->at[w->row] - 1;
-    if (w->positions == 0)
-        return err_set(err, ST_STATE, "row %zu is empty", w->row + 1);
-    if (w->nodes) {
-        w->choices = 1;
-        if (w->positions < 2)
-            return err_set(err, ST_STATE, "row %zu has one node: nothing is left without it",
-                           w->row + 1);
-        return ST_OK;
-    }
-    w->choices = strlen(s->order); /* the letters, and none of them */
-    memcpy(w->choice, s->order, w->choices);
-    w->choice[w->choices++] = s->kind == ALPHABET_PROTEIN ? 'X'
-                              : s->kind == ALPHABET_OTHER ? '?'
-                                                          : 'N';
-    return ST_OK;
+    return column_missing(c, w->row) ? err_set(err, ST_STATE, "row %zu is empty", w->row + 1)
+                                     : kind_of(c)->variants(c, w->row, &w->v, err);
 }
 
 static enum status explain_work(struct job *job, struct err *err)
@@ -402,7 +311,7 @@ static enum status explain_work(struct job *job, struct err *err)
     struct encoded e = { 0 };
     struct table *t = NULL;
     enum status rc = choose(w, err);
-    const size_t n = 1 + w->choices * w->positions;
+    const size_t n = 1 + w->v.choices * w->v.positions;
 
     if (rc == ST_OK)
         rc = variants(w, &t, err);
@@ -440,15 +349,19 @@ static enum status explain_work(struct job *job, struct err *err)
 
 static const char *own_letters(const struct looking *w)
 {
-    size_t len;
+    return column_word(&table_of(w)->col[w->column], w->row);
+}
 
-    return sequence_at(table_of(w)->col[w->column].seq, w->row, &len);
+/* "letter", "node" */
+static const char *part_word(const struct looking *w)
+{
+    return kind_of(&table_of(w)->col[w->column])->part;
 }
 
 /* The change at a position with nothing known there: masked, or the node left out. */
 static double masked(const struct looking *w, size_t p)
 {
-    return w->change[(w->choices - 1) * w->positions + p];
+    return w->change[(w->v.choices - 1) * w->v.positions + p];
 }
 
 /* Of many positions few may matter, as in variants of one protein: the stretch of these, first and
@@ -456,71 +369,72 @@ static double masked(const struct looking *w, size_t p)
 static bool matters(const struct looking *w, size_t *first, size_t *last)
 {
     *first = *last = 0;
-    for (size_t p = 0; p < w->positions; p++)
-        for (size_t k = 0; k < w->choices; k++)
-            if (w->change[k * w->positions + p] != 0.0) {
+    for (size_t p = 0; p < w->v.positions; p++)
+        for (size_t k = 0; k < w->v.choices; k++)
+            if (w->change[k * w->v.positions + p] != 0.0) {
                 *first = *first ? *first : p + 1;
                 *last = p + 1;
             }
-    return *first && 2 * (*last - *first + 1) < w->positions;
+    return *first && 2 * (*last - *first + 1) < w->v.positions;
 }
 
 static struct figure *explain_figure(const struct looking *w, struct err *err)
 {
     char title[128];
     struct figure *f;
-    double *x = mem_calloc(w->positions + w->choices, sizeof *x, "plot", err),
-           *y = x ? x + w->positions : NULL;
+    double *x = mem_calloc(w->v.positions + w->v.choices, sizeof *x, "plot", err),
+           *y = x ? x + w->v.positions : NULL;
     bool ok = x != NULL;
 
-    for (size_t p = 0; ok && p < w->positions; p++)
+    for (size_t p = 0; ok && p < w->v.positions; p++)
         x[p] = (double)p + 1.0;
-    for (size_t k = 0; ok && k < w->choices; k++)
+    for (size_t k = 0; ok && k < w->v.choices; k++)
         y[k] = (double)k;
-    snprintf(title, sizeof title, w->nodes ? "Row %zu by %s: change of the mean without each node"
-                                           : "Row %zu by %s: the mean with one letter changed",
-             w->row + 1, w->run);
+    snprintf(title, sizeof title,
+             w->v.leaves_out ? "Row %zu by %s: change of the mean without each %s"
+                             : "Row %zu by %s: the mean with one %s changed",
+             w->row + 1, w->run, part_word(w));
     f = ok ? figure_new("row", title, err) : NULL;
-    ok = f && figure_label(f, w->nodes ? "node" : "position",
-                           w->nodes ? "change of the mean" : "letter", err) == ST_OK;
-    if (ok && w->nodes) {
-        ok = figure_add(f, "change", MARK_LINEPOINTS, w->positions, x, w->change, err) != NULL;
+    ok = f && figure_label(f, w->v.leaves_out ? part_word(w) : "position",
+                           w->v.leaves_out ? "change of the mean" : part_word(w), err) == ST_OK;
+    if (ok && w->v.leaves_out) {
+        ok = figure_add(f, "change", MARK_LINEPOINTS, w->v.positions, x, w->change, err) != NULL;
     } else if (ok) {
-        char words[80][2];
-        const char *name[80];
-        for (size_t k = 0; k < w->choices; k++) {
-            words[k][0] = w->choice[k];
+        char words[KIND_CHOICES_MOST][2];
+        const char *name[KIND_CHOICES_MOST];
+        for (size_t k = 0; k < w->v.choices; k++) {
+            words[k][0] = w->v.choice[k];
             words[k][1] = '\0';
             name[k] = words[k];
         }
         size_t first, last;
         if (matters(w, &first, &last)) {
             f->x.lo = fmax(0.5, (double)first - 1.5);
-            f->x.hi = fmin((double)w->positions + 0.5, (double)last + 1.5);
+            f->x.hi = fmin((double)w->v.positions + 0.5, (double)last + 1.5);
             f->x.whole = true;
         }
-        const struct figure_surface change = { w->positions, w->choices, x, y, w->change };
+        const struct figure_surface change = { w->v.positions, w->v.choices, x, y, w->change };
         ok = figure_add_signed(f, "raises the mean", "lowers the mean", &change, err) == ST_OK &&
-             figure_names(&f->y, w->choices, name, err) == ST_OK;
+             figure_names(&f->y, w->v.choices, name, err) == ST_OK;
     }
     free(x);
     size_t most = 0;
     double low = 0.0, high = 0.0;
-    for (size_t i = 0; i < w->choices * w->positions; i++) {
+    for (size_t i = 0; i < w->v.choices * w->v.positions; i++) {
         low = fmin(low, w->change[i]);
         high = fmax(high, w->change[i]);
-        if ((w->nodes || i < (w->choices - 1) * w->positions) &&
+        if ((w->v.leaves_out || i < (w->v.choices - 1) * w->v.positions) &&
             fabs(w->change[i]) > fabs(w->change[most]))
             most = i;
     }
-    const size_t p = most % w->positions;
-    if (ok && w->nodes)
-        ok = figure_verdict(f, err, "mean %.4g; without node %zu it changes most, by %.3g", w->mean,
-                            p + 1, w->change[most]) == ST_OK;
+    const size_t p = most % w->v.positions;
+    if (ok && w->v.leaves_out)
+        ok = figure_verdict(f, err, "mean %.4g; without %s %zu it changes most, by %.3g", w->mean,
+                            part_word(w), p + 1, w->change[most]) == ST_OK;
     else if (ok)
         ok = figure_verdict(f, err, "mean %.4g; changes from %.3g to %.3g, most with %c%zu%c",
                             w->mean, low, high, own_letters(w)[p], p + 1,
-                            w->choice[most / w->positions]) == ST_OK;
+                            w->v.choice[most / w->v.positions]) == ST_OK;
     if (ok)
         return f;
     figure_free(f);
@@ -533,14 +447,15 @@ static enum status explain_csv(const struct looking *w, struct err *err)
 
     if (!f)
         return err_set(err, ST_IO, "%.200s cannot be written", w->out);
-    fprintf(f, w->nodes ? "node,change\n" : "position,letter,changed_to,change\n");
-    for (size_t k = 0; k < w->choices; k++)
-        for (size_t p = 0; p < w->positions; p++)
-            if (w->nodes)
+    fprintf(f, w->v.leaves_out ? "%s,change\n" : "position,%s,changed_to,change\n",
+            part_word(w));
+    for (size_t k = 0; k < w->v.choices; k++)
+        for (size_t p = 0; p < w->v.positions; p++)
+            if (w->v.leaves_out)
                 fprintf(f, "%zu,%.17g\n", p + 1, w->change[p]);
             else
-                fprintf(f, "%zu,%c,%c,%.17g\n", p + 1, own_letters(w)[p], w->choice[k],
-                        w->change[k * w->positions + p]);
+                fprintf(f, "%zu,%c,%c,%.17g\n", p + 1, own_letters(w)[p], w->v.choice[k],
+                        w->change[k * w->v.positions + p]);
     return fclose(f) == 0 ? ST_OK : err_set(err, ST_IO, "%.200s cannot be written", w->out);
 }
 
@@ -556,8 +471,9 @@ static int by_size(const void *a, const void *b)
 
 static void explain_record(struct workspace *ws, const struct looking *w)
 {
-    const size_t n = w->choices * w->positions, letters = w->nodes ? n : n - w->positions;
-    struct place *order = mem_calloc(n + w->positions, sizeof *order, "changes", NULL),
+    const size_t n = w->v.choices * w->v.positions,
+                 letters = w->v.leaves_out ? n : n - w->v.positions;
+    struct place *order = mem_calloc(n + w->v.positions, sizeof *order, "changes", NULL),
                  *where = order ? order + n : NULL;
     struct rec rec;
 
@@ -566,22 +482,26 @@ static void explain_record(struct workspace *ws, const struct looking *w)
     rec_int(&rec, "row", (int64_t)w->row + 1);
     rec_num(&rec, "mean", w->mean);
     rec_num(&rec, "target", target_of(w, w->row));
-    rec_int(&rec, "positions", (int64_t)w->positions);
+    rec_int(&rec, "positions", (int64_t)w->v.positions);
     rec_text(&rec, "row %zu %s  mean %.6g  target %.6g", w->row + 1, name_of(w, w->row), w->mean,
              target_of(w, w->row));
     for (size_t i = 0; order && i < n; i++)
         order[i] = (struct place){i < letters ? fabs(w->change[i]) : -1.0,
                                   i}; /* masked is no mutation: last */
-    for (size_t p = 0; order && p < w->positions; p++)
+    for (size_t p = 0; order && p < w->v.positions; p++)
         where[p] = (struct place){ fabs(masked(w, p)), p };
     if (order) {
         qsort(order, n, sizeof *order, by_size);
-        qsort(where, w->positions, sizeof *where, by_size);
+        qsort(where, w->v.positions, sizeof *where, by_size);
     }
-    rec_array(&rec, w->nodes ? "nodes" : "masked");
-    rec_text(&rec, w->nodes ? "\n  without node   change"
-                            : "\n  masked    change       mutated    change");
-    for (size_t i = 0; order && i < w->positions && i < NAMED_POSITIONS; i++) {
+    char parts[32];
+    snprintf(parts, sizeof parts, "%ss", part_word(w));
+    rec_array(&rec, w->v.leaves_out ? parts : "masked");
+    if (w->v.leaves_out)
+        rec_text(&rec, "\n  without %s   change", part_word(w));
+    else
+        rec_text(&rec, "\n  masked    change       mutated    change");
+    for (size_t i = 0; order && i < w->v.positions && i < NAMED_POSITIONS; i++) {
         rec_item(&rec);
         rec_int(&rec, "position", (int64_t)where[i].at + 1);
         rec_num(&rec, "change", masked(w, where[i].at));
@@ -589,39 +509,39 @@ static void explain_record(struct workspace *ws, const struct looking *w)
     }
     rec_array_close(&rec);
     rec_array(&rec, "mutations");
-    for (size_t i = 0; order && !w->nodes && i < letters && i < NAMED_POSITIONS; i++) {
+    for (size_t i = 0; order && !w->v.leaves_out && i < letters && i < NAMED_POSITIONS; i++) {
         char word[48];
-        const size_t p = order[i].at % w->positions;
+        const size_t p = order[i].at % w->v.positions;
         snprintf(word, sizeof word, "%c%zu%c", own_letters(w)[p], p + 1,
-                 w->choice[order[i].at / w->positions]);
+                 w->v.choice[order[i].at / w->v.positions]);
         rec_item(&rec);
         rec_str(&rec, "mutation", word);
         rec_num(&rec, "change", w->change[order[i].at]);
         rec_close(&rec);
     }
     rec_array_close(&rec);
-    for (size_t i = 0; order && i < NAMED && i < w->positions; i++) {
-        const size_t at = where[i].at, q = order[i].at % w->positions;
-        if (w->nodes)
+    for (size_t i = 0; order && i < NAMED && i < w->v.positions; i++) {
+        const size_t at = where[i].at, q = order[i].at % w->v.positions;
+        if (w->v.leaves_out)
             rec_text(&rec, "\n  %12zu %8.4g", at + 1, masked(w, at));
         else if (where[i].size > 0.0)
             rec_text(&rec, "\n  %c%-6zu %8.4g", own_letters(w)[at], at + 1, masked(w, at));
         else if (order[i].size > 0.0) /* no further position matters */
             rec_text(&rec, "\n  %16s", "");
-        if (!w->nodes && order[i].size > 0.0)
+        if (!w->v.leaves_out && order[i].size > 0.0)
             rec_text(&rec, "       %c%zu%c %*s %8.4g", own_letters(w)[q], q + 1,
-                     w->choice[order[i].at / w->positions],
+                     w->v.choice[order[i].at / w->v.positions],
                      q < 9    ? 4
                      : q < 99 ? 3
                               : 2,
                      "", w->change[order[i].at]);
     }
     size_t first, last;
-    if (!w->nodes && order && matters(w, &first, &last))
+    if (!w->v.leaves_out && order && matters(w, &first, &last))
         rec_text(&rec,
                  "\n  only positions %zu to %zu of %zu change anything: elsewhere the model reads "
                  "nothing",
-                 first, last, w->positions);
+                 first, last, w->v.positions);
     rec_text(&rec, "\n  plot row draws all of it%s", w->out ? "; written to " : "");
     rec_safe(&rec, w->out ? w->out : "");
     rec_num(&rec, "seconds", w->seconds);

@@ -190,7 +190,7 @@ static enum status check_work(struct job *job, struct err *err)
     enum status rc = score_work(job, err);
 
     if (rc == ST_OK && s->data && s->part != PART_TRAIN)
-        rc = letter_distance_compare(s->data, s->pred.row, s->pred.n, &s->letters, err);
+        rc = distance_drift(s->data, s->pred.row, s->pred.n, &s->drift, err);
     return rc;
 }
 
@@ -270,8 +270,6 @@ static enum status predict_table(struct scoring *s, struct job *job, const struc
     s->dropped = e.dropped;
     s->cut = e.cut;
     s->strange = e.strange;
-    s->strange_first = e.strange_first;
-    s->strange_place = e.strange_place;
     encode_free(&e);
     return rc;
 }
@@ -553,7 +551,7 @@ static void predict_done(struct workspace *ws, struct job *job, enum status rc,
     rec_int(&rec, "rows", (int64_t)s->written);
     rec_int(&rec, "missing", (int64_t)s->missing_cells);
     rec_int(&rec, "unseen", (int64_t)s->unseen_levels);
-    rec_int(&rec, "letters", (int64_t)s->strange);
+    rec_int(&rec, "letters", (int64_t)s->strange.n);
     rec_int(&rec, "dropped", (int64_t)s->dropped);
     rec_num(&rec, "seconds", s->seconds);
     text_count(cnt, sizeof cnt, s->written);

@@ -59,21 +59,21 @@ static double rank_correlation(const struct prediction *p)
     return r;
 }
 
-/* Of sequences: how many letters lie between these rows and the training rows. */
-static struct finding letters_finding(const struct variants_look *l)
+/* Of kinds that are compared by parts: how many lie between these rows and the training rows. */
+static struct finding drift_finding(const struct row_drift *l)
 {
-    struct finding f = { "changes", letter_distance_same(l), "" };
+    struct finding f = { "changes", l->same, "" };
     size_t at = 0;
 
     if (l->related)
         at = (size_t)snprintf(f.text, sizeof f.text,
-                              "%zu letters differ from the training consensus at the median "
+                              "%zu %ss differ from the training consensus at the median "
                               "(most %zu), in training rows %zu (most %zu); ",
-                              l->median, l->most, l->train_median, l->train_most);
+                              l->median, l->part, l->most, l->train_median, l->train_most);
     at += (size_t)snprintf(f.text + at, sizeof f.text - at,
-                           "nearest training row %zu letter%s away (of training rows: "
+                           "nearest training row %zu %s%s away (of training rows: "
                            "%zu): ",
-                           l->nearest, l->nearest == 1 ? "" : "s", l->train_nearest);
+                           l->nearest, l->part, l->nearest == 1 ? "" : "s", l->train_nearest);
     if (l->related && l->beyond > 0.1)
         snprintf(f.text + at, sizeof f.text - at,
                  "%.0f %% have more changes than 99 %% of the training rows: an "
@@ -158,8 +158,8 @@ static size_t check_findings(const struct scoring *s, const struct run *r, struc
                              : "these rows lie further from the training data");
         n++;
     }
-    if (s->letters.have)
-        f[n++] = letters_finding(&s->letters);
+    if (s->drift.have)
+        f[n++] = drift_finding(&s->drift);
     if (r && r->model && r->model->kind->draws &&
         isfinite(r->info.effective_dimension)) {
         const double share =

@@ -12,8 +12,12 @@ static void csv_cell(struct buf *b, const struct column *c, size_t row, text_csv
     if (c->type == COL_REAL) {
         if (isfinite(column_at(c, row)))
             buf_json_double(b, column_at(c, row));
-    } else if (column_word(c, row)) {
-        csv(b, column_word(c, row));
+    } else {
+        struct buf room = { 0 };
+        const char *s = table_column_text(c, row, &room);
+        if (s)
+            csv(b, s);
+        buf_free(&room);
     }
 }
 

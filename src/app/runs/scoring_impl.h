@@ -4,7 +4,7 @@
 
 #include "app/runs/scoring.h"
 #include "base/text.h"
-#include "data/kinds/letter_distance.h"
+#include "data/kinds/distance.h"
 
 enum scoring_what { DO_SCORE, DO_FOLDS, DO_CHECK, DO_PREDICT };
 
@@ -21,13 +21,12 @@ struct scoring {
     char *sep_missing;                   /* storage behind import.missing / types */
     char *types;
     struct prediction pred, train;       /* train: a sample of the training rows */
-    struct variants_look letters;        /* check: sequences */
+    struct row_drift drift;              /* check: of kinds that tell distances */
     struct metrics scaled[TARGETS_MOST], raw[TARGETS_MOST]; /* of each target */
     size_t target;                       /* check: which */
     bool have_metrics;
     size_t missing_cells, unseen_levels, dropped, cut, written;
-    size_t strange, strange_first; /* rows of new data with letters that training has not */
-    bool strange_place;
+    struct strange_rows strange; /* of new data */
     struct buf text;                     /* predict without out=: the first rows */
     size_t nfolds; struct metrics *fold; /* folds: raw metrics of each, target by target */
     double seconds;

@@ -4,6 +4,7 @@
 #include "app/core/measures.h"
 #include "app/core/ws_tell.h"
 #include "app/shell/text_table.h"
+#include "data/kinds/kind.h"
 #include "base/text.h"
 
 #include <math.h>
@@ -18,16 +19,12 @@ void scoring_tell_counts(struct workspace *ws, const struct scoring *s)
         ws_warn(ws, "unseen",
                 "%zu cell%s a category never seen in training, encoded as none of the known ones",
                 s->unseen_levels, s->unseen_levels == 1 ? " holds" : "s hold");
-    if (s->strange)
-        ws_warn(ws, "letters", "%zu row%s hold%s letters %s, first row %zu: they count as %s",
-                s->strange, s->strange == 1 ? "" : "s", s->strange == 1 ? "s" : "",
-                s->strange_place ? "that no training row has at their positions"
-                                 : "outside the training alphabet",
-                s->strange_first + 1,
-                !s->strange_place && !s->enc.seq.value && !s->enc.seq.kmer &&
-                        s->enc.seq.layer.channels > strlen(s->enc.seq.order)
-                    ? "one letter more"
-                    : "none");
+    if (s->strange.kind) {
+        struct buf words = { 0 };
+        const char *name = s->strange.kind->tell_strange(&s->enc, &s->strange, &words);
+        ws_warn(ws, name, "%s", buf_str(&words));
+        buf_free(&words);
+    }
     if (s->cut)
         ws_warn(ws, "extreme",
                 "%zu value%s far outside what training has seen (more than ten times "

@@ -149,7 +149,7 @@ char *store_db_about(struct sdb *, size_t *runs);
 /* JSON (store_json.c). */
 /* The words of each enum, shared by writer and reader. */
 extern const char *const store_roles[],
-    *const store_types[], *const store_missing[],
+    *const store_missing[],
                               *const store_yscales[],
                                   *const store_xscales[],
                                       *const store_kinds[],

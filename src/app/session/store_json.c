@@ -6,6 +6,7 @@
 #include "app/core/measures.h"
 
 #include "data/checksum.h"
+#include "data/kinds/kind.h"
 #include "app/shell/options.h"
 #include "app/core/advise_state.h"
 #include "base/text.h"
@@ -16,7 +17,6 @@
 #include <string.h>
 
 const char *const store_roles[] = { "input", "target", "id", "split", "skip", "weight", NULL };
-const char *const store_types[] = { "real", "category", "text", "sequence", NULL };
 const char *const store_missing[] = { "error", "mean", "median", "drop", NULL };
 const char *const store_yscales[] = { "standard", "log", "none", NULL };
 const char *const store_xscales[] = { "standard", "none", NULL };
@@ -196,7 +196,7 @@ static void column(struct buf *b, const struct column *c, enum col_role role)
 {
     open_object(b, NULL);
     str(b, "name", c->name);
-    str(b, "type", store_types[c->type]);
+    str(b, "type", kind_type(c));
     str(b, "role", store_roles[role]);
     key(b, "counts"); /* missing cells, levels */
     buf_printf(b, "[%zu,%zu]", c->missing, c->type == COL_CATEGORY ? c->nlevels : 0);

@@ -6,6 +6,7 @@
 #include "app/shell/options.h"
 #include "data/checksum.h"
 #include "data/formats/npy_set.h"
+#include "data/kinds/kind.h"
 #include "base/mem.h"
 #include "app/core/ws_tell.h"
 #include "base/text.h"
@@ -76,7 +77,7 @@ static enum status table_again(struct loader *l, const char *path, const char *r
 /* The columns as noted. */
 struct noted_column {
     char *name;
-    enum col_type type;
+    const char *type; /* as kind_type_at has it */
     enum col_role role;
     uint64_t missing, levels;
 };
@@ -200,21 +201,31 @@ static void noted_free(struct noted *k)
     free(k->c);
 }
 
+/* A type's word as long as the program runs; NULL: there is no such type. */
+static const char *type_word(const char *text)
+{
+    const char *type = NULL;
+
+    for (size_t i = 0; text && (type = kind_type_at(i)) != NULL && strcmp(type, text) != 0; i++)
+        ;
+    return type;
+}
+
 static bool take_column(void *ctx, const char *const text[4])
 {
     struct noted *k = ctx;
     uint64_t missing, levels;
-    const int type = store_read_field_word(store_types, text[1]),
-              role = store_read_field_word(store_roles, text[2]);
+    const int role = store_read_field_word(store_roles, text[2]);
+    const char *type = type_word(text[1]);
 
-    if (type < 0 || role < 0 || k->n >= STORE_MANY ||
+    if (!type || role < 0 || k->n >= STORE_MANY ||
         sscanf(text[3], "[%" SCNu64 ",%" SCNu64 "]", &missing, &levels) != 2 ||
         mem_grow((void **)&k->c, &k->cap, k->n + 1, sizeof *k->c, "the columns", NULL) != ST_OK)
         return false;
     char *name = mem_strdup(text[0], NULL);
     if (!name)
         return false;
-    k->c[k->n++] = (struct noted_column){ .name = name, .type = (enum col_type)type,
+    k->c[k->n++] = (struct noted_column){ .name = name, .type = type,
                                           .role = (enum col_role)role, .missing = missing,
                                           .levels = levels };
     return true;
@@ -228,7 +239,7 @@ static void restore_columns(struct jdoc *j, struct dataset *ds, const struct not
 
     for (size_t i = 0; i < k->n; i++) {
         const size_t at = in_place ? i : table_find(ds->table, k->c[i].name);
-        if (at != SIZE_MAX && ds->table->col[at].type != k->c[i].type &&
+        if (at != SIZE_MAX && strcmp(kind_type(&ds->table->col[at]), k->c[i].type) != 0 &&
             !strpbrk(k->c[i].name, "*,"))
             (void)dataset_set_type(ds, k->c[i].name, k->c[i].type, &did, NULL);
     }
@@ -272,7 +283,7 @@ static bool same_columns(const struct noted *k, const struct table *t)
         return false;
     for (size_t i = 0; i < k->n; i++) {
         const struct column *c = &t->col[i];
-        if (strcmp(k->c[i].name, c->name) != 0 || k->c[i].type != c->type ||
+        if (strcmp(k->c[i].name, c->name) != 0 || strcmp(k->c[i].type, kind_type(c)) != 0 ||
             k->c[i].missing != c->missing ||
             k->c[i].levels != (c->type == COL_CATEGORY ? c->nlevels : 0))
             return false;

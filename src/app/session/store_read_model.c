@@ -142,13 +142,13 @@ void store_read_model(struct loader *l, struct jdoc *j, struct run *r)
         store_doc_wrong(j, "$.model contradicts itself");
     if (r->has_enc && r->enc.d != m->d)
         store_doc_wrong(j, "the model and its encoding have %zu and %zu inputs", m->d, r->enc.d);
-    const struct layer *layer = &m->kernel.layer, *seen = &r->enc.seq.layer;
-    if (r->has_enc && (kernel_reads_windows(&m->kernel) != (r->enc.seq.inputs > 0) ||
+    const struct layer *layer = &m->kernel.layer, *seen = &r->enc.held.layer;
+    if (r->has_enc && (kernel_reads_windows(&m->kernel) != (r->enc.held.inputs > 0) ||
                        (kernel_reads_windows(&m->kernel) &&
                         (layer->channels != seen->channels || layer->width != seen->width ||
                          layer->symbols != seen->symbols || layer->flat != r->enc.ncol)) ||
                        !parts_agree(&m->kernel, &r->enc)))
-        store_doc_wrong(j, "the model and its encoding read sequences differently");
+        store_doc_wrong(j, "the model and its encoding read rows differently");
     if (store_doc_ok(j) && r->has_enc)
         read_arrays(l, r, m, inputs);
     else

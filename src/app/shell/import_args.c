@@ -2,6 +2,7 @@
 #include "app/shell/import_args.h"
 
 #include "data/import_option.h"
+#include "data/kinds/kind.h"
 
 #include <string.h>
 
@@ -45,9 +46,12 @@ void import_args_expand(struct command *rows)
         size_t n = 0;
         while (n < ARGS_MAX && c->args[n].name)
             n++;
-        for (size_t k = 0; k < n; k++)
+        for (size_t k = 0; k < n; k++) {
             if (*c->args[k].name == '@')
                 n = expand(c->args, n, k);
+            if (c->args[k].choices && !strcmp(c->args[k].choices, IMPORT_ARGS_TYPES))
+                c->args[k].choices = kind_type_choices();
+        }
     }
 }
 

@@ -10,6 +10,8 @@
  * that say how cells are read.  new_data: only the ones for data that a fitted model reads. */
 #define IMPORT_ARGS_ROWS(new_data) { .name = "@rows", .hi = (new_data) }
 #define IMPORT_ARGS_CELLS(new_data) { .name = "@cells", .hi = (new_data) }
+/* Stands for the choices of an argument that names a type of columns (data/kinds/kind.h). */
+#define IMPORT_ARGS_TYPES "@types"
 
 /* Puts the options (data/import_option.h) in their places in the rows of a list of commands, which
  * ends at .name == NULL.  Calling it again does nothing more. */

@@ -37,6 +37,7 @@ struct kernel_ops {
     const char *name, *title, *formula, *cite; /* "matern", "Matern", "(1+a+a^2/3)exp(-a), ...", */
     const struct kparam *params;  /* ends at .name == NULL; may be NULL */
     const struct hparam *hparams; /* ends at .name == NULL; [0] is lengthscale where there is one */
+    unsigned rows; /* ROWS_..., which it reads (layer.h); 0: numbers */
     bool blind; /* the same for all rows: no input matters to it */
     const char *built; /* what of it depends on how the program was built; NULL: nothing */
     /* The radial factor of frequency j: the chi-distributed SORF row length is multiplied by it
@@ -89,6 +90,8 @@ struct kernel {
     uint8_t group[KERNEL_MAX_GROUPED]; /* of each input, counted from 0 in order of appearance */
     struct layer layer; /* the first that a kernel stands in, and the widest width of any */
 };
+/* What all kernels of an expression read of the rows they share, outside layers: ROWS_.... */
+unsigned kernel_rows(const struct kernel *);
 /* Does a kernel read windows of sequences itself (LAYER_WINDOWS)? */
 static inline bool kernel_reads_windows(const struct kernel *k)
 {

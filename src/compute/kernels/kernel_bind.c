@@ -70,6 +70,15 @@ size_t kernel_choose_filters(struct kernel *k)
     return n;
 }
 
+unsigned kernel_rows(const struct kernel *k)
+{
+    unsigned rows = k->nterms > 0 ? ~0u : ROWS_NUMBERS;
+
+    for (size_t t = 0; t < k->nterms; t++)
+        rows &= k->term[t].ops->rows != 0 ? k->term[t].ops->rows : ROWS_NUMBERS;
+    return rows;
+}
+
 enum status kernel_bind_rows(struct kernel *k, size_t channels, bool symbols, size_t positions,
                              struct err *err)
 {

@@ -5,6 +5,7 @@
  * that names both ways out.  What is decided here is proven on every row by import_csv.c. */
 #include "data/formats/import_csv.h"
 
+#include "data/kinds/kind.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -668,36 +669,52 @@ static size_t column_by_key(const struct csv_plan *plan, const char *key)
     return *key == '#' || plan->name[k - 1] == NULL ? k - 1 : SIZE_MAX;
 }
 
+enum { PLAIN_TYPES = 3 }; /* those of columns, which come first; a date is one more of them */
+
+/* Columns of kinds are read as text, and told apart later (data/kinds). */
+static bool type_by_word(const char *word, enum csv_kind *kind)
+{
+    static const enum csv_kind plain[PLAIN_TYPES] = { KIND_REAL, KIND_CATEGORY, KIND_TEXT };
+    const char *type;
+
+    for (size_t i = 0; (type = kind_type_at(i)) != NULL; i++)
+        if (strcmp(word, type) == 0) {
+            *kind = i < PLAIN_TYPES ? plain[i] : KIND_TEXT;
+            return true;
+        }
+    *kind = KIND_DATE;
+    return strcmp(word, "date") == 0;
+}
+
 static enum status force_one(struct csv_plan *plan, const char *item, size_t len, struct err *err)
 {
-    static const struct {
-        const char *word;
-        enum csv_kind kind;
-    } kinds[] = { { "real", KIND_REAL }, { "category", KIND_CATEGORY }, { "text", KIND_TEXT },
-                  { "date", KIND_DATE }, { "sequence", KIND_TEXT } }; /* told apart later */
-    enum { KINDS = sizeof kinds / sizeof *kinds };
+    enum csv_kind kind = KIND_TEXT;
     char *copy = strndup(item, len);
     if (copy == NULL)
         return err_nomem(err, len, "types=");
     enum status rc = ST_OK;
     char *eq = strrchr(copy, '=');
-    size_t k = 0, col = SIZE_MAX;
+    bool known = false;
+    size_t col = SIZE_MAX;
     if (eq != NULL) {
         *eq = '\0';
-        while (k < KINDS && strcmp(kinds[k].word, eq + 1) != 0)
-            k++;
+        known = type_by_word(eq + 1, &kind);
         col = column_by_key(plan, copy);
     }
-    if (eq == NULL || k == KINDS) {
-        rc = err_set(err, ST_USAGE, "types= takes NAME=real|category|text|date|sequence, separated "
-                     "by commas");
+    if (!known) {
+        struct buf words = { 0 };
+        const char *type;
+        for (size_t i = 0; (type = kind_type_at(i)) != NULL; i++)
+            buf_printf(&words, "%s%s%s", i > 0 ? "|" : "", i == PLAIN_TYPES ? "date|" : "", type);
+        rc = err_set(err, ST_USAGE, "types= takes NAME=%s, separated by commas", buf_str(&words));
+        buf_free(&words);
     } else if (col == SIZE_MAX) {
         char words[80];
         csv_cell_words(copy, strlen(copy), words, sizeof words);
         rc = err_set(err, ST_NOT_FOUND, "types=: there is no column %s", words);
         err_hint(err, "the name in the file, or #3 for the third column");
     } else {
-        plan->kind[col] = kinds[k].kind;
+        plan->kind[col] = kind;
         plan->forced[col] = true;
     }
     free(copy);

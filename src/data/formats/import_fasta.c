@@ -2,6 +2,7 @@
  * letters; and the columns of a table that belong to them, found by name. */
 #include "data/formats/format.h"
 
+#include "data/kinds/sequence.h"
 #include "base/mem.h"
 #include "base/spill.h"
 #include "base/text.h"
@@ -205,9 +206,9 @@ static enum status fasta_columns(struct fasta *f, struct table *t)
         rc = sequences_judge(f->s, f->n, "sequence", f->err);
     if (rc != ST_OK)
         return rc;
-    t->col[j].type = COL_SEQUENCE;
+    t->col[j].type = COL_HELD;
     t->col[j].missing = f->empty;
-    t->col[j].seq = f->s;
+    t->col[j].held = f->s;
     t->col[j].cells = &sequence_cells;
     f->s = NULL;
     sequence_note(t, &t->col[j], &notes);

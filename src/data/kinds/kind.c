@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define KIND_ADDRESS(name) &name,
+#define KIND_ADDRESS(name, type) &name,
 static const struct row_kind *const kinds[] = { KIND_ROWS(KIND_ADDRESS) };
 #undef KIND_ADDRESS
 enum { NKINDS = sizeof kinds / sizeof *kinds };
@@ -16,6 +16,14 @@ const struct row_kind *kind_at(size_t i)
     return i < NKINDS ? kinds[i] : NULL;
 }
 
+const struct row_kind *kind_find(const char *name)
+{
+    for (size_t k = 0; k < NKINDS; k++)
+        if (strcmp(kinds[k]->name, name) == 0)
+            return kinds[k];
+    return NULL;
+}
+
 const struct row_kind *kind_of(const struct column *c)
 {
     size_t k = 0;
@@ -23,6 +31,34 @@ const struct row_kind *kind_of(const struct column *c)
     while (k + 1 < NKINDS && kinds[k]->cells != c->cells)
         k++;
     return kinds[k];
+}
+
+bool kind_number_find(const struct row_kind *k, const char *word, unsigned *number)
+{
+    for (*number = 0; k->numbers != NULL && k->numbers[*number].word != NULL; ++*number)
+        if (strcmp(k->numbers[*number].word, word) == 0)
+            return true;
+    return false;
+}
+
+/* Types. */
+
+#define KIND_TYPE(name, type) type,
+static const char *const type_of[] = { KIND_ROWS(KIND_TYPE) }; /* of each kind */
+#undef KIND_TYPE
+
+static size_t number_of(const struct row_kind *kind)
+{
+    size_t k = 0;
+
+    while (kinds[k] != kind)
+        k++;
+    return k;
+}
+
+const char *kind_type(const struct column *c)
+{
+    return c->type == COL_HELD ? type_of[number_of(kind_of(c))] : kind_type_at(c->type);
 }
 
 /* What types= says of column j: a word of `len` letters; NULL: nothing. */
@@ -54,16 +90,20 @@ static const struct row_kind *choose(const struct table *t, size_t j, const char
         const struct row_kind *kind = kinds[k];
         if (kind->make == NULL || (kind->claims != NULL && !kind->claims(t, j)))
             continue;
-        if (type != NULL ? strlen(kind->type) == len && memcmp(kind->type, type, len) == 0
-                         : kind->guess(t, j))
+        if (type != NULL ? strlen(type_of[k]) == len && memcmp(type_of[k], type, len) == 0
+                         : kind->guess != NULL && kind->guess(t, j))
             return kind;
     }
     return NULL;
 }
 
-enum status kind_make(const struct table *t, size_t j, struct column *to, struct err *err)
+enum status kind_make(const struct table *t, size_t j, const char *type, struct column *to,
+                      struct err *err)
 {
-    return choose(t, j, "sequence", strlen("sequence"))->make(t, j, to, err);
+    const struct row_kind *kind = choose(t, j, type, strlen(type));
+
+    return kind != NULL ? kind->make(t, j, to, err)
+                        : err_set(err, ST_USAGE, "there is no type %.40s", type);
 }
 
 enum status kind_find_columns(struct table *t, const char *types, struct err *err)
@@ -83,8 +123,10 @@ enum status kind_find_columns(struct table *t, const char *types, struct err *er
         if (kind == NULL)
             continue;
         rc = kind->make(t, j, &to, err);
-        if (rc != ST_OK)
+        if (rc != ST_OK) {
+            table_column_clear(&to);
             break;
+        }
         to.name = t->col[j].name;
         to.named = t->col[j].named;
         t->col[j].name = NULL;

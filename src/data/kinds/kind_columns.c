@@ -50,7 +50,7 @@ static enum status fit_real(struct encoding_fitting *f, const struct column *c)
     if (far != ST_OK)
         return far;
 
-    struct enc_col *e = encoding_column_add(f, c->name, ENC_REAL);
+    struct enc_col *e = encoding_column_add(f, &kind_columns, c, ENC_REAL);
     if (e == NULL)
         return ST_NOMEM;
     const struct encoding_moments m = f->m[c - f->d->table->col];
@@ -98,7 +98,7 @@ static enum status fit_category(struct encoding_fitting *f, const struct column 
     for (size_t k = 0; k < c->nlevels && rc == ST_OK; k++) {
         if (count[k] == 0)
             continue;
-        struct enc_col *e = encoding_column_add(f, c->name, ENC_LEVEL);
+        struct enc_col *e = encoding_column_add(f, &kind_columns, c, ENC_LEVEL);
         if (e == NULL || (e->level = mem_strdup(c->level[k], f->err)) == NULL) {
             rc = ST_NOMEM;
             break;
@@ -121,7 +121,7 @@ static enum status fit_flag(struct encoding_fitting *f, const struct column *c)
         missing += column_missing(c, f->rows[i]);
     if (missing == 0)
         return ST_OK;
-    struct enc_col *e = encoding_column_add(f, c->name, ENC_MISSING);
+    struct enc_col *e = encoding_column_add(f, &kind_columns, c, ENC_MISSING);
     if (e == NULL)
         return ST_NOMEM;
     double p = (double)missing / (double)f->n;
@@ -132,6 +132,12 @@ static enum status fit_flag(struct encoding_fitting *f, const struct column *c)
     }
     return ST_OK;
 }
+
+/* Levels of the table's column (encode_group.map); a column of numbers without levels has none. */
+struct levels {
+    uint32_t *to;  /* table code -> level of the encoding; UINT32_MAX: never seen */
+    double *value; /* levels as numbers, when the table has numbers there */
+};
 
 static size_t find_level(const struct encoding *e, const struct encode_group *g, const char *word)
 {
@@ -153,34 +159,50 @@ static size_t find_level(const struct encoding *e, const struct encode_group *g,
 static size_t level_of(const struct encoding *e, const struct encode_group *g, size_t row)
 {
     const struct column *c = g->c;
+    const struct levels *m = g->map;
     if (c->type == COL_CATEGORY)
-        return g->to[c->code[row]] == UINT32_MAX ? SIZE_MAX : g->to[c->code[row]];
-    if (c->type == COL_TEXT)
-        return find_level(e, g, c->text[row]);
+        return m->to[c->code[row]] == UINT32_MAX ? SIZE_MAX : m->to[c->code[row]];
+    if (c->type == COL_TEXT || c->type == COL_HELD)
+        return column_word(c, row) != NULL ? find_level(e, g, column_word(c, row)) : SIZE_MAX;
     for (size_t k = 0; k < g->n; k++)
-        if (g->value[k] == column_at(c, row))
+        if (m->value[k] == column_at(c, row))
             return k;
     return SIZE_MAX;
 }
 
+static void unmap(void *map)
+{
+    struct levels *m = map;
+
+    if (m == NULL)
+        return;
+    free(m->to);
+    free(m->value);
+    free(m);
+}
+
 static enum status map_levels(const struct encoding *e, struct encode_group *g, struct err *err)
 {
+    struct levels *m = g->map = mem_calloc(1, sizeof *m, "levels", err);
+
+    if (m == NULL)
+        return ST_NOMEM;
     if (g->c->type == COL_CATEGORY) {
-        g->to = mem_calloc(g->c->nlevels, sizeof *g->to, "levels", err);
-        if (g->to == NULL)
+        m->to = mem_calloc(g->c->nlevels, sizeof *m->to, "levels", err);
+        if (m->to == NULL)
             return ST_NOMEM;
         for (size_t k = 0; k < g->c->nlevels; k++) {
             size_t l = find_level(e, g, g->c->level[k]);
-            g->to[k] = l == SIZE_MAX ? UINT32_MAX : (uint32_t)l;
+            m->to[k] = l == SIZE_MAX ? UINT32_MAX : (uint32_t)l;
         }
     } else if (g->c->type == COL_REAL) {
-        g->value = mem_calloc(g->n, sizeof *g->value, "levels", err);
-        if (g->value == NULL)
+        m->value = mem_calloc(g->n, sizeof *m->value, "levels", err);
+        if (m->value == NULL)
             return ST_NOMEM;
         for (size_t k = 0; k < g->n; k++) {
             const char *word = e->col[g->first + k].level;
-            if (!scan_number_all(word, strlen(word), '.', &g->value[k]))
-                g->value[k] = NAN;
+            if (!scan_number_all(word, strlen(word), '.', &m->value[k]))
+                m->value[k] = NAN;
         }
     }
     return ST_OK;
@@ -197,20 +219,13 @@ static enum status fit(struct encoding_fitting *f, const struct column *c)
     return rc;
 }
 
-static bool encodes(const struct encoding *e, enum enc_kind kind, bool windows)
-{
-    (void)e;
-    return !windows && (kind == ENC_REAL || kind == ENC_LEVEL || kind == ENC_MISSING);
-}
-
-static enum status map(const struct encoding *e, const struct table *t, struct encode_group *g,
-                       struct err *err)
+static enum status map(const struct encoding *e, struct encode_group *g, struct err *err)
 {
     char name[64];
 
-    if (g->levels)
+    if (g->n > 0 && e->col[g->first].kind == ENC_LEVEL)
         return map_levels(e, g, err);
-    if (g->c->type == COL_REAL || g->n == 0 || g->c->missing == t->n)
+    if (g->c->type == COL_REAL || g->n == 0 || g->empty)
         return ST_OK;
     err_named(err, ST_STATE, "column", "column %s holds words here but numbers in the training "
               "data", text_quoted(e->col[g->first].column, name, sizeof name));
@@ -222,18 +237,19 @@ static enum cell_state judge(const struct encoding *e, const struct encode_group
 {
     if (column_missing(g->c, row))
         return CELL_MISSING;
-    return g->levels && level_of(e, g, row) == SIZE_MAX ? CELL_UNSEEN : CELL_THERE;
+    return g->map != NULL && level_of(e, g, row) == SIZE_MAX ? CELL_UNSEEN : CELL_THERE;
 }
 
 static void encode_cell(const struct encoding *e, const struct encode_group *g, size_t row,
                         double *x, size_t *cut)
 {
+    const bool levels = g->map != NULL;
     bool missing = column_missing(g->c, row);
-    size_t level = g->levels && !missing ? level_of(e, g, row) : SIZE_MAX;
-    missing = missing || (g->levels && level == SIZE_MAX);
+    size_t level = levels && !missing ? level_of(e, g, row) : SIZE_MAX;
+    missing = missing || (levels && level == SIZE_MAX);
     for (size_t k = 0; k < g->n; k++) {
         const struct enc_col *c = &e->col[g->first + k];
-        double value = missing ? c->fill : g->levels ? (double)(k == level) : column_at(g->c, row);
+        double value = missing ? c->fill : levels ? (double)(k == level) : column_at(g->c, row);
         x[g->first + k] = encoding_column_value(c, value, cut);
     }
     if (g->flag != SIZE_MAX)
@@ -242,9 +258,11 @@ static void encode_cell(const struct encoding *e, const struct encode_group *g, 
 
 const struct row_kind kind_columns = {
     .name = "columns",
+    .several = "numbers or categories",
+    .rows = ROWS_NUMBERS,
     .fit = fit,
-    .encodes = encodes,
     .map = map,
+    .unmap = unmap,
     .judge = judge,
     .encode = encode_cell,
 };

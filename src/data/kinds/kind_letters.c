@@ -7,60 +7,137 @@
 #include "data/encode_group.h"
 #include "data/encoding_column.h"
 #include "data/json.h"
+#include "data/kinds/letter_distance.h"
 #include "data/kinds/letters.h"
 #include "data/kinds/positions.h"
 #include "data/kinds/sequence.h"
 #include "data/page_use.h"
 #include "base/mem.h"
+#include "base/spill.h"
 #include "base/text.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* What an encoding keeps of a column (enc_held.state). */
+struct letters_state {
+    char order[SEQUENCE_LETTERS_MOST + 1]; /* the alphabet */
+    double *value; /* of each of its letters `channels` numbers; NULL: one-hot */
+    size_t channels;
+    size_t kmer;       /* a position is a word of so many letters, one-hot; 0: one letter */
+    uint8_t code[256]; /* symbol of a letter, or with numbers its place in the alphabet */
+};
+/* What it finds in another table (encode_group.map), for columns by position. */
+struct letters_map {
+    size_t *position;      /* of each column, from 0 */
+    unsigned char *letter; /* likewise, one-hot */
+    size_t *channel;       /* or which of the letter's numbers; NULL: one-hot */
+};
+static const struct kind_number numbers[] = { { "letter", true }, { NULL, false } };
+
+/* The state of an encoding, where it is of letters. */
+static const struct letters_state *state_of(const struct encoding *e)
+{
+    return e->held.kind == &kind_letters ? e->held.state : NULL;
+}
 
 static enum status finish(struct table *t, const struct import_opts *opts, struct err *err)
 {
     return sequence_unknown(t, opts->unknown, err);
 }
 
+static void find_codes(const struct enc_held *held)
+{
+    struct letters_state *s = held->state;
+    const size_t letters = strlen(s->order);
+
+    sequence_alphabet_codes(
+        s->order, s->value != NULL || s->kmer > 0 ? letters : held->layer.channels, s->code);
+}
+
 /* Which numbers letters have: of words of k letters, of a table, or one-hot. */
 static enum status fit_positions(struct encoding_fitting *f, const struct column *c)
 {
-    struct enc_sequence *s = &f->e->seq;
+    struct enc_held *held = &f->e->held;
+    struct letters_state *s = held->state;
+    const struct sequences *q = c->held;
     struct letters l = { 0 };
 
+    memcpy(s->order, q->order, sizeof s->order);
     s->kmer = letters_kmer(f->d->coding);
-    s->layer.symbols = f->d->coding == NULL || s->kmer > 0;
-    s->layer.channels = sequence_alphabet_channels(c->seq->kind, c->seq->order);
+    held->layer.symbols = f->d->coding == NULL || s->kmer > 0;
+    held->layer.channels = sequence_alphabet_channels(q->kind, q->order);
     if (s->kmer > 0) {
         const size_t letters = strlen(s->order);
-        s->layer.channels = 1;
+        held->layer.channels = 1;
         for (size_t i = 0; i < s->kmer; i++)
-            s->layer.channels *= letters;
+            held->layer.channels *= letters;
         buf_printf(f->notes,
                    "note[encoding]: a position is one of %zu words of %zu letters; words with "
                    "other letters "
                    "count as none\n",
-                   s->layer.channels, s->kmer);
+                   held->layer.channels, s->kmer);
     } else if (f->d->coding != NULL) {
         const enum status rc = letters_find(f->d->coding, &l, f->err);
         if (rc != ST_OK)
             return rc;
         memcpy(s->order, l.order, sizeof l.order);
-        s->layer.channels = l.channels;
+        held->layer.channels = l.channels;
         s->value = l.value;
         buf_printf(f->notes,
                    "note[encoding]: %zu numbers for a letter (%s%s%s); letters other than %s have "
                    "zeros\n",
                    l.channels, f->d->coding, *l.source ? ", " : "", l.source, s->order);
     }
+    s->channels = held->layer.channels;
+    find_codes(held);
     return ST_OK;
 }
 
+static void state_free(void *state)
+{
+    free(((struct letters_state *)state)->value);
+}
+
+static enum status state_copy(void *to, const void *from, struct err *err)
+{
+    struct letters_state *c = to;
+    const struct letters_state *s = from;
+    const size_t n = strlen(s->order) * s->channels;
+
+    *c = *s;
+    c->value = s->value != NULL ? mem_calloc(n, sizeof *c->value, "an encoding", err) : NULL;
+    if (c->value != NULL)
+        memcpy(c->value, s->value, n * sizeof *c->value);
+    return s->value == NULL || c->value != NULL ? ST_OK : ST_NOMEM;
+}
+
+static size_t beyond(const char *coding, const void *state)
+{
+    const size_t kmer = state != NULL ? ((const struct letters_state *)state)->kmer
+                                      : letters_kmer(coding);
+
+    return kmer > 0 ? kmer - 1 : 0;
+}
+
+static size_t length(const struct column *c, size_t row)
+{
+    size_t len;
+
+    (void)sequence_at(c->held, row, &len);
+    return len;
+}
+
+static size_t longest(const struct column *c)
+{
+    return sequence_of(c)->longest;
+}
+
 /* Each word of a row as a symbol: its letters are the digits of a number. */
-static void words_of(const struct enc_sequence *e, const uint8_t code[256], const char *s,
-                     size_t len, double *x)
+static void words_of(const struct letters_state *e, const char *s, size_t len, double *x)
 {
     const size_t letters = strlen(e->order), n = len >= e->kmer ? len - e->kmer + 1 : 0;
 
@@ -69,29 +146,33 @@ static void words_of(const struct enc_sequence *e, const uint8_t code[256], cons
         size_t word = 0;
         bool none = false;
         for (size_t i = 0; i < e->kmer; i++) {
-            const size_t k = code[(unsigned char)s[p + i]];
+            const size_t k = e->code[(unsigned char)s[p + i]];
             none |= k >= letters;
             word = word * letters + k;
         }
-        x[1 + p] = (double)(none ? e->layer.channels : word);
+        x[1 + p] = (double)(none ? e->channels : word);
     }
 }
 
 /* The letters of a row as symbols or vectors: source.h. */
-static void symbols_of(const struct enc_sequence *e, const uint8_t code[256], const char *s,
-                       size_t len, size_t room, double *x)
+static void positions(const struct enc_held *held, const struct column *c, const void *map,
+                      size_t row, size_t room, double *x)
 {
-    const size_t per = positions_numbers(e), letters = strlen(e->order);
+    const struct letters_state *e = held->state;
+    const size_t per = e->value != NULL ? e->channels : 1, letters = strlen(e->order);
+    size_t len;
+    const char *s = sequence_at(c->held, row, &len);
 
+    (void)map;
     if (len > room)
         len = room;
     if (e->kmer > 0) {
-        words_of(e, code, s, len, x);
+        words_of(e, s, len, x);
         return;
     }
     x[0] = (double)len;
     for (size_t p = 0; p < len; p++) {
-        const size_t k = code[(unsigned char)s[p]];
+        const size_t k = e->code[(unsigned char)s[p]];
         if (e->value == NULL)
             x[1 + p] = (double)k;
         else if (k < letters)
@@ -99,17 +180,6 @@ static void symbols_of(const struct enc_sequence *e, const uint8_t code[256], co
         else
             memset(x + 1 + p * per, 0, per * sizeof *x);
     }
-}
-
-static void positions(const struct enc_sequence *e, const struct column *c,
-                      const uint8_t code[256], const size_t *from, size_t row, size_t room,
-                      double *x)
-{
-    size_t len;
-    const char *s = sequence_at(c->seq, row, &len);
-
-    (void)from;
-    symbols_of(e, code, s, len, room, x);
 }
 
 /* Which letters the training rows have at each position; how many rows are shorter than the
@@ -121,10 +191,10 @@ static size_t count_letters(const struct encoding_fitting *f, const struct colum
 
     for (size_t i = 0; i < f->n; i++) {
         size_t len;
-        const char *s = sequence_at(c->seq, f->rows[i], &len);
+        const char *s = sequence_at(c->held, f->rows[i], &len);
         for (size_t p = 0; p < len; p++)
             count[p][(unsigned char)s[p]]++;
-        short_rows += len < c->seq->longest;
+        short_rows += len < sequence_of(c)->longest;
         page_use_step(f->rows, i, page_use_row_bytes(c));
     }
     return short_rows;
@@ -143,8 +213,7 @@ static enum status position_columns(struct encoding_fitting *f, const struct col
             snprintf(word, sizeof word, "%zu#%zu", p + 1, k);
         else
             snprintf(word, sizeof word, "%zu%c", p + 1, (char)k);
-        struct enc_col *e = encoding_column_add(f, c->name, ENC_LETTER);
-        if (e == NULL || (e->level = mem_strdup(word, f->err)) == NULL)
+        if (encoding_column_cell(f, &kind_letters, c, 0, word) == NULL)
             return ST_NOMEM;
     }
     return ST_OK;
@@ -165,7 +234,7 @@ static bool is_constant(const size_t count[256], size_t n)
  * are left out.  Beyond the end of a sequence there is no letter. */
 static enum status fit(struct encoding_fitting *f, const struct column *c)
 {
-    const size_t longest = c->seq->longest;
+    const size_t longest = sequence_of(c)->longest;
     if (letters_kmer(f->d->coding) > 0) {
         err_named(f->err, ST_UNSUPPORTED, "encoding",
                   "encoding=%s is read by kernels over windows, not by position", f->d->coding);
@@ -178,9 +247,10 @@ static enum status fit(struct encoding_fitting *f, const struct column *c)
     if (count == NULL)
         return ST_NOMEM;
     enum status rc = ST_OK;
-    if (f->d->coding != NULL && f->e->seq.column == NULL)
+    if (f->d->coding != NULL)
         rc = positions_fit(f, &kind_letters, c);
-    const size_t channels = f->e->seq.value != NULL ? f->e->seq.layer.channels : 0;
+    const struct letters_state *state = state_of(f->e);
+    const size_t channels = state != NULL && state->value != NULL ? state->channels : 0;
     const size_t short_rows = count_letters(f, c, count);
     for (size_t p = 0; p < longest && rc == ST_OK; p++)
         if (!is_constant(count[p], f->n)) {
@@ -209,63 +279,65 @@ static enum status fit(struct encoding_fitting *f, const struct column *c)
     return ST_OK;
 }
 
-static bool encodes(const struct encoding *e, enum enc_kind kind, bool windows)
+static void unmap(void *map)
 {
-    return e->seq.node == NULL && (windows || kind == ENC_LETTER || kind == ENC_FILTER);
+    struct letters_map *m = map;
+
+    if (m == NULL)
+        return;
+    free(m->position);
+    free(m->letter);
+    free(m->channel);
+    free(m);
 }
 
-static enum status map_letters(const struct encoding *e, struct encode_group *g, struct err *err)
+static enum status map(const struct encoding *e, struct encode_group *g, struct err *err)
 {
-    g->position = mem_calloc(g->n, sizeof *g->position, "letters", err);
-    g->letter = mem_calloc(g->n, 1, "letters", err);
-    g->channel = e->seq.value ? mem_calloc(g->n, sizeof *g->channel, "letters", err) : NULL;
-    if (g->position == NULL || g->letter == NULL || (e->seq.value && g->channel == NULL))
+    const struct letters_state *s = state_of(e);
+
+    positions_map(e, g);
+    if (g->windows || g->filters)
+        return ST_OK;
+    struct letters_map *m = g->map = mem_calloc(1, sizeof *m, "letters", err);
+    if (m == NULL)
         return ST_NOMEM;
-    if (e->seq.value)
-        positions_codes(&e->seq, g->code);
+    const bool values = s != NULL && s->value != NULL;
+    m->position = mem_calloc(g->n, sizeof *m->position, "letters", err);
+    m->letter = mem_calloc(g->n, 1, "letters", err);
+    m->channel = values ? mem_calloc(g->n, sizeof *m->channel, "letters", err) : NULL;
+    if (m->position == NULL || m->letter == NULL || (values && m->channel == NULL))
+        return ST_NOMEM;
     for (size_t k = 0; k < g->n; k++) {
         char *end;
-        g->position[k] = strtoul(e->col[g->first + k].level, &end, 10) - 1;
-        g->letter[k] = (unsigned char)*end;
-        if (g->channel)
-            g->channel[k] = strtoul(end + 1, NULL, 10) - 1;
+        m->position[k] = strtoul(e->col[g->first + k].level, &end, 10) - 1;
+        m->letter[k] = (unsigned char)*end;
+        if (values)
+            m->channel[k] = strtoul(end + 1, NULL, 10) - 1;
     }
     return ST_OK;
-}
-
-static enum status map(const struct encoding *e, const struct table *t, struct encode_group *g,
-                       struct err *err)
-{
-    enum status rc = positions_map(e, g, err);
-
-    if (rc == ST_OK && g->c->type != COL_SEQUENCE) {
-        g->own = mem_calloc(1, sizeof *g->own, "sequences", err);
-        rc = g->own != NULL ? sequence_words(t, g->col, g->own, err) : ST_NOMEM;
-        if (rc == ST_OK)
-            g->c = g->own;
-    }
-    return rc == ST_OK && g->kind == ENC_LETTER && !g->windows ? map_letters(e, g, err) : rc;
 }
 
 /* The letters of a row by position. */
 static void encode_letters(const struct encoding *e, const struct encode_group *g, size_t row,
                            double *x, size_t *cut)
 {
+    const struct letters_map *m = g->map;
+    const struct letters_state *state = state_of(e);
     size_t len;
-    const char *s = sequence_at(g->c->seq, row, &len);
+    const char *s = sequence_at(g->c->held, row, &len);
 
     for (size_t k = 0; k < g->n; k++) {
-        const size_t p = g->position[k];
-        if (g->channel) {
-            const size_t i = p < len ? g->code[(unsigned char)s[p]] : SIZE_MAX;
-            const double v = i < strlen(e->seq.order)
-                                 ? e->seq.value[i * e->seq.layer.channels + g->channel[k]] : 0.0;
+        const size_t p = m->position[k];
+        if (m->channel != NULL) {
+            const size_t i = p < len ? state->code[(unsigned char)s[p]] : SIZE_MAX;
+            const double v = i < strlen(state->order)
+                                 ? state->value[i * state->channels + m->channel[k]] : 0.0;
             x[g->first + k] = encoding_column_value(&e->col[g->first + k], v, cut);
             continue;
         }
-        const bool has = p < len && ((unsigned char)s[p] == g->letter[k] ||
+        const bool has = p < len && ((unsigned char)s[p] == m->letter[k] ||
                                      (g->own != NULL &&
-                                      toupper((unsigned char)s[p]) == g->letter[k]));
+                                      toupper((unsigned char)s[p]) == m->letter[k]));
         x[g->first + k] = encoding_column_value(&e->col[g->first + k], has ? 1.0 : 0.0, cut);
     }
 }
@@ -273,16 +345,18 @@ static void encode_letters(const struct encoding *e, const struct encode_group *
 /* known[256 p + c]: some training row has letter c at position p, or p does not vary. */
 static bool *known_letters(const struct encode_group *g, size_t *positions, struct err *err)
 {
+    const struct letters_map *m = g->map;
+
     *positions = 0;
     for (size_t k = 0; k < g->n; k++)
-        *positions = g->position[k] + 1 > *positions ? g->position[k] + 1 : *positions;
+        *positions = m->position[k] + 1 > *positions ? m->position[k] + 1 : *positions;
     bool *known = mem_calloc(*positions * 256 + 1, sizeof *known, "letters", err);
     bool *varies =
         known != NULL ? mem_calloc(*positions + 1, sizeof *varies, "letters", err) : NULL;
     for (size_t k = 0; varies != NULL && k < g->n; k++) {
-        known[g->position[k] * 256 + g->letter[k]] = varies[g->position[k]] = true;
+        known[m->position[k] * 256 + m->letter[k]] = varies[m->position[k]] = true;
         if (g->own != NULL)
-            known[g->position[k] * 256 + (size_t)tolower(g->letter[k])] = true;
+            known[m->position[k] * 256 + (size_t)tolower(m->letter[k])] = true;
     }
     for (size_t p = 0; varies != NULL && p < *positions; p++)
         for (size_t c = 0; !varies[p] && c < 256; c++)
@@ -299,8 +373,11 @@ static bool *known_letters(const struct encode_group *g, size_t *positions, stru
 static enum status count_strange(const struct encoding *e, const struct encode_group *g,
                                  struct encoded *out, struct err *err)
 {
-    const bool place = g->kind == ENC_LETTER && !g->windows && g->channel == NULL;
-    const size_t letters = strlen(e->seq.order);
+    const struct letters_state *state = state_of(e);
+    const struct letters_map *m = g->map;
+    const bool place = m != NULL && m->channel == NULL;
+    const char *order = state != NULL ? state->order : "";
+    const size_t letters = strlen(order);
     size_t positions = 0, n = 0, first = 0;
     uint8_t code[256];
 
@@ -309,10 +386,10 @@ static enum status count_strange(const struct encoding *e, const struct encode_g
     bool *known = place ? known_letters(g, &positions, err) : NULL;
     if (place && known == NULL)
         return ST_NOMEM;
-    sequence_alphabet_codes(e->seq.order, letters, code);
+    sequence_alphabet_codes(order, letters, code);
     for (size_t i = 0; i < out->n; i++) {
         size_t len;
-        const char *s = sequence_at(g->c->seq, out->row[i], &len);
+        const char *s = sequence_at(g->c->held, out->row[i], &len);
         bool strange = false;
         for (size_t p = 0; p < len && !strange; p++)
             strange = place ? p < positions && !known[p * 256 + (unsigned char)s[p]]
@@ -322,30 +399,85 @@ static enum status count_strange(const struct encoding *e, const struct encode_g
         page_use_step(out->row, i, page_use_row_bytes(g->c));
     }
     free(known);
-    if (n > out->strange) {
-        out->strange = n;
-        out->strange_first = first;
-        out->strange_place = place;
-    }
+    if (n > out->strange.n)
+        out->strange = (struct strange_rows){ &kind_letters, n, first, place };
     return ST_OK;
+}
+
+static const char *tell_strange(const struct encoding *e, const struct strange_rows *s,
+                                struct buf *out)
+{
+    const struct letters_state *state = state_of(e);
+    const bool more = !s->place && state->value == NULL && state->kmer == 0 &&
+                      state->channels > strlen(state->order);
+
+    buf_printf(out, "%zu row%s hold%s letters %s, first row %zu: they count as %s", s->n,
+               s->n == 1 ? "" : "s", s->n == 1 ? "s" : "",
+               s->place ? "that no training row has at their positions"
+                        : "outside the training alphabet",
+               s->first + 1, more ? "one letter more" : "none");
+    return "letters";
+}
+
+/* Which numbers `cols encoding=` gives to letters. */
+static enum status coding(const struct column *c, const char *word, struct err *err)
+{
+    const struct sequences *q = c->held;
+    const size_t kmer = letters_kmer(word), letters = strlen(q->order);
+    struct letters l = { 0 };
+    size_t known = 0;
+
+    if (strcmp(word, "onehot") == 0)
+        return ST_OK;
+    if (kmer > 0 && pow((double)letters, (double)kmer) > LETTERS_WORDS_MOST) {
+        err_set(err, ST_LIMIT, "encoding=%s: %zu letters make more than %d words of %zu", word,
+                letters, LETTERS_WORDS_MOST, kmer);
+        err_hint(err, "cols %.40s encoding=kmer2", c->name);
+        return ST_LIMIT;
+    }
+    if (kmer > 0)
+        return ST_OK;
+    enum status rc = letters_find(word, &l, err);
+    if (rc == ST_OK && *l.source != '\0' && q->kind != ALPHABET_PROTEIN) {
+        rc = err_set(err, ST_STATE, "encoding=%s is for proteins; '%.40s' holds %s", word, c->name,
+                     sequence_alphabet_name(q->kind));
+        err_hint(err, "cols %.40s encoding=FILE  with a table of letters and numbers", c->name);
+    }
+    for (const char *p = q->order; rc == ST_OK && *p != '\0'; p++)
+        known += strchr(l.order, *p) != NULL;
+    if (rc == ST_OK && known == 0) {
+        rc = err_set(err, ST_STATE,
+                     "encoding=%.60s has numbers for none of the %zu letters of '%.40s' (%s)", word,
+                     letters, c->name, q->order);
+        err_hint(err, "cols %.40s encoding=onehot", c->name);
+    }
+    letters_free(&l);
+    return rc;
 }
 
 /* Storage. */
 
-static void write_json(struct buf *b, const struct enc_sequence *s)
+static const char *alphabet(const void *state)
 {
+    return ((const struct letters_state *)state)->order;
+}
+
+static void write_json(struct buf *b, const struct enc_held *held)
+{
+    const struct letters_state *s = held->state;
+
     if (s->kmer > 0)
         json_write_number(b, "kmer", (double)s->kmer);
-    for (size_t i = 0; s->value != NULL && i < strlen(s->order) * s->layer.channels; i++) {
+    for (size_t i = 0; s->value != NULL && i < strlen(s->order) * s->channels; i++) {
         buf_puts(b, i > 0 ? "," : ",\"values\":[");
         buf_json_double(b, s->value[i]);
     }
     buf_puts(b, s->value != NULL ? "]" : "");
 }
 
-static enum status take_values(struct json_reader *r, struct enc_sequence *s)
+static enum status take_values(struct json_reader *r, struct letters_state *s)
 {
-    enum { MOST = SEQUENCE_LETTERS_MOST * 256 };
+    enum { MOST = SEQUENCE_LETTERS_MOST * LETTERS_CHANNELS_MOST };
     size_t n = 0;
 
     s->value = mem_calloc(MOST, sizeof *s->value, "an encoding", r->err);
@@ -363,22 +495,143 @@ static enum status take_values(struct json_reader *r, struct enc_sequence *s)
     return ST_OK;
 }
 
-static enum status member(struct json_reader *r, const char *key, struct enc_sequence *s,
-                          bool *mine)
+static enum status take_order(struct json_reader *r, struct letters_state *s)
 {
+    char *order = NULL;
+    enum status rc = json_string(r, &order);
+
+    if (rc == ST_OK && strlen(order) > SEQUENCE_LETTERS_MOST)
+        rc = json_wrong(r, "an alphabet is too long");
+    if (rc == ST_OK)
+        strcpy(s->order, order);
+    free(order);
+    return rc;
+}
+
+static enum status member(struct json_reader *r, const char *key, struct enc_held *held, bool *mine)
+{
+    struct letters_state *s = held->state;
+
+    if (strcmp(key, "alphabet") == 0)
+        return take_order(r, s);
     if (strcmp(key, "kmer") == 0)
         return json_count(r, LETTERS_KMER_MOST, &s->kmer);
-    if (strcmp(key, "values") == 0 && s->value == NULL && s->node == NULL)
+    if (strcmp(key, "values") == 0 && s->value == NULL)
         return take_values(r, s);
     *mine = false;
     return ST_OK;
+}
+
+/* One-hot, a position has as many channels as there are letters, or one more; words of k letters
+ * have the k-th power. */
+static const char *check(struct enc_held *held)
+{
+    struct letters_state *s = held->state;
+    const size_t letters = strlen(s->order);
+    size_t least = letters, most = letters + 1;
+
+    s->channels = held->layer.channels;
+    held->layer.symbols = s->value == NULL;
+    if (s->value != NULL && s->channels > LETTERS_CHANNELS_MOST)
+        return "numbers of letters are too many";
+    for (size_t i = 1; i < s->kmer && least <= LETTERS_WORDS_MOST; i++)
+        least = most = least * letters;
+    if (letters == 0 || s->channels == 0 || (s->kmer > 0 && s->value != NULL) ||
+        (s->value == NULL && (s->channels < least || s->channels > most)))
+        return "a sequence is incomplete";
+    find_codes(held);
+    return NULL;
+}
+
+/* "39V": a position from 1, one letter; with numbers for letters "39#2". */
+static bool suits(const struct enc_held *held, const struct enc_col *col)
+{
+    const struct letters_state *s = held->kind == &kind_letters ? held->state : NULL;
+    const size_t digits = strspn(col->level, "0123456789");
+    size_t position, k;
+
+    if (s != NULL && s->value != NULL)
+        return positions_level(col->level, &position, &k) && k <= s->channels;
+    return digits > 0 && digits < 10 && *col->level != '0' && col->level[digits] != '\0' &&
+           col->level[digits + 1] == '\0';
+}
+
+/* Looking at rows. */
+
+/* Sequences of one length: how often each letter occurs. */
+static size_t shares(const struct column *c, size_t rows, size_t some, char word[][2],
+                     double *share)
+{
+    const struct sequences *q = c->held;
+    const size_t n = strlen(q->order);
+    double all = 0;
+
+    if (q->shortest < q->longest)
+        return 0;
+    some = rows < some ? rows : some;
+    for (size_t i = 0; i < some; i++) {
+        size_t len;
+        const char *s = sequence_at(q, (size_t)((double)i * (double)rows / (double)some), &len);
+        for (size_t p = 0; p < len; p++, all++) {
+            const char *at = strchr(q->order, s[p]);
+            if (at != NULL)
+                share[at - q->order]++;
+        }
+    }
+    for (size_t k = 0; k < n; k++) {
+        share[k] /= all > 0 ? all : 1;
+        word[k][0] = q->order[k];
+        word[k][1] = '\0';
+    }
+    return n;
+}
+
+static enum status variants(const struct column *c, size_t row, struct row_variants *v,
+                            struct err *err)
+{
+    const struct sequences *q = c->held;
+
+    (void)err;
+    *v = (struct row_variants){ .positions = length(c, row), .choices = strlen(q->order) };
+    memcpy(v->choice, q->order, v->choices); /* the letters, and none of them */
+    v->choice[v->choices++] = q->kind == ALPHABET_PROTEIN ? 'X'
+                              : q->kind == ALPHABET_OTHER ? '?'
+                                                          : 'N';
+    return ST_OK;
+}
+
+static enum status vary(const struct column *c, size_t row, const struct row_variants *v,
+                        struct column *to, struct err *err)
+{
+    const struct sequences *of = c->held;
+    size_t len;
+    const char *own = sequence_at(of, row, &len);
+    const size_t rows = 1 + v->choices * len;
+    struct sequences *s = mem_calloc(1, sizeof *s, "sequences", err);
+
+    *to = (struct column){ .type = COL_HELD, .held = s, .cells = &sequence_cells };
+    if (s == NULL)
+        return ST_NOMEM;
+    s->kind = of->kind;
+    memcpy(s->order, of->order, sizeof s->order);
+    s->at = spill_array(rows + 1, sizeof *s->at, "sequences", err);
+    s->letters = s->at ? spill_array(rows * (len + 1), 1, "sequences", err) : NULL;
+    s->shortest = s->longest = len;
+    for (size_t i = 0; s->letters != NULL && i < rows; i++) {
+        char *word = s->letters + i * (len + 1);
+        memcpy(word, own, len + 1);
+        s->at[i + 1] = (i + 1) * (len + 1);
+        if (i > 0)
+            word[(i - 1) % len] = v->choice[(i - 1) / len];
+    }
+    return s->letters != NULL ? ST_OK : ST_NOMEM;
 }
 
 /* Wording. */
 
 static void words(const struct column *c, struct buf *out)
 {
-    const struct sequences *s = c->seq;
+    const struct sequences *s = c->held;
 
     buf_printf(out, "sequence of %zu", s->shortest);
     if (s->longest > s->shortest)
@@ -388,10 +641,12 @@ static void words(const struct column *c, struct buf *out)
 
 static void measure(const struct column *c, struct buf *out)
 {
-    sequence_lengths(c->seq, "letters", out);
-    buf_printf(out, ", %s", sequence_alphabet_name(c->seq->kind));
-    if (c->seq->common > 0)
-        buf_printf(out, "; the first %zu are the same in all", c->seq->common);
+    const struct sequences *s = c->held;
+
+    kind_note_lengths(s->shortest, s->longest, "letter", out);
+    buf_printf(out, ", %s", sequence_alphabet_name(s->kind));
+    if (s->common > 0)
+        buf_printf(out, "; the first %zu are the same in all", s->common);
 }
 
 static const struct import_option options[] = {
@@ -406,25 +661,47 @@ const struct row_kind kind_letters = {
     .name = "letters",
     .whole = "sequence",
     .part = "letter",
+    .several = "sequences",
     .cells = &sequence_cells,
+    .rows = ROWS_NUMBERS | ROWS_SYMBOLS | ROWS_VECTORS,
+    .spelled = true,
+    .sole = true,
     .shorter_width = true,
     .options = options,
-    .type = "sequence",
     .guess = sequence_guess,
     .make = sequence_make,
+    .adopt = sequence_words,
     .note = sequence_note,
     .near_miss = sequence_note_blank,
     .finish = finish,
     .fit = fit,
+    .numbers = numbers,
+    .stateless = true,
+    .coding = coding,
+    .state_bytes = sizeof(struct letters_state),
+    .state_free = state_free,
+    .state_copy = state_copy,
+    .length = length,
+    .longest = longest,
+    .beyond = beyond,
     .fit_positions = fit_positions,
     .positions = positions,
-    .encodes = encodes,
     .map = map,
+    .unmap = unmap,
     .judge = positions_judge,
     .encode = encode_letters,
     .count_strange = count_strange,
+    .tell_strange = tell_strange,
+    .mark = "alphabet",
+    .alphabet = alphabet,
     .write = write_json,
     .member = member,
+    .check = check,
+    .suits = suits,
     .words = words,
     .measure = measure,
+    .shares = shares,
+    .distance = &letter_distance_ops,
+    .variants = variants,
+    .vary = vary,
 };

@@ -10,6 +10,7 @@
 #include "data/json.h"
 #include "data/kinds/nodes.h"
 #include "data/kinds/positions.h"
+#include "data/kinds/sequence.h"
 #include "base/mem.h"
 #include "base/spill.h"
 #include "base/text.h"
@@ -18,6 +19,25 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* A number of the nodes of training rows: (x - mean) / sd; flag: 0 where a table has no such
+ * number. */
+struct node_number { char *name; bool flag; double mean, sd; };
+/* What an encoding keeps of a column (enc_held.state). */
+struct nodes_state {
+    bool series; /* positions mean something */
+    size_t n;
+    struct node_number *node;
+};
+/* What it finds in another table (encode_group.map). */
+struct nodes_map {
+    size_t *from;     /* where each of the encoding's numbers stands there; SIZE_MAX: nowhere */
+    size_t *position; /* of each column of a series, from 0 */
+    size_t *channel;  /* of each column, its number; SIZE_MAX: how many nodes there are */
+};
+/* By enc_col.number: the values of a series; how many nodes there are, and means of numbers. */
+enum { NUMBER_VALUE, NUMBER_POOL };
+static const struct kind_number numbers[] = { { "letter", true }, { "pool", false }, { NULL, 0 } };
 
 /* Rows that are nodes become graphs; a column of numbers becomes its past values. */
 static enum status gather(struct table **t, const struct import_opts *opts, const struct ctl *ctl,
@@ -46,28 +66,29 @@ static enum status gather(struct table **t, const struct import_opts *opts, cons
  * centred one factor for all numbers. */
 static enum status fit_positions(struct encoding_fitting *f, const struct column *c)
 {
-    const struct nodes *o = c->seq->nodes;
-    struct enc_sequence *s = &f->e->seq;
+    const struct nodes *o = c->held;
+    struct enc_held *held = &f->e->held;
+    struct nodes_state *s = held->state;
     const enum layer_norm norm = f->d->kernel.layer.norm;
     double flags = 0.0, length = 0.0;
     size_t n = 0;
 
     s->series = o->series;
-    s->layer.norm = norm;
-    s->layer.symbols = false;
+    held->layer.norm = norm;
+    held->layer.symbols = false;
     s->node = mem_calloc(o->d, sizeof *s->node, "numbers of nodes", f->err);
     double *square =
         s->node != NULL ? mem_calloc(o->d, sizeof *square, "numbers of nodes", f->err) : NULL;
     if (square == NULL)
         return ST_NOMEM;
-    s->layer.channels = o->d;
+    s->n = held->layer.channels = o->d;
     for (int pass = 0; pass < 2; pass++) {
         for (size_t i = 0; i < f->n; i++) {
-            const double *v = nodes_at(c->seq, f->rows[i]);
-            const size_t m = c->seq->at[f->rows[i] + 1] - c->seq->at[f->rows[i]] - 1;
+            const double *v = nodes_at(o, f->rows[i]);
+            const size_t m = nodes_count(o, f->rows[i]);
             n += pass == 0 ? m : 0;
             for (size_t k = 0; k < m * o->d; k++) {
-                struct enc_node *e = &s->node[k % o->d];
+                struct node_number *e = &s->node[k % o->d];
                 const double u = v[k] - (pass == 0 ? 0.0 : e->mean);
                 *(pass == 0 ? &e->mean : &square[k % o->d]) += pass == 0 ? u : u * u;
             }
@@ -83,7 +104,7 @@ static enum status fit_positions(struct encoding_fitting *f, const struct column
     }
     enum status rc = ST_OK;
     for (size_t k = 0; k < o->d && rc == ST_OK; k++) {
-        struct enc_node *e = &s->node[k];
+        struct node_number *e = &s->node[k];
         const double v = o->flag[k] ? flags : square[k];
         e->flag = o->flag[k];
         e->name = mem_strdup(o->name[k], f->err);
@@ -96,18 +117,44 @@ static enum status fit_positions(struct encoding_fitting *f, const struct column
     return rc;
 }
 
-/* The nodes of a row as vectors: source.h.  from: where each number stands in this table's nodes,
- * SIZE_MAX: nowhere. */
-static void positions(const struct enc_sequence *e, const struct column *c,
-                      const uint8_t code[256], const size_t *from, size_t row, size_t room,
-                      double *x)
+static void state_free(void *state)
 {
-    const struct sequences *s = c->seq;
-    const size_t per = e->layer.channels, d = s->nodes->d;
-    const double *v = nodes_at(s, row);
-    size_t len = s->at[row + 1] - s->at[row] - 1;
+    struct nodes_state *s = state;
 
-    (void)code;
+    for (size_t k = 0; s->node != NULL && k < s->n; k++)
+        free(s->node[k].name);
+    free(s->node);
+}
+
+static enum status state_copy(void *to, const void *from, struct err *err)
+{
+    const struct nodes_state *s = from;
+    struct nodes_state *c = to;
+
+    c->series = s->series;
+    c->node = mem_calloc(s->n, sizeof *c->node, "an encoding", err);
+    if (c->node == NULL)
+        return ST_NOMEM;
+    for (c->n = 0; c->n < s->n; c->n++) {
+        c->node[c->n] = s->node[c->n];
+        c->node[c->n].name = mem_strdup(s->node[c->n].name, err);
+        if (c->node[c->n].name == NULL)
+            return ST_NOMEM;
+    }
+    return ST_OK;
+}
+
+/* The nodes of a row as vectors: source.h. */
+static void positions(const struct enc_held *e, const struct column *c, const void *map, size_t row,
+                      size_t room, double *x)
+{
+    const struct nodes *o = c->held;
+    const struct node_number *node = ((const struct nodes_state *)e->state)->node;
+    const size_t *from = map != NULL ? ((const struct nodes_map *)map)->from : NULL;
+    const size_t per = e->layer.channels, d = o->d;
+    const double *v = nodes_at(o, row);
+    size_t len = nodes_count(o, row);
+
     len = len > room ? room : len;
     *x++ = (double)len;
     for (size_t p = 0; p < len; p++, x += per) {
@@ -116,7 +163,7 @@ static void positions(const struct enc_sequence *e, const struct column *c,
             const double u = from == NULL          ? v[p * d + k]
                              : from[k] == SIZE_MAX ? 0.0
                                                    : v[p * d + from[k]];
-            x[k] = (u - e->node[k].mean) / e->node[k].sd;
+            x[k] = (u - node[k].mean) / node[k].sd;
             norm += x[k] * x[k];
         }
         for (size_t k = 0; e->layer.norm == NORM_UNIT && norm > 0.0 && k < per; k++)
@@ -125,21 +172,32 @@ static void positions(const struct enc_sequence *e, const struct column *c,
     spill_used(len * d * sizeof *v);
 }
 
+static size_t length(const struct column *c, size_t row)
+{
+    return nodes_count(c->held, row);
+}
+
+static size_t longest(const struct column *c)
+{
+    return nodes_of(c)->longest;
+}
+
 /* One number of all training rows, as group g has it: mean, deviation. */
 static enum status fit_pool(struct encoding_fitting *f, const struct column *c, const char *level,
-                            enum enc_kind kind, size_t position, size_t k)
+                            unsigned number, size_t position, size_t k)
 {
-    struct enc_col *e = encoding_column_add(f, c->name, kind);
+    struct enc_col *e = encoding_column_cell(f, &kind_nodes, c, number, level);
     double sum = 0.0, squares = 0.0, first = 0.0;
-    const size_t d = c->seq->nodes->d;
+    const struct nodes *o = c->held;
+    const size_t d = o->d;
 
-    if (e == NULL || (e->level = mem_strdup(level, f->err)) == NULL)
+    if (e == NULL)
         return ST_NOMEM;
     for (size_t i = 0; i < f->n; i++) {
-        const size_t m = c->seq->at[f->rows[i] + 1] - c->seq->at[f->rows[i]] - 1;
-        const double *v = nodes_at(c->seq, f->rows[i]);
-        double u = kind == ENC_LETTER ? v[position * d + k] : k == SIZE_MAX ? (double)m : 0.0;
-        for (size_t p = 0; kind == ENC_POOL && k != SIZE_MAX && p < m; p++)
+        const size_t m = nodes_count(o, f->rows[i]);
+        const double *v = nodes_at(o, f->rows[i]);
+        double u = number == NUMBER_VALUE ? v[position * d + k] : k == SIZE_MAX ? (double)m : 0.0;
+        for (size_t p = 0; number == NUMBER_POOL && k != SIZE_MAX && p < m; p++)
             u += v[p * d + k] / (double)m;
         first = i == 0 ? u : first;
         sum += u - first;
@@ -157,22 +215,20 @@ static enum status fit_pool(struct encoding_fitting *f, const struct column *c, 
  * series, which are all as long, the values themselves. */
 static enum status fit(struct encoding_fitting *f, const struct column *c)
 {
-    const struct nodes *o = c->seq->nodes;
+    const struct nodes *o = c->held;
     enum status rc = positions_fit(f, &kind_nodes, c);
     char word[48];
 
-    if (f->d->kernel.layer.ops == NULL)
-        f->e->seq.layer.ops = NULL;
-    for (size_t p = 0; rc == ST_OK && o->series && p < c->seq->longest; p++)
+    for (size_t p = 0; rc == ST_OK && o->series && p < o->longest; p++)
         for (size_t k = 0; rc == ST_OK && k < o->d; k++) {
             snprintf(word, sizeof word, "%zu#%zu", p + 1, k + 1);
-            rc = fit_pool(f, c, word, ENC_LETTER, p, k);
+            rc = fit_pool(f, c, word, NUMBER_VALUE, p, k);
         }
     if (o->series || rc != ST_OK)
         return rc;
-    rc = fit_pool(f, c, "", ENC_POOL, 0, SIZE_MAX);
+    rc = fit_pool(f, c, "", NUMBER_POOL, 0, SIZE_MAX);
     for (size_t k = 0; rc == ST_OK && k < o->d; k++)
-        rc = fit_pool(f, c, o->name[k], ENC_POOL, 0, k);
+        rc = fit_pool(f, c, o->name[k], NUMBER_POOL, 0, k);
     if (rc == ST_OK)
         buf_printf(f->notes,
                    "note[pool]: the nodes of a row are read as their number and the means of their "
@@ -182,89 +238,100 @@ static enum status fit(struct encoding_fitting *f, const struct column *c)
     return rc;
 }
 
-static bool encodes(const struct encoding *e, enum enc_kind kind, bool windows)
+static void unmap(void *map)
 {
-    return e->seq.node != NULL &&
-           (windows || kind == ENC_LETTER || kind == ENC_FILTER || kind == ENC_POOL);
+    struct nodes_map *m = map;
+
+    if (m == NULL)
+        return;
+    free(m->from);
+    free(m->position);
+    free(m->channel);
+    free(m);
+}
+
+/* Which of the encoding's numbers each column reads. */
+static void map_columns(const struct encoding *e, const struct encode_group *g, struct nodes_map *m)
+{
+    const struct nodes_state *s = e->held.state;
+
+    for (size_t k = 0; k < g->n; k++) {
+        const struct enc_col *col = &e->col[g->first + k];
+        char *end = NULL;
+        if (col->number == NUMBER_VALUE) {
+            m->position[k] = strtoul(col->level, &end, 10) - 1;
+            m->channel[k] = strtoul(end + 1, NULL, 10) - 1;
+            continue;
+        }
+        m->channel[k] = SIZE_MAX;
+        for (size_t c = 0; *col->level != '\0' && c < s->n; c++)
+            if (strcmp(s->node[c].name, col->level) == 0)
+                m->channel[k] = c;
+    }
 }
 
 /* Where each number of the encoding's nodes stands in this table's. */
-static enum status map_nodes(const struct encoding *e, struct encode_group *g, struct err *err)
+static enum status map(const struct encoding *e, struct encode_group *g, struct err *err)
 {
-    const struct nodes *o = g->c->seq->nodes;
-    const size_t n = e->seq.layer.channels;
+    const struct nodes *o = g->c->held;
+    const struct nodes_state *s = e->held.state;
+    const size_t n = s->n;
+    struct nodes_map *m = g->map = mem_calloc(1, sizeof *m, "numbers of nodes", err);
     char name[64];
 
-    g->from = mem_calloc(n, sizeof *g->from, "numbers of nodes", err);
-    g->channel =
-        g->windows ? NULL : mem_calloc(g->n + 1, sizeof *g->channel, "numbers of nodes", err);
-    g->position =
-        g->windows ? NULL : mem_calloc(g->n + 1, sizeof *g->position, "numbers of nodes", err);
-    if (g->from == NULL || (!g->windows && (g->channel == NULL || g->position == NULL)))
+    positions_map(e, g);
+    if (m == NULL)
+        return ST_NOMEM;
+    m->from = mem_calloc(n, sizeof *m->from, "numbers of nodes", err);
+    m->channel = mem_calloc(g->n + 1, sizeof *m->channel, "numbers of nodes", err);
+    m->position = mem_calloc(g->n + 1, sizeof *m->position, "numbers of nodes", err);
+    if (m->from == NULL || m->channel == NULL || m->position == NULL)
         return ST_NOMEM;
     for (size_t k = 0; k < n; k++) {
-        size_t j = k < o->d && strcmp(o->name[k], e->seq.node[k].name) == 0 ? k : 0;
-        while (j < o->d && strcmp(o->name[j], e->seq.node[k].name) != 0)
+        size_t j = k < o->d && strcmp(o->name[k], s->node[k].name) == 0 ? k : 0;
+        while (j < o->d && strcmp(o->name[j], s->node[k].name) != 0)
             j++;
-        g->from[k] = j < o->d ? j : SIZE_MAX;
-        if (j == o->d && !e->seq.node[k].flag)
+        m->from[k] = j < o->d ? j : SIZE_MAX;
+        if (j == o->d && !s->node[k].flag)
             return err_named(err, ST_STATE, "column",
                              "the nodes have no number %s, which the model reads",
-                             text_quoted(e->seq.node[k].name, name, sizeof name));
+                             text_quoted(s->node[k].name, name, sizeof name));
     }
     for (size_t j = 0; j < o->d; j++) { /* a word that was never seen would count as none */
-        size_t k = j < n && strcmp(o->name[j], e->seq.node[j].name) == 0 ? j : 0;
-        while (o->flag[j] && k < n && strcmp(o->name[j], e->seq.node[k].name) != 0)
+        size_t k = j < n && strcmp(o->name[j], s->node[j].name) == 0 ? j : 0;
+        while (o->flag[j] && k < n && strcmp(o->name[j], s->node[k].name) != 0)
             k++;
         if (o->flag[j] && k == n)
             return err_named(err, ST_STATE, "unseen",
                              "nodes have %s, which never occurs in the training rows",
                              text_quoted(o->name[j], name, sizeof name));
     }
-    for (size_t k = 0; !g->windows && g->kind != ENC_FILTER && k < g->n; k++) {
-        const char *level = e->col[g->first + k].level;
-        char *end = NULL;
-        if (g->kind == ENC_LETTER) {
-            g->position[k] = strtoul(level, &end, 10) - 1;
-            g->channel[k] = strtoul(end + 1, NULL, 10) - 1;
-            continue;
-        }
-        g->channel[k] = SIZE_MAX;
-        for (size_t c = 0; *level != '\0' && c < n; c++)
-            if (strcmp(e->seq.node[c].name, level) == 0)
-                g->channel[k] = c;
-    }
+    if (!g->windows && !g->filters)
+        map_columns(e, g, m);
     return ST_OK;
-}
-
-static enum status map(const struct encoding *e, const struct table *t, struct encode_group *g,
-                       struct err *err)
-{
-    const enum status rc = positions_map(e, g, err);
-
-    (void)t;
-    return rc == ST_OK ? map_nodes(e, g, err) : rc;
 }
 
 /* Means over the nodes, or the values of a series at its positions, for kernels of columns. */
 static void encode_nodes(const struct encoding *e, const struct encode_group *g, size_t row,
                          double *x, size_t *cut)
 {
-    const struct sequences *s = g->c->seq;
-    const size_t m = s->at[row + 1] - s->at[row] - 1, d = s->nodes->d;
-    const double *v = nodes_at(s, row);
+    const struct nodes *o = g->c->held;
+    const struct nodes_map *map = g->map;
+    const size_t m = nodes_count(o, row), d = o->d;
+    const double *v = nodes_at(o, row);
 
     for (size_t k = 0; k < g->n; k++) {
+        const struct enc_col *col = &e->col[g->first + k];
+        const size_t p = map->position[k], channel = map->channel[k],
+                     from = channel == SIZE_MAX ? SIZE_MAX : map->from[channel];
         double sum = 0.0;
-        const size_t from = g->channel[k] == SIZE_MAX ? SIZE_MAX : g->from[g->channel[k]];
-        if (g->kind == ENC_LETTER)
-            sum = g->position[k] < m && from != SIZE_MAX ? v[g->position[k] * d + from]
-                                                         : e->col[g->first + k].mean;
-        else if (g->channel[k] == SIZE_MAX)
+        if (col->number == NUMBER_VALUE)
+            sum = p < m && from != SIZE_MAX ? v[p * d + from] : col->mean;
+        else if (channel == SIZE_MAX)
             sum = (double)m;
-        for (size_t p = 0; g->kind == ENC_POOL && from != SIZE_MAX && p < m; p++)
-            sum += v[p * d + from] / (double)m;
-        x[g->first + k] = encoding_column_value(&e->col[g->first + k], sum, cut);
+        for (size_t q = 0; col->number == NUMBER_POOL && from != SIZE_MAX && q < m; q++)
+            sum += v[q * d + from] / (double)m;
+        x[g->first + k] = encoding_column_value(col, sum, cut);
     }
     spill_used(m * d * sizeof *v);
 }
@@ -273,11 +340,19 @@ static void encode_nodes(const struct encoding *e, const struct encode_group *g,
 
 static const char *const norm_word[] = { "standard", "unit", "raw" };
 
-static void write_json(struct buf *b, const struct enc_sequence *s)
+static const char *alphabet(const void *state)
 {
+    (void)state;
+    return "o"; /* as the words of cells have it */
+}
+
+static void write_json(struct buf *b, const struct enc_held *held)
+{
+    const struct nodes_state *s = held->state;
+
     buf_printf(b, ",\"series\":%s,\"norm\":\"%s\"", s->series ? "true" : "false",
-               norm_word[s->layer.norm]);
-    for (size_t i = 0; i < s->layer.channels; i++) {
+               norm_word[held->layer.norm]);
+    for (size_t i = 0; i < s->n; i++) {
         buf_puts(b, i > 0 ? ",{\"name\":" : ",\"nodes\":[{\"name\":");
         json_write_string(b, s->node[i].name);
         json_write_number(b, "mean", s->node[i].mean);
@@ -289,7 +364,7 @@ static void write_json(struct buf *b, const struct enc_sequence *s)
 
 static enum status node_member(struct json_reader *r, const char *key, void *into)
 {
-    struct enc_node *n = into;
+    struct node_number *n = into;
     if (strcmp(key, "name") == 0 && n->name == NULL)
         return json_string(r, &n->name);
     if (strcmp(key, "mean") == 0)
@@ -302,17 +377,19 @@ static enum status node_member(struct json_reader *r, const char *key, void *int
 }
 
 /* Numbers of nodes, as many as there are channels, which stand before. */
-static enum status take_nodes(struct json_reader *r, struct enc_sequence *s)
+static enum status take_nodes(struct json_reader *r, struct enc_held *held)
 {
+    struct nodes_state *s = held->state;
     size_t n = 0;
 
-    if (s->layer.channels == 0 || !json_take(r, '['))
+    if (held->layer.channels == 0 || !json_take(r, '['))
         return json_wrong(r, "a list was expected");
-    s->node = mem_calloc(s->layer.channels, sizeof *s->node, "an encoding", r->err);
+    s->node = mem_calloc(held->layer.channels, sizeof *s->node, "an encoding", r->err);
     if (s->node == NULL)
         return ST_NOMEM;
+    s->n = held->layer.channels;
     while (!json_take(r, ']')) {
-        if (n == s->layer.channels || (n > 0 && !json_take(r, ',')))
+        if (n == s->n || (n > 0 && !json_take(r, ',')))
             return json_wrong(r, "numbers of nodes are too many");
         const enum status rc = json_object(r, node_member, &s->node[n]);
         if (rc != ST_OK)
@@ -321,42 +398,94 @@ static enum status take_nodes(struct json_reader *r, struct enc_sequence *s)
             return json_wrong(r, "a number of nodes is incomplete");
         n++;
     }
-    return n == s->layer.channels ? ST_OK : json_wrong(r, "numbers of nodes are missing");
+    return n == s->n ? ST_OK : json_wrong(r, "numbers of nodes are missing");
 }
 
-static enum status member(struct json_reader *r, const char *key, struct enc_sequence *s,
-                          bool *mine)
+static enum status member(struct json_reader *r, const char *key, struct enc_held *held, bool *mine)
 {
+    struct nodes_state *s = held->state;
     unsigned k = 0;
 
+    if (strcmp(key, "alphabet") == 0) {
+        char *word = NULL;
+        const enum status rc = json_string(r, &word);
+        free(word);
+        return rc;
+    }
     if (strcmp(key, "series") == 0)
         return json_bool(r, &s->series);
     if (strcmp(key, "norm") == 0) {
         const enum status rc = json_word(r, norm_word, 3, &k);
-        s->layer.norm = rc == ST_OK ? (enum layer_norm)k : NORM_STANDARD;
+        held->layer.norm = rc == ST_OK ? (enum layer_norm)k : NORM_STANDARD;
         return rc;
     }
     if (strcmp(key, "nodes") == 0 && s->node == NULL)
-        return take_nodes(r, s);
+        return take_nodes(r, held);
     *mine = false;
     return ST_OK;
+}
+
+/* The channels stand before what they count, and do not change behind it. */
+static const char *check(struct enc_held *held)
+{
+    const struct nodes_state *s = held->state;
+
+    held->layer.symbols = false;
+    return s->node != NULL && s->n == held->layer.channels ? NULL : "numbers of nodes are missing";
+}
+
+static bool suits(const struct enc_held *held, const struct enc_col *col)
+{
+    size_t position, k;
+
+    return col->number != NUMBER_VALUE ||
+           (positions_level(col->level, &position, &k) && k <= held->layer.channels);
+}
+
+/* Looking at rows. */
+
+static enum status coding(const struct column *c, const char *word, struct err *err)
+{
+    return strcmp(word, "onehot") == 0
+               ? ST_OK
+               : err_set(err, ST_STATE,
+                         "encoding=%.60s is for sequences of letters; '%.40s' holds sets of nodes",
+                         word, c->name);
+}
+
+static enum status variants(const struct column *c, size_t row, struct row_variants *v,
+                            struct err *err)
+{
+    *v = (struct row_variants){
+        .positions = nodes_count(c->held, row), .choices = 1, .leaves_out = true };
+    return v->positions >= 2
+               ? ST_OK
+               : err_set(err, ST_STATE, "row %zu has one node: nothing is left without it",
+                         row + 1);
+}
+
+static enum status vary(const struct column *c, size_t row, const struct row_variants *v,
+                        struct column *to, struct err *err)
+{
+    (void)v;
+    return nodes_leave_out(c->held, row, to, err);
 }
 
 /* Wording. */
 
 static void words(const struct column *c, struct buf *out)
 {
-    const struct sequences *s = c->seq;
+    const struct nodes *o = c->held;
 
-    buf_printf(out, "sets of %zu", s->shortest);
-    if (s->longest > s->shortest)
-        buf_printf(out, " to %zu", s->longest);
-    buf_printf(out, " nodes of %zu number%s", s->nodes->d, s->nodes->d == 1 ? "" : "s");
+    buf_printf(out, "sets of %zu", o->shortest);
+    if (o->longest > o->shortest)
+        buf_printf(out, " to %zu", o->longest);
+    buf_printf(out, " nodes of %zu number%s", o->d, o->d == 1 ? "" : "s");
 }
 
 static void measure(const struct column *c, struct buf *out)
 {
-    sequence_lengths(c->seq, "nodes", out);
+    kind_note_lengths(nodes_of(c)->shortest, nodes_of(c)->longest, "node", out);
 }
 
 static const struct import_option options[] = {
@@ -377,25 +506,41 @@ static const struct import_option options[] = {
 
 const struct row_kind kind_nodes = {
     .name = "nodes",
-    .whole = "set",
+    .whole = "set of nodes",
     .part = "node",
+    .several = "sets of nodes",
     .cells = &nodes_cells,
+    .rows = ROWS_NUMBERS | ROWS_VECTORS,
+    .sole = true,
     .options = options,
-    .type = "sequence",
     .guess = sequence_is_labels,
     .claims = sequence_is_labels,
     .make = nodes_labels,
     .note = nodes_note,
     .gather = gather,
     .fit = fit,
+    .numbers = numbers,
+    .coding = coding,
+    .state_bytes = sizeof(struct nodes_state),
+    .state_free = state_free,
+    .state_copy = state_copy,
+    .length = length,
+    .longest = longest,
     .fit_positions = fit_positions,
     .positions = positions,
-    .encodes = encodes,
     .map = map,
+    .unmap = unmap,
     .judge = positions_judge,
     .encode = encode_nodes,
+    .mark = "series",
+    .alphabet = alphabet,
     .write = write_json,
     .member = member,
+    .check = check,
+    .suits = suits,
     .words = words,
     .measure = measure,
+    .reopen = "graph=COLUMN (describe=, lengths=, window=)",
+    .variants = variants,
+    .vary = vary,
 };

@@ -1,10 +1,14 @@
 # kinds of rows: letters, nodes
 libdata_a_SOURCES += \
+  src/data/kinds/distance.c \
+  src/data/kinds/distance.h \
   src/data/kinds/kind.c \
   src/data/kinds/kind.h \
   src/data/kinds/kind_columns.c \
   src/data/kinds/kind_letters.c \
   src/data/kinds/kind_nodes.c \
+  src/data/kinds/kind_note.c \
+  src/data/kinds/kind_type.c \
   src/data/kinds/letter_distance.c \
   src/data/kinds/letter_distance.h \
   src/data/kinds/letters.c \

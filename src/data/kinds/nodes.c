@@ -2,6 +2,7 @@
 #include "data/kinds/nodes.h"
 
 #include "data/formats/import.h"
+#include "data/kinds/kind.h"
 #include "base/mem.h"
 #include "base/spill.h"
 #include "base/text.h"
@@ -28,44 +29,21 @@ static void free_nodes(struct nodes *o)
     free(o->name);
     free(o->flag);
     spill_free(o->v);
+    spill_free(o->at);
+    spill_free(o->marks);
     free(o);
 }
-
-static void free_cells(struct column *c)
-{
-    if (c->seq != NULL)
-        free_nodes(c->seq->nodes);
-    sequences_free(c->seq);
-}
-
-static size_t cells_bytes(const struct column *c, size_t n)
-{
-    return c->seq->at[n] + c->seq->nodes->n * c->seq->nodes->d * sizeof(double);
-}
-
-static const void *cell_numbers(const struct column *c, size_t row, size_t *bytes)
-{
-    size_t len;
-
-    (void)sequence_at(c->seq, row, &len);
-    *bytes = len * c->seq->nodes->d * sizeof(double);
-    return nodes_at(c->seq, row);
-}
-
-const struct cell_ops nodes_cells = {
-    .free = free_cells, .bytes = cells_bytes, .beside = cell_numbers };
-
 void nodes_note(const struct table *t, const struct column *c, struct buf *notes)
 {
-    const struct sequences *s = c->seq;
+    const struct nodes *o = c->held;
 
     buf_puts(notes, "note[nodes]: column '");
     text_safe(notes, c->name, 40);
     buf_printf(notes, "' holds sets of %zu to %zu nodes, each with %zu number%s (%s%s)\n",
-               s->shortest, s->longest, s->nodes->d, s->nodes->d == 1 ? "" : "s",
-               s->nodes->name[0], s->nodes->d > 1 ? ", .." : "");
-    if (!s->nodes->series) /* the first rows of a series have none, which is told elsewhere */
-        sequence_note_empty(t, c, "set", "node", notes);
+               o->shortest, o->longest, o->d, o->d == 1 ? "" : "s", o->name[0],
+               o->d > 1 ? ", .." : "");
+    if (!o->series) /* the first rows of a series have none, which is told elsewhere */
+        kind_note_empty(t, c, "set", "node", notes);
 }
 
 static struct nodes *nodes_new(size_t n, size_t d, struct err *err)
@@ -101,35 +79,142 @@ static enum status set_name(struct nodes *o, size_t j, const char *a, const char
 static enum status make_column(struct nodes *o, const size_t *len, size_t n, const char *name,
                                struct column *to, struct err *err)
 {
-    struct sequences *s = mem_calloc(1, sizeof *s, "nodes", err);
-
-    *to = (struct column){ .type = COL_SEQUENCE, .named = true, .seq = s, .cells = &nodes_cells };
-    if (!s) {
-        free_nodes(o);
-        return ST_NOMEM;
-    }
-    s->nodes = o;
-    s->kind = ALPHABET_NODES;
-    strcpy(s->order, "o");
-    s->at = spill_array(n + 1, sizeof *s->at, "nodes", err);
-    s->letters = spill_array(o->n + n, 1, "nodes", err);
+    *to = (struct column){ .type = COL_HELD, .named = true, .held = o, .cells = &nodes_cells };
+    o->at = spill_array(n + 1, sizeof *o->at, "nodes", err);
+    o->marks = spill_array(o->n + n, 1, "nodes", err);
     to->name = mem_strdup(name, err);
-    if (!s->at || !s->letters || !to->name)
+    if (!o->at || !o->marks || !to->name)
         return ST_NOMEM;
-    s->shortest = SIZE_MAX;
+    o->shortest = SIZE_MAX;
     for (size_t i = 0; i < n; i++) {
-        memset(s->letters + s->at[i], 'o', len[i]);
-        s->letters[s->at[i] + len[i]] = '\0';
-        s->at[i + 1] = s->at[i] + len[i] + 1;
+        memset(o->marks + o->at[i], 'o', len[i]);
+        o->marks[o->at[i] + len[i]] = '\0';
+        o->at[i + 1] = o->at[i] + len[i] + 1;
         to->missing += len[i] == 0;
         if (len[i] == 0)
             continue;
-        s->shortest = len[i] < s->shortest ? len[i] : s->shortest;
-        s->longest = len[i] > s->longest ? len[i] : s->longest;
+        o->shortest = len[i] < o->shortest ? len[i] : o->shortest;
+        o->longest = len[i] > o->longest ? len[i] : o->longest;
     }
-    s->shortest = s->longest == 0 ? 0 : s->shortest;
+    o->shortest = o->longest == 0 ? 0 : o->shortest;
     return ST_OK;
 }
+
+/* No nodes yet, with the names of others. */
+static struct nodes *nodes_like(const struct nodes *from, size_t n, struct err *err)
+{
+    struct nodes *o = nodes_new(n, from->d, err);
+    bool good = o != NULL;
+
+    for (size_t j = 0; good && j < from->d; j++)
+        good = set_name(o, j, from->name[j], "", from->flag[j], err) == ST_OK;
+    if (good) {
+        o->series = from->series;
+        return o;
+    }
+    free_nodes(o);
+    return NULL;
+}
+
+static enum status copy_cells(const struct column *c, size_t n, struct column *to, struct err *err)
+{
+    const struct nodes *from = c->held;
+    struct nodes *o = nodes_like(from, from->n, err);
+    size_t *len = o ? mem_calloc(n + 1, sizeof *len, "nodes", err) : NULL;
+
+    for (size_t i = 0; len && i < n; i++)
+        len[i] = nodes_count(from, i);
+    if (!len) {
+        free_nodes(o);
+        return ST_NOMEM;
+    }
+    memcpy(o->v, from->v, from->n * from->d * sizeof *o->v);
+    const enum status rc = make_column(o, len, n, "", to, err);
+    free(to->name);
+    to->name = NULL;
+    free(len);
+    return rc;
+}
+
+enum status nodes_leave_out(const struct nodes *of, size_t row, struct column *to, struct err *err)
+{
+    const size_t m = nodes_count(of, row), d = of->d, rows = 1 + m;
+    const double *v = nodes_at(of, row);
+    struct nodes *o = nodes_like(of, rows * m, err);
+    size_t *len = o ? mem_calloc(rows, sizeof *len, "nodes", err) : NULL;
+    double mean = 0.0;
+
+    if (!len) {
+        free_nodes(o);
+        return ST_NOMEM;
+    }
+    for (size_t k = 0; k < m * d; k++)
+        mean += v[k] / (double)(m * d);
+    o->n = 0;
+    for (size_t i = 0; i < rows; i++)
+        for (size_t p = 0; p < m; p++) {
+            if (i == p + 1 && !of->series)
+                continue;
+            for (size_t k = 0; k < d; k++)
+                o->v[o->n * d + k] = i == p + 1 ? mean : v[p * d + k];
+            o->n++;
+            len[i]++;
+        }
+    const enum status rc = make_column(o, len, rows, "", to, err);
+    free(to->name);
+    to->name = NULL;
+    free(len);
+    return rc;
+}
+
+/* Cells. */
+
+static void free_cells(struct column *c)
+{
+    free_nodes(c->held);
+}
+
+static const char *cell_word(const struct column *c, size_t row)
+{
+    const struct nodes *o = c->held;
+
+    return nodes_count(o, row) > 0 ? o->marks + o->at[row] : NULL;
+}
+
+static const void *cell_numbers(const struct column *c, size_t row, size_t *bytes)
+{
+    const struct nodes *o = c->held;
+
+    *bytes = nodes_count(o, row) * o->d * sizeof(double);
+    return nodes_at(o, row);
+}
+
+static size_t cells_bytes(const struct column *c, size_t n)
+{
+    const struct nodes *o = c->held;
+
+    return o->at[n] + o->n * o->d * sizeof(double);
+}
+
+static size_t row_bytes(const struct column *c)
+{
+    return nodes_of(c)->longest / 2 + sizeof *nodes_of(c)->at;
+}
+
+static bool cells_out(const struct column *c)
+{
+    return spill_is_out(nodes_of(c)->marks);
+}
+
+const struct cell_ops nodes_cells = {
+    .word = cell_word,
+    .beside = cell_numbers,
+    .copy = copy_cells,
+    .free = free_cells,
+    .bytes = cells_bytes,
+    .row_bytes = row_bytes,
+    .is_out = cells_out,
+};
 
 /* Which graph a node is of. */
 

@@ -1,12 +1,14 @@
-/* data/kinds/nodes.h -- sets of nodes with numbers for each: graphs, molecules, stretches of a time
- * series.  They are sequences (sequence.h) whose letters are all the same and whose positions have
- * vectors. */
+/* data/kinds/nodes.h -- columns of sets of nodes with numbers for each: graphs, molecules,
+ * stretches of a time series. */
 #ifndef GPDESK_NODES_H
 #define GPDESK_NODES_H
 
 #include "data/table.h"
 
 struct nodes {
+    size_t *at;       /* n + 1: where the word of a row begins; an empty one is missing */
+    char *marks;      /* the words of all rows: a letter o for each node, and a NUL (spill.h) */
+    size_t shortest, longest; /* of the rows that are not missing; 0: there are none */
     size_t n, d;      /* nodes of all rows, numbers of each */
     char **name;      /* of the numbers */
     bool *flag;       /* 1 or 0 for a word: one that a table lacks is 0 there */
@@ -16,11 +18,23 @@ struct nodes {
 extern const struct cell_ops nodes_cells; /* columns of sets of nodes */
 /* What a column of sets of nodes is, in one line or two of notes. */
 void nodes_note(const struct table *, const struct column *, struct buf *notes);
-/* The numbers of row i of a column, position 0. */
-static inline const double *nodes_at(const struct sequences *s, size_t row)
+/* The nodes of a column that has them. */
+static inline struct nodes *nodes_of(const struct column *c)
 {
-    return s->nodes->v + (s->at[row] - row) * s->nodes->d;
+    return c->held;
 }
+static inline size_t nodes_count(const struct nodes *o, size_t row)
+{
+    return o->at[row + 1] - o->at[row] - 1;
+}
+/* The numbers of a row, its first node's first. */
+static inline const double *nodes_at(const struct nodes *o, size_t row)
+{
+    return o->v + (o->at[row] - row) * o->d;
+}
+/* A row as it is, and without each of its nodes: 1 + nodes_count rows, into an empty column without
+ * a name.  Of a series each value is replaced by the row's mean instead. */
+enum status nodes_leave_out(const struct nodes *, size_t row, struct column *to, struct err *);
 
 /* Replaces a table of nodes, one a row, by one of graphs: opts->graph names the column that says
  * which graph a node is of (rows of a graph need not stand together; graphs are in the order of

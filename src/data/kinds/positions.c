@@ -1,7 +1,6 @@
 /* data/kinds/positions.c -- see positions.h. */
 #include "data/kinds/positions.h"
 
-#include "data/kinds/letters.h"
 #include "data/page_use.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -11,26 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t length_of(const struct column *c, size_t row)
+size_t positions_numbers(const struct enc_held *s)
 {
-    return c->seq->at[row + 1] - c->seq->at[row] - 1;
+    return s->layer.symbols ? 1 : s->layer.channels;
 }
 
-size_t positions_numbers(const struct enc_sequence *s)
+/* Positions that a row needs: a window of the layer, and what its last one takes beyond itself. */
+static size_t least_of(const struct row_kind *kind, const char *coding, const void *state,
+                       const struct layer *layer)
 {
-    return s->value != NULL || s->node != NULL ? s->layer.channels : 1;
-}
-
-void positions_codes(const struct enc_sequence *e, uint8_t code[256])
-{
-    sequence_alphabet_codes(
-        e->order, e->value != NULL || e->kmer > 0 ? strlen(e->order) : e->layer.channels, code);
-}
-
-/* Positions that a row needs: a window of the layer, in words of kmer letters. */
-static size_t least_of(size_t kmer, const struct layer *layer)
-{
-    return (kmer > 0 ? kmer - 1 : 0) + (layer->ops != NULL ? layer->width : 1);
+    return (kind->beyond != NULL ? kind->beyond(coding, state) : 0) +
+           (layer->ops != NULL ? layer->width : 1);
 }
 
 /* Fitting. */
@@ -38,16 +28,24 @@ static size_t least_of(size_t kmer, const struct layer *layer)
 enum status positions_fit(struct encoding_fitting *f, const struct row_kind *kind,
                           const struct column *c)
 {
-    struct enc_sequence *s = &f->e->seq;
+    struct enc_held *s = &f->e->held;
 
-    if (s->column != NULL)
+    if (s->column != NULL && s->kind == kind)
         return ST_OK;
+    if (s->column != NULL)
+        return err_named(f->err, ST_STATE, "inputs",
+                         "a kernel reads the numbers of %s or of %s, not of both", s->kind->several,
+                         kind->several);
     s->column = mem_strdup(c->name, f->err);
+    s->kind = kind;
+    s->state = kind->state_bytes > 0 ? mem_calloc(1, kind->state_bytes, "an encoding", f->err)
+                                     : NULL;
     s->layer = f->d->kernel.layer;
-    s->layer.positions = c->seq->longest;
+    s->layer.positions = kind->longest(c);
     s->seed = 0;
-    memcpy(s->order, c->seq->order, sizeof s->order);
-    return s->column != NULL ? kind->fit_positions(f, c) : ST_NOMEM;
+    return s->column != NULL && (s->state != NULL || kind->state_bytes == 0)
+               ? kind->fit_positions(f, c)
+               : ST_NOMEM;
 }
 
 enum status positions_fit_windows(struct encoding_fitting *f, const struct row_kind *kind,
@@ -55,7 +53,7 @@ enum status positions_fit_windows(struct encoding_fitting *f, const struct row_k
 {
     const enum status rc = positions_fit(f, kind, c);
 
-    f->e->seq.inputs = 1 + c->seq->longest * positions_numbers(&f->e->seq);
+    f->e->held.inputs = 1 + kind->longest(c) * positions_numbers(&f->e->held);
     return rc;
 }
 
@@ -64,18 +62,16 @@ enum status positions_fit_windows(struct encoding_fitting *f, const struct row_k
 static enum status sum_filters(struct encoding_fitting *f, const struct row_kind *kind,
                                const struct column *c, double *phi)
 {
-    const struct enc_sequence *s = &f->e->seq;
-    const size_t F = s->layer.filters, room = c->seq->longest;
+    const struct enc_held *s = &f->e->held;
+    const size_t F = s->layer.filters, room = kind->longest(c);
     double *mean = phi + F, *square = mean + F, *first = square + F;
     struct layer_map *conv = layer_map_new(&s->layer, s->seed, f->err);
     double *x =
         conv ? mem_calloc(room * positions_numbers(s) + 1, sizeof *x, "a sequence", f->err) : NULL;
     enum status rc = x != NULL ? ST_OK : ST_NOMEM;
-    uint8_t code[256];
 
-    positions_codes(s, code);
     for (size_t i = 0; i < f->n && rc == ST_OK; i++) {
-        kind->positions(s, c, code, NULL, f->rows[i], room, x);
+        kind->positions(s, c, NULL, f->rows[i], room, x);
         if (i == 0)
             rc = layer_map_refer(conv, x, f->err);
         if (rc == ST_OK)
@@ -97,7 +93,7 @@ enum status positions_fit_filters(struct encoding_fitting *f, const struct row_k
                                   const struct column *c)
 {
     enum status rc = positions_fit(f, kind, c);
-    const size_t F = f->e->seq.layer.filters;
+    const size_t F = f->e->held.layer.filters;
     double *phi = rc == ST_OK ? mem_calloc(4 * F, sizeof *phi, "filters", f->err) : NULL;
     const double *mean = phi ? phi + F : NULL, *square = phi ? mean + F : NULL,
                  *first = phi ? square + F : NULL;
@@ -106,7 +102,7 @@ enum status positions_fit_filters(struct encoding_fitting *f, const struct row_k
     if (rc == ST_OK)
         rc = phi != NULL ? sum_filters(f, kind, c, phi) : ST_NOMEM;
     for (size_t j = 0; j < F && rc == ST_OK; j++) {
-        struct enc_col *e = encoding_column_add(f, c->name, ENC_FILTER);
+        struct enc_col *e = encoding_column_add(f, kind, c, ENC_FILTER);
         if (e == NULL) {
             rc = ST_NOMEM;
             break;
@@ -121,8 +117,8 @@ enum status positions_fit_filters(struct encoding_fitting *f, const struct row_k
     free(phi);
     if (rc == ST_OK && dead == F)
         return err_named(f->err, ST_STATE, "inputs",
-                         "no filter tells the training rows apart: all have the "
-                         "same sequence");
+                         "no filter tells the training rows apart: all have the same %s",
+                         kind->whole);
     if (rc == ST_OK && dead > 0)
         buf_printf(
             f->notes,
@@ -137,7 +133,7 @@ enum status positions_too_short(const struct row_kind *kind, const struct table 
 {
     char name[64];
     const char *id = NULL;
-    const size_t len = length_of(c, row);
+    const size_t len = kind->length(c, row);
 
     for (size_t j = 0; id == NULL && j < t->ncols; j++) /* a record's own name, where it has one */
         if (t->col[j].type == COL_TEXT)
@@ -155,11 +151,11 @@ enum status positions_too_short(const struct row_kind *kind, const struct table 
 enum status positions_lost(struct encoding_fitting *f, const struct row_kind *kind,
                            const struct column *c, const size_t *train, size_t n, bool *drop)
 {
-    const size_t least = least_of(letters_kmer(f->d->coding), &f->d->kernel.layer);
+    const size_t least = least_of(kind, f->d->coding, NULL, &f->d->kernel.layer);
     size_t lost = 0, first = 0;
 
     for (size_t i = 0; i < n; i++) {
-        if (length_of(c, train[i]) >= least)
+        if (kind->length(c, train[i]) >= least)
             continue;
         if (f->d->missing != MISSING_DROP)
             return positions_too_short(kind, f->d->table, c, train[i], least, f->err);
@@ -169,42 +165,26 @@ enum status positions_lost(struct encoding_fitting *f, const struct row_kind *ki
     if (lost > 0 && least > 1)
         buf_printf(
             f->notes,
-            "note[short]: %zu training sequence%s shorter than a window of %zu, first in row %zu\n",
-            lost, lost == 1 ? " is" : "s are", least, first + 1);
+            "note[short]: %zu training %s%s shorter than a window of %zu, first in row %zu\n",
+            lost, lost == 1 ? kind->whole : kind->several, lost == 1 ? " is" : " are", least,
+            first + 1);
     return ST_OK;
 }
 
 /* Applying. */
 
-enum status positions_map(const struct encoding *e, struct encode_group *g, struct err *err)
+void positions_map(const struct encoding *e, struct encode_group *g)
 {
-    const bool nodes = e->seq.node != NULL;
-    char name[64];
-
-    g->least = least_of(e->seq.kmer, &e->seq.layer);
-    if (g->c->type == COL_REAL) {
-        err_named(err, ST_STATE, "column",
-                  "column %s holds numbers here but sequences in the training data",
-                  text_quoted(g->c->name, name, sizeof name));
-        return ST_STATE;
-    }
-    if (nodes == (g->c->type == COL_SEQUENCE && g->c->seq->nodes != NULL))
-        return ST_OK;
-    err_named(err, ST_STATE, "column", "column %s holds %s here but %s in the training data",
-              text_quoted(g->c->name, name, sizeof name), nodes ? "words" : "sets of nodes",
-              nodes ? "sets of nodes" : "sequences");
-    err_hint(err,
-             nodes ? "predict FILE graph=COLUMN, as the training file was opened" : "predict FILE");
-    return ST_STATE;
+    g->least = least_of(g->row, NULL, e->held.state, &e->held.layer);
 }
 
 /* The longest among some rows of a column (NULL: the first n). */
-static size_t longest_of(const struct column *c, const size_t *rows, size_t n)
+static size_t longest_of(const struct encode_group *g, const size_t *rows, size_t n)
 {
     size_t most = 0;
 
     for (size_t i = 0; i < n; i++) {
-        const size_t len = length_of(c, rows != NULL ? rows[i] : i);
+        const size_t len = g->row->length(g->c, rows != NULL ? rows[i] : i);
         most = len > most ? len : most;
     }
     return most;
@@ -213,24 +193,41 @@ static size_t longest_of(const struct column *c, const size_t *rows, size_t n)
 enum status positions_map_windows(const struct encoding *e, const size_t *rows, size_t n,
                                   struct encode_group *g, struct err *err)
 {
-    const size_t per = positions_numbers(&e->seq);
+    const size_t per = positions_numbers(&e->held);
 
-    positions_codes(&e->seq, g->code);
-    g->room = longest_of(g->c, rows, n);
+    g->room = longest_of(g, rows, n);
     if (g->windows) {
-        g->room = g->room < (e->seq.inputs - 1) / per ? (e->seq.inputs - 1) / per : g->room;
+        g->room = g->room < (e->held.inputs - 1) / per ? (e->held.inputs - 1) / per : g->room;
         return ST_OK;
     }
-    g->conv = layer_map_new(&e->seq.layer, e->seq.seed, err);
+    g->conv = layer_map_new(&e->held.layer, e->held.seed, err);
     double *x =
         g->conv != NULL ? mem_calloc(g->room * per + 1, sizeof *x, "a sequence", err) : NULL;
     enum status rc = x != NULL ? ST_OK : ST_NOMEM;
     if (rc == ST_OK && n > 0) {
-        g->row->positions(&e->seq, g->c, g->code, g->from, rows != NULL ? rows[0] : 0, g->room, x);
+        g->row->positions(&e->held, g->c, g->map, rows != NULL ? rows[0] : 0, g->room, x);
         rc = layer_map_refer(g->conv, x, err);
     }
     free(x);
     return rc;
+}
+
+/* Digits without leading zeros, at most nine; the length, 0: there are none. */
+static size_t take_count(const char *s, size_t *n)
+{
+    const size_t digits = strspn(s, "0123456789");
+
+    *n = strtoul(s, NULL, 10);
+    return digits < 10 && *s != '0' ? digits : 0;
+}
+
+bool positions_level(const char *level, size_t *position, size_t *number)
+{
+    *number = 0;
+    const size_t n = take_count(level, position);
+    const size_t m = n > 0 && level[n] == '#' ? take_count(level + n + 1, number) : 0;
+
+    return m > 0 && level[n + 1 + m] == '\0';
 }
 
 void positions_free(struct encode_group *g)
@@ -242,20 +239,20 @@ void positions_free(struct encode_group *g)
 enum cell_state positions_judge(const struct encoding *e, const struct encode_group *g, size_t row)
 {
     (void)e;
-    return length_of(g->c, row) < g->least ? CELL_SHORT : CELL_THERE;
+    return g->row->length(g->c, row) < g->least ? CELL_SHORT : CELL_THERE;
 }
 
 enum status positions_encode(const struct encoding *e, const struct encode_group *g, size_t row,
                              double *x, size_t *cut, struct err *err)
 {
     if (g->windows) {
-        g->row->positions(&e->seq, g->c, g->code, g->from, row, g->room, x + g->first);
+        g->row->positions(&e->held, g->c, g->map, row, g->room, x + g->first);
         return ST_OK;
     }
-    double *w = mem_calloc(g->room * positions_numbers(&e->seq) + 1, sizeof *w, "a sequence", err);
+    double *w = mem_calloc(g->room * positions_numbers(&e->held) + 1, sizeof *w, "a sequence", err);
     if (w == NULL)
         return ST_NOMEM;
-    g->row->positions(&e->seq, g->c, g->code, g->from, row, g->room, w);
+    g->row->positions(&e->held, g->c, g->map, row, g->room, w);
     const enum status rc = layer_map_apply(g->conv, w, x + g->first, err);
     for (size_t k = 0; k < g->n; k++)
         x[g->first + k] = encoding_column_value(&e->col[g->first + k], x[g->first + k], cut);

@@ -9,11 +9,10 @@
 #include "data/kinds/kind.h"
 
 /* Numbers of a position of a row: 1, a symbol, or as many as the layer has channels. */
-size_t positions_numbers(const struct enc_sequence *);
-/* code[c]: symbol of letter c, or with numbers for letters its place among them. */
-void positions_codes(const struct enc_sequence *, uint8_t code[256]);
+size_t positions_numbers(const struct enc_held *);
 
-/* Fitting.  What is at a position of column c: once for an encoding. */
+/* Fitting.  What is at a position of column c: once for an encoding.  STATE: it is kept of a column
+ * of another kind already. */
 enum status positions_fit(struct encoding_fitting *, const struct row_kind *,
                           const struct column *c);
 /* The row of positions itself, for kernels over windows. */
@@ -30,12 +29,14 @@ enum status positions_lost(struct encoding_fitting *, const struct row_kind *,
 enum status positions_too_short(const struct row_kind *, const struct table *,
                                 const struct column *, size_t row, size_t width, struct err *err);
 
-/* Applying.  STATE where the table's column is not of the kind that training had; sets g->least. */
-enum status positions_map(const struct encoding *, struct encode_group *, struct err *err);
+/* Applying.  The positions that a row needs: g->least. */
+void positions_map(const struct encoding *, struct encode_group *);
 /* For windows and filters: room for the longest of rows[0..n) (NULL: of the first n); the filters.
  */
 enum status positions_map_windows(const struct encoding *, const size_t *rows, size_t n,
                                   struct encode_group *, struct err *err);
+/* "39#2": number 2 of position 39, both from 1, as encodings keep it; false: it is none. */
+bool positions_level(const char *level, size_t *position, size_t *number);
 void positions_free(struct encode_group *); /* its filters */
 enum cell_state positions_judge(const struct encoding *, const struct encode_group *, size_t row);
 /* x: the row's numbers from its first on. */

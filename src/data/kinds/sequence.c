@@ -2,7 +2,7 @@
 #include "data/kinds/sequence.h"
 
 #include "data/formats/import.h"
-#include "data/table.h"
+#include "data/kinds/kind.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/spill.h"
@@ -27,7 +27,7 @@ enum {
 
 const char *sequence_alphabet_name(enum alphabet a)
 {
-    static const char *const name[] = { "protein", "DNA", "RNA", "letters", "nodes" };
+    static const char *const name[] = { "protein", "DNA", "RNA", "letters" };
     return name[a];
 }
 
@@ -61,15 +61,79 @@ void sequences_free(struct sequences *s)
 
 static void free_cells(struct column *c)
 {
-    sequences_free(c->seq);
+    sequences_free(c->held);
+}
+
+static const char *cell_word(const struct column *c, size_t row)
+{
+    size_t len;
+    const char *s = sequence_at(c->held, row, &len);
+
+    return len > 0 ? s : NULL;
+}
+
+static enum status copy_cells(const struct column *c, size_t n, struct column *to, struct err *err)
+{
+    const struct sequences *from = c->held;
+    struct sequences *s = to->held = mem_calloc(1, sizeof *s, "sequences", err);
+
+    to->type = COL_HELD;
+    to->cells = c->cells;
+    to->missing = c->missing;
+    if (s == NULL)
+        return ST_NOMEM;
+    *s = *from;
+    s->letters = NULL;
+    s->line = NULL;
+    s->at = spill_array(n + 1, sizeof *s->at, "sequences", err);
+    if (s->at != NULL)
+        s->letters = spill_array(from->at[n] + 1, 1, "sequences", err);
+    if (s->letters != NULL && from->line != NULL)
+        s->line = spill_array(n + 1, sizeof *s->line, "sequences", err);
+    if (s->letters == NULL || (from->line != NULL && s->line == NULL))
+        return ST_NOMEM;
+    memcpy(s->at, from->at, (n + 1) * sizeof *s->at);
+    memcpy(s->letters, from->letters, from->at[n]);
+    if (s->line != NULL)
+        memcpy(s->line, from->line, n * sizeof *s->line);
+    return ST_OK;
 }
 
 static size_t cells_bytes(const struct column *c, size_t n)
 {
-    return c->seq->at[n];
+    return sequence_of(c)->at[n];
 }
 
-const struct cell_ops sequence_cells = { .free = free_cells, .bytes = cells_bytes };
+static size_t row_bytes(const struct column *c)
+{
+    return sequence_of(c)->longest / 2 + sizeof *sequence_of(c)->at;
+}
+
+static bool cells_out(const struct column *c)
+{
+    return spill_is_out(sequence_of(c)->letters);
+}
+
+static size_t letters_alike(const struct column *c)
+{
+    return sequence_of(c)->common;
+}
+
+static size_t line_of(const struct column *c, size_t row)
+{
+    return sequence_of(c)->line != NULL ? sequence_of(c)->line[row] : 0;
+}
+
+const struct cell_ops sequence_cells = {
+    .word = cell_word,
+    .copy = copy_cells,
+    .free = free_cells,
+    .bytes = cells_bytes,
+    .row_bytes = row_bytes,
+    .is_out = cells_out,
+    .alike = letters_alike,
+    .line = line_of,
+};
 
 /* What the letters are. */
 
@@ -353,7 +417,7 @@ enum status sequence_words(const struct table *t, size_t j, struct column *to, s
         s->at[i + 1] = at;
     }
     *to = (struct column){
-        .type = COL_SEQUENCE, .seq = s, .cells = &sequence_cells, .missing = t->n - y.rows };
+        .type = COL_HELD, .held = s, .cells = &sequence_cells, .missing = t->n - y.rows };
     return ST_OK;
 }
 
@@ -371,61 +435,17 @@ enum status sequence_make(const struct table *t, size_t j, struct column *to, st
     enum status rc = sequence_words(t, j, &c, err);
 
     if (rc == ST_OK)
-        rc = sequences_judge(c.seq, t->n, t->col[j].name, err);
+        rc = sequences_judge(c.held, t->n, t->col[j].name, err);
     if (rc == ST_OK)
         *to = c;
     else
-        sequences_free(c.seq);
+        sequences_free(c.held);
     return rc;
-}
-
-void sequence_where(const struct table *t, const struct sequences *s, size_t row, struct buf *out)
-{
-    const char *name = NULL;
-
-    for (size_t j = 0; name == NULL && j < t->ncols; j++)
-        if (t->col[j].type == COL_TEXT)
-            name = column_word(&t->col[j], row);
-    buf_printf(out, "row %zu", row + 1);
-    if (name) {
-        buf_puts(out, " ('");
-        text_safe(out, name, 40);
-        buf_puts(out, "'");
-    }
-    if (s->line)
-        buf_printf(out, "%sline %zu", name ? ", " : " (", s->line[row]);
-    if (name || s->line)
-        buf_puts(out, ")");
-}
-
-void sequence_lengths(const struct sequences *s, const char *unit, struct buf *out)
-{
-    if (s->shortest == s->longest)
-        buf_printf(out, "%zu %s each", s->longest, unit);
-    else
-        buf_printf(out, "%zu to %zu %s", s->shortest, s->longest, unit);
-}
-
-void sequence_note_empty(const struct table *t, const struct column *c, const char *row,
-                         const char *part, struct buf *notes)
-{
-    const struct sequences *s = c->seq;
-    size_t empty = 0, first = 0;
-
-    for (size_t i = 0; i < t->n; i++)
-        if (s->at[i + 1] - s->at[i] == 1 && empty++ == 0)
-            first = i;
-    if (empty == 0)
-        return;
-    buf_printf(notes, "warning[empty]: %zu %s%s without a %s, first ", empty,
-               s->line ? "record" : row, empty == 1 ? " is" : "s are", part);
-    sequence_where(t, s, first, notes);
-    buf_puts(notes, ": missing drop leaves such rows out\n");
 }
 
 void sequence_note(const struct table *t, const struct column *c, struct buf *notes)
 {
-    const struct sequences *s = c->seq;
+    const struct sequences *s = c->held;
 
     buf_puts(notes, "note[sequence]: column '");
     text_safe(notes, c->name, 40);
@@ -435,7 +455,7 @@ void sequence_note(const struct table *t, const struct column *c, struct buf *no
         buf_printf(notes, "%zu\n", s->longest);
     else
         buf_printf(notes, "%zu to %zu\n", s->shortest, s->longest);
-    sequence_note_empty(t, c, "row", "letter", notes);
+    kind_note_empty(t, c, "sequence", "letter", notes);
 }
 
 /* Letters outside the alphabet. */
@@ -456,12 +476,12 @@ static size_t unknown_at(const struct sequences *s, size_t row, const uint8_t co
 static enum status stop_at_unknown(const struct table *t, const struct column *c,
                                    const uint8_t code[256], struct err *err)
 {
-    const struct sequences *s = c->seq;
+    const struct sequences *s = c->held;
     const size_t row = s->unknown_first, k = unknown_at(s, row, code);
     struct buf where = { 0 }, letter = { 0 };
     size_t len;
 
-    sequence_where(t, s, row, &where);
+    table_where(t, c, row, &where);
     text_safe(&letter, (char[]){ sequence_at(s, row, &len)[k], '\0' }, 8);
     err_named(err, ST_FORMAT, "letters",
               "%s: letter %zu of column '%.40s', '%s', is none of %s (%s); %zu row%s such",
@@ -494,13 +514,13 @@ static size_t empty_unknown(struct sequences *s, size_t n, const uint8_t code[25
 /* Says what such letters count as. */
 static void note_kept(const struct table *t, const struct column *c, struct buf *notes)
 {
-    const struct sequences *s = c->seq;
+    const struct sequences *s = c->held;
 
     buf_printf(notes, "note[letters]: %zu sequence%s hold%s letters outside the alphabet (",
                s->unknown_rows, s->unknown_rows == 1 ? "" : "s", s->unknown_rows == 1 ? "s" : "");
     text_safe(notes, s->unknown, sizeof s->unknown);
     buf_puts(notes, "), first ");
-    sequence_where(t, s, s->unknown_first, notes);
+    table_where(t, c, s->unknown_first, notes);
     buf_printf(notes, ": they count as %s (open FILE unknown=missing, or stop)\n",
                s->kind == ALPHABET_PROTEIN ? "one letter more" : "no letter at all");
 }
@@ -508,16 +528,17 @@ static void note_kept(const struct table *t, const struct column *c, struct buf 
 static void take_missing(struct table *t, struct column *c, const uint8_t code[256],
                          struct buf *notes)
 {
-    const size_t first = c->seq->unknown_first, gone = empty_unknown(c->seq, t->n, code);
+    const size_t first = sequence_of(c)->unknown_first,
+                 gone = empty_unknown(c->held, t->n, code);
 
-    measure_rows(c->seq, t->n);
+    measure_rows(c->held, t->n);
     c->missing += gone;
     t->missing += gone;
     buf_printf(notes,
                "warning[letters]: %zu sequence%s with letters outside the alphabet count%s as "
                "missing, first ",
                gone, gone == 1 ? "" : "s", gone == 1 ? "s" : "");
-    sequence_where(t, c->seq, first, notes);
+    table_where(t, c, first, notes);
     buf_puts(notes, ": missing drop leaves such rows out\n");
 }
 
@@ -531,9 +552,10 @@ enum status sequence_unknown(struct table *t, const char *policy, struct err *er
 
     for (size_t j = 0; rc == ST_OK && j < t->ncols; j++) {
         struct column *c = &t->col[j];
-        if (c->type != COL_SEQUENCE || c->seq->nodes || c->seq->unknown_rows == 0)
+        if (c->cells != &sequence_cells || sequence_of(c)->unknown_rows == 0)
             continue;
-        sequence_alphabet_codes(c->seq->order, strlen(c->seq->order), code);
+        const char *order = sequence_of(c)->order;
+        sequence_alphabet_codes(order, strlen(order), code);
         if (stop)
             rc = stop_at_unknown(t, c, code, err);
         else if (gone)

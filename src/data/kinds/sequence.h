@@ -5,16 +5,9 @@
 #ifndef GPDESK_SEQUENCE_H
 #define GPDESK_SEQUENCE_H
 
-#include "base/status.h"
+#include "data/table.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-struct table;
-struct column;
-
-enum alphabet { ALPHABET_PROTEIN, ALPHABET_DNA, ALPHABET_RNA, ALPHABET_OTHER, ALPHABET_NODES };
+enum alphabet { ALPHABET_PROTEIN, ALPHABET_DNA, ALPHABET_RNA, ALPHABET_OTHER };
 enum { SEQUENCE_LETTERS_MOST = 64 }; /* of an alphabet */
 
 struct sequences {
@@ -28,7 +21,6 @@ struct sequences {
      * one, the first of these, and which letters they are. */
     size_t unknown_rows, unknown_first;
     char unknown[32];
-    struct nodes *nodes; /* ALPHABET_NODES: the numbers of the positions (nodes.h); else NULL */
     size_t *line; /* FASTA: the line on which the record of each row begins (spill.h); else NULL */
 };
 
@@ -42,19 +34,11 @@ enum status sequence_words(const struct table *, size_t j, struct column *to, st
 bool sequence_guess(const struct table *, size_t j);
 /* True for a column of words that by its name holds lists of labels, several letters each. */
 bool sequence_is_labels(const struct table *, size_t j);
-struct buf;
 /* What a column of sequences is, in one line or two of notes. */
 void sequence_note(const struct table *, const struct column *, struct buf *notes);
-/* "24 letters each", "3 to 9 nodes". */
-void sequence_lengths(const struct sequences *, const char *unit, struct buf *out);
-/* A warning where rows have no letter or node; row and part are the words for both. */
-void sequence_note_empty(const struct table *, const struct column *, const char *row,
-                         const char *part, struct buf *notes);
 /* A warning for a column that has the name and the letters of sequences, but a blank in some cell:
  * that is hard to find by eye. */
 void sequence_note_blank(const struct table *, size_t j, struct buf *notes);
-/* "row 4 ('d', line 7)": the record of a row, as people find it again. */
-void sequence_where(const struct table *, const struct sequences *, size_t row, struct buf *out);
 /* What to do about rows whose sequence has letters outside its alphabet, as unknown= says: NULL or
  * "keep", they stay as they are; "missing", such a sequence counts as missing; the table's notes
  * tell of both.  "stop": FORMAT with the first row, its name and line, the letter and its place. */
@@ -62,10 +46,14 @@ enum status sequence_unknown(struct table *, const char *policy, struct err *);
 /* Letters of n rows and where they begin are there: what alphabet they are of, and all else.
  * FORMAT: too many different letters. */
 enum status sequences_judge(struct sequences *, size_t n, const char *column, struct err *);
-void sequences_free(struct sequences *); /* NULL is fine; the nodes are not freed */
-struct cell_ops;
-extern const struct cell_ops sequence_cells; /* columns of sequences without nodes */
+void sequences_free(struct sequences *); /* NULL is fine */
+extern const struct cell_ops sequence_cells;
 
+/* The sequences of a column that has them. */
+static inline struct sequences *sequence_of(const struct column *c)
+{
+    return c->held;
+}
 static inline const char *sequence_at(const struct sequences *s, size_t row, size_t *len)
 {
     *len = s->at[row + 1] - s->at[row] - 1;

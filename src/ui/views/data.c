@@ -2,6 +2,7 @@
 #include "ui/views/figures.h"
 
 #include "data/kinds/kind.h"
+#include "data/kinds/kind.h"
 #include "base/text.h"
 
 #include <math.h>
@@ -86,8 +87,7 @@ static void spark(const struct col_summary *c, struct buf *b)
 
 static const char *type_name(const struct column *c)
 {
-    return c->type == COL_REAL ? (c->integers ? "whole" : "real")
-         : c->type == COL_CATEGORY ? "category" : c->type == COL_SEQUENCE ? "sequence" : "text";
+    return c->type == COL_REAL && c->integers ? "whole" : kind_type(c);
 }
 
 static void draw_summary(struct view *v, const struct canvas *c, const struct dataset *d)
@@ -354,11 +354,15 @@ static bool data_find(struct view *v, const char *what, int dir)
         const size_t i = dir > 0 ? (s->at + k) % n : (s->at + n - k) % n;
         for (size_t j = 0; j < d->table->ncols && j < 64; j++) {
             char a[64];
-            const char *word =
-                column_word(&d->table->col[j], row_at(s, i)); /* whole, not as it is cut */
+            struct buf room = { 0 };
+            const struct column *c = &d->table->col[j];
+            const char *word = c->type == COL_REAL /* whole, not as it is cut */
+                                   ? NULL : table_column_text(c, row_at(s, i), &room);
             if (!word)
-                cell_text(&d->table->col[j], row_at(s, i), a, sizeof a);
-            if (strcasestr(word ? word : a, what)) {
+                cell_text(c, row_at(s, i), a, sizeof a);
+            const bool found = strcasestr(word ? word : a, what) != NULL;
+            buf_free(&room);
+            if (found) {
                 s->at = i;
                 s->col = j;
                 return true;

@@ -32,6 +32,7 @@ const struct layer_ops layer_conv = {
             "matern,\n"
             "           cauchy or rq\n",
     .kind = LAYER_WINDOWS,
+    .rows = ROWS_SYMBOLS | ROWS_VECTORS,
     .start = { .width = 9 },
     .settings = windows_settings,
     .hint = "width=9, average=sqrt|none|full; a lengthscale goes inside: conv(rbf(l=2))",
@@ -58,6 +59,7 @@ const struct layer_ops layer_convdense = {
         "which conv\n"
         "           takes where windows have few letters; a note tells\n",
     .kind = LAYER_WINDOWS,
+    .rows = ROWS_SYMBOLS | ROWS_VECTORS,
     .family = &layer_conv,
     .start = {.width = 9},
     .settings = windows_settings,

@@ -244,6 +244,7 @@ const struct layer_ops layer_fastconv = {
             "           is an input, and any kernel may stand inside; faster, and reads other "
             "columns too\n",
     .kind = LAYER_NUMBERS,
+    .rows = ROWS_SYMBOLS | ROWS_VECTORS,
     .start = { .width = 9, .filters = 512 },
     .settings = fastconv_settings,
     .hint = "width=9, filters=512; a lengthscale goes inside: fastconv(rbf(l=2))",

@@ -14,6 +14,7 @@ const struct layer_ops layer_graph = {
             "with\n"
             "           windows of one position; norm=unit: nodes of length 1\n",
     .kind = LAYER_WINDOWS,
+    .rows = ROWS_SYMBOLS | ROWS_VECTORS,
     .family = &layer_conv,
     .one_position = true,
     .start = { .width = 1 },

@@ -76,6 +76,7 @@ const struct layer_ops layer_graphpoly = {
             "over all\n"
             "           pairs, as the SOAP kernel; no lengthscale; norm=raw: as they are\n",
     .kind = LAYER_WINDOWS,
+    .rows = ROWS_SYMBOLS | ROWS_VECTORS,
     .family = &layer_conv,
     .one_position = true,
     .start = { .width = 1, .norm = NORM_UNIT },

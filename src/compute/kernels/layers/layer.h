@@ -19,6 +19,10 @@
  * LAYER_NUMBERS: a fixed list of numbers, which the kernels inside read as any other inputs. */
 enum layer_kind { LAYER_NONE, LAYER_WINDOWS, LAYER_NUMBERS };
 
+/* What of a row a kernel or a layer reads: numbers in columns; positions that hold symbols, or
+ * vectors (source.h).  A kind of rows says in the same words what it can give (data/kinds). */
+enum { ROWS_NUMBERS = 1, ROWS_SYMBOLS = 2, ROWS_VECTORS = 4 };
+
 /* The factor c of a sum over m windows: 1/sqrt(m), 1 or 1/m. */
 enum layer_average { AVERAGE_SQRT, AVERAGE_NONE, AVERAGE_FULL };
 /* What the vectors of nodes are: each number standardised; each vector scaled to length 1; the
@@ -70,6 +74,7 @@ struct layer_ops {
     const char *example;                  /* for completion */
     const char *help;                     /* lines of `help kernels` */
     enum layer_kind kind;
+    unsigned rows;                        /* ROWS_..., which it takes: one of them is enough */
     const struct layer_ops *family;       /* the row whose rows it reads: sessions keep that name;
                                            * NULL: its own */
     bool one_position;                    /* windows have one position: no width can be chosen */
