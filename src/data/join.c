@@ -1,7 +1,7 @@
 /* data/join.c -- see join.h. */
 #include "data/join.h"
 
-#include "data/formats/import.h"
+#include "data/formats/format.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -310,7 +310,7 @@ static enum status add_columns(struct join *k)
 
 enum status join_suits(const struct table *t, const struct import_opts *opts, struct err *err)
 {
-    if (t->ncols >= 2 && (strcmp(t->decisions, "FASTA") == 0 || opts->graph != NULL))
+    if (t->ncols >= 2 && (format_of_records(t) != NULL || opts->graph != NULL))
         return ST_OK;
     err_set(err, ST_USAGE,
             "targets= joins a table to the records of a FASTA file, or to graphs; this is another "

@@ -17,15 +17,10 @@ const struct keyrow keymap_both[] = {
     {"F5 Alt-l", ACT_NONE, "plain", "plain line mode: no panes, one event a line; F5 comes back",
      "set plain=yes", 0},
     {"F6", ACT_PANE, "pane", "the view, then its next pane", NULL, 0},
-    {"Alt-1", ACT_NONE, "view-1", "view 1: the data", "view data", 0},
-    {"Alt-2", ACT_NONE, "view-2", "view 2: the runs", "view runs", 0},
-    {"Alt-3", ACT_NONE, "view-3", "view 3: the residual", "view residual", 0},
-    {"Alt-4", ACT_NONE, "view-4", "view 4: NMLL and tuning", "view nmll", 0},
-    {"Alt-5", ACT_NONE, "view-5", "view 5: ranks and the spectrum", "view rank", 0},
-    {"Alt-6", ACT_NONE, "view-6", "view 6: calibration and uncertainty", "view calibration", 0},
-    {"Alt-7", ACT_NONE, "view-7", "view 7: PCA and clusters", "view pca", 0},
-    {"Alt-8", ACT_NONE, "view-8", "view 8: the lesson", "view lesson", 0},
-    {"Alt-9", ACT_NONE, "view-9", "view 9: the log", "view log", 0},
+#define VIEW_ROW(id, file, key, word, shows, line) \
+    {"Alt-" key, ACT_NONE, "view-" key, "view " key ": " shows, "view " word, 0},
+    WS_SCREEN_VIEWS(VIEW_ROW)
+#undef VIEW_ROW
     {"PgUp", ACT_PGUP, "page-up", "a page up", NULL, 0},
     {"PgDn", ACT_PGDN, "page-down", "a page down", NULL, 0},
     {"Ctrl-c", ACT_INTERRUPT, "interrupt",
@@ -50,15 +45,10 @@ const struct keyrow keymap_view[] = {
     {"e", ACT_EXPLAIN, "explain-view", "explain what is on the screen", NULL, 0},
     {"Tab", ACT_PANE_NEXT, "next-pane", "the next pane", NULL, 0},
     {"Shift-Tab", ACT_PANE_PREV, "previous-pane", "the pane before", NULL, 0},
-    {"1", ACT_NONE, "view1", "view 1 (2 .. 9: the others)", "view data", 0},
-    {"2", ACT_NONE, "view2", "view 2", "view runs", 0},
-    {"3", ACT_NONE, "view3", "view 3", "view residual", 0},
-    {"4", ACT_NONE, "view4", "view 4", "view nmll", 0},
-    {"5", ACT_NONE, "view5", "view 5", "view rank", 0},
-    {"6", ACT_NONE, "view6", "view 6", "view calibration", 0},
-    {"7", ACT_NONE, "view7", "view 7", "view pca", 0},
-    {"8", ACT_NONE, "view8", "view 8", "view lesson", 0},
-    {"9", ACT_NONE, "view9", "view 9", "view log", 0},
+#define VIEW_ROW(id, file, key, word, shows, line) \
+    {key, ACT_NONE, "view" key, "view " key, "view " word, 0},
+    WS_SCREEN_VIEWS(VIEW_ROW)
+#undef VIEW_ROW
     {"z", ACT_ZOOM, "zoom", "this pane alone, and back", NULL, 0},
     {"P", ACT_FULL, "full", "the plot over the whole screen, and back", NULL, KIND_PLOT},
     {"q Esc", ACT_CLOSE, "close", "close what is on top (never the program)", NULL, 0},
@@ -186,21 +176,10 @@ static bool command_there(const char *line)
     return c && strcmp(c->name, verb) == 0;
 }
 
-static bool view_there(const struct keyrow *r)
-{
-    const char digit = r->keys[strlen(r->keys) - 1];
-    for (size_t i = 0; i < N_VIEWS; i++)
-        if (view_table[i]->digit == digit)
-            return true;
-    return false;
-}
-
 bool keymap_applies(const struct keyrow *r, const struct view *v)
 {
     if (r->kinds && !(v && v->ops->kinds & r->kinds))
         return false;
-    if (r->line && strncmp(r->line, "view ", 5) == 0)
-        return view_there(r);
     return !r->line || command_there(r->line);
 }
 
@@ -383,7 +362,7 @@ static bool put_value(struct view *v, const char *name, size_t n, struct buf *ou
                 out->s[i] = '-';
         *why = "there is no plot here yet";
     } else if (n == 4 && strncmp(name, "view", n) == 0) {
-        buf_printf(out, "%c", v->ops->digit ? v->ops->digit : '2');
+        buf_printf(out, "%c", view_key(v->ops) ? view_key(v->ops) : view_key(&runs_view));
     } else if (n == 5 && strncmp(name, "mouse", n) == 0) {
         buf_puts(out, d->ws->opt.mouse ? "no" : "yes");
     } else {

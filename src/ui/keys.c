@@ -53,7 +53,7 @@ static void show_help(struct desk *d)
     key_lines(keymap_view, v, false, &b);
     buf_puts(&b, " \nThe commands: type  help.  One of them: type  help fit.  All of it: F2.\n");
     char title[64];
-    snprintf(title, sizeof title, "Help: view %c %s", o->digit, o->title);
+    snprintf(title, sizeof title, "Help: view %c %s", view_key(o), o->title);
     desk_page(d, title, buf_str(&b));
     buf_free(&b);
 }
@@ -403,7 +403,7 @@ static void click(struct desk *d, int y, int x)
     for (size_t i = 0; i < N_VIEWS; i++)
         if (in_canvas(&d->panes.tab[i], y, x)) {
             d->picked = true;
-            desk_execf(d, "view %c", view_table[i]->digit);
+            desk_execf(d, "view %c", view_key(view_table[i]));
             return;
         }
     if ((d->panes.drag = edge_at(d, y, x)) != 0)

@@ -37,9 +37,10 @@ static enum status fill(struct desk *d, struct palette *p, struct err *err)
 
     for (size_t i = 0; rc == ST_OK && i < N_VIEWS; i++) {
         const struct view_ops *o = view_table[i];
-        snprintf(label, sizeof label, "view %c %s", o->digit, o->title);
-        snprintf(line, sizeof line, "view %c", o->digit);
-        snprintf(keys, sizeof keys, "Alt-%c", o->digit);
+        const char key = view_key(o);
+        snprintf(label, sizeof label, "view %c %s", key, o->title);
+        snprintf(line, sizeof line, "view %c", key);
+        snprintf(keys, sizeof keys, "Alt-%c", key);
         rc = palette_add(p, label, "", line, keys, 0, err);
     }
     if (rc == ST_OK)

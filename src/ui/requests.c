@@ -26,16 +26,15 @@ static struct desk *asked(void *ctx)
     return d;
 }
 
-static enum status ask_view(void *ctx, char digit, struct err *err)
+static enum status ask_view(void *ctx, char key, struct err *err)
 {
     struct desk *d = asked(ctx);
-    for (size_t i = 0; i < N_VIEWS; i++)
-        if (view_table[i]->digit == digit) {
-            desk_show(d, i);
-            d->picked = true;
-            return ST_OK;
-        }
-    return err_set(err, ST_NOT_FOUND, "view %c is not there", digit);
+    const size_t at = view_of_key(key);
+    if (at == N_VIEWS)
+        return err_set(err, ST_NOT_FOUND, "view %c is not there", key);
+    desk_show(d, at);
+    d->picked = true;
+    return ST_OK;
 }
 
 static void ask_layout(void *ctx, const char *name, struct buf *said)

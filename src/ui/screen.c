@@ -279,7 +279,8 @@ static void draw_header(const struct desk *d, const struct canvas *c, const stru
     struct canvas in = draw_inner(c, 0, 0, 1, right - 1);
     int x = 2;
     if (named)
-        x += draw_printf(&in, 0, 0, theme_attr(R_TAB_ON), "[%c %s]", named->digit, named->tab) - 1;
+        x += draw_printf(&in, 0, 0, theme_attr(R_TAB_ON), "[%c %s]", view_key(named),
+                         named->tab) - 1;
     else
         x += draw_text(&in, 0, 1, theme_attr(R_HEAD), "gpdesk");
     if (timeline_view(ws) != SIZE_MAX) /* an earlier state is shown: nothing can change it */
@@ -324,7 +325,7 @@ static void draw_tabs(struct desk *d, const struct canvas *c)
         char s[40];
         bool on = i == d->main;
         const struct view_ops *o = view_table[i];
-        snprintf(s, sizeof s, on ? "[%c %s]" : " %c %s ", o->digit,
+        snprintf(s, sizeof s, on ? "[%c %s]" : " %c %s ", view_key(o),
                  c->w >= 100 ? o->title : o->tab);
         const int w = draw_text(c, 0, x, theme_attr(on ? R_TAB_ON : R_TAB), s);
         d->panes.tab[i] = (struct canvas){ c->y, c->x + x, 1, w };
@@ -374,7 +375,7 @@ static void draw_lesson(const struct desk *d, const struct canvas *c)
 static void draw_idle(const struct desk *d, const struct canvas *c)
 {
     static const char *const keys[2][7] = {
-        { "F1 help", "F2 find", "Tab completes", "Alt-1..9 views", "Esc view keys", NULL },
+        { "F1 help", "F2 find", "Tab completes", "Alt-digit views", "Esc view keys", NULL },
         { "i prompt", "? keys", "1-9 views", "Tab pane", "z zoom", "q close", NULL },
     };
     int x = 1 + draw_text(c, 0, 1, theme_attr(R_GOOD), "ready");
@@ -633,8 +634,8 @@ static void draw_welcome(const struct desk *d, const struct canvas *c)
 
 static void view_name(struct view *v, struct buf *b)
 {
-    if (v->ops->digit)
-        buf_printf(b, "%c %s", v->ops->digit, v->ops->title);
+    if (view_key(v->ops))
+        buf_printf(b, "%c %s", view_key(v->ops), v->ops->title);
     else
         buf_puts(b, v->ops->title);
     if (v->ops->title_more)

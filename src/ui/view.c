@@ -4,10 +4,32 @@
 #include <string.h>
 
 const struct view_ops *const view_table[N_VIEWS] = {
-#define _(id, name) &name##_view,
-    VIEW_LIST(_)
-#undef _
+#define VIEW_ADDRESS(id, file, key, word, shows, line) &file##_view,
+    WS_SCREEN_VIEWS(VIEW_ADDRESS)
+#undef VIEW_ADDRESS
 };
+static const char keys[] = {
+#define VIEW_KEY(id, file, key, word, shows, line) key[0],
+    WS_SCREEN_VIEWS(VIEW_KEY)
+#undef VIEW_KEY
+};
+
+char view_key(const struct view_ops *o)
+{
+    for (size_t i = 0; i < N_VIEWS; i++)
+        if (view_table[i] == o)
+            return keys[i];
+    return '\0';
+}
+
+size_t view_of_key(char key)
+{
+    size_t i = 0;
+
+    while (i < N_VIEWS && keys[i] != key)
+        i++;
+    return i;
+}
 
 /* True if the words of `list` have this one. */
 static bool listed(const char *list, const char *word)

@@ -2,24 +2,22 @@
  *
  * A view draws workspace state into a canvas and turns keys into command lines; drawing reads
  * state and writes cells, so resize, redraw and tests are the same call.  A view is its file in
- * views/, one row of VIEW_LIST, and its line in ui.mk: its key, what brings it forward and the
- * plots it shows are entries of its own row.  Everything here runs on the main thread. */
+ * views/, one row of WS_SCREEN_VIEWS (app/core/ws_screen.h: its key and its words), and its line in
+ * ui.mk: what brings it forward and the plots it shows are entries of its own row.  Everything here
+ * runs on the main thread. */
 #ifndef GPDESK_VIEW_H
 #define GPDESK_VIEW_H
 
 #include "app/core/workspace.h"
+#include "app/core/ws_screen.h"
 #include "ui/draw.h"
 #include "ui/keymap.h"
 #include "ui/plotpane.h"
 
-/* NAME_view is in views/NAME.c; VIEW_NAME is its place. */
-#define VIEW_LIST(_) \
-    _(DATA, data) _(RUNS, runs) _(RESIDUAL, residual) _(NMLL, nmll) _(RANK, rank) \
-    _(CALIB, calib) _(PCA, pca) _(LESSON, lesson) _(LOG, log)
 enum view_place {
-#define _(id, name) VIEW_##id,
-    VIEW_LIST(_)
-#undef _
+#define VIEW_PLACE(id, file, key, word, shows, line) VIEW_##id,
+    WS_SCREEN_VIEWS(VIEW_PLACE)
+#undef VIEW_PLACE
     N_VIEWS
 };
 /* What is new in the workspace and brings a view forward, unless the user has picked another. */
@@ -33,7 +31,6 @@ struct desk;
 struct view;
 /* Entries may be NULL, except those of the first block and draw. */
 struct view_ops {
-    char digit;                      /* Alt-digit */
     const char *tab, *title;         /* "Resid", "Residual" */
     const char *about;               /* F1: what it shows, how to read it */
     const struct keyrow *keys;       /* its own; those of all views are in keymap.c */
@@ -68,12 +65,16 @@ struct view {
     bool second;                     /* in the second pane of a wide screen */
 };
 extern const struct view_ops *const view_table[N_VIEWS];
-#define _(id, name) extern const struct view_ops name##_view;
-VIEW_LIST(_)
-#undef _
+#define VIEW_DECLARED(id, file, key, word, shows, line) extern const struct view_ops file##_view;
+WS_SCREEN_VIEWS(VIEW_DECLARED)
+#undef VIEW_DECLARED
 extern const struct view_ops runs_list_view;          /* the left column of a wide screen */
 
+/* Its key, alone in a view and with Alt from anywhere; 0: it has none (runs_list_view). */
+char view_key(const struct view_ops *);
+
 /* Places in view_table; N_VIEWS: there is none. */
+size_t view_of_key(char key);
 size_t view_of_plot(const char *plot, bool known);    /* known: any_plot will do, too */
 size_t view_of_news(enum view_news);
 

@@ -18,6 +18,7 @@
 #include "app/session/store_gate.h"
 #include "app/session/timeline.h"
 #include "app/shell/import_args.h"
+#include "app/shell/registry_words.h"
 #include "app/teach/lesson.h"
 
 /* The history stands before the session: the session writes the state that the history has noted.
@@ -39,30 +40,20 @@ const struct owner *const app_owners[] = {
     NULL,
 };
 
-/* The order of groups in `help` and in the manual. */
 static const struct command *const tables[] = {
-    cmd_open_rows,
-    cmd_data_rows,
-    cmd_model_rows,
-    cmd_sweep_rows,
-    cmd_diag_rows,
-    cmd_plot_rows,
-    cmd_screen_rows,
-    cmd_teach_rows,
-    cmd_session_rows,
-    cmd_time_rows,
-    expect_rows,
-    export_rows,
-    cmd_line_rows,
-    cmd_settings_rows,
-    cmd_jobs_rows,
-    cmd_runs_rows,
-    cmd_general_rows,
+#define COMMANDS_ADDRESS(constant, name) name,
+    COMMAND_TABLES(COMMANDS_ADDRESS)
+#undef COMMANDS_ADDRESS
     NULL,
 };
 
 static const struct words_row *const words[] = {
-    &ws_words_datasets, &ws_words_runs, &ws_words_jobs, &ws_words_columns, &plot_words, NULL,
+    &ws_words_datasets, &ws_words_runs,         &ws_words_jobs,
+    &ws_words_columns,  &plot_words,            &cmd_screen_words_copied,
+#define WORDS_ADDRESS(name) &name,
+    REGISTRY_WORDS(WORDS_ADDRESS)
+#undef WORDS_ADDRESS
+    NULL,
 };
 
 void app_begin(void)

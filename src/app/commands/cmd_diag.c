@@ -124,7 +124,7 @@ const struct command cmd_diag_rows[] = {
       {"rows", ARG_INT, 0, NULL, 64, 16384, NULL, "rows", "of the sample; default 2048"},
       {"law", ARG_CHOICE, 0, "session", 0, 0, "session|plain", NULL,
        "corrected by the fits of this session, or not"},
-      {"precond", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "gauss, srht, srht2"},
+      {"precond", ARG_SKETCH, 0, NULL, 0, 0, NULL, NULL, "{sketches}"},
       {"rescale", ARG_BOOL, 0, "yes", 0, 0, NULL, NULL,
        "as in fit: the noise moves to its best at these features"},
       {"precision", ARG_CHOICE, 0, "float", 0, 0, "float|double", NULL, "as in fit"},

@@ -90,10 +90,13 @@ static void about_cache(const struct workspace *ws, struct rec *r)
 static void about_formats(struct rec *r)
 {
     const char *hdf5 = import_hdf5_version();
+    struct buf names = { 0 };
 
+    words_expand("{formats}", &names);
     rec_str(r, "hdf5", hdf5);
-    rec_text(r, "\n  reads     CSV, TSV, NPY, also .gz and .zst; HDF5 %s",
+    rec_text(r, "\n  reads     %s, text and NPY also as .gz and .zst; HDF5 %s", buf_str(&names),
              hdf5 ? hdf5 : "not built in (libhdf5-dev)");
+    buf_free(&names);
 }
 
 /* "cpu (..)", then what CUDA has, or why nothing. */
@@ -240,7 +243,7 @@ const struct command cmd_general_rows[] = {
      "general",
      "This overview, a command, a page, or a search",
      "help fit",
-     {{"topic", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL,
+     {{"topic", ARG_TOPIC, ARGF_POS, NULL, 0, 0, NULL, NULL,
        "command, plot or page; /word searches"}},
      0,
      cmd_help,

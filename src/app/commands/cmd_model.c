@@ -302,7 +302,7 @@ enum status cmd_model_fit(struct workspace *ws, const struct args *a, struct dat
 
     if (rc == ST_OK)
         rc = fit_hp(ws, a, d, o, err);
-    o->solver = "pcg";
+    o->solver = solver_usual()->name;
     o->variance = VAR_AUTO;
     if (rc == ST_OK)
         fit_sizes(ws, a, d, o);
@@ -611,8 +611,7 @@ struct command cmd_model_rows[] = {
       {"features", ARG_INT, 0, "2048", 2, 32768, NULL, "columns", "random features of the tuning"},
       {"solver", ARG_CHOICE, 0, "auto", 0, 0, "auto|features|exact", NULL,
        "exact kernel (few rows) or random features"},
-      {"method", ARG_WORD, 0, "bayes", 0, 0, NULL, NULL,
-       "search: bayes, grid, lbfgs, neldermead, bobyqa"},
+      {"method", ARG_TUNER, 0, "bayes", 0, 0, NULL, NULL, "search: {tuners}"},
       {"objective", ARG_CHOICE, 0, "nmll", 0, 0, "nmll|loo|validation", NULL,
        "marginal likelihood, or the feature model's error: leave-one-out, or on the rows of split "
        "valid="},
@@ -633,7 +632,7 @@ struct command cmd_model_rows[] = {
        "rows while searching (default: chosen, told); the last points use all"},
       {"polish", ARG_BOOL, 0, "yes", 0, 0, NULL, NULL, "refine by L-BFGS with exact gradients"},
       {"width", ARG_INTS, 0, NULL, 1, KERNEL_WIDTH_MOST, NULL, "positions",
-       "windows of conv, fastconv: a tuning for each, the best stays: 3,5,9"},
+       "windows of {windows}: a tuning for each, the best stays: 3,5,9"},
       PRECISION_ARG,
       SEED_ARG},
      CMD_JOB | CMD_SETS | CMD_NEEDS_DATA | CMD_CHANGES | CMD_HP_KEYS,
@@ -652,14 +651,12 @@ struct command cmd_model_rows[] = {
      "fit features=1024",
      {DATA_ARG,
       KERNEL_ARG,
-      {"solver", ARG_WORD, 0, "auto", 0, 0, NULL, NULL,
-       "auto, exact, pcg, cg, direct, lbfgs, svrg, psvrg, amsgrad, adam; svrg(batch=256,step=0.5)"},
+      {"solver", ARG_SOLVER, 0, "auto", 0, 0, NULL, NULL, "{solvers}; svrg(batch=256,step=0.5)"},
       {"features", ARG_INT, 0, "4096", 2, 1048576, NULL, "columns",
        "columns of Z (random features)"},
       {"rank", ARG_INT, 0, "auto", 1, 65536, "auto", "columns",
        "rank of the preconditioner; auto: the one of least predicted time, told"},
-      {"precond", ARG_WORD, 0, NULL, 0, 0, NULL, NULL,
-       "none, jacobi, gauss, srht, srht2, pchol, gram"},
+      {"precond", ARG_PRECOND, 0, NULL, 0, 0, NULL, NULL, "{preconditioners}"},
       {"rtol", ARG_REAL, 0, "1e-6", 1e-15, 1, NULL, NULL, "relative residual at the end"},
       {"maxit", ARG_INT, 0, "500", 1, 1e7, NULL, "iterations", "most iterations"},
       {"variance", ARG_WORD, 0, "auto", 0, 0, NULL, NULL, "auto, all, none, or how many features"},

@@ -323,10 +323,11 @@ static enum status cmd_demo(struct workspace *ws, const struct args *a, struct e
 struct command cmd_open_rows[] = {
     {"open",
      "data",
-     "Read a table: CSV, TSV, FASTA, NPY (.gz, .zst), HDF5, many NPY files",
+     "Read a table from a file, or from several",
      "open share/data/co2.csv",
      {{"file", ARG_FILE, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL,
-       "the file; - is standard input; or a directory, a pattern, a list of NPY files"},
+       "the file ({formats}; text and NPY also as .gz, .zst); - is standard input; or a "
+       "directory, a pattern, a list of NPY files"},
       {"target", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL,
        "column to predict (default: the last), or several: y1,y2; the NPY file, pattern or HDF5 "
        "dataset with the targets"},
@@ -355,7 +356,7 @@ struct command cmd_open_rows[] = {
      "data",
      "Bundled or generated data",
      "demo friedman1 n=200 seed=3",
-     {{"name", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL, "which; demo alone lists them"},
+     {{"name", ARG_DEMO, ARGF_POS, NULL, 0, 0, NULL, NULL, "which; demo alone lists them"},
       {"n", ARG_INT, 0, NULL, 1, 1e8, NULL, "rows", "how many rows (all but co2)"},
       {"seed", ARG_INT, 0, NULL, 0, 0x1p53, NULL, NULL,
        "of the generator (default: the option seed)"},

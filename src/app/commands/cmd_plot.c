@@ -178,23 +178,19 @@ static enum status pick_run(struct workspace *ws, const struct plot_ops *p, cons
         return *out ? ST_OK : err->code;
     }
     *out = ws_newest_running(ws);
-    if (!*out || (*out)->kind != RUN_FIT ||
-        (strcmp(p->name, "residual") && strcmp(p->name, "rate")))
+    if (!*out || !plot_follows(p, *out))
         *out = ws_run(ws, NULL, &ignored);
     return ST_OK;
 }
 
 /* What the screen's pictures of predictions show from now on: the target named, else the first. */
-static void look_at(struct workspace *ws, const struct args *a, const char *plot)
+static void look_at(struct workspace *ws, const struct args *a, const struct plot_ops *p)
 {
-    static const char *const of_target[] = { "parity", "calibration", "sd", "sderror",
-                                             "zscore", "check" };
     struct err ignored;
     struct run *r = ws_run(ws, args_many(a, "runs") ? args_many_at(a, "runs", 0) : NULL, &ignored);
 
-    for (size_t i = 0; i < sizeof of_target / sizeof *of_target; i++)
-        if (!strcmp(plot, of_target[i]))
-            (void)run_target(r, args_text(a, "target"), &ws->look, &ignored);
+    if (p->of_target)
+        (void)run_target(r, args_text(a, "target"), &ws->look, &ignored);
 }
 
 /* The common course: what takes time becomes a job, else the figure is there. */
@@ -230,11 +226,11 @@ static enum status cmd_plot(struct workspace *ws, const struct args *a, struct e
 
     if (!f)
         return rc;
-    if (ws->screen && !args_given(a, "out"))
-        look_at(ws, a, f->name);
+    const struct plot_ops *p = plot_find(f->name, NULL);
+    if (p && ws->screen && !args_given(a, "out"))
+        look_at(ws, a, p);
     if (args_given(a, "out") || *args_text(a, "to") != 's')
         return start(ws, f, NULL, a, false, err);
-    const struct plot_ops *p = plot_find(f->name, NULL);
     struct buf runs = { 0 };
     for (size_t i = 0; p && !p->columns && i < args_many(a, "runs"); i++) {
         const struct run *r = ws_run(ws, args_many_at(a, "runs", i), NULL);

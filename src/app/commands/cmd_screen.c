@@ -36,14 +36,19 @@ static void tell(struct workspace *ws, const char *verb, const char *key, const 
 /* View. */
 
 /* The views, and what says the same without a screen. */
-static const struct { const char *digit, *name, *line; } views[] = {
-    { "1", "data", "summary" },          { "2", "runs", "runs" },
-    { "3", "residual", "describe residual" }, { "4", "nmll", "describe nmll" },
-    { "5", "rank", "describe rank" },    { "6", "calibration", "describe calibration" },
-    { "7", "pca", "describe pca" },      { "8", "lesson", "lesson" },
-    { "9", "log", "history" },
+static const struct { const char *key, *name, *line; } views[] = {
+#define VIEW_ROW(id, file, key, word, shows, line) { key, word, line },
+    WS_SCREEN_VIEWS(VIEW_ROW)
+#undef VIEW_ROW
 };
 enum { NVIEWS = sizeof views / sizeof *views };
+
+/* "data|runs|...|1|2|...": the words and keys of all views. */
+#define VIEW_WORD(id, file, key, word, shows, line) "|" word
+#define VIEW_KEY(id, file, key, word, shows, line) "|" key
+static const char view_choices[] = WS_SCREEN_VIEWS(VIEW_WORD) WS_SCREEN_VIEWS(VIEW_KEY);
+#undef VIEW_WORD
+#undef VIEW_KEY
 
 static enum status cmd_view(struct workspace *ws, const struct args *a, struct err *err)
 {
@@ -51,12 +56,12 @@ static enum status cmd_view(struct workspace *ws, const struct args *a, struct e
     size_t i = 0;
     char text[120];
 
-    while (i < NVIEWS && strcmp(views[i].name, name) && strcmp(views[i].digit, name))
+    while (i < NVIEWS && strcmp(views[i].name, name) && strcmp(views[i].key, name))
         i++;
     if (i == NVIEWS)
         return err_set(err, ST_NOT_FOUND, "there is no view '%.40s'", name);
     if (ws->screen)                          /* who sees it needs no word of it */
-        return ws->screen->view(ws->screen_ctx, *views[i].digit, err);
+        return ws->screen->view(ws->screen_ctx, *views[i].key, err);
     char verb[40];
     snprintf(verb, sizeof verb, "%.*s", (int)strcspn(views[i].line, " "), views[i].line);
     const struct command *c = command_find(verb, NULL);
@@ -210,20 +215,31 @@ static enum status copy_plot(struct workspace *ws, const char *what, const char 
     return rc;
 }
 
+/* Parts of the screen that can be copied, in the order of enum ws_screen_part. */
+static const char *const parts[] = { "cell", "view", "line" };
+enum { NPARTS = sizeof parts / sizeof *parts };
+
+static const char *copied_at(struct workspace *ws, size_t i)
+{
+    (void)ws;
+    return i < NPARTS ? parts[i] : plot_at(i - NPARTS) ? plot_at(i - NPARTS)->name : NULL;
+}
+
+const struct words_row cmd_screen_words_copied = { .type = ARG_COPIED, .at = copied_at };
+
 static enum status cmd_copy(struct workspace *ws, const struct args *a, struct err *err)
 {
     const char *what = args_text(a, "what"), *out = args_text(a, "out");
-    const bool on_screen = !strcmp(what, "cell") || !strcmp(what, "view") || !strcmp(what, "line");
+    size_t part = 0;
     struct buf text = { 0 }, path = { 0 }, said = { 0 };
     enum status rc;
 
-    if (!on_screen) {
+    while (part < NPARTS && strcmp(what, parts[part]))
+        part++;
+    if (part == NPARTS) {
         rc = copy_plot(ws, what, args_text(a, "run"), &text, err);
     } else if (ws->screen) {
-        rc = ws->screen->copy(ws->screen_ctx, *what == 'c'   ? WS_SCREEN_CELL
-                                             : *what == 'v' ? WS_SCREEN_VIEW
-                                                            : WS_SCREEN_LINE,
-                              &text, err);
+        rc = ws->screen->copy(ws->screen_ctx, (enum ws_screen_part)part, &text, err);
     } else {
         rc = err_set(err, ST_USAGE, "copy %s needs the full screen", what);
         err_hint(err, "copy calibration   (the numbers of a plot)");
@@ -361,8 +377,7 @@ const struct command cmd_screen_rows[] = {
      "Show a view",
      "view runs",
      {{"name", ARG_CHOICE, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0,
-       "data|runs|residual|nmll|rank|calibration|pca|lesson|log|1|2|3|4|5|6|7|8|9", NULL,
-       "by name or number (also Alt-1 .. Alt-9)"}},
+       view_choices + 1, NULL, "by name or by its key (Alt and the key, from anywhere)"}},
      0,
      cmd_view,
      "Without a screen it says the same in words: view runs is then the table of runs."},
@@ -381,8 +396,8 @@ const struct command cmd_screen_rows[] = {
      "screen",
      "Colours of the screen",
      "theme mono",
-     {{"name", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL,
-       "auto, dark, light, high, mono, or a file of the themes directory"}},
+     {{"name", ARG_THEME, ARGF_POS, NULL, 0, 0, NULL, NULL,
+       "{themes}, or a file of the themes directory"}},
      0,
      cmd_theme,
      "A theme of your own is a file of lines ROLE FOREGROUND BACKGROUND [bold] [dim] "
@@ -402,7 +417,7 @@ const struct command cmd_screen_rows[] = {
      "screen",
      "Copy a cell, a view or a plot's numbers",
      "copy calibration",
-     {{"what", ARG_WORD, ARGF_POS, "cell", 0, 0, NULL, NULL,
+     {{"what", ARG_COPIED, ARGF_POS, "cell", 0, 0, NULL, NULL,
        "cell, view, line (the prompt's), or a plot: its numbers as CSV"},
       {"run", ARG_RUN, ARGF_POS, NULL, 0, 0, NULL, NULL, "of which run (default: the last fit)"},
       {"out", ARG_OUT, 0, NULL, 0, 0, NULL, NULL,

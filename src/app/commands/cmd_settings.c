@@ -249,7 +249,7 @@ const struct command cmd_settings_rows[] = {
      "settings",
      "Set hyperparameters and options; alone: list them all",
      "set l=0.8 noise=0.05",
-     {{"name", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL, "show this one only"}},
+     {{"name", ARG_SETTING, ARGF_POS, NULL, 0, 0, NULL, NULL, "show this one only"}},
      CMD_CHANGES | CMD_HP_KEYS | CMD_OPTION_KEYS,
      cmd_set,
      "set l=0.1..10 sets the bounds within which tune searches; l.min= and l.max= one of them.\n"
@@ -258,7 +258,7 @@ const struct command cmd_settings_rows[] = {
      "settings",
      "Show a setting, and who set it",
      "get seed",
-     {{"name", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL,
+     {{"name", ARG_SETTING, ARGF_POS, NULL, 0, 0, NULL, NULL,
        "hyperparameter or option (default: all)"}},
      0,
      cmd_get,

@@ -1,17 +1,40 @@
 /* app/commands/commands.h -- the row arrays that make up the command table; each ends at .name ==
- * NULL.  Their order, which is that of `help` and the manual, is in app.c. */
+ * NULL. */
 #ifndef GPDESK_COMMANDS_H
 #define GPDESK_COMMANDS_H
 
 #include "app/shell/command.h"
 #include "app/shell/help.h"
+#include "app/shell/words.h"
 
-/* These hold options of reading, or types of columns, which app_begin fills in
+/* The registry: the rows of each file, in the order of `help` and of the manual.  Those that
+ * are not const hold options of reading or types of columns, which app_begin fills in
  * (import_args_expand). */
-extern struct command cmd_data_rows[], cmd_open_rows[], cmd_model_rows[];
-extern const struct command cmd_plot_rows[], cmd_session_rows[],
-    cmd_general_rows[], cmd_settings_rows[], cmd_jobs_rows[], cmd_runs_rows[], cmd_sweep_rows[],
-    cmd_diag_rows[], cmd_screen_rows[], cmd_teach_rows[], cmd_time_rows[], cmd_line_rows[];
+#define COMMAND_TABLES(row)       \
+    row(, cmd_open_rows)          \
+    row(, cmd_data_rows)          \
+    row(, cmd_model_rows)         \
+    row(const, cmd_sweep_rows)    \
+    row(const, cmd_diag_rows)     \
+    row(const, cmd_plot_rows)     \
+    row(const, cmd_screen_rows)   \
+    row(const, cmd_teach_rows)    \
+    row(const, cmd_session_rows)  \
+    row(const, cmd_time_rows)     \
+    row(const, expect_rows)       \
+    row(const, export_rows)       \
+    row(const, cmd_line_rows)     \
+    row(const, cmd_settings_rows) \
+    row(const, cmd_jobs_rows)     \
+    row(const, cmd_runs_rows)     \
+    row(const, cmd_general_rows)
+
+#define COMMANDS_DECLARED(constant, name) extern constant struct command name[];
+COMMAND_TABLES(COMMANDS_DECLARED)
+#undef COMMANDS_DECLARED
+
+/* What `copy` takes. */
+extern const struct words_row cmd_screen_words_copied;
 
 struct fit_opts;
 struct dataset;

@@ -9,6 +9,20 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* The views, in the order of the screen: identifier, file (ui/views/FILE.c, which defines
+ * FILE_view), key, word of `view`, what it shows, and the command line that says the same without
+ * a screen. */
+#define WS_SCREEN_VIEWS(_)                                                                    \
+    _(DATA, data, "1", "data", "the data", "summary")                                         \
+    _(RUNS, runs, "2", "runs", "the runs", "runs")                                            \
+    _(RESIDUAL, residual, "3", "residual", "the residual", "describe residual")               \
+    _(NMLL, nmll, "4", "nmll", "NMLL and tuning", "describe nmll")                            \
+    _(RANK, rank, "5", "rank", "ranks and the spectrum", "describe rank")                     \
+    _(CALIB, calib, "6", "calibration", "calibration and uncertainty", "describe calibration")\
+    _(PCA, pca, "7", "pca", "PCA and clusters", "describe pca")                               \
+    _(LESSON, lesson, "8", "lesson", "the lesson", "lesson")                                  \
+    _(LOG, log, "9", "log", "the log", "history")
+
 struct workspace;
 enum ws_screen_part { WS_SCREEN_CELL, WS_SCREEN_VIEW, WS_SCREEN_LINE };
 
@@ -22,8 +36,8 @@ struct ws_screen {
      * not announced sixel support. If it turns out later that it has none, an error record says
      * so. */
     bool (*picture)(void *ctx, const char *sixel, size_t n);
-    /* Brings the view of this digit to the front; NOT_FOUND if there is none. */
-    enum status (*view)(void *ctx, char digit, struct err *);
+    /* Brings the view of this key to the front; NOT_FOUND if there is none. */
+    enum status (*view)(void *ctx, char key, struct err *);
     void (*layout)(void *ctx, const char *name, struct buf *said);
     void (*theme)(void *ctx); /* called when the option has changed */
     void (*palette)(void *ctx, const char *letters);

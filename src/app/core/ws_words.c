@@ -25,5 +25,5 @@ const struct words_row ws_words_datasets = { .type = ARG_DATASET, .at = dataset_
                                              .quoted = true };
 const struct words_row ws_words_runs = { .type = ARG_RUN, .at = run_at };
 const struct words_row ws_words_jobs = { .type = ARG_JOB, .at = run_at };
-const struct words_row ws_words_columns = { .type = ARG_COLUMN, .at = name_of_column,
+const struct words_row ws_words_columns = { .type = ARG_COLUMN, .at = name_of_column, .behind = ",",
                                             .quoted = true };

@@ -399,6 +399,7 @@ const struct plot_ops plots_draws_row = {
             "at random, their mean, and the band in which 95 % of all lie. Follows set l=..; "
             "see draw.",
     .make = path_figure,
+    .of_kernel = true,
 };
 
 /* Kernels as pictures. */
@@ -435,14 +436,6 @@ static enum status shown_named(const char *text, struct shown *s, struct err *er
     snprintf(s->name, sizeof s->name, "%.60s", text);
     buf_free(&b);
     return ST_OK;
-}
-
-static bool by_distance(const struct kernel *k)
-{
-    for (size_t t = 0; t < k->nterms; t++)
-        if (!k->term[t].ops->exact && strcmp(k->term[t].ops->name, "periodic") != 0)
-            return false;
-    return true;
 }
 
 /* k against the distance for stationary kernels; else against x, with x' fixed. */
@@ -495,7 +488,7 @@ static struct figure *kernel_panel(const struct shown *s, size_t n, struct err *
     double reach = 0.0;
 
     for (size_t i = 0; i < n; i++) {
-        distance &= by_distance(&s[i].k);
+        distance &= kernel_of_distance(&s[i].k);
         for (size_t h = 0; h < kernel_nhp(&s[i].k); h++) {
             char name[KERNEL_NAME_MAX];
             struct hparam info;
@@ -569,6 +562,7 @@ const struct plot_ops plots_kernel_row = {
             "fallen to a half, values are loosely tied; where it is zero, not at all.",
     .make = kernel_figure,
     .columns = true,
+    .of_kernel = true,
 };
 
 /* k(x, x') of all pairs of places. */
@@ -599,8 +593,9 @@ static struct figure *covariance_figure(struct workspace *ws, struct run *r, con
     if (ok) {
         f->square = true;
         ok = figure_verdict(f, err, "%s: from %.3g to %.3g; %s", s->name, least, most,
-                            by_distance(&s->k) ? "the same along each diagonal: stationary"
-                                               : "it depends on where x and x' are") == ST_OK;
+                            kernel_of_distance(&s->k)
+                                ? "the same along each diagonal: stationary"
+                                : "it depends on where x and x' are") == ST_OK;
     }
     free(s);
     if (!ok)
@@ -616,6 +611,7 @@ const struct plot_ops plots_covariance_row = {
             "on the diagonal, where x = x'. A kernel may be named.",
     .make = covariance_figure,
     .columns = true,
+    .of_kernel = true,
 };
 
 /* Draw, point. */

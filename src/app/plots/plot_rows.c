@@ -28,6 +28,11 @@ const struct plot_ops *plot_at(size_t i)
     return i < sizeof plots / sizeof *plots ? plots[i] : NULL;
 }
 
+bool plot_follows(const struct plot_ops *p, const struct run *r)
+{
+    return p->live == (r->kind == RUN_FIT ? PLOT_OF_FIT : PLOT_OF_TUNING);
+}
+
 const struct plot_ops *plot_find(const char *name, struct err *err)
 {
     const size_t n = sizeof plots / sizeof *plots;

@@ -7,17 +7,23 @@
 #include "figure/figure.h"
 
 struct plot_work;
-/* make: run NULL: the last that fits; args NULL (the live panes of the screen): every key at its
- * default. */
-struct plot_ops { const char *name, *title, *axes, *help;
-                  struct figure *(*make)(struct workspace *, struct run *, const struct args *,
-                                         struct err *);
-                  bool
-                      columns; /* the words after its name are columns (runs among them are runs) */
-                  /* Computed by a job (plots.h): what it needs, taken on the main thread; make then
-                   * gives a copy of the last one made.  NULL: make does all. */
-                  enum status (*prepare)(struct workspace *, struct run *, const struct args *,
-                                         struct plot_work *, struct err *); };
+struct plot_ops {
+    const char *name, *title, *axes, *help;
+    /* run NULL: the last that fits; args NULL (the live panes of the screen): every key at its
+     * default. */
+    struct figure *(*make)(struct workspace *, struct run *, const struct args *, struct err *);
+    bool columns;   /* the words after its name are columns (runs among them are runs) */
+    bool of_target; /* of several targets it shows one, which target= names */
+    bool of_kernel; /* of the current hyperparameters, before any fit: a lesson has sliders by it */
+    /* Where no run is named it shows one that is running, of this kind. */
+    enum { PLOT_OF_ENDED, PLOT_OF_FIT, PLOT_OF_TUNING } live;
+    /* Computed by a job (plots.h): what it needs, taken on the main thread; make then gives a copy
+     * of the last one made.  NULL: make does all. */
+    enum status (*prepare)(struct workspace *, struct run *, const struct args *,
+                           struct plot_work *, struct err *);
+};
+/* True if a plot shows this run, which is running, where none is named. */
+bool plot_follows(const struct plot_ops *, const struct run *);
 const struct plot_ops *plot_at(size_t i);
 const struct plot_ops *plot_find(const char *name, struct err *err);
 /* What the shell asks of them: names, titles, pages of help (shell/words.h). */

@@ -195,6 +195,7 @@ const struct plot_ops plots_residual_row = {
     .help = "The recursive residual as a line, the true one as points, the target as a rule; "
             "several runs lie over each other.",
     .make = plots_residual,
+    .live = PLOT_OF_FIT,
 };
 
 struct run *plots_tuning(struct workspace *ws)
@@ -258,7 +259,7 @@ static struct figure *plot_nmll(struct workspace *ws, struct run *r, const struc
     if (n == SIZE_MAX)
         return NULL;
     if (n == 0)
-        runs[n++] = r && r->kind == RUN_TUNE ? r : plots_tuning(ws);
+        runs[n++] = r && r->kind == RUN_TUNE && (r->ntrace || !a) ? r : plots_tuning(ws);
     for (size_t i = 0; i < n; i++)
         if (runs[i] && runs[i]->ntrace && runs[i]->kind == RUN_TUNE)
             runs[kept++] = runs[i];
@@ -300,6 +301,7 @@ const struct plot_ops plots_nmll_row = {
     .axes = "evaluation, NMLL",
     .help = "Every evaluation and the best so far.",
     .make = plot_nmll,
+    .live = PLOT_OF_TUNING,
 };
 
 /* Predictions. */
@@ -388,6 +390,7 @@ const struct plot_ops plots_parity_row = {
     .axes = "observed, predicted",
     .help = "Points on the diagonal are perfect predictions. From the last score of the run.",
     .make = plot_parity,
+    .of_target = true,
 };
 
 struct figure *plots_calibration(struct workspace *ws, struct run *r, const struct args *a,
@@ -436,6 +439,7 @@ const struct plot_ops plots_calibration_row = {
     .axes = "level, share inside",
     .help = "Above the diagonal: too cautious; below: overconfident.",
     .make = plots_calibration,
+    .of_target = true,
 };
 
 static double mean_of(size_t n, const double *v)
@@ -493,6 +497,7 @@ const struct plot_ops plots_sd_row = {
     .axes = "sd, share of rows",
     .help = "A shift to the right on held-out rows means that they lie further from the data.",
     .make = plots_sd,
+    .of_target = true,
 };
 
 struct figure *plots_sderror(struct workspace *ws, struct run *r, const struct args *a,
@@ -540,6 +545,7 @@ const struct plot_ops plots_sderror_row = {
     .axes = "mean sd per bin, RMSE per bin",
     .help = "Bins of equal counts by sd; on the diagonal the sd is honest.",
     .make = plots_sderror,
+    .of_target = true,
 };
 
 /* Data. */

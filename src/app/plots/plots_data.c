@@ -228,6 +228,7 @@ const struct plot_ops plots_zscore_row = {
     .help = "On the diagonal the errors are as the model says; steeper: overconfident; bent at "
             "the ends: outliers.",
     .make = plots_zscore,
+    .of_target = true,
 };
 
 /* All of check on one screen: coverage, residuals, error by sd, sd of both kinds of rows. */
@@ -277,6 +278,7 @@ const struct plot_ops plots_check_row = {
     .axes = "four panels",
     .help = "Coverage, standardised residuals, error against sd, sd of both kinds of rows.",
     .make = plots_check,
+    .of_target = true,
 };
 
 /* Components and clusters. */

@@ -110,6 +110,7 @@ const struct plot_ops plots_rate_row = {
     .help = "The factor by which the residual fell, a mean over ten iterations; at 1 it stands "
             "still.",
     .make = plots_rate,
+    .live = PLOT_OF_FIT,
 };
 
 /* Race. */

@@ -11,6 +11,7 @@
 #include "app/core/measures.h"
 #include "app/core/trace.h"
 #include "app/core/ws_tell.h"
+#include "app/shell/words.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -93,8 +94,9 @@ static void note_filters(struct fitting *f)
         buf_printf(
             &f->notes,
             "note[plan]: windows of %zu x %zu = %zu %s: dense random filters are cheaper than "
-            "structured ones and as accurate (kernel convdense, same values)\n",
-            l->width, l->channels, l->width * l->channels, l->symbols ? "letters" : "numbers");
+            "structured ones and as accurate (kernel %s, same values)\n",
+            l->width, l->channels, l->width * l->channels, l->symbols ? "letters" : "numbers",
+            l->ops->name);
         return;
     }
 }
@@ -539,7 +541,7 @@ static void tune_json(struct rec *rec, const struct run *r)
         rec_null(rec, "features");
     else
         rec_int(rec, "features", (int64_t)r->topt.features);
-    rec_str(rec, "method", r->topt.method ? r->topt.method : "bayes");
+    rec_str(rec, "method", r->topt.method ? r->topt.method : tuner_find(NULL, NULL)->name);
     if (r->topt.restarts > 1) {
         rec_int(rec, "restart", (int64_t)r->topt.restart + 1);
         rec_int(rec, "restarts", (int64_t)r->topt.restarts);
@@ -1140,8 +1142,11 @@ enum status fitting_tune_widths(struct workspace *ws, struct dataset *d, const s
     for (size_t t = 0; t < k->nterms; t++)
         windows |= layer_has_width(&k->term[t].layer);
     if (widths.n && !windows) {
-        err_set(err, ST_USAGE,
-                "width= chooses the windows of conv or fastconv; the kernel has none");
+        struct buf names = { 0 };
+        words_expand("{windows}", &names);
+        err_set(err, ST_USAGE, "width= chooses the windows of %s; the kernel has none",
+                buf_str(&names));
+        buf_free(&names);
         err_hint(err, "kernel conv(rbf)");
         return ST_USAGE;
     }
@@ -1152,7 +1157,8 @@ enum status fitting_tune_widths(struct workspace *ws, struct dataset *d, const s
     if (ws->opt.dry) {
         /* Each evaluation forms and factorises the Gram matrix, as a direct fit does. */
         const struct fit_opts like = {
-            .solver = o->exact ? "exact" : "direct", .features = o->features, .kernel = *k,
+            .solver = o->exact ? exact_model.solver : direct_solver.name,
+            .features = o->features, .kernel = *k,
             .variance = VAR_NONE, .precision = o->precision, .rtol = 1e-6, .maxit = 500,
             .amplitude = 1.0, .noise = 0.1,
         };

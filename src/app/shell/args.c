@@ -7,6 +7,7 @@
 #include "app/shell/args_impl.h"
 
 #include "app/shell/options.h"
+#include "app/shell/words.h"
 #include "base/mem.h"
 #include "compute/kernels/kernel.h"
 
@@ -495,12 +496,13 @@ static enum status missing_args(const struct args *a, struct err *err)
 
     for (size_t k = 0; k < ARGS_MAX && c->args[k].name; k++)
         if (c->args[k].flags & ARGF_REQUIRED && !a->given[k]) {
-            struct buf usage = { 0 };
+            struct buf usage = { 0 }, help = { 0 };
             command_usage(c, &usage);
-            err_set(err, ST_USAGE, "%s needs %s (%s)", c->name, c->args[k].name,
-                    c->args[k].help ? c->args[k].help : "no default");
+            words_expand(c->args[k].help ? c->args[k].help : "no default", &help);
+            err_set(err, ST_USAGE, "%s needs %s (%s)", c->name, c->args[k].name, buf_str(&help));
             err_hint(err, "%.200s", buf_str(&usage));
             buf_free(&usage);
+            buf_free(&help);
             return ST_USAGE;
         }
     return ST_OK;

@@ -48,7 +48,7 @@ void cli_usage(struct buf *out)
     buf_puts(
         out,
         "usage: gpdesk [options] [FILE ...]\n"
-        "A workbench for Gaussian processes. FILE is data (CSV, NPY), a session (.gpd) or a "
+        "A workbench for Gaussian processes. FILE is a table of data, a session (.gpd) or a "
         "script\n"
         "(.gps), told apart by content. Without -e, -f or a script it starts at the prompt.\n\n");
     for (size_t i = 0; (o = cli_at(i)) != NULL; i++) {

@@ -3,6 +3,7 @@
 #include "app/shell/command.h"
 
 #include "app/shell/args.h"
+#include "app/shell/words.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -114,7 +115,7 @@ static const char *placeholder(const struct arg *a)
     };
     if (a->type == ARG_CHOICE)
         return a->choices;
-    return words[a->type] ? words[a->type] : "VALUE";
+    return a->type < sizeof words / sizeof *words ? words[a->type] : words[ARG_WORD];
 }
 
 static void usage_word(const struct arg *a, struct buf *out)
@@ -183,7 +184,8 @@ static void help_arg(const struct arg *a, struct buf *out)
     buf_printf(&left, "%s=%s", a->name, placeholder(a));
     if (a->choices && a->type != ARG_CHOICE)
         buf_printf(&left, "|%s", a->choices);
-    buf_printf(out, "  %-26s %s", buf_str(&left), a->help ? a->help : "");
+    buf_printf(out, "  %-26s ", buf_str(&left));
+    words_expand(a->help ? a->help : "", out);
     if (a->type == ARG_REAL && a->unit && *a->unit)
         buf_printf(out, ", in %s", a->unit);
     help_range(a, out);

@@ -17,6 +17,10 @@ enum arg_type {
     ARG_SECONDS, /* 30s, 5m, 2h, or plain seconds */
     ARG_KERNEL,  /* may go on over blanks around + and * */
     ARG_DATASET, ARG_RUN, ARG_COLUMN, ARG_PLOT, ARG_COMMAND, ARG_OPTION, ARG_JOB,
+    /* Words whose command says which there are; words.h has a row of those to offer. */
+    ARG_SOLVER, ARG_PRECOND, ARG_SKETCH, ARG_TUNER, ARG_DEMO, ARG_SETTING, ARG_THEME, ARG_TOPIC,
+    ARG_COPIED,
+    ARG_LISTED, /* of no argument: a list that only help reads */
 };
 enum { ARGF_POS = 1,      /* may be given without its name, in table order */
        ARGF_REQUIRED = 2,
@@ -26,7 +30,8 @@ struct arg {
     const char *name; enum arg_type type; unsigned flags;
     const char *fallback;          /* shown and used when absent; NULL: none */
     double lo, hi;                 /* numbers: both 0: any; ARG_BYTES in bytes, ARG_SHARE 0..1 */
-    const char *choices, *unit, *help;
+    const char *choices, *unit;
+    const char *help;              /* "{solvers}": words_expand writes the names there are */
 };
 enum { ARGS_MAX = 40 };
 

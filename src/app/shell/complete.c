@@ -2,15 +2,9 @@
 #include "app/shell/command.h"
 
 #include "app/shell/args.h"
-#include "app/shell/help.h"
 #include "app/shell/options.h"
 #include "app/shell/words.h"
-#include "compute/preconds/precond.h"
-#include "compute/solvers/solver.h"
-#include "compute/tuners/tune.h"
-#include "data/table.h"
 #include "base/text.h"
-#include "compute/kernels/kernel.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -139,7 +133,29 @@ static const char *behind_last(const char *typed, const char *prefix, const char
     return out;
 }
 
-/* Names that higher folders know: datasets, runs, columns, plots. */
+/* Parameters in the bracket that is open behind a name, after those already there. */
+static void offer_inside(struct found *f, const struct words_row *w, const char *typed,
+                         const char *prefix)
+{
+    const char *word = strlen(typed) >= strlen(prefix) ? typed + strlen(prefix) : "";
+    const size_t n = strcspn(word, "(");
+    char name[64];
+    const char *param;
+
+    if (word[n] != '(' || n + 1 > sizeof name)
+        return;
+    snprintf(name, sizeof name, "%.*s", (int)n, word);
+    const char *comma = strrchr(typed, ',');
+    const size_t kept = comma ? (size_t)(comma + 1 - typed) : (size_t)(word + n + 1 - typed);
+    for (size_t i = 0; (param = w->inside(name, i)) != NULL; i++) {
+        struct buf b = { 0 };
+        buf_printf(&b, "%.*s%s=", (int)kept, typed, param);
+        offer(f, typed, "", buf_str(&b), "");
+        buf_free(&b);
+    }
+}
+
+/* The names of a type that there are now, and what may stand behind one. */
 static void offer_words(struct found *f, struct workspace *ws, enum arg_type type,
                         const char *typed, const char *prefix)
 {
@@ -147,21 +163,22 @@ static void offer_words(struct found *f, struct workspace *ws, enum arg_type typ
     const char *name;
     char kept[256];
 
-    if (type == ARG_COLUMN)
-        prefix = behind_last(typed, prefix, ",", kept, sizeof kept);
+    if (w && w->behind)
+        prefix = behind_last(typed, prefix, w->behind, kept, sizeof kept);
     for (size_t i = 0; w && (name = w->at(ws, i)) != NULL; i++)
         if (w->quoted)
             offer_name(f, typed, prefix, name);
         else
             offer(f, typed, prefix, name, "");
+    if (w && w->inside)
+        offer_inside(f, w, typed, prefix);
 }
 
 /* Values of an argument, behind `prefix` ("kernel=" or ""). */
 static void offer_values(struct found *f, struct workspace *ws, const struct arg *a,
                          const char *typed, const char *prefix)
 {
-    char word[64], kept[256];
-    const struct command *c;
+    char word[64];
 
     for (size_t i = 0; a->choices && command_choice(a->choices, i, word, sizeof word); i++)
         offer(f, typed, prefix, word, "");
@@ -170,86 +187,12 @@ static void offer_values(struct found *f, struct workspace *ws, const struct arg
         offer(f, typed, prefix, "yes", "");
         offer(f, typed, prefix, "no", "");
         break;
-    case ARG_KERNEL:
-        prefix = behind_last(typed, prefix, "+*(", kept, sizeof kept);
-        for (size_t i = 0; kernel_at(i); i++)
-            offer(f, typed, prefix, kernel_at(i)->name, "");
-        for (const char *const *m = (const char *const[]){ "matern(nu=1/2)", "matern(nu=3/2)",
-                                                           "matern(nu=5/2)", NULL }; *m; m++)
-            offer(f, typed, prefix, *m, "");
-        for (size_t i = 0; layer_at(i); i++)
-            offer(f, typed, prefix, layer_at(i)->example, "");
-        break;
     case ARG_FILE: case ARG_OUT:
         offer_files(f, typed, prefix);
-        break;
-    case ARG_COMMAND:
-        for (size_t i = 0; (c = command_at(i)) != NULL; i++)
-            offer(f, typed, prefix, c->name, "");
-        break;
-    case ARG_OPTION:
-        for (size_t i = 0; option_at(i); i++)
-            offer(f, typed, prefix, option_at(i)->arg.name, "");
         break;
     default:
         offer_words(f, ws, a->type, typed, prefix);
         break;
-    }
-}
-
-/* A solver; once its bracket is open, its parameters after those already there. */
-static void offer_solver(struct found *f, const char *typed, const char *prefix,
-                         const struct solver_ops *s)
-{
-    const size_t n = strlen(s->name);
-    char word[SOLVER_TEXT_MAX];
-
-    if (strncmp(typed, s->name, n) != 0 || typed[n] != '(') {
-        offer(f, typed, prefix, s->name, "");
-        return;
-    }
-    const char *comma = strrchr(typed, ',');
-    const size_t kept = comma ? (size_t)(comma + 1 - typed) : n + 1;
-    for (size_t i = 0; s->params && s->params[i].name; i++) {
-        snprintf(word, sizeof word, "%.*s%s=", kept < 60 ? (int)kept : 60, typed,
-                 s->params[i].name);
-        offer(f, typed, prefix, word, "");
-    }
-}
-
-/* Values where the table knows only a word, by the command's and the argument's name. */
-static void offer_known(struct found *f, const struct command *c, const struct arg *a,
-                        const char *typed, const char *prefix)
-{
-    if (!strcmp(c->name, "demo") && !strcmp(a->name, "name"))
-        for (size_t i = 0; demo_at(i); i++)
-            offer(f, typed, prefix, demo_at(i)->name, "");
-    if (!strcmp(a->name, "solver"))
-        for (size_t i = 0; solver_at(i); i++)
-            offer_solver(f, typed, prefix, solver_at(i));
-    if (!strcmp(c->name, "copy") && !strcmp(a->name, "what")) {
-        for (const char *const *w = (const char *const[]){ "cell", "view", "line", NULL }; *w; w++)
-            offer(f, typed, prefix, *w, "");
-        offer_words(f, NULL, ARG_PLOT, typed, prefix);
-    }
-    if (!strcmp(c->name, "theme"))
-        for (size_t i = 0; option_at(i); i++)
-            if (!strcmp(option_at(i)->arg.name, "theme"))
-                offer_values(f, NULL, &option_at(i)->arg, typed, prefix);
-    if (!strcmp(a->name, "precond"))
-        for (size_t i = 0; precond_at(i); i++)
-            offer(f, typed, prefix, precond_at(i)->name, "");
-    if (!strcmp(a->name, "method"))
-        for (size_t i = 0; tuner_at(i); i++)
-            offer(f, typed, prefix, tuner_at(i)->name, "");
-    if (!strcmp(c->name, "get") || !strcmp(c->name, "set"))
-        for (size_t i = 0; option_at(i); i++)
-            offer(f, typed, prefix, option_at(i)->arg.name, "");
-    if (!strcmp(c->name, "help")) {
-        for (size_t i = 0; command_at(i); i++)
-            offer(f, typed, prefix, command_at(i)->name, "");
-        for (size_t i = 0; help_topic_at(i); i++)
-            offer(f, typed, prefix, help_topic_at(i), "");
     }
 }
 
@@ -275,10 +218,8 @@ static void offer_keyed(struct found *f, struct workspace *ws, const struct comm
     const char *key = !strncmp(prefix, "--", 2) ? prefix + 2 : prefix;
     const size_t n = strlen(key) - 1;
     for (size_t i = 0; i < ARGS_MAX && c->args[i].name; i++)
-        if (strlen(c->args[i].name) == n && !strncmp(c->args[i].name, key, n)) {
+        if (strlen(c->args[i].name) == n && !strncmp(c->args[i].name, key, n))
             offer_values(f, ws, &c->args[i], word, prefix);
-            offer_known(f, c, &c->args[i], word, prefix);
-        }
     for (size_t i = 0; c->flags & CMD_OPTION_KEYS && option_at(i); i++)
         if (strlen(option_at(i)->arg.name) == n && !strncmp(option_at(i)->arg.name, key, n))
             offer_values(f, ws, &option_at(i)->arg, word, prefix);
@@ -348,10 +289,8 @@ static void offer_all(struct found *f, struct workspace *ws, const char *line, s
         return;
     }
     for (size_t i = 0; i < ARGS_MAX && c->args[i].name; i++)
-        if (c->args[i].flags & ARGF_POS) {
+        if (c->args[i].flags & ARGF_POS)
             offer_values(f, ws, &c->args[i], word, "");
-            offer_known(f, c, &c->args[i], word, "");
-        }
     offer_keys(f, c, word);
 }
 

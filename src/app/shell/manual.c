@@ -6,6 +6,7 @@
 #include "app/shell/cli.h"
 #include "app/shell/help.h"
 #include "app/shell/options.h"
+#include "app/shell/words.h"
 #include "base/text.h"
 
 #include <ctype.h>
@@ -150,8 +151,11 @@ static void man(struct buf *out)
         "Reads tables, tunes and fits Gaussian processes in the background, shows in live plots "
         "how\n"
         "they converge, checks whether their uncertainty is honest, and keeps everything in one\n"
-        "session file. FILE is data (CSV, TSV, NPY, FASTA), a session (.gpd) or a script (.gps), "
-        "told\n"
+        "session file. FILE is data (");
+    words_expand("{formats}", out);
+    buf_puts(
+        out,
+        "),\na session (.gpd) or a script (.gps), told\n"
         "apart by content. At a terminal it starts with a full screen; with \\fB\\-e\\fR, "
         "\\fB\\-f\\fR "
         "or a script it\nworks through them without questions.\n"

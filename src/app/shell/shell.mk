@@ -25,6 +25,8 @@ libshell_a_SOURCES = \
   src/app/shell/palette.h \
   src/app/shell/rec.c \
   src/app/shell/rec.h \
+  src/app/shell/registry_words.c \
+  src/app/shell/registry_words.h \
   src/app/shell/script.c \
   src/app/shell/script.h \
   src/app/shell/text_table.c \

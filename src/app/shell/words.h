@@ -1,14 +1,19 @@
-/* app/shell/words.h -- names that stand in command lines and that higher folders know: datasets,
- * runs, columns, plots.  The parser, completion and help ask these rows, which main hands down. */
+/* app/shell/words.h -- names that stand in command lines: those of the registries below
+ * (registry_words.h), and those that higher folders know: datasets, runs, columns, plots.  The
+ * parser, completion and help ask these rows, which main hands down. */
 #ifndef GPDESK_WORDS_H
 #define GPDESK_WORDS_H
 
 #include "app/shell/command.h"
 
 struct words_row {
-    enum arg_type type;
+    enum arg_type type; /* of arguments that take these names; ARG_LISTED: of none */
+    const char *name;   /* "{solvers}" in the help of a command stands for all of them; or NULL */
     /* The i-th name there is now; NULL past the end.  The workspace may be NULL. */
     const char *(*at)(struct workspace *, size_t i);
+    const char *behind; /* a name may stand behind one of these characters; NULL: only alone */
+    /* The i-th parameter that may stand in brackets behind a name; NULL: there is none. */
+    const char *(*inside)(const char *name, size_t i);
     bool quoted; /* names come from outside and may need quotes */
     /* Is it one?  The message names what was expected.  NULL: the parser takes any word. */
     enum status (*check)(const char *name, struct err *);
@@ -20,5 +25,7 @@ struct words_row {
 void words_use(const struct words_row *const *rows);
 /* The row of a type; NULL: none. */
 const struct words_row *words_of(enum arg_type);
+/* Writes a text of help with the names of a row, separated by commas, for each "{NAME}" in it. */
+void words_expand(const char *text, struct buf *out);
 
 #endif

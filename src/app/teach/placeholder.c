@@ -5,6 +5,7 @@
 #include "app/plots/draws.h"
 #include "app/runs/spectrum_run.h"
 #include "app/core/measures.h"
+#include "app/core/ws_screen.h"
 #include "app/runs/clustering.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -266,6 +267,18 @@ static bool text_split(struct workspace *ws, struct buf *b)
     return d && d->split.part;
 }
 
+/* "1 the data, 2 the runs, ...": the views and their keys. */
+static bool text_views(struct workspace *ws, struct buf *b)
+{
+#define VIEW_WORDS(id, file, key, word, shows, line) ", " key " " shows
+    static const char all[] = WS_SCREEN_VIEWS(VIEW_WORDS);
+#undef VIEW_WORDS
+
+    (void)ws;
+    buf_puts(b, all + 2);
+    return true;
+}
+
 static const struct origin_of {
     struct value_row row;
     number_fn *number; size_t at;
@@ -281,6 +294,7 @@ static const struct origin_of {
     WORDS("split", "how it is split", text_split),
     WORDS("solver", "of the last fit", text_solver),
     WORDS("outcome", "why the last fit ended", text_outcome),
+    WORDS("views", "of the screen, with their keys", text_views),
     NUMBER("rows", "of the current data", of_data, 0),
     NUMBER("inputs", "columns that are inputs", of_data, 1),
     NUMBER("train", "training rows", of_data, 2),

@@ -41,6 +41,14 @@ static enum status kernel_unknown(const char *name, struct err *err)
     return rc;
 }
 
+bool kernel_of_distance(const struct kernel *k)
+{
+    for (size_t t = 0; t < k->nterms; t++)
+        if (!k->term[t].ops->exact && !k->term[t].ops->of_distance)
+            return false;
+    return true;
+}
+
 const struct kernel_ops *kernel_find(const char *name, struct err *err)
 {
     for (size_t i = 0; kernel_at(i); i++)

@@ -38,6 +38,8 @@ struct kernel_ops {
     const struct kparam *params;  /* ends at .name == NULL; may be NULL */
     const struct hparam *hparams; /* ends at .name == NULL; [0] is lengthscale where there is one */
     unsigned rows; /* ROWS_..., which it reads (layer.h); 0: numbers */
+    const char *const *examples;  /* settings that completion offers, too; NULL-terminated; NULL */
+    bool of_distance; /* a kernel of `pair` that, of one input, depends on the distance alone */
     bool blind; /* the same for all rows: no input matters to it */
     const char *built; /* what of it depends on how the program was built; NULL: nothing */
     /* The radial factor of frequency j: the chi-distributed SORF row length is multiplied by it
@@ -58,6 +60,9 @@ struct kernel_ops {
 };
 enum { KERNEL_RECIPE = 32 };
 const struct kernel_ops *kernel_at(size_t i); /* NULL past the end */
+struct kernel;
+/* True if k(x, x') of one input depends on |x - x'| alone. */
+bool kernel_of_distance(const struct kernel *);
 /* NOT_FOUND with the nearest names in the hint. */
 const struct kernel_ops *kernel_find(const char *name, struct err *err);
 

@@ -539,8 +539,8 @@ static enum status parse_layer(struct parser *p, const struct layer_ops *ops, st
     skip_blanks(p);
     if (*p->at != '(' && *p->at && *p->at != '+' && *p->at != '*')
         return parse_fail(p, "\"(\" and a kernel, as in conv(rbf,width=9)");
-    if (*p->at != '(') { /* "conv": what is meant most often */
-        rc = inside ? ST_OK : parse_term(p, "rbf", k);
+    if (*p->at != '(') { /* "conv": the first kernel is meant most often */
+        rc = inside ? ST_OK : parse_term(p, kernel_at(0)->name, k);
     } else {
         p->at++;
         rc = inside ? ST_OK : parse_expression(p, true, k);

@@ -108,6 +108,7 @@ const struct kernel_ops kernel_matern = {
         "nu = 1/2, 3/2, 5/2; a build with the GNU Scientific Library (libgsl-dev) has all between",
 #endif
     .params = matern_params,
+    .examples = (const char *const[]){ "matern(nu=1/2)", "matern(nu=3/2)", "matern(nu=5/2)", NULL },
     .hparams = kernel_lengthscale,
     .radial = matern_radial,
     .heavy = matern_heavy,

@@ -53,6 +53,7 @@ const struct kernel_ops kernel_periodic = {
     .formula = "exp(-2 sin^2(pi delta/period)/l^2), a product over inputs",
     .cite = "MacKay 1998; Rasmussen & Williams 2006, 4.2.3",
     .hparams = periodic_hparams,
+    .of_distance = true,
     .recipe = periodic_recipe,
     .pair = periodic_pair,
 };

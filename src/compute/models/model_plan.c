@@ -364,31 +364,35 @@ double model_plan_bytes(size_t n, size_t d, const struct fit_opts *o, const stru
     return bytes_of(&p);
 }
 
-/* The reason why features may not be rounded to float16; NULL when they may. */
-static const char *unrounded(const struct fit_opts *o)
+/* Whether features may be rounded to float16; UNSUPPORTED with the reason when they may not. */
+static enum status may_round(const struct fit_opts *o, struct err *err)
 {
+    char names[120];
+
     if (o->precision != PREC_FLOAT)
-        return "it is of precision=float";
+        return err_set(err, ST_UNSUPPORTED, "store=float16: it is of precision=float");
     if (!(kernel_half_error(&o->kernel) < 1.0))
-        return "only sums of stationary kernels have features that it can hold to a known error";
-    if (!solver_is_free(o->solver) && !(asked(o) && asked(o)->corrects))
-        return "only pcg and cg correct its rounding";
-    return NULL;
+        return err_set(err, ST_UNSUPPORTED,
+                       "store=float16: only sums of stationary kernels have features that it can "
+                       "hold to a known error");
+    if (solver_is_free(o->solver) || (asked(o) && asked(o)->corrects))
+        return ST_OK;
+    solver_names(solver_corrects, names, sizeof names);
+    return err_set(err, ST_UNSUPPORTED, "store=float16: only %s correct its rounding", names);
 }
 
 /* store= implies plan=store: an error where both cannot be had. */
 static enum status check_store(const struct fit_opts *o, struct err *err)
 {
-    const char *why = o->store == STORE_FLOAT16 ? unrounded(o) : NULL;
-
-    if (why == NULL && (o->store == STORE_AUTO || o->plan == PLAN_AUTO || o->plan == PLAN_STORE))
+    if (o->store == STORE_FLOAT16 && may_round(o, err) != ST_OK) {
+        err_hint(err, "fit plan=store store=float32");
+        return ST_UNSUPPORTED;
+    }
+    if (o->store == STORE_AUTO || o->plan == PLAN_AUTO || o->plan == PLAN_STORE)
         return ST_OK;
-    if (why)
-        err_set(err, ST_UNSUPPORTED, "store=float16: %s", why);
-    else
-        err_set(err, ST_USAGE, "store= is how plan=store keeps features: no other plan does");
-    err_hint(err, why ? "fit plan=store store=float32" : "fit plan=store store=float16");
-    return why ? ST_UNSUPPORTED : ST_USAGE;
+    err_set(err, ST_USAGE, "store= is how plan=store keeps features: no other plan does");
+    err_hint(err, "fit plan=store store=float16");
+    return ST_USAGE;
 }
 
 /* True when memory has room for stored features, in float16 or float32. */
@@ -405,7 +409,8 @@ static bool in_half(const struct fit_opts *o, double budget, const struct fit_pl
 {
     if (o->store != STORE_AUTO)
         return o->store == STORE_FLOAT16;
-    return !stores(o, budget, p, false) && stores(o, budget, p, true) && unrounded(o) == NULL;
+    return !stores(o, budget, p, false) && stores(o, budget, p, true) &&
+           may_round(o, NULL) == ST_OK;
 }
 
 /* Chooses the plan: as asked, else the quickest one that fits into the budget. */
@@ -478,7 +483,7 @@ static void describe(const struct fit_opts *o, size_t threads, double budget,
         text_seconds(t, sizeof t, ways[i].seconds / cores);
         if (ways[i].taken)
             snprintf(head, sizeof head, "%s (%s, about %s)", ways[i].chosen, mem, t);
-        else if ((!wants_direct(o) || i == 4) && (i != 1 || unrounded(o) == NULL))
+        else if ((!wants_direct(o) || i == 4) && (i != 1 || may_round(o, NULL) == ST_OK))
             snprintf(rest + strlen(rest), sizeof rest - strlen(rest), "%s %s (%s, %s)",
                      *rest ? "," : "; instead", ways[i].other, mem, t);
     }

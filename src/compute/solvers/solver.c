@@ -36,6 +36,27 @@ const struct solver_ops *solver_usual(void)
     return &pcg_solver;
 }
 
+bool solver_corrects(const struct solver_ops *s)
+{
+    return s->corrects;
+}
+
+void solver_names(bool (*has)(const struct solver_ops *), char *out, size_t len)
+{
+    size_t left = 0, at = 0;
+
+    *out = '\0';
+    for (size_t i = 0; i < NSOLVERS; i++)
+        left += has(solvers[i]);
+    for (size_t i = 0; i < NSOLVERS; i++)
+        if (has(solvers[i])) {
+            const char *between = at == 0 ? "" : left == 1 ? " and " : ", ";
+            snprintf(out + at, len - at, "%s%s", between, solvers[i]->name);
+            at = strlen(out);
+            left--;
+        }
+}
+
 bool solver_is_free(const char *name)
 {
     return name == NULL || strcmp(name, "auto") == 0;

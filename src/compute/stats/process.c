@@ -18,9 +18,8 @@ double process_half_distance(const struct kernel *k, const double *hp)
     const double zero = 0.0, top = kernel_exact(k, hp, 1, &zero, &zero, NULL);
     double lo = 0.0, hi = 1e-3;
 
-    for (size_t t = 0; t < k->nterms; t++)
-        if (!k->term[t].ops->exact && !strstr(k->term[t].ops->name, "periodic"))
-            return NAN; /* not a function of the distance alone */
+    if (!kernel_of_distance(k))
+        return NAN;
     while (hi < 1e3 && kernel_exact(k, hp, 1, &zero, &hi, NULL) > 0.5 * top)
         lo = hi, hi *= 1.05;
     if (hi >= 1e3)

@@ -29,7 +29,8 @@ static double evaluation_seconds(const struct tune_job *job, const struct tune_l
 enum status tune_rank(struct tune_job *job, struct tune_level *l, const struct tune_point *at,
                       size_t *rank, struct err *err)
 {
-    struct fit_opts o = { .solver = "pcg", .features = l->M, .rtol = TUNE_DATA_RTOL, .maxit = 1000,
+    struct fit_opts o = { .solver = solver_usual()->name, .features = l->M,
+                          .rtol = TUNE_DATA_RTOL, .maxit = 1000,
                           .variance = VAR_NONE, .precision = l->precision, .keep_scale = true,
                           .mem_limit = job->opts->mem_limit, .seed = job->opts->seed,
                           .targets = job->targets, .kernel = *job->kernel };

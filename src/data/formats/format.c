@@ -49,8 +49,8 @@ static enum status binary(const struct inbuf *in, struct err *err)
     for (size_t i = 0; i < sizeof other_formats / sizeof *other_formats; i++)
         if (in->len >= other_formats[i].len &&
             memcmp(b, other_formats[i].magic, other_formats[i].len) == 0) {
-            err_named(err, ST_FORMAT, "binary", "%s is %s, not CSV or NPY", stream_name(in->st),
-                      other_formats[i].what);
+            err_named(err, ST_FORMAT, "binary", "%s is %s, which cannot be read",
+                      stream_name(in->st), other_formats[i].what);
             err_hint(err, "%s", other_formats[i].hint);
             return ST_FORMAT;
         }
@@ -59,7 +59,11 @@ static enum status binary(const struct inbuf *in, struct err *err)
         return ST_OK;
     err_named(err, ST_FORMAT, "binary", "%s holds a zero byte at %zu: it is no text",
               stream_name(in->st), (size_t)(zero - b));
-    err_hint(err, "CSV, TSV and NPY can be opened, also packed with gzip or zstd");
+    struct buf names = { 0 };
+    for (size_t i = 0; i < NFORMATS; i++)
+        buf_printf(&names, "%s%s", i ? ", " : "", formats[i]->name);
+    err_hint(err, "open FILE of another format: %s; text also packed with gzip or zstd", buf_str(&names));
+    buf_free(&names);
     return ST_FORMAT;
 }
 
@@ -71,6 +75,14 @@ enum status format_find(const struct inbuf *in, const struct format **out, struc
             return ST_OK;
     }
     return binary(in, err); /* the last one reads text */
+}
+
+const struct format *format_of_records(const struct table *t)
+{
+    for (size_t i = 0; i < NFORMATS; i++)
+        if (formats[i]->records != NULL && strcmp(formats[i]->records, t->decisions) == 0)
+            return formats[i];
+    return NULL;
 }
 
 /* The value of an option that has no field of its own (IMPORT_OWN); NULL: not given. */

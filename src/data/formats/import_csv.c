@@ -634,4 +634,4 @@ static const struct import_option options[] = {
 };
 
 const struct format import_csv_format = {
-    .name = "CSV", .read = read_csv, .text = true, .options = options };
+    .name = "CSV, TSV", .read = read_csv, .text = true, .options = options };

@@ -234,7 +234,7 @@ static enum status read_fasta(struct inbuf *in, const struct import_opts *opts,
         rc = fasta_columns(f, t);
     if (rc == ST_OK) {
         free(t->decisions);
-        t->decisions = mem_strdup("FASTA", err);
+        t->decisions = mem_strdup(import_fasta_format.records, err);
         rc = t->decisions != NULL ? ST_OK : ST_NOMEM;
     }
     sequences_free(f->s);
@@ -249,4 +249,5 @@ static bool sniff(const struct inbuf *in)
     return in->b[strspn(in->b, " \t\r\n")] == '>'; /* 16 zero bytes follow the window */
 }
 
-const struct format import_fasta_format = { .name = "FASTA", .sniff = sniff, .read = read_fasta };
+const struct format import_fasta_format = {
+    .name = "FASTA", .sniff = sniff, .read = read_fasta, .records = "FASTA" };

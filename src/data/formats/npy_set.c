@@ -753,4 +753,4 @@ static enum status read_set(const char *path, const struct import_opts *opts,
     return rc;
 }
 
-const struct format npy_set_format = { .name = "NPY set", .read_set = read_set };
+const struct format npy_set_format = { .name = "sets of NPY files", .read_set = read_set };

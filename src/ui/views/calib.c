@@ -121,7 +121,6 @@ static const struct keyrow keys[] = {
     {NULL, ACT_NONE, NULL, NULL, NULL, 0},
 };
 const struct view_ops calib_view = {
-    .digit = '6',
     .tab = "Calib",
     .title = "Calibration",
     .about = "Coverage: the share of test rows that fall inside the central interval of each "

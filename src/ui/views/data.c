@@ -490,7 +490,6 @@ static void data_close(struct view *v)
 }
 
 const struct view_ops data_view = {
-    .digit = '1',
     .tab = "Data",
     .title = "Data",
     .about = "The table as it was read. The heading shows each column's role: an arrow marks the "

@@ -3,6 +3,7 @@
 #include "ui/views/figures.h"
 
 #include "app/plots/draws.h"
+#include "app/plots/plot_rows.h"
 #include "app/teach/lesson.h"
 #include "app/commands/commands.h"
 #include "base/text.h"
@@ -36,8 +37,9 @@ static void lesson_show(struct view *v, const char *plot, const char *run)
 
 static bool has_sliders(const struct lesson_view *s)
 {
-    return strcmp(s->plot, "draws") == 0 || strcmp(s->plot, "kernel") == 0 ||
-           strcmp(s->plot, "covariance") == 0;
+    const struct plot_ops *p = *s->plot ? plot_find(s->plot, NULL) : NULL;
+
+    return p && p->of_kernel;
 }
 
 /* Sliders. */
@@ -174,7 +176,8 @@ static void draw_plot(struct view *v, const struct canvas *c)
     }
     struct run *r = *s->run ? desk_find(v->desk, s->run) : ws_run(v->desk->ws, NULL, NULL);
     struct run *running = ws_newest_running(v->desk->ws);
-    if (!*s->run && running && strcmp(s->plot, running->kind == RUN_FIT ? "residual" : "nmll") == 0)
+    const struct plot_ops *p = plot_find(s->plot, NULL);
+    if (!*s->run && running && p && plot_follows(p, running))
         r = running;
     struct figures_request q = { v->desk, s->plot, r, &s->axes, false };
     uint64_t what = mix(8, s->plot, strlen(s->plot)) + axes_stamp(&s->axes);
@@ -382,7 +385,6 @@ static const struct keyrow keys[] = {
     {NULL, ACT_NONE, NULL, NULL, NULL, 0},
 };
 const struct view_ops lesson_view = {
-    .digit = '8',
     .tab = "Lesson",
     .title = "Lesson",
     .about = "The step of the lesson in hand, and the plot that it speaks of. Lessons are run "

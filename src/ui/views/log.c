@@ -61,7 +61,6 @@ static void log_verdict(struct view *v, struct buf *b)
 
 static const struct keyrow keys[] = { { NULL, ACT_NONE, NULL, NULL, NULL, 0 } };
 const struct view_ops log_view = {
-    .digit = '9',
     .tab = "Log",
     .title = "Log",
     .about = "Every line that was run, typed or by a key, and what came of it: results, notes (a "

@@ -40,7 +40,6 @@ static void nmll_title(struct view *v, struct buf *b)
 
 static const struct keyrow keys[] = { { NULL, ACT_NONE, NULL, NULL, NULL, 0 } };
 const struct view_ops nmll_view = {
-    .digit = '4',
     .tab = "NMLL",
     .title = "NMLL and tuning",
     .about = "The negative log marginal likelihood (of y as scaled for the fit, natural "

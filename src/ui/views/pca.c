@@ -48,7 +48,6 @@ static const struct keyrow keys[] = {
     { NULL, ACT_NONE, NULL, NULL, NULL, 0 },
 };
 const struct view_ops pca_view = {
-    .digit = '7',
     .tab = "PCA",
     .title = "PCA and clusters",
     .about = "Rows placed by the first two principal components of the kernel's feature space: "

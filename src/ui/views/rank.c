@@ -85,7 +85,6 @@ static const struct keyrow keys[] = {
     {NULL, ACT_NONE, NULL, NULL, NULL, 0},
 };
 const struct view_ops rank_view = {
-    .digit = '5',
     .tab = "Rank",
     .title = "Rank",
     .about = "What advise expects of a fit at each rank of its preconditioner: iterations with "

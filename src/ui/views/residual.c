@@ -43,7 +43,6 @@ static void residual_title(struct view *v, struct buf *b)
 
 static const struct keyrow keys[] = { { NULL, ACT_NONE, NULL, NULL, NULL, 0 } };
 const struct view_ops residual_view = {
-    .digit = '3',
     .tab = "Resid",
     .title = "Residual",
     .about = "The relative residual |b - A w| / |b| of the linear system against the iteration, "

@@ -563,7 +563,6 @@ static void runs_plot(const struct view *v, struct buf *b)
 }
 
 const struct view_ops runs_view = {
-    .digit = '2',
     .tab = "Runs",
     .title = "Runs",
     .about = "Every tuning (t1, t2, ..) and fit (r1, r2, ..). In front: > runs, . waits, ! "

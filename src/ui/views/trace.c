@@ -10,7 +10,7 @@ void trace_draw(struct view *v, const struct canvas *c, const char *plot, struct
     struct trace_state *s = v->state;
     struct desk *d = v->desk;
     struct figures_request q = { d, plot, r, &s->axes, true };
-    uint64_t what = (uint64_t)(v->ops->digit - '0') + (uint64_t)(uintptr_t)r * 16 +
+    uint64_t what = (uint64_t)(view_key(v->ops) - '0') + (uint64_t)(uintptr_t)r * 16 +
                     axes_stamp(&s->axes) * 31 + axes_scrub_at(d, r) * 7919;
     uint64_t stamp = r->ntrace * 8 + (uint64_t)r->state;
     const struct run *m;
