@@ -10,6 +10,7 @@
 #include "support.h"
 
 #include <check.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -404,6 +405,8 @@ START_TEST(scripts_lead_to_the_same_state)
     }
     for (int all = 0; all < 2; all++) {
         char *script = script_of(d.ws, all), *want = portrait(d.ws, all), *got;
+        if (!all)
+            ck_assert_msg(!strstr(script, "\nredo") && !strstr(script, "\nbranch"), "%s", script);
         begin(&again, NULL);
         ck_assert_msg(desk_run(&again, script), "%s\n%s", buf_str(&again.said), script);
         /* Nothing but the seed may differ: it stands in front. */
@@ -423,6 +426,216 @@ START_TEST(scripts_lead_to_the_same_state)
         free(got);
         desk_close(&again);
     }
+    desk_close(&d);
+}
+END_TEST
+
+/* What is in force is there without what was undone; `undo` stands only where the last fit was made
+ * under settings that were undone after it, once, and nothing is done again. */
+START_TEST(scripts_hold_what_is_in_force)
+{
+    static const struct { const char *lines, *has, *lacks; } want[] = {
+        { "set noise=0.5; undo; undo; redo; redo", "set noise=0.5\n", "undo" },
+        { "set noise=0.5; kernel linear; undo; fit features=34; redo",
+          "noise=0.5\nfit features=34\n", "undo" },
+        { "set theme=dark; undo; redo; undo; redo; fit features=34", "set theme=dark\n", "undo" },
+        { "set noise=0.5 theme=dark; split test=30%; fit features=34; undo 2; scale y=none",
+          "\nundo 2\nscale y=none\n", "redo" },
+        { "set noise=0.5; fit features=34; undo; kernel rq; undo; redo; undo; kernel linear",
+          "\nundo\nkernel linear\n", "rq" },
+        { "set noise=0.5; fit features=34; undo; set noise=0.7; fit features=36 from=r2 "
+          "solver=pcg; undo", "\nundo\nset noise=0.7\nfit solver=pcg features=36 from=r1\n",
+          "redo" },
+    };
+    struct desk d, again;
+
+    begin(&d, NULL);
+    start(&d);
+    run(&d, want[_i].lines);
+    char *script = script_of(d.ws, false), *now = portrait(d.ws, false), *got;
+    ck_assert_msg(strstr(script, want[_i].has), "%s", script);
+    ck_assert_msg(!strstr(script, want[_i].lacks), "%s", script);
+    begin(&again, NULL);
+    run(&again, script);
+    got = portrait(again.ws, false);
+    same("in force", strstr(now, "\"marks\""), strstr(got, "\"marks\""));
+    ck_assert_str_eq(again.ws->opt.theme, d.ws->opt.theme);
+    const struct run *x = ws_run(d.ws, NULL, NULL), *y = ws_run(again.ws, NULL, NULL);
+    ck_assert(x && y && x->model->M == y->model->M);
+    ck_assert(memcmp(x->model->w, y->model->w, x->model->M * sizeof(double)) == 0);
+    free(script);
+    free(now);
+    free(got);
+    desk_close(&again);
+    desk_close(&d);
+}
+END_TEST
+
+/* Where panes stand is a matter of the screen: no undo moves them, and no script does. */
+START_TEST(undo_moves_no_panes)
+{
+    struct desk d;
+    size_t undone;
+
+    begin(&d, NULL);
+    start(&d);
+    const size_t steps = timeline_steps(d.ws, &undone);
+    run(&d, "set noise=0.5; set layout=slide");
+    ck_assert_uint_eq(timeline_steps(d.ws, &undone), steps + 1);
+    run(&d, "undo");
+    ck_assert_str_eq(d.ws->opt.layout, "slide");
+    char *script = script_of(d.ws, true);
+    ck_assert_msg(!strstr(script, "slide"), "%s", script);
+    free(script);
+    desk_close(&d);
+}
+END_TEST
+
+/* A fit that nothing but `stop` ends within the test: its first point has come. */
+static const char endless[] = "fit features=512 solver=cg noise=1e-12 l=20 rtol=1e-15 "
+                              "maxit=1000000"; /* condition number 1e13 */
+
+static struct run *begin_endless(struct desk *d)
+{
+    workspace_exec(d->ws, endless);
+    struct run *r = ws_newest_running(d->ws);
+    while (r && workspace_busy(d->ws) && !r->ntrace) {
+        struct pollfd fd = { .fd = workspace_fd(d->ws), .events = POLLIN };
+        ck_assert_int_ge(poll(&fd, 1, 60000), 0);
+        workspace_pump(d->ws);
+    }
+    ck_assert(r && r->ntrace && workspace_busy(d->ws));
+    return r;
+}
+
+static size_t count_of(const char *text, const char *what)
+{
+    size_t n = 0;
+
+    for (const char *p = text; (p = strstr(p, what)) != NULL; p += strlen(what))
+        n++;
+    return n;
+}
+
+/* An interrupted fit is a comment in both scripts, which run again; one that ended at its limit of
+ * iterations is none. */
+START_TEST(what_was_interrupted_is_a_comment)
+{
+    struct desk d, again;
+    bool interrupted[16];
+
+    begin(&d, NULL);
+    run(&d, "demo friedman1 n=1000 seed=3; split test=20% seed=1; kernel rbf; fit features=32");
+    begin_endless(&d);
+    run(&d, _i ? "stop now" : "stop");
+    workspace_drain(d.ws);
+    run(&d, "set noise=0.3; fit features=256 solver=cg noise=1e-6 rtol=1e-12 maxit=2");
+    ck_assert_uint_eq(d.ws->nscript, 7);
+    ck_assert(transcript_interrupted(d.ws, interrupted, NULL) == ST_OK);
+    for (size_t i = 0; i < 7; i++)
+        ck_assert_msg(interrupted[i] == (i == 4), "line %zu: %s", i + 1, d.ws->script[i]);
+    ck_assert_int_eq(ws_run(d.ws, "r2", NULL)->state, RUN_STOPPED);
+    ck_assert_int_eq(ws_run(d.ws, "r3", NULL)->state, RUN_STOPPED);
+    for (int all = 0; all < 2; all++) {
+        char *script = script_of(d.ws, all);
+        ck_assert_msg(strstr(script, _i ? "\n# interrupted: fit solver=cg" :
+                                          "\n# interrupted at iteration "), "%s", script);
+        ck_assert_msg(!strstr(script, "\nfit solver=cg features=512 rtol=1e-15"), "%s", script);
+        ck_assert_msg(strstr(script, "outcome maxit, features 256, iterations 2"), "%s", script);
+        begin(&again, NULL);
+        run(&again, script);
+        ck_assert_uint_eq(again.ws->nrun, all ? 2 : 1);
+        ck_assert(again.ws->run[all]->info.why == OUT_MAXIT);
+        desk_close(&again);
+        free(script);
+    }
+    desk_close(&d);
+}
+END_TEST
+
+/* What began from an interrupted fit has it whole in its script; it expects no figures. */
+START_TEST(what_began_from_an_interrupted_fit)
+{
+    struct desk d;
+
+    begin(&d, NULL);
+    run(&d, "demo friedman1 n=1000 seed=3; split test=20% seed=1; kernel rbf");
+    begin_endless(&d);
+    run(&d, "stop");
+    workspace_drain(d.ws);
+    run(&d, "fit continue=r1 maxit=3");
+    char *script = script_of(d.ws, false);
+    ck_assert_msg(strstr(script, "runs to its end here\nfit solver=cg"), "%s", script);
+    ck_assert_msg(strstr(script, "\nfit maxit=3 continue=r1\n"), "%s", script);
+    ck_assert_msg(!strstr(script, "expect"), "%s", script);
+    free(script);
+    desk_close(&d);
+}
+END_TEST
+
+/* The state that a tuning has left when it is stopped is set in the script. */
+START_TEST(an_interrupted_tuning_is_set)
+{
+    struct desk d, again;
+
+    begin(&d, NULL);
+    run(&d, "demo friedman1 n=200 seed=3; split test=20% seed=1");
+    run(&d, _i ? "kernel rbf(ard)" : "kernel rbf + linear");
+    workspace_exec(d.ws, "tune features=256 evals=10000 method=bayes");
+    const struct run *r = ws_newest_running(d.ws);
+    while (r && workspace_busy(d.ws) && r->ntrace < 3) {
+        struct pollfd fd = { .fd = workspace_fd(d.ws), .events = POLLIN };
+        ck_assert_int_ge(poll(&fd, 1, 60000), 0);
+        workspace_pump(d.ws);
+    }
+    run(&d, "stop");
+    workspace_drain(d.ws);
+    ck_assert(r->tune.why == TUNE_CANCELLED);
+    char *script = script_of(d.ws, false);
+    ck_assert_msg(strstr(script, "\n# interrupted after "), "%s", script);
+    ck_assert_msg(!strstr(script, "\ntune"), "%s", script);
+    begin(&again, NULL);
+    run(&again, script);
+    ck_assert(_i || memcmp(d.ws->hp, again.ws->hp, 2 * sizeof(double)) == 0);
+    ck_assert(!_i == !strstr(script, "\n# not set: lengthscale[1]="));
+    ck_assert(d.ws->amplitude == again.ws->amplitude && d.ws->noise == again.ws->noise);
+    free(script);
+    desk_close(&again);
+    desk_close(&d);
+}
+END_TEST
+
+/* The program is killed while a fit runs: the comment comes when the session is opened, once. */
+START_TEST(a_kill_interrupts_too)
+{
+    struct desk d;
+    struct err err = { 0 };
+    int status;
+
+    const pid_t pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0) {
+        if (desk_open(&d, session, &err) != ST_OK ||
+            !desk_run(&d, "demo friedman1 n=1000 seed=3; split test=20% seed=1; kernel rbf"))
+            _exit(1);
+        begin_endless(&d);
+        if (store_flush(store_of(d.ws), &err) != ST_OK)
+            _exit(2);
+        raise(SIGKILL);
+    }
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    begin(&d, session);
+    ck_assert_uint_eq(d.ws->nscript, 4);
+    ck_assert_str_eq(d.ws->script[3], "# interrupted: fit solver=cg features=512 rtol=1e-15 "
+                     "maxit=1000000 noise=1e-12 lengthscale=20");
+    run(&d, "set noise=0.5; undo; redo; at 4; at now; undo");
+    desk_close(&d);
+    begin(&d, session); /* not once more */
+    char *script = script_of(d.ws, true);
+    ck_assert_uint_eq(d.ws->nscript, 8);
+    ck_assert_uint_eq(count_of(script, "# interrupted: fit"), 1);
+    free(script);
     desk_close(&d);
 }
 END_TEST
@@ -556,6 +769,12 @@ int main(void)
         { "order", lines_stand_in_the_order_of_their_beginning, 1 },
         { "at", every_command_can_be_looked_at, 2 },
         { "scripts", scripts_lead_to_the_same_state, 3 * SEEDS },
+        { "in force", scripts_hold_what_is_in_force, 6 },
+        { "panes", undo_moves_no_panes, 1 },
+        { "interrupted", what_was_interrupted_is_a_comment, 2 },
+        { "continued", what_began_from_an_interrupted_fit, 1 },
+        { "stopped tuning", an_interrupted_tuning_is_set, 2 },
+        { "killed", a_kill_interrupts_too, 1 },
         { "kill", undo_works_after_kill_9, 8 },
         { "busy", a_tuning_is_waited_for, 1 },
         { "memory", old_data_is_let_go, 1 },

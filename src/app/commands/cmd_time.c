@@ -5,6 +5,7 @@
 #include "app/core/job.h"
 #include "app/session/store.h"
 #include "app/session/timeline.h"
+#include "app/session/transcript.h"
 #include "app/core/workspace.h"
 #include "app/core/ws_tell.h"
 #include "base/mem.h"
@@ -27,9 +28,14 @@ static void clock_words(char *out, size_t len, int64_t at)
         snprintf(out, len, "-");
 }
 
-static void history_row(const struct workspace *ws, size_t i, bool undone, struct text_table *g,
-                        struct rec *r)
+/* How a line of the history is marked. */
+struct line_mark { bool undone, interrupted; };
+
+static void history_row(const struct workspace *ws, size_t i, const struct line_mark *is,
+                        struct text_table *g, struct rec *r)
 {
+    bool comment;
+    const char *line = timeline_command(ws->script[i], &comment);
     const struct past *p = timeline_past(ws, i);
     const size_t shown = timeline_view(ws) == SIZE_MAX ? ws->nscript : timeline_view(ws);
     char when[24] = "-", took[32] = "";
@@ -40,19 +46,20 @@ static void history_row(const struct workspace *ws, size_t i, bool undone, struc
         text_seconds(took, sizeof took, p->seconds);
     rec_item(r);
     rec_int(r, "number", (int64_t)i + 1);
-    rec_str(r, "line", ws->script[i]);
+    rec_str(r, "line", line);
     rec_num(r, "seconds", p && p->at ? p->seconds : NAN);
     if (p && p->at)
         rec_int(r, "at", p->at);
     else
         rec_null(r, "at");
-    rec_bool(r, "undone", undone);
+    rec_bool(r, "undone", is->undone);
+    rec_bool(r, "interrupted", is->interrupted);
     rec_close(r);
     text_table_printf(g, "%s%zu", i + 1 == shown ? ">" : " ", i + 1);
     text_table_cell(g, when, 0);
     text_table_cell(g, took, 0);
-    text_table_cell(g, undone ? "undone" : "", 0);
-    text_table_cell(g, ws->script[i], 100);
+    text_table_cell(g, is->undone ? "undone" : is->interrupted ? "interrupted" : "", 0);
+    text_table_cell(g, line, 100);
 }
 
 static void history_steps(const struct workspace *ws, struct rec *r)
@@ -78,11 +85,14 @@ static enum status cmd_history(struct workspace *ws, const struct args *a, struc
     static const bool right[] = { true, false, true, false, false };
     const size_t most = (size_t)args_int(a, "lines", 50);
     const size_t from = ws->nscript > most ? ws->nscript - most : 0;
-    bool *undone = mem_calloc(ws->nscript ? ws->nscript : 1, sizeof *undone, "the history", err);
+    const size_t n = ws->nscript;
+    bool *undone = mem_calloc(n + 1, 2 * sizeof *undone, "the history", err);
+    bool *interrupted = undone + n + 1;
     struct text_table g;
     struct rec r;
 
-    if (!undone || timeline_undone(ws, undone, err) != ST_OK) {
+    if (!undone || timeline_undone(ws, undone, err) != ST_OK ||
+        transcript_interrupted(ws, interrupted, err) != ST_OK) {
         free(undone);
         return ST_NOMEM;
     }
@@ -90,7 +100,7 @@ static enum status cmd_history(struct workspace *ws, const struct args *a, struc
     rec_array(&r, "commands");
     text_table_init(&g, 5);
     for (size_t i = from; i < ws->nscript; i++)
-        history_row(ws, i, undone[i], &g, &r);
+        history_row(ws, i, &(struct line_mark){ undone[i], interrupted[i] }, &g, &r);
     rec_array_close(&r);
     if (from)
         rec_text(&r, "%zu before: history %zu\n", from, ws->nscript);

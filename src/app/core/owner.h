@@ -26,7 +26,7 @@ struct owner_step {
     enum status rc;
     double seconds;
     bool changed; /* an owner reported a change (see `changed` below) */
-    bool kept;    /* the line is now part of the script, */
+    bool kept;    /* the line is now part of the script (a comment if rc is ST_CANCELLED), */
     size_t at;    /* at this position, counted from 0 */
 };
 

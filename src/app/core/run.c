@@ -76,3 +76,12 @@ const char *run_suffix(const struct run *r, size_t j, char *out, size_t len)
     buf_free(&b);
     return out;
 }
+
+bool run_interrupted(const struct run *r)
+{
+    if (r->state != RUN_STOPPED)
+        return false;
+    if (r->kind == RUN_TUNE)
+        return !r->tune.evaluations || r->tune.why == TUNE_CANCELLED;
+    return r->info.why == OUT_CANCELLED || (!r->model && !r->info.solver[0]);
+}

@@ -72,5 +72,8 @@ size_t run_targets(const struct run *);
 enum status run_target(const struct run *, const char *name, size_t *j, struct err *);
 /* For titles: " of NAME" if a run has several targets, otherwise "". */
 const char *run_suffix(const struct run *, size_t j, char *out, size_t len);
+/* True if the run was cancelled, by a key, `stop` or the end of the program.  A fit that ended at
+ * its limit of iterations was not. */
+bool run_interrupted(const struct run *);
 
 #endif

@@ -89,13 +89,15 @@ static void after_failure(struct workspace *ws, unsigned long group)
         drop_group(ws, group);
 }
 
-/* Inserts the line into the script at position `at`, which is earlier than the end if other
- * commands finished while its job was running. */
-static bool remember(struct workspace *ws, const struct args *a, size_t at)
+bool workspace_remember(struct workspace *ws, const char *mark, const char *command, size_t at)
 {
     char **grown = realloc(ws->script, (ws->nscript + 1) * sizeof *grown);
-    char *line = grown ? mem_strdup(args_line(a), NULL) : NULL;
+    struct buf text = { 0 };
 
+    buf_printf(&text, "%s%s", mark, command);
+    char *line = grown ? buf_take(&text) : NULL;
+
+    buf_free(&text);
     if (grown)
         ws->script = grown;
     else
@@ -135,7 +137,9 @@ static void statement_ended(struct workspace *ws, const struct command *cmd, con
     struct owner_step step = { .cmd = cmd, .args = a, .rc = rc, .seconds = seconds,
                                .changed = changed, .at = owner_place(ws, a) };
 
-    step.kept = rc == ST_OK && cmd->flags & CMD_CHANGES && !looks && remember(ws, a, step.at);
+    step.kept = (rc == ST_OK || rc == ST_CANCELLED) && cmd->flags & CMD_CHANGES && !looks &&
+                workspace_remember(ws, rc == ST_OK ? "" : WORKSPACE_INTERRUPTED, args_line(a),
+                                   step.at);
     owner_ended_all(ws, &step);
     ws->serial++;
 }
@@ -454,7 +458,8 @@ void workspace_job_end(struct workspace *ws, const struct job *job, enum status 
     if (!job->more) { /* a statement counts as one line and one step, however many jobs it has */
         const bool changed = owner_changed_any(ws, job->line);
         if (job->cmd && job->args)
-            statement_ended(ws, job->cmd, job->args, rc, job_now() - job->started, changed);
+            statement_ended(ws, job->cmd, job->args, rc,
+                            job->started > 0.0 ? job_now() - job->started : 0.0, changed);
     }
     if (rc != ST_OK)
         after_failure(ws, job->group);

@@ -37,6 +37,11 @@ void workspace_drain(struct workspace *);
 /* A file descriptor for the poll loop: readable while events wait. */
 int workspace_fd(const struct workspace *);
 void workspace_pump(struct workspace *);   /* handles all events and calls the sinks */
+/* Inserts MARK and COMMAND as one line into the script at position `at` (from 0), which is earlier
+ * than the end if other commands finished while the command's job was running. A command that was
+ * interrupted without a result stands there as a comment. */
+#define WORKSPACE_INTERRUPTED "# interrupted: "
+bool workspace_remember(struct workspace *, const char *mark, const char *command, size_t at);
 /* Called around job_ops.done (job.c): messages name the job's position in the script; afterwards
  * the script, the session and the rest of its line take note of the outcome. */
 void workspace_job_begin(struct workspace *, const struct job *);

@@ -372,8 +372,27 @@ static void find_last_fit(struct workspace *ws)
             snprintf(ws->last_fit, sizeof ws->last_fit, "%s", ws->run[i]->id);
 }
 
+/* The commands of runs that were running when the program ended; restarts share one. */
+static void note_interrupted(struct loader *l)
+{
+    struct workspace *ws = l->ws;
+
+    for (size_t i = 0; i < l->ninterrupted; i++) {
+        const char *command = l->interrupted[i];
+        bool told = false;
+        for (size_t k = 0; k < i && !told; k++)
+            told = strcmp(l->interrupted[k], command) == 0;
+        if (!told)
+            timeline_note_interrupted(ws, command);
+    }
+}
+
 static void loader_free(struct loader *l)
 {
+    for (size_t i = 0; i < l->ninterrupted; i++)
+        free(l->interrupted[i]);
+    free(l->interrupted);
+
     for (size_t i = 0; i < l->ntable; i++) {
         table_unref(l->table[i].table);
         free(l->table[i].path);
@@ -414,6 +433,8 @@ enum status store_load(struct workspace *ws, struct sdb *db, struct store_loaded
     if (l.damaged_lines)
         store_load_damaged(&l, "%zu lines of the script are damaged", l.damaged_lines);
     find_last_fit(ws);
+    if (rc == ST_OK)
+        note_interrupted(&l);
     if (rc == ST_OK && l.rc != ST_OK) {
         rc = l.rc;
         if (err)

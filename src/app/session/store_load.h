@@ -32,6 +32,8 @@ struct loader {
     char *state;               /* body of the workspace's row */
     bool state_damaged;
     size_t damaged_lines;
+    char **interrupted;        /* commands that were running when the program ended */
+    size_t ninterrupted;
     enum status rc;
     struct err err;
 };

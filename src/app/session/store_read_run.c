@@ -403,6 +403,13 @@ static void read_run(struct loader *l, struct jdoc *j, struct run *r, size_t *pa
         r->state = RUN_STOPPED;
         snprintf(r->verdict, sizeof r->verdict, "interrupted at step %u, when gpdesk ended",
                  r->ntrace ? (unsigned)r->trace[r->ntrace - 1].step : 0u);
+        char **grown = r->command ? realloc(l->interrupted,
+                                            (l->ninterrupted + 1) * sizeof *grown) : NULL;
+        if (grown) {
+            l->interrupted = grown;
+            l->interrupted[l->ninterrupted] = mem_strdup(r->command, NULL);
+            l->ninterrupted += l->interrupted[l->ninterrupted] != NULL;
+        }
     }
 }
 

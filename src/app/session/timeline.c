@@ -4,6 +4,7 @@
  * with the newest state.  So every command that will ever be written can be undone. */
 #include "app/session/timeline.h"
 
+#include "app/core/workspace_exec.h"
 #include "app/shell/options.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -997,12 +998,46 @@ void timeline_keep(struct workspace *ws, const struct timeline_keeper *keeper, v
 
 /* The part that it takes in every statement. */
 
+/* A command that was cancelled leaves a comment at its place and the state as it was before. */
+static void add_interrupted(struct workspace *ws, const struct owner_step *step)
+{
+    struct timeline *t = timeline_of(ws);
+
+    unhold(ws, step->args);
+    t->pushed = 0;
+    t->moved = PAST_STEPS;
+    add_line(ws, step->args, step->at, step->seconds);
+    struct past *p = step->at < t->npast ? &t->past[step->at] : NULL;
+    if (!p || step->at + 1 >= t->npast)
+        return; /* the present state is the one after it */
+    timeline_snapshot_unref(p->after);
+    const struct past *before = step->at ? &t->past[step->at - 1] : NULL;
+    p->after = snapshot_ref(before ? before->after : NULL);
+    p->id = before ? before->id : 0;
+}
+
 static void ended(struct workspace *ws, const struct owner_step *step)
 {
-    if (step->kept)
+    if (step->kept && step->rc == ST_CANCELLED)
+        add_interrupted(ws, step);
+    else if (step->kept)
         add_line(ws, step->args, step->at, step->seconds);
     else
         unhold(ws, step->args);
+}
+
+void timeline_note_interrupted(struct workspace *ws, const char *command)
+{
+    if (workspace_remember(ws, WORKSPACE_INTERRUPTED, command, ws->nscript))
+        add_line(ws, NULL, ws->nscript - 1, 0.0);
+}
+
+const char *timeline_command(const char *line, bool *interrupted)
+{
+    const size_t n = strlen(WORKSPACE_INTERRUPTED);
+
+    *interrupted = strncmp(line, WORKSPACE_INTERRUPTED, n) == 0;
+    return *interrupted ? line + n : line;
 }
 
 static void forget(void *state)

@@ -73,6 +73,10 @@ const struct past *timeline_past(const struct workspace *,
                                  size_t i); /* of line i + 1; NULL: none */
 /* Which of the script's lines have been undone: out[nscript]. */
 enum status timeline_undone(const struct workspace *, bool *out, struct err *err);
+/* A command that was running when the program ended stands in the script as a comment. */
+void timeline_note_interrupted(struct workspace *, const char *command);
+/* The command in a line of the script; *interrupted: the line is such a comment. */
+const char *timeline_command(const char *line, bool *interrupted);
 /* Forgets all steps but the present one; returns how many went. */
 size_t timeline_forget(struct workspace *);
 

@@ -27,7 +27,12 @@ struct line {
     const struct past *past;   /* NULL: of a session before there were any */
     char last[16];             /* the last fit, when it ended */
     char id[16];               /* the run's new name */
-    bool keep;
+    size_t node;               /* in the tree of states, after it */
+    bool keep, back;           /* back: an `undo` of ours, to `node` */
+    bool bins;                 /* it puts a run into the bin */
+    bool interrupted;          /* it is a comment: there is no result, or not the whole one */
+    bool whole;                /* interrupted, and run to its end here: a later fit began from it */
+    bool loose;                /* its figures depend on where something was interrupted */
 };
 
 static bool is(const struct line *s, const char *verb)
@@ -42,6 +47,11 @@ static bool loads(const struct line *s)
 
 /* Which run a line made. */
 
+static bool has_result(const struct run *r)
+{
+    return r->kind == RUN_FIT ? r->model != NULL || r->info.solver[0] : r->tune.evaluations > 0;
+}
+
 /* The run after the one with serial `from` that this line made; those in the bin count. */
 static const struct run *run_made(const struct workspace *ws, const struct line *s, size_t from)
 {
@@ -52,7 +62,7 @@ static const struct run *run_made(const struct workspace *ws, const struct line 
         const struct run *r = i < ws->nrun ? ws->run[i] : ws->bin[i - ws->nrun];
         if (r->serial >= from && r->kind == kind && r->command &&
             strcmp(r->command, s->line) == 0 &&
-            (r->state == RUN_DONE || r->state == RUN_STOPPED) &&
+            (r->state == RUN_DONE || r->state == RUN_STOPPED) && has_result(r) &&
             (!found || r->serial < found->serial))
             found = r;
     }
@@ -94,68 +104,215 @@ static size_t line_of(const struct line *s, size_t n, const char *id)
     return SIZE_MAX;
 }
 
-/* What was undone. */
+/* What was undone.
+ *
+ * The states that the lines went through are a tree: a line that makes a step adds a node below
+ * the state that it found, undo and redo move in the tree, `branch` goes anywhere in it.  A line
+ * that changes no state (a fit, a score) is a node, too, without a step.  The script walks this
+ * tree: to the last fit and to the fits that it began from, in their order, then to what is
+ * current.  So a line that was undone is left out, one that was done again is in, and what led only
+ * to the last fit is taken back by one `undo`. */
 
-enum { DEPTH_MOST = 4096 };
+struct node {
+    size_t line, ord, parent; /* from 1: of the lines; of the line's steps, 0: it made none */
+};
+struct way {
+    struct node *node; /* node[0]: the beginning */
+    size_t n, cap;
+    size_t *at;        /* the node after line i, from 1; at[0] = 0 */
+    struct { size_t before, after; } *stack; /* steps, as undo and redo see them */
+    size_t top, done, capstack;
+};
 
-/* The way of lines that leads to what is current: way[i] is the line before line i on it, from 1;
- * 0: the beginning.  Line i, when it went back, on or elsewhere, is the end of the way of line
- * at[i].  Returns false when only doing all of it again leads there: a line that did two things,
- * and one undone. */
-static bool find_way(const struct line *s, size_t n, size_t *at, size_t *way)
+static void way_free(struct way *w)
 {
-    size_t stack[DEPTH_MOST], top = 0, done = 0;
+    free(w->node);
+    free(w->at);
+    free(w->stack);
+}
 
-    for (size_t i = 1; i <= n; i++) {
-        const struct past *p = s[i - 1].past;
-        const enum past_kind kind = p ? p->kind : PAST_STEPS;
-        at[i] = i;
-        way[i] = at[i - 1];
-        if (kind == PAST_UNDO) {
-            if (p->count > done)
-                return false;
-            done -= p->count;
-            const size_t c = stack[done];
-            if (done > 0 && stack[done - 1] == c)
-                return false;
-            at[i] = at[c - 1];
-        } else if (kind == PAST_REDO) {
-            if (p->count > top - done)
-                return false;
-            done += p->count;
-            const size_t c = stack[done - 1];
-            if (done < top && stack[done] == c)
-                return false;
-            at[i] = at[c];
-        } else if (kind == PAST_BRANCH) {
-            at[i] = at[p->count];
-        }
-        const size_t pushes = kind == PAST_BRANCH ? 1 : kind == PAST_STEPS && p ? p->count : 0;
-        if (done + pushes > DEPTH_MOST)
-            return false;
-        for (size_t k = 0; k < pushes; k++)
-            stack[done++] = i;
-        if (pushes)
-            top = done;
-    }
+static size_t way_node(struct way *w, size_t line, size_t ord, size_t parent)
+{
+    if (mem_grow((void **)&w->node, &w->cap, w->n + 1, sizeof *w->node, "a script", NULL) != ST_OK)
+        return SIZE_MAX;
+    w->node[w->n] = (struct node){ line, ord, parent };
+    return w->n++;
+}
+
+static bool way_push(struct way *w, size_t before, size_t after)
+{
+    if (mem_grow((void **)&w->stack, &w->capstack, w->done + 1, sizeof *w->stack, "a script",
+                 NULL) != ST_OK)
+        return false;
+    w->stack[w->done].before = before;
+    w->stack[w->done].after = after;
+    w->top = ++w->done;
     return true;
 }
 
-/* Leaves out what was undone, and what changed nothing; false when the last fit was made in
- * between: then all of it has to be done again. */
-static bool drop_undone(struct line *s, size_t n, size_t fit, struct err *err)
+/* Line i (from 1), which begins at node `from`; false: it cannot be followed. */
+static bool way_line(struct way *w, const struct past *p, size_t i, size_t from)
 {
-    size_t *at = mem_calloc(2 * (n + 1), sizeof *at, "a script", err), *way = at + n + 1;
-    bool *on = mem_calloc(n + 1, sizeof *on, "a script", err);
-    bool good = at && on && find_way(s, n, at, way);
+    const enum past_kind kind = p ? p->kind : PAST_STEPS;
+    size_t to = from;
 
-    for (size_t i = good ? at[n] : 0; i > 0; i = way[i])
-        on[i - 1] = true;
-    good = good && (fit == SIZE_MAX || on[fit]);
-    for (size_t i = 0; good && i < n; i++)
-        s[i].keep = on[i] && (!s[i].past || s[i].past->count > 0 || s[i].run || is(&s[i], "score"));
-    free(at);
-    free(on);
+    if (kind == PAST_UNDO) {
+        if (!p->count || p->count > w->done)
+            return false;
+        w->done -= p->count;
+        to = w->stack[w->done].before;
+    } else if (kind == PAST_REDO) {
+        if (!p->count || p->count > w->top - w->done)
+            return false;
+        w->done += p->count;
+        to = w->stack[w->done - 1].after;
+    } else if (kind == PAST_BRANCH) {
+        to = w->at[p->count];
+        if (!way_push(w, from, to))
+            return false;
+    } else if (!p || !p->count) {
+        to = way_node(w, i, 0, from);
+    }
+    for (size_t k = 1; kind == PAST_STEPS && p && k <= p->count && to != SIZE_MAX; k++) {
+        const size_t before = to;
+        to = way_node(w, i, k, before);
+        if (to == SIZE_MAX || !way_push(w, before, to))
+            return false;
+    }
+    w->at[i] = to;
+    return to != SIZE_MAX;
+}
+
+static bool way_find(struct way *w, const struct line *s, size_t n)
+{
+    w->at = mem_calloc(n + 1, sizeof *w->at, "a script", NULL);
+    bool good = w->at && way_node(w, 0, 0, 0) == 0;
+
+    for (size_t i = 1; i <= n && good; i++)
+        good = way_line(w, s[i - 1].past, i, w->at[i - 1]);
+    return good;
+}
+
+/* Is node a the node b, or on the way to it? */
+static bool way_above(const struct way *w, size_t a, size_t b)
+{
+    while (b > a) /* parents have smaller numbers */
+        b = w->node[b].parent;
+    return a == b;
+}
+
+/* Where the ways to a and b part, and a line that leads on to b begins. */
+static size_t way_parting(const struct way *w, size_t a, size_t b)
+{
+    size_t to = a, next = b;
+
+    while (!way_above(w, to, b))
+        to = w->node[to].parent;
+    while (next != to && w->node[next].parent != to)
+        next = w->node[next].parent;
+    while (next != to && w->node[next].ord > 1) {
+        next = to;
+        to = w->node[to].parent;
+    }
+    return to;
+}
+
+/* The lines of the script in their order. */
+struct script { struct line *line; size_t n, cap; struct way way; bool goes_back; };
+
+static bool script_add(struct script *t, struct line s)
+{
+    if (mem_grow((void **)&t->line, &t->cap, t->n + 1, sizeof s, "a script", NULL) != ST_OK)
+        return false;
+    t->line[t->n++] = s;
+    return true;
+}
+
+static bool script_back(struct script *t, size_t to)
+{
+    t->goes_back = true;
+    return script_add(t, (struct line){ .line = "undo", .verb = "undo", .node = to, .keep = true,
+                                        .back = true });
+}
+
+/* From node a to node b. */
+static bool script_walk(struct script *t, const struct line *s, size_t a, size_t b)
+{
+    const struct way *w = &t->way;
+    const size_t from = way_parting(w, a, b);
+    size_t len = 0;
+    bool steps = false;
+
+    for (size_t k = a; k != from; k = w->node[k].parent)
+        steps |= w->node[k].ord > 0;
+    if (steps && !script_back(t, from))
+        return false;
+    for (size_t k = b; k != from; k = w->node[k].parent)
+        len++;
+    size_t *path = mem_calloc(len ? len : 1, sizeof *path, "a script", NULL);
+    for (size_t k = b, i = len; path && i-- > 0; k = w->node[k].parent)
+        path[i] = k;
+    bool good = path != NULL;
+    for (size_t i = 0; good && i < len; i++) {
+        const struct node *at = &w->node[path[i]];
+        if (i + 1 < len && w->node[path[i + 1]].line == at->line)
+            continue;
+        struct line one = s[at->line - 1];
+        const size_t count = one.past ? one.past->count : 0;
+        one.node = at->ord ? path[i] + (count - at->ord) : path[i]; /* its steps stand together */
+        good = script_add(t, one) && (at->ord == 0 || at->ord == count || script_back(t, path[i]));
+    }
+    free(path);
+    return good;
+}
+
+/* The arguments of a fit that name the one that it begins from. */
+static const char *const starts[] = { "from", "continue" };
+
+/* Marks the fit of line `fit` and those that it began from (`from=`, `continue=`). */
+static void mark_needed(const struct line *s, size_t n, size_t fit, bool *needed)
+{
+    while (fit != SIZE_MAX && !needed[fit]) {
+        size_t before = SIZE_MAX;
+        needed[fit] = true;
+        for (size_t k = 0; s[fit].args && k < 2; k++)
+            if (args_given(s[fit].args, starts[k]))
+                before = line_of(s, n, bare(args_text(s[fit].args, starts[k])));
+        fit = before;
+    }
+}
+
+/* True if the line makes a fit and a step: on the way to what is current it would be the last. */
+static bool is_fit_with_step(const struct line *s)
+{
+    return is(s, "fit") && s->past && s->past->count > 0;
+}
+
+/* Puts into the script what is in force; false: only doing all of it again leads there. */
+static bool script_in_force(struct script *t, const struct line *s, size_t n, size_t fit)
+{
+    bool *needed = mem_calloc(n ? n : 1, sizeof *needed, "a script", NULL);
+    bool good = needed && way_find(&t->way, s, n);
+    size_t at = 0;
+
+    if (good)
+        mark_needed(s, n, fit, needed);
+    for (size_t i = 0; i < n && good; i++)
+        if (needed[i]) {
+            good = script_walk(t, s, at, t->way.at[i + 1]);
+            at = t->way.at[i + 1];
+        }
+    const size_t made = t->n;
+    if (good)
+        good = script_walk(t, s, at, t->way.at[n]);
+    for (size_t i = made; i < t->n && fit != SIZE_MAX && good; i++)
+        good = !is_fit_with_step(&t->line[i]);
+    for (size_t i = 0; i < t->n && good; i++) {
+        struct line *one = &t->line[i];
+        one->keep = one->back || !one->past || one->past->count > 0 || one->run ||
+                    one->interrupted || is(one, "score");
+    }
+    free(needed);
     return good;
 }
 
@@ -193,20 +350,13 @@ static void drop_old_data(struct line *s, size_t n, size_t fit)
 /* Fits other than the one that is current, and those that it began from. */
 static void drop_old_fits(struct line *s, size_t n, size_t fit)
 {
-    static const char *const starts[] = { "from", "continue" };
     bool *needed = mem_calloc(n ? n : 1, sizeof *needed, "a script", NULL);
 
-    for (size_t i = fit; needed && i != SIZE_MAX && !needed[i];) {
-        needed[i] = true;
-        size_t before = SIZE_MAX;
-        for (size_t k = 0; s[i].args && k < 2; k++)
-            if (args_given(s[i].args, starts[k]))
-                before = line_of(s, n, bare(args_text(s[i].args, starts[k])));
-        i = before;
-    }
+    if (needed)
+        mark_needed(s, n, fit, needed);
     for (size_t i = 0; needed && i < n; i++) {
         if (is(&s[i], "fit"))
-            s[i].keep &= needed[i] || (s[i].past && s[i].past->count > 0);
+            s[i].keep &= needed[i] || s[i].interrupted || is_fit_with_step(&s[i]);
         if (is(&s[i], "score"))
             s[i].keep &= fit != SIZE_MAX && i > fit && about(&s[i]) &&
                          line_of(s, n, about(&s[i])) == fit;
@@ -222,9 +372,7 @@ static void drop_old_marks(struct line *s, size_t n)
                                                                    : SIZE_MAX;
         if (is(&s[i], "note") || is(&s[i], "star"))
             s[i].keep &= made != SIZE_MAX && s[made].keep;
-        const char *what = is(&s[i], "drop") && s[i].args ? args_text(s[i].args, "what") : NULL;
-        if (what && line_of(s, n, bare(what)) != SIZE_MAX)
-            s[i].keep = false;
+        s[i].keep &= !s[i].bins;
     }
 }
 
@@ -401,7 +549,7 @@ static void put_expected(struct buf *out, const struct line *all, size_t n, cons
         r = made == SIZE_MAX ? NULL : all[made].run;
         id = made == SIZE_MAX ? "" : all[made].id;
     }
-    if (!r || !*id)
+    if (!r || !*id || s->loose)
         return;
     struct buf figures = { 0 };
     expect_figures(r, is(s, "score"), &figures);
@@ -422,22 +570,134 @@ static bool last_score(const struct line *s, size_t n, size_t i)
     return true;
 }
 
+/* True if the line is in a script as a command; one that was interrupted is a comment. */
+static bool stands(const struct line *s)
+{
+    return s->keep && !(s->interrupted && !s->whole && (is(s, "#") || is(s, "fit")));
+}
+
 /* `branch 12` says how many lines of this script lie in between. */
 static void put_branch(struct buf *out, const struct line *s, size_t i)
 {
     size_t between = 0;
 
     for (size_t k = s[i].past->count; k < i; k++)
-        between += s[k].keep;
+        between += stands(&s[k]);
     buf_printf(out, "branch -%zu\n", between);
 }
 
-static void put_lines(struct buf *out, const struct workspace *ws, struct line *s, size_t n)
+/* `undo` to the state after `node`: how many of the steps of this script that takes.  `step` has
+ * those steps, of which this leaves the rest. */
+static void put_back(struct buf *out, const struct way *w, size_t node, size_t *step, size_t *n)
 {
-    size_t fits = 0, tunes = 0, checks = 0;
+    const size_t before = *n;
+
+    while (*n && !way_above(w, step[*n - 1], node))
+        --*n;
+    if (before - *n == 1)
+        buf_puts(out, "undo\n");
+    else if (before > *n)
+        buf_printf(out, "undo %zu\n", before - *n);
+}
+
+/* What an interrupted tuning had found by then, as settings.  A lengthscale for each input is a
+ * comment: a kernel has them only once it has met its data. */
+static void put_found(struct buf *out, const struct line *s)
+{
+    const struct run *r = s->run;
+
+    if (s->args && args_given(s->args, "kernel")) {
+        buf_puts(out, "kernel ");
+        kernel_print(&r->fit.kernel, out);
+        buf_putc(out, '\n');
+    }
+    const bool each = kernel_has_ard(&r->fit.kernel);
+    buf_puts(out, "set amplitude=");
+    buf_json_double(out, r->tune.best.amplitude);
+    buf_puts(out, " noise=");
+    buf_json_double(out, r->tune.best.noise);
+    for (size_t i = 0; i < r->tune.nhp; i++) {
+        char name[KERNEL_NAME_MAX];
+        kernel_hp_info(&r->fit.kernel, i, name, NULL);
+        buf_printf(out, "%s%s=", each && i == 0 ? "\n# not set: " : " ", name);
+        buf_json_double(out, r->tune.best.hp[i]);
+    }
+    buf_putc(out, '\n');
+}
+
+/* A line that was interrupted: a comment, and what has to stand for it. */
+static void put_interrupted(struct buf *out, const struct line *s)
+{
+    if (is(s, "#")) {
+        buf_printf(out, "%s\n", s->line);
+    } else if (is(s, "tune")) {
+        buf_printf(out, "# interrupted after %zu evaluations, the best of which is set here: %s\n",
+                   s->run->tune.evaluations, s->line);
+        put_found(out, s);
+    } else if (s->whole) {
+        buf_printf(out, "# was interrupted at iteration %zu, runs to its end here\n",
+                   s->run->info.iterations);
+    } else {
+        buf_printf(out, "# interrupted at iteration %zu: %s\n", s->run->info.iterations, s->line);
+    }
+}
+
+/* The line of the run that line s begins from, scores or marks; SIZE_MAX: none. */
+static size_t line_meant(const struct line *all, size_t n, const struct line *s)
+{
+    if (is(s, "score") || is(s, "note") || is(s, "star"))
+        return line_of(all, n, about(s));
+    if (is(s, "drop") && s->args)
+        return line_of(all, n, bare(args_text(s->args, "what")));
+    for (size_t k = 0; is(s, "fit") && s->args && k < 2; k++)
+        if (args_given(s->args, starts[k]))
+            return line_of(all, n, bare(args_text(s->args, starts[k])));
+    return SIZE_MAX;
+}
+
+/* Which interrupted fits the script needs whole, and which lines it has no use for without.  Of a
+ * whole history nothing is left out. */
+static void settle_interrupted(struct line *s, size_t n, bool all)
+{
+    bool loose = false;
+
+    for (size_t i = 0; i < n; i++) {
+        const size_t made = s[i].keep ? line_meant(s, n, &s[i]) : SIZE_MAX;
+        if (made != SIZE_MAX && s[made].interrupted && made != i) {
+            if (all || (is(&s[i], "fit") && !s[i].interrupted))
+                s[made].whole = true;
+            else if (!s[made].whole)
+                s[i].keep = false;
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        const size_t made = s[i].keep ? line_meant(s, n, &s[i]) : SIZE_MAX;
+        if (is(&s[i], "tune") && s[i].keep)
+            loose = s[i].interrupted;
+        s[i].loose = loose || s[i].whole || (made != SIZE_MAX && s[made].loose);
+    }
+}
+
+/* way NULL: every line is literally there. */
+static void put_lines(struct buf *out, const struct workspace *ws, struct line *s, size_t n,
+                      const struct way *way)
+{
+    size_t fits = 0, tunes = 0, checks = 0, nstep = 0;
+    size_t *step = way ? mem_calloc(way->n * 2 + n, sizeof *step, "a script", NULL) : NULL;
 
     for (size_t i = 0; i < n; i++) {
         if (!s[i].keep)
+            continue;
+        if (s[i].back) {
+            put_back(out, way, s[i].node, step, &nstep);
+            continue;
+        }
+        const size_t count = s[i].past ? s[i].past->count : 0;
+        for (size_t k = count; step && k-- > 0;)
+            step[nstep++] = s[i].node - k;
+        if (s[i].interrupted)
+            put_interrupted(out, &s[i]);
+        if (s[i].interrupted && !s[i].whole)
             continue;
         if (is(&s[i], "fit"))
             snprintf(s[i].id, sizeof s[i].id, "r%zu", ++fits);
@@ -450,6 +710,7 @@ static void put_lines(struct buf *out, const struct workspace *ws, struct line *
         if (!is(&s[i], "score") || last_score(s, n, i))
             put_expected(out, s, n, &s[i], &checks);
     }
+    free(step);
     if (checks)
         buf_puts(out, "expect\n");
 }
@@ -468,6 +729,13 @@ static void read_lines(const struct workspace *ws, struct line *s, size_t n)
     }
     find_runs(ws, s, n);
     for (size_t i = 0; i < n; i++)
+        if (is(&s[i], "drop") && s[i].args)
+            s[i].bins = line_of(s, n, bare(args_text(s[i].args, "what"))) != SIZE_MAX;
+        else if (!is(&s[i], "#"))
+            s[i].interrupted = s[i].run && run_interrupted(s[i].run);
+        else
+            (void)timeline_command(s[i].line, &s[i].interrupted);
+    for (size_t i = 0; i < n; i++)
         if (s[i].past)
             snprintf(s[i].last, sizeof s[i].last, "%s", s[i].past->last);
         else if (is(&s[i], "fit") && s[i].run)
@@ -476,39 +744,73 @@ static void read_lines(const struct workspace *ws, struct line *s, size_t n)
             memcpy(s[i].last, s[i - 1].last, sizeof s[i].last);
 }
 
-static void shorten(const struct workspace *ws, struct line *s, size_t n, struct err *err)
+/* Leaves out what nothing that stays depends on. */
+static void shorten(const struct workspace *ws, struct script *t)
 {
-    const size_t fit = line_of(s, n, ws->last_fit);
+    struct line *s = t->line;
+    const size_t n = t->n, fit = line_of(s, n, ws->last_fit);
 
-    if (!drop_undone(s, n, fit, err))
-        return; /* what was undone must be there to be undone */
     drop_old_fits(s, n, fit);
     drop_old_marks(s, n);
-    drop_old_data(s, n, fit);
     drop_repeated_scores(s, n);
+    if (t->goes_back)
+        return; /* what the lines replace is what `undo` goes back to */
+    drop_old_data(s, n, fit);
     drop_old_tunings(s, n);
     drop_replaced(s, n);
+}
+
+/* The script of the lines s: in force, or (also when that cannot be told) all of them. */
+static void write_script(const struct workspace *ws, bool all, struct line *s, size_t n,
+                         struct buf *out)
+{
+    struct script t = { .line = NULL };
+    const size_t fit = line_of(s, n, ws->last_fit);
+    bool seeded = false;
+
+    const bool short_one = !all && script_in_force(&t, s, n, fit);
+    if (short_one) {
+        shorten(ws, &t);
+        s = t.line;
+        n = t.n;
+    }
+    settle_interrupted(s, n, !short_one);
+    for (size_t i = 0; i < n; i++)
+        seeded |= s[i].keep && is(&s[i], "set") && strstr(s[i].line, " seed=") != NULL;
+    buf_puts(out, "#!/usr/bin/env -S gpdesk -f\n");
+    if (!seeded)
+        buf_printf(out, "set seed=%" PRIu64 "\n", ws->opt.seed);
+    put_lines(out, ws, s, n, short_one ? &t.way : NULL);
+    free(t.line);
+    way_free(&t.way);
 }
 
 enum status transcript(const struct workspace *ws, bool all, struct buf *out, struct err *err)
 {
     const size_t view = timeline_view(ws), n = view < ws->nscript ? view : ws->nscript;
     struct line *s = mem_calloc(n ? n : 1, sizeof *s, "a script", err);
-    bool seeded = false;
 
     if (!s)
         return ST_NOMEM;
     read_lines(ws, s, n);
-    if (!all)
-        shorten(ws, s, n, err);
-    for (size_t i = 0; i < n; i++)
-        seeded |= s[i].keep && is(&s[i], "set") && strstr(s[i].line, " seed=") != NULL;
-    buf_puts(out, "#!/usr/bin/env -S gpdesk -f\n");
-    if (!seeded)
-        buf_printf(out, "set seed=%" PRIu64 "\n", ws->opt.seed);
-    put_lines(out, ws, s, n);
+    write_script(ws, all, s, n, out);
     for (size_t i = 0; i < n; i++)
         args_free(s[i].args);
     free(s);
     return out->failed ? err_nomem(err, out->cap, "a script") : ST_OK;
+}
+
+enum status transcript_interrupted(const struct workspace *ws, bool *out, struct err *err)
+{
+    struct line *s = mem_calloc(ws->nscript ? ws->nscript : 1, sizeof *s, "a script", err);
+
+    if (!s)
+        return ST_NOMEM;
+    read_lines(ws, s, ws->nscript);
+    for (size_t i = 0; i < ws->nscript; i++) {
+        out[i] = s[i].interrupted;
+        args_free(s[i].args);
+    }
+    free(s);
+    return ST_OK;
 }
