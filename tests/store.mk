@@ -1,9 +1,11 @@
 # tests of the store group
 store_tests = $(app_archives) libfigure.a libdata.a libcompute.a libbase.a $(APP_LIBS) $(COMPUTE_LIBS)
 if HAVE_CHECK
-check_PROGRAMS += tests/check_guard tests/check_kill tests/check_resume tests/check_store
-TESTS += tests/check_guard tests/check_kill tests/check_resume tests/check_store
+check_PROGRAMS += tests/check_guard tests/check_kill tests/check_resume tests/check_salvage tests/check_store
+TESTS += tests/check_guard tests/check_kill tests/check_resume tests/check_salvage tests/check_store
 endif
+tests_check_salvage_SOURCES = tests/check_salvage.c tests/store_support.c tests/store_support.h
+tests_check_salvage_LDADD = $(app_tests)
 tests_check_guard_SOURCES = tests/check_guard.c tests/store_support.c tests/store_support.h
 tests_check_guard_LDADD = $(app_tests)
 tests_check_kill_SOURCES = tests/check_kill.c tests/store_support.c tests/store_support.h

@@ -69,6 +69,7 @@ tour|tour|same
 save|save copy.gpd|same
 sessions|sessions|same
 resume|resume other.gpd|lasts
+salvage|salvage other.gpd rescued.gpd|same
 script|script out=s.gps|same
 history|history|same
 undo|undo|undo

@@ -109,6 +109,45 @@ static enum status cmd_resume(struct workspace *ws, const struct args *a, struct
     return rc;
 }
 
+/* Salvage. */
+
+static enum status cmd_salvage(struct workspace *ws, const struct args *a, struct err *err)
+{
+    const char *file = args_text(a, "file"), *to = args_text(a, "new");
+    struct store_salvaged got = { .rows = 0 };
+    struct rec r;
+
+    const enum status rc = store_salvage(store_of(ws), file, to, &got, err);
+    if (rc != ST_OK) {
+        store_salvaged_free(&got);
+        return rc;
+    }
+    rec_init(&r, REC_RESULT, "salvage");
+    rec_str(&r, "session", to);
+    rec_bool(&r, "whole", got.nlost == 0);
+    rec_int(&r, "runs", (int64_t)got.runs);
+    rec_int(&r, "datasets", (int64_t)got.datasets);
+    rec_int(&r, "lines", (int64_t)got.lines);
+    rec_int(&r, "losses", (int64_t)got.nlost);
+    rec_str(&r, "lost", buf_str(&got.lost));
+    rec_text(&r, "%zu run%s, %zu version%s of datasets and %zu line%s of the script are in ",
+             got.runs, got.runs == 1 ? "" : "s", got.datasets, got.datasets == 1 ? "" : "s",
+             got.lines, got.lines == 1 ? "" : "s");
+    rec_safe(&r, to);
+    rec_text(&r, got.nlost ? "\n  lost:" : "; nothing is lost");
+    size_t named = 0;
+    for (const char *p = buf_str(&got.lost); *p; named++) {
+        const size_t n = strcspn(p, "\n");
+        rec_text(&r, "\n    %.*s", (int)n, p);
+        p += n + (p[n] != '\0');
+    }
+    if (got.nlost > named)
+        rec_text(&r, "\n    and %zu more", got.nlost - named);
+    ws_emit(ws, &r);
+    store_salvaged_free(&got);
+    return ST_OK;
+}
+
 /* Script. */
 
 static enum status cmd_script(struct workspace *ws, const struct args *a, struct err *err)
@@ -176,6 +215,19 @@ const struct command cmd_session_rows[] = {
      "The session in hand is on disk and stays: resume goes back to it, undo does not. "
      "Predictions of its fits are those of before, bit for bit. Data is read again from its file "
      "and compared; what has changed or is damaged is told and left out."},
+    {"salvage",
+     "session",
+     "Copy what is whole in a damaged session into a new one, and name what is lost",
+     "salvage broken.gpd new.gpd",
+     {{"file", ARG_FILE, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL,
+       "the damaged session; it is only read"},
+      {"new", ARG_OUT, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL,
+       "a session file that does not exist yet"}},
+     0,
+     cmd_salvage,
+     "A damaged page of the file costs what is on that page: the rest is copied, row by row, with\n"
+     "its checksums. Nothing in the file is executed. Then: resume new.gpd. A run whose weights\n"
+     "are lost has to be fitted again; a variance factor is computed again from the data."},
     {"script",
      "session",
      "Write the commands that lead here, with seeds and expected figures",

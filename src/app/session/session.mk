@@ -24,6 +24,7 @@ libsession_a_SOURCES = \
   src/app/session/store_read_field.c \
   src/app/session/store_read_model.c \
   src/app/session/store_read_run.c \
+  src/app/session/store_salvage.c \
   src/app/session/store_write.c \
   src/app/session/store_write.h \
   src/app/session/timeline.c \

@@ -5,6 +5,7 @@
 #ifndef GPDESK_STORE_H
 #define GPDESK_STORE_H
 
+#include "base/buf.h"
 #include "base/status.h"
 
 #include <stdbool.h>
@@ -22,6 +23,15 @@ enum status store_open(struct workspace *ws, const char *path, struct err *err);
  * for somebody at the keyboard, the session that begins by itself (store_files.c). */
 extern const struct owner store_owner, store_files_owner;
 struct store *store_of(const struct workspace *); /* NULL: no session */
+/* Copies what is whole in the damaged session PATH into the new session TO; PATH is only read. */
+struct store_salvaged {
+    size_t rows, runs, datasets, lines;
+    struct buf lost; size_t nlost; /* what is lost, a line each; of more than 40 only the first */
+    bool failed;
+};
+enum status store_salvage(const struct store *current, const char *path, const char *to,
+                          struct store_salvaged *, struct err *);
+void store_salvaged_free(struct store_salvaged *);
 void store_close(struct store *);          /* flushes; joins the thread */
 const char *store_path(const struct store *);
 const char *store_shown(const struct store *);   /* as it was named, safe to print */

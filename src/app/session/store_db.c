@@ -51,7 +51,11 @@ static void show_path(const char *path, char *out, size_t len)
 static enum status no_session(const char *shown, struct err *err)
 {
     err_named(err, ST_FORMAT, "session", "%s is no session: not an SQLite database", shown);
-    err_hint(err, "open FILE for data, source FILE for a script, sessions for what there is");
+    const size_t n = strlen(shown);
+    if (n > 4 && !strcmp(shown + n - 4, ".gpd"))
+        err_hint(err, "salvage %.100s NEW.gpd, if it was a session; open FILE for data", shown);
+    else
+        err_hint(err, "open FILE for data, source FILE for a script, sessions for what there is");
     return ST_FORMAT;
 }
 
@@ -60,6 +64,13 @@ enum status store_db_locked(const char *shown, struct err *err)
     err_named(err, ST_STATE, "session", "%s is open in another gpdesk", shown);
     err_hint(err, "gpdesk -s ANOTHER.gpd, or quit the other");
     return ST_STATE;
+}
+
+static enum status damaged(const char *shown, const char *why, struct err *err)
+{
+    err_named(err, ST_FORMAT, "session", "%s is damaged: %.200s", shown, why);
+    err_hint(err, "salvage %.100s NEW.gpd   (copies what is whole)", shown);
+    return ST_FORMAT;
 }
 
 /* A failure of SQLite in our words. */
@@ -81,8 +92,7 @@ static enum status failed(struct sdb *s, struct err *err)
     case SQLITE_LOCKED:
         return store_db_locked(where, err);
     case SQLITE_CORRUPT:
-        return err_named(err, ST_FORMAT, "session", "%s is damaged: %.200s", where,
-                         sqlite3_errmsg(s->db));
+        return damaged(where, sqlite3_errmsg(s->db), err);
     case SQLITE_NOTADB:
         return no_session(where, err);
     case SQLITE_NOMEM:
@@ -405,8 +415,11 @@ static enum status check_schema(struct sdb *s, int64_t version, struct err *err)
     if (rc == ST_OK)
         rc = schema_text(s, &have, err);
     if (rc == ST_OK && strcmp(buf_str(&want), buf_str(&have)) != 0)
+{
         rc = err_named(err, ST_FORMAT, "session",
                        "%s is refused: its tables are not those of a session", s->shown);
+        err_hint(err, "salvage %.100s NEW.gpd   (if it was a session, and is damaged)", s->shown);
+    }
     sqlite3_close(ours.db);
     buf_free(&want);
     buf_free(&have);
@@ -430,7 +443,7 @@ static enum status quick_check(struct sdb *s, struct err *err)
         for (char *p = line; *p; p++)
             if (*p == '\n')
                 *p = ' ';
-        st = err_named(err, ST_FORMAT, "session", "%s is damaged: %s", s->shown, line);
+        st = damaged(s->shown, line, err);
     }
     sqlite3_finalize(q);
     return st;
@@ -462,9 +475,11 @@ static enum status check_contents(struct sdb *s, bool deep, bool *fresh, struct 
         err_hint(err, "open it with that version, or start a new session");
         return ST_UNSUPPORTED;
     }
-    if (version < 1)
-        return err_named(err, ST_FORMAT, "session", "%s is damaged: schema number %lld",
-                         s->shown, (long long)version);
+    if (version < 1) {
+        char why[40];
+        snprintf(why, sizeof why, "schema number %lld", (long long)version);
+        return damaged(s->shown, why, err);
+    }
     rc = check_schema(s, version, err);
     if (rc == ST_OK && deep)
         rc = quick_check(s, err);
@@ -587,6 +602,89 @@ struct sdb *store_db_open(const char *path, enum sdb_mode mode, bool *fresh, str
         return NULL;
     }
     return s;
+}
+
+/* Salvage. */
+
+struct sdb *store_db_open_copy(const char *path, const char *shown, bool as_session, bool *schema,
+                               struct err *err)
+{
+    struct sdb *s = mem_calloc(1, sizeof *s, "the session", err);
+    int64_t version = 0, known = 0;
+    struct stat st = { .st_size = 0 };
+    struct err why = { 0 };
+
+    if (!s)
+        return NULL;
+    snprintf(s->shown, sizeof s->shown, "%s", shown);
+    s->path = mem_strdup(path, err);
+    enum status rc = s->path ? ST_OK : ST_NOMEM;
+    if (rc == ST_OK && sqlite3_open_v2(path, &s->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW,
+                                       NULL) != SQLITE_OK)
+        rc = failed(s, err);
+    (void)stat(path, &st);
+    clock_gettime(CLOCK_MONOTONIC, &s->deadline); /* at least 1 MB/s */
+    s->deadline.tv_sec += 120 + (st.st_size >> 20);
+    s->timed = true;
+    if (rc == ST_OK)
+        rc = settings(s, err);
+    while (store_migration[known])
+        known++;
+    if (rc == ST_OK && as_session)
+        *schema = ask(s, "PRAGMA user_version", &version, &why) == ST_OK && version >= 1 &&
+                  version <= known && check_schema(s, version, &why) == ST_OK;
+    if (rc == ST_OK && !as_session) {
+        sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 0, NULL);
+        rc = exec(s, "PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF", err);
+    }
+    if (rc != ST_OK) {
+        store_db_close(s);
+        return NULL;
+    }
+    return s;
+}
+
+struct sqlite3 *store_db_handle(struct sdb *s)
+{
+    return s->db;
+}
+
+enum status store_db_first_page(const char *const *sql, uint32_t size, struct buf *out,
+                                struct err *err)
+{
+    struct sdb s = { .shown = "a new session" };
+    char text[80];
+    sqlite3_int64 n = 0;
+    int made = 0;
+    enum status rc = ST_OK;
+
+    if (sqlite3_open_v2(":memory:", &s.db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL) !=
+        SQLITE_OK)
+        rc = failed(&s, err);
+    snprintf(text, sizeof text, "PRAGMA page_size=%u", (unsigned)size);
+    if (rc == ST_OK)
+        rc = exec(&s, text, err);
+    for (; rc == ST_OK && sql[made]; made++)
+        rc = exec(&s, sql[made], err);
+    snprintf(text, sizeof text, "PRAGMA application_id=%d; PRAGMA user_version=%d", APPLICATION_ID,
+             made);
+    if (rc == ST_OK)
+        rc = exec(&s, text, err);
+    unsigned char *all = rc == ST_OK ? sqlite3_serialize(s.db, "main", &n, 0) : NULL;
+    if (all && n >= (sqlite3_int64)size)
+        buf_putn(out, (const char *)all, size);
+    sqlite3_free(all);
+    sqlite3_close(s.db);
+    return rc == ST_OK && (out->len != size || out->failed) ? err_nomem(err, size, "a page") : rc;
+}
+
+enum status store_db_set_root(struct sdb *s, const char *table, uint32_t page, struct err *err)
+{
+    char sql[200];
+
+    snprintf(sql, sizeof sql, "PRAGMA writable_schema=ON; UPDATE sqlite_schema SET rootpage=%u "
+             "WHERE name='%s'; PRAGMA writable_schema=RESET", (unsigned)page, table);
+    return exec(s, sql, err);
 }
 
 void store_db_close(struct sdb *s)

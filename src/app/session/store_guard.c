@@ -261,6 +261,16 @@ static enum status copy_file(int in, const char *to, const char *shown, struct e
                               "%s cannot be recovered: %s", shown, strerror(why));
 }
 
+enum status store_guard_copy(const char *from, const char *to, const char *shown, struct err *err)
+{
+    const int in = open(from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    const enum status rc = copy_file(in, to, shown, err);
+
+    if (in >= 0)
+        close(in);
+    return rc;
+}
+
 /* The copy, rolled back and checked, takes the place of the session; then the journal goes. */
 static enum status swap_in(const char *copy, const char *path, const char *journal,
                            const char *shown, struct err *err)

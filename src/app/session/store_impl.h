@@ -4,6 +4,7 @@
  *   store_queue.c  the queue, and the thread that writes; store_write.c  how each record is written
  *   store_guard.c  which files beside a session SQLite may see; recovery from a journal
  *   store_db.c     the SQLite side: opening with suspicion, checked rows, blobs, JSON reading
+ *   store_salvage.c  what is whole in a damaged file, into a new one
  *   store_json.c   datasets, runs and the workspace as JSON
  *   store_load.c   and back again, with store_read_*.c (store_load.h)
  *   store_files.c  where sessions live; listing, copies */
@@ -30,6 +31,9 @@ struct store_guard { bool hot, has_first, log; };
 enum status store_guard_check(const char *path, const char *shown, off_t size,
                               struct store_guard *, struct err *);
 bool store_guard_locked(const char *path); /* another process has it open */
+/* Copies the file FROM to the new file TO. Never of a session that this process has open: closing
+ * FROM would release its locks. */
+enum status store_guard_copy(const char *from, const char *to, const char *shown, struct err *);
 /* Rolls the journal back in a copy, and puts that in the place of PATH if `try` accepts it. */
 typedef enum status store_guard_try(const char *copy, const char *shown, struct err *);
 enum status store_guard_recover(const char *path, const char *shown, store_guard_try *,
@@ -43,6 +47,18 @@ enum sdb_mode { SDB_CREATE, SDB_OPEN, SDB_LOOK }; /* LOOK: for a list; no deep c
  * *fresh: nothing was in it. */
 struct sdb *store_db_open(const char *path, enum sdb_mode, bool *fresh, struct err *err);
 void store_db_close(struct sdb *);
+
+/* For store_salvage.c, on a copy that belongs to it. as_session: *schema says whether its tables
+ * are those of a session; otherwise the copy's schema is ours and may be changed. */
+struct sdb *store_db_open_copy(const char *path, const char *shown, bool as_session, bool *schema,
+                               struct err *err);
+struct sqlite3 *store_db_handle(struct sdb *);
+/* The first page, of `size` bytes, of an empty database that the statements in `sql` make; they end
+ * with NULL. */
+enum status store_db_first_page(const char *const *sql, uint32_t size, struct buf *out,
+                                struct err *err);
+enum status store_db_set_root(struct sdb *, const char *table, uint32_t page, struct err *err);
+
 /* The first bytes of an SQLite database: those of a session?  size: of the whole file. */
 enum { SDB_HEADER = 100 };
 enum status store_db_check_header(const unsigned char h[SDB_HEADER], off_t size, const char *shown,
