@@ -55,8 +55,8 @@ static const struct look *search_best(const struct search *s, const struct look 
     return best;
 }
 
-/* The next log ratio to try: a step downhill, or the minimum of the parabola through the best point
- * and its neighbours.  False when the best one (*best) is known well enough. */
+/* The next log ratio to evaluate: a step downhill, or the minimum of the parabola through the best
+ * point and its neighbours.  False when the best one (*best) is known well enough. */
 static bool search_next(struct search *s, double *next, double *best)
 {
     const struct look *l, *r, *b = search_best(s, &l, &r);
