@@ -1,11 +1,11 @@
-/* compute/preconds/gram.c -- the Cholesky factor of Z'Z + lam2 I itself, of sums that are shorter
- * than the operator's: single precision here, on a device also features in half precision.  What
- * they are off is all that conjugate gradients have left to do: a few iterations, as iterative
- * refinement does it.
+/* compute/preconds/gram.c -- the Cholesky factor of Z'Z + lam2 I itself (M x M), with Z'Z summed in
+ * lower precision than the operator's: in single precision here, and on a device with features in
+ * half precision.  Its error is all that is left to conjugate gradients: a few iterations, as in
+ * iterative refinement (share/doc/methods.md 8).
  *
- * A device keeps its factor (fop_factor).  Whoever applies the preconditioner here gets one of this
- * processor's, made when it is first asked for: one matrix, Z'Z in the strict upper triangle, the
- * factor for the present lam2 in the lower one. */
+ * A device keeps its own factor (fop_factor).  When the CPU applies the preconditioner, it makes a
+ * factor of its own at the first call: one matrix, with Z'Z in the strict upper triangle and the
+ * factor for the current lam2 in the lower one. */
 #include "compute/preconds/precond_impl.h"
 
 #include "compute/linalg/blas.h"
@@ -17,11 +17,11 @@
 #include <string.h>
 
 struct whole {
-    struct fop *f;        /* outlives the preconditioner */
-    pthread_mutex_t lock; /* any task may apply it */
+    struct fop *f;        /* borrowed; outlives the preconditioner */
+    pthread_mutex_t lock; /* several threads may apply it */
     bool there;           /* the device has a factor, */
-    double there_lam2;    /* of this */
-    double *A, *diag;     /* M x M; M */
+    double there_lam2;    /* for this lam2 */
+    double *A, *diag;     /* M x M: Z'Z above, factor below; M: diagonal of Z'Z */
     double lam2;          /* of the factor in A; NaN: none */
 };
 
@@ -57,7 +57,9 @@ static enum status make_gram(struct whole *w, const struct ctl *ctl, struct err 
     return ST_OK;
 }
 
-/* The factor for lam2, or for a little more where rounding has made Z'Z indefinite. */
+/* The factor for lam2, or, where rounding has made Z'Z indefinite, for lam2 plus a shift that
+ * starts at 1e-8 of the largest diagonal and grows tenfold.  A preconditioner may be that
+ * inexact. */
 static enum status make_factor(struct whole *w, double lam2, struct pool *pool,
                                const struct ctl *ctl, struct err *err)
 {
@@ -81,7 +83,7 @@ static enum status make_factor(struct whole *w, double lam2, struct pool *pool,
     return rc;
 }
 
-/* As the processor applies it. */
+/* Makes the CPU's factor for the current lam2 if it is not there. */
 static enum status ready(const struct precond *p, struct pool *pool, struct err *err)
 {
     struct whole *w = p->whole;

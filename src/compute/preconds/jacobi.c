@@ -1,5 +1,6 @@
-/* compute/preconds/jacobi.c -- the diagonal of A.  Little use for random features, whose columns
- * are all of a size, but cheap, and right where a linear or scaled part is among them. */
+/* compute/preconds/jacobi.c -- the diagonal of A as a preconditioner.  It helps little with random
+ * features, whose columns all have the same size, but it is cheap, and right where linear or scaled
+ * features are among them. */
 #include "compute/preconds/precond_impl.h"
 
 #include "base/mem.h"
@@ -8,17 +9,19 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-enum { GROUPS = 32, STEP = 32 }; /* partial sums, and rows generated at once */
+enum { GROUPS = 32, STEP = 32 }; /* number of partial sums; rows of features made at once */
 
 struct diagonal {
     struct fop *f;
     const struct ctl *ctl;
     double *part;  /* GROUPS x M */
-    double *tiles; /* per worker: STEP x M numbers of either size */
+    double *tiles; /* for each worker: STEP x M features in either precision */
     atomic_int failed;
     struct err errs[GROUPS];
 };
 
+/* Sums z_ij^2 over a fixed share of the rows, so that the result does not depend on the number of
+ * threads. */
 static void diagonal_group(void *ctx, size_t g, size_t worker)
 {
     struct diagonal *s = ctx;

@@ -1,4 +1,4 @@
-/* compute/preconds/none.c -- the identity, for comparison. */
+/* compute/preconds/none.c -- the identity P = I, for comparison. */
 #include "compute/preconds/precond_impl.h"
 
 static enum status none_build(struct fop *f, const struct precond_opts *opts,

@@ -4,10 +4,12 @@
  *   Y = G Omega;  Yn = Y + nu Omega;  T = Omega'Yn = C'C;  B C = Yn;  B = U diag(sig) V'
  *   ev = max(0, sig^2 - nu),  G ~ U diag(ev) U'
  *
- * Omega, Y, B and U are M x L; C and T are L x L.  The shift nu makes T positive definite in
- * floating point and is subtracted from the eigenvalues at the end.  Only the sketch Y reads the
+ * Omega, Y, B and U are M x L; C and T are L x L.  Omega has orthonormal columns.  The shift nu
+ * makes T positive definite in floating point and is subtracted from the eigenvalues at the end
+ * (Tropp et al. 2017), so that the result stays positive semidefinite.  Only the sketch Y reads the
  * data.  The rest is O(M L^2): products and triangular solves over the pool and one L x L
- * eigenproblem. */
+ * eigenproblem.  Correction to Parkinson & Wang, Algorithm S2, step 13: B C = Yn is solved, from
+ * the right. */
 #include "compute/preconds/precond_impl.h"
 
 #include "base/mem.h"
@@ -24,15 +26,15 @@ struct nystrom {
     struct pool *pool;
     const struct ctl *ctl;
     size_t M, L;
-    double *Omega, *Y; /* M x L; at the end U lies in Omega */
-    double *T, *W, *t; /* L x L twice, and L */
+    double *Omega, *Y; /* M x L; at the end Omega holds U */
+    double *T, *W, *t; /* workspace: L x L, L x L, L */
     int passes;
-    const double *diagonal; /* M: G is that, and f NULL */
+    const double *diagonal; /* M: G is this diagonal matrix, and f is NULL; else NULL */
     struct err *err;
 };
 
-/* The sketch of a float32 operator rounds Omega: round it first, so that T = Omega'G Omega is
- * that of the very matrix that was multiplied. */
+/* The sketch of a float32 operator rounds Omega.  It is rounded here first, so that T = Omega'G
+ * Omega is formed with the same matrix that was multiplied. */
 static void round_to_operator(const struct nystrom *s)
 {
     if (s->f && fop_precision(s->f) == PREC_FLOAT)
@@ -40,6 +42,7 @@ static void round_to_operator(const struct nystrom *s)
             s->Omega[i] = (double)(float)s->Omega[i];
 }
 
+/* |A|_F of n numbers, scaled by the largest so that no square overflows. */
 static double frobenius(size_t n, const double *A)
 {
     double scale = 0.0, sum = 0.0;
@@ -52,8 +55,9 @@ static double frobenius(size_t n, const double *A)
     return scale * sqrt(sum);
 }
 
-/* T = (Omega'Y + Y'Omega) / 2.  In exact arithmetic Omega'Y is symmetric; what is not is the error
- * of the sketch, and a random L x L error E has |E|_2 ~ 2 |E|_F / sqrt(L).  Returned: that. */
+/* T <- (T + T') / 2, T = Omega'Y (L x L).  In exact arithmetic T is symmetric, so that its skew
+ * part is the error E of the sketch.  Returns an estimate of |E|_2: a random L x L matrix has |E|_2
+ * ~ 2 |E|_F / sqrt(L). */
 static double symmetric_core(const struct nystrom *s)
 {
     const size_t L = s->L;
@@ -67,8 +71,8 @@ static double symmetric_core(const struct nystrom *s)
     return 2.0 * sqrt(skew / (double)L);
 }
 
-/* W := Cholesky factor of T + nu I (Omega is orthonormal), nu growing tenfold until there is one.
- */
+/* W := the Cholesky factor of T + nu I = Omega'Yn (Omega is orthonormal); nu grows tenfold until
+ * the factor exists. */
 static enum status shifted_factor(const struct nystrom *s, double *nu)
 {
     const size_t L = s->L;
@@ -86,11 +90,13 @@ static enum status shifted_factor(const struct nystrom *s, double *nu)
     return rc;
 }
 
+/* Y := G Omega, by one pass over the data; from the second pass on Omega is an orthonormal basis of
+ * the last Y (subspace iteration). */
 static enum status sketch(const struct nystrom *s, int pass)
 {
     ctl_tell(s->ctl, PHASE_PRECOND, (size_t)pass, (size_t)s->passes + 1, NAN);
     enum status rc = ST_OK;
-    if (pass > 0) { /* the range found so far is the next test matrix */
+    if (pass > 0) {
         memcpy(s->Omega, s->Y, s->M * s->L * sizeof *s->Omega);
         rc = blas_dqr(s->pool, s->M, s->L, s->Omega, s->M, s->err);
     }
@@ -102,7 +108,8 @@ static enum status sketch(const struct nystrom *s, int pass)
     return rc;
 }
 
-/* Y := B = (Y + nu Omega) C^-1. */
+/* Y := B = (Y + nu Omega) C^-1 with nu = sqrt(M) spacing(|Y|_F), or the error estimate of
+ * symmetric_core where that is larger (share/doc/methods.md 8.2). */
 static enum status square_root(const struct nystrom *s, double *nu)
 {
     const size_t M = s->M, L = s->L;
@@ -122,9 +129,10 @@ static enum status square_root(const struct nystrom *s, double *nu)
     return blas_dtrsm_right(s->pool, true, M, L, s->W, L, s->Y, M, s->err);
 }
 
-/* From B: U (M x L) and ev, by the eigenvectors of B'B.  Dividing by small singular values loses
- * orthogonality (about eps ev_1 / ev_L), which one more QR restores where it matters; descending
- * order makes the large directions the ones it leaves alone. */
+/* U (M x L) and ev from B = U diag(sig) V', by the eigenproblem B'B = V diag(sig^2) V' and
+ * U = B V diag(1 / sig), which costs less than an SVD of B.  The division by small singular values
+ * loses orthogonality (about eps sig_1^2 / sig_L^2).  Where that exceeds 1e-10 or so, a QR
+ * factorisation restores it; in descending order it leaves the large directions unchanged. */
 static enum status spectrum(const struct nystrom *s, const double *B, double nu, double *U,
                             double *ev)
 {
@@ -136,7 +144,7 @@ static enum status spectrum(const struct nystrom *s, const double *B, double nu,
     if (rc != ST_OK)
         return rc;
     const double least = fmax(t[L - 1], 0.0) * DBL_EPSILON;
-    for (size_t j = 0; j < L; j++) { /* descending, and scaled by 1 / sig */
+    for (size_t j = 0; j < L; j++) { /* W: columns of V in descending order, times 1 / sig */
         const double sig2 = t[L - 1 - j], scale = sig2 > least ? 1.0 / sqrt(sig2) : 0.0;
         ev[j] = fmax(0.0, sig2 - nu);
         for (size_t i = 0; i < L; i++)
@@ -164,6 +172,7 @@ enum status precond_from_root(struct precond *p, struct pool *pool, size_t L, do
     return rc;
 }
 
+/* The construction on the CPU: U into Omega, ev (L).  qr: orthonormalise Omega first. */
 static enum status by_blas(struct nystrom *s, bool qr, double *ev)
 {
     const size_t M = s->M, L = s->L;
@@ -225,7 +234,7 @@ enum status precond_check_rank(size_t L, size_t M, struct err *err)
     return ST_RANGE;
 }
 
-/* By a copy of Omega. */
+/* Runs the construction on a copy of Omega. */
 static enum status run_given(struct nystrom *s, const double *Omega, bool qr, struct precond **out)
 {
     *out = NULL;
@@ -279,8 +288,9 @@ static void draw_gauss(void *ctx, size_t column, size_t worker)
         d->Omega[column * d->M + i] = rng_normal(d->seed, stream, column * d->M + i);
 }
 
-/* Column j of Omega is row r_j of the Hadamard matrix (sign: parity of the common bits) times the
- * random signs, scaled to unit length: the scale cancels anyway. */
+/* Column j of Omega is row r_j of the Hadamard matrix times random signs (share/doc/methods.md
+ * 8.4). Entry (r, i) of the matrix is (-1)^(number of common one bits of r and i).  The scale to
+ * unit length cancels in the approximation. */
 static void draw_srht(void *ctx, size_t column, size_t worker)
 {
     (void)worker;
@@ -333,14 +343,14 @@ static enum status draw_and_run(struct fop *f, const struct precond_opts *opts,
         return ST_NOMEM;
     const struct precond *like = opts->like;
     enum status rc = ST_OK;
-    if (like && like->U && like->M == d.M && like->L == d.L) { /* as good as a pass over the data */
+    if (like && like->U && like->M == d.M && like->L == d.L) { /* replaces the first pass */
         memcpy(d.Omega, like->U, d.M * d.L * sizeof *d.Omega);
         s.passes = s.passes > 1 ? s.passes - 1 : 1;
     } else {
         rc = draw_omega(&d, srht, fop_pool(f), err);
     }
     s.Omega = d.Omega;
-    /* Hadamard columns are orthonormal already for a power-of-two M, else nearly or not at all */
+    /* Hadamard columns are orthonormal when M is a power of two; otherwise the QR is needed. */
     if (rc == ST_OK)
         rc = build(&s, true, ops, out);
     free(s.Omega);

@@ -1,7 +1,10 @@
-/* compute/preconds/pchol.c -- partial pivoted Cholesky G ~ L L' of G = Z'Z, L of M x R (Harbrecht,
- * Peters & Schneider 2012; share/doc/methods.md 8.9): the preconditioner that Gardner et al. (2018)
- * and Lin et al. (2023) use for exact GPs, applied here to the features.  Each step takes the
- * column with the largest remaining diagonal, and of equal ones the smallest index.
+/* compute/preconds/pchol.c -- partial pivoted Cholesky G ~ L L' of G = Z'Z (M x M), L of M x R
+ * (Harbrecht, Peters & Schneider 2012; share/doc/methods.md 8.9): the preconditioner that Gardner
+ * et al. (2018) and Lin et al. (2023) use for exact GPs, applied here to the features.  Each step
+ * takes the column with the largest remaining diagonal, and among equal ones the smallest index:
+ *   l_j = (G_i - sum_q l_q l_q(i)) / sqrt(diag_i),  diag -= l_j^2.
+ * The remainder stays positive semidefinite in exact arithmetic; its diagonal is clamped at 0, and
+ * the factorisation ends where the diagonal has fallen to rounding.
  *
  * A column of G costs a pass over the data, so columns are fetched in blocks: those with the
  * largest diagonals at that moment.  The pivots are still the greedy ones, because a pivot that was
@@ -16,7 +19,7 @@
 #include <string.h>
 
 enum { BLOCK = 32 };
-/* A diagonal that has fallen below this share of its start is rounding. */
+/* A diagonal below this share of the largest initial one is rounding. */
 static const double least_share[] = { [PREC_FLOAT] = 1e-5, [PREC_DOUBLE] = 1e-13 };
 
 struct pchol {
@@ -25,12 +28,12 @@ struct pchol {
     struct err *err;
     size_t M, R;
     double *L;             /* M x R */
-    double *diag;          /* what is left of it; -1: chosen */
+    double *diag;          /* the diagonal of the remainder (M); -1 where a pivot was chosen */
     double *E, *C;         /* M x BLOCK: unit vectors, and the columns of G that they fetch */
-    size_t at[BLOCK], nat; /* which those are */
+    size_t at[BLOCK], nat; /* the indices of those columns */
 };
 
-/* The smallest index of those that are as large as any, to rounding. */
+/* The smallest index among the diagonals that are the largest, to rounding. */
 static size_t largest(const struct pchol *s)
 {
     const double tie = 1.0 - least_share[fop_precision(s->f)];
@@ -44,6 +47,7 @@ static size_t largest(const struct pchol *s)
     return best;
 }
 
+/* The position of column i among the fetched ones; nat if it is not there. */
 static size_t fetched(const struct pchol *s, size_t i)
 {
     size_t j = 0;
@@ -52,7 +56,7 @@ static size_t fetched(const struct pchol *s, size_t i)
     return j;
 }
 
-/* The columns of the largest diagonals left, at most `most`. */
+/* Fetches the columns with the largest remaining diagonals, at most `most`, in one pass. */
 static enum status fetch(struct pchol *s, size_t most)
 {
     s->nat = 0;
@@ -72,7 +76,7 @@ static enum status fetch(struct pchol *s, size_t most)
     return fop_pass(s->f, s->nat, s->E, s->C, s->ctl, s->err);
 }
 
-/* Column j of L from column `from` of G at pivot i. */
+/* Column j of L at pivot i, from column i of G (`from`); then the remaining diagonal. */
 static void eliminate(struct pchol *s, size_t j, size_t i, const double *from)
 {
     double *l = s->L + j * s->M;
@@ -90,6 +94,7 @@ static void eliminate(struct pchol *s, size_t j, size_t i, const double *from)
     s->diag[i] = -1.0;
 }
 
+/* Up to R columns of L. */
 static enum status columns(struct pchol *s, size_t *pivots, double *left)
 {
     const double stop = least_share[fop_precision(s->f)] * s->diag[largest(s)];
@@ -170,7 +175,7 @@ static enum status pchol_build(struct fop *f, const struct precond_opts *opts,
     return ST_OK;
 }
 
-/* As many as Lin et al. (2023) take: predictions of time are about random sketches. */
+/* The rank of Lin et al. (2023), as predictions of time exist only for random sketches. */
 static size_t pchol_rank(size_t features)
 {
     return features < 200 ? (features + 1) / 2 : 100;

@@ -1,10 +1,12 @@
-/* compute/preconds/precond.c -- making, applying and asking a preconditioner.
+/* compute/preconds/precond.c -- making, applying and querying a preconditioner.
  *
- * Nystrom (Frangella, Tropp & Udell 2023; share/doc/methods.md 8.5 to 8.7): with G ~ U diag(ev) U',
- * U of M x L with orthonormal columns, ev descending and bL = ev_L,
- *   P^-1  = I + U diag((bL + lam2) / (ev + lam2) - 1) U'
- *   P^1/2 = I + U diag(sqrt((ev + lam2) / (bL + lam2)) - 1) U'
- * so one pair of tall products serves every power. */
+ * Nystrom (Frangella, Tropp & Udell 2023; share/doc/methods.md 8.5 to 8.7): with G = Z'Z ~
+ * U diag(ev) U', U (M x L) with orthonormal columns, ev descending and bL = ev_L,
+ *   P^-1   = I + U diag((bL + lam2) / (ev + lam2) - 1) U'
+ *   P^1/2  = I + U diag(sqrt((ev + lam2) / (bL + lam2)) - 1) U'
+ *   log|P| = sum log((ev_i + lam2) / (bL + lam2)),
+ * so that one pair of tall products serves every power: O(M L) for a vector.  All eigenvalues of
+ * P^-1 lie in (0, 1] because ev >= bL >= 0 and lam2 > 0. */
 #include "compute/preconds/precond_impl.h"
 
 #include "base/mem.h"
@@ -98,7 +100,7 @@ bool precond_inverse(const struct precond *p, double *work, struct backend_inver
     return !p->ops->own || p->ops->own->there(p);
 }
 
-/* Y = P^power X, power -1 or 1/2. */
+/* Y = P^1/2 X when root, else Y = P^-1 X (M x k). */
 static enum status apply(const struct precond *p, struct pool *pool, bool root, size_t k,
                          const double *X, double *Y, struct err *err)
 {

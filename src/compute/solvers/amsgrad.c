@@ -1,11 +1,13 @@
 /* compute/solvers/amsgrad.c -- AMSGrad (Reddi, Kale & Kumar 2018) on mini-batches, the adaptive
- * baseline of xGPR's Figure 1 (share/doc/methods.md 9.5), and Adam (Kingma & Ba 2015), which it
- * mends: Adam corrects the bias of its running moments and forgets large gradients.
+ * baseline of Figure 1 of Parkinson & Wang (share/doc/methods.md 9.5), and Adam (Kingma & Ba 2015;
+ * 9.6), which AMSGrad modifies: Adam corrects the bias of its running moments and forgets large
+ * gradients.
  *
- * The batch gradient (n/B) Z_B'(Z_B w) + lam2 w - b needs no targets.  Its steps have the length lr
- * in every coordinate; the rule starts from the root mean square of the exact first step of
- * steepest descent, and halves when two looks in turn gain too little, as an error that does not
- * shrink with w asks for.  One iteration is some epochs and a look at the true residual. */
+ * The gradient of a batch of B rows, (n/B) Z_B'(Z_B w) + lam2 w - b (M), needs no targets.  A step
+ * has about the length lr in every coordinate.  lr starts at the root mean square of the exact
+ * first step of steepest descent and is halved when two checks in a row gain too little, because
+ * the error of a batch does not shrink with w and only shorter steps average it out.  One iteration
+ * is some epochs and a check of the true residual. */
 #include "compute/solvers/solver.h"
 
 #include "base/mem.h"
@@ -18,7 +20,7 @@
 #include <string.h>
 
 enum { BATCH, EPOCHS, STEP, HALVED_MOST = 60 };
-static const double gain = 0.95; /* residual over the best before: less is a gain */
+static const double gain = 0.95; /* a check gains when the residual falls below this share */
 
 static const struct solver_param amsgrad_params[] = {
     { "batch", 1, 1e6, 512, true, "rows of a batch" },
@@ -54,11 +56,12 @@ struct amsgrad {
     struct descent s;
     struct batch b;
     bool adam;
-    double *lr, *m, *v, *vh; /* by column; k vectors of M (vh: AMSGrad's largest) */
-    size_t epoch, epochs, steps; /* steps: Adam's, since its moments began */
+    double *lr, *m, *v, *vh; /* step length by column; moments, k vectors of M (vh: largest v) */
+    size_t epoch, epochs, steps; /* steps: t of Adam, since its moments were reset */
 };
 
-/* lr of each column: the root mean square of -alpha g, alpha = g'g / g'A g. */
+/* lr of each column: the root mean square of the entries of alpha g, alpha = g'g / g'A g, the exact
+ * step of steepest descent for a quadratic. */
 static enum status step_rule(struct amsgrad *a, double factor)
 {
     struct descent *s = &a->s;
@@ -83,7 +86,8 @@ static void step(struct amsgrad *a, size_t c)
         amsgrad_step(M, a->lr[c], s->work + at, a->m + at, a->v + at, a->vh + at, s->W + at);
 }
 
-/* From the best iterate again, without momentum; Adam's steps would be biased by old squares. */
+/* Returns to the best iterate without momentum.  Adam restarts its second moments too, because old
+ * squares would bias its steps. */
 static void step_back(struct amsgrad *a)
 {
     struct descent *s = &a->s;
@@ -98,6 +102,7 @@ static void step_back(struct amsgrad *a)
     s->halved++;
 }
 
+/* The steps of some epochs. */
 static enum status walk(struct amsgrad *a)
 {
     struct descent *s = &a->s;
@@ -164,7 +169,7 @@ static enum status iterate(struct amsgrad *a, enum outcome *why, enum look look)
     return rc;
 }
 
-/* s: as descent_new wants it. */
+/* s: prepared for descent_new. */
 static enum status solve(struct descent s, bool adam, size_t k, const double *B, double *X)
 {
     struct fop *f = s.ridge.fop;

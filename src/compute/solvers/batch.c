@@ -1,8 +1,8 @@
-/* compute/solvers/batch.c -- products with few rows of Z at a time: see batch.h.
+/* compute/solvers/batch.c -- products with a few rows of Z at a time (batch.h).
  *
- * The rows come from the operator's tiles, so that every kernel, backend, plan and precision has
- * them.  Blocks are dealt to a fixed number of groups, whose sums meet in order: the thread count
- * changes nothing. */
+ * The rows are the operator's tiles, so that they exist for every kernel, backend, plan and
+ * precision.  Blocks are distributed over a fixed number of groups whose sums are added in order,
+ * so that the result does not depend on the number of threads. */
 #include "compute/solvers/batch.h"
 
 #include "base/mem.h"
@@ -15,10 +15,10 @@
 #include <string.h>
 
 enum {
-    USUAL = 512,       /* rows of a batch (the paper's order of magnitude) */
+    USUAL = 512,       /* rows of a batch by default (the order of magnitude of the paper) */
     GROUPS_MOST = 16,
     MERGE_COLS = 512,
-    SAMPLE = 512,      /* rows looked at for their leverage */
+    SAMPLE = 512,      /* rows whose leverage is computed */
 };
 
 static size_t block_rows(size_t want)
@@ -90,7 +90,7 @@ void batch_shuffle(struct batch *s, uint64_t seed, size_t epoch)
     rng_permutation(seed, rng_stream(RNG_BATCH, (uint32_t)epoch), s->blocks, s->order);
 }
 
-/* part += z'(z P) over one block of rows. */
+/* part (k x M) += z'(z P) over one block of rows, z m x M. */
 static enum status block_products(struct batch *s, size_t block, size_t worker, double *part)
 {
     const size_t r0 = block * s->rows, n = fop_rows(s->f), M = s->M, k = s->k;

@@ -1,5 +1,5 @@
-/* compute/solvers/batch.h -- products with few rows of Z at a time, for solvers that step on
- * mini-batches: for solvers/ and tests only. */
+/* compute/solvers/batch.h -- products with a few rows of Z at a time, for solvers that step on
+ * mini-batches (share/doc/methods.md 9.3 to 9.6).  For solvers/ and tests only. */
 #ifndef GPDESK_SOLVERS_BATCH_H
 #define GPDESK_SOLVERS_BATCH_H
 
@@ -7,18 +7,20 @@
 
 #include <stdint.h>
 
-/* A batch is `per` blocks of `rows` neighbouring rows each (a processor makes features of several
- * rows at once); the blocks are drawn without replacement, in a new order for each epoch. */
+/* A batch is `per` blocks of `rows` neighbouring rows each, because the CPU makes features of
+ * several rows at once.  Blocks are drawn without replacement, in a new order for each epoch. */
 struct batch {
     struct fop *f;
-    size_t rows, blocks, per, count; /* of a block, of the data; of a batch; batches an epoch */
-    size_t k, M, groups;
-    size_t *order;                   /* blocks, of the epoch at hand */
-    const size_t *at;                /* the batch at hand: per blocks */
+    size_t rows, blocks, per, count; /* rows of a block; blocks of the data, of a batch; batches of
+                                      * an epoch */
+    size_t k, M, groups;             /* vectors; columns; groups of blocks, a task each */
+    size_t *order;                   /* the order of blocks in this epoch */
+    const size_t *at;                /* the `per` blocks of the current batch */
     const double *P;
-    double *W, *part;                /* groups x k x M */
-    char *z, *t, *w, *p;             /* by worker; p: P in the operator's precision */
-    enum status *rc;                 /* by group */
+    double *W, *part;                /* k x M; sums of each group, groups x k x M */
+    char *z, *t, *w, *p;             /* workspace of each worker; p: P in the operator's
+                                      * precision */
+    enum status *rc;                 /* of each group */
 };
 
 /* About `want` rows a batch (0: 512), for k vectors. */
@@ -30,13 +32,14 @@ void batch_free(struct batch *);
 size_t batch_size(const struct batch *); /* rows of a batch */
 /* A new order, a function of (seed, epoch) alone. */
 void batch_shuffle(struct batch *, uint64_t seed, size_t epoch);
-/* W[c] = (blocks / per) Z_B'(Z_B P[c]) over batch i < count: on average over an epoch's orders it
- * is Z'Z P.  k vectors of M, no overlap.  The same bits for any thread count. */
+/* W[c] = (blocks / per) Z_B'(Z_B P[c]) over batch i < count, an unbiased estimate of Z'Z P[c] over
+ * the random orders.  k vectors of M, which do not overlap.  The same bits for any number of
+ * threads. */
 enum status batch_pass(struct batch *, size_t i, const double *P, double *W, struct err *);
-/* The same over the given blocks. */
+/* batch_pass over the given blocks. */
 enum status batch_pass_at(struct batch *, const size_t *blocks, const double *P, double *W,
                           struct err *);
-/* max over a sample of rows of z'P^-1 z (pre NULL: z'z). */
+/* *most = max z_i'P^-1 z_i (pre NULL: z_i'z_i) over a sample of rows (share/doc/methods.md 9.4). */
 struct precond;
 enum status batch_leverage(struct fop *, const struct precond *, double *most, struct err *);
 

@@ -1,20 +1,24 @@
-/* compute/solvers/cg.c -- conjugate gradients for several right-hand sides, with preconditioning.
+/* compute/solvers/cg.c -- preconditioned conjugate gradients for several right-hand sides, each
+ * with its own scalars (share/doc/methods.md 9.1; Hestenes & Stiefel 1952; Saad, algorithm 9.1):
+ *   alpha = r.z / p.Ap,  x += alpha p,  r -= alpha Ap,  z = P^-1 r,
+ *   beta = (r.z)_new / (r.z)_old,  p = z + beta p.
+ * Right-hand sides are scaled to norm 1, so that residuals are relative ones.
  *
- * The recursive residual is cheap and too optimistic: in float32 it goes on falling after b - A x
- * has stopped.  Hence true residuals, at intervals and before "converged"; where the two part, the
- * true one replaces the recursive one (van der Vorst & Ye 2000) and the directions start anew;
- * where that has not helped either, the precision is exhausted and the column ends.
+ * Stability.  The recursive residual r is cheap but too optimistic: in float32 it continues to fall
+ * after b - A x has stopped.  True residuals are therefore computed at intervals and before a
+ * column counts as converged.  Where the two have parted, the true one replaces the recursive one
+ * (van der Vorst & Ye 2000) and the directions start anew; where that brings no progress either,
+ * the precision is exhausted and the column ends.
  *
- * With an operator that is rounded (features stored in float16) true residuals are of its exact
- * form: the same replacements are then iterative refinement, each recursion a solve with the
- * rounded operator, and rtol holds for the exact one.
+ * With a rounded operator (features stored in float16), true residuals are those of its exact form.
+ * The same replacements are then iterative refinement: each recursion is a solve with the rounded
+ * operator, and rtol holds for the exact one.
  *
- * An operator that keeps the vectors itself (fop_cg_open) goes steps of the same recursion by
- * itself, up to the next check or to the first event of any column; everything that is decided is
- * decided here. The last X that was looked at is here too: where a device fails, the columns go on
- * from that.
+ * An operator that keeps the vectors itself (fop_cg_open) takes steps of the same recursion by
+ * itself, up to the next check or to the first event of any column.  All decisions are made here.
+ * The last X that was checked is kept here, too: if the device fails, the columns continue from it.
  *
- * Columns at work occupy the first `active` slots of every work array, so that A is applied to
+ * Active columns occupy the first `active` slots of every work array, so that A is applied to
  * them and to nothing else. */
 #include "compute/solvers/solver.h"
 
@@ -25,17 +29,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double drifted = 2.0;  /* true / recursive residual from which they have parted */
-static const double progress = 0.5; /* a replacement must have gained this by the next one */
+static const double drifted = 2.0;  /* true over recursive residual from which they have parted */
+static const double progress = 0.5; /* factor that must be gained between two replacements */
 
 struct slot {
-    size_t col;         /* right-hand side */
-    double bnorm, rz, rel;
+    size_t col;         /* index of the right-hand side */
+    double bnorm, rz, rel; /* |b|; r.z; recursive residual */
     double goal;        /* recursive residual at which convergence is checked */
     double replaced_at; /* true residual at the last replacement; infinite: none yet */
     bool probe, check, restart;
     enum outcome why;
-    size_t acap, bcap;  /* of the histories */
+    size_t acap, bcap;  /* allocated lengths of the histories */
 };
 
 struct cg {
@@ -45,16 +49,16 @@ struct cg {
     size_t n, k, active, it, maxit, every, passes;
     double rtol, worst_true;
     const double *B;
-    double *Xout, *X, *R, *P, *Q, *Z; /* by slot, but B and Xout */
+    double *Xout, *X, *R, *P, *Q, *Z; /* n x k; all by slot, but B and Xout by column */
     struct slot *slot;
     struct solve_info *info;
     struct err *err;
-    struct fop_cg *there;    /* where X, R and P are; NULL: here */
-    struct cg_slot *column;  /* k */
-    struct cg_step *history; /* every x k */
+    struct fop_cg *there;    /* the operator's copy of X, R and P, if it keeps them; else NULL */
+    struct cg_slot *column;  /* k, and */
+    struct cg_step *history; /* every x k: input and output of a run of steps there */
 };
 
-/* A failure of the operator, unless it is the caller's own wish to stop. */
+/* True when the operator stopped because the caller asked for it. */
 static bool stop_wanted(struct cg *s, enum status rc)
 {
     return rc == ST_CANCELLED && ctl_stopped(s->ctl);
@@ -66,14 +70,15 @@ static enum status apply(struct cg *s, size_t k, const double *X, double *AX)
     return s->A->apply(s->A->ctx, k, X, AX, s->ctl, s->err);
 }
 
-/* For residuals. */
+/* A product for a true residual. */
 static enum status apply_exact(struct cg *s, size_t k, const double *X, double *AX)
 {
     s->passes++;
     return (s->A->exact ? s->A->exact : s->A->apply)(s->A->ctx, k, X, AX, s->ctl, s->err);
 }
 
-/* Steps of one column, room for all of a usual solve at once: an iteration asks for no memory. */
+/* Appends alpha to the history of a column (until its first replacement).  Room for a usual solve
+ * is allocated at once, so that iterations allocate nothing. */
 static enum status remember(struct cg *s, struct slot *t, double alpha)
 {
     struct solve_info *in = &s->info[t->col];
@@ -106,11 +111,11 @@ static void swap_slots(struct cg *s, size_t i, size_t j)
     const struct slot t = s->slot[i];
     s->slot[i] = s->slot[j];
     s->slot[j] = t;
-    if (s->there && i != j) /* a failure shows in the next run */
+    if (s->there && i != j) /* a failure of the device shows in the next run */
         fop_cg_swap(s->there, i, j, NULL);
 }
 
-/* Freezes every slot that has got an outcome. */
+/* Writes out and deactivates every slot that has an outcome. */
 static void freeze(struct cg *s)
 {
     for (size_t i = 0; i < s->active;) {
@@ -120,7 +125,7 @@ static void freeze(struct cg *s)
             continue;
         }
         double *x = s->Xout + t->col * s->n;
-        if (s->there) /* what is here is older, and all there is where that fails */
+        if (s->there) /* the iterate here is older; it serves if the device fails now */
             fop_cg_get(s->there, i, s->X + i * s->n, NULL, NULL);
         memcpy(x, s->X + i * s->n, s->n * sizeof *x);
         blas_dscal(s->n, t->bnorm, x);
@@ -138,7 +143,9 @@ static void freeze_all(struct cg *s, enum outcome why)
     freeze(s);
 }
 
-/* What the true residual (r, of relative size tr) says about slot t. */
+/* Decides about slot t from its true residual r (n), of relative size tr: converged; still close to
+ * the recursive one (continue, and check again when convergence is possible); parted without
+ * progress (the precision is exhausted); or parted (replace and restart). */
 static void judge(struct cg *s, struct slot *t, double *R, const double *r, double tr)
 {
     struct solve_info *in = &s->info[t->col];
@@ -148,8 +155,7 @@ static void judge(struct cg *s, struct slot *t, double *R, const double *r, doub
         t->why = OUT_RTOL;
     } else if (!isfinite(tr)) {
         t->why = OUT_BREAKDOWN;
-    } else if (tr <=
-               drifted * t->rel) { /* still together: go on, and ask again when it can be so */
+    } else if (tr <= drifted * t->rel) {
         if (t->rel <= t->goal)
             t->goal = 0.9 * t->rel * (s->rtol / tr);
     } else if (tr > progress * t->replaced_at) {
@@ -164,7 +170,7 @@ static void judge(struct cg *s, struct slot *t, double *R, const double *r, doub
     }
 }
 
-/* True residuals of the slots marked `check`, in one application of A. */
+/* True residuals b - A x of the slots marked `check`, in one application of A. */
 static enum status check_true(struct cg *s)
 {
     size_t m = 0;
@@ -201,7 +207,8 @@ static enum status check_true(struct cg *s)
     return ST_OK;
 }
 
-/* Z = P^-1 R, then the new directions; slots that restart forget the old ones. */
+/* z = P^-1 r, beta = (r.z)_new / (r.z)_old, p = z + beta p; slots that restart have beta = 0.
+ * r.z <= 0 or NaN is a breakdown: P is not positive definite. */
 static enum status directions(struct cg *s, bool first)
 {
     enum status rc = ST_OK;
@@ -229,7 +236,8 @@ static enum status directions(struct cg *s, bool first)
     return rc;
 }
 
-/* One step along the directions. */
+/* alpha = r.z / p.Ap, x += alpha p, r -= alpha Ap.  p.Ap <= 0 or NaN is a breakdown: A is not
+ * positive definite in this precision. */
 static enum status step(struct cg *s)
 {
     enum status rc = apply(s, s->active, s->P, s->Q);
@@ -268,8 +276,9 @@ static void tell(struct cg *s)
     ctl_tick(s->ctl, &t);
 }
 
-/* Steps where the operator is. */
+/* Steps on the device of the operator. */
 
+/* Copies the recursion to the operator, if it takes it with this preconditioner. */
 static void go_there(struct cg *s)
 {
     struct backend_inverse pre = { 0 };
@@ -295,7 +304,7 @@ static void go_there(struct cg *s)
     s->there = NULL;
 }
 
-/* The device is lost: on from the last X seen here. */
+/* The device is lost: restarts the recursion here from the last X that was copied back. */
 static enum status come_back(struct cg *s)
 {
     fop_cg_close(s->there);
@@ -314,7 +323,7 @@ static enum status come_back(struct cg *s)
     return rc;
 }
 
-/* Column i after one step; as in directions() and step(). */
+/* Records one step that the operator took for slot i, as directions() and step() do. */
 static enum status heard(struct cg *s, size_t i, const struct cg_step *h, bool fresh)
 {
     struct slot *t = &s->slot[i];
@@ -343,7 +352,7 @@ static enum status heard(struct cg *s, size_t i, const struct cg_step *h, bool f
 
 static void tell(struct cg *s);
 
-/* Steps up to the next check, or to whatever happens before. */
+/* Takes steps on the device up to the next check, or to the first event of a column. */
 static enum status steps(struct cg *s, bool first)
 {
     const size_t left = s->maxit - s->it, next = s->every - s->it % s->every;
@@ -371,8 +380,8 @@ static enum status steps(struct cg *s, bool first)
     return rc;
 }
 
-/* Residuals of the start: b, or b - A x0 with x0 scaled to the best point on its own line
- * (alpha = b'x0 / x0'A x0), which makes any warm start at least as good as none. */
+/* The start: x = 0 and r = b, or x = a x0 and r = b - a A x0 with a = b'x0 / x0'A x0
+ * (share/doc/methods.md 9.8), which is at least as good as 0 in the A-norm. */
 static enum status start(struct cg *s)
 {
     const size_t n = s->n;
@@ -476,7 +485,7 @@ enum status cg_solve(const struct linop *A, size_t k, const double *B, double *X
                     .rtol = opts->rtol > 0.0 ? opts->rtol : 1e-6, .worst_true = NAN, .B = B,
                     .Xout = X, .X = work, .R = work + nk, .P = work + 2 * nk, .Q = work + 3 * nk,
                     .Z = work + 4 * nk, .slot = slot, .info = info, .err = err ? err : &local };
-    for (size_t c = 0; c < k; c++) /* a stop before the first residual leaves the start */
+    for (size_t c = 0; c < k; c++) /* for a stop before the first residual */
         slot[c] = (struct slot){ .col = c, .bnorm = 1.0, .rel = 1.0 };
     if (opts->x0)
         memcpy(s.X, opts->x0, nk * sizeof *s.X);

@@ -1,4 +1,5 @@
-/* compute/solvers/descent.c -- what the gradient methods share: see descent.h. */
+/* compute/solvers/descent.c -- functions that the gradient methods share (descent.h).  The gradient
+ * of the loss is A w - b (M), by one pass over the data for all columns. */
 #include "compute/solvers/descent.h"
 
 #include "base/mem.h"
@@ -10,7 +11,7 @@
 #include <string.h>
 
 enum { POWER_STEPS = 6 };
-static const double worse = 4.0; /* residual over the best one from which it diverges */
+static const double worse = 4.0; /* residual over the best one from which a method diverges */
 
 static void descent_free(struct descent *s)
 {
@@ -25,7 +26,8 @@ enum status descent_apply(struct descent *s, const double *X, double *AX)
     return s->A.apply(s->A.ctx, s->k, X, AX, s->ctl, s->err);
 }
 
-/* W = alpha x0, alpha = b'x0 / x0'A x0 by column: never worse than 0 in the A-norm. */
+/* W = a x0 with a = b'x0 / x0'A x0 for each column, the best point on the line through 0 and x0 in
+ * the A-norm (share/doc/methods.md 9.8); G follows without a further pass. */
 static enum status warm(struct descent *s)
 {
     const size_t M = s->M;
@@ -196,7 +198,8 @@ enum status descent_top(struct descent *s, const struct precond *pre, double *to
     *top = 0.0;
     for (size_t i = 0; i < M; i++)
         u[i] = rng_normal(s->o->seed, rng_stream(RNG_BATCH, UINT32_MAX), i);
-    for (int i = 0; rc == ST_OK && i < POWER_STEPS; i++) { /* u = P x: x'A x / x'P x */
+    /* With u = P x the Rayleigh quotient of P^-1/2 A P^-1/2 is x'A x / x'P x = x'q / x'u. */
+    for (int i = 0; rc == ST_OK && i < POWER_STEPS; i++) {
         if (pre)
             rc = precond_apply(pre, s->A.pool, 1, u, x, s->err);
         else

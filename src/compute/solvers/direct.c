@@ -1,8 +1,10 @@
-/* compute/solvers/direct.c -- A = Z'Z + lam2 I formed and factorised: O(n M^2 + M^3), the better
- * way for small M and for ill-conditioned A.
+/* compute/solvers/direct.c -- A = Z'Z + lam2 I (M x M) is formed and factorised, A = L L', and
+ * x = L'^-1 L^-1 b (share/doc/methods.md 1.5): O(n M^2 + M^3), the better way for small M and for
+ * ill-conditioned A.
  *
- * Cholesky leaves the strict upper triangle alone, so that A stays there for the residual and one
- * or two steps of refinement. */
+ * Cholesky's method is backward stable for positive definite A, without pivoting.  It leaves the
+ * strict upper triangle alone, so that A stays there for the residual and for one or two steps of
+ * iterative refinement (Golub & Van Loan 2013, section 3.5). */
 #include "compute/solvers/solver.h"
 
 #include "base/mem.h"
@@ -15,11 +17,12 @@
 
 struct direct {
     size_t M;
-    double *A, *diag, *r; /* factor below, A above the diagonal; A's own diagonal; M */
+    double *A, *diag, *r; /* factor below, A above the diagonal; diagonal of A; residual (M) */
     struct pool *pool;
 };
 
-/* r = b - A x; returns its norm. */
+/* r = b - A x (M); returns its norm.  dsymv reads the upper triangle and the diagonal of the
+ * factor, which is corrected to that of A. */
 static double residual(const struct direct *d, const double *b, const double *x)
 {
     blas_dsymv1(false, d->M, d->A, d->M, x, d->r);
@@ -34,7 +37,7 @@ static enum status back_substitute(const struct direct *d, double *x, struct err
     return rc == ST_OK ? blas_dtrsm(d->pool, true, d->M, 1, d->A, d->M, x, d->M, err) : rc;
 }
 
-/* x = A^-1 b, refined while that halves the residual. */
+/* x = A^-1 b, refined at most twice, while that halves the residual. */
 static enum status solve_one(const struct direct *d, const double *b, double *x,
                              struct solve_info *info, struct err *err)
 {
@@ -102,8 +105,7 @@ static enum status direct_solve(const struct ridge *on, size_t k, const double *
     enum status rc = factorise(on->fop, on->lam2, &d, ctl, err);
     for (size_t c = 0; rc == ST_OK && c < k; c++)
         rc = solve_one(&d, B + c * M, X + c * M, &info[c], err);
-    if (rc == ST_CANCELLED &&
-        ctl_stopped(ctl)) { /* an outcome; there is no iterate but the start */
+    if (rc == ST_CANCELLED && ctl_stopped(ctl)) { /* an outcome, with the start as iterate */
         err_clear(err);
         if (opts->x0)
             memcpy(X, opts->x0, k * M * sizeof *X);

@@ -1,14 +1,16 @@
 /* compute/solvers/lbfgs.c -- L-BFGS on the primal weights (Nocedal 1980; Nocedal & Wright 2006,
  * algorithm 7.4; share/doc/methods.md 9.7).
  *
- * The ridge loss is quadratic, so that one product A d says everything about the line w + t d:
- * value, slope and the exact minimiser t = -g'd / d'A d, and the gradient there.  A general
- * library (NLopt) would ask for value and gradient point by point, one pass each, could neither
- * share a pass between right-hand sides nor be stopped within it, and knows no relative residual.
+ * The loss is quadratic, so that one product A d tells everything about the line w + t d: value,
+ * slope, the gradient there, and the exact minimiser t = -g'd / d'A d.  A general library (NLopt)
+ * would ask for value and gradient point by point, one pass each; it could not share a pass between
+ * right-hand sides, could not be stopped within a pass, and has no relative residual to end on.
  *
- * With exact steps the iterates are those of conjugate gradients, to rounding (N&W, theorem 7.4);
- * wolfe=1 takes the unit step where it meets the strong Wolfe conditions (c1 1e-4, c2 0.9), as
- * general codes do, and is what xGPR's Figure 1 shows. */
+ * With exact steps the iterates are those of conjugate gradients, to rounding (Nocedal & Wright,
+ * theorem 7.4).  wolfe=1 takes the unit step where it meets the strong Wolfe conditions (c1 1e-4,
+ * c2 0.9), as general codes do; Figure 1 of Parkinson & Wang shows such a code.  Curvature pairs
+ * satisfy s'y = t^2 d'A d > 0 by construction, which keeps the inverse Hessian positive
+ * definite. */
 #include "compute/solvers/solver.h"
 
 #include "base/mem.h"
@@ -31,8 +33,10 @@ struct lbfgs {
     struct descent s;
     size_t memory;
     bool wolfe;
-    double *D, *S, *Y, *rho, *a; /* k vectors; memory x k vectors twice; memory x k; memory */
-    size_t have, next;           /* pairs remembered; where the next goes */
+    double *D;                   /* directions, k vectors of M */
+    double *S, *Y;               /* steps s and changes of gradient y, memory x k vectors of M */
+    double *rho, *a;             /* 1 / s'y, memory x k; coefficients of the recursion, memory */
+    size_t have, next;           /* pairs remembered; slot of the next pair */
     double *replaced;            /* by column: true residual at the last replacement */
 };
 
@@ -41,7 +45,7 @@ static double *pair(const struct lbfgs *l, double *of, size_t slot, size_t colum
     return of + (slot * l->s.k + column) * l->s.M;
 }
 
-/* D = -H G for one column: the two-loop recursion, H0 = s'y / y'y. */
+/* d = -H g for one column by the two-loop recursion, with H0 = (s'y / y'y) I of the newest pair. */
 static void direction(struct lbfgs *l, size_t c)
 {
     const size_t M = l->s.M, k = l->s.k, m = l->memory;
@@ -67,7 +71,8 @@ static void direction(struct lbfgs *l, size_t c)
     }
 }
 
-/* The length of the step: slope g'd < 0 and curvature d'A d are known exactly. */
+/* The length of the step from slope g'd < 0 and curvature d'A d: the exact minimiser, or with wolfe
+ * the unit step where it has sufficient decrease and small enough slope. */
 static double length(const struct lbfgs *l, size_t c, double slope, double curvature)
 {
     const double exact = -slope / curvature;
@@ -81,7 +86,7 @@ static double length(const struct lbfgs *l, size_t c, double slope, double curva
     return first && second ? unit : exact;
 }
 
-/* One step of every column, by one pass.  A column that cannot move stays. */
+/* One step of every column, by one pass.  A column that cannot move stays where it is. */
 static enum status step(struct lbfgs *l, bool *broken)
 {
     struct descent *s = &l->s;
@@ -118,8 +123,8 @@ static enum status step(struct lbfgs *l, bool *broken)
     return rc;
 }
 
-/* Where the recursive gradient has left the true one, memory is of no use any more; where that has
- * happened before and gained nothing, the precision is used up. */
+/* Where the recursive gradient has parted from the true one, the memory is discarded.  Where that
+ * has happened before without halving the residual, the precision is exhausted. */
 static void judge(struct lbfgs *l, const double *recursive, bool *limit)
 {
     struct descent *s = &l->s;

@@ -1,5 +1,5 @@
-/* compute/solvers/pcg.c -- the default for many features: conjugate gradients with whatever
- * preconditioner the fit has built. */
+/* compute/solvers/pcg.c -- the default solver for many features: conjugate gradients with the
+ * preconditioner that the fit has built (share/doc/methods.md 9.1). */
 #include "compute/solvers/solver.h"
 
 static enum status pcg_solve(const struct ridge *r, size_t k, const double *B, double *X,

@@ -1,4 +1,5 @@
-/* compute/solvers/solve.c -- the ridge operator that solvers work on, and what a solve leaves. */
+/* compute/solvers/solve.c -- the ridge operator A = Z'Z + lam2 I that solvers work on, and the
+ * figures of a solve. */
 #include "compute/solvers/solve.h"
 
 #include "compute/linalg/blas.h"

@@ -20,7 +20,7 @@ SOLVER_ROWS(SOLVER_DECLARED)
 #undef SOLVER_DECLARED
 const struct solver_ops *solver_at(size_t i); /* NULL past the end */
 const struct solver_ops *solver_find(const char *name, struct err *err);
-/* The one that iterates where the choice is free. */
+/* The iterative solver that is used when the choice is free. */
 const struct solver_ops *solver_usual(void);
 /* True for NULL and "auto": the fit chooses by predicted time. */
 bool solver_is_free(const char *name);

@@ -1,12 +1,15 @@
-/* compute/solvers/svrg.c -- stochastic variance-reduced gradient (Johnson & Zhang 2013), plain and
- * with a preconditioner: the baselines of xGPR's Figure 1
- * (share/doc/methods.md 9.3).
+/* compute/solvers/svrg.c -- stochastic variance-reduced gradient (SVRG; Johnson & Zhang 2013),
+ * plain and preconditioned: baselines of Figure 1 of Parkinson & Wang (share/doc/methods.md 9.3,
+ * 9.4).
  *
- * At a snapshot the gradient G is known whole.  Away from it by v, a batch of rows says how it has
- * changed: Z'Z v ~ (n/B) Z_B'(Z_B v), without bias, and with an error that shrinks with v.
- *   v -= eta P^-1 (Z_B'Z_B n/B v + lam2 v + G),   eta = step / L,
- *   L = top + n lev / B,  top = eigenvalue_1 of P^-1 A,  lev = max z'P^-1 z
- * (stable to about 2 / L).  One iteration is a snapshot and what follows it. */
+ * At a snapshot the whole gradient G = A w - b (M) is known.  At a distance v from it a batch of B
+ * rows tells how the gradient has changed: Z'Z v ~ (n/B) Z_B'(Z_B v), which is unbiased and whose
+ * error shrinks with v.  The steps are
+ *   v -= eta P^-1 ((n/B) Z_B'(Z_B v) + lam2 v + G),  eta = step / L,                    (9.3)
+ *   L = top + n lev / B,  top = eigenvalue_1 of P^-1 A,  lev = max z'P^-1 z.            (9.4)
+ * The rule for L is empirical: the iteration is stable up to steps of about 2 / L.  A step that
+ * diverges all the same is halved, from the best iterate.  One iteration is a snapshot with the
+ * epochs that follow it. */
 #include "compute/solvers/solver.h"
 
 #include "base/mem.h"
@@ -41,7 +44,7 @@ enum status svrg_step(struct descent *s, const struct precond *pre, double eta, 
     return rc;
 }
 
-/* 1 / L. */
+/* *eta = 1 / L (9.4); with a whole pass as a batch the gradient is exact, and L = top. */
 static enum status step_rule(struct descent *s, struct batch *b, const struct precond *pre,
                              double *eta)
 {
@@ -55,7 +58,7 @@ static enum status step_rule(struct descent *s, struct batch *b, const struct pr
     return rc;
 }
 
-/* From a snapshot on: W += v. */
+/* The epochs after a snapshot, from v = 0; then W += v. */
 static enum status leave(struct descent *s, struct batch *b, const struct precond *pre, double eta,
                          size_t epochs, size_t *epoch, double *v)
 {
@@ -78,7 +81,7 @@ static enum status leave(struct descent *s, struct batch *b, const struct precon
     return rc;
 }
 
-/* s: as descent_new wants it. */
+/* s: prepared for descent_new. */
 static enum status run(struct descent s, const struct precond *pre, size_t k, const double *B,
                        double *X)
 {
