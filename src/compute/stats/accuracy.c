@@ -1,4 +1,6 @@
-/* compute/stats/accuracy.c -- see accuracy.h. */
+/* compute/stats/accuracy.c -- the relative error |Z Z' - K1|_F / |K1|_F of random features
+ * (accuracy.h).  Both matrices are n x n; sums run over the lower triangle, entries below the
+ * diagonal counted twice. */
 #include "compute/stats/accuracy.h"
 
 #include "base/mem.h"
@@ -68,7 +70,7 @@ enum status accuracy_error(const struct accuracy *a, size_t M, uint64_t seed,
 
     if (rc == ST_OK)
         rc = fop_tile64(fop, 0, n, Z, M, err);
-    if (rc == ST_OK) /* row-major Z is its transpose by columns */
+    if (rc == ST_OK) /* A = Z Z'; row-major Z is the column-major transpose */
         rc = blas_dgemm(a->pool, true, false, n, n, M, 1, Z, M, Z, M, 0, A, n, err);
     for (size_t i = 0; rc == ST_OK && i < n; i++)
         for (size_t j = 0; j <= i; j++) {

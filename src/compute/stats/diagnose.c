@@ -1,4 +1,5 @@
-/* compute/stats/diagnose.c -- the cost of a fit by rank, before it: see diagnose.h. */
+/* compute/stats/diagnose.c -- a forecast of a fit's cost by rank, and leave-one-out residuals
+ * (diagnose.h). */
 #include "compute/stats/diagnose.h"
 
 #include "base/mem.h"
@@ -10,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SAMPLE = 2048 };
-/* Of one core: longer than this, the noise is taken as given instead of searched for as the fit
- * will. */
+enum { SAMPLE = 2048 }; /* rows */
+/* If the fit's search for the noise ratio would take one core longer than this, the advice uses the
+ * given ratio. */
 static const double search_seconds = 20.0;
-static const double gram_rate = 90e9;
+static const double gram_rate = 90e9; /* operations per second of one core in a Gram matrix */
 
 void diagnose_advice_free(struct advice *a)
 {
@@ -29,8 +30,8 @@ struct work {
     struct pool *pool;
     const struct ctl *ctl;
     size_t t;
-    double *y;          /* t vectors, times the rows' factors */
-    struct model model; /* what a map is drawn from */
+    double *y;          /* t vectors of n, times the row factors */
+    struct model model; /* kernel, seed and sizes, from which model_open draws the map */
 };
 
 static enum status begin(struct work *w, const double *y, struct err *err)
@@ -51,7 +52,7 @@ static enum status begin(struct work *w, const double *y, struct err *err)
     return ST_OK;
 }
 
-/* The ratio that the fit will move to, by the very search that it makes. */
+/* The ratio that the fit will move to, by the same search (model_refine.c). */
 static enum status search_ratio(struct work *w, struct advice *a, struct err *err)
 {
     const size_t M = a->M < AUTO_VARIANCE ? a->M : AUTO_VARIANCE;
@@ -170,6 +171,8 @@ enum status diagnose_spectrum(const struct diagnose_ask *ask, const struct tools
     return diagnose(ask, false, tools, a, err);
 }
 
+/* With A = L L': a by two triangular solves, the diagonal of A^-1 by dpotri.  No pass over m fits
+ * is needed, and nothing cancels. */
 enum status diagnose_loo(const struct exact_rows *rows, const double *y, double ratio, double *e,
                          double *sd, double *work, const struct ctl *ctl, struct err *err)
 {

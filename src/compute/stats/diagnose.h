@@ -1,5 +1,6 @@
-/* compute/stats/diagnose.h -- before a fit: what it will cost at each rank; and the spectrum behind
- * that. */
+/* compute/stats/diagnose.h -- a forecast before a fit: its cost at each rank of the preconditioner,
+ * the spectrum that it follows from, and leave-one-out residuals of a sample
+ * (share/doc/methods.md 13, 5.6). */
 #ifndef GPDESK_DIAGNOSE_H
 #define GPDESK_DIAGNOSE_H
 
@@ -9,40 +10,41 @@
 
 struct advice {
     size_t n, M, sample, solves;
-    double given, ratio; /* noise over amplitude, squared: as given, and as a fit would have it */
-    bool refined;            /* these differ because the fit's own search was made, */
-    bool left;               /* or were not compared: that search would take too long for advice */
-    double effective_dimension;     /* at these features; */
-    double kernel_dimension;        /* of the kernel itself: as if features were without number */
-    double direct_seconds, direct_bytes; /* seconds here and below: of one core */
+    double given, ratio; /* noise^2 / amplitude^2 as given, and as the fit would use it */
+    bool refined;            /* ratio comes from the search that the fit makes, */
+    bool left;               /* or that search was left out, because it would take too long here */
+    double effective_dimension;     /* with these features (share/doc/methods.md 6.7) */
+    double kernel_dimension;        /* of the kernel itself, as with infinitely many features */
+    double direct_seconds, direct_bytes; /* of the direct solver; seconds are those of one core */
     size_t rows, best;
     struct rank_guess row[RANK_GUESSES];
     struct spectrum spectrum;
 };
 void diagnose_advice_free(struct advice *);
 
-/* What is diagnosed: a fit by opts of rows and y (opts->targets vectors, scaled). */
+/* The fit in question: rows, y (opts->targets vectors, scaled), and its options.  All borrowed. */
 struct diagnose_ask {
     const struct source *rows;
     const double *y;
     const struct fit_opts *opts;
-    const size_t *ranks; /* count of them, for the table (0: no preconditioner); NULL: a ladder */
-    size_t count, solves;
+    const size_t *ranks; /* count ranks for the table (0: no preconditioner); NULL: a ladder */
+    size_t count, solves; /* solves: how many solves one preconditioner will serve; 0: 1 */
     size_t sample;       /* rows of the sketch; 0: 2048 */
 };
-/* One sketch on a sample of rows, and a table over the ranks.  Ticks "sketch" "ranks".  The same
- * numbers for any number of threads. */
+/* Takes the spectrum of a sample of rows and makes the table over ranks.  The caller frees it
+ * (diagnose_advice_free).  The numbers are the same for any number of threads. */
 enum status diagnose_advise(const struct diagnose_ask *, const struct tools *, struct advice *,
                             struct err *);
-/* The spectrum alone, at the ratio given; no table. */
+/* The spectrum alone, at the given ratio, without the table. */
 enum status diagnose_spectrum(const struct diagnose_ask *, const struct tools *, struct advice *,
                               struct err *);
 
-/* Leave-one-out residuals y_i - mean_-i of an exact GP on m given rows (K1 + ratio I; scaled units,
- * whatever the amplitude): e_i = a_i / (A^-1)_ii, A a = y; and their predicted standard deviations
- * at amplitude 1, sd_i = (A^-1)_ii^-1/2 (NULL: not wanted).  With row factors, which are roots of
- * the rows' weights: rows, targets, residuals and their deviations times these.  work: m x m,
- * destroyed. */
+/* Leave-one-out residuals y_i - mean_-i of an exact GP on m given rows, with A = K1 + ratio I (m x
+ * m), in scaled units; they do not depend on the amplitude:
+ *   e_i = a_i / (A^-1)_ii,  a = A^-1 y,  sd_i = (A^-1)_ii^-1/2 at amplitude 1
+ * (share/doc/methods.md 5.6; Rasmussen & Williams 2006, equations 5.10 to 5.12).  sd may be NULL.
+ * With row factors (the roots of the weights), rows, targets, residuals and deviations are those
+ * times the factors.  work: m x m, overwritten.  NOT_PD as exact_factor. */
 enum status diagnose_loo(const struct exact_rows *, const double *y, double ratio, double *e,
                          double *sd, double *work, const struct ctl *, struct err *);
 

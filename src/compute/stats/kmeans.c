@@ -1,9 +1,11 @@
-/* compute/stats/kmeans.c -- k-means on coordinates (of inputs, or of kernel PCA: then an
- * approximation of kernel k-means): k-means++ starts (Arthur & Vassilvitskii 2007, several
- * candidates per centre), Lloyd's iteration until no label changes, the best of several starts.
+/* compute/stats/kmeans.c -- k-means on coordinates: of inputs, or of kernel PCA, where it
+ * approximates kernel k-means (share/doc/methods.md 12.2, 12.3).  Starts are drawn by k-means++
+ * with several candidates for each centre (Arthur & Vassilvitskii 2007); Lloyd's iteration runs
+ * until no label changes; the start with the least inertia wins.
  *
- * Rows are cut into at most GROUPS fixed groups whose sums are merged in order, so that labels and
- * centres do not depend on the thread count. */
+ * Distances are sums of squared differences, not |x|^2 - 2 x.c + |c|^2, which would cancel.  Rows
+ * are cut into at most GROUPS fixed groups whose sums are merged in order, so that labels and
+ * centres do not depend on the number of threads. */
 #include "compute/stats/kpca.h"
 
 #include "base/mem.h"
@@ -19,14 +21,14 @@ struct run {
     size_t n, d, k, groups, *label;
     const double *X;
     double *C;              /* k x d */
-    double *Ct;             /* d x k: distances to all centres vectorise */
-    double *dist;           /* n: squared distance to the own centre */
-    double *sums;           /* groups x k x d */
+    double *Ct;             /* d x k: C transposed, so that distances to all centres vectorise */
+    double *dist;           /* n: squared distance to the nearest centre */
+    double *sums;           /* groups x k x d: sums of rows */
     double *weight;         /* groups: sums of squared distances */
-    size_t *count, *moved;  /* groups x k, groups */
-    double *near;           /* groups x k: distances of one row */
-    size_t candidate;       /* k-means++: row tried */
-    bool keep;              /* k-means++: take the candidate */
+    size_t *count, *moved;  /* groups x k rows; groups: rows whose label has changed */
+    double *near;           /* groups x k: squared distances of one row */
+    size_t candidate;       /* k-means++: the row that is tried */
+    bool keep;              /* k-means++: accept the candidate */
     struct pool *pool;
     const struct ctl *ctl;
 };
@@ -55,7 +57,8 @@ static double squared(size_t d, const double *a, const double *b)
 
 /* K-means++. */
 
-/* Potential with the candidate as one more centre; kept in dist when `keep`. */
+/* The sum of squared distances with the candidate as a further centre; with `keep` the distances
+ * are stored. */
 static void try_group(void *ctx, size_t g, size_t worker)
 {
     (void)worker;
@@ -82,7 +85,7 @@ static double potential(struct run *r, size_t candidate, bool keep)
     return sum;
 }
 
-/* A row drawn with probability proportional to dist. */
+/* A row drawn with probability proportional to its squared distance; u is uniform in [0, 1). */
 static size_t draw_far(const struct run *r, double total, double u)
 {
     double left = u * total;
@@ -91,12 +94,14 @@ static size_t draw_far(const struct run *r, double total, double u)
         if (left < 0.0 && r->dist[i] > 0.0)
             return i;
     }
-    for (size_t i = r->n; i-- > 0;) /* rounding took the last step away */
+    for (size_t i = r->n; i-- > 0;) /* rounding has left a positive rest: take the last row */
         if (r->dist[i] > 0.0)
             return i;
     return 0;
 }
 
+/* k-means++: the first centre is uniform; each further one is the best of 2 + log k candidates
+ * drawn by squared distance. */
 static void plus_plus(struct run *r, uint64_t seed, uint32_t restart)
 {
     const uint64_t stream = rng_stream(RNG_KMEANS, restart);
@@ -160,7 +165,8 @@ static void assign_group(void *ctx, size_t g, size_t worker)
         assign_row(r, i, r->near + g * r->k, g);
 }
 
-/* Nearest centres; the groups' sums meet in group 0.  Returns how many rows changed their label. */
+/* Assigns every row to its nearest centre; the sums of all groups are merged into group 0.  Returns
+ * how many labels have changed. */
 static size_t assign(struct run *r)
 {
     for (size_t c = 0; c < r->k; c++)
@@ -178,7 +184,8 @@ static size_t assign(struct run *r)
     return r->moved[0];
 }
 
-/* An empty cluster takes the row farthest from its own centre; returns how many rows moved. */
+/* Gives each empty cluster the row that is farthest from its centre.  Returns how many rows
+ * moved. */
 static size_t refill_empty(struct run *r)
 {
     size_t moved = 0;
@@ -236,9 +243,9 @@ static size_t lloyd(struct run *r)
 struct silhouette {
     const struct kmeans *m;
     const double *X;
-    const size_t *rows;   /* those looked at */
-    size_t n, *count;     /* how many, and of them per cluster */
-    double *score, *mean; /* n; n x k */
+    const size_t *rows;   /* n sampled rows */
+    size_t n, *count;     /* their number, and that in each cluster (k) */
+    double *score, *mean; /* n scores; n x k sums of distances to each cluster */
 };
 
 static void silhouette_row(void *ctx, size_t i, size_t worker)
@@ -261,7 +268,8 @@ static void silhouette_row(void *ctx, size_t i, size_t worker)
     s->score[i] = isinf(b) ? NAN : most > 0.0 ? (b - a) / most : 0.0;
 }
 
-/* (b - a) / max(a, b) averaged (Rousseeuw 1987); NaN for one cluster. */
+/* The mean of (b - a) / max(a, b), a the mean distance to the own cluster and b the least mean
+ * distance to another one (Rousseeuw 1987; share/doc/methods.md 12.3); NaN for one cluster. */
 static enum status silhouette(struct kmeans *m, const double *X, uint64_t seed, struct pool *pool,
                               struct err *err)
 {

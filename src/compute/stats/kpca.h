@@ -12,12 +12,14 @@ struct kpca {
     double *ev;      /* p: eigenvalues of n C (= those of the centred kernel) */
     double total;    /* trace: sum of all eigenvalues, for shares */
 };
-/* Randomised two-pass range finder on centred Z (exact covariance when M is small). Signs are
- * fixed: the entry of largest magnitude in each direction is positive. */
+/* Principal directions of the centred features: from the covariance itself when M is small, else by
+ * subspace iteration (kpca.c).  Signs are fixed: the entry of largest magnitude in each direction
+ * is positive.  RANGE unless 1 <= p <= M.  The caller frees the result with kpca_free. */
 enum status kpca_fit(struct fop *, size_t p, uint64_t seed, const struct ctl *, struct kpca *,
                      struct err *);
 void kpca_free(struct kpca *);
-/* Coordinates (z - mu)'V of the operator's rows: n x p row-major. */
+/* coords (n x p row-major) <- the coordinates (z - mu)'V of the operator's rows
+ * (share/doc/methods.md 12.1). */
 enum status kpca_project(const struct kpca *, struct fop *, double *coords, const struct ctl *,
                          struct err *);
 
@@ -25,7 +27,7 @@ struct kmeans {
     size_t k, d, n;
     double *centers;       /* k x d */
     size_t *label;         /* n */
-    double inertia, silhouette;
+    double inertia, silhouette; /* share/doc/methods.md 12.2, 12.3 */
     size_t iterations;
 };
 struct kmeans_opts {
@@ -34,8 +36,9 @@ struct kmeans_opts {
     const size_t *start; /* k row indices, for one run from there; NULL: drawn by k-means++ */
     struct pool *pool;
 };
-/* Lloyd's iterations from k-means++ with `restarts` starts; an empty cluster takes the farthest
- * point.  X: n x d row-major.  Silhouette on at most 2000 rows. */
+/* Lloyd's iteration from k-means++, the best of `restarts` starts; an empty cluster takes the
+ * farthest row.  X: n x d row-major.  The silhouette is that of at most 2000 rows.  RANGE for k
+ * outside 1 to n or inputs that are not finite.  The caller frees the result with kmeans_free. */
 enum status kmeans_fit(size_t n, size_t d, const double *X, const struct kmeans_opts *,
                        const struct ctl *, struct kmeans *, struct err *);
 void kmeans_free(struct kmeans *);

@@ -12,6 +12,7 @@
 
 static const double log_2pi = 1.8378770664093454836;
 
+/* Phi(z) by the complementary error function, which keeps relative precision in the lower tail. */
 double metrics_normal_cdf(double z)
 {
     return 0.5 * erfc(-z * M_SQRT1_2);
@@ -219,6 +220,7 @@ static enum status expected_calibration(size_t n, const double *y, const double 
     return ST_OK;
 }
 
+/* RANGE for the first row with a value that no score is defined for. */
 static enum status check_input(size_t n, const double *y, const double *mean, const double *var_y,
                                struct err *err)
 {
@@ -297,6 +299,7 @@ enum status metrics_compute(size_t n, const double *y, const double *mean, const
     return expected_calibration(n, y, mean, var_y, &m->ence, err);
 }
 
+/* share/doc/methods.md 6.10: with var_f = sigma^2 h for a training row, var_y = sigma^2 (1 + h). */
 double metrics_left_out_variance(double var_y, double noise2)
 {
     if (!(noise2 > 0.0) || !(var_y > noise2))

@@ -1,4 +1,6 @@
-/* compute/stats/neighbours.c -- see neighbours.h. */
+/* compute/stats/neighbours.c -- distances in feature space (neighbours.h).  |z - z'|^2 is computed
+ * as |z|^2 + |z'|^2 - 2 z.z', clamped at 0: for rows that almost coincide it loses half of the
+ * digits, which is enough to rank neighbours. */
 #include "compute/stats/neighbours.h"
 
 #include "base/mem.h"

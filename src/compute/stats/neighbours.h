@@ -1,4 +1,5 @@
-/* compute/stats/neighbours.h -- the rows nearest to one row in the feature space of a kernel. */
+/* compute/stats/neighbours.h -- the rows nearest to one row in the feature space of a kernel, where
+ * z.z' ~ k(x, x') (share/doc/methods.md 1.4). */
 #ifndef GPDESK_NEIGHBOURS_H
 #define GPDESK_NEIGHBOURS_H
 
@@ -8,10 +9,11 @@
 #include "compute/kernels/kernel.h"
 #include "compute/pool.h"
 
-/* cosine: z.z' / (|z| |z'|), the correlation of the kernel; distance: |z - z'|, of features with
- * amplitude 1. */
+/* cosine: z.z' / (|z| |z'|), the prior correlation of the function at the two rows; distance:
+ * |z - z'|.  Features have amplitude 1. */
 struct neighbour { double cosine, distance; size_t row; };
-/* The kernel at natural hyperparameters hp, drawn with so many features (even) at a seed. */
+/* The kernel at hyperparameters hp (natural scale), and the number (even) and seed of its
+ * features. */
 struct neighbours_opts {
     const struct kernel *kernel;
     const double *hp;
@@ -21,13 +23,13 @@ struct neighbours_opts {
     struct pool *pool;
 };
 
-/* out[i]: row i of `all` against row 0 of `one`, in the order of the rows; both sources have the
- * same inputs.  Features are single precision, sums double.  O(n (cost of a feature row) ) time,
- * 64 rows of features in memory.  CANCELLED when ctl stops it. */
+/* out[i]: row i of `all` compared with row 0 of `one`; both sources have the same inputs.  Features
+ * are in single precision, sums in double.  Time is that of n rows of features, memory that of 64.
+ * CANCELLED when ctl stops it. */
 enum status neighbours_measure(const struct neighbours_opts *, const struct source *all,
                                const struct source *one, struct neighbour *out,
                                const struct ctl *, struct err *err);
-/* Nearest first; equal distances by row. */
+/* Sorts by distance, nearest first; equal distances by row. */
 void neighbours_sort(struct neighbour *, size_t n);
 
 #endif

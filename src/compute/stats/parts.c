@@ -1,4 +1,6 @@
-/* compute/stats/parts.c -- see parts.h. */
+/* compute/stats/parts.c -- the products of a kernel that is a sum (parts.h; share/doc/methods.md
+ * 13.3).  With k = sum_p w_p^2 k_p the mean of product p is k_p(x, X)' alpha, with the weights
+ * alpha of the whole model; in feature space it is the sum over the columns of p. */
 #include "compute/stats/parts.h"
 
 #include "base/mem.h"
@@ -9,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Factors on the weights of the product in question and of the others.  What remains of the others
+ * is below 1e-6 of it. */
 static const double magnify = 1e6, vanish = 1e-9;
 
 size_t parts_count(const struct kernel *k, size_t *first)
@@ -50,6 +54,8 @@ enum status parts_whole(const struct model *m, size_t target, size_t n, const do
     return rc;
 }
 
+/* beta^2 (k_p(x, x) - |L^-1 k_p(X, x)|^2), L the factor of the whole kernel matrix: the covariance
+ * matrix of all parts at the row is conditioned on the same data.  Clamped at 0. */
 static enum status exact_variance(const struct model_part *p, size_t target, size_t n,
                                   const double *x, double *var, struct pool *pool,
                                   struct err *err)

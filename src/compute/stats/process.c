@@ -1,4 +1,6 @@
-/* compute/stats/process.c -- see process.h. */
+/* compute/stats/process.c -- prior and posterior of a Gaussian process on a grid (process.h;
+ * share/doc/methods.md 5.1 to 5.3): L L' = K1 + ratio I (n x n), mean = C'a, cov -= C'C with
+ * C = L^-1 k(X, at) (n x g), a = L^-1 y. */
 #include "compute/stats/process.h"
 
 #include "base/mem.h"
@@ -46,8 +48,8 @@ void process_prior(const struct process *p, size_t g, const double *at, double *
     exact_cross(&rows, at, g, cov);
 }
 
-/* Lower Cholesky factor of a covariance that rounding may have made singular: jitter grows until it
- * works, as long as no picture could show it. */
+/* The lower Cholesky factor of a covariance that may be singular to rounding.  The jitter grows
+ * tenfold until the factor exists, up to 1e-4 of the largest variance, which no picture shows. */
 static enum status root_of(size_t g, const double *cov, double *root, struct err *err)
 {
     double top = 0.0;
@@ -64,7 +66,8 @@ static enum status root_of(size_t g, const double *cov, double *root, struct err
     }
 }
 
-/* Rows within their own bands: L is the factor of the rows' covariance with noise, a = L^-1 y. */
+/* Counts the rows within their own 95 % bands; L is the factor of the rows' covariance with noise
+ * (n x n), a = L^-1 y. */
 static enum status count_inside(const struct process *p, const struct process_rows *r,
                                 const double *L, const double *a, struct process_fit *out,
                                 struct err *err)

@@ -1,7 +1,9 @@
-/* compute/stats/ritz.c -- spectra of tridiagonal matrices: see ritz.h.
+/* compute/stats/ritz.c -- eigenvalues of symmetric tridiagonal matrices (ritz.h).
  *
- * Implicit symmetric QR steps with Wilkinson's shift, values only (Golub & Van Loan 2013, algorithm
- * 8.3.3).  Of conjugate gradients (share/doc/methods.md 10.1):
+ * Implicit symmetric QR steps with Wilkinson's shift (Golub & Van Loan 2013, algorithm 8.3.3).
+ * They are similarity transformations by rotations and hence backward stable; no eigenvector is
+ * formed, the rotations are applied to one vector g.  From conjugate gradients
+ * (share/doc/methods.md 10.1):
  *   T_kk = 1/alpha_k + beta_{k-1}/alpha_{k-1},  T_{k,k+1} = sqrt(beta_k)/alpha_k. */
 #include "compute/stats/ritz.h"
 
@@ -12,9 +14,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { STEPS_MOST = 60 }; /* per eigenvalue; two or three are usual */
+enum { STEPS_MOST = 60 }; /* for one eigenvalue; two or three are usual */
 
-/* One QR step on rows lo..hi, which no zero of e divides. */
+/* One QR step on rows lo..hi, where no off-diagonal entry is negligible: a bulge is created by the
+ * shift and chased down by rotations (c, s). */
 static void qr_step(double *d, double *e, double *g, size_t lo, size_t hi)
 {
     const double half = 0.5 * (d[hi - 1] - d[hi]), e2 = e[hi - 1] * e[hi - 1];

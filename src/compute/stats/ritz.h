@@ -9,14 +9,14 @@
 
 struct solve_info;
 
-/* Eigenvalues of the symmetric tridiagonal matrix with diagonal d (n) and off-diagonal e (n-1),
- * ascending, into d; e is used up.  Errors of a few eps |T|.  g (n; NULL: none) becomes V'g, V the
- * eigenvectors in the same order.  RANGE: not finite. */
+/* The eigenvalues of the symmetric tridiagonal matrix with diagonal d (n) and off-diagonal e (n-1),
+ * ascending, into d; e is overwritten.  Errors are a few eps |T|.  g (n; NULL: none) becomes V'g, V
+ * the eigenvectors in the same order.  RANGE when an entry is not finite. */
 enum status ritz_tridiag(size_t n, double *d, double *e, double *g, struct err *);
-/* All nhist Ritz values (ascending) of the system that conjugate gradients saw, P^-1 A: eigenvalue
- * estimates from within its spectrum. */
+/* All nhist Ritz values (ascending) of P^-1 A from the coefficients of conjugate gradients
+ * (share/doc/methods.md 10.1); they lie within its spectrum. */
 enum status ritz_values(const struct solve_info *, double *theta, struct err *);
-/* The condition number by the extreme ones (an estimate from below); NaN before two steps. */
+/* The condition number from the extreme Ritz values, a lower bound; NaN before two steps. */
 double ritz_condition(const struct solve_info *, double *least, double *most);
 
 #endif

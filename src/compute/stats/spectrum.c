@@ -1,4 +1,7 @@
-/* compute/stats/spectrum.c -- the spectrum of Z'Z from a sample of rows: see spectrum.h. */
+/* compute/stats/spectrum.c -- the spectrum of Z'Z from a sample of rows (spectrum.h;
+ * share/doc/methods.md 13.1, 13.2).  Curves D(k) are kept as D and log k and interpolated linearly;
+ * everything is a function of sizes and of the sample alone, so that it is the same on every
+ * machine. */
 #include "compute/stats/spectrum.h"
 
 #include "base/mem.h"
@@ -12,20 +15,20 @@
 
 enum {
     SAMPLE_MOST = 2048, SAMPLE_LEAST = 512, ROWS_LEAST = 16,
-    SINGLE = 256,        /* eigenvalues that count by themselves; further ones in groups */
-    GROUPS_MOST = 2048,
-    CURVE = 200,         /* points of a curve, */
-    JOINED = 320,        /* and of one that goes on beyond the sample */
-    TOP = 32,            /* eigenvalues that a sample shows as they are */
-    MATCHES = 6,
+    SINGLE = 256,        /* eigenvalues kept one by one; further ones in groups */
+    GROUPS_MOST = 2048,  /* largest number of groups */
+    CURVE = 200,         /* points of the curve of a sample */
+    JOINED = 320,        /* points of the curve that continues beyond the sample */
+    TOP = 32,            /* eigenvalues that are taken from the sample unchanged */
+    MATCHES = 6,         /* iterations of the matching */
 };
-static const double sample_bytes = 256e6;
-static const double group_width = 1.0 / 64.0; /* of its index */
-static const double trusted = 0.75;           /* of the sample: what its corrected curve says */
-static const double slope_from = 0.25; /* of the sample: where the power beyond is measured */
-/* Of the sample: targets along further directions are taken alike, signal and noise. */
+static const double sample_bytes = 256e6;     /* memory for the features of a sample */
+static const double group_width = 1.0 / 64.0; /* width of a group over its index */
+static const double trusted = 0.75;    /* share of the sample up to which its curve is used */
+static const double slope_from = 0.25; /* share of the sample from which the power is measured */
+/* Beyond this share of the sample the targets are taken to lie evenly, signal and noise alike. */
 static const double targets_to = 0.5;
-static const double smallest = 1e-14;         /* of the largest eigenvalue: rounding below that */
+static const double smallest = 1e-14; /* eigenvalues below this share of the largest are rounding */
 
 void spectrum_free(struct spectrum *s)
 {
@@ -62,7 +65,9 @@ double spectrum_dimension(const struct spectrum *s, double noise)
     return d;
 }
 
-/* D of M features at k (1 - D/M) is D of all at k: the least such D, from below. */
+/* M features have D degrees of freedom at a noise k (1 - D/M) if the kernel has D at k (13.1 with
+ * features in place of rows).  The smallest such D, by fixed-point iteration from below, which
+ * ascends monotonically. */
 double spectrum_kernel_dimension(const struct spectrum *s, double noise)
 {
     const double M = (double)s->M;
@@ -79,10 +84,11 @@ double spectrum_kernel_dimension(const struct spectrum *s, double noise)
 
 /* Curves. */
 
-/* D rising, the logarithm of the noise k falling, and the targets' mean square that D degrees of
- * freedom leave unexplained. */
+/* n points with D ascending, log k descending, and h, the mean square of the targets that D degrees
+ * of freedom leave unexplained. */
 struct curve { size_t n; double D[JOINED], k[JOINED], h[JOINED]; };
 
+/* Linear interpolation of v over ascending x (n), constant outside. */
 static double between(size_t n, const double *x, const double *v, double at)
 {
     if (at <= x[0])
@@ -97,8 +103,12 @@ static double between(size_t n, const double *x, const double *v, double at)
     return v[lo] + (v[hi] - v[lo]) * (at - x[lo]) / (x[hi] - x[lo]);
 }
 
-/* Of a sample of m rows, as an endless number of rows and features would have it.  h: generalised
- * cross-validation on the sample, less the variance that it adds there. */
+/* The curve of a sample of m rows with M features, converted to infinitely many rows and features:
+ *   k = l / ((1 - D/m) (1 - D/M)),  D = sum lam / (lam + l)                             (13.1)
+ *   h = GCV (1 - g),  GCV = (1/m) sum (l / (lam + l))^2 (u'y)^2 / (1 - D/m)^2,
+ *   g = (1/m) sum (lam / (lam + k))^2 = (D + dD/dlog k) / m                             (13.2)
+ * GCV (Golub, Heath & Wahba 1979) estimates the error on new rows; the factor 1 - g takes away the
+ * variance that learning from m rows adds.  h is made to descend. */
 static void curve_of(const double *lam, const double *uy2, size_t m, size_t M, struct curve *c)
 {
     const double top = lam[0], rows = (double)m;
@@ -127,20 +137,22 @@ static void curve_of(const double *lam, const double *uy2, size_t m, size_t M, s
     for (size_t p = 0; p < c->n; p++) {
         const size_t q = p ? p - 1 : 0, r = p + 1 < c->n ? p + 1 : p;
         const double slope = r > q ? (c->D[r] - c->D[q]) / (lpop[r] - lpop[q]) : 0.0;
-        const double g = (c->D[p] + slope) / rows; /* sum (lam / (lam + k))^2 / m */
+        const double g = (c->D[p] + slope) / rows;
         c->h[p] = gcv[p] * fmin(1.0, fmax(0.0, 1.0 - g));
         if (p && c->h[p] > c->h[p - 1])
             c->h[p] = c->h[p - 1];
     }
 }
 
+/* log k at D degrees of freedom. */
 static double noise_at(const struct curve *c, double D)
 {
     return between(c->n, c->D, c->k, D);
 }
 
-/* How far a sample of m rows is off at D = x m, by what its half was off at the same share: the
- * difference of the two there, and of every halving of the share. */
+/* The correction to log k of a sample of m rows at D = x m.  If the deviation from the law depends
+ * on the share D/m alone, the sample and its half differ at one D by the deviation at x/2 less that
+ * at x; the sum of these differences over all halvings of the share is the deviation itself. */
 static double offset(const struct curve *whole, const struct curve *half, double m, double x)
 {
     double sum = 0.0;
@@ -150,7 +162,8 @@ static double offset(const struct curve *whole, const struct curve *half, double
     return fmin(2.0, fmax(-2.0, sum));
 }
 
-/* The corrected curve, carried on to N eigenvalues, for n rows and M columns. */
+/* The corrected curve, continued to min(n, M) eigenvalues as a power law, and converted from
+ * infinitely many to n rows and M columns by the factors of 13.1. */
 static void carry_on(const struct curve *whole, const struct curve *half, size_t n, size_t M,
                      size_t m, struct curve *out)
 {
@@ -158,7 +171,7 @@ static void carry_on(const struct curve *whole, const struct curve *half, size_t
     const double end = fmin(fmin(trusted * (double)m, most), 0.98 * whole->D[whole->n - 1]);
     const double first = fmin(whole->D[0] * 2.0, 0.5 * end);
     const bool ends =
-        whole->D[whole->n - 1] < trusted * (double)m; /* of low rank: nothing beyond */
+        whole->D[whole->n - 1] < trusted * (double)m; /* low rank: the spectrum ends here */
     const size_t known = JOINED / 2;
     double k = INFINITY;
 
@@ -186,6 +199,7 @@ static void carry_on(const struct curve *whole, const struct curve *half, size_t
 
 /* Eigenvalues from a curve. */
 
+/* Allocates the groups: single indices first, then widths that grow with the index. */
 static enum status spectrum_new(struct spectrum *s, size_t n, size_t M, size_t m, struct err *err)
 {
     const size_t all = n < M ? n : M;
@@ -205,7 +219,8 @@ static enum status spectrum_new(struct spectrum *s, size_t n, size_t M, size_t m
     return ST_OK;
 }
 
-/* All rows are in the sample: the eigenvalues are known. */
+/* The sample is all rows, so that the eigenvalues are known: b = Z'y has the squared length
+ * lam_j (u_j'y)^2 along eigenvector j. */
 static void take_all(struct spectrum *s, const double *lam, const double *uy2)
 {
     size_t at = 0;
@@ -234,8 +249,9 @@ static void middles(const struct spectrum *s, double *mid, double *lmid)
     }
 }
 
-/* One step of the match: the noise at which the eigenvalues at hand have D degrees of freedom,
- * against the one at which they should; the ratio, smoothed over indices, multiplies them. */
+/* One step of the matching: log k at which the current eigenvalues have D degrees of freedom is
+ * compared with that of the curve.  The difference, limited to 0.7 and smoothed over log index by a
+ * Gaussian of width 0.25, is added to the log of the eigenvalue with index D. */
 static void match(struct spectrum *s, const struct curve *c, const double *mid, const double *lmid,
                   double *f)
 {
@@ -265,6 +281,8 @@ static void match(struct spectrum *s, const struct curve *c, const double *mid, 
     }
 }
 
+/* Eigenvalues from the curve c: lam at index i starts as k at D = i and is then matched.  The first
+ * TOP ones come from the sample.  h0: the mean square of the targets. */
 static enum status from_curve(struct spectrum *s, const struct curve *c, const double *lam,
                               double h0, struct err *err)
 {
@@ -282,8 +300,8 @@ static enum status from_curve(struct spectrum *s, const struct curve *c, const d
             s->lam[i] = lam[i];
         if (i && s->lam[i] > s->lam[i - 1])
             s->lam[i] = s->lam[i - 1];
-        /* what these directions explain of n targets, and what is unexplained and lies along them
-         */
+        /* The targets along these directions: what they explain of n rows, from - to, and their
+         * share of the unexplained rest. */
         const double from = i ? between(c->n, c->D, c->h, seen) : h0;
         const double to = between(c->n, c->D, c->h, seen + s->count[i]);
         s->b2[i] = s->lam[i] * ((double)s->n * fmax(0.0, from - to) +
@@ -330,6 +348,7 @@ enum status spectrum_estimate(size_t n, size_t M, const struct spectrum_part *wh
 
 /* Sampling. */
 
+/* The number of rows in the sample. */
 static size_t sample_rows(size_t n, size_t M, size_t asked, size_t mem_limit)
 {
     const double bytes = mem_limit ? fmin(sample_bytes, (double)mem_limit / 8.0) : sample_bytes;
@@ -351,8 +370,8 @@ static void sample_row(void *ctx, size_t i, size_t worker)
     s->rc[i] = fop_tile64(s->f, s->row[i], s->row[i] + 1, s->Z + i * s->M, s->M, NULL);
 }
 
-/* One row at random from each of m equal stretches, in random order: any first part of them is a
- * sample, too. */
+/* Draws one row at random from each of m equal stretches of the data and puts them in random order,
+ * so that any first part of the list is a sample, too. */
 static enum status draw_rows(size_t n, size_t m, size_t *row, struct err *err)
 {
     size_t *order = mem_calloc(m, sizeof *order, "a sample", err);
@@ -371,7 +390,7 @@ static enum status draw_rows(size_t n, size_t m, size_t *row, struct err *err)
     return ST_OK;
 }
 
-/* The Gram matrix of a sample of rows, m x m. */
+/* K = Z_s Z_s' of a sample of rows (m x m), in double precision. */
 static enum status sample_gram(struct fop *f, size_t m, const size_t *row, double *K,
                                const struct ctl *ctl, struct err *err)
 {
@@ -394,7 +413,7 @@ static enum status sample_gram(struct fop *f, size_t m, const size_t *row, doubl
     return rc;
 }
 
-/* The eigenvalues of a tridiagonal matrix, and V'g for t vectors g of m. */
+/* The eigenvalues of a tridiagonal matrix (d, e), and V'g for t vectors g of m. */
 static enum status tridiag_targets(size_t m, size_t t, double *d, double *e, double *g,
                                    struct err *err)
 {
@@ -410,9 +429,10 @@ static enum status tridiag_targets(size_t m, size_t t, double *d, double *e, dou
     return rc == ST_OK ? ritz_tridiag(m, d, e, g, err) : rc;
 }
 
-/* Eigenvalues of K (m x m, destroyed), descending, scaled to n rows, and the targets of these rows
- * along the eigenvectors, squared: of t targets, all of one variance, the mean.  work: (2 + t) m.
- */
+/* The eigenvalues of K (m x m, overwritten), descending, times n / m, and the squares of the
+ * targets along the eigenvectors, averaged over the t targets, which have equal variance.  No
+ * eigenvector is formed: the reduction to tridiagonal form and the QR iteration transform the
+ * targets. work: (2 + t) m. */
 static enum status sample_eigen(struct fop *f, const struct spectrum_ask *ask, const size_t *row,
                                 double *K, struct spectrum_part *p, double *work, struct err *err)
 {
@@ -433,7 +453,7 @@ static enum status sample_eigen(struct fop *f, const struct spectrum_ask *ask, c
     return rc;
 }
 
-/* The spectrum of the first p->m of `all` rows of the sample, on a copy of their part of K. */
+/* The spectrum of the first p->m of the `all` sampled rows, from a copy of their block of K. */
 static enum status part_eigen(struct fop *f, const struct spectrum_ask *ask, const size_t *row,
                               struct spectrum_part *p, const double *K, size_t all,
                               const struct ctl *ctl, struct err *err)
