@@ -1,6 +1,7 @@
-/* compute/kernels/arccos.c -- the arc-cosine kernel of order 1: an infinitely wide layer of
- * rectified linear units over (1, x/l).  The leading 1 is the bias: without it the function is
- * homogeneous and fits no offset. */
+/* compute/kernels/arccos.c -- the arc-cosine kernel of order 1 (share/doc/methods.md 2.11; Cho &
+ * Saul 2009): an infinitely wide layer of rectified linear units over u = (1, x / l).  The leading
+ * 1 is the bias, without which the function is homogeneous and fits no offset.  Its features are
+ * sqrt(2 / M) max(0, w.u), w ~ N(0, I) (3.8). */
 #include "compute/features/featmap.h"
 #include "compute/kernels/kernels.h"
 
@@ -18,8 +19,10 @@ static size_t arccos_recipe(const double *params, bool alone, struct fm_step *ou
     return n;
 }
 
-/* k = |x| |y| (sin t + (pi - t) cos t) / pi; t from the chord of the unit vectors, as acos loses
- * half the digits near 0.  dk = (sin t (|y| d|x| + |x| d|y|) + (pi - t) d(x.y)) / pi. */
+/* k = |u| |v| (sin t + (pi - t) cos t) / pi, t the angle of u and v.  It is taken from the chord c
+ * between the unit vectors, t = atan2(c sqrt(1 - c^2/4), 1 - c^2/2), because acos loses half of the
+ * digits near 0.  dk = (sin t (|v| d|u| + |u| d|v|) + (pi - t) d(u.v)) / pi (2.16): the terms in dt
+ * cancel. */
 static double arccos_pair(const double *params, const double *hp, size_t nl, size_t d,
                           const double *x, const double *y, double *grad)
 {

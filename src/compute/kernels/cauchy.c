@@ -1,5 +1,6 @@
-/* compute/kernels/cauchy.c -- the isotropic Cauchy kernel (rational quadratic of shape 1): a scale
- * mixture of Gaussians whose frequencies are stretched by the root of an exponential draw. */
+/* compute/kernels/cauchy.c -- the isotropic Cauchy kernel 1 / (1 + a^2 / 2), the rational quadratic
+ * of shape 1 (share/doc/methods.md 2.6): a scale mixture of Gaussians, whose frequencies are
+ * multiplied by the root of an exponential draw (3.5). */
 #include "compute/kernels/kernels.h"
 #include "compute/rng.h"
 

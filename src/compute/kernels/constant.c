@@ -1,5 +1,6 @@
-/* compute/kernels/constant.c -- the constant kernel: an intercept, one column of ones, whose prior
- * standard deviation is the summand's weight. */
+/* compute/kernels/constant.c -- the constant kernel k = 1: an intercept, whose feature is one
+ * column of ones and whose prior standard deviation is the weight of its product (Rasmussen &
+ * Williams 2006, section 2.7). */
 #include "compute/features/featmap.h"
 #include "compute/kernels/kernels.h"
 

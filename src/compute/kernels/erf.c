@@ -1,5 +1,6 @@
 /* compute/kernels/erf.c -- the kernel of an infinitely wide layer of sigmoids erf(w.u) over
- * u = (bias, x/l), w standard normal. */
+ * u = (bias, x / l), w ~ N(0, I) (share/doc/methods.md 2.12; Williams 1998).  Its features are
+ * sqrt(1 / M) erf(w.u) (3.9). */
 #include "compute/features/featmap.h"
 #include "compute/kernels/kernels.h"
 
@@ -17,6 +18,8 @@ static size_t erf_recipe(const double *params, bool alone, struct fm_step *out)
     return n;
 }
 
+/* k = (2/pi) asin(q), q = 2 u.v / sqrt(A B), A = 1 + 2 u.u, B = 1 + 2 v.v; derivatives 2.17.  |q| <
+ * 1 but for rounding, hence the clamps. */
 static double erf_pair(const double *params, const double *hp, size_t nl, size_t d,
                        const double *x, const double *y, double *grad)
 {

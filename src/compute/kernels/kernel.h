@@ -1,15 +1,17 @@
-/* compute/kernels/kernel.h -- covariance functions: the registry, and a kernel expression in use.
+/* compute/kernels/kernel.h -- covariance functions: the registry, and kernel expressions
+ * (share/doc/methods.md 2).
  *
  * A kernel is one file of this folder that ends in one `const struct kernel_ops`, and one row of
- * the list in kernels.h.  From that row come parsing, help, completion, bounds, feature maps, exact
- * forms and the tests that hold the one to the other.
+ * the list in kernels.h.  Parsing, help, completion, bounds, feature maps, exact values and the
+ * tests that compare features with exact values all follow from that row.
  *
- * Conventions (share/doc/methods.md 1): amplitude 1, so k(x,x) = 1 for stationary kernels; the
- * lengthscale l is 1/s in units of the standardised inputs; r = |x - x'|.  Amplitude (beta) and
- * noise (sqrt(lam2)) belong to the model, not to the kernel.
+ * Conventions (share/doc/methods.md 1): the amplitude is 1, so that k(x, x) = 1 for stationary
+ * kernels; lengthscales l are in units of the standardised inputs; r = |x - x'|.  Amplitude (beta)
+ * and noise (sigma) belong to the model, not to the kernel.
  *
- * An expression is a sum of products, k1 k2 + w^2 k3 + ..: every product after the first has a
- * weight w, its standard deviation over that of the first, so that one amplitude scales all. */
+ * An expression is a sum of products, k1 k2 + w^2 k3 + .. (2.18).  Every product after the first
+ * has a weight w, its standard deviation over that of the first, so that one amplitude scales the
+ * whole. */
 #ifndef GPDESK_KERNEL_H
 #define GPDESK_KERNEL_H
 
@@ -23,8 +25,8 @@
 
 enum { KERNEL_MAX_TERMS = 8, KERNEL_MAX_PARAMS = 4, KERNEL_NAME_MAX = 32 };
 enum {
-    KERNEL_MAX_GROUPED = 2048
-}; /* inputs of a kernel with a lengthscale for each group of them */
+    KERNEL_MAX_GROUPED = 2048 /* largest number of inputs for lengthscales by group */
+};
 
 /* A tunable hyperparameter, optimised on the log scale within [lo, hi]. */
 struct hparam { const char *name, *unit; double lo, hi, init; const char *help; };
@@ -40,20 +42,21 @@ struct kernel_ops {
     unsigned rows; /* ROWS_..., which it reads (layer.h); 0: numbers */
     const char *const *examples;  /* settings that completion offers, too; NULL-terminated; NULL */
     bool of_distance; /* a kernel of `pair` that, of one input, depends on the distance alone */
-    bool blind; /* the same for all rows: no input matters to it */
-    const char *built; /* what of it depends on how the program was built; NULL: nothing */
-    /* The radial factor of frequency j: the chi-distributed SORF row length is multiplied by it
-     * (share/doc/methods.md 3.4); NULL: 1 for all j. */
+    bool blind; /* a constant: it reads no input */
+    const char *built; /* how it depends on the libraries of this build; NULL: it does not */
+    /* The radial factor of frequency j, by which the chi-distributed row length of SORF is
+     * multiplied (share/doc/methods.md 3.4 to 3.6); NULL: 1 for all j. */
     double (*radial)(const double *params, uint64_t seed, uint64_t stream, uint64_t j);
     bool (*heavy)(const double *params); /* frequencies need float64 phases (Matern 1/2); or NULL */
-    /* Exact value and its derivative in log l, from a = r / l (r scaled). Stationary kernels. */
+    /* Stationary kernels: the value and its derivative in log l, from a = r / l (2.13). */
     double (*exact)(const double *params, double r_over_l);
     double (*dlogl)(const double *params, double r_over_l);
-    /* All other kernels have these two instead.  recipe: the steps from a row to features, at most
-     * KERNEL_RECIPE; hyperparameters, signs, scales and shuffles are counted from the kernel's own
-     * first; alone: no other factor multiplies it (what it then writes itself needs no random
-     * projection).  pair: the value at two rows of d inputs; hp: nl lengthscales where it has
-     * them (1, or d with ARD), then the others; grad (NULL: none) in their logarithms. */
+    /* All other kernels have these two instead.  recipe: writes the steps from a row to features,
+     * at most KERNEL_RECIPE, and returns how many; indices of hyperparameters, signs, scales and
+     * shuffles count from the kernel's own first.  alone: no other factor multiplies it, so that
+     * exact features need no random projection.  pair: the value at two rows of d inputs; hp: nl
+     * lengthscales (1, or d with ARD) if it has any, then the others; grad (NULL: none):
+     * derivatives in the logarithms of hp. */
     size_t (*recipe)(const double *params, bool alone, struct fm_step *out);
     double (*pair)(const double *params, const double *hp, size_t nl, size_t d, const double *x,
                    const double *y, double *grad);
@@ -66,12 +69,15 @@ bool kernel_of_distance(const struct kernel *);
 /* NOT_FOUND with the nearest names in the hint. */
 const struct kernel_ops *kernel_find(const char *name, struct err *err);
 
-/* One kernel of an expression.  times: multiplies the one before, else added.  ard: 0, one
- * lengthscale for all inputs; KERNEL_ARD, one for each of inputs not yet counted (one value stands
- * for all until kernel_bind); else how many.  grouped: inputs of one group share a lengthscale.
- * layer: what it stands in; ops NULL: nothing.  on: the columns that it reads, as the user
- * names them ("": all); first, count: which numbers of a row these are (count 0: all, or not
- * bound); a kernel over windows reads the sequence behind them. */
+/* One kernel of an expression.
+ * times    it multiplies the kernel before it; otherwise it begins a new product of the sum
+ * ard      0: one lengthscale for all inputs; KERNEL_ARD: one for each input, whose number is not
+ *          known yet (until kernel_bind one value stands for all); else the number of lengthscales
+ * grouped  the inputs of a group share a lengthscale
+ * layer    the layer around it (ops NULL: none)
+ * on       the columns that it reads, as the user names them ("": all)
+ * first, count  the numbers of a row that these are (count 0: all, or not bound); a kernel over
+ *          windows reads the sequence behind them */
 #define KERNEL_ARD SIZE_MAX
 enum { KERNEL_ON_MOST = 120 };
 struct kterm {
@@ -83,21 +89,21 @@ struct kterm {
     char on[KERNEL_ON_MOST];
     size_t first, count;
 };
-/* A kernel expression.  Plain data; copy by assignment.  Hyperparameter vector: of each kernel its
- * hparams in order, with ARD d values (or one for each group) for ops->hparams[0]; after each
- * product but the first its weight.  Names: "lengthscale", with ARD "lengthscale[1]" ...; with
- * several kernels prefixed by their numbers, "1.lengthscale", "2.weight" (the number of the
- * product's first kernel). */
+/* A kernel expression.  Plain data; copy by assignment.  Its vector of hyperparameters has for each
+ * kernel its hparams in order (with ARD d values, or one for each group, for ops->hparams[0]), and
+ * after each product but the first its weight.  Their names are "lengthscale", with ARD
+ * "lengthscale[1]" ...; with several kernels they begin with the number of the kernel,
+ * "1.lengthscale", "2.weight" (the number of the product's first kernel). */
 struct kernel {
     size_t nterms;
     struct kterm term[KERNEL_MAX_TERMS];
     size_t ngrouped; /* inputs of the map; 0: no kernel is bound to groups */
-    uint8_t group[KERNEL_MAX_GROUPED]; /* of each input, counted from 0 in order of appearance */
-    struct layer layer; /* the first that a kernel stands in, and the widest width of any */
+    uint8_t group[KERNEL_MAX_GROUPED]; /* the group of each input, from 0 in order of appearance */
+    struct layer layer; /* the first layer of its kernels, with the largest width of any */
 };
 /* What all kernels of an expression read of the rows they share, outside layers: ROWS_.... */
 unsigned kernel_rows(const struct kernel *);
-/* Does a kernel read windows of sequences itself (LAYER_WINDOWS)? */
+/* True when a kernel reads windows of sequences itself (LAYER_WINDOWS). */
 static inline bool kernel_reads_windows(const struct kernel *k)
 {
     return layer_kind(&k->layer) == LAYER_WINDOWS;
@@ -106,62 +112,67 @@ static inline bool kterm_reads_windows(const struct kterm *t)
 {
     return layer_kind(&t->layer) == LAYER_WINDOWS;
 }
-/* Do its kernels read different inputs of a row: because of `on`, or beside a layer? */
+/* True when its kernels read different inputs of a row, because of `on` or because some stand in a
+ * layer. */
 bool kernel_reads_parts(const struct kernel *);
-/* Fixes what a position is and how many numbers stand before the sequence; SHAPE: the kernel was
- * made for other rows. */
+/* kernel_bind_rows fixes what a position of the sequence is, kernel_bind_flat how many numbers
+ * stand before it.  SHAPE when the kernel was bound to other rows. */
 enum status kernel_bind_rows(struct kernel *, size_t channels, bool symbols, size_t positions,
                              struct err *err);
 enum status kernel_bind_flat(struct kernel *, size_t flat, struct err *err);
-/* Fixes which numbers kernel t reads; SHAPE: it was made to read others. */
+/* Fixes which numbers of a row kernel t reads.  SHAPE when it was bound to others. */
 enum status kernel_bind_inputs(struct kernel *, size_t t, size_t first, size_t count,
                                struct err *err);
-/* Undoes these three, for other rows; lengthscales of ard stay bound. */
+/* Undoes the last three functions, for other rows; lengthscales of ard stay bound. */
 void kernel_unbind(struct kernel *);
-/* Of a kernel that was just bound to rows: each layer that has a cheaper row for its windows
- * (conv: dense filters) becomes that, which is how the kernel is printed and saved from then
- * on; a kernel that was bound before keeps what it has.  The same choice on every machine.  Returns
- * how many. */
+/* For a kernel that was just bound to rows: replaces each layer that has a cheaper equivalent for
+ * its windows (conv: dense filters).  The kernel is then printed and saved with that; one that was
+ * bound before keeps its layers.  The choice is the same on every machine.  Returns how many layers
+ * were replaced. */
 size_t kernel_choose_filters(struct kernel *);
-/* Does kernel t read number i of a row? */
+/* True when kernel t reads number i of a row. */
 bool kernel_reads_input(const struct kernel *, size_t t, size_t i);
-/* How many numbers kernel t reads of rows with d of them (of windows, those of one window). */
+/* How many of the d numbers of a row kernel t reads (for windows, the numbers of one window). */
 size_t kernel_inputs(const struct kernel *, size_t t, size_t d);
 
-/* "rbf", "matern(nu=3/2)", "rbf(l=0.3)", "rbf(ard)" or "rbf ard", "rbf(ard=8)" (for 8 inputs),
+/* Parses "rbf", "matern(nu=3/2)", "rbf(l=0.3)", "rbf(ard)" or "rbf ard", "rbf(ard=8)" (8 inputs),
  * "rbf(ard=group)", "rbf(ard=1x4:2:1)" (6 inputs, the fifth is the second group),
  * "rbf * periodic + linear(weight=0.1)".  Values given for hyperparameters go to hp_set (natural
- * scale, NaN where not given; length KERNEL_MAX_HP).  Errors: USAGE with position, NOT_FOUND. */
+ * scale, NaN where not given; length KERNEL_MAX_HP).  Errors: USAGE with the position in the text,
+ * NOT_FOUND. */
 enum { KERNEL_MAX_HP = 256 };
 enum status kernel_parse(const char *text, struct kernel *out, double hp_set[KERNEL_MAX_HP],
                          struct err *err);
 void kernel_print(const struct kernel *, struct buf *out); /* canonical: "matern(nu=5/2,ard)" */
-/* Fixes the lengthscales of an ARD kernel for d inputs.  group: any number for each input, equal
- * ones share a lengthscale where the kernel says ard=group; NULL, and kernel_bind: each its own, or
- * as before where it is bound.  from[i] (KERNEL_MAX_HP): which of the
- * hyperparameters before is the start of hyperparameter i.  LIMIT: more of them than
- * KERNEL_MAX_HP; SHAPE: already made for other inputs or groups.  Nothing changes without ARD. */
+/* Fixes the lengthscales of an ARD kernel for d inputs.  group: a number for each input; inputs
+ * with equal numbers share a lengthscale where the kernel says ard=group.  With NULL, and in
+ * kernel_bind, each input has its own, or the groups of an earlier binding stay.  from[i]
+ * (KERNEL_MAX_HP): the index of the earlier hyperparameter from which hyperparameter i starts.
+ * LIMIT for more than KERNEL_MAX_HP hyperparameters, SHAPE when bound to other inputs or groups.
+ * Without ARD nothing changes. */
 enum status kernel_bind_groups(struct kernel *, size_t d, const size_t *group,
                                size_t from[KERNEL_MAX_HP], struct err *err);
 enum status kernel_bind(struct kernel *, size_t d, size_t from[KERNEL_MAX_HP], struct err *err);
 bool kernel_has_ard(const struct kernel *);
 bool kernel_has_groups(const struct kernel *); /* one of its kernels says ard=group */
 bool kernel_is_radial(const struct kernel *); /* one kernel, a function of r / l */
-/* Bound of |e| / |z| for a row z of features and its rounding to float16, z + e: sqrt(2) 2^-12
- * where all are sines and cosines (one stationary kernel, or a sum of them); infinite for all
- * others, whose features have no bound or are sums. */
+/* A bound of |e| / |z| for a row of features z that is rounded to float16, z + e: sqrt(2) 2^-12
+ * where all features are sines and cosines (a stationary kernel, or a sum of them), else infinite,
+ * because the other features are unbounded or are sums. */
 double kernel_half_error(const struct kernel *);
-/* Of factor t: does it begin a product; its first hyperparameter and how many it has; the weight of
- * its product (SIZE_MAX: the first product has none). */
+/* For factor t: whether it begins a product; its first hyperparameter, their number, the number of
+ * its lengthscales; and the index of its product's weight (SIZE_MAX: the first product has
+ * none). */
 struct kernel_place { bool first; size_t hp0, nhp, nl, weight; };
 struct kernel_place kernel_place(const struct kernel *, size_t t);
-/* The hyperparameter that is the lengthscale of input i in factor t (bound); SIZE_MAX: it has none.
- */
+/* The index of the hyperparameter that is the lengthscale of input i in factor t, of a bound
+ * kernel; SIZE_MAX: there is none. */
 size_t kernel_lengthscale_of(const struct kernel *, size_t t, size_t i);
 size_t kernel_nhp(const struct kernel *);                  /* how many hyperparameters */
 /* Name ("lengthscale"), bounds and start of hyperparameter i. */
 void kernel_hp_info(const struct kernel *, size_t i, char name[KERNEL_NAME_MAX], struct hparam *);
-/* Exact covariance of two standardised rows, and its gradient in log hp (grad may be NULL). */
+/* The covariance of two standardised rows of d inputs, and its gradient in log hp (kernel_nhp
+ * entries; NULL: none). */
 double kernel_exact(const struct kernel *, const double *hp, size_t d, const double *x,
                     const double *y, double *grad);
 

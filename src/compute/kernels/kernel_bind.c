@@ -1,5 +1,5 @@
-/* compute/kernels/kernel_bind.c -- what each kernel of an expression reads of a row, and how it is
- * fixed for the data: what a position is, which inputs, lengthscales for each input or group. */
+/* compute/kernels/kernel_bind.c -- binding an expression to data: what a position of a sequence is,
+ * which inputs each kernel reads, and lengthscales for each input or group. */
 #include "compute/kernels/kernel.h"
 
 #include "compute/kernels/kernels.h"
@@ -142,7 +142,7 @@ void kernel_unbind(struct kernel *k)
     }
 }
 
-/* The expression as it is written for other inputs. */
+/* The error of a kernel bound to other inputs, with the unbound expression as a hint. */
 static enum status bind_fail(const struct kernel *k, struct err *err)
 {
     struct kernel open = *k;
@@ -157,7 +157,7 @@ static enum status bind_fail(const struct kernel *k, struct err *err)
     return ST_SHAPE;
 }
 
-/* Numbers groups in order of appearance; *n: how many. */
+/* Numbers the groups in order of appearance; *n: how many there are. */
 static enum status bind_map(struct kernel *k, size_t d, const size_t *group, size_t *n,
                             struct err *err)
 {
@@ -187,7 +187,7 @@ static enum status bind_map(struct kernel *k, size_t d, const size_t *group, siz
     return ST_OK;
 }
 
-/* The groups of a bound kernel against those of the data. */
+/* Compares the groups of a bound kernel with those of the data. */
 static enum status bind_groups(struct kernel *k, size_t d, const size_t *group, struct err *err)
 {
     const size_t had = k->ngrouped;
@@ -253,7 +253,7 @@ enum status kernel_bind_groups(struct kernel *k, size_t d, const size_t *group,
     }
     for (size_t t = 0; t < k->nterms; t++) {
         const size_t had = kernel_term_nhp(&k->term[t]), has = kernel_term_nhp(&bound.term[t]);
-        for (size_t i = 0; i < has; i++) /* one value spreads over all lengthscales */
+        for (size_t i = 0; i < has; i++) /* a single value becomes that of all lengthscales */
             from[n + i] = old + (has == had              ? i
                                  : i < bound.term[t].ard ? 0
                                                          : i - bound.term[t].ard + 1);

@@ -1,4 +1,5 @@
-/* compute/kernels/kernel_exact.c -- the value of an expression at two rows, and its gradient. */
+/* compute/kernels/kernel_exact.c -- the value of a kernel expression at two rows, and its gradient
+ * in the logarithms of the hyperparameters (share/doc/methods.md 2.13, 2.18). */
 #include "compute/kernels/kernel.h"
 
 #include "compute/kernels/kernels.h"
@@ -6,8 +7,9 @@
 #include <math.h>
 #include <string.h>
 
-/* One kernel at one pair of rows, with `each` lengthscales, 1 or d; grad: its own hyperparameters,
- * or NULL. */
+/* One kernel at two rows, with `each` lengthscales, 1 or d; grad: derivatives in its own
+ * hyperparameters, or NULL.  a^2 = sum u_i^2 with u_i = (x_i - y_i) / l_i, by differences: it does
+ * not cancel for rows that almost coincide. */
 static double ops_exact(const struct kterm *term, const double *hp, size_t each, size_t d,
                         const double *x, const double *y, double *grad)
 {
@@ -20,7 +22,7 @@ static double ops_exact(const struct kterm *term, const double *hp, size_t each,
         r2 += u * u;
     }
     const double a = sqrt(r2);
-    if (grad) { /* f(a): df/dlog l_i = -f'(a) u_i^2 / a, and dlogl is -a f'(a) */
+    if (grad) { /* dk/dlog l_i = g(a) u_i^2 / a^2 with g = dk/dlog l = -a k'(a) (2.13) */
         const double all = term->ops->dlogl(term->params, a);
         if (each == 1)
             grad[0] = all;
@@ -32,7 +34,8 @@ static double ops_exact(const struct kterm *term, const double *hp, size_t each,
     return term->ops->exact(term->params, a);
 }
 
-/* Groups of inputs: as with a lengthscale for each input; derivatives of a group's add up. */
+/* A kernel with lengthscales by group: computed with one for each input, whose derivatives are then
+ * added over each group. */
 static double grouped_exact(const struct kernel *k, const struct kterm *term, const double *hp,
                             size_t d, const double *x, const double *y, double *grad)
 {
@@ -52,6 +55,7 @@ static double grouped_exact(const struct kernel *k, const struct kterm *term, co
     return v;
 }
 
+/* Kernel t of an expression, on the inputs or windows that it reads. */
 static double term_exact(const struct kernel *k, size_t t, const double *hp, size_t d,
                          const double *x, const double *y, double *grad)
 {
@@ -67,6 +71,8 @@ static double term_exact(const struct kernel *k, size_t t, const double *hp, siz
     return ops_exact(term, hp, term->ard == 0 ? 1 : term->ard, d, x, y, grad);
 }
 
+/* k = sum_p w_p^2 prod_f k_f (2.18): the derivative in a hyperparameter of factor f is that of k_f
+ * times the other factors and the squared weight; in log w_p it is 2 w_p^2 prod_f k_f. */
 double kernel_exact(const struct kernel *k, const double *hp, size_t d, const double *x,
                     const double *y, double *grad)
 {
@@ -89,7 +95,7 @@ double kernel_exact(const struct kernel *k, const double *hp, size_t d, const do
         sum += w * w * all;
         if (grad && p.weight != SIZE_MAX)
             grad[p.weight] = 2.0 * w * w * all;
-        for (size_t i = t; grad && i < end; i++) { /* others times own derivative */
+        for (size_t i = t; grad && i < end; i++) { /* others: w^2 times the other factors */
             double others = w * w;
             for (size_t j = t; j < end; j++)
                 others *= j == i ? 1.0 : v[j - t];

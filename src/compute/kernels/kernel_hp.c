@@ -1,5 +1,5 @@
 /* compute/kernels/kernel_hp.c -- the hyperparameters of an expression: their order, names and
- * bounds, and what can be said of an expression as a whole. */
+ * bounds, and properties of an expression as a whole. */
 #include "compute/kernels/kernel.h"
 
 #include "compute/kernels/kernels.h"
@@ -53,8 +53,9 @@ bool kernel_is_radial(const struct kernel *k)
     return k->nterms == 1 && k->term[0].ops->exact != NULL;
 }
 
-/* Entries are at most 1 before the factor sqrt(1/mf), so that float16 is at most 2^-12 off: with 2
- * mf of them |e| <= sqrt(2) 2^-12 to |z| = 1.  A weight multiplies both. */
+/* Before the factor sqrt(1/Mf) an entry is at most 1 in size, so that float16 (11 significant bits)
+ * rounds it by at most 2^-12.  With 2 Mf entries |e| <= sqrt(2) 2^-12 while |z| = 1.  A weight
+ * multiplies both. */
 double kernel_half_error(const struct kernel *k)
 {
     for (size_t t = 0; t < k->nterms; t++)

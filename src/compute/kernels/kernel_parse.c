@@ -22,10 +22,10 @@
 struct parser {
     const char *text, *at;
     struct err *err;
-    double weight; /* given for the product in hand; NaN: none */
-    double *hp;    /* those given, and how many so far */
-    size_t nhp;
-    bool first;    /* product */
+    double weight; /* the weight given for the current product; NaN: none */
+    double *hp;    /* values given for hyperparameters, NaN where not, */
+    size_t nhp;    /* and how many there are so far */
+    bool first;    /* the current product is the first */
 };
 
 static void skip_blanks(struct parser *p)
@@ -144,7 +144,7 @@ static enum status groups_differ(struct err *err)
     return err_set(err, ST_USAGE, "all kernels of an expression have the same groups of inputs");
 }
 
-/* "inputs=3:4": the numbers of a row that a kernel of a model reads. */
+/* Parses "inputs=3:4", the numbers of a row that a kernel of a saved model reads. */
 static enum status parse_inputs(struct parser *p, struct kterm *term)
 {
     size_t first, last;
@@ -160,7 +160,8 @@ static enum status parse_inputs(struct parser *p, struct kterm *term)
     return ST_OK;
 }
 
-/* "1x4:2:1": the groups of inputs, in order of appearance. */
+/* Parses "1x4:2:1", the groups of the inputs in their order: four of group 1, one of 2, one of
+ * 1. */
 static enum status parse_groups(struct parser *p, struct kernel *k, struct kterm *term)
 {
     uint8_t group[KERNEL_MAX_GROUPED];
@@ -195,8 +196,8 @@ static enum status parse_groups(struct parser *p, struct kernel *k, struct kterm
     return ST_OK;
 }
 
-/* "ard"; "ard=8": the kernel of a model knows its inputs; "ard=group", and of a model "ard=1x4:2".
- */
+/* Parses "ard" and "ard=group", and the forms of a kernel that is bound to inputs, "ard=8" and
+ * "ard=1x4:2". */
 static enum status parse_ard(struct parser *p, struct kernel *k, struct kterm *term)
 {
     const struct hparam *h = term->ops->hparams;
@@ -294,7 +295,7 @@ static enum status parse_term(struct parser *p, const char *name, struct kernel 
     return rc;
 }
 
-/* The weight of a product is the hyperparameter after those of its kernels. */
+/* Ends a product: its weight is the hyperparameter after those of its kernels. */
 static enum status end_product(struct parser *p)
 {
     if (p->first && !isnan(p->weight))
@@ -312,7 +313,7 @@ static bool is_name_byte(unsigned char c)
     return isalnum(c) || c >= 0x80 || strchr("_.-#/%[]*", c) != NULL;
 }
 
-/* The columns behind "on", as they stand there. */
+/* Copies the names of columns after "on". */
 static enum status parse_columns(struct parser *p, char on[KERNEL_ON_MOST])
 {
     const char *from = p->at;
@@ -345,7 +346,7 @@ static enum status parse_columns(struct parser *p, char on[KERNEL_ON_MOST])
 
 static enum status parse_layer(struct parser *p, const struct layer_ops *ops, struct kernel *k);
 
-/* A kernel or a layer, and the columns that it reads. */
+/* Parses a kernel or a layer, and the columns that it reads. */
 static enum status parse_item(struct parser *p, bool inside, struct kernel *k)
 {
     const size_t from = k->nterms;
@@ -387,7 +388,8 @@ static enum status parse_item(struct parser *p, bool inside, struct kernel *k)
     return rc;
 }
 
-/* inside: of a layer, where a comma or a bracket ends it; its last product then goes on outside. */
+/* Parses an expression.  inside: that of a layer, which a comma or a bracket ends; its last product
+ * can continue outside. */
 static enum status parse_expression(struct parser *p, bool inside, struct kernel *k)
 {
     for (;;) {
@@ -422,13 +424,13 @@ static enum status parse_expression(struct parser *p, bool inside, struct kernel
             k->term[k->nterms].times = *p->at == '*';
         p->at++;
     }
-    for (size_t t = 0; t < k->nterms; t++) /* bound to groups all, or none */
+    for (size_t t = 0; t < k->nterms; t++) /* all kernels are bound to groups, or none */
         if (k->ngrouped > 0 && k->term[t].grouped && k->term[t].ard == KERNEL_ARD)
             return groups_differ(p->err);
     return ST_OK;
 }
 
-/* One of the words that a setting has. */
+/* Parses one of the words of a setting. */
 static enum status parse_choice(struct parser *p, const struct layer_setting *s, unsigned *out)
 {
     char word[KERNEL_NAME_MAX];
@@ -454,7 +456,7 @@ static enum status layer_count(struct parser *p, const struct layer *l, const ch
                    most);
 }
 
-/* A parameter of the kernel that the layer fixes. */
+/* Parses a parameter of the kernel that a layer fixes. */
 static enum status parse_inside(struct parser *p, const struct layer *l, const struct kparam *k,
                                 double *out)
 {
@@ -467,7 +469,7 @@ static enum status parse_inside(struct parser *p, const struct layer *l, const s
     return ST_OK;
 }
 
-/* What a position of the rows is, which the kernel of a model knows. */
+/* Parses symbols=, channels= or flat=: the rows that a kernel of a saved model is bound to. */
 static enum status parse_rows(struct parser *p, struct layer *l, const char *name, bool *known)
 {
     const bool symbols = strcmp(name, "symbols") == 0, flat = strcmp(name, "flat") == 0;
@@ -485,7 +487,7 @@ static enum status parse_rows(struct parser *p, struct layer *l, const char *nam
     return rc;
 }
 
-/* t: the kernel inside. */
+/* Parses a setting of a layer; t: the kernel inside. */
 static enum status parse_layer_setting(struct parser *p, struct layer *l, struct kterm *t)
 {
     const struct kparam *inside = l->ops->inside ? l->ops->inside->params : NULL;
@@ -539,7 +541,7 @@ static enum status parse_layer(struct parser *p, const struct layer_ops *ops, st
     skip_blanks(p);
     if (*p->at != '(' && *p->at && *p->at != '+' && *p->at != '*')
         return parse_fail(p, "\"(\" and a kernel, as in conv(rbf,width=9)");
-    if (*p->at != '(') { /* "conv": the first kernel is meant most often */
+    if (*p->at != '(') { /* "conv" alone means conv(rbf) */
         rc = inside ? ST_OK : parse_term(p, kernel_at(0)->name, k);
     } else {
         p->at++;
@@ -560,10 +562,10 @@ static enum status parse_layer(struct parser *p, const struct layer_ops *ops, st
     return rc == ST_OK && ops->check ? ops->check(k, from, p->err) : rc;
 }
 
-/* The layers of an expression agree, and what they have in common stands in the kernel. */
+/* Checks that the layers of an expression agree, and enters their common settings in the kernel. */
 static enum status layers_join(struct kernel *k, struct err *err)
 {
-    size_t fast = 0; /* fastconv(..)s */
+    size_t fast = 0; /* how many kernels stand in a fastconv */
 
     for (size_t t = 0, windows = 0; t < k->nterms; t++) {
         const struct layer *l = &k->term[t].layer;

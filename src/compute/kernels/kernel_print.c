@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Halves as fractions, so that matern(nu=5/2) looks as in the books. */
+/* Prints halves as fractions, as in matern(nu=5/2). */
 static void print_value(double v, struct buf *out)
 {
     if (v != floor(v) && 2.0 * v == floor(2.0 * v) && fabs(v) < 1e6)
@@ -26,7 +26,7 @@ static void print_groups(const struct kernel *k, struct buf *out)
     }
 }
 
-/* The settings of a layer, and what rows it is bound to. */
+/* Prints the settings of a layer and the rows that it is bound to. */
 static void print_layer(const struct layer *l, struct buf *out)
 {
     for (const struct layer_setting *s = l->ops->settings; s && s->name; s++) {
@@ -48,7 +48,7 @@ static void print_layer(const struct layer *l, struct buf *out)
     buf_putc(out, ')');
 }
 
-/* What is written in the brackets of a kernel, one after the other. */
+/* Prints the bracket of a kernel: parameters, ard with its groups, inputs. */
 static void print_settings(const struct kernel *k, const struct kterm *term, struct buf *out)
 {
     const struct kernel_ops *ops = term->ops;
@@ -77,7 +77,7 @@ static void print_settings(const struct kernel *k, const struct kterm *term, str
         buf_putc(out, ')');
 }
 
-/* The parameters of a kernel that its layer fixes: settings of the layer. */
+/* Prints the parameters of a kernel that its layer fixes, as settings of the layer. */
 static void print_inside(const struct kterm *term, struct buf *out)
 {
     const struct kparam *p = term->ops->params;
@@ -86,7 +86,7 @@ static void print_inside(const struct kterm *term, struct buf *out)
         buf_printf(out, "%s%s=%g", i ? "," : "", p[i].name, term->params[i]);
 }
 
-/* Kernels t and t + 1 stand in one layer. */
+/* True when kernels t and t + 1 stand in one layer. */
 static bool same_layer(const struct kernel *k, size_t t)
 {
     return layer_kind(&k->term[t].layer) == LAYER_NUMBERS && t + 1 < k->nterms &&

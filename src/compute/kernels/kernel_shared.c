@@ -1,5 +1,5 @@
-/* compute/kernels/kernel_shared.c -- what the files of the kernels have in common: their
- * lengthscale, and the steps of a structured Gaussian projection. */
+/* compute/kernels/kernel_shared.c -- parts that several kernels share: the lengthscale, and the
+ * steps of a structured Gaussian projection (share/doc/methods.md 3.2). */
 #include "compute/kernels/kernels.h"
 
 #include "compute/features/featmap.h"
@@ -10,7 +10,8 @@ const struct hparam kernel_lengthscale[] = {
     { 0 },
 };
 
-/* Three times signs and a Hadamard transform, then the row lengths (Yu et al. 2016, SORF). */
+/* Three times random signs and a Hadamard transform, each orthogonal up to a scale, then the row
+ * lengths (SORF; Yu et al. 2016).  The factors 1/sqrt(D) are folded into the lengths. */
 size_t kernel_gaussian_steps(struct fm_step *out)
 {
     size_t n = 0;

@@ -1,5 +1,5 @@
-/* compute/kernels/kernels.h -- the list of kernels, and what their files and those of
- * the expression share. */
+/* compute/kernels/kernels.h -- the list of kernels, and functions that their files share with those
+ * of kernel expressions. */
 #ifndef GPDESK_KERNELS_KERNELS_H
 #define GPDESK_KERNELS_KERNELS_H
 
@@ -8,8 +8,8 @@
 extern const struct hparam kernel_lengthscale[]; /* the one hyperparameter of stationary kernels */
 extern const struct hparam kernel_weight;        /* of a product after the first */
 
-/* Appends the steps that project on Gaussian vectors (structured, three sign rows, one scale row);
- * returns how many. */
+/* Writes the steps of a structured projection on Gaussian vectors, with three rows of signs and one
+ * of scales (share/doc/methods.md 3.2); returns how many. */
 struct fm_step;
 size_t kernel_gaussian_steps(struct fm_step *out);
 
@@ -46,7 +46,7 @@ static inline size_t kernel_term_nhp(const struct kterm *t)
     return t->ard == 0 || t->ard == KERNEL_ARD ? n : n - 1 + t->ard;
 }
 
-/* 1 where kernel t is the last of a product that is not the first: its weight follows. */
+/* 1 when kernel t is the last of a product other than the first, so that its weight follows. */
 size_t kernel_weight_after(const struct kernel *, size_t t);
 
 #endif

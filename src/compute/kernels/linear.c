@@ -1,5 +1,6 @@
-/* compute/kernels/linear.c -- the linear kernel: Bayesian regression on the inputs themselves,
- * which are its features.  In a product it is a random projection, as unbiased. */
+/* compute/kernels/linear.c -- the linear kernel x.x' (share/doc/methods.md 2.9): Bayesian
+ * regression on the inputs, which are its features.  In a product it is a random projection of the
+ * inputs, which is unbiased, too (3.11). */
 #include "compute/features/featmap.h"
 #include "compute/kernels/kernels.h"
 

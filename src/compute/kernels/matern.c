@@ -1,6 +1,7 @@
-/* compute/kernels/matern.c -- Matern with nu = 1/2, 3/2, 5/2 and, with GSL, any between: its
- * spectrum is a multivariate t with 2 nu degrees of freedom, a Gaussian frequency divided by
- * sqrt(chi-square(2 nu) / (2 nu)). */
+/* compute/kernels/matern.c -- the Matern kernel with nu = 1/2, 3/2, 5/2 and, with GSL, any nu
+ * between (share/doc/methods.md 2.2 to 2.5; Rasmussen & Williams 2006, equations 4.14 to 4.17).
+ * Its spectral density is a multivariate t with 2 nu degrees of freedom: a Gaussian frequency
+ * divided by sqrt(chi-square(2 nu) / (2 nu)) (3.4). */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -23,8 +24,9 @@ static bool matern_nu_valid(double nu)
 #endif
 }
 
-/* 2^(1-nu) / Gamma(nu) t^power K_order(t), in logarithms; t > 0.  The functions with _e report
- * their errors and never abort. */
+/* 2^(1-nu) / Gamma(nu) t^power K_order(t), t > 0, as the exponential of a sum of logarithms, so
+ * that no factor overflows or underflows by itself; 0 beyond t = 700, where exp(-t) underflows.
+ * The GSL functions with _e report their errors and never abort. */
 static double matern_bessel(double nu, double power, double order, double t)
 {
 #ifdef HAVE_GSL
@@ -43,7 +45,8 @@ static bool matern_heavy(const double *params)
     return params[0] < 1.0;
 }
 
-/* One divisor per frequency; one per block or per coordinate would be another kernel. */
+/* 1 / sqrt(g_j), g_j ~ chi-square(2 nu) / (2 nu) (3.4): one draw for each frequency.  One draw for
+ * a block or a coordinate would be another kernel. */
 static double matern_radial(const double *params, uint64_t seed, uint64_t stream, uint64_t j)
 {
     const double dof = 2.0 * params[0];
@@ -51,6 +54,7 @@ static double matern_radial(const double *params, uint64_t seed, uint64_t stream
     return 1.0 / sqrt(rng_chi2(seed, stream, j, dof) / dof);
 }
 
+/* t = sqrt(2 nu) r / l.  Rounding in the Bessel function must not lift the value above 1. */
 static double matern_exact(const double *params, double r)
 {
     const double nu = params[0], a = sqrt(2.0 * nu) * r;
@@ -64,6 +68,8 @@ static double matern_exact(const double *params, double r)
     return a > 1e-8 ? fmin(matern_bessel(nu, nu, nu, a), 1.0) : 1.0;
 }
 
+/* dk/dlog l = -t dk/dt; for general nu (t^nu K_nu)' = -t^nu K_(nu-1), which gives
+ * 2^(1-nu) / Gamma(nu) t^(nu+1) K_|nu-1|(t). */
 static double matern_dlogl(const double *params, double r)
 {
     const double nu = params[0], a = sqrt(2.0 * nu) * r;
@@ -74,8 +80,7 @@ static double matern_dlogl(const double *params, double r)
         return a * a * exp(-a);
     if (nu == 2.5)
         return a * a * (1.0 + a) / 3.0 * exp(-a);
-    return a > 1e-8 ? matern_bessel(nu, nu + 1.0, fabs(nu - 1.0), a)
-                    : 0.0; /* (t^nu K_nu)' = -t^nu K_nu-1 */
+    return a > 1e-8 ? matern_bessel(nu, nu + 1.0, fabs(nu - 1.0), a) : 0.0;
 }
 
 static const struct kparam matern_params[] = {

@@ -1,5 +1,7 @@
-/* compute/kernels/periodic.c -- the periodic kernel: the squared exponential kernel of the point of
- * a circle that each input is wound on, |u - u'|^2 = 4 sin^2(pi delta / period). */
+/* compute/kernels/periodic.c -- the periodic kernel (share/doc/methods.md 2.8; MacKay 1998): the
+ * squared exponential kernel of points u on a circle onto which each input is wound,
+ * |u - u'|^2 = 4 sin^2(pi delta / period).  Its features are those of rbf at (cos, sin)(2 pi x / p)
+ * / l (3.7). */
 #include "compute/features/featmap.h"
 #include "compute/kernels/kernels.h"
 
@@ -16,6 +18,7 @@ static size_t periodic_recipe(const double *params, bool alone, struct fm_step *
     return n;
 }
 
+/* k = exp(-sum 2 s_i^2), s_i = sin(a_i) / l_i, a_i = pi (x_i - y_i) / p; derivatives 2.14. */
 static double periodic_pair(const double *params, const double *hp, size_t nl, size_t d,
                             const double *x, const double *y, double *grad)
 {

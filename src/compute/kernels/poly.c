@@ -1,6 +1,8 @@
-/* compute/kernels/poly.c -- the polynomial kernel by TensorSRHT: every factor of the power is a
- * randomised Hadamard projection of its own, and a feature is the product of one entry of each
- * (Ahle et al. 2020). */
+/* compute/kernels/poly.c -- the polynomial kernel (x.x' / l^2 + c)^degree (share/doc/methods.md
+ * 2.10).  Its features are a TensorSRHT (3.10; Ahle et al. 2020): each factor of the power is a
+ * randomised Hadamard projection of u = (x / l, sqrt c) of its own, and a feature is the product of
+ * one entry of each.  The factors are independent and unbiased, and so is the product; its variance
+ * grows about as 3^degree. */
 #include "compute/features/featmap.h"
 #include "compute/kernels/kernels.h"
 
@@ -22,6 +24,7 @@ static size_t poly_recipe(const double *params, bool alone, struct fm_step *out)
     return n;
 }
 
+/* k = q^p, dk/dlog l_i = -2 p q^(p-1) x_i y_i / l_i^2, q = x.y / l^2 + c (2.15). */
 static double poly_pair(const double *params, const double *hp, size_t nl, size_t d,
                         const double *x, const double *y, double *grad)
 {

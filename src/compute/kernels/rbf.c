@@ -1,4 +1,6 @@
-/* compute/kernels/rbf.c -- squared exponential: Gaussian frequencies, so SORF as it is. */
+/* compute/kernels/rbf.c -- the squared exponential kernel exp(-a^2 / 2) (share/doc/methods.md 2.1;
+ * Rasmussen & Williams 2006, equation 4.9).  Its frequencies are Gaussian, which is SORF without a
+ * radial factor (3.2). */
 #include "compute/kernels/kernels.h"
 
 #include <math.h>

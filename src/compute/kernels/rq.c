@@ -1,5 +1,8 @@
-/* compute/kernels/rq.c -- the rational quadratic kernel: Gaussians of many lengthscales at once, a
- * mixture over a gamma-distributed inverse squared length of shape alpha. */
+/* compute/kernels/rq.c -- the rational quadratic kernel (1 + a^2 / (2 alpha))^-alpha
+ * (share/doc/methods.md 2.7; Rasmussen & Williams 2006, equation 4.19): a mixture of squared
+ * exponentials over an inverse squared lengthscale that is gamma-distributed with shape alpha.
+ * Frequencies are multiplied by the root of such a draw (3.6).  log1p keeps the value accurate for
+ * large alpha. */
 #include "compute/kernels/kernels.h"
 #include "compute/rng.h"
 

@@ -1,13 +1,13 @@
 /* compute/kernels/layers/conv.c -- conv(k): the sum of a stationary kernel over all pairs of
- * windows (Morrow et al. 2017; Parkinson & Wang 2023); and convdense(k), the same kernel, whose
- * features are dense random filters, each with its own numbers. */
+ * windows (share/doc/methods.md 4.1; Morrow et al. 2017; Parkinson & Wang 2023); and convdense(k),
+ * the same kernel with features from dense random filters, whose entries are all drawn. */
 #include "compute/features/featmap.h"
 #include "compute/kernels/layers/windows.h"
 
-/* Of letters, dense filters cost an addition for each position, structured ones three times the
- * logarithm of all numbers: 6 to 28 % less up to 8 positions (bench_windows).  Of vectors they cost
- * a product for each number.  Beyond some 64 numbers structured ones have the smaller error, by up
- * to a half at 9 x 20. */
+/* For letters, dense filters cost an addition for each position, structured ones three times the
+ * logarithm of the numbers in a window: 6 to 28 % less time up to 8 positions (bench_windows).  For
+ * vectors, dense filters cost a product for each number.  Beyond some 64 numbers structured filters
+ * have the smaller error, by up to a half at 9 x 20. */
 static const struct layer_ops *conv_cheaper(const struct layer *l)
 {
     const size_t numbers = l->width * l->channels;

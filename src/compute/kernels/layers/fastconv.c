@@ -1,4 +1,8 @@
-/* compute/kernels/layers/fastconv.c -- see fastconv.h (Parkinson & Wang 2023, FastConv1d). */
+/* compute/kernels/layers/fastconv.c -- the layer fastconv (share/doc/methods.md 4.4; FastConv1d of
+ * Parkinson & Wang): phi_j = max(0, max_a f_j . window_a), j < F.  The maximum starts at 0, which
+ * is the rectifier.  All filters are applied to a window by three signed Hadamard transforms and a
+ * scale (3.2), D log D for D of them, in single precision, several windows at a time in the lanes
+ * of a vector. */
 #include "compute/kernels/layers/fastconv.h"
 
 #include "base/mem.h"
@@ -14,11 +18,11 @@
 struct fastconv {
     struct layer layer;
     size_t d, F;           /* numbers of a window; filters */
-    double *filters;       /* given ones; NULL: */
-    struct featmap *map;   /* drawn ones: its one term's signs and scales */
-    double *ref;           /* a row, NULL: none; its windows' projections, F each */
-    size_t ref_windows;
-    float *proj;
+    double *filters;       /* F x d given filters; or NULL, and */
+    struct featmap *map;   /* the drawn ones: signs and scales of its only term */
+    double *ref;           /* the row of fastconv_refer, or NULL */
+    size_t ref_windows;    /* its windows, and */
+    float *proj;           /* their projections, ref_windows x F */
 };
 
 static struct fastconv *alloc(const struct layer *l, struct err *err)
@@ -40,7 +44,7 @@ struct fastconv *fastconv_new(const struct layer *l, uint64_t seed, struct err *
 
     if (!f)
         return NULL;
-    k.layer.ops = &layer_conv; /* filters are drawn as its projections are */
+    k.layer.ops = &layer_conv; /* filters are drawn like the projections of conv */
     k.layer.flat = 0;
     k.term[0].layer = k.layer;
     f->map = featmap_new(&k, 1 + f->d, 2 * f->F, seed, err);
@@ -78,13 +82,13 @@ void fastconv_free(struct fastconv *f)
     free(f);
 }
 
-/* Entry e of a window, its first position at x. */
+/* Entry e of the window whose first position is at x; symbols are unit vectors. */
 static double entry(const struct layer *l, const double *x, size_t e)
 {
     return l->symbols ? (double)(x[e / l->channels] == (double)(e % l->channels)) : x[e];
 }
 
-/* Where projections go: largest ones, or all of them kept. */
+/* The destination of projections: phi takes the largest ones, or keep takes all of them. */
 struct sink { double *phi; float *keep; };
 
 static void take(const struct sink *s, size_t F, size_t window, size_t j, float v)
@@ -108,7 +112,8 @@ static void given(const struct fastconv *f, const double *x, size_t window, cons
     }
 }
 
-/* n <= lanes windows: D lanes of u each, projected block after block in v. */
+/* Projects n <= lanes windows: u holds D numbers of each (D x lanes), v one block of
+ * projections. */
 static void drawn(const struct fastconv *f, const struct simd_real *real, const double *const *at,
                   const size_t *window, size_t n, float *u, float *v, const struct sink *s)
 {
@@ -177,7 +182,7 @@ static enum status project(const struct fastconv *f, const double *row, const st
 
 enum status fastconv_refer(struct fastconv *f, const double *row, struct err *err)
 {
-    enum { MOST = 64 << 20 }; /* bytes of projections */
+    enum { MOST = 64 << 20 }; /* largest size of the projections in bytes */
     const size_t m = windows_count(&f->layer, row), per = f->layer.symbols ? 1 : f->layer.channels;
     const size_t len = 1 + (m + f->layer.width) * per;
 

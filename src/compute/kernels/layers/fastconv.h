@@ -1,6 +1,7 @@
-/* compute/kernels/layers/fastconv.h -- the filters of fastconv(..): a sequence becomes
- * numbers phi_j = max(0, max over its windows of w_j . window), w_j drawn as the frequencies of rbf
- * features are (normal, structured orthogonal).  No hyperparameters: made once. */
+/* compute/kernels/layers/fastconv.h -- the filters of fastconv(..) (share/doc/methods.md 4.4): a
+ * sequence becomes the numbers phi_j = max(0, max over its windows of f_j . window).  The filters
+ * f_j are drawn like the frequencies of rbf features (normal, structured orthogonal).  There are no
+ * hyperparameters, so that the numbers are computed once. */
 #ifndef GPDESK_FASTCONV_H
 #define GPDESK_FASTCONV_H
 
@@ -8,16 +9,17 @@
 
 struct fastconv;
 
-/* layer: width, filters, channels and symbols count.  The same arguments give the same filters. */
+/* Draws the filters.  Of the layer width, filters, channels and symbols matter.  The same arguments
+ * give the same filters.  The caller owns the result; NULL and *err on failure. */
 struct fastconv *fastconv_new(const struct layer *, uint64_t seed, struct err *err);
-/* With given filters (filters x width * channels, copied): golden tests. */
+/* For the golden tests: with given filters (filters x (width * channels), copied). */
 struct fastconv *fastconv_given_for_tests(const struct layer *, const double *filters,
                                           struct err *err);
 void fastconv_free(struct fastconv *); /* NULL is fine */
-/* Projections of the windows of this row (source.h) are kept: rows that share some with it, at the
- * same places, are cheaper; none becomes different. */
+/* Keeps the projections of the windows of this row (source.h).  Rows with the same windows at the
+ * same positions then cost less; no result changes. */
 enum status fastconv_refer(struct fastconv *, const double *row, struct err *err);
-/* phi: `filters` numbers.  Zeros for a row shorter than a window.  From any thread. */
+/* phi <- `filters` numbers; zeros for a row shorter than a window.  Thread-safe. */
 enum status fastconv_row(const struct fastconv *, const double *row, double *phi, struct err *err);
 
 #endif

@@ -1,5 +1,6 @@
 /* compute/kernels/layers/graph.c -- graph(k): the sum of a stationary kernel over all pairs of
- * nodes, that is conv with windows of one position (Parkinson & Wang 2023). */
+ * nodes, which is conv with windows of one position (share/doc/methods.md 4.2; Parkinson & Wang
+ * 2023). */
 #include "compute/kernels/layers/windows.h"
 
 const struct layer_ops layer_graph = {

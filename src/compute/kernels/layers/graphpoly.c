@@ -1,13 +1,14 @@
-/* compute/kernels/layers/graphpoly.c -- graphpoly(degree=2): powers of the products of all pairs of
- * nodes, summed, as the SOAP kernel does (Bartok et al. 2013; Parkinson & Wang 2023).  The power is
- * a kernel that is no row of the registry; its features are a TensorSRHT as those of poly. */
+/* compute/kernels/layers/graphpoly.c -- graphpoly(degree=2): the sum over all pairs of nodes of
+ * powers of their products, like the SOAP kernel (share/doc/methods.md 4.3; Bartok et al. 2013;
+ * Parkinson & Wang 2023, with the correction given there).  The power is a kernel that is not in
+ * the registry; its features are a TensorSRHT, as those of poly (3.10). */
 #include "compute/features/featmap.h"
 #include "compute/kernels/kernel.h"
 #include "compute/kernels/layers/windows.h"
 
 #include <math.h>
 
-/* Of a dot product as it stands: no lengthscale, no lower degrees. */
+/* The steps of poly without a lengthscale and without lower degrees. */
 static size_t power_recipe(const double *params, bool alone, struct fm_step *out)
 {
     size_t n = 0;

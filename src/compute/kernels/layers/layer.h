@@ -1,9 +1,9 @@
-/* compute/kernels/layers/layer.h -- layers: what may stand between a row and the kernels of an
- * expression, as in conv(rbf,width=9).
+/* compute/kernels/layers/layer.h -- layers: they stand between a row that holds a sequence and the
+ * kernels of an expression, as in conv(rbf,width=9) (share/doc/methods.md 4).
  *
  * A layer is one file of this folder that ends in one `const struct layer_ops`, one row of the list
  * below and one line of make.  Parsing, printing, help, completion, binding, feature maps, exact
- * values and encodings ask the row and know no layer by name. */
+ * values and encodings use the row and know no layer by name. */
 #ifndef GPDESK_LAYER_H
 #define GPDESK_LAYER_H
 
@@ -13,20 +13,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a layer makes of the sequence in a row (source.h).
- * LAYER_WINDOWS: nothing; the kernel inside is summed over all pairs of windows, and reads them
- * itself.
- * LAYER_NUMBERS: a fixed list of numbers, which the kernels inside read as any other inputs. */
+/* How a layer treats the sequence in a row (source.h).
+ * LAYER_WINDOWS: the kernel inside reads the windows itself and is summed over all pairs of them.
+ * LAYER_NUMBERS: the sequence becomes a fixed list of numbers, which the kernels inside read like
+ * other inputs. */
 enum layer_kind { LAYER_NONE, LAYER_WINDOWS, LAYER_NUMBERS };
 
 /* What of a row a kernel or a layer reads: numbers in columns; positions that hold symbols, or
  * vectors (source.h).  A kind of rows says in the same words what it can give (data/kinds). */
 enum { ROWS_NUMBERS = 1, ROWS_SYMBOLS = 2, ROWS_VECTORS = 4 };
 
-/* The factor c of a sum over m windows: 1/sqrt(m), 1 or 1/m. */
+/* The factor c of a sum over m windows: 1/sqrt(m), 1 or 1/m (share/doc/methods.md 4.5). */
 enum layer_average { AVERAGE_SQRT, AVERAGE_NONE, AVERAGE_FULL };
-/* What the vectors of nodes are: each number standardised; each vector scaled to length 1; the
- * numbers as given, divided by one common factor.  It has no meaning for symbols. */
+/* How the vectors of nodes are scaled: each number standardised; each vector to length 1; or the
+ * given numbers divided by one common factor.  It has no meaning for symbols. */
 enum layer_norm { NORM_STANDARD, NORM_UNIT, NORM_RAW };
 
 struct layer_ops;
@@ -37,12 +37,12 @@ struct layer {
     enum layer_norm norm;        /* LAYER_WINDOWS */
     size_t width;                /* positions of a window */
     size_t filters;              /* LAYER_NUMBERS: how many numbers it makes */
-    bool chosen;      /* ops was chosen for the data (kernel_choose_filters): another binding may
-                       * choose otherwise */
+    bool chosen;      /* ops was chosen by kernel_choose_filters; another binding may choose
+                       * differently */
     bool symbols;     /* positions hold symbols, not vectors */
-    size_t channels;  /* numbers for a position, or symbols; 0: not bound to rows */
-    size_t positions; /* of the longest row in training, for costs; 0: not known */
-    size_t flat;      /* LAYER_WINDOWS: numbers of a row before its sequence */
+    size_t channels;  /* numbers of a position, or number of symbols; 0: not bound to rows */
+    size_t positions; /* length of the longest training row, for costs; 0: not known */
+    size_t flat;      /* LAYER_WINDOWS: how many numbers of a row stand before its sequence */
 };
 enum { KERNEL_WIDTH_MOST = 1024, KERNEL_FILTERS_MOST = 65536 };
 
@@ -51,9 +51,9 @@ enum { KERNEL_WIDTH_MOST = 1024, KERNEL_FILTERS_MOST = 65536 };
 struct layer_setting {
     const char *name;
     size_t offset;            /* of its field in struct layer */
-    double most;              /* a whole number from 1 to this; 0: one of */
-    const char *const *words; /* these, which ends in NULL; the field is an enum */
-    const char *expected;     /* of words, for messages */
+    double most;              /* its value is a whole number from 1 to this; or 0, and one of */
+    const char *const *words; /* these words, which end in NULL; the field is an enum */
+    const char *expected;     /* the words, for messages */
     bool quiet;               /* the first word is not printed */
 };
 
@@ -61,7 +61,7 @@ struct fm_step;
 struct kernel;
 struct kernel_ops;
 struct kterm;
-/* What LAYER_NUMBERS draws once, and then applies to each row (layer_map.h). */
+/* LAYER_NUMBERS: the map that is drawn once and then applied to each row (layer_map.h). */
 struct layer_map_ops {
     void *(*make)(const struct layer *, uint64_t seed, struct err *err);
     void (*free)(void *map);
@@ -75,24 +75,24 @@ struct layer_ops {
     const char *help;                     /* lines of `help kernels` */
     enum layer_kind kind;
     unsigned rows;                        /* ROWS_..., which it takes: one of them is enough */
-    const struct layer_ops *family;       /* the row whose rows it reads: sessions keep that name;
-                                           * NULL: its own */
+    const struct layer_ops *family;       /* the layer under whose name sessions keep its rows;
+                                           * NULL: this one */
     bool one_position;                    /* windows have one position: no width can be chosen */
-    struct layer start;                   /* its settings where none are given */
+    struct layer start;                   /* its default settings */
     const struct layer_setting *settings; /* NULL: none */
     const char *hint;                     /* for a setting that it does not have */
-    /* The kernel inside where none can be chosen; its parameters are settings of the layer. */
+    /* The kernel inside when none can be chosen; its parameters are settings of the layer. */
     const struct kernel_ops *inside;
-    /* May these kernels, from `from` on, stand inside?  NULL: any. */
+    /* Refuses kernels (from `from` on) that cannot stand inside.  NULL: any can. */
     enum status (*check)(const struct kernel *, size_t from, struct err *err);
-    /* LAYER_WINDOWS: the value at two rows, x and y at their sequences; hp: of the kernel inside;
-     * grad (NULL: none) in the logarithms of hp. */
+    /* LAYER_WINDOWS: the value at two rows; x and y point at their sequences.  hp: those of the
+     * kernel inside; grad (NULL: none): derivatives in their logarithms. */
     double (*exact)(const struct kterm *, const double *hp, const double *x, const double *y,
                     double *grad);
-    /* The steps that project a window for a stationary kernel inside; returns how many.  NULL:
-     * kernel_gaussian_steps. */
+    /* Writes the steps that project a window for a stationary kernel inside and returns how many.
+     * NULL: kernel_gaussian_steps. */
     size_t (*project)(struct fm_step *out);
-    /* A row with the same kernel that is cheaper for these windows; NULL: none. */
+    /* A layer with the same kernel that is cheaper for these windows; NULL: none. */
     const struct layer_ops *(*cheaper)(const struct layer *);
     const struct layer_map_ops *map;      /* LAYER_NUMBERS */
 };

@@ -1,4 +1,4 @@
-/* compute/kernels/layers/layer_map.c -- see layer_map.h. */
+/* compute/kernels/layers/layer_map.c -- calls of the map of a layer's row (layer_map.h). */
 #include "compute/kernels/layers/layer_map.h"
 
 #include "base/mem.h"

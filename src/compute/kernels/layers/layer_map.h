@@ -1,4 +1,4 @@
-/* compute/kernels/layers/layer_map.h -- a layer that makes numbers of a sequence (LAYER_NUMBERS),
+/* compute/kernels/layers/layer_map.h -- a layer that turns a sequence into numbers (LAYER_NUMBERS),
  * drawn at a seed.  It has no hyperparameters: it is made once, before anything is fitted. */
 #ifndef GPDESK_LAYER_MAP_H
 #define GPDESK_LAYER_MAP_H
@@ -11,10 +11,10 @@ struct layer_map;
  * layer_map_free. */
 struct layer_map *layer_map_new(const struct layer *, uint64_t seed, struct err *err);
 void layer_map_free(struct layer_map *); /* NULL is fine */
-/* Remembers this row (source.h): rows that share windows with it, at the same places, become
- * cheaper.  The numbers of no row change. */
+/* Remembers this row (source.h): rows with the same windows at the same positions then cost less.
+ * The numbers of no row change. */
 enum status layer_map_refer(struct layer_map *, const double *row, struct err *err);
-/* numbers: layer.filters of them; zeros for a row shorter than a window.  From any thread. */
+/* numbers <- layer.filters numbers; zeros for a row shorter than a window.  Thread-safe. */
 enum status layer_map_apply(const struct layer_map *, const double *row, double *numbers,
                             struct err *err);
 

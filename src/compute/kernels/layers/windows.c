@@ -1,4 +1,5 @@
-/* compute/kernels/layers/windows.c -- exact sums over the windows of two rows. */
+/* compute/kernels/layers/windows.c -- exact sums of a kernel over the windows of two rows
+ * (share/doc/methods.md 4.1 to 4.3). */
 #include "compute/kernels/layers/windows.h"
 
 #include "compute/kernels/kernel.h"
@@ -6,7 +7,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Squared distance of two symbols: of unit vectors, or none of them. */
+/* The squared distance of two symbols as unit vectors; a symbol outside the alphabet is the zero
+ * vector. */
 static double position_distance(const struct layer *l, const double *x, const double *y)
 {
     const double c = (double)l->channels;
@@ -14,9 +16,10 @@ static double position_distance(const struct layer *l, const double *x, const do
     return x[0] == y[0] || (x[0] >= c && y[0] >= c) ? 0.0 : (double)((x[0] < c) + (y[0] < c));
 }
 
-/* Windows a and b' of equal a - b share all positions but one with the pair before: their distances
- * slide along the diagonals.  Those of symbols are whole numbers of at most twice the width: pairs
- * are counted, and the kernel is worked out once for each distance. */
+/* Counts the pairs of windows at each squared distance.  Along a diagonal of equal a - b, a pair of
+ * windows shares all positions but one with the pair before it, so that its distance follows by one
+ * addition and one subtraction.  For symbols squared distances are whole numbers up to twice the
+ * width, sums are exact, and the kernel needs to be evaluated once for each distance. */
 static void count_distances(const struct layer *w, const double *x, size_t m,
                             const double *y, size_t n, size_t count[2 * KERNEL_WIDTH_MOST + 1])
 {
@@ -35,7 +38,8 @@ static void count_distances(const struct layer *w, const double *x, size_t m,
     }
 }
 
-/* Pairs of nodes whose symbols stand for no unit vector. */
+/* The number of pairs of nodes with both symbols outside the alphabet: equal, but with product
+ * 0. */
 static size_t unknown_pairs(const struct layer *w, const double *x, size_t m,
                             const double *y, size_t n)
 {
@@ -48,6 +52,7 @@ static size_t unknown_pairs(const struct layer *w, const double *x, size_t m,
     return a * b;
 }
 
+/* sum over distances of count(r^2) k(r / l), and in *slope that of dk/dlog l (NULL: not wanted). */
 static double symbols_exact(const struct kterm *t, double l, const double *x, size_t m,
                             const double *y, size_t n, double *slope)
 {
@@ -58,7 +63,7 @@ static double symbols_exact(const struct kterm *t, double l, const double *x, si
     for (size_t i = 0; i <= 2 * t->layer.width; i++) {
         if (count[i] == 0)
             continue;
-        if (!t->ops->exact) { /* nodes: alike at distance 0, unless both are none */
+        if (!t->ops->exact) { /* powers of products of nodes: 1 for equal symbols, else 0 */
             sum += i == 0 ? (double)(count[0] - unknown_pairs(&t->layer, x, m, y, n)) : 0.0;
             continue;
         }
