@@ -3,7 +3,7 @@
  * with several candidates for each centre (Arthur & Vassilvitskii 2007); Lloyd's iteration runs
  * until no label changes; the start with the least inertia wins.
  *
- * Distances are sums of squared differences, not |x|^2 - 2 x.c + |c|^2, which would cancel.  Rows
+ * Distances are sums of squared differences, not |x|^2 - 2 x'c + |c|^2, which would cancel.  Rows
  * are cut into at most GROUPS fixed groups whose sums are merged in order, so that labels and
  * centres do not depend on the number of threads. */
 #include "compute/stats/kpca.h"

@@ -1,9 +1,9 @@
-/* compute/tuners/tune_nlopt.c -- descent by L-BFGS with exact gradients, and by a simplex without
- * any; the only door to NLopt.
+/* compute/tuners/tune_nlopt.c -- descent by L-BFGS with exact gradients (share/doc/methods.md 6.6),
+ * and by a simplex or BOBYQA without gradients; the only file that uses NLopt.
  *
  * Variables: the free hyperparameters on the unit scale of their bounds, and where amplitude and
- * noise are not profiled out, their logarithms.  NLopt's L-BFGS takes a first step as long as the
- * gradient, so the objective is scaled to make that step a tenth of a unit. */
+ * noise are not profiled out, their logarithms.  The first step of NLopt's L-BFGS is as long as the
+ * gradient; the objective is scaled so that this step is a tenth of a unit. */
 #include "compute/tuners/tune_impl.h"
 
 #include "base/mem.h"
