@@ -729,7 +729,7 @@ START_TEST(fake_garbage)
     struct figure *f = line_figure("y", 20);
     fake(dir, "while :; do echo 'P6 GPEND 1 \033[2J garbage garbage garbage garbage'; done");
     struct gnuplot *g = live_with(f);
-    ck_assert(until_state(g, "no picture"));
+    ck_assert(until_state(g, "not send a picture"));
     gnuplot_free(g);
     /* Answers in time, but with something else: noise, a wrong size, a cut bitmap. */
     static const char *const noise[] = {

@@ -896,7 +896,7 @@ static const struct {
      "repeated"},
     {"{'descr': '<f8', 'shape': (1,), }", 8, "npy", "incomplete"},
     {"{'descr': '<f8', 'fortran_order': False, 'shape': (1,), } x", 8, "npy", "incomplete"},
-    {"no dictionary", 8, "npy", "no dictionary"},
+    {"no dictionary", 8, "npy", "not a dictionary"},
 };
 
 START_TEST(hostile_npy_is_refused)

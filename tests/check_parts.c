@@ -334,7 +334,7 @@ START_TEST(what_does_not_fit_together)
     refused("x_*.npy", NULL, "files", "no file of targets");
     refused("x_*.npy", "y_*.npy", "files", "2 files of inputs but 1 of targets");
     write_npy("y_3.npy", "f8", false, 0, 20, 1, true);
-    refused("x_*.npy", "y_*.npy", "files", "are no pair");
+    refused("x_*.npy", "y_*.npy", "files", "are not a pair");
     write_npy("y_2.npy", "f8", false, 0, 20, 1, true);
     unlink(support_path(dir, "y_3.npy"));
     refused("x_*.npy", "y_*.npy", "npy", "3 columns, the files before it have 4");

@@ -270,7 +270,7 @@ START_TEST(unknown_letters)
     table_unref(t);
     opened_with(text, (struct import_opts){ .unknown = "stop" }, ST_FORMAT);
     ck_assert_ptr_nonnull(
-        strstr(err.msg, "row 2: letter 2 of column 'sequence', 'X', is none of protein"));
+        strstr(err.msg, "row 2: letter 2 of column 'sequence', 'X', is not one of protein"));
     ck_assert_ptr_nonnull(strstr(err.msg, "2 rows have such"));
     t = opened_with("sequence,y\nMKVLA,1\nMKWW,2\n", (struct import_opts){.unknown = "stop"},
                     ST_OK);

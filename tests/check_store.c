@@ -422,7 +422,7 @@ START_TEST(odd_files_are_refused)
     refused(path, "not an SQLite database");
     unlink(path);
     ck_assert_int_eq(mkfifo(path, 0600), 0);
-    refused(path, "no regular file");
+    refused(path, "regular file");
     unlink(path);
     sql(path, "CREATE TABLE t(x); PRAGMA application_id=123");
     refused(path, "no session of gpdesk");
@@ -528,7 +528,7 @@ START_TEST(damaged_arrays_leave_the_rest)
     make_session();
     sql(session, "UPDATE state SET body = replace(body, 'rbf', 'rbg')");
     begin(&d, session);
-    ck_assert(strstr(buf_str(&d.said), "what was current") != NULL);
+    ck_assert(strstr(buf_str(&d.said), "current dataset") != NULL);
     ck_assert_uint_eq(d.ws->nrun, 1);
     desk_close(&d);
 }

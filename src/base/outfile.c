@@ -17,7 +17,7 @@ static enum status failed(const char *path, int why, bool direct, struct err *er
                      direct ? "" : "; what was there before is untouched");
     err_hint(err, why == ENOSPC ? "make room on the disk, or a name on another one"
                   : why == ENXIO ? "start the reader first, or out=FILE"
-                                 : "a name in a directory that is there and may be written");
+                                 : "choose a name in a directory that exists and can be written");
     return ST_IO;
 }
 

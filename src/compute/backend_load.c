@@ -43,7 +43,7 @@ static enum status open_module(const char *path, const struct backend_ops **out,
         const unsigned abi = ops ? ops->abi : 0;
         dlclose(module);
         if (!entry)
-            return err_set(err, ST_BACKEND, "%.200s is no backend: it has no %s", path,
+            return err_set(err, ST_BACKEND, "%.200s is not a backend: it has no %s", path,
                            BACKEND_ENTRY);
         err_set(err, ST_BACKEND,
                 "%.200s is for version %u of the program's interface, this program has "

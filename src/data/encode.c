@@ -307,7 +307,7 @@ static enum status find_targets(const struct encoding *e, const struct table *t,
         if (y[k]->type != COL_REAL) {
             err_named(err, ST_STATE, "column", "the target %s holds words here",
                              text_quoted(y[k]->name, name, sizeof name));
-            err_hint(err, "open FILE types=NAME=real  shows the cell that is no number");
+            err_hint(err, "open FILE types=NAME=real  shows the cell that is not a number");
             return ST_STATE;
         }
     return ST_OK;

@@ -112,7 +112,8 @@ enum status encoding_find(const struct encoding *e, const char *name, size_t *j,
         buf_puts(&all, i > 0 ? ", " : "");
         text_safe(&all, encoding_for(e, i).target, 40);
     }
-    err_set(err, ST_NOT_FOUND, "%s is no target of this run", text_quoted(name, word, sizeof word));
+    err_set(err, ST_NOT_FOUND, "%s is not a target of this run",
+            text_quoted(name, word, sizeof word));
     err_hint(err, "one of its targets: %s", buf_str(&all));
     buf_free(&all);
     return ST_NOT_FOUND;

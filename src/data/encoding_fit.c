@@ -216,7 +216,7 @@ static enum status part_columns(const struct dataset *d, const struct kterm *t, 
     for (size_t j = 0; rc == ST_OK && j < n; j++) {
         const bool exact = in[j] && !strpbrk(t->on, "*");
         if (exact && !is_input(d, j)) {
-            err_named(err, ST_STATE, "inputs", "the kernel reads column %s, which is no input",
+            err_named(err, ST_STATE, "inputs", "the kernel reads column %s, which is not an input",
                       text_quoted(d->table->col[j].name, name, sizeof name));
             err_hint(err, "cols %.60s role=input", d->table->col[j].name);
             return ST_STATE;

@@ -172,7 +172,7 @@ static enum status tell_alone(struct join *k, bool record, size_t n, size_t firs
     words_of(k, record, first, &b);
     if (stop) {
         err_named(k->err, ST_FORMAT, "unmatched", "%s", buf_str(&b));
-        err_hint(k->err, "unmatched=tell goes on: %s",
+        err_hint(k->err, "unmatched=tell continues: %s",
                  record ? "missing drop leaves them out" : "they are left out");
     } else {
         buf_printf(&k->notes, "warning[unmatched]: %s: %s\n", buf_str(&b),

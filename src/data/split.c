@@ -251,7 +251,7 @@ static enum status find_mask(const struct dataset *d, const struct table *t, con
         if (column != NULL)
             err_set(err, ST_NOT_FOUND, "there is no column '%s' to split by", buf_str(&name));
         else
-            err_set(err, ST_USAGE, "the file has %zu columns: say which, column=NAME", t->ncols);
+            err_set(err, ST_USAGE, "the file has %zu columns: name one, column=NAME", t->ncols);
         buf_clear(&name);
         for (size_t j = 0; j < t->ncols && j < 6; j++) {
             buf_puts(&name, j > 0 ? ", " : "");

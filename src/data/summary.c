@@ -219,7 +219,7 @@ static enum status shared_rows(const struct dataset *d, struct buf *notes, struc
     if (d->split.part == NULL || d->split.count[PART_TEST] == 0)
         return ST_OK;
     if (table_is_out(d->table)) {
-        buf_puts(notes, "note[leaks]: the table lies on disk: test rows that equal a training row "
+        buf_puts(notes, "note[leaks]: the table is on disk: test rows that equal a training row "
                         "were not looked for\n");
         return ST_OK;
     }

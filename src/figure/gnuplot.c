@@ -1,9 +1,9 @@
 /* figure/gnuplot.c -- the gnuplot child of the live panes.
  *
- * A request becomes commands that end with `print 'GPEND n'` on the stream of the pictures: what
- * arrives before that line is the frame.  One request is under way at a time.  The child may be
- * missing, die, hang, refuse or talk nonsense: the built-in plot takes its place, one sentence says
- * why, and another child is tried later. */
+ * A request becomes commands that end with `print 'GPEND n'` on the output stream: what arrives
+ * before that line is the frame. Only one request is active at a time. The child may be missing,
+ * die, hang, refuse or send garbage. Then the built-in plot takes its place, one sentence gives the
+ * reason, and another child is tried later. */
 #include "figure/gnuplot.h"
 
 #include "figure/figure_layout.h"
@@ -20,10 +20,11 @@
 #include <unistd.h>
 
 enum {
-    HANG_MS = 2000,       /* no answer: killed */
-    FIRST_MS = 4000,      /* the first answer of a new child: fonts and libraries load */
+    HANG_MS = 2000,       /* without an answer after this time it is killed */
+    /* Limit for the first answer of a new child, which loads fonts and libraries. */
+    FIRST_MS = 4000,
     RESTART_MS = 500,
-    RETRY_MS = 30000,     /* after GIVE_UP failures in a row, or when it is not installed */
+    RETRY_MS = 30000,     /* wait after GIVE_UP failures in a row, or if it is not installed */
     GIVE_UP = 3,
     STDERR_MOST = 4096
 };
@@ -31,18 +32,18 @@ enum {
 struct gnuplot {
     struct child child;
     struct figure_style style;
-    struct figure *want; /* the newest request; kept so that it can be drawn again */
+    struct figure *want; /* the newest request, kept so that it can be drawn again */
     size_t w, h;
-    bool utf8, waiting;  /* want has not been answered by gnuplot */
-    bool busy;           /* a request is with the child */
-    struct figure *sent; /* what it is about; owns the curves that `layout` shows */
+    bool utf8, waiting;  /* waiting: gnuplot has not answered `want` */
+    bool busy;           /* the child is working on a request */
+    struct figure *sent; /* the figure of that request; it owns the curves that `layout` shows */
     struct layout *layout;
     struct buf tx, rx, err;
     size_t tx_done;
     unsigned token;
-    bool answered;       /* this child has answered before */
+    bool answered;       /* this child has answered at least once */
     long long deadline, start_at;
-    unsigned failures;   /* in a row */
+    unsigned failures;   /* consecutive failures */
     struct frame frame;
     bool have_frame;
     char state[256];
@@ -68,7 +69,7 @@ static void drop_sent(struct gnuplot *g)
     figure_free(g->sent);
     g->sent = NULL;
     g->busy = false;
-    buf_clear(&g->rx); /* whatever comes now was not asked for */
+    buf_clear(&g->rx); /* whatever arrives now was not requested */
 }
 
 void gnuplot_free(struct gnuplot *g)
@@ -98,7 +99,7 @@ static void take_frame(struct gnuplot *g, struct frame *fr)
     g->have_frame = true;
 }
 
-/* The built-in plot of the newest request. */
+/* Draws the newest request with the built-in plot. */
 static enum status draw_ourselves(struct gnuplot *g, struct err *err)
 {
     struct figure_style st = g->style;
@@ -111,7 +112,7 @@ static enum status draw_ourselves(struct gnuplot *g, struct err *err)
     return rc;
 }
 
-/* Says a sentence; true when it is another one than before. */
+/* Sets the state sentence. Returns true if it has changed. */
 static bool say(struct gnuplot *g, const char *sentence)
 {
     if (strcmp(g->state, sentence) == 0)
@@ -144,7 +145,7 @@ enum status gnuplot_request(struct gnuplot *g, const struct figure *f, size_t w,
     g->h = h;
     g->utf8 = utf8;
     g->waiting = w > 0 && h > 0;
-    /* Nothing to show yet, or nobody to draw it: our own drawing, at once. */
+    /* If there is no frame to show, or gnuplot does not work, draw the built-in plot at once. */
     if (resized || !working(g) || !g->waiting)
         return draw_ourselves(g, err);
     return ST_OK;
@@ -172,7 +173,7 @@ long gnuplot_pid_for_tests(const struct gnuplot *g)
 
 /* Failure. */
 
-/* Ends the child, schedules the next try, draws what is wanted ourselves. */
+/* Ends the child, schedules the next attempt, and draws the built-in plot. */
 static bool failed(struct gnuplot *g, const char *sentence)
 {
     if (g->err.len > 0)
@@ -207,7 +208,7 @@ static bool ended(struct gnuplot *g)
 {
     int status = -1;
 
-    /* The streams close an instant before the process can be waited for. */
+    /* The streams close slightly before the process can be waited for. */
     for (int i = 0; i < 10 && !child_ended(&g->child, &status); i++)
         nanosleep(&(struct timespec){ 0, 1000000 }, NULL);
     if (g->child.pid == 0 && status != -1 && WIFEXITED(status) && WEXITSTATUS(status) == 127)
@@ -278,7 +279,7 @@ static bool write_some(struct gnuplot *g)
     return true;
 }
 
-/* Reads what is there; false at the end of the stream. */
+/* Reads what has arrived. Returns false at the end of the stream. */
 static bool drain(int fd, struct buf *b, size_t most)
 {
     char chunk[65536];
@@ -297,7 +298,7 @@ static bool drain(int fd, struct buf *b, size_t most)
     return true;
 }
 
-/* The whole answer is there: from bytes to cells. */
+/* The whole answer has arrived: converts bytes to cells. */
 static bool finish(struct gnuplot *g, size_t bytes)
 {
     struct frame fr;
@@ -322,7 +323,7 @@ static bool finish(struct gnuplot *g, size_t bytes)
     return true;
 }
 
-/* Looks for the end mark, at the end of what has arrived. */
+/* Looks for the end mark at the end of what has arrived. */
 static bool answer(struct gnuplot *g, size_t *bytes)
 {
     char mark[32];
@@ -353,7 +354,7 @@ static bool service_child(struct gnuplot *g)
     if (!open)
         return ended(g);
     if (g->rx.len >= most)
-        return failed(g, "gnuplot sends what is no picture: gpdesk draws plots itself");
+        return failed(g, "gnuplot did not send a picture: gpdesk draws plots itself");
     if (g->busy && child_now_ms() >= g->deadline)
         return failed(g, "gnuplot did not answer and was ended: gpdesk draws plots itself until "
                          "another one is up");

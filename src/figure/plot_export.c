@@ -30,7 +30,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LEFT ".gpdesk-plot-" /* our directory beside a target; then the process that made it */
+/* Our directory beside a target; the id of the process that made it follows. */
+#define LEFT ".gpdesk-plot-"
 
 static atomic_int limit_ms = 20000;
 
@@ -41,7 +42,7 @@ void plot_export_limit_for_tests(int ms)
 
 enum kind { SVG, PNG, PDF, SIX, TXT, CSV, N_KINDS };
 
-/* How a finished file of each kind begins and ends; blanks may follow the end.  NULL: gpdesk writes
+/* How a complete file of each kind begins and ends; blanks may follow the end. NULL: gpdesk writes
  * the file itself, and the result of each write(2) says whether it is complete. */
 static const struct format {
     const char *suffix, *head, *tail;
@@ -60,7 +61,7 @@ struct job {
     enum kind kind;
     size_t w, h;
     bool dark;
-    char *target;        /* where the result goes, links resolved */
+    char *target;        /* the final path, with links resolved */
     char *dir;           /* our directory beside it */
     char *made;          /* the file in it */
     struct buf name;     /* the path as the user gave it, safe to show */
@@ -74,7 +75,7 @@ static enum status bad(struct job *j, struct err *err, const char *what)
     err_named(err, ST_IO, why == ENOSPC || why == EDQUOT ? "disk" : "write", "%s: %s: %s",
               buf_str(&j->name), what, strerror(why));
     err_hint(err, why == ENOSPC || why == EDQUOT ? "make room on the disk, or a name on another one"
-                                : "a name in a directory that is there and may be written");
+                                : "choose a name in a directory that exists and can be written");
     return ST_IO;
 }
 
@@ -91,7 +92,7 @@ static bool find_kind(const char *path, enum kind *kind)
     return false;
 }
 
-/* Has a panel more than bars and a name: a key, or several curves? */
+/* True if a panel has a key or several curves, not only bars with names. */
 static bool furnished(const struct figure *f)
 {
     for (; f != NULL; f = f->next)
@@ -101,7 +102,7 @@ static bool furnished(const struct figure *f)
     return false;
 }
 
-/* Sizes: cells for text, pixels else. */
+/* Chooses the size: cells for text, otherwise pixels. */
 static enum status choose_size(struct job *j, struct err *err)
 {
     size_t panels = 0, across = j->f->across > 1 ? j->f->across : 1;
@@ -131,8 +132,8 @@ static enum status choose_size(struct job *j, struct err *err)
 
 static void remove_directory(const char *dir);
 
-/* Directories that exports left beside the target when they were killed: their process is gone, and
- * for so long that it is not one of another machine on the same disk. */
+/* Removes directories that killed exports left beside the target: their process is gone, and they
+ * are old enough not to belong to another machine that uses the same disk. */
 static void sweep(const char *parent)
 {
     enum { LONG_AGO = 600 };
@@ -161,7 +162,7 @@ static void sweep(const char *parent)
     buf_free(&path);
 }
 
-/* The real target (links followed) and a fresh directory beside it. */
+/* Finds the real target (links are followed) and makes a fresh directory beside it. */
 static enum status prepare(struct job *j, const char *path, struct err *err)
 {
     struct stat st;
@@ -181,7 +182,7 @@ static enum status prepare(struct job *j, const char *path, struct err *err)
     if (slash != NULL)
         buf_putn(&b, j->target, (size_t)(slash - j->target) + 1);
     else
-        buf_puts(&b, "./"); /* also for names that begin with a dash */
+        buf_puts(&b, "./"); /* for names that begin with a dash */
     sweep(buf_str(&b));
     buf_printf(&b, LEFT "%ld-XXXXXX", (long)getpid());
     char *dir = buf_take(&b);
@@ -197,11 +198,11 @@ static enum status prepare(struct job *j, const char *path, struct err *err)
     return j->made == NULL ? err_nomem(err, 0, "a plot") : ST_OK;
 }
 
-/* Removes what lies in the directory `fd`, which it closes.  A program may have left directories
- * there, too; links are removed and not followed. */
+/* Removes everything in the directory `fd`, and closes it. A program may have left directories
+ * there, too. Links are removed and not followed. */
 static void empty_directory(int fd, int depth)
 {
-    enum { DEEPEST = 64 }; /* each level holds a descriptor */
+    enum { DEEPEST = 64 }; /* each level needs a descriptor */
     DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
 
     if (d == NULL && fd >= 0)
@@ -235,7 +236,7 @@ static void clean_up(struct job *j)
     buf_free(&j->name);
 }
 
-/* Over the target; a program may have made no file, or an empty one. */
+/* Renames the result over the target. The program may have made no file, or an empty one. */
 static enum status publish(struct job *j, struct err *err)
 {
     struct stat st;
@@ -276,7 +277,7 @@ static bool exotic(const char *s)
     for (const unsigned char *p = (const unsigned char *)(s != NULL ? s : ""); *p != '\0'; p++)
         if (*p >= 0xd6 && !(*p == 0xe2 && (p[1] == 0x80 || p[1] == 0x81 || p[1] == 0x82 ||
                                           p[1] == 0x88 || p[1] == 0x89)))
-            return true; /* from U+0580 on, but for punctuation, super- and subscripts, signs */
+            return true; /* from U+0580 on, except punctuation, super- and subscripts, symbols */
     return false;
 }
 
@@ -294,7 +295,7 @@ static bool exotic_figure(const struct figure *f)
 
 enum whole { WHOLE, CUT, NOTHING };
 
-/* Whether the file that gnuplot made is a complete one.  gnuplot ignores failed writes, so that its
+/* Checks whether the file made by gnuplot is complete. gnuplot ignores failed writes, so that its
  * exit status says nothing: after a full disk only the end of the file is missing. */
 static enum whole inspect(const char *file, const struct format *fmt)
 {
@@ -321,9 +322,9 @@ static enum whole inspect(const char *file, const struct format *fmt)
 
 enum run { RUN_OK, RUN_FAILED, RUN_CUT, RUN_TIMEOUT, RUN_MISSING, RUN_STOPPED };
 
-enum { ASK_MS = 100 }; /* between two looks at whether to stop */
+enum { ASK_MS = 100 }; /* how often to check whether to stop */
 
-/* Feeds the commands and waits for the end, both under the time limit. */
+/* Sends the commands and waits for the end, both within the time limit. */
 static enum run feed(const struct ctl *ctl, struct child *c, const struct buf *tx,
                      struct buf *complaints)
 {
@@ -341,7 +342,8 @@ static enum run feed(const struct ctl *ctl, struct child *c, const struct buf *t
         struct pollfd fd[3] = { { .fd = c->out, .events = POLLIN },
                                 { .fd = c->err, .events = POLLIN },
                                 { .fd = c->in, .events = POLLOUT } };
-        if (c->out < 0 && c->err < 0) { /* it closes them at its end, or is up to something */
+        /* Gnuplot closes them at its end; otherwise something is wrong. */
+        if (c->out < 0 && c->err < 0) {
             if (child_ended(c, &status))
                 break;
             poll(NULL, 0, 5);
@@ -370,7 +372,8 @@ static enum run feed(const struct ctl *ctl, struct child *c, const struct buf *t
     return status == -1 || (WIFEXITED(status) && WEXITSTATUS(status) == 0) ? RUN_OK : RUN_FAILED;
 }
 
-/* The errno of writing beside what gnuplot left, 0 if there is room: gnuplot does not tell. */
+/* The errno of a test write beside gnuplot's file, 0 if there is room; gnuplot does not report
+ * it. */
 static int probe(const struct job *j)
 {
     static const char block[1 << 16];
@@ -461,7 +464,7 @@ static void remark(struct job *j, const char *words)
         buf_printf(j->note, "%s%s", j->note->len > 0 ? "; " : "", words);
 }
 
-/* gpdesk draws an svg itself when gnuplot does not; it cannot draw png, pdf and sixel. */
+/* If gnuplot fails, gpdesk draws an svg itself; it cannot draw png, pdf and sixel. */
 static enum status without_gnuplot(struct job *j, enum run why, struct err *err)
 {
     if (j->kind != SVG) {
@@ -485,7 +488,7 @@ static enum status without_gnuplot(struct job *j, enum run why, struct err *err)
     return rc;
 }
 
-/* The terminal lines of gnuplot to try for this kind, the best first. */
+/* The terminal lines of gnuplot to try for this kind, in order of preference. */
 static size_t terminals(const struct job *j, char term[2][160])
 {
     const size_t room = sizeof term[0];
@@ -496,7 +499,7 @@ static size_t terminals(const struct job *j, char term[2][160])
     else if (j->kind == PNG)
         snprintf(term[0], room, "set term pngcairo size %zu,%zu font 'sans,11' enhanced", j->w,
                  j->h);
-    else if (j->kind == SIX) /* for terminals that show pictures: cat FILE.six */
+    else if (j->kind == SIX) /* for terminals that show images: cat FILE.six */
         snprintf(term[0], room, "set term sixelgd size %zu,%zu truecolor enhanced", j->w, j->h);
     else
         snprintf(term[0], room, "set term pdfcairo size %.3fin,%.3fin font 'sans,11' enhanced",

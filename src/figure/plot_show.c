@@ -16,7 +16,7 @@
 /* A window. */
 
 static struct child window = { 0, -1, -1, -1 };
-static char *window_term; /* "qt"; NULL: not yet asked */
+static char *window_term; /* "qt"; NULL: unknown so far */
 static int limit_ms = 10000;
 
 void plot_window_limit_for_tests(int ms)
@@ -60,7 +60,7 @@ static enum status send_all(const struct ctl *ctl, const struct buf *b, struct e
     return ST_OK;
 }
 
-/* Reads until gnuplot has said "GPX-TERM name". */
+/* Reads until gnuplot has printed "GPX-TERM name". */
 static enum status read_term(const struct ctl *ctl, struct err *err)
 {
     static const char mark[] = "GPX-TERM ";
@@ -133,7 +133,7 @@ enum status plot_window(const struct ctl *ctl, const struct figure *f, bool dark
     char drop[1024];
 
     if (!(x && *x) && !(wayland && *wayland)) {
-        err_set(err, ST_UNSUPPORTED, "there is no display for a window here");
+        err_set(err, ST_UNSUPPORTED, "there is no display for a window");
         err_hint(err, "plot NAME out=FILE.png, or P in a view for the whole screen");
         return ST_UNSUPPORTED;
     }
@@ -141,7 +141,7 @@ enum status plot_window(const struct ctl *ctl, const struct figure *f, bool dark
     if (rc != ST_OK)
         return rc;
     while (read(window.err, drop, sizeof drop) > 0 || read(window.out, drop, sizeof drop) > 0)
-        ; /* complaints about fonts: a full pipe would hold it up */
+        ; /* read complaints about fonts: a full pipe would block gnuplot */
     buf_printf(&term, "set term %s size 900,600 title 'gpdesk'", window_term);
     figure_gnuplot(f, buf_str(&term), NULL, false, dark, &b);
     rc = b.failed || term.failed ? err_nomem(err, b.len, "a plot") : send_all(ctl, &b, err);
@@ -161,7 +161,7 @@ bool plot_show_sixel_in_reply(const char *s, size_t n, bool *whole)
     *whole = false;
     if (!at)
         return false;
-    for (at += 3; at < end;) { /* numbers with semicolons, then c */
+    for (at += 3; at < end;) { /* numbers separated by semicolons, then c */
         unsigned v = 0;
         const char *first = at;
         while (at < end && *at >= '0' && *at <= '9' && v < 100000)
@@ -228,13 +228,13 @@ void plot_show_sixel_size(int fd, size_t *w, size_t *h)
 
 enum status plot_show_sixel_show(int fd, const char *bytes, size_t n, struct err *err)
 {
-    static const char ask[] = "\r\nany key goes on ";
+    static const char ask[] = "\r\npress any key to continue ";
     struct termios was, raw;
     enum status rc = ST_OK;
     char key[64];
 
     if (tcgetattr(fd, &was) != 0) {
-        err_set(err, ST_IO, "this is no terminal");
+        err_set(err, ST_IO, "standard output is not a terminal");
         err_hint(err, "plot NAME out=FILE.png");
         return ST_IO;
     }

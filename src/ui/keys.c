@@ -1,6 +1,6 @@
-/* ui/keys.c -- keys into actions; see keys.h.  Two focuses: the prompt takes all typing, a view
- * takes single keys; function and Alt keys work in both.  What a key does stands in keymap.c and in
- * the views' own tables; here it is done. */
+/* ui/keys.c -- turns keys into actions. See keys.h. There are two focuses: the prompt takes all
+ * typing; a view takes single keys. Function and Alt keys work in both. The meaning of each key is
+ * in keymap.c and in the views' own tables; this file carries it out. */
 #include "ui/keys.h"
 
 #include "app/core/job.h"
@@ -58,8 +58,8 @@ static void show_help(struct desk *d)
     buf_free(&b);
 }
 
-/* F3 and e: the page about what is on show; with a command for it that holds the current numbers.
- */
+/* F3 and e: shows the page about the current view; the command for it inserts the current
+ * numbers. */
 static void explain(struct desk *d)
 {
     const struct view *v = desk_view(d);
@@ -68,7 +68,7 @@ static void explain(struct desk *d)
     char title[64];
     if (v->ops->plot_words)
         v->ops->plot_words(v, &b);
-    b.len = b.len ? strcspn(b.s, " ") : 0;         /* its plot's name */
+    b.len = b.len ? strcspn(b.s, " ") : 0;         /* the name of its plot */
     if (b.s)
         b.s[b.len] = '\0';
     if (c && strcmp(c->name, "explain") == 0 && b.len) {
@@ -147,7 +147,7 @@ void keys_interrupt(struct desk *d)
         d->focus = FOCUS_PROMPT;
     } else if (jobs_view(d->ws->jobs, 0, &j)) {
         if (j.stopping) {
-            logbook_add(&d->log, LOG_NOTE, "it is stopping already: the step in hand ends first");
+            logbook_add(&d->log, LOG_NOTE, "it is already stopping, after the current step");
         } else {
             lifecycle_stop_line(d->ws, &j, line);
             desk_exec(d, line);
@@ -173,7 +173,7 @@ static int clamp(int v, int lo, int hi)
     return v < lo ? lo : v > hi ? hi : v;
 }
 
-/* Acts of a view: the page over it comes first; a plot does not scroll, then the log does. */
+/* Actions of a view. A page over it takes them first; a plot does not scroll, so the log does. */
 static void view_act(struct desk *d, enum act act)
 {
     struct view *v = d->focus == FOCUS_VIEW ? desk_view(d) : &d->view[d->main];
@@ -237,7 +237,7 @@ void keys_act(struct desk *d, enum act act)
     }
 }
 
-/* Lines that keys run. */
+/* Lines run by keys. */
 
 void keys_line(struct desk *d, const char *line)
 {
@@ -248,7 +248,8 @@ void keys_line(struct desk *d, const char *line)
         desk_exec(d, line);
 }
 
-/* In the first session a key shows its line before it runs it; three times, then it is known. */
+/* In the first session a key shows its line before running it; after three times the line counts as
+ * learned. */
 static bool teach(struct desk *d, const struct keyrow *r)
 {
     const char *learn = d->ws->opt.learn;
@@ -297,7 +298,7 @@ static void run_row(struct desk *d, struct view *v, const struct keyrow *r)
     buf_free(&line);
 }
 
-/* A key of the user's: a line, or @NAME for an act of the screen. */
+/* A key of the user: a line, or @NAME for an action of the screen. */
 static bool run_bound(struct desk *d, struct view *v, bool prompt, const char *key)
 {
     const char *own = binding_find(prompt ? BIND_PROMPT : BIND_VIEW, key), *why;
@@ -313,7 +314,7 @@ static bool run_bound(struct desk *d, struct view *v, bool prompt, const char *k
                         "the key is bound to a name that is not there (? lists them)");
         return true;
     }
-    char *copy = strdup(own);                        /* the line may bind the key anew */
+    char *copy = strdup(own);                        /* the line may rebind the key */
     if (copy && keymap_line(v, copy, &line, &why))
         keys_line(d, buf_str(&line));
     else if (copy)
@@ -329,7 +330,7 @@ static void prompt_key(struct desk *d, const struct input_event *e)
 {
     if (e->key == UK_ESC && !prompt_vi()) {
         if (d->nmatch)
-            return;                              /* the completions have just gone */
+            return;                              /* the completions have just been removed */
         if (prompt_searching())
             prompt_feed(e->bytes, e->n);
         else if (d->pager.open)
@@ -344,12 +345,12 @@ static void prompt_key(struct desk *d, const struct input_event *e)
     }
     if (prompt_empty() && (e->key == UK_LEFT || e->key == UK_RIGHT) &&
         pager_act(d, e->key == UK_LEFT ? ACT_LEFT : ACT_RIGHT))
-        return;                                  /* nothing to move in: the page moves */
+        return;                                  /* the view cannot move, so the page moves */
     if (e->n)
         prompt_feed(e->bytes, e->n);
 }
 
-/* A key with a name; false: nobody wants it. */
+/* Handles a key that has a name. Returns false if it has no meaning. */
 static bool named_key(struct desk *d, bool prompt, const char *key)
 {
     struct view *v = desk_view(d);
@@ -461,7 +462,7 @@ static void paste(struct desk *d, const struct input_event *e)
                     "put it in a file: source FILE.gps");
 }
 
-/* A line that waits to be learnt: Enter or the same key runs it, any other key lets it go. */
+/* A line is being taught: Enter or the same key runs it, any other key cancels it. */
 static bool answer_lesson(struct desk *d, const char *key)
 {
     const struct keyrow *r = d->learn.row;

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ANSWER_WITHIN 2.0     /* seconds: slow lines are slow */
+#define ANSWER_WITHIN 2.0     /* seconds to wait for an answer; generous for slow connections */
 enum { CHUNK = 256, TURN = 1 << 16 };
 
 static void forget(struct desk *d)
@@ -86,13 +86,13 @@ bool picture_up(const struct desk *d)
 void picture_end(struct desk *d)
 {
     if (d->picture.state == PICTURE_COMES)
-        terminal_say("\033\\");                    /* ends a picture that is not whole */
+        terminal_say("\033\\");                    /* ends an incomplete image */
     if (picture_up(d))
         d->clear = d->urgent = true;
     forget(d);
 }
 
-/* The job line goes on, by plain bytes: curses does not know what stands there. */
+/* Updates the job line with plain bytes, because curses does not know what is on the screen. */
 void picture_draw(struct desk *d)
 {
     struct job_view j;
@@ -103,7 +103,7 @@ void picture_draw(struct desk *d)
         job_words(&j, &b);
     else
         buf_puts(&b, "ready");
-    buf_puts(&b, "   any key goes on");
+    buf_puts(&b, "   press any key to continue");
     text_safe(&safe, buf_str(&b), d->cols > 2 ? (size_t)d->cols - 1 : 1);
     if (strcmp(buf_str(&safe), d->picture.below) != 0) {
         snprintf(d->picture.below, sizeof d->picture.below, "%s", buf_str(&safe));
@@ -125,8 +125,7 @@ size_t picture_poll(const struct desk *d, struct pollfd *p, double *seconds)
     return 1;
 }
 
-/* As much as the terminal takes at once, and no more in one turn than leaves the keys their turn.
- */
+/* Writes as much as the terminal accepts now, limited so that keys are still handled. */
 void picture_service(struct desk *d)
 {
     if (d->picture.state == PICTURE_ASKED && desk_now() >= d->picture.until)

@@ -106,6 +106,6 @@ expect "gpdesk>" "line mode"
 type_line "lesson 2"
 expect "step 1 of 6" "has the steps as text"
 keys Enter
-expect "lesson next) goes on" "Enter runs and goes on there, too"
+expect "lesson next) continues" "Enter runs and goes on there, too"
 leave 0 "quits"
 done_testing

@@ -588,8 +588,9 @@ static int picture(char *gpdesk)
     line("plot residual to=picture; fit solver=pcg features=256 rank=16; score");
     check(asked("\033[?62;4;6c"), "the terminal is asked what it is");
     check(await("\033P", 60) && await("\033\\", 60), "it shows pictures: one comes, whole");
-    check(await("any key goes on", 60), "with a line below it");
-    check(await("ready   any key goes on", 60), "that follows the job begun after it, to its end");
+    check(await("press any key to continue", 60), "with a line below it");
+    check(await("ready   press any key to continue", 60),
+          "that follows the job begun after it, to its end");
     take(0.5, NULL, NULL);
     check(!strstr(tail, " Calib"), "and nothing else is drawn meanwhile");
     forget();

@@ -12,8 +12,10 @@ a
 apt-get
 ard
 average
+choose
 conv
 copy
+correct
 degree
 each
 fastconv

@@ -56,7 +56,7 @@ has "a quiz about figures not made yet says so" "$out" 'the steps before it make
 } >walk1.gps
 run --format json -k -f walk1.gps
 is "numbers are judged by the student's own figures" "$(printf '%s\n' "$out" | grep -c '"right":true')" 3
-has "a choice is no number" "$out" 'is none of the answers a to c'
+has "a choice is no number" "$out" 'is not one of the answers a to c'
 run --format json -e 'lesson 1 step=4' -e 'answer a'
 has "a wrong answer is told so" "$out" '"right":false,"answer":"b) rough'
 run --format json -e 'lesson 1 step=4' -e 'answer b'

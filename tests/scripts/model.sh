@@ -157,9 +157,9 @@ has "the others run on" "$(printf '%s\n' "$out" | grep '"command":"race"')" '"ru
 run --format json -k -e "$data; race pcg,cg rank=16 features=128 noise=0.3 l=1 precond=nobody; race"
 has "a race whose contenders all fail has a table" "$out" '"first":null,"contenders":\[{"place":null,"run":null'
 run -e "$data; race"
-has "no race, no table" "$err" 'there was no race yet'
+has "no race, no table" "$err" 'no race has been run yet'
 run -e "$data; race rank=16 features=128"
-has "one contender is no race" "$err" 'one contender is no race'
+has "a race needs at least two contenders" "$err" 'a race needs at least two contenders'
 for bad in 'rank=1,2,3,4,5,6,7,8,9' 'by=nothing' 'losers=0.5' 'for=never' 'pcg,direct' 'pcg,,cg' 'pcg(rank=3' 'pcg,nobody' 'svrg(batch=0)'; do
     run -e "$data; race $bad features=128"
     ok "race $bad is refused" test $rc -ne 0

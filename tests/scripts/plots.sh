@@ -161,7 +161,7 @@ for fit in 'fit' 'fit features=256' 'fit features=128 solver=pcg rank=16'; do
         END { exit !(NR == 201 && !bad) }'"
 done
 run -e 'open line.csv target=y; kernel rbf; fit l=1; plot slice nosuch'
-has "no such input" "$err" 'nosuch is no input'
+has "no such input" "$err" 'nosuch is not an input'
 awk 'BEGIN { print "c,x,y"; srand(1); for (i = 0; i < 90; i++) { k = i % 3; x = rand(); print substr("abc", k + 1, 1) "," x "," k + x } }' >cat.csv
 run -e 'open cat.csv target=y; kernel rbf; tune; fit; plot slice c out=c.csv; plot slice x out=cx.csv; plot pairs out=cp.csv'
 is "slice along a category" "$rc" 0

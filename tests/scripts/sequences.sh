@@ -172,7 +172,7 @@ has "missing" "$err" "warning.letters.*1 sequence with letters outside the alpha
 has "and left out like others" "$err" '3 of 6 training rows'
 letters stop
 is "or an error" $rc 4
-has "with its place" "$err" "row 4 ('d', line 6): letter 5 of column 'sequence', 'X', is none of protein (ACDEF.*1 row has such"
+has "with its place" "$err" "row 4 ('d', line 6): letter 5 of column 'sequence', 'X', is not one of protein (ACDEF.*1 row has such letters"
 run -e 'open bad.fasta targets=bad.csv unknown=drop'
 is "nothing else" $rc 2
 printf 'seq,y\nACGT,1\nACNT,2\n,3\nACGA,4\n' >dna.csv
@@ -231,7 +231,7 @@ has "unless they are to be left out" "$err" '2 training sequences are shorter th
 has "which is counted" "$err" '3 of 6 training rows'
 printf '>a\nMK1LA\n' >bad.fasta
 run -e 'open bad.fasta'
-has "no letter, with its line" "$err" "bad.fasta, line 2, record 'a': '1' is no letter"
+has "no letter, with its line" "$err" "bad.fasta, line 2, record 'a': '1' is not a letter"
 printf '>a\nMKLA\n>b\nMA\n' >bad.fasta
 printf 'id,y\na,1\nb,2\na,3\n' >bad.csv
 run -e 'open bad.fasta targets=bad.csv'
@@ -314,7 +314,7 @@ is "other kernels of nodes" $rc 0
 has "means over nodes are told" "$err" 'note.pool'
 printf 'graph,a\ng1,1\n,2\n' >bad1.csv
 run -e 'open bad1.csv graph=graph'
-has "a node of no graph" "$err" 'row 2.*of which graph'
+has "a node of no graph" "$err" 'row 2.*the graph of this node is unknown'
 printf 'graph,a,y\ng1,1,5\ng1,2,6\n' >bad2.csv
 run -e 'open bad2.csv graph=graph target=y'
 has "a graph with two targets" "$err" "row 2: graph 'g1' has the target 6 here and 5 in row 1"

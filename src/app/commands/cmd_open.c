@@ -41,7 +41,7 @@ static void open_record(struct workspace *ws, const struct dataset *d, const cha
     ws_tell_lines(ws, d->notes);
 }
 
-/* Taking a dataset in. */
+/* Adding a dataset. */
 
 static void open_warnings(struct workspace *ws, const struct dataset *d)
 {
@@ -78,7 +78,7 @@ static void open_warnings(struct workspace *ws, const struct dataset *d)
         ws_warn(ws, "one-row", "one row only: nothing can be scored");
 }
 
-/* Makes it the current one; one of the same name is replaced. */
+/* Makes it the current dataset. One of the same name is replaced. */
 static enum status take_dataset(struct workspace *ws, struct dataset *d, struct err *err)
 {
     for (size_t i = 0; i < ws->ndata; i++)
@@ -109,8 +109,8 @@ static enum status set_roles(struct dataset *d, const char *patterns, enum col_r
 
 /* Open. */
 
-struct loading {         /* a job's inputs and output */
-    struct args *args;   /* strings of the options live here */
+struct loading {         /* inputs and output of a job */
+    struct args *args;   /* it owns the strings of the options */
     struct import_opts opts;
     char *path;
     char *target;        /* demo: NULL */
@@ -141,7 +141,7 @@ static enum status open_work(struct job *job, struct err *err)
     return import_file(l->path, &l->opts, &job->ctl, &l->table, err);
 }
 
-/* The column that target= means: it may have named a file or a dataset of targets. */
+/* The column that target= means; it may instead have named a file or a dataset of targets. */
 static const char *target_name(const struct table *t, const char *target)
 {
     char first[300];
@@ -174,7 +174,7 @@ static enum status open_take(struct workspace *ws, struct loading *l, struct err
                      : err_named(err, ST_STATE, "no-target",
                                  "no column holds numbers: there is nothing to predict");
         err_hint(err, numbers ? "open FILE target=NAME"
-                              : "open FILE types=NAME=real  shows the cell that is no number");
+                              : "open FILE types=NAME=real  shows the cell that is not a number");
     }
     if (rc == ST_OK)
         rc = take_dataset(ws, d, err);
@@ -242,7 +242,8 @@ static void demo_done(struct workspace *ws, struct job *job, enum status rc, con
     if (rc == ST_OK && !(d = dataset_new(l->table, args_given(l->args, "as")
                                          ? args_text(l->args, "as") : l->demo_name, NULL, &err)))
         rc = err.code;
-    if (rc == ST_OK && !strcmp(l->demo_name, "points")) /* one more does not move the others */
+    /* adding a point does not move the others */
+    if (rc == ST_OK && !strcmp(l->demo_name, "points"))
         d->xscale = X_NONE, d->yscale = Y_NONE;
     if (rc == ST_OK)
         rc = take_dataset(ws, d, &err);

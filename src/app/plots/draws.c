@@ -415,7 +415,7 @@ static enum status shown_named(const char *text, struct shown *s, struct err *er
     enum status rc = kernel_parse(text, &s->k, set, err);
 
     if (rc == ST_OK && s->k.layer.ops) {
-        err_set(err, ST_UNSUPPORTED, "%.60s reads sequences: it is no function of a distance",
+        err_set(err, ST_UNSUPPORTED, "%.60s reads sequences: it is not a function of a distance",
                 text);
         err_hint(err, "plot kernel rbf");
         return ST_UNSUPPORTED;
@@ -652,7 +652,7 @@ static enum status draw_settings(struct workspace *ws, const struct args *a, str
         s->seed = (uint64_t)args_int(a, "seed", 0);
     if (args_bound(a, "x", &lo, &hi)) {
         if (!(lo < hi))
-            return err_set(err, ST_RANGE, "x=%g is no interval: x=-3..3", lo);
+            return err_set(err, ST_RANGE, "x=%g is one value; give an interval: x=-3..3", lo);
         s->lo = lo, s->hi = hi;
     }
     if (args_given(a, "kernel")) {

@@ -1,8 +1,8 @@
 /* app/plots/plots_model.c -- plots that need the model again: slices through the inputs, the parts
- * of a sum of kernels, the error of random features.  Each takes what it needs on the main thread
+ * of a sum of kernels, the error of random features. Each collects what it needs on the main thread
  * and computes on the worker (plots.h).
  *
- * Slices and parts move one or two inputs and keep all others where most rows are: numbers at their
+ * Slices and parts vary one or two inputs and keep all others at typical values: numbers at their
  * median, categories at their most frequent level. */
 #include "app/plots/plots.h"
 
@@ -43,7 +43,7 @@ static void slice_free(void *in)
     free(s);
 }
 
-/* Where the other inputs stay. */
+/* Typical values of the other inputs. */
 
 static int by_value(const void *a, const void *b)
 {
@@ -51,7 +51,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Training rows, an even sample of them, encoded. */
+/* Encodes an evenly spaced sample of the training rows. */
 static enum status open_rows(const struct slice *s, struct encoded *e, struct err *err)
 {
     size_t *rows = NULL, n = 0;
@@ -73,7 +73,7 @@ static bool same_column(const struct enc_col *a, const struct enc_col *b)
     return !strcmp(a->column, b->column);
 }
 
-/* One input of a column, as most rows have it. */
+/* The typical value of one input of a column. */
 static enum status typical(const struct encoded *e, const double *x, const struct encoding *enc,
                            double *base, struct err *err)
 {
@@ -88,7 +88,8 @@ static enum status typical(const struct encoded *e, const double *x, const struc
         qsort(v, e->n, sizeof *v, by_value);
         base[j] = c->kind == ENC_REAL ? v[e->n / 2] : c->constant ? 0 : (0 - c->mean) / c->sd;
     }
-    for (size_t j = 0; j < enc->d; j++) { /* the level that most rows have; the mean is its share */
+    /* the most frequent level: the mean of its input is its share */
+    for (size_t j = 0; j < enc->d; j++) {
         size_t most = j;
         if (enc->col[j].kind != ENC_LEVEL || (j && enc->col[j - 1].kind == ENC_LEVEL &&
                                               same_column(&enc->col[j], &enc->col[j - 1])))
@@ -115,13 +116,13 @@ static double raw_value(const struct enc_col *c, double v)
     return c->constant ? c->mean : v * c->sd + c->mean;
 }
 
-/* An axis of a slice: a column of numbers over its range and a little more, or the levels of one.
- */
+/* An axis of a slice: a numeric column over slightly more than its range, or the levels of a
+ * categorical one. */
 struct axis_of {
     const char *name;
-    size_t input, n; /* first input of the encoding; places */
+    size_t input, n; /* first input of the encoding; number of places */
     bool levels;
-    double *raw;     /* n; levels: 0..n-1 */
+    double *raw;     /* n values; for levels 0..n-1 */
 };
 
 static size_t input_of(const struct encoding *enc, const char *column)
@@ -139,7 +140,7 @@ static enum status axis_open(const struct encoding *enc, const struct encoded *e
 
     *a = (struct axis_of){ .name = column, .input = j, .n = places };
     if (j == SIZE_MAX) {
-        err_set(err, ST_NOT_FOUND, "%s is no input of this model", column);
+        err_set(err, ST_NOT_FOUND, "%s is not an input of this model", column);
         err_hint(err, "show run:NAME lists them");
         return ST_NOT_FOUND;
     }
@@ -163,7 +164,7 @@ static enum status axis_open(const struct encoding *enc, const struct encoded *e
     return ST_OK;
 }
 
-/* Puts place i of an axis into a row of inputs. */
+/* Sets a row of inputs to place i of an axis. */
 static void axis_put(const struct encoding *enc, const struct axis_of *a, size_t i, double *row)
 {
     if (!a->levels) {
@@ -177,7 +178,7 @@ static void axis_put(const struct encoding *enc, const struct axis_of *a, size_t
         row[a->input + k] = encoded_value(&enc->col[a->input + k], k == i);
 }
 
-/* All that slices and parts open with. */
+/* What slices and parts both begin with. */
 struct opened {
     struct encoded e;
     double *x, *base; /* e.n x d; d */
@@ -203,13 +204,13 @@ static enum status slice_open(const struct slice *s, struct opened *o, struct er
     return rc == ST_OK ? typical(&o->e, o->x, &s->enc, o->base, err) : rc;
 }
 
-/* Mean and variance of the function, scaled, at n rows of d inputs; var stays NULL without
- * variances. */
-/* Slice. */
+/* Mean and variance of the function, in scaled units, at n rows of d inputs. var stays NULL if
+ * there are no variances. */
+/* The plot slice. */
 
-static const double two_sides = 1.959963984540054; /* of 95 % */
+static const double two_sides = 1.959963984540054; /* two-sided quantile for 95 % */
 
-/* Bands of the function and of new measurements, and the mean, over one axis. */
+/* Draws the mean and the bands of the function and of new measurements along one axis. */
 static bool slice_curves(struct figure *f, const struct slice *s, const struct axis_of *a,
                          double *mean, const double *var, struct err *err)
 {
@@ -248,7 +249,7 @@ static bool slice_curves(struct figure *f, const struct slice *s, const struct a
     return ok;
 }
 
-/* With one input the rows themselves lie beside the curve. */
+/* With one input, the rows themselves are drawn beside the curve. */
 static bool slice_rows(struct figure *f, const struct slice *s, const struct opened *o,
                        const struct axis_of *a, struct err *err)
 {
@@ -431,9 +432,9 @@ static struct figure *slice_make(void *in, struct job *job, struct err *err)
     return f;
 }
 
-/* Parts. */
+/* The plot parts. */
 
-/* "poly", "rbf * periodic": the factors of a product. */
+/* The name of a part: "poly", or "rbf * periodic" for a product. */
 static void part_name(const struct kernel *k, size_t t, struct buf *out)
 {
     for (size_t i = t; i < k->nterms && (i == t || k->term[i].times); i++)
@@ -455,7 +456,8 @@ static struct figure *part_panel(const struct slice *s, const struct axis_of *a,
     snprintf(words, sizeof words, "part %zu: %s", number, buf_str(&title));
     buf_free(&title);
     struct figure *f = figure_new("parts", words, err);
-    for (size_t i = 0; i < a->n; i++) { /* parts add up to the mean less the targets' mean */
+    /* the parts add up to the mean of the model less the mean of the targets */
+    for (size_t i = 0; i < a->n; i++) {
         unit[i] = mean[i] * one.ysd;
         lo[i] = unit[i] - two_sides * one.ysd * sqrt(var ? var[i] : 0);
         hi[i] = unit[i] + two_sides * one.ysd * sqrt(var ? var[i] : 0);
@@ -538,9 +540,9 @@ static struct figure *parts_make(void *in, struct job *job, struct err *err)
     return f;
 }
 
-/* What both need. */
+/* Helpers of both. */
 
-/* Numbers and categories only: letters, windows and filters have no axis. */
+/* Accepts only numbers and categories: letters, windows and filters have no axis. */
 static enum status plain_inputs(const struct run *r, const char *plot, struct err *err)
 {
     bool plain = r->enc.held.column == NULL && r->model->kernel.layer.ops == NULL;
@@ -556,7 +558,8 @@ static enum status plain_inputs(const struct run *r, const char *plot, struct er
     return ST_UNSUPPORTED;
 }
 
-/* The words of the line: columns of the model's data; a run among them has been taken. */
+/* The words of the line are columns of the model's data; one that is a run has already been
+ * taken. */
 static enum status take_columns(struct slice *s, const struct run *r, const struct args *a,
                                 size_t most, const char *plot, struct err *err)
 {
@@ -568,7 +571,7 @@ static enum status take_columns(struct slice *s, const struct run *r, const stru
             return err_set(err, ST_USAGE, "plot %s takes at most %zu input%s", plot, most,
                            most > 1 ? "s" : "");
         if (input_of(&r->enc, w) == SIZE_MAX) {
-            err_set(err, ST_NOT_FOUND, "%s is no input of %s", w, r->id);
+            err_set(err, ST_NOT_FOUND, "%s is not an input of %s", w, r->id);
             err_hint(err, "plot %s %s", plot, r->enc.col[0].column);
             return ST_NOT_FOUND;
         }
@@ -590,12 +593,12 @@ static enum status prepare(struct run *r, const struct args *a, const char *plot
     struct slice *s;
 
     if (!r || !r->model || !r->has_enc) {
-        err_set(err, ST_STATE, "there is no finished fit to look at");
+        err_set(err, ST_STATE, "there is no finished fit yet");
         err_hint(err, "fit");
         return ST_STATE;
     }
     if (!r->data) {
-        err_set(err, ST_STATE, "the data of %s are not here any more", r->id);
+        err_set(err, ST_STATE, "the data of %s is no longer loaded", r->id);
         err_hint(err, "open FILE, then fit");
         return ST_STATE;
     }
@@ -629,7 +632,7 @@ enum status plots_parts(struct workspace *ws, struct run *r, const struct args *
 
     (void)ws;
     if (r && r->model && parts_count(&r->model->kernel, first) < 2) {
-        err_set(err, ST_UNSUPPORTED, "the kernel of %s is no sum: it has no parts", r->id);
+        err_set(err, ST_UNSUPPORTED, "the kernel of %s is not a sum, so it has no parts", r->id);
         err_hint(err, "kernel rbf(l=3) + rbf(l=0.3), then fit");
         return ST_UNSUPPORTED;
     }
@@ -642,14 +645,14 @@ enum status plots_parts(struct workspace *ws, struct run *r, const struct args *
     return prepare(r, a, "parts", 1, parts_make, out, err);
 }
 
-/* Features. */
+/* The plot features. */
 
 enum { KERNEL_ROWS = 256, SEEDS = 3, SIZES = 9, FIRST_SIZE = 64 };
 
 struct features_plot {
     struct fit_setup study;
     char run[16];
-    size_t features; /* of the run; 0: none */
+    size_t features; /* those of the run; 0: none */
 };
 
 static void features_free(void *in)

@@ -1,4 +1,4 @@
-/* app/plots/plots_sweep.c -- the plots of the last sweep: a measure against the first key, and the
+/* app/plots/plots_sweep.c -- plots of the last sweep: a figure against the first key, and the
  * learning curve of a sweep over rows=. */
 #include "app/plots/plots.h"
 #include "app/runs/sweep_measures.h"
@@ -16,7 +16,7 @@ static bool numeric(const struct sweep_key *k, double *x)
     return true;
 }
 
-/* Evenly spaced on the log scale rather than on the plain one? */
+/* True if the values are more evenly spaced on the log scale than on the linear one. */
 static bool wants_log(const double *x, size_t n)
 {
     return n > 2 && x[0] > 0.0 && x[n - 1] / x[0] >= 4.0 && x[2] - x[1] > 1.4 * (x[1] - x[0]);
@@ -41,7 +41,7 @@ static enum status add_curve(struct figure *f, const struct workspace *ws, const
     return ok ? ST_OK : ST_NOMEM;
 }
 
-/* All values within a thousandth of each other. */
+/* True if all values lie within a thousandth of each other. */
 static bool no_difference(const struct workspace *ws, const struct sweep *s,
                           const struct measure *m)
 {
@@ -89,7 +89,7 @@ static struct figure *plots_sweep(struct workspace *ws, struct run *r, const str
             at = i;
         }
     const bool same = ok && at != SIZE_MAX && no_difference(ws, s, m);
-    if (same) { /* no differences of rounding, drawn from edge to edge */
+    if (same) { /* do not magnify rounding errors to the full height */
         f->y.lo = best - 0.05 * fabs(best);
         f->y.hi = best + 0.05 * fabs(best);
     }
@@ -132,7 +132,7 @@ const struct plot_ops plots_sweep_row = {
 
 /* The learning curve. */
 
-/* error ~ rows^-slope by least squares over the logarithms, over the larger half of the rows. */
+/* Fits error ~ rows^-slope by least squares of the logarithms over the larger half of the rows. */
 static bool power_law(const double *x, const double *y, size_t n, double *slope)
 {
     double sx = 0, sy = 0, sxx = 0, sxy = 0, k = 0;
@@ -148,7 +148,7 @@ static bool power_law(const double *x, const double *y, size_t n, double *slope)
     return k >= 2.0 && det > 1e-9 * sxx;
 }
 
-/* The curve of the settings `outer`, at the rows that its fits really had. */
+/* The learning curve of the settings `outer`, at the numbers of rows that its fits really had. */
 static size_t learning_points(const struct workspace *ws, const struct sweep *s, size_t outer,
                               const struct measure *m, double *x, double *y)
 {
@@ -227,6 +227,6 @@ const struct plot_ops plots_learning_row = {
     .title = "Error against training size",
     .axes = "training rows (log), RMSE (log)",
     .help = "From sweep rows=500..16000: how much more data would help. The figure says where "
-            "the line goes on.",
+            "the line continues.",
     .make = plots_learning,
 };

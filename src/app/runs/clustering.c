@@ -410,7 +410,7 @@ static void clustering_done(struct workspace *ws, struct job *job, enum status r
     if (rc == ST_OK && job->discard)
         rc = ST_CANCELLED;
     if (rc == ST_CANCELLED) {
-        ws_note(ws, "stopped", "%s was stopped; the coordinates from before are kept",
+        ws_note(ws, "stopped", "%s was stopped; the earlier coordinates are kept",
                 job->ops->verb);
         ws->unconverged = true;
         return;

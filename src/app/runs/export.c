@@ -671,7 +671,7 @@ static enum status write_as(const struct workspace *ws, const struct run *r,
     }
     if (ends_with(out, ".csv") || ends_with(out, ".npy"))
         return write_table(ws, r, a, ends_with(out, ".npy"), text, err);
-    err_named(err, ST_USAGE, "format", "%.200s: the ending says the format: .json .csv .npy .txt",
+    err_named(err, ST_USAGE, "format", "%.200s: the ending gives the format: .json .csv .npy .txt",
               out);
     err_hint(err, "export %s out=%s.json", r->id, r->id);
     return ST_USAGE;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FEATURES_OF_EXACT = 8192 }; /* that stand for an exact kernel */
+enum { FEATURES_OF_EXACT = 8192 }; /* number of features used in place of an exact kernel */
 
 void fit_setup_free(struct fit_setup *s)
 {
@@ -34,7 +34,7 @@ enum status fit_setup_of_run(struct fit_setup *s, const struct run *r, struct er
     s->o.start = NULL;
     s->o.keep_scale = true;
     if (!r->data) {
-        err_set(err, ST_STATE, "the data of %s are not here any more", r->id);
+        err_set(err, ST_STATE, "the data of %s is no longer loaded", r->id);
         err_hint(err, "open FILE, then fit");
         return ST_STATE;
     }

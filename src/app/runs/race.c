@@ -1,7 +1,7 @@
-/* app/runs/race.c -- several fits of one system: see race.h.
+/* app/runs/race.c -- several fits of one system. See race.h.
  *
- * A race is nothing but lines that a user could have typed, and the session keeps those.  Before
- * each of them stands `race point=i`, as a sweep does it, and after the last `race`, which shows
+ * A race consists only of lines that a user could have typed, and the session keeps those. Each
+ * line is preceded by `race point=i`, as in a sweep. After the last one comes `race`, which shows
  * the table. */
 #include "app/runs/race.h"
 
@@ -28,9 +28,9 @@ static const char *const axis_names[] = {"rank",   "features",  "precond",
 
 struct field {
     struct race *race;
-    struct sweep_key axis[AXES_MOST]; /* settings with several values */
+    struct sweep_key axis[AXES_MOST]; /* settings that have several values */
     size_t naxes;
-    struct buf common;   /* settings that are the same for all */
+    struct buf common;   /* settings that are the same for all contenders */
 };
 
 static void field_free(struct field *f)
@@ -48,7 +48,7 @@ static enum status usage(struct err *err, const char *hint)
 
 /* Settings. */
 
-/* One that is the race's own. */
+/* Reads a setting of the race itself. */
 static enum status own_setting(struct race *r, const char *key, const char *value, bool *is,
                                struct err *err)
 {
@@ -63,7 +63,7 @@ static enum status own_setting(struct race *r, const char *key, const char *valu
         return command_number(&times, value, &r->losers, err);
     if (!strcmp(key, "by")) {
         if (strcmp(value, "passes") && strcmp(value, "seconds") && strcmp(value, "iteration")) {
-            err_set(err, ST_USAGE, "by=%.40s is none of passes, seconds, iteration", value);
+            err_set(err, ST_USAGE, "by=%.40s is not one of passes, seconds, iteration", value);
             return usage(err, "race pcg,lbfgs by=seconds");
         }
         snprintf(r->by, sizeof r->by, "%s", value);
@@ -129,7 +129,7 @@ static bool is_param(const struct solver_ops *s, const char *key, size_t n)
     return false;
 }
 
-/* What is between brackets: parameters of the solver, and settings of fit. */
+/* Splits what is in brackets into parameters of the solver and arguments of fit. */
 static void brackets(const struct solver_ops *s, const char *text, size_t n, struct buf *own,
                      struct buf *fit)
 {
@@ -159,12 +159,12 @@ static enum status solver_of(const char *text, size_t n, const struct solver_ops
         return ST_NOT_FOUND;
     if ((*s)->iterative)
         return ST_OK;
-    err_set(err, ST_USAGE, "solver %s does not iterate: there is no race", (*s)->name);
+    err_set(err, ST_USAGE, "solver %s does not iterate, so it cannot race", (*s)->name);
     err_hint(err, "fit solver=%s", (*s)->name);
     return ST_USAGE;
 }
 
-/* One line and its label, by a solver and one value of each axis. */
+/* Writes the line and the label of one contender: a solver and one value of each axis. */
 static void contender(const struct field *f, const struct solver_ops *s, const struct buf *own,
                       const struct buf *fit, const size_t *at, struct buf *line, char label[96])
 {
@@ -188,7 +188,7 @@ static void contender(const struct field *f, const struct solver_ops *s, const s
     buf_free(&name);
 }
 
-/* All combinations with one solver. */
+/* All combinations of the settings with one solver. */
 static enum status contenders(struct field *f, const char *text, size_t n, struct buf *lines,
                               struct err *err)
 {
@@ -250,7 +250,7 @@ static enum status parse_race(const char *solvers, const char *settings, struct 
     }
     out->first[out->n] = SIZE_MAX;
     if (rc == ST_OK && out->n < 2) {
-        err_set(err, ST_USAGE, "one contender is no race");
+        err_set(err, ST_USAGE, "a race needs at least two contenders");
         rc = usage(err, "race pcg(rank=256),psvrg,lbfgs   or   race rank=64,256,1024");
     }
     field_free(&f);
@@ -264,7 +264,7 @@ struct run *race_run(const struct workspace *ws, size_t i)
     const struct race *c = race_of(ws);
 
     if (!c || i >= c->n || c->first[i] == SIZE_MAX ||
-        c->first[i] == c->first[i + 1]) /* it made none */
+        c->first[i] == c->first[i + 1]) /* it has made no run */
         return NULL;
     for (size_t k = 0; k < ws->nrun; k++)
         if (ws->run[k]->serial == c->first[i] && ws->run[k]->kind == RUN_FIT)
@@ -342,7 +342,8 @@ static int by_place(const void *a, const void *b)
 
     if (p->arrival != q->arrival)
         return p->arrival < q->arrival ? -1 : 1;
-    if (p->residual != q->residual) /* of those that did not arrive, the nearest first */
+    /* among those that did not arrive, the smallest residual first */
+    if (p->residual != q->residual)
         return !(p->residual > q->residual) ? -1 : 1;
     return p->i < q->i ? -1 : 1;
 }
@@ -427,7 +428,7 @@ static enum status race_table(struct workspace *ws, struct err *err)
     struct rec rec;
 
     if (!c) {
-        err_set(err, ST_STATE, "there was no race yet");
+        err_set(err, ST_STATE, "no race has been run yet");
         err_hint(err, "race pcg(rank=256),psvrg,lbfgs");
         return ST_STATE;
     }
@@ -478,7 +479,7 @@ static enum status race_start(struct workspace *ws, const struct buf *lines, str
     struct buf all = { 0 };
 
     for (size_t i = 0; rc == ST_OK && i < race_of(ws)->n;
-         i++) { /* one that fails does not stop the others */
+         i++) { /* a contender that fails does not stop the others */
         struct buf text = { 0 };
         buf_printf(&text, "race point=%zu\n%s", i, buf_str(&lines[i]));
         rc = text.failed ? err_set(err, ST_NOMEM, "out of memory")
@@ -512,7 +513,7 @@ enum status cmd_race(struct workspace *ws, const struct args *a, struct err *err
     r->seconds = args_given(a, "for") ? args_num(a, "for") : 0.0;
     r->losers = args_given(a, "losers") ? args_num(a, "losers") : 0.0;
     rc = parse_race(solvers, settings, r, lines, err);
-    for (size_t i = 0; rc == ST_OK && i < r->n; i++) { /* nothing runs before all of it parses */
+    for (size_t i = 0; rc == ST_OK && i < r->n; i++) { /* nothing runs unless everything parses */
         const struct command *cmd = NULL;
         struct args *parsed = NULL;
         rc = command_parse(strndupa(buf_str(&lines[i]), lines[i].len - 1), &cmd, &parsed, err);
@@ -520,7 +521,7 @@ enum status cmd_race(struct workspace *ws, const struct args *a, struct err *err
     }
     if (rc == ST_OK) {
         owner_take(ws, &race_owner, r);
-        ws_screen_show(ws, "race", ""); /* live */
+        ws_screen_show(ws, "race", ""); /* the plot shows the race while it runs */
         rc = race_start(ws, lines, err);
     } else {
         free(r);

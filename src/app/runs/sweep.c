@@ -65,7 +65,7 @@ static enum status add_number(struct sweep_key *k, double v, struct err *err)
 {
     struct buf b = { 0 };
 
-    buf_printf(&b, "%.12g", v); /* 0.3 + 0.37 is 0.67 to whoever wrote the step */
+    buf_printf(&b, "%.12g", v); /* the user expects 0.3 + 0.37 to print as 0.67 */
     const enum status rc = add_value(k, buf_str(&b), b.len, err);
     buf_free(&b);
     return rc;
@@ -89,7 +89,7 @@ static enum status add_steps(struct sweep_key *k, double a, double b, char op, d
         for (double v = a; rc == ST_OK && v <= b * (1.0 + 1e-12); v *= step)
             rc = add_number(k, v, err);
     else if (op == '\0' &&
-             a > 0.0) /* one significant step is as far as the next on the log scale */
+             a > 0.0) /* steps are equal on the log scale */
         for (int i = 0; rc == ST_OK && i < STEPS; i++) {
             char text[32];
             const double v = a * pow(b / a, i / (STEPS - 1.0));
@@ -102,7 +102,8 @@ static enum status add_steps(struct sweep_key *k, double a, double b, char op, d
     return rc;
 }
 
-/* "128..2048*2", "0.1..10", "2..8", "split0..split4"; false in *is: no interval. */
+/* Parses "128..2048*2", "0.1..10", "2..8" or "split0..split4". *is is false if the text is not an
+ * interval. */
 static enum status add_interval(struct sweep_key *k, const char *s, size_t len, bool *is,
                                 struct err *err)
 {
@@ -155,7 +156,7 @@ static enum status add_interval(struct sweep_key *k, const char *s, size_t len, 
     return rc;
 }
 
-/* Commas outside quotes and parentheses part the values. */
+/* Commas outside quotes and parentheses separate the values. */
 enum status sweep_values(struct sweep_key *k, const char *s, struct err *err)
 {
     enum status rc = ST_OK;
@@ -174,7 +175,7 @@ enum status sweep_values(struct sweep_key *k, const char *s, struct err *err)
     return rc;
 }
 
-/* Words. */
+/* Writing values as words. */
 
 static char *fixed_value(const char *s, struct err *err)
 {
@@ -192,7 +193,7 @@ static enum status read_word(struct sweep *s, const char *word, struct err *err)
     const char *eq = strchr(word, '=');
 
     if (!eq || eq == word)
-        return err_set(err, ST_USAGE, "sweep: %.60s is no key=values", word);
+        return err_set(err, ST_USAGE, "sweep: %.60s is not of the form key=values", word);
     const size_t len = (size_t)(eq - word);
     char **fixed = len == 4 && !strncmp(word, "tune", 4)   ? &s->tune
                    : len == 3 && !strncmp(word, "fit", 3)  ? &s->fit
@@ -254,7 +255,7 @@ enum status sweep_parse(const char *text, struct sweep *out, struct err *err)
     out->npoints = 1;
     for (size_t k = 0; k < out->nkeys; k++)
         out->npoints *= out->key[k].n;
-    /* Another split or kernel, more rows: other hyperparameters suit it. */
+    /* Another split or kernel or more rows need other hyperparameters. */
     if (!out->tune && (has_key(out, "split") || has_key(out, "kernel") || has_key(out, "data") ||
                        has_key(out, "rows")))
         out->tune = fixed_value("", err);
@@ -273,7 +274,7 @@ enum status sweep_parse(const char *text, struct sweep *out, struct err *err)
     return rc;
 }
 
-/* Statements. */
+/* Writing the statements. */
 
 size_t sweep_index(const struct sweep *s, size_t i, size_t k)
 {
@@ -322,7 +323,7 @@ void sweep_statements(const struct sweep *s, size_t i, struct buf *out)
             quoted(&args, v);
         }
     }
-    if (rows) { /* of whichever split */
+    if (rows) { /* for any split */
         buf_puts(out, "split train=");
         quoted(out, rows);
         buf_putc(out, '\n');

@@ -1,8 +1,8 @@
-/* app/session/expect.c -- the command `expect`: scripts that check themselves.  See expect.h.
+/* app/session/expect.c -- the command `expect`: scripts that check themselves. See expect.h.
  *
- * Figures are compared one by one with what the script says they were.  On the same machine they
- * agree to the last digit; another processor sums in another order, so that agreement to `within`
- * is agreement, and how close it was is told at the end. */
+ * Figures are compared one by one with those in the script. On the same machine they agree to the
+ * last digit. Another CPU sums in another order, so values that differ by at most `within` count as
+ * equal, and the largest difference is reported at the end. */
 #include "app/session/expect.h"
 #include "app/core/ws_tell.h"
 
@@ -19,7 +19,7 @@ enum { VALUES_MOST = KERNEL_MAX_HP };
 _Static_assert((int)TARGETS_MOST <= (int)KERNEL_MAX_HP, "a value for each target");
 static const double WITHIN = 1e-6;
 
-/* A figure of a run: numbers, or a word. */
+/* A figure of a run: one or more numbers, or a word. */
 struct value { double v[VALUES_MOST]; size_t n; char word[24]; };
 
 /* A run's figures. */
@@ -45,7 +45,7 @@ static bool fitted(const struct run *r)
     return r->kind == RUN_FIT && r->model;
 }
 
-/* A hyperparameter of a tuning; of a kernel with one for each input all of them. */
+/* A hyperparameter of a tuning; if the kernel has one for each input, all of them. */
 static bool hyper(const struct run *r, const char *name, struct value *out)
 {
     size_t first, n;
@@ -57,7 +57,7 @@ static bool hyper(const struct run *r, const char *name, struct value *out)
     return true;
 }
 
-/* Amplitude and noise, of each target. */
+/* Amplitudes and noises, one for each target. */
 static bool scale_of(const struct run *r, const char *name, struct value *out)
 {
     const size_t t = r->topt.targets ? r->topt.targets : 1;
@@ -103,7 +103,7 @@ static void put_value(const struct run *r, const char *name, struct buf *out)
     free(v);
 }
 
-/* The kernel's hyperparameters, those of one lengthscale an input as one. */
+/* Writes the kernel's hyperparameters; lengthscales of the inputs count as one figure. */
 static void put_hyper(const struct run *r, struct buf *out)
 {
     char name[KERNEL_NAME_MAX], last[KERNEL_NAME_MAX] = "";
@@ -117,7 +117,7 @@ static void put_hyper(const struct run *r, struct buf *out)
     }
 }
 
-/* Those of the table that scripts expect: scores, or what the run itself found. */
+/* Writes the figures that scripts expect: scores, or what the run itself found. */
 static void put_measures(const struct run *r, bool score, struct buf *out)
 {
     const struct measure *m;
@@ -150,7 +150,7 @@ static double apart(double a, double b)
     return isfinite(scale) ? fabs(a - b) / scale : INFINITY;
 }
 
-/* What rounding may do to a residual is no difference: below the tolerance all are the same. */
+/* Rounding changes residuals: all residuals below the tolerance count as equal. */
 static bool agrees(const struct run *r, const char *name, double is, double was, double within,
                    double *worst)
 {
@@ -176,7 +176,7 @@ static void differs(struct workspace *ws, const struct run *r, const char *name,
                  off);
 }
 
-/* One figure: a name and its values. */
+/* Compares one figure, given by its name and its values. */
 static enum status compare_one(struct workspace *ws, const struct run *r, char *text, double within,
                                struct err *err)
 {
@@ -223,7 +223,7 @@ static enum status compare_all(struct workspace *ws, const struct run *r, const 
     return rc;
 }
 
-/* `expect` alone: how it went so far. */
+/* `expect` without arguments: the result so far. */
 static enum status tell_all(struct workspace *ws, struct err *err)
 {
     const struct expect_tally *t = &ws->expected;
@@ -268,7 +268,7 @@ static enum status cmd_expect(struct workspace *ws, const struct args *a, struct
         return rc;
     if (ws->expected.differ > differed) {
         err_named(err, ST_STATE, "differs", "%s", ws->expected.first);
-        err_hint(err, "-k goes on and counts them all; about tells the processor");
+        err_hint(err, "-k continues and counts them all; about shows the processor");
         return ST_STATE;
     }
     rec_init(&r, REC_RESULT, "expect");
@@ -281,7 +281,7 @@ static enum status cmd_expect(struct workspace *ws, const struct args *a, struct
 const struct command expect_rows[] = {
     {"expect",
      "session",
-     "Compare a run's figures with those of before",
+     "Compare a run's figures with earlier ones",
      "expect",
      {{"run", ARG_RUN, ARGF_POS, NULL, 0, 0, NULL, NULL,
        "which; without one: how all comparisons went"},

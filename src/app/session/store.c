@@ -1,11 +1,10 @@
-/* app/session/store.c -- the session's public side: the main thread hands over copies, one thread
- * writes.
+/* app/session/store.c -- the public side of the session: the main thread hands over copies, and one
+ * thread writes.
  *
- * The main thread builds each record (text, JSON, packed numbers) and puts it in the queue
- * (store_queue.h).  What one statement changes is handed over together (store_hold), so that no
- * file ever holds half of it.  Commands and runs are written at once, messages and the points of a
- * running trace with them or a little later.
- */
+ * The main thread builds each record (text, JSON, packed numbers) and puts it into the queue
+ * (store_queue.h). The changes of one statement are handed over together (store_hold), so that no
+ * file ever contains half of it. Commands and runs are written at once. Messages and the points of
+ * a running trace are written with them, or a little later. */
 #include "app/session/store.h"
 
 #include "app/session/store_gate.h"
@@ -25,31 +24,31 @@
 #include <sys/utsname.h>
 #include <time.h>
 
-enum { FACTORS_KEPT = 5 }; /* newest fits whose variance factor is kept */
+enum { FACTORS_KEPT = 5 }; /* the number of newest fits whose variance factor is kept */
 #define FACTOR_MOST ((uint64_t)1 << 30) /* bytes; larger factors are recomputed from the data */
 /* Seconds that records may wait for others: messages, and points of a running trace. */
 #define MESSAGE_WAITS 0.1
 #define TRACE_WAITS 2.0
 
-/* What the file holds of a run. */
+/* What the file contains of a run. */
 struct kept_run {
     char name[16];
     int64_t data;               /* the dataset it was made from, loaded or not */
     int64_t row;
     char *body;                 /* as last written */
-    size_t parts, points;       /* of its trace */
+    size_t parts, points;       /* parts and points of its trace */
     bool whole_trace, history, encoding, model, factor, unfinished;
-    double traced;              /* when points were last handed over, seconds */
+    double traced;              /* when points were last handed over, in seconds */
 };
 struct store {
     struct workspace *ws;
-    struct sdb *db;             /* the writing thread's alone once that runs */
+    struct sdb *db;             /* used only by the writing thread once that runs */
     struct store_queue *queue;
     char *path;
-    char shown[200];            /* what store_trouble has lent */
-    bool told;                  /* that nothing can be written */
+    char shown[200];            /* the text that store_trouble has lent */
+    bool told;                  /* the user was told that nothing can be written */
     dev_t device; ino_t inode;  /* of the file that is written to */
-    size_t named[2], reserved[2]; /* by kind: the last number used, the last one kept for us */
+    size_t named[2], reserved[2]; /* by kind: the last number used, the last one reserved for us */
     struct store_version *version;
     size_t nversion, capversion;
     int64_t next_dataset, next_run, next_snapshot;
@@ -83,7 +82,7 @@ static void put_text(struct store *st, enum op_kind kind, int64_t id, const char
     store_queue_text(st->queue, kind, id, a, b);
 }
 
-/* Takes data. */
+/* Takes ownership of data. */
 static void put_blob(struct store *st, enum op_kind kind, const char *owner, const char *what,
                      int64_t part, void *data, size_t n, double wait)
 {
@@ -104,7 +103,7 @@ static void put_copy(struct store *st, const char *owner, const char *what, cons
     put_blob(st, OP_BLOB, owner, what, 0, copy, n, 0);
 }
 
-/* Says once that nothing can be written, and once that it can again. */
+/* Says once that nothing can be written, and once that writing works again. */
 void store_tell_trouble(struct store *st)
 {
     const char *words = store_trouble(st);
@@ -136,7 +135,7 @@ void store_command(struct store *st, const char *line, enum status rc, double se
 void store_message(struct store *st, const struct rec *r)
 {
     if (r->type == REC_RESULT || r->type == REC_TICK)
-        return; /* results are in the runs; a page of help need not be kept */
+        return; /* results are in the runs; a help page need not be kept */
     struct op *op = store_queue_op(st->queue, OP_MESSAGE);
 
     if (!op)
@@ -150,7 +149,7 @@ void store_message(struct store *st, const struct rec *r)
     store_queue_push(st->queue, op, 4);
 }
 
-/* The number under which this very state of a dataset is kept; written when it is new. */
+/* The number under which this exact state of a dataset is stored; a new state is written. */
 static int64_t dataset_version(struct store *st, const struct workspace *ws,
                                const struct dataset *ds)
 {
@@ -212,7 +211,7 @@ static int64_t put_snapshot(void *ctx, const struct snapshot *s)
     return st->next_snapshot++;
 }
 
-/* Lines of the script that are new, or new at their place, and what is known of them. */
+/* Writes the lines of the script that are new, or have moved, with what is known of them. */
 static void put_script(struct store *st, const struct workspace *ws)
 {
     timeline_each_new((struct workspace *)ws, put_snapshot, st);
@@ -228,7 +227,7 @@ static void put_script(struct store *st, const struct workspace *ws)
             memcpy(op->data, p, sizeof *p);
         else
             lost(st);
-        store_queue_push(st->queue, op, op->data ? 0 : 1); /* void without its data */
+        store_queue_push(st->queue, op, op->data ? 0 : 1); /* the record is void without its data */
     }
 }
 
@@ -243,7 +242,7 @@ void store_state(struct store *st, const struct workspace *ws)
     size_t away = 0;
 
     if (timeline_view(ws) != SIZE_MAX)
-        return; /* what is shown is not what is current */
+        return; /* the state that is shown is not the current one */
     int64_t *ids = mem_calloc(ws->ndata + st->naway, sizeof *ids, "the session", NULL);
     put_script(st, ws);
     if (!ids) {
@@ -252,7 +251,7 @@ void store_state(struct store *st, const struct workspace *ws)
     }
     for (size_t i = 0; i < ws->ndata; i++)
         ids[i] = dataset_version(st, ws, ws->data[i]);
-    /* One opened since under its name takes an absent dataset's place. */
+    /* A dataset that has been opened since under the same name replaces an absent one. */
     for (size_t i = 0; i < st->naway; i++) {
         bool replaced = false;
         for (size_t k = 0; k < ws->ndata && !replaced; k++)
@@ -302,17 +301,17 @@ void store_trace(struct store *st, const struct run *r)
     if (!k || k->whole_trace || r->ntrace < k->points)
         return;
     if (!k->body && !ended(r))
-        store_run(st, r); /* a run that a crash interrupts is known */
+        store_run(st, r); /* so that a run interrupted by a crash is known */
     const size_t from = ended(r) ? 0 : k->points, n = r->ntrace - from;
     if (!ended(r) && (n == 0 || now - k->traced < 1))
-        return; /* gathered; the next call or the run's end brings them */
+        return; /* they are collected; the next call or the end of the run writes them */
     unsigned char *packed = mem_calloc(n, STORE_POINT, "a trace", NULL);
     if (!packed) {
         lost(st);
         return;
     }
     store_pack_points(packed, r->trace + from, n);
-    if (ended(r)) /* one piece replaces the many */
+    if (ended(r)) /* one piece replaces the many small ones */
         put_blob(st, OP_BLOB, r->id, "trace", 0, packed, n * STORE_POINT, 0);
     else
         put_blob(st, OP_PART, r->id, "trace", (int64_t)k->parts++, packed, n * STORE_POINT,
@@ -350,7 +349,7 @@ static void put_encoding(struct store *st, struct kept_run *k, const struct run 
     k->encoding = true;
 }
 
-/* The coefficients of CG: what Lanczos estimates are made of. */
+/* The coefficients of conjugate gradients, from which Lanczos estimates are made. */
 static void put_history(struct store *st, struct kept_run *k, const struct run *r)
 {
     const struct solve_info *s = &r->solve;
@@ -382,8 +381,8 @@ void store_run(struct store *st, const struct run *r)
 
     if (!k)
         return;
-    /* What the row speaks of goes first: a run that is known as done has its weights, encoding and
-     * trace, whatever happens in between. */
+    /* What the run's row refers to is written first: a run that is known as done has its weights,
+     * encoding and trace, whatever happens in between. */
     if (ended(r) && r->model && !k->model)
         store_model(st, r, true);
     put_encoding(st, k, r);
@@ -410,7 +409,7 @@ void store_run(struct store *st, const struct run *r)
         store_model(st, r, true);
 }
 
-/* Is this run among those whose variance factor is kept? */
+/* True if this run is one of those whose variance factor is kept. */
 static bool keeps_factor(const struct workspace *ws, const char *name)
 {
     size_t newer = 0;
@@ -469,7 +468,8 @@ void store_model(struct store *st, const struct run *r, bool with_factor)
                 "worked out again from the data after a resume", r->id);
         with_factor = false;
     }
-    /* Immutable: written once.  The factor is decided on here: a job may compute it meanwhile. */
+    /* Weights never change and are written once. Whether the factor is written is decided here,
+     * because a job may still be computing it. */
     if (!k->model)
         put_model(st, OP_MODEL, r);
     k->model = true;
@@ -480,11 +480,11 @@ void store_model(struct store *st, const struct run *r, bool with_factor)
     drop_old_factors(st);
 }
 
-/* Life. */
+/* Opening and closing. */
 
-/* The key under which the numbers of names are kept that must not be used again. */
+/* The key of the numbers of run names that must not be used again. */
 static const char names_key[] = "names";
-/* Names that are reserved at once where nobody sits at the keyboard: one sync for so many runs. */
+/* In a batch several names are reserved at once, so that one sync is enough for all of them. */
 enum { NAMES_AHEAD = 8 };
 
 static void names_words(const size_t number[2], char *out, size_t len)
@@ -506,7 +506,7 @@ void store_named(struct store *st, const struct run *r)
     store_queue_sync_meta(st->queue, names_key, words);
 }
 
-/* The names that the last program had reserved when it was killed may have been seen. */
+/* If the last program was killed, someone may have seen the names that it had reserved. */
 static void take_names(struct store *st)
 {
     struct workspace *ws = st->ws;
@@ -534,7 +534,7 @@ static void put_meta(struct store *st)
         put_text(st, OP_META, 0, "machine", u.machine);
 }
 
-/* A session that begins with work already done. */
+/* Writes everything, for a session that begins after work has been done. */
 static void put_everything(struct store *st)
 {
     struct workspace *ws = st->ws;
@@ -551,7 +551,7 @@ static void put_everything(struct store *st)
         store_run(st, ws->bin[i]);
 }
 
-/* What the file holds already need not be written again. */
+/* Notes what the file already contains, so that it is not written again. */
 static enum status take_loaded(struct store *st, struct store_loaded *l, struct err *err)
 {
     st->version = l->version;
@@ -746,7 +746,7 @@ void store_close(struct store *st)
     store_queue_trouble(st->queue, words, sizeof words);
     store_gate_release(st->ws);
     if (*words)
-        ws_warn(st->ws, "session", "the session was not saved to its end: %s", words);
+        ws_warn(st->ws, "session", "the session was not saved completely: %s", words);
     store_free(st);
 }
 
@@ -757,10 +757,10 @@ const char *store_path(const struct store *st)
 
 const char *store_shown(const struct store *st)
 {
-    return store_db_shown(st->db); /* never changes: no lock */
+    return store_db_shown(st->db); /* it never changes, so no lock is needed */
 }
 
-/* The file that is written to still has its name. */
+/* Fails if the file that is written to no longer has its name. */
 static enum status still_there(const struct store *st, struct err *err)
 {
     struct stat now;
@@ -837,7 +837,7 @@ uint64_t store_durable(const struct store *st)
 
 const char *store_trouble(const struct store *st)
 {
-    struct store *own = (struct store *)st; /* the copy shown is not part of its value */
+    struct store *own = (struct store *)st; /* the copy that is lent does not count as a change */
 
     store_queue_trouble(st->queue, own->shown, sizeof own->shown);
     return own->shown;

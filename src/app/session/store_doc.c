@@ -1,8 +1,8 @@
 /* app/session/store_doc.c -- the JSON bodies of a session file, read field by field.
  *
- * SQLite says whether a text is JSON at all; then one pass notes where every value stands, under
- * its path, in a hash table (hsearch).  (Asking SQLite for each field walks the text again for
- * each: a session of 200 runs took half a second to open, most of it so.) */
+ * SQLite decides whether a text is JSON. Then one pass records where every value begins, under its
+ * path, in a hash table (hsearch). Asking SQLite for each field would parse the text again each
+ * time: with 200 runs a session took half a second to open, mostly for that reason. */
 #include "app/session/store_impl.h"
 
 #include "base/mem.h"
@@ -22,9 +22,9 @@ enum jtype { J_NULL, J_TRUE, J_FALSE, J_INTEGER, J_REAL, J_TEXT, J_ARRAY, J_OBJE
 static const char *const type_names[] = {"null", "true", "false", "integer",
                                          "real", "text", "array", "object"};
 struct jnode {
-    size_t path;             /* into paths; SIZE_MAX: cannot be asked for */
-    const char *at;          /* its text */
-    size_t len, children;    /* of a list */
+    size_t path;             /* offset into paths; SIZE_MAX: too long to be asked for */
+    const char *at;          /* where its text begins */
+    size_t len, children;    /* children: for a list or an object */
     enum jtype type;
 };
 
@@ -53,7 +53,7 @@ static const struct jnode *find(const struct jdoc *j, const char *asked)
     ENTRY *found = NULL;
 
     for (; *asked && n + 1 < sizeof path; asked++)
-        if (*asked != '"') /* quotes around a key are the path's, not the key's */
+        if (*asked != '"') /* quotes around a key belong to the path, not to the key */
             path[n++] = *asked;
     path[n] = '\0';
     if (*asked || !j->tabled ||
@@ -62,7 +62,7 @@ static const struct jnode *find(const struct jdoc *j, const char *asked)
     return found->data;
 }
 
-/* Of a key that stands twice the first counts. */
+/* If a key occurs twice, the first value counts. */
 static bool make_table(struct jdoc *j)
 {
     ENTRY *kept;
@@ -80,7 +80,7 @@ struct scan {
     struct jdoc *j;
     const char *p;
     char path[PATH_MOST];
-    size_t len;              /* of the path; PATH_MOST: it is one that nobody can ask for */
+    size_t len;              /* length of the path; PATH_MOST: too long to be asked for */
 };
 
 static void skip_blanks(struct scan *s)
@@ -96,7 +96,7 @@ static void skip_string(struct scan *s)
     s->p += *s->p == '"';
 }
 
-/* Appends to the path; what was there before comes back with s->len. */
+/* Appends to the path. The caller restores s->len. */
 static void descend(struct scan *s, const char *add, size_t n)
 {
     if (s->len + n >= PATH_MOST) {
@@ -115,8 +115,8 @@ static void come_back(struct scan *s, size_t len)
         s->path[len] = '\0';
 }
 
-/* A new node for the value at s->p; its index, SIZE_MAX when nobody can ask for it or no memory is
- * left. */
+/* Adds a node for the value at s->p and returns its index; SIZE_MAX if its path is too long or
+ * memory is exhausted. */
 static size_t note(struct scan *s, enum jtype type)
 {
     struct jdoc *j = s->j;
@@ -247,10 +247,10 @@ void store_doc_close(struct jdoc *j)
     j->nnode = j->capnode = 0;
 }
 
-/* What stands at a path. */
+/* Reading the value at a path. */
 
-/* Type, JSON and, of a string, its text; NULL where there is nothing; the last two until the next
- * call. */
+/* The type, the JSON text and, for a string, its characters; NULL if there is nothing at the path.
+ * The last two are valid until the next call. */
 static void jdoc_at(struct jdoc *j, const char *path, const char **type, const char **raw,
                     const char **plain)
 {
@@ -306,11 +306,11 @@ double store_doc_num(struct jdoc *j, const char *path, ...)
     PATH_OF(p);
     jdoc_at(j, p, &type, &raw, &plain);
 
-    /* From the text, not through SQLite's own conversion: every bit must come back. */
+    /* Converted from the text, not by SQLite, because every bit must be restored. */
     if (is_number(type) && raw && text_double(raw, strlen(raw), &x))
         ;
     else if (!type || strcmp(type, "null") != 0)
-        store_doc_wrong(j, "%.120s is no number", p);
+        store_doc_wrong(j, "%.120s is not a number", p);
     return x;
 }
 
@@ -341,12 +341,13 @@ uint64_t store_doc_u64(struct jdoc *j, const char *path, ...)
     jdoc_at(j, p, &type, &raw, &plain);
     char *end = NULL;
 
-    if (is_number(type) && raw && *raw != '-') { /* above 2^63 SQLite calls it real */
+    /* SQLite treats integers of 2^63 and above as real */
+    if (is_number(type) && raw && *raw != '-') {
         errno = 0;
         v = strtoull(raw, &end, 10);
     }
     if (!end || *end || errno) {
-        store_doc_wrong(j, "%.120s is no count", p);
+        store_doc_wrong(j, "%.120s is not a count", p);
         v = 0;
     }
     return v;
@@ -376,7 +377,7 @@ char *store_doc_str(struct jdoc *j, const char *path, ...)
         if (!out)
             store_doc_wrong(j, "out of memory at %.120s", p);
     } else if (!type || strcmp(type, "null") != 0) {
-        store_doc_wrong(j, "%.120s is no text", p);
+        store_doc_wrong(j, "%.120s is not a text", p);
         out = mem_strdup("", NULL);
     }
     return out;
@@ -392,7 +393,7 @@ void store_doc_strn(struct jdoc *j, char *out, size_t len, const char *path, ...
     if (type && strcmp(type, "text") == 0 && plain && strlen(plain) < len)
         memcpy(out, plain, strlen(plain) + 1);
     else if (!type || strcmp(type, "null") != 0)
-        store_doc_wrong(j, "%.120s is no short text", p);
+        store_doc_wrong(j, "%.120s is not a short text", p);
 }
 
 int store_doc_word(struct jdoc *j, const char *const *words, const char *path, ...)
@@ -420,7 +421,7 @@ size_t store_doc_len(struct jdoc *j, size_t most, const char *path, ...)
     if (node && node->type == J_ARRAY)
         n = node->children;
     else
-        store_doc_wrong(j, "%.120s is no list", p);
+        store_doc_wrong(j, "%.120s is not a list", p);
     if (n > most) {
         store_doc_wrong(j, "%.120s has too many items", p);
         n = 0;
@@ -438,7 +439,8 @@ char *store_doc_raw_for_tests(struct jdoc *j, const char *path, ...)
     return out;
 }
 
-/* A field of a list's item as text, in *out until it is freed; false: it is not there. */
+/* A field of a list's item as text in *out, which the caller frees. Returns false if it is
+ * absent. */
 static bool field_text(struct jdoc *j, const char *path, char **out)
 {
     const char *type, *raw, *plain;

@@ -1,8 +1,8 @@
-/* app/session/store_load.c -- from the session file back into a workspace.
+/* app/session/store_load.c -- reads the session file back into a workspace.
  *
- * Nothing is believed: every row's checksum is compared, every number has its range, arrays have
- * the size that their owner says, and a data file is read again and compared with what was noted.
- * What is damaged is left out and told; what is left works. */
+ * Nothing is trusted: every row's checksum is compared, every number has its range, arrays have the
+ * size that their owner says, and a data file is read again and compared with what was recorded.
+ * Damaged parts are left out and reported; the rest works. */
 #include "app/session/store_load.h"
 
 #include "app/shell/options.h"
@@ -84,7 +84,7 @@ static bool take_script(void *ctx, int64_t id, const char *name, const char *bod
     if (store_load_fatal(l, grown ? ST_OK : err_nomem(&l->err, 0, "the script")))
         return false;
     ws->script = grown;
-    /* A comment keeps the place, so that the lines' numbers stay. */
+    /* A comment takes its place, so that the numbers of the other lines stay the same. */
     char *line = mem_strdup(good ? body : "# this line was damaged in the session file", &l->err);
     if (store_load_fatal(l, line ? ST_OK : ST_NOMEM))
         return false;
@@ -95,7 +95,7 @@ static bool take_script(void *ctx, int64_t id, const char *name, const char *bod
 
 /* The workspace. */
 
-/* Not loaded now (its file is missing, say), and not to be lost for that. */
+/* A dataset that is not loaded now (because its file is missing, say) must not be lost. */
 static void put_away(struct loader *l, int64_t id)
 {
     struct store_loaded *o = l->out;
@@ -180,7 +180,7 @@ static void take_settings(struct loader *l, struct jdoc *j)
     ws->hp_tuned = tuned;
     ws->scale_tuned = tuned && store_doc_bool(j, "$.scale_tuned");
     const bool typed = ws->origin && !strcmp(option_origin(ws->origin, "seed"), "command line");
-    if (!typed) { /* the command line is stronger than what the session kept */
+    if (!typed) { /* the command line takes precedence over the session */
         ws->opt.seed = seed;
         if (ws->origin)
             option_mark(ws->origin, "seed", BY_SESSION);
@@ -188,7 +188,7 @@ static void take_settings(struct loader *l, struct jdoc *j)
     ws->opt.precision = precision;
 }
 
-/* What was set; the command line of now is stronger. */
+/* The options that were set; those of the present command line take precedence. */
 static void take_options(struct loader *l, struct jdoc *j)
 {
     struct workspace *ws = l->ws;
@@ -222,8 +222,8 @@ static void take_counts(struct loader *l, struct jdoc *j)
     if (store_doc_ok(j) && (runs > ws->nrun + l->out->skipped || lines > ws->nscript))
         store_load_damaged(l, "%zu of %zu runs and %zu of %zu script lines are in the "
                            "file", ws->nrun, runs, ws->nscript, lines);
-    while (store_doc_ok(j) &&
-           ws->nscript > lines) /* written, and then came the end: it had no effect */
+    /* a line can be written before the program ends without having run it */
+    while (store_doc_ok(j) && ws->nscript > lines)
         free(ws->script[--ws->nscript]);
     l->out->nscript = ws->nscript;
     if (store_doc_has(j, "$.made")) {
@@ -250,7 +250,7 @@ static size_t whole(double v)
     return v >= 0 && v <= 1e15 ? (size_t)v : 0; /* false for NaN */
 }
 
-/* The last advice.  One that cannot be read is left out: it can be asked for again. */
+/* The last advice. If it cannot be read, it is left out: it can be asked for again. */
 static void take_advice(struct loader *l, struct jdoc *j)
 {
     enum { NUMBERS = 19 };
@@ -315,7 +315,7 @@ static bool take_step(void *ctx, const char *const text[4])
     return timeline_restore_step(l->ws, id, *text[1] ? text[1] : NULL, script, NULL) == ST_OK;
 }
 
-/* What can be undone, and what each line of the script was. */
+/* What can be undone, and what each line of the script did. */
 static void take_time(struct loader *l, struct jdoc *j)
 {
     static const char *const fields[4] = { "state", "line", "script", "script" };
@@ -330,7 +330,7 @@ static void take_time(struct loader *l, struct jdoc *j)
     if (bad)
         store_load_damaged(
             l,
-            "what is known of %zu lines of the script is damaged; they cannot be looked at again",
+            "the record of %zu lines of the script is damaged; their states cannot be shown again",
             bad);
     if (!store_doc_has(j, "$.steps"))
         return;
@@ -348,7 +348,8 @@ static void take_workspace(struct loader *l)
 
     if (!l->state) {
         if (l->state_damaged)
-            store_load_damaged(l, "what was current (dataset, kernel, hyperparameters) is damaged");
+            store_load_damaged(l, "the record of the current dataset, kernel and "
+                                  "hyperparameters is damaged");
         return;
     }
     if (store_doc_open(&j, l->db, l->state)) {
@@ -361,10 +362,10 @@ static void take_workspace(struct loader *l)
         store_doc_close(&j);
     }
     if (!store_doc_ok(&j))
-        store_load_damaged(l, "what was current is damaged (%.160s)", j.bad);
+        store_load_damaged(l, "the record of the current state is damaged (%.160s)", j.bad);
 }
 
-/* Without a note of what was last fitted, the newest fit is it. */
+/* If the last fit is not recorded, the newest fit takes its place. */
 static void find_last_fit(struct workspace *ws)
 {
     for (size_t i = ws->nrun; i-- > 0 && !*ws->last_fit;)
@@ -445,7 +446,7 @@ enum status store_load(struct workspace *ws, struct sdb *db, struct store_loaded
     return rc;
 }
 
-/* One state of before. */
+/* The marks of one run in an earlier state. */
 
 static bool take_mark(void *ctx, const char *const text[4])
 {
@@ -465,8 +466,8 @@ static bool take_mark(void *ctx, const char *const text[4])
     return true;
 }
 
-/* Those that were set then; the rest is as the program began, and so is what its command line says.
- */
+/* The options that were set then. The others are as the program began, and the present command line
+ * takes precedence. */
 static void read_options(struct loader *l, struct jdoc *j, struct snapshot *s)
 {
     const struct options_origin *who;
@@ -497,7 +498,7 @@ static void read_datasets(struct loader *l, struct jdoc *j, struct snapshot *s)
         struct dataset *made =
             store_read_dataset(l, store_doc_int(j, 0, INT64_MAX, "$.datasets[%zu]", i), &changed);
         if (!made)
-            continue; /* told */
+            continue; /* it has been reported */
         s->data[s->ndata++] = dataset_ref(made);
         if ((int64_t)i == current)
             s->cur = s->ndata - 1;

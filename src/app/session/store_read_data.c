@@ -1,5 +1,5 @@
-/* app/session/store_read_data.c -- datasets from the session: the file is read again and
- * compared with what was noted; roles, types and split are as they were. */
+/* app/session/store_read_data.c -- reads datasets from the session. The file is read again and
+ * compared with what was recorded; roles, types and split are restored. */
 #include "app/session/store_load.h"
 
 #include "app/shell/import_args.h"
@@ -24,11 +24,11 @@ static enum status read_file(const char *path, const struct args *a, size_t mem,
 
     if (strcmp(path, "-") == 0)
         return err_set(err, ST_IO, "it came through a pipe and is gone");
-    /* A session must not make us wait for a pipe or read a device.  (Parts are regular files or
-     * nothing.) */
+    /* A session must not make the program wait for a pipe or read a device. The parts of a table
+     * are regular files, or it is refused. */
     if (*path != '/' || (stat(path, &st) == 0 ? !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)
                                               : !npy_set_is_pattern(path)))
-        return err_set(err, ST_IO, "there is no such file now");
+        return err_set(err, ST_IO, "the file no longer exists");
     if (a && import_args_options(a, mem, &opts, err) != ST_OK)
         return ST_USAGE;
     return import_file(path, &opts, NULL, out, err);
@@ -40,7 +40,7 @@ static enum status make_demo(const char *path, const struct args *a, int64_t row
     struct demo_opts o = { .noise = NAN };
     const char *seed = strstr(path, "seed=");
 
-    if (strncmp(path, "demo:points xy=", 15) == 0) { /* its path holds all of it */
+    if (strncmp(path, "demo:points xy=", 15) == 0) { /* its path contains all of its data */
         o.xy = path + 15;
         return demo_make("points", &o, out, err);
     }
@@ -55,7 +55,7 @@ static enum status make_demo(const char *path, const struct args *a, int64_t row
     return demo_make(args_text(a, "name"), &o, out, err);
 }
 
-/* Runs no command: only the options of an `open` or `demo` line are taken. */
+/* Executes no command: only the options of an `open` or `demo` line are used. */
 static enum status table_again(struct loader *l, const char *path, const char *recipe, int64_t rows,
                                struct table **out, struct err *err)
 {
@@ -74,7 +74,7 @@ static enum status table_again(struct loader *l, const char *path, const char *r
     return rc;
 }
 
-/* The columns as noted. */
+/* The columns as recorded. */
 struct noted_column {
     char *name;
     const char *type; /* as kind_type_at has it */
@@ -96,7 +96,7 @@ static bool is_table(const struct dataset *d, const char *path, uint64_t size, c
            (int64_t)d->table->n == rows && same_columns(k, d->table);
 }
 
-/* The table among those in memory: of datasets, runs and states. */
+/* Finds the table among those in memory: those of datasets, runs and states. */
 static struct table *in_memory(const struct workspace *ws, const char *path, uint64_t size,
                                const char *sum, int64_t rows, const struct noted *k)
 {
@@ -118,7 +118,8 @@ static struct table *in_memory(const struct workspace *ws, const char *path, uin
     return NULL;
 }
 
-/* The copy of the file that `save data=yes` has put into the session, under the file's own name. */
+/* Reads the copy of the file that `save data=yes` put into the session, under the file's own
+ * name. */
 static bool packed_table(struct loader *l, const char *path, const char *recipe, uint64_t size,
                          const char *sum, int64_t rows, struct shared_table *t)
 {
@@ -134,7 +135,7 @@ static bool packed_table(struct loader *l, const char *path, const char *recipe,
     free(copy);
     if (!table)
         return false;
-    /* Arrays read in place are looked after under the name that they have. */
+    /* Arrays that are read in place are monitored under the name that they have. */
     if (!(table_is_out(table) && table->ncols && table->col[0].in) &&
         (name = mem_strdup(path, NULL))) {
         free(table->path);
@@ -231,7 +232,7 @@ static bool take_column(void *ctx, const char *const text[4])
     return true;
 }
 
-/* Types and roles as they were: by position in the same file, by name in a changed one. */
+/* Restores types and roles: by position in the same file, by name in a changed one. */
 static void restore_columns(struct jdoc *j, struct dataset *ds, const struct noted *k, bool changed)
 {
     const bool in_place = !changed && k->n == ds->table->ncols;
@@ -276,7 +277,7 @@ static void restore_groups(struct jdoc *j, struct dataset *ds, const struct note
     }
 }
 
-/* The same columns with the same types and levels: then the file reads as it did. */
+/* True if the columns have the same types and levels, so that the file reads as before. */
 static bool same_columns(const struct noted *k, const struct table *t)
 {
     if (k->n != t->ncols)
@@ -411,7 +412,7 @@ static struct dataset *make_dataset(struct loader *l, const struct store_version
     return ds;
 }
 
-/* The dataset of a version, made on first use; *changed: its file is not what it was. */
+/* The dataset of a version, made on first use. *changed: its file has changed. */
 struct dataset *store_read_dataset(struct loader *l, int64_t id, bool *changed)
 {
     *changed = false;

@@ -1,5 +1,5 @@
-/* app/session/store_read_field.c -- values that runs, states and the workspace share, from
- * JSON: kernels, hyperparameters, bounds. */
+/* app/session/store_read_field.c -- reads values that runs, states and the workspace have in common
+ * from JSON: kernels, hyperparameters, bounds. */
 #include "app/session/store_load.h"
 
 #include "compute/models/model.h"
@@ -14,7 +14,7 @@ bool store_read_field_kernel(struct jdoc *j, struct kernel *k, const char *path)
     const bool ok = text && kernel_parse(text, k, set, NULL) == ST_OK;
 
     if (!ok)
-        store_doc_wrong(j, "%s is no kernel", path);
+        store_doc_wrong(j, "%s is not a kernel", path);
     free(text);
     return ok;
 }
@@ -85,7 +85,8 @@ size_t store_read_field_targets(struct jdoc *j, const char *path)
     return n ? n : 1;
 }
 
-/* Amplitudes or noises of t targets, positive; of one target the number read before. */
+/* Reads positive amplitudes or noises of t targets. For one target the number that was already read
+ * is used. */
 void store_read_field_each(struct jdoc *j, const char *path, size_t t, double *each)
 {
     if (t > 1 && store_doc_len(j, TARGETS_MOST, "%s", path) != t)

@@ -1,7 +1,7 @@
-/* app/session/timeline.c -- states of the workspace, taken and put back: see timeline.h.
+/* app/session/timeline.c -- captures and restores states of the workspace. See timeline.h.
  *
  * Commands need not say that they change something: after each of them the workspace is compared
- * with the newest state.  So every command that will ever be written can be undone. */
+ * with the newest state. So every command, also one yet to be written, can be undone. */
 #include "app/session/timeline.h"
 
 #include "app/core/workspace_exec.h"
@@ -13,25 +13,25 @@
 #include <string.h>
 #include <time.h>
 
-enum { HELD_MOST = 64 }; /* jobs in hand */
+enum { HELD_MOST = 64 }; /* unfinished jobs */
 
 struct timeline {
     struct step *step;
-    size_t nstep, capstep, at; /* step[at] is the present; step[0] the beginning */
+    size_t nstep, capstep, at; /* step[at] is the present; step[0] is the beginning */
     struct past *past; size_t npast, cappast;
     struct held { const struct args *a; size_t at; struct past past; } held[HELD_MOST];
     size_t nheld;
     struct options opt;
-    struct options_origin *who;  /* as the program began; who NULL: not kept yet */
-    size_t pushed;               /* steps that the command in hand has made */
-    enum past_kind moved; size_t count; /* what it was, when it was no change of its own */
-    size_t view;                 /* line looked at; SIZE_MAX: the present */
-    const struct timeline_keeper *keeper; void *kept; /* the session; NULL: none */
-    char last[16];               /* the last fit of the present, while another one is looked at */
-    char seen[16];               /* what the view has put in its place */
+    struct options_origin *who;  /* as the program began; who NULL: not recorded yet */
+    size_t pushed;               /* number of steps that the current command has made */
+    enum past_kind moved; size_t count; /* what the command did, if it was no change of its own */
+    size_t view;                 /* the line whose state is shown; SIZE_MAX: the present */
+    const struct timeline_keeper *keeper; void *kept; /* the session; NULL if there is none */
+    char last[16];               /* the last fit of the present, while an earlier state is shown */
+    char seen[16];               /* the fit that the view has put in its place */
 };
 
-/* One state. */
+/* States. */
 
 void timeline_snapshot_unref(struct snapshot *s)
 {
@@ -154,7 +154,7 @@ static bool marks_same(const struct snapshot *s, const struct workspace *ws)
         if (!m || m->star != r->star || m->dropped != r->dropped || !words_same(m->note, r->note))
             return false;
     }
-    /* Marks of runs that were purged count for nothing. */
+    /* Marks of runs that were purged do not count. */
     for (size_t k = 0; k < s->nmark; k++) {
         bool there = false;
         for (size_t i = 0; !there && (r = run_at(ws, i)) != NULL; i++)
@@ -196,7 +196,7 @@ static bool take_marks(struct snapshot *s, const struct workspace *ws, struct er
     return s->mark != NULL;
 }
 
-/* The datasets; those that `like` holds already are shared with it. */
+/* Copies the datasets; those that `like` already has are shared with it. */
 static bool take_data(struct snapshot *s, const struct workspace *ws, const struct snapshot *like,
                       struct err *err)
 {
@@ -248,9 +248,10 @@ struct snapshot *timeline_snapshot_take(const struct workspace *ws, struct err *
     return take(ws, NULL, err);
 }
 
-/* Putting one back. */
+/* Restoring a state. */
 
-/* Private copies, as the workspace changes its datasets in place; what is as it was stays. */
+/* Makes private copies, because the workspace changes its datasets in place. Unchanged ones
+ * stay. */
 static enum status put_data(struct workspace *ws, const struct snapshot *s, struct err *err)
 {
     struct dataset **d = mem_calloc(s->ndata ? s->ndata : 1, sizeof *d, "the datasets", err);
@@ -315,7 +316,7 @@ static enum status put(struct workspace *ws, const struct snapshot *s, bool keep
     ws->scale_tuned = s->scale_tuned;
     ws->amp_bound = s->amp_bound;
     ws->noise_bound = s->noise_bound;
-    options_restore(&ws->opt, ws->origin, &s->opt, s->who); /* an undo moves no panes */
+    options_restore(&ws->opt, ws->origin, &s->opt, s->who); /* undo does not rearrange the screen */
     put_marks(ws, s, keep);
     ws->serial++;
     return ST_OK;
@@ -372,7 +373,7 @@ void timeline_last_fit(struct workspace *ws)
             snprintf(ws->last_fit, sizeof ws->last_fit, "%s", ws->run[i]->id);
 }
 
-/* keep: it is the present from now on, and the session is to know. */
+/* keep: this state becomes the present, and the session is told. */
 static enum status show_state(struct workspace *ws, const struct snapshot *s, size_t made,
                               bool keep, struct err *err)
 {
@@ -385,7 +386,7 @@ static enum status show_state(struct workspace *ws, const struct snapshot *s, si
     return rc;
 }
 
-/* Life. */
+/* Creating and freeing. */
 
 static void *timeline_new(struct err *err)
 {
@@ -425,7 +426,7 @@ static void timeline_free(void *state)
     free(t);
 }
 
-/* Behind the present one; what had been undone is gone. */
+/* Adds a step after the present one. Steps that had been undone are dropped. */
 static bool push(struct timeline *t, struct snapshot *s, const char *line, size_t script)
 {
     while (t->nstep > t->at + 1)
@@ -467,7 +468,7 @@ size_t timeline_forget(struct workspace *ws)
     return gone;
 }
 
-/* Tables seen while counting what only the past holds. */
+/* Tables that were counted by held(). */
 struct holding { const struct table *seen[32]; size_t n, bytes; };
 
 static void hold(const struct workspace *ws, const struct snapshot *s, struct holding *h)
@@ -486,7 +487,7 @@ static void hold(const struct workspace *ws, const struct snapshot *s, struct ho
     }
 }
 
-/* Bytes of tables that only the past holds. */
+/* Bytes of tables that only earlier states use. */
 static size_t held(const struct workspace *ws)
 {
     const struct timeline *t = timeline_of(ws);
@@ -500,8 +501,8 @@ static size_t held(const struct workspace *ws)
     return h.bytes;
 }
 
-/* States of lines that are no step any more (gone: this one, else any); a session still has them.
- */
+/* Releases states of lines that are no longer steps (gone: this one; NULL: any). A session still
+ * has them. */
 static void release_past(struct timeline *t, const struct snapshot *gone)
 {
     for (size_t i = 0; i < t->npast; i++) {
@@ -517,7 +518,7 @@ static void release_past(struct timeline *t, const struct snapshot *gone)
     }
 }
 
-/* Old states go when there are too many, or when they keep data that nobody else uses. */
+/* Drops old states if there are too many, or if they keep data that nobody else uses. */
 static void trim(struct workspace *ws)
 {
     struct timeline *t = timeline_of(ws);
@@ -550,7 +551,7 @@ const struct options *timeline_options(const struct workspace *ws,
     return &timeline_of(ws)->opt;
 }
 
-/* Before a command: where nothing has been noted yet, this is the state that all begins with. */
+/* Before a command: if nothing has been recorded yet, this state is the beginning. */
 static void begin(struct workspace *ws)
 {
     struct timeline *t = timeline_of(ws);
@@ -565,14 +566,14 @@ static void begin(struct workspace *ws)
         timeline_snapshot_unref(s);
 }
 
-/* The state in the session under id, in memory; NULL with the reason. */
+/* Reads the state stored under id in the session; NULL with the reason. */
 static struct snapshot *recall(struct workspace *ws, int64_t id, struct err *err)
 {
     const struct timeline *t = timeline_of(ws);
     struct snapshot *s = NULL;
 
     if (!t->keeper || id <= 0) {
-        err_named(err, ST_STATE, "forgotten", "the state of then was not kept");
+        err_named(err, ST_STATE, "forgotten", "the state at that command was not kept");
         err_hint(err, "history");
         return NULL;
     }
@@ -588,7 +589,7 @@ static struct snapshot *state_of(struct workspace *ws, size_t i, struct err *err
     return s->state;
 }
 
-/* After a command or its job: a step, when the state has changed. */
+/* After a command or its job: adds a step if the state has changed. */
 static bool take_step(struct workspace *ws, const char *line)
 {
     struct timeline *t = timeline_of(ws);
@@ -610,7 +611,7 @@ static bool take_step(struct workspace *ws, const char *line)
     return true;
 }
 
-/* True as well when the command in hand was undo, redo or branch. */
+/* Also true if the current command was undo, redo or branch. */
 static bool changed(struct workspace *ws, const char *line)
 {
     return take_step(ws, line) || timeline_of(ws)->moved != PAST_STEPS;
@@ -629,7 +630,7 @@ void timeline_revert(struct workspace *ws)
         (void)show_state(ws, now, SIZE_MAX, true, NULL);
 }
 
-/* What is known of the command in hand. */
+/* What is known of the current command. */
 static struct past past_now(struct workspace *ws)
 {
     struct timeline *t = timeline_of(ws);
@@ -653,7 +654,7 @@ static struct held *held_of(const struct timeline *t, const struct args *a)
     return NULL;
 }
 
-/* A job has been queued by the command in hand: its line belongs here, whatever ends before it. */
+/* The current command has queued a job: its line belongs here, whatever ends earlier. */
 static void queued(struct workspace *ws, const struct args *a)
 {
     struct timeline *t = timeline_of(ws);
@@ -662,7 +663,7 @@ static void queued(struct workspace *ws, const struct args *a)
         t->held[t->nheld++] = (struct held){ a, ws->nscript, past_now(ws) };
 }
 
-/* The line will not be in the script: the command failed. */
+/* The command failed, so its line will not be in the script. */
 static void unhold(struct workspace *ws, const struct args *a)
 {
     struct timeline *t = timeline_of(ws);
@@ -673,7 +674,7 @@ static void unhold(struct workspace *ws, const struct args *a)
     const struct past p = h->past;
     const char *line;
     *h = t->held[--t->nheld];
-    /* What it had changed before its job failed (fit kernel=...) goes with it. */
+    /* What it had changed before its job failed (as with fit kernel=...) is undone as well. */
     if (p.count && t->at >= p.count && t->step[t->at].state == p.after &&
         timeline_move(ws, -(long)p.count, &line, NULL) == ST_OK) {
         while (t->nstep > t->at + 1)
@@ -683,7 +684,7 @@ static void unhold(struct workspace *ws, const struct args *a)
     timeline_snapshot_unref(p.after);
 }
 
-/* Where in the script the line of a command that has ended belongs: behind all, or where it is
+/* The position in the script of the line of a command that has ended: at the end, or where it is
  * held. */
 static size_t place_of(const struct workspace *ws, const struct args *a)
 {
@@ -692,7 +693,7 @@ static size_t place_of(const struct workspace *ws, const struct args *a)
     return h ? h->at : ws->nscript;
 }
 
-/* All that names lines by number, after one has come in at `at` (from 0). */
+/* Renumbers everything that refers to lines after one was inserted at `at` (from 0). */
 static void renumber(struct timeline *t, size_t at)
 {
     for (size_t i = 0; i < t->npast; i++)
@@ -704,7 +705,7 @@ static void renumber(struct timeline *t, size_t at)
     t->view += t->view != SIZE_MAX && t->view > at;
 }
 
-/* The line has been put into the script at that place. */
+/* The line has been inserted into the script at that position. */
 static void add_line(struct workspace *ws, const struct args *a, size_t at, double seconds)
 {
     struct timeline *t = timeline_of(ws);
@@ -713,7 +714,7 @@ static void add_line(struct workspace *ws, const struct args *a, size_t at, doub
 
     if (h) {
         *h = t->held[--t->nheld];
-        if (t->pushed) { /* at its end, too: a tuning */
+        if (t->pushed) { /* a job may also change the state at its end: a tuning */
             timeline_snapshot_unref(p.after);
             const size_t before = p.count;
             p = past_now(ws);
@@ -728,7 +729,7 @@ static void add_line(struct workspace *ws, const struct args *a, size_t at, doub
         timeline_snapshot_unref(p.after);
         return;
     }
-    while (t->npast + 1 < ws->nscript) /* only when memory was short before */
+    while (t->npast + 1 < ws->nscript) /* only if memory was short before */
         t->past[t->npast++] = (struct past){ .made = ws->runs_made };
     if (at + 1 < ws->nscript)
         renumber(t, at);
@@ -765,7 +766,7 @@ enum status timeline_move(struct workspace *ws, long n, const char **line, struc
     const size_t done = timeline_steps(ws, &undone);
 
     if (t->view != SIZE_MAX) {
-        err_named(err, ST_STATE, "read-only", "what is shown is an earlier state");
+        err_named(err, ST_STATE, "read-only", "an earlier state is shown, which cannot be changed");
         err_hint(err, "at now");
         return ST_STATE;
     }
@@ -802,13 +803,13 @@ const struct past *timeline_past(const struct workspace *ws, size_t i)
     return i < timeline_of(ws)->npast ? &timeline_of(ws)->past[i] : NULL;
 }
 
-/* The state after line n, in memory. */
+/* The state after line n; it is read from the session if necessary. */
 static struct snapshot *after(struct workspace *ws, size_t n, struct err *err)
 {
     struct timeline *t = timeline_of(ws);
 
     if (n > ws->nscript) {
-        err_named(err, ST_RANGE, "no-command", "there are %zu commands; %zu is none of them",
+        err_named(err, ST_RANGE, "no-command", "there are %zu commands; there is no command %zu",
                   ws->nscript, n);
         err_hint(err, "history");
         return NULL;
@@ -828,14 +829,14 @@ static struct snapshot *after(struct workspace *ws, size_t n, struct err *err)
     return p->after;
 }
 
-/* Back to the present, as far as it has to be put back. */
+/* Returns to the present and restores what the view had changed. */
 static enum status leave(struct workspace *ws, struct err *err)
 {
     struct timeline *t = timeline_of(ws);
 
     if (t->view == SIZE_MAX)
         return ST_OK;
-    /* A fit that ended meanwhile is the last one. */
+    /* A fit that ended meanwhile becomes the last one. */
     if (strcmp(ws->last_fit, t->seen) == 0)
         snprintf(ws->last_fit, sizeof ws->last_fit, "%s", t->last);
     t->view = SIZE_MAX;
@@ -879,7 +880,7 @@ enum status timeline_branch(struct workspace *ws, size_t n, struct err *err)
 
     if (rc == ST_OK && snapshot_same(s, ws)) {
         rc = err_named(err, ST_STATE, "no-branch",
-                       "what is current is the same as after command %zu", n);
+                       "the present state is the same as after command %zu", n);
         err_hint(err, "history");
     }
     if (rc == ST_OK)
@@ -910,7 +911,7 @@ enum status timeline_undone(const struct workspace *ws, bool *out, struct err *e
             out[stack[at++]] = false;
         for (size_t k = 0; (p->kind == PAST_STEPS ? k < p->count : p->kind == PAST_BRANCH && !k);
              k++) {
-            if (at == cap) /* a line of several steps, many times over */
+            if (at == cap) /* a line can stand for several steps, and repeat them */
                 break;
             stack[at++] = i;
             n = at;
@@ -920,7 +921,7 @@ enum status timeline_undone(const struct workspace *ws, bool *out, struct err *e
     return ST_OK;
 }
 
-/* The session. */
+/* For the session. */
 
 enum status timeline_restore_past(struct workspace *ws, const struct past *p, size_t n,
                                   struct err *err)
@@ -962,7 +963,7 @@ void timeline_restore_end(struct workspace *ws, size_t at)
     }
     if (s)
         s->id = t->step[t->at].id;
-    t->step[t->at].state = s; /* as it could be loaded: data may have changed or gone */
+    t->step[t->at].state = s; /* as far as it could be loaded: data may have changed or gone */
 }
 
 static void number_one(struct snapshot *s, int64_t *id,
@@ -996,7 +997,7 @@ void timeline_keep(struct workspace *ws, const struct timeline_keeper *keeper, v
     t->kept = kept;
 }
 
-/* The part that it takes in every statement. */
+/* Its part at the end of every statement. */
 
 /* A command that was cancelled leaves a comment at its place and the state as it was before. */
 static void add_interrupted(struct workspace *ws, const struct owner_step *step)

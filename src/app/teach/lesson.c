@@ -1,4 +1,5 @@
-/* app/teach/lesson.c -- the lesson in hand: its steps, the lines it runs, questions and answers. */
+/* app/teach/lesson.c -- the lesson that is open: its steps, the lines it runs, questions and
+ * answers. */
 #include "app/teach/lesson.h"
 
 #include "app/core/job.h"
@@ -61,7 +62,7 @@ static const struct lesson_part *question_at(const struct lesson_step *step, siz
     return NULL;
 }
 
-/* Asked once the step's lines have run. */
+/* A question is asked once the lines of its step have run. */
 const struct lesson_part *lesson_question(const struct lesson_state *s)
 {
     return s->running || (!s->ran && has_commands(s)) ? NULL
@@ -76,7 +77,7 @@ static void changed(struct workspace *ws)
 
 /* Pages. */
 
-/* A text with the current numbers in it. */
+/* Expands a text with the current numbers. */
 static void filled(struct workspace *ws, const char *text, bool plain, struct buf *out)
 {
     struct buf b = { 0 };
@@ -88,7 +89,7 @@ static void filled(struct workspace *ws, const char *text, bool plain, struct bu
     buf_free(&b);
 }
 
-/* {seed} is the student's; all else is as anywhere. */
+/* {seed} is the student's seed; everything else is expanded as in other texts. */
 static void filled_command(struct workspace *ws, const char *text, struct buf *out)
 {
     const uint64_t keep = ws->opt.seed;
@@ -129,7 +130,7 @@ static const char *page_hint(const struct lesson_state *s)
         return "Enter runs this (or: lesson next)";
     if (lesson_question(s))
         return "";
-    return s->step + 1 < s->l.n ? "Enter (or: lesson next) goes on"
+    return s->step + 1 < s->l.n ? "Enter (or: lesson next) continues"
                                 : "Enter (or: lesson next) ends the lesson";
 }
 
@@ -220,7 +221,7 @@ static void question_json(struct rec *r, struct workspace *ws, const struct less
     buf_free(&b);
 }
 
-/* The step as it stands.  A screen that shows lessons gets one line in its log instead. */
+/* Shows the current step. If the screen has a lesson view, the log gets only one line. */
 static void tell_step(struct workspace *ws)
 {
     const struct lesson_state *s = lesson_of(ws);
@@ -304,7 +305,8 @@ static void enter(struct workspace *ws, size_t step)
     changed(ws);
 }
 
-/* What a step runs, each line where it stands in the file so that messages name that line. */
+/* Writes what a step runs. Each line has the same position as in the file, so that messages name
+ * that line. */
 static void step_lines(struct workspace *ws, size_t at, bool show, struct buf *out, size_t *line)
 {
     const struct lesson_step *step = &lesson_of(ws)->l.step[at];
@@ -321,7 +323,7 @@ static void step_lines(struct workspace *ws, size_t at, bool show, struct buf *o
             buf_putc(out, '\n');
         if (p->kind == LESSON_COMMAND && !strchr(p->text, '{'))
             buf_puts(out, p->text);
-        else                    /* what is in braces may only be known then */
+        else                    /* what is in braces may only be known when the line runs */
             buf_printf(out, "lesson at %zu", p->line);
     }
     buf_printf(out, "; lesson did %zu", at + 1);
@@ -365,7 +367,7 @@ static enum status run_all(struct workspace *ws, struct err *err)
 
 /* Answers. */
 
-/* The right answer in words. */
+/* Writes the right answer. */
 static enum status answer_words(struct workspace *ws, const struct lesson_part *q, struct buf *out,
                                 double *number, struct err *err)
 {
@@ -396,7 +398,7 @@ static enum status answer_words(struct workspace *ws, const struct lesson_part *
     return ST_OK;
 }
 
-/* Is what was typed the answer?  USAGE when it is none at all. */
+/* Decides whether the typed answer is right. USAGE if it is not an answer at all. */
 static enum status judge(struct workspace *ws, const struct lesson_part *q, const char *typed,
                          double number, bool *right, struct err *err)
 {
@@ -406,7 +408,7 @@ static enum status judge(struct workspace *ws, const struct lesson_part *q, cons
     if (!q->number) {
         const int i = tolower((unsigned char)*typed) - 'a';
         if (i < 0 || (size_t)i >= q->nanswer || typed[1]) {
-            err_set(err, ST_USAGE, "'%.20s' is none of the answers a to %c", typed,
+            err_set(err, ST_USAGE, "'%.20s' is not one of the answers a to %c", typed,
                     (char)('a' + q->nanswer - 1));
             err_hint(err, "answer a");
             return ST_USAGE;
@@ -425,7 +427,7 @@ static enum status judge(struct workspace *ws, const struct lesson_part *q, cons
     return ST_OK;
 }
 
-/* What comes back, and on to the next question.  typed NULL: the answer is told. */
+/* Replies to an answer and goes to the next question. typed NULL: gives the right answer. */
 static enum status answer(struct workspace *ws, const char *typed, struct err *err)
 {
     struct lesson_state *s = lesson_of(ws);
@@ -443,7 +445,7 @@ static enum status answer(struct workspace *ws, const char *typed, struct err *e
         return rc;
     }
     rec_init(&r, REC_RESULT, "answer");
-    if (s->all) {               /* nobody has seen it yet */
+    if (s->all) {               /* the question has not been shown yet */
         filled(ws, q->text, false, &b);
         text_wrap(&r.text, buf_str(&b), WIDTH, "? ", "  ");
         for (size_t i = 0; i < q->nanswer; i++) {
@@ -527,7 +529,7 @@ bool lesson_shorthand(const struct workspace *ws, const char *line, char *out, s
     return true;
 }
 
-/* Lines of a lesson. */
+/* Lines that a lesson runs. */
 
 static const struct lesson_part *part_of_line(const struct lesson_state *s, size_t line,
                                               size_t *step)
@@ -541,8 +543,8 @@ static const struct lesson_part *part_of_line(const struct lesson_state *s, size
     return NULL;
 }
 
-/* A claim of the lesson that did not come out.  With a student's own seed that can happen; when a
- * lesson is run through as a test it must not. */
+/* Reports a claim of the lesson that does not hold. With a student's own seed this can happen; when
+ * a lesson is run as a test it must not. */
 static enum status claim(struct workspace *ws, const struct lesson_part *p, struct err *err)
 {
     struct lesson_state *s = lesson_of(ws);
@@ -559,7 +561,7 @@ static enum status claim(struct workspace *ws, const struct lesson_part *p, stru
     return ST_OK;
 }
 
-/* `lesson at LINE`: what the lines of a step run in between their commands. */
+/* `lesson at LINE`: what the lines of a step run between their commands. */
 static enum status at_line(struct workspace *ws, size_t line, struct err *err)
 {
     struct lesson_state *s = lesson_of(ws);
@@ -593,13 +595,13 @@ static enum status at_line(struct workspace *ws, size_t line, struct err *err)
     return rc == ST_OK ? placeholder_keep(&s->vars, p->name, x, err) : rc;
 }
 
-/* `lesson did N`: the lines of step N are through. */
+/* `lesson did N`: all lines of step N have run. */
 static enum status did(struct workspace *ws, size_t step, struct err *err)
 {
     struct lesson_state *s = lesson_of(ws);
 
     if (step != s->step + 1)
-        return ST_OK;           /* the student has gone on meanwhile */
+        return ST_OK;           /* the student has meanwhile gone to another step */
     s->running = false;
     s->ran = true;
     changed(ws);
@@ -625,7 +627,7 @@ static enum status next(struct workspace *ws, struct err *err)
         ws_note(ws, "waits", "the lines of this step are still running");
         return ST_OK;
     }
-    if (s->running) {           /* a line failed: its message is in the log */
+    if (s->running) {           /* a line failed; its message is in the log */
         s->running = false;
         s->ran = true;
     }
@@ -660,7 +662,7 @@ static enum status quiz(struct workspace *ws, struct err *err)
     for (size_t i = 0; i < s->l.n; i++)
         if (!strncasecmp(s->l.step[i].title, "Quiz", 4)) {
             enter(ws, i);
-            s->ran = true;      /* what it asks can be answered from the steps before */
+            s->ran = true;      /* the questions can be answered from the earlier steps */
             tell_step(ws);
             return ST_OK;
         }
@@ -694,7 +696,7 @@ static enum status tell_list(struct workspace *ws, struct err *err)
         rec_text(&r, "\n             %s", l.summary[i]);
     }
     rec_array_close(&r);
-    rec_text(&r, "\nlesson 1 begins; Enter on an empty line goes on; lesson back, quiz, end");
+    rec_text(&r, "\nlesson 1 begins; Enter on an empty line continues; lesson back, quiz, end");
     ws_emit(ws, &r);
     if (l.broken.len)
         ws_tell(ws, REC_WARNING, NULL, "lesson", "lesson check FILE", "left out: %.600s",
@@ -753,7 +755,7 @@ static enum status begin(struct workspace *ws, const char *what, const struct ar
         free_lesson(s);
         return rc;
     }
-    for (size_t i = 0; rc == ST_OK && i < s->l.n; i++) /* known names, without values as yet */
+    for (size_t i = 0; rc == ST_OK && i < s->l.n; i++) /* known names, without values */
         for (size_t k = 0; rc == ST_OK && k < s->l.step[i].n; k++)
             if (s->l.step[i].part[k].kind == LESSON_KEEP)
                 rc = placeholder_keep(&s->vars, s->l.step[i].part[k].name, NAN, err);

@@ -1,5 +1,4 @@
-/* app/teach/lesson_parse.c -- reading lesson files, and finding them: see lesson.h for the format.
- */
+/* app/teach/lesson_parse.c -- reads lesson files and finds them. See lesson.h for the format. */
 #include "app/teach/lesson.h"
 
 #include "app/teach/lesson_text.h"
@@ -42,8 +41,8 @@ struct reader {
     const char *name;
     size_t line;
     struct err *err;
-    struct value_vars vars;     /* names kept so far, without values */
-    bool open;                  /* the last part is a paragraph that the next line goes on */
+    struct value_vars vars;     /* names stored so far, without values */
+    bool open;                  /* the last part is a paragraph, and the next line continues it */
 };
 
 static enum status broken(struct reader *r, const char *fmt, ...)
@@ -61,7 +60,7 @@ static enum status broken(struct reader *r, const char *fmt, ...)
     return ST_FORMAT;
 }
 
-/* A failure of somebody else's check, with our line in front. */
+/* Reports the failure of another check with the line of this file in front. */
 static enum status broken_by(struct reader *r, const struct err *why)
 {
     return broken(r, "%.300s%s%.80s", why->msg, *why->hint ? "; try: " : "", why->hint);
@@ -128,7 +127,8 @@ static enum status read_title(struct reader *r, const char *s)
         return broken(r, "a title is '# NUMBER TITLE', as in '# 3 Lengthscale and noise'");
     for (size_t i = 0; i < n; i++)
         if (!isalnum((unsigned char)s[i]) && s[i] != '-')
-            return broken(r, "'%.*s' is no number or name of a lesson: letters, digits and - only",
+            return broken(r, "'%.*s' is not a number or name of a lesson: letters, digits and - "
+                          "only",
                           (int)(n > 40 ? 40 : n), s);
     r->l->id = strndup(s, n);
     r->l->title = mem_strdup(s + n + strspn(s + n, " "), r->err);
@@ -188,7 +188,7 @@ static enum status read_keep(struct reader *r, const char *text)
     snprintf(name, sizeof name, "%.*s", (int)n, text);
     for (const char *p = name; *p; p++)
         if (!isalnum((unsigned char)*p) && *p != '_')
-            return broken(r, "'%s' is no name: letters, digits and _", name);
+            return broken(r, "'%s' is not a name: letters, digits and _", name);
     if (isdigit((unsigned char)*name) || placeholder_known(name))
         return broken(r, "'%s' cannot be a name: it %s", name,
                       placeholder_known(name) ? "is a value already" : "begins with a digit");
@@ -242,7 +242,7 @@ static enum status read_number(struct reader *r, const char *text)
     if (q->number || q->nanswer)
         return broken(r, "the question of line %zu has its answer already", q->line);
     if (tol && (sscanf(tol + 2, " %lf %%", &within) != 1 || !(within > 0.0) || within > 100.0))
-        return broken(r, "'%.40s' is no tolerance: +- 5%%", tol);
+        return broken(r, "'%.40s' is not a tolerance such as +- 5%%", tol);
     size_t n = tol ? (size_t)(tol - text) : strlen(text);
     while (n && text[n - 1] == ' ')
         n--;
@@ -266,7 +266,7 @@ static enum status read_because(struct reader *r, const char *text)
     return q->because ? check_text(r, text) : ST_NOMEM;
 }
 
-/* summary, minutes */
+/* Reads summary and minutes. */
 static enum status read_head(struct reader *r, const char *line)
 {
     if (!strncmp(line, "summary ", 8) && !r->l->summary) {
@@ -276,7 +276,7 @@ static enum status read_head(struct reader *r, const char *line)
     if (!strncmp(line, "minutes ", 8)) {
         r->l->minutes = strtod(line + 8, NULL);
         return r->l->minutes > 0.0 && r->l->minutes < 1000.0
-                   ? ST_OK : broken(r, "'%.20s' is no number of minutes", line + 8);
+                   ? ST_OK : broken(r, "'%.20s' is not a number of minutes", line + 8);
     }
     return broken(r,
                   "before the first step stand '# NUMBER TITLE', 'summary TEXT' and 'minutes N', "
@@ -319,7 +319,7 @@ static enum status read_line(struct reader *r, const char *s)
     }
     if (*s == '%')
         return ST_OK;
-    /* A sign stands alone: "=" of "==" and "-" of "-0.5" in a text begin no answer. */
+    /* A sign needs a blank after it: "=" in "==" and "-" in "-0.5" do not begin an answer. */
     const bool sign = s[1] == ' ' || s[1] == '\t';
     if (*s == '#' && sign)
         return read_title(r, rest);
@@ -348,7 +348,7 @@ static enum status read_line(struct reader *r, const char *s)
     return rc;
 }
 
-/* What can only be said once all is read. */
+/* Checks that need the whole file. */
 static enum status check_whole(struct reader *r)
 {
     struct lesson *l = r->l;
@@ -410,7 +410,7 @@ enum status lesson_parse(const char *text, const char *name, struct lesson *out,
     return rc;
 }
 
-/* Where lessons are. */
+/* Finding lessons. */
 
 void lesson_list_free(struct lesson_list *l)
 {
@@ -421,7 +421,7 @@ void lesson_list_free(struct lesson_list *l)
     *l = (struct lesson_list){ 0 };
 }
 
-/* path "": bundled.  One of the same number is replaced. */
+/* Adds a lesson to the list, or replaces the one with the same number. path "": it is bundled. */
 static enum status list_take(struct lesson_list *l, size_t room, struct lesson *one,
                              const char *path, struct err *err)
 {
@@ -449,7 +449,7 @@ static bool is_lesson_file(const char *name)
     return n > 7 && *name != '.' && !strcmp(name + n - 7, ".lesson");
 }
 
-/* Lessons by number, then the named ones. */
+/* Sorts lessons by number; named ones follow. */
 static int before(const char *a, const char *b)
 {
     const bool na = isdigit((unsigned char)*a), nb = isdigit((unsigned char)*b);
@@ -480,7 +480,8 @@ static enum status list_own(struct lesson_list *l, size_t room, struct err *err)
     enum status rc = ST_OK;
     struct dirent *e;
 
-    (void)dirs_path(DIRS_DATA, "lessons", &dir); /* none without a home */
+    /* no directory of lessons without a home directory */
+    (void)dirs_path(DIRS_DATA, "lessons", &dir);
     DIR *d = dir.len ? opendir(buf_str(&dir)) : NULL;
     for (size_t seen = 0; d && rc == ST_OK && (e = readdir(d)) && seen < 1000; seen++) {
         struct buf path = { 0 };

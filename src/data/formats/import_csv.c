@@ -82,7 +82,8 @@ static enum status ragged(struct reader *r, size_t found, bool more)
         return ST_IO;
     err_named(r->err, ST_FORMAT, "ragged", "%s line %zu has %s%zu cells, the others have %zu",
               stream_name(r->in->st), r->line, more ? "more than " : "", found, r->plan->ncols);
-    err_hint(r->err, "mend the line; cells that hold the separator need quotes; or say sep=");
+    err_hint(r->err, "correct the line; put quotes around cells that contain the separator; or "
+                     "set sep=");
     return ST_FORMAT;
 }
 

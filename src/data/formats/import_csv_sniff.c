@@ -594,8 +594,8 @@ static void find_header(const struct sample *s, int option, struct csv_plan *pla
                        s->line[0], below, width(s, 0));
     } else {
         plan->header = repeated == 0;
-        buf_printf(&plan->why, repeated == 0 ? " (line %zu holds words that do not come again)"
-                                             : " (line %zu holds words that come again)",
+        buf_printf(&plan->why, repeated == 0 ? " (line %zu holds words that are not repeated)"
+                                             : " (line %zu holds words that are repeated)",
                    s->line[0]);
     }
 }
@@ -789,8 +789,9 @@ static enum status find_width(const struct inbuf *in, const struct sample *s,
         return ST_OK;
     err_named(err, ST_FORMAT, "ragged", "%s line %zu has %zu cells, all lines below have %zu",
               stream_name(in->st), s->line[0], plan->ncols, other);
-    err_hint(err, plan->ncols + 1 == other ? "the header lacks a name: give the first column one"
-                                           : "mend the first line, put # before it, or say sep=");
+    err_hint(err, plan->ncols + 1 == other
+                      ? "the header has one name too few: name the first column"
+                      : "correct the first line, put # before it, or set sep=");
     return ST_FORMAT;
 }
 

@@ -105,7 +105,7 @@ static enum status no_letter(const struct fasta *f, unsigned char c)
     record_words(f, word, sizeof word);
     snprintf(shown, sizeof shown, isprint(c) ? "'%c'" : "byte %d", c);
     err_named(f->err, ST_FORMAT, "fasta",
-              "%s, line %zu, record '%s': %s is no letter of a sequence", stream_name(f->in->st),
+              "%s, line %zu, record '%s': %s is not a letter of a sequence", stream_name(f->in->st),
               f->line, word, shown);
     err_hint(f->err,
              "a FASTA file has lines of letters, *, - and . under each line that begins with >");
@@ -140,8 +140,8 @@ static enum status take_byte(struct fasta *f, enum place *at, bool *open, unsign
     if (*at == LINE_HEAD) {
         if (c == '\0')
             return err_named(f->err, ST_FORMAT, "binary",
-                             "%s, line %zu: a zero byte: it is no text", stream_name(f->in->st),
-                             f->line);
+                             "%s, line %zu: a zero byte, so this is not a text file",
+                             stream_name(f->in->st), f->line);
         if (f->head_len == IMPORT_MAX_NAME)
             return err_named(f->err, ST_FORMAT, "limit",
                              "%s, line %zu: a record's line is longer than "

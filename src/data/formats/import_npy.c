@@ -125,7 +125,7 @@ static enum status take_shape(const struct inbuf *in, struct text *t, struct npy
 {
     size_t dim[4], n = 0;
     if (!take(t, "("))
-        return malformed(in, "the header's shape is no tuple", err);
+        return malformed(in, "the shape in the header is not a tuple", err);
     while (n < 4 && take_size(t, &dim[n])) {
         n++;
         if (!take(t, ","))
@@ -153,7 +153,7 @@ static enum status parse_header(const struct inbuf *in, struct text t, struct np
 {
     char key[32];
     if (!take(&t, "{"))
-        return malformed(in, "the header is no dictionary", err);
+        return malformed(in, "the header is not a dictionary", err);
     while (!take(&t, "}")) {
         enum status rc = ST_OK;
         if (!take_string(&t, key, sizeof key) || !take(&t, ":"))

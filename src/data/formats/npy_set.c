@@ -357,7 +357,7 @@ static enum status match_pairs(const char *path, const char *target, const struc
         if (star(base_of(path), base_of(x->s[i]), &s, &ns) &&
             star(base_of(target), base_of(y->s[i]), &t, &nt) &&
             (ns != nt || memcmp(s, t, ns) != 0)) {
-            err_named(err, ST_IO, "files", "%s and %s are no pair: their numbers differ",
+            err_named(err, ST_IO, "files", "%s and %s are not a pair: their numbers differ",
                       safe(x->s[i], a, sizeof a), safe(y->s[i], b, sizeof b));
             return ST_IO;
         }
@@ -552,7 +552,7 @@ static enum status open_part(const char *path, const struct ctl *ctl, struct inb
 
     if (!npy_stamp(path, &p->seen)) {
         err_set(err, ST_IO, "%s: %s", safe(path, word, sizeof word),
-                access(path, F_OK) != 0 ? strerror(errno) : "no regular file");
+                access(path, F_OK) != 0 ? strerror(errno) : "it is not a regular file");
         return ST_IO;
     }
     *in = (struct inbuf){ .st = stream_open(path, ctl, err) };

@@ -137,7 +137,7 @@ static enum status fill_table(const struct table *t, const char *path, size_t ke
         for (size_t i = 0; i < t->n; i++) {
             const double v = t->col[j].type == COL_REAL ? column_at(&t->col[j], i) : (double)NAN;
             if (!isfinite(v))
-                return bad_table(path, "a cell is no number", err);
+                return bad_table(path, "a cell is not a number", err);
             l->value[i * l->channels + c] = v;
         }
         c++;

@@ -331,8 +331,8 @@ static enum status find_graphs(struct gather *g)
         table_cell(t, i, g->id, &cell);
         if (cell.len == 0) {
             rc = err_named(g->err, ST_FORMAT, "graph",
-                           "row %zu: column '%.40s' is empty: of which graph is this node?", i + 1,
-                           t->col[g->id].name);
+                           "row %zu: column '%.40s' is empty, so the graph of this node is unknown",
+                           i + 1, t->col[g->id].name);
             break;
         }
         rc = table_intern_code(&g->ids, buf_str(&cell), cell.len, &g->graph[i], g->err);
@@ -417,7 +417,7 @@ static enum status node_missing(const struct gather *g, size_t j, size_t row)
     err_named(g->err, ST_FORMAT, "missing",
               "row %zu: '%.40s' of a node of graph '%.40s' is missing", row + 1, g->t->col[j].name,
               graph_name(g, g->graph[row]));
-    err_hint(g->err, "mend the cell, or leave the column out with types=%.40s=text",
+    err_hint(g->err, "correct the cell, or leave the column out with types=%.40s=text",
              g->t->col[j].name);
     return ST_FORMAT;
 }

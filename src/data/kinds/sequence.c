@@ -484,7 +484,8 @@ static enum status stop_at_unknown(const struct table *t, const struct column *c
     table_where(t, c, row, &where);
     text_safe(&letter, (char[]){ sequence_at(s, row, &len)[k], '\0' }, 8);
     err_named(err, ST_FORMAT, "letters",
-              "%s: letter %zu of column '%.40s', '%s', is none of %s (%s); %zu row%s such",
+              "%s: letter %zu of column '%.40s', '%s', is not one of %s (%s); %zu row%s "
+              "such letters",
               buf_str(&where), k + 1, c->name, buf_str(&letter), sequence_alphabet_name(s->kind),
               s->order, s->unknown_rows, s->unknown_rows == 1 ? " has" : "s have");
     err_hint(err, "unknown=keep  |  unknown=missing, then missing drop");

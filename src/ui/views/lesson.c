@@ -1,4 +1,4 @@
-/* ui/views/lesson.c -- view 8: the step of the lesson in hand beside the plot it speaks of, and
+/* ui/views/lesson.c -- view 8: the current step of the lesson beside the plot it explains, and
  * sliders under plots that follow the hyperparameters. */
 #include "ui/views/figures.h"
 
@@ -19,9 +19,9 @@ struct lesson_view {
     char plot[24], run[16];   /* what is drawn; "": nothing yet */
     size_t slider;
     size_t top;               /* lines of the page above the window */
-    unsigned serial;          /* of the lesson when it was last drawn */
+    unsigned serial;          /* serial of the lesson when it was last drawn */
     size_t step;
-    bool follow;              /* keep the end in sight: a question has come up */
+    bool follow;              /* keep the end visible, because a question has appeared */
     struct axes axes;
 };
 
@@ -44,7 +44,7 @@ static bool has_sliders(const struct lesson_view *s)
 
 /* Sliders. */
 
-/* Hyperparameters one after the other: the kernel's first ones, amplitude, noise. */
+/* The hyperparameters in order: those of the kernel that fit, amplitude, noise. */
 static size_t sliders(const struct workspace *ws)
 {
     const size_t n = kernel_nhp(&ws->kernel);
@@ -75,7 +75,7 @@ static void slider_move(struct view *v, double factor)
     desk_execf(v->desk, "set %s=%.3g", name, to);
 }
 
-/* Names of hyperparameters take much room: cut in narrow panes. */
+/* Names of hyperparameters need much room: they are cut in narrow panes. */
 static void shorten(char name[KERNEL_NAME_MAX])
 {
     static const struct { const char *name, *shorter; } cut[] = {
@@ -126,7 +126,7 @@ static uint64_t mix(uint64_t h, const void *bytes, size_t n)
     return h;
 }
 
-/* Changes with whatever the plot shows. */
+/* A number that changes with everything the plot shows. */
 static uint64_t stamp_of(const struct view *v)
 {
     const struct lesson_view *s = v->state;
@@ -149,7 +149,7 @@ static uint64_t stamp_of(const struct view *v)
     return h;
 }
 
-/* As the line that asked for it says: which runs, which columns, which axes. */
+/* Makes the plot as the line that asked for it says: which runs, columns and axes. */
 static struct figure *as_asked(void *ctx, struct err *err)
 {
     struct figures_request *q = ctx;
@@ -200,7 +200,7 @@ static unsigned long attr_of(char how)
     }
 }
 
-/* Rows of a line of the page, and the empty one before it. */
+/* The number of rows that a line of the page takes, with the empty row before it. */
 static size_t line_rows(const char *line, char before, int w)
 {
     const bool apart = before && (*line != before || *line == 'T');
@@ -221,7 +221,8 @@ static size_t page_lines(char *page, char **line, size_t most)
     return n;
 }
 
-/* Where the window begins: at the start of a step, at its end once something new stands there. */
+/* Chooses where the window begins: at the start of a step, or at its end once something new is
+ * there. */
 static void place_window(struct lesson_view *s, const struct lesson_state *l, char **line, size_t n,
                          int w, int h)
 {
@@ -372,7 +373,7 @@ static void lesson_verdict(struct view *v, struct buf *b)
     if (*s->plot)
         figures_verdict(v, b);
     if (!b->len && l)
-        buf_printf(b, "lesson %s, step %zu of %zu: Enter on an empty line goes on", l->l.id,
+        buf_printf(b, "lesson %s, step %zu of %zu: Enter on an empty line continues", l->l.id,
                    l->step + 1, l->l.n);
 }
 
