@@ -1,7 +1,8 @@
-/* app/runs/advise.c -- the command advise: see advise.h.
+/* app/runs/advise.c -- the command advise. See advise.h.
  *
- * The law is compute/models/model_rank.c's.  What fits then take is remembered for the session, and
- * the mean of the logarithmic errors, with one of 0 counted in, corrects later advice. */
+ * The law for the iterations is in compute/models/model_rank.c. What later fits take is remembered
+ * for the session. The mean of the logarithmic errors, with one error of 0 added, corrects later
+ * advice. */
 #include "app/runs/advise.h"
 
 #include "app/shell/text_table.h"
@@ -74,7 +75,7 @@ static double whole(double iterations, double factor)
     return fmax(1.0, round(iterations * factor));
 }
 
-/* Seconds on this machine's threads. */
+/* Predicted seconds with this machine's threads. */
 static double total(const struct advise_state *s, const struct rank_guess *g)
 {
     return (g->build + (double)s->a.solves * whole(g->iterations, s->factor) * g->iteration) /
@@ -86,7 +87,8 @@ static bool in_time(const struct advise_state *s, const struct rank_guess *g)
     return whole(g->iterations, s->factor) <= (double)s->maxit;
 }
 
-/* Least time among those that end; none ends: the fewest iterations. */
+/* The row with the least time among those that converge. If none converges, the one with the fewest
+ * iterations. */
 static size_t best_row(const struct advise_state *s)
 {
     size_t best = 0;
@@ -194,15 +196,16 @@ static void features_text(struct rec *rec, const struct advice *a)
                                                                      : "");
 }
 
-static const double trusted = 0.75;        /* of a sample: what it shows itself (spectrum.h) */
-static const double single_limit = 1e8;    /* condition number that single precision feels */
+/* share of a sample's spectrum that the sample shows reliably (spectrum.h) */
+static const double trusted = 0.75;
+static const double single_limit = 1e8; /* condition number beyond which single precision is felt */
 
 static bool beyond_sample(const struct advise_state *s)
 {
     return s->a.sample < s->a.n && s->a.effective_dimension > trusted * (double)s->a.sample;
 }
 
-/* Where the law cannot know. */
+/* Says where the law cannot predict. */
 static void limits_text(struct rec *rec, const struct advise_state *s)
 {
     const size_t more = 4 * s->a.sample < 16384 ? 4 * s->a.sample : 16384;
@@ -271,14 +274,14 @@ static void advise_record(struct workspace *ws, const struct advise_state *s)
     ws_emit(ws, &rec);
 }
 
-/* The job's end. */
+/* The end of the job. */
 
 static double correction(const struct advise_state *s, bool plain)
 {
     return plain ? 1.0 : exp(s->error_sum / ((double)s->errors + 1.0));
 }
 
-/* The same system as the advice in hand: its truths stay. */
+/* True for the system of the last advice: what fits have taught about it is kept. */
 static bool same_system(const struct advise_state *s, const char *dataset, const char *kernel,
                         size_t features, double rtol)
 {
@@ -363,7 +366,7 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The ranks asked for, in order, and before them none. */
+/* The ranks that were asked for, in order, after rank 0 (no preconditioner). */
 static enum status take_ranks(struct advising *w, const struct advise_opts *o, struct err *err)
 {
     size_t sorted[RANK_GUESSES], n = 0;
@@ -410,9 +413,9 @@ enum status advise_start(struct workspace *ws, struct dataset *d, const struct f
     return ws_submit(ws, &advise_ops, NULL, w, line, err);
 }
 
-/* What fits teach. */
+/* Learning from fits. */
 
-/* The law's iterations at a rank between those of the table; NaN: beyond it. */
+/* The law's iterations at a rank between the rows of the table; NaN beyond it. */
 static double expected_at(const struct advice *a, size_t rank)
 {
     for (size_t i = 0; i < a->rows; i++) {

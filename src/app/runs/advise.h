@@ -1,4 +1,5 @@
-/* app/runs/advise.h -- what a fit will cost at each rank, and what it then did cost. */
+/* app/runs/advise.h -- predicts the cost of a fit at each rank of its preconditioner, and learns
+ * from what fits then cost. */
 #ifndef GPDESK_ADVISE_H
 #define GPDESK_ADVISE_H
 
@@ -7,10 +8,11 @@
 #include "compute/stats/diagnose.h"
 
 struct advise_opts { const size_t *rank; size_t nrank, solves, rows; bool plain; };
-/* Queues the job; the table arrives as a result record. */
+/* Queues the job. Its table arrives as a result record. */
 enum status advise_start(struct workspace *, struct dataset *, const struct fit_opts *,
                          const struct advise_opts *, const char *line, struct err *);
-/* A fit has ended: its truth is laid over the prediction, and corrects the law. */
+/* Called when a fit has ended: compares its iterations with the prediction and corrects later
+ * advice. */
 void advise_learn(struct workspace *, const struct run *);
 struct figure *advise_figure(struct workspace *, struct run *, const struct args *, struct err *);
 

@@ -4,6 +4,6 @@
 
 #include "app/shell/command.h"
 
-extern const struct command export_rows[]; /* ends at .name == NULL */
+extern const struct command export_rows[]; /* The list ends with an entry whose name is NULL. */
 
 #endif

@@ -1,5 +1,5 @@
-/* app/runs/fit_setup.h -- what a diagnosing job reads: rows and the settings of a fit, made or to
- * come. */
+/* app/runs/fit_setup.h -- what a job that diagnoses a fit reads: the rows and settings of a fit
+ * that is planned or was made. */
 #ifndef GPDESK_FIT_SETUP_H
 #define GPDESK_FIT_SETUP_H
 
@@ -8,16 +8,17 @@
 
 struct fit_setup {
     struct dataset *data;               /* a snapshot */
-    struct encoding enc; bool has_enc;  /* of the run; else fitted on the training rows */
+    /* has_enc: enc is that of the run; otherwise it is fitted on the training rows */
+    struct encoding enc; bool has_enc;
     struct fit_opts o;
-    struct encoded e;                   /* by fit_setup_open */
+    struct encoded e;                   /* filled by fit_setup_open */
 };
-/* A fit to come with these options; or one that was made, at what it ended with.  STATE: the run
- * has no data. */
+/* From options, for a planned fit; or from a finished run, with the settings it ended with. STATE
+ * if the run has no data. */
 enum status fit_setup_of_data(struct fit_setup *, struct dataset *, const struct fit_opts *,
                               struct err *);
 enum status fit_setup_of_run(struct fit_setup *, const struct run *, struct err *);
-/* On the worker: the training rows, and the kernel bound to their inputs. */
+/* Worker thread: encodes the training rows and binds the kernel to their inputs. */
 enum status fit_setup_open(struct fit_setup *, struct err *);
 void fit_setup_free(struct fit_setup *);
 

@@ -1,7 +1,7 @@
-/* app/runs/fitting.c -- tuning and fitting as background jobs: see fitting.h.
+/* app/runs/fitting.c -- tuning and fitting as background jobs. See fitting.h.
  *
- * A job owns references to all that it reads, so that the workspace may change under it; what it
- * made moves into the run on the main thread, in its `done`. */
+ * A job holds references to everything it reads, so that the workspace may change meanwhile. Its
+ * results move into the run on the main thread, in its `done`. */
 #include "app/runs/fitting.h"
 
 #include "app/runs/advise.h"
@@ -21,25 +21,28 @@
 #include <string.h>
 #include <time.h>
 
-static const double IDLE_SCALE = 100.0; /* standard deviations: a change of 1 % at most */
+/* Lengthscale of an idle input in units of its standard deviation: moving the input by one sd
+ * changes the kernel by at most 1 %. */
+static const double IDLE_SCALE = 100.0;
 enum { SHOWN_SCALES = 12, NAMED_INPUTS = 8 };
 
-struct fitting {                     /* a job's inputs and outputs */
+struct fitting {                     /* inputs and outputs of a job */
     struct dataset *data;
     struct encoding enc;
     struct kernel kernel;
     struct tune_opts topt;
-    double start[KERNEL_MAX_HP];     /* topt.start points here */
+    double start[KERNEL_MAX_HP];     /* topt.start points to this array */
     struct fit_opts fopt;
     struct tune_result tune;
     struct model *model;
     struct fit_info info;
     struct solve_info solve;
     size_t rows;
-    struct buf notes;                /* of the encoding: one line each */
+    struct buf notes;                /* notes of the encoding, one per line */
     double seconds;
-    size_t width[FITTING_WIDTHS], nwidths; /* of windows, to choose among; none: the kernel's */
-    struct restarts *group;          /* the tunings of the same line; NULL: there is but this one */
+    /* window widths to choose among; none: that of the kernel */
+    size_t width[FITTING_WIDTHS], nwidths;
+    struct restarts *group;         /* the tunings of the same line; NULL if this is the only one */
 };
 
 static void fitting_free(struct job *job)
@@ -82,9 +85,9 @@ enum status fitting_rows(const struct dataset *d, enum part part, bool fit_encod
     return rc;
 }
 
-/* On the worker. */
+/* On the worker thread. */
 
-/* Windows of few numbers have dense filters, if the user did not ask for them. */
+/* Notes that windows of few numbers get dense filters, unless the user asked for those. */
 static void note_filters(struct fitting *f)
 {
     for (size_t t = 0; t < f->kernel.nterms; t++) {
@@ -101,8 +104,8 @@ static void note_filters(struct fitting *f)
     }
 }
 
-/* One lengthscale an input, or a group of them: how many there are is known once the rows are
- * encoded.  What was said of "the lengthscale" so far holds for each. */
+/* With ARD there is one lengthscale for each input or group of inputs. Their number is known only
+ * once the rows are encoded. What was set for "the lengthscale" so far applies to each of them. */
 static enum status bind_kernel(struct fitting *f, size_t d, struct err *err)
 {
     size_t from[KERNEL_MAX_HP], *group = NULL;
@@ -176,7 +179,7 @@ static void set_width(struct fitting *f, size_t width)
     f->data->kernel = f->kernel;
 }
 
-/* A tuning for each width; the one with the least score stays. */
+/* Tunes once for each width and keeps the tuning with the least objective. */
 static enum status tune_widths(struct job *job, struct err *err)
 {
     struct fitting *f = job->arg;
@@ -189,10 +192,10 @@ static enum status tune_widths(struct job *job, struct err *err)
 
     for (size_t i = 0; rc == ST_OK && i < f->nwidths && !(made && ctl_stopped(&job->ctl)); i++) {
         set_width(f, f->width[i]);
-        buf_clear(&f->notes); /* the last one's say it all */
+        buf_clear(&f->notes); /* the notes of the last tuning say everything */
         rc = tune_once(job, err);
         if (rc == ST_CANCELLED && made)
-            rc = ST_OK; /* the best so far */
+            rc = ST_OK; /* keep the best so far */
         else if (rc == ST_OK) {
             buf_printf(&words, "%s%zu: %.2f", i ? ", " : "", f->width[i], f->tune.best.score);
             if (made++ == 0 || f->tune.best.score < best.best.score) {
@@ -279,8 +282,8 @@ static void fitting_tick(struct workspace *ws, struct job *job, const struct tic
     ws->serial++;
 }
 
-/* How many of the hyperparameters from i on are the lengthscales of one ARD term; its name without
- * the number. */
+/* The number of hyperparameters from i on that are the lengthscales of one ARD term. `name`
+ * receives their name without the index. */
 static size_t hp_group(const struct kernel *k, size_t i, char name[KERNEL_NAME_MAX])
 {
     char next[KERNEL_NAME_MAX];
@@ -380,7 +383,7 @@ void fitting_scales_text(struct buf *b, const struct kernel *k, const double *hp
     each_text(b, "   noise", t, noises);
 }
 
-/* What the job has made of the run's kernel: bound to its inputs. */
+/* Copies the kernel that the job bound to its inputs into the run. */
 static void adopt_kernel(struct run *r, const struct fitting *f)
 {
     struct buf text = { 0 };
@@ -399,7 +402,7 @@ static void adopt_kernel(struct run *r, const struct fitting *f)
     memcpy(r->topt.hp, f->topt.hp, sizeof r->topt.hp);
 }
 
-/* Whether input i is out of sight of every kernel that reads it. */
+/* True if input i has no influence in any kernel that reads it. */
 static bool is_idle(const struct kernel *k, const double *hp, size_t i)
 {
     bool seen = false;
@@ -415,7 +418,7 @@ static bool is_idle(const struct kernel *k, const double *hp, size_t i)
     return seen;
 }
 
-/* Inputs whose lengthscale a tuning has moved out of sight. */
+/* Reports inputs whose lengthscale a tuning has made so long that they no longer matter. */
 static void idle_inputs(struct workspace *ws, const struct run *r)
 {
     const struct tune_result *t = &r->tune;
@@ -424,13 +427,14 @@ static void idle_inputs(struct workspace *ws, const struct run *r)
 
     if (!kernel_has_ard(&r->fit.kernel))
         return;
-    for (size_t i = 0, end; i < r->enc.ncol; i = end) { /* the inputs of a column stand together */
+    /* the inputs of one column are consecutive */
+    for (size_t i = 0, end; i < r->enc.ncol; i = end) {
         const char *column = r->enc.col[i].column;
         size_t n = 0;
         for (end = i; end < r->enc.ncol && !strcmp(r->enc.col[end].column, column); end++)
             n += is_idle(&r->fit.kernel, t->best.hp, end);
         idle += n;
-        for (size_t j = i; n > 0 && j < end; j++) { /* a category by name, or by its idle levels */
+        for (size_t j = i; n > 0 && j < end; j++) { /* name the category, or only its idle levels */
             const char *level = n < end - i ? r->enc.col[j].level : NULL;
             if ((j > i && n == end - i) || !is_idle(&r->fit.kernel, t->best.hp, j) ||
                 named++ >= NAMED_INPUTS)
@@ -448,18 +452,18 @@ static void idle_inputs(struct workspace *ws, const struct run *r)
     buf_free(&names);
 }
 
-/* A run that ended without a result; alone: no other of the same line may have one. */
+/* Reports a run that ended without a result. alone: no other run of the same line can have one. */
 static void run_failed(struct workspace *ws, struct run *r, enum status rc, const struct err *err,
                        const char *line, bool alone)
 {
-    r->ended = r->started > 0.0 ? job_now() : 0.0; /* it may never have begun */
+    r->ended = r->started > 0.0 ? job_now() : 0.0; /* it may not have begun */
     r->state = rc == ST_CANCELLED ? RUN_STOPPED : RUN_FAILED;
     if (err)
         r->failure = *err;
     if (rc == ST_CANCELLED) {
         snprintf(r->verdict, sizeof r->verdict, "%s was stopped before there was a result.", r->id);
         if (alone ||
-            r->started > 0.0) /* restarts that never began: the table at the end has them */
+            r->started > 0.0) /* the table at the end shows restarts that never began */
             ws_note(ws, "stopped", "%s was stopped before there was a result", r->id);
         ws->unconverged = true;
     } else {
@@ -485,7 +489,7 @@ static void adopt_encoding(struct run *r, struct encoding *enc)
     memset(enc, 0, sizeof *enc);
 }
 
-/* The error that was asked for, and the best that the work allowed. */
+/* The standard error that was asked for, and the one that the allowed work achieved. */
 static void approx_words(struct workspace *ws, const struct run *r, const struct tune_result *t,
                          size_t rows)
 {
@@ -512,7 +516,7 @@ static void tune_words(struct workspace *ws, const struct run *r, const struct t
         if (!lo && !hi)
             continue;
         for (size_t j = 1; i >= t->nhp && j < r->topt.targets;
-             j++) /* of the target that is there */
+             j++) /* the target that exists */
             v = lo ? fmin(v, each[j]) : fmax(v, each[j]);
         if (i < t->nhp)
             kernel_hp_info(&r->fit.kernel, i, name, NULL);
@@ -611,8 +615,8 @@ static void tune_result_record(struct workspace *ws, const struct run *r, const 
     ws_emit(ws, &rec);
 }
 
-/* The run of a job that has done its work, its notes told; NULL where there is nothing to take
- * over. */
+/* The run of a job that has finished its work; its notes have been reported. NULL if there is no
+ * result to take. */
 static struct run *run_ended(struct workspace *ws, struct job *job, enum status rc,
                              const struct err *err)
 {
@@ -633,7 +637,7 @@ static struct run *run_ended(struct workspace *ws, struct job *job, enum status 
     return r;
 }
 
-/* What a tuning found becomes current. */
+/* Makes the values that a tuning found the current ones. */
 static void tune_adopt(struct workspace *ws, const struct run *r)
 {
     for (size_t i = 0; i < r->tune.nhp; i++) {
@@ -647,7 +651,8 @@ static void tune_adopt(struct workspace *ws, const struct run *r)
     ws->hp_tuned = ws->scale_tuned = true;
 }
 
-/* One of several has ended: with the last of them the best is taken, and they are one statement. */
+/* Called when one of several tunings has ended. After the last one, the best becomes current;
+ * together they are one statement. */
 static void restart_done(struct workspace *ws, struct job *job, struct restarts *g, enum status rc,
                          const struct err *err)
 {
@@ -668,7 +673,7 @@ static void restart_done(struct workspace *ws, struct job *job, struct restarts 
     }
 }
 
-/* What a tuning found, into its run and told. */
+/* Moves the result of a tuning into its run and reports it. */
 static void tune_taken(struct workspace *ws, struct run *r, struct fitting *f)
 {
     r->tune = f->tune;
@@ -707,20 +712,21 @@ static void tune_done(struct workspace *ws, struct job *job, enum status rc, con
     ws->serial++;
 }
 
-/* Whether a larger rank helps this solver. */
+/* True if a larger rank helps this solver. */
 static bool uses_rank(const char *name)
 {
     const struct solver_ops *s = solver_find(name, NULL);
     return s && (s->uses_precond || s->krylov);
 }
 
-/* At the limit of its iterations: those left, if they are few, else a better preconditioner. */
+/* What to do when the limit of iterations was reached: the number of iterations still missing if
+ * that is small, otherwise a better preconditioner. */
 static void stopped_short(const struct run *r, const struct trace_fit *tf, char *v, size_t n)
 {
     const struct fit_info *i = &r->info;
     const double left = tf->forecast - (double)i->iterations, its = (double)i->iterations;
     const bool known =
-        isfinite(tf->forecast) && left > 0.0 && left < 1e6; /* else it stands still */
+        isfinite(tf->forecast) && left > 0.0 && left < 1e6; /* otherwise it makes no progress */
     const size_t more = 2 * (i->rank ? i->rank : 128);
     int at = snprintf(v, n, "stopped at it %zu: residual %.1e, %.0f x the target. ", i->iterations,
                       i->true_residual, i->true_residual / r->fit.rtol);
@@ -743,7 +749,7 @@ static void stopped_short(const struct run *r, const struct trace_fit *tf, char 
         snprintf(v + at, n - (size_t)at, "try: fit continue=%s solver=pcg rank=%zu", r->id, more);
 }
 
-/* Every stop has its reason, its distance to the target and the next step. */
+/* Writes why the solver stopped, how far it is from the target, and what to do next. */
 static void fit_verdict(struct run *r)
 {
     const struct fit_info *i = &r->info;
@@ -833,7 +839,7 @@ static void rank_note(struct workspace *ws, const struct run *r)
             i->rank_iterations == 1.0 ? "" : "s", was);
 }
 
-/* The same in words; nothing for a direct solve. */
+/* Convergence in words; nothing for a direct solve. */
 static void convergence_words(struct rec *rec, const struct fit_info *i)
 {
     char k[32], plain[32];
@@ -848,7 +854,7 @@ static void convergence_words(struct rec *rec, const struct fit_info *i)
     rec_text(rec, ";  %.0f passes over the data", i->passes);
 }
 
-/* Of several targets each one's, in their order. */
+/* With several targets, the figures of each, in order. */
 static void fit_targets_json(struct rec *rec, const struct run *r)
 {
     const struct fit_info *i = &r->info;
@@ -996,7 +1002,8 @@ static const struct job_ops fit_job_ops = {
     .verb = "fit", .work = fit_work, .done = fit_done, .tick = fitting_tick, .free = fitting_free
 };
 
-/* A run in the workspace and a job with private copies; both or neither. */
+/* Makes a run in the workspace and a job with private copies. Either both are made or neither
+ * is. */
 static enum status launch(struct workspace *ws, struct dataset *d, struct fitting *f,
                           enum run_kind kind, const char *line, struct err *err)
 {
@@ -1005,7 +1012,7 @@ static enum status launch(struct workspace *ws, struct dataset *d, struct fittin
     struct run *r;
     enum status rc;
 
-    kernel_unbind(&f->kernel); /* what it reads is fixed anew */
+    kernel_unbind(&f->kernel); /* its inputs may have changed, so it is bound again */
     kernel_unbind(&f->fopt.kernel);
     f->data = dataset_snapshot(d, err);
     if (f->data)
@@ -1022,7 +1029,7 @@ static enum status launch(struct workspace *ws, struct dataset *d, struct fittin
     r->command = mem_strdup(line, NULL);
     r->data = dataset_ref(f->data);
     r->fit = f->fopt;
-    r->fit.start = NULL; /* the job's own */
+    r->fit.start = NULL; /* the job owns its own copy */
     r->fit.kernel = f->kernel;
     r->topt = f->topt;
     r->topt.start = NULL;
@@ -1036,7 +1043,7 @@ static enum status launch(struct workspace *ws, struct dataset *d, struct fittin
     return rc;
 }
 
-/* In a dry run: what the fit would take, instead of the fit. */
+/* In a dry run: reports what the fit would take instead of running it. */
 static enum status plan_only(struct workspace *ws, const struct dataset *d, struct fit_opts o,
                              const char *line, struct err *err)
 {
@@ -1066,7 +1073,7 @@ static enum status plan_only(struct workspace *ws, const struct dataset *d, stru
         encoding_free(&enc);
         return rc;
     }
-    /* The table and its encoded rows are held beside what the fit itself takes. */
+    /* The table and its encoded rows are in memory beside what the fit needs. */
     bytes += n * enc.d * sizeof(double) + d->table->n * d->table->ncols * sizeof(double);
     mem_format(peak, sizeof peak, (double)bytes);
     mem_format(limit, sizeof limit, (double)ws->opt.mem);
@@ -1087,7 +1094,7 @@ static enum status plan_only(struct workspace *ws, const struct dataset *d, stru
     return ST_OK;
 }
 
-/* One job of a tuning, or one of several from different starts. */
+/* Queues one tuning, or one of several from different starts. */
 static enum status tune_launch(struct workspace *ws, struct dataset *d, const struct kernel *k,
                                const struct tune_opts *o, struct fitting_widths widths,
                                struct restarts *group, const char *line, struct err *err)

@@ -15,20 +15,24 @@ enum status fitting_tune_widths(struct workspace *, struct dataset *, const stru
                                 struct err *);
 enum status fitting_fit(struct workspace *, struct dataset *, const struct fit_opts *,
                         const char *line, struct err *);
-/* Rows of a part, encoded: the common opening of every job.  enc is fitted on the training rows
- * when `fit_encoding`, else used as it is.  notes (may be NULL) collects what to tell. */
+/* Encodes the rows of a part; every job begins with this. If fit_encoding, enc is fitted on the
+ * training rows; otherwise it is used as it is. notes (may be NULL) collects lines to report. */
 enum status fitting_rows(const struct dataset *, enum part, bool fit_encoding, struct encoding *enc,
                          struct encoded *out, struct buf *notes, struct err *);
-/* What a finished run found, as its result record has it ("solver", "iterations", "nmll", ...);
- * nothing for a run without a result.  Of an iteration: "passes" over the data; "start_residual" of
- * a warm start; "rate" and "rate_r2", the factor per iteration and how straight it is; "condition"
- * by the coefficients of conjugate gradients (with "ritz_min", "ritz_max") and "condition_plain"
- * without the preconditioner; "step_halved", how often a step diverged; "rank_chosen" auto or
- * given, "rank_predicted_iterations", "rank_prediction_error" (predicted over taken, less 1) and
- * "ranks", the table of the choice.  Of a tuning: "sampled", whether its value is an estimate from
- * a sample of the rows, as it is where it was stopped early.  null where it does not apply. */
+/* Writes what a finished run found, as its result record shows it ("solver", "iterations", "nmll",
+ * ...); writes nothing for a run without a result. Values that do not apply are null.
+ *
+ * Keys of an iterative fit: "passes" over the data; "start_residual" of a warm start; "rate" and
+ * "rate_r2", the factor per iteration and the R^2 of its line; "condition" estimated from the
+ * coefficients of conjugate gradients (with "ritz_min" and "ritz_max") and "condition_plain"
+ * without the preconditioner; "step_halved", how often a step diverged; "rank_chosen" (auto or
+ * given), "rank_predicted_iterations", "rank_prediction_error" (predicted over taken, less 1) and
+ * "ranks", the table from which the rank was chosen.
+ *
+ * Key of a tuning: "sampled" is true if its value is an estimate from a sample of the rows, as it
+ * is when the tuning was stopped early. */
 void fitting_json(struct rec *, const struct run *);
-/* Hyperparameters as {"lengthscale":..,"amplitude":..,"noise":..} and as words. */
+/* Hyperparameters as the JSON object {"lengthscale":..,"amplitude":..,"noise":..} and as text. */
 void fitting_hp_json(struct rec *, const struct kernel *, const double *hp, double amplitude,
                      double noise);
 void fitting_hp_text(struct buf *, const struct kernel *, const double *hp, double amplitude,
@@ -36,7 +40,7 @@ void fitting_hp_text(struct buf *, const struct kernel *, const double *hp, doub
 /* The same with t amplitudes and noises. */
 void fitting_scales_text(struct buf *, const struct kernel *, const double *hp, size_t t,
                          const double *amplitudes, const double *noises);
-/* "targets": their names; nothing for one. */
+/* Writes the names of the targets as "targets"; nothing if there is only one. */
 void fitting_targets_json(struct rec *, const struct encoding *);
 
 #endif

@@ -1,4 +1,4 @@
-/* app/runs/restarts.c -- several tunings from different starts: see restarts.h. */
+/* app/runs/restarts.c -- several tunings from different starting points. See restarts.h. */
 #include "app/runs/restarts.h"
 
 #include "app/shell/text_table.h"
@@ -10,14 +10,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Nats: closer optima are the same for all that a choice between them could be worth. */
+/* Nats. Optima that differ by less are treated as equal, because no choice between them matters. */
 static const double SAME = 1.0;
 enum { SHOWN_HP = 3 };
 
 struct restarts {
     size_t refs, n, ended;
     char id[RESTARTS_MOST][16];
-    struct err failure; /* the first */
+    struct err failure; /* the first failure */
 };
 
 struct restarts *restarts_new(struct err *err)
@@ -59,7 +59,8 @@ bool restarts_over(const struct restarts *g)
     return g->ended >= g->n;
 }
 
-/* They were made one after the other, so that their serials follow each other. */
+/* True if both runs belong to one line: those are made one after the other, so that their serials
+ * are consecutive. */
 static bool of_one_line(const struct run *a, const struct run *b)
 {
     return a->kind == RUN_TUNE && b->kind == RUN_TUNE && a->topt.restarts > 1 &&
@@ -82,7 +83,7 @@ const struct err *restarts_failure(const struct restarts *g)
     return &g->failure;
 }
 
-/* One of the runs, if it has come to a result. */
+/* The i-th run, if it has a result. */
 static struct run *result_of(struct workspace *ws, const struct restarts *g, size_t i)
 {
     struct run *r = ws_run(ws, g->id[i], NULL);
@@ -125,7 +126,8 @@ static void number(struct text_table *g, double v)
     text_table_cell(g, text, 0);
 }
 
-/* How far a run ended above the best, NaN where the two do not compare; whether probes can tell. */
+/* By how much a run's objective ended above the best; NaN if the two cannot be compared. Says
+ * whether probe estimates are precise enough to tell. */
 static double above(const struct run *r, const struct run *best)
 {
     return r && r->tune.best.subsampled == best->tune.best.subsampled
@@ -185,7 +187,7 @@ static void head(struct text_table *g, const struct run *best)
     text_table_cell(g, "above", 0);
 }
 
-/* Whether the others agree with the best. */
+/* Says whether the other runs agree with the best one. */
 static void verdict(struct rec *rec, struct workspace *ws, const struct restarts *g,
                     const struct run *best)
 {

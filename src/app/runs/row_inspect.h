@@ -1,17 +1,17 @@
-/* app/runs/row_inspect.h -- one row as a model sees it: the training rows most like it
- * (neighbours), and what its prediction would be with one letter changed or one node left out
+/* app/runs/row_inspect.h -- one row as a model sees it: the training rows most similar to it
+ * (neighbours), and how its prediction changes when one letter is replaced or one node left out
  * (explain-row). */
 #ifndef GPDESK_ROW_INSPECT_H
 #define GPDESK_ROW_INSPECT_H
 
 #include "app/core/workspace.h"
 
-/* row: of the table, from 1.  Queue a job each. */
+/* Each queues a job. row: of the table, from 1. */
 enum status row_inspect_neighbours(struct workspace *, const struct run *, size_t row, size_t count,
                                    const char *line, struct err *);
 enum status row_inspect_explain(struct workspace *, const struct run *, size_t row, size_t target,
                                 const char *out, const char *line, struct err *);
-/* "row:123" or "123". USAGE. */
+/* Parses "row:123" or "123". USAGE if it is neither. */
 enum status row_inspect_number(const char *word, size_t *row, struct err *);
 
 #endif

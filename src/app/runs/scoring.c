@@ -1,4 +1,4 @@
-/* app/runs/scoring.c -- predictions as background jobs: see scoring.h. */
+/* app/runs/scoring.c -- predictions as background jobs. See scoring.h. */
 #include "app/runs/scoring_impl.h"
 
 #include "app/core/measures.h"
@@ -61,8 +61,8 @@ static enum status prediction_alloc(struct prediction *p, size_t rows, size_t t,
     return p->sd && p->sd_latent && p->var_scaled ? ST_OK : ST_NOMEM;
 }
 
-/* Of target j: from scaled means and latent variances to everything that a score or a file needs.
- */
+/* For target j: computes everything that a score or a file needs from scaled means and latent
+ * variances. */
 static void unscale_target(const struct model *m, const struct encoding *enc,
                            const struct encoded *e, size_t j, const struct prediction *all)
 {
@@ -117,7 +117,8 @@ static enum status predict_part(struct scoring *s, struct job *job, enum part pa
                        s->data->name, words[part]);
         err_hint(err, "split test=20%% and fit again, or score on=train");
     }
-    if (rc == ST_OK && sample && n > sample) { /* an even, fixed sample: same rows every time */
+    /* an evenly spaced, fixed sample: the same rows every time */
+    if (rc == ST_OK && sample && n > sample) {
         for (size_t i = 0; i < sample; i++)
             rows[i] = rows[(size_t)((double)i * (double)n / (double)sample)];
         n = sample;
@@ -127,7 +128,7 @@ static enum status predict_part(struct scoring *s, struct job *job, enum part pa
     if (rc == ST_OK)
         rc = predict_rows(s->model, &s->enc, &e, job, p, err);
     p->part = part;
-    if (!sample) { /* a sample of training rows only feeds pictures */
+    if (!sample) { /* a sample of training rows is only used for plots */
         s->missing_cells = e.missing_cells;
         s->unseen_levels = e.unseen_levels;
         s->dropped = e.dropped;
@@ -140,14 +141,15 @@ static enum status predict_part(struct scoring *s, struct job *job, enum part pa
 
 /* Metrics. */
 
-/* On the worker. */
+/* On the worker thread. */
 
 static enum status need_factor(struct scoring *s, struct job *job, struct err *err)
 {
     struct encoded e = { 0 };
     enum status rc;
 
-    /* After a resume the variance factor of old runs is not kept: rebuilt from the data. */
+    /* A session does not keep the factor for variances, so a resumed run rebuilds it from the
+     * data. */
     if (s->model->L || s->fit.variance == VAR_NONE)
         return ST_OK;
     if (!s->data) {
@@ -173,7 +175,7 @@ static enum status score_work(struct job *job, struct err *err)
     if (rc == ST_OK)
         rc = predict_part(s, job, s->part, 0, &s->pred, err);
     if (rc == ST_OK && s->part != PART_TRAIN) {
-        struct err ignored; /* the sample only feeds pictures */
+        struct err ignored; /* a failure is ignored: the sample is only used for plots */
         if (predict_part(s, job, PART_TRAIN, TRAIN_SAMPLE, &s->train, &ignored) != ST_OK)
             run_prediction_free(&s->train);
     }
@@ -204,7 +206,7 @@ static enum status one_fold(struct scoring *s, struct job *job, size_t fold, str
     struct solve_info solve = { 0 };
     struct prediction p = { 0 };
     struct metrics scaled[TARGETS_MOST];
-    struct fit_opts o = s->fit; /* letters that occur may be others in each fold */
+    struct fit_opts o = s->fit; /* the set of letters may differ between folds */
     kernel_unbind(&o.kernel);
     enum status rc = dataset_fold_rows(s->data, fold, false, &in, &nin, err);
 
@@ -313,7 +315,7 @@ void scoring_move_prediction(struct prediction *dst, bool *has, struct predictio
     memset(src, 0, sizeof *src);
 }
 
-/* Failure and cancel of jobs that make no run. */
+/* Reports failure or cancellation of a job that makes no run. */
 bool scoring_ended_early(struct workspace *ws, struct job *job, enum status rc,
                         const struct err *err)
 {
@@ -328,7 +330,7 @@ bool scoring_ended_early(struct workspace *ws, struct job *job, enum status rc,
     return rc != ST_OK;
 }
 
-/* Into the run: the first target's in their own place. */
+/* Moves the scores into the run. Those of the first target have a place of their own. */
 static void keep_scores(struct run *r, const struct scoring *s)
 {
     const size_t t = s->pred.t;
@@ -346,7 +348,7 @@ static void keep_scores(struct run *r, const struct scoring *s)
     r->score_part = s->part, r->score_rows = s->pred.n;
 }
 
-/* The number of the encoding that row has furthest from the mean of training; NULL: none far. */
+/* The encoded number that is furthest from its training mean in this row; NULL if none is far. */
 static const struct enc_col *strangest(const struct scoring *s, size_t row, double *cell, double *z)
 {
     const struct enc_col *found = NULL;
@@ -363,7 +365,8 @@ static const struct enc_col *strangest(const struct scoring *s, size_t row, doub
     return found;
 }
 
-/* One row can be most of a squared error: nothing else is then to be read from the RMSE. */
+/* Warns if one row makes up most of the squared error: the RMSE then says nothing about the
+ * others. */
 static void tell_dominated(struct workspace *ws, const struct scoring *s)
 {
     const struct prediction p = scoring_prediction(&s->pred, 0);
@@ -441,8 +444,8 @@ static void score_done(struct workspace *ws, struct job *job, enum status rc, co
 
 enum { FOLDS_SHOWN = 1024 };
 
-/* A score of target j: its mean over the folds and that mean's standard error; each fold's into v.
- */
+/* The mean over the folds of a score of target j, and the standard error of that mean. v receives
+ * the value of each fold. */
 static double fold_mean(const struct scoring *s, const struct measure *m, size_t j, double *v,
                         size_t n, double *error)
 {
@@ -461,7 +464,7 @@ static double fold_mean(const struct scoring *s, const struct measure *m, size_t
 
 enum { MEASURES_FOLDS = 16 };
 
-/* The figures that `score folds` tells. */
+/* The figures that `score folds` reports. */
 static size_t fold_measures(const struct measure *out[MEASURES_FOLDS])
 {
     const struct measure *m;
@@ -504,7 +507,7 @@ static void folds_done(struct workspace *ws, struct job *job, enum status rc, co
             continue;
         }
         rec_nums(&rec, key_of[k]->name, mean, t);
-        rec_open(&rec, key); /* by target */
+        rec_open(&rec, key); /* one array per target */
         for (size_t j = 0; j < t; j++) {
             fold_mean(s, key_of[k], j, v, n, &error);
             rec_nums(&rec, encoding_for(&s->enc, j).target, v, n);
@@ -563,7 +566,7 @@ static void predict_done(struct workspace *ws, struct job *job, enum status rc,
     } else {
         rec_text(&rec, "; the first %zu:\n", s->written < SHOWN_ROWS ? s->written : SHOWN_ROWS);
         text_safe(&rec.text, "", 0);
-        for (const char *q = buf_str(&s->text); *q;) { /* a line at a time: line ends are ours */
+        for (const char *q = buf_str(&s->text); *q;) { /* one line at a time, with our line ends */
             const char *e = strchr(q, '\n');
             char line[512];
             snprintf(line, sizeof line, "%.*s", (int)(e ? e - q : (long)strlen(q)), q);
@@ -591,7 +594,7 @@ static const struct job_ops ops[] = {
                     .free = scoring_free},
 };
 
-/* Starting. */
+/* Starting the jobs. */
 
 static struct scoring *scoring_new(struct run *r, enum scoring_what what, struct err *err)
 {
@@ -609,7 +612,7 @@ static struct scoring *scoring_new(struct run *r, enum scoring_what what, struct
     s->model = model_ref(r->model);
     s->data = r->data ? dataset_snapshot(r->data, err) : NULL;
     if (s->data)
-        s->data->kernel = r->fit.kernel; /* folds are encoded anew */
+        s->data->kernel = r->fit.kernel; /* each fold is encoded again */
     s->fit = r->fit;
     snprintf(s->run, sizeof s->run, "%s", r->id);
     if ((r->data && !s->data) || encoding_copy(&s->enc, &r->enc, err) != ST_OK) {

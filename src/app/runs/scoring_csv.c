@@ -1,4 +1,4 @@
-/* app/runs/scoring_csv.c -- predictions as a file of comma-separated values. */
+/* app/runs/scoring_csv.c -- writes predictions as a file of comma-separated values. */
 #include "app/runs/scoring_impl.h"
 
 #include "base/outfile.h"
@@ -21,16 +21,16 @@ static void csv_cell(struct buf *b, const struct column *c, size_t row, text_csv
     }
 }
 
-/* Columns with role id, by name in the training data, present in this table. */
+/* True for a column of this table whose name has role id in the training data. */
 static bool is_id(const struct dataset *d, const struct table *t, size_t col)
 {
-    if (!d) /* a resumed run whose data is not loaded: no roles are known */
+    if (!d) /* a resumed run whose data is not loaded: the roles are unknown */
         return false;
     const size_t j = table_find(d->table, t->col[col].name);
     return j != SIZE_MAX && d->role[j] == ROLE_ID;
 }
 
-/* WHAT_TARGET, which begins with a letter: nothing to guard against. */
+/* Writes WHAT_TARGET. It begins with a letter, so that no spreadsheet takes it for a formula. */
 static void csv_named(struct buf *b, const char *what, const char *target)
 {
     struct buf name = { 0 };

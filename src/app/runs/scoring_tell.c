@@ -1,4 +1,4 @@
-/* app/runs/scoring_tell.c -- scores in words, as a table of several targets and as JSON. */
+/* app/runs/scoring_tell.c -- scores as a sentence, as a table (several targets) and as JSON. */
 #include "app/runs/scoring_impl.h"
 
 #include "app/core/measures.h"
@@ -40,7 +40,7 @@ const char *scoring_part_name(enum part p)
     return p == PART_TRAIN ? "train" : p == PART_VALID ? "valid" : "test";
 }
 
-/* Of one target numbers, of several arrays in their order. */
+/* For one target plain numbers, for several targets arrays in their order. */
 void scoring_tell_json(struct rec *rec, size_t t, const struct metrics *raw,
                        const struct metrics *scaled)
 {
@@ -68,7 +68,7 @@ static void number_cell(struct text_table *g, double v)
     text_table_cell(g, text, 0);
 }
 
-/* A row for each target. */
+/* One row for each target. */
 void scoring_tell_table(struct rec *rec, const struct encoding *enc, const struct metrics *raw,
                         const struct metrics *scaled)
 {

@@ -1,5 +1,5 @@
-/* app/runs/scoring_units.c -- scores in the units of the target, of one target of several, and what
- * the shares inside the intervals say. */
+/* app/runs/scoring_units.c -- converts scores to the units of the target, selects one of several
+ * targets, and describes the coverage of the intervals. */
 #include "app/runs/scoring_impl.h"
 
 #include <math.h>
@@ -18,7 +18,7 @@ struct prediction scoring_prediction(const struct prediction *p, size_t j)
     return one;
 }
 
-/* CRPS of a log-normal forecast (Baran & Lerch 2015, eq. for the log-normal). */
+/* CRPS of a log-normal forecast (Baran & Lerch 2015, the equation for the log-normal). */
 static double crps_lognormal(double y, double mu, double sd)
 {
     const double w = (log(y) - mu) / sd;
@@ -28,8 +28,8 @@ static double crps_lognormal(double y, double mu, double sd)
                  * (metrics_normal_cdf(w - sd) + metrics_normal_cdf(sd / sqrt(2.0)) - 1);
 }
 
-/* Under `scale y=log` the model is Gaussian in log y: densities get the Jacobian, point errors and
- * CRPS are computed in y itself, coverage is the same in both. */
+/* With `scale y=log` the model is Gaussian in log y. Densities get the Jacobian. Point errors and
+ * CRPS are computed in y itself. Coverage is the same in both. */
 static void metrics_log_target(const struct encoding *enc, const struct prediction *p,
                                const struct metrics *model, struct metrics *raw)
 {
@@ -67,7 +67,7 @@ enum status scoring_metrics(const struct encoding *enc, const struct prediction 
     const double sd = raw_y_sd(enc);
     enum status rc = metrics_compute(p->n, p->y_scaled, p->mean_scaled, p->var_scaled, &model, err);
 
-    if (rc == ST_OK) /* point scores in the target's own units */
+    if (rc == ST_OK) /* point scores are in the target's own units */
         rc = metrics_compute(p->n, p->y, p->mean, NULL, raw, err);
     if (rc != ST_OK)
         return rc;
@@ -84,7 +84,7 @@ enum status scoring_metrics(const struct encoding *enc, const struct prediction 
         raw->nlpd_constant = model.nlpd_constant + log(unit);
         raw->crps = model.crps * unit;
     }
-    *scaled = *raw; /* "scaled" is always: divided by the training sd of the target */
+    *scaled = *raw; /* "scaled" always means divided by the training sd of the target */
     scaled->rmse = raw->rmse / sd;
     scaled->mae = raw->mae / sd;
     scaled->crps = raw->crps / sd;
@@ -93,7 +93,7 @@ enum status scoring_metrics(const struct encoding *enc, const struct prediction 
     return ST_OK;
 }
 
-/* Of every target. */
+/* For every target. */
 enum status scoring_all_metrics(const struct encoding *enc, const struct prediction *p,
                                struct metrics *scaled, struct metrics *raw, struct err *err)
 {

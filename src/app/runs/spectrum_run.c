@@ -1,4 +1,4 @@
-/* app/runs/spectrum_run.c -- the command spectrum: see spectrum_run.h. */
+/* app/runs/spectrum_run.c -- the command spectrum. See spectrum_run.h. */
 #include "app/runs/spectrum_run.h"
 
 #include "app/runs/fit_setup.h"
@@ -76,7 +76,7 @@ static enum status looking_work(struct job *job, struct err *err)
     return rc;
 }
 
-/* How many eigenvalues are above the noise. */
+/* The number of eigenvalues above the noise. */
 static double above(const struct spectrum_run_state *s)
 {
     double n = 0.0;
@@ -194,7 +194,7 @@ static void looking_done(struct workspace *ws, struct job *job, enum status rc,
 static const struct job_ops spectral_ops = { .verb = "spectrum", .work = looking_work,
                                              .done = looking_done, .free = looking_free };
 
-/* What the run's own solver has seen. */
+/* Copies the Ritz values of the run's own solver. */
 static enum status take_ritz(struct spectrum_run_state *s, const struct run *r, struct err *err)
 {
     const size_t n = r->solve.nhist;
@@ -261,7 +261,7 @@ static bool add_values(struct figure *f, const struct spectrum *v, struct err *e
             continue;
         x[n] = index;
         y[n] = spectrum_at(v, index);
-        if (!(y[n] > 1e-12 * v->lam[0])) /* rounding */
+        if (!(y[n] > 1e-12 * v->lam[0])) /* the rest is rounding */
             break;
         known += index <= v->known;
         n++;

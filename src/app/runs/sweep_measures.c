@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* The run that point i made: the last of its kind before the next point began. */
+/* The run of point i: the last of its kind before the next point began. */
 const struct run *sweep_run(const struct workspace *ws, const struct sweep *s, size_t i)
 {
     if (s->first[i] == SIZE_MAX)

@@ -1,5 +1,5 @@
 /* app/runs/sweep_measures.h -- which figures (app/core/measures.h) the table and the plots of a
- * sweep show of each point. */
+ * sweep show for each point. */
 #ifndef GPDESK_SWEEP_MEASURES_H
 #define GPDESK_SWEEP_MEASURES_H
 
@@ -7,15 +7,16 @@
 #include "app/core/workspace.h"
 #include "app/runs/sweep.h"
 
-enum { SWEEP_MEASURES = 8 }; /* at least as many as there are columns */
+enum { SWEEP_MEASURES = 8 }; /* at least the number of columns */
 
-/* The run that point i made: the last of its kind before the next point began; NULL: none yet. */
+/* The run of point i: the last of its kind before the next point began; NULL if there is none
+ * yet. */
 const struct run *sweep_run(const struct workspace *, const struct sweep *, size_t i);
-/* Whether its runs have that figure: tunings have no scores, fits no likelihood. */
+/* True if its runs can have that figure: tunings have no scores, and fits no likelihood. */
 bool sweep_measures_has(const struct sweep *, const struct measure *);
-/* The figure that `show=` names. */
+/* The figure named by `show=`. */
 const struct measure *sweep_measures_shown(const struct sweep *);
-/* NaN where the run does not have it; of several targets the mean. */
+/* NaN if the run does not have it; with several targets, their mean. */
 double sweep_measured(const struct run *, const struct measure *);
 
 #endif

@@ -1,15 +1,15 @@
-/* app/runs/why.h -- what is wrong with a fit or tuning: causes, each with evidence and a way out.
- */
+/* app/runs/why.h -- finds what is wrong with a fit or tuning: causes, each with evidence and a
+ * remedy. */
 #ifndef GPDESK_WHY_H
 #define GPDESK_WHY_H
 
 #include "app/core/workspace.h"
 
 enum { CAUSES_MOST = 16 };
-/* score 0..1: how sure and how direct the evidence is; the list is sorted by it. */
+/* score from 0 to 1: how certain and how direct the evidence is; causes are sorted by it. */
 struct cause { const char *name; double score; char evidence[256], try[400]; };
-/* Looks at a run of either kind, in any state but queued and running.  Queues the job; the causes
- * arrive as a result record, none of them when nothing is wrong. */
+/* Diagnoses a fit or a tuning in any state except queued and running. Queues the job. The causes
+ * arrive as a result record, which is empty if no problem was found. */
 enum status why_start(struct workspace *, const struct run *, const char *line, struct err *);
 
 #endif
