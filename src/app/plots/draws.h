@@ -1,9 +1,10 @@
 /* app/plots/draws.h -- functions of one input drawn from the current kernel and hyperparameters:
- * the prior, or given the current data.  All by the exact kernel, in double precision, made anew
- * whenever somebody looks, so that the picture follows `set l=..` at once.
+ * from the prior, or from the posterior given the current data. They use the exact kernel in double
+ * precision and are computed whenever the picture is drawn, so that it follows `set l=..` at
+ * once.
  *
- * Sequentially drawn points are a draw as well: y_n ~ p(y_n | y_1 .. y_{n-1}) (Rasmussen & Williams
- * 2006, 2.2), which is how `point` answers where nobody says what was measured. */
+ * Points drawn one after the other are a joint draw as well: y_n ~ p(y_n | y_1 .. y_{n-1})
+ * (Rasmussen & Williams 2006, 2.2). This is how `point` chooses y if no measured value is given. */
 #ifndef GPDESK_DRAWS_H
 #define GPDESK_DRAWS_H
 
@@ -11,38 +12,39 @@
 
 enum draw_on { DRAW_AUTO, DRAW_PRIOR, DRAW_DATA };
 enum { DRAWS_MOST = 12, DRAW_POINTS_MOST = 400,
-       DRAW_ROWS_MOST = 1000 };  /* rows: 0.1 s on one core; the screen waits for it */
+       DRAW_ROWS_MOST = 1000 };  /* limit of rows: 0.1 s on one core, for which the screen waits */
 
-/* What the last `draw` asked for; the workspace keeps one. */
+/* The settings of the last `draw`; the workspace keeps one. */
 struct draw_state {
     enum draw_on on;
-    size_t functions, points;    /* curves; places of each */
-    double lo, hi;               /* of the input, in its units; NaN: chosen */
+    size_t functions, points;    /* number of curves, and of places along each */
+    double lo, hi;          /* range of the input, in its own units; NaN: chosen automatically */
     uint64_t seed;
 };
 struct draw_state draw_state_default(const struct workspace *);
 extern const struct owner draws_owner;
-const struct draw_state *draws_state_of(const struct workspace *); /* NULL: none yet */
+const struct draw_state *draws_state_of(const struct workspace *); /* NULL if there is none */
 
-/* All in the units of the columns (a prior without data: standardised). */
+/* A picture's numbers, all in the units of the columns (for a prior without data: standardised). */
 struct draws {
-    bool given;                  /* data were used */
-    size_t n, g, f;              /* rows, places, functions */
-    double *x, *y;               /* n */
-    double *at, *mean, *lo, *hi; /* g: place, mean, 95 % band of the function */
+    bool given;                  /* conditioned on data */
+    size_t n, g, f;              /* number of rows, places and functions */
+    double *x, *y;               /* n each */
+    double *at, *mean, *lo, *hi; /* g each: place, mean, 95 % band of the function */
     double *sample;              /* f x g */
-    double *sd;                  /* g: of the function, scaled units */
-    double nmll;                 /* scaled y, nats; NaN without data */
-    size_t inside;               /* rows in the 95 % band of a measurement */
-    double half;                 /* distance at which the correlation is 1/2, units of x; NaN */
+    double *sd;                  /* g: sd of the function, in scaled units */
+    double nmll;                 /* for scaled y, in nats; NaN without data */
+    size_t inside;               /* number of rows inside the 95 % band for measurements */
+    double half;            /* distance at which the correlation is 1/2, in units of x; NaN: none */
     char *xname, *yname;
-    double jitter;               /* that the factorisation needed */
+    double jitter;               /* added to the diagonal so that the factorisation succeeds */
 };
-/* STATE, UNSUPPORTED or LIMIT with the way out when there is nothing to draw. */
+/* If there is nothing to draw, the error is STATE, UNSUPPORTED or LIMIT, with a hint. Free the
+ * result with draws_free. */
 enum status draws_make(struct workspace *, const struct draw_state *, struct draws *, struct err *);
 void draws_free(struct draws *);
 
-/* Commands: rows in cmd_teach.c. */
+/* Commands whose rows are in cmd_teach.c. */
 enum status cmd_draw(struct workspace *, const struct args *, struct err *);
 enum status cmd_point(struct workspace *, const struct args *, struct err *);
 

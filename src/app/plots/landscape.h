@@ -1,6 +1,6 @@
-/* app/plots/landscape.h -- the marginal likelihood over one or two hyperparameters: `landscape`
- * (all others at their best or at a value, with the path of the tuning) and `tradeoff` (its parts:
- * fit against complexity). */
+/* app/plots/landscape.h -- the marginal likelihood over one or two hyperparameters. `landscape`
+ * sets all others to their optimum or to a value and shows the path of the tuning. `tradeoff` shows
+ * the two parts of the likelihood: data fit against complexity. */
 #ifndef GPDESK_LANDSCAPE_H
 #define GPDESK_LANDSCAPE_H
 

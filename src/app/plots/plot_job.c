@@ -1,5 +1,5 @@
-/* app/plots/plot_job.c -- figures that a job makes and keeps: see plots.h.  The job also writes the
- * file of out=, so that a line is one job. */
+/* app/plots/plot_job.c -- figures made by a job and kept. See plots.h. The job also writes the file
+ * given by out=, so that one line is one job. */
 #include "app/plots/plot_job.h"
 
 #include "figure/gnuplot.h"
@@ -34,7 +34,7 @@ static void plot_free(struct job *job)
     job->arg = NULL;
 }
 
-/* By way of a file of ours. */
+/* Makes the image by way of a temporary file. */
 static enum status sixel_make(struct plot_out *e, const struct ctl *ctl, struct err *err)
 {
     const char *tmp = getenv("TMPDIR");

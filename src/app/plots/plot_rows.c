@@ -1,12 +1,12 @@
-/* app/plots/plot_rows.c -- the list of all plots.  A plot is its maker and its row in one file (or
- * beside others there), a word of PLOT_LIST, and for a new file its line in plots.mk. */
+/* app/plots/plot_rows.c -- the list of all plots. A plot is a maker and a row in one file, a word
+ * of PLOT_LIST, and for a new file its line in plots.mk. */
 #include "app/plots/plot_rows.h"
 
 #include "base/buf.h"
 
 #include <string.h>
 
-/* In the order of help plots; the row of NAME is plots_NAME_row. */
+/* In the order of `help plots`. The row of NAME is plots_NAME_row. */
 #define PLOT_LIST(_) \
     _(columns) _(pairs) _(parity) _(residual) _(rate) _(race) _(rank) _(spectrum) _(nmll) \
     _(path) _(landscape) _(tradeoff) _(row) _(ard) _(calibration) _(zscore) _(sd) \

@@ -1,4 +1,5 @@
-/* app/plots/plot_words.c -- what the shell asks of plots: their names, titles and pages of help. */
+/* app/plots/plot_words.c -- answers the shell's questions about plots: names, titles and help
+ * pages. */
 #include "app/plots/plot_rows.h"
 
 #include "base/text.h"
@@ -35,7 +36,7 @@ static const char *title(const char *name)
     return p ? p->title : NULL;
 }
 
-/* How to read a plot. */
+/* The page that explains how to read a plot. */
 static bool page(const char *name, struct buf *out)
 {
     const struct plot_ops *p = named(name);

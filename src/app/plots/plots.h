@@ -1,8 +1,9 @@
-/* app/plots/plots.h -- what the makers of plots share (plots*.c); the table of all is in plots.c.
+/* app/plots/plots.h -- what the makers of plots (plots*.c) share. The table of all plots is in
+ * plot_rows.c.
  *
- * Most figures are made at once from what runs and commands have left behind.  Those that need the
- * model again (slice, parts, features) are computed by a job and kept: `plot NAME` starts it, the
- * screen's panes and `plot NAME` of others show what was kept. */
+ * Most figures are made at once from what runs and commands have left behind. Those that need the
+ * model again (slice, parts, features) are computed by a job and kept: `plot NAME` starts the job,
+ * and the panes of the screen show the kept figure. */
 #ifndef GPDESK_PLOTS_H
 #define GPDESK_PLOTS_H
 
@@ -10,26 +11,29 @@
 #include "app/core/workspace.h"
 #include "app/plots/plot_rows.h"
 
-/* A figure that only says why there is nothing to draw, and what to do. */
+/* A figure that contains only the reason why there is nothing to draw, and what to do. */
 struct figure *plots_nothing(const char *name, const char *reason, struct err *);
 struct figure *plots_no_iterations(const char *name, const struct run *,
-                                   struct err *); /* why it has none */
-/* Ends a maker: the figure, or NULL when something ran out. */
+                                   struct err *); /* the figure gives the reason */
+/* Ends a maker: returns the figure, or frees it and returns NULL if not ok. */
 struct figure *plots_finish(struct figure *, bool ok);
-/* The runs named in the line, `first` without any; SIZE_MAX: one of them does not exist. */
+/* The runs named in the line, or `first` if it names none. Returns their number, or SIZE_MAX if one
+ * of them does not exist (err is set). */
 size_t plots_runs(struct workspace *, struct run *first, const struct args *, struct run **out,
                   size_t max, struct err *);
-struct run *plots_tuning(struct workspace *); /* the last with evaluations; NULL */
-/* The rows that pictures of a run's predictions show: test rows, else training rows; NULL: none. */
+/* the last tuning with evaluations; NULL if there is none */
+struct run *plots_tuning(struct workspace *);
+/* The predictions that pictures of a run show: of its test rows, otherwise of its training rows;
+ * NULL if it has neither. */
 const struct prediction *plots_prediction(const struct run *);
-/* A figure that says why when there are none (with sd: no variances); NULL: all is there. */
+/* If there are no predictions (with sd: no variances), a figure that says why; otherwise NULL. */
 struct figure *plots_no_prediction(const char *name, const struct run *, bool sd, struct err *);
-/* Which target the line names, the first by default, and its predictions.  On the screen (no line)
- * that which it looks at. */
+/* The target named in the line, by default the first, and its predictions, which are borrowed. On
+ * the screen (args is NULL) the target that the screen shows. */
 enum status plots_target(const struct workspace *, const struct run *, const struct args *,
                          size_t *j, struct prediction *, struct err *);
 
-/* Its state is the line of the last plot put on the screen (cmd_plot.c). */
+/* Its state is the line of the last plot that was put on the screen (cmd_plot.c). */
 extern const struct owner cmd_plot_shown_owner;
 
 #define PLOT_MAKER(name) \
@@ -48,7 +52,7 @@ struct plot_work {
     void (*free)(void *in);
 };
 enum status plots_slice(struct workspace *, struct run *, const struct args *, struct plot_work *,
-                        struct err *); /* plots_model.c */
+                        struct err *); /* defined in plots_model.c */
 enum status plots_parts(struct workspace *, struct run *, const struct args *, struct plot_work *,
                         struct err *);
 enum status plots_features(struct workspace *, struct run *, const struct args *,

@@ -16,11 +16,11 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Pairs. */
+/* The plot pairs. */
 
 enum { PAIR_ROWS = 2000, PAIR_PANELS = 12 };
 
-/* An even sample of the rows, the same for all columns. */
+/* An evenly spaced sample of the rows, the same for all columns. */
 static size_t sample_rows(size_t n, size_t *row)
 {
     const size_t k = n < PAIR_ROWS ? n : PAIR_ROWS;
@@ -87,7 +87,7 @@ static struct figure *pair_panel(const struct table *t, size_t xc, size_t yc, si
     return plots_finish(f, ok);
 }
 
-/* The columns named, or every input of numbers and categories. */
+/* The columns that were named, or every numeric and categorical input. */
 static size_t pair_columns(const struct dataset *d, const struct args *a, size_t *pick,
                            struct err *err)
 {
@@ -231,7 +231,7 @@ const struct plot_ops plots_zscore_row = {
     .of_target = true,
 };
 
-/* All of check on one screen: coverage, residuals, error by sd, sd of both kinds of rows. */
+/* All of check in one figure: coverage, residuals, error by sd, sd of test and training rows. */
 static struct figure *plots_check(struct workspace *ws, struct run *r, const struct args *a,
                            struct err *err)
 {
@@ -253,7 +253,7 @@ static struct figure *plots_check(struct workspace *ws, struct run *r, const str
         const char *all = (*tail)->verdict, *end = all ? strrchr(all, ':') : NULL;
         if (i == 0 && all)
             buf_puts(&b, all);
-        else if (end) /* what each concludes, without its figures */
+        else if (end) /* the conclusion of each panel, without its numbers */
             buf_printf(&b, "; %s%s", i == 1 ? "residuals" : "sd", end);
         (*tail)->square = false;
         free((*tail)->verdict);

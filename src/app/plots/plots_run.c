@@ -13,12 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rate. */
+/* The plot rate. */
 
-enum { RATE_WINDOW = 10 };      /* iterations that a local rate is the mean over */
-static const double plateau = 0.99; /* a factor above it is standing still */
+enum { RATE_WINDOW = 10 };      /* a local rate is the mean over this many iterations */
+static const double plateau = 0.99; /* above this factor per iteration the residual stagnates */
 
-/* Mean factor per iteration over a window of points that ends at each. */
+/* For each point, the mean factor per iteration over the window that ends there. */
 static size_t local_rates(const struct run *r, double *x, double *y)
 {
     size_t n = 0, from = 0;
@@ -113,10 +113,10 @@ const struct plot_ops plots_rate_row = {
     .live = PLOT_OF_FIT,
 };
 
-/* Race. */
+/* The plot race. */
 
-/* The runs that stand side by side without being named: those of the last race, else the last fits
- * of one data set and one system. */
+/* The runs compared when none is named: those of the last race, otherwise the last fits of one
+ * dataset and one system. */
 static size_t last_group(struct workspace *ws, struct run **out, size_t max)
 {
     size_t n = 0;
@@ -139,7 +139,7 @@ static size_t last_group(struct workspace *ws, struct run **out, size_t max)
             break;
         out[n++] = r;
     }
-    for (size_t i = 0; i < n / 2; i++) { /* in the order they ran */
+    for (size_t i = 0; i < n / 2; i++) { /* in the order in which they ran */
         struct run *swap = out[i];
         out[i] = out[n - 1 - i];
         out[n - 1 - i] = swap;
@@ -178,7 +178,7 @@ static struct series *race_curve(struct figure *f, const struct workspace *ws, c
     return s;
 }
 
-/* Who is first, and who still runs. */
+/* Says which run is first, and which are still running. */
 static bool race_verdict(struct figure *f, const struct workspace *ws, struct run *const *runs,
                          size_t n, const char *by, struct err *err)
 {
@@ -255,10 +255,10 @@ const struct plot_ops plots_race_row = {
     .make = plots_race,
 };
 
-/* Path of a tuning. */
+/* The plot path. */
 
-/* Hyperparameter i (then amplitude, noise) of evaluation e, from the finished result or, while it
- * runs, from what its ticks told; NaN: not known. */
+/* Hyperparameter i (then amplitude and noise) at evaluation e: from the finished result, or from
+ * the ticks of a running tuning. NaN if unknown. */
 static double path_at(const struct run *r, size_t nhp, size_t e, size_t i)
 {
     if (r->tune.ntrace) {
@@ -290,7 +290,7 @@ static void path_bounds(const struct run *r, size_t nhp, size_t i, double *lo, d
         *lo = *hi = NAN;
 }
 
-/* "lengthscale[3]" belongs to the panel "lengthscale". */
+/* "lengthscale[3]" is drawn in the panel "lengthscale". */
 static size_t panel_name(const struct kernel *k, size_t nhp, size_t i, char out[KERNEL_NAME_MAX])
 {
     if (i >= nhp)
@@ -308,8 +308,8 @@ static void input_name(const struct enc_col *c, struct buf *out)
     }
 }
 
-/* The evaluation whose values are kept; SIZE_MAX: not known yet.  The last may be the start, scored
- * again for comparison. */
+/* The evaluation whose values were kept; SIZE_MAX if unknown. The last evaluation may be the
+ * starting point, evaluated again for comparison. */
 static size_t path_kept(const struct run *r, size_t nhp)
 {
     for (size_t e = r->tune.ntrace; e-- > 0;)
@@ -318,7 +318,7 @@ static size_t path_kept(const struct run *r, size_t nhp)
     return SIZE_MAX;
 }
 
-/* A bound is drawn where the search came near it. */
+/* Draws a bound if the search came near it. */
 static bool add_bounds(struct figure *f, const struct run *r, size_t nhp, size_t from, size_t to,
                        size_t evals, struct err *err)
 {
@@ -439,7 +439,7 @@ const struct plot_ops plots_path_row = {
     .make = plots_path,
 };
 
-/* Relevance of inputs. */
+/* The plot ard. */
 
 struct relevance { const struct enc_col *col; double value; size_t input; };
 
@@ -456,7 +456,8 @@ static const struct kernel *ard_of(const struct run *r, const double **hp)
     return r->model ? &r->model->kernel : &r->fit.kernel;
 }
 
-/* 1 / l of every input, the largest over the factors that have one; how many were found. */
+/* 1 / lengthscale for every input, the largest over the factors that have one. Returns how many
+ * there are. */
 static size_t relevances(const struct run *r, struct relevance *v)
 {
     const double *hp;
@@ -555,7 +556,7 @@ const struct plot_ops plots_ard_row = {
     .make = plots_ard,
 };
 
-/* Cost. */
+/* The plot cost. */
 
 static struct figure *bars_of(const char *title, const char *what, const char *unit, size_t n,
                               const char *const *name, const double *y, struct err *err)
