@@ -23,7 +23,7 @@ enum word { TITLE, WHAT, FORMULA, NOW, ELSE, READ, TRY, SEE, SOURCE, NWORDS };
 
 /* Finding pages. */
 
-/* Is `name` in the list "a, b, c" that ends at a line end? */
+/* True if `name` is in the list "a, b, c", which ends at the end of the line. */
 static bool listed(const char *list, const char *name)
 {
     const size_t n = strlen(name);
@@ -41,7 +41,7 @@ static bool listed(const char *list, const char *name)
     return false;
 }
 
-/* The next "== " line at or behind s. */
+/* The next line that begins with "== ", at s or after it. */
 static const char *next_head(const char *s)
 {
     while (s && *s && strncmp(s, "== ", 3) != 0) {
@@ -87,7 +87,8 @@ const char *explain_at(size_t i)
 
 /* Reading a page. */
 
-/* One entry: its word, its text on one line.  Returns what follows; NULL at the page's end. */
+/* Reads one entry: its word, and its text joined to one line. Returns the text after it, or NULL at
+ * the end of the page. */
 static const char *next_entry(const char *s, enum word *w, struct buf *text)
 {
     buf_clear(text);
@@ -130,7 +131,8 @@ static void put_wrapped(struct buf *out, const char *label, const char *text)
     buf_putc(out, '\n');
 }
 
-/* A sentence of now numbers: false when its condition does not hold or a value is missing. */
+/* Expands a sentence with numbers. Returns false if its condition does not hold or a value is
+ * missing. */
 static bool now_applies(struct workspace *ws, const char *text, struct buf *out, enum status *rc,
                         struct err *err)
 {
@@ -193,7 +195,7 @@ static enum status put_page(struct workspace *ws, const char *page, const char *
     return rc;
 }
 
-/* Names that explain themselves. */
+/* Things that explain themselves. */
 
 static bool put_plot(const char *name, struct buf *out)
 {
@@ -232,7 +234,7 @@ static bool put_option(struct workspace *ws, const char *name, struct buf *out)
     return false;
 }
 
-/* A kernel, a help page, a command: by their help. */
+/* A kernel, a help page or a command: shows its help. */
 static bool put_help(const char *name, struct buf *out)
 {
     const struct command *c;
@@ -277,7 +279,8 @@ enum status explain_page(struct workspace *ws, const char *name, struct buf *out
     return unknown(name, err);
 }
 
-/* Every line to try parses (but those for a shell), every page to see is there. */
+/* Checks that every line to try parses (except those for a shell) and that every page under `see`
+ * exists. */
 static enum status check_try(char *text, struct err *err)
 {
     char *save = NULL;
@@ -325,7 +328,7 @@ static enum status check_entries(const char *page, const char *name, struct err 
             char *copy = mem_strdup(buf_str(&text), err);
             rc = !copy ? ST_NOMEM : w == TRY ? check_try(copy, err) : check_see(copy, err);
             free(copy);
-        } else if (w == NOW) {  /* its expressions, without numbers */
+        } else if (w == NOW) {  /* check its expressions without numbers */
             struct buf out = { 0 };
             now_applies(NULL, buf_str(&text), &out, &rc, err);
             buf_clear(&out);
@@ -395,7 +398,7 @@ enum status cmd_explain(struct workspace *ws, const struct args *a, struct err *
 
     if (name && !strcmp(name, "all"))
         return tell_list(ws);
-    if (!name) /* what was said or shown last */
+    if (!name) /* explain the last message or result */
         name = *ws->told && has_page(ws->told) ? ws->told : *ws->shown ? ws->shown : "gpdesk";
     char asked[48];
     snprintf(asked, sizeof asked, "%.47s", name);

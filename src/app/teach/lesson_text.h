@@ -1,5 +1,5 @@
-/* app/teach/lesson_text.h -- files of share/, compiled in by embed_text.awk so that they are there
- * without an installation; each array ends at .name == NULL. */
+/* app/teach/lesson_text.h -- the text files of share/, compiled in by embed_text.awk so that the
+ * program also runs without being installed. Each array ends with an entry whose name is NULL. */
 #ifndef GPDESK_LESSON_TEXT_H
 #define GPDESK_LESSON_TEXT_H
 

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where numbers come from. */
+/* Where the numbers come from. */
 
 static struct run *fit_of(struct workspace *ws)
 {
@@ -90,7 +90,7 @@ static double of_fit_seconds(struct workspace *ws, size_t at)
     return r && r->info.solver[0] ? r->info.seconds.total : NAN;
 }
 
-/* A figure of the last fit, or of the last tuning (measures.h). */
+/* A figure of the last fit or of the last tuning (measures.h). */
 static const struct measure *measure_named(const char *name)
 {
     const struct measure *m = measure_find(name, RUN_FIT);
@@ -167,7 +167,7 @@ static double of_counts(struct workspace *ws, size_t what)
          : what == 2 ? (double)ws->warnings : (double)ws->errors;
 }
 
-/* What the picture of draws shows now. */
+/* A number of the picture that draws currently shows. */
 static double of_draws(struct workspace *ws, size_t what)
 {
     struct draw_state s = draws_state_of(ws) ? *draws_state_of(ws) : draw_state_default(ws);
@@ -205,7 +205,7 @@ static double of_clusters(struct workspace *ws, size_t what)
     return !p->have_clusters ? NAN : what ? (double)p->clusters.k : p->clusters.silhouette;
 }
 
-/* Words. */
+/* Texts. */
 
 static bool text_run(struct workspace *ws, struct buf *b)
 {
@@ -498,7 +498,7 @@ static double atom(struct parse *p)
     if (isdigit((unsigned char)*p->s) || *p->s == '.') {
         const size_t len = strspn(p->s, "0123456789.eE+-");
         double x;
-        for (n = len; n > 0; n--)   /* "2-1": the longest part that is a number */
+        for (n = len; n > 0; n--)   /* for "2-1": the longest prefix that is a number */
             if (text_double(p->s, n, &x)) {
                 p->s += n;
                 return x;
@@ -546,7 +546,7 @@ static double sum(struct parse *p)
             return x;
 }
 
-/* A comparison with what has no value has none either. */
+/* A comparison with a missing value has no value either. */
 static double comparison(struct parse *p)
 {
     static const char *const signs[] = { "<=", ">=", "!=", "<", ">", "=" };
@@ -616,7 +616,7 @@ static enum status expand_one(struct workspace *ws, const struct value_vars *var
     } else if (isfinite(x)) {
         text_number(num, sizeof num, x);
     } else {
-        snprintf(num, sizeof num, plain && !ws ? "1" : "-"); /* a line that is only checked */
+        snprintf(num, sizeof num, plain && !ws ? "1" : "-"); /* the line is only checked */
     }
     buf_puts(out, num);
     return ST_OK;
