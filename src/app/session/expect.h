@@ -1,14 +1,16 @@
-/* app/session/expect.h -- the figures of a run as words, and whether they have come out again. */
+/* app/session/expect.h -- the figures of a run as text, and whether a repeated run gives them
+ * again. */
 #ifndef GPDESK_EXPECT_H
 #define GPDESK_EXPECT_H
 
 #include "app/core/workspace.h"
 
-/* What makes a run itself, with all digits: "nmll 382.7, lengthscale 2.9, amplitude 2.4, noise 0.2"
- * of a tuning, outcome, features, iterations and residual of a fit; score: its scores.  Several
- * targets: a number each.  Nothing when there are none. */
+/* Writes the figures of a run with all digits. For a tuning: "nmll 382.7, lengthscale 2.9,
+ * amplitude 2.4, noise 0.2"; for a fit: outcome, features, iterations and residual; if `score`: its
+ * scores. Several targets have a number each. Writes nothing if there are none. */
 void expect_figures(const struct run *, bool score, struct buf *out);
 
-extern const struct command expect_rows[]; /* `expect`; ends at .name == NULL */
+/* the row of `expect`; ends with an entry whose name is NULL */
+extern const struct command expect_rows[];
 
 #endif

@@ -1,4 +1,5 @@
-/* app/session/store_files.c -- where sessions live: the state directory, names, lists, copies. */
+/* app/session/store_files.c -- where sessions are stored: the state directory, names, lists,
+ * copies. */
 #include "app/session/store_impl.h"
 
 #include "app/shell/text_table.h"
@@ -167,7 +168,8 @@ static void when_words(char *out, size_t len, int64_t at)
         snprintf(out, len, "?");
 }
 
-/* Also under another name: opening and closing the file would drop this process's locks on it. */
+/* True for two names of one file: opening and closing it again would drop the locks that this
+ * process has on it. */
 static bool same_file(const char *a, const char *b)
 {
     struct stat x, y;
@@ -186,7 +188,7 @@ static void list_one(struct workspace *ws, struct rec *r, struct text_table *g,
     char *data = NULL;
     size_t runs = 0;
 
-    /* The own file is not opened twice: closing it would drop its lock. */
+    /* The current session's file is not opened again, because closing it would drop its lock. */
     struct sdb *db = current ? NULL : store_db_open(s->path, SDB_LOOK, &fresh, &why);
     if (db)
         data = store_db_about(db, &runs);
@@ -276,12 +278,14 @@ enum status store_save_as(struct workspace *ws, const char *path, struct err *er
         buf_free(&part);
         return rc;
     }
-    /* Written beside and linked into place: a copy is whole or absent. */
+    /* The copy is written under another name and linked into place, so that it is either complete
+     * or absent. */
     buf_printf(&part, "%s.part-%ld", path, (long)getpid());
     if (part.failed)
         return err_nomem(err, 0, "a path");
     rc = store_copy(store_of(ws), buf_str(&part), err);
-    if (rc == ST_OK && link(buf_str(&part), path) != 0) /* unlike rename, never over a file */
+    /* unlike rename, link never overwrites a file */
+    if (rc == ST_OK && link(buf_str(&part), path) != 0)
         rc = err_named(err, ST_IO, errno == ENOSPC ? "disk" : "write", "%.200s: %s", path,
                        strerror(errno));
     unlink(buf_str(&part));
@@ -319,7 +323,7 @@ enum status store_begin(struct workspace *ws, struct err *err)
     return rc;
 }
 
-/* Who works at the keyboard without a session gets one: nothing is lost. */
+/* Begins a session for somebody who works at the keyboard without one, so that nothing is lost. */
 static void begin_session(struct workspace *ws)
 {
     struct err err = { 0 };
@@ -327,7 +331,7 @@ static void begin_session(struct workspace *ws)
     if (store_begin(ws, &err) == ST_OK) {
         ws_note(ws, "session", "saved as you work in %s", store_shown(store_of(ws)));
     } else {
-        ws->no_session = true; /* said once */
+        ws->no_session = true; /* report it only once */
         ws_tell(ws, REC_WARNING, NULL, "session", "save FILE", "this work is not being saved: %s",
                 err.msg);
     }
@@ -340,5 +344,6 @@ static void ended(struct workspace *ws, const struct owner_step *step)
         begin_session(ws);
 }
 
-/* Stands before store_owner, which then writes the statement into the session that begins here. */
+/* In the list of owners it comes before store_owner, which then writes the statement into the
+ * session that begins here. */
 const struct owner store_files_owner = { .name = "sessions", .ended = ended };

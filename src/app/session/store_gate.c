@@ -1,4 +1,4 @@
-/* app/session/store_gate.c -- lines of a batch wait for the disk: see store_gate.h. */
+/* app/session/store_gate.c -- lines of a batch wait for the disk. See store_gate.h. */
 #include "app/session/store_gate.h"
 
 #include "app/core/workspace.h"
@@ -11,7 +11,7 @@ static uint64_t ticket_of(void *ctx)
     return st ? store_ticket(st) : 0;
 }
 
-/* Lets lines through that are on disk; all of them when nothing can be written. */
+/* Writes the lines whose records are on disk; if nothing can be saved, writes all of them. */
 static void pump(struct workspace *ws)
 {
     struct rec_writer *w = owner_state(ws, &store_gate_owner);
@@ -24,7 +24,7 @@ static void pump(struct workspace *ws)
         return;
     }
     if (st) {
-        rec_writer_hold(w, NULL, NULL); /* the warning goes first */
+        rec_writer_hold(w, NULL, NULL); /* the warning comes first */
         store_tell_trouble(st);
         rec_writer_hold(w, ticket_of, ws);
     }
@@ -39,7 +39,7 @@ void store_gate_release(struct workspace *ws)
         rec_writer_release(w, UINT64_MAX);
 }
 
-/* Another session is opened: the lines stay with the batch. */
+/* Another session is being opened; the lines belong to the batch and stay. */
 static void clear(void *state)
 {
     (void)state;

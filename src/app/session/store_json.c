@@ -1,6 +1,7 @@
-/* app/session/store_json.c -- datasets, runs and the workspace as JSON, as the session keeps them.
+/* app/session/store_json.c -- datasets, runs and the workspace as JSON, as the session stores
+ * them.
  *
- * Numbers are written with as many digits as read back to the same bits. */
+ * Numbers are written with enough digits to read back the same bits. */
 #include "app/session/store_impl.h"
 
 #include "app/core/measures.h"
@@ -105,7 +106,7 @@ void store_pack_doubles(double *v, size_t n)
     for (size_t i = 0; i < n; i++) {
         uint64_t u;
         memcpy(&u, &v[i], sizeof u);
-        u = htole64(u); /* its own inverse */
+        u = htole64(u); /* the conversion is its own inverse */
         memcpy(&v[i], &u, sizeof u);
     }
 #else
@@ -198,12 +199,12 @@ static void column(struct buf *b, const struct column *c, enum col_role role)
     str(b, "name", c->name);
     str(b, "type", kind_type(c));
     str(b, "role", store_roles[role]);
-    key(b, "counts"); /* missing cells, levels */
+    key(b, "counts"); /* missing cells and levels */
     buf_printf(b, "[%zu,%zu]", c->missing, c->type == COL_CATEGORY ? c->nlevels : 0);
     buf_putc(b, '}');
 }
 
-/* Of each column, null where it has none; nothing where none has. */
+/* One value for each column, null for those without groups; nothing if no column has any. */
 static void groups_json(struct buf *b, const struct dataset *ds)
 {
     const size_t n = ds->table->ncols;
@@ -317,7 +318,7 @@ static void options_json(struct buf *b, const struct options *opt,
     buf_free(&value);
 }
 
-/* What can be undone and done again: states by their numbers. */
+/* What can be undone and redone: states by their ids. */
 static void steps(struct buf *b, const struct workspace *ws)
 {
     const struct step *s;
@@ -414,7 +415,7 @@ void store_json_state(struct buf *b, const struct workspace *ws, const int64_t *
     bounds(b, ws->hp_bound, nhp, &ws->amp_bound, &ws->noise_bound);
     count(b, "seed", ws->opt.seed);
     str(b, "precision", store_precisions[ws->opt.precision]);
-    options_json(b, &ws->opt, ws->origin, "seed"); /* has its own place */
+    options_json(b, &ws->opt, ws->origin, "seed"); /* the seed is stored separately */
     count(b, "fits", ws->nfit);
     count(b, "tunes", ws->ntune);
     str(b, "last_fit", ws->last_fit);
@@ -475,7 +476,7 @@ static const char *outcome_word(enum outcome why)
     return store_outcomes[0];
 }
 
-/* One figure of the table (app/core/measures.h), out of the struct that has it. */
+/* One figure of the table (app/core/measures.h), from the struct that contains it. */
 static void measure(struct buf *b, const struct measure *m, const void *base)
 {
     const char *p = (const char *)base + m->at;
@@ -489,7 +490,7 @@ static void measure(struct buf *b, const struct measure *m, const void *base)
     }
 }
 
-/* All that a struct holds; scores in both units are structs of one kind. */
+/* All figures of a struct. Scores in both units are structs of the same type. */
 static void measures(struct buf *b, enum measure_of of, const void *base)
 {
     const struct measure *m;
@@ -653,7 +654,7 @@ static void score(struct buf *b, const struct run *r)
     count(b, "rows", r->score_rows);
     metrics_json(b, "scaled", &r->score_scaled);
     metrics_json(b, "raw", &r->score_raw);
-    if (r->nmore) { /* of the targets after the first */
+    if (r->nmore) { /* scores of the targets after the first */
         key(b, "more");
         buf_putc(b, '[');
         for (size_t i = 0; i < r->nmore; i++) {

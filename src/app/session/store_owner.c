@@ -1,4 +1,4 @@
-/* app/session/store_owner.c -- the part that the session file takes in every statement. */
+/* app/session/store_owner.c -- what the session file does before and after every statement. */
 #include "app/session/store_impl.h"
 
 #include "app/shell/command.h"
@@ -13,8 +13,8 @@ struct store *store_of(const struct workspace *ws)
     return owner_state(ws, &store_owner);
 }
 
-/* What a statement changes goes into one transaction.  A session that was opened by the statement
- * itself holds nothing back, and store_release of it does nothing. */
+/* The changes of a statement go into one transaction. A session that the statement itself opens
+ * holds nothing back, and store_release does nothing for it. */
 static void begin(struct workspace *ws)
 {
     store_hold(store_of(ws));

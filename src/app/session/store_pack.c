@@ -1,5 +1,5 @@
-/* app/session/store_pack.c -- data files into a session: `save data=yes`.  They are blobs of owner
- * "file", named after checksum and size; store_unpack.c is the way back. */
+/* app/session/store_pack.c -- copies data files into a session: `save data=yes`. They are blobs of
+ * the owner "file", named by checksum and size. store_unpack.c writes them out again. */
 #include "app/session/store_impl.h"
 #include "app/session/store.h"
 #include "app/core/ws_tell.h"
@@ -17,9 +17,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PARTS_AHEAD = 4 }; /* of 8 MiB, in memory at once */
+enum { PARTS_AHEAD = 4 }; /* number of parts of 8 MiB in memory at once */
 
-/* Is all of the table in the one file of its path? */
+/* True if the file at its path contains the whole table. */
 static bool one_file(const struct workspace *ws, const struct dataset *d)
 {
     const char *path = d->table->path, *recipe = store_recipe(ws, d);
@@ -74,7 +74,7 @@ static enum status put_parts(struct store *st, int fd, const struct table *t, co
     return rc == ST_OK ? store_flush(st, err) : rc;
 }
 
-/* Takes it out again when it turns out to be another file than the one that was read. */
+/* Removes the copy if the file turns out to differ from the one that was read. */
 static enum status pack_one(struct workspace *ws, const struct table *t, const char *name,
                             struct err *err)
 {
@@ -104,7 +104,7 @@ static enum status pack(struct pack_ctx *c, const struct dataset *d, struct err 
     char name[STORE_PACK_NAME];
 
     if (!d || !d->table || !d->table->path || !strncmp(d->table->path, "demo:", 5))
-        return ST_OK; /* made, not read: the session says how */
+        return ST_OK; /* it was generated, not read: the session records how */
     store_unpack_name(name, d->table->checksum, d->table->file_size);
     if (store_has_blob(store_of(c->ws), "file", name, d->table->file_size))
         return ST_OK;

@@ -1,4 +1,4 @@
-/* app/session/store_queue.c -- the records that wait, and the thread that writes them: see
+/* app/session/store_queue.c -- the queue of records, and the thread that writes them. See
  * store_queue.h. */
 #include "app/session/store_queue.h"
 
@@ -20,9 +20,10 @@
 #include <unistd.h>
 
 enum {
-    RETRY_S = 3,             /* between tries when the disk is full */
-    PENDING_MOST = 20000,    /* records kept while nothing can be written; then lazy ones go */
-    PARTS_AT_ONCE = 2,       /* of a factor, in one transaction; a row waits for no more */
+    RETRY_S = 3,             /* seconds between attempts when the disk is full */
+    /* records kept while nothing can be written; beyond that, lazy ones are dropped */
+    PENDING_MOST = 20000,
+    PARTS_AT_ONCE = 2, /* parts of a factor per transaction; a row waits no longer than for these */
     CHECKPOINT_FROM = 8 << 20, /* bytes */
 };
 
@@ -34,27 +35,27 @@ struct waiter {
 };
 
 struct store_queue {
-    struct sdb *db;             /* lent; the thread's alone */
+    struct sdb *db;             /* borrowed; used only by the thread */
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t work, answered;
-    int wake;                   /* -1: nobody is woken */
-    /* Under the lock. */
+    int wake;                   /* -1: no notification */
+    /* Guarded by the lock. */
     struct op *head, *tail;
-    struct op *held, *held_tail; /* of the statement that runs: not handed over yet */
+    struct op *held, *held_tail; /* records of the running statement, not handed over yet */
     size_t holds;
     size_t pending;
     uint64_t handed, durable;   /* tickets */
-    double waits_since;         /* when the oldest row that is not durable was handed over; 0 */
+    double waits_since; /* when the oldest record that is not durable was handed over; 0: none */
     bool stop;
-    char trouble[200], lost[200]; /* passing; and what can never be written any more */
+    char trouble[200], lost[200]; /* a problem that may pass; records that can never be written */
     _Atomic int64_t saved_at;
-    /* The thread's. */
+    /* Used only by the thread. */
     struct op *left;            /* rows that could not be written yet */
     struct op *bulk;            /* factors that wait, in order */
-    struct op *asked;           /* who waits until all is written */
+    struct op *asked;           /* callers that wait until everything is written */
     size_t bulk_bytes;
-    bool failed;                /* the last try, which is repeated at retry_at */
+    bool failed;                /* the last attempt failed and is repeated at retry_at */
     double retry_at;
 };
 
@@ -132,7 +133,7 @@ char *store_queue_copy(struct store_queue *q, const char *s)
 
 /* Handing over. */
 
-/* A list of records, the last of them `tail`, gets a ticket.  Under the lock. */
+/* Gives a ticket to a list of records whose last is `tail`. The lock is held. */
 static void enqueue(struct store_queue *q, struct op *list, struct op *tail)
 {
     bool rows = false;
@@ -152,7 +153,7 @@ static void enqueue(struct store_queue *q, struct op *list, struct op *tail)
     pthread_cond_signal(&q->work);
 }
 
-/* Under the lock. */
+/* The lock is held. */
 static void hand_over(struct store_queue *q)
 {
     if (!q->held)
@@ -194,7 +195,8 @@ void store_queue_push(struct store_queue *q, struct op *op, size_t texts)
         q->held = op;
     q->held_tail = op;
     q->pending++;
-    if (q->holds == 0 || op->waiter) /* whoever waits for the disk waits for all before it, too */
+    /* a caller that waits for the disk waits for everything before it, too */
+    if (q->holds == 0 || op->waiter)
         hand_over(q);
     pthread_mutex_unlock(&q->lock);
 }
@@ -330,10 +332,10 @@ void store_queue_trouble(struct store_queue *q, char *out, size_t len)
     pthread_mutex_unlock(&q->lock);
 }
 
-/* Writing: the thread. */
+/* Writing, on the thread. */
 
-/* One transaction over the whole list.  *bad: the record that will never go in; NULL: the failure
- * concerns all and may pass. */
+/* Writes the whole list in one transaction. *bad: a record that can never be written; NULL: the
+ * failure concerns all of them and may pass. */
 static enum status write_list(struct store_queue *q, struct op *list, struct op **bad,
                               size_t *bytes, struct err *err)
 {
@@ -354,7 +356,7 @@ static enum status write_list(struct store_queue *q, struct op *list, struct op 
     return rc;
 }
 
-/* Answers one who waits, and frees the record. */
+/* Answers a waiting caller and frees the record. */
 static void answer(struct store_queue *q, struct op *op, enum status rc, const struct err *err)
 {
     struct err own = { 0 };
@@ -362,7 +364,7 @@ static void answer(struct store_queue *q, struct op *op, enum status rc, const s
 
     if (rc == ST_OK && op->kind == OP_COPY)
         mine = store_db_copy(q->db, op->text[0], &own);
-    if (op->kind == OP_VISIT) { /* reading continues when writing cannot */
+    if (op->kind == OP_VISIT) { /* reading still works if writing does not */
         limits_enter(op->waiter->limits);
         mine = op->visit(q->db, op->ctx, &own);
     }
@@ -384,7 +386,7 @@ static void answer_asked(struct store_queue *q, enum status rc, const struct err
     }
 }
 
-/* Takes those who wait out of a list that could not be written, and tells them. */
+/* Takes the waiting callers out of a list that could not be written, and tells them so. */
 static struct op *refuse_all(struct store_queue *q, struct op *list, enum status rc,
                              const struct err *err)
 {
@@ -401,7 +403,7 @@ static struct op *refuse_all(struct store_queue *q, struct op *list, enum status
     return list;
 }
 
-/* Factors of an owner that are no longer wanted. */
+/* Drops factors of an owner that are no longer wanted. */
 static void cancel_bulk(struct store_queue *q, const char *owner)
 {
     for (struct op **at = &q->bulk; *at;) {
@@ -415,7 +417,8 @@ static void cancel_bulk(struct store_queue *q, const char *owner)
     }
 }
 
-/* The rows are on disk: what remains of the list are factors and those who wait for everything. */
+/* The rows are on disk: what remains of the list are factors and callers that wait for
+ * everything. */
 static void sort_written(struct store_queue *q, struct op *list)
 {
     while (list) {
@@ -454,7 +457,7 @@ static void tell_durable(struct store_queue *q, uint64_t ticket)
         ;
 }
 
-/* Nothing can be written for now; it is tried again. */
+/* Nothing can be written for now; another attempt will follow. */
 static void fail(struct store_queue *q, const struct err *err)
 {
     const uint64_t one = 1;
@@ -467,7 +470,7 @@ static void fail(struct store_queue *q, const struct err *err)
         ;
 }
 
-/* Writes the rows that wait; those that cannot be written for now stay. */
+/* Writes the rows that wait. Those that cannot be written for now stay. */
 static void write_rows(struct store_queue *q)
 {
     uint64_t ticket = 0;
@@ -505,7 +508,7 @@ static void write_rows(struct store_queue *q)
     }
 }
 
-/* Writes a piece of the first factor that waits. */
+/* Writes a part of the first factor that waits. */
 static void write_bulk(struct store_queue *q)
 {
     struct op *op = q->bulk;
@@ -529,7 +532,7 @@ static void write_bulk(struct store_queue *q)
     }
     q->bulk_bytes += (size_t)(op->at.part - before.at.part) * SDB_PART;
     if (rc != ST_OK)
-        log_info("session: %s", err.msg); /* it is computed again from the data */
+        log_info("session: %s", err.msg); /* it will be recomputed from the data */
     if (rc != ST_OK || op->at.column >= op->model->Mv) {
         q->bulk = op->next;
         op_free(op);
@@ -542,7 +545,8 @@ static void write_bulk(struct store_queue *q)
     }
 }
 
-/* When there is something to do; infinity: when something is handed over.  Under the lock. */
+/* When there is something to do next; infinity: not before something is handed over. The lock is
+ * held. */
 static double next_due(const struct store_queue *q)
 {
     double t = INFINITY;
@@ -603,7 +607,7 @@ static void *writer(void *arg)
     return NULL;
 }
 
-/* Life. */
+/* Starting and ending. */
 
 struct store_queue *store_queue_new(struct sdb *db, int wake, struct err *err)
 {
@@ -621,7 +625,7 @@ struct store_queue *store_queue_new(struct sdb *db, int wake, struct err *err)
     pthread_cond_init(&q->work, &attr);
     pthread_cond_init(&q->answered, &attr);
     pthread_condattr_destroy(&attr);
-    sigfillset(&all); /* signals belong to the main thread */
+    sigfillset(&all); /* signals are handled by the main thread */
     pthread_sigmask(SIG_SETMASK, &all, &old);
     const int rc = pthread_create(&q->thread, NULL, writer, q);
     pthread_sigmask(SIG_SETMASK, &old, NULL);

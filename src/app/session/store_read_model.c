@@ -1,4 +1,4 @@
-/* app/session/store_read_model.c -- fitted models from the session: weights, rows and
+/* app/session/store_read_model.c -- reads fitted models from the session: weights, rows and
  * variance factors. */
 #include "app/session/store_load.h"
 
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* n doubles of a run; NULL with the reason when they are not all there, whole. */
+/* Reads n doubles of a run; NULL with the reason if they are absent or damaged. */
 double *store_read_model_doubles(struct loader *l, const char *owner, const char *what, size_t n,
                        struct err *err)
 {
@@ -28,7 +28,7 @@ double *store_read_model_doubles(struct loader *l, const char *owner, const char
     return v;
 }
 
-/* The factor from its packed lower triangle. */
+/* Unpacks the factor from its lower triangle. */
 static double *factor(struct loader *l, const char *owner, size_t n, struct err *err)
 {
     const size_t packed = n % 2 ? (n + 1) / 2 * n : n / 2 * (n + 1);
@@ -61,7 +61,7 @@ static void read_arrays(struct loader *l, struct run *r, struct model *m, bool i
     r->model = m;
 }
 
-/* Which columns each kernel reads. */
+/* Checks which columns each kernel reads. */
 static bool parts_agree(const struct kernel *k, const struct encoding *e)
 {
     if (e->nparts == 0)
@@ -74,8 +74,8 @@ static bool parts_agree(const struct kernel *k, const struct encoding *e)
     return true;
 }
 
-/* Variance factors, newest first, as far as a quarter of the memory goes; what is not loaded (or
- * was not kept) is worked out again from the data when it is needed. */
+/* Variance factors, newest first, up to a quarter of the memory. A factor that is not loaded (or
+ * was not kept) is recomputed from the data when it is needed. */
 void store_read_model_factors(struct loader *l)
 {
     double budget = (l->ws->opt.mem ? (double)l->ws->opt.mem : (double)mem_physical()) / 4;

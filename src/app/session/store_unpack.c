@@ -1,5 +1,5 @@
-/* app/session/store_unpack.c -- data files out of a session, when a file has gone or changed: they
- * are put into the cache directory and read like any file. */
+/* app/session/store_unpack.c -- writes data files from a session when the original has gone or
+ * changed. They are put into the cache directory and read like any file. */
 #include "app/session/store_impl.h"
 
 #include "data/cache.h"
@@ -38,7 +38,7 @@ char *store_unpack(struct sdb *db, const char *path, const char *checksum, uint6
     buf_printf(&to, "/%s-%s", name, base);
     if (to.failed ||
         (lstat(buf_str(&to), &st) == 0 && S_ISREG(st.st_mode) && (uint64_t)st.st_size == size))
-        return buf_take(&to); /* from before */
+        return buf_take(&to); /* from an earlier program */
     void *bytes = mem_calloc(size, 1, "a file of the session", err);
     enum status rc = bytes ? store_db_get_blob(db, "file", name, bytes, size, err) : ST_NOMEM;
     if (rc == ST_OK)

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PER_PART = SDB_PART / sizeof(double), SMALL_FACTOR = 512 }; /* rows; 1 MiB */
+/* numbers per part; rows of a factor of 1 MiB */
+enum { PER_PART = SDB_PART / sizeof(double), SMALL_FACTOR = 512 };
 
 static enum status put_doubles(struct sdb *db, const char *owner, const char *what, const double *v,
                                size_t n, struct err *err)
@@ -27,8 +28,8 @@ static enum status put_doubles(struct sdb *db, const char *owner, const char *wh
     return rc;
 }
 
-/* Fills one part with what comes next of the lower triangle of the column-major factor, column by
- * column; how many numbers. */
+/* Fills one part with the next elements of the lower triangle of the column-major factor, column by
+ * column. Returns how many there are. */
 static size_t next_of_factor(struct op *op, double *part)
 {
     const struct model *m = op->model;
@@ -70,7 +71,7 @@ bool store_write_bulky(const struct op *op)
 
 static enum status put_small_factor(struct sdb *db, const struct op *op, struct err *err)
 {
-    struct op all = *op; /* begins at its beginning each time that the list is tried */
+    struct op all = *op; /* start again each time that the list is tried */
 
     return store_write_bulky(op) ? ST_OK : store_write_factor(db, &all, SIZE_MAX, err);
 }

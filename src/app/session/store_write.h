@@ -4,14 +4,16 @@
 
 #include "app/session/store_queue.h"
 
-/* A factor too large to be written with the rows: store_write_factor writes it behind them. */
+/* True for a factor that is too large to be written with the rows: store_write_factor writes it
+ * after them. */
 bool store_write_bulky(const struct op *);
-/* Writes one record within the open transaction; nothing for bulky ones, FLUSH, COPY, VISIT. */
+/* Writes one record within the open transaction. Does nothing for large factors, FLUSH, COPY and
+ * VISIT. */
 enum status store_write_op(struct sdb *, const struct op *, struct err *);
-/* Writes the next `parts` parts of a FACTOR and moves op->at on; all of it is written when
- * op->at.column has reached the factor's size. */
+/* Writes the next `parts` parts of a FACTOR and advances op->at. The factor is complete when
+ * op->at.column has reached its size. */
 enum status store_write_factor(struct sdb *, struct op *, size_t parts, struct err *);
-/* Roughly how many bytes store_write_op writes. */
+/* The approximate number of bytes that store_write_op writes. */
 size_t store_write_bytes(const struct op *);
 
 #endif
