@@ -136,7 +136,8 @@ void desk_exec(struct desk *d, const char *line)
     d->quiet = false;
     buf_free(&echo);
     d->log_scroll = 0;
-    char *copy = strdup(line);                 /* it may be the text of a page or of a binding */
+    /* it may be the text of a page or of a binding that the line replaces */
+    char *copy = strdup(line);
     char *page = d->pager.open ? d->pager.text : NULL;
     d->copy_page = page ? strdup(page) : NULL;
     desk_page_close(d);

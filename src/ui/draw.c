@@ -17,7 +17,7 @@ int draw_text(const struct canvas *c, int row, int col, unsigned long attr, cons
     attrset((attr_t)attr);
     if (theme_glyph.utf8) {
         mvaddnstr(c->y + row, c->x + col, text, (int)n);
-    } else {                                /* no UTF-8 here: one ? for each other character */
+    } else {                                /* without UTF-8, each other character becomes one ? */
         move(c->y + row, c->x + col);
         for (size_t i = 0; i < n; i++)
             if ((text[i] & 0xc0) != 0x80)
@@ -110,7 +110,7 @@ struct canvas draw_inner(const struct canvas *c, int y, int x, int h, int w)
     return r;
 }
 
-/* Which ways the lines of each cell of the screen go, so that frames can share their edges. */
+/* The directions of the lines in each cell of the screen, so that frames can share edges. */
 enum { UP = 1, DOWN = 2, LEFT = 4, RIGHT = 8 };
 static unsigned char *line_mask;
 static int mask_rows, mask_cols;
@@ -213,7 +213,7 @@ size_t draw_wrap(const char *text, size_t cols, size_t indent, draw_line_fn *put
         size_t fit = text_fit(text, room), len = fit;
         if (text[fit]) {
             size_t cut = fit;
-            if (fit == 0)                       /* a wide character in one column: leave it out */
+            if (fit == 0)       /* a wide character does not fit into one column: leave it out */
                 do
                     fit++;
                 while (((unsigned char)text[fit] & 0xc0) == 0x80);

@@ -1,8 +1,8 @@
-/* ui/input.c -- bytes from the terminal into keys, pastes and mouse events; see input.h.
+/* ui/input.c -- turns bytes from the terminal into keys, pastes and mouse events. See input.h.
  *
  * The first bytes of `in` decide: escape sequences by their grammar (ECMA-48: CSI parameters are
- * 0x30..0x3f, intermediates 0x20..0x2f, the end 0x40..0x7e), characters by UTF-8.  A scan returns
- * how many bytes the event takes, or 0 when it may still grow. */
+ * 0x30..0x3f, intermediates 0x20..0x2f, the final byte 0x40..0x7e), characters by UTF-8. A scan
+ * returns the number of bytes of the event, or 0 if it may be incomplete. */
 #include "ui/input.h"
 
 #include "base/buf.h"
@@ -11,9 +11,9 @@
 #include <string.h>
 
 struct input {
-    struct buf in;        /* bytes not yet handed out, from `head` */
+    struct buf in;        /* bytes not yet returned, from `head` on */
     size_t head;
-    struct buf paste;     /* cleaned text of the paste in progress */
+    struct buf paste;     /* the cleaned text of the current paste */
     bool pasting, truncated, paste_done, cr; /* cr: the last pasted byte was a CR */
     bool expired;         /* the caller's timer ran out: do not wait for more */
     char event[INPUT_SEQ_MAX + 8];
@@ -39,7 +39,7 @@ void input_free(struct input *p)
 void input_feed(struct input *p, const char *bytes, size_t n)
 {
     p->expired = false;
-    if (p->head) {                /* what is held is short: the callers drain after each feed */
+    if (p->head) {      /* few bytes are held, because callers drain the events after each feed */
         p->in.len -= p->head;
         memmove(p->in.s, p->in.s + p->head, p->in.len + 1);
         p->head = 0;
@@ -47,7 +47,7 @@ void input_feed(struct input *p, const char *bytes, size_t n)
     buf_putn(&p->in, bytes, n);
 }
 
-/* Length of the UTF-8 character at s (avail bytes): 0 incomplete, -1 not UTF-8. */
+/* Length of the UTF-8 character at s (avail bytes); 0 if incomplete, -1 if it is not UTF-8. */
 static int utf8_scan(const unsigned char *s, size_t avail, int *code)
 {
     int need = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? -1 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3
@@ -107,7 +107,7 @@ static int modifiers(int m)   /* xterm: 1 + shift + 2 alt + 4 ctrl */
     return (m & 1 ? UK_SHIFT : 0) | (m & 2 ? UK_ALT : 0) | (m & 4 ? UK_CTRL : 0);
 }
 
-/* Up to 3 decimal parameters, each capped: nobody's key needs more. */
+/* Up to 3 decimal parameters, each limited: no key needs more. */
 static int csi_params(const unsigned char *s, size_t n, int out[3])
 {
     int k = 0;
@@ -125,7 +125,7 @@ static int csi_params(const unsigned char *s, size_t n, int out[3])
     return k + 1;
 }
 
-/* A whole CSI sequence ESC [ body end. */
+/* A complete CSI sequence ESC [ body end. */
 static void csi_event(struct input *p, const unsigned char *body, size_t n, unsigned char end,
                       struct input_event *e)
 {
@@ -160,8 +160,8 @@ static void csi_event(struct input *p, const unsigned char *body, size_t n, unsi
     e->key = key;
 }
 
-/* The scans below return the length of the sequence at s, 0 while it may still grow (`more`: the
- * timer has not run out), and fill e when it is a key or a mouse event. */
+/* Each scan below returns the length of the sequence at s, or 0 while it may be incomplete (`more`:
+ * the timer has not run out), and fills e if it is a key or a mouse event. */
 
 /* ESC [ ... */
 static size_t csi_scan(struct input *p, const unsigned char *s, size_t n, bool more,
@@ -177,7 +177,7 @@ static size_t csi_scan(struct input *p, const unsigned char *s, size_t n, bool m
     while (i < n && i < INPUT_SEQ_MAX && s[i] >= 0x20 && s[i] <= 0x3f)
         i++;
     if (i == INPUT_SEQ_MAX)
-        return i;                           /* nobody's key is that long */
+        return i;                           /* no key is that long */
     if (i == n) {
         if (more)
             return 0;
@@ -185,8 +185,8 @@ static size_t csi_scan(struct input *p, const unsigned char *s, size_t n, bool m
         return n;
     }
     if (s[i] < 0x40 || s[i] > 0x7e)
-        return i;                           /* broken off: the stray byte speaks for itself */
-    if (i == 2 && s[2] == 'M') {            /* the old mouse report: three bytes follow */
+        return i;               /* the sequence was broken off: the other byte is read on its own */
+    if (i == 2 && s[2] == 'M') {            /* the old mouse report is followed by three bytes */
         if (n < 6 && more)
             return 0;
         return n < 6 ? n : 6;
@@ -208,7 +208,7 @@ static size_t ss3_scan(const unsigned char *s, size_t n, bool more, struct input
         return n;
     }
     int v[3], np = csi_params(s + 2, i - 2, v), key = csi_letter(s[i]);
-    if (key == UK_NONE) {                   /* Alt-O, then something else was typed */
+    if (key == UK_NONE) {                   /* Alt-O, followed by another key */
         e->key = i == 2 ? ('O' | UK_ALT) : UK_NONE;
         return i;
     }
@@ -244,10 +244,10 @@ static size_t esc_scan(struct input *p, const unsigned char *s, size_t n, struct
         return more ? 0 : 1;
     }
     switch (s[1]) {
-    case 3: case 4: case 12: case 26:       /* Esc, then Ctrl-C, D, L or Z in a hurry: two keys */
+    case 3: case 4: case 12: case 26:   /* Esc, quickly followed by Ctrl-C, D, L or Z: two keys */
         e->key = UK_ESC;
         return 1;
-    case 033:                               /* Alt with a sequence, else a lone Esc */
+    case 033:                               /* Alt with a sequence, otherwise a lone Esc */
         if (n == 2 && more)
             return 0;
         if (n > 2 && (s[2] == '[' || s[2] == 'O')) {
@@ -272,15 +272,16 @@ static size_t esc_scan(struct input *p, const unsigned char *s, size_t n, struct
     return (size_t)k + 1;
 }
 
-/* Adds pasted bytes as clean text: newlines kept (CR and CRLF become one), tabs blanks, other
- * controls and what is not UTF-8 a question mark.  Returns how many bytes were taken. */
+/* Appends pasted bytes as clean text: line ends are kept (CR and CRLF become one), tabs become
+ * blanks, other controls and invalid UTF-8 become question marks. Returns the number of bytes
+ * used. */
 static size_t paste_clean(struct input *p, const unsigned char *s, size_t n, bool last)
 {
     size_t i = 0;
     while (i < n) {
         int code = 0, k = utf8_scan(s + i, n - i, &code);
         if (k == 0 && !last && n - i < 4)
-            break;                              /* the rest of this character is still to come */
+            break;                              /* the rest of this character has not arrived */
         if (p->paste.len >= INPUT_PASTE_MAX) {
             p->truncated = true;
             i += k > 0 ? (size_t)k : 1;
@@ -306,7 +307,8 @@ static size_t paste_clean(struct input *p, const unsigned char *s, size_t n, boo
     return i;
 }
 
-/* Moves what has come of the paste; true when its end was seen (or waited for too long). */
+/* Moves the part of the paste that has arrived. Returns true if its end was found or waited for too
+ * long. */
 static bool paste_step(struct input *p)
 {
     const unsigned char *s = (const unsigned char *)p->in.s + p->head;
@@ -318,7 +320,7 @@ static bool paste_step(struct input *p)
             end = true;
             break;
         }
-    if (!end && !p->expired) {                  /* the mark itself may be split: keep its start */
+    if (!end && !p->expired) {                  /* the end mark may be split: keep its beginning */
         size_t keep = n < PASTE_END - 1 ? n : PASTE_END - 1;
         while (keep && memcmp(s + n - keep, paste_end, keep))
             keep--;
@@ -332,7 +334,7 @@ static bool paste_step(struct input *p)
 static void paste_event(struct input *p, struct input_event *e)
 {
     while (p->paste.len && p->paste.s[p->paste.len - 1] == '\n')
-        p->paste.s[--p->paste.len] = '\0';      /* a line copied with its end is still one line */
+        p->paste.s[--p->paste.len] = '\0';  /* a line copied with its line end is still one line */
     e->kind = INPUT_PASTE;
     e->bytes = buf_str(&p->paste);
     e->n = p->paste.len;
@@ -342,7 +344,7 @@ static void paste_event(struct input *p, struct input_event *e)
 
 bool input_next(struct input *p, struct input_event *e)
 {
-    if (p->in.failed || p->paste.failed) {      /* out of memory: forget, stay usable */
+    if (p->in.failed || p->paste.failed) {  /* out of memory: drop everything, but stay usable */
         buf_free(&p->in);
         buf_free(&p->paste);
         p->head = 0;
@@ -387,7 +389,7 @@ int input_hold_ms(const struct input *p)
 {
     size_t n = p->in.len - p->head;
     if (p->pasting)
-        return 10000;           /* a slow line: rather late than run by itself */
+        return 10000;           /* a slow connection: better late than executed by mistake */
     if (n == 0 || p->expired)
         return -1;
     return n <= 2 && p->in.s[p->head] == 033 ? 50 : 500;

@@ -151,7 +151,7 @@ void keymap_name(int key, char out[BIND_KEY_MAX])
                  key & UK_SHIFT ? "Shift-" : "", name);
 }
 
-/* Does one of the row's keys have this name? */
+/* True if one of the row's keys has this name. */
 static bool has_key(const char *keys, const char *name)
 {
     const size_t n = strlen(name);
@@ -167,7 +167,7 @@ static bool has_key(const char *keys, const char *name)
 
 /* Rows. */
 
-/* Commands come and go with what is built in: a key for one that is not there is no key. */
+/* Commands depend on what is built in: a key whose command does not exist is ignored. */
 static bool command_there(const char *line)
 {
     char verb[32];
@@ -228,7 +228,8 @@ void keymap_keys(const struct keyrow *r, const struct view *v, bool prompt, stru
             buf_printf(out, "%s%s", out->len > from ? " " : "", key);
         p += n;
     }
-    for (size_t i = 0; (b = binding_at(i)) != NULL; i++) /* keys bound to it by name */
+    /* keys that the user has bound to it by name */
+    for (size_t i = 0; (b = binding_at(i)) != NULL; i++)
         if (*b->line == '@' && strcmp(b->line + 1, r->name) == 0)
             buf_printf(out, "%s%s", out->len > from ? " " : "", b->key);
 }
@@ -292,7 +293,8 @@ static void covers(const struct binding *b, const struct keyrow *rows, enum bind
                        b->key, b->line, where, rows->does);
 }
 
-/* A view's own row may cover one of all views: that is meant.  Twice in one table is a mistake. */
+/* A row of a view may replace one of all views on purpose. The same key twice in one table is a
+ * mistake. */
 static void doubled(const struct keyrow *rows, const char *where, struct buf *out)
 {
     for (const struct keyrow *r = rows; r && r->keys; r++)

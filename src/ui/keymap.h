@@ -36,11 +36,11 @@ enum act {
     ACT_PAN_RIGHT,
     ACT_BACK,
     ACT_FORTH,     /* iterations of a run */
-    ACT_PLOT_HERE, /* a table turns into its plot */
+    ACT_PLOT_HERE, /* changes from a table to its plot */
     ACT_OWN_1,
     ACT_OWN_2,
-    ACT_OWN_3,   /* of the one view that lists them */
-    ACT_OF_DESK, /* the acts below are the screen's, not a view's */
+    ACT_OWN_3,   /* actions of the one view that lists them */
+    ACT_OF_DESK, /* the actions below belong to the screen, not to a view */
     ACT_HELP,
     ACT_KEYS,
     ACT_PALETTE,
@@ -64,42 +64,44 @@ enum act {
     ACT_SUSPEND,
     ACT_INTERRUPT,
     ACT_QUIT,
-    ACT_EDITOR /* done by the line editor: listed only */
+    ACT_EDITOR /* done by the line editor; only listed here */
 };
-/* What a view must be for a row to apply: any of these bits (0: every view). */
+/* The kinds of view to which a row applies: any of these bits (0: every view). */
 enum { KIND_PLOT = 1, KIND_TABLE = 2, KIND_RUNS = 4, KIND_TRACE = 8, KIND_TEXT = 16 };
 struct keyrow {
-    const char *keys;                 /* canonical names, blanks between: "Up k" */
+    const char *keys;                 /* canonical names separated by blanks: "Up k" */
     enum act act;
     const char *name;                 /* one word: `bind view Z @zoom` */
     const char *does;
-    const char *line; /* the line it runs, {run} {marks} {plot} {view} filled in; it goes
-                         to the prompt when it ends in a blank or '=' ; NULL: act */
+    /* the line it runs, after replacing {run} {marks} {plot} {view}. A line that ends with a blank
+     * or = is put on the prompt. NULL: act */
+    const char *line;
     unsigned kinds;
 };
-/* Tables end at .keys == NULL. */
-extern const struct keyrow keymap_both[];     /* in both focuses */
+/* Each table ends with an entry whose keys are NULL. */
+extern const struct keyrow keymap_both[];     /* with either focus */
 extern const struct keyrow keymap_view[];     /* in a view */
-extern const struct keyrow keymap_prompt[];   /* at the prompt: the line editor's */
+extern const struct keyrow keymap_prompt[];   /* at the prompt: keys of the line editor */
 
 struct desk;
 struct view;
-/* "Ctrl-k", "Up", "Alt-3": as bindings write it; "" for a key that has no name. */
+/* The name of a key as bindings write it: "Ctrl-k", "Up", "Alt-3"; "" if it has no name. */
 void keymap_name(int key, char out[BIND_KEY_MAX]);
-/* The built-in row of a key in a focus; NULL: none.  Rows whose command does not exist are skipped.
- */
+/* The built-in row of a key in a focus; NULL if there is none. Rows whose command does not exist
+ * are skipped. */
 const struct keyrow *keymap_find(const struct view *, bool prompt, const char *key);
 const struct keyrow *keymap_by_name(const struct view *, const char *name);
-/* Is the row there for this view at all? */
+/* True if the row applies to this view. */
 bool keymap_applies(const struct keyrow *, const struct view *);
-/* The row's keys as bound now: without those that the user, or the view's own table, has given to
- * something else.  v NULL: of no view in particular. */
+/* The row's keys as bound now, without those to which the user or the view's own table has given
+ * another meaning. v NULL: no particular view. */
 void keymap_keys(const struct keyrow *, const struct view *v, bool prompt, struct buf *out);
-/* Everything that keys do in a view and everywhere, for the list of `?`. */
+/* Adds everything that keys do, in this view and everywhere, to the list of `?`. */
 enum status keymap_fill(struct palette *, const struct view *, struct err *);
-/* Two things on one key, and user keys that cover built-in ones, a sentence a line. */
+/* Writes keys with two meanings, and user keys that hide built-in ones, one sentence per line. */
 void keymap_conflicts(struct buf *out);
-/* Fills {run} {marks} {plot} {view} in; false: one of them has no value now, *why says which. */
+/* Replaces {run} {marks} {plot} {view}. Returns false if one of them has no value now; *why says
+ * which. */
 bool keymap_line(struct view *, const char *tmpl, struct buf *out, const char **why);
 
 #endif

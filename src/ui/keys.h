@@ -1,4 +1,4 @@
-/* ui/keys.h -- what a key does: the one place where keys become actions and command lines. */
+/* ui/keys.h -- the one place where keys become actions and command lines. */
 #ifndef GPDESK_KEYS_H
 #define GPDESK_KEYS_H
 
@@ -6,8 +6,8 @@
 
 void keys_event(struct desk *, const struct input_event *);
 void keys_interrupt(struct desk *);      /* Ctrl-C, or SIGINT from outside */
-/* Runs a line as a key does: one that ends in a blank or '=' waits on the prompt instead. */
+/* Runs a line as a key does. A line that ends with a blank or = is put on the prompt instead. */
 void keys_line(struct desk *, const char *line);
-void keys_act(struct desk *, enum act);  /* an act of the screen or of its view */
+void keys_act(struct desk *, enum act);  /* an action of the screen or of its view */
 
 #endif

@@ -1,4 +1,4 @@
-/* ui/lifecycle.c -- signals, the end of a session, paths; see lifecycle.h. */
+/* ui/lifecycle.c -- signals, the end of a session, paths. See lifecycle.h. */
 #include "ui/lifecycle.h"
 
 #include "app/shell/command.h"
@@ -21,14 +21,14 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Handlers that write to a pipe, and no signalfd: OpenBLAS starts its threads before main, with
- * every signal open, and a signal that one of them takes would never be seen by a signalfd. */
+/* Handlers that write to a pipe instead of a signalfd: OpenBLAS starts its threads before main with
+ * no signal blocked, and a signalfd would never see a signal that one of them receives. */
 static const int wanted[] = { SIGHUP, SIGTERM, SIGINT, SIGWINCH, SIGTSTP, SIGCONT };
 enum { WANTED = sizeof wanted / sizeof *wanted };
 static volatile sig_atomic_t pending[WANTED];
 static int wake[2] = { -1, -1 };
 
-/* The end that HUP and TERM ask for, when nobody comes to it. */
+/* HUP and TERM: the process ends within this time even if the main loop is stuck. */
 enum { END_WITHIN = 30, SAVING_TURNS = 20 };
 static volatile sig_atomic_t saving, ending;
 static unsigned end_within = END_WITHIN;
@@ -40,7 +40,7 @@ static void on_signal(int sig)
     for (size_t i = 0; i < WANTED; i++)
         if (wanted[i] == sig)
             pending[i] = 1;
-    ssize_t n = write(wake[1], "s", 1);      /* full is as good: somebody will look */
+    ssize_t n = write(wake[1], "s", 1);      /* a full pipe is as good: the signals will be read */
     (void)n;
     if ((sig == SIGHUP || sig == SIGTERM) && !ending) {
         ending = sig;
@@ -49,7 +49,8 @@ static void on_signal(int sig)
     errno = saved;
 }
 
-/* The session is written while a terminal holds up the rest; a disk is waited for longer. */
+/* Writing the session may take longer when only the terminal blocks the rest; a disk gets more
+ * time. */
 static void on_alarm(int sig)
 {
     static volatile sig_atomic_t turns;
@@ -80,7 +81,7 @@ static void install(void)
         sigaction(wanted[i], &sa, NULL);
 }
 
-/* Typed and drawn is UTF-8 whatever the locale; one that says C or POSIX gets signs of ASCII. */
+/* Input and output are UTF-8 in any locale, except that C and POSIX get ASCII glyphs. */
 static bool ascii;
 
 static bool asks_for_ascii(void)
@@ -91,7 +92,7 @@ static bool asks_for_ascii(void)
         if (s && *s)
             return strcmp(s, "C") == 0 || strcmp(s, "POSIX") == 0;
     }
-    return false;                            /* nothing set: most terminals by far know UTF-8 */
+    return false;                       /* no locale is set: almost all terminals support UTF-8 */
 }
 
 void lifecycle_prepare(void)
@@ -100,7 +101,7 @@ void lifecycle_prepare(void)
     setlocale(LC_ALL, "");
     if (MB_CUR_MAX == 1 && setlocale(LC_CTYPE, "C.UTF-8")) {
         ascii = asks_for_ascii();
-        setenv("LC_ALL", "C.UTF-8", 1);      /* readline asks the environment again */
+        setenv("LC_ALL", "C.UTF-8", 1);      /* readline reads the environment again */
     }
     setlocale(LC_NUMERIC, "C");
 }
@@ -124,9 +125,9 @@ void lifecycle_signal_close(void)
 {
     if (wake[0] < 0)
         return;
-    /* What is left of the program is short.  curses' own handlers, which stood there before, tidy
-     * up from inside a signal: a Ctrl-C while the process ends made it fail, or wait for a lock for
-     * ever. */
+    /* The rest of the program is short. The handlers of curses, which were installed before, clean
+     * up inside the signal handler: with them a Ctrl-C while the process ended made it fail or
+     * deadlock. */
     for (size_t i = 0; i < WANTED; i++)
         signal(wanted[i], wanted[i] == SIGINT || wanted[i] == SIGTSTP ? SIG_IGN : SIG_DFL);
     close(wake[0]);
@@ -150,7 +151,7 @@ int lifecycle_signal_next(void)
 void lifecycle_suspend(void)
 {
     signal(SIGTSTP, SIG_DFL);
-    kill(getpid(), SIGTSTP);                 /* stops here; ignored where nobody could wake us */
+    kill(getpid(), SIGTSTP);        /* stops here; ignored if nobody could continue the process */
     install();
 }
 
@@ -160,7 +161,7 @@ double lifecycle_ring_after(void)
     return s && *s >= '0' && *s <= '9' ? atof(s) : 30;
 }
 
-/* Has enough been waited?  Somebody says so by a key or a signal. */
+/* True if a key or a signal asks to stop waiting. */
 static bool hurried(const struct pollfd *signals, struct pollfd *keys)
 {
     char bytes[64];
@@ -171,7 +172,7 @@ static bool hurried(const struct pollfd *signals, struct pollfd *keys)
         return false;
     const ssize_t n = read(STDIN_FILENO, bytes, sizeof bytes);
     if (n <= 0)
-        keys->fd = -1;                       /* the terminal is gone: it will say no more */
+        keys->fd = -1;                       /* the terminal is gone and sends no more keys */
     for (ssize_t i = 0; i < n; i++)
         if (bytes[i] == ('C' & 31) || bytes[i] == ('D' & 31))
             return true;
@@ -182,7 +183,7 @@ void lifecycle_stop_line(struct workspace *ws, const struct job_view *j, char li
 {
     const struct run *r = ws_run(ws, j->name, NULL);
 
-    if (r && restarts_left(ws, r, 1)) /* others wait behind it */
+    if (r && restarts_left(ws, r, 1)) /* other restarts wait after it */
         snprintf(line, 40, "stop restarts");
     else
         snprintf(line, 40, "stop %s", j->name);

@@ -1,4 +1,4 @@
-/* ui/logbook.c -- the log's lines and how they are drawn; see logbook.h. */
+/* ui/logbook.c -- the lines of the log and how they are drawn. See logbook.h. */
 #include "ui/logbook.h"
 
 #include "base/text.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Later rows of a line are set in, further than the line itself. */
+/* Continuation rows of a line are indented more than the line itself. */
 static size_t indent_of(const char *text, size_t cols)
 {
     const size_t own = draw_indent(text), n = own ? own : 2;
@@ -48,7 +48,7 @@ static void add_line(struct logbook *l, enum log_kind kind, char *text)
     l->total++;
 }
 
-/* The newest record said just this: count it. */
+/* If the newest record has the same text, increments its counter and returns true. */
 static bool repeats(struct logbook *l, enum log_kind kind, const char *text)
 {
     size_t k = l->n;

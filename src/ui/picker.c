@@ -29,7 +29,7 @@ static void match(struct ask *a)
     a->sel = a->top = 0;
 }
 
-/* Views first: they are what is asked for most. */
+/* Views come first, because they are used most. */
 static enum status fill(struct desk *d, struct palette *p, struct err *err)
 {
     enum status rc = ST_OK;
@@ -46,7 +46,7 @@ static enum status fill(struct desk *d, struct palette *p, struct err *err)
     if (rc == ST_OK)
         rc = palette_fill(p, d->ws, err);
     const struct keyrow *const tables[] = { keymap_both, keymap_view };
-    for (size_t t = 0; rc == ST_OK && t < 2; t++)        /* acts that are no command */
+    for (size_t t = 0; rc == ST_OK && t < 2; t++)        /* actions that are not commands */
         for (const struct keyrow *r = tables[t]; rc == ST_OK && r->keys; r++)
             if (!r->line && r->act > ACT_OF_DESK && r->act != ACT_PALETTE && r->act != ACT_EDITOR) {
                 struct buf k = { 0 };
@@ -57,7 +57,7 @@ static enum status fill(struct desk *d, struct palette *p, struct err *err)
     return rc;
 }
 
-/* A command that a key runs shows that key. */
+/* If a key runs a command, the key is shown with it. */
 static void add_keys(struct palette *p)
 {
     const struct keyrow *const tables[] = { keymap_both, keymap_view };
@@ -282,7 +282,8 @@ void picker_draw(struct desk *d, const struct canvas *body, const struct canvas 
     used += draw_text(line, 0, used, theme_attr(R_TEXT), buf_str(&b));
     *y = line->y;
     *x = line->x + (used < line->w ? used : line->w - 1);
-    if (has_list(a) && body->h <= 1 && a->sel < a->n) /* a tiny screen: the best one on the line */
+    /* on a tiny screen only the best item is shown, on the line */
+    if (has_list(a) && body->h <= 1 && a->sel < a->n)
         draw_printf(line, 0, used + 2, theme_attr(R_DIM), "%s", a->list.v[a->order[a->sel]].label);
     buf_free(&b);
 }

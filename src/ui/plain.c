@@ -1,6 +1,6 @@
-/* ui/plain.c -- line mode: no curses, no rewriting, one event a line.  For TERM=dumb, --plain,
- * screen readers, logs and tests.  At a terminal readline edits the line; else lines are read as
- * they come. */
+/* ui/plain.c -- line mode: no curses, no redrawing, one event per line. It is for TERM=dumb,
+ * --plain, screen readers, logs and tests. At a terminal readline edits the line; otherwise lines
+ * are read as they arrive. */
 #include "ui/ui.h"
 
 #include "app/core/job.h"
@@ -23,22 +23,22 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define PROGRESS 10.0        /* seconds between lines of a running job */
+#define PROGRESS 10.0        /* seconds between progress lines of a running job */
 
 struct plain {
     struct workspace *ws;
-    bool tty, ended;         /* ended: no more input */
+    bool tty, ended;         /* ended: there is no more input */
     bool quit_asked;
-    bool toggles;            /* F5 goes back to the screen */
-    bool unsaved;            /* it was said that what is printed is not on disk */
-    double began;            /* of the job that runs; 0: none */
+    bool toggles;            /* F5 returns to the screen */
+    bool unsaved;            /* the user was told that output is not on disk yet */
+    double began;            /* when the running job began; 0: none */
     int exit_signal;
-    double told;             /* when progress was last told */
+    double told;             /* when progress was last reported */
     char told_job[16];
-    struct buf in;           /* stdin that is no terminal: what is not yet a line */
+    struct buf in;           /* standard input that is not a terminal: an incomplete line */
 };
 
-/* Text in front of which the prompt steps aside; hostile bytes are harmless. */
+/* Prints text above the prompt. The text is escaped. */
 static void say(FILE *to, const char *text)
 {
     struct buf b = { 0 };
@@ -191,7 +191,7 @@ static void take_signals(struct plain *p)
         }
 }
 
-/* Lines of a stdin that is no terminal. */
+/* Reads lines from standard input that is not a terminal. */
 static void read_lines(struct plain *p)
 {
     char bytes[4096], *nl;
@@ -217,8 +217,8 @@ static void read_lines(struct plain *p)
     }
 }
 
-/* Says when what was printed is not on disk in time, and when it is.  Returns how long the loop may
- * wait, in milliseconds. */
+/* Reports when printed results are not on disk in time, and when they are. Returns how long the
+ * loop may wait, in milliseconds. */
 static int watch_session(struct plain *p)
 {
     struct store *st = store_of(p->ws);
@@ -281,7 +281,7 @@ static void first_lines(struct plain *p, const struct ui_opts *o)
     }
 }
 
-/* Line mode until the end, or until it is left for the screen. */
+/* Runs line mode until the end, or until the user switches to the screen. */
 static void plain_lines(struct plain *p, const struct ui_opts *o, const char *why)
 {
     struct workspace *ws = p->ws;
@@ -311,7 +311,7 @@ static void plain_lines(struct plain *p, const struct ui_opts *o, const char *wh
     if (ending && jobs_count(ws->jobs))
         say(stderr, "stopping what runs, keeping the best so far ...");
     if (ending)
-        lifecycle_finish(ws, false);              /* a terminal's Ctrl-C is a signal here */
+        lifecycle_finish(ws, false);              /* here Ctrl-C at the terminal is a signal */
     prompt_hide();
     prompt_close();
     ws->sinks = sink.next;

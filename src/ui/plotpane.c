@@ -13,14 +13,14 @@
 struct plotpane {
     struct gnuplot *gp;
     struct figure *fig;
-    struct err err;             /* why there is no figure */
+    struct err err;             /* the reason why there is no figure */
     uint64_t what, stamp;
-    int w, h;                   /* of the last request */
+    int w, h;                   /* size at the last request */
     double made, due;
-    unsigned stale;             /* serial of the frame that was there when `what` changed */
+    unsigned stale;             /* serial of the frame that was shown when `what` changed */
     bool has_stale, awaited;
-    bool off;                   /* words stand in its place */
-    char told[256];             /* the state of gnuplot last told */
+    bool off;                   /* words are shown instead */
+    char told[256];             /* the last reported state of gnuplot */
 };
 
 struct plotpane *plotpane_new(void)
@@ -78,7 +78,7 @@ static void remake(struct plotpane *p, const struct canvas *c, plotpane_make *ma
     gnuplot_request(p->gp, p->fig, (size_t)c->w, (size_t)c->h, theme_glyph.utf8, &p->err);
 }
 
-/* A reason instead of a plot, in the middle of the pane. */
+/* Draws the reason for a missing plot in the middle of the pane. */
 static void draw_reason(const struct canvas *c, const char *why)
 {
     struct buf b = { 0 };
@@ -98,7 +98,7 @@ static void draw_frame_cells(const struct canvas *c, const struct frame *f)
             short fg = row[x].fg;
             while (x < f->w && (int)x < c->w && row[x].fg == fg && n + 8 < sizeof run) {
                 size_t k = strlen(row[x].ch);
-                memcpy(run + n, row[x].ch, k); /* empty: behind a wide character */
+                memcpy(run + n, row[x].ch, k); /* empty: the second cell of a wide character */
                 n += k;
                 x++;
             }

@@ -1,9 +1,9 @@
-/* ui/prompt.c -- readline in callback mode; see prompt.h.
+/* ui/prompt.c -- readline in callback mode. See prompt.h.
  *
- * On the screen readline's terminal is /dev/null and its redisplay function does nothing: the loop
- * draws rl_display_prompt and rl_line_buffer with its own cursor arithmetic.  Readline asks its
- * getc only for bytes that are there, because the ring is filled with whole keys and drained one
- * rl_callback_read_char at a time. */
+ * On the screen, readline's terminal is /dev/null and its redisplay function does nothing: the loop
+ * draws rl_display_prompt and rl_line_buffer itself. Readline calls its getc only for bytes that
+ * exist, because the ring is filled with whole keys and emptied by one rl_callback_read_char at a
+ * time. */
 #include "ui/prompt.h"
 
 #include "base/text.h"
@@ -18,8 +18,8 @@
 #include <readline/history.h>
 #include <readline/readline.h>
 
-/* A count before a command repeats it so often: what a key asks for is done before the next one is
- * read. A line longer than a paste can be is none that anybody types. */
+/* A count before a command repeats it: what a key requests is done before the next key is read. No
+ * typed line is longer than the longest paste. */
 enum { HISTORY_MAX = 10000, COUNT_MAX = 99, LINE_MAX_BYTES = 1 << 20 };
 
 static struct {
@@ -27,11 +27,11 @@ static struct {
     bool open, plain, hidden;
     struct buf ring;
     size_t head;
-    char *line;            /* finished, not yet handed over */
+    char *line;            /* finished but not delivered yet */
     bool ended, toggled;
     char *history;
     FILE *null;
-    bool searched;         /* our Up or Down ran last: the prefix search goes on */
+    bool searched;         /* our Up or Down was the last command, so the prefix search continues */
 } pr;
 
 static int ring_getc(FILE *f)
@@ -57,11 +57,11 @@ static void noop_prep(int meta)
 static char **no_matches(const char *text, int start, int end)
 {
     (void)text, (void)start, (void)end;
-    rl_attempted_completion_over = 1;      /* or file names leak into M-? and M-* */
+    rl_attempted_completion_over = 1;      /* otherwise M-? and M-* would offer file names */
     return NULL;
 }
 
-/* Completion: ours from end to end, because our words are not readline's. */
+/* Completion is entirely ours, because our words differ from readline's. */
 
 static size_t common_prefix(char *const *m)
 {
@@ -124,7 +124,7 @@ static int complete(int count, int key)
     return 0;
 }
 
-/* History by prefix, and up and down inside a pasted block. */
+/* History search by prefix, and moving up and down inside a pasted block. */
 
 static bool move_in_block(int dir)
 {
@@ -158,7 +158,7 @@ static int search(int dir, int count, int key)
 {
     rl_command_func_t *back = rl_history_search_backward;
     if ((rl_last_func == up || rl_last_func == down) && pr.searched)
-        rl_last_func = back;               /* the same search goes on with the same prefix */
+        rl_last_func = back;               /* continue the same search with the same prefix */
     else if (move_in_block(dir))
         return pr.searched = false;
     pr.searched = true;
@@ -186,7 +186,7 @@ static void history_open(const char *path)
         history_truncate_file(pr.history, HISTORY_MAX);
 }
 
-/* A block goes in line by line, so that each can be found and run again. */
+/* A block is stored line by line, so that each can be found and run again. */
 static void history_put(const char *line)
 {
     char *copy = strdup(line), *save = NULL;
@@ -204,7 +204,7 @@ static void history_put(const char *line)
     free(copy);
     using_history();                       /* the next line starts after what was just added */
     if (n && pr.history && append_history(n, pr.history) != 0) {
-        FILE *f = fopen(pr.history, "ae"); /* append_history wants the file to exist */
+        FILE *f = fopen(pr.history, "ae"); /* append_history requires an existing file */
         if (f && fclose(f) == 0)
             append_history(n, pr.history);
     }
@@ -222,20 +222,20 @@ static void on_line(char *line)
     pr.line = line;
 }
 
-/* Forgets the lists of edits (undo) and goes to the end of the history. */
+/* Frees the undo lists and moves to the end of the history. */
 static void drop_edits(void)
 {
     HIST_ENTRY **h =
-        history_list(); /* lists may be shared: readline alone knows, so none is freed */
+        history_list(); /* lists may be shared; only readline knows, so none is freed */
     for (int i = 0; h && h[i]; i++)
         h[i]->data = NULL;
     rl_undo_list = NULL;
-    rl_end_of_history(1, 0); /* and the line that readline had put aside goes with it */
+    rl_end_of_history(1, 0); /* this also drops the line that readline had saved */
     rl_undo_list = NULL;
 }
 
-/* A search keeps pointers into the history; undoing the edits of an earlier line would free what
- * they point to.  So a search starts from a fresh line with the same text. */
+/* A search keeps pointers into the history, and undoing the edits of an earlier line would free
+ * their targets. So a search starts from a fresh line with the same text. */
 static void detach(void)
 {
     char *text = strdup(rl_line_buffer);
@@ -268,7 +268,7 @@ static void replace_function(Keymap map, int key, rl_command_func_t *old, rl_com
         rl_bind_key_in_map(key, ours, map);
 }
 
-/* In plain mode: F5 changes to the screen once readline has returned. */
+/* In line mode: F5 switches to the screen once readline has returned. */
 static int toggle(int count, int key)
 {
     (void)count, (void)key;
@@ -293,7 +293,7 @@ static void bind_keys(void)
         replace_function(maps[i], 'R' & 31, rl_reverse_search_history, search_back);
         replace_function(maps[i], 'S' & 31, rl_forward_search_history, search_forth);
     }
-    if (!pr.plain) { /* Alt-1 to Alt-9 are views: a lone count would eat a letter */
+    if (!pr.plain) { /* Alt-1 to Alt-9 select views; a lone count would swallow a letter */
         rl_unbind_key_in_map('0', emacs_meta_keymap);
         rl_unbind_key_in_map('-', emacs_meta_keymap);
     }
@@ -376,7 +376,7 @@ void prompt_close(void)
     pr.open = false;
 }
 
-/* Hands over what readline has finished, outside of readline. */
+/* Delivers a finished line, outside of readline. */
 static void deliver(void)
 {
     if (pr.line) {
@@ -398,8 +398,8 @@ static void deliver(void)
     }
 }
 
-/* A search leaves the editor at the line it found; two lists of edits could become one there.  What
- * was found is a new line instead. */
+/* A search leaves the editor on the line it found, where two undo lists could be merged. So the
+ * found text becomes a new line. */
 static void read_one(void)
 {
     const bool searching = prompt_searching();
@@ -444,10 +444,10 @@ void prompt_hide(void)
         return;
     pr.hidden = true;
     if (rl_end == 0)
-        fputs("\r        \r", stdout);     /* covers "gpdesk> " on any terminal */
+        fputs("\r        \r", stdout);     /* overwrites "gpdesk> " on any terminal */
     else
         fputc('\n', stdout);
-    fflush(stdout);                        /* what follows may go to stderr */
+    fflush(stdout);                        /* the next output may go to stderr */
 }
 
 void prompt_show(void)
@@ -477,11 +477,11 @@ void prompt_clear(void)
     if (!pr.open)
         return;
     rl_callback_sigcleanup();
-    drop_edits(); /* or what is typed next would replace the line left there */
+    drop_edits(); /* otherwise the next typed text would replace the line left there */
     rl_replace_line("", 1);
     rl_point = rl_mark = 0;
     rl_clear_message();
-    if (rl_editing_mode == 0)              /* a fresh line is typed into, in vi too */
+    if (rl_editing_mode == 0)              /* a fresh line starts in insert mode, in vi mode too */
         rl_vi_insertion_mode(1, 'i');
 }
 
@@ -515,16 +515,16 @@ bool prompt_vi(void)
 
 void prompt_editing(const char *mode)
 {
-    static char own[8];                    /* what ~/.inputrc had chosen */
+    static char own[8];                    /* the mode chosen in ~/.inputrc */
     if (!*own)
         snprintf(own, sizeof own, "%s", rl_editing_mode ? "emacs" : "vi");
     rl_variable_bind("editing-mode", strcmp(mode, "auto") == 0 ? own : mode);
-    bind_keys();                           /* ours, in the keymaps of that mode too */
+    bind_keys();                           /* bind our keys in the keymaps of that mode, too */
 }
 
 void prompt_resize(size_t rows, size_t cols)
 {
-    const size_t least = 20;               /* narrower than its prompt, readline divides by zero */
+    const size_t least = 20; /* if the line is narrower than its prompt, readline divides by zero */
     rl_set_screen_size((int)(rows < 2 ? 2 : rows), (int)(cols < least ? least : cols));
 }
 
@@ -536,7 +536,8 @@ struct row {
     size_t from, to;
 };
 
-/* Appends the character at s (n bytes left) in a form that is safe to show; returns its bytes. */
+/* Appends the character at s (n bytes left) in a form that is safe to show. Returns its length in
+ * bytes. */
 static size_t show_char(const char *s, size_t n, struct buf *out, size_t *width)
 {
     mbstate_t st = { 0 };
@@ -560,7 +561,8 @@ static size_t show_char(const char *s, size_t n, struct buf *out, size_t *width)
     return k;
 }
 
-/* A row scrolled sideways so that the cursor (byte `point` of it, or SIZE_MAX) can be seen. */
+/* Writes a row, scrolled sideways so that the cursor (at byte `point`, or SIZE_MAX for none) is
+ * visible. */
 static void show_row(const struct row *r, size_t point, size_t cols, struct buf *out, size_t *col)
 {
     struct buf cell = { 0 };
@@ -573,7 +575,7 @@ static void show_row(const struct row *r, size_t point, size_t cols, struct buf 
             at += w;
         }
         cur = pw + at;
-        if (cols && cur >= cols)           /* a third of the row stays visible before the cursor */
+        if (cols && cur >= cols)           /* keep a third of the row visible before the cursor */
             skip = cur - cols + 1 + cols / 3 < cur ? cur - cols + 1 + cols / 3 : cur;
     }
     at = 0;

@@ -15,7 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { CLIPBOARD_MAX = 74994 };      /* bytes whose base64 still fits into the 100,000 of xterm */
+/* so many bytes give base64 that fits into the 100,000 characters of xterm */
+enum { CLIPBOARD_MAX = 74994 };
 
 /* Commands about the screen. */
 
@@ -103,7 +104,7 @@ static enum status ask_copy(void *ctx, enum ws_screen_part part, struct buf *tex
 
 static void ask_theme(void *ctx)
 {
-    (void)asked(ctx); /* drawn anew with the option's value */
+    (void)asked(ctx); /* it is redrawn with the new value of the option */
 }
 
 static void ask_palette(void *ctx, const char *letters)
@@ -154,7 +155,7 @@ static void learned_line(struct desk *d, const char name[24], unsigned uses)
     d->learn.known[d->learn.nknown++].uses = uses;
 }
 
-/* What is not understood is left alone: the file is a convenience, never a reason to complain. */
+/* Unknown contents are ignored: the file is a convenience and never a reason for an error. */
 void requests_remember(struct desk *d)
 {
     char *path = memory_path(), line[200], word[24];
@@ -166,7 +167,7 @@ void requests_remember(struct desk *d)
         if (sscanf(line, "layout %7s", word) == 1 &&
             strcmp(option_origin(d->ws->origin, "layout"), "default") == 0 &&
             screen_layout_named(word) != LAYOUT_AUTO &&
-            screen_layout_named(word) != LAYOUT_SLIDE) /* a slide is for one talk */
+            screen_layout_named(word) != LAYOUT_SLIDE) /* a slide layout is for one talk */
             snprintf(d->ws->opt.layout, sizeof d->ws->opt.layout, "%.7s", word);
         else if (sscanf(line, "panes %d %d", &a, &b) == 2 && a >= -20 && a < 200 && b >= -8 &&
                  b < 200)
@@ -183,9 +184,9 @@ void requests_save(const struct desk *d)
 {
     char *path = memory_path();
     struct buf b = { 0 };
-    struct err ignored; /* the next start has its defaults again */
+    struct err ignored; /* without the file the next start has its defaults */
 
-    /* The slide of a talk has no tabs and no log: the next start would look broken. */
+    /* The slide layout has no tabs and no log, so the next start would look broken. */
     const bool slide = screen_layout_named(d->ws->opt.layout) == LAYOUT_SLIDE;
     buf_printf(&b, "layout %s\npanes %d %d\n", slide ? "auto" : d->ws->opt.layout, d->dx, d->dy);
     for (size_t i = 0; i < d->learn.nknown; i++)

@@ -6,13 +6,13 @@
 #include "app/core/ws_screen.h"
 #include "ui/desk.h"
 
-/* Fills all but `show` and `picture`; ctx is the desk. */
+/* Fills all functions except `show` and `picture`; ctx is the desk. */
 void requests_fill(struct ws_screen *);
-/* Layout, panes' sizes and learnt keys from one start to the next: $XDG_STATE_HOME/gpdesk/screen.
- */
+/* Reads and writes layout, sizes of panes and learned keys: $XDG_STATE_HOME/gpdesk/screen. */
 void requests_remember(struct desk *);
 void requests_save(const struct desk *);
-/* OSC 52 with the text in base64; false: longer than terminals take. */
+/* Writes OSC 52 with the text in base64. Returns false if the text is longer than terminals
+ * accept. */
 bool requests_clipboard(const char *text, struct buf *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* ui/screen.c -- what goes where, and drawing it; see screen.h. */
+/* ui/screen.c -- decides what goes where, and draws it. See screen.h. */
 #include "ui/screen.h"
 
 #include "app/core/job.h"
@@ -34,7 +34,7 @@ static int most(int a, int b)
     return a > b ? a : b;
 }
 
-/* Takes n rows off the bottom or the top of what is left. */
+/* Takes n rows from the bottom or the top of the rest. */
 static struct canvas take_bottom(struct canvas *left, int n)
 {
     n = least(n, left->h);
@@ -51,10 +51,11 @@ static struct canvas take_top(struct canvas *left, int n)
     return r;
 }
 
-/* 80x24 and below: one view over the log; the view loses height first, then the rest goes. */
+/* 80x24 and below: one view above the log. The view loses height first, then the other parts are
+ * dropped. */
 static void layout_small(struct canvas left, int rows, int log_rows, struct layout *l)
 {
-    const bool only_log = log_rows < 0;       /* the log fills the view: no strip of it */
+    const bool only_log = log_rows < 0;     /* the log fills the view, so there is no strip of it */
     l->header = take_top(&left, 1);
     if (rows >= 12)
         l->tabs = take_top(&left, 1);
@@ -71,7 +72,7 @@ static void layout_small(struct canvas left, int rows, int log_rows, struct layo
             l->rule2 = take_bottom(&left, 1);
     } else if (rows >= 10) {
         l->rule3 = take_bottom(&left, 1);
-    } else if (log_rows > 1) {                /* what a line said, until the view is looked at */
+    } else if (log_rows > 1) {          /* the message of a line, until the view gets the focus */
         l->log = take_bottom(&left, least(left.h - 1, least(log_rows - 1, SMALL_NEWS)));
     }
     if (rows >= 9)
@@ -84,14 +85,15 @@ static int between(int v, int lo, int hi)
     return v > hi ? most(lo, hi) : v < lo ? lo : v;
 }
 
-/* The log is at least 5 rows, at most a quarter of the screen. */
+/* The log has at least 5 rows and at most a quarter of the screen. */
 static void layout_medium(struct canvas left, int rows, const struct layout_wish *w,
                           struct layout *l)
 {
     l->frames = true;
     l->header = take_top(&left, 1);
     l->tabs = take_top(&left, 1);
-    /* Neighbours share the line between them, so each pane begins on the last one's edge. */
+    /* Neighbouring panes share the line between them, so each begins on the edge of the last
+     * one. */
     const int low =
         between(most(rows >= MEDIUM_ROWS ? 9 : 6, rows * 3 / 10) + w->dy, 4, left.h - 8);
     const int up = left.h - low + 1;
@@ -121,9 +123,9 @@ static void layout_wide(struct canvas left, int rows, const struct layout_wish *
     l->log = (struct canvas){ left.y + up - 1, left.x, low, left.w };
 }
 
-/* One pane alone: a zoomed one, or the slide of a talk (a line of header, the plot, its verdict).
- * What the last command said stands below it until the view is looked at: an error would go unseen
- * otherwise. */
+/* One pane alone: a zoomed one, or the slide of a talk (a header line, the plot, its verdict). The
+ * message of the last command is shown below it until the view gets the focus, because an error
+ * would otherwise go unseen. */
 static void layout_alone(struct canvas left, int rows, const struct layout_wish *w,
                          struct layout *l)
 {
@@ -160,7 +162,7 @@ enum layout_kind screen_layout(int rows, int cols, const struct layout_wish *w, 
         return LAYOUT_MAIN;
     l->job = take_bottom(&left, 1);
     if (rows < 8 || cols < 40) {
-        l->log = left;               /* what there is room for */
+        l->log = left;               /* as much as there is room for */
         return LAYOUT_MAIN;
     }
     if (w->zoom || w->full || kind == LAYOUT_SLIDE)
@@ -183,7 +185,7 @@ enum layout_kind screen_layout_named(const char *name)
     return LAYOUT_AUTO;
 }
 
-/* The header: what is current. */
+/* The header: the current data and settings. */
 
 static size_t resident_bytes(void)
 {
@@ -266,7 +268,7 @@ static void session_words(const struct workspace *ws, struct buf *b)
         buf_printf(b, " (saved %s)", s);
 }
 
-/* named: the view whose name stands here, where there is no row of tabs; else NULL. */
+/* named: the view whose name is shown here if there is no row of tabs, otherwise NULL. */
 static void draw_header(const struct desk *d, const struct canvas *c, const struct view_ops *named)
 {
     const struct workspace *ws = d->ws;
@@ -283,19 +285,19 @@ static void draw_header(const struct desk *d, const struct canvas *c, const stru
                          named->tab) - 1;
     else
         x += draw_text(&in, 0, 1, theme_attr(R_HEAD), "gpdesk");
-    if (timeline_view(ws) != SIZE_MAX) /* an earlier state is shown: nothing can change it */
+    if (timeline_view(ws) != SIZE_MAX) /* an earlier state is shown, which nothing can change */
         x += draw_printf(&in, 0, x, theme_attr(R_SELECT),
                          " as after command %zu: read-only, ] later ", timeline_view(ws)) +
              1;
     current_words(ws, &b);
     for (char *last; (int)text_width(buf_str(&b)) > in.w - x && (last = strrchr(b.s, ' '));)
-        b.s[b.len = (size_t)(last - b.s)] = '\0'; /* whole words only */
+        b.s[b.len = (size_t)(last - b.s)] = '\0'; /* only whole words */
     const char *arrow = theme_glyph.utf8 ? theme_glyph.arrow : "->";
     const size_t tail = strlen(arrow) + 1;
     if (b.len > tail && strcmp(b.s + b.len - tail + 1, arrow) == 0)
-        b.s[b.len -= tail] = '\0';               /* to a target that there is no room for */
+        b.s[b.len -= tail] = '\0';               /* cut to the part that fits */
     x += draw_text(&in, 0, x, theme_attr(R_HEAD_DIM), buf_str(&b)) + 3;
-    struct buf piece[4] = { { 0 } };          /* as many as there is room for, in this order */
+    struct buf piece[4] = { { 0 } };          /* as many pieces as fit, in this order */
     size_t mem = ws->opt.mem ? ws->opt.mem : mem_physical();
     if (store_of(ws) || c->w >= 150)
         session_words(ws, &piece[0]);
@@ -357,7 +359,7 @@ static void value_words(const struct job_view *j, bool wide, struct buf *b)
     }
 }
 
-/* A key that is being learnt: what it will run. */
+/* A key that is being taught: the line it will run. */
 static void draw_lesson(const struct desk *d, const struct canvas *c)
 {
     struct buf b = { 0 };
@@ -371,7 +373,7 @@ static void draw_lesson(const struct desk *d, const struct canvas *c)
     buf_free(&b);
 }
 
-/* Nothing runs: the keys worth knowing. */
+/* When nothing runs: keys worth knowing. */
 static void draw_idle(const struct desk *d, const struct canvas *c)
 {
     static const char *const keys[2][7] = {
@@ -393,7 +395,7 @@ static void draw_quit_question(const struct desk *d, const struct canvas *c, int
                 n == 1 ? "" : "s", n == 1 ? "it" : "them");
 }
 
-/* What it does, how far it is, how fast, how long still. */
+/* The phase, how far it is, how fast, and how long it still takes. */
 static void job_status(const struct desk *d, const struct job_view *j, const struct run *r,
                        int width, struct buf *b)
 {
@@ -463,7 +465,7 @@ static void draw_job(const struct desk *d, const struct canvas *c)
 
 /* Panes. */
 
-/* Rows of a table keep their columns: they are cut and moved sideways instead of wrapped. */
+/* Rows of a table keep their columns: they are cut and scrolled sideways instead of wrapped. */
 static bool is_table_row(const char *s)
 {
     size_t gaps = 0;
@@ -493,7 +495,7 @@ static void draw_pager(struct desk *d, const struct canvas *screen)
     struct canvas whole = *screen, body = whole, *c = &body;
     draw_clear(c);
     if (p->rows > (size_t)c->h && c->h > 2)
-        body.h--;                              /* the last row says where we are */
+        body.h--;                              /* the last row shows the position */
     p->page = c->h;
     p->width = c->w;
     p->cut = p->left > 0;
@@ -538,13 +540,13 @@ static void draw_pager(struct desk *d, const struct canvas *screen)
                     " %zu-%zu of %zu   PgUp PgDn%s   Esc closes ", p->top + 1,
                     p->top + (size_t)c->h, total, p->cut ? " Left Right" : "");
     else if (total > (size_t)whole.h)
-        d->dirty = true;                       /* only now we know that it does not fit */
+        d->dirty = true;                       /* only now is it known that it does not fit */
 }
 
 static size_t line_rows(const struct pager *p, const char *line, size_t n);
 
-/* A page that belongs to the view's plot stands above it where there is room for both; *view is
- * what is left for the view, of height 0 when there is none. */
+/* A page about the view's plot is placed above it if there is room for both. *view is the rest of
+ * the room, with height 0 if there is none. */
 static struct canvas page_place(struct desk *d, const struct canvas *all, struct canvas *view)
 {
     enum { PLOT_LEAST = 6 };
@@ -567,7 +569,7 @@ static struct canvas page_place(struct desk *d, const struct canvas *all, struct
     return page;
 }
 
-/* Rows that a line of the page takes. */
+/* The number of rows that a line of the page takes. */
 static size_t line_rows(const struct pager *p, const char *line, size_t n)
 {
     char *raw = strndup(line, n), *tab = raw ? strchr(raw, '\t') : NULL;
@@ -657,11 +659,12 @@ static void draw_verdict(struct view *v, const struct canvas *c, int col)
     if (in.h > 1)
         draw_paragraph(&in, 0, 0, theme_attr(R_ACCENT), buf_str(&b));
     else
-        draw_field(&in, 0, 0, in.w, false, theme_attr(R_ACCENT), buf_str(&b)); /* a cut is shown */
+        /* mark that the text is cut */
+        draw_field(&in, 0, 0, in.w, false, theme_attr(R_ACCENT), buf_str(&b));
     buf_free(&b);
 }
 
-/* A sentence too long for its row gets the one above it, where the view has rows to give. */
+/* A sentence too long for its row gets the row above as well, if the view has rows to spare. */
 static struct canvas widen_verdict(struct view *v, const struct canvas *row, struct canvas *rest)
 {
     enum { ROWS_TO_GIVE = 10 };
@@ -679,8 +682,8 @@ static struct canvas widen_verdict(struct view *v, const struct canvas *row, str
     return c;
 }
 
-/* The sentence is that of the last drawing: one with other words may need another row, and is drawn
- * again. */
+/* The sentence is that of the last drawing. If it has changed and needs another row, the view is
+ * drawn again. */
 static void draw_with_verdict(struct view *v, const struct canvas *row, const struct canvas *room)
 {
     struct canvas rest = *room, verdict = widen_verdict(v, row, &rest);
@@ -698,7 +701,7 @@ static void draw_with_verdict(struct view *v, const struct canvas *row, const st
     draw_verdict(v, &verdict, 1);
 }
 
-/* A view in a frame, its verdict in the last row. */
+/* A view in a frame, with its verdict in the last row. */
 static void draw_view_pane(struct desk *d, struct view *v, const struct canvas *c, enum pane which)
 {
     struct buf title = { 0 };
@@ -730,7 +733,7 @@ static void draw_view_pane(struct desk *d, struct view *v, const struct canvas *
         return;
     }
     if (in.h > 6 && v->ops->verdict) {
-        const int rows = in.h > 14 ? 2 : 1;       /* of the sentence below it */
+        const int rows = in.h > 14 ? 2 : 1;       /* rows of the sentence below it */
         struct canvas last = draw_inner(&in, in.h - rows, 0, rows, in.w);
         in.h -= rows;
         v->at = in;
@@ -742,7 +745,7 @@ static void draw_view_pane(struct desk *d, struct view *v, const struct canvas *
     }
 }
 
-/* Which view a zoomed pane shows. */
+/* The view that a zoomed pane shows. */
 static struct view *zoomed(struct desk *d)
 {
     if (d->zoom && d->active == PANE_LIST)
@@ -787,7 +790,7 @@ static void draw_main(struct desk *d, const struct layout *l)
     }
 }
 
-/* "key<TAB>text" lines as two columns, wrapped. */
+/* Draws "key<TAB>text" lines as two wrapped columns. */
 static void draw_pairs(const struct canvas *c, const char *text, int keyw, bool stacked)
 {
     int row = 0;
@@ -867,11 +870,11 @@ static void draw_log(struct desk *d, const struct layout *l)
         c = draw_frame(&c, "Log");
     }
     c = draw_inner(&c, 0, 1, c.h, c.w - 2);
-    size_t none = 0;                  /* view 9 scrolls its own pane, the strip stays at the end */
+    size_t none = 0;                  /* view 9 scrolls its own pane; the strip stays at the end */
     logbook_draw(&d->log, &c, d->main == VIEW_LOG ? &none : &d->log_scroll);
 }
 
-/* Completions above the prompt, in columns. */
+/* Draws completions above the prompt, in columns. */
 static void draw_matches(const struct desk *d, const struct canvas *screen, int bottom)
 {
     size_t width = 8;
@@ -930,7 +933,7 @@ static void wish_of(struct desk *d, const struct prompt_view *p, struct layout_w
     };
 }
 
-/* Everything but the prompt. */
+/* Draws everything but the prompt. */
 static void draw_all(struct desk *d, const struct layout *l)
 {
     if (l->header.h)
@@ -950,7 +953,7 @@ static void draw_all(struct desk *d, const struct layout *l)
         draw_job(d, &l->job);
 }
 
-/* Where a list of choices goes: over the main view, framed or not. */
+/* The place of a list of choices: over the main view, with or without a frame. */
 static struct canvas list_place(const struct layout *l)
 {
     const struct canvas *m = &l->main;

@@ -41,7 +41,7 @@ void terminal_say(const char *s)
     }
 }
 
-/* Nothing else ends the program any more: what the terminal takes without waiting. */
+/* Nothing else can end the program any more: writes what the terminal accepts without waiting. */
 void terminal_rescue(void)
 {
     struct pollfd p = { STDOUT_FILENO, POLLOUT, 0 };
@@ -53,7 +53,7 @@ void terminal_rescue(void)
         tcsetattr(STDIN_FILENO, TCSANOW, &saved_termios);
 }
 
-/* Our own bug: leave the terminal usable, then die as we would have. */
+/* After a crash: makes the terminal usable, then dies as the signal would have. */
 static void on_crash(int sig)
 {
     ssize_t k = write(STDOUT_FILENO, rescue, sizeof rescue - 1);
@@ -83,7 +83,7 @@ void terminal_crashes(bool on)
     }
 }
 
-/* NULL when a full screen is possible, else why not. */
+/* NULL if a full screen is possible, otherwise the reason. */
 const char *terminal_refuses(char *out, size_t len)
 {
     const char *term = getenv("TERM");
@@ -110,11 +110,11 @@ const char *terminal_refuses(char *out, size_t len)
 
 void terminal_modes(void)
 {
-    raw();           /* Ctrl-C is a byte, Ctrl-S reaches the history search */
+    raw();           /* Ctrl-C is then a byte, and Ctrl-S reaches the history search */
     noecho();
     nonl();
     intrflush(stdscr, FALSE);
-    typeahead(-1);   /* curses must not peek at our input */
+    typeahead(-1);   /* curses must not read ahead in our input */
 }
 
 void terminal_size(struct desk *d)
@@ -135,7 +135,7 @@ void terminal_size(struct desk *d)
 void terminal_leave(void)
 {
     const char *alt = tigetstr("smcup");
-    if (!alt || alt == (char *)-1) {           /* no second screen to return from: leave it clean */
+    if (!alt || alt == (char *)-1) {    /* there is no second screen to return from, so clear it */
         werase(stdscr);
         wrefresh(stdscr);
     }

@@ -1,4 +1,4 @@
-/* ui/terminal.h -- the terminal under curses: its modes, its size, and giving it back whatever
+/* ui/terminal.h -- the terminal below curses: its modes, its size, and restoring it whatever
  * happens. */
 #ifndef GPDESK_TERMINAL_H
 #define GPDESK_TERMINAL_H
@@ -7,19 +7,19 @@
 #include <stddef.h>
 
 struct desk;
-/* NULL when a full screen is possible, else why not (perhaps written to out). */
+/* NULL if a full screen is possible, otherwise the reason (possibly written to out). */
 const char *terminal_refuses(char *out, size_t len);
-bool terminal_begin(void);               /* remembers the modes of the terminal */
-void terminal_end(void);                 /* and sets them again */
-void terminal_modes(void);               /* those of curses that the screen needs */
+bool terminal_begin(void);               /* saves the modes of the terminal */
+void terminal_end(void);                 /* restores them */
+void terminal_modes(void);               /* sets the curses modes that the screen needs */
 void terminal_paste(bool on);            /* bracketed paste */
 void terminal_mouse(bool on);
-void terminal_size(struct desk *);       /* asks for the size, tells curses and the prompt */
-void terminal_leave(void);               /* the shell's screen; terminal_back returns */
+void terminal_size(struct desk *);       /* reads the size and passes it to curses and the prompt */
+void terminal_leave(void);               /* shows the shell's screen; terminal_back returns */
 void terminal_back(struct desk *);
 void terminal_suspend(struct desk *);    /* Ctrl-Z */
-void terminal_say(const char *bytes);    /* to the terminal as they are */
-void terminal_crashes(bool on);          /* a crash leaves the terminal usable */
-void terminal_rescue(void);              /* a signal handler gives it back, without waiting */
+void terminal_say(const char *bytes);    /* writes bytes to the terminal unchanged */
+void terminal_crashes(bool on);          /* on: a crash leaves the terminal usable */
+void terminal_rescue(void);     /* for a signal handler: restores the terminal without waiting */
 
 #endif

@@ -1,4 +1,4 @@
-/* ui/theme.c -- roles into attributes; see theme.h. */
+/* ui/theme.c -- translates roles into attributes. See theme.h. */
 #include "ui/theme.h"
 
 #include "app/shell/options.h"
@@ -25,7 +25,7 @@ static const struct glyphs glyphs_ascii = {
 struct look { short fg, bg; attr_t attr; };   /* fg, bg: palette index, -1 default */
 struct theme { const char *name; struct look role[N_ROLES]; };
 
-/* auto: the terminal's own eight colours on its own background, so it fits any scheme. */
+/* auto uses the terminal's own eight colours on its own background, so that it suits any scheme. */
 static const struct theme themes[] = {
     {"auto", {[R_TEXT] = {-1, -1, 0},         [R_DIM] = {-1, -1, A_DIM},
               [R_HEAD] = {-1, -1, A_BOLD},    [R_HEAD_DIM] = {-1, -1, 0},
@@ -61,7 +61,7 @@ static const struct theme themes[] = {
                [R_PROMPT] = {28, 255, A_BOLD},   [R_COMMAND] = {16, 255, A_BOLD},
                [R_BAR] = {30, 255, A_BOLD},      [R_BAR_REST] = {250, 255, 0}}},
     {"high",
-     {/* every pair has a contrast of 7:1 or more */
+     {/* every pair has a contrast of at least 7:1 */
       [R_TEXT] = {231, 16, 0},
       [R_DIM] = {252, 16, 0},
       [R_HEAD] = {16, 231, A_BOLD},
@@ -116,7 +116,7 @@ enum { PAIR_MAX = 256 };
 static struct { short fg, bg; } pairs[PAIR_MAX];
 static short npairs = 1;
 
-/* The 256 palette down to eight: by the strongest channels. */
+/* Reduces a colour of the 256 palette to one of eight, by its strongest channels. */
 static short eight(int c)
 {
     static const unsigned char base[16][3] = {
@@ -183,7 +183,7 @@ static const char *const role_names[N_ROLES] = {
     [R_PROMPT] = "prompt",     [R_COMMAND] = "command", [R_BAR] = "bar",
     [R_BAR_REST] = "bar-rest",
 };
-static struct theme own;                 /* the one read from a file */
+static struct theme own;                 /* the theme read from a file */
 static char own_name[16];
 
 static bool read_color(const char *word, short *out)
@@ -203,7 +203,7 @@ static bool read_color(const char *word, short *out)
                   least = r < g   ? r < b ? r : b
                           : g < b ? g
                                   : b;
-        if (most - least < 12)               /* the grey ramp is finer than the cube */
+        if (most - least < 12)               /* the grey ramp has finer steps than the cube */
             *out = (short)(r < 4 ? 16 : r > 246 ? 231 : 232 + (r - 3) / 10);
         else
             *out = (short)(16 + 36 * ((r + 25) / 51) + 6 * ((g + 25) / 51) + (b + 25) / 51);
@@ -223,7 +223,7 @@ static const struct theme *built_in(const char *name)
     return NULL;
 }
 
-/* One line of a theme's file; what is not understood is left out. */
+/* Reads one line of a theme file. Unknown lines are ignored. */
 static void theme_line(struct theme *t, char *line)
 {
     static const struct { const char *word; attr_t attr;
@@ -273,9 +273,9 @@ bool theme_set(const char *name)
     if (!t)
         return false;
     if (colors == 0)
-        t = built_in("mono");            /* without colour every theme is mono */
+        t = built_in("mono");            /* without colours every theme is mono */
     else if (colors < 256 && t != built_in("auto") && t != built_in("mono") && t != &own)
-        t = built_in("auto");            /* their colours are from the 256 palette */
+        t = built_in("auto");            /* their colours need the 256 palette */
     current = t;
     bkgdset((chtype)(' ' | theme_attr(R_TEXT)));
     return true;
@@ -285,7 +285,7 @@ bool theme_dark(void)
 {
     short bg = current->role[R_TEXT].bg;
     const char *s = getenv("COLORFGBG"), *last = s ? strrchr(s, ';') : NULL;
-    if (bg < 0 && last && last[1]) /* the terminal's own, where it says which: "0;15" */
+    if (bg < 0 && last && last[1]) /* the terminal's own colours, if it announces them: "0;15" */
         bg = (short)atoi(last + 1);
     return !(bg == 15 || bg == 231 || bg == 7 || (bg >= 244 && bg <= 255) || bg == 230);
 }

@@ -1,7 +1,7 @@
 /* ui/ui.c -- the full screen: start and stop of curses, the one poll loop, the desk.
  *
- * The loop waits for a key, the workers, signals and gnuplot, and draws at most twenty times a
- * second, four when only a job's progress changed, never when nothing did. */
+ * The loop waits for a key, the workers, signals and gnuplot. It draws at most twenty times a
+ * second, four times if only the progress of a job has changed, and never if nothing has. */
 #include "ui/ui.h"
 
 #include "app/core/job.h"
@@ -45,14 +45,14 @@ static void page_result(struct desk *d, const struct rec *r)
                        screen_layout_named(d->ws->opt.layout) == LAYOUT_SLIDE;
     const bool panes = d->rows >= MEDIUM_ROWS && d->cols >= MEDIUM_COLS && !alone;
     const size_t room = panes ? (size_t)d->rows * 3 / 10 - 2 : d->rows >= 10 ? 6 : SMALL_NEWS;
-    if (d->rows < 8 || d->cols < 40)           /* no view that it could stand over */
+    if (d->rows < 8 || d->cols < 40)           /* there is no view to show it over */
         return;
     if (r->type != REC_RESULT || rows <= room || d->main == VIEW_LOG || !d->line)
         return;
     if (lesson_of(d->ws) && strncmp(d->line, "lesson ", 7) == 0)
-        return;                                /* a step of a lesson has its text and plot there */
+        return;                             /* the view of a lesson shows text and plot of a step */
     desk_page(d, d->line, buf_str(&r->text));
-    d->quiet = true;                           /* it is on the screen already */
+    d->quiet = true;                           /* it is already on the screen */
 }
 
 static void on_rec(void *ctx, const struct rec *r)
@@ -71,7 +71,7 @@ static bool on_picture(void *ctx, const char *sixel, size_t n)
     return picture_take(ctx, sixel, n);
 }
 
-/* The first run is selected, the others are drawn over it. */
+/* Selects the first run; the others are drawn over it. */
 static void select_shown(struct desk *d, const char *runs)
 {
     d->nover = 0;
@@ -88,17 +88,17 @@ static void select_shown(struct desk *d, const char *runs)
 static bool on_show(void *ctx, const char *plot, const char *runs)
 {
     struct desk *d = ctx;
-    if (lesson_of(d->ws) && d->main == VIEW_LESSON) { /* a lesson has its pictures beside it */
+    if (lesson_of(d->ws) && d->main == VIEW_LESSON) { /* a lesson shows its plots beside it */
         lesson_view.show(&d->view[VIEW_LESSON], plot, runs ? runs : "");
         return true;
     }
-    d->picked = true; /* what came with it in one line is not brought forward over it */
+    d->picked = true; /* other results of the same line do not come forward over it */
     d->shown_now = true;
     select_shown(d, runs ? runs : "");
     const char *run = runs && *runs ? d->sel : "";
     const size_t at = view_of_plot(plot, plot_find(plot, NULL) != NULL);
     if (at == N_VIEWS)
-        return false; /* a page of text */
+        return false; /* it is a page of text */
     desk_show(d, at);
     if (view_table[at]->show)
         view_table[at]->show(&d->view[at], plot, run);
@@ -119,7 +119,7 @@ static char **on_complete(void *ctx, const char *line, size_t pos, size_t *start
     return lifecycle_complete(((struct desk *)ctx)->ws, line, pos, start);
 }
 
-/* The numbers of the first-start choice; they are no commands, so nothing typed is eaten. */
+/* The numbers of the first-start choice. They are no commands, so no typed command is lost. */
 static bool choose(struct desk *d, const char *line)
 {
     while (*line == ' ')
@@ -154,8 +154,8 @@ static void on_line(void *ctx, const char *line)
     desk_exec(d, line);
 }
 
-/* A page gives way to what was begun after it was opened, and to other data; what was running
- * already when it was asked for goes on behind it. */
+/* A page gives way to jobs begun after it was opened, and to other data. Jobs that were already
+ * running continue behind it. */
 static bool outdated(const struct desk *d, size_t view)
 {
     const struct pager *p = &d->pager;
@@ -164,8 +164,8 @@ static bool outdated(const struct desk *d, size_t view)
                : p->jobs != jobs_submitted(d->ws->jobs);
 }
 
-/* Restarts are made at once and run one after the other: the selection goes with the one that runs,
- * and at the end to the best of them, unless the user has selected another. */
+/* Restarts are created together and run one after the other. The selection follows the running one,
+ * and finally goes to the best, unless the user has selected another run. */
 static void follow_restarts(struct desk *d, const struct run *newest)
 {
     const struct run *r = desk_find(d, d->led);
@@ -176,7 +176,7 @@ static void follow_restarts(struct desk *d, const struct run *newest)
         d->led[0] = '\0';
         return;
     } else if (r->state != RUN_RUNNING &&
-               (r->ended > 0.0 || !(r->started > 0.0))) { /* not: it is stopping */
+               (r->ended > 0.0 || !(r->started > 0.0))) { /* skip a run that is stopping */
         const struct run *next = restarts_left(d->ws, r, 0);
         r = next ? next : restarts_best_of(d->ws, r);
     }
@@ -188,8 +188,8 @@ static void follow_restarts(struct desk *d, const struct run *newest)
         d->led[0] = '\0';
 }
 
-/* What is new in the workspace brings its view forward, unless the user has picked one since the
- * last line. */
+/* News in the workspace brings its view forward, unless the user has picked a view since the last
+ * line. */
 static void follow(struct desk *d)
 {
     const struct workspace *ws = d->ws;
@@ -200,7 +200,7 @@ static void follow(struct desk *d)
     const struct pca_state *last = clustering_state_of(ws);
     const void *pca =
         last->have_clusters ? (const void *)last->clusters.label : (const void *)last->coords;
-    /* Data first: a job on them may have begun, and even ended, since the last look. */
+    /* Data comes first: a job on it may have begun and even ended since the last look. */
     if (ws->ndata && (ws->ndata != d->seen.data || ws->cur != d->seen.cur)) {
         view = view_of_news(VIEW_NEWS_DATA);
         d->welcome = false;
@@ -299,7 +299,7 @@ static void take_input(struct desk *d, struct input *in)
         if (e.kind == INPUT_REPLY)
             picture_reply(d, e.bytes, e.n);
         else if (picture_up(d))
-            picture_end(d);                    /* any key: this one has done its work */
+            picture_end(d);                    /* any key closes it and has no other effect */
         else
             keys_event(d, &e);
     }
@@ -333,7 +333,7 @@ static void take_signals(struct desk *d)
     }
 }
 
-/* gnuplot came or went: said once, whichever pane noticed. */
+/* gnuplot started or failed: reported once, whichever pane noticed. */
 static void tell_gnuplot(struct desk *d)
 {
     for (size_t i = 0; i < 2; i++) {
@@ -381,7 +381,7 @@ static void watch_options(struct desk *d)
     }
 }
 
-/* The bell, after a job worth waiting for. */
+/* Rings the bell after a long job. */
 static void watch_jobs(struct desk *d)
 {
     struct job_view j;
@@ -395,7 +395,7 @@ static void watch_jobs(struct desk *d)
     }
 }
 
-/* What is not on disk in time is shown so; saving wakes the loop by itself. */
+/* Shows that something is not on disk in time; saving wakes the loop by itself. */
 static void watch_session(struct desk *d, int *timeout)
 {
     const double unsaved = store_of(d->ws) ? store_unsaved(store_of(d->ws)) : 0;
@@ -407,7 +407,7 @@ static void watch_session(struct desk *d, int *timeout)
     d->unsaved = unsaved >= STORE_UNSAVED_SHOWN;
 }
 
-/* Draws when it is time; lowers the timeout to when it will be. */
+/* Draws if it is time; otherwise lowers the timeout accordingly. */
 static void draw_if_due(struct desk *d, double *drawn, int *timeout)
 {
     double now = desk_now();
@@ -418,7 +418,7 @@ static void draw_if_due(struct desk *d, double *drawn, int *timeout)
         else if (due > 0)
             *timeout = lower(*timeout, due - now);
     }
-    if (jobs_count(d->ws->jobs)) {             /* a running clock, also in a phase without ticks */
+    if (jobs_count(d->ws->jobs)) {             /* the clock runs, also in a phase without ticks */
         if (now >= *drawn + 1)
             d->dirty = true;
         *timeout = lower(*timeout, *drawn + 1 - now);
@@ -426,7 +426,7 @@ static void draw_if_due(struct desk *d, double *drawn, int *timeout)
     if (!d->dirty && !d->urgent)
         return;
     const double frame = 1.0 / (d->ws->opt.fps > 0 ? d->ws->opt.fps : 4);
-    /* A key waits for no progress: only other keys count against the limit. */
+    /* A key does not wait for progress: only other keys count for the limit. */
     double at = d->urgent ? d->echoed + KEY_FRAME : *drawn + frame;
     if (now < at) {
         *timeout = lower(*timeout, at - now);
@@ -443,7 +443,7 @@ static void draw_if_due(struct desk *d, double *drawn, int *timeout)
     else
         screen_draw(d);
     *drawn = now;
-    if (d->dirty)                              /* drawing found that it must draw again */
+    if (d->dirty)                              /* drawing found that it must be repeated */
         *timeout = lower(*timeout, frame);
     for (size_t i = 0; i < 2; i++)
         if (plotpane_due(d->plot[i]) > 0)
@@ -549,8 +549,8 @@ static void loop_on_screen(struct desk *d)
     lifecycle_signal_close();
 }
 
-/* The screen until the end, or until line mode is asked for (F5): then lines until the screen is.
- */
+/* Runs the screen until the end or until F5 asks for line mode; then runs line mode until F5 asks
+ * for the screen. */
 static int screen_and_lines(struct desk *d, struct workspace *ws, const struct ui_opts *o)
 {
     loop_on_screen(d);
@@ -574,7 +574,7 @@ int ui_run(struct workspace *ws, const struct ui_opts *o)
     const char *not = o->plain ? NULL : terminal_refuses(why, sizeof why);
     if (o->plain || not)
         return plain_run(ws, o, not);
-    unsetenv("LINES");             /* curses would believe them against the terminal */
+    unsetenv("LINES");             /* curses would trust these instead of the terminal */
     unsetenv("COLUMNS");
     terminal_begin();
     SCREEN *screen = newterm(NULL, stdout, stdin);

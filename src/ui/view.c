@@ -1,4 +1,4 @@
-/* ui/view.c -- the table of views, and looking in it. */
+/* ui/view.c -- the table of views, and finding a view in it. */
 #include "ui/view.h"
 
 #include <string.h>
@@ -31,7 +31,7 @@ size_t view_of_key(char key)
     return i;
 }
 
-/* True if the words of `list` have this one. */
+/* True if `list` contains this word. */
 static bool listed(const char *list, const char *word)
 {
     const size_t n = strlen(word);

@@ -46,7 +46,8 @@ uint64_t axes_stamp(const struct axes *a)
            ((uint64_t)(a->lo * 8192) + (uint64_t)(a->hi * 8192) * 8193) * 16;
 }
 
-/* y follows what is left of x: else a zoom into the flat end of a curve would show a flat line. */
+/* y is fitted to the visible part of x: otherwise zooming into the flat end of a curve would show a
+ * flat line. */
 static void fit_y(struct figure *f)
 {
     double lo = INFINITY, hi = -INFINITY;

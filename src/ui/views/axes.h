@@ -6,14 +6,15 @@
 
 #include <stdint.h>
 
-/* How a plot's axes differ from the figure's own: 0 as it is, 1 log, 2 linear; the x range as
- * shares. */
-struct axes { int x, y; double lo, hi; };        /* lo == hi: all */
+/* How the axes of a plot differ from those of its figure: 0 unchanged, 1 log, 2 linear. The x range
+ * is given as shares. */
+struct axes { int x, y; double lo, hi; };        /* lo == hi: the whole range */
 
 bool axes_act(const struct view *, enum act, struct axes *);
 void axes_apply(struct figure *, const struct axes *);
 uint64_t axes_stamp(const struct axes *);
-bool axes_scrub(struct view *, enum act, struct run *);  /* { } */
-size_t axes_scrub_at(const struct desk *, const struct run *); /* trace points to draw; 0: all */
+bool axes_scrub(struct view *, enum act, struct run *);  /* the keys { and } */
+/* number of trace points to draw; 0: all */
+size_t axes_scrub_at(const struct desk *, const struct run *);
 
 #endif

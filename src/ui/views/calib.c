@@ -1,4 +1,5 @@
-/* ui/views/calib.c -- view 6: are the error bars honest: coverage, sd, error against sd, parity. */
+/* ui/views/calib.c -- view 6: whether the error bars are honest: coverage, sd, error against sd,
+ * parity. */
 #include "ui/views/figures.h"
 #include "ui/views/runs.h"
 
@@ -12,7 +13,7 @@ static const struct { const char *plot, *title; } pages[] = {
 };
 enum { PAGES = sizeof pages / sizeof *pages };
 
-/* The selected fit when it has predictions, else the last that has. */
+/* The selected fit if it has predictions, otherwise the last fit that has. */
 static struct run *shown(const struct view *v)
 {
     struct run *r = desk_selected(v->desk);
@@ -26,7 +27,7 @@ static struct run *shown(const struct view *v)
     return NULL;
 }
 
-/* The second pane of a wide screen shows the page after the main one's. */
+/* The second pane of a wide screen shows the page that follows the main one's. */
 static size_t page_of(const struct view *v)
 {
     const struct calib_state *s = v->state, *m = v->desk->view[VIEW_CALIB].state;
@@ -52,7 +53,7 @@ static void calib_draw(struct view *v, const struct canvas *c)
     plotpane_draw(v->plot, c, what, stamp, figures_make, &q, desk_now());
 }
 
-/* " target=NAME" where the run has several; else nothing. */
+/* " target=NAME" if the run has several targets, otherwise nothing. */
 static const char *target_words(const struct view *v, const struct run *r, char *out, size_t len)
 {
     struct buf b = { 0 };

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Adds the curves of another run's figure to the first panel, named by its run. */
+/* Adds the curves of another run's figure to the first panel, labelled with its run. */
 static enum status merge(struct figure *to, const struct figure *from, const char *id,
                          struct err *err)
 {
@@ -37,7 +37,7 @@ struct figure *figures_make(void *ctx, struct err *err)
     const struct plot_ops *ops = plot_find(q->name, err);
     struct run then, *run = q->run;
     const size_t at = axes_scrub_at(q->desk, run);
-    if (at) {                                    /* as it stood when it had that many points */
+    if (at) {                                    /* as it was when it had that many points */
         then = *run;
         then.ntrace = at;
         then.state = RUN_RUNNING;

@@ -24,7 +24,7 @@ static bool log_act(struct view *v, enum act act)
     }
 }
 
-/* Puts the next line that holds the text at the bottom of the pane. */
+/* Scrolls so that the next line that contains the text is at the bottom of the pane. */
 static bool log_find(struct view *v, const char *what, int dir)
 {
     const struct logbook *l = &v->desk->log;

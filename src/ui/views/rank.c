@@ -1,4 +1,4 @@
-/* ui/views/rank.c -- view 5: what a fit costs by rank, as advised and as taken; or its spectrum. */
+/* ui/views/rank.c -- view 5: the cost of a fit by rank, predicted and measured; or its spectrum. */
 #include "ui/views/figures.h"
 
 #include "app/runs/advise.h"

@@ -1,5 +1,5 @@
-/* ui/views/runs.c -- view 2: every tuning and fit of the session as one table, sorted and filtered
- * as asked; also the narrow list of wide screens. */
+/* ui/views/runs.c -- view 2: every tuning and fit of the session in one table, sorted and filtered;
+ * also the narrow list of wide screens. */
 #include "ui/views/runs.h"
 #include "ui/views/words.h"
 
@@ -24,7 +24,7 @@ enum run_col {
     C_NOTE,
     N_COLUMNS
 };
-/* min: the width of the pane from which on a column is shown. */
+/* min: the width of the pane from which a column is shown. */
 static const struct { const char *head; int w; bool right; int min; } columns[N_COLUMNS] = {
     [C_RUN] = { "run", 4, false, 0 }, [C_KERNEL] = { "kernel", 11, false, 0 },
     [C_FEATURES] = { "features", 8, true, 0 }, [C_RANK] = { "rank", 5, true, 70 },
@@ -36,9 +36,9 @@ static const struct { const char *head; int w; bool right; int min; } columns[N_
 struct runs_state {
     size_t top;
     enum run_col col;            /* under the cursor */
-    int sort; /* column + 1; negative: the other way round; 0: as they were made */
-    unsigned hidden;            /* bits of columns */
-    int y0;                     /* row of the first run, from the last draw */
+    int sort; /* column + 1; negative: descending; 0: in order of creation */
+    unsigned hidden;            /* a bit for each column */
+    int y0;                     /* row of the first run in the last drawing */
 };
 
 static void sci(char *out, size_t len, double v)
@@ -108,7 +108,7 @@ static void cells_fill(const struct run *r, double now, struct cells *c)
         text_seconds(c->time, sizeof c->time, t);
 }
 
-/* Which runs, in which order. */
+/* Choosing and ordering runs. */
 
 static double elapsed(const struct run *r, double now)
 {
@@ -117,7 +117,7 @@ static double elapsed(const struct run *r, double now)
                                      : r->ended - r->started;
 }
 
-/* What a column sorts by; NaN goes last either way. */
+/* The key by which a column sorts; NaN always comes last. */
 static double sort_value(const struct run *r, enum run_col c)
 {
     const bool fit = r->kind == RUN_FIT;
@@ -155,14 +155,14 @@ static int compare_runs(const void *a, const void *b, void *ctx)
                                              : 1;
         by = x < y ? -1 : x > y;
     }
-    if (c == C_RUN && by == 0)                       /* in the order they were made */
+    if (c == C_RUN && by == 0)                       /* in order of creation */
         by = p->created != q->created ? p->created < q->created ? -1 : 1
            : p->kind != q->kind ? (int)p->kind - (int)q->kind
            : atoi(p->id + 1) < atoi(q->id + 1) ? -1 : atoi(p->id + 1) > atoi(q->id + 1);
     return s->sort < 0 ? -by : by;
 }
 
-/* Every word of the filter somewhere in what the table says of the run. */
+/* True if every word of the filter occurs somewhere in the run's row. */
 static bool passes(const struct run *r, const char *filter)
 {
     char word[64];
@@ -215,7 +215,7 @@ void runs_move(struct desk *d, int by)
     long at = 0, n = (long)d->table.nshown;
     while (at < n && d->table.shown[at] != r)
         at++;
-    at = at == n ? 0 : at + by;                      /* filtered away: to the first that is left */
+    at = at == n ? 0 : at + by;     /* the run is filtered out: move to the first that is left */
     at = at < 0 ? 0 : at >= n ? n - 1 : at;
     if (n > 0 && d->table.shown[at] != r) {
         snprintf(d->sel, sizeof d->sel, "%s", d->table.shown[at]->id);
@@ -232,7 +232,7 @@ static size_t selected_index(const struct desk *d)
     return SIZE_MAX;
 }
 
-/* Keeps the selected run on the page. */
+/* Scrolls so that the selected run is visible. */
 static void scroll_to(struct runs_state *s, size_t at, size_t n, int page)
 {
     size_t p = page > 0 ? (size_t)page : 1;
@@ -276,7 +276,7 @@ static void cell_of(const struct run *r, const struct cells *t, enum run_col c, 
     }
 }
 
-/* Which columns there is room for: their left edges, -1 for those that are not there. */
+/* The left edges of the columns that fit; -1 for the others. */
 static void place_columns(const struct runs_state *s, const struct canvas *c, int x[N_COLUMNS],
                           int w[N_COLUMNS])
 {
@@ -376,7 +376,7 @@ static void open_run(struct desk *d, const struct run *r)
     buf_free(&b);
 }
 
-/* The next column that is on show. */
+/* Moves to the next visible column. */
 static void move_column(struct view *v, int by)
 {
     struct runs_state *s = v->state;
@@ -504,7 +504,7 @@ static void runs_click(struct view *v, int row, int col)
 {
     struct runs_state *s = v->state;
     struct desk *d = v->desk;
-    if (row < s->y0 && v->ops == &runs_view) {       /* the heading: sort by it */
+    if (row < s->y0 && v->ops == &runs_view) {       /* a click on the heading sorts by it */
         int x[N_COLUMNS], w[N_COLUMNS];
         place_columns(s, &v->at, x, w);
         for (int j = 0; j < N_COLUMNS; j++)

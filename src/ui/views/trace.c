@@ -1,5 +1,5 @@
-/* ui/views/trace.c -- what the views of a job's course share: its plot, live, with the marked runs.
- */
+/* ui/views/trace.c -- what the views of a running job share: its live plot, with the marked
+ * runs. */
 #include "ui/views/trace.h"
 #include "ui/views/figures.h"
 #include "ui/views/runs.h"

@@ -1,4 +1,5 @@
-/* ui/views/trace.h -- the views of how a fit or a tuning goes: their state, and what they share. */
+/* ui/views/trace.h -- the views of the progress of a fit or a tuning: their state, and what they
+ * share. */
 #ifndef GPDESK_VIEWS_TRACE_H
 #define GPDESK_VIEWS_TRACE_H
 

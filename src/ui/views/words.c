@@ -1,4 +1,4 @@
-/* ui/views/words.c -- runs in words, next steps, axes: what several views share. */
+/* ui/views/words.c -- runs in words, next steps and axes: shared by several views. */
 #include "ui/views/words.h"
 
 #include "app/core/trace.h"
@@ -45,7 +45,8 @@ static void put_num(struct buf *b, const char *key, double v)
     put(b, key, "%s", s);
 }
 
-/* Hyperparameters on one line while there are few: the names are cut to what all know. */
+/* Writes amplitudes or noises on one line if there are few; names are shortened to what every
+ * reader knows. */
 static void each_scale(struct buf *line, const char *name, size_t t, const double *v)
 {
     char a[40];
@@ -72,7 +73,8 @@ static void hp_lines(const struct run *r, const double *hp, size_t t, const doub
         struct hparam info;
         kernel_hp_info(k, i, name, &info);
         text_number(a, sizeof a, hp[i]);
-        const bool length = strncmp(name, "lengthscale", 11) == 0; /* perhaps with a number */
+        /* possibly followed by an index */
+        const bool length = strncmp(name, "lengthscale", 11) == 0;
         buf_printf(&line, "%s%s %s  ", length ? "l" : "", name + (length ? 11 : 0), a);
     }
     if (n > 6)
@@ -83,7 +85,7 @@ static void hp_lines(const struct run *r, const double *hp, size_t t, const doub
     buf_free(&line);
 }
 
-/* "matern(nu=5/2)" as "matern 5/2", for narrow columns. */
+/* "matern(nu=5/2)" becomes "matern 5/2" for narrow columns. */
 void words_kernel(const struct run *r, char *out, size_t len)
 {
     const char *s = r->kernel_text ? r->kernel_text : "-";
@@ -130,7 +132,7 @@ static void score_lines(const struct run *r, struct buf *b)
     }
 }
 
-/* While it runs: how fast it converges, and when it will be there, with a range. */
+/* For a running fit: how fast it converges and when it will reach the target, with a range. */
 static void forecast_lines(const struct run *r, struct buf *b)
 {
     struct trace_fit f;
@@ -172,7 +174,7 @@ static void time_lines(const struct fit_info *f, struct buf *b)
     }
 }
 
-/* How an iteration went; nothing where there was none. */
+/* Describes how the iteration went; nothing for a direct solve. */
 static void solve_lines(const struct fit_info *f, struct buf *b)
 {
     char s[40], t[40];
@@ -197,7 +199,7 @@ static void fit_lines(const struct run *r, struct buf *b)
     const struct fit_info *f = &r->info;
     char s[40];
     bool over = (r->state == RUN_DONE || r->state == RUN_STOPPED) && f->solver[0];
-    /* A fit may have rescaled what the tuning found: the model knows what it used. */
+    /* A fit may have rescaled the values of the tuning; the model knows those it used. */
     hp_lines(r, r->fit.hp, r->model ? r->model->t : 1,
              r->model ? r->model->amplitudes : &r->fit.amplitude,
              r->model ? r->model->noises : &r->fit.noise, b);
