@@ -1,7 +1,7 @@
-/* figure/figure.c -- building figures: curves, histograms, thinning, ranges and ticks.
+/* figure/figure.c -- builds figures: curves, histograms, thinning, ranges and ticks.
  *
- * What every renderer must agree on is decided here, so that the screen, the picture and the text
- * of one figure show the same ranges with the same numbers along the axes. */
+ * Everything that the renderers must agree on is decided here, so that the screen, the image and
+ * the text of a figure show the same ranges with the same numbers along the axes. */
 #include "figure/figure.h"
 
 #include "figure/figure_layout.h"
@@ -280,7 +280,8 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Up to 20,000 finite values, evenly chosen, sorted; NULL when memory is short or there is none. */
+/* Up to 20,000 finite values, evenly sampled and sorted; NULL if memory is exhausted or there are
+ * none. */
 static double *sorted_sample(size_t n, const double *v, size_t *out_n)
 {
     enum { SAMPLE = 20000 };
@@ -327,7 +328,8 @@ size_t figure_bins(size_t n, const double *values, double *lo, double *hi)
     const double iqr = s[k - 1 - k / 4] - s[k / 4];
     double width = 2 * iqr / cbrt((double)n);
     double a = s[0], b = s[k - 1];
-    /* Far outliers would leave all else in one cell: the end cells then hold what lies beyond. */
+    /* Distant outliers would put everything else into one bin; instead the end bins also count what
+     * lies beyond. */
     const double q0 = s[k / 200], q1 = s[k - 1 - k / 200], reach = 0.75 * (q1 - q0);
     if (reach > 0 && isfinite(reach)) {
         a = fmax(a, q0 - reach);
@@ -383,7 +385,8 @@ struct series *figure_histogram(struct figure *f, const char *title, enum mark m
     }
     for (size_t i = 0; share && all > 0 && i < bins; i++)
         count[i] /= (double)all;
-    /* What the end cells hold besides is told: beside the curve's name, or the axis'. */
+    /* The number of values beyond the end bins is stated beside the name of the curve, or that of
+     * the axis. */
     const bool named = title != NULL && *title != '\0', label = !named && f->x.label != NULL;
     buf_puts(&b, named ? title : label ? f->x.label : "");
     if (beyond > 0)
@@ -409,7 +412,7 @@ static bool drawable(double v, bool log)
     return isfinite(v) && (!log || v > 0);
 }
 
-/* Drops the values that keep does not mark.  An implied x becomes a real one first. */
+/* Drops the values that `keep` does not mark. An implied x is made explicit first. */
 static enum status series_compact(struct series *s, const unsigned char *keep, struct err *err)
 {
     size_t k = 0;
@@ -436,7 +439,7 @@ static enum status series_compact(struct series *s, const unsigned char *keep, s
     return ST_OK;
 }
 
-/* Marks first, lowest, highest and last of values a..b-1, and one gap if there is any. */
+/* Marks the first, lowest, highest and last of the values a..b-1, and one gap if there is any. */
 static void keep_bucket(const struct series *s, size_t a, size_t b, unsigned char *keep)
 {
     size_t lowest = b, highest = b, gap = b;
@@ -459,7 +462,7 @@ static void keep_bucket(const struct series *s, size_t a, size_t b, unsigned cha
         keep[gap] = 1;
 }
 
-/* Curves: four values per bucket of the x axis suffice to draw the same pixels. */
+/* Curves: four values per bucket of the x axis give the same pixels. */
 static enum status thin_curve(struct series *s, size_t points, bool xlog, struct err *err)
 {
     const size_t nb = points / 5 > 0 ? points / 5 : 1;
@@ -505,7 +508,8 @@ static void extend(struct extent *e, double v, bool log)
     }
 }
 
-/* Clouds: one point per cell and class of a grid as fine as `points` allows, and the extremes. */
+/* Clouds: keeps one point per cell and class of a grid as fine as `points` allows, and the
+ * extremes. */
 static enum status thin_cloud(struct series *s, size_t points, bool xlog, bool ylog,
                               struct err *err)
 {
@@ -624,7 +628,7 @@ double figure_place(double v, double lo, double hi, bool log)
         return NAN;
     if (log)
         return (log10(v) - log10(lo)) / (log10(hi) - log10(lo));
-    return (v / 2 - lo / 2) / (hi / 2 - lo / 2);  /* halves: hi - lo may overflow */
+    return (v / 2 - lo / 2) / (hi / 2 - lo / 2);  /* halved first, because hi - lo may overflow */
 }
 
 /* Half the distance between neighbouring bars. */
@@ -640,7 +644,7 @@ double figure_half_bar(const struct series *s)
     return isfinite(gap) ? gap / 2 : 0.5;
 }
 
-/* Bars with names stand apart. */
+/* Bars with names have gaps between them. */
 double figure_bar(const struct figure *f, const struct series *s)
 {
     return figure_half_bar(s) * (f->x.nname > 0 ? 0.7 : 1);
@@ -708,7 +712,7 @@ static double finer(double step)
     return lead > 1.5 && lead < 2.5 ? step / 4 : step / 5;
 }
 
-/* Makes lo < hi wide enough for ticks that doubles can tell apart. */
+/* Makes lo < hi, wide enough that doubles can distinguish the ticks. */
 static void widen(double *lo, double *hi, bool log)
 {
     const double big = 1e300, small = 1e-300;
@@ -745,7 +749,7 @@ static void tick_add(struct ticks *t, double v)
         t->at[t->n++] = v;
 }
 
-/* 12,345.5 when asked for thousands marks; decimals after the point. */
+/* Writes 12,345.5 if thousands marks are wanted; `decimals` digits after the point. */
 static void number_text(char *out, size_t len, double v, int decimals, bool marks)
 {
     char raw[64];
@@ -795,7 +799,7 @@ static void ticks_linear(double lo, double hi, double step, struct ticks *t)
     label_linear(t, step);
 }
 
-/* A linear axis: whole ticks at the ends of y; x may end on a finer grid so as to waste less. */
+/* A linear axis: y ends at whole ticks; x may end on a finer grid, to waste less room. */
 static void scale_linear(double *lo, double *hi, bool free_lo, bool free_hi, bool whole, bool snap,
                          size_t n, struct ticks *t)
 {
@@ -821,7 +825,7 @@ static void scale_linear(double *lo, double *hi, bool free_lo, bool free_hi, boo
     ticks_linear(*lo, *hi, step, t);
 }
 
-/* 1, 2, 5 of every decade when these are few, else every k-th decade. */
+/* Ticks at 1, 2 and 5 of every decade if these are few, otherwise at every k-th decade. */
 static void ticks_log(double lo, double hi, size_t n, struct ticks *t)
 {
     static const int lead[] = { 1, 2, 5 };
@@ -829,7 +833,7 @@ static void ticks_log(double lo, double hi, size_t n, struct ticks *t)
     const int first = (int)ceil(log10(lo) - eps), last = (int)floor(log10(hi) + eps);
     const int decades = last - first + 1;
 
-    size_t fine = 0; /* how many 1, 2, 5 x 10^k there are */
+    size_t fine = 0; /* the number of ticks at 1, 2 and 5 x 10^k */
     for (int k = first - 1; k <= last + 1; k++)
         for (int i = 0; i < 3; i++) {
             const double v = lead[i] * pow(10, k);
@@ -870,8 +874,8 @@ static void ticks_log(double lo, double hi, size_t n, struct ticks *t)
     }
 }
 
-/* An end of a short logarithmic axis: 1, 2, 5 x 10^k, unless that is far: then a little beyond the
- * data. */
+/* The end of a short logarithmic axis: 1, 2 or 5 x 10^k, or slightly beyond the data if that is far
+ * away. */
 static double snug(double v, bool up)
 {
     const double round = nice(v, up), far = up ? round / v : v / round;
@@ -885,7 +889,7 @@ static void scale_log(double *lo, double *hi, bool free_lo, bool free_hi, size_t
 
     if (free_lo)
         *lo = decades ? pow(10, floor(log10(*lo) + 1e-9)) : snug(*lo, false);
-    if (free_hi) { /* a residual that starts at 1.03 needs no decade more */
+    if (free_hi) { /* a residual that starts at 1.03 needs no further decade */
         const double over = log10(*hi) - floor(log10(*hi) + 1e-9);
         *hi = !decades ? snug(*hi, true)
               : over < 0.1 ? *hi * 1.05 : pow(10, ceil(log10(*hi) - 1e-9));
@@ -894,7 +898,7 @@ static void scale_log(double *lo, double *hi, bool free_lo, bool free_hi, size_t
     ticks_log(*lo, *hi, n, t);
 }
 
-/* One byte a character, for screens of any kind. */
+/* One byte per character, for any kind of screen. */
 static void plain_word(char *out, size_t len, const char *s)
 {
     size_t n = 0;
@@ -904,10 +908,10 @@ static void plain_word(char *out, size_t len, const char *s)
             out[n++] = *s >= ' ' && *s < 0x7f ? *s : '?';
     out[n] = '\0';
     if (*s != '\0' && n > 1)
-        out[n - 1] = '~'; /* cut */
+        out[n - 1] = '~'; /* mark the cut */
 }
 
-/* Words at whole numbers, every so many where there is no room for all. */
+/* Words at whole numbers; only every k-th if there is no room for all. */
 static void ticks_named(const struct axis *a, double lo, double hi, size_t n, struct ticks *t)
 {
     size_t every = 1;
@@ -941,7 +945,7 @@ static void scale_axis(const struct axis *a, struct extent e, size_t n, bool sna
         *lo = a->hi;
         *hi = a->lo;
     }
-    if (*lo > *hi && free_lo != free_hi) { /* all data beyond the one end that was given */
+    if (*lo > *hi && free_lo != free_hi) { /* all data lie beyond the one end that was given */
         *lo = free_lo ? *hi - fmax(1, fabs(*hi)) : *lo;
         *hi = free_hi ? *lo + fmax(1, fabs(*lo)) : *hi;
         if (a->log && *lo <= 0)
@@ -1000,7 +1004,7 @@ void figure_scale_range(const struct figure *f, const struct figure_range *r, si
     struct extent ex = { r->xlo, r->xhi }, ey = { r->ylo, r->yhi };
 
     const size_t most_x =
-        f->x.nname > 0 ? FIGURE_TICKS : FIGURE_TICKS - 4; /* numbers may take some more */
+        f->x.nname > 0 ? FIGURE_TICKS : FIGURE_TICKS - 4; /* numbers may use a few more */
     const size_t most_y = f->y.nname > 0 ? FIGURE_TICKS : FIGURE_TICKS - 4;
 
     nx = nx < 1 ? 1 : nx > most_x ? most_x : nx;
@@ -1013,7 +1017,7 @@ void figure_scale_range(const struct figure *f, const struct figure_range *r, si
     out->ylog = f->y.log;
     struct axis ax = f->x, ay = f->y;
     for (size_t i = 0; i < f->ns; i++)
-        if (f->s[i].mark == MARK_CELLS && f->s[i].n > 0) { /* to its edges, no further */
+        if (f->s[i].mark == MARK_CELLS && f->s[i].n > 0) { /* up to its edges and no further */
             ax.lo = isnan(ax.lo) ? ex.lo : ax.lo;
             ax.hi = isnan(ax.hi) ? ex.hi : ax.hi;
             ay.lo = isnan(ay.lo) ? ey.lo : ay.lo;
@@ -1023,7 +1027,7 @@ void figure_scale_range(const struct figure *f, const struct figure_range *r, si
     scale_axis(&ay, ey, ny, !f->square, &out->ylo, &out->yhi, &out->yt);
     if (f->square && isnan(ax.lo) && isnan(f->y.lo) && isnan(f->y.hi) && isnan(f->x.lo) &&
         isnan(f->x.hi)) {
-        /* Ticks differ with the room on each axis; the range must not. */
+        /* The ticks depend on the room along each axis, but the range must not. */
         const double lo = fmin(out->xlo, out->ylo), hi = fmax(out->xhi, out->yhi);
         struct axis fx = f->x, fy = f->y;
         fx.lo = fy.lo = lo;

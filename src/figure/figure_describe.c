@@ -1,5 +1,5 @@
-/* figure/figure_describe.c -- a figure in words, for those who do not see it: the facts that one
- * would read off the picture, one a line. */
+/* figure/figure_describe.c -- describes a figure for those who cannot see it: the facts that one
+ * would read off the image, one per line. */
 #include "figure/figure_layout.h"
 
 #include "base/mem.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 
 
-/* The drawable values of one entry; v is y, or its logarithm on a log axis. */
+/* The drawable values of one entry. v is y, or its logarithm on a log axis. */
 struct curve {
     size_t n, missing;
     double *x, *y, *v;
@@ -32,7 +32,7 @@ static const char *axis_name(const struct axis *a, const char *otherwise, struct
     return buf_str(store);
 }
 
-/* The name without its unit, for sentences. */
+/* Removes the unit from a name, for use in sentences. */
 static void short_name(struct buf *name)
 {
     char *unit = name->s != NULL ? strstr(name->s, " (") : NULL;
@@ -74,7 +74,8 @@ static bool curve_get(struct curve *c, const struct figure *f, const struct entr
 
 /* Straight lines. */
 
-/* Running sums of x and v about a first point, so that a fit over any stretch costs nothing. */
+/* Prefix sums of x and v about a first point: with them, a fit over any stretch takes constant
+ * time. */
 struct sums {
     double n, x, v, xx, xv, vv;
 };
@@ -103,7 +104,7 @@ static struct line_fit fit(const struct sums *s)
     return r;
 }
 
-/* sums[i]: of the first i values; x and v are scaled to 0..1 so that nothing is lost. */
+/* sums[i] covers the first i values; x and v are scaled to 0..1 so that no digits are lost. */
 static struct sums *running(const struct curve *c, double x0, double xs, double v0, double vs)
 {
     struct sums *t = mem_calloc(c->n + 1, sizeof *t, "a description", NULL);
@@ -135,7 +136,7 @@ static void extremes(size_t n, const double *v, size_t *lo, size_t *hi)
 static void say_slope(struct buf *b, double slope, bool ylog, bool xlog, const char *x)
 {
     if (xlog) {
-        if (ylog) { /* v and x are both natural logarithms: an order */
+        if (ylog) { /* v and x are both natural logarithms: the slope is an order */
             buf_puts(b, "order ");
             num(b, slope);
             buf_printf(b, " in %s", x);
@@ -154,7 +155,7 @@ static void say_slope(struct buf *b, double slope, bool ylog, bool xlog, const c
     buf_printf(b, " per %s%s", strchr(x, ' ') != NULL ? "unit of " : "", x);
 }
 
-/* The split into two straight pieces that explains most; 0 when one line does as well. */
+/* The best division into two straight pieces; 0 if a single line fits as well. */
 static size_t knee(const struct sums *t, size_t a, size_t b)
 {
     const double whole = fit_between(t, a, b).sse;
@@ -177,7 +178,8 @@ static size_t knee(const struct sums *t, size_t a, size_t b)
     return fabs(s1 - s2) > 0.3 * fmax(fabs(s1), fabs(s2)) ? best : 0;
 }
 
-/* The longest stretch whose values stay within 3 % of the range; true when it is a fifth of x. */
+/* The longest stretch whose values stay within 3 % of the range. Returns true if it covers a fifth
+ * of x. */
 static bool plateau(const struct curve *c, double range, double span, size_t *from, size_t *to)
 {
     const double within = 0.03 * range;
@@ -186,7 +188,7 @@ static bool plateau(const struct curve *c, double range, double span, size_t *fr
     for (size_t a = 0, b = 0; b < c->n; b++) {
         lo = fmin(lo, c->v[b]);
         hi = fmax(hi, c->v[b]);
-        if (hi - lo > within) { /* restart behind the value that no longer fits */
+        if (hi - lo > within) { /* restart after the value that no longer fits */
             while (a < b && fabs(c->v[a] - c->v[b]) > within)
                 a++;
             size_t k = b;
@@ -259,7 +261,7 @@ static void say_shape(struct buf *b, const struct figure *f, const struct curve 
     const double range = c->v[hi] - c->v[lo];
     struct curve cx = *c;
     double *lx = NULL;
-    if (f->x.log) { /* rates are read off the axes as they are drawn */
+    if (f->x.log) { /* rates are read off the axes as drawn */
         lx = mem_calloc(c->n, sizeof *lx, "a description", NULL);
         if (lx == NULL)
             return;
@@ -301,7 +303,7 @@ static void say_shape(struct buf *b, const struct figure *f, const struct curve 
     free(lx);
 }
 
-/* Where a curve passes each level line. */
+/* The places where a curve crosses each level line. */
 static void say_crossings(struct buf *b, const struct figure *f, const struct curve *c,
                           const char *x)
 {
@@ -362,7 +364,8 @@ static double median_of(size_t n, const double *v)
     return m;
 }
 
-/* Values far from the straight line, by 6 robust standard deviations (1.4826 MAD). */
+/* Values that differ from the straight line by more than 6 robust standard deviations (1.4826
+ * MAD). */
 static void say_outliers(struct buf *b, const struct curve *c, const char *x)
 {
     double *r = mem_calloc(2 * c->n + 1, sizeof *r, "a description", NULL);
@@ -450,7 +453,7 @@ static void say_cloud(struct buf *b, const struct figure *f, const struct curve 
 
 /* Histograms. */
 
-/* The place below which a share q of the heights lies, within its bar by proportion. */
+/* The place below which a share q of the heights lies, interpolated within its bar. */
 static double quantile(const struct curve *c, double half, double total, double q)
 {
     double sum = 0;
@@ -500,7 +503,7 @@ static void say_histogram(struct buf *b, const struct entry *e, const struct cur
                                                    : "tails of about the same length");
 }
 
-/* Bars with names: each by name, the first twelve. */
+/* Bars with names: each by name, at most twelve. */
 static void say_bars(struct buf *b, const struct figure *f, const struct series *s)
 {
     size_t said = 0;
@@ -543,7 +546,7 @@ static void say_band(struct buf *b, const struct figure *f, const struct series 
     buf_puts(b, ".\n");
 }
 
-/* A place on an axis: its word where it has words. */
+/* A place on an axis: its word if the axis has words. */
 static void say_place(struct buf *b, const struct axis *a, double v)
 {
     if (v >= 0 && v < (double)a->nname)
@@ -678,7 +681,7 @@ static void say_panel(struct buf *b, const struct figure *f)
     buf_free(&ys);
 }
 
-/* Clouds and histograms are described whole; only long curves are thinned. */
+/* Clouds and histograms are described completely; only long curves are thinned. */
 static bool long_curves(const struct figure *f)
 {
     for (; f != NULL; f = f->next)

@@ -1,9 +1,10 @@
-/* figure/figure_gnuplot.c -- a figure as gnuplot commands: text in, text out, nothing is run here.
+/* figure/figure_gnuplot.c -- a figure as gnuplot commands. Text goes in and text comes out; nothing
+ * is run here.
  *
- * gnuplot has no safe mode: a backquote in double quotes, a lone ' or a newline in single quotes or
- * a data line that equals the end mark would run a command.  Hence: user text goes through
- * figure_gnuplot_quote alone, data are numbers printed here, the end mark is a constant of letters,
- * and only places that take quoted strings ever get text. */
+ * gnuplot has no safe mode: a backquote in double quotes, a lone ' or a newline in single quotes,
+ * or a data line that equals the end mark would run a command. Hence user text passes only through
+ * figure_gnuplot_quote, data are numbers printed here, the end mark is a constant made of letters,
+ * and text appears only where gnuplot takes quoted strings. */
 #include "figure/figure_layout.h"
 
 #include "base/mem.h"
@@ -14,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Length of the valid UTF-8 sequence at s, 0 when there is none. */
+/* Length of the valid UTF-8 sequence at s; 0 if there is none. */
 static size_t utf8_sequence(const unsigned char *s)
 {
     static const unsigned least[5] = { 0, 0, 0x80, 0x800, 0x10000 };
@@ -41,7 +42,8 @@ void figure_gnuplot_quote(struct buf *b, const char *text)
             buf_putc(b, '?');
             p++;
         } else if (*p < 0x20 || *p == 0x7f || (n == 2 && p[0] == 0xc2 && p[1] < 0xa0)) {
-            buf_putc(b, ' '); /* C0, DEL, C1: ESC would reach a terminal, a newline ends the line */
+            /* C0, DEL, C1: ESC would reach a terminal, and a newline ends the line. */
+            buf_putc(b, ' ');
             p += n;
         } else if (*p == '\'') {
             /* Not '': gnuplot 5.4 reads ''' as an empty string and the start of another. */
@@ -58,7 +60,7 @@ void figure_gnuplot_quote(struct buf *b, const char *text)
     buf_putc(b, '\'');
 }
 
-/* A title or label: what would not be seen is escaped, what would not fit is cut. */
+/* Quotes a title or label: invisible characters are escaped, and what does not fit is cut. */
 static void quote_label(struct buf *b, const char *s, size_t cols)
 {
     struct buf safe = { 0 };
@@ -100,7 +102,7 @@ static bool shown_at(const struct figure *f, const struct series *s, size_t i)
 
 /* Data blocks. */
 
-/* The foot of bars. */
+/* The value at the foot of bars. */
 static double foot(const struct figure_scale *sc)
 {
     return sc->ylog || sc->ylo > 0 ? sc->ylo : sc->yhi < 0 ? sc->yhi : 0;
@@ -128,9 +130,9 @@ static void steps_data(const struct figure *f, const struct figure_scale *sc,
         numbers(b, end, foot(sc));
 }
 
-/* x y and the edges of each cell, and its colour.  Edges reach over the next cell, which is drawn
- * later: or thin lines of the ground shine through between them.  Of one above 0 the next may be
- * below, in the other series: hardly then. */
+/* Writes x, y, the edges of each cell, and its colour. The edges reach over the next cell, which is
+ * drawn later; otherwise thin lines of the background would show between them. The cell next to one
+ * above 0 may be below 0 and in the other series; then the edges overlap only slightly. */
 static void cells_data(const struct figure *f, const struct series *s, bool dark, struct buf *b)
 {
     const bool pale = figure_has_lines(f);
@@ -150,8 +152,8 @@ static void cells_data(const struct figure *f, const struct series *s, bool dark
     }
 }
 
-/* A stroke through each cell below 0 that is shaded enough to be seen: told from those above
- * without colour. */
+/* Draws a stroke through each visibly shaded cell below 0, so that it can be distinguished from
+ * those above without colour. */
 static void hatch_data(const struct figure *f, const struct series *s, size_t index, bool dark,
                        struct buf *b)
 {
@@ -169,7 +171,7 @@ static void hatch_data(const struct figure *f, const struct series *s, size_t in
     buf_puts(b, END_MARK "\n");
 }
 
-/* One block $dI per curve.  A gap is an empty line. */
+/* Writes one block $dI per curve. A gap is an empty line. */
 static void entry_data(const struct figure *f, const struct figure_scale *sc,
                        const struct entry *e, size_t index, bool dark, struct buf *b)
 {
@@ -226,7 +228,7 @@ static bool entry_shown(const struct figure *f, const struct entry *e)
 
 /* Pictures. */
 
-/* Filled circle, triangle, square, diamond, ..: told apart without colour. */
+/* Filled circle, triangle, square, diamond, ...: distinguishable without colour. */
 static const int point_types[LAYOUT_LOOKS] = {7, 9, 5, 13, 11, 6, 8, 4, 1, 2, 3, 12, 10, 15, 14, 0};
 
 static void color(struct buf *b, const char *what, unsigned rgb)
@@ -239,7 +241,7 @@ static double point_size(size_t n)
     return n > 3000 ? 0.28 : n > 800 ? 0.4 : n > 150 ? 0.6 : 0.9;
 }
 
-/* " w lines ..": how a curve is drawn.  `several`: lines need marks to be told apart. */
+/* Writes how a curve is drawn: " w lines ..". `several`: lines need marks to be distinguishable. */
 static void entry_style(const struct entry *e, bool several, bool dark, bool key, struct buf *b)
 {
     const struct series *s = e->s;
@@ -248,7 +250,7 @@ static void entry_style(const struct entry *e, bool several, bool dark, bool key
     const char *dash = s->dashed || s->mark == MARK_HLINE || s->mark == MARK_VLINE ? " dt (9,6)"
                        : s->faint                                                  ? " dt (4,4)"
                        : s->mark == MARK_STEPS && e->look % 2                      ? " dt (7,3)"
-                                                              : ""; /* told apart in grey */
+                                                              : ""; /* distinguishable in grey */
 
     switch (s->mark) {
     case MARK_POINTS:
@@ -259,7 +261,8 @@ static void entry_style(const struct entry *e, bool several, bool dark, bool key
             color(b, "lc", rgb);
         return;
     case MARK_BARS:
-        buf_puts(b, " w boxes"); /* the colour first: after `border` it would be the border's */
+        /* The colour comes first: after `border` it would be that of the border. */
+        buf_puts(b, " w boxes");
         color(b, "lc", rgb);
         buf_puts(b, " fs transparent solid 0.55 border");
         return;
@@ -291,7 +294,7 @@ static void entry_style(const struct entry *e, bool several, bool dark, bool key
     color(b, "lc", rgb);
 }
 
-/* 10^{-6} where the tick is a bare power, a true minus sign before numbers. */
+/* Writes 10^{-6} if the tick is a pure power, and a true minus sign before numbers. */
 static void tick_label(struct buf *b, const struct ticks *t, size_t i)
 {
     const char *s = t->text[i];
@@ -307,7 +310,7 @@ static void name_label(struct buf *b, const char *s)
 {
     struct buf plain = { 0 };
 
-    for (; *s != '\0'; s++) /* enhanced text would read some of them as marks */
+    for (; *s != '\0'; s++) /* enhanced text would interpret some of them as markup */
         buf_printf(&plain, strchr("_^@&~{}\\", *s) != NULL ? "\\%c" : "%c", *s);
     figure_gnuplot_quote(b, buf_str(&plain));
     b->failed |= plain.failed;
@@ -342,7 +345,7 @@ static bool has_cells(const struct figure *f)
     return false;
 }
 
-/* Where the layout of a text screen of the same shape put the key. */
+/* Puts the key where the layout of a text screen of the same shape has it. */
 static void set_key(const struct panel *p, bool dark, struct buf *b)
 {
     buf_puts(b, "set key noenhanced samplen 2 spacing 1.15 width 0.5 noautotitle");
@@ -377,7 +380,7 @@ static void set_label(struct buf *b, const char *what, const char *text, size_t 
     buf_putc(b, '\n');
 }
 
-/* Words in the middle, for a panel with nothing to draw. */
+/* Writes words in the middle of a panel that has nothing to draw. */
 static void words_panel(const struct figure *f, bool dark, struct buf *b)
 {
     struct buf safe = { 0 };
@@ -467,7 +470,8 @@ static void picture_panel(const struct panel *p, const struct figure_scale *sc, 
             if (e->s->sign < 0)
                 buf_printf(b, ", $h%zu u 1:2:3 w lines lw 0.7 lc rgb variable notitle", i);
         }
-    for (size_t i = 0; i < p->ne; i++) { /* the key in the order of the curves, readable marks */
+    /* The key has the order of the curves and readable marks. */
+    for (size_t i = 0; i < p->ne; i++) {
         struct buf t = { 0 };
         figure_entry_title(&p->e[i], &t);
         if (t.len > 0) {

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Colours: after the Okabe-Ito palette, which stays distinct for colour-blind readers. */
+/* Colours after the Okabe-Ito palette, which colour-blind readers can distinguish. */
 
 static const unsigned rgb_light[LAYOUT_IDS] = { 0x0072b2, 0xd55e00, 0x009e73, 0xa8468a,
                                                 0xb8860b, 0x4db0e0, 0x6b4226, 0x222222 };
@@ -70,7 +70,7 @@ static int last_group(const struct series *s)
     return g < LAYOUT_ENTRIES - 1 ? g : LAYOUT_ENTRIES - 1;
 }
 
-/* The sign that goes with a colour, or the next free one. */
+/* The sign that belongs to a colour, or the next free one. */
 static int choose_look(int slot, bool taken[LAYOUT_IDS])
 {
     for (int k = 0; k < LAYOUT_IDS; k++) {
@@ -86,13 +86,14 @@ static int choose_look(int slot, bool taken[LAYOUT_IDS])
 size_t figure_entries(const struct figure *f, struct entry *out)
 {
     bool taken[LAYOUT_IDS] = { false };
-    static const char glyph[] = "*+ox#@%&ABCDEFGH"; /* letters: of a ninth class and further ones */
+    /* Letters for the ninth class and further ones. */
+    static const char glyph[] = "*+ox#@%&ABCDEFGH";
     size_t n = 0, ids = 0, colors = 0, dashes = 0;
 
     for (size_t i = 0; i < f->ns && n < LAYOUT_ENTRIES; i++) {
         const struct series *s = &f->s[i];
         const bool level = s->mark == MARK_HLINE || s->mark == MARK_VLINE;
-        if (s->mark == MARK_CELLS && figure_has_lines(f)) { /* pictures only */
+        if (s->mark == MARK_CELLS && figure_has_lines(f)) { /* only in images */
             out[n++] = (struct entry){ s, -1, 0, SLOT_AXIS, 0, " " };
             continue;
         }
@@ -105,7 +106,7 @@ size_t figure_entries(const struct figure *f, struct entry *out)
         for (int g = s->group != NULL ? 0 : -1; g <= groups && n < LAYOUT_ENTRIES; g++) {
             if (g >= 0 && !has_group(s, g))
                 continue;
-            /* A band has the colour of the curve that follows it: its mean. */
+            /* A band has the colour of the curve that follows it, its mean. */
             const int slot = g >= 0 ? g : s->color >= 0 ? s->color : (int)colors;
             const bool plain = s->mark != MARK_BAND && s->mark != MARK_CELLS && !s->dashed;
             const int look = g >= LAYOUT_IDS ? LAYOUT_IDS + g % LAYOUT_IDS
@@ -195,7 +196,7 @@ static size_t ticks_width(const struct ticks *t)
     return w;
 }
 
-/* A surface under curves: a screen of text leaves it out. */
+/* True for a surface under curves: a text screen leaves it out. */
 static bool unseen(const struct entry *e)
 {
     return e->s->mark == MARK_CELLS && e->id == 0;
@@ -229,14 +230,14 @@ const char *figure_headline(const struct figure *f)
     return f->title;
 }
 
-/* A row above the plot for the y label and the title. */
+/* True if there is a row above the plot for the y label and the title. */
 static bool panel_header(const struct figure *f, const struct box *b)
 {
     const bool words = (f->y.label != NULL && *f->y.label != '\0') || *figure_headline(f) != '\0';
     return b->h >= 8 && words;
 }
 
-/* Sets the plot area inside the box, less `right` columns and a key line if there is one. */
+/* Sets the plot area inside the box, without `right` columns and the line of the key, if any. */
 static void panel_place(struct panel *p, const struct box *b, size_t right)
 {
     p->left = b->x;
@@ -274,7 +275,7 @@ static void panel_place(struct panel *p, const struct box *b, size_t right)
     }
 }
 
-/* Dots of the raster in a box of cells grown by one column. */
+/* The number of raster dots in a box that is one column wider on each side. */
 static size_t dots_in(const struct layout *l, const struct panel *p, const struct box *b)
 {
     const size_t x0 = b->x > p->x ? b->x - 1 : b->x;
@@ -286,7 +287,8 @@ static size_t dots_in(const struct layout *l, const struct panel *p, const struc
     return k;
 }
 
-/* Level and upright lines through a box: they are drawn later than the raster. */
+/* The number of horizontal and vertical lines through a box: they are drawn later than the
+ * raster. */
 static size_t rules_in(const struct panel *p, const struct box *b)
 {
     size_t k = 0;
@@ -307,7 +309,7 @@ static size_t rules_in(const struct panel *p, const struct box *b)
     return k;
 }
 
-/* Looks for a corner that the curves leave free; with `over` the one where they cover least. */
+/* Finds a corner without curves; with `over`, the one where the key covers least. */
 static bool key_corner(const struct layout *l, struct panel *p, size_t kw, size_t kh, bool over)
 {
     if (kw + 6 > p->w || kh + 1 > p->h || (!over && kw * 2 > p->w + 8))
@@ -342,8 +344,8 @@ static void raster_panel(struct layout *l, const struct panel *p)
     layout_raster(l, p);
 }
 
-/* The key goes into a free corner, else beside the plot, else (pictures) where it covers least,
- * else into a line above the plot. */
+/* The key goes into a free corner, otherwise beside the plot, otherwise (in images) where it covers
+ * least, otherwise into a line above the plot. */
 static void panel_plan(struct layout *l, struct panel *p, const struct box *b)
 {
     size_t kw, kh = key_entries(p, &kw);
@@ -458,7 +460,7 @@ static void put(struct frame *fr, size_t x, size_t y, const char *ch, short fg)
     c->fg = fg;
 }
 
-/* Bytes of the UTF-8 character at s (text_safe has made sure that it is one). */
+/* Length of the UTF-8 character at s (text_safe guarantees that it is one). */
 static size_t char_bytes(const char *s)
 {
     const unsigned char c = (unsigned char)*s;
@@ -466,8 +468,8 @@ static size_t char_bytes(const char *s)
     return strnlen(s, n);
 }
 
-/* User text, made safe, at most `cols` columns; a wide character leaves an empty cell after it.
- * Returns the columns used. */
+/* Writes user text, made safe, in at most `cols` columns. A wide character leaves an empty cell
+ * after it. Returns the number of columns used. */
 static size_t put_text(struct frame *fr, const struct figure_style *st, size_t x, size_t y,
                        const char *s, size_t cols, short fg)
 {
@@ -547,7 +549,7 @@ static void draw_x_axis(const struct layout *l, const struct panel *p, struct fr
     for (size_t x = p->x; x < end; x++)
         put(fr, x, y, u8 ? "\u2500" : "-", grey);
     size_t room = end, lw = label_width(p->f->x.label);
-    if (p->foot) { /* a row of its own, in the middle */
+    if (p->foot) { /* in the middle of its own row */
         lw = lw > p->w ? p->w : lw;
         put_text(fr, &l->style, p->x + (p->w - lw) / 2, y + 2, p->f->x.label, lw, -1);
     } else if (lw > 0) {
@@ -611,7 +613,7 @@ static void draw_key(const struct layout *l, const struct panel *p, struct frame
     }
 }
 
-/* The curve that covers most dots of a cell; *bits gets its braille pattern of all of them. */
+/* The curve that covers most dots of a cell. *bits receives the braille pattern of all dots. */
 static unsigned char cell_owner(const struct layout *l, size_t cx, size_t cy, unsigned *bits)
 {
     static const unsigned char dot[4][2] = { { 0x01, 0x08 }, { 0x02, 0x10 }, { 0x04, 0x20 },
@@ -661,7 +663,7 @@ static bool cell_empty(const struct frame *fr, size_t x, size_t y)
     return fr->cell[y * fr->w + x].ch[0] == ' ';
 }
 
-/* Reference lines give way to curves. */
+/* Draws reference lines where there are no curves. */
 static void draw_levels(const struct layout *l, const struct panel *p, struct frame *fr)
 {
     for (size_t i = 0; i < p->ne; i++) {
@@ -709,13 +711,13 @@ static void draw_levels(const struct layout *l, const struct panel *p, struct fr
     }
 }
 
-/* Curves, and points of any class. */
+/* True for curves, and for points of any class. */
 static bool has_sign(const struct entry *e)
 {
     return e->id != 0 && e->s->mark <= MARK_LINEPOINTS;
 }
 
-/* The sign of a curve where it crosses every so manieth column. */
+/* Draws the sign of a curve where it crosses every k-th column. */
 static void sign_line(const struct layout *l, const struct panel *p, const struct entry *e,
                       size_t from, size_t every, struct frame *fr)
 {
@@ -729,8 +731,8 @@ static void sign_line(const struct layout *l, const struct panel *p, const struc
             }
 }
 
-/* Of points every third cell of those that are mostly theirs, by a pattern that leaves no row or
- * column out; but one. */
+/* Draws the sign of points in every third cell that they dominate, in a pattern that omits no row
+ * or column; at least once. */
 static void sign_points(const struct layout *l, const struct panel *p, const struct entry *e,
                         struct frame *fr)
 {
@@ -759,8 +761,8 @@ static void sign_points(const struct layout *l, const struct panel *p, const str
         put(fr, at % fr->w, at / fr->w, e->glyph, fg);
 }
 
-/* With several curves or classes in braille each gets its sign now and then: they must be told
- * apart without colour too. */
+/* With several curves or classes in braille, each has its sign here and there, so that they can be
+ * distinguished without colour. */
 static void draw_signs(const struct layout *l, const struct panel *p, struct frame *fr)
 {
     size_t lines = 0, all = 0, k = 0;
@@ -792,7 +794,7 @@ size_t figure_line(const char *s, size_t cols)
     return n;
 }
 
-/* Words instead of a picture, in the middle of a box. */
+/* Writes words in the middle of a box, instead of a plot. */
 static void draw_words(const struct layout *l, const char *words, const struct box *b,
                        struct frame *fr)
 {

@@ -1,9 +1,9 @@
-/* figure/figure_pane.c -- the picture in a pane: gnuplot draws the curves alone, as a small bitmap
- * (or as characters), and its pixels become the dots of the layout.
+/* figure/figure_pane.c -- the image in a pane: gnuplot draws only the curves, as a small bitmap (or
+ * as characters), and its pixels become the dots of the layout.
  *
- * Every curve gets a colour of its own that only serves to know it again.  Both terminals place
- * values on the very dots where the built-in plot would: margins are given in fractions of the last
- * dot, (size - 1).  The bitmap terminal rounds its size up to a multiple of 8. */
+ * Every curve has a colour by which it is recognised again. Both terminals place values exactly on
+ * the dots of the built-in plot: margins are given in fractions of the last dot, (size - 1). The
+ * bitmap terminal rounds its size up to a multiple of 8. */
 #include "figure/figure_layout.h"
 
 #include <math.h>
@@ -21,7 +21,7 @@ static const unsigned char bitmap_rgb[LAYOUT_IDS][3] = {
     { 255, 85, 85 },  { 85, 255, 85 },  { 85, 85, 255 }, { 255, 85, 255 },
     { 85, 255, 255 }, { 255, 255, 85 }, { 170, 0, 0 },   { 0, 170, 0 }
 };
-/* For "dumb ansi256": the colour asked for and the number it is shown as. */
+/* For "dumb ansi256": the requested colour, and the number that appears in the output. */
 static const struct {
     unsigned rgb;
     int code;
@@ -52,7 +52,7 @@ static double column_x(const struct layout *l, const struct panel *p, double col
     return value_at(column / (double)(p->w * l->sx - 1), p->sc.xlo, p->sc.xhi, p->sc.xlog);
 }
 
-/* A value as gnuplot shall see it: what cannot be drawn is NaN. */
+/* A value as gnuplot should see it: NaN if it cannot be drawn. */
 static double shown(double v, bool log)
 {
     return isfinite(v) && fabs(v) <= 1e300 && (!log || v > 0) ? v : NAN;
@@ -65,7 +65,7 @@ static void upright(struct buf *b, const struct figure_scale *sc, double x, doub
     buf_putc(b, '\n');
 }
 
-/* Neither terminal fills areas well: bars are upright lines, one for each column of dots. */
+/* Neither terminal fills areas well, so bars are vertical lines, one for each column of dots. */
 static void bars(const struct layout *l, const struct panel *p, const struct series *s,
                  struct buf *b)
 {
@@ -87,8 +87,8 @@ static void bars(const struct layout *l, const struct panel *p, const struct ser
     }
 }
 
-/* The dots of a band at a column, between two places 0..1 of the axis: its edges, and few between
- * them (layout_in_band), so that curves on it can be told. */
+/* Writes the dots of a band in one column, between two places 0..1 of the axis: its edges, and
+ * sparse dots between them (layout_in_band), so that curves on it remain visible. */
 static void band_dots(const struct layout *l, const struct panel *p, long column, double from,
                       double to, struct buf *b)
 {
@@ -97,7 +97,8 @@ static void band_dots(const struct layout *l, const struct panel *p, long column
     const long lo = lround(fmax(0, fmin(from, to)) * last),
                hi = lround(fmin(1, fmax(from, to)) * last);
 
-    for (long y = lo; y <= hi; y++) /* from the foot; layout_in_band counts from the top */
+    /* Counted from the bottom; layout_in_band counts from the top. */
+    for (long y = lo; y <= hi; y++)
         if (layout_in_band(column, lround(last) - y,
                            y == lround(from * last) || y == lround(to * last))) {
             const double at = value_at((double)y / last, sc->ylo, sc->yhi, sc->ylog);
@@ -151,7 +152,7 @@ static void steps(const struct panel *p, const struct series *s, struct buf *b)
     numbers(b, end, foot);
 }
 
-/* Dashes are cut here: the bitmap terminal draws every line solid. */
+/* Dashes are cut here, because the bitmap terminal draws every line solid. */
 static void dashes(const struct layout *l, const struct panel *p, const struct series *s,
                    struct buf *b)
 {
@@ -220,7 +221,7 @@ static void data(const struct layout *l, const struct panel *p, const struct ent
         else
             plain(p, e, b);
     }
-    /* A point outside the plot: a block without any would be an error. */
+    /* A point outside the plot, because an empty block would be an error. */
     buf_printf(b, "\n%.9g %.9g\n" END_MARK "\n", p->sc.xlo,
                p->sc.ylog ? p->sc.yhi * 10 : p->sc.yhi + (p->sc.yhi - p->sc.ylo));
 }
@@ -295,7 +296,7 @@ static unsigned char rgb_id(const unsigned char *c)
     return 0;
 }
 
-/* Few points are drawn larger than one dot, as in the built-in plot. */
+/* Enlarges the dots if there are few points, as in the built-in plot. */
 static void enlarge(struct layout *l, const struct panel *p, unsigned char id)
 {
     const size_t stride = l->w * l->sx, x0 = p->x * l->sx, y0 = p->y * l->sy;
@@ -333,7 +334,8 @@ static bool read_bitmap(struct layout *l, const char *bytes, size_t n)
     return true;
 }
 
-/* h lines of w cells after a form feed; colours by CSI .. m, all other controls are dropped. */
+/* Reads h lines of w cells after a form feed. Colours come as CSI .. m; all other controls are
+ * dropped. */
 static bool read_dumb(struct layout *l, const char *bytes, size_t n)
 {
     const char *p = memchr(bytes, '\f', n), *end = bytes + n;
@@ -373,7 +375,7 @@ bool layout_read(struct layout *l, const char *bytes, size_t n)
     memset(l->raster, 0, l->w * l->sx * l->h * l->sy);
     if (!(l->style.utf8 ? read_bitmap(l, bytes, n) : read_dumb(l, bytes, n)))
         return false;
-    for (size_t i = 0; i < l->np; i++) /* a surface is dots of ours: gnuplot has nothing to add */
+    for (size_t i = 0; i < l->np; i++) /* the dots of a surface are ours; gnuplot adds nothing */
         layout_cells(l, &l->p[i]);
     return true;
 }

@@ -1,5 +1,5 @@
-/* figure/figure_svg.c -- a plain SVG drawing without gnuplot: the same ranges, ticks and colours.
- */
+/* figure/figure_svg.c -- a plain SVG drawing without gnuplot, with the same ranges, ticks and
+ * colours. */
 #include "figure/figure_layout.h"
 
 #include "base/mem.h"
@@ -17,7 +17,7 @@ struct svg {
     const struct figure_scale *sc;
 };
 
-/* User text: made visible, cut, and escaped for XML. */
+/* User text, with invisible characters made visible, cut, and escaped for XML. */
 static void xml_text(struct buf *b, const char *s, size_t cols)
 {
     struct buf safe = { 0 };
@@ -173,13 +173,14 @@ static void surface(struct svg *v, const struct figure *f, const struct series *
         buf_printf(v->b, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" "
                    "fill=\"#%06x\"/>\n", x0, y1, x1 - x0 + 0.5, y0 - y1 + 0.5,
                    figure_ramp(u, pale, v->dark));
-        if (figure_hatched(s, i)) /* a stroke through the cell: told without colour */
+        if (figure_hatched(s, i)) /* a stroke through the cell: recognisable without colour */
             line(v, x0, y0, x1, y1,
-                 fabs(u) > 0.6 ? -4 : -1); /* of the ground where the cell has the text's */
+                 /* The background colour if the cell has the colour of text. */
+                 fabs(u) > 0.6 ? -4 : -1);
     }
 }
 
-/* Filled, hollow (its group strokes), then strokes alone. */
+/* Filled signs, hollow ones (whose group sets the stroke), then strokes. */
 static void sign(struct svg *v, double x, double y, int look, double r)
 {
     const double a = 1.4 * r;
@@ -271,7 +272,7 @@ static void curve(struct svg *v, const struct figure *f, const struct entry *e, 
     }
 }
 
-/* The key stands right of the plot. */
+/* Draws the key to the right of the plot. */
 static void key(struct svg *v, const struct panel *p, double x)
 {
     double y = v->y + 8;

@@ -1,4 +1,4 @@
-/* figure/figure_text.c -- the built-in plot: curves drawn as dots, without any other program. */
+/* figure/figure_text.c -- the built-in plot: curves drawn as dots without another program. */
 #include "figure/figure_layout.h"
 
 #include "base/mem.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where dots go: the plot area of one panel, in dots, and the id they get. */
+/* Where dots go: the plot area of one panel, in dots, and the id to set. */
 struct brush {
     unsigned char *raster;
     size_t stride, x0, y0, w, h;
@@ -22,7 +22,8 @@ static void dot(struct brush *b, long x, long y)
         b->raster[(b->y0 + (size_t)y) * b->stride + b->x0 + (size_t)x] = b->id;
 }
 
-/* A place in dots; false when the value cannot be drawn at all (it may lie outside). */
+/* A place in dots; it may lie outside the area. The function returns false if the value cannot be
+ * drawn at all. */
 struct point {
     double x, y;
 };
@@ -38,7 +39,7 @@ static bool place(const struct brush *b, const struct figure_scale *sc, double x
     return isfinite(u) && isfinite(v);
 }
 
-/* One side of Liang and Barsky's clipping: keeps t0..t1 where p t <= q. */
+/* One side of Liang-Barsky clipping: keeps the part of t0..t1 where p t <= q. */
 static bool clip(double p, double q, double *t0, double *t1)
 {
     if (p == 0)
@@ -90,7 +91,8 @@ static void draw_line(struct brush *b, const struct panel *p, const struct serie
     }
 }
 
-/* Few points get more than one dot each: a single braille dot is hard to see. */
+/* If there are few points, each gets more than one dot, because a single braille dot is hard to
+ * see. */
 static void draw_points(struct brush *b, const struct panel *p, const struct entry *e, bool big)
 {
     const struct series *s = e->s;
@@ -119,7 +121,7 @@ bool layout_in_band(long x, long y, bool edge)
 }
 
 enum fill { FILL_ALL, FILL_DOTS, FILL_HATCH };
-/* Fills between two heights at one column of dots. */
+/* Fills one column of dots between two heights. */
 static void fill_column(struct brush *b, long x, double y0, double y1, enum fill how)
 {
     const double least = fmin(y0, y1), most = fmax(y0, y1);
@@ -149,7 +151,7 @@ static void draw_bars(struct brush *b, const struct panel *p, const struct serie
             place(b, &p->sc, p->sc.xlo, base, &a);
         if (!place(b, &p->sc, x + half, base, &c))
             c = mid;
-        /* A column belongs to the bar in whose half-open range its middle lies, so that wide bars
+        /* A column belongs to the bar whose half-open range contains its middle, so that wide bars
          * keep a gap and thin ones do not vanish. */
         const long from = lround(fmax(a.x, 0));
         long to = lround(fmin(c.x, (double)b->w));
@@ -208,7 +210,8 @@ static void draw_entry(struct brush *b, const struct layout *l, const struct pan
                        const struct entry *e)
 {
     b->walked = 0;
-    b->id = e->id != 0 ? e->id : LAYOUT_IDS + 1; /* not shown as dots: keeps the key away */
+    /* It is not drawn as dots, but keeps the key away. */
+    b->id = e->id != 0 ? e->id : LAYOUT_IDS + 1;
     b->dashed = e->s->dashed && l->style.utf8;
     switch (e->s->mark) {
     case MARK_POINTS:
@@ -230,7 +233,7 @@ static void draw_entry(struct brush *b, const struct layout *l, const struct pan
         if (e->s->y2 != NULL)
             draw_band(b, p, e->s, l->style.utf8 ? FILL_DOTS : FILL_HATCH);
         break;
-    case MARK_CELLS: /* below all others, later: layout_cells */
+    case MARK_CELLS: /* layout_cells draws it later, below everything else */
         break;
     default:
         draw_line(b, p, e->s);
@@ -271,7 +274,7 @@ void layout_raster(struct layout *l, const struct panel *p)
 
     if (b.w == 0 || b.h == 0)
         return;
-    for (size_t i = 0; i < p->ne; i++) /* reference lines first: they give way */
+    for (size_t i = 0; i < p->ne; i++) /* reference lines come first, because curves cover them */
         if (p->e[i].id == 0 && p->e[i].s->mark < MARK_HLINE)
             draw_entry(&b, l, p, &p->e[i]);
     for (int k = 0; k < LAYERS; k++)
@@ -288,7 +291,8 @@ void layout_raster(struct layout *l, const struct panel *p)
 enum status figure_frame(const struct figure *f, size_t w, size_t h, const struct figure_style *st,
                          struct frame *out, struct err *err)
 {
-    struct layout *l = mem_calloc(1, sizeof *l, "a plot", err); /* 20 KB: not for the stack */
+    /* 20 KB are too much for the stack. */
+    struct layout *l = mem_calloc(1, sizeof *l, "a plot", err);
     const struct figure *thin = figure_thinned(f, w, err);
     enum status rc = ST_NOMEM;
 

@@ -1,4 +1,4 @@
-/* figure/gnuplot_child.c -- starting and ending a gnuplot process. */
+/* figure/gnuplot_child.c -- starts and ends a gnuplot process. */
 #include "figure/gnuplot_child.h"
 
 #include "base/buf.h"
@@ -53,7 +53,7 @@ char *child_program(struct err *err)
         buf_putc(&b, '/');
         buf_puts(&b, name);
         if (!b.failed && n > 0 && is_program(buf_str(&b)))
-            return buf_take(&b); /* never from the current directory by an empty entry */
+            return buf_take(&b); /* an empty entry of PATH never means the current directory */
         p += n;
         if (*p == '\0')
             break;
@@ -63,12 +63,12 @@ char *child_program(struct err *err)
     return NULL;
 }
 
-/* What the child sees: paths for fonts and temporary files, UTF-8, nothing else. */
+/* The environment of the child: paths for fonts and temporary files, UTF-8, nothing else. */
 enum { ENV_SLOTS = 16 };
 
 static void environment(bool display, char *env[ENV_SLOTS], struct buf store[ENV_SLOTS])
 {
-    /* The last four say where windows go. */
+    /* The last four say where windows are shown. */
     static const char *const keep[] = {
         "HOME",    "XDG_CACHE_HOME", "TMPDIR",          "FONTCONFIG_FILE", "FONTCONFIG_PATH",
         "DISPLAY", "XAUTHORITY",     "WAYLAND_DISPLAY", "XDG_RUNTIME_DIR"};
@@ -91,7 +91,7 @@ static void environment(bool display, char *env[ENV_SLOTS], struct buf store[ENV
     env[k] = NULL;
 }
 
-/* In the child, between fork and exec: only calls that are safe there. */
+/* Runs in the child between fork and exec, so that only async-signal-safe calls are allowed. */
 static void become(const char *program, const char *dir, const int fd[3], pid_t parent,
                    char *const env[])
 {
@@ -116,7 +116,7 @@ static void become(const char *program, const char *dir, const int fd[3], pid_t 
     _exit(127);
 }
 
-/* Moves a descriptor out of the way of 0, 1, 2, which the child replaces. */
+/* Moves a descriptor above 0, 1 and 2, which the child replaces. */
 static int above_std(int fd)
 {
     if (fd < 0 || fd > 2)
@@ -142,7 +142,8 @@ static bool set_nonblocking(int fd)
 static enum status begin(struct child *c, const char *program, const char *dir, bool display,
                          struct err *err)
 {
-    /* A socket pair as its stdin: writing to a pipe without reader would raise SIGPIPE. */
+    /* Its stdin is a socket pair, because writing to a pipe without a reader would raise
+     * SIGPIPE. */
     int in[2] = { -1, -1 }, out[2] = { -1, -1 }, er[2] = { -1, -1 };
     char *env[ENV_SLOTS];
     struct buf store[ENV_SLOTS] = { 0 };
@@ -178,7 +179,8 @@ static enum status begin(struct child *c, const char *program, const char *dir, 
         close_fd(&er[0]);
         return err_set(err, ST_IO, "gnuplot cannot be started: %s", strerror(why));
     }
-    setpgid(pid, pid); /* here too: whoever comes first; fails harmlessly after exec */
+    /* Also here, because either process may run first; after exec it fails without harm. */
+    setpgid(pid, pid);
     *c = (struct child){ pid, in[0], out[0], er[0] };
     return ST_OK;
 }
@@ -210,7 +212,7 @@ bool child_ended(struct child *c, int *status)
     if (r == 0)
         return false;
     if (r < 0)
-        *status = -1; /* somebody else reaped it */
+        *status = -1; /* another waitpid has taken its status */
     c->pid = 0;
     return true;
 }
@@ -224,7 +226,8 @@ void child_kill(struct child *c)
         int status;
         if (kill(-c->pid, SIGKILL) != 0)
             kill(c->pid, SIGKILL);
-        /* One that waits for a disk does not even die: then it is left to whoever is left. */
+        /* A process that waits for a disk does not die even from SIGKILL; then it is left
+         * behind. */
         for (int i = 0; i < KILL_MS && !child_ended(c, &status); i++)
             nanosleep(&(struct timespec){ 0, 1000000 }, NULL);
     }
