@@ -32,7 +32,7 @@
 #include <unistd.h>
 
 enum { VERSION = 2, HEAD = 128, MOST_COLUMNS = 4000, PER_COLUMN = 8, FIXED = 12, LOOK = 1 << 16 };
-static const uint64_t smallest_file = 4 << 20; /* below it parsing takes a blink */
+static const uint64_t smallest_file = 4 << 20; /* smaller files are parsed fast enough */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char dir[4096];
@@ -53,7 +53,7 @@ const char *cache_dir(void)
 
 /* Names. */
 
-/* The entry's directory; false: there is no cache. */
+/* The directory of an entry. Returns false if there is no cache. */
 static bool entry_path(const char *path, const char *words, char *out, size_t len)
 {
     const char *base = cache_dir();
@@ -69,7 +69,7 @@ static bool inside(const char *entry, char kind, size_t j, char *out, size_t len
                          : snprintf(out, len, "%s/%s.npy", entry, j ? "words" : "meta")) < len;
 }
 
-/* Of the first and last bytes of a file: size and time alone can agree by accident. */
+/* A checksum of the first and last bytes of a file: size and time alone can agree by accident. */
 static int64_t file_ends(const char *path)
 {
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
@@ -87,7 +87,7 @@ static int64_t file_ends(const char *path)
     return sum;
 }
 
-/* Of all numbers but itself. */
+/* The checksum of all numbers but itself. */
 static int64_t meta_sum(const int64_t *meta, size_t count)
 {
     return checksum_add(checksum_add(0, meta, 11 * sizeof *meta), meta + FIXED,
@@ -131,13 +131,13 @@ static bool write_npy(const char *path, const char *descr, const void *p, size_t
         good = write_all(fd, (const char *)p + at, some);
         spill_used(some);
     }
-    const int error = errno; /* of the write that failed */
+    const int error = errno; /* errno of the failed write */
     const bool closed = close(fd) == 0;
     errno = good ? errno : error;
     return closed && good;
 }
 
-/* Bytes of a column as they are stored; *own: to be freed. */
+/* The bytes of a column as they are stored. *own: a buffer that the caller frees. */
 static const void *column_bytes(const struct column *c, size_t n, size_t *bytes, struct buf *own)
 {
     if (c->type == COL_REAL)
@@ -201,7 +201,7 @@ static void remove_entry(const char *entry)
     rmdir(entry);
 }
 
-/* What there is. */
+/* Listing entries. */
 
 struct entry { char path[4200]; uint64_t bytes; struct timespec used; };
 
@@ -220,7 +220,7 @@ static uint64_t entry_bytes(const char *path)
     return sum;
 }
 
-/* All entries; those that a killed program left half written are removed after an hour. */
+/* Lists all entries. Entries that a killed program left incomplete are removed after an hour. */
 static struct entry *entries(size_t *n)
 {
     char base[4200];
@@ -275,8 +275,8 @@ static int by_use(const void *a, const void *b)
                                                   (x->used.tv_nsec < y->used.tv_nsec);
 }
 
-/* The least recently used entries go until `bytes` more are within `most`.  Their total is one for
- * all: other processes keep tables in this directory, too. */
+/* Removes the least recently used entries until `bytes` more fit into `most`. The limit holds for
+ * all processes, because other processes keep tables in this directory, too. */
 static bool make_room(uint64_t bytes, uint64_t most)
 {
     size_t n;
@@ -318,7 +318,7 @@ static bool write_words(const char *entry, const struct table *t, const char *op
     return good;
 }
 
-/* The entry beside its place; false: errno tells why. */
+/* Writes an entry under a temporary name. Returns false with errno set on failure. */
 static bool write_entry(const char *tmp, const struct table *t, const struct stat *st,
                         const char *opts, int64_t *meta, const struct ctl *ctl)
 {
@@ -386,8 +386,8 @@ void cache_keep(const struct table *t, const struct import_opts *o, const struct
 
 /* Reading. */
 
-/* The bytes after the header, when there are as many; checked.  Kept on disk, or copied into memory
- * where there is room. */
+/* Reads and checks the bytes after the header; there must be exactly as many. They are mapped, or
+ * copied into memory if there is room. */
 static void *read_npy(const char *path, size_t bytes, uint32_t sum, bool map)
 {
     const void *p = spill_map(path, HEAD, bytes, NULL);
@@ -407,7 +407,7 @@ static void *read_npy(const char *path, size_t bytes, uint32_t sum, bool map)
     return copy;
 }
 
-/* Strings one after another from *at; NULL past the end. */
+/* Returns consecutive strings from *at on; NULL at the end. */
 static const char *next_word(const char *b, size_t len, size_t *at)
 {
     const char *s = b + *at, *end = *at < len ? memchr(s, '\0', len - *at) : NULL;
@@ -488,7 +488,7 @@ static bool read_column(const char *entry, size_t j, size_t n, const int64_t *me
     return b && take_levels(c, n, b, levels);
 }
 
-/* Names and sentences; false also when the entry is of another file. */
+/* Reads names and sentences. Also returns false if the entry belongs to another file. */
 static bool read_words(const char *entry, const char *path, const char *opts, const int64_t *meta,
                        struct table *t)
 {
@@ -569,7 +569,7 @@ struct table *cache_find(const char *path, const struct import_opts *o, const st
         ctl_tell(ctl, PHASE_READ_KEPT, j + 1, t->ncols, NAN);
     }
     if (good)
-        (void)utimensat(AT_FDCWD, entry, NULL, 0); /* used now */
+        (void)utimensat(AT_FDCWD, entry, NULL, 0); /* mark it as just used */
     else if (meta && !ctl_stopped(ctl))
         remove_entry(entry);
     free(meta);

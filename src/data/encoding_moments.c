@@ -5,11 +5,11 @@
 #include "base/text.h"
 
 #define CONSTANT_NOISE 1e-10 /* sd below this share of the largest magnitude is rounding noise */
-/* Squares of what is below, and of the inverse of what is above its inverse, are still numbers. */
+/* Squares of smaller magnitudes, and inverse squares of those above the reciprocal, are finite. */
 #define GREATEST 1e150
 
-/* Two passes in row order, over all columns together: the same bits whoever asks, and a table on
- * disk is read twice, however many columns it has. */
+/* Two passes in row order over all columns together: every caller gets the same bits, and a table
+ * on disk is read only twice, however many columns it has. */
 static void moments_first(const struct column *c, const size_t *rows, size_t a, size_t b, bool logs,
                           struct encoding_moments *m)
 {
@@ -46,7 +46,7 @@ static void moments_end(struct encoding_moments *m)
         *m = (struct encoding_moments){ .constant = true, .sd = 0.0 };
         return;
     }
-    m->mean += m->rest / (double)m->n; /* what the first pass lost to rounding */
+    m->mean += m->rest / (double)m->n; /* corrects the rounding error of the first pass */
     m->sd = sqrt(fmax(m->squares - m->rest * m->rest / (double)m->n, 0.0) / (double)m->n);
     m->magnitude = fmax(fabs(m->min), fabs(m->max));
     m->beyond = m->max > m->min && !(m->magnitude <= GREATEST && m->magnitude >= 1.0 / GREATEST);
@@ -67,7 +67,7 @@ void encoding_moments_take(const struct dataset *d, const size_t *rows, size_t n
         m[j] = (struct encoding_moments){ .min = INFINITY, .max = -INFINITY, .wanted = wanted };
         if (wanted && (j == 0 || c->in == NULL || c->in != c[-1].in || !m[j - 1].wanted ||
                        mapped_array_stride(c->in) <= sizeof(double)))
-            m[j].width = page_use_row_bytes(c); /* else its pages came with its neighbour's */
+            m[j].width = page_use_row_bytes(c); /* else its neighbour brings its pages */
     }
     for (int pass = 0; pass < 2; pass++) {
         for (size_t a = 0; a < n; a += BLOCK)

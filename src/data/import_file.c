@@ -1,10 +1,10 @@
-/* data/import_file.c -- a table from a file: the format reads it, the kinds of rows make columns of
- * their own of it, and another table may be joined to its rows. */
+/* data/import_file.c -- reads a table from a file: the format reads it, the kinds of rows make
+ * their own columns from it, and another table may be joined to its rows. */
 #include "data/join.h"
 #include "data/kinds/kind.h"
 #include "data/formats/import.h"
 
-/* The table of targets=, read with the options of text only. */
+/* Reads the table of targets= with only the options for text. */
 static enum status join_targets(struct table *t, const struct import_opts *opts,
                                 const struct ctl *ctl, struct err *err)
 {
@@ -24,7 +24,7 @@ enum status import_file(const char *path, const struct import_opts *opts, const 
                         struct table **out, struct err *err)
 {
     static const struct import_opts guess = { .header = -1 };
-    struct err local; /* the code is needed even where the caller does not care */
+    struct err local; /* the error code is needed even if the caller passes NULL */
 
     *out = NULL;
     err = err != NULL ? err : &local;

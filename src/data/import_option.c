@@ -9,7 +9,7 @@
 
 enum { MOST = 64 };
 
-/* Puts a list of options, which ends at .name == NULL, into its places. */
+/* Inserts a list of options, which ends with an entry whose name is NULL, in their positions. */
 static size_t take(const struct import_option *from, const struct import_option **list, size_t n)
 {
     for (; from != NULL && from->name != NULL && n < MOST; from++, n++) {
@@ -34,7 +34,7 @@ const struct import_option *import_option_at(size_t i)
     return i < n ? list[i] : NULL;
 }
 
-/* A character, or the word for one; '\0': neither. */
+/* A character, or its name; '\0' if it is neither. */
 static char mark(const char *s)
 {
     static const struct {

@@ -11,8 +11,8 @@
 struct piece {
     struct npy h;
     const char *p;           /* its items */
-    size_t first;            /* row of the whole */
-    size_t row, col;         /* bytes from one to the next */
+    size_t first;            /* its first row in the whole array */
+    size_t row, col;         /* distances in bytes between rows and between columns */
     char *path;
     struct npy_stamp seen;
 };
@@ -114,7 +114,7 @@ enum status mapped_array_add(struct mapped_array *nb, const char *path, const st
     return ST_OK;
 }
 
-/* The last piece that begins at the row or before. */
+/* The last piece that begins at or before the row. */
 static const struct piece *piece_of(const struct mapped_array *nb, size_t row)
 {
     size_t lo = 0, hi = nb->npieces;

@@ -1,5 +1,5 @@
-/* data/npy.c -- the items of NPY files as doubles, and the stamp that tells whether a file is still
- * what it was. */
+/* data/npy.c -- the items of NPY files as doubles, and the stamp that shows whether a file has
+ * changed. */
 #include "data/npy.h"
 
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-/* data/npy.h -- what the header of an NPY file says, and reading what follows it (import_npy.c). */
+/* data/npy.h -- the header of an NPY file, and reading the items that follow it (import_npy.c). */
 #ifndef GPDESK_NPY_H
 #define GPDESK_NPY_H
 
@@ -10,20 +10,21 @@
 #include <string.h>
 
 struct npy {
-    char kind;      /* f i u b */
+    char kind;      /* 'f', 'i', 'u' or 'b' */
     size_t size;    /* bytes of an item */
     bool swap;      /* the other byte order */
     bool fortran;
     size_t rows, cols;
-    size_t
-        depth; /* of three dimensions the last; cols is then the product of the last two; 0: two */
-    size_t at;      /* where the items begin */
+    /* The last of three dimensions; cols is then the product of the last two. 0: two dimensions. */
+    size_t depth;
+    size_t at;      /* offset of the first item */
     bool have_descr, have_order, have_shape;
 };
 
-/* A file as it was: device, node, size, time of its last change. */
+/* The state of a file: device, inode, size, time of its last change. */
 struct npy_stamp { uint64_t word[5]; };
-bool npy_stamp(const char *path, struct npy_stamp *out); /* false: there is no such regular file */
+/* False if there is no such regular file. */
+bool npy_stamp(const char *path, struct npy_stamp *out);
 
 /* The item at p as a double. */
 double npy_other(const struct npy *, const char *p);

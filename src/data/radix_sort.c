@@ -1,4 +1,4 @@
-/* data/radix_sort.c -- see radix_sort.h: a radix sort on the bits of doubles. */
+/* data/radix_sort.c -- see radix_sort.h. A radix sort on the bits of doubles. */
 #include "data/radix_sort.h"
 
 #include "base/mem.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bits of a double in an order that unsigned integers have too. */
+/* Maps the bits of a double to an unsigned integer with the same order. */
 static uint64_t to_key(double x)
 {
     uint64_t k;
@@ -24,7 +24,7 @@ static double from_key(uint64_t k)
     return x;
 }
 
-/* Eleven bits at a time, lowest first; a digit that all keys share needs no pass. */
+/* Sorts by eleven bits at a time, lowest first. A digit that all keys share needs no pass. */
 static void sort_keys(double *v, uint64_t *a, uint64_t *b, size_t n)
 {
     for (size_t i = 0; i < n; i++)

@@ -1,4 +1,4 @@
-/* data/radix_sort.h -- numbers in order. */
+/* data/radix_sort.h -- sorts numbers. */
 #ifndef GPDESK_RADIX_SORT_H
 #define GPDESK_RADIX_SORT_H
 
@@ -6,7 +6,8 @@
 
 #include <stddef.h>
 
-/* Sorts finite numbers upwards in linear time; -0 becomes 0. */
+/* Sorts finite numbers in ascending order in linear time; -0 becomes 0. NOMEM if there is no memory
+ * for a copy. */
 enum status radix_sort(double *v, size_t n, struct err *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* data/split.c -- which rows are for training, validation and test: at random by a seed, in file
- * order, in k folds, or by a mask that the data or another file brings along. */
+/* data/split.c -- which rows are for training, validation and test: random with a seed, in file
+ * order, in k folds, or given by a mask in the data or in another file. */
 #include "data/dataset.h"
 
 #include "base/mem.h"
@@ -22,8 +22,8 @@ static void install(struct dataset *d, uint8_t *part, char *how)
         d->split.count[part[i]]++;
 }
 
-/* Rows for test and validation, at least one each where a share is asked for, and at least one
- * left for training. */
+/* The numbers of validation and test rows: at least one for each share that is not 0, and at least
+ * one row remains for training. */
 static enum status shares(const struct dataset *d, double test, double valid, size_t *ntest,
                           size_t *nvalid, struct err *err)
 {
@@ -125,7 +125,7 @@ enum status split_folds(struct dataset *d, size_t k, uint64_t seed, struct err *
     }
     rng_permutation(seed, rng_stream(RNG_FOLDS, 0), n, order);
     for (size_t i = 0; i < n; i++)
-        fold[order[i]] = (uint32_t)(i % k); /* sizes differ by one at most */
+        fold[order[i]] = (uint32_t)(i % k); /* sizes differ by at most one */
     free(order);
     dataset_split_none(d);
     d->split.fold = fold;
@@ -134,7 +134,7 @@ enum status split_folds(struct dataset *d, size_t k, uint64_t seed, struct err *
     return ST_OK;
 }
 
-/* "test=20% seed=7" with how many rows train, or (0) without. */
+/* Writes "test=20% seed=7" with the number of training rows, or without it if that is 0. */
 static char *train_words(const char *how, size_t rows)
 {
     const char *before = how ? strstr(how, "train=") : NULL;
@@ -182,7 +182,7 @@ enum status split_train(struct dataset *d, size_t rows, uint64_t seed, struct er
     return ST_OK;
 }
 
-/* By a mask. */
+/* Splitting by a mask. */
 
 static bool part_of_word(const char *s, uint8_t *part)
 {
@@ -309,7 +309,7 @@ enum status split_column(struct dataset *d, const char *path, const char *column
     if (rc == ST_OK) {
         for (size_t j = 0; j < d->table->ncols; j++)
             if (d->role[j] == ROLE_SPLIT)
-                d->role[j] = ROLE_SKIP; /* of an earlier split: still no input */
+                d->role[j] = ROLE_SKIP; /* the mask of an earlier split is still no input */
         if (t == NULL)
             d->role[col] = ROLE_SPLIT;
         install(d, part, how);

@@ -1,6 +1,6 @@
-/* data/demo/demo.c -- data that is always at hand: one measured series and generators whose truth
- * is known.  Every draw is keyed by (seed, stream, row), so that row 17 is the same whatever n is.
- */
+/* data/demo/demo.c -- data that is always available: one measured series, and generators whose
+ * truth is known. Every draw is keyed by (seed, stream, row), so that row 17 is the same for any
+ * n. */
 #include "data/table.h"
 
 #include "data/demo/demo_molecules.h"
@@ -22,7 +22,7 @@
 static const struct {
     double year, ppm;
 } co2_series[] = {
-#include "src/data/demo/co2_data.h" /* made from share/data/co2.csv, which names the source */
+#include "src/data/demo/co2_data.h" /* made from share/data/co2.csv, which names its source */
 };
 
 enum { MAX_ROWS = 100000000 };
@@ -30,12 +30,12 @@ enum { MAX_ROWS = 100000000 };
 struct recipe {
     struct demo demo;
     const char *columns; /* inputs and target, separated by blanks */
-    size_t n;            /* rows when none are asked for; 0: a fixed table */
+    size_t n;            /* default number of rows; 0: a fixed table */
     double noise;
     enum status (*make)(struct table *, const struct demo_opts *, struct err *);
 };
 
-/* Streams of RNG_DEMO: one per column of inputs, then the noise. */
+/* Streams of RNG_DEMO: one for each input column, then the noise. */
 enum { STREAM_NOISE = 1000 };
 
 static double uniform(const struct demo_opts *o, size_t col, size_t row, double lo, double hi)
@@ -58,8 +58,9 @@ static enum status make_co2(struct table *t, const struct demo_opts *o, struct e
     return ST_OK;
 }
 
-/* An arm of eight links of length 1/8.  Joint k turns everything behind it, about the z axis when k
- * is odd and about the y axis when it is even; seen from the end, p <- R_k (p + link). */
+/* The distance reached by an arm of eight links of length 1/8. Joint k rotates everything behind
+ * it, about the z axis if k is odd and about the y axis if it is even. Seen from the end, p <- R_k
+ * (p + link). */
 static double reach(const double angle[8])
 {
     double x = 0.0, y = 0.0, z = 0.0;
@@ -91,7 +92,7 @@ static enum status make_robot(struct table *t, const struct demo_opts *o, struct
     return ST_OK;
 }
 
-/* Friedman 1991, Multivariate adaptive regression splines: five inputs matter, five do not. */
+/* Friedman 1991, Multivariate adaptive regression splines: five of the ten inputs matter. */
 static enum status make_friedman1(struct table *t, const struct demo_opts *o, struct err *err)
 {
     (void)err;
@@ -105,7 +106,7 @@ static enum status make_friedman1(struct table *t, const struct demo_opts *o, st
     return ST_OK;
 }
 
-/* A slow and a fast wave: no single lengthscale is right for both. */
+/* A slow and a fast wave: no single lengthscale suits both. */
 static enum status make_toy(struct table *t, const struct demo_opts *o, struct err *err)
 {
     (void)err;
@@ -122,8 +123,8 @@ struct wave {
     double omega, a, b; /* a cos(omega x) + b sin(omega x) */
 };
 
-/* Frequencies of one stationary term in one dimension: a normal divided by l, times the kernel's
- * own radial factor. */
+/* Frequencies of one stationary term in one dimension: a normal variable divided by l, times the
+ * radial factor of the kernel. */
 static void draw_term(const struct kterm *term, double l, size_t index, uint64_t seed, size_t m,
                       double weight, struct wave *w)
 {
@@ -185,9 +186,9 @@ static enum status make_draw(struct table *t, const struct demo_opts *o, struct 
     return ST_OK;
 }
 
-/* Points by hand. */
+/* Points typed by hand. */
 
-/* The next pair of "1:2,3:4"; false where it is none. */
+/* Parses the next pair of "1:2,3:4". Returns false if there is none. */
 static bool next_point(const char **s, double *x, double *y)
 {
     const size_t nx = strcspn(*s, ":,"), ny = (*s)[nx] == ':' ? strcspn(*s + nx + 1, ",") : 0;

@@ -1,8 +1,8 @@
-/* data/demo/demo_molecules.c -- clouds of atoms whose energy is known: `demo molecules`.
+/* data/demo/demo_molecules.c -- clouds of atoms with a known energy: `demo molecules`.
  *
- * Atoms of four kinds; each next one sits near an earlier one and near no other.  The energy is the
- * sum over all pairs of e_ab ((1/d)^12 - 2 (1/d)^6), a Lennard-Jones potential whose depth depends
- * on the two kinds, plus noise. */
+ * There are atoms of four kinds. Each new one is near one earlier atom and not near any other. The
+ * energy is the sum over all pairs of e_ab ((1/d)^12 - 2 (1/d)^6), a Lennard-Jones potential whose
+ * depth depends on the two kinds, plus noise. */
 #include "data/demo/demo_molecules.h"
 
 #include "base/spill.h"
@@ -13,7 +13,7 @@
 #include <string.h>
 
 enum { KINDS = MOLECULES_KINDS, FEWEST = 5, MOST = 20, DRAWS = 65536 };
-/* Depths for each pair of kinds: chosen once, between weak and strong. */
+/* Depth of the potential for each pair of kinds: chosen once, between weak and strong. */
 static const double depth[KINDS][KINDS] = {
     { 0.25, 0.45, 0.60, 0.35 },
     { 0.45, 1.00, 1.20, 0.80 },
@@ -21,7 +21,8 @@ static const double depth[KINDS][KINDS] = {
     { 0.35, 0.80, 1.05, 0.55 },
 };
 static const double closest = 0.95,
-                    nearest[2] = {0.98, 1.35}; /* distances to all others, and to the one beside */
+                    /* Minimum distance to all others; range of distances to the neighbour. */
+                    nearest[2] = {0.98, 1.35};
 
 struct molecule { size_t n; unsigned char kind[MOST]; double at[MOST][3]; };
 struct dice { uint64_t seed, stream, at; };
@@ -37,7 +38,7 @@ static double distance(const double a[3], const double b[3])
                 (a[2] - b[2]) * (a[2] - b[2]));
 }
 
-/* The next atom beside one before it, at least `closest` from all others. */
+/* Places the next atom beside an earlier one, at least `closest` away from all others. */
 static void place(struct dice *d, struct molecule *m)
 {
     double *p = m->at[m->n];
@@ -56,7 +57,7 @@ static void place(struct dice *d, struct molecule *m)
     m->n++;
 }
 
-/* Molecule number i, whatever number of them is asked for. */
+/* Draws molecule i, which is the same for any number of molecules. */
 static void draw(uint64_t seed, size_t i, struct molecule *m)
 {
     struct dice d = { seed, rng_stream(RNG_DEMO, 0), (uint64_t)i * DRAWS };

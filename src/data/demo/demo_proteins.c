@@ -1,10 +1,10 @@
-/* data/demo/demo_proteins.c -- variants of one protein whose activity is known: `demo proteins`.
+/* data/demo/demo_proteins.c -- variants of one protein with a known activity: `demo proteins`.
  *
- * One to ten letters of a sequence of 60 are changed.  A change costs stability: by how much the
- * new letter differs from the old one in hydropathy, size, polarity and charge, times how deep in
- * the fold its position lies.  Nine pairs of positions touch: the cost of changing both is not the
- * sum of the two.  Activity is a sigmoid of the stability that is left, as in a real screen:
- * variants of one change are mostly fine, of ten mostly dead. */
+ * One to ten letters of a sequence of 60 are changed. A change reduces the stability by the
+ * difference between the new and the old letter in hydropathy, size, polarity and charge, times how
+ * deep in the fold its position lies. Nine pairs of positions are in contact: changing both does
+ * not cost the sum of the two. The activity is a sigmoid of the remaining stability, as in a real
+ * screen: most variants with one change are fine, and most with ten are dead. */
 #include "data/demo/demo_proteins.h"
 
 #include "data/kinds/kind.h"
@@ -19,10 +19,10 @@
 #include <string.h>
 
 enum { LENGTH = 60, MOST = 10, DRAWS = 64, STREAM_CHANGES = 2, STREAM_NOISE = 3 };
-/* Made up: helices of the usual period, no protein of nature. */
+/* Made up: helices with the usual period, not a natural protein. */
 static const char parent[LENGTH + 1] =
     "MKELLRAIEEAVKKLGVDPSTAREIAEKLLEEGNVEVRVDGTTFRFESPEEAARFLAEFV";
-/* How often 1, 2, .. letters are changed. */
+/* The probability of 1, 2, .. changed letters. */
 static const double often[MOST] = { 0.10, 0.20, 0.20, 0.15, 0.12, 0.08, 0.06, 0.04, 0.03, 0.02 };
 static const struct { int a, b; double cost; } contact[] = {
     { 3, 27, -1.6 }, { 4, 23, 1.4 }, { 7, 30, -1.2 }, { 11, 20, 1.8 }, { 12, 57, -1.5 },
@@ -35,7 +35,8 @@ const char *proteins_parent_for_tests(void)
     return parent;
 }
 
-/* 0 (outside) to 1 (in the core): one side of each helix, more so in the middle. */
+/* Depth of a position from 0 (outside) to 1 (in the core): one side of each helix, more in the
+ * middle. */
 static double depth(size_t p)
 {
     const double side = 0.5 + 0.5 * cos(2.0 * M_PI * ((double)p - 3.0) / 3.6);
@@ -82,7 +83,8 @@ enum status proteins_activity_for_tests(const char *sequence, double *activity, 
                ? rc : err_set(err, ST_RANGE, "%zu letters, not %d", strlen(sequence), LENGTH);
 }
 
-/* Variant number i, whatever number of them is asked for; how many letters differ. */
+/* Draws variant i, which is the same for any number of variants. Returns how many letters
+ * differ. */
 static size_t vary(uint64_t seed, size_t i, const struct letters *l, char *s)
 {
     const uint64_t stream = rng_stream(RNG_DEMO, STREAM_CHANGES);
@@ -94,7 +96,8 @@ static size_t vary(uint64_t seed, size_t i, const struct letters *l, char *s)
         u -= often[n - 1];
     memcpy(s, parent, LENGTH + 1);
     for (size_t k = 0;
-         k < n;) { /* positions twice drawn are drawn again: 64 draws are far more than ten need */
+         /* a position drawn twice is drawn again; 64 draws are far more than ten positions need. */
+         k < n;) {
         const size_t p = (size_t)(rng_uniform(seed, stream, at++) * LENGTH);
         const char c = l->order[(size_t)(rng_uniform(seed, stream, at++) * 20.0)];
         if (at >= (uint64_t)(i + 1) * DRAWS - 2)
@@ -105,7 +108,7 @@ static size_t vary(uint64_t seed, size_t i, const struct letters *l, char *s)
     return n;
 }
 
-/* Words of n rows, all in one piece, for column c. */
+/* Allocates the words of n rows for column c in one block. */
 static enum status words(struct column *c, size_t n, size_t room, struct err *err)
 {
     c->type = COL_TEXT;

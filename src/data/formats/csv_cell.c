@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* *p stands behind the opening quote. */
+/* Reads a quoted cell; *p is after the opening quote. */
 static enum csv_end quoted_cell(const char **p, const char *end, bool eof, char sep, char *scratch,
                                 struct csv_cell *cell)
 {

@@ -1,4 +1,4 @@
-/* data/formats/csv_cell.h -- one cell of a text table: where it ends and what it says. */
+/* data/formats/csv_cell.h -- one cell of a text table: where it ends and what it contains. */
 #ifndef GPDESK_CSV_CELL_H
 #define GPDESK_CSV_CELL_H
 
@@ -9,22 +9,22 @@ struct csv_cell {
     const char *s;
     size_t len;
     bool quoted;
-    size_t newlines; /* inside the quotes */
+    size_t newlines; /* line ends inside the quotes */
 };
 enum csv_end {
     CSV_SEP,      /* another cell follows */
     CSV_LINE,     /* the record ends here */
-    CSV_MORE,     /* the window ends first */
-    CSV_UNCLOSED, /* end of file inside quotes */
-    CSV_JUNK,     /* something stands behind the closing quote; *p points at it */
+    CSV_MORE,     /* the window ends before the cell does */
+    CSV_UNCLOSED, /* the file ends inside quotes */
+    CSV_JUNK,     /* there is text after the closing quote; *p points to it */
 };
-/* Reads one cell at *p and steps over its separator or line end (LF, CRLF, CR).  Doubled quotes are
- * undone in `scratch`, which must have room for the rest of the record. Blanks around unquoted
- * cells and around quotes are no part of them. */
+/* Reads the cell at *p and moves past its separator or line end (LF, CRLF, CR). Doubled quotes are
+ * undone in `scratch`, which needs room for the rest of the record. Blanks around unquoted cells
+ * and around quotes do not belong to the cell. */
 enum csv_end csv_cell(const char **p, const char *end, bool eof, char sep, char *scratch,
                       struct csv_cell *);
 
-/* Steps over blanks that are no separators. */
+/* Moves past blanks that are not separators. */
 static inline const char *csv_cell_blanks(const char *p, const char *end, char sep)
 {
     while (p < end && (*p == ' ' || *p == '\t') && *p != sep)
@@ -32,7 +32,7 @@ static inline const char *csv_cell_blanks(const char *p, const char *end, char s
     return p;
 }
 
-/* Steps over the separator or line end at *p. */
+/* Moves past the separator or line end at *p. */
 static inline enum csv_end csv_cell_end(const char **p, const char *end, bool eof, char sep)
 {
     if (*p == end)

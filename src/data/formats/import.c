@@ -1,4 +1,4 @@
-/* data/formats/import.c -- a table from a file, whatever its format: the format is told by the
+/* data/formats/import.c -- reads a table from a file of any format. The format is recognised by the
  * first bytes. */
 #include "data/formats/format.h"
 
@@ -62,7 +62,7 @@ static enum status import_stream(struct stream *st, const char *path,
     return ST_OK;
 }
 
-/* Into the cache; a note when that cannot be. */
+/* Stores the table in the cache; adds a note if that fails. */
 static void keep(struct table *t, const struct import_opts *opts, const struct ctl *ctl)
 {
     struct buf why = { 0 }, notes = { 0 };
@@ -83,7 +83,7 @@ static void keep(struct table *t, const struct import_opts *opts, const struct c
     buf_free(&why);
 }
 
-/* One file, of the cache if it was parsed before. */
+/* Reads one file, from the cache if it was parsed before. */
 static enum status import_one(const char *path, const struct import_opts *opts,
                               const struct ctl *ctl, struct table **out, struct err *err)
 {
@@ -114,7 +114,7 @@ enum status import_table(const char *path, const struct import_opts *opts, const
                          struct table **out, struct err *err)
 {
     static const struct import_opts guess = { .header = -1 };
-    struct err local; /* the code is needed even where the caller does not care */
+    struct err local; /* the error code is needed even if the caller passes NULL */
     const double start = seconds_now();
 
     *out = NULL;

@@ -1,8 +1,10 @@
-/* data/formats/import_csv.c -- the CSV reader: every row, by the plan that import_csv_sniff.c made.
+/* data/formats/import_csv.c -- the CSV reader: reads every row by the plan that import_csv_sniff.c
+ * made.
  *
- * One pass over a window of the file.  A record that the window cuts off is read again from its
- * start after the refill; nothing about a row counts before its line end was seen, so reading it
- * twice changes nothing.  Numbers are read in place; every other cell takes the general path. */
+ * It makes one pass over a window of the file. A record that the window cuts off is read again from
+ * its start after the refill. Nothing about a row counts before its line end was seen, so that
+ * reading it twice changes nothing. Numbers are read in place; all other cells take the general
+ * path. */
 #include "data/formats/import_csv.h"
 
 #include "data/formats/format.h"
@@ -23,25 +25,25 @@ static void note_skipped(struct csv_skipped *s, size_t line)
     s->n++;
 }
 
-/* Every row. */
+/* Reading every row. */
 
 struct reader {
     struct inbuf *in;
     const struct import_opts *opts;
     const struct csv_plan *plan;
     struct grow *col;
-    enum csv_kind *kind; /* KIND_EMPTY until a value is met */
+    enum csv_kind *kind; /* KIND_EMPTY until there is a value */
     bool *date;
-    size_t n, room, told; /* rows; reserved; that spill_used knows of */
-    size_t line;         /* of the record's start, from 1 */
-    size_t newlines;     /* inside this record's quotes */
+    size_t n, room, told; /* rows; reserved rows; rows that spill_used has been told about */
+    size_t line;         /* line where the record begins, from 1 */
+    size_t newlines;     /* line ends inside the quotes of this record */
     char *scratch;
     size_t capscratch;
     struct csv_skipped blank, comment;
     double *mark;        /* missing marks that are numbers: -99 */
     size_t nmark;
-    size_t not_utf8;     /* line of the first cell that is not UTF-8 */
-    size_t budget;       /* bytes */
+    size_t not_utf8;     /* line of the first cell that is not valid UTF-8 */
+    size_t budget;       /* in bytes */
     struct err *err;
 };
 
@@ -65,7 +67,8 @@ static enum status bad_cell(struct reader *r, size_t col, const struct csv_cell 
     return ST_FORMAT;
 }
 
-/* A record that breaks off where the file ends: was it cut short while being read? */
+/* For a record that is cut off by the end of the file: true if the file was truncated while it was
+ * read. */
 static bool changed(struct reader *r)
 {
     struct table scratch = { 0 };
@@ -101,7 +104,7 @@ static enum status broken_quote(struct reader *r, size_t col, enum csv_end how)
     return ST_FORMAT;
 }
 
-/* What a column holds is settled by its first value when the sample had none. */
+/* If the sample had no value for a column, its first value decides its kind. */
 static enum status settle_kind(struct reader *r, size_t col, const struct csv_cell *cell)
 {
     double x;
@@ -165,7 +168,7 @@ static enum status store_word(struct reader *r, size_t col, const struct csv_cel
     return table_intern_code(&g->levels, cell->s, cell->len, &g->code[r->n], r->err);
 }
 
-/* Any cell, by the general path. */
+/* Stores any cell by the general path. */
 static enum status store_cell(struct reader *r, size_t col, const struct csv_cell *cell)
 {
     struct grow *g = &r->col[col];
@@ -202,7 +205,7 @@ static enum status store_cell(struct reader *r, size_t col, const struct csv_cel
                                          : "is not a number, as the cells before");
 }
 
-/* The number at *p, when the column holds numbers and the cell is nothing but one. */
+/* Reads the number at *p if the column is numeric and the cell contains nothing else. */
 static inline bool fast_number(const struct reader *r, size_t col, const char **p, const char *end,
                                enum csv_end *how)
 {
@@ -228,14 +231,14 @@ static inline bool fast_number(const struct reader *r, size_t col, const char **
     }
     for (size_t i = 0; i < r->nmark; i++)
         if (x == r->mark[i]) {
-            *p = s; /* perhaps a missing mark */
+            *p = s; /* it may be a missing mark */
             return false;
         }
     r->col[col].v[r->n] = x;
     return true;
 }
 
-/* The cells of one record.  CSV_MORE through *how: the window is too short. */
+/* Reads the cells of one record. *how is CSV_MORE if the window is too short. */
 static enum status read_record(struct reader *r, const char **p, const char *end,
                                enum csv_end *how)
 {
@@ -262,7 +265,7 @@ static enum status read_record(struct reader *r, const char **p, const char *end
     }
 }
 
-/* A blank or comment line at *p: steps over it. MORE when its end is not in the window. */
+/* Moves past a blank or comment line at *p. MORE if its end is not in the window. */
 static enum csv_end skip_line(struct reader *r, const char **p, const char *end, bool *skipped)
 {
     const char *s = *p;
@@ -316,7 +319,7 @@ static enum status make_room(struct reader *r, size_t want)
     return rc;
 }
 
-/* Text is counted against the budget too, now and then. */
+/* From time to time, counts the text against the memory budget, too. */
 static enum status check_text(struct reader *r)
 {
     double bytes = spill_active() ? 0.0 : (double)r->n * 8.0 * (double)r->plan->ncols;
@@ -325,7 +328,7 @@ static enum status check_text(struct reader *r)
     return bytes > (double)r->budget ? too_big(r, bytes, "more than") : ST_OK;
 }
 
-/* More of the file; the record at the window's start is read again. */
+/* Reads more of the file; the record at the start of the window is read again. */
 static enum status more(struct reader *r)
 {
     spill_used((r->n - r->told) * 8 * r->plan->ncols);
@@ -349,7 +352,7 @@ static enum status read_rows(struct reader *r)
 {
     struct inbuf *in = r->in;
     bool header = r->plan->header;
-    /* Few rows at first where columns are many: each array touches a page. */
+    /* With many columns few rows are reserved at first, because each array touches a page. */
     const size_t share = 1000000 / r->plan->ncols, first = share < 16 ? 16
                                                          : share > 1024 ? 1024 : share;
     enum status rc = more(r);
@@ -366,7 +369,7 @@ static enum status read_rows(struct reader *r)
         else if (*p == '#' || *p == '\n' || *p == '\r' || *p == ' ' || *p == '\t')
             how = skip_line(r, &p, end, &skipped);
         if (how != CSV_MORE && !skipped) {
-            if (header) { /* names were taken by the plan */
+            if (header) { /* the plan has taken the names */
                 struct csv_cell cell;
                 r->newlines = 0;
                 do {
@@ -472,7 +475,7 @@ static void say_columns(const struct reader *r, const struct table *t, struct bu
                    empty == 1 ? " holds" : "s hold");
 }
 
-/* Does the file itself use names of the form that is made up? */
+/* True if the file itself uses names of the form that would be made up. */
 static bool uses_such_names(const struct csv_plan *plan)
 {
     for (size_t j = 0; j < plan->ncols; j++) {
@@ -483,7 +486,7 @@ static bool uses_such_names(const struct csv_plan *plan)
     return false;
 }
 
-/* "x3", or "x3_" and so on where the file has such a name already. */
+/* Makes up the name "x3", or "x3_" and so on if the file already has it. */
 static char *made_up_name(const struct csv_plan *plan, size_t col, bool careful, struct err *err)
 {
     struct buf b = { 0 };
@@ -539,7 +542,7 @@ static enum status fill_table(struct reader *r, struct table *t)
     return t->decisions == NULL || t->notes == NULL ? err_nomem(r->err, 256, "notes") : ST_OK;
 }
 
-/* Says beforehand when a plain file cannot fit; reserves rows for the rest. */
+/* Reports in advance that a plain file cannot fit; otherwise reserves rows. */
 static enum status plan_room(struct reader *r)
 {
     uint64_t size = stream_size(r->in->st);
@@ -589,7 +592,7 @@ static void reader_free(struct reader *r)
 static enum status read_csv(struct inbuf *in, const struct import_opts *opts,
                             const struct ctl *ctl, struct table *t, struct err *err)
 {
-    (void)ctl; /* the stream looks at it */
+    (void)ctl; /* the stream checks it */
     struct csv_plan plan = { 0 };
     struct reader r = { .in = in, .opts = opts, .plan = &plan, .err = err };
     enum status rc = csv_sniff(in, opts, &plan, err);

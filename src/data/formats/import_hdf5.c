@@ -1,8 +1,9 @@
-/* data/formats/import_hdf5.c -- HDF5 files, where the library was found when this was built: a
- * dataset of numbers with two dimensions as inputs, one with as many rows as targets.
+/* data/formats/import_hdf5.c -- HDF5 files, if the library was found at build time: a
+ * two-dimensional dataset of numbers as inputs, and a one-dimensional one with as many rows as
+ * target.
  *
- * Files are taken as data and no more: no filter is loaded from outside, nothing is read that a
- * file keeps in another one. */
+ * Files are treated purely as data: no filter is loaded from outside, and nothing is read that a
+ * file stores in another file. */
 #include "config.h"
 
 #include "data/formats/format.h"
@@ -41,10 +42,10 @@ static enum status read_hdf5(struct inbuf *in, const struct import_opts *o,
 enum { MOST_SETS = 200, NAME = 200, BLOCK_BYTES = 4 << 20 };
 
 struct set {            /* a dataset of numbers */
-    char name[NAME];    /* its path in the file */
+    char name[NAME];    /* its path inside the file */
     hsize_t dim[2];
     int rank;
-    bool whole;         /* integers of 8 bytes: beyond 2^53 they are rounded */
+    bool whole;         /* 8-byte integers: beyond 2^53 they are rounded */
 };
 
 struct sets {
@@ -55,7 +56,7 @@ struct sets {
 struct source_set {
     hid_t id;
     const struct set *s;
-    size_t first;       /* column of the table */
+    size_t first;       /* its first column in the table */
     size_t cols;
     bool nan_missing;
 };
@@ -71,9 +72,9 @@ const char *import_hdf5_version(void)
     return words;
 }
 
-/* What the file has. */
+/* Finding datasets in the file. */
 
-/* Numbers of one or two dimensions that lie in this very file. */
+/* Accepts numbers of one or two dimensions that are stored in this very file. */
 static bool describe(hid_t id, struct set *s)
 {
     const hid_t type = H5Dget_type(id), space = H5Dget_space(id), made = H5Dget_create_plist(id);
@@ -103,7 +104,7 @@ static herr_t visit(hid_t group, const char *name, const H5L_info_t *info, void 
 
     if (info->type != H5L_TYPE_HARD || l->n == MOST_SETS || strlen(name) >= NAME)
         return 0;
-    const hid_t id = H5Dopen2(group, name, H5P_DEFAULT); /* of anything but a dataset: fails */
+    const hid_t id = H5Dopen2(group, name, H5P_DEFAULT); /* fails for anything but a dataset */
     struct set s = { .rank = 0 };
     if (id < 0)
         return 0;
@@ -129,7 +130,7 @@ static const char *base_of(const char *name)
     return slash != NULL ? slash + 1 : name;
 }
 
-/* The only one that fits, or the only one with a telling name.  rows 0: any. */
+/* The only dataset that fits, or the only one with a typical name. rows 0: any number. */
 static const struct set *guess(const struct sets *l, int rank, hsize_t rows,
                                const char *const *names)
 {
@@ -272,7 +273,7 @@ static enum status read_set(const struct source_set *q, const char *name, const 
     return rc;
 }
 
-/* A few bytes can tell of any number of rows that were never written. */
+/* A small file can claim any number of rows that were never written. */
 static enum status check_size(const char *name, const struct set *s, uint64_t size, struct err *err)
 {
     const double bytes = 8.0 * (double)s->dim[0] * (double)s->dim[1];
@@ -336,7 +337,7 @@ static enum status make_table(hid_t file, const char *name, const struct import_
     return rc;
 }
 
-/* The library opens the file by name; ours is read to its end for the checksum. */
+/* The library opens the file by name; our stream is read to its end for the checksum. */
 static enum status drain(struct inbuf *in, struct err *err)
 {
     size_t got = 1;
@@ -360,9 +361,9 @@ static enum status read_hdf5(struct inbuf *in, const struct import_opts *o,
         err_hint(err, "unpack it, and give the file's name");
         return ST_FORMAT;
     }
-    H5dont_atexit(); /* after a damaged file its closing complains on the screen; nothing is left
-                        open */
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* else it writes on the screen */
+    /* After a damaged file its exit handler would print errors; nothing is left open. */
+    H5dont_atexit();
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* otherwise it prints errors on the screen */
     H5PLset_loading_state(0);
     const hid_t file = H5Fopen(t->path, H5F_ACC_RDONLY, H5P_DEFAULT);
     if (file < 0) {
@@ -383,7 +384,7 @@ static enum status read_hdf5(struct inbuf *in, const struct import_opts *o,
     if (rc == ST_OK)
         rc = make_table(file, name, o, ctl, x, y, t, err);
     H5Fclose(file);
-    H5Eclear2(H5E_DEFAULT); /* this thread's, before it ends */
+    H5Eclear2(H5E_DEFAULT); /* clears the error stack of this thread before it ends */
     free(l);
     return rc == ST_OK ? drain(in, err) : rc;
 }

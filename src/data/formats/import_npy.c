@@ -1,7 +1,7 @@
 /* data/formats/import_npy.c -- NPY files (NumPy's format, versions 1 to 3): one array of numbers
- * with one or two dimensions.  The header is a Python dictionary; only what numpy.save writes is
- * understood, everything else is refused by name.  All numbers are looked at once; those of a large
- * plain file then stay where they are (mapped_array.h). */
+ * with one or two dimensions. The header is a Python dictionary. Only what numpy.save writes is
+ * understood; everything else is refused, and the error names it. All numbers are checked once;
+ * those of a large plain file then stay on disk (mapped_array.h). */
 #include "data/formats/import_npy.h"
 
 #include "data/formats/format.h"
@@ -15,7 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double IN_PLACE_BYTES = 64 << 20; /* below, a copy costs little and is safe */
+/* For smaller files, a copy costs little and is safe. */
+static const double IN_PLACE_BYTES = 64 << 20;
 enum { MAX_HEADER = 65536 };
 
 static enum status malformed(const struct inbuf *in, const char *what, struct err *err)
@@ -45,7 +46,7 @@ static bool take(struct text *t, const char *word)
     return true;
 }
 
-/* 'word' into out. */
+/* Copies the text between quotes to out. */
 static bool take_string(struct text *t, char *out, size_t cap)
 {
     blanks(t);
@@ -72,7 +73,7 @@ static bool take_size(struct text *t, size_t *out)
             return false;
     if (t->p == start)
         return false;
-    if (t->p < t->end && *t->p == 'L') /* Python 2 */
+    if (t->p < t->end && *t->p == 'L') /* written by Python 2 */
         t->p++;
     return true;
 }
@@ -208,7 +209,7 @@ static enum status read_header(struct inbuf *in, struct npy *h, struct err *err)
 
 /* The numbers. */
 
-/* missing=nan is the one mark that an array of numbers can hold. */
+/* missing=nan is the only mark that an array of numbers can contain. */
 bool npy_nan_is_missing(const struct import_opts *o)
 {
     for (const char *p = o->missing; p != NULL && *p != '\0';) {
@@ -326,7 +327,7 @@ enum status npy_header(struct inbuf *in, struct npy *h, struct err *err)
     return rc == ST_OK ? check_shape(in, h, err) : rc;
 }
 
-/* As doubles, when they are copied. */
+/* Checks that the numbers fit into memory as doubles, if they are copied. */
 enum status npy_check_memory(const char *name, size_t rows, size_t cols,
                              const struct import_opts *o, struct err *err)
 {
@@ -395,7 +396,7 @@ enum status npy_words(struct table *t, struct buf *decisions, bool rounded, bool
 static enum status read_npy(struct inbuf *in, const struct import_opts *opts,
                             const struct ctl *ctl, struct table *t, struct err *err)
 {
-    (void)ctl; /* the stream looks at it */
+    (void)ctl; /* the stream checks it */
     struct npy h = { 0 };
     struct npy_stamp seen;
     struct mapped_array *nb = NULL;
@@ -425,7 +426,7 @@ static enum status read_npy(struct inbuf *in, const struct import_opts *opts,
         rc = npy_items(in, &h, &to, err);
     if (rc == ST_OK && place)
         rc = mapped_array_add(nb, t->path, &h, &seen, err);
-    mapped_array_unref(nb); /* the columns have theirs */
+    mapped_array_unref(nb); /* the columns hold their own references */
     buf_printf(&line, "NPY, %c%zu, %s order", h.kind, h.size, h.fortran ? "Fortran" : "C");
     if (rc == ST_OK)
         rc = npy_words(t, &line, to.rounded, place, err);

@@ -1,9 +1,9 @@
-/* data/formats/import_stream.c -- bytes of a data file, wherever they come from: a plain file, a
- * pipe, gzip or zstd, told apart by content.
+/* data/formats/import_stream.c -- the bytes of a data file, wherever they come from: a plain file,
+ * a pipe, gzip or zstd, recognised by content.
  *
- * Files are read with read(), never mapped: a mapped file that shrinks kills the program.  The
- * checksum is of the bytes as stored, so that a session can tell later whether the file is still
- * the same one. */
+ * Files are read with read() and never mapped, because a mapped file that shrinks kills the
+ * program. The checksum covers the bytes as stored, so that a session can later tell whether the
+ * file is still the same. */
 #include "data/formats/import.h"
 
 #include "base/mem.h"
@@ -28,9 +28,9 @@ enum { RAW_SIZE = 256 * 1024, WINDOW_LOG_MAX = 27 };
 struct stream {
     int fd; /* -1: bytes in memory */
     bool regular, std_in;
-    uint64_t size;          /* of a regular file when opened */
+    uint64_t size;          /* size of a regular file when it was opened */
     enum packing packing;
-    const unsigned char *next; /* stored bytes not yet used */
+    const unsigned char *next; /* stored bytes that have not been used yet */
     size_t avail;
     unsigned char *raw;
     bool raw_end;
@@ -76,7 +76,7 @@ static enum status no_file(const char *name, int why, struct err *err)
     return ST_IO;
 }
 
-/* Waits for a pipe or terminal in slices, so that `stop` is heard. */
+/* Waits for a pipe or terminal in short intervals, so that `stop` takes effect. */
 static enum status wait_readable(struct stream *s, struct err *err)
 {
     for (;;) {
@@ -91,7 +91,7 @@ static enum status wait_readable(struct stream *s, struct err *err)
     }
 }
 
-/* Refills the stored bytes; raw_end when there are none left. */
+/* Refills the stored bytes; sets raw_end if there are none left. */
 static enum status raw_fill(struct stream *s, struct err *err)
 {
     if (s->avail > 0 || s->raw_end)
@@ -124,7 +124,7 @@ static enum status raw_fill(struct stream *s, struct err *err)
     }
 }
 
-/* Looks at the first bytes. A pipe may hand them over one at a time. */
+/* Examines the first bytes. A pipe may deliver them one at a time. */
 static enum status find_packing(struct stream *s, struct err *err)
 {
     enum status rc = raw_fill(s, err);
@@ -136,7 +136,7 @@ static enum status find_packing(struct stream *s, struct err *err)
         rc = raw_fill(s, err);
         if (rc != ST_OK)
             break;
-        memmove(s->raw + have, s->raw, s->avail); /* raw has 4 bytes to spare */
+        memmove(s->raw + have, s->raw, s->avail); /* raw has room for 4 more bytes */
         memcpy(s->raw, first, have);
         s->next = s->raw;
         s->avail += have;
@@ -172,7 +172,7 @@ static enum status open_fd(struct stream *s, const char *path, struct err *err)
             return ST_IO;
         }
     } else {
-        /* Non-blocking, so that opening a fifo does not hang before `stop` can be heard. */
+        /* Non-blocking, so that opening a FIFO does not hang before `stop` can take effect. */
         s->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
         if (s->fd < 0)
             return no_file(s->name, errno, err);
@@ -256,7 +256,7 @@ static enum status truncated(const struct stream *s, struct err *err)
                      s->name, stream_packing(s), s->stored, s->unpacked);
 }
 
-/* After a gzip member: another one, padding with zeros, or the end. */
+/* After a gzip member: another member, zero padding, or the end. */
 static enum status next_member(struct stream *s, struct err *err)
 {
     while (s->avail > 0 && s->next[0] == 0) {

@@ -44,7 +44,7 @@ bool npy_set_is_npy(const char *s)
     return ends(s, ".npy") || ends(s, ".npy.gz") || ends(s, ".npy.zst");
 }
 
-/* "a.npy,b.npy": NPY files with commas between them, and no file of that name. */
+/* True for "a.npy,b.npy": NPY files separated by commas, if no file has that name. */
 static bool is_enumerated(const char *path)
 {
     const char *p = path;
@@ -78,7 +78,7 @@ static const char *base_of(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
-/* The file of targets beside a file of inputs; NULL: none.  The caller frees it. */
+/* The file of targets beside a file of inputs, which the caller frees; NULL if there is none. */
 static char *partner(const char *path)
 {
     char *other = strdup(path);
@@ -141,8 +141,8 @@ static void names_free(struct names *l)
     *l = (struct names){ 0 };
 }
 
-/* Bounds the parts of a path with wildcards.  glob(3) visits every combination and cannot be
- * stopped; with ".." behind a wildcard it visits the same directories again and again. */
+/* Limits the parts of a path with wildcards: glob(3) visits every combination and cannot be
+ * stopped, and with ".." after a wildcard it visits the same directories again and again. */
 static enum status pattern_bounded(const char *pattern, struct err *err)
 {
     enum { OPEN_MOST = 4 };
@@ -188,7 +188,7 @@ static enum status names_of_pattern(const char *pattern, struct names *l, struct
     return st;
 }
 
-/* "a.npy,b_*.npy": in that order. */
+/* Expands "a.npy,b_*.npy" in that order. */
 static enum status names_enumerated(const char *list, struct names *l, struct err *err)
 {
     enum status rc = ST_OK;
@@ -208,7 +208,7 @@ static enum status names_enumerated(const char *list, struct names *l, struct er
     }
 }
 
-/* Files of inputs that have a partner. */
+/* Lists the files of inputs that have a partner. */
 static enum status names_of_directory(const char *dir, struct names *l, struct err *err)
 {
     char word[200], path[4200];
@@ -247,7 +247,7 @@ static enum status names_of_directory(const char *dir, struct names *l, struct e
 
 /* Text files that list others. */
 
-/* The file's first word that is no comment ends as the name of an NPY file does. */
+/* True if the file's first word that is no comment ends like the name of an NPY file. */
 static bool looks_like_list(const char *path)
 {
     char head[4097];
@@ -313,7 +313,7 @@ static enum status names_of_list(const char *path, struct names *x, struct names
     } else {
         dir[base_of(path) - path] = '\0';
         if (*dir != '\0' && dir[1] != '\0')
-            dir[strlen(dir) - 1] = '\0'; /* the slash */
+            dir[strlen(dir) - 1] = '\0'; /* removes the slash */
     }
     while (st == ST_OK && (n = getline(&line, &cap, f)) >= 0) {
         bytes += (size_t)n;
@@ -330,9 +330,10 @@ static enum status names_of_list(const char *path, struct names *x, struct names
     return st;
 }
 
-/* Pairs. */
+/* Pairing files. */
 
-/* What the one star of a pattern stands for in a name, as a range; false: not one star. */
+/* The part of a name that the star of a pattern matches. Returns false unless there is exactly one
+ * star. */
 static bool star(const char *pattern, const char *name, const char **s, size_t *len)
 {
     const char *p = strchr(pattern, '*');
@@ -368,7 +369,7 @@ static enum status match_pairs(const char *path, const char *target, const struc
     return ST_IO;
 }
 
-/* Targets of all files by their partners: of all or of none. */
+/* Finds the targets of all files by their partners: all files must have one, or none. */
 static enum status find_partners(const struct names *x, struct names *y, struct err *err)
 {
     char word[200];
@@ -387,7 +388,7 @@ static enum status find_partners(const struct names *x, struct names *y, struct 
     return ST_OK;
 }
 
-/* One target as it is, or beside the inputs. */
+/* Lists a target given as it is, or beside the inputs. */
 static enum status names_of_one(const char *path, const char *target, struct names *y,
                                 struct err *err)
 {
@@ -429,7 +430,7 @@ static enum status names_of_target(const char *path, const char *target, struct 
 
 static char *absolute_pattern(const char *path);
 
-/* Each of "a.npy,b.npy". */
+/* Makes each name of "a.npy,b.npy" absolute. */
 static char *absolute_each(const char *list)
 {
     struct buf b = { 0 };
@@ -460,11 +461,11 @@ static char *absolute_pattern(const char *path)
     return buf_take(&b);
 }
 
-/* path: a directory with pairs (x_3.npy and y_3.npy, 0_xblock.npy and 0_yblock.npy, X.npy and
- * y.npy: a word's first x becomes y); a pattern (x_*.npy); a list, a text file with one file or one
- * pair a line; NPY files with commas between them; or one NPY file where target is another. target:
- * one file, a pattern, or files with commas between them, or NULL: the pairs are found as in a
- * directory.  Patterns are sorted with numbers in their order. */
+/* Finds the files of a set. path: a directory with pairs (x_3.npy and y_3.npy, 0_xblock.npy and
+ * 0_yblock.npy, X.npy and y.npy: the first x of a word becomes y); a pattern (x_*.npy); a list,
+ * which is a text file with one file or one pair per line; NPY files separated by commas; or one
+ * NPY file if target names another. target: one file, a pattern, or files separated by commas;
+ * NULL: pairs are found as in a directory. Patterns are sorted with numbers in numerical order. */
 static enum status find_parts(const char *path, const char *target, struct parts *out,
                               struct err *err)
 {
@@ -529,7 +530,7 @@ static void free_parts(struct parts *p)
 
 /* Reading. */
 
-/* One file of a side, while the table is made. */
+/* One file of inputs or targets, while the table is made. */
 struct part {
     struct npy h;
     struct npy_stamp seen;
@@ -539,7 +540,7 @@ struct part {
 
 struct side {
     char **path;
-    struct part *part;      /* n */
+    struct part *part;      /* n parts */
     size_t first, cols;     /* columns of the table */
     struct mapped_array *in;
     bool rounded;
@@ -574,7 +575,7 @@ static void close_part(struct inbuf *in)
     stream_inbuf_free(in);
 }
 
-/* Headers alone: the shape of the whole. */
+/* Reads only the headers, to find the shape of the whole. */
 static enum status look(struct side *s, size_t n, const struct ctl *ctl, struct err *err)
 {
     char a[200];
@@ -609,13 +610,13 @@ static enum status same_rows(const struct side *x, const struct side *y, size_t 
     return ST_OK;
 }
 
-/* All numbers of one file: proven, and copied unless they stay. */
+/* Reads and checks all numbers of one file, and copies them unless they stay on disk. */
 static enum status read_part(struct side *s, size_t i, size_t row0, const struct import_opts *o,
                              const struct ctl *ctl, struct table *t, uint32_t *sum, struct err *err)
 {
     struct inbuf in = { 0 };
     struct part now = { 0 };
-    struct table one = { 0 }; /* size and checksum of this file */
+    struct table one = { 0 }; /* holds size and checksum of this file */
     struct npy_taker to = { .col = t->col + s->first, .row0 = row0, .store = s->in == NULL,
                             .nan_missing = npy_nan_is_missing(o) };
     char a[200];
@@ -720,7 +721,7 @@ static enum status fill(struct table *t, const struct parts *p, struct side *x, 
     return rc == ST_OK ? words(p, x, y, t, err) : rc;
 }
 
-/* One table, the rows in the order of the files; targets are its last columns. */
+/* Makes one table with the rows in the order of the files; the targets are its last columns. */
 static enum status import_parts(const struct parts *p, const struct import_opts *o,
                                 const struct ctl *ctl, struct table **out, struct err *err)
 {
@@ -728,7 +729,7 @@ static enum status import_parts(const struct parts *p, const struct import_opts 
     struct table *t = table_new(p->path, 0, err);
     enum status rc = t != NULL ? fill(t, p, &x, &y, o, ctl, err) : ST_NOMEM;
 
-    mapped_array_unref(x.in); /* the columns have theirs */
+    mapped_array_unref(x.in); /* the columns hold their own references */
     mapped_array_unref(y.in);
     free(x.part);
     free(y.part);

@@ -28,7 +28,8 @@ static const long double pow10_long[] = {
     1e20L, 1e21L, 1e22L, 1e23L, 1e24L, 1e25L, 1e26L, 1e27L,
 };
 
-/* w * 10^q in *out; false when 64 bits cannot tell how the double is rounded. */
+/* Computes w * 10^q in *out. Returns false if 64 bits do not determine how the double is
+ * rounded. */
 static bool scale_long(uint64_t w, int q, double *out)
 {
     if (q < -27 || q > 27)
@@ -51,7 +52,7 @@ static bool scale_long(uint64_t w, int q, double *out)
 }
 #endif
 
-/* What looks like a number and is refused has overflowed. */
+/* Text that looks like a number but is refused has overflowed. */
 static const char *convert(const char *text, size_t len, const char *e, double *out)
 {
     if (!text_double(text, len, out))
@@ -59,12 +60,12 @@ static const char *convert(const char *text, size_t len, const char *e, double *
     return e;
 }
 
-/* The unusual: copied, with a point, to strtod in the C locale. */
+/* Unusual numbers: copied with a decimal point and passed to strtod in the C locale. */
 static const char *scan_slow(const char *s, const char *e, char dec, double *out)
 {
     char few[64];
     size_t len = (size_t)(e - s);
-    if (*s == '+') { /* text_double takes what strtod takes, without the sign too */
+    if (*s == '+') { /* text_double accepts what strtod does, also without the sign */
         s++;
         len--;
     }
@@ -116,7 +117,8 @@ static inline bool is_digit(char c)
     return (unsigned char)(c - '0') < 10;
 }
 
-/* The exponent at p ("e-05"), or 0 when there is none; capped, as its digits may be endless. */
+/* The exponent at p ("e-05"), or 0 if there is none; limited, because it may have any number of
+ * digits. */
 static const char *scan_exponent(const char *p, int *q)
 {
     const char *start = p++;
@@ -159,7 +161,7 @@ const char *scan_number(const char *s, char dec, double *out)
         return NULL;
     if ((*p | 0x20) == 'e')
         p = scan_exponent(p, &q);
-    if (digits > 19) { /* w has overflowed, unless the number begins with zeros */
+    if (digits > 19) { /* w has overflowed unless the number begins with zeros */
         while (*lead == '0' || *lead == dec) {
             digits -= *lead == '0';
             lead++;
@@ -252,7 +254,7 @@ bool scan_not_finite(const char *s, size_t len)
     return false;
 }
 
-/* n digits at s as a number in lo..hi. */
+/* Reads n digits at s as a number in lo..hi. */
 static bool field(const char *s, size_t n, int lo, int hi, int *out)
 {
     int x = 0;
@@ -265,7 +267,7 @@ static bool field(const char *s, size_t n, int lo, int hi, int *out)
     return x >= lo && x <= hi;
 }
 
-/* hh:mm[:ss[.fff]][Z] as a share of the day. */
+/* Reads hh:mm[:ss[.fff]][Z] as a fraction of the day. */
 static bool scan_time(const char *s, size_t len, double *share)
 {
     int h, m, sec = 0;
