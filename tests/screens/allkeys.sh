@@ -83,7 +83,7 @@ to_view
 keys u
 expect "undone: kernel linear" "u takes it back"
 keys U
-expect "done again: kernel linear" "U does it again"
+expect "redone: kernel linear" "U does it again"
 keys u
 waitfor "gpdesk> undo"
 keys c

@@ -30,7 +30,7 @@ run --format json -e "$data; advise kernel='matern(nu=5/2,ard)' features=256 pre
 is "advise with a lengthscale an input, and another construction" $rc 0
 is "from as many rows as asked for" "$(num advise sample)" 200
 run -e "$data; advise features=256 precond=none"
-has "no rank, no advice" "$err" 'has no rank to advise on'
+has "no rank, no advice" "$err" 'has no rank, so there is nothing to advise on'
 run -e "$data; advise features=256 rank=300"
 has "a rank beyond the features is refused" "$err" 'between 1 and the 256 features'
 run -e "plot rank"

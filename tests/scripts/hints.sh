@@ -71,7 +71,7 @@ is "every 'try:' names a command" "$(comm -23 tried known | tr '\n' ' ')" ""
 is "no hint sends the reader to a command that is not there" \
     "$(grep -nE "(^|[|;] *|, or |then )($planned)( |\$|\")" all | head -n 5)" ""
 
-for run in "t1=tune: it starts" "r1=fit continue=r1:" "other=sessions"; do
+for run in "t1=tune starts" "r1=fit continue=r1 continues" "other=sessions"; do
     ok "resume ${run%%=*} says what to do" sh -c '"$1" --no-config -q -e "demo toy" -e "tune features=32 evals=2" \
         -e "fit features=32" -e "resume $2" 2>&1 | grep -F "try  $3"' sh "$gpdesk" "${run%%=*}" "${run#*=}"
 done

@@ -32,7 +32,7 @@ has "without a keyboard nothing is paused" "$err" 'nobody is at the keyboard'
 run -q -e "$fits" -e 'echo ---' -e 'runs sort=rmse; runs stars; runs where=wide; runs where=nothing; runs fits last=1'
 t=$(printf '%s\n' "$out" | sed '1,/^---/d' | grep -o '^[ *>!]*[rt][0-9]' | tr -d ' *!' | tr '\n' ' ')
 is "filtered: a star, a word, the newest fit" "${t#* * * }" 'r2 r2 r2 '
-has "no such run" "$out" 'no such run'
+has "no such run" "$out" 'no run matches'
 has "stars are seen" "$out" '\[star\] the wide one'
 run --format json -e "$fits" -e 'runs sort=rmse'
 printf '%s\n' "$out" >runs.json

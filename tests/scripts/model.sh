@@ -133,13 +133,13 @@ unused() { # SETTINGS; what the note says
     run --format json --accept-unconverged -e "$data; fit noise=1 l=3 maxit=5 $1"
     has "fit $1 names what it leaves aside" "$(printf '%s\n' "$out" | grep '"name":"unused"')" "$2"
 }
-unused 'solver=cg features=64 precond=srht2' 'solver=cg has no use for precond='
-unused 'solver=lbfgs features=64 rank=8 precond=gauss' 'solver=lbfgs has no use for rank=, precond='
-unused 'solver=direct features=64 rank=8' 'solver=direct has no use for rank=, maxit='
-unused 'solver=exact features=64 rank=8' 'solver=exact has no use for features=, rank='
+unused 'solver=cg features=64 precond=srht2' 'solver=cg does not use precond='
+unused 'solver=lbfgs features=64 rank=8 precond=gauss' 'solver=lbfgs does not use rank=, precond='
+unused 'solver=direct features=64 rank=8' 'solver=direct does not use rank=, maxit='
+unused 'solver=exact features=64 rank=8' 'solver=exact does not use features=, rank='
 unused 'solver=pcg features=64 precond=jacobi rank=8' 'precond=jacobi has no rank'
 unused 'solver=pcg features=64 rank=100' 'rank=100 is more than the 64 features'
-unused 'solver=pcg features=63 rank=8' 'features come in pairs: 64'
+unused 'solver=pcg features=63 rank=8' 'features come in pairs, so 64'
 for s in 'solver=pcg features=64 rank=8 precond=gauss' 'solver=psvrg features=64 rank=8' 'solver=cg features=64' 'features=64 rank=8' ''; do
     run --format json --accept-unconverged -e "$data; fit noise=1 l=3 $s"
     is "fit $s leaves nothing aside" "$(printf '%s\n' "$out" | grep -c '"name":"unused"')" 0
@@ -352,7 +352,7 @@ has "to the starting values" "$(printf '%s\n' "$out" | grep '"command":"set"')" 
 has "they lie side by side" "$(printf '%s\n' "$out" | grep '"command":"compare"')" '"restart":3'
 ok "and over each other" grep -q 't3 restart 3' restarts.csv
 run -e "$runs3; compare t1 t2 t3"
-has "in words, too" "$out" 'plot nmll t1 t2 t3 lays their curves over each other'
+has "in words, too" "$out" 'plot nmll t1 t2 t3 draws their curves together'
 for m in grid lbfgs neldermead bobyqa; do
     run --format json -e "demo friedman1 n=200 seed=1; kernel rbf; tune features=64 restarts=2 evals=6 method=$m"
     is "method=$m ends with 0" $rc 0

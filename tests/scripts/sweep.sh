@@ -71,7 +71,7 @@ has "and gives it back" "$out" '"train":225,"valid":0,"test":75,"left":0'
 run --format json -e "$data; sweep rows=50,200 fit='features=128'"
 is "each number of rows is tuned for" "$(printf '%s\n' "$out" | grep -c '"command":"tune"')" 2
 run -e "$data; split train=few"
-has "how many rows" "$err" 'how many rows'
+has "how many rows" "$err" 'give a number of rows'
 run -e "$data; split folds=3 train=100"
 has "not with folds" "$err" 'folds'
 run -e "$data; plot learning"

@@ -36,7 +36,7 @@ has "and is undone as a whole" "$(printf '%s\n' "$out" | grep '^current' | tail 
 run -e 'demo toy; at 99'
 has "a number that is none" "$err" 'error\[no-command\]'
 run -e 'demo toy; at never'
-has "a word that is none" "$err" "'never' is no place"
+has "a word that is none" "$err" "'never' is not a place"
 
 # -- the bin
 run -q -e "$data; fit features=32; fit features=64; star r1; drop r2; runs; undo; drop dataset:friedman1; data"

@@ -129,6 +129,6 @@ while IFS='|' read -r verb line what; do
     esac
 done <table
 has "purge says that it lasts" "$("$gpdesk" -q -e 'help purge')" 'undo cannot take back'
-has "so does bind, with the way back" "$("$gpdesk" -q -e 'help bind')" 'undo leaves keys as they are'
+has "so does bind, with the way back" "$("$gpdesk" -q -e 'help bind')" 'undo does not change keys'
 has "and resume" "$("$gpdesk" -q -e 'help resume')" 'undo does not'
 finish

@@ -58,7 +58,7 @@ static enum status cmd_list(struct workspace *ws, const struct args *a, struct e
     rec_array_close(&r);
     text_table_print(&g, right, &r.text);
     if (!ws->ndata)
-        rec_text(&r, "no data is loaded: open FILE, or demo co2");
+        rec_text(&r, "no data is loaded; use open FILE, or demo co2");
     text_table_free(&g);
     ws_emit(ws, &r);
     return ST_OK;
@@ -275,7 +275,7 @@ static enum status cmd_show(struct workspace *ws, const struct args *a, struct e
     const size_t c = table_find(d->table, what);
     if (c != SIZE_MAX)
         return show_column(ws, d, c, err);
-    err_set(err, ST_NOT_FOUND, "%.80s is no run, no column of %.80s and no row range", what,
+    err_set(err, ST_NOT_FOUND, "%.80s is not a run, a column of %.80s or a range of rows", what,
             d->name);
     err_hint(err, "show 1..20   |   show run:r1   |   cols");
     return ST_NOT_FOUND;
@@ -546,7 +546,7 @@ static enum status cmd_cols(struct workspace *ws, const struct args *a, struct e
     if (!role && !type && !group && !coding)
         return list_columns(ws, d, patterns);
     if (!patterns) {
-        err_set(err, ST_USAGE, "cols: which columns?");
+        err_set(err, ST_USAGE, "cols: name the columns");
         err_hint(err, "cols x1,x2* role=skip");
         return ST_USAGE;
     }
@@ -598,7 +598,7 @@ static enum status cmd_missing(struct workspace *ws, const struct args *a, struc
     rec_text(&r, "%zu missing cells in ", d->table->missing);
     rec_safe(&r, d->name);
     rec_text(&r, "; policy %s%s", words[d->missing],
-             d->missing_flag ? ", with a 0/1 input that says where" : "");
+             d->missing_flag ? ", with a 0/1 input that marks them" : "");
     ws_emit(ws, &r);
     return ST_OK;
 }
@@ -645,7 +645,7 @@ static enum status thin_split(struct dataset *d, const char *text, uint64_t seed
 
     if (strcmp(text, "all") != 0 &&
         (!text_scaled(text, &rows) || rows < 2.0 || rows > 0x1p53 || rows != floor(rows))) {
-        err_set(err, ST_USAGE, "split train=%.40s: how many rows, 2 or more, or all", text);
+        err_set(err, ST_USAGE, "split train=%.40s: give a number of rows, 2 or more, or all", text);
         err_hint(err, "split train=2000");
         return ST_USAGE;
     }
@@ -665,7 +665,7 @@ static enum status split_parts(struct workspace *ws, struct dataset *d, const st
                      (shares || args_given(a, "ordered"));
 
     if (ways > 1) {
-        err_set(err, ST_USAGE, "split: one way at a time: test= and valid=, or column=, or folds=");
+        err_set(err, ST_USAGE, "split: choose one way: test= and valid=, or column=, or folds=");
         err_hint(err, "help split");
         return ST_USAGE;
     }
@@ -676,7 +676,7 @@ static enum status split_parts(struct workspace *ws, struct dataset *d, const st
     if (ways == 0 && args_given(a, "train")) /* of the split in force */
         return ST_OK;
     if (file && !column) {
-        err_set(err, ST_USAGE, "split file=%.80s: which column of it?", file);
+        err_set(err, ST_USAGE, "split file=%.80s: name its column, too", file);
         err_hint(err, "split file=%.80s column=NAME", file);
         return ST_USAGE;
     }
@@ -686,7 +686,7 @@ static enum status split_parts(struct workspace *ws, struct dataset *d, const st
         return split_folds(d, (size_t)args_int(a, "folds", 5), seed, err);
     if (test + valid >= 1.0)
         return err_set(err, ST_RANGE,
-                       "split: test and valid take %g%%: nothing is left to train on",
+                       "split: test and valid take %g%%, so no rows are left to train on",
                        100.0 * (test + valid));
     return args_bool(a, "ordered") ? split_ordered(d, test, valid, err)
                                    : split_random(d, test, valid, seed, err);
@@ -754,13 +754,13 @@ struct command cmd_data_rows[] = {
      "Choose the current dataset",
      "use .",
      {{"dataset", ARG_DATASET, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL,
-       "its name; -1 is the one before"}},
+       "its name; -1 is the previous one"}},
      CMD_CHANGES,
      cmd_use,
      NULL},
     {"show",
      "data",
-     "Rows, a column, a dataset or a run",
+     "Show rows, a column, a dataset or a run",
      "show 1..5",
      {{"object", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL,
        "rows a..b, a column, . (the dataset), run:r7 (default: the first rows)"}},
@@ -769,9 +769,10 @@ struct command cmd_data_rows[] = {
      NULL},
     {"summary",
      "data",
-     "Each column: missing, unique, moments, histogram",
+     "Describe each column: missing, unique, moments, histogram",
      "summary",
-     {{"columns", ARG_COLUMN, ARGF_POS, NULL, 0, 0, NULL, NULL, "which: x1,x2* (default: all)"}},
+     {{"columns", ARG_COLUMN, ARGF_POS, NULL, 0, 0, NULL, NULL,
+       "columns to describe: x1,x2* (default: all)"}},
      CMD_NEEDS_DATA,
      cmd_summary,
      NULL},
@@ -779,58 +780,61 @@ struct command cmd_data_rows[] = {
      "data",
      "List columns; set role, type or group by pattern",
      "cols *",
-     {{"columns", ARG_COLUMN, ARGF_POS, NULL, 0, 0, NULL, NULL, "which: zip,id*"},
+     {{"columns", ARG_COLUMN, ARGF_POS, NULL, 0, 0, NULL, NULL, "columns: zip,id*"},
       {"role", ARG_CHOICE, 0, NULL, 0, 0, "input|target|weight|id|split|skip", NULL,
-       "what it is for"},
-      {"type", ARG_CHOICE, 0, NULL, 0, 0, IMPORT_ARGS_TYPES, NULL, "what its cells are"},
+       "what the column is used for"},
+      {"type", ARG_CHOICE, 0, NULL, 0, 0, IMPORT_ARGS_TYPES, NULL,
+       "what its cells hold"},
       {"group", ARG_WORD, 0, NULL, 0, 0, NULL, NULL,
-       "inputs of one name share a lengthscale of "
-       "kernel rbf(ard=group); none: of its own"},
+       "with kernel rbf(ard=group), inputs of one group share a lengthscale; none: no group"},
       {"encoding", ARG_WORD, 0, NULL, 0, 0, NULL, NULL,
-       "of a sequence's letters: onehot, blosum62, "
-       "scales, kmer3, or a table file letter,number,.."}},
+       "numbers for a sequence's letters: onehot, blosum62, scales, kmer3, or a table file "
+       "letter,number,.."}},
      CMD_NEEDS_DATA | CMD_CHANGES,
      cmd_cols,
-     "The columns of role=target are all targets then, the former ones inputs (help targets)."},
+     "role=target makes these columns the targets and earlier targets inputs (help targets)."},
     {"missing",
      "data",
-     "What to do about missing cells",
+     "Choose what to do about missing cells",
      "missing mean flag=yes",
      {{"policy", ARG_CHOICE, ARGF_POS, NULL, 0, 0, "error|mean|median|drop", NULL,
-       "stop, fill with the training rows' mean or median, or drop the row"},
-      {"flag", ARG_BOOL, 0, NULL, 0, 0, NULL, NULL, "an extra 0/1 input that says where"}},
+       "stop; fill with the mean or median of the training rows; or drop the row"},
+      {"flag", ARG_BOOL, 0, NULL, 0, 0, NULL, NULL, "add a 0/1 input that marks filled cells"}},
      CMD_NEEDS_DATA | CMD_CHANGES,
      cmd_missing,
      NULL},
     {"scale",
      "data",
-     "Scaling of inputs and target",
+     "Choose the scaling of inputs and target",
      "scale y=standard",
-     {{"y", ARG_CHOICE, 0, NULL, 0, 0, "standard|log|none", NULL, "of the target"},
-      {"x", ARG_CHOICE, 0, NULL, 0, 0, "standard|none", NULL, "of the inputs"}},
+     {{"y", ARG_CHOICE, 0, NULL, 0, 0, "standard|log|none", NULL, "scaling of the target"},
+      {"x", ARG_CHOICE, 0, NULL, 0, 0, "standard|none", NULL, "scaling of the inputs"}},
      CMD_NEEDS_DATA | CMD_CHANGES,
      cmd_scale,
-     "Fitted on training rows only. Scores are in units of the target whatever the scaling."},
+     "Only training rows determine the scaling. Scores are in units of the target with any "
+     "scaling."},
     {"split",
      "data",
-     "Which rows train, validate, test",
+     "Choose which rows train, validate and test",
      "split test=20% seed=7",
      {{"test", ARG_SHARE, 0, "20%", 0, 0.99, NULL, NULL, "share of test rows"},
       {"valid", ARG_SHARE, 0, NULL, 0, 0.99, NULL, NULL, "share of validation rows"},
-      {"seed", ARG_INT, 0, NULL, 0, 0x1p53, NULL, NULL, "of the draw (default: the option seed)"},
-      {"ordered", ARG_BOOL, 0, "no", 0, 0, NULL, NULL, "the last rows, not random ones"},
-      {"file", ARG_FILE, 0, NULL, 0, 0, NULL, NULL, "a table whose column says it"},
+      {"seed", ARG_INT, 0, NULL, 0, 0x1p53, NULL, NULL,
+       "seed of the random split (default: the option seed)"},
+      {"ordered", ARG_BOOL, 0, "no", 0, 0, NULL, NULL, "hold out the last rows, not random ones"},
+      {"file", ARG_FILE, 0, NULL, 0, 0, NULL, NULL,
+       "a table with the column that says which part a row is in"},
       {"column", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL,
        "0/1 with 1 = test, or the words train, valid, test"},
-      {"folds", ARG_INT, 0, NULL, 2, 1000, NULL, "folds", "k folds for score folds"},
+      {"folds", ARG_INT, 0, NULL, 2, 1000, NULL, "folds", "number of folds for score folds"},
       {"train", ARG_WORD, 0, NULL, 0, 0, NULL, NULL,
-       "at most so many training rows, at random; the others are set aside; all: none is"},
-      {"none", ARG_BOOL, 0, "no", 0, 0, NULL, NULL, "undo: all rows train"}},
+       "train on at most this many rows, chosen at random; the others are set aside; all: use all"},
+      {"none", ARG_BOOL, 0, "no", 0, 0, NULL, NULL, "remove the split: all rows train"}},
      CMD_NEEDS_DATA | CMD_CHANGES,
      cmd_split,
-     "A column used by a split is no input. Valid rows are neither trained on nor scored unless\n"
-     "score on=valid asks for them. split train=2000 alone keeps the split in force; of one seed "
-     "fewer\n"
-     "rows are some of the more (sweep rows=500..16k makes a learning curve)."},
+     "A column used by a split is not an input. Validation rows are neither trained on nor\n"
+     "scored, except by score on=valid. split train=2000 alone keeps the current split; with\n"
+     "one seed, a smaller number of rows is a subset of a larger one (sweep rows=500..16k makes\n"
+     "a learning curve)."},
     {.name = NULL},
 };

@@ -19,12 +19,12 @@ static enum status ranked_precond(const struct args *a, struct fit_opts *o, stru
     if (!p)
         return err->code;
     if (!p->ranked) {
-        err_set(err, ST_USAGE, "precond=%s has no rank to advise on", p->name);
+        err_set(err, ST_USAGE, "precond=%s has no rank, so there is nothing to advise on", p->name);
         err_hint(err, "advise precond=srht2");
         return ST_USAGE;
     }
     if (!p->sketches) {
-        err_set(err, ST_USAGE, "advise predicts random sketches, which precond=%s does not take",
+        err_set(err, ST_USAGE, "advise predicts random sketches, and precond=%s does not use one",
                 p->name);
         err_hint(err, "race pcg(rank=100),pcg(precond=%s,rank=100)", p->name);
         return ST_USAGE;
@@ -65,7 +65,7 @@ static enum status cmd_spectrum(struct workspace *ws, const struct args *a, stru
         if (!r)
             return err->code;
         if (r->kind != RUN_FIT || !r->model) {
-            err_set(err, ST_STATE, "%s has no fit whose spectrum could be looked at", r->id);
+            err_set(err, ST_STATE, "%s has no fit, so it has no spectrum", r->id);
             err_hint(err, "spectrum after a fit, or without a run");
             return ST_STATE;
         }
@@ -110,90 +110,91 @@ static enum status cmd_explain_row(struct workspace *ws, const struct args *a, s
 const struct command cmd_diag_rows[] = {
     {"advise",
      "model",
-     "What a fit will cost at each rank, before it",
+     "Predict what a fit will cost at each rank",
      "advise features=512 rank=16,32,64",
      {{"data", ARG_DATASET, ARGF_POS, ".", 0, 0, NULL, NULL, "dataset; . is the current one"},
       {"kernel", ARG_KERNEL, 0, NULL, 0, 0, NULL, NULL, "kernel; default: the current one"},
       {"features", ARG_INT, 0, "4096", 2, 1048576, NULL, "columns",
-       "columns of Z of the fit to come"},
+       "random features (columns of Z) of the planned fit"},
       {"rank", ARG_INTS, 0, NULL, 0, 65536, NULL, "columns",
-       "number, list or range: 128..2048*2; default: a ladder from 16"},
-      {"rtol", ARG_REAL, 0, "1e-6", 1e-15, 1, NULL, NULL, "relative residual at the end"},
-      {"maxit", ARG_INT, 0, "500", 1, 1e7, NULL, "iterations", "most iterations of the fit"},
-      {"solves", ARG_INT, 0, "1", 1, 1e9, NULL, "solves", "how many with one preconditioner"},
-      {"rows", ARG_INT, 0, NULL, 64, 16384, NULL, "rows", "of the sample; default 2048"},
+       "number, list or range: 128..2048*2; default: growing ranks from 16"},
+      {"rtol", ARG_REAL, 0, "1e-6", 1e-15, 1, NULL, NULL,
+       "relative residual at which the fit ends"},
+      {"maxit", ARG_INT, 0, "500", 1, 1e7, NULL, "iterations",
+       "largest number of iterations of the fit"},
+      {"solves", ARG_INT, 0, "1", 1, 1e9, NULL, "solves",
+       "number of solves with one preconditioner"},
+      {"rows", ARG_INT, 0, NULL, 64, 16384, NULL, "rows", "rows in the sample; default 2048"},
       {"law", ARG_CHOICE, 0, "session", 0, 0, "session|plain", NULL,
-       "corrected by the fits of this session, or not"},
+       "session: corrected by the fits of this session; plain: not"},
       {"precond", ARG_SKETCH, 0, NULL, 0, 0, NULL, NULL, "{sketches}"},
       {"rescale", ARG_BOOL, 0, "yes", 0, 0, NULL, NULL,
-       "as in fit: the noise moves to its best at these features"},
+       "as in fit: the noise is adjusted to these features"},
       {"precision", ARG_CHOICE, 0, "float", 0, 0, "float|double", NULL, "as in fit"},
       {"seed", ARG_INT, 0, NULL, 0, 9e15, NULL, NULL,
        "seed of the random features; default: set seed"}},
      CMD_JOB | CMD_NEEDS_DATA | CMD_HP_KEYS,
      cmd_advise,
-     "From a sample of rows: iterations with their range, seconds, memory; * has the least time. "
-     "Seconds are\n"
-     "by sizes and the processor, right to a factor of two. plot rank draws it; fits are then laid "
-     "over it."},
+     "A sample of rows predicts iterations with their range, seconds and memory; * has the\n"
+     "least time. Seconds come from sizes and the processor and are right to a factor of two.\n"
+     "plot rank draws the prediction, and later fits beside it."},
     {"spectrum",
      "model",
-     "Eigenvalues of a fit's system, and what its solver saw",
+     "Show the eigenvalues of a fit's system, and what its solver saw",
      "spectrum",
      {{"run", ARG_RUN, ARGF_POS, ".", 0, 0, NULL, NULL,
-       "a fit; . is the last one; without any, the fit to come"},
-      {"kernel", ARG_KERNEL, 0, NULL, 0, 0, NULL, NULL, "of a fit to come: kernel"},
+       "a fit; . is the last one; without a fit, the planned one"},
+      {"kernel", ARG_KERNEL, 0, NULL, 0, 0, NULL, NULL, "planned fit: kernel"},
       {"features", ARG_INT, 0, "4096", 2, 1048576, NULL, "columns",
-       "of a fit to come: columns of Z"},
-      {"rows", ARG_INT, 0, NULL, 64, 16384, NULL, "rows", "of the sample; default 2048"},
-      {"rtol", ARG_REAL, 0, "1e-6", 1e-15, 1, NULL, NULL, "of a fit to come"},
-      {"maxit", ARG_INT, 0, "500", 1, 1e7, NULL, "iterations", "of a fit to come"},
-      {"rescale", ARG_BOOL, 0, "no", 0, 0, NULL, NULL, "of a fit to come: not searched for here"},
-      {"precision", ARG_CHOICE, 0, "float", 0, 0, "float|double", NULL, "of a fit to come"},
-      {"seed", ARG_INT, 0, NULL, 0, 9e15, NULL, NULL, "of a fit to come"}},
+       "planned fit: random features (columns of Z)"},
+      {"rows", ARG_INT, 0, NULL, 64, 16384, NULL, "rows", "rows in the sample; default 2048"},
+      {"rtol", ARG_REAL, 0, "1e-6", 1e-15, 1, NULL, NULL, "planned fit: as in fit"},
+      {"maxit", ARG_INT, 0, "500", 1, 1e7, NULL, "iterations", "planned fit: as in fit"},
+      {"rescale", ARG_BOOL, 0, "no", 0, 0, NULL, NULL, "planned fit: has no effect here"},
+      {"precision", ARG_CHOICE, 0, "float", 0, 0, "float|double", NULL, "planned fit: as in fit"},
+      {"seed", ARG_INT, 0, NULL, 0, 9e15, NULL, NULL, "planned fit: as in fit"}},
      CMD_JOB | CMD_NEEDS_DATA | CMD_HP_KEYS,
      cmd_spectrum,
-     "Eigenvalues of Z'Z from a sample of rows, the noise among them, the rank, condition numbers "
-     "before and\n"
-     "after, effective dimension; Ritz values of the fit's own iteration. plot spectrum draws it."},
+     "It shows the eigenvalues of Z'Z from a sample of rows, the noise among them, the rank,\n"
+     "the condition numbers without and with the preconditioner, the effective dimension, and\n"
+     "the Ritz values of the fit's own iteration. plot spectrum draws it."},
     {"why",
      "model",
-     "What is wrong with a fit or tuning, with evidence and a way out",
+     "Find out what is wrong with a fit or tuning, and what to do",
      "why",
      {{"run", ARG_RUN, ARGF_POS, ".", 0, 0, NULL, NULL,
-       "a fit or a tuning (t1); . is the last fit, or before any the last tuning"}},
+       "a fit or a tuning (t1); . is the last fit, or without fits the last tuning"}},
      CMD_JOB | CMD_NEEDS_DATA,
      cmd_why,
-     "Looks at the outcome, repeated rows, columns, noise and lengthscales (left one out on a "
-     "sample), features,\n"
-     "variances and rank (by the spectrum). Causes come with a score, the likeliest first; try is "
-     "what to type."},
+     "It checks the outcome, repeated rows, columns, noise and lengthscales (leave-one-out\n"
+     "errors on a sample), features, variances and rank (from the spectrum). Causes come with a\n"
+     "score, the most likely first; try shows what to type."},
     {"neighbours",
      "model",
-     "Training rows that a model finds most like one row",
+     "List the training rows that are most like one row",
      "neighbours row:12",
      {{"row", ARG_WORD, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL,
        "a row of the data by its number: row:12"},
       {"run", ARG_RUN, ARGF_POS, ".", 0, 0, NULL, NULL, "a fit; . is the last one"},
-      {"count", ARG_INT, 0, "10", 1, 1000, NULL, "rows", "how many"}},
+      {"count", ARG_INT, 0, "10", 1, 1000, NULL, "rows", "number of rows to list"}},
      CMD_JOB | CMD_NEEDS_DATA,
      cmd_neighbours,
-     "By distance in the feature space of the fit (at most 2048 of its features); with their "
-     "targets."},
+     "Rows are ordered by distance in the feature space of the fit (at most 2048 of its\n"
+     "features) and shown with their targets."},
     {"explain-row",
      "model",
-     "What a prediction hangs on: one letter changed, one node left out",
+     "Show what a prediction depends on: change a letter, leave out a node",
      "explain-row row:12",
      {{"row", ARG_WORD, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL,
        "a row of the data by its number: row:12"},
       {"run", ARG_RUN, ARGF_POS, ".", 0, 0, NULL, NULL, "a fit; . is the last one"},
-      {"target", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "of several targets: which"},
+      {"target", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "with several targets, which one"},
       {"out", ARG_OUT, 0, NULL, 0, 0, NULL, NULL,
        "CSV to write: position, letter, changed_to, change"}},
      CMD_JOB | CMD_NEEDS_DATA,
      cmd_explain_row,
-     "Every letter at every position, and none (masked, in the last row); of graphs each node left "
-     "out, of a\n"
-     "series each value replaced by the mean. plot row draws the changes of the mean as a map."},
+     "For sequences every letter is tried at every position, and no letter (masked, in the last\n"
+     "row). For graphs each node is left out, for a time series each value is replaced by the\n"
+     "mean. plot row draws the changes of the predicted mean as a map."},
     {.name = NULL},
 };

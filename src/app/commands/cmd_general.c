@@ -30,7 +30,7 @@ static enum status cmd_help(struct workspace *ws, const struct args *a, struct e
         help_overview(&page);
     } else if (*topic == '/' && topic[1]) {
         if (!help_search(topic + 1, &page)) {
-            err_set(err, ST_NOT_FOUND, "no page speaks of '%.60s'", topic + 1);
+            err_set(err, ST_NOT_FOUND, "no page contains '%.60s'", topic + 1);
             err_hint(err, "help");
         }
     } else if (!help_topic(topic, &page)) {
@@ -200,7 +200,7 @@ static enum status comes_at_once(const struct workspace *ws, const char *path, s
     if (stat(path, &st) != 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
         return ST_OK;
     err_set(err, ST_UNSUPPORTED,
-            "%.300s is no regular file: who works at the keyboard would wait for it", path);
+            "%.300s is not a regular file; reading it at the keyboard could wait forever", path);
     err_hint(err, "gpdesk -f %.80s, or a copy in a file", path);
     return ST_UNSUPPORTED;
 }
@@ -219,7 +219,7 @@ static enum status cmd_source(struct workspace *ws, const struct args *a, struct
     rc = workspace_exec_from(ws, text, path, 1);
     free(text);
     if (rc != ST_OK)
-        err_set(err, rc, "%.300s does not parse; nothing of it was run", path);
+        err_set(err, rc, "%.300s cannot be parsed; none of it was run", path);
     return rc;
 }
 
@@ -238,19 +238,19 @@ const struct command cmd_general_rows[] = {
      {{"file", ARG_FILE, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL, "the script"}},
      0,
      cmd_source,
-     "All of it is parsed before its first line runs."},
+     "The whole script is parsed before its first line runs."},
     {"help",
      "general",
-     "This overview, a command, a page, or a search",
+     "Show this overview, a command, a page, or a search",
      "help fit",
      {{"topic", ARG_TOPIC, ARGF_POS, NULL, 0, 0, NULL, NULL,
-       "command, plot or page; /word searches"}},
+       "command, plot or page; /word searches all pages"}},
      0,
      cmd_help,
      NULL},
     {"about",
      "general",
-     "Version, processor, libraries, memory, paths",
+     "Show version, processor, libraries, memory, paths",
      "about",
      {{.name = NULL}},
      0,

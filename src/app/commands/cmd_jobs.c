@@ -78,7 +78,7 @@ static const char *kept_words(struct workspace *ws, const char *what, bool now)
     if (now)
         return "; nothing is kept";
     if (*what == '*')
-        return "; what has an iterate keeps its best";
+        return "; jobs with an iterate keep their best one";
     const struct run *r = ws_run(ws, what, NULL);
     return r && r->ntrace ? "; the best iterate is kept" : "; it had no iterate yet";
 }
@@ -105,7 +105,7 @@ static enum status stop_restarts(struct workspace *ws, bool now, struct buf *tol
     if (waiting)
         buf_printf(told, ", and %zu restart%s of its line that had not begun", waiting,
                    waiting == 1 ? "" : "s");
-    buf_puts(told, now ? "; of these nothing is kept" : "; the best so far counts");
+    buf_puts(told, now ? "; none of their results are kept" : "; the best so far counts");
     return ST_OK;
 }
 
@@ -171,21 +171,20 @@ static enum status cmd_wait(struct workspace *ws, const struct args *a, struct e
 }
 
 const struct command cmd_jobs_rows[] = {
-    {"jobs", "work", "List what runs and what waits", "jobs", {{.name = NULL}}, 0, cmd_jobs, NULL},
+    {"jobs", "work", "List running and waiting jobs", "jobs", {{.name = NULL}}, 0, cmd_jobs, NULL},
     {"stop",
      "work",
-     "Stop a job, keeping its best iterate",
+     "Stop a job and keep its best iterate",
      "stop *",
      {{"job", ARG_JOB, ARGF_POS, NULL, 0, 0, "restarts", NULL,
-       "r7, t2, q3 (waiting), restarts (of the tuning that runs), * (all); default: the running "
-       "one"},
+       "r7, t2, q3 (waiting), restarts (of the running tuning), * (all); default: the running job"},
       {"now", ARG_BOOL, 0, "no", 0, 0, NULL, NULL, "keep nothing"}},
      0,
      cmd_stop,
      NULL},
     {"wait",
      "work",
-     "Go on when all jobs have ended",
+     "Wait until all jobs have ended",
      "wait",
      {{.name = NULL}},
      CMD_BARRIER,

@@ -49,7 +49,7 @@ static enum status time_told(struct workspace *ws, const char *text, struct err 
     struct rec r;
 
     if (sscanf(text, "since=%lf,%lf", &wall, &cpu) != 2)
-        return err_set(err, ST_USAGE, "time since= is what time writes for itself");
+        return err_set(err, ST_USAGE, "time since= is for the program's own use");
     wall = job_now() - wall;
     cpu = cpu_now() - cpu;
     text_seconds(a, sizeof a, wall);
@@ -76,7 +76,7 @@ static enum status cmd_time(struct workspace *ws, const struct args *a, struct e
                                  : workspace_exec_apart(ws, buf_str(&text), "time");
     buf_free(&text);
     if (rc != ST_OK && err->code == ST_OK)
-        err_set(err, rc, "time: that line does not parse");
+        err_set(err, rc, "time: the line cannot be parsed");
     return rc;
 }
 
@@ -147,7 +147,7 @@ static enum status cmd_pause(struct workspace *ws, const struct args *a, struct 
     struct rec r;
 
     if (!ws->interactive && !off) {
-        err_set(err, ST_STATE, "nobody is at the keyboard to let the job go on");
+        err_set(err, ST_STATE, "nobody is at the keyboard to let the job continue");
         err_hint(err, "stop, and later fit continue=RUN");
         return ST_STATE;
     }
@@ -161,7 +161,8 @@ static enum status cmd_pause(struct workspace *ws, const struct args *a, struct 
     rec_str(&r, "job", v.name);
     rec_bool(&r, "paused", !off);
     rec_text(&r,
-             off ? "%s goes on" : "%s waits at its next step  (pause off: goes on; stop: ends it)",
+             off ? "%s continues"
+                 : "%s waits at its next step  (pause off continues, stop ends it)",
              v.name);
     ws_emit(ws, &r);
     return ST_OK;
@@ -180,16 +181,16 @@ const struct command cmd_line_rows[] = {
      NULL},
     {"time",
      "general",
-     "Run a line and tell how long it took",
+     "Run a line and show how long it takes",
      "time fit features=64",
      {{"line", ARG_TEXT, ARGF_POS | ARGF_REQUIRED | ARGF_REST, NULL, 0, 0, NULL, NULL,
        "the command line"}},
      CMD_BARRIER,
      cmd_time,
-     "To the end of the job that it starts, and processor time of all threads."},
+     "The time includes the job that the line starts. Processor time is that of all threads."},
     {"dry",
      "general",
-     "What a line would do: parsed, with its files, memory and plan",
+     "Show what a line would do, with its files, memory and plan",
      "dry fit rank=64 features=512",
      {{"line", ARG_TEXT, ARGF_POS | ARGF_REQUIRED | ARGF_REST, NULL, 0, 0, NULL, NULL,
        "the command line"}},
@@ -198,11 +199,12 @@ const struct command cmd_line_rows[] = {
      "Nothing is run and nothing changes. gpdesk -n does the same for a whole script."},
     {"pause",
      "work",
-     "Let the running job wait, and go on",
+     "Pause the running job, or let it continue",
      "pause off",
-     {{"off", ARG_BOOL, 0, "no", 0, 0, NULL, NULL, "let it go on"}},
+     {{"off", ARG_BOOL, 0, "no", 0, 0, NULL, NULL, "let it continue"}},
      0,
      cmd_pause,
-     "It waits at its next step and keeps its memory; stop ends it and keeps the best iterate."},
+     "The job waits at its next step and keeps its memory; stop ends it and keeps the best "
+     "iterate."},
     {.name = NULL},
 };

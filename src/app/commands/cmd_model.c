@@ -46,7 +46,9 @@ static void kernel_list(struct workspace *ws)
         rec_text(&rec, "\n  %-10s %-24s %s", l->name, l->title, l->formula);
     }
     rec_close(&rec);
-    rec_text(&rec, "\n  set one: kernel matern(nu=5/2)   sequences: kernel conv(rbf,width=9)");
+    rec_text(&rec, "\n"
+                   "  to choose one: kernel matern(nu=5/2)   for sequences: kernel "
+                   "conv(rbf,width=9)");
     ws_emit(ws, &rec);
     buf_free(&b);
 }
@@ -115,7 +117,7 @@ static void tell_no_test(struct workspace *ws, const struct dataset *d)
         return;
     text_count(rows, sizeof rows, d->table->n);
     ws_tell(ws, REC_NOTE, NULL, "no-test", "split test=20%, then tune",
-            "all %s rows train: none is kept to score on", rows);
+            "all %s rows train: none are held out to score on", rows);
 }
 
 static enum status cmd_tune(struct workspace *ws, const struct args *a, struct err *err)
@@ -149,8 +151,8 @@ static enum status cmd_tune(struct workspace *ws, const struct args *a, struct e
         !strcmp(on, "exact") || (!strcmp(on, "auto") && !o.approx && o.objective == TUNE_NMLL &&
                                  !args_given(a, "features") && train_rows(d) <= EXACT_TUNE_ROWS);
     if (o.exact && !strcmp(on, "auto"))
-        ws_note(ws, "exact", "training rows: %zu, tuned on the exact kernel (tune features=%d uses "
-                "random features)", train_rows(d), DEFAULT_TUNE_FEATURES);
+        ws_note(ws, "exact", "%zu training rows are tuned with the exact kernel (tune features=%d "
+                             "uses random features)", train_rows(d), DEFAULT_TUNE_FEATURES);
     o.rank = (size_t)args_int(a, "rank", 0);
     o.probes = (size_t)args_int(a, "probes", 0);
     o.error = args_given(a, "error") || !args_given(a, "probes") ? args_num(a, "error") : 0.0;
@@ -158,7 +160,8 @@ static enum status cmd_tune(struct workspace *ws, const struct args *a, struct e
     o.features += o.features & 1;
     if (o.approx && !o.exact && o.features <= DEFAULT_TUNE_FEATURES)
         ws_note(ws, "approx",
-                "with features=%zu the Gram gives the exact value for less (nmll=exact)",
+                "with features=%zu the Gram matrix gives the exact value at a lower cost "
+                "(nmll=exact)",
                 o.features);
     o.max_evals = (size_t)args_int(a, "evals", 0);
     o.restarts = (size_t)args_int(a, "restarts", 1);
@@ -240,8 +243,8 @@ static enum status fit_methods(struct workspace *ws, const struct args *a, const
         && train_rows(d) <= EXACT_FIT_ROWS) {
         o->solver = exact_model.solver;
         ws_note(ws, "exact",
-                "training rows: %zu, fitted exactly, by Cholesky (fit features=%d uses "
-                "random features)",
+                "%zu training rows are fitted exactly, by Cholesky (fit features=%d uses random "
+                "features)",
                 train_rows(d), DEFAULT_FEATURES);
     } else if (free || kind->solver) {
         o->solver = free ? "auto" : kind->solver;
@@ -288,8 +291,9 @@ static void fit_sizes(struct workspace *ws, const struct args *a, const struct d
     o->precision = strcmp(args_text(a, "precision"), "double") ? ws->opt.precision : PREC_DOUBLE;
     if (o->precision == PREC_FLOAT && small_enough(ws, a, train_rows(d), o)) {
         o->precision = PREC_DOUBLE;
-        ws_note(ws, "precision", "%zu rows x %zu features: small enough for double precision at no "
-                "cost worth naming (fit precision=float asks for single)", train_rows(d),
+        ws_note(ws, "precision", "%zu rows x %zu features are few enough for double precision at "
+                                 "hardly any cost (fit precision=float uses single "
+                                 "precision)", train_rows(d),
                 o->features);
     }
     o->seed = args_given(a, "seed") ? (uint64_t)args_int(a, "seed", 0) : ws->opt.seed;
@@ -333,8 +337,8 @@ static enum status continue_changes(const struct args *a, struct fit_opts *o, st
 
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
         if (args_given(a, fixed[i]) || args_hp(a)) {
-            err_set(err, ST_USAGE, "continue= takes data, kernel and hyperparameters, seed and "
-                    "plan from the run; leave %s out, or start another fit from it",
+            err_set(err, ST_USAGE, "continue= takes data, kernel, hyperparameters, seed and plan "
+                                   "from the run; leave %s out, or start another fit from the run",
                     args_given(a, fixed[i]) ? fixed[i] : "hyperparameters");
             err_hint(err, "fit from=RUN");
             return ST_USAGE;
@@ -375,12 +379,12 @@ static enum status fit_continue(struct workspace *ws, const struct args *a, stru
     if (rc != ST_OK)
         return rc;
     if (r->info.why == OUT_DIRECT) {
-        err_set(err, ST_STATE, "%s was solved directly: there is nothing to go on with", r->id);
+        err_set(err, ST_STATE, "%s was solved directly, so there is nothing to continue", r->id);
         err_hint(err, "score %s", r->id);
         return ST_STATE;
     }
     if (!r->data) {
-        err_set(err, ST_STATE, "the data of %s are not here any more", r->id);
+        err_set(err, ST_STATE, "the data of %s are no longer available", r->id);
         err_hint(err, "open FILE, then fit");
         return ST_STATE;
     }
@@ -418,18 +422,17 @@ static void unused(struct workspace *ws, const struct args *a, const struct fit_
             buf_printf(&list, "%s%s=", list.len ? ", " : "", *names);
     if (list.len)
         ws_tell(ws, REC_NOTE, NULL, "unused", drawn ? "fit solver=pcg" : "fit features=2048",
-                "a fit by solver=%s has no use for %s", o->solver, buf_str(&list));
+                "a fit with solver=%s does not use %s", o->solver, buf_str(&list));
     buf_free(&list);
     if (drawn && !plain && p && !p->ranked && args_given(a, "rank"))
         ws_tell(ws, REC_NOTE, NULL, "unused", "fit precond=srht2",
-                "precond=%s has no rank: rank= is not used", p->name);
+                "precond=%s has no rank, so rank= is not used", p->name);
     else if (drawn && !plain && o->rank > o->features)
         ws_tell(ws, REC_NOTE, NULL, "unused", NULL,
-                "rank=%zu is more than the %zu features, and is taken as all "
-                "of them",
+                "rank=%zu is more than the %zu features, so all of them are used",
                 o->rank, o->features);
     if (drawn && (args_int(a, "features", 0) & 1))
-        ws_tell(ws, REC_NOTE, NULL, "unused", NULL, "features come in pairs: %zu of them",
+        ws_tell(ws, REC_NOTE, NULL, "unused", NULL, "features come in pairs, so %zu are used",
                 o->features);
 }
 
@@ -532,7 +535,8 @@ static enum status explore(struct workspace *ws, const struct args *a, const siz
         r = NULL;
     if (!r)
         ws_note(ws, "kernel",
-                "no fitted run with data: the current kernel and hyperparameters are used");
+                "there is no fitted run with data, so the current kernel and hyperparameters are "
+                "used");
     o.features += o.features & 1;
     return clustering_run(ws, d, r, &o, args_line(a), err);
 }
@@ -549,7 +553,7 @@ static enum status cmd_cluster(struct workspace *ws, const struct args *a, struc
 
     for (size_t i = 0; rc == ST_OK && i < n; i++)
         if (k[i] < 2 || k[i] > 64)
-            rc = err_set(err, ST_RANGE, "k=%zu: between 2 and 64 clusters", k[i]);
+            rc = err_set(err, ST_RANGE, "k=%zu is out of range: between 2 and 64 clusters", k[i]);
     if (rc == ST_OK)
         rc = explore(ws, a, k, n, err);
     free(k);
@@ -564,7 +568,7 @@ static enum status cmd_cluster(struct workspace *ws, const struct args *a, struc
 #define TARGET_ARG                                                                                 \
     {                                                                                              \
         "target", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL,                                           \
-            "of several targets, which one; default: the first"                                    \
+            "with several targets, which one; default: the first"                                  \
     }
 #define SEED_ARG                                                                                   \
     {                                                                                              \
@@ -574,7 +578,7 @@ static enum status cmd_cluster(struct workspace *ws, const struct args *a, struc
 #define PRECISION_ARG                                                                              \
     {                                                                                              \
         "precision", ARG_CHOICE, 0, "float", 0, 0, "float|double", NULL,                           \
-            "of the features inside a tile; sums are always double"                                \
+            "precision of the features in a tile; sums are always double"                          \
     }
 #define KERNEL_ARG                                                                                 \
     {                                                                                              \
@@ -585,7 +589,7 @@ static enum status cmd_cluster(struct workspace *ws, const struct args *a, struc
     {"file", ARG_FILE, ARGF_POS,                                                                   \
      NULL,   0,        0,                                                                          \
      NULL,   NULL,     "new rows to place among the training rows; or a fit: r2"},                 \
-        {"run", ARG_RUN, 0, ".", 0, 0, NULL, NULL, "a fit whose kernel to use"},                   \
+        {"run", ARG_RUN, 0, ".", 0, 0, NULL, NULL, "a fit whose kernel is used"},                  \
     {                                                                                              \
         "out", ARG_OUT, 0, NULL, 0, 0, NULL, NULL, "CSV to write: coordinates and clusters"        \
     }
@@ -608,43 +612,46 @@ struct command cmd_model_rows[] = {
      "tune features=512 evals=12",
      {DATA_ARG,
       KERNEL_ARG,
-      {"features", ARG_INT, 0, "2048", 2, 32768, NULL, "columns", "random features of the tuning"},
+      {"features", ARG_INT, 0, "2048", 2, 32768, NULL, "columns",
+       "number of random features for the tuning"},
       {"solver", ARG_CHOICE, 0, "auto", 0, 0, "auto|features|exact", NULL,
        "exact kernel (few rows) or random features"},
-      {"method", ARG_TUNER, 0, "bayes", 0, 0, NULL, NULL, "search: {tuners}"},
+      {"method", ARG_TUNER, 0, "bayes", 0, 0, NULL, NULL,
+       "search method: {tuners}"},
       {"objective", ARG_CHOICE, 0, "nmll", 0, 0, "nmll|loo|validation", NULL,
-       "marginal likelihood, or the feature model's error: leave-one-out, or on the rows of split "
-       "valid="},
+       "what to minimise: nmll; loo: the leave-one-out error; validation: the error on the rows of "
+       "split valid="},
       {"nmll", ARG_CHOICE, 0, "exact", 0, 0, "exact|approx", NULL,
-       "on all rows: by the Gram, or by PCG and random probes (many features)"},
+       "how to compute it on all rows: by the Gram matrix, or by PCG and random probes (many "
+       "features)"},
       {"probes", ARG_INT, 0, "16", 2, 1024, NULL, "probes",
-       "random probes of nmll=approx in each evaluation"},
+       "random probes for each evaluation of nmll=approx"},
       {"error", ARG_SHARE, 0, "0.1%", 1e-5, 1, NULL, NULL,
-       "standard error of the last nmll=approx, a share of it, by further probes; not after "
-       "probes="},
+       "add probes until the last nmll=approx has this relative standard error; not with probes="},
       {"rank", ARG_INT, 0, "auto", 16, 16384, "auto", "columns",
-       "preconditioner of nmll=approx; auto: of least predicted time, told"},
+       "rank of the preconditioner of nmll=approx; auto: the least predicted time (a note says "
+       "which)"},
       {"evals", ARG_INT, 0, NULL, 1, 10000, NULL, "evaluations",
-       "most evaluations of the search (default 30; 90 with ARD or many hyperparameters)"},
+       "largest number of evaluations (default 30; 90 with ARD or many hyperparameters)"},
       {"restarts", ARG_INT, 0, "1", 1, RESTARTS_MOST, NULL, "runs",
-       "searches from different starts, each a run of its own; the best counts"},
+       "number of searches from different starts, each its own run; the best counts"},
       {"rows", ARG_INT, 0, NULL, 10, 1e12, NULL, "rows",
-       "rows while searching (default: chosen, told); the last points use all"},
+       "rows for the search (default: the program chooses, with a note); the last points use all "
+       "rows"},
       {"polish", ARG_BOOL, 0, "yes", 0, 0, NULL, NULL, "refine by L-BFGS with exact gradients"},
       {"width", ARG_INTS, 0, NULL, 1, KERNEL_WIDTH_MOST, NULL, "positions",
-       "windows of {windows}: a tuning for each, the best stays: 3,5,9"},
+       "widths of the windows of {windows} to tune, such as 3,5,9; the best is kept"},
       PRECISION_ARG,
       SEED_ARG},
      CMD_JOB | CMD_SETS | CMD_NEEDS_DATA | CMD_CHANGES | CMD_HP_KEYS,
      cmd_tune,
-     "Hyperparameters can be fixed (noise=0.1) or bounded (l=0.01..10). The result becomes "
-     "current: the next fit uses it. Several targets: the sum of theirs is minimised (help "
-     "targets).\n"
-     "restarts=4: four runs, the first from the current values, each other from a start of its "
-     "own; the one of least NMLL\n"
-     "counts, compare t1 t2 t3 t4 lays them side by side. Ctrl-C (or stop restarts) ends the\n"
-     "one that runs and those that wait, the best so far counts; stop t2 ends that one, the next "
-     "begins."},
+     "Hyperparameters can be fixed (noise=0.1) or bounded (l=0.01..10). The result becomes\n"
+     "current: the next fit uses it. With several targets, the sum of their NMLL is minimised\n"
+     "(help targets).\n"
+     "restarts=4 makes four runs, the first from the current values, the others from starts of\n"
+     "their own. The one with the least NMLL counts; compare t1 t2 t3 t4 shows them side by\n"
+     "side. Ctrl-C (or stop restarts) ends the running search and those that wait, and the best\n"
+     "so far counts; stop t2 ends only that one, and the next begins."},
     {"fit",
      "model",
      "Fit a Gaussian process at the current hyperparameters",
@@ -653,68 +660,70 @@ struct command cmd_model_rows[] = {
       KERNEL_ARG,
       {"solver", ARG_SOLVER, 0, "auto", 0, 0, NULL, NULL, "{solvers}; svrg(batch=256,step=0.5)"},
       {"features", ARG_INT, 0, "4096", 2, 1048576, NULL, "columns",
-       "columns of Z (random features)"},
+       "number of random features (columns of Z)"},
       {"rank", ARG_INT, 0, "auto", 1, 65536, "auto", "columns",
-       "rank of the preconditioner; auto: the one of least predicted time, told"},
-      {"precond", ARG_PRECOND, 0, NULL, 0, 0, NULL, NULL, "{preconditioners}"},
-      {"rtol", ARG_REAL, 0, "1e-6", 1e-15, 1, NULL, NULL, "relative residual at the end"},
-      {"maxit", ARG_INT, 0, "500", 1, 1e7, NULL, "iterations", "most iterations"},
-      {"variance", ARG_WORD, 0, "auto", 0, 0, NULL, NULL, "auto, all, none, or how many features"},
+       "rank of the preconditioner; auto: the least predicted time (a note says which)"},
+      {"precond", ARG_PRECOND, 0, NULL, 0, 0, NULL, NULL,
+       "{preconditioners}"},
+      {"rtol", ARG_REAL, 0, "1e-6", 1e-15, 1, NULL, NULL,
+       "relative residual at which the fit ends"},
+      {"maxit", ARG_INT, 0, "500", 1, 1e7, NULL, "iterations", "largest number of iterations"},
+      {"variance", ARG_WORD, 0, "auto", 0, 0, NULL, NULL,
+       "auto, all, none, or a number of features"},
       {"from", ARG_RUN, 0, NULL, 0, 0, NULL, NULL,
-       "start the iteration at a run's weights, or (other features) at its predictions"},
+       "start the iteration at a run's weights, or with other features at its predictions"},
       {"continue", ARG_RUN, 0, NULL, 0, 0, NULL, NULL,
-       "go on with a stopped fit as it was; rtol=, maxit=, solver=, rank=, features= may change"},
+       "continue a stopped fit; rtol=, maxit=, solver=, rank= and features= may change"},
       {"rescale", ARG_BOOL, 0, "yes", 0, 0, NULL, NULL,
-       "after a tuning: amplitude and noise move to their best at these features"},
+       "after a tuning, adjust amplitude and noise to these features"},
       {"plan", ARG_CHOICE, 0, "auto", 0, 0, "auto|store|regenerate|direct", NULL,
-       "keep features, make them anew each pass, or form Z'Z"},
+       "store features, regenerate them in each pass, or form Z'Z"},
       {"store", ARG_CHOICE, 0, "auto", 0, 0, "auto|float32|float16", NULL,
-       "how plan=store keeps features; auto: float16 where only that fits --mem"},
+       "how plan=store keeps features; auto: float16 only where float32 exceeds --mem"},
       PRECISION_ARG,
       SEED_ARG},
      CMD_JOB | CMD_NEEDS_DATA | CMD_CHANGES | CMD_HP_KEYS,
      cmd_fit,
-     "Without features= and with few rows the fit is exact. Hyperparameters can be given here: fit "
-     "l=0.5 noise=0.1."},
+     "With few rows the fit is exact, unless features= is given. Hyperparameters can be given\n"
+     "here: fit l=0.5 noise=0.1."},
     {"race",
      "model",
-     "Solvers, ranks, preconditioners or kernels side by side on one clock",
+     "Compare solvers, ranks, preconditioners or kernels on one clock",
      "race pcg(rank=64),cg,lbfgs features=512 rtol=1e-3",
      {{"solvers", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL,
        "pcg(rank=256),psvrg(rank=256,batch=64),lbfgs; default pcg"},
-      {"by", ARG_CHOICE, 0, "passes", 0, 0, "passes|seconds|iteration", NULL, "the clock"},
+      {"by", ARG_CHOICE, 0, "passes", 0, 0, "passes|seconds|iteration", NULL,
+       "what the horizontal axis counts"},
       {"for", ARG_SECONDS, 0, NULL, 0.001, 1e9, NULL, "seconds",
-       "each is stopped after so long: 60s, 5m"},
+       "stop each fit after this time: 60s, 5m"},
       {"losers", ARG_REAL, 0, NULL, 1, 1e6, NULL, "times",
-       "each is stopped at so many times the clock of the first so far"},
+       "stop each fit at this multiple of the fastest one's clock"},
       {"settings", ARG_TEXT, ARGF_POS | ARGF_REST, NULL, 0, 0, NULL, NULL,
-       "settings of fit; rank=, features=, precond=, kernel=, precision=, plan= may be lists"}},
+       "settings of fit; rank=, features=, precond=, kernel=, precision= and plan= can be lists"}},
      CMD_BARRIER | CMD_NEEDS_DATA,
      cmd_race,
-     "One fit each, without variances, one after the other, live in plot race; race alone shows "
-     "the table again.\n"
+     "Each contender is fitted without variances, one after the other; plot race shows them\n"
+     "live. race alone shows the table again.\n"
      "  race rank=64,256,1024 features=4096\n"
      "  race precond=gauss,srht,srht2 rank=256\n"
-     "  race kernel=rbf,matern(nu=3/2) rank=256 l=1 noise=0.1     (the last kernel is then the "
-     "current one)\n"
-     "Ctrl-C stops the one that runs, the next begins; losers=3 does that by itself; stop * ends "
-     "the race.\n"
-     "Seconds count from each fit's start."},
+     "  race kernel=rbf,matern(nu=3/2) rank=256 l=1 noise=0.1   (the last kernel becomes current)\n"
+     "Ctrl-C stops the running fit, and the next begins; losers=3 stops slow fits\n"
+     "automatically; stop * ends the race. Seconds count from the start of each fit."},
     {"score",
      "model",
-     "Errors and calibration of a fit on held-out rows",
+     "Score a fit on held-out rows: errors and calibration",
      "score",
      {RUN_ARG,
-      {"on", ARG_CHOICE, 0, "test", 0, 0, "train|test|valid", NULL, "which rows"},
+      {"on", ARG_CHOICE, 0, "test", 0, 0, "train|test|valid", NULL, "which rows to score"},
       {"folds", ARG_BOOL, 0, "no", 0, 0, NULL, NULL,
        "refit and score on each fold of split folds=K"}},
      CMD_JOB | CMD_NEEDS_MODEL | CMD_CHANGES,
      cmd_score,
-     "rmse and mae are in units of the target; the scaled ones are divided by the training "
-     "standard deviation. Several targets: a row each."},
+     "rmse and mae are in units of the target; scaled scores are divided by the training\n"
+     "standard deviation. Several targets have a row each."},
     {"check",
      "model",
-     "Is the uncertainty honest? Calibration, outliers, shift, starvation",
+     "Check the uncertainty: calibration, outliers, shift, starvation",
      "check",
      {RUN_ARG, TARGET_ARG},
      CMD_JOB | CMD_NEEDS_MODEL,
@@ -722,14 +731,14 @@ struct command cmd_model_rows[] = {
      NULL},
     {"predict",
      "model",
-     "Predict a file, or the test rows",
+     "Predict the rows of a file, or the test rows",
      "predict out=predictions.csv",
      {{"file", ARG_FILE, ARGF_POS, NULL, 0, 0, NULL, NULL,
-       "a table with the same input columns (as in open); default: the test rows"},
+       "a table with the same input columns (options as in open); default: the test rows"},
       {"out", ARG_OUT, 0, NULL, 0, 0, NULL, NULL,
-       "CSV to write: row, ids, mean, sd_latent, sd (several targets: mean_NAME and so on)"},
+       "CSV to write: row, ids, mean, sd_latent, sd (with several targets mean_NAME and so on)"},
       {"quote", ARG_CHOICE, 0, "no", 0, 0, "no|formulas", NULL,
-       "formulas: text that begins with = + - @ gets an apostrophe, for spreadsheets"},
+       "formulas: put an apostrophe before text that begins with = + - @, for spreadsheets"},
       IMPORT_ARGS_ROWS(true),
       {"run", ARG_RUN, 0, ".", 0, 0, NULL, NULL, "a fit; . is the last one"},
       IMPORT_ARGS_CELLS(true)},
@@ -739,35 +748,35 @@ struct command cmd_model_rows[] = {
      "included)."},
     {"pca",
      "model",
-     "Kernel PCA of the training rows",
+     "Compute the kernel PCA of the training rows",
      "pca dims=3",
      {PLACE_ARGS,
-      {"dims", ARG_INT, 0, "2", 1, 500, NULL, "components", "how many components"},
+      {"dims", ARG_INT, 0, "2", 1, 500, NULL, "components", "number of components"},
       {"color", ARG_COLUMN, 0, "target", 0, 0, NULL, NULL,
-       "column that colours the points; length: of a sequence, or nodes"},
-      {"rows", ARG_INT, 0, "5000", 10, 1e6, NULL, "rows", "most rows (an even sample)"},
-      {"features", ARG_INT, 0, "2048", 2, 32768, NULL, "columns", "random features"}},
+       "column that colours the points; length: length of the sequence, or number of nodes"},
+      {"rows", ARG_INT, 0, "5000", 10, 1e6, NULL, "rows",
+       "largest number of rows (an evenly spaced sample)"},
+      {"features", ARG_INT, 0, "2048", 2, 32768, NULL, "columns", "number of random features"}},
      CMD_JOB | CMD_NEEDS_DATA,
      cmd_pca,
-     "out= has set (train, new), row, pc1 .., the colour; rows of the file are placed in the "
-     "directions of the training\n"
-     "rows. plot pca and plot scree draw them."},
+     "out= writes set (train, new), row, pc1 .. and the colour; rows of the file are placed\n"
+     "among the training rows. plot pca and plot scree draw the result."},
     {"cluster",
      "model",
-     "Kernel k-means on the leading components",
+     "Cluster by kernel k-means on the leading components",
      "cluster k=2..4",
      {PLACE_ARGS,
       {"k", ARG_INTS, 0, "2..8", 2, 64, NULL, "clusters",
        "number, list or range; the best silhouette wins"},
-      {"dims", ARG_INT, 0, "10", 1, 500, NULL, "components", "how many components"},
+      {"dims", ARG_INT, 0, "10", 1, 500, NULL, "components", "number of components"},
       {"color", ARG_COLUMN, 0, "target", 0, 0, NULL, NULL,
-       "column kept beside the labels; length: of a sequence, or nodes"},
-      {"rows", ARG_INT, 0, "5000", 10, 1e6, NULL, "rows", "most rows (an even sample)"},
-      {"features", ARG_INT, 0, "2048", 2, 32768, NULL, "columns", "random features"}},
+       "column kept beside the labels; length: length of the sequence, or number of nodes"},
+      {"rows", ARG_INT, 0, "5000", 10, 1e6, NULL, "rows",
+       "largest number of rows (an evenly spaced sample)"},
+      {"features", ARG_INT, 0, "2048", 2, 32768, NULL, "columns", "number of random features"}},
      CMD_JOB | CMD_NEEDS_DATA,
      cmd_cluster,
-     "out= has set (train, new), row, pc1 .., cluster, the colour; rows of the file get the "
-     "cluster of the\nnearest centre.\n"
-     "plot pca and plot silhouette draw them."},
+     "out= writes set (train, new), row, pc1 .., cluster and the colour; rows of the file take\n"
+     "the cluster of the nearest centre. plot pca and plot silhouette draw the result."},
     {.name = NULL},
 };

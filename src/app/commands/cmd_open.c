@@ -52,8 +52,8 @@ static void open_warnings(struct workspace *ws, const struct dataset *d)
     if (table_is_out(t) && t->duplicates < 0) {
         mem_format(bytes, sizeof bytes, (double)table_bytes(t));
         ws_tell(ws, REC_NOTE, NULL, "disk", "a larger --mem",
-                "the table (%s) %s disk, as it takes more than "
-                "a quarter of the memory allowed; repeated rows were not counted",
+                "the table (%s) %s disk, because it takes more than a quarter of the memory "
+                "allowed; repeated rows were not counted",
                 bytes, t->col[0].in ? "is read from" : "is kept on");
     }
     for (size_t i = 0; i < t->ncols; i++) {
@@ -66,16 +66,17 @@ static void open_warnings(struct workspace *ws, const struct dataset *d)
         if (t->col[i].type == COL_CATEGORY && t->col[i].nlevels > LEVELS_WARN) {
             mem_format(bytes, sizeof bytes, 8.0 * (double)t->n * (double)t->col[i].nlevels);
             ws_tell(ws, REC_WARNING, NULL, "levels", "cols NAME role=skip",
-                    "%s has %zu levels: one-hot makes %zu columns, %s", name, t->col[i].nlevels,
+                    "%s has %zu levels, so one-hot encoding makes %zu columns, "
+                    "%s", name, t->col[i].nlevels,
                     t->col[i].nlevels, bytes);
         }
     }
     data_words_leaks(ws, d);
     if (inputs > t->n)
-        ws_warn(ws, "wide", "%zu inputs for %zu rows: more columns than rows; the fit will follow "
-                "the noise unless the lengthscale is long", inputs, t->n);
+        ws_warn(ws, "wide", "there are more inputs (%zu) than rows (%zu), so the fit will follow "
+                            "the noise unless the lengthscale is long", inputs, t->n);
     if (t->n == 1)
-        ws_warn(ws, "one-row", "one row only: nothing can be scored");
+        ws_warn(ws, "one-row", "there is only one row, so nothing can be scored");
 }
 
 /* Makes it the current dataset. One of the same name is replaced. */
@@ -84,7 +85,8 @@ static enum status take_dataset(struct workspace *ws, struct dataset *d, struct 
     for (size_t i = 0; i < ws->ndata; i++)
         if (!strcmp(ws->data[i]->name, d->name)) {
             ws_note(ws, "replaced",
-                    "%s was loaded before and is replaced; runs keep what they used", d->name);
+                    "%s was loaded earlier and is replaced; runs keep the data that they "
+                    "used", d->name);
             dataset_unref(ws->data[i]);
             ws->data[i] = d;
             ws->cur = i;
@@ -170,9 +172,9 @@ static enum status open_take(struct workspace *ws, struct loading *l, struct err
         bool numbers = false;
         for (size_t j = 0; j < l->table->ncols; j++)
             numbers |= l->table->col[j].type == COL_REAL && l->table->col[j].missing < l->table->n;
-        rc = numbers ? err_set(err, ST_USAGE, "the target column is skipped too")
+        rc = numbers ? err_set(err, ST_USAGE, "the target column is skipped, too")
                      : err_named(err, ST_STATE, "no-target",
-                                 "no column holds numbers: there is nothing to predict");
+                                 "no column holds numbers, so there is nothing to predict");
         err_hint(err, numbers ? "open FILE target=NAME"
                               : "open FILE types=NAME=real  shows the cell that is not a number");
     }
@@ -327,43 +329,43 @@ struct command cmd_open_rows[] = {
      "Read a table from a file, or from several",
      "open share/data/co2.csv",
      {{"file", ARG_FILE, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL,
-       "the file ({formats}; text and NPY also as .gz, .zst); - is standard input; or a "
+       "file ({formats}; text and NPY also as .gz, .zst); - is standard input; or a "
        "directory, a pattern, a list of NPY files"},
       {"target", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL,
-       "column to predict (default: the last), or several: y1,y2; the NPY file, pattern or HDF5 "
+       "column to predict (default: the last), or several: y1,y2; or the NPY file, pattern or HDF5 "
        "dataset with the targets"},
       IMPORT_ARGS_ROWS(false),
       {"skip", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL, "columns to leave out: id,tmp*"},
       {"id", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL,
-       "columns that name a row; kept, not learnt from"},
+       "columns that name a row; kept, but not used as inputs"},
       {"weight", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL,
-       "column of weights: a row's noise variance is noise^2 over it"},
+       "column of weights; a row's noise variance is noise^2 / weight"},
       {"name", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "name of the dataset (default: from the file)"},
       IMPORT_ARGS_CELLS(false)},
      CMD_JOB | CMD_SETS | CMD_CHANGES,
      cmd_open,
-     "Types are guessed on a sample and proven on every row; what does not fit stops with line,\n"
-     "column and cell. Nothing is dropped or guessed in silence.\n"
-     "Arrays: open X.npy target=y.npy; open 'x_*.npy' target='y_*.npy'; a.npy,b.npy "
-     "target=ya.npy,yb.npy;\n"
-     "a directory with such pairs; a text file with one file or one pair a line. Columns are "
-     "x1..xd and y;\n"
-     "large plain files are read in place. open FILE.h5 inputs=NAME target=NAME reads datasets of "
-     "HDF5.\n"
-     "Sequences: a column named sequence, or types=NAME=sequence, is the input, and other columns "
-     "wait\n"
-     "for cols NAME role=input. open x.fasta targets=y.csv joins a table to the records by name."},
+     "Types are guessed from a sample and checked on every row; a cell that does not fit stops\n"
+     "the command with its line, column and content. Nothing is dropped or guessed without a\n"
+     "note.\n"
+     "Arrays: open X.npy target=y.npy; open 'x_*.npy' target='y_*.npy'; a.npy,b.npy\n"
+     "target=ya.npy,yb.npy; a directory with such pairs; a text file with one file or one pair\n"
+     "on each line. Columns are x1..xd and y; large plain files are read in place. open FILE.h5\n"
+     "inputs=NAME target=NAME reads HDF5 datasets.\n"
+     "Sequences: a column named sequence, or types=NAME=sequence, is the input, and other\n"
+     "columns are left out until cols NAME role=input. open x.fasta targets=y.csv joins a table\n"
+     "to the records by name."},
     {"demo",
      "data",
-     "Bundled or generated data",
+     "Load bundled or generated data",
      "demo friedman1 n=200 seed=3",
-     {{"name", ARG_DEMO, ARGF_POS, NULL, 0, 0, NULL, NULL, "which; demo alone lists them"},
-      {"n", ARG_INT, 0, NULL, 1, 1e8, NULL, "rows", "how many rows (all but co2)"},
+     {{"name", ARG_DEMO, ARGF_POS, NULL, 0, 0, NULL, NULL,
+       "name of the data; demo alone lists them"},
+      {"n", ARG_INT, 0, NULL, 1, 1e8, NULL, "rows", "number of rows (except co2)"},
       {"seed", ARG_INT, 0, NULL, 0, 0x1p53, NULL, NULL,
-       "of the generator (default: the option seed)"},
-      {"kernel", ARG_KERNEL, 0, NULL, 0, 0, NULL, NULL, "draw: kernel of the drawn function"},
+       "seed of the generator (default: the option seed)"},
+      {"kernel", ARG_KERNEL, 0, NULL, 0, 0, NULL, NULL, "for draw: kernel of the drawn function"},
       {"noise", ARG_REAL, 0, NULL, 0, 1e6, NULL, NULL, "standard deviation of the noise"},
-      {"xy", ARG_TEXT, 0, NULL, 0, 0, NULL, NULL, "points: the rows, as x:y,x:y"},
+      {"xy", ARG_TEXT, 0, NULL, 0, 0, NULL, NULL, "for points: the rows, as x:y,x:y"},
       {"as", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "name of the dataset"}},
      CMD_JOB | CMD_SETS | CMD_CHANGES,
      cmd_demo,

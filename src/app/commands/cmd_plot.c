@@ -277,14 +277,14 @@ static enum status cmd_describe(struct workspace *ws, const struct args *a, stru
 #define TARGET_ARG                                                                                 \
     {                                                                                              \
         "target", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL,                                           \
-            "of several targets, which one; default: the first"                                    \
+            "with several targets, which one; default: the first"                                  \
     }
 #define AXIS_ARGS                                                                                  \
     {"x", ARG_CHOICE, 0, NULL, 0, 0, "log|linear", NULL, "horizontal axis"},                       \
         {"y", ARG_CHOICE, 0, NULL, 0, 0, "log|linear", NULL, "vertical axis"},                     \
     {                                                                                              \
         "by", ARG_CHOICE, 0, "iteration", 0, 0, "iteration|seconds|passes", NULL,                  \
-            "residual, race: the clock along the horizontal axis"                                  \
+            "residual, race: what the horizontal axis counts"                                      \
     }
 
 #define DATA_ARG                                                                                   \
@@ -300,12 +300,12 @@ static enum status cmd_describe(struct workspace *ws, const struct args *a, stru
 #define FEATURES_ARG                                                                               \
     {                                                                                              \
         "features", ARG_INT, 0, NULL, 2, 65536, NULL, "columns",                                   \
-            "random features; default: the tuning's, else 1024"                                    \
+            "number of random features; default: the tuning's, else 1024"                          \
     }
 #define ROWS_ARG                                                                                   \
     {                                                                                              \
         "rows", ARG_INT, 0, NULL, 10, 1e6, NULL, "rows",                                           \
-            "most rows (an even sample); default 4000, exact 1500, tradeoff 500"                   \
+            "largest sample of rows; default 4000, exact 1500, tradeoff 500"                       \
     }
 #define SEED_ARG                                                                                   \
     {                                                                                              \
@@ -330,10 +330,10 @@ const struct command cmd_plot_rows[] = {
       {"size", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "WIDTHxHEIGHT in pixels (cells for .txt)"}},
      0,
      cmd_plot,
-     "A plot without data draws its reason. .csv writes the numbers behind the picture."},
+     "A plot without data shows the reason. .csv writes the numbers behind the picture."},
     {"describe",
      "look",
-     "A plot in words: range, slope, knees, crossings",
+     "Describe a plot in words: range, slope, knees, crossings",
      "describe columns",
      {{"name", ARG_PLOT, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL, "help plots lists them"},
       RUNS_ARG,
@@ -344,42 +344,40 @@ const struct command cmd_plot_rows[] = {
      NULL},
     {"landscape",
      "model",
-     "The NMLL over two hyperparameters",
+     "Compute the NMLL over two hyperparameters",
      "landscape l=0.3..3 noise=0.05..0.5 grid=9 features=256",
      {DATA_ARG,
       SOLVER_ARG,
       FEATURES_ARG,
       ROWS_ARG,
       {"grid", ARG_INT, 0, NULL, 3, 101, NULL, "values",
-       "along each axis; default 25, by probes 9"},
+       "values along each axis; default 25, with probes 9"},
       SEED_ARG,
       {"nmll", ARG_CHOICE, 0, "exact", 0, 0, "exact|approx", NULL,
-       "approx: by probes, for many features; amplitude and noise stand"},
-      {"rank", ARG_INT, 0, "128", 1, 65536, NULL, "columns", "nmll=approx: of the preconditioner"},
-      {"probes", ARG_INT, 0, "8", 2, 256, NULL, "probes", "nmll=approx: how many"}},
+       "approx: by probes, for many features; amplitude and noise are fixed"},
+      {"rank", ARG_INT, 0, "128", 1, 65536, NULL, "columns",
+       "nmll=approx: rank of the preconditioner"},
+      {"probes", ARG_INT, 0, "8", 2, 256, NULL, "probes", "nmll=approx: number of probes"}},
      CMD_JOB | CMD_NEEDS_DATA | CMD_HP_KEYS,
      cmd_landscape,
-     "l=0.1..10 noise=0.01..1 are the axes (default: the kernel's first and the noise, a factor "
-     "ten about their\n"
-     "values); a value fixes; amplitude and noise are else at their best. plot landscape draws it "
-     "with the path\n"
-     "of the last tuning. nmll=approx takes 8192 features and more: each value has an error, and "
-     "places that it\n"
-     "cannot tell from the least are marked."},
+     "l=0.1..10 noise=0.01..1 are the axes (default: the kernel's first hyperparameter and the\n"
+     "noise, a factor of ten about their values). A single value fixes a hyperparameter;\n"
+     "otherwise amplitude and noise take their best value. plot landscape draws the result with\n"
+     "the path of the last tuning. nmll=approx can use 8192 features and more: each value has\n"
+     "an error, and places that it cannot tell from the minimum are marked."},
     {"tradeoff",
      "model",
-     "Fit and complexity, the parts of the NMLL",
+     "Compute fit and complexity, the two parts of the NMLL",
      "tradeoff l=0.1..10 grid=15 features=256",
      {DATA_ARG,
       SOLVER_ARG,
       FEATURES_ARG,
       ROWS_ARG,
-      {"grid", ARG_INT, 0, NULL, 3, 101, NULL, "values", "along the axis; default 41"},
+      {"grid", ARG_INT, 0, NULL, 3, 101, NULL, "values", "values along the axis; default 41"},
       SEED_ARG},
      CMD_JOB | CMD_NEEDS_DATA | CMD_HP_KEYS,
      cmd_tradeoff,
-     "Over one hyperparameter of the kernel (default: its first), amplitude and noise as they are: "
-     "fit is\n"
-     "y'K^-1 y / 2, complexity log|K| / 2. plot tradeoff draws it."},
+     "It varies one hyperparameter of the kernel (default: the first) at the current amplitude\n"
+     "and noise. The fit is y'K^-1 y / 2, the complexity log|K| / 2. plot tradeoff draws them."},
     {.name = NULL},
 };

@@ -213,7 +213,7 @@ static enum status cmd_runs(struct workspace *ws, const struct args *a, struct e
         rec_text(&r, "%zu of %zu runs   ", n, ws->nrun);
     rec_text(&r, "%s",
              n          ? "* last fit   > running   ! stopped short   x failed"
-             : ws->nrun ? "no such run (runs alone lists them all)"
+             : ws->nrun ? "no run matches (runs alone lists them all)"
                         : "no runs yet: tune, fit");
     free(run);
     text_table_free(&g);
@@ -362,7 +362,7 @@ static enum status compared(struct workspace *ws, const struct args *a,
     *n = 0;
     for (size_t i = 0; i < args_many(a, "runs"); i++) {
         if (*n == COMPARE_MAX)
-            return err_set(err, ST_LIMIT, "at most %d runs are compared at once", COMPARE_MAX);
+            return err_set(err, ST_LIMIT, "at most %d runs can be compared at once", COMPARE_MAX);
         if (!(out[(*n)++] = ws_run(ws, args_many_at(a, "runs", i), err)))
             return err->code;
     }
@@ -374,7 +374,7 @@ static enum status compared(struct workspace *ws, const struct args *a,
             ++*n;
         }
     if (*n < 2) {
-        err_named(err, ST_STATE, "no-run", "two runs are needed to compare");
+        err_named(err, ST_STATE, "no-run", "compare needs two runs");
         err_hint(err, "fit; then compare r1 r2");
         return ST_STATE;
     }
@@ -567,7 +567,8 @@ static void compare_text(struct workspace *ws, struct comparison *c, const struc
             buf_printf(&curves, "%s%s", traced++ ? " " : "", run[i]->id);
     const char *plot = fits >= 2 ? "residual" : "nmll";
     if (traced >= 2 && !ws_screen_show(ws, plot, buf_str(&curves)))
-        rec_text(r, "\nplot %s %s lays their curves over each other", plot, buf_str(&curves));
+        rec_text(r, "\n"
+                    "plot %s %s draws their curves together", plot, buf_str(&curves));
     buf_free(&curves);
 }
 
@@ -640,37 +641,37 @@ static enum status cmd_note(struct workspace *ws, const struct args *a, struct e
 const struct command cmd_runs_rows[] = {
     {"runs",
      "work",
-     "Table of tunings and fits",
+     "Show the table of tunings and fits",
      "runs",
      {{"kind", ARG_CHOICE, ARGF_POS, "all", 0, 0, "all|fits|tunings|stars|failed|short|bin", NULL,
-       "which; short: fits that stopped short of their tolerance"},
+       "which runs; short: fits that stopped short of their tolerance"},
       {"where", ARG_WORD, 0, NULL, 0, 0, NULL, NULL,
-       "only those with this in name, data, kernel, solver, state or note"},
+       "only runs with this text in name, data, kernel, solver, state or note"},
       {"sort", ARG_CHOICE, 0, "oldest", 0, 0,
        "oldest|newest|nmll|rmse|nlpd|coverage|seconds|iterations|rank|features|effdim", NULL,
-       "the best first: the least, of coverage the nearest to 95 %"},
-      {"last", ARG_INT, 0, NULL, 1, 1e6, NULL, "runs", "only the newest so many"}},
+       "the best first: the smallest value, for coverage the nearest to 95 %"},
+      {"last", ARG_INT, 0, NULL, 1, 1e6, NULL, "runs", "only this many, the newest"}},
      0,
      cmd_runs,
      "runs sort=nlpd where=matern   runs stars   runs bin   (rmse and nlpd in units of sd)"},
     {"compare",
      "work",
-     "Runs side by side, differences marked",
+     "Show runs side by side with their differences marked",
      "compare r1 r2",
      {{"runs", ARG_RUN, ARGF_POS | ARGF_MANY, NULL, 0, 0, NULL, NULL,
-       "which (default: the last two fits)"},
+       "runs to compare (default: the last two fits)"},
       {"target", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL,
-       "of several targets, which one; default: the first"}},
+       "with several targets, which one; default: the first"}},
      0,
      cmd_compare,
      NULL},
     {"note",
      "work",
-     "A remark for a run",
+     "Add a note to a run",
      "note r1 looks good",
-     {{"run", ARG_RUN, ARGF_POS, NULL, 0, 0, NULL, NULL, "which (default: the last fit)"},
+     {{"run", ARG_RUN, ARGF_POS, NULL, 0, 0, NULL, NULL, "run (default: the last fit)"},
       {"text", ARG_TEXT, ARGF_POS | ARGF_REQUIRED | ARGF_REST, NULL, 0, 0, NULL, NULL,
-       "the rest of the line"}},
+       "text of the note: the rest of the line"}},
      CMD_CHANGES,
      cmd_note,
      NULL},

@@ -66,7 +66,7 @@ static enum status cmd_view(struct workspace *ws, const struct args *a, struct e
     snprintf(verb, sizeof verb, "%.*s", (int)strcspn(views[i].line, " "), views[i].line);
     const struct command *c = command_find(verb, NULL);
     if (!c || strcmp(c->name, verb)) {
-        snprintf(text, sizeof text, "view %s is for the full screen: gpdesk without --plain",
+        snprintf(text, sizeof text, "view %s needs the full screen: start gpdesk without --plain",
                  views[i].name);
         tell(ws, "view", "view", views[i].name, text);
         return ST_OK;
@@ -104,7 +104,7 @@ static enum status choose(struct workspace *ws, const char *option, const char *
     if (value && ws->screen)
         tell_screen(ws, option, value, &b);
     else if (value)
-        buf_puts(&b, "for the full screen");
+        buf_puts(&b, "needs the full screen");
     if (!value)
         rec_text(&r, "   (%s)", option_origin(ws->origin, option));
     else if (b.len)
@@ -171,7 +171,7 @@ static enum status cmd_palette(struct workspace *ws, const struct args *a, struc
         if (n)
             text_table_print(&g, NULL, &r.text);
         else
-            rec_text(&r, "nothing is called like that");
+            rec_text(&r, "nothing has a name like that");
         if (n > 20)
             rec_text(&r, "%s%zu more", r.text.len && r.text.s[r.text.len - 1] == '\n' ? "" : "\n",
                      n - 20);
@@ -245,7 +245,7 @@ static enum status cmd_copy(struct workspace *ws, const struct args *a, struct e
         err_hint(err, "copy calibration   (the numbers of a plot)");
     }
     if (rc == ST_OK && !out && !copy_path(&path))
-        rc = err_set(err, ST_IO, "there is no place for a copy: HOME is not set");
+        rc = err_set(err, ST_IO, "there is no directory for a copy, because HOME is not set");
     if (rc == ST_OK)
         rc =
             outfile_put(out ? out : path.s, out ? 0666 : 0600, text.s ? text.s : "", text.len, err);
@@ -297,7 +297,7 @@ static void list_bindings(struct workspace *ws)
     if (n)
         text_table_print(&g, NULL, &r.text);
     else
-        rec_text(&r, "no keys of your own yet: bind view K \"compare .\"");
+        rec_text(&r, "no keys are bound yet; try bind view K \"compare .\"");
     text_table_free(&g);
     ws_emit(ws, &r);
 }
@@ -349,7 +349,7 @@ static enum status cmd_bind(struct workspace *ws, const struct args *a, struct e
     if (!strcmp(focus, "conflict"))
         return conflicts(ws), ST_OK;
     if (!key) {
-        err_set(err, ST_USAGE, "bind %s: which key, and which line?", focus);
+        err_set(err, ST_USAGE, "bind %s: give a key and a line", focus);
         err_hint(err, "bind view K \"compare .\"   (bind alone lists)");
         return ST_USAGE;
     }
@@ -377,13 +377,13 @@ const struct command cmd_screen_rows[] = {
      "Show a view",
      "view runs",
      {{"name", ARG_CHOICE, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0,
-       view_choices + 1, NULL, "by name or by its key (Alt and the key, from anywhere)"}},
+       view_choices + 1, NULL, "view by name or by its key (Alt and the key, from anywhere)"}},
      0,
      cmd_view,
-     "Without a screen it says the same in words: view runs is then the table of runs."},
+     "Without a screen it prints the same as text: view runs then prints the table of runs."},
     {"layout",
      "screen",
-     "Panes of the screen",
+     "Choose the panes of the screen",
      "layout auto",
      {{"name", ARG_CHOICE, ARGF_POS, NULL, 0, 0, "auto|main|two|three|slide", NULL,
        "auto: by the terminal's size; main: one view; two: lists and inspector; three: a second "
@@ -391,57 +391,56 @@ const struct command cmd_screen_rows[] = {
        "slide: the plot alone"}},
      0,
      cmd_layout,
-     "The choice is kept for the next start. z zooms a pane, < > { shape them."},
+     "The choice is kept for the next start. z zooms a pane; < > { change the sizes."},
     {"theme",
      "screen",
-     "Colours of the screen",
+     "Choose the colours of the screen",
      "theme mono",
      {{"name", ARG_THEME, ARGF_POS, NULL, 0, 0, NULL, NULL,
-       "{themes}, or a file of the themes directory"}},
+       "{themes}, or a file in the themes directory"}},
      0,
      cmd_theme,
-     "A theme of your own is a file of lines ROLE FOREGROUND BACKGROUND [bold] [dim] "
-     "[underline] [reverse]\nin $XDG_CONFIG_HOME/gpdesk/themes/NAME; the first line may be  base "
-     "dark.  "
-     "Colours are 0..255, default or #rrggbb.\nNO_COLOR and --color=never leave no colour in any "
+     "Your own theme is a file $XDG_CONFIG_HOME/gpdesk/themes/NAME with lines ROLE FOREGROUND\n"
+     "BACKGROUND [bold] [dim] [underline] [reverse]; its first line can be  base dark.  Colours\n"
+     "are 0..255, default or #rrggbb. NO_COLOR and --color=never remove all colours from every\n"
      "theme."},
     {"palette",
      "screen",
      "Find commands, plots, options, pages, runs and columns",
      "palette rank",
-     {{"text", ARG_TEXT, ARGF_POS | ARGF_REST, NULL, 0, 0, NULL, NULL, "letters of it, in order"}},
+     {{"text", ARG_TEXT, ARGF_POS | ARGF_REST, NULL, 0, 0, NULL, NULL,
+       "letters of the name, in order"}},
      0,
      cmd_palette,
-     "On the screen (F2) Enter runs the line that stands beside the name."},
+     "On the screen (F2), Enter runs the line shown beside the name."},
     {"copy",
      "screen",
      "Copy a cell, a view or a plot's numbers",
      "copy calibration",
      {{"what", ARG_COPIED, ARGF_POS, "cell", 0, 0, NULL, NULL,
        "cell, view, line (the prompt's), or a plot: its numbers as CSV"},
-      {"run", ARG_RUN, ARGF_POS, NULL, 0, 0, NULL, NULL, "of which run (default: the last fit)"},
+      {"run", ARG_RUN, ARGF_POS, NULL, 0, 0, NULL, NULL, "run of the plot (default: the last fit)"},
       {"out", ARG_OUT, 0, NULL, 0, 0, NULL, NULL,
-       "file (default: copy.txt in $XDG_RUNTIME_DIR/gpdesk)"}},
+       "file to write (default: copy.txt in $XDG_RUNTIME_DIR/gpdesk)"}},
      0,
      cmd_copy,
-     "The text is written to the file and sent to the terminal (OSC 52, works over ssh; tmux "
-     "needs set-clipboard on).\nWhether the terminal took it cannot be known."},
+     "The text is written to the file and sent to the terminal (OSC 52; this works over ssh,\n"
+     "and tmux needs set-clipboard on). The program cannot know whether the terminal accepted\n"
+     "it."},
     {"bind",
      "screen",
-     "Keys of your own; alone: list them",
+     "Bind keys to lines; bind alone lists them",
      "bind view K \"compare .\"",
      {{"focus", ARG_CHOICE, ARGF_POS, NULL, 0, 0, "view|prompt|both|conflict", NULL,
-       "where the key works; conflict: check all"},
+       "where the key works; conflict: check all keys"},
       {"key", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL, "K, Ctrl-k, Alt-k, F7, PgUp ..."},
       {"line", ARG_TEXT, ARGF_POS | ARGF_REST, NULL, 0, 0, NULL, NULL,
-       "what it runs; none: as built in"}},
+       "line that the key runs; none: restore the built-in key"}},
      0,
      cmd_bind,
-     "In a line {run} stands for the selected run, {marks} for the marked, {plot} for the "
-     "plot on show;\na line that ends in a blank is put on the prompt, @NAME is one of the "
-     "screen's own "
-     "(bind view Z @zoom).\nThe same lines may stand in the config file. undo leaves keys as they "
-     "are:\n"
-     "bind view K none gives one back."},
+     "In a line, {run} stands for the selected run, {marks} for the marked runs and {plot} for\n"
+     "the plot on screen. A line that ends in a blank is put on the prompt; @NAME is an action\n"
+     "of the screen (bind view Z @zoom). The config file can have the same lines. undo does not\n"
+     "change keys: bind view K none restores one."},
     {.name = NULL},
 };

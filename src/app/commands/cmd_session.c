@@ -78,9 +78,9 @@ static void hint_run(struct workspace *ws, const char *name, struct err *err)
     const struct run *r = ws_run(ws, name, &none);
 
     if (r && r->kind == RUN_FIT)
-        err_hint(err, "fit continue=%s: that goes on with a fit; resume is for sessions", name);
+        err_hint(err, "fit continue=%s continues a fit; resume is for sessions", name);
     else if (r)
-        err_hint(err, "tune: it starts from what %s found; resume is for sessions", name);
+        err_hint(err, "tune starts from the result of %s; resume is for sessions", name);
     err_clear(&none);
 }
 
@@ -93,7 +93,7 @@ static enum status cmd_resume(struct workspace *ws, const struct args *a, struct
     if (rc == ST_NOT_FOUND && name)
         hint_run(ws, name, err);
     if (rc == ST_OK && jobs_count(ws->jobs) > 0) {
-        rc = err_set(err, ST_STATE, "a job runs; the workspace cannot be exchanged under it");
+        rc = err_set(err, ST_STATE, "a job is running, so the workspace cannot be replaced");
         err_hint(err, "wait, or stop");
     }
     /* Looked at first, so that a bad file leaves everything as it is. */
@@ -186,19 +186,19 @@ static enum status cmd_script(struct workspace *ws, const struct args *a, struct
 const struct command cmd_session_rows[] = {
     {"save",
      "session",
-     "Save now; with a file: a copy, or the session from now on",
+     "Save now; with a file: save a copy, or continue in that file",
      "save work.gpd",
      {{"file", ARG_OUT, ARGF_POS, NULL, 0, 0, NULL, NULL, "a session file that does not exist yet"},
-      {"data", ARG_BOOL, 0, "no", 0, 0, NULL, NULL, "put the data files into it, too"}},
+      {"data", ARG_BOOL, 0, "no", 0, 0, NULL, NULL, "store the data files in it, too"}},
      0,
      cmd_save,
-     "A session is saved by itself after every command and every few seconds while a job runs. "
-     "`save` waits until all of it is on disk. With data=yes the session holds its data files and "
-     "can be\n"
-     "taken to another machine; a file that is there as it was is still read itself."},
+     "A session is saved automatically after every command, and every few seconds while a job\n"
+     "runs. `save` waits until all of it is on disk. With data=yes the session contains its\n"
+     "data files and can be taken to another machine; a data file that is still there unchanged\n"
+     "is read instead of its copy."},
     {"sessions",
      "session",
-     "Sessions in the state directory",
+     "List the sessions in the state directory",
      "sessions",
      {{.name = NULL}},
      0,
@@ -206,15 +206,15 @@ const struct command cmd_session_rows[] = {
      NULL},
     {"resume",
      "session",
-     "Go on with a session: data, kernel, fits, everything",
+     "Continue a session: data, kernel, fits, everything",
      "resume",
      {{"session", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL,
        "a name that `sessions` lists, or a file; default: the newest"}},
      0,
      cmd_resume,
-     "The session in hand is on disk and stays: resume goes back to it, undo does not. "
-     "Predictions of its fits are those of before, bit for bit. Data is read again from its file "
-     "and compared; what has changed or is damaged is told and left out."},
+     "The current session stays on disk: resume returns to it, undo does not. On the same\n"
+     "machine a resumed fit gives the earlier predictions bit for bit. Data is read again from\n"
+     "its file and compared; anything that has changed or is damaged is reported and left out."},
     {"salvage",
      "session",
      "Copy what is whole in a damaged session into a new one, and name what is lost",
@@ -230,10 +230,11 @@ const struct command cmd_session_rows[] = {
      "are lost has to be fitted again; a variance factor is computed again from the data."},
     {"script",
      "session",
-     "Write the commands that lead here, with seeds and expected figures",
+     "Write the commands that lead here, with seeds and figures",
      "script all=yes",
-     {{"out", ARG_OUT, 0, NULL, 0, 0, NULL, NULL, "file to write; default: shown"},
-      {"all", ARG_BOOL, 0, "no", 0, 0, NULL, NULL, "the whole history, not the shortest way"}},
+     {{"out", ARG_OUT, 0, NULL, 0, 0, NULL, NULL, "file to write; default: the screen"},
+      {"all", ARG_BOOL, 0, "no", 0, 0, NULL, NULL,
+       "write the whole history, not only the lines that are needed"}},
      0,
      cmd_script,
      "Run it again with gpdesk -f FILE: the same seed gives the same figures."},

@@ -247,16 +247,17 @@ static enum status cmd_get(struct workspace *ws, const struct args *a, struct er
 const struct command cmd_settings_rows[] = {
     {"set",
      "settings",
-     "Set hyperparameters and options; alone: list them all",
+     "Set hyperparameters and options; set alone lists them",
      "set l=0.8 noise=0.05",
-     {{"name", ARG_SETTING, ARGF_POS, NULL, 0, 0, NULL, NULL, "show this one only"}},
+     {{"name", ARG_SETTING, ARGF_POS, NULL, 0, 0, NULL, NULL, "show only this one"}},
      CMD_CHANGES | CMD_HP_KEYS | CMD_OPTION_KEYS,
      cmd_set,
-     "set l=0.1..10 sets the bounds within which tune searches; l.min= and l.max= one of them.\n"
-     "Stronger than the command line, which is stronger than GPDESK_NAME, then the config file."},
+     "set l=0.1..10 sets the bounds within which tune searches; l.min= and l.max= set one of\n"
+     "them. set overrides the command line, which overrides GPDESK_NAME in the environment,\n"
+     "which overrides the config file."},
     {"get",
      "settings",
-     "Show a setting, and who set it",
+     "Show a setting and where it comes from",
      "get seed",
      {{"name", ARG_SETTING, ARGF_POS, NULL, 0, 0, NULL, NULL,
        "hyperparameter or option (default: all)"}},

@@ -142,7 +142,7 @@ static enum status sweep_mark(struct workspace *ws, const char *text, struct err
     char more;
 
     if (!sweep_of(ws) || sscanf(text, "point=%zu%c", &i, &more) != 1 || i >= sweep_of(ws)->npoints)
-        return err_set(err, ST_USAGE, "sweep point= is what sweep writes for itself");
+        return err_set(err, ST_USAGE, "sweep point= is for the program's own use");
     sweep_of(ws)->first[i] = ws->runs_made;
     return ST_OK;
 }
@@ -225,22 +225,19 @@ static enum status cmd_sweep(struct workspace *ws, const struct args *a, struct 
 const struct command cmd_sweep_rows[] = {
     {"sweep",
      "work",
-     "A grid of settings as one table and plot",
+     "Run a grid of settings; show one table and plot",
      "sweep rank=32,64,128",
      {{"grid", ARG_TEXT, ARGF_POS | ARGF_REST, NULL, 0, 0, NULL, NULL,
        "key=values of fit and tune, kernel=, data=, rows=, split= (columns; file=FILE); show=, "
        "tune='..', fit='..'"}},
      CMD_BARRIER,
      cmd_sweep,
-     "Each point is a fit and a score; with show=nmll a tuning at the values given. Values: a,b,c; "
-     "a..b;\n"
-     "a..b/step; a..b*2; name0..name4. sweep alone shows the last table again; plot sweep draws "
-     "it.\n"
-     "show=rmse|nlpd|nmll|coverage|effdim|iterations|seconds; effdim is the effective dimension. A "
-     "sweep\n"
-     "over split=, kernel=, data= or rows= tunes at each point (tune=no: it does not). rows= is "
-     "the number\n"
-     "of training rows: plot learning draws the error against it.\n"
+     "Each point is a fit and a score, or with show=nmll a tuning at the given values. Values\n"
+     "are a,b,c; a..b; a..b/step; a..b*2; name0..name4. sweep alone shows the last table again,\n"
+     "and plot sweep draws it. show=rmse|nlpd|nmll|coverage|effdim|iterations|seconds; effdim\n"
+     "is the effective dimension. A sweep over split=, kernel=, data= or rows= tunes at each\n"
+     "point, unless tune=no is given. rows= is the number of training rows; plot learning draws\n"
+     "the error against it.\n"
      "  sweep rows=500..16000 tune='features=1024' fit='features=4096'\n"
      "  sweep l=0.1..10 noise=0.01,0.1 show=nmll\n"
      "  sweep split=split0..split4 file=splits.csv tune='features=1024' fit='features=4096'"},

@@ -8,41 +8,39 @@
 const struct command cmd_teach_rows[] = {
     {"draw",
      "learn",
-     "Functions of one input: before any data, or given the current points",
+     "Draw functions of one input: before any data, or given data",
      "draw kernel=rbf(l=0.3) n=5\ndraw prior kernel=matern(nu=1/2)\ndemo toy n=30; draw posterior "
      "n=4",
      {{"on", ARG_CHOICE, ARGF_POS, "auto", 0, 0, "auto|prior|data|posterior", NULL,
-       "auto: given the data where they have one input and at most 1000 rows; posterior is data"},
-      {"kernel", ARG_KERNEL, 0, NULL, 0, 0, NULL, NULL, "kernel, which becomes the current one"},
-      {"n", ARG_INT, 0, "3", 0, DRAWS_MOST, NULL, "functions", "how many"},
-      {"points", ARG_INT, 0, "160", 2, DRAW_POINTS_MOST, NULL, "places", "at which each is drawn"},
-      {"x", ARG_BOUND, 0, NULL, 0, 0, NULL, NULL, "from where to where: x=-3..3"},
-      {"seed", ARG_INT, 0, NULL, 0, 0x1p53, NULL, NULL, "of the draw (default: the option seed)"}},
+       "auto: given the data if they have one input and at most 1000 rows; posterior means data"},
+      {"kernel", ARG_KERNEL, 0, NULL, 0, 0, NULL, NULL, "kernel; it becomes the current one"},
+      {"n", ARG_INT, 0, "3", 0, DRAWS_MOST, NULL, "functions", "number of functions"},
+      {"points", ARG_INT, 0, "160", 2, DRAW_POINTS_MOST, NULL, "places",
+       "number of places at which each is drawn"},
+      {"x", ARG_BOUND, 0, NULL, 0, 0, NULL, NULL, "range of x: x=-3..3"},
+      {"seed", ARG_INT, 0, NULL, 0, 0x1p53, NULL, NULL,
+       "seed of the draw (default: the option seed)"}},
      CMD_CHANGES | CMD_HP_KEYS,
      cmd_draw,
-     "Exact, at the current hyperparameters, with the band in which 95 % of the functions lie. The "
-     "picture\n"
-     "(plot draws) follows: set l=0.3 bends the same functions. In its view Left and Right choose "
-     "a\n"
-     "hyperparameter, Up and Down move it, Enter adds a point. Given points, NMLL is that of their "
-     "values\n"
-     "as scaled."},
+     "The functions are exact draws at the current hyperparameters, with the band that contains\n"
+     "95 % of all functions. The picture (plot draws) follows changes: set l=0.3 bends the same\n"
+     "functions. In its view, Left and Right choose a hyperparameter, Up and Down change it,\n"
+     "and Enter adds a point. Given points, the NMLL is that of their scaled values."},
     {"point",
      "learn",
      "Add a point to the data drawn by hand",
      "point x=0.5 y=1.2\npoint",
      {{"x", ARG_REAL, ARGF_POS, NULL, 0, 0, NULL, NULL,
-       "where (default: where the function is known least)"},
+       "place (default: where the function is most uncertain)"},
       {"y", ARG_REAL, ARGF_POS, NULL, 0, 0, NULL, NULL,
-       "what was measured (default: drawn from what is known so far)"}},
+       "measured value (default: drawn from the posterior)"}},
      CMD_CHANGES,
      cmd_point,
-     "The points are a dataset of their own, called points, taken as they are: one more moves none "
-     "of the\n"
-     "others. demo points xy=-1:0.5,0:1.2 gives many at once."},
+     "The points are a separate dataset called points. They are not scaled, so a new point does\n"
+     "not move the others. demo points xy=-1:0.5,0:1.2 gives several at once."},
     {"explain",
      "learn",
-     "What a message, number, view or option means, with the current numbers",
+     "Explain a message, number, view or option, with your numbers",
      "explain\nexplain coverage",
      {{"name", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL,
        "a name in brackets, a score, a view, an option; alone: what is on screen; all: every "
@@ -52,22 +50,21 @@ const struct command cmd_teach_rows[] = {
      NULL},
     {"lesson",
      "learn",
-     "Lessons on real commands: read, predict, do, compare",
+     "Take a lesson with real commands: read, predict, do, compare",
      "lesson\nlesson 1",
      {{"lesson", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL,
-       "its number or file; next, back, quiz, end, show, list, check"},
+       "number or file of a lesson; next, back, quiz, end, show, list, check"},
       {"how", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL,
-       "quiz: only the questions; all: straight through; check: the file"},
-      {"step", ARG_INT, 0, "1", 1, 1000, NULL, NULL, "where to begin"},
+       "quiz: only the questions; all: straight through; check: a file to check"},
+      {"step", ARG_INT, 0, "1", 1, 1000, NULL, NULL, "step to begin at"},
       {"seed", ARG_INT, 0, NULL, 0, 0x1p53, NULL, NULL,
-       "of the data: each student their own, with the same answers"}},
+       "seed of the data: each student can have their own"}},
      0,
      cmd_lesson,
-     "Enter on an empty line goes on. answer b answers. Lessons are text files that you can edit: "
-     "put yours\n"
-     "into $XDG_DATA_HOME/gpdesk/lessons (share/doc/lessons.md has the format); lesson check FILE "
-     "looks for\n"
-     "mistakes. Without a terminal, lesson 3 all runs it through."},
+     "Enter on an empty line continues, answer b answers a question. Lessons are text files\n"
+     "that you can edit: put yours into $XDG_DATA_HOME/gpdesk/lessons (share/doc/lessons.md has\n"
+     "the format); lesson check FILE looks for mistakes. Without a terminal, lesson 3 all runs\n"
+     "a lesson to its end."},
     {"answer",
      "learn",
      "Answer the question of a lesson",
@@ -79,13 +76,13 @@ const struct command cmd_teach_rows[] = {
      NULL},
     {"tour",
      "learn",
-     "Five minutes through the program on bundled data",
+     "Take a five-minute tour on bundled data",
      "tour",
      {{"how", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL, "all: straight through"},
-      {"step", ARG_INT, 0, "1", 1, 1000, NULL, NULL, "where to begin"},
-      {"seed", ARG_INT, 0, NULL, 0, 0x1p53, NULL, NULL, "of the data"}},
+      {"step", ARG_INT, 0, "1", 1, 1000, NULL, NULL, "step to begin at"},
+      {"seed", ARG_INT, 0, NULL, 0, 0x1p53, NULL, NULL, "seed of the data"}},
      0,
      cmd_tour,
-     "Enter on an empty line goes on; lesson end leaves it."},
+     "Enter on an empty line continues; lesson end leaves the tour."},
     {.name = NULL},
 };

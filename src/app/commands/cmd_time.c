@@ -73,9 +73,9 @@ static void history_steps(const struct workspace *ws, struct rec *r)
         rec_null(r, "view");
     else
         rec_int(r, "view", (int64_t)timeline_view(ws));
-    rec_text(r, "%zu step%s can be undone, %zu done again", done, done == 1 ? "" : "s", undone);
+    rec_text(r, "%zu step%s can be undone, %zu redone", done, done == 1 ? "" : "s", undone);
     if (timeline_view(ws) != SIZE_MAX)
-        rec_text(r, "; shown is the state after command %zu (at now | branch)", timeline_view(ws));
+        rec_text(r, "; this is the state after command %zu (at now | branch)", timeline_view(ws));
     else if (ws->nscript)
         rec_text(r, "; at N shows the state after command N");
 }
@@ -103,7 +103,7 @@ static enum status cmd_history(struct workspace *ws, const struct args *a, struc
         history_row(ws, i, &(struct line_mark){ undone[i], interrupted[i] }, &g, &r);
     rec_array_close(&r);
     if (from)
-        rec_text(&r, "%zu before: history %zu\n", from, ws->nscript);
+        rec_text(&r, "%zu earlier: history %zu\n", from, ws->nscript);
     if (ws->nscript)
         text_table_print(&g, right, &r.text);
     history_steps(ws, &r);
@@ -160,7 +160,7 @@ static enum status move(struct workspace *ws, const struct args *a, bool back, s
     rec_int(&r, "undo", (int64_t)done);
     rec_int(&r, "redo", (int64_t)undone);
     current_json(ws, &r);
-    rec_text(&r, back ? "undone: " : "done again: ");
+    rec_text(&r, back ? "undone: " : "redone: ");
     rec_safe(&r, line ? line : "?");
     if (n > 1)
         rec_text(&r, back ? " and %ld more after it" : " and %ld more before it", n - 1);
@@ -197,12 +197,13 @@ static enum status place(const struct workspace *ws, const char *text, size_t *n
     const char *digits = text + (sign != '\0');
     const unsigned long v = strtoul(digits, &end, 10);
     if (!isdigit((unsigned char)*digits) || *end || v > 1000000) {
-        err_set(err, ST_USAGE, "'%.40s' is no place: a number of `history`, -1, +1 or now", text);
+        err_set(err, ST_USAGE, "'%.40s' is not a place; give a number of `history`, -1, +1 or "
+                               "now", text);
         err_hint(err, "history");
         return ST_USAGE;
     }
     if (sign == '-' && v > here)
-        return err_named(err, ST_RANGE, "no-command", "there are only %zu commands before", here);
+        return err_named(err, ST_RANGE, "no-command", "there are only %zu earlier commands", here);
     *n = sign == '-' ? here - v : sign == '+' ? here + v : v;
     if (sign == '+' && *n >= ws->nscript)
         *n = SIZE_MAX;
@@ -227,10 +228,11 @@ static void tell_view(struct workspace *ws, const char *command)
     if (n == SIZE_MAX) {
         rec_text(&r, "now: %s", buf_str(&now));
     } else {
-        rec_text(&r, "as after command %zu%s", n, n ? ": " : "");
+        rec_text(&r, "the state after command %zu%s", n, n ? ": " : "");
         if (n)
             rec_safe(&r, ws->script[n - 1]);
-        rec_text(&r, "\n  %s; %zu run%s.  Read-only: at now returns, branch goes on from here",
+        rec_text(&r, "\n"
+                     "  %s; %zu run%s.  Read-only: at now returns, branch continues from here",
                  buf_str(&now), ws->nrun, ws->nrun == 1 ? "" : "s");
     }
     buf_free(&now);
@@ -241,7 +243,7 @@ static enum status may_look(struct workspace *ws, struct err *err)
 {
     if (!jobs_pending(ws->jobs, CMD_SETS, 0))
         return ST_OK;
-    err_named(err, ST_STATE, "busy", "a job that changes what is current is running");
+    err_named(err, ST_STATE, "busy", "a running job will change the current state");
     err_hint(err, "wait; then at N");
     return ST_STATE;
 }
@@ -270,7 +272,8 @@ static enum status cmd_branch(struct workspace *ws, const struct args *a, struct
     struct rec r;
 
     if (rc == ST_OK && n == SIZE_MAX) {
-        err_named(err, ST_STATE, "no-branch", "from where? What is shown is the present");
+        err_named(err, ST_STATE, "no-branch", "branch needs an earlier state, and this is the "
+                                              "present one");
         err_hint(err, "at 12; branch   |   branch 12   |   history");
         return ST_STATE;
     }
@@ -282,7 +285,8 @@ static enum status cmd_branch(struct workspace *ws, const struct args *a, struct
     rec_int(&r, "from", (int64_t)n);
     current_json(ws, &r);
     current_words(ws, &now);
-    rec_text(&r, "going on from command %zu: %s\n  all runs are here; undo goes back", n,
+    rec_text(&r, "continuing from command %zu: %s\n"
+                 "  all runs are kept; undo goes back", n,
              buf_str(&now));
     buf_free(&now);
     ws_emit(ws, &r);
@@ -392,12 +396,12 @@ static enum status cmd_drop(struct workspace *ws, const struct args *a, struct e
         data = ws_dataset(ws, what, NULL) && strcmp(what, ".");
     }
     if (run && data) {
-        err_set(err, ST_AMBIGUOUS, "%.60s is a run and a dataset", what);
+        err_set(err, ST_AMBIGUOUS, "%.60s is both a run and a dataset", what);
         err_hint(err, "drop run:%.60s   |   drop dataset:%.60s", what, what);
         return ST_AMBIGUOUS;
     }
     if (!run && !data) {
-        err_set(err, ST_NOT_FOUND, "%.60s is no run and no dataset", what);
+        err_set(err, ST_NOT_FOUND, "%.60s is neither a run nor a dataset", what);
         err_hint(err, "runs   |   data");
         return ST_NOT_FOUND;
     }
@@ -429,7 +433,7 @@ static enum status cmd_purge(struct workspace *ws, const struct args *a, struct 
     struct rec r;
 
     if (timeline_view(ws) != SIZE_MAX) {
-        err_named(err, ST_STATE, "read-only", "what is shown is an earlier state");
+        err_named(err, ST_STATE, "read-only", "this is an earlier state, which is read-only");
         err_hint(err, "at now, then purge");
         return ST_STATE;
     }
@@ -462,65 +466,64 @@ static enum status cmd_purge(struct workspace *ws, const struct args *a, struct 
 const struct command cmd_time_rows[] = {
     {"history",
      "session",
-     "What has been done, numbered; what is undone",
+     "List what has been done, numbered, and what is undone",
      "history",
-     {{"lines", ARG_INT, ARGF_POS, "50", 1, 1e6, NULL, "lines", "how many, the newest"}},
+     {{"lines", ARG_INT, ARGF_POS, "50", 1, 1e6, NULL, "lines", "number of lines, the newest"}},
      0,
      cmd_history,
-     "The commands that changed something or made a run. at N shows the state after command N,\n"
-     "undo and redo go through the changes one by one; script all=yes writes all of it."},
+     "These are the commands that changed something or made a run. at N shows the state after\n"
+     "command N, undo and redo go through the changes one by one, and script all=yes writes all\n"
+     "commands."},
     {"undo",
      "session",
      "Take back the last change: roles, split, kernel, options, drops, notes",
      "undo",
-     {{"steps", ARG_INT, ARGF_POS, "1", 1, STEPS_MOST, NULL, "steps", "how many"}},
+     {{"steps", ARG_INT, ARGF_POS, "1", 1, STEPS_MOST, NULL, "steps", "number of steps"}},
      CMD_CHANGES,
      cmd_undo,
-     "Of what commands changed nothing is lost: redo does it again. Runs stay, whatever is undone, "
-     "with\n"
-     "what they were made from. A session keeps the steps; undo works after resume."},
+     "Nothing is lost: redo repeats what undo took back. Runs always stay, with the data they\n"
+     "were made from. A session keeps the steps, so undo works after resume."},
     {"redo",
      "session",
-     "Do again what undo took back",
+     "Repeat what undo took back",
      "redo",
-     {{"steps", ARG_INT, ARGF_POS, "1", 1, STEPS_MOST, NULL, "steps", "how many"}},
+     {{"steps", ARG_INT, ARGF_POS, "1", 1, STEPS_MOST, NULL, "steps", "number of steps"}},
      CMD_CHANGES,
      cmd_redo,
      NULL},
     {"at",
      "session",
-     "Show everything as after an earlier command, read-only",
+     "Show everything as it was after an earlier command, read-only",
      "at 3",
      {{"where", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL,
-       "a number of history, -1 and +1 (before and after what is shown), now"}},
+       "a number of history, -1 or +1 (one command back or forward), or now"}},
      0,
      cmd_at,
-     "Data, settings and runs are those of then; nothing can be changed until at now, or branch, "
-     "which\n"
-     "goes on from there. A command may be looked at in between: summary, plot, predict, script."},
+     "Data, settings and runs are as they were then. Nothing can be changed until at now, or\n"
+     "until branch, which continues from there. Commands that only look still work: summary,\n"
+     "plot, predict, script."},
     {"branch",
      "session",
-     "Go on from an earlier state",
+     "Continue from an earlier state",
      "branch 3",
      {{"where", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL,
-       "a number of history, -1 (before the last command); default: what at shows"}},
+       "a number of history, -1 (before the last command); default: the state that at shows"}},
      CMD_CHANGES | CMD_ANYTIME,
      cmd_branch,
-     "The state of then becomes the present one, as a change like any other: undo takes it back. "
-     "All\n"
-     "runs stay."},
+     "The earlier state becomes the present one. This is a change like any other: undo takes it\n"
+     "back. All runs stay."},
     {"star",
      "work",
      "Mark a run as worth keeping",
      "star r1",
-     {{"run", ARG_RUN, ARGF_POS, ".", 0, 0, NULL, NULL, "which (default: the last fit)"},
-      {"off", ARG_BOOL, 0, "no", 0, 0, NULL, NULL, "take the star away"}},
+     {{"run", ARG_RUN, ARGF_POS, ".", 0, 0, NULL, NULL, "run (default: the last fit)"},
+      {"off", ARG_BOOL, 0, "no", 0, 0, NULL, NULL, "remove the star"}},
      CMD_CHANGES,
      cmd_star,
-     "runs star lists them; a session keeps all of them that is needed to predict."},
+     "runs stars lists them; a session keeps everything that they need to predict."},
     {"drop",
      "work",
-     "Put a run or a dataset into the bin",
+     "Move a run or a dataset to the bin",
      "drop run:r1",
      {{"what", ARG_WORD, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL,
        "r4, run:r4 or dataset:NAME"}},
@@ -529,11 +532,12 @@ const struct command cmd_time_rows[] = {
      "undo brings it back, until purge has emptied the bin."},
     {"purge",
      "work",
-     "Empty the bin and forget what could be undone",
+     "Empty the bin and forget the steps of undo",
      "purge",
-     {{"yes", ARG_BOOL, 0, "no", 0, 0, NULL, NULL, "do it; without: say what would go"}},
+     {{"yes", ARG_BOOL, 0, "no", 0, 0, NULL, NULL,
+       "do it; without yes: show what would be removed"}},
      0,
      cmd_purge,
-     "The one command that undo cannot take back."},
+     "This is the only command that undo cannot take back."},
     {.name = NULL},
 };

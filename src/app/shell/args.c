@@ -144,7 +144,7 @@ static enum status key_find(const struct command *c, const char *word, struct ke
     if (hits == 1) {
         buf_free(&list);
         if (out->kind == KEY_HP && !args_hp_name(out->name, hp, KERNEL_NAME_MAX + 8, side))
-            return err_set(err, ST_INTERNAL, "hyperparameter %s is in no kernel", out->name);
+            return err_set(err, ST_INTERNAL, "no kernel has the hyperparameter %s", out->name);
         return ST_OK;
     }
     rc = hits ? ST_AMBIGUOUS : ST_NOT_FOUND;
@@ -168,7 +168,7 @@ static enum status add_hp(struct args *a, const char *name, int side, const char
     enum status rc = args_value_bound(&like, text, &k.lo, &k.hi, err);
 
     if (rc == ST_OK && side && k.lo != k.hi)
-        rc = args_value_bad(&like, text, ST_USAGE, "one end of an interval is one number", err);
+        rc = args_value_bad(&like, text, ST_USAGE, "one bound of an interval is a number", err);
     if (rc == ST_OK)
         rc = mem_grow((void **)&a->hp, &a->caphp, a->nhp + 1, sizeof k, "arguments", err);
     if (rc != ST_OK)
@@ -352,7 +352,7 @@ static enum status unexpected(const struct args *a, const struct args_words *w, 
 
     for (size_t k = 0; k < n; k++)
         names[k] = keys[k].name;
-    err_set(err, ST_USAGE, "%s: %.80s is one word too many", a->cmd->name, x->text);
+    err_set(err, ST_USAGE, "%s: the word %.80s is one too many", a->cmd->name, x->text);
     if (*x->text == '=' || (i + 1 < w->n && w->v[i + 1].text && *w->v[i + 1].text == '='))
         err_hint(err, "write key=value without blanks around the =");
     else if (command_nearest(x->text, names, n, near, sizeof near))
@@ -543,7 +543,8 @@ static enum status parse_words(const char *statement, struct args_words *w,
     if (w->n == 0)
         return err_set(err, ST_USAGE, "there is no command here");
     if (w->v[0].key) {
-        err_set(err, ST_USAGE, "a line starts with a command; %.60s= is an argument", w->v[0].key);
+        err_set(err, ST_USAGE, "a line starts with a command, but %.60s= is an argument",
+                w->v[0].key);
         err_hint(err, "set %.60s=..   |   help", w->v[0].key);
         return ST_USAGE;
     }

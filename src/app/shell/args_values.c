@@ -186,7 +186,7 @@ enum status args_value_bound(const struct arg *a, const char *text, double *lo, 
     if (!plain_number(ARG_REAL, left, lo) || !plain_number(ARG_REAL, dots + 2, hi))
         return args_value_bad(a, text, ST_USAGE, "not an interval", err);
     if (!(*lo < *hi))
-        return args_value_bad(a, text, ST_RANGE, "the lower end must be below the upper one", err);
+        return args_value_bad(a, text, ST_RANGE, "the lower end must be below the upper end", err);
     if ((a->lo != 0.0 || a->hi != 0.0) && (*lo < a->lo || *hi > a->hi))
         return args_value_bad(a, text, ST_RANGE, "out of range", err);
     return ST_OK;
@@ -215,7 +215,8 @@ static enum status read_ints_item(const struct arg *a, const char *item, size_t 
             if (!plain_number(ARG_INT, by + 1, &step) || (!times && step != floor(step)))
                 return args_value_bad(a, item, ST_USAGE, "the step is not a whole number", err);
             if (step < 1.0 || (times && step <= 1.0))
-                return args_value_bad(a, item, ST_RANGE, "the step leads nowhere", err);
+                return args_value_bad(a, item, ST_RANGE,
+                                      "a step must be 1 or more, a factor above 1", err);
         } else if (a->unit && !strcmp(a->unit, "doubling")) {
             times = true;
             step = 2.0;
@@ -228,9 +229,9 @@ static enum status read_ints_item(const struct arg *a, const char *item, size_t 
         command_number(&one, dots ? dots + 2 : part, &hi, err) != ST_OK)
         return err ? err->code : ST_USAGE;
     if (lo < 0 || lo > hi)
-        return args_value_bad(a, item, ST_RANGE, "the first must not be above the last", err);
+        return args_value_bad(a, item, ST_RANGE, "the first value must not be above the last", err);
     if (times && lo < 1.0)
-        return args_value_bad(a, item, ST_RANGE, "doubling starts at 1 or more", err);
+        return args_value_bad(a, item, ST_RANGE, "doubling must start at 1 or more", err);
     for (double x = lo; x <= hi; x = times ? floor(x * step) : x + step) {
         if (*n == INTS_MAX)
             return args_value_bad(a, item, ST_RANGE, "more than 100,000 numbers", err);
@@ -294,7 +295,7 @@ static enum status read_choice(const struct arg *a, char **text, struct err *err
     for (size_t i = 0; i < n; i++)
         buf_printf(&all, "%s%s", i ? ", " : "", names[i]);
     err_set(err, ST_USAGE, "%s=%.80s: %s; choose one of %s", a->name, *text,
-            hits ? "that fits several" : "no such choice", buf_str(&all));
+            hits ? "several choices begin like that" : "there is no such choice", buf_str(&all));
     if (!hits && command_nearest(*text, names, n, near, sizeof near))
         err_hint(err, "%s", near);
     buf_free(&all);
@@ -367,7 +368,7 @@ enum status args_value_check(const struct arg *a, char **text, struct err *err)
     case ARG_BOOL:
         if (args_value_bool(*text, &flag))
             return ST_OK;
-        return err_set(err, ST_USAGE, "%s=%.80s: say yes or no", a->name, *text);
+        return err_set(err, ST_USAGE, "%s=%.80s: answer yes or no", a->name, *text);
     case ARG_CHOICE:
         return read_choice(a, text, err);
     case ARG_KERNEL: {
@@ -379,7 +380,7 @@ enum status args_value_check(const struct arg *a, char **text, struct err *err)
         if (args_looks_like_run(*text))
             return ST_OK;
         err_set(err, ST_USAGE,
-                "%s=%.80s: not the name of a run; runs are r1, r2, ... and t1, t2, ..", a->name,
+                "%s=%.80s is not the name of a run; runs are r1, r2, ... and t1, t2, ..", a->name,
                 *text);
         err_hint(err, "runs");
         return ST_USAGE;

@@ -76,7 +76,7 @@ static enum status read_quoted(const char *s, size_t *p, struct buf *out, struct
         else
             buf_putc(out, s[i++]);
     }
-    err_set(err, ST_USAGE, "the quote %c that opens at column %zu is not closed", q, open + 1);
+    err_set(err, ST_USAGE, "the quote %c at column %zu is not closed", q, open + 1);
     err_hint(err, "inside \"..\" write \\\" for a quote");
     return ST_USAGE;
 }
@@ -139,7 +139,7 @@ static enum status read_word(const char *s, size_t *p, struct args_word *w, stru
     }
     if (rc == ST_OK && depth > 0) {
         rc = err_set(err, ST_USAGE, "the ( at column %zu is not closed", open_at + 1);
-        err_hint(err, "a name that holds a ( needs quotes: \"data (1).csv\"");
+        err_hint(err, "a name with a ( in it needs quotes: \"data (1).csv\"");
     }
     w->dashed = rc == ST_OK && !w->key && !w->quoted && i - w->start > 2 &&
                 is_key(s + w->start, i - w->start, &skip) && skip == 2;
@@ -161,7 +161,7 @@ enum status args_words_read(const char *s, struct args_words *w, struct err *err
     size_t p = 0;
 
     if (strlen(s) > STATEMENT_MAX)
-        return err_set(err, ST_USAGE, "a command of %zu bytes is too long; at most %d are read",
+        return err_set(err, ST_USAGE, "a command of %zu bytes is too long; the limit is %d bytes",
                        strlen(s), STATEMENT_MAX);
     for (;;) {
         while (isspace((unsigned char)s[p]))
@@ -169,7 +169,7 @@ enum status args_words_read(const char *s, struct args_words *w, struct err *err
         if (!s[p])
             return ST_OK;
         if (w->n == WORDS_MAX)
-            return err_set(err, ST_USAGE, "a command of more than %d words is not read", WORDS_MAX);
+            return err_set(err, ST_USAGE, "a command can have at most %d words", WORDS_MAX);
         rc = mem_grow((void **)&w->v, &w->cap, w->n + 1, sizeof *w->v, "words", err);
         if (rc != ST_OK)
             return rc;

@@ -61,8 +61,8 @@ enum status binding_key(const char *text, char out[BIND_KEY_MAX], struct err *er
     const size_t n = word ? 0 : one_char(s);
     if (!word && !n) {
         err_set(err, ST_USAGE,
-                "'%.40s' is no key: write a character, Ctrl-k, Alt-k, F5, Space, Enter, "
-                "Up, PgUp, Home, Delete and the like",
+                "'%.40s' is not a key; write a character, or Ctrl-k, Alt-k, F5, Space, Enter, Up, "
+                "PgUp, Home, Delete and the like",
                 text);
         err_hint(err, "bind view Ctrl-k \"compare .\"");
         return ST_USAGE;
@@ -106,8 +106,8 @@ enum status binding_set(enum bind_focus focus, const char *text, const char *lin
         return rc;
     if (line && *line && focus & BIND_PROMPT && typing(key)) {
         err_set(err, ST_USAGE,
-                "%s is needed to type at the prompt; bind it for the view, or take a "
-                "Ctrl, Alt or function key",
+                "%s is needed for typing at the prompt; bind it for the view, or use a Ctrl, Alt "
+                "or function key",
                 key);
         err_hint(err, "bind view %s ...", key);
         return ST_USAGE;

@@ -17,28 +17,28 @@
 #include <string.h>
 
 static const char grammar_page[] =
-    "A line is one or more commands, separated by ; -- the rest of a line behind # is a comment,\n"
-    "and a \\ at its end goes on on the next one.\n"
+    "A line has one or more commands, separated by ; -- the rest of a line after # is a comment,\n"
+    "and a line that ends in \\ continues on the next one.\n"
     "  command   verb, then objects, key=value pairs and flags: score r7 on=test\n"
     "            --key=value and --key value mean key=value; verb ? shows the usage\n"
-    "  words     unique beginnings of verbs and keys will do; an ambiguous one is listed\n"
-    "  quotes    'as it stands' and \"with \\\" \\\\ \\n \\t \\x1b\": names with blanks or signs "
-    "need them\n"
+    "  words     unique beginnings of verbs and keys are enough; ambiguous ones are listed\n"
+    "  quotes    'as it is' and \"with \\\" \\\\ \\n"
+    " \\t \\x1b\"; names with blanks or signs need them\n"
     "  numbers   64k 1.5M (thousands, millions); 4GB (1024 x 1024 x 1024 bytes each); 30s 5m 2h; "
     "90%\n"
     "  ranges    a..b an interval; a..b/step; a..b*2 doubling; a,b,c a list\n"
-    "  objects   a name, . (the current one), -1 (the one before), r7 or run:r7, dataset:kin40k\n"
+    "  objects   a name, . (the current one), -1 (the previous one), r7 or run:r7, dataset:kin40k\n"
     "  kernels   rbf   matern(nu=3/2)   rbf(l=0.3)   (see help kernels)\n"
     "Keys of hyperparameters: l= (lengthscale=), amplitude=, noise=; l=0.1..10 sets bounds, and\n"
-    "l.min= l.max= one of them. All are standard deviations in scaled units.\n";
+    "l.min= and l.max= set one of them. All are standard deviations in scaled units.\n";
 
 static const char batch_page[] =
-    "gpdesk [options] [FILE ...] runs without questions where no terminal is: -e LINE "
+    "Without a terminal, gpdesk [options] [FILE ...] runs without questions: give -e LINE "
     "(repeatable),\n"
-    "-f SCRIPT, a script as FILE, or lines on standard input. All is parsed before the first "
-    "command\n"
-    "runs; every job runs to its end before the next line.\n"
-    "  stdout    results; with --format json every record, one object a line\n"
+    "-f SCRIPT, a script as FILE, or lines on standard input. All lines are parsed before the "
+    "first\n"
+    "command runs, and every job runs to its end before the next line.\n"
+    "  stdout    results; with --format json every record, one object on each line\n"
     "  stderr    notes, warnings, errors, progress\n"
     "  exit      0 all done; 1 a command failed; 2 usage, nothing was run; 3 a fit or tuning "
     "stopped\n"
@@ -46,25 +46,25 @@ static const char batch_page[] =
     "or\n"
     "            malformed; 5 out of memory, disk or time; 128+n ended by signal n, the best "
     "iterate\n"
-    "            saved\n"
-    "  -n        parses all, looks for the files, predicts the memory, runs nothing\n"
-    "  -k        goes on after a failure; --strict makes warnings failures\n";
+    "            is saved\n"
+    "  -n        parses everything, looks for the files, predicts the memory, and runs nothing\n"
+    "  -k        continues after a failure; --strict makes warnings failures\n";
 
 static const char targets_page[] =
-    "open FILE target=y1,y2, cols y1,y2 role=target, or an array of several columns: one model of "
+    "open FILE target=y1,y2, cols y1,y2 role=target, or an array of several columns give one model "
+    "of\n"
+    "all targets. They share the kernel and the ratio of noise to amplitude; each is standardised\n"
+    "separately and has its own amplitude, and so its own noise. One pass over the data serves "
     "all.\n"
-    "They share the kernel and the ratio of noise to amplitude; each is standardised by itself and "
-    "has\n"
-    "its own amplitude, and so its own noise. One pass over the data serves all of them.\n"
-    "  tune      the sum of their marginal likelihoods\n"
-    "  score     a row for each; JSON: arrays in the order of \"targets\"\n"
-    "  predict   mean_NAME, sd_latent_NAME, sd_NAME for each\n"
-    "  one only  check, compare, plot parity, calibration, sd and sderror: target=NAME, else the "
+    "  tune      minimises the sum of their NMLL\n"
+    "  score     has a row for each; in JSON, arrays in the order of \"targets\"\n"
+    "  predict   writes mean_NAME, sd_latent_NAME, sd_NAME for each\n"
+    "  one only  check, compare, plot parity, calibration, sd, sderror: target=NAME, else the "
     "first\n"
-    "  rows      without one of the targets are dropped (missing drop), or an error\n"
-    "amplitude=1 noise=0.1 hold for each in its scaled units. Where targets need other "
-    "lengthscales or\n"
-    "have very different shares of noise, fit them one at a time: cols y1 role=target.\n";
+    "  rows      that lack one of the targets are dropped (missing drop), or are an error\n"
+    "amplitude=1 noise=0.1 apply to each target in its scaled units. Where targets need different\n"
+    "lengthscales or have very different shares of noise, fit them one at a time: cols y1 "
+    "role=target.\n";
 
 static void kernel_entry(struct buf *out, const struct kernel_ops *k)
 {
@@ -94,24 +94,26 @@ static void kernels_page(struct buf *out)
         layer_entry(out, layer_at(i));
     buf_puts(
         out,
-        "A + B * C  sums and products of kernels; * binds more. Hyperparameters are numbered by\n"
-        "           kernel, 2.lengthscale. Each summand after the first has a weight, 2.weight: "
+        "A + B * C  sums and products of kernels; * binds more tightly. Hyperparameters are "
+        "numbered by\n"
+        "           kernel: 2.lengthscale. Each summand after the first has a weight, 2.weight: "
         "its\n"
-        "           standard deviation over that of the first; amplitude scales all\n"
-        "rbf(ard)   a lengthscale for each input, of every kernel that has one; rbf(ard=group): "
+        "           standard deviation over that of the first; amplitude scales all of them\n"
+        "rbf(ard)   a lengthscale for each input, for every kernel that has one; rbf(ard=group): "
         "for\n"
-        "           each group of inputs (cols x1,x2 group=NAME), the levels of a category being "
-        "one\n");
+        "           each group of inputs (cols x1,x2 group=NAME); the levels of a category are one "
+        "group\n");
     for (size_t i = 0; layer_at(i); i++)
         buf_puts(out, layer_at(i)->help);
     buf_puts(
         out,
-        "rbf on temp,ph   reads these inputs alone, as in conv(rbf) + rbf on temp,ph or conv(rbf) "
+        "rbf on temp,ph   reads only these inputs, as in conv(rbf) + rbf on temp,ph or conv(rbf) "
         "*\n"
-        "           rbf on temp; names with *, or in \"quotes\". Without on: all inputs, sequences "
-        "by\n"
-        "           position; conv and graph read the sequence\n"
-        "rbf, linear ... of sequences: one input for each letter at each position that varies\n");
+        "           rbf on temp; names can have * or be in \"quotes\". Without on, a kernel reads "
+        "all\n"
+        "           inputs, sequences by position; conv and graph read the sequence\n"
+        "rbf, linear ... on sequences have one input for each letter at each position that "
+        "varies\n");
 }
 
 static void solver_entry(struct buf *out, const struct solver_ops *s)
@@ -148,8 +150,8 @@ static void plots_page(struct buf *out)
         buf_printf(out, "  %-12s %s\n", name, w->about(name));
     buf_puts(
         out,
-        "help NAME says how to read it. plot NAME out=FILE.svg|png|pdf|txt|csv writes a file;\n"
-        "describe NAME says it in words.\n");
+        "help NAME says how to read a plot. plot NAME out=FILE.svg|png|pdf|txt|csv writes a file;\n"
+        "describe NAME describes it in words.\n");
 }
 
 bool help_plot(const char *name, struct buf *out)
@@ -167,9 +169,11 @@ static void options_page(struct buf *out)
         buf_printf(out, "%-20s %s%s%s\n", o->arg.name, o->arg.help, o->arg.choices ? ": " : "",
                    o->arg.choices ? o->arg.choices : "");
     buf_puts(out,
-             "set NAME=VALUE for this session; --NAME on the command line, GPDESK_NAME in the\n"
-             "environment, or `set` lines in the file gpdesk/config of your configuration\n"
-             "directory for all. `get NAME` tells which of them won.\n");
+             "set NAME=VALUE applies to this session. --NAME on the command line, GPDESK_NAME in "
+             "the\n"
+             "environment, and `set` lines in the file gpdesk/config of your configuration "
+             "directory\n"
+             "apply to all sessions. `get NAME` says which of them is in effect.\n");
 }
 
 static void demos_page(struct buf *out)
@@ -191,26 +195,29 @@ static void batch_write(struct buf *out)
 }
 
 static const char screen_page[] =
-    "Two focuses, named at the top right: [prompt] takes all typing, [view] single keys. Esc goes "
-    "to the\n"
-    "view and keeps the half-typed line, i comes back; function and Alt keys work in both.\n"
-    "  ?         in a view: its keys, searched by key or by word; F1 the same as a page\n"
-    "  F2        palette: commands, views, plots, options, pages, runs, columns by a few letters\n"
-    "  F3        explains what is on show    F4 mouse    F5 line mode and back    F6, Tab panes\n"
-    "  layout    main, two, three, slide, auto; z one pane alone, P the plot alone, < > widths: "
+    "The focus is shown at the top right: [prompt] takes what you type, [view] takes single keys. "
+    "Esc\n"
+    "goes to the view and keeps the half-typed line, i returns; function and Alt keys work in "
+    "both.\n"
+    "  ?         in a view, lists its keys and searches them; F1 shows the same as a page\n"
+    "  F2        palette: finds commands, views, plots, options, pages, runs, columns by a few "
+    "letters\n"
+    "  F3        explains what is shown    F4 mouse    F5 line mode and back    F6, Tab panes\n"
+    "  layout    main, two, three, slide, auto; z zooms a pane, P the plot, < > change widths; "
     "kept\n"
     "  runs      arrows choose run and column; s sorts, f filters, - hides, Space marks, = "
     "compares\n"
-    "  plots     x y axes, + _ 0 zoom, , . pan, { } iterations of a run, d words, o export\n"
+    "  plots     x y axes, + _ 0 zoom, , . pan, { } iterations of a run, d describes, o exports\n"
     "  time      u U undo and redo, [ ] one command earlier and later\n"
     "  copy      c a cell, C the view as CSV: to a file, and to the terminal (OSC 52)\n"
-    "  bind      keys of your own: bind view K \"compare .\"; in the config file, too\n"
+    "  bind      your own keys: bind view K \"compare .\"; also in the config file\n"
     "  set       learn= (keys show their line first), editing=vi, theme=, glyphs=ascii, bell=, "
     "fps=, mouse=\n"
     "Pasted lines wait in an editable block for Enter. Ctrl-C clears the line, then asks the "
-    "running job to\n"
-    "stop (of a tuning with restarts= all of them); it never quits. Ctrl-R searches the lines of "
-    "all sessions. ~/.inputrc holds ($if gpdesk).\n";
+    "running\n"
+    "job to stop (with restarts=, all searches of the tuning); it never quits. Ctrl-R searches the "
+    "lines\n"
+    "of all sessions. ~/.inputrc applies ($if gpdesk).\n";
 
 static void screen_write(struct buf *out)
 {
@@ -227,8 +234,8 @@ static const struct topic { const char *name, *summary; void (*write)(struct buf
     { "kernels", "covariance functions", kernels_page },
     { "solvers", "solvers, preconditioners and tuners", solvers_page },
     { "plots", "what can be plotted", plots_page },
-    { "options", "settings and who may set them", options_page },
-    { "targets", "several at once", targets_write },
+    { "options", "settings and how to set them", options_page },
+    { "targets", "several targets in one model", targets_write },
     { "demos", "bundled data", demos_page },
     { "screen", "views, keys, panes, copying", screen_write },
     { "batch", "scripts, exit status, JSON", batch_write },
@@ -282,7 +289,9 @@ void help_overview(struct buf *out)
         buf_printf(out, "%s %s", i ? "," : "", help_topic_at(i));
     buf_puts(
         out,
-        "\nhelp COMMAND explains one; help /WORD searches. First: demo co2; tune; fit; score\n");
+        "\n"
+        "help COMMAND explains a command; help /WORD searches. First: demo co2; tune; fit; "
+        "score\n");
 }
 
 static bool contains(const char *line, size_t n, const char *word)

@@ -194,7 +194,8 @@ static enum status apply_theme(struct options *o, const char *text, double x, st
         snprintf(o->theme, sizeof o->theme, "%s", text);
     } else {
         options_themes(&names);
-        err_set(e, ST_USAGE, "theme=%.40s: no such theme; choose one of %s", text, buf_str(&names));
+        err_set(e, ST_USAGE, "theme=%.40s: there is no such theme; choose one of "
+                             "%s", text, buf_str(&names));
     }
     buf_free(&path);
     buf_free(&names);
@@ -223,42 +224,43 @@ static void show_device(const struct options *o, struct buf *b)
 
 static const struct option_row rows[] = {
     {{"threads", ARG_INT, 0, NULL, 1, 256, NULL, NULL,
-      "threads that compute; results do not depend on it"},
+      "number of threads; results do not depend on it"},
      apply_threads,
      show_threads},
     {{"mem", ARG_BYTES, 0, NULL, 0x1p26, 0x1p50, NULL, NULL,
-      "memory that data and fits may take together"},
+      "memory that data and fits may use together"},
      apply_mem,
      show_mem},
     {{"cache", ARG_BYTES, 0, "10GB", 0, 0x1p50, NULL, NULL,
-      "disk that tables once read may take in the cache directory; 0: none"},
+      "disk space for parsed tables in the cache directory; 0: no cache"},
      apply_cache,
      show_cache},
     {{"seed", ARG_INT, 0, "1", 0, 0x1p53, NULL, NULL,
-      "of every random draw; the same seed gives the same numbers"},
+      "seed of all random numbers; the same seed gives the same figures"},
      apply_seed,
      show_seed},
     {{"precision", ARG_CHOICE, 0, "float", 0, 0, "float|double", NULL,
-      "of features; sums are double always"},
+      "precision of features; sums are always double"},
      apply_precision,
      show_precision},
     {{"device", ARG_WORD, 0, "auto", 0, 0, NULL, NULL,
-      "that computes: cpu, cuda:N, or auto: a CUDA device where there is one (about)"},
+      "what computes: cpu, cuda:N, or auto: a CUDA device where there is one (about)"},
      apply_device,
      show_device},
-    {{"color", ARG_CHOICE, 0, "auto", 0, 0, "auto|always|never", NULL, "colour on the screen"},
+    {{"color", ARG_CHOICE, 0, "auto", 0, 0, "auto|always|never", NULL,
+      "use of colour on the screen"},
      apply_color,
      show_color},
     {{"theme", ARG_WORD, 0, "auto", 0, 0, "auto|dark|light|high|mono", NULL,
-      "colours of the screen; also files of the themes directory"},
+      "colours of the screen; also a file in the themes directory"},
      apply_theme,
      show_theme},
     {{"layout", ARG_CHOICE, OPTION_KEYBOARD, "auto", 0, 0, "auto|main|two|three|slide", NULL,
-      "panes of the screen; auto: by its size"},
+      "panes of the screen; auto: depends on its size"},
      apply_layout,
      show_layout},
     {{"glyphs", ARG_CHOICE, 0, "auto", 0, 0, "auto|ascii|utf8", NULL,
-      "signs of the screen; auto: by the locale"},
+      "characters of the screen; auto: depends on the locale"},
      apply_glyphs,
      show_glyphs},
     {{"editing", ARG_CHOICE, 0, "auto", 0, 0, "auto|emacs|vi", NULL,
@@ -266,7 +268,7 @@ static const struct option_row rows[] = {
      apply_editing,
      show_editing},
     {{"learn", ARG_CHOICE, 0, "auto", 0, 0, "auto|on|off", NULL,
-      "a key shows its line before it runs it; auto: in the first session"},
+      "keys show their line before they run it; auto: in the first session"},
      apply_learn,
      show_learn},
     {{"mouse", ARG_BOOL, OPTION_KEYBOARD, "no", 0, 0, NULL, NULL,
@@ -276,11 +278,11 @@ static const struct option_row rows[] = {
     {{"bell", ARG_BOOL, 0, "no", 0, 0, NULL, NULL, "ring when a job of more than 30 s has ended"},
      apply_bell,
      show_bell},
-    {{"fps", ARG_INT, 0, "4", 1, 20, NULL, NULL, "redraws a second while only progress changes"},
+    {{"fps", ARG_INT, 0, "4", 1, 20, NULL, NULL, "redraws per second while only progress changes"},
      apply_fps,
      show_fps},
     {{"plain", ARG_BOOL, OPTION_KEYBOARD, "no", 0, 0, NULL, NULL,
-      "one event a line, no full screen"},
+      "one event on each line, no full screen"},
      apply_plain,
      show_plain},
     {{"verbosity", ARG_INT, 0, "1", 0, 2, NULL, NULL,
@@ -290,7 +292,7 @@ static const struct option_row rows[] = {
     {{"strict", ARG_BOOL, 0, "no", 0, 0, NULL, NULL, "a warning counts as an error"},
      apply_strict,
      show_strict},
-    {{"keep-going", ARG_BOOL, 0, "no", 0, 0, NULL, NULL, "go on after a command that failed"},
+    {{"keep-going", ARG_BOOL, 0, "no", 0, 0, NULL, NULL, "continue after a command that failed"},
      apply_keep_going,
      show_keep_going},
     {{"accept-unconverged", ARG_BOOL, 0, "no", 0, 0, NULL, NULL,
@@ -401,7 +403,8 @@ static enum status check_value(const struct option_row *row, const char *value, 
             strncat(list, i ? ", " : "", sizeof list - strlen(list) - 1);
             strncat(list, word, sizeof list - strlen(list) - 1);
         }
-        return err_set(err, ST_USAGE, "%s=%.40s: no such choice; choose one of %s", row->arg.name,
+        return err_set(err, ST_USAGE, "%s=%.40s: there is no such choice; choose one of "
+                                      "%s", row->arg.name,
                        value, list);
     case ARG_WORD: /* its apply knows what there is */
         return ST_OK;
@@ -410,7 +413,7 @@ static enum status check_value(const struct option_row *row, const char *value, 
                                                            "false", "1", "0", NULL }; *w; w++)
             if (!strcmp(*w, value))
                 return ST_OK;
-        return err_set(err, ST_USAGE, "%s=%.40s: say yes or no", row->arg.name, value);
+        return err_set(err, ST_USAGE, "%s=%.40s: answer yes or no", row->arg.name, value);
     }
 }
 
@@ -515,8 +518,7 @@ static void config_line(struct options *o, struct options_origin *who, const cha
                     : BIND_BOTH, args_text(a, "key"), args_text(a, "line"), err);
     else if (strcmp(cmd->name, "set") || args_hp(a) || args_given(a, "name"))
         err_set(err, ST_USAGE,
-                "only lines like `set threads=2` and `bind view K \"compare .\"` belong "
-                "here");
+                "only lines like `set threads=2` and `bind view K \"compare .\"` are allowed here");
     for (size_t i = 0; err->code == ST_OK && i < args_opts(a); i++) {
         const char *name = args_opt_at(a, i, &value);
         option_set(o, who, name, value, BY_CONFIG, err);
@@ -539,7 +541,7 @@ void options_from_config(struct options *o, struct options_origin *who, struct b
     } else if ((text = calloc(1, CONFIG_MAX)) != NULL) {
         got = fread(text, 1, CONFIG_MAX - 1, f);
         if (strlen(text) != got || got == CONFIG_MAX - 1)
-            buf_printf(complaints, "%s is no text of settings; it is not read\n", path.s);
+            buf_printf(complaints, "%s is not a text file of settings; it is ignored\n", path.s);
         else if (command_split(text, &st, &n, &err) != ST_OK)
             buf_printf(complaints, "%s: %s\n", path.s, err.msg);
     }

@@ -78,10 +78,10 @@ enum status script_read(const char *path, char **text, struct err *err)
     if (rc != ST_OK)
         return rc;
     if (!all)
-        rc = err_set(err, ST_FORMAT, "%.300s: a script of more than %d MB is not read", path,
+        rc = err_set(err, ST_FORMAT, "%.300s is too large: a script can have at most %d MB", path,
                      SCRIPT_MAX >> 20);
     else if (memchr(*text, '\0', n))
-        rc = err_set(err, ST_FORMAT, "%.300s is binary, not a script", path);
+        rc = err_set(err, ST_FORMAT, "%.300s is a binary file, not a script", path);
     if (rc != ST_OK) {
         free(*text);
         *text = NULL;
