@@ -35,16 +35,16 @@ prepare() {
 cat << END
 # Screens
 
-The same session at several sizes of the terminal, with a fit that runs: made by
-\`tests/screens/pictures.sh\`. \`layout main|two|three|slide|auto\` chooses the panes, \`z\` shows one pane
-alone, \`P\` the plot alone; \`<\` \`>\` and the mouse move the edges. Colours are left out here: every
-state has a sign of its own.
+These pictures show one session at several sizes of the terminal, with a running fit. They are
+made by \`tests/screens/pictures.sh\`. \`layout main|two|three|slide|auto\` chooses the panes, \`z\` shows
+one pane alone, \`P\` the plot alone; \`<\` \`>\` and the mouse move the edges. Colours are left out here;
+every state also has its own sign.
 
-A result too long for the log is a page over the view; Esc closes it, and so does what comes forward
-after it: a view that a command shows, the plot of a job begun later, other data. A page asked for while
-a job runs stays: the plot goes on behind it. The table of \`compare\` stands above the curves of its
-runs. \`theme auto\` takes the terminal's own colours; the plots are for a dark background unless
-COLORFGBG says that it is light (\`theme light\` does, too).
+A result that is too long for the log is shown as a page over the view. Esc closes it, and so does
+anything that comes to the front later: a view that a command shows, the plot of a later job, other
+data. A page opened while a job runs stays, and the plot continues behind it. The table of \`compare\`
+is shown above the curves of its runs. \`theme auto\` takes the terminal's own colours; the plots are
+for a dark background unless COLORFGBG says that it is light (\`theme light\` does, too).
 
 ## 200 columns, 60 rows: layout three
 END
@@ -62,7 +62,7 @@ resize 80 24
 waitgone "Inspector"
 sleep 1
 shot
-printf '\nThe runs there (`view runs`), with signs for what they are: `>` runs, `*` marked:\n'
+printf '\nThe table of runs (`view runs`) has signs: `>` is running, `*` is marked.\n'
 keys M-2
 waitfor "[2 Runs]"
 shot

@@ -440,7 +440,7 @@ const struct command cmd_screen_rows[] = {
      cmd_bind,
      "In a line, {run} stands for the selected run, {marks} for the marked runs and {plot} for\n"
      "the plot on screen. A line that ends in a blank is put on the prompt; @NAME is an action\n"
-     "of the screen (bind view Z @zoom). The config file can have the same lines. undo does not\n"
-     "change keys: bind view K none restores one."},
+     "of the screen (bind view Z @zoom). The config file can have the same lines.\n"
+     "undo does not change keys: bind view K none restores one."},
     {.name = NULL},
 };
