@@ -1,13 +1,18 @@
 # tests of compute: kernels and features, linear systems, likelihood, models
 # tests of the features group
 if HAVE_CHECK
-features_tests = tests/compute/check_alloc tests/compute/check_conform tests/compute/check_features tests/compute/check_kernels tests/compute/check_threads \
+features_tests = tests/compute/check_alloc tests/compute/check_conform tests/compute/check_features \
+  tests/compute/check_kernels tests/compute/check_levels tests/compute/check_threads \
   tests/compute/check_windows
 check_PROGRAMS += $(features_tests)
 TESTS += $(features_tests)
 endif
-tests_compute_check_features_SOURCES = tests/compute/check_features.c
+tests_compute_check_features_SOURCES = tests/compute/check_features.c tests/compute/problem.c \
+  tests/compute/problem.h
 tests_compute_check_features_LDADD = $(compute_tests)
+tests_compute_check_levels_SOURCES = tests/compute/check_levels.c tests/compute/problem.c \
+  tests/compute/problem.h
+tests_compute_check_levels_LDADD = $(compute_tests)
 tests_compute_check_conform_SOURCES = tests/compute/check_conform.c
 tests_compute_check_conform_LDADD = $(compute_tests)
 tests_compute_check_kernels_SOURCES = tests/compute/check_kernels.c
@@ -44,7 +49,8 @@ tests_compute_check_metrics_SOURCES = tests/compute/check_metrics.c
 tests_compute_check_metrics_LDADD = $(compute_tests)
 
 # after all that read golden files
-golden_tests = tests/check_base tests/compute/check_features tests/compute/check_kernels tests/compute/check_windows tests/compute/check_nmll \
+golden_tests = tests/check_base tests/compute/check_features tests/compute/check_kernels \
+  tests/compute/check_levels tests/compute/check_windows tests/compute/check_nmll \
   tests/compute/check_model tests/compute/check_tune $(solve_tests)
 if HAVE_CHECK
 TESTS += tests/scripts/golden.sh
