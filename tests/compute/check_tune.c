@@ -525,8 +525,8 @@ START_TEST(restarts_of_many_lengthscales)
 }
 END_TEST
 
-/* Forty inputs, of which one matters, or all: the result counts the lengthscales at a bound, also those
- * beyond the bits of at_lower and at_upper, and the verdict says how many there are. */
+/* Forty inputs, of which one matters, or all: the result counts the lengthscales at a bound, also
+ * those beyond the bits of at_lower and at_upper, and the verdict says how many there are. */
 START_TEST(many_bounds_are_counted)
 {
     enum { INPUTS = 40, ROWS = 120 };
@@ -556,8 +556,8 @@ START_TEST(many_bounds_are_counted)
             for (size_t j = 0; j < (all ? INPUTS : 1); j++)
                 y[i] += sin(x[i * INPUTS + j]) / (all ? 4.0 : 1.0);
         }
-        ck_assert_int_eq(tune_run(&k, &src.base, y, &o, &(struct tools){ backend_cpu(), NULL, NULL },
-                                  &res, &err), ST_OK);
+        const struct tools on = { backend_cpu(), NULL, NULL };
+        ck_assert_int_eq(tune_run(&k, &src.base, y, &o, &on, &res, &err), ST_OK);
         for (size_t i = 0; i < INPUTS; i++)
             at += all ? res.best.hp[i] <= 50.0 * 1.005 : res.best.hp[i] >= 4.0 / 1.005;
         ck_assert_msg(at > 30, "all=%d: %zu at a bound", all, at); /* the premise: more than bits */

@@ -427,7 +427,8 @@ static void scaling_words(struct buf *b, const struct run *r)
                    "%s%s%s %s standardised with the means and standard deviations of the training "
                    "rows%s. ",
                    inputs ? "Inputs" : "",
-                   inputs && targets ? " and target" : targets ? "Target" : "", targets ? many : "", inputs || *many ? "were" : "was",
+                   inputs && targets ? " and target" : targets ? "Target" : "",
+                   targets ? many : "", inputs || *many ? "were" : "was",
                    targets && r->has_enc && r->enc.yscale == Y_LOG
                        ? " (the target after taking logarithms)"
                        : "");

@@ -531,8 +531,8 @@ static void folds_done(struct workspace *ws, struct job *job, enum status rc, co
     const struct run *r = ws_run(ws, s->run, NULL), *tuned = r ? ws_tuning_of(ws, r) : NULL;
     if (tuned)
         ws_tell(ws, REC_NOTE, s->run, "folds-not-tuned", "split test=20%, then tune, fit and score",
-                "each fold was fitted again, but with the hyperparameters of %s, which had seen the "
-                "rows of every fold: the scores are a little better than those of new rows",
+                "each fold was fitted again, but with the hyperparameters of %s, which had seen "
+                "the rows of every fold: the scores are a little better than those of new rows",
                 tuned->id);
     ws->serial++;
 }

@@ -63,8 +63,8 @@ struct tune_result {
     double effective_dimension;
     struct tune_point *trace; size_t ntrace;   /* every evaluation, in order */
     unsigned at_lower, at_upper;               /* bits of tune_bit */
-    /* How many hyperparameters are at a bound.  idle counts the lengthscales of an ARD kernel at the
-     * upper one: inputs without influence, no sign that the bounds are too narrow. */
+    /* How many hyperparameters are at a bound.  idle counts the lengthscales of an ARD kernel at
+     * the upper one: inputs without influence, no sign that the bounds are too narrow. */
     size_t nlower, nupper, idle;
     bool degenerate;                           /* noise explains nearly everything */
     char verdict[256];
