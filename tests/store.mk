@@ -1,8 +1,10 @@
 # tests of the store group
 store_tests = $(app_archives) libfigure.a libdata.a libcompute.a libbase.a $(APP_LIBS) $(COMPUTE_LIBS)
 if HAVE_CHECK
-check_PROGRAMS += tests/check_guard tests/check_kill tests/check_resume tests/check_salvage tests/check_store
-TESTS += tests/check_guard tests/check_kill tests/check_resume tests/check_salvage tests/check_store
+check_PROGRAMS += tests/check_guard tests/check_kill tests/check_kinds tests/check_resume \
+    tests/check_salvage tests/check_store
+TESTS += tests/check_guard tests/check_kill tests/check_kinds tests/check_resume \
+    tests/check_salvage tests/check_store
 endif
 tests_check_salvage_SOURCES = tests/check_salvage.c tests/store_support.c tests/store_support.h
 tests_check_salvage_LDADD = $(app_tests)
@@ -10,6 +12,8 @@ tests_check_guard_SOURCES = tests/check_guard.c tests/store_support.c tests/stor
 tests_check_guard_LDADD = $(app_tests)
 tests_check_kill_SOURCES = tests/check_kill.c tests/store_support.c tests/store_support.h
 tests_check_kill_LDADD = $(app_tests)
+tests_check_kinds_SOURCES = tests/check_kinds.c tests/store_support.c tests/store_support.h
+tests_check_kinds_LDADD = $(app_tests)
 tests_check_resume_SOURCES = tests/check_resume.c tests/store_support.c tests/store_support.h
 tests_check_resume_LDADD = $(app_tests)
 tests_check_store_SOURCES = tests/check_store.c tests/store_support.c tests/store_support.h

@@ -1,6 +1,7 @@
 /* data/encoding_column.c -- see encoding_column.h. */
 #include "data/encoding_column.h"
 
+#include "data/kinds/kind.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -27,6 +28,25 @@ struct enc_col *encoding_column_cell(struct encoding_fitting *f, const struct ro
         return NULL;
     e->number = number;
     return e;
+}
+
+enum status encoding_column_keep(struct encoding_fitting *f, const struct row_kind *kind,
+                                 const struct column *c, bool *fresh)
+{
+    struct enc_held *s = &f->e->held;
+
+    *fresh = s->column == NULL;
+    if (!*fresh && s->kind == kind)
+        return ST_OK;
+    if (!*fresh)
+        return err_named(f->err, ST_STATE, "inputs",
+                         "a model reads the numbers of %s or of %s, not of both", s->kind->several,
+                         kind->several);
+    s->column = mem_strdup(c->name, f->err);
+    s->kind = kind;
+    s->state = kind->state_bytes > 0 ? mem_calloc(1, kind->state_bytes, "an encoding", f->err)
+                                     : NULL;
+    return s->column != NULL && (s->state != NULL || kind->state_bytes == 0) ? ST_OK : ST_NOMEM;
 }
 
 void encoding_column_constant(struct encoding_fitting *f, const char *name)

@@ -40,6 +40,10 @@ struct enc_col *encoding_column_add(struct encoding_fitting *, const struct row_
 /* Likewise one of the kind's own numbers (ENC_CELL): of which sort, and which of them. */
 struct enc_col *encoding_column_cell(struct encoding_fitting *, const struct row_kind *,
                                      const struct column *, unsigned number, const char *level);
+/* What the encoding keeps of a column (enc_held), with the kind's state for it to fill: once, and
+ * *fresh false where it was there.  STATE: it is kept of a column of another kind already. */
+enum status encoding_column_keep(struct encoding_fitting *, const struct row_kind *,
+                                 const struct column *, bool *fresh);
 /* Counts an input that does not vary on the training rows, for a note. */
 void encoding_column_constant(struct encoding_fitting *, const char *name);
 /* The value of a cell in units of training; ++*cut where it lies beyond the column's limit. */

@@ -128,6 +128,9 @@ struct row_kind {
     void (*words)(const struct column *, struct buf *);
     /* What its cells measure, for the view of the data. */
     void (*measure)(const struct column *, struct buf *);
+    /* Lines of a file that are read as this kind: the name of a column, then cells, each another;
+     * for the tests of all kinds. */
+    const char *example;
     const char *reopen; /* how new data are read so that they have such a column; NULL: by itself */
 
     /* Looking at rows; NULL: there is nothing of the kind. */

@@ -265,4 +265,5 @@ const struct row_kind kind_columns = {
     .unmap = unmap,
     .judge = judge,
     .encode = encode_cell,
+    .example = "colour\nred\ngreen\nblue\nwhite\n",
 };

@@ -699,6 +699,7 @@ const struct row_kind kind_letters = {
     .check = check,
     .suits = suits,
     .words = words,
+    .example = "sequence\nMKVLAWRT\nMKVLCWRT\nMKWLAW\nARNDCQEG\nMKVLAWRH\nHILKMF\n",
     .measure = measure,
     .shares = shares,
     .distance = &letter_distance_ops,

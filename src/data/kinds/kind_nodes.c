@@ -539,6 +539,7 @@ const struct row_kind kind_nodes = {
     .check = check,
     .suits = suits,
     .words = words,
+    .example = "node_labels\nCl O\nCl Cl O\nN\nCl N O O\nO O\nN Cl Cl\n",
     .measure = measure,
     .reopen = "graph=COLUMN (describe=, lengths=, window=)",
     .variants = variants,

@@ -29,23 +29,15 @@ enum status positions_fit(struct encoding_fitting *f, const struct row_kind *kin
                           const struct column *c)
 {
     struct enc_held *s = &f->e->held;
+    bool fresh;
+    const enum status rc = encoding_column_keep(f, kind, c, &fresh);
 
-    if (s->column != NULL && s->kind == kind)
-        return ST_OK;
-    if (s->column != NULL)
-        return err_named(f->err, ST_STATE, "inputs",
-                         "a kernel reads the numbers of %s or of %s, not of both", s->kind->several,
-                         kind->several);
-    s->column = mem_strdup(c->name, f->err);
-    s->kind = kind;
-    s->state = kind->state_bytes > 0 ? mem_calloc(1, kind->state_bytes, "an encoding", f->err)
-                                     : NULL;
+    if (rc != ST_OK || !fresh)
+        return rc;
     s->layer = f->d->kernel.layer;
     s->layer.positions = kind->longest(c);
     s->seed = 0;
-    return s->column != NULL && (s->state != NULL || kind->state_bytes == 0)
-               ? kind->fit_positions(f, c)
-               : ST_NOMEM;
+    return kind->fit_positions(f, c);
 }
 
 enum status positions_fit_windows(struct encoding_fitting *f, const struct row_kind *kind,
