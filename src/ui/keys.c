@@ -363,6 +363,11 @@ static bool named_key(struct desk *d, bool prompt, const char *key)
         return true;
     }
     const struct keyrow *r = keymap_find(v, prompt, key);
+    if (!prompt && d->pager.open) { /* a page is a text, whatever lies below it */
+        const struct keyrow *text = keymap_find(&d->view[VIEW_LOG], false, key);
+        if (text && text->kinds & KIND_TEXT)
+            r = text;
+    }
     if (!r || (d->pager.open && !prompt && !r->line && pager_act(d, r->act)))
         return r != NULL;
     run_row(d, v, r);

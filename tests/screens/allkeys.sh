@@ -2,22 +2,31 @@
 # Every key of the two focuses does what the list of keys says: pressed where it applies, and seen.
 . "$(dirname "$0")/lib.sh"
 
-start 120 40 GPDESK_COLOR=never -- --threads 2
+# The plots are our own: gnuplot's would take their place a moment later.
+start 120 40 GPDESK_COLOR=never GPDESK_GNUPLOT=/nonexistent -- --threads 2
 type_line "demo friedman1 n=300 seed=3; split test=25% seed=1; fit solver=pcg features=128 rank=8 noise=0.05; fit solver=pcg features=256 rank=8 noise=0.05; score"
 expect "[6 Calib" "two fits and a score"
 waitfor " ready"
 
 # Both focuses: the F keys and their Alt twins, from the prompt.
-for pair in "F1=Keys of this view" "M-h=Keys of this view" "F2=Palette" "M-x=Palette" "F3=calibration" "M-e=calibration"; do
+keys F3
+expect "gpdesk> explain calibration" "F3 at the prompt"
+keys M-2
+waitfor "[2 Runs"
+keys M-4
+waitfor "[4 NMLL"
+keys M-e
+expect "Explain: NMLL and tuning" "M-e at the prompt"
+keys Escape
+expect_gone "Explain: NMLL and tuning" "Esc closes it"
+keys M-6
+waitfor "[6 Calib"
+for pair in "F1=Keys of this view" "M-h=Keys of this view" "F2=Palette" "M-x=Palette"; do
     keys "${pair%%=*}"
     expect "${pair#*=}" "${pair%%=*} at the prompt"
     keys Escape
-    waitgone "Palette"
-    keys Escape
-    waitgone "Esc closes"
-    keys i
+    expect_gone "${pair#*=}" "Esc closes it"
     waitfor "[prompt]"
-    keys C-u
 done
 mouse_is() { [ "$(t display -p -t a '#{mouse_button_flag}')" = "$1" ]; }
 keys F4
@@ -58,9 +67,11 @@ waituntil asks
 verdict $? "/ asks for a word"
 keys -l "auto"
 keys Enter
+answered() { ! asks; }
+waituntil answered
+verdict $? "and goes to it"
 top() { screen | sed -n 3,8p; }
 differs() { [ "$(top)" != "$seen" ]; }
-sleep 0.3
 seen=$(top)
 keys n
 waituntil differs
@@ -148,7 +159,7 @@ for pair in "x=x axis logarithmic" "+=half of the axis"; do
 done
 keys -l "+"
 waituntil other
-sleep 1                     # the picture of gnuplot has taken the place of ours
+verdict $? "+ once more"
 middle=$(axis)
 keys -l "."
 moved() { [ "$(axis)" != "$middle" ]; }

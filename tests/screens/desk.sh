@@ -53,10 +53,14 @@ type_line "$long"
 waitfor "r4 recursive"
 type_line "help fit"
 expect "Esc closes" "a page that is asked for while a job runs"
+iteration() { screen | sed -n 's/.*r4 cg \([0-9]*\).*/\1/p' | head -n 1; }
 waitfor "r4 cg 1"
-sleep 1
+first=$(iteration)
+further() { [ "$(iteration)" -gt "$((first + 2))" ]; }
+waituntil further
+verdict $? "the job goes on"
 screen | grep -qF "Esc closes"
-verdict $? "stays"
+verdict $? "the page stays"
 keys Escape
 expect "r4 recursive" "until Esc"
 
@@ -78,7 +82,8 @@ waitfor "friedman1 2,000"
 type_line "fit features=512"
 waitfor "r1  matern"
 waitfor " ready"
-sleep 0.3
+type_line "echo what would ring has rung"
+waitfor "  what would ring has rung"
 ! rang
 verdict $? "no bell by itself"
 type_line "set bell=on"
@@ -125,16 +130,23 @@ verdict $? "the edges are remembered"
 type_line "set editing=vi"
 expect "editing = vi" "editing=vi"
 keys -l "xabc"
-keys Escape
-sleep 0.3
+waitfor "gpdesk> xabc"
+cursor() { t display-message -p -t a '#{cursor_x}'; }
+left_of() { [ "$(cursor)" -lt "$1" ]; }
+column=$(cursor)
+keys Escape             # shown by the cursor alone, which goes one to the left
+waituntil left_of "$column"
+verdict $? "Esc begins commands"
 keys 0 x
 expect "gpdesk> abc" "Esc, 0, x edit the line"
 absent "[view]" "and Esc does not leave it"
 keys A
 keys -l "d"
 expect "gpdesk> abcd" "A appends"
+column=$(cursor)
 keys Escape
-sleep 0.3
+waituntil left_of "$column"
+verdict $? "Esc, again"
 keys -l "dd"
 i=0
 while [ $i -lt 4 ]; do

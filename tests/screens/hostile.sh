@@ -38,9 +38,9 @@ test ! -e "$work/pwned"
 verdict $? "still nothing was run"
 keys -l "cols "
 keys Tab
-sleep 0.3
+expect 'touch' "completion of such names"
 keys C-c
-expect "gpdesk>" "completion of such names"
+expect_gone "gpdesk> cols" "and the prompt is free"
 leave 0 "quit"
 
 # Files that are not what they say, at 80x24: one sentence each, and the prompt answers.
@@ -57,8 +57,7 @@ for line in "open nul.csv=zero byte" "open quote.csv=quote" "resume cut.gpd=cut.
     type_line "echo; echo; echo; echo; echo; echo; echo; echo"
     type_line "${line%%=*}"
     expect "error" "${line%%=*}: refused"
-    waitfor "${line#*=}"
-    verdict $? "with what is wrong"
+    expect "${line#*=}" "with what is wrong"
 done
 type_line "open long.csv target=y"
 waitfor " ready"
@@ -74,7 +73,7 @@ expect "sheet-out.csv" "and come through a fit"
 keys -l "plot \$(touch pwned) \`touch pwned\` ;;; | > x < y & %s%n '\"(((= #"
 keys Enter
 expect "error" "a typed line of signs is refused"
-printf 'echo \033]0;owned\007 \033[2J \001\002 %%s\nset l=0.7\n' > "$work/paste"
+printf 'echo "\033]0;owned\007 \033[2J \001\002 %%s"\nset l=0.7\n' > "$work/paste"
 t load-buffer "$work/paste"
 t paste-buffer -p -t a
 expect "set l=0.7" "a pasted block waits"
@@ -83,7 +82,7 @@ case $title in *owned*) false ;; *) true ;; esac
 verdict $? "and its escape sequences are question marks"
 keys Enter
 type_line "get l"
-expect "0.7" "Enter runs it"
+expect "lengthscale  0.7" "Enter runs it"
 awk 'BEGIN { for (i = 0; i < 100000; i++) printf "a"; print "" }' > "$work/paste"
 t load-buffer "$work/paste"
 t paste-buffer -p -t a

@@ -39,15 +39,13 @@ expect "rank<" "s sorts by the column under the cursor"
 keys s
 expect "rank>" "again: the other way round"
 keys s
-waitgone "rank>"
-verdict $? "again: as they were made"
+expect_gone "rank>" "again: as they were made"
 keys f
 keys -l "r2"
 expect "with 'r2'" "f filters while it is typed"
 keys Enter
 keys q
-waitgone "with 'r2'"
-verdict $? "q shows them all again"
+expect_gone "with 'r2'" "q shows them all again"
 keys -l "/"
 keys -l "t1"
 keys Enter
@@ -71,8 +69,7 @@ expect "> z" "a key finds itself"
 screen | sed -n '/Keys of this view/{n;p;}' | grep -q "this pane alone"
 verdict $? "first"
 keys Escape
-waitgone "Keys of this view"
-verdict $? "Esc closes the list"
+expect_gone "Keys of this view" "Esc closes the list"
 
 # The palette runs lines or puts them on the prompt.
 keys F2
@@ -91,8 +88,7 @@ keys C-c
 type_line "palette calibration"
 expect "Palette" "palette TEXT opens it, too"
 keys Escape
-waitgone "Palette"
-verdict $? "Esc closes it"
+expect_gone "Palette" "Esc closes it"
 
 # Own keys; help shows keys as bound now.
 type_line "bind view Ctrl-t runs"
@@ -108,8 +104,7 @@ expect "1 of" "a sentence is searched by its words"
 keys Escape
 waitgone "Keys of this view"
 keys C-y
-waitgone "Inspector"
-verdict $? "and the key works"
+expect_gone "Inspector" "and the key works"
 keys C-y
 expect "Inspector" "and back"
 keys i
@@ -119,8 +114,7 @@ expect "needed to type" "keys that a line is typed with stay"
 
 # Layouts, zoom, and a restart that remembers.
 type_line "layout main"
-waitgone "Inspector"
-verdict $? "layout main is one view"
+expect_gone "Inspector" "layout main is one view"
 type_line "layout two"
 expect "Inspector" "layout two has panes"
 type_line "layout three"
@@ -128,8 +122,7 @@ expect "needs a larger terminal" "what does not fit says so"
 type_line "layout two"
 to_view
 keys z
-waitgone "Inspector"
-verdict $? "z zooms the pane"
+expect_gone "Inspector" "z zooms the pane"
 keys z
 expect "Inspector" "and back"
 keys Tab Tab

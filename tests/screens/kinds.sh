@@ -21,7 +21,7 @@ look() {
     expect " ready" "it is read"
     for key in 2 3 4 5 6 7 8 9 1; do
         keys "M-$key"
-        sleep 0.2
+        waitfor "[$key "
     done
     expect "[1 Data]" "all views show it"
     ! screen | grep -q 'EXIT='

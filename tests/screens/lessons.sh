@@ -84,12 +84,15 @@ type_line "layout slide"
 waitfor " ready"
 type_line "lesson 4"
 i=0
+changed() { [ "$(screen)" != "$shown" ]; }
 while ! screen | grep -q "Compare: the landscape" && [ $i -lt 40 ]; do
     i=$((i + 1))
     waitfor " ready"
+    shown=$(screen)
     keys Enter
-    sleep 0.3
+    waituntil changed || in_vain "for what Enter does"
 done
+waitfor " ready"
 expect "show=nmll" "lesson 4 comes to its sweep"
 keys Enter
 expect "least NMLL" "which is drawn"

@@ -2,12 +2,16 @@
 #
 # Every test has a tmux server, a home and a state directory of its own.  It waits by polling for
 # text on the screen, never by a blind sleep; the word "ready" in the status line is the idle mark.
+# A wait ends after minutes only, as the machine may be busy, and a wait in vain is a failure.  After
+# Esc a test waits for what it does: a key right behind it would be taken as one with Alt.
 # GPDESK names another program to test.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 GPDESK=${GPDESK:-$(cd "${top_builddir:-.}" && pwd)/gpdesk}
-SOCKET=gpdesk-$(basename "$0" .sh)-$$
-LIMIT=${LIMIT:-300}                     # polls of 0.1 s: CI is slow, and slower under ASan
+starts=0
+SOCKET=probe                            # a name for each start: a server that ends takes its socket along
+LIMIT=${LIMIT:-900}                     # polls of 0.1 s
+LIMIT_AFTER=150                         # once something has failed
 n=0
 failed=0
 
@@ -19,17 +23,23 @@ if ! command -v pgrep > /dev/null 2>&1; then
     echo "pgrep is not installed"
     exit 77
 fi
-work=$(mktemp -d "${TMPDIR:-/tmp}/gpdesk-screen.XXXXXX") || exit 1
+# A short name: sockets have no room for a long one, and paths stand in messages on the screen.
+work=$(mktemp -d /tmp/gpdesk.XXXXXX) || exit 1
 TMUX_TMPDIR=$work                       # its sockets go with the directory
-export TMUX_TMPDIR
+TMPDIR=$work
+export TMUX_TMPDIR TMPDIR
 unset TMUX
 printf '%s\n' 'set -g default-terminal tmux-256color' 'set -g status off' \
     'set -g remain-on-exit on' 'set -sg escape-time 0' 'set -g history-limit 2000' > "$work/conf"
 
 t() { tmux -L "$SOCKET" -f "$work/conf" "$@"; }
 
+# Nobody may be there to take the status of a program whose parent has gone: a zombie has ended.
+ended() { ! kill -0 "$1" 2> /dev/null || grep -q '^State:[[:space:]]*Z' "/proc/$1/status"; }
 finish() {
     tmux -L "$SOCKET" kill-server > /dev/null 2>&1
+    LIMIT=100
+    [ ! -s "$work/pid" ] || waituntil ended "$(pid_of)"  # it may still write its session
     rm -rf "$work"
 }
 trap finish EXIT
@@ -51,10 +61,12 @@ start() {
     done
     [ $# -gt 0 ] && shift
     tmux -L "$SOCKET" kill-server > /dev/null 2>&1
-    i=0
-    while tmux -L "$SOCKET" has-session > /dev/null 2>&1 && [ $i -lt 50 ]; do
-        i=$((i + 1)); sleep 0.05
-    done
+    starts=$((starts + 1))
+    SOCKET=gpdesk-$starts
+    if [ -s "$work/pid" ]; then
+        waituntil ended "$(pid_of)" || in_vain "for the end of the last program"
+        rm -f "$work/pid"
+    fi
     state=${STATE:-$work/state}
     cat > "$work/run.sh" << END
 cd "$work"
@@ -63,7 +75,9 @@ sh -c 'echo \$\$ > pid; exec env -u LINES -u COLUMNS -u NO_COLOR HOME="$work" \\
     XDG_STATE_HOME="$state" XDG_RUNTIME_DIR="$work" GPDESK_LEARN=off LANG=C.UTF-8 OPENBLAS_NUM_THREADS=1 $vars "$GPDESK" $*'
 echo "EXIT=\$?"
 END
-    t new-session -d -s a -x "$cols" -y "$rows" "sh $work/run.sh; exec cat" > /dev/null 2>&1
+    t new-session -d -s a -x "$cols" -y "$rows" "sh $work/run.sh; exec cat" > "$work/said" 2>&1 ||
+        in_vain "for tmux: $(head -n 1 "$work/said")"
+    waituntil test -s "$work/pid" || in_vain "for the start"
 }
 
 screen() { t capture-pane -p -t a 2> /dev/null; }
@@ -71,33 +85,24 @@ keys() { t send-keys -t a "$@"; }
 type_line() { t send-keys -t a -l "$1"; t send-keys -t a Enter; }
 resize() { t resize-window -t a -x "$1" -y "$2"; }
 
-# waitfor TEXT: until it is on the screen.
-waitfor() {
-    i=0
-    while [ $i -lt "$LIMIT" ]; do
-        screen | grep -qF -- "$1" && return 0
-        i=$((i + 1)); sleep 0.1
-    done
-    return 1
-}
-# waitgone TEXT: until it is not.
-waitgone() {
-    i=0
-    while [ $i -lt "$LIMIT" ]; do
-        screen | grep -qF -- "$1" || return 0
-        i=$((i + 1)); sleep 0.1
-    done
-    return 1
-}
-# waituntil COMMAND...: until it succeeds.
+# waituntil COMMAND...: until it succeeds; what comes of it is for the caller to judge.
 waituntil() {
-    i=0
-    while [ $i -lt "$LIMIT" ]; do
+    polls=0
+    while [ $polls -lt "$LIMIT" ]; do
         "$@" > /dev/null 2>&1 && return 0
-        i=$((i + 1)); sleep 0.1
+        polls=$((polls + 1)); sleep 0.1
     done
     return 1
 }
+seen() { screen | grep -qF -- "$1"; }
+unseen() { ! seen "$1"; }
+in_vain() { # WHAT: a step that no line of TAP stands for has failed
+    verdict 1 "waited $1"
+    return 1
+}
+# waitfor TEXT: until it is on the screen.  waitgone TEXT: until it is not.
+waitfor() { waituntil seen "$1" || in_vain "for '$1'"; }
+waitgone() { waituntil unseen "$1" || in_vain "for '$1' to go"; }
 
 # Esc means the view after a moment without another key.
 to_view() { keys Escape; waitfor "[view]"; }
@@ -111,11 +116,12 @@ verdict() {
         echo "not ok $n - $2"
         screen | sed 's/^/#   |/'
         failed=1
+        LIMIT=$LIMIT_AFTER
     fi
 }
 # expect TEXT NAME: waits for it, then says so.
-expect() { waitfor "$1"; verdict $? "$2"; }
-expect_gone() { waitgone "$1"; verdict $? "$2"; }
+expect() { waituntil seen "$1"; verdict $? "$2"; }
+expect_gone() { waituntil unseen "$1"; verdict $? "$2"; }
 # absent TEXT NAME: it is not on the screen now.
 absent() { ! screen | grep -qF -- "$1"; verdict $? "$2"; }
 # leave STATUS NAME: quits and checks the exit status.
@@ -140,4 +146,3 @@ gnuplot_of() {
     done
     return 1
 }
-ended() { ! kill -0 "$1" 2> /dev/null; }

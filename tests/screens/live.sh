@@ -3,6 +3,7 @@
 # is missing.
 . "$(dirname "$0")/lib.sh"
 
+reaped() { ! kill -0 "$1" 2> /dev/null; }
 gnuplot_lives() { [ -n "$(gnuplot_of)" ]; }
 
 start 100 30 -- --threads 2
@@ -54,19 +55,17 @@ keys C-c
 type_line "demo robot n=20000 seed=2"
 expect "robot 20,000 x" "larger data"
 type_line "fit solver=pcg features=4096 rank=16 noise=0.0001 rtol=1e-12 maxit=100000 plan=regenerate rescale=no"
-waitfor "r2 cg"
-verdict $? "the job line follows the solver"
+expect "r2 cg" "the job line follows the solver"
 expect "r2 recursive" "the residual is drawn while it runs"
 keys -l "abc"
 expect "gpdesk> abc" "the prompt echoes while it computes"
 keys C-c
 expect_gone "gpdesk> abc" "Ctrl-C clears the line first"
-waitfor "r2 cg"
-verdict $? "and the job still runs"
+expect "r2 cg" "and the job still runs"
 gp=$(gnuplot_of)
 if [ -n "$gp" ]; then
     kill -9 $gp
-    waituntil ended "$gp"
+    waituntil reaped "$gp"
     verdict $? "gnuplot killed in mid-plot: the child is reaped"
     waituntil gnuplot_lives
     verdict $? "and a new one is started"

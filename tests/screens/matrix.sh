@@ -11,6 +11,11 @@ if [ $# -eq 0 ]; then
     done
     wait
     for term in $terms; do
+        if ! grep -q "^1\.\.[0-9]\|is not known here" "$work/$term.tap"; then
+            n=$((n + 1))
+            failed=1
+            echo "not ok $n - $term: comes to its end"
+        fi
         while IFS= read -r line; do
             case $line in
             ok\ * | not\ ok\ *)
@@ -88,6 +93,11 @@ same_again() {
 
 # The plots are our own: gnuplot's take their place a moment later, and what stands there would change.
 start 80 24 "TERM=$term" GPDESK_COLOR=never GPDESK_GNUPLOT=/nonexistent -- --threads 1
+waitfor " ready"
+type_line "demo toy n=20; fit solver=pcg rank=4 features=16"
+waitfor " recursive"
+keys M-9
+waitfor "the program GPDESK_GNUPLOT names" # which is said once, whenever the first plot is drawn
 type_line "source prepare.gps"
 waitfor "step 1 of"
 waitfor " ready"

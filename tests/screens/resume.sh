@@ -3,7 +3,6 @@
 # the bit, with and without a session named.
 . "$(dirname "$0")/lib.sh"
 
-ended() { ! kill -0 "$1" 2> /dev/null; }
 long="fit solver=pcg features=4096 rank=16 noise=0.0001 rtol=1e-12 maxit=100000 plan=regenerate"
 
 i=0
@@ -13,7 +12,7 @@ while [ $i -lt 200 ]; do
     i=$((i + 1))
 done
 
-start 100 30 -- --threads 2 -s "$work/own.gpd"
+start 160 30 -- --threads 2 -s "$work/own.gpd"
 type_line "open own.csv target=y; split test=25% seed=3; kernel rbf"
 expect "test 50" "own data, split"
 type_line "fit features=256; predict out=before.csv"
@@ -21,15 +20,19 @@ expect "before.csv" "a fit and its predictions"
 type_line "demo robot n=20000 seed=2"
 expect "robot 20,000 x" "more data"
 type_line "$long"
-waitfor "r2 cg"
-verdict $? "a long fit runs"
-sleep 3 # the points of a running trace are written every two seconds
+expect "r2 cg" "a long fit runs"
+# The points of a running trace are written every two seconds.
+on_disk() { cksum "$work"/own.gpd*; }
+was=$(on_disk)
+written() { [ "$(on_disk)" != "$was" ]; }
+waituntil written
+verdict $? "its trace is written"
 pid=$(pid_of)
 kill -KILL "$pid"
 waituntil ended "$pid"
 verdict $? "killed"
 
-start 100 30 -- --threads 2 -s "$work/own.gpd"
+start 160 30 -- --threads 2 -s "$work/own.gpd"
 expect "going on with" "the session opens at once, without a lock in the way"
 keys M-9
 expect "r2 was interrupted" "the killed fit is named"
@@ -42,7 +45,7 @@ expect "r3  rbf" "and work goes on"
 leave 0 "quit"
 
 # Nobody named a session: one was kept in the state directory.
-start 100 30 -- --threads 2
+start 160 30 -- --threads 2
 type_line "demo toy n=50 seed=5; kernel rbf"
 expect "saved as you work" "an automatic session is told"
 type_line "fit features=64"
@@ -51,7 +54,8 @@ pid=$(pid_of)
 waitfor " ready"
 kill -KILL "$pid"
 waituntil ended "$pid"
-start 100 30 -- --threads 2
+verdict $? "killed, too"
+start 160 30 -- --threads 2
 type_line "resume"
 expect "resumed" "resume finds it"
 type_line "predict out=toy.csv"

@@ -8,8 +8,7 @@ start 80 24 -- --threads 2 -s "$work/one.gpd"
 type_line "demo robot n=20000 seed=2"
 expect "robot 20,000 x" "data"
 type_line "$long"
-waitfor "r1 cg"
-verdict $? "a job runs"
+expect "r1 cg" "a job runs"
 pid=$(pid_of)
 kill -TERM "$pid"
 expect "EXIT=143" "SIGTERM: status 143"
@@ -47,13 +46,11 @@ start 80 24 -- --threads 2 -s "$work/two.gpd"
 type_line "demo robot n=20000 seed=2"
 expect "robot 20,000 x" "data"
 type_line "$long"
-waitfor "r1 cg"
-verdict $? "a job runs"
+expect "r1 cg" "a job runs"
 keys C-d
 expect "Ctrl-D again" "Ctrl-D asks once while a job runs"
 keys C-c
-waitfor "stopped on request"
-verdict $? "another key answers no"
+expect "stopped on request" "another key answers no"
 expect " ready" "and is a key as ever"
 type_line "$long"
 waitfor "r2 cg"
@@ -82,7 +79,7 @@ leave 0 "quit"
 # Ctrl-Z needs a shell with job control around it.
 if command -v bash > /dev/null 2>&1; then
     tmux -L "$SOCKET" kill-server > /dev/null 2>&1
-    waituntil sh -c "! tmux -L $SOCKET has-session"
+    SOCKET=gpdesk-bash
     t new-session -d -s a -x 80 -y 24 "env HOME=$work PS1='shell> ' XDG_STATE_HOME=$work/state \
 LANG=C.UTF-8 bash --norc --noprofile -i" > /dev/null 2>&1
     expect "shell>" "a shell"
@@ -105,8 +102,7 @@ LANG=C.UTF-8 bash --norc --noprofile -i" > /dev/null 2>&1
     keys C-z
     expect "Stopped" "Ctrl-Z while a job runs stops that, too"
     type_line "fg"
-    waitfor "r1 cg"
-    verdict $? "and fg lets it go on"
+    expect "r1 cg" "and fg lets it go on"
     keys C-c
     waitfor " ready"
     type_line quit

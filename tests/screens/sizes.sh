@@ -43,8 +43,7 @@ resize 80 24
 expect "[1 Data]" "one cell and back"
 
 type_line "fit solver=pcg features=4096 rank=16 noise=0.0001 rtol=1e-12 maxit=100000 plan=regenerate"
-waitfor "r1 "
-verdict $? "a job runs"
+expect "r1 " "a job runs"
 seed=12345
 i=0
 while [ $i -lt 60 ]; do
