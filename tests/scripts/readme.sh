@@ -5,7 +5,7 @@
 readme=$src/README.md
 small='s/n=4000/n=300/; s/features=4096/features=256/; s/features=1024/features=128/; s/features=8192/features=256/
     s/features=2048/features=128/; s/rank=256/rank=32/; s/rank=64\.\.512/rank=16..32/; s/rank=1024/rank=32/
-    s/k=2\.\.6/k=2..3/'
+    s/k=2\.\.6/k=2..3/; /^sweep/{/features=/!s/ *$/ features=128/;}'
 
 # Indented lines of a section; remarks stand behind two blanks.
 sed -n '/^## Five minutes/,/^Esc leaves/p' "$readme" | sed -n 's/^    \([a-z].*\)/\1/p' | sed 's/   *.*//' >all.gps
