@@ -32,6 +32,17 @@ TESTS += tests/circles.sh tests/house.sh tests/layers.sh tests/processors.sh
 clean-local:
 	rm -rf tests/home tests/golden
 
+# The longest are started first, so that the end of a run is not one long test.
+longest = tests/screens/allkeys tests/screens/ends tests/screens/restarts tests/check_cuda_host \
+  tests/scripts/device tests/scripts/lessons tests/scripts/sequences tests/processors \
+  tests/compute/check_memory tests/screens/matrix tests/screens/signals tests/scripts/plots \
+  tests/compute/check_registry tests/check_resume tests/scripts/why tests/scripts/diagnosis \
+  tests/scripts/kernels tests/scripts/model tests/screens/desk tests/screens/hostile tests/house
+start_of_tests = check-TESTS recheck
+$(start_of_tests): TEST_LOGS := \
+  $(foreach test,$(longest),$(filter $(test).log,$(TEST_LOGS))) \
+  $(filter-out $(longest:=.log),$(TEST_LOGS))
+
 check_DATA =
 include $(srcdir)/tests/base.mk
 include $(srcdir)/tests/compute/compute.mk
