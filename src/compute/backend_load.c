@@ -1,4 +1,4 @@
-/* compute/backend_load.c -- see backend_load.h. */
+/* compute/backend_load.c -- finding and opening the module of a backend (backend_load.h). */
 #include "compute/backend_load.h"
 
 #include "compute/linalg/blas.h"
@@ -14,7 +14,7 @@ static const char file_name[] = "libgpdesk-cuda.so";
 
 /* Opening. */
 
-/* What the loader said, without the name of the file where it begins with that. */
+/* The message of the loader, without the name of the file if it begins with that. */
 static const char *loader_words(const char *path)
 {
     const char *s = dlerror();
@@ -25,8 +25,8 @@ static const char *loader_words(const char *path)
     return strncmp(s, path, n) == 0 && s[n] == ':' ? s + n + 2 : s;
 }
 
-/* From a file: BACKEND and why where it cannot be opened, is no backend, or is one of another
- * version. */
+/* Opens a module.  BACKEND, with the reason, when the file cannot be opened, is not a backend, or
+ * has another version. */
 static enum status open_module(const char *path, const struct backend_ops **out, struct err *err)
 {
     const struct backend_ops *(*entry)(void);
@@ -56,7 +56,7 @@ static enum status open_module(const char *path, const struct backend_ops **out,
     return ST_OK;
 }
 
-/* The n-th place to look in; false past the last. */
+/* The n-th path to try; false past the last. */
 static bool place(size_t n, char path[512])
 {
     const char *const beside[] = { "", "../lib/gpdesk/" };
@@ -78,7 +78,8 @@ static bool place(size_t n, char path[512])
     return true;
 }
 
-/* The libraries of a module are large: without a driver they are not even opened. */
+/* True when there is a driver.  Without one the module is not opened, because its libraries are
+ * large. */
 static bool driver_here(void)
 {
     void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);

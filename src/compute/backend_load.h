@@ -1,8 +1,9 @@
-/* compute/backend_load.h -- which device computes: this processor, or one of a backend in a module
- * that is opened when it is first asked for.
+/* compute/backend_load.h -- the choice of a device: the CPU, or a device of the backend in a module
+ * that is opened when it is first needed.
  *
- * The module is looked for beside the executable (a build tree), in ../lib/gpdesk of it, and where
- * it was to be installed; GPDESK_CUDA_MODULE names another.  Never in the current directory. */
+ * The module is looked for beside the executable (a build tree), in ../lib/gpdesk relative to it,
+ * and where it was to be installed, never in the current directory.  GPDESK_CUDA_MODULE names
+ * another file. */
 #ifndef GPDESK_BACKEND_LOAD_H
 #define GPDESK_BACKEND_LOAD_H
 
@@ -10,13 +11,13 @@
 
 enum { BACKEND_WHY = 400 };
 
-/* The module's backend with at least one device; NULL: none, and why in one line.  Asked once for
- * each name of a file: the answer stays.  Not from two threads at once. */
+/* The module's backend if it has at least one device; else NULL, and *why in one line.  The answer
+ * is kept for each file name.  Not thread-safe. */
 const struct backend_ops *backend_module(const char **why);
-/* For "auto", "cpu", "cuda" (its first device) or "cuda:N".  USAGE: other words; BACKEND,
- * NOT_FOUND: no such device, why. */
+/* The backend for "auto", "cpu", "cuda" (its first device) or "cuda:N".  USAGE for other words;
+ * BACKEND or NOT_FOUND, with the reason, when there is no such device. */
 enum status backend_choose(const char *device, const struct backend_ops **, struct err *);
-/* Are these the words of a device? */
+/* USAGE unless the words name a device. */
 enum status backend_words(const char *device, struct err *);
 
 #endif

@@ -1,5 +1,5 @@
-/* compute/ctl.h -- watching and stopping long work.  compute reports and asks; it never draws,
- * prints, locks or knows of the program around it. */
+/* compute/ctl.h -- watching and stopping long work.  The functions of compute report and ask; they
+ * never draw, print, lock, or know of the program around them. */
 #ifndef GPDESK_CTL_H
 #define GPDESK_CTL_H
 
@@ -16,19 +16,18 @@ struct tick {
     enum phase phase;   /* PHASE_NONE: none has been reported yet */
     size_t done, total; /* total 0: unknown */
     double value;       /* see phase.h; NaN: none */
-    double value2;      /* a solver: the true residual when just recomputed; a search: the
-                         * best so far; NaN: none */
-    double target;      /* value aimed at (rtol); NaN: none */
-    double passes;      /* a solver: passes over the data so far, those of checks included */
-    const char *method; /* a solver: its name (static string); NULL: conjugate gradients */
-    const double
-        *point; /* a search: hyperparameters of this evaluation, natural scale; else NULL */
-    size_t npoint;       /* length of point; the array is only valid during the call */
+    double value2;      /* from a solver: the true residual if just recomputed; from a search: the
+                         * best value so far; NaN: none */
+    double target;      /* the value aimed at (rtol); NaN: none */
+    double passes;      /* from a solver: passes over the data so far, those of checks included */
+    const char *method; /* from a solver: its name (static string); NULL: conjugate gradients */
+    const double *point; /* from a search: hyperparameters of this evaluation, natural scale */
+    size_t npoint;       /* length of point; the array is valid only during the call */
 };
 
 struct ctl {
     struct cancel *cancel;                          /* NULL: cannot be stopped */
-    void (*tick)(void *ctx, const struct tick *);   /* NULL: nobody listens; called on the worker */
+    void (*tick)(void *ctx, const struct tick *);   /* called on the worker; NULL: no reports */
     void *ctx;
 };
 

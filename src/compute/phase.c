@@ -1,4 +1,4 @@
-/* compute/phase.c -- the table of phases: see phase.h. */
+/* compute/phase.c -- the table of phases (phase.h). */
 #include "compute/phase.h"
 
 static const struct { const char *word; enum phase_kind kind; const char *value; } table[] = {

@@ -1,16 +1,16 @@
-/* compute/phase.h -- what long work is doing: one row for each phase, read by progress lines, JSON
- * ticks, traces and error messages. */
+/* compute/phase.h -- the phases of long work: one row for each, read by progress lines, JSON ticks,
+ * traces and error messages. */
 #ifndef GPDESK_PHASE_H
 #define GPDESK_PHASE_H
 
 #include <stddef.h>
 
-/* What the ticks of a phase count and carry:
- *   STEPS     `done` counts steps of any kind; `value`, where there is one, is not a trace
- *   RESIDUAL  `done` counts iterations of a solver; `value` is the relative residual, on its way to
- *             `target`; the tick is a point of the run's trace
- *   SEARCH    `done` counts evaluations of an objective; `value` is the objective, `value2` the
- * best so far; the tick is a point of the run's trace */
+/* The meaning of the ticks of a phase:
+ *   STEPS     `done` counts steps of any kind; `value`, if there is one, is not part of a trace
+ *   RESIDUAL  `done` counts iterations of a solver; `value` is the relative residual, which falls
+ *             towards `target`; the tick is a point of the run's trace
+ *   SEARCH    `done` counts evaluations of an objective; `value` is the objective and `value2` the
+ *             best so far; the tick is a point of the run's trace */
 enum phase_kind { PHASE_STEPS, PHASE_RESIDUAL, PHASE_SEARCH };
 
 /* Identifier, word in output and sessions, kind, name of the tick's value in JSON (NULL: none). */

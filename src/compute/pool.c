@@ -1,7 +1,8 @@
-/* compute/pool.c -- the compute threads: a fixed team that sleeps on a condition variable.
+/* compute/pool.c -- the compute threads: a fixed number of helpers that wait on a condition
+ * variable.
  *
  * A job is a function and a number of tasks; threads take the next task from an atomic counter.
- * Which thread runs which task is left to chance, what a task computes never is. */
+ * Which thread runs a task is left to chance, but not what the task computes. */
 #include "compute/pool.h"
 
 #include "compute/linalg/blas.h"
@@ -23,7 +24,7 @@ struct worker {
 };
 
 struct pool {
-    size_t threads, started; /* started: helpers that exist */
+    size_t threads, started; /* started: helpers that are running */
     pthread_mutex_t lock;
     pthread_cond_t work, done;
     uint64_t job;    /* grows by one per job; under lock */
@@ -71,7 +72,7 @@ static void *pool_main(void *arg)
     return NULL;
 }
 
-/* Helpers inherit a mask with everything blocked: signals belong to the main thread. */
+/* Starts the helpers with all signals blocked: signals belong to the main thread. */
 static enum status pool_start(struct pool *p, struct err *err)
 {
     sigset_t all, old;
@@ -95,8 +96,8 @@ struct pool *pool_new(size_t threads, struct err *err)
 {
     enum { MOST = 4096 };
 
-    /* Two of our threads inside a BLAS that has threads of its own can lock each other out for
-     * ever (seen with OpenBLAS 0.3.21): no pool without single-threaded BLAS. */
+    /* Two of our threads inside a BLAS with threads of its own can deadlock (seen with OpenBLAS
+     * 0.3.21).  A pool therefore requires single-threaded BLAS. */
     blas_init();
     if (threads < 1 || threads > MOST) {
         err_set(err, ST_RANGE, "threads=%zu is outside 1 to %d", threads, MOST);

@@ -1,8 +1,9 @@
 /* compute/rng.c -- draws as pure functions of (seed, stream, index): Philox4x32-10 of
  * Salmon, Moraes, Dror & Shaw, "Parallel random numbers: as easy as 1, 2, 3" (SC 2011).
  *
- * The seed is the key; index and stream make the 128-bit counter.  Draws that need more than one
- * block (gamma) count attempts in the upper 16 bits of the index, so indices stay below 2^48. */
+ * The seed is the key; index and stream form the 128-bit counter.  Draws by rejection (gamma,
+ * rng_below) count attempts in the upper 16 bits of the index, so that indices must stay below
+ * 2^48. */
 #include "compute/rng.h"
 
 #include <Random123/philox.h>
@@ -28,7 +29,8 @@ static double unit(uint32_t lo, uint32_t hi)
     return ((double)u + 0.5) * 0x1p-52;
 }
 
-/* Box & Muller 1958; one of the pair is enough, draws are cheap. */
+/* Box & Muller 1958: sqrt(-2 log u) cos(2 pi v) for u, v uniform.  Only one of the pair is used,
+ * because draws are cheap. */
 static double normal_of(const uint32_t r[4])
 {
     return sqrt(-2.0 * log(unit(r[0], r[1]))) * cos(6.283185307179586477 * unit(r[2], r[3]));
@@ -58,13 +60,16 @@ double rng_normal(uint64_t seed, uint64_t stream, uint64_t index)
     return normal_of(r);
 }
 
+/* The inverse of the distribution function: -log u. */
 double rng_exponential(uint64_t seed, uint64_t stream, uint64_t index)
 {
     return -log(rng_uniform(seed, stream, index));
 }
 
-/* Marsaglia & Tsang 2000, "A simple method for generating gamma variables"; below shape 1 their
- * boost gamma(shape + 1) U^(1/shape).  An attempt fails with probability under 5 %. */
+/* Marsaglia & Tsang 2000, "A simple method for generating gamma variables": d v with v = (1 + c
+ * x)^3, x normal, d = a - 1/3, c = 1 / sqrt(9 d), accepted if log u < x^2 / 2 + d - d v + d log v.
+ * Below shape 1 it is gamma(shape + 1) U^(1/shape).  An attempt fails with a probability under 5
+ * %. */
 double rng_gamma(uint64_t seed, uint64_t stream, uint64_t index, double shape)
 {
     const double a = shape < 1.0 ? shape + 1.0 : shape;
@@ -82,8 +87,8 @@ double rng_gamma(uint64_t seed, uint64_t stream, uint64_t index, double shape)
     }
 }
 
-/* Lemire 2019: the upper half of a 128-bit product, rejecting the few values that would make some
- * results likelier than others. */
+/* Lemire, ACM Trans. Model. Comput. Simul. 29 (2019): the upper half of the 128-bit product u n,
+ * after rejection of the few u that would make some results likelier than others. */
 uint64_t rng_below(uint64_t seed, uint64_t stream, uint64_t index, uint64_t n)
 {
     const uint64_t reject = -n % n; /* 2^64 mod n */

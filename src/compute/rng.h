@@ -7,8 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Streams never overlap; one per purpose, so that adding a draw somewhere changes nothing else.
- * Upper 32 bits: the purpose; lower 32 bits: free for the purpose (term, block, probe, restart). */
+/* Streams never overlap.  Each purpose has its own, so that a further draw in one place changes no
+ * other.  The upper 32 bits are the purpose; the lower 32 bits are free for its use (term, block,
+ * probe, restart). */
 enum rng_purpose {
     RNG_SIGNS = 1, RNG_CHI = 2, RNG_RADIAL = 3, RNG_SKETCH = 4, RNG_PROBE = 5, RNG_SPLIT = 6,
     RNG_FOLDS = 7, RNG_TUNE = 8, RNG_SAMPLE = 9, RNG_KMEANS = 10, RNG_DEMO = 11, RNG_PCA = 12,
@@ -19,12 +20,15 @@ static inline uint64_t rng_stream(enum rng_purpose p, uint32_t sub)
     return (uint64_t)p << 32 | sub;
 }
 
+/* 128 random bits, and 64 of them. */
 void rng_u32x4(uint64_t seed, uint64_t stream, uint64_t index, uint32_t out[4]);
 uint64_t rng_u64(uint64_t seed, uint64_t stream, uint64_t index);
 double rng_uniform(uint64_t seed, uint64_t stream, uint64_t index); /* in (0,1), never 0 or 1 */
+/* Standard normal N(0, 1), and exponential with mean 1. */
 double rng_normal(uint64_t seed, uint64_t stream, uint64_t index);
 double rng_exponential(uint64_t seed, uint64_t stream, uint64_t index);
-/* Gamma(shape, 1), any shape > 0 (Marsaglia & Tsang 2000; rejection draws have own counters). */
+/* Gamma(shape, 1) for any shape > 0 (Marsaglia & Tsang 2000); index below 2^48.  chi-square(dof) is
+ * 2 Gamma(dof / 2, 1). */
 double rng_gamma(uint64_t seed, uint64_t stream, uint64_t index, double shape);
 static inline double rng_chi2(uint64_t seed, uint64_t stream, uint64_t index, double dof)
 {

@@ -1,6 +1,7 @@
 /* compute/features/featmap.c -- drawing a kernel: Rademacher signs, chi row lengths and radial
- * factors of structured orthogonal random features (Yu et al. 2016), normalised so that
- * z.z = 1 (share/doc/methods.md 3.1 to 3.11). */
+ * factors of structured orthogonal random features (SORF; Yu et al. 2016), normalised so that
+ * z.z = 1 (share/doc/methods.md 3.1 to 3.11).  Correction to Parkinson & Wang, Algorithm S1: the
+ * factor is sqrt(1/Mf), Mf the number of frequencies. */
 #include "compute/features/featmap.h"
 
 #include "base/mem.h"
@@ -11,12 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Narrower transforms make a biased kernel in few dimensions (up to 0.30 at D = 2). */
+/* The least padded width D.  Narrower transforms give a biased kernel in few dimensions: it is
+ * wrong by up to 0.30 at D = 2, at any number of features (share/doc/methods.md 3, Corrections). */
 enum { DRAWN_WIDTH_MIN = 32 };
 
 /* Steps. */
 
-/* Of one kernel, counted from its own first hyperparameter and rows. */
+/* The steps of one kernel, with indices that count from its own first hyperparameter and rows. */
 static size_t factor_steps(const struct kterm *k, bool alone, struct fm_step *out)
 {
     if (k->ops->recipe)
@@ -29,7 +31,7 @@ static size_t factor_steps(const struct kterm *k, bool alone, struct fm_step *ou
     return n;
 }
 
-/* What a list of steps needs. */
+/* The numbers of rows and the width that a list of steps needs. */
 struct needs { size_t signs, perms, scales, width; bool phase, finite, dense; };
 
 static struct needs needs_of(const struct fm_step *s, size_t n, size_t d)
@@ -55,13 +57,14 @@ static struct needs needs_of(const struct fm_step *s, size_t n, size_t d)
     return r;
 }
 
-/* Hyperparameter i of a kernel that has p.nl lengthscales: its first, or one after those. */
+/* The index of hyperparameter i of a kernel with p.nl lengthscales: its first, or one after
+ * those. */
 static size_t hp_at(struct kernel_place p, size_t i)
 {
     return i == FM_NONE ? FM_NONE : i == 0 ? p.hp0 : p.hp0 + p.nl - 1 + i;
 }
 
-/* Moves the steps of kernel t to its place among those of its product; count: its inputs. */
+/* Shifts the indices of the steps of kernel t to its place in the product; count: its inputs. */
 static void place_steps(struct fm_step *s, size_t n, const struct kernel *k, size_t t, size_t count,
                         const struct needs *before)
 {
@@ -96,8 +99,8 @@ static void place_steps(struct fm_step *s, size_t n, const struct kernel *k, siz
         }
 }
 
-/* The kernels of the product that begins at kernel t, in the order of its steps: one over windows
- * comes first.  Returns how many. */
+/* The kernels of the product that begins at kernel t, in the order of its steps: a kernel over
+ * windows comes first.  Returns how many there are. */
 static size_t product_kernels(const struct kernel *k, size_t t, size_t out[KERNEL_MAX_TERMS])
 {
     size_t n = 0, first = 0;
@@ -113,8 +116,8 @@ static size_t product_kernels(const struct kernel *k, size_t t, size_t out[KERNE
     return n;
 }
 
-/* After the first factor of a product over windows: what it adds up, and what the others make of
- * that. */
+/* Ends the first factor of a product over windows: FM_SUM, before the steps of the other
+ * factors. */
 static void end_windows(struct fm_step *s, size_t *n, bool paired, const struct layer *l)
 {
     s[0].op = FM_WINDOWS;
@@ -123,7 +126,7 @@ static void end_windows(struct fm_step *s, size_t *n, bool paired, const struct 
     s[(*n)++].op = FM_SUM;
 }
 
-/* The product that begins at kernel t: its steps (NULL: no memory) and all that they need. */
+/* The steps of the product that begins at kernel t (NULL: no memory), and their needs. */
 static struct fm_step *product_steps(const struct kernel *k, size_t t, size_t d, struct fm_term *to,
                                      struct needs *all, struct err *err)
 {
@@ -236,8 +239,8 @@ static struct featmap *map_alloc(const struct kernel *k, size_t d, size_t M, str
     return fm;
 }
 
-/* Steps and sizes of the product that begins at kernel t; columns come later.  D 0: chosen.  k: the
- * map's own, as steps point to its groups. */
+/* Sets the steps and sizes of the product that begins at kernel t; columns are shared out later.
+ * D 0: chosen here.  k is the map's own copy, because steps point to its groups. */
 static enum status term_plan(struct fm_term *t, const struct kernel *k, size_t at, size_t d,
                              size_t D, struct needs *r, struct err *err)
 {
@@ -288,7 +291,8 @@ static double fht_norm(size_t D)
     return 1.0 / ((double)D * sqrt((double)D)); /* three transforms, 1/sqrt(D) each */
 }
 
-/* One kernel's rows of signs, scales and permutations, which begin at those of `from`. */
+/* Draws one kernel's rows of signs, scales and permutations, which follow those of `from`.  A scale
+ * is chi_j times the radial factor of frequency j (3.3 to 3.6) times D^(-3/2). */
 static void factor_draw(struct fm_term *t, const struct kterm *k, uint32_t sub, uint64_t seed,
                         const struct needs *from, const struct needs *own)
 {
@@ -309,7 +313,7 @@ static void factor_draw(struct fm_term *t, const struct kterm *k, uint32_t sub, 
         if (k->ops->radial)
             scale[j] *= k->ops->radial(k->params, seed, rng_stream(RNG_RADIAL, sub), j);
     }
-    for (size_t b = 0; b < own->perms * t->nb; b++) { /* Fisher and Yates */
+    for (size_t b = 0; b < own->perms * t->nb; b++) { /* the shuffle of Fisher & Yates */
         uint32_t *p = perm + b * t->D;
         for (size_t j = 0; j < t->D; j++)
             p[j] = (uint32_t)j;
@@ -323,7 +327,8 @@ static void factor_draw(struct fm_term *t, const struct kterm *k, uint32_t sub, 
     }
 }
 
-/* Filters of independent Gaussian numbers; a heavier spectrum stretches each as a whole. */
+/* Draws dense filters with independent Gaussian entries; the radial factor of a heavier spectrum
+ * multiplies each filter as a whole (3.4 to 3.6). */
 static void filters_draw(struct fm_term *t, const struct kterm *k, uint32_t sub, uint64_t seed)
 {
     const size_t n = t->nb * t->D;
@@ -356,7 +361,7 @@ static void term_draw(struct fm_term *t, const struct kernel *k, size_t at, uint
     }
 }
 
-/* Columns of product i where their number is fixed; SIZE_MAX: it can have any. */
+/* The number of columns of product i if it is fixed; SIZE_MAX: it can have any number. */
 static size_t fixed_columns(const struct kernel *k, size_t i, size_t d)
 {
     const size_t t = product_at(k, i), count = kernel_inputs(k, t, d);
@@ -381,7 +386,7 @@ size_t featmap_most_for_tests(const struct kernel *k, size_t d)
     return most;
 }
 
-/* Every product as if all columns were its own: signs and scales are few numbers for each
+/* Counts every product as if all columns were its own: signs and scales are a few numbers for each
  * frequency, dense filters (in both precisions) as many as a window has. */
 double featmap_bytes(const struct kernel *k, size_t d, size_t M)
 {
@@ -412,9 +417,9 @@ size_t featmap_least(const struct kernel *k, size_t d)
     return least < 2 ? 2 : least;
 }
 
-/* Columns: those of finite terms as they are; the others share what is left, equal numbers of
- * frequencies, the first terms take the remainder; an odd column goes to a term that is neither
- * paired nor over windows, or stays zero. */
+/* Shares out the columns.  Terms with a fixed number take that; the others share the rest in equal
+ * numbers of frequencies, of which the first terms take the remainder.  An odd column goes to a
+ * term that is neither paired nor over windows, or stays zero. */
 static enum status share_columns(struct featmap *fm, const struct needs *r, size_t *mf,
                                  struct err *err)
 {

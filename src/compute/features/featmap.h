@@ -1,14 +1,15 @@
 /* compute/features/featmap.h -- a kernel drawn at a seed, as data: an ordered list of steps that
- * any backend interprets, or recognises and fuses.
+ * any backend interprets, or recognises and fuses (share/doc/methods.md 3).
  *
- * z(x) in R^M with z(x).z(y) ~ k(x,y) (amplitude 1).  Columns of a paired term interleave
- * (cos_j, sin_j), scaled by sqrt(1/Mf), so that z.z = 1 exactly; SORF as in share/doc/methods.md
- * 3.2 with padding to at least 32.
+ * z(x) in R^M with z(x).z(y) ~ k(x, y) at amplitude 1.  Columns of a paired term interleave
+ * (cos_j, sin_j), scaled by sqrt(1/Mf), so that z.z = 1 exactly (3.1); frequencies are structured
+ * and orthogonal (SORF, 3.2) with padding to at least 32.
  *
- * A term is a product of kernels.  Its steps work, for each block of D frequencies, on three
- * vectors of D: v, where the steps of one kernel begin again with the row; the phase p, where
- * stationary kernels add up (their spectra convolve); and the gain g, where all others multiply
- * (independent unbiased features of each, so that the product is unbiased too). */
+ * A term is a product of kernels.  For each block of D frequencies its steps work on three vectors
+ * of D: v, where the steps of each kernel begin again with the row; the phase p, to which
+ * stationary kernels add (the spectrum of a product is the convolution of the spectra); and the
+ * gain g, which all others multiply (independent unbiased features, so that their product is
+ * unbiased, too). */
 #ifndef GPDESK_FEATMAP_H
 #define GPDESK_FEATMAP_H
 
@@ -45,13 +46,13 @@ struct fm_step {
     enum fm_op op;
     size_t index, also;
     double value;
-    const uint8_t *group; /* of each input, where groups have a lengthscale each; NULL */
+    const uint8_t *group; /* the group of each input, for lengthscales by group; else NULL */
     size_t first,
         count; /* FM_SCALE_IN, FM_CIRCLE, FM_COPY, FM_APPEND: the inputs are `count` numbers of a
                 * row from `first` on; FM_WINDOWS: the sequence begins at `first` */
 };
-/* The hyperparameter that is the lengthscale of input i in FM_SCALE_IN (also: how many) and
- * FM_CIRCLE (the period follows them). */
+/* The index of the lengthscale of input i in FM_SCALE_IN (where `also` is their number) and
+ * FM_CIRCLE (where the period follows them). */
 static inline size_t fm_lengthscale(const struct fm_step *s, size_t i)
 {
     const size_t nl = s->op == FM_CIRCLE ? s->also - s->index : s->also;
@@ -63,27 +64,28 @@ static inline size_t fm_lengthscale(const struct fm_step *s, size_t i)
 /* One block of columns made by one list of steps, repeated over nb blocks of D. */
 struct fm_term {
     size_t d, D, nb;       /* inputs, padded inputs, blocks: nb = ceil(Mf / D) */
-    size_t first; /* where these inputs begin in a row (FM_WINDOWS: where the sequence does) */
+    size_t first; /* index of the first of these inputs in a row (FM_WINDOWS: of the sequence) */
     size_t mf, col0, cols; /* frequencies; first column of Z; columns (2 mf where paired) */
     size_t hp0, nl; /* first hyperparameter of this term; lengthscales of its first kernel: 1,
                      * d (ARD) or one for each group of inputs */
-    size_t weight;         /* the hyperparameter that multiplies its columns; FM_NONE: none */
+    size_t weight;         /* index of the weight that multiplies its columns; FM_NONE: none */
     bool phase64;          /* heavy tails: project in float64 */
     bool paired;           /* columns are pairs: FM_SINCOS, or phases in FM_TURN */
-    size_t nsum; /* of terms with FM_WINDOWS: steps up to and with FM_SUM; more than these make a
-                  * product with kernels of other inputs, which ends in FM_TURN */
-    bool sum_paired;       /* what FM_SUM adds up is pairs */
-    const struct layer *windows; /* begins with FM_WINDOWS: what a row is, and then d is the
-                                         * inputs of a window; NULL */
+    size_t nsum; /* with FM_WINDOWS: the steps up to FM_SUM, inclusive.  Further steps multiply by
+                  * kernels of other inputs and end in FM_TURN */
+    bool sum_paired;       /* the columns that FM_SUM adds are pairs */
+    const struct layer *windows; /* with FM_WINDOWS: what a row is; d is then the number of inputs
+                                  * of a window.  Else NULL */
     const struct fm_step *steps; size_t nsteps;
-    int8_t *signs;         /* rows x nb*D, +-1; of a structured projection row 0 is applied first */
+    int8_t *signs;         /* rows x nb*D, +-1; a structured projection applies row 0 first */
     double *scale; /* rows x nb*D: multiplies the unnormalised HDHDHD output (D^(-3/2) inside) */
     uint32_t *perm;        /* rows x nb*D, each block of D a permutation of 0..D-1 */
-    double *filter; /* of FM_DENSE: d x nb*D, number i of filter j at i * nb*D + j; else NULL */
+    double *filter; /* FM_DENSE: d x nb*D, entry i of filter j at i * nb*D + j; else NULL */
     double out;            /* sqrt(1/mf); 1 for FM_COPY, FM_ONE */
 };
-/* Terms follow the products of the kernel; their columns do not: single stationary kernels come
- * first, then sums over windows, then all others, then (with few features) columns of zeros. */
+/* Terms are in the order of the kernel's products.  Their columns are not: single stationary
+ * kernels come first, then sums over windows, then all others, then (with few features) columns of
+ * zeros. */
 struct featmap {
     size_t d, M, nterms;
     struct fm_term *term;
@@ -94,22 +96,22 @@ struct featmap {
  * features on every backend.  NULL and *err on failure; free with featmap_free. O(M) memory. */
 struct featmap *featmap_new(const struct kernel *k, size_t d, size_t M, uint64_t seed,
                             struct err *err);
-/* From given signs (3 x nb*D) and row lengths chi (mf), without padding beyond D: golden tests. */
+/* For the golden tests: from given signs (3 x nb*D) and row lengths chi (mf), without padding
+ * beyond D. */
 struct featmap *featmap_given_for_tests(const struct kernel *k, size_t d, size_t D, size_t mf,
                                         const int8_t *signs, const double *chi, struct err *err);
 void featmap_free(struct featmap *); /* NULL is fine */
-/* The chain of one stationary kernel: FM_SCALE_IN, three times FM_SIGN and FM_FHT, FM_SCALE,
- * FM_SINCOS.  Backends have loops of their own for it. */
+/* True for the steps of one stationary kernel: FM_SCALE_IN, three times FM_SIGN and FM_FHT,
+ * FM_SCALE, FM_SINCOS.  Backends have loops of their own for them. */
 bool featmap_is_plain(const struct fm_term *);
-/* The same chain between FM_WINDOWS and FM_SUM, whatever follows. */
+/* True when those steps stand between FM_WINDOWS and FM_SUM, whatever follows. */
 bool featmap_sums_plain(const struct fm_term *);
-/* FM_WINDOWS, FM_DENSE, FM_SINCOS, FM_SUM, whatever follows: dense filters in place of the chain.
- */
+/* True for FM_WINDOWS, FM_DENSE, FM_SINCOS, FM_SUM, whatever follows: dense filters. */
 static inline bool featmap_sums_dense(const struct fm_term *t)
 {
     return t->filter != NULL;
 }
-/* Does it begin with FM_WINDOWS? */
+/* True when it begins with FM_WINDOWS. */
 static inline bool featmap_is_windowed(const struct fm_term *t)
 {
     return t->windows != NULL;
@@ -117,9 +119,9 @@ static inline bool featmap_is_windowed(const struct fm_term *t)
 /* The columns that a kernel can fill for d inputs: a finite number for linear and constant ones,
  * else SIZE_MAX. */
 size_t featmap_most_for_tests(const struct kernel *k, size_t d);
-/* Bytes that a map of M columns and what the processor's loops make of it hold, predicted. */
+/* The predicted bytes of a map with M columns, with the copies that the loops of the CPU make. */
 double featmap_bytes(const struct kernel *k, size_t d, size_t M);
-/* The least number of columns that kernel k can be drawn with for d inputs. */
+/* The smallest number of columns with which kernel k can be drawn for d inputs. */
 size_t featmap_least(const struct kernel *k, size_t d);
 
 #endif

@@ -23,18 +23,18 @@ enum {
     CHUNK_ROWS = 256,   /* rows whose products are summed in float32 */
     CHUNKS_MOST = 16,   /* chunks in a block of rows */
     TILE = 512,         /* edge of a tile of the result */
-    TILE_WIDE = 1024,   /* the same in float64 from WIDE columns on: BLAS packs less for each */
+    TILE_WIDE = 1024,   /* its edge in float64 from WIDE columns on, where BLAS packs less */
     WIDE = 2048,
-    TILE_UNITS = 256,   /* the same on matrix units */
+    TILE_UNITS = 256,   /* its edge on matrix units */
     DENSE_GROUPS = 32,  /* partial sums of a dense operator */
-    PAD = 16,           /* keeps rows of Z off the same cache sets */
+    PAD = 16,           /* keeps rows of Z from falling into the same cache sets */
 };
 
 struct fop {
     const struct backend_ops *be;
     void *state;
-    /* What the backend leaves undone, the processor does, on an operator of its own; NULL: nothing.
-     * A backend that fails is replaced by it (lost). */
+    /* The CPU backend and its operator, for what `be` does not do, and in its place when it fails
+     * (lost); NULL: not needed. */
     const struct backend_ops *host;
     void *twin;
     bool lost;
@@ -45,13 +45,14 @@ struct fop {
     const double *Z; /* dense: given; else NULL */
     size_t ld;
     double *part; /* dense: DENSE_GROUPS x M */
-    struct panel *panel; /* the last product's workspace, for the next one alike */
+    struct panel *panel; /* the workspace of the last product, for the next one of its kind */
     struct gram *formed; /* Z'Z, or NULL */
-    bool half;           /* passes take stored features, in float16 */
-    /* Features of sequences share most of what they are: float32 sums would spend their digits on
-     * it. Grams then sum what is left beside a centre, and add the rest in float64. */
+    bool half;           /* passes use stored features in float16 */
+    /* Features of sequences have a large common mean, on which float32 sums would spend their
+     * digits.  Gram matrices then sum the difference from a centre, and the rest is added in
+     * float64 (centre_back). */
     bool centres;
-    double *centre;      /* M; NULL: not known at these hyperparameters */
+    double *centre;      /* M; NULL: not computed at these hyperparameters */
     const double *row_scale;
 };
 
@@ -113,7 +114,7 @@ bool fop_lost(const struct fop *f, struct err *why)
     return f->lost;
 }
 
-/* After a failure of a device: is there another way?  From now on it is taken. */
+/* True when a device has failed and the CPU can take its place, which it does from now on. */
 static bool goes_on(struct fop *f, enum status rc, struct err *err)
 {
     if (rc != ST_BACKEND || !f->twin || f->lost)
@@ -132,7 +133,7 @@ static void *state_of(const struct fop *f)
     return f->lost ? f->twin : f->state;
 }
 
-/* Who makes derivatives. */
+/* The backend that makes derivatives. */
 static const struct backend_ops *back_ops(const struct fop *f)
 {
     return f->lost || !f->be->grad ? f->host : f->be;
@@ -340,7 +341,7 @@ enum status fop_tile(struct fop *f, size_t r0, size_t r1, float *z, size_t ld, s
         const enum status rc = ops_of(f)->tile(state_of(f), r0, r1, z, ld, err);
         if (rc != ST_BACKEND || !f->twin)
             return rc;
-        err_clear(err); /* any task may be here: the next pass finds out */
+        err_clear(err); /* other tasks may be here, too: the next pass will notice the loss */
         return f->host->tile(f->twin, r0, r1, z, ld, err);
     }
     for (size_t r = r0; r < r1; r++)
@@ -355,7 +356,7 @@ enum status fop_tile64(struct fop *f, size_t r0, size_t r1, double *z, size_t ld
         const enum status rc = ops_of(f)->tile64(state_of(f), r0, r1, z, ld, err);
         if (rc != ST_BACKEND || !f->twin)
             return rc;
-        err_clear(err); /* any task may be here: the next pass finds out */
+        err_clear(err); /* other tasks may be here, too: the next pass will notice the loss */
         return f->host->tile64(f->twin, r0, r1, z, ld, err);
     }
     for (size_t r = r0; r < r1; r++)
@@ -387,7 +388,7 @@ enum status fop_factor(struct fop *f, double lam2, const struct ctl *ctl, struct
     return ST_UNSUPPORTED;
 }
 
-/* Conjugate gradients there. */
+/* Conjugate gradients on the device. */
 
 struct fop_cg { struct fop *f; void *at; };
 
@@ -395,7 +396,7 @@ struct fop_cg *fop_cg_open(struct fop *f, size_t k, double lam2, const struct ba
 {
     if (!f->be || !f->be->cg || f->lost || f->formed)
         return NULL;
-    struct err err = { 0 }; /* no room there is no failure here */
+    struct err err = { 0 }; /* that the device has no room is not an error */
     struct fop_cg *c = mem_calloc(1, sizeof *c, "conjugate gradients", &err);
 
     if (!c)
@@ -416,7 +417,7 @@ void fop_cg_close(struct fop_cg *c)
     free(c);
 }
 
-/* The operator goes on without the device; whoever runs the recursion has to start it anew. */
+/* After BACKEND the operator continues without the device; cg.c restarts the recursion. */
 static enum status cg_said(struct fop_cg *c, enum status rc, struct err *err)
 {
     if (rc == ST_BACKEND && !c->f->lost)
@@ -483,36 +484,38 @@ enum status fop_back(struct fop *f, const double *S, size_t k, const double *T, 
     const enum status rc = f->be->back(f->state, S, k, T, V, grad, ctl, err);
     if (rc == ST_OK || rc == ST_CANCELLED)
         return rc;
-    if (!goes_on(f, rc, err)) /* no room there: by tiles */
+    if (!goes_on(f, rc, err)) /* the device has no room: use tiles */
         err_clear(err);
     return ST_UNSUPPORTED;
 }
 
 /* Products by blocks of rows. */
 
-/* What one product needs: Z of a block of rows, in single or double precision, and what is
- * multiplied with it: Z again (Gram), dZ, or Z Omega. */
+/* The workspace of one product Z'B over a block of rows, in single or double precision; B is Z
+ * again (Gram), dZ, or Z Omega (sketch). */
 struct panel {
     struct fop *f;
     bool dbl;
     size_t size, most;         /* bytes of a number; rows of a block */
-    size_t rows, chunks;       /* of the present block */
+    size_t rows, chunks;       /* of the current block */
     size_t r0, ldz, ldb, L;    /* first row; leading dimensions; columns of the right factor */
     size_t edge;               /* of a tile of the result */
     char *z, *b;               /* block of Z, right factor (row-major; b NULL: z itself) */
-    const struct simd_tiles *units; /* then z and b hold packed chunks, chunk_bytes apart */
+    const struct simd_tiles *units; /* matrix units: z and b hold packed chunks, chunk_bytes
+                                     * apart */
     size_t chunk_bytes;
     char *omega;               /* sketch: M x L */
     bool derivative;           /* b is dZ/dlog hp[ihp] */
     size_t ihp;
-    char *tmp;                 /* per worker: a chunk's product, dtile's doubles, or rows to pack */
-    double *sum;               /* per worker: a tile of the result, edge columns of lds */
+    char *tmp;                 /* for each worker: a chunk's product, rows of dtile or to be
+                                * packed */
+    double *sum;               /* for each worker: a tile of the result, edge columns of lds */
     size_t lds;
     size_t tmp_bytes;
-    size_t ny;                 /* Gram: also Z'y, for so many y of n, chunk by chunk */
+    size_t ny;                 /* Gram: also Z'y for ny vectors y of n, chunk by chunk */
     const double *y;
     double *zty;               /* CHUNKS_MOST x ny x M */
-    double *cols;              /* with a centre: sums of columns, CHUNKS_MOST x M, then all rows */
+    double *cols;              /* with a centre: sums of columns, CHUNKS_MOST x M, then the total */
     double *C;                 /* result: M x L, column-major */
     size_t ldc;
     bool lower;                /* only tiles on and below the diagonal */
@@ -544,7 +547,7 @@ static size_t block_rows(size_t n, size_t bytes, size_t columns, size_t size)
     return rows < n ? rows : n;
 }
 
-/* A workspace that is small beside what it is for waits for the next product alike. */
+/* True for a workspace that is small enough to be kept for the next product. */
 static bool panel_stays(size_t rows, size_t columns)
 {
     return rows * columns * 2 * sizeof(float) <= (size_t)80 << 20;
@@ -555,7 +558,7 @@ static size_t tile_edge(size_t M, bool dbl)
     return dbl && M >= WIDE ? TILE_WIDE : TILE;
 }
 
-/* As panel_new and panel_gram allocate; features are made by a worker at a time. */
+/* The sum of what panel_new and panel_gram allocate. */
 double fop_product_bytes(size_t n, size_t M, size_t L, enum precision precision, size_t threads)
 {
     const size_t size = precision == PREC_DOUBLE ? sizeof(double) : sizeof(float);
@@ -586,8 +589,8 @@ double fop_kept_bytes(size_t n, size_t M, enum precision precision, size_t threa
     return fop_product_bytes(n, M, 0, precision, threads);
 }
 
-/* Partial sums of 32 groups of rows, right-hand sides, and a tile of features for each thread (see
- * backend_cpu.c; other processors hold theirs elsewhere). */
+/* Partial sums of 32 groups of rows, right-hand sides, and a tile of features for each thread, as
+ * backend_cpu.c allocates them. */
 double fop_pass_bytes(size_t M, size_t k, enum precision precision, size_t threads)
 {
     enum { GROUPS = 32, TILE_BYTES = 1 << 19, ROWS = 16 };
@@ -597,7 +600,7 @@ double fop_pass_bytes(size_t M, size_t k, enum precision precision, size_t threa
            (double)(threads ? threads : 1) * (tile > TILE_BYTES ? tile : TILE_BYTES);
 }
 
-/* L: columns of the right factor when it has its own storage, else 0. */
+/* L: the columns of the right factor if it has storage of its own, else 0. */
 static struct panel *panel_new(struct fop *f, size_t L, struct err *err)
 {
     struct panel *p = mem_calloc(1, sizeof *p, "row block", err);
@@ -627,7 +630,7 @@ static struct panel *panel_new(struct fop *f, size_t L, struct err *err)
     return p;
 }
 
-/* Whether Z'Z (derivative: Z'dZ) goes over matrix units. */
+/* True when matrix units compute Z'Z (derivative: Z'dZ). */
 static bool units_serve(const struct fop *f, bool derivative)
 {
     return cpu_simd_now()->tiles && !f->Z && f->precision == PREC_FLOAT &&
@@ -668,7 +671,8 @@ static struct panel *panel_gram(struct fop *f, bool derivative, struct err *err)
     return p;
 }
 
-/* A search asks for many Grams: small workspaces stay, their pages need not be cleared again. */
+/* Frees a workspace or keeps it: a search makes many Gram matrices, and the pages of a kept
+ * workspace need not be cleared again. */
 static void panel_done(struct panel *p)
 {
     if (!p || !p->units || !panel_stays(p->most, p->L)) {
@@ -684,7 +688,7 @@ static void panel_done(struct panel *p)
     p->f->panel = p;
 }
 
-/* dZ in float32 from the backend's float64 rows, a few at a time through the worker's scratch. */
+/* dZ in float32, if need be converted from the backend's float64 rows, a few at a time. */
 static enum status derivative_rows(struct panel *p, size_t r0, size_t r1, size_t worker, char *out,
                                    struct err *err)
 {
@@ -731,7 +735,7 @@ static double row_factor(const struct fop *f, size_t row)
     return f->row_scale ? f->row_scale[row] : 1.0;
 }
 
-/* Takes the centre from the rows of Z (derivative: adds up those of dZ instead). */
+/* Subtracts the centre from rows of Z and adds up what is left (derivative: adds up rows of dZ). */
 static void centre_rows(const struct panel *p, size_t chunk, size_t r0, size_t r1, bool derivative,
                         float *z, size_t ldz)
 {
@@ -749,7 +753,7 @@ static void centre_rows(const struct panel *p, size_t chunk, size_t r0, size_t r
     }
 }
 
-/* The same rows for matrix units, one factor after the other through the worker's scratch. */
+/* Packs a chunk of rows for matrix units, one factor after the other. */
 static enum status packed_chunk(struct panel *p, size_t chunk, size_t r0, size_t r1, size_t worker,
                                 struct err *err)
 {
@@ -760,7 +764,7 @@ static enum status packed_chunk(struct panel *p, size_t chunk, size_t r0, size_t
 
     if (rc != ST_OK)
         return rc;
-    if (p->zty && p->cols) /* packing rounds z, but so does the centre */
+    if (p->zty && p->cols) /* before the centre is subtracted */
         zty_chunk(p, chunk, r0, r1, row);
     if (p->cols)
         centre_rows(p, chunk, r0, r1, false, z, p->ldz);
@@ -861,9 +865,10 @@ static void units_tile(struct panel *p, size_t i0, size_t mi, size_t j0, size_t 
     }
 }
 
-/* A block's sums of a tile are made in a place of their own: columns of C, often a power of two
- * apart, would throw each other out of the cache at every chunk.  They go on from those of the
- * blocks before: chunk after chunk, whatever the size of a block. */
+/* The sums of a tile over a block of rows.  They are made in a buffer, because columns of C, often
+ * a power of two apart, would evict each other from the cache at every chunk.  They continue those
+ * of the earlier blocks, chunk after chunk, so that the size of a block does not change the
+ * result. */
 static void result_tile(struct panel *p, size_t i0, size_t j0, size_t width, size_t worker)
 {
     const size_t M = p->f->M, mi = M - i0 < p->edge ? M - i0 : p->edge;
@@ -896,7 +901,8 @@ static size_t lower_tasks(const struct panel *p)
     return p->edge == TILE_WIDE ? down * down : down * (down + 1) / 2;
 }
 
-/* Wide tiles: the squares on the diagonal, then what is below by halves, which take as long. */
+/* A task of wide tiles: the squares on the diagonal first, then halves of the squares below it,
+ * which take as long. */
 static void wide_tile(struct panel *p, size_t task, size_t worker)
 {
     const size_t down = (p->f->M + p->edge - 1) / p->edge, half = p->edge / 2;
@@ -910,7 +916,7 @@ static void wide_tile(struct panel *p, size_t task, size_t worker)
     result_tile(p, (i + 1) * p->edge, j * p->edge + (task - down) % 2 * half, half, worker);
 }
 
-/* Others, column by column. */
+/* A task of other tiles, in the order of columns. */
 static void lower_tile(struct panel *p, size_t task, size_t worker)
 {
     size_t j = 0;
@@ -935,7 +941,7 @@ static void panel_tile(void *ctx, size_t task, size_t worker)
         result_tile(p, task % down * p->edge, task / down * p->edge, p->edge, worker);
 }
 
-/* The mean of some rows: anything near the mean of all will do. */
+/* The centre: the mean of some rows, which is close enough to the mean of all. */
 static enum status centre_find(struct fop *f, struct err *err)
 {
     enum { SOME = 64 };
@@ -956,8 +962,9 @@ static enum status centre_find(struct fop *f, struct err *err)
     return rc;
 }
 
-/* What the centre took from Z'Z, or Z'dZ: with u the sums of the columns that are left (of dZ),
- * m u' + u m' + w m m', w the sum of the squares of the row factors; or m u'. */
+/* Adds to C what the centre m (M) took away.  With rows s_i (z_i - m), s_i the row factors, u the
+ * sums of their columns times s_i, and w = sum s_i^2:
+ *   Z'Z = C + m u' + u m' + w m m';  Z'dZ = C + m u', u the sums of the columns of dZ. */
 static void centre_back(const struct panel *p)
 {
     const size_t M = p->f->M;

@@ -1,8 +1,9 @@
-/* compute/features/gram.c -- products with a symmetric matrix at the speed of the memory.
+/* compute/features/gram.c -- products W = A P with a symmetric matrix (M x M) at the speed of
+ * memory.
  *
- * The lower triangle is cut into square tiles that the second-level cache holds; a tile is read
- * once and used twice, for its rows and for its columns.  Tiles are dealt to a fixed number of
- * tasks in order, each with sums of its own, added in order at the end. */
+ * The lower triangle is cut into square tiles that fit the second-level cache.  A tile A_ij is read
+ * once and used twice, W_i += A_ij P_j and W_j += A_ij' P_i.  Tiles are distributed in order over a
+ * fixed number of tasks, each with sums of its own, which are added in order at the end. */
 #include "compute/features/gram.h"
 
 #include "base/mem.h"
@@ -15,8 +16,8 @@
 enum {
     TILE = 256,
     TASKS_MOST = 32,
-    PAD = 8,      /* numbers between columns: no two of them a power of two apart */
-    MERGE = 512,  /* entries of one task when sums are added */
+    PAD = 8,      /* numbers between columns, so that columns are not a power of two apart */
+    MERGE = 512,  /* entries that one task adds up */
 };
 
 static size_t tile_count(size_t M)

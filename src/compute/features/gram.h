@@ -1,4 +1,4 @@
-/* compute/features/gram.h -- a symmetric matrix held to be multiplied with: Z'Z formed once, for
+/* compute/features/gram.h -- a stored symmetric matrix for products: Z'Z formed once, for
  * iterations that read M^2 / 2 numbers instead of making n M features. */
 #ifndef GPDESK_GRAM_H
 #define GPDESK_GRAM_H
@@ -17,7 +17,8 @@ struct gram {
 enum status gram_new(struct gram **, size_t M, struct err *);
 void gram_free(struct gram *); /* NULL is fine */
 size_t gram_bytes(size_t M, size_t k); /* for products with k right-hand sides */
-/* W = A P, k vectors of M; reads one triangle, once.  The same bits for any thread count. */
+/* W = A P for k vectors of M; reads one triangle, once.  The same bits for any number of
+ * threads. */
 enum status gram_apply(struct gram *, struct pool *, size_t k, const double *P, double *W,
                        struct err *);
 

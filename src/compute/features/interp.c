@@ -1,5 +1,5 @@
-/* compute/features/interp.c -- a feature map step by step (see interp.h).  Slow and obvious on
- * purpose. */
+/* compute/features/interp.c -- a feature map step by step (interp.h; share/doc/methods.md 3).  Slow
+ * and simple on purpose. */
 #include "compute/features/interp.h"
 #include "compute/kernels/layers/windows.h"
 
@@ -15,6 +15,7 @@ size_t interp_work_for_tests(const struct featmap *fm)
     return 4 * most + 2 * fm->M; /* v, p, g and a copy; columns of a window */
 }
 
+/* v := H v, unnormalised, in natural order: log2(n) stages of sums and differences. */
 static void fht(double *v, size_t n)
 {
     for (size_t h = 1; h < n; h *= 2)
@@ -26,7 +27,8 @@ static void fht(double *v, size_t n)
             }
 }
 
-/* cos and sin columns of frequencies p, and their derivative: dp/dlog l = -p. */
+/* z = c g (cos p, sin p) for frequencies j0 .. j1 (3.1), and the derivative in log l: p is
+ * proportional to 1 / l, so that dp/dlog l = -p and dz = c g (p sin p, -p cos p). */
 static void sincos_out(const struct fm_term *t, const double *p, const double *g, size_t j0,
                        size_t j1, double c, double *z, double *dz)
 {
@@ -41,6 +43,7 @@ static void sincos_out(const struct fm_term *t, const double *p, const double *g
     }
 }
 
+/* v = (cos, sin)(2 pi x_i / period) / l_i for each input (3.7). */
 static void circle(const struct fm_step *s, const double *hp, const double *x, double *v)
 {
     for (size_t i = 0; i < s->count; i++) {
@@ -50,6 +53,7 @@ static void circle(const struct fm_step *s, const double *hp, const double *x, d
     }
 }
 
+/* v = a window, symbols as unit vectors, over the lengthscale if it has one. */
 static void window(const struct fm_term *t, const struct fm_step *s, const double *hp,
                    const double *x, double *v)
 {
@@ -62,7 +66,8 @@ static void window(const struct fm_term *t, const struct fm_step *s, const doubl
                 (s->index == FM_NONE ? 1.0 : hp[s->index]);
 }
 
-/* Columns of sums in place, from the last to the first, as pairs take the room of more. */
+/* Multiplies sums over windows by the other factors of a product: by g, and turned by the phase p.
+ * In place, from the last column to the first, because pairs need more room. */
 static void turn(const struct fm_term *t, const double *p, const double *g, size_t j0, size_t j1,
                  double *z)
 {
@@ -76,7 +81,7 @@ static void turn(const struct fm_term *t, const double *p, const double *g, size
     }
 }
 
-/* A linear step of v, the entries of one block from `at` on; was: room for D numbers. */
+/* A linear step of v (D numbers of the block that begins at `at`); was: workspace of D numbers. */
 static void linear_step(const struct fm_term *t, const struct fm_step *step, size_t at, double *v,
                         double *was)
 {
@@ -110,15 +115,15 @@ static void linear_step(const struct fm_term *t, const struct fm_step *step, siz
     }
 }
 
-/* A term at work: row: its inputs (of windows: the window, its symbols or vectors); c: the factor
- * of its columns; z, and dz unless NULL, are the row's; v: workspace of 4 D numbers. */
+/* A term in evaluation.  row: its inputs (with windows: the symbols or vectors of a window); c: the
+ * factor of its columns; z, and dz unless NULL: those of the row; v: workspace of 4 D numbers. */
 struct working {
     const struct fm_term *t;
     const double *hp, *row;
     double c, *z, *dz, *v;
 };
 
-/* Steps s0 to s1 - 1 of block b. */
+/* Runs steps s0 to s1 - 1 of block b. */
 static void block(const struct working *k, size_t b, size_t s0, size_t s1)
 {
     const struct fm_term *t = k->t;
@@ -193,8 +198,8 @@ static void block(const struct working *k, size_t b, size_t s0, size_t s1)
     }
 }
 
-/* The sum over windows (one: columns of one of them), and what other factors make of it.  dz:
- * without such factors alone. */
+/* z = c sum over windows of z0 (4.1), then the other factors of the product.  `one` holds the
+ * columns of one window.  dz only without such factors. */
 static void windows(const struct fm_term *t, const double *hp, const double *row, double out,
                     double *z, double *dz, double *work, size_t wide)
 {

@@ -21,7 +21,7 @@ void source_array_init(struct source_array *a, const double *x, size_t n, size_t
     *a = (struct source_array){ .base = { .n = n, .d = d, .rows = array_rows }, .x = x, .ld = ld };
 }
 
-/* Runs of consecutive rows are fetched together: a split in order stays as fast as its source. */
+/* Fetches runs of consecutive rows together, so that a subset in order is as fast as its source. */
 static enum status subset_rows(const struct source *s, size_t r0, size_t r1, double *x,
                                struct err *err)
 {

@@ -1,5 +1,6 @@
-/* compute/features/source.h -- rows of inputs, wherever they live.  compute reads data only through
- * this; the program implements it over its tables (scaled, gathered), tests over arrays. */
+/* compute/features/source.h -- rows of inputs, wherever they are stored.  compute reads data only
+ * through this interface; the program implements it over its tables, tests implement it over
+ * arrays. */
 #ifndef GPDESK_SOURCE_H
 #define GPDESK_SOURCE_H
 
@@ -7,39 +8,40 @@
 
 #include <stddef.h>
 
-/* Targets that one model can have: one kernel and one noise ratio for all of them. */
+/* The most targets that one model can have, with one kernel and one noise ratio for all. */
 enum { TARGETS_MOST = 64 };
 
-/* Rows of ROW_SYMBOLS and ROW_VECTORS are sequences of different lengths: after `flat` numbers as
- * any (0: none) one that tells how many positions there are, then each position, a symbol (below
- * `channels` it stands for that unit vector, else for the zero vector) or `channels` numbers; what
- * follows the last position up to d means nothing.  Kernels over windows read them (LAYER_WINDOWS),
- * no others; these read the numbers before. */
+/* Rows of ROW_SYMBOLS and ROW_VECTORS hold a sequence, whose length differs between rows.  A row
+ * has `flat` ordinary numbers (or none), then the number of positions, then each position: a symbol
+ * (below `channels` it stands for that unit vector, else for the zero vector), or `channels`
+ * numbers.  What follows the last position, up to d, has no meaning.  Kernels over windows
+ * (LAYER_WINDOWS) read the sequence, all others the numbers before it. */
 enum source_row { ROW_FLAT, ROW_SYMBOLS, ROW_VECTORS };
 struct source {
     size_t n, d; /* rows, inputs (numbers of a row) */
-    /* Writes rows r0..r1-1 into x, row-major, (r1-r0) x d, already standardised.  Called from any
-     * pool thread at the same time; must not keep state between calls. */
+    /* Writes rows r0..r1-1 into x ((r1-r0) x d, row-major), already standardised.  It is called
+     * from several threads at the same time and must not keep state between calls. */
     enum status (*rows)(const struct source *, size_t r0, size_t r1, double *x, struct err *);
     void *ctx;
-    /* n square roots of the rows' weights (the noise variance of row i is noise^2 / w_i), NULL:
-     * all 1.  What trains multiplies rows and targets by them; predictions do not look. */
+    /* n square roots of the weights of rows (the noise variance of row i is noise^2 / w_i), or
+     * NULL: all 1.  Training multiplies features and targets by them; prediction does not use
+     * them. */
     const double *row_scale;
     enum source_row row;
     size_t channels; /* ROW_SYMBOLS, ROW_VECTORS */
-    size_t flat;     /* likewise */
+    size_t flat;     /* the same */
 };
 
-/* Over a row-major n x d array that outlives the source. */
+/* A source over a row-major n x d array, which is borrowed. */
 struct source_array { struct source base; const double *x; size_t ld; };
 void source_array_init(struct source_array *, const double *x, size_t n, size_t d, size_t ld);
-/* Rows idx[0..n) of another source; both outlive it.  Its row_scale, where that has one, is the
- * caller's to gather. */
+/* A source of rows idx[0..n) of another source; both are borrowed.  If that has a row_scale, the
+ * caller has to gather it. */
 struct source_subset { struct source base; const struct source *of; const size_t *idx; };
 void source_subset_init(struct source_subset *, const struct source *of, const size_t *idx,
                         size_t n);
 
-/* May this kernel read these rows?  SHAPE. */
+/* SHAPE unless the kernel can read these rows. */
 struct kernel;
 enum status source_suits(const struct source *, const struct kernel *, struct err *);
 

@@ -1,9 +1,9 @@
 /* compute/linalg/blas.c -- the one file that includes CBLAS and LAPACKE: single-threaded calls for
  * pool tasks, tiled products, and LAPACK's eigenproblems with checked workspaces.
  *
- * OpenBLAS keeps one thread: its own workers spin after every call and would take the core that
- * our pool and the screen want, and its split of a product depends on the thread count.  It starts
- * them when it is loaded, before main: they are sent home. */
+ * OpenBLAS is limited to one thread.  Its own workers spin after every call and would take the core
+ * that our pool and the screen need, and its split of a product depends on the number of threads.
+ * It starts them when it is loaded, before main; blas_init ends them. */
 #include "compute/linalg/blas.h"
 
 #include "base/mem.h"
@@ -32,8 +32,8 @@ static CBLAS_TRANSPOSE op(bool t)
     return t ? CblasTrans : CblasNoTrans;
 }
 
-/* What OpenBLAS itself calls before a fork: joins its threads, which come back only for a call that
- * wants several.  In builds without threads of their own there is none. */
+/* OpenBLAS calls this before a fork: it joins its threads, which return only for a call that wants
+ * several.  Builds without threads do not have it. */
 extern int blas_thread_shutdown_(void) __attribute__((weak));
 
 void blas_init(void)
@@ -198,7 +198,7 @@ enum status blas_finite(bool lower, size_t m, size_t n, const double *A, size_t 
     for (size_t j = 0; j < n; j++) {
         double sum = 0.0;
         for (size_t i = lower ? j : 0; i < m; i++)
-            sum += 0.0 * A[i + j * lda]; /* NaN for NaN and infinity */
+            sum += 0.0 * A[i + j * lda]; /* NaN if the entry is NaN or infinite, else 0 */
         if (sum != 0.0)
             return err_set(err, ST_RANGE, "column %zu of the matrix to decompose is not finite",
                            j + 1);
@@ -226,15 +226,15 @@ static void gemm_tile(void *ctx, size_t task, size_t worker)
     const double *A = g->A + (g->ta ? i * g->lda : i);
     const double *B = g->B + (g->tb ? j : j * g->ldb);
     double *C = g->C + i + j * g->ldc;
-    if (g->n == 1 && !g->tb) /* a column: gemv reads A at memory speed, gemm does not */
+    if (g->n == 1 && !g->tb) /* one column: gemv reads A at the speed of memory, gemm does not */
         blas_dgemv1(g->ta, g->ta ? g->k : m, g->ta ? m : g->k, g->alpha, A, g->lda, B, g->beta, C);
     else
         blas_dgemm1(g->ta, g->tb, m, n, g->k, g->alpha, A, g->lda, B, g->ldb, g->beta, C, g->ldc);
 }
 
-/* The tile is a function of the shape alone.  512 x 512 keeps the packing of both operands below
- * 3 % of the product; smaller ones give every worker something to do, as long as that is worth its
- * packing: half a millisecond. */
+/* Chooses the tile from the shape alone.  512 x 512 keeps the packing of both operands below 3 % of
+ * the product.  Smaller tiles are taken until every worker has something to do, as long as a tile
+ * is worth its packing: half a millisecond. */
 static void gemm_shape(struct gemm *g)
 {
     enum { WORTH = 1 << 24 }; /* multiply-adds of a tile */
@@ -281,13 +281,13 @@ void blas_lower_tile(size_t t, size_t *i, size_t *j)
 }
 
 struct gram {
-    size_t m, n, lda, ldg, t, parts; /* t: edge of a tile; parts: of those below the diagonal */
+    size_t m, n, lda, ldg, t, parts; /* t: edge of a tile; parts: tasks of one below the diagonal */
     const double *A;
     double *G;
 };
 
-/* Whole lines of the cache on both sides, those of the next square asked for: columns are a line
- * apart from the next, and often a power of two. */
+/* Mirroring works on squares of whole cache lines and prefetches those of the next square, because
+ * neighbouring entries of a row lie in different lines, often a power of two apart. */
 enum { EDGE = 16 };
 typedef double two __attribute__((vector_size(16), aligned(8), may_alias));
 
@@ -321,8 +321,8 @@ void blas_mirror(size_t i0, size_t ni, size_t j0, size_t nj, double *G, size_t l
         }
 }
 
-/* Squares below the diagonal go first, most often in halves, which take as long as a square on the
- * diagonal. */
+/* A tile of A'A.  Squares below the diagonal come first, usually in halves, which take as long as a
+ * square on the diagonal. */
 static void gram_tile(void *ctx, size_t task, size_t worker)
 {
     (void)worker;
@@ -355,13 +355,13 @@ enum status blas_dgram(struct pool *pool, size_t m, size_t n, const double *A, s
     if (rc != ST_OK || n == 0)
         return rc;
     const size_t t = n >= 2048 ? 1024 : n >= 1024 ? 512 : 128, r = blas_tiles(n, t);
-    /* Halves pack one factor twice, 4 % at 512: for many threads, where there is enough to do. */
+    /* Halves pack one factor twice, which costs 4 % at 512, and let more threads work. */
     struct gram g = { m, n, lda, ldg, t, t == 512 && m < 4 * n ? 1 : 2, A, G };
     pool_run(pool, r + r * (r - 1) / 2 * g.parts, gram_tile, &g);
     return ST_OK;
 }
 
-/* Factorisations elsewhere. */
+/* Factorisations by a backend. */
 
 static const struct backend_dense *_Atomic elsewhere;
 static _Atomic size_t elsewhere_least;
@@ -383,7 +383,7 @@ bool blas_answered(enum status rc, struct err *err)
 {
     if (rc == ST_OK || rc == ST_NOT_PD || rc == ST_CANCELLED)
         return true;
-    if (rc == ST_BACKEND) /* lost, as it seems */
+    if (rc == ST_BACKEND) /* the device is lost: do not ask it again */
         blas_on(NULL);
     err_clear(err);
     return false;
@@ -400,8 +400,8 @@ static enum status lapack_failed(lapack_int info, const char *what, size_t n, st
                    "%s (n = %zu) did not converge: does the matrix hold NaN or infinity?", what, n);
 }
 
-/* LAPACK answers a workspace query through a floating-point number and takes the size as an int;
- * the exact formulas of dsyevd in 64 bits serve every n that an int can describe. */
+/* LAPACK answers a workspace query with a floating-point number and takes the size as an int.  The
+ * formulas of dsyevd, computed here in 64 bits, serve every n that an int can describe. */
 enum status blas_dsyevd(size_t n, double *A, size_t lda, double *w, bool want_vectors,
                         struct err *err)
 {
@@ -509,7 +509,7 @@ void blas_syr21(size_t n, double alpha, const double *x, const double *y, double
 enum status blas_gesdd1(size_t m, size_t n, double *A, size_t lda, double *s, double *Vt,
                         size_t ldvt, struct err *err)
 {
-    /* dgesdd, JOBZ='O', m >= n: 3 n + max(m, 5 n^2 + 4 n); room for its blocked paths on top. */
+    /* dgesdd, JOBZ='O', m >= n: 3 n + max(m, 5 n^2 + 4 n), and room for its blocked paths. */
     const size_t square = 5 * n * n + 4 * n;
     const size_t lwork = 3 * n + (m > square ? m : square) + 64 * (m + 3 * n) + n * n;
     enum status rc = blas_fits(lwork, lda, ldvt, err);

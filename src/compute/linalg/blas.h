@@ -1,10 +1,12 @@
-/* compute/linalg/blas.h -- the one door to CBLAS and LAPACKE: int ranges checked, info codes turned
- * into statuses, work cut into fixed tiles over our own pool with single-threaded BLAS inside, so
- * that any thread count gives the same bits.  Matrices here are column-major unless said otherwise
- * (a symmetric matrix is the same either way).  A NULL pool runs everything in the caller.
+/* compute/linalg/blas.h -- all of the program's linear algebra, by CBLAS and LAPACKE.  Ranges of
+ * int are checked and info codes become statuses.  Work is cut into fixed tiles over our own pool
+ * with single-threaded BLAS inside, so that any number of threads gives the same bits.  Matrices
+ * are column-major unless said otherwise (a symmetric matrix is the same either way).  With a NULL
+ * pool everything runs in the calling thread.
  *
- * blas.c holds the door itself and the products, blas_factor.c the tiled factorisations,
- * blas_tridiag.c the tridiagonal reduction. */
+ * blas.c has the calls of the libraries and the products, blas_factor.c the tiled factorisations,
+ * blas_tridiag.c the tridiagonal reduction.  All methods are backward stable (Golub & Van Loan,
+ * Matrix Computations (2013)). */
 #ifndef GPDESK_BLAS_H
 #define GPDESK_BLAS_H
 
@@ -15,11 +17,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-void blas_init(void);               /* no BLAS threads; call at start, before any other */
+void blas_init(void);               /* ends the threads of BLAS; call before anything else */
 const char *blas_describe(void);    /* library, core type, threading flavour */
 bool blas_flavour_ok_for_tests(struct err *); /* false for the OpenMP flavour (breaks fork) */
-/* Process-wide: who factorises large matrices (struct backend_dense; NULL: nobody else).  dpotrf,
- * dpotri, dsyevd and tridiag then ask it first. */
+/* Process-wide: the backend that factorises large matrices (NULL: none).  dpotrf, dpotri, dsyevd
+ * and tridiag then try it first. */
 struct backend_dense;
 void blas_on(const struct backend_dense *);
 
@@ -31,8 +33,8 @@ enum status blas_dgemm(struct pool *, bool ta, bool tb, size_t m, size_t n, size
 /* G (n x n, both triangles) = A'A for A (m x n). */
 enum status blas_dgram(struct pool *, size_t m, size_t n, const double *A, size_t lda, double *G,
                        size_t ldg, struct err *);
-/* The other triangle of a symmetric matrix: what lies below the diagonal in rows i0 .. i0 + ni of
- * columns j0 .. j0 + nj is copied to its place above. */
+/* Completes a symmetric matrix: copies the entries below the diagonal in rows i0 .. i0 + ni and
+ * columns j0 .. j0 + nj to their places above it. */
 void blas_mirror(size_t i0, size_t ni, size_t j0, size_t nj, double *G, size_t ldg);
 /* Single-threaded products for use inside pool tasks. */
 void blas_sgemm1(bool ta, bool tb, size_t m, size_t n, size_t k, float alpha, const float *A,
@@ -55,9 +57,9 @@ double blas_dnrm2(size_t n, const double *x);
 void blas_daxpy(size_t n, double a, const double *x, double *y);
 void blas_dscal(size_t n, double a, double *x);
 
-/* A = L L' in place in the lower triangle, blocked over fixed tiles; NOT_PD names the pivot (and
- * *pivot its index, 0-based, when not NULL), CANCELLED when ctl says so (asked once per block of
- * columns).  The strict upper triangle is not touched. */
+/* Cholesky factor A = L L' (n x n), in place in the lower triangle, over fixed tiles.  NOT_PD names
+ * the pivot (*pivot, if not NULL, is its index from 0); CANCELLED when ctl stops it, which is asked
+ * once for each block of columns.  The strict upper triangle is not touched. */
 enum status blas_dpotrf(struct pool *, size_t n, double *A, size_t lda, const struct ctl *,
                         size_t *pivot, struct err *);
 /* X := L^-1 X or L^-T X for n x k X, tiled. */
@@ -69,16 +71,16 @@ enum status blas_dtrsm_right(struct pool *, bool trans, size_t m, size_t n, cons
 /* Inverse of A from its Cholesky factor, lower triangle in place; the strict upper triangle is not
  * touched. */
 enum status blas_dpotri(struct pool *, size_t n, double *A, size_t lda, struct err *);
-/* Symmetric eigenproblem, ascending values; reads the lower triangle, which is destroyed; vectors
- * overwrite A when want_vectors.  Single-threaded. */
+/* Symmetric eigenproblem A = U diag(w) U' (n x n), w ascending.  Reads the lower triangle, which is
+ * overwritten; with want_vectors U (columns) overwrites A.  Single-threaded. */
 enum status blas_dsyevd(size_t n, double *A, size_t lda, double *w, bool want_vectors,
                         struct err *);
-/* A = Q T Q' (lower triangle in; all of A is destroyed): d (n), e (n-1), and b := Q' b for k
- * vectors. */
+/* A = Q T Q' with T tridiagonal: d (n) and e (n-1) of T, and b := Q'b for k vectors.  Reads the
+ * lower triangle; all of A is overwritten.  4 n^3 / 3 operations. */
 enum status blas_tridiag(struct pool *, size_t n, double *A, size_t lda, double *d, double *e,
                          size_t k, double *b, size_t ldb, struct err *err);
-/* Thin QR: A (m x n, m >= n) is replaced by Q, orthonormal to rounding also when A is not of full
- * rank.  Column signs are not defined. */
+/* Thin QR: A (m x n, m >= n) is replaced by Q, which is orthonormal to rounding, also when A does
+ * not have full rank.  Signs of columns are not defined. */
 enum status blas_dqr(struct pool *, size_t m, size_t n, double *A, size_t lda, struct err *);
 /* Thin SVD of A (m x n, m >= n): U overwrites A, s descending. */
 enum status blas_dsvd_for_tests(struct pool *, size_t m, size_t n, double *A, size_t lda, double *s,

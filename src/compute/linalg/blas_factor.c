@@ -1,6 +1,7 @@
 /* compute/linalg/blas_factor.c -- factorisations cut into fixed tiles over our pool: Cholesky,
- * triangular solves, inverse, thin QR and SVD.  Tile sizes depend on shapes alone and no tile is
- * summed by two tasks, so the bits do not depend on the thread count. */
+ * triangular solves, inverse, thin QR and SVD (Golub & Van Loan 2013, chapters 3 to 5).  Sizes of
+ * tiles depend on shapes alone and no tile is summed by two tasks, so that the bits do not depend
+ * on the number of threads. */
 #include "compute/linalg/blas.h"
 
 #include "base/mem.h"
@@ -17,7 +18,8 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Cholesky: right-looking, a panel and its trailing update per step. */
+/* Cholesky, right-looking: with A = [A11 .; A21 A22] a step factors A11 = L11 L11', solves the
+ * panel L21 = A21 L11'^-1, and updates A22 -= L21 L21'. */
 
 struct potrf {
     double *A;              /* the remaining matrix, from the diagonal block on */
@@ -51,7 +53,7 @@ static void potrf_update(void *ctx, size_t task, size_t worker)
                     p->lda);
 }
 
-/* The first pivot of a factored block that is no positive number: 1 + index, or 0. */
+/* 1 + the index of the first diagonal entry that is not a positive finite number, or 0. */
 static size_t bad_pivot(size_t n, const double *L, size_t ldl)
 {
     for (size_t i = 0; i < n; i++)
@@ -115,11 +117,11 @@ static void trsm_columns(void *ctx, size_t task, size_t worker)
         blas_trsm1(false, s->trans, s->m, nc, 1.0, s->L, s->ldl, X, s->ldx);
 }
 
-/* Rows (columns) of a diagonal block: solves with one are five times slower than products. */
+/* The order of a diagonal block.  Solves with one are five times slower than products. */
 enum { SOLVE = 128 };
 
-/* By blocks of rows: a solve with the diagonal block over tiles of columns, then a product over
- * tiles of the rest, so that few right-hand sides still occupy every worker. */
+/* Works by blocks of rows: a solve with the diagonal block over tiles of columns, then a product
+ * over tiles of the remaining rows, so that even a few right-hand sides occupy every worker. */
 enum status blas_dtrsm(struct pool *pool, bool trans, size_t n, size_t k, const double *L,
                        size_t ldl, double *X, size_t ldx, struct err *err)
 {
@@ -150,8 +152,8 @@ static void trsm_rows(void *ctx, size_t task, size_t worker)
                s->ldx);
 }
 
-/* alpha X L^-1, or with trans alpha X L^-T: by blocks of columns, as above.  Blocks that wait meet
- * alpha in their first product. */
+/* X := alpha X L^-1, or with trans alpha X L^-T, by blocks of columns, as above.  The remaining
+ * blocks are multiplied by alpha in their first product. */
 static enum status trsm_right(struct pool *pool, bool trans, size_t m, size_t n, double alpha,
                               const double *L, size_t ldl, double *X, size_t ldx, struct err *err)
 {
@@ -180,7 +182,8 @@ enum status blas_dtrsm_right(struct pool *pool, bool trans, size_t m, size_t n, 
     return trsm_right(pool, trans, m, n, 1.0, L, ldl, X, ldx, err);
 }
 
-/* Inverse from the factor: by halves, so that nearly all work is tiled solves and products. */
+/* The inverse A^-1 = L^-T L^-1 from the factor, by halves, so that nearly all work is in tiled
+ * solves and products. */
 
 enum { INVERSE_LEAF = 256, TIMES = 128, SUM = 512 };
 
@@ -200,8 +203,8 @@ static void times_columns(void *ctx, size_t task, size_t worker)
     blas_trmm1(t->trans, t->n, least(TIMES, t->k - c), t->L, t->ld, t->X + c * t->ld, t->ld);
 }
 
-/* [L11 0; L21 L22]^-1 = [L11^-1 0; -L22^-1 L21 L11^-1, L22^-1]: a product with the inverse below, a
- * solve with the factor above, as LAPACK's dtrtri has it. */
+/* [L11 0; L21 L22]^-1 = [L11^-1 0; -L22^-1 L21 L11^-1, L22^-1]: L21 is multiplied by the inverse of
+ * L22 and solved with L11, in the order of LAPACK's dtrtri. */
 static enum status invert_lower(struct pool *pool, size_t n, double *L, size_t ldl,
                                 struct err *err)
 {
@@ -292,7 +295,7 @@ static void scale_column(void *ctx, size_t task, size_t worker)
             a[i] /= norm;
 }
 
-/* Largest |G - I|; infinite when G holds NaN. */
+/* The largest entry of |G - I|; infinite when G holds NaN. */
 static double distance_to_identity(size_t n, const double *G)
 {
     double worst = 0.0;
@@ -305,8 +308,9 @@ static double distance_to_identity(size_t n, const double *G)
     return worst;
 }
 
-/* Cholesky of G + shift I, the shift growing from nothing until it works.  The upper triangle
- * keeps G for the next attempt; the unit-sized diagonal is restored from d. */
+/* The Cholesky factor of G + shift I, with a shift of 0 first, then 20 n eps, growing tenfold until
+ * the factor exists.  The upper triangle keeps G for the next attempt; the diagonal (about 1) is
+ * restored from d. */
 static enum status shifted_potrf(struct pool *pool, size_t n, double *G, double *d,
                                  struct err *err)
 {
@@ -327,9 +331,12 @@ static enum status shifted_potrf(struct pool *pool, size_t n, double *G, double 
     return ST_NOT_PD;
 }
 
-/* Cholesky QR, repeated until Q'Q is the identity to rounding (once or twice for well-conditioned
- * A, shifted where G is singular in double: Fukaya et al. 2020); Householder when A is not of full
- * rank.  Products and triangular solves only, so it runs at the speed of dgemm. */
+/* Cholesky QR: G = A'A = R'R, A := A R^-1, repeated until A'A is the identity to rounding.  One
+ * step squares the condition number and is not stable by itself; repeated steps are, and where G is
+ * singular in double precision a shift makes the first one possible (Fukaya, Kannan, Nakatsukasa,
+ * Yamamoto & Yanagisawa, SIAM J. Sci. Comput. 42 (2020)).  Columns are scaled to unit length first.
+ * If A does not have full rank, Householder's method takes over.  The steps are products and
+ * triangular solves, at the speed of dgemm. */
 enum status blas_dqr(struct pool *pool, size_t m, size_t n, double *A, size_t lda, struct err *err)
 {
     if (m < n)
@@ -381,7 +388,7 @@ enum status blas_dsvd_for_tests(struct pool *pool, size_t m, size_t n, double *A
     double *Vt = R + n * n, *Q = Vt + n * n;
     if (!tall) {
         rc = blas_gesdd1(m, n, A, lda, s, Vt, n, err);
-    } else { /* A = Q (Q'A), and the small factor's SVD */
+    } else { /* A = Q (Q'A), then the SVD of the n x n factor */
         for (size_t j = 0; j < n; j++)
             memcpy(Q + j * m, A + j * lda, m * sizeof *Q);
         rc = blas_dqr(pool, m, n, Q, m, err);

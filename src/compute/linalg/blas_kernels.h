@@ -1,5 +1,5 @@
-/* compute/linalg/blas_kernels.h -- what blas_factor.c and blas_tridiag.c need of LAPACK on one
- * tile, single-threaded and without checks: only for them and for blas.c, which implements it. */
+/* compute/linalg/blas_kernels.h -- LAPACK on one tile, single-threaded and without checks, for
+ * blas_factor.c and blas_tridiag.c; blas.c implements it. */
 #ifndef GPDESK_BLAS_KERNELS_H
 #define GPDESK_BLAS_KERNELS_H
 
@@ -19,7 +19,7 @@ enum status blas_finite(bool lower, size_t m, size_t n, const double *A, size_t 
                         struct err *err);
 /* Every argument fits BLAS's int; else LIMIT. */
 enum status blas_fits(size_t a, size_t b, size_t c, struct err *);
-/* 0, or 1 + index of the pivot that is not positive.  Lower triangle. */
+/* Cholesky of the lower triangle: 0, or 1 + the index of the pivot that is not positive. */
 size_t blas_potrf1(size_t n, double *A, size_t lda);
 void blas_trsm1(bool right, bool trans, size_t m, size_t n, double alpha, const double *L,
                 size_t ldl, double *X, size_t ldx); /* lower triangular L */
@@ -45,9 +45,10 @@ enum status blas_sytrd1(size_t n, double *A, size_t lda, double *d, double *e, s
 enum status blas_gesdd1(size_t m, size_t n, double *A, size_t lda, double *s, double *Vt,
                         size_t ldvt, struct err *); /* U overwrites A; Vt n x n */
 
-/* Who does it for size n: that of blas_on, or NULL. */
+/* The backend of blas_on if it serves matrices of size n, else NULL. */
 const struct backend_dense *blas_elsewhere(size_t n);
-/* Whether rc is an answer from there, or else the processor's turn; err is then cleared. */
+/* True when rc is a final answer of that backend.  Otherwise the CPU has to do the work; err is
+ * then cleared. */
 bool blas_answered(enum status rc, struct err *);
 
 #endif

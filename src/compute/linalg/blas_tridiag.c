@@ -1,10 +1,12 @@
-/* compute/linalg/blas_tridiag.c -- reduction of a symmetric matrix to tridiagonal form in two
- * stages (Bischof, Lang & Sun 2000): full to a band of width BAND by block reflectors, all products
- * of matrices over the pool; then the band to tridiagonal by chasing bulges, in the cache.
+/* compute/linalg/blas_tridiag.c -- reduction of a symmetric matrix to tridiagonal form, A = Q T Q'
+ * (n x n), in two stages (Bischof, Lang & Sun, ACM Trans. Math. Software 26 (2000)): full to a band
+ * of width BAND by block reflectors, all in products of matrices over the pool; then the band to
+ * tridiagonal form by chasing bulges, in the cache.  Both stages are orthogonal similarity
+ * transformations, hence backward stable.
  *
- * LAPACK's dsytrd spends half its work in products with one vector and waits for memory: for
- * n = 2048 the two stages need half its processor time on one core and share it among several.
- * The transformations are applied to a few vectors on the way and never kept. */
+ * LAPACK's dsytrd spends half of its work in products with one vector and waits for memory.  For
+ * n = 2048 the two stages need half of its time on one core, and can be shared among several.  The
+ * transformations are applied to a few vectors on the way and are not kept. */
 #include "compute/linalg/blas.h"
 
 #include "base/mem.h"
@@ -17,16 +19,16 @@
 
 enum {
     BAND = 32,
-    TILE = 256,     /* rows of A a task reads or writes; the grid is fixed on A */
-    TWO_STAGE = 512 /* below this LAPACK is as good */
+    TILE = 256,     /* rows of A that a task reads or writes; the grid is fixed on A */
+    TWO_STAGE = 512 /* below this size LAPACK is as quick */
 };
 
 struct reduce {
     size_t n, lda, at, m, kb; /* trailing matrix A(at.., at..), m x m; reflectors in the panel */
     double *A;
-    double *V, *X;            /* n x BAND each, the first m rows in use: reflectors; A V, Y, W */
+    double *V, *X;            /* n x BAND each, m rows used: reflectors; A V */
     double *P, *R;            /* n x 2 BAND: [V W], [W V] */
-    double *T, *S, *tau;      /* BAND x BAND twice, BAND */
+    double *T, *S, *tau;      /* BAND x BAND: triangular factor, T'V'Y; BAND */
 };
 
 static size_t least(size_t a, size_t b)
@@ -34,14 +36,14 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* The part of grid row `tile` that lies in the trailing matrix: absolute rows [from, to). */
+/* The rows [from, to) of A in grid row `tile` that lie in the trailing matrix. */
 static void tile_rows(const struct reduce *s, size_t tile, size_t *from, size_t *to)
 {
     *from = tile * TILE > s->at ? tile * TILE : s->at;
     *to = least((tile + 1) * TILE, s->n);
 }
 
-/* X(rows) = A(rows, :) V, from the tiles below and beside the diagonal; diagonal tiles are full. */
+/* X(rows) = A(rows, :) V, from tiles on and below the diagonal; diagonal tiles are full. */
 static void times_v(void *ctx, size_t task, size_t worker)
 {
     (void)worker;
@@ -79,7 +81,8 @@ static void fill_diagonal_tiles(const struct reduce *s)
             s->A[j + i * s->lda] = s->A[i + j * s->lda];
 }
 
-/* W = Y - V S / 2 with Y = X T, S = T'V'Y; P = [V W], R = [W V]. */
+/* The two-sided update by H = I - V T V': H'A H = A - V W' - W V' with Y = A V T, S = T'V'Y and
+ * W = Y - V S / 2.  P = [V W], R = [W V]. */
 static void make_update(struct reduce *s)
 {
     const size_t m = s->m, n = s->n, kb = s->kb;
@@ -97,7 +100,7 @@ static void make_update(struct reduce *s)
     }
 }
 
-/* Factors the panel A(at.., at - BAND..) into R (left in A's band) and reflectors (in V, T). */
+/* QR of the panel A(at.., at - BAND..): R stays in the band of A, the reflectors go to V and T. */
 static enum status factor_panel(struct reduce *s, struct err *err)
 {
     double *panel = s->A + s->at + (s->at - BAND) * s->lda;
@@ -157,10 +160,9 @@ static enum status full_to_band(struct pool *pool, size_t n, double *A, size_t l
     return rc;
 }
 
-/* Band to tridiagonal.  Column j of the band
- * lies at AB + j * 2 BAND, its diagonal entry first, so that entry (i, j) is AB[i + j (2 BAND -
- * 1)]: blocks on or below the diagonal are plain matrices of that leading dimension.  A bulge
- * reaches down 2 BAND - 1 rows. */
+/* Band to tridiagonal form.  Column j of the band is stored at AB + j * 2 BAND, beginning with its
+ * diagonal entry, so that entry (i, j) is AB[i + j (2 BAND - 1)]: blocks on or below the diagonal
+ * are plain matrices with that leading dimension.  A bulge reaches down 2 BAND - 1 rows. */
 
 enum { LDB = 2 * BAND - 1 };
 
@@ -170,7 +172,8 @@ struct chase {
     double v[BAND], w[BAND], tau;
 };
 
-/* The reflector that leaves only the first of x's m entries; x is replaced by the outcome. */
+/* The Householder reflector I - tau v v' that annihilates all but the first of the m entries of x;
+ * x becomes the result. */
 static void reflector(struct chase *s, size_t m, double *x)
 {
     s->tau = blas_larfg1(m, x, x + 1);
@@ -181,7 +184,7 @@ static void reflector(struct chase *s, size_t m, double *x)
     }
 }
 
-/* H D H for the diagonal block from row r on, and H b. */
+/* D := H D H for the diagonal block from row r on, and b := H b. */
 static void both_sides(struct chase *s, size_t r, size_t m)
 {
     double *D = s->AB + r + r * LDB;
@@ -198,7 +201,8 @@ static void both_sides(struct chase *s, size_t r, size_t m)
     }
 }
 
-/* Clears column c below the subdiagonal, and the first column of every bulge that follows. */
+/* Annihilates column c below the subdiagonal, then the first column of each bulge that this causes
+ * further down. */
 static void sweep(struct chase *s, size_t c)
 {
     size_t r = c + 1, m = least(BAND, s->n - r);
@@ -209,7 +213,7 @@ static void sweep(struct chase *s, size_t c)
         if (m2 == 0)
             return;
         double *B = s->AB + next + r * LDB;
-        if (s->tau != 0.0) { /* B H: a bulge */
+        if (s->tau != 0.0) { /* B := B H, which creates a bulge */
             blas_dgemv1(false, m2, m, 1.0, B, LDB, s->v, 0.0, s->w);
             blas_dger1(m2, m, -s->tau, s->w, s->v, B, LDB);
         }
