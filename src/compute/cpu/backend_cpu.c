@@ -1,6 +1,6 @@
-/* compute/cpu/backend_cpu.c -- the processor as a backend: recognises the paired SORF chain and
- * runs it fused, rows in vector lanes (simd.h); all other terms together are one part of the
- * columns, made by backend_steps.c.
+/* compute/cpu/backend_cpu.c -- the CPU backend (backend.h).  It recognises the paired chain of SORF
+ * (share/doc/methods.md 3.1, 3.2) and runs it fused, with rows in vector lanes (simd.h).  All other
+ * terms together are one part of the columns, made by backend_steps.c.
  *
  * Rows are cut into tiles whose features fit the second-level cache; a tile's features are made
  * once, met by the right-hand sides column by column, and used again for Z't while still there.
@@ -26,7 +26,7 @@ static void scale_rows(const struct cpu *c, const struct simd_real *real, size_t
     }
 }
 
-/* Columns of one lane tile from row 0 of z as rows of ld. */
+/* Transposes columns of one lane tile (n rows) into rows of z, ld apart. */
 static void turn(const struct simd_real *real, size_t n, size_t cols, const char *from, char *z,
                  size_t ld)
 {
@@ -42,20 +42,21 @@ static void zero_rows(const struct simd_real *real, size_t n, size_t cols, char 
         memset(z + row * ld * real->size, 0, cols * real->size);
 }
 
-/* Rows on their way out in row-major order, in precision `real`: features, or with `derivative` the
- * derivatives in hyperparameter ihp.  The rest is workspace for some rows at a time. */
+/* A request for rows in row-major order, in precision `real`: features, or with `derivative` their
+ * derivatives in log hp[ihp]; and its workspace. */
 struct emit {
     struct cpu *c;
     const struct simd_real *real;
     const struct simd_term *term; /* of each part, for real */
     bool derivative;
     size_t ihp, ld;
-    double *x;                    /* the rows' inputs */
-    char *columns;                /* of a lane tile of the part without a loop of its own */
+    double *x;                    /* inputs of the rows */
+    char *columns;                /* a lane tile of the part without a loop of its own */
     void *scratch, *room;
 };
 
-/* Columns of part i, which is over windows: n rows, each whole, into z, the part's first column. */
+/* The columns of part i, which is over windows, for n rows; z: its first column in the first
+ * row. */
 static void emit_sums(const struct emit *e, size_t i, size_t n, char *z)
 {
     const struct cpu *c = e->c;
@@ -64,13 +65,13 @@ static void emit_sums(const struct emit *e, size_t i, size_t n, char *z)
 
     if (!e->derivative || p->fm->weight == e->ihp)
         windows_columns(&w, e->real, e->x, c->src->d, n, p->out, z, e->ld, e->scratch);
-    else if (p->fm->hp0 == e->ihp) /* no product: has_dtile */
+    else if (p->fm->hp0 == e->ihp) /* has_dtile has excluded products */
         windows_slopes(&w, e->real, e->x, c->src->d, n, p->out, z, e->ld, e->scratch);
     else
         zero_rows(e->real, n, p->cols, z, e->ld);
 }
 
-/* The same of any other part, of at most one lane tile of rows x. */
+/* The columns of any other part i for at most one lane tile of rows x. */
 static void emit_part(const struct emit *e, size_t i, const double *x, size_t n, char *z)
 {
     const struct cpu *c = e->c;
@@ -78,11 +79,11 @@ static void emit_part(const struct emit *e, size_t i, const double *x, size_t n,
     const struct part *p = &c->seg[i];
     const size_t d = c->src->d;
 
-    if (!p->fm) { /* no derivatives: has_dtile */
+    if (!p->fm) { /* has_dtile has excluded derivatives */
         cpu_other_columns(c, real, p, x, n, e->columns, real->lanes, e->scratch);
         turn(real, n, p->cols, e->columns, z, e->ld);
     } else if (!e->derivative || p->fm->weight == e->ihp) {
-        /* d/d log weight is the columns themselves */
+        /* dZ / dlog weight is the columns themselves. */
         real->rows(&e->term[i], x + p->fm->first, d, n, p->out, z, NULL, e->ld, e->scratch);
     } else if (p->fm->hp0 == e->ihp) {
         real->rows(&e->term[i], x + p->fm->first, d, n, p->out, NULL, z, e->ld, e->scratch);
@@ -91,7 +92,7 @@ static void emit_part(const struct emit *e, size_t i, const double *x, size_t n,
     }
 }
 
-/* All parts of n rows from r on into z. */
+/* All parts for n rows from the r-th of the request on, into z. */
 static void emit_tile(const struct emit *e, size_t r, size_t n, char *z)
 {
     const struct cpu *c = e->c;
@@ -110,7 +111,7 @@ static void emit_tile(const struct emit *e, size_t r, size_t n, char *z)
         scale_rows(c, e->real, r, n, z, e->ld);
 }
 
-/* Rows r0 to r1 - 1; of `e` c, real, term, derivative, ihp and ld are given. */
+/* Makes rows r0 to r1 - 1; c, real, term, derivative, ihp and ld of `e` are set. */
 static enum status emit_rows(struct emit *e, size_t r0, size_t r1, void *z, struct err *err)
 {
     struct cpu *c = e->c;
@@ -157,9 +158,8 @@ static enum status cpu_tile64(void *state, size_t r0, size_t r1, double *z, size
     return emit_rows(&e, r0, r1, z, err);
 }
 
-/* With ARD the derivative in one lengthscale would need a transform of its own for each:
- * cpu_grad has all of them for the price of one; and it alone knows the terms that are not plain.
- */
+/* With ard each lengthscale would need a transform of its own, while cpu_grad has the derivatives
+ * in all of them for the price of one.  Only cpu_grad handles terms that are not plain. */
 static bool cpu_has_dtile(void *state)
 {
     const struct cpu *c = state;
@@ -184,7 +184,7 @@ static enum status cpu_dtile(void *state, size_t i, size_t r0, size_t r1, double
     return emit_rows(&e, r0, r1, dz, err);
 }
 
-/* Float rows; in double precision mode rounded from double ones. */
+/* Rows in float; with double precision they are made in double and rounded. */
 static enum status narrow_rows(struct cpu *c, bool derivative, size_t ihp, size_t r0, size_t r1,
                                float *z, size_t ld, struct err *err)
 {
@@ -212,7 +212,8 @@ static enum status cpu_tile(void *state, size_t r0, size_t r1, float *z, size_t 
     return emit_rows(&e, r0, r1, z, err);
 }
 
-/* Heavy tails: the derivative needs the whole phase, which float would lose. */
+/* Rows of derivatives in float.  With heavy tails they are made in double, because the derivative
+ * is proportional to the whole phase, which float would lose. */
 static enum status cpu_dtile32(void *state, size_t i, size_t r0, size_t r1, float *dz, size_t ld,
                                struct err *err)
 {

@@ -1,4 +1,7 @@
-/* compute/cpu/backend_steps.c -- see backend_steps.h. */
+/* compute/cpu/backend_steps.c -- terms of a feature map by general chains of steps
+ * (backend_steps.h; share/doc/methods.md 3).  With v_f the projection of factor f, a column is the
+ * product of the gains g_f(v_fj), times the cosine or sine of the sum of the phases v_fj.  The
+ * derivatives follow by reverse accumulation through the same steps (3.13). */
 #include "compute/cpu/backend_steps.h"
 #include "compute/kernels/layers/windows.h"
 
@@ -8,27 +11,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* From the row to a vector of phases or gains. */
+/* A link: the way from a row to one vector of phases or gains. */
 struct link {
     enum fm_op in;             /* FM_SCALE_IN, FM_CIRCLE */
     const struct fm_step *first; /* the step that reads the row: its lengthscales */
-    size_t x0, d;              /* where its inputs begin, how many they are */
-    size_t l, period;          /* hyperparameters; l FM_NONE: the row as it is */
+    size_t x0, d;              /* first input and number of inputs */
+    size_t l, period;          /* indices of hyperparameters; l FM_NONE: inputs are not scaled */
     bool append;
     size_t append_hp;
-    double value;              /* appended */
-    size_t sign0, nsigns, perm, scale; /* rows of the term; FM_NONE */
+    double value;              /* of the appended entry */
+    size_t sign0, nsigns, perm, scale; /* rows of the term's arrays; FM_NONE: none */
     enum fm_op end;            /* FM_PHASE, FM_TIMES, FM_RELU, FM_ERF */
     double gain;
 };
 struct chain {
     const struct fm_term *term;
-    size_t nlinks, gains;      /* of them those that multiply */
+    size_t nlinks, gains;      /* number of links, and of those that multiply */
     struct link *link;
     bool paired;               /* makes cosines and sines */
 };
-/* A term over windows: what is added up, unless it is a plain chain, and what the sum is turned by.
- */
+/* A term over windows: the chain that is summed, unless it is plain, and the other factors. */
 struct sum { struct chain inner, turn; };
 struct steps {
     const struct featmap *fm;
@@ -38,7 +40,7 @@ struct steps {
     struct sum *sum;
 };
 
-/* Cutting. */
+/* Cutting steps into links. */
 
 static bool cut_link(const struct fm_step **at, const struct fm_step *end, struct link *k)
 {
@@ -55,7 +57,7 @@ static bool cut_link(const struct fm_step **at, const struct fm_step *end, struc
                        .end = FM_ONE};
     if (s->op == FM_CIRCLE) {
         k->period = s->also;
-    } else if (s->op == FM_WINDOWS) { /* a window has been made a row of its own */
+    } else if (s->op == FM_WINDOWS) { /* the window is passed in as a row */
         k->in = FM_SCALE_IN;
         k->x0 = 0;
     } else if (s->op != FM_SCALE_IN) {
@@ -88,7 +90,7 @@ static bool cut_link(const struct fm_step **at, const struct fm_step *end, struc
     return true;
 }
 
-/* The steps from s on, up to the one at `end`, which emits. */
+/* Cuts the steps from s up to `end`, which emits, into the links of a chain. */
 static enum status cut_chain(const struct fm_term *t, const struct fm_step *s,
                              const struct fm_step *end, struct chain *c, struct err *err)
 {
@@ -196,8 +198,8 @@ static double out_of(const struct fm_term *t, const double *hp)
     return t->out * (t->weight == FM_NONE ? 1.0 : hp[t->weight]);
 }
 
-/* filling: v, w, p, g and an input for each link; the way back: also its values and what comes back
- * to it; heavy tails: columns in double */
+/* For columns: v, w, p, g and an input for each link; for derivatives also its values and the
+ * derivatives in its input; with heavy tails columns in double. */
 static size_t chain_scratch(const struct chain *c)
 {
     const size_t n = c->term->D * SIMD_LANES_MOST * (8 + 3 * c->nlinks) * sizeof(double);
@@ -205,7 +207,7 @@ static size_t chain_scratch(const struct chain *c)
     return n + (c->term->phase64 ? c->term->cols * SIMD_LANES_MOST * sizeof(double) : 0);
 }
 
-/* Beside that: the windows in the lanes, and columns of theirs. */
+/* The same with the windows in the lanes and their columns. */
 static size_t sum_scratch(const struct sum *u)
 {
     return (u->inner.term->d + u->inner.term->cols) * SIMD_LANES_MOST * sizeof(double);
@@ -229,7 +231,8 @@ size_t steps_scratch(const struct steps *s, const struct simd_real *real)
     return most;
 }
 
-/* Phases far beyond 2 pi in single precision would be noise: double ones, rounded when done. */
+/* A term with heavy tails: single precision phases far beyond 2 pi would be noise, so that columns
+ * are made in double and rounded. */
 static void heavy_term(const struct chain *c, const struct simd *simd, const struct simd_real *real,
                        const double *hp, const double *x, size_t ldx, size_t n, float *z,
                        size_t cs, double *scratch)
@@ -366,11 +369,11 @@ struct back {
     const struct simd_real *real;
     const double *hp, *x, *B, *factor;
     size_t ldx, n, ld;
-    const double *sum; /* products over windows: n rows of what is turned, and what comes back */
-    double *sum_back;          /* to it; NULL */
+    const double *sum; /* products over windows: n rows of sums, */
+    double *sum_back;  /* and the derivatives in them; else NULL */
     size_t lds;
-    double *v, *w, *p, *g, *a; /* D lanes each; a: what comes back to the gain as a whole */
-    double *u, *f, *ub;        /* for each link: input, projection, what comes back to the input */
+    double *v, *w, *p, *g, *a; /* D x lanes each; a: the derivative in the gain */
+    double *u, *f, *ub;        /* for each link: input, projection, derivative in the input */
 };
 
 static double slope(const struct link *k, double v)
@@ -385,13 +388,13 @@ static double value(const struct link *k, double v)
     return k->end == FM_TIMES ? v : k->end == FM_RELU ? k->gain * fmax(v, 0.0) : erf(v);
 }
 
-/* B of one column in lanes, times the row factors. */
+/* The entry of B of one column and row, times the row factor. */
 static double column(const struct back *k, size_t col, size_t r)
 {
     return r < k->n ? k->B[r * k->ld + col] * (k->factor ? k->factor[r] : 1.0) : 0.0;
 }
 
-/* Of a product over windows, as turn_rows makes it: what comes back to the sum, the phase and the
+/* A product over windows, as turn_rows makes it: the derivatives in the sum, the phase and the
  * gain. */
 static void turn_values(struct back *k, size_t b, size_t jn, bool phase, bool gain)
 {
@@ -414,13 +417,14 @@ static void turn_values(struct back *k, size_t b, size_t jn, bool phase, bool ga
             if (t->sum_paired)
                 k->sum_back[from + 1] = g * (bb * cosine - ba * sine);
         }
-    for (size_t i = 0; i < t->D; i++) /* beyond the rows and the block: nothing */
+    for (size_t i = 0; i < t->D; i++) /* 0 beyond the rows and the block */
         for (size_t r = 0; r < L; r++)
             if (i >= jn || r >= k->n)
                 k->p[i * L + r] = 0.0;
 }
 
-/* p, g, f of a block forward; then p becomes the derivative in the phase, a that in the gain. */
+/* Computes p, g and f of a block; then p becomes the derivative in the phase and a that in the
+ * gain. */
 static void block_values(struct back *k, size_t b, size_t jn, double out)
 {
     const struct fm_term *t = k->c->term;
@@ -460,7 +464,8 @@ static void block_values(struct back *k, size_t b, size_t jn, double out)
         }
 }
 
-/* What comes back to link i of a block, through its projection, is added to ub. */
+/* Adds to ub the derivative in the input of link i, through the transposed projection of a
+ * block. */
 static void block_back(struct back *k, size_t b, size_t i)
 {
     const struct chain *c = k->c;
@@ -496,7 +501,7 @@ static void block_back(struct back *k, size_t b, size_t i)
         k->ub[i * one + e] += k->v[e];
 }
 
-/* From a link's input to its hyperparameters. */
+/* The derivatives in the hyperparameters of link i from those in its input. */
 static void input_back(const struct back *k, size_t i, double *grad)
 {
     const struct link *link = &k->c->link[i];

@@ -2,7 +2,7 @@
  *
  *   REAL, N(name)   number type, the suffixed name of a function */
 
-/* The input of a link: lanes of D entries, zeros after the last. */
+/* The input of a link: D entries x lanes, zeros after the last. */
 static void N(input)(const struct link *k, const struct fm_term *t, const struct simd_real *real,
                      const double *hp, const double *x, size_t ldx, size_t n, REAL *u)
 {
@@ -32,7 +32,7 @@ static void N(input)(const struct link *k, const struct fm_term *t, const struct
         u[d * L + r] = (REAL)(k->value * (k->append_hp == FM_NONE ? 1.0 : hp[k->append_hp]));
 }
 
-/* v = the link's projection of u, in block b; w: D lanes of scratch. */
+/* v = the link's projection of u in block b; w: D x lanes of scratch. */
 static void N(forward)(const struct link *k, const struct fm_term *t, const struct simd_real *real,
                        size_t b, const REAL *u, REAL *v, REAL *w)
 {
@@ -62,7 +62,7 @@ static void N(copy)(const struct fm_term *t, size_t L, double out, const double 
                                               ? 1.0 : x[(r < n ? r : 0) * ldx + j]));
 }
 
-/* All columns of a term for one lane tile. */
+/* Makes all columns of a term for one lane tile. */
 static void N(term)(const struct chain *c, const struct simd_real *real, const double *hp,
                     double out, const double *x, size_t ldx, size_t n, REAL *z, size_t cs,
                     REAL *scratch)
@@ -93,7 +93,7 @@ static void N(term)(const struct chain *c, const struct simd_real *real, const d
     }
 }
 
-/* Sums over windows of a term whose windows are no plain chain: row after row, its windows in
+/* Sums over windows of a term that is not a plain chain: one row after another, its windows in the
  * lanes, added in their order. */
 static void N(sum_rows)(const struct chain *c, const struct simd_real *real, const double *hp,
                         double out, const double *x, size_t ldx, size_t n, REAL *z, size_t ldz,

@@ -1,4 +1,5 @@
-/* compute/cpu/backend_windows.c -- see backend_windows.h. */
+/* compute/cpu/backend_windows.c -- sums over the windows of sequences (backend_windows.h;
+ * share/doc/methods.md 4.1). */
 #include "compute/cpu/backend_windows.h"
 #include "compute/kernels/layers/windows.h"
 
@@ -9,8 +10,8 @@
 
 enum { SLOTS = 4 * WINDOWS_ROWS_MOST };
 
-/* Windows that filled the lanes, and the rows that have them: kept, as dense filters are taken a
- * block at a time for many of them, while the block's numbers are in the cache. */
+/* Full lanes of windows with the rows that have them.  They are kept, because dense filters are
+ * applied a block at a time to many of them, while the block is in the cache. */
 enum { KEPT_MOST = 192 };
 struct kept {
     size_t used;
@@ -19,7 +20,8 @@ struct kept {
     uint8_t lane[WINDOWS_ROWS_MOST * SIMD_LANES_MOST];
 };
 
-/* A tile on its way.  The windows in hand fill the lanes; then they are made and added. */
+/* A tile in progress.  Windows are collected until they fill the lanes, then their features are
+ * made and added. */
 struct tile {
     const struct fm_term *t;
     const struct simd_real *real;
@@ -29,10 +31,10 @@ struct tile {
     bool derivative;
     void *z, *scratch;
     size_t ldz;
-    uint64_t *hash;           /* n x positions + 1: of the numbers of a position */
+    uint64_t *hash;           /* n x (positions + 1): hashes of the numbers of each position */
     size_t ldh;
     const double *at[SIMD_LANES_MOST];
-    size_t used;              /* lanes */
+    size_t used;              /* lanes in use */
     size_t count[WINDOWS_ROWS_MOST];
     uint8_t lane[WINDOWS_ROWS_MOST][SIMD_LANES_MOST]; /* of each row: those it has, in order */
     struct simd_windows k;
@@ -74,7 +76,7 @@ static void take(struct tile *s, const struct kept *k)
     s->k.lane = k->lane;
 }
 
-/* Block after block of the dense filters, each for all windows that were kept. */
+/* Applies one block of dense filters after another, each to all kept windows. */
 static void run_kept(struct tile *s)
 {
     for (size_t j0 = 0; j0 < s->dense.mf; j0 += SIMD_DENSE_BLOCK)
@@ -109,8 +111,8 @@ static void flush(struct tile *s)
     s->real->windows(s->term, &s->k, s->z, s->ldz, s->scratch);
 }
 
-/* The different windows that begin at position a, each with the rows that have it.  At most one
- * window a row: a row never has more lanes than there are. */
+/* Finds the distinct windows that begin at position a, each with the rows that have it.  A row has
+ * at most one window at a position. */
 static void add_position(struct tile *s, size_t a, uint32_t *slot, uint32_t stamp)
 {
     const struct layer *w = s->t->windows;
@@ -129,7 +131,7 @@ static void add_position(struct tile *s, size_t a, uint32_t *slot, uint32_t stam
         for (size_t q = 0; q < w->width; q++)
             h = h * 0x9e3779b97f4a7c15u + s->hash[r * s->ldh + a + q];
         size_t i = (size_t)(mix(h) % SLOTS);
-        /* a slot: stamp of the position, number of the window */
+        /* A slot holds the stamp of the position and the index of a window. */
         while (slot[2 * i] == stamp && memcmp(seen[slot[2 * i + 1]], win, bytes) != 0)
             i = (i + 1) % SLOTS;
         if (slot[2 * i] != stamp) {
@@ -193,9 +195,8 @@ static size_t sum_columns(const struct fm_term *t)
 
 /* Workspace. */
 
-/* Where things lie in w->room, in bytes: what a tile keeps of itself, the slots of a position's
- * windows, hashes of all positions, windows kept for dense filters, windows as inputs and as
- * columns, sums in float64. */
+/* Offsets in w->room, in bytes: the tile, the slots of a position's windows, hashes of all
+ * positions, kept windows, windows as inputs and as columns, sums in float64. */
 struct places { size_t slot, hash, kept, x, turned, sum, end; };
 
 static size_t larger(size_t a, size_t b)
@@ -203,7 +204,7 @@ static size_t larger(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-/* Of rows of d numbers. */
+/* The offsets for `rows` rows of d numbers, with `sums` sums in float64 for each. */
 static struct places places_of(const struct windows *w, size_t rows, size_t d, size_t sums)
 {
     const struct fm_term *t = w->t;
@@ -221,14 +222,14 @@ static struct places places_of(const struct windows *w, size_t rows, size_t d, s
     p.x = p.kept + mem_lines((dense ? KEPT_MOST : 1) * sizeof(struct kept));
     p.turned = p.x + mem_lines(lanes * t->d * sizeof(double));
     p.sum = p.turned + mem_lines(larger(lanes * cols * f32->size, lanes64 * cols * f64->size));
-    if (!made_here) /* backend_steps.c makes them */
+    if (!made_here) /* backend_steps.c makes the columns */
         p.sum = 0;
     p.end = p.sum + mem_lines(sums * rows * sum_columns(t) * sizeof(double));
     return p;
 }
 
-/* Float32 features whose sums are made in float64: of dense filters with heavy tails (chains have
- * their own way), and of factors of a product. */
+/* True for float32 features whose sums are made in float64: those of dense filters with heavy tails
+ * (chains have their own way), and those of factors of a product. */
 static bool needs_sum(const struct windows *w)
 {
     return steps_turns(w->steps, w->t) || (featmap_sums_dense(w->t) && w->t->phase64);
@@ -270,8 +271,8 @@ static struct tile *tile_in_room(const struct windows *u, const struct simd_real
     return s;
 }
 
-/* n <= u->rows rows x of sequences (ldx apart): sums over windows or their derivatives in log l,
- * times `out` and each row's own factor. */
+/* For n <= u->rows rows x of sequences (ldx apart): sums over windows, or their derivatives in
+ * log l, times `out` and the factor of each row. */
 static void windows_rows(const struct windows *u, const struct simd_real *real, const double *x,
                          size_t ldx, size_t n, bool derivative, double out, void *z, size_t ldz,
                          void *scratch)
@@ -305,7 +306,7 @@ static void windows_rows(const struct windows *u, const struct simd_real *real, 
                   (char *)z + r * ldz * real->size);
 }
 
-/* The room for sums in float64, rows x columns. */
+/* The part of the room for sums in float64, rows x columns. */
 static double *room_for_sums(const struct windows *w)
 {
     return room_at(w, places_of(w, w->rows, w->d, 0).sum);
@@ -313,7 +314,7 @@ static double *room_for_sums(const struct windows *w)
 
 /* Any term over windows. */
 
-/* Sums of heavy tails by dense filters are made in float64 and rounded. */
+/* With heavy tails and dense filters, sums are made in float64 and rounded. */
 static void heavy_rows(const struct windows *w, const double *x, size_t ldx, size_t n,
                        bool derivative, double out, float *z, size_t ldz, void *scratch)
 {
@@ -326,7 +327,7 @@ static void heavy_rows(const struct windows *w, const double *x, size_t ldx, siz
             z[r * ldz + j] = (float)wide[r * cols + j];
 }
 
-/* Of stationary kernels, by chains or dense filters. */
+/* Sums of stationary kernels, by chains or dense filters. */
 static void paired_rows(const struct windows *w, const struct simd_real *real, const double *x,
                         size_t ldx, size_t n, bool derivative, double out, void *z, size_t ldz,
                         void *scratch)
@@ -337,7 +338,7 @@ static void paired_rows(const struct windows *w, const struct simd_real *real, c
         windows_rows(w, real, x, ldx, n, derivative, out, z, ldz, scratch);
 }
 
-/* The sums that the term begins with. */
+/* The sums over windows with which a term begins. */
 static void sum_rows(const struct windows *w, const struct simd_real *real, const double *x,
                      size_t ldx, size_t n, double out, void *z, size_t ldz, void *scratch)
 {
@@ -369,14 +370,15 @@ void windows_columns(const struct windows *w, const struct simd_real *real, cons
     steps_turn_rows(w->steps, w->t, w->simd, real, w->hp, x, ldx, n, sum, cols, z, ldz, scratch);
 }
 
-/* back: what comes back to the sums, of whose features the hyperparameter is the lengthscale. */
+/* The derivative in the lengthscale of a sum over windows from `back`, the derivatives in the
+ * sums. */
 static void sum_back(const struct windows *w, const double *x, size_t ldx, size_t n, double out,
                      const double *back, double *dz, double *grad, void *scratch)
 {
     const struct fm_term *t = w->t;
     const size_t cols = sum_columns(t);
 
-    if (!featmap_sums_plain(t) && !featmap_sums_dense(t)) /* has no hyperparameter */
+    if (!featmap_sums_plain(t) && !featmap_sums_dense(t)) /* it has no hyperparameter */
         return;
     windows_slopes(w, &w->simd->f64, x, ldx, n, out, dz, cols, scratch);
     for (size_t r = 0; r < n; r++)

@@ -1,9 +1,9 @@
-/* compute/cpu/backend_windows.h -- rows of sequences for the processor backend: sums over windows
- * of the features of a window.
+/* compute/cpu/backend_windows.h -- rows of sequences for the CPU backend: z(S) = c sum_a
+ * z0(window_a) (share/doc/methods.md 4.1).
  *
  * Rows of a tile that agree in a window (mutants of one protein agree in most) share its features:
- * at each position the different windows are found, made in vector lanes, and added to the rows
- * that have them.  A row's sum takes its windows in order, so that its bits do not depend on its
+ * at each position the distinct windows are found, made in vector lanes, and added to the rows that
+ * have them.  The sum of a row takes its windows in order, so that its bits do not depend on its
  * neighbours. */
 #ifndef GPDESK_BACKEND_WINDOWS_H
 #define GPDESK_BACKEND_WINDOWS_H
@@ -13,10 +13,10 @@
 
 enum { WINDOWS_ROWS_MOST = 128 };
 
-/* A term over windows in use: term, term64 as prepared for real and for float64 (of plain chains);
- * dense: its filters in float32, rows of windows_filter_ld, each divided by pi (of dense filters;
- * NULL).  room: workspace for tiles of up to `rows` rows of d numbers, windows_room bytes aligned
- * to a cache line; one thread's. */
+/* A term over windows.  term, term64: prepared for real and for float64 (plain chains); dense: its
+ * filters in float32, rows of windows_filter_ld, each divided by pi (dense filters), or NULL.
+ * room: workspace of one thread for tiles of up to `rows` rows of d numbers, windows_room bytes
+ * aligned to a cache line. */
 struct windows {
     const struct fm_term *t;
     const struct simd *simd;
@@ -27,21 +27,20 @@ struct windows {
     void *room;
     size_t rows, d;
 };
-/* NULL and *err: no memory. */
+/* The dense filters of a term in float32; the caller frees them.  NULL and *err: no memory. */
 float *windows_filters(const struct fm_term *, struct err *err);
-/* Bytes of room that columns and slopes of such tiles take; with back also what windows_back takes.
- */
+/* Bytes of room for windows_columns and windows_slopes; with `back` for windows_back, too. */
 size_t windows_room(const struct windows *, size_t rows, size_t d, bool back);
-/* Derivatives in log l of the columns of t, no product, for n <= rows <= WINDOWS_ROWS_MOST whole
- * rows x (ldx apart), times `out` and each row's own factor; z: row-major, in the precision of
- * real. */
+/* The derivatives in log l of the columns of t, which is not a product, for n <= rows <=
+ * WINDOWS_ROWS_MOST whole rows x (ldx apart), times `out` and the factor of each row; z: row-major,
+ * in the precision of real. */
 void windows_slopes(const struct windows *, const struct simd_real *, const double *x, size_t ldx,
                     size_t n, double out, void *z, size_t ldz, void *scratch);
-/* All columns of any term over windows, for such rows; times `out`. */
+/* All columns of any term over windows for such rows, times `out`. */
 void windows_columns(const struct windows *, const struct simd_real *, const double *x, size_t ldx,
                      size_t n, double out, void *z, size_t ldz, void *scratch);
-/* grad[i] += sum of B o dZ / d log hp[i] over these rows, weights left out; B: rows of the map, ld
- * apart; factor: n row factors that B has still to be multiplied by, or NULL. */
+/* grad[i] += sum of B o dZ / dlog hp[i] over these rows, but for weights; B: rows as wide as the
+ * map, ld apart; factor: n row factors by which B is multiplied here, or NULL. */
 void windows_back(const struct windows *, const double *x, size_t ldx, size_t n, double out,
                   const double *B, size_t ld, const double *factor, double *grad, void *scratch);
 

@@ -1,5 +1,5 @@
-/* compute/cpu/cpu.c -- which of the tables of simd.h this machine runs: the widest it has, or the
- * one that was asked for before the first use. */
+/* compute/cpu/cpu.c -- the choice among the tables of simd.h: the widest level that this machine
+ * has, or the one that was asked for before the first use. */
 #include "compute/cpu/simd.h"
 
 #include "compute/backend.h"
@@ -14,7 +14,7 @@
 
 static _Atomic(const struct simd *) chosen;
 
-/* Wider first. */
+/* The tables, widest first. */
 static const struct simd *cpu_table(size_t i)
 {
     static const struct simd *const tables[] = {
@@ -27,7 +27,7 @@ static const struct simd *cpu_table(size_t i)
 }
 
 #ifdef __x86_64__
-/* Not among the names that every compiler's __builtin_cpu_supports knows. */
+/* True when the CPU has F16C, which not every compiler's __builtin_cpu_supports knows. */
 static bool cpu_f16c(void)
 {
     unsigned a, b, c, d;

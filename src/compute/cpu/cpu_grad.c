@@ -1,12 +1,16 @@
-/* compute/cpu/cpu_grad.c -- all derivatives at once, from the features and the derivatives in
- * them. */
+/* compute/cpu/cpu_grad.c -- the derivatives in all hyperparameters at once, from the features Z and
+ * B = d value / dZ (share/doc/methods.md 6.12, 3.13), by the transposed steps in reverse order
+ * (reverse accumulation).  For a stationary term with phases p = S H D3 H D2 H D1 (x / l):
+ *   b_j = B_sin,j z_cos,j - B_cos,j z_sin,j  (the derivative in p_j),
+ *   u = D1 H D2 H D3 H S b,   d value / dlog l_i = -sum over rows of u_i x_i / l_i.
+ * All in float64; every H is symmetric and every D diagonal. */
 #include "compute/cpu/cpu_state.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Back through one block of the chain: u += D1 H D2 H D3 H S g, g the derivative in the phases. */
+/* u += D1 H D2 H D3 H S b for one block of D, b the derivative in the phases (in v). */
 static void block_back(const struct simd_real *real, const struct fm_term *t, size_t b, double *v,
                        double *u)
 {
@@ -23,8 +27,8 @@ static void block_back(const struct simd_real *real, const struct fm_term *t, si
         u[i] += v[i];
 }
 
-/* d/dp of a column pair (c cos p, c sin p) is (-its sine, its cosine): the features themselves are
- * all that is needed. */
+/* b of all blocks of a term: d/dp (c cos p, c sin p) = (-c sin p, c cos p), so that the features
+ * themselves are all that is needed. */
 static void term_back(const struct simd_real *real, const struct fm_term *t, size_t n,
                       const double *z, const double *B, size_t ld, double *v, double *u)
 {
@@ -43,7 +47,7 @@ static void term_back(const struct simd_real *real, const struct fm_term *t, siz
     }
 }
 
-/* The weights of summands: their columns are their own derivatives. */
+/* The derivatives in the weights of products: dZ / dlog w = Z on their columns. */
 static void weights_back(const struct cpu *c, size_t rows, const double *z, const double *B,
                          size_t ld, double *grad)
 {
@@ -55,7 +59,7 @@ static void weights_back(const struct cpu *c, size_t rows, const double *z, cons
     }
 }
 
-/* The lengthscales of plain terms for n rows; v: L (D + d). */
+/* The derivatives in the lengthscales of plain terms for n rows; v: workspace of L (D + d). */
 static void plain_back(const struct cpu *c, size_t n, const double *x, const double *z,
                        const double *B, size_t ld, size_t D, double *v, double *grad)
 {
@@ -76,7 +80,8 @@ static void plain_back(const struct cpu *c, size_t n, const double *x, const dou
     }
 }
 
-/* Sums over windows: their derivatives are not to be had from the features. */
+/* Terms over windows.  The features are sums, from which the phases cannot be recovered: the
+ * columns of each window are made again. */
 static enum status windows_grad(struct cpu *c, size_t r0, size_t r1, const double *B, size_t ld,
                                 double *grad, struct err *err)
 {

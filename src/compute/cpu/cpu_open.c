@@ -1,5 +1,5 @@
-/* compute/cpu/cpu_open.c -- the processor's backend opened, set and closed: which columns are
- * made alike, how rows are cut into tiles, and workspace. */
+/* compute/cpu/cpu_open.c -- opening, setting and closing the CPU backend: which columns are made in
+ * one way, how rows are cut into tiles, and workspace. */
 #include "compute/cpu/cpu_state.h"
 
 #include <math.h>
@@ -53,7 +53,8 @@ void cpu_close(void *state)
     free(c);
 }
 
-/* Plain terms first, then sums over windows, as their columns are; one part for all others. */
+/* Divides the columns into parts: one for each plain term, then one for each sum over windows, in
+ * the order of the columns, and one for all other terms. */
 static enum status parts_make(struct cpu *c, struct err *err)
 {
     size_t col = 0;
@@ -86,7 +87,7 @@ static enum status filters_make(struct cpu *c, struct err *err)
 
 static struct simd_term *terms_new(struct cpu *c, const struct simd_real *real, struct err *err)
 {
-    enum { D = 64 }; /* columns of the other part are summed by as many pairs */
+    enum { D = 64 }; /* columns of the part of other terms are summed by this many pairs */
     struct simd_term *t = mem_calloc(c->nseg, sizeof *t, "feature terms", err);
 
     for (size_t i = 0; t && i < c->nseg; i++) {
@@ -180,7 +181,7 @@ static void cut_rows(struct cpu *c)
 {
     size_t R = TILE_ROWS_MOST;
 
-    /* Sequences of tens of thousands of positions: few rows are in hand at once. */
+    /* For sequences of tens of thousands of positions a tile has only a few rows. */
     while (R > TILE_ROWS_STEP && (R * c->M * c->real->size > tile_bytes || R >= 2 * c->n ||
                                   (c->windows && R * c->src->d * sizeof(double) > row_bytes)))
         R /= 2;

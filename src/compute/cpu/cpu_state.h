@@ -1,5 +1,5 @@
-/* compute/cpu/cpu_state.h -- what the files of the processor's backend share: its state, and how
- * rows and right-hand sides are cut. */
+/* compute/cpu/cpu_state.h -- the state that the files of the CPU backend share, and how rows and
+ * right-hand sides are cut. */
 #ifndef GPDESK_CPU_STATE_H
 #define GPDESK_CPU_STATE_H
 
@@ -13,28 +13,29 @@
 enum {
     GROUPS_MOST = 32,   /* partial sums over rows */
     TILE_ROWS_MOST = 128,
-    TILE_ROWS_STEP = 16, /* the most lanes of any level: tiles do not depend on the level */
-    RHS_BLOCK = 8,      /* from here on right-hand sides go in groups of a vector */
-    MERGE_COLS = 128,   /* columns of one task when groups are added */
+    TILE_ROWS_STEP = 16, /* the most lanes of any level, so that tiles do not depend on it */
+    RHS_BLOCK = 8,      /* from this number on, right-hand sides go in groups of a vector */
+    MERGE_COLS = 128,   /* columns that one task adds up over the groups */
     LANES_MOST = 16,
 };
 static const size_t tile_bytes = (size_t)1 << 19; /* two of them fit a second-level cache */
-static const size_t row_bytes = (size_t)16 << 20; /* of the rows of a tile */
+static const size_t row_bytes = (size_t)16 << 20; /* the most for the input rows of a tile */
 
 struct worker {
     char *z;       /* tile of features, when not stored: M x R */
     double *x, *t; /* R x d; kcap x R */
-    char *tr;      /* t rounded: kcap x R; of those in groups R x lanes each */
+    char *tr;      /* t in the precision of features: kcap x R; for groups R x lanes each */
     char *blocks;  /* stored features: sums of R rows for each block of the longest term */
-    char *rows;    /* of a part over windows: row-major, and its room (backend_windows.h) */
+    char *rows;    /* for a part over windows: its columns by row, and room (backend_windows.h) */
     void *scratch;
 };
 
-/* Columns that are made alike: those of a plain term, or of all that are none (fm NULL). */
+/* A range of columns that are made in one way: those of a plain term or of a term over windows, or
+ * of all other terms together (fm NULL). */
 struct part {
     const struct fm_term *fm;
     size_t col0, cols;
-    double out; /* columns in a tile lack this factor */
+    double out; /* the factor that columns in a tile do not contain yet */
 };
 
 struct cpu {
@@ -45,7 +46,7 @@ struct cpu {
     const struct simd_real *real; /* of the precision asked for */
     struct part *seg;
     size_t nseg;
-    struct simd_term *term, *term64; /* of each part, for real; for float64 tiles (the same when
+    struct simd_term *term, *term64; /* of each part: for real, and for float64 tiles (the same when
                                       * real is f64) */
     struct steps *steps; /* of the last part, and of windows; NULL: all chains are plain */
     bool windows;                    /* a part is of windows: rows hold sequences */
@@ -54,12 +55,12 @@ struct cpu {
     size_t n, M, R, tiles, groups, kcap;
     struct worker *worker;
     size_t workers;
-    struct mem_spares spares; /* for rows that are asked for a few at a time */
-    double *part; /* groups x kcap x M; of right-hand sides in groups M x lanes each */
-    char *P;      /* kcap x M, likewise; rounded, scaled by sqrt(1/mf) */
+    struct mem_spares spares; /* workspace for requests of a few rows */
+    double *part; /* groups x kcap x M sums; for right-hand sides in groups M x lanes each */
+    char *P;      /* kcap x M (for groups M x lanes each): P rounded, times sqrt(1/mf) */
     char *Z;      /* stored features: tiles x M x R; or NULL */
     bool filled;
-    uint16_t *half; /* the same in float16, and whether they are there; for passes alone */
+    uint16_t *half; /* stored features in float16, for passes only; or NULL */
     bool half_filled;
 };
 
@@ -68,7 +69,7 @@ static inline bool is_windows(const struct part *p)
     return p->fm && featmap_is_windowed(p->fm);
 }
 
-/* Part i, over windows, with room for a tile. */
+/* The description of part i, over windows, with room for a tile. */
 static inline struct windows windows_of(const struct cpu *c, size_t i, void *room)
 {
     return (struct windows){.t = c->seg[i].fm,
@@ -83,7 +84,8 @@ static inline struct windows windows_of(const struct cpu *c, size_t i, void *roo
                             .d = c->src->d};
 }
 
-/* Numbers between rows of a part's columns on their way into a tile, and bytes of all. */
+/* The distance between rows of a part over windows before they become columns of a tile, and the
+ * bytes of all rows. */
 static inline size_t rows_ld(const struct part *p)
 {
     return p->cols + TILE_ROWS_STEP;
@@ -99,8 +101,8 @@ static inline size_t rows_bytes(const struct cpu *c)
     return mem_lines(c->R * most * c->real->size);
 }
 
-/* How k right-hand sides are met: so many groups of a vector, then so many one by one.  A few left
- * over are cheaper alone than a vector that is mostly filled up with nothing. */
+/* How k right-hand sides are divided: groups of a vector, then the rest one by one.  A small rest
+ * is cheaper one by one than as a vector that is mostly empty. */
 struct split { size_t groups, ones; };
 
 static inline struct split rhs_split(const struct cpu *c, size_t k)
@@ -112,7 +114,7 @@ static inline struct split rhs_split(const struct cpu *c, size_t k)
     return left < RHS_BLOCK ? (struct split){ groups, left } : (struct split){ groups + 1, 0 };
 }
 
-/* Right-hand sides with those that fill up the last group. */
+/* The number of right-hand sides with the padding of the last group. */
 static inline size_t rhs_padded(const struct cpu *c, size_t k)
 {
     const struct split split = rhs_split(c, k);
@@ -120,15 +122,16 @@ static inline size_t rhs_padded(const struct cpu *c, size_t k)
     return split.groups * c->real->lanes + split.ones;
 }
 
-/* Tiles whose ways back are taken together: with many right-hand sides the sums of a tile of few
- * rows (a vector of doubles for each column) would cost as much as its products. */
+/* The number of tiles whose products Z't are taken together.  With many right-hand sides, adding
+ * the sums of a tile with few rows (a vector of doubles for each column) would cost as much as its
+ * products. */
 static inline size_t stack_tiles(const struct cpu *c, size_t k)
 {
     return rhs_split(c, k).groups && !c->half ? TILE_ROWS_MOST / c->R : 1;
 }
 
-/* cpu_open.c: backend_ops.open, close, set and unhalve; workspace for k right-hand sides, which
- * grows and never shrinks; bytes of scratch, and of room for a tile of any part (back: and for its
+/* cpu_open.c: open, close, set and unhalve of backend_ops; workspace for k right-hand sides, which
+ * only grows; the bytes of scratch, and of room for a tile of any part (back: with its
  * derivatives). */
 void *cpu_open(const struct featmap *, const struct source *, const struct fop_opts *,
                struct err *err);
@@ -138,7 +141,8 @@ void cpu_unhalve(void *state);
 enum status cpu_reserve(struct cpu *, size_t k, struct err *err);
 size_t cpu_scratch_bytes(const struct cpu *);
 size_t cpu_room_bytes(const struct cpu *, bool back);
-/* The part without a loop of its own, for one lane tile: its terms, and columns of zeros. */
+/* Makes the columns of the part without a loop of its own for one lane tile: its terms, and columns
+ * of zeros. */
 void cpu_other_columns(const struct cpu *, const struct simd_real *, const struct part *,
                        const double *x, size_t n, char *z, size_t cs, void *scratch);
 
@@ -152,7 +156,7 @@ enum status cpu_zp(void *state, size_t k, const double *P, double *T, const stru
 enum status cpu_ztv(void *state, size_t k, const double *V, double *W, const struct ctl *,
                     struct err *err);
 
-/* cpu_grad.c: all derivatives at once (backend_ops.grad). */
+/* cpu_grad.c: the derivatives in all hyperparameters at once (backend_ops.grad). */
 enum status cpu_grad(void *state, size_t r0, size_t r1, const double *z, const double *B,
                      size_t ld, double *grad, struct err *err);
 

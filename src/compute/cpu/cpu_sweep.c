@@ -1,5 +1,10 @@
-/* compute/cpu/cpu_sweep.c -- products with Z and its transpose, by sweeps over tiles of rows
- * whose features are made, or stored in the precision of the products or in float16. */
+/* compute/cpu/cpu_sweep.c -- products with Z (n x M) and its transpose: T = Z P, W = Z'V and
+ * W = Z'(Z P) for k vectors, by sweeps over tiles of R rows, whose features are made anew or stored
+ * in the precision of the products or in float16.
+ *
+ * Precision: products within a tile run in the precision of features; t of a row and the sums over
+ * rows are float64.  Tiles are distributed over a fixed number of groups; a group adds its tiles in
+ * order and groups are added in order, so that the bits do not depend on the number of threads. */
 #include "compute/cpu/cpu_state.h"
 
 #include <stdatomic.h>
@@ -11,7 +16,7 @@ struct sweep {
     struct cpu *c;
     size_t k;
     bool up;         /* t = Z P; else t = V */
-    bool rounded;    /* with features in float16, if there is a store of them */
+    bool rounded;    /* use stored features in float16, if there are any */
     const double *V; /* k vectors of n */
     double *T;       /* k vectors of n, or NULL */
     double *W;       /* k vectors of M, or NULL */
@@ -30,7 +35,7 @@ static void round_to(const struct cpu *c, size_t n, const double *from, char *to
         ((float *)(void *)to)[i] = (float)from[i];
 }
 
-/* A term's blocks from b on, as many as make up about so many columns; at least one. */
+/* The blocks of a term from b on that make up about `columns` columns, at least one. */
 static struct simd_term term_blocks(const struct simd_term *t, size_t b, size_t columns)
 {
     const size_t left = t->mf - b * t->D, blocks = columns / (2 * t->D);
@@ -42,8 +47,8 @@ static struct simd_term term_blocks(const struct simd_term *t, size_t b, size_t 
     return some;
 }
 
-/* t += Z P of a term's kept columns, from col0 on, in `rows` rows from z on, t of the first of
- * them: the right-hand sides that go one by one; and all. */
+/* t += Z P for kept columns of a term, from col0 on, in `rows` rows from z on, t that of the first
+ * row: for the right-hand sides that go one by one, and for all. */
 static void term_dot_ones(struct cpu *c, const struct simd_term *term, size_t col0, const char *z,
                           size_t rows, struct split k, double *t)
 {
@@ -65,7 +70,7 @@ static void term_dot(struct cpu *c, const struct simd_term *term, size_t col0, c
     term_dot_ones(c, term, col0, z, rows, k, t);
 }
 
-/* The same for part i, over windows: its rows, turned into columns, then met. */
+/* t += Z P for part i, over windows: its rows are made and transposed into columns first. */
 static void tile_windows(struct cpu *c, struct worker *w, size_t i, size_t n, char *z,
                          struct split k)
 {
@@ -77,7 +82,7 @@ static void tile_windows(struct cpu *c, struct worker *w, size_t i, size_t n, ch
     windows_columns(&wins, real, w->x, c->src->d, n, 1.0, w->rows, ld, w->scratch);
     z += p->col0 * c->R * size;
     memset(z, 0, p->cols * c->R * size);
-    for (size_t r = 0; r < n; r += lanes) /* a cache line of each of few columns */
+    for (size_t r = 0; r < n; r += lanes) /* a cache line of each column at a time */
         for (size_t j = 0; j < p->cols; j++)
             for (size_t q = r; q < n && q < r + lanes; q++)
                 memcpy(z + (j * c->R + q) * size, w->rows + (q * ld + j) * size, size);
@@ -85,7 +90,7 @@ static void tile_windows(struct cpu *c, struct worker *w, size_t i, size_t n, ch
         term_dot(c, &c->term[i], p->col0, z + r * size, lanes, k, w->t + r);
 }
 
-/* Features of a tile into z (NULL: not kept), and t += Z P. */
+/* Makes the features of a tile into z (NULL: not kept), and t += Z P. */
 static enum status tile_generate(struct cpu *c, struct worker *w, size_t r0, size_t r1, char *z,
                                  struct split k, struct err *err)
 {
@@ -120,7 +125,7 @@ static enum status tile_generate(struct cpu *c, struct worker *w, size_t r0, siz
     return rc;
 }
 
-/* t of a tile from kept columns. */
+/* t += Z P of a tile from kept columns. */
 static void tile_dot(struct cpu *c, struct worker *w, const char *z, struct split k)
 {
     for (size_t i = 0; i < c->nseg; i++)
@@ -128,7 +133,7 @@ static void tile_dot(struct cpu *c, struct worker *w, const char *z, struct spli
                  w->t);
 }
 
-/* t of a tile: Z P, or V. */
+/* t of a tile: Z P, or the rows of V. */
 static enum status tile_up(struct sweep *s, struct worker *w, size_t r0, size_t r1, char *z,
                            struct err *err)
 {
@@ -146,7 +151,8 @@ static enum status tile_up(struct sweep *s, struct worker *w, size_t r0, size_t 
     return rc;
 }
 
-/* t of a tile as the way back takes it, tile b of a stack. */
+/* Rounds t of a tile to the precision of features, in the layout that Z't reads; tile b of a
+ * stack. */
 static void tile_round(const struct cpu *c, const struct worker *w, size_t b, struct split k)
 {
     const size_t lanes = c->real->lanes, many = k.groups * lanes, size = c->real->size;
@@ -167,8 +173,8 @@ static void tile_round(const struct cpu *c, const struct worker *w, size_t b, st
     round_to(c, k.ones * c->R, tb + many * c->R, tr + many * c->R * size);
 }
 
-/* part += Z't of some columns of a stack of tiles, as many as there are in it when there are
- * groups. ahead: the columns after z, or NULL. */
+/* part += Z't for some columns of a stack of tiles.  ahead: the columns after z, which are
+ * prefetched, or NULL. */
 static void columns_down(const struct cpu *c, const struct worker *w, size_t tiles, const char *z,
                          size_t col0, size_t cols, struct split k, double *part,
                          const char *ahead)
@@ -187,14 +193,14 @@ static void columns_down(const struct cpu *c, const struct worker *w, size_t til
                       part + many * c->M + col0, c->M, ahead);
 }
 
-/* Row factors and results; rows past the end count for nothing. */
+/* Applies row factors to t and writes results; rows past the end are set to 0. */
 static void row_sums(struct sweep *s, struct worker *w, size_t r0, size_t r1)
 {
     const struct cpu *c = s->c;
 
     for (size_t i = 0; i < s->k; i++) {
         double *t = w->t + i * c->R;
-        if (c->opts.row_scale) /* S Z P, S^2 Z P on the way to Z'S S Z P, or S V */
+        if (c->opts.row_scale) /* T = S Z P; S^2 Z P for W = Z'S S Z P; or S V */
             for (size_t r = 0; r < r1 - r0; r++) {
                 const double f = c->opts.row_scale[r0 + r];
                 t[r] *= s->up && s->W ? f * f : f;
@@ -206,7 +212,7 @@ static void row_sums(struct sweep *s, struct worker *w, size_t r0, size_t r1)
     }
 }
 
-/* The way back of a stack, a few columns at a time, so that their sums stay in the cache. */
+/* part += Z't of a stack, a few columns at a time, so that their sums stay in the cache. */
 static void stack_down(const struct cpu *c, const struct worker *w, size_t tiles, const char *z,
                        struct split k, double *part, const char *ahead)
 {
@@ -218,8 +224,8 @@ static void stack_down(const struct cpu *c, const struct worker *w, size_t tiles
     }
 }
 
-/* t of a stack of stored tiles: a few columns meet their right-hand sides in tile after tile while
- * those are in the cache.  The sums are those of tile_dot, bit for bit. */
+/* t of a stack of stored tiles: a few columns at a time in one tile after another, while their
+ * right-hand sides are in the cache.  The sums have the same bits as those of tile_dot. */
 static void stack_up(struct cpu *c, const struct worker *w, size_t tiles, const char *z,
                      struct split k)
 {
@@ -240,7 +246,7 @@ static void stack_up(struct cpu *c, const struct worker *w, size_t tiles, const 
     }
 }
 
-/* Some tiles of a group, up and down; several only with groups of right-hand sides. */
+/* Z P and Z't of some tiles of a group; more than one only with groups of right-hand sides. */
 static enum status sweep_tiles(struct sweep *s, struct worker *w, size_t tile, size_t tiles,
                                double *part, struct err *err)
 {
@@ -257,7 +263,7 @@ static enum status sweep_tiles(struct sweep *s, struct worker *w, size_t tile, s
         const size_t r0 = (tile + b) * c->R, r1 = r0 + c->R < c->n ? r0 + c->R : c->n;
         char *zb = z + b * bytes;
         if (!c->Z && !s->W && !c->steps && !c->windows && !(k.groups && k.ones) && !keep)
-            zb = NULL; /* nobody reads the columns again */
+            zb = NULL; /* the columns are not needed again */
         struct worker wb = *w; /* with the sums of this tile */
         wb.t += b * one;
         if (!stack)
@@ -277,14 +283,14 @@ static enum status sweep_tiles(struct sweep *s, struct worker *w, size_t tile, s
 
 /* Features stored in float16. */
 
-/* Some columns of a stored tile, widened into z. */
+/* Some columns of a stored tile, converted from float16 into z. */
 static void half_columns(const struct cpu *c, size_t tile, size_t col0, size_t cols, char *z)
 {
     c->simd->widen(cols * c->R, c->half + (tile * c->M + col0) * c->R, (float *)(void *)z);
 }
 
-/* t += Z P, and part += Z't of a tile, a few columns at a time, which are met while they are in the
- * first-level cache.  On the way back the next tile is fetched. */
+/* t += Z P, and part += Z't, of a tile, a few converted columns at a time, while they are in the
+ * first-level cache.  During Z't the next tile is prefetched. */
 static void half_up(struct sweep *s, struct worker *w, size_t tile, struct split k)
 {
     enum { COLUMNS = 128 };
@@ -343,27 +349,26 @@ static enum status half_tile(struct sweep *s, struct worker *w, size_t tile, siz
 
 /* Stored features. */
 
-/* The product of a tile with its right-hand sides and the way back of the tile before go in one
- * loop, a few columns of each in turn: the one waits for memory while the other works in the cache.
- * Columns go back in the order in which they came.  The sums are those of tile_dot and tile_down,
- * bit for bit. */
+/* Z P of a tile ("up") and Z't of the tile before ("down") run in one loop, a few columns of each
+ * in turn: the one waits for memory while the other works in the cache.  The sums have the same
+ * bits as when each runs alone. */
 struct flow {
     struct cpu *c;
     struct worker *w;
-    size_t k, stretches, rate; /* rate: stretches that go back while one comes */
+    size_t k, stretches, rate; /* rate: stretches of `down` for each one of `up` */
     const char *up, *down;     /* the tiles; either may be NULL */
-    double *part;              /* of the tile below */
-    bool last;                 /* no tile follows that above */
+    double *part;              /* sums for the tile `down` */
+    bool last;                 /* `up` is the last tile */
 };
 
-/* Columns that are met at once: of a term of 4 q blocks those of four, q apart; or of `blocks` that
- * lie together (q 0). */
+/* Columns that are processed at once: in a term of 4 q blocks those of four blocks, q apart; or
+ * those of `blocks` adjacent blocks (q 0). */
 struct stretch {
     const struct simd_term *t;
     size_t col0, b, q, blocks;
 };
 
-enum { FLOW_COLUMNS = 128 }; /* of a stretch in one place */
+enum { FLOW_COLUMNS = 128 }; /* columns of a stretch in one place */
 
 static bool goes_in_four(const struct flow *f, const struct simd_term *t)
 {
@@ -396,7 +401,7 @@ static size_t stretch_places(const struct stretch *s)
     return s->q ? 4 : 1;
 }
 
-/* Its columns in place i. */
+/* The first column of a stretch in place i. */
 static size_t stretch_from(const struct stretch *s, size_t i)
 {
     return s->col0 + 2 * (s->b + i * s->q) * s->t->D;
@@ -409,14 +414,13 @@ static size_t stretch_to(const struct stretch *s, size_t i)
     return s->col0 + 2 * (to == s->t->nb ? s->t->mf : to * s->t->D);
 }
 
-/* On the way back whole vectors of columns: what is left over at the end belongs to the next
- * stretch. */
+/* Z't takes whole vectors of columns; the rest at the end belongs to the next stretch. */
 static size_t whole_vectors(const struct cpu *c, size_t col)
 {
     return col == c->M ? col : col / c->real->lanes * c->real->lanes;
 }
 
-/* The way back of a stretch by itself. */
+/* Z't of a stretch by itself. */
 static void stretch_down(const struct flow *f, const struct stretch *s, const char *ahead)
 {
     const struct cpu *c = f->c;
@@ -430,7 +434,7 @@ static void stretch_down(const struct flow *f, const struct stretch *s, const ch
     }
 }
 
-/* Whether the way back of s fits into the loop of a way up; if so, it is there. */
+/* If Z't of s fits into the loop of a Z P, adds it to `four` and returns true. */
 static bool stretch_joins(const struct flow *f, const struct stretch *s, struct simd_flow *four)
 {
     const struct cpu *c = f->c;
@@ -446,7 +450,7 @@ static bool stretch_joins(const struct flow *f, const struct stretch *s, struct 
     return true;
 }
 
-/* The sums of all blocks of a term, in their order. */
+/* Adds up the sums of all blocks of a term, in their order. */
 static void blocks_merge(const struct flow *f, const struct simd_term *t)
 {
     const size_t R = f->c->R;
@@ -459,7 +463,7 @@ static void blocks_merge(const struct flow *f, const struct simd_term *t)
                 f->w->t[r] += ((const double *)(const void *)f->w->blocks)[b * R + r];
 }
 
-/* The way up of a stretch in four places, with the ways back of n. */
+/* Z P of a stretch in four places, together with Z't of n stretches. */
 static void stretch_four(const struct flow *f, const struct stretch *s, const struct stretch *next,
                          size_t n, const struct stretch *down)
 {
@@ -484,7 +488,7 @@ static void stretch_four(const struct flow *f, const struct stretch *s, const st
         blocks_merge(f, s->t);
 }
 
-/* The way up of others. */
+/* Z P of any other stretch. */
 static void stretch_up(const struct flow *f, const struct stretch *s)
 {
     const struct cpu *c = f->c;
@@ -495,10 +499,10 @@ static void stretch_up(const struct flow *f, const struct stretch *s)
                  f->w->t, c->R);
 }
 
-/* One tile up, one back. */
+/* Z P of one tile and Z't of another. */
 static void flow_tile(const struct flow *f)
 {
-    const size_t bytes = f->c->R * f->c->real->size; /* of a column */
+    const size_t bytes = f->c->R * f->c->real->size; /* the size of a column */
     struct stretch down[SIMD_FLOW_PIECES / 4];
 
     for (size_t at = 0; at < f->stretches; at++) {
@@ -519,14 +523,13 @@ static void flow_tile(const struct flow *f)
     }
 }
 
-/* All tiles of some groups.  The sums of a tile leave for the way back once they are whole. */
+/* All tiles of some groups.  A tile's Z't follows once its t is complete. */
 static void flow_groups(struct sweep *s, struct worker *w, size_t from, size_t to)
 {
     struct cpu *c = s->c;
     const size_t bytes = c->R * c->M * c->real->size, begin = c->tiles * from / c->groups;
     const size_t end = c->tiles * to / c->groups;
-    /* Where two tiles fill the second-level cache, the one below goes while half of that above
-     * comes. */
+    /* When two tiles fill the second-level cache, `down` is finished in the first half of `up`. */
     struct flow f = { .c = c, .w = w, .k = s->k, .rate = s->k == 1 && bytes > tile_bytes ? 2 : 1 };
 
     for (size_t i = 0; i < c->nseg; i++)
@@ -551,8 +554,7 @@ static void flow_groups(struct sweep *s, struct worker *w, size_t from, size_t t
     }
 }
 
-/* Groups go to a thread some at a time, so that the way back of one meets the way up of the next.
- */
+/* A task takes several groups, so that Z't of one group overlaps with Z P of the next. */
 static size_t flow_tasks(const struct cpu *c)
 {
     const size_t tasks = c->workers == 1 ? 1 : 8 * c->workers;
@@ -594,7 +596,7 @@ static void sweep_group(void *ctx, size_t g, size_t worker)
     }
 }
 
-/* Where entry j of right-hand side i is in P and in a group's partial sums. */
+/* The position of entry j of right-hand side i in P and in the partial sums of a group. */
 static size_t rhs_at(const struct cpu *c, struct split k, size_t i, size_t j)
 {
     const size_t lanes = c->real->lanes;
@@ -602,7 +604,7 @@ static size_t rhs_at(const struct cpu *c, struct split k, size_t i, size_t j)
     return i / lanes < k.groups ? (i / lanes * c->M + j) * lanes + i % lanes : i * c->M + j;
 }
 
-/* The factor that columns in a tile lack. */
+/* The factor that column j in a tile does not contain. */
 static double column_out(const struct cpu *c, size_t j)
 {
     size_t t = 0;
@@ -612,8 +614,8 @@ static double column_out(const struct cpu *c, size_t j)
     return c->seg[t].out;
 }
 
-/* W = sum of the groups of rows, in order, times sqrt(1/mf) of the column's term: of `lanes`
- * right-hand sides from i on, which lie together; or of one (lanes 1). */
+/* W = the sum over the groups of rows, in order, times sqrt(1/mf) of the column's term: for `lanes`
+ * adjacent right-hand sides from i on, or for one (lanes 1). */
 static void merge_columns(const struct sweep *s, size_t i, size_t lanes, size_t j0, size_t j1)
 {
     const struct cpu *c = s->c;
