@@ -1,7 +1,7 @@
 /* base/buf.h -- a growable string, and writing text, numbers and JSON into it.
  *
- * A buf that ran out of memory stays valid and remembers it (buf.failed), so that a long
- * sequence of appends needs one check at its end. */
+ * A buf for which memory ran out stays valid and remembers it (buf.failed), so that a long sequence
+ * of appends needs only one check at its end. */
 #ifndef GPDESK_BUF_H
 #define GPDESK_BUF_H
 
@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 struct buf {
-    char *s;      /* always NUL-terminated once anything was appended; NULL before */
+    char *s;      /* NUL-terminated once anything was appended; NULL before */
     size_t len, cap;
     bool failed;
 };

@@ -1,4 +1,4 @@
-/* base/dirs.c -- see dirs.h. */
+/* base/dirs.c -- the XDG base directories (dirs.h). */
 #include "base/dirs.h"
 
 #include "base/mem.h"
@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 static const struct {
-    const char *variable, *fallback; /* fallback: below HOME; NULL: none */
+    const char *variable, *fallback; /* fallback: relative to HOME; NULL: none */
 } place[] = {
     [DIRS_CONFIG] = { "XDG_CONFIG_HOME", ".config" },
     [DIRS_DATA] = { "XDG_DATA_HOME", ".local/share" },

@@ -12,13 +12,14 @@
 
 enum dirs { DIRS_CONFIG, DIRS_DATA, DIRS_STATE, DIRS_CACHE, DIRS_RUNTIME };
 
-/* Appends the directory, or `name` in it (NULL: itself); makes nothing.  false: there is none
- * (neither the variable nor HOME is set; the runtime directory has no default), or no memory. */
+/* Appends the path of the directory, or of `name` in it (NULL: itself), without creating anything.
+ * False when there is none (neither the variable nor HOME is set; the runtime directory has no
+ * default) or memory is short. */
 bool dirs_path(enum dirs, const char *name, struct buf *out);
-/* mkdir -p of all of `path`, for the user alone (mode 0700).  ST_IO with the part that failed;
- * ST_NOMEM. */
+/* Creates `path` with its parents, for the user alone (mode 0700).  ST_IO names the part that
+ * failed; ST_NOMEM. */
 enum status dirs_make(const char *path, struct err *);
-/* The same for the directory that `file` lies in. */
+/* Creates the directory that `file` lies in. */
 enum status dirs_make_parent(const char *file, struct err *);
 
 #endif

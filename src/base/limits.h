@@ -1,9 +1,9 @@
-/* base/limits.h -- how much memory and disk the work of a thread may take.
+/* base/limits.h -- how much memory and disk the work of a thread may use.
  *
- * Limits belong to a job and not to the process: the thread that works for a job enters the job's
- * limits, and the threads of a pool (compute/pool.h) work under the limits of the thread that gives
- * them their tasks.  Two jobs with different limits therefore never change each other's.  A thread
- * that has entered none has no limit of memory. */
+ * Limits belong to a job and not to the process: the thread that works for a job enters the limits
+ * of the job, and the threads of a pool (compute/pool.h) work under the limits of the thread that
+ * gives them their tasks.  Two jobs with different limits therefore do not affect each other.  A
+ * thread that has entered no limits has no limit of memory. */
 #ifndef GPDESK_LIMITS_H
 #define GPDESK_LIMITS_H
 
@@ -17,7 +17,7 @@ struct limits {
     uint64_t cache;  /* bytes of the tables in the cache (data/cache.h); 0: no table is kept */
 };
 
-/* Of a job that may use `memory` bytes: a quarter of them for arrays of data. */
+/* The limits of a job that may use `memory` bytes, a quarter of them for arrays of data. */
 struct limits limits_of(size_t memory, uint64_t cache);
 /* The calling thread works under these limits from now on.  Returns those that it had. */
 struct limits limits_enter(struct limits);

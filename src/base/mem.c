@@ -1,4 +1,4 @@
-/* base/mem.c -- checked allocation; what the machine and this process have. */
+/* base/mem.c -- checked allocation, and the memory of the machine and of this process. */
 #include "base/mem.h"
 
 #include <stdatomic.h>
@@ -12,7 +12,7 @@
 
 enum { ALIGNMENT = 64, HUGE_FROM = 4 << 20, HUGE_PAGE = 2 << 20 };
 
-/* Counts down to a forced failure; 0: off.  Only tests set it. */
+/* Counts down to a forced failure; 0: off.  Set by tests only. */
 static atomic_size_t fail_after;
 
 static bool forced_failure(void)
@@ -87,7 +87,7 @@ void *mem_aligned(size_t count, size_t size, const char *what, struct err *err)
     return p;
 }
 
-/* In front of a spare workspace: a line of the cache. */
+/* The header of a kept workspace: one cache line. */
 union spare { size_t bytes; char line[ALIGNMENT]; };
 
 void *mem_spare_take(struct mem_spares *s, size_t bytes, const char *what, struct err *err)
@@ -160,7 +160,7 @@ size_t mem_physical(void)
     const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     size_t bytes = pages > 0 && page > 0 ? (size_t)pages * (size_t)page : (size_t)1 << 30;
 
-    /* In a container the limit of the control group is what there is. */
+    /* In a container the limit of the control group counts. */
     FILE *f = fopen("/sys/fs/cgroup/memory.max", "re");
     if (f) {
         unsigned long long limit;

@@ -1,4 +1,4 @@
-/* base/outfile.c -- written beside the target, synced, renamed. */
+/* base/outfile.c -- files are written beside the target, synced and renamed (outfile.h). */
 #include "base/outfile.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ static enum status failed(const char *path, int why, bool direct, struct err *er
 
 static enum status open_direct(struct outfile *f, struct err *err)
 {
-    /* Without O_NONBLOCK the open would wait for a pipe's reader; writing may wait. */
+    /* Without O_NONBLOCK the open would wait for a pipe's reader; writing is allowed to wait. */
     f->direct = true;
     f->fd = open(f->path, O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (f->fd >= 0)
@@ -31,7 +31,7 @@ static enum status open_direct(struct outfile *f, struct err *err)
     return f->fd >= 0 ? ST_OK : failed(f->path, errno, true, err);
 }
 
-/* The umask can be asked for by setting it only. */
+/* The umask can only be read by setting it. */
 static mode_t current_umask(void)
 {
     const mode_t mask = umask(0);
@@ -47,7 +47,7 @@ enum status outfile_open(struct outfile *f, const char *path, mode_t mode, struc
 
     *f = (struct outfile){ .fd = -1 };
     f->path = there ? realpath(path, NULL) : NULL;
-    if (!f->path) /* new, or without a name of its own (/dev/stdout into a pipe) */
+    if (!f->path) /* a new file, or one without a name (/dev/stdout into a pipe) */
         f->path = strdup(path);
     enum status rc = f->path ? ST_OK : err_nomem(err, strlen(path), "a path");
     if (rc == ST_OK && there && !S_ISREG(st.st_mode)) {
@@ -85,7 +85,8 @@ int outfile_sync_dir(const char *path)
                                                       : strndup(path, (size_t)(slash - path));
     const int fd = dir ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 
-    /* Without the right to read it, or on a file system that cannot, nothing can be done. */
+    /* Without permission to read the directory, or on a file system that cannot sync it, nothing
+     * can be done. */
     const bool good = fd < 0 ? dir && errno == EACCES
                              : fsync(fd) == 0 || errno == EINVAL || errno == ENOTSUP ||
                                errno == EROFS;
@@ -108,7 +109,7 @@ enum status outfile_commit(struct outfile *f, struct err *err)
     if (good && !f->direct && rename(f->part, f->path) != 0)
         good = false, why = errno;
     if (good)
-        free(f->part), f->part = NULL; /* no file of this name any more */
+        free(f->part), f->part = NULL; /* there is no temporary file any more */
     bool moved = good && !f->direct;
     if (moved && outfile_sync_dir(f->path) != 0)
         good = false, why = errno;
@@ -140,7 +141,7 @@ enum status outfile_put(const char *path, mode_t mode, const void *bytes, size_t
     return rc;
 }
 
-/* Into a target that must not be replaced, or lies on another file system. */
+/* Copies into a target that must not be replaced, or that is on another file system. */
 static enum status pour(int from, const char *path, struct err *err)
 {
     struct outfile f;
@@ -174,7 +175,7 @@ enum status outfile_publish(const char *made, const char *path, struct err *err)
             rc = outfile_sync_dir(real ? real : path) == 0 ? ST_OK
                                                            : failed(path, errno, true, err);
         else
-            rc = errno == EXDEV ? pour(fd, path, err) /* a link to elsewhere */
+            rc = errno == EXDEV ? pour(fd, path, err) /* a link to another file system */
                                 : failed(path, errno, false, err);
         free(real);
     }

@@ -1,5 +1,5 @@
-/* base/spill.c -- see spill.h.  Blocks of a file are reserved when it is made: a disk that fills up
- * is an error there, never a signal later. */
+/* base/spill.c -- arrays in memory or in mapped files (spill.h).  The blocks of a file are reserved
+ * when it is made, so that a full disk is an error there and never a signal later. */
 #include "base/spill.h"
 
 #include "base/limits.h"
@@ -22,9 +22,9 @@
 
 struct mapping {
     char *start;     /* of the mapping */
-    const char *p;   /* what the caller has */
+    const char *p;   /* the caller's pointer */
     size_t len, bytes;
-    bool own;        /* a file of ours */
+    bool own;        /* a file made here, not one that was mapped */
 };
 
 enum { WINDOW_LEAST = 8 << 20, WINDOW_MOST = 128 << 20 };
@@ -35,9 +35,9 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
  * alone.  How many bytes may stay in memory is each job's own (limits.h). */
 static struct mapping *list;
 static size_t nlist, caplist;
-static size_t inside, outside;        /* bytes in memory, on disk */
+static size_t inside, outside;        /* bytes in memory now, on disk now */
 static const char *(*where)(void);
-static atomic_size_t used;            /* since pages last left */
+static atomic_size_t used;            /* bytes used since pages were last released */
 
 void spill_directory(const char *(*dir)(void))
 {
@@ -69,7 +69,7 @@ size_t spill_out_for_tests(void)
     return bytes;
 }
 
-/* Index in the list; nlist: not there.  Under the lock. */
+/* The index in the list, or nlist if it is not there.  Under the lock. */
 static size_t find(const void *p)
 {
     size_t i = 0;
@@ -90,7 +90,7 @@ bool spill_is_out(const void *p)
 static void drop_pages(void)
 {
     pthread_mutex_lock(&lock);
-    for (size_t i = 0; i < nlist; i++) /* of shared file mappings: written pages are not lost */
+    for (size_t i = 0; i < nlist; i++) /* shared mappings: written pages are not lost */
         (void)madvise(list[i].start, list[i].len, MADV_DONTNEED);
     pthread_mutex_unlock(&lock);
 }
@@ -109,7 +109,7 @@ void spill_used(size_t bytes)
 
 /* Files. */
 
-/* An open, unlinked file of so many bytes; -1 and *err. */
+/* An open, unlinked file of that many bytes; -1 and *err on failure. */
 static int scratch_file(size_t bytes, const char *what, struct err *err)
 {
     char dir[4096], name[4200], need[32], have[32] = "an unknown amount";
@@ -148,8 +148,8 @@ static int scratch_file(size_t bytes, const char *what, struct err *err)
 
 /* Files that are cut short
  *
- * Reading a page that a mapped file no longer has raises SIGBUS.  Where the address is one of ours
- * a page of zeros is put there, and spill_cut tells. */
+ * Reading a page that a mapped file no longer has raises SIGBUS.  If the address is in one of our
+ * mappings, a page of zeros is mapped there, and spill_cut counts it. */
 enum { MOST_FILES = 16384 };
 
 static struct { _Atomic uintptr_t lo, hi; } guard[MOST_FILES];
@@ -173,7 +173,7 @@ static void on_bus(int sig, siginfo_t *si, void *context)
             return;
         }
     sigaction(sig, &before,
-              NULL); /* not ours: the instruction is tried again and ends as it would */
+              NULL); /* not our mapping: the instruction is repeated and ends the program */
 }
 
 /* Under the lock.  False: too many files. */
@@ -192,7 +192,7 @@ static bool guard_add(const char *start, size_t len)
         atomic_store(&guards, i + 1);
     if (sigaction(SIGBUS, NULL, &now) == 0 &&
         !((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_bus)) {
-        before = now; /* also when the screen has put its own there meanwhile */
+        before = now; /* also when the screen has installed a handler in the meantime */
         sigemptyset(&sa.sa_mask);
         sigaction(SIGBUS, &sa, NULL);
     }

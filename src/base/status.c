@@ -1,4 +1,4 @@
-/* base/status.c -- the words of each status, and filling a struct err. */
+/* base/status.c -- the words of each status, and functions that fill a struct err. */
 #include "base/status.h"
 
 #include <stdarg.h>
@@ -24,7 +24,7 @@ const char *status_words(enum status code)
     return (unsigned)code < N_STATUS ? statuses[code].words : "an unknown status";
 }
 
-/* snprintf cuts at a byte; a message must not end in half a character. */
+/* snprintf cuts at any byte; a message must not end within a character. */
 static void cut_whole(char *s, size_t size)
 {
     size_t n = strlen(s);
@@ -45,7 +45,7 @@ static void fill(struct err *err, enum status code, const char *name, const char
     __attribute__((format(printf, 4, 0)));
 static void fill(struct err *err, enum status code, const char *name, const char *fmt, va_list ap)
 {
-    /* fmt may print from *err itself (a message passed on), so it is written elsewhere first. */
+    /* The arguments may point into *err (a message that is passed on): write it elsewhere first. */
     char msg[sizeof err->msg];
     char keep[sizeof err->name];
 

@@ -1,15 +1,16 @@
-/* base/status.h -- how a function says that it failed.
+/* base/status.h -- how a function reports a failure.
  *
- * Every fallible function returns enum status and takes a struct err that its caller owns:
- * nothing is allocated when memory is what failed, nothing is shared between threads. */
+ * Every function that can fail returns enum status and fills a struct err that its caller owns.
+ * Nothing is allocated, so that it works when memory is short, and nothing is shared between
+ * threads. */
 #ifndef GPDESK_STATUS_H
 #define GPDESK_STATUS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* One row per way to fail: identifier, stable name shown in brackets, words when nothing better
- * is known.  The stable name is what `explain` pages and JSON consumers see. */
+/* One row for each kind of failure: identifier, stable name, and words for when nothing better is
+ * known.  The stable name is shown in brackets, and used by `explain` and in JSON. */
 #define STATUS_LIST(_)                                             \
     _(OK, "ok", "ok")                                              \
     _(NOMEM, "memory", "out of memory")                            \
@@ -35,10 +36,10 @@ enum status {
         N_STATUS
 };
 
-/* A failure, ready to show.  name is the word in brackets: error[name]: msg / try hint. */
+/* A failure, ready to be shown as: error[name]: msg / try hint. */
 struct err {
     enum status code;
-    char name[32];  /* stable; defaults to the status' name, finer where useful ("delimiter") */
+    char name[32];  /* stable; that of the status, or a more specific one ("delimiter") */
     char msg[768];  /* one sentence: what happened, where, the value and what was expected */
     char hint[256]; /* what to type next; empty when there is nothing useful to say */
 };
@@ -49,16 +50,17 @@ const char *status_words(enum status code); /* "out of memory" */
 /* Fills *err (may be NULL) and returns `code`, so that a failure is one line. */
 enum status err_set(struct err *err, enum status code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* The same under a finer stable name than the status'. */
+/* err_set with a more specific stable name than that of the status. */
 enum status err_named(struct err *err, enum status code, const char *name, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
-/* Adds the way out to a failure already described. */
+/* Adds to a failure what to do next. */
 void err_hint(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Puts words in front of a message on its way up ("line 12: "). */
+/* Puts words in front of a message that is passed on ("line 12: "). */
 void err_prefix(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 enum status err_nomem(struct err *err, size_t bytes, const char *what);
-/* How often memory was missing where there was no struct err to say so: something that was shown or
- * written may be incomplete, and the program's exit status must tell.  Counts per process. */
+/* How often memory was short where there was no struct err to report it.  Something that was shown
+ * or written may then be incomplete, and the exit status of the program has to tell.  Counts for
+ * the process. */
 size_t err_unreported(void);
 void err_clear(struct err *err);
 

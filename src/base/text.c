@@ -45,7 +45,7 @@ size_t text_decode(const char *s, uint32_t *cp)
 struct range {
     uint32_t lo, hi;
 };
-/* Used when the locale cannot tell (LANG=C): the blocks that matter in practice. */
+/* Widths when the locale does not know them (LANG=C): the blocks that matter in practice. */
 static const struct range zero_ranges[] = {
     { 0x0300, 0x036f }, { 0x0483, 0x0489 }, { 0x0591, 0x05bd }, { 0x0610, 0x061a },
     { 0x064b, 0x065f }, { 0x0900, 0x0902 }, { 0x093c, 0x093c }, { 0x0941, 0x0948 },
@@ -70,12 +70,12 @@ static bool in_ranges(uint32_t cp, const struct range *r, size_t n)
     return false;
 }
 
-/* Display columns of one character: 0 combining, 2 wide. */
+/* The display width of one character: 0 if combining, 2 if wide. */
 static size_t cell_width(uint32_t cp)
 {
     if (cp < 0x300 || cp == UINT32_MAX)
         return 1;
-    const int w = wcwidth((wchar_t)cp); /* what curses will believe */
+    const int w = wcwidth((wchar_t)cp); /* the width that curses assumes */
     if (w >= 0)
         return (size_t)w;
     if (in_ranges(cp, zero_ranges, sizeof zero_ranges / sizeof *zero_ranges))
@@ -108,7 +108,7 @@ size_t text_fit(const char *s, size_t cols)
     return bytes;
 }
 
-/* Writes one character as it may be shown: itself or an escape. */
+/* Writes one character in a safe form: itself or an escape. */
 static void safe_char(const char *s, size_t n, uint32_t cp, char out[12])
 {
     if (cp == UINT32_MAX)
@@ -127,7 +127,7 @@ static void safe_char(const char *s, size_t n, uint32_t cp, char out[12])
 void text_safe(struct buf *b, const char *s, size_t cols)
 {
     size_t used = 0;            /* columns written */
-    size_t mark = b->len;       /* where ".." would go: the last place that leaves room for it */
+    size_t mark = b->len;       /* the last position with room for ".." */
     const size_t room = cols < 2 ? 0 : cols - 2;
     while (*s) {
         uint32_t cp;

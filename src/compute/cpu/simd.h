@@ -1,10 +1,12 @@
-/* compute/cpu/simd.h -- the inner loops over features, once per processor level behind one table.
+/* compute/cpu/simd.h -- the inner loops over features, compiled for each vector level of the CPU
+ * behind one table (share/doc/methods.md 3.1, 3.2, 3.13).
  *
  * Rows live in vector lanes: a lane tile holds `lanes` rows of one term, so every butterfly of a
  * Hadamard transform is a plain vector addition.  Features are generated column by column:
  * column c of a tile of rows starts at z + c * cs (cs: rows in the tile, a multiple of lanes).
- * Inside, numbers have the precision of the table in use (float or double); sums over rows and
- * over blocks of columns leave as double. */
+ * Numbers have the precision of the table in use (float or double); sums over rows and over blocks
+ * of columns are returned as double.  Phases are kept in half turns, p / pi, so that reduction to
+ * one period is exact: t - 2 rint(t / 2) has no rounding error. */
 #ifndef GPDESK_SIMD_H
 #define GPDESK_SIMD_H
 
@@ -28,8 +30,8 @@ struct simd_term {
     struct simd_term *wide;  /* heavy tails: the same in double, phases reduced before rounding */
 };
 
-/* Windows of sequences on their way into sums of features over windows: n <= lanes of them, each
- * where its first position lies in a row (source.h); row r of `rows` gets those of lanes
+/* Windows of sequences whose features are to be summed: n <= lanes of them, each given by the place
+ * of its first position in a row (source.h).  Row r of `rows` receives those in lanes
  * lane[first[r]] .. lane[first[r + 1] - 1], in this order. */
 struct simd_windows {
     size_t n, width, channels;
@@ -42,16 +44,15 @@ struct simd_windows {
     void *turned; /* lanes x (2 D + SIMD_TURNED_PAD) numbers: scratch */
 };
 enum { SIMD_TURNED_PAD = 16 };
-/* Dense random filters on such windows: number i of filter j, divided by pi, at i * ld + j, ld a
- * multiple of SIMD_DENSE_PAD with numbers behind the last filter; inv: 1/lengthscale. */
+/* Dense random filters on such windows: entry i of filter j, divided by pi, is at i * ld + j, with
+ * ld a multiple of SIMD_DENSE_PAD and padding after the last filter; inv: 1/lengthscale. */
 struct simd_dense { size_t d, mf, ld; const void *filter; double inv; };
 enum { SIMD_DENSE_BLOCK = 128, SIMD_DENSE_PAD = 64 };
 
-/* Four blocks of jn frequencies each (16 or more, a power of two) in four places, which memory
- * serves faster than one: kept columns z, right-hand sides P; sums of each row, in the precision of
- * the columns.  ahead: where the columns lie that will be asked for next, fetched into the cache
- * meanwhile.  down: columns on their way back, to w, in `pieces` places (0, 4 or 8) of 2 jn each.
- */
+/* Z P of four blocks of jn frequencies each (16 or more, a power of two) in four places, which
+ * memory serves faster than one: kept columns z, right-hand sides P, sums of each row in the
+ * precision of the columns.  ahead: the columns that will be needed next, which are prefetched.
+ * down: columns for Z't, added to w, in `pieces` places (0, 4 or 8) of 2 jn each. */
 enum { SIMD_FLOW_PIECES = 8 };
 struct simd_flow {
     size_t jn, pieces;
@@ -60,8 +61,8 @@ struct simd_flow {
     void *sums[4];
 };
 
-/* Tiles whose sums are taken together: so many, each so many numbers after the last in z and in t.
- */
+/* Tiles whose sums are taken together: their number, and the distance between them in z and in
+ * t. */
 struct simd_stack { size_t tiles, zstep, tstep; };
 
 /* Loops over one precision. */
@@ -76,25 +77,27 @@ struct simd_real {
      * P (k vectors of 2 mf, stride ldp), t[c * ldt + lane] += z . P[c]. */
     void (*gen)(const struct simd_term *, const double *x, size_t ldx, size_t n, void *z, size_t cs,
                 size_t k, const void *P, size_t ldp, double *t, size_t ldt, void *scratch);
-    /* The same sums, bit for bit, from kept columns of `rows` rows (a multiple of lanes). */
+    /* The sums of `gen`, with the same bits, from kept columns of `rows` rows (a multiple of
+     * lanes). */
     void (*dot)(const struct simd_term *, const void *z, size_t cs, size_t rows, size_t k,
                 const void *P, size_t ldp, double *t, size_t ldt);
-    /* The sums of `dot` for four blocks at once and one vector; a few columns at a time in between
-     * what `axpy` adds to w for the columns on their way back. */
+    /* The sums of `dot` for four blocks at once and one vector, a few columns at a time,
+     * interleaved with what `axpy` adds to w for the columns of `down`. */
     void (*flow)(const struct simd_flow *f, size_t cs, size_t rows, const void *t);
     /* w[c * ldw + j] += sum over rows of z_j t[c]; t: k vectors of cs numbers.  ahead: columns that
      * will be read next, fetched into the cache meanwhile; or NULL. */
     void (*axpy)(size_t cols, const void *z, size_t cs, size_t rows, size_t k, const void *t,
                  double *w, size_t ldw, const void *ahead);
-    /* The same three for many right-hand sides in groups of `lanes`: P[g * ldp + column * lanes +
-     * i], t[(g * lanes + i) * ldt + row] where sums leave and t[(g * cs + row) * lanes + i] where
-     * they enter, w[g * ldw + column * lanes + i]. */
+    /* gen, dot and axpy for many right-hand sides in groups of `lanes`.  Layouts: P[g * ldp +
+     * column
+     * * lanes + i]; t[(g * lanes + i) * ldt + row] as output, t[(g * cs + row) * lanes + i] as
+     * input; w[g * ldw + column * lanes + i]. */
     void (*gen_block)(const struct simd_term *, const double *x, size_t ldx, size_t n, void *z,
                       size_t cs, size_t groups, const void *P, size_t ldp, double *t, size_t ldt,
                       void *scratch);
     void (*dot_block)(const struct simd_term *, const void *z, size_t cs, size_t rows,
                       size_t groups, const void *P, size_t ldp, double *t, size_t ldt);
-    /* Their way back sums a stack of tiles before w is touched. */
+    /* axpy for groups sums over a stack of tiles before it adds to w. */
     void (*axpy_block)(size_t cols, const void *z, size_t cs, size_t rows, struct simd_stack,
                        size_t groups, const void *t, double *w, size_t ldw);
     /* As axpy, for a stack of tiles (a stack of one: the same bits). */
@@ -131,17 +134,17 @@ struct simd_real {
     void (*columns)(size_t n, double c, const void *p, const void *g, void *z, size_t cs);
 };
 
-/* Products C += R'L of float32 blocks on matrix units, where a level has them.  Numbers are rounded
- * to 17 bits, products are exact, their sums over a block's rows float32. */
+/* Products C += R'L of float32 blocks on matrix units, if a level has them.  Numbers are rounded to
+ * 17 bits; products are exact; their sums over the rows of a block are float32. */
 enum { SIMD_TILES_ROWS = 256, SIMD_TILES_COLS = 32 };
 struct simd_tiles {
     size_t (*bytes)(size_t cols); /* of a packed block of up to SIMD_TILES_ROWS rows; one form */
-    /* Packs a row-major block, 64-byte aligned results; z is rounded in place.  The two factors of
-     * a product have forms of their own; either may be NULL. */
+    /* Packs a row-major block into 64-byte aligned results; z is rounded in place.  The two factors
+     * of a product have different forms; either may be NULL. */
     void (*pack)(size_t rows, size_t cols, float *z, size_t ld, void *left, void *right);
     /* C[j * ldc + i] += sum over rows of R(i0 + i) L(j0 + j), i < mi, j < nj; i0, j0 multiples of
-     * SIMD_TILES_COLS.  lower: of blocks above the diagonal nothing is added.  next_*: factors
-     * whose columns will be asked for next, fetched into the cache meanwhile; or NULL. */
+     * SIMD_TILES_COLS.  lower: blocks above the diagonal are left out.  next_*: factors that will
+     * be needed next and are prefetched, or NULL. */
     void (*product)(size_t rows, const void *right, size_t i0, size_t mi, const void *left,
                     size_t j0, size_t nj, bool lower, double *C, size_t ldc,
                     const void *next_right, const void *next_left);
@@ -153,8 +156,8 @@ struct simd {
     const struct simd_tiles *tiles; /* NULL: none */
     void (*add)(size_t n, const float *x, double *y);                   /* y += x */
     void (*axpy_rows)(size_t n, double a, const float *x, double *y);   /* y += a x */
-    /* To IEEE float16, to the nearest, ties to even, and back: the same bits at every level but for
-     * the payload of what is not a number. */
+    /* Conversion to IEEE float16 (to nearest, ties to even) and back: the same bits at every level,
+     * but for the payload of NaN. */
     void (*narrow)(size_t n, const float *x, uint16_t *half);
     void (*widen)(size_t n, const uint16_t *half, float *x);
 };

@@ -2,8 +2,9 @@
  * processors (AMX: 16 x 16 x 32 products of bfloat16, summed in float32).
  *
  * A number is rounded to two bfloat16 parts, z = h + l, |error| <= 2^-18 |z|, and all four products
- * of parts are summed: what comes out is the product of the rounded blocks, so that Z'Z stays a
- * Gram matrix.  16 times the arithmetic of AVX-512 for 4 times the work.
+ * of parts are summed.  The result is the exact product of the rounded blocks but for the float32
+ * sums, so that Z'Z is still a Gram matrix.  The units do 16 times the arithmetic of AVX-512, for 4
+ * times the work.
  *
  * A block of at most 256 rows is packed by groups of 16 columns and steps of 32 rows into tiles of
  * 1 KiB, parts h and l side by side.  "right" tiles hold pairs of rows (line: row pair; word: the

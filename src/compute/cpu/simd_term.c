@@ -1,4 +1,4 @@
-/* compute/cpu/simd_term.c -- what the loops of every level make of a term's signs and scales. */
+/* compute/cpu/simd_term.c -- preparation of a term for the loops, common to all levels. */
 #include "compute/cpu/simd.h"
 
 #include <stdlib.h>

@@ -1,9 +1,11 @@
 /* compute/tuners/bayes.c -- Bayesian optimisation over the kernel's hyperparameters
- * (share/doc/methods.md 7): a GP surrogate over the points seen, and Thompson sampling: of joint
- * posterior samples over random candidates, the candidate that holds the least value is next.
+ * (share/doc/methods.md 7; Parkinson & Wang, Algorithm S4, with the corrections given there): a GP
+ * surrogate is fitted to the scores so far, and the next point is chosen by Thompson sampling.  Of
+ * joint posterior samples over random candidates, it is the candidate that has the least value of
+ * all samples.
  *
- * The values span orders of magnitude between the bounds and units near the optimum, so the
- * surrogate sees log(1 + excess / typical excess). */
+ * Scores span orders of magnitude between the bounds and units near the optimum, so that the
+ * surrogate is fitted to log(1 + excess / typical excess) (7.1). */
 #include "compute/tuners/tune_impl.h"
 
 #include "base/mem.h"
@@ -16,20 +18,21 @@
 
 enum { INITIAL = 10, CANDIDATES = 500, SAMPLES = 15, MAX_POINTS = 256, MAX_DIM = 4,
        TIED_POINTS = 16 };
-/* In standard deviations of the target. */
+/* Bound of the noise in descend_held, and the noise from which it is used; standard deviations. */
 static const double HELD_NOISE = 0.3, MUCH_NOISE = 0.6;
 
 struct surrogate {
-    bool tied; /* one coordinate for all lengthscales: ARD starts from its best single one */
-    size_t m, dim;                  /* points, free hyperparameters */
+    bool tied; /* one coordinate for all lengthscales: ard starts from the best single one */
+    size_t m, dim;                  /* points; coordinates */
     double u[MAX_POINTS][MAX_DIM];
-    double nmll[MAX_POINTS]; /* the scores */
-    double t[MAX_POINTS];           /* transformed, centred, unit variance */
-    double length;
-    double *L, *alpha, *work;       /* m x m factor; m; m x CANDIDATES */
-    double *cov, *mean, *cand;      /* CANDIDATES^2; CANDIDATES; CANDIDATES x dim */
+    double nmll[MAX_POINTS];        /* the scores */
+    double t[MAX_POINTS];           /* the scores by 7.1, with mean 0 and variance 1 */
+    double length;                  /* lengthscale */
+    double *L, *alpha, *work;       /* m x m factor; L^-1 t (m); L^-1 k (m x CANDIDATES) */
+    double *cov, *mean, *cand;      /* posterior of the candidates, C x C and C; C x dim points */
 };
 
+/* The matern 5/2 kernel (share/doc/methods.md 2.4). */
 static double mat52(const double *a, const double *b, size_t dim, double length)
 {
     double r2 = 0.0;
@@ -46,8 +49,8 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* t = log(1 + (f - min) / scale), scale a low quantile of the excess; then standardised.  Points
- * without a value count as the worst seen. */
+/* t = log(1 + (f - min f) / s), s the lower quartile of the excess f - min f, then standardised
+ * (7.1).  Points without a value count as worse than the worst. */
 static void transform(struct surrogate *s)
 {
     double sorted[MAX_POINTS], mean = 0.0, var = 0.0;
@@ -71,8 +74,8 @@ static void transform(struct surrogate *s)
         s->t[i] = (s->t[i] - mean) / sqrt(fmax(var, 1e-12));
 }
 
-/* Factors the covariance at one length; the surrogate's own negative log likelihood, less
- * constants. */
+/* L L' = K + 1e-6 I at one lengthscale, alpha = L^-1 t; returns |alpha|^2 / 2 + sum log L_ii, the
+ * NMLL of the surrogate without its constant (5.3). */
 static double factor(struct surrogate *s, double length)
 {
     const size_t m = s->m;
@@ -91,6 +94,7 @@ static double factor(struct surrogate *s, double length)
     return nll; /* alpha = L^-1 t */
 }
 
+/* The likeliest lengthscale on a grid from 0.05 to 2.5 (of the unit range). */
 static bool fit_surrogate(struct surrogate *s)
 {
     double best = INFINITY;
@@ -106,7 +110,9 @@ static bool fit_surrogate(struct surrogate *s)
     return isfinite(best) && isfinite(factor(s, s->length));
 }
 
-/* The candidate that holds the least value of all joint posterior samples over the candidates. */
+/* next: the candidate with the least value of all joint posterior samples.  With W = L^-1 k (m x C)
+ * the posterior mean is W'alpha and the covariance K_cc + 1e-6 I - W'W = R R' (C x C); a sample is
+ * mean + R e, e ~ N(0, I). */
 static enum status thompson(const struct tune_job *job, struct surrogate *s, uint32_t round,
                             double *next, struct err *err)
 {
@@ -152,8 +158,8 @@ static enum status thompson(const struct tune_job *job, struct surrogate *s, uin
     return ST_OK;
 }
 
-/* How many lengthscales the kernel has whose hyperparameter this is: one of ARD, or of a stationary
- * kernel; 0: it is something else (a weight, a period, the lengthscale of a circle). */
+/* If hp is a lengthscale of inputs (of a kernel with ard, or a stationary one): how many of them
+ * its kernel has.  0 for anything else (a weight, a period, the lengthscale of a circle). */
 static size_t lengthscales_at(const struct tune_job *job, size_t hp)
 {
     const struct kernel *k = job->kernel;
@@ -166,9 +172,9 @@ static size_t lengthscales_at(const struct tune_job *job, size_t hp)
     return 0;
 }
 
-/* Whether the one coordinate of a tied search moves a hyperparameter: lengthscales; and what else
- * kernels have (a period, a bias) unless somebody gave it.  Not the weights: all summands are there
- * until a descent decides. */
+/* True when the single coordinate of a tied search moves a hyperparameter: lengthscales, and others
+ * (a period, a bias) unless they were given.  Weights do not move: all summands are present until a
+ * descent decides. */
 static bool is_tied(const struct tune_job *job, size_t hp)
 {
     char name[KERNEL_NAME_MAX];
@@ -183,6 +189,7 @@ static bool is_tied(const struct tune_job *job, size_t hp)
     return job->start[hp] == info.init;
 }
 
+/* Evaluates a point of the surrogate's space and adds it. */
 static enum status look(struct tune_job *job, struct surrogate *s, const double *u,
                         struct err *err)
 {
@@ -255,10 +262,11 @@ static enum status descend_left(struct tune_job *job, const struct tune_point *f
     return left > 1 ? tune_descend(job, from, false, left, err) : ST_OK;
 }
 
-/* Where few of many inputs matter, no single lengthscale explains anything, and the best one calls
- * all of it noise: a flat place to descend from.  So the noise is held down first, from
- * lengthscales at which rows are neighbours (sqrt(d)): what can be explained must then be, and the
- * inputs sort themselves; then the noise is let go. */
+/* A descent with the noise held down.  Where only few of many inputs matter, no single lengthscale
+ * explains anything, and the best point attributes everything to noise: the gradient there is
+ * almost zero.  The noise is therefore bounded first, starting from lengthscales sqrt(d), at which
+ * rows are neighbours.  The kernel then has to explain what it can, and relevant inputs separate
+ * from the others.  After that the bound is lifted. */
 static enum status descend_held(struct tune_job *job, struct err *err)
 {
     const double most = job->within.noise[1], held = fmax(job->within.noise[0], HELD_NOISE);
@@ -285,13 +293,13 @@ static enum status descend_held(struct tune_job *job, struct err *err)
     return rc;
 }
 
-/* From one lengthscale for all inputs to one for each, along exact gradients. */
+/* The descent from one lengthscale for all inputs to one for each, with exact gradients. */
 static enum status descend_untied(struct tune_job *job, struct err *err)
 {
     const struct tune_point from = job->best_low;
     enum status rc = descend_left(job, &from, 1, err);
 
-    double noise = job->best_low.noise; /* of the target that is explained best */
+    double noise = job->best_low.noise; /* the least over targets */
 
     for (size_t j = 1; j < job->targets; j++)
         noise = fmin(noise, job->best_low.noises[j]);
@@ -300,9 +308,8 @@ static enum status descend_untied(struct tune_job *job, struct err *err)
     return rc;
 }
 
-/* Another search goes down from elsewhere: from the best single lengthscale with each input's moved
- * by a factor of its own, about e.  What is descended from need not be better than what has been
- * seen. */
+/* The start of the descent of a further search: the best single lengthscale, multiplied for each
+ * input by a log-normal factor of its own (about e).  It need not be better than earlier points. */
 static enum status apart(struct tune_job *job, struct err *err)
 {
     struct tune_point p = job->best_low;
@@ -321,13 +328,13 @@ static enum status apart(struct tune_job *job, struct err *err)
     return rc;
 }
 
-/* After the search over one lengthscale for all inputs. */
+/* The descent in all lengthscales after the search over a single one. */
 static enum status untie(struct tune_job *job, struct err *err)
 {
     const struct tune_point before = job->best_low;
     enum status rc = job->opts->restart > 0 ? apart(job, err) : ST_OK;
 
-    if (job->opts->exact) /* the polish descends */
+    if (job->opts->exact) /* the polish makes the descent */
         return rc;
     if (rc == ST_OK)
         rc = descend_untied(job, err);
@@ -347,14 +354,15 @@ static enum status bayes_search(struct tune_job *job, struct err *err)
         err_hint(err, "tune objective=nmll");
         return ST_USAGE;
     }
-    if (job->nfree > MAX_DIM && !tied) /* a surrogate over many knows nothing in 30 points */
+    if (job->nfree > MAX_DIM && !tied) /* 30 points are too few for a surrogate in many
+                                        * dimensions */
         return tuner_lbfgs.search(job, err);
     struct surrogate *s = mem_calloc(1, sizeof *s, "the surrogate", err);
     if (s == NULL)
         return ST_NOMEM;
     s->tied = tied;
     s->dim = tied ? 1 : job->nfree;
-    /* A descent follows: it needs the right valley, not the last digit. */
+    /* When a descent follows, it is enough to find the right valley. */
     const double close_enough = job->opts->polish ? 0.006 : 0.003;
     enum status rc = surrogate_alloc(s, err);
     if (rc == ST_OK)

@@ -1,12 +1,13 @@
-/* compute/tuners/grid.c -- the plainest search: a grid over one hyperparameter's bounds on the log
- * scale, or scattered points over several. */
+/* compute/tuners/grid.c -- the simplest search: a grid on the log scale over the bounds of one
+ * hyperparameter, or random points over those of several. */
 #include "compute/rng.h"
 #include "compute/tuners/tune_impl.h"
 
 #include <math.h>
 
-/* Position i of n on the unit scale: both ends and evenly between; of further grids, shifted by the
- * golden section of a step, so that together they are a finer one. */
+/* Position i of n on the unit scale: the two ends and evenly between.  The grids of further
+ * restarts are shifted by multiples of the golden section of a step, so that all together are a
+ * finer one. */
 static double place(const struct tune_job *job, size_t i, size_t n)
 {
     const double shift = 0.61803398874989484820 * (double)job->opts->restart;

@@ -1,5 +1,5 @@
-/* compute/tuners/lbfgs.c -- descent by L-BFGS with exact gradients from the start and from
- * scattered points: the choice when hyperparameters are many. */
+/* compute/tuners/lbfgs.c -- descent by L-BFGS with exact gradients (share/doc/methods.md 6.6) from
+ * the start and from scattered points: the choice when there are many hyperparameters. */
 #include "compute/tuners/tune_impl.h"
 
 enum { STARTS = 3, STREAM = 3 };
@@ -20,7 +20,7 @@ static enum status lbfgs_search(struct tune_job *job, struct err *err)
             tune_scatter(job, STREAM, s, u);
         else
             tune_from_hp(job, job->start, u);
-        if (job->opts->exact) { /* no cheap gradients on the sample: a score is enough */
+        if (job->opts->exact) { /* gradients on the sample are not cheap: only score the point */
             rc = tune_eval(job, u, false, NULL, &p, err);
             continue;
         }

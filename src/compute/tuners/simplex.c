@@ -3,7 +3,7 @@
 #include "compute/tuners/tune_impl.h"
 
 enum { STARTS = 3, STREAM = 5 };
-static const double first_step = 0.12; /* of the log bounds: a factor of 4 over 100,000 */
+static const double first_step = 0.12; /* share of the log range: a factor of 4 for 1 : 100,000 */
 
 static enum status free_search(struct tune_job *job, enum tune_free how, struct err *err)
 {

@@ -1,5 +1,5 @@
-/* compute/tuners/tune.c -- the course of a tuning: bounds and levels, search, polish, comparison
- * with the start, verdict. */
+/* compute/tuners/tune.c -- the course of a tuning: bounds and fidelities, search, polish,
+ * comparison with the start, verdict (share/doc/methods.md 7). */
 #include "compute/tuners/tune.h"
 
 #include "base/mem.h"
@@ -15,17 +15,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Defaults in units of the standardised target (xGPR allows amplitudes of 0.1 to 10 and noise of
- * 1e-3 to 10; noise-free data need less, rough kernels more). */
+/* Defaults in units of the standardised target.  xGPR allows amplitudes of 0.1 to 10 and noise of
+ * 1e-3 to 10; noise-free data need less noise, and rough kernels larger amplitudes. */
 const double tune_amplitude_range[2] = { 0.05, 50.0 };
 const double tune_noise_range[2] = { 1e-4, 10.0 };
 
-/* Rows and columns that a search needs at most: the profile over the lengthscale keeps its shape
- * and moves a little, which the polish on all rows corrects. */
+/* The most rows and columns that a search uses.  With fewer than all, the profile over the
+ * lengthscale keeps its shape and shifts a little, which the polish on all rows corrects. */
 enum { RESTART_STREAM = 6, SEARCH_COLS = 1024, SEARCH_ROWS = 10000, SEARCH_ROWS_EXACT = 1000 };
 
 /* Setting up. */
 
+/* out: the bounds of one parameter, equal when it is fixed; RANGE for impossible ones. */
 static enum status bound_of(const struct tune_bound *b, double lo, double hi, const char *name,
                             double out[2], struct err *err)
 {
@@ -72,7 +73,7 @@ static enum status job_bounds(struct tune_job *job, struct err *err)
     return rc;
 }
 
-/* Each search but the first begins elsewhere. */
+/* Moves the start of every search but the first. */
 static void move_start(struct tune_job *job)
 {
     double u[KERNEL_MAX_HP];
@@ -83,6 +84,7 @@ static void move_start(struct tune_job *job)
     tune_to_hp(job, u, job->start);
 }
 
+/* The sum of log S_ii over rows and targets, by which the NMLL of S y exceeds that of y. */
 static double log_scale(const struct tune_job *job, const struct source *s)
 {
     double sum = 0.0;
@@ -92,7 +94,7 @@ static double log_scale(const struct tune_job *job, const struct source *s)
     return (double)job->targets * sum;
 }
 
-/* Targets as the level keeps them. */
+/* Replaces *y by S y if the source has row factors. */
 static enum status weigh(struct tune_job *job, const struct source *src, const double **y,
                          struct err *err)
 {
@@ -114,8 +116,8 @@ static enum status weigh(struct tune_job *job, const struct source *src, const d
     return ST_OK;
 }
 
-/* A deterministic sample of the rows, spread over the file: one row from each of `rows` equal
- * stretches, so that sorted files are covered evenly. */
+/* Takes a sample of the rows: one random row from each of `rows` equal stretches of the data, so
+ * that sorted files are covered evenly.  A function of the seed alone. */
 static enum status subsample(struct tune_job *job, size_t rows, struct err *err)
 {
     const size_t n = job->full.n;
@@ -143,8 +145,7 @@ static enum status subsample(struct tune_job *job, size_t rows, struct err *err)
     source_subset_init(&job->subset, job->full.src, job->idx, rows);
     job->xsub = mem_aligned(rows * d, sizeof *job->xsub, "the sample's inputs", err);
     enum status rc = job->xsub ? ST_OK : ST_NOMEM;
-    for (size_t r = 0, e; rc == ST_OK && r < rows;
-         r = e) { /* the source may be on disk: in pieces */
+    for (size_t r = 0, e; rc == ST_OK && r < rows; r = e) { /* in pieces: it may be on disk */
         e = r + 256 < rows ? r + 256 : rows;
         rc = job->subset.base.rows(&job->subset.base, r, e, job->xsub + r * d, err);
     }
@@ -161,6 +162,7 @@ static enum status subsample(struct tune_job *job, size_t rows, struct err *err)
     return ST_OK;
 }
 
+/* Sets the rows and columns of both fidelities. */
 static enum status job_levels(struct tune_job *job, const struct source *src, const double *y,
                               struct err *err)
 {
@@ -186,7 +188,8 @@ static enum status job_levels(struct tune_job *job, const struct source *src, co
     job->low = (struct tune_level){ .src = src, .y = y, .log_scale = job->full.log_scale,
                                     .n = rows, .M = cols,
                                     .precision = o->precision };
-    /* With probes also where it is no smaller: values of the Gram and of probes do not compare. */
+    /* With probes even when the low level is no smaller, because values by the Gram matrix and by
+     * probes cannot be compared. */
     job->have_low = rows < src->n || cols < job->full.M || o->approx;
     job->nprobes = o->probes ? o->probes : 16;
     if (o->approx) {
@@ -201,16 +204,17 @@ static enum status job_levels(struct tune_job *job, const struct source *src, co
 
 /* The course. */
 
-/* Of a limit on evaluations the polish gets a third; the start's own score comes on top.  With a
- * lengthscale for each input the optimum of few columns is far from that of all: of 60 steps (pol:
- * 26 inputs, 2048 columns) the first 20 brought 370 nats, the next 180, the last 40. */
+/* The polish gets a third of a limit on evaluations; scoring the start is not counted.  With a
+ * lengthscale for each input the optimum of few columns is far from that of all columns: of 60
+ * steps on pol (26 inputs, 2048 columns) the first 20 gained 370 nats, the next 20 180 and the last
+ * 20 40. */
 static size_t polish_share(const struct tune_job *job)
 {
     const struct tune_opts *o = job->opts;
 
     if (o->max_evals > 0)
         return o->max_evals / 3 > 1 ? o->max_evals / 3 : 1;
-    /* exact: the sample has only given one lengthscale for all */
+    /* With ard the search on the sample may have found a single lengthscale only. */
     return kernel_has_ard(job->kernel) && !o->approx ? 60 : 20;
 }
 static size_t search_share(const struct kernel *k, const struct tune_opts *o)
@@ -232,14 +236,14 @@ static enum status run_search(struct tune_job *job, struct err *err)
     return t->search(job, err);
 }
 
-/* All rows, all columns, from the best that the search has found. */
+/* The polish: a descent on all rows and columns from the best point of the search. */
 static enum status run_polish(struct tune_job *job, struct err *err)
 {
     struct tune_point from = job->best_low;
     double u[KERNEL_MAX_HP];
     enum status rc = ST_OK;
 
-    if (!isfinite(from.score)) { /* nothing was searched: one look at the start */
+    if (!isfinite(from.score)) { /* nothing was searched: evaluate the start */
         tune_from_hp(job, job->start, u);
         rc = tune_eval(job, u, tune_profiles_full(job), NULL, &from, err);
         if (rc != ST_OK)
@@ -259,8 +263,9 @@ static enum status run_polish(struct tune_job *job, struct err *err)
                : tune_eval_at(job, u, from.amplitude, from.noise, NULL, &from, err);
 }
 
-/* Never worse than the start: it is scored at the full level too, and polished when it wins.  When
- * the sample already puts it a tenth of a nat a row behind, it cannot. */
+/* Makes sure that the result is not worse than the start: the start is scored at the full level,
+ * too, and polished if it wins.  This is left out when the start is behind by more than a tenth of
+ * a nat a row on the sample. */
 static enum status compare_start(struct tune_job *job, struct err *err)
 {
     struct tune_point p = { .nmll = INFINITY, .score = INFINITY };
@@ -291,8 +296,8 @@ static enum status compare_start(struct tune_job *job, struct err *err)
     return rc;
 }
 
-/* Candidates compare by their differences, which few probes tell; the value of the best is to be
- * right itself. */
+/* Candidates are compared by differences, for which few probes are enough.  The value of the best
+ * one is then computed anew with as many probes as its standard error needs. */
 static enum status sharpen(struct tune_job *job, struct err *err)
 {
     struct tune_point p = job->res->best;
@@ -307,7 +312,7 @@ static enum status sharpen(struct tune_job *job, struct err *err)
     const enum status rc = tune_eval_at(job, u, p.amplitude, p.noise, NULL, &p, err);
     job->error = 0.0;
     if (rc == ST_OK && isfinite(p.score))
-        job->res->best = p; /* the same point, better known; perhaps worse than it looked */
+        job->res->best = p; /* the same point with a more accurate value, which may be larger */
     return rc;
 }
 
@@ -341,6 +346,7 @@ static enum bound bound_reached(const struct tune_job *job, size_t i)
     return i < job->nhp && kernel_has_ard(job->kernel) ? BOUND_IDLE : BOUND_UPPER;
 }
 
+/* Marks hyperparameters, amplitude and noise that ended on a bound. */
 static void flag_bounds(struct tune_job *job)
 {
     struct tune_result *res = job->res;
@@ -368,7 +374,7 @@ static const char *hp_name(const struct tune_job *job, size_t i, char name[KERNE
     return name;
 }
 
-/* The shares of the targets' variances that are noise: the least and the most. */
+/* The share of noise in the variance of the targets: the least and the largest over targets. */
 static void noise_shares(const struct tune_job *job, double *least, double *most)
 {
     const struct tune_point *p = &job->res->best;

@@ -1,9 +1,10 @@
-/* compute/tuners/tune.h -- hyperparameters by minimising the NMLL: the registry of tuners and the
- * search.
+/* compute/tuners/tune.h -- hyperparameters by minimising the negative log marginal likelihood
+ * (NMLL): the registry of tuners and the search (share/doc/methods.md 7).
  *
- * Amplitude and noise are free after one factorisation per kernel setting (B.3, B.4), so the search
- * is over the kernel's own hyperparameters; these are then polished by L-BFGS with exact gradients,
- * amplitude and noise at their best for each (exact kernel: jointly with them). */
+ * One factorisation at a kernel setting gives the best amplitude and noise there at almost no cost
+ * (6.4, 6.5, 6.8), so that the search is over the kernel's own hyperparameters.  These are then
+ * polished by L-BFGS with exact gradients, with amplitude and noise at their best at each point
+ * (for the exact kernel, jointly with them). */
 #ifndef GPDESK_TUNE_H
 #define GPDESK_TUNE_H
 
@@ -12,25 +13,27 @@
 #include "compute/tools.h"
 
 struct tune_bound { double lo, hi; bool fixed; double value; }; /* fixed: value, else [lo, hi] */
-/* What is minimised.  LOO, VALID: n/2 (1 + log(2 pi mse)) with the mean squared leave-one-out
- * error, or that on the rows kept for validation, the noise ratio at its best for it; feature
- * models only, searched without gradients. */
+/* The objective.  LOO and VALID: n/2 (1 + log(2 pi mse)) with the mean squared leave-one-out error
+ * (6.9), or that on rows kept for validation, at the noise ratio where it is least; for feature
+ * models only, and searched without gradients. */
 enum tune_objective { TUNE_NMLL, TUNE_LOO, TUNE_VALID };
 struct tune_opts {
-    size_t targets;          /* that y (and yvalid) has, one vector after the other; 0: one.  The
-                                NMLL is the sum over them at one kernel and noise ratio */
+    size_t targets;          /* vectors in y (and yvalid), one after the other; 0: one.  The NMLL is
+                                the sum over them at one kernel and noise ratio */
     enum tune_objective objective;
-    const struct source *valid; const double *yvalid; /* of VALID; scaled as y */
+    const struct source *valid; const double *yvalid; /* for VALID; scaled like y */
     const char *method;      /* "bayes" (then polish), "grid", "lbfgs", ...: tuner_find */
     bool exact;              /* exact kernel instead of features */
-    bool approx;             /* features: on all rows and columns the NMLL by PCG and probes, for
-                                columns whose Gram is too much; the search has a Gram of few */
-    size_t rank, probes;     /* of that; 0: the rank of least predicted time, and 16 */
-    double error; /* approx: standard error of the best value at the end, as a share of it
-                   * (at least 1e-4 nats a row), by further probes; 0: as it comes */
+    bool approx;             /* features: the NMLL of all rows and columns by conjugate gradients
+                              * and
+                                probes (10), for maps whose Gram matrix would be too large; the
+                                search uses the Gram matrix of fewer columns */
+    size_t rank, probes;     /* with approx; 0: the rank of least predicted time, and 16 probes */
+    double error; /* approx: standard error of the final best value, as a share of it (at least 1e-4
+                   * nats a row), reached by further probes; 0: no limit */
     size_t features;         /* columns of Z */
-    size_t max_evals;        /* search and polish together; 0: 30 and 20 at most */
-    size_t subsample;        /* rows used while searching; 0: automatic; the last points use all */
+    size_t max_evals;        /* search and polish together; 0: at most 30 and 20 */
+    size_t subsample;        /* rows used by the search; 0: automatic; the last points use all */
     bool polish;
     uint64_t seed;
     enum precision precision;
@@ -38,42 +41,42 @@ struct tune_opts {
     struct tune_bound hp[KERNEL_MAX_HP], amplitude, noise; /* lo, hi of 0: the default bounds */
     const double *start;     /* hp values to start from (nhp), or NULL: the kernel's own */
     size_t restart,
-        restarts; /* this is search `restart`, from 0, of several that the caller compares: the
-                     first begins at start, each other at a point and with draws of its own
-                     (the features stay), all with one descent; restarts < 2: the only one */
+        restarts; /* this is search `restart` (from 0) of several that the caller compares.  The
+                     first begins at start, the others each at a point and with draws of their own
+                     (but with the same features), all with one descent.  restarts < 2: the only
+                     search */
 };
-/* nmll: of all training rows; estimated from a sample (and fewer columns) where subsampled.
- * effdim: effective dimension there, NaN where not computed. */
+/* nmll: that of all training rows, estimated from a sample (and fewer columns) if subsampled.
+ * effdim: the effective dimension there, NaN where not computed. */
 struct tune_point {
     double hp[KERNEL_MAX_HP];
-    double amplitude, noise, nmll, effdim; /* amplitude, noise: of the first target */
+    double amplitude, noise, nmll, effdim; /* amplitude and noise: those of the first target */
     double amplitudes[TARGETS_MOST], noises[TARGETS_MOST];
     double se;    /* standard error of nmll where it is approximate, else 0 */
     double score; /* what is minimised, in nats: nmll, unless opts.objective says otherwise */
     bool subsampled;
 };
 struct tune_result {
-    /* EVALS: still descending; TIE: what further steps would gain is less than the standard error
+    /* EVALS: the descent had not ended; TIE: further steps would gain less than the standard error
      * of that difference (approx). */
     enum outcome_tune { TUNE_DONE, TUNE_CANCELLED, TUNE_EVALS, TUNE_TIE } why;
-    double tie_gain, tie_error;                /* of TIE, in nats; else 0 */
-    size_t rank, probes;                       /* approx: of the preconditioner; behind best.nmll */
+    double tie_gain, tie_error;                /* for TIE, in nats; else 0 */
+    size_t rank, probes;                       /* approx: rank used; probes behind best.nmll */
     size_t nhp, evaluations;
     struct tune_point best;
     double effective_dimension;
     struct tune_point *trace; size_t ntrace;   /* every evaluation, in order */
-    unsigned at_lower, at_upper;               /* bits of tune_bit */
+    unsigned at_lower, at_upper;               /* hyperparameters on a bound, bits of tune_bit */
     /* How many hyperparameters are at a bound.  idle counts the lengthscales of an ARD kernel at
      * the upper one: inputs without influence, no sign that the bounds are too narrow. */
     size_t nlower, nupper, idle;
-    bool degenerate;                           /* noise explains nearly everything */
+    bool degenerate;                           /* the noise explains nearly all of the variance */
     char verdict[256];
 };
-/* Where amplitude and noise are searched unless bounds are given; standard deviations of the scaled
- * target. */
+/* Default bounds of amplitude and noise, in standard deviations of the target. */
 extern const double tune_amplitude_range[2], tune_noise_range[2];
-/* Bit of hyperparameter i in at_lower, at_upper; i = nhp, nhp + 1: amplitude, noise.  0: none, for
- * hyperparameters beyond the thirtieth. */
+/* The bit of hyperparameter i in at_lower and at_upper; i = nhp and nhp + 1 are amplitude and
+ * noise. Hyperparameters beyond the thirtieth have none (0). */
 static inline unsigned tune_bit(size_t nhp, size_t i)
 {
     return i == nhp ? 1u << 30 : i == nhp + 1 ? 1u << 31 : i < 30 ? 1u << i : 0u;
@@ -81,16 +84,17 @@ static inline unsigned tune_bit(size_t nhp, size_t i)
 struct tune_job;
 struct tuner_ops {
     const char *name, *title, *help;
-    bool gradients; /* follows exact gradients, which only the NMLL has */
+    bool gradients; /* follows exact gradients, which exist for the NMLL only */
     enum status (*search)(struct tune_job *, struct err *);
 };
 const struct tuner_ops *tuner_at(size_t i);
 const struct tuner_ops *tuner_find(const char *name, struct err *err); /* NULL: the default */
 const char *tune_objective_name(enum tune_objective); /* "nmll", "loo", "validation" */
 
-/* y: scaled targets (n). Ticks: phase "tune" (else "tune-loo", "tune-validation"), value the score,
- * value2 best so far, point = (hp..., amplitude, noise).  Cancel keeps the best point so far. Never
- * worse than the start. */
+/* Tunes the hyperparameters of a kernel on a source with scaled targets y (targets x n).  Each
+ * evaluation reports a tick: value is the score, value2 the best so far, point = (hp..., amplitude,
+ * noise).  A stop keeps the best point so far.  The result is never worse than a given start.  The
+ * caller frees it with tune_result_free. */
 enum status tune_run(const struct kernel *, const struct source *, const double *y,
                      const struct tune_opts *, const struct tools *, struct tune_result *,
                      struct err *);

@@ -10,11 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An approximate value at the end: work at most, in that of an evaluation. */
+/* The most work for a final approximate value, in evaluations. */
 static const double SHARPEN_MOST = 6.0;
 
 /* Positions. */
 
+/* hp_i = exp(log lo_i + u (log hi_i - log lo_i)), with the bounds themselves at u = 0 and 1. */
 void tune_to_hp(const struct tune_job *job, const double *u, double *hp)
 {
     for (size_t i = 0; i < job->nhp; i++)
@@ -48,7 +49,7 @@ size_t tune_starts(const struct tune_job *job, size_t most)
 
 uint64_t tune_stream(const struct tune_job *job, uint32_t base)
 {
-    enum { APART = 1u << 16 }; /* more than any search draws from */
+    enum { APART = 1u << 16 }; /* more streams than any search uses */
 
     return rng_stream(RNG_TUNE, base + (uint32_t)job->opts->restart * APART);
 }
@@ -75,14 +76,15 @@ const char *tune_objective_name(enum tune_objective o)
     return o == TUNE_LOO ? "loo" : o == TUNE_VALID ? "validation" : "nmll";
 }
 
+/* True when a is better than b. */
 static bool better(const struct tune_point *a, const struct tune_point *b)
 {
     if (a->subsampled != b->subsampled && isfinite(a->score) && isfinite(b->score))
-        return b->subsampled; /* a value on all rows beats an estimate */
+        return b->subsampled; /* a value on all rows is preferred to an estimate */
     return a->score < b->score || isnan(b->score);
 }
 
-/* Appends to the trace, keeps the best, tells the listener. */
+/* Appends a point to the trace, keeps the best ones, and reports. */
 static enum status record(struct tune_job *job, const struct tune_point *p, struct err *err)
 {
     struct tune_result *res = job->res;
@@ -135,7 +137,7 @@ static enum status level_open(struct tune_job *job, struct tune_level *l, struct
     l->map = featmap_new(job->kernel, l->src->d, l->M, job->opts->seed, err);
     l->fop = l->map ? fop_new(job->be, l->map, l->src, &fo, err) : NULL;
     if (l->fop && job->opts->objective == TUNE_VALID) {
-        fo.row_scale = NULL; /* the error of predicting, whatever the rows' noise */
+        fo.row_scale = NULL; /* errors of prediction are not weighted */
         l->valid = fop_new(job->be, l->map, job->opts->valid, &fo, err);
         if (!l->valid)
             return err ? err->code : ST_NOMEM;
@@ -152,7 +154,7 @@ void tune_level_close(struct tune_level *l)
     l->map = NULL;
 }
 
-/* d/d log hp to d/du, in place, free ones packed. */
+/* The chain rule from log hp to u for the free hyperparameters: d log hp / d u = log(hi / lo). */
 static void chain(const struct tune_job *job, const double *g, double *gradu)
 {
     for (size_t f = 0; f < job->nfree; f++) {
@@ -161,7 +163,7 @@ static void chain(const struct tune_job *job, const double *g, double *gradu)
     }
 }
 
-/* A point that the arithmetic cannot score is a bad point, not a failed tuning. */
+/* A point without a value in this precision is a bad point, not a failure of the tuning. */
 static enum status forgive(enum status rc, struct tune_point *p, struct err *err)
 {
     if (rc != ST_NOT_PD)
@@ -184,7 +186,7 @@ static double ratio_of(const struct tune_point *p)
     return p->noise * p->noise / (p->amplitude * p->amplitude);
 }
 
-/* What is asked at a point of the targets of a level, and where the answers go. */
+/* The question to the likelihood at a point, and the place for its answer (nmll.h). */
 static struct nmll_ask ask_of(const struct tune_job *job, const struct tune_level *l,
                               const struct tune_point *p, enum nmll_scale scale)
 {
@@ -199,9 +201,10 @@ static struct nmll_told told_of(struct tune_point *p, double *grad)
                                .grad = grad, .effdim = &p->effdim };
 }
 
-/* One evaluation over features.  Where single precision turns out to limit an answer that matters,
- * its level is in double from there on: twice the time, and only data with next to no noise need
- * it. */
+/* One evaluation of a feature model with amplitude and noise at their best.  When single precision
+ * limits a result that could be the best one, the level uses double precision from then on.  That
+ * takes twice the time, and only data with almost no noise need it.
+ * LOO and VALID: score = n/2 (1 + log(2 pi mse)), so that it is in nats like the NMLL. */
 static enum status features_best(struct tune_job *job, struct tune_level *l,
                                  struct tune_point *out, double *g, struct err *err)
 {
@@ -273,11 +276,11 @@ enum status tune_eval(struct tune_job *job, const double *u, bool full, double *
     out->nmll -= l->log_scale;
     if (isnan(out->score))
         out->score = out->nmll;
-    if (isfinite(out->score)) { /* where the next one starts looking */
+    if (isfinite(out->score)) { /* the next search over the ratio starts here */
         l->amplitude = out->amplitude;
         l->noise = out->noise;
     }
-    const double scale = (double)job->full.n / (double)l->n; /* an estimate for all rows */
+    const double scale = (double)job->full.n / (double)l->n; /* from the sample to all rows */
     out->nmll *= scale;
     out->score *= scale;
     if (gradu != NULL) {
@@ -290,8 +293,8 @@ enum status tune_eval(struct tune_job *job, const double *u, bool full, double *
     return record(job, out, err);
 }
 
-/* A rank that was given stays.  One that suits the first setting does not suit another of a tenth
- * of the noise ratio, or ten times: it is chosen anew there. */
+/* Chooses the rank of the preconditioner, unless it was given.  A rank does not suit a noise ratio
+ * ten times as large or as small as the one it was chosen for; there it is chosen anew. */
 static enum status suit_rank(struct tune_job *job, struct tune_level *l,
                              const struct tune_point *at, struct err *err)
 {
@@ -316,6 +319,7 @@ static enum status suit_rank(struct tune_job *job, struct tune_level *l,
     return ST_OK;
 }
 
+/* One evaluation of a feature model by conjugate gradients and probes (share/doc/methods.md 10). */
 static enum status at_by_probes(struct tune_job *job, struct tune_level *l,
                                 struct tune_point *out, double *g, struct err *err)
 {

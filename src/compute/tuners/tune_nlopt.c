@@ -19,21 +19,21 @@ enum { MAX_VARS = KERNEL_MAX_HP + 2 };
 struct descent {
     struct tune_job *job;
     bool full, joint;
-    size_t nvars, amp_at, noise_at; /* positions of log amplitude, log noise; MAX_VARS: fixed */
-    double amplitude, noise;        /* of the start, or fixed */
+    size_t nvars, amp_at, noise_at; /* indices of log amplitude and log noise; MAX_VARS: fixed */
+    double amplitude, noise;        /* those of the start, or the fixed ones */
     double scale;                   /* objective = scale * nmll */
     double lo[MAX_VARS], hi[MAX_VARS];
     double x[MAX_VARS], f, g[MAX_VARS]; /* the last good evaluation */
     bool have;
-    double least;                   /* of the values so far, and how many since brought nothing */
-    size_t stale;
-    double *terms;                  /* of probes, at x; NULL: the values are exact */
+    double least;                   /* the least value so far, */
+    size_t stale;                   /* and how many evaluations since have not improved it */
+    double *terms;                  /* the probes' terms at x; NULL: values are exact */
     enum status rc;
     struct err *err;
     nlopt_opt opt;
 };
 
-/* nmll and its gradient at x; false when the point has no value or the descent must end. */
+/* The NMLL and its gradient at x.  False when the point has no value or the descent must end. */
 static bool descent_eval(struct descent *d, const double *x, double *f, double *g)
 {
     struct tune_job *job = d->job;
@@ -69,8 +69,8 @@ static bool descent_eval(struct descent *d, const double *x, double *f, double *
     return isfinite(p.nmll);
 }
 
-/* How far the value still matters: single precision features make it rough below about 4e-6 nats
- * a row, and nothing is learnt from such digits. */
+/* True when the value is smooth to double precision.  Single precision features make it rough below
+ * about 4e-6 nats a row. */
 static bool smooth(const struct tune_job *job)
 {
     return job->opts->exact || job->full.precision == PREC_DOUBLE;
@@ -80,12 +80,12 @@ static double value_tolerance(const struct tune_job *job)
     return (smooth(job) && job->full.n < 4000 ? 1e-9 : 5e-6) * (double)job->full.n;
 }
 
-/* Steps without a better value that end a descent.  A line search may take more in a sum or
- * product, where one hyperparameter (a period) can be far stiffer than the others. */
+/* The number of evaluations without improvement that ends a descent.  A line search may need more
+ * for a sum or product, where one hyperparameter (a period) can be far stiffer than the others. */
 enum { STALE = 3, STALE_SUM = 10 };
 
-/* What a further step may still bring, g'g / (2 h), with the curvature h seen between the last two
- * points; components held by a bound do not count. */
+/* The expected gain of a further step, g'g / (2 h), with the curvature h = dx'dg / dx'dx between
+ * the last two points.  Components that a bound holds do not count. */
 static double promise(const struct descent *d, const double *x, const double *g)
 {
     double dx2 = 0.0, dxdg = 0.0, gg = 0.0;
@@ -100,9 +100,10 @@ static double promise(const struct descent *d, const double *x, const double *g)
     return dxdg > 0.0 && dx2 > 0.0 ? 0.5 * gg * dx2 / dxdg : INFINITY;
 }
 
-/* Whether the gain expected of the next step is less than the standard error of the difference that
- * it would make: that of the last step, in proportion to their lengths.  The probes are the same at
- * all points, so that it is far less than the error of each value. */
+/* True when the expected gain of the next step is less than the standard error of that difference.
+ * The latter is taken as that of the last step (share/doc/methods.md 10.6), in proportion to the
+ * lengths of the steps.  The probes are the same at all points, so that it is far smaller than the
+ * error of a value. */
 static bool tied(struct descent *d, const double *x, const double *g, double f, double gain)
 {
     struct tune_job *job = d->job;
@@ -140,7 +141,7 @@ static double objective(unsigned n, const double *x, double *grad, void *ctx)
 
     if (!(d->have && memcmp(x, d->x, n * sizeof *x) == 0)) {
         double f, g[MAX_VARS];
-        if (!descent_eval(d, x, &f, g)) { /* a wall: worse than anything, pointing back */
+        if (!descent_eval(d, x, &f, g)) { /* no value: a wall, with a gradient that points back */
             for (unsigned i = 0; grad != NULL && i < n; i++)
                 grad[i] = d->scale * d->g[i] + (x[i] - d->x[i]);
             return d->scale * (d->f + fabs(d->f) + 1e3);
@@ -150,7 +151,7 @@ static double objective(unsigned n, const double *x, double *grad, void *ctx)
         memcpy(d->x, x, n * sizeof *x);
         memcpy(d->g, g, n * sizeof *g);
         d->f = f;
-        /* NLopt's own test sees only steps that it has accepted. */
+        /* NLopt's own test applies only to steps that it has accepted. */
         d->stale = f < d->least - tol ? 0 : d->stale + 1;
         d->least = fmin(d->least, f);
         if (d->stale >= (d->job->kernel->nterms > 1 ? STALE_SUM : STALE) ||
@@ -183,7 +184,7 @@ static void descent_vars(struct descent *d, const struct tune_point *from, doubl
     d->amp_at = d->noise_at = MAX_VARS;
     d->amplitude = fmin(fmax(from->amplitude, job->within.amplitude[0]), job->within.amplitude[1]);
     d->noise = fmin(fmax(from->noise, job->within.noise[0]), job->within.noise[1]);
-    if (d->joint && job->targets > 1) { /* each amplitude is at its best for the ratio */
+    if (d->joint && job->targets > 1) { /* amplitudes are profiled: the variable is the ratio */
         const double low = job->within.noise[0] / job->within.amplitude[1],
                      high = job->within.noise[1] / job->within.amplitude[0];
         d->noise = fmin(fmax(d->noise / d->amplitude, low), high);
@@ -242,7 +243,7 @@ static enum status descent_run(struct descent *d, double *x, size_t max_evals)
     nlopt_set_maxeval(d->opt, (int)max_evals);
     nlopt_set_ftol_abs(d->opt, tol * d->scale);
     nlopt_set_xtol_abs1(d->opt, smooth(d->job) && d->job->full.n < 4000 ? 1e-9 : 1e-4);
-    /* Its failures (roundoff, line search) end the descent where it is: the trace has the best. */
+    /* Its failures (roundoff, line search) end the descent; the trace holds the best point. */
     const nlopt_result why = nlopt_optimize(d->opt, x, &minf);
     if (d->full && why == NLOPT_MAXEVAL_REACHED)
         d->job->res->why = TUNE_EVALS;
@@ -276,7 +277,7 @@ enum status tune_descend(struct tune_job *job, const struct tune_point *from, bo
     return rc;
 }
 
-/* Without gradients. */
+/* Descent without gradients. */
 
 struct simplex {
     struct tune_job *job;
@@ -328,7 +329,7 @@ enum status tune_descend_free(struct tune_job *job, const struct tune_point *fro
     nlopt_set_maxeval(s.opt, (int)max_evals);
     nlopt_set_xtol_abs1(s.opt, 2e-3);
     nlopt_set_ftol_abs(s.opt, 1e-6 * (double)job->full.n);
-    nlopt_optimize(s.opt, x, &least); /* however it ends, the trace has the best */
+    nlopt_optimize(s.opt, x, &least); /* however it ends, the trace holds the best point */
     nlopt_destroy(s.opt);
     return s.rc;
 }

@@ -1,14 +1,16 @@
-/* compute/tuners/tune_rank.c -- the rank of the preconditioner under an approximate likelihood,
- * from the spectrum of a sample of rows: least predicted time of an evaluation, which is a sketch,
- * a solve to the end for the data, and as many steps as the probes take beside it. */
+/* compute/tuners/tune_rank.c -- the rank of the preconditioner for an approximate likelihood: the
+ * one with the least predicted time of an evaluation, from the spectrum of a sample of rows
+ * (share/doc/methods.md 13).  An evaluation is a sketch, a solve for the data to its tolerance, and
+ * as many iterations for the probes as those need. */
 #include "compute/models/model_impl.h"
 #include "compute/stats/spectrum.h"
 #include "compute/tuners/tune_impl.h"
 
 #include <math.h>
 
-/* Conjugate gradients halve the error of all directions alike, which probes have, at the rate of
- * the condition number: 1 + ratio behind the preconditioner. */
+/* Iterations of a probe: log(2 / rtol) sqrt(kappa) / 2 with kappa = 1 + ratio behind the
+ * preconditioner, from the bound 9.2 for large kappa.  Probes have components in all directions,
+ * for which the bound is realistic. */
 static double probe_steps(double ratio)
 {
     return 0.5 * sqrt(1.0 + ratio) * log(2.0 / TUNE_PROBE_RTOL);
@@ -18,7 +20,8 @@ static double evaluation_seconds(const struct tune_job *job, const struct tune_l
                                  struct fit_opts o, const struct fit_plan *plan,
                                  const struct rank_guess *g)
 {
-    o.targets = job->targets; /* a first sketch comes from the setting before: one is made */
+    o.targets = job->targets; /* one sketch: the first one is replaced by the last setting's
+                               * basis */
     const struct rank_cost one = model_plan_costs(l->n, l->src->d, &o, plan, g->rank, 1);
     o.targets = job->targets + job->nprobes;
     const struct rank_cost all = model_plan_costs(l->n, l->src->d, &o, plan, g->rank, 1);
