@@ -26,8 +26,8 @@ AM_TESTS_ENVIRONMENT = \
   ASAN_OPTIONS="allocator_may_return_null=1 $$ASAN_OPTIONS"; export ASAN_OPTIONS; \
   TSAN_OPTIONS="ignore_noninstrumented_modules=1 $$TSAN_OPTIONS"; export TSAN_OPTIONS;
 EXTRA_DIST += tests/again.sh tests/run-tap.sh tests/verdict.sh tests/circles.sh tests/functions.awk tests/house.sh tests/layers.sh \
-  tests/names.awk tests/processors.sh
-TESTS += tests/circles.sh tests/house.sh tests/layers.sh tests/processors.sh
+  tests/equations.sh tests/names.awk tests/processors.sh
+TESTS += tests/circles.sh tests/equations.sh tests/house.sh tests/layers.sh tests/processors.sh
 
 clean-local:
 	rm -rf tests/home tests/golden
