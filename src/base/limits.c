@@ -1,4 +1,4 @@
-/* base/limits.c -- see limits.h. */
+/* base/limits.c -- the limits of the calling thread (limits.h). */
 #include "base/limits.h"
 
 static _Thread_local struct limits now = { .cache = UINT64_C(10) << 30 };

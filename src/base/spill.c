@@ -30,9 +30,9 @@ struct mapping {
 enum { WINDOW_LEAST = 8 << 20, WINDOW_MOST = 128 << 20 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-/* What follows is one for the process, because memory is: the arrays of all jobs share it, whoever
- * reads one may not know who made it, and the signal of a file that was cut short names an address
- * alone.  How many bytes may stay in memory is each job's own (limits.h). */
+/* This state belongs to the process, like memory itself: the arrays of all jobs share it, code that
+ * reads an array may not know which job made it, and the signal of a file that was cut short gives
+ * only an address.  How many bytes may stay in memory is set for each job (limits.h). */
 static struct mapping *list;
 static size_t nlist, caplist;
 static size_t inside, outside;        /* bytes in memory now, on disk now */

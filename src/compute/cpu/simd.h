@@ -110,9 +110,9 @@ struct simd_real {
      * of width * channels inputs.  Each addition is one rounding, in the order of the lanes. */
     void (*windows)(const struct simd_term *, const struct simd_windows *, void *sum, size_t lds,
                     void *scratch);
-    /* The same for the columns of SIMD_DENSE_BLOCK dense filters from j0 on; turned: lanes (4 at
-     * least) x (2 SIMD_DENSE_BLOCK + SIMD_TURNED_PAD) numbers, x: likewise.  sum: the row's first
-     * column, whatever j0. */
+    /* `windows` for the columns of SIMD_DENSE_BLOCK dense filters from j0 on; turned and x: for at
+     * least 4 lanes, (2 SIMD_DENSE_BLOCK + SIMD_TURNED_PAD) numbers of each in turned.  sum: the
+     * first column of the row, whatever j0. */
     void (*dense)(const struct simd_dense *, size_t j0, const struct simd_windows *, void *sum,
                   size_t lds);
     /* The phases of those rows in half turns: frequency j of row r at to[j * lanes + r]. */

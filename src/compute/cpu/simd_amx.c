@@ -137,7 +137,7 @@ struct tile_config {
     uint8_t rows[16];
 } __attribute__((packed));
 
-/* A block of the result on its way from float32 to the sums. */
+/* A block of the result in float32 that is being added to the sums. */
 struct pending {
     float *in;    /* in[j * EDGE + i] */
     size_t mi, nj;
@@ -168,7 +168,8 @@ static inline __attribute__((always_inline)) void merge(const struct pending *p,
         }
 }
 
-/* What will be read next goes to the second-level cache, a share with each step. */
+/* Data that will be needed next are prefetched to the second-level cache, a share with each
+ * step. */
 struct ahead { const char *left, *right; }; /* NULL: nothing */
 enum { SHARE = 8 };                         /* cache lines of either */
 
@@ -270,7 +271,8 @@ static void tiles_product(size_t rows, const void *right, size_t i0, size_t mi, 
 
 const struct simd_tiles simd_amx_tiles = { tiles_bytes, tiles_pack, tiles_product };
 
-/* The processor has them, and the kernel lets this process use them: a request on Linux, once. */
+/* True when the CPU has matrix units and the kernel lets this process use them, which takes one
+ * request on Linux. */
 bool simd_amx_usable(void)
 {
 #ifdef __linux__

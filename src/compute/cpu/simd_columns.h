@@ -8,8 +8,8 @@ INLINE void N(halve)(VEC *a, const int n)
         a[i] = ZIPLO(a[i], a[i + n]) + ZIPHI(a[i], a[i + n]);
 }
 
-/* Sums each of LANES vectors over its lanes: lane i of the result is the sum of a[i]. Two vectors
- * of partial sums become one, log2(LANES) times. */
+/* Sums each of LANES vectors over its lanes: lane i of the result is the sum of a[i].  In each of
+ * log2(LANES) steps, pairs of vectors of partial sums become one. */
 INLINE VEC N(sums)(VEC *a)
 {
     if (LANES >= 16)
@@ -42,8 +42,8 @@ INLINE void N(axpy_cols)(const REAL *z, size_t cs, size_t rows, struct simd_stac
     N(add_wide)(N(sums)(acc), w);
 }
 
-/* Two columns of each of four places, V vectors of rows of each; as many lines from `ahead` on are
- * fetched into the cache. */
+/* Z P of two columns in each of four places, V vectors of rows of each; as many cache lines from
+ * `ahead` on are prefetched. */
 INLINE void N(flow_pair)(const int V, const REAL *const z[4], size_t cs, const REAL *const P[4],
                          size_t j, const REAL *const ahead[4], VEC *even, VEC *odd)
 {
@@ -60,7 +60,7 @@ INLINE void N(flow_pair)(const int V, const REAL *const z[4], size_t cs, const R
     }
 }
 
-/* How far the way back has come: a piece, and columns of it. */
+/* The progress of Z't: the current piece, and the columns of it that are done. */
 struct N(flow_back) { size_t piece, at; };
 
 INLINE void N(flow_down)(const struct simd_flow *f, size_t cs, size_t rows, const REAL *t,
@@ -78,12 +78,11 @@ INLINE void N(flow_down)(const struct simd_flow *f, size_t cs, size_t rows, cons
     }
 }
 
-/* As kept_dot, of four blocks, a few columns of each at a time; then as many columns of the way
- * back, which come from the cache while those ahead come from memory.  One loop, because the
- * processor looks no more than some hundred instructions ahead.  Where the columns of a tile are
- * single vectors they are asked for FAR columns before they are met: earlier than memory takes to
- * answer, and still in the first-level cache; else a block ahead, V vectors of a column at a time.
- */
+/* The sums of kept_dot for four blocks, a few columns of each at a time, and then as many columns
+ * of Z't, which come from the cache while those ahead come from memory.  It is one loop, because
+ * the CPU looks no more than some hundred instructions ahead.  When the columns of a tile are
+ * single vectors, they are prefetched FAR columns ahead, which is longer than memory takes, while
+ * they still stay in the first-level cache; else a block ahead, V vectors of a column at a time. */
 INLINE void N(flow_vectors)(const int V, const struct simd_flow *f, size_t cs, size_t rows,
                             const void *t)
 {

@@ -24,9 +24,9 @@ INLINE void N(butterfly)(VEC *v, const int R)
         N(stage)(v, R, 8);
 }
 
-/* Signs are masks of the highest bit.  Flipping costs one operation for each of three transforms;
- * folding signs into the stages as factors costs none, but fused operations overwrite one of the
- * three numbers that a butterfly needs twice, and the copies cost more. */
+/* Signs are masks of the highest bit.  Flipping costs one operation in each of the three
+ * transforms. Folding signs into the stages as factors would cost none, but fused operations
+ * overwrite one of the three numbers that a butterfly needs twice, and the copies cost more. */
 INLINE void N(flip)(VEC *v, const int R, const N(word) *sign, size_t stride)
 {
     UNROLL
@@ -65,7 +65,7 @@ INLINE void N(pass)(const int R, const size_t n, const size_t stride, const REAL
 
 enum { N(ALL) = -1 }; /* a mask that repeats nothing */
 
-/* The same for sizes known at run time only. */
+/* `pass` for sizes that are known only at run time. */
 LOOP void N(pass_any)(size_t bits, size_t n, size_t stride, const REAL *in, size_t mask, REAL *out,
                       const N(word) *before)
 {
@@ -143,7 +143,7 @@ INLINE VEC N(fht_lanes)(const REAL *p)
 }
 
 /* The first pass of a row, after the stages inside its vectors.  What comes next, often another
- * row, is asked for meanwhile: the processor itself looks no further than a page of 4 KB. */
+ * row, is prefetched, because the CPU itself looks no further than a page of 4 KB. */
 INLINE void N(pass_lanes)(const int R, size_t n, REAL *data)
 {
     enum { AHEAD = 8192 };
@@ -208,7 +208,7 @@ LOOP void N(chain)(struct N(chain) *c, size_t n, const REAL *in, size_t mask, RE
     }
 }
 
-/* Pass q over entries at .. at + n - 1. */
+/* Runs pass q over entries at .. at + n - 1. */
 LOOP void N(chain_pass)(const struct N(chain) *c, size_t q, size_t at, size_t n)
 {
     REAL *v = c->v + at * LANES;
@@ -222,8 +222,8 @@ LOOP void N(chain_pass)(const struct N(chain) *c, size_t q, size_t at, size_t n)
         N(pass_any)(c->bits[q], n, c->stride[q], v, N(ALL), v, NULL);
 }
 
-/* Passes 0 .. q over entries at .. at + n - 1, n the stride of pass q + 1: each cached part goes
- * through all of its passes before the next one. */
+/* Runs passes 0 .. q over entries at .. at + n - 1, n the stride of pass q + 1.  Each part that
+ * fits the cache goes through all of its passes before the next part. */
 LOOP void N(chain_up)(const struct N(chain) *c, size_t q, size_t at, size_t n)
 {
     size_t from = 0;
@@ -257,8 +257,8 @@ LOOP size_t N(part_size)(const struct simd_term *t)
     return N(in_parts)(t) || t->by_row ? N(PART) : t->D;
 }
 
-/* Where entry e of a term in parts is: a vector between parts, so that the same entry of several
- * parts does not fall into one set of the cache. */
+/* The position of entry e of a term in parts.  There is a vector between parts, so that the same
+ * entry of several parts does not fall into one set of the cache. */
 INLINE size_t N(place)(const struct simd_term *t, size_t e)
 {
     return N(in_parts)(t) ? e + e / N(PART) : e;
@@ -333,7 +333,7 @@ INLINE void N(fixed)(const struct simd_term *t, const int A, const int B, const 
     N(last_two)(A, B, C, a, mask, v, s + t->dp);
 }
 
-/* Of any size, one after the other. */
+/* The three transforms one after the other, for any size. */
 LOOP void N(one_by_one)(const struct simd_term *t, const REAL *x, REAL *a, REAL *v,
                         const N(word) *s)
 {

@@ -13,8 +13,9 @@
 #ifndef __has_builtin
 #define __has_builtin(x) 0
 #endif
-/* Checks of undefined behaviour on every access of unrolled loops take compilers a minute a file
- * and find nothing that the address sanitizer would not: these functions go without. */
+/* Checks for undefined behaviour on every access of unrolled loops take compilers a minute for each
+ * file and find nothing that the address sanitizer would not.  These functions are compiled without
+ * them. */
 #ifndef LEVEL_ROWS
 #define LEVEL_ROWS 0
 #endif

@@ -20,11 +20,11 @@ typedef double N(wloose) __attribute__((vector_size(LANES * 8), aligned(8), may_
 
 /* Workspace of one lane tile. */
 struct N(work) {
-    REAL *keep, *v;  /* columns of one block when nobody else keeps them; its phases */
-    REAL *x, *a;     /* inputs, and the transforms' way station */
+    REAL *keep, *v;  /* columns of one block that are not kept elsewhere; its phases */
+    REAL *x, *a;     /* inputs; intermediate result of the transforms */
     REAL *part;      /* a part of the phases */
-    double *wide;    /* heavy tails: the same in double, instead of x and a */
-    const double *rows; /* by row: n of them, ldx apart */
+    double *wide;    /* heavy tails: x and a in double */
+    const double *rows; /* by row: n rows, ldx apart */
     size_t ldx, n;
     bool even;          /* all inputs have one lengthscale */
 };
@@ -86,7 +86,7 @@ INLINE void N(transpose)(const REAL *cols, size_t n, REAL *z, size_t ldz)
 
 /* Results. */
 
-/* Results from entry j on, N(part_size) of them; to: room for a part. */
+/* The results from entry j on, N(part_size) of them; to: workspace for a part. */
 LOOP const REAL *N(part)(const struct simd_term *t, const REAL *v, size_t j, REAL *to)
 {
     const int A = MOST_BITS == 4 ? 16 : 8, C = MOST_BITS == 4 ? 1 : 8;
@@ -294,7 +294,7 @@ LOOP void N(columns)(size_t n, double c, const void *p, const void *g, void *z, 
     }
 }
 
-/* n rows into lanes, times 1/l; the other lanes and entries d..dp-1 are zero. */
+/* Writes n rows into lanes, times 1/l; the other lanes and entries d..dp-1 are zero. */
 LOOP void N(lanes)(const struct simd_term *t, const double *x, size_t ldx, size_t n, REAL *out)
 {
     REAL square[LANES * LANES] __attribute__((aligned(VEC_BYTES)));
@@ -355,7 +355,7 @@ LOOP void N(block_keep)(size_t jn, const REAL *v, const REAL *scale, REAL *z, si
     }
 }
 
-/* The same, and their products with one vector, added to sums[2]; z may be NULL. */
+/* block_keep with the products of the columns with one vector, added to sums[2]; z may be NULL. */
 INLINE void N(block_dot1)(size_t jn, const REAL *v, const REAL *scale, REAL *z, size_t cs,
                           const REAL *P, VEC *sums)
 {
@@ -387,7 +387,7 @@ INLINE void N(kept_dot)(size_t jn, const REAL *z, size_t cs, const REAL *P, doub
     N(add_wide)(even + odd, t);
 }
 
-/* The same for two vectors of rows side by side: whole cache lines in order. */
+/* kept_dot for two adjacent vectors of rows: whole cache lines in order. */
 INLINE void N(kept_dot_pair)(size_t jn, const REAL *z, size_t cs, const REAL *P, double *t)
 {
     VEC e0 = { 0 }, o0 = { 0 }, e1 = { 0 }, o1 = { 0 };
@@ -469,7 +469,7 @@ LOOP size_t N(in_block)(const struct simd_term *t, size_t b)
     return left < t->D ? left : t->D;
 }
 
-/* Frequencies of block b from entry j on that come in one part. */
+/* The number of frequencies of block b from entry j on that are in one part. */
 LOOP size_t N(in_part)(const struct simd_term *t, size_t b, size_t j)
 {
     const size_t left = N(in_block)(t, b) - j, most = N(part_size)(t);
@@ -477,7 +477,7 @@ LOOP size_t N(in_part)(const struct simd_term *t, size_t b, size_t j)
     return left < most ? left : most;
 }
 
-/* All columns of block b, whose phases are there. */
+/* Makes all columns of block b from its phases. */
 LOOP void N(keep_all)(const struct simd_term *t, size_t b, const struct N(work) *w, REAL *z,
                       size_t cs)
 {

@@ -38,17 +38,17 @@ LOOP struct N(radices) N(row_radices)(size_t D)
     }
 }
 
-/* Where this is the faster way, by measurement, cycles a vector beside those of lanes: one block of
- * 4096 floats (50 for 57), 8192 (50 for 73), 16384 (62 for 89), of 2048 doubles (35 for 39), 4096
- * (37 for 42), 8192 (57 for 78).  Several blocks read their inputs but once, and lanes are as fast
- * or faster there (floats, 8192: 50, 4096: 37 for 41). */
+/* True when rows are faster than lanes.  Measured cycles for a vector, rows against lanes, with one
+ * block: 4096 floats 50 against 57, 8192 50 against 73, 16384 62 against 89; 2048 doubles 35
+ * against 39, 4096 37 against 42, 8192 57 against 78.  With several blocks lanes read their inputs
+ * only once and are as fast or faster (floats, 8192: 50; 4096: 37 against 41). */
 LOOP bool N(goes_by_row)(const struct fm_term *fm, size_t dp)
 {
     return LEVEL_ROWS && fm->nb == 1 && dp == fm->D && !fm->phase64 && N(row_radices)(fm->D).A > 0;
 }
 
-/* Vectors of sign words, and where each transform's begin: D1 and D3 in groups of A, D2 of the
- * widest radix. */
+/* The number of vectors of sign words, and in `at` where those of each transform begin: D1 and D3
+ * in groups of A, D2 in groups of the widest radix. */
 LOOP size_t N(row_signs)(size_t D, size_t at[3])
 {
     const struct N(radices) r = N(row_radices)(D);
@@ -78,7 +78,7 @@ INLINE void N(flip_bits)(VEC *v, const int R, const IVEC signs)
         v[k] = (VEC)((IVEC)v[k] ^ ((signs << k) & N(HIGHEST)));
 }
 
-/* Asks for `lines` lines of the cache. */
+/* Prefetches `lines` cache lines. */
 INLINE void N(ask)(const char **at, const int lines)
 {
     UNROLL
@@ -87,21 +87,22 @@ INLINE void N(ask)(const char **at, const int lines)
     *at += lines * 64;
 }
 
-/* Vector i of a row is at this one. */
+/* The position of vector i of a row, in vectors. */
 INLINE size_t N(row_place)(size_t D, size_t i)
 {
     return D / LANES > 256 ? i + i / 64 : i;
 }
 
-/* From row to row: an odd number of lines, so that the same entry of many rows meets many sets. */
+/* The distance between rows: an odd number of cache lines, so that the same entry of many rows
+ * falls into many sets. */
 LOOP size_t N(row_ld)(size_t D)
 {
     return N(row_place)(D, D / LANES) * LANES + LANES;
 }
 
-/* Lines asked for with each 8 vectors in A1, B1, C1 D2 C2, B2, A2 D3 A3, B3, C3: as many as each
- * has time for, in all those of 8 vectors of doubles.  Asked for evenly they were 5 cycles a vector
- * dearer, not at all 25. */
+/* The cache lines that are prefetched with each 8 vectors in A1, B1, C1 D2 C2, B2, A2 D3 A3, B3,
+ * C3: as many as each pass has time for, together those of 8 vectors of doubles.  Spreading them
+ * evenly costs 5 cycles a vector more, not prefetching 25. */
 static const int N(lines)[7] = { LANES >= 16 ? 3 : 2, LANES >= 16,     LANES >= 16 ? 5 : 3,
                                  LANES >= 16 ? 3 : 2, LANES / 8,       LANES >= 16,
                                  LANES >= 16 };
@@ -222,7 +223,7 @@ LOOP void N(row_as)(const struct simd_term *t, const double *x, const bool even,
         N(row_three)(8, 8, 16, t, x, even, v, ahead);
 }
 
-/* All rows; those that are not there are zeros. */
+/* Projects all rows; missing rows are zeros. */
 LOOP void N(row_project)(const struct simd_term *t, const struct N(work) *w)
 {
     const size_t ld = N(row_ld)(t->D);
@@ -239,8 +240,7 @@ LOOP void N(row_project)(const struct simd_term *t, const struct N(work) *w)
         memset(w->v + w->n * ld, 0, (LANES - w->n) * ld * sizeof *w->v);
 }
 
-/* Entries j .. j + N(PART) - 1 of all rows, transposed; then the stages that were inside vectors.
- */
+/* Transposes entries j .. j + N(PART) - 1 of all rows, then runs the stages inside vectors. */
 LOOP const REAL *N(row_part)(const struct simd_term *t, const REAL *v, size_t j, REAL *to)
 {
     const size_t ld = N(row_ld)(t->D);

@@ -32,7 +32,7 @@ LOOP void N(load_windows)(const struct simd_term *t, const struct simd_windows *
     N(load)(t, k->x, t->d, k->n, w);
 }
 
-/* sum += the rows of z that lane[] names, one after the other. */
+/* sum += the rows of z with the indices lane[], one after the other. */
 LOOP void N(add_lanes)(size_t cols, const REAL *z, size_t ldz, size_t n, const uint8_t *lane,
                        REAL *sum)
 {
@@ -121,7 +121,7 @@ LOOP void N(dense_symbols)(const struct simd_dense *t, size_t j0, size_t jn,
     }
 }
 
-/* Four windows of vectors, so that each number of a filter is read once for them all. */
+/* Four windows of vectors at a time, so that each entry of a filter is read once for all four. */
 LOOP void N(dense_vectors)(const struct simd_dense *t, size_t j0, size_t jn,
                            const struct simd_windows *k, const REAL *x, REAL *to, size_t ldt)
 {
