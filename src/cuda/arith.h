@@ -1,5 +1,5 @@
-/* cuda/arith.h -- arithmetic of the device kernels: half precision, sines in turns, indices of the
- * sweep layout.  Compiled for the host too, and tested there. */
+/* cuda/arith.h -- arithmetic of the device kernels: half precision, sines of angles in turns,
+ * indices of the sweep layout. It is also compiled for the host and tested there. */
 #ifndef GPDESK_CUDA_ARITH_H
 #define GPDESK_CUDA_ARITH_H
 
@@ -18,7 +18,7 @@ DEV float half_value(uint16_t h)
     return __half2float(__ushort_as_half(h));
 }
 #else
-/* IEEE 754 binary16, to nearest, ties to even. */
+/* Rounds to IEEE 754 binary16: to nearest, ties to even. */
 static inline uint16_t half_of(float x)
 {
     union { float f; uint32_t u; } v = { x };
@@ -26,9 +26,9 @@ static inline uint16_t half_of(float x)
 
     if (a > 0x7f800000u)
         return (uint16_t)(sign | 0x7e00u);
-    if (a >= 0x477ff000u) /* 65520 and more */
+    if (a >= 0x477ff000u) /* 65520 and above becomes infinity */
         return (uint16_t)(sign | 0x7c00u);
-    if (a < 0x38800000u) { /* below 2^-14: units of 2^-24, rounded by the float adder itself */
+    if (a < 0x38800000u) { /* below 2^-14: in units of 2^-24, rounded by the float adder itself */
         union { float f; uint32_t u; } r = { 0.5f };
         v.u = a;
         r.f += v.f;
@@ -49,7 +49,7 @@ static inline float half_value(uint16_t h)
 }
 #endif
 
-/* lo and hi as the halves of a word. */
+/* lo and hi as the two halves of a word. */
 DEV uint32_t two_halves(float lo, float hi)
 {
 #if DEVICE_CODE
@@ -60,7 +60,7 @@ DEV uint32_t two_halves(float lo, float hi)
 #endif
 }
 
-/* Four neighbours at once. */
+/* Loads four neighbouring numbers at once. */
 DEV void get_four(const float *from, float *to)
 {
     VECTOR(from);
@@ -73,7 +73,7 @@ DEV void get_four(const float *from, float *to)
 #endif
 }
 
-/* Eight neighbours, and four (to a multiple of 8 bytes), at once. */
+/* Stores eight neighbouring numbers at once, or four (aligned to 8 bytes). */
 DEV void put_eight(uint16_t *to, const float *z)
 {
     VECTOR(to);
@@ -97,17 +97,17 @@ DEV void put_four(uint16_t *to, const float *z)
 #endif
 }
 
-/* x = hi + lo to 22 bits, where x is not below some 1e-4 and not above 65504. */
+/* x = hi + lo to 22 bits, if |x| is above about 1e-4 and at most 65504. */
 DEV void split_half(float x, uint16_t *hi, uint16_t *lo)
 {
     *hi = half_of(x);
     *lo = half_of(x - half_value(*hi));
 }
 
-/* Sines in turns. */
+/* Sines of angles in turns. */
 
-/* sin and cos of 2 pi t: t - rint(t) is exact for every t, and the functions of what is left need
- * no reduction.  fast: the device's own units, absolute error below 1e-6. */
+/* sin and cos of 2 pi t. t - rint(t) is exact for every t, so the functions of the remainder need
+ * no reduction. fast: uses the special-function units, with an absolute error below 1e-6. */
 DEV void turns_f32(float t, int fast, float *sine, float *cosine)
 {
     const float r = t - rintf(t);
@@ -138,19 +138,19 @@ DEV void turns_f64(double t, double *sine, double *cosine)
 
 /* The layout of sweeps. */
 
-/* Rows of features as a sweep reads them: columns are cut into slices, one for each block of a
- * cluster; in a slice thread t owns the SWEEP_COLS columns from SWEEP_COLS t on.  What the threads
- * of a warp load together lies together: 16 bytes of each, then the next 16 of each.  width:
- * numbers in 16 bytes. */
+/* Rows of features as a sweep reads them. Columns are divided into slices, one for each block of a
+ * cluster. In a slice, thread t owns the SWEEP_COLS columns from SWEEP_COLS t on. What the threads
+ * of a warp load together is contiguous: 16 bytes of each thread, then the next 16 of each. width:
+ * how many numbers fit into 16 bytes. */
 enum { SWEEP_COLS = 32, SWEEP_THREADS = 256, SWEEP_CLUSTER = 8 };
 struct sweep_shape { int slices, threads; };
 
-BOTH size_t sweep_row(struct sweep_shape s) /* numbers of a row */
+BOTH size_t sweep_row(struct sweep_shape s) /* numbers in a row */
 {
     return (size_t)s.slices * (size_t)s.threads * SWEEP_COLS;
 }
 
-/* In 32 bits, as columns go: a division of 64 takes a hundred instructions. */
+/* In 32 bits, as column indices are: a 64-bit division takes a hundred instructions. */
 BOTH size_t sweep_place(struct sweep_shape s, int width, size_t col)
 {
     const uint32_t threads = (uint32_t)s.threads, per = threads * SWEEP_COLS, w = (uint32_t)width;

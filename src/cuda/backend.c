@@ -1,7 +1,8 @@
 /* cuda/backend.c -- a device as a backend (compute/backend.h): opening and closing, and the rows of
  * its table of operations.
  *
- * An operator is used by one thread at a time; tiles, which any task may ask for, take its lock. */
+ * An operator is used by one thread at a time. Tiles may be requested by any task, so they take its
+ * lock. */
 #include "compute/backend.h"
 
 #include "base/mem.h"
@@ -14,7 +15,7 @@
 #include <string.h>
 #include <time.h>
 
-static const size_t stage_bytes = (size_t)32 << 20; /* of inputs on their way */
+static const size_t stage_bytes = (size_t)32 << 20; /* of inputs being uploaded */
 static const size_t tile_most = (size_t)256 << 20;  /* bytes of a tile of features */
 
 /* Opening. */
@@ -44,7 +45,7 @@ static void cuda_close(void *state)
     free(c);
 }
 
-/* What stays for workspace when the large things are laid out. */
+/* Memory kept free for workspace when the large arrays are allocated. */
 static size_t spare(const struct cuda *c)
 {
     const size_t eighth = c->info.memory / 8, most = (size_t)2 << 30;
@@ -67,7 +68,8 @@ static enum status too_large(const struct cuda *c, double bytes, struct err *err
     return ST_NOMEM;
 }
 
-/* Features first, as asked; the inputs stay where half of what is left has room for them. */
+/* Allocates the features first, as asked. The inputs stay on the device if half of the rest has
+ * room for them. */
 static enum status lay_out(struct cuda *c, struct err *err)
 {
     const size_t numbers = c->n * sweep_row(c->prog.shape);
@@ -88,7 +90,7 @@ static enum status lay_out(struct cuda *c, struct err *err)
     if (storing) {
         c->half = c->opts.half;
         rc = device_alloc(c->dev, &c->store, bytes, "stored features", err);
-        if (rc == ST_OK) /* the columns past the last one are read too */
+        if (rc == ST_OK) /* the columns after the last one are read, too */
             rc = device_zero(c->dev, c->store, bytes, err);
     }
     for (size_t i = 0; rc == ST_OK && i < (c->resident ? 1 : 2); i++)
@@ -104,13 +106,13 @@ static enum status lay_out(struct cuda *c, struct err *err)
     }
     if (rc == ST_OK)
         rc = device_wait(c->dev, err);
-    if (rc == ST_OK) /* what is left is for tiles, and for what they are multiplied with */
+    if (rc == ST_OK) /* the rest is for tiles, and for what they are multiplied with */
         rc = device_describe(c->dev, &c->info, err);
     c->tile_bytes = c->info.free / 8 < tile_most ? c->info.free / 8 : tile_most;
     return rc;
 }
 
-/* Enough clusters that every multiprocessor has two blocks. */
+/* Chooses enough clusters for two blocks on every multiprocessor. */
 static void share_rows(struct cuda *c)
 {
     const size_t slices = (size_t)c->prog.shape.slices;
@@ -222,8 +224,8 @@ static enum status cuda_tile(void *state, size_t r0, size_t r1, float *z, size_t
     return some_rows(state, r0, r1, (char *)z, ld, sizeof *z, err);
 }
 
-/* Double rows of an operator in single precision, as the processor has them: from the inputs as
- * they are, which the device does not keep. */
+/* Rows in double precision of an operator in single precision, as on the CPU: computed from the
+ * original inputs, which the device does not keep. */
 static enum status double_tile(struct cuda *c, size_t r0, size_t r1, double *z, size_t ld,
                                struct err *err)
 {
@@ -265,7 +267,7 @@ static enum status cuda_tile64(void *state, size_t r0, size_t r1, double *z, siz
     if (c->opts.precision == PREC_DOUBLE)
         return some_rows(c, r0, r1, (char *)z, ld, sizeof *z, err);
     pthread_mutex_lock(&c->lock);
-    const bool kept = c->prog.x64; /* already double */
+    const bool kept = c->prog.x64; /* they are already double */
     for (size_t r = r0; rc == ST_OK && r < r1; r += most)
         rc = double_tile(c, r, r + most < r1 ? r + most : r1, z + (r - r0) * ld, ld, err);
     c->prog.x64 = kept;
@@ -332,8 +334,8 @@ static void cuda_unhalve(void *state)
     pthread_mutex_unlock(&c->lock);
 }
 
-/* In single precision, too, products of double numbers where the device is quick at them: the sums
- * are then those of the features as they are. */
+/* Also in single precision the products are computed in double where the device is fast at that:
+ * the sums are then those of the features as they are. */
 static enum status cuda_gram(void *state, size_t ny, const double *y, double *G, size_t ld,
                              double *zty, const struct ctl *ctl, struct err *err)
 {

@@ -1,6 +1,6 @@
-/* cuda/cg.c -- conjugate gradients with vectors and scalars on the device (struct backend_cg): the
- * recursion of compute/solvers/cg.c.  Steps are queued, two at most ahead of what is done; what
- * became of them is read once a run. */
+/* cuda/cg.c -- conjugate gradients with vectors and scalars on the device (struct backend_cg), by
+ * the recursion of compute/solvers/cg.c. At most two steps are queued beyond those that are done;
+ * their results are read once per run. */
 #include "cuda/backend_impl.h"
 
 #include "base/mem.h"
@@ -12,24 +12,26 @@ struct cuda_cg {
     struct cuda *c;
     size_t k, L;
     double lam2;
-    double *X, *R, *P, *Z, *W;  /* k vectors each, of one allocation */
-    double *d, *U, *cU, *T;     /* of the preconditioner */
-    float *single;              /* k vectors, where it is a factor that is there; else NULL */
+    double *X, *R, *P, *Z, *W;  /* k vectors each, in one allocation */
+    double *d, *U, *cU, *T;     /* for the preconditioner */
+    float *single;  /* k vectors if the preconditioner is a factor on the device, otherwise NULL */
     struct dev_cg_slot *slots;
-    int *step;                  /* of each slot */
-    struct device_graph *graph; /* a step of so many slots that writes there; NULL: not yet */
+    int *step;                  /* for each slot */
+    /* a recorded step for this number of slots, with its outputs; NULL: not recorded. */
+    struct device_graph *graph;
     size_t graph_slots, graph_moves;
     const void *graph_steps;
     size_t warm_slots,
-        warm_moves;             /* of the last step launched as ever: what it asks for is there */
-    bool unrecorded;            /* it did not work once */
-    struct dev_cg_step *steps;  /* room of `most` */
+        /* At the last step launched normally, by which the memory it needs is allocated. */
+        warm_moves;
+    bool unrecorded;            /* recording has failed once */
+    struct dev_cg_step *steps;  /* room for `most` */
     size_t most;
     void *held[6];
     size_t nheld;
 };
 
-static const double report_after = 0.04; /* seconds of steps after which a run ends */
+static const double report_after = 0.04; /* a run ends after so many seconds of steps */
 
 static void cuda_cg_close(void *state)
 {
@@ -84,7 +86,7 @@ static void *cuda_cg_open(void *state, size_t k, double lam2, const struct backe
     g->T = cg_hold(g, pre->L * k, NULL, &rc, err);
     g->single = (float *)(void *)cg_hold(g, pre->factor ? (kM + 1) / 2 : 0, NULL, &rc, err);
     if (rc == ST_OK)
-        rc = device_wait(c->dev, err); /* what was sent is the caller's */
+        rc = device_wait(c->dev, err); /* the memory that was sent belongs to the caller */
     pthread_mutex_unlock(&c->lock);
     if (rc != ST_OK) {
         cuda_cg_close(g);
@@ -134,7 +136,7 @@ static enum status cuda_cg_get(void *state, size_t slot, double *X, double *R, s
     return rc;
 }
 
-/* Through Z, which nobody needs between two steps. */
+/* Swaps through Z, which is unused between two steps. */
 static enum status cuda_cg_swap(void *state, size_t i, size_t j, struct err *err)
 {
     struct cuda_cg *g = state;
@@ -155,7 +157,7 @@ static enum status cuda_cg_swap(void *state, size_t i, size_t j, struct err *err
     return rc;
 }
 
-/* Z = P^-1 R of the columns at work. */
+/* Z = P^-1 R for the active columns. */
 static enum status cg_precondition(struct cuda_cg *g, size_t k, struct err *err)
 {
     struct cuda *c = g->c;
@@ -199,8 +201,8 @@ static double seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* A step recorded: one launch in place of ten, which shows where a pass over the rows takes less
- * than they do.  Whatever it asks for has been given out by a step before. */
+/* Records a step: one launch instead of ten, which matters if a pass over the rows takes less time
+ * than they do. All memory that it needs was allocated by an earlier step. */
 static enum status cg_record(struct cuda_cg *g, size_t active, struct err *err)
 {
     struct cuda *c = g->c;
@@ -251,7 +253,7 @@ static enum status cg_next(struct cuda_cg *g, size_t active, const struct ctl *c
     return rc;
 }
 
-/* Steps one after the other, two of them on their way at most. */
+/* Queues steps one after the other, at most two at a time. */
 static enum status cg_queue(struct cuda_cg *g, size_t active, size_t m, size_t *queued,
                             const struct ctl *ctl, struct err *err)
 {
@@ -275,7 +277,7 @@ static enum status cg_queue(struct cuda_cg *g, size_t active, size_t m, size_t *
     return rc;
 }
 
-/* What the device wrote, as the program has it; the steps before an event, and that one. */
+/* Converts the device's results: the steps before an event, and the one with it. */
 static size_t cg_read(const struct dev_cg_step *from, size_t active, size_t queued,
                       struct cg_step *to)
 {

@@ -1,12 +1,12 @@
-/* cuda/cg.h -- the two halves of a step of conjugate gradients around the product with Z'Z: a block
- * for each right-hand side, all in double, sums in one fixed order.  M numbers are little beside n
- * M. */
+/* cuda/cg.h -- the two halves of a conjugate-gradient step, before and after the product with Z'Z.
+ * One block handles one right-hand side, everything in double, with sums in a fixed order. M
+ * numbers are little work beside n M. */
 #ifndef GPDESK_CUDA_CG_H
 #define GPDESK_CUDA_CG_H
 
 #include "cuda/kernels.h"
 
-/* sum[0] = the sum of all; everybody may read it until the next SYNC. */
+/* sum[0] = the sum of all. Every thread may read it until the next SYNC. */
 DEV void cg_total(double *sum)
 {
     for (int h = CG_THREADS / 2; h > 0; h /= 2) {
@@ -18,7 +18,7 @@ DEV void cg_total(double *sum)
     SYNC();
 }
 
-/* out[col] = the norm of a column of M numbers. */
+/* out[col] = the norm of column col, which has M numbers. */
 DEV void norm_block(size_t M, const double *A, size_t col, double *out, double *smem)
 {
     LANES(t, CG_THREADS) {
@@ -33,7 +33,7 @@ DEV void norm_block(size_t M, const double *A, size_t col, double *out, double *
             out[col] = sqrt(smem[0]);
 }
 
-/* Has a step before this one ended the run? */
+/* True if an earlier step has ended the run. */
 DEV int cg_over(const struct cg_args *a, int step)
 {
     const struct dev_cg_step *before = a->history + (size_t)(step - 1) * (size_t)a->active;

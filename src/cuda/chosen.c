@@ -1,4 +1,4 @@
-/* cuda/chosen.c -- which device opens what is opened from now on. */
+/* cuda/chosen.c -- the device on which new operators are opened. */
 #include "cuda/backend_impl.h"
 
 static size_t chosen;

@@ -1,5 +1,5 @@
-/* cuda/dense.c -- factorisations of matrices of the host on the device in use (struct
- * dense_ops): there, factor, back.  What the host has is written when all has worked. */
+/* cuda/dense.c -- factorises matrices of the host on the current device (struct dense_ops): upload,
+ * factorise, download. The host's matrix is overwritten only after everything has succeeded. */
 #include "cuda/backend_impl.h"
 #include "cuda/batch.h"
 
@@ -8,15 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PANEL = 256 }; /* columns that are factorised without a look at ctl, at least */
-static const size_t piece = (size_t)32 << 20;   /* of what comes back, through pinned memory */
+enum { PANEL = 256 }; /* at least this many columns are factorised between checks of ctl */
+static const size_t piece = (size_t)32 << 20;   /* bytes of a download, through pinned memory */
 static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER;
 
 struct there {
     struct device *dev;
     struct device_info info;
     size_t n;
-    double *A, *more;   /* n x n; and what the caller asked for */
+    double *A, *more;   /* n x n; and additional memory that the caller asked for */
 };
 
 static enum status there_open(struct there *t, size_t n, size_t more, struct err *err)
@@ -57,7 +57,8 @@ static enum status send(struct there *t, const double *A, size_t lda, struct err
     return rc;
 }
 
-/* Columns of the result, of which (lower) what lies above the diagonal stays as the host has it. */
+/* Downloads columns of the result. If `lower`, what is above the diagonal stays unchanged on the
+ * host. */
 static enum status fetch(struct there *t, bool lower, double *A, size_t lda, struct err *err)
 {
     const size_t n = t->n, fit = piece / (n * sizeof *A), cols = fit < 1 ? 1 : fit < n ? fit : n;
@@ -76,7 +77,7 @@ static enum status fetch(struct there *t, bool lower, double *A, size_t lda, str
     return rc;
 }
 
-/* By panels, with a look at ctl after each. */
+/* Factorises by panels and checks ctl after each. */
 static enum status factor(struct there *t, const struct ctl *ctl, size_t *pivot, struct err *err)
 {
     const size_t n = t->n;
@@ -196,13 +197,13 @@ static enum status dense_eigen(size_t n, double *A, size_t lda, double *w, bool 
     return rc;
 }
 
-/* Factors of a matrix that stays. */
+/* Factors of a matrix that stays on the device. */
 
 struct kept {
-    struct there t;         /* A: the factor; of n + 1 rows its diagonal is the first one */
+    struct there t;         /* A: the factor; it has n + 1 rows so that its diagonal is row 0 */
     size_t k;
     double *G, *b, *x, *diag, *ones, *shift;
-    double *host;           /* n + k n */
+    double *host;           /* n + k n numbers */
 };
 
 static void kept_drop(void *state)
@@ -245,7 +246,8 @@ static enum status kept_fill(struct kept *c, const double *A, const double *b, s
         rc = device_upload(c->t.dev, STREAM_WORK, c->b, b, kn * sizeof *A, err);
     if (rc == ST_OK)
         rc = device_upload(c->t.dev, STREAM_WORK, c->ones, c->host, n * sizeof *A, err);
-    return rc == ST_OK ? device_wait(c->t.dev, err) : rc; /* what was sent is the caller's */
+    /* The memory that was sent belongs to the caller. */
+    return rc == ST_OK ? device_wait(c->t.dev, err) : rc;
 }
 
 static void *kept_new(size_t n, const double *A, size_t k, const double *b, struct err *err)
@@ -265,7 +267,7 @@ static void *kept_new(size_t n, const double *A, size_t k, const double *b, stru
     return NULL;
 }
 
-/* The diagonal of what is there, to the host: a product with a row of one. */
+/* Copies the diagonal to the host, as a product with a row of ones. */
 static enum status kept_diagonal(struct kept *c, double *to, struct err *err)
 {
     const size_t n = c->t.n;
@@ -286,7 +288,7 @@ static enum status kept_factor(struct kept *c, double shift, const struct ctl *c
     if (rc == ST_OK)
         rc = device_dgemm(c->t.dev, false, false, 1, n, 1, c->shift, 1, c->ones, 1, 1.0, c->t.A,
                           n + 1, err);
-    return rc == ST_OK ? factor(&c->t, ctl, &pivot, err) : rc; /* which waits first */
+    return rc == ST_OK ? factor(&c->t, ctl, &pivot, err) : rc; /* it waits first */
 }
 
 static enum status kept_some(struct kept *c, double shift, double *diag, double *quad,

@@ -1,8 +1,8 @@
-/* cuda/device.cu -- device.h by CUDA: the runtime (linked statically) and kernels; device_linalg.cu
- * has what cuBLAS and cuSOLVER do.
+/* cuda/device.cu -- implements device.h with CUDA: the runtime (linked statically) and kernels.
+ * device_linalg.cu has the parts of cuBLAS and cuSOLVER.
  *
- * Every call and every launch is checked; a failure that stays (a lost device) makes all that
- * follow fail too, which the caller takes as the end of this device. */
+ * Every call and every launch is checked. After a permanent failure (a lost device) everything that
+ * follows fails, too; the caller then stops using the device. */
 extern "C" { /* C, all of it */
 #include "base/status.h"
 #include "compute/features/featmap.h"
@@ -67,7 +67,7 @@ static enum status open_handles(struct device *d, struct err *err)
         rc = blas_failed(cublasCreate(&d->blas), "start", err);
     if (rc == ST_OK)
         rc = blas_failed(cublasSetStream(d->blas, d->stream[STREAM_WORK]), "stream", err);
-    /* The same sums every time: no atomics; single precision is that, not TF32. */
+    /* reproducible sums: no atomics; single precision means float32, not TF32 */
     if (rc == ST_OK)
         rc = blas_failed(cublasSetAtomicsMode(d->blas, CUBLAS_ATOMICS_NOT_ALLOWED), "mode", err);
     if (rc == ST_OK)
@@ -143,7 +143,7 @@ void device_close(struct device *d)
 {
     if (!d)
         return;
-    if (device_wait(d, NULL) != ST_OK) { /* lost, as it seems */
+    if (device_wait(d, NULL) != ST_OK) { /* the device seems to be lost */
         destroy(d);
         return;
     }
@@ -311,7 +311,7 @@ enum status device_after(struct device *d, int slot, int stream, struct err *err
                   "its work", err);
 }
 
-/* Launches remembered. */
+/* Recorded launches. */
 
 struct device_graph { cudaGraphExec_t exec; };
 
@@ -367,7 +367,7 @@ void device_graph_free(struct device *d, struct device_graph *g)
 
 /* Steps. */
 
-/* Shared memory, or what takes its place. */
+/* Shared memory, or the device memory that replaces it. */
 static __device__ __forceinline__ char *room_of(const steps_args *a, char *smem)
 {
     return a->scratch ? (char *)a->scratch +
@@ -391,7 +391,7 @@ static __global__ void __launch_bounds__(256)
     steps_block_f64(&a, (int)blockIdx.x, (int)blockIdx.y, threads, (double *)room_of(&a, smem));
 }
 
-/* More than 48 KB of shared memory has to be asked for; the second dimension of a grid ends at
+/* More than 48 KB of shared memory must be requested. The second dimension of a grid is at most
  * 65535. */
 template <typename F> static enum status roomy(F *f, size_t smem, struct err *err)
 {

@@ -1,9 +1,11 @@
-/* cuda/device.h -- what the driver of backend.c asks of a device: memory, copies, launches, dense
- * products.  device.cu answers with CUDA; tests/emulated_device.c with loops over the same kernels.
+/* cuda/device.h -- what the driver in backend.c asks of a device: memory, copies, launches, dense
+ * products. device.cu implements it with CUDA, and tests/emulated_device.c with loops over the same
+ * kernels.
  *
- * Work goes to one of two streams in order; nothing has ended before device_wait.  Every call
- * reports what failed: NOMEM with the numbers, BACKEND for everything that the device itself says.
- * After a BACKEND failure the device may be lost: what follows may fail as well. */
+ * Work goes to one of two streams and is done in order; nothing is complete before device_wait.
+ * Every call reports its failure: NOMEM with the sizes, BACKEND for everything reported by the
+ * device itself. After a BACKEND failure the device may be lost, so later calls may fail as
+ * well. */
 #ifndef GPDESK_CUDA_DEVICE_H
 #define GPDESK_CUDA_DEVICE_H
 
@@ -19,42 +21,45 @@ struct device_info {
     char name[96];         /* "NVIDIA H200, compute capability 9.0" */
     size_t memory, free;   /* bytes */
     int sms;               /* multiprocessors */
-    double hz;             /* their clock; 0: not known */
-    int cluster;           /* blocks that a cluster may have; 1: none */
-    size_t shared;         /* bytes of shared memory that a block may have */
-    bool fast_double;      /* double products at half the speed of single ones or better */
-    size_t dense; /* size from which a matrix of the host is worth the way for its factor */
+    double hz;             /* their clock in Hz; 0: unknown */
+    int cluster;           /* the largest number of blocks in a cluster; 1: no clusters */
+    size_t shared;         /* bytes of shared memory available to a block */
+    /* Double-precision products run at half the single-precision speed or faster. */
+    bool fast_double;
+    size_t dense; /* size from which it pays to send a matrix of the host here to be factorised */
 };
 enum { STREAM_COPY, STREAM_WORK, STREAMS };
 
-/* Devices here; 0 and why, where there is none. */
+/* The number of devices; if it is 0, `why` says why. */
 size_t device_count(char *why, size_t len);
 enum status device_open(size_t index, struct device **, struct err *);
 void device_close(struct device *);
 enum status device_describe(struct device *, struct device_info *, struct err *);
 
-/* what: for the message of a failure. */
+/* what: names the memory in an error message. */
 enum status device_alloc(struct device *, void **, size_t bytes, const char *what, struct err *);
 void device_free(struct device *, void *);
-/* Memory of the host that copies go to and from without a detour: two pieces of a device. */
+/* Host memory for direct copies to and from the device: two pieces for each device. */
 enum status device_pinned(struct device *, void **, size_t bytes, struct err *);
 void device_unpinned(struct device *, void *);
 enum status device_zero(struct device *, void *, size_t bytes, struct err *);
 enum status device_copy(struct device *, void *to, const void *from, size_t bytes, struct err *);
-/* On a stream; host memory has to stay until device_wait or an event says that it is over. */
+/* Asynchronous, on a stream: the host memory must stay valid until device_wait or an event shows
+ * that the copy is complete. */
 enum status device_upload(struct device *, int stream, void *to, const void *from, size_t bytes,
                           struct err *);
 enum status device_download(struct device *, void *to, const void *from, size_t bytes,
-                            struct err *); /* waits */
+                            struct err *); /* waits until it is complete */
 enum status device_wait(struct device *, struct err *);
-/* Slots 0..5: the work so far of a stream; another stream, or the caller (stream -1), waits. */
+/* Slots 0..5 mark the work queued on a stream so far; another stream, or the caller (stream -1),
+ * waits for it. */
 enum status device_mark(struct device *, int slot, int stream, struct err *);
 enum status device_after(struct device *, int slot, int stream, struct err *);
 
-/* Between record and recorded what is launched on STREAM_WORK is remembered and not run;
- * device_replay runs it as one launch.  No memory may be given out and nothing waited for in
- * between.  UNSUPPORTED: it could not be remembered, and is to be launched as ever; nothing else
- * has happened. */
+/* Between device_record and device_recorded, launches on STREAM_WORK are recorded and not run.
+ * device_replay runs them as one launch. Meanwhile no memory may be allocated and nothing waited
+ * for. UNSUPPORTED: the launches could not be recorded and must be made normally; nothing else has
+ * happened. */
 struct device_graph;
 enum status device_record(struct device *, struct err *);
 enum status device_recorded(struct device *, struct device_graph **, struct err *);
@@ -67,13 +72,13 @@ enum status device_steps(struct device *, const struct steps_args *, struct err 
 enum status device_back(struct device *, const struct back_args *, struct err *);
 enum status device_back_sum(struct device *, const struct back_sum_args *, struct err *);
 enum status device_project(struct device *, const struct project_args *, struct err *);
-/* blocks: of a cluster; K: 1, 2 or 4. */
+/* blocks: in a cluster; K: 1, 2 or 4. */
 enum status device_sweep(struct device *, enum sweep_source, int K, int blocks,
                          const struct sweep_args *, struct err *);
 enum status device_pad(struct device *, const struct pad_args *, struct err *);
 enum status device_merge(struct device *, const struct merge_args *, struct err *);
 enum status device_narrow(struct device *, size_t n, const double *from, float *to, struct err *);
-/* to += from, whole arrays. */
+/* to += from, for whole arrays. */
 enum status device_add(struct device *, size_t n, const float *from, double *to, struct err *);
 /* scale * from = hi + lo in half precision, to some 22 bits. */
 enum status device_split(struct device *, size_t n, float scale, const float *from, uint16_t *hi,
@@ -81,7 +86,7 @@ enum status device_split(struct device *, size_t n, float scale, const float *fr
 /* to += scale * diag(row) * from, m x n column-major. */
 enum status device_add_rows(struct device *, size_t m, size_t n, double scale, const double *row,
                             const float *from, double *to, struct err *);
-/* The upper triangle from the lower one, n x n. */
+/* Copies the lower triangle to the upper one, n x n. */
 enum status device_mirror(struct device *, size_t n, double *A, size_t ld, struct err *);
 
 enum status device_layout(struct device *, const struct layout_args *, struct err *);
@@ -93,7 +98,7 @@ enum status device_gram_ready(struct device *, const struct gram_args *, struct 
 enum status device_cg_direction(struct device *, const struct cg_args *, struct err *);
 enum status device_cg_step(struct device *, const struct cg_args *, struct err *);
 
-/* Products, column-major, on STREAM_WORK. */
+/* Matrix products, column-major, on STREAM_WORK. */
 
 enum status device_dgemm(struct device *, bool ta, bool tb, size_t m, size_t n, size_t k,
                          const double *A, size_t lda, const double *B, size_t ldb, double beta,
@@ -101,7 +106,7 @@ enum status device_dgemm(struct device *, bool ta, bool tb, size_t m, size_t n, 
 enum status device_sgemm(struct device *, bool ta, bool tb, size_t m, size_t n, size_t k,
                          const float *A, size_t lda, const float *B, size_t ldb, float beta,
                          float *C, size_t ldc, struct err *);
-/* Of numbers in half precision, summed in single: the matrix units. */
+/* Numbers in half precision with sums in single precision, on the matrix units. */
 enum status device_hgemm(struct device *, bool ta, bool tb, size_t m, size_t n, size_t k,
                          const uint16_t *A, size_t lda, const uint16_t *B, size_t ldb, float beta,
                          float *C, size_t ldc, struct err *);
@@ -113,24 +118,24 @@ enum status device_ssyrk(struct device *, size_t n, size_t k, const float *A, si
 
 /* Factorisations, column-major, lower triangles, on STREAM_WORK. */
 
-/* A = L L'; waits.  NOT_PD: *pivot, from 0. */
+/* A = L L'. Waits for the result. NOT_PD: *pivot, counted from 0. */
 enum status device_potrf(struct device *, size_t n, double *A, size_t lda, size_t *pivot,
                          struct err *);
-/* X := op(L)^-1 X (right: X op(L)^-1), op the transpose where `trans`; X m x n. */
+/* X := op(L)^-1 X (right: X op(L)^-1), where op is the transpose if `trans`; X is m x n. */
 enum status device_trsm(struct device *, bool right, bool trans, size_t m, size_t n,
                         const double *L, size_t ldl, double *X, size_t ldx, struct err *);
-/* A^-1 from its factor, lower triangle. */
+/* A^-1 from its factor; lower triangle. */
 enum status device_potri(struct device *, size_t n, double *A, size_t lda, struct err *);
-/* A = Q T Q', destroyed; d, e: T; b := Q'b (n x k). */
+/* A = Q T Q'. A is overwritten; d and e receive T; b := Q'b (n x k). */
 enum status device_sytrd(struct device *, size_t n, double *A, size_t lda, double *d, double *e,
                          size_t k, double *b, size_t ldb, struct err *);
-/* Eigenvalues, ascending, and (vectors) eigenvectors in A's place. */
+/* Eigenvalues in ascending order and, if `vectors`, eigenvectors in place of A. */
 enum status device_syevd(struct device *, size_t n, double *A, size_t lda, double *w, bool vectors,
                          struct err *);
 /* C (n x n, lower) += alpha A A', A n x k. */
 enum status device_dsyrk_add(struct device *, size_t n, size_t k, double alpha, const double *A,
                              size_t lda, double *C, size_t ldc, struct err *);
-/* The same in single precision. */
+/* A = L L' in single precision. */
 enum status device_spotrf(struct device *, size_t n, float *A, size_t lda, struct err *);
 enum status device_strsm(struct device *, bool right, bool trans, size_t m, size_t n,
                          const float *L, size_t ldl, float *X, size_t ldx, struct err *);

@@ -1,5 +1,5 @@
-/* cuda/device_impl.h -- what the files of the device share: its state, and how failures of CUDA and
- * its libraries become ours. */
+/* cuda/device_impl.h -- what the files of the device share: its state, and the conversion of
+ * failures of CUDA and its libraries into our errors. */
 #ifndef GPDESK_CUDA_DEVICE_IMPL_H
 #define GPDESK_CUDA_DEVICE_IMPL_H
 
@@ -14,18 +14,18 @@ extern "C" { /* C, all of it */
 
 enum { SLOTS = 6, PINNED = 2 };
 
-/* Streams, handles and pinned memory take longer to make than a small job takes to run: what an
- * operator has closed waits for the next one on that device. */
+/* Creating streams, handles and pinned memory takes longer than a small job. So those of a closed
+ * operator are kept for the next one on the same device. */
 struct device {
-    struct device *next; /* of those that wait */
+    struct device *next; /* the list of kept ones */
     int index;
     struct { void *at; size_t bytes; bool busy; } pinned[PINNED];
     cudaStream_t stream[STREAMS];
     cudaEvent_t slot[SLOTS];
     cublasHandle_t blas;
-    cusolverDnHandle_t solver; /* from its first use on */
+    cusolverDnHandle_t solver; /* created on first use */
     cusolverDnParams_t params;
-    int *said;                 /* on the device: what a factorisation reports */
+    int *said;                 /* on the device: the status of a factorisation */
     void *work, *host_work;
     size_t work_bytes, host_bytes;
     cudaDeviceProp prop;
@@ -35,7 +35,7 @@ static inline enum status failed(cudaError_t e, const char *what, struct err *er
 {
     if (e == cudaSuccess)
         return ST_OK;
-    cudaGetLastError(); /* forget it, where it can be forgotten */
+    cudaGetLastError(); /* clears the error if it can be cleared */
     return err_set(err, ST_BACKEND, "the CUDA device failed (%s): %s", what, cudaGetErrorString(e));
 }
 
@@ -53,7 +53,7 @@ static inline enum status solver_failed(cusolverStatus_t s, const char *what, st
     return err_set(err, ST_BACKEND, "cuSOLVER failed (%s): status %d", what, (int)s);
 }
 
-/* The calling thread's device; jobs may come from any thread. */
+/* Makes the device current for the calling thread, because jobs may come from any thread. */
 static inline enum status enter(struct device *d, struct err *err)
 {
     return failed(cudaSetDevice(d->index), "choosing it", err);

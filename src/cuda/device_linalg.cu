@@ -1,5 +1,5 @@
-/* cuda/device_linalg.cu -- the dense linear algebra of device.h: products by cuBLAS,
- * factorisations by cuSOLVER.  What a factorisation needs in memory stays with the device. */
+/* cuda/device_linalg.cu -- the dense linear algebra of device.h: products by cuBLAS, factorisations
+ * by cuSOLVER. The workspace of factorisations is kept with the device. */
 #include "cuda/device_impl.h"
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@ enum status device_dgemm(struct device *d, bool ta, bool tb, size_t m, size_t n,
     const double one = 1.0;
     const enum status rc = enter(d, err);
 
-    if (rc == ST_OK && n == 1 && !tb) /* a vector: what is read is all that counts */
+    if (rc == ST_OK && n == 1 && !tb) /* for a vector, only reading the matrix matters */
         return blas_failed(cublasDgemv_64(d->blas, op(ta), (int64_t)(ta ? k : m),
                                           (int64_t)(ta ? m : k), &one, A, (int64_t)lda, B, 1, &beta,
                                           C, 1), "dgemv", err);
@@ -104,8 +104,8 @@ static enum status solver_ready(struct device *d, struct err *err)
     return rc;
 }
 
-/* Room on the device and on the host for the next factorisation; what used the last one is done
- * with (a stream is in order, and freeing waits). */
+/* Workspace on the device and on the host for the next factorisation. The last one no longer needs
+ * its own: a stream is processed in order, and freeing waits. */
 static enum status solver_room(struct device *d, size_t bytes, size_t host, struct err *err)
 {
     if (bytes > d->work_bytes) {
@@ -127,7 +127,7 @@ static enum status solver_room(struct device *d, size_t bytes, size_t host, stru
     return ST_OK;
 }
 
-/* What the last factorisation said: 0, an argument (negative), or what did not work. */
+/* The status of the last factorisation: 0, an invalid argument (negative), or what failed. */
 static enum status solver_said(struct device *d, int *said, struct err *err)
 {
     enum status rc = failed(cudaMemcpyAsync(said, d->said, sizeof *said, cudaMemcpyDeviceToHost,
@@ -182,7 +182,7 @@ enum status device_trsm(struct device *d, bool right, bool trans, size_t m, size
                                      err);
 }
 
-/* The interface of these ends at sizes of an int. */
+/* The interface of these functions is limited to sizes of an int. */
 static enum status solver_int(size_t n, size_t lda, struct err *err)
 {
     return n <= 46340 && lda <= 46340 ? ST_OK
@@ -316,7 +316,7 @@ enum status device_strsm(struct device *d, bool right, bool trans, size_t m, siz
     const float one = 1.0F;
     const enum status rc = enter(d, err);
 
-    if (rc == ST_OK && n == 1 && !right) /* a vector: what is read is all that counts */
+    if (rc == ST_OK && n == 1 && !right) /* for a vector, only reading the matrix matters */
         return blas_failed(cublasStrsv_64(d->blas, CUBLAS_FILL_MODE_LOWER, op(trans),
                                           CUBLAS_DIAG_NON_UNIT,
                                           (int64_t)m, L, (int64_t)ldl, X, 1), "trsv", err);

@@ -1,5 +1,5 @@
-/* cuda/exact.c -- products with an exact kernel matrix on the device in use (struct backend_exact),
- * by the tiles of radial.h. */
+/* cuda/exact.c -- products with an exact kernel matrix on the current device (struct
+ * backend_exact), by the tiles of radial.h. */
 #include "cuda/backend_impl.h"
 
 #include "base/mem.h"
@@ -11,8 +11,9 @@
 struct exact_there {
     struct device *dev;
     struct device_info info;
-    struct radial_args args;   /* X, inv, table and what is beside them */
-    double *centre; /* d: taken from all rows, so that single precision keeps their digits */
+    struct radial_args args;   /* X, inv, table and related arrays */
+    /* d numbers: subtracted from all rows, so that single precision keeps their digits. */
+    double *centre;
     void *held[3];
     struct room Y, V, part, out;
     size_t turn;
@@ -46,7 +47,7 @@ static enum status exact_room(struct exact_there *e, struct room *r, size_t byte
     return rc;
 }
 
-/* Rows less the centre in single precision. */
+/* Uploads rows minus the centre, in single precision. */
 static enum status send_rows(struct exact_there *e, size_t n, const double *X, void *to,
                              struct err *err)
 {
@@ -71,7 +72,7 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The middle of some rows in each input: a few far ones do not move it. */
+/* The median of some rows in each input, which a few distant rows do not move. */
 static void find_centre(struct exact_there *e, const double *X)
 {
     enum { SOME = 501 };
@@ -133,7 +134,7 @@ static void *exact_open(const struct backend_radial *k, size_t n, const double *
     return NULL;
 }
 
-/* Some rows of Y and K vectors. */
+/* The product for some rows of Y and K vectors. */
 static enum status exact_some(struct exact_there *e, struct radial_args a, double *W, size_t m,
                               struct err *err)
 {
@@ -165,7 +166,7 @@ static enum status exact_apply(void *state, size_t m, const double *Y, size_t k,
     struct exact_there *e = state;
     struct radial_args a = e->args;
     const size_t n = a.n, d = (size_t)a.d;
-    /* Slots of a pair: three for each input of each factor, some thirty for a table. */
+    /* Issue slots per pair: three for each input of each factor, and about thirty for a table. */
     const double each = (double)n * (double)a.factors * (3.0 * (double)d + 30.0) /
                         (47.0 * batch_rate(&e->info, BATCH_FUSED));
     const size_t rows = batch_count(0.0, each, RADIAL_ROWS, m > RADIAL_ROWS ? m : RADIAL_ROWS);

@@ -10,9 +10,9 @@
 
 enum {
     BLOCK = 4096
-}; /* columns of a block of the sum: those above the diagonal block are left out */
+}; /* columns in a block of the sum: blocks above the diagonal are not computed */
 
-/* What rounding may take from the diagonal, relative to it. */
+/* The largest change of the diagonal by rounding, relative to it. */
 static const float ridge = 2e-6F;
 
 static enum status factor_tile(struct cuda *c, void *ctx, size_t r0, size_t r1, const void *x,
@@ -57,7 +57,7 @@ static enum status factor_gram(struct cuda *c, double lam2, const struct ctl *ct
     return rc == ST_OK ? device_gram_ready(c->dev, &g, err) : rc;
 }
 
-/* By panels, with a look at ctl after each. */
+/* Factorises by panels and checks ctl after each. */
 static enum status factorise(struct cuda *c, const struct ctl *ctl, struct err *err)
 {
     const size_t M = c->M;

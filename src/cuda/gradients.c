@@ -1,6 +1,7 @@
-/* cuda/gradients.c -- the gradient in all hyperparameters on the device: B = Z S + T V' by tiles of
- * rows, and its sum with all dZ (gradients_real.h), summed by blocks in one fixed order.  Double
- * where the device is quick at it, as the sums are those of an inverse. */
+/* cuda/gradients.c -- the gradient with respect to all hyperparameters on the device: B = Z S + T
+ * V' by tiles of rows, and its sum with all dZ (gradients_real.h), summed by blocks in a fixed
+ * order. It is computed in double if the device is fast at that, because the sums are those of an
+ * inverse. */
 #include "cuda/backend_impl.h"
 
 #include "base/mem.h"
@@ -11,7 +12,7 @@
 #include <string.h>
 
 enum {
-    PART_BYTES = 64 << 20,  /* of partial sums of one term, at most */
+    PART_BYTES = 64 << 20,  /* at most so many bytes of partial sums for one term */
     PIECE = 4 << 20,        /* numbers of the host that are rounded at once */
 };
 
@@ -19,16 +20,16 @@ struct term_back { struct back_args a; struct room part; size_t blocks, chunks; 
 
 struct back_run {
     bool dbl;
-    size_t k, rows;             /* columns of T; rows of a tile, at most */
-    const void *S, *V;          /* device, in that precision; or NULL */
-    const double *T;            /* host */
-    double *temp;               /* host: k vectors of a tile's rows */
+    size_t k, rows;             /* columns of T; the largest number of rows in a tile */
+    const void *S, *V;          /* on the device, in the precision of the products; or NULL */
+    const double *T;            /* on the host */
+    double *temp;               /* on the host: k vectors for the rows of a tile */
     struct room B, S_there, V_there;
     struct term_back *term;
     struct room scratch;
 };
 
-/* Rows into at most so many chunks. */
+/* How many rows go into each of at most `chunks` chunks. */
 static int rows_per(size_t rows, size_t chunks)
 {
     const size_t per = (rows + chunks - 1) / chunks;
@@ -65,7 +66,7 @@ static enum status prepare_term(struct cuda *c, struct back_run *b, size_t i, st
     return tiles_room(c, &t->part, t->chunks * bytes, "sums of derivatives", err);
 }
 
-/* A matrix of the host on the device, in the precision of the products. */
+/* Copies a matrix of the host to the device, in the precision of the products. */
 static enum status send_matrix(struct cuda *c, struct back_run *b, struct room *r, const double *A,
                                size_t numbers, struct err *err)
 {
@@ -84,11 +85,12 @@ static enum status send_matrix(struct cuda *c, struct back_run *b, struct room *
     return rc;
 }
 
-/* T of a tile, rows x k, into c->right in the precision of the products. */
+/* Copies T of a tile, rows x k, to c->right in the precision of the products. */
 static enum status send_T(struct cuda *c, struct back_run *b, size_t r0, size_t rows,
                           struct err *err)
 {
-    enum status rc = device_wait(c->dev, err); /* temp of the tile before is on its way no more */
+    /* The upload of temp for the previous tile must be complete. */
+    enum status rc = device_wait(c->dev, err);
 
     for (size_t i = 0; rc == ST_OK && i < b->k; i++)
         memcpy(b->temp + i * rows, b->T + i * c->n + r0, rows * sizeof *b->temp);
@@ -99,7 +101,7 @@ static enum status send_T(struct cuda *c, struct back_run *b, size_t r0, size_t 
                                   : rc;
 }
 
-/* B of a tile: M x rows, column-major. */
+/* Computes B of a tile: M x rows, column-major. */
 static enum status tile_B(struct cuda *c, struct back_run *b, size_t r0, size_t r1, const void *x,
                           struct err *err)
 {
@@ -147,7 +149,7 @@ static enum status back_tile(struct cuda *c, void *ctx, size_t r0, size_t r1, co
     return rc;
 }
 
-/* Sums of a term's slots, to the hyperparameters that they are of. */
+/* Adds the sums of a term's slots to the hyperparameters that they belong to. */
 static enum status collect(struct cuda *c, struct back_run *b, size_t i, double *grad,
                            struct err *err)
 {
@@ -226,7 +228,7 @@ enum status gradients_back(void *state, const double *S, size_t k, const double 
     pthread_mutex_lock(&c->lock);
     const double M = (double)c->M, flops = 2.0 * M * (S ? M + (double)k : (double)k);
     const double steps =
-        8.0 * M / batch_rate(&c->info, BATCH_STEPS); /* there and back, link by link */
+        8.0 * M / batch_rate(&c->info, BATCH_STEPS); /* forward and back, link by link */
     const double each = flops / batch_rate(&c->info, b.dbl ? BATCH_DOUBLE : BATCH_SINGLE) + steps;
     b.rows = batch_count(0.0, each, 16, tiles_height(c, 2 * c->M * size + k * 12));
     b.term = mem_calloc(c->prog.nterms, sizeof *b.term, "derivatives", err);

@@ -4,8 +4,8 @@
 
 #include "cuda/steps.h"
 
-/* Of a block of threads, D numbers each: what a step works on, scratch, phase, gain (steps_real.h);
- * the base pair; what comes back to the pair emitted. */
+/* For a block of threads, D numbers each: the current values of a step, scratch, phase and gain
+ * (steps_real.h); the base pair; the derivative with respect to the emitted pair. */
 struct back_room_f32 { float *v, *w, *p, *g, *c, *s, *bc, *bs; };
 struct back_room_f64 { double *v, *w, *p, *g, *c, *s, *bc, *bs; };
 
@@ -41,7 +41,7 @@ static inline struct steps_grid back_grid(const struct back_args *a)
     return g;
 }
 
-/* Sum of one slot over all blocks of a grid, in their order. */
+/* Sums one slot over all blocks of a grid, in their order. */
 DEV void back_sum_one(size_t blocks, size_t slots, const double *part, size_t i, double *out)
 {
     double s = 0.0;

@@ -1,16 +1,16 @@
-/* cuda/gradients_real.h -- derivatives of features for one precision, the way back through a term's
- * steps; included after steps_real.h with the same macros.
+/* cuda/gradients_real.h -- derivatives of features for one precision, by going backwards through
+ * the steps of a term. It is included after steps_real.h with the same macros.
  *
- * What comes back to a feature is a number B for each column.  A term's last stage (the steps of
- * the row, or those of each window where nothing follows their sum) makes of a base pair (c, s),
- * (1, 0) but for what turns a sum over windows,
+ * The derivative of the objective with respect to a feature is a number B for each column. The last
+ * stage of a term (the steps of the row, or those of each window if nothing follows their sum)
+ * computes from a base pair (c, s), which is (1, 0) unless the stage rotates a sum over windows,
  *
  *   re = g (c cos p - s sin p), im = g (c sin p + s cos p)
  *
- * with p the sum of its links' phases and g the product of its links' gains.  A link is what begins
- * with a row and ends in FM_PHASE (or in a pair of columns) or in a gain; its own projection f is
- * the last one made, after all others, so that v, w, p, g are enough whatever the number of links.
- */
+ * where p is the sum of the phases of its links and g the product of their gains. A link begins
+ * with a row and ends in FM_PHASE (or in a pair of columns) or in a gain. Its own projection f is
+ * the last one computed, after all others, so that v, w, p, g are enough for any number of
+ * links. */
 
 DEV REAL N(back_read)(const struct back_args *a, size_t row, size_t col)
 {
@@ -19,7 +19,7 @@ DEV REAL N(back_read)(const struct back_args *a, size_t row, size_t col)
     return a->b64 ? (REAL)((const double *)a->B)[at] : (REAL)((const float *)a->B)[at];
 }
 
-/* Value and slope of the gain that a link of projection f has. */
+/* The gain of a link with projection f, and its slope. */
 DEV REAL N(back_value)(const struct dev_step *end, REAL f, REAL *slope)
 {
     switch (end->op) {
@@ -35,8 +35,9 @@ DEV REAL N(back_value)(const struct dev_step *end, REAL f, REAL *slope)
     }
 }
 
-/* v = what comes back to the projection of link k of `stage`, from bc, bs (re, im); weight: adds
- * the stage's own sum of B and columns there; turned: bc, bs become what comes back to c, s. */
+/* v = the derivative with respect to the projection of link k of `stage`, from bc and bs (those of
+ * re and im). weight: adds the stage's own sum of B times columns there. turned: bc and bs become
+ * the derivatives with respect to c and s. */
 DEV void N(back_ends)(const struct back_args *a, const struct dev_link *k, int phase, size_t base,
                       int nt, struct N(back_room) *m, double *weight, int turned)
 {
@@ -65,7 +66,7 @@ DEV void N(back_ends)(const struct back_args *a, const struct dev_link *k, int p
         }
 }
 
-/* v through the steps of a link the other way, to its input. */
+/* Applies the steps of a link to v in reverse, back to its input. */
 DEV void N(back_steps)(const struct back_args *a, const struct dev_link *k, size_t base, int nt,
                        REAL *v, REAL *w)
 {
@@ -107,8 +108,8 @@ DEV void N(back_steps)(const struct back_args *a, const struct dev_link *k, size
     SYNC();
 }
 
-/* What came back to the input of a link, times it: D numbers, and of circles D more for their
- * period. */
+/* The derivative with respect to the input of a link, times that input: D numbers, and for circles
+ * D more for their period. */
 DEV void N(back_input)(const struct back_args *a, const struct dev_link *k, size_t row, int at,
                        int nt, const REAL *v, double *part)
 {
@@ -131,7 +132,7 @@ DEV void N(back_input)(const struct back_args *a, const struct dev_link *k, size
         }
 }
 
-/* Links l0 to l1 - 1, which are all of a stage. */
+/* Handles links l0 to l1 - 1, which make up a stage. */
 DEV void N(back_stage)(const struct back_args *a, int l0, int l1, int phase, size_t row, int at,
                        size_t base, int nt, struct N(back_room) *m, double *part, double *weight,
                        int turned)
@@ -153,7 +154,8 @@ DEV void N(back_stage)(const struct back_args *a, int l0, int l1, int phase, siz
     }
 }
 
-/* B of the columns of each frequency, with the factor of the columns and of the row; c, s: 1, 0. */
+/* B of the columns of each frequency, times the factor of the columns and that of the row; c, s: 1,
+ * 0. */
 DEV void N(back_begin)(const struct back_args *a, size_t row, double c, size_t base, int nt,
                        struct N(back_room) *m)
 {
@@ -174,7 +176,7 @@ DEV void N(back_begin)(const struct back_args *a, size_t row, double c, size_t b
         }
 }
 
-/* Columns that are copied have no hyperparameter but their weight. */
+/* Copied columns have no hyperparameter other than their weight. */
 DEV void N(back_copied)(const struct back_args *a, size_t row, int nt, double *weight)
 {
     const struct dev_term *t = &a->s.term;
@@ -186,8 +188,8 @@ DEV void N(back_copied)(const struct back_args *a, size_t row, int nt, double *w
                          (t->copied == 2 ? 1.0 : (double)N(steps_input)(&a->s, row, t->first + i));
 }
 
-/* A row: its windows, if it has any, between the steps of the row and the sums that they turn.
- * smem: 8 D numbers. */
+/* Handles a row: its windows, if it has any, between the steps of the row and the sums that they
+ * rotate. smem: 8 D numbers. */
 DEV void N(back_block)(const struct back_args *a, int block, int chunk, int nt, REAL *smem)
 {
     const struct dev_term *t = &a->s.term;

@@ -38,7 +38,7 @@
 #define DEV static inline
 #define BOTH static inline
 #define DEVICE_CODE 0
-/* 0: ascending; 1: descending; 2: odd threads first.  Chosen by tests. */
+/* 0: ascending; 1: descending; 2: odd threads first. Tests choose it. */
 extern int emu_order;
 #define LANES(t, n)                                                                                \
     for (int t##_at = 0, t = emu_at(0, n); t##_at < (n); t = emu_at(++t##_at, n))
@@ -51,7 +51,7 @@ static inline int emu_at(int i, int n)
     const int odd = n / 2; /* 1, 3, 5 .. then 0, 2, 4 .. */
     return i < odd ? 2 * i + 1 : 2 * (i - odd);
 }
-enum { EMU_THREADS = 2048 }; /* of a cluster, at most */
+enum { EMU_THREADS = 2048 }; /* largest number of blocks times threads of a cluster */
 #define OWN(type, name, m) static type name[EMU_THREADS][m]
 #define ME(t) (t)
 #define SYNC() ((void)0)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A copy on the device that lives as long as the program. */
+/* Makes a copy on the device that lives as long as the program. */
 static enum status hold(struct program *p, void **out, const void *from, size_t bytes,
                         struct err *err)
 {
@@ -28,13 +28,13 @@ static struct sweep_shape shape_of(size_t M)
     return (struct sweep_shape){ (int)slices, (int)threads };
 }
 
-/* Inputs of a step that begins a kernel: those of a window, or its own. */
+/* The inputs of a step that begins a kernel: those of a window, or its own. */
 static size_t inputs(const struct fm_term *t, size_t q)
 {
     return t->windows && q < t->nsum ? t->d : t->steps[q].count;
 }
 
-/* The hyperparameter that divides input j there: windows have one for all. */
+/* The hyperparameter that divides input j; windows have one for all inputs. */
 static size_t lengthscale(const struct fm_term *t, size_t q, size_t j)
 {
     const struct fm_step *s = &t->steps[q];
@@ -42,7 +42,7 @@ static size_t lengthscale(const struct fm_term *t, size_t q, size_t j)
     return t->windows && q < t->nsum ? s->index : fm_lengthscale(s, j);
 }
 
-/* The most hyperparameters that any step or term asks for. */
+/* The largest number of hyperparameters that any step or term refers to. */
 static size_t count_hp(const struct featmap *fm)
 {
     size_t n = 0;
@@ -70,7 +70,7 @@ static bool begins(enum fm_op op)
     return op == FM_SCALE_IN || op == FM_CIRCLE || op == FM_WINDOWS;
 }
 
-/* Rows of each table that the steps of a term use. */
+/* Counts the rows of each table that the steps of a term use. */
 static void count_rows(const struct fm_term *t, size_t *signs, size_t *scales, size_t *perms)
 {
     *signs = *scales = *perms = 0;
@@ -131,7 +131,7 @@ static enum status term_tables(struct program *p, size_t i, struct err *err)
     return rc;
 }
 
-/* The chain of one stationary kernel (featmap_is_plain). */
+/* True for the chain of a single stationary kernel (featmap_is_plain). */
 static bool is_plain(const struct fm_term *t)
 {
     static const enum fm_op chain[] = { FM_SCALE_IN, FM_SIGN, FM_FHT,   FM_SIGN,  FM_FHT,
@@ -168,8 +168,8 @@ static void dense_column(const struct fm_term *t, size_t b, size_t k, double *v)
         v[i] *= t->scale[base + i] * 0.15915494309189533577;
 }
 
-/* W of a plain term in the order of the matrix units: frequencies divided by a power of two each.
- */
+/* W of a plain term in the order of the matrix units. Each frequency is divided by a power of
+ * two. */
 static void dense_words(const struct fm_term *t, size_t d, size_t ks, const double *columns,
                         uint32_t *words, float *scale)
 {
@@ -214,7 +214,7 @@ static enum status dense_tables(struct program *p, size_t i, struct err *err)
         rc = hold(p, &W, words, groups * ks * 256 * sizeof *words, err);
     if (rc == ST_OK)
         rc = hold(p, &s, scale, groups * 16 * sizeof *scale, err);
-    if (rc == ST_OK) /* they leave before this returns */
+    if (rc == ST_OK) /* the local tables must be uploaded before this returns */
         rc = device_wait(p->dev, err);
     if (rc == ST_OK)
         p->dense[i] = (struct project_args){ .first = (int)t->steps[0].first, .d = (int)d, .W = W,
@@ -227,8 +227,8 @@ static enum status dense_tables(struct program *p, size_t i, struct err *err)
     return rc;
 }
 
-/* Tables of the fused loop: 16 frequencies of each thread of the sweep's shape; those past the last
- * are cosines of zero, and nobody reads their columns. */
+/* Tables of the fused loop: 16 frequencies for each thread of the sweep. Those after the last one
+ * are cosines of zero, and their columns are never read. */
 static enum status chain_tables(struct program *p, struct err *err)
 {
     const struct fm_term *t = &p->fm->term[0];
@@ -264,7 +264,7 @@ static enum status chain_tables(struct program *p, struct err *err)
                                .inv = p->d_inv32};
     while ((size_t)1 << p->pad.bits < t->D)
         p->pad.bits++;
-    if (rc == ST_OK) /* the tables above leave before this returns */
+    if (rc == ST_OK) /* the tables above must be uploaded before this returns */
         rc = device_wait(p->dev, err);
     free(signs);
     free(scale);
@@ -404,7 +404,7 @@ enum status program_set(struct program *p, const double *hp, struct err *err)
     return rc;
 }
 
-/* The way back. */
+/* Going backwards through the steps. */
 
 enum status program_links(const struct program *p, size_t i, struct back_args *a, struct err *err)
 {
@@ -430,7 +430,7 @@ enum status program_links(const struct program *p, size_t i, struct back_args *a
     return ST_OK;
 }
 
-/* One link: what came back to its inputs, each times the input. */
+/* One link: the derivative with respect to each of its inputs, times the input. */
 static void collect_link(const struct fm_term *t, struct dev_link k, size_t D, const double *sum,
                          double *grad)
 {

@@ -23,7 +23,7 @@ static inline float emu_half(uint32_t word, int i)
 {
     return half_value((uint16_t)(i ? word >> 16 : word & 0xffffu));
 }
-/* Of one warp; x + lane * step is what a lane has. */
+/* For one warp; x + lane * step is what a lane holds. */
 static inline void emu_mma(float *c, size_t cs, const uint32_t *a, size_t as, const uint32_t *b,
                            size_t bs)
 {
@@ -51,15 +51,15 @@ static inline void emu_mma(float *c, size_t cs, const uint32_t *a, size_t as, co
                 sizeof a[0] / sizeof a[0][0], &b[warp_][bi], sizeof b[0] / sizeof b[0][0])
 #endif
 
-/* Where things lie; also for those who prepare W. */
+/* The order of data; also used to prepare W. */
 
-/* Row of the block of a lane's half h. */
+/* The row within the block of half h of a lane. */
 BOTH size_t project_row(int l, int h)
 {
     return (size_t)(l / 32 * 16 + l % 32 / 4 + 8 * h);
 }
 
-/* Input i (0, 1, then 8 further on) of a lane in the s-th sixteen. */
+/* Input i (0, 1; the others are 8 further on) of a lane in group s of sixteen. */
 BOTH int project_k(int l, int s, int i)
 {
     return 16 * s + 2 * (l % 4) + i % 2 + 8 * (i / 2);
@@ -80,8 +80,8 @@ BOTH size_t project_freq(int sixteen, int t, int q)
     return (size_t)(sixteen / 2 * 32 + q % 2 * 16 + (sixteen % 2 * 2 + t) * 4 + q / 2 * 2);
 }
 
-/* The sixteen in which frequency f is; and its word there of inputs k, k + 1 (k even, below 16);
- * lo: 0, 1. */
+/* The group of sixteen that contains frequency f; the word in it for inputs k, k + 1 (k even, below
+ * 16); lo: 0, 1. */
 BOTH int project_sixteen(int f)
 {
     return f / 32 * 2 + f % 16 / 8;
@@ -106,13 +106,13 @@ DEV float project_input(const struct project_args *a, size_t row, int k)
     return x * (float)a->inv[k];
 }
 
-/* The power of two that brings a row's largest number to 1 .. 2. */
+/* The power of two that scales the largest number of a row to 1 .. 2. */
 DEV float project_down(float most)
 {
     return most > 1e-30F && most < 1e30F ? ldexpf(1.0F, -ilogbf(most)) : 1.0F;
 }
 
-/* A lane's words of both tiles: hi, hi, lo, lo of each. */
+/* The words of a lane for both tiles: hi, hi, lo, lo of each. */
 DEV void project_load(const uint32_t *W, int lane, uint32_t b[8])
 {
     UNROLL
@@ -129,7 +129,7 @@ DEV void project_load(const uint32_t *W, int lane, uint32_t b[8])
     }
 }
 
-/* Scales of two neighbouring frequencies, the first one even. */
+/* The scales of two neighbouring frequencies, the first one even. */
 DEV void project_scales(const float *scale, size_t freq, float to[2])
 {
 #if DEVICE_CODE
@@ -140,7 +140,7 @@ DEV void project_scales(const float *scale, size_t freq, float to[2])
 #endif
 }
 
-/* Of a row: what its features are multiplied with. */
+/* The factor of the features of a row. */
 DEV double project_gain(const struct project_args *a, size_t row)
 {
     const int plain = a->to.form == FORM_F32 || a->to.form == FORM_F64;
@@ -148,7 +148,7 @@ DEV double project_gain(const struct project_args *a, size_t row)
     return plain && row < a->rows ? a->to.out * (a->to.factor ? a->to.factor[row] : 1.0) : 1.0;
 }
 
-/* One column: at the end, or not in line; at: its place in the row. */
+/* Stores one column, at the end or if it is not aligned. at: its position in the row. */
 DEV void project_one(const struct dev_out *to, size_t at, double c, float z)
 {
     if (to->form == FORM_F32 || to->form == FORM_SWEEP32)
@@ -159,7 +159,7 @@ DEV void project_one(const struct dev_out *to, size_t at, double c, float z)
         ((uint16_t *)to->z)[at] = half_of(z);
 }
 
-/* Where a column lies in a row; the rows of sweeps and others. */
+/* The position of a column in a row, for sweeps and for other layouts. */
 DEV size_t project_place(const struct dev_out *to, size_t col)
 {
     return to->form == FORM_SWEEP32   ? sweep_place(to->shape, 4, col)
@@ -173,8 +173,8 @@ DEV size_t project_start(const struct dev_out *to, size_t row)
            (to->form == FORM_SWEEP32 || to->form == FORM_SWEEP16 ? sweep_row(to->shape) : to->ld);
 }
 
-/* Four neighbouring columns, from that of frequency freq on; place: that of the first one in a row;
- * gain: of the row, and again in double precision for rows of that alone. */
+/* Stores four neighbouring columns, from that of frequency freq on. place: position of the first
+ * one in a row. gain: the factor of the row, once more in double for rows of doubles. */
 DEV void project_put(const struct project_args *a, size_t row, size_t freq, size_t place,
                      float gain, const float z[4])
 {

@@ -14,7 +14,8 @@ DEV void PS(project_block)(const struct project_args *a, int group, int part)
     OWN(uint32_t, al, 4 * KS);
     OWN(uint32_t, b, 8);
     OWN(float, acc, 8);
-    OWN(float, low, 8); /* the two small products apart: their sum is rounded once */
+    /* The two small products are summed separately, so that their sum is rounded once. */
+    OWN(float, low, 8);
     OWN(float, big, 2);
     OWN(float, other, 2);
     OWN(float, gain, 2);

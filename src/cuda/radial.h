@@ -1,10 +1,11 @@
 /* cuda/radial.h -- products with an exact kernel matrix that is never stored: tiles of distances,
- * the kernel as a function of them, and the product with up to RADIAL_MOST vectors, in one kernel.
+ * the kernel as a function of them, and the product with up to RADIAL_MOST vectors, in one
+ * kernel.
  *
- * Distances are sums of squared differences, not differences of squares: near points keep their
- * digits. A kernel of one distance is a table of cubics over v = r / (1 + r) (backend.h).  A block
- * of threads has RADIAL_ROWS rows and walks over columns by tiles; each thread has 4 x 4 pairs of a
- * tile. */
+ * Distances are sums of squared differences, not differences of squares, so that nearby points keep
+ * their digits. A kernel of one distance is a table of cubics over v = r / (1 + r) (backend.h). A
+ * block of threads has RADIAL_ROWS rows and goes over the columns by tiles; each thread has 4 x 4
+ * pairs of a tile. */
 #ifndef GPDESK_CUDA_RADIAL_H
 #define GPDESK_CUDA_RADIAL_H
 
@@ -14,19 +15,19 @@ enum { RADIAL_THREADS = 256, RADIAL_PITCH = RADIAL_DEPTH + 1 };
 /* Bytes of shared memory: two tiles of inputs, or sums of 16 threads for each row. */
 #define RADIAL_SMEM (2 * RADIAL_ROWS * RADIAL_PITCH * (int)sizeof(double))
 
-/* Kernel of factor f at distance r. */
+/* The kernel of factor f at squared distance r2. */
 DEV float radial_value(const struct radial_args *a, int f, float r2)
 {
     const float r = sqrtf(r2), v = r / (1.0f + r) * (float)RADIAL_TABLE;
-    const int i =
-        v < (float)RADIAL_TABLE ? (int)v : RADIAL_TABLE - 1; /* r infinite: v is not a number */
+    /* If r is infinite, v is not a number. */
+    const int i = v < (float)RADIAL_TABLE ? (int)v : RADIAL_TABLE - 1;
     const float t = v < (float)RADIAL_TABLE ? v - (float)i : 1.0f;
     const float *c = a->table + ((size_t)f * RADIAL_TABLE + (size_t)i) * 4;
 
     return c[0] + t * (c[1] + t * (c[2] + t * c[3]));
 }
 
-/* Inputs i0.. of RADIAL_ROWS rows from `row` on, scaled by factor f. */
+/* Loads inputs i0.. of RADIAL_ROWS rows from `row` on, scaled for factor f. */
 DEV void radial_load(const struct radial_args *a, int f, const float *x, size_t row, size_t rows,
                      int i0, float *to)
 {
@@ -40,7 +41,7 @@ DEV void radial_load(const struct radial_args *a, int f, const float *x, size_t 
         }
 }
 
-/* Sums of a block's rows over the columns of a chunk, for K vectors: part[chunk][k][row]. */
+/* Sums of the rows of a block over the columns of a chunk, for K vectors: part[chunk][k][row]. */
 DEV void radial_block(const struct radial_args *a, int block, int chunk, double *smem)
 {
     float *xs = (float *)smem, *ys = xs + RADIAL_ROWS * RADIAL_PITCH;
@@ -95,8 +96,9 @@ DEV void radial_block(const struct radial_args *a, int block, int chunk, double 
             UNROLL
             for (int i = 0; i < 16; i++) {
                 const size_t col = col0 + (size_t)(t % 16 + 16 * (i % 4));
+                /* Always RADIAL_MOST of them, so that the sums stay in registers. */
                 UNROLL
-                for (int k = 0; k < RADIAL_MOST; k++) /* all, so that sums are registers */
+                for (int k = 0; k < RADIAL_MOST; k++)
                     if (k < a->K && col < a->n)
                         sum[ME(t)][i / 4 * RADIAL_MOST + k] += (double)val[ME(t)][i] *
                                                                a->V[(size_t)k * a->n + col];

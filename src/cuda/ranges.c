@@ -1,5 +1,5 @@
-/* cuda/ranges.c -- sketches of Z'Z, and the Nystrom preconditioner made of them without leaving the
- * device: Cholesky QR, triangular solves, one small eigenproblem. */
+/* cuda/ranges.c -- sketches of Z'Z, and the Nystrom preconditioner computed from them without
+ * leaving the device: Cholesky QR, triangular solves, one small eigenproblem. */
 #include "cuda/backend_impl.h"
 
 #include "base/mem.h"
@@ -11,15 +11,15 @@
 
 /* Sketches. */
 
-/* Y = C Z^' (Z^ C Omega), C the columns' factors, Z^ the features in half precision: on matrix
- * units, where what they are multiplied with goes as a sum of two halves.  Both products take the
- * same Z^, so that the whole is symmetric to the 22 bits of the splits. */
+/* Y = C Z^' (Z^ C Omega), where C contains the factors of the columns and Z^ the features in half
+ * precision. It runs on matrix units, with the other factor as a sum of two halves. Both products
+ * use the same Z^, so that the whole is symmetric to the 22 bits of the splits. */
 struct rough {
     size_t L;
-    float *T, *Y32;         /* L x rows and M x L, of a tile */
+    float *T, *Y32;         /* L x rows and M x L, for a tile */
     uint16_t *z, *O[2], *t[2];
     double *Y;
-    double back;            /* undoes the powers of two that keep halves in their range */
+    double back;    /* undoes the powers of two that keep numbers in the range of half precision */
 };
 
 static enum status rough_tile(struct cuda *c, void *ctx, size_t r0, size_t r1, const void *x,
@@ -65,8 +65,8 @@ static enum status rough_rooms(struct cuda *c, struct rough *s, size_t rows, str
     return rc;
 }
 
-/* The power of two that brings the columns of C Omega, of norms `norm`, to at most 2^14 / |z^|:
- * then neither they nor Z^ C Omega leave the range of halves. */
+/* The power of two that scales the columns of C Omega, of norms `norm`, to at most 2^14 / |z^|:
+ * then neither they nor Z^ C Omega exceed the range of half precision. */
 static double rough_scale(const struct cuda *c, size_t L, const double *norm)
 {
     double most = 0.0, features = 0.0;
@@ -78,7 +78,7 @@ static double rough_scale(const struct cuda *c, size_t L, const double *norm)
     return most > 0.0 && isfinite(most) ? exp2(14.0 - ceil(log2(most * sqrt(features)))) : 1.0;
 }
 
-/* C Omega into O as halves, by way of Y and Y32. */
+/* Converts C Omega to halves in O, by way of Y and Y32. */
 static enum status rough_omega(struct cuda *c, struct rough *s, const double *Omega,
                                struct err *err)
 {
@@ -123,18 +123,18 @@ enum status ranges_sketch(struct cuda *c, size_t L, const double *Omega, double 
 
 /* The preconditioner. */
 
-/* As compute/preconds/nystrom.c, step by step; there is the mathematics.  Whatever goes wrong here
- * but a stop and the device itself, goes another way there. */
+/* As in compute/preconds/nystrom.c, step by step, where the mathematics is explained. Any failure
+ * except a stop and a failure of the device makes the caller compute it in another way. */
 struct nystrom {
     struct cuda *c;
     size_t M, L;
     double *O, *Y, *T, *w;  /* on the device: M x L twice, L x L, L */
-    double *core, *ev;      /* here: L x L twice, L */
+    double *core, *ev;      /* on the host: L x L twice, L */
     const struct ctl *ctl;
     struct err *err;
 };
 
-/* T = A'B (L x L), there and here. */
+/* T = A'B (L x L), on the device and on the host. */
 static enum status core_of(struct nystrom *s, const double *A, const double *B)
 {
     struct device *dev = s->c->dev;
@@ -158,7 +158,7 @@ static enum status factor_core(struct nystrom *s, double shift)
     return rc == ST_OK ? device_potrf(s->c->dev, L, s->T, L, NULL, s->err) : rc;
 }
 
-/* |G - I| at its largest entry, and of its diagonal. */
+/* The largest absolute entry of G - I, and of its diagonal. */
 static double from_identity(size_t L, const double *G, double *diagonal)
 {
     double worst = 0.0;
@@ -175,7 +175,7 @@ static double from_identity(size_t L, const double *G, double *diagonal)
     return worst;
 }
 
-/* Cholesky QR until Q'Q is the identity to rounding (blas_dqr): A becomes Q. */
+/* Repeats Cholesky QR until Q'Q is the identity to rounding (blas_dqr): A becomes Q. */
 static enum status orthonormal(struct nystrom *s, double *A)
 {
     const double tol = 8.0 * DBL_EPSILON * sqrt((double)s->M);
@@ -214,7 +214,7 @@ static enum status one_sketch(struct nystrom *s, int pass)
         if (rc == ST_OK)
             rc = orthonormal(s, s->O);
     }
-    if (rc == ST_OK && c->opts.precision == PREC_FLOAT) { /* rounded, as the sketch rounds it */
+    if (rc == ST_OK && c->opts.precision == PREC_FLOAT) { /* rounded as in the sketch */
         rc = tiles_room(c, &c->sums, numbers * sizeof(float), "a test matrix", s->err);
         if (rc == ST_OK)
             rc = device_narrow(c->dev, numbers, s->O, c->sums.at, s->err);
@@ -226,7 +226,7 @@ static enum status one_sketch(struct nystrom *s, int pass)
     return rc == ST_OK ? ranges_sketch(c, s->L, s->O, s->Y, true, s->ctl, s->err) : rc;
 }
 
-/* (T + T') / 2 of the core; returned: its skew part, 2 |E|_F / sqrt(L). */
+/* (T + T') / 2 of the core. Returns its skew part, 2 |E|_F / sqrt(L). */
 static double symmetric(size_t L, double *T)
 {
     double skew = 0.0;
@@ -267,7 +267,7 @@ static enum status square_root(struct nystrom *s, double *nu)
                        : rc;
 }
 
-/* From B: O := U, ev. */
+/* Computes from B: O := U, and ev. */
 static enum status spectrum(struct nystrom *s, double nu)
 {
     const size_t L = s->L, bytes = L * L * sizeof *s->core;

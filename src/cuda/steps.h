@@ -1,4 +1,4 @@
-/* cuda/steps.h -- the interpreter of step lists, in single and double arithmetic. */
+/* cuda/steps.h -- the interpreter of lists of steps, in single and double arithmetic. */
 #ifndef GPDESK_CUDA_STEPS_H
 #define GPDESK_CUDA_STEPS_H
 
@@ -29,7 +29,7 @@ DEV void turns_exact_f32(float t, float *sine, float *cosine)
 #undef TURNS
 #undef REAL_ERF
 
-/* Blocks of the term across, chunks of rows down. */
+/* Blocks of the term in one dimension, chunks of rows in the other. */
 struct steps_grid { int blocks, chunks, threads; size_t smem; };
 
 static inline struct steps_grid steps_grid(const struct steps_args *a)

@@ -23,7 +23,8 @@ DEV REAL N(steps_window)(const struct steps_args *a, size_t row, int at, int i)
     return symbol == i % t->channels ? (REAL)1 : (REAL)0;
 }
 
-/* Unnormalised, in natural order: stages of four, then of two where their number is odd. */
+/* The Hadamard transform, unnormalised, in natural order: stages of radix four, and one of radix
+ * two if their number is odd. */
 DEV void N(steps_fht)(REAL *v, int D, int nt)
 {
     int h = 1;
@@ -54,7 +55,7 @@ DEV void N(steps_fht)(REAL *v, int D, int nt)
     SYNC();
 }
 
-/* What begins a kernel's steps: number i of v.  at: the window, -1: the row itself. */
+/* The value i that begins a kernel's steps. at: the window; -1: the row itself. */
 DEV REAL N(steps_begin)(const struct steps_args *a, const struct dev_step *s, size_t row, int at,
                         int i)
 {
@@ -75,7 +76,7 @@ DEV REAL N(steps_begin)(const struct steps_args *a, const struct dev_step *s, si
                         : (REAL)0;
 }
 
-/* One step of number i; v is what it works on. */
+/* Applies one step to value i of v. */
 DEV void N(steps_one)(const struct steps_args *a, const struct dev_step *s, size_t base, int i,
                       REAL *v, REAL *w, REAL *p, REAL *g)
 {
@@ -96,7 +97,7 @@ DEV void N(steps_one)(const struct steps_args *a, const struct dev_step *s, size
     }
 }
 
-/* Number i of a product with the dense filters of a block. */
+/* Value i of a product with the dense filters of a block. */
 DEV REAL N(steps_dense)(const struct steps_args *a, size_t base, int i, const REAL *v)
 {
     const struct dev_term *t = &a->term;
@@ -133,7 +134,7 @@ DEV double N(steps_factor)(const struct dev_out *to, size_t row)
                : to->out * (to->factor ? to->factor[row] : 1.0);
 }
 
-/* Columns that are copied: once, by the first block. */
+/* Copied columns: written once, by the first block. */
 DEV void N(steps_copy)(const struct steps_args *a, size_t row, int nt)
 {
     const double c = N(steps_factor)(&a->to, row);
@@ -145,7 +146,7 @@ DEV void N(steps_copy)(const struct steps_args *a, size_t row, int nt)
                                                 : N(steps_input)(a, row, a->term.first + i));
 }
 
-/* No phase, no gain. */
+/* Resets phase and gain. */
 DEV void N(steps_reset)(const struct dev_term *t, int nt, REAL *p, REAL *g)
 {
     SYNC();
@@ -156,7 +157,7 @@ DEV void N(steps_reset)(const struct dev_term *t, int nt, REAL *p, REAL *g)
         }
 }
 
-/* Steps q0 to q1 - 1, of window `at` or (-1) of the row, on what is in v, p, g. */
+/* Applies steps q0 to q1 - 1 to window `at` or (-1) the row itself; the values are in v, p, g. */
 DEV void N(steps_go)(const struct steps_args *a, int q0, int q1, size_t row, int at, size_t base,
                      int nt, REAL *v, REAL *w, REAL *p, REAL *g)
 {
@@ -177,7 +178,7 @@ DEV void N(steps_go)(const struct steps_args *a, int q0, int q1, size_t row, int
             continue;
         }
         const int begins = s->op == FM_SCALE_IN || s->op == FM_CIRCLE || s->op == FM_WINDOWS;
-        const int mixes = s->op == FM_SHUFFLE || s->op == FM_DENSE; /* reads all numbers */
+        const int mixes = s->op == FM_SHUFFLE || s->op == FM_DENSE; /* the step reads all values */
         if (mixes)
             SYNC();
         LANES(l, nt)
@@ -199,7 +200,7 @@ DEV void N(steps_go)(const struct steps_args *a, int q0, int q1, size_t row, int
     SYNC();
 }
 
-/* Steps q0 to q1 - 1 up to what they emit. */
+/* Applies steps q0 to q1 - 1 up to the one that emits. */
 DEV void N(steps_run)(const struct steps_args *a, int q0, int q1, size_t row, int at, size_t base,
                       int nt, REAL *v, REAL *w, REAL *p, REAL *g)
 {
@@ -207,7 +208,7 @@ DEV void N(steps_run)(const struct steps_args *a, int q0, int q1, size_t row, in
     N(steps_go)(a, q0, q1, row, at, base, nt, v, w, p, g);
 }
 
-/* Windows of a row, and the factor of their sum (windows_factor). */
+/* The number of windows of a row, and the factor of their sum (windows_factor). */
 DEV int N(steps_windows)(const struct steps_args *a, size_t row, double *c)
 {
     const struct dev_term *t = &a->term;
@@ -217,8 +218,8 @@ DEV int N(steps_windows)(const struct steps_args *a, size_t row, double *c)
     return m < 1 ? 0 : m;
 }
 
-/* Sums over the windows of a row into sc (and ss, where they are pairs): each thread its own
- * numbers. */
+/* Sums over the windows of a row into sc (and ss if they are pairs); each thread sums its own
+ * values. */
 DEV void N(steps_sum)(const struct steps_args *a, int windows, size_t row, size_t base, int nt,
                       REAL *v, REAL *w, REAL *p, REAL *g, REAL *sc, REAL *ss)
 {
@@ -241,7 +242,7 @@ DEV void N(steps_sum)(const struct steps_args *a, int windows, size_t row, size_
     }
 }
 
-/* What is emitted for frequency i: a pair (a, b) turned by the phase, or one number. */
+/* Emits frequency i: a pair (a, b) rotated by the phase, or one number. */
 DEV void N(steps_emit)(const struct steps_args *a, size_t row, size_t j, double out, REAL re,
                        REAL im, REAL phase)
 {
@@ -258,7 +259,7 @@ DEV void N(steps_emit)(const struct steps_args *a, size_t row, size_t j, double 
     N(steps_put)(&a->to, row, t->col0 + 2 * j + 1, out, re * sine + im * cosine);
 }
 
-/* smem: 6 D numbers where windows are summed, else 4 D. */
+/* smem: 6 D numbers if windows are summed, otherwise 4 D. */
 DEV void N(steps_block)(const struct steps_args *a, int block, int chunk, int nt, REAL *smem)
 {
     const struct dev_term *t = &a->term;
@@ -280,7 +281,7 @@ DEV void N(steps_block)(const struct steps_args *a, int block, int chunk, int nt
         }
         if (rest)
             N(steps_run)(a, t->nsum, t->nsteps, row, -1, base, nt, v, w, p, g);
-        /* The layout of sweeps takes no factor of the term, but this one is of the row. */
+        /* The layout of sweeps takes no factor of the term, but this factor belongs to the row. */
         const double out = c * N(steps_factor)(&a->to, row);
         const REAL inside = sweeps ? (REAL)c : (REAL)1;
         LANES(l, nt)

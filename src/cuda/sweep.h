@@ -11,7 +11,8 @@
 #define FROM_CHAIN_ 2
 
 #if DEVICE_CODE
-/* One thread here is one thread: its own block's memory, or that of a block of its cluster. */
+/* On the host one thread runs at a time: the memory of its own block, or of another block of its
+ * cluster. */
 struct sweep_here { int rank; char *smem; };
 #if __CUDA_ARCH__ >= 900
 static __device__ __forceinline__ char *sweep_remote(char *p, int rank)
@@ -32,7 +33,7 @@ static __device__ __forceinline__ void sweep_cluster_sync(int blocks)
 #else
 static __device__ __forceinline__ char *sweep_remote(char *p, int rank)
 {
-    (void)rank; /* clusters of one block: chosen by the driver */
+    (void)rank; /* clusters of one block, as the driver chooses */
     return p;
 }
 static __device__ __forceinline__ void sweep_cluster_sync(int blocks)
@@ -123,7 +124,7 @@ struct sweep_here { char *smem; size_t bytes; };
 #undef S
 #undef SOURCE
 
-/* Number i of all of a padded tile. */
+/* Value i of a padded tile. */
 DEV void pad_one(const struct pad_args *a, size_t i)
 {
     const size_t row = i >> a->bits;
@@ -132,7 +133,7 @@ DEV void pad_one(const struct pad_args *a, size_t i)
     a->to[i] = k < a->d ? a->x[row * a->ldx + (size_t)(a->first + k)] * a->inv[k] : 0.0F;
 }
 
-/* Column col of W[k] from the clusters' sums. */
+/* Column col of W[k] from the sums of the clusters. */
 DEV void merge_one(const struct merge_args *a, int k, size_t col)
 {
     const size_t width = sweep_row(a->shape), at = sweep_place(a->shape, 4, col);
@@ -143,7 +144,7 @@ DEV void merge_one(const struct merge_args *a, int k, size_t col)
     a->W[(size_t)k * a->M + col] = sum * a->out[col];
 }
 
-/* Column col of all that a row of the layout has, past the last one too. */
+/* Column col of a row of the layout, including those after the last one. */
 DEV void layout_one(const struct layout_args *a, int k, size_t col)
 {
     const size_t to = (size_t)k * sweep_row(a->shape) + sweep_place(a->shape, 4, col);

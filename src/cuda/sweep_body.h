@@ -11,7 +11,7 @@
  * back. What blocks tell each other is R K sums, once for R rows.  Sums are float32 for about FLUSH
  * rows, then double, and clusters are added in order: the same bits every time. */
 
-/* Features of row r of the group into z; past the end zeros. */
+/* Loads the features of row r of the group into z; after the last row they are zeros. */
 DEV void S(sweep_load)(const struct sweep_args *a, int rank, int t, size_t row, int ok,
                        float z[SWEEP_COLS])
 {
@@ -74,8 +74,8 @@ DEV void S(chain_sign)(uint32_t lo, uint32_t hi, int which, float v[16])
         v[i] = bits >> i & 1u ? -v[i] : v[i];
 }
 
-/* The transform of D numbers, 16 in each of D / 16 neighbouring threads: four stages at home, the
- * others with a partner. */
+/* The Hadamard transform of D numbers, 16 in each of D / 16 neighbouring threads: four stages
+ * within a thread, the others with a partner. */
 DEV void S(chain_home)(float v[16])
 {
     UNROLL
@@ -294,5 +294,5 @@ DEV void S(sweep_block)(const struct sweep_args *a, int cluster, int blocks, EMU
             }
         }
     }
-    CLUSTER_SYNC(blocks); /* nobody leaves while its sums are read */
+    CLUSTER_SYNC(blocks); /* no block leaves while others read its sums */
 }

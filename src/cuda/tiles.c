@@ -1,9 +1,9 @@
-/* cuda/tiles.c -- what the driver does over tiles of rows: inputs resident or streaming, rows of
- * features, sweeps of passes, products of matrices.  Everything that a device does is asked of
- * device.h.
+/* cuda/tiles.c -- what the driver does over tiles of rows: resident or streamed inputs, rows of
+ * features, sweeps, matrix products. Everything that a device does goes through device.h.
  *
- * Float features: up to SWEEPS right-hand sides go through the sweeps of sweep.h, more of them, and
- * all in double precision, through products of matrices by tiles of rows. */
+ * With float features, up to SWEEPS right-hand sides go through the sweeps of sweep.h. More
+ * right-hand sides, and everything in double precision, go through matrix products by tiles of
+ * rows. */
 #include "cuda/backend_impl.h"
 
 #include "base/mem.h"
@@ -15,8 +15,8 @@
 #include <string.h>
 
 enum {
-    SWEEPS = 12,              /* right-hand sides from which on products are better */
-    PRODUCT_ROWS = 4096,      /* rows of a tile of a product, at most */
+    SWEEPS = 12,              /* number of right-hand sides from which products are faster */
+    PRODUCT_ROWS = 4096,      /* largest number of rows of a tile of a product */
     FLOAT_ROWS = 256,         /* rows whose products are summed in float32 */
 };
 
@@ -34,7 +34,7 @@ enum status tiles_room(struct cuda *c, struct room *r, size_t bytes, const char 
     return rc;
 }
 
-/* Shared memory that is too small is replaced by memory of the device. */
+/* If shared memory is too small, device memory replaces it. */
 enum status tiles_scratch(struct cuda *c, struct room *r, struct steps_grid g,
                           struct steps_args *a, struct err *err)
 {
@@ -54,8 +54,8 @@ struct reading {
     struct cuda *c;
     size_t r0, r1;
     char *to;
-    struct err *errs; /* of each task */
-    double *temp;     /* of each worker */
+    struct err *errs; /* for each task */
+    double *temp;     /* for each worker */
     int failed;
 };
 
@@ -75,7 +75,7 @@ static void read_rows(void *ctx, size_t task, size_t worker)
         ((float *)(void *)s->to)[at + i] = (float)x[i];
 }
 
-/* Rows into host memory, in the precision of the device's. */
+/* Reads rows into host memory, in the precision of the device. */
 static enum status read_chunk(struct cuda *c, size_t r0, size_t r1, void *to, struct err *err)
 {
     const size_t tasks = (r1 - r0 + READ_ROWS - 1) / READ_ROWS;
@@ -100,8 +100,8 @@ static enum status read_chunk(struct cuda *c, size_t r0, size_t r1, void *to, st
     return rc;
 }
 
-/* A chunk on its way: read while the device works on the one before; copied once the one before
- * that is done with. */
+/* Sends a chunk: it is read while the device works on the previous one, and copied once the one
+ * before that is finished. */
 static enum status send_chunk(struct cuda *c, size_t r0, size_t r1, void *to, struct err *err)
 {
     const int slot = (int)(c->next & 1);
@@ -128,7 +128,7 @@ enum status tiles_stopped(const struct ctl *ctl, struct err *err)
                             : ST_OK;
 }
 
-/* All inputs, once. */
+/* Sends all inputs, once. */
 static enum status fill_inputs(struct cuda *c, const struct ctl *ctl, struct err *err)
 {
     enum status rc = ST_OK;
@@ -160,7 +160,8 @@ enum status tiles_over(struct cuda *c, size_t r0, size_t r1, size_t most, tile_f
             const int turn = 4 + (int)(c->turn++ & 1);
             if (!c->recording)
                 rc = device_after(c->dev, turn, -1,
-                                  err); /* two tiles wait at most: a stop waits for them */
+                                  /* At most two tiles are queued, because a stop waits for them. */
+                                  err);
             if (rc == ST_OK)
                 rc = tiles_stopped(ctl, err);
             if (rc == ST_OK)
@@ -176,7 +177,7 @@ enum status tiles_over(struct cuda *c, size_t r0, size_t r1, size_t most, tile_f
 
 /* Features. */
 
-/* The grid of some steps; where shared memory is too small for one, of few blocks. */
+/* A grid of steps. If one block needs more than the shared memory, it has few blocks. */
 static struct steps_grid steps_few(const struct cuda *c, struct steps_args *a)
 {
     struct steps_grid g = steps_grid(a);
@@ -188,7 +189,7 @@ static struct steps_grid steps_few(const struct cuda *c, struct steps_args *a)
     return steps_grid(a);
 }
 
-/* Rows r0..r1-1 of all terms. */
+/* Computes rows r0..r1-1 of all terms. */
 enum status tiles_rows(struct cuda *c, size_t r0, size_t r1, const void *x, void *z,
                              enum dev_form form, size_t ld, struct err *err)
 {
@@ -199,7 +200,7 @@ enum status tiles_rows(struct cuda *c, size_t r0, size_t r1, const void *x, void
     const size_t size = half ? 2 : form == FORM_F64 ? 8 : 4;
     enum status rc = ST_OK;
 
-    if (p->cols < row) /* some are nobody's */
+    if (p->cols < row) /* some columns belong to no term */
         rc = device_zero(c->dev, z, (r1 - r0) * row * size, err);
 
     for (size_t i = 0; rc == ST_OK && i < p->nterms; i++) {
@@ -223,7 +224,7 @@ enum status tiles_rows(struct cuda *c, size_t r0, size_t r1, const void *x, void
     return rc;
 }
 
-/* Frequencies of a row, windows counted. */
+/* Frequencies of a row, counting those of windows. */
 static double row_work(const struct cuda *c)
 {
     const double windows = c->prog.windows ? (double)c->d : 1.0;
@@ -242,7 +243,7 @@ size_t tiles_height(const struct cuda *c, size_t bytes)
 
 /* Sweeps. */
 
-/* P as the layout has it, times the columns' factors. */
+/* Puts P into the layout of sweeps, times the factors of the columns. */
 static enum status send_P(struct cuda *c, const double *P, int K, struct err *err)
 {
     const size_t width = sweep_row(c->prog.shape), bytes = (size_t)K * width * sizeof(float);
@@ -265,7 +266,7 @@ static enum status send_P(struct cuda *c, const double *P, int K, struct err *er
     return device_upload(c->dev, STREAM_WORK, c->P.at, p, bytes, err);
 }
 
-/* The same of P on the device. */
+/* Does the same with P on the device. */
 static enum status place_P(struct cuda *c, const double *P, int K, struct err *err)
 {
     struct layout_args a = { .shape = c->prog.shape, .K = K, .M = c->M, .P = P,
@@ -277,7 +278,7 @@ static enum status place_P(struct cuda *c, const double *P, int K, struct err *e
     return rc == ST_OK ? device_layout(c->dev, &a, err) : rc;
 }
 
-/* One launch over rows that are where args says, or one for each slice. */
+/* One launch over the rows that `args` refers to, or one launch for each slice. */
 static enum status launch(struct cuda *c, struct sweep *s, struct sweep_args a, struct err *err)
 {
     enum status rc = ST_OK;
@@ -304,7 +305,7 @@ static enum status launch(struct cuda *c, struct sweep *s, struct sweep_args a, 
     return rc;
 }
 
-/* A tile's inputs as the fused loop reads them. */
+/* The inputs of a tile as the fused loop reads them. */
 static enum status pad_tile(struct cuda *c, size_t rows, const void *x, const float **out,
                             struct err *err)
 {
@@ -334,7 +335,7 @@ static enum status sweep_tile(struct cuda *c, void *ctx, size_t r0, size_t r1, c
         rc = pad_tile(c, r1 - r0, x, &a.chain.x, err);
         return rc == ST_OK ? launch(c, s, a, err) : rc;
     }
-    if (storing) { /* fill what is swept next */
+    if (storing) { /* fill the store for the next sweep */
         rc = tiles_rows(c, r0, r1, x, at, c->half ? FORM_SWEEP16 : FORM_SWEEP32, 0, err);
         a.z = at;
     } else {
@@ -346,7 +347,7 @@ static enum status sweep_tile(struct cuda *c, void *ctx, size_t r0, size_t r1, c
     return rc == ST_OK ? launch(c, s, a, err) : rc;
 }
 
-/* The store of a plain chain in half precision is filled by the fused loop itself. */
+/* The fused loop itself fills the half-precision store of a plain chain. */
 static enum status keep_tile(struct cuda *c, void *ctx, size_t r0, size_t r1, const void *x,
                              struct err *err)
 {
@@ -380,7 +381,7 @@ bool tiles_plain(const struct cuda *c, size_t k)
                     : c->prog.chain && c->resident && c->x_there && fused_rows(c) >= c->n;
 }
 
-/* One to four right-hand sides over all rows. */
+/* Sweeps one to four right-hand sides over all rows. */
 static enum status sweep_rows(struct cuda *c, struct sweep *s, const struct ctl *ctl,
                               struct err *err)
 {
@@ -471,8 +472,8 @@ static size_t product_rows(const struct cuda *c, bool dbl, size_t k, bool gram)
                        most);
 }
 
-/* t (rows x k) of a tile, as doubles in c->left: from P, or from V.  Row factors: the features of a
- * product have them already. */
+/* t (rows x k) of a tile, as doubles in c->left: from P, or from V. Factors of rows are already in
+ * the features of a product. */
 static enum status product_up(struct cuda *c, struct product *p, const void *z, size_t r0,
                               size_t rows, struct err *err)
 {
@@ -489,7 +490,7 @@ static enum status product_up(struct cuda *c, struct product *p, const void *z, 
         memcpy(p->temp + i * rows, p->V + i * c->n + r0, rows * sizeof *p->temp);
     rc = device_upload(c->dev, STREAM_WORK, c->left.at, p->temp, rows * p->k * sizeof(double), err);
     if (rc == ST_OK)
-        rc = device_wait(c->dev, err); /* temp is filled again for the next tile */
+        rc = device_wait(c->dev, err); /* temp is reused for the next tile */
     if (rc == ST_OK && !p->dbl)
         rc = device_narrow(c->dev, rows * p->k, c->left.at, c->right.at, err);
     return rc;
@@ -553,7 +554,7 @@ static enum status product_rooms(struct cuda *c, const struct product *p, size_t
     return rc == ST_OK && sums ? tiles_room(c, &c->sums, sums, "sums of a tile", err) : rc;
 }
 
-/* M x k right factor on the device, in the precision of the product. */
+/* Copies the M x k right factor to the device, in the precision of the product. */
 static enum status product_P(struct cuda *c, struct product *p, const double *P, struct err *err)
 {
     const size_t numbers = c->M * p->k;
