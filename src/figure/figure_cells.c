@@ -8,10 +8,10 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* Shares of the largest size that are hardly more than nothing. */
+/* Absolute heights below this share of the largest are hardly visible. */
 static const double FAINT = 0.15;
 
-/* Arrays of all cells from those of the axes. */
+/* Makes arrays for all cells from those of the axes. */
 struct series *figure_add_cells(struct figure *f, const char *title,
                                 const struct figure_surface *of, struct err *err)
 {
@@ -66,7 +66,7 @@ struct contour {
     const double *x, *y, *z;
     size_t nx, ny;
     bool xlog, ylog;
-    double level, *out; /* pairs x, y of segments; a gap after each */
+    double level, *out; /* pairs x, y of segments, with a gap after each */
     size_t n;
 };
 
@@ -75,7 +75,7 @@ static double between(double a, double b, double t, bool log)
     return log && a > 0 && b > 0 ? a * pow(b / a, t) : a + t * (b - a);
 }
 
-/* The crossing on the edge from corner (i, j) to (k, l); false: none. */
+/* The crossing on the edge from corner (i, j) to (k, l). Returns false if there is none. */
 static bool crossing(const struct contour *c, size_t i, size_t j, size_t k, size_t l, double p[2])
 {
     const double a = c->z[j * c->nx + i] - c->level, b = c->z[l * c->nx + k] - c->level;
@@ -110,7 +110,7 @@ static void contour_cell(struct contour *c, size_t i, size_t j)
             n++;
     if (n == 2)
         segment(c, p[0], p[1]);
-    if (n == 4) { /* a saddle: the middle decides which corners belong together */
+    if (n == 4) { /* a saddle: the mean height decides which corners are connected */
         const size_t at = j * c->nx + i;
         const double mid = c->z[at] / 4 + c->z[at + 1] / 4 + c->z[at + c->nx] / 4 +
                            c->z[at + c->nx + 1] / 4 - c->level;
@@ -191,7 +191,7 @@ bool figure_hatched(const struct series *s, size_t i)
     return s->sign < 0 && fabs(figure_shade(s, i, 0, 0)) >= FAINT; /* false for NaN */
 }
 
-/* Which of the values of an axis is nearest to the place u of 0..1 between lo and hi. */
+/* The value of an axis that is nearest to the place u, 0..1 between lo and hi. */
 static size_t nearest(const double *v, size_t n, size_t step, double u, double lo, double hi,
                       bool log)
 {

@@ -20,10 +20,10 @@ enum view_place {
 #undef VIEW_PLACE
     N_VIEWS
 };
-/* What is new in the workspace and brings a view forward, unless the user has picked another. */
+/* News in the workspace that bring a view forward, unless the user has picked another view. */
 enum view_news {
     VIEW_NEWS_DATA = 1, VIEW_NEWS_TUNING = 2, VIEW_NEWS_TRACE = 4, /* a fit has iterations */
-    VIEW_NEWS_FIT = 8,                                             /* it ended without any */
+    VIEW_NEWS_FIT = 8,                                             /* it ended without iterations */
     VIEW_NEWS_SCORE = 16, VIEW_NEWS_COMPONENTS = 32
 };
 
@@ -32,20 +32,21 @@ struct view;
 /* Entries may be NULL, except those of the first block and draw. */
 struct view_ops {
     const char *tab, *title;         /* "Resid", "Residual" */
-    const char *about;               /* F1: what it shows, how to read it */
-    const struct keyrow *keys;       /* its own; those of all views are in keymap.c */
+    const char *about;               /* F1: what it shows and how to read it */
+    const struct keyrow *keys;       /* its own keys; those of all views are in keymap.c */
     unsigned kinds;                  /* KIND_* */
     unsigned news;                   /* VIEW_NEWS_* */
-    enum view_place beside;          /* in the second pane while this one is in the main pane */
-    const char *plots;               /* names of plots that it shows, blanks between */
-    bool any_plot;                   /* it shows those that no other view does */
+    enum view_place beside;     /* shown in the second pane while this view is in the main pane */
+    const char *plots;               /* names of the plots that it shows, separated by blanks */
+    bool any_plot;                   /* it shows the plots that no other view shows */
     size_t state_size;
     void (*draw)(struct view *, const struct canvas *);
-    bool (*act)(struct view *, enum act);             /* true: taken */
-    void (*verdict)(struct view *, struct buf *);     /* one sentence */
+    bool (*act)(struct view *, enum act);             /* true: the action was handled */
+    void (*verdict)(struct view *, struct buf *);     /* writes one sentence */
     void (*title_more)(struct view *, struct buf *);  /* after the title */
-    struct run *(*run)(const struct view *);          /* the run on show; NULL: the selected one */
-    void (*plot_words)(const struct view *, struct buf *); /* "residual r7": for plot, describe */
+    struct run *(*run)(const struct view *);    /* the run being shown; NULL: the selected one */
+    /* "residual r7": the arguments of plot and describe. */
+    void (*plot_words)(const struct view *, struct buf *);
     void (*show)(struct view *, const char *plot, const char *run); /* one of its plots; run may
                                                                      * be "" */
     bool (*find)(struct view *, const char *what, int dir); /* search: true when found */

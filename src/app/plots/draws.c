@@ -1,5 +1,5 @@
-/* app/plots/draws.c -- functions drawn from a Gaussian process of one input, and kernels as
- * pictures: see draws.h. */
+/* app/plots/draws.c -- functions drawn from a Gaussian process of one input, and pictures of
+ * kernels. See draws.h. */
 #include "app/plots/draws.h"
 
 #include "app/plots/plot_rows.h"
@@ -29,7 +29,7 @@ struct draw_state draw_state_default(const struct workspace *ws)
 
 /* The rows. */
 
-/* Scaled inputs and targets of the current data, and the way back. */
+/* Scaled inputs and targets of the current data, and the scaling to undo. */
 struct rows {
     struct encoding enc;
     bool has_enc;
@@ -51,7 +51,8 @@ static double rows_y(const struct rows *r, double scaled)
     return r->has_enc ? encoding_value(&r->enc, scaled) : scaled;
 }
 
-/* The one input and the one target of a dataset; false when it has others. */
+/* Finds the one input and the one target of a dataset. Returns false if there are more, or
+ * others. */
 static bool one_input(const struct dataset *d, size_t *x, size_t *y)
 {
     size_t nx = 0, ny = 0;
@@ -76,7 +77,7 @@ static bool over_one_input(struct workspace *ws)
            !kernel_reads_windows(&ws->kernel);
 }
 
-/* Taken as they are: also one row, which no statistics can be made of. */
+/* Takes the rows unscaled: this also works for a single row, which has no standard deviation. */
 static enum status rows_raw(const struct dataset *d, size_t x, size_t y, struct rows *r,
                             struct err *err)
 {
@@ -155,7 +156,7 @@ void draws_free(struct draws *w)
     *w = (struct draws){ 0 };
 }
 
-/* The current kernel, for one input; the values in use. */
+/* The current kernel for one input, with the values in use. */
 static enum status kernel_of(const struct workspace *ws, struct kernel *k,
                              double hp[KERNEL_MAX_HP], struct err *err)
 {
@@ -182,7 +183,7 @@ static enum status kernel_of(const struct workspace *ws, struct kernel *k,
     return ST_OK;
 }
 
-/* Places: the range of the rows and a margin, or what was asked for. */
+/* The places: the range of the rows with a margin, or the range that was asked for. */
 static void places(const struct draw_state *s, const struct rows *r, struct draws *w)
 {
     double lo = -3.0, hi = 3.0;
@@ -204,7 +205,8 @@ static void places(const struct draw_state *s, const struct rows *r, struct draw
         w->at[j] = lo + (hi - lo) * (double)j / (double)(w->g - 1);
 }
 
-/* The function given the rows; what the picture says of them. */
+/* Conditions the function on the rows, and computes the figures that are shown beside the
+ * picture. */
 static enum status condition(const struct process *gp, const struct rows *r, struct draws *w,
                              double *cov, struct err *err)
 {
@@ -232,7 +234,7 @@ static enum status room(struct draws *w, const struct draw_state *s, struct err 
     return w->at && w->mean && w->lo && w->hi && w->sd && w->sample ? ST_OK : ST_NOMEM;
 }
 
-/* From scaled units to those of the columns. */
+/* Converts from scaled units to those of the columns. */
 static enum status in_units(struct rows *r, struct draws *w, struct err *err)
 {
     for (size_t j = 0; j < w->g; j++) {
@@ -404,7 +406,7 @@ const struct plot_ops plots_draws_row = {
 
 /* Kernels as pictures. */
 
-/* A kernel to be shown: the current one, or one named. */
+/* A kernel to show: the current one, or one that was named. */
 struct shown { struct kernel k; double hp[KERNEL_MAX_HP]; char name[64]; };
 
 static enum status shown_named(const char *text, struct shown *s, struct err *err)
@@ -438,7 +440,7 @@ static enum status shown_named(const char *text, struct shown *s, struct err *er
     return ST_OK;
 }
 
-/* k against the distance for stationary kernels; else against x, with x' fixed. */
+/* k against the distance for stationary kernels; otherwise against x, with x' fixed. */
 static bool kernel_curves(struct figure *f, const struct shown *s, bool distance, double from,
                           double to, struct err *err)
 {
@@ -511,7 +513,7 @@ static struct figure *kernel_panel(const struct shown *s, size_t n, struct err *
     return ok ? f : NULL;
 }
 
-/* The kernels named, at most `most`, else the current one; the caller frees them. */
+/* The kernels that were named, at most `most`, or else the current one. The caller frees them. */
 static struct shown *shown_all(struct workspace *ws, const struct args *a, size_t most, size_t *n,
                                struct err *err)
 {
@@ -565,7 +567,7 @@ const struct plot_ops plots_kernel_row = {
     .of_kernel = true,
 };
 
-/* k(x, x') of all pairs of places. */
+/* k(x, x') for all pairs of places. */
 static struct figure *covariance_figure(struct workspace *ws, struct run *r, const struct args *a,
                                   struct err *err)
 {
@@ -614,7 +616,7 @@ const struct plot_ops plots_covariance_row = {
     .of_kernel = true,
 };
 
-/* Draw, point. */
+/* The commands draw and point. */
 
 const struct owner draws_owner = { .name = "draw", .free = free };
 
@@ -635,7 +637,7 @@ static enum status keep_state(struct workspace *ws, const struct draw_state *s, 
     return ST_OK;
 }
 
-/* draw's arguments; kernel and hyperparameters become the current ones. */
+/* Reads the arguments of draw. Kernel and hyperparameters become the current ones. */
 static enum status draw_settings(struct workspace *ws, const struct args *a, struct draw_state *s,
                                  struct err *err)
 {
@@ -713,7 +715,7 @@ enum status cmd_draw(struct workspace *ws, const struct args *a, struct err *err
     return rc == ST_OK ? workspace_exec_apart(ws, "plot draws", NULL) : rc;
 }
 
-/* Where the function is known least, and a value there drawn from what is known. */
+/* The place where the function is most uncertain, and a value there drawn from the posterior. */
 static enum status point_place(struct workspace *ws, double *x, struct err *err)
 {
     struct draw_state s = draws_state_of(ws) ? *draws_state_of(ws) : draw_state_default(ws);
@@ -726,7 +728,8 @@ static enum status point_place(struct workspace *ws, double *x, struct err *err)
         return rc;
     size_t best = w.g / 2;
     double most = -1.0;
-    for (size_t j = w.g / 10; j < w.g - w.g / 10; j++) /* not at the ends, always least known */
+    /* Without the ends, where the uncertainty is always largest. */
+    for (size_t j = w.g / 10; j < w.g - w.g / 10; j++)
         if (w.sd[j] > most * (1.0 + 1e-9))
             most = w.sd[j], best = j;
     *x = w.given ? w.at[best] : 0.0;
@@ -754,7 +757,7 @@ static enum status point_value(struct workspace *ws, double x, size_t index, dou
     return ST_OK;
 }
 
-/* The points so far with one more, in the form of demo points. */
+/* A dataset with the earlier points and one more, in the form that demo points has. */
 static enum status point_add(struct workspace *ws, struct dataset *old, double x, double y,
                              struct err *err)
 {
@@ -800,7 +803,7 @@ enum status cmd_point(struct workspace *ws, const struct args *a, struct err *er
     enum status rc = ST_OK;
     struct rec r;
 
-    if (d && strcmp(d->name, "points") != 0) { /* other data stay what they are */
+    if (d && strcmp(d->name, "points") != 0) { /* other data stays as it is */
         d = ws_dataset(ws, "points", NULL);
         ws->cur = d ? ws->cur : SIZE_MAX;
         for (size_t i = 0; d && i < ws->ndata; i++)
@@ -819,7 +822,7 @@ enum status cmd_point(struct workspace *ws, const struct args *a, struct err *er
     if (rc != ST_OK)
         return rc;
     struct draw_state s = draws_state_of(ws) ? *draws_state_of(ws) : draw_state_default(ws);
-    s.on = DRAW_AUTO;           /* functions before any data would not show it */
+    s.on = DRAW_AUTO;           /* functions drawn from the prior would not show the new point */
     if ((rc = keep_state(ws, &s, err)) != ST_OK)
         return rc;
     rec_init(&r, REC_RESULT, "point");

@@ -1,6 +1,7 @@
 /* app/plots/landscape.c -- see landscape.h.
  *
- * The likelihood is nmll_landscape.h's; here are axes, grids, words and figures. */
+ * The likelihood is computed in nmll_landscape.h. This file makes axes, grids, words and
+ * figures. */
 #include "app/plots/landscape.h"
 
 #include "app/runs/fitting.h"
@@ -28,13 +29,15 @@ enum {
     PATH_MOST = 400
 };
 
-/* A hyperparameter along an axis.  Several lengthscales of one name move by a common factor; the
- * value is their geometric mean. */
+/* One axis: a hyperparameter, or several lengthscales of one name that change by a common factor.
+ * The value is then their geometric mean. */
 struct direction {
     char name[KERNEL_NAME_MAX];
     double lo, hi;
     size_t slot,
-        count; /* resolved on the worker: count of hp from slot; nhp amplitude, nhp + 1 noise */
+        /* Set on the worker: `count` elements of hp from `slot`; nhp is the amplitude, nhp + 1 the
+         * noise. */
+        count;
     size_t n;
     double v[GRID_MOST];
 };
@@ -43,18 +46,20 @@ struct landscape {
     struct fit_setup study;
     struct direction d[2];
     size_t nd;
-    bool exact, split; /* split: of tradeoff */
-    bool approx;       /* by probes: amplitude and noise as they stand unless they are an axis */
+    bool exact, split; /* split: for tradeoff */
+    /* Estimated with probes: amplitude and noise keep their values unless they are an axis. */
+    bool approx;
     size_t rank, probes;
     size_t features, rows_most, used, all;
-    bool fixed_amplitude, fixed_noise; /* by the line */
+    bool fixed_amplitude, fixed_noise; /* given in the command line */
     double amplitude, noise;
     char tuning[16], kernel[256];
     struct tune_point *path; size_t npath;
-    /* Results: value (ny x nx); tradeoff: value, fit, complexity of nx. */
+    /* Results: value (ny x nx); for tradeoff value, fit and complexity (nx each). */
     double *z, *fit, *complexity;
-    double *se, *terms;  /* approx: of each place its standard error and its probes' shares */
-    size_t best, ties;   /* ties: other places that the error does not tell from the least */
+    /* Approx: the standard error of each place, and the contribution of each probe. */
+    double *se, *terms;
+    size_t best, ties; /* ties: other places that differ from the least by no more than the error */
     bool *tie;
     double seconds;
 };
@@ -72,11 +77,13 @@ static void landscape_free(struct job *job)
     job->arg = NULL;
 }
 
-/* The likelihood at a kernel setting. */
+/* The system at one kernel setting. */
 
 struct system {
     struct job *job;
-    struct ctl quiet;    /* stops with the job, tells nothing: places of the grid are what counts */
+    /* Stops with the job but reports no progress of its own, because only places of the grid
+     * count. */
+    struct ctl quiet;
     struct nmll_landscape *at;
 };
 
@@ -108,7 +115,7 @@ static double middle(const double *v, size_t n)
     return exp(s);
 }
 
-/* The hyperparameters of a direction, now that the kernel is bound, and its values. */
+/* Finds the hyperparameters of an axis, now that the kernel is bound, and their values. */
 static enum status resolve(struct landscape *l, struct direction *d, struct err *err)
 {
     const struct kernel *k = &l->study.o.kernel;
@@ -152,8 +159,8 @@ static void put(const struct direction *d, double v, double *hp)
         hp[d->slot + i] *= factor;
 }
 
-/* The least value at a kernel setting, amplitude and noise free unless they are an axis or fixed.
- */
+/* The least value at a kernel setting, over amplitude and noise unless they are an axis or
+ * fixed. */
 static double value_at(const struct landscape *l, const struct system *s,
                              const struct nmll_eig *q, double amplitude, double noise)
 {
@@ -167,7 +174,7 @@ static double value_at(const struct landscape *l, const struct system *s,
     return nmll_landscape_best(s->at, q, &in);
 }
 
-/* Amplitude and noise at grid place (i, j) where they are axes. */
+/* Amplitude and noise at grid place (i, j), if they are axes. */
 static void scales_at(const struct landscape *l, size_t i, size_t j, double *amplitude,
                       double *noise)
 {
@@ -210,9 +217,9 @@ static enum status fill(struct landscape *l, struct system *s, struct err *err)
     return rc;
 }
 
-/* By probes, where a Gram would cost too much. */
+/* Estimates with probes, for sizes where a Gram matrix would cost too much. */
 
-/* One place: amplitude and noise are the same for all targets. */
+/* One place of the grid. Amplitude and noise are the same for all targets. */
 static enum status probe_place(struct landscape *l, struct system *s, size_t i, size_t j,
                                struct precond **kept, struct err *err)
 {
@@ -247,7 +254,9 @@ static enum status fill_probes(struct landscape *l, struct system *s, struct err
         for (size_t j = 0; rc == ST_OK && j < ny; j++) {
             ctl_tell(&s->job->ctl, PHASE_LANDSCAPE, i * ny + j, nx * ny, NAN);
             rc = probe_place(l, s, i, i % 2 ? ny - 1 - j : j, &kept,
-                             err); /* to and fro: neighbours */
+                             /* Rows alternate in direction, so that consecutive places are
+                              * neighbours. */
+                             err);
             if (rc == ST_OK && ctl_stopped(&s->job->ctl))
                 rc = err_set(err, ST_CANCELLED, "stopped");
         }
@@ -255,7 +264,7 @@ static enum status fill_probes(struct landscape *l, struct system *s, struct err
     return rc;
 }
 
-/* Places whose difference to the least is no more than twice its own error. */
+/* Marks places whose difference to the least is at most twice its standard error. */
 static void find_ties(struct landscape *l, size_t cells)
 {
     for (size_t i = 0; i < cells; i++) {
@@ -267,7 +276,7 @@ static void find_ties(struct landscape *l, size_t cells)
     }
 }
 
-/* The parts at amplitude and noise as they are. */
+/* The two parts of the likelihood at the current amplitude and noise. */
 static enum status fill_parts(struct landscape *l, struct system *s, struct err *err)
 {
     enum status rc = ST_OK;
@@ -367,7 +376,7 @@ static double coordinate(const struct landscape *l, const struct direction *d,
                             : p->noise;
 }
 
-/* Every evaluation as a point, and the best so far as a line. */
+/* Draws every evaluation as a point, and the best value so far as a line. */
 static bool add_path(struct figure *f, const struct landscape *l, struct err *err)
 {
     double *x = mem_calloc(4 * l->npath + 1, sizeof *x, "plot", err);
@@ -403,7 +412,8 @@ static struct figure_surface surface_of(const struct landscape *l)
     return (struct figure_surface){ l->d[0].n, l->d[1].n, l->d[0].v, l->d[1].v, l->z };
 }
 
-/* Heights above the least, a factor of about three apart: about where 3 nats enclose 95 %. */
+/* Contours at heights above the least that grow by a factor of about three. The region below 3 nats
+ * contains about 95 %. */
 static bool add_contours(struct figure *f, const struct landscape *l, double least, double most,
                          struct err *err)
 {
@@ -413,7 +423,7 @@ static bool add_contours(struct figure *f, const struct landscape *l, double lea
     int color = 1;
     bool ok = true;
 
-    const double error = l->approx ? 2 * l->se[l->best] : 0; /* lower heights are noise */
+    const double error = l->approx ? 2 * l->se[l->best] : 0; /* smaller heights are noise */
 
     for (double k = error > 100  ? 300
                     : error > 10 ? 30
@@ -433,7 +443,7 @@ static bool add_contours(struct figure *f, const struct landscape *l, double lea
     return ok;
 }
 
-/* What the probes cannot tell from the least. */
+/* Marks the places that the probes cannot distinguish from the least. */
 static bool add_ties(struct figure *f, const struct landscape *l, struct err *err)
 {
     const size_t nx = l->d[0].n, cells = nx * (l->nd > 1 ? l->d[1].n : 1);
@@ -455,7 +465,7 @@ static bool add_ties(struct figure *f, const struct landscape *l, struct err *er
     return s != NULL;
 }
 
-/* " (+- 2.1)", and how many places are as good; nothing without probes. */
+/* Writes " (+- 2.1)" and how many places are equally good; nothing without probes. */
 static void error_words(const struct landscape *l, char *error, size_t nerror, char *ties,
                         size_t nties)
 {
@@ -544,7 +554,7 @@ static struct figure *parts(const struct landscape *l, struct err *err)
         if (s)
             s->faint = true;
     }
-    if (ok) { /* the fit grows without bound where the model is too stiff */
+    if (ok) { /* the fit term grows without bound where the model is too stiff */
         double top = -INFINITY, bottom = INFINITY;
         const double most = 3 * (double)l->used;
         for (size_t i = 0; i < n; i++) {
@@ -564,7 +574,7 @@ static struct figure *parts(const struct landscape *l, struct err *err)
     return plots_finish(f, ok);
 }
 
-/* What it tells. */
+/* Writing the record. */
 
 static void record(struct workspace *ws, const struct landscape *l, const struct figure *f)
 {
@@ -660,7 +670,7 @@ static const struct job_ops tradeoff_ops = {
 
 /* The commands. */
 
-/* Intervals in the line become axes, in its order; values stay. */
+/* Intervals in the line become axes, in their order; single values are fixed. */
 static enum status take_line(struct workspace *ws, struct landscape *l, const struct args *a,
                              struct fit_opts *o, struct err *err)
 {
@@ -693,8 +703,8 @@ static enum status take_line(struct workspace *ws, struct landscape *l, const st
     return rc;
 }
 
-/* Without axes: the kernel's first hyperparameter, and the noise (or, where that is the first, it).
- */
+/* Without intervals the axes are the kernel's first hyperparameter and the noise. If the noise is
+ * already the first axis, the kernel's hyperparameter is the second. */
 static void default_axes(struct landscape *l, const struct kernel *k)
 {
     char first[KERNEL_NAME_MAX] = "amplitude";
@@ -718,7 +728,8 @@ static void default_axes(struct landscape *l, const struct kernel *k)
         snprintf(l->d[l->nd++].name, sizeof l->d[0].name, "noise");
 }
 
-/* The last tuning of this kernel on this data set: its path, and how it looked at the data. */
+/* The last tuning of this kernel on this dataset: it gives the path and the way the likelihood was
+ * computed. */
 static const struct run *tuning_of(struct workspace *ws, const struct dataset *d,
                                    const struct kernel *k)
 {
@@ -762,8 +773,8 @@ static enum status set_up(struct workspace *ws, struct landscape *l, const struc
     default_axes(l, &o.kernel);
     const struct run *t = tuning_of(ws, d, &o.kernel);
     const size_t rows = training_rows(d), grid = (size_t)args_int(a, "grid", 0);
-    /* Fit and complexity are shown with the kernel itself: few features cannot follow short
-     * lengthscales. */
+    /* Fit and complexity are shown with the exact kernel, because few features cannot represent
+     * short lengthscales. */
     l->approx = !l->split && !strcmp(args_text(a, "nmll"), "approx");
     if (l->approx && *solver == 'e') {
         err_set(err, ST_USAGE,
@@ -806,7 +817,8 @@ static enum status set_up(struct workspace *ws, struct landscape *l, const struc
                     : l->split || l->nd == 1 ? (l->approx ? 15 : 41)
                     : l->approx              ? 9
                                              : 25;
-    if (kernel_reads_windows(&o.kernel) && l->exact) /* exact sums over windows: seconds a matrix */
+    /* Exact sums over windows take seconds for each matrix. */
+    if (kernel_reads_windows(&o.kernel) && l->exact)
         l->rows_most = l->rows_most < 400 ? l->rows_most : 400;
     kernel_print(&o.kernel, &name);
     snprintf(l->kernel, sizeof l->kernel, "%s", buf_str(&name));

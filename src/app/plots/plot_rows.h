@@ -1,4 +1,4 @@
-/* app/plots/plot_rows.h -- every plot by name: a table of rows as for commands. */
+/* app/plots/plot_rows.h -- every plot by name: a table of rows, like that of the commands. */
 #ifndef GPDESK_PLOT_ROWS_H
 #define GPDESK_PLOT_ROWS_H
 
@@ -12,7 +12,7 @@ struct plot_ops {
     /* run NULL: the last that fits; args NULL (the live panes of the screen): every key at its
      * default. */
     struct figure *(*make)(struct workspace *, struct run *, const struct args *, struct err *);
-    bool columns;   /* the words after its name are columns (runs among them are runs) */
+    bool columns;   /* words after the name are columns; those that name runs are runs */
     bool of_target; /* of several targets it shows one, which target= names */
     bool of_kernel; /* of the current hyperparameters, before any fit: a lesson has sliders by it */
     /* Where no run is named it shows one that is running, of this kind. */
@@ -26,7 +26,8 @@ struct plot_ops {
 bool plot_follows(const struct plot_ops *, const struct run *);
 const struct plot_ops *plot_at(size_t i);
 const struct plot_ops *plot_find(const char *name, struct err *err);
-/* What the shell asks of them: names, titles, pages of help (shell/words.h). */
+/* The row through which the shell asks for names, titles and help pages of plots
+ * (shell/words.h). */
 extern const struct words_row plot_words;
 
 #endif

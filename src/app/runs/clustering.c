@@ -22,9 +22,9 @@ struct clustering {
     struct clustering_opts o;
     size_t k[MAX_K]; double silhouette[MAX_K];
     char *color, *file, *path;
-    size_t missing_cells, unseen_levels;  /* of the new rows */
+    size_t missing_cells, unseen_levels;  /* in the new rows */
     struct pca_state out;
-    size_t total;                     /* training rows in all */
+    size_t total;                     /* number of all training rows */
     double seconds;
 };
 
@@ -88,7 +88,7 @@ static double color_of(const struct column *c, size_t row)
                                                                  : (double)NAN;
 }
 
-/* The value that colours the points. */
+/* Reads the values that colour the points. */
 static enum status take_color(struct clustering *c, const struct encoded *e, struct err *err)
 {
     const struct table *t = c->data->table;
@@ -137,7 +137,7 @@ static enum status cluster_coords(struct clustering *c, struct job *job, struct 
     return ST_OK;
 }
 
-/* Coordinates of the rows of another file, in the same directions. */
+/* Projects the rows of another file onto the same components. */
 static enum status place_new(struct clustering *c, const struct featmap *fm, struct job *job,
                              struct err *err)
 {
@@ -170,7 +170,7 @@ static enum status place_new(struct clustering *c, const struct featmap *fm, str
     return rc;
 }
 
-/* Each new row belongs to the nearest centre. */
+/* Assigns each new row to the nearest centre. */
 static void label_new(struct pca_state *p)
 {
     for (size_t i = 0; i < p->nfresh; i++) {
@@ -187,7 +187,7 @@ static void label_new(struct pca_state *p)
     }
 }
 
-/* color: NaN where it is not known. */
+/* color is NaN if it is unknown. */
 static void csv_line(struct buf *b, const struct pca_state *p, const char *set, size_t row,
                      const double *x, size_t label, double color)
 {
@@ -225,7 +225,7 @@ static enum status write_rows(const struct clustering *c, struct err *err)
     buf_puts(&b, "set,row");
     for (size_t j = 0; j < p->dims; j++)
         buf_printf(&b, ",pc%zu", j + 1);
-    /* the colour under its own name, where that is plain and no other's */
+    /* the colour has its own name as heading if that name needs no quotes and is not taken */
     buf_printf(&b, "%s,%s\n", p->have_clusters ? ",cluster" : "",
                strpbrk(p->color_name, ",\"\r\n") || !strncmp(p->color_name, "pc", 2)
                    ? "color"

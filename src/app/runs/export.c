@@ -1,7 +1,7 @@
-/* app/runs/export.c -- the command `export`: a run as JSON, CSV, NPY, or as a paragraph for a
- * paper.
+/* app/runs/export.c -- the command `export`: writes a run as JSON, CSV or NPY, or as a paragraph
+ * for a paper.
  *
- * What each file holds is described in share/doc/export.md; keys are only added to. */
+ * share/doc/export.md describes what each file holds. Keys may be added but are never removed. */
 #include "config.h"
 
 #include "app/runs/export.h"
@@ -22,7 +22,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* What a fit came from. */
+/* The tuning behind a fit. */
 
 static const struct split *split_of(const struct run *r)
 {
@@ -130,7 +130,7 @@ static const char *const fit_trace[] = {"iteration", "seconds", "residual", "tru
                                         "passes"};
 static const char *const tune_trace[] = { "evaluation", "seconds", "score", "best" };
 
-/* Columns of the trace: those of a tuning end in its hyperparameters, amplitude and noise. */
+/* Columns of the trace. Those of a tuning end with its hyperparameters, amplitude and noise. */
 static size_t trace_columns(const struct run *r)
 {
     return r->kind == RUN_FIT ? 5 : 4;
@@ -185,7 +185,7 @@ static void write_json(const struct workspace *ws, const struct run *r, struct b
 
 /* Tables: CSV and NPY. */
 
-/* A table on its way out: names and numbers, row by row. */
+/* A table to be written: column names and numbers, row by row. */
 struct sheet { char **name; size_t cols, rows; double *v; };
 
 static void sheet_free(struct sheet *s)
@@ -217,7 +217,7 @@ static enum status name_column(struct sheet *s, size_t c, const char *name, cons
     return s->name[c] ? ST_OK : err_nomem(err, 0, "a name");
 }
 
-/* hint: a command that stands before the run's name. */
+/* hint: the command to type before the run's name. */
 static enum status need(const struct run *r, bool have, const char *what, const char *hint,
                         struct err *err)
 {
@@ -228,7 +228,7 @@ static enum status need(const struct run *r, bool have, const char *what, const 
     return ST_STATE;
 }
 
-/* Every evaluation of a tuning, with the point that was looked at. */
+/* Every evaluation of a tuning, with the point where the objective was evaluated. */
 static enum status tuning_sheet(const struct run *r, struct sheet *s, struct err *err)
 {
     const struct tune_result *t = &r->tune;
@@ -270,7 +270,8 @@ static enum status trace_sheet(const struct run *r, struct sheet *s, struct err 
     return rc;
 }
 
-/* row from 1, part 0 train 1 valid 2 test; then of each target y, mean, both deviations. */
+/* Columns: row (from 1), part (0 train, 1 valid, 2 test), then for each target y, the mean and both
+ * standard deviations. */
 static enum status prediction_sheet(const struct run *r, struct sheet *s, struct err *err)
 {
     static const char *const names[] = { "y", "mean", "sd_latent", "sd" };
@@ -306,7 +307,7 @@ static enum status prediction_sheet(const struct run *r, struct sheet *s, struct
     return rc;
 }
 
-/* A column for each target. */
+/* One column for each target. */
 static enum status weight_sheet(const struct run *r, struct sheet *s, struct err *err)
 {
     const struct model *m = r->model;
@@ -323,7 +324,7 @@ static enum status weight_sheet(const struct run *r, struct sheet *s, struct err
     return rc;
 }
 
-/* Components of the last pca, of clusters with their labels. */
+/* Components of the last pca; after clustering, their labels too. */
 static enum status coordinate_sheet(const struct workspace *ws, const struct run *r,
                                     struct sheet *s, struct err *err)
 {
@@ -375,7 +376,7 @@ static void write_csv(const struct sheet *s, text_csv_fn *csv, struct buf *out)
 /* Appends an NPY file (version 1.0) of rows x cols doubles. */
 static void write_npy(struct buf *out, const double *v, size_t rows, size_t cols)
 {
-    enum { HEAD = 128 }; /* a multiple of 64, magic and lengths included */
+    enum { HEAD = 128 }; /* length of magic, lengths and header together: a multiple of 64 */
     char head[HEAD];
     const unsigned char magic[10] = { 0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, HEAD - 10, 0 };
 
@@ -536,7 +537,8 @@ static void scale_words(struct buf *b, const struct run *r)
     const bool raw = r->has_enc && r->enc.yscale == Y_NONE && r->data &&
                      r->data->xscale == X_NONE;
     buf_puts(b, raw ? "Values in the units of the data: " : "Values in standardised units: ");
-    for (const char *p = buf_str(&hp); *p; p++) { /* three blanks stand between */
+    /* Hyperparameters are separated by three blanks. */
+    for (const char *p = buf_str(&hp); *p; p++) {
         if (p[0] == ' ' && p[1] == ' ') {
             buf_puts(b, ", ");
             p += strspn(p, " ") - 1;
@@ -599,7 +601,7 @@ static void score_words(struct buf *b, const struct run *r)
     }
 }
 
-/* The sources of what was used, each once. */
+/* The references for the methods used, each once. */
 static void source_words(struct buf *b, const struct run *r)
 {
     const struct kernel *k = &r->fit.kernel;

@@ -1,5 +1,5 @@
-/* app/runs/scoring_check.c -- the command check: calibration, outliers, shift and starvation, one
- * sentence each. */
+/* app/runs/scoring_check.c -- the command check: calibration, outliers, shift and sequence
+ * distance, one sentence for each finding. */
 #include "app/runs/scoring_impl.h"
 
 #include "app/core/ws_tell.h"
@@ -12,12 +12,13 @@
 
 struct finding { const char *name; bool ok; char text[320]; };
 
-/* Kolmogorov-Smirnov distance of the sd of these rows and of training rows (share/doc/methods.md
- * 11; xGPR's Figure 2b), each training row seen as one that was left out: its own target narrows
- * its sd, with few rows so much that any new row would look strange.  Weighted rows are taken as
- * they are, as what their own target did is not known here.  NaN where most training rows are
- * passed through: what is left of their variance is rounding.  *larger: the root mean variance of
- * these rows against that of the training rows. */
+/* The Kolmogorov-Smirnov distance between the predictive sd of these rows and that of training rows
+ * (share/doc/methods.md 11; xGPR's Figure 2b). Each training row is treated as if it had been left
+ * out, because its own target narrows its sd; with few rows this is so strong that any new row
+ * would look strange. Weighted rows are taken as they are, because the effect of their own target
+ * is not known here. The result is NaN if the model interpolates most training rows, because the
+ * rest of their variance is rounding. *larger is the ratio of the root mean variances, these rows
+ * over training rows. */
 static double sd_distance(const struct scoring *s, const struct run *r,
                           const struct prediction *train, const struct prediction *p,
                           double *larger)

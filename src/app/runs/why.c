@@ -1,12 +1,12 @@
-/* app/runs/why.c -- the command why: see why.h.
+/* app/runs/why.c -- the command why. See why.h.
  *
- * What the run itself tells comes first (its outcome, residuals, bounds).  The rest is measured: on
- * the training rows (repeated ones, columns), on an exact GP over a sample of them, left one out
- * (noise, lengthscale, residuals that differ between regions), and on the corrected spectrum of the
- * fit's own features (rank, number of features, variances).
+ * First comes what the run itself shows (its outcome, residuals, bounds). The rest is measured: on
+ * the training rows (repeated rows, columns); on an exact GP over a sample of them with
+ * leave-one-out predictions (noise, lengthscale, residuals that differ between regions); and on the
+ * corrected spectrum of the fit's own features (rank, number of features, variances).
  *
- * A score is the weight of the kind of evidence, less what a weak case lacks: measured outcomes
- * weigh more than data, data more than what follows from both. */
+ * A score is the weight of the kind of evidence, reduced if the case is weak. Measured outcomes
+ * weigh more than properties of the data, and those more than what follows from either. */
 #include "app/runs/why.h"
 
 #include "app/shell/command.h"
@@ -24,7 +24,7 @@
 
 enum { LOO_ROWS = 600, SPREAD_BINS = 5, COLUMN_ROWS = 4096, BLOCK = 1024 };
 
-/* What the run brought, copied: the job does not see the workspace. */
+/* A copy of what the run holds, because the job does not see the workspace. */
 struct facts {
     char run[16];
     enum run_kind kind;
@@ -32,12 +32,12 @@ struct facts {
     bool has_model, exact, bounds_known;
     struct fit_info info;
     struct err failure;
-    double noise, amplitude;      /* of the model, else as they were to be */
+    double noise, amplitude;      /* those of the model; without one, those that were to be used */
     size_t maxit;
     size_t nhp;
     unsigned at_lower, at_upper;
-    char *fit, *tune;             /* the lines to do them again; NULL: no fit, never tuned */
-    char kernel[256];             /* of the run, where the current one is another: quoted */
+    char *fit, *tune;           /* the lines that would repeat them; NULL: not a fit, never tuned */
+    char kernel[256];             /* the run's kernel, quoted, if another one is current */
 };
 
 struct search {
@@ -47,13 +47,14 @@ struct search {
     size_t n;
     /* the sample */
     size_t m, d;
-    double *X, *y, *w, *e, *sd, *K; /* m x d, m, m (roots of weights), m, m, m x m */
-    double best_ratio, best_error, best_noise, own_error; /* left one out */
-    double implied;               /* the likeliest noise at the last ratio looked at */
-    double dof, own_dof; /* effective degrees of freedom of the sample at the last ratio; the run's
-                            (0: not known) */
-    double z2;           /* mean square of errors over their predicted sd, at the run's amplitude */
-    struct advice a;              /* no rows: no features */
+    double *X, *y, *w, *e, *sd, *K; /* m x d, m, m (square roots of weights), m, m, m x m */
+    double best_ratio, best_error, best_noise, own_error; /* leave-one-out results */
+    double implied;               /* maximum-likelihood noise at the last ratio evaluated */
+    /* Effective degrees of freedom of the sample at the last ratio; that of the run (0:
+     * unknown). */
+    double dof, own_dof;
+    double z2;      /* mean squared ratio of errors to their predicted sd, at the run's amplitude */
+    struct advice a;              /* no rows if there are no features */
     double seconds;
     const struct job *job;
 };
@@ -72,7 +73,7 @@ static void search_free(struct job *job)
     job->arg = NULL;
 }
 
-/* severity 1 is just worth telling; weight: the kind of evidence. */
+/* severity: 1 is just worth reporting; weight: of the kind of evidence. */
 static struct cause *add(struct search *s, const char *name, double weight, double severity,
                          const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 static struct cause *add(struct search *s, const char *name, double weight, double severity,
@@ -102,9 +103,9 @@ static void way_out(struct cause *c, const char *fmt, ...)
     va_end(ap);
 }
 
-/* Ways out: what was typed, with another value. */
+/* Remedies: the line that was typed, with another value. */
 
-/* name is one of the words of a list. */
+/* True if `name` is one of the words of a list. */
 static bool listed(const char *list, const char *name)
 {
     const size_t n = strlen(name);
@@ -115,7 +116,7 @@ static bool listed(const char *list, const char *name)
     return false;
 }
 
-/* Two digits, as bounds are told. */
+/* Rounds to two digits, as bounds are reported. */
 static double round2(double x)
 {
     char digits[32];
@@ -136,7 +137,7 @@ static void put_hp(struct buf *b, const char *name, double lo, double hi)
         buf_printf(b, " %s=%.12g", name, lo);
 }
 
-/* The line without what `without` lists ("hp": every hyperparameter). */
+/* Writes the line without the arguments listed in `without` ("hp": every hyperparameter). */
 static void again(struct buf *b, const char *line, const char *without)
 {
     const struct command *cmd = NULL;
@@ -160,7 +161,8 @@ static void again(struct buf *b, const char *line, const char *without)
     args_free(a);
 }
 
-/* The tuning, with other bounds of one hyperparameter, and the fit again with what it finds. */
+/* Suggests the tuning with other bounds of one hyperparameter, followed by the fit with its
+ * result. */
 static void tune_again(struct search *s, struct cause *c, const char *name, double lo, double hi)
 {
     struct buf b = { 0 };
@@ -181,7 +183,8 @@ static void tune_again(struct search *s, struct cause *c, const char *name, doub
     buf_free(&b);
 }
 
-/* Both again, from the start: after something else, with another kernel (NULL: the same). */
+/* Suggests both again from the start: after the command `before`, with another kernel (NULL: the
+ * same). */
 static void kernel_again(struct search *s, struct cause *c, const char *before, const char *kernel)
 {
     struct buf b = { 0 };
@@ -204,7 +207,7 @@ static void kernel_again(struct search *s, struct cause *c, const char *before, 
     buf_free(&b);
 }
 
-/* The fit itself: where it stopped on its way it goes on, else anew. */
+/* Suggests the fit again: it continues if it was stopped on its way, otherwise it starts afresh. */
 static void fit_again(struct search *s, struct cause *c, bool go_on, const char *without,
                       const char *fmt, ...) __attribute__((format(printf, 5, 6)));
 static void fit_again(struct search *s, struct cause *c, bool go_on, const char *without,
@@ -231,7 +234,7 @@ static void fit_again(struct search *s, struct cause *c, bool go_on, const char 
     buf_free(&b);
 }
 
-/* What the run tells. */
+/* What the run itself shows. */
 
 static void look_failure(struct search *s)
 {
@@ -239,7 +242,8 @@ static void look_failure(struct search *s)
 
     if (s->f.state != RUN_FAILED)
         return;
-    /* the reason by itself, but for a matrix whose rows or noise are behind it */
+    /* the failure is a cause by itself, unless the matrix failed because of its rows or its
+     * noise */
     struct cause *c = add(s, e->name[0] ? e->name : "failure", e->code == ST_NOT_PD ? 0.6 : 1.05,
                           4.0, "it failed: %.230s", e->msg);
     const char *way = e->hint[0] ? e->hint : "summary", *more = strstr(way, ", ");
@@ -272,7 +276,8 @@ static void look_float(struct search *s)
 static void look_bounds(struct search *s)
 {
     for (size_t i = 0; s->f.bounds_known && i <= s->f.nhp; i++) {
-        const size_t at = i < s->f.nhp ? i : s->f.nhp + 1; /* the noise, not the amplitude */
+        /* The index of the noise, not that of the amplitude. */
+        const size_t at = i < s->f.nhp ? i : s->f.nhp + 1;
         const bool lo = s->f.at_lower & tune_bit(s->f.nhp, at);
         const bool hi = s->f.at_upper & tune_bit(s->f.nhp, at);
         char name[KERNEL_NAME_MAX] = "noise";
@@ -284,7 +289,7 @@ static void look_bounds(struct search *s)
         struct cause *c = add(s, "bound", 0.96, 4.0, "tuned %s = %.3g is at its %s bound", name, v,
                               lo ? "lower" : "upper");
         tune_again(s, c, name, lo ? v / 100.0 : v / 1000.0,
-                   lo ? v * 1000.0 : v * 100.0); /* and far within */
+                   lo ? v * 1000.0 : v * 100.0); /* and well inside them */
         return;
     }
 }
@@ -305,7 +310,7 @@ static uint64_t hash_row(const double *x, size_t d)
 
     for (size_t j = 0; j < d; j++) {
         uint64_t bits;
-        const double v = x[j] + 0.0; /* one zero */
+        const double v = x[j] + 0.0; /* makes -0 and 0 equal */
         memcpy(&bits, &v, sizeof bits);
         h = (h ^ bits) * 0xff51afd7ed558ccdu;
         h ^= h >> 32;
@@ -362,8 +367,7 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* One input: what its standardised values look like. v: n of them, sorted here; most: of all rows.
- */
+/* One input: examines its standardised values. v: n of them, sorted here; most: of all rows. */
 static void look_column(struct search *s, const struct enc_col *col, double *v, size_t n,
                         double most)
 {
@@ -378,7 +382,7 @@ static void look_column(struct search *s, const struct enc_col *col, double *v, 
     text_safe(&b, col->column, 40);
     snprintf(name, sizeof name, "%s", buf_str(&b));
     buf_free(&b);
-    const double middle = v[n - 1 - n / 20] - v[n / 20]; /* nine tenths of the rows */
+    const double middle = v[n - 1 - n / 20] - v[n / 20]; /* the range of nine tenths of the rows */
     const double limit = fmax(4.0, 0.4 * sqrt((double)s->study.e.n));
     if (col->sd < 1e-5 * fabs(col->mean) && unique > 2)
         c = add(s, "columns", 0.92, 1e-5 * fabs(col->mean) / col->sd,
@@ -428,7 +432,7 @@ static enum status look_columns(struct search *s, struct err *err)
     for (size_t j = 0; rc == ST_OK && j < enc->ncol && s->n + 2 < CAUSES_MOST; j++)
         if (enc->col[j].kind == ENC_REAL && !enc->col[j].constant)
             look_column(s, &enc->col[j], v + j * n, n, most[j]);
-    for (size_t i = before; i < s->n; i++) /* the worst of them speaks for all */
+    for (size_t i = before; i < s->n; i++) /* the worst of them stands for all */
         if (worst == SIZE_MAX || s->cause[i].score > s->cause[worst].score)
             worst = i;
     if (worst != SIZE_MAX) {
@@ -439,7 +443,7 @@ static enum status look_columns(struct search *s, struct err *err)
     return rc;
 }
 
-/* Left one out. */
+/* Leave-one-out predictions. */
 
 static enum status take_sample(struct search *s, struct err *err)
 {
@@ -467,12 +471,12 @@ static enum status take_sample(struct search *s, struct err *err)
     return rc;
 }
 
-/* Root of the (weighted) mean squared error, left one out; e keeps the residuals, times the root of
- * the weight as sd is.  NaN: no factor. */
+/* Root (weighted) mean squared leave-one-out error. e keeps the residuals multiplied by the square
+ * root of the weight, as sd is. NaN if the matrix cannot be factorised. */
 static double error_at(struct search *s, const double *hp, double ratio)
 {
     double sum = 0.0, quad = 0.0, z2 = 0.0, trace = 0.0,
-           weight = 0.0; /* quad: y'A^-1 y, A^-1 y = e / sd^2 */
+           weight = 0.0; /* quad = y'A^-1 y, where A^-1 y = e / sd^2 */
 
     const struct exact_rows rows = { .k = &s->study.o.kernel, .hp = hp, .X = s->X, .n = s->m,
                                      .d = s->d, .row_scale = s->w, .pool = s->job->pool };
@@ -498,9 +502,10 @@ static double own_ratio(const struct search *s)
     return s->f.noise * s->f.noise / (s->f.amplitude * s->f.amplitude);
 }
 
-static const double z2_sure = 4.0; /* errors twice what the model says of them */
+static const double z2_sure = 4.0; /* errors are twice as large as the model predicts */
 
-/* The noise: errors over ratios, from the run's own up and down while they fall. */
+/* The noise: errors at several ratios of noise, starting at the run's own and going up and down
+ * while they decrease. */
 static void look_noise(struct search *s)
 {
     const double own = own_ratio(s);
@@ -526,7 +531,8 @@ static void look_noise(struct search *s)
     }
     s->own_dof = isfinite(s->own_error) ? dof : 0.0;
     const double gain = s->own_error / s->best_error, factor = s->best_noise / s->f.noise;
-    /* Predictions hardly suffer from too little noise where rows are sparse; their sd does. */
+    /* If rows are sparse, too little noise hardly harms the predicted means, but it harms their
+     * sd. */
     const bool sure = isfinite(z2) && z2 > z2_sure;
     if (factor < 5.0 || !(gain > 1.08 || sure || !isfinite(s->own_error)))
         return;
@@ -547,7 +553,7 @@ static void look_noise(struct search *s)
     tune_again(s, c, "noise", s->best_noise / 10.0, s->best_noise * 10.0);
 }
 
-/* Lengthscales all shorter or longer, each at its best of a few noises. */
+/* All lengthscales scaled by a common factor, each factor with the best of a few noises. */
 static void look_lengthscale(struct search *s)
 {
     static const double by[] = { 0.03, 0.1, 0.3, 3.0, 10.0, 30.0 };
@@ -583,8 +589,8 @@ static void look_lengthscale(struct search *s)
     tune_again(s, c, "lengthscale", l * fmin(factor, 1.0) / 10.0, l * fmax(factor, 1.0) * 10.0);
 }
 
-/* The spread of residuals, over what the model says of them, in fifths of a variable: largest over
- * smallest mean square. */
+/* How much the residuals, relative to their predicted sd, differ between fifths of a variable: the
+ * largest mean square over the smallest. */
 static double spread(const struct search *s, const double *x, size_t stride, double *rank,
                      double *rising)
 {
@@ -597,7 +603,7 @@ static double spread(const struct search *s, const double *x, size_t stride, dou
     if (!(p[s->m - 1].x > p[0].x))
         return 1.0;
     for (size_t i = 0, b = 0; i < s->m; i++) {
-        if (i == 0 || p[i].x > p[i - 1].x) /* equal values stay together */
+        if (i == 0 || p[i].x > p[i - 1].x) /* equal values get the same rank */
             b = i * SPREAD_BINS / s->m;
         sum[b] += p[i].e2;
         count[b] += 1.0;
@@ -650,8 +656,8 @@ static enum status look_spread(struct search *s, struct err *err)
     }
     const bool level = by_level > 0.7 * worst;
     struct cause *c = NULL;
-    /* No kernel gives the noise another size in another place: kernel times linear left these
-     * errors as uneven as they were, and NLPD, too (tests/bench/mend.sh). */
+    /* No kernel makes the noise depend on the place: multiplying the kernel by a linear one left
+     * these errors as uneven as before, and NLPD did not improve either (tests/bench/mend.sh). */
     const bool log = up > 0.0 && positive_target(s);
     const char *rest =
         log ? ": one scale does not suit all"
@@ -679,7 +685,7 @@ static enum status look_spread(struct search *s, struct err *err)
     return ST_OK;
 }
 
-/* Features, variances, rank: the spectrum. */
+/* Features, variances, rank: from the spectrum. */
 
 static void look_features(struct search *s)
 {
@@ -692,8 +698,8 @@ static void look_features(struct search *s)
     const double rmse = i->why > 0 && s->study.o.targets < 2 && !s->study.e.row_scale
                             ? i->train_rmse / (1.3 * s->best_error)
                             : 0.0;
-    /* features of which all count do not show how many would; the kernel on a sample of rows does
-     */
+    /* if all features count, they do not show how many would be needed; the exact kernel on a
+     * sample of rows does */
     const double kernel = 2.0 * s->own_dof * sqrt((double)s->a.n / (double)s->m);
     const size_t better =
         (size_t)fmax(D >= 0.99 * M ? 4.0 * M : 4.0 * D, D >= 0.99 * M ? kernel : 0.0);
@@ -785,7 +791,8 @@ static bool has_cause(const struct search *s, const char *name)
     return false;
 }
 
-/* It stopped at its limit, and no cause of slowness explains that: the limit itself. */
+/* The solver stopped at its limit of iterations and no cause of slow convergence was found: then
+ * the limit itself is the cause. */
 static void look_rest(struct search *s)
 {
     static const char *const slow[] = { "rank", "solver", "float32", "noise", "duplicates" };
@@ -848,7 +855,7 @@ static int by_score(const void *a, const void *b)
     return (p->score < q->score) - (p->score > q->score);
 }
 
-/* What follows from another cause stands behind it. */
+/* Puts consequences after their causes. */
 static void order(struct search *s)
 {
     for (size_t i = 0; i < s->n; i++)

@@ -1,4 +1,5 @@
-/* app/session/store_read_run.c -- fits and tunings from the session: settings, figures, traces. */
+/* app/session/store_read_run.c -- reads fits and tunings from the session: settings, figures,
+ * traces. */
 #include "app/session/store_load.h"
 
 #include "app/core/measures.h"
@@ -9,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Settings point at the names that the registries own. */
+/* Settings point to the names that the registries own. */
 static const char *solver_name(struct jdoc *j)
 {
     const char *found = NULL;
@@ -53,7 +54,7 @@ static const char *tuner_name(struct jdoc *j)
     return found;
 }
 
-/* One figure of the table (app/core/measures.h), into the struct that has it. */
+/* One figure of the table (app/core/measures.h), into the struct that contains it. */
 static void measure(struct jdoc *j, const char *in, const struct measure *m, void *base)
 {
     char *p = (char *)base + m->at, path[96];
@@ -135,7 +136,7 @@ static void read_fit(struct jdoc *j, struct run *r)
     o->plan = (enum plan)store_doc_word(j, store_plans, "$.fit.plan");
     o->store = store_doc_has(j, "$.fit.store")
                    ? (enum storing)store_doc_word(j, store_stores, "$.fit.store")
-                   : STORE_AUTO; /* older sessions know of none */
+                   : STORE_AUTO; /* older sessions do not have it */
     o->precision = (enum precision)store_doc_word(j, store_precisions, "$.fit.precision");
     o->mem_limit = (size_t)store_doc_u64(j, "$.fit.mem_limit");
     o->seed = store_doc_u64(j, "$.fit.seed");
@@ -145,7 +146,7 @@ static void read_fit(struct jdoc *j, struct run *r)
     o->noise = store_read_field_positive(j, "$.fit.noise", true);
     read_solver_info(j, r);
     measures(j, "$.info", MEASURE_OF_INFO, f);
-    f->rank_seconds = NAN; /* not kept */
+    f->rank_seconds = NAN; /* not stored */
     if (!store_doc_has(j, "$.info.predicted_bytes"))
         f->predicted_bytes = f->peak_bytes;
     read_targets_info(j, r);
@@ -198,7 +199,7 @@ static void read_point(struct jdoc *j, struct tune_point *p, size_t nhp, size_t 
     measures(j, in, MEASURE_OF_POINT, p);
 }
 
-/* Every evaluation of a tuning; without them its result still stands. */
+/* Every evaluation of a tuning. If they cannot be read, its result remains. */
 static void read_tuning(struct loader *l, struct run *r, size_t n)
 {
     struct tune_result *t = &r->tune;
@@ -265,7 +266,7 @@ static void read_tune(struct loader *l, struct jdoc *j, struct run *r)
         t->nupper = store_read_field_size(j, "$.result.nupper");
         t->idle = store_read_field_size(j, "$.result.idle");
     }
-    if (t->nhp) /* 0: it never came to a first point */
+    if (t->nhp) /* 0: it never reached a first point */
         read_point(j, &t->best, t->nhp, o->targets, "$.result.best");
     read_tuning(l, r, (size_t)store_doc_int(j, 0, STORE_MANY, "$.result.points"));
 }
@@ -324,7 +325,7 @@ static void read_encoding(struct loader *l, struct jdoc *j, struct run *r)
     if (cut || !text || memchr(text, '\0', n)) {
         store_load_damaged(l, "the encoding of %s is damaged: fit it again", r->id);
     } else {
-        ((char *)text)[n] = '\0'; /* store_db_get_parts leaves room */
+        ((char *)text)[n] = '\0'; /* store_db_get_parts leaves room for it */
         r->has_enc = encoding_from_json(text, &r->enc, &why) == ST_OK;
         if (!r->has_enc)
             store_load_damaged(l, "the encoding of %s is damaged (%.200s): fit it again", r->id,
@@ -396,7 +397,7 @@ static void read_run(struct loader *l, struct jdoc *j, struct run *r, size_t *pa
     if (id && store_doc_ok(j)) {
         bool changed;
         struct dataset *ds = store_read_dataset(l, id, &changed);
-        /* A run's own data is only what it was made from. */
+        /* A run keeps its data only if that is unchanged. */
         r->data = ds && !changed ? dataset_ref(ds) : NULL;
     }
     if (r->state == RUN_QUEUED || r->state == RUN_RUNNING) {
@@ -413,7 +414,7 @@ static void read_run(struct loader *l, struct jdoc *j, struct run *r, size_t *pa
     }
 }
 
-/* "r7" or "t2"; 0: neither. */
+/* The number in "r7" or "t2"; 0 if the name is neither. */
 size_t store_read_run_number(const char *name)
 {
     char *end;
@@ -433,13 +434,14 @@ static void remember_run(struct loader *l, const struct run *r, int64_t row, int
                                      "the session",
                           &l->err)))
         return;
-    o->run[o->nrun].body = mem_strdup(body, NULL); /* NULL: it is written again, no harm */
+    o->run[o->nrun].body = mem_strdup(body, NULL); /* NULL: the run is only written again */
     o->run[o->nrun].row = row;
     o->run[o->nrun].parts = parts;
     o->run[o->nrun].data = data;
     o->run[o->nrun].points = r->ntrace;
     o->run[o->nrun].model = r->model != NULL;
-    o->run[o->nrun].factor = o->run[o->nrun].unfinished = false; /* read_factors knows */
+    /* Store_read_model_factors sets these. */
+    o->run[o->nrun].factor = o->run[o->nrun].unfinished = false;
     snprintf(o->run[o->nrun].name, sizeof o->run[o->nrun].name, "%s", r->id);
     o->nrun++;
 }
@@ -469,7 +471,7 @@ bool store_read_run(void *ctx, int64_t row, const char *name, const char *body, 
         store_doc_wrong(&j, "its kind does not fit its name");
     snprintf(r->id, sizeof r->id, "%s", name);
     size_t *counter = kind == RUN_FIT ? &ws->nfit : &ws->ntune;
-    --*counter; /* ws_run_new counted */
+    --*counter; /* undo the count of ws_run_new */
     if (number > *counter)
         *counter = number;
     read_run(l, &j, r, &parts);

@@ -1,4 +1,4 @@
-/* data/formats/format.c -- the list of formats, and files that are of none of them. */
+/* data/formats/format.c -- the list of formats, and files that have none of them. */
 #include "data/formats/format.h"
 
 #include <string.h>
@@ -13,7 +13,8 @@ const struct format *format_at(size_t i)
     return i < NFORMATS ? formats[i] : NULL;
 }
 
-/* Files that people try and that are no tables of text: said by name, with a way out. */
+/* Files that people try although they are no text tables: the error names their kind and what to
+ * do. */
 static const struct {
     const char *magic;
     size_t len;
@@ -85,7 +86,7 @@ const struct format *format_of_records(const struct table *t)
     return NULL;
 }
 
-/* The value of an option that has no field of its own (IMPORT_OWN); NULL: not given. */
+/* The value of an option that has no field of its own (IMPORT_OWN); NULL if it was not given. */
 static const char *own_value(const struct import_opts *opts, const char *name)
 {
     for (size_t i = 0; i < IMPORT_OWN_MOST && opts->own[i].name != NULL; i++)
