@@ -28,14 +28,17 @@ tests_fuzz_fuzz_session_SOURCES = tests/fuzz/fuzz_session.c tests/store_support.
 tests_fuzz_fuzz_session_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
 tests_fuzz_fuzz_session_LDADD = $(store_tests)
 
-TESTS += tests/screens/resume.sh
-EXTRA_DIST += tests/screens/resume.sh
+TESTS += tests/screens/resume.sh tests/screens/unsaved.sh
+EXTRA_DIST += tests/screens/resume.sh tests/screens/unsaved.sh
 
 # Failed requests for memory (tests/scripts/faults.sh).
 tests/fail_alloc.so: tests/fail_alloc.c
 	$(AM_V_CCLD)$(MKDIR_P) tests && $(CC) -O2 -fPIC -shared -o $@ \
 	  `test -f tests/fail_alloc.c || echo '$(srcdir)/'`tests/fail_alloc.c
-check_DATA += tests/fail_alloc.so
-CLEANFILES += tests/fail_alloc.so
+tests/slow_disk.so: tests/slow_disk.c
+	$(AM_V_GEN)$(CC) -shared -fPIC -O2 -o $@ \
+	  `test -f tests/slow_disk.c || echo '$(srcdir)/'`tests/slow_disk.c
+check_DATA += tests/fail_alloc.so tests/slow_disk.so
+CLEANFILES += tests/fail_alloc.so tests/slow_disk.so
 TESTS += tests/scripts/faults.sh
-EXTRA_DIST += tests/scripts/faults.sh tests/fail_alloc.c
+EXTRA_DIST += tests/scripts/faults.sh tests/fail_alloc.c tests/slow_disk.c
