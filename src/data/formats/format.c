@@ -63,7 +63,8 @@ static enum status binary(const struct inbuf *in, struct err *err)
     struct buf names = { 0 };
     for (size_t i = 0; i < NFORMATS; i++)
         buf_printf(&names, "%s%s", i ? ", " : "", formats[i]->name);
-    err_hint(err, "open FILE of another format: %s; text also packed with gzip or zstd", buf_str(&names));
+    err_hint(err, "open FILE of another format: %s; text also packed with gzip or zstd",
+             buf_str(&names));
     buf_free(&names);
     return ST_FORMAT;
 }
