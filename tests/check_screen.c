@@ -170,7 +170,7 @@ END_TEST
 static void rows_are_sound(const struct keyrow *r, const char *where)
 {
     char name[BIND_KEY_MAX], key[BIND_KEY_MAX];
-    for (; r->keys; r++) {
+    for (; r && r->keys; r++) {
         ck_assert_msg(r->name && *r->name && strlen(r->name) < 24 && r->does && *r->does, "%s: %s",
                       where, r->keys);
         ck_assert_msg((r->line != NULL) != (r->act != ACT_NONE), "%s %s: a line or an act", where,

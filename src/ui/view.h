@@ -33,7 +33,7 @@ struct view;
 struct view_ops {
     const char *tab, *title;         /* "Resid", "Residual" */
     const char *about;               /* F1: what it shows and how to read it */
-    const struct keyrow *keys;       /* its own keys; those of all views are in keymap.c */
+    const struct keyrow *keys;       /* its own keys or NULL; keymap.c has the common ones */
     unsigned kinds;                  /* KIND_* */
     unsigned news;                   /* VIEW_NEWS_* */
     enum view_place beside;     /* shown in the second pane while this view is in the main pane */
