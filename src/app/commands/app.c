@@ -21,8 +21,8 @@
 #include "app/shell/registry_words.h"
 #include "app/teach/lesson.h"
 
-/* The history stands before the session: the session writes the state that the history has noted.
- * Freed in the reverse order. */
+/* The history comes before the session, because the session writes the state that the history
+ * noted.  Freed in the reverse order. */
 const struct owner *const app_owners[] = {
     &timeline_owner,
     &store_files_owner,

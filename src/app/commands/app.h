@@ -1,5 +1,5 @@
-/* app/commands/app.h -- what the folders of app hand to each other from above: the lists that main
- * and the tests pass down, so that no lower folder names a higher one. */
+/* app/commands/app.h -- the lists that main and the tests pass down to the folders of app, so that
+ * no lower folder names a higher one. */
 #ifndef GPDESK_APP_H
 #define GPDESK_APP_H
 
@@ -7,12 +7,12 @@
 
 struct options;
 
-/* Everything that is kept in a workspace. */
+/* All state that a workspace keeps. */
 extern const struct owner *const app_owners[];
-/* Hands down the command table and the names that the parser, completion and help ask for: before
- * any line is parsed.  Calling it again does nothing more. */
+/* Hands down the command table and the names that the parser, completion and help need.  Call it
+ * before any line is parsed; further calls do nothing. */
 void app_begin(void);
-/* A workspace with all of it; calls app_begin. */
+/* Makes a workspace with all state; calls app_begin. */
 struct workspace *app_workspace(const struct options *, struct err *);
 
 #endif

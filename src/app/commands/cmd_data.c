@@ -84,7 +84,7 @@ static enum status cmd_use(struct workspace *ws, const struct args *a, struct er
 
 /* Show. */
 
-enum { SHOW_WIDTH = 18 }; /* columns of a cell */
+enum { SHOW_WIDTH = 18 }; /* width of a cell in columns */
 
 static void cell_text(const struct column *c, size_t row, struct buf *out)
 {
@@ -112,7 +112,7 @@ static void cell_json(const struct column *c, size_t row, struct rec *r)
     buf_free(&room);
 }
 
-/* Rows first..last, from 1. */
+/* Shows rows first..last, counted from 1. */
 static enum status show_rows(struct workspace *ws, const struct dataset *d, size_t first,
                              size_t last)
 {
@@ -283,11 +283,11 @@ static enum status cmd_show(struct workspace *ws, const struct args *a, struct e
 
 /* Summary. */
 
-struct summary {         /* a job's inputs and outputs */
+struct summary {         /* inputs and outputs of the job */
     struct dataset *data;
     size_t *col, ncol;
     struct col_summary *sum;
-    struct buf leaks;    /* what may give the target away */
+    struct buf leaks;    /* inputs that may give the target away */
 };
 
 static void summary_free(struct job *job)
@@ -318,7 +318,8 @@ static enum status summary_work(struct job *job, struct err *err)
     return rc == ST_OK ? summary_leaks(s->data, true, &s->leaks, err) : rc;
 }
 
-/* Counts in ten cells as one word of eight steps, so that a row fits in 80 columns: " .:##:. " */
+/* A histogram of ten counts as one word with eight levels, so that a row fits into 80 columns:
+ * " .:##:. " */
 static void bars(const struct col_summary *s, struct buf *out)
 {
     static const char steps[] = " .:-=+*#";
@@ -420,7 +421,7 @@ static void summary_done(struct workspace *ws, struct job *job, enum status rc,
         ws_error(ws, err, job->line);
 }
 
-/* name against a pattern with * */
+/* Matches a name with a pattern that may have *. */
 static bool matches(const char *pattern, const char *name)
 {
     if (*pattern == '*')
@@ -464,7 +465,7 @@ static enum status run_summary(struct workspace *ws, const struct dataset *d, co
         rc = err_set(err, ST_NOT_FOUND, "no column is called %.80s", patterns);
         err_hint(err, "cols");
     }
-    /* What takes longer than a blink goes to the background. */
+    /* A large table takes a while, so it is done in the background. */
     if (rc == ST_OK && d->table->n * s->ncol > INLINE_CELLS)
         return ws_submit(ws, &ops, "summary", s, line, err);
     if (rc == ST_OK)
@@ -638,7 +639,7 @@ static enum status cmd_scale(struct workspace *ws, const struct args *a, struct 
 
 /* Split. */
 
-/* train=2000, 2k or all. */
+/* Reads train=2000, 2k or all. */
 static enum status thin_split(struct dataset *d, const char *text, uint64_t seed, struct err *err)
 {
     double rows = 0.0;
@@ -673,7 +674,7 @@ static enum status split_parts(struct workspace *ws, struct dataset *d, const st
         dataset_split_none(d);
         return ST_OK;
     }
-    if (ways == 0 && args_given(a, "train")) /* of the split in force */
+    if (ways == 0 && args_given(a, "train")) /* changes the current split */
         return ST_OK;
     if (file && !column) {
         err_set(err, ST_USAGE, "split file=%.80s: name its column, too", file);

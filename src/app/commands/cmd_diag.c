@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A preconditioner that has a rank. */
+/* Requires a preconditioner that has a rank. */
 static enum status ranked_precond(const struct args *a, struct fit_opts *o, struct err *err)
 {
     if (!args_given(a, "precond"))
@@ -54,7 +54,7 @@ static enum status cmd_advise(struct workspace *ws, const struct args *a, struct
     return rc;
 }
 
-/* Of a fit; without any, of the fit that the current settings would make. */
+/* Shows the spectrum of a fit; without a fit, of the one that the current settings would make. */
 static enum status cmd_spectrum(struct workspace *ws, const struct args *a, struct err *err)
 {
     const size_t rows = (size_t)args_int(a, "rows", 0);
@@ -78,7 +78,7 @@ static enum status cmd_spectrum(struct workspace *ws, const struct args *a, stru
 
 static enum status cmd_why(struct workspace *ws, const struct args *a, struct err *err)
 {
-    const bool tuned = !args_given(a, "run") && !ws->last_fit[0] && ws->nrun; /* and no fit yet */
+    const bool tuned = !args_given(a, "run") && !ws->last_fit[0] && ws->nrun; /* no fit yet */
     const struct run *r = ws_run(ws, tuned ? ws->run[ws->nrun - 1]->id : args_text(a, "run"), err);
     return r ? why_start(ws, r, args_line(a), err) : err->code;
 }

@@ -62,7 +62,7 @@ static void about_path(struct rec *r, const char *key, enum dirs which)
 {
     struct buf path = { 0 };
 
-    (void)dirs_path(which, NULL, &path); /* "": there is none */
+    (void)dirs_path(which, NULL, &path); /* path stays "" when there is none */
     rec_str(r, key, buf_str(&path));
     rec_text(r, "\n  %-9s ", key);
     rec_safe(r, buf_str(&path));
@@ -99,7 +99,7 @@ static void about_formats(struct rec *r)
     buf_free(&names);
 }
 
-/* "cpu (..)", then what CUDA has, or why nothing. */
+/* Lists "cpu (..)" and the CUDA devices, or the reason why there are none. */
 static void about_devices(const struct workspace *ws, struct rec *r)
 {
     const struct backend_ops *module;
@@ -188,7 +188,7 @@ static enum status cmd_about(struct workspace *ws, const struct args *a, struct 
 
 /* Source, quit. */
 
-/* At the keyboard nothing is read that may never come: the screen would stand still meanwhile. */
+/* At the keyboard only regular files are read: waiting for a pipe would freeze the screen. */
 static enum status comes_at_once(const struct workspace *ws, const char *path, struct err *err)
 {
     struct stat st;

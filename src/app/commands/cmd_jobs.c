@@ -35,7 +35,7 @@ static enum status cmd_jobs(struct workspace *ws, const struct args *a, struct e
         rec_safe(&r, v.line);
         rec_text(&r, ")\n");
     }
-    /* Without a keyboard what waits is the rest of the script, which is not news. */
+    /* Without a keyboard the waiting lines are the rest of the script, which need not be listed. */
     for (size_t i = 0; ws->interactive && (line = workspace_waiting_at(ws, i, &number)) != NULL;
          i++) {
         char name[32];
@@ -69,11 +69,10 @@ static void mark_stopped(struct workspace *ws, const char *name)
     ws->serial++;
 }
 
-/* What becomes of what the stopped ones have done; before the first iterate there is nothing to
- * keep. */
+/* Says what is kept of the stopped jobs; before the first iterate there is nothing to keep. */
 static const char *kept_words(struct workspace *ws, const char *what, bool now)
 {
-    if (*what == 'q' || (*what != '*' && !isdigit((unsigned char)what[1]))) /* no run: r1, t1 */
+    if (*what == 'q' || (*what != '*' && !isdigit((unsigned char)what[1]))) /* not a run */
         return "";
     if (now)
         return "; nothing is kept";
@@ -83,8 +82,8 @@ static const char *kept_words(struct workspace *ws, const char *what, bool now)
     return r && r->ntrace ? "; the best iterate is kept" : "; it had no iterate yet";
 }
 
-/* stop restarts: the one that runs and those of its line that wait.  Told with how many had not
- * begun. */
+/* stop restarts: stops the running search and those of its line that wait, and reports how many had
+ * not begun. */
 static enum status stop_restarts(struct workspace *ws, bool now, struct buf *told, struct err *err)
 {
     struct job_view v;
@@ -96,9 +95,9 @@ static enum status stop_restarts(struct workspace *ws, bool now, struct buf *tol
         err_hint(err, "jobs, or stop * for all of them");
         return ST_STATE;
     }
-    while ((o = restarts_left(ws, r, 0)) != NULL) { /* one that is stopped is left no more */
+    while ((o = restarts_left(ws, r, 0)) != NULL) { /* a stopped one is no longer in the list */
         waiting += o != r;
-        jobs_stop(ws->jobs, o->id, now, NULL); /* it may have ended at this moment */
+        jobs_stop(ws->jobs, o->id, now, NULL); /* it may just have ended */
         mark_stopped(ws, o->id);
     }
     buf_printf(told, "%s stopped", r->id);
@@ -109,7 +108,8 @@ static enum status stop_restarts(struct workspace *ws, bool now, struct buf *tol
     return ST_OK;
 }
 
-/* What stop has named: q3 (waits in line), * or all, a job; without a name the one that runs. */
+/* Stops what the line names: q3 (a waiting line), * or all, or a job; without a name the running
+ * job. */
 static enum status stop_named(struct workspace *ws, const char *name, bool now, char what[24],
                               struct err *err)
 {
@@ -159,7 +159,7 @@ static enum status cmd_stop(struct workspace *ws, const struct args *a, struct e
     return ST_OK;
 }
 
-/* It has waited in line: nothing is left to do. */
+/* The line has waited for all jobs, so nothing is left to do. */
 static enum status cmd_wait(struct workspace *ws, const struct args *a, struct err *err)
 {
     struct rec r;

@@ -41,7 +41,7 @@ static double cpu_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* The last statement of what `time` queued: `time since=WALL,CPU`. */
+/* The last statement that `time` queues: `time since=WALL,CPU`. */
 static enum status time_told(struct workspace *ws, const char *text, struct err *err)
 {
     double wall, cpu;
@@ -107,7 +107,7 @@ static void dry_line(struct workspace *ws, const struct command *cmd, const stru
     ws_emit(ws, &r);
 }
 
-/* tune and fit plan instead of computing (fitting.c); what they changed on the way is put back. */
+/* tune and fit only make a plan (fitting.c); any state that they change is restored. */
 static enum status dry_fit(struct workspace *ws, const struct command *cmd, const struct args *a,
                            struct err *err)
 {

@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double DOUBLE_ENTRIES = 2e7; /* rows x features of a fit in double by itself */
+static const double DOUBLE_ENTRIES = 2e7; /* rows x features up to which double is the default */
 enum { EXACT_TUNE_ROWS = 1500, EXACT_FIT_ROWS = 4000, DEFAULT_FEATURES = 4096,
        DEFAULT_TUNE_FEATURES = 2048 };
 
@@ -90,7 +90,7 @@ static size_t train_rows(const struct dataset *d)
     return d->split.part ? d->split.count[PART_TRAIN] : d->table->n;
 }
 
-/* kernel= on the line, else the current one; hp gets start values. */
+/* Takes kernel= from the line, else the current kernel; hp gets start values. */
 static enum status line_kernel(struct workspace *ws, const struct args *a, struct kernel *k,
                                double *hp, struct err *err)
 {
@@ -108,7 +108,7 @@ static enum status line_kernel(struct workspace *ws, const struct args *a, struc
 
 /* Tune. */
 
-/* Told before the work, not after it, when `score` would have nothing to work on. */
+/* Says before the work that `score` will have no rows to score on. */
 static void tell_no_test(struct workspace *ws, const struct dataset *d)
 {
     char rows[32];
@@ -192,7 +192,7 @@ static enum status fit_hp(struct workspace *ws, const struct args *a, const stru
         &o->kernel, a, &(struct ws_hyper){ o->hp, &o->amplitude, &o->noise }, NULL, err);
     if (rc != ST_OK)
         return rc;
-    /* What the user has set stays as it is; what a tuning found with fewer features is refined. */
+    /* A value that the user has set is kept; one from a tuning with fewer features is refined. */
     o->keep_scale = !ws->scale_tuned || !args_bool(a, "rescale");
     for (size_t i = 0; i < args_hp(a); i++) {
         double lo, hi;
@@ -200,7 +200,7 @@ static enum status fit_hp(struct workspace *ws, const struct args *a, const stru
         o->keep_scale |= !strcmp(name, "amplitude") || !strcmp(name, "noise");
         set |= !strcmp(name, "amplitude") || !strcmp(name, "noise");
     }
-    /* What a tuning found for several targets is one ratio: each keeps its own amplitude for it. */
+    /* A tuning of several targets finds one ratio; each target keeps its own amplitude for it. */
     if (o->keep_scale && ws->scale_tuned && !set && dataset_targets(d) > 1) {
         o->keep_scale = false;
         o->keep_ratio = true;
@@ -270,8 +270,8 @@ static enum status fit_methods(struct workspace *ws, const struct args *a, const
     return ST_OK;
 }
 
-/* Small, nearly noiseless data meet the limit of single precision first, and pay least for double.
- * Whoever has named a precision gets it. */
+/* Small, nearly noiseless data reach the limit of single precision first, and double costs them
+ * least.  A precision that the user names is used. */
 static bool small_enough(const struct workspace *ws, const struct args *a, size_t rows,
                          const struct fit_opts *o)
 {
@@ -280,7 +280,7 @@ static bool small_enough(const struct workspace *ws, const struct args *a, size_
            (double)rows * (double)o->features <= DOUBLE_ENTRIES;
 }
 
-/* Features, tolerance, precision and seed. */
+/* Reads features, tolerance, precision and seed. */
 static void fit_sizes(struct workspace *ws, const struct args *a, const struct dataset *d,
                       struct fit_opts *o)
 {
@@ -313,7 +313,7 @@ enum status cmd_model_fit(struct workspace *ws, const struct args *a, struct dat
     return rc;
 }
 
-/* The run whose weights are the start. */
+/* Finds the run whose weights are the start. */
 static enum status fit_start(struct workspace *ws, const char *name, struct run **r,
                              struct fit_opts *o, struct err *err)
 {
@@ -329,7 +329,7 @@ static enum status fit_start(struct workspace *ws, const char *name, struct run 
     return ST_OK;
 }
 
-/* What the line may say beside continue=: how far to go, and how. */
+/* Beside continue=, the line may only say how far to go, and how. */
 static enum status continue_changes(const struct args *a, struct fit_opts *o, struct err *err)
 {
     static const char *const fixed[] = {"data",    "kernel", "seed", "from",
@@ -346,7 +346,7 @@ static enum status continue_changes(const struct args *a, struct fit_opts *o, st
     const size_t features =
         args_given(a, "features") ? (size_t)args_int(a, "features", 0) : o->features;
     const size_t even = features + (features & 1);
-    if (even != o->features) { /* rank and noise ratio suited the others */
+    if (even != o->features) { /* the rank and noise ratio belong to the earlier features */
         o->features = even;
         o->rank = 0;
         o->keep_ratio = false;
@@ -368,8 +368,8 @@ static enum status continue_changes(const struct args *a, struct fit_opts *o, st
     return args_given(a, "variance") ? fit_variance(a, o, err) : ST_OK;
 }
 
-/* fit continue=r7: the same fit, from where it stopped; with features=, one of more features from
- * there. */
+/* fit continue=r7: the same fit from where it stopped; with features=, a fit with other features
+ * that starts there. */
 static enum status fit_continue(struct workspace *ws, const struct args *a, struct err *err)
 {
     struct fit_opts o = { 0 }, given = { 0 };
@@ -394,7 +394,7 @@ static enum status fit_continue(struct workspace *ws, const struct args *a, stru
     o.amplitude = r->model->amplitude;
     o.noise = r->model->noise;
     o.keep_ratio = true;
-    if (r->info.rank) /* what was chosen stays */
+    if (r->info.rank) /* keep the rank that was chosen */
         o.rank = r->info.rank;
     rc = continue_changes(a, &o, err);
     if (rc == ST_OK && args_given(a, "solver")) {
@@ -405,7 +405,7 @@ static enum status fit_continue(struct workspace *ws, const struct args *a, stru
     return rc == ST_OK ? fitting_fit(ws, r->data, &o, args_line(a), err) : rc;
 }
 
-/* What was given and has no meaning beside the rest is named. */
+/* Notes options that have no effect together with the rest of the line. */
 static void unused(struct workspace *ws, const struct args *a, const struct fit_opts *o)
 {
     static const char *const of_rows[] = { "features", "rank", "precond", "plan", "store", NULL };
@@ -519,7 +519,7 @@ static enum status explore(struct workspace *ws, const struct args *a, const siz
     };
     const char *run = args_text(a, "run");
 
-    if (o.file && args_looks_like_run(o.file)) /* `pca r2`: a run; a file of that name is ./r2 */
+    if (o.file && args_looks_like_run(o.file)) /* `pca r2` is a run; a file of that name is ./r2 */
         run = o.file, o.file = NULL;
     if (strcmp(run, ".") || ws->last_fit[0]) {
         r = ws_run(ws, run, err);

@@ -150,7 +150,7 @@ static const char *target_name(const struct table *t, const char *target)
 
     if (!target || table_find(t, target) != SIZE_MAX || !t->targets)
         return target;
-    snprintf(first, sizeof first, "%s1", target); /* a dataset of several columns */
+    snprintf(first, sizeof first, "%s1", target); /* a dataset with several columns */
     return npy_set_is_npy(target) || !strcmp(first, t->col[t->ncols - t->targets].name) ? NULL
                                                                                         : target;
 }

@@ -51,7 +51,7 @@ static void figure_record(struct workspace *ws, const char *verb, const struct f
     ws_emit(ws, &rec);
 }
 
-/* The words log and linear live as long as the program. */
+/* Returns a static string, log or linear. */
 static const char *axis_word(const struct args *a, const char *key)
 {
     const char *w = args_text(a, key);
@@ -73,7 +73,7 @@ static void drawn_free(void *state)
     args_free(state);
 }
 
-/* Its state is the line of the last plot put on the screen. */
+/* The state is the line of the last plot put on the screen. */
 const struct owner cmd_plot_shown_owner = { .name = "plot", .free = drawn_free };
 
 /* Shows a figure: in a pane where there is a screen, else as text. */
@@ -97,7 +97,7 @@ static void told(struct workspace *ws, struct figure *f, const struct args *a, c
                  bool words)
 {
     const char *to = words ? NULL : args_text(a, "to");
-    if (to && *to != 's') { /* a window or a picture: in words here */
+    if (to && *to != 's') { /* windows and pictures are described in words here */
         struct rec rec;
         rec_init(&rec, REC_RESULT, "plot");
         rec_str(&rec, "plot", f->name);
@@ -118,7 +118,7 @@ static void told(struct workspace *ws, struct figure *f, const struct args *a, c
         show(ws, f, a, "");
 }
 
-/* Queues the job: f NULL, work makes it. */
+/* Queues the job; if f is NULL, the job makes the figure. */
 static enum status start(struct workspace *ws, struct figure *f, struct plot_work *work,
                          const struct args *a, bool words, struct err *err)
 {
@@ -157,8 +157,8 @@ static enum status start(struct workspace *ws, struct figure *f, struct plot_wor
     return plot_start(ws, e, args_line(a), err);
 }
 
-/* The run that the line names, or the one to look at.  Among columns, a word that no column has and
- * that looks like a run is one. */
+/* The run that the line names, or else the current one.  Among columns, a word that is not a column
+ * and looks like a run is a run. */
 static enum status pick_run(struct workspace *ws, const struct plot_ops *p, const struct args *a,
                             struct run **out, struct err *err)
 {
@@ -183,7 +183,7 @@ static enum status pick_run(struct workspace *ws, const struct plot_ops *p, cons
     return ST_OK;
 }
 
-/* What the screen's pictures of predictions show from now on: the target named, else the first. */
+/* Sets the target that the screen's plots of predictions show: the one named, else the first. */
 static void look_at(struct workspace *ws, const struct args *a, const struct plot_ops *p)
 {
     struct err ignored;
@@ -193,7 +193,7 @@ static void look_at(struct workspace *ws, const struct args *a, const struct plo
         (void)run_target(r, args_text(a, "target"), &ws->look, &ignored);
 }
 
-/* The common course: what takes time becomes a job, else the figure is there. */
+/* Makes the figure at once, or queues a job if that takes time. */
 static enum status figure_of(struct workspace *ws, const struct args *a, bool words,
                              struct figure **f, struct err *err)
 {
@@ -238,7 +238,7 @@ static enum status cmd_plot(struct workspace *ws, const struct args *a, struct e
     }
     show(ws, f, a, buf_str(&runs));
     buf_free(&runs);
-    snprintf(ws->shown, sizeof ws->shown, "%s", f->name); /* what `explain` means from now on */
+    snprintf(ws->shown, sizeof ws->shown, "%s", f->name); /* `explain` alone explains this plot */
     figure_free(f);
     return ST_OK;
 }

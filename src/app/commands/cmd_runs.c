@@ -27,7 +27,7 @@ static void run_number(struct text_table *g, double x)
     text_table_cell(g, num, 0);
 }
 
-/* A figure of such a run by its name; NaN: it has none, or it means nothing there. */
+/* A figure of a run by its name; NaN if the run has none or it has no meaning there. */
 static double figure(const struct run *r, const char *name)
 {
     const struct measure *m = measure_find(name, r->kind);
@@ -35,7 +35,7 @@ static double figure(const struct run *r, const char *name)
     return m && measure_applies(m, r) ? measure_number(m, r, 0) : NAN;
 }
 
-/* A score of each target: an array, of one target a number. */
+/* The score of each target: an array, or with one target a number. */
 static void run_score(struct rec *rec, const char *name, const struct run *r)
 {
     const struct measure *m = measure_find(name, r->kind);
@@ -113,7 +113,7 @@ static void run_row(struct text_table *g, const struct workspace *ws, const stru
     buf_free(&words);
 }
 
-/* by: the brief name of a figure (measures.h), of which the best comes first; NULL: none. */
+/* by: the brief name of the figure (measures.h) to sort by, best first; NULL: no sorting. */
 struct order { const char *by; bool newest; };
 
 static double order_value(const struct order *o, const struct run *r)
@@ -142,7 +142,7 @@ static bool holds(const char *text, const char *word)
     return text && strcasestr(text, word);
 }
 
-/* Is it one of the kind, and does the word stand in what the table says of it? */
+/* True if the run is of this kind and its row of the table contains the word. */
 static bool wanted_run(const struct run *r, const char *kind, const char *word)
 {
     const bool fit = r->kind == RUN_FIT;
@@ -157,7 +157,7 @@ static bool wanted_run(const struct run *r, const char *kind, const char *word)
            holds(run_state_name(r->state), word) || holds(fit ? r->info.solver : "tune", word);
 }
 
-/* Those of the bin, or those shown, that are asked for, in the order asked for; caller frees. */
+/* The requested runs, from the bin or from the table, in the requested order; caller frees. */
 static const struct run **chosen_runs(const struct workspace *ws, const struct args *a, size_t *n,
                                       struct err *err)
 {
@@ -221,9 +221,9 @@ static enum status cmd_runs(struct workspace *ws, const struct args *a, struct e
     return ST_OK;
 }
 
-/* One row of a comparison: the same words for all, or marked. */
+/* One row of a comparison: equal words are not shown, different ones are marked. */
 struct aspect { const char *name; void (*write)(const struct run *, size_t target, struct buf *);
-                bool result; /* came out, was not chosen */ };
+                bool result; /* a result, not a setting */ };
 
 static void put(struct buf *b, double x)
 {
@@ -301,7 +301,7 @@ static const char *const y_scales[] = { "y=standard", "y=log", "y=none" }; /* en
 ASPECT(scale, buf_puts(b, r->has_enc ? y_scales[r->enc.yscale] : "-"))
 ASPECT(amplitude, put(b, scale_of(r, j, false)))
 ASPECT(noise, put(b, scale_of(r, j, true)))
-/* Features against effective dimension: how much of what the data ask for there is room for. */
+/* Effective dimension of features: how much of what the data determine the features can hold. */
 static void effective_words(const struct run *r, struct buf *b)
 {
     const double effective = is_fit(r) ? r->info.effective_dimension : r->tune.effective_dimension;
@@ -336,7 +336,7 @@ static const struct aspect settings[] = {
     {"target", aspect_target, false},
     {"scale", aspect_scale, false},
     {"kernel", aspect_kernel, false},
-    {NULL, NULL, false}, /* here stand the kernels' hyperparameters */
+    {NULL, NULL, false}, /* place of the kernels' hyperparameters */
     {"amplitude", aspect_amplitude, false},
     {"noise", aspect_noise, false},
     {"solver", aspect_solver, false},
@@ -348,14 +348,14 @@ static const struct aspect settings[] = {
     {"state", aspect_state, true},
     {"outcome", aspect_outcome, true},
 };
-/* In place of the bare number. */
+/* A text that replaces the number. */
 static const struct aspect written[] = {
     {"effective_dimension", aspect_effective, true},
 };
 
 enum { COMPARE_MAX = 8 };
 
-/* Which runs: those named, else the last two fits. */
+/* The runs to compare: those named, else the last two fits. */
 static enum status compared(struct workspace *ws, const struct args *a,
                             const struct run *out[COMPARE_MAX], size_t *n, struct err *err)
 {
@@ -381,7 +381,7 @@ static enum status compared(struct workspace *ws, const struct args *a,
     return ST_OK;
 }
 
-/* What differs stands in a row each, what is the same in one line. */
+/* Each difference has a row; everything that is the same is in one line. */
 struct comparison { struct text_table settings, results; struct buf same, units; };
 
 static void compare_cells(const char *name, struct buf cell[COMPARE_MAX], size_t n, bool result,
@@ -513,7 +513,7 @@ static void compare_hp(const struct run **run, size_t n, struct comparison *c, s
         }
 }
 
-/* Marginal likelihoods from random probes that are closer than their own error. */
+/* Reports marginal likelihoods from random probes that differ by less than their error. */
 static void compare_ties(const struct run **run, size_t n, struct rec *r)
 {
     rec_array(r, "ties");
@@ -547,8 +547,8 @@ static void compare_head(struct text_table *g, const struct run **run, size_t n,
         text_table_cell(g, run[i]->id, 0);
 }
 
-/* Settings that differ, results that differ, and what is the same; the curves over each other: on a
- * screen at once, else by which line. */
+/* Shows settings that differ, results that differ, and what is the same.  On a screen it draws the
+ * curves together; without one it names the line that does. */
 static void compare_text(struct workspace *ws, struct comparison *c, const struct run **run,
                          size_t n, struct rec *r)
 {

@@ -1,5 +1,5 @@
 /* app/commands/cmd_screen.c -- commands about the screen: view, layout, theme, palette, copy, bind.
- * Where there is no screen each says the same in words or keeps the setting for one. */
+ * Without a screen, each prints the same as text or keeps the setting for a screen. */
 #include "app/shell/bindings.h"
 #include "app/commands/commands.h"
 #include "app/shell/text_table.h"
@@ -35,7 +35,7 @@ static void tell(struct workspace *ws, const char *verb, const char *key, const 
 
 /* View. */
 
-/* The views, and what says the same without a screen. */
+/* The views, and the line that prints the same without a screen. */
 static const struct { const char *key, *name, *line; } views[] = {
 #define VIEW_ROW(id, file, key, word, shows, line) { key, word, line },
     WS_SCREEN_VIEWS(VIEW_ROW)
@@ -60,7 +60,7 @@ static enum status cmd_view(struct workspace *ws, const struct args *a, struct e
         i++;
     if (i == NVIEWS)
         return err_set(err, ST_NOT_FOUND, "there is no view '%.40s'", name);
-    if (ws->screen)                          /* who sees it needs no word of it */
+    if (ws->screen)                          /* the user sees it, so print nothing */
         return ws->screen->view(ws->screen_ctx, *views[i].key, err);
     char verb[40];
     snprintf(verb, sizeof verb, "%.*s", (int)strcspn(views[i].line, " "), views[i].line);
@@ -74,7 +74,7 @@ static enum status cmd_view(struct workspace *ws, const struct args *a, struct e
     return workspace_exec_apart(ws, views[i].line, "view");
 }
 
-/* Layout, theme: options with a verb of their own. */
+/* Layout, theme: options that are also verbs. */
 
 static void tell_screen(struct workspace *ws, const char *option, const char *value,
                         struct buf *said)
@@ -194,7 +194,7 @@ static bool copy_path(struct buf *out)
            dirs_make_parent(out->s, NULL) == ST_OK;
 }
 
-/* The numbers of a plot by name: what `C` of a plot's view copies. */
+/* Copies the numbers of a plot, as `C` does in a plot's view. */
 static enum status copy_plot(struct workspace *ws, const char *what, const char *run,
                              struct buf *text, struct err *err)
 {
@@ -302,7 +302,7 @@ static void list_bindings(struct workspace *ws)
     ws_emit(ws, &r);
 }
 
-/* What of the bound lines does not parse, and (with a screen) which built-in keys they cover. */
+/* Lists bound lines that cannot be parsed and, on a screen, built-in keys that they hide. */
 static void conflicts(struct workspace *ws)
 {
     struct buf said = { 0 };
@@ -318,7 +318,7 @@ static void conflicts(struct workspace *ws)
             for (size_t k = 0; k < n && own.code == ST_OK; k++) {
                 const struct command *c;
                 struct args *args = NULL;
-                if (!strchr(st[k].text, '{')) /* the screen fills {run} and the like in */
+                if (!strchr(st[k].text, '{')) /* the screen fills in {run} and the like */
                     command_parse(st[k].text, &c, &args, &own);
                 args_free(args);
             }

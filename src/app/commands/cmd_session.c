@@ -30,7 +30,7 @@ static enum status cmd_save(struct workspace *ws, const struct args *a, struct e
     if (rc == ST_OK && file && had)
         rc = store_save_as(ws, file, err);
     const bool copy = file && had;
-    if (rc == ST_OK && !copy) /* a copy holds all there is, also when the session's file has gone */
+    if (rc == ST_OK && !copy) /* a copy has everything, even if the session's file is gone */
         rc = store_flush(store_of(ws), err);
     if (rc != ST_OK)
         return rc;
@@ -71,7 +71,7 @@ static void tell_resumed(struct workspace *ws)
     ws_emit(ws, &r);
 }
 
-/* Who wants to go on with a stopped run says resume, too. */
+/* Users also type resume to continue a stopped run. */
 static void hint_run(struct workspace *ws, const char *name, struct err *err)
 {
     struct err none = { 0 };
@@ -96,7 +96,7 @@ static enum status cmd_resume(struct workspace *ws, const struct args *a, struct
         rc = err_set(err, ST_STATE, "a job is running, so the workspace cannot be replaced");
         err_hint(err, "wait, or stop");
     }
-    /* Looked at first, so that a bad file leaves everything as it is. */
+    /* Check the file first, so that a bad one changes nothing. */
     if (rc == ST_OK)
         rc = store_probe(path, err);
     if (rc == ST_OK) {
@@ -174,7 +174,7 @@ static enum status cmd_script(struct workspace *ws, const struct args *a, struct
         rec_text(&r, "%zu lines in ", lines);
         rec_safe(&r, out);
     } else if (text.len) {
-        buf_putn(&r.text, text.s, text.len - 1); /* the last line end comes with the record */
+        buf_putn(&r.text, text.s, text.len - 1); /* the record adds the last line end */
     }
     ws_emit(ws, &r);
     buf_free(&text);

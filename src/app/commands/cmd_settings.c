@@ -37,7 +37,7 @@ static void hp_name(const struct workspace *ws, size_t slot, char name[KERNEL_NA
     *h = (struct hparam){ name, "", 0.0, 0.0, slot == n ? 1.0 : 0.1, "" };
 }
 
-/* Who is behind a hyperparameter's value: a tuning run, `set`, or nobody. */
+/* Where a hyperparameter's value comes from: a tuning run, `set`, or the starting value. */
 static void hp_origin(const struct workspace *ws, size_t slot, double value, char *out, size_t len)
 {
     char name[KERNEL_NAME_MAX];
@@ -105,7 +105,7 @@ static void option_line(const struct workspace *ws, const struct option_row *o,
     buf_free(&value);
 }
 
-/* name NULL: all. */
+/* Shows one setting; name NULL: all of them. */
 static enum status tell_settings(struct workspace *ws, const char *command, const char *name,
                                  struct err *err)
 {
@@ -157,7 +157,7 @@ static enum status set_one(struct workspace *ws, size_t slot, const char *name, 
     if (lo == hi) {
         *hp_place(ws, slot) = lo;
         ws->scale_tuned &= slot < kernel_nhp(&ws->kernel);
-        ws->hp_tuned = true; /* chosen by somebody: a fit need not say that they are untuned */
+        ws->hp_tuned = true; /* chosen by the user: fit need not note that they are untuned */
         return ST_OK;
     }
     if (!isnan(lo))
@@ -184,7 +184,7 @@ static enum status set_hyper(struct workspace *ws, const char *name, double lo, 
     return rc;
 }
 
-/* What was set, as typed. */
+/* Shows what was set, as typed. */
 static void tell_set(struct workspace *ws, const struct args *a)
 {
     struct rec r;

@@ -135,7 +135,7 @@ static enum status sweep_table(struct workspace *ws, struct err *err)
     return ST_OK;
 }
 
-/* The first line of all statements of a point is `sweep point=i`. */
+/* The statements of a point begin with `sweep point=i`. */
 static enum status sweep_mark(struct workspace *ws, const char *text, struct err *err)
 {
     size_t i;
@@ -172,7 +172,7 @@ static enum status sweep_start(struct workspace *ws, struct sweep *s, struct err
     return rc;
 }
 
-/* Columns that are none of the dataset's are looked for in the file that the split in use is of. */
+/* A column that the dataset lacks is looked up in the file of the current split. */
 static enum status same_file(const struct workspace *ws, struct sweep *s, struct err *err)
 {
     const struct dataset *d = ws->cur < ws->ndata ? ws->data[ws->cur] : NULL;
@@ -217,7 +217,7 @@ static enum status cmd_sweep(struct workspace *ws, const struct args *a, struct 
     *kept = s;
     owner_take(ws, &sweep_owner, kept);
     rc = sweep_start(ws, kept, err);
-    if (rc != ST_OK && err->code == ST_OK) /* a point that does not parse has been told */
+    if (rc != ST_OK && err->code == ST_OK) /* a point that cannot be parsed is already reported */
         err_set(err, rc, "sweep: a point cannot be run");
     return rc;
 }

@@ -1,4 +1,4 @@
-/* app/commands/cmd_time.c -- the commands about what has been: history, undo, redo, at, branch; and
+/* app/commands/cmd_time.c -- the commands about time: history, undo, redo, at, branch; and about
  * the bin: star, drop, purge. */
 #include "app/commands/commands.h"
 #include "app/shell/text_table.h"
@@ -115,7 +115,7 @@ static enum status cmd_history(struct workspace *ws, const struct args *a, struc
 
 /* Undo, redo. */
 
-/* What is current now, in one line. */
+/* Describes the current state in one line. */
 static void current_words(const struct workspace *ws, struct buf *out)
 {
     struct buf kernel = { 0 };
@@ -183,7 +183,7 @@ static enum status cmd_redo(struct workspace *ws, const struct args *a, struct e
 
 /* At, branch. */
 
-/* 12, -1 (one before what is shown), +1, now. */
+/* Reads 12, -1 (one command back), +1 or now. */
 static enum status place(const struct workspace *ws, const char *text, size_t *n, struct err *err)
 {
     const size_t view = timeline_view(ws), here = view == SIZE_MAX ? ws->nscript : view;

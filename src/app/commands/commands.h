@@ -8,7 +8,7 @@
 #include "app/shell/words.h"
 
 /* The registry: the rows of each file, in the order of `help` and of the manual.  Those that
- * are not const hold options of reading or types of columns, which app_begin fills in
+ * are not const have options of reading files or types of columns, which app_begin fills in
  * (import_args_expand). */
 #define COMMAND_TABLES(row)       \
     row(, cmd_open_rows)          \
@@ -39,12 +39,12 @@ extern const struct words_row cmd_screen_words_copied;
 struct fit_opts;
 struct dataset;
 struct figure;
-/* What a line of fit says of kernel, hyperparameters, features, tolerance, precision and seed: for
+/* Reads kernel, hyperparameters, features, tolerance, precision and seed as a line of fit does, for
  * commands that look at such a fit without making it (cmd_model.c). */
 enum status cmd_model_fit(struct workspace *, const struct args *, struct dataset *,
                          struct fit_opts *, struct err *);
-/* The plot last put on the screen, made anew as its line says; NULL and no error when that was
- * another plot than `name`. */
+/* Makes the plot that was last put on the screen again; NULL without an error if that was not the
+ * plot `name`. */
 struct figure *cmd_plot_shown(struct workspace *, const char *name, struct err *err);
 
 #endif

@@ -51,7 +51,7 @@ void data_words_target_json(struct rec *r, const struct dataset *d)
         rec_strs(r, "targets", names, n);
 }
 
-/* Inputs after encoding: a category gives one column a level. */
+/* Describes the inputs after encoding: a category gives one column for each level. */
 size_t data_words_inputs(const struct dataset *d)
 {
     size_t n = 0;
@@ -126,7 +126,7 @@ void data_words_text(const struct dataset *d, struct rec *r)
     }
     if (t->decisions && *t->decisions) {
         rec_text(r, "\n  read as   ");
-        /* Several lines of decisions hang below the first. */
+        /* Further lines of decisions are indented below the first. */
         for (const char *p = t->decisions; *p;) {
             const size_t len = strcspn(p, "\n");
             rec_text(r, "%s%.*s", p == t->decisions ? "" : "\n            ", (int)len, p);
@@ -150,7 +150,7 @@ void data_words_text(const struct dataset *d, struct rec *r)
                  t->duplicates == 1 ? "" : "s");
     rec_text(r, "    constant inputs ");
     constant_words(d, &r->text);
-    /* a tuning stops at a missing cell as long as nothing is said about them */
+    /* until a policy is chosen, a tuning stops at a missing cell */
     rec_text(r, t->missing && d->missing == MISSING_ERROR
                     ? "\n  next      missing mean  |  split test=20%%  |  summary"
                     : "\n  next      split test=20%%  |  summary  |  tune");
@@ -159,7 +159,7 @@ void data_words_text(const struct dataset *d, struct rec *r)
 void data_words_leaks(struct workspace *ws, const struct dataset *d)
 {
     struct buf notes = { 0 };
-    struct err ignored; /* memory: then nothing is warned of, and nothing else is at stake */
+    struct err ignored; /* out of memory: only the warnings are lost */
 
     if (summary_leaks(d, false, &notes, &ignored) == ST_OK)
         ws_tell_lines(ws, buf_str(&notes));

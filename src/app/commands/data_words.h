@@ -7,13 +7,13 @@
 
 struct workspace;
 
-/* The column that is the first target; SIZE_MAX: none. */
+/* The column of the first target; SIZE_MAX if there is none. */
 size_t data_words_target_col(const struct dataset *);
 /* "y1", "y1, y2", "y1, y2, y3 and 9 more"; "none". */
 void data_words_target(const struct dataset *, struct buf *out);
 /* "target": the name of the first, or null; and where there are several "targets", all names. */
 void data_words_target_json(struct rec *, const struct dataset *);
-/* Inputs after encoding: a category gives one column a level. */
+/* Describes the inputs after encoding: a category gives one column for each level. */
 size_t data_words_inputs(const struct dataset *);
 /* The summary that `open`, `demo` and `use` show. */
 void data_words_text(const struct dataset *, struct rec *);

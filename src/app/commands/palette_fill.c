@@ -12,9 +12,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { COLUMNS_MAX = 500 };   /* of a dataset that are listed */
+enum { COLUMNS_MAX = 500 };   /* largest number of columns listed */
 
-/* A command runs as it stands when it needs nothing; else its name waits on the prompt. */
+/* A command that needs no arguments runs at once; otherwise its name is put on the prompt. */
 static enum status add_command(struct palette *p, const struct command *c, struct err *err)
 {
     char line[80];
@@ -22,7 +22,7 @@ static enum status add_command(struct palette *p, const struct command *c, struc
 
     for (size_t i = 0; i < ARGS_MAX && c->args[i].name; i++)
         asks |= (c->args[i].flags & ARGF_REQUIRED) != 0;
-    asks |= !strcmp(c->name, "quit") || c->flags & CMD_SETS;  /* look before you leap */
+    asks |= !strcmp(c->name, "quit") || c->flags & CMD_SETS;  /* let the user confirm */
     snprintf(line, sizeof line, "%s%s", c->name, asks ? " " : "");
     return palette_add(p, c->name, c->summary, line, NULL, 0, err);
 }
@@ -61,7 +61,7 @@ static enum status fill_pages(struct palette *p, struct err *err)
         snprintf(label, sizeof label, "explain %s", explain_at(i));
         rc = palette_add(p, label, "what it is, with the current numbers", label, NULL, 0, err);
     }
-    if (rc == ST_OK && lesson_list(&l, NULL) == ST_OK)     /* without lessons the rest is there */
+    if (rc == ST_OK && lesson_list(&l, NULL) == ST_OK)     /* without lessons, list the rest */
         for (size_t i = 0; rc == ST_OK && i < l.n; i++) {
             snprintf(label, sizeof label, "lesson %s", l.id[i]);
             rc = palette_add(p, label, l.title[i], label, NULL, 0, err);

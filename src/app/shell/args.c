@@ -3,7 +3,7 @@
  *
  *   statement := verb { object | key=value | flag }
  *
- * Nothing here has side effects; a script is parsed whole before its first command runs. */
+ * Nothing here has side effects, because a whole script is parsed before its first command runs. */
 #include "app/shell/args_impl.h"
 
 #include "app/shell/options.h"
@@ -95,7 +95,7 @@ const char *args_hp_known(size_t i)
     return NULL;
 }
 
-/* What keys a command takes: its own, hyperparameters, options. */
+/* The keys that a command accepts: its own, hyperparameters, options. */
 struct key { const char *name; enum { KEY_ARG, KEY_HP, KEY_OPT } kind; size_t index; };
 enum { KEYS_MAX = 128 };
 
@@ -112,7 +112,7 @@ static size_t keys_of(const struct command *c, struct key keys[KEYS_MAX])
     return n;
 }
 
-/* Which key a word means: exact, else a unique beginning. */
+/* Finds the key that a word means: an exact match, or else a unique beginning. */
 static enum status key_find(const struct command *c, const char *word, struct key *out,
                             char hp[KERNEL_NAME_MAX + 8], int *side, struct err *err)
 {
@@ -208,7 +208,7 @@ static enum status add_option(struct args *a, const struct option_row *row, char
     return ST_OK;
 }
 
-/* Takes a checked value for argument i; *text moves in. */
+/* Stores a checked value for argument i and takes over *text. */
 static enum status take(struct args *a, size_t i, char **text, struct err *err)
 {
     const struct arg *row = &a->cmd->args[i];
@@ -235,11 +235,11 @@ static enum status take(struct args *a, size_t i, char **text, struct err *err)
     return ST_OK;
 }
 
-/* Putting it together. */
+/* Building a statement. */
 
 static const struct args_word none;
 
-/* A kernel may go on over blanks: rbf + linear. */
+/* A kernel may contain blanks: rbf + linear. */
 static enum status join_kernel(struct args_words *w, size_t *i, struct err *err)
 {
     for (;;) {
@@ -314,7 +314,7 @@ static enum status parse_keyed(struct args *a, struct args_words *w, size_t *i, 
     return rc;
 }
 
-/* Would this word do for that positional argument, where a later one might take it? */
+/* True if this positional argument can take the word, although a later one might take it, too. */
 static bool suits(const struct arg *row, const struct args_word *x)
 {
     char word[48];
@@ -330,8 +330,8 @@ static bool suits(const struct arg *row, const struct args_word *x)
     return true;
 }
 
-/* Is an earlier place given by its name, so that the word would fall into it in the canonical
- * line, where names come last?  It is written with its own name then. */
+/* True if an earlier positional argument was given by name.  In the canonical line, where named
+ * arguments come last, the word would then take its place, so it is written with its name. */
 static bool displaced(const struct args *a, size_t k, const struct args_word *x)
 {
     for (size_t q = 0; q < k; q++)
@@ -362,7 +362,7 @@ static enum status unexpected(const struct args *a, const struct args_words *w, 
     return ST_USAGE;
 }
 
-/* The rest of the line as it stands; one pair of quotes around it all is taken off. */
+/* Takes the rest of the line unchanged, but removes a pair of quotes around all of it. */
 static enum status take_rest(struct args *a, size_t arg, const char *statement,
                              struct args_words *w, size_t *i, struct err *err)
 {
@@ -447,7 +447,7 @@ static enum status parse_bare(struct args *a, const char *statement, struct args
     return unexpected(a, w, *i, err);
 }
 
-/* Is the next free positional argument one that takes the rest of the line? */
+/* True if the next free positional argument takes the rest of the line. */
 static bool rest_is_next(const struct args *a, const char *key)
 {
     const struct command *c = a->cmd;
@@ -585,7 +585,7 @@ enum status command_parse(const char *statement, const struct command **cmd, str
     return rc;
 }
 
-/* Reading them. */
+/* Reading arguments. */
 
 struct args *args_ref(const struct args *a)
 {
@@ -615,7 +615,7 @@ void args_free(struct args *a)
     free(a);
 }
 
-/* The row of an argument; asking for one that the table does not have is our own bug. */
+/* Finds the row of an argument; asking for one that the table lacks is a bug in the caller. */
 static const struct arg *row_of(const struct args *a, const char *name, size_t *k)
 {
     for (*k = 0; *k < ARGS_MAX && a->cmd->args[*k].name; ++*k)

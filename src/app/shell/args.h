@@ -6,7 +6,7 @@
 #include "app/shell/command.h"
 
 /* A quote opens a quoted run only at the start of a word or behind = , ( : so that "don't" in a
- * note is no open quote.  prev: the byte before, 0 at the start. */
+ * note is not an open quote.  prev: the preceding byte, 0 at the start. */
 bool args_quote_opens(char prev);
 /* r7, t2, run:r7, ., -1, *, r* */
 bool args_looks_like_run(const char *s);

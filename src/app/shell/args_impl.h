@@ -1,15 +1,15 @@
-/* app/shell/args_impl.h -- shared by the files of the parser and by nobody else: args.c puts a
- * statement together, args_words.c cuts it into words, args_values.c reads values. */
+/* app/shell/args_impl.h -- private to the parser: args.c builds a statement, args_words.c splits it
+ * into words, args_values.c reads values. */
 #ifndef GPDESK_ARGS_IMPL_H
 #define GPDESK_ARGS_IMPL_H
 
 #include "app/shell/args.h"
 
 struct args_word {
-    char *text;        /* without quotes; of a keyed word: the value */
+    char *text;        /* without quotes; for key=value the value */
     char *key;         /* "rank" of rank=512 and --rank=512; NULL */
     bool quoted;       /* began with a quote: never a key, a flag or ? */
-    bool whole;        /* one pair of quotes around all of it */
+    bool whole;        /* a pair of quotes encloses the whole word */
     bool dashed;       /* --rank: the next word may be its value */
     size_t start, end; /* bytes in the statement */
 };
@@ -18,9 +18,9 @@ struct args_words { struct args_word *v; size_t n, cap; };
 enum status args_words_read(const char *statement, struct args_words *, struct err *);
 void args_words_free(struct args_words *);
 
-/* "yes", "no" and the like; false: neither. */
+/* Reads "yes", "no" and the like; false if the text is neither. */
 bool args_value_bool(const char *text, bool *out);
-/* Sets the error of a value that will not do: what was given, why, and what was expected. */
+/* Sets the error for a wrong value: the value, the reason, and what was expected. */
 enum status args_value_bad(const struct arg *, const char *text, enum status, const char *why,
                            struct err *);
 /* A number (lo == hi) or an interval a..b. */

@@ -1,5 +1,5 @@
 /* app/shell/args_values.c -- the values of arguments: numbers with units, lists, intervals,
- * choices; whether a text is one, and what to say when it is not. */
+ * choices.  Checks whether a text is valid, and gives the message when it is not. */
 #include "app/shell/args_impl.h"
 
 #include "app/shell/options.h"
@@ -41,7 +41,7 @@ bool args_value_bool(const char *s, bool *out)
     return false;
 }
 
-/* What a value of this argument looks like, for messages. */
+/* Describes the values that an argument accepts, for messages. */
 static void expects(const struct arg *a, char *out, size_t len)
 {
     static const char *const kind[] = {
@@ -92,7 +92,7 @@ enum status args_value_bad(const struct arg *a, const char *text, enum status co
     return err_set(err, code, "%s=%.80s: %s; expected %s", a->name, text, what, want);
 }
 
-/* The factor of a unit suffix; false when it is none for this type. */
+/* Finds the factor of a unit suffix; false if this type has no such unit. */
 static bool unit_factor(enum arg_type type, const char *u, double *f)
 {
     static const struct { const char *u; double f; } counts[] = {
@@ -136,7 +136,7 @@ static bool plain_number(enum arg_type type, const char *text, double *out)
         m--;
     if (!text_double(text, m, &x) || !isfinite(x) || !unit_factor(type, text + m, &f))
         return false;
-    /* 7% is 0.07 as a person writes it: divide, which rounds once. */
+    /* 7% must equal 0.07: division rounds only once. */
     *out = f == 0.01 ? x / 100.0 : x * f;
     return isfinite(*out);
 }
@@ -321,7 +321,7 @@ bool args_looks_like_run(const char *s)
     return false;
 }
 
-/* ~/x is below the home directory, as a shell would read it. */
+/* ~/x is relative to the home directory, as in a shell. */
 static enum status expand_home(char **text, struct err *err)
 {
     const char *home = getenv("HOME");

@@ -1,5 +1,5 @@
-/* app/shell/args_words.c -- a statement into words: blanks, quotes, escapes, key=value; and a value
- * back into a word. */
+/* app/shell/args_words.c -- splits a statement into words (blanks, quotes, escapes, key=value), and
+ * writes a value as a word. */
 #include "app/shell/args_impl.h"
 
 #include "base/mem.h"
@@ -60,7 +60,7 @@ void args_words_free(struct args_words *w)
     memset(w, 0, sizeof *w);
 }
 
-/* A quoted run that starts at s[*p]; *p ends behind the closing quote. */
+/* A quoted run that starts at s[*p]; *p ends after the closing quote. */
 static enum status read_quoted(const char *s, size_t *p, struct buf *out, struct err *err)
 {
     const char q = s[*p];
@@ -81,8 +81,8 @@ static enum status read_quoted(const char *s, size_t *p, struct buf *out, struct
     return ST_USAGE;
 }
 
-/* Is [s, s+n) a key: letters, digits, _ . - with a letter among them, perhaps after --, and perhaps
- * a number in brackets at the end (one lengthscale of many)? */
+/* True if [s, s+n) is a key: letters, digits, _ . - with at least one letter, optionally after --
+ * and optionally with a number in brackets at the end (one of many lengthscales). */
 static bool is_key(const char *s, size_t n, size_t *skip)
 {
     bool letter = false;

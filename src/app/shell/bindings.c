@@ -26,7 +26,7 @@ const char *bindings_focus_name(enum bind_focus f)
     return f == BIND_PROMPT ? "prompt" : f == BIND_VIEW ? "view" : "both";
 }
 
-/* Bytes of the one UTF-8 character that s is; 0: it is not one. */
+/* The number of bytes if s is a single UTF-8 character, else 0. */
 static size_t one_char(const char *s)
 {
     const unsigned char c = (unsigned char)*s;
@@ -80,7 +80,7 @@ enum status binding_key(const char *text, char out[BIND_KEY_MAX], struct err *er
     return ST_OK;
 }
 
-/* Keys without which no line could be typed or left. */
+/* Keys that are needed to type or leave a line. */
 static bool typing(const char *key)
 {
     static const char *const needed[] = { "Space", "Enter", "Tab", "Backspace", "Ctrl-c", "Ctrl-d",

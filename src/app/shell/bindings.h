@@ -1,7 +1,7 @@
 /* app/shell/bindings.h -- keys that the user has bound to command lines, and how keys are written.
  *
- * One table per process, as the configuration file is read before there is a workspace.  What a key
- * does by itself is the screen's business (ui/keymap.h); this table comes first. */
+ * There is one table per process, because the configuration file is read before a workspace exists.
+ * The screen knows the built-in keys (ui/keymap.h); this table overrides them. */
 #ifndef GPDESK_BINDINGS_H
 #define GPDESK_BINDINGS_H
 
@@ -15,10 +15,10 @@ enum { BIND_KEY_MAX = 40 };
 struct binding { enum bind_focus focus; char key[BIND_KEY_MAX]; char *line; };
 
 /* "ctrl-k" "C-k" "^K" as "Ctrl-k", "alt-x" "M-x" as "Alt-x", "f2" as "F2", "pgup" as "PgUp"; one
- * character stands for itself.  USAGE with a list of names when it is no key. */
+ * character stands for itself.  USAGE with a list of names if it is not a key. */
 enum status binding_key(const char *text, char out[BIND_KEY_MAX], struct err *);
-/* Replaces what the key had in any of these focuses; line NULL or "": takes it away.  Keys that a
- * line is typed with cannot be bound at the prompt: USAGE. */
+/* Binds a key in these focuses and replaces earlier lines; line NULL or "" removes them.  Keys that
+ * are needed for typing cannot be bound at the prompt: USAGE. */
 enum status binding_set(enum bind_focus, const char *key, const char *line, struct err *);
 const struct binding *binding_at(size_t i);             /* NULL past the end */
 /* The line of a key (canonical name) in a focus; NULL: not bound. */

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Codes of those without a letter; the others' code is their letter. */
+/* Codes of the options without a letter; the code of the others is their letter. */
 enum {
     CLI_FORMAT = 256,
     CLI_SEED,

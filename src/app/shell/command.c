@@ -1,4 +1,4 @@
-/* app/shell/command.c -- the command table: look-up, usage, help, and cutting a text into
+/* app/shell/command.c -- the command table: look-up, usage, help, and splitting a text into
  * statements. */
 #include "app/shell/command.h"
 
@@ -38,7 +38,7 @@ bool command_nearest(const char *word, const char *const *names, size_t n, char 
 
     for (size_t i = 0; i < n; i++) {
         size_t d = text_distance(word, names[i], limit), k;
-        /* "solve" for "solver", "resid" inside "plot residual": close although letters lack. */
+        /* "solve" for "solver", "resid" inside "plot residual": close, with letters missing. */
         if (d > limit && strlen(word) >= 3 && strstr(names[i], word))
             d = limit;
         if (d > limit)
@@ -102,7 +102,7 @@ const struct command *command_find(const char *word, struct err *err)
 
 /* Usage and help. */
 
-/* How a value is written in a usage line. */
+/* Writes the placeholder of a value in a usage line. */
 static const char *placeholder(const struct arg *a)
 {
     static const char *const words[] = {
@@ -169,7 +169,7 @@ static void help_range(const struct arg *a, struct buf *out)
         text_number(lo, sizeof lo, a->lo);
         text_number(hi, sizeof hi, a->hi);
     }
-    if (a->hi >= 1e12) /* a limit that nobody meets */
+    if (a->hi >= 1e12) /* such a large limit is not worth showing */
         return;
     if (isinf(a->hi))
         buf_printf(out, ", at least %s", lo);
@@ -251,7 +251,7 @@ static enum status cut_end(struct cut *c, struct err *err)
     return ST_OK;
 }
 
-/* Copies a quoted run from s (its opening quote); returns its length, 0 when it never closes. */
+/* Copies a quoted run that opens at s; returns its length, or 0 if it is never closed. */
 static size_t cut_quoted(struct cut *c, const char *s)
 {
     size_t i = 1;
@@ -265,7 +265,7 @@ static size_t cut_quoted(struct cut *c, const char *s)
     return i + 1;
 }
 
-/* Length of a continuation: a backslash, blanks allowed behind it, the line end; else 0. */
+/* Length of a continuation (a backslash, optional blanks, the line end), else 0. */
 static size_t continuation(const char *s)
 {
     size_t i = 1;

@@ -15,7 +15,7 @@ enum arg_type {
     ARG_BOUND,   /* number (fixed) or interval a..b */
     ARG_INTS,    /* n | a,b,c | a..b | a..b/step | a..b*2 */
     ARG_SECONDS, /* 30s, 5m, 2h, or plain seconds */
-    ARG_KERNEL,  /* may go on over blanks around + and * */
+    ARG_KERNEL,  /* may have blanks around + and * */
     ARG_DATASET, ARG_RUN, ARG_COLUMN, ARG_PLOT, ARG_COMMAND, ARG_OPTION, ARG_JOB,
     /* Words whose command says which there are; words.h has a row of those to offer. */
     ARG_SOLVER, ARG_PRECOND, ARG_SKETCH, ARG_TUNER, ARG_DEMO, ARG_SETTING, ARG_THEME, ARG_TOPIC,
@@ -90,7 +90,7 @@ void command_usage(const struct command *, struct buf *out);   /* generated from
 void command_help(const struct command *, struct buf *out);    /* usage, examples, options, more */
 
 /* A text may hold several commands separated by ; or line ends -- split into statements (quotes
- * respected, # comments dropped, a backslash at the end of a line goes on). */
+ * respected, # comments dropped, a backslash at the end continues a line). */
 struct statement { char *text; size_t line; /* from 1 */ };
 enum status command_split(const char *text, struct statement **out, size_t *n, struct err *err);
 void command_statements_free(struct statement *, size_t n);

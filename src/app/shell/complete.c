@@ -1,4 +1,4 @@
-/* app/shell/complete.c -- what could stand at the cursor: verbs, keys, and values by their type. */
+/* app/shell/complete.c -- completion at the cursor: verbs, keys, and values by their type. */
 #include "app/shell/command.h"
 
 #include "app/shell/args.h"
@@ -17,7 +17,7 @@ enum { FOUND_MAX = 500 };
 
 struct found { char **v; size_t n, cap; bool failed; };
 
-/* Keeps prefix + word when it begins with what is typed. */
+/* Keeps prefix + word if it begins with the typed text. */
 static void offer(struct found *f, const char *typed, const char *prefix, const char *word,
                   const char *tail)
 {
@@ -46,7 +46,7 @@ static void offer(struct found *f, const char *typed, const char *prefix, const 
         f->failed = true;
 }
 
-/* The same for names from outside, which may need quotes. */
+/* Like offer, for names of the user, which may need quotes. */
 static void offer_name(struct found *f, const char *typed, const char *prefix, const char *name)
 {
     struct buf q = { 0 };
@@ -116,8 +116,9 @@ static void offer_files(struct found *f, const char *typed, const char *prefix)
     free(dir);
 }
 
-/* What stands before the last of these characters stays: the next term of a kernel, the next name
- * of a list.  Into out, of len bytes; the prefix itself when there is none of them. */
+/* Finds the text up to the last of these characters, which completion keeps: the next term of a
+ * kernel or the next name of a list is completed.  Writes it to out (len bytes), or the prefix if
+ * none of the characters occurs. */
 static const char *behind_last(const char *typed, const char *prefix, const char *marks, char *out,
                                size_t len)
 {

@@ -1,5 +1,4 @@
-/* app/shell/help.c -- the overview of commands, pages that are no command, and searching them all.
- */
+/* app/shell/help.c -- the overview of commands, pages that are not commands, and the search. */
 #include "app/shell/help.h"
 
 #include "app/shell/options.h"
@@ -304,7 +303,7 @@ static bool contains(const char *line, size_t n, const char *word)
     return false;
 }
 
-/* Lines of a page that hold the word, with the page's name in front. */
+/* Lists the lines of a page that contain the word, each after the page's name. */
 static size_t grep_page(const char *page, const char *name, const char *word, struct buf *out)
 {
     size_t hits = 0;

@@ -4,7 +4,7 @@
 
 #include "app/shell/command.h"
 
-/* Pages of `help` that are no command: "kernels", "grammar", ... false: no such page. */
+/* Writes a page of `help` that is not a command: "kernels", "grammar"; false if there is none. */
 bool help_topic(const char *name, struct buf *out);
 const char *help_topic_at(size_t i);                /* NULL past the end */
 bool help_plot(const char *name, struct buf *out);  /* how to read a plot; false: no such plot */

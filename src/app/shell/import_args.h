@@ -1,5 +1,5 @@
-/* app/shell/import_args.h -- how a file is to be read, from a command's arguments: `open`,
- * `predict` and the session, which reads a file again as it was read first. */
+/* app/shell/import_args.h -- options of reading a file, from a command's arguments: for `open`,
+ * `predict` and the session, which reads a file again with the same options. */
 #ifndef GPDESK_IMPORT_ARGS_H
 #define GPDESK_IMPORT_ARGS_H
 
@@ -17,7 +17,7 @@
  * ends at .name == NULL.  Calling it again does nothing more. */
 void import_args_expand(struct command *rows);
 /* sep= header= missing= decimal= types= target= targets= inputs= .., as far as the command has
- * them.  The strings belong to the args.  USAGE when a separator or decimal mark is none. */
+ * them.  The strings belong to the args.  USAGE if a separator or decimal mark is invalid. */
 enum status import_args_options(const struct args *, size_t mem_limit, struct import_opts *out,
                                 struct err *err);
 

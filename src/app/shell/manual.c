@@ -28,7 +28,7 @@ static void each_group(struct buf *out, void (*fn)(const char *group, struct buf
 
 /* The manual page. */
 
-/* Text as roff takes it: no line begins with a dot, hyphens are hyphens. */
+/* Writes text for roff: no line begins with a dot, hyphens are escaped. */
 static void roff(struct buf *out, const char *s)
 {
     bool start = true;
@@ -148,46 +148,48 @@ static void man(struct buf *out)
         ".SH NAME\ngpdesk \\- a workbench for scalable Gaussian processes\n"
         ".SH SYNOPSIS\n.B gpdesk\n[\\fIoptions\\fR] [\\fIFILE\\fR ...]\n"
         ".SH DESCRIPTION\n"
-        "Reads tables, tunes and fits Gaussian processes in the background, shows in live plots "
-        "how\n"
-        "they converge, checks whether their uncertainty is honest, and keeps everything in one\n"
-        "session file. FILE is data (");
+        "gpdesk reads tables, tunes and fits Gaussian processes in the background, shows in live\n"
+        "plots how they converge, checks whether their uncertainty is honest, and keeps\n"
+        "everything in one session file. FILE is data (");
     words_expand("{formats}", out);
     buf_puts(
         out,
-        "),\na session (.gpd) or a script (.gps), told\n"
-        "apart by content. At a terminal it starts with a full screen; with \\fB\\-e\\fR, "
-        "\\fB\\-f\\fR "
-        "or a script it\nworks through them without questions.\n"
+        "),\na session (.gpd) or a script (.gps), recognised by content. At a terminal it starts\n"
+        "with a full screen; with \\fB\\-e\\fR, \\fB\\-f\\fR or a script it runs them without\n"
+        "questions.\n"
         ".SH OPTIONS\n");
     man_options(out);
-    buf_puts(out, ".SH COMMANDS\nThe words of the prompt and of scripts; inside the program, "
-                  "\\fBhelp\\fR.\n");
+    buf_puts(out, ".SH COMMANDS\nThese are the commands of the prompt and of scripts; inside the "
+                  "program, \\fBhelp\\fR shows them.\n");
     each_group(out, man_group);
-    buf_puts(out, ".SH SETTINGS\n\\fBset\\fR \\fINAME=VALUE\\fR in a session is strongest, then "
-                  "\\fB\\-\\-\\fR\\fINAME\\fR on the command line, GPDESK_\\fINAME\\fR in the "
-                  "environment, the "
-                  "lines of the configuration file, and the built\\-in value; \\fBget\\fR "
-                  "\\fINAME\\fR says which "
-                  "of them won.\n");
+    buf_puts(out, ".SH SETTINGS\n\\fBset\\fR \\fINAME=VALUE\\fR in a session overrides "
+                  "\\fB\\-\\-\\fR\\fINAME\\fR on the command line, which overrides "
+                  "GPDESK_\\fINAME\\fR in the environment, which overrides the lines of the "
+                  "configuration file and the built\\-in value; \\fBget\\fR \\fINAME\\fR says "
+                  "which of them is in effect.\n");
     man_settings(out);
     buf_puts(out, ".SH PAGES\n");
     man_pages(out);
     buf_puts(
         out,
-        ".SH ENVIRONMENT\n.TP\n.B GPDESK_SEED, GPDESK_THREADS, GPDESK_MEM ...\neach setting by its "
-        "name in capitals, _ for \\-\n.TP\n.B NO_COLOR\nwhen not empty: no colour\n.TP\n.B "
-        "XDG_CONFIG_HOME, XDG_STATE_HOME, XDG_CACHE_HOME\nwhere the files below are\n"
-        ".SH FILES\n.TP\n.I ~/.config/gpdesk/config\nlines of \\fBset\\fR and \\fBbind\\fR\n.TP\n"
-        ".I ~/.local/state/gpdesk/\nsessions, command history\n.TP\n.I ~/.cache/gpdesk/\ntables "
-        "once read\n"
-        ".SH EXIT STATUS\n.TP\n0\nall done\n.TP\n1\na command failed\n.TP\n2\nusage, or the script "
-        "does not "
-        "parse: nothing was run\n.TP\n3\na fit or tuning stopped short of its "
-        "tolerance\n.TP\n4\nan input "
-        "file is missing, unreadable or malformed\n.TP\n5\nout of memory, disk or "
-        "time\n.TP\n128+n\nended "
-        "by signal n; the best iterates are saved\n"
+        ".SH ENVIRONMENT\n"
+        ".TP\n.B GPDESK_SEED, GPDESK_THREADS, GPDESK_MEM ...\n"
+        "each setting under its name in capitals, with _ for \\-\n"
+        ".TP\n.B NO_COLOR\nif it is not empty, no colour is used\n"
+        ".TP\n.B XDG_CONFIG_HOME, XDG_STATE_HOME, XDG_CACHE_HOME\n"
+        "directories of the files below\n"
+        ".SH FILES\n"
+        ".TP\n.I ~/.config/gpdesk/config\nlines of \\fBset\\fR and \\fBbind\\fR\n"
+        ".TP\n.I ~/.local/state/gpdesk/\nsessions, command history\n"
+        ".TP\n.I ~/.cache/gpdesk/\nparsed tables\n"
+        ".SH EXIT STATUS\n"
+        ".TP\n0\nall done\n"
+        ".TP\n1\na command failed\n"
+        ".TP\n2\nwrong usage, or the script cannot be parsed: nothing was run\n"
+        ".TP\n3\na fit or tuning stopped short of its tolerance\n"
+        ".TP\n4\nan input file is missing, unreadable or malformed\n"
+        ".TP\n5\nout of memory, disk or time\n"
+        ".TP\n128+n\nended by signal n; the best iterates are saved\n"
         ".SH EXAMPLES\n");
     roff_block(out, "gpdesk data.csv\n"
                     "gpdesk --format json -e 'open data.csv target=y' -e 'split test=10%' -e tune "

@@ -1,4 +1,4 @@
-/* app/shell/options.c -- the table of settings and who set what: see options.h. */
+/* app/shell/options.c -- the table of settings and where their values come from: see options.h. */
 #include "app/shell/options.h"
 
 #include "app/shell/bindings.h"
@@ -387,7 +387,7 @@ void options_text(const struct options *o, const struct options_origin *who, str
     }
 }
 
-/* OK where this text does as a value; a number arrives in *x. */
+/* Checks a text as a value; *x gets a number. */
 static enum status check_value(const struct option_row *row, const char *value, double *x,
                                struct err *err)
 {
@@ -406,7 +406,7 @@ static enum status check_value(const struct option_row *row, const char *value, 
         return err_set(err, ST_USAGE, "%s=%.40s: there is no such choice; choose one of "
                                       "%s", row->arg.name,
                        value, list);
-    case ARG_WORD: /* its apply knows what there is */
+    case ARG_WORD: /* the option's apply function checks it */
         return ST_OK;
     default:
         for (const char *const *w = (const char *const[]){ "yes", "no", "on", "off", "true",

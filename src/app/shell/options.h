@@ -1,5 +1,5 @@
 /* app/shell/options.h -- settings of the program: one table for the command line, GPDESK_*, the
- * configuration file and `set`; each remembers who set it, and the stronger one wins. */
+ * configuration file and `set`.  Each value remembers its origin, and the stronger origin wins. */
 #ifndef GPDESK_OPTIONS_H
 #define GPDESK_OPTIONS_H
 
@@ -21,8 +21,8 @@ struct options {
 
 enum origin { BY_DEFAULT, BY_CONFIG, BY_ENV, BY_SESSION, BY_COMMAND_LINE, BY_SET };
 
-/* In arg.flags: about the screen and keyboard that one sits at, so setting it changes nothing that
- * is worked on, is no line of a script, and stays whatever is undone. */
+/* In arg.flags: the option is about the user's screen and keyboard.  Setting it does not change the
+ * workspace, is not written to scripts, and is not undone. */
 enum { OPTION_KEYBOARD = 16 };
 
 struct option_row {
@@ -38,24 +38,24 @@ void options_themes(struct buf *out);
 bool options_theme_path(const char *name, struct buf *out);
 /* Built-in values. */
 void options_default(struct options *);
-/* Sets one; quietly keeps a value that a stronger origin has set. */
+/* Sets an option, unless a stronger origin has set it. */
 struct options_origin;
 struct options_origin *options_origin_new(struct err *);
 enum status option_set(struct options *, struct options_origin *, const char *name,
                        const char *value, enum origin, struct err *);
-/* A copy of who set what, and the same into an existing one. */
+/* Copies the origins, into new or into existing memory. */
 struct options_origin *options_origin_copy(const struct options_origin *, struct err *err);
-/* Takes the options of an earlier state, but for those of the screen and keyboard. */
+/* Takes the options of an earlier state, except those of the screen and keyboard. */
 void options_restore(struct options *to, struct options_origin *, const struct options *from,
                      const struct options_origin *from_who);
-/* Every option but those of the screen and keyboard as NAME=VALUE ORIGIN lines, exact: two texts
- * are equal when all is. */
+/* Every option except those of the screen and keyboard, as exact NAME=VALUE ORIGIN lines: two texts
+ * are equal if and only if all options are. */
 void options_text(const struct options *, const struct options_origin *, struct buf *out);
-/* One value as option_set reads it back, exact. */
+/* Writes a value exactly, as option_set reads it back. */
 void option_value(const struct options *, const struct option_row *, struct buf *out);
-/* Was it set in the session, by `set` or by one resumed? */
+/* True if the option was set in the session, by `set` or by a resumed one. */
 bool option_is_set(const struct options_origin *, const char *name);
-/* Says who set an option whose value came another way (a session restored). */
+/* Sets the origin of an option whose value came another way (from a restored session). */
 void option_mark(struct options_origin *, const char *name, enum origin by);
 const char *option_origin(const struct options_origin *, const char *name); /* "config", "set"... */
 /* GPDESK_THREADS and so on. */

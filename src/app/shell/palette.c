@@ -52,7 +52,7 @@ static bool starts_word(const char *text, size_t i)
     return i == 0 || (!isalnum((unsigned char)text[i - 1]) && text[i] != ' ');
 }
 
-/* One word of the query: the best of starting it at each place where its first letter stands. */
+/* The score of one word of the query: the best over all places where its first letter occurs. */
 static int word_score(const char *word, size_t n, const char *text)
 {
     int best = 0;
@@ -93,7 +93,7 @@ int palette_score(const char *query, const char *text)
     return total;
 }
 
-/* Every word anywhere in the text as it stands: long lines would match any few letters. */
+/* Long lines must contain every word unchanged, because any few letters would match them. */
 static bool has_words(const char *query, const char *text)
 {
     char word[64];

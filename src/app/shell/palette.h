@@ -1,4 +1,4 @@
-/* app/shell/palette.h -- everything that can be asked for, as one list searched by a few letters:
+/* app/shell/palette.h -- everything that a user can choose, as one list searched by a few letters:
  * commands, options, plots, pages, runs and columns; the screen adds its views and keys. */
 #ifndef GPDESK_PALETTE_H
 #define GPDESK_PALETTE_H
@@ -12,9 +12,9 @@ struct workspace;
 struct palette_item {
     char *label;          /* "fit", "run r7", "option theme": what is searched first */
     char *about;          /* one line, searched too */
-    char *line;           /* what it runs; one that ends in a blank or = is put on the prompt */
+    char *line;           /* line to run; if it ends in a blank or = it is put on the prompt */
     char *keys;           /* as bound now, "" none */
-    int act;              /* of the screen, with no line; 0: none */
+    int act;              /* action of the screen that has no line; 0: none */
 };
 struct palette {
     struct palette_item *v; size_t n, cap;
@@ -25,8 +25,8 @@ struct palette {
 enum status palette_add(struct palette *, const char *label, const char *about, const char *line,
                         const char *keys, int act, struct err *);
 void palette_free(struct palette *);
-/* How well a text holds the letters of `query` in order: 0 not at all; more for beginnings of words
- * and for letters that stand together.  Blanks separate words that are all needed. */
+/* Scores how well a text matches the letters of `query` in order: 0 not at all; more for beginnings
+ * of words and for adjacent letters.  Blanks separate words, all of which must match. */
 int palette_score(const char *query, const char *text);
 /* Indices of the items that match, best first, equal ones in the list's order; returns how many.
  * `order` has room for p->n.  An empty query keeps all. A key's name is matched whole ("z" finds

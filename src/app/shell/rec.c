@@ -253,7 +253,7 @@ static double member(const struct rec *r, const char *key)
     return at && at[strlen(pattern)] != 'n' ? strtod(at + strlen(pattern), NULL) : NAN;
 }
 
-/* Is a progress line due: another job or phase, 10 % more, or 10 s later? */
+/* True if a progress line is due: another job or phase, 10 % more, or 10 s later. */
 static bool tick_due(struct rec_writer *w, const struct rec *r)
 {
     const double share = member(r, "share"), t = now();
@@ -343,7 +343,7 @@ static void writer_take(void *ctx, const struct rec *r)
     else
         rec_text_lines(r, &w->line);
     if (w->line.failed || w->line.len == 0)
-        return; /* half a line is none; the exit status tells (err_unreported) */
+        return; /* half a line is useless; the exit status reports it (err_unreported) */
     if (!hold_line(w, r, to))
         write_line(w, to, w->line.s, w->line.len);
 }

@@ -1,4 +1,4 @@
-/* app/shell/rec.h -- the one event stream: everything gpdesk tells anybody is a record.
+/* app/shell/rec.h -- the one event stream: everything that gpdesk reports is a record.
  *
  * A record has a type, a short name, text for people (may hold line ends) and JSON members for
  * programs.  Sinks receive records on the main thread: the text renderer, the JSON lines writer,
@@ -24,7 +24,7 @@ struct rec {
     struct buf
         text; /* for people, without the "note[name]: " prefix; lines end in \n but the last */
     struct buf json;   /* members after type and name, each written as `,"key":value` */
-    char hint[256];    /* what to type next ("try"); "" */
+    char hint[256];    /* what to type next ("try"), or "" */
     char in[256];      /* the command concerned, with its script line ("in"); "" */
 };
 void rec_init(struct rec *, enum rec_type, const char *name);
@@ -50,7 +50,7 @@ void rec_json_line(const struct rec *, struct buf *out);
 /* Lines for people: "note[plan]: ..." , results as they are. */
 void rec_text_lines(const struct rec *, struct buf *out);
 
-/* Who listens. take() must not keep the record. */
+/* A listener.  take() must not keep the record. */
 struct sink { void (*take)(void *ctx, const struct rec *); void *ctx; struct sink *next; };
 
 /* Writes records to files: JSON lines to `out`; as text, results to `out` and the rest to `err`.

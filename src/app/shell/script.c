@@ -89,7 +89,7 @@ enum status script_read(const char *path, char **text, struct err *err)
     return rc;
 }
 
-/* Does every statement parse? One at least must be there. */
+/* True if every statement can be parsed and there is at least one. */
 static bool parses(const char *text)
 {
     struct statement *st = NULL;

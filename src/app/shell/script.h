@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 /* The whole text of a script ("-": stdin), NUL-terminated; caller frees. IO when it cannot be
- * read, FORMAT when it is no text. */
+ * read, FORMAT if it is not text. */
 enum status script_read(const char *path, char **text, struct err *err);
 
 enum file_kind { FILE_DATA, FILE_SESSION, FILE_SCRIPT };

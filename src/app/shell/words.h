@@ -1,6 +1,6 @@
-/* app/shell/words.h -- names that stand in command lines: those of the registries below
- * (registry_words.h), and those that higher folders know: datasets, runs, columns, plots.  The
- * parser, completion and help ask these rows, which main hands down. */
+/* app/shell/words.h -- names in command lines: those of the registries below (registry_words.h),
+ * and those that only higher folders know: datasets, runs, columns, plots.  The parser, completion
+ * and help use these rows, which main passes down. */
 #ifndef GPDESK_WORDS_H
 #define GPDESK_WORDS_H
 
@@ -15,7 +15,7 @@ struct words_row {
     /* The i-th parameter that may stand in brackets behind a name; NULL: there is none. */
     const char *(*inside)(const char *name, size_t i);
     bool quoted; /* names come from outside and may need quotes */
-    /* Is it one?  The message names what was expected.  NULL: the parser takes any word. */
+    /* Checks a name; the message says what was expected.  NULL: the parser accepts any word. */
     enum status (*check)(const char *name, struct err *);
     /* One line about a name, and its page of help (false: no such name); NULL: there are none. */
     const char *(*about)(const char *name);
