@@ -132,6 +132,7 @@ verdict 'no citation of a file that is not here' "$bad"
 # What the map of the source names is there, and where the map says that it is.
 paths=$(find src share tests -type f; ls -d ./*)
 named() { # KIND PATH NAME: the line back if it is wrong
+    set -- "$1" "${2#src/}" "$3"
     case $1 in
     folder) [ -d "src/$2" ] || [ -d "$2" ] || find src -type d -path "*/${2%/}" | grep -q . ;;
     name) grep -rqwE "$2" src ;;

@@ -7,6 +7,8 @@ function names(text, file,   name) {
         text = substr(text, RSTART + RLENGTH)
         sub(/^struct /, "", name)
         sub(/\(\)$/, "", name)
+        if (name ~ /NAME|TOPIC/)
+            continue
         print file == "" ? "name " name : "in " file " " name
     }
 }
@@ -16,7 +18,8 @@ function paragraph(text,   file, rest, inside, before, said) {
         file = substr(text, RSTART, RLENGTH)
         before = substr(text, 1, RSTART - 1)
         rest = substr(text, RSTART + RLENGTH)
-        if (file ~ /\/$/ && rest ~ /^[A-Za-z0-9_*.<{]/) { # a path with a name to choose
+        # A path with a name to choose, or a member of a struct (column.held).
+        if (rest ~ /^[A-Za-z0-9_]/ || (file ~ /\/$/ && rest ~ /^[*.<{]/)) {
             text = before " " rest
             continue
         }
