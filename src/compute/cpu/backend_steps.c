@@ -528,6 +528,8 @@ static void input_back(const struct back *k, size_t i, double *grad)
     }
 }
 
+/* The derivatives of a chain: inputs and values forward, then back through each block to the
+ * inputs and hyperparameters. */
 static void chain_grad(struct back *k, double *scratch, double *grad)
 {
     const struct chain *c = k->c;

@@ -308,6 +308,7 @@ static void half_up(struct sweep *s, struct worker *w, size_t tile, struct split
     }
 }
 
+/* part += Z't of a tile stored in float16. */
 static void half_down(struct sweep *s, struct worker *w, size_t tile, struct split k, double *part)
 {
     enum { COLUMNS = 64 };
@@ -324,6 +325,7 @@ static void half_down(struct sweep *s, struct worker *w, size_t tile, struct spl
     }
 }
 
+/* Z P and Z't of one tile stored in float16, which is filled at the first use. */
 static enum status half_tile(struct sweep *s, struct worker *w, size_t tile, size_t tiles,
                              double *part, struct err *err)
 {
@@ -575,6 +577,7 @@ static void flow_task(void *ctx, size_t task, size_t worker)
     flow_groups(s, &s->c->worker[worker], groups * task / tasks, groups * (task + 1) / tasks);
 }
 
+/* All tiles of a group of rows, in order. */
 static void sweep_group(void *ctx, size_t g, size_t worker)
 {
     struct sweep *s = ctx;
@@ -636,6 +639,7 @@ static void merge_columns(const struct sweep *s, size_t i, size_t lanes, size_t 
     }
 }
 
+/* W for MERGE_COLS columns and all right-hand sides. */
 static void sweep_merge(void *ctx, size_t task, size_t worker)
 {
     const struct sweep *s = ctx;
@@ -651,6 +655,7 @@ static void sweep_merge(void *ctx, size_t task, size_t worker)
         merge_columns(s, i, 1, j0, j1);
 }
 
+/* c->P = P times the factor that columns lack, in the precision and layout of the products. */
 static void scale_rhs(struct cpu *c, size_t k, const double *P)
 {
     const struct split split = rhs_split(c, k);
@@ -669,6 +674,7 @@ static void scale_rhs(struct cpu *c, size_t k, const double *P)
         }
 }
 
+/* Runs a sweep over all rows, then adds up the groups. */
 static enum status sweep_run(struct sweep *s, const double *P, struct err *err)
 {
     struct cpu *c = s->c;

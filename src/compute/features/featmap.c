@@ -270,6 +270,8 @@ static enum status term_plan(struct fm_term *t, const struct kernel *k, size_t a
     return ST_OK;
 }
 
+/* Allocates signs, scales, permutations and filters for mf frequencies in nb blocks of D; out =
+ * sqrt(1/mf) (3.1). */
 static enum status term_alloc(struct fm_term *t, size_t mf, const struct needs *r, struct err *err)
 {
     t->mf = mf;
@@ -286,6 +288,7 @@ static enum status term_alloc(struct fm_term *t, size_t mf, const struct needs *
                                                                                       : ST_NOMEM;
 }
 
+/* D^(-3/2), folded into the scales (3.2). */
 static double fht_norm(size_t D)
 {
     return 1.0 / ((double)D * sqrt((double)D)); /* three transforms, 1/sqrt(D) each */
@@ -341,6 +344,7 @@ static void filters_draw(struct fm_term *t, const struct kterm *k, uint32_t sub,
     }
 }
 
+/* Draws all kernels of a product one after the other, each from streams of its own. */
 static void term_draw(struct fm_term *t, const struct kernel *k, size_t at, uint64_t seed)
 {
     struct needs from = { 0 };
@@ -460,6 +464,7 @@ static void place_columns(struct featmap *fm)
             }
 }
 
+/* Steps, columns and random numbers of all terms. */
 static enum status map_fill(struct featmap *fm, struct err *err)
 {
     const struct kernel *k = &fm->kernel;

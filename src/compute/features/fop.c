@@ -206,6 +206,7 @@ struct dense {
     const struct ctl *ctl;
 };
 
+/* t = z P or v for a fixed share of the rows, and the sum of t z. */
 static void dense_group(void *ctx, size_t g, size_t worker)
 {
     const struct dense *s = ctx;
@@ -227,6 +228,7 @@ static void dense_group(void *ctx, size_t g, size_t worker)
     }
 }
 
+/* One pass for one vector; groups are added in order. */
 static enum status dense_run(struct fop *f, const double *P, const double *V, double *T, double *W,
                              const struct ctl *ctl, struct err *err)
 {
@@ -714,6 +716,7 @@ static enum status derivative_rows(struct panel *p, size_t r0, size_t r1, size_t
     return ST_OK;
 }
 
+/* Z'y over a chunk of rows for all y, in double precision. */
 static void zty_chunk(struct panel *p, size_t chunk, size_t r0, size_t r1, const char *z)
 {
     const size_t M = p->f->M, n = p->f->n;
@@ -780,6 +783,7 @@ static enum status packed_chunk(struct panel *p, size_t chunk, size_t r0, size_t
     return rc;
 }
 
+/* Makes a chunk of Z and of the right factor: dZ, or Z Omega. */
 static void panel_chunk(void *ctx, size_t chunk, size_t worker)
 {
     struct panel *p = ctx;
@@ -984,6 +988,8 @@ static void centre_back(const struct panel *p)
     }
 }
 
+/* C = Z'B over all blocks of rows: chunks are made, then multiplied into tiles of C; blocks, and
+ * chunks in a block, are added in order. */
 static enum status panel_run(struct panel *p, double *C, size_t ldc, double *zty, enum phase phase,
                              const struct ctl *ctl, struct err *err)
 {
@@ -1029,6 +1035,8 @@ static enum status panel_run(struct panel *p, double *C, size_t ldc, double *zty
     return ST_OK;
 }
 
+/* G = Z'Z and zty = Z'y, on the device or by blocks of rows; only tiles on and below the
+ * diagonal are computed. */
 static enum status gram_into(struct fop *f, size_t ny, const double *y, double *G, size_t ld,
                              double *zty, const struct ctl *ctl, struct err *err)
 {
@@ -1110,6 +1118,7 @@ enum status fop_dgram(struct fop *f, size_t ihp, double *C, const struct ctl *ct
     return rc;
 }
 
+/* Y = Z'(Z Omega) from a formed matrix, on the device, or by blocks of rows. */
 static enum status sketch(struct fop *f, size_t L, const double *Omega, double *Y, bool rough,
                           const struct ctl *ctl, struct err *err)
 {

@@ -80,6 +80,7 @@ static void times(const struct gram *g, bool trans, size_t m, size_t n, size_t k
                     g->M);
 }
 
+/* The products of one task's tiles with all right-hand sides. */
 static void product_task(void *ctx, size_t task, size_t worker)
 {
     const struct product *p = ctx;
@@ -101,6 +102,7 @@ static void product_task(void *ctx, size_t task, size_t worker)
     }
 }
 
+/* W = the sum over tasks, in order, for MERGE entries. */
 static void merge_task(void *ctx, size_t task, size_t worker)
 {
     const struct product *p = ctx;

@@ -50,6 +50,8 @@ static void rows_task(void *ctx, size_t task, size_t worker)
                            j->part + task * j->nhp, NULL);
 }
 
+/* Runs a rows_job over all tasks; sum (nhp; NULL: none) receives the sums of W o D_i in the
+ * order of tasks. */
 static enum status rows_run(struct rows_job *j, double *sum, const struct ctl *ctl,
                             struct err *err)
 {

@@ -89,6 +89,7 @@ static enum status residual_form(struct fop *f, size_t ihp, const double *r, con
  * read along rows as well as columns. */
 struct trace_job { size_t M; const double *S, *C; double *part; };
 enum { TRACE_COLS = 64 };
+/* The share of tr(S C) from columns j0 .. j1 of S, in tiles of rows. */
 static void trace_task(void *ctx, size_t task, size_t worker)
 {
     const struct trace_job *t = ctx;
@@ -107,6 +108,7 @@ static void trace_task(void *ctx, size_t task, size_t worker)
     }
     t->part[task] = sum;
 }
+/* *out = tr(S C); the shares of all tasks are added in order. */
 static enum status trace_product(struct pool *pool, size_t M, const double *S, const double *C,
                                  double *out, struct err *err)
 {

@@ -185,6 +185,7 @@ static double loo_search(struct loo *l, double lo, double hi, double *mse)
     return at;
 }
 
+/* Allocates everything of the sample and copies its targets. */
 static enum status loo_alloc(struct loo *l, const double *y, struct err *err)
 {
     const size_t n = l->valid ? fop_rows(l->valid) : l->n;

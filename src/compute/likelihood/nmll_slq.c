@@ -60,6 +60,7 @@ static void slq_free(struct slq *s)
     }
 }
 
+/* Allocates right-hand sides and solutions, and with a gradient V and T. */
 static enum status slq_alloc(struct slq *s, bool gradient, struct err *err)
 {
     const size_t size = s->M * s->k;
@@ -531,6 +532,9 @@ static enum status slq_gradient(struct slq *s, const struct nmll_ask *ask, const
     return rc;
 }
 
+/* The value by share/doc/methods.md 6.2 with b'w and log|A| from the solves, then its gradient.
+ * b'w from the last iterate x of conjugate gradients has an error of second order in x, because
+ * r is orthogonal to x. */
 static enum status slq_run(struct slq *s, const struct nmll_ask *ask, const struct nmll_told *out,
                            struct err *err)
 {

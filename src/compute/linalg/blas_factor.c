@@ -37,6 +37,7 @@ static void potrf_panel(void *ctx, size_t task, size_t worker)
                p->lda);
 }
 
+/* A tile of the trailing update A22 -= L21 L21'. */
 static void potrf_update(void *ctx, size_t task, size_t worker)
 {
     (void)worker;
@@ -228,6 +229,7 @@ struct lauum {
     size_t n, k, ld;
 };
 
+/* A tile of A += B'B, lower triangle. */
 static void lauum_add(void *ctx, size_t task, size_t worker)
 {
     (void)worker;

@@ -130,6 +130,8 @@ static void reflect_vectors(const struct reduce *s, size_t k, double *b, size_t 
     }
 }
 
+/* The first stage: for each panel QR, the product A V, the update of rank 2 BAND, and the
+ * reflectors applied to b. */
 static enum status full_to_band(struct pool *pool, size_t n, double *A, size_t lda, size_t k,
                                 double *b, size_t ldb, struct err *err)
 {
@@ -227,6 +229,7 @@ static void sweep(struct chase *s, size_t c)
     }
 }
 
+/* The second stage: one sweep for each column, 6 n^2 BAND operations. */
 static enum status band_to_tridiagonal(size_t n, const double *A, size_t lda, double *d, double *e,
                                        size_t k, double *b, size_t ldb, struct err *err)
 {

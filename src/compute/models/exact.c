@@ -60,6 +60,7 @@ static double factor(const struct exact_rows *r, size_t i, size_t j)
     return r->row_scale ? r->row_scale[i] * r->row_scale[j] : 1.0;
 }
 
+/* Columns j0 .. j1 of S K1 S + diag I, from the diagonal down. */
 static void matrix_task(void *ctx, size_t task, size_t worker)
 {
     const struct matrix_job *m = ctx;
@@ -305,6 +306,7 @@ struct product_job {
     const struct ctl *ctl;
 };
 
+/* Rows of W = K1(Y, X) V; each kernel value serves all k vectors. */
 static void product_task(void *ctx, size_t task, size_t worker)
 {
     const struct product_job *p = ctx;

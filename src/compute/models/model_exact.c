@@ -27,6 +27,8 @@ static struct exact_rows rows_of(const struct model *m, const double *row_scale,
 
 /* Plan. */
 
+/* The plan of an exact fit: the matrix if memory and EXACT_MAX_ROWS allow it, otherwise products
+ * on a device if no variances are wanted, otherwise LIMIT. */
 static enum status exact_plan(const struct fit_opts *o, size_t n, size_t d, size_t threads,
                               struct fit_plan *p, char note[256], struct err *err)
 {
@@ -126,6 +128,7 @@ struct exact_system {
     double *temp; /* n x k with k up to the number of targets: S X */
 };
 
+/* Both multiplications by S and the term ratio X are in double precision. */
 static enum status exact_times(void *ctx, size_t k, const double *X, double *AX,
                                const struct ctl *ctl, struct err *err)
 {
@@ -222,6 +225,7 @@ static size_t exact_size(const struct fit_opts *o, size_t n)
 
 /* Variances. */
 
+/* The factor L of K1 + ratio S^-2 from the training rows; Mv does not apply. */
 static enum status exact_variance(struct model *m, const struct source *train, size_t Mv,
                                   const struct tools *on, double *effdim, struct err *err)
 {

@@ -197,6 +197,7 @@ static enum status choose_rank(struct fit *ft, const struct precond_ops *pre, si
     return ST_OK;
 }
 
+/* Builds the preconditioner for A1 at the noise ratio of the fit, with the chosen rank. */
 static enum status build_precond(struct fit *ft, const struct solver_ops *solver,
                                  struct precond **pre, struct err *err)
 {
@@ -285,6 +286,9 @@ static enum status begin(struct fit *ft, const struct precond *pre, double **own
     return rc;
 }
 
+/* The iterative fit: Z'y, the noise ratio, Z'Z if the plan forms it, the preconditioner, the
+ * solve; then the figures of the solve and the condition numbers (share/doc/methods.md 10.1,
+ * 8.8). */
 static enum status fit_iterative(struct fit *ft, const struct solver_ops *solver, struct err *err)
 {
     struct fit_info *info = ft->info;
@@ -437,6 +441,8 @@ static bool features_suits(const struct model *m, const struct source *src, stru
     return false;
 }
 
+/* The Cholesky factor of Zv'Zv + ratio I with Mv columns (0: the automatic number) from the
+ * training rows. */
 static enum status features_variance(struct model *m, const struct source *train, size_t Mv,
                                      const struct tools *on, double *effdim, struct err *err)
 {
@@ -506,6 +512,8 @@ static enum status features_tile(const struct prediction *p, size_t r0, size_t r
     return ST_OK;
 }
 
+/* mean = Z w by one pass; then the variances tile by tile, with a map of Mv columns if that
+ * differs from M. */
 static enum status features_predict(struct prediction *p, struct err *err)
 {
     const struct model *m = p->m;

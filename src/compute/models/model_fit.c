@@ -181,6 +181,7 @@ static void describe(struct fit *ft)
     snprintf(info->solver, sizeof info->solver, "%s", ft->kind->name);
 }
 
+/* The fit by the kind of model, then amplitude and noise, then the variances. */
 static enum status run(struct fit *ft, struct err *err)
 {
     enum status rc = fit_new(ft, err);

@@ -127,6 +127,7 @@ static void sample_rows(void *ctx, size_t task, size_t worker)
     }
 }
 
+/* Chooses the sample and makes its features once. */
 static enum status sample_make(struct sample *s, struct fop *f, size_t t, const double *y,
                                struct err *err)
 {

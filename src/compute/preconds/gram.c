@@ -37,6 +37,7 @@ static void gram_free(struct precond *p)
     free(w);
 }
 
+/* Z'Z (M x M) into A and its diagonal into diag. */
 static enum status make_gram(struct whole *w, const struct ctl *ctl, struct err *err)
 {
     const size_t M = fop_cols(w->f);

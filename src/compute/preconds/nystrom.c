@@ -199,6 +199,7 @@ static enum status by_blas(struct nystrom *s, bool qr, double *ev)
     return rc;
 }
 
+/* The construction on a device if it has one, otherwise here. */
 static enum status build(struct nystrom *s, bool qr, const struct precond_ops *ops,
                          struct precond **out)
 {
@@ -302,6 +303,7 @@ static void draw_srht(void *ctx, size_t column, size_t worker)
     }
 }
 
+/* Omega (M x L): Gaussian, or L distinct rows of the Hadamard matrix with random signs. */
 static enum status draw_omega(struct draw *d, bool srht, struct pool *pool, struct err *err)
 {
     if (!srht) {
@@ -328,6 +330,8 @@ static enum status draw_omega(struct draw *d, bool srht, struct pool *pool, stru
     return ST_OK;
 }
 
+/* Builds from a random test matrix, or from the basis of a similar preconditioner with one pass
+ * less. */
 static enum status draw_and_run(struct fop *f, const struct precond_opts *opts,
                                 const struct precond_ops *ops, bool srht, const struct ctl *ctl,
                                 struct precond **out, struct err *err)

@@ -148,6 +148,8 @@ enum status pchol_factor(struct fop *f, size_t R, double *L, size_t *pivots, dou
     return rc;
 }
 
+/* L by pivoted Cholesky, then U and ev from the eigenproblem of L'L, so that
+ * share/doc/methods.md 8.5 to 8.7 apply. */
 static enum status pchol_build(struct fop *f, const struct precond_opts *opts,
                                const struct ctl *ctl, struct precond **out, struct err *err)
 {

@@ -140,6 +140,8 @@ static double worst(const struct descent *s)
     return most;
 }
 
+/* Epochs and checks until convergence; the step is halved after divergence, and after two checks
+ * in a row that gain too little. */
 static enum status iterate(struct amsgrad *a, enum outcome *why, enum look look)
 {
     struct descent *s = &a->s;

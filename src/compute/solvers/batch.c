@@ -128,6 +128,7 @@ static void group_products(void *ctx, size_t g, size_t worker)
             s->rc[g] = block_products(s, s->at[i], worker, part);
 }
 
+/* W = (blocks / per) times the sum over groups, in order. */
 static void merge_columns(void *ctx, size_t task, size_t worker)
 {
     const struct batch *s = ctx;

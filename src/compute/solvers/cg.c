@@ -99,6 +99,7 @@ static enum status remember(struct cg *s, struct slot *t, double alpha)
     return ST_OK;
 }
 
+/* Exchanges two slots in every array, and on the device. */
 static void swap_slots(struct cg *s, size_t i, size_t j)
 {
     double *arrays[] = { s->X, s->R, s->P };
@@ -422,6 +423,8 @@ static enum status start(struct cg *s)
     return ST_OK;
 }
 
+/* The loop: checks, freezing of finished columns, then one step here or a run of steps on the
+ * device. */
 static enum status iterate(struct cg *s)
 {
     enum status rc = start(s);

@@ -44,6 +44,7 @@ static enum status warm(struct descent *s)
     return rc;
 }
 
+/* Scales right-hand sides to norm 1 and sets G = -b at w = 0, or continues from x0. */
 static enum status start(struct descent *s, const double *B)
 {
     const size_t M = s->M;

@@ -63,6 +63,8 @@ static enum status solve_one(const struct direct *d, const double *b, double *x,
     return rc;
 }
 
+/* A = Z'Z + lam2 I into the upper triangle, its diagonal into diag, and the factor L into the
+ * lower triangle. */
 static enum status factorise(struct fop *f, double lam2, struct direct *d, const struct ctl *ctl,
                              struct err *err)
 {

@@ -147,6 +147,8 @@ static void judge(struct lbfgs *l, const double *recursive, bool *limit)
         l->have = l->next = 0;
 }
 
+/* Steps with the recursive gradient G; true gradients at intervals, before convergence and after
+ * a breakdown. */
 static enum status iterate(struct lbfgs *l, enum outcome *why)
 {
     struct descent *s = &l->s;

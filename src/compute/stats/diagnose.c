@@ -34,6 +34,7 @@ struct work {
     struct model model; /* kernel, seed and sizes, from which model_open draws the map */
 };
 
+/* The weighted targets, and a model from which model_open draws the map. */
 static enum status begin(struct work *w, const double *y, struct err *err)
 {
     const size_t n = w->src->n;
@@ -82,6 +83,7 @@ static enum status search_ratio(struct work *w, struct advice *a, struct err *er
     return rc;
 }
 
+/* The spectrum of a sample of rows, and with `half` that from half of it. */
 static enum status sketch(struct work *w, size_t sample, struct advice *a, struct spectrum *half,
                           struct err *err)
 {
@@ -101,6 +103,7 @@ static enum status sketch(struct work *w, size_t sample, struct advice *a, struc
     return rc;
 }
 
+/* The table over ranks from the spectrum. */
 static enum status table(struct work *w, const struct fit_plan *plan, const struct spectrum *half,
                          const size_t *ranks, size_t count, struct advice *a, struct err *err)
 {

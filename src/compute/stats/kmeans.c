@@ -129,6 +129,8 @@ static void plus_plus(struct run *r, uint64_t seed, uint32_t restart)
 
 /* Lloyd. */
 
+/* Assigns row i to its nearest centre (of equal distances the first) and adds it to the sums of
+ * its group. */
 static void assign_row(struct run *r, size_t i, double *near, size_t g)
 {
     const double *x = r->X + i * r->d;
@@ -248,6 +250,7 @@ struct silhouette {
     double *score, *mean; /* n scores; n x k sums of distances to each cluster */
 };
 
+/* The silhouette (b - a) / max(a, b) of sampled row i; 0 for a cluster of one row. */
 static void silhouette_row(void *ctx, size_t i, size_t worker)
 {
     (void)worker;

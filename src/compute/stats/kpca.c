@@ -62,6 +62,8 @@ static void take_direction(struct kpca *k, size_t to, const double *v, double ev
     k->ev[to] = fmax(ev, 0.0);
 }
 
+/* n C = Z'Z - n mu mu' is formed and decomposed. The subtraction loses digits only where the
+ * features are nearly constant, and such directions have small eigenvalues. */
 static enum status fit_exact(struct fop *f, struct kpca *k, const struct ctl *ctl, struct err *err)
 {
     const size_t M = k->M;

@@ -223,6 +223,7 @@ static double nearest(const struct surrogate *s, const double *u)
     return least;
 }
 
+/* The start, and ten points: evenly spaced in one dimension, random in several. */
 static enum status initial_points(struct tune_job *job, struct surrogate *s, struct err *err)
 {
     double u[KERNEL_MAX_HP];
@@ -343,6 +344,8 @@ static enum status untie(struct tune_job *job, struct err *err)
     return rc;
 }
 
+/* The search: initial points, then rounds of surrogate and Thompson sampling until the next
+ * point is close to an old one; with ard the descent in all lengthscales. */
 static enum status bayes_search(struct tune_job *job, struct err *err)
 {
     const bool tied = job->nfree > MAX_DIM && kernel_has_ard(job->kernel);

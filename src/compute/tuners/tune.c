@@ -44,6 +44,7 @@ static enum status bound_of(const struct tune_bound *b, double lo, double hi, co
     return ST_OK;
 }
 
+/* Bounds, start and the list of free hyperparameters. */
 static enum status job_bounds(struct tune_job *job, struct err *err)
 {
     const struct tune_opts *o = job->opts;

@@ -135,6 +135,8 @@ static bool tied(struct descent *d, const double *x, const double *g, double f, 
     return true;
 }
 
+/* The scaled NMLL and its gradient for NLopt; ends the descent when neither further steps nor
+ * the expected gain matter. */
 static double objective(unsigned n, const double *x, double *grad, void *ctx)
 {
     struct descent *d = ctx;
@@ -213,6 +215,7 @@ static void descent_vars(struct descent *d, const struct tune_point *from, doubl
     clip_vars(d, x);
 }
 
+/* Scales the objective by the gradient at the start and runs L-BFGS. */
 static enum status descent_run(struct descent *d, double *x, size_t max_evals)
 {
     const double *lo = d->lo, *hi = d->hi;

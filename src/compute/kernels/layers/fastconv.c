@@ -142,6 +142,8 @@ static void drawn(const struct fastconv *f, const struct simd_real *real, const 
     }
 }
 
+/* All windows of a row against all filters; windows that agree with the remembered row at the
+ * same position reuse its projections. */
 static enum status project(const struct fastconv *f, const double *row, const struct sink *s,
                            struct err *err)
 {
