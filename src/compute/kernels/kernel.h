@@ -39,9 +39,9 @@ struct kernel_ops {
     const char *name, *title, *formula, *cite; /* "matern", "Matern", "(1+a+a^2/3)exp(-a), ...", */
     const struct kparam *params;  /* ends at .name == NULL; may be NULL */
     const struct hparam *hparams; /* ends at .name == NULL; [0] is lengthscale where there is one */
-    unsigned rows; /* ROWS_..., which it reads (layer.h); 0: numbers */
-    const char *const *examples;  /* settings that completion offers, too; NULL-terminated; NULL */
-    bool of_distance; /* a kernel of `pair` that, of one input, depends on the distance alone */
+    unsigned rows; /* the kinds of rows that it reads, ROWS_... (layer.h); 0: numbers */
+    const char *const *examples;  /* further settings for completion, ending in NULL; or NULL */
+    bool of_distance; /* has `pair`, but for a single input depends on the distance only */
     bool blind; /* a constant: it reads no input */
     const char *built; /* how it depends on the libraries of this build; NULL: it does not */
     /* The radial factor of frequency j, by which the chi-distributed row length of SORF is
@@ -64,7 +64,7 @@ struct kernel_ops {
 enum { KERNEL_RECIPE = 32 };
 const struct kernel_ops *kernel_at(size_t i); /* NULL past the end */
 struct kernel;
-/* True if k(x, x') of one input depends on |x - x'| alone. */
+/* True if for a single input k(x, x') depends on |x - x'| only. */
 bool kernel_of_distance(const struct kernel *);
 /* NOT_FOUND with the nearest names in the hint. */
 const struct kernel_ops *kernel_find(const char *name, struct err *err);
@@ -101,7 +101,7 @@ struct kernel {
     uint8_t group[KERNEL_MAX_GROUPED]; /* the group of each input, from 0 in order of appearance */
     struct layer layer; /* the first layer of its kernels, with the largest width of any */
 };
-/* What all kernels of an expression read of the rows they share, outside layers: ROWS_.... */
+/* The kinds of rows (ROWS_...) that all kernels of an expression, outside layers, can read. */
 unsigned kernel_rows(const struct kernel *);
 /* True when a kernel reads windows of sequences itself (LAYER_WINDOWS). */
 static inline bool kernel_reads_windows(const struct kernel *k)

@@ -24,10 +24,10 @@ const struct solver_ops *solver_find(const char *name, struct err *err);
 const struct solver_ops *solver_usual(void);
 /* True for NULL and "auto": the fit chooses by predicted time. */
 bool solver_is_free(const char *name);
-/* The names of those that have a trait, as "pcg, lbfgs and cg". */
+/* Writes the names of the solvers that have a trait, as "pcg, lbfgs and cg". */
 void solver_names(bool (*has)(const struct solver_ops *), char *out, size_t len);
 bool solver_corrects(const struct solver_ops *);
-/* "svrg(batch=256,step=0.5)": the solver and its parameters (0 where not given). */
+/* Parses "svrg(batch=256,step=0.5)": the solver and its parameters (0 where not given). */
 enum status solver_parse(const char *text, const struct solver_ops **,
                          double params[SOLVER_MAX_PARAMS], struct err *);
 

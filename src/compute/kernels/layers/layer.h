@@ -19,8 +19,9 @@
  * other inputs. */
 enum layer_kind { LAYER_NONE, LAYER_WINDOWS, LAYER_NUMBERS };
 
-/* What of a row a kernel or a layer reads: numbers in columns; positions that hold symbols, or
- * vectors (source.h).  A kind of rows says in the same words what it can give (data/kinds). */
+/* The part of a row that a kernel or a layer reads: numbers in columns, or positions that hold
+ * symbols or vectors (source.h).  A kind of rows states in the same terms what it provides
+ * (data/kinds). */
 enum { ROWS_NUMBERS = 1, ROWS_SYMBOLS = 2, ROWS_VECTORS = 4 };
 
 /* The factor c of a sum over m windows: 1/sqrt(m), 1 or 1/m (share/doc/methods.md 4.5). */
@@ -74,7 +75,7 @@ struct layer_ops {
     const char *example;                  /* for completion */
     const char *help;                     /* lines of `help kernels` */
     enum layer_kind kind;
-    unsigned rows;                        /* ROWS_..., which it takes: one of them is enough */
+    unsigned rows;                        /* the kinds of rows that it can read, ROWS_... */
     const struct layer_ops *family;       /* the layer under whose name sessions keep its rows;
                                            * NULL: this one */
     bool one_position;                    /* windows have one position: no width can be chosen */
