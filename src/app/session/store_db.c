@@ -1,9 +1,9 @@
-/* app/session/store_db.c -- the session file as SQLite sees it: opened with suspicion, read with
- * checks.
+/* app/session/store_db.c -- the session file as an SQLite database: opened with suspicion, read
+ * with checks.
  *
- * A session may come from anywhere.  Nothing in it runs: views, triggers and functions in the
- * schema are off, and the schema must equal the embedded one.  Every row carries a checksum over
- * its values (`rowsum`), because quick_check does not see flipped bits inside values. */
+ * A session may come from anywhere. Nothing in it is executed: views, triggers and functions in the
+ * schema are off, and the schema must equal the embedded one. Every row carries a checksum over its
+ * values (`rowsum`), because quick_check does not detect flipped bits inside values. */
 #include "app/session/store_impl.h"
 
 #include "data/checksum.h"
@@ -32,9 +32,9 @@ struct sdb {
     sqlite3 *db;
     char *path;
     char shown[200];          /* the path, safe to print */
-    struct timespec deadline; /* of opening */
+    struct timespec deadline; /* for opening */
     bool timed, late;
-    int last;                 /* newest result code */
+    int last;                 /* the newest result code */
 };
 
 /* Failures. */
@@ -73,7 +73,7 @@ static enum status damaged(const char *shown, const char *why, struct err *err)
     return ST_FORMAT;
 }
 
-/* A failure of SQLite in our words. */
+/* Translates a failure of SQLite into our words. */
 static enum status failed(struct sdb *s, struct err *err)
 {
     const int rc = sqlite3_extended_errcode(s->db);
@@ -145,7 +145,8 @@ static void rowsum(sqlite3_context *ctx, int argc, sqlite3_value **argv)
             const double x = sqlite3_value_double(argv[i]);
             memcpy(&number, &x, sizeof number);
         } else {
-            bytes = sqlite3_value_blob(argv[i]); /* before _bytes: no conversion in between */
+            /* Must come before _bytes, so that no conversion happens in between. */
+            bytes = sqlite3_value_blob(argv[i]);
             n = (uint64_t)sqlite3_value_bytes(argv[i]);
             number = n;
         }
@@ -170,7 +171,7 @@ static sqlite3_stmt *prepare(struct sdb *s, const char *sql, struct err *err)
     return q;
 }
 
-/* Runs a statement that gives no rows of interest, and drops it. */
+/* Runs a statement whose rows are not needed, and finalizes it. */
 static enum status run_once(struct sdb *s, sqlite3_stmt *q, struct err *err)
 {
     int rc;
@@ -190,7 +191,7 @@ static enum status exec(struct sdb *s, const char *sql, struct err *err)
     return ST_OK;
 }
 
-/* The first column of the first row as a number; -1 when there is none. */
+/* The first column of the first row as a number; -1 if there is no row. */
 static enum status ask(struct sdb *s, const char *sql, int64_t *out, struct err *err)
 {
     sqlite3_stmt *q = prepare(s, sql, err);
@@ -250,8 +251,7 @@ static enum status check_header(const char *shown, int fd, off_t size, struct er
     return n < SDB_HEADER ? no_session(shown, err) : store_db_check_header(h, size, shown, err);
 }
 
-/* The path with its directory resolved, so that only the last name can be a link, and that is
- * refused. */
+/* Resolves the directory of a path, so that only the last name can be a link; that is refused. */
 static char *resolve(const char *path, const char *shown, struct err *err)
 {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
@@ -282,8 +282,8 @@ static char *resolve(const char *path, const char *shown, struct err *err)
     return out;
 }
 
-/* A regular file of ours, or none.  *size: -1 when there is none.  *beside: what stands next to
- * it, already checked. */
+/* Accepts only a regular file of ours, or none. *size: -1 if there is none. *beside: the files
+ * beside it, already checked. */
 static enum status check_file(const char *path, const char *shown, bool write, off_t *size,
                               struct store_guard *beside, struct err *err)
 {
@@ -314,7 +314,7 @@ static enum status check_file(const char *path, const char *shown, bool write, o
     if (fd < 0)
         return err_named(err, ST_IO, "session", "%s: %s", shown, strerror(errno));
     enum status rc = store_guard_check(path, shown, st.st_size, beside, err);
-    if (rc == ST_OK && !beside->has_first) /* else the journal's page 1 takes the place of this */
+    if (rc == ST_OK && !beside->has_first) /* otherwise page 1 of the journal replaces this one */
         rc = check_header(shown, fd, st.st_size, err);
     close(fd);
     *size = st.st_size;
@@ -397,7 +397,7 @@ static enum status schema_text(struct sdb *s, struct buf *out, struct err *err)
     return st == ST_OK && out->failed ? err_nomem(err, out->cap, "the schema") : st;
 }
 
-/* The file's schema must be what our migrations up to `version` make. */
+/* The schema of the file must be the one that our migrations up to `version` produce. */
 static enum status check_schema(struct sdb *s, int64_t version, struct err *err)
 {
     struct sdb ours = { .path = s->path };
@@ -486,7 +486,7 @@ static enum status check_contents(struct sdb *s, bool deep, bool *fresh, struct 
     return rc == ST_OK && deep && version < known ? migrate(s, version, err) : rc;
 }
 
-/* For a list: the main file alone, without locks, journal, log or any writing. */
+/* Opens the main file alone, for a list: without locks, journal, log or any writing. */
 static enum status open_to_look(struct sdb *s, struct err *err)
 {
     struct buf uri = { 0 };
@@ -518,9 +518,9 @@ static enum status open_db(struct sdb *s, enum sdb_mode mode, off_t size, bool *
         rc = failed(s, err);
     if (rc != ST_OK)
         return rc;
-    /* A log beside the file changes nothing in it before the contents have been checked. */
+    /* A log beside the file must not change it before the contents have been checked. */
     sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-    /* quick_check reads the whole file: give a slow disk 20 MB/s. */
+    /* quick_check reads the whole file: allow for a slow disk with 20 MB/s. */
     clock_gettime(CLOCK_MONOTONIC, &s->deadline);
     s->deadline.tv_sec += 15 + (mode == SDB_LOOK ? 0 : size / (20 << 20));
     s->timed = true;
@@ -533,12 +533,13 @@ static enum status open_db(struct sdb *s, enum sdb_mode mode, off_t size, bool *
     if (rc != ST_OK || mode == SDB_LOOK)
         return rc;
     sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
-    /* WAL is not granted on some file systems: then the rollback journal serves. */
+    /* Some file systems do not support WAL; the rollback journal is then used. */
     (void)exec(s, "PRAGMA journal_mode=WAL", NULL);
     return exec(s, "PRAGMA synchronous=FULL", err);
 }
 
-/* The copy of a session with its journal: SQLite rolls it back and all checks pass. */
+/* Opens a copy of a session together with its journal: SQLite rolls the journal back, and all
+ * checks run. */
 static enum status try_copy(const char *path, const char *shown, struct err *err)
 {
     struct sdb s = { .path = (char *)path };
@@ -557,7 +558,7 @@ static enum status try_copy(const char *path, const char *shown, struct err *err
     return rc;
 }
 
-/* What a killed program left beside the session is taken up, or refused. */
+/* Uses or refuses the files that a killed program left beside the session. */
 static enum status recover(struct sdb *s, enum sdb_mode mode, const struct store_guard *beside,
                            struct err *err)
 {
@@ -864,7 +865,7 @@ enum status store_db_drop_blob(struct sdb *s, const char *owner, const char *wha
 
 /* Reading. */
 
-/* sql gives id, name, body, good. */
+/* The statement sql returns the columns id, name, body, good. */
 static enum status each(struct sdb *s, const char *sql, sdb_row_fn *fn, void *ctx, struct err *err)
 {
     sqlite3_stmt *q = prepare(s, sql, err);
@@ -1041,7 +1042,7 @@ static sqlite3_stmt *parts_of(struct sdb *s, const char *owner, const char *what
     return q;
 }
 
-/* The next part of a blob: true while it is good and in order. */
+/* The next part of a blob. Returns true while parts are undamaged and in order. */
 static bool next_part(sqlite3_stmt *q, size_t expected, const void **data, size_t *n, bool *end)
 {
     const int rc = sqlite3_step(q);

@@ -1,16 +1,16 @@
-/* app/session/store_guard.c -- what stands beside a session is judged before SQLite sees it.
+/* app/session/store_guard.c -- checks the files beside a session before SQLite sees them.
  *
- * SQLite believes a rollback journal, a write-ahead log and a shared-memory file that stand beside
- * a database under its name plus "-journal", "-wal" or "-shm".  A journal can name a super-journal,
- * a file that SQLite removes after the rollback, and its pages replace those of the database.  So
- * a file beside a session is accepted only if it is one that a killed gpdesk leaves:
- *   - a regular file with one name, no larger than our transactions can make it,
- *   - a journal with the header that SQLite writes, the page size of the session, the session's
- *     application id on every copy of page 1, and without a super-journal (we attach nothing),
- *   - not left alone: a journal or a log without its session would be applied to a new one.
- * A journal that passes is rolled back in a copy first; the copy takes the session's place only
- * after its contents have been checked.  A log changes nothing until a checkpoint, and store_db.c
- * makes none before its checks have passed.
+ * SQLite trusts a rollback journal, a write-ahead log and a shared-memory file that are beside a
+ * database, with its name and "-journal", "-wal" or "-shm" appended. A journal can name a
+ * super-journal, a file that SQLite removes after the rollback, and its pages replace those of the
+ * database. So a file beside a session is accepted only if a killed gpdesk could have left it:
+ *   - It is a regular file with one name and is no larger than our transactions can make it.
+ *   - A journal has the header that SQLite writes, the page size of the session, the session's
+ *     application id on every copy of page 1, and no super-journal (we attach no databases).
+ *   - It is not alone: a journal or a log without its session would be applied to a new one.
+ * A journal that passes is first rolled back in a copy. The copy replaces the session only after
+ * its contents have been checked. A log changes nothing until a checkpoint, and store_db.c makes
+ * none before its checks have passed.
  *
  * Formats: https://www.sqlite.org/fileformat2.html, sections 1.3, 3 and 4. */
 #include "app/session/store_impl.h"
@@ -27,14 +27,16 @@
 #include <unistd.h>
 
 enum {
-    JOURNAL_HEADER = 28, /* magic, records, nonce, pages before, sector size, page size */
+    /* Magic, records, nonce, pages before the transaction, sector size, page size. */
+    JOURNAL_HEADER = 28,
     RECORD_EXTRA = 8,    /* page number and checksum of each record */
-    SUPER_TAIL = 16,     /* length, checksum and magic behind the name of a super-journal */
-    PAGE_SIZE_AT = 16,   /* in the header of a database */
+    SUPER_TAIL = 16,     /* length, checksum and magic after the name of a super-journal */
+    PAGE_SIZE_AT = 16,   /* offset in the header of a database */
     LOCK_BYTE = 0x40000000, LOCK_BYTES = 512,
     SLACK = 1 << 20,
 };
-#define LOG_MOST ((off_t)64 << 30) /* bytes; one transaction is a few factors of at most 1 GiB */
+/* Bytes; one transaction writes at most a few factors of 1 GiB. */
+#define LOG_MOST ((off_t)64 << 30)
 
 static const unsigned char journal_magic[8] = { 0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7 };
 
@@ -42,7 +44,7 @@ struct journal {
     int fd;
     off_t size;
     uint32_t page, sector, pages_before;
-    bool has_first;                      /* a copy of page 1 is in it */
+    bool has_first;                      /* it contains a copy of page 1 */
 };
 
 static uint32_t big_endian(const unsigned char *p)
@@ -56,7 +58,7 @@ static const char *kind_of(mode_t mode)
          : S_ISFIFO(mode) ? "a named pipe" : S_ISREG(mode) ? "a regular file" : "a special file";
 }
 
-/* Refuses the file SHOWN plus TAIL for the given reason; it says what to do. */
+/* Refuses the file SHOWN plus TAIL for the given reason and says what to do. */
 static enum status refuse(const char *shown, const char *tail, const char *why, struct err *err)
 {
     err_named(err, ST_FORMAT, "session-beside",
@@ -65,7 +67,7 @@ static enum status refuse(const char *shown, const char *tail, const char *why, 
     return ST_FORMAT;
 }
 
-/* The size of the file PATH plus TAIL; -1: there is none. */
+/* The size of the file PATH plus TAIL; -1 if there is none. */
 static enum status look_at(const char *path, const char *shown, const char *tail, off_t *size,
                            struct err *err)
 {
@@ -93,13 +95,13 @@ static enum status look_at(const char *path, const char *shown, const char *tail
     return ST_OK;
 }
 
-/* Reads exactly n bytes; false at the end of the file or on an error. */
+/* Reads exactly n bytes. Returns false at the end of the file or on an error. */
 static bool read_at(int fd, void *to, size_t n, off_t at)
 {
     return pread(fd, to, n, at) == (ssize_t)n;
 }
 
-/* The header at `at`; *records: how many follow it. */
+/* Reads the header at `at`. *records: the number of records that follow it. */
 static bool journal_header(struct journal *j, off_t at, uint64_t *records)
 {
     unsigned char h[JOURNAL_HEADER];
@@ -120,8 +122,8 @@ static bool journal_header(struct journal *j, off_t at, uint64_t *records)
     return true;
 }
 
-/* Every copy of page 1 must be the first page of a session; no checksum is asked, so that no
- * record that SQLite would apply is passed over. */
+/* Every copy of page 1 must be the first page of a session. Checksums are ignored, so that no
+ * record that SQLite would apply is skipped. */
 static enum status journal_pages(struct journal *j, const char *shown, struct err *err)
 {
     uint64_t records;
@@ -132,7 +134,7 @@ static enum status journal_pages(struct journal *j, const char *shown, struct er
         for (uint64_t i = 0; i < records; i++, at += j->page + RECORD_EXTRA) {
             unsigned char h[4 + SDB_HEADER];
             if (!read_at(j->fd, h, sizeof h, at))
-                return ST_OK; /* cut off: SQLite stops here, too */
+                return ST_OK; /* it is cut off; SQLite stops here, too */
             if (big_endian(h) != 1)
                 continue;
             j->has_first = true;
@@ -148,7 +150,7 @@ static enum status journal_pages(struct journal *j, const char *shown, struct er
     return first ? refuse(shown, "-journal", "is not a journal of SQLite", err) : ST_OK;
 }
 
-/* *hot: it will be rolled back; *has_first: with a copy of page 1 in it. */
+/* *hot: SQLite will roll it back. *has_first: it contains a copy of page 1. */
 static enum status check_journal(const char *path, const char *shown, off_t session, off_t size,
                                  struct store_guard *g, struct err *err)
 {
@@ -204,8 +206,8 @@ enum status store_guard_check(const char *path, const char *shown, off_t size,
     return rc;
 }
 
-/* Nobody else has the session open: takes the locks that SQLite would take, for as long as *fd is
- * open. */
+/* Makes sure that nobody else has the session open: takes the locks that SQLite would take, for as
+ * long as *fd is open. */
 static enum status lock_session(const char *path, const char *shown, int *fd, struct err *err)
 {
     struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = LOCK_BYTE,
@@ -234,8 +236,8 @@ bool store_guard_locked(const char *path)
     return locked;
 }
 
-/* Copies IN from its start to the new file TO, onto the disk.  IN stays open: closing it would
- * release the locks of this process on its file. */
+/* Copies IN from its start to the new file TO and syncs it. IN stays open, because closing it would
+ * release the locks that this process has on its file. */
 static enum status copy_file(int in, const char *to, const char *shown, struct err *err)
 {
     const int out = in < 0 ? -1 : open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -271,7 +273,7 @@ enum status store_guard_copy(const char *from, const char *to, const char *shown
     return rc;
 }
 
-/* The copy, rolled back and checked, takes the place of the session; then the journal goes. */
+/* The copy, rolled back and checked, replaces the session; then the journal is removed. */
 static enum status swap_in(const char *copy, const char *path, const char *journal,
                            const char *shown, struct err *err)
 {

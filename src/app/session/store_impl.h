@@ -24,27 +24,29 @@
 
 extern const char *const store_migration[]; /* share/schema/NNN.sql, embedded; ends in NULL */
 
-/* Files beside a session (store_guard.c).  hot: a journal that SQLite would roll back, has_first:
- * with a copy of page 1; log: a write-ahead log with something in it. */
+/* Files beside a session (store_guard.c). hot: there is a journal that SQLite would roll back;
+ * has_first: it contains a copy of page 1; log: there is a write-ahead log that is not empty. */
 struct store_guard { bool hot, has_first, log; };
-/* Refuses files beside PATH that no gpdesk leaves there.  size: of the session; -1: absent. */
+/* Refuses files beside PATH that no gpdesk can have left there. size: that of the session; -1 if it
+ * is absent. */
 enum status store_guard_check(const char *path, const char *shown, off_t size,
                               struct store_guard *, struct err *);
-bool store_guard_locked(const char *path); /* another process has it open */
+bool store_guard_locked(const char *path); /* true if another process has it open */
 /* Copies the file FROM to the new file TO. Never of a session that this process has open: closing
  * FROM would release its locks. */
 enum status store_guard_copy(const char *from, const char *to, const char *shown, struct err *);
-/* Rolls the journal back in a copy, and puts that in the place of PATH if `try` accepts it. */
+/* Rolls the journal back in a copy, and replaces PATH by the copy if `try` accepts it. */
 typedef enum status store_guard_try(const char *copy, const char *shown, struct err *);
 enum status store_guard_recover(const char *path, const char *shown, store_guard_try *,
                                 struct err *);
 
 /* The database (store_db.c). */
 struct sdb;
-enum sdb_mode { SDB_CREATE, SDB_OPEN, SDB_LOOK }; /* LOOK: for a list; no deep check, no writing */
-/* Opens PATH with every suspicion: no link, a regular file, our application_id, a schema equal to
- * the embedded one, quick_check within a time limit.  CREATE makes the file when there is none.
- * *fresh: nothing was in it. */
+/* LOOK: for a list; no thorough check, no writing. */
+enum sdb_mode { SDB_CREATE, SDB_OPEN, SDB_LOOK };
+/* Opens PATH with every suspicion: it must be a regular file and no link, with our application_id
+ * and a schema equal to the embedded one, and must pass quick_check within a time limit. CREATE
+ * makes the file if there is none. *fresh: it was empty. */
 struct sdb *store_db_open(const char *path, enum sdb_mode, bool *fresh, struct err *err);
 void store_db_close(struct sdb *);
 
@@ -59,20 +61,23 @@ enum status store_db_first_page(const char *const *sql, uint32_t size, struct bu
                                 struct err *err);
 enum status store_db_set_root(struct sdb *, const char *table, uint32_t page, struct err *err);
 
-/* The first bytes of an SQLite database: those of a session?  size: of the whole file. */
+/* Checks whether the first bytes of an SQLite database are those of a session. size: of the whole
+ * file. */
 enum { SDB_HEADER = 100 };
 enum status store_db_check_header(const unsigned char h[SDB_HEADER], off_t size, const char *shown,
                              struct err *err);
-enum status store_db_locked(const char *shown, struct err *err); /* "is open in another gpdesk" */
+/* The error "is open in another gpdesk". */
+enum status store_db_locked(const char *shown, struct err *err);
 const char *store_db_path(const struct sdb *);  /* absolute */
-const char *store_db_shown(const struct sdb *); /* as named, safe to print */
+const char *store_db_shown(const struct sdb *); /* as it was named, safe to print */
 enum status store_db_begin(struct sdb *, struct err *);
 enum status store_db_commit(struct sdb *, struct err *);
 void store_db_rollback(struct sdb *);
-bool store_db_retry(const struct sdb *); /* the last failure may pass: disk full, locked, I/O */
-void store_db_checkpoint(struct sdb *);  /* after large writes: empties the log */
+/* True if the last failure may pass: disk full, locked, I/O. */
+bool store_db_retry(const struct sdb *);
+void store_db_checkpoint(struct sdb *);  /* empties the log after large writes */
 enum status store_db_copy(struct sdb *, const char *path,
-                          struct err *); /* a clean copy, path unused */
+                          struct err *); /* a compact copy; nothing may exist at path */
 
 enum status store_db_put_meta(struct sdb *, const char *key, const char *value, struct err *);
 enum status store_db_put_state(struct sdb *, const char *key, const char *body, struct err *);
@@ -85,31 +90,36 @@ enum status store_db_put_dataset(struct sdb *, int64_t id, const char *body, str
 enum status store_db_put_run(struct sdb *, int64_t id, const char *name, const char *body,
                              struct err *);
 enum status store_db_put_snapshot(struct sdb *, int64_t id, const char *body, struct err *err);
-/* p->id is the state's. */
+/* p->id is the id of its state. */
 enum status store_db_put_past(struct sdb *, int64_t line, const struct past *p, struct err *err);
 enum status store_db_forget_run(struct sdb *, const char *name, struct err *err);
-/* Body of a state; NULL with the reason.  Caller frees. */
+/* The body of a state, which the caller frees; NULL with the reason in err. */
 char *store_db_snapshot(struct sdb *, int64_t id, struct err *err);
-int64_t store_db_last_snapshot(struct sdb *); /* the largest number; 0: none */
-/* Of the lines 1..n, those not there or damaged left as they are; out[n].  *bad: damaged ones. */
+int64_t store_db_last_snapshot(struct sdb *); /* the largest id; 0: none */
+/* Reads lines 1..n into out[n]. Elements of absent or damaged lines are left unchanged. *bad: the
+ * number of damaged ones. */
 enum status store_db_get_past(struct sdb *, struct past *out, size_t n, size_t *bad,
                               struct err *err);
-/* One part; replaces it when it is there. */
+/* Writes one part of a blob and replaces the one that is there. */
 enum status store_db_put_part(struct sdb *, const char *owner, const char *what, int64_t part,
                          const void *data, size_t n, struct err *);
 enum status store_db_drop_blob(struct sdb *, const char *owner, const char *what, struct err *);
 
-/* Rows in order; `good` says that the row's sum agrees.  Return false to stop. */
+/* Visits rows in order. `good` says that the checksum of the row is right. The visitor returns
+ * false to stop. */
 typedef bool sdb_row_fn(void *ctx, int64_t id, const char *name, const char *body, bool good);
 enum status store_db_each_state(struct sdb *, sdb_row_fn *, void *ctx, struct err *);
 enum status store_db_each_dataset(struct sdb *, sdb_row_fn *, void *ctx, struct err *);
 enum status store_db_each_run(struct sdb *, sdb_row_fn *, void *ctx, struct err *);
 enum status store_db_each_script(struct sdb *, sdb_row_fn *, void *ctx, struct err *);
-char *store_db_meta(struct sdb *, const char *key); /* NULL: absent or damaged; caller frees */
-/* A blob of exactly n bytes into dst; NOT_FOUND, FORMAT (damaged, other size). */
+/* NULL if absent or damaged; the caller frees it. */
+char *store_db_meta(struct sdb *, const char *key);
+/* Reads a blob of exactly n bytes into dst. NOT_FOUND, or FORMAT if it is damaged or of another
+ * size. */
 enum status store_db_get_blob(struct sdb *, const char *owner, const char *what, void *dst,
                               size_t n, struct err *);
-/* All good parts from 0 on, one after another; *damaged: it ends before its end. Caller frees. */
+/* All undamaged parts from 0 on, concatenated; the caller frees *out. *damaged: parts at the end
+ * are missing. */
 enum status store_db_get_parts(struct sdb *, const char *owner, const char *what, void **out,
                                size_t *n, size_t *parts, bool *damaged, struct err *);
 size_t store_db_blob_size(struct sdb *, const char *owner,
@@ -117,12 +127,12 @@ size_t store_db_blob_size(struct sdb *, const char *owner,
 
 bool store_db_json_valid(struct sdb *, const char *text);
 char *store_db_json_text(struct sdb *,
-                    const char *string); /* a JSON string without its quotes; caller frees */
+                    const char *string); /* a JSON string without its quotes; the caller frees it */
 
 enum { SDB_PART = 8 << 20 };
 
-/* Strict reading of a JSON body.  The first surprise is kept in bad; reading goes on harmlessly.
- * Paths are formats: "$.hp[%zu]". */
+/* Strict reading of a JSON body. The first error is kept in `bad`; further reads are harmless and
+ * return defaults. Paths are formats: "$.hp[%zu]". */
 struct jnode;
 struct jdoc {
     struct sdb *db;
@@ -132,9 +142,10 @@ struct jdoc {
     char *plain;
     char bad[160];
 };
-/* false: no JSON object, and nothing to close.  The text stays the caller's, and as it is. */
+/* Returns false if the text is no JSON object; there is then nothing to close. The text is borrowed
+ * and not changed. */
 bool store_doc_open(struct jdoc *, struct sdb *, const char *text);
-void store_doc_close(struct jdoc *);                 /* `bad` stays */
+void store_doc_close(struct jdoc *);                 /* `bad` stays valid */
 bool store_doc_ok(const struct jdoc *);
 bool store_doc_has(struct jdoc *, const char *path, ...) __attribute__((format(printf, 2, 3)));
 double store_doc_num(struct jdoc *, const char *path, ...) __attribute__((format(printf, 2, 3)));
@@ -142,28 +153,29 @@ int64_t store_doc_int(struct jdoc *, int64_t lo, int64_t hi, const char *path, .
     __attribute__((format(printf, 4, 5)));
 uint64_t store_doc_u64(struct jdoc *, const char *path, ...) __attribute__((format(printf, 2, 3)));
 bool store_doc_bool(struct jdoc *, const char *path, ...) __attribute__((format(printf, 2, 3)));
-/* Allocated; "" when it is no string (then bad is set); NULL for null. */
+/* Allocated; "" if the value is no string (bad is then set); NULL for null. */
 char *store_doc_str(struct jdoc *, const char *path, ...) __attribute__((format(printf, 2, 3)));
 void store_doc_strn(struct jdoc *, char *out, size_t len, const char *path, ...)
     __attribute__((format(printf, 4, 5)));
-/* Index of the string among words (NULL-terminated); 0 and bad when it is none of them. */
+/* The index of the string in `words` (NULL-terminated). If it is not there, 0 and bad is set. */
 int store_doc_word(struct jdoc *, const char *const *words, const char *path, ...)
     __attribute__((format(printf, 3, 4)));
 size_t store_doc_len(struct jdoc *, size_t most, const char *path, ...)
     __attribute__((format(printf, 3, 4)));
 char *store_doc_raw_for_tests(struct jdoc *, const char *path, ...)
     __attribute__((format(printf, 2, 3)));
-/* The four fields, as text, of each object in a list; false ends it. */
+/* Visits each object of a list with four of its fields as text. The visitor returns false to
+ * stop. */
 typedef bool jdoc_row_fn(void *ctx, const char *const text[4]);
 bool store_doc_each(struct jdoc *, const char *path, const char *const field[4], jdoc_row_fn *,
                     void *);
 void store_doc_wrong(struct jdoc *, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* For a list: how many runs, and the datasets' names; caller frees. */
+/* For lists: the number of runs, and the names of the datasets, which the caller frees. */
 char *store_db_about(struct sdb *, size_t *runs);
 
 /* JSON (store_json.c). */
-/* The words of each enum, shared by writer and reader. */
+/* The words of each enumeration, shared by writer and reader. */
 extern const char *const store_roles[],
     *const store_missing[],
                               *const store_yscales[],
@@ -179,29 +191,30 @@ extern const char *const store_roles[],
                                                                       *const store_parts[];
 extern const int store_outcome_values[];
 
-/* The line that made a dataset's table, from the script so far; NULL: none is known. */
+/* The line that made the table of a dataset, from the script so far; NULL if none is known. */
 const char *store_recipe(const struct workspace *, const struct dataset *);
 void store_json_dataset(struct buf *, const struct dataset *, const char *recipe);
-/* ids: of ws->data, in order, then of `away` datasets that could not be loaded this time. */
+/* ids: those of ws->data in order, followed by `away` datasets that could not be loaded this
+ * time. */
 void store_json_state(struct buf *, const struct workspace *, const int64_t *ids, size_t away);
-void store_json_run(struct buf *, const struct run *, int64_t dataset_id); /* 0: none */
+void store_json_run(struct buf *, const struct run *, int64_t dataset_id); /* 0: no dataset */
 void store_json_snapshot(struct buf *, const struct snapshot *, const int64_t *ids);
 
 /* Trace points as stored: 72 bytes each, little-endian. */
 enum { STORE_POINT = 4 + 4 + 8 * 8 };
 void store_pack_points(unsigned char *out, const struct trace_point *, size_t n);
 void store_unpack_points(struct trace_point *out, const unsigned char *in, size_t n);
-/* Points of a tuning: hp..., amplitude, noise, nmll, effdim, subsampled as doubles. */
+/* Points of a tuning as doubles: hp..., amplitude, noise, nmll, effective dimension, subsampled. */
 extern const char *const store_objectives[];
 enum { STORE_TUNE_EXTRA = 7 };
 void store_pack_tuning(double *out, const struct tune_result *);
-/* Doubles to and from little-endian; in place is fine. */
+/* Converts doubles in place to or from little-endian. */
 void store_pack_doubles(double *, size_t n);
 
 /* Loading (store_load.c). */
-/* A dataset version known to the file. */
+/* A version of a dataset that is in the file. */
 struct store_version { int64_t id; char *body; };
-/* A dataset whose file is not there now: the session keeps it for the day that it is. */
+/* A dataset whose file is missing now. The session keeps it in case the file comes back. */
 struct store_away { int64_t id; char *name; };
 struct store_loaded {
     struct store_version *version; size_t nversion;
@@ -212,7 +225,8 @@ struct store_loaded {
         char name[16];
         int64_t row, data;
         size_t parts, points;
-        bool model, factor, unfinished; /* unfinished: a piece of the factor, of no use */
+        /* Unfinished: only a part of the factor was written, so it is useless. */
+        bool model, factor, unfinished;
         char *body;
     } * run;
     size_t nrun;
@@ -220,25 +234,27 @@ struct store_loaded {
 };
 enum status store_load(struct workspace *, struct sdb *, struct store_loaded *, struct err *);
 void store_loaded_free(struct store_loaded *);
-/* A state as `body` has it; versions: of the datasets in the file. */
+/* A state from its `body`. version: those of the datasets in the file. */
 enum status store_load_snapshot(struct workspace *, struct sdb *,
                                 const struct store_version *version, size_t nversion,
                                 const char *body, struct snapshot **out, struct err *err);
 
-/* Data files (store_pack.c; the first three in store.c). */
+/* Data files (store_pack.c; the first three functions are in store.c). */
 void store_put_part(struct store *, const char *owner, const char *what, int64_t part, void *data,
-                    size_t n); /* takes data */
+                    size_t n); /* takes ownership of data */
 void store_drop_blob(struct store *, const char *owner, const char *what);
 bool store_has_blob(struct store *, const char *owner, const char *what, uint64_t bytes);
 enum { STORE_PACK_NAME = 100 };
 void store_unpack_name(char out[STORE_PACK_NAME], const char *checksum, uint64_t size);
-/* The file's copy, as a file in the cache directory: its path, freed by the caller; NULL: none. */
+/* Writes the session's copy of a file to the cache directory. Returns its path, which the caller
+ * frees; NULL if there is no copy. */
 char *store_unpack(struct sdb *, const char *path, const char *checksum, uint64_t size,
                    struct err *err);
 
-/* Says once that nothing can be written, and once that it can again (store.c). */
+/* Says once that nothing can be written, and once that writing works again (store.c). */
 void store_tell_trouble(struct store *);
-/* A run has its name: keeps the number from being used again, also after a crash (store.c). */
+/* Called when a run gets its name: makes sure that the number is never used again, even after a
+ * crash (store.c). */
 void store_named(struct store *, const struct run *);
 
 /* Files (store_files.c). */

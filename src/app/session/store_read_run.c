@@ -440,7 +440,7 @@ static void remember_run(struct loader *l, const struct run *r, int64_t row, int
     o->run[o->nrun].data = data;
     o->run[o->nrun].points = r->ntrace;
     o->run[o->nrun].model = r->model != NULL;
-    /* Store_read_model_factors sets these. */
+    /* store_read_model_factors sets these */
     o->run[o->nrun].factor = o->run[o->nrun].unfinished = false;
     snprintf(o->run[o->nrun].name, sizeof o->run[o->nrun].name, "%s", r->id);
     o->nrun++;

@@ -1,10 +1,10 @@
-/* app/session/transcript.c -- a session written as a script that does it again: see transcript.h.
+/* app/session/transcript.c -- writes a session as a script that repeats it. See transcript.h.
  *
- * What was undone is left out where nothing that stays was made in between.  Of the rest a line is
- * left out only when what follows cannot depend on it: data that another `open` replaces, a split
- * that is replaced before anything was made from it, fits that are not the last, tunings whose
- * result a later `kernel` and `tune` replace.  Runs have the numbers that they get when the script
- * runs. */
+ * What was undone is left out if nothing that stays was made in between. Of the rest, a line is
+ * left out only if nothing after it can depend on it: data that another `open` replaces, a split
+ * that is replaced before anything was made from it, fits that are not the last, and tunings whose
+ * result a later `kernel` and `tune` replace. Runs get the numbers that they will have when the
+ * script runs. */
 #include "app/session/transcript.h"
 
 #include "app/shell/args.h"
@@ -21,11 +21,11 @@
 struct line {
     const char *line;
     char verb[24];
-    const struct command *cmd; /* NULL: it does not parse (any more) */
+    const struct command *cmd; /* NULL: it does not parse, or no longer does */
     struct args *args;
-    const struct run *run;     /* of a tune or fit */
-    const struct past *past;   /* NULL: of a session before there were any */
-    char last[16];             /* the last fit, when it ended */
+    const struct run *run;     /* the run that a tune or fit made */
+    const struct past *past;   /* NULL: from a session that did not record it */
+    char last[16];             /* the last fit at the time when it ended */
     char id[16];               /* the run's new name */
     size_t node;               /* in the tree of states, after it */
     bool keep, back;           /* back: an `undo` of ours, to `node` */
@@ -52,7 +52,7 @@ static bool has_result(const struct run *r)
     return r->kind == RUN_FIT ? r->model != NULL || r->info.solver[0] : r->tune.evaluations > 0;
 }
 
-/* The run after the one with serial `from` that this line made; those in the bin count. */
+/* The run that this line made, after the one with serial `from`. Runs in the bin count. */
 static const struct run *run_made(const struct workspace *ws, const struct line *s, size_t from)
 {
     const enum run_kind kind = is(s, "fit") ? RUN_FIT : RUN_TUNE;
@@ -69,7 +69,7 @@ static const struct run *run_made(const struct workspace *ws, const struct line 
     return found;
 }
 
-/* Runs come in the order of the lines; one that failed has no line. */
+/* Runs are in the order of their lines. A run that failed has no line. */
 static void find_runs(const struct workspace *ws, struct line *s, size_t n)
 {
     size_t from = 0;
@@ -82,13 +82,13 @@ static void find_runs(const struct workspace *ws, struct line *s, size_t n)
     }
 }
 
-/* "r7" or "run:r7" without what stands before the name. */
+/* The name of a run without "run:". */
 static const char *bare(const char *name)
 {
     return name && !strncmp(name, "run:", 4) ? name + 4 : name;
 }
 
-/* The run that a line is about: score, note, star. */
+/* The run that a line concerns: score, note, star. */
 static const char *about(const struct line *s)
 {
     const char *of = s->args ? bare(args_text(s->args, "run")) : NULL;
@@ -316,7 +316,7 @@ static bool script_in_force(struct script *t, const struct line *s, size_t n, si
     return good;
 }
 
-/* What may go. */
+/* Leaving out what was replaced. */
 
 static size_t last_of(const struct line *s, size_t n, const char *verb)
 {
@@ -326,7 +326,7 @@ static size_t last_of(const struct line *s, size_t n, const char *verb)
     return SIZE_MAX;
 }
 
-/* Everything before the last `open` that no later line reaches back to. */
+/* Drops everything before the last `open` if no later line depends on it. */
 static void drop_old_data(struct line *s, size_t n, size_t fit)
 {
     size_t load = SIZE_MAX, kernel = SIZE_MAX, tune = last_of(s, n, "tune");
@@ -334,7 +334,7 @@ static void drop_old_data(struct line *s, size_t n, size_t fit)
     for (size_t i = 0; i < n; i++)
         if (s[i].keep && loads(&s[i]))
             load = i;
-    /* The last fit was made of older data, or amplitude and noise were. */
+    /* The last fit, or amplitude and noise, come from older data. */
     if (load == SIZE_MAX || (fit != SIZE_MAX && fit < load) || (tune != SIZE_MAX && tune < load))
         return;
     for (size_t i = load; i < n; i++)
@@ -347,7 +347,7 @@ static void drop_old_data(struct line *s, size_t n, size_t fit)
         s[i].keep &= is(&s[i], "set") || i == kernel;
 }
 
-/* Fits other than the one that is current, and those that it began from. */
+/* Drops fits other than the current one and those that it started from. */
 static void drop_old_fits(struct line *s, size_t n, size_t fit)
 {
     bool *needed = mem_calloc(n ? n : 1, sizeof *needed, "a script", NULL);
@@ -364,7 +364,7 @@ static void drop_old_fits(struct line *s, size_t n, size_t fit)
     free(needed);
 }
 
-/* Remarks, stars and the bin concern runs: those that the script makes. */
+/* Keeps notes, stars and the bin only for runs that the script makes. */
 static void drop_old_marks(struct line *s, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -376,7 +376,7 @@ static void drop_old_marks(struct line *s, size_t n)
     }
 }
 
-/* A score that a later one of the same fit repeats. */
+/* Drops a score if a later one of the same fit repeats it. */
 static void drop_repeated_scores(struct line *s, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -385,7 +385,7 @@ static void drop_repeated_scores(struct line *s, size_t n)
                 s[i].keep = false;
 }
 
-/* Tunings before a `kernel` that a later tuning follows. */
+/* Drops tunings before a `kernel` that is followed by a later tuning. */
 static void drop_old_tunings(struct line *s, size_t n)
 {
     const size_t kernel = last_of(s, n, "kernel"), tune = last_of(s, n, "tune");
@@ -402,7 +402,7 @@ static bool computes(const struct line *s)
     return s->keep && (is(s, "tune") || is(s, "fit") || is(s, "score"));
 }
 
-/* Settings that the same setting replaces before anything was computed from them. */
+/* Drops settings that are set again before anything was computed from them. */
 static void drop_replaced(struct line *s, size_t n)
 {
     static const char *const verbs[] = { "split", "kernel", "missing", "use" };
@@ -412,7 +412,7 @@ static void drop_replaced(struct line *s, size_t n)
             if (!s[i].keep || !is(&s[i], verbs[v]))
                 continue;
             for (size_t k = i + 1; k < n && !computes(&s[k]) && !loads(&s[k]); k++) {
-                /* A split by a column takes that column from the inputs, for good. */
+                /* A split by a column permanently removes that column from the inputs. */
                 const bool column = s[i].args && is(&s[i], "split") &&
                                     args_given(s[i].args, "column") &&
                                     !args_given(s[i].args, "file");
@@ -440,7 +440,7 @@ static const char *read_from(const struct workspace *ws, const struct line *s)
     return NULL;
 }
 
-/* Where in a line the file stands that it opens; its length.  NULL: nowhere. */
+/* The position and length of the file name in a line that opens it; NULL if there is none. */
 static const char *file_in(const struct workspace *ws, const struct line *s, const char **path,
                            size_t *len)
 {
@@ -457,7 +457,8 @@ static const char *file_in(const struct workspace *ws, const struct line *s, con
     return at;
 }
 
-/* Is the word at p, of n bytes, the name of a run in this line?  *name: where it begins in it. */
+/* True if the word of n bytes at p is the name of a run in this line. *name: where the name begins
+ * in it. */
 static bool names_run(const struct line *s, const char *p, size_t n, size_t word, size_t *name)
 {
     const char *eq = memchr(p, '=', n);
@@ -478,7 +479,7 @@ static bool names_run(const struct line *s, const char *p, size_t n, size_t word
            strspn(p + *name + 1, "0123456789") >= n - *name - 1;
 }
 
-/* The line with the runs' new names. */
+/* Writes the line with the new names of the runs. */
 static void put_renamed(struct buf *out, const struct line *all, size_t n, const struct line *s)
 {
     size_t word = 0;
@@ -506,7 +507,7 @@ static void put_renamed(struct buf *out, const struct line *all, size_t n, const
     }
 }
 
-/* A remark or star without a name is for the fit that was the last one then. */
+/* A note or star without a name is for the fit that was the last one then. */
 static void put_named(struct buf *out, const struct line *all, size_t n, const struct line *s)
 {
     const size_t made = line_of(all, n, about(s));
@@ -537,7 +538,7 @@ static void put_line(struct buf *out, const struct workspace *ws, const struct l
     buf_putc(out, '\n');
 }
 
-/* What is to come of a line, checked when it is run again. */
+/* Writes the expected figures of a line, which are checked when it runs again. */
 static void put_expected(struct buf *out, const struct line *all, size_t n, const struct line *s,
                          size_t *checks)
 {
@@ -560,7 +561,7 @@ static void put_expected(struct buf *out, const struct line *all, size_t n, cons
     buf_free(&figures);
 }
 
-/* Is line i the last `score` of its run?  The figures of earlier ones are not kept. */
+/* True if line i is the last `score` of its run. The figures of earlier ones are not kept. */
 static bool last_score(const struct line *s, size_t n, size_t i)
 {
     for (size_t k = i + 1; k < n; k++)
@@ -576,7 +577,7 @@ static bool stands(const struct line *s)
     return s->keep && !(s->interrupted && !s->whole && (is(s, "#") || is(s, "fit")));
 }
 
-/* `branch 12` says how many lines of this script lie in between. */
+/* Writes `branch N` with N counted in lines of this script. */
 static void put_branch(struct buf *out, const struct line *s, size_t i)
 {
     size_t between = 0;
