@@ -1,4 +1,4 @@
-/* app/commands/app.c -- the lists of the program: see app.h. */
+/* app/commands/app.c -- the lists of the program. See app.h. */
 #include "app/commands/app.h"
 
 #include "app/core/advise_state.h"

@@ -1,5 +1,5 @@
-/* app/commands/cmd_diag.c -- the commands that look at a fit before or after it: their rows of the
- * table. */
+/* app/commands/cmd_diag.c -- the commands that examine a fit before or after it is made: their rows
+ * of the table. */
 #include "app/runs/advise.h"
 #include "app/commands/commands.h"
 #include "app/runs/row_inspect.h"

@@ -1,6 +1,6 @@
 /* app/commands/cmd_model.c -- kernels, tuning, fitting, scores, predictions, clusters: the rows of
- * the command table and what they start.  The work itself is in fitting.c, scoring.c, clustering.c.
- */
+ * the command table and the jobs they start. The work itself is in fitting.c, scoring.c and
+ * clustering.c. */
 #include "app/shell/args.h"
 #include "app/runs/clustering.h"
 #include "app/commands/commands.h"
@@ -83,7 +83,7 @@ static enum status cmd_kernel(struct workspace *ws, const struct args *a, struct
     return ST_OK;
 }
 
-/* Common to tune and fit. */
+/* Helpers of tune and fit. */
 
 static size_t train_rows(const struct dataset *d)
 {
@@ -131,7 +131,7 @@ static enum status cmd_tune(struct workspace *ws, const struct args *a, struct e
     memcpy(o.hp, ws->hp_bound, sizeof o.hp);
     o.amplitude = ws->amp_bound;
     o.noise = ws->noise_bound;
-    double amplitude = ws->amplitude, noise = ws->noise; /* fixed values end up in the bounds */
+    double amplitude = ws->amplitude, noise = ws->noise; /* fixed values go into the bounds */
     if (rc == ST_OK)
         rc = hyper_args_merge(&k, a, &(struct ws_hyper){ hp, &amplitude, &noise },
                          &(struct ws_hyper_bounds){ o.hp, &o.amplitude, &o.noise }, err);

@@ -1,5 +1,5 @@
-/* app/commands/cmd_plot.c -- plot and describe: the rows of the command table.  Making a figure is
- * quick and happens at once; writing a picture runs gnuplot and is a job. */
+/* app/commands/cmd_plot.c -- plot and describe: the rows of the command table. A figure is made at
+ * once; writing an image runs gnuplot and is a job. */
 #include "app/shell/args.h"
 #include "app/commands/commands.h"
 #include "app/plots/landscape.h"
@@ -76,7 +76,7 @@ static void drawn_free(void *state)
 /* The state is the line of the last plot put on the screen. */
 const struct owner cmd_plot_shown_owner = { .name = "plot", .free = drawn_free };
 
-/* Shows a figure: in a pane where there is a screen, else as text. */
+/* Shows a figure in a pane if there is a screen, otherwise as text. */
 static void show(struct workspace *ws, struct figure *f, const struct args *a, const char *run)
 {
     owner_take(ws, &cmd_plot_shown_owner, args_ref(a));

@@ -249,8 +249,8 @@ static bool is_fit(const struct run *r)
 ASPECT(data, buf_puts(b, r->dataset_name ? r->dataset_name : "-"))
 ASPECT(split, buf_puts(b, r->data && r->data->split.how ? r->data->split.how : "-"))
 ASPECT(kernel, buf_puts(b, r->kernel_text ? r->kernel_text : "-"))
-/* A hyperparameter; with ARD all of them while they fit a column, else the shortest and the
- * longest. */
+/* A hyperparameter; with ARD, all lengthscales if they fit into a column, otherwise the shortest
+ * and the longest. */
 static void hp_words(const struct run *r, const char *name, struct buf *b)
 {
     enum { SHOWN = 4 };
@@ -406,7 +406,7 @@ static void compare_cells(const char *name, struct buf cell[COMPARE_MAX], size_t
     }
 }
 
-/* One row; aspect NULL: the hyperparameter of that name. */
+/* One row. If aspect is NULL, it is the hyperparameter of that name. */
 static void compare_row(const struct run **run, const size_t *target, size_t n, const char *name,
                         const struct aspect *aspect, struct comparison *c, struct rec *r)
 {
@@ -470,7 +470,7 @@ static bool compare_units(const struct run **run, const size_t *target, size_t n
     return differ;
 }
 
-/* A figure of the table; a tuning has evaluations where a fit has iterations. */
+/* A figure of the table. A tuning has evaluations where a fit has iterations. */
 static void compare_measure(const struct run **run, const size_t *target, size_t n,
                             const struct measure *m, struct comparison *c, struct rec *r)
 {
@@ -494,7 +494,7 @@ static void compare_measure(const struct run **run, const size_t *target, size_t
     compare_cells(m->name, cell, n, true, c, r);
 }
 
-/* The hyperparameters that any of the kernels has, each once. */
+/* The hyperparameters of all the kernels, each once. */
 static void compare_hp(const struct run **run, size_t n, struct comparison *c, struct rec *r)
 {
     enum { MOST = 128 };

@@ -187,7 +187,7 @@ static enum status cmd_palette(struct workspace *ws, const struct args *a, struc
 
 /* Copy. */
 
-/* $XDG_RUNTIME_DIR/gpdesk/copy.txt, or beside the sessions. */
+/* $XDG_RUNTIME_DIR/gpdesk/copy.txt, or a file beside the sessions. */
 static bool copy_path(struct buf *out)
 {
     return (dirs_path(DIRS_RUNTIME, "copy.txt", out) || dirs_path(DIRS_STATE, "copy.txt", out)) &&

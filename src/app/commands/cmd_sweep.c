@@ -1,6 +1,5 @@
 /* app/commands/cmd_sweep.c -- the command `sweep`: queues the statements of each point as `source`
- * does, each point on its own so that one that fails does not stop the others, and then its own
- * table. */
+ * does, each point separately so that a failure does not stop the others, and finally its table. */
 #include "app/commands/commands.h"
 #include "app/shell/text_table.h"
 #include "app/runs/sweep_measures.h"

@@ -36,7 +36,8 @@ void data_words_target(const struct dataset *d, struct buf *out)
         buf_puts(out, "none");
 }
 
-/* "target": the first one's name, or null; and where there are several "targets", all names. */
+/* "target": the name of the first target, or null; if there are several, also "targets" with all
+ * names. */
 void data_words_target_json(struct rec *r, const struct dataset *d)
 {
     const char *names[TARGETS_MOST];

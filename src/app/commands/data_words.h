@@ -1,4 +1,4 @@
-/* app/commands/data_words.h -- what commands say about a dataset, as words and as JSON. */
+/* app/commands/data_words.h -- describes a dataset as text and as JSON. */
 #ifndef GPDESK_DATA_WORDS_H
 #define GPDESK_DATA_WORDS_H
 
@@ -11,11 +11,12 @@ struct workspace;
 size_t data_words_target_col(const struct dataset *);
 /* "y1", "y1, y2", "y1, y2, y3 and 9 more"; "none". */
 void data_words_target(const struct dataset *, struct buf *out);
-/* "target": the name of the first, or null; and where there are several "targets", all names. */
+/* "target": the name of the first target, or null; if there are several, also "targets" with all
+ * names. */
 void data_words_target_json(struct rec *, const struct dataset *);
 /* Describes the inputs after encoding: a category gives one column for each level. */
 size_t data_words_inputs(const struct dataset *);
-/* The summary that `open`, `demo` and `use` show. */
+/* The summary shown by `open`, `demo` and `use`. */
 void data_words_text(const struct dataset *, struct rec *);
 /* Warns of inputs that give the target away. */
 void data_words_leaks(struct workspace *, const struct dataset *);

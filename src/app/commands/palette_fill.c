@@ -108,7 +108,7 @@ enum status palette_fill(struct palette *p, const struct workspace *ws, struct e
 {
     enum status rc = fill_tables(p, err);
 
-    for (size_t i = ws->nrun; rc == ST_OK && i-- > 0;)       /* the newest first */
+    for (size_t i = ws->nrun; rc == ST_OK && i-- > 0;)       /* newest first */
         rc = add_run(p, ws->run[i], err);
     if (ws->cur < ws->ndata) {
         const struct dataset *d = ws->data[ws->cur];

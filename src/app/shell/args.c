@@ -24,18 +24,18 @@ struct args {
     const struct command *cmd;
     char *text[ARGS_MAX];
     bool given[ARGS_MAX];
-    bool positional[ARGS_MAX]; /* typed without its name: already in `bare` */
+    bool positional[ARGS_MAX]; /* given without its name, so already in `bare` */
     char **many; size_t nmany, capmany;
     struct hp_key *hp; size_t nhp, caphp;
     struct opt_key *opt; size_t nopt, capopt;
-    struct buf bare;   /* positional words in canonical form, in the order typed */
+    struct buf bare; /* positional words in canonical form, in the order in which they were typed */
     char *line;
 };
 
 /* Keys. */
 
-/* A hyperparameter key: "l", "lengthscale", "noise", "2.l", "l.min".  *out gets the canonical name
- * without the suffix; *side is -1 for .min, +1 for .max, else 0. */
+/* Parses a hyperparameter key: "l", "lengthscale", "noise", "2.l", "l.min". *out receives the
+ * canonical name without the suffix; *side is -1 for .min, +1 for .max, otherwise 0. */
 bool args_hp_name(const char *key, char *out, size_t len, int *side)
 {
     const char *base = key;
@@ -57,7 +57,7 @@ bool args_hp_name(const char *key, char *out, size_t len, int *side)
         return false;
     snprintf(name, sizeof name, "%.*s", (int)n, base);
     char *bracket = strchr(name, '['), number[16] = "";
-    if (bracket) { /* one of ARD's: l[3] */
+    if (bracket) { /* one of several lengthscales: l[3] */
         const size_t digits = strspn(bracket + 1, "0123456789");
         if (digits == 0 || digits > 4 || strcmp(bracket + 1 + digits, "]") != 0)
             return false;
@@ -85,7 +85,7 @@ const char *args_hp_known(size_t i)
     i -= 2;
     for (size_t k = 0; kernel_at(k); k++)
         for (const struct hparam *h = kernel_at(k)->hparams; h && h->name; h++) {
-            bool before = false; /* named by an earlier kernel? */
+            bool before = false; /* has an earlier kernel named it already */
             for (size_t q = 0; q < k && !before; q++)
                 for (const struct hparam *g = kernel_at(q)->hparams; g && g->name; g++)
                     before |= !strcmp(g->name, h->name);
@@ -259,7 +259,7 @@ static enum status join_kernel(struct args_words *w, size_t *i, struct err *err)
         free(w->v[*i + 1].text);
         w->v[*i + 1].text = joined;
         w->v[*i + 1].start = at->start;
-        if (at->key) { /* kernel=rbf + linear: the key travels along */
+        if (at->key) { /* kernel=rbf + linear: the joined word keeps the key */
             w->v[*i + 1].key = at->key;
             at->key = NULL;
         }
@@ -380,8 +380,8 @@ static enum status take_rest(struct args *a, size_t arg, const char *statement,
     if (!text)
         return err_nomem(err, 0, "a text");
     *i = w->n;
-    /* Its name is needed where a place before key=value is empty, and where other names would stand
-     * behind it in the canonical line and be taken for a part of it. */
+    /* The name is written if an earlier position is empty, or if other names follow in the
+     * canonical line and would be taken for a part of this text. */
     bool skipped = a->nhp || a->nopt;
     for (size_t k = 0; k < arg && x->key; k++)
         skipped |= (a->cmd->args[k].flags & ARGF_POS) && !a->given[k];
@@ -414,7 +414,8 @@ static enum status parse_bare(struct args *a, const char *statement, struct args
         const struct arg *row = &c->args[k];
         if (!(row->flags & ARGF_POS) || (a->given[k] && !(row->flags & ARGF_MANY)))
             continue;
-        if (x->key && !(row->flags & ARGF_REST)) /* key=value opens the rest of the line */
+        /* key=value ends the positional words and opens the rest of the line */
+        if (x->key && !(row->flags & ARGF_REST))
             continue;
         if (!suits(row, x)) {
             bool later = false;
@@ -529,7 +530,7 @@ static enum status fill(struct args *a, const char *statement, struct args_words
     return rc;
 }
 
-/* `fit ?`, `fit --help` */
+/* True for `fit ?` and `fit --help`. */
 static bool asks_usage(const struct args_words *w)
 {
     return w->n == 2 && !w->v[1].quoted &&

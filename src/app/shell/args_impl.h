@@ -7,14 +7,14 @@
 
 struct args_word {
     char *text;        /* without quotes; for key=value the value */
-    char *key;         /* "rank" of rank=512 and --rank=512; NULL */
-    bool quoted;       /* began with a quote: never a key, a flag or ? */
+    char *key;         /* "rank" in rank=512 and --rank=512; NULL: no key */
+    bool quoted;       /* began with a quote, so it is never a key, a flag or ? */
     bool whole;        /* a pair of quotes encloses the whole word */
-    bool dashed;       /* --rank: the next word may be its value */
-    size_t start, end; /* bytes in the statement */
+    bool dashed;       /* written as --rank: the next word may be its value */
+    size_t start, end; /* byte offsets in the statement */
 };
 struct args_words { struct args_word *v; size_t n, cap; };
-/* Freed with args_words_free, also after a failure. */
+/* Splits a statement into words. Free them with args_words_free, after a failure too. */
 enum status args_words_read(const char *statement, struct args_words *, struct err *);
 void args_words_free(struct args_words *);
 
@@ -23,13 +23,13 @@ bool args_value_bool(const char *text, bool *out);
 /* Sets the error for a wrong value: the value, the reason, and what was expected. */
 enum status args_value_bad(const struct arg *, const char *text, enum status, const char *why,
                            struct err *);
-/* A number (lo == hi) or an interval a..b. */
+/* Parses a number (lo == hi) or an interval a..b. */
 enum status args_value_bound(const struct arg *, const char *text, double *lo, double *hi,
                              struct err *);
-/* A list of whole numbers, freed by the caller. */
+/* Parses a list of whole numbers, which the caller frees. */
 enum status args_value_ints(const struct arg *, const char *text, size_t **out, size_t *n,
                             struct err *);
-/* Checks a value; may replace *text by its canonical form. */
+/* Checks a value. It may replace *text by its canonical form. */
 enum status args_value_check(const struct arg *, char **text, struct err *);
 
 #endif

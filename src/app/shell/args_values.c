@@ -131,7 +131,8 @@ static bool plain_number(enum arg_type type, const char *text, double *out)
 
     if (n == 0 || n > 64)
         return false;
-    /* A unit is the letters and % at the end; the exponent of 1e5 has digits behind it. */
+    /* The unit is made of the letters and % at the end. The exponent of 1e5 is no unit, because
+     * digits follow it. */
     while (m > 0 && (isalpha((unsigned char)text[m - 1]) || text[m - 1] == '%'))
         m--;
     if (!text_double(text, m, &x) || !isfinite(x) || !unit_factor(type, text + m, &f))
@@ -162,7 +163,7 @@ enum status command_number(const struct arg *a, const char *text, double *out, s
     return ST_OK;
 }
 
-/* "a..b" or a number. */
+/* Parses "a..b" or a number. */
 enum status args_value_bound(const struct arg *a, const char *text, double *lo, double *hi,
                               struct err *err)
 {
@@ -194,7 +195,8 @@ enum status args_value_bound(const struct arg *a, const char *text, double *lo, 
 
 enum { INTS_MAX = 100000 };
 
-/* One item of a list: n, a..b, a..b/step, a..b*factor. Appends; v may be NULL (check only). */
+/* Parses one item of a list: n, a..b, a..b/step, a..b*factor. Appends to *v; if v is NULL it only
+ * checks. */
 static enum status read_ints_item(const struct arg *a, const char *item, size_t **v, size_t *n,
                                   size_t *cap, struct err *err)
 {
@@ -267,7 +269,7 @@ enum status args_value_ints(const struct arg *a, const char *text, size_t **out,
     return rc;
 }
 
-/* A choice: exact, or a unique beginning; *text is replaced by the full word. */
+/* Parses a choice: an exact match or a unique prefix. *text is replaced by the full word. */
 static enum status read_choice(const struct arg *a, char **text, struct err *err)
 {
     const char *names[64];
@@ -339,7 +341,7 @@ static enum status expand_home(char **text, struct err *err)
     return ST_OK;
 }
 
-/* Checks a value; may replace *text by its canonical form. */
+/* Checks a value. It may replace *text by its canonical form. */
 enum status args_value_check(const struct arg *a, char **text, struct err *err)
 {
     double lo, hi;

@@ -27,8 +27,9 @@ static int hex_digit(char c)
          : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* The escape at s (a backslash) inside "..": appends what it stands for, returns its length.  An
- * unknown escape stands for itself, so that "C:\data" means what it shows. */
+/* The escape at s (a backslash) inside double quotes: appends the character it stands for and
+ * returns its length. An unknown escape stands for itself, so that "C:\data" means what it
+ * shows. */
 static size_t unescape(const char *s, struct buf *out)
 {
     switch (s[1]) {

@@ -69,7 +69,7 @@ enum status binding_key(const char *text, char out[BIND_KEY_MAX], struct err *er
     }
     char base[16];
     snprintf(base, sizeof base, "%s", word ? word : s);
-    if (has[0] && n == 1)                                /* Ctrl-K and Ctrl-k are one byte */
+    if (has[0] && n == 1)                                /* Ctrl-K and Ctrl-k are the same byte */
         base[0] = (char)tolower((unsigned char)base[0]);
     if (has[2] && n == 1 && isalpha((unsigned char)base[0])) {
         base[0] = (char)toupper((unsigned char)base[0]);
@@ -114,7 +114,7 @@ enum status binding_set(enum bind_focus focus, const char *text, const char *lin
     }
     for (size_t i = count; i-- > 0;)
         if (strcmp(table[i].key, key) == 0) {
-            table[i].focus &= ~focus;                    /* the other focus keeps its line */
+            table[i].focus &= ~focus;                    /* the binding stays in the other focus */
             if (!table[i].focus)
                 forget(i);
         }

@@ -20,8 +20,8 @@ enum status binding_key(const char *text, char out[BIND_KEY_MAX], struct err *);
 /* Binds a key in these focuses and replaces earlier lines; line NULL or "" removes them.  Keys that
  * are needed for typing cannot be bound at the prompt: USAGE. */
 enum status binding_set(enum bind_focus, const char *key, const char *line, struct err *);
-const struct binding *binding_at(size_t i);             /* NULL past the end */
-/* The line of a key (canonical name) in a focus; NULL: not bound. */
+const struct binding *binding_at(size_t i);             /* NULL if i is past the end */
+/* The line of a key (by its canonical name) in a focus; NULL if it is not bound. */
 const char *binding_find(enum bind_focus, const char *key);
 void bindings_clear_for_tests(void);
 const char *bindings_focus_name(enum bind_focus);           /* "prompt", "view", "both" */

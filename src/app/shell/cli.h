@@ -27,13 +27,13 @@ enum {
 };
 struct cli_option {
     int code;
-    const char *name;      /* --name; NULL: a letter alone */
-    const char *arg;       /* what stands behind it: "LINE", "FILE"; NULL: nothing */
-    const char *choices;   /* its values, separated by |; NULL: any */
+    const char *name;      /* --name; NULL: only a letter */
+    const char *arg;       /* its argument: "LINE", "FILE"; NULL: none */
+    const char *choices;   /* its possible values, separated by |; NULL: any */
     const char *help;
 };
-const struct cli_option *cli_at(size_t i);      /* NULL past the end */
-char cli_letter(const struct cli_option *);     /* 0: none */
-void cli_usage(struct buf *out);                /* what --help says */
+const struct cli_option *cli_at(size_t i);      /* NULL if i is past the end */
+char cli_letter(const struct cli_option *);     /* 0 if it has no letter */
+void cli_usage(struct buf *out);                /* the text of --help */
 
 #endif

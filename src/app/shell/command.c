@@ -228,7 +228,7 @@ void command_help(const struct command *c, struct buf *out)
 struct cut {
     struct statement *v; size_t n, cap;
     struct buf text;
-    size_t line, first;  /* current line; line where the statement began, 0: not begun */
+    size_t line, first;  /* current line; the line where the statement began, 0: not begun */
 };
 
 static enum status cut_end(struct cut *c, struct err *err)

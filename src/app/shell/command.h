@@ -1,5 +1,5 @@
-/* app/shell/command.h -- the one command table: parsing, usage, completion, help, dry runs and the
- * manual all come from these rows. */
+/* app/shell/command.h -- the table of commands. Parsing, usage, completion, help, dry runs and the
+ * manual all use these rows. */
 #ifndef GPDESK_COMMAND_H
 #define GPDESK_COMMAND_H
 
@@ -11,8 +11,8 @@
 
 enum arg_type {
     ARG_WORD, ARG_TEXT, ARG_FILE, ARG_OUT, ARG_INT, ARG_REAL, ARG_BYTES, ARG_SHARE, ARG_BOOL,
-    ARG_CHOICE,  /* one of arg.choices, separated by | */
-    ARG_BOUND,   /* number (fixed) or interval a..b */
+    ARG_CHOICE,  /* one of arg.choices, which are separated by | */
+    ARG_BOUND,   /* a number (fixed) or an interval a..b */
     ARG_INTS,    /* n | a,b,c | a..b | a..b/step | a..b*2 */
     ARG_SECONDS, /* 30s, 5m, 2h, or plain seconds */
     ARG_KERNEL,  /* may have blanks around + and * */
@@ -24,67 +24,70 @@ enum arg_type {
 };
 enum { ARGF_POS = 1,      /* may be given without its name, in table order */
        ARGF_REQUIRED = 2,
-       ARGF_MANY = 4,     /* positional: takes all that remain */
-       ARGF_REST = 8 };   /* positional: the rest of the line as it stands (notes) */
+       ARGF_MANY = 4,     /* positional: takes all remaining words */
+       ARGF_REST = 8 };   /* positional: takes the rest of the line unchanged (notes) */
 struct arg {
     const char *name; enum arg_type type; unsigned flags;
-    const char *fallback;          /* shown and used when absent; NULL: none */
-    double lo, hi;                 /* numbers: both 0: any; ARG_BYTES in bytes, ARG_SHARE 0..1 */
+    const char *fallback;          /* the default, which help shows; NULL: none */
+    double lo, hi;          /* range of numbers (both 0: any); ARG_BYTES in bytes, ARG_SHARE 0..1 */
     const char *choices, *unit;
     const char *help;              /* "{solvers}": words_expand writes the names there are */
 };
 enum { ARGS_MAX = 40 };
 
-/* Parsed and checked, immutable; shared by reference. */
+/* Parsed and checked arguments: immutable, with counted references. */
 struct args;
 struct args *args_ref(const struct args *);
-void args_free(struct args *);                                   /* drops a reference */
+void args_free(struct args *);                              /* drops a reference; NULL is allowed */
 struct command;
-bool args_given(const struct args *, const char *name);          /* typed by the user */
-const char *args_text(const struct args *, const char *name);    /* value or fallback; NULL */
-double args_num(const struct args *, const char *name);          /* NaN when absent */
+bool args_given(const struct args *, const char *name);          /* true if the user typed it */
+const char *args_text(const struct args *, const char *name);    /* value or default; NULL: none */
+double args_num(const struct args *, const char *name);          /* NaN if absent */
 long args_int(const struct args *, const char *name, long absent);
 bool args_bool(const struct args *, const char *name);
-bool args_bound(const struct args *, const char *name, double *lo, double *hi); /* false: absent */
-/* ARG_INTS; *out is freed by the caller. */
+/* False if absent. */
+bool args_bound(const struct args *, const char *name, double *lo, double *hi);
+/* For ARG_INTS. The caller frees *out. */
 enum status args_ints(const struct args *, const char *name, size_t **out, size_t *n, struct err *);
-size_t args_many(const struct args *, const char *name);         /* ARGF_MANY: how many */
+size_t args_many(const struct args *, const char *name);         /* for ARGF_MANY: how many words */
 const char *args_many_at(const struct args *, const char *name, size_t i);
-/* Keys that are no row of the table: hyperparameters and bounds (CMD_HP_KEYS): l=, noise=... */
+/* Keys that are not in the table: hyperparameters and bounds (CMD_HP_KEYS), such as l= and
+ * noise=. */
 size_t args_hp(const struct args *);
-/* Canonical name ("lengthscale", "2.lengthscale", "noise"); lo == hi: a value; l.min=: hi is NaN;
- * l.max=: lo is NaN. */
+/* The i-th such key by its canonical name ("lengthscale", "2.lengthscale", "noise"). A single value
+ * has lo == hi; l.min= has hi NaN, and l.max= has lo NaN. */
 const char *args_hp_at(const struct args *, size_t i, double *lo, double *hi);
-/* Keys that name options (CMD_OPTION_KEYS): `set threads=2`. */
+/* Keys that name options (CMD_OPTION_KEYS), as in `set threads=2`. */
 size_t args_opts(const struct args *);
 const char *args_opt_at(const struct args *, size_t i, const char **value);
-bool args_any(const struct args *); /* was anything given? */
-const char *args_line(const struct args *); /* canonical line, for log and script */
+bool args_any(const struct args *); /* true if any argument was given */
+const char *args_line(const struct args *); /* the canonical line, for log and script */
 
 enum {
-    CMD_JOB = 1, /* heavy: runs in the background (batch waits for it) */
+    CMD_JOB = 1, /* long: runs in the background (a batch waits for it) */
     CMD_NEEDS_DATA = 2,
     CMD_NEEDS_MODEL = 4,
-    CMD_CHANGES = 8,      /* changes workspace state: goes into the script */
+    CMD_CHANGES = 8,      /* changes the state of the workspace, so it goes into the script */
     CMD_HP_KEYS = 16,     /* accepts hyperparameter keys */
     CMD_OPTION_KEYS = 32, /* accepts option names as keys */
     CMD_SETS = 64,     /* with CMD_JOB: its outcome changes what later commands mean (open, tune) */
-    CMD_BARRIER = 128, /* waits in line like a job (wait) */
-    CMD_ANYTIME = 256, /* with CMD_CHANGES: also while an earlier state is looked at */
+    CMD_BARRIER = 128, /* waits its turn like a job (wait) */
+    CMD_ANYTIME = 256, /* with CMD_CHANGES: allowed while an earlier state is shown */
 };
 struct workspace;
 struct command {
     const char *name, *group, *summary, *example; /* the example runs on bundled data */
-    struct arg args[ARGS_MAX];                    /* ends at .name == NULL */
+    struct arg args[ARGS_MAX];                    /* ends with an entry whose name is NULL */
     unsigned flags;
     enum status (*exec)(struct workspace *, const struct args *, struct err *);
-    const char *more;                             /* help: a paragraph or two; NULL */
+    const char *more;                             /* further help, a paragraph or two; NULL: none */
 };
-/* The table: a list of row arrays that ends in NULL, lent for good.  It comes from the top
- * (app/commands/app.c); the shell knows no command by name. */
+/* Sets the table: a list of arrays of rows that ends in NULL and must live as long as the process.
+ * It comes from the top layer (app/commands/app.c); the shell knows no command by name. */
 void command_use(const struct command *const *tables);
 const struct command *command_at(size_t i);
-/* Exact name or unique prefix; NOT_FOUND (nearest three in the hint) or AMBIGUOUS (candidates). */
+/* Finds a command by its exact name or a unique prefix. NOT_FOUND suggests the nearest three;
+ * AMBIGUOUS lists the candidates. */
 const struct command *command_find(const char *word, struct err *err);
 void command_usage(const struct command *, struct buf *out);   /* generated from args */
 void command_help(const struct command *, struct buf *out);    /* usage, examples, options, more */
@@ -94,20 +97,21 @@ void command_help(const struct command *, struct buf *out);    /* usage, example
 struct statement { char *text; size_t line; /* from 1 */ };
 enum status command_split(const char *text, struct statement **out, size_t *n, struct err *err);
 void command_statements_free(struct statement *, size_t n);
-/* Parses one statement. *args is freed with args_free. No side effects, so `-n` and whole-script
- * checks use it.  `verb ?` and `verb --help` parse as `help verb`. */
+/* Parses one statement. Free *args with args_free. There are no side effects, so that `-n` and the
+ * check of a whole script use it. `verb ?` and `verb --help` parse as `help verb`. */
 enum status command_parse(const char *statement, const struct command **cmd, struct args **args,
                           struct err *err);
 /* Appends a value as it must be written in a line: bare, or quoted with escapes. */
 void command_quote(struct buf *out, const char *value);
-/* Numbers with units, as arguments and options read them; USAGE or RANGE names `what`. */
+/* Parses a number with its unit, as arguments and options do. USAGE and RANGE name the argument. */
 enum status command_number(const struct arg *, const char *text, double *out, struct err *err);
-/* Words of a choice list "a|b|c": the i-th, into out; false past the end. */
+/* Copies the i-th word of a choice list "a|b|c" to out. Returns false if i is past the end. */
 bool command_choice(const char *choices, size_t i, char *out, size_t len);
-/* The nearest three of `names` to `word`, as "a, b or c"; false when nothing is near. */
+/* Writes the three names nearest to `word` as "a, b or c". Returns false if none is near. */
 bool command_nearest(const char *word, const char *const *names, size_t n, char *out, size_t len);
-/* Completions of the word that ends at byte `pos` of line: NULL-terminated array of whole-word
- * replacements, sorted; *start is the first byte of the word. Caller frees all. ws may be NULL. */
+/* Completions of the word that ends at byte `pos` of line: a sorted NULL-terminated array of whole
+ * words. *start is the first byte of the word. The caller frees the array and its strings. ws may
+ * be NULL. */
 char **command_complete(struct workspace *ws, const char *line, size_t pos, size_t *start);
 
 #endif

@@ -55,7 +55,7 @@ static void offer_name(struct found *f, const char *typed, const char *prefix, c
 
     command_quote(&q, name);
     if (!strncmp(typed, prefix, np) && (*rest == '"' || *rest == '\'')) {
-        /* The user opened a quote: compare behind it, answer with quotes. */
+        /* the user opened a quote: compare the text after it, and offer quoted names */
         if (!strncmp(name, rest + 1, strlen(rest + 1))) {
             if (*buf_str(&q) != '"') {
                 buf_clear(&q);
@@ -72,7 +72,7 @@ static void offer_name(struct found *f, const char *typed, const char *prefix, c
     buf_free(&q);
 }
 
-/* Files below the directory that the typed path names. */
+/* Files in the directory of the typed path. */
 static void offer_files(struct found *f, const char *typed, const char *prefix)
 {
     const size_t np = strlen(prefix);
@@ -175,7 +175,7 @@ static void offer_words(struct found *f, struct workspace *ws, enum arg_type typ
         offer_inside(f, w, typed, prefix);
 }
 
-/* Values of an argument, behind `prefix` ("kernel=" or ""). */
+/* Values of an argument, after `prefix` ("kernel=" or ""). */
 static void offer_values(struct found *f, struct workspace *ws, const struct arg *a,
                          const char *typed, const char *prefix)
 {
@@ -207,7 +207,7 @@ static void offer_keys(struct found *f, const struct command *c, const char *typ
         offer(f, typed, "", option_at(i)->arg.name, "=");
 }
 
-/* Behind key=: the argument it names, if any. */
+/* After key=: values of the argument with that key, if there is one. */
 static void offer_keyed(struct found *f, struct workspace *ws, const struct command *c,
                         const char *word, size_t keylen)
 {
@@ -226,7 +226,7 @@ static void offer_keyed(struct found *f, struct workspace *ws, const struct comm
             offer_values(f, ws, &option_at(i)->arg, word, prefix);
 }
 
-/* Start of the word that ends at pos, and of the statement; both respect quotes. */
+/* Finds the start of the word that ends at pos, and of its statement; both respect quotes. */
 static void locate(const char *line, size_t pos, size_t *stmt, size_t *word, size_t *words)
 {
     char quote = '\0', prev = '\0';

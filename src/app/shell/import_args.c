@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* The argument of a command that an option is. */
+/* The argument of a command that corresponds to an option. */
 static struct arg arg_of(const struct import_option *o)
 {
     static const enum arg_type types[] = {
@@ -20,7 +20,7 @@ static struct arg arg_of(const struct import_option *o)
                          .help = o->help };
 }
 
-/* Replaces the place-holder at[k] of n arguments; returns how many there are then. */
+/* Replaces the placeholder at[k] among n arguments. Returns the new number of arguments. */
 static size_t expand(struct arg at[ARGS_MAX], size_t n, size_t k)
 {
     const bool cells = !strcmp(at[k].name, "@cells"), fresh = at[k].hi != 0;

@@ -6,15 +6,15 @@
 #include "app/shell/command.h"
 #include "data/table.h"
 
-/* Stand in the row of a command for the options of reading: those that say what rows are, and those
- * that say how cells are read.  new_data: only the ones for data that a fitted model reads. */
+/* Placeholders in the row of a command for the options of reading: those about the kind of rows and
+ * those about cells. new_data: only the options for data that a fitted model reads. */
 #define IMPORT_ARGS_ROWS(new_data) { .name = "@rows", .hi = (new_data) }
 #define IMPORT_ARGS_CELLS(new_data) { .name = "@cells", .hi = (new_data) }
 /* Stands for the choices of an argument that names a type of columns (data/kinds/kind.h). */
 #define IMPORT_ARGS_TYPES "@types"
 
-/* Puts the options (data/import_option.h) in their places in the rows of a list of commands, which
- * ends at .name == NULL.  Calling it again does nothing more. */
+/* Replaces the placeholders by the options (data/import_option.h) in a list of commands that ends
+ * with an entry whose name is NULL. Calling it again has no effect. */
 void import_args_expand(struct command *rows);
 /* sep= header= missing= decimal= types= target= targets= inputs= .., as far as the command has
  * them.  The strings belong to the args.  USAGE if a separator or decimal mark is invalid. */

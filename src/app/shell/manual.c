@@ -92,7 +92,8 @@ static void man_group(const char *group, struct buf *out)
         buf_putc(out, '\n');
         buf_clear(&text);
         command_help(c, &text);
-        const char *body = strchr(buf_str(&text), '\n'); /* the first line says name and summary */
+        /* The first line has the name and the summary. */
+        const char *body = strchr(buf_str(&text), '\n');
         roff(out, c->summary);
         buf_puts(out, ".\n");
         roff_block(out, body ? body + 1 : "");
@@ -127,7 +128,7 @@ static void man_pages(struct buf *out)
     struct buf text = { 0 };
 
     for (size_t i = 0; help_topic_at(i); i++) {
-        if (!strcmp(help_topic_at(i), "options")) /* stands under SETTINGS */
+        if (!strcmp(help_topic_at(i), "options")) /* it is already under SETTINGS */
             continue;
         buf_clear(&text);
         help_topic(help_topic_at(i), &text);
@@ -201,7 +202,7 @@ static void man(struct buf *out)
 
 /* Completions. */
 
-/* The words of all commands, a blank between. */
+/* The names of all commands, separated by blanks. */
 static void verbs(struct buf *out)
 {
     const struct command *c;
@@ -295,7 +296,7 @@ static void bash(struct buf *out)
              "complete -o filenames -o bashdefault -F _gpdesk gpdesk\n");
 }
 
-/* Help as a part of an _arguments specification in single quotes. */
+/* Help text inside an _arguments specification in single quotes. */
 static void zsh_text(struct buf *out, const char *s)
 {
     for (; *s; s++) {
@@ -475,7 +476,7 @@ static void html(struct buf *out)
     buf_puts(out, "<h2>Pages</h2>\n");
     for (size_t i = 0; help_topic_at(i); i++) {
         struct buf id = { 0 };
-        buf_printf(&id, "page-%s", help_topic_at(i)); /* `plot` and `plots`, both */
+        buf_printf(&id, "page-%s", help_topic_at(i)); /* there is both `plot` and `plots` */
         buf_clear(&text);
         help_topic(help_topic_at(i), &text);
         html_page(out, buf_str(&id), help_topic_at(i), buf_str(&text));

@@ -1,5 +1,5 @@
 /* app/shell/manual.h -- the manual page, completions for shells, and the commands' part of the HTML
- * manual, written from the tables of commands, options and pages.  `make` asks the program for
+ * manual, written from the tables of commands, options and pages. `make` runs the program to write
  * them. */
 #ifndef GPDESK_MANUAL_H
 #define GPDESK_MANUAL_H
@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-/* what: "man", "bash", "zsh", "fish", "html"; false: none of these. */
+/* Writes one of "man", "bash", "zsh", "fish" or "html". Returns false for any other word. */
 bool manual_write(const char *what, struct buf *out);
 
 #endif

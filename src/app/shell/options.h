@@ -6,7 +6,7 @@
 #include "app/shell/command.h"
 #include "compute/backend.h"
 
-/* Settings; the table in options.c says what each is for.  color: 0 auto, 1 always, 2 never. */
+/* The settings; the table in options.c describes each. color: 0 auto, 1 always, 2 never. */
 struct options {
     size_t threads;
     size_t mem, cache;
@@ -26,17 +26,18 @@ enum origin { BY_DEFAULT, BY_CONFIG, BY_ENV, BY_SESSION, BY_COMMAND_LINE, BY_SET
 enum { OPTION_KEYBOARD = 16 };
 
 struct option_row {
-    struct arg arg;             /* name, type, default (NULL: worked out), range, unit, help */
+    struct arg arg;             /* name, type, default (NULL: computed), range, unit, help */
     enum status (*apply)(struct options *, const char *text, double number, struct err *);
     void (*show)(const struct options *, struct buf *out);
 };
-const struct option_row *option_at(size_t i);          /* NULL past the end */
-/* Exact name or unique prefix. */
+const struct option_row *option_at(size_t i);          /* NULL if i is past the end */
+/* Finds an option by its exact name or a unique prefix. */
 const struct option_row *option_find(const char *name, struct err *err);
-/* Names of themes, built in and from files, as "auto, dark, ..."; the file of one (false: none). */
+/* The names of all themes, built in and from files, as "auto, dark, ..."; the file of a theme
+ * (false if it has none). */
 void options_themes(struct buf *out);
 bool options_theme_path(const char *name, struct buf *out);
-/* Built-in values. */
+/* Sets the built-in values. */
 void options_default(struct options *);
 /* Sets an option, unless a stronger origin has set it. */
 struct options_origin;
@@ -58,10 +59,10 @@ bool option_is_set(const struct options_origin *, const char *name);
 /* Sets the origin of an option whose value came another way (from a restored session). */
 void option_mark(struct options_origin *, const char *name, enum origin by);
 const char *option_origin(const struct options_origin *, const char *name); /* "config", "set"... */
-/* GPDESK_THREADS and so on. */
+/* Reads GPDESK_THREADS and the like. */
 enum status options_from_env(struct options *, struct options_origin *, struct err *);
-/* $XDG_CONFIG_HOME/gpdesk/config: lines of `set` and `bind`. A missing file is fine. Complaints go
- * to out. */
+/* Reads $XDG_CONFIG_HOME/gpdesk/config: lines of `set` and `bind`. A missing file is no error.
+ * Errors are appended to `complaints`. */
 void options_from_config(struct options *, struct options_origin *, struct buf *complaints);
 
 #endif

@@ -69,9 +69,9 @@ static int word_score(const char *word, size_t n, const char *text)
                 k++;
             }
         if (k < n)
-            break;                           /* from further right it cannot match either */
+            break;                           /* starting further right cannot match either */
         score += s == 0 ? 4 : 0;
-        score += n == strlen(text) ? 20 : 0; /* the whole of it */
+        score += n == strlen(text) ? 20 : 0; /* it matches the whole text */
         score -= (int)(last - s) / 4;
         best = score > best ? score : best;
     }
@@ -129,7 +129,7 @@ static int item_score(const struct palette_item *i, const char *query, bool word
         s += 1000;
     if (s == 0 && strlen(query) > 1 && has_words(query, i->about))
         s = 3;
-    if (s == 0 && strlen(query) > 1) {       /* a word of the name, the other of the description */
+    if (s == 0 && strlen(query) > 1) {       /* one word in the name, another in the description */
         struct buf b = { 0 };
         buf_printf(&b, "%s %s", i->label, i->about);
         s = has_words(query, buf_str(&b)) ? 2 : 0;

@@ -1,4 +1,4 @@
-/* app/shell/rec.c -- records as JSON lines and as lines for people: see rec.h. */
+/* app/shell/rec.c -- records as JSON lines and as lines for people. See rec.h. */
 #include "app/shell/rec.h"
 
 #include "base/text.h"
@@ -137,7 +137,8 @@ void rec_safe(struct rec *r, const char *s)
     text_safe(&r->text, s, 0);
 }
 
-/* Members of r->json, where `{,"a":1` and `[,` are not JSON: the comma behind an opening goes. */
+/* Writes the members in r->json. Since each begins with a comma, the comma after an opening bracket
+ * is dropped. */
 static void members(const struct rec *r, struct buf *out)
 {
     const char *s = buf_str(&r->json);
@@ -193,7 +194,7 @@ void rec_json_line(const struct rec *r, struct buf *out)
     buf_puts(out, "}\n");
 }
 
-/* Appends text line by line, each safe for a terminal, with `indent` in front of all but the
+/* Appends text line by line, escaped for a terminal, with `indent` in front of all lines but the
  * first. */
 static void safe_lines(struct buf *out, const char *text, const char *indent)
 {
@@ -242,7 +243,8 @@ static double now(void)
     return (double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec;
 }
 
-/* A number member of the record's own JSON, for pacing progress; NaN when absent. */
+/* The value of a numeric member of the record's JSON, used to limit progress lines; NaN if
+ * absent. */
 static double member(const struct rec *r, const char *key)
 {
     char pattern[40];
@@ -259,7 +261,8 @@ static bool tick_due(struct rec_writer *w, const struct rec *r)
     const double share = member(r, "share"), t = now();
     const bool other = strcmp(w->tick_run, r->run) || strcmp(w->tick_phase, r->name);
 
-    /* What ends within a blink needs no line; NaN shares compare false: only the clock counts. */
+    /* A job that ends at once needs no line. If the share is NaN, the comparison is false and only
+     * the clock counts. */
     if (member(r, "seconds") < 2.0)
         return false;
     if (!other && !(share >= w->tick_share + 0.1) && t < w->tick_at + 10.0)
@@ -307,7 +310,7 @@ static bool hold_line(struct rec_writer *w, const struct rec *r, FILE *to)
 
     if (w->ticket && (ticket > 0 || w->held))
         h = malloc(sizeof *h + w->line.len);
-    if (!h && w->ticket && (ticket > 0 || w->held)) { /* in order, if not in time */
+    if (!h && w->ticket && (ticket > 0 || w->held)) { /* write it in order, even if late */
         err_nomem(NULL, sizeof *h + w->line.len, "a line");
         rec_writer_release(w, UINT64_MAX);
     }

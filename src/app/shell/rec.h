@@ -19,47 +19,51 @@ const char *rec_type_name(enum rec_type); /* "result" ... */
 
 struct rec {
     enum rec_type type;
-    char name[40]; /* result: the command; note/warning/error: the name in brackets; tick: phase */
-    char run[16];      /* "r7", "t2" or ""; ticks and messages carry it, results by rec_str */
+    /* Result: the command; note, warning, error: the name in brackets; tick: the phase. */
+    char name[40];
+    char run[16];   /* "r7", "t2" or ""; for ticks and messages (results write it with rec_str) */
     struct buf
-        text; /* for people, without the "note[name]: " prefix; lines end in \n but the last */
+        text; /* for people, without the "note[name]: " prefix; no line end after the last line */
     struct buf json;   /* members after type and name, each written as `,"key":value` */
     char hint[256];    /* what to type next ("try"), or "" */
-    char in[256];      /* the command concerned, with its script line ("in"); "" */
+    char in[256];      /* the command concerned, with its line in a script ("in"); "" if none */
 };
 void rec_init(struct rec *, enum rec_type, const char *name);
 void rec_free(struct rec *);
-/* JSON members. */
-void rec_str(struct rec *, const char *key, const char *value); /* NULL: null */
-void rec_num(struct rec *, const char *key, double value);      /* NaN: null */
+/* Writing JSON members. */
+void rec_str(struct rec *, const char *key, const char *value); /* NULL is written as null */
+void rec_num(struct rec *, const char *key, double value);      /* NaN is written as null */
 void rec_int(struct rec *, const char *key, int64_t value);
 void rec_bool(struct rec *, const char *key, bool value);
 void rec_null(struct rec *, const char *key);
 void rec_nums(struct rec *, const char *key, const double *v, size_t n);
 void rec_strs(struct rec *, const char *key, const char *const *v, size_t n);
-void rec_open(struct rec *, const char *key);  /* ,"key":{  -- members up to rec_close */
+/* ,"key":{ -- what follows are its members, up to rec_close. */
+void rec_open(struct rec *, const char *key);
 void rec_close(struct rec *);
-void rec_array(struct rec *, const char *key); /* ,"key":[  -- items up to rec_array_close */
-void rec_item(struct rec *);                   /* {  -- one object of an array, up to rec_close */
+/* ,"key":[ -- what follows are its items, up to rec_array_close. */
+void rec_array(struct rec *, const char *key);
+void rec_item(struct rec *);                   /* { -- one object of an array, up to rec_close */
 void rec_array_close(struct rec *);
 void rec_text(struct rec *, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Appends a string from outside (a name, a path) to the text, escaped for a terminal. */
 void rec_safe(struct rec *, const char *s);
-/* One whole JSON line: {"v":1,"type":"result","command":"fit",...}\n. */
+/* Writes one complete JSON line: {"v":1,"type":"result","command":"fit",...}\n. */
 void rec_json_line(const struct rec *, struct buf *out);
-/* Lines for people: "note[plan]: ..." , results as they are. */
+/* Writes lines for people: "note[plan]: ..."; results are unchanged. */
 void rec_text_lines(const struct rec *, struct buf *out);
 
 /* A listener.  take() must not keep the record. */
 struct sink { void (*take)(void *ctx, const struct rec *); void *ctx; struct sink *next; };
 
-/* Writes records to files: JSON lines to `out`; as text, results to `out` and the rest to `err`.
- * Flushed after each record.  Progress in text: a line each 10 % or 10 s of a job's phase. */
+/* Writes records to files: JSON lines to `out`; or text, with results to `out` and everything else
+ * to `err`. Flushes after each record. As text, progress is one line each 10 % or 10 s of a
+ * phase. */
 struct rec_writer {
-    struct sink sink;        /* link this */
+    struct sink sink;        /* link this into the list of sinks */
     FILE *out, *err;
-    bool json, quiet;        /* quiet: no notes, no progress */
-    bool broken;             /* `out` cannot be written: EPIPE (its reader left), ENOSPC... */
+    bool json, quiet;        /* quiet: no notes and no progress */
+    bool broken;             /* `out` cannot be written: EPIPE (its reader has gone), ENOSPC, ... */
     int broken_errno;
     char tick_run[16], tick_phase[24];
     double tick_at, tick_share;
@@ -68,10 +72,10 @@ struct rec_writer {
     struct rec_held *held, **held_end;
 };
 void rec_writer_init(struct rec_writer *, FILE *out, FILE *err, bool json, bool quiet);
-void rec_writer_free(struct rec_writer *);   /* lines that wait are written */
-/* From now on lines wait, each under the number that `ticket` gives when it is told (progress under
- * 0), until rec_writer_release lets them through in the order in which they came.  ticket NULL:
- * later lines are written at once, those that wait continue to. */
+void rec_writer_free(struct rec_writer *);   /* writes the lines that wait */
+/* From now on, lines wait, each under the number that `ticket` gives when it is reported (0 for
+ * progress), until rec_writer_release lets them through in the order in which they came. If ticket
+ * is NULL, later lines are written at once; those that wait continue to wait. */
 void rec_writer_hold(struct rec_writer *, uint64_t (*ticket)(void *ctx), void *ctx);
 /* Writes the lines at the head of the queue whose number is at most `ticket`. */
 void rec_writer_release(struct rec_writer *, uint64_t ticket);

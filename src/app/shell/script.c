@@ -22,7 +22,7 @@ static enum status no_file(const char *path, int why, struct err *err)
     return ST_IO;
 }
 
-/* Reads up to max bytes; *all is false when there are more. */
+/* Reads up to max bytes. *all is false if there are more. */
 static enum status read_bytes(const char *path, size_t max, char **out, size_t *n, bool *all,
                               struct err *err)
 {

@@ -1,4 +1,4 @@
-/* app/shell/script.h -- reading scripts, and telling files apart by their content. */
+/* app/shell/script.h -- reads scripts, and distinguishes kinds of files by their content. */
 #ifndef GPDESK_SCRIPT_H
 #define GPDESK_SCRIPT_H
 
@@ -11,7 +11,8 @@
 enum status script_read(const char *path, char **text, struct err *err);
 
 enum file_kind { FILE_DATA, FILE_SESSION, FILE_SCRIPT };
-/* By content: a session has SQLite's first bytes, a script is text that parses as one. */
+/* Determines the kind by content: a session begins with SQLite's header, and a script is a text
+ * that parses. */
 enum status script_sniff(const char *path, enum file_kind *kind, struct err *err);
 
 #endif
