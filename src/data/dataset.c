@@ -1,5 +1,5 @@
 /* data/dataset.c -- what the columns of a table mean: roles and types, the target, and what can be
- * told about them before anything is fitted. */
+ * said about them before anything is fitted. */
 #include "data/dataset.h"
 
 #include "data/formats/import.h"
@@ -21,7 +21,7 @@ const char *dataset_role_name(enum col_role role)
     return name[role];
 }
 
-/* Life. */
+/* Creating and freeing. */
 
 void dataset_split_none(struct dataset *d)
 {
@@ -107,7 +107,7 @@ struct dataset *dataset_snapshot(const struct dataset *d, struct err *err)
     return c;
 }
 
-/* What a new dataset takes its columns for. */
+/* The roles that a new dataset gives to its columns. */
 
 /* "…/kin40k/data.csv.gz" -> "kin40k", "sales.csv" -> "sales", "demo:co2 n=3" -> "co2". */
 static char *name_from_path(const char *path, struct err *err)
@@ -122,7 +122,7 @@ static char *name_from_path(const char *path, struct err *err)
         len = strlen(stem);
     static const char *const plain[] = { "data", "train", "test" };
     if (memchr(stem, '*', strlen(stem)) != NULL && slash != NULL && slash > path)
-        len = 4, stem = plain[0]; /* a pattern: named after the directory */
+        len = 4, stem = plain[0]; /* a pattern: the dataset is named after the directory */
     for (size_t i = 0; i < 3 && slash != NULL && slash > path; i++)
         if (strlen(plain[i]) == len && strncmp(plain[i], stem, len) == 0) {
             const char *dir = slash;
@@ -153,7 +153,8 @@ static bool holds_split_words(const struct column *c)
     return true;
 }
 
-/* Named like an identifier, whole numbers, no two alike in order. */
+/* True if the column is named like an identifier and has whole numbers, ascending without
+ * repeats. */
 static bool is_identifier(const struct column *c, size_t n)
 {
     static const char *const names[] = { "id", "index", "row", "rowid", "rownum", "row_number",
@@ -196,7 +197,7 @@ static void default_role(struct dataset *d, size_t j, struct buf *notes)
     }
 }
 
-/* The nearest column names as a hint. */
+/* Adds the nearest column names as a hint. */
 static void suggest_column(const struct table *t, const char *word, struct err *err)
 {
     size_t best[3] = { SIZE_MAX, SIZE_MAX, SIZE_MAX }, dist[3] = { 4, 4, 4 };
@@ -233,7 +234,8 @@ static enum status no_column(const struct table *t, const char *name, struct err
     return ST_NOT_FOUND;
 }
 
-/* The column that is the only input at first, by its kind; the number of columns: there is none. */
+/* The column whose kind makes it the only input at first; the number of columns if there is
+ * none. */
 static size_t sole_column(const struct table *t)
 {
     size_t j = 0;
@@ -243,7 +245,8 @@ static size_t sole_column(const struct table *t)
     return j;
 }
 
-/* Beside it: a column with the name of a target, else the first of numbers after it. */
+/* The target beside it: a column named like a target, otherwise the first numeric column after
+ * it. */
 static size_t likely_target(const struct table *t, size_t sole)
 {
     static const char *const names[] = { "target", "y", "label", "score", "fitness", "value" };
@@ -322,7 +325,7 @@ static enum status choose_target(struct dataset *d, const char *target, struct b
         while (j > 0 && (t->col[j].type != COL_REAL || d->role[j] == ROLE_SKIP))
             j--;
         if (t->col[j].type != COL_REAL || d->role[j] == ROLE_SKIP)
-            return ST_OK; /* nothing to predict: roles can still be set */
+            return ST_OK; /* there is nothing to predict, but roles can still be set */
         if (j != t->ncols - 1)
             buf_printf(notes, "note[target]: the last column holds no numbers: the target is %s "
                        "(cols NAME role=target)\n", text_quoted(t->col[j].name, name, sizeof name));
@@ -331,8 +334,8 @@ static enum status choose_target(struct dataset *d, const char *target, struct b
     return ST_OK;
 }
 
-/* Where there is a sequence or the like it is the input: counts of mutations, barcodes and the like
- * would leak what is to be learnt from it. */
+/* If there is a sequence or the like, it is the only input: counts of mutations, barcodes and
+ * similar columns would leak the target. */
 static void only_sole(struct dataset *d, size_t sole, struct buf *notes)
 {
     size_t n = 0;
@@ -427,7 +430,7 @@ size_t dataset_inputs_for_tests(const struct dataset *d)
 
 /* Patterns. */
 
-/* * stands for any bytes. */
+/* * matches any bytes. */
 static bool matches(const char *pattern, const char *end, const char *s)
 {
     const char *star = NULL, *again = NULL;
@@ -450,8 +453,8 @@ static bool matches(const char *pattern, const char *end, const char *s)
     return pattern == end;
 }
 
-/* Marks the columns that a list of patterns names. A name that holds a comma or * is taken whole
- * first. */
+/* Marks the columns that a list of patterns names. A name that contains a comma or * is first tried
+ * as a whole. */
 static enum status select_columns(const struct table *t, const char *list, bool *in, size_t *n,
                                   struct err *err)
 {
@@ -617,7 +620,8 @@ enum status dataset_set_group(struct dataset *d, const char *pattern, const char
 
 enum { NAMED_GROUPS = 12 };
 
-/* "note[groups]: 3 lengthscales: mix (cement, slag), 2 age, ...": group g has number g + 1. */
+/* Writes "note[groups]: 3 lengthscales: mix (cement, slag), 2 age, ...": group g has number g +
+ * 1. */
 static void group_note(const struct dataset *d, const struct encoding *e, const size_t *group,
                        struct buf *notes)
 {
@@ -705,7 +709,7 @@ static enum col_type type_of(const char *word)
     return type;
 }
 
-/* The cells of one column as another type, into an empty column without a name. */
+/* Converts the cells of a column to another type, into an empty column without a name. */
 static enum status convert(const struct table *t, size_t j, const char *word, struct column *to,
                            struct err *err)
 {
@@ -749,7 +753,7 @@ static enum status convert(const struct table *t, size_t j, const char *word, st
     return rc;
 }
 
-/* The same cells in arrays of their own. */
+/* Copies the cells into arrays of their own. */
 static enum status duplicate_column(const struct table *t, size_t j, struct column *to,
                                     struct err *err)
 {
@@ -800,7 +804,8 @@ static struct table *duplicate_table(const struct table *t, struct err *err)
     return NULL;
 }
 
-/* A table of our own: the one we have when nobody else refers to it. */
+/* Makes sure that the table is ours alone: the present one if nobody else refers to it, otherwise a
+ * copy. */
 static struct table *own_table(struct dataset *d, struct err *err)
 {
     if (__atomic_load_n(&d->table->refs, __ATOMIC_ACQUIRE) == 1)

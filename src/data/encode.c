@@ -1,6 +1,6 @@
-/* data/encode.c -- rows of a table through an encoding: its columns are found by name, each kind of
- * rows maps what it needs (kinds/kind.h), rows are kept or dropped, and the numbers are made now or
- * as they are asked for. */
+/* data/encode.c -- applies an encoding to the rows of a table. Its columns are found by name, each
+ * kind of rows maps what it needs (kinds/kind.h), rows are kept or dropped, and the numbers are
+ * computed now or when they are asked for. */
 #include "data/encode_group.h"
 #include "data/page_use.h"
 #include "data/kinds/kind.h"
@@ -13,13 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHECK_ROWS = 8192 /* of tables on disk, between looks at their files */ };
+enum { CHECK_ROWS = 8192 /* for tables on disk: rows between checks of their files */ };
 
 /* One call of encode(). */
 struct pass {
     const struct encoding *e;
     const struct table *t;
-    const size_t *rows; /* NULL: all */
+    const size_t *rows; /* NULL: all rows */
     size_t n;
     struct encode_group *g; /* those of ng columns of the table */
     size_t ng;
@@ -30,7 +30,7 @@ struct pass {
 
 /* Groups. */
 
-/* Cells of the kind that training had, or words that are taken for such. */
+/* Takes cells of the kind that training had, or words that can be converted to it. */
 static enum status take_cells(struct pass *p, struct encode_group *g)
 {
     const struct row_kind *kind = g->row;
@@ -59,7 +59,7 @@ static enum status take_cells(struct pass *p, struct encode_group *g)
     return ST_STATE;
 }
 
-/* likely: where the column stands when the tables agree; a wide one is then not searched. */
+/* likely: where the column is if the tables agree, so that wide tables need not be searched. */
 static enum status map_group(struct pass *p, size_t likely, struct encode_group *g)
 {
     const struct encoding *e = p->e;
@@ -102,7 +102,7 @@ static void free_groups(struct encode_group *g, size_t n)
     free(g);
 }
 
-/* Does a part of the kernel begin at column j? */
+/* True if a part of the kernel begins at column j. */
 static bool part_begins(const struct encoding *e, size_t j)
 {
     for (size_t t = 0; t < e->nparts; t++)
@@ -114,7 +114,7 @@ static bool part_begins(const struct encoding *e, size_t j)
 static enum status make_groups(struct pass *p)
 {
     const struct encoding *e = p->e;
-    size_t runs = 2; /* of columns of one name; windows behind them */
+    size_t runs = 2; /* groups of columns with one name, and the windows after them */
     for (size_t j = 1; j < e->ncol; j++)
         runs += strcmp(e->col[j].column, e->col[j - 1].column) != 0 || part_begins(e, j);
     struct encode_group *g = p->g = mem_calloc(runs, sizeof *g, "an encoding", p->err);
@@ -143,7 +143,7 @@ static enum status make_groups(struct pass *p)
     return rc;
 }
 
-/* The group's numbers of one row. */
+/* Writes the numbers of a group for one row. */
 static enum status encode_group(const struct encoding *e, const struct encode_group *g, size_t row,
                                 double *x, size_t *cut, struct err *err)
 {
@@ -153,7 +153,7 @@ static enum status encode_group(const struct encoding *e, const struct encode_gr
     return ST_OK;
 }
 
-/* From one row of the table to the next, of all columns that are read. */
+/* Bytes from one row of the table to the next, over all columns that are read. */
 static size_t groups_bytes(const struct encode_group *g, size_t n)
 {
     size_t bytes = 0;
@@ -165,7 +165,7 @@ static size_t groups_bytes(const struct encode_group *g, size_t n)
     return bytes;
 }
 
-/* Which rows stay. */
+/* Choosing the rows. */
 
 static enum status policy_error(const struct table *t, size_t col, size_t row, bool unseen,
                                 struct err *err)
@@ -192,7 +192,7 @@ static enum cell_state state_of_cell(const struct encoding *e, const struct enco
     return column_missing(g->c, row) ? CELL_MISSING : CELL_THERE;
 }
 
-/* Counts what a cell is and says whether its row is dropped; an error where the policy says so. */
+/* Counts what a cell is and decides whether its row is dropped. An error if the policy says so. */
 static enum status judge_cell(struct pass *p, const struct encode_group *g, size_t row, bool *drop)
 {
     const enum missing_policy policy = p->e->missing;
@@ -200,7 +200,7 @@ static enum status judge_cell(struct pass *p, const struct encode_group *g, size
     switch (state_of_cell(p->e, g, row)) {
     case CELL_THERE:
         return ST_OK;
-    case CELL_SHORT: /* there is no mean of such rows */
+    case CELL_SHORT: /* such rows have no mean */
         if (policy != MISSING_DROP)
             return positions_too_short(g->row, p->t, g->c, row, g->least, p->err);
         p->out->missing_cells++;
@@ -211,7 +211,7 @@ static enum status judge_cell(struct pass *p, const struct encode_group *g, size
             return policy_error(p->t, g->col, row, false, p->err);
         break;
     case CELL_UNSEEN:
-        p->out->unseen_levels += policy != MISSING_DROP; /* else: dropped */
+        p->out->unseen_levels += policy != MISSING_DROP; /* otherwise the row is dropped */
         if (policy == MISSING_ERROR)
             return policy_error(p->t, g->col, row, true, p->err);
         break;
@@ -220,7 +220,7 @@ static enum status judge_cell(struct pass *p, const struct encode_group *g, size
     return ST_OK;
 }
 
-/* Which rows stay, and what is to be counted. */
+/* Decides which rows stay, and counts what is reported. */
 static enum status judge_rows(struct pass *p)
 {
     struct encoded *out = p->out;
@@ -290,7 +290,7 @@ static enum status encode_targets(const struct encoding *e, const struct column 
     return rc;
 }
 
-/* The targets' columns, all or none. */
+/* Finds the columns of the targets: all of them or none. */
 static enum status find_targets(const struct encoding *e, const struct table *t,
                                 const struct column **y, size_t *n, struct err *err)
 {
@@ -341,7 +341,8 @@ static enum status encode_weights(const struct encoding *e, const struct column 
 static enum status encoded_rows(const struct source *s, size_t r0, size_t r1, double *x,
                                 struct err *err)
 {
-    const struct encoded *e = (const struct encoded *)s; /* base comes first; out may be moved */
+    /* Base is the first member, so out may be moved. */
+    const struct encoded *e = (const struct encoded *)s;
     size_t cut;
 
     if (e->x != NULL) {
@@ -375,8 +376,8 @@ static bool is_anew(const struct enc_col *c)
     return c->kind == ENC_CELL && c->of->numbers[c->number].anew;
 }
 
-/* Rows of letters and the like are quickly made again, and would take far more room than the cells.
- */
+/* Rows of letters and similar kinds are quickly computed again, and would take far more room than
+ * the cells. */
 static bool made_anew(const struct encoding *e)
 {
     return e->held.inputs > 0 ||
@@ -412,7 +413,8 @@ static enum status fill_matrix(const struct encoding *e, const struct encode_gro
     out->x = keep ? spill_array(out->n * e->d, sizeof *out->x, "encoded inputs", err) : NULL;
     if (out->x == NULL && block == NULL)
         return ST_NOMEM;
-    for (size_t r0 = 0; r0 < out->n; r0 += PAGE_USE_PIECE) { /* all rows once, if only to count */
+    /* Goes over all rows once, even if only to count. */
+    for (size_t r0 = 0; r0 < out->n; r0 += PAGE_USE_PIECE) {
         size_t r1 = r0 + PAGE_USE_PIECE < out->n ? r0 + PAGE_USE_PIECE : out->n;
         double *x = keep ? out->x + r0 * e->d : block;
         for (size_t k = 0; k < ng; k++)
@@ -441,7 +443,7 @@ static enum status find_weight(struct pass *p)
                : ST_OK;
 }
 
-/* Everything but the source. */
+/* Everything except the source. */
 static enum status run_pass(struct pass *p, bool want_y)
 {
     const struct encoding *e = p->e;

@@ -10,16 +10,16 @@ struct layer_map;
 struct encode_group {
     const struct row_kind *row;
     const struct column *c;
-    size_t col;             /* of the table */
-    size_t first, n;        /* of its numbers or levels in the encoding; n == 0: only a flag */
-    bool empty;             /* all of its cells are missing in the table */
-    size_t flag;            /* its ENC_MISSING; SIZE_MAX: none */
-    struct column *own;     /* words of new data as cells of the kind: c points there */
-    void *map;              /* what the kind found out (row_kind.map); NULL */
+    size_t col;             /* index in the table */
+    size_t first, n;    /* range of its numbers or levels in the encoding; n == 0: only a flag */
+    bool empty;             /* the column is missing in every row of the table */
+    size_t flag;            /* index of its ENC_MISSING; SIZE_MAX: none */
+    struct column *own;     /* words of new data converted to cells of the kind; c points to it */
+    void *map;              /* what the kind has prepared (row_kind.map); NULL: nothing */
 
     /* Kinds with positions (kinds/positions.h). */
-    bool windows;           /* the row of symbols or vectors itself */
-    bool filters;           /* numbers that a layer makes of it */
+    bool windows;           /* the row of symbols or vectors itself is read */
+    bool filters;           /* numbers that a layer computes from it are read */
     size_t room;            /* positions of a row that windows and filters read */
     size_t least;           /* a row with fewer positions counts as missing */
     struct layer_map *conv; /* filters */

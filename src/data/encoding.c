@@ -1,5 +1,5 @@
-/* data/encoding.c -- an encoding as a value: its life, its targets, what it fixes in a kernel, and
- * the way back to units of the target. */
+/* data/encoding.c -- an encoding as a value: copying and freeing it, its targets, what it fixes in
+ * a kernel, and the conversion back to units of the target. */
 #include "data/encoding.h"
 
 #include "data/kinds/kind.h"
@@ -29,7 +29,8 @@ void encoding_free(struct encoding *e)
     *e = (struct encoding){ 0 };
 }
 
-/* The column's name and the kind's state, into an encoding that has all else of it. */
+/* Copies the column's name and the state of the kind into an encoding that already has everything
+ * else. */
 static bool copy_held(const struct enc_held *from, struct enc_held *to, struct err *err)
 {
     to->column = from->column != NULL ? mem_strdup(from->column, err) : NULL;
@@ -150,7 +151,7 @@ void encoding_unscale(const struct encoding *e, size_t n, const double *mean, co
 {
     for (size_t i = 0; i < n; i++) {
         double m = mean[i] * e->ysd + e->ymean, v = var ? var[i] * e->ysd * e->ysd : 0;
-        if (e->yscale == Y_LOG) /* of a log-normal */
+        if (e->yscale == Y_LOG) /* the sd of a log-normal */
             out_mean[i] = exp(m + 0.5 * v);
         else
             out_mean[i] = m;

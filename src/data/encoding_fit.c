@@ -1,10 +1,10 @@
-/* data/encoding_fit.c -- an encoding fitted on training rows: which rows count, the target, and for
+/* data/encoding_fit.c -- fits an encoding on training rows: which rows count, the target, and for
  * each kernel of the expression the columns that it reads, each by its kind (kinds/kind.h).
  *
- * A number becomes (x - mean) / sd.  A column that does not vary on the training rows beyond
- * rounding noise is encoded as 0 always, and every encoded value is cut at ten times the largest of
- * training: a column that is nearly constant there and extreme in a new row must not blow up a
- * prediction.  Both are said. */
+ * A number becomes (x - mean) / sd. A column that does not vary on the training rows beyond
+ * rounding noise is always encoded as 0, and every encoded value is limited to ten times the
+ * largest one in training: a column that is nearly constant there and extreme in a new row must not
+ * ruin a prediction. Notes report both. */
 #include "data/encoding_column.h"
 #include "data/encoding_moments.h"
 #include "data/page_use.h"
@@ -36,7 +36,7 @@ static enum status check_logs(struct encoding_fitting *f, const struct column *c
     return ST_OK;
 }
 
-/* Name, mean and sd: of the first one in its own place, of the others in a list. */
+/* Name, mean and sd of a target; the first has a place of its own, the others are in a list. */
 static enum status fit_target(struct encoding_fitting *f, const struct column *c)
 {
     char name[64];
@@ -140,7 +140,7 @@ static enum status check_target(const struct dataset *d, size_t target, struct e
     return ST_STATE;
 }
 
-/* Kernels over windows alone: the column of positions is the one input. */
+/* If all kernels are over windows, the column of positions must be the only input. */
 static enum status check_alone(const struct dataset *d, struct err *err)
 {
     char name[64];
@@ -157,7 +157,8 @@ static enum status check_alone(const struct dataset *d, struct err *err)
     return ST_OK;
 }
 
-/* The kernel stands in a layer that reads positions: does one input have them, and one only? */
+/* For a kernel inside a layer that reads positions: there must be exactly one input that has
+ * them. */
 static enum status check_layer(const struct dataset *d, struct err *err)
 {
     size_t n = 0;
@@ -176,7 +177,7 @@ static enum status check_layer(const struct dataset *d, struct err *err)
     return ST_STATE;
 }
 
-/* A column as kernels that read `rows` in such a layer do. */
+/* Fits a column for kernels that read `rows` in such a layer. */
 static enum status fit_column(struct encoding_fitting *f, const struct column *c,
                               const struct layer *layer, unsigned rows)
 {
@@ -199,7 +200,7 @@ static bool is_input(const struct dataset *d, size_t j)
     return d->role[j] == ROLE_INPUT && d->table->col[j].type != COL_TEXT;
 }
 
-/* The columns that kernel t reads: all inputs, or those behind "on", which must be inputs. */
+/* The columns that kernel t reads: all inputs, or those after "on", which must be inputs. */
 static enum status part_columns(const struct dataset *d, const struct kterm *t, bool *in,
                                 struct err *err)
 {
@@ -231,12 +232,13 @@ static enum status part_columns(const struct dataset *d, const struct kterm *t, 
         return ST_STATE;
     }
     for (size_t j = 0; rc == ST_OK && layer_kind(&t->layer) == LAYER_NUMBERS && j < n;
-         j++) /* its filters too */
+         j++) /* its filters, too */
         in[j] = in[j] || (is_input(d, j) && has_positions(&d->table->col[j]));
     return rc;
 }
 
-/* The part of kernel t: that of an earlier one that reads the same, or columns of its own. */
+/* The part of kernel t: that of an earlier kernel that reads the same columns, or columns of its
+ * own. */
 static enum status fit_part(struct encoding_fitting *f, size_t t, bool *in)
 {
     const struct dataset *d = f->d;
@@ -266,7 +268,7 @@ static enum status fit_part(struct encoding_fitting *f, size_t t, bool *in)
     return rc;
 }
 
-/* Inputs that no kernel reads, for a note. */
+/* Notes the inputs that no kernel reads. */
 static void note_unread(struct encoding_fitting *f, const bool *read)
 {
     size_t n = 0;
@@ -280,7 +282,7 @@ static void note_unread(struct encoding_fitting *f, const bool *read)
                    n == 1 ? " is read by" : "s are read by", name, n > 1 ? ", ..." : "");
 }
 
-/* Each kernel reads columns of its own; behind them the positions, where one is over windows. */
+/* Each kernel reads its own columns; the positions follow if a kernel is over windows. */
 static enum status fit_parts(struct encoding_fitting *f)
 {
     const struct dataset *d = f->d;

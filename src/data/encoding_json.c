@@ -1,5 +1,5 @@
-/* data/encoding_json.c -- an encoding as JSON and back, exactly (json.h).  Each kind of rows writes
- * and reads what it has to say of sequences; what is read is checked as a whole at the end. */
+/* data/encoding_json.c -- writes an encoding as JSON and reads it back exactly (json.h). Each kind
+ * of rows handles its own state. The whole is checked after reading. */
 #include "data/dataset.h"
 #include "data/json.h"
 #include "data/kinds/kind.h"
@@ -12,13 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of columns; numbers of kinds (ENC_CELL) have the words of their kind. */
+/* Kinds of columns. Numbers of a kind (ENC_CELL) have the words of that kind. */
 static const char *const kind_word[] = { "real", "level", "missing", "filter" };
 enum { KIND_WORDS = sizeof kind_word / sizeof *kind_word };
 static const char *const yscale_word[] = { "standard", "log", "none" };
 static const char *const missing_word[] = { "error", "mean", "median", "drop" };
 
-/* The kernel itself says the rest: average, lengthscale. */
+/* The kernel itself stores the rest: average, lengthscale. */
 static void write_held(struct buf *b, const struct enc_held *h)
 {
     const struct layer_ops *layer = layer_family(&h->layer);
@@ -61,7 +61,7 @@ char *encoding_to_json(const struct encoding *e, struct err *err)
                missing_word[e->missing]);
     json_write_number(&b, "ymean", e->ymean);
     json_write_number(&b, "ysd", e->ysd);
-    if (e->yscale != Y_STANDARD) /* where it is another number */
+    if (e->yscale != Y_STANDARD) /* only if the number differs */
         json_write_number(&b, "yown", e->yown);
     if (e->held.column != NULL)
         write_held(&b, &e->held);
@@ -103,8 +103,8 @@ char *encoding_to_json(const struct encoding *e, struct err *err)
 
 /* Reading: just the shape above, members in any order. */
 
-/* The kind of column that a word stands for.  Several kinds of rows may use a word for numbers of
- * theirs: which of them it is shows when all is read (find_kinds). */
+/* The kind of column that a word stands for. Several kinds of rows may use the same word for their
+ * numbers; which one it is becomes clear when everything has been read (find_kinds). */
 static enum status take_kind(struct json_reader *r, struct enc_col *c)
 {
     char *word = NULL;
@@ -145,7 +145,7 @@ static enum status column_member(struct json_reader *r, const char *key, void *i
     return json_wrong(r, "an unknown or repeated member");
 }
 
-/* The kind of rows whose state is read: by its name, or by the members that it has. */
+/* The kind of rows whose state is read, by its name or by its members. */
 struct marks {
     const struct row_kind *kind;
     bool named;
@@ -165,7 +165,7 @@ static enum status mark_member(struct json_reader *r, const char *key, void *int
     }
     for (size_t i = 0; !m->named && kind_at(i) != NULL && kind_at(i) != m->kind; i++)
         if (kind_at(i)->mark != NULL && strcmp(kind_at(i)->mark, key) == 0)
-            m->kind = kind_at(i); /* the earlier of two */
+            m->kind = kind_at(i); /* the first of the two */
     return json_skip(r);
 }
 
@@ -189,7 +189,7 @@ static enum status held_member(struct json_reader *r, const char *key, void *int
     bool mine = true;
 
     if (strcmp(key, "kind") == 0)
-        return json_skip(r); /* has been looked at */
+        return json_skip(r); /* it has been examined already */
     if (strcmp(key, "column") == 0 && h->column == NULL)
         return json_string(r, &h->column);
     if (strcmp(key, "layer") == 0)
@@ -296,7 +296,7 @@ static enum status take_more(struct json_reader *r, struct encoding *e)
     return ST_OK;
 }
 
-/* Of each kernel: its first column, and how many. */
+/* For each kernel its first column, and their number. */
 static enum status take_parts(struct json_reader *r, struct encoding *e)
 {
     if (e->nparts != 0 || !json_take(r, '['))
@@ -358,8 +358,8 @@ static enum status encoding_member(struct json_reader *r, const char *key, void 
     return json_wrong(r, "an unknown or repeated member");
 }
 
-/* The kind of each column: a number is of the kind whose state the encoding has, where that has a
- * number of such a name, else of one that needs no state. */
+/* The kind of each column: a number belongs to the kind whose state the encoding has, if that kind
+ * has a number of this name, otherwise to a kind that needs no state. */
 static enum status find_kinds(struct json_reader *r, struct encoding *e)
 {
     const struct enc_held *h = &e->held;
@@ -382,7 +382,7 @@ static enum status find_kinds(struct json_reader *r, struct encoding *e)
     return ST_OK;
 }
 
-/* Windows read a row of positions, filters fill as many columns as there are. */
+/* Windows read a row of positions; filters fill as many columns as there are filters. */
 static enum status check_held(struct json_reader *r, struct encoding *e)
 {
     struct enc_held *h = &e->held;
@@ -398,7 +398,7 @@ static enum status check_held(struct json_reader *r, struct encoding *e)
                                                  : NULL;
     if (wrong != NULL)
         return json_wrong(r, wrong);
-    if (!h->layer.ops) /* numbers alone */
+    if (!h->layer.ops) /* only numbers */
         return !h->layer.symbols && filters == 0 && e->ncol > 0 && h->inputs == 0
                    ? ST_OK
                    : json_wrong(r, "a sequence is incomplete");
@@ -418,7 +418,7 @@ static enum status check_held(struct json_reader *r, struct encoding *e)
     return ST_OK;
 }
 
-/* Parts are runs of columns that follow one another or are the same. */
+/* True if the parts are consecutive ranges of columns, or equal. */
 static bool parts_there(const struct encoding *e)
 {
     for (size_t t = 0; t < e->nparts; t++)
@@ -435,7 +435,7 @@ static bool part_begins(const struct encoding *e, size_t j)
     return false;
 }
 
-/* Levels of one column stand together and in order: encode() searches them. */
+/* The levels of one column must be consecutive and sorted, because encode() searches them. */
 static enum status check_order(struct json_reader *r, const struct encoding *e)
 {
     for (size_t j = 1; e->col != NULL && j < e->ncol; j++) {

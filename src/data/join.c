@@ -11,25 +11,26 @@
 #include <strings.h>
 
 struct join {
-    struct table *t;       /* of the records */
-    const struct table *of; /* what is joined */
+    struct table *t;       /* the table of records */
+    const struct table *of; /* the table that is joined */
     const struct import_opts *opts;
-    size_t key, *row; /* its column of names; which name each record has, SIZE_MAX: none of these */
-    size_t names, *first;  /* different names; the first row of each */
-    uint32_t *name;        /* of each row */
+    /* Its column of names; the index of the name of each record, SIZE_MAX: not found. */
+    size_t key, *row;
+    size_t names, *first;  /* number of distinct names; the first row of each */
+    uint32_t *name;        /* the name of each row */
     struct intern ids;
     struct buf notes;
     const char *file;
     struct err *err;
 };
 
-/* Are names that repeat treated so? */
+/* True if twice= has this value. */
 static bool twice(const struct join *k, const char *how)
 {
     return k->opts->twice != NULL && strcmp(k->opts->twice, how) == 0;
 }
 
-/* The column that says on which line a record begins. */
+/* The column with the line on which each record begins. */
 static const struct column *records_of(const struct join *k)
 {
     size_t j = 0;
@@ -54,7 +55,7 @@ static size_t key_column(const struct table *t)
     return SIZE_MAX;
 }
 
-/* Row i of the joined table has the name of another. */
+/* Reports that row i of the joined table repeats a name. */
 static enum status name_again(struct join *k, size_t i, const char *word)
 {
     struct buf safe = { 0 };
@@ -68,7 +69,7 @@ static enum status name_again(struct join *k, size_t i, const char *word)
     return ST_FORMAT;
 }
 
-/* The names of the joined table: each once, unless the user has said what to do. */
+/* Reads the names of the joined table: each must be unique, unless the user has said what to do. */
 static enum status take_names(struct join *k)
 {
     const bool may = twice(k, "first") || twice(k, "mean");
@@ -107,7 +108,7 @@ static enum status take_names(struct join *k)
 
 struct tally { size_t alone, first_alone, left, first_left, again, first_again, matched; };
 
-/* Which name each record has; who stays alone, and who repeats a name. */
+/* Finds the name of each record; counts records without a partner and repeated names. */
 static enum status find_rows(struct join *k, struct tally *y)
 {
     bool *met = mem_calloc(k->names + 1, sizeof *met, "a join", k->err);
@@ -139,7 +140,7 @@ static enum status find_rows(struct join *k, struct tally *y)
     return rc;
 }
 
-/* A record, or a row of the table, in words. */
+/* Describes a record, or a row of the table. */
 static void words_of(const struct join *k, bool record, size_t i, struct buf *out)
 {
     struct buf cell = { 0 };
@@ -155,7 +156,7 @@ static void words_of(const struct join *k, bool record, size_t i, struct buf *ou
     buf_free(&cell);
 }
 
-/* n of them have no partner: told, or an error. */
+/* Handles n records or rows without a partner: a note or an error. */
 static enum status tell_alone(struct join *k, bool record, size_t n, size_t first)
 {
     const char *one = k->opts->graph != NULL ? "graph" : "record";
@@ -183,7 +184,8 @@ static enum status tell_alone(struct join *k, bool record, size_t n, size_t firs
     return stop ? ST_FORMAT : ST_OK;
 }
 
-/* Records of one name: each takes the row of that name, unless the user has said otherwise. */
+/* Handles records with the same name: each takes the row of that name, unless the user has said
+ * otherwise. */
 static enum status tell_again(struct join *k, size_t n, size_t first)
 {
     struct buf b = { 0 };
@@ -226,7 +228,8 @@ static enum status match_rows(struct join *k)
     return rc == ST_OK ? tell_again(k, y.again, y.first_again) : rc;
 }
 
-/* Numbers of the rows of one name together: the mean of those that are there, else missing. */
+/* For numbers, combines the rows of one name: the mean of those present, missing if there are
+ * none. */
 static enum status take_means(const struct join *k, const struct column *c, double *out)
 {
     double *sum = mem_calloc(k->names + 1, sizeof *sum, "means", k->err);

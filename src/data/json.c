@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of the UTF-8 character at s, 0 when there is none. */
+/* Length of the UTF-8 character at s; 0 if there is none. */
 static size_t utf8_length(const unsigned char *s)
 {
     size_t n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3
@@ -100,7 +100,7 @@ static void put_utf8(struct buf *b, unsigned c)
     }
 }
 
-/* \uXXXX behind the u: a character, a pair of surrogates, or a raw byte. */
+/* Reads \uXXXX after the u: a character, a surrogate pair, or a raw byte. */
 static bool take_escape(struct json_reader *r, struct buf *b)
 {
     unsigned c, low;

@@ -17,9 +17,9 @@ size_t page_use_touched(const size_t *row, size_t n, size_t width)
     const size_t columns = width / sizeof(double) + 1, most = n * 65536 * columns;
     const size_t span = (ends + 1) * width;
 
-    if (n == 1) /* nobody asks for row after row */
+    if (n == 1) /* rows are not read one after the other */
         return most;
-    return span < 1024 ? 1024 : span < most ? span : most; /* rows ascend, or nearly */
+    return span < 1024 ? 1024 : span < most ? span : most; /* rows ascend, or nearly so */
 }
 
 enum status page_use_check(const struct table *t, size_t first, size_t last, struct err *err)

@@ -1,5 +1,5 @@
-/* data/summary.c -- columns in figures: moments, quantiles, a histogram, distinct values; and what
- * looks as if it gave the target away. */
+/* data/summary.c -- columns in numbers: moments, quantiles, a histogram, distinct values; and
+ * inputs that seem to give the target away. */
 #include "data/dataset.h"
 
 #include "data/radix_sort.h"
@@ -14,7 +14,7 @@
 
 /* Sorted numbers. */
 
-/* Between order statistics, linearly: numpy's default. */
+/* Linear interpolation between order statistics, the default of NumPy. */
 static double quantile(const double *v, size_t n, double p)
 {
     double at = p * (double)(n - 1);
@@ -64,7 +64,7 @@ static int by_bytes(const void *a, const void *b)
     return order != 0 ? order : (x->n > y->n) - (x->n < y->n);
 }
 
-/* A cell's word, or what it holds where it has none; false: it is missing. */
+/* A cell's word, or its content if it has no word. Returns false if it is missing. */
 static bool take_cell(const struct column *c, size_t row, struct cell *cell)
 {
     if (column_missing(c, row))
@@ -124,7 +124,7 @@ enum status column_summary(const struct table *t, size_t col, const size_t *rows
 
 /* What may give the target away. */
 
-enum { LEAK_ROWS = 20000, LEAK_GLANCE = 2000 }; /* rows looked at; by a glance */
+enum { LEAK_ROWS = 20000, LEAK_GLANCE = 2000 }; /* rows examined; rows examined quickly */
 
 struct pair {
     double x, y;
@@ -144,7 +144,7 @@ static double value_of(const struct column *c, size_t row)
                                                                  : (double)NAN;
 }
 
-/* Sorted pairs of rows where both are known; at most `most` of n, evenly spread. */
+/* Sorted pairs of values from rows where both are known; at most `most` of n, evenly spaced. */
 static size_t take_pairs(const struct column *x, const struct column *y, size_t n, size_t most,
                          struct pair *p)
 {
@@ -153,14 +153,15 @@ static size_t take_pairs(const struct column *x, const struct column *y, size_t 
         p[m] = (struct pair){ value_of(x, i), column_at(y, i) };
         m += !isnan(p[m].x) && !isnan(p[m].y);
     }
-    spill_used(n * sizeof(double)); /* steps are smaller than what the system maps around each */
+    /* The steps are smaller than what the system maps around each. */
+    spill_used(n * sizeof(double));
     qsort(p, m, sizeof *p, by_x);
     return m;
 }
 
 enum leak { LEAK_NONE, LEAK_EQUAL, LEAK_LINEAR, LEAK_ORDER, LEAK_LEVELS };
 
-/* Pearson's correlation is one up to rounding. */
+/* True if Pearson's correlation is one up to rounding. */
 static bool is_linear(const struct pair *p, size_t m)
 {
     double mx = 0.0, my = 0.0, xx = 0.0, yy = 0.0, xy = 0.0;
@@ -257,7 +258,7 @@ enum status summary_leaks(const struct dataset *d, bool whole, struct buf *notes
             c->type == COL_HELD)
             continue;
         for (size_t y = 0; y < t->ncols && found == LEAK_NONE;
-             y++) { /* of several targets one is enough */
+             y++) { /* with several targets one is enough */
             if (d->role[y] != ROLE_TARGET || t->col[y].type != COL_REAL)
                 continue;
             const size_t m = take_pairs(c, &t->col[y], t->n, most, p);

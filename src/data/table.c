@@ -1,5 +1,5 @@
-/* data/table.c -- tables and the columns they grow from: distinct strings, levels in sorted order,
- * repeated rows counted exactly. */
+/* data/table.c -- tables and the columns they are built from: distinct strings, levels in sorted
+ * order, an exact count of repeated rows. */
 #include "data/table.h"
 
 #include "data/checksum.h"
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Life. */
+/* Creating and freeing. */
 
 struct table *table_new(const char *path, size_t ncols, struct err *err)
 {
@@ -105,7 +105,7 @@ const char *table_column_text(const struct column *c, size_t row, struct buf *ro
 
 const char *table_column_glance(const struct column *c, size_t row, size_t width, struct buf *out)
 {
-    enum { BEFORE = 2 }; /* letters in common that are shown before the first difference */
+    enum { BEFORE = 2 }; /* common letters that are shown before the first difference */
     const bool words = c->type != COL_HELD || c->cells->word != NULL;
     const char *w = words ? column_word(c, row) : NULL;
     const size_t alike = c->type == COL_HELD && c->cells->alike != NULL ? c->cells->alike(c) : 0,
@@ -292,7 +292,7 @@ enum status table_grow_reserve(struct grow *g, size_t n, struct err *err)
         rc = mem_grow(&p, &g->capoff, n, sizeof *g->off, "a column of text", err);
         g->off = p;
         return rc;
-    case COL_HELD: /* made from words: kind_make */
+    case COL_HELD: /* made from words by kind_make */
         break;
     }
     return ST_OK;
@@ -427,10 +427,10 @@ struct row_key {
 
 static double plain_zero(double x)
 {
-    return isnan(x) ? (double)NAN : x + 0.0; /* -0.0 equals 0.0; all missing cells are alike */
+    return isnan(x) ? (double)NAN : x + 0.0; /* -0.0 equals 0.0, and all missing cells are equal */
 }
 
-/* Two independent checksums over some bytes of a row. */
+/* Adds two independent checksums of some bytes of a row. */
 static uint64_t hash_bytes(uint64_t hash, const void *p, size_t len)
 {
     uint32_t crc = checksum_add((uint32_t)(hash >> 32), p, len);
@@ -438,7 +438,7 @@ static uint64_t hash_bytes(uint64_t hash, const void *p, size_t len)
     return (uint64_t)crc << 32 | adler;
 }
 
-/* Numbers and codes are gathered first: checksums are fast on many bytes at a time. */
+/* Numbers and codes are gathered first, because checksums are fast on many bytes at a time. */
 static uint64_t hash_row(const struct table *t, const bool *use, size_t row)
 {
     enum { GATHER = 64 };
@@ -474,7 +474,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* By what cells hold beside their words. */
+/* Compares what cells hold besides their words. */
 static int compare_beside(const struct column *c, size_t a, size_t b)
 {
     size_t n, m;
@@ -501,7 +501,7 @@ static int compare_cell(const struct column *c, size_t a, size_t b)
 
 struct comparison {
     const struct table *t;
-    const bool *use; /* columns; NULL: all */
+    const bool *use; /* columns to compare; NULL: all */
 };
 
 static int compare_rows(const struct comparison *c, size_t a, size_t b)
@@ -521,8 +521,8 @@ static int by_hash_then_row(const void *a, const void *b, void *comparison)
     return compare_rows(comparison, x->row, y->row);
 }
 
-/* Groups the keys by the top byte of their hash, so that sorting can be stopped between groups
- * and stays in the cache. first: 257 bounds. */
+/* Groups the keys by the top byte of their hash, so that sorting can be stopped between groups and
+ * stays in the cache. first: 257 bounds. */
 static void spread_keys(const struct row_key *key, size_t n, struct row_key *out, size_t *first)
 {
     size_t next[256];
@@ -537,8 +537,8 @@ static void spread_keys(const struct row_key *key, size_t n, struct row_key *out
         out[next[key[i].hash >> 56]++] = key[i];
 }
 
-/* Equal rows stand together in k[0..m): counts the repeated ones and, where there are parts, those
- * of part 2 that equal one of part 0. */
+/* Equal rows are adjacent in k[0..m): counts the repeated ones and, if there are parts, those of
+ * part 2 that equal a row of part 0. */
 static void count_groups(const struct comparison *c, const struct row_key *k, size_t m,
                          const uint8_t *part, int64_t *repeated, int64_t *shared)
 {
@@ -553,7 +553,7 @@ static void count_groups(const struct comparison *c, const struct row_key *k, si
     }
 }
 
-/* The column of numbers with most distinct values in a sample; SIZE_MAX when none is promising. */
+/* The numeric column with the most distinct values in a sample; SIZE_MAX if none has enough. */
 static size_t sharpest_column(const struct table *t, const bool *use)
 {
     enum { SAMPLE = 512 };
@@ -577,8 +577,8 @@ static size_t sharpest_column(const struct table *t, const bool *use)
     return best;
 }
 
-/* Rows that may equal another one: those whose value in the sharpest column comes more than once.
- * On measured numbers few are left, and the rest of the work is spared. */
+/* Rows that may equal another one: those whose value in that column occurs more than once. With
+ * measured numbers few rows remain, which saves the rest of the work. */
 static enum status candidates(const struct table *t, const bool *use, struct row_key *key,
                               size_t *m, struct err *err)
 {
@@ -648,6 +648,6 @@ enum status table_finish(struct table *t, const struct ctl *ctl, struct err *err
     int64_t shared;
     t->duplicates = -1;
     if (t->n > (size_t)100 << 20 || (table_is_out(t) && !spill_fits((double)table_bytes(t))))
-        return ST_OK; /* the keys would take as much as the data */
+        return ST_OK; /* the keys would need as much memory as the data */
     return table_repeats(t, NULL, NULL, ctl, &t->duplicates, &shared, err);
 }

@@ -1,8 +1,8 @@
-/* data/formats/import_csv_sniff.c -- how to read a CSV file, decided from its first records:
- * separator, decimal sign, header, missing marks, and what each column holds.
+/* data/formats/import_csv_sniff.c -- decides from its first records how to read a CSV file:
+ * separator, decimal sign, header, missing marks, and the content of each column.
  *
- * A decision is made where the sample leaves no doubt and said afterwards; a close one is an error
- * that names both ways out.  What is decided here is proven on every row by import_csv.c. */
+ * A decision is made if the sample leaves no doubt, and reported afterwards. A close decision is an
+ * error that names both alternatives. import_csv.c checks on every row what is decided here. */
 #include "data/formats/import_csv.h"
 
 #include "data/kinds/kind.h"
@@ -14,18 +14,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The sample: the first records, split. */
+/* The sample: the first records, split into cells. */
 
 struct sample {
     struct csv_cell *cell;
     size_t ncell, capcell;
-    size_t *start, capstart; /* first cell of each record; one more at the end */
+    size_t *start, capstart; /* first cell of each record, and one more at the end */
     size_t *line, capline;
     size_t rows;
     char *scratch;
-    size_t bytes;            /* of the records taken */
-    size_t newlines;         /* inside the quotes of the last record */
-    enum csv_end defect; /* CSV_UNCLOSED or CSV_JUNK in the record after the last, or CSV_LINE */
+    size_t bytes;            /* bytes of the records taken */
+    size_t newlines;         /* line ends inside the quotes of the last record */
+    /* CSV_UNCLOSED or CSV_JUNK if the record after the last is defective, otherwise CSV_LINE. */
+    enum csv_end defect;
     size_t defect_line;
 };
 
@@ -62,7 +63,7 @@ static enum status sample_grow(struct sample *s, struct err *err)
     return rc;
 }
 
-/* One record at *p. *how: CSV_LINE when it is complete. */
+/* Reads one record at *p. *how is CSV_LINE if it is complete. */
 static enum status sample_record(struct sample *s, const char **p, const char *end, bool eof,
                                  char sep, char **scratch, enum csv_end *how, struct err *err)
 {
@@ -83,7 +84,7 @@ static enum status sample_record(struct sample *s, const char **p, const char *e
     return ST_OK;
 }
 
-/* Blank and comment lines are stepped over as in import_csv.c. */
+/* True for blank and comment lines, which are skipped as in import_csv.c. */
 static bool skips(const char *p, const char *end, char sep)
 {
     if (*p == '#')
@@ -93,7 +94,7 @@ static bool skips(const char *p, const char *end, char sep)
     return p == end || *p == '\n' || *p == '\r';
 }
 
-/* At most max_rows complete records of the window. */
+/* Takes at most max_rows complete records of the window. */
 static enum status sample_take(struct sample *s, const struct inbuf *in, char sep, size_t max_rows,
                                struct err *err)
 {
@@ -188,8 +189,8 @@ enum { NSEP = sizeof separators, SEP_ROWS = 300 };
 
 struct fit {
     size_t rows, width; /* the most frequent number of cells */
-    size_t agree;       /* records that have it */
-    size_t cells, clean; /* cells, and those that hold no other separator */
+    size_t agree;       /* the number of records that have it */
+    size_t cells, clean; /* number of cells, and of those without another separator */
 };
 
 static bool sure_cell(const struct csv_cell *c, char sep)
@@ -239,7 +240,7 @@ static enum status close_call(const struct inbuf *in, const struct fit *f, size_
     return ST_FORMAT;
 }
 
-/* a is the better reading, without doubt. */
+/* True if a is clearly the better reading. */
 static bool beats(const struct fit *a, const struct fit *b)
 {
     bool steady_a = a->width > 1 && a->agree == a->rows;
@@ -248,7 +249,7 @@ static bool beats(const struct fit *a, const struct fit *b)
         return a->width > 1 && 2 * a->agree >= a->rows;
     if (steady_a != steady_b)
         return steady_a;
-    if (!steady_a) /* both ragged: the one with far fewer exceptions */
+    if (!steady_a) /* both are ragged: prefer the one with far fewer exceptions */
         return a->width > 1 && a->agree > 2 * b->agree;
     return a->clean == a->cells && b->clean < b->cells;
 }
@@ -279,7 +280,7 @@ static enum status find_separator(const struct inbuf *in, char *sep, struct err 
 
 /* Decimal sign. */
 
-/* 1,234 or 12,345,678 might mean thousands. */
+/* True for 1,234 or 12,345,678, which may contain thousands separators. */
 static bool like_thousands(const struct csv_cell *c)
 {
     const char *s = c->s, *end = c->s + c->len;
@@ -290,7 +291,7 @@ static bool like_thousands(const struct csv_cell *c)
     return comma != NULL && comma - s >= 1 && comma - s <= 3 && end - comma == 4;
 }
 
-/* Cells that hold both marks, 1.234,50 or 1,234.50, tell which is which. */
+/* Cells with both marks, 1.234,50 or 1,234.50, show which is which. */
 static bool find_thousands(const struct sample *s, struct csv_plan *plan)
 {
     size_t points = 0, commas = 0;
@@ -351,7 +352,8 @@ static enum status find_decimal(const struct inbuf *in, const struct sample *s,
 
 static const char *const known_marks[] = { "?", "NA", "N/A", "#N/A", "n/a", "null", "NULL",
                                            "None", "-", "." };
-enum { NKNOWN = sizeof known_marks / sizeof *known_marks, NSURE = 4 /* also among words */ };
+/* also accepted among words */
+enum { NKNOWN = sizeof known_marks / sizeof *known_marks, NSURE = 4 };
 
 bool csv_is_mark(const struct csv_plan *plan, const char *s, size_t len)
 {
@@ -395,19 +397,19 @@ static enum status take_marks(struct csv_plan *plan, const char *list, struct er
 
 static size_t known_mark(const struct csv_cell *c)
 {
-    for (size_t k = 0; k < NKNOWN && c->len <= 4; k++) /* none is longer */
+    for (size_t k = 0; k < NKNOWN && c->len <= 4; k++) /* no mark is longer */
         if (strlen(known_marks[k]) == c->len && memcmp(known_marks[k], c->s, c->len) == 0)
             return k;
     return NKNOWN;
 }
 
-/* What a column holds. */
+/* The content of columns. */
 
 struct tally {
     size_t numbers, dates, words, empty, bytes;
     size_t mark[NKNOWN];
     size_t first_word;  /* row of the sample */
-    size_t not_finite;  /* row of the first nan or inf + 1 */
+    size_t not_finite;  /* row of the first nan or inf, plus 1 */
     bool zeros;
 };
 
@@ -423,7 +425,7 @@ static void tally_column(const struct sample *s, const struct csv_plan *plan, si
     *t = (struct tally){ 0 };
     for (size_t i = plan->header; i < s->rows; i++) {
         if (width(s, i) != plan->ncols)
-            continue; /* told when every row is read */
+            continue; /* reported when every row is read */
         const struct csv_cell *c = cell_at(s, i, col);
         size_t k = guess_marks ? known_mark(c) : NKNOWN;
         if (c->len == 0 || csv_is_mark(plan, c->s, c->len)) {
@@ -444,8 +446,8 @@ static void tally_column(const struct sample *s, const struct csv_plan *plan, si
     }
 }
 
-/* Marks count for the whole file once a column shows beyond doubt that they are none of its
- * values: next to numbers; the usual ones also next to words. */
+/* A mark counts for the whole file once it is clearly no value of some column: any mark beside
+ * numbers, the usual ones also beside words. */
 static enum status guess_marks(const struct sample *s, struct csv_plan *plan, struct err *err)
 {
     bool found[NKNOWN] = { false };
@@ -471,7 +473,7 @@ static int by_cell(const void *a, const void *b)
     return order != 0 ? order : (x->len > y->len) - (x->len < y->len);
 }
 
-/* Words that hardly repeat, or are long, are text; the rest are categories. */
+/* Words that hardly repeat, or are long, are text; others are categories. */
 static enum status word_kind(const struct sample *s, struct csv_plan *plan, size_t col,
                              const struct tally *t, struct err *err)
 {
@@ -543,9 +545,9 @@ static enum status find_kind(const struct inbuf *in, const struct sample *s, str
 
 /* Header. */
 
-/* Line 1 holds names when none of its cells is a number or empty throughout, and either a column
- * of numbers or dates stands below, or no name occurs again in its column; and when most columns of
- * numbers have a word there, even if another name looks like a number ("-1", "2019"). */
+/* Line 1 is a header if none of its cells is a number or empty throughout, and either a column of
+ * numbers or dates is below, or no name occurs again in its column. It is also a header if most
+ * numeric columns have a word there, even if another name looks like a number ("-1", "2019"). */
 static void find_header(const struct sample *s, int option, struct csv_plan *plan)
 {
     size_t words = 0, numbers = 0, below = 0, over = 0, repeated = 0;
@@ -669,9 +671,9 @@ static size_t column_by_key(const struct csv_plan *plan, const char *key)
     return *key == '#' || plan->name[k - 1] == NULL ? k - 1 : SIZE_MAX;
 }
 
-enum { PLAIN_TYPES = 3 }; /* those of columns, which come first; a date is one more of them */
+enum { PLAIN_TYPES = 3 }; /* those of columns, which come first; a date is one more */
 
-/* Columns of kinds are read as text, and told apart later (data/kinds). */
+/* Columns of special kinds are read as text and recognised later (data/kinds). */
 static bool type_by_word(const char *word, enum csv_kind *kind)
 {
     static const enum csv_kind plain[PLAIN_TYPES] = { KIND_REAL, KIND_CATEGORY, KIND_TEXT };
@@ -733,9 +735,9 @@ static enum status force_types(struct csv_plan *plan, const char *list, struct e
     return ST_OK;
 }
 
-/* All of it. */
+/* Putting it together. */
 
-/* The first record must be whole: names may be long. */
+/* The first record must be complete, because names may be long. */
 static enum status whole_record(struct inbuf *in, char sep, struct err *err)
 {
     for (;;) {
@@ -772,7 +774,7 @@ static enum status no_record(const struct inbuf *in, const struct sample *s, str
     return ST_FORMAT;
 }
 
-/* The number of columns is that of line 1, unless the other lines agree on another one. */
+/* The number of columns is that of line 1, unless all other lines agree on another number. */
 static enum status find_width(const struct inbuf *in, const struct sample *s,
                               struct csv_plan *plan, struct err *err)
 {

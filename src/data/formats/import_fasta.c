@@ -17,8 +17,8 @@
 struct fasta {
     struct inbuf *in;
     struct sequences *s;
-    size_t caplet, capat, capline, letters; /* letters: bytes used, NULs too */
-    struct grow name, about;         /* text: first word, and the rest, of the record's line */
+    size_t caplet, capat, capline, letters; /* letters: number of bytes used, including NULs */
+    struct grow name, about;    /* text: the first word of a record's line, and the rest of it */
     size_t n, line, described, empty;
     char head[IMPORT_MAX_NAME + 1];
     size_t head_len;
@@ -36,7 +36,7 @@ static enum status put_letter(struct fasta *f, char c)
     return rc;
 }
 
-/* The record in hand is whole. */
+/* The current record is complete. */
 static enum status end_record(struct fasta *f)
 {
     void *p = f->s->at;
@@ -133,7 +133,7 @@ static enum status take_byte(struct fasta *f, enum place *at, bool *open, unsign
         *at = LINE_HEAD;
         return rc;
     }
-    if (*at == LINE_START && c == ';') /* of old files */
+    if (*at == LINE_START && c == ';') /* a comment of old files */
         *at = LINE_COMMENT;
     if (*at == LINE_COMMENT || (*at != LINE_HEAD && (c == '\r' || c == ' ' || c == '\t')))
         return ST_OK;
@@ -220,7 +220,7 @@ static enum status fasta_columns(struct fasta *f, struct table *t)
 static enum status read_fasta(struct inbuf *in, const struct import_opts *opts,
                               const struct ctl *ctl, struct table *t, struct err *err)
 {
-    (void)opts, (void)ctl; /* the stream looks at it */
+    (void)opts, (void)ctl; /* the stream checks it */
     struct fasta *f = mem_calloc(1, sizeof *f, "records", err);
     if (f == NULL)
         return ST_NOMEM;

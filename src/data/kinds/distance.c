@@ -8,7 +8,7 @@
 
 enum { SAMPLE_MOST = 1000 };
 
-/* The first input that tells distances; the number of columns: none does. */
+/* The first input whose kind can measure distances; the number of columns if there is none. */
 static size_t input_of(const struct dataset *d)
 {
     size_t j = 0;
@@ -59,7 +59,7 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Median of the distances of a sample of rows, evenly spread, to their nearest training rows. */
+/* The median distance of an evenly spaced sample of rows to their nearest training rows. */
 static size_t median_nearest(const struct row_distance *v, const size_t *row, size_t n,
                              size_t *room)
 {
@@ -76,7 +76,8 @@ static size_t median_nearest(const struct row_distance *v, const size_t *row, si
     return got ? room[got / 2] : 0;
 }
 
-/* Of honest halves of one sample one row in a hundred is beyond 99 % of the others. */
+/* If a sample is divided at random into two parts, one row in a hundred lies beyond 99 % of the
+ * other part. */
 static bool are_same(const struct row_drift *l)
 {
     const double near = (double)l->nearest, own = fmax(1.0, (double)l->train_nearest);

@@ -1,5 +1,5 @@
-/* data/kinds/distance.h -- how far rows lie from the training rows, counted in the parts that cells
- * of a kind are made of. */
+/* data/kinds/distance.h -- how far rows are from the training rows, counted in the parts that cells
+ * of a kind consist of. */
 #ifndef GPDESK_DISTANCE_H
 #define GPDESK_DISTANCE_H
 
@@ -8,32 +8,36 @@
 /* The training rows of a column. */
 struct row_distance {
     const struct row_kind *kind;
-    const struct column *c;    /* lent */
-    size_t *train, ntrain;     /* its rows */
-    void *own;                 /* the kind's */
-    size_t median, most, q99;  /* parts that differ from what most rows have, over these rows */
-    bool related;              /* variants of one row: few do */
-    size_t affordable;         /* rows whose nearest training row is found in a moment */
+    const struct column *c;    /* borrowed */
+    size_t *train, ntrain;     /* rows in it */
+    void *own;                 /* belongs to the kind */
+    /* Number of parts that differ from what most rows have, over the training rows. */
+    size_t median, most, q99;
+    bool related;              /* the rows are variants of one row: few parts differ */
+    size_t affordable;      /* number of rows for which the nearest training row is found quickly */
 };
-/* What a kind has to tell of the rows in `train`. */
+/* What a kind provides to measure distances to the rows in `train`. */
 struct distance_ops {
-    enum status (*open)(struct row_distance *, struct err *); /* own, and all behind it */
+    /* Fills own and the members after it. */
+    enum status (*open)(struct row_distance *, struct err *);
     void (*close)(void *own);
     size_t (*changes)(const struct row_distance *, size_t row); /* from what most rows have */
-    size_t (*nearest)(const struct row_distance *, size_t row); /* from the row most like it */
+    /* From the most similar training row. */
+    size_t (*nearest)(const struct row_distance *, size_t row);
 };
 
-/* Of the first input whose kind can tell.  NOT_FOUND: none can; STATE: nothing trains. */
+/* For the first input whose kind can measure distances. NOT_FOUND if there is none; STATE if there
+ * are no training rows. */
 enum status distance_open(const struct dataset *, struct row_distance *, struct err *);
 void distance_close(struct row_distance *);
-/* In how many parts a row of the dataset differs from most training rows where these are variants
- * of one, else from the nearest of them. */
+/* The number of parts in which a row differs: from what most training rows have if these are
+ * variants of one row, otherwise from the nearest of them. */
 size_t distance_of(const struct row_distance *, size_t row);
 
-/* Rows beside the training rows: medians, the most, and the share with more changes than 99 % of
- * the latter.  have false: there is nothing to compare. */
+/* Compares rows with the training rows: medians, maxima, and the share with more changes than 99 %
+ * of the training rows. have is false if there is nothing to compare. */
 struct row_drift {
-    bool have, related, same; /* same: of the same kind as the training rows */
+    bool have, related, same; /* same: similar to the training rows */
     size_t median, most, train_median, train_most, nearest, train_nearest;
     double beyond;
     const char *part; /* what is counted */

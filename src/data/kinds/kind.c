@@ -44,7 +44,7 @@ bool kind_number_find(const struct row_kind *k, const char *word, unsigned *numb
 /* Types. */
 
 #define KIND_TYPE(name, type) type,
-static const char *const type_of[] = { KIND_ROWS(KIND_TYPE) }; /* of each kind */
+static const char *const type_of[] = { KIND_ROWS(KIND_TYPE) }; /* one for each kind */
 #undef KIND_TYPE
 
 static size_t number_of(const struct row_kind *kind)
@@ -61,7 +61,7 @@ const char *kind_type(const struct column *c)
     return c->type == COL_HELD ? type_of[number_of(kind_of(c))] : kind_type_at(c->type);
 }
 
-/* What types= says of column j: a word of `len` letters; NULL: nothing. */
+/* The word of types= for column j, of `len` letters; NULL: none. */
 static const char *said(const char *types, const struct table *t, size_t j, size_t *len)
 {
     const char *name = t->col[j].name;
@@ -83,7 +83,7 @@ static const char *said(const char *types, const struct table *t, size_t j, size
     return NULL;
 }
 
-/* The kind of column j: the one that types= names, or that guesses so; NULL: none. */
+/* The kind of column j: the one that types= names, or that recognises it; NULL: none. */
 static const struct row_kind *choose(const struct table *t, size_t j, const char *type, size_t len)
 {
     for (size_t k = 0; k < NKINDS; k++) {

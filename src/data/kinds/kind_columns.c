@@ -1,9 +1,9 @@
-/* data/kinds/kind_columns.c -- numbers and categories, as files have them.
+/* data/kinds/kind_columns.c -- numbers and categories, as files contain them.
  *
- * A category of L levels becomes L indicators, centred and divided by one common s with
- * s^2 = sum p (1 - p), so that the whole category has variance one, like a number, and two rows
- * differ by the same distance whichever levels they have; s is at least 1/4, or a flag that is
- * hardly ever set would send its rows to infinity. */
+ * A category of L levels becomes L indicators, centred and divided by a common s with s^2 = sum p
+ * (1 - p). So the whole category has variance one, like a number, and the distance between two rows
+ * does not depend on which levels they have. s is at least 1/4, because a flag that is hardly ever
+ * set would otherwise move its rows to infinity. */
 #include "data/kinds/kind.h"
 
 #include "data/encode_group.h"
@@ -133,10 +133,10 @@ static enum status fit_flag(struct encoding_fitting *f, const struct column *c)
     return ST_OK;
 }
 
-/* Levels of the table's column (encode_group.map); a column of numbers without levels has none. */
+/* Levels of the table's column (encode_group.map); a numeric column without levels has none. */
 struct levels {
-    uint32_t *to;  /* table code -> level of the encoding; UINT32_MAX: never seen */
-    double *value; /* levels as numbers, when the table has numbers there */
+    uint32_t *to;  /* table code to level of the encoding; UINT32_MAX: never seen */
+    double *value; /* levels as numbers, if the table has numbers there */
 };
 
 static size_t find_level(const struct encoding *e, const struct encode_group *g, const char *word)
@@ -155,7 +155,7 @@ static size_t find_level(const struct encoding *e, const struct encode_group *g,
     return SIZE_MAX;
 }
 
-/* Level of a cell that is not missing; SIZE_MAX: never seen. */
+/* The level of a cell that is not missing; SIZE_MAX: never seen. */
 static size_t level_of(const struct encoding *e, const struct encode_group *g, size_t row)
 {
     const struct column *c = g->c;

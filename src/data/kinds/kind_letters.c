@@ -22,23 +22,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What an encoding keeps of a column (enc_held.state). */
+/* What an encoding keeps about a column (enc_held.state). */
 struct letters_state {
     char order[SEQUENCE_LETTERS_MOST + 1]; /* the alphabet */
-    double *value; /* of each of its letters `channels` numbers; NULL: one-hot */
+    double *value; /* `channels` numbers for each of its letters; NULL: one-hot */
     size_t channels;
-    size_t kmer;       /* a position is a word of so many letters, one-hot; 0: one letter */
-    uint8_t code[256]; /* symbol of a letter, or with numbers its place in the alphabet */
+    size_t kmer;       /* a position is a word of so many letters, one-hot; 0: a single letter */
+    uint8_t code[256]; /* symbol of a letter or, with numbers, its place in the alphabet */
 };
 /* What it finds in another table (encode_group.map), for columns by position. */
 struct letters_map {
-    size_t *position;      /* of each column, from 0 */
-    unsigned char *letter; /* likewise, one-hot */
-    size_t *channel;       /* or which of the letter's numbers; NULL: one-hot */
+    size_t *position;      /* for each column, counted from 0 */
+    unsigned char *letter; /* for each column, if one-hot */
+    size_t *channel;       /* or which number of the letter; NULL: one-hot */
 };
 static const struct kind_number numbers[] = { { "letter", true }, { NULL, false } };
 
-/* The state of an encoding, where it is of letters. */
+/* The state of an encoding, if it is that of letters. */
 static const struct letters_state *state_of(const struct encoding *e)
 {
     return e->held.kind == &kind_letters ? e->held.state : NULL;
@@ -58,7 +58,7 @@ static void find_codes(const struct enc_held *held)
         s->order, s->value != NULL || s->kmer > 0 ? letters : held->layer.channels, s->code);
 }
 
-/* Which numbers letters have: of words of k letters, of a table, or one-hot. */
+/* Determines the numbers of letters: those of words of k letters, of a table, or one-hot. */
 static enum status fit_positions(struct encoding_fitting *f, const struct column *c)
 {
     struct enc_held *held = &f->e->held;
@@ -136,7 +136,7 @@ static size_t longest(const struct column *c)
     return sequence_of(c)->longest;
 }
 
-/* Each word of a row as a symbol: its letters are the digits of a number. */
+/* Writes each word of a row as a symbol: its letters are the digits of a number. */
 static void words_of(const struct letters_state *e, const char *s, size_t len, double *x)
 {
     const size_t letters = strlen(e->order), n = len >= e->kmer ? len - e->kmer + 1 : 0;
@@ -154,7 +154,7 @@ static void words_of(const struct letters_state *e, const char *s, size_t len, d
     }
 }
 
-/* The letters of a row as symbols or vectors: source.h. */
+/* Writes the letters of a row as symbols or vectors: source.h. */
 static void positions(const struct enc_held *held, const struct column *c, const void *map,
                       size_t row, size_t room, double *x)
 {
@@ -182,8 +182,8 @@ static void positions(const struct enc_held *held, const struct column *c, const
     }
 }
 
-/* Which letters the training rows have at each position; how many rows are shorter than the
- * longest. */
+/* Counts the letters of the training rows at each position. Returns how many rows are shorter than
+ * the longest. */
 static size_t count_letters(const struct encoding_fitting *f, const struct column *c,
                             size_t (*count)[256])
 {
@@ -200,8 +200,8 @@ static size_t count_letters(const struct encoding_fitting *f, const struct colum
     return short_rows;
 }
 
-/* The inputs of one position: a number of each channel, or one for each letter that occurs there.
- */
+/* Adds the inputs of one position: a number for each channel, or one for each letter that occurs
+ * there. */
 static enum status position_columns(struct encoding_fitting *f, const struct column *c, size_t p,
                                     const size_t count[256], size_t channels)
 {
@@ -219,7 +219,7 @@ static enum status position_columns(struct encoding_fitting *f, const struct col
     return ST_OK;
 }
 
-/* One letter only, in all rows: the position says nothing. */
+/* True if all rows have the same letter, so that the position carries no information. */
 static bool is_constant(const size_t count[256], size_t n)
 {
     size_t seen = 0, first = 0;
@@ -230,8 +230,8 @@ static bool is_constant(const size_t count[256], size_t n)
     return seen == 0 || (seen == 1 && count[first] == n);
 }
 
-/* One-hot of the letters that occur at each position; positions that do not vary tell nothing and
- * are left out.  Beyond the end of a sequence there is no letter. */
+/* One-hot encoding of the letters that occur at each position. Positions that do not vary carry no
+ * information and are left out. Beyond the end of a sequence there is no letter. */
 static enum status fit(struct encoding_fitting *f, const struct column *c)
 {
     const size_t longest = sequence_of(c)->longest;
@@ -317,7 +317,7 @@ static enum status map(const struct encoding *e, struct encode_group *g, struct 
     return ST_OK;
 }
 
-/* The letters of a row by position. */
+/* Writes the letters of a row by position. */
 static void encode_letters(const struct encoding *e, const struct encode_group *g, size_t row,
                            double *x, size_t *cut)
 {
@@ -369,7 +369,7 @@ static bool *known_letters(const struct encode_group *g, size_t *positions, stru
     return known;
 }
 
-/* Letters of new rows that the model cannot tell from one another, or sees as none. */
+/* Counts letters of new rows that the model cannot distinguish, or does not see. */
 static enum status count_strange(const struct encoding *e, const struct encode_group *g,
                                  struct encoded *out, struct err *err)
 {
@@ -419,7 +419,7 @@ static const char *tell_strange(const struct encoding *e, const struct strange_r
     return "letters";
 }
 
-/* Which numbers `cols encoding=` gives to letters. */
+/* The numbers that `cols encoding=` gives to letters. */
 static enum status coding(const struct column *c, const char *word, struct err *err)
 {
     const struct sequences *q = c->held;
@@ -523,7 +523,7 @@ static enum status member(struct json_reader *r, const char *key, struct enc_hel
 }
 
 /* One-hot, a position has as many channels as there are letters, or one more; words of k letters
- * have the k-th power. */
+ * have that number to the power k. */
 static const char *check(struct enc_held *held)
 {
     struct letters_state *s = held->state;
@@ -543,7 +543,7 @@ static const char *check(struct enc_held *held)
     return NULL;
 }
 
-/* "39V": a position from 1, one letter; with numbers for letters "39#2". */
+/* Checks "39V": a position counted from 1, and a letter; with numbers for letters "39#2". */
 static bool suits(const struct enc_held *held, const struct enc_col *col)
 {
     const struct letters_state *s = held->kind == &kind_letters ? held->state : NULL;
@@ -558,7 +558,7 @@ static bool suits(const struct enc_held *held, const struct enc_col *col)
 
 /* Looking at rows. */
 
-/* Sequences of one length: how often each letter occurs. */
+/* For sequences of one length: how often each letter occurs. */
 static size_t shares(const struct column *c, size_t rows, size_t some, char word[][2],
                      double *share)
 {
@@ -593,7 +593,7 @@ static enum status variants(const struct column *c, size_t row, struct row_varia
 
     (void)err;
     *v = (struct row_variants){ .positions = length(c, row), .choices = strlen(q->order) };
-    memcpy(v->choice, q->order, v->choices); /* the letters, and none of them */
+    memcpy(v->choice, q->order, v->choices); /* each letter, and none */
     v->choice[v->choices++] = q->kind == ALPHABET_PROTEIN ? 'X'
                               : q->kind == ALPHABET_OTHER ? '?'
                                                           : 'N';
@@ -627,7 +627,7 @@ static enum status vary(const struct column *c, size_t row, const struct row_var
     return s->letters != NULL ? ST_OK : ST_NOMEM;
 }
 
-/* Wording. */
+/* Describing. */
 
 static void words(const struct column *c, struct buf *out)
 {

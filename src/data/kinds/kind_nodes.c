@@ -20,22 +20,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A number of the nodes of training rows: (x - mean) / sd; flag: 0 where a table has no such
+/* A number of the nodes of training rows: (x - mean) / sd. flag: it is 0 in a table without such a
  * number. */
 struct node_number { char *name; bool flag; double mean, sd; };
-/* What an encoding keeps of a column (enc_held.state). */
+/* What an encoding keeps about a column (enc_held.state). */
 struct nodes_state {
-    bool series; /* positions mean something */
+    bool series; /* positions have a meaning */
     size_t n;
     struct node_number *node;
 };
 /* What it finds in another table (encode_group.map). */
 struct nodes_map {
-    size_t *from;     /* where each of the encoding's numbers stands there; SIZE_MAX: nowhere */
-    size_t *position; /* of each column of a series, from 0 */
-    size_t *channel;  /* of each column, its number; SIZE_MAX: how many nodes there are */
+    size_t *from;     /* where each number of the encoding is in the table; SIZE_MAX: nowhere */
+    size_t *position; /* of each column of a series, counted from 0 */
+    size_t *channel;  /* for each column its number; SIZE_MAX: the number of nodes */
 };
-/* By enc_col.number: the values of a series; how many nodes there are, and means of numbers. */
+/* By enc_col.number: the values of a series; the number of nodes, and means of numbers. */
 enum { NUMBER_VALUE, NUMBER_POOL };
 static const struct kind_number numbers[] = { { "letter", true }, { "pool", false }, { NULL, 0 } };
 
@@ -61,9 +61,9 @@ static enum status gather(struct table **t, const struct import_opts *opts, cons
     return rc == ST_OK && opts->window != NULL ? nodes_window(*t, opts, err) : rc;
 }
 
-/* Means and deviations of the numbers over all nodes of training rows.  Flags (a category's levels,
- * descriptions of atoms) share one deviation, that of all of them together; nodes that are not
- * centred one factor for all numbers. */
+/* Mean and standard deviation of the numbers over all nodes of the training rows. Flags (levels of
+ * a category, descriptions of atoms) share one standard deviation, that of all of them together;
+ * nodes that are not centred share one factor for all numbers. */
 static enum status fit_positions(struct encoding_fitting *f, const struct column *c)
 {
     const struct nodes *o = c->held;
@@ -144,7 +144,7 @@ static enum status state_copy(void *to, const void *from, struct err *err)
     return ST_OK;
 }
 
-/* The nodes of a row as vectors: source.h. */
+/* Writes the nodes of a row as vectors: source.h. */
 static void positions(const struct enc_held *e, const struct column *c, const void *map, size_t row,
                       size_t room, double *x)
 {
@@ -182,7 +182,7 @@ static size_t longest(const struct column *c)
     return nodes_of(c)->longest;
 }
 
-/* One number of all training rows, as group g has it: mean, deviation. */
+/* Mean and sd of one number over all training rows, as group g has it. */
 static enum status fit_pool(struct encoding_fitting *f, const struct column *c, const char *level,
                             unsigned number, size_t position, size_t k)
 {
@@ -211,8 +211,8 @@ static enum status fit_pool(struct encoding_fitting *f, const struct column *c, 
     return ST_OK;
 }
 
-/* Nodes for kernels of columns: how many they are and the means of their numbers; of stretches of a
- * series, which are all as long, the values themselves. */
+/* Nodes for kernels of columns: their number and the means of their numbers; for stretches of a
+ * series, which have equal lengths, the values themselves. */
 static enum status fit(struct encoding_fitting *f, const struct column *c)
 {
     const struct nodes *o = c->held;
@@ -250,7 +250,7 @@ static void unmap(void *map)
     free(m);
 }
 
-/* Which of the encoding's numbers each column reads. */
+/* Finds which number of the encoding each column reads. */
 static void map_columns(const struct encoding *e, const struct encode_group *g, struct nodes_map *m)
 {
     const struct nodes_state *s = e->held.state;
@@ -270,7 +270,7 @@ static void map_columns(const struct encoding *e, const struct encode_group *g, 
     }
 }
 
-/* Where each number of the encoding's nodes stands in this table's. */
+/* Finds where each number of the encoding's nodes is in this table. */
 static enum status map(const struct encoding *e, struct encode_group *g, struct err *err)
 {
     const struct nodes *o = g->c->held;
@@ -297,7 +297,7 @@ static enum status map(const struct encoding *e, struct encode_group *g, struct 
                              "the nodes have no number %s, which the model reads",
                              text_quoted(s->node[k].name, name, sizeof name));
     }
-    for (size_t j = 0; j < o->d; j++) { /* a word that was never seen would count as none */
+    for (size_t j = 0; j < o->d; j++) { /* a word that was never seen would count as no word */
         size_t k = j < n && strcmp(o->name[j], s->node[j].name) == 0 ? j : 0;
         while (o->flag[j] && k < n && strcmp(o->name[j], s->node[k].name) != 0)
             k++;
@@ -311,7 +311,8 @@ static enum status map(const struct encoding *e, struct encode_group *g, struct 
     return ST_OK;
 }
 
-/* Means over the nodes, or the values of a series at its positions, for kernels of columns. */
+/* Writes means over the nodes, or the values of a series at its positions, for kernels of
+ * columns. */
 static void encode_nodes(const struct encoding *e, const struct encode_group *g, size_t row,
                          double *x, size_t *cut)
 {
@@ -343,7 +344,7 @@ static const char *const norm_word[] = { "standard", "unit", "raw" };
 static const char *alphabet(const void *state)
 {
     (void)state;
-    return "o"; /* as the words of cells have it */
+    return "o"; /* as in the words of cells */
 }
 
 static void write_json(struct buf *b, const struct enc_held *held)
@@ -376,7 +377,7 @@ static enum status node_member(struct json_reader *r, const char *key, void *int
     return json_wrong(r, "an unknown or repeated member");
 }
 
-/* Numbers of nodes, as many as there are channels, which stand before. */
+/* Reads the numbers of nodes, one for each channel; the channels are stored before them. */
 static enum status take_nodes(struct json_reader *r, struct enc_held *held)
 {
     struct nodes_state *s = held->state;
@@ -425,7 +426,7 @@ static enum status member(struct json_reader *r, const char *key, struct enc_hel
     return ST_OK;
 }
 
-/* The channels stand before what they count, and do not change behind it. */
+/* The channels are stored before what they count, and do not change afterwards. */
 static const char *check(struct enc_held *held)
 {
     const struct nodes_state *s = held->state;
@@ -471,7 +472,7 @@ static enum status vary(const struct column *c, size_t row, const struct row_var
     return nodes_leave_out(c->held, row, to, err);
 }
 
-/* Wording. */
+/* Describing. */
 
 static void words(const struct column *c, struct buf *out)
 {

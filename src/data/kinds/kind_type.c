@@ -1,5 +1,5 @@
-/* data/kinds/kind_type.c -- the words by which types= and `cols type=` ask for what the cells of a
- * column are.  They come from the list of kinds alone, so that formats can read it. */
+/* data/kinds/kind_type.c -- the words by which types= and `cols type=` name the type of a column.
+ * They depend only on the list of kinds, so that formats can use them. */
 #include "data/kinds/kind.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@ static const char *const types[] = { [COL_REAL] = "real", [COL_CATEGORY] = "cate
 #undef KIND_TYPE
 enum { NTYPES = sizeof types / sizeof *types };
 
-/* Is word k there, and not among those before? */
+/* True if word k exists and differs from those before it. */
 static bool is_new(size_t k)
 {
     for (size_t i = 0; types[k] != NULL && i < k; i++)

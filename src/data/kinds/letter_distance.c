@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Variants of one sequence differ from it in few places; unrelated ones of 20 letters in nineteen
- * of twenty. */
+/* Variants of one sequence differ from it in few places; unrelated sequences over 20 letters differ
+ * in nineteen places of twenty. */
 static const double few = 0.35;
-static const double moment = 4e8; /* letters compared, at most */
+static const double moment = 4e8; /* at most so many letters are compared */
 enum { SAMPLE_LEAST = 20, SAMPLE_MOST = 1000 };
 
 static size_t differ(const char *a, size_t na, const char *b, size_t nb)
@@ -24,7 +24,8 @@ static size_t differ(const char *a, size_t na, const char *b, size_t nb)
     return d;
 }
 
-/* The most frequent letter of each place among the rows, up to where most of them have ended. */
+/* The most frequent letter at each place among the rows, up to the place where most of them have
+ * ended. */
 static char *find_consensus(const struct row_distance *v, struct err *err)
 {
     const struct sequences *seq = v->c->held;
@@ -53,7 +54,7 @@ static char *find_consensus(const struct row_distance *v, struct err *err)
     return consensus;
 }
 
-/* Letters of a row that differ from the consensus. */
+/* The number of letters of a row that differ from the consensus. */
 static size_t changes(const struct row_distance *v, size_t row)
 {
     size_t n;
@@ -62,7 +63,8 @@ static size_t changes(const struct row_distance *v, size_t row)
     return differ(s, n, consensus, strlen(consensus));
 }
 
-/* Letters that differ from the training row most like it, itself left out. */
+/* The number of letters that differ from the most similar training row other than the row
+ * itself. */
 static size_t nearest(const struct row_distance *v, size_t row)
 {
     size_t n, best = SIZE_MAX;

@@ -88,7 +88,7 @@ static enum status take_blosum(struct letters *l, struct err *err)
     return rc;
 }
 
-/* Each scale with variance one over the amino acids. */
+/* Scales each property to variance one over the amino acids. */
 static enum status take_scales(struct letters *l, struct err *err)
 {
     enum { N = sizeof scales / sizeof scales[0], C = 5 };

@@ -14,12 +14,13 @@
 #include <strings.h>
 
 enum {
-    NEIGHBOURS = 15,     /* of an atom, nearest first (Parkinson & Wang 2023, Online Methods) */
-    KINDS_MOST = 64,     /* of atoms */
-    NUMBERS_MOST = 65536, /* of a node */
+    /* Neighbours of an atom, nearest first (Parkinson & Wang 2023, Online Methods). */
+    NEIGHBOURS = 15,
+    KINDS_MOST = 64,     /* kinds of atoms */
+    NUMBERS_MOST = 65536, /* numbers of a node */
 };
 
-/* NULL is fine. */
+/* NULL is allowed. */
 static void free_nodes(struct nodes *o)
 {
     if (!o)
@@ -42,7 +43,7 @@ void nodes_note(const struct table *t, const struct column *c, struct buf *notes
     buf_printf(notes, "' holds sets of %zu to %zu nodes, each with %zu number%s (%s%s)\n",
                o->shortest, o->longest, o->d, o->d == 1 ? "" : "s", o->name[0],
                o->d > 1 ? ", .." : "");
-    if (!o->series) /* the first rows of a series have none, which is told elsewhere */
+    if (!o->series) /* the first rows of a series have none, which is reported elsewhere */
         kind_note_empty(t, c, "set", "node", notes);
 }
 
@@ -75,7 +76,8 @@ static enum status set_name(struct nodes *o, size_t j, const char *a, const char
     return o->name[j] ? ST_OK : err_nomem(err, 64, "a name");
 }
 
-/* A column of sets: len[i] nodes in row i, whose numbers (taken over) follow one another. */
+/* Makes a column of sets: len[i] nodes in row i. Their numbers, which are consecutive, are moved
+ * in. */
 static enum status make_column(struct nodes *o, const size_t *len, size_t n, const char *name,
                                struct column *to, struct err *err)
 {
@@ -100,7 +102,7 @@ static enum status make_column(struct nodes *o, const size_t *len, size_t n, con
     return ST_OK;
 }
 
-/* No nodes yet, with the names of others. */
+/* A set without nodes, with the names of another one. */
 static struct nodes *nodes_like(const struct nodes *from, size_t n, struct err *err)
 {
     struct nodes *o = nodes_new(n, from->d, err);
@@ -216,17 +218,17 @@ const struct cell_ops nodes_cells = {
     .is_out = cells_out,
 };
 
-/* Which graph a node is of. */
+/* The graph of each node. */
 
 struct gather {
     const struct table *t;
     const struct import_opts *opts;
     const struct ctl *ctl;
-    size_t id;          /* column */
+    size_t id;          /* its column */
     struct intern ids;
     uint32_t *graph;    /* of each node */
     size_t *len,
-        *order; /* nodes of each graph; rows in the order of graphs, within one as they stand */
+        *order; /* nodes of each graph; rows ordered by graph, and within a graph as in the file */
     bool *target;       /* columns of the graph, not of its nodes */
     struct buf notes;
     struct err *err;
@@ -237,7 +239,7 @@ static int by_word(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The different words of a column of lists, sorted; copies of the caller's to free. */
+/* The distinct words of a column of lists, sorted; copies that the caller frees. */
 static enum status find_labels(const struct table *t, size_t j, char **word, size_t *n,
                                struct err *err)
 {
@@ -300,7 +302,7 @@ enum status nodes_labels(const struct table *t, size_t j, struct column *to, str
     if (rc == ST_OK) {
         fill_labels(t, j, word, n, o->v, len);
         rc = make_column(o, len, t->n, t->col[j].name, to, err);
-        free(to->name); /* the caller's to give */
+        free(to->name); /* the caller sets the name */
         to->name = NULL;
     } else {
         free_nodes(o);
@@ -355,7 +357,7 @@ static enum status find_graphs(struct gather *g)
     return rc;
 }
 
-/* Columns named as targets that stand in the table of nodes. */
+/* Finds columns named as targets in the table of nodes. */
 static enum status find_targets(struct gather *g)
 {
     g->target = mem_calloc(g->t->ncols + 1, sizeof *g->target, "columns", g->err);
@@ -372,7 +374,7 @@ static enum status find_targets(struct gather *g)
     return ST_OK;
 }
 
-/* A number of the graph: that of all its nodes. */
+/* A number of the graph: all of its nodes must have the same. */
 static enum status take_target(struct gather *g, size_t j, struct column *to)
 {
     const struct column *c = &g->t->col[j];
@@ -422,7 +424,7 @@ static enum status node_missing(const struct gather *g, size_t j, size_t row)
     return ST_FORMAT;
 }
 
-/* Numbers as they are, a category as one for each level. */
+/* Numbers unchanged; a category as one number for each level. */
 static enum status take_numbers(struct gather *g, struct nodes **out)
 {
     const struct table *t = g->t;
@@ -473,7 +475,7 @@ static enum status take_numbers(struct gather *g, struct nodes **out)
     return rc;
 }
 
-/* What is around an atom. */
+/* The neighbourhood of an atom. */
 
 static size_t column_called(const struct table *t, const char *const *names)
 {
@@ -484,7 +486,8 @@ static size_t column_called(const struct table *t, const char *const *names)
     return SIZE_MAX;
 }
 
-struct atoms { size_t kind, xyz[3]; struct intern kinds; uint32_t *of; }; /* of: kind of each row */
+/* Of: the kind of each row. */
+struct atoms { size_t kind, xyz[3]; struct intern kinds; uint32_t *of; };
 
 static enum status find_atoms(struct gather *g, struct atoms *a)
 {
@@ -533,8 +536,8 @@ static int by_distance(const void *a, const void *b)
                           : (x->row > y->row) - (x->row < y->row);
 }
 
-/* One atom's: which kind it is, and for the first, second .. neighbour one number for each kind, 1
- * / distance^6. */
+/* Describes one atom: its kind and, for the first, second, ... neighbour, one number for each kind,
+ * 1 / distance^6. */
 static enum status describe_atom(const struct gather *g, const struct atoms *a, const size_t *rows,
                                  size_t n, size_t which, struct near *near, double *out)
 {
@@ -618,7 +621,7 @@ static enum status take_ids(const struct gather *g, struct column *to)
     return rc == ST_OK && !to->name ? ST_NOMEM : rc;
 }
 
-/* What a table says of its file goes to the one that takes its place. */
+/* Moves what a table says about its file to the table that replaces it. */
 static void take_origin(struct table *from, struct table *to, const char *how)
 {
     struct buf line = { 0 };
@@ -707,7 +710,7 @@ enum status nodes_gather(struct table **t, const struct import_opts *opts, const
 
 /* Arrays of three dimensions. */
 
-/* The nodes of each row: by the file of lengths, or all there are. */
+/* The number of nodes of each row: from the file of lengths, or all. */
 static enum status take_lengths(const struct table *t, size_t nodes, const char *file,
                                 const struct ctl *ctl, size_t *len, struct err *err)
 {
@@ -768,7 +771,7 @@ enum status nodes_fold(struct table **tp, size_t d, const struct import_opts *op
         o = NULL;
     }
     if (rc == ST_OK) {
-        for (size_t j = 0; j < t->targets; j++) { /* moved, with their names */
+        for (size_t j = 0; j < t->targets; j++) { /* moved, together with their names */
             to->col[1 + j] = t->col[wide + j];
             t->col[wide + j] = (struct column){ 0 };
         }

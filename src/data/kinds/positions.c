@@ -15,7 +15,8 @@ size_t positions_numbers(const struct enc_held *s)
     return s->layer.symbols ? 1 : s->layer.channels;
 }
 
-/* Positions that a row needs: a window of the layer, and what its last one takes beyond itself. */
+/* The number of positions that a row needs: a window of the layer, and what its last position needs
+ * beyond itself. */
 static size_t least_of(const struct row_kind *kind, const char *coding, const void *state,
                        const struct layer *layer)
 {
@@ -49,8 +50,8 @@ enum status positions_fit_windows(struct encoding_fitting *f, const struct row_k
     return rc;
 }
 
-/* Sums of the filters' values over the training rows, around the first row's: mean and square of F
- * filters, first their values there.  All three are zero on entry. */
+/* Sums of the filters' values over the training rows, relative to those of the first row: mean and
+ * square for F filters, with the values of the first row. All three arrays are zero on entry. */
 static enum status sum_filters(struct encoding_fitting *f, const struct row_kind *kind,
                                const struct column *c, double *phi)
 {
@@ -127,7 +128,7 @@ enum status positions_too_short(const struct row_kind *kind, const struct table 
     const char *id = NULL;
     const size_t len = kind->length(c, row);
 
-    for (size_t j = 0; id == NULL && j < t->ncols; j++) /* a record's own name, where it has one */
+    for (size_t j = 0; id == NULL && j < t->ncols; j++) /* the name of the record, if it has one */
         if (t->col[j].type == COL_TEXT)
             id = column_word(&t->col[j], row);
     err_named(err, ST_STATE, "short", "row %zu%s%.40s%s: the %s has %zu %ss, a window %zu", row + 1,
@@ -170,7 +171,7 @@ void positions_map(const struct encoding *e, struct encode_group *g)
     g->least = least_of(g->row, NULL, e->held.state, &e->held.layer);
 }
 
-/* The longest among some rows of a column (NULL: the first n). */
+/* The longest of some rows of a column (NULL: the first n). */
 static size_t longest_of(const struct encode_group *g, const size_t *rows, size_t n)
 {
     size_t most = 0;
@@ -204,7 +205,7 @@ enum status positions_map_windows(const struct encoding *e, const size_t *rows, 
     return rc;
 }
 
-/* Digits without leading zeros, at most nine; the length, 0: there are none. */
+/* Reads digits without leading zeros, at most nine. Returns their number, 0 if there are none. */
 static size_t take_count(const char *s, size_t *n)
 {
     const size_t digits = strspn(s, "0123456789");

@@ -1,6 +1,6 @@
 /* data/kinds/positions.h -- what kernels over windows and static filters read of a row: its
- * positions, one after the other, as symbols or vectors (source.h).  Kinds of rows that have
- * positions say what stands at one (row_kind.positions); the rest is the same for all of them. */
+ * positions, one after the other, as symbols or vectors (source.h). Kinds of rows that have
+ * positions say what is at each (row_kind.positions); the rest is the same for all of them. */
 #ifndef GPDESK_POSITIONS_H
 #define GPDESK_POSITIONS_H
 
@@ -8,38 +8,39 @@
 #include "data/encoding_column.h"
 #include "data/kinds/kind.h"
 
-/* Numbers of a position of a row: 1, a symbol, or as many as the layer has channels. */
+/* How many numbers a position of a row has: 1, a symbol, or one for each channel of the layer. */
 size_t positions_numbers(const struct enc_held *);
 
-/* Fitting.  What is at a position of column c: once for an encoding.  STATE: it is kept of a column
- * of another kind already. */
+/* Fitting. Determines once for an encoding what is at a position of column c. STATE if the encoding
+ * already keeps this for a column of another kind. */
 enum status positions_fit(struct encoding_fitting *, const struct row_kind *,
                           const struct column *c);
-/* The row of positions itself, for kernels over windows. */
+/* Adds the row of positions itself, for kernels over windows. */
 enum status positions_fit_windows(struct encoding_fitting *, const struct row_kind *,
                                   const struct column *c);
-/* A column for each filter. */
+/* Adds a column for each filter. */
 enum status positions_fit_filters(struct encoding_fitting *, const struct row_kind *,
                                   const struct column *c);
-/* drop[i] for the training rows that have no window; there is no mean of such rows, so without
+/* Sets drop[i] for the training rows that have no window. Such rows have no mean, so without
  * missing=drop the first of them is an error. */
 enum status positions_lost(struct encoding_fitting *, const struct row_kind *,
                            const struct column *, const size_t *train, size_t n, bool *drop);
-/* A row with fewer positions than `width`: STATE. */
+/* STATE: the error for a row with fewer positions than `width`. */
 enum status positions_too_short(const struct row_kind *, const struct table *,
                                 const struct column *, size_t row, size_t width, struct err *err);
 
-/* Applying.  The positions that a row needs: g->least. */
+/* Applying. Sets g->least, the number of positions that a row needs. */
 void positions_map(const struct encoding *, struct encode_group *);
-/* For windows and filters: room for the longest of rows[0..n) (NULL: of the first n); the filters.
- */
+/* For windows and filters: allocates room for the longest of rows[0..n) (NULL: of the first n), and
+ * makes the filters. */
 enum status positions_map_windows(const struct encoding *, const size_t *rows, size_t n,
                                   struct encode_group *, struct err *err);
-/* "39#2": number 2 of position 39, both from 1, as encodings keep it; false: it is none. */
+/* Parses "39#2", number 2 of position 39, both counted from 1, as encodings store it. Returns false
+ * for anything else. */
 bool positions_level(const char *level, size_t *position, size_t *number);
-void positions_free(struct encode_group *); /* its filters */
+void positions_free(struct encode_group *); /* frees its filters */
 enum cell_state positions_judge(const struct encoding *, const struct encode_group *, size_t row);
-/* x: the row's numbers from its first on. */
+/* x: the numbers of the row, from its first on. */
 enum status positions_encode(const struct encoding *, const struct encode_group *, size_t row,
                              double *x, size_t *cut, struct err *err);
 

@@ -20,8 +20,8 @@ static const char dna[] = "ACGT", rna[] = "ACGU";
 static const char base_codes[] = "NRYSWKMBDHVX-."; /* IUPAC */
 
 enum {
-    GUESS_LENGTH = 20, /* mean: shorter words may be names or codes */
-    MARKED = 95,       /* per cent of the letters that are of an alphabet, ambiguous ones too */
+    GUESS_LENGTH = 20, /* mean length: shorter words may be names or codes */
+    MARKED = 95,    /* percentage of letters that belong to an alphabet, including ambiguous ones */
     PLAIN = 80,        /* and without these */
 };
 
@@ -45,7 +45,7 @@ void sequence_alphabet_codes(const char *order, size_t channels, uint8_t code[25
         code[(unsigned char)order[i]] = (uint8_t)i;
         code[tolower((unsigned char)order[i])] = (uint8_t)i;
     }
-    for (size_t i = 0; i < n; i++) /* an alphabet with both keeps them apart */
+    for (size_t i = 0; i < n; i++) /* an alphabet with upper and lower case distinguishes them */
         code[(unsigned char)order[i]] = (uint8_t)i;
 }
 
@@ -135,7 +135,7 @@ const struct cell_ops sequence_cells = {
     .line = line_of,
 };
 
-/* What the letters are. */
+/* Recognising the letters. */
 
 struct tally { size_t rows, letters, count[256]; bool blanks; size_t blank_row; };
 
@@ -170,7 +170,7 @@ static size_t counted(const struct tally *t, const char *letters)
     return n;
 }
 
-/* At least so many per cent of all letters. */
+/* True if the count is at least this percentage of all letters. */
 static bool share(const struct tally *t, size_t n, size_t percent)
 {
     return n * 100 >= t->letters * percent && t->letters > 0;
@@ -203,7 +203,7 @@ static bool named(const char *name)
     return false;
 }
 
-/* Lists of words, one blank between. */
+/* True for lists of words separated by single blanks. */
 static bool is_list(const struct column *c, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -216,8 +216,8 @@ static bool is_list(const struct column *c, size_t n)
     return true;
 }
 
-/* A column of labels of nodes: by its name, by every cell, and by the column that counts them, if
- * there is one. */
+/* Recognises a column of labels of nodes: by its name, by every cell, and by the column that counts
+ * them, if there is one. */
 static bool labels_guess(const struct table *t, size_t j)
 {
     static const char *const names[] = {"node_labels", "node_label", "node_types", "atom_labels",
@@ -258,7 +258,7 @@ bool sequence_guess(const struct table *t, size_t j)
     if (!by_name && c->type == COL_CATEGORY && c->nlevels <= t->n / 2)
         return false;
     for (size_t i = 0; !by_name && i < t->n && i < 100;
-         i++) /* most text is told from little of it */
+         i++) /* a small part of most texts is enough to decide */
         if (column_word(c, i) && strchr(column_word(c, i), ' '))
             return false;
     take_tally(c, t->n, &y);
@@ -268,7 +268,7 @@ bool sequence_guess(const struct table *t, size_t j)
     if (by_name || a == ALPHABET_OTHER)
         return a != ALPHABET_OTHER;
     size_t capitals =
-        0; /* words of a language have small letters, and others than those of proteins */
+        0; /* words of a language have lower-case letters, and others than those of proteins */
     for (size_t k = 'A'; k <= 'Z'; k++)
         capitals += y.count[k];
     return share(&y, capitals, MARKED) && share(&y, counted(&y, protein), MARKED) &&
@@ -310,7 +310,7 @@ static void note_unknown(struct sequences *s, size_t row, unsigned char letter, 
         s->unknown[n] = (char)letter;
 }
 
-/* Lengths, what rows begin with, letters outside the alphabet. */
+/* Computes lengths, the common beginning of rows, and letters outside the alphabet. */
 static void measure_rows(struct sequences *s, size_t n)
 {
     const size_t letters = strlen(s->order);
@@ -340,7 +340,7 @@ static void measure_rows(struct sequences *s, size_t n)
             first = w;
             s->common = len - 1;
         }
-        size_t same = 0; /* the NUL behind a row ends it */
+        size_t same = 0; /* the NUL after a row ends it */
         while (same < s->common && w[same] == first[same])
             same++;
         s->common = same;
@@ -372,7 +372,7 @@ enum status sequences_judge(struct sequences *s, size_t n, const char *column, s
     return ST_OK;
 }
 
-/* "0 0 1 2": labels of nodes, each one letter. */
+/* True for "0 0 1 2": labels of nodes with one letter each. */
 static bool single_letters(const struct column *c, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -460,7 +460,7 @@ void sequence_note(const struct table *t, const struct column *c, struct buf *no
 
 /* Letters outside the alphabet. */
 
-/* The first place of row i with a letter that the alphabet does not have; SIZE_MAX: none. */
+/* The first place of row i with a letter that is not in the alphabet; SIZE_MAX: none. */
 static size_t unknown_at(const struct sequences *s, size_t row, const uint8_t code[256])
 {
     const size_t letters = strlen(s->order);
@@ -494,7 +494,7 @@ static enum status stop_at_unknown(const struct table *t, const struct column *c
     return ST_FORMAT;
 }
 
-/* Rows with such letters become empty; the others move up behind one another. */
+/* Empties rows with such letters; the others move up. */
 static size_t empty_unknown(struct sequences *s, size_t n, const uint8_t code[256])
 {
     size_t to = 0, gone = 0;
@@ -512,7 +512,7 @@ static size_t empty_unknown(struct sequences *s, size_t n, const uint8_t code[25
     return gone;
 }
 
-/* Says what such letters count as. */
+/* Notes what such letters count as. */
 static void note_kept(const struct table *t, const struct column *c, struct buf *notes)
 {
     const struct sequences *s = c->held;
