@@ -1,5 +1,5 @@
-/* app/plots/plots.c -- what each plot shows: runs and data turned into figures.  One row a plot;
- * screen, picture, text and numbers all come from the figure made here. */
+/* app/plots/plots.c -- turns runs and data into figures, one row for each plot. The screen, images,
+ * text and numbers are all made from the same figure. */
 #include "app/plots/plots.h"
 
 #include "app/runs/advise.h"
@@ -18,7 +18,8 @@
 #include <string.h>
 
 enum { PARITY_POINTS = 4000, MAX_PANELS = 12, CLASSES = 8, LEVELS = 19, HALF = 10, BINS = 10,
-       COLUMN_ROWS = 100000 };  /* a histogram's rows: more would hold up the screen that asks */
+       /* Sample size of a histogram: with more rows the screen would have to wait. */
+       COLUMN_ROWS = 100000 };
 
 struct figure *plots_nothing(const char *name, const char *reason, struct err *err)
 {
@@ -36,7 +37,7 @@ struct figure *plots_no_iterations(const char *name, const struct run *r, struct
     return plots_nothing(name, why, err);
 }
 
-/* Ends a maker: the figure, or NULL when something ran out. */
+/* Ends a maker: returns the figure, or frees it and returns NULL if not ok. */
 struct figure *plots_finish(struct figure *f, bool ok)
 {
     if (ok)
@@ -63,7 +64,8 @@ size_t plots_runs(struct workspace *ws, struct run *first, const struct args *a,
 
 /* Convergence. */
 
-/* What the residual is drawn against: solvers compare by passes and by seconds. */
+/* The horizontal axis of residuals: iterations, or the passes and seconds by which solvers are
+ * compared. */
 enum clock { BY_ITERATION, BY_SECONDS, BY_PASSES };
 static const char *const clock_words[] = { "iteration", "seconds", "passes over the data" };
 
@@ -78,7 +80,7 @@ static double point_at(const struct trace_point *t, enum clock by)
     return by == BY_SECONDS ? (double)t->seconds : by == BY_PASSES ? t->passes : t->step;
 }
 
-/* The residuals of one run: recursive as a line, true ones as points, forecast dashed. */
+/* The residuals of one run: recursive ones as a line, true ones as points, the forecast dashed. */
 static bool add_residual(struct figure *f, const struct run *r, enum clock by, bool several,
                          struct err *err)
 {
@@ -90,7 +92,7 @@ static bool add_residual(struct figure *f, const struct run *r, enum clock by, b
 
     for (size_t i = 0; ok && i < r->ntrace; i++)
         x[i] = point_at(&r->trace[i], by), y[i] = r->trace[i].value;
-    size_t checked = 0; /* gradient methods know the true residual at every point */
+    size_t checked = 0; /* gradient methods compute the true residual at every point */
     for (size_t i = 0; i < r->ntrace; i++)
         checked += isfinite(r->trace[i].value2);
     const bool plain = checked == r->ntrace;
@@ -206,8 +208,8 @@ struct run *plots_tuning(struct workspace *ws)
     return NULL;
 }
 
-/* Evaluations and the best so far; of one run among others only the latter, under its name. Returns
- * the least value and where it is. */
+/* Draws evaluations and the best value so far. A run among several shows only the latter, under its
+ * name. Returns the least value and its position. */
 static bool add_tuning(struct figure *f, const struct run *r, bool named, double *best, size_t *at,
                        struct err *err)
 {
@@ -323,8 +325,8 @@ struct figure *plots_no_prediction(const char *name, const struct run *r, bool s
                : NULL;
 }
 
-/* Which target target= names, the first by default, and its predictions.  On the screen (no args)
- * that which it looks at. */
+/* The target named by target=, by default the first, and its predictions. On the screen (args is
+ * NULL) the target that the screen shows. */
 enum status plots_target(const struct workspace *ws, const struct run *r, const struct args *a,
                          size_t *j, struct prediction *p, struct err *err)
 {
@@ -337,7 +339,7 @@ enum status plots_target(const struct workspace *ws, const struct run *r, const 
     return rc;
 }
 
-/* Classes of points: the training sample's are none. */
+/* The points are divided into classes; those of the training sample are not. */
 static struct figure *plot_parity(struct workspace *ws, struct run *r, const struct args *a,
                                   struct err *err)
 {
@@ -556,7 +558,7 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* What a value of the colour is called: the level of a category, else the number. */
+/* The name of a value of the colour: the level of a category, otherwise the number. */
 static void value_name(const struct column *c, double v, struct buf *out)
 {
     char word[32];
@@ -569,8 +571,8 @@ static void value_name(const struct column *c, double v, struct buf *out)
     }
 }
 
-/* Where classes of m values in order begin: each value its own where there are few, else five of
- * equal count. */
+/* Where the classes of m sorted values begin: each value is a class of its own if there are few,
+ * otherwise there are five classes of equal size. */
 static size_t class_starts(size_t m, const double *v, double from[CLASSES])
 {
     size_t n = 0, few = 0;
@@ -589,8 +591,7 @@ static size_t class_starts(size_t m, const double *v, double from[CLASSES])
     return n;
 }
 
-/* The class of each row, and a line of names for each: the value, or where a class begins and ends.
- */
+/* The class of each row, and a name for each class: the value, or the range of its values. */
 static int *value_classes(const struct pca_state *p, const struct column *c, size_t m,
                           const double *v, struct buf *names, struct err *err)
 {

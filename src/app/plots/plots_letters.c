@@ -13,13 +13,15 @@
 
 enum { GROUPS_MOST = 24, ROWS_LEAST = 5 };
 
-/* Rows by letters that differ; further ones by stretches of `step`. */
+/* Rows grouped by the number of letters that differ; distant rows are grouped in steps of
+ * `step`. */
 struct by_letters {
     size_t n, step;
     double rows[GROUPS_MOST], square[GROUPS_MOST], variance[GROUPS_MOST];
 };
 
-/* Of each row its letters; SIZE_MAX: not looked at (too many rows for distances to the nearest). */
+/* The number of letters by which each row differs; SIZE_MAX: not computed, because there are too
+ * many rows to find the nearest. */
 static size_t *letters_of(const struct row_distance *v, const struct prediction *p,
                           struct err *err)
 {
@@ -54,7 +56,7 @@ static size_t largest(size_t n, const size_t *at)
     return most;
 }
 
-/* Groups with enough rows: where, error, sd. */
+/* For each group with enough rows: its position, error and sd. */
 static size_t curves(const struct by_letters *g, double *x, double *rmse, double *sd)
 {
     size_t m = 0;
@@ -81,7 +83,7 @@ static bool label_letters(struct figure *f, const struct row_distance *v, const 
     return figure_label(f, word, y, err) == ST_OK;
 }
 
-/* Both panels over the same letters. */
+/* Gives both panels the same axis of letters. */
 static void same_axis(struct figure *f, const struct by_letters *test,
                       const struct by_letters *train)
 {
@@ -95,7 +97,7 @@ static void same_axis(struct figure *f, const struct by_letters *test,
     f->x.hi = (double)(n * test->step) - 0.5;
 }
 
-/* How the rows of both kinds are spread, as the panel below. */
+/* The number of rows of both kinds, as the lower panel. */
 static struct figure *spread_panel(const struct row_distance *v, const struct by_letters *test,
                                    const struct by_letters *train, struct err *err)
 {

@@ -29,11 +29,11 @@ struct looking {
     struct model *model;
     char run[16];
     size_t row, count, target;
-    char *out; /* CSV; NULL: none */
-    /* neighbours */
+    char *out; /* path of a CSV file; NULL: none */
+    /* for neighbours */
     struct neighbour *like;
     size_t n, features;
-    /* explain: changes of the mean, choices x positions */
+    /* for explain: changes of the predicted mean, choices x positions */
     double *change, mean, sd;
     struct row_variants v;
     size_t column;
@@ -75,7 +75,7 @@ static const struct table *table_of(const struct looking *w)
     return w->study.data->table;
 }
 
-/* What a row is called: a column of text, an id; "" without one. */
+/* The name of a row: its text in a column of text or with role id; "" if there is none. */
 static const char *name_of(const struct looking *w, size_t row)
 {
     const struct table *t = table_of(w);
@@ -88,7 +88,7 @@ static const char *name_of(const struct looking *w, size_t row)
 
 /* Neighbours. */
 
-/* Rows of the encoding as rows of the table, without the row itself. */
+/* Turns rows of the encoding into rows of the table and leaves out the row itself. */
 static void keep_others(struct looking *w)
 {
     for (size_t i = 0; i < w->study.e.n; i++) {
@@ -133,7 +133,7 @@ static enum status neighbours_work(struct job *job, struct err *err)
     return rc;
 }
 
-/* The target of a row in its own units; NaN: none. */
+/* The target of a row in its own units; NaN if it has none. */
 static double target_of(const struct looking *w, size_t row)
 {
     const struct encoding e = encoding_for(&w->study.enc, w->target);
@@ -150,7 +150,7 @@ static bool is_spelled(const struct looking *w, size_t j)
     return kind_of(&table_of(w)->col[j])->spelled && w->study.data->role[j] == ROLE_INPUT;
 }
 
-/* A sequence of the row, as far as it fits. */
+/* The sequence of the row, cut to the space there is. */
 static void cell_words(const struct looking *w, size_t row, struct rec *rec)
 {
     const struct table *t = table_of(w);
@@ -163,7 +163,8 @@ static void cell_words(const struct looking *w, size_t row, struct rec *rec)
         }
 }
 
-/* Where another row's sequence is not the row's own, as changes: E9K, and how many. */
+/* The differences of another row's sequence from this one, as mutations such as E9K, and their
+ * number. */
 static bool cell_changes(const struct looking *w, size_t row, struct rec *rec)
 {
     const struct table *t = table_of(w);
@@ -180,7 +181,7 @@ static bool cell_changes(const struct looking *w, size_t row, struct rec *rec)
     m = strlen(other);
     for (size_t i = 0; i < n && n == m; i++)
         differ += own[i] != other[i];
-    if (n != m || 3 * differ > n) { /* no variant of it */
+    if (n != m || 3 * differ > n) { /* too different to be called a variant */
         cell_words(w, row, rec);
         return false;
     }
@@ -235,9 +236,9 @@ static void neighbours_record(struct workspace *ws, const struct looking *w)
     ws_emit(ws, &rec);
 }
 
-/* Explain. */
+/* The command explain-row. */
 
-/* A column that repeats one cell. */
+/* A column that repeats one cell n times. */
 static enum status repeat_cell(const struct column *c, size_t row, size_t n, struct column *to,
                                struct err *err)
 {
@@ -261,7 +262,7 @@ static enum status repeat_cell(const struct column *c, size_t row, size_t n, str
     return rc;
 }
 
-/* The row and its variants, in a table with the columns that the model reads. */
+/* A table of the row and its variants, with the columns that the model reads. */
 static enum status variants(struct looking *w, struct table **out, struct err *err)
 {
     const struct table *t = table_of(w);
@@ -345,7 +346,7 @@ static enum status explain_work(struct job *job, struct err *err)
     return rc;
 }
 
-/* What it found. */
+/* Reporting the result. */
 
 static const char *own_letters(const struct looking *w)
 {
@@ -358,14 +359,14 @@ static const char *part_word(const struct looking *w)
     return kind_of(&table_of(w)->col[w->column])->part;
 }
 
-/* The change at a position with nothing known there: masked, or the node left out. */
+/* The change of the mean when position p is masked, or node p is left out. */
 static double masked(const struct looking *w, size_t p)
 {
     return w->change[(w->v.choices - 1) * w->v.positions + p];
 }
 
-/* Of many positions few may matter, as in variants of one protein: the stretch of these, first and
- * last from 1; false: most of them. */
+/* Often only few of many positions matter, as in variants of one protein. Finds the stretch that
+ * contains them, first and last counted from 1. Returns false if most positions matter. */
 static bool matters(const struct looking *w, size_t *first, size_t *last)
 {
     *first = *last = 0;
@@ -487,7 +488,7 @@ static void explain_record(struct workspace *ws, const struct looking *w)
              target_of(w, w->row));
     for (size_t i = 0; order && i < n; i++)
         order[i] = (struct place){i < letters ? fabs(w->change[i]) : -1.0,
-                                  i}; /* masked is no mutation: last */
+                                  i}; /* masking is not a mutation, so it comes last */
     for (size_t p = 0; order && p < w->v.positions; p++)
         where[p] = (struct place){ fabs(masked(w, p)), p };
     if (order) {

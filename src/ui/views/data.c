@@ -1,4 +1,5 @@
-/* ui/views/data.c -- view 1: the table as it was read, a column's summary, or its shape. */
+/* ui/views/data.c -- view 1: the table as it was read, the summary of a column, or its
+ * distribution. */
 #include "ui/views/figures.h"
 
 #include "data/kinds/kind.h"
@@ -10,17 +11,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CELL = 11, SAMPLE = 200000 };    /* columns of a cell; rows a summary looks at */
+enum { CELL = 11, SAMPLE = 200000 };  /* columns of a cell; number of rows that a summary samples */
 
 struct data_state {
-    size_t row, col;                    /* first row on show; column under the cursor */
+    size_t row, col;                    /* first visible row; column under the cursor */
     size_t at;                          /* row under the cursor */
-    size_t *order; size_t norder;       /* rows as sorted; NULL: as in the file */
-    const struct table *ordered;        /* what `order` is of */
-    int sort;                           /* column + 1, negative the other way round */
-    size_t first;                       /* first column on show */
+    size_t *order; size_t norder;       /* sorted rows; NULL: the order of the file */
+    const struct table *ordered;        /* the table that `order` belongs to */
+    int sort;                           /* column + 1; negative: descending */
+    size_t first;                       /* first visible column */
     bool plot;
-    const struct table *of;             /* what the cached summary is of */
+    const struct table *of;             /* the table that the cached summary belongs to */
     size_t of_col;
     bool have, sampled;
     struct col_summary sum;
@@ -50,8 +51,8 @@ static void cell_text(const struct column *c, size_t i, char *out, size_t len)
     }
 }
 
-/* The summary of a column, cached; of a regular sample of the rows when there are very many, so
- * that moving the cursor never waits. */
+/* The cached summary of a column. For very many rows it is of a regular sample, so that moving the
+ * cursor never waits. */
 static const struct col_summary *summary(struct data_state *s, const struct dataset *d, size_t col)
 {
     if (s->of == d->table && s->of_col == col)
@@ -175,7 +176,7 @@ static struct key key_of(const struct column *c, size_t i)
     return k;
 }
 
-/* Small enough to be done between two keys; larger tables are sorted elsewhere. */
+/* Sorts tables that are small enough to be sorted between two keys. */
 static void sort_rows(struct view *v, const struct dataset *d)
 {
     struct data_state *s = v->state;
@@ -208,7 +209,7 @@ static void sort_rows(struct view *v, const struct dataset *d)
     free(k);
 }
 
-/* The cell on show stays on the page: rows of the page and columns of the width. */
+/* Keeps the current cell visible, given the rows of the page and the columns that fit. */
 static void keep_in_view(struct data_state *s, const struct table *t, size_t rows, size_t fit)
 {
     if (s->ordered != t)
@@ -229,7 +230,8 @@ static void keep_in_view(struct data_state *s, const struct table *t, size_t row
         s->first = s->col - fit + 1;
 }
 
-/* A column's name: an arrow before the target, # before what is no input, < or > where it sorts. */
+/* Draws the heading of a column: an arrow before the target, # before a column that is no input, <
+ * or > if it is sorted by. */
 static void draw_head(const struct data_state *s, const struct canvas *c, const struct dataset *d,
                       size_t j, int x)
 {
@@ -337,14 +339,15 @@ static bool data_act(struct view *v, enum act act)
     }
 }
 
-/* The next cell whose text holds it, below or above, among the rows near enough to look at. */
+/* Finds the next cell, downwards or upwards, whose text contains the word, among rows that are near
+ * enough. */
 static bool data_find(struct view *v, const char *what, int dir)
 {
     struct data_state *s = v->state;
     const struct dataset *d = current(v);
     if (!d || s->plot)
         return false;
-    for (size_t j = 0; j < d->table->ncols; j++)     /* a column's name first */
+    for (size_t j = 0; j < d->table->ncols; j++)     /* column names first */
         if (strcasecmp(d->table->col[j].name, what) == 0 && s->col != j) {
             s->col = j;
             return true;
@@ -356,7 +359,7 @@ static bool data_find(struct view *v, const char *what, int dir)
             char a[64];
             struct buf room = { 0 };
             const struct column *c = &d->table->col[j];
-            const char *word = c->type == COL_REAL /* whole, not as it is cut */
+            const char *word = c->type == COL_REAL /* the whole text, not the part that is shown */
                                    ? NULL : table_column_text(c, row_at(s, i), &room);
             if (!word)
                 cell_text(c, row_at(s, i), a, sizeof a);
@@ -372,7 +375,7 @@ static bool data_find(struct view *v, const char *what, int dir)
     return false;
 }
 
-/* The table on show as CSV: as many rows as the pane has. */
+/* Copies the visible part of the table as CSV: as many rows as the pane shows. */
 static bool data_copy(struct view *v, bool all, struct buf *b)
 {
     struct data_state *s = v->state;
@@ -384,7 +387,8 @@ static bool data_copy(struct view *v, bool all, struct buf *b)
         return figures_copy(v, all, b);
     const struct table *t = d->table;
     if (!all) {
-        table_cell(t, row_at(s, s->at), s->col, b); /* all of it, not what fits the pane */
+        /* The whole text, not the part that fits into the pane. */
+        table_cell(t, row_at(s, s->at), s->col, b);
         return true;
     }
     for (size_t j = 0; j < t->ncols; j++) {
