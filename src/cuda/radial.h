@@ -96,9 +96,8 @@ DEV void radial_block(const struct radial_args *a, int block, int chunk, double 
             UNROLL
             for (int i = 0; i < 16; i++) {
                 const size_t col = col0 + (size_t)(t % 16 + 16 * (i % 4));
-                /* Always RADIAL_MOST of them, so that the sums stay in registers. */
                 UNROLL
-                for (int k = 0; k < RADIAL_MOST; k++)
+                for (int k = 0; k < RADIAL_MOST; k++) /* not K: sums stay in registers */
                     if (k < a->K && col < a->n)
                         sum[ME(t)][i / 4 * RADIAL_MOST + k] += (double)val[ME(t)][i] *
                                                                a->V[(size_t)k * a->n + col];
