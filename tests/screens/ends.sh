@@ -61,7 +61,7 @@ fi
 # Files that never come.
 mkfifo "$work/fifo"
 start 100 30 -- --threads 1
-for line in "source fifo=is no regular file" "source -=is the keyboard" "open -=is the keyboard"; do
+for line in "source fifo=is not a regular file" "source -=is the keyboard" "open -=is the keyboard"; do
     type_line "${line%%=*}"
     expect "${line#*=}" "${line%%=*}: refused at once"
 done

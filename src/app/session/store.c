@@ -672,7 +672,7 @@ enum status store_open(struct workspace *ws, const char *path, struct err *err)
 
     if (timeline_view(ws) != SIZE_MAX) {
         err_set(err, ST_STATE,
-                "what is shown is an earlier state; a session begins with the present");
+                "an earlier state is shown; a session begins with the present");
         err_hint(err, "at now");
         return ST_STATE;
     }

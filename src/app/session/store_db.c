@@ -50,7 +50,8 @@ static void show_path(const char *path, char *out, size_t len)
 
 static enum status no_session(const char *shown, struct err *err)
 {
-    err_named(err, ST_FORMAT, "session", "%s is no session: not an SQLite database", shown);
+    err_named(err, ST_FORMAT, "session", "%s is not a session: it is not an SQLite database",
+              shown);
     const size_t n = strlen(shown);
     if (n > 4 && !strcmp(shown + n - 4, ".gpd"))
         err_hint(err, "salvage %.100s NEW.gpd, if it was a session; open FILE for data", shown);
@@ -271,7 +272,7 @@ static char *resolve(const char *path, const char *shown, struct err *err)
     }
     if (!realpath(dir, full)) {
         err_named(err, ST_IO, "session", "%s: %s", shown, strerror(errno));
-        err_hint(err, "a name in a directory that is there and may be written");
+        err_hint(err, "choose a name in a directory that exists and can be written");
         return NULL;
     }
     struct buf b = { 0 };
@@ -303,7 +304,7 @@ static enum status check_file(const char *path, const char *shown, bool write, o
     if (S_ISDIR(st.st_mode))
         return err_named(err, ST_IO, "session", "%s is a directory", shown);
     if (!S_ISREG(st.st_mode))
-        return err_named(err, ST_IO, "session", "%s is no regular file", shown);
+        return err_named(err, ST_IO, "session", "%s is not a regular file", shown);
     if (write && access(path, W_OK) != 0) {
         err_named(err, ST_IO, "session", "%s cannot be written: %s; a session is written as you "
                   "work", shown, strerror(errno));

@@ -58,7 +58,7 @@ static enum status binary(const struct inbuf *in, struct err *err)
     const char *zero = memchr(b, '\0', look);
     if (zero == NULL)
         return ST_OK;
-    err_named(err, ST_FORMAT, "binary", "%s holds a zero byte at %zu: it is no text",
+    err_named(err, ST_FORMAT, "binary", "%s has a zero byte at %zu, so it is not a text file",
               stream_name(in->st), (size_t)(zero - b));
     struct buf names = { 0 };
     for (size_t i = 0; i < NFORMATS; i++)
