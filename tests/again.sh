@@ -1,7 +1,7 @@
 #!/bin/sh
-# again.sh DIR [VARIABLE=VALUE...]: after a `make check` in DIR that failed, runs the tests that failed
-# once more, alone, with these variables of make.  Both results are printed.  Succeeds when all
-# of them pass now; fails when one fails twice, or when what failed was make and no test.
+# again.sh DIR [VARIABLE=VALUE...]: after a `make check` in DIR that failed, runs the tests that
+# failed once more, alone, with these variables of make.  Both results are printed.  Succeeds when
+# all of them pass now; fails when one fails twice, or when what failed was make and no test.
 set -u
 build=$1
 shift

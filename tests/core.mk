@@ -13,7 +13,8 @@ tests_check_job_LDADD = $(app_tests)
 check_PROGRAMS += tests/fuzz/fuzz_script
 TESTS += tests/fuzz/fuzz_script
 tests_fuzz_fuzz_script_SOURCES = tests/fuzz/fuzz_script.c
-tests_fuzz_fuzz_script_LDADD = $(app_archives) libfigure.a libdata.a libcompute.a libbase.a $(APP_LIBS) $(COMPUTE_LIBS)
+tests_fuzz_fuzz_script_LDADD = $(app_archives) libfigure.a libdata.a libcompute.a libbase.a \
+  $(APP_LIBS) $(COMPUTE_LIBS)
 
 # Scripts drive the program; jsonl judges what it writes.
 check_PROGRAMS += tests/jsonl

@@ -1,5 +1,5 @@
-# tests of the CUDA backend that need no device: its driver and its kernels over an emulated one, in a
-# program and as a module that the scripts open; and modules that are none
+# tests of the CUDA backend that need no device: its driver and its kernels over an emulated one, in
+# a program and as a module that the scripts open; and modules that are none
 emulated_cuda = $(cuda_driver) tests/emulated_device.c \
   tests/emulated_device.h
 if HAVE_CHECK
@@ -27,15 +27,16 @@ CLEANFILES += $(cuda_modules)
 TESTS += tests/scripts/device.sh
 EXTRA_DIST += tests/scripts/device.sh tests/wrong_abi.c
 
-# Where a device is: make check-cuda, check-cuda-sanitizer, bench-cuda (tests/cuda/README.md).  Without
-# one each says so and succeeds.
+# Where a device is: make check-cuda, check-cuda-sanitizer, bench-cuda (tests/cuda/README.md). 
+# Without one each says so and succeeds.
 EXTRA_PROGRAMS += tests/cuda/check_cuda
 tests_cuda_check_cuda_SOURCES = tests/check_cuda_host.c tests/emulated_device.h
 tests_cuda_check_cuda_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests -DON_DEVICE
 tests_cuda_check_cuda_LDADD = $(compute_tests)
 EXTRA_DIST += tests/cuda/README.md tests/cuda/bench_cuda.c tests/cuda/bench_peer.cu \
   tests/cuda/bench_peer.h tests/cuda/jobs.sh tests/cuda/pack.sh tests/cuda/peers_cuda.py
-CLEANFILES += bench_cuda.json peers_cuda.json tests/cuda/bench_cuda tests/cuda/bench_peer.o tests/cuda/bench_main.o \
+CLEANFILES += bench_cuda.json peers_cuda.json tests/cuda/bench_cuda tests/cuda/bench_peer.o \
+  tests/cuda/bench_main.o \
   $(EXTRA_PROGRAMS)
 .PHONY: check-cuda check-cuda-sanitizer bench-cuda
 if HAVE_NVCC

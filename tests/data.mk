@@ -23,27 +23,32 @@ data_fuzz = tests/fuzz/fuzz_csv tests/fuzz/fuzz_npy tests/fuzz/fuzz_fasta tests/
 check_PROGRAMS += $(data_fuzz)
 TESTS += tests/fuzz/csv.sh tests/fuzz/npy.sh tests/fuzz/fasta.sh tests/fuzz/graph.sh
 tests_fuzz_fuzz_csv_SOURCES = tests/fuzz/fuzz_csv.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz.h
-tests_fuzz_fuzz_csv_LDADD = $(app_archives) libfigure.a libdata.a libcompute.a libbase.a $(APP_LIBS) $(COMPUTE_LIBS)
+tests_fuzz_fuzz_csv_LDADD = $(app_archives) libfigure.a libdata.a libcompute.a libbase.a \
+  $(APP_LIBS) $(COMPUTE_LIBS)
 tests_fuzz_fuzz_npy_SOURCES = tests/fuzz/fuzz_npy.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz.h
-tests_fuzz_fuzz_npy_LDADD = $(app_archives) libfigure.a libdata.a libcompute.a libbase.a $(APP_LIBS) $(COMPUTE_LIBS)
+tests_fuzz_fuzz_npy_LDADD = $(app_archives) libfigure.a libdata.a libcompute.a libbase.a \
+  $(APP_LIBS) $(COMPUTE_LIBS)
 tests_fuzz_fuzz_fasta_SOURCES = tests/fuzz/fuzz_fasta.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz.h
-tests_fuzz_fuzz_fasta_LDADD = $(app_archives) libfigure.a libdata.a libcompute.a libbase.a $(APP_LIBS) $(COMPUTE_LIBS)
+tests_fuzz_fuzz_fasta_LDADD = $(app_archives) libfigure.a libdata.a libcompute.a libbase.a \
+  $(APP_LIBS) $(COMPUTE_LIBS)
 tests_fuzz_fuzz_graph_SOURCES = tests/fuzz/fuzz_graph.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz.h
-tests_fuzz_fuzz_graph_LDADD = $(app_archives) libfigure.a libdata.a libcompute.a libbase.a $(APP_LIBS) $(COMPUTE_LIBS)
+tests_fuzz_fuzz_graph_LDADD = $(app_archives) libfigure.a libdata.a libcompute.a libbase.a \
+  $(APP_LIBS) $(COMPUTE_LIBS)
 EXTRA_DIST += tests/fuzz/csv tests/fuzz/npy tests/fuzz/csv.sh tests/fuzz/npy.sh \
   tests/fuzz/fasta tests/fuzz/fasta.sh tests/fuzz/graph tests/fuzz/graph.sh
 
-# Every fuzzer for FUZZ_SECONDS each, one after the other; one that fails is named at the end and does not
-# keep the others from running: `make fuzz FUZZ_SECONDS=60`, and of some alone
-# `make fuzz FUZZERS='fasta graph' FUZZ_OTHERS=`.  FUZZERS: of readers, by libFuzzer under ASan and UBSan; what
-# it finds new lies in fuzz/NAME of the build directory.  FUZZ_OTHERS: the tests with generators of their own, as
-# this tree was configured (--enable-sanitize).
+# Every fuzzer for FUZZ_SECONDS each, one after the other; one that fails is named at the end and
+# does not keep the others from running: `make fuzz FUZZ_SECONDS=60`, and of some alone
+# `make fuzz FUZZERS='fasta graph' FUZZ_OTHERS=`.  FUZZERS: of readers, by libFuzzer under ASan and
+# UBSan; what it finds new lies in fuzz/NAME of the build directory.  FUZZ_OTHERS: the tests with
+# generators of their own, as this tree was configured (--enable-sanitize).
 FUZZERS = csv npy fasta graph
 FUZZ_OTHERS = tests/fuzz/fuzz_script tests/fuzz/fuzz_session tests/fuzz/fuzz_input
 FUZZ_CC = clang
 FUZZ_SECONDS = 300
 FUZZ_FLAGS = -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined \
-  -fno-sanitize-recover=undefined -D_GNU_SOURCE -I$(abs_top_builddir) -I$(top_srcdir)/src -I$(top_srcdir)/tests/fuzz
+  -fno-sanitize-recover=undefined -D_GNU_SOURCE -I$(abs_top_builddir) -I$(top_srcdir)/src \
+  -I$(top_srcdir)/tests/fuzz
 fuzz_sources = src/base/buf.c src/base/mem.c src/base/spill.c src/base/status.c src/base/text.c \
   src/compute/ctl.c src/compute/rng.c
 # What these call beside the readers, as it was built.
@@ -54,11 +59,14 @@ fuzz: $(app_archives) libfigure.a libdata.a libcompute.a libbase.a $(FUZZ_OTHERS
 	@$(MKDIR_P) fuzz; failed=; \
 	for f in $(FUZZERS); do \
 	  echo "== $$f, $(FUZZ_SECONDS) s"; $(MKDIR_P) fuzz/$$f && \
-	  (cd $(srcdir) && $(FUZZ_CC) $(FUZZ_FLAGS:-I$(top_srcdir)%=-I.%) -o '$(abs_top_builddir)'/fuzz/fuzz_$$f \
+	  (cd $(srcdir) && $(FUZZ_CC) $(FUZZ_FLAGS:-I$(top_srcdir)%=-I.%) \
+	    -o '$(abs_top_builddir)'/fuzz/fuzz_$$f \
 	    tests/fuzz/fuzz_$$f.c $(fuzz_sources) \
-	    `printf '%s\n' $(libdata_a_SOURCES) | grep '[.]c$$'` $(HDF5_CFLAGS) $(fuzz_libs) $(APP_LIBS) $(COMPUTE_LIBS)) && \
+	    `printf '%s\n' $(libdata_a_SOURCES) | grep '[.]c$$'` $(HDF5_CFLAGS) $(fuzz_libs) $(APP_LIBS) \
+	    $(COMPUTE_LIBS)) && \
 	  fuzz/fuzz_$$f -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -max_len=16384 \
-	    -print_final_stats=1 -artifact_prefix=fuzz/ fuzz/$$f $(srcdir)/tests/fuzz/$$f || failed="$$failed $$f"; \
+	    -print_final_stats=1 -artifact_prefix=fuzz/ fuzz/$$f $(srcdir)/tests/fuzz/$$f || \
+	    failed="$$failed $$f"; \
 	done; \
 	for f in $(FUZZ_OTHERS); do \
 	  echo "== $$f, $(FUZZ_SECONDS) s"; FUZZ_SECONDS=$(FUZZ_SECONDS) top_srcdir=$(srcdir) $$f || \

@@ -27,6 +27,11 @@ alone ^src/data/demo/demo_molecules\.c: -- the energy of two atoms is known
 alone ^src/(app|ui|figure)/.*: (scoring_metrics|palette_score|requests_clipboard|figure_gnuplot_quote) -- units
 alone ^src/app/teach/.*: (explain_page|lesson_parse|placeholder_(number|text)) -- tests read all pages
 alone ^src/app/session/timeline\.c: timeline_snapshot_take -- a portrait for tests of undoing
+line ^share/examples/figure2b\.sh|^tests/bench/(advise|jobs|sequences)\.sh -- quoted programs of many lines
+line ^tests/screens/pictures\.sh|^tests/scripts/(diagnosis|examples|export|plots)\.sh -- the same
+line ^tests/scripts/(kernels|readme|sequences)\.sh -- the same
+line ^tests/house\.sh:[1-3][0-9]: -- this table
+line ^tests/(bench|cuda)/peers[a-z_]*\.py -- a table of other programs, one a line
 '
 excepted() { # RULE: drops the lines that a row of that rule allows
     rows=$(echo "$exceptions" | sed -n "s/^$1 \(.*\) -- .*/\1/p")
@@ -34,7 +39,8 @@ excepted() { # RULE: drops the lines that a row of that rule allows
 }
 
 sources() { find src tests \( -name '*.c' -o -name '*.h' -o -name '*.cu' \) | sort; }
-bad=$(find src tests share -type f | sed 's,/[^/]*$,,' | grep -vE '/(data|corpus|golden)(/|$)|/fuzz/' |
+bad=$(find src tests share -type f | sed 's,/[^/]*$,,' | grep -vE \
+    '/(data|corpus|golden)(/|$)|/fuzz/' |
     sort | uniq -c | awk '$1 > 60 { print $2 ": " $1 " files" }' | excepted folder)
 verdict 'no folder holds more than 60 files' "$bad"
 
@@ -43,9 +49,22 @@ bad=$(sources | xargs wc -l | awk '$1 > 1200 && $2 != "total" { print $2 ": " $1
 verdict 'no file has more than 1,200 lines' "$bad"
 
 # Characters, not bytes.
-bad=$(sources | LC_ALL=C.UTF-8 xargs awk 'length > 100 { print FILENAME ":" FNR ": " length " columns" }' |
+bad=$(sources | LC_ALL=C.UTF-8 xargs awk \
+    'length > 100 { print FILENAME ":" FNR ": " length " columns" }' |
     excepted line)
 verdict 'no line of C has more than 100 columns' "$bad"
+# Of scripts and makefiles, too; what stands in quotes may be longer, as a break would change it.
+bad=$( { find src tests share \( -name '*.sh' -o -name '*.mk' -o -name '*.py' -o -name '*.awk' \)
+    echo .ci/run quickstart Makefile.am configure.ac | tr ' ' '\n'; } | sort |
+    LC_ALL=C.UTF-8 xargs awk 'length > 100 {
+        bare = $0
+        if (FILENAME !~ /[.]py$/) {
+            gsub(/\047[^\047]*\047|"[^"]*"/, "", bare)
+            sub(/[\047"].*/, "", bare)
+        }
+        if (length(bare) > 100) print FILENAME ":" FNR ": " length " columns"
+    }' | excepted line)
+verdict 'no line of a script or makefile has more than 100 columns' "$bad"
 
 functions=$(find src \( -name '*.c' -o -name '*.h' -o -name '*.cu' \) | sort |
     xargs awk -f tests/functions.awk)
@@ -57,8 +76,10 @@ bad=$(echo "$functions" | awk '$5 > 8 { print $1 ":" $2 ": " $3 " has " $5 " par
 verdict 'no function has more than 8 parameters' "$bad"
 
 # A file's external names begin with its name or a part of it (store_json.c is of the group store,
-# import_csv.c has csv_sniff); one more s or less does not count, and ws is the workspace.  A row of a
-# registry is called after registry and file (kernel_rbf in rbf.c), the helpers of a registry's folder
+# import_csv.c has csv_sniff); one more s or less does not count, and ws is the workspace.  A row
+# of a
+# registry is called after registry and file (kernel_rbf in rbf.c), the helpers of a registry's
+# folder
 # after the registry, the body of a command after the command (cmd_draw).
 names() {
     (cd "$builddir" && find src -name '*.o' ! -path '*/pic/*' ! -name '*check_cuda_host*' | sort |
@@ -106,7 +127,8 @@ if command -v nm > /dev/null; then
     verdict 'what no other file uses is static, or named for tests' "$bad"
 fi
 
-# Files of ours that a comment or a document names are there.  Names in capitals and those that a user
+# Files of ours that a comment or a document names are there.  Names in capitals and those that a
+# user
 # chooses (mine.gps) are no files of ours.
 tree=$(find . -path ./.git -prune -o -type f -print | sed 's,.*/,,' | sort -u)
 bad=$( { sources; find share -name '*.md' -o -name '*.txt' -o -name '*.lesson'; echo README.md

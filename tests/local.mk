@@ -5,9 +5,11 @@ tests_libsupport_a_SOURCES = tests/support.c tests/support.h
 
 base_tests = tests/libsupport.a libbase.a $(CHECK_LIBS) -lm
 compute_tests = tests/libsupport.a libcompute.a libbase.a $(COMPUTE_LIBS) $(CHECK_LIBS)
-app_tests = tests/libsupport.a $(app_archives) libfigure.a libdata.a libcompute.a libbase.a $(APP_LIBS) $(COMPUTE_LIBS) \
+app_tests = tests/libsupport.a $(app_archives) libfigure.a libdata.a libcompute.a libbase.a \
+  $(APP_LIBS) $(COMPUTE_LIBS) \
   $(CHECK_LIBS)
-ui_tests = tests/libsupport.a libui.a $(app_archives) libfigure.a libdata.a libcompute.a libbase.a $(UI_LIBS) $(APP_LIBS) \
+ui_tests = tests/libsupport.a libui.a $(app_archives) libfigure.a libdata.a libcompute.a \
+  libbase.a $(UI_LIBS) $(APP_LIBS) \
   $(COMPUTE_LIBS) $(CHECK_LIBS)
 
 TEST_EXTENSIONS = .sh
@@ -15,7 +17,8 @@ LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver
 SH_LOG_DRIVER = $(LOG_DRIVER)
 LOG_COMPILER = $(SHELL) $(top_srcdir)/tests/run-tap.sh
 SH_LOG_COMPILER = $(SHELL) $(top_srcdir)/tests/run-tap.sh $(SHELL)
-# No settings and sessions of the user.  One BLAS thread: the programs split their own work.  Too large a request is NULL under ASan, too.
+# No settings and sessions of the user.  One BLAS thread: the programs split their own work.  Too
+# large a request is NULL under ASan, too.
 AM_TESTS_ENVIRONMENT = \
   OPENBLAS_NUM_THREADS=1; export OPENBLAS_NUM_THREADS; \
   srcdir='$(srcdir)'; export srcdir; \
@@ -25,7 +28,8 @@ AM_TESTS_ENVIRONMENT = \
   XDG_CONFIG_HOME='$(abs_top_builddir)/tests/home/config'; export XDG_CONFIG_HOME; \
   ASAN_OPTIONS="allocator_may_return_null=1 $$ASAN_OPTIONS"; export ASAN_OPTIONS; \
   TSAN_OPTIONS="ignore_noninstrumented_modules=1 $$TSAN_OPTIONS"; export TSAN_OPTIONS;
-EXTRA_DIST += tests/again.sh tests/run-tap.sh tests/verdict.sh tests/circles.sh tests/functions.awk tests/house.sh tests/layers.sh \
+EXTRA_DIST += tests/again.sh tests/run-tap.sh tests/verdict.sh tests/circles.sh \
+  tests/functions.awk tests/house.sh tests/layers.sh \
   tests/equations.sh tests/names.awk tests/processors.sh
 TESTS += tests/circles.sh tests/equations.sh tests/house.sh tests/layers.sh tests/processors.sh
 

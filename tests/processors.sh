@@ -1,6 +1,6 @@
 #!/bin/sh
-# The build for any processor: wide vectors only where they are asked for by name, no -ffast-math, and
-# the portable loops (and all that needs no x86) fit for other processors.  Prints TAP.
+# The build for any processor: wide vectors only where they are asked for by name, no -ffast-math,
+# and the portable loops (and all that needs no x86) fit for other processors.  Prints TAP.
 top=${top_srcdir:-$(dirname "$0")/..}
 build=${top_builddir:-$top/build}
 work=$(mktemp -d) || exit 1
@@ -13,7 +13,8 @@ skip() {
 
 # Exact reduction of phases, NaN and infinity are lost under it.
 verdict "nothing is compiled with -ffast-math" \
-    "$(grep -En 'ffast-math|Ofast|funsafe-math' "$top/configure.ac" "$top/Makefile.am" "$top"/src/*/*.mk \
+    "$(grep -En 'ffast-math|Ofast|funsafe-math' "$top/configure.ac" "$top/Makefile.am" \
+    "$top"/src/*/*.mk \
         "$top"/src/*/*.c "$top"/src/*/*/*.c "$top"/src/*/*.h)"
 
 # Registers of more than 16 bytes are named only in the files that dispatch guards.
@@ -37,8 +38,8 @@ else
         "$(objdump -d "$found" | grep -Eq '%zmm[0-9]' || echo "$found")"
 fi
 
-# Clang makes code for processors that are not here; the headers of this one serve, without their list
-# of what is missing.
+# Clang makes code for processors that are not here; the headers of this one serve, without their
+# list of what is missing.
 mkdir -p "$work/gnu"
 : >"$work/gnu/stubs-32.h"
 : >"$work/config.h"
@@ -47,19 +48,23 @@ other() { # TARGET FILE ARGUMENT..
     target=$1 file=$2
     shift 2
     # shellcheck disable=SC2086 # words
-    clang --target="$target" -std=gnu11 -D_GNU_SOURCE -DPKGLIBDIR='""' '-D__regparm__(n)=__unused__' \
-        -Wall -Wextra -I"$work" -I"$top/src" $headers $(pkg-config --cflags openblas lapacke nlopt 2>/dev/null) \
+    clang --target="$target" -std=gnu11 -D_GNU_SOURCE -DPKGLIBDIR='""' \
+        '-D__regparm__(n)=__unused__' \
+        -Wall -Wextra -I"$work" -I"$top/src" $headers \
+        $(pkg-config --cflags openblas lapacke nlopt 2>/dev/null) \
         "$@" "$file" 2>&1 | grep -E 'error|warning'
 }
 echo 'int main(void) { return 0; }' >"$work/empty.c"
-for target in aarch64-linux-gnu arm-linux-gnueabihf riscv64-linux-gnu s390x-linux-gnu i686-linux-gnu; do
+for target in aarch64-linux-gnu arm-linux-gnueabihf riscv64-linux-gnu s390x-linux-gnu \
+    i686-linux-gnu; do
     name="the portable loops compile for $target"
     if ! clang --target=$target -c -o "$work/empty.o" "$work/empty.c" 2>/dev/null; then
         skip "$name" "clang does not know it"
         continue
     fi
     # uintptr_t is this processor's, in those headers.
-    verdict "$name" "$(other $target "$top/src/compute/cpu/simd_portable.c" -O0 -c -Wno-pointer-to-int-cast \
+    verdict "$name" "$(other $target "$top/src/compute/cpu/simd_portable.c" -O0 -c \
+        -Wno-pointer-to-int-cast \
         -Wno-int-to-pointer-cast -o "$work/portable.o")$(
         [ -s "$work/portable.o" ] || echo 'no object')"
     rm -f "$work/portable.o"
@@ -69,7 +74,8 @@ name="what is written for x86 is kept from others"
 if ! clang --target=aarch64-linux-gnu -c -o "$work/empty.o" "$work/empty.c" 2>/dev/null; then
     skip "$name" "clang does not know them"
 else
-    verdict "$name" "$(for f in $(grep -lE 'x86|immintrin|cpuid|builtin_cpu' "$top"/src/*/*.c "$top"/src/*/*/*.c); do
+    verdict "$name" "$(for f in $(grep -lE 'x86|immintrin|cpuid|builtin_cpu' "$top"/src/*/*.c \
+        "$top"/src/*/*/*.c); do
         other aarch64-linux-gnu "$f" -fsyntax-only -w
     done)"
 fi

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs one test program and makes its skips TAP skips: exit status 77 before any plan skips the
-# whole program, a Check test that ended with status 77 skips that test alone.  The golden files that a
-# program reads are listed in tests/golden (tests/scripts/golden.sh).
+# whole program, a Check test that ended with status 77 skips that test alone.  The golden files
+# that a program reads are listed in tests/golden (tests/scripts/golden.sh).
 case $1 in
 *tests/check_* | *tests/compute/check_*)
     mkdir -p tests/golden

@@ -1,5 +1,6 @@
 # tests of the store group
-store_tests = $(app_archives) libfigure.a libdata.a libcompute.a libbase.a $(APP_LIBS) $(COMPUTE_LIBS)
+store_tests = $(app_archives) libfigure.a libdata.a libcompute.a libbase.a $(APP_LIBS) \
+  $(COMPUTE_LIBS)
 if HAVE_CHECK
 check_PROGRAMS += tests/check_guard tests/check_kill tests/check_kinds tests/check_resume \
     tests/check_salvage tests/check_store

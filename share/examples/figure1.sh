@@ -1,7 +1,7 @@
 #!/bin/sh
-# figure1.sh -- the shape of xGPR's Figure 1 with gpdesk: how many iterations a fit takes against the
-# rank of its preconditioner, for three constructions of it (a); how far other solvers come in as
-# many passes over the data (b).
+# figure1.sh -- the shape of xGPR's Figure 1 with gpdesk: how many iterations a fit takes against
+# the rank of its preconditioner, for three constructions of it (a); how far other solvers come in
+# as many passes over the data (b).
 #
 #   ./figure1.sh [DIRECTORY]       writes figure1a.svg, figure1a.csv and figure1b.svg there
 #
@@ -22,7 +22,8 @@ for rank in $RANKS; do
     done
 done
 # run, rank, construction, iterations: one line for each fit that came to its end
-"$GPDESK" --format json -k --accept-unconverged -e "$DATA; $KERNEL$script; fit solver=lbfgs(wolfe=1) $FIT maxit=3000" |
+"$GPDESK" --format json -k --accept-unconverged -e \
+    "$DATA; $KERNEL$script; fit solver=lbfgs(wolfe=1) $FIT maxit=3000" |
     sed -n 's/.*"command":"fit".*"solver":"\([a-z]*\)".*"rank":\([a-z0-9]*\),"preconditioner":"*\([a-z0-9]*\)"*,.*"outcome":"\([a-z]*\)","iterations":\([0-9]*\),.*/\1,\2,\3,\4,\5/p' >"$out/figure1a.csv"
 sed 1q "$out/figure1a.csv" | grep -q . || { echo "figure1.sh: no fit came to its end" >&2; exit 1; }
 lbfgs=$(sed -n 's/^lbfgs,.*,//p' "$out/figure1a.csv")

@@ -1,8 +1,8 @@
 #!/bin/sh
-# figure1d.sh -- the shape of xGPR's Figure 1d with gpdesk: three ways to compare windows of sequences. The error
-# on held-out rows for each (left), and how long each takes to tune against the number of rows (right).
-# conv makes structured random features of all windows, convdense dense ones, fastconv keeps each random
-# filter's largest value.
+# figure1d.sh -- the shape of xGPR's Figure 1d with gpdesk: three ways to compare windows of
+# sequences. The error on held-out rows for each (left), and how long each takes to tune against the
+# number of rows (right). conv makes structured random features of all windows, convdense dense
+# ones, fastconv keeps each random filter's largest value.
 #
 #   ./figure1d.sh [DIRECTORY]      writes figure1d.csv and figure1d.svg there
 #
@@ -25,7 +25,8 @@ printf '%s\n' "$DATA" | while IFS= read -r line; do
     for kernel in $KERNELS; do
         for rows in $SIZES; do
             for seed in $SEEDS; do
-                "$GPDESK" --no-config --format json --seed "$seed" -e "${line#*;}; split train=$rows; kernel $kernel" \
+                "$GPDESK" --no-config --format json --seed "$seed" -e \
+                    "${line#*;}; split train=$rows; kernel $kernel" \
                     -e "tune $TUNE; fit $FIT; score" </dev/null 2>/dev/null |
                     awk -v head="$task,${kernel%%(*},$rows,$seed" '
                         function get(key,   s) { s = $0; return sub(".*\"" key "\":", "", s) ? s + 0 : "" }
@@ -35,7 +36,8 @@ printf '%s\n' "$DATA" | while IFS= read -r line; do
         done
     done
 done
-test "$(wc -l <"$out/figure1d.csv")" -gt 1 || { echo "figure1d.sh: no run came to its end" >&2; exit 1; }
+test "$(wc -l <"$out/figure1d.csv")" -gt 1 || { echo "figure1d.sh: no run came to its end" >&2; \
+    exit 1; }
 
 # Mean and standard error over the seeds.
 summary() {
@@ -64,7 +66,8 @@ n=$(printf '%s\n' "$tasks" | wc -l)
     echo 'set datafile separator ","'
     echo "set multiplot layout 1,$((n + 1))"
     echo 'unset key; set grid ytics lc rgb "#dddddd"; set logscale x 2; set xlabel "training rows"'
-    echo "set xtics ($(echo $SIZES | tr ' ' ',')); set xrange [$(echo $SIZES | tr ' ' '\n' | sort -n | sed -n 1p) / 1.3 : $(echo $SIZES | tr ' ' '\n' | sort -n | sed -n '$p') * 1.3]"
+    echo "set xtics ($(echo $SIZES | tr ' ' ',')); set xrange [$(echo $SIZES | tr ' ' '\n' | sort \
+        -n | sed -n 1p) / 1.3 : $(echo $SIZES | tr ' ' '\n' | sort -n | sed -n '$p') * 1.3]"
     echo 'set ylabel "Spearman on held-out rows"; set yrange [:1]'
     printf '%s\n' "$tasks" | while read -r task; do
         echo "set title \"$task\""

@@ -1,8 +1,10 @@
 #!/bin/sh
-# figureS5.sh -- the shape of xGPR's Figures S5 and S6 with gpdesk: molecules in the two leading directions of a graph
-# kernel, coloured by their energy; the silhouette of each number of clusters; the energies in each cluster.
+# figureS5.sh -- the shape of xGPR's Figures S5 and S6 with gpdesk: molecules in the two leading
+# directions of a graph kernel, coloured by their energy; the silhouette of each number of clusters;
+# the energies in each cluster.
 #
-#   ./figureS5.sh [DIRECTORY]      writes figureS5.csv (directions, cluster, energy), figureS5.svg and figureS6.svg
+#   ./figureS5.sh [DIRECTORY]      writes figureS5.csv (directions, cluster, energy), figureS5.svg
+#       and figureS6.svg
 #
 # DATA, KERNEL, TUNE, FIT and CLUSTER may be set: commands and options of gpdesk, as below.
 set -e
@@ -18,7 +20,8 @@ trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM HUP
 
 "$GPDESK" --no-config --format json --seed 1 -e "$DATA; $KERNEL; tune $TUNE; fit $FIT; score" \
-    -e "cluster $CLUSTER out='$out/figureS5.csv'; plot silhouette out='$work/sil.csv'" >"$work/out" 2>/dev/null ||
+    -e "cluster $CLUSTER out='$out/figureS5.csv'; plot silhouette out='$work/sil.csv'" \
+    >"$work/out" 2>/dev/null ||
     { grep '"error"' "$work/out" >&2; exit 1; }
 target=$(head -n 1 "$out/figureS5.csv" | sed 's/.*,//')
 clusters=$(grep -c . "$work/sil.csv")
@@ -26,7 +29,8 @@ clusters=$(grep -c . "$work/sil.csv")
 command -v gnuplot >/dev/null || exit 0
 
 # row, pc1, pc2, cluster, colour: without the directions in between
-awk -F, -v OFS=, 'NR > 1 && $1 == "train" { print $3, $4, $(NF - 1), $NF }' "$out/figureS5.csv" >"$work/rows.csv"
+awk -F, -v OFS=, 'NR > 1 && $1 == "train" { print $3, $4, $(NF - 1), $NF }' "$out/figureS5.csv" \
+    >"$work/rows.csv"
 k=$(cut -d, -f3 "$work/rows.csv" | sort -n | tail -n 1)
 gnuplot <<END
 set datafile separator ","

@@ -1,8 +1,9 @@
 #!/bin/sh
 # gallery.sh -- every plot of gpdesk on one sheet: on light and dark ground, in colour and in grey.
 #
-#   ./gallery.sh [DIRECTORY]      writes NAME-light.png, NAME-dark.png, their numbers NAME.csv, their words
-#                                 NAME.txt, index.html, and with gnuplot sheet.png and sheet-grey.png
+#   ./gallery.sh [DIRECTORY]      writes NAME-light.png, NAME-dark.png, their numbers NAME.csv,
+#                                 their words NAME.txt, index.html, and with gnuplot sheet.png and
+#                                 sheet-grey.png
 #
 # DATA may be set: commands that open a table of your own and split it.
 set -e
@@ -76,7 +77,8 @@ draw() {
     echo 'explain-row row:3'
     draw row
 } >"$work/gallery.gps"
-"$GPDESK" --no-config --format json -k --accept-unconverged -f "$work/gallery.gps" >"$work/out" 2>"$work/err" || {
+"$GPDESK" --no-config --format json -k --accept-unconverged -f "$work/gallery.gps" >"$work/out" \
+    2>"$work/err" || {
     grep '"type":"error"' "$work/out" >&2
     cat "$work/err" >&2
 }
@@ -123,18 +125,21 @@ sheet() { # FILE EXPRESSION
         echo 'unset key; unset tics; unset border; set margins 0.3,0.3,0.3,0.3; set size ratio -1; set autoscale fix'
         for name in $all; do
             for theme in light dark; do
-                test -s "$out/$name-$theme.png" && echo "plot '$out/$name-$theme.png' binary filetype=png $2 with rgbimage"
+                test -s "$out/$name-$theme.png" && echo \
+                    "plot '$out/$name-$theme.png' binary filetype=png $2 with rgbimage"
             done
         done
     } | gnuplot
 }
 if command -v gnuplot >/dev/null 2>&1; then
     sheet "$out/sheet.png" ''
-    sheet "$out/sheet-grey.png" 'using (0.299*$1+0.587*$2+0.114*$3):(0.299*$1+0.587*$2+0.114*$3):(0.299*$1+0.587*$2+0.114*$3)'
+    sheet "$out/sheet-grey.png" \
+        'using (0.299*$1+0.587*$2+0.114*$3):(0.299*$1+0.587*$2+0.114*$3):(0.299*$1+0.587*$2+0.114*$3)'
 fi
 missing=
 for name in $all; do
-    test -s "$out/$name-light.png" -a -s "$out/$name-dark.png" -a -s "$out/$name.csv" || missing="$missing $name"
+    test -s "$out/$name-light.png" -a -s "$out/$name-dark.png" -a -s "$out/$name.csv" ||
+        missing="$missing $name"
 done
 if test -n "$missing"; then
     echo "gallery.sh: not drawn:$missing" >&2

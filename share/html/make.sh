@@ -1,6 +1,6 @@
 #!/bin/sh
-# share/html/make.sh -- the HTML manual: the pages under share/doc, the commands as the program itself
-# writes them, the lessons, and the gallery where it has been made.
+# share/html/make.sh -- the HTML manual: the pages under share/doc, the commands as the program
+# itself writes them, the lessons, and the gallery where it has been made.
 #   make.sh SRCDIR GPDESK OUT [GALLERY]
 # $MARKDOWN: what turns Markdown with tables on standard input into HTML; else cmark-gfm or pandoc.
 set -eu
@@ -51,13 +51,14 @@ END
             script="${script}s|<code>share/doc/$p\\.md</code>|<a href=\"$p.html\">$p</a>|g;"
             script="${script}s|share/doc/$p\\.md|<a href=\"$p.html\">$p</a>|g;"
         done
-        sed -e "$script" -e 's|href="\([a-z-]*\)\.md"|href="\1.html"|g' -e 's|<code>CONTRIBUTING.md</code>|<a href="contributing.html">Contributing</a>|g'
+        sed -e "$script" -e 's|href="\([a-z-]*\)\.md"|href="\1.html"|g' -e \
+            's|<code>CONTRIBUTING.md</code>|<a href="contributing.html">Contributing</a>|g'
         echo '</main></body></html>'
     } >"$out/$1.html.tmp"
     mv -f "$out/$1.html.tmp" "$out/$1.html"
 }
-# A lesson as Markdown: its text, its lines as typed, its question with the answer behind it; what the
-# student's own figures fill in is left open.
+# A lesson as Markdown: its text, its lines as typed, its question with the answer behind it; what
+# the student's own figures fill in is left open.
 lesson() {
     awk 'function block(kind) { if (kind != last) print ""; last = kind }
         /^summary / { block("s"); print "*" substr($0, 9) "*"; next }
@@ -102,7 +103,8 @@ if [ -n "$gallery" ] && [ -d "$gallery" ]; then
         for f in "$out"/gallery/*-light.png; do
             [ -f "$f" ] || continue
             b=$(basename "$f" -light.png)
-            words=$(sed 's/&/\&amp;/g; s/</\&lt;/g; s/"/\&quot;/g' "$out/gallery/$b.txt" 2>/dev/null || echo "$b")
+            words=$(sed 's/&/\&amp;/g; s/</\&lt;/g; s/"/\&quot;/g' "$out/gallery/$b.txt" \
+                2>/dev/null || echo "$b")
             echo "<figure><picture>"
             [ -f "$out/gallery/$b-dark.png" ] &&
                 echo "<source srcset=\"gallery/$b-dark.png\" media=\"(prefers-color-scheme: dark)\">"

@@ -8,5 +8,6 @@ include $(srcdir)/src/app/runs/runs.mk
 include $(srcdir)/src/app/plots/plots.mk
 include $(srcdir)/src/app/teach/teach.mk
 include $(srcdir)/src/app/commands/commands.mk
-dist_doc_DATA += share/doc/diagnosis.md share/doc/export.md share/doc/plots.md share/doc/sessions.md \
+dist_doc_DATA += share/doc/diagnosis.md share/doc/export.md share/doc/plots.md \
+  share/doc/sessions.md \
   share/doc/solvers.md share/doc/targets.md share/doc/behaviour.md share/doc/overview.md

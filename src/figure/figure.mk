@@ -1,4 +1,5 @@
-# figure: figures as data, their renderings, the gnuplot child.  Knows base, and how compute is stopped.
+# figure: figures as data, their renderings, the gnuplot child.  Knows base, and how compute is
+# stopped.
 noinst_LIBRARIES += libfigure.a
 libfigure_a_SOURCES =
 libfigure_a_SOURCES += \

@@ -2,7 +2,8 @@
 # Expected iterations beside those taken: kin40k, protein, pol and sml, tuned with 2048 features, at
 # 4096 and 8192 features and ranks 64, 256, 1024; within a factor of 1.5 for at least 22 of the 24.
 # The law is used as it is (law=plain): no fit corrects it.
-# Usage: tests/bench/advise.sh [DATA...]   KERNEL='matern(nu=3/2)' for another kernel; about a quarter of an hour.  The last line is JSON.
+# Usage: tests/bench/advise.sh [DATA...]   KERNEL='matern(nu=3/2)' for another kernel; about a
+# quarter of an hour.  The last line is JSON.
 set -u
 gpdesk=${GPDESK:-build/gpdesk}
 shared=${GPDESK_SHARED:-${top_srcdir:-.}/../shared}
@@ -21,10 +22,12 @@ for data in "$@"; do
             "$file" "$shared" "$data" "$kernel"
         for m in 4096 8192; do
             echo "advise features=$m rank=64,256,1024 maxit=4000 law=plain"
-            for r in 64 256 1024; do echo "fit solver=pcg features=$m rank=$r maxit=4000 variance=none"; done
+            for r in 64 256 1024; do echo \
+                "fit solver=pcg features=$m rank=$r maxit=4000 variance=none"; done
         done
     } > "$work/job.gps"
-    "$gpdesk" --no-config --format json --threads "${THREADS:-2}" --seed "${SEED:-7}" -f "$work/job.gps" \
+    "$gpdesk" --no-config --format json --threads "${THREADS:-2}" --seed "${SEED:-7}" -f \
+        "$work/job.gps" \
         > "$work/out" 2> "$work/err" || { grep '"error"' "$work/out"; cat "$work/err"; }
     awk -v data="$data" -v kernel="$kernel" '
         function num(s, key,   i) { i = index(s, "\"" key "\":"); return i ? substr(s, i + length(key) + 3) + 0 : "nan" }
@@ -47,5 +50,6 @@ for data in "$@"; do
     good=$((good + g))
 done
 echo "$good of $all within a factor of 1.5"
-printf '{"bench":"advise","kernel":"%s","data":"%s","all":%d,"within_1.5":%d}\n' "$kernel" "$*" "$all" "$good"
+printf '{"bench":"advise","kernel":"%s","data":"%s","all":%d,"within_1.5":%d}\n' "$kernel" "$*" \
+    "$all" "$good"
 [ "$((12 * good))" -ge "$((11 * all))" ]

@@ -1,5 +1,5 @@
-# tests/bench/causes.sh -- data and settings that provoke each cause that `why` knows; sourced by why.sh
-# and mend.sh.
+# tests/bench/causes.sh -- data and settings that provoke each cause that `why` knows; sourced by
+# why.sh and mend.sh.
 
 # rows SEED N NOISE KIND > CSV: y = sin(2 x1) + x2 x3 / 2 + cos(x4) + noise, and what the kind adds
 # (w of the last: what the weight of a row would have to be, which nobody knows at first)
@@ -30,7 +30,8 @@ data_of() {
     noise) rows "$2" "$3" 0.3 plain ;;
     duplicates) rows "$2" "$3" 0.01 repeats ;;
     columns) rows "$2" "$3" 0.1 columns$(($2 % 2 + 1)) ;;
-    nonstationary) rows "$2" "$3" 0.3 scale$(($2 % 2 + 1)) ;; # even seeds: of both signs; odd ones: positive
+    nonstationary) rows "$2" "$3" 0.3 scale$(($2 % 2 + 1)) ;; \
+        # even seeds: of both signs; odd ones: positive
     rank | float32) rows "$2" "$3" 0.01 plain ;;
     *) rows "$2" "$3" 0.1 plain ;;
     esac
@@ -40,12 +41,14 @@ data_of() {
 lines() {
     case $1 in
     healthy) echo "tune features=512 evals=15; fit features=1024" ;;
-    rank) echo "fit features=1024 l=2 noise=0.01 solver=pcg rank=4 maxit=20 rtol=1e-8 variance=none" ;;
+    rank) echo \
+        "fit features=1024 l=2 noise=0.01 solver=pcg rank=4 maxit=20 rtol=1e-8 variance=none" ;;
     noise) echo "fit features=1024 l=1.5 noise=0.003" ;;
     duplicates) echo "fit features=1024 l=1.5 noise=0.01" ;;
     columns) echo "tune features=512 evals=15; fit features=1024" ;;
     bound) echo "tune features=512 evals=15 l=0.01..0.1; fit features=1024" ;;
-    float32) echo "fit features=512 l=2 noise=0.01 solver=pcg rank=256 rtol=1e-13 maxit=400 precision=float plan=regenerate variance=none" ;;
+    float32) echo \
+        "fit features=512 l=2 noise=0.01 solver=pcg rank=256 rtol=1e-13 maxit=400 precision=float plan=regenerate variance=none" ;;
     starved) echo "tune features=512 evals=15; fit features=1024 solver=pcg variance=16" ;;
     features) echo "tune features=512 evals=15; fit features=24" ;;
     nonstationary) echo "cols w role=skip; tune features=512 evals=15; fit features=1024" ;;

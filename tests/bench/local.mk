@@ -15,7 +15,8 @@ tests_bench_bench_solve_LDADD = libcompute.a libbase.a $(COMPUTE_LIBS)
 tests_bench_bench_memory_SOURCES = tests/bench/bench_memory.c $(bench_report)
 tests_bench_bench_memory_LDADD = libcompute.a libbase.a $(COMPUTE_LIBS)
 tests_bench_bench_csv_SOURCES = tests/bench/bench_csv.c
-tests_bench_bench_csv_LDADD = $(app_archives) libfigure.a libdata.a libcompute.a libbase.a $(APP_LIBS) $(COMPUTE_LIBS)
+tests_bench_bench_csv_LDADD = $(app_archives) libfigure.a libdata.a libcompute.a libbase.a \
+  $(APP_LIBS) $(COMPUTE_LIBS)
 tests_bench_bench_rows_SOURCES = tests/bench/bench_rows.c
 tests_bench_bench_rows_LDADD = libcompute.a libbase.a $(COMPUTE_LIBS)
 tests_bench_bench_windows_SOURCES = tests/bench/bench_windows.c $(bench_report)
@@ -27,9 +28,12 @@ tests_bench_bench_gp_LDADD = libcompute.a libbase.a $(COMPUTE_LIBS)
 # A run of 100,000 trace points as a picture.
 EXTRA_PROGRAMS += tests/bench/bench_plot
 tests_bench_bench_plot_SOURCES = tests/bench/bench_plot.c
-tests_bench_bench_plot_LDADD = $(app_archives) libfigure.a libdata.a libcompute.a libbase.a $(APP_LIBS) $(COMPUTE_LIBS)
-EXTRA_DIST += tests/bench/run.sh tests/bench/jobs.sh tests/bench/parity.sh tests/bench/csv.sh tests/bench/peers.py tests/bench/peers.md tests/bench/ffht_loops.c \
-  tests/bench/accuracy.sh tests/bench/accuracy.md tests/bench/jobs.md tests/bench/README.md tests/bench/floors.md \
+tests_bench_bench_plot_LDADD = $(app_archives) libfigure.a libdata.a libcompute.a libbase.a \
+  $(APP_LIBS) $(COMPUTE_LIBS)
+EXTRA_DIST += tests/bench/run.sh tests/bench/jobs.sh tests/bench/parity.sh tests/bench/csv.sh \
+  tests/bench/peers.py tests/bench/peers.md tests/bench/ffht_loops.c \
+  tests/bench/accuracy.sh tests/bench/accuracy.md tests/bench/jobs.md tests/bench/README.md \
+  tests/bench/floors.md \
   tests/bench/sequences.sh tests/bench/sequences.md tests/bench/screen.sh
 CLEANFILES += bench/bench.json bench/bench.txt bench/machine.json
 

@@ -1,6 +1,7 @@
 #!/bin/sh
-# tests/bench/run.sh -- the benchmarks that `make bench` runs: a table for people (bench.txt), the same
-# rows for programs (bench.json) and the machine they ran on (machine.json), in $1 or build/bench.
+# tests/bench/run.sh -- the benchmarks that `make bench` runs: a table for people (bench.txt), the
+# same rows for programs (bench.json) and the machine they ran on (machine.json), in $1 or
+# build/bench.
 # From make: top_builddir, GPDESK_VERSION, GPDESK_CC.  README.md here says how to read them.
 set -eu
 programs=${top_builddir:-build}/tests/bench
@@ -17,7 +18,8 @@ part() {
     "$@" || { echo "$1: exit status $?"; : > "$out/failed"; }
 }
 {
-    part "the machine" "$programs/bench_machine" "$out/machine.json" "${GPDESK_VERSION:-unknown}" "${GPDESK_CC:-unknown}"
+    part "the machine" "$programs/bench_machine" "$out/machine.json" "${GPDESK_VERSION:-unknown}" \
+        "${GPDESK_CC:-unknown}"
     part "inner loops and passes" "$programs/bench_compute"
     part "windows of sequences" "$programs/bench_windows"
     part "dense algebra" "$programs/bench_solve" dense 1024 2048
@@ -35,7 +37,8 @@ part() {
 } > "$out/bench.json"
 rm -f "$out/rows"
 awk '/"reached":true/ { yes++ } /"reached":false/ { no++ } END {
-    printf "\n%d floors reached, %d missed\n", yes, no }' "$out/bench.json" | tee -a "$out/bench.txt"
+    printf "\n%d floors reached, %d missed\n", yes, no }' "$out/bench.json" | tee -a \
+        "$out/bench.txt"
 echo "table:   $out/bench.txt"
 echo "rows:    $out/bench.json"
 echo "machine: $out/machine.json"

@@ -1,8 +1,9 @@
 #!/bin/sh
-# screen.sh -- what the screen costs, measured from outside through a pseudo-terminal: the time from a
-# key to its echo while a fit keeps all cores busy, bytes and redraws a second with that job and idle,
-# a session of 200 runs opened and scrolled, a run of 100,000 trace points plotted.
-#     tests/bench/screen.sh [BUILD]      (make check_PROGRAMS first: it needs tests/screens/ptydrive)
+# screen.sh -- what the screen costs, measured from outside through a pseudo-terminal: the time from
+# a key to its echo while a fit keeps all cores busy, bytes and redraws a second with that job and
+# idle, a session of 200 runs opened and scrolled, a run of 100,000 trace points plotted.
+#     tests/bench/screen.sh [BUILD]      (make check_PROGRAMS first: it needs
+#       tests/screens/ptydrive)
 set -eu
 build=$(cd "${1:-build}" && pwd)
 gpdesk=$build/gpdesk drive=$build/tests/screens/ptydrive
@@ -10,7 +11,8 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 trap 'exit 130' INT TERM HUP
 cd "$dir"
-export HOME="$dir" XDG_STATE_HOME="$dir/state" XDG_CONFIG_HOME="$dir/config" XDG_RUNTIME_DIR="$dir" GPDESK_LEARN=off
+export HOME="$dir" XDG_STATE_HOME="$dir/state" XDG_CONFIG_HOME="$dir/config" \
+    XDG_RUNTIME_DIR="$dir" GPDESK_LEARN=off
 
 "$drive" live "$gpdesk"
 {
@@ -24,6 +26,7 @@ export HOME="$dir" XDG_STATE_HOME="$dir/state" XDG_CONFIG_HOME="$dir/config" XDG
 "$gpdesk" -q -s runs.gpd -f runs.gps > /dev/null 2>&1
 "$drive" open "$gpdesk" runs.gpd
 # Descent takes as many steps as it is asked for.
-"$gpdesk" -q -s long.gpd -e 'demo toy n=64' -e 'fit solver=svrg features=16 noise=1e-5 rtol=1e-15 maxit=100000' \
+"$gpdesk" -q -s long.gpd -e 'demo toy n=64' -e \
+    'fit solver=svrg features=16 noise=1e-5 rtol=1e-15 maxit=100000' \
     > /dev/null 2>&1 || true
 "$drive" trace "$gpdesk" long.gpd

@@ -1,10 +1,14 @@
 #!/bin/sh
-# Accuracy on sequences and graphs: a kernel tuned by its likelihood, fitted, and scored on the test rows.
-#   tests/bench/sequences.sh [JOB...]        every row of the table below, once for each of $SEEDS ("1 2 3")
-#   tests/bench/sequences.sh table           what is known so far as a table: mean and standard error
-# One JSON line for each finished row is kept in $OUT (sequences.jsonl), with what `check` found: a row that
-# stands there is not run again, so that an interrupted table goes on where it was.  The seed is that of the
-# features; splits are those of the data, graphs and splice take the split of the seed's number.
+# Accuracy on sequences and graphs: a kernel tuned by its likelihood, fitted, and scored on the test
+#   tests/bench/sequences.sh [JOB...]        every row of the table below, once for each of $SEEDS
+# rows.
+#       ("1 2 3")
+#   tests/bench/sequences.sh table           what is known so far as a table: mean and standard
+#       error
+# One JSON line for each finished row is kept in $OUT (sequences.jsonl), with what `check` found: a
+# row that stands there is not run again, so that an interrupted table goes on where it was.  The
+# seed is that of the features; splits are those of the data, graphs and splice take the split of
+# the seed's number.
 set -u
 gpdesk=${GPDESK:-build/gpdesk}
 shared=${GPDESK_SHARED:-${top_srcdir:-.}/../shared}
@@ -14,7 +18,8 @@ trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT TERM
 touch "$out"
 
-# job ; data ; how it is opened ; split and settings, "|" between commands ; kernel ; tune features= ; fit features=
+# job ; data ; how it is opened ; split and settings, "|" between commands ; kernel ; tune features=
+# ; fit features=
 rows='gb1-rbf;gb1;target=target;split file=MASK column=mask;rbf;2048;8192
 gb1-linear;gb1;target=target;split file=MASK column=mask;linear;1024;1024
 fluorescence-conv;fluorescence;target=target;split column=split;conv(rbf,width=9);2048;8192
@@ -58,27 +63,32 @@ enzymes-pooled;POOLED graph_enzymes;target=y;split file=SPLITS column=SPLIT;rbf;
 
 # gb1: the rows kept for validation train too, as in the published splits.
 gb1_mask() {
-    { echo mask; gzip -dc "$shared/data/gb1/data.csv.gz" | tail -n +2 | awk -F, '{ print $3 == "test" ? 1 : 0 }'; } \
+    { echo mask; gzip -dc "$shared/data/gb1/data.csv.gz" | tail -n +2 | awk -F, \
+        '{ print $3 == "test" ? 1 : 0 }'; } \
         >"$work/mask.csv"
 }
 
 # What a mean over nodes knows of a graph: how many there are, and the share of each label.
 pooled() { # DATA
-    gzip -dc "$shared/data/$1/data.csv.gz" | awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; print "y,nodes,a,b,c,d"; next }
+    gzip -dc "$shared/data/$1/data.csv.gz" | awk -F, \
+        'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; print "y,nodes,a,b,c,d"; next }
         { n = split($at["node_labels"], l, " "); for (k = 0; k < 9; k++) c[k] = 0; for (i = 1; i <= n; i++) c[l[i]]++
           printf "%s,%d,%.6g,%.6g,%.6g,%.6g\n", $at["y"], n, c[0] / n, c[1] / n, c[2] / n, c[3] / n }' >"$work/pooled.csv"
 }
 
-field() { sed -n "s/.*\"command\":\"$1\".*\"$2\":\([-+0-9.eE]*\)[,}].*/\1/p" "$work/out" | tail -n 1; }
+field() { sed -n "s/.*\"command\":\"$1\".*\"$2\":\([-+0-9.eE]*\)[,}].*/\1/p" "$work/out" | tail -n \
+    1; }
 # What check found to be wrong, as one string.
 findings() {
     grep '"command":"check"' "$work/out" | grep -o '"[a-z-]*":{"ok":false,"text":"[^"]*"' |
-        sed 's/^"\([a-z-]*\)":{"ok":false,"text":"/\1: /; s/"$//' | awk '{ printf "%s%s", (NR > 1 ? "; " : ""), $0 }'
+        sed 's/^"\([a-z-]*\)":{"ok":false,"text":"/\1: /; s/"$//' | awk \
+            '{ printf "%s%s", (NR > 1 ? "; " : ""), $0 }'
 }
 # Processor seconds of all that this shell has started.
 processor() {
     times >"$work/times"
-    sed -n 's/m/ /g; s/s//g; 2p' "$work/times" | awk '{ printf "%.0f", 60 * $1 + $2 + 60 * $3 + $4 }'
+    sed -n 's/m/ /g; s/s//g; 2p' "$work/times" | awk \
+        '{ printf "%.0f", 60 * $1 + $2 + 60 * $3 + $4 }'
 }
 
 job() { # NAME SEED
@@ -95,17 +105,21 @@ EOF
         printf 'open %s %s\n' "$file" "$open"
         printf '%s\n' "$how" | tr '|' '\n' |
             sed "s#MASK#$work/mask.csv#; s#SPLITS#$shared/data/$data/splits.csv.gz#; s#SPLIT#split$(($2 - 1))#"
-        printf 'kernel %s\ntune features=%s\nfit features=%s\nscore\ncheck\n' "$kernel" "$tune" "$fit"
+        printf 'kernel %s\ntune features=%s\nfit features=%s\nscore\ncheck\n' "$kernel" "$tune" \
+            "$fit"
     } >"$work/job.gps"
     (
-        "$gpdesk" --no-config --format json --threads "${THREADS:-2}" --seed "$2" -f "$work/job.gps" >"$work/out" 2>"$work/err"
+        "$gpdesk" --no-config --format json --threads "${THREADS:-2}" --seed "$2" -f \
+            "$work/job.gps" >"$work/out" 2>"$work/err"
         rc=$?
         processor >"$work/seconds"
         exit $rc
     ) || { echo "$1: exit status $?"; grep '"error"' "$work/out"; cat "$work/err"; return 1; }
     printf '{"job":"%s","seed":%s,"kernel":"%s","features":"%s, %s","spearman":%s,"rmse_scaled":%s,"coverage95":%s,"nlpd_scaled":%s,"processor_seconds":%s,"check":"%s"}\n' \
-        "$1" "$2" "$kernel" "${tune%% *}" "${fit%% *}" "$(field score spearman)" "$(field score rmse_scaled)" \
-        "$(field score coverage95)" "$(field score nlpd_scaled)" "$(cat "$work/seconds")" "$(findings)" | tee -a "$out"
+        "$1" "$2" "$kernel" "${tune%% *}" "${fit%% *}" "$(field score spearman)" \
+        "$(field score rmse_scaled)" \
+        "$(field score coverage95)" "$(field score nlpd_scaled)" "$(cat "$work/seconds")" \
+        "$(findings)" | tee -a "$out"
 }
 
 # Mean and standard error over the seeds, in the order of the rows above.

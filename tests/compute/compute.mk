@@ -22,7 +22,8 @@ tests_compute_check_windows_LDADD = $(compute_tests)
 # All requests for memory of our own code are counted.
 tests_compute_check_alloc_SOURCES = tests/compute/check_alloc.c
 tests_compute_check_alloc_LDADD = $(compute_tests)
-tests_compute_check_alloc_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc,--wrap=posix_memalign
+tests_compute_check_alloc_LDFLAGS = \
+  -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc,--wrap=posix_memalign
 tests_compute_check_threads_SOURCES = tests/compute/check_threads.c
 tests_compute_check_threads_LDADD = $(compute_tests)
 # The levels of the processor from the command line.
@@ -59,8 +60,10 @@ endif
 EXTRA_DIST += tests/scripts/golden.sh tests/golden.md
 # tests of the gp group
 if HAVE_CHECK
-check_PROGRAMS += tests/compute/check_nmll tests/compute/check_memory tests/compute/check_model tests/compute/check_rank tests/compute/check_targets tests/compute/check_tune
-TESTS += tests/compute/check_nmll tests/compute/check_memory tests/compute/check_model tests/compute/check_rank tests/compute/check_targets tests/compute/check_tune
+check_PROGRAMS += tests/compute/check_nmll tests/compute/check_memory tests/compute/check_model \
+  tests/compute/check_rank tests/compute/check_targets tests/compute/check_tune
+TESTS += tests/compute/check_nmll tests/compute/check_memory tests/compute/check_model \
+  tests/compute/check_rank tests/compute/check_targets tests/compute/check_tune
 endif
 tests_compute_check_nmll_SOURCES = tests/compute/check_nmll.c
 tests_compute_check_nmll_LDADD = $(compute_tests)
@@ -82,5 +85,6 @@ endif
 tests_compute_check_diagnose_SOURCES = tests/compute/check_diagnose.c
 tests_compute_check_diagnose_LDADD = $(compute_tests)
 TESTS += tests/scripts/diagnosis.sh tests/scripts/why.sh
-EXTRA_DIST += tests/scripts/diagnosis.sh tests/scripts/why.sh tests/bench/advise.sh tests/bench/why.sh \
+EXTRA_DIST += tests/scripts/diagnosis.sh tests/scripts/why.sh tests/bench/advise.sh \
+  tests/bench/why.sh \
   tests/bench/causes.sh tests/bench/mend.sh

@@ -1,12 +1,13 @@
 #!/bin/sh
-# tests/cuda/jobs.sh GPDESK -- the main jobs on a device and on the processor: score, marginal likelihood,
-# variance (nlpd, coverage) and pca agree within single precision; a stop, and a device that is full.  Data is
-# generated on the spot; ROWS (20000) of it.
+# tests/cuda/jobs.sh GPDESK -- the main jobs on a device and on the processor: score, marginal
+# likelihood, variance (nlpd, coverage) and pca agree within single precision; a stop, and a device
+# that is full.  Data is generated on the spot; ROWS (20000) of it.
 gpdesk=${1:-build/gpdesk}
 n=0
 failed=0
 if "$gpdesk" --format json -e about | grep -q '"cuda":\[\]'; then
-    echo "1..0 # SKIP $("$gpdesk" --format json -e about | sed -n 's/.*"cuda_why":"\([^"]*\)".*/\1/p')"
+    echo "1..0 # SKIP $("$gpdesk" --format json -e about | sed -n \
+        's/.*"cuda_why":"\([^"]*\)".*/\1/p')"
     exit 0
 fi
 number() { sed -n "s/.*\"$1\":\\[\\{0,1\\}\\([-0-9.e+]*\\).*/\\1/p" "$2" | tail -n 1; }
@@ -42,21 +43,34 @@ job() { # name tolerance line
     rm -f "$tmp".*
 }
 data="demo robot n=${ROWS:-20000} seed=7; split test=20% seed=7"
-job "pcg, stored" 2e-3 "$data; kernel matern(nu=5/2); set l=2; fit features=4096 solver=pcg rank=256 precision=float plan=store; score; pca"
-job "pcg, float16" 2e-3 "$data; kernel rbf; set l=2; fit features=8192 solver=pcg rank=256 precision=float plan=store store=float16; score"
-job "pcg, made anew" 2e-3 "$data; kernel rbf(ard); set l=2; fit features=16384 solver=pcg rank=512 precision=float plan=regenerate; score"
-job "the whole factor" 2e-3 "$data; kernel rbf; set l=2 noise=0.05; fit features=8192 solver=pcg precond=gram precision=float plan=store; score"
-job "tuned by gradients" 2e-2 "$data; kernel rbf(ard) + linear; tune features=1024 method=lbfgs evals=12; fit features=4096; score"
-job "direct" 2e-3 "$data; kernel rbf; set l=2; fit features=2048 solver=direct precision=float; score; pca"
-job "double" 1e-6 "$data; kernel matern(nu=3/2); set l=2; fit features=1024 solver=pcg rank=128 precision=double; score"
-job "tuned" 2e-2 "$data; kernel matern(nu=5/2); tune features=1024 evals=12; fit features=4096; score"
-job "products" 5e-3 "$data; kernel rbf * periodic + linear; fit features=2048 solver=pcg rank=128 precision=float; score"
-job "svrg" 5e-2 "$data; kernel rbf; set l=2; fit features=1024 solver=svrg precision=float rtol=1e-2; score"
-job "classes of kernels" 5e-3 "$data; kernel rbf + matern(nu=3/2,ard) * periodic; fit features=1024 solver=pcg rank=64 precision=float; score"
-job "exact" 2e-3 "demo robot n=5000 seed=7; split test=20% seed=7; kernel rbf; set l=2; fit solver=exact; score"
+job "pcg, stored" 2e-3 \
+    "$data; kernel matern(nu=5/2); set l=2; fit features=4096 solver=pcg rank=256 precision=float plan=store; score; pca"
+job "pcg, float16" 2e-3 \
+    "$data; kernel rbf; set l=2; fit features=8192 solver=pcg rank=256 precision=float plan=store store=float16; score"
+job "pcg, made anew" 2e-3 \
+    "$data; kernel rbf(ard); set l=2; fit features=16384 solver=pcg rank=512 precision=float plan=regenerate; score"
+job "the whole factor" 2e-3 \
+    "$data; kernel rbf; set l=2 noise=0.05; fit features=8192 solver=pcg precond=gram precision=float plan=store; score"
+job "tuned by gradients" 2e-2 \
+    "$data; kernel rbf(ard) + linear; tune features=1024 method=lbfgs evals=12; fit features=4096; score"
+job "direct" 2e-3 \
+    "$data; kernel rbf; set l=2; fit features=2048 solver=direct precision=float; score; pca"
+job "double" 1e-6 \
+    "$data; kernel matern(nu=3/2); set l=2; fit features=1024 solver=pcg rank=128 precision=double; score"
+job "tuned" 2e-2 \
+    "$data; kernel matern(nu=5/2); tune features=1024 evals=12; fit features=4096; score"
+job "products" 5e-3 \
+    "$data; kernel rbf * periodic + linear; fit features=2048 solver=pcg rank=128 precision=float; score"
+job "svrg" 5e-2 \
+    "$data; kernel rbf; set l=2; fit features=1024 solver=svrg precision=float rtol=1e-2; score"
+job "classes of kernels" 5e-3 \
+    "$data; kernel rbf + matern(nu=3/2,ard) * periodic; fit features=1024 solver=pcg rank=64 precision=float; score"
+job "exact" 2e-3 \
+    "demo robot n=5000 seed=7; split test=20% seed=7; kernel rbf; set l=2; fit solver=exact; score"
 # beyond the matrix: the device alone has this one
 tmp=${TMPDIR:-/tmp}/gpdesk-cuda.$$
-"$gpdesk" --no-config --format json --seed 1 --device cuda:0 -e "demo robot n=40000 seed=7; split test=20% seed=7; kernel matern(nu=3/2); set l=2 noise=0.3; fit solver=exact variance=none rtol=1e-3; score" >"$tmp.products" 2>&1
+"$gpdesk" --no-config --format json --seed 1 --device cuda:0 -e \
+    "demo robot n=40000 seed=7; split test=20% seed=7; kernel matern(nu=3/2); set l=2 noise=0.3; fit solver=exact variance=none rtol=1e-3; score" >"$tmp.products" 2>&1
 rc=$?
 n=$((n + 1))
 if test $rc -eq 0 && test "$(number rmse "$tmp.products")"; then
@@ -66,7 +80,8 @@ else
     echo "not ok $n - exact, 32000 rows without their matrix: $rc"
     sed 's/^/# /' "$tmp.products"
 fi
-job "many right-hand sides" 2e-2 "$data; kernel rbf; set l=2; tune features=2048 nmll=approx rank=128 evals=4; fit features=2048 rank=128; score"
+job "many right-hand sides" 2e-2 \
+    "$data; kernel rbf; set l=2; tune features=2048 nmll=approx rank=128 evals=4; fit features=2048 rank=128; score"
 
 # -- a stop in the middle: from the signal to the end of the program
 stop="$data; kernel rbf; set l=2 noise=1e-3; fit features=${STOP_FEATURES:-65536} solver=cg rtol=1e-14 maxit=100000 precision=float variance=none"
@@ -88,7 +103,8 @@ else
     sed 's/^/# /' "$tmp.stop"
 fi
 # -- more than there is
-"$gpdesk" --no-config --seed 1 --device cuda:0 -e "$data; kernel rbf; fit features=8388608 plan=store store=float32 solver=cg maxit=3 precision=float variance=none" >"$tmp.stop" 2>&1
+"$gpdesk" --no-config --seed 1 --device cuda:0 -e \
+    "$data; kernel rbf; fit features=8388608 plan=store store=float32 solver=cg maxit=3 precision=float variance=none" >"$tmp.stop" 2>&1
 rc=$?
 n=$((n + 1))
 if test $rc -eq 5 && grep -q 'memory' "$tmp.stop"; then

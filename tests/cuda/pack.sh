@@ -1,6 +1,7 @@
 #!/bin/sh
-# tests/cuda/pack.sh DIR -- run in a build directory: gathers in DIR what runs on a machine that has a
-# driver, a C library no older than this one's and CUDA's libraries, but none of what gpdesk is built with.
+# tests/cuda/pack.sh DIR -- run in a build directory: gathers in DIR what runs on a machine that has
+# a driver, a C library no older than this one's and CUDA's libraries, but none of what gpdesk is
+# built with.
 #
 #   DIR/bin   gpdesk, its module, check_cuda, bench_cuda, jobs.sh, peers_cuda.py
 #   DIR/lib   shared libraries that they need (not the C library, not CUDA's)
@@ -18,7 +19,8 @@ done
 cp "$here/jobs.sh" "$here/peers_cuda.py" "$dir/bin/"
 for f in "$dir"/bin/gpdesk "$dir"/bin/check_cuda "$dir"/bin/bench_cuda; do
     ldd "$f" | awk '$3 ~ /^\// { print $3 }'
-done | sort -u | grep -vE '/(libc|libm|libdl|librt|libpthread|ld-linux.*|libcublas.*|libcuda.*|libstdc.*|libgcc_s)\.so' |
+done | sort -u | grep -vE \
+    '/(libc|libm|libdl|librt|libpthread|ld-linux.*|libcublas.*|libcuda.*|libstdc.*|libgcc_s)\.so' |
     while read -r lib; do cp -L "$lib" "$dir/lib/"; done
 cat >"$dir/env" <<'END'
 # . DIR/env from DIR's parent or anywhere: paths of the libraries here and of CUDA's

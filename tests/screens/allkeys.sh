@@ -4,7 +4,8 @@
 
 # The plots are our own: gnuplot's would take their place a moment later.
 start 120 40 GPDESK_COLOR=never GPDESK_GNUPLOT=/nonexistent -- --threads 2
-type_line "demo friedman1 n=300 seed=3; split test=25% seed=1; fit solver=pcg features=128 rank=8 noise=0.05; fit solver=pcg features=256 rank=8 noise=0.05; score"
+type_line \
+    "demo friedman1 n=300 seed=3; split test=25% seed=1; fit solver=pcg features=128 rank=8 noise=0.05; fit solver=pcg features=256 rank=8 noise=0.05; score"
 expect "[6 Calib" "two fits and a score"
 waitfor " ready"
 

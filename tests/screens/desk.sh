@@ -1,13 +1,14 @@
 #!/bin/sh
-# What stands where: runs compared over their curves, pages that give way, several jobs, the bell, edges
-# dragged by the mouse, editing=vi, copying through the terminal, the palette over all kinds, history over
-# sessions.
+# What stands where: runs compared over their curves, pages that give way, several jobs, the bell,
+# edges dragged by the mouse, editing=vi, copying through the terminal, the palette over all kinds,
+# history over sessions.
 . "$(dirname "$0")/lib.sh"
 long="fit solver=pcg features=4096 rank=16 noise=0.0001 rtol=1e-12 maxit=100000 plan=regenerate"
 both() { screen | grep -qF -- "$1" && screen | grep -qF -- "$2"; }
 
 start 80 24 -- --threads 2
-type_line "demo friedman1 n=600 seed=3; split test=20% seed=1; fit solver=pcg features=256 rank=8 noise=0.05"
+type_line \
+    "demo friedman1 n=600 seed=3; split test=20% seed=1; fit solver=pcg features=256 rank=8 noise=0.05"
 expect "[3 Resid" "a fit in the same line as its data brings the residual"
 waitfor " ready"
 type_line "fit solver=pcg features=256 rank=128 noise=0.05"
@@ -173,8 +174,10 @@ waituntil buffer_has "^r1,matern"
 verdict $? "OSC 52 reaches the terminal's clipboard"
 
 # The palette knows them all.
-for what in "explain calibr=explain" "view calib=view 6" "plot scree=plot scree" "run r1=show run:r1" \
-    "column x=column x" "option theme=set theme=" "help keys=help keys" "lesson 3=lesson 3" "race=explain tolerance"; do
+for what in "explain calibr=explain" "view calib=view 6" "plot scree=plot scree" \
+    "run r1=show run:r1" \
+    "column x=column x" "option theme=set theme=" "help keys=help keys" "lesson 3=lesson 3" \
+    "race=explain tolerance"; do
     keys F2
     waitfor "Palette"
     keys -l "${what%%=*}"

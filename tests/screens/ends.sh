@@ -1,6 +1,6 @@
 #!/bin/sh
-# The end comes when it is asked for: with a gnuplot that hangs or is stopped, in the middle of every kind
-# of long work, with files that never come.
+# The end comes when it is asked for: with a gnuplot that hangs or is stopped, in the middle of
+# every kind of long work, with files that never come.
 . "$(dirname "$0")/lib.sh"
 
 # A gnuplot that takes everything and says nothing.
@@ -78,8 +78,10 @@ expect "EXIT=0" "so does quit"
 
 # Long work of every kind.
 robot="demo robot n=20000 seed=2"
-for work_line in "race pcg(rank=16),cg,svrg features=2048 noise=0.001 rtol=1e-12 for=600s" "tune features=2048 evals=200" \
-    "fit solver=direct features=4096" "advise features=4096 rank=64,256,1024" "cluster k=2..12 features=4096 rows=20000" \
+for work_line in "race pcg(rank=16),cg,svrg features=2048 noise=0.001 rtol=1e-12 for=600s" \
+    "tune features=2048 evals=200" \
+    "fit solver=direct features=4096" "advise features=4096 rank=64,256,1024" \
+    "cluster k=2..12 features=4096 rows=20000" \
     "sweep l=0.5..4/0.1 features=2048" "landscape" "fit features=2048; score; check; spectrum"; do
     start 100 30 -- --threads 1
     type_line "$robot"
@@ -95,7 +97,8 @@ done
 start 100 30 -- --threads 1
 type_line "$robot"
 waitfor "robot 20,000 x"
-type_line "fit solver=pcg features=4096 rank=16 noise=0.0001 rtol=1e-12 maxit=100000 plan=regenerate"
+type_line \
+    "fit solver=pcg features=4096 rank=16 noise=0.0001 rtol=1e-12 maxit=100000 plan=regenerate"
 waitfor "recursive"
 type_line "quit"
 keys C-c
@@ -104,12 +107,13 @@ start 100 30 -- --threads 1 --plain
 waitfor "gpdesk>"
 type_line "$robot"
 waitfor "robot  20,000"
-type_line "fit solver=pcg features=4096 rank=16 noise=0.0001 rtol=1e-12 maxit=100000 plan=regenerate"
+type_line \
+    "fit solver=pcg features=4096 rank=16 noise=0.0001 rtol=1e-12 maxit=100000 plan=regenerate"
 sleep 1
 type_line "q"
 expect "EXIT=0" "q in line mode, with a job"
-# Keys that are still typed when the program ends: in line mode Ctrl-C is a signal, and curses, which was
-# there before, would make a failure of it.
+# Keys that are still typed when the program ends: in line mode Ctrl-C is a signal, and curses,
+# which was there before, would make a failure of it.
 for i in 1 2 3; do
     start 80 24 -- --threads 1
     waitfor " ready"

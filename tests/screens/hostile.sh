@@ -53,7 +53,8 @@ awk 'BEGIN { for (i = 0; i < 30; i++) print i * 7 % 11 ",=HYPERLINK(\"\"x\"\")" 
 head -c 9000 "$work/good.gpd" > "$work/cut.gpd"
 { head -c 4000 "$work/good.gpd"; head -c 30000 /dev/urandom; } > "$work/noise.gpd"
 start 80 24 -- --threads 1
-for line in "open nul.csv=zero byte" "open quote.csv=quote" "resume cut.gpd=cut.gpd" "resume noise.gpd=noise.gpd"; do
+for line in "open nul.csv=zero byte" "open quote.csv=quote" "resume cut.gpd=cut.gpd" \
+    "resume noise.gpd=noise.gpd"; do
     type_line "echo; echo; echo; echo; echo; echo; echo; echo"
     type_line "${line%%=*}"
     expect "error" "${line%%=*}: refused"

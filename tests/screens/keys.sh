@@ -1,6 +1,6 @@
 #!/bin/sh
-# Two focuses and what keys do in them: views, panes, layouts, the searchable list, the palette, keys of
-# one's own, learning, sort and filter of the runs, copying, line mode and back.
+# Two focuses and what keys do in them: views, panes, layouts, the searchable list, the palette,
+# keys of one's own, learning, sort and filter of the runs, copying, line mode and back.
 . "$(dirname "$0")/lib.sh"
 
 start 120 40 GPDESK_COLOR=never -- --threads 2

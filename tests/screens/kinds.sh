@@ -1,5 +1,6 @@
 #!/bin/sh
-# tests/screens/kinds.sh -- files of every kind are looked at in every view: nothing ends the program.
+# tests/screens/kinds.sh -- files of every kind are looked at in every view: nothing ends the
+# program.
 . "$(dirname "$0")/lib.sh"
 
 awk 'BEGIN { print "sequence,y,part"; srand(3); a = "ACDEFGHIKLMNPQRSTVWY"
@@ -8,7 +9,8 @@ awk 'BEGIN { print "sequence,y,part"; srand(3); a = "ACDEFGHIKLMNPQRSTVWY"
     > "$work/mutants.csv"
 awk 'BEGIN { for (i = 0; i < 30; i++) printf ">p%d some protein\nMKT%sAYIAK%s\n", i, substr("AVILMFWY", 1 + i % 8, 1),
     substr("RRRRRRRRR", 1, 1 + i % 7) }' > "$work/p.fasta"
-awk 'BEGIN { print "name,y"; for (i = 0; i < 30; i++) print "p" i "," i % 8 + i % 7 }' > "$work/p.csv"
+awk 'BEGIN { print "name,y"; for (i = 0; i < 30; i++) print "p" i "," i % 8 + i % 7 }' > \
+    "$work/p.csv"
 awk 'BEGIN { print "day,shop,sold,returned,remark"; for (i = 0; i < 50; i++)
     printf "2024-%02d-%02d,%s,%d,%d,\"it, was \"\"%d\"\"\"\n", 1 + i % 12, 1 + i % 28, substr("abc", 1 + i % 3, 1),
         i * 7 % 23, i * 5 % 11, i }' > "$work/shop.csv"

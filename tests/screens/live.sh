@@ -54,7 +54,8 @@ keys C-c
 # A long fit: live, then stopped by Ctrl-C, then the prompt is free.
 type_line "demo robot n=20000 seed=2"
 expect "robot 20,000 x" "larger data"
-type_line "fit solver=pcg features=4096 rank=16 noise=0.0001 rtol=1e-12 maxit=100000 plan=regenerate rescale=no"
+type_line \
+    "fit solver=pcg features=4096 rank=16 noise=0.0001 rtol=1e-12 maxit=100000 plan=regenerate rescale=no"
 expect "r2 cg" "the job line follows the solver"
 expect "r2 recursive" "the residual is drawn while it runs"
 keys -l "abc"

@@ -1,10 +1,11 @@
 #!/bin/sh
-# How it looks: themes from a file, NO_COLOR, ASCII; sorted data; zoomed plots; iterations of a run; an
-# earlier state of the session; the paste that waits; the mouse.
+# How it looks: themes from a file, NO_COLOR, ASCII; sorted data; zoomed plots; iterations of a run;
+# an earlier state of the session; the paste that waits; the mouse.
 . "$(dirname "$0")/lib.sh"
 
 mkdir -p "$work/config/gpdesk/themes"
-printf 'base dark\ntext #ffffff 17\ntitle 226 17 bold\nnonsense 1 2\n' > "$work/config/gpdesk/themes/navy"
+printf 'base dark\ntext #ffffff 17\ntitle 226 17 bold\nnonsense 1 2\n' > \
+    "$work/config/gpdesk/themes/navy"
 printf 'bind view F9 "compare {marks}"\nset fps=10\n' > "$work/config/gpdesk/config"
 start 120 40 XDG_CONFIG_HOME="$work/config" COLORTERM=truecolor -- --threads 2
 colours() { t capture-pane -e -p -t a; }

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Every view at every size on every kind of terminal: it says which it is and shows what it is for, no
-# row is wider than the screen, the prompt takes what is typed, and painting everything anew changes
-# nothing: what stands there is the view, the whole view, and nothing of the one before.
+# Every view at every size on every kind of terminal: it says which it is and shows what it is for,
+# no row is wider than the screen, the prompt takes what is typed, and painting everything anew
+# changes nothing: what stands there is the view, the whole view, and nothing of the one before.
 # matrix.sh alone runs one of itself for each terminal, side by side.
 terms="tmux-256color screen vt100 linux dumb"
 if [ $# -eq 0 ]; then
@@ -47,7 +47,8 @@ END
 content() {
     case $1 in
     1) echo ' 1  train ' ;; 2) echo ' t1   matern' ;; 3) echo '1e-0[48]' ;; 4) echo ' evaluation' ;;
-    5) echo 'preconditioner|panels' ;; 6) echo 'perfect' ;; 7) echo 'PC1 ' ;; 8) echo 'Read: a prob' ;;
+    5) echo 'preconditioner|panels' ;; 6) echo 'perfect' ;; 7) echo 'PC1 ' ;; 8) echo \
+        'Read: a prob' ;;
     9) echo '^.*gpdesk> view log' ;;
     esac
 }
@@ -91,7 +92,8 @@ same_again() {
     return 1
 }
 
-# The plots are our own: gnuplot's take their place a moment later, and what stands there would change.
+# The plots are our own: gnuplot's take their place a moment later, and what stands there would
+# change.
 start 80 24 "TERM=$term" GPDESK_COLOR=never GPDESK_GNUPLOT=/nonexistent -- --threads 1
 waitfor " ready"
 type_line "demo toy n=20; fit solver=pcg rank=4 features=16"

@@ -3,7 +3,8 @@
 # must still answer, and quit with status 0.  A few seconds here: monkey.sh 1 1800 with a build of
 # --enable-sanitize is the test of record.
 . "$(dirname "$0")/terminal.sh"
-# What readline keeps of its own until the process ends (kill ring, messages) has no way to be freed.
+# What readline keeps of its own until the process ends (kill ring, messages) has no way to be
+# freed.
 echo 'leak:libreadline' > "$dir/lsan.supp"
 LSAN_OPTIONS="suppressions=$dir/lsan.supp print_suppressions=0"
 export LSAN_OPTIONS

@@ -1,6 +1,6 @@
 #!/bin/sh
-# pictures.sh GPDESK > share/doc/screens.md: the three layouts and the small sizes as text, with a live
-# fit; made again whenever the screen changes.
+# pictures.sh GPDESK > share/doc/screens.md: the three layouts and the small sizes as text, with a
+# live fit; made again whenever the screen changes.
 LIMIT=600
 GPDESK=${1:-${GPDESK:-$(pwd)/build/gpdesk}}
 export GPDESK
@@ -28,7 +28,8 @@ prepare() {
     waitfor " ready"
     type_line "score"
     waitfor "inside the 50 / 90 / 95"
-    type_line "fit solver=pcg features=4096 rank=64 noise=0.02 rtol=1e-10 plan=regenerate rescale=no"
+    type_line \
+        "fit solver=pcg features=4096 rank=64 noise=0.02 rtol=1e-10 plan=regenerate rescale=no"
     waitfor "r2 cg"
     waitfor "forecast of r2"
 }

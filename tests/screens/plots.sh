@@ -1,6 +1,6 @@
 #!/bin/sh
-# tests/screens/plots.sh -- plots without a view of their own stand in view 8, as their line says, small
-# and large, full screen, with gnuplot and without.
+# tests/screens/plots.sh -- plots without a view of their own stand in view 8, as their line says,
+# small and large, full screen, with gnuplot and without.
 . "$(dirname "$0")/lib.sh"
 
 dots() { screen | LC_ALL=C grep -o "$(printf '\342[\240-\243][\201-\277]')" | wc -l; }
@@ -11,7 +11,8 @@ for size in '80 24' '200 60'; do
     # shellcheck disable=SC2086
     start $size
     waitfor "F1 help"
-    type_line "demo friedman1 n=300 seed=5; split test=20%; kernel rbf + linear; tune features=64 evals=4"
+    type_line \
+        "demo friedman1 n=300 seed=5; split test=20%; kernel rbf + linear; tune features=64 evals=4"
     waitfor "t1  "
     type_line "landscape 1.l=0.5..10 noise=0.05..1 grid=9 features=64"
     expect "evaluations of t1" "landscape shows by itself at $size"
@@ -41,7 +42,8 @@ expect "No predictions yet" "the pane beside them has words"
 expect_gone "columns of 200 rows" "and not the sentence of the plot that was there"
 waituntil sh -c "tmux -L $SOCKET capture-pane -p -t a | LC_ALL=C grep -q 'cluster 1'"
 verdict $? "clusters have a key"
-waituntil sh -c "tmux -L $SOCKET capture-pane -p -t a | sed -n '5,24p' | cut -c 48-120 | grep -q '+.*[*]\|[*].*+'"
+waituntil sh -c \
+    "tmux -L $SOCKET capture-pane -p -t a | sed -n '5,24p' | cut -c 48-120 | grep -q '+.*[*]\|[*].*+'"
 verdict $? "and signs among the dots, whatever the colours"
 leave 0 "quits"
 start 80 24 GPDESK_GNUPLOT=/nowhere/gnuplot

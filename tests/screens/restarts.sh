@@ -1,6 +1,6 @@
 #!/bin/sh
-# A tuning with restarts at the keyboard: the view of the tuning goes with the one that runs, Ctrl-C ends
-# the line and not only the one, stop NAME ends one, and what was found until then is taken.
+# A tuning with restarts at the keyboard: the view of the tuning goes with the one that runs, Ctrl-C
+# ends the line and not only the one, stop NAME ends one, and what was found until then is taken.
 . "$(dirname "$0")/lib.sh"
 
 data="demo friedman1 n=2000 seed=1; kernel rbf"
@@ -9,7 +9,8 @@ start 120 40 -- --threads 2
 type_line "$data"
 expect "friedman1 2,000" "data"
 type_line "tune features=1024 restarts=4 evals=8"
-expect "NMLL and tuning: t1 running" "the view shows the first, which runs, not the last, which waits"
+expect "NMLL and tuning: t1 running" \
+    "the view shows the first, which runs, not the last, which waits"
 expect "of restart 1/4" "the job line says which it is"
 expect "Ctrl-C stops all restarts" "and what Ctrl-C does"
 expect "NMLL and tuning: t2 running" "then the second"

@@ -21,7 +21,8 @@ expect "EXIT=0" "quit"
 
 # Killed without a chance to say anything: what was done is in the session.
 start 80 24 -- --threads 2 -s "$work/kill.gpd"
-type_line "demo friedman1 n=600 seed=5; split test=25% seed=1; fit features=256 solver=direct; score"
+type_line \
+    "demo friedman1 n=600 seed=5; split test=25% seed=1; fit features=256 solver=direct; score"
 expect "RMSE" "a scored fit"
 rmse=$(screen | grep -o 'RMSE [0-9.]*' | head -n 1)
 type_line "note r1 kept"

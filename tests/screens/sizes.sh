@@ -42,7 +42,8 @@ resize 1 1
 resize 80 24
 expect "[1 Data]" "one cell and back"
 
-type_line "fit solver=pcg features=4096 rank=16 noise=0.0001 rtol=1e-12 maxit=100000 plan=regenerate"
+type_line \
+    "fit solver=pcg features=4096 rank=16 noise=0.0001 rtol=1e-12 maxit=100000 plan=regenerate"
 expect "r1 " "a job runs"
 seed=12345
 i=0

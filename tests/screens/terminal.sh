@@ -1,5 +1,6 @@
-# tests/screens/terminal.sh -- what the tests behind a pseudo-terminal share: a directory of their own and
-# gpdesk behind tests/screens/ptydrive.  Sourced.  behind KIND ARGS: the driver's test of that name.
+# tests/screens/terminal.sh -- what the tests behind a pseudo-terminal share: a directory of their
+# own and gpdesk behind tests/screens/ptydrive.  Sourced.  behind KIND ARGS: the driver's test of
+# that name.
 top=${top_builddir:-.}
 gpdesk=${GPDESK:-$(cd "$top" && pwd)/gpdesk}
 drive=$(cd "$top" && pwd)/tests/screens/ptydrive
@@ -9,6 +10,7 @@ trap 'rm -rf "$dir"' EXIT
 trap 'exit 130' INT TERM HUP
 
 behind() {
-    (cd "$dir" && HOME=$dir XDG_STATE_HOME=$dir/state XDG_CONFIG_HOME=$dir/config XDG_CACHE_HOME=$dir/cache \
+    (cd "$dir" && HOME=$dir XDG_STATE_HOME=$dir/state XDG_CONFIG_HOME=$dir/config \
+        XDG_CACHE_HOME=$dir/cache \
         XDG_RUNTIME_DIR=$dir OPENBLAS_NUM_THREADS=1 "$drive" "$@")
 }

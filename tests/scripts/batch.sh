@@ -1,5 +1,6 @@
 #!/bin/sh
-# tests/scripts/batch.sh -- the program without anybody at the keyboard: exit status, streams, order.
+# tests/scripts/batch.sh -- the program without anybody at the keyboard: exit status, streams,
+# order.
 . "${srcdir:-$(dirname "$0")/../..}/tests/scripts/lib.sh"
 
 # -- arguments
@@ -38,7 +39,8 @@ is "a malformed input is 4" "$rc" 4
 has "with its line" "$err" 'line 3'
 run -e 'open .'
 is "a directory is 4" "$rc" 4
-run -e 'demo friedman1 n=400; split test=20%' -e 'fit features=256 solver=cg rtol=1e-13 maxit=3 noise=0.01'
+run -e 'demo friedman1 n=400; split test=20%' -e \
+    'fit features=256 solver=cg rtol=1e-13 maxit=3 noise=0.01'
 is "a fit that stops short is 3" "$rc" 3
 run --accept-unconverged -e 'demo friedman1 n=400; split test=20%' \
     -e 'fit features=256 solver=cg rtol=1e-13 maxit=3 noise=0.01'
@@ -157,15 +159,19 @@ is "-n finds a column that is not there" "$rc" 1
 # -- JSON
 "$gpdesk" --format json -e 'demo friedman1 n=300 seed=1' -e 'split test=20% seed=2' \
     -e 'tune features=64 evals=5' -e 'fit features=128 solver=pcg rank=32' -e 'score' -e 'runs' \
-    -e 'compare r1 t1' -e 'summary' -e 'cols' -e 'show 1..2' -e 'set l=2' -e 'get' -e 'note r1 "x"' \
+    -e 'compare r1 t1' -e 'summary' -e 'cols' -e 'show 1..2' -e 'set l=2' -e 'get' -e \
+    'note r1 "x"' \
     -e 'help fit' -e 'about' -e 'jobs' -e 'data' -e 'wait' >run.json 2>run.err
 is "a whole job in JSON" $? 0
 is "stderr stays empty" "$(cat run.err)" ""
 ok "every line is a record" "$jsonl" check <run.json
-ok "keys of open and demo" "$jsonl" has demo dataset rows inputs target missing duplicates seconds <run.json
-ok "keys of tune" "$jsonl" has tune run kernel features evaluations nmll hyperparameters.lengthscale \
+ok "keys of open and demo" "$jsonl" has demo dataset rows inputs target missing duplicates seconds \
+    <run.json
+ok "keys of tune" "$jsonl" has tune run kernel features evaluations nmll \
+    hyperparameters.lengthscale \
     hyperparameters.amplitude hyperparameters.noise seconds <run.json
-ok "keys of fit" "$jsonl" has fit run solver features rank outcome iterations residual true_residual \
+ok "keys of fit" "$jsonl" has fit run solver features rank outcome iterations residual \
+    true_residual \
     ratio variance_features seconds.features seconds.precond seconds.solve seconds.variance \
     seconds.total predicted_bytes peak_bytes effective_dimension <run.json
 ok "keys of score" "$jsonl" has score run rows rmse mae rmse_scaled mae_scaled r2 spearman nlpd \
@@ -181,7 +187,8 @@ printf '"na\033[31mme\n%%s",y\n1,2\n2,4\n3,7\n' >hostile.csv
 "$gpdesk" --format json -e 'open hostile.csv; summary; cols; show 1..2' >hostile.json
 ok "hostile names make good JSON" "$jsonl" check <hostile.json
 run -e 'open hostile.csv; summary; cols; show 1..2'
-is "and reach no terminal raw" "$(printf '%s' "$out$err" | LC_ALL=C tr -d '\n' | LC_ALL=C grep -c '[[:cntrl:]]')" 0
+is "and reach no terminal raw" "$(printf '%s' "$out$err" | LC_ALL=C tr -d '\n' | LC_ALL=C grep -c \
+    '[[:cntrl:]]')" 0
 
 # -- streams that close
 "$gpdesk" -e 'help; help fit; help kernels; about; about; about' 2>closed.err | head -n 1 >/dev/null
@@ -200,10 +207,12 @@ fi
 run -n --format json -e 'demo toy n=30; fit'
 has "a dry run plans an exact fit" "$out" '"solver":"exact","plan":"exact"'
 run --format json -e 'demo toy n=30; fit'
-has "starting values: what to try" "$out" '"name":"untuned","run":null,"message":"the hyperparameters are starting values, not tuned ones","try":"tune, then fit"'
+has "starting values: what to try" "$out" \
+    '"name":"untuned","run":null,"message":"the hyperparameters are starting values, not tuned ones","try":"tune, then fit"'
 
 is "- alone is a script" "$(echo 'echo "from a pipe"' | "$gpdesk" - 2>&1)" 'from a pipe'
-is "with commands it is data" "$(printf 'a,y\n1,2\n2,3\n' | "$gpdesk" -q --format json - -e 'show 1..1' 2>&1 |
+is "with commands it is data" "$(printf 'a,y\n1,2\n2,3\n' | "$gpdesk" -q --format json - -e \
+    'show 1..1' 2>&1 |
     grep -c '"cells":{"a":1,"y":2}')" 1
 # A script that sources itself is an error before anything runs, however many doubled lines it has.
 printf 'about\nsource loop.gps\nsource loop2.gps\n' >loop.gps

@@ -3,7 +3,8 @@
 # --mem is, a table parsed once, arrays in files, sessions that find them again.
 . "${srcdir:-$(dirname "$0")/../..}/tests/scripts/lib.sh"
 
-# ---- the same bits from memory and from disk: 250,000 x 9 doubles are 18 MB, a quarter of 64 MB is 16
+# ---- the same bits from memory and from disk: 250,000 x 9 doubles are 18 MB, a quarter of 64 MB is
+# 16
 job='demo robot n=250000 seed=3; split test=1% seed=1; kernel rbf; fit features=64 l=3 noise=0.5'
 for solver in 'direct variance=32' 'pcg rank=16 rtol=1e-2 plan=regenerate variance=none'; do
     for mem in 64MB 4GB; do
@@ -25,7 +26,8 @@ has "it is kept" "$out" '"cache_tables":1'
 run --format json -e "$job=second.csv; about"
 has "and found again" "$out" '"cache_tables":1'
 ok "with the same predictions" cmp first.csv second.csv
-find cache -name c0.npy -exec sh -c 'printf x | dd of="$1" bs=1 seek=5000 conv=notrunc 2>/dev/null' - {} \;
+find cache -name c0.npy -exec sh -c \
+    'printf x | dd of="$1" bs=1 seek=5000 conv=notrunc 2>/dev/null' - {} \;
 run --format json -e "$job=third.csv"
 ok "also after damage" cmp first.csv third.csv
 run --format json -e 'set cache=1MB; open big.csv'
@@ -36,13 +38,16 @@ has "but said" "$out" '"name":"cache"'
 npy() { # FILE ROWS COLS START
     head=$(printf "{'descr': '|i1', 'fortran_order': False, 'shape': (%d, %d), }" "$2" "$3")
     { printf '\223NUMPY\001\000\166\000%-117s\n' "$head"
-      i=0; while [ $i -lt $(($2 * $3)) ]; do printf "\\$(printf %03o $(((i * 37 + $4) % 120)))"; i=$((i + 1)); done; } > "$1"
+      i=0; while [ $i -lt $(($2 * $3)) ]; do printf "\\$(printf %03o $(((i * 37 + $4) % 120)))"; \
+          i=$((i + 1)); done; } > "$1"
 }
 mkdir blocks
 for b in 1 2 10; do npy blocks/x_$b.npy 20 3 $b; npy blocks/y_$b.npy 20 1 $b; done
 run --format json -e 'open blocks'
-has "a directory of pairs is one table" "$out" '"dataset":"blocks".*"rows":60,"columns":4,"inputs":3,"target":"y"'
-run --format json -e "open 'blocks/x_*.npy' target='y_*.npy'; split test=20% seed=1; fit; score; save s.gpd"
+has "a directory of pairs is one table" "$out" \
+    '"dataset":"blocks".*"rows":60,"columns":4,"inputs":3,"target":"y"'
+run --format json -e \
+    "open 'blocks/x_*.npy' target='y_*.npy'; split test=20% seed=1; fit; score; save s.gpd"
 is "patterns are fitted" $rc 0
 has "as the same table" "$out" '"dataset":"blocks".*"rows":60'
 run --format json -s s.gpd -e 'data; predict blocks/x_2.npy out=p.csv'

@@ -1,6 +1,6 @@
 #!/bin/sh
-# tests/scripts/device.sh -- which device computes: modules that cannot serve, and one that does (its
-# device is a loop over the kernels' threads, tests/emulated_device.c).
+# tests/scripts/device.sh -- which device computes: modules that cannot serve, and one that does
+# (its device is a loop over the kernels' threads, tests/emulated_device.c).
 . "${srcdir:-$(dirname "$0")/../..}/tests/scripts/lib.sh"
 unset GPDESK_CUDA_MODULE GPDESK_DEVICE GPDESK_EMU_MEMORY GPDESK_EMU_LOST
 modules=$(dirname "$gpdesk")/tests
@@ -40,7 +40,8 @@ done
 real=$(dirname "$gpdesk")/libgpdesk-cuda.so
 if test -f "$real" && ! test -e /dev/nvidiactl; then
     with "$real" -e about
-    has "the module of this build loads and has no device" "$out" 'no CUDA device: there is no driver'
+    has "the module of this build loads and has no device" "$out" \
+        'no CUDA device: there is no driver'
     run --device cuda -e "$fit"
     is "it is not even opened without a driver" "$rc" 0
     has "with the reason" "$err" 'no CUDA device: there is no driver (libcuda.so.1)'
@@ -76,7 +77,8 @@ compare() { # name kernel fit tolerance
 }
 compare pcg rbf 'features=256 solver=pcg rank=32 precision=float plan=regenerate' 2e-3
 compare stored 'matern(nu=5\/2)' 'features=256 solver=pcg rank=32 precision=float plan=store' 2e-3
-compare float16 'matern(nu=5\/2,ard)' 'features=256 solver=pcg rank=32 precision=float plan=store store=float16' 2e-3
+compare float16 'matern(nu=5\/2,ard)' \
+    'features=256 solver=pcg rank=32 precision=float plan=store store=float16' 2e-3
 compare direct 'rbf + linear' 'features=256 solver=direct' 2e-3
 compare double 'rbf * periodic' 'features=128 solver=pcg rank=16 precision=double plan=store' 1e-4
 compare svrg rbf 'features=128 solver=svrg precision=float rtol=1e-2' 2e-2
@@ -85,7 +87,8 @@ export GPDESK_EMU_DENSE
 compare "factorised there" rbf 'features=128 solver=direct' 2e-3
 unset GPDESK_EMU_DENSE
 
-compare "the whole factor" rbf 'features=256 solver=pcg precond=gram precision=float plan=store store=float16' 2e-3
+compare "the whole factor" rbf \
+    'features=256 solver=pcg precond=gram precision=float plan=store store=float16' 2e-3
 
 # -- an exact model of more rows than a matrix has room for: on the device without one
 exact='demo robot n=3000 seed=3; split test=1% seed=1; kernel matern(nu=3\/2); set l=2 noise=2; fit solver=exact'
@@ -93,10 +96,12 @@ exact=$(printf '%s\n' "$exact" | tr -d '\\')
 with "$modules/emulated.so" --format json --device cpu -e "$exact variance=none; score"
 rmse=$(number rmse)
 with "$modules/emulated.so" --device cuda --mem 64MB -e "$exact"
-has "with variances it is refused, and what is possible said" "$err" 'variance=none (without the matrix, on the device)'
+has "with variances it is refused, and what is possible said" "$err" \
+    'variance=none (without the matrix, on the device)'
 with "$modules/emulated.so" --device cpu --mem 64MB -e "$exact variance=none"
 has "the processor refuses it" "$err" 'needs 67.3 MB'
-with "$modules/emulated.so" --format json --accept-unconverged --device cuda --mem 64MB -e "$exact variance=none rtol=1e-3 maxit=4; fit continue=r1 rtol=3e-3 maxit=40; score"
+with "$modules/emulated.so" --format json --accept-unconverged --device cuda --mem 64MB -e \
+    "$exact variance=none rtol=1e-3 maxit=4; fit continue=r1 rtol=3e-3 maxit=40; score"
 is "the device has an exact model without the matrix" "$rc" 0
 has "it stops and goes on" "$out" '"outcome":"maxit".*'
 has "to the tolerance" "$out" '"outcome":"rtol"'
@@ -104,7 +109,8 @@ near "with the same error" "$(number rmse)" "$rmse" 5e-3
 
 # -- plans count the memory of the device, and take float16 where only that fits
 plan='demo robot n=3500 seed=3; split test=20% seed=1; kernel rbf; fit features=2048 rank=32 precision=float variance=none solver=pcg'
-for case in '40000000:stores the features (21' '22000000:stores the features in float16 (10' '9000000:makes the features anew'; do
+for case in '40000000:stores the features (21' '22000000:stores the features in float16 (10' \
+    '9000000:makes the features anew'; do
     GPDESK_EMU_MEMORY=${case%%:*}
     export GPDESK_EMU_MEMORY
     with "$modules/emulated.so" --device cuda -n -e "$plan"
@@ -115,7 +121,8 @@ done
 # -- a device that is full, and one that is lost
 GPDESK_EMU_MEMORY=4000000
 export GPDESK_EMU_MEMORY
-with "$modules/emulated.so" --device cuda -e 'demo robot n=4000 seed=3; kernel rbf; set l=2; fit features=1024 precision=float plan=store solver=pcg rank=32 variance=none'
+with "$modules/emulated.so" --device cuda -e \
+    'demo robot n=4000 seed=3; kernel rbf; set l=2; fit features=1024 precision=float plan=store solver=pcg rank=32 variance=none'
 is "a full device is an error of memory" "$rc" 5
 has "with numbers" "$err" 'storing 4000 x 1024 features takes 15.6 MB; the device has'
 unset GPDESK_EMU_MEMORY

@@ -17,7 +17,8 @@ for file in "$src"/share/examples/*; do
     *) ln -s "$file" "$dir/share/examples/${file##*/}" ;;
     esac
 done
-is "the demonstration has its steps" "$(grep -c '^fit .*=256 rank=32$\|^tune .*=128$\|^demo .*n=400 ' \
+is "the demonstration has its steps" "$(grep -c \
+    '^fit .*=256 rank=32$\|^tune .*=128$\|^demo .*n=400 ' \
     "$dir/share/examples/demo.gps")" 3
 cd "$src" || exit 99
 "$gpdesk" -q -e 'help' | sed -n 's/^  \([a-z]*\) .*/\1/p' >"$dir/verbs"
@@ -55,7 +56,8 @@ done <"$dir/verbs"
 # The figure of the paper, smaller: every construction and rank came to its end, and both files are
 # pictures.
 if command -v gnuplot >/dev/null; then
-    ok "figure1.sh runs" env GPDESK="$gpdesk" DATA='demo robot n=600 seed=7; split test=20% seed=7' \
+    ok "figure1.sh runs" env GPDESK="$gpdesk" \
+        DATA='demo robot n=600 seed=7; split test=20% seed=7' \
         FIT='features=256 l=3 noise=0.3 rtol=1e-4 variance=none' RANKS='16 64' RANK=64 \
         sh "$src/share/examples/figure1.sh" "$dir"
     is "with six fits by PCG" "$(grep -c '^pcg,.*,rtol,' "$dir/figure1a.csv")" 6
@@ -64,22 +66,30 @@ if command -v gnuplot >/dev/null; then
         "$dir/figure1a.csv"
     ok "two pictures" grep -q '</svg>' "$dir/figure1a.svg" "$dir/figure1b.svg"
     ok "the second of passes" grep -q 'passes over the data' "$dir/figure1b.svg"
-    # Sequences and molecules: three ways to compare windows; sds of rows like the training rows and of others;
-    # directions, clusters and energies.
-    ok "figure1d.sh runs" env GPDESK="$gpdesk" DATA='few; demo proteins n=400 seed=1; split test=25% seed=1' SIZES='100 200' \
-        KERNELS='conv(rbf,width=5) convdense(rbf,width=5) fastconv(rbf,width=5,filters=64)' SEEDS='1 2' TUNE='features=64 evals=4' FIT='features=128' \
+    # Sequences and molecules: three ways to compare windows; sds of rows like the training rows and
+    # of others; directions, clusters and energies.
+    ok "figure1d.sh runs" env GPDESK="$gpdesk" \
+        DATA='few; demo proteins n=400 seed=1; split test=25% seed=1' SIZES='100 200' \
+        KERNELS='conv(rbf,width=5) convdense(rbf,width=5) fastconv(rbf,width=5,filters=64)' \
+        SEEDS='1 2' TUNE='features=64 evals=4' FIT='features=128' \
         sh "$src/share/examples/figure1d.sh" "$dir"
-    is "a line for each kernel, size and seed" "$(awk -F, 'NR > 1 && NF == 6 && $5 > 0 && $6 * $6 <= 1' "$dir/figure1d.csv" | wc -l)" 12
-    is "a mean for each kernel and size" "$(awk -F, 'NF == 6 && $6 >= 0' "$dir/figure1d-mean.csv" | wc -l)" 6
+    is "a line for each kernel, size and seed" \
+        "$(awk -F, 'NR > 1 && NF == 6 && $5 > 0 && $6 * $6 <= 1' "$dir/figure1d.csv" | wc -l)" 12
+    is "a mean for each kernel and size" "$(awk -F, 'NF == 6 && $6 >= 0' "$dir/figure1d-mean.csv" \
+        | wc -l)" 6
     ok "figure2b.sh runs" env GPDESK="$gpdesk" \
         DATA='near; demo proteins n=400 seed=1; split test=25% seed=1; kernel conv(rbf,width=5); tune features=128 evals=6; fit features=256
 far; demo proteins n=400 seed=1; split column=few_vs_many; kernel conv(rbf,width=5); tune features=128 evals=6; fit features=256' \
         sh "$src/share/examples/figure2b.sh" "$dir"
-    ok "sds are larger, and too small, on rows unlike the training rows" awk -F, '$1 == "near" { c = $2; r = $4 / $3 }
+    ok "sds are larger, and too small, on rows unlike the training rows" awk -F, \
+        '$1 == "near" { c = $2; r = $4 / $3 }
         $1 == "far" { d = $2; s = $4 / $3 } END { exit !(c > 0.85 && d < c - 0.1 && s > 1.1 * r) }' "$dir/figure2b.csv"
-    ok "figureS5.sh runs" env GPDESK="$gpdesk" DATA='demo molecules n=200 seed=7; split test=20% seed=1' TUNE='features=128 evals=4' \
-        FIT='features=256' CLUSTER='k=2..4 dims=6 features=256' sh "$src/share/examples/figureS5.sh" "$dir"
-    ok "the first direction goes with the energy" awk -F, 'NR > 1 { n++; a += $3; b += $NF; aa += $3 * $3; bb += $NF * $NF; ab += $3 * $NF }
+    ok "figureS5.sh runs" env GPDESK="$gpdesk" \
+        DATA='demo molecules n=200 seed=7; split test=20% seed=1' TUNE='features=128 evals=4' \
+        FIT='features=256' CLUSTER='k=2..4 dims=6 features=256' sh \
+        "$src/share/examples/figureS5.sh" "$dir"
+    ok "the first direction goes with the energy" awk -F, \
+        'NR > 1 { n++; a += $3; b += $NF; aa += $3 * $3; bb += $NF * $NF; ab += $3 * $NF }
         END { r = (n * ab - a * b) / sqrt((n * aa - a * a) * (n * bb - b * b)); exit !(n == 160 && r * r > 0.5) }' "$dir/figureS5.csv"
     for f in 1d 2b S5 S6; do ok "figure$f is a picture" grep -q '</svg>' "$dir/figure$f.svg"; done
 else

@@ -1,6 +1,6 @@
 #!/bin/sh
-# tests/scripts/explain.sh -- every name that a message can have in brackets has a page; pages follow
-# the current numbers, and refuse what nobody has written about.
+# tests/scripts/explain.sh -- every name that a message can have in brackets has a page; pages
+# follow the current numbers, and refuse what nobody has written about.
 . "${srcdir:-$(dirname "$0")/../..}/tests/scripts/lib.sh"
 
 # The names in the sources: of errors, notes and warnings, of statuses, outcomes and causes.
@@ -28,11 +28,14 @@ run -e 'explain all'
 ok "the names are listed" test "$(printf '%s\n' "$out" | wc -w)" -gt 200
 run -e 'explain coverage'
 has "without a score it says so" "$out" 'Nothing has been scored'
-run -q -e 'demo friedman1 n=300 seed=1; split test=40% seed=1; kernel rbf; tune; fit; score' -e 'explain coverage'
+run -q -e 'demo friedman1 n=300 seed=1; split test=40% seed=1; kernel rbf; tune; fit; score' -e \
+    'explain coverage'
 has "with one it speaks of it" "$out" 'r1: [0-9.]* % of 120 rows'
-run -q --format json -e 'demo friedman1 n=300 seed=1; split test=40% seed=1; kernel rbf; tune; fit; score' \
+run -q --format json -e \
+    'demo friedman1 n=300 seed=1; split test=40% seed=1; kernel rbf; tune; fit; score' \
     -e 'explain rmse'
-rmse=$(printf '%s\n' "$out" | sed -n 's/.*"command":"score".*"rmse":\([0-9.]*\),.*/\1/p' | head -n 1)
+rmse=$(printf '%s\n' "$out" | sed -n 's/.*"command":"score".*"rmse":\([0-9.]*\),.*/\1/p' | head -n \
+    1)
 ok "by the same numbers" sh -c "printf '%s' '$(printf '%s\n' "$out" | tail -n 1 | tr -d "'")' |
     grep -q 'on 120 rows: $(printf '%.4g' "$rmse") in units of y'"
 

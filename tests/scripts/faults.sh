@@ -22,14 +22,16 @@ mask() {
 portrait() { # directory
     ( cd "$1" && for f in p.csv r1.json s.gps said; do echo "== $f"; mask "$f" 2>&1; done
       echo "== session"
-      "$gpdesk" --no-config --format json -q -s x.gpd -e 'runs; history; script; predict out=again.csv
+      "$gpdesk" --no-config --format json -q -s x.gpd -e \
+          'runs; history; script; predict out=again.csv
           export r1 out=again.json' 2>&1 </dev/null | grep -v '"command":"export"' | mask
       mask again.csv again.json 2>&1 )
 }
 batch() { # directory [fail-at]
     mkdir "$1"
     ( cd "$1" && GPDESK_FAIL_AT=${2:-0} GPDESK_FAIL_COUNT=$PWD/count OPENBLAS_NUM_THREADS=1 \
-        LD_PRELOAD=$preload "$gpdesk" --no-config --threads=1 --format json -q -s x.gpd -e "$lines" \
+        LD_PRELOAD=$preload "$gpdesk" --no-config --threads=1 --format json -q -s x.gpd -e \
+        "$lines" \
         >said 2>errors </dev/null )
 }
 batch whole
@@ -56,7 +58,8 @@ for ((at = 1; at <= requests; at += step)); do
         whole=$((whole + 1))
     else
         silent="$silent $at"
-        test -z "$GPDESK_FAULTS_SHOW" || { echo "# $at"; diff want got | head -n 6 | cut -c1-300; } >&2
+        test -z "$GPDESK_FAULTS_SHOW" || { echo "# $at"; diff want got | head -n 6 | cut -c1-300; \
+            } >&2
     fi
     rm -rf one
 done

@@ -21,7 +21,8 @@ part_of() {
 }
 
 readers() { # FILE: programs and their groups of tests
-    grep -sH "^$1 " "$lists"/check_* | sed 's|^.*/\(check_[a-z_]*\):[^ ]* \(.*\)$|\1 (\2)|' | sort -u |
+    grep -sH "^$1 " "$lists"/check_* | sed 's|^.*/\(check_[a-z_]*\):[^ ]* \(.*\)$|\1 (\2)|' | sort \
+        -u |
         paste -sd, | sed 's/,/, /g'
 }
 

@@ -54,7 +54,8 @@ END
 planned='bo'
 hints() { # the string that follows err_hint(x, on the same or the next line
     find "$src/src" -name '*.c' -exec cat {} + | tr '\n' ' ' |
-        grep -oE 'err_hint\([^"%;]*"[^"]+|ws_tell\([^"]*("[^"]*"|[A-Z_a-z0-9, ]+)*"[^"]+' | grep -oE 'err_hint\([^"]*".*' |
+        grep -oE 'err_hint\([^"%;]*"[^"]+|ws_tell\([^"]*("[^"]*"|[A-Z_a-z0-9, ]+)*"[^"]+' | grep \
+            -oE 'err_hint\([^"]*".*' |
         sed 's/^err_hint([^"]*"//'
 }
 hints >all
@@ -64,7 +65,8 @@ sed -n 's/^\([a-z][a-z.-]*\).*/\1/p' all | sort -u >first
 is "every hint starts with a command or is plain advice" "$(comm -23 first known | tr '\n' ' ')" ""
 
 # "try: fit, then score": the first word, and what follows ", or" and "then".
-find "$src/src" -name '*.c' -exec cat {} + | grep -oE '[^a-z]try: [a-z]+' | sed 's/.*try: //' | sort -u >tried
+find "$src/src" -name '*.c' -exec cat {} + | grep -oE '[^a-z]try: [a-z]+' | sed 's/.*try: //' |
+    sort -u >tried
 ok "messages say what to try" test -s tried
 printf 'another\nmore\n' | sort - verbs >known
 is "every 'try:' names a command" "$(comm -23 tried known | tr '\n' ' ')" ""

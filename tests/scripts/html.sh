@@ -1,5 +1,6 @@
 #!/bin/sh
-# tests/scripts/html.sh -- the HTML manual: every page, every command, and no link without its place.
+# tests/scripts/html.sh -- the HTML manual: every page, every command, and no link without its
+# place.
 . "${srcdir:-$(dirname "$0")/../..}/tests/scripts/lib.sh"
 
 if ! command -v cmark-gfm >/dev/null && ! command -v pandoc >/dev/null; then
@@ -41,7 +42,8 @@ has "and their words" "$(cat out/gallery.html)" 'one &amp; more &quot;words&quot
 
 # check FILE: each local link or picture has its file, each #place its id.
 check() {
-    grep -o '\(href\|src\)="[^"]*"' "$1" | sed 's/^[a-z]*="//; s/"$//' | sort -u | while read -r to; do
+    grep -o '\(href\|src\)="[^"]*"' "$1" | sed 's/^[a-z]*="//; s/"$//' | sort -u | while read -r \
+        to; do
         case $to in
         http:*|https:*|mailto:*) continue ;;
         esac

@@ -7,7 +7,8 @@ num() { printf '%s\n' "$out" | sed -n "s/.*\"$1\":\([-+0-9.eE]*\)[,}].*/\1/p" | 
 between() { awk -v x="$1" -v lo="$2" -v hi="$3" 'BEGIN { exit !(x != "" && x >= lo && x <= hi) }'; }
 data='demo friedman1 n=300 seed=1; split test=25% seed=2'
 
-# For kernels of sequences: 240 of 12 to 30 letters, the target a motif's places and a count of letters.
+# For kernels of sequences: 240 of 12 to 30 letters, the target a motif's places and a count of
+# letters.
 awk 'BEGIN { srand(7); a = "ACDEFGHIKLMNPQRSTVWY"; print "name,sequence,target,twice"
     for (i = 1; i <= 240; i++) {
         n = 12 + int(19 * rand()); s = ""; y = 0
@@ -16,29 +17,36 @@ awk 'BEGIN { srand(7); a = "ACDEFGHIKLMNPQRSTVWY"; print "name,sequence,target,t
         printf "p%d,%s,%.4f,%.4f\n", i, s, y + rand(), 2 * y } }' >seqs.csv
 tables=$data
 of() { # data for a kernel
-    case $1 in conv*|fastconv*|graph*) data='open seqs.csv; split test=25% seed=2' ;; *) data=$tables ;; esac
+    case $1 in conv*|fastconv*|graph*) data='open seqs.csv; split test=25% seed=2' ;; *) \
+        data=$tables ;; esac
 }
 
 run --format json -e kernel
-all=$(printf '%s\n' "$out" | sed -n 's/.*"kernels":{\([^}]*\)}.*/\1/p' | tr ',' '\n' | sed -n 's/^ *"\([a-z]*\)":.*/\1/p')
+all=$(printf '%s\n' "$out" | sed -n 's/.*"kernels":{\([^}]*\)}.*/\1/p' | tr ',' '\n' | sed -n \
+    's/^ *"\([a-z]*\)":.*/\1/p')
 ok "the registry is told" test "$(echo $all | wc -w)" -ge 10
-for k in $all 'rbf + linear' 'rbf(l=3) * periodic(period=9) + poly + constant' 'matern(nu=3/2,ard) * linear + erf' \
+for k in $all 'rbf + linear' 'rbf(l=3) * periodic(period=9) + poly + constant' \
+    'matern(nu=3/2,ard) * linear + erf' \
     'conv(matern(nu=1/2),width=5,average=none)' 'fastconv(rbf(ard) + linear,width=5,filters=40)'; do
     rm -f k.gpd p1.csv p2.csv
     of "$k"
-    run --format json -s k.gpd -e "$data" -e "kernel $k" -e 'tune features=128 evals=6' -e 'fit features=256 solver=pcg' \
-        -e 'score' -e 'predict out=p1.csv' -e 'fit features=256 solver=direct' -e 'score' -e 'pca features=64 rows=100'
+    run --format json -s k.gpd -e "$data" -e "kernel $k" -e 'tune features=128 evals=6' -e \
+        'fit features=256 solver=pcg' \
+        -e 'score' -e 'predict out=p1.csv' -e 'fit features=256 solver=direct' -e 'score' -e \
+        'pca features=64 rows=100'
     is "$k: the job ends with 0" $rc 0
     ok "$k: better than a constant" between "$(num rmse_scaled)" 0.01 1.02
     run -s k.gpd -e 'predict run=r1 out=p2.csv; describe residual r1; runs'
     is "$k: resumes" $rc 0
     ok "$k: with the same predictions" cmp p1.csv p2.csv
-    run --format json -e "$data" -e "kernel $k" -e 'tune solver=exact evals=4' -e 'fit solver=exact' -e 'score'
+    run --format json -e "$data" -e "kernel $k" -e 'tune solver=exact evals=4' -e \
+        'fit solver=exact' -e 'score'
     is "$k: exact" $rc 0
     loo='tune objective=loo features=64 evals=4'
     case $k in *' '*) loo='tune method=lbfgs features=64 evals=4' ;; esac # up to 4 hyperparameters
     run --format json -e "$data" -e "kernel $k" -e "$loo" \
-        -e 'tune nmll=approx features=64 evals=3 rank=16' -e 'fit features=64 solver=cg maxit=100000 rtol=1e-4 plan=regenerate precision=float variance=none' \
+        -e 'tune nmll=approx features=64 evals=3 rank=16' -e \
+        'fit features=64 solver=cg maxit=100000 rtol=1e-4 plan=regenerate precision=float variance=none' \
         -e 'score' -e 'cluster k=2 rows=100 features=64'
     is "$k: other ways to tune, fit and look" $rc 0
 done
@@ -56,18 +64,21 @@ run -e 'kernel rbf(l=2) * periodic(period=0.5) + linear(weight=0.1); set 3.weigh
 is "hyperparameters by number" $rc 0
 has "period" "$out" '2.period *0.4'
 has "weight" "$out" '3.weight *0.2'
-run -e "$data" -e 'kernel rbf + linear; fit features=64; kernel matern(ard); fit features=64; compare r1 r2'
+run -e "$data" -e \
+    'kernel rbf + linear; fit features=64; kernel matern(ard); fit features=64; compare r1 r2'
 has "compare tells hyperparameters by name" "$out" '2.weight  *1  *-'
 has "and those of one kernel only" "$out" ' lengthscale  *-  *1 (10)'
 
 # Groups of inputs.
 rm -f k.gpd
-run -s k.gpd --format json -e "$data" -e 'cols x1,x2 group=pair; cols x6,x7,x8,x9,x10 group=rest' -e 'kernel rbf(ard=group)' \
+run -s k.gpd --format json -e "$data" -e 'cols x1,x2 group=pair; cols x6,x7,x8,x9,x10 group=rest' \
+    -e 'kernel rbf(ard=group)' \
     -e 'tune features=128' -e 'fit features=256; score; pca features=64 rows=50; predict out=p1.csv'
 is "a lengthscale for each group" $rc 0
 ok "as good as friedman1 allows" between "$(num rmse_scaled)" 0.01 0.5
 has "five of them" "$out" '"lengthscale":\[[-0-9.e]*,[-0-9.e]*,[-0-9.e]*,[-0-9.e]*,[-0-9.e]*\]'
-has "told by name" "$out" '5 lengthscales for 10 inputs: 1 pair (x1 x2), 2 x3, 3 x4, 4 x5, 5 rest (x6 x7 x8 x9 x10)'
+has "told by name" "$out" \
+    '5 lengthscales for 10 inputs: 1 pair (x1 x2), 2 x3, 3 x4, 4 x5, 5 rest (x6 x7 x8 x9 x10)'
 has "in the kernel" "$out" 'rbf(ard=1x2:2:3:4:5x5)'
 run -s k.gpd -e 'cols; predict run=r1 out=p2.csv; fit features=256; describe residual r1'
 is "resumes" $rc 0
@@ -75,7 +86,8 @@ has "with its groups" "$out" 'x7  *input .* rest'
 ok "and the same predictions" cmp p1.csv p2.csv
 run -s k.gpd -e 'cols x3 group=pair; fit features=256'
 has "a tuned kernel keeps its groups" "$err" 'kernel rbf(ard=group)'
-run -e "$data" -e 'cols x1 group=a; cols x1 group=none; cols' -e 'kernel matern(nu=3/2) ard=group + linear' -e 'fit features=256 solver=direct; fit solver=exact'
+run -e "$data" -e 'cols x1 group=a; cols x1 group=none; cols' -e \
+    'kernel matern(nu=3/2) ard=group + linear' -e 'fit features=256 solver=direct; fit solver=exact'
 is "without groups each input is one" $rc 0
 is "no group is left" "$(printf '%s\n' "$out" | grep -c ' group$')" 0
 has "as many lengthscales as inputs" "$err" '10 lengthscales for 10 inputs'
@@ -90,6 +102,8 @@ run -e 'demo toy; kernel rbf; fit 2.l=3'
 has "there is one kernel only" "$err" 'has no 2.lengthscale'
 run -e 'demo toy; kernel rbf + rbf + rbf; fit features=4'
 has "too few features" "$err" 'at least 6'
-run --format json -e 'demo co2; split ordered test=20%' -e 'kernel poly + rbf(l=3) * periodic(period=0.0701) + rbf(l=0.3)' -e 'tune 3.period=0.0701' -e 'fit; score'
+run --format json -e 'demo co2; split ordered test=20%' -e \
+    'kernel poly + rbf(l=3) * periodic(period=0.0701) + rbf(l=0.3)' -e 'tune 3.period=0.0701' -e \
+    'fit; score'
 ok "the season and the trend of CO2 twelve years ahead, within 2 ppm" between "$(num rmse)" 0.1 2
 finish

@@ -1,6 +1,7 @@
 #!/bin/sh
-# tests/scripts/kinds.sh -- every command and every plot on data that are no columns of numbers: letters, sets of
-# nodes, stretches of a series.  Each works, or refuses with a sentence that says what to do instead.
+# tests/scripts/kinds.sh -- every command and every plot on data that are no columns of numbers:
+# letters, sets of nodes, stretches of a series.  Each works, or refuses with a sentence that says
+# what to do instead.
 . "${srcdir:-$(dirname "$0")/../..}/tests/scripts/lib.sh"
 
 awk 'BEGIN { srand(5); a = "ACDEFGHIKLMNPQRSTVWY"; print "sequence,y"
@@ -22,8 +23,8 @@ is "a series" "$rc" 0
 ok "there are commands" test "$(wc -l <verbs)" -gt 50
 ok "there are plots" test "$(wc -l <plots)" -gt 25
 
-# A session of that kind, and lines for one process: each is done, or refused with what to try.  (One process for a
-# line would take ten times as long.)  "in" of an error says which line it is of.
+# A session of that kind, and lines for one process: each is done, or refused with what to try. 
+# (One process for a line would take ten times as long.)  "in" of an error says which line it is of.
 tried() { # kind lines
     cp "$1.gpd" work.gpd
     timeout 200 "$gpdesk" -q -k --format json -s work.gpd -f "$2" >.o 2>.e </dev/null
@@ -42,7 +43,8 @@ tried() { # kind lines
 }
 # Words that need an argument are refused before anything runs: each with its usage.
 # (advise alone takes 8192 features, which the lines below spare.)
-grep -vxE 'quit|wait|stop|pause|sessions|resume|source|tour|demo|open|lesson|advise' verbs >all.gps # of no data, or no job
+grep -vxE 'quit|wait|stop|pause|sessions|resume|source|tour|demo|open|lesson|advise' verbs \
+    >all.gps # of no data, or no job
 "$gpdesk" -q --format json -f all.gps >.o 2>&1 </dev/null
 is "words that lack an argument" $? 2
 has "are told how" "$(cat .o)" '"type":"error".*"try":"neighbours ROW'

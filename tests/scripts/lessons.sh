@@ -1,6 +1,6 @@
 #!/bin/sh
-# tests/scripts/lessons.sh -- every bundled lesson runs through, with its claims, for two seeds; answers
-# are judged; a lecturer's own files; broken ones are refused with their line.
+# tests/scripts/lessons.sh -- every bundled lesson runs through, with its claims, for two seeds;
+# answers are judged; a lecturer's own files; broken ones are refused with their line.
 . "${srcdir:-$(dirname "$0")/../..}/tests/scripts/lib.sh"
 XDG_DATA_HOME=$dir/data
 export XDG_DATA_HOME
@@ -94,7 +94,8 @@ Text with {noise} in it.
 END
 run -e 'lesson check ./my.lesson'
 has "a file is checked" "$out" '2 steps, 1 commands, 2 questions; well formed'
-run --format json -e 'lesson ./my.lesson seed=4' -e 'lesson next' -e 'lesson next' -e 'answer 30' -e 'answer b' \
+run --format json -e 'lesson ./my.lesson seed=4' -e 'lesson next' -e 'lesson next' -e 'answer 30' \
+    -e 'answer b' \
     -e 'lesson next'
 is "and run from where it is" "$rc" 0
 has "with the student's seed" "$out" '"line":"demo toy n=30 seed=4"'
@@ -103,7 +104,8 @@ mkdir -p "$XDG_DATA_HOME/gpdesk/lessons"
 cp my.lesson "$XDG_DATA_HOME/gpdesk/lessons/"
 printf '# 8 Broken\n== S\n> nosuch\n' >"$XDG_DATA_HOME/gpdesk/lessons/broken.lesson"
 run -e 'lesson'
-has "in the directory it takes the bundled one's place" "$out" 'lesson 3 *My own (1 min)   from your directory'
+has "in the directory it takes the bundled one's place" "$out" \
+    'lesson 3 *My own (1 min)   from your directory'
 has "a broken one is left out with its line" "$err" 'line 3 of .*broken.lesson'
 run -e 'lesson 8 all seed=1'
 is "and the bundled one is still there" "$rc" 0

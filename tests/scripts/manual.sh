@@ -1,6 +1,6 @@
 #!/bin/sh
-# tests/scripts/manual.sh -- what the program writes of itself: manual page and completions name every
-# command and option, are clean for their readers, and answer as a shell would ask.
+# tests/scripts/manual.sh -- what the program writes of itself: manual page and completions name
+# every command and option, are clean for their readers, and answer as a shell would ask.
 . "${srcdir:-$(dirname "$0")/../..}/tests/scripts/lib.sh"
 
 "$gpdesk" -q -e 'help' | sed -n 's/^  \([a-z]*\) .*/\1/p' >verbs
@@ -33,13 +33,15 @@ if command -v man >/dev/null && command -v groff >/dev/null; then
         has "it has $part" "$(cat page)" "^$part"
     done
     has "a usage with its signs" "$(cat page)" 'usage  *fit .*features=N'
-    has "quotes and hyphens as they are typed" "$(cat page)" "gpdesk --format json -e 'open data.csv"
+    has "quotes and hyphens as they are typed" "$(cat page)" \
+        "gpdesk --format json -e 'open data.csv"
 fi
 
 if command -v bash >/dev/null; then
     # answers WORD...: what the completion offers for the last word
     answers() {
-        PATH="$(dirname "$gpdesk"):$PATH" bash -c '. ./bash; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
+        PATH="$(dirname "$gpdesk"):$PATH" bash -c \
+            '. ./bash; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
             COMPREPLY=(); _gpdesk; printf "%s\n" "${COMPREPLY[@]}"' - "$@"
     }
     is "bash: an option" "$(answers gpdesk --for)" --format
@@ -47,14 +49,16 @@ if command -v bash >/dev/null; then
     is "bash: behind =" "$(answers gpdesk --format = j)" json
     is "bash: a command" "$(answers gpdesk -e "'hist")" history
     is "bash: a key inside a line" "$(answers gpdesk -e "'tune fea")" 'tune features='
-    is "bash: a value inside a line" "$(answers gpdesk -e "'fit precision=d")" 'fit precision=double'
+    is "bash: a value inside a line" "$(answers gpdesk -e "'fit precision=d")" \
+        'fit precision=double'
     : >some.gps
     is "bash: a file" "$(answers gpdesk -f so)" some.gps
     has "bash: it is asked for gpdesk" "$(bash -c '. ./bash; complete -p gpdesk')" '_gpdesk gpdesk'
 fi
 if command -v zsh >/dev/null; then
     ok "zsh reads it" zsh -n ./zsh
-    # An interactive shell of its own, behind a pseudo-terminal: what it has made of the line after Tab.
+    # An interactive shell of its own, behind a pseudo-terminal: what it has made of the line after
+    # Tab.
     mkdir -p zfunctions
     cp zsh zfunctions/_gpdesk
     cat >ask.zsh <<'END'
@@ -67,18 +71,23 @@ zpty -r -m shell out "*$4*" && print -r -- "$4"
 END
     zsh_answers() { timeout 30 zsh -f ask.zsh "$(dirname "$gpdesk")" "$dir" "$1" "$2"; }
     is "zsh: a command" "$(zsh_answers "gpdesk -e 'hist" history)" history
-    is "zsh: a key inside a line" "$(zsh_answers "gpdesk -e 'tune fea" 'tune features=')" 'tune features='
-    is "zsh: a value inside a line" "$(zsh_answers "gpdesk -e 'fit precision=d" 'fit precision=double')" 'fit precision=double'
+    is "zsh: a key inside a line" "$(zsh_answers "gpdesk -e 'tune fea" 'tune features=')" \
+        'tune features='
+    is "zsh: a value inside a line" "$(zsh_answers "gpdesk -e 'fit precision=d" \
+        'fit precision=double')" 'fit precision=double'
     is "zsh: an option" "$(zsh_answers "gpdesk --for" mat)" mat
 fi
 if command -v fish >/dev/null; then
     ok "fish reads it" fish -n ./fish
-    fish_answers() { PATH="$(dirname "$gpdesk"):$PATH" HOME=$dir fish -c 'source ./fish; complete -C "$argv[1]"' -- "$1"; }
+    fish_answers() { PATH="$(dirname "$gpdesk"):$PATH" HOME=$dir fish -c \
+        'source ./fish; complete -C "$argv[1]"' -- "$1"; }
     has "fish: an option" "$(fish_answers 'gpdesk --for')" '^--format'
     has "fish: a command" "$(fish_answers "gpdesk -e 'hist")" '^history'
     is "fish: a key inside a line" "$(fish_answers "gpdesk -e 'tune fea")" 'tune features='
-    is "fish: a value inside a line" "$(fish_answers "gpdesk -e 'fit precision=d")" 'fit precision=double'
-    is "fish: nothing of a line for other words" "$(fish_answers 'gpdesk --seed 7 --precision d' | cut -f1)" 'double'
+    is "fish: a value inside a line" "$(fish_answers "gpdesk -e 'fit precision=d")" \
+        'fit precision=double'
+    is "fish: nothing of a line for other words" \
+        "$(fish_answers 'gpdesk --seed 7 --precision d' | cut -f1)" 'double'
 fi
 
 finish

@@ -1,6 +1,6 @@
 #!/bin/sh
-# tests/scripts/messages.sh -- every message has been provoked: each name that can stand in brackets is
-# either told here, or another test looks for it by name.
+# tests/scripts/messages.sh -- every message has been provoked: each name that can stand in brackets
+# is either told here, or another test looks for it by name.
 . "${srcdir:-$(dirname "$0")/../..}/tests/scripts/lib.sh"
 
 find "$src/src" -name '*.c' -exec cat {} + | tr '\n' ' ' >all.c
@@ -18,8 +18,10 @@ fit='demo toy n=60 seed=1; split test=25%; kernel rbf; fit features=32'
 tell -e 'summary; about'
 tell -e 'undo'
 tell -e 'demo toy; branch'
-tell -k -e "$fit; expect r1 weight 3; expect r1 features 31; export t1; export out=x.doc; plot race out=x.xyz"
-tell -k -e "$fit; at 1; kernel rq; export r1; at 77; at now; drop r1; score r1; runs; export r1; purge yes; at 1"
+tell -k -e \
+    "$fit; expect r1 weight 3; expect r1 features 31; export t1; export out=x.doc; plot race out=x.xyz"
+tell -k -e \
+    "$fit; at 1; kernel rq; export r1; at 77; at now; drop r1; score r1; runs; export r1; purge yes; at 1"
 tell -e "demo toy n=30; tune; export what=weights t1 out=x.csv"
 tell -s a.gpd -e "$fit"
 tell -s a.gpd -e 'save a.gpd'
@@ -59,7 +61,8 @@ printf '>a\nACDE\n>b\nACFE\n>c\nACDF\n' >s.fasta
 printf 'name,y\na,1\nb,2\nz,3\nc,4\n' >s.csv
 printf 'name,y\na,1\na,2\nb,3\n' >twice.csv
 printf 'sequence,y\n' >letters.csv
-for c in 'ABCDEFGHIJKLMNOPQRSTUVWXYZ' 'abcdefghijklmnopqrstuvwxyz' '0123456789+*#%&=' ; do echo "$c,1"; done >>letters.csv
+for c in 'ABCDEFGHIJKLMNOPQRSTUVWXYZ' 'abcdefghijklmnopqrstuvwxyz' '0123456789+*#%&=' ; do echo \
+    "$c,1"; done >>letters.csv
 tell -e 'open bad.fasta'
 tell -k -e 'open s.fasta targets=s.csv target=y; open s.fasta targets=twice.csv target=y'
 tell -e 'open letters.csv types=sequence=sequence'
@@ -69,23 +72,27 @@ tell -k -e "$fit; score on=valid; score folds; split none; fit features=32; scor
 tell -e 'demo friedman1 n=160 seed=3; split folds=3 seed=1; kernel rbf; tune features=64 evals=5; fit features=64; score folds'
 tell -e 'demo friedman1 n=160 seed=3; split test=25% seed=1; kernel rbf(ard); tune features=64 evals=5; fit features=256'
 tell -e 'demo friedman1 n=300 seed=1; kernel rbf(ard); tune features=256; fit features=512'
-tell -e 'demo robot n=600 seed=7; split test=20%; kernel matern(nu=5/2); tune features=64 evals=8; fit features=1024 solver=pcg rank=32'
+tell -e \
+    'demo robot n=600 seed=7; split test=20%; kernel matern(nu=5/2); tune features=64 evals=8; fit features=1024 solver=pcg rank=32'
 tell -e 'demo friedman1 n=100; cols x1,x2 group=one; kernel rbf(ard=group); fit features=64'
 tell -e 'demo friedman1 n=90000; fit solver=exact'
 printf 'x,y\n5,1\n1e12,2\n' >far.csv
 awk 'BEGIN { print "x,y"; for (i = 0; i < 160; i++) print i * 37 % 101 "," (i == 150 ? 1e5 : i % 7) }' >out.csv
 tell -k -e 'open out.csv; split ordered test=50%; fit; predict far.csv out=p.csv; score'
-tell -e 'demo friedman1 n=300 seed=3; split test=20% seed=1; kernel rbf(ard); tune features=64 evals=4'
+tell -e \
+    'demo friedman1 n=300 seed=3; split test=20% seed=1; kernel rbf(ard); tune features=64 evals=4'
 tell -e 'demo robot n=4000; landscape'
 tell -s beside.gpd -e 'demo toy n=20'
 mkdir beside.gpd-journal
 tell -s beside.gpd -e 'runs'
 
-grep -oE '"type":"(error|note|warning)","name":"[a-z0-9-]*"' seen.json | sed 's/.*:"//; s/"$//' | sort -u >seen
+grep -oE '"type":"(error|note|warning)","name":"[a-z0-9-]*"' seen.json | sed 's/.*:"//; s/"$//' |
+    sort -u >seen
 find "$src/tests" \( -name '*.c' -o -name '*.sh' \) ! -name messages.sh -exec cat {} + >tests.txt
 left=
 while read -r name; do
-    grep -qx -e "$name" seen || grep -qE "\\[$name\\\\?\]|\"$name\"|name\": *\"$name" tests.txt || left="$left $name"
+    grep -qx -e "$name" seen || grep -qE "\\[$name\\\\?\]|\"$name\"|name\": *\"$name" tests.txt ||
+        left="$left $name"
 done <names
 # Words that the search above takes for names, and why each of the others cannot be told on demand.
 known=" approx describe encoding filters pool leaks sample window describe "
@@ -94,7 +101,8 @@ for name in $left; do
     case $known in *" $name "*) ;; *) more="$more $name" ;; esac
 done
 is "each has been provoked, here or in a test that names it" "$more" ""
-is "no error comes without what to try" "$(grep '"type":"error"' seen.json | grep -v '"\(hint\|try\)":"[^"]' | head -n 3)" ""
+is "no error comes without what to try" "$(grep '"type":"error"' seen.json | grep -v \
+    '"\(hint\|try\)":"[^"]' | head -n 3)" ""
 ok "most of them here" test "$(grep -cxFf names seen)" -gt 50
 
 finish

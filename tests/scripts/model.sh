@@ -16,27 +16,34 @@ ok "rmse lies between the noise and twice the noise" between "$(num rmse)" 0.9 2
 ok "coverage95 is honest" between "$(num coverage95)" 0.88 1.0
 ok "nlpd is below that of the noiseless-mean guess" between "$(num nlpd)" 1.0 2.5
 exact=$(num rmse)
-hp=$(printf '%s\n' "$out" | sed -n 's/.*"command":"tune".*"lengthscale":\([^,]*\),"amplitude":\([^,]*\),"noise":\([^}]*\)}.*/l=\1 amplitude=\2 noise=\3/p')
+hp=$(printf '%s\n' "$out" | sed -n \
+    's/.*"command":"tune".*"lengthscale":\([^,]*\),"amplitude":\([^,]*\),"noise":\([^}]*\)}.*/l=\1 amplitude=\2 noise=\3/p')
 
 run --format json --threads 1 -e "$data; fit features=2048 solver=pcg rank=128 $hp; score"
 ok "random features come within 15 % of exact" between "$(num rmse)" \
-    "$(awk -v e="$exact" 'BEGIN { print 0.85 * e }')" "$(awk -v e="$exact" 'BEGIN { print 1.15 * e }')"
+    "$(awk -v e="$exact" 'BEGIN { print 0.85 * e }')" \
+    "$(awk -v e="$exact" 'BEGIN { print 1.15 * e }')"
 has "converged" "$out" '"outcome":"rtol"'
 # Threads hold some memory each.
-strip() { printf '%s\n' "$out" | grep '"result"' | sed 's/"[a-z]*_bytes":[0-9]*,//g; s/"seconds":[^,}]*//g; s/"seconds":{[^}]*}//g; s/"[a-z]*":[0-9.e-]*\(,"[a-z]*":[0-9.e-]*\)*}//g'; }
+strip() { printf '%s\n' "$out" | grep '"result"' | sed \
+    's/"[a-z]*_bytes":[0-9]*,//g; s/"seconds":[^,}]*//g; s/"seconds":{[^}]*}//g; s/"[a-z]*":[0-9.e-]*\(,"[a-z]*":[0-9.e-]*\)*}//g'; }
 one=$(strip)
 run --format json --threads 3 -e "$data; fit features=2048 solver=pcg rank=128 $hp; score"
 is "3 threads give the figures of 1 thread" "$(strip)" "$one"
 
 # Features stored in float16: the same answer, told; refused where they may not be rounded.
-run --format json -s half.gpd -e "$data; fit features=2048 solver=pcg rank=128 precision=float plan=store store=float32 $hp; score"
+run --format json -s half.gpd -e \
+    "$data; fit features=2048 solver=pcg rank=128 precision=float plan=store store=float32 $hp; score"
 whole=$(num rmse)
 has "plan=store says how" "$out" '"plan":"store","store":"float32"'
-run --format json -s half.gpd -e "$data; fit features=2048 solver=pcg rank=128 precision=float store=float16 $hp; score"
+run --format json -s half.gpd -e \
+    "$data; fit features=2048 solver=pcg rank=128 precision=float store=float16 $hp; score"
 has "store=float16 is a plan, too" "$out" '"plan":"store","store":"float16"'
 has "and ends at rtol" "$out" '"outcome":"rtol"'
-has "the note says so, with the others" "$out" 'stores the features in float16 (.*; instead storing the features ('
-ok "and predicts as float32 does" between "$(num rmse)" "$(awk -v e="$whole" 'BEGIN { print 0.999 * e }')" \
+has "the note says so, with the others" "$out" \
+    'stores the features in float16 (.*; instead storing the features ('
+ok "and predicts as float32 does" between "$(num rmse)" \
+    "$(awk -v e="$whole" 'BEGIN { print 0.999 * e }')" \
     "$(awk -v e="$whole" 'BEGIN { print 1.001 * e }')"
 run --format json -s half.gpd -e "fit continue=r2 rtol=1e-7"
 has "a resumed session goes on in float16" "$out" '"store":"float16"'
@@ -56,11 +63,13 @@ is "--accept-unconverged ends with 0" $rc 0
 
 # Every solver of the registry fits the same system; what it may be told, and what it tells.
 for s in pcg cg lbfgs 'lbfgs(wolfe=1)' 'svrg(batch=64)' 'psvrg(batch=64)' direct; do
-    run --format json -e "$data; fit features=128 rank=32 solver=$s rtol=1e-4 noise=1 l=3 variance=none"
+    run --format json -e \
+        "$data; fit features=128 rank=32 solver=$s rtol=1e-4 noise=1 l=3 variance=none"
     is "solver=$s ends with 0" $rc 0
 done
 for plan in store regenerate direct; do
-    run --format json -e "$data; fit features=128 rank=32 solver=psvrg(batch=64) plan=$plan rtol=1e-4 noise=1 l=3 precision=float"
+    run --format json -e \
+        "$data; fit features=128 rank=32 solver=psvrg(batch=64) plan=$plan rtol=1e-4 noise=1 l=3 precision=float"
     is "psvrg with plan=$plan ends with 0" $rc 0
     has "which counts its passes" "$out" '"passes":[1-9]'
     has "and says what has iterated" "$out" '"solver":"psvrg"'
@@ -73,58 +82,86 @@ ok "cg tells its condition number" between "$(num condition)" 2 1e4
 is "which is that of the system itself" "$(num condition_plain)" "$(num condition)"
 run --format json -e "$data; fit features=512 solver=pcg noise=0.3 l=3"
 has "an automatic rank says what it expected" "$out" '"name":"rank".*iterations expected; it took'
-has "and shows the others" "$out" '"rank_chosen":"auto","rank_predicted_iterations":[0-9].*"ranks":\[{"rank":0,'
+has "and shows the others" "$out" \
+    '"rank_chosen":"auto","rank_predicted_iterations":[0-9].*"ranks":\[{"rank":0,'
 ok "its error is told" between "$(num rank_prediction_error)" -0.6 1.5
 auto=$(num iterations)
 run --format json -e "$data; fit features=512 solver=pcg noise=0.3 l=3 rank=auto"
 is "rank=auto is that" "$(num iterations)" "$auto"
 run --format json -e "$data; fit features=512 solver=pcg noise=0.3 l=3 rank=64"
-has "a given rank is not second-guessed" "$out" '"rank":64,.*"rank_chosen":"given","rank_predicted_iterations":null'
-run --accept-unconverged --format json -e "$data; fit features=512 solver=pcg rank=32 noise=0.3 l=3 maxit=9; fit continue=r1 maxit=500; fit features=512 solver=pcg rank=32 noise=0.3 l=3; compare r2 r3"
+has "a given rank is not second-guessed" "$out" \
+    '"rank":64,.*"rank_chosen":"given","rank_predicted_iterations":null'
+run --accept-unconverged --format json -e \
+    "$data; fit features=512 solver=pcg rank=32 noise=0.3 l=3 maxit=9; fit continue=r1 maxit=500; fit features=512 solver=pcg rank=32 noise=0.3 l=3; compare r2 r3"
 is "a stopped fit continues" $rc 0
 has "from where it was" "$out" '"run":"r2",.*"outcome":"rtol".*"start_residual":0\.0'
 has "with its features" "$out" '"command":"fit","run":"r2",.*"features":512,'
 run -e "$data; fit features=512 solver=pcg rank=32 noise=0.3 l=3; fit continue=r1 l=2"
 has "continue= is the same fit" "$err" 'fit from=RUN'
-run --format json -e "$data; fit features=512 solver=pcg rank=32 noise=0.3 l=3; fit features=512 solver=pcg rank=32 noise=0.3 l=3.1 from=r1"
+run --format json -e \
+    "$data; fit features=512 solver=pcg rank=32 noise=0.3 l=3; fit features=512 solver=pcg rank=32 noise=0.3 l=3.1 from=r1"
 has "a fit begins at another's weights" "$out" '"name":"start"'
-run --format json -e "$data; fit features=256 solver=pcg rank=32 noise=0.3 l=3; fit features=512 solver=pcg rank=32 noise=0.3 l=3; fit features=512 solver=pcg rank=32 noise=0.3 l=3 from=r1; score r2; score r3"
-has "or at the predictions of other features" "$out" 'began at the predictions of the run given: residual 0\.'
-is "and ends where it would have" "$(printf '%s\n' "$out" | grep '"command":"score"' | sed 's/.*"rmse":\([0-9.]\{5\}\).*/\1/' | sort -u | wc -l)" 1
-run --accept-unconverged --format json -e "$data; fit features=256 solver=pcg rank=32 noise=0.3 l=3 maxit=5; fit continue=r1 features=512 maxit=500"
-has "a stopped fit goes on with more features" "$out" '"run":"r2",.*"features":512,.*"outcome":"rtol"'
+run --format json -e \
+    "$data; fit features=256 solver=pcg rank=32 noise=0.3 l=3; fit features=512 solver=pcg rank=32 noise=0.3 l=3; fit features=512 solver=pcg rank=32 noise=0.3 l=3 from=r1; score r2; score r3"
+has "or at the predictions of other features" "$out" \
+    'began at the predictions of the run given: residual 0\.'
+is "and ends where it would have" "$(printf '%s\n' "$out" | grep '"command":"score"' | sed \
+    's/.*"rmse":\([0-9.]\{5\}\).*/\1/' | sort -u | wc -l)" 1
+run --accept-unconverged --format json -e \
+    "$data; fit features=256 solver=pcg rank=32 noise=0.3 l=3 maxit=5; fit continue=r1 features=512 maxit=500"
+has "a stopped fit goes on with more features" "$out" \
+    '"run":"r2",.*"features":512,.*"outcome":"rtol"'
 has "from its predictions" "$out" 'began at the predictions'
 run -e "$data; fit features=256 solver=pcg rank=32 noise=0.3 l=3; cols x1 role=skip; fit features=256 solver=pcg rank=32 noise=0.3 l=3 from=r1"
 has "but not those of other inputs" "$err" 'inputs'
-run --format json -e "$data; tune features=512 nmll=approx rank=16 probes=16 evals=12; tune features=512 nmll=approx rank=16 probes=16 evals=13; tune features=512 nmll=approx rank=16 probes=16 l=0.3..0.4 evals=9; compare t1 t2; compare t1 t3"
-is "approximate likelihoods are compared" "$(printf '%s\n' "$out" | grep -c '"command":"compare"')" 2
-has "closer than their error is a tie" "$(printf '%s\n' "$out" | grep '"compare"' | head -n 1)" '"ties":\[{"run":"t1","with":"t2","difference":'
+run --format json -e \
+    "$data; tune features=512 nmll=approx rank=16 probes=16 evals=12; tune features=512 nmll=approx rank=16 probes=16 evals=13; tune features=512 nmll=approx rank=16 probes=16 l=0.3..0.4 evals=9; compare t1 t2; compare t1 t3"
+is "approximate likelihoods are compared" "$(printf '%s\n' "$out" | grep -c \
+    '"command":"compare"')" 2
+has "closer than their error is a tie" "$(printf '%s\n' "$out" | grep '"compare"' | head -n 1)" \
+    '"ties":\[{"run":"t1","with":"t2","difference":'
 has "further apart is none" "$(printf '%s\n' "$out" | grep '"compare"' | tail -n 1)" '"ties":\[\]'
-run --format json -e "$data; tune features=512 nmll=approx rank=128 evals=6 error=1%; tune features=512 nmll=approx rank=16 evals=6 error=0.01%"
-ok "the error that was asked for is reached" awk -v e="$(printf '%s\n' "$out" | sed -n 's/.*"run":"t1".*"nmll":\([-0-9.e]*\),"nmll_error":\([-0-9.e]*\),.*/\2\/\1/p')" \
+run --format json -e \
+    "$data; tune features=512 nmll=approx rank=128 evals=6 error=1%; tune features=512 nmll=approx rank=16 evals=6 error=0.01%"
+ok "the error that was asked for is reached" awk -v \
+    e="$(printf '%s\n' "$out" | sed -n \
+    's/.*"run":"t1".*"nmll":\([-0-9.e]*\),"nmll_error":\([-0-9.e]*\),.*/\2\/\1/p')" \
     'BEGIN { split(e, v, "/"); r = v[1] / v[2]; if (r < 0) r = -r; exit !(r > 0 && r <= 0.0102) }'
 has "or what was is told" "$out" '"name":"approx".*"the standard error of the NMLL is .* not 0.01 %'
 run --format json -e "$data; tune features=512 nmll=approx evals=6"
-ok "the rank that was chosen is told" between "$(printf '%s\n' "$out" | grep '"command":"tune"' | sed -n 's/.*"rank":\([0-9]*\),.*/\1/p')" 16 256
-run --format json --accept-unconverged -e "$data; race pcg(rank=32),psvrg(rank=32,batch=64),lbfgs(wolfe=1) features=128 noise=1 l=3 rtol=1e-4"
+ok "the rank that was chosen is told" between "$(printf '%s\n' "$out" | grep '"command":"tune"' |
+    sed -n 's/.*"rank":\([0-9]*\),.*/\1/p')" 16 256
+run --format json --accept-unconverged -e \
+    "$data; race pcg(rank=32),psvrg(rank=32,batch=64),lbfgs(wolfe=1) features=128 noise=1 l=3 rtol=1e-4"
 is "a race ends with 0" $rc 0
 is "with a fit each" "$(printf '%s\n' "$out" | grep -c '"command":"fit"')" 3
 has "on one clock" "$out" '"command":"plot".*passes over the data'
-run --accept-unconverged -e "$data; race pcg(rank=32),lbfgs,svrg(batch=64),psvrg(rank=32,batch=64),amsgrad features=128 noise=1 l=3 rtol=1e-3 maxit=40; plot race out=figure1.csv"
-is "all of Figure 1 on one clock" "$(cut -d, -f2 figure1.csv | grep -o 'r[1-5] [a-z]*' | sort | uniq -c | awk '$1 > 3 { printf "%s ", $3 }')" "pcg lbfgs svrg psvrg amsgrad "
-run --format json --accept-unconverged -e "$data; race pcg,cg by=seconds rank=16 features=128 noise=1 l=3; runs"
+run --accept-unconverged -e \
+    "$data; race pcg(rank=32),lbfgs,svrg(batch=64),psvrg(rank=32,batch=64),amsgrad features=128 noise=1 l=3 rtol=1e-3 maxit=40; plot race out=figure1.csv"
+is "all of Figure 1 on one clock" "$(cut -d, -f2 figure1.csv | grep -o 'r[1-5] [a-z]*' | sort |
+    uniq -c | awk '$1 > 3 { printf "%s ", $3 }')" "pcg lbfgs svrg psvrg amsgrad "
+run --format json --accept-unconverged -e \
+    "$data; race pcg,cg by=seconds rank=16 features=128 noise=1 l=3; runs"
 has "or another" "$out" '"command":"plot".*seconds'
-run --format json --accept-unconverged -e "$data; race rank=4,16,64 features=128 noise=0.05 l=1 rtol=1e-5; race; plot race out=race.csv"
-is "a race of ranks" "$(printf '%s\n' "$out" | grep '"command":"fit"' | grep -o '"rank":[0-9]*' | tr -dc '0-9\n' | tr '\n' ' ')" "4 16 64 "
-has "its table has the largest first" "$out" '"command":"race","by":"passes","rtol":1e-05,"first":"r3","contenders":\[{"place":1,"run":"r3","name":"pcg rank=64","state":"done","iterations":[0-9]*,"passes":[0-9]*,"seconds":[0-9.e-]*,"residual":[0-9.e-]*,"arrival":[0-9]*},{"place":2,"run":"r2"'
+run --format json --accept-unconverged -e \
+    "$data; race rank=4,16,64 features=128 noise=0.05 l=1 rtol=1e-5; race; plot race out=race.csv"
+is "a race of ranks" "$(printf '%s\n' "$out" | grep '"command":"fit"' | grep -o '"rank":[0-9]*' |
+    tr -dc '0-9\n' | tr '\n' ' ')" "4 16 64 "
+has "its table has the largest first" "$out" \
+    '"command":"race","by":"passes","rtol":1e-05,"first":"r3","contenders":\[{"place":1,"run":"r3","name":"pcg rank=64","state":"done","iterations":[0-9]*,"passes":[0-9]*,"seconds":[0-9.e-]*,"residual":[0-9.e-]*,"arrival":[0-9]*},{"place":2,"run":"r2"'
 is "and is shown again" "$(printf '%s\n' "$out" | grep -c '"command":"race"')" 2
 ok "the plot names contenders by what differs" grep -q 'r1 pcg rank=4' race.csv
-run --format json --accept-unconverged -e "$data; race kernel=rbf,matern(nu=3/2) precond=gauss,srht2 rank=16 features=128 noise=0.3 l=1"
-is "kernels and preconditioners, every combination" "$(printf '%s\n' "$out" | grep '"command":"race"' | grep -o '"name":"[^"]*"' | sort | tr '\n' ' ')" \
+run --format json --accept-unconverged -e \
+    "$data; race kernel=rbf,matern(nu=3/2) precond=gauss,srht2 rank=16 features=128 noise=0.3 l=1"
+is "kernels and preconditioners, every combination" \
+    "$(printf '%s\n' "$out" | grep '"command":"race"' | grep -o '"name":"[^"]*"' | sort | tr '\n' \
+    ' ')" \
     '"name":"pcg matern(nu=3/2) precond=gauss" "name":"pcg matern(nu=3/2) precond=srht2" "name":"pcg rbf precond=gauss" "name":"pcg rbf precond=srht2" '
-run --format json -e "$data; fit features=128 solver=pcg precond=gram precision=float noise=0.01 l=1 rtol=1e-6"
+run --format json -e \
+    "$data; fit features=128 solver=pcg precond=gram precision=float noise=0.01 l=1 rtol=1e-6"
 is "the whole factor as a preconditioner" $rc 0
-ok "leaves a few iterations" test "$(printf '%s\n' "$out" | sed -n 's/.*"preconditioner":"gram".*"iterations":\([0-9]*\).*/\1/p')" -le 10
+ok "leaves a few iterations" test "$(printf '%s\n' "$out" | sed -n \
+    's/.*"preconditioner":"gram".*"iterations":\([0-9]*\).*/\1/p')" -le 10
 has "and has no rank" "$out" '"rank":null,"preconditioner":"gram"'
 run -e "$data; fit features=128 solver=pcg precond=gram noise=0.1 l=1"
 has "the run says so" "$out" 'pcg precond=gram'
@@ -146,16 +183,21 @@ for s in 'solver=pcg features=64 rank=8 precond=gauss' 'solver=psvrg features=64
 done
 # The end of precision is told as that, with the way out of it, and not as a lack of iterations.
 run -e "$data; fit features=256 solver=pcg rank=64 plan=regenerate precision=float maxit=2000 noise=1e-2 l=3 rtol=1e-14"
-has "single precision has an end" "$out" 'Single precision allows no less. try: fit precision=double'
+has "single precision has an end" "$out" \
+    'Single precision allows no less. try: fit precision=double'
 ok "which more iterations do not move" test -z "$(printf '%s\n' "$out" | grep 'maxit=')"
 run -e "$data; fit features=128 solver=psvrg(step=1e-6) rank=16 l=3 noise=1e-3 maxit=5"
 has "a solver that stands still is not asked to go on" "$out" 'try: fit continue=r1 solver=pcg'
-run --format json --accept-unconverged -e "$data; race pcg(rank=64),svrg(step=1e-6),pcg(rank=32) losers=2 features=128 noise=0.05 l=1 maxit=200000"
+run --format json --accept-unconverged -e \
+    "$data; race pcg(rank=64),svrg(step=1e-6),pcg(rank=32) losers=2 features=128 noise=0.05 l=1 maxit=200000"
 has "losers are stopped" "$out" '"name":"race","run":"r2".*has taken [0-9.]* times what r1 took'
-has "and have no place" "$(printf '%s\n' "$out" | grep '"command":"race"')" '"place":null,"run":"r2","name":"svrg(step=1e-6)","state":"stopped"'
-has "the others run on" "$(printf '%s\n' "$out" | grep '"command":"race"')" '"run":"r3","name":"pcg rank=32","state":"done"'
+has "and have no place" "$(printf '%s\n' "$out" | grep '"command":"race"')" \
+    '"place":null,"run":"r2","name":"svrg(step=1e-6)","state":"stopped"'
+has "the others run on" "$(printf '%s\n' "$out" | grep '"command":"race"')" \
+    '"run":"r3","name":"pcg rank=32","state":"done"'
 run --format json -k -e "$data; race pcg,cg rank=16 features=128 noise=0.3 l=1 precond=nobody; race"
-has "a race whose contenders all fail has a table" "$out" '"first":null,"contenders":\[{"place":null,"run":null'
+has "a race whose contenders all fail has a table" "$out" \
+    '"first":null,"contenders":\[{"place":null,"run":null'
 run -e "$data; race"
 has "no race, no table" "$err" 'no race has been run yet'
 run -e "$data; race rank=16 features=128"
@@ -187,12 +229,15 @@ is "what was there stays" "$(cat kept.csv)" old
 
 # New files: columns by name in any order, categories never seen, ids carried over.
 awk 'BEGIN { srand(1); print "id,a,b,kind,y"; for (i = 0; i < 120; i++) { a = rand(); b = rand(); k = i % 3 ? "u" : "v";
-    printf "\"n,%d\",%.4f,%.4f,%s,%.4f\n", i, a, b, k, 3 * a - b + (k == "u") + 0.05 * rand() } }' >train.csv
+    printf "\"n,%d\",%.4f,%.4f,%s,%.4f\n", i, a, b, k, 3 * a - b + (k == "u") + 0.05 * rand() } }' \
+        >train.csv
 printf 'kind,b,id,a\nu,0.5,first,0.5\nw,0.25,second,0.75\n' >new.csv
-run --format json -e 'open train.csv; cols id role=id; missing mean; fit kernel=rbf features=128 noise=0.1; predict new.csv out=q.csv'
+run --format json -e \
+    'open train.csv; cols id role=id; missing mean; fit kernel=rbf features=128 noise=0.1; predict new.csv out=q.csv'
 is "new file" $rc 0
 has "unseen categories are counted" "$out" '"unseen":1'
-is "ids are carried over" "$(head -n 1 q.csv) $(sed -n 2p q.csv | cut -d, -f2)" "row,id,mean,sd_latent,sd first"
+is "ids are carried over" "$(head -n 1 q.csv) $(sed -n 2p q.csv | cut -d, -f2)" \
+    "row,id,mean,sd_latent,sd first"
 run -e 'open train.csv; fit kernel=rbf features=128 noise=0.1; predict new.csv out=no.csv'
 ok "under missing error they are refused" test $rc -ne 0
 has "by value and column" "$err" "'w' in column 'kind'"
@@ -203,31 +248,39 @@ ok "a file that lacks a column is refused" test $rc -ne 0
 has "by name" "$err" 'kind'
 
 # Folds, log targets, groups, pictures.
-run --format json -e "demo friedman1 n=200 seed=1; split folds=4 seed=2; kernel rbf; fit l=4 noise=0.2 amplitude=2; score folds"
+run --format json -e \
+    "demo friedman1 n=200 seed=1; split folds=4 seed=2; kernel rbf; fit l=4 noise=0.2 amplitude=2; score folds"
 is "folds" $rc 0
 has "one score a fold" "$out" '"rmse_folds":\[[^,]*,[^,]*,[^,]*,[^,]*\]'
 ok "nothing was tuned, and nothing is said of it" test -z "$(printf '%s\n' "$out" | grep folds-not-tuned)"
 run --format json -e "demo friedman1 n=200 seed=1; split folds=4 seed=2; kernel rbf; tune features=64 evals=5; fit features=64; score folds"
 has "a tuning on the rows of all folds is told" "$out" '"folds-not-tuned".*hyperparameters of t1'
 awk 'BEGIN { srand(2); print "x,y"; for (i = 0; i < 300; i++) { x = 4 * rand(); printf "%.5f,%.6f\n", x, exp(x + 0.1 * (rand() - 0.5)) } }' >log.csv
-run --format json -e 'open log.csv; scale y=log; split test=30% seed=1; kernel rbf; tune; fit; score'
+run --format json -e \
+    'open log.csv; scale y=log; split test=30% seed=1; kernel rbf; tune; fit; score'
 is "log target" $rc 0
 ok "scores are in units of y" between "$(num rmse)" 0.05 3
-# Scaled scores are divided by the sd of y itself over the training rows (here by awk), whatever the scale.
-sd=$(awk -F, 'NR > 1 && NR <= 211 { n++; s += $2; q += $2 * $2 } END { printf "%.12g", sqrt(q / n - (s / n) ^ 2) }' log.csv)
+# Scaled scores are divided by the sd of y itself over the training rows (here by awk), whatever the
+# scale.
+sd=$(awk -F, \
+    'NR > 1 && NR <= 211 { n++; s += $2; q += $2 * $2 } END { printf "%.12g", sqrt(q / n - (s / n) ^ 2) }' log.csv)
 for y in log none standard; do
-    run --format json -e "open log.csv; scale y=$y; split ordered test=30%; kernel rbf; fit l=1 noise=0.1 amplitude=2; score"
-    ok "y=$y: scaled scores are in units of the sd of y" awk -v a="$(num rmse)" -v b="$(num rmse_scaled)" -v sd="$sd" \
+    run --format json -e \
+        "open log.csv; scale y=$y; split ordered test=30%; kernel rbf; fit l=1 noise=0.1 amplitude=2; score"
+    ok "y=$y: scaled scores are in units of the sd of y" awk -v a="$(num rmse)" -v \
+        b="$(num rmse_scaled)" -v sd="$sd" \
         'BEGIN { r = a / (b * sd); exit !(r > 0.99999 && r < 1.00001) }'
 done
 run --format json -e "$data; fit features=256 $hp; pca dims=3; cluster k=2..4"
 is "pca and cluster" $rc 0
 has "silhouettes of each k" "$out" '"silhouettes":\['
 
-run --format json -e "plot residual; plot nmll; plot parity; plot calibration; plot sd; plot sderror; plot pca; plot columns"
+run --format json -e \
+    "plot residual; plot nmll; plot parity; plot calibration; plot sd; plot sderror; plot pca; plot columns"
 is "a plot without data draws its reason and succeeds" $rc 0
 is "each gives its reason" "$(printf '%s\n' "$out" | grep -c '"reason":"')" 8
-run --format json -e "$data; tune features=64 evals=5; fit features=256 solver=pcg rank=32 $hp; score; cluster k=3" \
+run --format json -e \
+    "$data; tune features=64 evals=5; fit features=256 solver=pcg rank=32 $hp; score; cluster k=3" \
     -e "plot residual out=residual.csv; plot nmll out=nmll.csv; plot parity out=parity.csv; plot calibration out=calibration.csv" \
     -e "plot sd out=sd.csv; plot sderror out=sderror.csv; plot pca out=pca.csv; plot columns out=columns.txt; plot residual out=residual.svg"
 is "exports" $rc 0
@@ -236,11 +289,13 @@ for f in residual nmll parity calibration sd sderror pca; do
 done
 ok "columns.txt is a picture" grep -q . columns.txt
 ok "residual.svg is SVG" grep -q '<svg' residual.svg
-ok "the residual in the picture falls below 1e-6" awk -F, '$4 != "" && $4 + 0 < 1e-6 { ok = 1 } END { exit !ok }' residual.csv
+ok "the residual in the picture falls below 1e-6" awk -F, \
+    '$4 != "" && $4 + 0 < 1e-6 { ok = 1 } END { exit !ok }' residual.csv
 
 # A fit without variances has a mean and its scores, and null where a variance is needed.
 for y in standard log; do
-    run --format json -e "$data; scale y=$y; fit features=128 solver=pcg rank=16 variance=none $hp; score; predict out=n.csv"
+    run --format json -e \
+        "$data; scale y=$y; fit features=128 solver=pcg rank=16 variance=none $hp; score; predict out=n.csv"
     is "variance=none, y=$y" $rc 0
     has "scores of the mean" "$out" '"r2":0.'
     has "nlpd is null" "$out" '"nlpd":null,"nlpd_scaled":null'
@@ -248,7 +303,8 @@ for y in standard log; do
 done
 
 # Missing cells: what is said counts the scored rows alone, and dropped rows are not filled.
-awk 'BEGIN { print "a,y"; for (i = 0; i < 40; i++) print (i % 4 == 3 ? "" : i) "," i % 7 }' >holes.csv
+awk 'BEGIN { print "a,y"; for (i = 0; i < 40; i++) print (i % 4 == 3 ? "" : i) "," i % 7 }' \
+    >holes.csv
 run -e 'open holes.csv target=y; missing mean; split ordered test=20%; fit; score'
 has "8 test rows hold 2 of the 10 holes" "$err" '2 missing cells were filled'
 run -e 'open holes.csv target=y; missing drop; split ordered test=20%; fit; score'
@@ -261,24 +317,30 @@ run -e 'open far.csv target=y; split ordered test=20%; set l=30 amplitude=30 noi
 has "a row that makes the error is named" "$err" 'dominated.: row 300 makes'
 has "and what is strange about it" "$err" 'its b, 4000, lies'
 has "and where to look" "$err" 'show 300..300'
-rest=$(awk -F, 'FNR == NR { if (FNR > 1) y[FNR - 1] = $3; next } FNR > 1 && $1 != 300 { e = y[$1] - $2; s += e * e; n++ } END { printf "%.4g", sqrt(s / n) }' far.csv far-p.csv)
+rest=$(awk -F, \
+    'FNR == NR { if (FNR > 1) y[FNR - 1] = $3; next } FNR > 1 && $1 != 300 { e = y[$1] - $2; s += e * e; n++ } END { printf "%.4g", sqrt(s / n) }' far.csv far-p.csv)
 has "the error without it" "$err" "(without it the RMSE is $rest)"
 
 # One lengthscale an input: friedman1 uses five of its ten; the session keeps them, single ones can
 # be set, and another number of inputs is refused.
 ard='demo friedman1 n=400 seed=2; split test=20% seed=1; kernel rbf(ard)'
-run --format json -s ard.gpd -e "$ard; tune features=256; fit features=256; score; predict out=a1.csv"
+run --format json -s ard.gpd -e \
+    "$ard; tune features=256; fit features=256; score; predict out=a1.csv"
 is "an ARD job ends with 0" $rc 0
 has "lengthscales come as an array" "$out" '"hyperparameters":{"lengthscale":\['
 has "the kernel knows its inputs" "$out" '"kernel":"rbf(ard=10)"'
-has "inputs without influence are named" "$out" '"message":"5 of 10 inputs hardly matter (lengthscale above 100): x6, x7, x8, x9, x10"'
-run -s ard.gpd -e 'predict out=a2.csv; pca; set l[2]=0.5; get l[2]; fit features=64; kernel rbf(ard=3); fit features=64'
+has "inputs without influence are named" "$out" \
+    '"message":"5 of 10 inputs hardly matter (lengthscale above 100): x6, x7, x8, x9, x10"'
+run -s ard.gpd -e \
+    'predict out=a2.csv; pca; set l[2]=0.5; get l[2]; fit features=64; kernel rbf(ard=3); fit features=64'
 ok "a resumed ARD model predicts the same" cmp a1.csv a2.csv
 has "one lengthscale can be set" "$out" 'lengthscale\[2\]  0.5'
-has "another number of inputs is refused" "$err" 'a lengthscale for each of 3 inputs, the data have 10'
+has "another number of inputs is refused" "$err" \
+    'a lengthscale for each of 3 inputs, the data have 10'
 
 # Leave-one-out as the objective.
-run --format json -e 'demo friedman1 n=200; split test=20%; kernel rbf; tune objective=loo features=128; fit features=128; score'
+run --format json -e \
+    'demo friedman1 n=200; split test=20%; kernel rbf; tune objective=loo features=128; fit features=128; score'
 is "a leave-one-out tuning ends with 0" $rc 0
 has "its score is told beside the nmll" "$out" '"objective":"loo","nmll":[-0-9.e+]*,"loo":'
 run -e 'demo friedman1 n=200; tune objective=loo solver=exact'
@@ -292,7 +354,8 @@ has "of features" "$err" 'the exact kernel has its own'
 awk 'BEGIN { srand(6); print "a,y"; for (i = 0; i < 60; i++) print "1," rand() }' >flat.csv
 run -e 'open flat.csv target=y; fit features=64 kernel=rbf solver=pcg noise=1'
 has "a rank is told with what was expected" "$err" 'iterations\{0,1\} expected; it took [0-9]*$'
-run --format json -e 'demo friedman1 n=300; split valid=20% test=20%; kernel rbf; tune objective=validation features=128; fit features=128; score'
+run --format json -e \
+    'demo friedman1 n=300; split valid=20% test=20%; kernel rbf; tune objective=validation features=128; fit features=128; score'
 is "a tuning by validation ends with 0" $rc 0
 has "and tells its score" "$out" '"objective":"validation","nmll":[-0-9.e+]*,"validation":'
 run -e 'demo friedman1 n=200; tune objective=validation features=64'
@@ -303,18 +366,23 @@ awk 'BEGIN { srand(4); print "a,b,y,w"; for (i = 0; i < 90; i++) { a = rand(); b
     printf "%.4f,%.4f,%.4f,%d\n", a, b, sin(6 * a) + b + 0.3 * (rand() - 0.5), w } }' >w.csv
 awk -F, '{ print $1 "," $2 "," $3 } NR > 1 && $4 == 2 { print $1 "," $2 "," $3 }' w.csv >twice.csv
 for how in "solver=exact" "features=128 precision=double"; do
-    run --format json -s w.gpd -e "open w.csv target=y weight=w; scale x=none y=none; kernel rbf; tune l=0.5 amplitude=1 noise=0.3 $how; fit $how" \
+    run --format json -s w.gpd -e \
+        "open w.csv target=y weight=w; scale x=none y=none; kernel rbf; tune l=0.5 amplitude=1 noise=0.3 $how; fit $how" \
         -e 'predict twice.csv out=w1.csv; pca'
     is "a weighted job ends with 0 ($how)" $rc 0
     weighted=$(num nmll)
     run -s w.gpd -e 'predict twice.csv out=w3.csv; score on=train'
     is "and resumes ($how)" $rc 0
     ok "with the same predictions ($how)" cmp w1.csv w3.csv
-    run --format json -e "open twice.csv target=y; scale x=none y=none; kernel rbf; tune l=0.5 amplitude=1 noise=0.3 $how; fit $how; predict twice.csv out=w2.csv"
+    run --format json -e \
+        "open twice.csv target=y; scale x=none y=none; kernel rbf; tune l=0.5 amplitude=1 noise=0.3 $how; fit $how; predict twice.csv out=w2.csv"
     ok "weights count in the likelihood ($how)" between "$(num nmll)" \
-        "$(awk -v w="$weighted" 'BEGIN { print w + 30 * log(0.6 * sqrt(3.14159265358979)) - 1e-3 }')" \
-        "$(awk -v w="$weighted" 'BEGIN { print w + 30 * log(0.6 * sqrt(3.14159265358979)) + 1e-3 }')"
-    ok "and in the predictions ($how)" awk -F, 'NR == FNR { m[FNR] = $2; next } FNR > 1 && (m[FNR] - $2) ^ 2 > 1e-8 { bad = 1 } END { exit bad }' w1.csv w2.csv
+        "$(awk -v w="$weighted" \
+        'BEGIN { print w + 30 * log(0.6 * sqrt(3.14159265358979)) - 1e-3 }')" \
+        "$(awk -v w="$weighted" \
+        'BEGIN { print w + 30 * log(0.6 * sqrt(3.14159265358979)) + 1e-3 }')"
+    ok "and in the predictions ($how)" awk -F, \
+        'NR == FNR { m[FNR] = $2; next } FNR > 1 && (m[FNR] - $2) ^ 2 > 1e-8 { bad = 1 } END { exit bad }' w1.csv w2.csv
 done
 sed '5s/,[12]$/,0/' w.csv >w0.csv
 run -e 'open w0.csv target=y weight=w; fit features=64 kernel=rbf'
@@ -337,29 +405,45 @@ has "an unknown plot is refused with the known ones" "$err" 'parity'
 # Restarts: runs of one line, of which the best counts.
 runs3='demo friedman1 n=300 seed=1; split test=25% seed=2; kernel rbf + periodic; tune features=64 restarts=3 evals=9'
 run --format json -s restarts.gpd -e "$runs3; runs; history; set"
-is "three restarts are three tunings" "$(printf '%s\n' "$out" | grep '"command":"tune"' | grep -o '"run":"t[0-9]"' | tr '\n' ' ')" '"run":"t1" "run":"t2" "run":"t3" '
-is "each says which it is" "$(printf '%s\n' "$out" | grep '"command":"tune"' | grep -o '"restart":[0-9],"restarts":3' | tr '\n' ' ')" '"restart":1,"restarts":3 "restart":2,"restarts":3 "restart":3,"restarts":3 '
-least=$(printf '%s\n' "$out" | grep '"command":"tune"' | sed 's/.*"run":"\([^"]*\)".*"nmll":\([-0-9.e]*\),.*/\2 \1/' | sort -g | head -n 1)
-is "the best is that of least NMLL" "$(printf '%s\n' "$out" | sed -n 's/.*"command":"restarts","best":"\([^"]*\)".*/\1/p')" "${least##* }"
-is "its noise is the current one" "$(printf '%s\n' "$out" | grep '"command":"set"' | grep -o '"noise","value":[0-9.]*' | tail -n 1 | tr -d 'a-z,:"')" \
-    "$(printf '%s\n' "$out" | grep "\"command\":\"tune\",\"run\":\"${least##* }\"" | grep -o '"noise":[0-9.]*' | tr -d 'a-z,:"')"
-is "and no worse than the first" "$(printf '%s\n' "$out" | grep '"command":"restarts"' | grep -c '"above":-')" 0
-is "the line is one line of the history" "$(printf '%s\n' "$out" | grep '"command":"history"' | grep -o '"line":"tune [^"]*"' | wc -l)" 1
-run --format json -s restarts.gpd -e 'runs; undo; set; compare t1 t2 t3; plot nmll t1 t2 t3 out=restarts.csv'
-is "the session has them" "$(printf '%s\n' "$out" | grep '"command":"runs"' | grep -o '"restart":[0-9]' | tr '\n' ' ')" '"restart":1 "restart":2 "restart":3 '
+is "three restarts are three tunings" "$(printf '%s\n' "$out" | grep '"command":"tune"' | grep -o \
+    '"run":"t[0-9]"' | tr '\n' ' ')" '"run":"t1" "run":"t2" "run":"t3" '
+is "each says which it is" "$(printf '%s\n' "$out" | grep '"command":"tune"' | grep -o \
+    '"restart":[0-9],"restarts":3' | tr '\n' ' ')" \
+    '"restart":1,"restarts":3 "restart":2,"restarts":3 "restart":3,"restarts":3 '
+least=$(printf '%s\n' "$out" | grep '"command":"tune"' | sed \
+    's/.*"run":"\([^"]*\)".*"nmll":\([-0-9.e]*\),.*/\2 \1/' | sort -g | head -n 1)
+is "the best is that of least NMLL" "$(printf '%s\n' "$out" | sed -n \
+    's/.*"command":"restarts","best":"\([^"]*\)".*/\1/p')" "${least##* }"
+is "its noise is the current one" "$(printf '%s\n' "$out" | grep '"command":"set"' | grep -o \
+    '"noise","value":[0-9.]*' | tail -n 1 | tr -d 'a-z,:"')" \
+    "$(printf '%s\n' "$out" | grep "\"command\":\"tune\",\"run\":\"${least##* }\"" | grep -o \
+    '"noise":[0-9.]*' | tr -d 'a-z,:"')"
+is "and no worse than the first" "$(printf '%s\n' "$out" | grep '"command":"restarts"' | grep -c \
+    '"above":-')" 0
+is "the line is one line of the history" "$(printf '%s\n' "$out" | grep '"command":"history"' |
+    grep -o '"line":"tune [^"]*"' | wc -l)" 1
+run --format json -s restarts.gpd -e \
+    'runs; undo; set; compare t1 t2 t3; plot nmll t1 t2 t3 out=restarts.csv'
+is "the session has them" "$(printf '%s\n' "$out" | grep '"command":"runs"' | grep -o \
+    '"restart":[0-9]' | tr '\n' ' ')" '"restart":1 "restart":2 "restart":3 '
 has "undo takes them back at once" "$out" '"command":"undo".*restarts=3'
-has "to the starting values" "$(printf '%s\n' "$out" | grep '"command":"set"')" '"noise","value":0.1,'
+has "to the starting values" "$(printf '%s\n' "$out" | grep '"command":"set"')" \
+    '"noise","value":0.1,'
 has "they lie side by side" "$(printf '%s\n' "$out" | grep '"command":"compare"')" '"restart":3'
 ok "and over each other" grep -q 't3 restart 3' restarts.csv
 run -e "$runs3; compare t1 t2 t3"
 has "in words, too" "$out" 'plot nmll t1 t2 t3 draws their curves together'
 for m in grid lbfgs neldermead bobyqa; do
-    run --format json -e "demo friedman1 n=200 seed=1; kernel rbf; tune features=64 restarts=2 evals=6 method=$m"
+    run --format json -e \
+        "demo friedman1 n=200 seed=1; kernel rbf; tune features=64 restarts=2 evals=6 method=$m"
     is "method=$m ends with 0" $rc 0
-    has "and has two" "$out" '"command":"restarts","best":"t[12]","objective":"nmll","runs":\[{"run":"t1".*{"run":"t2"'
+    has "and has two" "$out" \
+        '"command":"restarts","best":"t[12]","objective":"nmll","runs":\[{"run":"t1".*{"run":"t2"'
 done
-run --format json -e "$data; tune features=64 restarts=2 evals=6 objective=loo; tune features=512 nmll=approx rank=16 restarts=2 evals=4"
-has "by another objective" "$out" '"command":"restarts","best":"t[12]","objective":"loo","runs":\[{"run":"t1","state":"done","evaluations":[0-9]*,"loo":'
+run --format json -e \
+    "$data; tune features=64 restarts=2 evals=6 objective=loo; tune features=512 nmll=approx rank=16 restarts=2 evals=4"
+has "by another objective" "$out" \
+    '"command":"restarts","best":"t[12]","objective":"loo","runs":\[{"run":"t1","state":"done","evaluations":[0-9]*,"loo":'
 has "by probes" "$out" '"command":"restarts","best":"t[34]","objective":"nmll"'
 run --format json -e "$data; tune features=64 restarts=2 noise=-1"
 is "a line that cannot be tuned is one error" "$(printf '%s\n' "$out" | grep -c '"type":"error"')" 1

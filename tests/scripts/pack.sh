@@ -10,7 +10,8 @@ odd="my data; 'x' \$(touch bad) %s.csv"
 make_data "$odd" 0
 gzip -c "$odd" >packed.csv.gz
 quoted="\"my data; 'x' \$(touch bad) %s.csv\""
-run -q -s one.gpd -e "open $quoted name=odd" -e 'split test=25% seed=1; fit; predict out=before.csv' \
+run -q -s one.gpd -e "open $quoted name=odd" -e \
+    'split test=25% seed=1; fit; predict out=before.csv' \
     -e 'open packed.csv.gz name=gz; save data=yes'
 is "saved with data" "$rc" 0
 has "two files" "$out" 'with its data (2 files more'
@@ -46,7 +47,8 @@ has "what is not in the session is missed" "$err" 'warning\[session-data\]'
 printf '>a\nACDE\n>b\nACDF\n>c\nACEF\n>d\nGCDE\n' >s.fasta
 printf 'name,y\na,1\nb,2\nc,4\nd,3\n' >s.csv
 run -s three.gpd -e 'demo toy; save data=yes; open s.fasta targets=s.csv target=y; save data=yes'
-has "a demo is made again" "$(printf '%s\n' "$out" | grep 'with its data' | head -n 1)" '(0 files more'
+has "a demo is made again" "$(printf '%s\n' "$out" | grep 'with its data' | head -n 1)" \
+    '(0 files more'
 has "several files are told" "$err" 'is not one file'
 
 # -- sessions with odd names, listed and resumed

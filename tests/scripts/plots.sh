@@ -1,11 +1,14 @@
 #!/bin/sh
-# tests/scripts/plots.sh -- every plot of the table to every format; and what they show against values
-# that come another way: predictions, tunings, closed forms.
+# tests/scripts/plots.sh -- every plot of the table to every format; and what they show against
+# values that come another way: predictions, tunings, closed forms.
 . "${srcdir:-$(dirname "$0")/../..}/tests/scripts/lib.sh"
 
-near() { awk -v a="${1:-nan}" -v b="${2:-nan}" -v t="$3" 'BEGIN { d = a - b; s = b < 0 ? -b : b; exit !(a == a + 0 && b == b + 0 && (d < 0 ? -d : d) <= t * (s + 1e-12)) }'; }
-num() { printf '%s\n' "$out" | grep "\"command\":\"$1\"" | tail -n 1 | sed -n "s/.*\"$2\":\([-+0-9.eE]*\).*/\1/p"; }
-list() { printf '%s\n' "$out" | grep "\"command\":\"$1\"" | tail -n 1 | sed -n "s/.*\"$2\":\[\([^]]*\)\].*/\1/p"; }
+near() { awk -v a="${1:-nan}" -v b="${2:-nan}" -v t="$3" \
+    'BEGIN { d = a - b; s = b < 0 ? -b : b; exit !(a == a + 0 && b == b + 0 && (d < 0 ? -d : d) <= t * (s + 1e-12)) }'; }
+num() { printf '%s\n' "$out" | grep "\"command\":\"$1\"" | tail -n 1 | sed -n \
+    "s/.*\"$2\":\([-+0-9.eE]*\).*/\1/p"; }
+list() { printf '%s\n' "$out" | grep "\"command\":\"$1\"" | tail -n 1 | sed -n \
+    "s/.*\"$2\":\[\([^]]*\)\].*/\1/p"; }
 series() { # FILE PANEL SERIES: its lines of x,y,y2
     awk -F, -v p="$2" -v s="$3" 'NR > 1 && $1 == p && $2 == s { print $3 "," $4 "," $5 }' "$1"
 }
@@ -29,7 +32,9 @@ tradeoff l=0.5..5 grid=5 rows=60
 EOF
 run -e 'help plots'
 plots=$(printf '%s\n' "$out" | sed -n 's/^  \([a-z]*\)  *[A-Z].*/\1/p' | sort -u)
-for p in columns pairs residual rate race rank spectrum nmll path landscape tradeoff ard parity calibration sd sderror zscore check slice parts features pca scree silhouette sweep learning cost; do
+for p in columns pairs residual rate race rank spectrum nmll path landscape tradeoff ard parity \
+    calibration sd sderror zscore check slice parts features pca scree silhouette sweep learning \
+    cost; do
     case " $(printf '%s' "$plots" | tr '\n' ' ') " in
     *" $p "*) ;;
     *) missing="$missing $p" ;;
@@ -38,8 +43,10 @@ done
 is "help plots names every plot" "$missing" ""
 for p in $plots; do
     run -e "help $p"
-    printf '%s\n' "$out" | grep -q "^plot $p: " && printf '%s\n' "$out" | grep -q '^  axes ' || nopage="$nopage $p"
-    test "$(printf '%s\n' "$out" | sed -n '/^plot /,$p' | awk '{ if (length > m) m = length } END { print m + 0 }')" -le 80 || nopage="$nopage $p(wide)"
+    printf '%s\n' "$out" | grep -q "^plot $p: " && printf '%s\n' "$out" | grep -q '^  axes ' ||
+        nopage="$nopage $p"
+    test "$(printf '%s\n' "$out" | sed -n '/^plot /,$p' | awk \
+        '{ if (length > m) m = length } END { print m + 0 }')" -le 80 || nopage="$nopage $p(wide)"
 done
 is "each has its page" "$nopage" ""
 many='columns pairs residual rate race rank spectrum nmll path landscape tradeoff ard parity calibration sd sderror zscore check slice features pca scree silhouette cost'
@@ -55,14 +62,15 @@ run -f script.gps
 is "all plots of one session" "$rc" 0
 for p in $many; do
     head -n 1 $p.csv | grep -q '^panel,series,x,y,y2,class$' && test "$(wc -l <$p.csv)" -gt 1 &&
-        head -c 5 $p.svg | grep -q '<?xml' && tail -n 3 $p.svg | grep -q '</svg>' && test "$(grep -c '<path\|<circle\|<use\|<polygon' $p.svg)" -gt 3 &&
+        head -c 5 $p.svg | grep -q '<?xml' && tail -n 3 $p.svg | grep -q '</svg>' && test \
+            "$(grep -c '<path\|<circle\|<use\|<polygon' $p.svg)" -gt 3 &&
         test "$(wc -l <$p.txt)" -gt 10 || bad="$bad $p"
     # Words instead of a picture mean that there was nothing to draw.
     grep -q 'try: ' $p.txt && bad="$bad $p(empty)"
 done
 is "each is a CSV, a text and an SVG with something in it" "$bad" ""
-# On numbers and on rows with categories, missing cells, weights and two targets: a sentence of its own, words
-# and numbers for each plot, none of them empty.
+# On numbers and on rows with categories, missing cells, weights and two targets: a sentence of its
+# own, words and numbers for each plot, none of them empty.
 awk 'BEGIN { srand(4); print "a,b,kind,w,y1,y2"
     for (i = 0; i < 200; i++) { a = rand() * 4; b = rand(); k = substr("uvw", 1 + i % 3, 1)
         printf "%s,%.4f,%s,%.3f,%.4f,%.4f\n", i % 40 == 7 ? "" : sprintf("%.4f", a), b, k, 0.5 + rand(), sin(a) + b + (i % 3) / 4 + 0.1 * rand(), cos(a) + 0.1 * rand() } }' >mixed.csv
@@ -70,7 +78,8 @@ awk 'BEGIN { srand(4); print "a,b,kind,w,y1,y2"
 for data in all mixed; do
     { cat $data.gps; echo 'draw kernel=rbf n=3'
       for p in $many parts kernel draws sweep learning; do
-          case $p in slice) obj=$(test $data = all && echo joint2 || echo b) ;; race | rate) obj='r1 r2' ;; *) obj= ;; esac
+          case $p in slice) obj=$(test $data = all && echo joint2 || echo b) ;; race | rate) \
+              obj='r1 r2' ;; *) obj= ;; esac
           case $p in
           parts) echo "kernel rbf + linear; fit features=64" ;;
           sweep) echo "sweep rank=4,8 fit='solver=pcg features=64'" ;;
@@ -82,9 +91,12 @@ for data in all mixed; do
     is "all plots of $data" "$rc" 0
     bad=
     for p in $many parts kernel draws sweep learning; do
-        printf '%s\n' "$out" | grep '"command":"plot"' | grep "\"plot\":\"$p\"" | grep -q '"verdict":"[^"]\{12,\}' || bad="$bad $p(verdict)"
-        printf '%s\n' "$out" | grep '"command":"describe"' | grep "\"plot\":\"$p\"" | grep -q '"describe":"[^"]\{60,\}' || bad="$bad $p(words)"
-        awk -F, 'NR > 1 { n++; if (NF < 6 || $4 == "") bad++ } END { exit !(n > 1 && bad < n) }' $p.csv || bad="$bad $p(csv)"
+        printf '%s\n' "$out" | grep '"command":"plot"' | grep "\"plot\":\"$p\"" | grep -q \
+            '"verdict":"[^"]\{12,\}' || bad="$bad $p(verdict)"
+        printf '%s\n' "$out" | grep '"command":"describe"' | grep "\"plot\":\"$p\"" | grep -q \
+            '"describe":"[^"]\{60,\}' || bad="$bad $p(words)"
+        awk -F, 'NR > 1 { n++; if (NF < 6 || $4 == "") bad++ } END { exit !(n > 1 && bad < n) }' \
+            $p.csv || bad="$bad $p(csv)"
     done
     is "each of $data has its sentence, words and numbers" "$bad" ""
 done
@@ -108,35 +120,51 @@ for p in $many parts sweep learning; do
 done
 is "without data each says what to do" "$silent" ""
 GPDESK_GNUPLOT=/nowhere/gnuplot "$gpdesk" -q -f script.gps >/dev/null 2>&1
-is "without gnuplot the same files" "$?$(for p in $many; do tail -n 3 $p.svg | grep -q '</svg>' || echo " $p"; done)" 0
+is "without gnuplot the same files" "$?$(for p in $many; do tail -n 3 $p.svg | grep -q '</svg>' ||
+    echo " $p"; done)" 0
 
 printf 'a,y\n1,2\n,3\n3,5\n4,4\n5,7\n6,6\n' >holes.csv
 run -k -e 'open holes.csv target=y; tune; plot nmll'
 has "where cells are missing the next step is to say what they are" "$out" 'next  *missing mean'
-has "a tuning that failed is not asked for again" "$out" 't1 failed before its first evaluation. try: why t1'
+has "a tuning that failed is not asked for again" "$out" \
+    't1 failed before its first evaluation. try: why t1'
 
 # One error in ten is ten times as large: check and the plot say the same of it.
 awk 'BEGIN { srand(8); print "a,y"; for (i = 0; i < 900; i++) { a = rand() * 6
     printf "%.4f,%.4f\n", a, sin(a) + (i % 10 ? 0.05 : 0.5) * sqrt(-2 * log(rand() + 1e-9)) * cos(6.2832 * rand()) } }' >tails.csv
 run -e 'open tails.csv target=y; split test=40% seed=1; tune; fit; check; plot calibration'
-is "heavy tails are told alike by check and the plot" "$(printf '%s\n' "$out" | tr '\n' ' ' | tr -s ' ' | grep -o 'too cautious for most rows' | wc -l)" 2
+is "heavy tails are told alike by check and the plot" \
+    "$(printf '%s\n' "$out" | tr '\n' ' ' | tr -s ' ' | grep -o 'too cautious for most rows' | wc \
+    -l)" 2
 
 # ---- landscape and tradeoff: the likelihood of tunings with everything fixed ----
 data='demo friedman1 n=200 seed=5; kernel rbf'
-run --format json -e "$data; landscape l=1..4 noise=0.1..0.4 grid=3 features=128; tune l=2 noise=0.2 features=128 solver=features"
+run --format json -e \
+    "$data; landscape l=1..4 noise=0.1..0.4 grid=3 features=128; tune l=2 noise=0.2 features=128 solver=features"
 middle=$(list landscape nmll | cut -d, -f5)
 ok "landscape at its middle is the NMLL of that setting" near "$middle" "$(num tune nmll)" 1e-6
-run --format json -e "$data; landscape l=1..4 amplitude=0.5..2 noise=0.3 grid=3 solver=exact; tune l=2 noise=0.3 amplitude=1 solver=exact"
-ok "with the exact kernel, over the amplitude, at a fixed noise" near "$(list landscape nmll | cut -d, -f5)" "$(num tune nmll)" 1e-6
-run --format json -e "$data; landscape l=1..4 grid=3 solver=exact noise=0.2; tune l=2 noise=0.2 solver=exact"
+run --format json -e \
+    "$data; landscape l=1..4 amplitude=0.5..2 noise=0.3 grid=3 solver=exact; tune l=2 noise=0.3 amplitude=1 solver=exact"
+ok "with the exact kernel, over the amplitude, at a fixed noise" near \
+    "$(list landscape nmll | cut -d, -f5)" "$(num tune nmll)" 1e-6
+run --format json -e \
+    "$data; landscape l=1..4 grid=3 solver=exact noise=0.2; tune l=2 noise=0.2 solver=exact"
 ok "along one axis" near "$(list landscape nmll | cut -d, -f2)" "$(num tune nmll)" 1e-6
-run --format json -e "$data" -e 'kernel rbf + linear' -e "landscape 1.l=1..4 2.weight=0.1..10 grid=3 solver=exact; tune 1.l=2 2.weight=1 solver=exact"
-ok "over two hyperparameters of a sum" near "$(list landscape nmll | cut -d, -f5)" "$(num tune nmll)" 1e-4
-run --format json -e "$data; tune solver=exact; tradeoff grid=3 rows=200; landscape l=1..4 noise=0.1..0.4 grid=5 solver=exact; plot landscape out=l.csv"
-fit=$(list tradeoff fit | cut -d, -f2) comp=$(list tradeoff complexity | cut -d, -f2) sum=$(list tradeoff nmll | cut -d, -f2)
+run --format json -e "$data" -e 'kernel rbf + linear' -e \
+    "landscape 1.l=1..4 2.weight=0.1..10 grid=3 solver=exact; tune 1.l=2 2.weight=1 solver=exact"
+ok "over two hyperparameters of a sum" near "$(list landscape nmll | cut -d, -f5)" \
+    "$(num tune nmll)" 1e-4
+run --format json -e \
+    "$data; tune solver=exact; tradeoff grid=3 rows=200; landscape l=1..4 noise=0.1..0.4 grid=5 solver=exact; plot landscape out=l.csv"
+fit=$(list tradeoff fit | cut -d, -f2) comp=$(list tradeoff complexity | cut -d, -f2) \
+    sum=$(list tradeoff nmll | cut -d, -f2)
 ok "at the tuned setting the fit is half the rows" near "$fit" 100 0.01
-ok "and with complexity and the constant it is the NMLL" near "$(awk -v a="$fit" -v b="$comp" 'BEGIN { print a + b + 100 * log(8 * atan2(1, 1)) }')" "$(num tune nmll)" 1e-3
-ok "fit and complexity pull in opposite ways" awk -v f="$(list tradeoff fit)" -v c="$(list tradeoff complexity)" 'BEGIN { split(f, a, ","); split(c, b, ","); exit !(b[1] > b[2] && b[2] > b[3] && a[3] > a[1]) }'
+ok "and with complexity and the constant it is the NMLL" near \
+    "$(awk -v a="$fit" -v b="$comp" 'BEGIN { print a + b + 100 * log(8 * atan2(1, 1)) }')" \
+    "$(num tune nmll)" 1e-3
+ok "fit and complexity pull in opposite ways" awk -v f="$(list tradeoff fit)" -v \
+    c="$(list tradeoff complexity)" \
+    'BEGIN { split(f, a, ","); split(c, b, ","); exit !(b[1] > b[2] && b[2] > b[3] && a[3] > a[1]) }'
 ok "the path of the tuning lies over it" test "$(series l.csv 1 'evaluations of t1' | wc -l)" -gt 5
 run -e "$data; landscape l=1..4 noise=0.1..1 amplitude=1..2"
 has "three axes are refused" "$err" 'at most two hyperparameters'
@@ -146,15 +174,19 @@ run -e "$data; landscape l.min=1"
 has "so is half an interval" "$err" 'here say'
 
 # ---- slice: predictions at those places ----
-{ echo x,y; awk 'BEGIN { srand(3); for (i = 0; i < 60; i++) { x = i / 10 + 0.05 * rand(); print x "," sin(x) + 0.1 * rand() } }'; } >line.csv
+{ echo x,y; awk \
+    'BEGIN { srand(3); for (i = 0; i < 60; i++) { x = i / 10 + 0.05 * rand(); print x "," sin(x) + 0.1 * rand() } }'; } >line.csv
 for fit in 'fit' 'fit features=256' 'fit features=128 solver=pcg rank=16'; do
     run -e 'open line.csv target=y; kernel rbf; tune' -e "$fit" -e 'plot slice x out=slice.csv'
     { echo x; series slice.csv 1 mean | cut -d, -f1; } >at.csv
-    "$gpdesk" -q -e 'open line.csv target=y; kernel rbf; tune' -e "$fit" -e 'predict at.csv out=p.csv' >/dev/null 2>&1
+    "$gpdesk" -q -e 'open line.csv target=y; kernel rbf; tune' -e "$fit" -e \
+        'predict at.csv out=p.csv' >/dev/null 2>&1
     col() { head -n 1 p.csv | tr , '\n' | grep -n "^$1\$" | cut -d: -f1; }
     m=$(col mean) s=$(col sd) f=$(col sd_latent)
-    tail -n +2 p.csv | cut -d, -f"$m" >m; tail -n +2 p.csv | cut -d, -f"$s" >s; tail -n +2 p.csv | cut -d, -f"$f" >f
-    series slice.csv 1 mean >a; series slice.csv 1 '95 % of new values' >b; series slice.csv 1 '95 % of the function' >c
+    tail -n +2 p.csv | cut -d, -f"$m" >m; tail -n +2 p.csv | cut -d, -f"$s" >s; tail -n +2 p.csv |
+        cut -d, -f"$f" >f
+    series slice.csv 1 mean >a; series slice.csv 1 '95 % of new values' >b; series slice.csv 1 \
+        '95 % of the function' >c
     ok "slice is predict ($fit): mean and both bands" sh -c "paste -d, a b c m s f | awk -F, '
         function off(u, v) { d = u - v; return (d < 0 ? -d : d) > 2e-4 }
         { if (off(\$2, \$10) || off(\$5, \$10 - 1.959964 * \$11) || off(\$6, \$10 + 1.959964 * \$11) || off(\$9, \$10 + 1.959964 * \$12)) bad++ }
@@ -165,60 +197,89 @@ has "no such input" "$err" 'nosuch is not an input'
 awk 'BEGIN { print "c,x,y"; srand(1); for (i = 0; i < 90; i++) { k = i % 3; x = rand(); print substr("abc", k + 1, 1) "," x "," k + x } }' >cat.csv
 run -e 'open cat.csv target=y; kernel rbf; tune; fit; plot slice c out=c.csv; plot slice x out=cx.csv; plot pairs out=cp.csv'
 is "slice along a category" "$rc" 0
-ok "has a mean a level, a whole step apart" sh -c "awk -F, '\$2 == \"mean\" { y[\$3] = \$4 } END { exit !(y[1] - y[0] > 0.8 && y[1] - y[0] < 1.2 && y[2] - y[1] > 0.8 && y[2] - y[1] < 1.2) }' c.csv"
+ok "has a mean a level, a whole step apart" sh -c \
+    "awk -F, '\$2 == \"mean\" { y[\$3] = \$4 } END { exit !(y[1] - y[0] > 0.8 && y[1] - y[0] < 1.2 && y[2] - y[1] > 0.8 && y[2] - y[1] < 1.2) }' c.csv"
 run -e 'open cat.csv target=y; kernel rbf; fit l=1; plot slice c x'
 has "two inputs need numbers" "$err" 'has categories'
 
 # ---- parts: they add up; two equal summands are equal halves ----
 parts() { # KERNEL FIT
-    run --format json -e 'open line.csv target=y' -e "kernel $1" -e "$2; plot parts out=parts.csv; show run:r1"
+    run --format json -e 'open line.csv target=y' -e "kernel $1" -e \
+        "$2; plot parts out=parts.csv; show run:r1"
     { echo x; series parts.csv 1 mean | cut -d, -f1; } >at.csv
-    "$gpdesk" -q -e 'open line.csv target=y' -e "kernel $1" -e "$2; predict at.csv out=p.csv" >/dev/null 2>&1
+    "$gpdesk" -q -e 'open line.csv target=y' -e "kernel $1" -e "$2; predict at.csv out=p.csv" \
+        >/dev/null 2>&1
     mean=$(awk -F, 'NR > 1 { s += $2; n++ } END { print s / n }' line.csv)
     for i in 1 2 3; do series parts.csv $i mean | cut -d, -f2 >m$i; done
-    tail -n +2 p.csv | cut -d, -f"$(head -n 1 p.csv | tr , '\n' | grep -n '^mean$' | cut -d: -f1)" >m
+    tail -n +2 p.csv | cut -d, -f"$(head -n 1 p.csv | tr , '\n' | grep -n '^mean$' | cut -d: -f1)" \
+        >m
     test -s m3 || sed 's/.*/0/' m1 >m3
 }
-for fit in 'fit 1.l=1 2.l=0.2 noise=0.1' 'fit 1.l=1 2.l=0.2 noise=0.1 features=512' 'fit 1.l=1 2.l=0.2 2.weight=0.01 noise=0.1 features=512 solver=pcg rank=16'; do
+for fit in 'fit 1.l=1 2.l=0.2 noise=0.1' 'fit 1.l=1 2.l=0.2 noise=0.1 features=512' \
+    'fit 1.l=1 2.l=0.2 2.weight=0.01 noise=0.1 features=512 solver=pcg rank=16'; do
     parts 'rbf + rbf' "$fit"
-    ok "parts add up to the prediction ($fit)" sh -c "paste -d, m1 m2 m3 m | awk -F, -v c=$mean '{ d = \$1 + \$2 + \$3 + c - \$4; if (d * d > 1e-7) bad++ } END { exit !(NR > 400 && !bad) }'"
+    ok "parts add up to the prediction ($fit)" sh -c \
+        "paste -d, m1 m2 m3 m | awk -F, -v c=$mean '{ d = \$1 + \$2 + \$3 + c - \$4; if (d * d > 1e-7) bad++ } END { exit !(NR > 400 && !bad) }'"
 done
 parts 'rbf + linear + rbf' 'fit 1.l=0.5 3.l=2 noise=0.1'
-ok "three of them, too" sh -c "paste -d, m1 m2 m3 m | awk -F, -v c=$mean '{ d = \$1 + \$2 + \$3 + c - \$4; if (d * d > 1e-7) bad++ } END { exit !(NR > 400 && !bad) }'"
+ok "three of them, too" sh -c \
+    "paste -d, m1 m2 m3 m | awk -F, -v c=$mean '{ d = \$1 + \$2 + \$3 + c - \$4; if (d * d > 1e-7) bad++ } END { exit !(NR > 400 && !bad) }'"
 parts 'rbf + rbf' 'fit 1.l=1 2.l=1 2.weight=1 amplitude=1 noise=0.1 rescale=no'
-ok "equal summands share the mean" sh -c "paste -d, m1 m2 | awk -F, '{ d = \$1 - \$2; if (d * d > 1e-10) bad++ } END { exit !(NR > 400 && !bad) }'"
+ok "equal summands share the mean" sh -c \
+    "paste -d, m1 m2 | awk -F, '{ d = \$1 - \$2; if (d * d > 1e-10) bad++ } END { exit !(NR > 400 && !bad) }'"
 # Of equal summands with prior variance 1 each: var of one = 1/2 + var of both / 4.
-sd=$(awk -F, 'NR > 1 { s += $2; q += $2 * $2; n++ } END { print sqrt(q / n - s * s / n / n) }' line.csv)
-tail -n +2 p.csv | cut -d, -f"$(head -n 1 p.csv | tr , '\n' | grep -n '^sd_latent$' | cut -d: -f1)" >f
+sd=$(awk -F, 'NR > 1 { s += $2; q += $2 * $2; n++ } END { print sqrt(q / n - s * s / n / n) }' \
+    line.csv)
+tail -n +2 p.csv | cut -d, -f"$(head -n 1 p.csv | tr , '\n' | grep -n '^sd_latent$' | cut -d: \
+    -f1)" >f
 series parts.csv 2 '95 %' >b
-ok "and each variance is a half and a quarter of theirs" sh -c "paste -d, b f | awk -F, -v sd=$sd '{ v = (\$3 - \$2) / (2 * 1.959964 * sd); d = v * v - 0.5 - \$4 * \$4 / sd / sd / 4; if (d * d > 1e-4) bad++ } END { exit !(NR > 400 && !bad) }'"
+ok "and each variance is a half and a quarter of theirs" sh -c \
+    "paste -d, b f | awk -F, -v sd=$sd '{ v = (\$3 - \$2) / (2 * 1.959964 * sd); d = v * v - 0.5 - \$4 * \$4 / sd / sd / 4; if (d * d > 1e-4) bad++ } END { exit !(NR > 400 && !bad) }'"
 run -e 'open line.csv target=y; kernel rbf; fit l=1; plot parts'
 has "one product has no parts" "$err" 'it has no parts'
 
 # ---- others, each against another way to the same number ----
-run --format json -e 'demo friedman1 n=200 seed=5; kernel rbf(ard); tune features=64 evals=4; plot ard out=ard.csv; fit features=128 solver=pcg rank=16 noise=0.1 rescale=no; plot cost out=cost.csv; pca dims=3; plot scree out=scree.csv; cluster k=2..4; plot silhouette out=sil.csv; plot features out=features.csv; plot rate out=rate.csv; plot residual out=res.csv'
-ls=$(printf '%s\n' "$out" | grep '"command":"tune"' | tail -n 1 | grep -o '"lengthscale":\[[^]]*\]' | head -n 1 | sed 's/.*\[//; s/\]//' | tr , '\n' | awk '{ print 1 / $1 }' | sort -gr | head -n 3 | awk '{ printf "%.5g ", $1 }')
-is "ard is 1 / l, largest first" "$(series ard.csv 1 '' | cut -d, -f2 | head -n 3 | awk '{ printf "%.5g ", $1 }')" "$ls"
-ok "cost: seconds of the solve" near "$(awk -F, '$1 == 1 && $3 == 2 { print $4 }' cost.csv)" "$(printf '%s\n' "$out" | grep '"command":"fit"' | grep -o '"solve":[0-9.e-]*' | head -n 1 | cut -d: -f2)" 1e-3
-is "scree: pca's shares" "$(series scree.csv 1 each | cut -d, -f2 | awk '{ printf "%.6g ", $1 }')" "$(list pca share | tr , '\n' | awk '{ printf "%.6g ", $1 }')"
-is "silhouette: cluster's" "$(series sil.csv 1 '' | cut -d, -f2 | awk '{ printf "%.6g ", $1 }')" "$(list cluster silhouettes | tr , '\n' | awk '{ printf "%.6g ", $1 }')"
-ok "features: the error falls like one over the root" sh -c "awk -F, '\$2 == \"mean\" { e[\$3] = \$4 } END { r = e[64] / e[16384]; exit !(r > 8 && r < 32) }' features.csv"
-ok "rate: the product of factors is the fall" sh -c "paste -d, /dev/null res.csv >/dev/null; awk -F, 'NR == FNR { if (\$2 ~ /recursive/) r[\$3] = \$4; next } \$2 == \"r1\" && \$3 == 5 { f = \$4 } END { d = f - (r[5] / r[0]) ^ 0.2; exit !(f > 0 && d * d < 1e-8) }' res.csv rate.csv"
+run --format json -e \
+    'demo friedman1 n=200 seed=5; kernel rbf(ard); tune features=64 evals=4; plot ard out=ard.csv; fit features=128 solver=pcg rank=16 noise=0.1 rescale=no; plot cost out=cost.csv; pca dims=3; plot scree out=scree.csv; cluster k=2..4; plot silhouette out=sil.csv; plot features out=features.csv; plot rate out=rate.csv; plot residual out=res.csv'
+ls=$(printf '%s\n' "$out" | grep '"command":"tune"' | tail -n 1 | grep -o \
+    '"lengthscale":\[[^]]*\]' | head -n 1 | sed 's/.*\[//; s/\]//' | tr , '\n' | awk \
+    '{ print 1 / $1 }' | sort -gr | head -n 3 | awk '{ printf "%.5g ", $1 }')
+is "ard is 1 / l, largest first" "$(series ard.csv 1 '' | cut -d, -f2 | head -n 3 | awk \
+    '{ printf "%.5g ", $1 }')" "$ls"
+ok "cost: seconds of the solve" near "$(awk -F, '$1 == 1 && $3 == 2 { print $4 }' cost.csv)" \
+    "$(printf '%s\n' "$out" | grep '"command":"fit"' | grep -o '"solve":[0-9.e-]*' | head -n 1 |
+    cut -d: -f2)" 1e-3
+is "scree: pca's shares" "$(series scree.csv 1 each | cut -d, -f2 | awk '{ printf "%.6g ", $1 }')" \
+    "$(list pca share | tr , '\n' | awk '{ printf "%.6g ", $1 }')"
+is "silhouette: cluster's" "$(series sil.csv 1 '' | cut -d, -f2 | awk '{ printf "%.6g ", $1 }')" \
+    "$(list cluster silhouettes | tr , '\n' | awk '{ printf "%.6g ", $1 }')"
+ok "features: the error falls like one over the root" sh -c \
+    "awk -F, '\$2 == \"mean\" { e[\$3] = \$4 } END { r = e[64] / e[16384]; exit !(r > 8 && r < 32) }' features.csv"
+ok "rate: the product of factors is the fall" sh -c \
+    "paste -d, /dev/null res.csv >/dev/null; awk -F, 'NR == FNR { if (\$2 ~ /recursive/) r[\$3] = \$4; next } \$2 == \"r1\" && \$3 == 5 { f = \$4 } END { d = f - (r[5] / r[0]) ^ 0.2; exit !(f > 0 && d * d < 1e-8) }' res.csv rate.csv"
 awk 'BEGIN { srand(8); print "a,b,y"; for (i = 0; i < 100; i++) { a = rand(); b = rand(); print a "," b "," a - 0.3 * b } }' >ab.csv
 run -e 'open ab.csv target=y; split test=50% seed=1; kernel rbf; fit l=1 noise=0.1; score; plot pairs out=pairs.svg; describe pairs; plot zscore out=z.csv; describe zscore; predict out=p.csv'
-r=$(awk -F, 'NR > 1 { n++; x += $1; y += $3; xx += $1 * $1; yy += $3 * $3; xy += $1 * $3 } END { printf "%.2f", (xy - x * y / n) / sqrt((xx - x * x / n) * (yy - y * y / n)) }' ab.csv)
+r=$(awk -F, \
+    'NR > 1 { n++; x += $1; y += $3; xx += $1 * $1; yy += $3 * $3; xy += $1 * $3 } END { printf "%.2f", (xy - x * y / n) / sqrt((xx - x * x / n) * (yy - y * y / n)) }' ab.csv)
 has "pairs: the correlation" "$out" "correlation $r"
-is "zscore: sorted, against quantiles that are symmetric" "$(awk -F, '$2 == "rows" { if (n++ && $4 < last) bad++; last = $4; s += $3 } END { print n, bad + 0, (s < 1e-9 && s > -1e-9) }' z.csv)" "50 0 1"
+is "zscore: sorted, against quantiles that are symmetric" \
+    "$(awk -F, \
+    '$2 == "rows" { if (n++ && $4 < last) bad++; last = $4; s += $3 } END { print n, bad + 0, (s < 1e-9 && s > -1e-9) }' z.csv)" "50 0 1"
 
 # ---- coordinates and labels of old and new rows ----
 awk 'BEGIN { srand(2); print "a,b,y"; for (i = 0; i < 200; i++) { k = i % 2; print k * 4 + rand() "," k * 4 + rand() "," k } }' >two.csv
 head -n 6 two.csv | cut -d, -f1,2 >new.csv
-run --format json -e 'open two.csv target=y; kernel rbf; cluster new.csv k=2..4 dims=3 out=c.csv; plot silhouette out=s.csv; plot pca out=pca.csv; pca new.csv dims=2 out=p.csv'
+run --format json -e \
+    'open two.csv target=y; kernel rbf; cluster new.csv k=2..4 dims=3 out=c.csv; plot silhouette out=s.csv; plot pca out=pca.csv; pca new.csv dims=2 out=p.csv'
 is "cluster with new rows" "$rc" 0
-is "has a line a row" "$(head -n 1 c.csv) $(grep -c '^train,' c.csv) $(grep -c '^new,' c.csv)" "set,row,pc1,pc2,pc3,cluster,y 200 5"
-ok "new rows that equal old ones stand where they do" awk -F, '{ k = $2; v = $3 "," $4 "," $5 "," $6 } /^train/ { old[k] = v } /^new/ && old[k] != v { bad++ } END { exit bad }' c.csv
-ok "the colour is the target" awk -F, '/^train/ { if ($7 != 1 - $2 % 2) bad++ } END { exit bad > 0 }' c.csv
-ok "clusters are the halves" awk -F, '/^train/ { if ($2 % 2 == 1 && first == "") first = $6; if (($2 % 2 == 1) != ($6 == first)) bad++ } END { exit bad > 0 }' c.csv
+is "has a line a row" "$(head -n 1 c.csv) $(grep -c '^train,' c.csv) $(grep -c '^new,' c.csv)" \
+    "set,row,pc1,pc2,pc3,cluster,y 200 5"
+ok "new rows that equal old ones stand where they do" awk -F, \
+    '{ k = $2; v = $3 "," $4 "," $5 "," $6 } /^train/ { old[k] = v } /^new/ && old[k] != v { bad++ } END { exit bad }' c.csv
+ok "the colour is the target" awk -F, \
+    '/^train/ { if ($7 != 1 - $2 % 2) bad++ } END { exit bad > 0 }' c.csv
+ok "clusters are the halves" awk -F, \
+    '/^train/ { if ($2 % 2 == 1 && first == "") first = $6; if (($2 % 2 == 1) != ($6 == first)) bad++ } END { exit bad > 0 }' c.csv
 has "JSON says how many" "$out" '"command":"cluster".*"new_rows":5,"out":"c.csv"'
 is "pca writes them without clusters" "$(head -n 1 p.csv)" "set,row,pc1,pc2,y"
 ok "the picture has the new rows" grep -q '^1,new rows,' pca.csv
@@ -226,12 +287,14 @@ run -e 'open two.csv target=y; kernel rbf; pca nosuch.csv out=q.csv'
 ok "a file that is not there: exit 4, nothing written" test "$rc" = 4 -a ! -e q.csv
 echo keep >q.csv
 run -e 'open two.csv target=y; kernel rbf; fit l=1; pca r1 dims=2 out=q.csv; pca dims=2 out=/nowhere/q.csv'
-is "a run in place of a file; a directory that is not there" "$rc $(head -n 1 q.csv)" "1 set,row,pc1,pc2,y"
+is "a run in place of a file; a directory that is not there" "$rc $(head -n 1 q.csv)" \
+    "1 set,row,pc1,pc2,y"
 has "says so" "$err" 'cannot write /nowhere/q.csv'
 
 # ---- sweeps ----
 run -e 'demo friedman1 n=200 seed=5; split test=25%; sweep features=64,128 show=iterations l=2; plot sweep'
-has "a sweep of direct fits says why there is nothing to draw" "$(printf '%s' "$out" | tr -d '\n' | tr -s ' ')" 'solved directly'
+has "a sweep of direct fits says why there is nothing to draw" \
+    "$(printf '%s' "$out" | tr -d '\n' | tr -s ' ')" 'solved directly'
 run -e 'demo friedman1 n=200 seed=5; split test=25%; sweep kernel=rbf,linear; plot sweep out=sw.txt; plot sweep out=sw.csv'
 ok "kernels have their names along the axis" grep -q 'rbf.*linear' sw.txt
 
@@ -264,9 +327,11 @@ for f in svg png pdf csv; do
     done
 done
 EOF
-if unshare -rm sh -c 'mount -t tmpfs -o size=64k tmpfs full' 2>/dev/null && command -v gnuplot >/dev/null; then
+if unshare -rm sh -c 'mount -t tmpfs -o size=64k tmpfs full' 2>/dev/null && command -v gnuplot \
+    >/dev/null; then
     got=$(unshare -rm sh -c "$(cat full.sh)" "$gpdesk")
-    want=$(for f in svg png pdf csv; do for fill in 40000 65536; do echo "$f $fill 5 1 good fill x.$f "; done; done)
+    want=$(for f in svg png pdf csv; do for fill in 40000 65536; do echo \
+        "$f $fill 5 1 good fill x.$f "; done; done)
 else
     got= want=
 fi

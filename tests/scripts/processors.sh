@@ -1,6 +1,7 @@
 #!/bin/sh
-# tests/scripts/processors.sh -- --cpu LEVEL: one fit at every level that this machine has, made anew and
-# stored, agrees with the portable one; a level that it lacks, or that there is not, is refused.
+# tests/scripts/processors.sh -- --cpu LEVEL: one fit at every level that this machine has, made
+# anew and stored, agrees with the portable one; a level that it lacks, or that there is not, is
+# refused.
 . "${srcdir:-$(dirname "$0")/../..}/tests/scripts/lib.sh"
 
 num() { printf '%s\n' "$out" | sed -n "s/.*\"$1\":\([-+0-9.eE]*\)[,}].*/\1/p" | tail -n 1; }

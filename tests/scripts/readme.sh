@@ -1,6 +1,7 @@
 #!/bin/sh
-# tests/scripts/readme.sh -- what the README tells a newcomer to type works when it is typed: its five minutes
-# as one script, its command line, and every command in its text.  Numbers of rows and features are cut.
+# tests/scripts/readme.sh -- what the README tells a newcomer to type works when it is typed: its
+# five minutes as one script, its command line, and every command in its text.  Numbers of rows and
+# features are cut.
 . "${srcdir:-$(dirname "$0")/../..}/tests/scripts/lib.sh"
 readme=$src/README.md
 small='s/n=4000/n=300/; s/features=4096/features=256/; s/features=1024/features=128/; s/features=8192/features=256/
@@ -8,7 +9,8 @@ small='s/n=4000/n=300/; s/features=4096/features=256/; s/features=1024/features=
     s/k=2\.\.6/k=2..3/; /^sweep/{/features=/!s/ *$/ features=128/;}'
 
 # Indented lines of a section; remarks stand behind two blanks.
-sed -n '/^## Five minutes/,/^Esc leaves/p' "$readme" | sed -n 's/^    \([a-z].*\)/\1/p' | sed 's/   *.*//' >all.gps
+sed -n '/^## Five minutes/,/^Esc leaves/p' "$readme" | sed -n 's/^    \([a-z].*\)/\1/p' | sed \
+    's/   *.*//' >all.gps
 sed "$small" all.gps >tour.gps
 ok "there are its lines" test "$(wc -l <tour.gps)" -gt 20
 for verb in demo tune fit score check sweep predict script undo export; do
@@ -29,7 +31,8 @@ has "the session goes on" "$out" '^ *r2 '
 # The command line, its continuation lines joined.
 awk 'BEGIN { print "x1,x2,y"; for (i = 0; i < 400; i++) { a = i * 37 % 101 / 10; b = i * 53 % 89 / 9
     print a "," b "," sin(a) + b } }' | gzip >data.csv.gz
-sed -n '/^## In a script/,/^prints/p' "$readme" | sed -n 's/^    \(.*\)/\1/p' | sed -e :a -e '/\\$/N; s/\\\n//; ta' |
+sed -n '/^## In a script/,/^prints/p' "$readme" | sed -n 's/^    \(.*\)/\1/p' | sed -e :a -e \
+    '/\\$/N; s/\\\n//; ta' |
     sed "$small" >line.sh
 has "there is a command line" "$(cat line.sh)" '^gpdesk --format json'
 PATH=$(dirname "$gpdesk"):$PATH sh line.sh >line.json 2>line.err </dev/null
@@ -39,7 +42,8 @@ is "all with v and type" "$(grep -vc '^{"v":1,"type":"' line.json)" 0
 
 # `kernel matern(nu=5/2)` and so on: what begins with a command and names no file of the reader's.
 "$gpdesk" -q -e help | sed -n 's/^  \([a-z-]*\) .*/\1/p' >verbs
-tr '\n' ' ' <"$readme" | grep -o '`[^`]*`' | tr -d '`' | grep -v '[A-Z]\|\.csv\|\.npy\|\.fasta\|\.md\|mine\.\|^make\|^man' |
+tr '\n' ' ' <"$readme" | grep -o '`[^`]*`' | tr -d '`' | grep -v \
+    '[A-Z]\|\.csv\|\.npy\|\.fasta\|\.md\|mine\.\|^make\|^man' |
     sed 's/  */ /g' | grep ' ' | sort -u >spans
 wrong=
 

@@ -1,6 +1,7 @@
 #!/bin/sh
-# tests/scripts/sequences.sh -- sequences as a user meets them: a column of a table, FASTA with a table of
-# targets, what is told of letters, lengths and names, the same predictions from memory, disk and session.
+# tests/scripts/sequences.sh -- sequences as a user meets them: a column of a table, FASTA with a
+# table of targets, what is told of letters, lengths and names, the same predictions from memory,
+# disk and session.
 . "${srcdir:-$(dirname "$0")/../..}/tests/scripts/lib.sh"
 
 num() { printf '%s\n' "$out" | sed -n "s/.*\"$1\":\([-+0-9.eE]*\)[,}].*/\1/p" | tail -n 1; }
@@ -24,12 +25,14 @@ is "a column named sequence" $rc 0
 has "is told with its alphabet" "$out" 'protein, 20 letters (ACDEFGHIKLMNPQRSTVWY), length 15 to 40'
 has "its type" "$out" '"column":"sequence","role":"input","type":"sequence"'
 has "other columns wait" "$out" '"name":"cols".*n_changed'
-has "the motif is found wherever it is" "$out" '"kernel":"conv(rbf,width=5,average=sqrt,symbols=21)"'
+has "the motif is found wherever it is" "$out" \
+    '"kernel":"conv(rbf,width=5,average=sqrt,symbols=21)"'
 ok "far better than a constant" between "$(num rmse_scaled)" 0.01 0.65
 conv=$(num rmse_scaled)
 
 gzip -c s.fasta >s.fasta.gz
-run --format json -s f.gpd -e "open s.fasta.gz targets=y.csv; cols leak role=skip; $fit; score; predict out=p2.csv"
+run --format json -s f.gpd -e \
+    "open s.fasta.gz targets=y.csv; cols leak role=skip; $fit; score; predict out=p2.csv"
 is "FASTA, packed, with a table of targets" $rc 0
 has "is read as such" "$out" '"dataset":"s".*"rows":400,"columns":5'
 ok "and says the same" test "$(num rmse_scaled)" = "$conv"
@@ -40,16 +43,19 @@ run --mem 64MB --format json -e "open s.csv; $fit; predict out=p4.csv"
 is "with little memory" $rc 0
 ok "the same bits" cmp p1.csv p4.csv
 
-run --format json -e 'open s.csv; split test=25% seed=1; kernel fastconv(rbf,width=5,filters=256); tune features=256; fit features=512; score'
+run --format json -e \
+    'open s.csv; split test=25% seed=1; kernel fastconv(rbf,width=5,filters=256); tune features=256; fit features=512; score'
 ok "filters find it too" between "$(num rmse_scaled)" 0.01 0.7
-run --format json -e 'open s.csv; split test=25% seed=1; kernel rbf; tune features=256; fit features=512; score'
+run --format json -e \
+    'open s.csv; split test=25% seed=1; kernel rbf; tune features=256; fit features=512; score'
 is "letters by position" $rc 0
 has "are warned of where lengths differ" "$out" '"warning","name":"lengths"'
 
 printf 'letter,k,w\nK,1,0\nR,1,0\nW,0,2\nC,0,3\nH,0,4\nA,0,0\n' >letters.csv
 for code in blosum62 scales letters.csv; do
     rm -f e.gpd
-    run -s e.gpd --format json -e "open s.csv; cols sequence encoding=$code; split test=25% seed=1; kernel conv(rbf,width=5)" \
+    run -s e.gpd --format json -e \
+        "open s.csv; cols sequence encoding=$code; split test=25% seed=1; kernel conv(rbf,width=5)" \
         -e 'tune features=128; fit features=256; score; predict out=e1.csv; kernel rbf; fit features=64; kernel fastconv(rbf,filters=32); fit features=64'
     is "encoding=$code" $rc 0
     has "is said" "$out" "\"name\":\"encoding\".*$code"
@@ -61,8 +67,10 @@ has "no such encoding" "$err" 'neither onehot, blosum62, scales, kmer1 to kmer8 
 
 # A linear part fills as many columns as there are letters by position: more than a search looks at.
 awk 'BEGIN { srand(9); a = "ACDEFGHIKLMNPQRSTVWY"; print "sequence,y"; for (i = 1; i <= 150; i++) { s = ""
-    for (j = 1; j <= 60; j++) s = s substr(a, 1 + int(20 * rand()), 1); print s "," rand() } }' >wide.csv
-run --format json -e 'open wide.csv; kernel rbf + linear; tune features=2048 evals=3; fit features=2048'
+    for (j = 1; j <= 60; j++) s = s substr(a, 1 + int(20 * rand()), 1); print s "," rand() } }' \
+        >wide.csv
+run --format json -e \
+    'open wide.csv; kernel rbf + linear; tune features=2048 evals=3; fit features=2048'
 is "rbf + linear of 1200 letters by position" $rc 0
 
 # ---- what is told
@@ -76,7 +84,8 @@ is "a table that is not there" $rc 4
 printf 'id,y\np1,1\np2,2\np3,3\nq9,4\n' >few.csv
 run -e 'open s.fasta targets=few.csv'
 is "a table with few rows" $rc 0
-has "records without a row are told" "$err" "397 records have no row in the table, first row 4 ('p4', line 10)"
+has "records without a row are told" "$err" \
+    "397 records have no row in the table, first row 4 ('p4', line 10)"
 has "and rows without a record" "$err" "1 row of the table has no record, first row 4 ('q9')"
 run -e 'open s.fasta targets=few.csv; fit'
 has "and nothing is dropped in silence" "$err" 'missing drop'
@@ -96,7 +105,8 @@ has "there must be a sequence" "$err" 'no input is one'
 # ---- sets of labelled nodes: y is the share of label 2, in any order
 awk 'BEGIN { srand(5); print "nodes,y"; for (i = 1; i <= 200; i++) { n = 3 + int(9 * rand()); s = ""; y = 0
     for (j = 1; j <= n; j++) { k = int(3 * rand()); s = s (j > 1 ? " " : "") k; y += k == 2 } print s "," y / n } }' >g.csv
-run --format json -e 'open g.csv types=nodes=sequence target=y; split test=25% seed=1; kernel graph(rbf,average=full); tune features=128; fit features=256; score'
+run --format json -e \
+    'open g.csv types=nodes=sequence target=y; split test=25% seed=1; kernel graph(rbf,average=full); tune features=128; fit features=256; score'
 is "labels of nodes" $rc 0
 ok "are learnt from" between "$(num rmse_scaled)" 0.0 0.1
 run -e 'open g.csv types=nodes=sequence target=y; kernel graph(rbf,average=full); fit features=64; predict g.csv out=g.out'
@@ -136,9 +146,11 @@ has "no such column" "$err" 'nothing'
 run -e 'kernel conv(rbf) * graph(rbf)'
 has "one conv in a product" "$err" 'one conv or graph in a product'
 # ---- the width of windows by the likelihood: the motif has five letters
-run --format json -e 'open s.csv; split test=25% seed=1; kernel conv(rbf); tune features=256 evals=10 width=1,4,12; fit features=512'
+run --format json -e \
+    'open s.csv; split test=25% seed=1; kernel conv(rbf); tune features=256 evals=10 width=1,4,12; fit features=512'
 is "a tuning for each width" $rc 0
-has "the best is told with all" "$out" '"name":"width","run":"t1","message":"width 4 has the least NMLL (1: .*, 4: .*, 12: '
+has "the best is told with all" "$out" \
+    '"name":"width","run":"t1","message":"width 4 has the least NMLL (1: .*, 4: .*, 12: '
 has "and fitted with" "$out" '"command":"fit".*"kernel":"conv(rbf,width=4,'
 # ---- words of letters
 run -e 'open s.csv; split test=25% seed=1; cols sequence encoding=kmer2; kernel graph(rbf); tune features=256 evals=8; fit features=256; score; explain-row row:3; save kmer.gpd'
@@ -155,20 +167,25 @@ has "there are not too many" "$err" 'more than 65536 words'
 run -e 'open s.csv; cols sequence encoding=kmer2; kernel conv(rbf,width=15); fit features=256'
 has "a window is of words" "$err" 'the sequence has 15 letters, a window'
 # ---- what is wrong with records is told with their names and rows
-printf '>a\nMKVLAAGIVG\n>b\n>c\nMKV\n>d\nMKVLXX*AAG-IVGMK\n>e\nMKVLAAGIVGM\n>f\nMKVLAAGIV\n' >bad.fasta
+printf '>a\nMKVLAAGIVG\n>b\n>c\nMKV\n>d\nMKVLXX*AAG-IVGMK\n>e\nMKVLAAGIVGM\n>f\nMKVLAAGIV\n' \
+    >bad.fasta
 printf 'id,y\na,1\nb,2\nc,1.5\nd,3\nz,9\nw,2\nf,1\n' >bad.csv
 run -e 'open bad.fasta targets=bad.csv; kernel conv(rbf,width=5); fit features=64'
-has "an empty record" "$err" "warning.empty.*1 record is without a letter, first row 2 ('b', line 3)"
-has "letters outside" "$err" "note.letters.*(X.-), first row 4 ('d', line 6): they count as one letter more"
+has "an empty record" "$err" \
+    "warning.empty.*1 record is without a letter, first row 2 ('b', line 3)"
+has "letters outside" "$err" \
+    "note.letters.*(X.-), first row 4 ('d', line 6): they count as one letter more"
 has "a record without a target" "$err" "1 record has no row in the table, first row 5 ('e', line 8)"
 has "targets without records" "$err" "2 rows of the table have no record, first row 5 ('z')"
 has "stop a fit, by name" "$err" "row 2 ('b'): the sequence has 0 letters, a window 5"
 # what to do about letters outside the alphabet: stay, count as missing, stop
-letters() { run -e "open bad.fasta targets=bad.csv unknown=$1; missing drop; kernel conv(rbf,width=3); fit features=64"; }
+letters() { run -e \
+    "open bad.fasta targets=bad.csv unknown=$1; missing drop; kernel conv(rbf,width=3); fit features=64"; }
 letters keep
 has "kept" "$err" '2 of 6 training rows'
 letters missing
-has "missing" "$err" "warning.letters.*1 sequence with letters outside the alphabet counts as missing, first row 4 ('d', line 6)"
+has "missing" "$err" \
+    "warning.letters.*1 sequence with letters outside the alphabet counts as missing, first row 4 ('d', line 6)"
 has "and left out like others" "$err" '3 of 6 training rows'
 letters stop
 is "or an error" $rc 4
@@ -182,13 +199,16 @@ has "as cells without letters" "$err" 'warning.empty.*1 sequence is without a le
 has "both are left out" "$err" '2 of 4 training rows'
 # new data: letters that training has not
 awk -F, 'NR < 4 { print } NR == 4 { print "X" substr($1, 2) "," $2 "," $3 }' s.csv >strange.csv
-run --format json -e 'open s.csv; kernel conv(rbf,width=5); fit features=64; predict strange.csv out=o.csv; kernel fastconv(rbf,filters=16); fit features=64; predict strange.csv out=o.csv'
-is "letters of new data" "$(printf '%s\n' "$out" | grep -c '"letters".*1 row holds letters outside the training alphabet, first row 3: they count as one letter more')" 2
+run --format json -e \
+    'open s.csv; kernel conv(rbf,width=5); fit features=64; predict strange.csv out=o.csv; kernel fastconv(rbf,filters=16); fit features=64; predict strange.csv out=o.csv'
+is "letters of new data" "$(printf '%s\n' "$out" | grep -c \
+    '"letters".*1 row holds letters outside the training alphabet, first row 3: they count as one letter more')" 2
 has "are counted" "$out" '"command":"predict".*"letters":1'
 printf 'seq,y\nACDEF,1\nACDDF,2\nACAEF,4\nACAAF,5\nCCDEF,2\n' >site.csv
 printf 'seq,y\nACDEF,1\nAWDEF,2\nACWEF,3\nACDEFGH,4\n' >site2.csv
 run -e 'open site.csv; kernel rbf; fit solver=exact; predict site2.csv out=o.csv'
-has "by position: there" "$err" 'warning.letters.*1 row holds letters that no training row has at their positions, first row 3: they count as none'
+has "by position: there" "$err" \
+    'warning.letters.*1 row holds letters that no training row has at their positions, first row 3: they count as none'
 printf 'seq,y\nACGT,1\nACTT,2\nCCGT,4\nGGGT,5\n' >dna2.csv
 run -e 'open dna2.csv; kernel conv(rbf,width=2); fit features=64; predict dna.csv out=o.csv'
 is "an empty row of new data stops" $rc 1
@@ -215,8 +235,10 @@ has "unless the user says" "$err" "'b' stands in column 'id' twice (rows 2 and 3
 has "how" "$err" 'twice=first .*twice=mean'
 run -q -e 'open rep.fasta targets=rep.csv twice=mean; show 1..4'
 has "means of those that are there" "$out" '2 .*b .*MKVLC.* 3'
-has "records that repeat one are told" "$err" "warning.twice.*1 record has a name that stood before, first row 3 ('a', line 5): each takes"
-has "and rows" "$err" "warning.twice.*2 rows of the table repeat a name, first row 3 ('b', of row 2): their numbers are averaged"
+has "records that repeat one are told" "$err" \
+    "warning.twice.*1 record has a name that stood before, first row 3 ('a', line 5): each takes"
+has "and rows" "$err" \
+    "warning.twice.*2 rows of the table repeat a name, first row 3 ('b', of row 2): their numbers are averaged"
 has "each takes the row" "$out" '3 .*a .*MKVLD.* 1'
 run -e 'open rep.fasta targets=rep.csv twice=first; show 1..4; missing drop; kernel rbf; fit solver=exact'
 has "the first one" "$out" '2 .*b .*MKVLC.* 2'
@@ -227,7 +249,8 @@ run -e 'open rep.fasta targets=once.csv twice=stop'
 is "records may stop" $rc 4
 has "with their place" "$err" "1 record has a name that stood before, first row 3 ('a', line 5)"
 run -e 'open bad.fasta targets=bad.csv; missing drop; kernel conv(rbf,width=5); fit features=64'
-has "unless they are to be left out" "$err" '2 training sequences are shorter than a window of 5, first in row 2'
+has "unless they are to be left out" "$err" \
+    '2 training sequences are shorter than a window of 5, first in row 2'
 has "which is counted" "$err" '3 of 6 training rows'
 printf '>a\nMK1LA\n' >bad.fasta
 run -e 'open bad.fasta'
@@ -256,7 +279,8 @@ run -s words.gpd -e 'predict words.csv out=w2.csv'
 ok "a session predicts the same" cmp w1.csv w2.csv
 # ---- small windows by dense filters
 run -e 'open s.csv; split test=25% seed=1; kernel conv(rbf,width=3); fit features=256; score; save dense.gpd'
-has "small windows have dense filters, which is told" "$err" 'note.plan.*3 x 21.*dense random filters'
+has "small windows have dense filters, which is told" "$err" \
+    'note.plan.*3 x 21.*dense random filters'
 was=$(printf "%s\n" "$out" | grep RMSE)
 run -s dense.gpd -e 'compare r1; score run=r1'
 is "a session keeps the filters that were chosen" "$(printf "%s\n" "$out" | grep RMSE)" "$was"
@@ -268,16 +292,22 @@ is "convdense of any width, in sums, exact, under pca" $rc 0
 run -e 'demo friedman1 n=60; tune width=3,5'
 has "columns have no windows" "$err" 'the kernel has none'
 # ---- one row as the model sees it
-run --format json -e 'open s.csv; kernel conv(rbf,width=5); fit features=512 l=2; neighbours row:3 count=4; explain-row row:3 out=x.csv; plot row out=row.csv; describe row'
+run --format json -e \
+    'open s.csv; kernel conv(rbf,width=5); fit features=512 l=2; neighbours row:3 count=4; explain-row row:3 out=x.csv; plot row out=row.csv; describe row'
 is "neighbours and explain-row" $rc 0
-has "neighbours come with similarity and target" "$out" '"command":"neighbours".*"row":3,.*"neighbours":\[{"row":[0-9]*,"similarity":[0-9.]*,"distance":[0-9.]*,"target":[0-9.]*'
+has "neighbours come with similarity and target" "$out" \
+    '"command":"neighbours".*"row":3,.*"neighbours":\[{"row":[0-9]*,"similarity":[0-9.]*,"distance":[0-9.]*,"target":[0-9.]*'
 len=$(sed -n 4p s.csv | cut -d, -f1 | tr -d '\n' | wc -c)
 ok "each letter at each position, and masked" test "$(wc -l <x.csv)" = $((1 + 21 * len))
-ok "its own letters change nothing" awk -F, 'NR > 1 && $2 == $3 && ($4 > 1e-9 || $4 < -1e-9) { bad = 1 } END { exit bad }' x.csv
+ok "its own letters change nothing" awk -F, \
+    'NR > 1 && $2 == $3 && ($4 > 1e-9 || $4 < -1e-9) { bad = 1 } END { exit bad }' x.csv
 # a mutant that is made and predicted is what explain-row said
-awk -F, 'NR == 4 { print "sequence,y,n_changed"; print $0; print "W" substr($1, 2) "," $2 "," $3 }' s.csv >mut.csv
+awk -F, \
+    'NR == 4 { print "sequence,y,n_changed"; print $0; print "W" substr($1, 2) "," $2 "," $3 }' \
+    s.csv >mut.csv
 run -e 'open s.csv; kernel conv(rbf,width=5); fit features=512 l=2; predict mut.csv out=m.out'
-ok "as a prediction of the mutant says" awk -F, 'FNR == NR { if ($1 == 1 && $3 == "W") want = $4; next } FNR == 2 { a = $2 } FNR == 3 { d = $2 - a - want; exit !(d < 1e-6 && d > -1e-6) }' x.csv m.out
+ok "as a prediction of the mutant says" awk -F, \
+    'FNR == NR { if ($1 == 1 && $3 == "W") want = $4; next } FNR == 2 { a = $2 } FNR == 3 { d = $2 - a - want; exit !(d < 1e-6 && d > -1e-6) }' x.csv m.out
 run -e 'open s.csv; kernel conv(rbf,width=5); fit features=64; neighbours row:401'
 has "there must be such a row" "$err" 'row 401: the data have 400 rows'
 run -e 'open s.csv; kernel conv(rbf,width=5); fit features=64; explain-row first'
@@ -287,7 +317,8 @@ has "there is no slice through letters, but" "$err" 'try  explain-row row:1'
 run -e 'demo friedman1 n=60; fit features=64; neighbours 7; explain-row 7'
 is "columns have neighbours" $rc 1
 has "and slices" "$err" 'plot slice'
-run --format json -e 'demo molecules n=60; cols atoms* role=input; kernel graph(rbf,average=none) + linear on atoms*; fit features=128; explain-row row:2 out=n5.csv'
+run --format json -e \
+    'demo molecules n=60; cols atoms* role=input; kernel graph(rbf,average=none) + linear on atoms*; fit features=128; explain-row row:2 out=n5.csv'
 has "each node left out" "$out" '"command":"explain-row".*"nodes":\[{"position":[0-9]*,"change":'
 # ---- sets of nodes with numbers: y is a sum over the nodes of w times a, over two tables
 awk 'BEGIN { srand(7); print "graph,a,w,colour" >"n.csv"; print "graph,y" >"gy.csv"
@@ -297,7 +328,8 @@ awk 'BEGIN { srand(7); print "graph,a,w,colour" >"n.csv"; print "graph,y" >"gy.c
         printf "g%d,%.5f\n", g, y >"gy.csv" }
     for (i = 1; i <= m; i += 2) print line[i] >"n.csv"; for (i = 2; i <= m; i += 2) print line[i] >"n.csv" }' </dev/null
 rm -f n.gpd
-run -s n.gpd --format json -e 'open n.csv graph=graph targets=gy.csv target=y; split test=25% seed=1' \
+run -s n.gpd --format json -e \
+    'open n.csv graph=graph targets=gy.csv target=y; split test=25% seed=1' \
     -e 'kernel graphpoly(degree=2,norm=raw,average=none); tune features=256; fit features=512; score' \
     -e 'kernel graph(rbf,average=none) + linear; tune features=256; fit features=512; score; predict out=n1.csv'
 is "rows of nodes, scattered, and a table of graphs" $rc 0
@@ -334,15 +366,18 @@ awk 'BEGIN { srand(21); split("C H O", k, " "); print "mol,element,x,y,z" >"at.c
             printf "m%d,%s,%.4f,%.4f,%.4f\n", g, k[t[j]], x[j], y[j], z[j] >"at.csv"
             for (i = 1; i < j; i++) { d = (x[i]-x[j])^2 + (y[i]-y[j])^2 + (z[i]-z[j])^2; e -= (t[i] * t[j]) / d^3 } }
         printf "m%d,%.6f\n", g, e >"ae.csv" } }' </dev/null
-run --format json -e 'open at.csv graph=mol targets=ae.csv target=e describe=neighbours; split test=25% seed=1' \
+run --format json -e \
+    'open at.csv graph=mol targets=ae.csv target=e describe=neighbours; split test=25% seed=1' \
     -e 'kernel graphpoly(degree=2,norm=raw,average=none) + linear; tune features=512; fit features=1024; score; predict at.csv graph=mol describe=neighbours out=a1.csv'
 is "atoms by what is around them" $rc 0
 ok "a dispersion energy is learnt" between "$(num rmse_scaled)" 0.0 0.35
-run --format json -e 'demo molecules n=400 seed=3; cols atoms* role=input; split test=25% seed=1; kernel linear on atoms*; fit features=64; score' \
+run --format json -e \
+    'demo molecules n=400 seed=3; cols atoms* role=input; split test=25% seed=1; kernel linear on atoms*; fit features=64; score' \
     -e 'kernel graph(rbf,average=none) + linear on atoms*; tune features=256; fit features=512; score'
 is "generated molecules" $rc 0
 ok "one fifth of the error of a line through the counts of atoms" \
-    awk -v a="$(num mae)" -v b="$(printf '%s\n' "$out" | sed -n 's/.*"mae":\([0-9.e-]*\)[,}].*/\1/p' | head -n 1)" 'BEGIN { exit !(a > 0 && 5 * a < b) }'
+    awk -v a="$(num mae)" -v b="$(printf '%s\n' "$out" | sed -n \
+    's/.*"mae":\([0-9.e-]*\)[,}].*/\1/p' | head -n 1)" 'BEGIN { exit !(a > 0 && 5 * a < b) }'
 printf 'mol,element,x,y,z\nm1,C,0,0,0\nm1,H,0,0,0\n' >one.csv
 run -e 'open one.csv graph=mol describe=neighbours'
 has "two atoms in one place" "$err" "rows 2 and 1: two atoms of graph 'm1' are in one place"
@@ -350,11 +385,13 @@ run -e 'open n.csv graph=graph describe=neighbours'
 has "no atoms" "$err" 'reads columns element, x, y, z'
 # a series: each value from the ten before it
 awk 'BEGIN { srand(2); print "t,v"; for (i = 1; i <= 400; i++) printf "%d,%.4f\n", i, sin(i / 5) + 0.05 * rand() }' >ser.csv
-run --format json -e 'open ser.csv window=v:10 target=v skip=t; missing drop; split ordered=yes test=25%; kernel rbf; tune features=128; fit features=256; score' \
+run --format json -e \
+    'open ser.csv window=v:10 target=v skip=t; missing drop; split ordered=yes test=25%; kernel rbf; tune features=128; fit features=256; score' \
     -e 'kernel conv(rbf,width=4); fit features=128'
 is "a series from its past" $rc 0
 has "is told" "$out" "the 10 values of 'v' from 10 to 1 rows before each"
-ok "is foretold" between "$(printf '%s\n' "$out" | sed -n 's/.*"rmse_scaled":\([0-9.e-]*\)[,}].*/\1/p' | head -n 1)" 0.0 0.15
+ok "is foretold" between "$(printf '%s\n' "$out" | sed -n \
+    's/.*"rmse_scaled":\([0-9.e-]*\)[,}].*/\1/p' | head -n 1)" 0.0 0.15
 run -e 'open ser.csv window=v'
 has "a window has a width" "$err" 'window=temp:24'
 
@@ -362,63 +399,82 @@ has "a window has a width" "$err" 'window=temp:24'
 shifted='kernel conv(rbf,width=5); tune features=256 evals=8; fit features=512; check; plot mutations out=m.csv; describe mutations'
 run --format json -e "demo proteins n=600 seed=2; split column=few_vs_many; $shifted"
 is "variants with more changes than training" $rc 0
-has "check counts the letters" "$out" '"changes":{"ok":false,"text":"5 letters differ from the training consensus at the median (most 10), in training rows 2 (most 3);'
-has "and says what that is" "$out" '100 % have more changes than 99 % of the training rows: an extrapolation'
-has "sd is compared too" "$out" '"shift":{"ok":false,"text":"sd of these rows against sd of left-out training rows: 1.[0-9]* x on average'
-has "the plot says how wrong it gets" "$out" 'beyond the 3 letters of training errors are [1-9][0-9.]* x the sd, overconfident'
-ok "errors grow with the letters" awk -F, '/^1,"*RMSE/ { e[++n] = $NF == "" ? $4 : $4 } END { exit !(n >= 5 && e[n] > 1.3 * e[1]) }' m.csv
+has "check counts the letters" "$out" \
+    '"changes":{"ok":false,"text":"5 letters differ from the training consensus at the median (most 10), in training rows 2 (most 3);'
+has "and says what that is" "$out" \
+    '100 % have more changes than 99 % of the training rows: an extrapolation'
+has "sd is compared too" "$out" \
+    '"shift":{"ok":false,"text":"sd of these rows against sd of left-out training rows: 1.[0-9]* x on average'
+has "the plot says how wrong it gets" "$out" \
+    'beyond the 3 letters of training errors are [1-9][0-9.]* x the sd, overconfident'
+ok "errors grow with the letters" awk -F, \
+    '/^1,"*RMSE/ { e[++n] = $NF == "" ? $4 : $4 } END { exit !(n >= 5 && e[n] > 1.3 * e[1]) }' m.csv
 run --format json -e "demo proteins n=600 seed=2; split test=25%; $shifted"
 has "a random split has none of it" "$out" '"changes":{"ok":true,.*the same kind of rows"}'
 ok "nor the plot" test "$(printf "%s\n" "$out" | grep -c "x the sd, overconfident")" = 0
 run --format json -e "open s.csv; split test=25% seed=1; $shifted"
-has "unrelated sequences go by the nearest" "$out" '"changes":{"ok":true,"text":"nearest training row [0-9]* letters away (of training rows: [0-9]*): the same kind of rows'
+has "unrelated sequences go by the nearest" "$out" \
+    '"changes":{"ok":true,"text":"nearest training row [0-9]* letters away (of training rows: [0-9]*): the same kind of rows'
 has "in the plot too" "$out" 'letters that differ from the nearest training row'
 run -e 'demo robot n=100; split test=20%; kernel rbf; fit; score; plot mutations'
 has "a table has no letters" "$out" 'No input is a sequence of letters. try: plot sderror'
 
-# coordinates coloured by length: its own column of the file, whose second half is as long as it says
+# coordinates coloured by length: its own column of the file, whose second half is as long as it
+# says
 run -e 'open s.csv; kernel conv(rbf,width=5); pca dims=2 rows=400 features=128 color=length out=len.csv; pca color=nothing'
 has "no such colour" "$err" 'there is no column nothing to colour by'
 is "by length" "$(head -n 1 len.csv)" "set,row,pc1,pc2,length"
 awk -F, 'NR > 1 { print length($1) }' s.csv >lengths
-is "the letters of each row" "$(awk -F, 'NR > 1 { print $NF }' len.csv | cmp - lengths && echo same)" same
+is "the letters of each row" "$(awk -F, 'NR > 1 { print $NF }' len.csv | cmp - lengths && echo \
+    same)" same
 
 run -e 'open s.csv; kernel conv(rbf,width=5); pca rows=400 features=128 color=n_changed; plot pca out=few.txt; pca rows=400 features=128 color=y; plot pca out=many.txt'
-ok "a value that is one of few has its own colour" sh -c "grep -q 'n_changed 0' few.txt && grep -q 'n_changed 1' few.txt"
-is "others have fifths, by where they begin and end" "$(grep -c ' y -*[0-9.]* to [0-9.]*' many.txt)" 5
+ok "a value that is one of few has its own colour" sh -c \
+    "grep -q 'n_changed 0' few.txt && grep -q 'n_changed 1' few.txt"
+is "others have fifths, by where they begin and end" \
+    "$(grep -c ' y -*[0-9.]* to [0-9.]*' many.txt)" 5
 
 run -e 'open s.csv; plot columns out=col.csv; demo proteins n=200; plot columns out=pro.csv'
 is "rows by their length" "$(awk -F, '$1 == 1 && $2 == "" { n += $4 } END { print n }' col.csv)" 400
-ok "of one length: the shares of letters" awk -F, '$1 == 1 && $2 == "" { n++; s += $4 } END { exit !(n == 20 && s > 0.999 && s < 1.001) }' pro.csv
+ok "of one length: the shares of letters" awk -F, \
+    '$1 == 1 && $2 == "" { n++; s += $4 } END { exit !(n == 20 && s > 0.999 && s < 1.001) }' pro.csv
 
 # lengths from one letter to tens of thousands
 awk 'BEGIN { srand(4); split("A C G T", a, " "); print "dna,y"
     for (i = 0; i < 24; i++) { n = i < 6 ? 1 : i < 22 ? 20 + i * 40 : 20000 + 10000 * (i - 22); s = ""
         for (j = 0; j < n; j++) s = s a[1 + int(4 * rand())]; printf "%s,%.4f\n", s, log(n) + 0.1 * rand() } }' >long.csv
-run --format json -e 'open long.csv; kernel conv(rbf,width=1,average=none); fit features=64; kernel graph(rbf); fit features=64; kernel fastconv(rbf,width=1,filters=16); fit features=64; predict long.csv out=long.out'
+run --format json -e \
+    'open long.csv; kernel conv(rbf,width=1,average=none); fit features=64; kernel graph(rbf); fit features=64; kernel fastconv(rbf,width=1,filters=16); fit features=64; predict long.csv out=long.out'
 is "one letter, and thirty thousand" $rc 0
 has "are told" "$out" 'length 1 to 30000'
 run -e 'open long.csv; missing drop; kernel conv(rbf,width=9); fit features=64'
-has "those without a window are counted" "$err" 'note.short.*6 training sequences are shorter than a window of 9'
-# memory: 20,000 sequences whose one-hot matrix takes 192 MB, in 64; what a fit says it needs is what it takes
+has "those without a window are counted" "$err" \
+    'note.short.*6 training sequences are shorter than a window of 9'
+# memory: 20,000 sequences whose one-hot matrix takes 192 MB, in 64; what a fit says it needs is
+# what it takes
 awk 'BEGIN { srand(7); a = "ACDEFGHIKLMNPQRSTVWY"; print "sequence,y"; for (i = 0; i < 20000; i++) { s = ""
     for (j = 0; j < 60; j++) s = s substr(a, 1 + int(20 * rand()), 1); t = s; print s "," gsub(/[KR]/, "", t) + rand() } }' >mem.csv
-run --mem 64MB --format json -e 'open mem.csv; about; kernel conv(rbf,width=5); fit features=512 l=2; about'
+run --mem 64MB --format json -e \
+    'open mem.csv; about; kernel conv(rbf,width=5); fit features=512 l=2; about'
 is "many sequences in little memory" $rc 0
 before=$(printf '%s\n' "$out" | sed -n 's/.*"memory_peak":\([0-9]*\),.*/\1/p' | head -n 1)
 ok "stay within it" between "$(num memory_peak)" 1e6 64e6
-ok "and within what was predicted" between "$(num memory_peak)" 1e6 "$(awk -v a="$before" -v b="$(num predicted_bytes)" 'BEGIN { print a + 1.1 * b }')"
+ok "and within what was predicted" between "$(num memory_peak)" 1e6 \
+    "$(awk -v a="$before" -v b="$(num predicted_bytes)" 'BEGIN { print a + 1.1 * b }')"
 
 run -e 'open s.csv types=sequence=text; cols'
 has "text on demand" "$out" 'sequence *skip *text'
 run -e 'open s.csv; split test=25% seed=1; kernel conv(rbf,width=5); fit features=64; pca dims=2 rows=100 features=64; cluster k=2 rows=100 features=64; check'
 is "looked at" $rc 0
-# Variants of one long protein: only where they vary does anything matter, and the picture shows that stretch.
+# Variants of one long protein: only where they vary does anything matter, and the picture shows
+# that stretch.
 awk 'BEGIN { print "sequence,y"; a = "ACDEFGHIKL"; for (i = 0; i < 10; i++) for (j = 0; j < 10; j += 2)
     print "MKTAYIAKQRQISF" substr(a, 1 + i, 1) "K" substr(a, 1 + j, 1) "HFSRQLEERLGLIEVQAPILSRVGDGTQ," i - j / 2 }' >long.csv
 run -e 'open long.csv target=y; kernel rbf; fit features=64 l=2; explain-row row:7; plot row out=long.txt size=90x40; plot row out=long.svg'
-has "of a long protein only what varies changes anything" "$out" 'only positions 15 to 17 of 45 change anything'
-is "positions without influence are not listed" "$(printf '%s\n' "$out" | grep -c '^  [A-Z][0-9]* ')" 2
+has "of a long protein only what varies changes anything" "$out" \
+    'only positions 15 to 17 of 45 change anything'
+is "positions without influence are not listed" \
+    "$(printf '%s\n' "$out" | grep -c '^  [A-Z][0-9]* ')" 2
 ok "the picture has both ways" grep -q 'lowers the mean' long.svg
 is "and, tall enough, every letter" "$(grep -c '^ [A-Z]┤' long.txt)" 21
 

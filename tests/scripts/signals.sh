@@ -32,8 +32,10 @@ wait $pid
 is "SIGTERM gives 143" $? 143
 is "and keeps the run" "$("$jsonl" get fit '$.outcome' <run.json)" cancelled
 
-# Restarts: the one that runs keeps its best, those that wait never begin, and the best of all is taken.
-"$gpdesk" --format json -s t.gpd -e 'demo friedman1 n=3000 seed=1; kernel rbf; tune features=1024 restarts=4 evals=6; fit' \
+# Restarts: the one that runs keeps its best, those that wait never begin, and the best of all is
+# taken.
+"$gpdesk" --format json -s t.gpd -e \
+    'demo friedman1 n=3000 seed=1; kernel rbf; tune features=1024 restarts=4 evals=6; fit' \
     >run.json 2>run.err &
 pid=$!
 for i in $(seq 600); do
@@ -54,7 +56,9 @@ is "no time for one that never began" "$("$jsonl" get runs '$.runs[3].seconds' <
 is "and what the best found" "$("$jsonl" get set '$.settings[0].by' <after.json)" 'tuned by t1'
 
 # Stopped while it searched on a sample: the value is told as what it is.
-"$gpdesk" --format json -e 'demo friedman1 n=30000 seed=1; kernel rbf; tune features=4096 nmll=approx' >run.json 2>run.err &
+"$gpdesk" --format json -e \
+    'demo friedman1 n=30000 seed=1; kernel rbf; tune features=4096 nmll=approx' >run.json \
+    2>run.err &
 pid=$!
 for i in $(seq 600); do
     grep -q '"phase":"tune","evaluations":' run.json && break # the first of some 15 on the sample

@@ -18,35 +18,40 @@ run -q -e "$data; set noise=0.5 l.min=9 l.max=2; get noise" -k
 has "a command that fails changes nothing" "$out" '^noise  0.1 '
 
 # -- history and looking back
-run --format json -e "$data; fit features=32; cols x1 role=skip; fit features=32; history; at 4; runs;
+run --format json -e \
+    "$data; fit features=32; cols x1 role=skip; fit features=32; history; at 4; runs;
     data; at now; runs"
 is "a history in JSON" "$rc" 0
 printf '%s\n' "$out" >time.json
 ok "every line is a record" "$jsonl" check <time.json
 ok "keys of history" "$jsonl" has history commands undo redo view <time.json
 is "its length" "$("$jsonl" get history '$.undo' <time.json)" 4
-is "then: one run" "$(sed '/"command":"at","view":null/,$d' time.json | "$jsonl" get runs '$.runs[#-1].run')" r1
+is "then: one run" "$(sed '/"command":"at","view":null/,$d' time.json | "$jsonl" get runs \
+    '$.runs[#-1].run')" r1
 is "now: two" "$("$jsonl" get runs '$.runs[#-1].run' <time.json)" r2
 run -q -e "$data; at 2; kernel linear"
 is "an earlier state cannot be changed" "$rc" 1
 has "and says what to do" "$err" '  try  at now   |   branch, then kernel'
 run -q -e "$data; kernel linear; at 3; branch; kernel; undo; kernel"
 has "a branch goes on from there" "$(printf '%s\n' "$out" | grep '^current')" 'current: rbf'
-has "and is undone as a whole" "$(printf '%s\n' "$out" | grep '^current' | tail -n 1)" 'current: linear'
+has "and is undone as a whole" "$(printf '%s\n' "$out" | grep '^current' | tail -n 1)" \
+    'current: linear'
 run -e 'demo toy; at 99'
 has "a number that is none" "$err" 'error\[no-command\]'
 run -e 'demo toy; at never'
 has "a word that is none" "$err" "'never' is not a place"
 
 # -- the bin
-run -q -e "$data; fit features=32; fit features=64; star r1; drop r2; runs; undo; drop dataset:friedman1; data"
+run -q -e \
+    "$data; fit features=32; fit features=64; star r1; drop r2; runs; undo; drop dataset:friedman1; data"
 has "a dropped run is gone" "$(printf '%s\n' "$out" | grep -c ' r2 ')" '^0'
 has "so is a dataset" "$out" 'no data is loaded'
 run -q -e "$data; fit features=32; drop r1; score"
 has "what is in the bin is told" "$err" 'nothing has been fitted\|in the bin'
 
 # -- it survives the program
-"$gpdesk" -q -s time.gpd -e "$data; cols x3 role=skip; fit features=32; note r1 kept; set theme=dark" >/dev/null
+"$gpdesk" -q -s time.gpd -e \
+    "$data; cols x3 role=skip; fit features=32; note r1 kept; set theme=dark" >/dev/null
 run -q -s time.gpd -e 'undo 3; cols; at 3; at now; history'
 has "undo after resume" "$out" '^undone: cols x3 role=skip and 2 more'
 has "columns of then" "$out" '^x3 *input'
@@ -64,15 +69,18 @@ same() { # name commands
         has "$1: $s says same" "$(printf '%s\n' "$out" | tail -n 1)" '^same: [1-9][0-9]* figures$'
     done
 }
-same "tuned" "$data; tune features=64 evals=5; fit features=128 solver=pcg rank=16; score; fit from=r1 features=128 solver=pcg rank=16 noise=0.2; score"
-same "undone" "$data; cols x1 role=skip; tune features=64 evals=4; fit features=64; undo; fit features=32; score r1; note r2 x"
+same "tuned" \
+    "$data; tune features=64 evals=5; fit features=128 solver=pcg rank=16; score; fit from=r1 features=128 solver=pcg rank=16 noise=0.2; score"
+same "undone" \
+    "$data; cols x1 role=skip; tune features=64 evals=4; fit features=64; undo; fit features=32; score r1; note r2 x"
 printf 'a,b,y1,y2\n' >two.csv
 i=0
 while [ $i -lt 60 ]; do
     echo "$((i * 37 % 61)),$((i * 53 % 59)),$((i * i % 47)),$((i * 7 % 31))" >>two.csv
     i=$((i + 1))
 done
-same "several targets" "open two.csv target=y1,y2; split test=20%; tune features=64 evals=4; fit features=64; score"
+same "several targets" \
+    "open two.csv target=y1,y2; split test=20%; tune features=64 evals=4; fit features=64; score"
 same "a sweep" "$data; sweep features=32,64 rank=8,16 fit='solver=pcg noise=0.3'"
 printf 'sequence,y\n' >seq.csv
 i=0
@@ -81,7 +89,8 @@ while [ $i -lt 40 ]; do
     echo "$((i * i % 17))"
     i=$((i + 1))
 done >>seq.csv
-same "sequences" "open seq.csv types=sequence=sequence target=y; split test=20%; kernel conv(rbf,width=3); tune features=32 evals=3; fit features=64; score"
+same "sequences" \
+    "open seq.csv types=sequence=sequence target=y; split test=20%; kernel conv(rbf,width=3); tune features=32 evals=3; fit features=64; score"
 sed 's/rmse_scaled [0-9.]*/rmse_scaled 0.5/' one.gps >wrong.gps
 run -q -f wrong.gps
 is "a difference is a failure" "$rc" 1

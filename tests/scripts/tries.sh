@@ -1,11 +1,13 @@
 #!/bin/sh
-# tests/scripts/tries.sh -- whoever makes a mistake is told what to try: every key of every command with
-# nonsense behind it, every command without data, with a name that is not there, files that are none. No
-# error comes without "try", and what is to be tried is a command of the table or plain advice.
+# tests/scripts/tries.sh -- whoever makes a mistake is told what to try: every key of every command
+# with nonsense behind it, every command without data, with a name that is not there, files that are
+# none. No error comes without "try", and what is to be tried is a command of the table or plain
+# advice.
 . "${srcdir:-$(dirname "$0")/../..}/tests/scripts/lib.sh"
 
 # Errors of line mode, one a line; those without a way out.
-untold() { awk '/^error\[/ { if (e && !t) print e; e = $0; t = 0 } /^  try /{ t = 1 } END { if (e && !t) print e }' "$1"; }
+untold() { awk \
+    '/^error\[/ { if (e && !t) print e; e = $0; t = 0 } /^  try /{ t = 1 } END { if (e && !t) print e }' "$1"; }
 line_mode() { "$gpdesk" -i --plain --no-config --threads 1 <"$1" >"$2" 2>&1; }
 
 "$gpdesk" -q -e 'help' | sed -n 's/^  \([a-z]*\) .*/\1/p' | sort -u >verbs
@@ -14,24 +16,33 @@ while read -r verb; do
     echo "$verb nosuchkey=1"
     echo "$verb 'unclosed"
     echo "$verb ="
-    "$gpdesk" --complete "$verb " | grep '=$' | sed "s/^/$verb /; s/\$/@?!/p; s/@?!\$/-1e999/p; s/-1e999\$/a,,b..c/"
+    "$gpdesk" --complete "$verb " | grep '=$' | sed \
+        "s/^/$verb /; s/\$/@?!/p; s/@?!\$/-1e999/p; s/-1e999\$/a,,b..c/"
 done <verbs >keys
-printf '%s\n' nosuchverb '=' '=1' 'l=2' "'" '"' '((' ';;;fi fi' 'f' 's' '# only' '\' 'fit;;nosuch' 'kernel rbf(' 'kernel rbf(l=)' \
-    'kernel nosuch' 'kernel rbf + ' 'kernel rbf on nosuch' 'kernel conv(rbf,width=0)' 'plot nosuch' 'describe nosuch' \
-    'explain nosuch' 'help nosuch' 'help /nosuchword' 'theme nosuch' 'layout nosuch' 'view nosuch' 'lesson 99' \
-    'set nosuch=1' 'get nosuch' 'bind nosuch x' 'bind view z' 'at 99' 'undo' 'redo' 'branch' 'stop r9' 'stop q9' 'source nosuch.gps' \
-    'source .' 'open nosuch.csv' 'open .' 'resume nosuch' 'save /nosuch/dir/x.gpd' 'dry' 'dry nosuch' 'time nosuch' >>keys
+printf '%s\n' nosuchverb '=' '=1' 'l=2' "'" '"' '((' ';;;fi fi' 'f' 's' '# only' '\' 'fit;;nosuch' \
+    'kernel rbf(' 'kernel rbf(l=)' \
+    'kernel nosuch' 'kernel rbf + ' 'kernel rbf on nosuch' 'kernel conv(rbf,width=0)' \
+    'plot nosuch' 'describe nosuch' \
+    'explain nosuch' 'help nosuch' 'help /nosuchword' 'theme nosuch' 'layout nosuch' 'view nosuch' \
+    'lesson 99' \
+    'set nosuch=1' 'get nosuch' 'bind nosuch x' 'bind view z' 'at 99' 'undo' 'redo' 'branch' \
+    'stop r9' 'stop q9' 'source nosuch.gps' \
+    'source .' 'open nosuch.csv' 'open .' 'resume nosuch' 'save /nosuch/dir/x.gpd' 'dry' \
+    'dry nosuch' 'time nosuch' >>keys
 line_mode keys keys.out
 ok "nonsense behind every key is refused" test "$(grep -c '^error\[' keys.out)" -gt 1000
 is "each error says what to try" "$(untold keys.out | sort | uniq -c | sort -rn | head -n 5)" ""
 
-# Without data, with data and without a run, with a run: names that are not there, states that do not fit.
+# Without data, with data and without a run, with a run: names that are not there, states that do
+# not fit.
 sed 's/$/; echo/' verbs | grep -vE '^(quit|demo|lesson|tour|source|wait|bell|purge)' >bare
-while read -r verb; do printf '%s\n' "$verb nosuch" "$verb r9" "$verb nosuch nosuch" "$verb run:r9" "$verb dataset:nosuch"; done \
+while read -r verb; do printf '%s\n' "$verb nosuch" "$verb r9" "$verb nosuch nosuch" \
+    "$verb run:r9" "$verb dataset:nosuch"; done \
     <verbs | grep -vE '^(quit|demo|lesson|tour|echo|note|save|history|purge|help) ' >objects
 { cat bare objects; } >none.gps
 { echo 'demo friedman1 n=60 seed=1; split test=25% seed=2; wait'; cat objects; } >data.gps
-{ echo 'demo friedman1 n=60 seed=1; split test=25% seed=2; fit features=32; score; wait'; cat objects; cat <<'END'; } >run.gps
+{ echo 'demo friedman1 n=60 seed=1; split test=25% seed=2; fit features=32; score; wait'; cat \
+    objects; cat <<'END'; } >run.gps
 cols nosuch role=skip
 cols * role=skip; fit
 undo
@@ -95,7 +106,8 @@ END
 for s in none data run; do
     line_mode $s.gps $s.out
     ok "with ${s}: mistakes are refused" test "$(grep -c '^error\[' $s.out)" -gt 60
-    is "with ${s}: each error says what to try" "$(untold $s.out | sort | uniq -c | sort -rn | head -n 5)" ""
+    is "with ${s}: each error says what to try" \
+        "$(untold $s.out | sort | uniq -c | sort -rn | head -n 5)" ""
 done
 
 # Files.
@@ -120,17 +132,21 @@ printf '%%PDF-1.4\n' >page.pdf
 printf 'PAR1nonsense' >table.parquet
 printf '>a\n>b\n' >none.fasta
 mkdir -p directory
-for f in *.csv *.npy *.gz *.zst *.xlsx *.pdf *.parquet *.fasta directory /dev/null nosuch.csv '*.nosuch' "x'y" ; do
+for f in *.csv *.npy *.gz *.zst *.xlsx *.pdf *.parquet *.fasta directory /dev/null nosuch.csv \
+    '*.nosuch' "x'y" ; do
     echo "open \"$f\" target=y as=d"
 done >open.gps
-printf '%s\n' 'resume bad.gpd' 'open twice.csv target=nosuch' 'open words.csv target=y types=a=real' 'open words.csv target=y sep=;;' \
-    'open words.csv target=y decimal=x' 'open words.csv targets=nosuch.csv' 'open words.csv weight=nosuch' 'open words.csv header=perhaps' >>open.gps
+printf '%s\n' 'resume bad.gpd' 'open twice.csv target=nosuch' \
+    'open words.csv target=y types=a=real' 'open words.csv target=y sep=;;' \
+    'open words.csv target=y decimal=x' 'open words.csv targets=nosuch.csv' \
+    'open words.csv weight=nosuch' 'open words.csv header=perhaps' >>open.gps
 line_mode open.gps open.out
 ok "files that are none are refused" test "$(grep -c '^error\[' open.out)" -gt 24
 is "each error says what to try" "$(untold open.out | head -n 5)" ""
 
 # On the command line.
-for a in '--nosuch' '--threads=x' '--mem=' '--seed=-1.5' '--format=xml' '-f nosuch.gps' 'nosuch.csv' '-s /nosuch/x.gpd -e about' '--dump=x' \
+for a in '--nosuch' '--threads=x' '--mem=' '--seed=-1.5' '--format=xml' '-f nosuch.gps' \
+    'nosuch.csv' '-s /nosuch/x.gpd -e about' '--dump=x' \
     'bad.gpd bad.npy' '-e fi -e nosuch' '--cpu=x' '--device=x' '-s bad.gpd -e about'; do
     # shellcheck disable=SC2086
     "$gpdesk" $a </dev/null >arg.out 2>&1
@@ -138,7 +154,8 @@ for a in '--nosuch' '--threads=x' '--mem=' '--seed=-1.5' '--format=xml' '-f nosu
 done
 
 # What is to be tried is there: the first word of every hint is a command, or plain advice.
-cat keys.out none.out data.out run.out open.out | sed -n 's/^  try  *//p' | tr '|' '\n' | sed 's/^ *//' | sort -u >hints
+cat keys.out none.out data.out run.out open.out | sed -n 's/^  try  *//p' | tr '|' '\n' | sed \
+    's/^ *//' | sort -u >hints
 sed -n 's/^\(help\|explain\) \([a-z0-9-]*\).*/\1 \2/p' hints | sort -u >pages
 while read -r page; do "$gpdesk" -q -e "$page" >/dev/null 2>&1 || echo "$page"; done <pages >gone
 is "every page that is named is there" "$(cat gone)" ""

@@ -1,7 +1,7 @@
 #!/bin/sh
-# tests/scripts/undo.sh -- undo and redo over the whole command table: what each command changes of the
-# state (data, columns, policies, kernel, settings, runs, bin) is taken back and done again, to the letter;
-# what changes nothing leaves nothing to undo; what lasts says so.
+# tests/scripts/undo.sh -- undo and redo over the whole command table: what each command changes of
+# the state (data, columns, policies, kernel, settings, runs, bin) is taken back and done again, to
+# the letter; what changes nothing leaves nothing to undo; what lasts says so.
 . "${srcdir:-$(dirname "$0")/../..}/tests/scripts/lib.sh"
 
 before='demo friedman1 n=60 seed=1; split test=25% seed=2; kernel rbf; fit features=32; fit features=64; score; point 0 1'
@@ -12,8 +12,8 @@ echo 'kernel linear; set noise=0.3' >own.gps
 printf '0.1\n' >new.csv
 "$gpdesk" -q -s other.gpd -e 'demo toy n=30; fit' >/dev/null 2>&1
 
-# VERB|LINE|WHAT: undo (changed, undone, redone), same (nothing changed), runs (a run more, which stays; the
-# rest as before or undone), lasts (cannot be undone).
+# VERB|LINE|WHAT: undo (changed, undone, redone), same (nothing changed), runs (a run more, which
+# stays; the rest as before or undone), lasts (cannot be undone).
 cat >table <<'END'
 open|open own.csv target=y|undo
 demo|demo toy n=20|undo
@@ -96,20 +96,26 @@ is "every command of the table is here" "$(comm -3 verbs known | tr '\n\t' '  ')
 part() { sed -n "/^PART $1\$/,/^PART $(($1 + 1))\$/p" all | sed '/^PART/d'; }
 settled() { grep -vE '^(now|undone|redone|.*saved )' "$1" >"$2" || :; }
 while IFS='|' read -r verb line what; do
-    steps=$("$gpdesk" --format json -k -e "$before" -e 'history' -e "$line" -e 'history' 2>/dev/null </dev/null |
-        grep '"command":"history"' | grep -o '"undo":[0-9]*' | cut -d: -f2 | tail -n 2 | tr '\n' ' ')
+    steps=$("$gpdesk" --format json -k -e "$before" -e 'history' -e "$line" -e 'history' \
+        2>/dev/null </dev/null |
+        grep '"command":"history"' | grep -o '"undo":[0-9]*' | cut -d: -f2 | tail -n 2 | tr '\n' \
+            ' ')
     n1=${steps%% *} n2=${steps#* } n2=${n2%% *}
     d=$((${n2:-0} - ${n1:-0}))
     [ "$verb" != undo ] || d=-1
-    case $d in -1) back='redo' forth='undo' ;; 0 | -*) back='' forth='' ;; *) back="undo $d" forth="redo $d" ;; esac
-    "$gpdesk" -q -k -e "$before" -e "echo PART 1; $state; echo PART 2" -e "$line" -e "echo PART 3; $state; echo PART 4" \
-        -e "${back:-echo}" -e "echo PART 5; $state; echo PART 6" -e "${forth:-echo}" -e "echo PART 7; $state; echo PART 8" \
+    case $d in -1) back='redo' forth='undo' ;; 0 | -*) back='' forth='' ;; *) back="undo $d" \
+        forth="redo $d" ;; esac
+    "$gpdesk" -q -k -e "$before" -e "echo PART 1; $state; echo PART 2" -e "$line" -e \
+        "echo PART 3; $state; echo PART 4" \
+        -e "${back:-echo}" -e "echo PART 5; $state; echo PART 6" -e "${forth:-echo}" -e \
+        "echo PART 7; $state; echo PART 8" \
         >all 2>err </dev/null
     for i in 1 3 5 7; do part $i >part$i; done
     case $what in
     same)
         cmp -s part1 part3 && [ "$d" -eq 0 ]
-        result $? "$verb: changes nothing, leaves nothing to undo" "$(diff part1 part3 | head -n 5) ($d steps)" ;;
+        result $? "$verb: changes nothing, leaves nothing to undo" \
+            "$(diff part1 part3 | head -n 5) ($d steps)" ;;
     undo)
         ! cmp -s part1 part3 && [ "$d" -ne 0 ]
         result $? "$verb: changes something" "$line ($d steps)"
@@ -121,7 +127,8 @@ while IFS='|' read -r verb line what; do
         for i in 1 5; do grep -vE '^ *[*>~!x]* *[rt][0-9]+ |^ *run |last fit' part$i >rest$i; done
         cmp -s rest1 rest5
         result $? "$verb: all but its runs is undone" "$(diff rest1 rest5 | head -n 6)"
-        [ "$(grep -cE '^ *[*>~!x]* *[rt][0-9]+ ' part5)" -gt "$(grep -cE '^ *[*>~!x]* *[rt][0-9]+ ' part1)" ]
+        [ "$(grep -cE '^ *[*>~!x]* *[rt][0-9]+ ' part5)" -gt \
+            "$(grep -cE '^ *[*>~!x]* *[rt][0-9]+ ' part1)" ]
         result $? "$verb: they stay" "$(head -n 3 err)" ;;
     lasts)
         cmp -s part1 part3
