@@ -64,8 +64,9 @@ sed -n 's/^\([a-z][a-z.-]*\).*/\1/p' all | sort -u >first
 { cat verbs prose; } | sort -u >known
 is "every hint starts with a command or is plain advice" "$(comm -23 first known | tr '\n' ' ')" ""
 
-# "try: fit, then score": the first word, and what follows ", or" and "then".
-find "$src/src" -name '*.c' -exec cat {} + | grep -oE '[^a-z]try: [a-z]+' | sed 's/.*try: //' |
+# "try: fit, then score" in a message, not in a comment: the first word.
+find "$src/src" -name '*.c' -exec cat {} + | grep -vE '^ *(/?\*|//)' |
+    grep -oE '[^a-z]try: [a-z]+' | sed 's/.*try: //' |
     sort -u >tried
 ok "messages say what to try" test -s tried
 printf 'another\nmore\n' | sort - verbs >known
