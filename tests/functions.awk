@@ -1,5 +1,4 @@
-# tests/functions.awk -- one line for each function of C sources: file, line, name, lines,
-# parameters.
+# functions.awk -- one line for each function of C sources: file, line, name, lines, parameters.
 # A function's body begins with "{" alone on a line and ends with "}" in the first column; what
 # stands before it, back to the last line that ends something, is its head.
 function parameters(text,    i, c, depth, n, any) {

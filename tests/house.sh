@@ -77,10 +77,8 @@ verdict 'no function has more than 8 parameters' "$bad"
 
 # A file's external names begin with its name or a part of it (store_json.c is of the group store,
 # import_csv.c has csv_sniff); one more s or less does not count, and ws is the workspace.  A row
-# of a
-# registry is called after registry and file (kernel_rbf in rbf.c), the helpers of a registry's
-# folder
-# after the registry, the body of a command after the command (cmd_draw).
+# of a registry is called after registry and file (kernel_rbf in rbf.c), the helpers of a registry's
+# folder after the registry, the body of a command after the command (cmd_draw).
 names() {
     (cd "$builddir" && find src -name '*.o' ! -path '*/pic/*' ! -name '*check_cuda_host*' | sort |
         while read -r object; do
@@ -128,8 +126,7 @@ if command -v nm > /dev/null; then
 fi
 
 # Files of ours that a comment or a document names are there.  Names in capitals and those that a
-# user
-# chooses (mine.gps) are no files of ours.
+# user chooses (mine.gps) are no files of ours.
 tree=$(find . -path ./.git -prune -o -type f -print | sed 's,.*/,,' | sort -u)
 bad=$( { sources; find share -name '*.md' -o -name '*.txt' -o -name '*.lesson'; echo README.md
     echo CONTRIBUTING.md; } | xargs awk -v tree="$tree" '

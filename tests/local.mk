@@ -28,7 +28,7 @@ AM_TESTS_ENVIRONMENT = \
   XDG_CONFIG_HOME='$(abs_top_builddir)/tests/home/config'; export XDG_CONFIG_HOME; \
   ASAN_OPTIONS="allocator_may_return_null=1 $$ASAN_OPTIONS"; export ASAN_OPTIONS; \
   TSAN_OPTIONS="ignore_noninstrumented_modules=1 $$TSAN_OPTIONS"; export TSAN_OPTIONS;
-EXTRA_DIST += tests/again.sh tests/run-tap.sh tests/verdict.sh tests/circles.sh \
+EXTRA_DIST += tests/again.sh tests/rules.sh tests/run-tap.sh tests/verdict.sh tests/circles.sh \
   tests/functions.awk tests/house.sh tests/layers.sh \
   tests/equations.sh tests/names.awk tests/processors.sh
 TESTS += tests/circles.sh tests/equations.sh tests/house.sh tests/layers.sh tests/processors.sh

@@ -1,0 +1,93 @@
+#!/bin/sh
+# The rules of house.sh and layers.sh hold: a copy of the sources in which each is broken once fails
+# each of them, and the place is named.  Part of make check-long.  Prints TAP.
+. "${top_srcdir:-$(dirname "$0")/..}/tests/verdict.sh"
+top=$(cd "${top_srcdir:-$(dirname "$0")/..}" && pwd)
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM HUP
+mkdir "$work/tree" "$work/built"
+(cd "$top" && cp -r src tests share README.md CONTRIBUTING.md quickstart .ci Makefile.am \
+    configure.ac "$work/tree")
+chmod -R u+w "$work/tree"
+cd "$work/tree" || exit 1
+repeat() { # COUNT TEXT
+    awk -v n="$1" -v text="$2" 'BEGIN { while (n-- > 0) print text }'
+}
+
+# What each rule of the house is to find.
+mkdir src/base/crowd
+for i in $(seq 61); do : > "src/base/crowd/f$i"; done
+repeat 1201 'extern int x;' > src/base/lengthy.h
+{ printf '/* '; repeat 110 x | tr -d '\n'; echo ' */'; } > src/base/wide.c
+{ printf '# '; repeat 110 x | tr -d '\n'; echo; } > tests/wide.sh
+{ printf 'int tall(void)\n{\n'; repeat 80 '    x();'; printf '}\n'; } > src/base/tall.c
+printf 'int many(int a, int b, int c, int d, int e, int f, int g, int h, int i)\n{\n}\n' \
+    > src/base/many.c
+echo '/* See nowhere_at_all.c for more. */' > src/base/cites.c
+echo '/* ------------ */' > src/base/banner.c
+mkdir -p "$work/built/src/base"
+printf 'int wrong_name(void) { return 0; }\nint stray_for_tests(void) { return 0; }\n' \
+    > src/base/stray.c
+printf 'int stray_for_tests(void);\nint user_of(void) { return stray_for_tests(); }\n' \
+    > src/base/user.c
+for f in stray user; do
+    ${CC:-cc} -c -o "$work/built/src/base/$f.o" src/base/$f.c || exit 1
+done
+top_srcdir=$PWD top_builddir=$work/built sh tests/house.sh > "$work/house" 2>&1
+found() { # FILE WHAT NAME: among what failed
+    awk '/^ok /{ bad = 0 } /^not ok /{ bad = 1 } bad' "$work/$1" | grep -qF -- "$2"
+    verdict "$3" "$([ $? -eq 0 ] || cat "$work/$1")"
+}
+for row in 'src/base/crowd: 61 files' 'src/base/lengthy.h: 1201 lines' \
+    'src/base/wide.c:1: 116 columns' 'tests/wide.sh:1: 112 columns' 'tall has 8' \
+    'many has 9 parameters' 'src/base/stray.c: wrong_name' \
+    'wrong_name is used by no other file' 'stray_for_tests is used by other files' \
+    'src/base/cites.c:1: nowhere_at_all.c' 'src/base/banner.c:1:'; do
+    found house "$row" "house.sh finds: $row"
+done
+verdict "no rule of house.sh holds" "$(grep '^ok ' "$work/house")"
+
+# A file in each folder that includes what it may not.
+wrong() { # FOLDER LINE
+    printf '#include %s\n' "$2" >> "src/$1/wrong.c"
+}
+while read -r folder line; do
+    wrong "$folder" "$line"
+done << 'END'
+base "compute/rng.h"
+compute "data/dataset.h"
+data "figure/figure.h"
+figure "data/dataset.h"
+app/shell "app/core/workspace.h"
+app/core "app/session/store.h"
+app/session "app/runs/fitting.h"
+app/runs "app/plots/draws.h"
+app/plots "app/teach/lesson.h"
+app/teach "app/commands/app.h"
+app/commands "ui/desk.h"
+app/commands "compute/linalg/blas.h"
+ui "cuda/dense.h"
+cuda "app/core/workspace.h"
+base "../compute/rng.h"
+base <cblas.h>
+base <gsl/gsl_math.h>
+base <nlopt.h>
+base <sqlite3.h>
+base <readline/readline.h>
+base <curses.h>
+base <Random123/philox.h>
+base <zlib.h>
+END
+top_srcdir=$PWD sh tests/layers.sh > "$work/layers" 2>&1
+for folder in base compute data figure app/shell app/core app/session app/runs app/plots app/teach \
+    app/commands ui cuda; do
+    found layers "src/$folder/wrong.c:1:" "layers.sh finds what src/$folder includes"
+done
+for header in compute/linalg/blas.h ../compute/rng.h cblas.h gsl/ nlopt.h sqlite3.h readline/ \
+    curses.h Random123/ zlib.h; do
+    found layers "$header" "layers.sh finds $header where it does not belong"
+done
+verdict "no rule of layers.sh holds" "$(grep '^ok ' "$work/layers")"
+echo "1..$n"
+exit $failed
