@@ -19,7 +19,10 @@ LOG_COMPILER = $(SHELL) $(top_srcdir)/tests/run-tap.sh
 SH_LOG_COMPILER = $(SHELL) $(top_srcdir)/tests/run-tap.sh $(SHELL)
 # No settings and sessions of the user.  One BLAS thread: the programs split their own work.  Too
 # large a request is NULL under ASan, too.
+# The limits of Check are clock time: five times as long as written, as the machine may be busy.
 AM_TESTS_ENVIRONMENT = \
+  CK_DEFAULT_TIMEOUT=60; export CK_DEFAULT_TIMEOUT; \
+  CK_TIMEOUT_MULTIPLIER=5; export CK_TIMEOUT_MULTIPLIER; \
   OPENBLAS_NUM_THREADS=1; export OPENBLAS_NUM_THREADS; \
   srcdir='$(srcdir)'; export srcdir; \
   top_srcdir='$(top_srcdir)'; export top_srcdir; \

@@ -35,7 +35,7 @@ tell -e 'demo toy; demo toy'
     -e 'fit features=8192 solver=cg rtol=1e-14 maxit=100000 noise=0.001' >sig.json 2>/dev/null &
 pid=$!
 i=0
-while ! grep -q '"type":"tick"' sig.json && [ $i -lt 200 ]; do
+while ! grep -q '"type":"tick"' sig.json && [ $i -lt 1200 ]; do
     sleep 0.1
     i=$((i + 1))
 done

@@ -9,7 +9,7 @@ start() {
         -e 'fit features=4096 solver=cg plan=regenerate rtol=1e-15 maxit=1000000 noise=0.0001 variance=none' -e 'score' \
         >run.json 2>run.err &
     pid=$!
-    for i in $(seq 600); do
+    for i in $(seq 1200); do
         grep -q '"phase":"cg"' run.json && break
         kill -0 $pid 2>/dev/null || break
         sleep 0.1
@@ -38,7 +38,7 @@ is "and keeps the run" "$("$jsonl" get fit '$.outcome' <run.json)" cancelled
     'demo friedman1 n=3000 seed=1; kernel rbf; tune features=1024 restarts=4 evals=6; fit' \
     >run.json 2>run.err &
 pid=$!
-for i in $(seq 600); do
+for i in $(seq 1200); do
     grep -q '"type":"tick","run":"t2"' run.json && break
     kill -0 $pid 2>/dev/null || break
     sleep 0.1
@@ -60,7 +60,7 @@ is "and what the best found" "$("$jsonl" get set '$.settings[0].by' <after.json)
     'demo friedman1 n=30000 seed=1; kernel rbf; tune features=4096 nmll=approx' >run.json \
     2>run.err &
 pid=$!
-for i in $(seq 600); do
+for i in $(seq 1200); do
     grep -q '"phase":"tune","evaluations":' run.json && break # the first of some 15 on the sample
     kill -0 $pid 2>/dev/null || break
     sleep 0.1
