@@ -352,14 +352,14 @@ enum status join_table(struct table *t, const struct table *of, const struct imp
 const struct import_option join_options[] = {
     { .name = "targets", .type = IMPORT_PATH, .place = 1,
       .field = offsetof(struct import_opts, targets),
-      .help = "FASTA, graphs: a table with the targets of the records, by their names" },
+      .help = "for FASTA or graphs: a table with the targets of the records, joined by name" },
     { .name = "twice", .type = IMPORT_CHOICE, .flags = IMPORT_CELLS, .place = 17,
       .choices = "stop|first|mean", .field = offsetof(struct import_opts, twice),
-      .help = "a name that stands twice in targets=: stop, take the first row, or the mean of the "
-              "numbers (default: stop)" },
+      .help = "a name that occurs twice in targets=: stop, take the first row, or take the mean of "
+              "the numbers (default: stop)" },
     { .name = "unmatched", .type = IMPORT_CHOICE, .flags = IMPORT_CELLS, .place = 18,
       .choices = "tell|stop", .field = offsetof(struct import_opts, unmatched),
-      .help = "records without a row in targets=, rows without a record: tell, or stop (default: "
-              "tell)" },
+      .help = "records without a row in targets=, or rows without a record: report them, or stop "
+              "(default: tell)" },
     { .name = NULL },
 };

@@ -725,18 +725,18 @@ static enum status cmd_export(struct workspace *ws, const struct args *a, struct
 const struct command export_rows[] = {
     {"export",
      "session",
-     "A run as JSON, CSV, NPY, or as a paragraph for a paper",
+     "Write a run as JSON, CSV, NPY, or as a paragraph for a paper",
      "export r1\nexport r1 out=r1.json",
-     {{"run", ARG_RUN, ARGF_POS, ".", 0, 0, NULL, NULL, "which (default: the last fit)"},
+     {{"run", ARG_RUN, ARGF_POS, ".", 0, 0, NULL, NULL, "run (default: the last fit)"},
       {"out", ARG_OUT, 0, NULL, 0, 0, NULL, NULL,
-       "file: .json everything, .csv and .npy a table, .txt the paragraph; default: the paragraph, "
-       "shown"},
+       "file to write: .json has everything, .csv and .npy a table, .txt the paragraph; default: "
+       "show the paragraph"},
       {"what", ARG_CHOICE, 0, "auto", 0, 0, "auto|predictions|trace|weights|coordinates", NULL,
-       "table of .csv and .npy: auto is the predictions of the last score (.csv) or weights "
-       "(.npy); of a "
-       "tuning its trace; coordinates: of the last pca"},
+       "table for .csv and .npy; auto: the predictions of the last score (.csv) or the weights "
+       "(.npy), for a tuning its trace; coordinates: those of the last pca"},
       {"quote", ARG_CHOICE, 0, "no", 0, 0, "no|formulas", NULL,
-       "formulas: names in .csv that begin with = + - @ get an apostrophe, for spreadsheets"}},
+       "formulas: put an apostrophe before names in .csv that begin with = + - @, for "
+       "spreadsheets"}},
      0,
      cmd_export,
      "The keys of the JSON file and the columns of the tables are described in "

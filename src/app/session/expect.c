@@ -258,7 +258,7 @@ static enum status cmd_expect(struct workspace *ws, const struct args *a, struct
     if (!run)
         return err->code;
     if (!figures) {
-        err_set(err, ST_USAGE, "expect %s: which figures?", run->id);
+        err_set(err, ST_USAGE, "expect %s: name the figures", run->id);
         err_hint(err, "expect %s rmse_scaled 0.1, nlpd_scaled -0.8", run->id);
         return ST_USAGE;
     }
@@ -284,17 +284,16 @@ const struct command expect_rows[] = {
      "Compare a run's figures with earlier ones",
      "expect",
      {{"run", ARG_RUN, ARGF_POS, NULL, 0, 0, NULL, NULL,
-       "which; without one: how all comparisons went"},
-      {"within", ARG_REAL, 0, "1e-6", 0, 1, NULL, NULL, "relative difference that counts as none"},
+       "run to compare; without one, show the result of all comparisons"},
+      {"within", ARG_REAL, 0, "1e-6", 0, 1, NULL, NULL,
+       "relative difference up to which figures count as equal"},
       {"figures", ARG_TEXT, ARGF_POS | ARGF_REST, NULL, 0, 0, NULL, NULL,
-       "name value, name value ...; of several targets or inputs a value each"}},
+       "name value, name value ...; with several targets or inputs, a value for each"}},
      0,
      cmd_expect,
-     "What `script` writes behind each tuning, fit and score, so that running it again says `same` "
-     "or the\n"
-     "first difference. Of a tuning nmll, amplitude, noise and the kernel's hyperparameters; of a "
-     "fit\n"
-     "outcome, features, iterations, true_residual; of a score rmse_scaled, nlpd_scaled, "
-     "coverage95."},
+     "`script` writes such lines after each tuning, fit and score, so that running it again\n"
+     "reports `same` or the first difference. For a tuning they have nmll, amplitude, noise and\n"
+     "the kernel's hyperparameters; for a fit outcome, features, iterations, true_residual; for\n"
+     "a score rmse_scaled, nlpd_scaled, coverage95."},
     {.name = NULL},
 };

@@ -652,7 +652,7 @@ static void measure(const struct column *c, struct buf *out)
 static const struct import_option options[] = {
     { .name = "unknown", .type = IMPORT_CHOICE, .flags = IMPORT_CELLS, .place = 16,
       .choices = "keep|missing|stop", .field = offsetof(struct import_opts, unknown),
-      .help = "sequences with letters outside the alphabet: keep them, take them as missing, or "
+      .help = "sequences with letters outside the alphabet: keep them, count them as missing, or "
               "stop (default: keep)" },
     { .name = NULL },
 };

@@ -492,16 +492,17 @@ static void measure(const struct column *c, struct buf *out)
 static const struct import_option options[] = {
     { .name = "graph", .type = IMPORT_WORD, .flags = IMPORT_NEW_DATA, .place = 2,
       .field = offsetof(struct import_opts, graph),
-      .help = "rows are nodes: the column that says of which graph" },
+      .help = "if rows are nodes: the column with the graph of each node" },
     { .name = "describe", .type = IMPORT_CHOICE, .flags = IMPORT_NEW_DATA, .place = 3,
       .choices = "neighbours", .field = offsetof(struct import_opts, describe),
-      .help = "atoms (element, x, y, z): each by those around it" },
+      .help = "describe atoms (element, x, y, z) by their neighbours" },
     { .name = "lengths", .type = IMPORT_PATH, .flags = IMPORT_NEW_DATA, .place = 4,
       .field = offsetof(struct import_opts, lengths),
-      .help = "NPY of rows, nodes, numbers: the file with the nodes of each row" },
+      .help = "for an NPY array of rows, nodes, numbers: a file with the number of nodes of each "
+              "row" },
     { .name = "window", .type = IMPORT_WORD, .flags = IMPORT_NEW_DATA, .place = 5,
       .field = offsetof(struct import_opts, window),
-      .help = "a column's values before each row as one input more: temp:24" },
+      .help = "add the values of a column before each row as an input: temp:24" },
     { .name = NULL },
 };
 

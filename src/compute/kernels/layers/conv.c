@@ -24,13 +24,13 @@ const struct layer_ops layer_conv = {
                "width, average=sqrt|none|full",
     .cite = "Morrow et al. 2017; Parkinson & Wang 2023",
     .example = "conv(rbf,width=9)",
-    .help = "conv(rbf,width=9,average=sqrt)   of sequences: rbf of all windows of 9 positions with "
-            "all\n"
-            "           others. average=none: their sum, which grows with length; full: their "
-            "mean; sqrt:\n"
-            "           between, so that sequences of unlike windows have variance 1. Inside: rbf, "
-            "matern,\n"
-            "           cauchy or rq\n",
+    .help = "conv(rbf,width=9,average=sqrt)   compares all windows of 9 positions of two sequences "
+            "by rbf.\n"
+            "           average=none: their sum, which grows with length; full: their mean; sqrt: "
+            "between\n"
+            "           the two, so that a sequence of unlike windows has variance 1. The kernel "
+            "inside is\n"
+            "           rbf, matern, cauchy or rq\n",
     .kind = LAYER_WINDOWS,
     .rows = ROWS_SYMBOLS | ROWS_VECTORS,
     .start = { .width = 9 },
@@ -50,14 +50,14 @@ static size_t convdense_project(struct fm_step *out)
 const struct layer_ops layer_convdense = {
     .name = "convdense",
     .title = "Convolution by dense filters",
-    .formula = "the kernel of conv, drawn by random filters of their own "
-               "numbers each: for windows of few numbers; conv takes it where it is cheaper",
+    .formula = "the kernel of conv with dense random filters, for windows of few numbers; conv "
+               "uses it where it is cheaper",
     .cite = "Morrow et al. 2017",
     .example = "convdense(rbf,width=3)",
     .help =
-        "convdense(rbf,width=3)   the same kernel by dense random filters (Morrow et al. 2017), "
-        "which conv\n"
-        "           takes where windows have few letters; a note tells\n",
+        "convdense(rbf,width=3)   the same kernel with dense random filters (Morrow et al. 2017). "
+        "conv uses\n"
+        "           them where windows have few letters; a note says so\n",
     .kind = LAYER_WINDOWS,
     .rows = ROWS_SYMBOLS | ROWS_VECTORS,
     .family = &layer_conv,

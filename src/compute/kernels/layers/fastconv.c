@@ -246,10 +246,9 @@ const struct layer_ops layer_fastconv = {
                "windows); width, filters",
     .cite = "Parkinson & Wang 2023; Dempster et al. 2020",
     .example = "fastconv(rbf,width=9)",
-    .help = "fastconv(rbf,width=9,filters=512)   of sequences: each filter's largest value over "
-            "the windows\n"
-            "           is an input, and any kernel may stand inside; faster, and reads other "
-            "columns too\n",
+    .help = "fastconv(rbf,width=9,filters=512)   uses each filter's largest value over the windows "
+            "of a sequence\n"
+            "           as an input of any kernel; it is faster and can also read other columns\n",
     .kind = LAYER_NUMBERS,
     .rows = ROWS_SYMBOLS | ROWS_VECTORS,
     .start = { .width = 9, .filters = 512 },

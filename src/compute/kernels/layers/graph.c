@@ -10,10 +10,10 @@ const struct layer_ops layer_graph = {
                "windows of one position; average=sqrt|none|full, norm=standard|unit|raw",
     .cite = "Parkinson & Wang 2023",
     .example = "graph(rbf)",
-    .help = "graph(rbf)  of sets of nodes (labels, or numbers of each: open NODES graph=COLUMN): "
-            "conv "
-            "with\n"
-            "           windows of one position; norm=unit: nodes of length 1\n",
+    .help = "graph(rbf)  compares sets of nodes (labels, or numbers for each node: open NODES "
+            "graph=COLUMN);\n"
+            "           it is conv with windows of one position; norm=unit scales nodes to length "
+            "1\n",
     .kind = LAYER_WINDOWS,
     .rows = ROWS_SYMBOLS | ROWS_VECTORS,
     .family = &layer_conv,

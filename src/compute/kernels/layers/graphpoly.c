@@ -72,10 +72,9 @@ const struct layer_ops layer_graphpoly = {
                "norm=unit|raw, average=sqrt|none|full",
     .cite = "Bartok et al. 2013; Parkinson & Wang 2023",
     .example = "graphpoly(degree=2)",
-    .help = "graphpoly(degree=2,norm=unit,average=sqrt)   of nodes: powers of their products, "
-            "summed "
-            "over all\n"
-            "           pairs, as the SOAP kernel; no lengthscale; norm=raw: as they are\n",
+    .help = "graphpoly(degree=2,norm=unit,average=sqrt)   sums powers of the products of all pairs "
+            "of nodes, like\n"
+            "           the SOAP kernel; it has no lengthscale; norm=raw uses one factor for all\n",
     .kind = LAYER_WINDOWS,
     .rows = ROWS_SYMBOLS | ROWS_VECTORS,
     .family = &layer_conv,
