@@ -584,7 +584,9 @@ START_TEST(refusals)
     atomic_init(&stop.stop, true);
     const struct ctl ctl = { .cancel = &stop };
     o.rank = 8;
-    for (size_t q = 1; q < npreconds(); q++) {
+    for (size_t q = 0; q < npreconds(); q++) {
+        if (precond_at(q)->identity) /* there is nothing to stop */
+            continue;
         ck_assert_int_eq(precond_at(q)->build(op, &o, &ctl, &p, &err), ST_CANCELLED);
         ck_assert_ptr_null(p);
     }

@@ -7,7 +7,8 @@ export XDG_DATA_HOME
 
 run --format json -e 'lesson'
 printf '%s\n' "$out" | grep -o '"lesson":"[^"]*"' | sed 's/.*:"\(.*\)"/\1/' >ids
-is "the lessons" "$(tr '\n' ' ' <ids)" "1 2 3 4 5 6 7 8 9 10 11 13 14 tour "
+files=$(ls "$src/share/lessons" | sed -n 's/^0*\([1-9][0-9]*\)-.*\.lesson$/\1/p' | tr '\n' ' ')
+is "the lessons" "$(tr '\n' ' ' <ids)" "${files}tour "
 before() { # lesson 14 is about the student's own data
     test "$1" = 14 && echo 'demo friedman1 n=120 seed=3'
 }
