@@ -1,7 +1,8 @@
 # tests of compute: kernels and features, linear systems, likelihood, models
 # tests of the features group
 if HAVE_CHECK
-features_tests = tests/compute/check_alloc tests/compute/check_conform tests/compute/check_features \
+features_tests = tests/compute/check_alloc tests/compute/check_conform \
+  tests/compute/check_features \
   tests/compute/check_kernels tests/compute/check_levels tests/compute/check_threads \
   tests/compute/check_windows
 check_PROGRAMS += $(features_tests)
