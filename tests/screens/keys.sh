@@ -110,7 +110,7 @@ expect "Inspector" "and back"
 keys i
 type_line "bind view z none"
 type_line "bind prompt x runs"
-expect "needed to type" "keys that a line is typed with stay"
+expect "needed for typing" "keys that a line is typed with stay"
 
 # Layouts, zoom, and a restart that remembers.
 type_line "layout main"
