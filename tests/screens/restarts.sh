@@ -43,7 +43,7 @@ leave 0 "quit"
 start 100 30 -- --plain --threads 2
 waitfor "gpdesk>"
 type_line "$data"
-waitfor "friedman1 2,000"
+waitfor "friedman1  2,000"
 type_line "tune features=1024 restarts=3 evals=8"
 expect "then tune" "in line mode"
 keys C-c
