@@ -122,6 +122,7 @@ struct way {
     size_t *at;        /* the node after line i, from 1; at[0] = 0 */
     struct { size_t before, after; } *stack; /* steps, as undo and redo see them */
     size_t top, done, capstack;
+    bool nomem;        /* a request for memory failed: there is no script */
 };
 
 static void way_free(struct way *w)
@@ -133,8 +134,11 @@ static void way_free(struct way *w)
 
 static size_t way_node(struct way *w, size_t line, size_t ord, size_t parent)
 {
-    if (mem_grow((void **)&w->node, &w->cap, w->n + 1, sizeof *w->node, "a script", NULL) != ST_OK)
+    if (mem_grow((void **)&w->node, &w->cap, w->n + 1, sizeof *w->node, "a script", NULL) !=
+        ST_OK) {
+        w->nomem = true;
         return SIZE_MAX;
+    }
     w->node[w->n] = (struct node){ line, ord, parent };
     return w->n++;
 }
@@ -142,8 +146,10 @@ static size_t way_node(struct way *w, size_t line, size_t ord, size_t parent)
 static bool way_push(struct way *w, size_t before, size_t after)
 {
     if (mem_grow((void **)&w->stack, &w->capstack, w->done + 1, sizeof *w->stack, "a script",
-                 NULL) != ST_OK)
+                 NULL) != ST_OK) {
+        w->nomem = true;
         return false;
+    }
     w->stack[w->done].before = before;
     w->stack[w->done].after = after;
     w->top = ++w->done;
@@ -188,6 +194,8 @@ static bool way_find(struct way *w, const struct line *s, size_t n)
     w->at = mem_calloc(n + 1, sizeof *w->at, "a script", NULL);
     bool good = w->at && way_node(w, 0, 0, 0) == 0;
 
+    w->nomem |= !w->at;
+
     for (size_t i = 1; i <= n && good; i++)
         good = way_line(w, s[i - 1].past, i, w->at[i - 1]);
     return good;
@@ -222,8 +230,10 @@ struct script { struct line *line; size_t n, cap; struct way way; bool goes_back
 
 static bool script_add(struct script *t, struct line s)
 {
-    if (mem_grow((void **)&t->line, &t->cap, t->n + 1, sizeof s, "a script", NULL) != ST_OK)
+    if (mem_grow((void **)&t->line, &t->cap, t->n + 1, sizeof s, "a script", NULL) != ST_OK) {
+        t->way.nomem = true;
         return false;
+    }
     t->line[t->n++] = s;
     return true;
 }
@@ -238,7 +248,7 @@ static bool script_back(struct script *t, size_t to)
 /* From node a to node b. */
 static bool script_walk(struct script *t, const struct line *s, size_t a, size_t b)
 {
-    const struct way *w = &t->way;
+    struct way *w = &t->way;
     const size_t from = way_parting(w, a, b);
     size_t len = 0;
     bool steps = false;
@@ -253,6 +263,8 @@ static bool script_walk(struct script *t, const struct line *s, size_t a, size_t
     for (size_t k = b, i = len; path && i-- > 0; k = w->node[k].parent)
         path[i] = k;
     bool good = path != NULL;
+
+    w->nomem |= !path;
     for (size_t i = 0; good && i < len; i++) {
         const struct node *at = &w->node[path[i]];
         if (i + 1 < len && w->node[path[i + 1]].line == at->line)
@@ -294,6 +306,8 @@ static bool script_in_force(struct script *t, const struct line *s, size_t n, si
     bool *needed = mem_calloc(n ? n : 1, sizeof *needed, "a script", NULL);
     bool good = needed && way_find(&t->way, s, n);
     size_t at = 0;
+
+    t->way.nomem |= !needed;
 
     if (good)
         mark_needed(s, n, fit, needed);
@@ -686,7 +700,8 @@ static void put_lines(struct buf *out, const struct workspace *ws, struct line *
     size_t fits = 0, tunes = 0, checks = 0, nstep = 0;
     size_t *step = way ? mem_calloc(way->n * 2 + n, sizeof *step, "a script", NULL) : NULL;
 
-    for (size_t i = 0; i < n; i++) {
+    out->failed |= way && !step;
+    for (size_t i = 0; i < n && !out->failed; i++) {
         if (!s[i].keep)
             continue;
         if (s[i].back) {
@@ -770,6 +785,7 @@ static void write_script(const struct workspace *ws, bool all, struct line *s, s
     bool seeded = false;
 
     const bool short_one = !all && script_in_force(&t, s, n, fit);
+    out->failed |= t.way.nomem;
     if (short_one) {
         shorten(ws, &t);
         s = t.line;
