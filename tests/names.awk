@@ -1,6 +1,7 @@
-# tests/names.awk -- what a document says is in the source, one line each: "file PATH", "folder PATH/",
-# "in PATH NAME" for `NAME` in parentheses or after a comma behind PATH, or before "in PATH", "name NAME" for any other
-# identifier in backquotes.  Names that a reader is to choose (NAME.c) are left out.
+# names.awk -- what a document says is in the source, one line each: "file PATH", "folder PATH/",
+# "in PATH NAME" for `NAME` in parentheses or after a comma behind PATH, or before "in PATH",
+# "name NAME" for any other identifier in backquotes.  Names that a reader is to choose (NAME.c) are
+# left out.
 function names(text, file,   name) {
     while (match(text, /`(struct )?[A-Za-z_][A-Za-z0-9_]*(\(\))?`/)) {
         name = substr(text, RSTART + 1, RLENGTH - 2)

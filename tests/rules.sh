@@ -26,6 +26,7 @@ printf 'int many(int a, int b, int c, int d, int e, int f, int g, int h, int i)\
     > src/base/many.c
 echo '/* See nowhere_at_all.c for more. */' > src/base/cites.c
 echo '/* ------------ */' > src/base/banner.c
+printf '\nSee nowhere_mapped.c.\n' >> share/doc/map.md
 mkdir -p "$work/built/src/base"
 printf 'int wrong_name(void) { return 0; }\nint stray_for_tests(void) { return 0; }\n' \
     > src/base/stray.c
@@ -43,7 +44,8 @@ for row in 'src/base/crowd: 61 files' 'src/base/lengthy.h: 1201 lines' \
     'src/base/wide.c:1: 116 columns' 'tests/wide.sh:1: 112 columns' 'tall has 8' \
     'many has 9 parameters' 'src/base/stray.c: wrong_name' \
     'wrong_name is used by no other file' 'stray_for_tests is used by other files' \
-    'src/base/cites.c:1: nowhere_at_all.c' 'src/base/banner.c:1:'; do
+    'src/base/cites.c:1: nowhere_at_all.c' \
+    'share/doc/map.md: file nowhere_mapped.c' 'src/base/banner.c:1:'; do
     found house "$row" "house.sh finds: $row"
 done
 verdict "no rule of house.sh holds" "$(grep '^ok ' "$work/house")"

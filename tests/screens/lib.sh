@@ -2,16 +2,15 @@
 #
 # Every test has a tmux server, a home and a state directory of its own.  It waits by polling for
 # text on the screen, never by a blind sleep; the word "ready" in the status line is the idle mark.
-# A wait ends after minutes only, as the machine may be busy, and a wait in vain is a failure. 
-# After
-# Esc a test waits for what it does: a key right behind it would be taken as one with Alt.
+# A wait ends after minutes only, as the machine may be busy, and a wait in vain is a failure.
+# Behind Esc a test waits for what it does: a key right after it would be taken as one with Alt.
 # GPDESK names another program to test.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 GPDESK=${GPDESK:-$(cd "${top_builddir:-.}" && pwd)/gpdesk}
+# Each start has a server of its own name: one that ends takes its socket along.
 starts=0
-SOCKET=probe \
-    # a name for each start: a server that ends takes its socket along
+SOCKET=probe
 LIMIT=${LIMIT:-900}                     # polls of 0.1 s
 LIMIT_AFTER=150                         # once something has failed
 n=0
