@@ -32,6 +32,9 @@ while read -r verb; do
         resume) # needs a session that somebody left
             (cd "$dir" && "$gpdesk" -q -e 'demo toy; save' >/dev/null 2>&1)
             before_this= ;;
+        salvage) # needs a session to read, whole or not
+            (cd "$dir" && "$gpdesk" -q -s broken.gpd -e "demo toy" >/dev/null 2>&1)
+            before_this= ;;
         source) before_this= ;;
         redo) before_this="$before; set l=2; undo" ;;
         esac
