@@ -165,15 +165,20 @@ static void sample(const struct arg *a, char *out, size_t len)
         [ARG_BYTES] = "1GB", [ARG_SHARE] = "0.2", [ARG_BOOL] = "yes", [ARG_BOUND] = "0.5",
         [ARG_INTS] = "2,4", [ARG_SECONDS] = "2", [ARG_KERNEL] = "rbf", [ARG_DATASET] = "toy",
         [ARG_RUN] = "r1", [ARG_COLUMN] = "x", [ARG_PLOT] = "pairs", [ARG_COMMAND] = "fit",
-        [ARG_OPTION] = "seed", [ARG_JOB] = "r1",
+        [ARG_OPTION] = "seed", [ARG_JOB] = "r1", [ARG_SOLVER] = "cg", [ARG_PRECOND] = "srht",
+        [ARG_SKETCH] = "srht", [ARG_TUNER] = "bayes", [ARG_DEMO] = "toy", [ARG_SETTING] = "seed",
+        [ARG_THEME] = "dark", [ARG_TOPIC] = "fit", [ARG_COPIED] = "cell",
     };
 
     if (a->type == ARG_CHOICE)
         command_choice(a->choices, 0, out, len);
     else if (a->type == ARG_INT || a->type == ARG_REAL)
         snprintf(out, len, "%g", a->lo > 0.0 ? ceil(a->lo) : 1.0);
-    else
+    else {
+        ck_assert_msg(a->type < sizeof text / sizeof *text && text[a->type], "no sample for %s",
+                      a->name);
         snprintf(out, len, "%s", text[a->type]);
+    }
 }
 
 /* Up to three arguments in every order, each with its name or without: what parses has a canonical
