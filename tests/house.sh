@@ -65,6 +65,17 @@ bad=$( { find src tests share \( -name '*.sh' -o -name '*.mk' -o -name '*.py' -o
         if (length(bare) > 100) print FILENAME ":" FNR ": " length " columns"
     }' | excepted line)
 verdict 'no line of a script or makefile has more than 100 columns' "$bad"
+# Of documents, too, but for rows of tables, blocks in fences and lines that have no blank to break
+# at.  Bytes after the first of a character are not counted, as not every awk knows characters.
+bad=$( { find src tests share -name '*.md'; ls -- *.md; } | sort | LC_ALL=C xargs awk '
+    FNR == 1 { fenced = 0 }
+    /^ *```/ { fenced = !fenced }
+    fenced || /^ *[|]/ || !/[^ ] +[^ ]/ { next }
+    { bare = $0
+      gsub(/[\200-\277]/, "", bare)
+      if (length(bare) > 100) print FILENAME ":" FNR ": " length(bare) " columns" }' |
+    excepted line)
+verdict 'no line of prose in a document has more than 100 columns' "$bad"
 
 functions=$(find src \( -name '*.c' -o -name '*.h' -o -name '*.cu' \) | sort |
     xargs awk -f tests/functions.awk)

@@ -29,9 +29,9 @@ readers() { # FILE: programs and their groups of tests
 table() {
     echo '# Golden files and the tests that read them'
     echo
-    echo 'Made by `tests/scripts/golden.sh --table` in the build directory after `make check`; the same script,'
-    echo 'as a test, fails where a file of the parts A to F and K is read by no test. The files are described in'
-    echo '`../shared/golden/README.md`; the parts are those of `../shared/methods.md`.'
+    echo 'Made by `tests/scripts/golden.sh --table` in the build directory after `make check`; the same'
+    echo 'script, as a test, fails where a file of the parts A to F and K is read by no test. The files are'
+    echo 'described in `../shared/golden/README.md`; the parts are those of `../shared/methods.md`.'
     echo
     echo '| part | file | read by |'
     echo '| --- | --- | --- |'
@@ -45,7 +45,7 @@ table() {
     for f in "$shared"/golden/*.csv; do
         name=$(basename "$f" .csv)
         [ "$(part_of "$name")" = later ] && printf '%s\n' "$name"
-    done | paste -sd' ' | sed 's/ /, /g; s/$/./' | fold -s -w 105
+    done | paste -sd' ' | sed 's/ /, /g; s/$/./' | fold -s -w 101 | sed 's/ $//'
 }
 
 if [ "$1" = --table ]; then
