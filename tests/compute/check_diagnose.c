@@ -1,9 +1,10 @@
 /* tests/compute/check_diagnose.c -- left-one-out residuals against fits without the row; advice
- * against fits, dense formulas and itself on other threads. */
+ * against fits, dense formulas and itself on other threads; the parts of a sum against elimination. */
 #include "compute/backend.h"
 #include "compute/linalg/blas.h"
 #include "compute/stats/diagnose.h"
 #include "compute/models/exact.h"
+#include "compute/stats/parts.h"
 #include "compute/rng.h"
 #include "support.h"
 
@@ -200,6 +201,98 @@ START_TEST(advice_stops)
 }
 END_TEST
 
+/* X = A^-1 B by elimination in long double; A (n x n, positive definite) and B (n x k) go. */
+static void eliminate(size_t n, size_t k, long double *A, long double *B)
+{
+    for (size_t p = 0; p < n; p++)
+        for (size_t i = 0; i < n; i++) {
+            const long double f = i == p ? 0 : A[i * n + p] / A[p * n + p];
+            for (size_t j = p; j < n; j++)
+                A[i * n + j] -= f * A[p * n + j];
+            for (size_t j = 0; j < k; j++)
+                B[i * k + j] -= f * B[p * k + j];
+        }
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < k; j++)
+            B[i * k + j] /= A[i * n + i];
+}
+
+/* The covariance of product p of rbf + linear + constant (with_rbf), or of linear + constant. */
+static double part_covariance(bool with_rbf, size_t p, const double *x, const double *y)
+{
+    double r2 = 0, xy = 0;
+
+    for (size_t i = 0; i < D; i++) {
+        r2 += (x[i] - y[i]) * (x[i] - y[i]);
+        xy += x[i] * y[i];
+    }
+    const double k[] = { exp(-r2 / (2 * 0.9 * 0.9)), xy, 1 }, w[] = { 1, 0.7, 0.4 };
+    if (with_rbf)
+        return 1.3 * 1.3 * w[p] * w[p] * k[p];
+    return 1.3 * 1.3 * (p ? 0.7 * 0.7 : 1) * k[p + 1];
+}
+
+/* Mean and variance of each product (share/doc/methods.md 13.3) against elimination: an exact model
+ * (_i = 0), and features of linear and constant, which are the kernel itself.  What remains of the
+ * other products is below 1e-6 of the one in question, over the square root of its weight. */
+START_TEST(parts_of_a_sum)
+{
+    enum { R = 20, T = 5 };
+    struct prob *p = prob_new();
+    const bool exact = _i == 0;
+    struct fit_opts o = options(exact ? "rbf + linear + constant" : "linear + constant", 4);
+    const double hp[2][3] = { { 0.9, 0.7, 0.4 }, { 0.7 } };
+    const struct tools tools = { backend_cpu(), NULL, NULL };
+    size_t first[KERNEL_MAX_TERMS];
+    struct model *m = NULL;
+    struct fit_info info;
+    struct err err = { 0 };
+
+    memcpy(o.hp, hp[_i], sizeof hp[_i]);
+    o.solver = exact ? "exact" : "direct";
+    o.amplitude = 1.3;
+    o.noise = 0.3;
+    o.precision = PREC_DOUBLE;
+    o.variance = VAR_ALL;
+    p->src.base.n = R;
+    const double *x = p->X + R * D; /* rows that the model has not seen */
+    ck_assert_msg(model_fit(&p->src.base, p->y, &o, &tools, &m, &info, NULL, &err) == ST_OK, "%s",
+                  err.msg);
+    const size_t n = parts_count(&m->kernel, first);
+    ck_assert_uint_eq(n, exact ? 3 : 2);
+    for (size_t q = 0; q < n; q++) {
+        long double A[R * R], B[R * (T + 1)];
+        double c[R * T], mean[T], var[T];
+        struct model_part part;
+        for (size_t i = 0; i < R; i++) {
+            for (size_t j = 0; j < R; j++) {
+                A[i * R + j] = i == j ? 0.3 * 0.3 : 0;
+                for (size_t s = 0; s < n; s++)
+                    A[i * R + j] += part_covariance(exact, s, p->X + i * D, p->X + j * D);
+            }
+            B[i * (T + 1) + T] = p->y[i];
+            for (size_t j = 0; j < T; j++)
+                B[i * (T + 1) + j] = c[i * T + j] =
+                    part_covariance(exact, q, p->X + i * D, x + j * D);
+        }
+        eliminate(R, T + 1, A, B);
+        parts_of(m, first, n, q, &part);
+        ck_assert_int_eq(parts_predict(&part, 0, T, x, mean, var, &tools, &err), ST_OK);
+        for (size_t j = 0; j < T; j++) {
+            double want = 0, left = part_covariance(exact, q, x + j * D, x + j * D);
+            for (size_t i = 0; i < R; i++) {
+                want += c[i * T + j] * (double)B[i * (T + 1) + T];
+                left -= c[i * T + j] * (double)B[i * (T + 1) + j];
+            }
+            ck_assert_double_eq_tol(mean[j], want, 1e-5);
+            ck_assert_double_eq_tol(var[j], left, 1e-5);
+        }
+    }
+    model_unref(m);
+    free(p);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("diagnose");
@@ -212,6 +305,7 @@ int main(void)
     tcase_add_test(t, dimension_of_the_kernel);
     tcase_add_test(t, same_advice_for_any_thread_count);
     tcase_add_test(t, advice_stops);
+    tcase_add_loop_test(t, parts_of_a_sum, 0, 2);
     suite_add_tcase(s, t);
     return support_run(s);
 }

@@ -812,6 +812,9 @@ START_TEST(errors_of_differences)
     struct kernel k;
     struct fop_opts fo = { .precision = PREC_DOUBLE };
 
+    /* share/doc/methods.md 10.6: differences 1, 0, 3 have squared deviations 14/3 from 4/3. */
+    const double a[] = { 1.0, 2.0, 4.0 }, b[] = { 0.0, 2.0, 1.0 };
+    ck_assert_double_eq_tol(nmll_slq_difference(3, a, b), sqrt(14.0 / 3.0 / (3.0 * 2.0)), 1e-15);
     draw(X, y);
     source_array_init(&src, X, DN, DD, DD);
     ck_assert_int_eq(kernel_parse("matern(nu=3/2,ard=3)", &k, set, NULL), ST_OK);

@@ -857,6 +857,23 @@ START_TEST(warm_starts)
     ck_assert_int_eq(info.why, OUT_RTOL);
     ck_assert_uint_lt(info.iterations, cold);
     solve_info_free(&info);
+    /* from another start, the best point on the line through 0 and it (share/doc/methods.md 9.8):
+     * 1 - |e|_A^2 / |x|_A^2 = (b'x0)^2 / (x0'A x0 b'x) */
+    double Ax0[P], left[P], bx0 = 0.0, xAx = 0.0;
+    for (size_t i = 0; i < P; i++)
+        x0[i] = (double)(i % 5) - 1.5;
+    for (size_t i = 0; i < P; i++) {
+        Ax0[i] = 0.0;
+        for (size_t j = 0; j < P; j++)
+            Ax0[i] += A[i * P + j] * x0[j];
+        bx0 += b[i] * x0[i];
+        xAx += x0[i] * Ax0[i];
+    }
+    for (size_t i = 0; i < P; i++)
+        left[i] = b[i] - bx0 / xAx * Ax0[i];
+    ck_assert_int_eq(cg_solve(&op, 1, b, x, &o, NULL, &info, NULL), ST_OK);
+    ck_assert_double_eq_tol(info.start, blas_dnrm2(P, left) / blas_dnrm2(P, b), 1e-12);
+    solve_info_free(&info);
     /* nonsense, zero and NaN as starts do no harm */
     for (int bad = 0; bad < 3; bad++) {
         for (size_t i = 0; i < P; i++)

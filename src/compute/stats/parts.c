@@ -1,6 +1,7 @@
 /* compute/stats/parts.c -- the products of a kernel that is a sum (parts.h; share/doc/methods.md
- * 13.3).  With k = sum_p w_p^2 k_p the mean of product p is k_p(x, X)' alpha, with the weights
- * alpha of the whole model; in feature space it is the sum over the columns of p. */
+ * 13.3).  With k = sum_p w_p^2 k_p the mean of product p is beta^2 w_p^2 k_p(x, X) alpha, with the
+ * weights alpha = Ky^-1 y of the whole model; in feature space it is the sum of z_j w_j over the
+ * columns j of p. */
 #include "compute/stats/parts.h"
 
 #include "base/mem.h"
