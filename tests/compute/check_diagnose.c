@@ -1,5 +1,6 @@
 /* tests/compute/check_diagnose.c -- left-one-out residuals against fits without the row; advice
- * against fits, dense formulas and itself on other threads; the parts of a sum against elimination. */
+ * against fits, dense formulas and itself on other threads; the parts of a sum of kernels against
+ * elimination. */
 #include "compute/backend.h"
 #include "compute/linalg/blas.h"
 #include "compute/stats/diagnose.h"
