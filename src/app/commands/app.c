@@ -10,6 +10,7 @@
 #include "app/plots/plots.h"
 #include "app/runs/clustering.h"
 #include "app/runs/export.h"
+#include "app/runs/predict_columns.h"
 #include "app/runs/race.h"
 #include "app/runs/spectrum_run.h"
 #include "app/runs/sweep.h"
@@ -50,6 +51,7 @@ static const struct command *const tables[] = {
 static const struct words_row *const words[] = {
     &ws_words_datasets, &ws_words_runs,         &ws_words_jobs,
     &ws_words_columns,  &plot_words,            &cmd_screen_words_copied,
+    &predict_columns_words,
 #define WORDS_ADDRESS(name) &name,
     REGISTRY_WORDS(WORDS_ADDRESS)
 #undef WORDS_ADDRESS

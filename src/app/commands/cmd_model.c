@@ -500,7 +500,9 @@ static enum status cmd_predict(struct workspace *ws, const struct args *a, struc
     if (rc != ST_OK)
         return rc;
     const struct scoring_out out = { .path = args_text(a, "out"),
-                                     .guard = !strcmp(args_text(a, "quote"), "formulas") };
+                                     .guard = !strcmp(args_text(a, "quote"), "formulas"),
+                                     .columns = args_text(a, "columns"),
+                                     .ids = args_text(a, "id") };
     return scoring_predict(ws, r, args_text(a, "file"), &out, &o, args_line(a), err);
 }
 
@@ -732,11 +734,15 @@ struct command cmd_model_rows[] = {
     {"predict",
      "model",
      "Predict the rows of a file, or the test rows",
-     "predict out=predictions.csv",
+     "predict out=predictions.csv\npredict columns=row,y,mean,sd,lo95,hi95 out=intervals.csv",
      {{"file", ARG_FILE, ARGF_POS, NULL, 0, 0, NULL, NULL,
        "a table with the same input columns (options as in open); default: the test rows"},
       {"out", ARG_OUT, 0, NULL, 0, 0, NULL, NULL,
        "CSV to write: row, ids, mean, sd_latent, sd (with several targets mean_NAME and so on)"},
+      {"columns", ARG_PREDICTED, 0, NULL, 0, 0, NULL, NULL,
+       "what to write, in this order: {predicted}; default: row,id,mean,sd_latent,sd"},
+      {"id", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL,
+       "columns of the table that identify its rows; default: those with role id"},
       {"quote", ARG_CHOICE, 0, "no", 0, 0, "no|formulas", NULL,
        "formulas: put an apostrophe before text that begins with = + - @, for spreadsheets"},
       IMPORT_ARGS_ROWS(true),
@@ -744,8 +750,9 @@ struct command cmd_model_rows[] = {
       IMPORT_ARGS_CELLS(true)},
      CMD_JOB | CMD_NEEDS_MODEL,
      cmd_predict,
-     "sd_latent is the uncertainty of the function, sd that of a new measurement (noise "
-     "included)."},
+     "sd_latent is the uncertainty of the function, sd that of a new measurement (noise\n"
+     "included). lo95 and hi95 bound the central 95 % interval of a new measurement; under\n"
+     "scale y=log they are the exact quantiles. y is the observed value, where the file has it."},
     {"pca",
      "model",
      "Compute the kernel PCA of the training rows",

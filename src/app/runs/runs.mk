@@ -11,6 +11,8 @@ libruns_a_SOURCES = \
   src/app/runs/fit_setup.h \
   src/app/runs/fitting.c \
   src/app/runs/fitting.h \
+  src/app/runs/predict_columns.c \
+  src/app/runs/predict_columns.h \
   src/app/runs/race.c \
   src/app/runs/race.h \
   src/app/runs/restarts.c \

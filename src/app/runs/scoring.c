@@ -30,6 +30,7 @@ static void scoring_free(struct job *job)
     model_unref(s->model);
     encoding_free(&s->enc);
     free(s->path), free(s->out), free(s->sep_missing), free(s->types), free(s->fold);
+    free(s->ids), free(s->id), free(s->no_y);
     run_prediction_free(&s->pred);
     run_prediction_free(&s->train);
     buf_free(&s->text);
@@ -276,6 +277,73 @@ static enum status predict_table(struct scoring *s, struct job *job, const struc
     return rc;
 }
 
+/* Takes the observed values of new rows from their table, if it has the targets as numbers. */
+static enum status observe(struct scoring *s, const struct table *t, struct err *err)
+{
+    struct prediction *p = &s->pred;
+    struct buf why = { 0 };
+
+    for (size_t j = 0; j < p->t; j++) {
+        const char *name = encoding_for(&s->enc, j).target;
+        const size_t col = table_find(t, name);
+        const struct column *c = col == SIZE_MAX ? NULL : &t->col[col];
+        for (size_t i = 0; c && c->type == COL_REAL && i < p->n; i++)
+            p->y[j * p->n + i] = column_at(c, p->row[i]);
+        if (!c || c->type != COL_REAL) {
+            buf_puts(&why, why.len ? ", " : "");
+            text_safe(&why, name, 40);
+            buf_puts(&why, c ? " (it holds no numbers here)" : "");
+        }
+    }
+    if (!why.len)
+        return ST_OK;
+    s->no_y = buf_take(&why);
+    return s->no_y ? ST_OK : err_nomem(err, 64, "a name");
+}
+
+static size_t rows_observed(const struct prediction *p)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < p->n; i++) {
+        size_t j = 0;
+        while (j < p->t && !isnan(p->y[j * p->n + i]))
+            j++;
+        n += j == p->t;
+    }
+    return n;
+}
+
+/* What the chosen columns need besides the predictions. */
+static enum status prepare_columns(struct scoring *s, const struct table *t, struct err *err)
+{
+    enum status rc = ST_OK;
+
+    if (s->ids) {
+        s->id = mem_calloc(t->ncols, sizeof *s->id, "columns", err);
+        rc = s->id ? dataset_select(t, s->ids, s->id, err) : ST_NOMEM;
+    }
+    if (rc == ST_OK && s->path && predict_columns_need(&s->columns, PREDICT_OBSERVED))
+        rc = observe(s, t, err);
+    s->observed = rows_observed(&s->pred);
+    return rc;
+}
+
+/* The default columns leave out what a fit without variances lacks; columns= may not name it. */
+static enum status columns_exist(struct scoring *s, struct err *err)
+{
+    if (s->model->L || !predict_columns_need(&s->columns, PREDICT_VARIANCE))
+        return ST_OK;
+    if (!s->chosen) {
+        predict_columns_without_variance(&s->columns);
+        return ST_OK;
+    }
+    err_named(err, ST_STATE, "variance",
+              "%s has no variances, and so neither standard deviations nor intervals", s->run);
+    err_hint(err, "fit variance=auto  |  predict columns=row,mean");
+    return ST_STATE;
+}
+
 static enum status predict_work(struct job *job, struct err *err)
 {
     struct scoring *s = job->arg;
@@ -283,12 +351,16 @@ static enum status predict_work(struct job *job, struct err *err)
     const double t0 = job_now();
     enum status rc = need_factor(s, job, err);
 
+    if (rc == ST_OK)
+        rc = columns_exist(s, err);
     if (rc == ST_OK && s->path)
         rc = import_file(s->path, &s->import, &job->ctl, &t, err);
     if (rc == ST_OK)
         rc = s->path ? predict_table(s, job, t, err)
                      : predict_part(s, job, PART_TEST, 0, &s->pred, err);
     const struct table *src = s->path ? t : s->data ? s->data->table : NULL;
+    if (rc == ST_OK)
+        rc = prepare_columns(s, src, err);
     if (rc == ST_OK && s->out) {
         rc = scoring_csv_write(s, src, err);
     } else if (rc == ST_OK) {
@@ -541,12 +613,17 @@ static void predict_done(struct workspace *ws, struct job *job, enum status rc,
                          const struct err *err)
 {
     struct scoring *s = job->arg;
+    const char *names[PREDICT_COLUMNS_MOST];
     struct rec rec;
     char sec[32], cnt[32];
 
     if (scoring_ended_early(ws, job, rc, err))
         return;
     scoring_tell_counts(ws, s);
+    if (s->no_y)
+        ws_tell(ws, REC_NOTE, s->run, "unobserved", "predict columns=id,mean,sd",
+                "this file has no observed values of %s: the cells of y and error are empty",
+                s->no_y);
     rec_init(&rec, REC_RESULT, "predict");
     snprintf(rec.run, sizeof rec.run, "%s", s->run);
     rec_str(&rec, "run", s->run);
@@ -556,6 +633,11 @@ static void predict_done(struct workspace *ws, struct job *job, enum status rc,
     rec_int(&rec, "unseen", (int64_t)s->unseen_levels);
     rec_int(&rec, "letters", (int64_t)s->strange.n);
     rec_int(&rec, "dropped", (int64_t)s->dropped);
+    for (size_t i = 0; i < s->columns.n; i++)
+        names[i] = s->columns.at[i]->name;
+    rec_strs(&rec, "columns", names, s->columns.n);
+    if (predict_columns_need(&s->columns, PREDICT_OBSERVED))
+        rec_int(&rec, "observed", (int64_t)s->observed);
     rec_num(&rec, "seconds", s->seconds);
     text_count(cnt, sizeof cnt, s->written);
     text_seconds(sec, sizeof sec, s->seconds);
@@ -688,9 +770,13 @@ enum status scoring_predict(struct workspace *ws, struct run *r, const char *pat
 {
     struct scoring *s;
     const char *out = to->path;
+    struct predict_columns columns;
 
     if (scoring_csv_name(out, err) != ST_OK)
         return ST_USAGE;
+    const enum status rc = predict_columns_parse(to->columns, to->ids, &columns, err);
+    if (rc != ST_OK)
+        return rc;
     if (!path && need_data(r, err) != ST_OK)
         return ST_STATE;
     s = scoring_new(r, DO_PREDICT, err);
@@ -700,11 +786,14 @@ enum status scoring_predict(struct workspace *ws, struct run *r, const char *pat
     s->path = path ? mem_strdup(path, err) : NULL;
     s->out = out ? mem_strdup(out, err) : NULL;
     s->csv = to->guard ? text_csv_guarded : text_csv;
+    s->columns = columns;
+    s->chosen = to->columns != NULL;
+    s->ids = to->ids ? mem_strdup(to->ids, err) : NULL;
     s->sep_missing = import->missing ? mem_strdup(import->missing, err) : NULL;
     s->types = import->types ? mem_strdup(import->types, err) : NULL;
     s->import.missing = s->sep_missing;
     s->import.types = s->types;
-    if ((path && !s->path) || (out && !s->out)) {
+    if ((path && !s->path) || (out && !s->out) || (to->ids && !s->ids)) {
         struct job tmp = { .arg = s };
         scoring_free(&tmp);
         return ST_NOMEM;

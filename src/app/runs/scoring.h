@@ -19,6 +19,8 @@ enum status scoring_check(struct workspace *, struct run *, size_t j, const char
 struct scoring_out {
     const char *path; /* NULL: show the first rows on the screen */
     bool guard;       /* write text cells with text_csv_guarded */
+    const char *columns; /* names of predict_columns.h separated by commas; NULL: the default */
+    const char *ids;     /* columns of the table that identify rows; NULL: those with role id */
 };
 enum status scoring_predict(struct workspace *, struct run *, const char *path,
                             const struct scoring_out *, const struct import_opts *,

@@ -7,29 +7,6 @@
 #include <string.h>
 #include <strings.h>
 
-static void csv_cell(struct buf *b, const struct column *c, size_t row, text_csv_fn *csv)
-{
-    if (c->type == COL_REAL) {
-        if (isfinite(column_at(c, row)))
-            buf_json_double(b, column_at(c, row));
-    } else {
-        struct buf room = { 0 };
-        const char *s = table_column_text(c, row, &room);
-        if (s)
-            csv(b, s);
-        buf_free(&room);
-    }
-}
-
-/* True for a column of this table whose name has role id in the training data. */
-static bool is_id(const struct dataset *d, const struct table *t, size_t col)
-{
-    if (!d) /* a resumed run whose data is not loaded: the roles are unknown */
-        return false;
-    const size_t j = table_find(d->table, t->col[col].name);
-    return j != SIZE_MAX && d->role[j] == ROLE_ID;
-}
-
 /* Writes WHAT_TARGET. It begins with a letter, so that no spreadsheet takes it for a formula. */
 static void csv_named(struct buf *b, const char *what, const char *target)
 {
@@ -41,50 +18,61 @@ static void csv_named(struct buf *b, const char *what, const char *target)
     buf_free(&name);
 }
 
+static void csv_number(struct buf *b, double v)
+{
+    buf_putc(b, ',');
+    if (!isnan(v))
+        buf_json_double(b, v);
+}
+
+/* Columns first to end - 1 have a column for each target: all of them for the first target, then
+ * all for the next. i SIZE_MAX: their names. */
+static void csv_targets(struct buf *b, const struct scoring *s, size_t first, size_t end, size_t i)
+{
+    const size_t targets = encoding_targets(&s->enc);
+
+    for (size_t j = 0; j < targets; j++)
+        for (size_t c = first; c < end; c++) {
+            const struct predict_column *column = s->columns.at[c];
+            if (i != SIZE_MAX)
+                csv_number(b, column->value(s, j, i));
+            else if (targets > 1)
+                csv_named(b, column->name, encoding_for(&s->enc, j).target);
+            else
+                buf_printf(b, ",%s", column->name);
+        }
+}
+
+/* A line of the file without its first comma. */
+static void csv_line(struct buf *out, const struct scoring *s, const struct table *t, size_t i)
+{
+    const size_t start = out->len;
+
+    for (size_t c = 0, end; c < s->columns.n; c = end) {
+        end = c + 1;
+        if (s->columns.at[c]->write) {
+            s->columns.at[c]->write(s, t, i, out);
+            continue;
+        }
+        while (end < s->columns.n && !s->columns.at[end]->write)
+            end++;
+        csv_targets(out, s, c, end, i);
+    }
+    if (!out->failed && out->len > start) {
+        memmove(out->s + start, out->s + start + 1, out->len - start);
+        out->len--;
+    }
+    buf_putc(out, '\n');
+}
+
 void scoring_csv_head(struct buf *b, const struct scoring *s, const struct table *t)
 {
-    const struct encoding *enc = &s->enc;
-    const bool sd = s->pred.sd != NULL;
-
-    buf_puts(b, "row");
-    for (size_t c = 0; c < t->ncols; c++)
-        if (is_id(s->data, t, c)) {
-            buf_putc(b, ',');
-            s->csv(b, t->col[c].name);
-        }
-    const size_t targets = encoding_targets(enc);
-    for (size_t j = 0; targets > 1 && j < targets; j++) {
-        const char *name = encoding_for(enc, j).target;
-        csv_named(b, "mean", name);
-        if (sd) {
-            csv_named(b, "sd_latent", name);
-            csv_named(b, "sd", name);
-        }
-    }
-    buf_puts(b, targets > 1 ? "\n" : sd ? ",mean,sd_latent,sd\n" : ",mean\n");
+    csv_line(b, s, t, SIZE_MAX);
 }
 
 void scoring_csv_row(struct buf *b, const struct scoring *s, const struct table *t, size_t i)
 {
-    const struct prediction *p = &s->pred;
-
-    buf_printf(b, "%zu", p->row[i] + 1);
-    for (size_t c = 0; c < t->ncols; c++)
-        if (is_id(s->data, t, c)) {
-            buf_putc(b, ',');
-            csv_cell(b, &t->col[c], p->row[i], s->csv);
-        }
-    for (size_t j = 0, at = i; j < p->t; j++, at += p->n) {
-        buf_putc(b, ',');
-        buf_json_double(b, p->mean[at]);
-        if (p->sd) {
-            buf_putc(b, ',');
-            buf_json_double(b, p->sd_latent[at]);
-            buf_putc(b, ',');
-            buf_json_double(b, p->sd[at]);
-        }
-    }
-    buf_putc(b, '\n');
+    csv_line(b, s, t, i);
 }
 
 enum status scoring_csv_name(const char *out, struct err *err)

@@ -3,6 +3,7 @@
 #ifndef GPDESK_SCORING_IMPL_H
 #define GPDESK_SCORING_IMPL_H
 
+#include "app/runs/predict_columns.h"
 #include "app/runs/scoring.h"
 #include "base/text.h"
 #include "data/kinds/distance.h"
@@ -18,6 +19,12 @@ struct scoring {
     enum part part;
     char *path, *out;
     text_csv_fn *csv;                    /* how text is written into cells */
+    struct predict_columns columns;      /* what predict writes, */
+    bool chosen;                         /* and whether columns= says so */
+    char *ids;                           /* names of id=; NULL: not given */
+    bool *id;                            /* the columns of its table that they name; or NULL */
+    char *no_y;                          /* why there is no observed value; NULL: there is one */
+    size_t observed;                     /* rows with an observed value of every target */
     struct import_opts import;
     char *sep_missing;                   /* storage for import.missing and import.types */
     char *types;

@@ -1,0 +1,261 @@
+/* app/runs/predict_columns.c -- see predict_columns.h. */
+#include "app/runs/predict_columns.h"
+
+#include "app/runs/scoring_impl.h"
+#include "app/shell/words.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Values. Prediction i of target j is at j * n + i in each array. */
+
+static double of_target(const struct scoring *s, const double *v, size_t j, size_t i)
+{
+    return v ? v[j * s->pred.n + i] : NAN;
+}
+
+static double y_value(const struct scoring *s, size_t j, size_t i)
+{
+    return of_target(s, s->pred.y, j, i);
+}
+
+static double mean_value(const struct scoring *s, size_t j, size_t i)
+{
+    return of_target(s, s->pred.mean, j, i);
+}
+
+static double sd_latent_value(const struct scoring *s, size_t j, size_t i)
+{
+    return of_target(s, s->pred.sd_latent, j, i);
+}
+
+static double sd_value(const struct scoring *s, size_t j, size_t i)
+{
+    return of_target(s, s->pred.sd, j, i);
+}
+
+/* A quantile of a new observation. z is that of the normal distribution, and the forecast is
+ * normal in scaled units, so that the quantile is exact under y=log, too. */
+static double quantile(const struct scoring *s, size_t j, size_t i, double z)
+{
+    const struct encoding one = encoding_for(&s->enc, j);
+    const double mean = of_target(s, s->pred.mean_scaled, j, i);
+
+    return encoding_value(
+        &one, z == 0.0 ? mean : mean + z * sqrt(of_target(s, s->pred.var_scaled, j, i)));
+}
+
+/* Quantiles of the standard normal distribution at 0.75, 0.95 and 0.975. */
+static const double z50 = 0.67448975019608174, z90 = 1.6448536269514722, z95 = 1.9599639845400542;
+
+static double median_value(const struct scoring *s, size_t j, size_t i)
+{
+    return quantile(s, j, i, 0.0);
+}
+
+static double lo50_value(const struct scoring *s, size_t j, size_t i)
+{
+    return quantile(s, j, i, -z50);
+}
+
+static double hi50_value(const struct scoring *s, size_t j, size_t i)
+{
+    return quantile(s, j, i, z50);
+}
+
+static double lo90_value(const struct scoring *s, size_t j, size_t i)
+{
+    return quantile(s, j, i, -z90);
+}
+
+static double hi90_value(const struct scoring *s, size_t j, size_t i)
+{
+    return quantile(s, j, i, z90);
+}
+
+static double lo95_value(const struct scoring *s, size_t j, size_t i)
+{
+    return quantile(s, j, i, -z95);
+}
+
+static double hi95_value(const struct scoring *s, size_t j, size_t i)
+{
+    return quantile(s, j, i, z95);
+}
+
+static double error_value(const struct scoring *s, size_t j, size_t i)
+{
+    return y_value(s, j, i) - mean_value(s, j, i);
+}
+
+/* Cells that are no numbers of a target. */
+
+static void row_write(const struct scoring *s, const struct table *t, size_t i, struct buf *out)
+{
+    (void)t;
+    if (i == SIZE_MAX)
+        buf_puts(out, ",row");
+    else
+        buf_printf(out, ",%zu", s->pred.row[i] + 1);
+}
+
+static void csv_cell(struct buf *b, const struct column *c, size_t row, text_csv_fn *csv)
+{
+    if (c->type == COL_REAL) {
+        if (isfinite(column_at(c, row)))
+            buf_json_double(b, column_at(c, row));
+    } else {
+        struct buf room = { 0 };
+        const char *s = table_column_text(c, row, &room);
+        if (s)
+            csv(b, s);
+        buf_free(&room);
+    }
+}
+
+/* True for a column that id= names; without id=, for one whose name has role id in the training
+ * data (whose roles are unknown if a resumed run could not load it). */
+static bool is_id(const struct scoring *s, const struct table *t, size_t col)
+{
+    if (s->id)
+        return s->id[col];
+    const size_t j = s->data ? table_find(s->data->table, t->col[col].name) : SIZE_MAX;
+    return j != SIZE_MAX && s->data->role[j] == ROLE_ID;
+}
+
+static void id_write(const struct scoring *s, const struct table *t, size_t i, struct buf *out)
+{
+    for (size_t c = 0; c < t->ncols; c++) {
+        if (!is_id(s, t, c))
+            continue;
+        buf_putc(out, ',');
+        if (i == SIZE_MAX)
+            s->csv(out, t->col[c].name);
+        else
+            csv_cell(out, &t->col[c], s->pred.row[i], s->csv);
+    }
+}
+
+/* The table. Without columns= the default ones are written in this order. */
+static const struct predict_column columns[] = {
+    { "row", "number of the row in its table, from 1", PREDICT_ONCE | PREDICT_DEFAULT, NULL,
+      row_write },
+    { "id", "columns with role id, or those of id=", PREDICT_ONCE | PREDICT_DEFAULT, NULL,
+      id_write },
+    { "y", "observed value; empty where the file has none", PREDICT_OBSERVED, y_value, NULL },
+    { "error", "observed value minus mean", PREDICT_OBSERVED, error_value, NULL },
+    { "mean", "predicted mean", PREDICT_DEFAULT, mean_value, NULL },
+    { "median", "predicted median (under y=log it is below the mean)", 0, median_value, NULL },
+    { "sd_latent", "uncertainty of the function", PREDICT_DEFAULT | PREDICT_VARIANCE,
+      sd_latent_value, NULL },
+    { "sd", "uncertainty of a new observation", PREDICT_DEFAULT | PREDICT_VARIANCE, sd_value,
+      NULL },
+    { "lo95", "lower end of the 95 % interval of a new observation", PREDICT_VARIANCE, lo95_value,
+      NULL },
+    { "hi95", "its upper end", PREDICT_VARIANCE, hi95_value, NULL },
+    { "lo90", "lower end of the 90 % interval", PREDICT_VARIANCE, lo90_value, NULL },
+    { "hi90", "its upper end", PREDICT_VARIANCE, hi90_value, NULL },
+    { "lo50", "lower end of the 50 % interval", PREDICT_VARIANCE, lo50_value, NULL },
+    { "hi50", "its upper end", PREDICT_VARIANCE, hi50_value, NULL },
+};
+enum { COLUMNS = sizeof columns / sizeof *columns };
+_Static_assert(sizeof columns / sizeof *columns <= (size_t)PREDICT_COLUMNS_MOST,
+               "a choice has room for every column");
+
+/* Choices. */
+
+static enum status unknown_column(const char *word, struct err *err)
+{
+    const char *names[COLUMNS];
+    char near[80], quoted[48];
+    struct buf all = { 0 };
+
+    for (size_t i = 0; i < COLUMNS; i++) {
+        names[i] = columns[i].name;
+        buf_printf(&all, "%s%s", i ? "," : "", names[i]);
+    }
+    err_named(err, ST_NOT_FOUND, "column", "columns=: predict has no column %s",
+              text_quoted(word, quoted, sizeof quoted));
+    if (!command_nearest(word, names, COLUMNS, near, sizeof near))
+        snprintf(near, sizeof near, "none");
+    err_hint(err, "predict columns=row,y,mean,sd  (near: %s; all: %s; id=NAME: one of the file)",
+             near, buf_str(&all));
+    buf_free(&all);
+    return ST_NOT_FOUND;
+}
+
+static enum status add_column(const char *word, struct predict_columns *out, struct err *err)
+{
+    const struct predict_column *c = NULL;
+
+    for (size_t i = 0; i < COLUMNS; i++)
+        if (!strcmp(columns[i].name, word))
+            c = &columns[i];
+    if (!c)
+        return unknown_column(word, err);
+    for (size_t i = 0; i < out->n; i++)
+        if (out->at[i] == c) {
+            err_named(err, ST_USAGE, "column", "columns=: %s is there twice", word);
+            err_hint(err, "name each column once");
+            return ST_USAGE;
+        }
+    out->at[out->n++] = c;
+    return ST_OK;
+}
+
+enum status predict_columns_parse(const char *list, bool ids, struct predict_columns *out,
+                                  struct err *err)
+{
+    enum status rc = ST_OK;
+    const struct predict_column *id = columns;
+    char word[32];
+
+    *out = (struct predict_columns){ 0 };
+    for (size_t i = 0; !list && i < COLUMNS; i++)
+        if (columns[i].flags & PREDICT_DEFAULT)
+            out->at[out->n++] = &columns[i];
+    for (const char *p = list; p && rc == ST_OK; p = *p ? p + 1 : NULL) {
+        const size_t len = strcspn(p, ",");
+        snprintf(word, sizeof word, "%.*s", (int)(len < sizeof word ? len : sizeof word - 1), p);
+        rc = add_column(word, out, err);
+        p += len;
+    }
+    while (id->write != id_write)
+        id++;
+    for (size_t i = 0; i < out->n; i++)
+        ids = ids && out->at[i] != id;
+    if (rc == ST_OK && ids) {
+        memmove(out->at + 1, out->at, out->n++ * sizeof *out->at);
+        out->at[0] = id;
+    }
+    return rc;
+}
+
+bool predict_columns_need(const struct predict_columns *c, unsigned flags)
+{
+    for (size_t i = 0; i < c->n; i++)
+        if (c->at[i]->flags & flags)
+            return true;
+    return false;
+}
+
+void predict_columns_without_variance(struct predict_columns *c)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < c->n; i++)
+        if (!(c->at[i]->flags & PREDICT_VARIANCE))
+            c->at[kept++] = c->at[i];
+    c->n = kept;
+}
+
+/* Words. */
+
+static const char *name_at(struct workspace *ws, size_t i)
+{
+    (void)ws;
+    return i < COLUMNS ? columns[i].name : NULL;
+}
+
+const struct words_row predict_columns_words = { .type = ARG_PREDICTED, .name = "predicted",
+                                                 .at = name_at, .behind = "," };
