@@ -171,9 +171,9 @@ keys -l "_"
 waituntil same "$before"
 verdict $? "_ zooms out"
 keys '{'
-expect "as at it" "{: earlier iterations"
+expect "as at iteration" "{: earlier iterations"
 keys '}'
-expect_gone "as at it" "}: the end"
+expect_gone "as at iteration" "}: the end"
 keys d
 expect "Residual" "d describes"
 keys q

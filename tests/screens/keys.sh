@@ -62,7 +62,7 @@ keys Left Left
 keys '?'
 expect "Keys of this view" "? lists the keys"
 keys -l "filter"
-expect "only runs that hold" "a word finds one"
+expect "show only runs" "a word finds one"
 keys C-u
 keys -l "z"
 expect "> z" "a key finds itself"

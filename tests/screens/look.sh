@@ -42,9 +42,9 @@ expect "stopped: reached rtol" "a fit"
 expect "[3 Residual" "its residual"
 to_view
 keys '{'
-expect "as at it" "{ shows the run as it stood"
+expect "as at iteration" "{ shows the run as it stood"
 keys '}'
-expect_gone "as at it" "} goes to its end"
+expect_gone "as at iteration" "} goes to its end"
 keys P
 expect_gone "Inspector" "P is the plot alone"
 keys P

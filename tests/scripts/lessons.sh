@@ -47,7 +47,7 @@ ok "going on comes to the end" test "$(printf '%s\n' "$out" | grep -c '"state":"
 has "and counts nothing as right" "$out" '"state":"ended","right":0,"wrong":0'
 
 run --format json -e 'lesson 1 quiz' -e 'answer 0.47'
-has "a quiz about figures not made yet says so" "$out" 'the steps before it make.*"try":"lesson 1"'
+has "a quiz about figures not made yet says so" "$out" 'earlier steps compute.*"try":"lesson 1"'
 { # all steps of lesson 1 run, its questions answered as they should be
     echo 'lesson 1 seed=2'
     for i in 1 2 3 4 5 6; do echo 'lesson next'; done
@@ -117,7 +117,7 @@ has "with its line" "$err" 'line 5 of ./bad.lesson'
 printf '# 1 T\n== S\n> demo toy n=30\n@ rows = 31\n' >claim.lesson
 run -e 'lesson ./claim.lesson all'
 is "a claim that does not come out fails when run through" "$rc" 1
-has "with its line" "$err" "line 4 of ./claim.lesson: 'rows = 31' did not come out"
+has "with its line" "$err" "line 4 of ./claim.lesson: 'rows = 31' does not hold"
 run -e 'lesson ./claim.lesson; lesson next'
 is "a student is only told" "$rc" 0
 has "in a note" "$err" 'note\[lesson\]'

@@ -104,14 +104,14 @@ has "a fit begins at another's weights" "$out" '"name":"start"'
 run --format json -e \
     "$data; fit features=256 solver=pcg rank=32 noise=0.3 l=3; fit features=512 solver=pcg rank=32 noise=0.3 l=3; fit features=512 solver=pcg rank=32 noise=0.3 l=3 from=r1; score r2; score r3"
 has "or at the predictions of other features" "$out" \
-    'began at the predictions of the run given: residual 0\.'
+    'started from the predictions of the given run: its first residual is 0\.'
 is "and ends where it would have" "$(printf '%s\n' "$out" | grep '"command":"score"' | sed \
     's/.*"rmse":\([0-9.]\{5\}\).*/\1/' | sort -u | wc -l)" 1
 run --accept-unconverged --format json -e \
     "$data; fit features=256 solver=pcg rank=32 noise=0.3 l=3 maxit=5; fit continue=r1 features=512 maxit=500"
 has "a stopped fit goes on with more features" "$out" \
     '"run":"r2",.*"features":512,.*"outcome":"rtol"'
-has "from its predictions" "$out" 'began at the predictions'
+has "from its predictions" "$out" 'started from the predictions'
 run -e "$data; fit features=256 solver=pcg rank=32 noise=0.3 l=3; cols x1 role=skip; fit features=256 solver=pcg rank=32 noise=0.3 l=3 from=r1"
 has "but not those of other inputs" "$err" 'inputs'
 run --format json -e \
@@ -127,7 +127,7 @@ ok "the error that was asked for is reached" awk -v \
     e="$(printf '%s\n' "$out" | sed -n \
     's/.*"run":"t1".*"nmll":\([-0-9.e]*\),"nmll_error":\([-0-9.e]*\),.*/\2\/\1/p')" \
     'BEGIN { split(e, v, "/"); r = v[1] / v[2]; if (r < 0) r = -r; exit !(r > 0 && r <= 0.0102) }'
-has "or what was is told" "$out" '"name":"approx".*"the standard error of the NMLL is .* not 0.01 %'
+has "or what was is told" "$out" '"name":"approx".*"the standard error of the NMLL is .* above the limit of 0.01 %'
 run --format json -e "$data; tune features=512 nmll=approx evals=6"
 ok "the rank that was chosen is told" between "$(printf '%s\n' "$out" | grep '"command":"tune"' |
     sed -n 's/.*"rank":\([0-9]*\),.*/\1/p')" 16 256
@@ -184,7 +184,7 @@ done
 # The end of precision is told as that, with the way out of it, and not as a lack of iterations.
 run -e "$data; fit features=256 solver=pcg rank=64 plan=regenerate precision=float maxit=2000 noise=1e-2 l=3 rtol=1e-14"
 has "single precision has an end" "$out" \
-    'Single precision allows no less. try: fit precision=double'
+    'Single precision can go no lower. try: fit precision=double'
 ok "which more iterations do not move" test -z "$(printf '%s\n' "$out" | grep 'maxit=')"
 run -e "$data; fit features=128 solver=psvrg(step=1e-6) rank=16 l=3 noise=1e-3 maxit=5"
 has "a solver that stands still is not asked to go on" "$out" 'try: fit continue=r1 solver=pcg'
@@ -314,7 +314,7 @@ ok "and nothing is filled" test -z "$(printf '%s\n' "$err" | grep 'were filled')
 # One row of 60 that lies far away: the squared error without it, by the predictions themselves.
 awk 'BEGIN { print "a,b,y"; for (i = 0; i < 300; i++) print i % 50 "," (i == 299 ? 4000 : i % 7) "," i % 50 + i % 7 }' >far.csv
 run -e 'open far.csv target=y; split ordered test=20%; set l=30 amplitude=30 noise=0.01; fit features=256; score; predict out=far-p.csv'
-has "a row that makes the error is named" "$err" 'dominated.: row 300 makes'
+has "a row that makes the error is named" "$err" 'dominated.: row 300 accounts for'
 has "and what is strange about it" "$err" 'its b, 4000, lies'
 has "and where to look" "$err" 'show 300..300'
 rest=$(awk -F, \

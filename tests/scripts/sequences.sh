@@ -290,7 +290,7 @@ is "which nobody has to tell" "$(printf "%s\n" "$err" | grep -c "dense random")"
 run -e 'open s.csv; split test=25% seed=1; kernel convdense(rbf,width=12); fit features=256; kernel convdense(matern(nu=3/2),width=3,average=full) + conv(rbf,width=5); tune features=256 evals=8; fit solver=exact; check; fit features=256; pca'
 is "convdense of any width, in sums, exact, under pca" $rc 0
 run -e 'demo friedman1 n=60; tune width=3,5'
-has "columns have no windows" "$err" 'the kernel has none'
+has "columns have no windows" "$err" 'this kernel has none'
 # ---- one row as the model sees it
 run --format json -e \
     'open s.csv; kernel conv(rbf,width=5); fit features=512 l=2; neighbours row:3 count=4; explain-row row:3 out=x.csv; plot row out=row.csv; describe row'

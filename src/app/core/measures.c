@@ -170,7 +170,7 @@ static const struct measure table[] = {
      INFO(start_residual), .applies = warm, .age = MEASURE_LATER},
     {ROW("passes", "passes", MEASURE_ITERATION, "", "passes over the data"), INFO(passes), LOWER,
      .applies = iterated, .age = MEASURE_LATER},
-    {ROW("rate", NULL, MEASURE_ITERATION, "", "factor of the residual an iteration"), LOWER,
+    {ROW("rate", NULL, MEASURE_ITERATION, "", "factor of the residual per iteration"), LOWER,
      .applies = iterated, .number = rate},
     {ROW("rate_r2", NULL, MEASURE_ITERATION, "", "how straight the log residuals are"),
      .applies = iterated, .number = rate_r2},

@@ -334,7 +334,8 @@ static enum status draws_verdict(const struct workspace *ws, const struct draws 
                             "sd of the function %.2g to %.2g (scaled)", w->nmll, w->inside, w->n,
                             buf_str(&set), least, most);
     else if (isfinite(w->half))
-        rc = figure_verdict(f, err, "%s: values %.3g apart correlate by a half", buf_str(&set),
+        rc = figure_verdict(f, err,
+                            "%s: values %.3g apart have a correlation of one half", buf_str(&set),
                             w->half);
     else
         rc = figure_verdict(f, err, "%s: sd of the function %.2g to %.2g", buf_str(&set), least,
@@ -397,9 +398,9 @@ const struct plot_ops plots_draws_row = {
     .name = "draws",
     .title = "Functions drawn from the Gaussian process",
     .axes = "x, f",
-    .help = "What the kernel thinks likely before any data, or given the points: curves drawn "
-            "at random, their mean, and the band in which 95 % of all lie. Follows set l=..; "
-            "see draw.",
+    .help = "Functions that the kernel makes likely, before any data or given the points: curves "
+            "drawn at random, their mean, and the band that holds 95 % of them. The picture "
+            "follows set l=..; see draw.",
     .make = path_figure,
     .of_kernel = true,
 };
@@ -557,11 +558,11 @@ static struct figure *kernel_figure(struct workspace *ws, struct run *r, const s
 
 const struct plot_ops plots_kernel_row = {
     .name = "kernel",
-    .title = "Covariance of one input",
+    .title = "Covariance against distance, one input",
     .axes = "distance, covariance",
-    .help = "How alike the function's values are at two places, against their distance: the "
-            "current kernel, or those named (plot kernel rbf matern(nu=1/2)). Where it has "
-            "fallen to a half, values are loosely tied; where it is zero, not at all.",
+    .help = "The covariance of the function's values at two places, against the distance of the "
+            "places: of the current kernel, or of those named (plot kernel rbf matern(nu=1/2)). "
+            "Where it is zero, the values are independent.",
     .make = kernel_figure,
     .columns = true,
     .of_kernel = true,
@@ -607,10 +608,10 @@ static struct figure *covariance_figure(struct workspace *ws, struct run *r, con
 
 const struct plot_ops plots_covariance_row = {
     .name = "covariance",
-    .title = "Covariance as a picture",
+    .title = "Covariance of every pair of places",
     .axes = "x, x'",
-    .help = "How alike the function's values are at every pair of places, one input: strongest "
-            "on the diagonal, where x = x'. A kernel may be named.",
+    .help = "The covariance of the function's values at every pair of places along one input; the "
+            "diagonal is the variance, where x = x'. A kernel may be named.",
     .make = covariance_figure,
     .columns = true,
     .of_kernel = true,
@@ -811,7 +812,8 @@ enum status cmd_point(struct workspace *ws, const struct args *a, struct err *er
     }
     const size_t n = d ? d->table->n : 0;
     if (n >= 200)
-        return err_set(err, ST_LIMIT, "200 points by hand are enough: open a file for more");
+        return err_set(err, ST_LIMIT,
+                       "draw takes at most 200 points by hand; open a file for more");
     if (isnan(x))
         rc = point_place(ws, &x, err);
     x = round(x * 1e4) / 1e4;

@@ -139,7 +139,8 @@ static enum status resolve(struct landscape *l, struct direction *d, struct err 
         d->hi = fmin(h.hi, now * 10);
     }
     if (!(d->lo > 0))
-        return err_set(err, ST_RANGE, "%s=%g..%g: a hyperparameter is above zero", d->name, d->lo,
+        return err_set(err, ST_RANGE,
+                       "%s=%g..%g: a hyperparameter must be above zero", d->name, d->lo,
                        d->hi);
     for (size_t i = 0; i < d->n; i++)
         d->v[i] = d->lo * pow(d->hi / d->lo, (double)i / (double)(d->n - 1));
@@ -314,7 +315,7 @@ static enum status landscape_work(struct job *job, struct err *err)
         rc = err_set(err, ST_USAGE, "both axes are %s", l->d[0].name);
     if (rc == ST_OK && l->split && !of_kernel(l, &l->d[0])) {
         rc = err_set(err, ST_USAGE,
-                     "tradeoff is over a hyperparameter of the kernel; %s only scales",
+                     "tradeoff varies a hyperparameter of the kernel; %s only scales it",
                      l->d[0].name);
         err_hint(err, "landscape %s=%g..%g", l->d[0].name, l->d[0].lo, l->d[0].hi);
     }
@@ -344,7 +345,7 @@ static enum status landscape_work(struct job *job, struct err *err)
     }
     if (rc == ST_OK && isnan(l->z[l->best]))
         rc = err_set(err, ST_NOT_PD,
-                     "no place of this grid has a usable likelihood: more noise, or longer "
+                     "no point of this grid has a usable likelihood: try larger noise, or other "
                      "lengthscales");
     if (rc == ST_OK && l->approx)
         find_ties(l, cells);
@@ -567,8 +568,8 @@ static struct figure *parts(const struct landscape *l, struct err *err)
     }
     ok = ok && figure_verdict(
                    f, err,
-                   "least at %s %.3g: fit %.1f, complexity %.1f; shorter fits better and costs "
-                   "more, longer the other way (amplitude %.3g, noise %.3g)",
+                   "least at %s %.3g: data fit %.1f, complexity %.1f; a smaller value fits better "
+                   "but is more complex, a larger one the reverse (amplitude %.3g, noise %.3g)",
                    l->d[0].name, at, l->fit[l->best], l->complexity[l->best], l->amplitude,
                    l->noise) == ST_OK;
     return plots_finish(f, ok);
@@ -638,7 +639,7 @@ static void landscape_done(struct workspace *ws, struct job *job, enum status rc
     if (rc == ST_OK && job->discard)
         rc = ST_CANCELLED;
     if (rc == ST_CANCELLED) {
-        ws_note(ws, "stopped", "%s was stopped before it was whole", job->ops->verb);
+        ws_note(ws, "stopped", "%s was stopped before it was complete", job->ops->verb);
         ws->unconverged = true;
         return;
     }
@@ -648,7 +649,8 @@ static void landscape_done(struct workspace *ws, struct job *job, enum status rc
     }
     if (l->used < l->all)
         ws_note(ws, "sample",
-                "%zu of %zu training rows were used (an even sample): the likelihood is theirs",
+                "%zu of %zu training rows were used (an even sample): the likelihood is that of "
+                "these rows",
                 l->used, l->all);
     struct figure *f = l->split ? parts(l, &own) : l->nd > 1 ? plane(l, &own) : line(l, &own);
     if (!f) {
@@ -788,7 +790,7 @@ static enum status set_up(struct workspace *ws, struct landscape *l, const struc
         (size_t)args_int(a, "features", t && !t->topt.exact ? (long)t->topt.features : 1024);
     l->features += l->features & 1;
     if (!l->exact && !l->approx && l->features > GRAM_MOST) {
-        err_set(err, ST_RANGE, "features=%zu: a decomposition for each place takes at most %d",
+        err_set(err, ST_RANGE, "features=%zu: the decomposition at each point takes at most %d",
                 l->features, GRAM_MOST);
         if (l->split)
             err_hint(err, "tradeoff features=%d", GRAM_MOST);

@@ -46,8 +46,9 @@ static enum status sixel_make(struct plot_out *e, const struct ctl *ctl, struct 
     const int fd = path.failed ? -1 : mkstemps(path.s, 4);
     if (fd < 0) {
         buf_free(&path);
-        err_set(err, ST_IO, "no file for a picture can be made in %s", tmp && *tmp ? tmp : "/tmp");
-        err_hint(err, "give TMPDIR a directory that can be written");
+        err_set(err, ST_IO,
+                "no file for a picture can be created in %s", tmp && *tmp ? tmp : "/tmp");
+        err_hint(err, "set TMPDIR to a writable directory");
         return ST_IO;
     }
     close(fd);

@@ -142,10 +142,11 @@ static bool residual_verdict(struct figure *f, const struct run *r, struct err *
     if (!isfinite(tf.rate))
         return figure_verdict(f, err, "%s has just begun.", r->id) == ST_OK;
     if (!isfinite(tf.forecast) || tf.rate > 0.9995)
-        return figure_verdict(f, err, "%s makes no progress: x%.4f an iteration.", r->id, tf.rate)
+        return figure_verdict(f, err,
+                              "%s makes no progress: x%.4f per iteration.", r->id, tf.rate)
                == ST_OK;
     return figure_verdict(
-               f, err, "%s converges %s: x%.3f an iteration (R2 %.2f). %.0e expected near it %.0f.",
+               f, err, "%s converges %s (x%.3f per iteration, R2 %.2f): %.0e near iteration %.0f",
                r->id, tf.r2 > 0.95 ? "steadily" : "unevenly", tf.rate, tf.r2, r->trace_target,
                tf.forecast) == ST_OK;
 }
@@ -194,8 +195,8 @@ const struct plot_ops plots_residual_row = {
     .name = "residual",
     .title = "Convergence of the solver",
     .axes = "iteration, relative residual (log)",
-    .help = "The recursive residual as a line, the true one as points, the target as a rule; "
-            "several runs lie over each other.",
+    .help = "The recursive residual is a line, the true one points, the target a horizontal line; "
+            "several runs are drawn together.",
     .make = plots_residual,
     .live = PLOT_OF_FIT,
 };
@@ -828,7 +829,7 @@ static struct figure *plots_columns(struct workspace *ws, struct run *r, const s
     const bool ok =
         figure_verdict(
             first, err, "%zu of %zu columns of %zu rows%s", n, d->table->ncols, d->table->n,
-            d->table->n > COLUMN_ROWS ? " (every so many: a sample of 100,000)" : "") == ST_OK;
+            d->table->n > COLUMN_ROWS ? " (an even sample of 100,000 rows)" : "") == ST_OK;
     return plots_finish(first, ok);
 }
 
@@ -889,8 +890,8 @@ const struct plot_ops plots_features_row = {
     .name = "features",
     .title = "Error of random features",
     .axes = "features (log), relative error of the kernel (log)",
-    .help = "Of the kernel matrix of 256 rows, three draws at each size; it falls like one "
-            "over the root.",
+    .help = "The relative error of the kernel matrix of 256 rows, with three draws at each number "
+            "of features; it falls as 1 over the square root of that number.",
     .make = kept_features,
     .prepare = plots_features,
 };
@@ -906,8 +907,9 @@ const struct plot_ops plots_landscape_row = {
     .name = "landscape",
     .title = "NMLL over two hyperparameters",
     .axes = "lengthscale (log), noise (log)",
-    .help = "From landscape: contours above the least, every evaluation of the last tuning, "
-            "its best so far. 3 nats enclose about 95 % of what the data say.",
+    .help = "From landscape: contours of the NMLL above its least value, every evaluation of the "
+            "last tuning and its best so far. The contour at 3 nats bounds a 95 % confidence "
+            "region of the two.",
     .make = kept_landscape,
 };
 
@@ -924,7 +926,7 @@ const struct plot_ops plots_tradeoff_row = {
     .title = "Fit against complexity",
     .axes = "lengthscale (log), nats",
     .help = "From tradeoff: the parts of the NMLL over a lengthscale, at fixed amplitude and "
-            "noise; their sum has its least between too short and too long.",
+            "noise; their sum is least between too short and too long a lengthscale.",
     .make = kept_tradeoff,
 };
 
@@ -937,10 +939,10 @@ static struct figure *kept_row(struct workspace *ws, struct run *r, const struct
 
 const struct plot_ops plots_row_row = {
     .name = "row",
-    .title = "What a prediction hangs on",
+    .title = "What a prediction depends on",
     .axes = "position, letter",
-    .help = "From explain-row: the change of the mean with each letter at each position, "
-            "masked in the last row: darker is more, down and up in two hues; of graphs "
-            "without each node.",
+    .help = "From explain-row: the change of the predicted mean with each letter at each position; "
+            "the last row masks the position. Darker is a larger change, in one hue down and in "
+            "another up. For graphs: the change without each node.",
     .make = kept_row,
 };

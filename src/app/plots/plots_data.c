@@ -149,7 +149,7 @@ static struct figure *plots_pairs(struct workspace *ws, struct run *r, const str
     struct buf b = { 0 };
     if (most > 0) {
         text_safe(&b, d->table->col[best].name, 24);
-        buf_printf(&b, " goes with the target most (straight line: correlation %.2f in size); ",
+        buf_printf(&b, " has the largest correlation with the target (%.2f in size); ",
                    most);
     }
     const bool ok = figure_verdict(first, err, "%s%zu input%s, %zu of %zu rows", buf_str(&b), n,
@@ -162,8 +162,8 @@ const struct plot_ops plots_pairs_row = {
     .name = "pairs",
     .title = "Inputs against the target",
     .axes = "input, target",
-    .help = "A panel an input, with the correlation of numbers; at most 2000 rows and 12 "
-            "panels. Name columns to choose them.",
+    .help = "One panel for each input, with its correlation if it is a number; at most 2000 rows "
+            "and 12 panels. Name columns to choose them.",
     .make = plots_pairs,
     .columns = true,
 };
@@ -326,7 +326,7 @@ const struct plot_ops plots_scree_row = {
     .name = "scree",
     .title = "Share of the variance by component",
     .axes = "component, share",
-    .help = "Each component's share of the variance in feature space, and of all up to it.",
+    .help = "Each component's share of the variance in feature space, and the cumulative share.",
     .make = plots_scree,
 };
 
@@ -368,6 +368,6 @@ const struct plot_ops plots_silhouette_row = {
     .title = "How many clusters",
     .axes = "clusters, silhouette",
     .help = "The mean silhouette for each number of clusters that cluster tried: 1 is well "
-            "apart, 0 not at all.",
+            "separated, 0 not at all.",
     .make = plots_silhouette,
 };

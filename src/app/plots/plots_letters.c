@@ -249,9 +249,9 @@ const struct plot_ops plots_mutations_row = {
     .name = "mutations",
     .title = "Uncertainty by letters that differ",
     .axes = "letters, error and sd",
-    .help = "Of sequences: error and predicted sd of held-out rows against the number of "
-            "letters that differ from the most frequent one at their position in training "
-            "(unrelated sequences: from the nearest training row). Beyond what training rows "
-            "have, a model extrapolates.",
+    .help = "For sequences: error and predicted sd of held-out rows against the number of letters "
+            "that differ from the most frequent letter at their position in training (for "
+            "unrelated sequences: from the nearest training row). Beyond the numbers of the "
+            "training rows a model extrapolates.",
     .make = plots_mutations,
 };

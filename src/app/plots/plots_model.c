@@ -334,7 +334,7 @@ static struct figure *slice_line(const struct slice *s, struct opened *o, struct
         }
         rc = parts_whole(s->m, s->target, a.n, x, mean, var, &tools, err);
         snprintf(title, sizeof title, "Slice of %s%s", s->run,
-                 d > 1 ? ", other inputs at their middle" : "");
+                 d > 1 ? ", other inputs at typical values" : "");
         f = rc == ST_OK ? figure_new("slice", title, err) : NULL;
         bool ok = f && slice_labels(f, s, a.name, NULL, err) &&
                   slice_curves(f, s, &a, mean, var, err) && slice_rows(f, s, o, &a, err) &&
@@ -412,7 +412,7 @@ static struct figure *slice_plane(const struct slice *s, struct opened *o, struc
         const bool ok =
             f && (!var || f->next) &&
             figure_verdict(f, err, "highest near %.4g, %.4g%s", a.raw[hi % a.n], b.raw[hi / a.n],
-                           d > 2 ? "; all other inputs at their middle" : "") == ST_OK;
+                           d > 2 ? "; all other inputs at typical values" : "") == ST_OK;
         f = plots_finish(f, ok);
     }
     free(x);
@@ -509,8 +509,8 @@ static struct figure *parts_panels(const struct slice *s, const struct axis_of *
     }
     ok =
         ok && figure_verdict(head, err,
-                             "spread of each part over this range: %s; together with %.4g they are "
-                             "the mean",
+                             "sd of each part over this range: %s; the parts and the constant %.4g "
+                             "add up to the mean",
                              buf_str(&words), encoding_for(&s->enc, s->target).ymean) == ST_OK;
     buf_free(&words);
     return plots_finish(head, ok);
@@ -679,7 +679,7 @@ static struct figure *accuracy_figure(const struct features_plot *s, size_t n, c
     ok = ok && figure_add_band(f, "three draws", n, M, lo, hi, err)
          && figure_add(f, "mean", MARK_LINEPOINTS, n, M, mean, err);
     struct series *r =
-        ok ? figure_add(f, "1 / root of features", MARK_LINE, n, M, root, err) : NULL;
+        ok ? figure_add(f, "1 / sqrt(features)", MARK_LINE, n, M, root, err) : NULL;
     ok = r != NULL;
     if (r)
         r->faint = true;
@@ -691,8 +691,9 @@ static struct figure *accuracy_figure(const struct features_plot *s, size_t n, c
                                         log(mean[i + 1] / mean[i]));
     char here[80] = "";
     if (isfinite(at))
-        snprintf(here, sizeof here, "; %zu of %s have %.2g %%", s->features, s->run, 100 * at);
-    ok = ok && figure_verdict(f, err, "%.0f features miss the kernel by %.2g %%, %.0f by %.2g %%%s",
+        snprintf(here, sizeof here, "; the %zu of %s to %.2g %%", s->features, s->run, 100 * at);
+    ok = ok && figure_verdict(f, err,
+                              "%.0f features approximate the kernel to %.2g %%, %.0f to %.2g %%%s",
                               M[0], 100 * mean[0], M[n - 1], 100 * mean[n - 1], here) == ST_OK;
     return plots_finish(f, ok);
 }
@@ -752,8 +753,8 @@ enum status plots_features(struct workspace *ws, struct run *r, const struct arg
     }
     if (rc == ST_OK && layer_kind(&s->study.o.kernel.layer) == LAYER_NUMBERS) {
         err_set(err, ST_UNSUPPORTED,
-                "the filters of fastconv are the kernel themselves: there is no exact one to "
-                "compare features with");
+                "the filters of fastconv define its kernel, so there is no exact kernel to compare "
+                "features with");
         err_hint(err, "kernel conv(rbf,width=9), then plot features");
         rc = ST_UNSUPPORTED;
     }

@@ -71,7 +71,7 @@ static struct figure *plots_rate(struct workspace *ws, struct run *r, const stru
         return plots_nothing("rate", "There is no fit yet. try: fit solver=pcg", err);
     struct figure *f = figure_new("rate", "Local rate of convergence", err);
     bool ok =
-        f && figure_label(f, "iteration", "factor of the residual an iteration", err) == ST_OK;
+        f && figure_label(f, "iteration", "factor of the residual per iteration", err) == ST_OK;
     for (size_t i = 0; ok && i < n; i++) {
         if (runs[i]->kind != RUN_FIT || runs[i]->ntrace < 2)
             continue;
@@ -97,8 +97,8 @@ static struct figure *plots_rate(struct workspace *ws, struct run *r, const stru
         }
     }
     ok = ok && figure_verdict(f, err,
-                              "%s: x%.3f an iteration on the whole; %zu of %zu stretches of %d "
-                              "iterations stand still (above x%.2f)",
+                              "%s: x%.3f per iteration overall; %zu of %zu stretches of %d "
+                              "iterations make no progress (above x%.2f)",
                               last->id, mean, slow, all, RATE_WINDOW, plateau) == ST_OK;
     return plots_finish(f, ok);
 }
@@ -107,8 +107,8 @@ const struct plot_ops plots_rate_row = {
     .name = "rate",
     .title = "Local rate of convergence",
     .axes = "iteration, factor per iteration",
-    .help = "The factor by which the residual fell, a mean over ten iterations; at 1 it stands "
-            "still.",
+    .help = "The factor by which each iteration multiplies the residual, as a mean over ten "
+            "iterations; at 1 there is no progress.",
     .make = plots_rate,
     .live = PLOT_OF_FIT,
 };
@@ -200,9 +200,9 @@ static bool race_verdict(struct figure *f, const struct workspace *ws, struct ru
                ST_OK;
     race_name(ws, first, name, sizeof name);
     if (isfinite(next))
-        return figure_verdict(f, err, "%s is first at %.0e: %.3g %s, the next %.3g%s", name,
+        return figure_verdict(f, err, "%s reaches %.0e first: %.3g %s, the next one %.3g%s", name,
                               first->trace_target, best, race_unit(by), next, running) == ST_OK;
-    return figure_verdict(f, err, "%s is first at %.0e: %.3g %s; no other has reached it%s", name,
+    return figure_verdict(f, err, "%s reaches %.0e first: %.3g %s; no other has reached it%s", name,
                           first->trace_target, best, race_unit(by), running) == ST_OK;
 }
 
@@ -226,10 +226,10 @@ static struct figure *plots_race(struct workspace *ws, struct run *r, const stru
     n = k;
     if (n < 2 && !(n && race_index(ws, runs[0]) != SIZE_MAX))
         return plots_nothing("race",
-                             "There are no two fits with iterations on one system. try: race "
+                             "There are no two iterative fits of the same system. try: race "
                              "pcg(rank=128),lbfgs",
                              err);
-    struct figure *f = figure_new("race", "Race: residual on one clock", err);
+    struct figure *f = figure_new("race", "Race: residuals on one clock", err);
     ok = f && figure_label(f, *by == 'p' ? "passes over the data" : by, "relative residual", err) ==
                   ST_OK;
     if (ok)
@@ -248,10 +248,10 @@ static struct figure *plots_race(struct workspace *ws, struct run *r, const stru
 
 const struct plot_ops plots_race_row = {
     .name = "race",
-    .title = "Fits on one clock",
+    .title = "Race between fits",
     .axes = "seconds or passes, relative residual (log)",
-    .help = "The last fits on one system, or those named; by=passes counts passes over the "
-            "data.",
+    .help = "Residuals of the last fits of one system, or of those named, against seconds; "
+            "by=passes counts passes over the data.",
     .make = plots_race,
 };
 
@@ -416,7 +416,7 @@ static struct figure *plots_path(struct workspace *ws, struct run *r, const stru
     first->across = panels > 1 ? panels > 4 ? 3 : 2 : 1;
     char at[64] = "no bound is reached";
     if (r->tune.at_lower || r->tune.at_upper || r->tune.nlower || r->tune.nupper)
-        snprintf(at, sizeof at, "a value ended at its bound: widen it");
+        snprintf(at, sizeof at, "a value ended at its bound: widen the bound");
     else if (r->tune.idle)
         snprintf(at, sizeof at, "%zu lengthscales ended at their upper bound", r->tune.idle);
     const size_t kept = path_kept(r, nhp);
@@ -551,8 +551,8 @@ const struct plot_ops plots_ard_row = {
     .name = "ard",
     .title = "Relevance of the inputs",
     .axes = "input, 1 / lengthscale",
-    .help = "How fast the function varies along each input, per standard deviation of it: not "
-            "how much the input explains. Of the last tuning, or a run.",
+    .help = "How fast the function varies along each input, per standard deviation of the input; "
+            "this is not how much the input explains. From the last tuning, or the run named.",
     .make = plots_ard,
 };
 
@@ -597,7 +597,7 @@ static struct figure *plots_cost(struct workspace *ws, struct run *r, const stru
     struct figure *f = bars_of(title, "phase", "seconds", 5, phase, s, err);
     if (!f)
         return NULL;
-    f->next = bars_of("Memory of the fit, beside the inputs", "", "GB", 2, memory, mb, err);
+    f->next = bars_of("Memory of the fit, without the inputs", "", "GB", 2, memory, mb, err);
     f->across = 2;
     const bool ok =
         f->next &&
@@ -613,7 +613,7 @@ const struct plot_ops plots_cost_row = {
     .name = "cost",
     .title = "Seconds and memory of a fit",
     .axes = "phase, seconds and GB",
-    .help = "Where the time of a fit went, and its memory as predicted and taken.",
+    .help = "The time that each phase of a fit took, and its memory as predicted and as used.",
     .make = plots_cost,
 };
 

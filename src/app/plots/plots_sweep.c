@@ -125,8 +125,8 @@ static struct figure *plots_sweep(struct workspace *ws, struct run *r, const str
 const struct plot_ops plots_sweep_row = {
     .name = "sweep",
     .title = "The last sweep",
-    .axes = "first key, what show= names",
-    .help = "A curve over the first key for each value of the others.",
+    .axes = "first setting, the figure named by show=",
+    .help = "A curve over the first setting for each value of the others.",
     .make = plots_sweep,
 };
 
@@ -226,7 +226,7 @@ const struct plot_ops plots_learning_row = {
     .name = "learning",
     .title = "Error against training size",
     .axes = "training rows (log), RMSE (log)",
-    .help = "From sweep rows=500..16000: how much more data would help. The figure says where "
-            "the line continues.",
+    .help = "From sweep rows=500..16000: how much more data would help. The sentence with the "
+            "figure extrapolates the line.",
     .make = plots_learning,
 };

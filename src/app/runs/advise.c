@@ -189,9 +189,9 @@ static void features_text(struct rec *rec, const struct advice *a)
 {
     rec_text(rec, "  effective dimension %.0f with %zu features", a->effective_dimension, a->M);
     if (a->kernel_dimension >= 0.99 * (double)a->M)
-        rec_text(rec, ", no end to it: more features help\n");
+        rec_text(rec, "; it grows with the features: more of them help\n");
     else
-        rec_text(rec, ", at least %.0f with any number%s\n", a->kernel_dimension,
+        rec_text(rec, "; the kernel's own is at least %.0f%s\n", a->kernel_dimension,
                  a->kernel_dimension > 1.25 * a->effective_dimension ? ":\n  more features help"
                                                                      : "");
 }
@@ -248,11 +248,11 @@ static void advise_record(struct workspace *ws, const struct advise_state *s)
     rec_num(&rec, "seconds", s->seconds);
     text_seconds(sec, sizeof sec, s->seconds);
     rec_safe(&rec, s->kernel);
-    rec_text(&rec, "  %zu rows  %zu features  rtol %.3g  %zu solve%s ahead\n", s->a.n, s->a.M,
+    rec_text(&rec, "  %zu rows  %zu features  rtol %.3g  for %zu solve%s\n", s->a.n, s->a.M,
              s->rtol, s->a.solves, s->a.solves == 1 ? "" : "s");
     features_text(&rec, &s->a);
-    rec_text(&rec, "  noise over amplitude, squared: %.3g%s;  from %zu rows, %s\n", s->a.ratio,
-             s->a.refined ? ", as the fit will have it" : "", s->a.sample, sec);
+    rec_text(&rec, "  noise^2/amplitude^2 %.3g%s;  from %zu rows in %s\n", s->a.ratio,
+             s->a.refined ? " (as the fit sets it)" : "", s->a.sample, sec);
     limits_text(&rec, s);
     rows_text(&rec, s, best);
     if (!s->plain && s->errors)

@@ -390,7 +390,8 @@ static void pca_record(struct workspace *ws, struct clustering *c, const char *v
         rec_int(&rec, "new_rows", (int64_t)p->nfresh);
         rec_text(&rec, "\n  %zu rows of ", p->nfresh);
         text_safe(&rec.text, c->file, 0);
-        rec_text(&rec, " placed%s", p->have_clusters ? ", each with the nearest centre" : "");
+        rec_text(&rec, " placed%s", p->have_clusters ? ", each assigned to the nearest "
+                                                       "centre" : "");
     }
     if (c->path) {
         rec_str(&rec, "out", c->path);

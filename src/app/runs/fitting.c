@@ -472,7 +472,8 @@ static void run_failed(struct workspace *ws, struct run *r, enum status rc, cons
             ws_error(ws, err, line);
         else
             ws_tell(ws, REC_NOTE, r->id, err->name[0] ? err->name : status_name(rc),
-                    err->hint[0] ? err->hint : NULL, "%s failed: %.200s; the other restarts count",
+                    err->hint[0] ? err->hint : NULL, "%s failed: %.200s; the other restarts "
+                                                     "continue",
                     r->id, err->msg);
     }
     if (store_of(ws))
@@ -498,9 +499,8 @@ static void approx_words(struct workspace *ws, const struct run *r, const struct
     if (r->topt.approx && r->topt.error > 0.0 && t->why != TUNE_CANCELLED &&
         got > 1.02 * fmax(floor, r->topt.error * fabs(t->best.nmll)))
         ws_tell(ws, REC_NOTE, NULL, "approx", "tune nmll=approx rank=N, a larger one",
-                "the standard error of the NMLL is %.2g %% of it after %zu probes, not %.2g %%: "
-                "more of "
-                "the log determinant in the preconditioner would lessen it",
+                "the standard error of the NMLL is %.2g %% of its value after %zu probes, above "
+                "the limit of %.2g %%: a preconditioner of larger rank lowers it",
                 100.0 * got / fabs(t->best.nmll), t->probes, 100.0 * r->topt.error);
 }
 
@@ -523,7 +523,8 @@ static void tune_words(struct workspace *ws, const struct run *r, const struct t
         else if (i > t->nhp)
             snprintf(name, sizeof name, "noise");
         ws_warn(ws, "at-bound",
-                "tuned %s = %.3g is at its %s bound; widen it with `tune %s=LOW..HIGH`, or fix it",
+                "tuned %s = %.3g is at its %s bound; widen the bound with `tune %s=LOW..HIGH`, or "
+                "fix the value",
                 name, v, lo ? "lower" : "upper", name);
         shown++;
     }
@@ -597,7 +598,8 @@ static void tune_result_record(struct workspace *ws, const struct run *r, const 
     if (r->topt.targets > 1)
         rec_text(&rec, "; the sum over %zu targets", r->topt.targets);
     if (t->best.subsampled)
-        rec_text(&rec, "; estimated from a sample: stopped before a value of all rows");
+        rec_text(&rec,
+                 "; estimated from a sample, as the tuning stopped before a value from all rows");
     rec_text(&rec, ")\n  ");
     if (f->topt.approx && t->best.se > 0.0)
         rec_text(&rec, "approximate: standard error %.3g over %zu probes, rank %zu\n  ", t->best.se,
@@ -728,18 +730,21 @@ static void stopped_short(const struct run *r, const struct trace_fit *tf, char 
     const bool known =
         isfinite(tf->forecast) && left > 0.0 && left < 1e6; /* otherwise it makes no progress */
     const size_t more = 2 * (i->rank ? i->rank : 128);
-    int at = snprintf(v, n, "stopped at it %zu: residual %.1e, %.0f x the target. ", i->iterations,
+    int at = snprintf(v, n,
+                      "stopped at iteration %zu: residual %.1e, %.0f times the target. ",
+                      i->iterations,
                       i->true_residual, i->true_residual / r->fit.rtol);
 
     if (known && !i->float_limit && (size_t)at < n)
-        at += snprintf(v + at, n - (size_t)at, "Rate %.3f an iteration: about %.0f more. ",
+        at += snprintf(v + at, n - (size_t)at,
+                       "At a rate of %.3f per iteration about %.0f more are needed. ",
                        tf->rate, left);
     if ((size_t)at >= n)
         return;
     if (i->float_limit)
         snprintf(v + at, n - (size_t)at, "%s", r->fit.precision == PREC_DOUBLE
-                     ? "Double precision allows no less. try: fit noise=X, a larger one"
-                     : "Single precision allows no less. try: fit precision=double");
+                     ? "Double precision can go no lower. try: fit noise=X, a larger one"
+                     : "Single precision can go no lower. try: fit precision=double");
     else if (!known && solver_find(i->solver, NULL) != solver_usual())
         snprintf(v + at, n - (size_t)at, "try: fit continue=%s solver=pcg", r->id);
     else if ((known && left < fmax(3.0 * its, 100.0)) || 2 * more > i->features)
@@ -760,7 +765,8 @@ static void fit_verdict(struct run *r)
     trace_fit(r->trace, r->ntrace, r->trace_target, &tf);
     switch (i->why) {
     case OUT_RTOL:
-        snprintf(v, n, "stopped: reached rtol %.0e at it %zu (true residual %.1e)", r->fit.rtol,
+        snprintf(v, n,
+                 "stopped: reached rtol %.0e at iteration %zu (true residual %.1e)", r->fit.rtol,
                  i->iterations, i->true_residual);
         break;
     case OUT_DIRECT:
@@ -771,23 +777,24 @@ static void fit_verdict(struct run *r)
         break;
     case OUT_MAXIT:
         if (!uses_rank(i->solver))
-            snprintf(v, n, "stopped at it %zu: residual %.1e, %.0f x the target, after %.0f passes "
-                     "over the data. try: fit solver=pcg, which needs fewer",
+            snprintf(v, n,
+                     "stopped at iteration %zu: residual %.1e, %.0f times the target, after %.0f "
+                     "passes over the data. try: fit solver=pcg, which needs fewer",
                      i->iterations, i->true_residual, i->true_residual / r->fit.rtol, i->passes);
         else
             stopped_short(r, &tf, v, n);
         break;
     case OUT_CANCELLED:
         snprintf(v, n,
-                 "stopped on request at it %zu: residual %.1e; the best iterate is kept. It goes "
-                 "on with: fit continue=%s",
+                 "stopped on request at iteration %zu: residual %.1e; the best iterate is kept. "
+                 "Continue with: fit continue=%s",
                  i->iterations, isfinite(i->true_residual) ? i->true_residual : i->residual, r->id);
         break;
     case OUT_BREAKDOWN:
         snprintf(
             v, n,
-            "broke down at it %zu (the matrix is not positive definite in this precision); the "
-            "last good iterate is kept. try: fit precision=double, or a larger noise",
+            "broke down at iteration %zu (the matrix is not positive definite in this precision); "
+            "the last good iterate is kept. try: fit precision=double, or a larger noise",
             i->iterations);
         break;
     default: v[0] = '\0';
@@ -962,17 +969,17 @@ static void fit_done(struct workspace *ws, struct job *job, enum status rc, cons
         ws_note(ws, "plan", "%s", r->info.plan_note);
     rank_note(ws, r);
     if (r->info.warm)
-        ws_tell(ws, REC_NOTE, r->id, "start", NULL, "the iteration began at the %s of the "
-                "run given: residual %.2g instead of 1",
+        ws_tell(ws, REC_NOTE, r->id, "start", NULL,
+                "the solver started from the %s of the given run: its first residual is %.2g "
+                "instead of 1",
                 r->info.projected ? "predictions" : "weights", r->info.start_residual);
     else if (f->fopt.start)
         ws_tell(ws, REC_NOTE, r->id, "start", "fit solver=pcg",
-                "a direct solve needs no start; the "
-                "run given was not used");
+                "a direct solve needs no start, so the given run was not used");
     if (r->info.halved)
         ws_tell(ws, REC_NOTE, r->id, "step", "fit solver=pcg",
-                "the step of %s was halved %zu time%s: the residual had begun to grow; it went on "
-                "from the best iterate", r->info.solver, r->info.halved,
+                "the step of %s was halved %zu time%s because the residual had begun to grow; the "
+                "solver continued from the best iterate", r->info.solver, r->info.halved,
                 r->info.halved == 1 ? "" : "s");
     const bool exact = r->model->kind->exact;
     if (fabs(r->info.scale - 1.0) > 0.02 || fabs(r->info.noise / r->fit.noise - 1.0) > 0.02)
@@ -1151,7 +1158,7 @@ enum status fitting_tune_widths(struct workspace *ws, struct dataset *d, const s
     if (widths.n && !windows) {
         struct buf names = { 0 };
         words_expand("{windows}", &names);
-        err_set(err, ST_USAGE, "width= chooses the windows of %s; the kernel has none",
+        err_set(err, ST_USAGE, "width= sets the windows of %s, but this kernel has none",
                 buf_str(&names));
         buf_free(&names);
         err_hint(err, "kernel conv(rbf)");
@@ -1159,7 +1166,7 @@ enum status fitting_tune_widths(struct workspace *ws, struct dataset *d, const s
     }
     for (size_t i = 0; i < widths.n; i++)
         if (widths.n > FITTING_WIDTHS || widths.v[i] < 1 || widths.v[i] > KERNEL_WIDTH_MOST)
-            return err_set(err, ST_RANGE, "width: at most %d of them, each from 1 to %d",
+            return err_set(err, ST_RANGE, "width: at most %d values, each from 1 to %d",
                            FITTING_WIDTHS, KERNEL_WIDTH_MOST);
     if (ws->opt.dry) {
         /* Each evaluation forms and factorises the Gram matrix, as a direct fit does. */

@@ -211,7 +211,7 @@ static enum status contenders(struct field *f, const char *text, size_t n, struc
             left /= f->axis[k].n;
         }
         if (f->race->n == RACERS_MOST) {
-            err_set(err, ST_USAGE, "a race is for at most %d contenders", RACERS_MOST);
+            err_set(err, ST_USAGE, "a race takes at most %d contenders", RACERS_MOST);
             rc = usage(err, "race pcg(rank=256),psvrg,lbfgs");
             break;
         }
@@ -238,7 +238,7 @@ static enum status parse_race(const char *solvers, const char *settings, struct 
     for (const char *p = solvers && *solvers ? solvers : "pcg"; rc == ST_OK; p++) {
         const size_t n = text_span(p, ",");
         if (n == 0 || (strcspn(p, "(") < n && p[n - 1] != ')')) {
-            err_set(err, ST_USAGE, "a race needs solvers with commas between, at most %d",
+            err_set(err, ST_USAGE, "a race needs solvers separated by commas, at most %d",
                     RACERS_MOST);
             rc = usage(err, "race pcg(rank=256),psvrg,lbfgs");
             break;
@@ -328,7 +328,8 @@ void race_watch(struct workspace *ws, const struct run *r)
                 "(losers=%g)",
                 r->id, c->label[me], now / best, who, c->losers);
     else
-        ws_tell(ws, REC_NOTE, r->id, "race", NULL, "%s (%s) is stopped after %.3g s (for=)", r->id,
+        ws_tell(ws, REC_NOTE, r->id, "race", NULL,
+                "%s (%s) is stopped after %.3g s, the limit set by for=", r->id,
                 c->label[me], seconds);
 }
 
@@ -450,7 +451,7 @@ static enum status race_table(struct workspace *ws, struct err *err)
     if (!any)
         rec_text(&rec, "  none has reached its target");
     else if (isfinite(p[1].arrival))
-        rec_text(&rec, "  %s (%s) is first, by %.3g to %.3g %s", p[0].run->id, c->label[p[0].i],
+        rec_text(&rec, "  %s (%s) is first: %.3g against %.3g %s", p[0].run->id, c->label[p[0].i],
                  p[0].arrival, p[1].arrival, race_unit(c->by));
     else
         rec_text(&rec, "  %s (%s) is first, with %.3g %s; no other has reached its target",
@@ -468,7 +469,7 @@ static enum status race_mark(struct workspace *ws, const char *text, struct err 
     char more;
 
     if (!race_of(ws) || sscanf(text, "point=%zu%c", &i, &more) != 1 || i > race_of(ws)->n)
-        return err_set(err, ST_USAGE, "race point= is what a race writes for itself");
+        return err_set(err, ST_USAGE, "race point= belongs to the lines that a race writes itself");
     race_of(ws)->first[i] = ws->runs_made;
     return ST_OK;
 }
@@ -491,7 +492,7 @@ static enum status race_start(struct workspace *ws, const struct buf *lines, str
         rc = workspace_exec_apart(ws, buf_str(&all), "the race");
     buf_free(&all);
     if (rc != ST_OK && err->code == ST_OK)
-        err_set(err, rc, "the race does not parse; nothing more of it is run");
+        err_set(err, rc, "the race does not parse, so its remaining fits are not run");
     return rc;
 }
 

@@ -199,9 +199,10 @@ static void verdict(struct rec *rec, struct workspace *ws, const struct restarts
         same += r && r != best && above(r, best) < SAME;
         ties += r && tied(r, best);
     }
-    rec_text(rec, "  %s has the least %s and is taken", best->id, what);
+    rec_text(rec, "  %s has the least %s and is used", best->id, what);
     if (ties)
-        rec_text(rec, "; %zu other%s tie%s with it: closer than the standard error", ties,
+        rec_text(rec,
+                 "; %zu other%s tie%s with it: the difference is within its standard error", ties,
                  ties > 1 ? "s" : "", ties > 1 ? "" : "s");
     else if (same)
         rec_text(rec, "; %zu other%s within %g nat of it", same, same > 1 ? "s are" : " is", SAME);
@@ -210,7 +211,7 @@ static void verdict(struct rec *rec, struct workspace *ws, const struct restarts
     rec_text(rec, "\n  compare");
     for (size_t i = 0; i < g->n && i < 8; i++)
         rec_text(rec, " %s", g->id[i]);
-    rec_text(rec, " lays them side by side");
+    rec_text(rec, " shows them side by side");
 }
 
 void restarts_tell(struct workspace *ws, const struct restarts *g)

@@ -89,7 +89,8 @@ static enum status predict_rows(const struct model *m, const struct encoding *en
                                 struct err *err)
 {
     enum status rc = m->t != encoding_targets(enc)
-                         ? err_set(err, ST_STATE, "the model has %zu targets, its encoding %zu",
+                         ? err_set(err, ST_STATE,
+                                   "the model has %zu targets, but its encoding has %zu",
                                    m->t, encoding_targets(enc))
                          : prediction_alloc(p, e->n, m->t, m->L != NULL, err);
 
@@ -460,14 +461,14 @@ static void tell_dominated(struct workspace *ws, const struct scoring *s)
         buf_puts(&why, ": its ");
         text_safe(&why, c->column, 40);
         buf_printf(&why,
-                   ", %.6g, lies %.1f sd from the mean of training, far outside what the model has "
+                   ", %.6g, lies %.1f sd from the training mean, far outside what the model has "
                    "seen",
                    cell, z);
     }
     snprintf(look, sizeof look, "show %zu..%zu, and read MAE and NLPD", p.row[worst] + 1,
              p.row[worst] + 1);
     ws_tell(ws, REC_WARNING, s->run, "dominated", look,
-            "row %zu makes %.0f %% of the squared error (without it the RMSE is %.4g)%s",
+            "row %zu accounts for %.0f %% of the squared error (without it the RMSE is %.4g)%s",
             p.row[worst] + 1, 100 * most / sum, sqrt((sum - most) / (double)(p.n - 1)),
             buf_str(&why));
     buf_free(&why);
@@ -657,7 +658,7 @@ static void predict_done(struct workspace *ws, struct job *job, enum status rc,
             rec_text(&rec, e && e[1] ? "\n" : "");
             q = e ? e + 1 : q + strlen(q);
         }
-        rec_text(&rec, "\n  all of them: predict ... out=FILE.csv");
+        rec_text(&rec, "\n  predict ... out=FILE.csv writes all of them");
     }
     ws_emit(ws, &rec);
     ws->serial++;

@@ -97,7 +97,8 @@ static enum status add_steps(struct sweep_key *k, double a, double b, char op, d
             rc = add_value(k, text, strlen(text), err);
         }
     else
-        rc = err_set(err, ST_USAGE, "%s: an interval from 0 or below needs a step: %s=%g..%g/STEP",
+        rc = err_set(err, ST_USAGE,
+                     "%s: an interval that begins at 0 or below needs a step: %s=%g..%g/STEP",
                      k->name, k->name, a, b);
     return rc;
 }
@@ -118,13 +119,13 @@ static enum status add_interval(struct sweep_key *k, const char *s, size_t len, 
     if (text_scaled(strndupa(s, (size_t)(dots - s)), &a) &&
         text_scaled(strndupa(dots + 2, (size_t)(op - dots - 2)), &b)) {
         if (!(a < b)) {
-            err_set(err, ST_USAGE, "%s: %.*s is empty", k->name, (int)len, s);
+            err_set(err, ST_USAGE, "%s: the interval %.*s is empty", k->name, (int)len, s);
             err_hint(err, "write the smaller end first: l=0.1..10");
             return ST_USAGE;
         }
         char how = op < end ? *op : '\0';
         if (op < end && !text_scaled(strndupa(op + 1, (size_t)(end - op - 1)), &step)) {
-            err_set(err, ST_USAGE, "%s: %.*s: what step?", k->name, (int)len, s);
+            err_set(err, ST_USAGE, "%s: the step of %.*s is missing", k->name, (int)len, s);
             err_hint(err, "write l=0..1/0.1 to add, rank=64..1024*2 to multiply");
             return ST_USAGE;
         }
@@ -169,7 +170,7 @@ enum status sweep_values(struct sweep_key *k, const char *s, struct err *err)
             rc = add_interval(k, s, len, &interval, err);
         if (rc == ST_OK && !interval)
             rc = len ? add_value(k, s + quoted, len - 2 * quoted, err)
-                     : err_set(err, ST_USAGE, "%s: an empty value", k->name);
+                     : err_set(err, ST_USAGE, "%s: a value is empty", k->name);
         s += len + (s[len] == ',');
     }
     return rc;
@@ -208,8 +209,8 @@ static enum status read_word(struct sweep *s, const char *word, struct err *err)
             if (!strcmp(eq + 1, measure_of_sweep(i)->brief))
                 return snprintf(s->show, sizeof s->show, "%s", eq + 1), ST_OK;
         return err_set(err, ST_USAGE,
-                       "sweep show=%.40s: one of rmse, nlpd, nmll, coverage, effdim, iterations, "
-                       "seconds",
+                       "sweep show=%.40s is not one of rmse, nlpd, nmll, coverage, effdim, "
+                       "iterations, seconds",
                        eq + 1);
     }
     if (s->nkeys == SWEEP_KEYS || len >= sizeof s->key[0].name)
@@ -217,7 +218,8 @@ static enum status read_word(struct sweep *s, const char *word, struct err *err)
     struct sweep_key *k = &s->key[s->nkeys++];
     snprintf(k->name, sizeof k->name, "%.*s", (int)len, word);
     const enum status rc = sweep_values(k, eq + 1, err);
-    return rc == ST_OK && k->n == 0 ? err_set(err, ST_USAGE, "sweep %s: no values", k->name) : rc;
+    return rc == ST_OK && k->n == 0 ? err_set(err, ST_USAGE,
+                                              "sweep %s: there are no values", k->name) : rc;
 }
 
 static const struct sweep_key *has_key(const struct sweep *s, const char *name)
@@ -246,7 +248,7 @@ enum status sweep_parse(const char *text, struct sweep *out, struct err *err)
         text += len;
     }
     if (rc == ST_OK && out->nkeys == 0)
-        rc = err_set(err, ST_USAGE, "sweep: over what?");
+        rc = err_set(err, ST_USAGE, "sweep: there is no setting to vary");
     if (rc != ST_OK) {
         err_hint(err, "sweep rank=256,512,1024");
         sweep_free(out);

@@ -384,8 +384,7 @@ static enum status answer_words(struct workspace *ws, const struct lesson_part *
         if (isfinite(*number))
             return ST_OK;
         err_named(err, ST_STATE, "lesson",
-                  "the question is about figures that the steps before it make "
-                  "(line %zu of %s)",
+                  "the question is about figures that earlier steps compute (line %zu of %s)",
                   q->line, lesson_of(ws)->l.name);
         err_hint(err, "lesson %s", lesson_of(ws)->l.id);
         return ST_STATE;
@@ -490,7 +489,7 @@ static enum status answer(struct workspace *ws, const char *typed, struct err *e
 enum status cmd_answer(struct workspace *ws, const struct args *a, struct err *err)
 {
     if (!lesson_of(ws)) {
-        err_named(err, ST_STATE, "no-lesson", "no lesson asks anything");
+        err_named(err, ST_STATE, "no-lesson", "no lesson is open, so there is no question");
         err_hint(err, "lesson");
         return ST_STATE;
     }
@@ -554,7 +553,7 @@ static enum status claim(struct workspace *ws, const struct lesson_part *p, stru
     if (rc != ST_OK || x == 1.0)
         return rc;
     if (s->all)
-        return err_named(err, ST_STATE, "lesson", "line %zu of %s: '%s' did not come out%s",
+        return err_named(err, ST_STATE, "lesson", "line %zu of %s: '%s' does not hold%s",
                          p->line, s->l.name, p->text, isnan(x) ? ": a value is missing" : "");
     ws_note(ws, "lesson", "with seed %" PRIu64 " this came out otherwise than in most draws (%s)",
             s->seed, p->text);
@@ -713,7 +712,7 @@ static enum status check_file(struct workspace *ws, const char *path, struct err
     size_t commands = 0, questions = 0;
 
     if (!path) {
-        err_set(err, ST_USAGE, "which file?");
+        err_set(err, ST_USAGE, "lesson check needs the name of a file");
         err_hint(err, "lesson check my.lesson");
         return ST_USAGE;
     }
@@ -771,7 +770,8 @@ static enum status begin(struct workspace *ws, const char *what, const struct ar
     if (how && !strcmp(how, "all"))
         return run_all(ws, err);
     if (how)
-        return err_set(err, ST_USAGE, "lesson %s %.20s: quiz or all, or nothing", what, how);
+        return err_set(err, ST_USAGE,
+                       "lesson %s %.20s: the second word is quiz, all or nothing", what, how);
     tell_step(ws);
     return ST_OK;
 }

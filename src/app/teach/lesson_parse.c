@@ -122,7 +122,7 @@ static enum status read_title(struct reader *r, const char *s)
     const size_t n = strcspn(s, " ");
 
     if (r->l->title)
-        return broken(r, "a second title: a lesson has one line that begins with #");
+        return broken(r, "there is a second title: a lesson has one line that begins with #");
     if (!s[n])
         return broken(r, "a title is '# NUMBER TITLE', as in '# 3 Lengthscale and noise'");
     for (size_t i = 0; i < n; i++)

@@ -478,7 +478,7 @@ static double function(struct parse *p, const char *name)
         return log(a);
     if (!strcmp(name, "exp"))
         return exp(a);
-    return fault(p, "no function of that name: abs, sqrt, log, exp, min, max");
+    return fault(p, "there is no such function (abs, sqrt, log, exp, min, max)");
 }
 
 static double atom(struct parse *p)
@@ -515,7 +515,7 @@ static double atom(struct parse *p)
         return function(p, name);
     }
     if (!var_of(p->vars, name) && !placeholder_known(name))
-        return fault(p, "no value of that name");
+        return fault(p, "there is no value of that name");
     p->s += n;
     return placeholder_number(p->ws, p->vars, name);
 }
@@ -583,7 +583,7 @@ enum status placeholder_expression(struct workspace *ws, const struct value_vars
     *out = any(&p);
     blanks(&p);
     if (p.rc == ST_OK && *p.s)
-        fault(&p, "something is too much");
+        fault(&p, "there is something after the end of the expression");
     return p.rc;
 }
 

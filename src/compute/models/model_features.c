@@ -343,7 +343,7 @@ static enum status fit_iterative(struct fit *ft, const struct solver_ops *solver
     if (info->float_limit)
         fit_warn(info, "float-limit", "the true residual stopped at %.2g: %s", info->true_residual,
              ft->o->precision == PREC_DOUBLE
-                 ? "double precision allows no less; more noise does"
+                 ? "double precision can go no lower; a larger noise can"
                  : "single precision features allow no less; precision=double does");
     return ST_OK;
 }

@@ -483,7 +483,7 @@ static void data_title(struct view *v, struct buf *b)
 
 static const struct keyrow keys[] = {
     {"p", ACT_PLOT_HERE, "plot", "the table, or the shape of its columns", NULL, 0},
-    {"s", ACT_SORT, "sort", "sort the rows by the column; again: the other way; again: as read",
+    {"s", ACT_SORT, "sort", "sort the rows by the column; again: reversed; again: as read",
      NULL, 0},
     {"S", ACT_NONE, "summary", "summary of all columns", "summary", 0},
     {NULL, ACT_NONE, NULL, NULL, NULL, 0},

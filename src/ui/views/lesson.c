@@ -378,23 +378,24 @@ static void lesson_verdict(struct view *v, struct buf *b)
 }
 
 static const struct keyrow keys[] = {
-    {"Enter", ACT_OWN_1, "point", "add a point (functions drawn, kernels); else: on in the lesson",
+    {"Enter", ACT_OWN_1, "point", "add a point (functions, kernels); else: continue the lesson",
      NULL, 0},
-    {"n", ACT_NONE, "lesson-next", "on in the lesson (also: Enter on an empty line)", "lesson next",
+    {"n", ACT_NONE, "lesson-next", "continue the lesson (also: Enter on an empty line)",
+                                   "lesson next",
      0},
-    {"b", ACT_NONE, "lesson-back", "back a step", "lesson back", 0},
+    {"b", ACT_NONE, "lesson-back", "go back one step", "lesson back", 0},
     {NULL, ACT_NONE, NULL, NULL, NULL, 0},
 };
 const struct view_ops lesson_view = {
     .tab = "Lesson",
     .title = "Lesson",
-    .about = "The step of the lesson in hand, and the plot that it speaks of. Lessons are run "
-             "with real commands: lesson lists them, lesson 1 begins, Enter on an empty line goes "
-             "on; a question is answered by its letter and Enter. lesson back and lesson quiz do "
-             "what they say; layout slide is for showing to others. Under functions drawn at "
-             "random and under kernels the hyperparameters are sliders: in the view (Esc) choose "
-             "one with Left and Right, move it with Up and Down, and the picture follows. Enter "
-             "there adds a point where the function is known least.",
+    .about = "The current step of the lesson, and the plot that it is about. Lessons run real "
+             "commands: lesson lists them, lesson 1 begins, Enter on an empty line continues; a "
+             "question is answered by its letter and Enter. lesson back returns to the step "
+             "before, lesson quiz asks all questions; layout slide is for a projector. Under "
+             "functions drawn at random and under kernels the hyperparameters are sliders: in the "
+             "view (Esc) choose one with Left and Right, move it with Up and Down, and the picture "
+             "follows. Enter there adds a point where the function is known least.",
     .keys = keys,
     .kinds = KIND_PLOT,
     .beside = VIEW_DATA,

@@ -63,9 +63,9 @@ static const struct keyrow keys[] = { { NULL, ACT_NONE, NULL, NULL, NULL, 0 } };
 const struct view_ops log_view = {
     .tab = "Log",
     .title = "Log",
-    .about = "Every line that was run, typed or by a key, and what came of it: results, notes (a "
-             "decision taken for you), warnings (done, but look), errors (nothing was changed). A "
-             "line that came several times is counted.",
+    .about = "Every line that was run, typed or by a key, and its outcome: results, notes (a "
+             "decision made for you), warnings (done, but check it), errors (nothing was changed). "
+             "A line that is repeated is shown once, with a count.",
     .keys = keys,
     .kinds = KIND_TEXT,
     .beside = VIEW_RESIDUAL,

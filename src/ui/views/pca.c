@@ -11,8 +11,8 @@ static void pca_draw(struct view *v, const struct canvas *c)
     if (!p->have && !p->have_clusters) {
         draw_paragraph(
             c, 1, 2, theme_attr(R_DIM),
-            "Nothing here yet. Type  pca  for the principal components of the data as the "
-            "kernel sees them, cluster k=4  for groups.");
+            "No components yet. Type  pca  for the principal components of the data as the kernel "
+            "sees them, or  cluster k=4  for groups.");
         return;
     }
     struct figures_request q = { v->desk, "pca", NULL, &s->axes, false };

@@ -34,7 +34,8 @@ static void residual_title(struct view *v, struct buf *b)
     if (r)
         buf_printf(b, ": %s %s", r->id, desk_over(v->desk, 0) ? "" : run_state_name(r->state));
     if (axes_scrub_at(v->desk, r))
-        buf_printf(b, ", as at it %u ({ } step)", r->trace[axes_scrub_at(v->desk, r) - 1].step);
+        buf_printf(b,
+                   ", as at iteration %u ({ } step)", r->trace[axes_scrub_at(v->desk, r) - 1].step);
     const struct run *m;
     for (size_t i = 0; r && (m = desk_over(v->desk, i)) != NULL; i++)
         if (m != r && m->kind == r->kind)

@@ -351,7 +351,7 @@ static void draw_wide(struct view *v, const struct canvas *c)
     for (int i = 0; i < v->page && s->top + (size_t)i < d->table.nshown; i++)
         draw_run(v, c, i + 1, d->table.shown[s->top + (size_t)i], s->top + (size_t)i == at, x, w);
     if (d->table.nshown == 0)
-        draw_text(c, 1, 2, theme_attr(R_DIM), "no run holds that; q shows them all again");
+        draw_text(c, 1, 2, theme_attr(R_DIM), "no run matches; q shows all runs again");
 }
 
 static void runs_draw(struct view *v, const struct canvas *c)
@@ -544,15 +544,15 @@ static const struct keyrow keys[] = {
     {"Enter", ACT_OPEN, "open", "all that is known about the run", NULL, 0},
     {"Left h", ACT_LEFT, "column-before", "another column", NULL, 0},
     {"Right l", ACT_RIGHT, "column-after", "another column", NULL, 0},
-    {"s", ACT_SORT, "sort", "sort by the column; again: the other way; again: as they were made",
+    {"s", ACT_SORT, "sort", "sort by the column; again: reversed; again: in order of making",
      NULL, KIND_TABLE},
-    {"f", ACT_FILTER, "filter", "only runs that hold what you type", NULL, 0},
+    {"f", ACT_FILTER, "filter", "show only runs that match what you type", NULL, 0},
     {"-", ACT_HIDE, "hide", "hide the column", NULL, KIND_TABLE},
     {"0", ACT_SHOW_ALL, "columns", "all columns again", NULL, KIND_TABLE},
     {"p", ACT_NONE, "plot", "plot the run", "plot {plot}", 0},
     {"S", ACT_NONE, "score", "score a fit on its test rows", "score {run}", 0},
     {"m", ACT_NONE, "note", "write a note: the line waits on the prompt", "note {run} ", 0},
-    {"K", ACT_NONE, "stop", "stop the run, keep its best", "stop {run}", 0},
+    {"K", ACT_NONE, "stop", "stop the run and keep its best result", "stop {run}", 0},
     {NULL, ACT_NONE, NULL, NULL, NULL, 0},
 };
 static void runs_plot(const struct view *v, struct buf *b)

@@ -144,7 +144,7 @@ static void forecast_lines(const struct run *r, struct buf *b)
     trace_fit(r->trace, r->ntrace, r->trace_target, &f);
     if (isnan(f.rate))
         return;
-    put(b, "rate", "x%.4g an iteration (R2 %.2f)", f.rate, f.r2);
+    put(b, "rate", "x%.4g per iteration (R2 %.2f)", f.rate, f.r2);
     if (!isfinite(f.forecast) || f.r2 < 0.9) {
         put(b, "forecast", "? %s", f.rate >= 1 ? "(it does not fall)" : "(too uneven to say)");
         return;
