@@ -216,6 +216,7 @@ static enum status copy_series(struct figure *to, const struct series *s, struct
     c->steep = s->steep;
     c->sign = s->sign;
     c->reach = s->reach;
+    c->classes_in_order = s->classes_in_order;
     if (s->y2 != NULL && copy_values(&c->y2, s->n, s->y2, err) != ST_OK)
         return ST_NOMEM;
     if (s->class_names != NULL && figure_class_names(c, s->class_names, err) != ST_OK)

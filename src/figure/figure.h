@@ -41,6 +41,7 @@ struct series {
     bool steep;         /* MARK_CELLS: shaded by the logarithm of 1 + height above the lowest */
     int *group;         /* class 0, 1, .. of each point, or NULL; the key says "title 0", .. */
     char *class_names;  /* or "title name", with one name per line */
+    int classes_in_order; /* their number if they are ranges of one value: light to dark; or 0 */
     bool dashed;
     /* a reference (diagonal, zero line): thin and grey; it uses no colour of the theme. */
     bool faint;
@@ -127,6 +128,9 @@ enum status figure_verdict(struct figure *, struct err *, const char *fmt, ...)
  * the x axis; extremes, ends and gaps stay). Renderers thin a copy by themselves; figure_csv never
  * thins. */
 enum status figure_thin(struct figure *, size_t points, struct err *);
+
+/* NULL if this panel or one after it has something to draw; otherwise why not. */
+const char *figure_nothing(const struct figure *);
 
 /* The number of values in this panel and all after it that no image shows: not finite, or <= 0 on a
  * log axis. */

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -191,6 +192,40 @@ bool figure_hatched(const struct series *s, size_t i)
     return s->sign < 0 && fabs(figure_shade(s, i, 0, 0)) >= FAINT; /* false for NaN */
 }
 
+/* The height that has this shade: the inverse of figure_shade. */
+static double height_of(const struct series *s, double shade, double lowest, double highest)
+{
+    if (s->sign != 0)
+        return shade * s->reach;
+    if (s->steep && highest > lowest)
+        return lowest + expm1(shade * log1p(highest - lowest));
+    return lowest + shade * (highest - lowest);
+}
+
+bool figure_color_bar(const struct figure *f, struct color_bar *out)
+{
+    const struct series *s = NULL;
+    double lowest, highest;
+
+    for (size_t i = 0; i < f->ns && s == NULL; i++)
+        s = f->s[i].mark == MARK_CELLS ? &f->s[i] : NULL;
+    if (s == NULL)
+        return false;
+    figure_heights(s, &lowest, &highest);
+    if (s->sign == 0 ? !(lowest <= highest) : !(s->reach > 0))
+        return false;
+    *out = (struct color_bar){ .title = s->sign == 0 && s->title != NULL ? s->title : "",
+                               .lo = s->sign == 0 ? 0 : -1, .pale = figure_has_lines(f) };
+    const bool flat = s->sign == 0 && !(lowest < highest);
+    for (int k = 0; k <= 4; k += flat ? 9 : 1, out->n++) {
+        const double u = flat ? 0.5 : out->lo + k * (1 - out->lo) / 4;
+        const double h = flat ? lowest : height_of(s, u, lowest, highest);
+        out->at[out->n] = u;
+        snprintf(out->text[out->n], sizeof out->text[0], "%.3g", h);
+    }
+    return true;
+}
+
 /* The value of an axis that is nearest to the place u, 0..1 between lo and hi. */
 static size_t nearest(const double *v, size_t n, size_t step, double u, double lo, double hi,
                       bool log)
@@ -248,4 +283,18 @@ unsigned figure_ramp(double shade, bool pale, bool dark)
         rgb = rgb << 8 | (unsigned)lround(stop[of][k][c] +
                                           (u - k) * (stop[of][k + 1][c] - stop[of][k][c]));
     return rgb;
+}
+
+unsigned figure_entry_rgb(const struct entry *e, bool dark)
+{
+    const int n = e->s->classes_in_order;
+
+    return n > 0 && e->group >= 0 && e->group < n
+               ? figure_ramp((e->group + 1.0) / n, false, dark)
+               : figure_rgb(e->s->faint ? -2 : e->slot, dark);
+}
+
+double figure_band_alpha(const struct entry *e)
+{
+    return 1 - pow(0.78, e->depth + 1);
 }

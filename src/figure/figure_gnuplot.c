@@ -245,9 +245,12 @@ static double point_size(size_t n)
 static void entry_style(const struct entry *e, bool several, bool dark, bool key, struct buf *b)
 {
     const struct series *s = e->s;
-    const unsigned rgb = figure_rgb(s->faint ? -2 : e->slot, dark);
+    /* Reference lines differ by their dashes. */
+    static const char *const rule[] = { " dt (9,6)", " dt (9,4,2,4)", " dt (3,4)" };
+    const unsigned rgb = figure_entry_rgb(e, dark);
     const int pt = point_types[e->look % LAYOUT_LOOKS];
-    const char *dash = s->dashed || s->mark == MARK_HLINE || s->mark == MARK_VLINE ? " dt (9,6)"
+    const char *dash = s->mark == MARK_HLINE || s->mark == MARK_VLINE ? rule[e->look % 3]
+                       : s->dashed                                    ? " dt (9,6)"
                        : s->faint                                                  ? " dt (4,4)"
                        : s->mark == MARK_STEPS && e->look % 2                      ? " dt (7,3)"
                                                               : ""; /* distinguishable in grey */
@@ -279,7 +282,7 @@ static void entry_style(const struct entry *e, bool several, bool dark, bool key
     case MARK_BAND:
         buf_puts(b, " w filledcurves");
         color(b, "lc", rgb);
-        buf_puts(b, " fs transparent solid 0.22 noborder");
+        buf_printf(b, " fs transparent solid %.2f noborder", key ? figure_band_alpha(e) : 0.22);
         return;
     case MARK_LINEPOINTS:
         buf_printf(b, " w linespoints pt %d ps 0.8 lw 2%s", pt, dash);
@@ -350,7 +353,14 @@ static void set_key(const struct panel *p, bool dark, struct buf *b)
 {
     buf_puts(b, "set key noenhanced samplen 2 spacing 1.15 width 0.5 noautotitle");
     color(b, "tc", figure_rgb(-1, dark));
-    if (p->kline)
+    if (has_cells(p->f) && (p->kline || p->kx >= p->x + p->w)) { /* the bar is at the right */
+        const bool small = p->w < 45 || p->h < 14; /* letters */
+        buf_puts(b, small ? " inside right top vertical Left reverse spacing 0.8 font ',7'"
+                          : " outside below horizontal Left reverse maxrows 4 height 1");
+        if (small)
+            color(b, "opaque fc", figure_rgb(-4, dark));
+        buf_putc(b, '\n');
+    } else if (p->kline)
         buf_puts(b, " outside above horizontal left Left reverse\n");
     else if (p->kx >= p->x + p->w)
         buf_puts(b, " outside right top vertical Left reverse\n");
@@ -380,6 +390,38 @@ static void set_label(struct buf *b, const char *what, const char *text, size_t 
     buf_putc(b, '\n');
 }
 
+/* The colour bar beside a surface. gnuplot draws one where something uses its palette: the curve of
+ * no points that picture_panel adds. */
+static bool set_color_bar(const struct figure *f, bool dark, struct buf *b)
+{
+    enum { STOPS = 16 };
+    struct color_bar bar;
+
+    if (!figure_color_bar(f, &bar)) {
+        buf_puts(b, "unset colorbox\nunset cblabel\nset rmargin -1\n");
+        return false;
+    }
+    buf_puts(b, "set palette defined (");
+    for (int k = 0; k <= STOPS; k++) {
+        const double u = bar.lo + (1 - bar.lo) * k / STOPS;
+        buf_printf(b, "%s%.6g '#%06x'", k > 0 ? ", " : "", u, figure_ramp(u, bar.pale, dark));
+    }
+    /* In letters: the bar, its numbers and its title. gnuplot itself leaves too little. */
+    buf_printf(b, ")\nset rmargin %d", *bar.title != '\0' ? 16 : 13);
+    buf_printf(b, "\nset cbrange [%.9g:1]\nset colorbox vertical noborder\nset cbtics scale 0 (",
+               bar.lo);
+    for (size_t i = 0; i < bar.n; i++) {
+        const bool minus = bar.text[i][0] == '-';
+        buf_printf(b, "%s'%s%s' %.9g", i > 0 ? ", " : "", minus ? "\u2212" : "",
+                   bar.text[i] + minus, bar.at[i]);
+    }
+    buf_puts(b, ")\nset cbtics");
+    color(b, "tc", figure_rgb(-1, dark));
+    buf_putc(b, '\n');
+    set_label(b, "cblabel", bar.title, 40, dark, "");
+    return true;
+}
+
 /* Writes words in the middle of a panel that has nothing to draw. */
 static void words_panel(const struct figure *f, bool dark, struct buf *b)
 {
@@ -389,9 +431,7 @@ static void words_panel(const struct figure *f, bool dark, struct buf *b)
     buf_puts(b, "unset label\nunset tics\nunset border\nunset key\nunset xlabel\nunset ylabel\n"
                 "unset grid\nset size noratio\nset xrange [0:1]\nset yrange [0:1]\n");
     set_label(b, "title", f->title, 90, dark, "");
-    text_safe(&safe, f->reason != NULL ? f->reason
-                     : f->x.log || f->y.log ? "no values above zero to draw"
-                                            : "no values to draw", 0);
+    text_safe(&safe, figure_panel_nothing(f), 0);
     int n = 0;
     for (const char *s = buf_str(&safe); *s != '\0' && n < 8; n++, y -= 0.09) {
         const size_t k = figure_line(s, 70);
@@ -412,8 +452,8 @@ static void words_panel(const struct figure *f, bool dark, struct buf *b)
     buf_puts(b, "plot NaN notitle\nunset label\n");
 }
 
-static void picture_axes(const struct panel *p, const struct figure_scale *sc, bool dark,
-                         struct buf *b)
+static void picture_axes(const struct panel *p, const struct figure_scale *sc, bool turned,
+                         bool dark, struct buf *b)
 {
     const struct figure *f = p->f;
 
@@ -425,37 +465,40 @@ static void picture_axes(const struct panel *p, const struct figure_scale *sc, b
     color(b, "lc", figure_rgb(-3, dark));
     buf_printf(b, "\n%sset logscale x\n%sset logscale y\n", f->x.log ? "" : "un",
                f->y.log ? "" : "un");
-    buf_printf(b, "set xrange [%.9g:%.9g] noextend\nset yrange [%.9g:%.9g] noextend\n", sc->xlo,
-               sc->xhi, sc->ylo, sc->yhi);
+    /* gnuplot leaves out a tick at the very end of a logarithmic axis. */
+    const double x = f->x.log ? 1e-6 : 0, y = f->y.log ? 1e-6 : 0;
+    buf_printf(b, "set xrange [%.9g:%.9g] noextend\nset yrange [%.9g:%.9g] noextend\n",
+               sc->xlo * (1 - x), sc->xhi * (1 + x), sc->ylo * (1 - y), sc->yhi * (1 + y));
     set_tics(b, 'x', &sc->xt, sc->xlo, sc->xhi, sc->xlog, f->x.nname > 0);
     set_tics(b, 'y', &sc->yt, sc->ylo, sc->yhi, sc->ylog, f->y.nname > 0);
     set_label(b, "xlabel", f->x.label, 70, dark, "");
     set_label(b, "ylabel", f->y.label, 50, dark, "");
     set_label(b, "title", figure_headline(f), 90, dark, "");
-    buf_puts(b, f->x.nname > 0 && sc->xt.n > 9 ? "set xtics rotate by -40 left\n"
-                                               : "set xtics norotate autojustify\n");
+    buf_puts(b, turned ? "set xtics rotate by -40 left\n" : "set xtics norotate autojustify\n");
     buf_puts(b, f->square ? "set size ratio 1\n" : "set size noratio\n");
     set_key(p, dark, b);
 }
 
-static void picture_panel(const struct panel *p, const struct figure_scale *sc, bool dark,
-                          struct buf *b)
+static void picture_panel(const struct panel *p, const struct figure_scale *sc, bool turned,
+                          bool dark, struct buf *b)
 {
     size_t lines = 0;
     const struct figure *f = p->f;
 
-    if (f->reason != NULL || !figure_has_values(f)) {
+    if (figure_panel_nothing(f) != NULL) {
         words_panel(f, dark, b);
         return;
     }
-    picture_axes(p, sc, dark, b);
+    picture_axes(p, sc, turned, dark, b);
+    const bool bar = set_color_bar(f, dark, b);
     for (size_t i = 0; i < p->ne; i++) {
         entry_data(f, sc, &p->e[i], i, dark, b);
         if (p->e[i].s->sign < 0)
             hatch_data(f, p->e[i].s, i, dark, b);
         lines += p->e[i].id != 0 && p->e[i].s->mark == MARK_LINE;
     }
-    buf_puts(b, "plot NaN notitle");
+    buf_puts(b, bar ? "plot '+' u (NaN):(NaN):(0) w points lc palette notitle" :
+             "plot NaN notitle");
     for (int k = 0; k < LAYERS; k++)
         for (size_t i = 0; i < p->ne; i++) {
             const struct entry *e = &p->e[i];
@@ -473,7 +516,8 @@ static void picture_panel(const struct panel *p, const struct figure_scale *sc, 
     /* The key has the order of the curves and readable marks. */
     for (size_t i = 0; i < p->ne; i++) {
         struct buf t = { 0 };
-        figure_entry_title(&p->e[i], &t);
+        if (p->e[i].s->mark != MARK_CELLS || p->e[i].s->sign != 0) /* otherwise the colour bar */
+            figure_entry_title(&p->e[i], &t);
         if (t.len > 0) {
             buf_puts(b, ", NaN");
             entry_style(&p->e[i], lines > 1, dark, true, b);
@@ -506,6 +550,26 @@ static void term_size(const char *term, double *w, double *h)
     *h = fmin(fmax(*h, 80), 10000);
 }
 
+/* The scale of a panel of w x h pixels. Returns true if the words along x are turned, because they
+ * do not fit beside each other: none is left out as long as there is room for turned ones. */
+static bool picture_scale(const struct figure *f, double w, double h, struct figure_scale *sc)
+{
+    enum { TURNED = 18 }; /* pixels between turned words */
+    const size_t ny = (size_t)(h / (f->y.nname > 0 ? 20 : 60));
+    struct color_bar bar;
+    const double room = w - (figure_color_bar(f, &bar) ? 180 : 90);
+    size_t letters = 0;
+
+    if (f->x.nname == 0) {
+        figure_scale_fit(f, (size_t)(w / 75), ny, room, 8.5, sc);
+        return false;
+    }
+    figure_scale(f, (size_t)fmax(room / TURNED, 2), ny, sc);
+    for (size_t i = 0; i < sc->xt.n; i++)
+        letters += strlen(sc->xt.text[i]) + 2;
+    return 8.5 * (double)letters > room;
+}
+
 static void picture(const struct figure *f, const char *term, bool bare, bool dark, struct buf *b)
 {
     struct layout *l = mem_calloc(1, sizeof *l, "a plot", NULL);
@@ -536,12 +600,10 @@ static void picture(const struct figure *f, const char *term, bool bare, bool da
         const double pw = w / (double)across, ph = h / (double)down;
         const double side = fmin(pw, ph);
         const double wide_enough = l->p[i].f->square ? side : pw;
-        figure_scale_fit(l->p[i].f, (size_t)(wide_enough / 75),
-                         (size_t)(ph / (l->p[i].f->y.nname > 0 ? 20 : 60)), wide_enough - 90, 8.5,
-                         &sc);
+        const bool turned = picture_scale(l->p[i].f, wide_enough, ph, &sc);
         if (bare)
             buf_puts(b, "set margins 0,0,0,0\n");
-        picture_panel(&l->p[i], &sc, dark, b);
+        picture_panel(&l->p[i], &sc, turned, dark, b);
         buf_puts(b, "unset object 1\n");
     }
     if (l->np > 1)

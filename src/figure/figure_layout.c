@@ -89,16 +89,18 @@ size_t figure_entries(const struct figure *f, struct entry *out)
     /* Letters for the ninth class and further ones. */
     static const char glyph[] = "*+ox#@%&ABCDEFGH";
     size_t n = 0, ids = 0, colors = 0, dashes = 0;
+    int rules = 0, bands[LAYOUT_IDS] = { 0 };
 
     for (size_t i = 0; i < f->ns && n < LAYOUT_ENTRIES; i++) {
         const struct series *s = &f->s[i];
         const bool level = s->mark == MARK_HLINE || s->mark == MARK_VLINE;
         if (s->mark == MARK_CELLS && figure_has_lines(f)) { /* only in images */
-            out[n++] = (struct entry){ s, -1, 0, SLOT_AXIS, 0, " " };
+            out[n++] = (struct entry){ s, -1, 0, SLOT_AXIS, 0, 0, " " };
             continue;
         }
         if (level || s->faint) {
-            out[n++] = (struct entry){ s, -1, 0, s->color >= 0 ? s->color : SLOT_TEXT, 0,
+            out[n++] = (struct entry){ s, -1, 0, s->color >= 0 ? s->color : SLOT_TEXT,
+                                       s->faint ? 0 : rules++, 0,
                                        { s->faint ? '.' : s->mark == MARK_VLINE ? '|' : '=' } };
             continue;
         }
@@ -113,11 +115,13 @@ size_t figure_entries(const struct figure *f, struct entry *out)
                              : plain         ? choose_look(slot % LAYOUT_IDS, taken)
                                              : slot % LAYOUT_IDS;
             const char sign = s->sign != 0 ? s->sign > 0 ? '+' : '-'
-                              : s->mark == MARK_BAND || s->mark == MARK_CELLS ? ':'
+                              : s->mark == MARK_BAND ? bands[slot % LAYOUT_IDS] > 0 ? '%' : ':'
+                              : s->mark == MARK_CELLS                           ? ':'
                               : s->dashed                                     ? ".'`,"[dashes++ % 4]
                                                                               : glyph[look];
+            const int depth = s->mark == MARK_BAND ? bands[slot % LAYOUT_IDS]++ : 0;
             out[n++] = (struct entry){ s, g, (unsigned char)(ids++ % LAYOUT_IDS + 1),
-                                       slot % LAYOUT_IDS, look, { sign } };
+                                       slot % LAYOUT_IDS, look, depth, { sign } };
             colors += g < 0 && s->mark != MARK_BAND;
         }
         colors += groups >= 0 ? (size_t)groups + 1 : 0;
@@ -169,6 +173,22 @@ bool figure_has_values(const struct figure *f)
     return false;
 }
 
+const char *figure_panel_nothing(const struct figure *f)
+{
+    return f->reason != NULL      ? f->reason
+           : figure_has_values(f) ? NULL
+           : f->y.log || f->x.log ? "no values above zero to draw"
+                                  : "no values to draw";
+}
+
+const char *figure_nothing(const struct figure *f)
+{
+    for (const struct figure *p = f; p != NULL; p = p->next)
+        if (figure_panel_nothing(p) == NULL)
+            return NULL;
+    return figure_panel_nothing(f);
+}
+
 /* Geometry. */
 
 struct box {
@@ -202,15 +222,33 @@ static bool unseen(const struct entry *e)
     return e->s->mark == MARK_CELLS && e->id == 0;
 }
 
-static size_t key_entries(const struct panel *p, size_t *width)
+/* What the key says of an entry. An image has a colour bar instead of an entry for a surface; on a
+ * screen of text the range stands in the key. */
+static void key_title(const struct entry *e, bool image, struct buf *b)
+{
+    const struct series *s = e->s;
+    double lowest, highest;
+
+    if (unseen(e) || (image && s->mark == MARK_CELLS && s->sign == 0))
+        return;
+    figure_entry_title(e, b);
+    if (image || b->len == 0 || s->mark != MARK_CELLS)
+        return;
+    figure_heights(s, &lowest, &highest);
+    if (s->sign == 0 && lowest <= highest)
+        buf_printf(b, ": %.3g (light) to %.3g", lowest, highest);
+    else if (s->sign != 0 && lowest <= highest)
+        buf_printf(b, ", by %.3g at most", fmax(fabs(lowest), fabs(highest)));
+}
+
+static size_t key_entries(const struct panel *p, bool image, size_t *width)
 {
     size_t n = 0;
 
     *width = 0;
     for (size_t i = 0; i < p->ne; i++) {
         struct buf b = { 0 };
-        if (!unseen(&p->e[i]))
-            figure_entry_title(&p->e[i], &b);
+        key_title(&p->e[i], image, &b);
         const size_t w = label_width(buf_str(&b));
         buf_free(&b);
         n += w > 0;
@@ -348,7 +386,7 @@ static void raster_panel(struct layout *l, const struct panel *p)
  * least, otherwise into a line above the plot. */
 static void panel_plan(struct layout *l, struct panel *p, const struct box *b)
 {
-    size_t kw, kh = key_entries(p, &kw);
+    size_t kw, kh = key_entries(p, l->key_room > 0, &kw);
 
     panel_place(p, b, 0);
     raster_panel(l, p);
@@ -539,6 +577,36 @@ static void draw_y_axis(const struct layout *l, const struct panel *p, struct fr
     }
 }
 
+/* True if the words of the axis fit only when each is cut to its share of the width. */
+static bool names_cut(const struct panel *p)
+{
+    enum { LEAST = 4 }; /* three letters and a blank */
+    const size_t n = p->f->x.nname;
+
+    return n > p->sc.xt.n && p->w / n >= LEAST;
+}
+
+/* Writes the words of an axis, each cut to its share of the width: no bar goes without a name. */
+static void draw_names(const struct layout *l, const struct panel *p, struct frame *fr, size_t y)
+{
+    const struct axis *a = &p->f->x;
+    const size_t share = p->w / a->nname;
+
+    for (size_t i = 0; i < a->nname; i++) {
+        if (!inside((double)i, p->sc.xlo, p->sc.xhi, false))
+            continue;
+        const size_t x = tick_column(l, p, (double)i);
+        struct buf safe = { 0 }, cut = { 0 };
+        text_safe(&safe, a->name[i], 0);
+        buf_putn(&cut, buf_str(&safe), text_fit(buf_str(&safe), share - 1));
+        const size_t n = text_width(buf_str(&cut)), at = x >= n / 2 ? x - n / 2 : 0;
+        put(fr, x, y, l->style.utf8 ? "\u252c" : "|", terminal_color(&l->style, SLOT_AXIS));
+        put_text(fr, &l->style, at, y + 1, buf_str(&cut), share, -1);
+        buf_free(&safe);
+        buf_free(&cut);
+    }
+}
+
 static void draw_x_axis(const struct layout *l, const struct panel *p, struct frame *fr)
 {
     const short grey = terminal_color(&l->style, SLOT_AXIS);
@@ -552,12 +620,16 @@ static void draw_x_axis(const struct layout *l, const struct panel *p, struct fr
     if (p->foot) { /* in the middle of its own row */
         lw = lw > p->w ? p->w : lw;
         put_text(fr, &l->style, p->x + (p->w - lw) / 2, y + 2, p->f->x.label, lw, -1);
-    } else if (lw > 0) {
+    } else if (lw > 0 && !names_cut(p)) {
         lw = lw > p->w * 2 / 5 ? p->w * 2 / 5 : lw;
         put_text(fr, &l->style, end - lw, y + 1, p->f->x.label, lw, -1);
         room = end - lw - 1;
     }
     size_t from = p->x > 4 ? p->x - 4 : 0;
+    if (names_cut(p)) {
+        draw_names(l, p, fr, y);
+        return;
+    }
     for (size_t i = 0; i < p->sc.xt.n; i++) {
         if (!inside(p->sc.xt.at[i], p->sc.xlo, p->sc.xhi, p->sc.xlog))
             continue;
@@ -600,8 +672,7 @@ static void draw_key(const struct layout *l, const struct panel *p, struct frame
         return;
     for (size_t i = 0; i < p->ne; i++) {
         struct buf b = { 0 };
-        if (!unseen(&p->e[i]))
-            figure_entry_title(&p->e[i], &b);
+        key_title(&p->e[i], l->key_room > 0, &b);
         if (b.len > 0 && x + 4 < end && y < fr->h) {
             put(fr, x, y, line_glyph(l, &p->e[i]),
                 terminal_color(&l->style, p->e[i].s->faint ? SLOT_AXIS : p->e[i].slot));
@@ -832,6 +903,8 @@ static void draw_words(const struct layout *l, const char *words, const struct b
 
 static void draw_panel(const struct layout *l, const struct panel *p, struct frame *fr)
 {
+    const char *nothing = figure_panel_nothing(p->f);
+
     if (p->axes) {
         draw_y_axis(l, p, fr);
         draw_x_axis(l, p, fr);
@@ -839,11 +912,8 @@ static void draw_panel(const struct layout *l, const struct panel *p, struct fra
     if (p->head)
         draw_header(l, p, fr);
     const struct box inner = { p->x, p->y, p->w, p->h };
-    if (p->f->reason != NULL) {
-        draw_words(l, p->f->reason, &inner, fr);
-    } else if (!figure_has_values(p->f)) {
-        draw_words(l, p->f->y.log || p->f->x.log ? "no values above zero to draw" :
-                   "no values to draw", &inner, fr);
+    if (nothing != NULL) {
+        draw_words(l, nothing, &inner, fr);
     } else {
         draw_dots(l, p, fr);
         draw_levels(l, p, fr);

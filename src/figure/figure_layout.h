@@ -18,8 +18,10 @@ struct entry {
     /* 1..LAYOUT_IDS in the raster; 0: a reference line, which is drawn separately. */
     unsigned char id;
     int slot;         /* index into the colours of the theme */
-    /* Sign, below LAYOUT_LOOKS: that of the colour, unless another curve of this colour has it. */
+    /* Sign, below LAYOUT_LOOKS: that of the colour, unless another curve of this colour has it. Of
+     * a reference line: its dashes. */
     int look;
+    int depth; /* of a band: how many of its colour lie below it, so that it is darker */
     char glyph[5];
 };
 
@@ -57,7 +59,7 @@ void layout_raster(struct layout *, const struct panel *);
 void layout_cells(struct layout *, const struct panel *);
 /* True if a band has a dot at this column and row of a panel. The dots are sparse, so that curves
  * on the band remain visible. */
-bool layout_in_band(long x, long y, bool edge);
+bool layout_in_band(long x, long y, bool edge, int depth);
 /* Draws everything into the cells of a frame. */
 enum status layout_draw(const struct layout *, struct frame *out, struct err *);
 
@@ -115,6 +117,21 @@ double figure_half_bar(const struct series *);
 double figure_bar(const struct figure *, const struct series *);
 double figure_x(const struct series *, size_t i);
 bool figure_has_values(const struct figure *);  /* this panel has something to draw */
+const char *figure_panel_nothing(const struct figure *); /* as figure_nothing, for this panel */
+/* The colour of an entry as 0xRRGGBB; classes in an order of size go from light to dark. */
+unsigned figure_entry_rgb(const struct entry *, bool dark);
+double figure_band_alpha(const struct entry *); /* how opaque its band is, with those below it */
+
+/* The colour bar of an image with a surface: what its shades mean. */
+struct color_bar {
+    const char *title;   /* "" if there is none */
+    double lo;           /* the shade at its lower end, 0 or -1; the upper end is 1 */
+    bool pale;           /* for figure_ramp */
+    size_t n;
+    double at[5];        /* shades with a number beside them, */
+    char text[5][16];    /* and the number */
+};
+bool figure_color_bar(const struct figure *, struct color_bar *); /* false: no surface */
 /* The colours of the theme as 0xRRGGBB; slot -1: text, -2: axes, -3: grid, -4: background. */
 unsigned figure_rgb(int slot, bool dark);
 

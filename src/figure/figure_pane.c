@@ -89,8 +89,8 @@ static void bars(const struct layout *l, const struct panel *p, const struct ser
 
 /* Writes the dots of a band in one column, between two places 0..1 of the axis: its edges, and
  * sparse dots between them (layout_in_band), so that curves on it remain visible. */
-static void band_dots(const struct layout *l, const struct panel *p, long column, double from,
-                      double to, struct buf *b)
+static void band_dots(const struct layout *l, const struct panel *p, int depth, long column,
+                      double from, double to, struct buf *b)
 {
     const struct figure_scale *sc = &p->sc;
     const double last = (double)(p->h * l->sy - 1), x = column_x(l, p, (double)column);
@@ -100,16 +100,17 @@ static void band_dots(const struct layout *l, const struct panel *p, long column
     /* Counted from the bottom; layout_in_band counts from the top. */
     for (long y = lo; y <= hi; y++)
         if (layout_in_band(column, lround(last) - y,
-                           y == lround(from * last) || y == lround(to * last))) {
+                           y == lround(from * last) || y == lround(to * last), depth)) {
             const double at = value_at((double)y / last, sc->ylo, sc->yhi, sc->ylog);
             upright(b, sc, x, at, at);
         }
 }
 
 /* Characters: every second column is hatched. */
-static void band(const struct layout *l, const struct panel *p, const struct series *s,
+static void band(const struct layout *l, const struct panel *p, const struct entry *e,
                  struct buf *b)
 {
+    const struct series *s = e->s;
     const struct figure_scale *sc = &p->sc;
     const double last = (double)(p->w * l->sx - 1), step = 2;
 
@@ -124,7 +125,7 @@ static void band(const struct layout *l, const struct panel *p, const struct ser
             const double t = (k - a) / (c - a);
             const double y0 = v[0] + t * (v[1] - v[0]), y1 = v[2] + t * (v[3] - v[2]);
             if (l->style.utf8)
-                band_dots(l, p, lround(k), figure_place(y0, sc->ylo, sc->yhi, sc->ylog),
+                band_dots(l, p, e->depth, lround(k), figure_place(y0, sc->ylo, sc->yhi, sc->ylog),
                           figure_place(y1, sc->ylo, sc->yhi, sc->ylog), b);
             else
                 upright(b, sc, column_x(l, p, k), y0, y1);
@@ -212,7 +213,7 @@ static void data(const struct layout *l, const struct panel *p, const struct ent
         break;
     case MARK_BAND:
         if (e->s->y2 != NULL)
-            band(l, p, e->s, b);
+            band(l, p, e, b);
         break;
     default:
         if (e->s->dashed && l->style.utf8 && e->s->mark != MARK_POINTS &&

@@ -15,6 +15,7 @@ struct svg {
     bool dark;
     double x, y, w, h; /* the plot area of the current panel, in pixels */
     const struct figure_scale *sc;
+    bool turned; /* the words along x, for which there is no room beside each other */
 };
 
 /* User text, with invisible characters made visible, cut, and escaped for XML. */
@@ -76,7 +77,14 @@ static void axes(struct svg *v, const struct figure *f)
         if (!(x >= v->x - 0.5 && x <= v->x + v->w + 0.5))
             continue;
         line(v, x, v->y, x, v->y + v->h, -3);
-        words(v, x, v->y + v->h + 18, "middle", "", xt->text[i], 0);
+        if (v->turned) {
+            struct buf turn = { 0 };
+            buf_printf(&turn, " transform=\"rotate(40 %.1f %.1f)\"", x - 3, v->y + v->h + 14);
+            words(v, x - 3, v->y + v->h + 14, "start", buf_str(&turn), xt->text[i], 0);
+            buf_free(&turn);
+        } else {
+            words(v, x, v->y + v->h + 18, "middle", "", xt->text[i], 0);
+        }
     }
     for (size_t i = 0; i < yt->n; i++) {
         const double y = py(v, yt->at[i]);
@@ -87,7 +95,7 @@ static void axes(struct svg *v, const struct figure *f)
     }
     line(v, v->x, v->y, v->x, v->y + v->h, -2);
     line(v, v->x, v->y + v->h, v->x + v->w, v->y + v->h, -2);
-    words(v, v->x + v->w / 2, v->y + v->h + 38, "middle", "", f->x.label, 80);
+    words(v, v->x + v->w / 2, v->y + v->h + (v->turned ? 80 : 38), "middle", "", f->x.label, 80);
     words(v, v->x + v->w / 2, v->y - 12, "middle", "", figure_headline(f), 90);
     const double lx = v->x - 58, ly = v->y + v->h / 2;
     struct buf turn = { 0 };
@@ -228,10 +236,19 @@ static void signs(struct svg *v, const struct entry *e, size_t every, double r)
     }
 }
 
+/* Reference lines differ by their dashes. */
+static const char *dashes(const struct entry *e)
+{
+    static const char *const rule[] = { " stroke-dasharray=\"7 5\"",
+                                        " stroke-dasharray=\"7 3 2 3\"",
+                                        " stroke-dasharray=\"2 3\"" };
+    return rule[e->id == 0 ? e->look % 3 : 0];
+}
+
 static void curve(struct svg *v, const struct figure *f, const struct entry *e, bool several)
 {
     const struct series *s = e->s;
-    const unsigned rgb = figure_rgb(s->faint ? -2 : e->slot, v->dark);
+    const unsigned rgb = figure_entry_rgb(e, v->dark);
     if (s->mark == MARK_CELLS) {
         surface(v, f, s);
         return;
@@ -247,7 +264,7 @@ static void curve(struct svg *v, const struct figure *f, const struct entry *e, 
         buf_printf(v->b, "<g fill=\"none\" stroke=\"#%06x\" stroke-width=\"%s\"%s>\n", rgb,
                    s->faint ? "1.2" : "2",
                    s->dashed || e->id == 0 || (s->mark == MARK_STEPS && e->look % 2)
-                       ? " stroke-dasharray=\"7 5\"" : "");
+                       ? dashes(e) : "");
     if (s->mark == MARK_HLINE && near(v, v->x, py(v, s->n > 0 ? s->y[0] : NAN)))
         line(v, v->x, py(v, s->y[0]), v->x + v->w, py(v, s->y[0]), s->faint ? -2 : e->slot);
     else if (s->mark == MARK_VLINE && near(v, px(v, s->n > 0 ? figure_x(s, 0) : NAN), v->y))
@@ -272,33 +289,60 @@ static void curve(struct svg *v, const struct figure *f, const struct entry *e, 
     }
 }
 
-/* Draws the key to the right of the plot. */
+/* What the key says of an entry; a surface has a colour bar instead. */
+static void key_title(const struct entry *e, struct buf *b)
+{
+    if (e->s->mark != MARK_CELLS || e->s->sign != 0)
+        figure_entry_title(e, b);
+}
+
+/* Draws the colour bar of a surface below the key, from y to the foot of the plot. */
+static void color_bar(struct svg *v, const struct figure *f, double x, double y)
+{
+    enum { STEPS = 32 };
+    struct color_bar bar;
+
+    if (!figure_color_bar(f, &bar))
+        return;
+    words(v, x, y + 4, "start", "", bar.title, 30);
+    y += 16;
+    const double h = fmax(fmin(v->y + v->h - y, 220), 60), step = h / STEPS;
+    for (int k = 0; k < STEPS; k++)
+        buf_printf(v->b, "<rect x=\"%.1f\" y=\"%.2f\" width=\"14\" height=\"%.2f\" "
+                   "fill=\"#%06x\"/>\n", x, y + h - (k + 1) * step, step + 0.3,
+                   figure_ramp(bar.lo + (1 - bar.lo) * (k + 0.5) / STEPS, bar.pale, v->dark));
+    for (size_t i = 0; i < bar.n; i++)
+        words(v, x + 20, y + h - h * (bar.at[i] - bar.lo) / (1 - bar.lo) + 4, "start", "",
+              bar.text[i], 0);
+}
+
+/* Draws the key to the right of the plot, and below it the colour bar. */
 static void key(struct svg *v, const struct panel *p, double x)
 {
     double y = v->y + 8;
 
     for (size_t i = 0; i < p->ne; i++) {
         struct buf t = { 0 };
-        figure_entry_title(&p->e[i], &t);
+        key_title(&p->e[i], &t);
         if (t.len > 0) {
             const int way = p->e[i].s->sign;
             const unsigned rgb = way != 0
                                      ? figure_ramp(0.6 * way, false, v->dark)
-                                     : figure_rgb(p->e[i].s->faint ? -2 : p->e[i].slot, v->dark);
+                                     : figure_entry_rgb(&p->e[i], v->dark);
             char fill[16] = "none";
             const bool hollow = p->e[i].s->mark == MARK_POINTS && p->e[i].look >= 4;
             if (!hollow)
                 snprintf(fill, sizeof fill, "#%06x", rgb);
             buf_printf(v->b, "<g fill=\"%s\" stroke=\"#%06x\" stroke-width=\"%s\"%s>", fill, rgb,
                        hollow ? "1" : "2",
-                       p->e[i].s->dashed || p->e[i].id == 0 ? " stroke-dasharray=\"5 3\"" : "");
+                       p->e[i].s->dashed || p->e[i].id == 0 ? dashes(&p->e[i]) : "");
             if (p->e[i].s->mark == MARK_POINTS)
                 sign(v, x + 10, y, p->e[i].look, 3.5);
             else if (p->e[i].s->mark == MARK_BAND || p->e[i].s->mark == MARK_BARS ||
                      p->e[i].s->mark == MARK_CELLS)
                 buf_printf(v->b, "<rect x=\"%.1f\" y=\"%.1f\" width=\"20\" height=\"9\" "
-                           "stroke=\"none\" fill-opacity=\"%s\"/>", x, y - 5,
-                           p->e[i].s->mark == MARK_BAND ? "0.22" : "0.6");
+                           "stroke=\"none\" fill-opacity=\"%.2f\"/>", x, y - 5,
+                           p->e[i].s->mark == MARK_BAND ? figure_band_alpha(&p->e[i]) : 0.6);
             else
                 buf_printf(v->b, "<path d=\"M%.1f %.1fh20\"/>", x, y);
             if (way < 0)
@@ -311,6 +355,7 @@ static void key(struct svg *v, const struct panel *p, double x)
         }
         buf_free(&t);
     }
+    color_bar(v, p->f, x, y);
 }
 
 static double key_width(const struct panel *p)
@@ -319,10 +364,15 @@ static double key_width(const struct panel *p)
 
     for (size_t i = 0; i < p->ne; i++) {
         struct buf t = { 0 };
-        figure_entry_title(&p->e[i], &t);
+        key_title(&p->e[i], &t);
         const size_t n = text_width(buf_str(&t));
         most = n > most ? n : most;
         buf_free(&t);
+    }
+    struct color_bar bar;
+    if (figure_color_bar(p->f, &bar)) {
+        const size_t n = text_width(bar.title);
+        most = n > most ? n : most < 8 ? 8 : most;
     }
     return most > 0 ? 36 + 7.5 * (double)(most > 30 ? 30 : most) : 0;
 }
@@ -331,9 +381,7 @@ static void reason(struct svg *v, const struct figure *f, double cx, double cy)
 {
     struct buf safe = { 0 };
 
-    text_safe(&safe, f->reason != NULL ? f->reason
-                     : f->x.log || f->y.log ? "no values above zero to draw"
-                                            : "no values to draw", 0);
+    text_safe(&safe, figure_panel_nothing(f), 0);
     for (const char *s = buf_str(&safe); *s != '\0'; cy += 20) {
         const size_t k = figure_line(s, 70);
         if (k == 0)
@@ -348,6 +396,27 @@ static void reason(struct svg *v, const struct figure *f, double cx, double cy)
     buf_free(&safe);
 }
 
+/* The scale of the panel. Turns the words along x, and makes room for them, rather than leave some
+ * out. */
+static void scale(struct svg *v, const struct figure *f, struct figure_scale *sc)
+{
+    enum { TURNED = 16, ROOM = 42 }; /* pixels between turned words, and below the plot */
+    const size_t ny = (size_t)(v->h / (f->y.nname > 0 ? 16 : 45));
+    size_t letters = 0;
+
+    v->turned = false;
+    if (f->x.nname == 0) {
+        figure_scale_fit(f, (size_t)(v->w / 60), ny, v->w, 7, sc);
+        return;
+    }
+    figure_scale(f, (size_t)(v->w / TURNED), ny, sc);
+    for (size_t i = 0; i < sc->xt.n; i++)
+        letters += strlen(sc->xt.text[i]) + 2;
+    v->turned = 7 * (double)letters > v->w;
+    if (v->turned)
+        v->h = fmax(v->h - ROOM, 20);
+}
+
 static void panel_svg(struct svg *v, const struct figure *f, double x, double y, double w, double h,
                       size_t index)
 {
@@ -359,7 +428,7 @@ static void panel_svg(struct svg *v, const struct figure *f, double x, double y,
         v->b->failed = true;
         return;
     }
-    if (f->reason != NULL || !figure_has_values(f)) {
+    if (figure_panel_nothing(f) != NULL) {
         reason(v, f, x + w / 2, y + h / 2);
         free(p);
         return;
@@ -374,8 +443,7 @@ static void panel_svg(struct svg *v, const struct figure *f, double x, double y,
     v->h = fmax(h - 36 - 56, 20);
     if (f->square)
         v->w = v->h = fmin(v->w, v->h);
-    figure_scale_fit(f, (size_t)(v->w / 60), (size_t)(v->h / (f->y.nname > 0 ? 16 : 45)), v->w, 7,
-                     &sc);
+    scale(v, f, &sc);
     v->sc = &sc;
     axes(v, f);
     buf_printf(v->b, "<clipPath id=\"c%zu\"><rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "

@@ -13,6 +13,7 @@ struct brush {
     size_t stride, x0, y0, w, h;
     unsigned char id;
     bool dashed;
+    int depth;     /* of a band, as in struct entry */
     size_t walked; /* dots since the curve began, for dashes */
 };
 
@@ -115,9 +116,11 @@ static void draw_points(struct brush *b, const struct panel *p, const struct ent
     }
 }
 
-bool layout_in_band(long x, long y, bool edge)
+bool layout_in_band(long x, long y, bool edge, int depth)
 {
-    return edge ? x % 2 == 0 : x % 4 == 0 && y % 4 == (x % 8 == 0 ? 0 : 2);
+    const bool sparse = x % 4 == 0 && y % 4 == (x % 8 == 0 ? 0 : 2);
+    const bool between = x % 4 == 2 && y % 4 == (x % 8 == 2 ? 2 : 0);
+    return edge ? x % 2 == 0 : sparse || (depth > 0 && between);
 }
 
 enum fill { FILL_ALL, FILL_DOTS, FILL_HATCH };
@@ -129,7 +132,8 @@ static void fill_column(struct brush *b, long x, double y0, double y1, enum fill
 
     for (long y = lo; y <= hi; y++)
         if (how == FILL_ALL || (how == FILL_HATCH ? (x + y) % 2 == 0
-                                : layout_in_band(x, y, y == lround(least) || y == lround(most))))
+                                : layout_in_band(x, y, y == lround(least) || y == lround(most),
+                                                 b->depth)))
             dot(b, x, y);
 }
 
@@ -213,6 +217,7 @@ static void draw_entry(struct brush *b, const struct layout *l, const struct pan
     /* It is not drawn as dots, but keeps the key away. */
     b->id = e->id != 0 ? e->id : LAYOUT_IDS + 1;
     b->dashed = e->s->dashed && l->style.utf8;
+    b->depth = e->depth;
     switch (e->s->mark) {
     case MARK_POINTS:
         draw_points(b, p, e, l->style.utf8 && e->s->n <= 200);

@@ -119,6 +119,43 @@ for p in $many parts sweep learning; do
     printf '%s\n' "$text" | tr -d '\n' | tr -s ' ' | grep -q 'try' || silent="$silent $p"
 done
 is "without data each says what to do" "$silent" ""
+# A file would be a picture of that sentence: an error instead, and the earlier file stays.
+echo keep >old.svg
+{ echo 'plot residual out=old.svg'
+  for p in $many parts sweep learning; do
+      case $p in kernel | covariance | draws) ;; *) echo "plot $p out=none-$p.png" ;; esac
+  done; } >none.gps
+run -k -f none.gps
+is "and none writes a file" "$rc $(cat old.svg) $(ls none-*.png 2>/dev/null)" "1 keep "
+is "each with a sentence and a way out" "$(printf '%s\n' "$err" | grep -c '^error')" \
+    "$(printf '%s\n' "$err" | grep -c '^  try ')"
+# What a picture needs to be read: the two bands of a slice differ in the key, every bar has its
+# name, and a surface has a colour bar whose ends are its least and greatest heights.
+{ echo 'open mixed.csv target=y1; missing mean; kernel rbf; fit l=1 noise=0.2; plot slice a out=bands.svg'
+  echo 'plot columns kind out=bars.svg; plot columns kind out=bars.txt size=40x12'
+  echo 'landscape grid=5 features=64 l=0.5..2 noise=0.1..0.4; plot landscape out=bar.svg; plot landscape out=bar.csv'
+  echo 'plot cost out=phases.txt size=60x12; plot cost out=phases.svg size=420x300'; } >read.gps
+for program in own gnuplot; do
+    test $program = own || command -v gnuplot >/dev/null 2>&1 || continue
+    case $program in own) export GPDESK_GNUPLOT=/nowhere/gnuplot ;; *) unset GPDESK_GNUPLOT ;; esac
+    run -f read.gps
+    is "the bands of a slice differ ($program)" \
+        "$(grep -o "opacity *= *['\"]0*\.[0-9]*" bands.svg | sort -u | grep -c '\.22\|\.39')" 2
+    # Rows of the CSV: panel,series,x,y,height,class.
+    ends=$(awk -F, '$2 == "NMLL (nats)" { if (!n++ || $5 < a) a = $5; if (n == 1 || $5 > b) b = $5 }
+        END { printf "%.3g %.3g", a, b }' bar.csv)
+    ok "a surface has a colour bar ($program)" sh -c \
+        'for w in "NMLL (nats)" "$@"; do grep -q ">$w<" bar.svg || exit 1; done' - $ends
+    bad=
+    for w in u v w; do grep -q ">$w<" bars.svg || bad="$bad $w"; done
+    for w in features precond solve variance other; do
+        grep -q ">$w<" phases.svg || bad="$bad $w"
+    done
+    is "each bar has its name ($program)" "$bad" ""
+done
+unset GPDESK_GNUPLOT
+is "on a screen of text, too" "$(grep -c '^ *u  *v  *w  *kind$' bars.txt) $(grep -c \
+    'fea  *pre  *sol  *var  *oth' phases.txt)" "1 1"
 GPDESK_GNUPLOT=/nowhere/gnuplot "$gpdesk" -q -f script.gps >/dev/null 2>&1
 is "without gnuplot the same files" "$?$(for p in $many; do tail -n 3 $p.svg | grep -q '</svg>' ||
     echo " $p"; done)" 0

@@ -33,8 +33,6 @@ static void figure_record(struct workspace *ws, const char *verb, const struct f
     if (out) {
         rec_text(&rec, "plot %s written to ", f->name);
         text_safe(&rec.text, out, 0);
-        if (f->reason)
-            rec_text(&rec, " (it shows why there is nothing to draw: %s)", f->reason);
     } else if (words || ws->opt.plain) {
         rec_text(&rec, "%s", buf_str(&b));
     } else {
@@ -330,7 +328,8 @@ const struct command cmd_plot_rows[] = {
       {"size", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "WIDTHxHEIGHT in pixels (cells for .txt)"}},
      0,
      cmd_plot,
-     "A plot without data shows the reason. .csv writes the numbers behind the picture."},
+     "A plot without data shows the reason, and no file is written.\n"
+     ".csv writes the numbers behind the picture."},
     {"describe",
      "look",
      "Describe a plot in words: range, slope, knees, crossings",

@@ -365,8 +365,8 @@ static struct figure *draws_panel(const struct workspace *ws, const struct draws
     for (size_t i = 0; ok && i < w->f; i++) {
         char name[32];
         snprintf(name, sizeof name, "draw %zu", i + 1);
-        ok = figure_add(f, w->f <= 4 ? name : "", MARK_LINE, w->g, w->at, w->sample + i * w->g,
-                        err) != NULL;
+        ok = figure_add(f, w->f <= 4 ? name : i == 0 ? "functions drawn" : "", MARK_LINE, w->g,
+                        w->at, w->sample + i * w->g, err) != NULL;
     }
     if (ok && (s = figure_add(f, w->given ? "mean" : "", MARK_LINE, w->g, w->at, w->mean, err)))
         s->dashed = !w->given, s->faint = !w->given;

@@ -484,7 +484,7 @@ static struct figure *plane(const struct landscape *l, struct err *err)
     const struct figure_surface nmll = surface_of(l);
     const size_t nx = nmll.nx, ny = nmll.ny;
     const double least = l->z[l->best], bx = l->d[0].v[l->best % nx], by = l->d[1].v[l->best / nx];
-    char title[320], xl[64], yl[64], words[64], error[32], ties[64];
+    char title[320], xl[64], yl[64], error[32], ties[64];
     double most = least;
 
     for (size_t i = 0; i < nx * ny; i++)
@@ -494,8 +494,7 @@ static struct figure *plane(const struct landscape *l, struct err *err)
                                 axis_name(&l->d[1], yl, sizeof yl), err) == ST_OK;
     if (ok)
         f->x.log = f->y.log = true;
-    snprintf(words, sizeof words, "NMLL %.4g to %.4g", least, most);
-    struct series *s = ok ? figure_add_cells(f, words, &nmll, err) : NULL;
+    struct series *s = ok ? figure_add_cells(f, "NMLL (nats)", &nmll, err) : NULL;
     if (s)
         s->steep = true;
     ok = s && add_contours(f, l, least, most, err) && add_path(f, l, err) && add_ties(f, l, err);

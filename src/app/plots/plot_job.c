@@ -10,6 +10,7 @@
 #include "figure/plot_show.h"
 #include "base/mem.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +64,26 @@ static enum status sixel_make(struct plot_out *e, const struct ctl *ctl, struct 
     return rc;
 }
 
+/* True, with an error, if the figure has nothing to draw: no file is made of the reason alone. */
+static bool nothing(const struct plot_out *e, struct err *err)
+{
+    static const char hint[] = " try: ";
+    const char *why = figure_nothing(e->fig), *way = why ? strstr(why, hint) : NULL;
+
+    if (!why)
+        return false;
+    int n = (int)(way ? (size_t)(way - why) : strlen(why));
+    while (n > 0 && strchr(". ", why[n - 1]))
+        n--;
+    err_named(err, ST_STATE, "no-plot", "plot %s has nothing to draw%s: %c%.*s", e->fig->name,
+              e->path ? ", and no file is written" : "",
+              n > 1 && islower((unsigned char)why[1]) ? tolower((unsigned char)*why) : *why,
+              n > 0 ? n - 1 : 0, why + 1);
+    if (way)
+        err_hint(err, "%s", way + sizeof hint - 1);
+    return true;
+}
+
 static enum status plot_work(struct job *job, struct err *err)
 {
     struct plot_out *e = job->arg;
@@ -74,6 +95,9 @@ static enum status plot_work(struct job *job, struct err *err)
         if (e->axes)
             e->axes(e->fig, e->x, e->y);
     }
+    if (e->path || e->to)
+        if (nothing(e, err))
+            return ST_STATE;
     if (e->to == 'w')
         return plot_window(&job->ctl, e->fig, e->dark, err);
     if (e->to == 's')

@@ -642,6 +642,18 @@ static int *color_classes(const struct pca_state *p, const struct column *c, str
     return g;
 }
 
+/* The number of classes if they are ranges of numbers, one line of names for each; otherwise 0. */
+static int classes_in_order(const char *names, const struct column *c)
+{
+    int n = 0;
+
+    if (c && c->type != COL_REAL)
+        return 0;
+    for (; names && (names = strchr(names, '\n')); names++)
+        n++;
+    return n > 2 ? n : 0;
+}
+
 static struct figure *plot_pca(struct workspace *ws, struct run *r, const struct args *a,
                                struct err *err)
 {
@@ -660,7 +672,8 @@ static struct figure *plot_pca(struct workspace *ws, struct run *r, const struct
     struct buf names = { 0 };
     const struct dataset *d = ws_dataset(ws, NULL, NULL);
     const size_t j = d && p->color_name ? table_find(d->table, p->color_name) : SIZE_MAX;
-    int *g = color_classes(p, j != SIZE_MAX ? &d->table->col[j] : NULL, &names, err);
+    const struct column *column = j != SIZE_MAX ? &d->table->col[j] : NULL;
+    int *g = color_classes(p, column, &names, err);
     for (size_t i = 0; x && y && i < p->n; i++)
         x[i] = p->coords[i * p->dims], y[i] = p->coords[i * p->dims + 1];
     buf_printf(&b, "Kernel PCA%s%s", p->run[0] ? " with the kernel of " : "", p->run);
@@ -674,6 +687,8 @@ static struct figure *plot_pca(struct workspace *ws, struct run *r, const struct
         text_safe(&b, p->color_name, 24);
     bool ok = f && figure_label(f, xl, yl, err) == ST_OK;
     struct series *s = ok ? figure_add(f, buf_str(&b), MARK_POINTS, p->n, x, y, err) : NULL;
+    if (s && !p->have_clusters)
+        s->classes_in_order = classes_in_order(names.s, column);
     ok = s && figure_classes(s, g, err) == ST_OK &&
          (p->have_clusters || figure_class_names(s, buf_str(&names), err) == ST_OK);
     buf_free(&names);
@@ -786,8 +801,16 @@ static struct figure *column_panel(const struct column *c, size_t rows, struct e
             if (c->code[i] < n)
                 count[c->code[i]]++;
         f->x.whole = true;
-        ok = !n || figure_add(f, "", MARK_BARS, n, NULL, count, err);
-        ok = ok && figure_label(f, "level, in order of appearance", "rows", err) == ST_OK;
+        if (n > 0) {
+            struct buf of = { 0 };
+            text_safe(&of, c->name, 32);
+            if (n < c->nlevels)
+                buf_printf(&of, " (the first %zu of %zu levels)", n, c->nlevels);
+            ok = figure_add(f, "", MARK_BARS, n, NULL, count, err) &&
+                 figure_names(&f->x, n, (const char *const *)c->level, err) == ST_OK &&
+                 figure_label(f, buf_str(&of), "rows", err) == ST_OK;
+            buf_free(&of);
+        }
     }
     return plots_finish(f, ok);
 }

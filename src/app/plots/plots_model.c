@@ -358,15 +358,14 @@ static struct figure *surface(const struct slice *s, const struct axis_of *a,
                               const double *z, struct err *err)
 {
     struct figure *f = figure_new("slice", title, err);
-    double lo = INFINITY, hi = -INFINITY;
+    struct buf key = { 0 };
 
-    for (size_t i = 0; i < a->n * b->n; i++)
-        lo = fmin(lo, z[i]), hi = fmax(hi, z[i]);
-    char key[64];
-    snprintf(key, sizeof key, "%s: %.3g to %.3g", of, lo, hi);
+    buf_printf(&key, "%s, ", of); /* in units of the target */
+    text_safe(&key, encoding_for(&s->enc, s->target).target, 40);
     const struct figure_surface heights = { a->n, b->n, a->raw, b->raw, z };
     const bool ok = f && slice_labels(f, s, a->name, b->name, err)
-                    && figure_add_cells(f, key, &heights, err);
+                    && figure_add_cells(f, buf_str(&key), &heights, err);
+    buf_free(&key);
     return plots_finish(f, ok);
 }
 

@@ -435,7 +435,7 @@ const struct plot_ops plots_path_row = {
     .title = "Hyperparameters in a tuning",
     .axes = "evaluation, value (log)",
     .help = "A panel for each; bounds are drawn where the search came near them. With a "
-            "lengthscale an input, the first eight.",
+            "lengthscale an input, the first seven.",
     .make = plots_path,
 };
 
