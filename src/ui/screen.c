@@ -233,8 +233,8 @@ static void current_words(const struct workspace *ws, struct buf *b)
         bool over = r->info.solver[0] != '\0';
         size_t m = over ? r->info.features : r->fit.features;
         size_t rank = over ? r->info.rank : r->fit.rank;
-        if (over && model_kind_of(r->info.solver)->exact)
-            buf_puts(b, "  exact");
+        if (over && !run_model_kind(r)->draws)
+            buf_printf(b, "  %s", r->info.solver);
         else if (m)
             buf_printf(b, "  features=%zu", m);
         if (rank)

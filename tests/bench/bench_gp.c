@@ -160,7 +160,8 @@ int main(int argc, char **argv)
     fo.hp[0] = atof(opt(argc, argv, "l", "0"));
     start_time = last_time = now();
     if (fo.noise == 0.0) {
-        struct tune_opts to = { .method = opt(argc, argv, "method", "bayes"), .exact = exact,
+        struct tune_opts to = { .method = opt(argc, argv, "method", "bayes"),
+                                .kind = exact ? &exact_model : NULL,
                                 .features = (size_t)atol(opt(argc, argv, "tune", "2048")),
                                 .max_evals = (size_t)atol(opt(argc, argv, "evals", "0")),
                                 .polish = atoi(opt(argc, argv, "polish", "1")), .seed = seed };

@@ -813,7 +813,7 @@ START_TEST(tunings)
     struct prob *p = prob_make();
     const struct kernel k = parse("matern(nu=5/2)");
     struct tune_opts o = {.method = way[_i].method,
-                          .exact = way[_i].exact,
+                          .kind = way[_i].exact ? &exact_model : NULL,
                           .approx = way[_i].approx,
                           .objective = way[_i].objective,
                           .features = way[_i].features,
@@ -850,7 +850,7 @@ START_TEST(tunings)
                      ST_OK);
     const struct tune_point *b = &three.best;
     struct feats s = { 0 };
-    if (!o.exact) {
+    if (!way[_i].exact) {
         struct fop_opts fo = { .precision = PREC_DOUBLE };
         s.M = o.features;
         s.map = featmap_new(&k, D, s.M, o.seed, NULL);
@@ -860,13 +860,13 @@ START_TEST(tunings)
         ck_assert_int_eq(fop_tile64(s.f, 0, N, s.Z, s.M, NULL), ST_OK);
     }
     const double a[2] = { 0.05, 50.0 }, n[2] = { 1e-4, 10.0 }; /* the default bounds */
-    const double want =
-        dense_nmll(p, o.exact ? NULL : &s, &k, b->hp, ratio_of(b->amplitudes, b->noises), a, n);
+    const double want = dense_nmll(p, way[_i].exact ? NULL : &s, &k, b->hp,
+                                   ratio_of(b->amplitudes, b->noises), a, n);
     ck_assert_msg(fabs(b->nmll - want) <= 1e-6 * (1.0 + fabs(want)) + 4.0 * b->se, "%.9g %.9g",
                   b->nmll, want);
     ck_assert(!b->subsampled);
     ck_assert(b->amplitude == b->amplitudes[0] && b->noise == b->noises[0]);
-    if (!o.exact)
+    if (!way[_i].exact)
         feats_free(&s);
     tune_result_free(&three);
     free(p);

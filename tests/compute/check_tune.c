@@ -98,7 +98,7 @@ START_TEST(exact_optimum_is_golden)
     struct err err = { 0 };
 
     source_array_init(&src, X, n, d, d);
-    o.exact = true;
+    o.kind = &exact_model;
     ck_assert_msg(tune_run(&k, &src.base, y, &o, &(struct tools){backend_cpu(), NULL, NULL}, &res,
                            &err) == ST_OK,
                   "%s", err.msg);
@@ -690,7 +690,7 @@ START_TEST(same_bits_for_any_thread_count)
     struct tune_result first = { 0 };
 
     o.subsample = 300;
-    o.exact = _i;
+    o.kind = _i ? &exact_model : NULL;
     for (size_t t = 1; t <= 3; t++) {
         struct pool *pool = pool_new(t, NULL);
         struct tune_result res = run(p, "matern(nu=5/2)", &o, pool);
@@ -740,7 +740,7 @@ START_TEST(registry_and_refusals)
     ck_assert_int_eq(tune_run(&k, &p->src.base, flat, &o,
                               &(struct tools){backend_cpu(), NULL, NULL}, &res, &err),
                      ST_RANGE);
-    o.exact = true;
+    o.kind = &exact_model;
     many_y[0] = 1;
     source_array_init(&many, many_y, 20000, 1, 1);
     ck_assert_int_eq(tune_run(&k, &many.base, many_y, &o,

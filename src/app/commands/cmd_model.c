@@ -8,6 +8,7 @@
 #include "app/shell/options.h"
 #include "app/runs/race.h"
 #include "app/shell/import_args.h"
+#include "app/shell/registry_words.h"
 #include "app/runs/restarts.h"
 #include "app/runs/scoring.h"
 #include "app/session/store.h"
@@ -147,18 +148,20 @@ static enum status cmd_tune(struct workspace *ws, const struct args *a, struct e
     tell_no_test(ws, d);
     const char *on = args_text(a, "solver");
     o.approx = !strcmp(args_text(a, "nmll"), "approx");
-    o.exact =
-        !strcmp(on, "exact") || (!strcmp(on, "auto") && !o.approx && o.objective == TUNE_NMLL &&
-                                 !args_given(a, "features") && train_rows(d) <= EXACT_TUNE_ROWS);
-    if (o.exact && !strcmp(on, "auto"))
+    o.kind = model_kind_named(on);
+    const bool few = !o.approx && o.objective == TUNE_NMLL && !args_given(a, "features") &&
+                     train_rows(d) <= EXACT_TUNE_ROWS;
+    if (!o.kind && few)
         ws_note(ws, "exact", "%zu training rows are tuned with the exact kernel (tune features=%d "
                              "uses random features)", train_rows(d), DEFAULT_TUNE_FEATURES);
+    if (!o.kind)
+        o.kind = model_kind_usual(few);
     o.rank = (size_t)args_int(a, "rank", 0);
     o.probes = (size_t)args_int(a, "probes", 0);
     o.error = args_given(a, "error") || !args_given(a, "probes") ? args_num(a, "error") : 0.0;
     o.features = (size_t)args_int(a, "features", DEFAULT_TUNE_FEATURES);
     o.features += o.features & 1;
-    if (o.approx && !o.exact && o.features <= DEFAULT_TUNE_FEATURES)
+    if (o.approx && o.kind->draws && o.features <= DEFAULT_TUNE_FEATURES)
         ws_note(ws, "approx",
                 "with features=%zu the Gram matrix gives the exact value at a lower cost "
                 "(nmll=exact)",
@@ -241,7 +244,7 @@ static enum status fit_methods(struct workspace *ws, const struct args *a, const
 
     if (free && !args_given(a, "features") && !args_given(a, "rank")
         && train_rows(d) <= EXACT_FIT_ROWS) {
-        o->solver = exact_model.solver;
+        o->solver = model_kind_usual(true)->solver;
         ws_note(ws, "exact",
                 "%zu training rows are fitted exactly, by Cholesky (fit features=%d uses random "
                 "features)",
@@ -616,7 +619,7 @@ struct command cmd_model_rows[] = {
       KERNEL_ARG,
       {"features", ARG_INT, 0, "2048", 2, 32768, NULL, "columns",
        "number of random features for the tuning"},
-      {"solver", ARG_CHOICE, 0, "auto", 0, 0, "auto|features|exact", NULL,
+      {"solver", ARG_CHOICE, 0, "auto", 0, 0, REGISTRY_WORDS_MODELS, NULL,
        "exact kernel (few rows) or random features"},
       {"method", ARG_TUNER, 0, "bayes", 0, 0, NULL, NULL,
        "search method: {tuners}"},

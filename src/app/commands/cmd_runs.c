@@ -95,7 +95,7 @@ static void run_row(struct text_table *g, const struct workspace *ws, const stru
     text_table_cell(g, r->kernel_text, 24);
     text_table_cell(g, fit ? r->info.solver : "tune", 0);
     run_number(g, fit ? (r->info.features ? (double)r->info.features : NAN)
-                      : r->topt.exact ? NAN : (double)r->topt.features);
+                      : run_model_kind(r)->draws ? (double)r->topt.features : NAN);
     run_number(g, fit && r->info.rank ? (double)r->info.rank : NAN);
     run_number(g, fit ? (double)r->info.iterations : (double)r->tune.evaluations);
     run_number(g, figure(r, "nmll"));
@@ -305,7 +305,7 @@ ASPECT(noise, put(b, scale_of(r, j, true)))
 static void effective_words(const struct run *r, struct buf *b)
 {
     const double effective = is_fit(r) ? r->info.effective_dimension : r->tune.effective_dimension;
-    const size_t of = !is_fit(r) ? (r->topt.exact ? 0 : r->topt.features)
+    const size_t of = !is_fit(r) ? (run_model_kind(r)->draws ? r->topt.features : 0)
                       : r->info.features ? r->info.variance_features : r->info.rows;
 
     put(b, effective > 0.0 ? round(effective) : NAN);
@@ -314,12 +314,14 @@ static void effective_words(const struct run *r, struct buf *b)
 }
 static void features_words(const struct run *r, struct buf *b)
 {
-    const bool exact = is_fit(r) ? !r->info.features : r->topt.exact;
+    const struct model_ops *kind = run_model_kind(r);
 
-    if (exact)
-        buf_puts(b, "exact");
+    if (!kind->draws)
+        buf_puts(b, kind->name);
+    else if (is_fit(r))
+        put(b, (double)(r->info.features ? r->info.features : r->fit.features));
     else
-        put(b, is_fit(r) ? (double)r->info.features : (double)r->topt.features);
+        put(b, (double)r->topt.features);
 }
 ASPECT(effective, effective_words(r, b))
 ASPECT(solver, buf_puts(b, is_fit(r) ? r->info.solver : "tune"))

@@ -64,6 +64,15 @@ enum status run_target(const struct run *r, const char *name, size_t *j, struct 
     return encoding_find(&r->enc, name, j, err);
 }
 
+const struct model_ops *run_model_kind(const struct run *r)
+{
+    if (r->kind == RUN_TUNE)
+        return tune_kind(&r->topt);
+    if (r->model)
+        return r->model->kind;
+    return model_kind_of(r->info.solver[0] ? r->info.solver : r->fit.solver);
+}
+
 const char *run_suffix(const struct run *r, size_t j, char *out, size_t len)
 {
     struct buf b = { 0 };

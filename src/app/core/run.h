@@ -70,6 +70,8 @@ const struct metrics *run_metrics(const struct run *, size_t j, bool raw);
  * such target, NOT_FOUND lists their names. */
 size_t run_targets(const struct run *);
 enum status run_target(const struct run *, const char *name, size_t *j, struct err *);
+/* The kind of model that a fit has or was to have, or that a tuning was for. */
+const struct model_ops *run_model_kind(const struct run *);
 /* For titles: " of NAME" if a run has several targets, otherwise "". */
 const char *run_suffix(const struct run *, size_t j, char *out, size_t len);
 /* True if the run was cancelled, by a key, `stop` or the end of the program.  A fit that ended at

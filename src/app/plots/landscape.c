@@ -783,10 +783,11 @@ static enum status set_up(struct workspace *ws, struct landscape *l, const struc
         err_hint(err, "landscape nmll=approx features=4096");
         return ST_USAGE;
     }
+    const struct model_ops *kind = t ? run_model_kind(t) : model_kind_usual(rows <= EXACT_ROWS);
     l->exact = !l->approx && (*solver == 'e' || (*solver == 'a' && !args_given(a, "features") &&
-                                     (l->split || (t ? t->topt.exact : rows <= EXACT_ROWS))));
+                                                 (l->split || kind->exact)));
     l->features =
-        (size_t)args_int(a, "features", t && !t->topt.exact ? (long)t->topt.features : 1024);
+        (size_t)args_int(a, "features", t && kind->draws ? (long)t->topt.features : 1024);
     l->features += l->features & 1;
     if (!l->exact && !l->approx && l->features > GRAM_MOST) {
         err_set(err, ST_RANGE, "features=%zu: the decomposition at each point takes at most %d",

@@ -472,15 +472,15 @@ static void data_words(struct buf *b, const struct run *r)
 static void model_words(struct buf *b, const struct run *r)
 {
     const struct kernel *k = &r->fit.kernel;
-    const bool exact =
-        r->kind == RUN_FIT ? r->model && r->model->kind->exact : r->topt.exact;
+    const struct model_ops *kind = run_model_kind(r);
 
     buf_printf(b, "Model: Gaussian process with covariance %s", r->kernel_text);
     for (size_t i = 0; i < k->nterms; i++)
         buf_printf(b, "%s%s, %s", i ? "; " : " (", k->term[i].ops->title, k->term[i].ops->formula);
     buf_puts(b, k->nterms ? ") and Gaussian noise" : " and Gaussian noise");
-    if (exact) {
-        buf_puts(b, ", evaluated exactly. ");
+    if (!kind->draws) {
+        buf_printf(b, ", %s%s. ", kind->exact ? "evaluated exactly" : "approximated by the ",
+                   kind->exact ? "" : kind->words);
         return;
     }
     buf_puts(b, ", approximated by ");
@@ -503,9 +503,9 @@ static void tuning_words(struct buf *b, const struct run *t)
 
     buf_printf(b, "Hyperparameters (%s): minimum of %s found by %s in %zu evaluations", t->id,
                objective[t->topt.objective], how ? how->title : "search", t->tune.evaluations);
-    if (t->topt.exact)
-        buf_puts(b, " with the exact kernel");
-    else {
+    if (!run_model_kind(t)->draws) {
+        buf_printf(b, " with the %s", run_model_kind(t)->words);
+    } else {
         buf_puts(b, " with ");
         count_words(b, t->topt.features);
         buf_puts(b, " features");
@@ -550,9 +550,9 @@ static void scale_words(struct buf *b, const struct run *r)
         buf_printf(b,
                    "; the fit moved amplitude %.4g and noise %.4g to these values, %s",
                    r->fit.amplitude, r->fit.noise,
-                   r->model->kind->exact ? "the amplitude being the likeliest there"
-                                         : "the ratio by the leave-one-out error of its own "
-                                           "features, the amplitude being the likeliest there");
+                   r->model->kind->draws ? "the ratio by the leave-one-out error of its own "
+                                           "features, the amplitude being the likeliest there"
+                                         : "the amplitude being the likeliest there");
     buf_puts(b, ". ");
     buf_free(&hp);
 }

@@ -542,10 +542,10 @@ static void tune_json(struct rec *rec, const struct run *r)
 {
     const struct tune_result *t = &r->tune;
 
-    if (r->topt.exact)
-        rec_null(rec, "features");
-    else
+    if (run_model_kind(r)->draws)
         rec_int(rec, "features", (int64_t)r->topt.features);
+    else
+        rec_null(rec, "features");
     rec_str(rec, "method", r->topt.method ? r->topt.method : tuner_find(NULL, NULL)->name);
     if (r->topt.restarts > 1) {
         rec_int(rec, "restart", (int64_t)r->topt.restart + 1);
@@ -594,7 +594,7 @@ static void tune_result_record(struct workspace *ws, const struct run *r, const 
              t->why == TUNE_CANCELLED ? "stopped; the best so far is kept" : "done");
     rec_text(&rec, "  NMLL %.2f (%.4f per row, %zu rows, %s", t->best.nmll,
              t->best.nmll / (double)f->rows, f->rows,
-             f->topt.exact ? "exact kernel" : "random features");
+             tune_kind(&f->topt)->words);
     if (r->topt.targets > 1)
         rec_text(&rec, "; the sum over %zu targets", r->topt.targets);
     if (t->best.subsampled)
@@ -981,13 +981,13 @@ static void fit_done(struct workspace *ws, struct job *job, enum status rc, cons
                 "the step of %s was halved %zu time%s because the residual had begun to grow; the "
                 "solver continued from the best iterate", r->info.solver, r->info.halved,
                 r->info.halved == 1 ? "" : "s");
-    const bool exact = r->model->kind->exact;
+    const bool drawn = r->model->kind->draws;
     if (fabs(r->info.scale - 1.0) > 0.02 || fabs(r->info.noise / r->fit.noise - 1.0) > 0.02)
         ws_tell(ws, REC_NOTE, r->id, "rescale", "fit rescale=no",
                 "noise %.3g and amplitude %.3g suit these %s better than %.3g and %.3g%s",
-                r->info.noise, r->info.amplitude, exact ? "rows" : "features", r->fit.noise,
+                r->info.noise, r->info.amplitude, drawn ? "features" : "rows", r->fit.noise,
                 r->fit.amplitude,
-                exact ? ", at which the tuning had ended" : ", by their leave-one-out error");
+                drawn ? ", by their leave-one-out error" : ", at which the tuning had ended");
     if (r->info.warning[0])
         ws_warn(ws, r->info.warning_name[0] ? r->info.warning_name : "fit", "%s", r->info.warning);
     if (r->info.why <= 0)
@@ -1169,9 +1169,10 @@ enum status fitting_tune_widths(struct workspace *ws, struct dataset *d, const s
             return err_set(err, ST_RANGE, "width: at most %d values, each from 1 to %d",
                            FITTING_WIDTHS, KERNEL_WIDTH_MOST);
     if (ws->opt.dry) {
-        /* Each evaluation forms and factorises the Gram matrix, as a direct fit does. */
+        /* Each evaluation forms and factorises a matrix, as a direct fit does. */
+        const struct model_ops *kind = tune_kind(o);
         const struct fit_opts like = {
-            .solver = o->exact ? exact_model.solver : direct_solver.name,
+            .solver = kind->solver ? kind->solver : direct_solver.name,
             .features = o->features, .kernel = *k,
             .variance = VAR_NONE, .precision = o->precision, .rtol = 1e-6, .maxit = 500,
             .amplitude = 1.0, .noise = 0.1,

@@ -29,7 +29,7 @@ struct facts {
     char run[16];
     enum run_kind kind;
     enum run_state state;
-    bool has_model, exact, bounds_known;
+    bool has_model, draws, bounds_known; /* draws: the model has random features */
     struct fit_info info;
     struct err failure;
     double noise, amplitude;      /* those of the model; without one, those that were to be used */
@@ -692,7 +692,7 @@ static void look_features(struct search *s)
     const struct fit_info *i = &s->f.info;
     const double M = (double)s->a.M, D = s->a.kernel_dimension;
 
-    if (s->a.M == 0 || !s->f.has_model || s->f.exact)
+    if (s->a.M == 0 || !s->f.has_model || !s->f.draws)
         return;
     const double few = s->a.M < s->a.n * 2 ? D / (0.65 * M) : 0.0;
     const double rmse = i->why > 0 && s->study.o.targets < 2 && !s->study.e.row_scale
@@ -720,7 +720,7 @@ static void look_variances(struct search *s)
     const struct fit_info *i = &s->f.info;
     const double D = s->a.effective_dimension, Mv = (double)i->variance_features;
 
-    if (s->a.M == 0 || s->f.exact || i->variance_features == 0 || i->variance_features >= s->a.M)
+    if (s->a.M == 0 || !s->f.draws || i->variance_features == 0 || i->variance_features >= s->a.M)
         return;
     struct cause *c = add(s, "starved", 0.9, D / (0.6 * Mv),
                           "variances have %zu features for an effective dimension of "
@@ -747,7 +747,7 @@ static void look_rank(struct search *s)
     const struct solver_ops *solver = solver_find(i->solver, NULL);
     const bool ended = i->why == OUT_RTOL, krylov = solver && solver->krylov;
 
-    if (!best || !own || s->f.exact || i->why == OUT_DIRECT || i->why == OUT_CANCELLED ||
+    if (!best || !own || !s->f.draws || i->why == OUT_DIRECT || i->why == OUT_CANCELLED ||
         !s->f.has_model)
         return;
     if (!krylov) {
@@ -824,7 +824,7 @@ static enum status look_spectrum(struct search *s, struct err *err)
 {
     size_t ranks[] = { 0, s->f.info.rank, 32, 64, 128, 256, 512, 1024, 2048 }, n = 0, use[9];
 
-    if (s->f.exact || s->f.kind != RUN_FIT || s->study.o.features < 64)
+    if (!s->f.draws || s->f.kind != RUN_FIT || s->study.o.features < 64)
         ranks[0] = 0;
     for (size_t i = 0; i < 9; i++) {
         bool again = ranks[i] > s->study.o.features / 2 && i != 1;
@@ -902,7 +902,7 @@ static enum status search_work(struct job *job, struct err *err)
     if (rc == ST_OK && ctl_stopped(&job->ctl))
         rc = err_set(err, ST_CANCELLED, "stopped");
     ctl_tell(&job->ctl, PHASE_SPECTRUM, 2, 3, NAN);
-    if (rc == ST_OK && !s->f.exact && s->f.has_model)
+    if (rc == ST_OK && s->f.draws && s->f.has_model)
         rc = look_spectrum(s, err);
     if (rc == ST_OK) {
         look_features(s);
@@ -1009,12 +1009,12 @@ static void take_facts(struct facts *f, const struct workspace *ws, const struct
 
     *f = (struct facts){ .kind = r->kind, .state = r->state, .failure = r->failure,
                          .noise = r->fit.noise, .amplitude = r->fit.amplitude,
+                         .draws = r->kind == RUN_TUNE || run_model_kind(r)->draws,
                          .maxit = r->fit.maxit ? r->fit.maxit : 500 };
     snprintf(f->run, sizeof f->run, "%s", r->id);
     take_lines(f, ws, r, t);
     if (r->kind == RUN_FIT && r->model) {
         f->has_model = true;
-        f->exact = r->model->kind->exact;
         f->info = r->info;
         f->noise = r->model->noise;
         f->amplitude = r->model->amplitude;
@@ -1049,7 +1049,7 @@ enum status why_start(struct workspace *ws, const struct run *r, const char *lin
     take_facts(&s->f, ws, r);
     if (r->kind == RUN_TUNE && r->tune.evaluations) {
         memcpy(s->study.o.hp, r->tune.best.hp, sizeof s->study.o.hp);
-        s->study.o.features = r->topt.exact ? 8192 : r->topt.features;
+        s->study.o.features = run_model_kind(r)->draws ? r->topt.features : 8192;
     }
     s->study.o.amplitude = s->f.amplitude;
     s->study.o.noise = s->f.noise;

@@ -586,7 +586,10 @@ static void tune_opts(struct buf *b, const struct tune_opts *t, size_t nhp)
     str(b, "objective", store_objectives[t->objective]);
     if (t->targets > 1)
         count(b, "targets", t->targets);
-    flag(b, "exact", t->exact);
+    const struct model_ops *kind = tune_kind(t);
+    flag(b, "exact", kind->exact);
+    if (kind != model_kind_usual(kind->exact))
+        str(b, "kind", kind->name);
     flag(b, "approx", t->approx);
     count(b, "rank", t->rank);
     count(b, "probes", t->probes);

@@ -224,6 +224,18 @@ static void read_tuning(struct loader *l, struct run *r, size_t n)
     free(all);
 }
 
+/* The flag tells the two kinds of the first sessions apart; another kind has its name. */
+static const struct model_ops *tuned_kind(struct jdoc *j)
+{
+    const struct model_ops *kind = model_kind_usual(store_doc_bool(j, "$.tune.exact"));
+    char *name = store_doc_has(j, "$.tune.kind") ? store_doc_str(j, "$.tune.kind") : NULL;
+
+    if (name && !(kind = model_kind_named(name)))
+        store_doc_wrong(j, "$.tune.kind is not known");
+    free(name);
+    return kind;
+}
+
 static void read_tune(struct loader *l, struct jdoc *j, struct run *r)
 {
     struct tune_opts *o = &r->topt;
@@ -238,7 +250,7 @@ static void read_tune(struct loader *l, struct jdoc *j, struct run *r)
     o->targets = store_doc_has(j, "$.tune.targets")
                      ? (size_t)store_doc_int(j, 1, TARGETS_MOST, "$.tune.targets")
                      : 1;
-    o->exact = store_doc_bool(j, "$.tune.exact");
+    o->kind = tuned_kind(j);
     o->approx = store_doc_bool(j, "$.tune.approx");
     o->rank = store_read_field_size(j, "$.tune.rank");
     o->probes = store_read_field_size(j, "$.tune.probes");

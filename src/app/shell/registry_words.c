@@ -15,6 +15,21 @@
 #include <stdio.h>
 #include <string.h>
 
+void registry_words_expand(struct command *rows)
+{
+    static char models[256];
+
+    snprintf(models, sizeof models, "auto");
+    for (size_t k = 0; model_kind_at(k); k++) {
+        const size_t used = strlen(models);
+        snprintf(models + used, sizeof models - used, "|%s", model_kind_at(k)->name);
+    }
+    for (struct command *c = rows; c->name; c++)
+        for (struct arg *a = c->args; a < c->args + ARGS_MAX && a->name; a++)
+            if (a->choices && !strcmp(a->choices, REGISTRY_WORDS_MODELS))
+                a->choices = models;
+}
+
 /* fit solver=: "auto", the words of kinds of model that have one, then the solvers. */
 static const char *solver_word(struct workspace *ws, size_t i)
 {

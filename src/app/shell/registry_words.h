@@ -13,6 +13,11 @@
     row(registry_words_settings) row(registry_words_themes) row(registry_words_commands)     \
     row(registry_words_topics)
 
+/* Stands for the choices "auto" and the names of the kinds of model, of an argument in a list of
+ * commands; registry_words_expand replaces it, and has no effect when it is called again. */
+#define REGISTRY_WORDS_MODELS "@models"
+void registry_words_expand(struct command *rows);
+
 #define WORDS_DECLARED(name) extern const struct words_row name;
 REGISTRY_WORDS(WORDS_DECLARED)
 #undef WORDS_DECLARED

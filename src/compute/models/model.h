@@ -117,10 +117,12 @@ struct model {
 struct fit;
 struct fit_plan;
 struct prediction;
+struct model_tuning;
 struct model_ops {
     const char *name; /* "features", "exact": the name in sessions, and the reported plan and solver
                        * of a kind without features */
     const char *solver; /* the value of solver= that asks for it; NULL: all others do */
+    const char *words;  /* "random features", "exact kernel": what it computes with */
     bool exact;         /* uses the kernel itself, without approximation */
     bool draws;         /* has random features, in pairs, whose number can be set */
     bool keeps_inputs;  /* keeps the training inputs (model.X), in sessions too */
@@ -138,6 +140,7 @@ struct model_ops {
                             const struct tools *, double *effdim, struct err *);
     bool (*suits)(const struct model *, const struct source *, struct err *); /* else SHAPE */
     enum status (*predict)(struct prediction *, struct err *);
+    const struct model_tuning *tuning; /* how its hyperparameters are found (tuning.h) */
 };
 /* The registry of kinds of model, a row for each.  The first one serves every solver= that does not
  * ask for another kind. */
@@ -150,6 +153,10 @@ MODEL_KINDS(MODEL_DECLARED)
 #undef MODEL_DECLARED
 const struct model_ops *model_kind_at(size_t i);              /* NULL past the end */
 const struct model_ops *model_kind_of(const char *solver);    /* the kind for a value of solver= */
+const struct model_ops *model_kind_named(const char *name);   /* NULL: there is no such kind */
+/* The first kind that uses the kernel itself, or that does not: what few rows, and many, get unless
+ * the user names a kind. */
+const struct model_ops *model_kind_usual(bool exact);
 
 /* Thread-safe reference counts; the last unref frees the model.  NULL is fine for both. */
 struct model *model_ref(struct model *);

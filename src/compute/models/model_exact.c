@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "compute/linalg/blas.h"
 #include "compute/models/exact.h"
+#include "compute/models/tuning.h"
 #include "compute/stats/ritz.h"
 
 #include <math.h>
@@ -329,9 +330,56 @@ static enum status exact_predict(struct prediction *p, struct err *err)
     return model_tiles(p, err);
 }
 
+/* Tuning: an evaluation at a given amplitude and noise takes one Cholesky factor, the best ones a
+ * reduction to tridiagonal form, which takes several times as long and has no gradient. */
+
+enum { SEARCH_ROWS = 1000 };
+
+static struct tuning_sizes exact_sizes(const struct kernel *k, size_t n, size_t d, size_t features,
+                                       size_t rows)
+{
+    const size_t wanted = rows ? rows : SEARCH_ROWS, low = wanted < n ? wanted : n;
+
+    (void)k;
+    (void)d;
+    (void)features;
+    return (struct tuning_sizes){ .rows = low, .cols = low, .all_cols = n };
+}
+
+static enum status exact_tunes(size_t n, size_t features, size_t mem_limit, struct err *err)
+{
+    (void)features;
+    return exact_allowed(n, 1, mem_limit, err);
+}
+
+static enum status exact_value(struct tuning_level *l, const struct nmll_ask *ask,
+                               const struct nmll_told *told, struct err *err)
+{
+    return nmll_exact(l->task->kernel, l->src, ask, told, l->task->on.pool, l->task->on.ctl, err);
+}
+
+static void exact_close(struct tuning_level *l)
+{
+    (void)l; /* an evaluation frees its matrix */
+}
+
+static const struct model_tuning exact_tuning = {
+    .joint = true,
+    .in_double = true,
+    .sizes = exact_sizes,
+    .allowed = exact_tunes,
+    .best = exact_value,
+    .at = exact_value,
+    .no_errors = "is for feature models, method=bayes or grid",
+    .no_probes = "nmll=approx estimates the marginal likelihood of features; the exact kernel has "
+                 "its own",
+    .close = exact_close,
+};
+
 const struct model_ops exact_model = {
     .name = "exact",
     .solver = "exact",
+    .words = "exact kernel",
     .exact = true,
     .keeps_inputs = true,
     .size = exact_size,
@@ -342,4 +390,5 @@ const struct model_ops exact_model = {
     .variance = exact_variance,
     .suits = exact_suits,
     .predict = exact_predict,
+    .tuning = &exact_tuning,
 };

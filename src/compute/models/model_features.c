@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "compute/linalg/blas.h"
+#include "compute/models/tuning.h"
 #include "compute/preconds/precond.h"
 #include "compute/stats/ritz.h"
 
@@ -540,6 +541,7 @@ static enum status features_predict(struct prediction *p, struct err *err)
 
 const struct model_ops features_model = {
     .name = "features",
+    .words = "random features",
     .draws = true,
     .size = features_size,
     .plan = model_plan_features,
@@ -550,4 +552,5 @@ const struct model_ops features_model = {
     .variance = features_variance,
     .suits = features_suits,
     .predict = features_predict,
+    .tuning = &features_tuning,
 };

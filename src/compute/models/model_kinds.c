@@ -22,6 +22,22 @@ const struct model_ops *model_kind_of(const char *solver)
     return kinds[0];
 }
 
+const struct model_ops *model_kind_named(const char *name)
+{
+    for (size_t i = 0; name && i < NKINDS; i++)
+        if (strcmp(kinds[i]->name, name) == 0)
+            return kinds[i];
+    return NULL;
+}
+
+const struct model_ops *model_kind_usual(bool exact)
+{
+    for (size_t i = 0; i < NKINDS; i++)
+        if (kinds[i]->exact == exact)
+            return kinds[i];
+    return kinds[0];
+}
+
 enum status model_plan_make(size_t n, size_t d, const struct fit_opts *o, size_t threads,
                             struct fit_plan *p, char note[256], struct err *err)
 {

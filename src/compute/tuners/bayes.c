@@ -335,7 +335,7 @@ static enum status untie(struct tune_job *job, struct err *err)
     const struct tune_point before = job->best_low;
     enum status rc = job->opts->restart > 0 ? apart(job, err) : ST_OK;
 
-    if (job->opts->exact) /* the polish makes the descent */
+    if (job->kind->joint) /* the polish makes the descent */
         return rc;
     if (rc == ST_OK)
         rc = descend_untied(job, err);

@@ -20,7 +20,7 @@ static enum status lbfgs_search(struct tune_job *job, struct err *err)
             tune_scatter(job, STREAM, s, u);
         else
             tune_from_hp(job, job->start, u);
-        if (job->opts->exact) { /* gradients on the sample are not cheap: only score the point */
+        if (job->kind->joint) { /* no gradients on the sample: only score the point */
             rc = tune_eval(job, u, false, NULL, &p, err);
             continue;
         }

@@ -4,9 +4,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "compute/models/exact.h"
 #include "compute/likelihood/nmll.h"
-#include "compute/preconds/precond.h"
 #include "compute/rng.h"
 #include "compute/tuners/tune_impl.h"
 
@@ -20,9 +18,7 @@
 const double tune_amplitude_range[2] = { 0.05, 50.0 };
 const double tune_noise_range[2] = { 1e-4, 10.0 };
 
-/* The most rows and columns that a search uses.  With fewer than all, the profile over the
- * lengthscale keeps its shape and shifts a little, which the polish on all rows corrects. */
-enum { RESTART_STREAM = 6, SEARCH_COLS = 1024, SEARCH_ROWS = 10000, SEARCH_ROWS_EXACT = 1000 };
+enum { RESTART_STREAM = 6 };
 
 /* Setting up. */
 
@@ -168,30 +164,19 @@ static enum status job_levels(struct tune_job *job, const struct source *src, co
                               struct err *err)
 {
     const struct tune_opts *o = job->opts;
-    size_t rows = o->subsample, cols = o->features < SEARCH_COLS ? o->features : SEARCH_COLS;
+    const struct tuning_sizes z = job->kind->sizes(job->kernel, src->n, src->d, o->features,
+                                                   o->subsample);
 
-    if (cols < o->features) { /* a linear kernel of many inputs fills columns of its own */
-        const size_t least = featmap_least(job->kernel, src->d) + SEARCH_COLS / 2;
-        cols = cols < least ? least : cols;
-        cols = cols < o->features ? cols : o->features;
-    }
-    job->full = (struct tune_level){ .src = src, .y = y, .log_scale = log_scale(job, src),
-                                     .n = src->n, .M = o->features,
-                                     .precision = o->precision };
-    if (o->exact)
-        job->full.M = cols = src->n;
-    if (rows == 0)
-        rows = o->exact ? SEARCH_ROWS_EXACT : 4 * cols > SEARCH_ROWS ? 4 * cols : SEARCH_ROWS;
-    if (rows > src->n)
-        rows = src->n;
-    if (o->exact)
-        cols = rows;
-    job->low = (struct tune_level){ .src = src, .y = y, .log_scale = job->full.log_scale,
-                                    .n = rows, .M = cols,
-                                    .precision = o->precision };
+    job->full = (struct tuning_level){ .task = &job->task, .src = src, .y = y,
+                                       .log_scale = log_scale(job, src), .n = src->n,
+                                       .M = z.all_cols, .many_passes = o->approx,
+                                       .precision = o->precision };
+    job->low = (struct tuning_level){ .task = &job->task, .src = src, .y = y,
+                                      .log_scale = job->full.log_scale, .n = z.rows,
+                                      .M = z.cols, .precision = o->precision };
     /* With probes even when the low level is no smaller, because values by the Gram matrix and by
      * probes cannot be compared. */
-    job->have_low = rows < src->n || cols < job->full.M || o->approx;
+    job->have_low = z.rows < src->n || z.cols < job->full.M || o->approx;
     job->nprobes = o->probes ? o->probes : 16;
     if (o->approx) {
         job->terms = mem_calloc(3 * job->nprobes, sizeof *job->terms, "the probes", err);
@@ -200,7 +185,7 @@ static enum status job_levels(struct tune_job *job, const struct source *src, co
         job->best_terms = job->terms + job->nprobes;
         job->other_terms = job->best_terms + job->nprobes;
     }
-    return rows < src->n ? subsample(job, rows, err) : ST_OK;
+    return z.rows < src->n ? subsample(job, z.rows, err) : ST_OK;
 }
 
 /* The course. */
@@ -468,6 +453,40 @@ static enum status finish(struct tune_job *job, struct err *err)
     return ST_OK;
 }
 
+const struct model_ops *tune_kind(const struct tune_opts *o)
+{
+    return o->kind ? o->kind : model_kind_usual(false);
+}
+
+/* USAGE, RANGE or LIMIT for what the kind of model does not have or allow. */
+static enum status check_kind(const struct source *src, const struct tune_opts *o, struct err *err)
+{
+    const struct model_tuning *kind = tune_kind(o)->tuning;
+    const struct tuner_ops *tuner = tuner_find(o->method, NULL);
+    const char *objective = tune_objective_name(o->objective);
+
+    if (o->objective != TUNE_NMLL && (!kind->errors || (tuner && tuner->gradients))) {
+        err_set(err, ST_USAGE, "objective=%s %s", objective,
+                !kind->errors ? kind->no_errors : "has no gradients: method=bayes or grid");
+        err_hint(err, "tune objective=%s features=2048", objective);
+        return ST_USAGE;
+    }
+    if (o->objective == TUNE_VALID && (!o->valid || o->valid->n == 0 || o->valid->d != src->d))
+        return err_set(err, ST_USAGE, "objective=validation needs rows kept for validation");
+    if (o->approx && (!kind->probes || o->objective != TUNE_NMLL)) {
+        if (!kind->probes)
+            err_set(err, ST_USAGE, "%s", kind->no_probes);
+        else
+            err_set(err, ST_USAGE,
+                    "nmll=approx is a way to the marginal likelihood; objective=%s does not ask "
+                    "for it",
+                    objective);
+        err_hint(err, "tune nmll=approx features=2048");
+        return ST_USAGE;
+    }
+    return kind->allowed(src->n, o->features, o->mem_limit, err);
+}
+
 static enum status check_input(const struct source *src, const double *y,
                                const struct tune_opts *o, struct err *err)
 {
@@ -485,31 +504,7 @@ static enum status check_input(const struct source *src, const double *y,
                              "the target is constant on the %zu training rows: nothing to learn",
                              src->n);
     }
-    const struct tuner_ops *tuner = tuner_find(o->method, NULL);
-    if (o->objective != TUNE_NMLL && (o->exact || (tuner && tuner->gradients))) {
-        err_set(err, ST_USAGE, "objective=%s is for feature models, method=bayes or grid",
-                tune_objective_name(o->objective));
-        err_hint(err, "tune objective=%s features=2048", tune_objective_name(o->objective));
-        return ST_USAGE;
-    }
-    if (o->objective == TUNE_VALID && (!o->valid || o->valid->n == 0 || o->valid->d != src->d))
-        return err_set(err, ST_USAGE, "objective=validation needs rows kept for validation");
-    if (o->approx && (o->exact || o->objective != TUNE_NMLL)) {
-        if (o->exact)
-            err_set(err, ST_USAGE,
-                    "nmll=approx estimates the marginal likelihood of features; the exact kernel "
-                    "has its own");
-        else
-            err_set(err, ST_USAGE,
-                    "nmll=approx is a way to the marginal likelihood; objective=%s does not ask "
-                    "for it",
-                    tune_objective_name(o->objective));
-        err_hint(err, "tune nmll=approx features=2048");
-        return ST_USAGE;
-    }
-    if (!o->exact && (o->features < 2 || o->features % 2))
-        return err_set(err, ST_RANGE, "features=%zu must be even and at least 2", o->features);
-    return o->exact ? exact_allowed(src->n, 1, o->mem_limit, err) : ST_OK;
+    return check_kind(src, o, err);
 }
 
 enum status tune_run(const struct kernel *k, const struct source *src, const double *y,
@@ -517,7 +512,7 @@ enum status tune_run(const struct kernel *k, const struct source *src, const dou
                      struct tune_result *res, struct err *err)
 {
     const struct ctl *ctl = on->ctl;
-    struct tune_job job = { .kernel = k, .opts = opts, .be = on->be, .pool = on->pool, .ctl = ctl,
+    struct tune_job job = { .kernel = k, .opts = opts, .kind = tune_kind(opts)->tuning, .ctl = ctl,
                             .res = res, .nhp = kernel_nhp(k),
                             .targets = opts->targets ? opts->targets : 1,
                             .max_evals = search_share(k, opts) };
@@ -531,6 +526,12 @@ enum status tune_run(const struct kernel *k, const struct source *src, const dou
     job.start_low = NAN;
     res->best.subsampled = true;
     job.quiet = (struct ctl){ .cancel = ctl ? ctl->cancel : NULL };
+    job.task = (struct tuning_task){ .kernel = k, .on = { on->be, on->pool, &job.quiet },
+                                     .seed = opts->seed, .mem_limit = opts->mem_limit };
+    if (opts->objective == TUNE_VALID) {
+        job.task.valid = opts->valid;
+        job.task.yvalid = opts->yvalid;
+    }
     if (rc == ST_OK)
         rc = job_bounds(&job, err);
     if (rc == ST_OK)
@@ -553,10 +554,9 @@ enum status tune_run(const struct kernel *k, const struct source *src, const dou
     }
     if (rc == ST_OK)
         rc = finish(&job, err);
-    precond_free(job.basis);
     free(job.terms);
-    tune_level_close(&job.low);
-    tune_level_close(&job.full);
+    job.kind->close(&job.low);
+    job.kind->close(&job.full);
     free(job.idx);
     free(job.ysub);
     free(job.ssub);

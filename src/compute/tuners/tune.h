@@ -3,13 +3,14 @@
  *
  * One factorisation at a kernel setting gives the best amplitude and noise there at almost no cost
  * (6.4, 6.5, 6.8), so that the search is over the kernel's own hyperparameters.  These are then
- * polished by L-BFGS with exact gradients, with amplitude and noise at their best at each point
- * (for the exact kernel, jointly with them). */
+ * polished by L-BFGS with exact gradients, with amplitude and noise at their best at each point or
+ * jointly with them: the kind of model says which (models/tuning.h). */
 #ifndef GPDESK_TUNE_H
 #define GPDESK_TUNE_H
 
 #include "compute/kernels/kernel.h"
 #include "compute/likelihood/nmll.h"
+#include "compute/models/model.h"
 #include "compute/tools.h"
 
 struct tune_bound { double lo, hi; bool fixed; double value; }; /* fixed: value, else [lo, hi] */
@@ -23,7 +24,7 @@ struct tune_opts {
     enum tune_objective objective;
     const struct source *valid; const double *yvalid; /* for VALID; scaled like y */
     const char *method;      /* "bayes" (then polish), "grid", "lbfgs", ...: tuner_find */
-    bool exact;              /* exact kernel instead of features */
+    const struct model_ops *kind; /* of model; NULL: the usual one with features */
     bool approx;             /* features: the NMLL of all rows and columns by conjugate gradients
                               * and
                                 probes (10), for maps whose Gram matrix would be too large; the
@@ -90,6 +91,7 @@ struct tuner_ops {
 const struct tuner_ops *tuner_at(size_t i);
 const struct tuner_ops *tuner_find(const char *name, struct err *err); /* NULL: the default */
 const char *tune_objective_name(enum tune_objective); /* "nmll", "loo", "validation" */
+const struct model_ops *tune_kind(const struct tune_opts *);
 
 /* Tunes the hyperparameters of a kernel on a source with scaled targets y (targets x n).  Each
  * evaluation reports a tick: value is the score, value2 the best so far, point = (hp..., amplitude,

@@ -3,15 +3,11 @@
 #include "compute/tuners/tune_impl.h"
 
 #include "base/mem.h"
-#include "compute/preconds/precond.h"
 #include "compute/rng.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* The most work for a final approximate value, in evaluations. */
-static const double SHARPEN_MOST = 6.0;
 
 /* Positions. */
 
@@ -66,7 +62,7 @@ void tune_scatter(const struct tune_job *job, uint32_t stream, size_t which, dou
 
 bool tune_profiles_full(const struct tune_job *job)
 {
-    return (!job->opts->exact && !job->opts->approx) || !job->have_low;
+    return (!job->kind->joint && !job->opts->approx) || !job->have_low;
 }
 
 /* Evaluation. */
@@ -122,38 +118,6 @@ static enum status record(struct tune_job *job, const struct tune_point *p, stru
     return ST_OK;
 }
 
-/* Draws the map of a level and opens its operator, once. */
-static enum status level_open(struct tune_job *job, struct tune_level *l, struct err *err)
-{
-    if (l->fop != NULL)
-        return ST_OK;
-    const double bytes = (double)l->n * (double)l->M * (l->precision == PREC_FLOAT ? 4.0 : 8.0);
-    const double room = job->opts->mem_limit ? (double)job->opts->mem_limit
-                                             : (double)mem_physical() * 0.5;
-    struct fop_opts fo = { .pool = job->pool, .precision = l->precision,
-                           .row_scale = l->src->row_scale,
-                           .store = job->opts->approx && l == &job->full && bytes < 0.5 * room };
-    l->stored = fo.store;
-    l->map = featmap_new(job->kernel, l->src->d, l->M, job->opts->seed, err);
-    l->fop = l->map ? fop_new(job->be, l->map, l->src, &fo, err) : NULL;
-    if (l->fop && job->opts->objective == TUNE_VALID) {
-        fo.row_scale = NULL; /* errors of prediction are not weighted */
-        l->valid = fop_new(job->be, l->map, job->opts->valid, &fo, err);
-        if (!l->valid)
-            return err ? err->code : ST_NOMEM;
-    }
-    return l->fop ? ST_OK : err ? err->code : ST_NOMEM;
-}
-
-void tune_level_close(struct tune_level *l)
-{
-    fop_free(l->fop);
-    fop_free(l->valid);
-    featmap_free(l->map);
-    l->fop = l->valid = NULL;
-    l->map = NULL;
-}
-
 /* The chain rule from log hp to u for the free hyperparameters: d log hp / d u = log(hi / lo). */
 static void chain(const struct tune_job *job, const double *g, double *gradu)
 {
@@ -187,7 +151,7 @@ static double ratio_of(const struct tune_point *p)
 }
 
 /* The question to the likelihood at a point, and the place for its answer (nmll.h). */
-static struct nmll_ask ask_of(const struct tune_job *job, const struct tune_level *l,
+static struct nmll_ask ask_of(const struct tune_job *job, const struct tuning_level *l,
                               const struct tune_point *p, enum nmll_scale scale)
 {
     return (struct nmll_ask){ .t = job->targets, .y = l->y, .hp = p->hp, .nhp = job->nhp,
@@ -201,41 +165,41 @@ static struct nmll_told told_of(struct tune_point *p, double *grad)
                                .grad = grad, .effdim = &p->effdim };
 }
 
-/* One evaluation of a feature model with amplitude and noise at their best.  When single precision
- * limits a result that could be the best one, the level uses double precision from then on.  That
- * takes twice the time, and only data with almost no noise need it.
- * LOO and VALID: score = n/2 (1 + log(2 pi mse)), so that it is in nats like the NMLL. */
-static enum status features_best(struct tune_job *job, struct tune_level *l,
-                                 struct tune_point *out, double *g, struct err *err)
+/* LOO and VALID: score = n/2 (1 + log(2 pi mse)), so that it is in nats like the NMLL. */
+static enum status by_errors(struct tune_job *job, struct tuning_level *l, struct tune_point *out,
+                             struct err *err)
 {
-    bool limited = false;
-    double mse;
+    const struct nmll_ask ask = ask_of(job, l, out, NMLL_BEST);
+    struct nmll_told told = told_of(out, NULL);
+    double mse = NAN;
+
+    told.mse = &mse;
+    const enum status rc = job->kind->errors(l, &ask, &told, err);
+    out->score = 0.5 * (double)(job->targets * l->n) * (1.0 + log(2.0 * M_PI * mse));
+    return rc;
+}
+
+/* The NMLL with amplitude and noise at their best.  When single precision limits a result that
+ * could be the best one, the level uses double precision from then on.  That takes twice the time,
+ * and only data with almost no noise need it. */
+static enum status at_best(struct tune_job *job, struct tuning_level *l, struct tune_point *out,
+                           double *g, struct err *err)
+{
     const struct nmll_ask ask = ask_of(job, l, out, NMLL_BEST);
     struct nmll_told told = told_of(out, g);
-    enum status rc = level_open(job, l, err);
-
-    if (rc == ST_OK && job->opts->objective != TUNE_NMLL) {
-        told.mse = &mse;
-        rc = nmll_loo(l->fop, &ask, l->valid, job->opts->yvalid, &told, &job->quiet, err);
-        out->score = 0.5 * (double)(job->targets * l->n) * (1.0 + log(2.0 * M_PI * mse));
-        return rc;
-    }
 
     for (;;) {
-        if (rc != ST_OK)
-            return rc;
-        told.limited = l->precision == PREC_FLOAT ? &limited : NULL;
-        rc = nmll_features(l->fop, &ask, &told, &job->quiet, err);
+        bool limited = false;
+        told.limited = l->precision == PREC_FLOAT && !job->kind->in_double ? &limited : NULL;
+        const enum status rc = job->kind->best(l, &ask, &told, err);
         const bool hopeless = l == &job->low && isfinite(out->nmll) && rc == ST_OK &&
                               (out->nmll - l->log_scale) * (double)job->full.n / (double)l->n >
                                   job->best_low.score + 0.05 * (double)job->full.n;
         if (!limited || hopeless || (rc != ST_OK && rc != ST_NOT_PD))
             return rc;
-        limited = false;
         l->precision = PREC_DOUBLE;
-        tune_level_close(l);
+        job->kind->close(l);
         err_clear(err);
-        rc = level_open(job, l, err);
     }
 }
 
@@ -248,7 +212,7 @@ static void first_target(struct tune_point *p)
 enum status tune_eval(struct tune_job *job, const double *u, bool full, double *gradu,
                       struct tune_point *out, struct err *err)
 {
-    struct tune_level *l = full || !job->have_low ? &job->full : &job->low;
+    struct tuning_level *l = full || !job->have_low ? &job->full : &job->low;
     double g[KERNEL_MAX_HP] = { 0 };
     enum status rc;
 
@@ -262,13 +226,8 @@ enum status tune_eval(struct tune_job *job, const double *u, bool full, double *
     tune_to_hp(job, u, out->hp);
     if (ctl_stopped(job->ctl))
         return err_set(err, ST_CANCELLED, "stopped");
-    if (job->opts->exact) {
-        const struct nmll_ask ask = ask_of(job, l, out, NMLL_BEST);
-        const struct nmll_told told = told_of(out, NULL);
-        rc = nmll_exact(job->kernel, l->src, &ask, &told, job->pool, &job->quiet, err);
-    } else {
-        rc = features_best(job, l, out, gradu ? g : NULL, err);
-    }
+    rc = job->opts->objective != TUNE_NMLL ? by_errors(job, l, out, err)
+                                           : at_best(job, l, out, gradu ? g : NULL, err);
     first_target(out);
     rc = forgive(rc, out, err);
     if (rc != ST_OK)
@@ -293,58 +252,11 @@ enum status tune_eval(struct tune_job *job, const double *u, bool full, double *
     return record(job, out, err);
 }
 
-/* Chooses the rank of the preconditioner, unless it was given.  A rank does not suit a noise ratio
- * ten times as large or as small as the one it was chosen for; there it is chosen anew. */
-static enum status suit_rank(struct tune_job *job, struct tune_level *l,
-                             const struct tune_point *at, struct err *err)
-{
-    static const double apart = 10.0;
-    const double moved = ratio_of(at) / job->rank_ratio;
-    size_t rank = job->opts->rank;
-    enum status rc = ST_OK;
-
-    if (job->res->rank && (rank || (moved < apart && moved > 1.0 / apart)))
-        return ST_OK;
-    if (rank == 0)
-        rc = tune_rank(job, l, at, &rank, err);
-    if (rc != ST_OK)
-        return rc;
-    job->rank_ratio = ratio_of(at);
-    if (rank == job->res->rank)
-        return ST_OK;
-    job->other_probes = job->res->rank > 0;
-    job->res->rank = rank;
-    precond_free(job->basis); /* it has another number of columns */
-    job->basis = NULL;
-    return ST_OK;
-}
-
-/* One evaluation of a feature model by conjugate gradients and probes (share/doc/methods.md 10). */
-static enum status at_by_probes(struct tune_job *job, struct tune_level *l,
-                                struct tune_point *out, double *g, struct err *err)
-{
-    const struct tune_opts *o = job->opts;
-    const enum status rc = suit_rank(job, l, out, err);
-    if (rc != ST_OK)
-        return rc;
-    const struct nmll_slq_opts so = { .rank = job->res->rank, .probes = job->nprobes,
-                                      .rtol = TUNE_DATA_RTOL, .probe_rtol = TUNE_PROBE_RTOL,
-                                      .seed = o->seed, .kept = &job->basis,
-                                      .terms = job->terms, .error = job->error,
-                                      .most = SHARPEN_MOST, .used = &job->res->probes };
-
-    const struct nmll_ask ask = ask_of(job, l, out, job->targets > 1 ? NMLL_RATIO : NMLL_GIVEN);
-    struct nmll_told told = told_of(out, g);
-    told.effdim = NULL;
-    told.se = &out->se;
-    return nmll_slq(l->fop, &ask, &so, &told, &job->quiet, err);
-}
-
 enum status tune_eval_at(struct tune_job *job, const double *u, double amplitude, double noise,
                          double *gradu, struct tune_point *out, struct err *err)
 {
     double g[KERNEL_MAX_HP + 2] = { 0 };
-    struct tune_level *l = &job->full;
+    struct tuning_level *l = &job->full;
     enum status rc;
 
     *out = (struct tune_point){ .nmll = INFINITY, .effdim = NAN, .amplitude = amplitude,
@@ -354,17 +266,17 @@ enum status tune_eval_at(struct tune_job *job, const double *u, double amplitude
     if (ctl_stopped(job->ctl))
         return err_set(err, ST_CANCELLED, "stopped");
     const struct nmll_ask ask = ask_of(job, l, out, job->targets > 1 ? NMLL_RATIO : NMLL_GIVEN);
-    const struct nmll_told told = told_of(out, gradu ? g : NULL);
-    if (job->opts->exact) {
-        rc = nmll_exact(job->kernel, l->src, &ask, &told, job->pool, &job->quiet, err);
+    struct nmll_told told = told_of(out, gradu ? g : NULL);
+    if (job->opts->approx) {
+        const struct tuning_probes p = { .n = job->nprobes, .error = job->error,
+                                         .given = job->opts->rank, .terms = job->terms,
+                                         .rank = &job->res->rank, .used = &job->res->probes,
+                                         .other = &job->other_probes };
+        told.effdim = NULL;
+        told.se = &out->se;
+        rc = job->kind->probes(l, &ask, &told, &p, err);
     } else {
-        rc = level_open(job, l, err);
-        if (rc == ST_OK && job->opts->approx)
-            rc = at_by_probes(job, l, out, gradu ? g : NULL, err);
-        else if (rc == ST_OK && job->targets > 1) /* features are profiled: tune_eval */
-            rc = err_set(err, ST_INTERNAL, "several targets at one amplitude");
-        else if (rc == ST_OK)
-            rc = nmll_features(l->fop, &ask, &told, &job->quiet, err);
+        rc = job->kind->at(l, &ask, &told, err);
     }
     first_target(out);
     rc = forgive(rc, out, err);

@@ -7,35 +7,16 @@
 #ifndef GPDESK_TUNE_IMPL_H
 #define GPDESK_TUNE_IMPL_H
 
-#include "compute/features/featmap.h"
-#include "compute/features/fop.h"
+#include "compute/models/tuning.h"
 #include "compute/tuners/tune.h"
 
-enum { TUNE_DEFAULT_EVALS = 30, TUNE_MANY_EVALS = 90, TUNE_RANK_LEAST = 16 };
-/* Relative residuals of the solves for probes and data in approximate values (see nmll_slq.c). */
-#define TUNE_PROBE_RTOL 1e-2
-#define TUNE_DATA_RTOL 1e-5
-
-/* The rows and columns of one fidelity. */
-struct tune_level {
-    const struct source *src;
-    const double *y;         /* the job's targets (targets x n), multiplied by the row factors of
-                              * src
-                                if it has any */
-    double log_scale;        /* the sum of the logarithms of the row factors, times the targets */
-    size_t n, M;
-    bool stored;             /* the operator keeps its features */
-    enum precision precision; /* of features; becomes double when single limits the result */
-    struct featmap *map; /* feature models: made at the first use */
-    struct fop *fop, *valid;
-    double amplitude, noise; /* of the last evaluation; 0: none yet */
-};
+enum { TUNE_DEFAULT_EVALS = 30, TUNE_MANY_EVALS = 90 };
 
 struct tune_job {
     const struct kernel *kernel;
     const struct tune_opts *opts;
-    const struct backend_ops *be;
-    struct pool *pool;
+    const struct model_tuning *kind;
+    struct tuning_task task;
     const struct ctl *ctl;
     struct ctl quiet;               /* stops like ctl, without ticks from inside an evaluation */
     struct tune_result *res;
@@ -45,7 +26,7 @@ struct tune_job {
     double start[KERNEL_MAX_HP];
     bool have_start;                             /* the start was chosen by the caller: score it */
     struct nmll_bounds within;                   /* of amplitude and noise; equal when fixed */
-    struct tune_level low, full;                 /* low.n == full.n && low.M == full.M: the same */
+    struct tuning_level low, full;               /* low.n == full.n && low.M == full.M: the same */
     bool have_low;                               /* low is cheaper than full */
     struct source_subset subset;
     struct source_array sample;                  /* its rows, copied once */
@@ -55,8 +36,6 @@ struct tune_job {
                                                   * sample */
     struct tune_point best_low;                  /* score +inf: none yet */
     double start_low;                            /* the start's score at the low level; NaN: none */
-    struct precond *basis;                       /* of the last setting with probes, or NULL */
-    double rank_ratio;                           /* approx: noise ratio where the rank was chosen */
     bool other_probes; /* approx: the rank was chosen anew since the value before the last, so that
                           the two cannot be compared probe by probe */
     double error;                                /* approx: standard error wanted; 0: any */
@@ -65,7 +44,6 @@ struct tune_job {
                                                     the best one, and one to compare with */
 };
 
-void tune_level_close(struct tune_level *); /* frees its operators and map */
 void tune_to_hp(const struct tune_job *, const double *u, double *hp);
 void tune_from_hp(const struct tune_job *, const double *hp, double *u);
 /* One evaluation with amplitude and noise at their best within bounds.  It is recorded in the
@@ -79,13 +57,8 @@ enum status tune_eval(struct tune_job *, const double *u, bool full, double *gra
 enum status tune_eval_at(struct tune_job *, const double *u, double amplitude, double noise,
                          double *gradu, struct tune_point *out, struct err *);
 /* True when the full level is searched with amplitude and noise at their best for each kernel
- * setting (features); false when it is searched in all of them jointly (exact kernel: one
- * factorisation for an evaluation). */
+ * setting; false when it is searched in all of them jointly (model_tuning.joint, or by probes). */
 bool tune_profiles_full(const struct tune_job *);
-/* Approximate likelihood: the rank of least predicted time at a point, the same for any number of
- * threads. */
-enum status tune_rank(struct tune_job *, struct tune_level *, const struct tune_point *at,
-                      size_t *rank, struct err *);
 /* Descends from a point by L-BFGS with exact gradients (tune_nlopt.c), with at most max_evals
  * evaluations, which are recorded in the job. */
 enum status tune_descend(struct tune_job *, const struct tune_point *from, bool full,

@@ -73,7 +73,7 @@ static bool descent_eval(struct descent *d, const double *x, double *f, double *
  * about 4e-6 nats a row. */
 static bool smooth(const struct tune_job *job)
 {
-    return job->opts->exact || job->full.precision == PREC_DOUBLE;
+    return job->kind->in_double || job->full.precision == PREC_DOUBLE;
 }
 static double value_tolerance(const struct tune_job *job)
 {
@@ -261,7 +261,7 @@ enum status tune_descend(struct tune_job *job, const struct tune_point *from, bo
     struct descent d = { .job = job, .full = full, .scale = 1.0, .err = err };
     double x[MAX_VARS] = { 0 };
 
-    d.joint = job->opts->exact || (job->opts->approx && full);
+    d.joint = job->kind->joint || (job->opts->approx && full);
     descent_vars(&d, from, x);
     if (d.nvars == 0) { /* everything fixed: one evaluation */
         struct tune_point p;

@@ -9,5 +9,4 @@ libcompute_a_SOURCES += \
   src/compute/tuners/tune_eval.c \
   src/compute/tuners/tune_impl.h \
   src/compute/tuners/tune_nlopt.c \
-  src/compute/tuners/tune_rank.c \
   src/compute/tuners/tuner.c

@@ -64,13 +64,15 @@ struct cells {
 
 static void cells_fill(const struct run *r, double now, struct cells *c)
 {
+    const struct model_ops *kind = run_model_kind(r);
+
     *c = (struct cells){ "-", "-", "-", "-", "-", "-", "-", "-" };
     const bool over = (r->state == RUN_DONE || r->state == RUN_STOPPED) &&
                       (r->kind == RUN_TUNE ? r->tune.evaluations > 0 : r->info.solver[0] != 0);
     if (r->kind == RUN_FIT) {
         size_t m = over ? r->info.features : r->fit.features;
-        if (over && model_kind_of(r->info.solver)->exact)
-            snprintf(c->features, sizeof c->features, "exact");
+        if (over && !kind->draws)
+            snprintf(c->features, sizeof c->features, "%s", kind->name);
         else if (m)
             snprintf(c->features, sizeof c->features, "%zu", m);
         size_t rank = over ? r->info.rank : r->fit.rank;
@@ -91,10 +93,10 @@ static void cells_fill(const struct run *r, double now, struct cells *c)
                 snprintf(c->cover, sizeof c->cover, "%.3f", r->score_scaled.coverage95);
         }
     } else {
-        if (r->topt.features && !r->topt.exact)
+        if (kind->draws)
             snprintf(c->features, sizeof c->features, "%zu", r->topt.features);
         else
-            snprintf(c->features, sizeof c->features, "exact");
+            snprintf(c->features, sizeof c->features, "%s", kind->name);
         if (over) {
             snprintf(c->it, sizeof c->it, "%zu", r->tune.evaluations);
             num(c->nmll, sizeof c->nmll, r->tune.best.nmll);

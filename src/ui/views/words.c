@@ -209,8 +209,8 @@ static void fit_lines(const struct run *r, struct buf *b)
         forecast_lines(r, b);
         return;
     }
-    if (model_kind_of(f->solver)->exact)
-        put(b, "solver", "exact, %zu rows", f->rows);
+    if (!run_model_kind(r)->draws)
+        put(b, "solver", "%s, %zu rows", f->solver, f->rows);
     else
         put(b, "solver", "%s, %zu features", f->solver, f->features);
     if (f->rank)
@@ -238,10 +238,10 @@ static void tune_lines(const struct run *r, struct buf *b)
     char s[40];
     if (r->topt.restarts > 1)
         put(b, "restart", "%zu of %zu", r->topt.restart + 1, r->topt.restarts);
-    if (r->topt.exact)
-        put(b, "by", "the exact kernel");
-    else
+    if (run_model_kind(r)->draws)
         put(b, "features", "%zu", r->topt.features);
+    else
+        put(b, "by", "the %s", run_model_kind(r)->words);
     if ((r->state == RUN_DONE || r->state == RUN_STOPPED) && t->evaluations) {
         hp_lines(r, t->best.hp, r->topt.targets ? r->topt.targets : 1, t->best.amplitudes,
                  t->best.noises, b);
