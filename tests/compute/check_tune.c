@@ -575,6 +575,44 @@ START_TEST(many_bounds_are_counted)
 }
 END_TEST
 
+/* In a sum, only lengthscales of ARD at their upper bound are inputs without influence.  The second
+ * lengthscale grows to its bound because the target does not depend on x2.  In the first case the
+ * target is linear in x1, and the linear kernel would take more than its largest weight. */
+START_TEST(only_lengthscales_are_idle)
+{
+    struct prob *p = prob_make(0.2);
+    struct kernel k = parse("rbf(ard) + linear");
+    struct tune_result res;
+    size_t from[KERNEL_MAX_HP];
+    double y[N];
+
+    ck_assert_int_eq(kernel_bind(&k, D, from, NULL), ST_OK);
+    const size_t weight = kernel_nhp(&k) - 1;
+    ck_assert_uint_eq(kernel_place(&k, 1).weight, weight);
+    for (size_t i = 0; i < N; i++)
+        y[i] = (_i ? sin(2.0 * p->X[i * D]) : 0.9 * p->X[i * D]) +
+               0.3 * rng_normal(31, rng_stream(RNG_TEST, 3), i);
+    struct tune_opts o = options(64);
+    o.method = "lbfgs";
+    o.hp[1] = (struct tune_bound){ .lo = 0.5, .hi = 1.5 };
+    o.hp[weight] = _i ? (struct tune_bound){ .fixed = true, .value = 0.5 }
+                      : (struct tune_bound){ .lo = 1e-3, .hi = 2e-3 };
+    ck_assert_int_eq(tune_run(&k, &p->src.base, y, &o,
+                              &(struct tools){backend_cpu(), NULL, NULL}, &res, NULL),
+                     ST_OK);
+    ck_assert_msg(res.best.hp[1] >= 1.5 / 1.005, "%g", res.best.hp[1]); /* the premises */
+    ck_assert(_i || res.best.hp[weight] >= 2e-3 / 1.005);
+    ck_assert_uint_eq(res.idle, 1);
+    ck_assert_uint_eq(res.nupper, _i == 0);
+    ck_assert_uint_eq(res.at_upper, _i ? 0 : tune_bit(kernel_nhp(&k), weight));
+    ck_assert_msg(strstr(res.verdict, _i ? "but for 1 of 2 lengthscales at their upper bound"
+                                         : "weight is at its upper bound, 0.002"),
+                  "%s", res.verdict);
+    tune_result_free(&res);
+    free(p);
+}
+END_TEST
+
 START_TEST(fixed_values_and_bounds)
 {
     struct prob *p = prob_make(0.2);
@@ -769,6 +807,7 @@ int main(void)
     tcase_add_test(t, restarts_find_another_valley);
     tcase_add_test(t, restarts_of_many_lengthscales);
     tcase_add_test(t, many_bounds_are_counted);
+    tcase_add_loop_test(t, only_lengthscales_are_idle, 0, 2);
     tcase_add_test(t, fixed_values_and_bounds);
     tcase_add_test(t, pure_noise_is_degenerate);
     tcase_add_loop_test(t, noise_free_data_are_survived, 0, 2);

@@ -72,6 +72,16 @@ bool kernel_has_ard(const struct kernel *k)
     return false;
 }
 
+bool kernel_hp_is_ard(const struct kernel *k, size_t i)
+{
+    for (size_t t = 0; t < k->nterms; t++) {
+        const struct kernel_place at = kernel_place(k, t);
+        if (i >= at.hp0 && i < at.hp0 + at.nl)
+            return k->term[t].ard != 0;
+    }
+    return false;
+}
+
 bool kernel_has_groups(const struct kernel *k)
 {
     for (size_t t = 0; t < k->nterms; t++)

@@ -329,7 +329,7 @@ static enum bound bound_reached(const struct tune_job *job, size_t i)
         return BOUND_LOWER;
     if (!(most >= hi / 1.005))
         return BOUND_NONE;
-    return i < job->nhp && kernel_has_ard(job->kernel) ? BOUND_IDLE : BOUND_UPPER;
+    return i < job->nhp && kernel_hp_is_ard(job->kernel, i) ? BOUND_IDLE : BOUND_UPPER;
 }
 
 /* Marks hyperparameters, amplitude and noise that ended on a bound. */
@@ -411,9 +411,12 @@ static void verdict(struct tune_job *job)
                  hp_name(job, i, name), at == BOUND_LOWER ? "lower" : "upper", val, more);
         return;
     }
+    size_t lengthscales = 0;
+    for (size_t i = 0; i < job->nhp; i++)
+        lengthscales += kernel_hp_is_ard(job->kernel, i);
     if (res->idle > 0)
         snprintf(more, sizeof more, " but for %zu of %zu lengthscales at their upper bound (inputs "
-                 "that hardly matter)", res->idle, job->nhp);
+                 "that hardly matter)", res->idle, lengthscales);
     if (job->targets == 1)
         snprintf(res->verdict, sizeof res->verdict,
                  "an optimum inside the bounds%s; the noise is %.3g %% of the target's variance",

@@ -68,8 +68,8 @@ struct tune_result {
     double effective_dimension;
     struct tune_point *trace; size_t ntrace;   /* every evaluation, in order */
     unsigned at_lower, at_upper;               /* hyperparameters on a bound, bits of tune_bit */
-    /* How many hyperparameters are at a bound.  idle counts the lengthscales of an ARD kernel at
-     * the upper one: inputs without influence, no sign that the bounds are too narrow. */
+    /* How many hyperparameters are at a bound.  idle counts lengthscales of ARD at the
+     * upper one: inputs without influence, no sign that the bounds are too narrow. */
     size_t nlower, nupper, idle;
     bool degenerate;                           /* the noise explains nearly all of the variance */
     char verdict[256];
