@@ -3,6 +3,7 @@
 #include "compute/backend.h"
 #include "compute/linalg/blas.h"
 #include "compute/rng.h"
+#include "compute/models/tuning.h"
 #include "compute/tuners/tune.h"
 #include "support.h"
 
@@ -762,6 +763,13 @@ START_TEST(registry_and_refusals)
     for (size_t i = 0; tuner_at(i); i++) {
         ck_assert_ptr_eq(tuner_find(tuner_at(i)->name, &err), tuner_at(i));
         ck_assert(tuner_at(i)->title[0] && tuner_at(i)->help[0]);
+    }
+    for (size_t i = 0; model_kind_at(i); i++) { /* every kind can be tuned, or says what not */
+        const struct model_tuning *m = model_kind_at(i)->tuning;
+        ck_assert(m && m->best && m->at && m->allowed && m->close);
+        ck_assert((m->errors || m->no_errors) && (m->probes || m->no_probes));
+        const struct tuning_sizes z = m->sizes(&k, N, D, 64, 50);
+        ck_assert(z.rows == 50 && z.cols > 0 && z.cols <= z.all_cols);
     }
     ck_assert_ptr_null(tuner_find("nonesuch", &err));
     ck_assert_int_eq(err.code, ST_NOT_FOUND);
