@@ -13,8 +13,6 @@ file ^tests/check_cuda_host\.c|^tests/compute/check_model\.c -- one set of fixtu
 function ^src/compute/linalg/ -- wrappers of BLAS and LAPACK have the parameters of what they wrap
 function ^src/cuda/[a-z_]*(_body|_real)\.h|^src/cuda/dense\.c -- bodies of kernels, wrappers of cuSOLVER
 function ^src/cuda/[a-z_]*\.cu -- launches pass on the parameters of device kernels
-function ^src/compute/cpu/simd -- loops over blocks of columns, inlined: a struct would cost loads
-function ^src/compute/cpu/(backend|cpu)_ -- once for a tile: its rows, target, factor and room
 name ^src/[a-z_/]*/(schema_sql|lesson_text|help_text)\.c -- generated
 name ^src/base/status\.c: err_ -- status.h is struct err: its codes and its words
 name ^src/app/shell/args[a-z_]*\.c: command_ -- the parser of command.h, divided by idea

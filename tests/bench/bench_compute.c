@@ -295,7 +295,8 @@ static void run_turns(void *ctx)
     const size_t lanes = p->real->lanes;
 
     for (size_t r = 0; r + lanes <= p->n; r += lanes)
-        p->real->turns(&p->term, p->X + r * p->d, p->d, lanes, p->c, p->scratch);
+        p->real->turns(&p->term, &(struct simd_inputs){p->X + r * p->d, p->d, lanes}, p->c,
+                       p->scratch);
 }
 
 static void run_features(void *ctx)
@@ -304,8 +305,8 @@ static void run_features(void *ctx)
     const size_t lanes = p->real->lanes;
 
     for (size_t r = 0; r + lanes <= p->n; r += lanes)
-        p->real->gen(&p->term, p->X + r * p->d, p->d, lanes, p->c, lanes, 0, NULL, 0, NULL, 0,
-                     p->scratch);
+        p->real->gen(&p->term, &(struct simd_inputs){p->X + r * p->d, p->d, lanes}, p->c, lanes,
+                     &(struct simd_up){.k = 0}, p->scratch);
 }
 
 static void run_dense(void *ctx)

@@ -532,7 +532,7 @@ static void check_turns(const struct simd_real *r, const char *kernel, size_t d,
     }
     void *scratch = aligned_alloc(64, (r->scratch(&term) + 63) / 64 * 64);
     void *to = aligned_alloc(64, 2 * D * L * r->size);
-    r->turns(&term, X, d, n, to, scratch);
+    r->turns(&term, &(struct simd_inputs){X, d, n}, to, scratch);
     for (size_t row = 0; row < n; row++) {
         double *x = X + row * d;
         for (size_t j = 0; j < d; j++)
@@ -615,10 +615,10 @@ START_TEST(test_level_rows_alone)
         char *scratch = aligned_alloc(64, bytes), *all = aligned_alloc(64, D * L * one);
         char *alone = aligned_alloc(64, D * L * one);
         memset(scratch, 0xff, bytes); /* not a number */
-        r->turns(&t, X, INPUTS, L, all, scratch);
+        r->turns(&t, &(struct simd_inputs){X, INPUTS, L}, all, scratch);
         for (size_t row = 0; row < L; row += 3) {
             memset(scratch, 0xff, bytes);
-            r->turns(&t, X + row * INPUTS, INPUTS, 1, alone, scratch);
+            r->turns(&t, &(struct simd_inputs){X + row * INPUTS, INPUTS, 1}, alone, scratch);
             size_t apart = 0;
             for (size_t j = 0; j < D; j++) {
                 apart += memcmp(alone + j * L * one, all + (j * L + row) * one, one) != 0;
@@ -676,7 +676,7 @@ static void check_wide_windows(size_t level, const size_t CHANNELS)
             .x = malloc(L * D * sizeof(double)),
             .turned = aligned_alloc(64, L * (2 * t.D + SIMD_TURNED_PAD) * r->size)};
         r->windows(&t, &w, sum, COLS, scratch);
-        r->rows(&t, x, D, 1, 1.0, want, NULL, COLS, scratch);
+        r->rows(&t, &(struct simd_inputs){x, D, 1}, 1.0, want, NULL, COLS, scratch);
         ck_assert_mem_eq(sum, want, COLS * r->size);
         free(scratch), free(sum), free(want), free(w.x), free(w.turned);
         simd_term_free(&t);

@@ -61,12 +61,13 @@ static void emit_sums(const struct emit *e, size_t i, size_t n, char *z)
 {
     const struct cpu *c = e->c;
     const struct part *p = &c->seg[i];
-    const struct windows w = windows_of(c, i, e->room);
+    const struct windows w = windows_of(c, i, e->room, e->scratch);
+    const struct simd_inputs in = {e->x, c->src->d, n};
 
     if (!e->derivative || p->fm->weight == e->ihp)
-        windows_columns(&w, e->real, e->x, c->src->d, n, p->out, z, e->ld, e->scratch);
+        windows_columns(&w, e->real, &in, p->out, z, e->ld);
     else if (p->fm->hp0 == e->ihp) /* has_dtile has excluded products */
-        windows_slopes(&w, e->real, e->x, c->src->d, n, p->out, z, e->ld, e->scratch);
+        windows_slopes(&w, e->real, &in, p->out, z, e->ld);
     else
         zero_rows(e->real, n, p->cols, z, e->ld);
 }
@@ -77,16 +78,16 @@ static void emit_part(const struct emit *e, size_t i, const double *x, size_t n,
     const struct cpu *c = e->c;
     const struct simd_real *real = e->real;
     const struct part *p = &c->seg[i];
-    const size_t d = c->src->d;
+    const struct simd_inputs in = {x + (p->fm ? p->fm->first : 0), c->src->d, n};
 
     if (!p->fm) { /* has_dtile has excluded derivatives */
-        cpu_other_columns(c, real, p, x, n, e->columns, real->lanes, e->scratch);
+        cpu_other_columns(c, real, p, &in, e->columns, real->lanes, e->scratch);
         turn(real, n, p->cols, e->columns, z, e->ld);
     } else if (!e->derivative || p->fm->weight == e->ihp) {
         /* dZ / dlog weight is the columns themselves. */
-        real->rows(&e->term[i], x + p->fm->first, d, n, p->out, z, NULL, e->ld, e->scratch);
+        real->rows(&e->term[i], &in, p->out, z, NULL, e->ld, e->scratch);
     } else if (p->fm->hp0 == e->ihp) {
-        real->rows(&e->term[i], x + p->fm->first, d, n, p->out, NULL, z, e->ld, e->scratch);
+        real->rows(&e->term[i], &in, p->out, NULL, z, e->ld, e->scratch);
     } else { /* this term does not depend on that hyperparameter */
         zero_rows(real, n, p->cols, z, e->ld);
     }

@@ -233,28 +233,31 @@ size_t steps_scratch(const struct steps *s, const struct simd_real *real)
 
 /* A term with heavy tails: single precision phases far beyond 2 pi would be noise, so that columns
  * are made in double and rounded. */
-static void heavy_term(const struct chain *c, const struct simd *simd, const struct simd_real *real,
-                       const double *hp, const double *x, size_t ldx, size_t n, float *z,
-                       size_t cs, double *scratch)
+static void heavy_term(const struct chain *c, const struct steps_work *work,
+                       const struct simd_inputs *in, float *z, size_t cs)
 {
     const struct fm_term *t = c->term;
-    const size_t L = simd->f64.lanes;
-    double *wide = scratch, *rest = scratch + t->cols * L;
+    const size_t L = work->simd->f64.lanes, lanes = work->real->lanes;
+    double *wide = work->scratch;
+    const struct steps_work in_double = {work->steps, work->simd, &work->simd->f64, work->hp,
+                                         wide + t->cols * L};
 
-    for (size_t r = 0; r < real->lanes; r += L) {
-        const size_t left = n > r ? n - r : 0;
-        term_f64(c, &simd->f64, hp, out_of(t, hp), left ? x + r * ldx : x,
-                 ldx, left ? (left < L ? left : L) : 1, wide, L, rest);
+    for (size_t r = 0; r < lanes; r += L) {
+        const size_t left = in->n > r ? in->n - r : 0;
+        const struct simd_inputs some = {left ? in->x + r * in->ldx : in->x, in->ldx,
+                                         left ? (left < L ? left : L) : 1};
+        term_f64(c, &in_double, out_of(t, work->hp), &some, wide, L);
         for (size_t j = 0; j < t->cols; j++)
-            for (size_t i = 0; i < L && r + i < real->lanes; i++)
+            for (size_t i = 0; i < L && r + i < lanes; i++)
                 z[j * cs + r + i] = (float)wide[j * L + i];
     }
 }
 
-void steps_fill(const struct steps *s, const struct simd *simd, const struct simd_real *real,
-                const double *hp, const double *x, size_t ldx, size_t n, size_t col0, void *z,
-                size_t cs, void *scratch)
+void steps_fill(const struct steps_work *work, const struct simd_inputs *in, size_t col0, void *z,
+                size_t cs)
 {
+    const struct steps *s = work->steps;
+    const struct simd_real *real = work->real;
     const size_t L = real->lanes;
     char *to = z;
 
@@ -262,12 +265,12 @@ void steps_fill(const struct steps *s, const struct simd *simd, const struct sim
         const struct chain *c = &s->chain[i];
         const struct fm_term *t = c->term;
         void *at = to + (t->col0 - col0) * cs * real->size;
-        if (real == &simd->f64)
-            term_f64(c, real, hp, out_of(t, hp), x, ldx, n, at, cs, scratch);
+        if (real == &work->simd->f64)
+            term_f64(c, work, out_of(t, work->hp), in, at, cs);
         else if (t->phase64)
-            heavy_term(c, simd, real, hp, x, ldx, n, at, cs, scratch);
+            heavy_term(c, work, in, at, cs);
         else
-            term_f32(c, real, hp, out_of(t, hp), x, ldx, n, at, cs, scratch);
+            term_f32(c, work, out_of(t, work->hp), in, at, cs);
     }
     for (size_t j = s->end; j < s->fm->M; j++)
         memset(to + (j - col0) * cs * real->size, 0, L * real->size);
@@ -290,35 +293,50 @@ bool steps_turns(const struct steps *s, const struct fm_term *t)
     return u && u->turn.nlinks > 0;
 }
 
-void steps_sum_rows(const struct steps *s, const struct fm_term *t, const struct simd_real *real,
-                    const double *hp, double out, const double *x, size_t ldx, size_t n, void *z,
-                    size_t ldz, void *scratch)
+void steps_sum_rows(const struct steps_work *work, const struct fm_term *t,
+                    const struct simd_inputs *in, double out, void *z, size_t ldz)
 {
-    const struct chain *c = &sum_of(s, t)->inner;
-    double *win = scratch, *columns = win + t->d * SIMD_LANES_MOST;
-    void *rest = columns + t->cols * SIMD_LANES_MOST;
+    const struct chain *c = &sum_of(work->steps, t)->inner;
 
-    if (real->size == sizeof(double))
-        sum_rows_f64(c, real, hp, out, x, ldx, n, z, ldz, win, columns, rest);
+    if (work->real->size == sizeof(double))
+        sum_rows_f64(c, work, out, in, z, ldz);
     else
-        sum_rows_f32(c, real, hp, out, x, ldx, n, z, ldz, win, (float *)(void *)columns, rest);
+        sum_rows_f32(c, work, out, in, z, ldz);
 }
 
-/* Phases and gains of the other factors in block b, for a lane tile; u: their inputs. */
+/* The other factors of a product over windows for a lane tile: their phases p and gains g in one
+ * block, D x lanes each (phase, gain: whether there are any), workspace v and w of that size, and
+ * the input u of each link. */
+struct turn {
+    double *v, *w, *p, *g, *u;
+    bool phase, gain;
+};
+
+static struct turn turn_in(const struct fm_term *t, size_t lanes, double *scratch)
+{
+    const size_t one = t->D * lanes;
+
+    return (struct turn){.v = scratch,
+                         .w = scratch + one,
+                         .p = scratch + 2 * one,
+                         .g = scratch + 3 * one,
+                         .u = scratch + 4 * one};
+}
+
+/* Phases and gains of block b from the inputs of its links. */
 static void turn_block(const struct chain *c, const struct simd_real *real, size_t b,
-                       const double *u, double *v, double *w, double *p, double *g, bool *phase,
-                       bool *gain)
+                       struct turn *k)
 {
     const size_t one = c->term->D * real->lanes;
 
-    *phase = *gain = false;
+    k->phase = k->gain = false;
     for (size_t i = 0; i < c->nlinks; i++) {
         const bool is_phase = c->link[i].end == FM_PHASE;
-        forward_f64(&c->link[i], c->term, real, b, u + i * one, v, w);
-        real->combine(c->link[i].end, c->link[i].gain, c->term->D, v, is_phase ? p : g,
-                      is_phase ? !*phase : !*gain);
-        *phase |= is_phase;
-        *gain |= !is_phase;
+        forward_f64(&c->link[i], c->term, real, b, k->u + i * one, k->v, k->w);
+        real->combine(c->link[i].end, c->link[i].gain, c->term->D, k->v, is_phase ? k->p : k->g,
+                      is_phase ? !k->phase : !k->gain);
+        k->phase |= is_phase;
+        k->gain |= !is_phase;
     }
 }
 
@@ -330,26 +348,27 @@ static void put(const struct simd_real *real, void *z, size_t at, double v)
         ((float *)z)[at] = (float)v;
 }
 
-void steps_turn_rows(const struct steps *s, const struct fm_term *t, const struct simd *simd,
-                     const struct simd_real *real, const double *hp, const double *x, size_t ldx,
-                     size_t n, const double *sum, size_t lds, void *z, size_t ldz, void *scratch)
+void steps_turn_rows(const struct steps_work *work, const struct fm_term *t,
+                     const struct simd_inputs *in, const double *sum, size_t lds, void *z,
+                     size_t ldz)
 {
-    const struct chain *c = &sum_of(s, t)->turn;
-    const struct simd_real *f64 = &simd->f64;
-    const size_t L = f64->lanes, one = t->D * L;
-    double *v = scratch, *w = v + one, *p = w + one, *g = p + one, *u = g + one;
+    const struct chain *c = &sum_of(work->steps, t)->turn;
+    const struct simd_real *real = work->real, *f64 = &work->simd->f64;
+    const struct steps_work in_double = {work->steps, work->simd, f64, work->hp, work->scratch};
+    const size_t L = f64->lanes, one = t->D * L, n = in->n;
+    struct turn turn = turn_in(t, L, work->scratch);
 
     for (size_t r0 = 0; r0 < n; r0 += L) {
-        const size_t some = n - r0 < L ? n - r0 : L;
+        const struct simd_inputs some = {in->x + r0 * in->ldx, in->ldx, n - r0 < L ? n - r0 : L};
         for (size_t i = 0; i < c->nlinks; i++)
-            input_f64(&c->link[i], t, f64, hp, x + r0 * ldx, ldx, some, u + i * one);
+            input_f64(&c->link[i], t, &in_double, &some, turn.u + i * one);
         for (size_t b = 0; b < t->nb; b++) {
-            bool phase, gain;
-            turn_block(c, f64, b, u, v, w, p, g, &phase, &gain);
+            turn_block(c, f64, b, &turn);
+            const bool phase = turn.phase;
             for (size_t i = 0; i < t->D && b * t->D + i < t->mf; i++)
-                for (size_t r = 0; r < some; r++) {
+                for (size_t r = 0; r < some.n; r++) {
                     const size_t j = b * t->D + i, at = i * L + r;
-                    const double k = gain ? g[at] : 1.0, q = phase ? p[at] : 0.0;
+                    const double k = turn.gain ? turn.g[at] : 1.0, q = phase ? turn.p[at] : 0.0;
                     const double *from = sum + (r0 + r) * lds;
                     const double a = k * from[t->sum_paired ? 2 * j : j];
                     const double e = t->sum_paired ? k * from[2 * j + 1] : 0.0;
@@ -366,9 +385,10 @@ void steps_turn_rows(const struct steps *s, const struct fm_term *t, const struc
 
 struct back {
     const struct chain *c;
+    const struct steps_work *work; /* real is f64 */
     const struct simd_real *real;
-    const double *hp, *x, *B, *factor;
-    size_t ldx, n, ld;
+    const struct simd_inputs *in;
+    const struct steps_back *out;
     const double *sum; /* products over windows: n rows of sums, */
     double *sum_back;  /* and the derivatives in them; else NULL */
     size_t lds;
@@ -391,7 +411,9 @@ static double value(const struct link *k, double v)
 /* The entry of B of one column and row, times the row factor. */
 static double column(const struct back *k, size_t col, size_t r)
 {
-    return r < k->n ? k->B[r * k->ld + col] * (k->factor ? k->factor[r] : 1.0) : 0.0;
+    const struct steps_back *b = k->out;
+
+    return r < k->in->n ? b->B[r * b->ld + col] * (b->factor ? b->factor[r] : 1.0) : 0.0;
 }
 
 /* A product over windows, as turn_rows makes it: the derivatives in the sum, the phase and the
@@ -399,10 +421,10 @@ static double column(const struct back *k, size_t col, size_t r)
 static void turn_values(struct back *k, size_t b, size_t jn, bool phase, bool gain)
 {
     const struct fm_term *t = k->c->term;
-    const size_t L = k->real->lanes;
+    const size_t L = k->real->lanes, n = k->in->n;
 
     for (size_t i = 0; i < jn; i++)
-        for (size_t r = 0; r < k->n; r++) {
+        for (size_t r = 0; r < n; r++) {
             const size_t at = i * L + r, j = b * t->D + i, col = t->paired ? 2 * j : j;
             const size_t from = r * k->lds + (t->sum_paired ? 2 * j : j);
             const double cosine = phase ? cos(k->p[at]) : 1.0, sine = phase ? sin(k->p[at]) : 0.0;
@@ -419,7 +441,7 @@ static void turn_values(struct back *k, size_t b, size_t jn, bool phase, bool ga
         }
     for (size_t i = 0; i < t->D; i++) /* 0 beyond the rows and the block */
         for (size_t r = 0; r < L; r++)
-            if (i >= jn || r >= k->n)
+            if (i >= jn || r >= n)
                 k->p[i * L + r] = 0.0;
 }
 
@@ -509,8 +531,8 @@ static void input_back(const struct back *k, size_t i, double *grad)
     const size_t L = k->real->lanes, one = t->D * L;
     const double *u = k->u + i * one, *ub = k->ub + i * one;
 
-    for (size_t r = 0; r < k->n; r++) {
-        const double *x = k->x + r * k->ldx + link->first->first;
+    for (size_t r = 0; r < k->in->n; r++) {
+        const double *x = k->in->x + r * k->in->ldx + link->first->first;
         const size_t d = link->first->count;
         for (size_t j = 0; link->l != FM_NONE && j < d; j++) {
             const size_t h = fm_lengthscale(link->first, j);
@@ -519,7 +541,7 @@ static void input_back(const struct back *k, size_t i, double *grad)
                 continue;
             }
             const size_t c = 2 * j * L + r, s = c + L;
-            const double angle = 2.0 * M_PI * x[j] / k->hp[link->period];
+            const double angle = 2.0 * M_PI * x[j] / k->work->hp[link->period];
             grad[h] -= ub[c] * u[c] + ub[s] * u[s];
             grad[link->period] += angle * (ub[c] * u[s] - ub[s] * u[c]);
         }
@@ -530,13 +552,13 @@ static void input_back(const struct back *k, size_t i, double *grad)
 
 /* The derivatives of a chain: inputs and values forward, then back through each block to the
  * inputs and hyperparameters. */
-static void chain_grad(struct back *k, double *scratch, double *grad)
+static void chain_grad(struct back *k, double *grad)
 {
     const struct chain *c = k->c;
     const struct fm_term *t = c->term;
     const size_t one = t->D * k->real->lanes;
 
-    k->v = scratch;
+    k->v = k->work->scratch;
     k->w = k->v + one;
     k->p = k->w + one;
     k->g = k->p + one;
@@ -546,10 +568,10 @@ static void chain_grad(struct back *k, double *scratch, double *grad)
     k->ub = k->f + c->nlinks * one;
     memset(k->ub, 0, c->nlinks * one * sizeof *k->ub);
     for (size_t i = 0; i < c->nlinks; i++)
-        input_f64(&c->link[i], t, k->real, k->hp, k->x, k->ldx, k->n, k->u + i * one);
+        input_f64(&c->link[i], t, k->work, k->in, k->u + i * one);
     for (size_t b = 0; b < t->nb; b++) {
         const size_t left = t->mf - b * t->D;
-        block_values(k, b, left < t->D ? left : t->D, out_of(t, k->hp));
+        block_values(k, b, left < t->D ? left : t->D, out_of(t, k->work->hp));
         for (size_t i = 0; i < c->nlinks; i++)
             block_back(k, b, i);
     }
@@ -557,34 +579,31 @@ static void chain_grad(struct back *k, double *scratch, double *grad)
         input_back(k, i, grad);
 }
 
-void steps_grad(const struct steps *s, const struct simd *simd, const double *hp, const double *x,
-                size_t ldx, size_t n, const double *B, size_t ld, const double *factor,
-                double *grad, void *scratch)
+void steps_grad(const struct steps_work *work, const struct simd_inputs *in,
+                const struct steps_back *out, double *grad)
 {
-    for (size_t i = 0; i < s->n; i++) {
-        struct back k = { .c = &s->chain[i], .real = &simd->f64, .hp = hp, .x = x, .ldx = ldx,
-                          .n = n, .B = B, .ld = ld, .factor = factor };
-        chain_grad(&k, scratch, grad);
+    for (size_t i = 0; i < work->steps->n; i++) {
+        struct back k = {.c = &work->steps->chain[i],
+                         .work = work,
+                         .real = work->real,
+                         .in = in,
+                         .out = out};
+        chain_grad(&k, grad);
     }
 }
 
-void steps_turn_grad(const struct steps *s, const struct fm_term *t, const struct simd *simd,
-                     const double *hp, const double *x, size_t ldx, size_t n, const double *sum,
-                     double *sum_back, size_t lds, const double *B, size_t ld, const double *factor,
-                     double *grad, void *scratch)
+void steps_turn_grad(const struct steps_work *work, const struct fm_term *t,
+                     const struct simd_inputs *in, const double *sum, double *sum_back, size_t lds,
+                     const struct steps_back *out, double *grad)
 {
-    struct back k = {.c = &sum_of(s, t)->turn,
-                     .real = &simd->f64,
-                     .hp = hp,
-                     .x = x,
-                     .ldx = ldx,
-                     .n = n,
-                     .B = B,
-                     .ld = ld,
-                     .factor = factor,
+    struct back k = {.c = &sum_of(work->steps, t)->turn,
+                     .work = work,
+                     .real = work->real,
+                     .in = in,
+                     .out = out,
                      .sum = sum,
                      .sum_back = sum_back,
                      .lds = lds};
 
-    chain_grad(&k, scratch, grad);
+    chain_grad(&k, grad);
 }

@@ -3,12 +3,13 @@
  *   REAL, N(name)   number type, the suffixed name of a function */
 
 /* The input of a link: D entries x lanes, zeros after the last. */
-static void N(input)(const struct link *k, const struct fm_term *t, const struct simd_real *real,
-                     const double *hp, const double *x, size_t ldx, size_t n, REAL *u)
+static void N(input)(const struct link *k, const struct fm_term *t, const struct steps_work *work,
+                     const struct simd_inputs *in, REAL *u)
 {
-    const size_t L = real->lanes, d = k->d;
+    const struct simd_real *real = work->real;
+    const size_t L = real->lanes, d = k->d, ldx = in->ldx, n = in->n;
+    const double *hp = work->hp, *x = in->x + k->x0;
 
-    x += k->x0;
     memset(u, 0, t->D * L * sizeof *u);
     for (size_t i = 0; i < d; i++) {
         const double inv = k->l == FM_NONE ? 1.0 : 1.0 / hp[fm_lengthscale(k->first, i)];
@@ -52,10 +53,12 @@ static void N(forward)(const struct link *k, const struct fm_term *t, const stru
         real->scale(D, t->scale + k->scale * rows + b * D, v);
 }
 
-static void N(copy)(const struct fm_term *t, size_t L, double out, const double *x, size_t ldx,
-                    size_t n, REAL *z, size_t cs)
+static void N(copy)(const struct fm_term *t, size_t L, double out, const struct simd_inputs *in,
+                    REAL *z, size_t cs)
 {
-    x += t->first;
+    const double *x = in->x + t->first;
+    const size_t ldx = in->ldx, n = in->n;
+
     for (size_t j = 0; j < t->cols; j++)
         for (size_t r = 0; r < L; r++)
             z[j * cs + r] = (REAL)(out * (t->steps[0].op == FM_ONE
@@ -63,20 +66,20 @@ static void N(copy)(const struct fm_term *t, size_t L, double out, const double 
 }
 
 /* Makes all columns of a term for one lane tile. */
-static void N(term)(const struct chain *c, const struct simd_real *real, const double *hp,
-                    double out, const double *x, size_t ldx, size_t n, REAL *z, size_t cs,
-                    REAL *scratch)
+static void N(term)(const struct chain *c, const struct steps_work *work, double out,
+                    const struct simd_inputs *in, REAL *z, size_t cs)
 {
+    const struct simd_real *real = work->real;
     const struct fm_term *t = c->term;
     const size_t L = real->lanes, one = t->D * L;
-    REAL *v = scratch, *w = v + one, *p = w + one, *g = p + one, *u = g + one;
+    REAL *v = work->scratch, *w = v + one, *p = w + one, *g = p + one, *u = g + one;
 
     if (t->nb == 0) {
-        N(copy)(t, L, out, x, ldx, n, z, cs);
+        N(copy)(t, L, out, in, z, cs);
         return;
     }
     for (size_t i = 0; i < c->nlinks; i++)
-        N(input)(&c->link[i], t, real, hp, x, ldx, n, u + i * one);
+        N(input)(&c->link[i], t, work, in, u + i * one);
     for (size_t b = 0; b < t->nb; b++) {
         const size_t left = t->mf - b * t->D, jn = left < t->D ? left : t->D;
         bool phase = false, gain = false;
@@ -95,16 +98,19 @@ static void N(term)(const struct chain *c, const struct simd_real *real, const d
 
 /* Sums over windows of a term that is not a plain chain: one row after another, its windows in the
  * lanes, added in their order. */
-static void N(sum_rows)(const struct chain *c, const struct simd_real *real, const double *hp,
-                        double out, const double *x, size_t ldx, size_t n, REAL *z, size_t ldz,
-                        double *win, REAL *columns, REAL *scratch)
+static void N(sum_rows)(const struct chain *c, const struct steps_work *work, double out,
+                        const struct simd_inputs *in, REAL *z, size_t ldz)
 {
     const struct fm_term *t = c->term;
     const struct layer *w = t->windows;
-    const size_t L = real->lanes, cols = (t->sum_paired ? 2 : 1) * t->mf;
+    const size_t L = work->real->lanes, cols = (t->sum_paired ? 2 : 1) * t->mf;
+    double *win = work->scratch, *rest = win + t->d * SIMD_LANES_MOST;
+    REAL *columns = (REAL *)(void *)rest;
+    struct steps_work after = *work;
 
-    for (size_t r = 0; r < n; r++) {
-        const double *row = x + r * ldx;
+    after.scratch = rest + t->cols * SIMD_LANES_MOST;
+    for (size_t r = 0; r < in->n; r++) {
+        const double *row = in->x + r * in->ldx;
         const size_t m = windows_count(w, row);
         REAL *sum = z + r * ldz;
         memset(sum, 0, cols * sizeof *sum);
@@ -112,7 +118,7 @@ static void N(sum_rows)(const struct chain *c, const struct simd_real *real, con
             const size_t some = m - a < L ? m - a : L;
             for (size_t i = 0; i < some; i++)
                 window_vector(w, row, a + i, win + i * t->d);
-            N(term)(c, real, hp, 1.0, win, t->d, some, columns, L, scratch);
+            N(term)(c, &after, 1.0, &(struct simd_inputs){win, t->d, some}, columns, L);
             for (size_t j = 0; j < cols; j++)
                 for (size_t i = 0; i < some; i++)
                     sum[j] += columns[j * L + i];

@@ -248,8 +248,7 @@ static void *room_at(const struct windows *w, size_t at)
 /* Sums over windows. */
 
 static struct tile *tile_in_room(const struct windows *u, const struct simd_real *real,
-                                 const double *x, size_t ldx, size_t n, size_t longest,
-                                 struct places at)
+                                 const struct simd_inputs *in, size_t longest, struct places at)
 {
     const struct fm_term *t = u->t;
     const struct layer *w = t->windows;
@@ -258,9 +257,10 @@ static struct tile *tile_in_room(const struct windows *u, const struct simd_real
     *s = (struct tile){.t = t,
                        .real = real,
                        .term = real == &u->simd->f64 ? u->term64 : u->term,
-                       .x = x,
-                       .ldx = ldx,
-                       .n = n,
+                       .x = in->x,
+                       .ldx = in->ldx,
+                       .n = in->n,
+                       .scratch = u->scratch,
                        .per = w->symbols ? 1 : w->channels,
                        .ldh = longest,
                        .dense = dense_of(u, real),
@@ -271,13 +271,15 @@ static struct tile *tile_in_room(const struct windows *u, const struct simd_real
     return s;
 }
 
-/* For n <= u->rows rows x of sequences (ldx apart): sums over windows, or their derivatives in
- * log l, times `out` and the factor of each row. */
-static void windows_rows(const struct windows *u, const struct simd_real *real, const double *x,
-                         size_t ldx, size_t n, bool derivative, double out, void *z, size_t ldz,
-                         void *scratch)
+/* For up to u->rows rows of sequences: sums over windows, or their derivatives in log l, times
+ * `out` and the factor of each row. */
+static void windows_rows(const struct windows *u, const struct simd_real *real,
+                         const struct simd_inputs *in, bool derivative, double out, void *z,
+                         size_t ldz)
 {
     const struct fm_term *t = u->t;
+    const double *x = in->x;
+    const size_t ldx = in->ldx, n = in->n;
     const struct layer *w = t->windows;
     const struct places at = places_of(u, u->rows, u->d, 0);
     uint32_t *slot = room_at(u, at.slot);
@@ -288,11 +290,10 @@ static void windows_rows(const struct windows *u, const struct simd_real *real, 
         most = m > most ? m : most;
         longest = m && (size_t)x[r * ldx] > longest ? (size_t)x[r * ldx] : longest;
     }
-    struct tile *s = tile_in_room(u, real, x, ldx, n, longest, at);
+    struct tile *s = tile_in_room(u, real, in, longest, at);
     s->derivative = s->k.derivative = derivative;
     s->z = z;
     s->ldz = ldz;
-    s->scratch = scratch;
     memset(slot, 0, 2 * SLOTS * sizeof *slot);
     for (size_t r = 0; r < n; r++)
         memset((char *)z + r * ldz * real->size, 0, t->cols * real->size);
@@ -315,94 +316,108 @@ static double *room_for_sums(const struct windows *w)
 /* Any term over windows. */
 
 /* With heavy tails and dense filters, sums are made in float64 and rounded. */
-static void heavy_rows(const struct windows *w, const double *x, size_t ldx, size_t n,
-                       bool derivative, double out, float *z, size_t ldz, void *scratch)
+static void heavy_rows(const struct windows *w, const struct simd_inputs *in, bool derivative,
+                       double out, float *z, size_t ldz)
 {
     const size_t cols = sum_columns(w->t);
     double *wide = room_for_sums(w);
 
-    windows_rows(w, &w->simd->f64, x, ldx, n, derivative, out, wide, cols, scratch);
-    for (size_t r = 0; r < n; r++)
+    windows_rows(w, &w->simd->f64, in, derivative, out, wide, cols);
+    for (size_t r = 0; r < in->n; r++)
         for (size_t j = 0; j < cols; j++)
             z[r * ldz + j] = (float)wide[r * cols + j];
 }
 
 /* Sums of stationary kernels, by chains or dense filters. */
-static void paired_rows(const struct windows *w, const struct simd_real *real, const double *x,
-                        size_t ldx, size_t n, bool derivative, double out, void *z, size_t ldz,
-                        void *scratch)
+static void paired_rows(const struct windows *w, const struct simd_real *real,
+                        const struct simd_inputs *in, bool derivative, double out, void *z,
+                        size_t ldz)
 {
     if (featmap_sums_dense(w->t) && w->t->phase64 && real->size == sizeof(float))
-        heavy_rows(w, x, ldx, n, derivative, out, z, ldz, scratch);
+        heavy_rows(w, in, derivative, out, z, ldz);
     else
-        windows_rows(w, real, x, ldx, n, derivative, out, z, ldz, scratch);
+        windows_rows(w, real, in, derivative, out, z, ldz);
+}
+
+static struct steps_work steps_of(const struct windows *w, const struct simd_real *real)
+{
+    return (struct steps_work){w->steps, w->simd, real, w->hp, w->scratch};
 }
 
 /* The sums over windows with which a term begins. */
-static void sum_rows(const struct windows *w, const struct simd_real *real, const double *x,
-                     size_t ldx, size_t n, double out, void *z, size_t ldz, void *scratch)
+static void sum_rows(const struct windows *w, const struct simd_real *real,
+                     const struct simd_inputs *in, double out, void *z, size_t ldz)
 {
     const struct fm_term *t = w->t;
+    const struct simd_inputs own = {in->x + t->first, in->ldx, in->n};
+    const struct steps_work work = steps_of(w, real);
 
     if (featmap_sums_plain(t) || featmap_sums_dense(t))
-        paired_rows(w, real, x + t->first, ldx, n, false, out, z, ldz, scratch);
+        paired_rows(w, real, &own, false, out, z, ldz);
     else
-        steps_sum_rows(w->steps, t, real, w->hp, out, x + t->first, ldx, n, z, ldz, scratch);
+        steps_sum_rows(&work, t, &own, out, z, ldz);
 }
 
-void windows_slopes(const struct windows *w, const struct simd_real *real, const double *x,
-                    size_t ldx, size_t n, double out, void *z, size_t ldz, void *scratch)
+void windows_slopes(const struct windows *w, const struct simd_real *real,
+                    const struct simd_inputs *in, double out, void *z, size_t ldz)
 {
-    paired_rows(w, real, x + w->t->first, ldx, n, true, out, z, ldz, scratch);
+    const struct simd_inputs own = {in->x + w->t->first, in->ldx, in->n};
+
+    paired_rows(w, real, &own, true, out, z, ldz);
 }
 
-void windows_columns(const struct windows *w, const struct simd_real *real, const double *x,
-                     size_t ldx, size_t n, double out, void *z, size_t ldz, void *scratch)
+void windows_columns(const struct windows *w, const struct simd_real *real,
+                     const struct simd_inputs *in, double out, void *z, size_t ldz)
 {
     const size_t cols = sum_columns(w->t);
+    const struct steps_work work = steps_of(w, real);
     double *sum = room_for_sums(w);
 
     if (!steps_turns(w->steps, w->t)) {
-        sum_rows(w, real, x, ldx, n, out, z, ldz, scratch);
+        sum_rows(w, real, in, out, z, ldz);
         return;
     }
-    sum_rows(w, &w->simd->f64, x, ldx, n, out, sum, cols, scratch);
-    steps_turn_rows(w->steps, w->t, w->simd, real, w->hp, x, ldx, n, sum, cols, z, ldz, scratch);
+    sum_rows(w, &w->simd->f64, in, out, sum, cols);
+    steps_turn_rows(&work, w->t, in, sum, cols, z, ldz);
 }
 
 /* The derivative in the lengthscale of a sum over windows from `back`, the derivatives in the
  * sums. */
-static void sum_back(const struct windows *w, const double *x, size_t ldx, size_t n, double out,
-                     const double *back, double *dz, double *grad, void *scratch)
+static void sum_back(const struct windows *w, const struct simd_inputs *in, double out,
+                     const double *back, double *dz, double *grad)
 {
     const struct fm_term *t = w->t;
     const size_t cols = sum_columns(t);
 
     if (!featmap_sums_plain(t) && !featmap_sums_dense(t)) /* it has no hyperparameter */
         return;
-    windows_slopes(w, &w->simd->f64, x, ldx, n, out, dz, cols, scratch);
-    for (size_t r = 0; r < n; r++)
+    windows_slopes(w, &w->simd->f64, in, out, dz, cols);
+    for (size_t r = 0; r < in->n; r++)
         for (size_t j = 0; j < cols; j++)
             grad[t->hp0] += dz[r * cols + j] * back[r * cols + j];
 }
 
-void windows_back(const struct windows *w, const double *x, size_t ldx, size_t n, double out,
-                  const double *B, size_t ld, const double *factor, double *grad, void *scratch)
+void windows_back(const struct windows *w, const struct simd_inputs *in, double out,
+                  const struct steps_back *b, double *grad)
 {
     const struct fm_term *t = w->t;
-    const size_t cols = sum_columns(t), L = w->simd->f64.lanes;
+    const size_t cols = sum_columns(t), L = w->simd->f64.lanes, n = in->n;
+    const struct steps_work work = steps_of(w, &w->simd->f64);
     double *sum = room_for_sums(w), *back = sum + n * cols;
 
     if (steps_turns(w->steps, t)) {
-        sum_rows(w, &w->simd->f64, x, ldx, n, out, sum, cols, scratch);
-        for (size_t r = 0; r < n; r += L)
-            steps_turn_grad(w->steps, t, w->simd, w->hp, x + r * ldx, ldx, n - r < L ? n - r : L,
-                            sum + r * cols, back + r * cols, cols, B + r * ld, ld,
-                            factor ? factor + r : NULL, grad, scratch);
+        sum_rows(w, &w->simd->f64, in, out, sum, cols);
+        for (size_t r = 0; r < n; r += L) {
+            const struct simd_inputs some = {in->x + r * in->ldx, in->ldx, n - r < L ? n - r : L};
+            const struct steps_back of = {b->B + r * b->ld, b->ld,
+                                          b->factor ? b->factor + r : NULL};
+            steps_turn_grad(&work, t, &some, sum + r * cols, back + r * cols, cols, &of, grad);
+        }
     } else {
         for (size_t r = 0; r < n; r++)
             for (size_t j = 0; j < cols; j++)
-                back[r * cols + j] = B[r * ld + t->col0 + j] * (factor ? factor[r] : 1.0);
+                back[r * cols + j] =
+                    b->B[r * b->ld + t->col0 + j] * (b->factor ? b->factor[r] : 1.0);
     }
-    sum_back(w, x, ldx, n, out, back, sum, grad, scratch);
+    sum_back(w, in, out, back, sum, grad);
 }

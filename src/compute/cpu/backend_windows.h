@@ -16,7 +16,7 @@ enum { WINDOWS_ROWS_MOST = 128 };
 /* A term over windows.  term, term64: prepared for real and for float64 (plain chains); dense: its
  * filters in float32, rows of windows_filter_ld, each divided by pi (dense filters), or NULL.
  * room: workspace of one thread for tiles of up to `rows` rows of d numbers, windows_room bytes
- * aligned to a cache line. */
+ * aligned to a cache line; scratch: that of the loops and of backend_steps.h. */
 struct windows {
     const struct fm_term *t;
     const struct simd *simd;
@@ -24,24 +24,23 @@ struct windows {
     const float *dense;
     const struct steps *steps;
     const double *hp;
-    void *room;
+    void *room, *scratch;
     size_t rows, d;
 };
 /* The dense filters of a term in float32; the caller frees them.  NULL and *err: no memory. */
 float *windows_filters(const struct fm_term *, struct err *err);
 /* Bytes of room for windows_columns and windows_slopes; with `back` for windows_back, too. */
 size_t windows_room(const struct windows *, size_t rows, size_t d, bool back);
-/* The derivatives in log l of the columns of t, which is not a product, for n <= rows <=
- * WINDOWS_ROWS_MOST whole rows x (ldx apart), times `out` and the factor of each row; z: row-major,
- * in the precision of real. */
-void windows_slopes(const struct windows *, const struct simd_real *, const double *x, size_t ldx,
-                    size_t n, double out, void *z, size_t ldz, void *scratch);
+/* The derivatives in log l of the columns of t, which is not a product, for up to `rows` <=
+ * WINDOWS_ROWS_MOST whole rows, times `out` and the factor of each row; z: row-major, in the
+ * precision of real. */
+void windows_slopes(const struct windows *, const struct simd_real *, const struct simd_inputs *,
+                    double out, void *z, size_t ldz);
 /* All columns of any term over windows for such rows, times `out`. */
-void windows_columns(const struct windows *, const struct simd_real *, const double *x, size_t ldx,
-                     size_t n, double out, void *z, size_t ldz, void *scratch);
-/* grad[i] += sum of B o dZ / dlog hp[i] over these rows, but for weights; B: rows as wide as the
- * map, ld apart; factor: n row factors by which B is multiplied here, or NULL. */
-void windows_back(const struct windows *, const double *x, size_t ldx, size_t n, double out,
-                  const double *B, size_t ld, const double *factor, double *grad, void *scratch);
+void windows_columns(const struct windows *, const struct simd_real *, const struct simd_inputs *,
+                     double out, void *z, size_t ldz);
+/* grad[i] += sum of B o dZ / dlog hp[i] over these rows, but for weights. */
+void windows_back(const struct windows *, const struct simd_inputs *, double out,
+                  const struct steps_back *, double *grad);
 
 #endif

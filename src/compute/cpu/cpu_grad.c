@@ -59,23 +59,24 @@ static void weights_back(const struct cpu *c, size_t rows, const double *z, cons
     }
 }
 
-/* The derivatives in the lengthscales of plain terms for n rows; v: workspace of L (D + d). */
-static void plain_back(const struct cpu *c, size_t n, const double *x, const double *z,
+/* The derivatives in the lengthscales of plain terms for some rows; z and B as wide as the map, ld
+ * apart; v: workspace of L (D + d). */
+static void plain_back(const struct cpu *c, const struct simd_inputs *in, const double *z,
                        const double *B, size_t ld, size_t D, double *v, double *grad)
 {
     const struct simd_real *real = &c->simd->f64;
-    const size_t L = real->lanes, d = c->src->d;
+    const size_t L = real->lanes;
     double *u = v + L * D;
 
     for (size_t i = 0; i < c->nseg; i++) {
         const struct fm_term *t = c->seg[i].fm;
         if (!t || featmap_is_windowed(t))
             continue;
-        term_back(real, t, n, z, B, ld, v, u);
-        for (size_t k = 0; k < n; k++)
+        term_back(real, t, in->n, z, B, ld, v, u);
+        for (size_t k = 0; k < in->n; k++)
             for (size_t j = 0; j < t->d; j++) {
                 const size_t h = fm_lengthscale(&t->steps[0], j);
-                grad[h] -= u[j * L + k] * x[k * d + t->first + j] / c->hp[h];
+                grad[h] -= u[j * L + k] * in->x[k * in->ldx + t->first + j] / c->hp[h];
             }
     }
 }
@@ -93,13 +94,14 @@ static enum status windows_grad(struct cpu *c, size_t r0, size_t r1, const doubl
     enum status rc = work ? ST_OK : ST_NOMEM;
 
     for (size_t r = r0; rc == ST_OK && r < r1; r += c->R) {
-        const size_t n = r1 - r < c->R ? r1 - r : c->R;
-        rc = c->src->rows(c->src, r, r + n, x, err);
+        const struct simd_inputs in = {x, c->src->d, r1 - r < c->R ? r1 - r : c->R};
+        const struct steps_back back = {B + (r - r0) * ld, ld,
+                                        c->opts.row_scale ? c->opts.row_scale + r : NULL};
+        rc = c->src->rows(c->src, r, r + in.n, x, err);
         for (size_t i = 0; rc == ST_OK && i < c->nseg; i++) {
-            const struct windows w = windows_of(c, i, work + end);
+            const struct windows w = windows_of(c, i, work + end, work + inputs);
             if (is_windows(&c->seg[i]))
-                windows_back(&w, x, c->src->d, n, c->seg[i].out, B + (r - r0) * ld, ld,
-                             c->opts.row_scale ? c->opts.row_scale + r : NULL, grad, work + inputs);
+                windows_back(&w, &in, c->seg[i].out, &back, grad);
         }
     }
     mem_spare_give(&c->spares, work);
@@ -120,14 +122,17 @@ enum status cpu_grad(void *state, size_t r0, size_t r1, const double *z, const d
     void *scratch = v && c->steps ? mem_aligned(steps_scratch(c->steps, &c->simd->f64), 1,
                                                 "tile scratch", err) : NULL;
     enum status rc = v && (scratch || !c->steps) ? ST_OK : ST_NOMEM;
+    const struct steps_work work = {c->steps, c->simd, &c->simd->f64, c->hp, scratch};
     for (size_t r = r0; rc == ST_OK && r < r1; r += L) {
-        const size_t n = r1 - r < L ? r1 - r : L, at = (r - r0) * ld;
-        rc = c->src->rows(c->src, r, r + n, x, err);
+        const size_t at = (r - r0) * ld;
+        const struct simd_inputs in = {x, d, r1 - r < L ? r1 - r : L};
+        const struct steps_back back = {B + at, ld,
+                                        c->opts.row_scale ? c->opts.row_scale + r : NULL};
+        rc = c->src->rows(c->src, r, r + in.n, x, err);
         if (rc == ST_OK)
-            plain_back(c, n, x, z + at, B + at, ld, D, v, grad);
+            plain_back(c, &in, z + at, B + at, ld, D, v, grad);
         if (rc == ST_OK && c->steps)
-            steps_grad(c->steps, c->simd, c->hp, x, d, n, B + at, ld,
-                       c->opts.row_scale ? c->opts.row_scale + r : NULL, grad, scratch);
+            steps_grad(&work, &in, &back, grad);
     }
     if (rc == ST_OK && c->windows)
         rc = windows_grad(c, r0, r1, B, ld, grad, err);

@@ -122,7 +122,7 @@ size_t cpu_room_bytes(const struct cpu *c, bool back)
 
     for (size_t i = 0; i < c->nseg; i++)
         if (is_windows(&c->seg[i])) {
-            const struct windows w = windows_of(c, i, NULL);
+            const struct windows w = windows_of(c, i, NULL, NULL);
             const size_t bytes = windows_room(&w, c->R, c->src->d, back);
             most = bytes > most ? bytes : most;
         }
@@ -267,10 +267,12 @@ void cpu_unhalve(void *state)
 }
 
 void cpu_other_columns(const struct cpu *c, const struct simd_real *real, const struct part *p,
-                       const double *x, size_t n, char *z, size_t cs, void *scratch)
+                       const struct simd_inputs *in, char *z, size_t cs, void *scratch)
 {
+    const struct steps_work work = {c->steps, c->simd, real, c->hp, scratch};
+
     if (c->steps) {
-        steps_fill(c->steps, c->simd, real, c->hp, x, c->src->d, n, p->col0, z, cs, scratch);
+        steps_fill(&work, in, p->col0, z, cs);
         return;
     }
     for (size_t j = 0; j < p->cols; j++)

@@ -69,8 +69,8 @@ static inline bool is_windows(const struct part *p)
     return p->fm && featmap_is_windowed(p->fm);
 }
 
-/* The description of part i, over windows, with room for a tile. */
-static inline struct windows windows_of(const struct cpu *c, size_t i, void *room)
+/* The description of part i, over windows, with room for a tile and scratch of one worker. */
+static inline struct windows windows_of(const struct cpu *c, size_t i, void *room, void *scratch)
 {
     return (struct windows){.t = c->seg[i].fm,
                             .simd = c->simd,
@@ -80,6 +80,7 @@ static inline struct windows windows_of(const struct cpu *c, size_t i, void *roo
                             .steps = c->steps,
                             .hp = c->hp,
                             .room = room,
+                            .scratch = scratch,
                             .rows = c->R,
                             .d = c->src->d};
 }
@@ -144,7 +145,7 @@ size_t cpu_room_bytes(const struct cpu *, bool back);
 /* Makes the columns of the part without a loop of its own for one lane tile: its terms, and columns
  * of zeros. */
 void cpu_other_columns(const struct cpu *, const struct simd_real *, const struct part *,
-                       const double *x, size_t n, char *z, size_t cs, void *scratch);
+                       const struct simd_inputs *, char *z, size_t cs, void *scratch);
 
 /* cpu_sweep.c: products with Z and its transpose by sweeps over the rows (backend_ops). */
 enum status cpu_pass(void *state, size_t k, const double *P, double *W, const struct ctl *,

@@ -54,9 +54,11 @@ static void term_dot_ones(struct cpu *c, const struct simd_term *term, size_t co
 {
     const size_t many = k.groups * c->real->lanes;
 
-    if (k.ones)
-        c->real->dot(term, z, c->R, rows, k.ones, c->P + (many * c->M + col0) * c->real->size, c->M,
-                     t + many * c->R, c->R);
+    if (k.ones) {
+        const struct simd_up up = {k.ones, c->P + (many * c->M + col0) * c->real->size, c->M,
+                                   t + many * c->R, c->R};
+        c->real->dot(term, z, c->R, rows, &up);
+    }
 }
 
 static void term_dot(struct cpu *c, const struct simd_term *term, size_t col0, const char *z,
@@ -64,9 +66,11 @@ static void term_dot(struct cpu *c, const struct simd_term *term, size_t col0, c
 {
     const size_t lanes = c->real->lanes;
 
-    if (k.groups)
-        c->real->dot_block(term, z, c->R, rows, k.groups, c->P + col0 * lanes * c->real->size,
-                           c->M * lanes, t, c->R);
+    if (k.groups) {
+        const struct simd_up up = {k.groups, c->P + col0 * lanes * c->real->size, c->M * lanes, t,
+                                   c->R};
+        c->real->dot_block(term, z, c->R, rows, &up);
+    }
     term_dot_ones(c, term, col0, z, rows, k, t);
 }
 
@@ -76,10 +80,11 @@ static void tile_windows(struct cpu *c, struct worker *w, size_t i, size_t n, ch
 {
     const struct simd_real *real = c->real;
     const struct part *p = &c->seg[i];
-    const struct windows wins = windows_of(c, i, w->rows + rows_bytes(c));
+    const struct windows wins = windows_of(c, i, w->rows + rows_bytes(c), w->scratch);
+    const struct simd_inputs in = {w->x, c->src->d, n};
     const size_t size = real->size, lanes = real->lanes, ld = rows_ld(p);
 
-    windows_columns(&wins, real, w->x, c->src->d, n, 1.0, w->rows, ld, w->scratch);
+    windows_columns(&wins, real, &in, 1.0, w->rows, ld);
     z += p->col0 * c->R * size;
     memset(z, 0, p->cols * c->R * size);
     for (size_t r = 0; r < n; r += lanes) /* a cache line of each column at a time */
@@ -106,20 +111,24 @@ static enum status tile_generate(struct cpu *c, struct worker *w, size_t r0, siz
             if (is_windows(&c->seg[i]))
                 continue;
             const size_t col0 = c->seg[i].col0, left = r < r1 - r0 ? r1 - r0 - r : 0;
-            const size_t n = left < lanes ? left : lanes;
-            const double *x = (n ? w->x + r * d : w->x) + (c->seg[i].fm ? c->seg[i].fm->first : 0);
+            struct simd_inputs in = {.x = left ? w->x + r * d : w->x, .ldx = d,
+                                     .n = left < lanes ? left : lanes};
             char *zt = z ? z + (col0 * c->R + r) * size : NULL;
             if (!c->seg[i].fm) {
-                cpu_other_columns(c, real, &c->seg[i], x, n ? n : 1, zt, c->R, w->scratch);
+                in.n = in.n ? in.n : 1;
+                cpu_other_columns(c, real, &c->seg[i], &in, zt, c->R, w->scratch);
                 term_dot(c, &c->term[i], col0, zt, lanes, k, w->t + r);
-            } else if (k.groups) {
-                real->gen_block(&c->term[i], x, d, n, zt, c->R, k.groups,
-                                c->P + col0 * lanes * size, c->M * lanes, w->t + r, c->R,
-                                w->scratch);
+                continue;
+            }
+            in.x += c->seg[i].fm->first;
+            if (k.groups) {
+                const struct simd_up up = {k.groups, c->P + col0 * lanes * size, c->M * lanes,
+                                           w->t + r, c->R};
+                real->gen_block(&c->term[i], &in, zt, c->R, &up, w->scratch);
                 term_dot_ones(c, &c->term[i], col0, zt, lanes, k, w->t + r);
             } else {
-                real->gen(&c->term[i], x, d, n, zt, c->R, k.ones, c->P + col0 * size, c->M,
-                          w->t + r, c->R, w->scratch);
+                const struct simd_up up = {k.ones, c->P + col0 * size, c->M, w->t + r, c->R};
+                real->gen(&c->term[i], &in, zt, c->R, &up, w->scratch);
             }
         }
     return rc;
@@ -173,24 +182,32 @@ static void tile_round(const struct cpu *c, const struct worker *w, size_t b, st
     round_to(c, k.ones * c->R, tb + many * c->R, tr + many * c->R * size);
 }
 
-/* part += Z't for some columns of a stack of tiles.  ahead: the columns after z, which are
- * prefetched, or NULL. */
-static void columns_down(const struct cpu *c, const struct worker *w, size_t tiles, const char *z,
-                         size_t col0, size_t cols, struct split k, double *part,
-                         const char *ahead)
-{
-    const size_t lanes = c->real->lanes, many = k.groups * lanes;
-    const struct simd_stack stack = { tiles, c->R * c->M, c->R * (many + k.ones) };
+/* Some columns of a stack of tiles: n of them from col0 on, which in the first tile begin at z. */
+struct columns {
+    size_t tiles, col0, n;
+    const char *z;
+};
 
-    if (k.groups)
-        c->real->axpy_block(cols, z, c->R, c->R, stack, k.groups, w->tr, part + col0 * lanes,
-                            c->M * lanes);
-    if (k.groups && k.ones)
-        c->real->axpy_stack(cols, z, c->R, c->R, stack, k.ones,
-                            w->tr + many * c->R * c->real->size, part + many * c->M + col0, c->M);
-    else if (k.ones)
-        c->real->axpy(cols, z, c->R, c->R, k.ones, w->tr + many * c->R * c->real->size,
-                      part + many * c->M + col0, c->M, ahead);
+/* part += Z't for some columns of a stack of tiles.  ahead: the columns after these, which are
+ * prefetched, or NULL. */
+static void columns_down(const struct cpu *c, const struct worker *w, const struct columns *cols,
+                         struct split k, double *part, const char *ahead)
+{
+    const size_t lanes = c->real->lanes, many = k.groups * lanes, R = c->R;
+    const struct simd_stack stack = { cols->tiles, R * c->M, R * (many + k.ones) };
+
+    if (k.groups) {
+        const struct simd_down down = {k.groups, w->tr, part + cols->col0 * lanes, c->M * lanes};
+        c->real->axpy_block(cols->n, cols->z, R, R, stack, &down);
+    }
+    if (k.ones) {
+        const struct simd_down down = {k.ones, w->tr + many * R * c->real->size,
+                                       part + many * c->M + cols->col0, c->M};
+        if (k.groups)
+            c->real->axpy_stack(cols->n, cols->z, R, R, stack, &down);
+        else
+            c->real->axpy(cols->n, cols->z, R, R, &down, ahead);
+    }
 }
 
 /* Applies row factors to t and writes results; rows past the end are set to 0. */
@@ -219,8 +236,9 @@ static void stack_down(const struct cpu *c, const struct worker *w, size_t tiles
     const size_t step = tiles > 1 ? 128 : c->M;
 
     for (size_t col = 0; col < c->M; col += step) {
-        const size_t cols = col + step < c->M ? step : c->M - col;
-        columns_down(c, w, tiles, z + col * c->R * c->real->size, col, cols, k, part, ahead);
+        const struct columns cols = {tiles, col, col + step < c->M ? step : c->M - col,
+                                     z + col * c->R * c->real->size};
+        columns_down(c, w, &cols, k, part, ahead);
     }
 }
 
@@ -321,7 +339,7 @@ static void half_down(struct sweep *s, struct worker *w, size_t tile, struct spl
         for (size_t i = 0; tile + 1 < c->tiles && i < cols * bytes; i += 64)
             __builtin_prefetch(next + i, 0, 2);
         half_columns(c, tile, col, cols, w->z);
-        columns_down(c, w, 1, w->z, col, cols, k, part, NULL);
+        columns_down(c, w, &(struct columns){1, col, cols, w->z}, k, part, NULL);
     }
 }
 
@@ -430,9 +448,10 @@ static void stretch_down(const struct flow *f, const struct stretch *s, const ch
     for (size_t i = 0; i < stretch_places(s); i++) {
         const size_t from = whole_vectors(c, stretch_from(s, i)),
                      to = whole_vectors(c, stretch_to(s, i));
+        const struct simd_down down = {f->k, f->w->tr, f->part + from, c->M};
         if (from < to)
-            c->real->axpy(to - from, f->down + from * c->R * c->real->size, c->R, c->R, f->k,
-                          f->w->tr, f->part + from, c->M, ahead);
+            c->real->axpy(to - from, f->down + from * c->R * c->real->size, c->R, c->R, &down,
+                          ahead);
     }
 }
 
@@ -496,9 +515,9 @@ static void stretch_up(const struct flow *f, const struct stretch *s)
     const struct cpu *c = f->c;
     const struct simd_term some = term_blocks(s->t, s->b, FLOW_COLUMNS);
     const size_t col = stretch_from(s, 0), size = c->real->size;
+    const struct simd_up up = {f->k, c->P + col * size, c->M, f->w->t, c->R};
 
-    c->real->dot(&some, f->up + col * c->R * size, c->R, c->R, f->k, c->P + col * size, c->M,
-                 f->w->t, c->R);
+    c->real->dot(&some, f->up + col * c->R * size, c->R, c->R, &up);
 }
 
 /* Z P of one tile and Z't of another. */

@@ -61,6 +61,30 @@ struct simd_flow {
     void *sums[4];
 };
 
+/* Rows of inputs: n of them (at most `lanes` where a lane tile is made), row r at x + r * ldx. */
+struct simd_inputs {
+    const double *x;
+    size_t ldx, n;
+};
+
+/* Z P: right-hand sides P with their sums t += Z P, k vectors at distances ldp and ldt, or k groups
+ * of `lanes` vectors.  k 0: none. */
+struct simd_up {
+    size_t k;
+    const void *P;
+    size_t ldp;
+    double *t;
+    size_t ldt;
+};
+
+/* Z't: vectors t with their sums w += Z't, k vectors, those of w ldw apart, or k groups. */
+struct simd_down {
+    size_t k;
+    const void *t;
+    double *w;
+    size_t ldw;
+};
+
 /* Tiles whose sums are taken together: their number, and the distance between them in z and in
  * t. */
 struct simd_stack { size_t tiles, zstep, tstep; };
@@ -72,40 +96,40 @@ struct simd_real {
     enum status (*prepare)(struct simd_term *, const struct fm_term *, struct err *);
     /* Bytes of scratch for one worker. */
     size_t (*scratch)(const struct simd_term *);
-    /* Unscaled cos, sin columns (no factor sqrt(1/mf)) of `lanes` rows x (row-major, n valid rows,
-     * d doubles each).  z may be NULL: not kept.  With k > 0 also, for the k right-hand sides
-     * P (k vectors of 2 mf, stride ldp), t[c * ldt + lane] += z . P[c]. */
-    void (*gen)(const struct simd_term *, const double *x, size_t ldx, size_t n, void *z, size_t cs,
-                size_t k, const void *P, size_t ldp, double *t, size_t ldt, void *scratch);
+    /* Unscaled cos, sin columns (no factor sqrt(1/mf)) of a lane tile of rows of d inputs.  z may
+     * be NULL: not kept.  For each right-hand side P[c] (2 mf numbers) of `up` also
+     * t[c * ldt + lane] += z . P[c]. */
+    void (*gen)(const struct simd_term *, const struct simd_inputs *, void *z, size_t cs,
+                const struct simd_up *up, void *scratch);
     /* The sums of `gen`, with the same bits, from kept columns of `rows` rows (a multiple of
      * lanes). */
-    void (*dot)(const struct simd_term *, const void *z, size_t cs, size_t rows, size_t k,
-                const void *P, size_t ldp, double *t, size_t ldt);
+    void (*dot)(const struct simd_term *, const void *z, size_t cs, size_t rows,
+                const struct simd_up *);
     /* The sums of `dot` for four blocks at once and one vector, a few columns at a time,
      * interleaved with what `axpy` adds to w for the columns of `down`. */
     void (*flow)(const struct simd_flow *f, size_t cs, size_t rows, const void *t);
     /* w[c * ldw + j] += sum over rows of z_j t[c]; t: k vectors of cs numbers.  ahead: columns that
      * will be read next, fetched into the cache meanwhile; or NULL. */
-    void (*axpy)(size_t cols, const void *z, size_t cs, size_t rows, size_t k, const void *t,
-                 double *w, size_t ldw, const void *ahead);
+    void (*axpy)(size_t cols, const void *z, size_t cs, size_t rows, const struct simd_down *,
+                 const void *ahead);
     /* gen, dot and axpy for many right-hand sides in groups of `lanes`.  Layouts: P[g * ldp +
      * column
      * * lanes + i]; t[(g * lanes + i) * ldt + row] as output, t[(g * cs + row) * lanes + i] as
      * input; w[g * ldw + column * lanes + i]. */
-    void (*gen_block)(const struct simd_term *, const double *x, size_t ldx, size_t n, void *z,
-                      size_t cs, size_t groups, const void *P, size_t ldp, double *t, size_t ldt,
-                      void *scratch);
+    void (*gen_block)(const struct simd_term *, const struct simd_inputs *, void *z, size_t cs,
+                      const struct simd_up *groups, void *scratch);
     void (*dot_block)(const struct simd_term *, const void *z, size_t cs, size_t rows,
-                      size_t groups, const void *P, size_t ldp, double *t, size_t ldt);
+                      const struct simd_up *groups);
     /* axpy for groups sums over a stack of tiles before it adds to w. */
     void (*axpy_block)(size_t cols, const void *z, size_t cs, size_t rows, struct simd_stack,
-                       size_t groups, const void *t, double *w, size_t ldw);
+                       const struct simd_down *groups);
     /* As axpy, for a stack of tiles (a stack of one: the same bits). */
     void (*axpy_stack)(size_t cols, const void *z, size_t cs, size_t rows, struct simd_stack,
-                       size_t k, const void *t, double *w, size_t ldw);
-    /* n <= lanes rows, row-major, times c; with dz also (alone if z is NULL) dz/dlog l. */
-    void (*rows)(const struct simd_term *, const double *x, size_t ldx, size_t n, double c, void *z,
-                 void *dz, size_t ldz, void *scratch);
+                       const struct simd_down *);
+    /* The columns of at most `lanes` rows, row-major, times c; with dz also (alone if z is NULL)
+     * dz/dlog l. */
+    void (*rows)(const struct simd_term *, const struct simd_inputs *, double c, void *z, void *dz,
+                 size_t ldz, void *scratch);
     /* sum (row-major, lds apart) += unscaled columns of windows, whose features are those of a row
      * of width * channels inputs.  Each addition is one rounding, in the order of the lanes. */
     void (*windows)(const struct simd_term *, const struct simd_windows *, void *sum, size_t lds,
@@ -116,8 +140,7 @@ struct simd_real {
     void (*dense)(const struct simd_dense *, size_t j0, const struct simd_windows *, void *sum,
                   size_t lds);
     /* The phases of those rows in half turns: frequency j of row r at to[j * lanes + r]. */
-    void (*turns)(const struct simd_term *, const double *x, size_t ldx, size_t n, void *to,
-                  void *scratch);
+    void (*turns)(const struct simd_term *, const struct simd_inputs *, void *to, void *scratch);
     /* In-place transforms of `lanes` rows in lanes: v[i * lanes + lane], i < n (power of two); and
      * of one row of n numbers (v aligned as a vector is). */
     void (*fht)(void *v, size_t n);
@@ -137,17 +160,22 @@ struct simd_real {
 /* Products C += R'L of float32 blocks on matrix units, if a level has them.  Numbers are rounded to
  * 17 bits; products are exact; their sums over the rows of a block are float32. */
 enum { SIMD_TILES_ROWS = 256, SIMD_TILES_COLS = 32 };
+/* A part of the product of two packed blocks of `rows` rows: mi columns of R from i0 on times nj
+ * columns of L from j0 on, i0 and j0 multiples of SIMD_TILES_COLS.  lower: blocks above the
+ * diagonal are left out.  next_*: factors that will be needed next and are prefetched, or NULL. */
+struct simd_product {
+    size_t rows, i0, mi, j0, nj;
+    const void *right, *left;
+    bool lower;
+    const void *next_right, *next_left;
+};
 struct simd_tiles {
     size_t (*bytes)(size_t cols); /* of a packed block of up to SIMD_TILES_ROWS rows; one form */
     /* Packs a row-major block into 64-byte aligned results; z is rounded in place.  The two factors
      * of a product have different forms; either may be NULL. */
     void (*pack)(size_t rows, size_t cols, float *z, size_t ld, void *left, void *right);
-    /* C[j * ldc + i] += sum over rows of R(i0 + i) L(j0 + j), i < mi, j < nj; i0, j0 multiples of
-     * SIMD_TILES_COLS.  lower: blocks above the diagonal are left out.  next_*: factors that will
-     * be needed next and are prefetched, or NULL. */
-    void (*product)(size_t rows, const void *right, size_t i0, size_t mi, const void *left,
-                    size_t j0, size_t nj, bool lower, double *C, size_t ldc,
-                    const void *next_right, const void *next_left);
+    /* C[j * ldc + i] += sum over rows of R(i0 + i) L(j0 + j), i < mi, j < nj. */
+    void (*product)(const struct simd_product *, double *C, size_t ldc);
 };
 
 struct simd {

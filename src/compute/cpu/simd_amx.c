@@ -233,29 +233,30 @@ static inline __attribute__((always_inline)) void block(size_t steps, const uint
     _tile_stored(3, out + SIDE * EDGE + SIDE, EDGE * sizeof *out);
 }
 
-static void tiles_product(size_t rows, const void *right, size_t i0, size_t mi, const void *left,
-                          size_t j0, size_t nj, bool lower, double *C, size_t ldc,
-                          const void *next_right, const void *next_left)
+static void tiles_product(const struct simd_product *p, double *C, size_t ldc)
 {
+    const size_t i0 = p->i0, mi = p->mi, j0 = p->j0, nj = p->nj;
+    const uint32_t *right = p->right, *left = p->left;
     float out[2][EDGE * EDGE] __attribute__((aligned(64)));
     struct tile_config config = { .palette = 1 };
     struct ahead ahead = { 0 };
     struct pending before = { .in = out[1], .nj = 0 };
-    const size_t steps = (rows + STEP - 1) / STEP;
+    const size_t steps = (p->rows + STEP - 1) / STEP;
 
     for (int i = 0; i < 8; i++) {
         config.bytes[i] = 64;
         config.rows[i] = SIDE;
     }
-    if (next_right)
-        ahead = (struct ahead){ (const char *)((const uint32_t *)next_left + j0 / SIDE * GROUP),
-                                (const char *)((const uint32_t *)next_right + i0 / SIDE * GROUP) };
+    if (p->next_right)
+        ahead = (struct ahead){
+            (const char *)((const uint32_t *)p->next_left + j0 / SIDE * GROUP),
+            (const char *)((const uint32_t *)p->next_right + i0 / SIDE * GROUP)};
     _tile_loadconfig(&config);
     for (size_t j = 0; j < nj; j += EDGE)
-        for (size_t i = lower && j0 + j > i0 ? j0 + j - i0 : 0; i < mi; i += EDGE) {
+        for (size_t i = p->lower && j0 + j > i0 ? j0 + j - i0 : 0; i < mi; i += EDGE) {
             float *to = before.in == out[0] ? out[1] : out[0];
-            block(steps, (const uint32_t *)left + (j0 + j) / SIDE * GROUP,
-                  (const uint32_t *)right + (i0 + i) / SIDE * GROUP, to, &before, &ahead);
+            block(steps, left + (j0 + j) / SIDE * GROUP, right + (i0 + i) / SIDE * GROUP, to,
+                  &before, &ahead);
             before = (struct pending){ to, mi - i < EDGE ? mi - i : EDGE,
                                        nj - j < EDGE ? nj - j : EDGE, C + j * ldc + i, ldc };
         }

@@ -130,10 +130,12 @@ LOOP void N(flow)(const struct simd_flow *f, size_t cs, size_t rows, const void 
         N(flow_vectors)(1, f, cs, rows, t);
 }
 
-LOOP void N(axpy)(size_t cols, const void *zv, size_t cs, size_t rows, size_t k, const void *tv,
-                    double *w, size_t ldw, const void *ahead)
+LOOP void N(axpy)(size_t cols, const void *zv, size_t cs, size_t rows, const struct simd_down *d,
+                  const void *ahead)
 {
-    const REAL *z = zv, *t = tv;
+    const REAL *z = zv, *t = d->t;
+    const size_t k = d->k, ldw = d->ldw;
+    double *w = d->w;
     size_t j = 0;
 
     for (; j + LANES <= cols; j += LANES) {
@@ -154,9 +156,11 @@ LOOP void N(axpy)(size_t cols, const void *zv, size_t cs, size_t rows, size_t k,
 }
 
 LOOP void N(axpy_stack)(size_t cols, const void *zv, size_t cs, size_t rows, struct simd_stack st,
-                          size_t k, const void *tv, double *w, size_t ldw)
+                        const struct simd_down *d)
 {
-    const REAL *z = zv, *t = tv;
+    const REAL *z = zv, *t = d->t;
+    const size_t k = d->k, ldw = d->ldw;
+    double *w = d->w;
     size_t j = 0;
 
     for (; j + LANES <= cols; j += LANES)
@@ -191,9 +195,12 @@ INLINE void N(axpy_block_cols)(const int n, const REAL *z, const size_t cs, size
 }
 
 INLINE void N(axpy_block_any)(size_t cols, const REAL *z, const size_t cs, size_t rows,
-                              struct simd_stack st, size_t groups, const REAL *t, double *w,
-                              size_t ldw)
+                              struct simd_stack st, const struct simd_down *d)
 {
+    const size_t groups = d->k, ldw = d->ldw;
+    const REAL *t = d->t;
+    double *w = d->w;
+
     for (size_t g = 0; g < groups; g++, t += cs * LANES, w += ldw) {
         size_t j = 0;
         for (; j + LANES <= cols; j += LANES)
@@ -204,20 +211,20 @@ INLINE void N(axpy_block_any)(size_t cols, const REAL *z, const size_t cs, size_
 }
 
 LOOP void N(axpy_block)(size_t cols, const void *z, size_t cs, size_t rows, struct simd_stack st,
-                          size_t groups, const void *t, double *w, size_t ldw)
+                        const struct simd_down *groups)
 {
     switch (cs) { /* tiles of the usual sizes get constant addresses */
     case 16:
-        N(axpy_block_any)(cols, z, 16, rows, st, groups, t, w, ldw);
+        N(axpy_block_any)(cols, z, 16, rows, st, groups);
         break;
     case 32:
-        N(axpy_block_any)(cols, z, 32, rows, st, groups, t, w, ldw);
+        N(axpy_block_any)(cols, z, 32, rows, st, groups);
         break;
     case 128:
-        N(axpy_block_any)(cols, z, 128, rows, st, groups, t, w, ldw);
+        N(axpy_block_any)(cols, z, 128, rows, st, groups);
         break;
     default:
-        N(axpy_block_any)(cols, z, cs, rows, st, groups, t, w, ldw);
+        N(axpy_block_any)(cols, z, cs, rows, st, groups);
         break;
     }
 }

@@ -127,13 +127,10 @@ static enum status f64_prepare_wide(struct simd_term *t, const struct fm_term *f
     return ST_OK;
 }
 
-static void f64_lanes_wide(const struct simd_term *t, const double *x, size_t ldx, size_t n,
-                           double *out)
+static void f64_lanes_wide(const struct simd_term *t, const struct simd_inputs *in, double *out)
 {
     (void)t;
-    (void)x;
-    (void)ldx;
-    (void)n;
+    (void)in;
     (void)out;
 }
 
@@ -246,14 +243,15 @@ INLINE f32_vec f32_erf(f32_vec x)
 }
 
 /* A float tile is two double tiles: lanes 0.. and LANES64.. */
-static void f32_lanes_wide(const struct simd_term *t, const double *x, size_t ldx, size_t n,
-                           double *out)
+static void f32_lanes_wide(const struct simd_term *t, const struct simd_inputs *in, double *out)
 {
-    const size_t half = LANES / 2;
+    const size_t half = LANES / 2, n = in->n;
+    const struct simd_inputs first = {in->x, in->ldx, n < half ? n : half};
+    const struct simd_inputs last = {n > half ? in->x + half * in->ldx : in->x, in->ldx,
+                                     n > half ? n - half : 0};
 
-    f64_lanes(t, x, ldx, n < half ? n : half, out);
-    f64_lanes(t, n > half ? x + half * ldx : x, ldx, n > half ? n - half : 0,
-              out + f64_place(t, t->dp) * half);
+    f64_lanes(t, &first, out);
+    f64_lanes(t, &last, out + f64_place(t, t->dp) * half);
 }
 
 static void f32_project_wide(const struct simd_term *t, size_t block, double *wide, float *v)

@@ -24,9 +24,8 @@ struct N(work) {
     REAL *x, *a;     /* inputs; intermediate result of the transforms */
     REAL *part;      /* a part of the phases */
     double *wide;    /* heavy tails: x and a in double */
-    const double *rows; /* by row: n rows, ldx apart */
-    size_t ldx, n;
-    bool even;          /* all inputs have one lengthscale */
+    struct simd_inputs in; /* by row: the rows */
+    bool even;             /* all inputs have one lengthscale */
 };
 
 LOOP struct N(work) N(work_in)(const struct simd_term *t, void *scratch)
@@ -295,8 +294,10 @@ LOOP void N(columns)(size_t n, double c, const void *p, const void *g, void *z, 
 }
 
 /* Writes n rows into lanes, times 1/l; the other lanes and entries d..dp-1 are zero. */
-LOOP void N(lanes)(const struct simd_term *t, const double *x, size_t ldx, size_t n, REAL *out)
+LOOP void N(lanes)(const struct simd_term *t, const struct simd_inputs *in, REAL *out)
 {
+    const double *x = in->x;
+    const size_t ldx = in->ldx, n = in->n;
     REAL square[LANES * LANES] __attribute__((aligned(VEC_BYTES)));
     size_t i = 0;
 
@@ -315,15 +316,14 @@ LOOP void N(lanes)(const struct simd_term *t, const double *x, size_t ldx, size_
                 i < t->d && r < n ? (REAL)(x[r * ldx + i] * t->inv[i]) : (REAL)0;
 }
 
-LOOP void N(load)(const struct simd_term *t, const double *x, size_t ldx, size_t n,
-                    struct N(work) *w)
+LOOP void N(load)(const struct simd_term *t, const struct simd_inputs *in, struct N(work) *w)
 {
     if (t->by_row)
-        N(row_load)(t, x, ldx, n, w);
+        N(row_load)(t, in, w);
     else if (t->wide)
-        N(lanes_wide)(t->wide, x, ldx, n, w->wide);
+        N(lanes_wide)(t->wide, in, w->wide);
     else
-        N(lanes)(t, x, ldx, n, w->x);
+        N(lanes)(t, in, w->x);
 }
 
 /* Phases of one block in half turns, up to t->scale. */
@@ -506,15 +506,16 @@ LOOP void N(keep_dot1)(const struct simd_term *t, size_t b, const struct N(work)
     N(add_wide)(acc[0] + acc[1], sums);
 }
 
-LOOP void N(gen)(const struct simd_term *t, const double *x, size_t ldx, size_t n, void *zv,
-                   size_t cs, size_t k, const void *Pv, size_t ldp, double *sums, size_t ldt,
-                   void *scratch)
+LOOP void N(gen)(const struct simd_term *t, const struct simd_inputs *in, void *zv, size_t cs,
+                 const struct simd_up *up, void *scratch)
 {
+    const size_t k = up->k, ldp = up->ldp, ldt = up->ldt;
     struct N(work) w = N(work_in)(t, scratch);
-    const REAL *P = Pv;
+    const REAL *P = up->P;
+    double *sums = up->t;
     REAL *z = zv;
 
-    N(load)(t, x, ldx, n, &w);
+    N(load)(t, in, &w);
     for (size_t b = 0; b < t->nb; b++) {
         N(phases)(t, b, &w);
         if (k == 1) {
@@ -530,38 +531,41 @@ LOOP void N(gen)(const struct simd_term *t, const double *x, size_t ldx, size_t 
     }
 }
 
-LOOP void N(gen_block)(const struct simd_term *t, const double *x, size_t ldx, size_t n, void *zv,
-                         size_t cs, size_t groups, const void *Pv, size_t ldp, double *sums,
-                         size_t ldt, void *scratch)
+LOOP void N(gen_block)(const struct simd_term *t, const struct simd_inputs *in, void *zv, size_t cs,
+                       const struct simd_up *groups, void *scratch)
 {
     struct N(work) w = N(work_in)(t, scratch);
-    const REAL *P = Pv;
+    const REAL *P = groups->P;
     REAL *z = zv;
 
-    N(load)(t, x, ldx, n, &w);
+    N(load)(t, in, &w);
     for (size_t b = 0; b < t->nb; b++, P += 2 * t->D * LANES) {
         const size_t step = z ? cs : LANES;
         REAL *keep = z ? z + 2 * b * t->D * cs : w.keep;
         N(phases)(t, b, &w);
         N(keep_all)(t, b, &w, keep, step);
-        N(kept_dot_blocks)(N(in_block)(t, b), keep, step, groups, P, ldp, sums, ldt);
+        N(kept_dot_blocks)(N(in_block)(t, b), keep, step, groups->k, P, groups->ldp, groups->t,
+                           groups->ldt);
     }
 }
 
 LOOP void N(dot_block)(const struct simd_term *t, const void *zv, size_t cs, size_t rows,
-                         size_t groups, const void *Pv, size_t ldp, double *sums, size_t ldt)
+                       const struct simd_up *groups)
 {
-    const REAL *z = zv, *P = Pv;
+    const REAL *z = zv, *P = groups->P;
 
     for (size_t b = 0; b < t->nb; b++, z += 2 * t->D * cs, P += 2 * t->D * LANES)
         for (size_t r = 0; r < rows; r += LANES)
-            N(kept_dot_blocks)(N(in_block)(t, b), z + r, cs, groups, P, ldp, sums + r, ldt);
+            N(kept_dot_blocks)(N(in_block)(t, b), z + r, cs, groups->k, P, groups->ldp,
+                               groups->t + r, groups->ldt);
 }
 
-LOOP void N(dot)(const struct simd_term *t, const void *zv, size_t cs, size_t rows, size_t k,
-                   const void *Pv, size_t ldp, double *sums, size_t ldt)
+LOOP void N(dot)(const struct simd_term *t, const void *zv, size_t cs, size_t rows,
+                 const struct simd_up *up)
 {
-    const REAL *z = zv, *P = Pv;
+    const size_t k = up->k, ldp = up->ldp, ldt = up->ldt;
+    const REAL *z = zv, *P = up->P;
+    double *sums = up->t;
 
     for (size_t b = 0; b < t->nb; b++, z += 2 * t->D * cs, P += 2 * t->D) {
         const size_t jn = N(in_block)(t, b);
@@ -608,14 +612,13 @@ LOOP void N(block_derivative)(const struct simd_term *t, size_t b, const struct 
     }
 }
 
-LOOP void N(turns)(const struct simd_term *t, const double *x, size_t ldx, size_t n, void *to,
-                   void *scratch)
+LOOP void N(turns)(const struct simd_term *t, const struct simd_inputs *in, void *to, void *scratch)
 {
     struct N(work) w = N(work_in)(t, scratch);
     const REAL *scale = t->scale;
     REAL *out = to;
 
-    N(load)(t, x, ldx, n, &w);
+    N(load)(t, in, &w);
     for (size_t b = 0; b < t->nb; b++, scale += t->D, out += t->D * LANES) {
         N(phases)(t, b, &w);
         for (size_t j = 0, m; j < N(in_block)(t, b); j += m) {
@@ -627,13 +630,14 @@ LOOP void N(turns)(const struct simd_term *t, const double *x, size_t ldx, size_
     }
 }
 
-LOOP void N(rows)(const struct simd_term *t, const double *x, size_t ldx, size_t n, double c,
-                    void *zv, void *dzv, size_t ldz, void *scratch)
+LOOP void N(rows)(const struct simd_term *t, const struct simd_inputs *in, double c, void *zv,
+                  void *dzv, size_t ldz, void *scratch)
 {
+    const size_t n = in->n;
     struct N(work) w = N(work_in)(t, scratch);
     REAL *z = zv, *dz = dzv;
 
-    N(load)(t, x, ldx, n, &w);
+    N(load)(t, in, &w);
     for (size_t b = 0; b < t->nb; b++) {
         const size_t jn = N(in_block)(t, b), at = 2 * b * t->D;
         N(phases)(t, b, &w);

@@ -108,20 +108,30 @@ static const int N(lines)[7] = { LANES >= 16 ? 3 : 2, LANES >= 16,     LANES >= 
                                  LANES >= 16 };
 
 /* A pass of radix R over n vectors in place, at distance `apart`, in groups of neighbours of
- * `stride`. lanes: first the stages inside each; signs: flips, and the same stages again, of the
- * next transform; lines: asked for with each R. */
-INLINE void N(row_pass)(const int R, const size_t n, const size_t stride, const size_t apart,
-                        REAL *v, const bool lanes, const IVEC *signs, const char **ahead,
-                        const int lines)
+ * `stride`. lanes: first the stages inside each; lines: those prefetched with each R.  All members
+ * but n and lines are constants where a pass is called, and are folded into its code. */
+struct N(row_pass) {
+    int R;
+    size_t n, stride, apart;
+    bool lanes;
+    int lines;
+};
+
+/* signs: flips, and the same stages again, of the next transform; or NULL. */
+INLINE void N(row_pass)(const struct N(row_pass) pass, REAL *v, const IVEC *signs,
+                        const char **ahead)
 {
+    const int R = pass.R;
+    const size_t n = pass.n, stride = pass.stride, apart = pass.apart;
+
     for (size_t high = 0; high < n; high += stride * (size_t)R)
         for (size_t low = 0; low < stride; low++) {
             REAL *p = v + (high + low) * LANES;
             VEC a[16];
             UNROLL
             for (int k = 0; k < R; k++)
-                a[k] = lanes ? N(fht_lanes)(p + (size_t)k * apart * LANES)
-                             : V_LOAD(p + (size_t)k * apart * LANES);
+                a[k] = pass.lanes ? N(fht_lanes)(p + (size_t)k * apart * LANES)
+                                  : V_LOAD(p + (size_t)k * apart * LANES);
             N(butterfly)(a, R);
             if (signs) {
                 N(flip_bits)(a, R, *signs++);
@@ -130,7 +140,7 @@ INLINE void N(row_pass)(const int R, const size_t n, const size_t stride, const 
             UNROLL
             for (int k = 0; k < R; k++)
                 V_STORE(p + (size_t)k * apart * LANES, a[k]);
-            N(ask)(ahead, lines);
+            N(ask)(ahead, pass.lines);
         }
 }
 
@@ -142,10 +152,20 @@ INLINE void N(row_scaled)(const int R, const double *x, const double *inv, const
         a[k] = N(narrowed)(x + (size_t)k * LANES, inv + (even ? 0 : (size_t)k * LANES), even);
 }
 
+/* One row of inputs; even: all have one lengthscale. */
+struct N(row_inputs) {
+    const struct simd_term *t;
+    const double *x;
+    bool even;
+};
+
 /* A1 of n vectors, the i0-th input on. */
-INLINE void N(row_read)(const int R, const struct simd_term *t, const double *x, const bool even,
-                        size_t i0, size_t n, REAL *v, const IVEC *signs, const char **ahead)
+INLINE void N(row_read)(const int R, const struct N(row_inputs) in, size_t i0, size_t n, REAL *v,
+                        const IVEC *signs, const char **ahead)
 {
+    const struct simd_term *t = in.t;
+    const double *x = in.x;
+    const bool even = in.even;
     const size_t step = (size_t)R * LANES, end = i0 + n * LANES;
     VEC a[16];
 
@@ -171,56 +191,59 @@ INLINE void N(row_read)(const int R, const struct simd_term *t, const double *x,
     }
 }
 
-INLINE void N(row_two)(const int A, const int B, const struct simd_term *t, const double *x,
-                       const bool even, REAL *v, const char *ahead)
+INLINE void N(row_two)(const int A, const int B, const struct N(row_inputs) in, REAL *v,
+                       const char *ahead)
 {
+    typedef struct N(row_pass) pass;
     const size_t a = (size_t)A, n = a * (size_t)B;
     const int *l = N(lines), more = l[1] + l[6];
-    const IVEC *s = t->signs;
+    const IVEC *s = in.t->signs;
     size_t at[3];
 
-    N(row_signs)(t->D, at);
-    N(row_read)(A, t, x, even, 0, n, v, s, &ahead);
-    N(row_pass)(B, n, a, a, v, true, s + at[1], &ahead, (l[2] + more) * B / 8);
-    N(row_pass)(A, n, 1, 1, v, true, s + at[2], &ahead, (l[3] + l[4]) * A / 8);
-    N(row_pass)(B, n, a, a, v, false, NULL, &ahead, l[5] * B / 8);
+    N(row_signs)(in.t->D, at);
+    N(row_read)(A, in, 0, n, v, s, &ahead);
+    N(row_pass)((pass){B, n, a, a, true, (l[2] + more) * B / 8}, v, s + at[1], &ahead);
+    N(row_pass)((pass){A, n, 1, 1, true, (l[3] + l[4]) * A / 8}, v, s + at[2], &ahead);
+    N(row_pass)((pass){B, n, a, a, false, l[5] * B / 8}, v, NULL, &ahead);
 }
 
-INLINE void N(row_three)(const int A, const int B, const int C, const struct simd_term *t,
-                         const double *x, const bool even, REAL *v, const char *ahead)
+INLINE void N(row_three)(const int A, const int B, const int C, const struct N(row_inputs) in,
+                         REAL *v, const char *ahead)
 {
+    typedef struct N(row_pass) pass;
     const size_t a = (size_t)A, ab = a * (size_t)B, n = ab * (size_t)C, groups = ab / a;
     const size_t step = (ab + 1) * LANES;
-    const IVEC *s = t->signs;
+    const IVEC *s = in.t->signs;
     const int *l = N(lines);
     size_t at[3];
 
-    N(row_signs)(t->D, at);
+    N(row_signs)(in.t->D, at);
     for (size_t i = 0; i < (size_t)C; i++) {
-        N(row_read)(A, t, x, even, i * ab * LANES, ab, v + i * step, s + i * groups, &ahead);
-        N(row_pass)(B, ab, a, a, v + i * step, false, NULL, &ahead, l[1] * B / 8);
+        N(row_read)(A, in, i * ab * LANES, ab, v + i * step, s + i * groups, &ahead);
+        N(row_pass)((pass){B, ab, a, a, false, l[1] * B / 8}, v + i * step, NULL, &ahead);
     }
-    N(row_pass)(C, n, ab, ab + 1, v, true, s + at[1], &ahead, l[2] * C / 8);
+    N(row_pass)((pass){C, n, ab, ab + 1, true, l[2] * C / 8}, v, s + at[1], &ahead);
     for (size_t i = 0; i < (size_t)C; i++) {
         REAL *p = v + i * step;
-        N(row_pass)(B, ab, a, a, p, true, NULL, &ahead, l[3] * B / 8);
-        N(row_pass)(A, ab, 1, 1, p, false, s + at[2] + i * groups, &ahead, l[4] * A / 8);
-        N(row_pass)(B, ab, a, a, p, false, NULL, &ahead, l[5] * B / 8);
+        N(row_pass)((pass){B, ab, a, a, true, l[3] * B / 8}, p, NULL, &ahead);
+        N(row_pass)((pass){A, ab, 1, 1, false, l[4] * A / 8}, p, s + at[2] + i * groups, &ahead);
+        N(row_pass)((pass){B, ab, a, a, false, l[5] * B / 8}, p, NULL, &ahead);
     }
-    N(row_pass)(C, n, ab, ab + 1, v, false, NULL, &ahead, l[6] * C / 8);
+    N(row_pass)((pass){C, n, ab, ab + 1, false, l[6] * C / 8}, v, NULL, &ahead);
 }
 
 LOOP void N(row_as)(const struct simd_term *t, const double *x, const bool even, REAL *v,
                     const char *ahead)
 {
+    const struct N(row_inputs) in = {t, x, even};
     const size_t n = t->D / LANES;
 
     if (n == 256)
-        N(row_two)(16, 16, t, x, even, v, ahead);
+        N(row_two)(16, 16, in, v, ahead);
     else if (n == 512)
-        N(row_three)(8, 8, 8, t, x, even, v, ahead);
+        N(row_three)(8, 8, 8, in, v, ahead);
     else
-        N(row_three)(8, 8, 16, t, x, even, v, ahead);
+        N(row_three)(8, 8, 16, in, v, ahead);
 }
 
 /* Projects all rows; missing rows are zeros. */
@@ -228,16 +251,16 @@ LOOP void N(row_project)(const struct simd_term *t, const struct N(work) *w)
 {
     const size_t ld = N(row_ld)(t->D);
 
-    for (size_t r = 0; r < w->n; r++) {
-        const double *x = w->rows + r * w->ldx;
-        const char *next = (const char *)((uintptr_t)x + w->ldx * sizeof *x);
+    for (size_t r = 0; r < w->in.n; r++) {
+        const double *x = w->in.x + r * w->in.ldx;
+        const char *next = (const char *)((uintptr_t)x + w->in.ldx * sizeof *x);
         if (w->even)
             N(row_as)(t, x, true, w->v + r * ld, next);
         else
             N(row_as)(t, x, false, w->v + r * ld, next);
     }
-    if (w->n < LANES)
-        memset(w->v + w->n * ld, 0, (LANES - w->n) * ld * sizeof *w->v);
+    if (w->in.n < LANES)
+        memset(w->v + w->in.n * ld, 0, (LANES - w->in.n) * ld * sizeof *w->v);
 }
 
 /* Transposes entries j .. j + N(PART) - 1 of all rows, then runs the stages inside vectors. */
@@ -260,12 +283,9 @@ LOOP const REAL *N(row_part)(const struct simd_term *t, const REAL *v, size_t j,
     return to;
 }
 
-LOOP void N(row_load)(const struct simd_term *t, const double *x, size_t ldx, size_t n,
-                      struct N(work) *w)
+LOOP void N(row_load)(const struct simd_term *t, const struct simd_inputs *in, struct N(work) *w)
 {
-    w->rows = x;
-    w->ldx = ldx;
-    w->n = n;
+    w->in = *in;
     w->even = true;
     for (size_t i = 1; i < t->d; i++)
         w->even &= t->inv[i] == t->inv[0];

@@ -29,7 +29,7 @@ LOOP void N(load_windows)(const struct simd_term *t, const struct simd_windows *
             if (k->at[i][q] < (double)k->channels)
                 x[q * k->channels + (size_t)k->at[i][q]] = 1.0;
     }
-    N(load)(t, k->x, t->d, k->n, w);
+    N(load)(t, &(struct simd_inputs){k->x, t->d, k->n}, w);
 }
 
 /* sum += the rows of z with the indices lane[], one after the other. */

@@ -863,9 +863,18 @@ static void units_tile(struct panel *p, size_t i0, size_t mi, size_t j0, size_t 
         const size_t left = p->rows - c * CHUNK_ROWS;
         const char *z = p->z + c * p->chunk_bytes, *b = p->b + c * p->chunk_bytes;
         const bool more = c + 1 < p->chunks;
-        p->units->product(left < CHUNK_ROWS ? left : CHUNK_ROWS, z, i0, mi, b, j0, nj, p->lower,
-                          sum, p->lds, more ? z + p->chunk_bytes : NULL,
-                          more ? b + p->chunk_bytes : NULL);
+        const struct simd_product product = {
+            .rows = left < CHUNK_ROWS ? left : CHUNK_ROWS,
+            .right = z,
+            .i0 = i0,
+            .mi = mi,
+            .left = b,
+            .j0 = j0,
+            .nj = nj,
+            .lower = p->lower,
+            .next_right = more ? z + p->chunk_bytes : NULL,
+            .next_left = more ? b + p->chunk_bytes : NULL};
+        p->units->product(&product, sum, p->lds);
     }
 }
 
