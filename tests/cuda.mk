@@ -6,8 +6,10 @@ if HAVE_CHECK
 check_PROGRAMS += tests/check_cuda_host
 TESTS += tests/check_cuda_host
 endif
-tests_check_cuda_host_SOURCES = tests/check_cuda_host.c $(emulated_cuda)
-tests_check_cuda_host_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
+cuda_host = tests/check_cuda_host.c tests/cuda/operators.c tests/cuda/solves.c tests/cuda/pair.c \
+  tests/cuda/pair.h
+tests_check_cuda_host_SOURCES = $(cuda_host) $(emulated_cuda)
+tests_check_cuda_host_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests -I$(top_srcdir)/tests/cuda
 tests_check_cuda_host_LDADD = $(compute_tests)
 
 cuda_cc = $(CC) $(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) $(CPPFLAGS) $(AM_CFLAGS) $(CFLAGS) \
@@ -30,8 +32,9 @@ EXTRA_DIST += tests/scripts/device.sh tests/wrong_abi.c
 # Where a device is: make check-cuda, check-cuda-sanitizer, bench-cuda (tests/cuda/README.md). 
 # Without one each says so and succeeds.
 EXTRA_PROGRAMS += tests/cuda/check_cuda
-tests_cuda_check_cuda_SOURCES = tests/check_cuda_host.c tests/emulated_device.h
-tests_cuda_check_cuda_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests -DON_DEVICE
+tests_cuda_check_cuda_SOURCES = $(cuda_host) tests/emulated_device.h
+tests_cuda_check_cuda_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests -I$(top_srcdir)/tests/cuda \
+  -DON_DEVICE
 tests_cuda_check_cuda_LDADD = $(compute_tests)
 EXTRA_DIST += tests/cuda/README.md tests/cuda/bench_cuda.c tests/cuda/bench_peer.cu \
   tests/cuda/bench_peer.h tests/cuda/jobs.sh tests/cuda/pack.sh tests/cuda/peers_cuda.py

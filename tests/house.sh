@@ -9,7 +9,6 @@ source=$(pwd)
 
 # RULE PATTERN -- reason.  The pattern is matched against the lines that a rule prints.
 exceptions='
-file ^tests/check_cuda_host\.c|^tests/compute/check_model\.c -- one set of fixtures and cases
 function ^src/compute/linalg/ -- wrappers of BLAS and LAPACK have the parameters of what they wrap
 function ^src/cuda/[a-z_]*(_body|_real)\.h|^src/cuda/dense\.c -- bodies of kernels, wrappers of cuSOLVER
 function ^src/cuda/[a-z_]*\.cu -- launches pass on the parameters of device kernels

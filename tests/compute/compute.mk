@@ -61,14 +61,20 @@ endif
 EXTRA_DIST += tests/scripts/golden.sh tests/golden.md
 # tests of the gp group
 if HAVE_CHECK
-check_PROGRAMS += tests/compute/check_nmll tests/compute/check_memory tests/compute/check_model \
+check_PROGRAMS += tests/compute/check_fit tests/compute/check_nmll tests/compute/check_memory \
+  tests/compute/check_model \
   tests/compute/check_rank tests/compute/check_targets tests/compute/check_tune
-TESTS += tests/compute/check_nmll tests/compute/check_memory tests/compute/check_model \
+TESTS += tests/compute/check_fit tests/compute/check_nmll tests/compute/check_memory \
+  tests/compute/check_model \
   tests/compute/check_rank tests/compute/check_targets tests/compute/check_tune
 endif
 tests_compute_check_nmll_SOURCES = tests/compute/check_nmll.c
 tests_compute_check_nmll_LDADD = $(compute_tests)
-tests_compute_check_model_SOURCES = tests/compute/check_model.c
+tests_compute_check_fit_SOURCES = tests/compute/check_fit.c tests/compute/fits.c \
+  tests/compute/fits.h
+tests_compute_check_fit_LDADD = $(compute_tests)
+tests_compute_check_model_SOURCES = tests/compute/check_model.c tests/compute/fits.c \
+  tests/compute/fits.h
 tests_compute_check_model_LDADD = $(compute_tests)
 tests_compute_check_rank_SOURCES = tests/compute/check_rank.c
 tests_compute_check_rank_LDADD = $(compute_tests)
