@@ -1,6 +1,6 @@
-/* tests/compute/check_fit.c -- how a model is fitted: solvers that agree, starts from other fits, the
- * scale that follows the features, stopping, refusing, plans by memory, float16, and requests for
- * memory that fail.  check_model.c tests what a fitted model predicts. */
+/* tests/compute/check_fit.c -- how a model is fitted: solvers that agree, starts from other fits,
+ * the scale that follows the features, stopping, refusing, plans by memory, float16, and requests
+ * for memory that fail.  check_model.c tests what a fitted model predicts. */
 #include "fits.h"
 
 #include "compute/backend.h"
