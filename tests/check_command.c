@@ -168,7 +168,7 @@ static void sample(const struct arg *a, char *out, size_t len)
         [ARG_OPTION] = "seed", [ARG_JOB] = "r1", [ARG_SOLVER] = "cg", [ARG_PRECOND] = "srht",
         [ARG_SKETCH] = "srht", [ARG_TUNER] = "bayes", [ARG_DEMO] = "toy", [ARG_SETTING] = "seed",
         [ARG_THEME] = "dark", [ARG_TOPIC] = "fit", [ARG_COPIED] = "cell",
-        [ARG_PREDICTED] = "mean,sd",
+        [ARG_PREDICTED] = "mean,sd", [ARG_EXPR] = "x > 1",
     };
 
     if (a->type == ARG_CHOICE)

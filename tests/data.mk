@@ -1,6 +1,6 @@
 # tests of the data group
 data_checks = tests/check_import tests/check_dataset tests/check_demo tests/check_spill \
-  tests/check_parts tests/check_sequence
+  tests/check_parts tests/check_sequence tests/check_prepare
 if HAVE_CHECK
 check_PROGRAMS += $(data_checks)
 TESTS += $(data_checks)
@@ -15,13 +15,17 @@ tests_check_spill_SOURCES = tests/check_spill.c
 tests_check_spill_LDADD = $(app_tests)
 tests_check_parts_SOURCES = tests/check_parts.c
 tests_check_parts_LDADD = $(app_tests)
+tests_check_prepare_SOURCES = tests/check_prepare.c
+tests_check_prepare_LDADD = $(app_tests)
 tests_check_sequence_SOURCES = tests/check_sequence.c
 tests_check_sequence_LDADD = $(app_tests)
 
 # Readers under any bytes: a few seconds here; `make fuzz` runs libFuzzer (clang) on each.
-data_fuzz = tests/fuzz/fuzz_csv tests/fuzz/fuzz_npy tests/fuzz/fuzz_fasta tests/fuzz/fuzz_graph
+data_fuzz = tests/fuzz/fuzz_csv tests/fuzz/fuzz_npy tests/fuzz/fuzz_fasta tests/fuzz/fuzz_graph \
+  tests/fuzz/fuzz_expr
 check_PROGRAMS += $(data_fuzz)
-TESTS += tests/fuzz/csv.sh tests/fuzz/npy.sh tests/fuzz/fasta.sh tests/fuzz/graph.sh
+TESTS += tests/fuzz/csv.sh tests/fuzz/npy.sh tests/fuzz/fasta.sh tests/fuzz/graph.sh \
+  tests/fuzz/expr.sh
 tests_fuzz_fuzz_csv_SOURCES = tests/fuzz/fuzz_csv.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_csv_LDADD = $(app_archives) libfigure.a libdata.a libcompute.a libbase.a \
   $(APP_LIBS) $(COMPUTE_LIBS)
@@ -34,15 +38,19 @@ tests_fuzz_fuzz_fasta_LDADD = $(app_archives) libfigure.a libdata.a libcompute.a
 tests_fuzz_fuzz_graph_SOURCES = tests/fuzz/fuzz_graph.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_graph_LDADD = $(app_archives) libfigure.a libdata.a libcompute.a libbase.a \
   $(APP_LIBS) $(COMPUTE_LIBS)
+tests_fuzz_fuzz_expr_SOURCES = tests/fuzz/fuzz_expr.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz.h
+tests_fuzz_fuzz_expr_LDADD = $(app_archives) libfigure.a libdata.a libcompute.a libbase.a \
+  $(APP_LIBS) $(COMPUTE_LIBS)
 EXTRA_DIST += tests/fuzz/csv tests/fuzz/npy tests/fuzz/csv.sh tests/fuzz/npy.sh \
-  tests/fuzz/fasta tests/fuzz/fasta.sh tests/fuzz/graph tests/fuzz/graph.sh
+  tests/fuzz/fasta tests/fuzz/fasta.sh tests/fuzz/graph tests/fuzz/graph.sh \
+  tests/fuzz/expr tests/fuzz/expr.sh
 
 # Every fuzzer for FUZZ_SECONDS each, one after the other; one that fails is named at the end and
 # does not keep the others from running: `make fuzz FUZZ_SECONDS=60`, and of some alone
 # `make fuzz FUZZERS='fasta graph' FUZZ_OTHERS=`.  FUZZERS: of readers, by libFuzzer under ASan and
 # UBSan; what it finds new lies in fuzz/NAME of the build directory.  FUZZ_OTHERS: the tests with
 # generators of their own, as this tree was configured (--enable-sanitize).
-FUZZERS = csv npy fasta graph
+FUZZERS = csv npy fasta graph expr
 FUZZ_OTHERS = tests/fuzz/fuzz_script tests/fuzz/fuzz_session tests/fuzz/fuzz_input
 FUZZ_CC = clang
 FUZZ_SECONDS = 300
@@ -74,5 +82,7 @@ fuzz: $(app_archives) libfigure.a libdata.a libcompute.a libbase.a $(FUZZ_OTHERS
 	done; \
 	test -z "$$failed" || { echo "fuzz: failed:$$failed"; exit 1; }
 
-TESTS += tests/scripts/data.sh tests/scripts/sequences.sh tests/scripts/kinds.sh
-EXTRA_DIST += tests/scripts/data.sh tests/scripts/sequences.sh tests/scripts/kinds.sh
+TESTS += tests/scripts/data.sh tests/scripts/sequences.sh tests/scripts/kinds.sh \
+  tests/scripts/prepare.sh
+EXTRA_DIST += tests/scripts/data.sh tests/scripts/sequences.sh tests/scripts/kinds.sh \
+  tests/scripts/prepare.sh

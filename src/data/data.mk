@@ -18,6 +18,10 @@ libdata_a_SOURCES += \
   src/data/encoding_json.c \
   src/data/encoding_moments.c \
   src/data/encoding_moments.h \
+  src/data/expr.c \
+  src/data/expr.h \
+  src/data/expr_eval.c \
+  src/data/expr_impl.h \
   src/data/import_file.c \
   src/data/import_option.c \
   src/data/import_option.h \
@@ -31,6 +35,8 @@ libdata_a_SOURCES += \
   src/data/npy.h \
   src/data/page_use.c \
   src/data/page_use.h \
+  src/data/prepare.c \
+  src/data/prepare.h \
   src/data/radix_sort.c \
   src/data/radix_sort.h \
   src/data/split.c \

@@ -2,6 +2,7 @@
  * said about them before anything is fitted. */
 #include "data/dataset.h"
 
+#include "data/expr.h"
 #include "data/formats/import.h"
 #include "data/kinds/kind.h"
 #include "base/mem.h"
@@ -48,6 +49,7 @@ void dataset_unref(struct dataset *d)
         free(d->group[j]);
     free(d->group);
     free(d->coding);
+    free(d->steps);
     table_unref(d->table);
     free(d->name);
     free(d->role);
@@ -96,8 +98,9 @@ struct dataset *dataset_snapshot(const struct dataset *d, struct err *err)
     c->role = copy_array(d->role, d->table->ncols, sizeof *d->role, err);
     c->group = copy_groups(d, err);
     c->coding = d->coding != NULL ? mem_strdup(d->coding, err) : NULL;
+    c->steps = d->steps != NULL ? mem_strdup(d->steps, err) : NULL;
     if (c->name == NULL || c->notes == NULL || c->role == NULL || c->group == NULL ||
-        (d->coding != NULL && c->coding == NULL) ||
+        (d->coding != NULL && c->coding == NULL) || (d->steps != NULL && c->steps == NULL) ||
         (d->split.how != NULL && c->split.how == NULL) ||
         (d->split.part != NULL && c->split.part == NULL) ||
         (d->split.fold != NULL && c->split.fold == NULL)) {
@@ -232,6 +235,11 @@ static enum status no_column(const struct table *t, const char *name, struct err
     err_set(err, ST_NOT_FOUND, "there is no column %s", text_quoted(name, word, sizeof word));
     suggest_column(t, name, err);
     return ST_NOT_FOUND;
+}
+
+enum status dataset_find_column(const struct table *t, const char *name, struct err *err)
+{
+    return table_find(t, name) != SIZE_MAX ? ST_OK : no_column(t, name, err);
 }
 
 /* The column whose kind makes it the only input at first; the number of columns if there is
@@ -709,9 +717,8 @@ static enum col_type type_of(const char *word)
     return type;
 }
 
-/* Converts the cells of a column to another type, into an empty column without a name. */
-static enum status convert(const struct table *t, size_t j, const char *word, struct column *to,
-                           struct err *err)
+enum status dataset_convert(const struct table *t, size_t j, const char *word, struct column *to,
+                            struct err *err)
 {
     const struct column *c = &t->col[j];
     const enum col_type type = type_of(word);
@@ -761,7 +768,7 @@ static enum status duplicate_column(const struct table *t, size_t j, struct colu
     if (c->type == COL_HELD)
         return c->cells->copy(c, t->n, to, err);
     if (c->type != COL_REAL)
-        return convert(t, j, kind_type(c), to, err);
+        return dataset_convert(t, j, kind_type(c), to, err);
     to->in = mapped_array_ref(c->in);
     to->incol = c->incol;
     to->v = c->in ? NULL : spill_array(t->n, sizeof *c->v, "a column of numbers", err);
@@ -813,6 +820,28 @@ static struct table *own_table(struct dataset *d, struct err *err)
     return duplicate_table(d->table, err);
 }
 
+/* Adds the change of types to the steps, because later steps depend on it. */
+static enum status note_types(struct dataset *d, const struct table *t, const bool *in,
+                              const char *type, struct err *err)
+{
+    struct buf b = { 0 };
+
+    buf_puts(&b, d->steps != NULL ? d->steps : "");
+    for (size_t j = 0; j < t->ncols; j++) {
+        if (!in[j])
+            continue;
+        buf_puts(&b, b.len > 0 ? "\ntype " : "type ");
+        expr_write_name(&b, t->col[j].name);
+        buf_printf(&b, " = %s", type);
+    }
+    char *steps = buf_take(&b);
+    if (steps == NULL)
+        return err_nomem(err, 64, "a step");
+    free(d->steps);
+    d->steps = steps;
+    return ST_OK;
+}
+
 enum status dataset_set_type(struct dataset *d, const char *pattern, const char *type,
                              size_t *changed, struct err *err)
 {
@@ -825,7 +854,7 @@ enum status dataset_set_type(struct dataset *d, const char *pattern, const char 
     for (size_t j = 0; j < m && rc == ST_OK; j++) {
         in[j] = in[j] && strcmp(kind_type(&d->table->col[j]), type) != 0;
         if (in[j])
-            rc = convert(d->table, j, type, &fresh[j], err);
+            rc = dataset_convert(d->table, j, type, &fresh[j], err);
         *changed += in[j];
     }
     struct table *t = rc == ST_OK && *changed > 0 ? own_table(d, err) : NULL;
@@ -847,6 +876,7 @@ enum status dataset_set_type(struct dataset *d, const char *pattern, const char 
             d->role[j] = ROLE_INPUT;
     }
     if (t != NULL) {
+        rc = note_types(d, t, in, type, err);
         table_unref(d->table);
         d->table = t;
     }

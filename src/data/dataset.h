@@ -38,6 +38,7 @@ struct dataset {
      * each of its parts reads. It is set in a job's snapshot, before encoding_fit. nterms 0: a
      * kernel that reads all columns. */
     struct kernel kernel;
+    char *steps;  /* what was done to the table after reading it (prepare.h); NULL: nothing */
     char *notes;  /* the decisions of dataset_new, as lines "note[name]: text" and "warning[...]" */
 };
 /* Makes a dataset and takes a reference to the table. target: names and patterns as for
@@ -71,6 +72,11 @@ enum status dataset_set_role(struct dataset *, const char *pattern, enum col_rol
 /* type: a word of kind_type_at. Replaces the table by a converted copy. */
 enum status dataset_set_type(struct dataset *, const char *pattern, const char *type,
                              size_t *changed, struct err *);
+/* Converts the cells of column j to a type, into an empty column without a name. */
+enum status dataset_convert(const struct table *, size_t j, const char *type, struct column *to,
+                            struct err *);
+/* OK if the table has this column; otherwise NOT_FOUND with the nearest names. */
+enum status dataset_find_column(const struct table *, const char *name, struct err *);
 /* Marks the columns of a list of names and patterns. A name in double quotes is not a pattern. */
 enum status dataset_select(const struct table *, const char *list, bool *in, struct err *);
 /* Chooses the encoding of the first input whose kind offers a choice: "onehot", or a word of that

@@ -22,6 +22,7 @@ void encoding_free(struct encoding *e)
         free(e->more[j].name);
     free(e->more);
     free(e->weight);
+    free(e->steps);
     free(e->held.column);
     if (e->held.state != NULL && e->held.kind->state_free != NULL)
         e->held.kind->state_free(e->held.state);
@@ -50,6 +51,7 @@ enum status encoding_copy(struct encoding *dst, const struct encoding *src, stru
     *dst = *src;
     dst->target = src->target != NULL ? mem_strdup(src->target, err) : NULL;
     dst->weight = src->weight != NULL ? mem_strdup(src->weight, err) : NULL;
+    dst->steps = src->steps != NULL ? mem_strdup(src->steps, err) : NULL;
     bool good = copy_held(&src->held, &dst->held, err);
     dst->more =
         src->nmore > 0 ? mem_calloc(src->nmore, sizeof *dst->more, "an encoding", err) : NULL;
@@ -57,7 +59,8 @@ enum status encoding_copy(struct encoding *dst, const struct encoding *src, stru
         src->col != NULL ? mem_calloc(src->ncol, sizeof *dst->col, "an encoding", err) : NULL;
     good = good && (dst->col != NULL || src->col == NULL) &&
            (src->target == NULL || dst->target != NULL) &&
-           (src->weight == NULL || dst->weight != NULL) && (src->nmore == 0 || dst->more != NULL);
+           (src->weight == NULL || dst->weight != NULL) &&
+           (src->steps == NULL || dst->steps != NULL) && (src->nmore == 0 || dst->more != NULL);
     for (size_t j = 0; j < src->nmore && good; j++) {
         dst->more[j] = src->more[j];
         dst->more[j].name = mem_strdup(src->more[j].name, err);

@@ -62,6 +62,7 @@ struct encoding {
     size_t nmore;
     struct enc_target *more; /* further targets, in the order of the table's columns */
     enum missing_policy missing;
+    char *steps;             /* what new data have to go through first (prepare.h); NULL: nothing */
 };
 /* Fits the encoding on the training rows (without those that the policy drops). Appends its
  * decisions to notes as lines "note[name]: text". Fails on a constant target, on log of y <= 0, and

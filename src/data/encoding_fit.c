@@ -367,6 +367,8 @@ enum status encoding_fit(const struct dataset *d, const size_t *train, size_t nt
     for (size_t j = 0; j < ncols && rc == ST_OK; j++)
         if (d->role[j] == ROLE_TARGET)
             rc = fit_target(&f, &d->table->col[j]);
+    if (rc == ST_OK && d->steps != NULL && (out->steps = mem_strdup(d->steps, err)) == NULL)
+        rc = ST_NOMEM;
     if (rc == ST_OK && dataset_weight(d) != SIZE_MAX) {
         out->weight = mem_strdup(d->table->col[dataset_weight(d)].name, err);
         rc = out->weight != NULL ? ST_OK : ST_NOMEM;

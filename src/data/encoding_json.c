@@ -57,6 +57,10 @@ char *encoding_to_json(const struct encoding *e, struct err *err)
         buf_puts(&b, ",\"weight\":");
         json_write_string(&b, e->weight);
     }
+    if (e->steps != NULL) {
+        buf_puts(&b, ",\"steps\":");
+        json_write_string(&b, e->steps);
+    }
     buf_printf(&b, ",\"yscale\":\"%s\",\"missing\":\"%s\"", yscale_word[e->yscale],
                missing_word[e->missing]);
     json_write_number(&b, "ymean", e->ymean);
@@ -331,6 +335,8 @@ static enum status encoding_member(struct json_reader *r, const char *key, void 
     }
     if (strcmp(key, "weight") == 0 && e->weight == NULL)
         return json_string(r, &e->weight);
+    if (strcmp(key, "steps") == 0 && e->steps == NULL)
+        return json_string(r, &e->steps);
     if (strcmp(key, "yscale") == 0) {
         rc = json_word(r, yscale_word, 3, &k);
         e->yscale = rc == ST_OK ? (enum y_scale)k : Y_STANDARD;

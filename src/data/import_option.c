@@ -5,6 +5,7 @@
 #include "data/formats/format.h"
 #include "data/kinds/kind.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { MOST = 64 };
@@ -75,6 +76,14 @@ enum status import_option_set(struct import_opts *opts, const struct import_opti
     if (o->type == IMPORT_SWITCH) {
         *(int *)field = strcmp(words, "yes") == 0;
         return ST_OK;
+    }
+    if (o->type == IMPORT_COUNT) {
+        char *end;
+        const unsigned long n = strtoul(words, &end, 10);
+        *(size_t *)field = n;
+        return *words >= '0' && *words <= '9' && *end == '\0' && n <= IMPORT_COUNT_MOST
+                   ? ST_OK
+                   : bad_mark(o, words, err);
     }
     if (o->type != IMPORT_MARK) {
         *(const char **)field = words;

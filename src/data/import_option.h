@@ -12,6 +12,7 @@ enum import_option_type {
     IMPORT_PATH,   /* of a file */
     IMPORT_CHOICE, /* one of `choices` */
     IMPORT_SWITCH, /* -1, 0, 1 */
+    IMPORT_COUNT,  /* a whole number */
     IMPORT_MARK,   /* one character or its name: comma, tab; `choices` NULL: any */
 };
 enum {
@@ -21,6 +22,7 @@ enum {
      * keeps a table for each value. */
     IMPORT_PARSES = 4,
 };
+enum { IMPORT_COUNT_MOST = 1000000 };
 struct import_option {
     const char *name;
     enum import_option_type type;
@@ -28,7 +30,7 @@ struct import_option {
     int place;            /* position in lists of options and canonical lines: lower ones first */
     const char *choices;  /* "keep|missing|stop" */
     const char *marks;    /* IMPORT_MARK: the characters that are allowed; NULL: any */
-    const char *expected; /* IMPORT_MARK: for the message, what is expected */
+    const char *expected; /* IMPORT_MARK, IMPORT_COUNT: for the message */
     size_t field;   /* offset in struct import_opts; IMPORT_OWN: read it with import_option_own() */
     const char *help;
 };

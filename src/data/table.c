@@ -45,6 +45,10 @@ struct table *table_ref(struct table *t)
 void table_column_clear(struct column *c)
 {
     free(c->name);
+    if (c->lent) {
+        *c = (struct column){ 0 };
+        return;
+    }
     spill_free(c->v);
     mapped_array_unref(c->in);
     spill_free(c->code);
@@ -66,7 +70,43 @@ void table_unref(struct table *t)
     free(t->path);
     free(t->decisions);
     free(t->notes);
+    table_unref(t->base);
     free(t);
+}
+
+struct table *table_derive(struct table *base, size_t more, struct err *err)
+{
+    struct table *t = table_new(base->path, base->ncols + more, err);
+
+    if (t == NULL)
+        return NULL;
+    free(t->decisions);
+    free(t->notes);
+    t->decisions = mem_strdup(base->decisions, err);
+    t->notes = mem_strdup(base->notes, err);
+    bool good = t->decisions != NULL && t->notes != NULL;
+    for (size_t j = 0; j < base->ncols && good; j++) {
+        char *name = mem_strdup(base->col[j].name, err);
+        good = name != NULL;
+        t->col[j] = base->col[j];
+        t->col[j].name = name;
+        t->col[j].lent = true;
+    }
+    if (!good) {
+        table_unref(t);
+        return NULL;
+    }
+    t->base = table_ref(base);
+    t->file_size = base->file_size;
+    memcpy(t->checksum, base->checksum, sizeof t->checksum);
+    t->n = base->n;
+    t->missing = base->missing;
+    t->duplicates = base->duplicates;
+    t->targets = more == 0 ? base->targets : 0;
+    t->parsed = base->parsed;
+    t->cuts = base->cuts;
+    t->seconds = base->seconds;
+    return t;
 }
 
 enum status table_add_notes(struct table *t, const struct buf *notes, struct err *err)

@@ -53,6 +53,7 @@ struct column {
     bool integers;        /* COL_REAL: every value is a whole number */
     bool date;            /* COL_REAL: ISO 8601 dates as decimal years */
     bool named;           /* false: the file has no name for it, and "x3" was made up */
+    bool lent;            /* its arrays belong to table.base */
 };
 static inline double column_at(const struct column *c, size_t row)
 {
@@ -97,9 +98,13 @@ struct table {
     double seconds;       /* seconds to read it */
     char *decisions;      /* one line: "comma, header (line 1 ...), no quotes, ... UTF-8" */
     char *notes;          /* lines "note[name]: text" or "warning[name]: text"; may be "" */
+    struct table *base;   /* from which columns are lent, or strings of columns; NULL: none */
 };
 struct table *table_ref(struct table *);
 void table_unref(struct table *);
+/* A table with all columns of `base`, lent by it, and room for `more` columns behind them. Its
+ * decisions, notes and origin are copied. */
+struct table *table_derive(struct table *base, size_t more, struct err *err);
 /* For making a table. */
 struct table *table_new(const char *path, size_t ncols, struct err *);
 /* Computes sums over the columns and counts repeated rows. */
@@ -135,6 +140,7 @@ enum { IMPORT_OWN_MOST = 8 };
 /* How to read a file. Zero, NULL or 0 (header: -1) means: guess, and report the decision. */
 struct import_opts {
     char sep;                  /* ',' '\t' ';' ... */
+    size_t skiplines;          /* lines of text before the table */
     int header;                /* -1: guess; 0: no; 1: yes */
     const char *missing;       /* "NA,?,-": marks separated by commas, besides the empty cell */
     char decimal;              /* '.' or ',' */

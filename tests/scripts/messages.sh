@@ -45,6 +45,7 @@ cat sig.json >>seen.json
 
 # -- data
 printf 'a,b,c,d,y\n1,2,3,4,5\n2,3,1,4,6\n3,1,1,2,7\n' >wide.csv
+printf 'c,b\n1,2\n' >few.csv
 printf 'code,y\n007,1\n008,2\n009,4\n010,3\n' >zeros.csv
 printf 'c,y\nb\351,1\na,2\nb\351,3\na,5\n' >latin.csv
 awk 'BEGIN { print "a,id,mask,y"; for (i = 1; i < 41; i++) print i * i "," i "," (i == 7 ? 2 : i % 2) "," i * i }' >leak.csv
@@ -52,6 +53,7 @@ awk 'BEGIN { print "c,y"; for (i = 0; i < 2600; i++) print "w" i % 1200 "," i % 
 awk 'BEGIN { print "x,k,y"; for (i = 0; i < 60; i++) print i % 13 "," (i == 5 ? "" : i % 7) "," i % 11 }' >gap.csv
 tell -e 'open wide.csv'
 tell -e 'open zeros.csv'
+tell -k -e 'open wide.csv; season; where a > 1; let e = 1/(a-2); split none; fit features=8; predict few.csv'
 tell -e 'open latin.csv'
 tell -k -e 'open leak.csv; summary; split column=mask'
 tell -e 'open levels.csv types=c=category'

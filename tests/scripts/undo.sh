@@ -25,6 +25,11 @@ cols|cols x1,x2 role=skip|undo
 missing|missing mean|undo
 scale|scale y=none|undo
 split|split test=40% seed=5|undo
+names|names a,b,c,d,e,f,g,h,i,j,k|undo
+rename|rename x1=width x2=depth|undo
+where|where x1 > 0.3|undo
+let|let ratio = x1 / x2|undo
+season|season x3 week|undo
 kernel|kernel matern(nu=5/2) + linear|undo
 tune|tune features=32 evals=3|runs
 fit|fit features=16|runs

@@ -162,7 +162,7 @@ static enum status open_take(struct workspace *ws, struct loading *l, struct err
                                     target_name(l->table, args_text(a, "target")), err);
     enum status rc = d ? ST_OK : err->code;
 
-    if (rc == ST_OK)
+    if (rc == ST_OK && !import_args_skips_lines(a))
         rc = set_roles(d, args_text(a, "skip"), ROLE_SKIP, err);
     if (rc == ST_OK)
         rc = set_roles(d, args_text(a, "id"), ROLE_ID, err);
@@ -335,7 +335,8 @@ struct command cmd_open_rows[] = {
        "column to predict (default: the last), or several: y1,y2; or the NPY file, pattern or HDF5 "
        "dataset with the targets"},
       IMPORT_ARGS_ROWS(false),
-      {"skip", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL, "columns to leave out: id,tmp*"},
+      {"skip", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL,
+       "columns to leave out: id,tmp*; a number: lines to leave out above the table"},
       {"id", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL,
        "columns that name a row; kept, but not used as inputs"},
       {"weight", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL,

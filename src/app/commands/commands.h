@@ -13,6 +13,7 @@
 #define COMMAND_TABLES(row)       \
     row(, cmd_open_rows)          \
     row(, cmd_data_rows)          \
+    row(const, cmd_prepare_rows)  \
     row(, cmd_model_rows)         \
     row(const, cmd_sweep_rows)    \
     row(const, cmd_diag_rows)     \

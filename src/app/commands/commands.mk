@@ -11,6 +11,7 @@ libcommands_a_SOURCES = \
   src/app/commands/cmd_model.c \
   src/app/commands/cmd_open.c \
   src/app/commands/cmd_plot.c \
+  src/app/commands/cmd_prepare.c \
   src/app/commands/cmd_runs.c \
   src/app/commands/cmd_screen.c \
   src/app/commands/cmd_session.c \

@@ -2,6 +2,7 @@
 #include "app/core/ws_words.h"
 
 #include "app/core/workspace.h"
+#include "data/expr.h"
 
 static const char *dataset_at(struct workspace *ws, size_t i)
 {
@@ -21,6 +22,20 @@ static const char *name_of_column(struct workspace *ws, size_t i)
     return d && i < d->table->ncols ? d->table->col[i].name : NULL;
 }
 
+/* What an expression may name: columns of the current dataset, then functions. */
+static const char *name_in_expression(struct workspace *ws, size_t i)
+{
+    const struct dataset *d = ws && ws->cur < ws->ndata ? ws->data[ws->cur] : NULL;
+    const size_t columns = d ? d->table->ncols : 0;
+    const char *name, *help;
+
+    if (i < columns)
+        return d->table->col[i].name;
+    return expr_function_at(i - columns, &name, &help) ? name : NULL;
+}
+
+const struct words_row ws_words_expressions = { .type = ARG_EXPR, .at = name_in_expression,
+                                                .behind = "(+-*/^<>=!,", .quoted = true };
 const struct words_row ws_words_datasets = { .type = ARG_DATASET, .at = dataset_at,
                                              .quoted = true };
 const struct words_row ws_words_runs = { .type = ARG_RUN, .at = run_at };

@@ -5,6 +5,7 @@
 
 #include "app/shell/words.h"
 
-extern const struct words_row ws_words_datasets, ws_words_runs, ws_words_jobs, ws_words_columns;
+extern const struct words_row ws_words_datasets, ws_words_runs, ws_words_jobs, ws_words_columns,
+    ws_words_expressions;
 
 #endif

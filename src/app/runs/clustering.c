@@ -4,6 +4,7 @@
 #include "app/runs/fitting.h"
 #include "app/core/ws_tell.h"
 #include "data/kinds/kind.h"
+#include "data/prepare.h"
 #include "base/mem.h"
 #include "base/outfile.h"
 #include "base/text.h"
@@ -147,10 +148,14 @@ static enum status place_new(struct clustering *c, const struct featmap *fm, str
     struct encoded e = { 0 };
     struct table *t = NULL;
     struct fop *fop = NULL;
+    size_t *rows = NULL, n = 0;
     enum status rc = import_file(c->file, &io, &job->ctl, &t, err);
 
     if (rc == ST_OK)
-        rc = encode(&c->enc, t, NULL, t->n, false, &e, err);
+        rc = prepare_new_data(&c->enc, &t, &rows, &n, NULL, err);
+    if (rc == ST_OK)
+        rc = encode(&c->enc, t, rows, n, false, &e, err);
+    free(rows);
     if (rc == ST_OK) {
         p->nfresh = e.n;
         p->fresh = mem_calloc(e.n * p->dims + 1, sizeof *p->fresh, "coordinates", err);

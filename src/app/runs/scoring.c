@@ -8,6 +8,7 @@
 #include "app/session/store.h"
 #include "app/core/ws_tell.h"
 #include "data/kinds/letter_distance.h"
+#include "data/prepare.h"
 #include "base/mem.h"
 #include "base/outfile.h"
 #include "base/text.h"
@@ -34,6 +35,7 @@ static void scoring_free(struct job *job)
     run_prediction_free(&s->pred);
     run_prediction_free(&s->train);
     buf_free(&s->text);
+    buf_free(&s->notes);
     free(s);
     job->arg = NULL;
 }
@@ -261,11 +263,17 @@ static enum status folds_work(struct job *job, struct err *err)
     return rc;
 }
 
-static enum status predict_table(struct scoring *s, struct job *job, const struct table *t,
+/* The table goes through the steps that the training data went through. */
+static enum status predict_table(struct scoring *s, struct job *job, struct table **t,
                                  struct err *err)
 {
     struct encoded e = { 0 };
-    enum status rc = encode(&s->enc, t, NULL, t->n, false, &e, err);
+    size_t *rows = NULL, n = 0;
+    enum status rc = prepare_new_data(&s->enc, t, &rows, &n, &s->notes, err);
+
+    if (rc == ST_OK)
+        rc = encode(&s->enc, *t, rows, n, false, &e, err);
+    free(rows);
 
     if (rc == ST_OK)
         rc = predict_rows(s->model, &s->enc, &e, job, &s->pred, err);
@@ -357,7 +365,7 @@ static enum status predict_work(struct job *job, struct err *err)
     if (rc == ST_OK && s->path)
         rc = import_file(s->path, &s->import, &job->ctl, &t, err);
     if (rc == ST_OK)
-        rc = s->path ? predict_table(s, job, t, err)
+        rc = s->path ? predict_table(s, job, &t, err)
                      : predict_part(s, job, PART_TEST, 0, &s->pred, err);
     const struct table *src = s->path ? t : s->data ? s->data->table : NULL;
     if (rc == ST_OK)

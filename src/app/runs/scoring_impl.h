@@ -35,6 +35,7 @@ struct scoring {
     bool have_metrics;
     size_t missing_cells, unseen_levels, dropped, cut, written;
     struct strange_rows strange; /* of new data */
+    struct buf notes;                    /* about the steps that new data went through */
     struct buf text;                     /* for predict without out=: the first rows */
     size_t nfolds; struct metrics *fold; /* for folds: raw metrics of each fold, target by target */
     double seconds;

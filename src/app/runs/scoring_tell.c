@@ -12,6 +12,7 @@
 
 void scoring_tell_counts(struct workspace *ws, const struct scoring *s)
 {
+    ws_tell_lines(ws, buf_str(&s->notes));
     if (s->missing_cells && s->enc.missing != MISSING_DROP)
         ws_note(ws, "missing", "%zu missing cell%s filled as the missing policy says",
                 s->missing_cells, s->missing_cells == 1 ? " was" : "s were");

@@ -252,6 +252,8 @@ void store_json_dataset(struct buf *b, const struct dataset *ds, const char *rec
     str(b, "recipe", recipe);
     str(b, "decisions", t->decisions);
     count(b, "rows", t->n);
+    if (ds->steps)
+        str(b, "steps", ds->steps);
     key(b, "columns");
     buf_putc(b, '[');
     for (size_t i = 0; i < t->ncols; i++)

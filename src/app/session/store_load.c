@@ -398,6 +398,7 @@ static void loader_free(struct loader *l)
         table_unref(l->table[i].table);
         free(l->table[i].path);
         free(l->table[i].recipe);
+        free(l->table[i].steps);
     }
     for (size_t i = 0; l->made && i < l->out->nversion; i++)
         dataset_unref(l->made[i]);

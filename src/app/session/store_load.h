@@ -17,6 +17,7 @@ enum { STORE_MANY = 1 << 24, STORE_NAME_MOST = 1 << 20 };
 /* A table that several datasets and runs of the session share. */
 struct shared_table {
     char *path, *recipe;
+    char *steps;               /* applied after reading (data/prepare.h); "": none */
     struct table *table;
     bool changed;              /* the file has changed */
 };

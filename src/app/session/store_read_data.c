@@ -6,6 +6,7 @@
 #include "app/shell/options.h"
 #include "data/checksum.h"
 #include "data/formats/npy_set.h"
+#include "data/prepare.h"
 #include "data/kinds/kind.h"
 #include "base/mem.h"
 #include "app/core/ws_tell.h"
@@ -50,12 +51,14 @@ static enum status make_demo(const char *path, const struct args *a, int64_t row
     o.kernel = args_text(a, "kernel");
     o.noise = args_num(a, "noise");
     o.seed = seed ? strtoull(seed + 5, NULL, 10) : (uint64_t)args_int(a, "seed", 0);
-    if (o.n && o.n != (size_t)rows)
+    if (o.n && rows >= 0 && o.n != (size_t)rows)
         return err_set(err, ST_FORMAT, "its number of rows is not as noted");
     return demo_make(args_text(a, "name"), &o, out, err);
 }
 
-/* Executes no command: only the options of an `open` or `demo` line are used. */
+/* rows: as noted; -1: not known, because steps may have left rows out.
+ *
+ * Executes no command: only the options of an `open` or `demo` line are used. */
 static enum status table_again(struct loader *l, const char *path, const char *recipe, int64_t rows,
                                struct table **out, struct err *err)
 {
@@ -84,14 +87,21 @@ struct noted_column {
 struct noted {
     struct noted_column *c;
     size_t n, cap;
+    char *steps; /* NULL: none */
 };
 
 static bool same_columns(const struct noted *k, const struct table *t);
 
+static bool same_steps(const char *a, const char *b)
+{
+    return strcmp(a ? a : "", b ? b : "") == 0;
+}
+
 static bool is_table(const struct dataset *d, const char *path, uint64_t size, const char *sum,
                      int64_t rows, const struct noted *k)
 {
-    return d && d->table->path && strcmp(d->table->path, path) == 0 &&
+    return d && same_steps(d->steps, k->steps) && d->table->path &&
+           strcmp(d->table->path, path) == 0 &&
            d->table->file_size == size && strcmp(d->table->checksum, sum) == 0 &&
            (int64_t)d->table->n == rows && same_columns(k, d->table);
 }
@@ -146,30 +156,84 @@ static bool packed_table(struct loader *l, const char *path, const char *recipe,
     return true;
 }
 
+/* A new entry of the list of tables, without a table; NULL if memory is short. */
+static struct shared_table *add_shared(struct loader *l, const char *path, const char *recipe,
+                                       const char *steps)
+{
+    if (store_load_fatal(l, mem_grow((void **)&l->table, &l->captable, l->ntable + 1,
+                                     sizeof *l->table, "the session", &l->err)))
+        return NULL;
+    struct shared_table *t = &l->table[l->ntable];
+    *t = (struct shared_table){ .path = mem_strdup(path, NULL),
+                                .recipe = mem_strdup(recipe ? recipe : "", NULL),
+                                .steps = mem_strdup(steps, NULL) };
+    if (store_load_fatal(l, t->path && t->recipe && t->steps
+                                ? ST_OK
+                                : err_nomem(&l->err, 0, "the session"))) {
+        free(t->path);
+        free(t->recipe);
+        free(t->steps);
+        return NULL;
+    }
+    l->ntable++;
+    return t;
+}
+
+static struct shared_table *find_shared(struct loader *l, const char *path, const char *recipe,
+                                        const char *steps)
+{
+    for (size_t i = 0; i < l->ntable; i++)
+        if (strcmp(l->table[i].path, path) == 0 &&
+            strcmp(l->table[i].recipe, recipe ? recipe : "") == 0 &&
+            strcmp(l->table[i].steps, steps) == 0)
+            return &l->table[i];
+    return NULL;
+}
+
+/* The table after the steps of a dataset. Datasets with the same steps share it, because undo
+ * compares tables by their addresses. */
+static struct shared_table *prepared(struct loader *l, struct shared_table *raw, const char *recipe,
+                                     const char *name, const char *steps)
+{
+    struct shared_table *found = find_shared(l, raw->path, recipe, steps);
+    struct table *table = table_ref(raw->table);
+    const bool changed = raw->changed;
+    struct err why = { 0 };
+
+    if (found || !table) {
+        table_unref(table);
+        return found ? found : raw;
+    }
+    found = add_shared(l, raw->path, recipe, steps); /* raw may have moved */
+    if (!found) {
+        table_unref(table);
+        return NULL;
+    }
+    found->changed = changed;
+    if (prepare_table(&table, steps, &why) == ST_OK) {
+        found->table = table;
+        return found;
+    }
+    table_unref(table);
+    ws_tell(l->ws, REC_WARNING, NULL, "session-data", "open FILE",
+            "the data of %.60s cannot be prepared as the session says: %.300s; its fits still "
+            "predict new data", name, why.msg);
+    return found;
+}
+
 static struct shared_table *shared(struct loader *l, const char *path, const char *recipe,
                                    const char *name, uint64_t size, const char *sum, int64_t rows)
 {
     struct err why = { 0 };
     char shown[200];
     struct buf safe = { 0 };
+    struct shared_table *t = find_shared(l, path, recipe, "");
 
-    for (size_t i = 0; i < l->ntable; i++)
-        if (strcmp(l->table[i].path, path) == 0 &&
-            strcmp(l->table[i].recipe, recipe ? recipe : "") == 0)
-            return &l->table[i];
-    if (store_load_fatal(l, mem_grow((void **)&l->table, &l->captable, l->ntable + 1,
-                                     sizeof *l->table,
-                          "the session", &l->err)))
+    if (t)
+        return t;
+    t = add_shared(l, path, recipe, "");
+    if (!t)
         return NULL;
-    struct shared_table *t = &l->table[l->ntable];
-    *t = (struct shared_table){ .path = mem_strdup(path, NULL),
-                                .recipe = mem_strdup(recipe ? recipe : "", NULL) };
-    if (store_load_fatal(l, t->path && t->recipe ? ST_OK : err_nomem(&l->err, 0, "the session"))) {
-        free(t->path);
-        free(t->recipe);
-        return NULL;
-    }
-    l->ntable++;
     text_safe(&safe, path, 150);
     snprintf(shown, sizeof shown, "%s", buf_str(&safe));
     buf_free(&safe);
@@ -200,6 +264,7 @@ static void noted_free(struct noted *k)
     for (size_t i = 0; i < k->n; i++)
         free(k->c[i].name);
     free(k->c);
+    free(k->steps);
 }
 
 /* A type's word as long as the program runs; NULL: there is no such type. */
@@ -369,6 +434,8 @@ static struct dataset *make_dataset(struct loader *l, const struct store_version
     static const char *const fields[4] = { "name", "type", "role", "counts" };
     struct noted noted = { 0 };
     store_doc_each(&j, "$.columns", fields, take_column, &noted);
+    if (store_doc_has(&j, "$.steps"))
+        noted.steps = store_doc_str(&j, "$.steps");
     const char *target = target_name(&noted);
     struct shared_table *t = NULL, found = { .table = NULL };
 
@@ -378,7 +445,9 @@ static struct dataset *make_dataset(struct loader *l, const struct store_version
         (found.table = in_memory(l->ws, path, size, sum, rows, &noted)) != NULL)
         t = &found;
     else if (store_doc_ok(&j))
-        t = shared(l, path, recipe, name, size, sum, rows);
+        t = shared(l, path, recipe, name, size, sum, noted.steps ? -1 : rows);
+    if (t && t != &found && noted.steps)
+        t = prepared(l, t, recipe, name, noted.steps);
     if (t && t->table) {
         *changed = t->changed;
         ds = dataset_new(t->table, name, table_find(t->table, target) != SIZE_MAX ? target : NULL,
@@ -387,6 +456,8 @@ static struct dataset *make_dataset(struct loader *l, const struct store_version
             store_load_damaged(l, "dataset %.60s cannot be made: %.200s", name, why.msg);
     }
     if (ds) {
+        ds->steps = noted.steps; /* moved */
+        noted.steps = NULL;
         restore_columns(&j, ds, &noted, t->changed);
         restore_groups(&j, ds, &noted, t->changed);
         *changed |= (int64_t)ds->table->n != rows || !same_columns(&noted, ds->table);

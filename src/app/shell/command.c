@@ -112,6 +112,7 @@ static const char *placeholder(const struct arg *a)
         [ARG_KERNEL] = "KERNEL", [ARG_DATASET] = "DATASET", [ARG_RUN] = "RUN",
         [ARG_COLUMN] = "COLUMN", [ARG_PLOT] = "PLOT", [ARG_COMMAND] = "COMMAND",
         [ARG_OPTION] = "OPTION", [ARG_JOB] = "JOB",
+        [ARG_EXPR] = "EXPR",
     };
     if (a->type == ARG_CHOICE)
         return a->choices;

@@ -20,6 +20,7 @@ enum arg_type {
     /* Words whose command says which there are; words.h has a row of those to offer. */
     ARG_SOLVER, ARG_PRECOND, ARG_SKETCH, ARG_TUNER, ARG_DEMO, ARG_SETTING, ARG_THEME, ARG_TOPIC,
     ARG_COPIED, ARG_PREDICTED,
+    ARG_EXPR,    /* an expression over columns (data/expr.h) */
     ARG_LISTED, /* of no argument: a list that only help reads */
 };
 enum { ARGF_POS = 1,      /* may be given without its name, in table order */

@@ -12,6 +12,7 @@ static struct arg arg_of(const struct import_option *o)
     static const enum arg_type types[] = {
         [IMPORT_WORD] = ARG_WORD,     [IMPORT_TEXT] = ARG_TEXT,   [IMPORT_PATH] = ARG_FILE,
         [IMPORT_CHOICE] = ARG_CHOICE, [IMPORT_SWITCH] = ARG_BOOL, [IMPORT_MARK] = ARG_WORD,
+        [IMPORT_COUNT] = ARG_WORD,
     };
 
     return (struct arg){ .name = o->name,
@@ -55,6 +56,13 @@ void import_args_expand(struct command *rows)
     }
 }
 
+bool import_args_skips_lines(const struct args *a)
+{
+    const char *skip = args_text(a, "skip");
+
+    return skip && *skip && strspn(skip, "0123456789") == strlen(skip);
+}
+
 enum status import_args_options(const struct args *a, size_t mem_limit, struct import_opts *out,
                                 struct err *err)
 {
@@ -65,6 +73,8 @@ enum status import_args_options(const struct args *a, size_t mem_limit, struct i
         .header = -1, .target = args_text(a, "target"), .mem_limit = mem_limit};
     for (size_t i = 0; rc == ST_OK && (o = import_option_at(i)) != NULL; i++) {
         const char *words = args_text(a, o->name);
+        if (!words && o->type == IMPORT_COUNT && import_args_skips_lines(a))
+            words = args_text(a, "skip");
         if (words && o->type == IMPORT_SWITCH)
             words = args_bool(a, o->name) ? "yes" : "no";
         if (words)

@@ -13,6 +13,8 @@
 /* Stands for the choices of an argument that names a type of columns (data/kinds/kind.h). */
 #define IMPORT_ARGS_TYPES "@types"
 
+/* True if skip= is a number: of lines (skiplines=), where otherwise it names columns. */
+bool import_args_skips_lines(const struct args *);
 /* Replaces the placeholders by the options (data/import_option.h) in a list of commands that ends
  * with an entry whose name is NULL. Calling it again has no effect. */
 void import_args_expand(struct command *rows);

@@ -9,6 +9,7 @@
 #include "compute/preconds/precond.h"
 #include "compute/solvers/solver.h"
 #include "compute/tuners/tune.h"
+#include "data/expr.h"
 #include "data/formats/format.h"
 #include "data/table.h"
 
@@ -121,6 +122,17 @@ static const char *format_word(struct workspace *ws, size_t i)
 
 const struct words_row registry_words_formats = { .type = ARG_LISTED, .name = "formats",
                                                   .at = format_word };
+
+static const char *function_word(struct workspace *ws, size_t i)
+{
+    const char *name, *help;
+
+    (void)ws;
+    return expr_function_at(i, &name, &help) ? name : NULL;
+}
+
+const struct words_row registry_words_functions = { .type = ARG_LISTED, .name = "functions",
+                                                    .at = function_word };
 
 static const char *demo_word(struct workspace *ws, size_t i)
 {

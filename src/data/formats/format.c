@@ -105,6 +105,8 @@ static void option_words(const struct import_option *o, const struct import_opts
     buf_printf(b, "%s%s=", b->len > 0 ? " " : "", o->name);
     if (o->field != IMPORT_OWN && o->type == IMPORT_SWITCH)
         buf_printf(b, "%d", *(const int *)(const void *)p);
+    else if (o->field != IMPORT_OWN && o->type == IMPORT_COUNT)
+        buf_printf(b, "%zu", *(const size_t *)(const void *)p);
     else if (o->field != IMPORT_OWN && o->type == IMPORT_MARK)
         buf_printf(b, "%d", *p);
     else if (o->field != IMPORT_OWN)

@@ -37,6 +37,7 @@ struct inbuf {
     struct stream *st;
     char *b;
     size_t pos, len, cap;
+    size_t skipped; /* lines above the table, which were passed over */
     bool eof;
 };
 /* Moves the unread bytes to the front and reads more; if the window is full, it grows up to

@@ -452,6 +452,25 @@ static void say_marks(const struct reader *r, const struct table *t, struct buf 
                cells, columns, columns == 1 ? "" : "s");
 }
 
+/* Columns without names, each with its first cell, so that a reader can tell which is which. */
+static void say_made_up(const struct table *t, struct buf *notes)
+{
+    enum { SHOWN = 16, CELL = 12 };
+    struct buf cell = { 0 };
+
+    buf_printf(notes, "note[names]: no header: the columns are named %s..%s (row 1:",
+               t->col[0].name, t->col[t->ncols - 1].name);
+    for (size_t j = 0; j < t->ncols && j < SHOWN; j++) {
+        buf_clear(&cell);
+        table_cell(t, 0, j, &cell);
+        buf_printf(notes, "%s %s=", j > 0 ? "," : "", t->col[j].name);
+        text_safe(notes, cell.len > 0 ? buf_str(&cell) : "missing", CELL);
+    }
+    buf_puts(notes, t->ncols > SHOWN ? ", ..); " : "); ");
+    buf_puts(notes, "to name them: names A,B,..\n");
+    buf_free(&cell);
+}
+
 static void say_columns(const struct reader *r, const struct table *t, struct buf *notes)
 {
     size_t made_up = 0, empty = 0;
@@ -465,8 +484,7 @@ static void say_columns(const struct reader *r, const struct table *t, struct bu
             buf_printf(notes, "note[date]: %s holds ISO dates: read as years\n", where);
     }
     if (!r->plan->header)
-        buf_printf(notes, "note[names]: no header: the columns are named %s..%s\n",
-                   t->col[0].name, t->col[t->ncols - 1].name);
+        say_made_up(t, notes);
     else if (made_up > 0)
         buf_printf(notes, "note[names]: %zu column%s without a name got one (%s)\n", made_up,
                    made_up == 1 ? "" : "s", "x and the column's number");
@@ -557,7 +575,7 @@ static enum status plan_room(struct reader *r)
 static enum status reader_init(struct reader *r)
 {
     size_t m = r->plan->ncols;
-    r->line = 1;
+    r->line = 1 + r->opts->skiplines;
     r->budget = r->opts->mem_limit > 0 ? r->opts->mem_limit : mem_physical();
     r->col = mem_calloc(m, sizeof *r->col, "columns", r->err);
     r->kind = mem_calloc(m, sizeof *r->kind, "columns", r->err);
@@ -589,13 +607,43 @@ static void reader_free(struct reader *r)
     free(r->scratch);
 }
 
+/* Moves past lines above the table, whatever they hold. */
+static enum status skip_lines(struct inbuf *in, size_t lines, struct err *err)
+{
+    for (size_t k = 0; k < lines;) {
+        const char *nl = memchr(in->b + in->pos, '\n', in->len - in->pos);
+        if (nl != NULL) {
+            in->pos = (size_t)(nl + 1 - in->b);
+            in->skipped = ++k;
+            continue;
+        }
+        if (in->eof)
+            break;
+        in->pos = in->len; /* the rest of a line that the window cuts off */
+        const enum status rc = stream_inbuf_fill(in, IMPORT_MAX_LINE, err);
+        if (rc != ST_OK)
+            return rc;
+    }
+    if (in->pos == in->len && !in->eof) {
+        const enum status rc = stream_inbuf_fill(in, IMPORT_MAX_LINE, err);
+        if (rc != ST_OK)
+            return rc;
+    }
+    return lines > 0 && in->pos == in->len
+               ? err_named(err, ST_FORMAT, "empty", "%s has no more than %zu lines",
+                           stream_name(in->st), lines)
+               : ST_OK;
+}
+
 static enum status read_csv(struct inbuf *in, const struct import_opts *opts,
                             const struct ctl *ctl, struct table *t, struct err *err)
 {
     (void)ctl; /* the stream checks it */
     struct csv_plan plan = { 0 };
     struct reader r = { .in = in, .opts = opts, .plan = &plan, .err = err };
-    enum status rc = csv_sniff(in, opts, &plan, err);
+    enum status rc = skip_lines(in, opts->skiplines, err);
+    if (rc == ST_OK)
+        rc = csv_sniff(in, opts, &plan, err);
     if (rc == ST_OK) {
         free(t->col);
         t->col = mem_calloc(plan.ncols, sizeof *t->col, "columns", err);
@@ -620,6 +668,9 @@ static const struct import_option options[] = {
     { "sep", IMPORT_MARK, IMPORT_CELLS | IMPORT_NEW_DATA | IMPORT_PARSES, 10, NULL, NULL,
       "say one character, or tab, space, comma, semicolon", offsetof(struct import_opts, sep),
       "delimiter: one character, tab or semicolon" },
+    { "skiplines", IMPORT_COUNT, IMPORT_CELLS | IMPORT_NEW_DATA | IMPORT_PARSES, 9, NULL, NULL,
+      "say how many lines stand above the table: 0 to 1000000",
+      offsetof(struct import_opts, skiplines), "lines to leave out above the table" },
     { "header", IMPORT_SWITCH, IMPORT_CELLS | IMPORT_PARSES, 11, NULL, NULL, NULL,
       offsetof(struct import_opts, header), "whether the first line has names (default: "
                                             "recognised)" },

@@ -99,7 +99,7 @@ static enum status sample_take(struct sample *s, const struct inbuf *in, char se
                                struct err *err)
 {
     const char *p = in->b + in->pos, *end = in->b + in->len;
-    size_t line = 1;
+    size_t line = 1 + in->skipped;
     s->scratch = mem_calloc(in->len - in->pos + 1, 1, "a sample", err);
     if (s->scratch == NULL || sample_grow(s, err) != ST_OK)
         return ST_NOMEM;
