@@ -347,7 +347,7 @@ static enum status columns_exist(struct scoring *s, struct err *err)
         predict_columns_without_variance(&s->columns);
         return ST_OK;
     }
-    err_named(err, ST_STATE, "variance",
+    err_named(err, ST_STATE, "no-variance",
               "%s has no variances, and so neither standard deviations nor intervals", s->run);
     err_hint(err, "fit variance=auto  |  predict columns=row,mean");
     return ST_STATE;
