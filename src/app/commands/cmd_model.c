@@ -583,7 +583,7 @@ static enum status cmd_cluster(struct workspace *ws, const struct args *a, struc
 #define PRECISION_ARG                                                                              \
     {                                                                                              \
         "precision", ARG_CHOICE, 0, "float", 0, 0, "float|double", NULL,                           \
-            "precision of the features in a tile; sums are always double"                          \
+            "precision of the computed features; sums are always double"                           \
     }
 #define KERNEL_ARG                                                                                 \
     {                                                                                              \
@@ -639,7 +639,7 @@ struct command cmd_model_rows[] = {
       {"evals", ARG_INT, 0, NULL, 1, 10000, NULL, "evaluations",
        "largest number of evaluations (default 30; 90 with ARD or many hyperparameters)"},
       {"restarts", ARG_INT, 0, "1", 1, RESTARTS_MOST, NULL, "runs",
-       "number of searches from different starts, each its own run; the best counts"},
+       "number of searches from different starts, each its own run; the best is used"},
       {"rows", ARG_INT, 0, NULL, 10, 1e12, NULL, "rows",
        "rows for the search (default: the program chooses, with a note); the last points use all "
        "rows"},
@@ -654,7 +654,7 @@ struct command cmd_model_rows[] = {
      "current: the next fit uses it. With several targets, the sum of their NMLL is minimised\n"
      "(help targets).\n"
      "restarts=4 makes four runs, the first from the current values, the others from starts of\n"
-     "their own. The one with the least NMLL counts; compare t1 t2 t3 t4 shows them side by\n"
+     "their own. The one with the least NMLL is used; compare t1 t2 t3 t4 shows them side by\n"
      "side. Ctrl-C (or stop restarts) ends the running search and those that wait, and the best\n"
      "so far counts; stop t2 ends only that one, and the next begins."},
     {"fit",

@@ -185,7 +185,8 @@ static void help_arg(const struct arg *a, struct buf *out)
     buf_printf(&left, "%s=%s", a->name, placeholder(a));
     if (a->choices && a->type != ARG_CHOICE)
         buf_printf(&left, "|%s", a->choices);
-    buf_printf(out, "  %-26s ", buf_str(&left));
+    const bool wide = left.len > 26; /* its text begins on the next line */
+    buf_printf(out, "  %-26s%s%*s", buf_str(&left), wide ? "\n" : "", wide ? 29 : 1, "");
     words_expand(a->help ? a->help : "", out);
     if (a->type == ARG_REAL && a->unit && *a->unit)
         buf_printf(out, ", in %s", a->unit);

@@ -253,7 +253,7 @@ static void tell_step(struct workspace *ws)
     question_json(&r, ws, lesson_question(s));
     lesson_page(ws, &page);
     rec_str(&r, "text", buf_str(&page));
-    rec_text(&r, "lesson %s %s, step %zu of %zu: %s", s->l.id, s->l.title, s->step + 1, s->l.n,
+    rec_text(&r, "lesson %s (%s), step %zu of %zu: %s", s->l.id, s->l.title, s->step + 1, s->l.n,
              step->title);
     if (!ws_screen_show(ws, "lesson", ""))
         page_text(&r, buf_str(&page));

@@ -175,7 +175,8 @@ static const struct precond_own own = {
 const struct precond_ops precond_gram = {
     .name = "gram",
     .title = "Cholesky factor of Z'Z",
-    .help = "the whole factor in short sums: few iterations, n M^2 work and M^2 memory",
+    .help = "the whole factor, summed in lower precision: few iterations, n M^2 work and M^2 "
+            "memory",
     .build = gram_build,
     .factored = true,
     .own = &own,

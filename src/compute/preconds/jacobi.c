@@ -110,5 +110,5 @@ static enum status jacobi_build(struct fop *f, const struct precond_opts *opts,
 
 const struct precond_ops precond_jacobi = {
     .name = "jacobi", .title = "Diagonal of A",
-    .help = "the diagonal alone; for features of unequal size", .build = jacobi_build,
+    .help = "divides by the diagonal; for features of unequal size", .build = jacobi_build,
 };

@@ -185,6 +185,6 @@ static size_t pchol_rank(size_t features)
 
 const struct precond_ops precond_pchol = {
     .name = "pchol", .title = "Pivoted Cholesky",
-    .help = "columns of Z'Z one after the other, the largest first; for comparison with exact GPs",
+    .help = "takes columns of Z'Z one by one, the largest first; for comparison with exact GPs",
     .build = pchol_build, .ranked = true, .rank = pchol_rank,
 };

@@ -25,7 +25,7 @@ static const double gain = 0.95; /* a check gains when the residual falls below 
 static const struct solver_param amsgrad_params[] = {
     { "batch", 1, 1e6, 512, true, "rows of a batch" },
     { "epochs", 1, 100, 2, true, "epochs between two looks at the true residual" },
-    { "step", 1e-6, 1e3, 1, false, "step over the one of the rule" },
+    { "step", 1e-6, 1e3, 1, false, "step, relative to that of the rule" },
     { .name = NULL },
 };
 

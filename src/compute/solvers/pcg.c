@@ -12,6 +12,7 @@ static enum status pcg_solve(const struct ridge *r, size_t k, const double *B, d
 
 const struct solver_ops pcg_solver = {
     .name = "pcg", .title = "Preconditioned conjugate gradients",
-    .help = "features are used, never multiplied out: memory and time linear in their number",
+    .help = "Z'Z is never formed: memory and time per iteration are linear in the number of "
+            "features",
     .uses_precond = true, .iterative = true, .krylov = true, .corrects = true, .solve = pcg_solve,
 };

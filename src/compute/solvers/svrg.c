@@ -26,7 +26,7 @@ enum { BATCH, EPOCHS, STEP, HALVED_MOST = 30 };
 static const struct solver_param svrg_params[] = {
     { "batch", 1, 1e6, 512, true, "rows of a batch" },
     { "epochs", 1, 100, 2, true, "epochs between two snapshots of the whole gradient" },
-    { "step", 1e-6, 100, 1, false, "step over the one of the rule" },
+    { "step", 1e-6, 100, 1, false, "step, relative to that of the rule" },
     { .name = NULL },
 };
 

@@ -400,10 +400,9 @@ static enum status bayes_search(struct tune_job *job, struct err *err)
 const struct tuner_ops tuner_bayes = {
     .name = "bayes",
     .title = "Bayesian optimisation, then L-BFGS",
-    .help = "looks at ten points over the bounds (with ARD: of one lengthscale for all inputs, "
-            "from where "
-            "a descent follows), then where samples of a Gaussian process through "
-            "the scores are lowest; amplitude and noise are at their best at each point; L-BFGS "
-            "with exact gradients on all rows ends it",
+    .help = "evaluates ten points over the bounds (with ARD: with one lengthscale for all inputs, "
+            "and then a descent), then the points where samples of a Gaussian process through the "
+            "scores are lowest; each point has its best amplitude and noise; L-BFGS with exact "
+            "gradients on all rows finishes",
     .search = bayes_search,
 };
