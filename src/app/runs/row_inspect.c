@@ -47,7 +47,7 @@ enum status row_inspect_number(const char *word, size_t *row, struct err *err)
     const unsigned long v = isdigit((unsigned char)*p) ? strtoul(p, &end, 10) : 0;
 
     if (v == 0 || *end != '\0') {
-        err_set(err, ST_USAGE, "%.40s: a row of the data by its number, from 1, as in row:123",
+        err_set(err, ST_USAGE, "%.40s is not a row: rows are numbered from 1, as in row:123",
                 word);
         return ST_USAGE;
     }
@@ -230,8 +230,7 @@ static void neighbours_record(struct workspace *ws, const struct looking *w)
             w->row + 1);
     rec_text(&rec,
              "\n  the training rows nearest to it in the feature space of %s (%zu features); "
-             "similarity is the "
-             "kernel's\n  correlation: 1 is the same, 0 unrelated",
+             "similarity is the kernel's\n  correlation: 1 for equal rows, 0 for unrelated ones",
              w->run, w->features);
     ws_emit(ws, &rec);
 }
@@ -393,7 +392,7 @@ static struct figure *explain_figure(const struct looking *w, struct err *err)
         y[k] = (double)k;
     snprintf(title, sizeof title,
              w->v.leaves_out ? "Row %zu by %s: change of the mean without each %s"
-                             : "Row %zu by %s: the mean with one %s changed",
+                             : "Row %zu by %s: the mean when one %s is changed",
              w->row + 1, w->run, part_word(w));
     f = ok ? figure_new("row", title, err) : NULL;
     ok = f && figure_label(f, w->v.leaves_out ? part_word(w) : "position",
@@ -540,8 +539,7 @@ static void explain_record(struct workspace *ws, const struct looking *w)
     size_t first, last;
     if (!w->v.leaves_out && order && matters(w, &first, &last))
         rec_text(&rec,
-                 "\n  only positions %zu to %zu of %zu change anything: elsewhere the model reads "
-                 "nothing",
+                 "\n  only positions %zu to %zu of %zu change anything; the model reads no others",
                  first, last, w->v.positions);
     rec_text(&rec, "\n  plot row draws all of it%s", w->out ? "; written to " : "");
     rec_safe(&rec, w->out ? w->out : "");

@@ -263,12 +263,12 @@ static void look_float(struct search *s)
     struct cause *c =
         i->float_limit
             ? add(s, "float32", 1.0, 4.0,
-                  "the true residual stopped at %.2g while the recursive one went "
-                  "on to %.2g: the features are rounded to single precision",
+                  "the true residual stopped at %.2g while the recursive one continued to %.2g, "
+                  "because the features are rounded to single precision",
                   i->true_residual, i->residual)
             : add(s, "float32", 1.0, 4.0,
-                  "the iteration broke down at %zu: the matrix is not positive "
-                  "definite in %s precision",
+                  "the solver broke down at iteration %zu: the matrix is not positive definite in "
+                  "%s precision",
                   i->iterations, s->study.o.precision == PREC_DOUBLE ? "double" : "single");
     fit_again(s, c, true, "", "precision=double");
 }
@@ -386,8 +386,8 @@ static void look_column(struct search *s, const struct enc_col *col, double *v, 
     const double limit = fmax(4.0, 0.4 * sqrt((double)s->study.e.n));
     if (col->sd < 1e-5 * fabs(col->mean) && unique > 2)
         c = add(s, "columns", 0.92, 1e-5 * fabs(col->mean) / col->sd,
-                "column %s is nearly constant: %.6g, with "
-                "an sd of %.2g, which standardising blows up to 1",
+                "column %s is nearly constant: %.6g, with an sd of %.2g, which standardising "
+                "scales up to 1",
                 name, col->mean, col->sd);
     else if (unique > 2 && most > limit && middle < 1.0)
         c = add(s, "columns", 0.92, most / limit / fmax(middle, 0.02),
@@ -539,16 +539,16 @@ static void look_noise(struct search *s)
     if (sure && !(gain > 1.08)) {
         struct cause *c =
             add(s, "noise", 0.9, factor / 5.0,
-                "the noise is %.2g; left one out, errors of %zu rows are "
-                "%.1f times their predicted sd (1 is right); the likeliest noise is %.2g",
+                "the noise is %.2g; the leave-one-out errors of %zu rows are %.1f times their "
+                "predicted sd (1 is right); the likeliest noise is %.2g",
                 s->f.noise, s->m, sqrt(z2), s->best_noise);
         tune_again(s, c, "noise", s->best_noise / 10.0, s->best_noise * 10.0);
         return;
     }
     struct cause *c =
         add(s, "noise", 0.9, isfinite(gain) ? factor / 5.0 * gain : 4.0,
-            "the noise is %.2g; left one "
-            "out, %zu rows are predicted best with %.2g (error %.2g instead of %.2g, scaled)",
+            "the noise is %.2g, but %zu rows have their least leave-one-out error with %.2g (%.2g "
+            "instead of %.2g, scaled)",
             s->f.noise, s->m, s->best_noise, s->best_error, s->own_error);
     tune_again(s, c, "noise", s->best_noise / 10.0, s->best_noise * 10.0);
 }
@@ -583,8 +583,8 @@ static void look_lengthscale(struct search *s)
         return;
     const double l = s->study.o.hp[first];
     struct cause *c = add(s, "bound", 0.88, s->best_error / best / 1.4,
-                          "lengthscales of %.3g predict %zu rows, left "
-                          "one out, with an error of %.2g (scaled); %.3g with %.2g",
+                          "lengthscales of %.3g predict %zu rows with a leave-one-out error of "
+                          "%.2g (scaled), those of %.3g with %.2g",
                           l, s->m, s->best_error, l * factor, best);
     tune_again(s, c, "lengthscale", l * fmin(factor, 1.0) / 10.0, l * fmax(factor, 1.0) * 10.0);
 }
@@ -661,19 +661,19 @@ static enum status look_spread(struct search *s, struct err *err)
     const bool log = up > 0.0 && positive_target(s);
     const char *rest =
         log ? ": one scale does not suit all"
-            : ". Where that is noise no kernel mends it; weights of the rows do, if you have them "
-              "(cols NAME role=weight)";
+            : ". If the cause is noise, no kernel helps, but weights of the rows do, if you have "
+              "them (cols NAME role=weight)";
     if (level && by_level >= wanted) {
         c = add(s, "nonstationary", 0.84, by_level / wanted,
-                "errors, left one out, are %.1f times larger for "
-                "their predicted sd where predictions are %s than elsewhere%s",
+                "leave-one-out errors, relative to their predicted sd, are %.1f times larger where "
+                "predictions are %s than elsewhere%s",
                 sqrt(by_level), up > 0.0 ? "high" : "low", rest);
     } else if (column != SIZE_MAX && worst >= wanted) {
         struct buf b = { 0 };
         text_safe(&b, s->study.enc.col[column].column, 40);
         c = add(s, "nonstationary", 0.84, worst / wanted,
-                "errors, left one out, are %.1f times larger for their "
-                "predicted sd in one fifth of the rows by %s than in another%s",
+                "leave-one-out errors, relative to their predicted sd, are %.1f times larger in "
+                "one fifth of the rows, sorted by %s, than in another%s",
                 sqrt(worst), buf_str(&b), rest);
         buf_free(&b);
     }
@@ -706,8 +706,8 @@ static void look_features(struct search *s)
     struct cause *c = NULL;
     if (rmse >= 1.0)
         c = add(s, "features", 0.88, fmax(rmse * rmse, few),
-                "%zu features leave an error of %.2g on their own training "
-                "rows; the kernel itself predicts %zu rows, left one out, with %.2g",
+                "%zu features leave an error of %.2g on their own training rows; the kernel itself "
+                "predicts %zu rows with a leave-one-out error of %.2g",
                 s->a.M, i->train_rmse, s->m, s->best_error);
     else
         c = add(s, "features", 0.86, few, "the effective dimension is %.0f%s, of %zu features", D,
@@ -922,9 +922,9 @@ static void causes_text(struct rec *rec, const struct search *s)
     if (s->n == 0)
         rec_text(
             rec,
-            got ? "  nothing is wrong: rows, columns, noise, lengthscales%s were looked at"
-                : "  nothing is wrong with rows, columns, noise, lengthscales%s; it ended before "
-                  "a first\n  result, so its course says nothing",
+            got ? "  no problem was found; checked: rows, columns, noise, lengthscales%s"
+                : "  no problem was found in rows, columns, noise, lengthscales%s; the run ended "
+                  "before a\n  first result, so its iterations could not be checked",
             s->a.M ? ", features, rank" : "");
     for (size_t i = 0; i < s->n; i++) {
         const struct cause *c = &s->cause[i];
@@ -973,7 +973,7 @@ static void search_done(struct workspace *ws, struct job *job, enum status rc,
     if (rc == ST_OK && job->discard)
         rc = ST_CANCELLED;
     if (rc == ST_CANCELLED) {
-        ws_note(ws, "stopped", "why was stopped before it knew");
+        ws_note(ws, "stopped", "why was stopped before it had an answer");
         ws->unconverged = true;
     } else if (rc != ST_OK) {
         ws_error(ws, err, job->line);
@@ -1034,7 +1034,7 @@ static void take_facts(struct facts *f, const struct workspace *ws, const struct
 enum status why_start(struct workspace *ws, const struct run *r, const char *line, struct err *err)
 {
     if (r->state == RUN_QUEUED || r->state == RUN_RUNNING) {
-        err_set(err, ST_STATE, "%s is still at work", r->id);
+        err_set(err, ST_STATE, "%s is still running", r->id);
         err_hint(err, "stop %s, then why %s", r->id, r->id);
         return ST_STATE;
     }
