@@ -661,19 +661,18 @@ static enum status look_spread(struct search *s, struct err *err)
     const bool log = up > 0.0 && positive_target(s);
     const char *rest =
         log ? ": one scale does not suit all"
-            : ". If the cause is noise, no kernel helps, but weights of the rows do, if you have "
-              "them (cols NAME role=weight)";
+            : ". If that is noise, only weights of the rows help (cols NAME role=weight)";
     if (level && by_level >= wanted) {
         c = add(s, "nonstationary", 0.84, by_level / wanted,
-                "leave-one-out errors, relative to their predicted sd, are %.1f times larger where "
+                "relative to their predicted sd, leave-one-out errors are %.1f times larger where "
                 "predictions are %s than elsewhere%s",
                 sqrt(by_level), up > 0.0 ? "high" : "low", rest);
     } else if (column != SIZE_MAX && worst >= wanted) {
         struct buf b = { 0 };
         text_safe(&b, s->study.enc.col[column].column, 40);
         c = add(s, "nonstationary", 0.84, worst / wanted,
-                "leave-one-out errors, relative to their predicted sd, are %.1f times larger in "
-                "one fifth of the rows, sorted by %s, than in another%s",
+                "relative to their predicted sd, leave-one-out errors are %.1f times larger in one "
+                "fifth of the rows by %s than in another%s",
                 sqrt(worst), buf_str(&b), rest);
         buf_free(&b);
     }
