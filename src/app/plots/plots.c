@@ -146,7 +146,7 @@ static bool residual_verdict(struct figure *f, const struct run *r, struct err *
                               "%s makes no progress: x%.4f per iteration.", r->id, tf.rate)
                == ST_OK;
     return figure_verdict(
-               f, err, "%s converges %s (x%.3f per iteration, R2 %.2f): %.0e near iteration %.0f",
+               f, err, "%s converges %s: x%.3f an iteration (R2 %.2f). %.0e expected near it %.0f.",
                r->id, tf.r2 > 0.95 ? "steadily" : "unevenly", tf.rate, tf.r2, r->trace_target,
                tf.forecast) == ST_OK;
 }

@@ -736,8 +736,7 @@ static void stopped_short(const struct run *r, const struct trace_fit *tf, char 
                       i->true_residual, i->true_residual / r->fit.rtol);
 
     if (known && !i->float_limit && (size_t)at < n)
-        at += snprintf(v + at, n - (size_t)at,
-                       "At a rate of %.3f per iteration about %.0f more are needed. ",
+        at += snprintf(v + at, n - (size_t)at, "Rate %.3f an iteration: about %.0f more. ",
                        tf->rate, left);
     if ((size_t)at >= n)
         return;
