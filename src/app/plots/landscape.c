@@ -505,9 +505,9 @@ static struct figure *plane(const struct landscape *l, struct err *err)
     const bool edge =
         l->best % nx == 0 || l->best % nx == nx - 1 || l->best / nx == 0 || l->best / nx == ny - 1;
     error_words(l, error, sizeof error, ties, sizeof ties);
-    ok = ok && figure_verdict(f, err, "least %.2f%s near %s %.3g, %s %.3g%s%s", least, error,
+    ok = ok && figure_verdict(f, err, "least %.2f%s nats near %s %.3g, %s %.3g%s%s", least, error,
                               l->d[0].name, bx, l->d[1].name, by,
-                              edge ? ": at the edge, look further" : "", ties) == ST_OK;
+                              edge ? ", at the edge of the grid: widen it" : "", ties) == ST_OK;
     return plots_finish(f, ok);
 }
 
@@ -526,8 +526,9 @@ static struct figure *line(const struct landscape *l, struct err *err)
     const bool edge = l->best == 0 || l->best == l->d[0].n - 1;
     error_words(l, error, sizeof error, ties, sizeof ties);
     ok = ok &&
-         figure_verdict(f, err, "least %.2f%s near %s %.3g%s%s", l->z[l->best], error, l->d[0].name,
-                        at, edge ? ": at the edge, look further" : "", ties) == ST_OK;
+         figure_verdict(f, err,
+                        "least %.2f%s nats near %s %.3g%s%s", l->z[l->best], error, l->d[0].name,
+                        at, edge ? ", at the edge of the grid: widen it" : "", ties) == ST_OK;
     return plots_finish(f, ok);
 }
 
@@ -567,8 +568,9 @@ static struct figure *parts(const struct landscape *l, struct err *err)
     }
     ok = ok && figure_verdict(
                    f, err,
-                   "least at %s %.3g: data fit %.1f, complexity %.1f; a smaller value fits better "
-                   "but is more complex, a larger one the reverse (amplitude %.3g, noise %.3g)",
+                   "least at %s %.3g: data fit %.1f nats, complexity %.1f nats; a smaller value "
+                   "fits better but is more complex, a larger one the reverse (amplitude %.3g, "
+                   "noise %.3g)",
                    l->d[0].name, at, l->fit[l->best], l->complexity[l->best], l->amplitude,
                    l->noise) == ST_OK;
     return plots_finish(f, ok);
