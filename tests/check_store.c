@@ -279,6 +279,68 @@ START_TEST(factors_are_kept_for_the_newest_and_the_starred)
 }
 END_TEST
 
+/* The bytes of the arrays of r1 with this name. */
+static int64_t array_bytes(const char *what)
+{
+    sqlite3 *db;
+    sqlite3_stmt *q;
+
+    ck_assert_int_eq(sqlite3_open_v2(session, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+    ck_assert_int_eq(sqlite3_prepare_v2(db, "SELECT coalesce(sum(length(data)), 0) FROM blob "
+                                        "WHERE owner = 'r1' AND what = ?1", -1, &q, NULL),
+                     SQLITE_OK);
+    sqlite3_bind_text(q, 1, what, -1, SQLITE_STATIC);
+    ck_assert_int_eq(sqlite3_step(q), SQLITE_ROW);
+    const int64_t n = sqlite3_column_int64(q, 0);
+    sqlite3_finalize(q);
+    sqlite3_close(db);
+    return n;
+}
+
+/* The factor of a fit with many features takes four bytes a number where the standard deviations
+ * stay within 1e-6 of themselves, and eight where the noise is so small that they would not; the
+ * means keep their bits. */
+START_TEST(large_factors_take_half_where_it_costs_nothing)
+{
+    enum { FEATURES = 600, TRIANGLE = FEATURES * (FEATURES + 1) / 2 };
+    struct desk d;
+    const bool single = _i == 0;
+    char *before, *after;
+    double worst = 0;
+    size_t n;
+
+    write_csv(120, 0);
+    begin(&d, session);
+    runf(&d, "open '%s' target=y; kernel rbf; fit features=%d l=2 noise=%s rescale=no", csv,
+         FEATURES, single ? "0.1" : "0.00001");
+    runf(&d, "predict '%s' out='%s'", csv, support_path(dir, "a.csv"));
+    desk_close(&d);
+    ck_assert_int_eq(array_bytes("L"), single ? 0 : 8 * TRIANGLE);
+    ck_assert_int_eq(array_bytes("L4"), single ? 4 * TRIANGLE : 0);
+    begin(&d, session);
+    ck_assert(d.ws->run[0]->model->L != NULL);
+    runf(&d, "predict '%s' out='%s'", csv, support_path(dir, "b.csv"));
+    desk_close(&d);
+    if (!single)
+        same_files(support_path(dir, "a.csv"), support_path(dir, "b.csv"));
+    before = slurp(support_path(dir, "a.csv"), &n);
+    after = slurp(support_path(dir, "b.csv"), &n);
+    char *a = strchr(before, '\n'), *b = strchr(after, '\n');
+    for (int rows = 0; rows < 120; rows++, a = strchr(a + 1, '\n'), b = strchr(b + 1, '\n')) {
+        size_t row[2];
+        double v[2][3]; /* mean, sd_latent, sd */
+        ck_assert_int_eq(sscanf(a, " %zu,%lf,%lf,%lf", &row[0], &v[0][0], &v[0][1], &v[0][2]), 4);
+        ck_assert_int_eq(sscanf(b, " %zu,%lf,%lf,%lf", &row[1], &v[1][0], &v[1][1], &v[1][2]), 4);
+        ck_assert(row[0] == row[1] && v[0][0] == v[1][0]);
+        worst = fmax(worst, fabs(v[0][1] / v[1][1] - 1));
+        worst = fmax(worst, fabs(v[0][2] / v[1][2] - 1));
+    }
+    ck_assert_msg(single ? worst > 0 && worst < 1e-6 : worst == 0, "%g", worst);
+    free(before);
+    free(after);
+}
+END_TEST
+
 START_TEST(interrupted_runs_are_stopped_ones)
 {
     struct desk d;
@@ -963,6 +1025,7 @@ int main(void)
         { "on", work_goes_on_after_a_resume, 1 },
         { "demo", demos_and_folds_come_back, 1 },
         { "factor", factors_are_kept_for_the_newest_and_the_starred, 1 },
+        { "single", large_factors_take_half_where_it_costs_nothing, 2 },
         { "interrupted", interrupted_runs_are_stopped_ones, 1 },
         { "changed", changed_data_is_told, 1 },
         { "pipe", data_must_be_a_file, 1 },

@@ -84,7 +84,7 @@ refused "an empty name" columns=mean, 1 "no column ''"
 refused "an id that the file lacks" id=whom 1 'whom'
 run --format json -e "$one variance=none" -e 'predict columns=mean,sd out=none.csv'
 is "sd without variances" "$rc $(ls none.csv 2>/dev/null)" '1 '
-has "and the way out" "$out" '"name":"variance",.*fit variance=auto'
+has "and the way out" "$out" '"name":"no-variance",.*fit variance=auto'
 run -q -e "$one variance=none" -e 'predict out=p.csv; predict columns=row,y,mean,median out=q.csv'
 is "by default they are left out" "$(sed -n 1p p.csv)" 'row,id,mean'
 is "mean and median without variances" "$rc $(sed -n 1p q.csv)" '0 row,y,mean,median'

@@ -425,11 +425,17 @@ static bool keeps_factor(const struct workspace *ws, const char *name)
     return false;
 }
 
+static void drop_factor(struct store *st, const char *run)
+{
+    put_text(st, OP_DROP, 0, run, STORE_FACTOR);
+    put_text(st, OP_DROP, 0, run, STORE_FACTOR_SINGLE);
+}
+
 static void drop_old_factors(struct store *st)
 {
     for (size_t i = 0; i < st->nrun; i++)
         if (st->run[i].factor && !keeps_factor(st->ws, st->run[i].name)) {
-            put_text(st, OP_DROP, 0, st->run[i].name, "L");
+            drop_factor(st, st->run[i].name);
             st->run[i].factor = false;
         }
 }
@@ -715,7 +721,7 @@ enum status store_open(struct workspace *ws, const char *path, struct err *err)
         tell_resumed(ws);
     for (size_t i = 0; i < st->nrun; i++)
         if (st->run[i].unfinished)
-            put_text(st, OP_DROP, 0, st->run[i].name, "L");
+            drop_factor(st, st->run[i].name);
     put_everything(st);
     return ST_OK;
 }

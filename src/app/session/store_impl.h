@@ -22,6 +22,10 @@
 #include <sys/types.h>
 #include <time.h>
 
+/* The variance factor of a fit: its lower triangle by columns, in double or in single precision. */
+#define STORE_FACTOR "L"
+#define STORE_FACTOR_SINGLE "L4"
+
 extern const char *const store_migration[]; /* share/schema/NNN.sql, embedded; ends in NULL */
 
 /* Files beside a session (store_guard.c). hot: there is a journal that SQLite would roll back;

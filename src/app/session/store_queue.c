@@ -425,7 +425,7 @@ static void sort_written(struct store_queue *q, struct op *list)
         struct op *op = list;
         list = op->next;
         op->next = NULL;
-        if (op->kind == OP_FORGET || (op->kind == OP_DROP && !strcmp(op->text[1], "L")))
+        if (op->kind == OP_FORGET || (op->kind == OP_DROP && !strcmp(op->text[1], STORE_FACTOR)))
             cancel_bulk(q, op->text[0]);
         if (store_write_bulky(op))
             list_append(&q->bulk, op);
@@ -512,6 +512,8 @@ static void write_rows(struct store_queue *q)
 static void write_bulk(struct store_queue *q)
 {
     struct op *op = q->bulk;
+    if (store_write_weigh(op)) /* a part of the work, so that a row need not wait for all of it */
+        return;
     const struct op before = *op;
     struct err err = { 0 };
     enum status rc = store_db_begin(q->db, &err);

@@ -37,6 +37,7 @@ struct op {
     size_t n;
     struct model *model;
     struct { size_t column, row; int64_t part; } at; /* for FACTOR: the position of the next part */
+    struct { unsigned parts; bool single; } weigh; /* for FACTOR: its precision, part by part */
     struct waiter *waiter; /* for FLUSH, COPY and VISIT: on the caller's stack */
     store_visit_fn *visit;
     void *ctx;

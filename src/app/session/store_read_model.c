@@ -4,6 +4,7 @@
 
 #include "app/core/workspace.h"
 #include "base/mem.h"
+#include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,14 +29,46 @@ double *store_read_model_doubles(struct loader *l, const char *owner, const char
     return v;
 }
 
+/* Reads n numbers of single precision; NULL with the reason if they are absent or damaged. */
+static double *singles(struct loader *l, const char *owner, const char *what, size_t n,
+                       struct err *err)
+{
+    double *v = mem_aligned(n, sizeof *v, "a model", err);
+    const size_t bytes = n * sizeof(uint32_t);
+    /* In the second half of the array: what is unpacked never reaches what is not yet read. */
+    unsigned char *in = v ? (unsigned char *)(v + n) - bytes : NULL;
+
+    if (v && store_db_get_blob(l->db, owner, what, in, bytes, err) != ST_OK) {
+        free(v);
+        return NULL;
+    }
+    for (size_t i = 0; v && i < n; i++) {
+        uint32_t u;
+        float f;
+        memcpy(&u, in + i * sizeof u, sizeof u);
+        u = le32toh(u);
+        memcpy(&f, &u, sizeof f);
+        v[i] = f;
+    }
+    return v;
+}
+
+/* The number of elements of the lower triangle. */
+static size_t triangle(size_t n)
+{
+    return n % 2 ? (n + 1) / 2 * n : n / 2 * (n + 1);
+}
+
 /* Unpacks the factor from its lower triangle. */
 static double *factor(struct loader *l, const char *owner, size_t n, struct err *err)
 {
-    const size_t packed = n % 2 ? (n + 1) / 2 * n : n / 2 * (n + 1);
+    const size_t packed = triangle(n);
+    double *p = NULL;
 
-    if (store_db_blob_size(l->db, owner, "L") != packed * sizeof(double))
-        return NULL;
-    double *p = store_read_model_doubles(l, owner, "L", packed, err);
+    if (store_db_blob_size(l->db, owner, STORE_FACTOR) == packed * sizeof(double))
+        p = store_read_model_doubles(l, owner, STORE_FACTOR, packed, err);
+    else if (store_db_blob_size(l->db, owner, STORE_FACTOR_SINGLE) == packed * sizeof(float))
+        p = singles(l, owner, STORE_FACTOR_SINGLE, packed, err);
     double *full = p ? mem_calloc(n * n, sizeof *full, "a variance factor", err) : NULL;
     const double *from = p;
     for (size_t j = 0; full && j < n; j++) {
@@ -84,10 +117,12 @@ void store_read_model_factors(struct loader *l)
         struct run *r = l->ws->run[i];
         struct model *m = r->model;
         struct err why = { 0 };
-        const size_t bytes = store_db_blob_size(l->db, r->id, "L");
-        if (!m || !m->Mv || m->Mv > 1 << 16 || bytes == 0)
+        const size_t bytes = store_db_blob_size(l->db, r->id, STORE_FACTOR);
+        const size_t single = store_db_blob_size(l->db, r->id, STORE_FACTOR_SINGLE);
+        if (!m || !m->Mv || m->Mv > 1 << 16 || (bytes == 0 && single == 0))
             continue;
-        if (bytes < m->Mv * (m->Mv + 1) / 2 * sizeof(double)) {
+        if (bytes < triangle(m->Mv) * sizeof(double) &&
+            single < triangle(m->Mv) * sizeof(float)) {
             l->out->run[i].unfinished = true; /* the program ended before all of it was written */
             continue;
         }

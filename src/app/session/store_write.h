@@ -10,6 +10,9 @@ bool store_write_bulky(const struct op *);
 /* Writes one record within the open transaction. Does nothing for large factors, FLUSH, COPY and
  * VISIT. */
 enum status store_write_op(struct sdb *, const struct op *, struct err *);
+/* Does a part of what decides whether a FACTOR is written in single precision. False: it is
+ * decided, and store_write_factor can begin. */
+bool store_write_weigh(struct op *);
 /* Writes the next `parts` parts of a FACTOR and advances op->at. The factor is complete when
  * op->at.column has reached its size. */
 enum status store_write_factor(struct sdb *, struct op *, size_t parts, struct err *);

@@ -187,4 +187,9 @@ enum status model_predict(const struct model *, const struct source *, double *m
 enum status model_variance(struct model *, const struct source *train, size_t Mv,
                            const struct tools *, double *effdim, struct err *);
 
+/* By how much, relatively, standard deviations of a model by features would change if L were
+ * rounded to single precision: the most of a few random rows, others for each part = 0, 1, ...;
+ * INFINITY if there is no answer. */
+double model_single_loss(const struct model *, unsigned part);
+
 #endif

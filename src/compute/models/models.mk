@@ -14,6 +14,7 @@ libcompute_a_SOURCES += \
   src/compute/models/model_plan.c \
   src/compute/models/model_rank.c \
   src/compute/models/model_refine.c \
+  src/compute/models/model_single.c \
   src/compute/models/model_start.c \
   src/compute/models/tuning.h \
   src/compute/models/tuning_features.c \
