@@ -6,6 +6,9 @@
 #include "app/commands/commands.h"
 #include "app/shell/options.h"
 #include "app/core/workspace.h"
+#include "compute/kernels/kernel.h"
+#include "compute/preconds/precond.h"
+#include "compute/solvers/solver.h"
 #include "support.h"
 
 #include <check.h>
@@ -589,6 +592,141 @@ START_TEST(completion_offers)
 }
 END_TEST
 
+/* Completes a line and returns how many of the words begin with `want`; each word goes to `see`. */
+static size_t complete(const char *line, const char *want, void (*see)(const char *word))
+{
+    size_t start, n = 0;
+    char **v = command_complete(NULL, line, strlen(line), &start);
+
+    ck_assert_ptr_nonnull(v);
+    for (size_t i = 0; v[i]; i++) {
+        n += strncmp(v[i], want, strlen(want)) == 0;
+        if (see)
+            see(v[i]);
+        free(v[i]);
+    }
+    free(v);
+    return n;
+}
+
+/* With its brackets closed, what was offered is a kernel. */
+static void is_kernel(const char *word)
+{
+    struct kernel k;
+    double hp[KERNEL_MAX_HP];
+    struct err err = { 0 };
+    char text[200];
+    int open = 0;
+
+    snprintf(text, sizeof text, "%s", word);
+    for (const char *s = word; *s; s++)
+        open += (*s == '(') - (*s == ')');
+    for (; open > 0; open--)
+        strcat(text, ")");
+    ck_assert_msg(kernel_parse(text, &k, hp, &err) == ST_OK, "%s: %s", text, err.msg);
+}
+
+static void is_solver(const char *word)
+{
+    const struct solver_ops *s;
+    double v[SOLVER_MAX_PARAMS];
+    char text[200];
+
+    if (word[strlen(word) - 1] == '=') /* a value of one's own follows */
+        return;
+    snprintf(text, sizeof text, "%s)", word + strlen("solver="));
+    ck_assert_msg(solver_parse(text, &s, v, NULL) == ST_OK, "%s", text);
+}
+
+/* In the brackets of every kernel, layer and solver: each parameter, and what the parser takes. */
+START_TEST(completion_knows_what_stands_in_brackets)
+{
+    char line[200], want[200];
+
+    for (size_t i = 0; kernel_at(i); i++) {
+        const struct kernel_ops *k = kernel_at(i);
+        snprintf(line, sizeof line, "kernel rbf * %s(", k->name);
+        complete(line, "", is_kernel);
+        for (const struct kparam *p = k->params; p && p->name; p++) {
+            snprintf(want, sizeof want, "%s(%s=", k->name, p->name);
+            ck_assert_msg(complete(line, want, NULL) > 0, "%s", want);
+        }
+        for (const struct hparam *h = k->hparams; h && h->name; h++) {
+            const bool length = strcmp(h->name, "lengthscale") == 0;
+            snprintf(want, sizeof want, "%s(%s=", k->name, length ? "l" : h->name);
+            ck_assert_msg(complete(line, want, NULL) == 1, "%s", want);
+            snprintf(want, sizeof want, "%s(ard", k->name);
+            ck_assert_uint_eq(complete(line, want, NULL),
+                              strcmp(k->hparams->name, "lengthscale") ? 0 : 2);
+        }
+    }
+    for (size_t i = 0; layer_at(i); i++) {
+        const struct layer_ops *l = layer_at(i);
+        snprintf(line, sizeof line, "kernel %s", l->example);
+        line[strlen(line) - 1] = '\0'; /* its last bracket */
+        snprintf(want, sizeof want, "%s", line + strlen("kernel "));
+        strcat(line, ",");
+        complete(line, "", is_kernel);
+        for (const struct layer_setting *s = l->settings; s && s->name; s++) {
+            char given[80], offered[300];
+            snprintf(given, sizeof given, "%s=", s->name);
+            snprintf(offered, sizeof offered, "%s,%s", want, given);
+            size_t words = 0; /* graphpoly refuses one of the three of norm= */
+            while (s->words && s->words[words])
+                words++;
+            const size_t n = complete(line, offered, NULL);
+            ck_assert_msg(strstr(want, given) ? n == 0
+                          : s->words          ? n == words || n + 1 == words
+                                              : n == 1, "%s", offered);
+        }
+    }
+    for (size_t i = 0; solver_at(i); i++) {
+        const struct solver_ops *s = solver_at(i);
+        snprintf(line, sizeof line, "fit solver=%s(", s->name);
+        complete(line, "", is_solver);
+        for (const struct solver_param *p = s->params; p && p->name; p++) {
+            snprintf(want, sizeof want, "solver=%s(%s=", s->name, p->name);
+            ck_assert_msg(complete(line, want, NULL) == 1, "%s", want);
+        }
+    }
+    ck_assert_uint_eq(complete("kernel matern(nu=", "matern(nu=", NULL), 3);
+    ck_assert_uint_eq(complete("kernel matern(nu=3/2, l=2, n", "", NULL), 0); /* given already */
+    ck_assert_uint_eq(complete("kernel rbf(rb", "", NULL), 0);                /* no kernel there */
+    ck_assert_uint_eq(complete("kernel conv(lin", "", NULL), 0);              /* nor every one */
+    ck_assert_uint_eq(complete("fit kernel=conv(matern(nu=5/2),av", "kernel=conv(matern(nu=5/2),av",
+                               NULL), 3);
+}
+END_TEST
+
+/* Every argument with a list of words, and every option: each word behind "key=". */
+START_TEST(completion_offers_every_word_of_a_list)
+{
+    char line[200], want[200], word[64];
+
+    for (size_t i = 0; command_at(i); i++)
+        for (size_t j = 0; j < ARGS_MAX && command_at(i)->args[j].name; j++) {
+            const struct arg *a = &command_at(i)->args[j];
+            snprintf(line, sizeof line, "%s %s=", command_at(i)->name, a->name);
+            for (size_t k = 0;
+                 a->choices && command_choice(a->choices, k, word, sizeof word); k++) {
+                snprintf(want, sizeof want, "%s=%s", a->name, word);
+                ck_assert_msg(complete(line, want, NULL) > 0, "%s: %s", line, want);
+            }
+        }
+    for (size_t i = 0; option_at(i); i++)
+        for (size_t k = 0; option_at(i)->arg.choices &&
+                           command_choice(option_at(i)->arg.choices, k, word, sizeof word); k++) {
+            snprintf(line, sizeof line, "set %s=", option_at(i)->arg.name);
+            snprintf(want, sizeof want, "%s=%s", option_at(i)->arg.name, word);
+            ck_assert_msg(complete(line, want, NULL) > 0, "%s: %s", line, want);
+        }
+    for (size_t i = 0; precond_at(i); i++) {
+        snprintf(want, sizeof want, "precond=%s", precond_at(i)->name);
+        ck_assert_msg(complete("fit precond=", want, NULL) > 0, "%s", want);
+    }
+}
+END_TEST
+
 START_TEST(completion_takes_any_line)
 {
     static const char *const lines[] = {"",           " ",           ";",        "\"",
@@ -675,6 +813,8 @@ int main(void)
     tcase_add_test(t, examples_and_defaults_parse);
     tcase_add_test(t, options_are_whole);
     LOOP(completion_offers, completions);
+    tcase_add_test(t, completion_knows_what_stands_in_brackets);
+    tcase_add_test(t, completion_offers_every_word_of_a_list);
     tcase_add_test(t, completion_takes_any_line);
     tcase_add_test(t, records_are_json_lines);
     suite_add_tcase(s, t);

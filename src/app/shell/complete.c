@@ -134,26 +134,87 @@ static const char *behind_last(const char *typed, const char *prefix, const char
     return out;
 }
 
-/* Parameters in the bracket that is open behind a name, after those already there. */
-static void offer_inside(struct found *f, const struct words_row *w, const char *typed,
-                         const char *prefix)
+/* Finds the innermost bracket that is open at the end of the text. Returns the name before it, at
+ * most len - 1 bytes, and the number of bytes up to the item that is typed; 0: no bracket is
+ * open. */
+static size_t open_bracket(const char *typed, char *name, size_t len, bool *first)
 {
-    const char *word = strlen(typed) >= strlen(prefix) ? typed + strlen(prefix) : "";
-    const size_t n = strcspn(word, "(");
-    char name[64];
-    const char *param;
+    size_t at[8], depth = 0, item = 0;
 
-    if (word[n] != '(' || n + 1 > sizeof name)
-        return;
-    snprintf(name, sizeof name, "%.*s", (int)n, word);
-    const char *comma = strrchr(typed, ',');
-    const size_t kept = comma ? (size_t)(comma + 1 - typed) : (size_t)(word + n + 1 - typed);
-    for (size_t i = 0; (param = w->inside(name, i)) != NULL; i++) {
+    for (size_t i = 0; typed[i]; i++) {
+        if (typed[i] == '(' && depth < sizeof at / sizeof *at)
+            at[depth++] = i;
+        else if (typed[i] == ')' && depth > 0)
+            depth--;
+    }
+    if (depth == 0)
+        return 0;
+    size_t from = at[depth - 1];
+    while (from > 0 && (isalnum((unsigned char)typed[from - 1]) || typed[from - 1] == '_'))
+        from--;
+    snprintf(name, len, "%.*s", (int)(at[depth - 1] - from), typed + from);
+    *first = true;
+    int inner = 0;
+    for (size_t i = item = at[depth - 1] + 1; typed[i]; i++) {
+        inner += (typed[i] == '(') - (typed[i] == ')');
+        if (typed[i] == ',' && inner == 0) {
+            item = i + 1;
+            *first = false;
+        }
+    }
+    while (isspace((unsigned char)typed[item]))
+        item++;
+    return item;
+}
+
+/* True if some name of the row may stand first in the brackets of `outer`. */
+static bool first_fits(const struct words_row *w, const char *outer)
+{
+    const char *name;
+
+    for (size_t i = 0; (name = w->at(NULL, i)) != NULL; i++)
+        if (w->fits(outer, name))
+            return true;
+    return false;
+}
+
+/* True if the first `kept` bytes, up to an open bracket, already give this parameter. */
+static bool given_inside(const char *typed, size_t kept, const char *text)
+{
+    const size_t n = strcspn(text, "=");
+    size_t from = kept, depth = 0;
+
+    while (from > 0 && (typed[from - 1] != '(' || depth > 0)) {
+        depth += typed[from - 1] == ')';
+        depth -= typed[from - 1] == '(' && depth > 0;
+        from--;
+    }
+    for (size_t i = from; i + n <= kept; i++)
+        if (!strncmp(typed + i, text, n) && strchr("(, ", typed[i - 1]) &&
+            strchr("=,", typed[i + n]))
+            return true;
+    return false;
+}
+
+/* What may stand in the bracket that is open behind a name and is not there yet. Returns false if
+ * no bracket is open. */
+static bool offer_inside(struct found *f, const struct words_row *w, const char *typed,
+                         bool *first, char name[64])
+{
+    const size_t kept = open_bracket(typed, name, 64, first);
+    const bool kernel_first = kept > 0 && *first && w->fits && first_fits(w, name);
+    const char *text;
+
+    for (size_t i = 0; kept > 0 && !kernel_first && (text = w->inside(name, i)) != NULL; i++) {
         struct buf b = { 0 };
-        buf_printf(&b, "%.*s%s=", (int)kept, typed, param);
+        if (given_inside(typed, kept, text))
+            continue;
+        buf_printf(&b, "%.*s%s", (int)kept, typed, text);
+        f->failed |= b.failed;
         offer(f, typed, "", buf_str(&b), "");
         buf_free(&b);
     }
+    return kept > 0;
 }
 
 /* The names of a type that there are now, and what may stand behind one. */
@@ -162,17 +223,19 @@ static void offer_words(struct found *f, struct workspace *ws, enum arg_type typ
 {
     const struct words_row *w = words_of(type);
     const char *name;
-    char kept[256];
+    char kept[256], outer[64];
+    bool first;
 
+    const bool inside = w && w->inside && offer_inside(f, w, typed, &first, outer);
+    if (inside && !(first && w->fits && first_fits(w, outer)))
+        return; /* no name stands here */
     if (w && w->behind)
         prefix = behind_last(typed, prefix, w->behind, kept, sizeof kept);
     for (size_t i = 0; w && (name = w->at(ws, i)) != NULL; i++)
         if (w->quoted)
             offer_name(f, typed, prefix, name);
-        else
+        else if (!inside || w->fits(outer, name))
             offer(f, typed, prefix, name, "");
-    if (w && w->inside)
-        offer_inside(f, w, typed, prefix);
 }
 
 /* Values of an argument, after `prefix` ("kernel=" or ""). */
@@ -226,11 +289,13 @@ static void offer_keyed(struct found *f, struct workspace *ws, const struct comm
             offer_values(f, ws, &option_at(i)->arg, word, prefix);
 }
 
-/* Finds the start of the word that ends at pos, and of its statement; both respect quotes. */
+/* Finds the start of the word that ends at pos, and of its statement; both respect quotes, and a
+ * blank in brackets does not end a word. */
 static void locate(const char *line, size_t pos, size_t *stmt, size_t *word, size_t *words)
 {
     char quote = '\0', prev = '\0';
     bool in_word = false;
+    size_t depth = 0;
 
     *stmt = *words = 0;
     *word = pos;
@@ -247,15 +312,18 @@ static void locate(const char *line, size_t pos, size_t *stmt, size_t *word, siz
             *stmt = i + 1;
             *words = 0;
             in_word = false;
+            depth = 0;
             prev = '\0';
             continue;
-        } else if (isspace((unsigned char)c)) {
+        } else if (isspace((unsigned char)c) && depth == 0) {
             *words += in_word;
             in_word = false;
         } else if (!in_word) {
             in_word = true;
             *word = i;
         }
+        depth += !quote && c == '(';
+        depth -= !quote && c == ')' && depth > 0;
         prev = c;
     }
     if (!in_word)
@@ -284,7 +352,7 @@ static void offer_all(struct found *f, struct workspace *ws, const char *line, s
     free(verb);
     if (!c)
         return;
-    const size_t keylen = strcspn(word, "=");
+    const size_t keylen = strcspn(word, "=("); /* kernel matern(nu= is no key */
     if (word[keylen] == '=' && *word != '"' && *word != '\'') {
         offer_keyed(f, ws, c, word, keylen);
         return;

@@ -43,11 +43,24 @@ static const char *solver_word(struct workspace *ws, size_t i)
     return solver_at(i) ? solver_at(i)->name : NULL;
 }
 
+/* "name=value", or "name=" where the default depends on the data. */
+static const char *with_value(const char *name, double value)
+{
+    static char text[80];
+
+    if (value != 0)
+        snprintf(text, sizeof text, "%s=%g", name, value);
+    else
+        snprintf(text, sizeof text, "%s=", name);
+    return text;
+}
+
 static const char *solver_inside(const char *word, size_t i)
 {
     const struct solver_ops *s = solver_find(word, NULL);
 
-    return s && s->params ? s->params[i].name : NULL;
+    return s && s->params && s->params[i].name ? with_value(s->params[i].name, s->params[i].init)
+                                               : NULL;
 }
 
 const struct words_row registry_words_solvers = { .type = ARG_SOLVER, .name = "solvers",
@@ -98,8 +111,106 @@ static const char *kernel_word(struct workspace *ws, size_t i)
     return layer_at(i) ? layer_at(i)->example : NULL;
 }
 
+/* True for a layer that can have this kernel inside. */
+static bool fits_inside(const char *outer, const char *name)
+{
+    struct kernel k;
+    double hp[KERNEL_MAX_HP];
+    char text[160];
+
+    if (!layer_find(outer))
+        return false;
+    snprintf(text, sizeof text, "%.60s(%.80s)", outer, name);
+    return kernel_parse(text, &k, hp, NULL) == ST_OK;
+}
+
+/* True if the layer of the example takes this setting, too. */
+static bool takes(const struct layer_ops *l, const char *setting)
+{
+    struct kernel k;
+    double hp[KERNEL_MAX_HP];
+    char text[200];
+
+    snprintf(text, sizeof text, "%.*s,%s)", (int)strlen(l->example) - 1, l->example, setting);
+    return kernel_parse(text, &k, hp, NULL) == ST_OK;
+}
+
+/* The settings of a layer; the words of each, or its number at the start. */
+static const char *layer_inside(const struct layer_ops *l, size_t i)
+{
+    static char text[80];
+
+    for (const struct layer_setting *s = l->settings; s && s->name; s++) {
+        if (!s->words) {
+            size_t start;
+            memcpy(&start, (const char *)&l->start + s->offset, sizeof start);
+            if (i-- == 0)
+                return with_value(s->name, (double)start);
+            continue;
+        }
+        for (size_t k = 0; s->words[k]; k++) {
+            snprintf(text, sizeof text, "%s=%s", s->name, s->words[k]);
+            if (takes(l, text) && i-- == 0)
+                return text;
+        }
+    }
+    for (const struct kparam *p = l->inside ? l->inside->params : NULL; p && p->name; p++)
+        if (i-- == 0)
+            return with_value(p->name, p->init);
+    return NULL;
+}
+
+/* The values of a parameter that the examples of the kernel have, as "nu=5/2"; NULL past the
+ * last. */
+static const char *example_value(const struct kernel_ops *k, const char *param, size_t i)
+{
+    static char text[80];
+    const size_t n = strlen(param);
+
+    for (const char *const *e = k->examples; e && *e; e++) {
+        const char *at = strchr(*e, '(');
+        if (!at || strncmp(at + 1, param, n) != 0 || at[1 + n] != '=' || i-- > 0)
+            continue;
+        snprintf(text, sizeof text, "%.*s", (int)strcspn(at + 1, ",)"), at + 1);
+        return text;
+    }
+    return NULL;
+}
+
+/* The parameters of a kernel with the usual values, its hyperparameters with those that they start
+ * at, and ard. */
+static const char *kernel_inside(const char *name, size_t i)
+{
+    const struct layer_ops *l = layer_find(name);
+    const struct kernel_ops *k = l ? NULL : kernel_find(name, NULL);
+
+    if (l)
+        return layer_inside(l, i);
+    for (const struct kparam *p = k ? k->params : NULL; p && p->name; p++) {
+        size_t n = 0;
+        while (example_value(k, p->name, n))
+            n++;
+        if (i < n)
+            return example_value(k, p->name, i);
+        i -= n;
+        if (n == 0 && i-- == 0)
+            return with_value(p->name, p->init);
+    }
+    for (const struct hparam *h = k ? k->hparams : NULL; h && h->name; h++) {
+        const bool length = !strcmp(h->name, "lengthscale");
+        if (i-- == 0)
+            return with_value(length ? "l" : h->name, h->init);
+        if (length && i-- == 0)
+            return "ard";
+        if (length && i-- == 0)
+            return "ard=group";
+    }
+    return NULL;
+}
+
 const struct words_row registry_words_kernels = { .type = ARG_KERNEL, .name = "kernels",
-                                                  .at = kernel_word, .behind = "+*(" };
+                                                  .at = kernel_word, .behind = "+*(",
+                                                  .inside = kernel_inside, .fits = fits_inside };
 
 /* Layers whose windows have a width. */
 static const char *window_word(struct workspace *ws, size_t i)

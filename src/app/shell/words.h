@@ -12,8 +12,11 @@ struct words_row {
     /* The i-th existing name; NULL if i is past the end. The workspace may be NULL. */
     const char *(*at)(struct workspace *, size_t i);
     const char *behind; /* a name may stand behind one of these characters; NULL: only alone */
-    /* The i-th parameter that may stand in brackets behind a name; NULL: there is none. */
+    /* The i-th text that may stand in brackets behind a name, "nu=5/2", or "step=" if a value of
+     * one's own follows; valid until the next call. NULL: there is none. */
     const char *(*inside)(const char *name, size_t i);
+    /* True if a name may stand first in the brackets behind `outer`; NULL: never. */
+    bool (*fits)(const char *outer, const char *name);
     bool quoted; /* names come from outside and may need quotes */
     /* Checks a name; the message says what was expected.  NULL: the parser accepts any word. */
     enum status (*check)(const char *name, struct err *);
