@@ -17,7 +17,7 @@ LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver
 SH_LOG_DRIVER = $(LOG_DRIVER)
 LOG_COMPILER = $(SHELL) $(top_srcdir)/tests/run-tap.sh
 SH_LOG_COMPILER = $(SHELL) $(top_srcdir)/tests/run-tap.sh $(SHELL)
-# No settings and sessions of the user.  One BLAS thread: the programs split their own work.  Too
+# No settings, sessions and cached tables of the user.  One BLAS thread: the programs split their own work.  Too
 # large a request is NULL under ASan, too.
 # The limits of Check are clock time: five times as long as written, as the machine may be busy.
 AM_TESTS_ENVIRONMENT = \
@@ -29,6 +29,8 @@ AM_TESTS_ENVIRONMENT = \
   top_builddir='$(top_builddir)'; export top_builddir; \
   XDG_STATE_HOME='$(abs_top_builddir)/tests/home/state'; export XDG_STATE_HOME; \
   XDG_CONFIG_HOME='$(abs_top_builddir)/tests/home/config'; export XDG_CONFIG_HOME; \
+  XDG_CACHE_HOME='$(abs_top_builddir)/tests/home/cache'; export XDG_CACHE_HOME; \
+  XDG_DATA_HOME='$(abs_top_builddir)/tests/home/data'; export XDG_DATA_HOME; \
   ASAN_OPTIONS="allocator_may_return_null=1 $$ASAN_OPTIONS"; export ASAN_OPTIONS; \
   TSAN_OPTIONS="ignore_noninstrumented_modules=1 $$TSAN_OPTIONS"; export TSAN_OPTIONS;
 EXTRA_DIST += tests/again.sh tests/rules.sh tests/run-tap.sh tests/verdict.sh tests/circles.sh \

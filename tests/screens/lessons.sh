@@ -68,6 +68,7 @@ for size in "200 60" "40 8" "20 5" "80 24"; do
 done
 type_line "lesson 3 all"
 expect "lesson 3 is over" "straight through"
+expect "No lesson is open" "and the plots of a lesson go with it"
 leave 0 "quits"
 
 start 80 24

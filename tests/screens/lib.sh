@@ -73,7 +73,8 @@ start() {
 cd "$work"
 trap : INT                     # Ctrl-C in line mode is for gpdesk
 sh -c 'echo \$\$ > pid; exec env -u LINES -u COLUMNS -u NO_COLOR HOME="$work" \\
-    XDG_STATE_HOME="$state" XDG_RUNTIME_DIR="$work" GPDESK_LEARN=off LANG=C.UTF-8 OPENBLAS_NUM_THREADS=1 $vars "$GPDESK" $*'
+    XDG_STATE_HOME="$state" XDG_RUNTIME_DIR="$work" XDG_CONFIG_HOME="$work/.config" \\
+    XDG_CACHE_HOME="$work/.cache" XDG_DATA_HOME="$work/.data" GPDESK_LEARN=off LANG=C.UTF-8 OPENBLAS_NUM_THREADS=1 $vars "$GPDESK" $*'
 echo "EXIT=\$?"
 END
     t new-session -d -s a -x "$cols" -y "$rows" "sh $work/run.sh; exec cat" > "$work/said" 2>&1 ||

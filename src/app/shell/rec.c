@@ -345,8 +345,10 @@ static void writer_take(void *ctx, const struct rec *r)
         rec_json_line(r, &w->line);
     else
         rec_text_lines(r, &w->line);
+    if (w->line.failed) /* half a line is useless; the exit status reports it (err_unreported) */
+        err_nomem(NULL, w->line.len, "a line");
     if (w->line.failed || w->line.len == 0)
-        return; /* half a line is useless; the exit status reports it (err_unreported) */
+        return;
     if (!hold_line(w, r, to))
         write_line(w, to, w->line.s, w->line.len);
 }

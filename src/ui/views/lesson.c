@@ -22,6 +22,7 @@ struct lesson_view {
     unsigned serial;          /* serial of the lesson when it was last drawn */
     size_t step;
     bool follow;              /* keep the end visible, because a question has appeared */
+    bool taught;              /* the plot is that of a lesson and goes when the lesson is over */
     struct axes axes;
 };
 
@@ -33,6 +34,7 @@ static void lesson_show(struct view *v, const char *plot, const char *run)
         return;
     snprintf(s->plot, sizeof s->plot, "%s", plot);
     snprintf(s->run, sizeof s->run, "%s", run);
+    s->taught = lesson_of(v->desk->ws) != NULL;
 }
 
 static bool has_sliders(const struct lesson_view *s)
@@ -293,6 +295,10 @@ static void lesson_draw(struct view *v, const struct canvas *c)
     struct lesson_view *s = v->state;
 
     if (!lesson_of(v->desk->ws)) {
+        if (s->taught) { /* it shows the data of the lesson, which need not be the current ones */
+            *s->plot = *s->run = '\0';
+            s->taught = false;
+        }
         if (*s->plot)
             draw_plot(v, c);
         else
