@@ -16,6 +16,9 @@
 #include <string.h>
 #include <strings.h>
 
+const char *const dataset_part_words[] = { "train", "valid", "test", NULL };
+const char *const dataset_part_names[] = { "training", "validation", "test", NULL };
+
 const char *dataset_role_name(enum col_role role)
 {
     static const char *const name[] = { "input", "target", "id", "split", "skip", "weight" };

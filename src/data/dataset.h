@@ -17,6 +17,9 @@ enum part {
     PART_LEFT,
     PARTS
 }; /* LEFT: training rows that are set aside */
+/* The parts that can be scored, "train" in commands and sessions, "training" in sentences; NULL
+ * ends. */
+extern const char *const dataset_part_words[], *const dataset_part_names[];
 
 struct split {
     char *how;           /* in canonical words: "test=20% seed=7", "file=... column=split0" */

@@ -10,6 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *const encoding_missing_words[] = { "error", "mean", "median", "drop", NULL };
+const char *const encoding_yscale_words[] = { "standard", "log", "none", NULL };
+const char *const encoding_xscale_words[] = { "standard", "none", NULL };
+
 void encoding_free(struct encoding *e)
 {
     for (size_t j = 0; e->col != NULL && j < e->ncol; j++) {

@@ -14,6 +14,9 @@ struct row_kind;
 enum missing_policy { MISSING_ERROR, MISSING_MEAN, MISSING_MEDIAN, MISSING_DROP };
 enum y_scale { Y_STANDARD, Y_LOG, Y_NONE };
 enum x_scale { X_STANDARD, X_NONE };
+/* Their words in commands, records and sessions, in the order of the enumerations; NULL ends. */
+extern const char *const encoding_missing_words[], *const encoding_yscale_words[],
+    *const encoding_xscale_words[];
 
 /* The encoding fitted on training rows: one-hot levels, missing cells, standardisation. It is plain
  * data and names.

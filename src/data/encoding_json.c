@@ -15,8 +15,6 @@
 /* Kinds of columns. Numbers of a kind (ENC_CELL) have the words of that kind. */
 static const char *const kind_word[] = { "real", "level", "missing", "filter" };
 enum { KIND_WORDS = sizeof kind_word / sizeof *kind_word };
-static const char *const yscale_word[] = { "standard", "log", "none" };
-static const char *const missing_word[] = { "error", "mean", "median", "drop" };
 
 /* The kernel itself stores the rest: average, lengthscale. */
 static void write_held(struct buf *b, const struct enc_held *h)
@@ -61,8 +59,8 @@ char *encoding_to_json(const struct encoding *e, struct err *err)
         buf_puts(&b, ",\"steps\":");
         json_write_string(&b, e->steps);
     }
-    buf_printf(&b, ",\"yscale\":\"%s\",\"missing\":\"%s\"", yscale_word[e->yscale],
-               missing_word[e->missing]);
+    buf_printf(&b, ",\"yscale\":\"%s\",\"missing\":\"%s\"", encoding_yscale_words[e->yscale],
+               encoding_missing_words[e->missing]);
     json_write_number(&b, "ymean", e->ymean);
     json_write_number(&b, "ysd", e->ysd);
     if (e->yscale != Y_STANDARD) /* only if the number differs */
@@ -338,12 +336,12 @@ static enum status encoding_member(struct json_reader *r, const char *key, void 
     if (strcmp(key, "steps") == 0 && e->steps == NULL)
         return json_string(r, &e->steps);
     if (strcmp(key, "yscale") == 0) {
-        rc = json_word(r, yscale_word, 3, &k);
+        rc = json_word(r, encoding_yscale_words, Y_NONE + 1, &k);
         e->yscale = rc == ST_OK ? (enum y_scale)k : Y_STANDARD;
         return rc;
     }
     if (strcmp(key, "missing") == 0) {
-        rc = json_word(r, missing_word, 4, &k);
+        rc = json_word(r, encoding_missing_words, MISSING_DROP + 1, &k);
         e->missing = rc == ST_OK ? (enum missing_policy)k : MISSING_ERROR;
         return rc;
     }

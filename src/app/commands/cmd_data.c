@@ -582,12 +582,12 @@ static enum status cmd_cols(struct workspace *ws, const struct args *a, struct e
 
 static enum status cmd_missing(struct workspace *ws, const struct args *a, struct err *err)
 {
-    static const char *const words[] = { "error", "mean", "median", "drop" };
+    const char *const *words = encoding_missing_words;
     struct dataset *d = ws_dataset(ws, NULL, err);
     const char *policy = args_text(a, "policy");
     struct rec r;
 
-    for (size_t i = 0; policy && i < 4; i++)
+    for (size_t i = 0; policy && words[i]; i++)
         if (!strcmp(policy, words[i]))
             d->missing = (enum missing_policy)i;
     if (args_given(a, "flag"))
@@ -606,8 +606,7 @@ static enum status cmd_missing(struct workspace *ws, const struct args *a, struc
 
 static enum status cmd_scale(struct workspace *ws, const struct args *a, struct err *err)
 {
-    static const char *const ys[] = { "standard", "log", "none" };
-    static const char *const xs[] = { "standard", "none" };
+    const char *const *ys = encoding_yscale_words, *const *xs = encoding_xscale_words;
     struct dataset *d = ws_dataset(ws, NULL, err);
     const char *y = args_text(a, "y"), *x = args_text(a, "x");
     struct rec r;
@@ -622,10 +621,10 @@ static enum status cmd_scale(struct workspace *ws, const struct args *a, struct 
                 err_hint(err, "scale y=standard");
                 return ST_RANGE;
             }
-    for (size_t i = 0; y && i < 3; i++)
+    for (size_t i = 0; y && ys[i]; i++)
         if (!strcmp(y, ys[i]))
             d->yscale = (enum y_scale)i;
-    for (size_t i = 0; x && i < 2; i++)
+    for (size_t i = 0; x && xs[i]; i++)
         if (!strcmp(x, xs[i]))
             d->xscale = (enum x_scale)i;
     rec_init(&r, REC_RESULT, "scale");

@@ -236,8 +236,6 @@ static enum status fit_variance(const struct args *a, struct fit_opts *o, struct
 static enum status fit_methods(struct workspace *ws, const struct args *a, const struct dataset *d,
                                struct fit_opts *o, struct err *err)
 {
-    static const char *const plans[] = { "auto", "store", "regenerate", "direct" };
-    static const char *const stores[] = { "auto", "float32", "float16" };
     const char *name = args_text(a, "solver");
     const bool free = solver_is_free(name);
     const struct model_ops *kind = model_kind_of(name);
@@ -264,11 +262,11 @@ static enum status fit_methods(struct workspace *ws, const struct args *a, const
             return err->code;
         o->precond = p->name;
     }
-    for (int i = 0; i < 4; i++)
-        if (!strcmp(args_text(a, "plan"), plans[i]))
+    for (int i = 0; model_plan_words[i]; i++)
+        if (!strcmp(args_text(a, "plan"), model_plan_words[i]))
             o->plan = (enum plan)i;
-    for (int i = 0; i < 3; i++)
-        if (!strcmp(args_text(a, "store"), stores[i]))
+    for (int i = 0; model_store_words[i]; i++)
+        if (!strcmp(args_text(a, "store"), model_store_words[i]))
             o->store = (enum storing)i;
     return ST_OK;
 }
@@ -469,7 +467,6 @@ static enum status cmd_fit(struct workspace *ws, const struct args *a, struct er
 
 static enum status cmd_score(struct workspace *ws, const struct args *a, struct err *err)
 {
-    static const char *const words[] = { "train", "valid", "test" };
     struct run *r = ws_run(ws, args_text(a, "run"), err);
     enum part part = PART_TEST;
 
@@ -477,8 +474,8 @@ static enum status cmd_score(struct workspace *ws, const struct args *a, struct 
         return err->code;
     if (args_bool(a, "folds"))
         return scoring_folds(ws, r, args_line(a), err);
-    for (int i = 0; i < 3; i++)
-        if (!strcmp(args_text(a, "on"), words[i]))
+    for (int i = 0; dataset_part_words[i]; i++)
+        if (!strcmp(args_text(a, "on"), dataset_part_words[i]))
             part = (enum part)i;
     return scoring_score(ws, r, part, args_line(a), err);
 }

@@ -297,8 +297,14 @@ static void target_of(const struct run *r, size_t j, struct buf *b)
         buf_printf(b, " (1 of %zu)", run_targets(r));
 }
 ASPECT(target, target_of(r, j, b))
-static const char *const y_scales[] = { "y=standard", "y=log", "y=none" }; /* enum y_scale */
-ASPECT(scale, buf_puts(b, r->has_enc ? y_scales[r->enc.yscale] : "-"))
+static void scale_words(const struct run *r, struct buf *b)
+{
+    if (r->has_enc)
+        buf_printf(b, "y=%s", encoding_yscale_words[r->enc.yscale]);
+    else
+        buf_putc(b, '-');
+}
+ASPECT(scale, scale_words(r, b))
 ASPECT(amplitude, put(b, scale_of(r, j, false)))
 ASPECT(noise, put(b, scale_of(r, j, true)))
 /* Effective dimension of features: how much of what the data determine the features can hold. */
@@ -436,7 +442,7 @@ static bool unit_of(const struct measure *m, const struct run *r, size_t j, stru
         return false;
     text_safe(b, encoding_for(&r->enc, j).target, 24);
     if (objective)
-        buf_printf(b, ", %s", y_scales[r->enc.yscale]);
+        buf_printf(b, ", y=%s", encoding_yscale_words[r->enc.yscale]);
     return true;
 }
 

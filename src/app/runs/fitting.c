@@ -71,8 +71,8 @@ enum status fitting_rows(const struct dataset *d, enum part part, bool fit_encod
     enum status rc = dataset_rows(d, part, &rows, &n, err);
 
     if (rc == ST_OK && n == 0) {
-        static const char *const words[] = { "training", "validation", "test" };
-        rc = err_named(err, ST_STATE, "no-rows", "dataset %s has no %s rows", d->name, words[part]);
+        rc = err_named(err, ST_STATE, "no-rows", "dataset %s has no %s rows", d->name,
+                       dataset_part_names[part]);
         err_hint(err, part == PART_TRAIN   ? "split test=20%%"
                       : part == PART_VALID ? "split valid=20%% test=20%%"
                                            : "split test=20%%, then fit");
@@ -1053,7 +1053,6 @@ static enum status launch(struct workspace *ws, struct dataset *d, struct fittin
 static enum status plan_only(struct workspace *ws, const struct dataset *d, struct fit_opts o,
                              const char *line, struct err *err)
 {
-    static const char *const plans[] = { "auto", "store", "regenerate", "direct" };
     struct encoding enc = { 0 };
     enum plan plan = PLAN_AUTO;
     size_t *rows = NULL, n = 0, bytes = 0;
@@ -1090,7 +1089,7 @@ static enum status plan_only(struct workspace *ws, const struct dataset *d, stru
     rec_int(&rec, "inputs", (int64_t)enc.d);
     rec_str(&rec, "solver", o.solver);
     const struct model_ops *kind = model_kind_of(o.solver);
-    rec_str(&rec, "plan", kind->draws ? plans[plan] : kind->name);
+    rec_str(&rec, "plan", kind->draws ? model_plan_words[plan] : kind->name);
     rec_int(&rec, "bytes", (int64_t)bytes);
     rec_safe(&rec, line);
     rec_text(&rec, "\n  %s rows x %zu inputs; about %s of %s\n  %s", count, enc.d, peak, limit,

@@ -116,9 +116,8 @@ static enum status predict_part(struct scoring *s, struct job *job, enum part pa
     enum status rc = dataset_rows(s->data, part, &rows, &n, err);
 
     if (rc == ST_OK && n == 0) {
-        static const char *const words[] = { "training", "validation", "test" };
         rc = err_named(err, ST_STATE, "no-rows", "dataset %s has no %s rows to score on",
-                       s->data->name, words[part]);
+                       s->data->name, dataset_part_names[part]);
         err_hint(err, "split test=20%% and fit again, or score on=train");
     }
     /* an evenly spaced, fixed sample: the same rows every time */
@@ -495,14 +494,14 @@ static void score_done(struct workspace *ws, struct job *job, enum status rc, co
     rec_init(&rec, REC_RESULT, "score");
     snprintf(rec.run, sizeof rec.run, "%s", s->run);
     rec_str(&rec, "run", s->run);
-    rec_str(&rec, "on", scoring_part_name(s->part));
+    rec_str(&rec, "on", dataset_part_words[s->part]);
     rec_int(&rec, "rows", (int64_t)s->pred.n);
     fitting_targets_json(&rec, &s->enc);
     scoring_tell_json(&rec, s->pred.t, s->raw, s->scaled);
     rec_num(&rec, "seconds", s->seconds);
     text_count(cnt, sizeof cnt, s->pred.n);
     text_seconds(sec, sizeof sec, s->seconds);
-    rec_text(&rec, "%s on %s %s rows (%s)\n", s->run, cnt, scoring_part_name(s->part), sec);
+    rec_text(&rec, "%s on %s %s rows (%s)\n", s->run, cnt, dataset_part_words[s->part], sec);
     if (s->pred.t > 1)
         scoring_tell_table(&rec, &s->enc, s->raw, s->scaled);
     else

@@ -200,14 +200,14 @@ void scoring_check_done(struct workspace *ws, struct job *job, enum status rc,
     rec_init(&rec, REC_RESULT, "check");
     snprintf(rec.run, sizeof rec.run, "%s", s->run);
     rec_str(&rec, "run", s->run);
-    rec_str(&rec, "on", scoring_part_name(s->part));
+    rec_str(&rec, "on", dataset_part_words[s->part]);
     rec_int(&rec, "rows", (int64_t)s->pred.n);
     if (s->pred.t > 1)
         rec_str(&rec, "target", encoding_for(&s->enc, s->target).target);
     scoring_tell_json(&rec, 1, &s->raw[s->target], &s->scaled[s->target]);
     rec_num(&rec, "mean_z2", s->raw[s->target].mean_z2);
     rec_num(&rec, "ence", s->raw[s->target].ence);
-    rec_text(&rec, "%s checked on %zu %s rows", s->run, s->pred.n, scoring_part_name(s->part));
+    rec_text(&rec, "%s checked on %zu %s rows", s->run, s->pred.n, dataset_part_words[s->part]);
     if (s->pred.t > 1) {
         rec_text(&rec, ": target ");
         rec_safe(&rec, encoding_for(&s->enc, s->target).target);

@@ -56,7 +56,6 @@ void scoring_csv_row(struct buf *, const struct scoring *, const struct table *,
 enum status scoring_csv_name(const char *out, struct err *);
 /* Scores as text and JSON, and notes about the rows. Defined in scoring_tell.c. */
 void scoring_tell_counts(struct workspace *, const struct scoring *);
-const char *scoring_part_name(enum part);
 void scoring_tell_json(struct rec *, size_t targets, const struct metrics *raw,
                        const struct metrics *scaled);
 void scoring_tell_table(struct rec *, const struct encoding *, const struct metrics *raw,

@@ -36,11 +36,6 @@ void scoring_tell_counts(struct workspace *ws, const struct scoring *s)
                 s->dropped == 1 ? " was" : "s were");
 }
 
-const char *scoring_part_name(enum part p)
-{
-    return p == PART_TRAIN ? "train" : p == PART_VALID ? "valid" : "test";
-}
-
 /* For one target plain numbers, for several targets arrays in their order. */
 void scoring_tell_json(struct rec *rec, size_t t, const struct metrics *raw,
                        const struct metrics *scaled)

@@ -179,20 +179,10 @@ void store_doc_wrong(struct jdoc *, const char *fmt, ...) __attribute__((format(
 char *store_db_about(struct sdb *, size_t *runs);
 
 /* JSON (store_json.c). */
-/* The words of each enumeration, shared by writer and reader. */
-extern const char *const store_roles[],
-    *const store_missing[],
-                              *const store_yscales[],
-                                  *const store_xscales[],
-                                      *const store_kinds[],
-                                          *const store_states[],
-                                              *const store_outcomes[],
-                                                  *const store_tune_outcomes[],
-                                                      *const store_precisions[],
-                                                          *const store_plans[],
-                                                              *const store_stores[],
-                                                                  *const store_variances[],
-                                                                      *const store_parts[];
+/* The words of each enumeration that is not named elsewhere, shared by writer and reader. */
+extern const char *const store_roles[], *const store_kinds[], *const store_states[],
+    *const store_outcomes[], *const store_tune_outcomes[], *const store_precisions[],
+    *const store_variances[];
 extern const int store_outcome_values[];
 
 /* The line that made the table of a dataset, from the script so far; NULL if none is known. */
@@ -209,7 +199,6 @@ enum { STORE_POINT = 4 + 4 + 8 * 8 };
 void store_pack_points(unsigned char *out, const struct trace_point *, size_t n);
 void store_unpack_points(struct trace_point *out, const unsigned char *in, size_t n);
 /* Points of a tuning as doubles: hp..., amplitude, noise, nmll, effective dimension, subsampled. */
-extern const char *const store_objectives[];
 enum { STORE_TUNE_EXTRA = 7 };
 void store_pack_tuning(double *out, const struct tune_result *);
 /* Converts doubles in place to or from little-endian. */

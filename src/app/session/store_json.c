@@ -18,10 +18,6 @@
 #include <string.h>
 
 const char *const store_roles[] = { "input", "target", "id", "split", "skip", "weight", NULL };
-const char *const store_missing[] = { "error", "mean", "median", "drop", NULL };
-const char *const store_yscales[] = { "standard", "log", "none", NULL };
-const char *const store_xscales[] = { "standard", "none", NULL };
-const char *const store_objectives[] = { "nmll", "loo", "validation", NULL };
 const char *const store_kinds[] = { "tune", "fit", NULL };
 const char *const store_states[] = { "queued", "running", "done", "stopped", "failed", NULL };
 const char *const store_outcomes[] = { "running", "rtol", "direct", "maxit",
@@ -30,10 +26,7 @@ const int store_outcome_values[] = { OUT_RUNNING, OUT_RTOL,      OUT_DIRECT,
                                      OUT_MAXIT,   OUT_CANCELLED, OUT_BREAKDOWN };
 const char *const store_tune_outcomes[] = { "done", "cancelled", "evaluations", "tie", NULL };
 const char *const store_precisions[] = { "float", "double", NULL };
-const char *const store_stores[] = { "auto", "float32", "float16", NULL };
-const char *const store_plans[] = { "auto", "store", "regenerate", "direct", NULL };
 const char *const store_variances[] = { "auto", "all", "none", "count", NULL };
-const char *const store_parts[] = { "train", "valid", "test", NULL };
 
 /* Members. */
 
@@ -260,10 +253,10 @@ void store_json_dataset(struct buf *b, const struct dataset *ds, const char *rec
         column(b, &t->col[i], ds->role[i]);
     buf_putc(b, ']');
     groups_json(b, ds);
-    str(b, "missing", store_missing[ds->missing]);
+    str(b, "missing", encoding_missing_words[ds->missing]);
     flag(b, "missing_flag", ds->missing_flag);
-    str(b, "yscale", store_yscales[ds->yscale]);
-    str(b, "xscale", store_xscales[ds->xscale]);
+    str(b, "yscale", encoding_yscale_words[ds->yscale]);
+    str(b, "xscale", encoding_xscale_words[ds->xscale]);
     split_json(b, &ds->split, t->n);
     buf_putc(b, '}');
 }
@@ -517,8 +510,8 @@ static void fit_opts(struct buf *b, const struct fit_opts *o)
     count(b, "maxit", o->maxit);
     str(b, "variance", store_variances[o->variance]);
     count(b, "variance_count", o->variance_count);
-    str(b, "plan", store_plans[o->plan]);
-    str(b, "store", store_stores[o->store]);
+    str(b, "plan", model_plan_words[o->plan]);
+    str(b, "store", model_store_words[o->store]);
     str(b, "precision", store_precisions[o->precision]);
     count(b, "mem_limit", o->mem_limit);
     count(b, "seed", o->seed);
@@ -585,7 +578,7 @@ static void tune_opts(struct buf *b, const struct tune_opts *t, size_t nhp)
 {
     open_object(b, "tune");
     str(b, "method", t->method);
-    str(b, "objective", store_objectives[t->objective]);
+    str(b, "objective", tune_objective_name(t->objective));
     if (t->targets > 1)
         count(b, "targets", t->targets);
     const struct model_ops *kind = tune_kind(t);
@@ -606,7 +599,7 @@ static void tune_opts(struct buf *b, const struct tune_opts *t, size_t nhp)
     flag(b, "polish", t->polish);
     count(b, "seed", t->seed);
     str(b, "precision", store_precisions[t->precision]);
-    str(b, "plan", store_plans[t->plan]);
+    str(b, "plan", model_plan_words[t->plan]);
     count(b, "mem_limit", t->mem_limit);
     bounds(b, t->hp, nhp, &t->amplitude, &t->noise);
     buf_putc(b, '}');
@@ -655,7 +648,7 @@ static void metrics_json(struct buf *b, const char *name, const struct metrics *
 static void score(struct buf *b, const struct run *r)
 {
     open_object(b, "score");
-    str(b, "part", store_parts[r->score_part]);
+    str(b, "part", dataset_part_words[r->score_part]);
     count(b, "rows", r->score_rows);
     metrics_json(b, "scaled", &r->score_scaled);
     metrics_json(b, "raw", &r->score_raw);

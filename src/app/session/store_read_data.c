@@ -461,10 +461,10 @@ static struct dataset *make_dataset(struct loader *l, const struct store_version
         restore_columns(&j, ds, &noted, t->changed);
         restore_groups(&j, ds, &noted, t->changed);
         *changed |= (int64_t)ds->table->n != rows || !same_columns(&noted, ds->table);
-        ds->missing = (enum missing_policy)store_doc_word(&j, store_missing, "$.missing");
+        ds->missing = (enum missing_policy)store_doc_word(&j, encoding_missing_words, "$.missing");
         ds->missing_flag = store_doc_bool(&j, "$.missing_flag");
-        ds->yscale = (enum y_scale)store_doc_word(&j, store_yscales, "$.yscale");
-        ds->xscale = (enum x_scale)store_doc_word(&j, store_xscales, "$.xscale");
+        ds->yscale = (enum y_scale)store_doc_word(&j, encoding_yscale_words, "$.yscale");
+        ds->xscale = (enum x_scale)store_doc_word(&j, encoding_xscale_words, "$.xscale");
         restore_split(l, &j, ds, v->id);
     }
     if (!store_doc_ok(&j)) {

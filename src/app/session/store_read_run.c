@@ -133,9 +133,9 @@ static void read_fit(struct jdoc *j, struct run *r)
     o->maxit = store_read_field_size(j, "$.fit.maxit");
     o->variance = (enum variance_mode)store_doc_word(j, store_variances, "$.fit.variance");
     o->variance_count = store_read_field_size(j, "$.fit.variance_count");
-    o->plan = (enum plan)store_doc_word(j, store_plans, "$.fit.plan");
+    o->plan = (enum plan)store_doc_word(j, model_plan_words, "$.fit.plan");
     o->store = store_doc_has(j, "$.fit.store")
-                   ? (enum storing)store_doc_word(j, store_stores, "$.fit.store")
+                   ? (enum storing)store_doc_word(j, model_store_words, "$.fit.store")
                    : STORE_AUTO; /* older sessions do not have it */
     o->precision = (enum precision)store_doc_word(j, store_precisions, "$.fit.precision");
     o->mem_limit = (size_t)store_doc_u64(j, "$.fit.mem_limit");
@@ -246,7 +246,7 @@ static void read_tune(struct loader *l, struct jdoc *j, struct run *r)
         return;
     r->fit.kernel = k;
     o->method = tuner_name(j);
-    o->objective = (enum tune_objective)store_doc_word(j, store_objectives, "$.tune.objective");
+    o->objective = (enum tune_objective)store_doc_word(j, tune_objective_words, "$.tune.objective");
     o->targets = store_doc_has(j, "$.tune.targets")
                      ? (size_t)store_doc_int(j, 1, TARGETS_MOST, "$.tune.targets")
                      : 1;
@@ -265,7 +265,7 @@ static void read_tune(struct loader *l, struct jdoc *j, struct run *r)
     o->polish = store_doc_bool(j, "$.tune.polish");
     o->seed = store_doc_u64(j, "$.tune.seed");
     o->precision = (enum precision)store_doc_word(j, store_precisions, "$.tune.precision");
-    o->plan = (enum plan)store_doc_word(j, store_plans, "$.tune.plan");
+    o->plan = (enum plan)store_doc_word(j, model_plan_words, "$.tune.plan");
     o->mem_limit = (size_t)store_doc_u64(j, "$.tune.mem_limit");
     store_read_field_bounds(j, "$.tune", o->hp, kernel_nhp(&k), &o->amplitude, &o->noise);
     t->why = (enum outcome_tune)store_doc_word(j, store_tune_outcomes, "$.result.why");
@@ -396,7 +396,7 @@ static void read_run(struct loader *l, struct jdoc *j, struct run *r, size_t *pa
     }
     if (store_doc_has(j, "$.score")) {
         r->has_score = true;
-        r->score_part = (enum part)store_doc_word(j, store_parts, "$.score.part");
+        r->score_part = (enum part)store_doc_word(j, dataset_part_words, "$.score.part");
         r->score_rows = store_read_field_size(j, "$.score.rows");
         read_metrics(j, &r->score_scaled, "$.score.scaled");
         read_metrics(j, &r->score_raw, "$.score.raw");

@@ -16,6 +16,9 @@
 
 enum variance_mode { VAR_AUTO, VAR_ALL, VAR_NONE, VAR_COUNT };
 
+/* The words of enum plan and enum storing, in their order; NULL ends. */
+extern const char *const model_plan_words[], *const model_store_words[];
+
 struct fit_opts {
     const char *solver;      /* solver_find: "auto" "exact" and the registry's */
     double solver_params[SOLVER_MAX_PARAMS]; /* of its own table; 0: default */

@@ -161,7 +161,6 @@ static enum status fit_variance(struct fit *ft, struct err *err)
 /* Fills info with what is known before the fit; figures that a fit may not have are NaN. */
 static void describe(struct fit *ft)
 {
-    static const char *const plans[] = { "auto", "store", "regenerate", "direct" };
     struct fit_info *info = ft->info;
 
     info->rows = ft->src->n;
@@ -177,7 +176,7 @@ static void describe(struct fit *ft)
     info->residual = info->true_residual = NAN;
     info->predicted_bytes = info->peak_bytes = (size_t)ft->plan.bytes;
     snprintf(info->plan, sizeof info->plan, "%s",
-             ft->kind->draws ? plans[ft->plan.plan] : ft->kind->name);
+             ft->kind->draws ? model_plan_words[ft->plan.plan] : ft->kind->name);
     snprintf(info->solver, sizeof info->solver, "%s", ft->kind->name);
 }
 

@@ -23,6 +23,9 @@ enum {
     ITERATIONS_FACTORED = 8,  /* and of one with a factor of Z'Z */
 };
 
+const char *const model_plan_words[] = { "auto", "store", "regenerate", "direct", NULL };
+const char *const model_store_words[] = { "auto", "float32", "float16", NULL };
+
 /* The rates of one core.  Seconds for an entry of Z with its products in a pass: computed anew
  * (made), read from float32 (stored), read from float16 (half), and what each further target adds
  * (more; measured at n=20,000, M=4096: 0.10e-9 up to the eighth, then 0.03e-9).  Floating point

@@ -90,7 +90,9 @@ struct tuner_ops {
 };
 const struct tuner_ops *tuner_at(size_t i);
 const struct tuner_ops *tuner_find(const char *name, struct err *err); /* NULL: the default */
-const char *tune_objective_name(enum tune_objective); /* "nmll", "loo", "validation" */
+/* "nmll", "loo", "validation", in the order of the enumeration; NULL ends. */
+extern const char *const tune_objective_words[];
+const char *tune_objective_name(enum tune_objective);
 const struct model_ops *tune_kind(const struct tune_opts *);
 
 /* Tunes the hyperparameters of a kernel on a source with scaled targets y (targets x n).  Each

@@ -67,9 +67,11 @@ bool tune_profiles_full(const struct tune_job *job)
 
 /* Evaluation. */
 
+const char *const tune_objective_words[] = { "nmll", "loo", "validation", NULL };
+
 const char *tune_objective_name(enum tune_objective o)
 {
-    return o == TUNE_LOO ? "loo" : o == TUNE_VALID ? "validation" : "nmll";
+    return tune_objective_words[o];
 }
 
 /* True when a is better than b. */

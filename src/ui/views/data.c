@@ -264,7 +264,6 @@ static void draw_cell(const struct view *v, const struct canvas *c, const struct
 
 static void draw_table(struct view *v, const struct canvas *c, const struct dataset *d)
 {
-    static const char *const part[] = { "train", "valid", "test" };
     struct data_state *s = v->state;
     const struct table *t = d->table;
     char a[64];
@@ -288,7 +287,8 @@ static void draw_table(struct view *v, const struct canvas *c, const struct data
         text_count(a, sizeof a, r + 1);
         draw_field(c, i + 1, 0, numw, true, theme_attr(on ? R_TEXT : R_DIM), a);
         if (d->split.part)
-            draw_text(c, i + 1, numw + 2, theme_attr(R_DIM), part[d->split.part[r] % 3]);
+            draw_text(c, i + 1, numw + 2, theme_attr(R_DIM),
+                      dataset_part_words[d->split.part[r] % PART_LEFT]);
         for (size_t j = s->first; j < t->ncols && j < s->first + fit; j++)
             draw_cell(v, c, d, r, j, on, i + 1, left + (int)(j - s->first) * CELL);
     }
