@@ -17,8 +17,8 @@ LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver
 SH_LOG_DRIVER = $(LOG_DRIVER)
 LOG_COMPILER = $(SHELL) $(top_srcdir)/tests/run-tap.sh
 SH_LOG_COMPILER = $(SHELL) $(top_srcdir)/tests/run-tap.sh $(SHELL)
-# No settings, sessions and cached tables of the user.  One BLAS thread: the programs split their own work.  Too
-# large a request is NULL under ASan, too.
+# No settings, sessions and cached tables of the user.  One BLAS thread: the programs split their
+# own work.  Too large a request is NULL under ASan, too.
 # The limits of Check are clock time: five times as long as written, as the machine may be busy.
 AM_TESTS_ENVIRONMENT = \
   CK_DEFAULT_TIMEOUT=60; export CK_DEFAULT_TIMEOUT; \

@@ -435,6 +435,8 @@ static bool listed(const char *patterns, const char *name)
         return true;
     char *copy = strdup(patterns), *save = NULL;
     bool hit = false;
+    if (!copy)
+        err_nomem(NULL, strlen(patterns), "a list of names");
     for (char *p = copy ? strtok_r(copy, ",", &save) : NULL; p && !hit;
          p = strtok_r(NULL, ",", &save))
         hit = strlen(p) < 64 ? matches(p, name) : !strcmp(p, name);

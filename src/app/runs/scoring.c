@@ -178,9 +178,14 @@ static enum status score_work(struct job *job, struct err *err)
     if (rc == ST_OK)
         rc = predict_part(s, job, s->part, 0, &s->pred, err);
     if (rc == ST_OK && s->part != PART_TRAIN) {
-        struct err ignored; /* a failure is ignored: the sample is only used for plots */
-        if (predict_part(s, job, PART_TRAIN, TRAIN_SAMPLE, &s->train, &ignored) != ST_OK)
+        struct err own = { 0 }; /* the sample is only used for plots: it may be missing, */
+        const enum status with = predict_part(s, job, PART_TRAIN, TRAIN_SAMPLE, &s->train, &own);
+        if (with != ST_OK)
             run_prediction_free(&s->train);
+        if (with == ST_NOMEM) { /* but not be lost without a word */
+            *err = own;
+            rc = with;
+        }
     }
     if (rc == ST_OK)
         rc = scoring_all_metrics(&s->enc, &s->pred, s->scaled, s->raw, err);

@@ -24,10 +24,9 @@ static double sd_distance(const struct scoring *s, const struct run *r,
                           double *larger)
 {
     const double noise2 = r ? r->info.noise * r->info.noise : 0.0;
-    double *a = malloc(train->n * sizeof *a), ks = NAN;
+    double *a = mem_calloc(train->n, sizeof *a, "variances", NULL), ks = NAN;
     size_t passed = 0;
     double own = 0.0, these = 0.0;
-    struct err ignored;
 
     for (size_t i = 0; a && i < train->n; i++) {
         passed += train->var_scaled[i] > (2.0 - 1e-3) * noise2;
@@ -39,7 +38,7 @@ static double sd_distance(const struct scoring *s, const struct run *r,
         these += p->var_scaled[i] / (double)p->n;
     *larger = sqrt(these / own);
     if (!a || 2 * passed > train->n ||
-        metrics_ks(train->n, a, p->n, p->var_scaled, &ks, &ignored) != ST_OK)
+        metrics_ks(train->n, a, p->n, p->var_scaled, &ks, NULL) != ST_OK)
         ks = NAN;
     free(a);
     return ks;
@@ -48,7 +47,7 @@ static double sd_distance(const struct scoring *s, const struct run *r,
 static double rank_correlation(const struct prediction *p)
 {
     struct metrics m;
-    double *e = malloc(p->n * sizeof *e), r = NAN;
+    double *e = mem_calloc(p->n, sizeof *e, "errors", NULL), r = NAN;
 
     if (e) {
         for (size_t i = 0; i < p->n; i++)

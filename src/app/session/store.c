@@ -509,7 +509,10 @@ void store_named(struct store *st, const struct run *r)
         return;
     st->reserved[r->kind] = number + (st->ws->interactive ? 0 : NAMES_AHEAD - 1);
     names_words(st->reserved, words, sizeof words);
-    store_queue_sync_meta(st->queue, names_key, words);
+    if (st->ws->interactive) /* the keyboard never waits for the disk: until then it is "unsaved" */
+        put_text(st, OP_META, 0, names_key, words);
+    else
+        store_queue_sync_meta(st->queue, names_key, words);
 }
 
 /* If the last program was killed, someone may have seen the names that it had reserved. */

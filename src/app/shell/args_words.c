@@ -127,6 +127,9 @@ static enum status read_word(const char *s, size_t *p, struct args_word *w, stru
         if (c == '=' && depth == 0 && !w->key && !w->quoted &&
             is_key(s + w->start, i - w->start, &skip)) {
             w->key = strndup(s + w->start + skip, i - w->start - skip);
+            out.failed |= !w->key; /* without its key it would be another word */
+            if (out.failed)
+                break;
             buf_clear(&out);
             i++;
             continue;
@@ -147,7 +150,10 @@ static enum status read_word(const char *s, size_t *p, struct args_word *w, stru
     w->end = *p = i;
     if (w->dashed) {
         w->key = strdup(buf_str(&out) + 2);
-        buf_clear(&out);
+        if (w->key)
+            buf_clear(&out);
+        else
+            out.failed = true;
     }
     w->text = buf_take(&out);
     buf_free(&out);

@@ -345,9 +345,11 @@ static void writer_take(void *ctx, const struct rec *r)
         rec_json_line(r, &w->line);
     else
         rec_text_lines(r, &w->line);
-    if (w->line.failed) /* half a line is useless; the exit status reports it (err_unreported) */
-        err_nomem(NULL, w->line.len, "a line");
-    if (w->line.failed || w->line.len == 0)
+    if (w->line.failed || r->text.failed || r->json.failed) {
+        err_nomem(NULL, w->line.len, "a line"); /* half a line is useless; the exit status tells */
+        return;
+    }
+    if (w->line.len == 0)
         return;
     if (!hold_line(w, r, to))
         write_line(w, to, w->line.s, w->line.len);

@@ -60,8 +60,9 @@ void text_table_print(const struct text_table *g, const bool *right, struct buf 
 {
     size_t *wide = calloc(g->cols ? g->cols : 1, sizeof *wide);
 
-    if (!wide) {
+    if (!wide || g->failed) { /* a table without a cell has the others in wrong columns */
         out->failed = true;
+        free(wide);
         return;
     }
     for (size_t i = 0; i < g->n; i++) {

@@ -182,6 +182,8 @@ static void page_text(struct rec *r, const char *page)
     for (const char *p = page; *p;) {
         const size_t n = strcspn(p, "\n");
         char *line = strndup(p, n);
+        if (!line)
+            err_nomem(NULL, n, "a page");
         if (line && n >= 2) {
             if (*line != last || *line == 'T')
                 rec_text(r, "%s", last ? "\n" : "");
