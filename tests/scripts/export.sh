@@ -48,6 +48,25 @@ has "and the paragraph says from where" "$("$jsonl" get export '$.text' <.out)" 
     "amplitude $fitted, noise [0-9.]*; the fit moved amplitude $tuned and noise [0-9.]* to these values"
 run -q -e "$data; tune features=64 evals=12; fit features=64 rescale=no; export"
 ok "rescale=no: nothing was moved" test -z "$(printf '%s\n' "$out" | grep 'the fit moved')"
+# Of several targets the ratio of noise to amplitude is moved, or only their amplitudes.
+awk 'BEGIN { srand(3); print "a,b,y,z"; for (i = 0; i < 200; i++) { a = rand(); b = rand()
+    printf "%.5f,%.5f,%.6f,%.6f\n", a, b, sin(6 * a) + b * b + 0.3 * rand(), cos(4 * b) + 0.3 * rand() } }' \
+    > two.csv
+two='open two.csv target=y,z; split test=20% seed=1; kernel rbf; tune features=4 evals=8'
+first() { # VERB MEMBER: of the first target
+    "$jsonl" get "$1" "\$.hyperparameters.$2[0]" < .out
+}
+share() { # VERB: the ratio of noise to amplitude
+    awk -v a="$(first "$1" amplitude)" -v s="$(first "$1" noise)" 'BEGIN { printf "%.4g", s / a }'
+}
+run -q --format json -e "$two; fit features=512; export"
+ok "few features of two targets count as noise" test "$(share tune)" != "$(share fit)"
+has "the paragraph has both ratios" "$("$jsonl" get export '$.text' < .out)" \
+    "moved the ratio of noise to amplitude from $(share tune) to $(share fit) by the leave-one-out"
+run -q --format json -e "$two; fit solver=exact; export"
+is "an exact fit keeps the ratio" "$(share fit)" "$(share tune)"
+has "and moves the amplitudes" "$("$jsonl" get export '$.text' < .out)" \
+    "kept the ratio of noise to amplitude, $(share tune), and moved the amplitude of each target"
 run -q -e "$data; scale x=none y=none; fit features=64; export"
 has "y=none" "$out" 'Inputs were used as they are. The target was used as it is'
 run -q -e "$data; scale y=none; fit features=64; export"

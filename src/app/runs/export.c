@@ -62,7 +62,7 @@ static void json_data(struct rec *j, const struct run *r)
         rec_str(j, "column", e.target);
         rec_num(j, "mean", e.ymean);
         rec_num(j, "sd", e.ysd);
-        rec_str(j, "scale", e.yscale == Y_LOG ? "log" : e.yscale == Y_NONE ? "none" : "standard");
+        rec_str(j, "scale", encoding_yscale_words[e.yscale]);
         rec_close(j);
     }
     rec_array_close(j);
@@ -102,14 +102,13 @@ static void json_metrics(struct rec *j, const char *key, const struct metrics *m
 
 static void json_scores(struct rec *j, const struct run *r)
 {
-    static const char *const parts[] = { "train", "valid", "test" };
     const struct metrics *m;
 
     rec_array(j, "scores");
     for (size_t k = 0; (m = run_metrics(r, k, true)) != NULL; k++) {
         rec_item(j);
         rec_str(j, "target", r->has_enc ? encoding_for(&r->enc, k).target : NULL);
-        rec_str(j, "on", parts[r->score_part]);
+        rec_str(j, "on", dataset_part_words[r->score_part]);
         rec_int(j, "rows", (int64_t)r->score_rows);
         json_metrics(j, "raw", m);
         json_metrics(j, "scaled", run_metrics(r, k, false));
@@ -514,12 +513,33 @@ static void tuning_words(struct buf *b, const struct run *t)
     buf_printf(b, ", seed %" PRIu64 ". ", t->topt.seed);
 }
 
-/* True if the fit did not keep the amplitude and noise that it was given (fit rescale=yes). */
-static bool rescaled(const struct run *r)
+/* What the fit did to the amplitude and noise that it was given (fit rescale=yes).  Of several
+ * targets each has an amplitude of its own, and what they share is the ratio. */
+static void rescale_words(struct buf *b, const struct run *r)
 {
-    return r->kind == RUN_FIT && r->model && r->model->t == 1 &&
-           (fabs(r->info.amplitude - r->fit.amplitude) > 1e-3 * r->fit.amplitude ||
-            fabs(r->info.noise - r->fit.noise) > 1e-3 * r->fit.noise);
+    static const double least = 1e-3;
+    const double amplitude = r->fit.amplitude, noise = r->fit.noise;
+    const double ratio = noise / amplitude, now = r->info.noise / r->info.amplitude;
+    const bool moved = fabs(r->info.amplitude - amplitude) > least * amplitude;
+
+    if (r->kind != RUN_FIT || !r->model)
+        return;
+    if (r->model->t > 1 && fabs(now - ratio) > least * ratio)
+        buf_printf(b,
+                   "; the fit moved the ratio of noise to amplitude from %.4g to %.4g by the "
+                   "leave-one-out error of its own features, the amplitude of each target being "
+                   "the likeliest there", ratio, now);
+    else if (r->model->t > 1 && moved)
+        buf_printf(b,
+                   "; the fit kept the ratio of noise to amplitude, %.4g, and moved the amplitude "
+                   "of each target to the likeliest there, that of the first from %.4g", ratio,
+                   amplitude);
+    else if (r->model->t == 1 && (moved || fabs(r->info.noise - noise) > least * noise))
+        buf_printf(b, "; the fit moved amplitude %.4g and noise %.4g to these values, %s",
+                   amplitude, noise,
+                   r->model->kind->draws ? "the ratio by the leave-one-out error of its own "
+                                           "features, the amplitude being the likeliest there"
+                                         : "the amplitude being the likeliest there");
 }
 
 static void scale_words(struct buf *b, const struct run *r)
@@ -546,13 +566,7 @@ static void scale_words(struct buf *b, const struct run *r)
             buf_putc(b, *p);
         }
     }
-    if (rescaled(r))
-        buf_printf(b,
-                   "; the fit moved amplitude %.4g and noise %.4g to these values, %s",
-                   r->fit.amplitude, r->fit.noise,
-                   r->model->kind->draws ? "the ratio by the leave-one-out error of its own "
-                                           "features, the amplitude being the likeliest there"
-                                         : "the amplitude being the likeliest there");
+    rescale_words(b, r);
     buf_puts(b, ". ");
     buf_free(&hp);
 }
@@ -580,13 +594,13 @@ static void solver_words(struct buf *b, const struct run *r)
 
 static void score_words(struct buf *b, const struct run *r)
 {
-    static const char *const parts[] = { "training", "validation", "test" };
     const struct metrics *m, *scaled;
     char of[40];
 
     for (size_t k = 0; (m = run_metrics(r, k, true)) != NULL; k++) {
         scaled = run_metrics(r, k, false);
-        buf_printf(b, "On %zu %s rows%s:", r->score_rows, parts[r->score_part],
+        buf_printf(b, "On %zu %s rows%s:", r->score_rows,
+                   dataset_part_names[r->score_part],
                    run_suffix(r, k, of, sizeof of));
         figure_words(b, " RMSE ", m->rmse);
         figure_words(b, " (", scaled->rmse);
