@@ -1,6 +1,6 @@
 #!/bin/sh
-# The rules of house.sh and layers.sh hold: a copy of the sources in which each is broken once fails
-# each of them, and the place is named.  Part of make check-long.  Prints TAP.
+# The rules of house.sh, layers.sh and circles.sh hold: a copy of the sources in which each is broken
+# once fails each of them, and the place is named.  Part of make check-long.  Prints TAP.
 . "${top_srcdir:-$(dirname "$0")/..}/tests/verdict.sh"
 top=$(cd "${top_srcdir:-$(dirname "$0")/..}" && pwd)
 work=$(mktemp -d) || exit 1
@@ -98,5 +98,44 @@ for header in compute/linalg/blas.h ../compute/rng.h cblas.h gsl/ nlopt.h sqlite
     found layers "$header" "layers.sh finds $header where it does not belong"
 done
 verdict "no rule of layers.sh holds" "$(grep '^ok ' "$work/layers")"
+# In each folder of the order from the bottom up a ring of seven files, and a call to the next one
+# (of data and figure, which stand side by side, to each other).
+ring() { # FOLDER CALLED-FOLDER
+    layer=${1##*/} next=${2##*/}
+    mkdir -p "src/$1" "$work/rings/src/$1"
+    for i in 0 1 2 3 4 5 6; do
+        j=$(((i + 1) % 7))
+        printf 'void ring_%s%d(void);\nvoid ring_%s%d(void) { ring_%s%d(); }\n' \
+            "$layer" $j "$layer" $i "$layer" $j > "src/$1/ring$i.c"
+    done
+    [ -z "$next" ] ||
+        printf 'void ring_%s0(void);\nvoid up_%s(void);\nvoid up_%s(void) { ring_%s0(); }\n' \
+            "$next" "$layer" "$layer" "$next" > "src/$1/up.c"
+    from=$PWD/src/$1
+    (cd "$work/rings/src/$1" && ${CC:-cc} -c "$from"/ring?.c ${next:+"$from/up.c"}) || exit 1
+}
+order='base compute data figure data app/shell app/core app/session app/runs app/plots app/teach
+app/commands ui'
+set -- $order
+while [ $# -gt 0 ]; do
+    case $1 in
+        data) [ "$2" = figure ] && ring data figure ;;
+        figure) ring figure data ;;
+        *) ring "$1" "${2-}" ;;
+    esac
+    shift
+done
+top_srcdir=$PWD top_builddir=$work/rings sh tests/circles.sh > "$work/circles" 2>&1
+set -- $order
+while [ $# -gt 1 ]; do
+    [ "$1 $2" = 'data app/shell' ] ||
+        found circles "${1#app/}/up calls ring_${2##*/}0 of ${2#app/}/ring0" \
+            "circles.sh finds the call from $1 up to $2"
+    shift
+done
+for folder in $(echo "$order" | tr ' ' '\n' | sort -u); do
+    found circles "${folder##*/} 7 ${folder#app/}/ring" "circles.sh finds seven files of $folder"
+done
+verdict "no rule of circles.sh holds" "$(grep '^ok ' "$work/circles")"
 echo "1..$n"
 exit $failed
