@@ -1,6 +1,6 @@
 #!/bin/sh
-# The rules of house.sh, layers.sh and circles.sh hold: a copy of the sources in which each is broken
-# once fails each of them, and the place is named.  Part of make check-long.  Prints TAP.
+# The rules of house.sh, layers.sh and circles.sh hold: a copy of the sources in which each is
+# broken once fails each of them, and the place is named.  Part of make check-long.  Prints TAP.
 . "${top_srcdir:-$(dirname "$0")/..}/tests/verdict.sh"
 top=$(cd "${top_srcdir:-$(dirname "$0")/..}" && pwd)
 work=$(mktemp -d) || exit 1
