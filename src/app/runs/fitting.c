@@ -592,7 +592,7 @@ static void tune_result_record(struct workspace *ws, const struct run *r, const 
         rec_text(&rec, "restart %zu of %zu  ", r->topt.restart + 1, r->topt.restarts);
     rec_text(&rec, "%zu evaluations  %s  %s\n", t->evaluations, sec,
              t->why == TUNE_CANCELLED ? "stopped; the best so far is kept" : "done");
-    rec_text(&rec, "  NMLL %.2f (%.4f per row, %zu rows, %s", t->best.nmll,
+    rec_text(&rec, "  NMLL %.2f nats (%.4f per row, %zu rows, %s", t->best.nmll,
              t->best.nmll / (double)f->rows, f->rows,
              tune_kind(&f->topt)->words);
     if (r->topt.targets > 1)
