@@ -1,6 +1,7 @@
 # tests of the data group
 data_checks = tests/check_import tests/check_dataset tests/check_demo tests/check_spill \
-  tests/check_parts tests/check_sequence tests/check_prepare
+  tests/check_parts tests/check_sequence tests/check_prepare \
+  tests/check_formats
 if HAVE_CHECK
 check_PROGRAMS += $(data_checks)
 TESTS += $(data_checks)
@@ -15,6 +16,8 @@ tests_check_spill_SOURCES = tests/check_spill.c
 tests_check_spill_LDADD = $(app_tests)
 tests_check_parts_SOURCES = tests/check_parts.c
 tests_check_parts_LDADD = $(app_tests)
+tests_check_formats_SOURCES = tests/check_formats.c
+tests_check_formats_LDADD = $(app_tests)
 tests_check_prepare_SOURCES = tests/check_prepare.c
 tests_check_prepare_LDADD = $(app_tests)
 tests_check_sequence_SOURCES = tests/check_sequence.c

@@ -43,7 +43,8 @@ foreign 'BLAS and LAPACK' '(.*/)?(cblas|lapacke|openblas_config|f77blas)[a-z_]*\
     'src/compute/linalg/blas\.c'
 foreign 'the GNU Scientific Library' 'gsl/' 'src/compute/kernels/matern\.c'
 foreign 'NLopt' 'nlopt' 'src/compute/(tuners/)?[a-z_]*\.c'
-foreign 'SQLite' 'sqlite3' 'src/app/session/store[a-z_]*\.[ch]'
+# As a format of tables, SQLite reads bytes in memory and touches no file.
+foreign 'SQLite' 'sqlite3' 'src/app/session/store[a-z_]*\.[ch]|src/data/formats/import_sqlite\.c'
 foreign 'readline' 'readline/' 'src/ui/prompt\.c'
 foreign 'curses' '(ncursesw/)?(n?curses|term|panel)\.h' 'src/ui/.*'
 foreign 'Random123' 'Random123/' 'src/compute/rng\.[ch]'

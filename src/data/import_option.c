@@ -103,6 +103,7 @@ struct import_opts import_option_text(const struct import_opts *opts)
                                 .decimal = opts->decimal,
                                 .thousands = opts->thousands,
                                 .missing = opts->missing,
+                                .dates = opts->dates,
                                 .types = opts->types,
                                 .mem_limit = opts->mem_limit };
     size_t n = 0;

@@ -145,11 +145,13 @@ struct import_opts {
     const char *missing;       /* "NA,?,-": marks separated by commas, besides the empty cell */
     char decimal;              /* '.' or ',' */
     char thousands; /* mark between groups of three digits; '\0': guessed from the cells */
+    const char *dates; /* order of the parts of dates: ymd, dmy, mdy; NULL: guessed */
     /* "x7=category,zip=text,#3=real": by name or number of the column; real, category, text, date,
      * or a type of a kind (kind.h). */
     const char *types;
     /* An NPY file or files with the targets of the rows; for an HDF5 file, a dataset. */
     const char *target;
+    const char *table;         /* SQLite: the table */
     const char *inputs;        /* HDF5: the dataset of the inputs */
     /* FASTA, graphs: a table file with further columns for the records, matched by name. */
     const char *targets;

@@ -9,7 +9,7 @@ jq() { printf '%s\n' "$out" | grep "\"command\":\"$1\""; }
 awk 'BEGIN { for (i = 1; i <= 60; i++) print i % 7 "," (i * 37 % 101) / 10 "," (i % 5 ? "a" : "b") "," i * i % 13 }' >plain.csv
 run -e 'open plain.csv'
 has "the columns of a file without a header are shown" "$err$out" \
-    'note.names.: no header: .*(row 1: x1=1, x2=3.7, x3=a, x4=1); to name them: names A,B'
+    'note\[names\]: no header: .*(row 1: x1=1, x2=3.7, x3=a, x4=1); to name them: names A,B'
 run --format json -s s.gpd -e \
     'open plain.csv; names side,"big size",kind,out; rename side=left; where kind = '"'a'"' and left > 0; let ratio = "big size"/left; split test=25% seed=1; kernel rbf; fit l=1 noise=0.2 features=64; script out=s.gps; undo 2; redo 2'
 is "preparing ends with 0" $rc 0
@@ -33,7 +33,7 @@ ok "and a file with the new names" cmp p.csv r.csv
 printf 'left,kind\n1,a\n2,a\n' >short.csv
 run -s s.gpd -e 'predict short.csv'
 is "a missing source of an input stops" $rc 1
-has "with its name" "$err" 'error.no-column.: input ratio is computed as .*and the file has no column big size'
+has "with its name" "$err" 'error\[no-column\]: input ratio is computed as .*and the file has no column big size'
 
 # ---- lines above the table
 { printf 'a report, of a week\n"an open quote\n\n'; printf 'x,y\n1,2\n2,4\n3,7\n'; } >report.csv
@@ -46,6 +46,82 @@ run -e 'open bad.csv skip=1'
 has "lines are counted from the top of the file" "$err" 'bad.csv line 4, column 2'
 run -e 'open report.csv skip=99'
 has "too many lines are refused" "$err" 'error.empty.'
+
+# ---- cells as spreadsheets write them
+printf 'd,share,sum,id,a,a,y\n05/04/2024 10:00,12 %%,"1,234.5",90071992547409931,1,nan,3\n17/04/2024 11:30,7.5 %%,"12.0",90071992547409932,2,2,4\n01/05/2024 00:00,3%%,"1,234,567.25",1,,null,5\n' >sheet.csv
+run --format json -e 'open sheet.csv; show 1..3'
+has "a sheet opens" "$(jq open)" '"rows":3,"columns":7,.*"missing":3'
+# 5 April is day 95 of 2024, so 2024 + (95 + 10/24) / 366; 17 April 107, 1 May 121
+has "dates with the day first and a time" "$(jq show)" '"d":2024.26070127'
+has "a percentage is its number" "$(jq show)" '"share":12,"sum":1234.5,'
+has "thousands marks go" "$(jq show)" '"share":3,"sum":1234567.25,'
+has "which is told" "$out" '"name":"percent"'
+has "and that dates have the day first" "$out" 'holds dates with the day first: read as years'
+has "large whole numbers are told" "$out" '"name":"rounded".*whole numbers beyond 2^53'
+has "names that occur twice get a number" "$out" '"name":"duplicate-column".*column 6 is .a_2'
+has "usual marks are missing cells" "$out" 'read as missing: .*nan'
+printf 'x;y\n1 234,5;1\n12,25;2\n1 000 000,0;3\n' >blanks.csv
+run --format json -e 'open blanks.csv; show 1..3'
+has "blanks between thousands" "$(jq show)" '"x":1234.5,.*"x":12.25,.*"x":1000000,'
+printf 'd,y\n05/04/2024,1\n06/04/2024,2\n07/04/2024,4\n' >unclear.csv
+run --format json -e 'open unclear.csv'
+has "unclear dates are words, and told" "$out" 'dates=dmy, or dates=mdy'
+run -e 'open unclear.csv types=d=date'
+has "or refused" "$err" 'error\[dates\]: .*the day or the month first'
+run --format json -e 'open unclear.csv dates=mdy; show 1; season; cols'
+# 4 May is day 124 of 2024
+has "dates= says which" "$(jq show)" '"d":2024.3387978'
+has "and season follows" "$(jq season)" '"columns":4,"inputs":3,'
+awk 'BEGIN { print "x,y"; for (i = 1; i < 9000; i++) print (i == 8000 ? "NA" : i % 13) "," i % 7 + i / 3e5 }' >late.csv
+run --format json -e 'open late.csv'
+has "a mark may come late" "$(jq open)" '"missing":1,'
+has "and is told" "$out" 'read as missing: NA (with'
+printf 'PAR1\025\004PAR1' >t.parquet
+run -e 'open t.parquet'
+has "Parquet has its way out" "$err" "p.read_parquet('FILE').to_csv('FILE.csv'"
+printf 'PK\003\004\024\000xl/' >t.xlsx
+run -e 'open t.xlsx'
+has "and a spreadsheet" "$err" 'libreoffice --headless --convert-to csv FILE'
+
+# ---- ARFF; SQLite is in tests/check_formats.c, and here where its program is
+cat >w.arff <<'END'
+% a comment
+@RELATION 'week days'
+
+@attribute outlook {sunny, 'over cast', rainy}
+@attribute "temp C" NUMERIC
+@attribute when date "yyyy-MM-dd"
+@attribute play real
+@DATA
+sunny, 85.5, "2024-01-01", 1
+% another
+'over cast',?,2024-07-02,0
+rainy,70,2024-12-31,1
+END
+run --format json -e 'open w.arff; show 1..3; cols'
+has "ARFF is read" "$(jq open)" '"rows":3,"columns":4,.*"target":"play","missing":1,'
+has "with its values" "$(jq show)" '"outlook":"over cast","temp C":null,"when":2024.5,"play":0'
+has "and types" "$(jq cols)" '"column":"outlook","role":"input","type":"category"'
+printf '@relation a\n@attribute x real\n@attribute y real\n@data\n1,2\n3,four\n' >bad.arff
+run -e 'open bad.arff'
+has "a bad cell has its line" "$err" "bad.arff line 6, column 2 'y': 'four'"
+printf '@relation a\n@attribute x real\n@attribute y real\n@data\n1,2\n3\n' >bad.arff
+run -e 'open bad.arff'
+has "as a short line has" "$err" '\[arff\]: bad.arff line 6: 1 values, but there are 2'
+if command -v sqlite3 >/dev/null; then
+    sqlite3 s.sqlite "PRAGMA journal_mode=wal; create table one(a,y); insert into one values (1,2),(2,3),(4,9); create table two(b); create view three as select 1" >/dev/null
+    cp s.sqlite before.sqlite
+    printf 'no journal of ours' >s.sqlite-journal
+    run -e 'open s.sqlite'
+    has "tables are listed" "$err" '\[sqlite\]: s.sqlite has the tables one, two$'
+    run --format json -s q.gpd -e 'open s.sqlite table=one; fit features=16 l=1 noise=0.1; predict s.sqlite table=one'
+    has "a table is read" "$(jq open)" '"rows":3,"columns":2,"inputs":1,"target":"y"'
+    has "and predicted" "$(jq predict)" '"rows":3'
+    run --format json -s q.gpd -e 'data'
+    has "and found again" "$(jq data)" '"rows":3'
+    ok "the database is as it was" cmp s.sqlite before.sqlite
+    ok "and nothing beside it is touched" grep -q 'no journal of ours' s.sqlite-journal
+fi
 
 # ---- the shared sets
 test -d "$src/../shared/data/co2" || { finish; }

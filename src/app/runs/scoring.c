@@ -30,7 +30,7 @@ static void scoring_free(struct job *job)
     dataset_unref(s->data);
     model_unref(s->model);
     encoding_free(&s->enc);
-    free(s->path), free(s->out), free(s->sep_missing), free(s->types), free(s->fold);
+    free(s->path), free(s->out), free(s->sep_missing), free(s->types), free(s->dates), free(s->table), free(s->fold);
     free(s->ids), free(s->id), free(s->no_y);
     run_prediction_free(&s->pred);
     run_prediction_free(&s->train);
@@ -806,6 +806,10 @@ enum status scoring_predict(struct workspace *ws, struct run *r, const char *pat
     s->types = import->types ? mem_strdup(import->types, err) : NULL;
     s->import.missing = s->sep_missing;
     s->import.types = s->types;
+    s->dates = import->dates ? mem_strdup(import->dates, err) : NULL;
+    s->import.dates = s->dates;
+    s->table = import->table ? mem_strdup(import->table, err) : NULL;
+    s->import.table = s->table;
     if ((path && !s->path) || (out && !s->out) || (to->ids && !s->ids)) {
         struct job tmp = { .arg = s };
         scoring_free(&tmp);

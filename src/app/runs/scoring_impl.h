@@ -27,7 +27,7 @@ struct scoring {
     size_t observed;                     /* rows with an observed value of every target */
     struct import_opts import;
     char *sep_missing;                   /* storage for import.missing and import.types */
-    char *types;
+    char *types, *dates, *table;
     struct prediction pred, train;       /* train: a sample of the training rows */
     struct row_drift drift;              /* check: of kinds that tell distances */
     struct metrics scaled[TARGETS_MOST], raw[TARGETS_MOST]; /* one for each target */

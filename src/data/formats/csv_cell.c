@@ -1,6 +1,8 @@
 /* data/formats/csv_cell.c -- see csv_cell.h. */
 #include "data/formats/csv_cell.h"
 
+#include "data/formats/import.h"
+
 #include <string.h>
 
 /* Reads a quoted cell; *p is after the opening quote. */
@@ -60,4 +62,10 @@ enum csv_end csv_cell(const char **p, const char *end, bool eof, char sep, char 
     cell->s = s;
     cell->len = (size_t)(q - s);
     return how;
+}
+
+bool csv_cell_percent(const struct csv_cell *c, char dec, char thousands, double *out)
+{
+    return c->len > 1 && c->s[c->len - 1] == '%' &&
+           scan_number_marked(c->s, c->len - 1, dec, thousands, out);
 }

@@ -55,4 +55,7 @@ static inline enum csv_end csv_cell_end(const char **p, const char *end, bool eo
     return CSV_JUNK;
 }
 
+/* Reads "12 %" or "12%" as the number 12. */
+bool csv_cell_percent(const struct csv_cell *, char dec, char thousands, double *out);
+
 #endif

@@ -20,11 +20,17 @@ static const struct {
     size_t len;
     const char *what, *hint;
 } other_formats[] = {
-    { "PK\3\4", 4, "a zip archive or a spreadsheet (xlsx, ods)", "save it as CSV" },
-    { "\xd0\xcf\x11\xe0", 4, "an old Office file (xls)", "save it as CSV" },
-    { "PAR1", 4, "a Parquet file", "convert it to CSV or NPY" },
-    { "ARROW1", 6, "an Arrow file", "convert it to CSV or NPY" },
-    { "SQLite format 3", 15, "an SQLite database or a gpdesk session", "gpdesk -s FILE" },
+    { "PK\3\4", 4, "a spreadsheet (xlsx, ods) or a zip archive",
+      "libreoffice --headless --convert-to csv FILE   |   python3 -c \"import pandas as p; "
+      "p.read_excel('FILE').to_csv('FILE.csv', index=False)\"" },
+    { "\xd0\xcf\x11\xe0", 4, "an old spreadsheet (xls)",
+      "libreoffice --headless --convert-to csv FILE" },
+    { "PAR1", 4, "a Parquet file",
+      "python3 -c \"import pandas as p; p.read_parquet('FILE').to_csv('FILE.csv', index=False)\"" },
+    { "ARROW1", 6, "an Arrow file",
+      "python3 -c \"import pandas as p; p.read_feather('FILE').to_csv('FILE.csv', index=False)\"" },
+    { "SQLite format 3", 15, "a gpdesk session, or an SQLite database that is cut short",
+      "gpdesk -s FILE" },
     { "%PDF", 4, "a PDF document", "a table of text is needed" },
     { "\x89PNG", 4, "a picture", "a table of text is needed" },
     { "\x7f" "ELF", 4, "a program", "a table of text is needed" },

@@ -140,7 +140,7 @@ enum status import_bytes_for_tests(const void *bytes, size_t len, const struct i
     *out = NULL;
     struct err local;
     err = err != NULL ? err : &local;
-    struct stream *st = stream_memory(bytes, len, err);
+    struct stream *st = stream_memory("memory", bytes, len, err);
     if (st == NULL)
         return err->code;
     static const struct import_opts guess = { .header = -1 };

@@ -19,8 +19,8 @@ struct stream;
 /* Opens a file ("-": standard input). Compression is recognised by the first bytes, never by the
  * name. */
 struct stream *stream_open(const char *path, const struct ctl *, struct err *);
-/* The bytes must outlive the stream. */
-struct stream *stream_memory(const void *bytes, size_t len, struct err *err);
+/* The bytes must outlive the stream. name: for messages. */
+struct stream *stream_memory(const char *name, const void *bytes, size_t len, struct err *err);
 void stream_close(struct stream *);
 /* Reads unpacked bytes; *got == 0 at the end of the file. Checks for cancellation and reports
  * progress. */
@@ -59,6 +59,13 @@ bool scan_number_marked(const char *s, size_t len, char dec, char thousands, dou
 /* Reads an ISO 8601 date (2024-03, 2024-03-31, with T or blank hh:mm[:ss[.f]][Z]) as a decimal
  * year. */
 bool scan_date(const char *s, size_t len, double *year);
+/* The order of the parts of a date: 2024-03-31 (also /, . and ISO 8601), 31.03.2024, 03/31/2024,
+ * "31 Mar 2024" or "Mar 31, 2024". All may have a time of day: 14:30, 2:30:05 PM, with a time zone.
+ * What lies in a zone is converted to that of Z. */
+enum date_order { DATE_YMD, DATE_DMY, DATE_MDY, DATE_NAMED, DATE_ORDERS };
+bool scan_date_as(const char *s, size_t len, enum date_order, double *year);
+/* The orders in which the text is a date: bit k is order k. */
+unsigned scan_date_orders(const char *s, size_t len);
 /* True for nan, inf and their spellings. */
 bool scan_not_finite(const char *s, size_t len);
 

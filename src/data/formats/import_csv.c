@@ -42,6 +42,7 @@ struct reader {
     struct csv_skipped blank, comment;
     double *mark;        /* missing marks that are numbers: -99 */
     size_t nmark;
+    unsigned late;       /* usual marks of missing cells that the sample did not have: bits */
     size_t not_utf8;     /* line of the first cell that is not valid UTF-8 */
     size_t budget;       /* in bytes */
     struct err *err;
@@ -113,7 +114,7 @@ static enum status settle_kind(struct reader *r, size_t col, const struct csv_ce
         r->kind[col] = KIND_REAL;
         return ST_OK;
     }
-    r->date[col] = scan_date(cell->s, cell->len, &x);
+    r->date[col] = scan_date(cell->s, cell->len, &x); /* order[col] is DATE_YMD */
     r->kind[col] = r->date[col] ? KIND_DATE : KIND_CATEGORY;
     if (r->date[col])
         return ST_OK;
@@ -168,6 +169,15 @@ static enum status store_word(struct reader *r, size_t col, const struct csv_cel
     return table_intern_code(&g->levels, cell->s, cell->len, &g->code[r->n], r->err);
 }
 
+/* A usual mark that only comes after the sample: in a column of numbers it has no other meaning. */
+static bool late_mark(struct reader *r, const struct csv_cell *cell)
+{
+    const int k = r->plan->marks_given ? -1 : csv_find_mark(cell->s, cell->len);
+
+    r->late |= k >= 0 ? 1u << k : 0u;
+    return k >= 0;
+}
+
 /* Stores any cell by the general path. */
 static enum status store_cell(struct reader *r, size_t col, const struct csv_cell *cell)
 {
@@ -188,10 +198,20 @@ static enum status store_cell(struct reader *r, size_t col, const struct csv_cel
     }
     if (r->kind[col] == KIND_CATEGORY || r->kind[col] == KIND_TEXT)
         return store_word(r, col, cell);
+    if (g->type == COL_REAL && late_mark(r, cell)) {
+        g->v[r->n] = NAN;
+        return ST_OK;
+    }
     if (r->kind[col] == KIND_DATE) {
-        if (scan_date(cell->s, cell->len, &g->v[r->n]))
+        if (scan_date_as(cell->s, cell->len, r->plan->order[col], &g->v[r->n]))
             return ST_OK;
-        return bad_cell(r, col, cell, "cell", "is no ISO date (2024-03-31), as the cells before");
+        return bad_cell(r, col, cell, "cell", "is no date in the form of the cells before");
+    }
+    if (r->kind[col] == KIND_PERCENT) {
+        if (csv_cell_percent(cell, r->plan->dec, r->plan->thousands, &g->v[r->n]) &&
+            isfinite(g->v[r->n]))
+            return ST_OK;
+        return bad_cell(r, col, cell, "cell", "is no percentage, as the cells before");
     }
     if (scan_number_marked(cell->s, cell->len, r->plan->dec, r->plan->thousands, &g->v[r->n])) {
         if (isfinite(g->v[r->n]))
@@ -438,11 +458,15 @@ static void say_decisions(const struct reader *r, struct buf *out)
 static void say_marks(const struct reader *r, const struct table *t, struct buf *notes)
 {
     const struct csv_plan *p = r->plan;
-    if (p->marks_given || p->nmark == 0)
+    if (p->marks_given || (p->nmark == 0 && r->late == 0))
         return;
     buf_puts(notes, "note[missing]: read as missing:");
     for (size_t i = 0; i < p->nmark; i++)
         buf_printf(notes, "%s %s", i > 0 ? "," : "", p->mark[i]);
+    for (int k = 0; r->late >> k != 0; k++)
+        if (r->late & 1u << k)
+            buf_printf(notes, "%s %s", notes->s[notes->len - 1] == ':' ? "" : ",",
+                       csv_usual_mark(k));
     size_t columns = 0, cells = 0;
     for (size_t j = 0; j < t->ncols; j++) {
         columns += t->col[j].missing > 0;
@@ -471,8 +495,19 @@ static void say_made_up(const struct table *t, struct buf *notes)
     buf_free(&cell);
 }
 
+/* True if a whole number is too large for its neighbours to be told from it. */
+static bool beyond_exact(const struct column *c, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (fabs(column_at(c, i)) > 0x1p53 && fabs(column_at(c, i)) < 1e19)
+            return true;
+    return false;
+}
+
 static void say_columns(const struct reader *r, const struct table *t, struct buf *notes)
 {
+    static const char *const dates[] = { "ISO dates", "dates with the day first",
+                                         "dates with the month first", "dates" };
     size_t made_up = 0, empty = 0;
     char where[120];
     for (size_t j = 0; j < t->ncols; j++) {
@@ -481,8 +516,22 @@ static void say_columns(const struct reader *r, const struct table *t, struct bu
         empty += c->missing == t->n;
         csv_column_words(r->plan, j, where, sizeof where);
         if (c->date)
-            buf_printf(notes, "note[date]: %s holds ISO dates: read as years\n", where);
+            buf_printf(notes, "note[date]: %s holds %s: read as years (season NAME adds the season "
+                       "as inputs)\n", where, dates[r->plan->order[j]]);
+        if (r->kind[j] == KIND_PERCENT)
+            buf_printf(notes, "note[percent]: %s holds percentages: 12 %% is read as 12\n", where);
+        if (c->type == COL_REAL && c->integers && beyond_exact(c, t->n))
+            buf_printf(notes, "note[rounded]: %s holds whole numbers beyond 2^53, which are rounded; "
+                       "to keep them as codes: open FILE types=NAME=category\n", where);
     }
+    if (r->plan->unclear > 0) {
+        csv_column_words(r->plan, (size_t)r->plan->unclear - 1, where, sizeof where);
+        buf_printf(notes, "note[date]: %s holds dates that may have the day or the month first, so "
+                   "they are words: open FILE dates=dmy, or dates=mdy\n", where);
+    }
+    if (r->plan->renamed.len > 0)
+        buf_printf(notes, "note[duplicate-column]: names that occur twice got a number: %s (rename "
+                   "OLD=NEW)\n", buf_str(&r->plan->renamed));
     if (!r->plan->header)
         say_made_up(t, notes);
     else if (made_up > 0)
@@ -664,6 +713,34 @@ static enum status read_csv(struct inbuf *in, const struct import_opts *opts,
     return rc;
 }
 
+enum status import_csv_text(const struct inbuf *in, const struct buf *csv, const char *what,
+                            const struct import_opts *opts, const struct ctl *ctl, struct table *t,
+                            struct err *err)
+{
+    struct import_opts o = *opts;
+    struct stream *st = stream_memory(stream_name(in->st), buf_str(csv), csv->len, err);
+    struct inbuf text = { .st = st };
+
+    if (st == NULL)
+        return err->code;
+    o.sep = ',';
+    o.header = 1;
+    o.skiplines = 0;
+    enum status rc = stream_inbuf_fill(&text, IMPORT_MAX_LINE, err);
+    if (rc == ST_OK)
+        rc = read_csv(&text, &o, ctl, t, err);
+    stream_inbuf_free(&text);
+    stream_close(st);
+    char *decisions = rc == ST_OK ? mem_strdup(what, err) : NULL;
+    if (rc == ST_OK && decisions == NULL)
+        rc = ST_NOMEM;
+    if (rc == ST_OK) {
+        free(t->decisions);
+        t->decisions = decisions;
+    }
+    return rc;
+}
+
 static const struct import_option options[] = {
     { "sep", IMPORT_MARK, IMPORT_CELLS | IMPORT_NEW_DATA | IMPORT_PARSES, 10, NULL, NULL,
       "say one character, or tab, space, comma, semicolon", offsetof(struct import_opts, sep),
@@ -683,6 +760,9 @@ static const struct import_option options[] = {
       "thousands separator: point, comma or space (default: recognised from cells like 1.234,50)" },
     { "missing", IMPORT_TEXT, IMPORT_CELLS | IMPORT_NEW_DATA | IMPORT_PARSES, 12, NULL, NULL, NULL,
       offsetof(struct import_opts, missing), "words that mark missing cells: NA,?,-" },
+    { "dates", IMPORT_CHOICE, IMPORT_CELLS | IMPORT_NEW_DATA | IMPORT_PARSES, 16, "ymd|dmy|mdy",
+      NULL, NULL, offsetof(struct import_opts, dates),
+      "order of day, month and year in dates (default: recognised, if a day is above 12)" },
     { "types", IMPORT_TEXT, IMPORT_CELLS | IMPORT_NEW_DATA | IMPORT_PARSES, 15, NULL, NULL, NULL,
       offsetof(struct import_opts, types),
       "types of columns: zip=category,x7=real,dna=sequence" },

@@ -278,6 +278,21 @@ static enum status find_separator(const struct inbuf *in, char *sep, struct err 
     return ST_OK;
 }
 
+/* Missing marks. */
+
+static const char *const known_marks[] = { "?", "NA", "N/A", "#N/A", "n/a", "null", "NULL",
+                                           "None", "-", ".", "NaN", "nan", "NAN", "na" };
+/* also accepted among words */
+enum { NKNOWN = sizeof known_marks / sizeof *known_marks, NSURE = 4 };
+
+static size_t known_mark(const struct csv_cell *c)
+{
+    for (size_t k = 0; k < NKNOWN && c->len <= 4; k++) /* no mark is longer */
+        if (strlen(known_marks[k]) == c->len && memcmp(known_marks[k], c->s, c->len) == 0)
+            return k;
+    return NKNOWN;
+}
+
 /* Decimal sign. */
 
 /* True for 1,234 or 12,345,678, which may contain thousands separators. */
@@ -291,6 +306,60 @@ static bool like_thousands(const struct csv_cell *c)
     return comma != NULL && comma - s >= 1 && comma - s <= 3 && end - comma == 4;
 }
 
+/* True for 1,234,567: no decimal mark stands twice. */
+static bool repeats(const struct csv_cell *c, char mark)
+{
+    const char *first = memchr(c->s, mark, c->len);
+
+    return first != NULL &&
+           memchr(first + 1, mark, c->len - (size_t)(first + 1 - c->s)) != NULL;
+}
+
+/* A column of numbers in which some have groups of three digits with `mark` between them, and others
+ * are short or have decimals, so that it is no list of numbers. */
+static bool grouped_column(const struct sample *s, size_t col, char mark, size_t *points,
+                           size_t *commas)
+{
+    size_t groups = 0, plain = 0;
+    double x;
+
+    for (size_t i = 1; i < s->rows; i++) {
+        if (width(s, i) <= col)
+            continue;
+        const struct csv_cell *c = cell_at(s, i, col);
+        if (c->len == 0 || known_mark(c) < NKNOWN)
+            continue;
+        const bool comma = memchr(c->s, ',', c->len) != NULL,
+                   point = memchr(c->s, '.', c->len) != NULL;
+        if (!scan_number_marked(c->s, c->len, comma ? ',' : '.', mark, &x))
+            return false;
+        const bool whole = scan_number_all(c->s, c->len, comma ? ',' : '.', &x);
+        groups += !whole;
+        plain += comma || point || (whole && fabs(x) < 1000.0);
+        *points += point;
+        *commas += comma;
+    }
+    return groups > 0 && plain > 0;
+}
+
+/* 1 234,5 and 1'234.5: no other reading of such a column is likely. */
+static bool blank_thousands(const struct sample *s, struct csv_plan *plan)
+{
+    static const char marks[] = { ' ', '\'' };
+
+    for (size_t m = 0; m < sizeof marks; m++) {
+        size_t found = 0, points = 0, commas = 0;
+        for (size_t j = 0; s->rows > 0 && j < width(s, 0); j++)
+            found += plan->sep != marks[m] && grouped_column(s, j, marks[m], &points, &commas);
+        if (found == 0 || (points > 0 && commas > 0))
+            continue;
+        plan->dec = commas > 0 ? ',' : '.';
+        plan->thousands = marks[m];
+        return true;
+    }
+    return false;
+}
+
 /* Cells with both marks, 1.234,50 or 1,234.50, show which is which. */
 static bool find_thousands(const struct sample *s, struct csv_plan *plan)
 {
@@ -299,11 +368,16 @@ static bool find_thousands(const struct sample *s, struct csv_plan *plan)
     for (size_t i = 0; i < s->rows; i++)
         for (size_t j = 0; j < width(s, i); j++) {
             const struct csv_cell *c = cell_at(s, i, j);
-            if (memchr(c->s, '.', c->len) == NULL || memchr(c->s, ',', c->len) == NULL)
+            if (memchr(c->s, '.', c->len) == NULL || memchr(c->s, ',', c->len) == NULL) {
+                points += repeats(c, '.') && scan_number_marked(c->s, c->len, ',', '.', &x);
+                commas += repeats(c, ',') && scan_number_marked(c->s, c->len, '.', ',', &x);
                 continue;
+            }
             points += scan_number_marked(c->s, c->len, ',', '.', &x);
             commas += scan_number_marked(c->s, c->len, '.', ',', &x);
         }
+    if (points == 0 && commas == 0)
+        return blank_thousands(s, plan);
     if ((points > 0) == (commas > 0))
         return false;
     plan->dec = points > 0 ? ',' : '.';
@@ -348,13 +422,6 @@ static enum status find_decimal(const struct inbuf *in, const struct sample *s,
     return ST_FORMAT;
 }
 
-/* Missing marks. */
-
-static const char *const known_marks[] = { "?", "NA", "N/A", "#N/A", "n/a", "null", "NULL",
-                                           "None", "-", "." };
-/* also accepted among words */
-enum { NKNOWN = sizeof known_marks / sizeof *known_marks, NSURE = 4 };
-
 bool csv_is_mark(const struct csv_plan *plan, const char *s, size_t len)
 {
     for (size_t i = 0; i < plan->nmark; i++)
@@ -395,18 +462,24 @@ static enum status take_marks(struct csv_plan *plan, const char *list, struct er
     return ST_OK;
 }
 
-static size_t known_mark(const struct csv_cell *c)
+int csv_find_mark(const char *s, size_t len)
 {
-    for (size_t k = 0; k < NKNOWN && c->len <= 4; k++) /* no mark is longer */
-        if (strlen(known_marks[k]) == c->len && memcmp(known_marks[k], c->s, c->len) == 0)
-            return k;
-    return NKNOWN;
+    const size_t k = known_mark(&(struct csv_cell){ .s = s, .len = len });
+
+    return k < NKNOWN ? (int)k : -1;
+}
+
+const char *csv_usual_mark(int i)
+{
+    return known_marks[i];
 }
 
 /* The content of columns. */
 
 struct tally {
-    size_t numbers, dates, words, empty, bytes;
+    size_t numbers, words, empty, bytes;
+    size_t percents;    /* cells such as "12 %" */
+    unsigned orders;    /* orders in which all words are dates */
     size_t mark[NKNOWN];
     size_t first_word;  /* row of the sample */
     size_t not_finite;  /* row of the first nan or inf, plus 1 */
@@ -422,7 +495,7 @@ static void tally_column(const struct sample *s, const struct csv_plan *plan, si
                          bool guess_marks, struct tally *t)
 {
     double x;
-    *t = (struct tally){ 0 };
+    *t = (struct tally){ .orders = ~0u };
     for (size_t i = plan->header; i < s->rows; i++) {
         if (width(s, i) != plan->ncols)
             continue; /* reported when every row is read */
@@ -438,7 +511,8 @@ static void tally_column(const struct sample *s, const struct csv_plan *plan, si
         } else {
             if (t->not_finite == 0 && scan_not_finite(c->s, c->len))
                 t->not_finite = i + 1;
-            t->dates += scan_date(c->s, c->len, &x);
+            t->orders &= t->orders != 0 ? scan_date_orders(c->s, c->len) : 0;
+            t->percents += csv_cell_percent(c, plan->dec, plan->thousands, &x);
             if (t->words++ == 0)
                 t->first_word = i;
             t->bytes += c->len;
@@ -522,11 +596,44 @@ static enum status mixed(const struct inbuf *in, const struct sample *s, struct 
     return ST_FORMAT;
 }
 
+/* Chooses the order of the parts of dates. False if day and month could be exchanged: then no cell
+ * has a day above 12, and the option does not say. With points the day comes first. */
+static bool one_order(struct csv_plan *plan, size_t col, unsigned orders)
+{
+    unsigned k = 0;
+
+    if (plan->dates >= 0 && (orders & 1u << plan->dates) != 0)
+        k = (unsigned)plan->dates;
+    else if ((orders & 1u << DATE_DMY) != 0 && (orders & 1u << DATE_MDY) != 0) {
+        plan->unclear = plan->unclear != 0 ? plan->unclear : (int)col + 1;
+        return false;
+    } else {
+        while ((orders & 1u << k) == 0)
+            k++;
+    }
+    plan->order[col] = (enum date_order)k;
+    return true;
+}
+
+static enum status unclear_dates(const struct inbuf *in, const struct csv_plan *plan, size_t col,
+                                 struct err *err)
+{
+    char where[120];
+
+    csv_column_words(plan, col, where, sizeof where);
+    err_named(err, ST_FORMAT, "dates", "%s, %s: the dates may have the day or the month first",
+              stream_name(in->st), where);
+    err_hint(err, "open FILE dates=dmy  or  open FILE dates=mdy");
+    return ST_FORMAT;
+}
+
 static enum status find_kind(const struct inbuf *in, const struct sample *s, struct csv_plan *plan,
                              size_t col, struct err *err)
 {
     struct tally t;
     tally_column(s, plan, col, false, &t);
+    if (plan->forced[col] && plan->kind[col] == KIND_DATE && t.words > 0 && t.orders != 0)
+        return one_order(plan, col, t.orders) ? ST_OK : unclear_dates(in, plan, col, err);
     if (plan->forced[col])
         return ST_OK;
     plan->leading_zeros |= t.zeros && t.words == 0;
@@ -534,7 +641,9 @@ static enum status find_kind(const struct inbuf *in, const struct sample *s, str
         plan->kind[col] = KIND_EMPTY;
     else if (t.words == 0)
         plan->kind[col] = KIND_REAL;
-    else if (t.dates == t.words && t.numbers == 0)
+    else if (t.percents == t.words && t.numbers == 0)
+        plan->kind[col] = KIND_PERCENT;
+    else if (t.orders != 0 && t.numbers == 0 && one_order(plan, col, t.orders))
         plan->kind[col] = KIND_DATE;
     else if (t.numbers >= t.words || (t.not_finite > 0 && t.numbers > 0))
         return mixed(in, s, plan, col, &t, err);
@@ -558,7 +667,8 @@ static void find_header(const struct sample *s, int option, struct csv_plan *pla
             continue;
         bool number = scan_number_marked(name->s, name->len, plan->dec, plan->thousands, &x) ||
                       known_mark(name) < NSURE || scan_not_finite(name->s, name->len) ||
-                      scan_date(name->s, name->len, &x);
+                      scan_date_orders(name->s, name->len) != 0 ||
+                      csv_cell_percent(name, plan->dec, plan->thousands, &x);
         numbers += number;
         words += !number;
         size_t n = 0, good = 0;
@@ -570,7 +680,8 @@ static void find_header(const struct sample *s, int option, struct csv_plan *pla
                 continue;
             n++;
             good += scan_number_marked(c->s, c->len, plan->dec, plan->thousands, &x) ||
-                    scan_date(c->s, c->len, &x);
+                    scan_date_orders(c->s, c->len) != 0 ||
+                    csv_cell_percent(c, plan->dec, plan->thousands, &x);
             repeated += by_cell(&name, &c) == 0;
         }
         below += n > 0 && good * 2 >= n;
@@ -604,31 +715,69 @@ static void find_header(const struct sample *s, int option, struct csv_plan *pla
 
 static int by_name(const void *a, const void *b)
 {
-    return strcmp(**(char **const *)a, **(char **const *)b);
+    char **const x = *(char **const *)a, **const y = *(char **const *)b;
+    const int order = strcmp(*x, *y);
+
+    return order != 0 ? order : (x > y) - (x < y); /* the first column keeps its name */
 }
 
-static enum status check_twins(const struct inbuf *in, const struct csv_plan *plan,
-                               struct err *err)
+static int by_text(const void *key, const void *item)
 {
+    return strcmp(key, **(char **const *)item);
+}
+
+/* The first of NAME_2, NAME_3, .. that is no name of the file, from *number on. list: n names,
+ * sorted. Two names cannot get the same one, because only digits follow the last "_". */
+static char *numbered(const char *name, char ***list, size_t n, size_t *number, struct err *err)
+{
+    struct buf b = { 0 };
+
+    do {
+        buf_clear(&b);
+        buf_printf(&b, "%s_%zu", name, ++*number);
+    } while (!b.failed && bsearch(buf_str(&b), list, n, sizeof *list, by_text) != NULL);
+    char *given = buf_take(&b);
+    if (given == NULL)
+        err_nomem(err, 64, "a column's name");
+    return given;
+}
+
+/* Names that occur again get a number, so that every column can be named. */
+static enum status number_twins(struct csv_plan *plan, struct err *err)
+{
+    enum { TOLD = 8 };
     char ***list = mem_calloc(plan->ncols, sizeof *list, "names", err);
-    if (list == NULL)
-        return ST_NOMEM;
-    size_t n = 0;
-    for (size_t j = 0; j < plan->ncols; j++)
+    char **fresh = mem_calloc(plan->ncols, sizeof *fresh, "names", err), name[80];
+    size_t n = 0, number = 1, told = 0;
+    enum status rc = list != NULL && fresh != NULL ? ST_OK : ST_NOMEM;
+
+    for (size_t j = 0; rc == ST_OK && j < plan->ncols; j++)
         if (plan->name[j] != NULL)
             list[n++] = &plan->name[j];
-    qsort(list, n, sizeof *list, by_name);
-    enum status rc = ST_OK;
-    for (size_t i = 1; i < n && rc == ST_OK; i++)
-        if (strcmp(*list[i - 1], *list[i]) == 0) {
-            size_t a = (size_t)(list[i - 1] - plan->name), b = (size_t)(list[i] - plan->name);
-            char name[80];
-            csv_cell_words(*list[i], strlen(*list[i]), name, sizeof name);
-            rc = err_named(err, ST_FORMAT, "duplicate-column", "%s: columns %zu and %zu are both "
-                           "named %s", stream_name(in->st), (a < b ? a : b) + 1,
-                           (a < b ? b : a) + 1, name);
-            err_hint(err, "rename one of them in the file");
-        }
+    if (n > 0)
+        qsort(list, n, sizeof *list, by_name);
+    for (size_t i = 1; i < n && rc == ST_OK; i++) {
+        const bool again = strcmp(*list[i - 1], *list[i]) == 0;
+        const size_t j = (size_t)(list[i] - plan->name);
+        number = again ? number : 1;
+        if (again && (fresh[j] = numbered(*list[i], list, n, &number, err)) == NULL)
+            rc = ST_NOMEM;
+    }
+    for (size_t j = 0; rc == ST_OK && j < plan->ncols; j++) {
+        if (fresh[j] == NULL)
+            continue;
+        free(plan->name[j]);
+        plan->name[j] = fresh[j];
+        fresh[j] = NULL;
+        csv_cell_words(plan->name[j], strlen(plan->name[j]), name, sizeof name);
+        if (++told <= TOLD)
+            buf_printf(&plan->renamed, "%scolumn %zu is %s", told > 1 ? ", " : "", j + 1, name);
+    }
+    if (told > TOLD)
+        buf_printf(&plan->renamed, " and %zu more", told - TOLD);
+    for (size_t j = 0; fresh != NULL && j < plan->ncols; j++)
+        free(fresh[j]);
+    free(fresh);
     free(list);
     return rc;
 }
@@ -652,7 +801,7 @@ static enum status take_names(const struct inbuf *in, const struct sample *s,
             return ST_NOMEM;
         memcpy(plan->name[j], c->s, c->len);
     }
-    return plan->header ? check_twins(in, plan, err) : ST_OK;
+    return plan->header ? number_twins(plan, err) : ST_OK;
 }
 
 /* Types=. */
@@ -820,8 +969,13 @@ static enum status decide(struct inbuf *in, const struct import_opts *o, struct 
     plan->name = mem_calloc(plan->ncols, sizeof *plan->name, "columns", err);
     plan->kind = mem_calloc(plan->ncols, sizeof *plan->kind, "columns", err);
     plan->forced = mem_calloc(plan->ncols, sizeof *plan->forced, "columns", err);
-    if (plan->name == NULL || plan->kind == NULL || plan->forced == NULL)
+    plan->order = mem_calloc(plan->ncols, sizeof *plan->order, "columns", err);
+    if (plan->name == NULL || plan->kind == NULL || plan->forced == NULL || plan->order == NULL)
         return ST_NOMEM;
+    plan->dates = o->dates == NULL            ? -1
+                  : strcmp(o->dates, "dmy") == 0 ? DATE_DMY
+                  : strcmp(o->dates, "mdy") == 0 ? DATE_MDY
+                                                 : DATE_YMD;
     plan->dec = o->decimal;
     plan->thousands = o->thousands;
     if (o->decimal == 0 && o->thousands != '\0' && strchr(".,", o->thousands) != NULL)
@@ -869,7 +1023,9 @@ void csv_plan_free(struct csv_plan *plan)
     free(plan->name);
     free(plan->kind);
     free(plan->forced);
+    free(plan->order);
     free(plan->mark);
+    buf_free(&plan->renamed);
     buf_free(&plan->why);
     *plan = (struct csv_plan){ 0 };
 }

@@ -217,7 +217,7 @@ struct stream *stream_open(const char *path, const struct ctl *ctl, struct err *
 }
 
 /* For import_bytes_for_tests: the same path without a file. */
-struct stream *stream_memory(const void *bytes, size_t len, struct err *err)
+struct stream *stream_memory(const char *name, const void *bytes, size_t len, struct err *err)
 {
     struct stream *s = mem_calloc(1, sizeof *s, "a file reader", err);
     if (s == NULL)
@@ -227,7 +227,7 @@ struct stream *stream_memory(const void *bytes, size_t len, struct err *err)
     s->avail = len;
     s->stored = s->size = len;
     s->crc = (uint32_t)crc32(crc32(0, NULL, 0), bytes, (uInt)len);
-    snprintf(s->name, sizeof s->name, "memory");
+    snprintf(s->name, sizeof s->name, "%s", name);
     if (find_packing(s, err) != ST_OK) {
         stream_close(s);
         return NULL;

@@ -1,4 +1,4 @@
-/* data/formats/scan_number.c -- numbers and dates in text.
+/* data/formats/scan_number.c -- numbers in text.
  *
  * A number of up to 19 significant digits is an integer w times 10^q.  Both are exact in the 64-bit
  * significand of the x87 long double when |q| <= 27 (10^27 = 5^27 2^27, and 5^27 < 2^63), so one
@@ -210,6 +210,18 @@ bool scan_number_all(const char *s, size_t len, char dec, double *out)
     return scan_number(few, dec, out) == few + len;
 }
 
+/* The bytes of a mark for thousands at s; 0: there is none. A blank is also one that does not break
+ * lines (U+00A0, U+202F). */
+static size_t mark_at(const char *s, const char *end, char thousands)
+{
+    if (*s == thousands)
+        return 1;
+    if (thousands != ' ')
+        return 0;
+    return end - s >= 2 && memcmp(s, "\xc2\xa0", 2) == 0 ? 2
+         : end - s >= 3 && memcmp(s, "\xe2\x80\xaf", 3) == 0 ? 3 : 0;
+}
+
 bool scan_number_marked(const char *s, size_t len, char dec, char thousands, double *out)
 {
     char plain[64];
@@ -223,8 +235,8 @@ bool scan_number_marked(const char *s, size_t len, char dec, char thousands, dou
     const char *end = s + len;
     if (s < end && (*s == '-' || *s == '+'))
         plain[n++] = *s++;
-    for (; s < end && (is_digit(*s) || *s == thousands); s++) {
-        if (*s != thousands) {
+    for (; s < end && (is_digit(*s) || mark_at(s, end, thousands) > 0); s++) {
+        if (is_digit(*s)) {
             digits++;
             plain[n++] = *s;
             continue;
@@ -232,6 +244,7 @@ bool scan_number_marked(const char *s, size_t len, char dec, char thousands, dou
         if (marks++ == 0 ? digits < 1 || digits > 3 : digits != 3)
             return false;
         digits = 0;
+        s += mark_at(s, end, thousands) - 1;
     }
     if (marks == 0 || digits != 3 || (s < end && *s != dec))
         return false;
@@ -252,58 +265,4 @@ bool scan_not_finite(const char *s, size_t len)
         if (strlen(words[i]) == len && strncasecmp(s, words[i], len) == 0)
             return true;
     return false;
-}
-
-/* Reads n digits at s as a number in lo..hi. */
-static bool field(const char *s, size_t n, int lo, int hi, int *out)
-{
-    int x = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (!is_digit(s[i]))
-            return false;
-        x = x * 10 + (s[i] - '0');
-    }
-    *out = x;
-    return x >= lo && x <= hi;
-}
-
-/* Reads hh:mm[:ss[.fff]][Z] as a fraction of the day. */
-static bool scan_time(const char *s, size_t len, double *share)
-{
-    int h, m, sec = 0;
-    double frac = 0.0;
-    if (len > 0 && s[len - 1] == 'Z')
-        len--;
-    if (len < 5 || s[2] != ':' || !field(s, 2, 0, 23, &h) || !field(s + 3, 2, 0, 59, &m))
-        return false;
-    if (len > 5) {
-        if (len < 8 || s[5] != ':' || !field(s + 6, 2, 0, 60, &sec))
-            return false;
-        if (len > 8 && (s[8] != '.' || len == 9 || !scan_number_all(s + 8, len - 8, '.', &frac)))
-            return false;
-    }
-    *share = (h * 3600.0 + m * 60.0 + sec + frac) / 86400.0;
-    return true;
-}
-
-bool scan_date(const char *s, size_t len, double *year)
-{
-    static const int before[12] = { 0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334 };
-    static const int length[12] = { 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
-    trim(&s, &len);
-    int y, m, d = 1;
-    double share = 0.0;
-    if (len < 7 || s[4] != '-' || !field(s, 4, 1, 9999, &y) || !field(s + 5, 2, 1, 12, &m))
-        return false;
-    bool leap = (y % 4 == 0 && y % 100 != 0) || y % 400 == 0;
-    if (len > 7) {
-        if (len < 10 || s[7] != '-' || !field(s + 8, 2, 1, length[m - 1], &d) ||
-            (m == 2 && d == 29 && !leap))
-            return false;
-        if (len > 10 && ((s[10] != 'T' && s[10] != ' ') || !scan_time(s + 11, len - 11, &share)))
-            return false;
-    }
-    double day = before[m - 1] + (leap && m > 2) + d - 1 + share;
-    *year = y + day / (leap ? 366 : 365);
-    return true;
 }
