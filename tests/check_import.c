@@ -1038,7 +1038,8 @@ int main(void)
     tcase_set_timeout(tc, 120);
     add(tc, (const TTest *const[]){
         numbers_are_those_of_strtod, hard_numbers_are_rounded_right, what_is_no_number_is_not_read,
-        dates_become_years, dates_in_other_forms, plain_files_in_every_dress, skipped_lines_are_counted,
+        dates_become_years, dates_in_other_forms, plain_files_in_every_dress,
+        skipped_lines_are_counted,
         quotes_hold_anything, headers_are_told_from_data, missing_cells_in_every_dress,
         types_follow_the_cells, repeated_rows_are_counted, hostile_names_come_through,
         records_across_the_window, a_late_value_settles_an_empty_column, bad_bytes_are_refused,

@@ -30,7 +30,8 @@ static void scoring_free(struct job *job)
     dataset_unref(s->data);
     model_unref(s->model);
     encoding_free(&s->enc);
-    free(s->path), free(s->out), free(s->sep_missing), free(s->types), free(s->dates), free(s->table), free(s->fold);
+    free(s->path), free(s->out), free(s->sep_missing), free(s->types), free(s->dates);
+    free(s->table), free(s->fold);
     free(s->ids), free(s->id), free(s->no_y);
     run_prediction_free(&s->pred);
     run_prediction_free(&s->train);

@@ -1,6 +1,6 @@
-/* data/formats/import_arff.c -- ARFF, the format of Weka: attributes with their types, then lines of
- * values. It is rewritten as lines of CSV, on which the CSV reader checks every cell; line numbers
- * are those of the file. https://waikato.github.io/weka-wiki/formats_and_processing/arff_stable/ */
+/* data/formats/import_arff.c -- ARFF, the format of Weka: attributes with their types, then lines
+ * of values. It is rewritten as lines of CSV, on which the CSV reader checks every cell; line
+ * numbers are those of the file. https://waikato.github.io/weka-wiki/formats_and_processing/arff_stable/ */
 #include "data/formats/format.h"
 #include "data/formats/import_csv.h"
 

@@ -521,8 +521,8 @@ static void say_columns(const struct reader *r, const struct table *t, struct bu
         if (r->kind[j] == KIND_PERCENT)
             buf_printf(notes, "note[percent]: %s holds percentages: 12 %% is read as 12\n", where);
         if (c->type == COL_REAL && c->integers && beyond_exact(c, t->n))
-            buf_printf(notes, "note[rounded]: %s holds whole numbers beyond 2^53, which are rounded; "
-                       "to keep them as codes: open FILE types=NAME=category\n", where);
+            buf_printf(notes, "note[rounded]: %s holds whole numbers beyond 2^53, which are "
+                       "rounded; to keep them as codes: open FILE types=NAME=category\n", where);
     }
     if (r->plan->unclear > 0) {
         csv_column_words(r->plan, (size_t)r->plan->unclear - 1, where, sizeof where);

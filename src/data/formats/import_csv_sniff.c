@@ -315,8 +315,8 @@ static bool repeats(const struct csv_cell *c, char mark)
            memchr(first + 1, mark, c->len - (size_t)(first + 1 - c->s)) != NULL;
 }
 
-/* A column of numbers in which some have groups of three digits with `mark` between them, and others
- * are short or have decimals, so that it is no list of numbers. */
+/* A column of numbers in which some have groups of three digits with `mark` between them, and
+ * others are short or have decimals, so that it is no list of numbers. */
 static bool grouped_column(const struct sample *s, size_t col, char mark, size_t *points,
                            size_t *commas)
 {

@@ -158,6 +158,7 @@ static enum status find_table(sqlite3 *db, const struct inbuf *in, const char *w
     enum status rc = ST_OK;
     if (*n == 0) {
         rc = err_named(err, ST_FORMAT, "sqlite", "%s has no tables", stream_name(in->st));
+        err_hint(err, "a database with a table");
     } else if (!found || (wanted == NULL && *n > 1)) {
         rc = err_named(err, ST_USAGE, "sqlite", "%s has the tables %s%s", stream_name(in->st),
                        buf_str(&list), *n > NAMED ? ", .." : "");
