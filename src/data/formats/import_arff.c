@@ -1,6 +1,8 @@
 /* data/formats/import_arff.c -- ARFF, the format of Weka: attributes with their types, then lines
  * of values. It is rewritten as lines of CSV, on which the CSV reader checks every cell; line
- * numbers are those of the file. https://waikato.github.io/weka-wiki/formats_and_processing/arff_stable/ */
+ * numbers are those of the file.
+ *
+ * https://waikato.github.io/weka-wiki/formats_and_processing/arff_stable/ */
 #include "data/formats/format.h"
 #include "data/formats/import_csv.h"
 
@@ -36,7 +38,7 @@ static bool sniff(const struct inbuf *in)
 static enum status wrong(const struct arff *a, const char *what)
 {
     err_named(a->err, ST_FORMAT, "arff", "%s line %zu: %s", stream_name(a->in->st), a->line, what);
-    err_hint(a->err, "an ARFF file has lines @relation NAME, @attribute NAME TYPE, then @data");
+    err_hint(a->err, "write lines @relation NAME, @attribute NAME TYPE, then @data");
     return ST_FORMAT;
 }
 

@@ -95,7 +95,7 @@ static enum status failed(sqlite3 *db, const struct inbuf *in, struct err *err)
     text_safe(&words, sqlite3_errmsg(db), 200);
     err_named(err, ST_FORMAT, "sqlite", "%s cannot be read by SQLite: %s", stream_name(in->st),
               buf_str(&words));
-    err_hint(err, "sqlite3 FILE 'PRAGMA integrity_check'   shows what is wrong");
+    err_hint(err, "look at it with sqlite3 FILE 'PRAGMA integrity_check'");
     buf_free(&words);
     return ST_FORMAT;
 }
