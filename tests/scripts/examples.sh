@@ -12,13 +12,13 @@ for file in "$src"/share/*; do
 done
 for file in "$src"/share/examples/*; do
     case $file in
-    */demo.gps) sed 's/n=4000/n=400/; s/=1024/=128/; s/=4096/=256/; s/rank=256/rank=32/' "$file" \
+    */demo.gps) sed 's/n=4000/n=400/; s/=1024/=128/' "$file" \
         >"$dir/share/examples/demo.gps" ;;
     *) ln -s "$file" "$dir/share/examples/${file##*/}" ;;
     esac
 done
 is "the demonstration has its steps" "$(grep -c \
-    '^fit .*=256 rank=32$\|^tune .*=128$\|^demo .*n=400 ' \
+    '^fit$\|^tune .*=128$\|^demo .*n=400 ' \
     "$dir/share/examples/demo.gps")" 3
 cd "$src" || exit 99
 "$gpdesk" -q -e 'help' | sed -n 's/^  \([a-z]*\) .*/\1/p' >"$dir/verbs"

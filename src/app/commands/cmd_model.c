@@ -15,6 +15,7 @@
 #include "app/core/ws_tell.h"
 #include "base/buf.h"
 #include "base/text.h"
+#include "compute/models/exact.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -248,6 +249,12 @@ static enum status fit_methods(struct workspace *ws, const struct args *a, const
                 "features)",
                 train_rows(d), DEFAULT_FEATURES);
     } else if (free || kind->solver) {
+        if (free && !args_given(a, "rank") && train_rows(d) <= EXACT_MAX_ROWS &&
+            (size_t)args_int(a, "features", 0) > train_rows(d))
+            ws_note(ws, "exact",
+                    "features=%zu are more than the %zu training rows: fit solver=exact takes less "
+                    "time and approximates nothing",
+                    (size_t)args_int(a, "features", 0), train_rows(d));
         o->solver = free ? "auto" : kind->solver;
     } else {
         const struct solver_ops *s;

@@ -21,6 +21,7 @@ enum {
     ITERATIONS = 120,         /* assumed iterations of a solve with a ranked preconditioner, */
     ITERATIONS_PLAIN = 500,   /* of one without, */
     ITERATIONS_FACTORED = 8,  /* and of one with a factor of Z'Z */
+    SEARCHED = 6,             /* factors of a fit that searches for its noise ratio */
 };
 
 const char *const model_plan_words[] = { "auto", "store", "regenerate", "direct", NULL };
@@ -142,7 +143,7 @@ static double factor_seconds(double M)
 static double direct_seconds(double n, const struct fit_opts *o)
 {
     const double M = (double)o->features;
-    const double factors = o->keep_scale ? 1.0 : 6.0; /* with the search for the noise ratio */
+    const double factors = o->keep_scale ? 1.0 : SEARCHED;
     return product_seconds(n, M, o) + factors * factor_seconds(M);
 }
 
@@ -184,16 +185,32 @@ static double iterations(const struct fit_opts *o)
     return o->maxit ? least((double)o->maxit, usual) : usual;
 }
 
+/* What an iterative fit factorises beside its solve: for the search for the noise ratio a Gram
+ * matrix of as many columns as variances usually have, factorised several times, and for the
+ * variances themselves a factor, unless that of the search serves them. */
+static double factors_seconds(double n, const struct fit_opts *o)
+{
+    const size_t small = o->features < AUTO_VARIANCE ? o->features : AUTO_VARIANCE;
+    const size_t Mv = variance_columns(o, false);
+    const bool look = !o->keep_scale && !o->keep_ratio;
+    double s = 0.0;
+
+    if (look)
+        s += product_seconds(n, (double)small, o) + SEARCHED * factor_seconds((double)small);
+    if (Mv && !(look && Mv == small))
+        s += product_seconds(n, (double)Mv, o) + factor_seconds((double)Mv);
+    return s;
+}
+
 /* The part of an iterative solve that is the same in every plan: the preconditioner's products and
- * the factor for the variances. */
+ * the factors. */
 static double solve_seconds(double n, const struct fit_opts *o, double rank)
 {
-    const double Mv = (double)variance_columns(o, false);
     const double M = (double)o->features, whole = product_seconds(n, M, o) + factor_seconds(M);
     const double pre = factored(o)         ? whole + iterations(o) * apply_seconds(o, 0.5 * M)
                        : preconditioned(o) ? iterations(o) * apply_seconds(o, rank)
                                            : 0.0;
-    return pre + product_seconds(n, Mv, o) + factor_seconds(Mv);
+    return pre + factors_seconds(n, o);
 }
 
 /* An iterative fit by passes over Z; entry: seconds for an entry of Z. */
