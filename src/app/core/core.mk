@@ -5,6 +5,8 @@ libcore_a_SOURCES = \
   src/app/core/advise_state.h \
   src/app/core/batch.c \
   src/app/core/batch.h \
+  src/app/core/condition.c \
+  src/app/core/condition.h \
   src/app/core/hyper_args.c \
   src/app/core/job.c \
   src/app/core/job.h \

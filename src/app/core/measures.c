@@ -6,6 +6,7 @@
 #include "app/shell/rec.h"
 #include "compute/solvers/solve.h"
 
+#include <float.h>
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
@@ -174,14 +175,16 @@ static const struct measure table[] = {
      .applies = iterated, .number = rate},
     {ROW("rate_r2", NULL, MEASURE_ITERATION, "", "how straight the log residuals are"),
      .applies = iterated, .number = rate_r2},
-    {ROW("condition", "condition", MEASURE_ITERATION, "", "of the preconditioned system"),
-     INFO(condition), LOWER, .age = MEASURE_LATER},
-    {ROW("condition_plain", "condition_plain", MEASURE_ITERATION, "", "without preconditioner"),
-     INFO(condition_plain), LOWER, .age = MEASURE_LATER},
+    {ROW("condition", "condition", MEASURE_ITERATION, "",
+         "lower bound, with the preconditioner, seen by the iteration"),
+     INFO(condition), LOWER, .age = MEASURE_LATER, .least = 1.0},
+    {ROW("condition_plain", "condition_plain", MEASURE_ITERATION, "",
+         "without preconditioner: upper bound (without one in use: condition)"),
+     INFO(condition_plain), LOWER, .age = MEASURE_LATER, .least = 1.0},
     {ROW("ritz_min", "ritz_min", MEASURE_ITERATION, "", "smallest Ritz value"), INFO(ritz_min),
-     .age = MEASURE_LATER},
+     .age = MEASURE_LATER, .least = DBL_MIN},
     {ROW("ritz_max", "ritz_max", MEASURE_ITERATION, "", "largest Ritz value"), INFO(ritz_max),
-     .age = MEASURE_LATER},
+     .age = MEASURE_LATER, .least = DBL_MIN},
     {ROW("step_halved", "halved", MEASURE_ITERATION, "", "how often the step was halved"),
      INFO(halved), LOWER, .applies = halved, .age = MEASURE_LATER},
     {ROW("rank_chosen", NULL, MEASURE_ITERATION, "", "who chose the rank"), .word = rank_word,
@@ -372,7 +375,8 @@ static double member_number(const struct measure *m, const void *base)
     const char *p = (const char *)base + m->at;
 
     switch (m->type) {
-    case MEASURE_REAL: return *(const double *)p;
+    case MEASURE_REAL:
+        return m->least > 0.0 && *(const double *)p < m->least ? NAN : *(const double *)p;
     case MEASURE_COUNT: return (double)*(const size_t *)p;
     case MEASURE_FLAG: return *(const bool *)p ? 1.0 : 0.0;
     default: return NAN;

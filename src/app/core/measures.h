@@ -59,6 +59,7 @@ struct measure {
     enum measure_of of;
     enum measure_type type;
     size_t at, size;     /* offset and size of the member */
+    double least;        /* a smaller value means that the figure is not known; 0: no such limit */
     enum measure_age age;
     enum measure_group group;
     bool whole;          /* shown as a whole number if it is positive */

@@ -23,11 +23,11 @@ enum status fitting_rows(const struct dataset *, enum part, bool fit_encoding, s
  * ...); writes nothing for a run without a result. Values that do not apply are null.
  *
  * Keys of an iterative fit: "passes" over the data; "start_residual" of a warm start; "rate" and
- * "rate_r2", the factor per iteration and the R^2 of its line; "condition" estimated from the
- * coefficients of conjugate gradients (with "ritz_min" and "ritz_max") and "condition_plain"
- * without the preconditioner; "step_halved", how often a step diverged; "rank_chosen" (auto or
- * given), "rank_predicted_iterations", "rank_prediction_error" (predicted over taken, less 1) and
- * "ranks", the table from which the rank was chosen.
+ * "rate_r2", the factor per iteration and the R^2 of its line; "condition", a lower bound from the
+ * coefficients of conjugate gradients (with "ritz_min" and "ritz_max"), and "condition_plain", an
+ * upper bound without the preconditioner (null: not known); "step_halved", how often a step
+ * diverged; "rank_chosen" (auto or given), "rank_predicted_iterations", "rank_prediction_error"
+ * (predicted over taken, less 1) and "ranks", the table from which the rank was chosen.
  *
  * Key of a tuning: "sampled" is true if its value is an estimate from a sample of the rows, as it
  * is when the tuning was stopped early. */

@@ -2,6 +2,7 @@
 #include "app/runs/spectrum_run.h"
 
 #include "app/runs/fit_setup.h"
+#include "app/core/condition.h"
 #include "app/core/ws_tell.h"
 #include "app/core/ws_screen.h"
 #include "figure/figure.h"
@@ -114,7 +115,7 @@ static void spectrum_run_record(struct workspace *ws, const struct spectrum_run_
 {
     const struct spectrum *v = &s->a.spectrum;
     struct rec rec;
-    char sec[32];
+    char sec[32], words[80];
 
     rec_init(&rec, REC_RESULT, "spectrum");
     rec_str(&rec, "run", s->run[0] ? s->run : NULL);
@@ -149,14 +150,19 @@ static void spectrum_run_record(struct workspace *ws, const struct spectrum_run_
         "\n  noise %.3g: %.0f eigenvalues above it; effective dimension %.0f (at least\n  %.0f "
         "with any number of features)",
         s->a.ratio, above(s), s->a.effective_dimension, s->a.kernel_dimension);
-    rec_text(&rec, "\n  condition number %.3g without a preconditioner", s->condition_before);
+    condition_words(words, sizeof words, CONDITION_ESTIMATED, s->condition_before);
+    rec_text(&rec, "\n  condition number without a preconditioner: %s", words);
     if (s->rank)
         rec_text(&rec, ";\n  rank %zu: eigenvalue %.3g, %.3g times the noise", s->rank,
                  spectrum_at(v, (double)s->rank), spectrum_at(v, (double)s->rank) / s->a.ratio);
+    condition_words(words, sizeof words, CONDITION_SEEN, s->condition_after);
     if (s->nritz)
-        rec_text(&rec,
-                 "\n  the solver saw %zu Ritz values from %.3g to %.3g: condition number %.3g",
-                 s->nritz, s->ritz[s->nritz - 1], s->ritz[0], s->condition_after);
+        rec_text(&rec, "\n  Ritz values of the solver%s: %zu from %.3g to %.3g;"
+                 "\n  condition number of its system: %s",
+                 s->nritz < s->steps ? "'s first steps" : "", s->nritz, s->ritz[s->nritz - 1],
+                 s->ritz[0], words);
+    else if (s->iterated)
+        rec_text(&rec, "\n  condition number of the solver's system: %s", words);
     rec_text(&rec, "\n  plot spectrum draws it");
     ws_emit(ws, &rec);
 }
@@ -197,23 +203,27 @@ static const struct job_ops spectral_ops = { .verb = "spectrum", .work = looking
 /* Copies the Ritz values of the run's own solver. */
 static enum status take_ritz(struct spectrum_run_state *s, const struct run *r, struct err *err)
 {
-    const size_t n = r->solve.nhist;
+    const size_t most = r->solve.nhist < RITZ_MOST ? r->solve.nhist : RITZ_MOST;
+    double least, greatest;
+    size_t n;
 
     s->condition_after = NAN;
     s->rank = r->info.rank;
-    if (n == 0 || !r->solve.alpha)
+    s->iterated = r->info.why != OUT_DIRECT;
+    if (most == 0 || !r->solve.alpha)
         return ST_OK;
-    double *up = mem_calloc(n, sizeof *up, "Ritz values", err);
-    s->ritz = up ? mem_calloc(n, sizeof *up, "Ritz values", err) : NULL;
+    double *up = mem_calloc(most, sizeof *up, "Ritz values", err);
+    s->ritz = up ? mem_calloc(most, sizeof *up, "Ritz values", err) : NULL;
     if (!s->ritz) {
         free(up);
         return ST_NOMEM;
     }
-    if (ritz_values(&r->solve, up, NULL) == ST_OK) {
+    if (ritz_values(&r->solve, up, &n, NULL) == ST_OK) {
         for (size_t i = 0; i < n; i++)
             s->ritz[i] = up[n - 1 - i];
         s->nritz = n;
-        s->condition_after = ritz_condition(&r->solve, &up[0], &up[n > 1 ? 1 : 0]);
+        s->steps = r->solve.nhist;
+        s->condition_after = ritz_condition(&r->solve, &least, &greatest);
     }
     free(up);
     return ST_OK;
@@ -306,16 +316,17 @@ struct figure *spectrum_run_figure(struct workspace *ws, struct run *r, const st
     ok = h != NULL;
     if (ok && s->rank)
         ok = figure_add_vline(f, "rank", (double)s->rank, err) != NULL;
-    if (ok && isfinite(s->condition_after))
+    char before[80], after[80];
+    condition_words(before, sizeof before, CONDITION_ESTIMATED, s->condition_before);
+    condition_words(after, sizeof after, CONDITION_SEEN, s->condition_after);
+    if (ok && condition_known(s->condition_after))
         ok = figure_verdict(f, err,
-                            "condition number %.3g, %.3g as the solver saw it; %.0f eigenvalues "
-                            "above the noise",
-                            s->condition_before, s->condition_after, above(s)) == ST_OK;
+                            "condition number without a preconditioner %s, of the solver's system "
+                            "%s; %.0f eigenvalues above the noise", before, after, above(s))
+             == ST_OK;
     else if (ok)
-        ok = figure_verdict(f, err,
-                            "condition number %.3g without a preconditioner; %.0f eigenvalues "
-                            "above the noise",
-                            s->condition_before, above(s)) == ST_OK;
+        ok = figure_verdict(f, err, "condition number without a preconditioner %s; %.0f "
+                            "eigenvalues above the noise", before, above(s)) == ST_OK;
     if (ok)
         return f;
     figure_free(f);

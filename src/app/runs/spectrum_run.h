@@ -11,9 +11,11 @@ struct spectrum_run_state {
     bool have;
     char run[16];             /* "": the current settings instead of a run */
     struct advice a;          /* from diagnose_spectrum */
+    bool iterated;            /* the run was not solved directly */
     size_t rank;              /* rank of the run's preconditioner; 0: none */
     /* Ritz values of P^-1 A, descending; none if the solver had no recursion */
     double *ritz; size_t nritz;
+    size_t steps;             /* of the recursion; its first nritz are shown */
     double condition_before, condition_after, seconds; /* after: NaN if unknown */
 };
 extern const struct owner spectrum_run_owner;

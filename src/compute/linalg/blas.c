@@ -15,6 +15,7 @@
 
 #include <assert.h>
 #include <limits.h>
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -451,6 +452,34 @@ enum status blas_sytrd1(size_t n, double *A, size_t lda, double *d, double *e, s
                                    tau, b, (int)ldb, work, (int)lwork);
     free(work);
     return info == 0 ? ST_OK : lapack_failed(info, "the tridiagonal reduction", n, err);
+}
+
+enum status blas_tridiag_ends(size_t n, const double *d, const double *e, double *least,
+                              double *most, struct err *err)
+{
+    enum status rc = blas_fits(5 * n, 0, 0, err);
+    if (rc == ST_OK)
+        rc = blas_finite(false, n, 1, d, n, err);
+    if (rc == ST_OK && n > 1)
+        rc = blas_finite(false, n - 1, 1, e, n - 1, err);
+    *least = *most = NAN;
+    if (rc != ST_OK || n == 0)
+        return rc;
+    double *work = mem_calloc(5 * n, sizeof *work, "eigenvalues", err);
+    lapack_int *iwork = work ? mem_calloc(5 * n, sizeof *iwork, "eigenvalues", err) : NULL;
+    lapack_int info = 0;
+    for (int end = 0; iwork && info == 0 && end < 2; end++) {
+        const lapack_int at = end ? (lapack_int)n : 1;
+        lapack_int found = 0, blocks = 0;
+        info = LAPACKE_dstebz_work('I', 'E', (lapack_int)n, 0.0, 0.0, at, at, 2.0 * DBL_MIN, d, e,
+                                   &found, &blocks, work, iwork, iwork + n, work + n,
+                                   iwork + 2 * n);
+        *(end ? most : least) = info == 0 && found > 0 ? work[0] : NAN;
+    }
+    rc = !iwork ? ST_NOMEM : info ? lapack_failed(info, "the extreme eigenvalues", n, err) : ST_OK;
+    free(work);
+    free(iwork);
+    return rc;
 }
 
 enum status blas_house_qr1(size_t m, size_t n, double *A, size_t lda, struct err *err)

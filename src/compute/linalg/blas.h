@@ -75,6 +75,10 @@ enum status blas_dpotri(struct pool *, size_t n, double *A, size_t lda, struct e
  * overwritten; with want_vectors U (columns) overwrites A.  Single-threaded. */
 enum status blas_dsyevd(size_t n, double *A, size_t lda, double *w, bool want_vectors,
                         struct err *);
+/* The smallest and the largest eigenvalue of the symmetric tridiagonal matrix with diagonal d (n)
+ * and off-diagonal e (n-1), by bisection: about 120 n divisions, whatever n is.  NaN for n = 0. */
+enum status blas_tridiag_ends(size_t n, const double *d, const double *e, double *least,
+                              double *most, struct err *);
 /* A = Q T Q' with T tridiagonal: d (n) and e (n-1) of T, and b := Q'b for k vectors.  Reads the
  * lower triangle; all of A is overwritten.  4 n^3 / 3 operations. */
 enum status blas_tridiag(struct pool *, size_t n, double *A, size_t lda, double *d, double *e,

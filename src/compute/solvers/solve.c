@@ -4,6 +4,7 @@
 
 #include "compute/linalg/blas.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 double solve_param(const struct solver_param *table, const struct solve_opts *o, size_t i)
@@ -32,6 +33,15 @@ void solve_info_free(struct solve_info *info)
     free(info->beta);
     info->alpha = info->beta = NULL;
     info->nhist = 0;
+}
+
+void solve_lanczos(const struct solve_info *in, size_t n, double *d, double *e)
+{
+    for (size_t i = 0; i < n; i++) {
+        d[i] = 1.0 / in->alpha[i] + (i ? in->beta[i - 1] / in->alpha[i - 1] : 0.0);
+        if (i + 1 < n)
+            e[i] = sqrt(in->beta[i]) / in->alpha[i];
+    }
 }
 
 static enum status ridge_apply(void *ctx, size_t k, const double *X, double *AX,

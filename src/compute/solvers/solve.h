@@ -76,6 +76,9 @@ struct solve_info {
     size_t nhist;
 };
 void solve_info_free(struct solve_info *);
+/* The Lanczos matrix of the first n <= nhist steps (share/doc/methods.md 10.1): its diagonal d (n)
+ * and off-diagonal e (n-1). */
+void solve_lanczos(const struct solve_info *, size_t n, double *d, double *e);
 
 /* Preconditioned conjugate gradients (Hestenes & Stiefel 1952; share/doc/methods.md 9.1) for k
  * right-hand sides at once.  A column that has ended is frozen and costs nothing more.  B and X: k

@@ -8,6 +8,7 @@
 #include "compute/stats/ritz.h"
 
 #include "base/mem.h"
+#include "compute/linalg/blas.h"
 #include "compute/solvers/solver.h"
 
 #include <float.h>
@@ -98,32 +99,36 @@ enum status ritz_tridiag(size_t n, double *d, double *e, double *g, struct err *
     return sort_pairs(n, d, g, err);
 }
 
-enum status ritz_values(const struct solve_info *in, double *theta, struct err *err)
+enum status ritz_values(const struct solve_info *in, double *theta, size_t *count,
+                        struct err *err)
 {
-    const size_t n = in->nhist;
+    const size_t n = in->nhist < RITZ_MOST ? in->nhist : RITZ_MOST;
     double *e = mem_calloc(n + 1, sizeof *e, "Ritz values", err);
 
+    *count = 0;
     if (e == NULL)
         return ST_NOMEM;
-    for (size_t i = 0; i < n; i++) {
-        theta[i] = 1.0 / in->alpha[i] + (i ? in->beta[i - 1] / in->alpha[i - 1] : 0.0);
-        e[i] = i + 1 < n ? sqrt(in->beta[i]) / in->alpha[i] : 0.0;
-    }
+    solve_lanczos(in, n, theta, e);
     const enum status rc = ritz_tridiag(n, theta, e, NULL, err);
     free(e);
+    if (rc == ST_OK)
+        *count = n;
     return rc;
 }
 
 double ritz_condition(const struct solve_info *in, double *least, double *most)
 {
-    double *theta = in->nhist >= 2 ? mem_calloc(in->nhist, sizeof *theta, "Ritz values", NULL)
-                                   : NULL;
+    const size_t n = in->nhist;
+    double *d = n >= 2 ? mem_calloc(2 * n, sizeof *d, "Ritz values", NULL) : NULL;
+    bool known = false;
 
     *least = *most = NAN;
-    if (theta != NULL && ritz_values(in, theta, NULL) == ST_OK && theta[0] > 0.0) {
-        *least = theta[0];
-        *most = theta[in->nhist - 1];
+    if (d != NULL) {
+        solve_lanczos(in, n, d, d + n);
+        known = blas_tridiag_ends(n, d, d + n, least, most, NULL) == ST_OK && *least > 0.0;
+        free(d);
     }
-    free(theta);
+    if (!known)
+        *least = *most = NAN;
     return *most / *least;
 }
