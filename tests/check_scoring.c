@@ -1,6 +1,8 @@
 /* tests/check_scoring.c -- scores in the target's own units against numerical integration of the
  * forecast densities; the reading of convergence traces; predictions written as CSV. */
 #include "app/runs/scoring.h"
+#include "app/core/condition.h"
+#include "app/core/measures.h"
 #include "app/core/trace.h"
 #include "support.h"
 
@@ -139,6 +141,55 @@ START_TEST(trace_of_a_geometric_decay)
 }
 END_TEST
 
+/* A residual that falls by a tenth an iteration is expected at the target after log(target) /
+ * log(0.9) of them.  A smallest Ritz value that falls like 1/it^2, to a quarter over the latter
+ * half, has not found the end of the spectrum: there is no upper end; where it rests, there is. */
+START_TEST(trace_with_ritz_values)
+{
+    struct trace_point t[60] = { 0 };
+    struct trace_fit f;
+    const double all = log(1e-6) / log(0.9);
+
+    for (int rests = 0; rests < 2; rests++) {
+        for (size_t i = 0; i < 60; i++) {
+            t[i].step = (uint32_t)i, t[i].value = pow(0.9, (double)i);
+            t[i].ritz = i >= 8 && i % 4 == 0 ? rests ? 1e-3 : 1.0 / (double)(i * i) : 0.0;
+        }
+        trace_fit(t, 60, 1e-6, &f);
+        ck_assert_double_eq_tol(f.forecast, all, 1e-6);
+        ck_assert_double_gt(f.lo, 59.0);
+        ck_assert_double_lt(f.lo, all);
+        ck_assert(f.more == !rests);
+        ck_assert(rests ? f.hi > all && isfinite(f.hi) : isinf(f.hi));
+    }
+}
+END_TEST
+
+/* One matrix has three condition numbers; none is ever 0. */
+START_TEST(condition_in_words)
+{
+    char words[80];
+    struct run r = { .kind = RUN_FIT, .state = RUN_STOPPED }; /* after a kill: all figures 0 */
+    static const char *const names[] = { "condition", "condition_plain", "ritz_min", "ritz_max" };
+
+    condition_words(words, sizeof words, CONDITION_SEEN, 784000.0);
+    ck_assert_str_eq(words, "at least 784000 (seen by the iteration)");
+    condition_words(words, sizeof words, CONDITION_ESTIMATED, 1.28e9);
+    ck_assert_str_eq(words, "about 1.28e+09 (by the spectrum)");
+    condition_words(words, sizeof words, CONDITION_BOUND, 8.08e10);
+    ck_assert_str_eq(words, "at most 8.08e+10 (largest eigenvalue over noise)");
+    static const double unknown[] = { 0.0, -1.0, 0.5, NAN, INFINITY };
+    for (size_t i = 0; i < 5; i++) {
+        condition_words(words, sizeof words, CONDITION_SEEN, unknown[i]);
+        ck_assert_str_eq(words, "not known");
+    }
+    for (size_t i = 0; i < 4; i++)
+        ck_assert(isnan(measure_number(measure_find(names[i], RUN_FIT), &r, 0)));
+    r.info.condition = 1712.0;
+    ck_assert(measure_number(measure_find("condition", RUN_FIT), &r, 0) == 1712.0);
+}
+END_TEST
+
 START_TEST(trace_that_stalls_or_breaks)
 {
     struct trace_point t[40] = { 0 };
@@ -165,6 +216,8 @@ int main(void)
     tcase_add_test(t, log_scores_match_integrals);
     tcase_add_test(t, constant_bound_is_the_best_constant);
     tcase_add_test(t, trace_of_a_geometric_decay);
+    tcase_add_test(t, trace_with_ritz_values);
+    tcase_add_test(t, condition_in_words);
     tcase_add_test(t, trace_that_stalls_or_breaks);
     suite_add_tcase(s, t);
     return support_run(s);

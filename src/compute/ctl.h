@@ -20,6 +20,7 @@ struct tick {
                          * best value so far; NaN: none */
     double target;      /* the value aimed at (rtol); NaN: none */
     double passes;      /* from a solver: passes over the data so far, those of checks included */
+    double ritz; /* from conjugate gradients: their smallest Ritz value, if just computed; else 0 */
     const char *method; /* from a solver: its name (static string); NULL: conjugate gradients */
     const double *point; /* from a search: hyperparameters of this evaluation, natural scale */
     size_t npoint;       /* length of point; the array is valid only during the call */

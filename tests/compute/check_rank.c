@@ -42,7 +42,7 @@ START_TEST(spectrum_of_a_sample)
         y[i] = rng_normal(5, rng_stream(RNG_TEST, 4), i);
     ck_assert_int_eq(fop_gram(f, NULL, G, NULL, NULL, NULL, NULL), ST_OK);
     ck_assert_int_eq(blas_dsyevd(COLS, G, COLS, w, false, NULL), ST_OK);
-    const struct spectrum_ask ask = { 1, y, TAKEN, 0 };
+    const struct spectrum_ask ask = { 1, y, TAKEN, 0, false };
     ck_assert_int_eq(spectrum_sample(f, &ask, &s, &half, NULL, NULL), ST_OK);
     ck_assert_uint_eq(s.sample, TAKEN);
     ck_assert_uint_eq(half.sample, TAKEN / 2);
@@ -61,7 +61,7 @@ START_TEST(spectrum_of_a_sample)
     for (size_t i = 0; i < s.groups; i++)
         total += s.lam[i] > 0.0 ? s.b2[i] / s.lam[i] : 0.0;
     ck_assert_double_eq_tol(total / COLS, 1.0, 0.25);
-    const struct spectrum_ask all = { 1, y, ROWS, 0 };
+    const struct spectrum_ask all = { 1, y, ROWS, 0, false };
     ck_assert_int_eq(spectrum_sample(f, &all, &plain, NULL, NULL, NULL), ST_OK);
     for (size_t j = 1; j <= 200; j++) /* all rows: no estimate */
         ck_assert_double_eq_tol(spectrum_at(&plain, (double)j) / w[COLS - j], 1.0, 1e-8);
@@ -85,7 +85,7 @@ START_TEST(spectrum_of_low_rank)
     for (size_t i = 0; i < ROWS; i++)
         y[i] = Z[i * COLS];
     struct fop *f = fop_dense_for_tests(Z, ROWS, COLS, COLS, NULL, NULL);
-    const struct spectrum_ask ask = { 1, y, TAKEN, 0 };
+    const struct spectrum_ask ask = { 1, y, TAKEN, 0, false };
     ck_assert_int_eq(spectrum_sample(f, &ask, &s, NULL, NULL, NULL), ST_OK);
     ck_assert_double_eq_tol(spectrum_dimension(&s, 1e-6), 5.0, 0.2);
     ck_assert_double_lt(spectrum_at(&s, 8.0), 1e-6 * spectrum_at(&s, 1.0));

@@ -91,7 +91,8 @@ TESTS += tests/compute/check_diagnose
 endif
 tests_compute_check_diagnose_SOURCES = tests/compute/check_diagnose.c
 tests_compute_check_diagnose_LDADD = $(compute_tests)
-TESTS += tests/scripts/diagnosis.sh tests/scripts/why.sh
-EXTRA_DIST += tests/scripts/diagnosis.sh tests/scripts/why.sh tests/bench/advise.sh \
+TESTS += tests/scripts/diagnosis.sh tests/scripts/forecast.sh tests/scripts/why.sh
+EXTRA_DIST += tests/scripts/diagnosis.sh tests/scripts/forecast.sh tests/scripts/why.sh \
+  tests/bench/advise.sh tests/bench/forecast.sh tests/bench/forecast.md \
   tests/bench/why.sh \
   tests/bench/causes.sh tests/bench/mend.sh

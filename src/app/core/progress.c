@@ -21,7 +21,8 @@ static void keep_point(struct progress *p, const struct tick *t, double seconds)
     p->point[p->npoint++] = (struct trace_point){ .step = (uint32_t)t->done,
                                                   .seconds = (float)seconds,
                                                   .value = t->value,
-                                                  .value2 = t->value2 };
+                                                  .value2 = t->value2,
+                                                  .ritz = t->ritz };
 }
 
 void progress_tick(struct progress *p, const struct tick *t, double seconds)
@@ -78,6 +79,7 @@ void progress_view(const struct progress *p, double now, struct progress_view *v
     v->rate = rate_of(p, now);
     trace_fit(p->point, p->npoint, t->target, &v->fit);
     if (phase_kind(p->phase) == PHASE_RESIDUAL)
-        todo = v->fit.r2 * 100 >= STRAIGHT ? fmax(0.0, v->fit.forecast - (double)t->done) : NAN;
+        todo = v->fit.r2 * 100 >= STRAIGHT && !v->fit.more
+                   ? fmax(0.0, v->fit.forecast - (double)t->done) : NAN;
     v->left = todo / v->rate;
 }

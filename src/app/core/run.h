@@ -13,14 +13,15 @@ const char *run_state_name(enum run_state);
 
 /* A point of a run's trace. For a solver: step is the iteration, value the recursive residual,
  * value2 the true residual (NaN if not computed), passes the passes over the data (NaN in old
- * sessions). For a search: step is the evaluation, value the objective, value2 the best objective
+ * sessions), ritz the smallest Ritz value of conjugate gradients (0 or NaN: not computed there).
+ * For a search: step is the evaluation, value the objective, value2 the best objective
  * so far, point the hyperparameters, amplitude and noise. */
 struct trace_point {
     uint32_t step;
     float seconds;
     double value, value2;
     union {
-        double passes;
+        struct { double passes, ritz; };
         double point[6];
     };
 };

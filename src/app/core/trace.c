@@ -34,11 +34,40 @@ static bool line_fit(const struct trace_point *t, size_t from, size_t n, struct 
     return true;
 }
 
+/* The smallest Ritz value half-way over the newest one; NaN where none was computed. */
+static double ritz_falls(const struct trace_point *t, size_t n)
+{
+    size_t now = n, then;
+
+    while (now > 0 && !(t[now - 1].ritz > 0.0))
+        now--;
+    if (now == 0)
+        return NAN;
+    for (then = now; then > 0; then--)
+        if (t[then - 1].ritz > 0.0 && 2 * t[then - 1].step <= t[now - 1].step)
+            return t[then - 1].ritz / t[now - 1].ritz;
+    return INFINITY; /* too early */
+}
+
+/* The range of the forecast of conjugate gradients, from how much the smallest Ritz value fell over
+ * the latter half: it falls to a quarter as long as it has not found the end of the spectrum. Until
+ * then the residual falls faster than it will later, and there is no upper end.  The factors are
+ * those of tests/bench/forecast.sh. */
+static void by_ritz(double falls, double last, struct trace_fit *out)
+{
+    enum { EARLY = 3 };
+    const double left = out->forecast - last;
+
+    out->more = !(falls < EARLY);
+    out->lo = last + left / (out->more ? 3.0 : 2.5); /* a residual that rests can fall at once */
+    out->hi = out->more ? INFINITY : last + left * 2.0;
+}
+
 void trace_fit(const struct trace_point *t, size_t n, double target, struct trace_fit *out)
 {
     struct line l;
 
-    *out = (struct trace_fit){ NAN, NAN, NAN, NAN, NAN };
+    *out = (struct trace_fit){ NAN, NAN, NAN, NAN, NAN, false };
     if (n < 5 || !line_fit(t, n >= 20 ? n / 2 : 0, n, &l))
         return;
     out->rate = pow(10.0, l.slope);
@@ -53,6 +82,9 @@ void trace_fit(const struct trace_point *t, size_t n, double target, struct trac
     out->forecast = last + left / -l.slope;
     out->lo = last + left / (-l.slope + 2 * l.se);
     out->hi = -l.slope > 2 * l.se ? last + left / (-l.slope - 2 * l.se) : INFINITY;
+    const double falls = ritz_falls(t, n);
+    if (falls > 0.0)
+        by_ritz(falls, last, out);
 }
 
 enum status trace_append(struct run *r, const struct tick *t, double seconds, struct err *err)
@@ -68,7 +100,9 @@ enum status trace_append(struct run *r, const struct tick *t, double seconds, st
                                .value = t->value, .value2 = t->value2 };
     for (size_t i = 0; i < 6; i++)
         q->point[i] = t->point && i < t->npoint ? t->point[i] : NAN;
-    if (phase_kind(t->phase) == PHASE_RESIDUAL)
+    if (phase_kind(t->phase) == PHASE_RESIDUAL) {
         q->passes = t->passes;
+        q->ritz = t->ritz;
+    }
     return ST_OK;
 }

@@ -8,7 +8,8 @@ struct trace_fit {
     double rate;        /* factor per iteration: residual ~ rate^iteration; NaN: unknown */
     double r2;          /* R^2 of log residual against iteration, over the latter half */
     double forecast;    /* iteration at which the target is reached; NaN: never, or unknown */
-    double lo, hi;      /* its range, from the standard error of the slope */
+    double lo, hi;      /* its range, by the Ritz values, else by the slope's standard error */
+    bool more;          /* the smallest Ritz value is still falling: more than lo, hi is infinite */
 };
 /* Fits the recursive residuals of a conjugate-gradient trace. With fewer than 5 points the result
  * is unknown (NaN). */

@@ -6,6 +6,7 @@
 #include "app/plots/draws.h"
 #include "app/runs/scoring.h"
 #include "app/runs/spectrum_run.h"
+#include "app/core/condition.h"
 #include "app/core/trace.h"
 #include "app/core/workspace.h"
 #include "app/runs/clustering.h"
@@ -115,7 +116,7 @@ static bool add_residual(struct figure *f, const struct run *r, enum clock by, b
     struct trace_fit tf;
     trace_fit(r->trace, r->ntrace, r->trace_target, &tf);
     if (ok && by == BY_ITERATION && r->state == RUN_RUNNING && r->ntrace && isfinite(tf.forecast) &&
-        tf.r2 > 0.9) {
+        tf.r2 > 0.9 && !tf.more) {
         const struct trace_point *t = &r->trace[r->ntrace - 1];
         const double fx[2] = { t->step, tf.forecast }, fy[2] = { t->value, r->trace_target };
         snprintf(title, sizeof title, "forecast of %s", r->id);
@@ -133,10 +134,13 @@ static bool residual_verdict(struct figure *f, const struct run *r, struct err *
     struct trace_fit tf;
 
     trace_fit(r->trace, r->ntrace, r->trace_target, &tf);
-    if (r->state != RUN_RUNNING && isfinite(r->info.condition))
-        return figure_verdict(f, err,
-                              "%s %s; condition number %.2g by the iteration's coefficients", r->id,
-                              r->verdict, r->info.condition) == ST_OK;
+    const bool cut_off = !r->info.solver[0]; /* by a kill: it never came to its figures */
+    if (r->state != RUN_RUNNING && (condition_known(r->info.condition) || cut_off)) {
+        char words[80];
+        condition_words(words, sizeof words, CONDITION_SEEN, r->info.condition);
+        return figure_verdict(f, err, "%s %s; condition number %s", r->id, r->verdict, words)
+               == ST_OK;
+    }
     if (r->state != RUN_RUNNING)
         return figure_verdict(f, err, "%s %s", r->id, r->verdict) == ST_OK;
     if (!isfinite(tf.rate))
@@ -146,9 +150,9 @@ static bool residual_verdict(struct figure *f, const struct run *r, struct err *
                               "%s makes no progress: x%.4f per iteration.", r->id, tf.rate)
                == ST_OK;
     return figure_verdict(
-               f, err, "%s converges %s: x%.3f an iteration (R2 %.2f). %.0e expected near it %.0f.",
+               f, err, "%s converges %s: x%.3f an iteration (R2 %.2f). %.0e expected %s it %.0f.",
                r->id, tf.r2 > 0.95 ? "steadily" : "unevenly", tf.rate, tf.r2, r->trace_target,
-               tf.forecast) == ST_OK;
+               tf.more ? "after" : "near", tf.more ? tf.lo : tf.forecast) == ST_OK;
 }
 
 static struct figure *plots_residual(struct workspace *ws, struct run *r, const struct args *a,

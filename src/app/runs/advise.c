@@ -9,6 +9,7 @@
 #include "app/session/store.h"
 #include "app/runs/fit_setup.h"
 #include "app/core/advise_state.h"
+#include "app/core/condition.h"
 #include "app/core/ws_tell.h"
 #include "app/core/ws_screen.h"
 #include "figure/figure.h"
@@ -82,6 +83,13 @@ static double total(const struct advise_state *s, const struct rank_guess *g)
            (double)s->threads;
 }
 
+/* The seconds of the fewest iterations that it may take. */
+static double least_time(const struct advise_state *s, const struct rank_guess *g)
+{
+    return (g->build + (double)s->a.solves * whole(g->low, s->factor) * g->iteration) /
+           (double)s->threads;
+}
+
 static bool in_time(const struct advise_state *s, const struct rank_guess *g)
 {
     return whole(g->iterations, s->factor) <= (double)s->maxit;
@@ -116,13 +124,14 @@ static void rows_json(struct rec *rec, const struct advise_state *s, size_t best
         rec_num(rec, "ratio", g->ratio);
         rec_num(rec, "iterations", whole(g->iterations, s->factor));
         rec_num(rec, "iterations_low", whole(g->low, s->factor));
-        rec_num(rec, "iterations_high", whole(g->high, s->factor));
+        rec_num(rec, "iterations_high", g->more ? NAN : whole(g->high, s->factor));
         rec_num(rec, "seconds_build", g->build / (double)s->threads);
         rec_num(rec, "seconds_solve", (double)s->a.solves * whole(g->iterations, s->factor) *
                                           g->iteration / (double)s->threads);
         rec_num(rec, "bytes", g->bytes);
         rec_bool(rec, "starred", i == best);
         rec_num(rec, "iterations_taken", t ? t->iterations : NAN);
+        rec_bool(rec, "iterations_more", g->more);
         rec_close(rec);
     }
     rec_array_close(rec);
@@ -136,12 +145,22 @@ static void cell_seconds(struct text_table *g, double s)
     text_table_cell(g, text, 0);
 }
 
+/* "160..330", or "more than 160" where there is no upper end. */
+static void range_words(char *out, size_t len, const struct advise_state *s,
+                        const struct rank_guess *g)
+{
+    if (g->more)
+        snprintf(out, len, "more than %.0f", whole(g->low, s->factor));
+    else
+        snprintf(out, len, "%.0f..%.0f", whole(g->low, s->factor), whole(g->high, s->factor));
+}
+
 static void rows_text(struct rec *rec, const struct advise_state *s, size_t best)
 {
     static const bool right[] = { false, true, true, true, true, true, true, true, true, true };
     const size_t cols = s->ntruth ? 9 : 8;
     struct text_table g;
-    char mem[24];
+    char mem[24], range[48];
 
     text_table_init(&g, cols);
     static const char *const heads[] = {"",      "rank",  "ratio",  "iterations", "range",
@@ -160,10 +179,16 @@ static void rows_text(struct rec *rec, const struct advise_state *s, size_t best
             text_table_printf(&g, "%.3g", r->ratio);
         else
             text_table_cell(&g, "", 0);
-        text_table_printf(&g, "%s%.0f", r->capped ? "> " : "", whole(r->iterations, s->factor));
-        text_table_printf(&g, "%.0f..%.0f", whole(r->low, s->factor), whole(r->high, s->factor));
+        if (r->more)
+            text_table_cell(&g, "", 0);
+        else
+            text_table_printf(&g, "%.0f", whole(r->iterations, s->factor));
+        range_words(range, sizeof range, s, r);
+        text_table_cell(&g, range, 0);
         cell_seconds(&g, r->build / (double)s->threads);
-        cell_seconds(&g, total(s, r) - r->build / (double)s->threads);
+        text_seconds(range, sizeof range, (r->more ? least_time(s, r) : total(s, r)) -
+                                              r->build / (double)s->threads);
+        text_table_printf(&g, "%s%s", r->more ? "> " : "", range);
         mem_format(mem, sizeof mem, r->bytes);
         text_table_cell(&g, mem, 0);
         if (t)
@@ -216,9 +241,12 @@ static void limits_text(struct rec *rec, const struct advise_state *s)
                  "  (rows=%zu shows more)\n",
                  s->a.effective_dimension, trusted * (double)s->a.sample,
                  more < s->a.n ? more : s->a.n);
-    if (s->single && s->condition > single_limit)
-        rec_text(rec, "  condition number %.2g: single precision will cost further iterations\n"
-                 "  (precision=double)\n", s->condition);
+    if (s->single && s->condition > single_limit) {
+        char words[80];
+        condition_words(words, sizeof words, CONDITION_BOUND, s->condition);
+        rec_text(rec, "  condition number %s: single precision\n"
+                 "  will cost further iterations (precision=double)\n", words);
+    }
 }
 
 static void advise_record(struct workspace *ws, const struct advise_state *s)
@@ -407,6 +435,8 @@ enum status advise_start(struct workspace *ws, struct dataset *d, const struct f
         advising_free(&tmp);
         return rc;
     }
+    fit_setup_cost(ws, &w->study, &(struct diagnose_ask){ .sample = ao->rows, .count = w->nrank },
+                   true, 0.0);
     w->solves = ao->solves;
     w->rows = ao->rows;
     w->plain = ao->plain;
@@ -464,12 +494,18 @@ void advise_learn(struct workspace *ws, const struct run *r)
 static bool add_rows(struct figure *f, const struct advise_state *s, bool seconds, struct err *err)
 {
     double x[RANK_GUESSES], y[RANK_GUESSES], lo[RANK_GUESSES], hi[RANK_GUESSES];
-    size_t n = 0;
+    double mx[RANK_GUESSES], my[RANK_GUESSES];
+    size_t n = 0, more = 0;
 
     for (size_t i = 0; i < s->a.rows; i++) {
         const struct rank_guess *g = &s->a.row[i];
         if (!g->rank)
             continue;
+        if (g->more) { /* no expectation: the truth lies somewhere above */
+            mx[more] = (double)g->rank;
+            my[more++] = seconds ? least_time(s, g) : whole(g->low, s->factor);
+            continue;
+        }
         x[n] = (double)g->rank;
         y[n] = seconds ? total(s, g) : whole(g->iterations, s->factor);
         lo[n] = whole(g->low, s->factor);
@@ -477,7 +513,9 @@ static bool add_rows(struct figure *f, const struct advise_state *s, bool second
     }
     if (!seconds && n > 1 && !figure_add_band(f, "range", n, x, lo, hi, err))
         return false;
-    return !n || figure_add(f, "expected", MARK_LINEPOINTS, n, x, y, err) != NULL;
+    if (n && !figure_add(f, "expected", MARK_LINEPOINTS, n, x, y, err))
+        return false;
+    return !more || figure_add(f, "more than", MARK_POINTS, more, mx, my, err) != NULL;
 }
 
 static bool add_truths(struct figure *f, const struct advise_state *s, bool seconds,
@@ -512,8 +550,10 @@ static struct figure *rank_panel(const struct advise_state *s, size_t best, bool
         ok = add_rows(f, s, seconds, err) && add_truths(f, s, seconds, err);
     }
     if (ok && none && (!seconds || in_time(s, none))) {
+        const double its = whole(none->more ? none->low : none->iterations, s->factor);
         struct series *h = figure_add_hline(
-            f, "none", seconds ? total(s, none) : whole(none->iterations, s->factor), err);
+            f, none->more ? "none, more than" : "none",
+            !seconds ? its : none->more ? least_time(s, none) : total(s, none), err);
         ok = h != NULL;
         if (h)
             h->faint = true;
@@ -559,13 +599,17 @@ struct figure *advise_figure(struct workspace *ws, struct run *r, const struct a
         snprintf(mean, sizeof mean, "; fits took %.2f x the expected", exp(sum));
     }
     const bool direct = s->a.direct_seconds / (double)s->threads < total(s, b);
+    char its[96];
+    if (b->more)
+        snprintf(its, sizeof its, "more than %.0f iterations", whole(b->low, s->factor));
+    else
+        snprintf(its, sizeof its, "%.0f iterations (%.0f to %.0f)",
+                 whole(b->iterations, s->factor), whole(b->low, s->factor),
+                 whole(b->high, s->factor));
     const bool ok =
         f->next &&
-        figure_verdict(f, err,
-                       "%s has the least time%s: %.0f iterations (%.0f to "
-                       "%.0f)%s%s",
-                       name, direct ? " but for direct" : "", whole(b->iterations, s->factor),
-                       whole(b->low, s->factor), whole(b->high, s->factor),
+        figure_verdict(f, err, "%s has the least time%s: %s%s%s", name,
+                       direct ? " but for direct" : "", its,
                        in_time(s, b) ? "" : ", more than maxit", mean) == ST_OK;
     if (ok)
         return f;

@@ -2,7 +2,9 @@
 #include "app/runs/fit_setup.h"
 
 #include "app/runs/fitting.h"
+#include "app/core/ws_tell.h"
 #include "base/mem.h"
+#include "base/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +54,24 @@ enum status fit_setup_of_run(struct fit_setup *s, const struct run *r, struct er
     s->data = dataset_ref(r->data);
     s->has_enc = r->has_enc;
     return r->has_enc ? encoding_copy(&s->enc, &r->enc, err) : ST_OK;
+}
+
+void fit_setup_cost(struct workspace *ws, const struct fit_setup *s,
+                    const struct diagnose_ask *ask, bool ranked, double further)
+{
+    static const double share = 0.2, felt = 0.1; /* of the fit; seconds that nobody would notice */
+    const struct dataset *d = s->data;
+    const size_t n = d->split.part ? d->split.count[PART_TRAIN] : d->table->n;
+    const struct diagnose_cost c = diagnose_cost(n, &s->o, ask, ranked);
+    const double advice = c.advice + further;
+    char takes[32], fit[32];
+
+    if (!(c.fit > 0.0) || advice < felt || advice <= share * c.fit)
+        return;
+    text_seconds(takes, sizeof takes, advice);
+    text_seconds(fit, sizeof fit, c.fit);
+    ws_note(ws, "cost", "this takes about %s of one core, and the cheapest fit that it is about "
+            "%s; Ctrl-C or stop ends it", takes, fit);
 }
 
 static enum status bind_kernel(struct fit_setup *s, struct err *err)

@@ -5,6 +5,7 @@
 
 #include "app/core/job.h"
 #include "app/core/workspace.h"
+#include "compute/stats/diagnose.h"
 
 struct fit_setup {
     struct dataset *data;               /* a snapshot */
@@ -18,6 +19,10 @@ struct fit_setup {
 enum status fit_setup_of_data(struct fit_setup *, struct dataset *, const struct fit_opts *,
                               struct err *);
 enum status fit_setup_of_run(struct fit_setup *, const struct run *, struct err *);
+/* Says beforehand, in a note, when the diagnosis will take more than a fifth of the cheapest fit
+ * that it is about (diagnose_cost): seconds of one core, `further` those of what else it does. */
+void fit_setup_cost(struct workspace *, const struct fit_setup *, const struct diagnose_ask *,
+                    bool ranked, double further);
 /* Worker thread: encodes the training rows and binds the kernel to their inputs. */
 enum status fit_setup_open(struct fit_setup *, struct err *);
 void fit_setup_free(struct fit_setup *);

@@ -8,6 +8,7 @@
 #include "app/runs/race.h"
 #include "app/runs/restarts.h"
 #include "app/session/store.h"
+#include "app/core/condition.h"
 #include "app/core/measures.h"
 #include "app/core/trace.h"
 #include "app/core/ws_tell.h"
@@ -736,8 +737,8 @@ static void stopped_short(const struct run *r, const struct trace_fit *tf, char 
                       i->true_residual, i->true_residual / r->fit.rtol);
 
     if (known && !i->float_limit && (size_t)at < n)
-        at += snprintf(v + at, n - (size_t)at, "Rate %.3f an iteration: about %.0f more. ",
-                       tf->rate, left);
+        at += snprintf(v + at, n - (size_t)at, "Rate %.3f an iteration: %s %.0f more. ", tf->rate,
+                       tf->more ? "at least" : "about", tf->more ? tf->lo - its : left);
     if ((size_t)at >= n)
         return;
     if (i->float_limit)
@@ -848,16 +849,17 @@ static void rank_note(struct workspace *ws, const struct run *r)
 /* Convergence in words; nothing for a direct solve. */
 static void convergence_words(struct rec *rec, const struct fit_info *i)
 {
-    char k[32], plain[32];
+    const struct solver_ops *solver = solver_find(i->solver, NULL);
+    char words[80];
 
-    if (!isfinite(i->condition))
+    if (i->why == OUT_DIRECT || !solver || !solver->krylov)
         return;
-    text_number(k, sizeof k, i->condition);
-    text_number(plain, sizeof plain, i->condition_plain);
-    rec_text(rec, "\n  condition number %s by the coefficients of the iteration", k);
-    if (isfinite(i->condition_plain) && i->condition_plain != i->condition)
-        rec_text(rec, "; %s without the preconditioner", plain);
-    rec_text(rec, ";  %.0f passes over the data", i->passes);
+    condition_words(words, sizeof words, CONDITION_SEEN, i->condition);
+    rec_text(rec, "\n  condition number %s;  %.0f passes over the data", words, i->passes);
+    if (condition_known(i->condition_plain) && i->condition_plain != i->condition) {
+        condition_words(words, sizeof words, CONDITION_BOUND, i->condition_plain);
+        rec_text(rec, "\n  without the preconditioner %s", words);
+    }
 }
 
 /* With several targets, the figures of each, in order. */

@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOO_ROWS = 600, SPREAD_BINS = 5, COLUMN_ROWS = 4096, BLOCK = 1024 };
+enum { SPECTRUM_ROWS = 1024, LOO_ROWS = 600, SPREAD_BINS = 5, COLUMN_ROWS = 4096, BLOCK = 1024 };
 
 /* A copy of what the run holds, because the job does not see the workspace. */
 struct facts {
@@ -58,6 +58,18 @@ struct search {
     double seconds;
     const struct job *job;
 };
+
+/* Of one core: the exact GPs over LOO_ROWS rows, one for each noise and lengthscale tried. */
+static const double left_out_seconds = 0.3;
+
+/* The part of them that a dataset of fewer rows takes. */
+static double left_out_share(const struct dataset *d)
+{
+    const double n = d->split.part ? (double)d->split.count[PART_TRAIN] : (double)d->table->n;
+    const double part = fmin(1.0, n / LOO_ROWS);
+
+    return part * part * part;
+}
 
 static void search_free(struct job *job)
 {
@@ -736,6 +748,20 @@ static const struct rank_guess *row_of(const struct advice *a, size_t rank)
     return NULL;
 }
 
+/* "about 160", or "more than 160" where there is no upper end to the forecast. */
+static const char *expected(const struct rank_guess *g, char *out, size_t len)
+{
+    snprintf(out, len, "%s %.0f", g->more ? "more than" : "about",
+             g->more ? g->low : g->iterations);
+    return out;
+}
+
+/* A limit of iterations that a forecast makes sure of, as far as it can. */
+static double room_for(const struct rank_guess *g)
+{
+    return g->more ? 4.0 * g->iterations : 2.0 * g->high;
+}
+
 static const double ratio_wanted = 30.0; /* the paper's rule for a preconditioner */
 
 static void look_rank(struct search *s)
@@ -745,6 +771,7 @@ static void look_rank(struct search *s)
                             *best = s->a.rows ? &s->a.row[s->a.best] : NULL;
     const struct solver_ops *solver = solver_find(i->solver, NULL);
     const bool ended = i->why == OUT_RTOL, krylov = solver && solver->krylov;
+    char its[40];
 
     if (!best || !own || !s->f.draws || i->why == OUT_DIRECT || i->why == OUT_CANCELLED ||
         !s->f.has_model)
@@ -755,8 +782,9 @@ static void look_rank(struct search *s)
         struct cause *c =
             add(s, "solver", 0.8, 4.0,
                 "%s stopped at a residual of %.2g after %.0f passes; pcg with rank %zu is "
-                "expected to end after %.0f iterations",
-                i->solver, i->true_residual, i->passes, best->rank, best->iterations);
+                "expected to take %s iterations",
+                i->solver, i->true_residual, i->passes, best->rank,
+                expected(best, its, sizeof its));
         fit_again(s, c, true, "", "solver=pcg rank=%zu", best->rank);
         return;
     }
@@ -772,12 +800,13 @@ static void look_rank(struct search *s)
     struct cause *c =
         add(s, "rank", ended ? 0.88 : 0.97, slow,
             "%s leaves a ratio of %.3g (30 is wanted): %zu "
-            "iterations to %.2g; rank %zu leaves %.3g and is expected to take %.0f",
+            "iterations to %.2g; rank %zu leaves %.3g and is expected to take %s",
             now, isfinite(own->ratio) ? own->ratio : s->a.spectrum.lam[0] / s->a.ratio,
-            i->iterations, i->true_residual, best->rank, best->ratio, best->iterations);
+            i->iterations, i->true_residual, best->rank, best->ratio,
+            expected(best, its, sizeof its));
     if (best->high > (double)s->f.maxit)
         fit_again(s, c, !ended, "solver rank maxit", "solver=pcg rank=%zu maxit=%.0f", best->rank,
-                  2.0 * best->high);
+                  room_for(best));
     else
         fit_again(s, c, !ended, "solver rank", "solver=pcg rank=%zu", best->rank);
 }
@@ -797,7 +826,8 @@ static void look_rest(struct search *s)
     static const char *const slow[] = { "rank", "solver", "float32", "noise", "duplicates" };
     const struct fit_info *i = &s->f.info;
     const struct rank_guess *own = row_of(&s->a, i->rank);
-    double expected = own ? own->iterations : NAN;
+    const double want = own ? own->iterations : NAN;
+    char its[40];
 
     for (size_t k = 0; k < sizeof slow / sizeof *slow; k++)
         if (has_cause(s, slow[k]))
@@ -805,18 +835,28 @@ static void look_rest(struct search *s)
     if (!s->f.has_model || i->why != OUT_MAXIT)
         return;
     struct cause *c =
-        isfinite(expected) && expected > (double)i->iterations
+        isfinite(want) && want > (double)i->iterations
             ? add(s, "iterations", 0.95, 4.0,
-                  "it stopped at its limit of %zu iterations, with a residual of %.2g; about %.0f "
-                  "are "
+                  "it stopped at its limit of %zu iterations, with a residual of %.2g; %s are "
                   "expected",
-                  i->iterations, i->true_residual, expected)
+                  i->iterations, i->true_residual, expected(own, its, sizeof its))
             : add(s, "iterations", 0.95, 4.0,
                   "it stopped at its limit of %zu iterations, with a residual of %.2g",
                   i->iterations, i->true_residual);
     fit_again(s, c, true, "", "maxit=%.0f",
-              isfinite(expected) ? fmax(4.0 * (double)s->f.maxit, 2.0 * expected)
+              isfinite(want) ? fmax(4.0 * (double)s->f.maxit, 2.0 * want)
                                  : 4.0 * (double)s->f.maxit);
+}
+
+/* True if the course of the iteration leaves something to ask of the table of ranks. */
+static bool asks_ranks(const struct facts *f)
+{
+    const struct fit_info *i = &f->info;
+    const struct solver_ops *solver = solver_find(i->solver, NULL);
+
+    return f->kind == RUN_FIT && f->has_model && !f->exact && i->why != OUT_DIRECT &&
+           i->why != OUT_CANCELLED &&
+           (i->why != OUT_RTOL || (solver && solver->krylov && !i->rank_chosen));
 }
 
 static enum status look_spectrum(struct search *s, struct err *err)
@@ -835,15 +875,12 @@ static enum status look_spectrum(struct search *s, struct err *err)
     s->study.o.mem_limit = s->job->limits.memory;
     model_on(&s->study.o, s->job->backend, pool_threads(s->job->pool));
     s->study.o.keep_scale = true;
-    return diagnose_advise(&(struct diagnose_ask){ .rows = &s->study.e.base,
-                                                   .y = s->study.e.y,
-                                                   .opts = &s->study.o,
-                                                   .ranks = use,
-                                                   .count = n,
-                                                   .solves = 1,
-                                                   .sample = 1024 },
-                           &(struct tools){ s->job->backend, s->job->pool, &s->job->ctl }, &s->a,
-                           err);
+    const struct diagnose_ask ask = { .rows = &s->study.e.base, .y = s->study.e.y,
+                                      .opts = &s->study.o, .ranks = use, .count = n, .solves = 1,
+                                      .sample = SPECTRUM_ROWS };
+    const struct tools on = { s->job->backend, s->job->pool, &s->job->ctl };
+    return asks_ranks(&s->f) ? diagnose_advise(&ask, &on, &s->a, err)
+                             : diagnose_spectrum(&ask, &on, &s->a, err);
 }
 
 /* The job. */
@@ -1052,5 +1089,9 @@ enum status why_start(struct workspace *ws, const struct run *r, const char *lin
     }
     s->study.o.amplitude = s->f.amplitude;
     s->study.o.noise = s->f.noise;
+    const bool spectral = s->f.has_model && !s->f.exact;
+    fit_setup_cost(ws, &s->study,
+                   &(struct diagnose_ask){ .sample = spectral ? SPECTRUM_ROWS : 16, .count = 6 },
+                   asks_ranks(&s->f), left_out_seconds * left_out_share(s->study.data));
     return ws_submit(ws, &why_ops, NULL, s, line, err);
 }

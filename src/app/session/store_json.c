@@ -368,7 +368,8 @@ static void advice_json(struct buf *b, const struct advise_state *s)
     for (size_t i = 0; i < a->rows; i++) {
         const struct rank_guess *g = &a->row[i];
         const double v[] = {(double)g->rank, g->ratio,     g->iterations, g->low,   g->high,
-                            g->build,        g->iteration, g->seconds,    g->bytes, g->capped};
+                            g->build,        g->iteration, g->seconds,    g->bytes,
+                            g->capped ? 1.0 : g->more ? 2.0 : 0.0};
         nums(b, NULL, v, sizeof v / sizeof *v);
     }
     buf_putc(b, ']');

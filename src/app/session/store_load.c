@@ -234,7 +234,7 @@ static void take_counts(struct loader *l, struct jdoc *j)
 
 static void read_rank(struct jdoc *j, struct rank_guess *g, size_t i)
 {
-    double v[10];
+    double v[10]; /* the last: 1 capped, 2 without an upper end, 0 neither */
 
     for (size_t k = 0; k < 10; k++)
         v[k] = store_doc_num(j, "$.advice.rows[%zu][%zu]", i, k);
@@ -242,7 +242,10 @@ static void read_rank(struct jdoc *j, struct rank_guess *g, size_t i)
         store_doc_wrong(j, "row %zu of the advice has rank %g and %g iterations", i, v[0], v[2]);
     else
         *g = (struct rank_guess){(size_t)v[0], v[1], v[2], v[3], v[4],
-                                 v[5],         v[6], v[7], v[8], v[9] != 0};
+                                 v[5],         v[6], v[7], v[8], v[9] == 1.0,
+                                 v[9] != 0};
+    if (g->more)
+        g->high = INFINITY;
 }
 
 static size_t whole(double v)

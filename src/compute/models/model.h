@@ -64,6 +64,7 @@ struct rank_guess {
     double build, iteration, seconds;    /* seconds = build + solves x iterations x iteration */
     double bytes;                        /* at the peak */
     bool capped;                         /* iterations reach the most that is counted */
+    bool more; /* low is all that is known: there is no upper end (high is then infinite) */
 };
 /* The description and the figures of a fit; plain data that a session can store. */
 struct fit_info {

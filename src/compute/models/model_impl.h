@@ -74,7 +74,13 @@ enum status model_rank_table(const struct spectrum *, const struct spectrum *hal
 /* Counts the iterations of conjugate gradients to rtol, at most maxit, on a diagonal system with
  * the spectrum s + lam2 and a preconditioner of this rank (0: none) made by `passes` sketches;
  * *ratio is that of its last eigenvalue to lam2. */
-struct rank_system { const struct spectrum *s; double lam2, rtol; size_t maxit; int passes; };
+struct rank_system {
+    const struct spectrum *s;
+    double lam2, rtol;
+    size_t maxit;
+    int passes;
+    const struct ctl *ctl; /* CANCELLED when it stops; NULL: never */
+};
 enum status model_rank_iterations_for_tests(const struct rank_system *, size_t rank,
                                             double *iterations, double *ratio, struct err *);
 

@@ -122,6 +122,7 @@ static enum status small_iterations(const struct rank_system *q, size_t rank, in
     struct small s;
     struct precond *pre = NULL;
     struct solve_info info = { 0 };
+    struct ctl quiet = { .cancel = q->ctl ? q->ctl->cancel : NULL };
     enum status rc = small_new(q->s, rank, fine, &s, err);
     const double L = (double)rank / s.thin;
     if (rc == ST_OK && fine > 1 && (s.cut || (double)s.n * ((double)s.n + L) > finest_most)) {
@@ -140,8 +141,10 @@ static enum status small_iterations(const struct rank_system *q, size_t rank, in
         const struct linop A = { .n = s.n, .apply = diagonal_apply, .ctx = &d };
         const struct solve_opts o = { .rtol = q->rtol, .maxit = q->maxit,
                                       .check_every = q->maxit + 1, .pre = pre };
-        rc = cg_solve(&A, 1, s.b, x, &o, NULL, &info, err);
+        rc = cg_solve(&A, 1, s.b, x, &o, &quiet, &info, err);
     }
+    if (rc == ST_OK && info.why == OUT_CANCELLED)
+        rc = err_set(err, ST_CANCELLED, "stopped");
     if (rc == ST_OK) {
         *iterations = info.why == OUT_RTOL ? (double)info.iterations : (double)q->maxit;
         *ratio = pre ? precond_ratio(pre) : NAN;
@@ -207,13 +210,39 @@ struct table {
     const struct ctl *ctl;
 };
 
-/* Fills one row of the table.  Its range is a quarter each way, or more where the spectrum from
- * half of the sample gives another count. */
+/* How far the truth may lie from a count, as logarithms of factors; measured by
+ * tests/bench/forecast.sh.  Counts on a spectrum that is known are off by the random sketch, by
+ * what the thinned system leaves out, and upwards by rounding: conjugate gradients in finite
+ * precision find large eigenvalues again and again, each time at the cost of a step (Greenbaum,
+ * *Linear Algebra Appl.* 113 (1989)), and a count beyond half of the order of the system shows that
+ * this has begun.  A spectrum from a sample of rows is off by as much as that of half of the sample
+ * is, and its end is extrapolated: where that decides, only a third of the count is sure. */
+static const double known_down = 1.3, known_up = 1.6, lost_up = 2.2, sampled = 2.0, beyond = 3.0;
+
+static void range(const struct table *t, struct rank_guess *g, double halves)
+{
+    const struct spectrum *s = t->s.s;
+    const double all = (double)(s->n < s->M ? s->n : s->M);
+    double down = log(known_down), up = log(g->iterations > 0.5 * all ? lost_up : known_up);
+
+    const bool unseen = s->sample < s->n && spectrum_dimension(s, t->s.lam2) > s->known;
+
+    if (s->sample < s->n) {
+        down = fmax(down, fmax(log(unseen ? beyond : sampled), halves));
+        up = fmax(up, fmax(log(sampled), halves));
+    }
+    g->capped = g->iterations >= (double)t->s.maxit;
+    g->more = g->capped || unseen;
+    g->low = fmax(1.0, floor(g->iterations * exp(g->capped && !unseen ? 0.0 : -down)));
+    g->high = g->more ? INFINITY : ceil(g->iterations * exp(up)) + 1.0;
+}
+
+/* Fills one row of the table. */
 static void guess(void *ctx, size_t i, size_t worker)
 {
     struct table *t = ctx;
     struct rank_guess *g = &t->c->at[i];
-    double other, last, ignored, spread = log(1.25);
+    double other, last, ignored, halves = 0.0;
 
     (void)worker;
     int finest = FINEST;
@@ -228,11 +257,9 @@ static void guess(void *ctx, size_t i, size_t worker)
         t->rc[i] = refine(&t->half, g->rank, &finest, &other, NULL, &ignored, &t->err[i]);
         if (t->rc[i] != ST_OK)
             return;
-        spread = fmax(spread, fabs(log(fmax(1.0, other) / fmax(1.0, last))));
+        halves = fabs(log(fmax(1.0, other) / fmax(1.0, last)));
     }
-    g->low = fmax(1.0, floor(g->iterations * exp(-spread)));
-    g->high = ceil(g->iterations * exp(spread));
-    g->capped = g->iterations >= (double)t->s.maxit;
+    range(t, g, halves);
 }
 
 /* The ladder of ranks: 0, 16, 32, 64, 96, 128, 192, 256, ... */
@@ -266,7 +293,7 @@ enum status model_rank_table(const struct spectrum *s, const struct spectrum *ha
     const double maxit = o->maxit ? (double)o->maxit : 500.0;
     struct table t = { .s = { .s = s, .lam2 = q->ratio, .passes = sketches(o),
                               .rtol = o->rtol > 0.0 ? o->rtol : 1e-6,
-                              .maxit = BEYOND * (size_t)maxit },
+                              .maxit = BEYOND * (size_t)maxit, .ctl = ctl },
                        .c = c, .ctl = ctl };
     double least = INFINITY, few = INFINITY;
 
@@ -305,7 +332,7 @@ enum status model_rank_choose(struct fop *f, const double *y, const struct rank_
 {
     const struct fit_opts *o = q->o;
     struct spectrum s;
-    const struct spectrum_ask ask = { o->targets ? o->targets : 1, y, 0, o->mem_limit };
+    const struct spectrum_ask ask = { o->targets ? o->targets : 1, y, 0, o->mem_limit, false };
     enum status rc = spectrum_sample(f, &ask, &s, NULL, ctl, err);
 
     if (rc != ST_OK)

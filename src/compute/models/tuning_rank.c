@@ -44,8 +44,8 @@ enum status tuning_rank(struct tuning_level *l, struct fop *fop, bool stored,
     enum status rc = fop_set(fop, at->hp, err);
 
     if (rc == ST_OK)
-        rc = spectrum_sample(fop, &(struct spectrum_ask){ at->t, l->y, 0, o.mem_limit }, &s, NULL,
-                             task->on.ctl, err);
+        rc = spectrum_sample(fop, &(struct spectrum_ask){ at->t, l->y, 0, o.mem_limit, false }, &s,
+                             NULL, task->on.ctl, err);
     if (rc != ST_OK)
         return rc;
     const struct rank_question q = { .d = l->src->d, .o = &o, .plan = &plan, .ratio = at->ratio,

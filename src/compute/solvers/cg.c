@@ -47,6 +47,7 @@ struct cg {
     const struct solve_opts *opts;
     const struct ctl *ctl;
     size_t n, k, active, it, maxit, every, passes;
+    size_t ritz_at; /* the iteration from which the smallest Ritz value is computed again */
     double rtol, worst_true;
     const double *B;
     double *Xout, *X, *R, *P, *Q, *Z; /* n x k; all by slot, but B and Xout by column */
@@ -266,11 +267,32 @@ static enum status step(struct cg *s)
     return rc;
 }
 
+/* The smallest Ritz value so far of a column that is still at work, at iterations that grow by a
+ * fifth, so that the values together cost no more than a few iterations; 0 between them.  It falls
+ * like 1/it^2 until it has found the end of the spectrum: only then does the rate of the residual
+ * say how long the rest will take. */
+static double least_ritz(struct cg *s)
+{
+    const struct solve_info *in = s->active ? &s->info[s->slot[0].col] : NULL;
+    double least = NAN, most, *d = NULL;
+
+    if (!s->ctl || !s->ctl->tick || !in || s->it < s->ritz_at || in->replaced || in->nhist < 2)
+        return 0.0;
+    s->ritz_at = s->it + 1 + s->it / 5;
+    d = mem_calloc(2 * in->nhist, sizeof *d, "Ritz values", NULL);
+    if (d) {
+        solve_lanczos(in, in->nhist, d, d + in->nhist);
+        blas_tridiag_ends(in->nhist, d, d + in->nhist, &least, &most, NULL);
+    }
+    free(d);
+    return least > 0.0 ? least : 0.0;
+}
+
 static void tell(struct cg *s)
 {
     struct tick t = { .phase = PHASE_ITERATE, .done = s->it, .total = s->maxit, .value = 0.0,
                       .value2 = s->worst_true, .target = s->rtol,
-                      .passes = (double)s->passes };
+                      .passes = (double)s->passes, .ritz = least_ritz(s) };
     for (size_t i = 0; i < s->active; i++)
         if (!(s->slot[i].rel <= t.value))
             t.value = s->slot[i].rel;
@@ -485,6 +507,7 @@ enum status cg_solve(const struct linop *A, size_t k, const double *B, double *X
     struct cg s = { .A = A, .opts = opts, .ctl = ctl, .n = n, .k = k,
                     .maxit = opts->maxit ? opts->maxit : 500,
                     .every = opts->check_every ? opts->check_every : 25,
+                    .ritz_at = 8,
                     .rtol = opts->rtol > 0.0 ? opts->rtol : 1e-6, .worst_true = NAN, .B = B,
                     .Xout = X, .X = work, .R = work + nk, .P = work + 2 * nk, .Q = work + 3 * nk,
                     .Z = work + 4 * nk, .slot = slot, .info = info, .err = err ? err : &local };

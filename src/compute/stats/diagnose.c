@@ -83,6 +83,14 @@ static enum status search_ratio(struct work *w, struct advice *a, struct err *er
     return rc;
 }
 
+/* The rows of the sketch: those asked for, or 0 for all where that is possible, or the usual. */
+static size_t rows_of(const struct work *w, size_t asked)
+{
+    const struct spectrum_ask all = { .mem_limit = w->o->mem_limit, .exact = true };
+
+    return asked ? asked : spectrum_exact(w->src->n, w->o->features, &all) ? 0 : SAMPLE;
+}
+
 /* The spectrum of a sample of rows, and with `half` that from half of it. */
 static enum status sketch(struct work *w, size_t sample, struct advice *a, struct spectrum *half,
                           struct err *err)
@@ -94,8 +102,8 @@ static enum status sketch(struct work *w, size_t sample, struct advice *a, struc
 
     ctl_tell(w->ctl, PHASE_SKETCH, 0, 1, NAN);
     if (rc == ST_OK)
-        rc = spectrum_sample(z.f,
-                             &(struct spectrum_ask){ w->t, w->y, sample, w->o->mem_limit },
+        rc = spectrum_sample(z.f, &(struct spectrum_ask){ w->t, w->y, sample, w->o->mem_limit,
+                                                          sample == 0 },
                              &a->spectrum, half, w->ctl, err);
     ctl_tell(w->ctl, PHASE_SKETCH, 1, 1, NAN);
     a->sample = a->spectrum.sample;
@@ -146,7 +154,7 @@ static enum status diagnose(const struct diagnose_ask *ask, bool whole, const st
             rc = search_ratio(&w, a, err);
     }
     if (rc == ST_OK)
-        rc = sketch(&w, ask->sample ? ask->sample : SAMPLE, a, whole ? &half : NULL, err);
+        rc = sketch(&w, rows_of(&w, ask->sample), a, whole ? &half : NULL, err);
     if (rc == ST_OK) {
         a->effective_dimension = spectrum_dimension(&a->spectrum, a->ratio);
         a->kernel_dimension = spectrum_kernel_dimension(&a->spectrum, a->ratio);
@@ -166,6 +174,43 @@ enum status diagnose_advise(const struct diagnose_ask *ask, const struct tools *
                             struct advice *a, struct err *err)
 {
     return diagnose(ask, true, tools, a, err);
+}
+
+/* Measured like the rates of model_plan.c: operations per second of the reduction to tridiagonal
+ * form, of products in double and of a Cholesky factor; seconds for a rank of the table, from 1024
+ * features on. */
+static const double tridiag_rate = 12e9, product_rate = 50e9, factor_rate = 45e9, rank_each = 0.12;
+
+struct diagnose_cost diagnose_cost(size_t n, const struct fit_opts *o,
+                                   const struct diagnose_ask *ask, bool ranked)
+{
+    enum { SEARCHED = 6, LADDER = 12, EXACT_MOST = 4000 }; /* factors; ranks; rows */
+    const struct spectrum_ask all = { .rows = ask->sample, .mem_limit = o->mem_limit,
+                                      .exact = true };
+    const double N = (double)n, M = (double)o->features, Mv = fmin(M, AUTO_VARIANCE);
+    const double search = N * Mv * Mv / gram_rate + SEARCHED * Mv * Mv * Mv / 3.0 / factor_rate;
+    struct diagnose_cost c = { 0.0, 0.0 };
+    struct fit_plan p = { .plan = PLAN_AUTO };
+    char note[256];
+
+    if (model_plan_make(n, 1, o, 1, &p, note, NULL) != ST_OK)
+        return c;
+    c.fit = fmin(p.seconds_direct, fmin(fmin(p.seconds_store, p.seconds_half),
+                                        fmin(p.seconds_regenerate, p.seconds_formed)));
+    if (n <= EXACT_MOST)
+        c.fit = fmin(c.fit, N * N * N / 3.0 / factor_rate);
+    if (spectrum_exact(n, o->features, &all)) {
+        c.advice = N * M * M / gram_rate + 4.0 / 3.0 * M * M * M / tridiag_rate;
+    } else {
+        const double m = fmin(N, ask->sample ? (double)ask->sample : SAMPLE);
+        const double parts = m < N ? 1.0 + 1.0 / 8.0 + 1.0 / 64.0 : 1.0;
+        c.advice = m * m * M / product_rate + parts * 4.0 / 3.0 * m * m * m / tridiag_rate;
+    }
+    if (ranked)
+        c.advice += rank_each * fmin(1.0, M / 1024.0) * (ask->count ? (double)ask->count : LADDER);
+    if (ranked && !o->keep_scale && N * Mv * Mv / gram_rate <= search_seconds)
+        c.advice += search;
+    return c;
 }
 
 enum status diagnose_spectrum(const struct diagnose_ask *ask, const struct tools *tools,

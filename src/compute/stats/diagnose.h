@@ -35,6 +35,12 @@ struct diagnose_ask {
  * (diagnose_advice_free).  The numbers are the same for any number of threads. */
 enum status diagnose_advise(const struct diagnose_ask *, const struct tools *, struct advice *,
                             struct err *);
+/* What the above will cost, `ranked`: with the table; and the quickest way to make the fit that it
+ * is about: seconds of one core, from n rows, sizes and options alone (of the ask, sample and count
+ * are read).  0: not known. */
+struct diagnose_cost { double advice, fit; };
+struct diagnose_cost diagnose_cost(size_t n, const struct fit_opts *, const struct diagnose_ask *,
+                                   bool ranked);
 /* The spectrum alone, at the given ratio, without the table. */
 enum status diagnose_spectrum(const struct diagnose_ask *, const struct tools *, struct advice *,
                               struct err *);

@@ -471,10 +471,61 @@ static enum status part_eigen(struct fop *f, const struct spectrum_ask *ask, con
     return rc;
 }
 
+/* Z'Z of all rows. */
+
+static const double exact_most = 2e11; /* operations of its Gram matrix: two seconds of one core */
+
+bool spectrum_exact(size_t n, size_t M, const struct spectrum_ask *ask)
+{
+    const double cols = (double)M;
+
+    return ask->exact && ask->rows == 0 && n > SAMPLE_MOST && M <= SAMPLE_MOST &&
+           (double)n * cols * cols <= exact_most &&
+           (ask->mem_limit == 0 || 16.0 * cols * cols <= (double)ask->mem_limit / 4.0);
+}
+
+/* The eigenvalues of Z'Z, and Z'y along its eigenvectors. */
+static enum status columns(struct fop *f, const struct spectrum_ask *ask, struct spectrum *s,
+                           const struct ctl *ctl, struct err *err)
+{
+    const size_t n = fop_rows(f), M = fop_cols(f), t = ask->t;
+    double *G = mem_aligned(M * M, sizeof *G, "the Gram matrix", err);
+    double *d = G ? mem_calloc((4 + t) * M, sizeof *d, "a spectrum", err) : NULL;
+    double *e = d + M, *lam = e + M, *uy2 = lam + M, *b = uy2 + M;
+    enum status rc = d ? fop_gram_of(f, t, ask->y, G, b, NULL, ctl, err) : ST_NOMEM;
+
+    if (rc == ST_OK && ctl_stopped(ctl))
+        rc = err_set(err, ST_CANCELLED, "stopped");
+    if (rc == ST_OK)
+        rc = blas_tridiag(fop_pool(f), M, G, M, d, e, t, b, M, err);
+    if (rc == ST_OK)
+        rc = tridiag_targets(M, t, d, e, b, err);
+    for (size_t i = 0; rc == ST_OK && i < M; i++) {
+        double b2 = 0.0;
+        for (size_t j = 0; j < t; j++)
+            b2 += b[j * M + M - 1 - i] * b[j * M + M - 1 - i] / (double)t;
+        lam[i] = fmax(0.0, d[M - 1 - i]);
+        uy2[i] = lam[i] > 0.0 ? b2 / lam[i] : 0.0;
+    }
+    if (rc == ST_OK)
+        rc = spectrum_new(s, n, M, n, err);
+    if (rc == ST_OK)
+        take_all(s, lam, uy2);
+    free(d);
+    free(G);
+    return rc;
+}
+
 enum status spectrum_sample(struct fop *f, const struct spectrum_ask *ask, struct spectrum *s,
                             struct spectrum *half, const struct ctl *ctl, struct err *err)
 {
     const size_t n = fop_rows(f), M = fop_cols(f);
+
+    *s = (struct spectrum){ 0 };
+    if (half)
+        *half = (struct spectrum){ 0 };
+    if (spectrum_exact(n, M, ask))
+        return columns(f, ask, s, ctl, err);
     const size_t m = sample_rows(n, M, ask->rows, ask->mem_limit);
     const size_t parts = m == n ? 1 : half && m / 4 >= ROWS_LEAST ? 3 : m / 2 >= ROWS_LEAST ? 2 : 1;
     double *K = mem_aligned(m, m * sizeof *K, "a sample's Gram matrix", err);
@@ -483,9 +534,6 @@ enum status spectrum_sample(struct fop *f, const struct spectrum_ask *ask, struc
     struct spectrum_part p[3];
     enum status rc = row ? draw_rows(n, m, row, err) : ST_NOMEM;
 
-    *s = (struct spectrum){ 0 };
-    if (half)
-        *half = (struct spectrum){ 0 };
     if (rc == ST_OK)
         rc = sample_gram(f, m, row, K, ctl, err);
     double *at = v;

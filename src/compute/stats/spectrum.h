@@ -36,8 +36,12 @@ enum status spectrum_estimate(size_t n, size_t M, const struct spectrum_part *wh
                               const struct spectrum_part *half, struct spectrum *, struct err *);
 /* The spectrum of an operator with t vectors y of targets, from a sample of `rows` rows (0: chosen
  * from the sizes), spread over the data.  half (NULL: not wanted): the spectrum as half of the
- * sample gives it.  The same bits for any number of threads. */
-struct spectrum_ask { size_t t; const double *y; size_t rows, mem_limit; };
+ * sample gives it.  The same bits for any number of threads.  With `exact`, where there are at most
+ * 2048 columns and all rows cost no more than a few seconds of one core, the eigenvalues are those
+ * of Z'Z itself (the sample is then all n rows, and half stays empty): where the noise is as small
+ * as the last eigenvalues, the number of iterations follows from those, which no sample shows. */
+struct spectrum_ask { size_t t; const double *y; size_t rows, mem_limit; bool exact; };
+bool spectrum_exact(size_t n, size_t M, const struct spectrum_ask *);
 enum status spectrum_sample(struct fop *, const struct spectrum_ask *, struct spectrum *,
                             struct spectrum *half, const struct ctl *, struct err *);
 /* The eigenvalue at an index, from 1 (interpolated between groups by a power law); the effective

@@ -1,6 +1,7 @@
 /* ui/views/words.c -- runs in words, next steps and axes: shared by several views. */
 #include "ui/views/words.h"
 
+#include "app/core/condition.h"
 #include "app/core/trace.h"
 #include "app/plots/plot_rows.h"
 #include "base/mem.h"
@@ -149,6 +150,10 @@ static void forecast_lines(const struct run *r, struct buf *b)
         put(b, "forecast", "? %s", f.rate >= 1 ? "(it does not fall)" : "(too uneven to say)");
         return;
     }
+    if (f.more) {
+        put(b, "forecast", "more than it %.0f", f.lo);
+        return;
+    }
     const double each = p->step ? (double)p->seconds / p->step : NAN;
     text_seconds(s, sizeof s, fmax(0, (f.forecast - p->step) * each));
     if (isfinite(f.lo) && isfinite(f.hi))
@@ -177,18 +182,18 @@ static void time_lines(const struct fit_info *f, struct buf *b)
 /* Describes how the iteration went; nothing for a direct solve. */
 static void solve_lines(const struct fit_info *f, struct buf *b)
 {
-    char s[40], t[40];
+    char s[80];
     if (f->why == OUT_DIRECT)
         return;
     put(b, "stopped", "%s after %zu iterations", solve_outcome(f->why), f->iterations);
     put(b, "residual", "%.2e, true %.2e", f->residual, f->true_residual);
-    if (isfinite(f->condition)) {
-        text_number(s, sizeof s, f->condition);
-        text_number(t, sizeof t, f->condition_plain);
-        if (isfinite(f->condition_plain) && f->condition_plain != f->condition)
-            put(b, "condition", "%s; without preconditioner %s", s, t);
-        else
-            put(b, "condition", "%s", s);
+    if (f->passes > 0) {
+        condition_words(s, sizeof s, CONDITION_SEEN, f->condition);
+        put(b, "condition", "%s", s);
+        if (condition_known(f->condition_plain) && f->condition_plain != f->condition) {
+            condition_words(s, sizeof s, CONDITION_BOUND, f->condition_plain);
+            put(b, "", "without preconditioner %s", s);
+        }
     }
     if (f->passes > 0)
         put(b, "passes", "%.0f over the data", f->passes);
