@@ -12,7 +12,7 @@ exceptions='
 function ^src/compute/linalg/ -- wrappers of BLAS and LAPACK have the parameters of what they wrap
 function ^src/cuda/[a-z_]*(_body|_real)\.h|^src/cuda/dense\.c -- bodies of kernels, wrappers of cuSOLVER
 function ^src/cuda/[a-z_]*\.cu -- launches pass on the parameters of device kernels
-name ^src/[a-z_/]*/(schema_sql|lesson_text|help_text)\.c -- generated
+name ^src/[a-z_/]*/(schema_sql|lesson_text|help_text|predictor_text)\.c -- generated
 name ^src/base/status\.c: err_ -- status.h is struct err: its codes and its words
 name ^src/app/shell/args[a-z_]*\.c: command_ -- the parser of command.h, divided by idea
 name ^src/figure/figure_(pane|text)\.c: (layout|frame)_ -- a layout is drawn by several files

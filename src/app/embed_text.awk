@@ -1,9 +1,10 @@
 # embed_text.awk -- text files as C strings, so that the program needs no installed files.
-#   awk -v array=lesson_text -f embed_text.awk share/lessons/*.lesson > lessons_text.c
+#   awk -v array=lesson_text -v header=app/teach/lesson_text.h -f embed_text.awk \
+#       share/lessons/*.lesson > lessons_text.c
 # Defines `const struct embedded ARRAY[]`: the file's name without its directory, and its text.
 BEGIN {
     print "/* Made by src/app/embed_text.awk; not to be edited. */"
-    print "#include \"app/teach/lesson_text.h\""
+    print "#include \"" header "\""
     print ""
     print "const struct embedded " array "[] = {"
 }
@@ -15,7 +16,7 @@ FNR == 1 {
     print "    { \"" name "\","
 }
 {
-    gsub(/\\/, "\\\\")
+    gsub(/\\/, "&&")
     gsub(/"/, "\\\"")
     gsub(/\?\?/, "?\\?")
     print "    \"" $0 "\\n\""

@@ -9,4 +9,5 @@ libbase_a_SOURCES = \
   src/base/outfile.c src/base/outfile.h \
   src/base/spill.c src/base/spill.h \
   src/base/status.c src/base/status.h \
+  src/base/embedded.h \
   src/base/text.c src/base/text.h

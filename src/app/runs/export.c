@@ -6,6 +6,7 @@
 
 #include "app/runs/export.h"
 #include "app/runs/fitting.h"
+#include "app/runs/predictor.h"
 #include "app/session/timeline.h"
 #include "app/core/workspace.h"
 #include "app/core/ws_tell.h"
@@ -673,11 +674,49 @@ static enum status write_table(const struct workspace *ws, const struct run *r,
     return rc;
 }
 
-static enum status write_as(const struct workspace *ws, const struct run *r,
-                            const struct args *a, struct buf *text, struct err *err)
+/* The language of as=, or that of the file's ending; NULL: none. */
+static const struct predictor_language *language_of(const struct args *a)
+{
+    const char *as = args_text(a, "as"), *out = args_text(a, "out");
+    const char *dot = out ? strrchr(out, '.') : NULL;
+
+    return strcmp(as, "auto") ? predictor_language_find(as)
+           : dot              ? predictor_language_of(dot)
+                              : NULL;
+}
+
+static enum status write_program(struct workspace *ws, const struct run *r, const struct args *a,
+                                 struct buf *text, struct err *err)
+{
+    const struct predictor_language *in = language_of(a);
+    const bool asked = args_bool(a, "sd");
+    bool sd;
+
+    if (!args_text(a, "out")) {
+        err_named(err, ST_USAGE, "format", "as=%s writes a program, which needs a file", in->name);
+        err_hint(err, "export %s as=%s out=%s%s", r->id, in->name, r->id, in->ending);
+        return ST_USAGE;
+    }
+    const enum status rc = predictor_write(r, in, asked, &sd, text, err);
+    if (rc == ST_OK && r->model->precision == PREC_FLOAT)
+        ws_tell(ws, REC_NOTE, r->id, "single", "fit precision=double, then export",
+                "%s has features in single precision, the program computes them in double: its "
+                "means differ by that rounding, up to some 1e-5 sd where the noise is small",
+                r->id);
+    if (rc == ST_OK && sd && !asked)
+        ws_tell(ws, REC_NOTE, r->id, "log-mean", NULL,
+                "under y=log the mean needs the variance: the program has the factor for it, and "
+                "computes standard deviations, too");
+    return rc;
+}
+
+static enum status write_as(struct workspace *ws, const struct run *r, const struct args *a,
+                            struct buf *text, struct err *err)
 {
     const char *out = args_text(a, "out");
 
+    if (language_of(a))
+        return write_program(ws, r, a, text, err);
     if (!out || ends_with(out, ".txt")) {
         write_words(ws, r, text);
         return ST_OK;
@@ -688,8 +727,8 @@ static enum status write_as(const struct workspace *ws, const struct run *r,
     }
     if (ends_with(out, ".csv") || ends_with(out, ".npy"))
         return write_table(ws, r, a, ends_with(out, ".npy"), text, err);
-    err_named(err, ST_USAGE, "format", "%.200s: the ending gives the format: .json .csv .npy .txt",
-              out);
+    err_named(err, ST_USAGE, "format", "%.200s: the ending gives the format: .json .csv .npy "
+              ".txt .py .c", out);
     err_hint(err, "export %s out=%s.json", r->id, r->id);
     return ST_USAGE;
 }
@@ -739,12 +778,17 @@ static enum status cmd_export(struct workspace *ws, const struct args *a, struct
 const struct command export_rows[] = {
     {"export",
      "session",
-     "Write a run as JSON, CSV, NPY, or as a paragraph for a paper",
-     "export r1\nexport r1 out=r1.json",
+     "Write a run as JSON, CSV, NPY, a program that predicts, or a paragraph for a paper",
+     "export r1\nexport r1 out=r1.json\nexport r1 as=python out=r1.py",
      {{"run", ARG_RUN, ARGF_POS, ".", 0, 0, NULL, NULL, "run (default: the last fit)"},
       {"out", ARG_OUT, 0, NULL, 0, 0, NULL, NULL,
-       "file to write: .json has everything, .csv and .npy a table, .txt the paragraph; default: "
-       "show the paragraph"},
+       "file to write: .json has everything, .csv and .npy a table, .txt the paragraph, "
+       ".py and .c a program; default: show the paragraph"},
+      {"as", ARG_CHOICE, 0, "auto", 0, 0, "auto|python|c", NULL,
+       "a program that predicts new rows by itself: Python with NumPy, or C with libm; auto: by "
+       "the ending of the file"},
+      {"sd", ARG_BOOL, 0, "no", 0, 0, NULL, NULL,
+       "the program computes standard deviations, too, and holds their factor"},
       {"what", ARG_CHOICE, 0, "auto", 0, 0, "auto|predictions|trace|weights|coordinates", NULL,
        "table for .csv and .npy; auto: the predictions of the last score (.csv) or the weights "
        "(.npy), for a tuning its trace; coordinates: those of the last pca"},

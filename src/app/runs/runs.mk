@@ -13,6 +13,9 @@ libruns_a_SOURCES = \
   src/app/runs/fitting.h \
   src/app/runs/predict_columns.c \
   src/app/runs/predict_columns.h \
+  src/app/runs/predictor.c \
+  src/app/runs/predictor.h \
+  src/app/runs/predictor_text.h \
   src/app/runs/race.c \
   src/app/runs/race.h \
   src/app/runs/restarts.c \
@@ -34,3 +37,14 @@ libruns_a_SOURCES = \
   src/app/runs/sweep_measures.h \
   src/app/runs/why.c \
   src/app/runs/why.h
+nodist_libruns_a_SOURCES = src/app/runs/predictor_text.c
+
+predictor_files = share/predictors/predictor.py share/predictors/features.py \
+  share/predictors/exact.py share/predictors/predictor.c share/predictors/features.c \
+  share/predictors/exact.c
+EXTRA_DIST += $(predictor_files)
+CLEANFILES += src/app/runs/predictor_text.c
+src/app/runs/predictor_text.c: src/app/embed_text.awk $(predictor_files)
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && (cd '$(srcdir)' && $(AWK) -v array=predictor_text \
+	  -v header=app/runs/predictor_text.h \
+	  -f src/app/embed_text.awk $(predictor_files)) > $@.tmp && mv -f $@.tmp $@

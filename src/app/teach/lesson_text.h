@@ -3,7 +3,8 @@
 #ifndef GPDESK_LESSON_TEXT_H
 #define GPDESK_LESSON_TEXT_H
 
-struct embedded { const char *name, *text; };
+#include "base/embedded.h"
+
 extern const struct embedded lesson_text[], help_text[];
 
 #endif

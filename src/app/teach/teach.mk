@@ -32,8 +32,10 @@ EXTRA_DIST += src/app/embed_text.awk $(help_files)
 CLEANFILES += src/app/teach/lesson_text.c src/app/teach/help_text.c
 src/app/teach/lesson_text.c: src/app/embed_text.awk $(lesson_files)
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && (cd '$(srcdir)' && $(AWK) -v array=lesson_text \
+	  -v header=app/teach/lesson_text.h \
 	  -f src/app/embed_text.awk $(lesson_files)) > $@.tmp && mv -f $@.tmp $@
 src/app/teach/help_text.c: src/app/embed_text.awk $(help_files)
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && (cd '$(srcdir)' && $(AWK) -v array=help_text \
+	  -v header=app/teach/lesson_text.h \
 	  -f src/app/embed_text.awk $(help_files)) > $@.tmp && mv -f $@.tmp $@
 dist_doc_DATA += share/doc/lessons.md

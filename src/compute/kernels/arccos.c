@@ -54,6 +54,12 @@ static double arccos_pair(const double *params, const double *hp, size_t nl, siz
     return (nx * ny * sine + (M_PI - t) * xy) / M_PI;
 }
 
+static const char *arccos_code(const double *params)
+{
+    (void)params;
+    return "sqrt(uu * vv) * (sin(angle) + (M_PI - angle) * cos(angle)) / M_PI";
+}
+
 const struct kernel_ops kernel_arccos = {
     .name = "arccos",
     .title = "Arc-cosine, order 1",
@@ -62,4 +68,5 @@ const struct kernel_ops kernel_arccos = {
     .hparams = kernel_lengthscale,
     .recipe = arccos_recipe,
     .pair = arccos_pair,
+    .code = arccos_code,
 };

@@ -25,6 +25,12 @@ static double cauchy_dlogl(const double *params, double a)
     return a * a * k * k;
 }
 
+static const char *cauchy_code(const double *params)
+{
+    (void)params;
+    return "1.0 / (1.0 + 0.5 * r2)";
+}
+
 const struct kernel_ops kernel_cauchy = {
     .name = "cauchy",
     .title = "Cauchy",
@@ -34,4 +40,5 @@ const struct kernel_ops kernel_cauchy = {
     .radial = cauchy_radial,
     .exact = cauchy_exact,
     .dlogl = cauchy_dlogl,
+    .code = cauchy_code,
 };

@@ -20,6 +20,12 @@ static double constant_pair(const double *params, const double *hp, size_t nl, s
 
 static const struct hparam none[] = { { 0 } };
 
+static const char *constant_code(const double *params)
+{
+    (void)params;
+    return "1.0";
+}
+
 const struct kernel_ops kernel_constant = {
     .name = "constant",
     .title = "Constant (intercept)",
@@ -29,4 +35,5 @@ const struct kernel_ops kernel_constant = {
     .blind = true,
     .recipe = constant_recipe,
     .pair = constant_pair,
+    .code = constant_code,
 };

@@ -53,6 +53,12 @@ static const struct hparam erf_hparams[] = {
     { 0 },
 };
 
+static const char *erf_code(const double *params)
+{
+    (void)params;
+    return "2.0 / M_PI * asin(2.0 * uv / sqrt((1.0 + 2.0 * uu) * (1.0 + 2.0 * vv)))";
+}
+
 const struct kernel_ops kernel_erf = {
     .name = "erf",
     .title = "Sigmoid layer (erf)",
@@ -61,4 +67,5 @@ const struct kernel_ops kernel_erf = {
     .hparams = erf_hparams,
     .recipe = erf_recipe,
     .pair = erf_pair,
+    .code = erf_code,
 };

@@ -60,6 +60,12 @@ struct kernel_ops {
     size_t (*recipe)(const double *params, bool alone, struct fm_step *out);
     double (*pair)(const double *params, const double *hp, size_t nl, size_t d, const double *x,
                    const double *y, double *grad);
+    /* The value at amplitude 1 as an expression that C and Python (with NumPy's functions) share,
+     * for predictors that are exported as programs.  Its variables: r2 = |u - v|^2, uv = u.v, uu =
+     * u.u, vv = v.v, and their angle, where u and v are the two rows after the steps FM_SCALE_IN,
+     * FM_CIRCLE and FM_APPEND with which the kernel begins; p0, p1 .. are params.  NULL, or NULL
+     * from it: no function of the standard libraries gives the value. */
+    const char *(*code)(const double *params);
 };
 enum { KERNEL_RECIPE = 32 };
 const struct kernel_ops *kernel_at(size_t i); /* NULL past the end */

@@ -31,6 +31,12 @@ static double linear_pair(const double *params, const double *hp, size_t nl, siz
 
 static const struct hparam none[] = { { 0 } };
 
+static const char *linear_code(const double *params)
+{
+    (void)params;
+    return "uv";
+}
+
 const struct kernel_ops kernel_linear = {
     .name = "linear",
     .title = "Linear",
@@ -39,4 +45,5 @@ const struct kernel_ops kernel_linear = {
     .hparams = none,
     .recipe = linear_recipe,
     .pair = linear_pair,
+    .code = linear_code,
 };

@@ -96,6 +96,15 @@ static const struct kparam matern_params[] = {
     { 0 },
 };
 
+static const char *matern_code(const double *params)
+{
+    return params[0] == 0.5   ? "exp(-sqrt(r2))"
+           : params[0] == 1.5 ? "(1.0 + sqrt(3.0 * r2)) * exp(-sqrt(3.0 * r2))"
+           : params[0] == 2.5
+               ? "(1.0 + sqrt(5.0 * r2) + 5.0 / 3.0 * r2) * exp(-sqrt(5.0 * r2))"
+               : NULL; /* a Bessel function */
+}
+
 const struct kernel_ops kernel_matern = {
     .name = "matern",
     .title = "Matern",
@@ -119,4 +128,5 @@ const struct kernel_ops kernel_matern = {
     .heavy = matern_heavy,
     .exact = matern_exact,
     .dlogl = matern_dlogl,
+    .code = matern_code,
 };

@@ -50,6 +50,12 @@ static const struct hparam periodic_hparams[] = {
     { 0 },
 };
 
+static const char *periodic_code(const double *params)
+{
+    (void)params;
+    return "exp(-0.5 * r2)";
+}
+
 const struct kernel_ops kernel_periodic = {
     .name = "periodic",
     .title = "Periodic",
@@ -59,4 +65,5 @@ const struct kernel_ops kernel_periodic = {
     .of_distance = true,
     .recipe = periodic_recipe,
     .pair = periodic_pair,
+    .code = periodic_code,
 };

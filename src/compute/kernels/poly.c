@@ -55,6 +55,12 @@ static const struct kparam poly_params[] = {
     { 0 },
 };
 
+static const char *poly_code(const double *params)
+{
+    (void)params;
+    return "pow(uv, p0)";
+}
+
 const struct kernel_ops kernel_poly = {
     .name = "poly",
     .title = "Polynomial",
@@ -64,4 +70,5 @@ const struct kernel_ops kernel_poly = {
     .hparams = kernel_lengthscale,
     .recipe = poly_recipe,
     .pair = poly_pair,
+    .code = poly_code,
 };

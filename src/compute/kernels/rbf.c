@@ -16,6 +16,12 @@ static double rbf_dlogl(const double *params, double a)
     return a * a * rbf_exact(params, a);
 }
 
+static const char *rbf_code(const double *params)
+{
+    (void)params;
+    return "exp(-0.5 * r2)";
+}
+
 const struct kernel_ops kernel_rbf = {
     .name = "rbf",
     .title = "Squared exponential",
@@ -24,4 +30,5 @@ const struct kernel_ops kernel_rbf = {
     .hparams = kernel_lengthscale,
     .exact = rbf_exact,
     .dlogl = rbf_dlogl,
+    .code = rbf_code,
 };

@@ -30,6 +30,12 @@ static const struct kparam rq_params[] = {
     { 0 },
 };
 
+static const char *rq_code(const double *params)
+{
+    (void)params;
+    return "exp(-p0 * log1p(0.5 * r2 / p0))";
+}
+
 const struct kernel_ops kernel_rq = {
     .name = "rq",
     .title = "Rational quadratic",
@@ -40,4 +46,5 @@ const struct kernel_ops kernel_rq = {
     .radial = rq_radial,
     .exact = rq_exact,
     .dlogl = rq_dlogl,
+    .code = rq_code,
 };

@@ -1,0 +1,330 @@
+@ABOUT@
+ *
+ *   cc -O2 -o predictor THIS_FILE -lm && ./predictor NEW.csv > predictions.csv
+ *
+ * or compile it with -DNO_MAIN and call
+ *
+ *   int predict(const char *const *cells, double *mean, double *sd_latent, double *sd);
+ *
+ * for each row: cells[i] is the text of column i of `columns` below (or NULL: missing), the results
+ * have an entry for each target.  It returns 0, 1 for a row that is left out for its missing cells,
+ * or -1 (see problem).  It needs libm and nothing else, and keeps its work in static memory. */
+#define _GNU_SOURCE
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifndef M_PI
+#define M_PI 3.14159265358979323846
+#endif
+
+/* What an encoded input is: a number, 1 where the cell has a level, 1 where it is missing, 0. */
+enum { NUMBER, LEVEL, FLAG, CONSTANT };
+/* What is done about missing cells and unseen levels. */
+enum { STOP, FILL, DROP };
+/* Steps from a row to its features: they work on v (projections), p (phases) and g (gains). */
+enum { SCALE_IN, CIRCLE, APPEND, SIGN, FHT, SHUFFLE, SCALE, PHASE, TIMES, RELU, ERF, SINCOS, EMIT,
+       COPY, ONE };
+struct column { const char *name; const char *const *levels; /* NULL: numbers */ };
+struct input { int column, kind, level; double fill, mean, sd, limit; };
+struct target { const char *name; double mean, sd, amplitude, noise; };
+struct step { int op, first, count; double value; const double *scale; };
+struct term { int first, count, size, blocks, frequencies, column; double factor;
+              const struct step *steps; int nsteps;
+              const char *signs; const double *scale; const int *perm; };
+struct product { double weight; int first, end; };
+struct kernel { int size; const struct step *steps; int nsteps;
+                double (*value)(double uu, double vv, double uv, double r2); };
+
+@DATA@
+
+enum { COLUMNS = sizeof columns / sizeof *columns, INPUTS = sizeof inputs / sizeof *inputs,
+       TARGETS = sizeof targets / sizeof *targets };
+static char problem[200];
+
+/* A cell as a number; an ISO date becomes a decimal year.  0: neither. */
+static int number(const char *text, double *out)
+{
+    static const int before[] = { 0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334 };
+    int year, month, day = 1, hour = 0, minute = 0;
+    double second = 0.0;
+    char *end;
+
+    *out = strtod(text, &end);
+    if (end != text && *end == '\0')
+        return 1;
+    if (sscanf(text, "%4d-%2d-%2d%*[T ]%2d:%2d:%lf", &year, &month, &day, &hour, &minute,
+               &second) < 2 || month < 1 || month > 12)
+        return 0;
+    const int leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+    const double days = before[month - 1] + (leap && month > 2) + day - 1 +
+                        (hour + minute / 60.0 + second / 3600.0) / 24.0;
+    *out = year + days / (leap ? 366 : 365);
+    return 1;
+}
+
+/* The index of a level: by its text, else as a number; -1: never seen. */
+static int level_of(const char *text, const char *const *levels)
+{
+    double x, y;
+
+    for (int i = 0; levels[i]; i++)
+        if (!strcmp(levels[i], text))
+            return i;
+    for (int i = 0; levels[i]; i++)
+        if (number(levels[i], &x) && number(text, &y) && x == y)
+            return i;
+    return -1;
+}
+
+static int is_missing(const char *text)
+{
+    static const char *const marks[] = { "", "NA", "N/A", "NaN", "nan", "NULL", "null", "?", "-" };
+
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+        if (!strcmp(marks[i], text))
+            return 1;
+    return 0;
+}
+
+/* Copies a cell without blanks at its ends. */
+static void trim(const char *cell, char *out, size_t room)
+{
+    size_t n;
+
+    while (cell && isspace((unsigned char)*cell))
+        cell++;
+    snprintf(out, room, "%s", cell ? cell : "");
+    for (n = strlen(out); n > 0 && isspace((unsigned char)out[n - 1]); n--)
+        out[n - 1] = '\0';
+}
+
+/* The cells of a row as the model reads them.  0, 1: left out, -1: a problem. */
+static int encode(const char *const *cells, double *x)
+{
+    static double cell[COLUMNS];
+    static int gone[COLUMNS];
+    char text[1024];
+
+    for (int c = 0; c < COLUMNS; c++) {
+        trim(cells[c], text, sizeof text);
+        if (columns[c].levels) {
+            cell[c] = level_of(text, columns[c].levels);
+            gone[c] = cell[c] < 0;
+        } else {
+            gone[c] = is_missing(text);
+            if (!gone[c] && !number(text, &cell[c])) {
+                snprintf(problem, sizeof problem, "column %.60s: %.60s is not a number",
+                         columns[c].name, text);
+                return -1;
+            }
+            gone[c] = gone[c] || isnan(cell[c]);
+        }
+        if (gone[c] && missing_policy == STOP) {
+            snprintf(problem, sizeof problem, "column %.60s: '%.60s' is missing or was never seen",
+                     columns[c].name, text);
+            return -1;
+        }
+        if (gone[c] && missing_policy == DROP)
+            return 1;
+    }
+    for (int i = 0; i < INPUTS; i++) {
+        const struct input *in = &inputs[i];
+        const double v = in->kind == FLAG        ? gone[in->column]
+                         : gone[in->column]      ? in->fill
+                         : in->kind == NUMBER    ? cell[in->column]
+                                                 : cell[in->column] == in->level;
+        x[i] = in->kind == CONSTANT ? 0.0 : (v - in->mean) / in->sd;
+        if (in->limit > 0.0)
+            x[i] = fmin(fmax(x[i], -in->limit), in->limit);
+    }
+    return 0;
+}
+
+/* The first steps of a projection: inputs over their lengthscales, in `size` numbers. */
+static void read_inputs(const struct step *s, const double *x, double *v, int size)
+{
+    if (s->op == APPEND) {
+        v[s->count] = s->value;
+        return;
+    }
+    memset(v, 0, (size_t)size * sizeof *v);
+    for (int i = 0; i < s->count; i++) {
+        const double l = s->scale ? s->scale[i] : 1.0, in = x[s->first + i];
+        if (s->op == SCALE_IN) {
+            v[i] = in / l;
+        } else { /* CIRCLE: `value` is the period */
+            v[2 * i] = cos(2.0 * M_PI * in / s->value) / l;
+            v[2 * i + 1] = sin(2.0 * M_PI * in / s->value) / l;
+        }
+    }
+}
+
+/* |L^-1 z|^2 for the triangular factor L of n rows; z is overwritten. */
+static double solved(int n, double *z)
+{
+    const double *row = factor;
+    double sum = 0.0;
+
+    for (int i = 0; i < n; row += ++i) {
+        for (int j = 0; j < i; j++)
+            z[i] -= row[j] * z[j];
+        z[i] /= row[i];
+        sum += z[i] * z[i];
+    }
+    return sum;
+}
+
+@ENGINE@
+
+/* Predictions in units of the targets. */
+static void in_units(const double *scaled, const double *latent, double weight, double *mean,
+                     double *sd_latent, double *sd)
+{
+    for (int j = 0; j < TARGETS; j++) {
+        const struct target *t = &targets[j];
+        const double middle = scaled[j] * t->sd + t->mean, unit = t->sd * t->sd;
+        mean[j] = log_target ? exp(middle) : middle;
+        if (!FACTOR_SIZE)
+            continue;
+        const double own = latent[j] * unit, all = own + t->noise * t->noise / weight * unit;
+        sd_latent[j] = sqrt(own);
+        sd[j] = sqrt(all);
+        if (log_target) { /* a log-normal distribution */
+            sd_latent[j] = exp(middle + own / 2) * sqrt(expm1(own));
+            mean[j] = exp(middle + all / 2);
+            sd[j] = mean[j] * sqrt(expm1(all));
+        }
+    }
+}
+
+/* weight: that of the row, 1 without a column of weights. */
+static int predict_weighted(const char *const *cells, double weight, double *mean,
+                            double *sd_latent, double *sd)
+{
+    static double x[INPUTS + 1], scaled[TARGETS], latent[TARGETS];
+    const int rc = encode(cells, x);
+
+    if (rc)
+        return rc;
+    model(x, scaled, latent);
+    in_units(scaled, latent, weight, mean, sd_latent, sd);
+    return 0;
+}
+
+int predict(const char *const *cells, double *mean, double *sd_latent, double *sd);
+int predict(const char *const *cells, double *mean, double *sd_latent, double *sd)
+{
+    return predict_weighted(cells, 1.0, mean, sd_latent, sd);
+}
+
+#ifndef NO_MAIN
+/* Reads a record of a CSV file into one buffer.  Returns the number of cells, whose texts follow
+ * one another; 0 at the end of the file. */
+static size_t read_record(FILE *f, char **text, size_t *room)
+{
+    size_t n = 0, cells = 0;
+    int quoted = 0, c;
+
+    while ((c = getc(f)) != EOF) {
+        if (n + 2 > *room) {
+            *room = *room ? 2 * *room : 1024;
+            *text = realloc(*text, *room);
+            if (!*text)
+                abort();
+        }
+        cells += cells == 0;
+        if (c == '"' && quoted) {
+            c = getc(f);
+            if (c != '"') {
+                quoted = 0;
+                if (c != EOF)
+                    ungetc(c, f);
+                continue;
+            }
+            (*text)[n++] = '"';
+        } else if (c == '"') {
+            quoted = 1;
+        } else if (c == ',' && !quoted) {
+            (*text)[n++] = '\0';
+            cells++;
+        } else if (c == '\n' && !quoted) {
+            break;
+        } else if (c != '\r' || quoted) {
+            (*text)[n++] = (char)c;
+        }
+    }
+    if (cells)
+        (*text)[n] = '\0';
+    return cells;
+}
+
+static void write_header(void)
+{
+    static const char *const names[] = { "mean", "sd_latent", "sd" };
+
+    printf("row");
+    for (int j = 0; j < TARGETS; j++)
+        for (int k = 0; k < (FACTOR_SIZE ? 3 : 1); k++) {
+            printf(",%s%s%s", TARGETS > 1 ? "\"" : "", names[k], TARGETS > 1 ? "_" : "");
+            for (const char *p = targets[j].name; TARGETS > 1 && *p; p++) {
+                if (*p == '"')
+                    putchar('"');
+                putchar(*p);
+            }
+            printf("%s", TARGETS > 1 ? "\"" : "");
+        }
+    printf("\n");
+}
+
+int main(int argc, char **argv)
+{
+    static size_t at[COLUMNS + 1]; /* the cell of each column; the last: that of the weights */
+    static const char *cells[COLUMNS];
+    double mean[TARGETS], sd_latent[TARGETS], sd[TARGETS];
+    FILE *f = argc > 1 ? fopen(argv[1], "r") : stdin;
+    char *text = NULL;
+    size_t room = 0, n = f ? read_record(f, &text, &room) : 0, row = 0;
+
+    for (int c = 0; c <= COLUMNS; c++) {
+        const char *name = c < COLUMNS ? columns[c].name : weight_column, *p = text;
+        for (at[c] = 0; at[c] < n && strcmp(p, name); at[c]++)
+            p += strlen(p) + 1;
+        if (at[c] == n && c < COLUMNS) {
+            fprintf(stderr, "%s: there is no column %s\n", argc > 1 ? argv[1] : "stdin", name);
+            return 1;
+        }
+    }
+    write_header();
+    while ((n = read_record(f, &text, &room)) > 0) {
+        double weight = 1.0;
+        row++;
+        memset(cells, 0, sizeof cells);
+        const char *p = text;
+        for (size_t k = 0; k < n; k++, p += strlen(p) + 1)
+            for (int c = 0; c <= COLUMNS; c++)
+                if (at[c] == k && c < COLUMNS)
+                    cells[c] = p;
+                else if (at[c] == k && weight_column[0])
+                    weight = atof(p);
+        const int rc = predict_weighted(cells, weight, mean, sd_latent, sd);
+        if (rc < 0) {
+            fprintf(stderr, "row %zu: %s\n", row, problem);
+            return 1;
+        }
+        if (rc > 0)
+            continue;
+        printf("%zu", row);
+        for (int j = 0; j < TARGETS; j++) {
+            printf(",%.17g", mean[j]);
+            if (FACTOR_SIZE)
+                printf(",%.17g,%.17g", sd_latent[j], sd[j]);
+        }
+        printf("\n");
+    }
+    free(text);
+    return 0;
+}
+#endif

@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+@ABOUT@
+#
+#   python3 THIS_FILE NEW.csv > predictions.csv       or, from Python:
+#
+#   rows = csv.DictReader(open("NEW.csv", newline=""))
+#   result = predict(rows)                            # result["mean"][row, target]
+#
+# It needs NumPy and nothing else.  Columns are found by their names; cells are text or numbers.
+import csv
+import math
+import re
+import sys
+
+import numpy as np
+from numpy import arccos as acos, arcsin as asin, cos, exp, log1p, sin, sqrt  # noqa: F401
+
+M_PI = math.pi
+
+# Cells that count as missing, unless they are a level of their column.
+MISSING = {"", "NA", "N/A", "NaN", "nan", "NULL", "null", "?", "-"}
+
+# What an encoded input is: a number, 1 where the cell has a level, 1 where it is missing, always 0.
+NUMBER, LEVEL, FLAG, CONSTANT = range(4)
+# What is done about missing cells and unseen levels.
+STOP, FILL, DROP = range(3)
+# Steps from a row to its features: they work on v (projections), p (phases) and g (gains).
+(SCALE_IN, CIRCLE, APPEND, SIGN, FHT, SHUFFLE, SCALE, PHASE, TIMES, RELU, ERF, SINCOS, EMIT, COPY,
+ ONE) = range(15)
+
+@DATA@
+
+
+def number(text):
+    """A cell as a number; an ISO date becomes a decimal year."""
+    date = re.fullmatch(r"(\d{4})-(\d\d)(?:-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d(?:\.\d+)?))?)?)?",
+                        text)
+    if not date:
+        return float(text)
+    year, month, day = int(date[1]), int(date[2]), int(date[3] or 1)
+    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    before = (0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334)[month - 1]
+    hours = int(date[4] or 0) + int(date[5] or 0) / 60 + float(date[6] or 0) / 3600
+    days = before + (leap and month > 2) + day - 1 + hours / 24
+    return year + days / (366 if leap else 365)
+
+
+def level_of(text, levels):
+    """The index of a level: by its text, else as a number; None: never seen."""
+    if text in levels:
+        return levels.index(text)
+    for i, level in enumerate(levels):
+        try:
+            if float(level) == float(text):
+                return i
+        except ValueError:
+            pass
+    return None
+
+
+def encode(row):
+    """A row (a mapping from names to cells) as the model reads it; None if it is left out."""
+    cells = []
+    for name, levels in columns:
+        if name not in row:
+            raise KeyError("there is no column %r" % name)
+        text = "" if row[name] is None else str(row[name]).strip()
+        if levels:
+            cell = level_of(text, levels)
+            missing = cell is None
+        else:
+            missing = text in MISSING
+            cell = math.nan if missing else number(text)
+            missing = math.isnan(cell)
+        if missing and missing_policy == STOP:
+            raise ValueError("column %r: the cell %r is missing or was never seen" % (name, text))
+        if missing and missing_policy == DROP:
+            return None
+        cells.append(None if missing else cell)
+    x = np.zeros(len(inputs))
+    for i, (column, kind, level, fill, mean, sd, limit) in enumerate(inputs):
+        cell = cells[column]
+        if kind == CONSTANT:
+            continue
+        if kind == FLAG:
+            value = float(cell is None)
+        elif cell is None:
+            value = fill
+        else:
+            value = cell if kind == NUMBER else float(cell == level)
+        x[i] = (value - mean) / sd
+        if limit > 0:
+            x[i] = min(max(x[i], -limit), limit)
+    return x
+
+
+def read_inputs(step, x, v, size):
+    """The first steps of a projection: inputs over their lengthscales, in `size` columns."""
+    op, first, count, value, scale = step
+    if op == APPEND:
+        v[:, count] = value
+        return v
+    v = np.zeros((len(x), size))
+    part = x[:, first:first + count]
+    if op == SCALE_IN:
+        v[:, :count] = part / np.asarray(scale) if scale else part
+    else:  # CIRCLE: `value` is the period
+        angle = 2 * M_PI * part / value
+        v[:, 0:2 * count:2] = cos(angle) / np.asarray(scale)
+        v[:, 1:2 * count:2] = sin(angle) / np.asarray(scale)
+    return v
+
+
+@ENGINE@
+
+
+def in_units(mean, latent, weight):
+    """Predictions in units of the targets, from scaled means and latent variances."""
+    result = {"mean": np.empty_like(mean)}
+    if latent is not None:
+        result["sd_latent"], result["sd"] = np.empty_like(mean), np.empty_like(mean)
+    for j, (_, centre, unit, _, noise) in enumerate(targets):
+        middle = mean[:, j] * unit + centre
+        names = [] if latent is None else [("sd_latent", latent[:, j]),
+                                           ("sd", latent[:, j] + noise ** 2 / weight)]
+        result["mean"][:, j] = exp(middle) if log_target else middle
+        for name, variance in names:
+            variance = variance * unit ** 2
+            result[name][:, j] = sqrt(variance)
+            if log_target:  # a log-normal distribution
+                result["mean"][:, j] = exp(middle + variance / 2)
+                result[name][:, j] = result["mean"][:, j] * sqrt(np.expm1(variance))
+    return result
+
+
+def predict(rows):
+    """Arrays of rows by targets: "mean", and with variances "sd_latent" (of the function) and "sd"
+    (of a new measurement).  Rows that are left out for their missing cells hold NaN."""
+    rows = list(rows)
+    encoded = [encode(row) for row in rows]
+    kept = [i for i, x in enumerate(encoded) if x is not None]
+    x = np.array([encoded[i] for i in kept]).reshape(len(kept), len(inputs))
+    weight = np.array([float(rows[i][weight_column]) if weight_column in rows[i] else 1.0
+                       for i in kept])
+    parts = [model(x[i:i + 256]) for i in range(0, len(kept), 256)]
+    mean = np.vstack([p[0] for p in parts]) if parts else np.zeros((0, len(targets)))
+    latent = np.vstack([p[1] for p in parts]) if parts and parts[0][1] is not None else None
+    found = in_units(mean, latent, weight)
+    result = {}
+    for name in found:
+        result[name] = np.full((len(rows), len(targets)), np.nan)
+        result[name][kept] = found[name]
+    return result
+
+
+def main():
+    source = open(sys.argv[1], newline="", encoding="utf-8", errors="surrogateescape") \
+        if len(sys.argv) > 1 else sys.stdin
+    result = predict(csv.DictReader(source))
+    out = csv.writer(sys.stdout, lineterminator="\n")
+    several = len(targets) > 1
+    out.writerow(["row"] + [name + ("_" + t[0] if several else "")
+                            for t in targets for name in result])
+    for i in range(len(result["mean"])):
+        if not math.isnan(result["mean"][i, 0]):
+            out.writerow([i + 1] + [repr(float(result[name][i, j]))
+                                    for j in range(len(targets)) for name in result])
+
+
+if __name__ == "__main__":
+    main()

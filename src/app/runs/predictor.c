@@ -1,0 +1,796 @@
+/* app/runs/predictor.c -- see predictor.h. What the program reads is written as tables of numbers
+ * in the order of its structures, which are in share/predictors/predictor.c; the same tables serve
+ * both languages. */
+#include "config.h"
+
+#include "app/runs/predictor.h"
+
+#include "app/runs/predictor_text.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "compute/features/featmap.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LINE = 96, MOST_BYTES = 32 << 20 /* of the tables */ };
+
+static const struct predictor_language languages[] = {
+    { "python", ".py", "predictor.py", "features.py", "exact.py", "# ", "# ", "(", ")", "None" },
+    { "c", ".c", "predictor.c", "features.c", "exact.c", " * ", "/* ", "{ ", " }", "NULL" },
+};
+enum { LANGUAGES = sizeof languages / sizeof *languages };
+
+const struct predictor_language *predictor_language_find(const char *name)
+{
+    for (size_t i = 0; i < LANGUAGES; i++)
+        if (!strcmp(languages[i].name, name))
+            return &languages[i];
+    return NULL;
+}
+
+const struct predictor_language *predictor_language_of(const char *ending)
+{
+    for (size_t i = 0; i < LANGUAGES; i++)
+        if (!strcmp(languages[i].ending, ending))
+            return &languages[i];
+    return NULL;
+}
+
+/* Writing tables. */
+
+struct writer {
+    const struct predictor_language *in;
+    struct buf *out;
+    size_t line; /* where the current line begins */
+};
+
+static bool is_c(const struct writer *w)
+{
+    return w->in->open[0] == '{';
+}
+
+/* Begins a table. type: that of an entry in C. */
+static void begin(struct writer *w, const char *type, const char *name)
+{
+    if (is_c(w))
+        buf_printf(w->out, "static const %s %s[] = {\n", type, name);
+    else
+        buf_printf(w->out, "%s = [\n", name);
+    w->line = w->out->len;
+}
+
+static void end(struct writer *w)
+{
+    if (w->out->len > w->line)
+        buf_putc(w->out, '\n');
+    buf_puts(w->out, is_c(w) ? "};\n" : "]\n");
+}
+
+/* One entry of a table of short ones, which fill lines. */
+static void entry(struct writer *w, const char *text)
+{
+    if (w->out->len - w->line + strlen(text) + 2 > LINE) {
+        buf_putc(w->out, '\n');
+        w->line = w->out->len;
+    }
+    buf_printf(w->out, "%s%s,", w->out->len > w->line ? " " : "    ", text);
+}
+
+static void number_entry(struct writer *w, double v)
+{
+    struct buf b = { 0 };
+
+    buf_json_double(&b, v);
+    entry(w, buf_str(&b));
+    buf_free(&b);
+}
+
+static void numbers(struct writer *w, const char *name, const double *v, size_t n)
+{
+    begin(w, "double", name);
+    for (size_t i = 0; i < n; i++)
+        number_entry(w, v[i]);
+    if (n == 0 && is_c(w))
+        number_entry(w, 0.0);
+    end(w);
+}
+
+/* A size that the text of the program uses: in C an enumerator in capitals. */
+static void constant(struct writer *w, const char *name, size_t v)
+{
+    if (!is_c(w)) {
+        buf_printf(w->out, "%s = %zu\n", name, v);
+        return;
+    }
+    buf_puts(w->out, "enum { ");
+    for (const char *p = name; *p; p++)
+        buf_putc(w->out, *p >= 'a' && *p <= 'z' ? (char)(*p - 'a' + 'A') : *p);
+    buf_printf(w->out, " = %zu };\n", v);
+}
+
+/* Appends a text from outside as a string: only printable ASCII stands as it is. */
+static void string(struct writer *w, const char *s)
+{
+    buf_putc(w->out, '"');
+    while (*s) {
+        const unsigned char c = (unsigned char)*s;
+        if (c >= ' ' && c < 127 && !strchr("\"\\?", c)) {
+            buf_putc(w->out, *s++);
+        } else if (is_c(w) || c < 128) {
+            buf_printf(w->out, "\\%03o", c);
+            s++;
+        } else {
+            uint32_t point;
+            const size_t n = text_decode(s, &point);
+            if (n == 0) /* no UTF-8: as Python's surrogateescape reads it */
+                buf_printf(w->out, "\\udc%02x", c);
+            else
+                buf_printf(w->out, "\\U%08x", point);
+            s += n ? n : 1;
+        }
+    }
+    buf_putc(w->out, '"');
+}
+
+/* A name in a comment: letters that end no comment and no line. */
+static void note_name(struct writer *w, const char *name)
+{
+    for (size_t i = 0; name && name[i] && i < 200; i++) {
+        const char c = name[i], next = name[i + 1];
+        const bool plain = c >= ' ' && c < 127 && c != '\\' && !(c == '*' && next == '/');
+        buf_putc(w->out, plain ? c : '?');
+    }
+}
+
+/* Inputs and targets. */
+
+static const char *const kinds[] = { "NUMBER", "LEVEL", "FLAG" };
+
+/* The columns of the table that the encoding reads, each once. source[j]: that of input j. */
+struct sources { size_t n, *source, *first; };
+
+static void sources_free(struct sources *s)
+{
+    free(s->source);
+    free(s->first);
+}
+
+static enum status sources_find(const struct encoding *e, struct sources *s, struct err *err)
+{
+    s->source = mem_calloc(e->ncol + 1, sizeof *s->source, "columns", err);
+    s->first = mem_calloc(e->ncol + 1, sizeof *s->first, "columns", err);
+    if (!s->source || !s->first)
+        return ST_NOMEM;
+    for (size_t j = 0; j < e->ncol; j++) {
+        size_t k = s->n; /* neighbours mostly share a column */
+        while (k > 0 && strcmp(e->col[s->first[k - 1]].column, e->col[j].column) != 0)
+            k--;
+        if (k == 0) {
+            s->first[s->n++] = j;
+            k = s->n;
+        }
+        s->source[j] = k - 1;
+    }
+    return ST_OK;
+}
+
+/* The levels of a column are those of its first run of inputs. */
+static size_t level_index(const struct encoding *e, size_t first, size_t j)
+{
+    size_t k = 0;
+
+    for (size_t i = first; i < j; i++) {
+        if (e->col[i].kind != ENC_LEVEL || strcmp(e->col[i].column, e->col[j].column) != 0)
+            continue;
+        if (!strcmp(e->col[i].level, e->col[j].level))
+            return k;
+        k++;
+    }
+    return k;
+}
+
+static void write_levels(struct writer *w, const struct encoding *e, size_t c, size_t first)
+{
+    char name[32];
+
+    snprintf(name, sizeof name, "levels_%zu", c);
+    begin(w, "char *const", name);
+    for (size_t j = first; j < e->ncol && !strcmp(e->col[j].column, e->col[first].column); j++) {
+        if (e->col[j].kind != ENC_LEVEL || level_index(e, first, j) < j - first)
+            continue;
+        buf_puts(w->out, "    ");
+        string(w, e->col[j].level);
+        buf_puts(w->out, ",\n");
+    }
+    w->line = w->out->len;
+    if (is_c(w))
+        entry(w, "NULL");
+    end(w);
+}
+
+static void write_columns(struct writer *w, const struct encoding *e, const struct sources *s)
+{
+    for (size_t c = 0; c < s->n; c++)
+        if (e->col[s->first[c]].kind == ENC_LEVEL)
+            write_levels(w, e, c, s->first[c]);
+    buf_printf(w->out, "%sColumns by name, with the levels of categories.%s\n",
+               is_c(w) ? "/* " : "# ", is_c(w) ? " */" : "");
+    begin(w, "struct column", "columns");
+    for (size_t c = 0; c < s->n; c++) {
+        const struct enc_col *col = &e->col[s->first[c]];
+        buf_printf(w->out, "    %s", w->in->open);
+        string(w, col->column);
+        if (col->kind == ENC_LEVEL)
+            buf_printf(w->out, ", levels_%zu%s,\n", c, w->in->close);
+        else
+            buf_printf(w->out, ", %s%s,\n", w->in->none, w->in->close);
+    }
+    w->line = w->out->len;
+    end(w);
+}
+
+static void write_inputs(struct writer *w, const struct encoding *e, const struct sources *s)
+{
+    buf_printf(w->out,
+               "%sEncoded inputs: column, kind, level, value if missing, mean, sd, limit.%s\n",
+               is_c(w) ? "/* " : "# ", is_c(w) ? " */" : "");
+    begin(w, "struct input", "inputs");
+    for (size_t j = 0; j < e->ncol; j++) {
+        const struct enc_col *c = &e->col[j];
+        const double v[] = { c->fill, c->mean, c->sd, c->limit };
+        buf_printf(w->out, "    %s%zu, %s, %zu", w->in->open, s->source[j],
+                   c->constant ? "CONSTANT" : kinds[c->kind],
+                   c->kind == ENC_LEVEL ? level_index(e, s->first[s->source[j]], j) : (size_t)0);
+        for (size_t k = 0; k < sizeof v / sizeof *v; k++) {
+            buf_puts(w->out, ", ");
+            buf_json_double(w->out, v[k]);
+        }
+        buf_printf(w->out, "%s,\n", w->in->close);
+    }
+    w->line = w->out->len;
+    end(w);
+}
+
+static void write_targets(struct writer *w, const struct run *r)
+{
+    const struct model *m = r->model;
+    const char *policy = r->enc.missing == MISSING_ERROR  ? "STOP"
+                         : r->enc.missing == MISSING_DROP ? "DROP"
+                                                          : "FILL";
+    const char *type = is_c(w) ? "static const int " : "", *stop = is_c(w) ? ";" : "";
+
+    buf_printf(w->out, "%sTargets: mean, sd, then amplitude and noise in units of that sd.%s\n",
+               is_c(w) ? "/* " : "# ", is_c(w) ? " */" : "");
+    begin(w, "struct target", "targets");
+    for (size_t j = 0; j < m->t; j++) {
+        const struct encoding e = encoding_for(&r->enc, j);
+        const double v[] = { e.ymean, e.ysd, m->amplitudes[j], m->noises[j] };
+        buf_printf(w->out, "    %s", w->in->open);
+        string(w, e.target ? e.target : "y");
+        for (size_t k = 0; k < sizeof v / sizeof *v; k++) {
+            buf_puts(w->out, ", ");
+            buf_json_double(w->out, v[k]);
+        }
+        buf_printf(w->out, "%s,\n", w->in->close);
+    }
+    w->line = w->out->len;
+    end(w);
+    buf_printf(w->out, "%slog_target = %d%s\n", type, r->enc.yscale == Y_LOG, stop);
+    buf_printf(w->out, "%smissing_policy = %s%s\n", type, policy, stop);
+    buf_printf(w->out, "%sweight_column%s = ", is_c(w) ? "static const char " : "",
+               is_c(w) ? "[]" : "");
+    if (r->enc.weight || is_c(w))
+        string(w, r->enc.weight ? r->enc.weight : "");
+    else
+        buf_puts(w->out, "None");
+    buf_printf(w->out, "%s\n", stop);
+}
+
+/* Steps of projections. */
+
+static const char *const step_names[] = {
+    [FM_SCALE_IN] = "SCALE_IN", [FM_CIRCLE] = "CIRCLE",   [FM_APPEND] = "APPEND",
+    [FM_SIGN] = "SIGN",         [FM_FHT] = "FHT",         [FM_SHUFFLE] = "SHUFFLE",
+    [FM_SCALE] = "SCALE",       [FM_PHASE] = "PHASE",     [FM_TIMES] = "TIMES",
+    [FM_RELU] = "RELU",         [FM_ERF] = "ERF",         [FM_SINCOS] = "SINCOS",
+    [FM_EMIT] = "EMIT",         [FM_COPY] = "COPY",       [FM_ONE] = "ONE",
+};
+
+static bool step_known(enum fm_op op)
+{
+    return (size_t)op < sizeof step_names / sizeof *step_names && step_names[op];
+}
+
+static bool scales_inputs(const struct fm_step *s)
+{
+    return (s->op == FM_SCALE_IN || s->op == FM_CIRCLE) && s->index != FM_NONE;
+}
+
+/* The steps of a term or kernel with the hyperparameters filled in; d: its inputs. NAME_i are the
+ * lengthscales of step i. */
+static void write_steps(struct writer *w, const char *name, const struct fm_step *steps, size_t n,
+                        const double *hp, size_t d)
+{
+    char scales[64];
+
+    for (size_t i = 0; i < n; i++) {
+        if (!scales_inputs(&steps[i]))
+            continue;
+        snprintf(scales, sizeof scales, "%s_%zu", name, i);
+        begin(w, "double", scales);
+        for (size_t k = 0; k < steps[i].count; k++)
+            number_entry(w, hp[fm_lengthscale(&steps[i], k)]);
+        end(w);
+    }
+    begin(w, "struct step", name);
+    for (size_t i = 0; i < n; i++) {
+        const struct fm_step *s = &steps[i];
+        const bool reads = s->op == FM_SCALE_IN || s->op == FM_CIRCLE || s->op == FM_COPY;
+        const bool rows = s->op == FM_SIGN || s->op == FM_SHUFFLE || s->op == FM_SCALE;
+        const size_t count = reads ? s->count
+                             : rows ? s->index
+                             : s->op == FM_APPEND ? (s->count ? s->count : d) : (size_t)0;
+        const double value = s->op == FM_CIRCLE ? hp[s->also]
+                             : s->op == FM_APPEND && s->index != FM_NONE
+                                 ? s->value * hp[s->index] : s->value;
+        buf_printf(w->out, "    %s%s, %zu, %zu, ", w->in->open, step_names[s->op],
+                   reads ? s->first : (size_t)0, count);
+        buf_json_double(w->out, value);
+        if (scales_inputs(s))
+            buf_printf(w->out, ", %s_%zu%s,\n", name, i, w->in->close);
+        else
+            buf_printf(w->out, ", %s%s,\n", w->in->none, w->in->close);
+    }
+    if (n == 0 && is_c(w))
+        buf_puts(w->out, "    { ONE, 0, 0, 0.0, NULL },\n");
+    w->line = w->out->len;
+    end(w);
+}
+
+/* Features. */
+
+/* The numbers of rows of signs, scales and permutations that the steps use. */
+static size_t rows_of(const struct fm_term *t, enum fm_op op)
+{
+    size_t rows = 0;
+
+    for (size_t i = 0; i < t->nsteps; i++)
+        if (t->steps[i].op == op && t->steps[i].index + 1 > rows)
+            rows = t->steps[i].index + 1;
+    return rows;
+}
+
+/* Signs as hexadecimal digits, four to each: a bit that is set is -1. */
+static void write_signs(struct writer *w, const char *name, const int8_t *sign, size_t n)
+{
+    buf_printf(w->out, is_c(w) ? "static const char %s[] =" : "%s = (", name);
+    for (size_t i = 0; i < n; i += 4) {
+        unsigned digit = 0;
+        for (size_t k = i; k < i + 4; k++)
+            digit = 2 * digit + (k < n && sign[k] < 0);
+        if (i % 256 == 0)
+            buf_puts(w->out, i ? "\"\n    \"" : "\n    \"");
+        buf_printf(w->out, "%x", digit);
+    }
+    buf_puts(w->out, is_c(w) ? "\";\n" : "\")\n");
+}
+
+static void write_random(struct writer *w, const char *name, const struct fm_term *t)
+{
+    const size_t n = t->nb * t->D, signs = rows_of(t, FM_SIGN), scales = rows_of(t, FM_SCALE),
+                 perms = rows_of(t, FM_SHUFFLE);
+    char own[64], digits[24];
+
+    snprintf(own, sizeof own, "%s_signs", name);
+    if (signs)
+        write_signs(w, own, t->signs, signs * n);
+    snprintf(own, sizeof own, "%s_scale", name);
+    if (scales)
+        numbers(w, own, t->scale, scales * n);
+    if (!perms)
+        return;
+    snprintf(own, sizeof own, "%s_perm", name);
+    begin(w, "int", own);
+    for (size_t i = 0; i < perms * n; i++) {
+        snprintf(digits, sizeof digits, "%u", (unsigned)t->perm[i]);
+        entry(w, digits);
+    }
+    end(w);
+}
+
+/* A map as tables whose names begin with `what`. */
+static void write_map(struct writer *w, const char *what, const struct featmap *fm,
+                      const double *hp)
+{
+    char name[48];
+
+    for (size_t i = 0; i < fm->nterms; i++) {
+        const struct fm_term *t = &fm->term[i];
+        snprintf(name, sizeof name, "%s_%zu", what, i);
+        write_random(w, name, t);
+        snprintf(name, sizeof name, "%s_steps_%zu", what, i);
+        write_steps(w, name, t->steps, t->nsteps, hp, t->d);
+    }
+    buf_printf(w->out,
+               "%sInputs from, their number, size of a block, blocks, frequencies, first column, "
+               "factor, ..%s\n",
+               is_c(w) ? "/* " : "# ", is_c(w) ? " */" : "");
+    snprintf(name, sizeof name, "%s_terms", what);
+    begin(w, "struct term", name);
+    for (size_t i = 0; i < fm->nterms; i++) {
+        const struct fm_term *t = &fm->term[i];
+        static const struct { enum fm_op op; const char *tail; } random[] = {
+            { FM_SIGN, "signs" }, { FM_SCALE, "scale" }, { FM_SHUFFLE, "perm" } };
+        buf_printf(w->out, "    %s%zu, %zu, %zu, %zu, %zu, %zu, ", w->in->open, t->first,
+                   t->nb ? t->d : t->cols, t->D, t->nb, t->mf, t->col0);
+        buf_json_double(w->out, t->out * (t->weight == FM_NONE ? 1.0 : hp[t->weight]));
+        buf_printf(w->out, ", %s_steps_%zu, %zu", what, i, t->nsteps);
+        for (size_t k = 0; k < 3; k++)
+            if (t->nb && rows_of(t, random[k].op))
+                buf_printf(w->out, ", %s_%zu_%s", what, i, random[k].tail);
+            else
+                buf_printf(w->out, ", %s", w->in->none);
+        buf_printf(w->out, "%s,\n", w->in->close);
+    }
+    w->line = w->out->len;
+    end(w);
+    snprintf(name, sizeof name, "%s_width", what);
+    constant(w, name, fm->M);
+}
+
+static enum status unsupported(const struct run *r, const char *what, struct err *err)
+{
+    err_named(err, ST_UNSUPPORTED, "predictor", "%s %s, which an exported program cannot compute",
+              r->id, what);
+    err_hint(err, "save FILE.gpd, then: gpdesk -s FILE.gpd -e 'predict NEW.csv run=%s out=p.csv'",
+             r->id);
+    return ST_UNSUPPORTED;
+}
+
+static enum status map_suits(const struct run *r, const struct featmap *fm, struct err *err)
+{
+    for (size_t i = 0; i < fm->nterms; i++) {
+        if (fm->term[i].windows)
+            return unsupported(r, "reads windows of sequences", err);
+        for (size_t s = 0; s < fm->term[i].nsteps; s++)
+            if (!step_known(fm->term[i].steps[s].op))
+                return unsupported(r, "uses a step of features", err);
+    }
+    return ST_OK;
+}
+
+static size_t widest(const struct featmap *fm)
+{
+    size_t most = 1;
+
+    for (size_t i = 0; i < fm->nterms; i++)
+        most = fm->term[i].D > most ? fm->term[i].D : most;
+    return most;
+}
+
+/* Bytes that the tables of a map will take. */
+static double map_bytes(const struct featmap *fm)
+{
+    double bytes = 0.0;
+
+    for (size_t i = 0; i < fm->nterms; i++) {
+        const struct fm_term *t = &fm->term[i];
+        bytes += (double)(t->nb * t->D) *
+                 (22.0 * (double)rows_of(t, FM_SCALE) + 6.0 * (double)rows_of(t, FM_SHUFFLE) +
+                  0.3 * (double)rows_of(t, FM_SIGN));
+    }
+    return bytes;
+}
+
+static enum status fits(const struct run *r, double bytes, bool sd, struct err *err)
+{
+    char size[32], most[32];
+
+    if (bytes <= MOST_BYTES)
+        return ST_OK;
+    mem_format(size, sizeof size, bytes);
+    mem_format(most, sizeof most, MOST_BYTES);
+    err_named(err, ST_LIMIT, "predictor", "the program for %s would take %s, more than %s", r->id,
+              size, most);
+    if (sd)
+        err_hint(err, "fit variance=512, which keeps a smaller factor; or sd=no");
+    else
+        err_hint(err, "fit features=4096, then export");
+    return ST_LIMIT;
+}
+
+static void write_factor(struct writer *w, const struct model *m, bool sd)
+{
+    char digits[40];
+
+    constant(w, "factor_size", sd ? m->Mv : 0);
+    begin(w, "double", "factor");
+    for (size_t i = 0; sd && i < m->Mv; i++)
+        for (size_t j = 0; j <= i; j++) {
+            snprintf(digits, sizeof digits, "%.17g", m->L[i + j * m->Mv]);
+            entry(w, digits);
+        }
+    if (!sd && is_c(w))
+        entry(w, "0.0");
+    end(w);
+}
+
+static double factor_bytes(const struct model *m, bool sd)
+{
+    return sd ? 11.5 * (double)m->Mv * (double)(m->Mv + 1) : 0.0;
+}
+
+static enum status write_features(struct writer *w, const struct run *r, bool sd, struct err *err)
+{
+    const struct model *m = r->model;
+    const bool same = !sd || m->Mv == m->M;
+    struct featmap *mean = featmap_new(&m->kernel, m->d, m->M, m->seed, err);
+    struct featmap *var = mean && !same ? featmap_new(&m->kernel, m->d, m->Mv, m->seed, err) : NULL;
+    enum status rc = mean && (same || var) ? map_suits(r, mean, err)
+                     : err                 ? err->code
+                                           : ST_NOMEM;
+
+    if (rc == ST_OK)
+        rc = fits(r, 22.0 * (double)(m->t * m->M) + factor_bytes(m, sd) + map_bytes(mean) +
+                         (var ? map_bytes(var) : 0.0), sd, err);
+    if (rc == ST_OK) {
+        const size_t work = var && widest(var) > widest(mean) ? widest(var) : widest(mean);
+        write_map(w, "mean", mean, m->hp);
+        if (var)
+            write_map(w, "variance", var, m->hp);
+        else if (is_c(w))
+            buf_puts(w->out, "static const struct term *const variance_terms = mean_terms;\n");
+        else
+            buf_puts(w->out, "variance_terms, variance_width = mean_terms, mean_width\n");
+        if (is_c(w)) {
+            constant(w, "mean_terms", mean->nterms);
+            constant(w, "variance_terms", var ? var->nterms : mean->nterms);
+            constant(w, "same_map", var == NULL);
+            constant(w, "width", var && var->M > mean->M ? var->M : mean->M);
+            constant(w, "work", work);
+        }
+        numbers(w, "weights", m->w, m->t * m->M);
+        write_factor(w, m, sd);
+    }
+    featmap_free(mean);
+    featmap_free(var);
+    return rc;
+}
+
+/* Exact models. */
+
+/* The first steps of kernel t, which make what it compares; *size: how many numbers these are. */
+static size_t point_steps(const struct kernel *k, size_t t, size_t d, struct fm_step *out,
+                          size_t *size)
+{
+    const struct kterm *term = &k->term[t];
+    const struct kernel_place p = kernel_place(k, t);
+    const size_t count = kernel_inputs(k, t, d);
+    size_t n = 0, steps = 1;
+
+    out[0] = (struct fm_step){ .op = FM_SCALE_IN };
+    if (term->ops->recipe)
+        steps = term->ops->recipe(term->params, false, out);
+    *size = 1;
+    while (n < steps && (out[n].op == FM_SCALE_IN || out[n].op == FM_CIRCLE ||
+                         out[n].op == FM_APPEND)) {
+        struct fm_step *s = &out[n++];
+        if (n > 1 && s->op != FM_APPEND) /* the next factor of a power */
+            return n - 1;
+        s->index = s->index == FM_NONE ? FM_NONE
+                   : s->index == 0     ? p.hp0
+                                       : p.hp0 + p.nl - 1 + s->index;
+        s->also = s->op == FM_CIRCLE ? p.hp0 + p.nl - 1 + s->also : p.nl;
+        s->group = term->grouped ? k->group : NULL;
+        s->first = term->first;
+        s->count = count;
+        *size = s->op == FM_CIRCLE ? 2 * count : count + (s->op == FM_APPEND);
+    }
+    return n;
+}
+
+/* A kernel as a function of what its expression names. */
+static enum status write_kernel(struct writer *w, const struct run *r, size_t t, struct err *err)
+{
+    const struct kterm *term = &r->model->kernel.term[t];
+    const char *code = term->ops->code ? term->ops->code(term->params) : NULL;
+    const char *lead = is_c(w) ? "    const double " : "    ", *stop = is_c(w) ? ";" : "";
+    char name[8];
+
+    if (!code) {
+        err_named(err, ST_UNSUPPORTED, "predictor",
+                  "kernel %s with these parameters is no function of the standard libraries",
+                  term->ops->name);
+        err_hint(err, "fit features=2048, then export: features need no values of the kernel");
+        return ST_UNSUPPORTED;
+    }
+    buf_printf(w->out,
+               is_c(w) ? "static double kernel_%zu(double uu, double vv, double uv, double r2)\n{\n"
+                       : "\n\ndef kernel_%zu(uu, vv, uv, r2):\n", t);
+    for (size_t p = 0; term->ops->params && term->ops->params[p].name; p++) {
+        snprintf(name, sizeof name, "p%zu", p);
+        if (!strstr(code, name))
+            continue;
+        buf_printf(w->out, "%s%s = ", lead, name);
+        buf_json_double(w->out, term->params[p]);
+        buf_printf(w->out, "%s\n", stop);
+    }
+    if (strstr(code, "angle"))
+        buf_printf(w->out, "%sangle = acos(%s(%suv / sqrt(uu * vv), -1.0%s, 1.0))%s\n", lead,
+                   is_c(w) ? "fmin" : "np.clip", is_c(w) ? "fmax(" : "", is_c(w) ? ")" : "", stop);
+    buf_printf(w->out, is_c(w) ? "    (void)uu, (void)vv, (void)uv, (void)r2;\n    return %s;\n}\n"
+                               : "    return %s\n\n\n", code);
+    return ST_OK;
+}
+
+/* Kernels, and the products of them. */
+static enum status write_kernels(struct writer *w, const struct run *r, size_t *most,
+                                 struct err *err)
+{
+    const struct model *m = r->model;
+    const struct kernel *k = &m->kernel;
+    struct fm_step steps[KERNEL_RECIPE + 1];
+    size_t size[KERNEL_MAX_TERMS], count[KERNEL_MAX_TERMS];
+    char name[48];
+
+    *most = 1;
+    for (size_t t = 0; t < k->nterms; t++) {
+        count[t] = point_steps(k, t, m->d, steps, &size[t]);
+        *most = size[t] > *most ? size[t] : *most;
+        snprintf(name, sizeof name, "steps_%zu", t);
+        write_steps(w, name, steps, count[t], m->hp, kernel_inputs(k, t, m->d));
+        const enum status rc = write_kernel(w, r, t, err);
+        if (rc != ST_OK)
+            return rc;
+    }
+    begin(w, "struct kernel", "kernels");
+    for (size_t t = 0; t < k->nterms; t++)
+        buf_printf(w->out, "    %s%zu, steps_%zu, %zu, kernel_%zu%s,\n", w->in->open, size[t], t,
+                   count[t], t, w->in->close);
+    w->line = w->out->len;
+    end(w);
+    begin(w, "struct product", "products");
+    for (size_t t = 0, last; t < k->nterms; t = last) {
+        const size_t weight = kernel_place(k, t).weight;
+        for (last = t + 1; last < k->nterms && k->term[last].times; last++)
+            ;
+        buf_printf(w->out, "    %s", w->in->open);
+        buf_json_double(w->out, weight == SIZE_MAX ? 1.0 : m->hp[weight] * m->hp[weight]);
+        buf_printf(w->out, ", %zu, %zu%s,\n", t, last, w->in->close);
+    }
+    w->line = w->out->len;
+    end(w);
+    return ST_OK;
+}
+
+static enum status write_exact(struct writer *w, const struct run *r, bool sd, struct err *err)
+{
+    const struct model *m = r->model;
+    size_t most = 1;
+    enum status rc = fits(r, 22.0 * (double)(m->M * (m->d + m->t)) + factor_bytes(m, sd), sd, err);
+
+    if (rc == ST_OK)
+        rc = write_kernels(w, r, &most, err);
+    if (rc != ST_OK)
+        return rc;
+    if (is_c(w)) {
+        constant(w, "training", m->M);
+        constant(w, "work", most);
+    }
+    numbers(w, "training", m->X, m->M * m->d);
+    numbers(w, "weights", m->w, m->t * m->M);
+    write_factor(w, m, sd);
+    return ST_OK;
+}
+
+/* The program. */
+
+static enum status suits(const struct run *r, bool *sd, struct err *err)
+{
+    const struct model *m = r->model;
+
+    if (r->kind != RUN_FIT || !m || !r->has_enc) {
+        err_set(err, ST_STATE, "%s has no fitted model", r->id);
+        err_hint(err, r->kind == RUN_TUNE ? "fit" : "wait, or fit");
+        return ST_STATE;
+    }
+    if (r->enc.held.inputs > 0)
+        return unsupported(r, "reads sequences or graphs", err);
+    for (size_t j = 0; j < r->enc.ncol; j++)
+        if (r->enc.col[j].kind != ENC_REAL && r->enc.col[j].kind != ENC_LEVEL &&
+            r->enc.col[j].kind != ENC_MISSING)
+            return unsupported(r, "encodes sequences or graphs", err);
+    if (m->d != r->enc.ncol)
+        return err_set(err, ST_INTERNAL, "%s has %zu inputs, its encoding %zu", r->id, m->d,
+                       r->enc.ncol);
+    *sd = *sd || (r->enc.yscale == Y_LOG && r->fit.variance != VAR_NONE);
+    if (*sd && r->fit.variance == VAR_NONE) {
+        err_named(err, ST_STATE, "variance", "%s has no variances", r->id);
+        err_hint(err, "fit variance=auto, then export; or sd=no");
+        return ST_STATE;
+    }
+    if (*sd && !m->L) {
+        err_named(err, ST_STATE, "variance", "the session does not keep the variances of %s",
+                  r->id);
+        err_hint(err, "score %s  computes them again; then export", r->id);
+        return ST_STATE;
+    }
+    return ST_OK;
+}
+
+static void write_about(struct writer *w, const struct run *r, bool sd)
+{
+    const char *note = w->in->note;
+
+    buf_printf(w->out, "%sPredictions of %s by a Gaussian process (gpdesk " PACKAGE_VERSION ").\n",
+               w->in->first_note, r->id);
+    buf_printf(w->out, "%sCovariance: ", note);
+    note_name(w, r->kernel_text);
+    buf_printf(w->out, "\n%sTraining data: %zu rows of ", note, r->info.rows);
+    note_name(w, r->dataset_name ? r->dataset_name : "?");
+    buf_printf(w->out, "\n%sIt computes the mean%s in units of the target.\n", note,
+               sd ? " and standard deviations" : " (sd=yes: standard deviations, too)");
+    if (r->model->precision == PREC_FLOAT)
+        buf_printf(w->out,
+                   "%sThe fit computed its features in single precision, this program in double:\n"
+                   "%smeans differ by that rounding, by some 1e-5 sd where the noise is small.\n",
+                   note, note);
+}
+
+static const char *embedded(const char *name)
+{
+    size_t i = 0;
+
+    while (predictor_text[i].name && strcmp(predictor_text[i].name, name) != 0)
+        i++;
+    return predictor_text[i].text ? predictor_text[i].text : "";
+}
+
+static enum status write_data(struct writer *w, const struct run *r, bool sd, struct err *err)
+{
+    struct sources s = { 0 };
+    enum status rc = sources_find(&r->enc, &s, err);
+
+    if (rc == ST_OK) {
+        write_columns(w, &r->enc, &s);
+        write_inputs(w, &r->enc, &s);
+        write_targets(w, r);
+        rc = r->model->kind->keeps_inputs ? write_exact(w, r, sd, err)
+                                          : write_features(w, r, sd, err);
+    }
+    sources_free(&s);
+    return rc;
+}
+
+enum status predictor_write(const struct run *r, const struct predictor_language *in, bool with_sd,
+                            bool *sd, struct buf *out, struct err *err)
+{
+    struct writer w = { .in = in, .out = out };
+    enum status rc;
+
+    *sd = with_sd;
+    rc = suits(r, sd, err);
+    const char *text = embedded(in->file);
+    while (rc == ST_OK && *text) {
+        const char *mark = strchr(text, '@');
+        if (!mark) {
+            buf_puts(out, text);
+            break;
+        }
+        buf_putn(out, text, (size_t)(mark - text));
+        const size_t len = strcspn(mark, "\n");
+        if (!strncmp(mark, "@ABOUT@", len))
+            write_about(&w, r, *sd);
+        else if (!strncmp(mark, "@DATA@", len))
+            rc = write_data(&w, r, *sd, err);
+        else if (!strncmp(mark, "@ENGINE@", len))
+            buf_puts(out, embedded(r->model->kind->keeps_inputs ? in->exact : in->features));
+        else
+            buf_putn(out, mark, len);
+        text = mark + len + (mark[len] == '\n');
+    }
+    return rc;
+}
