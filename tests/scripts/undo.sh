@@ -83,6 +83,7 @@ at|at 2; at now|same
 branch|at 2; branch|undo
 expect|expect r2 features 64|same
 export|export r2 out=r2.json|same
+report|report r2 out=r2.html|same
 source|source own.gps|undo
 echo|echo hello|same
 time|time set l=3|undo

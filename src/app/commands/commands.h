@@ -24,6 +24,7 @@
     row(const, cmd_time_rows)     \
     row(const, expect_rows)       \
     row(const, export_rows)       \
+    row(const, cmd_report_rows)   \
     row(const, cmd_line_rows)     \
     row(const, cmd_settings_rows) \
     row(const, cmd_jobs_rows)     \

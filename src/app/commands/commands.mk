@@ -12,6 +12,7 @@ libcommands_a_SOURCES = \
   src/app/commands/cmd_open.c \
   src/app/commands/cmd_plot.c \
   src/app/commands/cmd_prepare.c \
+  src/app/commands/cmd_report.c \
   src/app/commands/cmd_runs.c \
   src/app/commands/cmd_screen.c \
   src/app/commands/cmd_session.c \

@@ -635,7 +635,7 @@ static void source_words(struct buf *b, const struct run *r)
         "Wang (xGPR).\n");
 }
 
-static void write_words(const struct workspace *ws, const struct run *r, struct buf *out)
+void export_words(const struct workspace *ws, const struct run *r, struct buf *out)
 {
     const struct run *t = r->kind == RUN_TUNE ? r : ws_tuning_of(ws, r);
 
@@ -718,7 +718,7 @@ static enum status write_as(struct workspace *ws, const struct run *r, const str
     if (language_of(a))
         return write_program(ws, r, a, text, err);
     if (!out || ends_with(out, ".txt")) {
-        write_words(ws, r, text);
+        export_words(ws, r, text);
         return ST_OK;
     }
     if (ends_with(out, ".json")) {
