@@ -59,6 +59,10 @@ run -q -e 'open two.csv target=u,v; scale y=log; split test=25% seed=1; fit solv
 is "two targets, exact, y=log" $rc 0
 is "a table of scores for each" "$(grep -c 'test rows of [uv]</caption>' t.html)" 2
 has "the log of the target is told" "$(cat t.html)" 'after taking logarithms'
+awk 'BEGIN { srand(8); print "a,copy,y"; for (i = 0; i < 80; i++) { y = rand()
+    printf "%.4f,%.6f,%.6f\n", rand(), y, y } }' >leak.csv
+run -q -e 'open leak.csv target=y; split test=25% seed=1; fit solver=exact; score; report out=l.html'
+has "an input that gives the target away" "$(cat l.html)" '<strong>Warning:</strong> .*copy'
 run -s r.gpd -e 'report r1 out=again.html; history'
 is "a resumed session writes it again" $rc 0
 is "with the same scores" "$(grep -A40 '<h2>Scores' again.html | grep -c '<td>rmse')" \

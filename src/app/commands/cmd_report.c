@@ -63,7 +63,8 @@ static const char style[] =
     "color:var(--soft)}\n"
     "table{border-collapse:collapse;margin:.6rem 0;font-variant-numeric:tabular-nums}"
     "caption{text-align:left}th,td{padding:.2rem .9rem .2rem 0;text-align:left;"
-    "border-bottom:1px solid var(--line);overflow-wrap:anywhere}td.n,th.n{text-align:right}"
+    "border-bottom:1px solid var(--line)}td.n,th.n{text-align:right;white-space:nowrap}"
+    "td.t{overflow-wrap:anywhere}"
     "th{font-weight:600;white-space:nowrap}\n"
     "pre{background:var(--card);padding:.8rem;border-radius:6px;white-space:pre-wrap;"
     "overflow-wrap:anywhere;font-size:.85rem}\n"
@@ -100,7 +101,7 @@ static void fact(struct buf *b, const char *name, const char *value)
         return;
     buf_puts(b, "<tr><th>");
     html_text(b, name);
-    buf_puts(b, "</th><td>");
+    buf_puts(b, "</th><td class=\"t\">");
     html_text(b, value);
     buf_puts(b, "</td></tr>\n");
 }
@@ -131,7 +132,7 @@ static void column_row(struct buf *b, const struct dataset *d, size_t c)
     const bool number = col->type == COL_REAL &&
                         column_summary(d->table, c, NULL, d->table->n, &s, NULL) == ST_OK;
 
-    buf_puts(b, "<tr><td>");
+    buf_puts(b, "<tr><td class=\"t\">");
     html_text(b, col->name);
     buf_printf(b, "</td><td>%s</td><td>", dataset_role_name(d->role[c]));
     html_text(b, kind_type(col));
@@ -143,6 +144,38 @@ static void column_row(struct buf *b, const struct dataset *d, size_t c)
     number_cell(b, number ? s.min : NAN);
     number_cell(b, number ? s.max : NAN);
     buf_puts(b, "</tr>\n");
+}
+
+/* The lines "warning[name]: text" of a list of notes. */
+static void warnings(struct buf *b, const char *lines)
+{
+    for (const char *p = lines; p && *p;) {
+        const size_t len = strcspn(p, "\n");
+        const char *text = strstr(p, "]: ");
+        if (!strncmp(p, "warning[", 8) && text && text < p + len) {
+            struct buf line = { 0 };
+            buf_putn(&line, text + 3, len - (size_t)(text + 3 - p));
+            buf_puts(b, "<p><strong>Warning:</strong> ");
+            html_text(b, buf_str(&line));
+            buf_puts(b, "</p>\n");
+            b->failed |= line.failed;
+            buf_free(&line);
+        }
+        p += len + (p[len] == '\n');
+    }
+}
+
+/* Warnings about the data, and about inputs that may give the target away. */
+static void data_warnings(struct buf *b, const struct dataset *d)
+{
+    struct buf leaks = { 0 };
+    struct err ignored; /* out of memory: only these warnings are lost */
+
+    warnings(b, d->table->notes);
+    warnings(b, d->notes);
+    if (summary_leaks(d, false, &leaks, &ignored) == ST_OK)
+        warnings(b, buf_str(&leaks));
+    buf_free(&leaks);
 }
 
 static void data_section(struct buf *b, const struct run *r)
@@ -173,6 +206,7 @@ static void data_section(struct buf *b, const struct run *r)
     buf_puts(b, "</table>\n");
     if (t->ncols > COLUMNS_SHOWN)
         buf_printf(b, "<p class=\"soft\">and %zu more columns</p>\n", t->ncols - COLUMNS_SHOWN);
+    data_warnings(b, d);
 }
 
 /* Model. */
