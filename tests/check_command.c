@@ -171,7 +171,7 @@ static void sample(const struct arg *a, char *out, size_t len)
         [ARG_OPTION] = "seed", [ARG_JOB] = "r1", [ARG_SOLVER] = "cg", [ARG_PRECOND] = "srht",
         [ARG_SKETCH] = "srht", [ARG_TUNER] = "bayes", [ARG_DEMO] = "toy", [ARG_SETTING] = "seed",
         [ARG_THEME] = "dark", [ARG_TOPIC] = "fit", [ARG_COPIED] = "cell",
-        [ARG_PREDICTED] = "mean,sd", [ARG_EXPR] = "x > 1",
+        [ARG_PREDICTED] = "mean,sd", [ARG_PLOTS] = "parity,check", [ARG_EXPR] = "x > 1",
     };
 
     if (a->type == ARG_CHOICE)
@@ -561,6 +561,9 @@ END_TEST
 /* Completion. */
 
 static const struct { const char *line; const char *want; size_t start; } completions[] = {
+    { "predict columns=row,lo", "columns=row,lo95", 8 },
+    { "report plots=parity,ch", "plots=parity,check", 7 },
+    { "export as=p", "as=python", 7 },
     { "su", "summary", 0 }, { "fit so", "solver=", 4 }, { "fit plan=st", "plan=store", 4 },
     { "fit kernel=mat", "kernel=matern(nu=3/2)", 4 }, { "tune len", "lengthscale=", 5 },
     { "set thr", "threads=", 4 }, { "demo fr", "demo", 0 }, { "fit solver=pc", "solver=pcg", 4 },

@@ -13,13 +13,13 @@ sed -n '/^## Five minutes/,/^Esc leaves/p' "$readme" | sed -n 's/^    \([a-z].*\
     's/   *.*//' >all.gps
 sed "$small" all.gps >tour.gps
 ok "there are its lines" test "$(wc -l <tour.gps)" -gt 20
-for verb in demo tune fit score check sweep predict script undo export; do
+for verb in demo tune fit score check sweep predict script undo export report; do
     has "one of them: $verb" "$(cat tour.gps)" "^$verb"
 done
 run -f tour.gps
 is "five minutes run through" "$rc" 0
 is "without an error" "$(printf '%s\n' "$err" | grep '^error')" ""
-for file in predictions.csv parity.svg mine.gpd mine.gps r1.json; do
+for file in predictions.csv parity.svg mine.gpd mine.gps r1.json r1.py report.html; do
     ok "$file is there" test -s $file
 done
 run -f mine.gps

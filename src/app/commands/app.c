@@ -51,7 +51,7 @@ static const struct command *const tables[] = {
 static const struct words_row *const words[] = {
     &ws_words_datasets, &ws_words_runs,         &ws_words_jobs,
     &ws_words_columns,  &ws_words_expressions,  &plot_words,
-    &cmd_screen_words_copied, &predict_columns_words,
+    &cmd_screen_words_copied, &predict_columns_words, &plot_words_list,
 #define WORDS_ADDRESS(name) &name,
     REGISTRY_WORDS(WORDS_ADDRESS)
 #undef WORDS_ADDRESS

@@ -452,7 +452,7 @@ const struct command cmd_report_rows[] = {
      "report out=report.html",
      {{"run", ARG_RUN, ARGF_POS, ".", 0, 0, NULL, NULL, "run (default: the last fit)"},
       {"out", ARG_OUT, ARGF_REQUIRED, NULL, 0, 0, NULL, NULL, "HTML file to write"},
-      {"plots", ARG_TEXT, 0, NULL, 0, 0, NULL, NULL,
+      {"plots", ARG_PLOTS, 0, NULL, 0, 0, NULL, NULL,
        "names of plots, separated by commas; default: parity,check,sderror,residual,path,ard,"
        "columns, as far as there is something to draw"}},
      CMD_NEEDS_MODEL,

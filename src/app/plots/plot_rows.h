@@ -27,7 +27,7 @@ bool plot_follows(const struct plot_ops *, const struct run *);
 const struct plot_ops *plot_at(size_t i);
 const struct plot_ops *plot_find(const char *name, struct err *err);
 /* The row through which the shell asks for names, titles and help pages of plots
- * (shell/words.h). */
-extern const struct words_row plot_words;
+ * (shell/words.h), and that of arguments with several names. */
+extern const struct words_row plot_words, plot_words_list;
 
 #endif

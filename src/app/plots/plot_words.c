@@ -54,5 +54,7 @@ static bool page(const char *name, struct buf *out)
     return true;
 }
 
+/* Several names, separated by commas. */
+const struct words_row plot_words_list = { .type = ARG_PLOTS, .at = name_at, .behind = "," };
 const struct words_row plot_words = { .type = ARG_PLOT, .at = name_at, .check = check,
                                       .about = title, .page = page };
