@@ -25,6 +25,9 @@ is "no run is made" "$("$jsonl" get runs '$.of' <dry.json)" 0
 is "and nothing has changed" "$("$jsonl" get kernel '$.kernel' <dry.json | tail -n 1)" rbf
 run -q -e 'dry open nothing.csv'
 is "dry looks for files" "$rc" 4
+run -q -e "$data; fit features=16; dry pca r1"
+is "but not for a run that stands where a file may" "$rc" 0
+has "it would run" "$out" 'would run  pca r1'
 run -q -e 'dry fti'
 has "and parses" "$err" "no command 'fti'"
 run -q -e 'pause'

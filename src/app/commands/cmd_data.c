@@ -757,7 +757,7 @@ struct command cmd_data_rows[] = {
      "use .",
      {{"dataset", ARG_DATASET, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL,
        "its name; -1 is the previous one"}},
-     CMD_CHANGES,
+     CMD_CHANGES | CMD_DRY,
      cmd_use,
      NULL},
     {"show",
@@ -792,7 +792,7 @@ struct command cmd_data_rows[] = {
       {"encoding", ARG_WORD, 0, NULL, 0, 0, NULL, NULL,
        "numbers for a sequence's letters: onehot, blosum62, scales, kmer3, or a table file "
        "letter,number,.."}},
-     CMD_NEEDS_DATA | CMD_CHANGES,
+     CMD_NEEDS_DATA | CMD_CHANGES | CMD_DRY,
      cmd_cols,
      "role=target makes these columns the targets and earlier targets inputs (help targets)."},
     {"missing",
@@ -802,7 +802,7 @@ struct command cmd_data_rows[] = {
      {{"policy", ARG_CHOICE, ARGF_POS, NULL, 0, 0, "error|mean|median|drop", NULL,
        "stop; fill with the mean or median of the training rows; or drop the row"},
       {"flag", ARG_BOOL, 0, NULL, 0, 0, NULL, NULL, "add a 0/1 input that marks filled cells"}},
-     CMD_NEEDS_DATA | CMD_CHANGES,
+     CMD_NEEDS_DATA | CMD_CHANGES | CMD_DRY,
      cmd_missing,
      NULL},
     {"scale",
@@ -811,7 +811,7 @@ struct command cmd_data_rows[] = {
      "scale y=standard",
      {{"y", ARG_CHOICE, 0, NULL, 0, 0, "standard|log|none", NULL, "scaling of the target"},
       {"x", ARG_CHOICE, 0, NULL, 0, 0, "standard|none", NULL, "scaling of the inputs"}},
-     CMD_NEEDS_DATA | CMD_CHANGES,
+     CMD_NEEDS_DATA | CMD_CHANGES | CMD_DRY,
      cmd_scale,
      "Only training rows determine the scaling. Scores are in units of the target with any "
      "scaling."},
@@ -832,7 +832,7 @@ struct command cmd_data_rows[] = {
       {"train", ARG_WORD, 0, NULL, 0, 0, NULL, NULL,
        "train on at most this many rows, chosen at random; the others are set aside; all: use all"},
       {"none", ARG_BOOL, 0, "no", 0, 0, NULL, NULL, "remove the split: all rows train"}},
-     CMD_NEEDS_DATA | CMD_CHANGES,
+     CMD_NEEDS_DATA | CMD_CHANGES | CMD_DRY,
      cmd_split,
      "A column used by a split is not an input. Validation rows are neither trained on nor\n"
      "scored, except by score on=valid. split train=2000 alone keeps the current split; with\n"

@@ -2,6 +2,7 @@
 #include "app/commands/commands.h"
 #include "app/core/job.h"
 #include "app/session/timeline.h"
+#include "app/shell/args.h"
 #include "app/core/workspace.h"
 #include "app/core/workspace_exec.h"
 #include "app/core/ws_tell.h"
@@ -86,6 +87,8 @@ static enum status dry_files(const struct command *cmd, const struct args *a, st
 {
     for (size_t i = 0; i < ARGS_MAX && cmd->args[i].name; i++) {
         const char *path = cmd->args[i].type == ARG_FILE ? args_text(a, cmd->args[i].name) : NULL;
+        if (path && cmd->args[i].flags & ARGF_RUN && args_looks_like_run(path))
+            continue;
         if (path && strcmp(path, "-") && !strpbrk(path, "*?,") && access(path, R_OK) != 0)
             return err_set(err, ST_IO, "%.300s: %s", path, strerror(errno));
     }

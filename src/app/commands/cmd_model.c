@@ -595,7 +595,7 @@ static enum status cmd_cluster(struct workspace *ws, const struct args *a, struc
     }
 
 #define PLACE_ARGS                                                                                 \
-    {"file", ARG_FILE, ARGF_POS,                                                                   \
+    {"file", ARG_FILE, ARGF_POS | ARGF_RUN,                                                        \
      NULL,   0,        0,                                                                          \
      NULL,   NULL,     "new rows to place among the training rows; or a fit: r2"},                 \
         {"run", ARG_RUN, 0, ".", 0, 0, NULL, NULL, "a fit whose kernel is used"},                  \
@@ -611,7 +611,7 @@ struct command cmd_model_rows[] = {
      {{"kernel", ARG_KERNEL, ARGF_POS | ARGF_REST, NULL, 0, 0, NULL, NULL,
        "rbf, matern(nu=3/2,ard), rbf(ard=group), rbf(l=0.3), rbf * periodic + linear; help "
        "kernels"}},
-     CMD_CHANGES,
+     CMD_CHANGES | CMD_DRY,
      cmd_kernel,
      "l= (lengthscale) is in units of the standardised inputs; a value given here is where tuning "
      "starts."},
@@ -652,7 +652,7 @@ struct command cmd_model_rows[] = {
        "widths of the windows of {windows} to tune, such as 3,5,9; the best is kept"},
       PRECISION_ARG,
       SEED_ARG},
-     CMD_JOB | CMD_SETS | CMD_NEEDS_DATA | CMD_CHANGES | CMD_HP_KEYS,
+     CMD_JOB | CMD_SETS | CMD_NEEDS_DATA | CMD_CHANGES | CMD_HP_KEYS | CMD_DRY,
      cmd_tune,
      "Hyperparameters can be fixed (noise=0.1) or bounded (l=0.01..10). The result becomes\n"
      "current: the next fit uses it. With several targets, the sum of their NMLL is minimised\n"
@@ -691,7 +691,7 @@ struct command cmd_model_rows[] = {
        "how plan=store keeps features; auto: float16 only where float32 exceeds --mem"},
       PRECISION_ARG,
       SEED_ARG},
-     CMD_JOB | CMD_NEEDS_DATA | CMD_CHANGES | CMD_HP_KEYS,
+     CMD_JOB | CMD_NEEDS_DATA | CMD_CHANGES | CMD_HP_KEYS | CMD_DRY,
      cmd_fit,
      "With few rows the fit is exact, unless features= is given. Hyperparameters can be given\n"
      "here: fit l=0.5 noise=0.1."},

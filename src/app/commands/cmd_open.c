@@ -343,7 +343,7 @@ struct command cmd_open_rows[] = {
        "column of weights; a row's noise variance is noise^2 / weight"},
       {"name", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "name of the dataset (default: from the file)"},
       IMPORT_ARGS_CELLS(false)},
-     CMD_JOB | CMD_SETS | CMD_CHANGES,
+     CMD_JOB | CMD_SETS | CMD_CHANGES | CMD_DRY,
      cmd_open,
      "Types are guessed from a sample and checked on every row; a cell that does not fit stops\n"
      "the command with its line, column and content. Nothing is dropped or guessed without a\n"
@@ -368,7 +368,7 @@ struct command cmd_open_rows[] = {
       {"noise", ARG_REAL, 0, NULL, 0, 1e6, NULL, NULL, "standard deviation of the noise"},
       {"xy", ARG_TEXT, 0, NULL, 0, 0, NULL, NULL, "for points: the rows, as x:y,x:y"},
       {"as", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "name of the dataset"}},
-     CMD_JOB | CMD_SETS | CMD_CHANGES,
+     CMD_JOB | CMD_SETS | CMD_CHANGES | CMD_DRY,
      cmd_demo,
      NULL},
     {.name = NULL},

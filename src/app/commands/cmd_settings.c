@@ -250,7 +250,7 @@ const struct command cmd_settings_rows[] = {
      "Set hyperparameters and options; set alone lists them",
      "set l=0.8 noise=0.05",
      {{"name", ARG_SETTING, ARGF_POS, NULL, 0, 0, NULL, NULL, "show only this one"}},
-     CMD_CHANGES | CMD_HP_KEYS | CMD_OPTION_KEYS,
+     CMD_CHANGES | CMD_HP_KEYS | CMD_OPTION_KEYS | CMD_DRY,
      cmd_set,
      "set l=0.1..10 sets the bounds within which tune searches; l.min= and l.max= set one of\n"
      "them. set overrides the command line, which overrides GPDESK_NAME in the environment,\n"

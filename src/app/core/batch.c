@@ -303,8 +303,7 @@ static bool dry_files(struct workspace *ws, struct dry *d, const struct command 
         struct stat st;
         if (cmd->args[k].type != ARG_FILE || !path || npy_set_is_pattern(path))
             continue;
-        if ((!strcmp(cmd->name, "pca") || !strcmp(cmd->name, "cluster")) &&
-            args_looks_like_run(path))
+        if (cmd->args[k].flags & ARGF_RUN && args_looks_like_run(path))
             continue;
         if (!strcmp(path, "-") || (stat(path, &st) == 0 && st.st_size > DRY_FILE_MAX)) {
             d->blind = true;
@@ -321,17 +320,12 @@ static bool dry_files(struct workspace *ws, struct dry *d, const struct command 
 static void dry_visit(struct workspace *ws, void *ctx, const struct command *cmd,
                       const struct args *a, const char *name, size_t line)
 {
-    static const char *const done[] = { "open", "demo", "use", "cols", "missing", "scale", "split",
-                                        "kernel", "set", "tune", "fit" };
     struct dry *d = ctx;
-    bool does = false;
 
     d->commands++;
     if (cmd->flags & CMD_SETS && !(cmd->flags & CMD_NEEDS_DATA))
         d->blind = false;
-    for (size_t i = 0; i < sizeof done / sizeof *done; i++)
-        does |= !strcmp(done[i], cmd->name);
-    if (!dry_files(ws, d, cmd, a, args_line(a)) || !does ||
+    if (!dry_files(ws, d, cmd, a, args_line(a)) || !(cmd->flags & CMD_DRY) ||
         (d->blind && cmd->flags & CMD_NEEDS_DATA))
         return;
     workspace_exec_from(ws, args_line(a), name, line);

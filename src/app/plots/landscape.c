@@ -767,7 +767,7 @@ static enum status set_up(struct workspace *ws, struct landscape *l, const struc
 {
     struct dataset *d = ws_dataset(ws, args_text(a, "data"), err);
     struct fit_opts o = { .precision = PREC_DOUBLE, .seed = ws->opt.seed };
-    const char *solver = args_text(a, "solver");
+    const struct model_ops *named = model_kind_named(args_text(a, "solver")); /* NULL: auto */
     struct buf name = { 0 };
     enum status rc = d ? take_line(ws, l, a, &o, err) : err->code;
 
@@ -779,15 +779,15 @@ static enum status set_up(struct workspace *ws, struct landscape *l, const struc
     /* Fit and complexity are shown with the exact kernel, because few features cannot represent
      * short lengthscales. */
     l->approx = !l->split && !strcmp(args_text(a, "nmll"), "approx");
-    if (l->approx && *solver == 'e') {
+    if (l->approx && named && named->exact) {
         err_set(err, ST_USAGE,
                 "nmll=approx is for random features: the exact kernel has its own value");
         err_hint(err, "landscape nmll=approx features=4096");
         return ST_USAGE;
     }
     const struct model_ops *kind = t ? run_model_kind(t) : model_kind_usual(rows <= EXACT_ROWS);
-    l->exact = !l->approx && (*solver == 'e' || (*solver == 'a' && !args_given(a, "features") &&
-                                                 (l->split || kind->exact)));
+    l->exact = !l->approx && (named ? named->exact
+                                    : !args_given(a, "features") && (l->split || kind->exact));
     l->features =
         (size_t)args_int(a, "features", t && kind->draws ? (long)t->topt.features : 1024);
     l->features += l->features & 1;

@@ -235,7 +235,7 @@ static enum status parse_race(const char *solvers, const char *settings, struct 
     struct field f = { .race = out };
     enum status rc = read_settings(&f, settings ? settings : "", err);
 
-    for (const char *p = solvers && *solvers ? solvers : "pcg"; rc == ST_OK; p++) {
+    for (const char *p = solvers && *solvers ? solvers : solver_usual()->name; rc == ST_OK; p++) {
         const size_t n = text_span(p, ",");
         if (n == 0 || (strcspn(p, "(") < n && p[n - 1] != ')')) {
             err_set(err, ST_USAGE, "a race needs solvers separated by commas, at most %d",

@@ -26,7 +26,8 @@ enum arg_type {
 enum { ARGF_POS = 1,      /* may be given without its name, in table order */
        ARGF_REQUIRED = 2,
        ARGF_MANY = 4,     /* positional: takes all remaining words */
-       ARGF_REST = 8 };   /* positional: takes the rest of the line unchanged (notes) */
+       ARGF_REST = 8,     /* positional: takes the rest of the line unchanged (notes) */
+       ARGF_RUN = 16 };   /* a file, or a run: a file of that name is ./r2 */
 struct arg {
     const char *name; enum arg_type type; unsigned flags;
     const char *fallback;          /* the default, which help shows; NULL: none */
@@ -74,6 +75,7 @@ enum {
     CMD_SETS = 64,     /* with CMD_JOB: its outcome changes what later commands mean (open, tune) */
     CMD_BARRIER = 128, /* waits its turn like a job (wait) */
     CMD_ANYTIME = 256, /* with CMD_CHANGES: allowed while an earlier state is shown */
+    CMD_DRY = 512,     /* executed by a dry run too: it reads, prepares, sets, or plans its job */
 };
 struct workspace;
 struct command {
