@@ -854,7 +854,7 @@ static bool asks_ranks(const struct facts *f)
     const struct fit_info *i = &f->info;
     const struct solver_ops *solver = solver_find(i->solver, NULL);
 
-    return f->kind == RUN_FIT && f->has_model && !f->exact && i->why != OUT_DIRECT &&
+    return f->kind == RUN_FIT && f->has_model && f->draws && i->why != OUT_DIRECT &&
            i->why != OUT_CANCELLED &&
            (i->why != OUT_RTOL || (solver && solver->krylov && !i->rank_chosen));
 }
@@ -1089,7 +1089,7 @@ enum status why_start(struct workspace *ws, const struct run *r, const char *lin
     }
     s->study.o.amplitude = s->f.amplitude;
     s->study.o.noise = s->f.noise;
-    const bool spectral = s->f.has_model && !s->f.exact;
+    const bool spectral = s->f.has_model && s->f.draws;
     fit_setup_cost(ws, &s->study,
                    &(struct diagnose_ask){ .sample = spectral ? SPECTRUM_ROWS : 16, .count = 6 },
                    asks_ranks(&s->f), left_out_seconds * left_out_share(s->study.data));
