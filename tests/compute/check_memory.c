@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { INPUTS = 8, POSITIONS = 60, LETTERS = 20, THREADS = 2 };
+enum { INPUTS = 8, POSITIONS = 30, LETTERS = 20, THREADS = 2 };
 static const double within = 0.10, heap = 4e6;
 
 struct fit_case {
@@ -36,22 +36,22 @@ static const struct fit_case cases[] = {
     {"rbf", "pcg", "srht2", PLAN_STORE, STORE_FLOAT16, PREC_FLOAT, 24000, 2048, 256, VAR_NONE, 0,
      1},
     {"rbf", "cg", "none", PLAN_STORE, STORE_AUTO, PREC_DOUBLE, 8000, 2048, 0, VAR_NONE, 0, 1},
-    {"rbf", "pcg", "srht2", PLAN_REGENERATE, STORE_AUTO, PREC_FLOAT, 10000, 4096, 512, VAR_NONE, 0,
+    {"rbf", "pcg", "srht2", PLAN_REGENERATE, STORE_AUTO, PREC_FLOAT, 4000, 4096, 512, VAR_NONE, 0,
      1},
-    {"rbf", "cg", "none", PLAN_REGENERATE, STORE_AUTO, PREC_FLOAT, 10000, 8192, 0, VAR_COUNT, 2048,
+    {"rbf", "cg", "none", PLAN_REGENERATE, STORE_AUTO, PREC_FLOAT, 4000, 8192, 0, VAR_COUNT, 2048,
      1},
     {"rbf", "pcg", "srht2", PLAN_STORE, STORE_FLOAT32, PREC_FLOAT, 10000, 2048, 128, VAR_NONE, 0,
      8},
-    {"rbf", "direct", NULL, PLAN_DIRECT, STORE_AUTO, PREC_FLOAT, 10000, 2560, 0, VAR_ALL, 0, 1},
-    {"rbf", "pcg", "srht2", PLAN_DIRECT, STORE_AUTO, PREC_FLOAT, 10000, 2560, 256, VAR_NONE, 0, 1},
+    {"rbf", "direct", NULL, PLAN_DIRECT, STORE_AUTO, PREC_FLOAT, 4000, 2560, 0, VAR_ALL, 0, 1},
+    {"rbf", "pcg", "srht2", PLAN_DIRECT, STORE_AUTO, PREC_FLOAT, 4000, 2560, 256, VAR_NONE, 0, 1},
     {"rbf", "exact", NULL, PLAN_AUTO, STORE_AUTO, PREC_FLOAT, 3000, 2048, 0, VAR_ALL, 0, 1},
     {"matern(nu=1/2) + linear", "cg", "none", PLAN_STORE, STORE_FLOAT32, PREC_FLOAT, 12000, 2048, 0,
      VAR_NONE, 0, 1},
     {"conv(rbf,width=9)", "pcg", "srht2", PLAN_STORE, STORE_FLOAT32, PREC_FLOAT, 6000, 4096, 128,
      VAR_NONE, 0, 1},
-    {"conv(rbf,width=9)", "pcg", "srht2", PLAN_REGENERATE, STORE_AUTO, PREC_FLOAT, 2000, 8192, 512,
+    {"conv(rbf,width=9)", "pcg", "srht2", PLAN_REGENERATE, STORE_AUTO, PREC_FLOAT, 600, 8192, 512,
      VAR_NONE, 0, 1},
-    {"convdense(rbf,width=5)", "direct", NULL, PLAN_DIRECT, STORE_AUTO, PREC_FLOAT, 3000, 2560, 0,
+    {"convdense(rbf,width=5)", "direct", NULL, PLAN_DIRECT, STORE_AUTO, PREC_FLOAT, 1500, 2560, 0,
      VAR_ALL, 0, 1},
 };
 

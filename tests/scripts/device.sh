@@ -15,6 +15,9 @@ with() { # file command...
 number() { # name: of the last record that has it
     printf '%s\n' "$out" | sed -n "s/.*\"$1\":\\([-0-9.e+]*\\).*/\\1/p" | tail -n 1
 }
+component() { # the share of the first component of the last pca
+    printf '%s\n' "$out" | sed -n 's/.*"share":\[\([-0-9.e+]*\).*/\1/p' | tail -n 1
+}
 near() { # name a b tolerance
     ok "$1" awk -v a="$2" -v b="$3" -v t="$4" \
         'BEGIN { d = a - b; if (d < 0) d = -d; m = b < 0 ? -b : b; print a, b
@@ -62,18 +65,20 @@ has "there is no eighth" "$err" 'there is no CUDA device 7: the last one is 1'
 is "and the processor goes on" "$rc" 0
 
 # -- the same figures on the device, within single precision
-job='demo robot n=260 seed=3; split test=20% seed=1; kernel KERNEL; tune features=128 evals=5; fit FIT; score; pca'
+job='demo robot n=260 seed=3; split test=20% seed=1; kernel KERNEL; tune features=128 evals=5; fit FIT; score; pca features=128'
 compare() { # name kernel fit tolerance
     line=$(printf '%s\n' "$job" | sed "s/KERNEL/$2/; s/FIT/$3/")
     run --format json --device cpu -e "$line"
     is "$1: the processor" "$rc" 0
     rmse=$(number rmse) nlpd=$(number nlpd) nmll=$(number nmll) effdim=$(number effective_dimension)
+    share=$(component)
     with "$modules/emulated.so" --format json --device cuda:1 -e "$line"
     is "$1: the device" "$rc" 0
     near "$1: rmse" "$(number rmse)" "$rmse" "$4"
     near "$1: nlpd" "$(number nlpd)" "$nlpd" "$4"
     near "$1: nmll" "$(number nmll)" "$nmll" "$4"
     near "$1: effective dimension" "$(number effective_dimension)" "$effdim" "$4"
+    near "$1: first component" "$(component)" "$share" "$4"
 }
 compare pcg rbf 'features=256 solver=pcg rank=32 precision=float plan=regenerate' 2e-3
 compare stored 'matern(nu=5\/2)' 'features=256 solver=pcg rank=32 precision=float plan=store' 2e-3
