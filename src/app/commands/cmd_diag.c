@@ -124,7 +124,8 @@ const struct command cmd_diag_rows[] = {
        "largest number of iterations of the fit"},
       {"solves", ARG_INT, 0, "1", 1, 1e9, NULL, "solves",
        "number of solves with one preconditioner"},
-      {"rows", ARG_INT, 0, NULL, 64, 16384, NULL, "rows", "rows in the sample; default 2048"},
+      {"rows", ARG_INT, 0, NULL, 64, 16384, NULL, "rows",
+       "rows in the sample; default 2048, or all for up to 2048 features"},
       {"law", ARG_CHOICE, 0, "session", 0, 0, "session|plain", NULL,
        "session: corrected by the fits of this session; plain: not"},
       {"precond", ARG_SKETCH, 0, NULL, 0, 0, NULL, NULL, "{sketches}"},
@@ -136,7 +137,8 @@ const struct command cmd_diag_rows[] = {
      CMD_JOB | CMD_NEEDS_DATA | CMD_HP_KEYS,
      cmd_advise,
      "A sample of rows predicts iterations with their range, seconds and memory; * has the\n"
-     "least time. Seconds come from sizes and the processor and are right to a factor of two.\n"
+     "least time. \"more than\" stands where the range has no upper end. Seconds come from\n"
+     "sizes and the processor and are right to a factor of two.\n"
      "plot rank draws the prediction, and later fits beside it."},
     {"spectrum",
      "model",
@@ -147,7 +149,8 @@ const struct command cmd_diag_rows[] = {
       {"kernel", ARG_KERNEL, 0, NULL, 0, 0, NULL, NULL, "planned fit: kernel"},
       {"features", ARG_INT, 0, "4096", 2, 1048576, NULL, "columns",
        "planned fit: random features (columns of Z)"},
-      {"rows", ARG_INT, 0, NULL, 64, 16384, NULL, "rows", "rows in the sample; default 2048"},
+      {"rows", ARG_INT, 0, NULL, 64, 16384, NULL, "rows",
+       "rows in the sample; default 2048, or all for up to 2048 features"},
       {"rtol", ARG_REAL, 0, "1e-6", 1e-15, 1, NULL, NULL, "planned fit: as in fit"},
       {"maxit", ARG_INT, 0, "500", 1, 1e7, NULL, "iterations", "planned fit: as in fit"},
       {"rescale", ARG_BOOL, 0, "no", 0, 0, NULL, NULL, "planned fit: has no effect here"},

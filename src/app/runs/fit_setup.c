@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,9 +70,9 @@ void fit_setup_cost(struct workspace *ws, const struct fit_setup *s,
     if (!(c.fit > 0.0) || advice < felt || advice <= share * c.fit)
         return;
     text_seconds(takes, sizeof takes, advice);
-    text_seconds(fit, sizeof fit, c.fit);
-    ws_note(ws, "cost", "this takes about %s of one core, and the cheapest fit that it is about "
-            "%s; Ctrl-C or stop ends it", takes, fit);
+    text_seconds(fit, sizeof fit, fmax(c.fit, 0.01));
+    ws_note(ws, "cost", "this takes about %s of one core, the cheapest fit that it speaks of %s "
+            "%s; Ctrl-C or stop ends it", takes, c.fit < 0.01 ? "less than" : "about", fit);
 }
 
 static enum status bind_kernel(struct fit_setup *s, struct err *err)

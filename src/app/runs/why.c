@@ -60,7 +60,7 @@ struct search {
 };
 
 /* Of one core: the exact GPs over LOO_ROWS rows, one for each noise and lengthscale tried. */
-static const double left_out_seconds = 0.3;
+static const double left_out_seconds = 0.5;
 
 /* The part of them that a dataset of fewer rows takes. */
 static double left_out_share(const struct dataset *d)
