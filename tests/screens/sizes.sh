@@ -63,4 +63,13 @@ keys C-c
 keys C-c
 expect " ready" "it can be stopped"
 leave 0 "quit"
+
+# The lines of a page are wrapped to the pane, and not before that to another width.
+start 120 40
+waitfor " ready"
+type_line "help fit"
+waitfor "Esc closes"
+keys NPage
+expect "can be given here: fit l=0.5 noise=0.1." "the paragraphs of a page are wrapped once"
+leave 0 "the end of a page"
 done_testing

@@ -20,6 +20,29 @@
 
 /* Help, about. */
 
+/* Joins the lines of a paragraph, which a pane wraps at its own width: wrapped twice, every second
+ * line would be short. A line that begins with a small letter continues one that is nearly full. */
+static void join_lines(char *page)
+{
+    enum { FULL = 60 };
+    static const char *const heads[] = { "usage", "example", "arguments", "axes", "see", "try" };
+    size_t from = 0;
+
+    for (size_t i = 0; page[i]; i++) {
+        if (page[i] != '\n')
+            continue;
+        bool joins = i >= from + FULL && page[from] != ' ' && page[i + 1] >= 'a' &&
+                     page[i + 1] <= 'z';
+        for (size_t k = 0; k < sizeof heads / sizeof *heads; k++)
+            joins = joins && strncmp(page + from, heads[k], strlen(heads[k])) != 0 &&
+                    strncmp(page + i + 1, heads[k], strlen(heads[k])) != 0;
+        if (joins)
+            page[i] = ' ';
+        else
+            from = i + 1;
+    }
+}
+
 static enum status cmd_help(struct workspace *ws, const struct args *a, struct err *err)
 {
     const char *topic = args_text(a, "topic");
@@ -49,6 +72,8 @@ static enum status cmd_help(struct workspace *ws, const struct args *a, struct e
         buf_free(&page);
         return err->code;
     }
+    if (ws->screen && page.s)
+        join_lines(page.s);
     rec_init(&r, REC_RESULT, "help");
     rec_str(&r, "topic", topic);
     rec_str(&r, "text", buf_str(&page));

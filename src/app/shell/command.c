@@ -217,8 +217,7 @@ void command_help(const struct command *c, struct buf *out)
         help_arg(&c->args[i], out);
     if (c->flags & CMD_HP_KEYS)
         buf_puts(out, "  l=, amplitude=, noise=     hyperparameters in scaled units (standard "
-                      "deviations);\n                             a value, or an interval A..B "
-                      "as bounds\n");
+                      "deviations); a value, or an interval A..B as bounds\n");
     if (c->flags & CMD_JOB)
         buf_puts(out, "Runs in the background; watch it with jobs, end it with stop.\n");
     if (c->more)
