@@ -33,7 +33,7 @@ tests_bench_bench_plot_LDADD = $(app_archives) libfigure.a libdata.a libcompute.
 EXTRA_DIST += tests/bench/run.sh tests/bench/jobs.sh tests/bench/parity.sh tests/bench/csv.sh \
   tests/bench/peers.py tests/bench/peers.md tests/bench/ffht_loops.c \
   tests/bench/accuracy.sh tests/bench/accuracy.md tests/bench/jobs.md tests/bench/README.md \
-  tests/bench/floors.md \
+  tests/bench/floors.md tests/bench/coverage.sh tests/bench/coverage.md \
   tests/bench/sequences.sh tests/bench/sequences.md tests/bench/screen.sh
 CLEANFILES += bench/bench.json bench/bench.txt bench/machine.json
 

@@ -125,7 +125,7 @@ START_TEST(effective_dimension_is_golden)
     struct gram_factor g = { .ratio = 0.03 };
     ck_assert_int_eq(model_factor(f, 1, NULL, &g, NULL, NULL), ST_OK);
     double *L = g.L;
-    ck_assert_int_eq(model_effdim(NULL, M, L, 0.03, &effdim, NULL, NULL), ST_OK);
+    ck_assert_int_eq(model_effdim(NULL, M, L, 0.03, &effdim, NULL, NULL, NULL), ST_OK);
     for (size_t i = 0; i < r; i++)
         want += ev[i] / (ev[i] + 0.03);
     ck_assert(near_rel(effdim, want, 1e-10));
@@ -155,7 +155,7 @@ START_TEST(half_is_rescaled)
     struct gram_factor h = { .ratio = 0.02 };
     ck_assert_int_eq(model_factor(f, 1, NULL, &h, NULL, NULL), ST_OK);
     double *H = h.L;
-    ck_assert_int_eq(model_effdim(NULL, M2 / 2, H, 0.02, &own, NULL, NULL), ST_OK);
+    ck_assert_int_eq(model_effdim(NULL, M2 / 2, H, 0.02, &own, NULL, NULL, NULL), ST_OK);
     ck_assert(near_rel(half, own, 1e-9));
     fop_free(f);
     free(L), free(H), free(Z);

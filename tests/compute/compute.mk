@@ -31,7 +31,8 @@ tests_compute_check_threads_LDADD = $(compute_tests)
 TESTS += tests/scripts/processors.sh
 EXTRA_DIST += tests/scripts/processors.sh
 # tests of the solve group
-solve_tests = tests/compute/check_blas tests/compute/check_kpca tests/compute/check_metrics \
+solve_tests = tests/compute/check_blas tests/compute/check_intervals tests/compute/check_kpca \
+  tests/compute/check_metrics \
   tests/compute/check_precond tests/compute/check_registry tests/compute/check_solver
 if HAVE_CHECK
 check_PROGRAMS += $(solve_tests)
@@ -47,6 +48,8 @@ tests_compute_check_solver_SOURCES = tests/compute/check_solver.c
 tests_compute_check_solver_LDADD = $(compute_tests)
 tests_compute_check_kpca_SOURCES = tests/compute/check_kpca.c
 tests_compute_check_kpca_LDADD = $(compute_tests)
+tests_compute_check_intervals_SOURCES = tests/compute/check_intervals.c
+tests_compute_check_intervals_LDADD = $(compute_tests)
 tests_compute_check_metrics_SOURCES = tests/compute/check_metrics.c
 tests_compute_check_metrics_LDADD = $(compute_tests)
 

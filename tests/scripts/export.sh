@@ -62,7 +62,7 @@ share() { # VERB: the ratio of noise to amplitude
 run -q --format json -e "$two; fit features=512; export"
 ok "few features of two targets count as noise" test "$(share tune)" != "$(share fit)"
 has "the paragraph has both ratios" "$("$jsonl" get export '$.text' < .out)" \
-    "moved the ratio of noise to amplitude from $(share tune) to $(share fit) by the leave-one-out"
+    "moved the ratio of noise to amplitude from $(share tune) to $(share fit) and the amplitude of each target: the ratio by the leave-one-out"
 run -q --format json -e "$two; fit solver=exact; export"
 is "an exact fit keeps the ratio" "$(share fit)" "$(share tune)"
 has "and moves the amplitudes" "$("$jsonl" get export '$.text' < .out)" \

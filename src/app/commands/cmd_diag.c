@@ -5,6 +5,7 @@
 #include "app/runs/row_inspect.h"
 #include "app/runs/spectrum_run.h"
 #include "app/runs/why.h"
+#include "compute/models/rescale.h"
 #include "compute/preconds/precond.h"
 
 #include <stdlib.h>
@@ -129,7 +130,7 @@ const struct command cmd_diag_rows[] = {
       {"law", ARG_CHOICE, 0, "session", 0, 0, "session|plain", NULL,
        "session: corrected by the fits of this session; plain: not"},
       {"precond", ARG_SKETCH, 0, NULL, 0, 0, NULL, NULL, "{sketches}"},
-      {"rescale", ARG_BOOL, 0, "yes", 0, 0, NULL, NULL,
+      {"rescale", ARG_CHOICE, 0, "yes", 0, 0, RESCALE_CHOICES, NULL,
        "as in fit: the noise is adjusted to these features"},
       {"precision", ARG_CHOICE, 0, "float", 0, 0, "float|double", NULL, "as in fit"},
       {"seed", ARG_INT, 0, NULL, 0, 9e15, NULL, NULL,
@@ -153,7 +154,8 @@ const struct command cmd_diag_rows[] = {
        "rows in the sample; default 2048, or all for up to 2048 features"},
       {"rtol", ARG_REAL, 0, "1e-6", 1e-15, 1, NULL, NULL, "planned fit: as in fit"},
       {"maxit", ARG_INT, 0, "500", 1, 1e7, NULL, "iterations", "planned fit: as in fit"},
-      {"rescale", ARG_BOOL, 0, "no", 0, 0, NULL, NULL, "planned fit: has no effect here"},
+      {"rescale", ARG_CHOICE, 0, "no", 0, 0, RESCALE_CHOICES, NULL,
+       "planned fit: has no effect here"},
       {"precision", ARG_CHOICE, 0, "float", 0, 0, "float|double", NULL, "planned fit: as in fit"},
       {"seed", ARG_INT, 0, NULL, 0, 9e15, NULL, NULL, "planned fit: as in fit"}},
      CMD_JOB | CMD_NEEDS_DATA | CMD_HP_KEYS,

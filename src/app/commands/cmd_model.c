@@ -16,6 +16,7 @@
 #include "base/buf.h"
 #include "base/text.h"
 #include "compute/models/exact.h"
+#include "compute/models/rescale.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -196,18 +197,21 @@ static enum status fit_hp(struct workspace *ws, const struct args *a, const stru
         &o->kernel, a, &(struct ws_hyper){ o->hp, &o->amplitude, &o->noise }, NULL, err);
     if (rc != ST_OK)
         return rc;
-    /* A value that the user has set is kept; one from a tuning with fewer features is refined. */
-    o->keep_scale = !ws->scale_tuned || !args_bool(a, "rescale");
+    /* A value that the user has set is kept; one from a tuning may follow these features. */
+    const struct rescale *rule = rescale_find(args_text(a, "rescale"));
+    rescale_apply(rule, o);
+    o->keep_scale |= !ws->scale_tuned;
     for (size_t i = 0; i < args_hp(a); i++) {
         double lo, hi;
         const char *name = args_hp_at(a, i, &lo, &hi);
-        o->keep_scale |= !strcmp(name, "amplitude") || !strcmp(name, "noise");
         set |= !strcmp(name, "amplitude") || !strcmp(name, "noise");
     }
+    o->keep_scale |= set;
     /* A tuning of several targets finds one ratio; each target keeps its own amplitude for it. */
     if (o->keep_scale && ws->scale_tuned && !set && dataset_targets(d) > 1) {
         o->keep_scale = false;
         o->keep_ratio = true;
+        o->scale = SCALE_LIKELIEST;
     }
     if (!ws->hp_tuned && !args_hp(a))
         ws_tell(ws, REC_NOTE, NULL, "untuned", "tune, then fit",
@@ -683,8 +687,9 @@ struct command cmd_model_rows[] = {
        "start the iteration at a run's weights, or with other features at its predictions"},
       {"continue", ARG_RUN, 0, NULL, 0, 0, NULL, NULL,
        "continue a stopped fit; rtol=, maxit=, solver=, rank= and features= may change"},
-      {"rescale", ARG_BOOL, 0, "yes", 0, 0, NULL, NULL,
-       "after a tuning, adjust amplitude and noise to these features"},
+      {"rescale", ARG_CHOICE, 0, "yes", 0, 0, RESCALE_CHOICES, NULL,
+       "after a tuning, move the ratio of noise to amplitude, their scale, both or none to what "
+       "suits left-out rows"},
       {"plan", ARG_CHOICE, 0, "auto", 0, 0, "auto|store|regenerate|direct", NULL,
        "store features, regenerate them in each pass, or form Z'Z"},
       {"store", ARG_CHOICE, 0, "auto", 0, 0, "auto|float32|float16", NULL,

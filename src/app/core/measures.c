@@ -65,6 +65,11 @@ static bool has_variance(const struct run *r)
     return r->info.variance_features != 0;
 }
 
+static bool has_left_out(const struct run *r)
+{
+    return r->info.left_out_rows != 0;
+}
+
 static bool by_probes(const struct run *r)
 {
     return r->tune.best.se > 0.0;
@@ -198,6 +203,17 @@ static const struct measure table[] = {
     {ROW("variance_features", "variance_features", MEASURE_VARIANCE, "",
          "features of the variances"),
      INFO(variance_features), .applies = has_variance},
+    {ROW("left_out_z2", "left_out_z2", MEASURE_VARIANCE, "",
+         "mean squared z-score of left-out rows"),
+     INFO(left_out_z2), .applies = has_left_out, .better = MEASURE_NEAREST, .goal = 1.0,
+     .age = MEASURE_LATER},
+    {ROW("left_out_z2_se", "left_out_z2_se", MEASURE_VARIANCE, "",
+         "standard error of the mean z^2 of left-out rows"),
+     INFO(left_out_z2_se), .applies = has_left_out, .age = MEASURE_LATER},
+    {ROW("left_out_coverage95", "left_out_coverage95", MEASURE_VARIANCE, "",
+         "share of left-out rows inside the 95 % interval"),
+     INFO(left_out_coverage95), .applies = has_left_out, .better = MEASURE_NEAREST, .goal = 0.95,
+     .age = MEASURE_LATER},
     {ROW("rows", "rows", MEASURE_ROWS, "", "training rows"), INFO(rows)},
     {ROW("seconds.features", "s_features", MEASURE_SECONDS, "s", "making features"),
      INFO(seconds.features), LOWER},
@@ -221,6 +237,9 @@ static const struct measure table[] = {
     /* Values that only session files keep. */
     {.session = "half", INFO(half), .age = MEASURE_LATER},
     {.session = "inputs", INFO(inputs)},
+    {.session = "left_out_rows", INFO(left_out_rows), .age = MEASURE_LATER},
+    {.session = "left_out_before", INFO(left_out_before), .age = MEASURE_LATER},
+    {.session = "left_out_latent99", INFO(left_out_latent99), .age = MEASURE_LATER},
     {.session = "warm", INFO(warm), .age = MEASURE_LATER},
     {.session = "rank_chosen", INFO(rank_chosen), .age = MEASURE_LATER},
     {.session = "float_limit", INFO(float_limit)},
@@ -283,6 +302,8 @@ static const struct measure table[] = {
      .head = "cover95", .compare = true, .folds = true, .sweep = 3, .expect = 3},
     {ROW("mean_z2", "mean_z2", MEASURE_CHECKS, "", "mean squared z-score"), RAW(mean_z2),
      .better = MEASURE_NEAREST, .goal = 1.0},
+    {ROW("mean_z2_se", "mean_z2_se", MEASURE_CHECKS, "", "standard error of the mean z^2"),
+     RAW(mean_z2_se), .age = MEASURE_LATER},
     {ROW("ence", "ence", MEASURE_CHECKS, "", "calibration error"), RAW(ence), LOWER},
 
     /* Figures of every run. */

@@ -10,6 +10,7 @@
 #include "app/core/trace.h"
 #include "app/core/workspace.h"
 #include "app/runs/clustering.h"
+#include "compute/stats/judgement.h"
 #include "data/kinds/kind.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -432,9 +433,10 @@ struct figure *plots_calibration(struct workspace *ws, struct run *r, const stru
         f->x.lo = f->y.lo = 0, f->x.hi = f->y.hi = 1;
         ok = figure_verdict(
                  f, err,
-                 "%.1f %% of the targets lie inside the 95 %% interval, %.1f %% inside the "
-                 "50 %% one: %s",
-                 100 * share[LEVELS], 100 * share[HALF],
+                 "%.1f %% of the targets lie inside the 95 %% interval (standard error %.1f %%), "
+                 "%.1f %% inside the 50 %% one (%.1f %%): %s",
+                 100 * share[LEVELS], 100 * judgement_share_se(p->n, 0.95), 100 * share[HALF],
+                 100 * judgement_share_se(p->n, 0.5),
                  scoring_coverage_words(p->n, share[HALF], share[LEVELS])) == ST_OK;
     }
     return plots_finish(f, ok);

@@ -6,6 +6,7 @@
 
 #include "app/runs/export.h"
 #include "app/runs/fitting.h"
+#include "app/runs/intervals.h"
 #include "app/runs/predictor.h"
 #include "app/session/timeline.h"
 #include "app/core/workspace.h"
@@ -514,33 +515,30 @@ static void tuning_words(struct buf *b, const struct run *t)
     buf_printf(b, ", seed %" PRIu64 ". ", t->topt.seed);
 }
 
-/* What the fit did to the amplitude and noise that it was given (fit rescale=yes).  Of several
+/* What the fit did to the amplitude and noise that it was given (fit rescale=...).  Of several
  * targets each has an amplitude of its own, and what they share is the ratio. */
 static void rescale_words(struct buf *b, const struct run *r)
 {
     static const double least = 1e-3;
     const double amplitude = r->fit.amplitude, noise = r->fit.noise;
     const double ratio = noise / amplitude, now = r->info.noise / r->info.amplitude;
-    const bool moved = fabs(r->info.amplitude - amplitude) > least * amplitude;
 
-    if (r->kind != RUN_FIT || !r->model)
+    if (r->kind != RUN_FIT || !r->model || !intervals_moved(r, least))
         return;
-    if (r->model->t > 1 && fabs(now - ratio) > least * ratio)
+    if (r->model->t == 1)
+        buf_printf(b, "; the fit moved amplitude %.4g and noise %.4g to these values, ", amplitude,
+                   noise);
+    else if (fabs(now - ratio) > least * ratio)
         buf_printf(b,
-                   "; the fit moved the ratio of noise to amplitude from %.4g to %.4g by the "
-                   "leave-one-out error of its own features, the amplitude of each target being "
-                   "the likeliest there", ratio, now);
-    else if (r->model->t > 1 && moved)
+                   "; the fit moved the ratio of noise to amplitude from %.4g to %.4g and the "
+                   "amplitude of each target: ", ratio, now);
+    else
         buf_printf(b,
                    "; the fit kept the ratio of noise to amplitude, %.4g, and moved the amplitude "
-                   "of each target to the likeliest there, that of the first from %.4g", ratio,
-                   amplitude);
-    else if (r->model->t == 1 && (moved || fabs(r->info.noise - noise) > least * noise))
-        buf_printf(b, "; the fit moved amplitude %.4g and noise %.4g to these values, %s",
-                   amplitude, noise,
-                   r->model->kind->draws ? "the ratio by the leave-one-out error of its own "
-                                           "features, the amplitude being the likeliest there"
-                                         : "the amplitude being the likeliest there");
+                   "of each target, that of the first from %.4g: ", ratio, amplitude);
+    intervals_rule(b, r);
+    if (r->model->t > 1)
+        buf_puts(b, ", for the first target");
 }
 
 static void scale_words(struct buf *b, const struct run *r)
@@ -610,8 +608,10 @@ static void score_words(struct buf *b, const struct run *r)
         figure_words(b, ", NLPD ", m->nlpd);
         figure_words(b, ", CRPS ", m->crps);
         if (isfinite(m->coverage95))
-            buf_printf(b, ", %.1f %% of targets inside the central 95 %% interval",
-                       100.0 * m->coverage95);
+            buf_printf(b,
+                       ", %.1f %% of targets inside the central 95 %% interval (standard error "
+                       "%.1f %%)",
+                       100.0 * m->coverage95, 100.0 * judgement_share_se(m->n, 0.95));
         buf_puts(b, ". ");
     }
 }

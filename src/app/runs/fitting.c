@@ -3,6 +3,7 @@
  * A job holds references to everything it reads, so that the workspace may change meanwhile. Its
  * results move into the run on the main thread, in its `done`. */
 #include "app/runs/fitting.h"
+#include "app/runs/intervals.h"
 
 #include "app/runs/advise.h"
 #include "app/runs/race.h"
@@ -982,13 +983,7 @@ static void fit_done(struct workspace *ws, struct job *job, enum status rc, cons
                 "the step of %s was halved %zu time%s because the residual had begun to grow; the "
                 "solver continued from the best iterate", r->info.solver, r->info.halved,
                 r->info.halved == 1 ? "" : "s");
-    const bool drawn = r->model->kind->draws;
-    if (fabs(r->info.scale - 1.0) > 0.02 || fabs(r->info.noise / r->fit.noise - 1.0) > 0.02)
-        ws_tell(ws, REC_NOTE, r->id, "rescale", "fit rescale=no",
-                "noise %.3g and amplitude %.3g suit these %s better than %.3g and %.3g%s",
-                r->info.noise, r->info.amplitude, drawn ? "features" : "rows", r->fit.noise,
-                r->fit.amplitude,
-                drawn ? ", by their leave-one-out error" : ", at which the tuning had ended");
+    intervals_notes(ws, r);
     if (r->info.warning[0])
         ws_warn(ws, r->info.warning_name[0] ? r->info.warning_name : "fit", "%s", r->info.warning);
     if (r->info.why <= 0)

@@ -113,6 +113,17 @@ static void csv_cell(struct buf *b, const struct column *c, size_t row, text_csv
     }
 }
 
+static void unlike_write(const struct scoring *s, const struct table *t, size_t i, struct buf *out)
+{
+    (void)t;
+    if (i == SIZE_MAX)
+        buf_puts(out, ",unlike");
+    else if (isnan(scoring_unlike(s, i)))
+        buf_putc(out, ',');
+    else
+        buf_printf(out, ",%d", scoring_unlike(s, i) > 0.0);
+}
+
 /* True for a column that id= names; without id=, for one whose name has role id in the training
  * data (whose roles are unknown if a resumed run could not load it). */
 static bool is_id(const struct scoring *s, const struct table *t, size_t col)
@@ -146,6 +157,8 @@ static const struct predict_column columns[] = {
     { "error", "observed value minus mean", PREDICT_OBSERVED, error_value, NULL },
     { "mean", "predicted mean", PREDICT_DEFAULT, mean_value, NULL },
     { "median", "predicted median (under y=log it is below the mean)", 0, median_value, NULL },
+    { "unlike", "1: the function is less certain than at 99 % of the training rows, each left out",
+      PREDICT_ONCE | PREDICT_VARIANCE, NULL, unlike_write },
     { "sd_latent", "uncertainty of the function", PREDICT_DEFAULT | PREDICT_VARIANCE,
       sd_latent_value, NULL },
     { "sd", "uncertainty of a new observation", PREDICT_DEFAULT | PREDICT_VARIANCE, sd_value,

@@ -11,6 +11,8 @@ libruns_a_SOURCES = \
   src/app/runs/fit_setup.h \
   src/app/runs/fitting.c \
   src/app/runs/fitting.h \
+  src/app/runs/intervals.c \
+  src/app/runs/intervals.h \
   src/app/runs/predict_columns.c \
   src/app/runs/predict_columns.h \
   src/app/runs/predictor.c \

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/outfile.h"
 #include "base/text.h"
+#include "compute/stats/judgement.h"
 #include "compute/rng.h"
 
 #include <math.h>
@@ -383,6 +384,8 @@ static enum status predict_work(struct job *job, struct err *err)
             scoring_csv_row(&s->text, s, src, i);
     }
     s->written = s->pred.n;
+    for (size_t i = 0; i < s->pred.n; i++)
+        s->unlike += scoring_unlike(s, i) > 0.0;
     table_unref(t);
     s->seconds = job_now() - t0;
     return rc;
@@ -623,6 +626,12 @@ static void folds_done(struct workspace *ws, struct job *job, enum status rc, co
     ws->serial++;
 }
 
+/* The number of rows beyond the 99 % quantile that chance explains: 2.5 standard errors. */
+static double unlike_most(double n)
+{
+    return 1.0 + 0.01 * n + judgement_errors * sqrt(0.01 * 0.99 * n);
+}
+
 static void predict_done(struct workspace *ws, struct job *job, enum status rc,
                          const struct err *err)
 {
@@ -638,6 +647,11 @@ static void predict_done(struct workspace *ws, struct job *job, enum status rc,
         ws_tell(ws, REC_NOTE, s->run, "unobserved", "predict columns=id,mean,sd",
                 "this file has no observed values of %s: the cells of y and error are empty",
                 s->no_y);
+    if ((double)s->unlike > unlike_most((double)s->written))
+        ws_tell(ws, REC_NOTE, s->run, "unlike", "predict columns=row,mean,sd,unlike",
+                "%zu of %zu rows are unlike the training rows: the function is less certain there "
+                "than at 99 %% of the training rows, each predicted from the others",
+                s->unlike, s->written);
     rec_init(&rec, REC_RESULT, "predict");
     snprintf(rec.run, sizeof rec.run, "%s", s->run);
     rec_str(&rec, "run", s->run);
@@ -652,6 +666,8 @@ static void predict_done(struct workspace *ws, struct job *job, enum status rc,
     rec_strs(&rec, "columns", names, s->columns.n);
     if (predict_columns_need(&s->columns, PREDICT_OBSERVED))
         rec_int(&rec, "observed", (int64_t)s->observed);
+    if (s->latent99 >= 0.0)
+        rec_int(&rec, "unlike", (int64_t)s->unlike);
     rec_num(&rec, "seconds", s->seconds);
     text_count(cnt, sizeof cnt, s->written);
     text_seconds(sec, sizeof sec, s->seconds);
@@ -706,6 +722,7 @@ static struct scoring *scoring_new(struct run *r, enum scoring_what what, struct
         return NULL;
     s->what = what;
     s->model = model_ref(r->model);
+    s->latent99 = r->info.left_out_latent99;
     s->data = r->data ? dataset_snapshot(r->data, err) : NULL;
     if (s->data)
         s->data->kernel = r->fit.kernel; /* each fold is encoded again */

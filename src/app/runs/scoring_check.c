@@ -5,6 +5,7 @@
 #include "app/core/ws_tell.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "compute/stats/judgement.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -87,19 +88,43 @@ static struct finding drift_finding(const struct row_drift *l)
 
 const char *scoring_coverage_words(size_t n, double half, double most)
 {
-    const double least = 2 / sqrt((double)(n ? n : 1));
-    const double off_half = fmax(0.06, 0.5 * least), off_most = fmax(0.03, 0.218 * least);
-    const bool wide = half > 0.5 + off_half, narrow = half < 0.5 - off_half;
+    const enum judged_side middle = judgement_share(n, half, 0.5, 0.06);
+    const bool wide = middle == JUDGED_WIDE, narrow = middle == JUDGED_NARROW;
 
-    if (most < 0.95 - off_most)
+    switch (judgement_of(n, most, NAN, NAN).coverage) {
+    case JUDGED_NARROW:
         return narrow ? "overconfident"
-             : wide   ? "too cautious for most rows, overconfident about the worst"
+               : wide ? "too cautious for most rows, overconfident about the worst"
                       : "overconfident about the worst rows (heavy tails)";
-    if (most > 0.95 + off_most)
-        return narrow ? "overconfident near the mean" : "too cautious";
-    return wide   ? "honest at 95 %, too cautious for most rows"
-         : narrow ? "honest at 95 %, overconfident near the mean"
-                  : "honest";
+    case JUDGED_WIDE: return narrow ? "overconfident near the mean" : "too cautious";
+    case JUDGED_RIGHT: break;
+    }
+    return wide     ? "honest at 95 %, too cautious for most rows"
+           : narrow ? "honest at 95 %, overconfident near the mean"
+                    : "honest";
+}
+
+/* Whether the features limit the variances: what the fit warned of stays true, whatever the
+ * coverage is, because that of the targets depends on the noise as well. */
+static struct finding starvation_finding(const struct run *r, const struct judged *j)
+{
+    const double share = r->info.effective_dimension / (double)(r->model->Mv ? r->model->Mv : 1);
+    const bool grows = !strcmp(r->info.warning_name, "starved");
+    const bool narrow = j->verdict == INTERVALS_NARROW;
+    struct finding f = { "starvation", !grows && (share < 0.5 || !narrow), "" };
+
+    snprintf(f.text, sizeof f.text,
+             "effective dimension %.0f of %zu variance features (%.0f %%): %s",
+             r->info.effective_dimension, r->model->Mv, 100 * share,
+             grows ? narrow ? "it still grows with the features, so variances are too small; try "
+                              "more features, or variance=all"
+                            : "it still grows with the features, so sd_latent is too small, "
+                              "although the intervals of the targets, which count the noise, are "
+                              "not too narrow"
+             : share < 0.5 ? "variances are not starved"
+             : narrow      ? "variances are too small; try more features, or variance=all"
+                           : "near the limit, yet the intervals are not too narrow");
+    return f;
 }
 
 static size_t check_findings(const struct scoring *s, const struct run *r, struct finding *f)
@@ -110,17 +135,21 @@ static size_t check_findings(const struct scoring *s, const struct run *r, struc
     size_t n = 0, out = 0, worst = 0;
     double zmax = 0;
 
-    const char *honest = scoring_coverage_words(p->n, m->coverage50, m->coverage95);
-    f[n] = (struct finding){ "calibration", !strncmp(honest, "honest", 6), "" };
+    const struct judged j = judgement_score(m);
+    f[n] = (struct finding){ "calibration", j.coverage == JUDGED_RIGHT, "" };
     snprintf(f[n].text, sizeof f[n].text,
-             "%.1f %% of the targets lie inside the 95 %% interval, %.1f %% inside the 50 %% "
-             "one: %s",
-             100 * m->coverage95, 100 * m->coverage50, honest),
+             "%.1f %% of the targets lie inside the 95 %% interval (standard error %.1f %%), %.1f "
+             "%% inside the 50 %% one (%.1f %%): %s",
+             100 * m->coverage95, 100 * j.coverage95_se, 100 * m->coverage50,
+             100 * judgement_share_se(p->n, 0.5),
+             scoring_coverage_words(p->n, m->coverage50, m->coverage95)),
         n++;
-    f[n] = (struct finding){ "spread", m->mean_z2 > 0.7 && m->mean_z2 < 1.4, "" };
+    f[n] = (struct finding){ "spread", j.spread == JUDGED_RIGHT, "" };
     snprintf(f[n].text, sizeof f[n].text,
-             "squared errors are %.2f x the predicted variance on average (1 is right)",
-             m->mean_z2),
+             "squared errors are %.2f x the predicted variance on average (standard error %.2f; 1 "
+             "is right): the intervals %s",
+             m->mean_z2, j.z2_se,
+             judgement_word(j.verdict)),
         n++;
     for (size_t i = 0; i < p->n; i++) {
         const double z = fabs(p->y_scaled[i] - p->mean_scaled[i]) / sqrt(p->var_scaled[i]);
@@ -160,19 +189,8 @@ static size_t check_findings(const struct scoring *s, const struct run *r, struc
     }
     if (s->drift.have)
         f[n++] = drift_finding(&s->drift);
-    if (r && r->model && r->model->kind->draws &&
-        isfinite(r->info.effective_dimension)) {
-        const double share =
-            r->info.effective_dimension / (double)(r->model->Mv ? r->model->Mv : 1);
-        const bool covered = m->coverage95 >= 0.92;
-        f[n] = (struct finding){ "starvation", share < 0.5 || covered, "" };
-        snprintf(f[n].text, sizeof f[n].text,
-                 "effective dimension %.0f of %zu variance features (%.0f %%): %s",
-                 r->info.effective_dimension, r->model->Mv, 100 * share,
-                 share < 0.5 ? "variances are not starved"
-                 : covered   ? "near the limit, yet the coverage is right"
-                             : "variances are too small; try more features, or variance=all"), n++;
-    }
+    if (r && r->model && r->model->kind->draws && isfinite(r->info.effective_dimension))
+        f[n++] = starvation_finding(r, &j);
     return n;
 }
 
@@ -204,7 +222,11 @@ void scoring_check_done(struct workspace *ws, struct job *job, enum status rc,
     if (s->pred.t > 1)
         rec_str(&rec, "target", encoding_for(&s->enc, s->target).target);
     scoring_tell_json(&rec, 1, &s->raw[s->target], &s->scaled[s->target]);
-    rec_num(&rec, "mean_z2", s->raw[s->target].mean_z2);
+    const struct judged j = judgement_score(&s->raw[s->target]);
+    rec_num(&rec, "coverage95_se", j.coverage95_se);
+    rec_num(&rec, "mean_z2", j.z2);
+    rec_num(&rec, "mean_z2_se", j.z2_se);
+    rec_str(&rec, "intervals", judgement_word(j.verdict));
     rec_num(&rec, "ence", s->raw[s->target].ence);
     rec_text(&rec, "%s checked on %zu %s rows", s->run, s->pred.n, dataset_part_words[s->part]);
     if (s->pred.t > 1) {

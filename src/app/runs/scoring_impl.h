@@ -38,6 +38,8 @@ struct scoring {
     struct buf notes;                    /* about the steps that new data went through */
     struct buf text;                     /* for predict without out=: the first rows */
     size_t nfolds; struct metrics *fold; /* for folds: raw metrics of each fold, target by target */
+    double latent99;                     /* predict: fit_info.left_out_latent99 */
+    size_t unlike;                       /* predict: rows beyond it */
     double seconds;
     char run[16];
 };
@@ -54,6 +56,9 @@ void scoring_csv_head(struct buf *, const struct scoring *, const struct table *
 void scoring_csv_row(struct buf *, const struct scoring *, const struct table *, size_t i);
 /* USAGE for a file name that promises a format other than CSV, because only CSV is written. */
 enum status scoring_csv_name(const char *out, struct err *);
+/* 1 if the latent variance of prediction i is larger than that of 99 of 100 training rows, each
+ * predicted from the others; else 0. NaN where the fit does not know. */
+double scoring_unlike(const struct scoring *, size_t i);
 /* Scores as text and JSON, and notes about the rows. Defined in scoring_tell.c. */
 void scoring_tell_counts(struct workspace *, const struct scoring *);
 void scoring_tell_json(struct rec *, size_t targets, const struct metrics *raw,

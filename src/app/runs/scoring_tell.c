@@ -4,6 +4,7 @@
 #include "app/core/measures.h"
 #include "app/core/ws_tell.h"
 #include "app/shell/text_table.h"
+#include "compute/stats/judgement.h"
 #include "data/kinds/kind.h"
 #include "base/text.h"
 
@@ -64,6 +65,13 @@ static void number_cell(struct text_table *g, double v)
     text_table_cell(g, text, 0);
 }
 
+/* The standard errors of the three shares of n rows, in parentheses. */
+static void shares_errors(struct rec *rec, size_t n)
+{
+    rec_text(rec, " (standard errors %.1f / %.1f / %.1f %%)", 100 * judgement_share_se(n, 0.5),
+             100 * judgement_share_se(n, 0.9), 100 * judgement_share_se(n, 0.95));
+}
+
 /* One row for each target. */
 void scoring_tell_table(struct rec *rec, const struct encoding *enc, const struct metrics *raw,
                         const struct metrics *scaled)
@@ -93,6 +101,7 @@ void scoring_tell_table(struct rec *rec, const struct encoding *enc, const struc
     text_table_print(&g, right, &rec->text);
     text_table_free(&g);
     rec_text(rec, "  /sd, scaled: by the training sd; 50, 90, 95 %%: share of rows inside");
+    shares_errors(rec, raw->n);
 }
 
 void scoring_tell_text(struct rec *rec, const struct metrics *raw, const struct metrics *sc)
@@ -111,4 +120,10 @@ void scoring_tell_text(struct rec *rec, const struct metrics *raw, const struct 
              sc->nlpd, sc->nlpd_constant, b);
     rec_text(rec, "  share of targets inside the 50 / 90 / 95 %% interval: %.1f / %.1f / %.1f %%",
              100 * raw->coverage50, 100 * raw->coverage90, 100 * raw->coverage95);
+    shares_errors(rec, raw->n);
+    const struct judged j = judgement_score(raw);
+    if (j.verdict == INTERVALS_HOLD)
+        return;
+    rec_text(rec, "\n  the intervals %s (mean z^2 %.2f, standard error %.2f)",
+             judgement_word(j.verdict), j.z2, j.z2_se);
 }

@@ -18,6 +18,20 @@ struct prediction scoring_prediction(const struct prediction *p, size_t j)
     return one;
 }
 
+double scoring_unlike(const struct scoring *s, size_t i)
+{
+    const struct encoding one = encoding_for(&s->enc, 0);
+    const struct prediction *p = &s->pred;
+
+    if (!p->var_scaled || !(s->latent99 >= 0.0) || !isfinite(p->var_scaled[i]))
+        return NAN;
+    const double noise = s->model->noises[0], amplitude = s->model->amplitudes[0];
+    const double sd = one.ysd > 0 ? one.ysd : 1.0;
+    const double latent = one.yscale == Y_LOG ? p->var_scaled[i] - noise * noise
+                                              : p->sd_latent[i] / sd * (p->sd_latent[i] / sd);
+    return latent > s->latent99 * amplitude * amplitude;
+}
+
 /* CRPS of a log-normal forecast (Baran & Lerch 2015, the equation for the log-normal). */
 static double crps_lognormal(double y, double mu, double sd)
 {
@@ -75,6 +89,7 @@ enum status scoring_metrics(const struct encoding *enc, const struct prediction 
     raw->coverage90 = model.coverage90;
     raw->coverage95 = model.coverage95;
     raw->mean_z2 = model.mean_z2;
+    raw->mean_z2_se = model.mean_z2_se;
     raw->ence = model.ence;
     if (enc->yscale == Y_LOG) {
         metrics_log_target(enc, p, &model, raw);

@@ -11,6 +11,7 @@
 
 #include "app/shell/command.h"
 #include "app/runs/fit_setup.h"
+#include "app/runs/intervals.h"
 #include "app/core/ws_tell.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -31,6 +32,8 @@ struct facts {
     enum run_state state;
     bool has_model, draws, bounds_known; /* draws: the model has random features */
     struct fit_info info;
+    bool scale_kept;              /* amplitude and noise did not follow left-out rows */
+    struct judged left_out, test; /* intervals on left-out rows and on test rows; n = 0: unknown */
     struct err failure;
     double noise, amplitude;      /* those of the model; without one, those that were to be used */
     size_t maxit;
@@ -740,6 +743,33 @@ static void look_variances(struct search *s)
     fit_again(s, c, i->why != OUT_DIRECT, "variance", "variance=all");
 }
 
+/* Intervals that are too narrow or too wide.  Left-out rows show what a fit does to them; where
+ * those bear the intervals out and test rows do not, the test rows are of another kind. */
+static void look_intervals(struct search *s)
+{
+    const struct judged *out = &s->f.left_out, *test = &s->f.test;
+    const bool off = out->n && (out->verdict == INTERVALS_NARROW || out->verdict == INTERVALS_WIDE);
+    const struct judged *j = off ? out : test;
+    struct buf figures = { 0 };
+
+    if (j->n == 0 || (j->verdict != INTERVALS_NARROW && j->verdict != INTERVALS_WIDE))
+        return;
+    intervals_figures(&figures, j);
+    struct cause *c = add(s, "intervals", 0.7, 2.0,
+                          "on %s rows %s: the intervals %s%s", off ? "left-out" : "test",
+                          buf_str(&figures), judgement_word(j->verdict),
+                          off || !out->n ? "" : ", while those of left-out training rows hold");
+    if (off && s->f.scale_kept && s->f.tune && s->f.fit && strstr(s->f.fit, "rescale="))
+        fit_again(s, c, false, "rescale noise amplitude continue", "rescale=yes");
+    else if (off && s->f.scale_kept)
+        kernel_again(s, c, "", NULL);
+    else if (!off && s->f.draws && s->f.info.variance_features < s->f.info.features)
+        fit_again(s, c, s->f.info.why != OUT_DIRECT, "variance", "variance=all");
+    else
+        way_out(c, "check %s", s->f.run);
+    buf_free(&figures);
+}
+
 static const struct rank_guess *row_of(const struct advice *a, size_t rank)
 {
     for (size_t i = 0; i < a->rows; i++)
@@ -943,6 +973,7 @@ static enum status search_work(struct job *job, struct err *err)
     if (rc == ST_OK) {
         look_features(s);
         look_variances(s);
+        look_intervals(s);
         look_rank(s);
         look_rest(s);
         order(s);
@@ -1054,6 +1085,10 @@ static void take_facts(struct facts *f, const struct workspace *ws, const struct
         f->info = r->info;
         f->noise = r->model->noise;
         f->amplitude = r->model->amplitude;
+        f->scale_kept = r->fit.keep_scale || r->fit.scale != SCALE_LEFT_OUT;
+        f->left_out = intervals_left_out(r);
+        if (r->has_score && r->score_part == PART_TEST && isfinite(r->score_scaled.coverage95))
+            f->test = judgement_score(&r->score_scaled);
     }
     if (r->kind == RUN_TUNE && r->tune.evaluations) {
         f->noise = r->tune.best.noise;

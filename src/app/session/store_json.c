@@ -11,6 +11,7 @@
 #include "app/shell/options.h"
 #include "app/core/advise_state.h"
 #include "base/text.h"
+#include "compute/models/rescale.h"
 
 #include <endian.h>
 #include <inttypes.h>
@@ -503,6 +504,7 @@ static void fit_opts(struct buf *b, const struct fit_opts *o)
     nums(b, "solver_params", o->solver_params, SOLVER_MAX_PARAMS);
     str(b, "precond", o->precond);
     flag(b, "keep_scale", o->keep_scale);
+    str(b, "rescale", rescale_of(o)->name);
     if (o->targets > 1)
         count(b, "targets", o->targets);
     count(b, "features", o->features);

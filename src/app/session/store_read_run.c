@@ -5,6 +5,8 @@
 #include "app/core/measures.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "compute/models/rescale.h"
+
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -39,6 +41,21 @@ static const char *read_precond_name(struct jdoc *j)
         store_doc_wrong(j, "$.fit.precond is not known");
     free(text);
     return found;
+}
+
+/* The rule for the amplitude; files without one come from fits at the likeliest amplitude. */
+static enum scale_rule read_scale_rule(struct jdoc *j)
+{
+    const struct rescale *found = NULL;
+    char *text = store_doc_has(j, "$.fit.rescale") ? store_doc_str(j, "$.fit.rescale") : NULL;
+
+    if (text) {
+        found = rescale_find(text);
+        if (!found)
+            store_doc_wrong(j, "$.fit.rescale is not known");
+    }
+    free(text);
+    return found ? found->scale : SCALE_LIKELIEST;
 }
 
 static const char *tuner_name(struct jdoc *j)
@@ -118,6 +135,7 @@ static void read_solver_info(struct jdoc *j, struct run *r)
     }
     r->fit.keep_scale =
         store_doc_has(j, "$.fit.keep_scale") && store_doc_bool(j, "$.fit.keep_scale");
+    r->fit.scale = read_scale_rule(j);
 }
 
 static void read_fit(struct jdoc *j, struct run *r)

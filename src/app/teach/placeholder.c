@@ -9,6 +9,7 @@
 #include "app/runs/clustering.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "compute/stats/judgement.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -47,6 +48,19 @@ static double of_score_rows(struct workspace *ws, size_t at)
     const struct run *r = fit_of(ws);
     (void)at;
     return r && r->has_score ? (double)r->score_rows : NAN;
+}
+
+/* The judgement of the last score: 0 the verdict, 1 the error of the coverage, 2 that of mean z^2,
+ * 3 the side of mean z^2 (-1 too narrow, 0 right, 1 too wide). */
+static double of_judgement(struct workspace *ws, size_t at)
+{
+    const struct run *r = fit_of(ws);
+
+    if (!r || !r->has_score || !isfinite(r->score_scaled.coverage95))
+        return NAN;
+    const struct judged j = judgement_score(&r->score_scaled);
+    const double what[] = { (double)j.coverage, j.coverage95_se, j.z2_se, (double)j.spread };
+    return what[at];
 }
 
 static double of_iterations(struct workspace *ws, size_t at)
@@ -322,6 +336,10 @@ static const struct origin_of {
     NUMBER("rtol", "asked of the last fit", of_rtol, 0),
     NUMBER("seconds", "of the last fit", of_fit_seconds, 0),
     NUMBER("score_rows", "rows scored", of_score_rows, 0),
+    NUMBER("coverage95_side", "-1, 0, 1: too few, right, too many inside", of_judgement, 0),
+    NUMBER("coverage95_se", "standard error of coverage95", of_judgement, 1),
+    NUMBER("mean_z2_error", "standard error of mean_z2", of_judgement, 2),
+    NUMBER("mean_z2_side", "-1, 0, 1: error bars too small, right, too large", of_judgement, 3),
     NUMBER("draw_nmll", "of the points as drawn", of_draws, 0),
     NUMBER("draw_inside", "points inside their band", of_draws, 1),
     NUMBER("draw_points", "points drawn through", of_draws, 2),

@@ -20,7 +20,15 @@ struct fit {
     double ratio, *b;       /* noise^2 / amplitude^2 in force; Z'y (t x M), or NULL */
     double weights;         /* sum of the weights of rows (n without weights) */
     bool free_scale;        /* amplitude and noise may follow the data */
+    double *residual;       /* features: y - Z w (t x n) once `moments` has run */
+    double *inverse;        /* exact: the diagonal of (K1 + ratio I)^-1 (n) */
 };
+
+/* m training rows, each predicted from all others, at amplitude 1: the squares of their residuals
+ * over their predictive variances (t x m), and the variances of the function alone (m).  The caller
+ * frees both. */
+struct left_out { size_t m; double *z2, *latent; };
+enum status model_left_out_features(struct fit *, struct left_out *, struct err *);
 
 double fit_now(void); /* seconds of a monotonic clock, for reported times */
 /* Adds a warning to the fit.  Only the first one is kept, because it matters most. */

@@ -163,7 +163,7 @@ enum status model_factor(struct fop *f, size_t t, const double *y, struct gram_f
 /* Block j of columns of L^-1 has zeros above row j, so that a triangular solve of order M - j is
  * enough.  The sum of squares has no cancellation. */
 enum status model_effdim(struct pool *pool, size_t M, const double *L, double ratio,
-                         double *effdim, const struct ctl *ctl, struct err *err)
+                         double *effdim, double *inverse, const struct ctl *ctl, struct err *err)
 {
     enum { COLS = 256 };
     double *X = mem_aligned(M * COLS, sizeof *X, "columns of the inverse factor", err);
@@ -176,8 +176,12 @@ enum status model_effdim(struct pool *pool, size_t M, const double *L, double ra
         for (size_t c = 0; c < k; c++)
             X[c + c * m] = 1.0;
         rc = blas_dtrsm(pool, false, m, k, L + j + j * M, M, X, m, err);
-        for (size_t c = 0; rc == ST_OK && c < k; c++)
-            trace += blas_ddot(m - c, X + c + c * m, X + c + c * m);
+        for (size_t c = 0; rc == ST_OK && c < k; c++) {
+            const double entry = blas_ddot(m - c, X + c + c * m, X + c + c * m);
+            trace += entry;
+            if (inverse != NULL)
+                inverse[j + c] = entry;
+        }
         if (rc == ST_OK && ctl_stopped(ctl))
             rc = err_set(err, ST_CANCELLED, "stopped");
     }
@@ -207,7 +211,7 @@ enum status model_effdim_half(struct pool *pool, size_t M, const double *L, doub
     }
     enum status rc = blas_dpotrf(pool, h, H, h, ctl, NULL, err);
     if (rc == ST_OK)
-        rc = model_effdim(pool, h, H, ratio, effdim, ctl, err);
+        rc = model_effdim(pool, h, H, ratio, effdim, NULL, ctl, err);
     free(H);
     return rc;
 }

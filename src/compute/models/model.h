@@ -14,6 +14,10 @@
 #include "compute/solvers/solver.h"
 #include "compute/tools.h"
 
+/* How the amplitude follows the data at a ratio of noise to amplitude: not at all; the likeliest
+ * one (share/doc/methods.md 6.4); or the one at which left-out errors have the predicted variance
+ * on average (6.17). */
+enum scale_rule { SCALE_GIVEN, SCALE_LIKELIEST, SCALE_LEFT_OUT };
 enum variance_mode { VAR_AUTO, VAR_ALL, VAR_NONE, VAR_COUNT };
 
 /* The words of enum plan and enum storing, in their order; NULL ends. */
@@ -45,6 +49,10 @@ struct fit_opts {
     /* The ratio of noise to amplitude stays and the amplitude may follow the data, as when a
      * stopped fit continues. */
     bool keep_ratio;
+    /* SCALE_LEFT_OUT: the amplitude then moves to the one at which left-out residuals have the
+     * predicted variance on average; otherwise it stays the likeliest.  rescale.h enters all three
+     * members by a word. */
+    enum scale_rule scale;
     /* Where iterations start: a model with the same inputs and number of targets (else STATE).  If
      * it has the same features (kernel but for its hyperparameters, number, seed), from its
      * weights; otherwise from its predictions of the training rows, projected on the new features
@@ -88,6 +96,14 @@ struct fit_info {
     struct rank_guess guess[RANK_GUESSES];
     double amplitude, noise;     /* of the model's first target */
     double scale;                /* amplitude over the given amplitude; 1 under keep_scale */
+    /* Left-out rows of the first target: their number (0: unknown), the mean of their squared
+     * errors over predicted variances at the amplitude that the likelihood or the user chose and at
+     * the final one, the standard error of the latter, and the share inside the 95 % interval. */
+    size_t left_out_rows;
+    double left_out_before, left_out_z2, left_out_z2_se, left_out_coverage95;
+    /* The latent variance at amplitude 1 that 99 of 100 left-out rows do not exceed: a new row
+     * beyond it is unlike the training rows.  NaN: unknown. */
+    double left_out_latent99;
     double train_rmse;           /* scaled units, over all targets */
     /* Iterations and residuals of each target (NaN: none). */
     size_t targets;
@@ -122,6 +138,7 @@ struct fit;
 struct fit_plan;
 struct prediction;
 struct model_tuning;
+struct left_out;
 struct model_ops {
     const char *name; /* "features", "exact": the name in sessions, and the reported plan and solver
                        * of a kind without features */
@@ -140,6 +157,8 @@ struct model_ops {
     enum status (*moments)(struct fit *, double *rr, double *c, struct err *);
     void (*end)(struct fit *, enum status rc);
     void (*check)(struct fit *); /* adds warnings about the finished model; NULL: none */
+    /* Left-out residuals of a fit that has the factor for the variances (compute/models/fit.h). */
+    enum status (*left_out)(struct fit *, struct left_out *, struct err *);
     enum status (*variance)(struct model *, const struct source *train, size_t Mv,
                             const struct tools *, double *effdim, struct err *);
     bool (*suits)(const struct model *, const struct source *, struct err *); /* else SHAPE */

@@ -77,6 +77,27 @@ static void unscale(size_t n, size_t t, const double *row_scale, double *L, doub
             L[i + j * n] /= row_scale[i];
 }
 
+/* e_i = w_i / C_ii and v_i = 1 / C_ii with C = (S K1 S + ratio I)^-1 (share/doc/methods.md 5.6); w
+ * has been multiplied by S since. */
+static enum status exact_left_out(struct fit *ft, struct left_out *out, struct err *err)
+{
+    const size_t n = ft->src->n;
+    const double *s = ft->src->row_scale;
+
+    out->m = n;
+    out->z2 = mem_calloc(ft->t * n, sizeof *out->z2, "left-out residuals", err);
+    out->latent = out->z2 ? mem_calloc(n, sizeof *out->latent, "left-out variances", err) : NULL;
+    if (out->latent == NULL)
+        return ST_NOMEM;
+    for (size_t i = 0; i < n; i++)
+        out->latent[i] = (1.0 / ft->inverse[i] - ft->ratio) / (s ? s[i] * s[i] : 1.0);
+    for (size_t j = 0; j < ft->t * n; j++) {
+        const double w = s ? ft->m->w[j] / s[j % n] : ft->m->w[j];
+        out->z2[j] = w * w / ft->inverse[j % n];
+    }
+    return ST_OK;
+}
+
 /* Weights by the Cholesky factor, w = L'^-1 L^-1 y; the factor is kept for the variances. */
 static enum status fit_matrix(struct fit *ft, struct err *err)
 {
@@ -102,8 +123,10 @@ static enum status fit_matrix(struct fit *ft, struct err *err)
     info->seconds.solve = fit_now() - t;
     t = fit_now();
     if (rc == ST_OK && ft->plan.Mv > 0) {
-        rc = model_effdim(ft->on.pool, n, K, ft->ratio + jitter, &info->effective_dimension,
-                          ft->on.ctl, err);
+        ft->inverse = mem_calloc(n, sizeof *ft->inverse, "the inverse's diagonal", err);
+        rc = !ft->inverse ? ST_NOMEM
+                          : model_effdim(ft->on.pool, n, K, ft->ratio + jitter,
+                                         &info->effective_dimension, ft->inverse, ft->on.ctl, err);
         m->L = K;
         m->Mv = n;
         K = NULL;
@@ -242,7 +265,7 @@ static enum status exact_variance(struct model *m, const struct source *train, s
     enum status rc = K ? exact_factor(&rows, ratio, K, &jitter, on->ctl, err) : ST_NOMEM;
 
     if (rc == ST_OK && effdim != NULL)
-        rc = model_effdim(on->pool, m->M, K, ratio + jitter, effdim, on->ctl, err);
+        rc = model_effdim(on->pool, m->M, K, ratio + jitter, effdim, NULL, on->ctl, err);
     if (rc != ST_OK) {
         free(K);
         return rc;
@@ -387,6 +410,7 @@ const struct model_ops exact_model = {
     .fit = exact_fit,
     .moments = exact_moments,
     .end = exact_end,
+    .left_out = exact_left_out,
     .variance = exact_variance,
     .suits = exact_suits,
     .predict = exact_predict,

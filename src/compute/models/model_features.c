@@ -90,7 +90,7 @@ static enum status keep_factor(struct fit *ft, size_t M, struct gram_factor *g,
     ft->m->Mv = M;
     g->L = NULL;
     return model_effdim(ft->on.pool, M, ft->m->L, ft->ratio + g->jitter,
-                        &ft->info->effective_dimension, ctl, err);
+                        &ft->info->effective_dimension, NULL, ctl, err);
 }
 
 /* w = L'^-1 L^-1 Z'y: one Cholesky factor, which is backward stable, and two triangular solves. */
@@ -386,9 +386,11 @@ static enum status features_moments(struct fit *ft, double *rr, double *c, struc
         rr[j] = 0.0;
         for (size_t i = 0; i < n; i++)
             rr[j] += (y[i] - r[j * n + i]) * (y[i] - r[j * n + i]);
+        for (size_t i = 0; i < n; i++)
+            r[j * n + i] = y[i] - r[j * n + i];
         c[j] = rr[j] / ft->ratio + blas_ddot(M, w, w);
     }
-    free(r);
+    ft->residual = r;
     return rc;
 }
 
@@ -469,7 +471,7 @@ static enum status features_variance(struct model *m, const struct source *train
             rc = model_factor(z.f, 1, NULL, &g, on->ctl, err);
     }
     if (rc == ST_OK && effdim != NULL)
-        rc = model_effdim(on->pool, Mv, g.L, g.ratio + g.jitter, effdim, on->ctl, err);
+        rc = model_effdim(on->pool, Mv, g.L, g.ratio + g.jitter, effdim, NULL, on->ctl, err);
     model_close(&z);
     if (rc != ST_OK) {
         free(g.L);
@@ -549,6 +551,7 @@ const struct model_ops features_model = {
     .moments = features_moments,
     .end = features_end,
     .check = features_check,
+    .left_out = model_left_out_features,
     .variance = features_variance,
     .suits = features_suits,
     .predict = features_predict,

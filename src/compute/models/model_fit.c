@@ -1,9 +1,10 @@
 /* compute/models/model_fit.c -- the course of a fit, whatever the kind of model: checks, row
- * weights, plan, fit, scale, variances, and what is reported. */
+ * weights, plan, fit, scale, variances, left-out residuals, and what is reported. */
 #include "compute/models/fit.h"
 
 #include "base/mem.h"
 #include "compute/pool.h"
+#include "compute/stats/judgement.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -158,6 +159,75 @@ static enum status fit_variance(struct fit *ft, struct err *err)
     return rc;
 }
 
+/* Takes the left-out residuals of a target (m squares over variances at amplitude 1) and moves its
+ * amplitude, under that rule, to the one at which their mean is 1 (share/doc/methods.md 6.17).
+ * Intervals become narrower only as far as 2.5 standard errors of the mean allow, because a few
+ * large errors decide it and new rows may have more of them.  Ratio and weights stay, and so do the
+ * means. */
+static void scale_target(struct fit *ft, size_t target, const struct left_out *out)
+{
+    struct model *m = ft->m;
+    struct fit_info *info = ft->info;
+    const double *z2 = out->z2 + target * out->m;
+    double *amplitude = &m->amplitudes[target];
+    const struct judged before = judgement_squares(out->m, z2, *amplitude * *amplitude);
+    const double factor =
+        before.z2 >= 1.0 ? before.z2 : fmin(1.0, before.z2 + judgement_errors * before.z2_se);
+
+    if (ft->free_scale && ft->o->scale == SCALE_LEFT_OUT && isfinite(factor) && factor > 0.0) {
+        *amplitude *= sqrt(factor);
+        m->noises[target] = *amplitude * sqrt(ft->ratio);
+    }
+    if (target > 0)
+        return;
+    const struct judged after = judgement_squares(out->m, z2, *amplitude * *amplitude);
+    info->left_out_rows = out->m;
+    info->left_out_before = before.z2;
+    info->left_out_z2 = after.z2;
+    info->left_out_z2_se = after.z2_se;
+    info->left_out_coverage95 = after.coverage95;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* The value that 99 of 100 values do not exceed; sorts them. */
+static double quantile99(size_t n, double *v)
+{
+    qsort(v, n, sizeof *v, ascending);
+    return n ? v[(99 * n + 99) / 100 - 1] : NAN;
+}
+
+/* Compares left-out residuals with their predicted variances, and lets amplitude and noise follow
+ * them.  A fit that was stopped, or has no variances, keeps the likeliest ones. */
+static enum status fit_left_out(struct fit *ft, struct err *err)
+{
+    struct model *m = ft->m;
+    struct left_out out = { 0 };
+    const double t = fit_now();
+
+    if (m->L == NULL || ctl_stopped(ft->on.ctl))
+        return ST_OK;
+    const enum status rc = ft->kind->left_out(ft, &out, err);
+    for (size_t j = 0; rc == ST_OK && j < ft->t; j++)
+        scale_target(ft, j, &out);
+    if (rc == ST_OK)
+        ft->info->left_out_latent99 = quantile99(out.m, out.latent);
+    free(out.z2);
+    free(out.latent);
+    m->amplitude = m->amplitudes[0];
+    m->noise = m->noises[0];
+    ft->info->scale = m->amplitude / ft->o->amplitude;
+    ft->info->amplitude = m->amplitude;
+    ft->info->noise = m->noise;
+    ft->info->seconds.variance += fit_now() - t;
+    return rc;
+}
+
 /* Fills info with what is known before the fit; figures that a fit may not have are NaN. */
 static void describe(struct fit *ft)
 {
@@ -171,6 +241,8 @@ static void describe(struct fit *ft)
     for (size_t j = 0; j < ft->t; j++)
         info->target[j].iterations = info->target[j].residual = info->target[j].true_residual = NAN;
     info->ratio = info->effective_dimension = NAN;
+    info->left_out_before = info->left_out_z2 = info->left_out_z2_se = NAN;
+    info->left_out_coverage95 = info->left_out_latent99 = NAN;
     info->rank_iterations = info->rank_seconds = NAN;
     info->condition = info->condition_plain = info->ritz_min = info->ritz_max = NAN;
     info->residual = info->true_residual = NAN;
@@ -194,7 +266,9 @@ static enum status run(struct fit *ft, struct err *err)
     if (rc == ST_OK)
         rc = fit_scale(ft, err);
     ft->kind->end(ft, rc);
-    return rc == ST_OK ? fit_variance(ft, err) : rc;
+    if (rc == ST_OK)
+        rc = fit_variance(ft, err);
+    return rc == ST_OK ? fit_left_out(ft, err) : rc;
 }
 
 enum status model_fit(const struct source *src, const double *y, const struct fit_opts *o,
@@ -224,6 +298,8 @@ enum status model_fit(const struct source *src, const double *y, const struct fi
     if (rc == ST_OK)
         rc = run(&ft, err);
     free(ft.b);
+    free(ft.residual);
+    free(ft.inverse);
     free(weighted);
     solve_info_free(&own);
     info->seconds.total = fit_now() - start;

@@ -112,9 +112,10 @@ double model_ratio(double amplitude, double noise);
 enum status model_refine_factor(struct fop *, size_t t, const double *y, struct gram_factor *,
                                 const struct ctl *, struct err *);
 /* The effective dimension M - ratio tr A^-1 from the factor L of A (share/doc/methods.md 6.7).
- * tr A^-1 = |L^-1|_F^2 is summed over blocks of columns of L^-1, M^3 / 3 operations. */
+ * tr A^-1 = |L^-1|_F^2 is summed over blocks of columns of L^-1, M^3 / 3 operations; its terms, the
+ * diagonal of A^-1, go to `inverse` (M; NULL: not wanted). */
 enum status model_effdim(struct pool *, size_t M, const double *L, double ratio, double *effdim,
-                         const struct ctl *, struct err *);
+                         double *inverse, const struct ctl *, struct err *);
 /* The effective dimension with the first half of the columns, rescaled by sqrt 2, from the Gram
  * matrix in the upper triangle of L.  When it is much smaller, the effective dimension still grows
  * with the number of features: the features, and not the data, limit the variance. */
@@ -150,6 +151,10 @@ struct prediction {
  * neither on the number of threads nor on how a caller cuts the rows into such tiles. */
 enum { MODEL_TILE = 64 };
 enum status model_tiles(const struct prediction *, struct err *);
+
+/* Bytes that left-out residuals take beside the factor of the variances, which have Mv features and
+ * the mean M (model_left_out.c). */
+double model_left_out_bytes(double n, double M, double Mv, double threads);
 
 /* The plan of a model on features (model_plan.c). */
 enum status model_plan_features(const struct fit_opts *, size_t n, size_t d, size_t threads,

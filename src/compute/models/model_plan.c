@@ -320,8 +320,10 @@ static void plan_bytes(double n, double d, const struct fit_opts *o, struct fit_
                          most(most(sample_bytes(&s, o), blocks0),
                               most(precond_bytes(&s, r, sketch), solve_bytes(&s, r)));
     const double iterate = most(refine, most(solve, rows));
-    const double variance = kept > 0.0 ? 1.25 * kept : factor_bytes(&s, o, s.Mv, false);
     const size_t Md = variance_columns(o, true);
+    const double Mv = (double)s.Mv, left = s.Mv ? model_left_out_bytes(n, s.M, Mv, T) : 0.0;
+    const double variance = most(kept > 0.0 ? 1.25 * kept : factor_bytes(&s, o, s.Mv, false),
+                                 8.0 * Mv * Mv + left);
 
     p->bytes_regenerate = always + most(iterate, variance);
     const double here = o->device_free ? 0.0 : 1.0; /* 1: stored features are in host memory */
@@ -329,7 +331,9 @@ static void plan_bytes(double n, double d, const struct fit_opts *o, struct fit_
     p->bytes_half = always + most(iterate + here * n * s.M * 2.0, variance);
     p->device_store = o->device_free ? n * s.M * size : 0.0;
     p->device_half = o->device_free ? n * s.M * 2.0 : 0.0;
-    p->bytes_direct = always + most(factor_bytes(&s, o, M, look),
+    const double left_direct =
+        Md ? 8.0 * (double)Md * (double)Md + model_left_out_bytes(n, s.M, (double)Md, T) : 0.0;
+    p->bytes_direct = always + most(most(factor_bytes(&s, o, M, look), left_direct),
                                     most(rows, Md < M ? factor_bytes(&s, o, Md, false) : 0.0));
     const double gram = (double)gram_bytes(M, (size_t)t);
     const double blocks = fop_product_bytes((size_t)n, M, 0, o->precision, p->threads);

@@ -11,11 +11,14 @@ libcompute_a_SOURCES += \
   src/compute/models/model_fit.c \
   src/compute/models/model_impl.h \
   src/compute/models/model_kinds.c \
+  src/compute/models/model_left_out.c \
   src/compute/models/model_plan.c \
   src/compute/models/model_rank.c \
   src/compute/models/model_refine.c \
   src/compute/models/model_single.c \
   src/compute/models/model_start.c \
+  src/compute/models/rescale.c \
+  src/compute/models/rescale.h \
   src/compute/models/tuning.h \
   src/compute/models/tuning_features.c \
   src/compute/models/tuning_rank.c

@@ -262,7 +262,7 @@ static void errors(size_t n, const double *y, const double *mean, struct metrics
 static void densities(size_t n, const double *y, const double *mean, const double *var_y,
                       struct metrics *m)
 {
-    double nlpd = 0.0, crps = 0.0, z2 = 0.0;
+    double nlpd = 0.0, crps = 0.0, z2 = 0.0, squares = 0.0;
     for (size_t i = 0; i < n; i++) {
         const double sd = sqrt(var_y[i]), z = (y[i] - mean[i]) / sd;
         nlpd += 0.5 * (log_2pi + log(var_y[i]) + z * z);
@@ -273,6 +273,11 @@ static void densities(size_t n, const double *y, const double *mean, const doubl
     m->nlpd = nlpd / (double)n;
     m->crps = crps / (double)n;
     m->mean_z2 = z2 / (double)n;
+    for (size_t i = 0; i < n; i++) {
+        const double e = y[i] - mean[i], off = e * e / var_y[i] - m->mean_z2;
+        squares += off * off;
+    }
+    m->mean_z2_se = sqrt(squares) / (double)n;
 }
 
 enum status metrics_compute(size_t n, const double *y, const double *mean, const double *var_y,
@@ -281,7 +286,7 @@ enum status metrics_compute(size_t n, const double *y, const double *mean, const
     *m = (struct metrics){ .n = n, .rmse = NAN, .mae = NAN, .r2 = NAN, .pearson = NAN,
                            .spearman = NAN, .nlpd = NAN, .nlpd_constant = NAN, .crps = NAN,
                            .coverage50 = NAN, .coverage90 = NAN, .coverage95 = NAN,
-                           .mean_z2 = NAN, .ence = NAN };
+                           .mean_z2 = NAN, .mean_z2_se = NAN, .ence = NAN };
     enum status rc = check_input(n, y, mean, var_y, err);
     if (rc != ST_OK)
         return rc;

@@ -14,6 +14,7 @@ struct metrics {
     double nlpd, nlpd_constant; /* constant: with the single variance that is best for these rows */
     double crps, coverage50, coverage90, coverage95;
     double mean_z2; /* mean of (y - mean)^2 / var: the factor that recalibrates the variances */
+    double mean_z2_se; /* its standard error */
     double ence;    /* expected normalised calibration error, 10 equal-count bins */
 };
 /* All scores of n rows: y, mean and var_y (noise included; NULL: no probabilistic scores), in the

@@ -4,6 +4,8 @@ libcompute_a_SOURCES += \
   src/compute/stats/accuracy.h \
   src/compute/stats/diagnose.c \
   src/compute/stats/diagnose.h \
+  src/compute/stats/judgement.c \
+  src/compute/stats/judgement.h \
   src/compute/stats/kmeans.c \
   src/compute/stats/kpca.c \
   src/compute/stats/kpca.h \

@@ -6,6 +6,7 @@
 #include "app/plots/plot_rows.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "compute/stats/judgement.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -122,8 +123,9 @@ static void score_lines(const struct run *r, struct buf *b)
     text_number(s, sizeof s, r->score_scaled.nlpd);
     text_number(t, sizeof t, r->score_scaled.nlpd_constant);
     put(b, "NLPD", "%s scaled (constant sd: %s)", s, t);
-    put(b, "coverage", "50 %%: %.3f  90 %%: %.3f  95 %%: %.3f", r->score_scaled.coverage50,
-        r->score_scaled.coverage90, r->score_scaled.coverage95);
+    put(b, "coverage", "50 %%: %.3f  90 %%: %.3f  95 %%: %.3f (standard error %.3f)",
+        r->score_scaled.coverage50, r->score_scaled.coverage90, r->score_scaled.coverage95,
+        judgement_share_se(r->score_rows, 0.95));
     for (size_t j = 1; j <= r->nmore; j++) {
         const struct metrics *m = run_metrics(r, j, false);
         text_number(s, sizeof s, m->rmse);

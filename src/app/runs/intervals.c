@@ -1,0 +1,80 @@
+/* app/runs/intervals.c -- predictive intervals in words.  See intervals.h. */
+#include "app/runs/intervals.h"
+
+#include "app/core/ws_tell.h"
+#include "compute/models/rescale.h"
+
+#include <math.h>
+
+struct judged intervals_left_out(const struct run *r)
+{
+    const struct fit_info *i = &r->info;
+
+    return r->kind == RUN_FIT ? judgement_of(i->left_out_rows, i->left_out_coverage95,
+                                             i->left_out_z2, i->left_out_z2_se)
+                              : (struct judged){ 0 };
+}
+
+void intervals_figures(struct buf *b, const struct judged *j)
+{
+    buf_printf(b,
+               "mean z^2 %.2f (standard error %.2f), %.1f %% of the targets inside the 95 %% "
+               "interval (standard error %.1f %%)",
+               j->z2, j->z2_se, 100.0 * j->coverage95, 100.0 * j->coverage95_se);
+}
+
+bool intervals_moved(const struct run *r, double share)
+{
+    return fabs(r->info.amplitude / r->fit.amplitude - 1.0) > share ||
+           fabs(r->info.noise / r->fit.noise - 1.0) > share;
+}
+
+void intervals_rule(struct buf *b, const struct run *r)
+{
+    const struct fit_info *i = &r->info;
+
+    if (r->model->kind->draws && !r->fit.keep_ratio)
+        buf_puts(b, "the ratio by the leave-one-out error of its own features, ");
+    if (r->fit.scale == SCALE_LEFT_OUT && i->left_out_rows)
+        buf_printf(b,
+                   "the scale by left-out rows, whose mean z^2 is %.2f (it was %.2f at the "
+                   "likeliest amplitude)",
+                   i->left_out_z2, i->left_out_before);
+    else
+        buf_puts(b, "the amplitude being the likeliest there");
+}
+
+static void moved_note(struct workspace *ws, const struct run *r)
+{
+    const struct fit_info *i = &r->info;
+    struct buf rule = { 0 };
+
+    if (r->fit.keep_scale || !intervals_moved(r, 0.02))
+        return;
+    intervals_rule(&rule, r);
+    ws_tell(ws, REC_NOTE, r->id, "rescale", "fit rescale=no",
+            "noise %.3g and amplitude %.3g suit these %s better than %.3g and %.3g: %s", i->noise,
+            i->amplitude, r->model->kind->draws ? "features" : "rows", r->fit.noise,
+            r->fit.amplitude, buf_str(&rule));
+    buf_free(&rule);
+}
+
+static void judged_note(struct workspace *ws, const struct run *r)
+{
+    const struct judged j = intervals_left_out(r);
+    struct buf figures = { 0 };
+
+    if (j.n == 0 || (j.verdict != INTERVALS_NARROW && j.verdict != INTERVALS_WIDE))
+        return;
+    intervals_figures(&figures, &j);
+    ws_tell(ws, REC_NOTE, r->id, "intervals", r->fit.keep_scale ? "tune, then fit" : "check",
+            "predicting each training row from the others gives %s: the intervals %s",
+            buf_str(&figures), judgement_word(j.verdict));
+    buf_free(&figures);
+}
+
+void intervals_notes(struct workspace *ws, const struct run *r)
+{
+    moved_note(ws, r);
+    judged_note(ws, r);
+}

@@ -1,0 +1,39 @@
+/* compute/stats/judgement.h -- whether predictive intervals hold: the one judgement of coverage and
+ * of mean z^2, each with its standard error (share/doc/methods.md 11.9). */
+#ifndef GPDESK_JUDGEMENT_H
+#define GPDESK_JUDGEMENT_H
+
+#include "compute/stats/metrics.h"
+
+/* What is called right: a share of 0.93 to 0.97 inside the 95 % interval, and a mean z^2 of 0.816
+ * to 1.170, at which normal errors would have just these shares.  A figure outside counts only when
+ * it is more than judgement_errors standard errors from its nominal value. */
+extern const double judgement_errors; /* 2.5 */
+
+enum judged_side { JUDGED_NARROW = -1, JUDGED_RIGHT, JUDGED_WIDE };
+/* The intervals are as they should be; too narrow; too wide; right at 95 % although a few errors
+ * are far larger than a normal distribution allows. */
+enum judged_verdict { INTERVALS_HOLD, INTERVALS_NARROW, INTERVALS_WIDE, INTERVALS_TAILS };
+struct judged {
+    size_t n;
+    double coverage95, coverage95_se; /* the error of the nominal share in n rows */
+    double z2, z2_se;                 /* at least that of normal errors of this size */
+    enum judged_side coverage, spread;
+    enum judged_verdict verdict;
+};
+/* The judgement of figures known already; n rows.  z2_se NaN: that of normal errors; z2 NaN: the
+ * share alone is judged. */
+struct judged judgement_of(size_t n, double coverage95, double z2, double z2_se);
+/* The judgement of n squared errors e2[i] / variance. */
+struct judged judgement_squares(size_t n, const double *e2, double variance);
+/* The judgement of a score. */
+struct judged judgement_score(const struct metrics *);
+/* The standard error of a nominal share of n rows, binomial. */
+double judgement_share_se(size_t n, double nominal);
+/* The side on which a share inside a central interval lies: outside of nominal -+ tolerance, and by
+ * more than judgement_errors standard errors. */
+enum judged_side judgement_share(size_t n, double share, double nominal, double tolerance);
+/* What intervals do: "hold", "are too narrow", ... */
+const char *judgement_word(enum judged_verdict);
+
+#endif

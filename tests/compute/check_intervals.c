@@ -1,0 +1,370 @@
+/* tests/compute/check_intervals.c -- left-out residuals of a fit against fits that really leave a
+ * row out, the scale that follows them, and the judgement of intervals against closed forms and
+ * simulated errors. */
+#include "compute/backend.h"
+#include "compute/models/model.h"
+#include "compute/models/rescale.h"
+#include "compute/rng.h"
+#include "compute/stats/judgement.h"
+#include "compute/stats/metrics.h"
+#include "support.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N = 40, D = 2, M = 24, TARGETS = 2 };
+
+/* Numbers one after the other. */
+struct draws { uint64_t seed, next; };
+
+static double normal(struct draws *g)
+{
+    return rng_normal(g->seed, 1, g->next++);
+}
+
+struct problem { double X[N * D], y[TARGETS * N], scale[N]; };
+
+/* Two smooth functions with noise, and weights of rows between 1/4 and 4. */
+static void problem_make(struct problem *p)
+{
+    struct draws g = { 11, 0 };
+
+    for (size_t i = 0; i < N; i++) {
+        for (size_t j = 0; j < D; j++)
+            p->X[i * D + j] = 2.0 * normal(&g);
+        p->y[i] = sin(p->X[i * D]) + 0.2 * normal(&g);
+        p->y[N + i] = cos(p->X[i * D + 1]) + 0.6 * normal(&g);
+        p->scale[i] = 0.5 + 1.5 * rng_uniform(11, 2, i);
+    }
+}
+
+static struct fit_opts options(const char *solver)
+{
+    struct fit_opts o = { .solver = solver, .features = M, .rtol = 1e-13, .maxit = 2000, .seed = 3,
+                          .amplitude = 0.8, .noise = 0.3, .keep_scale = true, .targets = TARGETS,
+                          .precision = PREC_DOUBLE };
+    double set[KERNEL_MAX_HP];
+
+    ck_assert_int_eq(kernel_parse("rbf", &o.kernel, set, NULL), ST_OK);
+    o.hp[0] = 1.3;
+    return o;
+}
+
+static struct model *fit(const struct source *src, const double *y, const struct fit_opts *o,
+                         struct fit_info *info)
+{
+    struct model *m = NULL;
+    struct err err = { 0 };
+    const enum status rc = model_fit(src, y, o, &(struct tools){ backend_cpu(), NULL, NULL }, &m,
+                                     info, NULL, &err);
+
+    ck_assert_msg(rc == ST_OK, "%s", err.msg);
+    return m;
+}
+
+/* The square of a left-out row's error over its predictive variance, by a fit without the row, and
+ * the latent variance (NULL: not wanted). */
+static double without(const struct problem *p, const struct fit_opts *o, bool weighted, size_t row,
+                      size_t target, double *latent)
+{
+    double X[N * D], y[TARGETS * N], scale[N], mean[TARGETS], var[TARGETS];
+    struct source_array rest, one;
+    struct fit_info info;
+    size_t k = 0;
+
+    for (size_t i = 0; i < N; i++) {
+        if (i == row)
+            continue;
+        memcpy(X + k * D, p->X + i * D, D * sizeof *X);
+        scale[k] = p->scale[i];
+        for (size_t t = 0; t < TARGETS; t++)
+            y[t * (N - 1) + k] = p->y[t * N + i];
+        k++;
+    }
+    source_array_init(&rest, X, N - 1, D, D);
+    rest.base.row_scale = weighted ? scale : NULL;
+    struct model *m = fit(&rest.base, y, o, &info);
+    source_array_init(&one, p->X + row * D, 1, D, D);
+    ck_assert_int_eq(model_predict(m, &one.base, mean, var,
+                                   &(struct tools){ backend_cpu(), NULL, NULL }, NULL), ST_OK);
+    const double s = weighted ? p->scale[row] : 1.0;
+    const double e = p->y[target * N + row] - mean[target];
+    const double v = var[target] + m->noises[target] * m->noises[target] / (s * s);
+    if (latent)
+        *latent = var[0];
+    model_unref(m);
+    return e * e / v;
+}
+
+/* Directly, iteratively, with fewer features for the variance than for the mean, and exactly;
+ * without weights and with them. */
+static const struct way {
+    const char *solver;
+    size_t variance;
+    bool weighted;
+    size_t features; /* more than M, and so more than the rows */
+} ways[] = {
+    { "direct", 0, false, 0 }, { "direct", 0, true, 0 },    { "cg", 0, false, 0 },
+    { "cg", 12, false, 0 },    { "cg", 12, true, 0 },       { "direct", 12, false, 0 },
+    { "exact", 0, false, 0 },  { "exact", 0, true, 0 },     { "direct", 0, false, 128 },
+    { "direct", 0, true, 128 }, { "direct", 64, false, 128 },
+};
+enum { WAYS = sizeof ways / sizeof ways[0] };
+
+static struct fit_opts options_of(const struct way *w)
+{
+    struct fit_opts o = options(w->solver);
+
+    if (w->features)
+        o.features = w->features;
+    if (w->variance) {
+        o.variance = VAR_COUNT;
+        o.variance_count = w->variance;
+    }
+    return o;
+}
+
+/* N fits without a row each give what the fit reports of its left-out rows.  Tolerance: the
+ * iterative solves end at 1e-13 of the right-hand side, and 1 - h divides their rounding. */
+START_TEST(left_out_rows_are_those_of_real_refits)
+{
+    const struct way *w = &ways[_i];
+    struct fit_opts o = options_of(w);
+    struct problem p;
+    struct source_array src;
+    struct fit_info info;
+    double z2[N], mean = 0.0, squares = 0.0, inside = 0.0;
+
+    problem_make(&p);
+    source_array_init(&src, p.X, N, D, D);
+    src.base.row_scale = w->weighted ? p.scale : NULL;
+    model_unref(fit(&src.base, p.y, &o, &info));
+    ck_assert_uint_eq(info.left_out_rows, N);
+    for (size_t i = 0; i < N; i++) {
+        z2[i] = without(&p, &o, w->weighted, i, 0, NULL);
+        mean += z2[i] / N;
+        inside += z2[i] <= 1.959964 * 1.959964 ? 1.0 / N : 0.0;
+    }
+    for (size_t i = 0; i < N; i++)
+        squares += (z2[i] - mean) * (z2[i] - mean);
+    ck_assert_double_eq_tol(info.left_out_z2, mean, 1e-8 * mean);
+    ck_assert_double_eq_tol(info.left_out_before, mean, 1e-8 * mean);
+    ck_assert_double_eq_tol(info.left_out_z2_se, fmax(sqrt(squares) / N, mean * sqrt(2.0 / N)),
+                            1e-7 * mean);
+    ck_assert_double_eq_tol(info.left_out_coverage95, inside, 1e-12);
+}
+END_TEST
+
+/* With the rule of left-out rows the mean z^2 of each target, by real refits at the amplitude and
+ * noise that the fit chose, is 1; the weights, and with them the means, are those of the likeliest
+ * amplitude. */
+START_TEST(the_scale_makes_left_out_errors_as_large_as_predicted)
+{
+    const struct way *w = &ways[_i];
+    struct fit_opts o = options_of(w), likeliest;
+    struct problem p;
+    struct source_array src;
+    struct fit_info info;
+
+    problem_make(&p);
+    source_array_init(&src, p.X, N, D, D);
+    src.base.row_scale = w->weighted ? p.scale : NULL;
+    o.keep_scale = false;
+    o.keep_ratio = true;
+    likeliest = o;
+    o.scale = SCALE_LEFT_OUT;
+    struct model *a = fit(&src.base, p.y, &likeliest, &info), *b = fit(&src.base, p.y, &o, &info);
+    ck_assert(memcmp(a->w, b->w, a->t * a->M * sizeof *a->w) == 0);
+    for (size_t t = 0; t < TARGETS; t++) {
+        double before = 0.0, after = 0.0, squares = 0.0;
+        struct fit_opts given = options_of(w);
+        for (size_t i = 0; i < N; i++) {
+            given.amplitude = a->amplitudes[t], given.noise = a->noises[t];
+            const double z2 = without(&p, &given, w->weighted, i, t, NULL);
+            before += z2 / N;
+            squares += z2 * z2;
+            given.amplitude = b->amplitudes[t], given.noise = b->noises[t];
+            after += without(&p, &given, w->weighted, i, t, NULL) / N;
+        }
+        /* intervals become narrower by no more than 2.5 standard errors allow */
+        const double sd = sqrt(squares / N - before * before) / sqrt(N);
+        const double se = fmax(sd, before * sqrt(2.0 / N));
+        const double factor = before >= 1.0 ? before : fmin(1.0, before + 2.5 * se);
+        ck_assert_double_eq_tol(after, before / factor, 1e-7);
+        ck_assert_double_eq_tol(b->noises[t] / b->amplitudes[t], 0.3 / 0.8, 1e-10);
+    }
+    model_unref(a);
+    model_unref(b);
+}
+END_TEST
+
+static int ascending(const void *a, const void *b)
+{
+    return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b);
+}
+
+/* The 99 % quantile of the latent variances of left-out rows, of 40 rows the largest, is that of
+ * fits without a row each. */
+START_TEST(latent_variances_of_left_out_rows)
+{
+    const struct way *w = &ways[_i];
+    struct fit_opts o = options_of(w);
+    struct problem p;
+    struct source_array src;
+    struct fit_info info;
+    double latent[N];
+
+    problem_make(&p);
+    source_array_init(&src, p.X, N, D, D);
+    src.base.row_scale = w->weighted ? p.scale : NULL;
+    model_unref(fit(&src.base, p.y, &o, &info));
+    for (size_t i = 0; i < N; i++)
+        without(&p, &o, w->weighted, i, 0, &latent[i]);
+    qsort(latent, N, sizeof *latent, ascending);
+    ck_assert_double_eq_tol(info.left_out_latent99 * o.amplitude * o.amplitude, latent[N - 1],
+                            1e-8 * latent[N - 1]);
+}
+END_TEST
+
+/* The table of rules: each word enters the options that the table finds again. */
+START_TEST(rescale_words_are_those_of_the_options)
+{
+    char choices[64] = "";
+    size_t n = 0;
+
+    for (const struct rescale *r; (r = rescale_at_for_tests(n)) != NULL; n++) {
+        struct fit_opts o = { 0 };
+        rescale_apply(r, &o);
+        ck_assert_ptr_eq(rescale_of(&o), r);
+        ck_assert_ptr_eq(rescale_find(r->name), r);
+        strcat(strcat(choices, n ? "|" : ""), r->name);
+    }
+    ck_assert_str_eq(choices, RESCALE_CHOICES);
+    ck_assert_ptr_null(rescale_find("maybe"));
+}
+END_TEST
+
+/* The judgement. */
+
+/* Normal errors of n rows with the given sd, judged against variance 1. */
+static struct judged simulated(size_t n, double sd, uint64_t seed)
+{
+    struct draws g = { seed, 0 };
+    double *e2 = malloc(n * sizeof *e2);
+
+    for (size_t i = 0; i < n; i++) {
+        const double e = sd * normal(&g);
+        e2[i] = e * e;
+    }
+    const struct judged j = judgement_squares(n, e2, 1.0);
+    free(e2);
+    return j;
+}
+
+/* The bounds of the mean z^2 are those of the coverage for normal errors: with variances too small
+ * by the factor z^2 the coverage is 2 Phi(1.96 / z) - 1. */
+START_TEST(bounds_of_both_figures_agree)
+{
+    static const double shares[] = { 0.93, 0.97 };
+
+    for (int i = 0; i < 2; i++) {
+        const double z = metrics_normal_quantile(0.975) /
+                         metrics_normal_quantile(0.5 + 0.5 * shares[i]);
+        const double in = i == 0 ? 0.9999 : 1.0001; /* towards 1 */
+        ck_assert_int_eq(judgement_of(1000000000, 0.95, z * z * in, NAN).spread, JUDGED_RIGHT);
+        ck_assert_int_eq(judgement_of(1000000000, 0.95, z * z / in, NAN).spread,
+                         i == 0 ? JUDGED_NARROW : JUDGED_WIDE);
+    }
+}
+END_TEST
+
+/* Calibrated errors are called so in at least 97 of 100 simulations for any number of rows: two
+ * tests at 2.5 standard errors have a level of 1.2 % each, less where the share must also be
+ * outside of 0.93 to 0.97.  Errors 1.3 times as large or as small are found with 800 rows, where
+ * they are off by more than 6 standard errors. */
+START_TEST(simulated_errors_are_judged_rightly)
+{
+    static const size_t rows[] = { 30, 100, 800, 5000 };
+
+    for (size_t r = 0; r < 4; r++) {
+        size_t wrong = 0;
+        for (uint64_t s = 0; s < 200; s++)
+            wrong += simulated(rows[r], 1.0, 1000 * r + s).verdict != INTERVALS_HOLD;
+        ck_assert_uint_le(wrong, 12);
+    }
+    for (uint64_t s = 0; s < 50; s++) {
+        ck_assert_int_eq(simulated(800, 1.3, s).verdict, INTERVALS_NARROW);
+        ck_assert_int_eq(simulated(800, 1.0 / 1.3, s).verdict, INTERVALS_WIDE);
+    }
+}
+END_TEST
+
+/* Figures that were judged wrongly before: 92.1 % of 800 rows is 3.7 standard errors low, a mean
+ * z^2 of 1.26 is as far from 1 as one of 1 / 1.26; few rows decide nothing, and small deviations of
+ * many rows do no harm. */
+START_TEST(known_figures_are_judged)
+{
+    static const struct { size_t n; double cover, z2; enum judged_verdict v; } known[] = {
+        { 800, 0.921, 1.26, INTERVALS_NARROW }, { 800, 0.921, NAN, INTERVALS_NARROW },
+        { 800, 0.94, 1.0, INTERVALS_HOLD },     { 800, 0.95, 1.26, INTERVALS_TAILS },
+        { 800, 0.976, 0.56, INTERVALS_WIDE },   { 800, 0.96, 0.56, INTERVALS_WIDE },
+        { 40, 0.90, 1.26, INTERVALS_HOLD },     { 200000, 0.945, 1.03, INTERVALS_HOLD },
+        { 200000, 0.975, 1.3, INTERVALS_TAILS }, { 800, 1.0, 0.0, INTERVALS_WIDE },
+    };
+
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        const struct judged j = judgement_of(known[i].n, known[i].cover, known[i].z2, NAN);
+        ck_assert_msg(j.verdict == known[i].v, "%zu rows, %g, %g: %s", known[i].n, known[i].cover,
+                      known[i].z2, judgement_word(j.verdict));
+    }
+    const struct judged j = judgement_of(800, 0.921, 1.26, NAN);
+    ck_assert_double_eq_tol(j.coverage95_se, sqrt(0.95 * 0.05 / 800.0), 1e-15);
+    ck_assert_double_eq_tol((0.95 - 0.921) / j.coverage95_se, 3.76, 0.01);
+    ck_assert_double_eq_tol(j.z2_se, 1.26 * sqrt(2.0 / 800.0), 1e-12);
+}
+END_TEST
+
+/* Heavy tails widen the error of the mean z^2, so that a few outliers are no verdict on all rows:
+ * Student errors with 3 degrees of freedom, variance 3, scaled to cover 95 % (their quantile is
+ * 3.182). */
+START_TEST(outliers_are_told_from_narrow_intervals)
+{
+    struct draws g = { 77, 0 };
+    double e2[2000];
+
+    for (size_t i = 0; i < 2000; i++) {
+        double chi = 0.0;
+        for (int k = 0; k < 3; k++) {
+            const double x = normal(&g);
+            chi += x * x;
+        }
+        const double t = normal(&g) / sqrt(chi / 3.0) * 1.959964 / 3.182446;
+        e2[i] = t * t;
+    }
+    const struct judged j = judgement_squares(2000, e2, 1.0);
+    ck_assert_int_eq(j.coverage, JUDGED_RIGHT);
+    ck_assert(j.verdict == INTERVALS_HOLD || j.verdict == INTERVALS_TAILS);
+    ck_assert_double_gt(j.z2_se, 1.5 * sqrt(2.0 / 2000.0));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("intervals");
+    TCase *tc = tcase_create("left out");
+
+    tcase_add_loop_test(tc, left_out_rows_are_those_of_real_refits, 0, WAYS);
+    tcase_add_loop_test(tc, the_scale_makes_left_out_errors_as_large_as_predicted, 0, WAYS);
+    tcase_add_loop_test(tc, latent_variances_of_left_out_rows, 0, WAYS);
+    tcase_add_test(tc, rescale_words_are_those_of_the_options);
+    suite_add_tcase(s, tc);
+    tc = tcase_create("judgement");
+    tcase_add_test(tc, bounds_of_both_figures_agree);
+    tcase_add_test(tc, simulated_errors_are_judged_rightly);
+    tcase_add_test(tc, known_figures_are_judged);
+    tcase_add_test(tc, outliers_are_told_from_narrow_intervals);
+    suite_add_tcase(s, tc);
+    return support_run(s);
+}

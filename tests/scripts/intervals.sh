@@ -1,0 +1,62 @@
+#!/bin/sh
+# tests/scripts/intervals.sh -- predictive intervals: what a fit moves and says, one judgement in
+# score, check, why and explain, and rows that are unlike the training rows.
+. "${srcdir:-$(dirname "$0")/../..}/tests/scripts/lib.sh"
+
+between() { awk "BEGIN { exit !($1 >= $2 && $1 <= $3) }"; }
+lacks() { # name text pattern
+    ! printf '%s\n' "$2" | grep -q -e "$3"
+    result $? "$1" "a line like '$3' in: $2"
+}
+num() { printf '%s\n' "$2" | grep "\"command\":\"$1\"" | tail -n 1 |
+    sed -n "s/.*\"$3\":\([-+0-9.eE]*\)[,}].*/\1/p"; }
+data='demo robot n=1000 seed=2; split test=30% seed=1; tune features=256 evals=20'
+
+# rescale=ratio leaves left-out residuals too large on smooth data; the scale makes their mean z^2
+# 1 and does not touch the predictions
+run --format json -e "$data; fit features=512; score; fit features=512 rescale=ratio; score"
+new=$(printf '%s\n' "$out" | head -n "$(printf '%s\n' "$out" | grep -n '"command":"score"' |
+    head -n 1 | cut -d: -f1)")
+ok "left-out residuals have mean z^2 of 1" between "$(num fit "$new" left_out_z2)" 0.999999 1.000001
+ok "at the likeliest amplitude they have more" between "$(num fit "$out" left_out_z2)" 1.1 2
+is "the predictions are the same" "$(num score "$new" rmse)" "$(num score "$out" rmse)"
+ok "and the density is better" \
+    awk "BEGIN { exit !($(num score "$new" nlpd_scaled) < $(num score "$out" nlpd_scaled)) }"
+has "the fit says what it moved" "$out" \
+    'suit these features better than [^"]*: the ratio by the leave-one-out error of its own features, the scale by left-out rows, whose mean z^2 is 1.00 (it was 1\.'
+run -e "$data; fit features=512 rescale=scale"
+has "the scale alone" "$out$err" 'better than [0-9. and]*: the scale by left-out rows'
+run -e "$data; fit features=512 rescale=perhaps"
+is "another word is refused" $rc 2
+has "with those there are" "$out$err" 'yes|ratio|scale|no\|yes, ratio, scale'
+
+# one judgement: noise of a third is narrow in the fit, the score, check, why and explain
+run -e "$data; fit features=512 noise=0.1; score; check; explain coverage; explain spread; why"
+has "the fit says so" "$out$err" 'predicting each training row from the others gives mean z^2 [0-9.]* (standard error'
+has "the score has standard errors" "$out" 'interval: [0-9./ ]* % (standard errors 2.9 / 1.7 / 1.3 %)'
+has "the score says so" "$out" 'the intervals are too narrow (mean z^2'
+has "check says so" "$out" '! *calibration  [0-9.]* % of the targets lie inside the 95 % interval (standard'
+has "explain says so" "$out" 'the model is overconfident'
+has "of both figures" "$out" 'Error bars are too small'
+has "why names it" "$out" '^ [0-9] intervals '
+has "with what mends it" "$out" 'try  tune features=256 evals=20; fit features=512'
+run -e "$data; fit features=512; score; why"
+lacks "after that nothing is said" "$out" 'the intervals are'
+
+# a warning of the fit stays true in check
+run -e "$data; fit features=512; check"
+has "starved at the fit" "$out$err" 'warning\[starved\]'
+has "starved in check" "$out" '! *starvation .*it'
+lacks "and not the contrary" "$out" 'are not starved'
+
+# rows far from the training data are marked, exactly and with features
+awk 'BEGIN { srand(3); print "x,y"; for (i = 0; i < 200; i++) { x = i / 20
+    print x "," sin(x) + 0.1 * (rand() - 0.5) } }' >train.csv
+awk 'BEGIN { print "x"; for (i = 1; i < 10; i++) print i + 0.01; for (i = 1; i < 10; i++) print 30 + i }' \
+    >new.csv
+for with in solver=exact features=256; do
+    run -e "open train.csv target=y; kernel rbf; tune evals=15; fit $with; predict new.csv out=p.csv columns=row,unlike"
+    has "far rows are told of with $with" "$out$err" 'note\[unlike\]: 9 of 18 rows are unlike the training rows'
+    is "and marked" "$(tail -n +2 p.csv | cut -d, -f2 | tr -d '\n')" 000000000111111111
+done
+finish
