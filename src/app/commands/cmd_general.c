@@ -60,8 +60,11 @@ static enum status cmd_help(struct workspace *ws, const struct args *a, struct e
         struct buf plot = { 0 };
         const bool drawn = help_plot(topic, &plot);
         const struct command *c = command_find(topic, err);
-        if (c && (!drawn || !strcmp(c->name, topic)))
+        if (c && (!drawn || !strcmp(c->name, topic))) {
             command_help(c, &page);
+            if (ws->screen && page.s) /* other pages have tables */
+                join_lines(page.s);
+        }
         if (drawn)
             buf_printf(&page, "%s%s", page.len ? "\n" : "", buf_str(&plot));
         buf_free(&plot);
@@ -72,8 +75,6 @@ static enum status cmd_help(struct workspace *ws, const struct args *a, struct e
         buf_free(&page);
         return err->code;
     }
-    if (ws->screen && page.s)
-        join_lines(page.s);
     rec_init(&r, REC_RESULT, "help");
     rec_str(&r, "topic", topic);
     rec_str(&r, "text", buf_str(&page));
