@@ -856,11 +856,12 @@ static void convergence_words(struct rec *rec, const struct fit_info *i)
     if (i->why == OUT_DIRECT || !solver || !solver->krylov)
         return;
     condition_words(words, sizeof words, CONDITION_SEEN, i->condition);
-    rec_text(rec, "\n  condition number %s;  %.0f passes over the data", words, i->passes);
+    rec_text(rec, "\n  condition number %s", words);
     if (condition_known(i->condition_plain) && i->condition_plain != i->condition) {
         condition_words(words, sizeof words, CONDITION_BOUND, i->condition_plain);
-        rec_text(rec, "\n  without the preconditioner %s", words);
+        rec_text(rec, ", without the preconditioner %s", words);
     }
+    rec_text(rec, ";  %.0f passes over the data", i->passes);
 }
 
 /* With several targets, the figures of each, in order. */

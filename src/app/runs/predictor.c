@@ -708,12 +708,12 @@ static enum status suits(const struct run *r, bool *sd, struct err *err)
                        r->enc.ncol);
     *sd = *sd || (r->enc.yscale == Y_LOG && r->fit.variance != VAR_NONE);
     if (*sd && r->fit.variance == VAR_NONE) {
-        err_named(err, ST_STATE, "variance", "%s has no variances", r->id);
+        err_named(err, ST_STATE, "no-variance", "%s has no variances", r->id);
         err_hint(err, "fit variance=auto, then export; or sd=no");
         return ST_STATE;
     }
     if (*sd && !m->L) {
-        err_named(err, ST_STATE, "variance", "the session does not keep the variances of %s",
+        err_named(err, ST_STATE, "no-variance", "the session does not keep the variances of %s",
                   r->id);
         err_hint(err, "score %s  computes them again; then export", r->id);
         return ST_STATE;

@@ -116,7 +116,8 @@ static const char *placeholder(const struct arg *a)
     };
     if (a->type == ARG_CHOICE)
         return a->choices;
-    return a->type < sizeof words / sizeof *words ? words[a->type] : words[ARG_WORD];
+    return a->type < sizeof words / sizeof *words && words[a->type] ? words[a->type]
+                                                                    : words[ARG_WORD];
 }
 
 static void usage_word(const struct arg *a, struct buf *out)
