@@ -384,7 +384,7 @@ static enum status predict_work(struct job *job, struct err *err)
             scoring_csv_row(&s->text, s, src, i);
     }
     s->written = s->pred.n;
-    for (size_t i = 0; i < s->pred.n; i++)
+    for (size_t i = 0; rc == ST_OK && i < s->pred.n; i++) /* else there may be no prediction */
         s->unlike += scoring_unlike(s, i) > 0.0;
     table_unref(t);
     s->seconds = job_now() - t0;
