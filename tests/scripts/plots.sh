@@ -155,7 +155,7 @@ for program in own gnuplot; do
 done
 unset GPDESK_GNUPLOT
 is "on a screen of text, too" "$(grep -c '^ *u  *v  *w  *kind$' bars.txt) $(grep -c \
-    'f[a-z]*  *p[a-z]*  *s[a-z]*  *v[a-z]*  *o[a-z]*' phases.txt)" "1 1"
+    'fe[a-z]* *pr[a-z]* *so[a-z]* *va[a-z]* *ot[a-z]*' phases.txt)" "1 1"
 GPDESK_GNUPLOT=/nowhere/gnuplot "$gpdesk" -q -f script.gps >/dev/null 2>&1
 is "without gnuplot the same files" "$?$(for p in $many; do tail -n 3 $p.svg | grep -q '</svg>' ||
     echo " $p"; done)" 0

@@ -136,6 +136,8 @@ static bool residual_verdict(struct figure *f, const struct run *r, struct err *
 
     trace_fit(r->trace, r->ntrace, r->trace_target, &tf);
     const bool cut_off = !r->info.solver[0]; /* by a kill: it never came to its figures */
+    if (r->state != RUN_RUNNING && !r->verdict[0]) /* its result is on its way */
+        return figure_verdict(f, err, "%s has ended.", r->id) == ST_OK;
     if (r->state != RUN_RUNNING && (condition_known(r->info.condition) || cut_off)) {
         char words[80];
         condition_words(words, sizeof words, CONDITION_SEEN, r->info.condition);

@@ -861,7 +861,7 @@ static void convergence_words(struct rec *rec, const struct fit_info *i)
         condition_words(words, sizeof words, CONDITION_BOUND, i->condition_plain);
         rec_text(rec, ", without the preconditioner %s", words);
     }
-    rec_text(rec, ";  %.0f passes over the data", i->passes);
+    rec_text(rec, ";  %.0f passes", i->passes);
 }
 
 /* With several targets, the figures of each, in order. */
