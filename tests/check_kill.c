@@ -169,7 +169,9 @@ static void check_run(struct desk *d, const char *line, const char *command, con
     if (strcmp(command, "score"))
         return;
     ck_assert_msg(r->has_score, "the score of %s is lost: %s", name, line);
-    ck_assert(member(line, "rmse", text, sizeof text));
+    const char *own = strstr(line, "\"baseline\":["); /* scores of simple models come first */
+    own = own ? strchr(own, ']') : line;
+    ck_assert(own && member(own, "rmse", text, sizeof text));
     ck_assert_msg(strtod(text, NULL) == r->score_raw.rmse, "%s: %s", name, line);
 }
 
@@ -182,13 +184,13 @@ static size_t check_lines(struct desk *d, char *text, int round)
         char type[16], command[40], name[16];
         *end = '\0';
         ck_assert_msg(member(line, "type", type, sizeof type), "%s", line);
-        if (member(line, "run", name, sizeof name))
+        if (strcmp(type, "tick") && member(line, "run", name, sizeof name))
             note_name(name, round);
         if (strcmp(type, "result"))
             continue;
         results++;
         ck_assert(member(line, "command", command, sizeof command));
-        if (member(line, "run", name, sizeof name)) {
+        if (strcmp(type, "tick") && member(line, "run", name, sizeof name)) {
             check_run(d, line, command, name);
             total_runs += strcmp(command, "score") != 0;
         }

@@ -1,6 +1,6 @@
 /* tests/check_scoring.c -- scores in the target's own units against numerical integration of the
  * forecast densities; the reading of convergence traces; predictions written as CSV. */
-#include "app/runs/scoring.h"
+#include "app/runs/scoring/scoring.h"
 #include "app/core/condition.h"
 #include "app/core/measures.h"
 #include "app/core/trace.h"

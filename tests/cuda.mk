@@ -17,17 +17,17 @@ cuda_cc = $(CC) $(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) $(CPPFLAGS) $(AM_CFLA
 tests/emulated.so: tests/emulated_device.c tests/emulated_device.h $(cuda_pic)
 	$(AM_V_CCLD)$(MKDIR_P) tests && $(cuda_cc) -shared -o $@ \
 	  `test -f tests/emulated_device.c || echo '$(srcdir)/'`tests/emulated_device.c $(cuda_pic) -lm
-tests/wrong_abi.so: tests/wrong_abi.c src/compute/backend.h
+tests/wrong_abi.so: tests/cuda/wrong_abi.c src/compute/backend.h
 	$(AM_V_CCLD)$(MKDIR_P) tests && $(cuda_cc) -fvisibility=default -shared -o $@ \
-	  `test -f tests/wrong_abi.c || echo '$(srcdir)/'`tests/wrong_abi.c
-tests/no_entry.so: tests/wrong_abi.c src/compute/backend.h
+	  `test -f tests/cuda/wrong_abi.c || echo '$(srcdir)/'`tests/cuda/wrong_abi.c
+tests/no_entry.so: tests/cuda/wrong_abi.c src/compute/backend.h
 	$(AM_V_CCLD)$(MKDIR_P) tests && $(cuda_cc) -DNO_ENTRY -shared -o $@ \
-	  `test -f tests/wrong_abi.c || echo '$(srcdir)/'`tests/wrong_abi.c
+	  `test -f tests/cuda/wrong_abi.c || echo '$(srcdir)/'`tests/cuda/wrong_abi.c
 cuda_modules = tests/emulated.so tests/wrong_abi.so tests/no_entry.so
 check_DATA += $(cuda_modules)
 CLEANFILES += $(cuda_modules)
 TESTS += tests/scripts/device.sh
-EXTRA_DIST += tests/scripts/device.sh tests/wrong_abi.c
+EXTRA_DIST += tests/scripts/device.sh tests/cuda/wrong_abi.c
 
 # Where a device is: make check-cuda, check-cuda-sanitizer, bench-cuda (tests/cuda/README.md). 
 # Without one each says so and succeeds.

@@ -54,7 +54,8 @@ EXTRA_DIST += tests/fuzz/csv tests/fuzz/npy tests/fuzz/csv.sh tests/fuzz/npy.sh 
 # UBSan; what it finds new lies in fuzz/NAME of the build directory.  FUZZ_OTHERS: the tests with
 # generators of their own, as this tree was configured (--enable-sanitize).
 FUZZERS = csv npy fasta graph expr
-FUZZ_OTHERS = tests/fuzz/fuzz_script tests/fuzz/fuzz_session tests/fuzz/fuzz_input
+FUZZ_OTHERS = tests/fuzz/fuzz_script tests/fuzz/fuzz_session tests/fuzz/fuzz_input \
+  $(srcdir)/tests/fuzz/runs.sh
 FUZZ_CC = clang
 FUZZ_SECONDS = 300
 FUZZ_FLAGS = -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined \
@@ -80,11 +81,14 @@ fuzz: $(app_archives) libfigure.a libdata.a libcompute.a libbase.a $(FUZZ_OTHERS
 	    failed="$$failed $$f"; \
 	done; \
 	for f in $(FUZZ_OTHERS); do \
-	  echo "== $$f, $(FUZZ_SECONDS) s"; FUZZ_SECONDS=$(FUZZ_SECONDS) top_srcdir=$(srcdir) $$f || \
+	  echo "== $$f, $(FUZZ_SECONDS) s"; \
+	  FUZZ_SECONDS=$(FUZZ_SECONDS) top_srcdir=$(srcdir) top_builddir=. $$f || \
 	    failed="$$failed $$f"; \
 	done; \
 	test -z "$$failed" || { echo "fuzz: failed:$$failed"; exit 1; }
 
+TESTS += tests/fuzz/runs.sh
+EXTRA_DIST += tests/fuzz/runs.sh
 TESTS += tests/scripts/data.sh tests/scripts/sequences.sh tests/scripts/kinds.sh \
   tests/scripts/prepare.sh
 EXTRA_DIST += tests/scripts/data.sh tests/scripts/sequences.sh tests/scripts/kinds.sh \

@@ -19,6 +19,7 @@ name ^src/figure/figure_(pane|text)\.c: (layout|frame)_ -- a layout is drawn by 
 alone ^src/app/commands/app\.c: app_owners -- check_resume sees that `new` frees the state of each
 alone ^src/compute/solvers/(amsgrad|svrg|batch)\.c: -- a step alone is held to its recurrence
 alone ^src/compute/.*: (pchol_factor|metrics_spearman|spectrum_estimate) -- held to dense algebra
+alone ^src/compute/models/exact_op\.c: -- products of rows, columns and costs, for solvers to come
 alone ^src/compute/kernels/layers/fastconv\.c: -- a layer without its kernel is held to plain sums
 alone ^src/data/demo/demo_molecules\.c: -- the energy of two atoms is known
 alone ^src/(app|ui|figure)/.*: (scoring_metrics|palette_score|requests_clipboard|figure_gnuplot_quote) -- units
@@ -40,6 +41,14 @@ bad=$(find src tests share -type f | sed 's,/[^/]*$,,' | grep -vE \
     '/(data|corpus|golden)(/|$)|/fuzz/' |
     sort | uniq -c | awk '$1 > 60 { print $2 ": " $1 " files" }' | excepted folder)
 verdict 'no folder holds more than 60 files' "$bad"
+
+# In a checkout, where what was built can be told from what belongs to the project.
+if git rev-parse --git-dir > /dev/null 2>&1; then
+    bad=$(git ls-files | sed 's,/.*,/,' | sort -u | grep -vxE \
+        '(\.ci|src|share|tests)/|\.(gitignore|editorconfig|clang-format)|COPYING(\.exception)?|(README|CONTRIBUTING)\.md|configure\.ac|Makefile\.am|quickstart' |
+        sed 's/$/: no place at the top level/' | excepted top)
+    verdict 'the top level holds what has a place there, and nothing else' "$bad"
+fi
 
 bad=$(sources | xargs wc -l | awk '$1 > 1200 && $2 != "total" { print $2 ": " $1 " lines" }' |
     excepted file)

@@ -22,6 +22,7 @@ TESTS += \
   tests/screens/live.sh \
   tests/screens/restarts.sh \
   tests/screens/look.sh \
+  tests/screens/shown.sh \
   tests/screens/plots.sh \
   tests/screens/sizes.sh \
   tests/screens/terms.sh \
@@ -44,6 +45,7 @@ EXTRA_DIST += \
   tests/screens/live.sh \
   tests/screens/restarts.sh \
   tests/screens/look.sh \
+  tests/screens/shown.sh \
   tests/screens/plots.sh \
   tests/screens/sizes.sh \
   tests/screens/terms.sh \

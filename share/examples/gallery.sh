@@ -64,6 +64,10 @@ draw() {
     draw sweep
     echo 'sweep rows=100,200,400,800'
     draw learning
+    echo 'fit; effects'
+    draw effects
+    echo 'importance pairs=yes'
+    draw importance
     echo 'demo co2; split ordered test=20%'
     echo 'kernel poly + rbf(l=3) * periodic(period=0.0701) + rbf(l=0.3); tune 3.period=0.0701; fit'
     draw slice

@@ -63,7 +63,8 @@ def encode(row):
     cells = []
     for name, levels in columns:
         if name not in row:
-            raise KeyError("there is no column %r" % name)
+            raise KeyError("there is no column %r (the head of this program lists those it reads)"
+                           % name)
         text = "" if row[name] is None else str(row[name]).strip()
         if levels:
             cell = level_of(text, levels)

@@ -7,6 +7,7 @@ libcompute_a_SOURCES += \
   src/compute/backend_load.h \
   src/compute/ctl.c \
   src/compute/ctl.h \
+  src/compute/linop.h \
   src/compute/phase.c \
   src/compute/phase.h \
   src/compute/pool.c \

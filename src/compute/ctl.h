@@ -19,6 +19,8 @@ struct tick {
     double value2;      /* from a solver: the true residual if just recomputed; from a search: the
                          * best value so far; NaN: none */
     double target;      /* the value aimed at (rtol); NaN: none */
+    bool counted;       /* from a solver: its steps are planned and end with `total`, at whatever
+                         * residual */
     double passes;      /* from a solver: passes over the data so far, those of checks included */
     double ritz; /* from conjugate gradients: their smallest Ritz value, if just computed; else 0 */
     const char *method; /* from a solver: its name (static string); NULL: conjugate gradients */

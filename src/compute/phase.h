@@ -39,6 +39,7 @@ enum phase_kind { PHASE_STEPS, PHASE_RESIDUAL, PHASE_SEARCH };
     _(TUNE_LOO, "tune-loo", PHASE_SEARCH, "loo") \
     _(TUNE_VALIDATION, "tune-validation", PHASE_SEARCH, "validation") \
     _(FOLDS, "folds", PHASE_STEPS, NULL) \
+    _(ROUNDS, "rounds", PHASE_STEPS, NULL) \
     _(PCA, "pca", PHASE_STEPS, NULL) \
     _(KMEANS, "kmeans", PHASE_STEPS, NULL) \
     _(CLUSTERS, "clusters", PHASE_STEPS, NULL) \
@@ -46,7 +47,8 @@ enum phase_kind { PHASE_STEPS, PHASE_RESIDUAL, PHASE_SEARCH };
     _(LEFT_OUT, "left one out", PHASE_STEPS, NULL) \
     _(SPECTRUM, "spectrum", PHASE_STEPS, NULL) \
     _(LANDSCAPE, "landscape", PHASE_STEPS, NULL) \
-    _(TRADEOFF, "tradeoff", PHASE_STEPS, NULL)
+    _(TRADEOFF, "tradeoff", PHASE_STEPS, NULL) \
+    _(EFFECTS, "effects", PHASE_STEPS, NULL)
 
 enum phase {
 #define PHASE_ID(id, word, kind, value) PHASE_##id,

@@ -38,14 +38,24 @@ struct pool {
     struct worker *worker;
 };
 
+/* The pool whose task this thread is in, and which of its workers the thread is. */
+static _Thread_local struct { struct pool *pool; size_t worker; } inside;
+
 static void pool_work(struct pool *p, size_t worker)
 {
+    struct pool *const outer = inside.pool;
+    const size_t outer_worker = inside.worker;
+
+    inside.pool = p;
+    inside.worker = worker;
     for (;;) {
         const size_t task = atomic_fetch_add_explicit(&p->next, 1, memory_order_relaxed);
         if (task >= p->tasks)
-            return;
+            break;
         p->fn(p->ctx, task, worker);
     }
+    inside.pool = outer;
+    inside.worker = outer_worker;
 }
 
 static void *pool_main(void *arg)
@@ -145,9 +155,11 @@ size_t pool_threads(const struct pool *p)
 
 void pool_run(struct pool *p, size_t tasks, pool_fn *fn, void *ctx)
 {
-    if (!p || p->threads == 1 || tasks < 2) {
+    const bool nested = p && inside.pool == p;
+
+    if (!p || p->threads == 1 || tasks < 2 || nested) {
         for (size_t i = 0; i < tasks; i++)
-            fn(ctx, i, 0);
+            fn(ctx, i, nested ? inside.worker : 0);
         return;
     }
     pthread_mutex_lock(&p->lock);

@@ -18,8 +18,8 @@ struct pool *pool_new(size_t threads, struct err *err);
 void pool_free(struct pool *); /* NULL is fine */
 size_t pool_threads(const struct pool *); /* 1 for NULL */
 /* Runs fn(ctx, task, worker) for task 0 to tasks - 1 and returns when all have ended.  The calling
- * thread works, too.  Not reentrant: a task must not call pool_run on the same pool.  With a NULL
- * pool everything runs in the caller. */
+ * thread works, too.  Where a task calls pool_run on the same pool, the inner tasks run one after
+ * the other in its thread, as its worker.  With a NULL pool everything runs in the caller. */
 void pool_run(struct pool *, size_t tasks, pool_fn *fn, void *ctx);
 
 #endif

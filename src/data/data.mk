@@ -4,6 +4,10 @@ libdata_a_SOURCES =
 libdata_a_SOURCES += \
   src/data/cache.c \
   src/data/cache.h \
+  src/data/calendar.c \
+  src/data/calendar.h \
+  src/data/candidates.c \
+  src/data/candidates.h \
   src/data/checksum.c \
   src/data/checksum.h \
   src/data/dataset.c \
@@ -37,9 +41,13 @@ libdata_a_SOURCES += \
   src/data/page_use.h \
   src/data/prepare.c \
   src/data/prepare.h \
+  src/data/prepare_rows.c \
+  src/data/prepare_rows.h \
   src/data/radix_sort.c \
   src/data/radix_sort.h \
   src/data/split.c \
+  src/data/split_by.c \
+  src/data/split_by.h \
   src/data/summary.c \
   src/data/table.c \
   src/data/table.h

@@ -30,6 +30,7 @@ const char *dataset_role_name(enum col_role role)
 void dataset_split_none(struct dataset *d)
 {
     free(d->split.how);
+    free(d->split.column);
     free(d->split.part);
     free(d->split.fold);
     d->split = (struct split){ 0 };
@@ -94,6 +95,7 @@ struct dataset *dataset_snapshot(const struct dataset *d, struct err *err)
     c->refs = 1;
     c->table = table_ref(d->table);
     c->split.how = d->split.how != NULL ? mem_strdup(d->split.how, err) : NULL;
+    c->split.column = d->split.column != NULL ? mem_strdup(d->split.column, err) : NULL;
     c->split.part = d->split.part != NULL ? copy_array(d->split.part, n, 1, err) : NULL;
     c->split.fold = d->split.fold != NULL ? copy_array(d->split.fold, n, 4, err) : NULL;
     c->name = mem_strdup(d->name, err);
@@ -105,6 +107,7 @@ struct dataset *dataset_snapshot(const struct dataset *d, struct err *err)
     if (c->name == NULL || c->notes == NULL || c->role == NULL || c->group == NULL ||
         (d->coding != NULL && c->coding == NULL) || (d->steps != NULL && c->steps == NULL) ||
         (d->split.how != NULL && c->split.how == NULL) ||
+        (d->split.column != NULL && c->split.column == NULL) ||
         (d->split.part != NULL && c->split.part == NULL) ||
         (d->split.fold != NULL && c->split.fold == NULL)) {
         dataset_unref(c);
@@ -922,7 +925,11 @@ enum status dataset_rows(const struct dataset *d, enum part part, size_t **rows,
 
 static bool in_fold(const struct dataset *d, size_t row, size_t fold, bool in)
 {
-    return (d->split.fold[row] == fold) == in;
+    const size_t own = d->split.fold[row];
+
+    if (!in && d->split.by == SPLIT_BY_TIME) /* the first block has the number of folds */
+        return own < fold || own == d->split.nfolds;
+    return (own == fold) == in;
 }
 
 enum status dataset_fold_rows(const struct dataset *d, size_t fold, bool in, size_t **rows,

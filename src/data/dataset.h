@@ -21,10 +21,16 @@ enum part {
  * ends. */
 extern const char *const dataset_part_words[], *const dataset_part_names[];
 
+/* What a split follows: single rows, or a column, whose groups of rows stay together, or whose
+ * later times are predicted from earlier ones (split_by.h). */
+enum split_by { SPLIT_BY_ROWS, SPLIT_BY_GROUP, SPLIT_BY_TIME };
+extern const char *const split_by_words[]; /* "rows", "group", "time"; NULL ends */
 struct split {
     char *how;           /* in canonical words: "test=20% seed=7", "file=... column=split0" */
+    enum split_by by; char *column; /* the column of a split by group or time; else NULL */
     uint8_t *part;       /* n values of enum part; NULL: all rows are for training */
-    uint32_t *fold; size_t nfolds; /* number of folds; NULL: no folds */
+    /* The fold of each row; NULL: no folds. By time, rows of fold nfolds only train. */
+    uint32_t *fold; size_t nfolds;
     size_t count[PARTS];
 };
 struct dataset {
@@ -105,7 +111,8 @@ void dataset_split_none(struct dataset *);
  * column that is in none. Appends to notes (unless NULL) which inputs each group has. */
 enum status dataset_groups(const struct dataset *, const struct encoding *, size_t *group,
                            struct buf *notes, struct err *);
-/* Row indices of a part, which the caller frees; those inside or outside a fold. */
+/* Row indices of a part, which the caller frees; those inside or outside a fold. In a split by time
+ * only the rows before a fold are outside of it. */
 enum status dataset_rows(const struct dataset *, enum part, size_t **rows, size_t *n,
                          struct err *);
 enum status dataset_fold_rows(const struct dataset *, size_t fold, bool in, size_t **rows,

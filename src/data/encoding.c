@@ -153,6 +153,13 @@ double encoding_value(const struct encoding *e, double scaled)
     return e->yscale == Y_LOG ? exp(y) : y;
 }
 
+double encoding_scaled(const struct encoding *e, double value)
+{
+    if (e->yscale == Y_LOG)
+        value = value > 0.0 ? log(value) : -INFINITY;
+    return (value - e->ymean) / e->ysd;
+}
+
 void encoding_unscale(const struct encoding *e, size_t n, const double *mean, const double *var,
                       double *out_mean, double *out_sd)
 {

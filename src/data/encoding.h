@@ -129,6 +129,8 @@ void encode_free(struct encoded *);
  * exp(m). */
 /* Converts one scaled value to units of the target; this maps quantiles exactly. */
 double encoding_value(const struct encoding *, double scaled);
+/* Its inverse; -infinity for a value that no log target has. */
+double encoding_scaled(const struct encoding *, double value);
 void encoding_unscale(const struct encoding *, size_t n, const double *mean, const double *var,
                       double *out_mean, double *out_sd);
 

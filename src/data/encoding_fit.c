@@ -8,6 +8,7 @@
 #include "data/encoding_column.h"
 #include "data/encoding_moments.h"
 #include "data/page_use.h"
+#include "data/prepare_rows.h"
 #include "data/kinds/kind.h"
 #include "data/kinds/positions.h"
 #include "base/mem.h"
@@ -367,8 +368,8 @@ enum status encoding_fit(const struct dataset *d, const size_t *train, size_t nt
     for (size_t j = 0; j < ncols && rc == ST_OK; j++)
         if (d->role[j] == ROLE_TARGET)
             rc = fit_target(&f, &d->table->col[j]);
-    if (rc == ST_OK && d->steps != NULL && (out->steps = mem_strdup(d->steps, err)) == NULL)
-        rc = ST_NOMEM;
+    if (rc == ST_OK && d->steps != NULL)
+        rc = prepare_rows_without(d->steps, &out->steps, err);
     if (rc == ST_OK && dataset_weight(d) != SIZE_MAX) {
         out->weight = mem_strdup(d->table->col[dataset_weight(d)].name, err);
         rc = out->weight != NULL ? ST_OK : ST_NOMEM;

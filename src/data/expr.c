@@ -209,11 +209,13 @@ static enum status emit(struct parser *q, struct expr_instr instr)
     return ST_OK;
 }
 
-static enum status emit_text(struct parser *q, enum expr_code code, const char *text)
+static enum status emit_text(struct parser *q, enum expr_code code, const char *text, bool quoted)
 {
     char *copy = mem_strdup(text, q->err);
 
-    return copy != NULL ? emit(q, (struct expr_instr){ .code = code, .text = copy }) : ST_NOMEM;
+    return copy != NULL
+               ? emit(q, (struct expr_instr){ .code = code, .text = copy, .quoted = quoted })
+               : ST_NOMEM;
 }
 
 static enum status emit_call(struct parser *q, const struct expr_fn *fn, size_t nargs)
@@ -271,7 +273,7 @@ static enum status name_or_call(struct parser *q)
     if (rc == ST_OK && plain && is_sign(q, "("))
         rc = call(q, name);
     else if (rc == ST_OK)
-        rc = emit_text(q, EXPR_PUSH_COLUMN, name);
+        rc = emit_text(q, EXPR_PUSH_COLUMN, name, !plain);
     free(name);
     return rc;
 }
@@ -285,7 +287,7 @@ static enum status operand(struct parser *q)
         return rc == ST_OK ? next(q) : rc;
     }
     if (q->token == T_WORD) {
-        rc = emit_text(q, EXPR_PUSH_WORD, buf_str(&q->word));
+        rc = emit_text(q, EXPR_PUSH_WORD, buf_str(&q->word), true);
         return rc == ST_OK ? next(q) : rc;
     }
     if (is_keyword(q, "not")) {

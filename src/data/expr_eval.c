@@ -3,6 +3,7 @@
  * of SQL. Where a function has no value (division by zero), the result is missing and counted. */
 #include "data/expr_impl.h"
 
+#include "data/calendar.h"
 #include "data/formats/import.h"
 #include "data/page_use.h"
 #include "base/mem.h"
@@ -74,35 +75,11 @@ static double f_coalesce(const double *x, size_t n)
     return x[i];
 }
 
-/* The calendar of a date, which is kept as a decimal year (scan_date): its day of the year from 0,
- * with the time as a fraction. Rounded to milliseconds, because the year is. */
-static double day_of_year(double date, bool *leap)
-{
-    const double year = floor(date);
-
-    *leap = (fmod(year, 4.0) == 0.0 && fmod(year, 100.0) != 0.0) || fmod(year, 400.0) == 0.0;
-    const double days = *leap ? 366.0 : 365.0;
-    const double day = round((date - year) * days * 86400000.0) / 86400000.0;
-    return day < days ? day : days - 1.0 / 86400000.0;
-}
-
-static void month_and_day(double date, int *month, int *day)
-{
-    static const int length[12] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
-    bool leap;
-    int left = (int)day_of_year(date, &leap);
-
-    for (*month = 0; *month < 11 && left >= length[*month] + (leap && *month == 1); ++*month)
-        left -= length[*month] + (leap && *month == 1);
-    *day = left + 1;
-    ++*month;
-}
-
 static double f_month(const double *x, size_t n)
 {
     int month, day;
     (void)n;
-    month_and_day(x[0], &month, &day);
+    calendar_date(x[0], &month, &day);
     return month;
 }
 
@@ -110,15 +87,14 @@ static double f_day(const double *x, size_t n)
 {
     int month, day;
     (void)n;
-    month_and_day(x[0], &month, &day);
+    calendar_date(x[0], &month, &day);
     return day;
 }
 
 static double f_dayshare(const double *x, size_t n)
 {
-    bool leap;
     (void)n;
-    const double day = day_of_year(x[0], &leap);
+    const double day = calendar_day(x[0]);
     return day - floor(day);
 }
 
@@ -127,27 +103,16 @@ static double f_hour(const double *x, size_t n)
     return floor(24.0 * f_dayshare(x, n) + 1e-6);
 }
 
-/* Days since Monday, with the time of day. 1 January of year 1 was a Monday in the proleptic
- * Gregorian calendar. */
-static double since_monday(double date)
-{
-    bool leap;
-    const double y = floor(date) - 1.0;
-    const double days = 365.0 * y + floor(y / 4.0) - floor(y / 100.0) + floor(y / 400.0) +
-                        day_of_year(date, &leap);
-    return days - 7.0 * floor(days / 7.0);
-}
-
 static double f_weekday(const double *x, size_t n)
 {
     (void)n;
-    return floor(since_monday(x[0])) + 1.0;
+    return floor(calendar_weekday(x[0])) + 1.0;
 }
 
 static double f_weekshare(const double *x, size_t n)
 {
     (void)n;
-    return since_monday(x[0]) / 7.0;
+    return calendar_weekday(x[0]) / 7.0;
 }
 
 enum { MANY = 64 };
@@ -264,7 +229,9 @@ static enum status bind_column(struct expr *e, struct expr_instr *in, struct val
         }
         err_set(err, ST_NOT_FOUND, "there is no column %s",
                 text_quoted(in->text, name, sizeof name));
-        if (near != SIZE_MAX)
+        if (in->quoted) /* double quotes are those of names, as in SQL */
+            err_hint(err, "where COLUMN = '%.60s'   (words have single quotes)", in->text);
+        else if (near != SIZE_MAX)
             err_hint(err, "near: %s", text_quoted(t->col[near].name, name, sizeof name));
         else
             err_hint(err, "cols   (words are written in single quotes)");

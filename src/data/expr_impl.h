@@ -25,7 +25,8 @@ enum expr_compare { EXPR_EQ, EXPR_NE, EXPR_LT, EXPR_LE, EXPR_GT, EXPR_GE };
 struct expr_instr {
     enum expr_code code;
     double number;
-    char *text;              /* EXPR_PUSH_WORD: the word; EXPR_PUSH_COLUMN: the column's name */
+    char *text;              /* EXPR_PUSH_WORD: the word; EXPR_PUSH_COLUMN: the column's name, */
+    bool quoted;             /* which was written in quotes */
     size_t col;              /* EXPR_PUSH_COLUMN, after expr_bind */
     enum expr_compare compare;
     bool words;              /* EXPR_COMPARE, EXPR_IS_MISSING, EXPR_IF: of words */

@@ -6,6 +6,7 @@
 #include "data/formats/import.h"
 #include "data/kinds/kind.h"
 #include "data/page_use.h"
+#include "data/prepare_rows.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -136,6 +137,23 @@ static enum status check_distinct(const struct table *t, struct err *err)
     return rc;
 }
 
+/* The column that a split follows keeps its place. */
+static enum status rename_split(struct state *s, const struct pairs *p)
+{
+    char **column = s->d != NULL ? &s->d->split.column : NULL;
+
+    for (size_t i = 0; column != NULL && *column != NULL && i < p->n; i++)
+        if (strcmp(*column, p->from[i]) == 0) {
+            char *name = mem_strdup(p->to[i], s->err);
+            if (name == NULL)
+                return ST_NOMEM;
+            free(*column);
+            *column = name;
+            break;
+        }
+    return ST_OK;
+}
+
 static enum status apply_rename(struct state *s, const char *list)
 {
     struct pairs p = { 0 };
@@ -159,6 +177,8 @@ static enum status apply_rename(struct state *s, const char *list)
     }
     if (rc == ST_OK)
         rc = check_distinct(t, s->err);
+    if (rc == ST_OK)
+        rc = rename_split(s, &p);
     pairs_free(&p);
     if (rc == ST_OK)
         become(s, t);
@@ -226,7 +246,7 @@ static enum status keep_text(const struct column *c, const size_t *row, size_t n
     return ST_OK;
 }
 
-/* A column of a special kind is made again from the words that it keeps. */
+/* A column of a special kind copies its cells, or is made again from the words that it keeps. */
 static enum status keep_held(const struct column *c, const size_t *row, size_t n,
                              struct column *to, struct err *err)
 {
@@ -234,6 +254,8 @@ static enum status keep_held(const struct column *c, const size_t *row, size_t n
     struct table only = { .refs = 1, .path = (char[]){ "" }, .n = n, .ncols = 1, .col = &words };
     char name[64];
 
+    if (c->cells->take != NULL)
+        return c->cells->take(c, row, n, to, err);
     if (c->cells->word == NULL)
         return err_set(err, ST_UNSUPPORTED, "rows with %s in column %s cannot be left out",
                        kind_of(c)->several, text_quoted(c->name, name, sizeof name));
@@ -305,6 +327,62 @@ static enum status keep_split(struct split *p, const size_t *row, size_t n, stru
     p->part = part;
     p->fold = fold;
     return ST_OK;
+}
+
+/* k further rows train; among folds they are dealt out in turn. */
+static enum status grow_split(struct split *p, size_t n, size_t k, struct err *err)
+{
+    uint8_t *part = p->part != NULL ? mem_calloc(n + k, 1, "the split", err) : NULL;
+    uint32_t *fold = p->fold != NULL ? mem_calloc(n + k, sizeof *fold, "the folds", err) : NULL;
+
+    if ((p->part != NULL && part == NULL) || (p->fold != NULL && fold == NULL)) {
+        free(part);
+        free(fold);
+        return ST_NOMEM;
+    }
+    for (size_t i = 0; i < n + k; i++) {
+        if (part != NULL)
+            part[i] = i < n ? p->part[i] : PART_TRAIN;
+        if (fold != NULL)
+            fold[i] = i < n ? p->fold[i] : (uint32_t)(i % p->nfolds);
+    }
+    p->count[PART_TRAIN] += k;
+    free(p->part);
+    free(p->fold);
+    p->part = part;
+    p->fold = fold;
+    return ST_OK;
+}
+
+/* Applies consecutive steps that add rows, all at once; *end: behind them. */
+static enum status apply_rows(struct state *s, const char *steps, const char **end)
+{
+    size_t n = 0, cap = 0;
+    char **step = NULL;
+    struct table *t = NULL;
+    enum status rc = ST_OK;
+
+    while (rc == ST_OK && prepare_rows_adds(steps)) {
+        const size_t len = strcspn(steps, "\n");
+        rc = mem_grow((void **)&step, &cap, n + 1, sizeof *step, "steps", s->err);
+        if (rc == ST_OK && (step[n] = strndup(steps, len)) == NULL)
+            rc = err_nomem(s->err, len, "a step");
+        n += rc == ST_OK;
+        steps += len + (steps[len] == '\n');
+    }
+    *end = steps;
+    if (rc == ST_OK && !s->fresh)
+        rc = prepare_rows_append(s->t, (const char *const *)step, n, &t, s->err);
+    if (rc == ST_OK && t != NULL && s->d != NULL)
+        rc = grow_split(&s->d->split, s->t->n, n, s->err);
+    if (rc == ST_OK && t != NULL)
+        become(s, t);
+    else
+        table_unref(t);
+    for (size_t i = 0; i < n; i++)
+        free(step[i]);
+    free(step);
+    return rc;
 }
 
 /* Evaluates a condition in every row: which rows to keep, and where it was missing. */
@@ -645,10 +723,15 @@ static enum status apply_all(struct state *s, const char *steps)
 
     while (*steps != '\0' && rc == ST_OK) {
         const size_t len = strcspn(steps, "\n");
+        if (prepare_rows_adds(steps)) {
+            rc = apply_rows(s, steps, &steps);
+            continue;
+        }
         char *step = strndup(steps, len);
         if (step == NULL)
             return err_nomem(s->err, len, "a step");
-        if (!(s->fresh && begins(step, "type") && !computes_later(steps)))
+        if (!prepare_rows_is(step) &&
+            !(s->fresh && begins(step, "type") && !computes_later(steps)))
             rc = apply_one(s, step);
         free(step);
         steps += len + (steps[len] == '\n');
@@ -759,6 +842,116 @@ enum status prepare_new_data(const struct encoding *e, struct table **t, size_t 
     table_unref(*t);
     *t = s.t;
     return ST_OK;
+}
+
+/* Computed columns. */
+
+/* Follows the columns of a step that computes one, or renames some. */
+static enum status follow_computed(const char *step, struct pairs *made, struct err *err)
+{
+    struct buf name = { 0 };
+    struct pairs p = { 0 };
+    enum status rc = ST_OK;
+    size_t i = 0;
+
+    if (begins(step, "let")) {
+        const char *text = step + 4;
+        rc = expr_name(&text, "=", &name, err);
+        while (i < made->n && strcmp(made->to[i], buf_str(&name)) != 0)
+            i++;
+        if (rc == ST_OK && i == made->n)
+            rc = pairs_add(made, buf_str(&name), buf_str(&name), err);
+    } else if (begins(step, "rename")) {
+        rc = read_pairs(step + 7, &p, err);
+        for (i = 0; rc == ST_OK && i < made->n; i++)
+            for (size_t k = 0; k < p.n; k++)
+                if (strcmp(p.from[k], made->to[i]) == 0) {
+                    char *to = made->to[i];
+                    made->to[i] = p.to[k];
+                    p.to[k] = to;
+                    break;
+                }
+    }
+    pairs_free(&p);
+    buf_free(&name);
+    return rc;
+}
+
+enum status prepare_computed(const char *steps, struct buf *names, struct err *err)
+{
+    struct pairs made = { 0 };
+    enum status rc = ST_OK;
+
+    while (*steps != '\0' && rc == ST_OK) {
+        const size_t len = strcspn(steps, "\n");
+        char *step = strndup(steps, len);
+        rc = step != NULL ? follow_computed(step, &made, err) : err_nomem(err, len, "a step");
+        free(step);
+        steps += len + (steps[len] == '\n');
+    }
+    for (size_t i = 0; rc == ST_OK && i < made.n; i++) {
+        buf_puts(names, i > 0 ? ", " : "");
+        buf_puts(names, made.to[i]);
+    }
+    pairs_free(&made);
+    return rc;
+}
+
+/* Where a column comes from. */
+
+/* If this step computes `column`: true, and *one says whether from one other column alone, which
+ * then replaces the text of out. */
+static bool computes(const char *step, const char *column, bool *one, struct buf *out)
+{
+    struct buf name = { 0 };
+    struct err ignored;
+    struct expr *e = NULL;
+    const char *only = NULL, *p = begins(step, "let") ? step + 4 : NULL;
+    const bool here = p != NULL && expr_name(&p, "=", &name, &ignored) == ST_OK && *p == '=' &&
+                      strcmp(buf_str(&name), column) == 0;
+
+    *one = here && expr_parse(p + 1, &e, &ignored) == ST_OK;
+    for (size_t i = 0; *one && expr_column(e, i) != NULL; i++) {
+        *one = only == NULL || strcmp(only, expr_column(e, i)) == 0;
+        only = expr_column(e, i);
+    }
+    *one = *one && only != NULL && strcmp(only, column) != 0;
+    if (*one) {
+        buf_clear(out);
+        buf_puts(out, only);
+    }
+    expr_free(e);
+    buf_free(&name);
+    return here;
+}
+
+bool prepare_origin(const char *steps, const char *column, struct buf *out)
+{
+    enum { DEPTH = 8 };
+    char *at = strdup(column);
+    bool found = false, more = true;
+
+    for (size_t i = 0; steps != NULL && at != NULL && more && i < DEPTH; i++) {
+        struct buf from = { 0 };
+        more = false;
+        for (const char *p = steps; *p != '\0'; p += strcspn(p, "\n"), p += *p == '\n') {
+            char *step = strndup(p, strcspn(p, "\n"));
+            bool one;
+            if (step != NULL && computes(step, at, &one, &from))
+                more = one; /* the last step of that name counts */
+            free(step);
+        }
+        free(at);
+        at = more ? strdup(buf_str(&from)) : NULL;
+        if (more) {
+            buf_clear(out);
+            buf_puts(out, buf_str(&from));
+        }
+        found |= more;
+        buf_free(&from);
+    }
+    free(at);
+    return found;
 }
 
 /* Writing steps. */

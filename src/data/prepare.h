@@ -5,7 +5,8 @@
  *   rename "x1"=age,"x2"=bmi      all at once; columns that a table lacks are passed over
  *   where EXPR                    keeps the rows for which the condition is true (expr.h)
  *   let NAME = EXPR               adds a column, or replaces the one of this name
- *   type NAME,.. = TYPE           a word of kind_type_at */
+ *   type NAME,.. = TYPE           a word of kind_type_at
+ *   ask, row, failed              proposals and their measurements (prepare_rows.h) */
 #ifndef GPDESK_PREPARE_H
 #define GPDESK_PREPARE_H
 
@@ -23,6 +24,15 @@ enum status prepare_table(struct table **t, const char *steps, struct err *);
  * input of the encoding needs its column. */
 enum status prepare_new_data(const struct encoding *, struct table **t, size_t **rows, size_t *n,
                              struct buf *notes, struct err *);
+
+/* Appends the names of the columns that steps compute (let), as they are called after all steps:
+ * "bmi, age2"; nothing if there are none. */
+enum status prepare_computed(const char *steps, struct buf *names, struct err *);
+
+/* Finds the column from which the steps compute `column`, if it is a single one: that of the dates
+ * for their season, weight for log(weight); followed back through several steps, and appended to
+ * out.  False if it is not computed, or from several columns or none. */
+bool prepare_origin(const char *steps, const char *column, struct buf *out);
 
 /* Writing steps, from what a user typed. `names`: "age,bmi,sex", one name for each column. */
 enum status prepare_write_names(const struct table *, const char *names, struct buf *out,

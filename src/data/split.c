@@ -12,6 +12,8 @@
 #include <string.h>
 #include <strings.h>
 
+const char *const split_by_words[] = { "rows", "group", "time", NULL };
+
 static void install(struct dataset *d, uint8_t *part, char *how)
 {
     dataset_split_none(d);
@@ -169,6 +171,8 @@ enum status split_train(struct dataset *d, size_t rows, uint64_t seed, struct er
     }
     if (d->split.part != NULL)
         memcpy(part, d->split.part, n);
+    const enum split_by by = d->split.by; /* test rows stay, and so does what they follow */
+    char *column = d->split.column;
     rng_permutation(seed, rng_stream(RNG_SPLIT, 1), n, order);
     for (size_t i = 0; i < n; i++) {
         uint8_t *p = &part[order[i]];
@@ -178,7 +182,10 @@ enum status split_train(struct dataset *d, size_t rows, uint64_t seed, struct er
         kept++;
     }
     free(order);
+    d->split.column = NULL;
     install(d, part, words);
+    d->split.by = by;
+    d->split.column = column;
     return ST_OK;
 }
 

@@ -24,6 +24,10 @@ struct cell_ops {
     void (*print)(const struct column *, size_t row, struct buf *out);
     /* What a cell holds besides its word, for comparisons; NULL: nothing. */
     const void *(*beside)(const struct column *, size_t row, size_t *bytes);
+    /* Copies the cells of n rows into an empty column without a name; NULL: they are made again
+     * from their words. */
+    enum status (*take)(const struct column *, const size_t *row, size_t n, struct column *to,
+                        struct err *);
     /* Copies n cells into arrays of their own, into an empty column without a name. */
     enum status (*copy)(const struct column *, size_t n, struct column *to, struct err *);
     void (*free)(struct column *);                    /* frees held, which may be NULL */

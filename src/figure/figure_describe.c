@@ -520,6 +520,33 @@ static void say_bars(struct buf *b, const struct figure *f, const struct series 
     buf_puts(b, s->n > said ? ", ..\n" : ".\n");
 }
 
+/* Lines from a lower to an upper end of what has a name: three values each, the last a gap. */
+static bool is_intervals(const struct figure *f, const struct series *s)
+{
+    bool yes = s->mark == MARK_LINE && f->x.nname > 0 && s->n >= 3 && s->n % 3 == 0 && s->x;
+
+    for (size_t i = 0; yes && i < s->n; i += 3)
+        yes = s->x[i] == s->x[i + 1] && s->x[i] >= 0 && s->x[i] < (double)f->x.nname &&
+              isnan(s->x[i + 2]);
+    return yes;
+}
+
+/* Each by name, at most twelve. */
+static void say_intervals(struct buf *b, const struct figure *f, const struct series *s)
+{
+    size_t said = 0;
+
+    for (size_t i = 0; i < s->n && said < 12; i += 3) {
+        buf_puts(b, said++ > 0 ? ", " : "");
+        text_safe(b, f->x.name[(size_t)s->x[i]], 24);
+        buf_putc(b, ' ');
+        num(b, s->y[i]);
+        buf_puts(b, " to ");
+        num(b, s->y[i + 1]);
+    }
+    buf_puts(b, s->n > 3 * said ? ", ..\n" : ".\n");
+}
+
 static void say_band(struct buf *b, const struct figure *f, const struct series *s, const char *x)
 {
     double first = NAN, last = NAN, widest = -1, at = 0;
@@ -602,6 +629,10 @@ static void say_entry(struct buf *b, const struct figure *f, const struct entry 
     }
     if (e->s->mark == MARK_CELLS) {
         say_surface(b, f, e->s);
+        return;
+    }
+    if (is_intervals(f, e->s)) {
+        say_intervals(b, f, e->s);
         return;
     }
     if (!curve_get(&c, f, e)) {

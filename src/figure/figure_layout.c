@@ -586,11 +586,24 @@ static bool names_cut(const struct panel *p)
     return n > p->sc.xt.n && p->w / n >= LEAST;
 }
 
-/* Writes the words of an axis, each cut to its share of the width: no bar goes without a name. */
+/* The least distance between neighbouring words of the axis, in columns. */
+static size_t names_apart(const struct layout *l, const struct panel *p)
+{
+    size_t least = p->w / p->f->x.nname; /* less where the axis reaches beyond the outer bars */
+
+    for (size_t i = 1; i < p->f->x.nname; i++) {
+        const size_t from = tick_column(l, p, (double)i - 1.0), to = tick_column(l, p, (double)i);
+        least = to > from && to - from < least ? to - from : least;
+    }
+    return least;
+}
+
+/* Writes the words of an axis, each cut to its share of the width: no bar goes without a name, and
+ * a blank is between two of them. */
 static void draw_names(const struct layout *l, const struct panel *p, struct frame *fr, size_t y)
 {
     const struct axis *a = &p->f->x;
-    const size_t share = p->w / a->nname;
+    const size_t share = names_apart(l, p);
 
     for (size_t i = 0; i < a->nname; i++) {
         if (!inside((double)i, p->sc.xlo, p->sc.xhi, false))

@@ -44,7 +44,9 @@ static void page_result(struct desk *d, const struct rec *r)
     const bool alone = d->zoom || d->full ||
                        screen_layout_named(d->ws->opt.layout) == LAYOUT_SLIDE;
     const bool panes = d->rows >= MEDIUM_ROWS && d->cols >= MEDIUM_COLS && !alone;
-    const size_t room = panes ? (size_t)d->rows * 3 / 10 - 2 : d->rows >= 10 ? 6 : SMALL_NEWS;
+    const int high = d->panes.has[PANE_LOG] ? d->panes.pane[PANE_LOG].h : d->rows * 3 / 10;
+    const size_t room = panes ? (size_t)(high > 3 ? high - 2 : 1) /* its frame takes two */
+                              : d->rows >= 10 ? 6 : SMALL_NEWS;
     if (d->rows < 8 || d->cols < 40)           /* there is no view to show it over */
         return;
     if (r->type != REC_RESULT || rows <= room || d->main == VIEW_LOG || !d->line)
@@ -90,6 +92,7 @@ static bool on_show(void *ctx, const char *plot, const char *runs)
     struct desk *d = ctx;
     if (lesson_of(d->ws) && d->main == VIEW_LESSON) { /* a lesson shows its plots beside it */
         lesson_view.show(&d->view[VIEW_LESSON], plot, runs ? runs : "");
+        d->picked = true; /* the lesson may be over when a job of the line is first seen */
         return true;
     }
     d->picked = true; /* other results of the same line do not come forward over it */

@@ -359,14 +359,14 @@ static void nystrom(size_t n, size_t M, size_t rank, size_t threads)
         struct solve_info info;
         clock_of.sketch = clock_of.sketch_cpu = 0.0;
         double t = seconds(), c = cpu();
-        must(precond_find(names[q], &err)->build(f, &po, &ctl, &p, &err), &err);
+        must(precond_find(names[q], &err)->build(SOLVE_RIDGE(f, 0.0), &po, &ctl, &p, &err), &err);
         const double build = seconds() - t, build_cpu = cpu() - c;
         precond_set_noise(p, lam2);
         const struct solve_opts so = { .rtol = 1e-6, .maxit = 300, .pre = p };
         t = seconds();
         c = cpu();
         must(solver_find("pcg", &err)
-                 ->solve(&(struct ridge){f, lam2}, 1, b, w, &so, NULL, &info, &err),
+                 ->solve(SOLVE_RIDGE(f, lam2), 1, b, w, &so, NULL, &info, &err),
              &err);
         t = seconds() - t;
         c = cpu() - c;

@@ -25,6 +25,7 @@ part() {
     part "dense algebra" "$programs/bench_solve" dense 1024 2048
     part "memory of fits" "$programs/bench_memory"
     part "exact GP" "$programs/bench_solve" exact 4000
+    part "products with exact kernels" "$programs/bench_products"
     echo
     echo "* a published figure, measured elsewhere; everything else is of this run"
 } | tee "$out/bench.txt"

@@ -125,6 +125,43 @@ START_TEST(test_pool_runs_each_task_once)
 }
 END_TEST
 
+/* A task that calls pool_run on its own pool: each inner task runs once, as the worker of the outer
+ * one, and afterwards the pool works as before. */
+struct nest { struct pool *pool; unsigned char *done; size_t task, worker; };
+
+static void pool_inner(void *ctx, size_t task, size_t worker)
+{
+    const struct nest *n = ctx;
+
+    ck_assert_uint_eq(worker, n->worker);
+    n->done[40 * n->task + task]++;
+}
+
+static void pool_outer(void *ctx, size_t task, size_t worker)
+{
+    struct nest n = *(struct nest *)ctx;
+
+    n.task = task;
+    n.worker = worker;
+    pool_run(n.pool, 40, pool_inner, &n);
+}
+
+START_TEST(test_pool_runs_within_its_tasks)
+{
+    unsigned char done[25 * 40] = { 0 };
+    struct nest n = { .pool = pool_new(3, NULL), .done = done };
+
+    ck_assert_ptr_nonnull(n.pool);
+    pool_run(n.pool, 25, pool_outer, &n);
+    for (size_t i = 0; i < sizeof done; i++)
+        ck_assert_uint_eq(done[i], 1);
+    pool_run(n.pool, 100, pool_mark, done);
+    ck_assert_uint_eq(done[99], 2);
+    ck_assert_uint_eq(done[100], 1);
+    pool_free(n.pool);
+}
+END_TEST
+
 /* Kernel expressions. */
 
 START_TEST(test_kernel_text)
@@ -965,6 +1002,7 @@ int main(void)
     tcase_add_test(t, test_moments);
     tcase_add_test(t, test_below_and_permutation);
     tcase_add_test(t, test_pool_runs_each_task_once);
+    tcase_add_test(t, test_pool_runs_within_its_tasks);
     tcase_add_test(t, test_kernel_text);
     tcase_add_loop_test(t, test_kernel_exact, 0, N_KERNELS);
     tcase_add_loop_test(t, test_kernel_gradient, 0, N_KERNELS);

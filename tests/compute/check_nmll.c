@@ -6,6 +6,7 @@
 #include "compute/likelihood/nmll.h"
 #include "compute/preconds/precond.h"
 #include "compute/rng.h"
+#include "compute/solvers/solve.h"
 #include "support.h"
 
 #include <check.h>
@@ -690,7 +691,8 @@ START_TEST(each_probe_is_exact)
                  &o, &(struct nmll_told){.value = &v, .se = &se, .grad = g}, NULL, NULL),
         ST_OK);
 
-    ck_assert_int_eq(precond_find("srht2", NULL)->build(f, &po, NULL, &p, NULL), ST_OK);
+    ck_assert_int_eq(precond_find("srht2", NULL)->build(SOLVE_RIDGE(f, 0.0), &po, NULL, &p, NULL),
+                     ST_OK);
     precond_set_noise(p, ratio);
     ck_assert_int_eq(fop_gram(f, y, A, b, &yty, NULL, NULL), ST_OK);
     for (size_t j = 0; j < M; j++) {
@@ -1038,8 +1040,9 @@ START_TEST(refuses_nonsense)
                                    &(struct nmll_ask){.y = fs.y, .amplitude = 1.0, .noise = NAN},
                                    &(struct nmll_told){.value = &v}, NULL, &err),
                      ST_RANGE);
-    ck_assert_int_eq(exact_allowed(50000, 1, 0, &err), ST_LIMIT);
+    ck_assert_int_eq(exact_allowed(50000, 1, (size_t)1 << 34, &err), ST_LIMIT);
     ck_assert_ptr_nonnull(strstr(err.msg, "50,000 rows needs"));
+    ck_assert_int_eq(exact_allowed(50000, 1, (size_t)20000000000, &err), ST_OK); /* 8 n^2 bytes */
     ck_assert_int_eq(exact_allowed(1000, 2, 1 << 20, &err), ST_LIMIT);
     ck_assert_int_eq(exact_allowed(1000, 2, 0, &err), ST_OK);
     fs_close(&fs);

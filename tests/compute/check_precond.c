@@ -321,6 +321,103 @@ START_TEST(golden_lanczos_terms)
 }
 END_TEST
 
+/* A matrix (n x n) by its columns and its diagonal alone. */
+struct by_columns { size_t n; const double *K; };
+
+static enum status given_columns(void *ctx, size_t m, const size_t *at, double *C,
+                                 const struct ctl *ctl, struct err *err)
+{
+    const struct by_columns *k = ctx;
+
+    (void)ctl;
+    (void)err;
+    for (size_t j = 0; j < m; j++)
+        memcpy(C + j * k->n, k->K + at[j] * k->n, k->n * sizeof *C);
+    return ST_OK;
+}
+
+static enum status given_diagonal(void *ctx, double *diag, const struct ctl *ctl, struct err *err)
+{
+    const struct by_columns *k = ctx;
+
+    (void)ctl;
+    (void)err;
+    for (size_t i = 0; i < k->n; i++)
+        diag[i] = k->K[i * k->n + i];
+    return ST_OK;
+}
+
+static struct linop by_columns(struct by_columns *k)
+{
+    return (struct linop){ .n = k->n, .ctx = k, .columns = given_columns,
+                           .diagonal = given_diagonal };
+}
+
+/* Pivots at random have the probabilities of 8.10: of a diagonal matrix g, pair i, j in that order
+ * has g_i g_j / (sum (sum - g_i)).  Frequencies within 4 standard errors; pairs are told by their
+ * product, which is the product of the preconditioner's eigenvalues. */
+START_TEST(random_pivots_have_their_probabilities)
+{
+    enum { SIZE = 4, DRAWS = 4000 };
+    static const double g[SIZE] = { 1.0, 2.0, 5.0, 11.0 };
+    double K[SIZE * SIZE] = { 0 }, sum = 0.0;
+    struct by_columns k = { SIZE, K };
+    const struct linop A = by_columns(&k);
+    size_t first[SIZE] = { 0 }, pairs[SIZE][SIZE] = { { 0 } };
+
+    for (size_t i = 0; i < SIZE; i++) {
+        K[i * SIZE + i] = g[i];
+        sum += g[i];
+    }
+    for (uint64_t seed = 0; seed < DRAWS; seed++)
+        for (size_t rank = 1; rank <= 2; rank++) {
+            struct precond *p = NULL;
+            const struct precond_opts o = { .rank = rank, .seed = seed };
+            ck_assert_int_eq(precond_rpchol.build(&A, &o, NULL, &p, NULL), ST_OK);
+            const double *ev = precond_eigenvalues(p);
+            for (size_t i = 0; i < SIZE; i++)
+                for (size_t j = 0; j < SIZE; j++)
+                    if (rank == 1 && i == j && fabs(ev[0] - g[i]) < 1e-12)
+                        first[i]++;
+                    else if (rank == 2 && i > j && fabs(ev[0] - g[i]) < 1e-12 &&
+                             fabs(ev[1] - g[j]) < 1e-12)
+                        pairs[i][j]++;
+            precond_free(p);
+        }
+    for (size_t i = 0; i < SIZE; i++)
+        for (size_t j = 0; j <= i; j++) {
+            const double q = i == j ? g[i] / sum
+                                    : g[i] * g[j] / sum * (1.0 / (sum - g[i]) + 1.0 / (sum - g[j]));
+            const double got = (double)(i == j ? first[i] : pairs[i][j]) / DRAWS;
+            ck_assert_msg(fabs(got - q) <= 4.0 * sqrt(q * (1.0 - q) / DRAWS), "%zu %zu: %g, %g", i,
+                          j, got, q);
+        }
+}
+END_TEST
+
+/* Among diagonals that are equal to rounding the smallest index is the pivot, also where it is not
+ * among the largest of a block: L of a diagonal matrix has the roots of its first entries. */
+START_TEST(pivots_of_equal_diagonals)
+{
+    enum { SIZE = 100, R = 40 };
+    double *K = calloc(SIZE * SIZE + SIZE * R, sizeof *K), *F = K + SIZE * SIZE;
+    size_t pivots[R];
+    struct by_columns k = { SIZE, K };
+    struct linop A = by_columns(&k);
+
+    A.single = true;
+    for (size_t i = 0; i < SIZE; i++)
+        K[i * SIZE + i] = 1.0 + 1e-9 * (double)i;
+    ck_assert_int_eq(pchol_factor(&A, R, F, pivots, NULL, NULL, NULL), ST_OK);
+    for (size_t j = 0; j < R; j++) {
+        ck_assert_uint_eq(pivots[j], j);
+        for (size_t i = 0; i < SIZE; i++)
+            ck_assert(fabs(F[j * SIZE + i] - (i == j ? sqrt(K[i * SIZE + i]) : 0.0)) < 1e-15);
+    }
+    free(K);
+}
+END_TEST
+
 /* Matern-3/2, s = 1, 60 points: pivots, factor, what is left, determinants, and conjugate gradients
  * that need fewer steps. */
 START_TEST(golden_pivoted_cholesky)
@@ -349,16 +446,23 @@ START_TEST(golden_pivoted_cholesky)
     for (size_t j = 0; j < n; j++) /* K = Z'Z with Z = L', whose rows are the columns of L */
         memset(root + j * n, 0, j * sizeof *root);
     struct fop *op = fop_dense_for_tests(root, n, n, n, NULL, NULL);
-    ck_assert_msg(pchol_factor(op, R, F, pivots, left, NULL, &err) == ST_OK, "%s", err.msg);
-    for (size_t j = 0; j < R; j++) {
-        ck_assert_uint_eq(pivots[j], (size_t)at[j]);
-        ck_assert_msg(support_close(left[j], trace[j], 1e-10), "%zu: %g", j, left[j] - trace[j]);
-        for (size_t i = 0; i < n; i++)
-            ck_assert(support_close(F[j * n + i], want[i * R + j], 1e-10));
+    struct by_columns given = { n, K };
+    const struct linop systems[] = { solve_ridge(&(struct ridge){ op, 0.0 }), by_columns(&given) };
+    for (size_t w = 0; w < 2; w++) { /* by products with Z, and from the columns themselves */
+        ck_assert_msg(pchol_factor(&systems[w], R, F, pivots, left, NULL, &err) == ST_OK, "%s",
+                      err.msg);
+        for (size_t j = 0; j < R; j++) {
+            ck_assert_uint_eq(pivots[j], (size_t)at[j]);
+            ck_assert_msg(support_close(left[j], trace[j], 1e-10), "%zu: %g", j,
+                          left[j] - trace[j]);
+            for (size_t i = 0; i < n; i++)
+                ck_assert(support_close(F[j * n + i], want[i * R + j], 1e-10));
+        }
     }
     struct precond *p;
     const struct precond_opts o = { .rank = R };
-    ck_assert_int_eq(precond_find("pchol", NULL)->build(op, &o, NULL, &p, NULL), ST_OK);
+    ck_assert_int_eq(precond_find("pchol", NULL)->build(SOLVE_RIDGE(op, 0.0), &o, NULL, &p, NULL),
+                     ST_OK);
     double logdet = (double)(n - R) * log(noise), whole = 0.0;
     for (size_t i = 0; i < R; i++)
         logdet += log(precond_eigenvalues(p)[i] + noise);
@@ -419,7 +523,7 @@ START_TEST(identities)
     struct precond *p;
     ck_assert_ptr_eq(precond_find(ops->name, NULL), ops);
     const struct precond_opts o = { .rank = 12, .seed = 9 };
-    ck_assert_int_eq(ops->build(op, &o, NULL, &p, NULL), ST_OK);
+    ck_assert_int_eq(ops->build(SOLVE_RIDGE(op, 0.0), &o, NULL, &p, NULL), ST_OK);
     ck_assert_str_eq(precond_row(p)->name, ops->name);
     static const double noises[] = { 1.0, 1e-4, 30.0 };
     for (size_t q = 0; q < 3; q++) {
@@ -471,7 +575,7 @@ START_TEST(whole_factor_of_low_rank)
                 100.0 * (a[i * 3] * sin((double)j) + a[i * 3 + 1] * cos(2.0 * (double)j) +
                          a[i * 3 + 2] / (1.0 + (double)j));
     struct fop *op = fop_dense_for_tests(z, n, D, D, NULL, NULL);
-    ck_assert_int_eq(ops->build(op, &po, NULL, &p, NULL), ST_OK);
+    ck_assert_int_eq(ops->build(SOLVE_RIDGE(op, 0.0), &po, NULL, &p, NULL), ST_OK);
     precond_set_noise(p, 1e-3);
     ck_assert_int_eq(fop_ztv(op, 1, z, b, NULL, NULL), ST_OK); /* in the range of Z' */
     struct ridge ridge = { op, 1e-3 };
@@ -498,7 +602,8 @@ START_TEST(full_rank_is_exact)
     for (size_t q = 0; q < 4; q++) {
         struct precond *p;
         const struct precond_opts o = { .rank = D, .seed = 1 };
-        ck_assert_int_eq(precond_find(names[q], NULL)->build(op, &o, NULL, &p, NULL), ST_OK);
+        ck_assert_int_eq(precond_find(names[q], NULL)->build(SOLVE_RIDGE(op, 0.0), &o, NULL, &p,
+                                                             NULL), ST_OK);
         for (size_t i = 0; i < D; i++)
             ck_assert_double_eq_tol(precond_eigenvalues(p)[i], w[D - 1 - i], 1e-10 * w[D - 1]);
         precond_free(p);
@@ -519,13 +624,14 @@ START_TEST(whole_factor)
     struct precond *p;
     struct solve_info info[K];
     ck_assert_int_eq(
-        precond_find("gram", NULL)->build(op, &(struct precond_opts){.lam2 = 7.0}, NULL, &p, NULL),
+        precond_find("gram", NULL)->build(SOLVE_RIDGE(op, 0.0), &(struct precond_opts){.lam2 = 7.0},
+                                          NULL, &p, NULL),
         ST_OK);
     ck_assert_uint_eq(precond_rank(p), 0);
     precond_set_noise(p, noise);
     const struct solve_opts o = { .rtol = 1e-11, .maxit = 50, .pre = p };
     ck_assert_int_eq(
-        solver_find("pcg", NULL)->solve(&(struct ridge){op, noise}, K, b, X, &o, NULL, info, NULL),
+        solver_find("pcg", NULL)->solve(SOLVE_RIDGE(op, noise), K, b, X, &o, NULL, info, NULL),
         ST_OK);
     ck_assert_int_eq(fop_pass(op, K, X, R, NULL, NULL), ST_OK);
     for (size_t c = 0; c < K; c++) {
@@ -552,7 +658,7 @@ START_TEST(rank_deficient)
     struct fop *op = fop_dense_for_tests(z, N, D, D, NULL, NULL);
     for (size_t q = 2; q < npreconds(); q++) {
         const struct precond_opts o = { .rank = 20, .seed = 2 };
-        ck_assert_int_eq(precond_at(q)->build(op, &o, NULL, &p, NULL), ST_OK);
+        ck_assert_int_eq(precond_at(q)->build(SOLVE_RIDGE(op, 0.0), &o, NULL, &p, NULL), ST_OK);
         const double *ev = precond_eigenvalues(p);
         for (size_t i = 1; ev && i < 20; i++)
             ck_assert(ev[i] >= 0.0 && ev[i] <= ev[i - 1] && (i < 5 || ev[i] < 1e-10 * ev[0]));
@@ -574,10 +680,12 @@ START_TEST(refusals)
     struct precond *p;
     struct err err = { 0 };
     struct precond_opts o = { .rank = D + 1 };
-    ck_assert_int_eq(precond_find("srht2", NULL)->build(op, &o, NULL, &p, &err), ST_RANGE);
+    ck_assert_int_eq(precond_find("srht2", NULL)->build(SOLVE_RIDGE(op, 0.0), &o, NULL, &p, &err),
+                     ST_RANGE);
     ck_assert(err.hint[0] && p == NULL);
     o.rank = 0;
-    ck_assert_int_eq(precond_find("gauss", NULL)->build(op, &o, NULL, &p, &err), ST_RANGE);
+    ck_assert_int_eq(precond_find("gauss", NULL)->build(SOLVE_RIDGE(op, 0.0), &o, NULL, &p, &err),
+                     ST_RANGE);
     ck_assert_ptr_null(precond_find("cholesky", &err));
     ck_assert_int_eq(err.code, ST_NOT_FOUND);
     struct cancel stop;
@@ -587,11 +695,13 @@ START_TEST(refusals)
     for (size_t q = 0; q < npreconds(); q++) {
         if (precond_at(q)->identity) /* there is nothing to stop */
             continue;
-        ck_assert_int_eq(precond_at(q)->build(op, &o, &ctl, &p, &err), ST_CANCELLED);
+        ck_assert_int_eq(precond_at(q)->build(SOLVE_RIDGE(op, 0.0), &o, &ctl, &p, &err),
+                         ST_CANCELLED);
         ck_assert_ptr_null(p);
     }
     z[7] = NAN;
-    ck_assert_int_eq(precond_find("srht2", NULL)->build(op, &o, NULL, &p, &err), ST_RANGE);
+    ck_assert_int_eq(precond_find("srht2", NULL)->build(SOLVE_RIDGE(op, 0.0), &o, NULL, &p, &err),
+                     ST_RANGE);
     fop_free(op);
     free(z);
 }
@@ -609,7 +719,7 @@ START_TEST(out_of_memory)
             struct precond *p = NULL;
             struct err err = { 0 };
             mem_fail_after_for_tests(nth);
-            const enum status rc = precond_at(q)->build(op, &o, NULL, &p, &err);
+            const enum status rc = precond_at(q)->build(SOLVE_RIDGE(op, 0.0), &o, NULL, &p, &err);
             mem_fail_after_for_tests(0);
             ck_assert(rc == ST_OK || rc == ST_NOMEM);
             done = rc == ST_OK;
@@ -634,7 +744,7 @@ START_TEST(same_bits_for_any_thread_count)
             struct fop *op = fop_dense_for_tests(z, n, m, m, pool, NULL);
             struct precond *p;
             const struct precond_opts o = { .rank = rank, .seed = 11 };
-            ck_assert_int_eq(precond_at(q)->build(op, &o, NULL, &p, NULL), ST_OK);
+            ck_assert_int_eq(precond_at(q)->build(SOLVE_RIDGE(op, 0.0), &o, NULL, &p, NULL), ST_OK);
             for (size_t i = 0; i < 2 * m; i++)
                 x[i] = (double)(i % 17) - 5.0;
             memset(now, 0, sizeof *now * (2 * m + rank));
@@ -706,6 +816,8 @@ int main(void)
     tcase_add_test(t, refusals);
     tcase_add_test(t, out_of_memory);
     tcase_add_test(t, same_bits_for_any_thread_count);
+    tcase_add_test(t, random_pivots_have_their_probabilities);
+    tcase_add_test(t, pivots_of_equal_diagonals);
     suite_add_tcase(s, t);
     if (support_shared("golden/nys_ZtZ.csv")) {
         t = tcase_create("golden");

@@ -127,7 +127,7 @@ START_TEST(iterations_are_those_of_a_solve)
     }
     const struct solve_opts o = { .rtol = rtol, .maxit = 400, .pre = p };
     ck_assert_int_eq(
-        solver_find("pcg", NULL)->solve(&(struct ridge){f, lam2}, 1, b, x, &o, NULL, &info, NULL),
+        solver_find("pcg", NULL)->solve(SOLVE_RIDGE(f, lam2), 1, b, x, &o, NULL, &info, NULL),
         ST_OK);
     ck_assert_int_eq(info.why, OUT_RTOL);
     const struct spectrum_part whole = { M, lam, uy2 };

@@ -3,6 +3,7 @@
  * bits for any number of threads.  A new row of any registry is tested by being there. */
 #include "compute/backend.h"
 #include "compute/linalg/blas.h"
+#include "compute/models/exact_system.h"
 #include "compute/rng.h"
 #include "compute/solvers/solver.h"
 #include "support.h"
@@ -181,7 +182,8 @@ static struct precond *precond_for(struct fop *f, const struct precond_ops *ops)
     struct precond *p = NULL;
     struct err err = { 0 };
 
-    ck_assert_msg(ops->build(f, &po, NULL, &p, &err) == ST_OK, "%s: %s", ops->name, err.msg);
+    ck_assert_msg(ops->build(SOLVE_RIDGE(f, 0.0), &po, NULL, &p, &err) == ST_OK, "%s: %s",
+                  ops->name, err.msg);
     precond_set_noise(p, lam2);
     return p;
 }
@@ -244,8 +246,14 @@ START_TEST(every_combination)
                 const bool again = w > 0 && strcmp(precond_at(q)->name, "srht2") != 0;
                 if ((!ops->uses_precond && q > 0) || (ops->stochastic && again && q > 0))
                     continue; /* slow ones meet every preconditioner once */
+                if (ops->dual) {
+                    ck_assert_int_eq(ops->solve(SOLVE_RIDGE(f, lam2), K, s->B, X, &o, NULL, info,
+                                                &err), ST_UNSUPPORTED);
+                    ck_assert_str_eq(err.name, "solver-dual");
+                    continue;
+                }
                 ck_assert_msg(
-                    ops->solve(&(struct ridge){f, lam2}, K, s->B, X, &o, NULL, info, &err) == ST_OK,
+                    ops->solve(SOLVE_RIDGE(f, lam2), K, s->B, X, &o, NULL, info, &err) == ST_OK,
                     "%s: %s", ops->name, err.msg);
                 compare(s, ops, precond_at(q)->name, way[w].p, X, info);
                 solve_info_free(&info[0]);
@@ -268,7 +276,7 @@ START_TEST(same_bits_for_any_thread_count)
     struct system *s = calloc(1, sizeof *s);
     double first[K * M], X[K * M];
 
-    for (size_t k = 0; k < count_kernels() + MADE; k++)
+    for (size_t k = 0; !ops->dual && k < count_kernels() + MADE; k++)
         for (int form = 0; form < 3; form++) {
             if (ops->stochastic && form == 1)
                 continue; /* batches make their features anew in every plan */
@@ -281,7 +289,7 @@ START_TEST(same_bits_for_any_thread_count)
                 const struct solve_opts o = { .rtol = 1e-9, .maxit = 6, .pre = p, .seed = 3,
                                               .params = ops->stochastic ? batch : NULL };
                 ck_assert_int_eq(
-                    ops->solve(&(struct ridge){f, lam2}, K, s->B, X, &o, NULL, info, NULL), ST_OK);
+                    ops->solve(SOLVE_RIDGE(f, lam2), K, s->B, X, &o, NULL, info, NULL), ST_OK);
                 if (t == 0)
                     memcpy(first, X, sizeof X);
                 ck_assert_int_eq(memcmp(first, X, sizeof X), 0);
@@ -297,6 +305,201 @@ START_TEST(same_bits_for_any_thread_count)
 }
 END_TEST
 
+/* The exact kernel: the same solvers and preconditioners on S K1 S + lam2 I. */
+
+enum { NE = 90 };
+
+struct exact_case {
+    double x[NE * WIDE], scale[NE], K[NE * NE], A[NE * NE], B[K * NE], want[K * NE], norm, lam2;
+    struct kernel kernel;
+    double hp[KERNEL_MAX_HP];
+    size_t d;
+};
+
+/* The reference: the matrix entry by entry, and Cholesky. */
+static bool exact_new(struct exact_case *e, size_t kernel, bool ard, bool weighted)
+{
+    const bool positions =
+        kernel >= count_kernels() && made_form(kernel - count_kernels(), &e->kernel, e->hp);
+    double all[N * WIDE], trace = 0.0;
+
+    if (kernel < count_kernels() && !kernel_form(kernel, ard, &e->kernel, e->hp))
+        return false;
+    e->d = positions ? WIDE : D;
+    draw_rows(all, positions);
+    memcpy(e->x, all, NE * e->d * sizeof *all);
+    for (size_t i = 0; i < NE; i++)
+        e->scale[i] = weighted ? 0.5 + 0.01 * (double)i : 1.0;
+    for (size_t i = 0; i < NE; i++)
+        for (size_t j = 0; j < NE; j++)
+            e->K[i * NE + j] = e->scale[i] * e->scale[j] *
+                               kernel_exact(&e->kernel, e->hp, e->d, e->x + i * e->d,
+                                            e->x + j * e->d, NULL);
+    for (size_t i = 0; i < NE; i++)
+        trace += e->K[i * NE + i];
+    e->lam2 = 0.02 * trace;
+    e->norm = trace + e->lam2; /* |A| from above */
+    memcpy(e->A, e->K, sizeof e->A);
+    for (size_t i = 0; i < NE; i++)
+        e->A[i * NE + i] += e->lam2;
+    for (size_t i = 0; i < K * NE; i++)
+        e->want[i] = e->B[i] = cos((double)(i * i)) + 0.2;
+    ck_assert_int_eq(blas_dpotrf(NULL, NE, e->A, NE, NULL, NULL, NULL), ST_OK);
+    ck_assert_int_eq(blas_dtrsm(NULL, false, NE, K, e->A, NE, e->want, NE, NULL), ST_OK);
+    ck_assert_int_eq(blas_dtrsm(NULL, true, NE, K, e->A, NE, e->want, NE, NULL), ST_OK);
+    return true;
+}
+
+static struct exact_system *exact_open(const struct exact_case *e, struct pool *pool)
+{
+    const struct exact_rows r = { .k = &e->kernel, .hp = e->hp, .X = e->x, .n = NE, .d = e->d,
+                                  .row_scale = e->scale, .pool = pool };
+    struct exact_system *s = NULL;
+
+    ck_assert_int_eq(exact_system_open(backend_cpu(), &r, &s, NULL), ST_OK);
+    return s;
+}
+
+/* Single precision kernel values are 1e-5 of the largest away (issue 17, traps). */
+static void near_matrix(const struct exact_case *e, size_t m, double got, double want)
+{
+    ck_assert_msg(fabs(got - want) <= 1e-5 * e->norm, "%zu: %.9g, not %.9g", m, got, want);
+}
+
+/* Every member of the interface against the matrix. */
+static void check_members(const struct exact_case *e, const struct linop *A)
+{
+    const size_t at[5] = { 3, 88, 3, 0, 41 };
+    double *X = calloc(8 * NE, sizeof *X), *Y = X + 2 * NE, *C = Y + NE;
+
+    for (size_t i = 0; i < 2 * NE; i++)
+        X[i] = sin((double)i);
+    ck_assert_int_eq(A->rows(A->ctx, 5, at, 2, X, Y, NULL, NULL), ST_OK);
+    for (size_t c = 0; c < 2; c++)
+        for (size_t i = 0; i < 5; i++)
+            near_matrix(e, i, Y[c * 5 + i], blas_ddot(NE, e->K + at[i] * NE, X + c * NE));
+    ck_assert_int_eq(A->columns(A->ctx, 5, at, C, NULL, NULL), ST_OK);
+    for (size_t j = 0; j < 5 * NE; j++)
+        near_matrix(e, j, C[j], e->K[at[j / NE] * NE + j % NE]);
+    ck_assert_int_eq(A->diagonal(A->ctx, Y, NULL, NULL), ST_OK);
+    for (size_t i = 0; i < NE; i++)
+        near_matrix(e, i, Y[i], e->K[i * NE + i]);
+    ck_assert_int_eq(A->apply(A->ctx, 2, X, C, NULL, NULL), ST_OK);
+    for (size_t i = 0; i < 2 * NE; i++)
+        near_matrix(e, i, C[i], blas_ddot(NE, e->K + i % NE * NE, X + i / NE * NE) +
+                                    e->lam2 * X[i]);
+    ck_assert_int_eq(A->product(A->ctx, 1, X, C, NULL, NULL), ST_OK);
+    for (size_t i = 0; i < NE; i++)
+        near_matrix(e, i, C[i], blas_ddot(NE, e->K + i * NE, X));
+    ck_assert(A->seconds(A->ctx, NE, 1) > 0.0);
+    ck_assert(A->seconds(A->ctx, NE, 8) < 8.0 * A->seconds(A->ctx, NE, 1));
+    free(X);
+}
+
+static void exact_solve(const struct exact_case *e, const struct linop *A,
+                        const struct solver_ops *ops, const struct precond *p)
+{
+    const struct solve_opts o = { .rtol = 1e-6, .maxit = 200, .pre = p, .seed = 7 };
+    struct solve_info info[K];
+    struct err err = { 0 };
+    double X[K * NE];
+
+    if (ops->primal) {
+        ck_assert_int_eq(ops->solve(A, K, e->B, X, &o, NULL, info, &err), ST_UNSUPPORTED);
+        ck_assert_str_eq(err.name, "solver-primal");
+        ck_assert_ptr_nonnull(strstr(err.hint, "model=exact solver=pcg"));
+        return;
+    }
+    const enum status rc = ops->solve(A, K, e->B, X, &o, NULL, info, &err);
+    if (rc == ST_UNSUPPORTED && ops->dual) { /* sgd has no random features of sequences */
+        ck_assert_ptr_nonnull(strstr(err.hint, "model=exact solver=sdd"));
+        return;
+    }
+    ck_assert_msg(rc == ST_OK, "%s: %s", ops->name, err.msg);
+    for (size_t c = 0; c < K; c++) {
+        double e2 = 0.0, w2 = 0.0;
+        if (!ops->dual)
+            ck_assert_msg(info[c].why > 0, "%s: %s at %.1e", ops->name,
+                          solve_outcome(info[c].why), info[c].true_residual);
+        for (size_t i = c * NE; i < (c + 1) * NE; i++) {
+            e2 += pow(X[i] - e->want[i], 2.0);
+            w2 += pow(e->want[i], 2.0);
+        }
+        const double most = (info[c].true_residual * blas_dnrm2(NE, e->B + c * NE) +
+                             1e-5 * e->norm * sqrt(w2)) / e->lam2;
+        ck_assert_msg(sqrt(e2) <= most, "%s: error %.2e, at most %.2e", ops->name, sqrt(e2), most);
+        solve_info_free(&info[c]);
+    }
+}
+
+START_TEST(every_combination_exact)
+{
+    struct exact_case *e = calloc(1, sizeof *e);
+    const size_t plain = count_kernels() * FORMS, i0 = (size_t)_i;
+
+    if (!(i0 < plain ? exact_new(e, i0 / FORMS, i0 % FORMS == 1, i0 % FORMS == 0)
+                     : exact_new(e, count_kernels() + i0 - plain, false, true))) {
+        free(e);
+        return;
+    }
+    struct exact_system *s = exact_open(e, NULL);
+    const struct linop A = exact_system_linop(s, e->lam2);
+    check_members(e, &A);
+    for (size_t q = 0; precond_at(q); q++) {
+        const struct precond_opts po = { .rank = 16, .seed = 5 };
+        struct precond *p = NULL;
+        struct err err = { 0 };
+        const enum status rc = precond_at(q)->build(&A, &po, NULL, &p, &err);
+        if (precond_at(q)->factored) { /* a factor of Z'Z */
+            ck_assert_int_eq(rc, ST_UNSUPPORTED);
+            ck_assert_str_eq(err.name, "precond-features");
+            ck_assert_ptr_nonnull(strstr(err.hint, "precond=pchol"));
+            continue;
+        }
+        ck_assert_msg(rc == ST_OK, "%s: %s", precond_at(q)->name, err.msg);
+        precond_set_noise(p, e->lam2);
+        for (size_t i = 0; solver_at(i); i++)
+            if (solver_at(i)->uses_precond || q == 0)
+                exact_solve(e, &A, solver_at(i), p);
+        precond_free(p);
+    }
+    exact_system_close(s);
+    free(e);
+}
+END_TEST
+
+START_TEST(exact_same_bits_for_any_thread_count)
+{
+    const struct solver_ops *ops = solver_at((size_t)_i);
+    struct exact_case *e = calloc(1, sizeof *e);
+    double first[K * NE], X[K * NE];
+
+    for (size_t t = 1; !ops->primal && t <= 3; t++) {
+        struct pool *pool = pool_new(t, NULL);
+        ck_assert(exact_new(e, 0, false, true));
+        struct exact_system *s = exact_open(e, pool);
+        const struct linop A = exact_system_linop(s, e->lam2);
+        struct precond *p = NULL;
+        const struct precond_opts po = { .rank = 16, .seed = 5 };
+        struct solve_opts o = { .rtol = 1e-9, .maxit = 6, .seed = 3 };
+        struct solve_info info[K];
+        ck_assert_int_eq(precond_rpchol.build(&A, &po, NULL, &p, NULL), ST_OK);
+        precond_set_noise(p, e->lam2);
+        o.pre = p;
+        ck_assert_int_eq(ops->solve(&A, K, e->B, X, &o, NULL, info, NULL), ST_OK);
+        if (t == 1)
+            memcpy(first, X, sizeof X);
+        ck_assert_int_eq(memcmp(first, X, sizeof X), 0);
+        for (size_t c = 0; c < K; c++)
+            solve_info_free(&info[c]);
+        precond_free(p);
+        exact_system_close(s);
+        pool_free(pool);
+    }
+    free(e);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("registry");
@@ -306,6 +509,8 @@ int main(void)
     tcase_add_checked_fixture(t, blas_init, NULL);
     tcase_add_loop_test(t, every_combination, 0, (int)(count_kernels() * FORMS + MADE));
     tcase_add_loop_test(t, same_bits_for_any_thread_count, 0, (int)count_solvers());
+    tcase_add_loop_test(t, every_combination_exact, 0, (int)(count_kernels() * FORMS + MADE));
+    tcase_add_loop_test(t, exact_same_bits_for_any_thread_count, 0, (int)count_solvers());
     suite_add_tcase(s, t);
     return support_run(s);
 }

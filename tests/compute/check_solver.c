@@ -151,7 +151,6 @@ static double history_tol(size_t step)
     return fmin(0.9, 1e-6 * pow(1e3, step > SOUND ? (double)(step - SOUND) : 0.0));
 }
 
-
 START_TEST(golden_history)
 {
     size_t n, c, k, r;
@@ -254,6 +253,8 @@ static size_t count_preconds(void)
 START_TEST(conformance)
 {
     const struct solver_ops *ops = solver_at((size_t)_i / count_preconds());
+    if (ops->dual)
+        return; /* check_dual */
     const struct precond_ops *pops = precond_at((size_t)_i % count_preconds());
     const double lam2 = ops->stochastic ? 30.0 : 0.3; /* condition 30 and 3000 */
     const double batch[SOLVER_MAX_PARAMS] = { 20 };
@@ -271,11 +272,11 @@ START_TEST(conformance)
     ck_assert_int_eq(blas_dtrsm(NULL, false, M, K, A, M, want, M, NULL), ST_OK);
     ck_assert_int_eq(blas_dtrsm(NULL, true, M, K, A, M, want, M, NULL), ST_OK);
     const struct precond_opts po = { .rank = 16, .seed = 5 };
-    ck_assert_int_eq(pops->build(f, &po, NULL, &p, NULL), ST_OK);
+    ck_assert_int_eq(pops->build(SOLVE_RIDGE(f, 0.0), &po, NULL, &p, NULL), ST_OK);
     precond_set_noise(p, lam2);
     const struct solve_opts o = { .rtol = 1e-10, .maxit = 4000, .pre = p, .seed = 4,
                                   .params = ops->stochastic ? batch : NULL };
-    ck_assert_int_eq(ops->solve(&(struct ridge){ f, lam2 }, K, B, X, &o, NULL, info, NULL), ST_OK);
+    ck_assert_int_eq(ops->solve(SOLVE_RIDGE(f, lam2), K, B, X, &o, NULL, info, NULL), ST_OK);
     for (size_t c = 0; c < K; c++) {
         if (ops->coarse) { /* check_registry knows what it reaches */
             solve_info_free(&info[c]);
@@ -305,14 +306,15 @@ START_TEST(columns_agree_with_single_solves)
         B[i] = sin((double)(i * i)) * (i < M ? 1.0 : i < 2 * M ? 1e-20 : 1e20);
     memset(B + M + 3, 0, (M - 3) * sizeof *B); /* a simple column ends earlier */
     const struct precond_opts po = { .rank = 8, .seed = 5 };
-    ck_assert_int_eq(precond_find("srht2", NULL)->build(f, &po, NULL, &p, NULL), ST_OK);
+    ck_assert_int_eq(precond_find("srht2", NULL)->build(SOLVE_RIDGE(f, 0.0), &po, NULL, &p, NULL),
+                     ST_OK);
     precond_set_noise(p, lam2);
     const struct solve_opts o = { .rtol = 1e-11, .maxit = 1000, .check_every = 7, .pre = p };
     const struct solver_ops *pcg = solver_find("pcg", NULL);
-    ck_assert_int_eq(pcg->solve(&(struct ridge){ f, lam2 }, K, B, X, &o, NULL, info, NULL), ST_OK);
+    ck_assert_int_eq(pcg->solve(SOLVE_RIDGE(f, lam2), K, B, X, &o, NULL, info, NULL), ST_OK);
     for (size_t c = 0; c < K; c++) {
         ck_assert_int_eq(
-            pcg->solve(&(struct ridge){f, lam2}, 1, B + c * M, x, &o, NULL, &one, NULL), ST_OK);
+            pcg->solve(SOLVE_RIDGE(f, lam2), 1, B + c * M, x, &o, NULL, &one, NULL), ST_OK);
         ck_assert_int_eq(info[c].why, OUT_RTOL);
         ck_assert_double_eq_tol((double)one.iterations, (double)info[c].iterations, 4.0);
         const double size = blas_dnrm2(M, x);
@@ -334,16 +336,17 @@ START_TEST(same_bits_for_any_thread_count)
     double *z = features(n, m), *b = ones(2 * m), *x = malloc(2 * m * sizeof *x);
     double *first = malloc(2 * m * sizeof *x);
     const struct solver_ops *ops = solver_at((size_t)_i);
-    for (size_t t = 0; t < 4; t++) {
+    for (size_t t = 0; !ops->dual && t < 4; t++) {
         struct pool *pool = pool_new(threads[t], NULL);
         struct fop *f = fop_dense_for_tests(z, n, m, m, pool, NULL);
         struct precond *p;
         struct solve_info info[2];
         const struct precond_opts po = { .rank = 30, .seed = 5 };
-        ck_assert_int_eq(precond_find("srht", NULL)->build(f, &po, NULL, &p, NULL), ST_OK);
+        ck_assert_int_eq(precond_find("srht", NULL)->build(SOLVE_RIDGE(f, 0.0), &po, NULL, &p,
+                                                           NULL), ST_OK);
         precond_set_noise(p, 1.0);
         const struct solve_opts o = { .rtol = 1e-8, .maxit = 40, .pre = p };
-        ck_assert_int_eq(ops->solve(&(struct ridge){f, 1.0}, 2, b, x, &o, NULL, info, NULL), ST_OK);
+        ck_assert_int_eq(ops->solve(SOLVE_RIDGE(f, 1.0), 2, b, x, &o, NULL, info, NULL), ST_OK);
         if (t == 0)
             memcpy(first, x, 2 * m * sizeof *x);
         ck_assert_int_eq(memcmp(first, x, 2 * m * sizeof *x), 0);
@@ -423,7 +426,7 @@ START_TEST(golden_svrg)
                 G[i] += opt_lam2 * w[i] - o.b[i];
         }
         ck_assert_int_eq(batch_pass_at(&o.batch, &block, v, Q, NULL), ST_OK);
-        struct descent at = { .ridge.lam2 = opt_lam2, .M = OPT_M, .k = 1, .G = G, .work = Q };
+        struct descent at = { .A.lam2 = opt_lam2, .M = OPT_M, .k = 1, .G = G, .work = Q };
         ck_assert_int_eq(svrg_step(&at, p, (_i ? 0.3 : 0.1) / OPT_N, v), ST_OK);
         if (t + 1 == opt_rows[row]) {
             double now[OPT_M];
@@ -487,7 +490,7 @@ START_TEST(golden_optimum)
     opt_new(&o);
     for (size_t i = 0; i < 3; i++) {
         ck_assert_int_eq(
-            solvers[i]->solve(&(struct ridge){o.f, opt_lam2}, 1, o.b, w, &so, NULL, &info, NULL),
+            solvers[i]->solve(SOLVE_RIDGE(o.f, opt_lam2), 1, o.b, w, &so, NULL, &info, NULL),
             ST_OK);
         same_row(solvers[i]->name, want, w);
         solve_info_free(&info);
@@ -552,11 +555,12 @@ START_TEST(divergence_is_mended)
     struct solve_info info;
     const struct precond_opts po = { .rank = 16, .seed = 5 };
 
-    ck_assert_int_eq(precond_find("srht2", NULL)->build(f, &po, NULL, &p, NULL), ST_OK);
+    ck_assert_int_eq(precond_find("srht2", NULL)->build(SOLVE_RIDGE(f, 0.0), &po, NULL, &p, NULL),
+                     ST_OK);
     precond_set_noise(p, 3.0);
     const struct solve_opts o = { .rtol = _i >= 2 ? 0.1 : 1e-8, .maxit = 2000, .pre = p, .seed = 1,
                                   .params = wild };
-    ck_assert_int_eq(ops->solve(&(struct ridge){ f, 3.0 }, 1, b, x, &o, NULL, &info, NULL), ST_OK);
+    ck_assert_int_eq(ops->solve(SOLVE_RIDGE(f, 3.0), 1, b, x, &o, NULL, &info, NULL), ST_OK);
     ck_assert_int_eq(info.why, OUT_RTOL);
     ck_assert_uint_ge(info.halved, 1);
     ck_assert_double_gt(info.passes, (double)info.iterations);
@@ -585,7 +589,7 @@ START_TEST(gradient_methods_stop)
     struct solve_info info;
     const struct solve_opts o = { .rtol = 1e-12, .maxit = 100, .seed = 1 };
 
-    ck_assert_int_eq(ops->solve(&(struct ridge){ f, 1.0 }, 1, b, x, &o, &ctl, &info, NULL), ST_OK);
+    ck_assert_int_eq(ops->solve(SOLVE_RIDGE(f, 1.0), 1, b, x, &o, &ctl, &info, NULL), ST_OK);
     ck_assert_int_eq(info.why, OUT_CANCELLED);
     ck_assert_uint_eq(info.iterations, 3);
     ck_assert_uint_ge(h.n, 4); /* the start, and three steps */
@@ -616,7 +620,7 @@ START_TEST(lbfgs_is_cg_with_exact_steps)
         struct solve_info info;
         const struct solve_opts o = { .rtol = 1e-6, .maxit = 500, .params = i == 2 ? unit : NULL };
         const struct solver_ops *ops = i ? solver_find("lbfgs", NULL) : solver_find("cg", NULL);
-        ck_assert_int_eq(ops->solve(&(struct ridge){f, 20.0}, 1, b, x, &o, &ctl, &info, NULL),
+        ck_assert_int_eq(ops->solve(SOLVE_RIDGE(f, 20.0), 1, b, x, &o, &ctl, &info, NULL),
                          ST_OK);
         ck_assert_int_eq(info.why, OUT_RTOL);
         its[i] = info.iterations;
@@ -698,7 +702,7 @@ START_TEST(wolfe_steps_are_those_of_bfgs)
         }
         const struct solve_opts o = { .rtol = 1e-14, .maxit = step + 1, .params = wolfe };
         struct solve_info info;
-        ck_assert_int_eq(ops->solve(&(struct ridge){f, lam2}, 1, b, x, &o, NULL, &info, NULL),
+        ck_assert_int_eq(ops->solve(SOLVE_RIDGE(f, lam2), 1, b, x, &o, NULL, &info, NULL),
                          ST_OK);
         ck_assert_uint_eq(info.iterations, step + 1);
         for (size_t i = 0; i < n; i++)
@@ -723,14 +727,15 @@ START_TEST(steps_of_the_rule_are_near_the_limit)
     struct solve_info info;
     const struct precond_opts po = { .rank = 16, .seed = 5 };
 
-    ck_assert_int_eq(precond_find("srht2", NULL)->build(f, &po, NULL, &p, NULL), ST_OK);
+    ck_assert_int_eq(precond_find("srht2", NULL)->build(SOLVE_RIDGE(f, 0.0), &po, NULL, &p, NULL),
+                     ST_OK);
     precond_set_noise(p, 3.0);
     for (int far = 0; far < 2; far++) {
         const double params[SOLVER_MAX_PARAMS] = {N, 1,
                                                   far ? 3.5 : 1.0}; /* all rows: 1 / eigenvalue */
         const struct solve_opts o = {
             .rtol = 1e-8, .maxit = 40, .pre = p, .seed = 1, .params = params};
-        ck_assert_int_eq(ops->solve(&(struct ridge){f, 3.0}, 1, b, x, &o, NULL, &info, NULL),
+        ck_assert_int_eq(ops->solve(SOLVE_RIDGE(f, 3.0), 1, b, x, &o, NULL, &info, NULL),
                          ST_OK);
         ck_assert(far ? info.halved > 0 : info.halved == 0);
         solve_info_free(&info);
@@ -758,7 +763,7 @@ START_TEST(parameters_are_parsed)
         {"svrg(", ST_USAGE},          {"svrg()", ST_USAGE},          {"svrg(batch=)", ST_RANGE},
         {"svrg(batch=0)", ST_RANGE},  {"svrg(batch=1.5)", ST_RANGE}, {"svrg(x=1)", ST_NOT_FOUND},
         {"svrg(batch=3", ST_USAGE},   {"svrg(batch=3)x", ST_USAGE},  {"pcg(batch=3)", ST_NOT_FOUND},
-        {"sgd", ST_NOT_FOUND},        {"svrg(batch=nan)", ST_RANGE}, {"", ST_NOT_FOUND},
+        {"sgdm", ST_NOT_FOUND},       {"svrg(batch=nan)", ST_RANGE}, {"", ST_NOT_FOUND},
         {"svrg(batch=1,)", ST_USAGE}, {"lbfgs(wolfe=2)", ST_RANGE},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
@@ -1002,7 +1007,7 @@ START_TEST(rounded_features_are_corrected)
         const struct solve_opts so = { .rtol = 1e-6, .maxit = 400 };
         ck_assert_int_eq(fop_set(f, hp, NULL), ST_OK);
         ck_assert_int_eq(fop_ztv(f, 2, y, b, NULL, NULL), ST_OK);
-        ck_assert_int_eq(pcg_solver.solve(&(struct ridge){f, lam2}, 2, b, w, &so, NULL, info, NULL),
+        ck_assert_int_eq(pcg_solver.solve(SOLVE_RIDGE(f, lam2), 2, b, w, &so, NULL, info, NULL),
                          ST_OK);
         for (size_t c = 0; c < 2; c++) {
             ck_assert_int_eq(info[c].why, OUT_RTOL);
@@ -1040,13 +1045,13 @@ START_TEST(direct_refuses_and_stops)
     struct solve_info info;
     struct err err = { 0 };
     const struct solve_opts o = { .rtol = 1e-6 };
-    ck_assert_int_eq(direct->solve(&(struct ridge){f, -5.0}, 1, b, x, &o, NULL, &info, &err),
+    ck_assert_int_eq(direct->solve(SOLVE_RIDGE(f, -5.0), 1, b, x, &o, NULL, &info, &err),
                      ST_NOT_PD);
     ck_assert_ptr_nonnull(strstr(err.hint, "noise"));
     struct cancel stop;
     atomic_init(&stop.stop, true);
     const struct ctl ctl = { .cancel = &stop };
-    ck_assert_int_eq(direct->solve(&(struct ridge){f, 1.0}, 1, b, x, &o, &ctl, &info, &err), ST_OK);
+    ck_assert_int_eq(direct->solve(SOLVE_RIDGE(f, 1.0), 1, b, x, &o, &ctl, &info, &err), ST_OK);
     ck_assert_int_eq(info.why, OUT_CANCELLED);
     ck_assert_double_eq(x[0], 0.0);
     ck_assert_ptr_null(solver_find("gradient", &err));
@@ -1062,13 +1067,13 @@ START_TEST(out_of_memory)
     struct fop *f = fop_dense_for_tests(z, N, M, M, NULL, NULL);
     const struct solve_opts o = { .rtol = 1e-8, .maxit = 200 };
     for (size_t q = 0; solver_at(q); q++) {
-        bool done = false;
+        bool done = solver_at(q)->dual;
         for (size_t nth = 1; !done && nth < 60; nth++) {
             struct solve_info info;
             struct err err = { 0 };
             mem_fail_after_for_tests(nth);
             const enum status rc =
-                solver_at(q)->solve(&(struct ridge){f, 1.0}, 1, b, x, &o, NULL, &info, &err);
+                solver_at(q)->solve(SOLVE_RIDGE(f, 1.0), 1, b, x, &o, NULL, &info, &err);
             mem_fail_after_for_tests(0);
             ck_assert(rc == ST_OK || rc == ST_NOMEM);
             done = rc == ST_OK;

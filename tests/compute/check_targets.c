@@ -807,7 +807,7 @@ START_TEST(tunings)
     } way[] = {
         {"bayes", true, false, TUNE_NMLL, 0, 0},        {"bayes", false, false, TUNE_NMLL, 64, 0},
         {"bayes", false, false, TUNE_NMLL, 320, 0},     {"lbfgs", false, false, TUNE_NMLL, 64, 90},
-        {"bayes", false, false, TUNE_LOO, 64, 0},       {"grid", true, false, TUNE_NMLL, 0, 60},
+        {"bayes", false, false, TUNE_LOO, 64, 0},       {"grid", true, false, TUNE_NMLL, 0, 0},
         {"neldermead", false, false, TUNE_NMLL, 64, 0}, {"bayes", false, true, TUNE_NMLL, 64, 90},
     };
     struct prob *p = prob_make();

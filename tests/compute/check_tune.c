@@ -100,6 +100,7 @@ START_TEST(exact_optimum_is_golden)
 
     source_array_init(&src, X, n, d, d);
     o.kind = &exact_model;
+    o.mem_limit = (size_t)1 << 30;
     ck_assert_msg(tune_run(&k, &src.base, y, &o, &(struct tools){backend_cpu(), NULL, NULL}, &res,
                            &err) == ST_OK,
                   "%s", err.msg);
@@ -787,6 +788,7 @@ START_TEST(registry_and_refusals)
                               &(struct tools){backend_cpu(), NULL, NULL}, &res, &err),
                      ST_RANGE);
     o.kind = &exact_model;
+    o.mem_limit = (size_t)1 << 30;
     many_y[0] = 1;
     source_array_init(&many, many_y, 20000, 1, 1);
     ck_assert_int_eq(tune_run(&k, &many.base, many_y, &o,

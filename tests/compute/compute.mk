@@ -2,7 +2,7 @@
 # tests of the features group
 if HAVE_CHECK
 features_tests = tests/compute/check_alloc tests/compute/check_conform \
-  tests/compute/check_features \
+  tests/compute/check_exact_op tests/compute/check_features \
   tests/compute/check_kernels tests/compute/check_levels tests/compute/check_threads \
   tests/compute/check_windows
 check_PROGRAMS += $(features_tests)
@@ -14,6 +14,8 @@ tests_compute_check_features_LDADD = $(compute_tests)
 tests_compute_check_levels_SOURCES = tests/compute/check_levels.c tests/compute/problem.c \
   tests/compute/problem.h
 tests_compute_check_levels_LDADD = $(compute_tests)
+tests_compute_check_exact_op_SOURCES = tests/compute/check_exact_op.c
+tests_compute_check_exact_op_LDADD = $(compute_tests)
 tests_compute_check_conform_SOURCES = tests/compute/check_conform.c
 tests_compute_check_conform_LDADD = $(compute_tests)
 tests_compute_check_kernels_SOURCES = tests/compute/check_kernels.c
@@ -31,7 +33,9 @@ tests_compute_check_threads_LDADD = $(compute_tests)
 TESTS += tests/scripts/processors.sh
 EXTRA_DIST += tests/scripts/processors.sh
 # tests of the solve group
-solve_tests = tests/compute/check_blas tests/compute/check_intervals tests/compute/check_kpca \
+solve_tests = tests/compute/check_blas tests/compute/check_dual \
+  tests/compute/check_functions \
+  tests/compute/check_intervals tests/compute/check_kpca \
   tests/compute/check_metrics \
   tests/compute/check_precond tests/compute/check_registry tests/compute/check_solver
 if HAVE_CHECK
@@ -40,6 +44,10 @@ TESTS += $(solve_tests)
 endif
 tests_compute_check_blas_SOURCES = tests/compute/check_blas.c
 tests_compute_check_blas_LDADD = $(compute_tests)
+tests_compute_check_dual_SOURCES = tests/compute/check_dual.c
+tests_compute_check_dual_LDADD = $(compute_tests)
+tests_compute_check_functions_SOURCES = tests/compute/check_functions.c
+tests_compute_check_functions_LDADD = $(compute_tests)
 tests_compute_check_precond_SOURCES = tests/compute/check_precond.c
 tests_compute_check_precond_LDADD = $(compute_tests)
 tests_compute_check_registry_SOURCES = tests/compute/check_registry.c
@@ -64,10 +72,12 @@ endif
 EXTRA_DIST += tests/scripts/golden.sh tests/golden.md
 # tests of the gp group
 if HAVE_CHECK
-check_PROGRAMS += tests/compute/check_fit tests/compute/check_nmll tests/compute/check_memory \
+check_PROGRAMS += tests/compute/check_effects tests/compute/check_fit \
+  tests/compute/check_nmll tests/compute/check_memory \
   tests/compute/check_model \
   tests/compute/check_rank tests/compute/check_targets tests/compute/check_tune
-TESTS += tests/compute/check_fit tests/compute/check_nmll tests/compute/check_memory \
+TESTS += tests/compute/check_effects tests/compute/check_fit \
+  tests/compute/check_nmll tests/compute/check_memory \
   tests/compute/check_model \
   tests/compute/check_rank tests/compute/check_targets tests/compute/check_tune
 endif
@@ -76,6 +86,9 @@ tests_compute_check_nmll_LDADD = $(compute_tests)
 tests_compute_check_fit_SOURCES = tests/compute/check_fit.c tests/compute/fits.c \
   tests/compute/fits.h
 tests_compute_check_fit_LDADD = $(compute_tests)
+tests_compute_check_effects_SOURCES = tests/compute/check_effects.c tests/compute/fits.c \
+  tests/compute/fits.h
+tests_compute_check_effects_LDADD = $(compute_tests)
 tests_compute_check_model_SOURCES = tests/compute/check_model.c tests/compute/fits.c \
   tests/compute/fits.h
 tests_compute_check_model_LDADD = $(compute_tests)
@@ -94,8 +107,10 @@ TESTS += tests/compute/check_diagnose
 endif
 tests_compute_check_diagnose_SOURCES = tests/compute/check_diagnose.c
 tests_compute_check_diagnose_LDADD = $(compute_tests)
-TESTS += tests/scripts/diagnosis.sh tests/scripts/forecast.sh tests/scripts/why.sh
-EXTRA_DIST += tests/scripts/diagnosis.sh tests/scripts/forecast.sh tests/scripts/why.sh \
+TESTS += tests/scripts/diagnosis.sh tests/scripts/dual.sh tests/scripts/forecast.sh \
+  tests/scripts/why.sh
+EXTRA_DIST += tests/scripts/diagnosis.sh tests/scripts/dual.sh \
+  tests/scripts/forecast.sh tests/scripts/why.sh \
   tests/bench/advise.sh tests/bench/forecast.sh tests/bench/forecast.md \
   tests/bench/why.sh \
   tests/bench/causes.sh tests/bench/mend.sh

@@ -155,7 +155,7 @@ static double iteration(struct fop *f, const struct precond *pre, const double *
                                       .pre = pre };
         struct solve_info info;
         const double start = now();
-        must(pcg->solve(&(struct ridge){ f, 0.09 }, 1, b, x, &o, NULL, &info, &err), "pcg");
+        must(pcg->solve(SOLVE_RIDGE(f, 0.09), 1, b, x, &o, NULL, &info, &err), "pcg");
         s[i == 2] = now() - start;
         solve_info_free(&info);
     }
@@ -239,7 +239,8 @@ static void sketches(const struct source *src, size_t M, size_t L)
         precond_free(i % 3 == 2 ? pre : NULL);
         if (i % 3 == 2)
             must(precond_find("srht", &err)
-                     ->build(p.f, &(struct precond_opts){.rank = L}, NULL, &pre, &err),
+                     ->build(SOLVE_RIDGE(p.f, 0.0), &(struct precond_opts){.rank = L}, NULL, &pre,
+                             &err),
                  "preconditioner");
         best[i % 3] = fmin(best[i % 3], now() - start);
     }
@@ -352,7 +353,7 @@ static void gradients(const struct source_array *src, size_t n, size_t M)
     line(what, best[2], "cublasSsyrk, float32", peer_syrk(n, M), 0.0, 0.0);
     struct precond *pre = NULL;
     must(precond_find("gram", &err)
-             ->build(p.f, &(struct precond_opts){.lam2 = 0.09}, NULL, &pre, &err),
+             ->build(SOLVE_RIDGE(p.f, 0.0), &(struct precond_opts){.lam2 = 0.09}, NULL, &pre, &err),
          "preconditioner");
     line("an iteration with it", iteration(p.f, pre, V, V + M), NULL, 0.0, 0.0, 0.0);
     precond_free(pre);

@@ -293,7 +293,7 @@ START_TEST(any_order_of_threads)
             ok(fop_pass(p.dev, 1, P, w + 4 * j.M, NULL, &fail));
             struct solve_info info;
             ok(solver_find("cg", NULL)
-                   ->solve(&(struct ridge){p.dev, 0.7}, 1, P, w + 5 * j.M,
+                   ->solve(SOLVE_RIDGE(p.dev, 0.7), 1, P, w + 5 * j.M,
                            &(struct solve_opts){.maxit = 4}, NULL, &info, &fail));
             solve_info_free(&info);
             pair_close(&p);
@@ -394,10 +394,10 @@ START_TEST(device_lost)
     double *b = normals(5, j.M), *xa = normals(6, j.M), *xb = normals(6, j.M);
     const struct solve_opts o = { .rtol = 1e-5, .maxit = 400 };
     const struct solver_ops *cg = solver_find("cg", &err);
-    ok(cg->solve(&(struct ridge){ p.cpu, 1.0 }, 1, b, xa, &o, NULL, &ia, &fail));
+    ok(cg->solve(SOLVE_RIDGE(p.cpu, 1.0), 1, b, xa, &o, NULL, &ia, &fail));
     snprintf(at, sizeof at, "%zu", emulated_launches() + 60);
     setenv("GPDESK_EMU_LOST", at, 1);
-    ok(cg->solve(&(struct ridge){ p.dev, 1.0 }, 1, b, xb, &o, NULL, &ib, &fail));
+    ok(cg->solve(SOLVE_RIDGE(p.dev, 1.0), 1, b, xb, &o, NULL, &ib, &fail));
     unsetenv("GPDESK_EMU_LOST");
     ck_assert(fop_lost(p.dev, &err));
     ck_assert_int_eq(err.code, ST_BACKEND);
@@ -453,13 +453,14 @@ static enum status ask_all(int kind, double *out, struct err *err)
         out[3] = g[0];
     for (int i = 0; rc == ST_OK && i < 2; i++) {
         const struct precond_opts po = { .rank = 8, .lam2 = 0.3 };
-        rc = precond_find(i ? "gram" : "srht2", NULL)->build(f, &po, NULL, &pre, err);
+        rc = precond_find(i ? "gram" : "srht2", NULL)->build(SOLVE_RIDGE(f, 0.0), &po, NULL, &pre,
+                                                             err);
         if (rc == ST_OK)
             precond_set_noise(pre, 0.3);
         const struct solve_opts so = { .rtol = 1e-5, .maxit = 80, .pre = pre };
         if (rc == ST_OK)
             rc = solver_find("pcg", NULL)
-                     ->solve(&(struct ridge){f, 0.3}, 3, b, sol, &so, NULL, info, err);
+                     ->solve(SOLVE_RIDGE(f, 0.3), 3, b, sol, &so, NULL, info, err);
         out[4 + i] = norm(3 * M, sol);
         for (size_t c = 0; c < 3; c++)
             solve_info_free(&info[c]);

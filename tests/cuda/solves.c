@@ -57,7 +57,8 @@ START_TEST(gradients_there)
     ck_assert_ptr_nonnull(gpdesk_backend()->cg);
     if (solves[_i].precond)
         ok(precond_find(solves[_i].precond, NULL)
-               ->build(p.cpu, &(struct precond_opts){.rank = 24}, NULL, &pre, &fail));
+               ->build(SOLVE_RIDGE(p.cpu, 0.0), &(struct precond_opts){.rank = 24}, NULL, &pre,
+                       &fail));
     if (pre)
         precond_set_noise(pre, 0.4);
     for (size_t i = 0; i < M; i++) /* one that has nothing to do, one that begins at its end */
@@ -74,7 +75,7 @@ START_TEST(gradients_there)
                                       .x0 = _i % 2 ? x0 : NULL};
         const size_t before = emulated_launches();
         ok(solver_find("pcg", NULL)
-               ->solve(&(struct ridge){f, 0.4}, k, b, x[o], &so, NULL, info[o], &fail));
+               ->solve(SOLVE_RIDGE(f, 0.4), k, b, x[o], &so, NULL, info[o], &fail));
 #ifndef ON_DEVICE
         if (o) /* not a pass of the operator for each step, but launches of its own */
             ck_assert_uint_gt(emulated_launches() - before, 5 * info[o][0].iterations);
@@ -131,7 +132,8 @@ START_TEST(recorded_steps)
         struct solve_info info[3];
         setenv("GPDESK_EMU_GRAPHS", o ? "1" : "0", 1);
         ok(precond_find(pres[_i], NULL)
-               ->build(p.cpu, &(struct precond_opts){.rank = 24}, NULL, &pre, &fail));
+               ->build(SOLVE_RIDGE(p.cpu, 0.0), &(struct precond_opts){.rank = 24}, NULL, &pre,
+                       &fail));
         precond_set_noise(pre, 0.4);
         x[o] = normals(7, 3 * j.M);
         const size_t before = emulated_replays();
@@ -142,7 +144,7 @@ START_TEST(recorded_steps)
                                       .probe_rtol = 0.1,
                                       .check_every = 10};
         ok(solver_find("pcg", NULL)
-               ->solve(&(struct ridge){p.dev, 0.4}, 3, b, x[o], &so, NULL, info, &fail));
+               ->solve(SOLVE_RIDGE(p.dev, 0.4), 3, b, x[o], &so, NULL, info, &fail));
         const size_t replays = emulated_replays() - before;
         ck_assert_msg(o ? replays > info[1].iterations / 2 : replays == 0, "%zu of %zu", replays,
                       info[1].iterations);
@@ -254,7 +256,8 @@ START_TEST(factor_there)
             setenv("GPDESK_EMU_FULL", at, 1);
         }
 #endif
-        const enum status rc = precond_find("gram", NULL)->build(f, &po, NULL, &pre, &fail);
+        const enum status rc = precond_find("gram", NULL)->build(SOLVE_RIDGE(f, 0.0), &po, NULL,
+                                                                 &pre, &fail);
         unsetenv("GPDESK_EMU_FULL");
         if (o && full) { /* an error with numbers, and nothing is lost */
             ck_assert_int_eq(rc, ST_NOMEM);
@@ -278,7 +281,7 @@ START_TEST(factor_there)
         const struct solve_opts so = {
             .rtol = j.precision == PREC_DOUBLE ? 1e-9 : 1e-5, .maxit = 60, .pre = pre};
         ok(solver_find("pcg", NULL)
-               ->solve(&(struct ridge){f, noise}, 3, b, x[o], &so, NULL, info, &fail));
+               ->solve(SOLVE_RIDGE(f, noise), 3, b, x[o], &so, NULL, info, &fail));
         unsetenv("GPDESK_EMU_LOST");
         ck_assert_int_eq(fop_lost(f, NULL), o && lost);
         for (size_t c = 0; c < 3; c++) {
@@ -665,7 +668,8 @@ START_TEST(preconditioner_there)
     for (int o = 0; o < 2; o++) {
         const size_t before = emulated_launches();
         ok(precond_find(names[_i], NULL)
-               ->build(o ? p.dev : p.cpu, &(struct precond_opts){.rank = L}, NULL, &pre[o], &fail));
+               ->build(SOLVE_RIDGE(o ? p.dev : p.cpu, 0.0), &(struct precond_opts){.rank = L}, NULL,
+                       &pre[o], &fail));
 #ifndef ON_DEVICE
         ck_assert_int_eq(emulated_launches() - before > 20, o);
 #else

@@ -77,8 +77,10 @@ sh -c 'echo \$\$ > pid; exec env -u LINES -u COLUMNS -u NO_COLOR HOME="$work" \\
     XDG_CACHE_HOME="$work/.cache" XDG_DATA_HOME="$work/.data" GPDESK_LEARN=off LANG=C.UTF-8 OPENBLAS_NUM_THREADS=1 $vars "$GPDESK" $*'
 echo "EXIT=\$?"
 END
-    # A Ctrl-C that comes when curses has ended already is not to end the shell of the pane.
-    t new-session -d -s a -x "$cols" -y "$rows" "trap : INT; sh $work/run.sh; exec cat" \
+    # A Ctrl-C that comes when curses has ended already is to end neither the shell of the pane nor
+    # cat, and not to drop what was written and not yet read, as a terminal does without noflsh.
+    t new-session -d -s a -x "$cols" -y "$rows" \
+        "stty noflsh; trap : INT; sh $work/run.sh; trap '' INT; exec cat" \
         > "$work/said" 2>&1 ||
         in_vain "for tmux: $(head -n 1 "$work/said")"
     waituntil test -s "$work/pid" || in_vain "for the start"

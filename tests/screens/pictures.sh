@@ -29,7 +29,7 @@ prepare() {
     type_line "score"
     waitfor "inside the 50 / 90 / 95"
     type_line \
-        "fit solver=pcg features=4096 rank=64 noise=0.02 rtol=1e-10 plan=regenerate rescale=no"
+        "fit solver=pcg features=4096 rank=64 noise=0.1 rtol=1e-10 maxit=9999 plan=regenerate rescale=no"
     waitfor "r2 cg"
     waitfor "forecast of r2"
 }

@@ -32,7 +32,7 @@ keys Escape
 expect_gone "Esc closes" "and goes"
 resize 39 7
 expect_gone "[1 Data]" "39x7 is a status line"
-expect "curve)." "with what was said last"
+expect "before it." "with what was said last"
 expect "ready" "with the state"
 expect "gpdesk>" "and the prompt"
 resize 19 4

@@ -97,17 +97,17 @@ compare "the whole factor" rbf \
     'features=256 solver=pcg precond=gram precision=float plan=store store=float16' 2e-3
 
 # -- an exact model of more rows than a matrix has room for: on the device without one
-exact='demo robot n=3000 seed=3; split test=1% seed=1; kernel matern(nu=3\/2); set l=2 noise=2; fit solver=exact'
+exact='demo robot n=3000 seed=3; split test=1% seed=1; kernel matern(nu=3\/2); set l=2 noise=2; fit'
 exact=$(printf '%s\n' "$exact" | tr -d '\\')
-with "$modules/emulated.so" --format json --device cpu -e "$exact variance=none; score"
+with "$modules/emulated.so" --format json --device cpu -e "$exact solver=exact variance=none; score"
 rmse=$(number rmse)
-with "$modules/emulated.so" --device cuda --mem 64MB -e "$exact"
+with "$modules/emulated.so" --device cuda --mem 64MB -e "$exact solver=exact"
 has "with variances it is refused, and what is possible said" "$err" \
-    'variance=none (without the matrix, on the device)'
-with "$modules/emulated.so" --device cpu --mem 64MB -e "$exact variance=none"
+    'fit model=exact solver=pcg  (without the matrix)'
+with "$modules/emulated.so" --device cpu --mem 64MB -e "$exact solver=exact variance=none"
 has "the processor refuses it" "$err" 'needs 67.3 MB'
 with "$modules/emulated.so" --format json --accept-unconverged --device cuda --mem 64MB -e \
-    "$exact variance=none rtol=1e-3 maxit=4; fit continue=r1 rtol=3e-3 maxit=40; score"
+    "$exact model=exact solver=cg rtol=1e-3 maxit=4; fit continue=r1 rtol=3e-3 maxit=40; score"
 is "the device has an exact model without the matrix" "$rc" 0
 has "it stops and goes on" "$out" '"outcome":"maxit".*'
 has "to the tolerance" "$out" '"outcome":"rtol"'

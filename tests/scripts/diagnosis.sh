@@ -73,6 +73,21 @@ ok "its condition number is not above the sketch's bound" between \
     "$(num spectrum condition_before)" "$(awk -v d="$cond" 'BEGIN { print 0.7 * d }')" "$cond"
 is "and the one that the solver saw" "$(num spectrum condition_after)" "$(num fit condition)"
 ok "the plot has a line for the noise" grep -q '^1,noise,' s.csv
+# A fit that was killed has its settings, which have a spectrum.
+"$gpdesk" --format json -s killed.gpd -e "$data; fit features=512 solver=cg maxit=10000000 \
+    rtol=1e-15 l=2 noise=0.1 variance=none plan=regenerate" >.killed 2>&1 </dev/null &
+pid=$!
+i=0
+while test $i -lt 600 && ! grep -q '"residual":' .killed; do sleep 0.1; i=$((i + 1)); done
+kill -9 $pid
+wait $pid 2>/dev/null
+run --format json -s killed.gpd -e 'spectrum r1'
+is "spectrum of a fit that was killed" $rc 0
+ok "is that of its settings" between "$(num spectrum condition_before)" \
+    "$(awk -v d="$cond" 'BEGIN { print 0.7 * d }')" "$cond"
+has "which is told" "$out" '"name":"unfinished"'
+run --format json -e "$data; tune features=64 evals=2; spectrum t1"
+has "a tuning has none" "$err$out" 't1 is a tuning, which has no spectrum'
 run --format json -e "$data; spectrum features=256 l=2 noise=0.1"
 has "before a fit, too" "$out" '"command":"spectrum","run":null,.*"ritz_values":0'
 run --format json -e "$data; fit l=2 noise=0.1; spectrum rows=300"

@@ -36,6 +36,7 @@ while read -r verb; do
             (cd "$dir" && "$gpdesk" -q -s broken.gpd -e "demo toy" >/dev/null 2>&1)
             before_this= ;;
         source) before_this= ;;
+        tell) before_this="$before; suggest 2" ;;
         season) before_this='demo co2' ;; # needs a column of dates
         redo) before_this="$before; set l=2; undo" ;;
         esac

@@ -15,6 +15,7 @@ part_of() {
     cg_* | slq_*) echo D ;;
     opt_* | svrg_* | psvrg_* | amsgrad_* | adam_*) echo E ;;
     conv_* | graph_* | fastconv_* | onehot_*) echo F ;;
+    sdd_* | sgd_* | pathwise_*) echo G ;;
     kpca_* | pca_* | km_* | met_* | spearman_*) echo K ;;
     *) echo later ;;
     esac
@@ -30,7 +31,7 @@ table() {
     echo '# Golden files and the tests that read them'
     echo
     echo 'Made by `tests/scripts/golden.sh --table` in the build directory after `make check`; the same'
-    echo 'script, as a test, fails where a file of the parts A to F and K is read by no test. The files are'
+    echo 'script, as a test, fails where a file of the parts A to G and K is read by no test. The files are'
     echo 'described in `../shared/golden/README.md`; the parts are those of `../shared/methods.md`.'
     echo
     echo '| part | file | read by |'
@@ -54,7 +55,7 @@ if [ "$1" = --table ]; then
 fi
 
 . "$srcdir/tests/scripts/lib.sh"
-for part in A B C D E F K; do
+for part in A B C D E F G K; do
     files=0 missing=
     for f in "$shared"/golden/*.csv; do
         name=$(basename "$f" .csv)

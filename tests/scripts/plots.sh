@@ -134,7 +134,7 @@ is "each with a sentence and a way out" "$(printf '%s\n' "$err" | grep -c '^erro
 { echo 'open mixed.csv target=y1; missing mean; kernel rbf; fit l=1 noise=0.2; plot slice a out=bands.svg'
   echo 'plot columns kind out=bars.svg; plot columns kind out=bars.txt size=40x12'
   echo 'landscape grid=5 features=64 l=0.5..2 noise=0.1..0.4; plot landscape out=bar.svg; plot landscape out=bar.csv'
-  echo 'plot cost out=phases.txt size=80x12; plot cost out=phases.svg size=420x300'; } >read.gps
+  echo 'plot cost out=phases.txt size=80x12; plot cost out=phases.svg size=420x300; plot cost out=narrow.txt size=38x12'; } >read.gps
 for program in own gnuplot; do
     test $program = own || command -v gnuplot >/dev/null 2>&1 || continue
     case $program in own) export GPDESK_GNUPLOT=/nowhere/gnuplot ;; *) unset GPDESK_GNUPLOT ;; esac
@@ -156,6 +156,8 @@ done
 unset GPDESK_GNUPLOT
 is "on a screen of text, too" "$(grep -c '^ *u  *v  *w  *kind$' bars.txt) $(grep -c \
     'fe[a-z]* *pr[a-z]* *so[a-z]* *va[a-z]* *ot[a-z]*' phases.txt)" "1 1"
+has "and a blank between those that are cut" "$(cat narrow.txt)" \
+    ' fe[a-z]* \+pr[a-z]* \+so[a-z]* \+va[a-z]* \+ot[a-z]*'
 GPDESK_GNUPLOT=/nowhere/gnuplot "$gpdesk" -q -f script.gps >/dev/null 2>&1
 is "without gnuplot the same files" "$?$(for p in $many; do tail -n 3 $p.svg | grep -q '</svg>' ||
     echo " $p"; done)" 0

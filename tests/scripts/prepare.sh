@@ -35,6 +35,28 @@ run -s s.gpd -e 'predict short.csv'
 is "a missing source of an input stops" $rc 1
 has "with its name" "$err" 'error\[no-column\]: input ratio is computed as .*and the file has no column big size'
 
+# ---- names in the kernel follow; quotes; rows of sets of nodes
+run -e 'open plain.csv; kernel rbf on x1,"x2" + linear on x2; rename x1=x2,x2="big size"; kernel; fit features=64; undo; kernel'
+is "a kernel of renamed columns" $rc 0
+has "has their new names" "$out" '^current: rbf on x2,"big size" + linear on "big size"'
+has "until they are undone" "$out" '^current: rbf on x1,"x2" + linear on x2'
+run -e 'open plain.csv; kernel rbf on x* ; rename x1=side'
+has "a pattern may match others" "$err$out" 'note.kernel.: the kernel reads columns by a pattern'
+run -e 'open plain.csv; where x3 = "a"'
+has "words in double quotes are names" "$err" "there is no column 'a'"
+has "which is told" "$err" "where COLUMN = 'a' *(words have single quotes)"
+awk 'BEGIN { srand(3); print "mol,a,b,y"; for (g = 1; g <= 40; g++) { n = 2 + g % 4
+    for (i = 0; i < n; i++) printf "g%d,%.3f,%.3f,%d\n", g, g + i / 10, rand(), g } }' >nodes.csv
+awk -F, 'NR == 1 || $4 > 10' nodes.csv >fewer.csv
+nodes='split test=25% ordered=yes; kernel graph(rbf); fit features=64 l=1 noise=0.1; predict columns=y,mean,sd out='
+run --format json -s n.gpd -e "open nodes.csv graph=mol target=y; where y > 10; ${nodes}w.csv"
+is "rows of nodes are left out" $rc 0
+has "thirty stay" "$(jq where)" '"rows":30,'
+run -e "open fewer.csv graph=mol target=y; ${nodes}f.csv"
+ok "as if they had never been there" cmp w.csv f.csv
+run -s n.gpd -e 'predict columns=y,mean,sd out=again.csv'
+ok "in a session, too" cmp w.csv again.csv
+
 # ---- lines above the table
 { printf 'a report, of a week\n"an open quote\n\n'; printf 'x,y\n1,2\n2,4\n3,7\n'; } >report.csv
 run --format json -e 'open report.csv skip=3'

@@ -82,6 +82,24 @@ program "exact: sums and products" 1e-9 "$open; kernel rbf(ard) on a,b * linear 
 program "exact: two targets, y=none" 1e-9 "open train.csv target=y,z skip=w; missing mean; \
     scale y=none; kernel erf(ard); $exact" no
 
+# ---- a table that was prepared: the program says what it needs, and gets it ready-made ----
+awk 'BEGIN { srand(12); print "a,b,y"; for (i = 0; i < 60; i++) { a = 1 + rand(); b = 1 + rand()
+    printf "%.5f,%.5f,%.5f\n", a, b, sin(3 * a) + a / b } }' >plain.csv
+awk -F, 'NR == 1 { print "base,ratio"; next } { printf "%s,%.17g\n", $2, $1 / $2 }' plain.csv >ready.csv
+run --format json -e 'open plain.csv target=y; set precision=double; rename a=one,b=base; let q = one/base' \
+    -e 'rename q=ratio; where ratio > 0.4; cols one role=skip' -e "$fit; predict plain.csv columns=row,mean out=p.csv" \
+    -e 'export r1 out=r.py; export r1 out=r.c'
+is "prepared: written" "$rc" 0
+has "prepared: the result says so" "$out" '"name":"prepared".*with those that let computes: ratio'
+for f in r.py r.c; do
+    has "$f: its head has the columns" "$(head -n 12 $f)" 'It reads the columns base, ratio\.'
+    has "$f: and the steps" "$(head -n 12 $f)" ' rename q=ratio$'
+done
+test -z "$python" || { python3 r.py ready.csv >py.csv; ok "prepared: Python" same 1e-9 p.csv py.csv; }
+test -z "$cc" || { cc -o r.exe r.c -lm && ./r.exe ready.csv >c.csv; ok "prepared: C" same 1e-9 p.csv c.csv; }
+test -z "$python" || { python3 r.py plain.csv 2>py.err
+    has "prepared: a file as it was" "$(cat py.err)" "no column 'base' (the head of this program"; }
+
 # ---- what is refused, and says what to do ----
 refused() { # name settings export pattern
     run -q -e "$2" -e "export $3"

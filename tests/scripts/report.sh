@@ -4,16 +4,19 @@
 . "${srcdir:-$(dirname "$0")/../..}/tests/scripts/lib.sh"
 
 data='demo friedman1 n=160 seed=3; split test=25% seed=1; kernel rbf(ard); tune features=64 evals=4'
-run --format json -s r.gpd -e "$data; fit features=128; report out=bare.html; score" \
-    -e 'report r1 out=r.html; report r1 plots=parity,rate out=two.html'
+run --format json -s r.gpd -e "$data; fit features=128; report out=bare.html score=no" \
+    -e 'report out=r.html; report r1 plots=parity,rate out=two.html; script out=r.gps'
 is "reports are written" $rc 0
 has "JSON says what is in it" "$out" \
     '"command":"report","run":"r1","out":"r.html".*"plots":\["parity","check".*"scored":true'
 has "and what was asked for" "$out" '"out":"two.html".*"plots":\["parity","rate"\]'
 has "a run without scores says so" "$(cat bare.html)" 'was not scored. In gpdesk: score r1'
-for part in Data Model Scores 'Plots and check' Methods Script; do
+for part in Data Model Scores 'Check and plots' Methods Script; do
     has "there is a part $part" "$(cat r.html)" "^<h2>$part</h2>"
 done
+is "what was not scored is scored once" "$(grep -c '"command":"score"' .out)" 1
+is "as a line of the script" "$(grep -c '^score r1$' r.gps)" 1
+has "what check finds" "$(cat r.html)" '<th>calibration</th><td>[ok!]*</td>.*inside the 95 % interval'
 rmse=$("$jsonl" get score '$.rmse' <.out | awk '{ printf "%.4g", $1 }')
 has "the RMSE is that of score" "$(cat r.html)" "<td>rmse</td><td class=\"n\">$rmse</td>"
 has "the script is in it" "$(cat r.html)" 'split test=25% seed=1'
@@ -54,7 +57,7 @@ done
 # ---- several targets, an exact fit, y=log, a resumed session ----
 awk 'BEGIN { srand(4); print "a,b,u,v"; for (i = 0; i < 80; i++) { a = rand(); b = rand()
     printf "%.4f,%.4f,%.4f,%.4f\n", a, b, exp(a) + 0.1 * rand(), 2 + a * b } }' >two.csv
-run -q -e 'open two.csv target=u,v; scale y=log; split test=25% seed=1; fit solver=exact; score' \
+run -q -e 'open two.csv target=u,v; scale y=log; split test=25% seed=1; fit solver=exact' \
     -e 'report out=t.html'
 is "two targets, exact, y=log" $rc 0
 is "a table of scores for each" "$(grep -c 'test rows of [uv]</caption>' t.html)" 2
@@ -67,6 +70,9 @@ run -s r.gpd -e 'report r1 out=again.html; history'
 is "a resumed session writes it again" $rc 0
 is "with the same scores" "$(grep -A40 '<h2>Scores' again.html | grep -c '<td>rmse')" \
     "$(grep -A40 '<h2>Scores' r.html | grep -c '<td>rmse')"
+run -e "$data; split none; fit features=32; report out=none.html"
+has "rows held out are missed" "$(cat none.html)" 'No rows were held out to score on'
+has "in the result too" "$out" 'it has no scores, because no rows were held out'
 
 # ---- what is refused; a disk that is full leaves the old file ----
 refused() { # name exit commands pattern

@@ -96,6 +96,10 @@ sweep l=1
 landscape x=nosuch
 neighbours row:1000
 explain-row row:1000
+effects nosuch
+effects x1*nosuch
+importance r9
+plot effects nosuch
 draw posterior along=nosuch
 answer z
 script out=/nosuch/x.gps

@@ -37,6 +37,9 @@ race|race cg,pcg(rank=4) features=16|runs
 score|score|same
 check|check|same
 predict|predict out=p.csv|same
+suggest|suggest 2 candidates=20|undo
+bo|bo table start=10 rounds=1 batch=3 tune=no|same
+tell|suggest 2 candidates=20; tell s1=3|undo
 pca|pca|same
 cluster|cluster k=2|same
 advise|advise features=32 rank=4,8|same
@@ -44,6 +47,8 @@ spectrum|spectrum|same
 why|why|same
 neighbours|neighbours row:1|same
 explain-row|explain-row row:1|same
+effects|effects x1|same
+importance|importance|same
 landscape|landscape grid=3|same
 tradeoff|tradeoff|same
 sweep|sweep l=1,2 features=16|runs

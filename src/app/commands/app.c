@@ -10,7 +10,7 @@
 #include "app/plots/plots.h"
 #include "app/runs/clustering.h"
 #include "app/runs/export.h"
-#include "app/runs/predict_columns.h"
+#include "app/runs/scoring/predict_columns.h"
 #include "app/runs/race.h"
 #include "app/runs/spectrum_run.h"
 #include "app/runs/sweep.h"
@@ -63,6 +63,7 @@ void app_begin(void)
     import_args_expand(cmd_data_rows);
     import_args_expand(cmd_open_rows);
     import_args_expand(cmd_model_rows);
+    import_args_expand(cmd_suggest_rows);
     registry_words_expand(cmd_model_rows);
     command_use(tables);
     words_use(words);

@@ -9,6 +9,8 @@
 #include "app/core/workspace.h"
 #include "app/core/ws_tell.h"
 #include "data/kinds/kind.h"
+#include "data/prepare_rows.h"
+#include "data/split_by.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -21,6 +23,18 @@
 enum { SHOW_ROWS = 20, SHOW_COLS = 12, SHOW_MAX = 1000, INLINE_CELLS = 4000000 };
 
 /* Data, use. */
+
+/* Proposals of suggest that wait for their measurement. */
+static size_t pending_rows(const struct dataset *d)
+{
+    struct prepare_rows asked;
+    size_t n = 0;
+
+    if (prepare_rows_read(d->steps, &asked, NULL) == ST_OK)
+        n = prepare_rows_pending(&asked);
+    prepare_rows_free(&asked);
+    return n;
+}
 
 static enum status cmd_list(struct workspace *ws, const struct args *a, struct err *err)
 {
@@ -38,7 +52,11 @@ static enum status cmd_list(struct workspace *ws, const struct args *a, struct e
         char n[32];
         text_count(n, sizeof n, d->table->n);
         text_table_printf(&g, "%s%s", i == ws->cur ? "*" : " ", d->name);
-        text_table_printf(&g, "%s rows", n);
+        const size_t pending = pending_rows(d);
+        if (pending)
+            text_table_printf(&g, "%s rows (%zu pending)", n, pending);
+        else
+            text_table_printf(&g, "%s rows", n);
         text_table_printf(&g, "%zu inputs", data_words_inputs(d));
         data_words_target(d, &y);
         text_table_printf(&g, "-> %s", buf_str(&y));
@@ -49,6 +67,7 @@ static enum status cmd_list(struct workspace *ws, const struct args *a, struct e
         rec_str(&r, "dataset", d->name);
         rec_bool(&r, "current", i == ws->cur);
         rec_int(&r, "rows", (int64_t)d->table->n);
+        rec_int(&r, "pending", (int64_t)pending);
         rec_int(&r, "inputs", (int64_t)data_words_inputs(d));
         data_words_target_json(&r, d);
         rec_str(&r, "split", d->split.how);
@@ -654,20 +673,47 @@ static enum status thin_split(struct dataset *d, const char *text, uint64_t seed
     return split_train(d, (size_t)rows, seed, err);
 }
 
-static enum status split_parts(struct workspace *ws, struct dataset *d, const struct args *a,
-                            struct err *err)
+/* One way to split, read from the arguments. */
+struct split_way {
+    struct split_ask ask;
+    enum split_by by;
+    struct split_told told;
+};
+
+/* split group= or time=, with shares or folds. */
+static enum status split_along(struct dataset *d, const struct args *a, struct split_way *w,
+                               struct err *err)
 {
-    const char *file = args_text(a, "file"), *column = args_text(a, "column");
-    const uint64_t seed = args_given(a, "seed") ? (uint64_t)args_int(a, "seed", 0) : ws->opt.seed;
     const bool shares = args_given(a, "test") || args_given(a, "valid");
+
+    if (args_given(a, "folds") && shares) {
+        err_set(err, ST_USAGE, "split: choose shares (test=, valid=) or folds=");
+        err_hint(err, "split %s=%.60s folds=5", split_by_words[w->by], w->ask.column);
+        return ST_USAGE;
+    }
+    if (args_given(a, "folds"))
+        w->ask.folds = (size_t)args_int(a, "folds", 5);
+    return w->by == SPLIT_BY_GROUP ? split_grouped(d, &w->ask, &w->told, err)
+                                   : split_timed(d, &w->ask, &w->told, err);
+}
+
+static enum status split_parts(struct workspace *ws, struct dataset *d, const struct args *a,
+                               struct split_way *w, struct err *err)
+{
+    const char *file = args_text(a, "file"), *column = args_text(a, "column"),
+               *group = args_text(a, "group"), *time = args_text(a, "time");
+    const uint64_t seed = args_given(a, "seed") ? (uint64_t)args_int(a, "seed", 0) : ws->opt.seed;
+    const bool shares = args_given(a, "test") || args_given(a, "valid"), along = group || time;
     const double test =
                      args_given(a, "test") || !args_given(a, "valid") ? args_num(a, "test") : 0.0,
                  valid = args_given(a, "valid") ? args_num(a, "valid") : 0.0;
-    const int ways = (file || column) + args_given(a, "folds") + args_bool(a, "none") +
-                     (shares || args_given(a, "ordered"));
+    const int ways = (file || column) + (!along && args_given(a, "folds")) + args_bool(a, "none") +
+                     (group != NULL) + (time != NULL) +
+                     ((!along && shares) || args_given(a, "ordered"));
 
     if (ways > 1) {
-        err_set(err, ST_USAGE, "split: choose one way: test= and valid=, or column=, or folds=");
+        err_set(err, ST_USAGE, "split: choose one way: test= and valid=, group=, time=, column=, "
+                "or folds=");
         err_hint(err, "help split");
         return ST_USAGE;
     }
@@ -684,6 +730,12 @@ static enum status split_parts(struct workspace *ws, struct dataset *d, const st
     }
     if (column)
         return split_column(d, file, column, err);
+    if (along) {
+        w->by = group ? SPLIT_BY_GROUP : SPLIT_BY_TIME;
+        w->ask = (struct split_ask){ .column = group ? group : time, .test = test, .valid = valid,
+                                     .seeded = args_given(a, "seed"), .seed = seed };
+        return split_along(d, a, w, err);
+    }
     if (args_given(a, "folds"))
         return split_folds(d, (size_t)args_int(a, "folds", 5), seed, err);
     if (test + valid >= 1.0)
@@ -695,9 +747,9 @@ static enum status split_parts(struct workspace *ws, struct dataset *d, const st
 }
 
 static enum status do_split(struct workspace *ws, struct dataset *d, const struct args *a,
-                            struct err *err)
+                            struct split_way *w, struct err *err)
 {
-    const enum status rc = split_parts(ws, d, a, err);
+    const enum status rc = split_parts(ws, d, a, w, err);
 
     return rc == ST_OK && args_given(a, "train")
                ? thin_split(d, args_text(a, "train"),
@@ -706,20 +758,95 @@ static enum status do_split(struct workspace *ws, struct dataset *d, const struc
                : rc;
 }
 
+/* What a split by a column was about: groups, missing cells, ties, and an input that will only have
+ * unseen levels. */
+static void split_notes(struct workspace *ws, const struct dataset *d, const struct split_way *w)
+{
+    const size_t col = w->ask.column ? table_find(d->table, w->ask.column) : SIZE_MAX;
+    char name[64], look[96];
+
+    if (col == SIZE_MAX)
+        return;
+    const struct column *c = &d->table->col[col];
+    text_quoted(c->name, name, sizeof name);
+    if (w->by == SPLIT_BY_GROUP && w->told.missing)
+        ws_note(ws, "missing-group", "%zu row%s without a cell in %s %s a group of %s own",
+                w->told.missing, w->told.missing == 1 ? "" : "s", name,
+                w->told.missing == 1 ? "is" : "are", w->told.missing == 1 ? "its" : "their");
+    if (w->told.left_out) {
+        snprintf(look, sizeof look, "cols %s role=input", name);
+        ws_tell(ws, REC_NOTE, NULL, "group-input", look,
+                "%s is not an input any more: training never sees the groups of the test rows",
+                name);
+    }
+    if (w->told.nties)
+        ws_note(ws, "ties", "%zu rows share the time at %s and stay on one side of it",
+                w->told.ties, w->told.nties == 1 ? "the border" : "a border");
+}
+
+/* The keys of a split by a column: by, column, groups, and the groups of each part. */
+static void split_json(struct rec *r, const struct split *s, const struct split_way *w)
+{
+    rec_str(r, "by", s->how ? split_by_words[s->by] : NULL);
+    rec_str(r, "column", s->column);
+    if (s->by != SPLIT_BY_GROUP || !w->told.groups) {
+        rec_null(r, "groups");
+        return;
+    }
+    rec_int(r, "groups", (int64_t)w->told.groups);
+    if (s->nfolds)
+        return;
+    rec_int(r, "train_groups", (int64_t)w->told.count[PART_TRAIN]);
+    rec_int(r, "valid_groups", (int64_t)w->told.count[PART_VALID]);
+    rec_int(r, "test_groups", (int64_t)w->told.count[PART_TEST]);
+}
+
+static void split_text(struct rec *r, const struct dataset *d, const struct split_way *w)
+{
+    const struct split *s = &d->split;
+    const size_t n = d->table->n;
+
+    rec_safe(r, d->name);
+    if (s->nfolds) {
+        rec_text(r, "  %zu folds of about %zu rows", s->nfolds,
+                 n / (s->nfolds + (s->by == SPLIT_BY_TIME)));
+        if (s->by == SPLIT_BY_TIME)
+            rec_text(r, ", each predicted from all rows before it");
+        else if (s->by == SPLIT_BY_GROUP && w->told.groups)
+            rec_text(r, ", of %zu whole groups", w->told.groups);
+    } else {
+        rec_text(r, "  train %zu", s->part ? s->count[PART_TRAIN] : n);
+        if (s->part && s->count[PART_VALID])
+            rec_text(r, "  valid %zu", s->count[PART_VALID]);
+        rec_text(r, "  test %zu rows", s->part ? s->count[PART_TEST] : 0);
+        if (s->count[PART_LEFT])
+            rec_text(r, ", %zu set aside", s->count[PART_LEFT]);
+        if (s->part && w->by == SPLIT_BY_GROUP && w->told.groups)
+            rec_text(r, ": %zu of %zu groups, %.1f %% of the rows", w->told.count[PART_TEST],
+                     w->told.groups, 100.0 * (double)s->count[PART_TEST] / (double)n);
+    }
+    if (s->how) {
+        rec_text(r, "  (");
+        rec_safe(r, s->how);
+        rec_text(r, ")");
+    }
+}
+
 static enum status cmd_split(struct workspace *ws, const struct args *a, struct err *err)
 {
     struct dataset *d = ws_dataset(ws, NULL, err);
-    const enum status rc = do_split(ws, d, a, err);
+    struct split_way w = { .by = SPLIT_BY_ROWS };
+    const enum status rc = do_split(ws, d, a, &w, err);
     struct rec r;
 
     if (rc != ST_OK)
         return rc;
     const struct split *s = &d->split;
-    const size_t train = s->part ? s->count[PART_TRAIN] : d->table->n;
+    split_notes(ws, d, &w);
     rec_init(&r, REC_RESULT, "split");
     rec_str(&r, "dataset", d->name);
     rec_str(&r, "how", s->how);
-    rec_int(&r, "train", (int64_t)train);
+    rec_int(&r, "train", (int64_t)(s->part ? s->count[PART_TRAIN] : d->table->n));
     rec_int(&r, "valid", (int64_t)(s->part ? s->count[PART_VALID] : 0));
     rec_int(&r, "test", (int64_t)(s->part ? s->count[PART_TEST] : 0));
     rec_int(&r, "left", (int64_t)s->count[PART_LEFT]);
@@ -727,22 +854,8 @@ static enum status cmd_split(struct workspace *ws, const struct args *a, struct 
         rec_int(&r, "folds", (int64_t)s->nfolds);
     else
         rec_null(&r, "folds");
-    rec_safe(&r, d->name);
-    if (s->nfolds) {
-        rec_text(&r, "  %zu folds of about %zu rows", s->nfolds, d->table->n / s->nfolds);
-    } else {
-        rec_text(&r, "  train %zu", train);
-        if (s->part && s->count[PART_VALID])
-            rec_text(&r, "  valid %zu", s->count[PART_VALID]);
-        rec_text(&r, "  test %zu rows", s->part ? s->count[PART_TEST] : 0);
-        if (s->count[PART_LEFT])
-            rec_text(&r, ", %zu set aside", s->count[PART_LEFT]);
-    }
-    if (s->how) {
-        rec_text(&r, "  (");
-        rec_safe(&r, s->how);
-        rec_text(&r, ")");
-    }
+    split_json(&r, s, &w);
+    split_text(&r, d, &w);
     ws_emit(ws, &r);
     return ST_OK;
 }
@@ -818,7 +931,7 @@ struct command cmd_data_rows[] = {
     {"split",
      "data",
      "Choose which rows train, validate and test",
-     "split test=20% seed=7",
+     "split test=20% seed=7\nsplit group=x1 test=20%\nsplit time=x1 test=20%",
      {{"test", ARG_SHARE, 0, "20%", 0, 0.99, NULL, NULL, "share of test rows"},
       {"valid", ARG_SHARE, 0, NULL, 0, 0.99, NULL, NULL, "share of validation rows"},
       {"seed", ARG_INT, 0, NULL, 0, 0x1p53, NULL, NULL,
@@ -828,6 +941,10 @@ struct command cmd_data_rows[] = {
        "a table with the column that says which part a row is in"},
       {"column", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL,
        "0/1 with 1 = test, or the words train, valid, test"},
+      {"group", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL,
+       "rows with equal cells here stay together: no group is on both sides"},
+      {"time", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL,
+       "hold out the last rows by this column of numbers or dates"},
       {"folds", ARG_INT, 0, NULL, 2, 1000, NULL, "folds", "number of folds for score folds"},
       {"train", ARG_WORD, 0, NULL, 0, 0, NULL, NULL,
        "train on at most this many rows, chosen at random; the others are set aside; all: use all"},
@@ -837,6 +954,12 @@ struct command cmd_data_rows[] = {
      "A column used by a split is not an input. Validation rows are neither trained on nor\n"
      "scored, except by score on=valid. split train=2000 alone keeps the current split; with\n"
      "one seed, a smaller number of rows is a subset of a larger one (sweep rows=500..16k makes\n"
-     "a learning curve)."},
+     "a learning curve).\n"
+     "  split group=patient test=20%   whole groups, until the share is reached as nearly as they\n"
+     "allow: the smallest are tested and the largest train; seed= draws them at random. Missing\n"
+     "cells are a group. A column of numbers stays an input.\n"
+     "  split time=date test=20%       the last rows; rows of one time stay on one side\n"
+     "With folds=5, group= makes folds of whole groups; time= cuts six blocks, and each but the\n"
+     "first is predicted from all rows before it."},
     {.name = NULL},
 };

@@ -2,9 +2,12 @@
  * of the table. */
 #include "app/runs/advise.h"
 #include "app/commands/commands.h"
+#include "app/runs/effects_run.h"
+#include "app/runs/importance.h"
 #include "app/runs/row_inspect.h"
 #include "app/runs/spectrum_run.h"
 #include "app/runs/why.h"
+#include "app/core/ws_tell.h"
 #include "compute/models/rescale.h"
 #include "compute/preconds/precond.h"
 
@@ -65,11 +68,14 @@ static enum status cmd_spectrum(struct workspace *ws, const struct args *a, stru
         struct run *r = ws_run(ws, args_text(a, "run"), err);
         if (!r)
             return err->code;
-        if (r->kind != RUN_FIT || !r->model) {
-            err_set(err, ST_STATE, "%s has no fit, so it has no spectrum", r->id);
-            err_hint(err, "spectrum after a fit, or without a run");
+        if (r->kind != RUN_FIT) {
+            err_set(err, ST_STATE, "%s is a tuning, which has no spectrum", r->id);
+            err_hint(err, "fit, then spectrum");
             return ST_STATE;
         }
+        if (!r->model && r->data)
+            ws_tell(ws, REC_NOTE, r->id, "unfinished", "fit, then spectrum",
+                    "%s did not come to an end: this is the spectrum at its settings", r->id);
         return spectrum_run_start(ws, r, NULL, NULL, rows, args_line(a), err);
     }
     struct dataset *d = ws_dataset(ws, NULL, err);
@@ -106,6 +112,37 @@ static enum status cmd_explain_row(struct workspace *ws, const struct args *a, s
     return rc != ST_OK
                ? rc
                : row_inspect_explain(ws, r, row, target, args_text(a, "out"), args_line(a), err);
+}
+
+static enum status cmd_effects(struct workspace *ws, const struct args *a, struct err *err)
+{
+    struct effects_opts o = { .rows = (size_t)args_int(a, "rows", 0),
+                              .top = (size_t)args_int(a, "top", 0),
+                              .target = args_text(a, "target"),
+                              .out = args_text(a, "out") };
+    const char **word = NULL;
+    struct run *r;
+    enum status rc = effects_run_words(ws, a, "columns", &r, &word, &o.words, err);
+
+    o.word = word;
+    if (rc == ST_OK)
+        rc = effects_run_start(ws, r, &o, args_line(a), err);
+    free(word);
+    return rc;
+}
+
+static enum status cmd_importance(struct workspace *ws, const struct args *a, struct err *err)
+{
+    const struct importance_opts o = { .by_group = !strcmp(args_text(a, "by"), "group"),
+                                       .pairs = args_bool(a, "pairs"),
+                                       .rows = (size_t)args_int(a, "rows", 0),
+                                       .repeats = (size_t)args_int(a, "repeats", 0),
+                                       .top = (size_t)args_int(a, "top", 0),
+                                       .target = args_text(a, "target"),
+                                       .out = args_text(a, "out") };
+    const struct run *r = ws_run(ws, args_text(a, "run"), err);
+
+    return r ? importance_start(ws, r, &o, args_line(a), err) : err->code;
 }
 
 const struct command cmd_diag_rows[] = {
@@ -188,18 +225,58 @@ const struct command cmd_diag_rows[] = {
      "features) and shown with their targets."},
     {"explain-row",
      "model",
-     "Show what a prediction depends on: change a letter, leave out a node",
+     "Show what a prediction depends on: columns, letters, nodes",
      "explain-row row:12",
      {{"row", ARG_WORD, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL,
        "a row of the data by its number: row:12"},
       {"run", ARG_RUN, ARGF_POS, ".", 0, 0, NULL, NULL, "a fit; . is the last one"},
       {"target", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "with several targets, which one"},
       {"out", ARG_OUT, 0, NULL, 0, 0, NULL, NULL,
-       "CSV to write: position, letter, changed_to, change"}},
+       "CSV to write: position, letter, changed_to, change; or column, value, typical, change"}},
      CMD_JOB | CMD_NEEDS_DATA,
      cmd_explain_row,
-     "For sequences every letter is tried at every position, and no letter (masked, in the last\n"
-     "row). For graphs each node is left out, for a time series each value is replaced by the\n"
-     "mean. plot row draws the changes of the predicted mean as a map."},
+     "For numbers and categories: how much higher the mean is with the row's own value of each\n"
+     "column than with those of the training rows, on average. For sequences every letter is\n"
+     "tried at every position, and no letter (masked, in the last row). For graphs each node is\n"
+     "left out, for a time series each value is replaced by the mean. plot row draws it."},
+    {"effects",
+     "model",
+     "Show how the predicted mean changes with each column",
+     "effects x1,x3",
+     {{"columns", ARG_COLUMN, ARGF_POS | ARGF_MANY, NULL, 0, 0, NULL, NULL,
+       "columns x1,x3, patterns, a pair x1*x3, or all (the default); a fit: r2"},
+      {"rows", ARG_INT, 0, "200", 1, 5000, NULL, "rows",
+       "rows over which predictions are averaged"},
+      {"target", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL, "with several targets, which one"},
+      {"top", ARG_INT, 0, "4", 1, 1000, NULL, "columns", "columns in the table, by their range"},
+      {"out", ARG_OUT, 0, NULL, 0, 0, NULL, NULL, "CSV to write: every value of every column"}},
+     CMD_JOB | CMD_NEEDS_DATA,
+     cmd_effects,
+     "Partial dependence: held-out rows (else training rows) take one value of the column\n"
+     "after the other, all else stays, and their predictions are averaged. sd is that of the\n"
+     "average by the model. What belongs to one column moves together: its levels, its\n"
+     "season. Where columns are correlated, the rows so made may be unlike any real row.\n"
+     "A pair gives a map and H, its interaction. plot effects draws the last result."},
+    {"importance",
+     "model",
+     "Find the columns on which the error depends, by permuting them",
+     "importance",
+     {{"run", ARG_RUN, ARGF_POS, ".", 0, 0, NULL, NULL, "a fit; . is the last one"},
+      {"by", ARG_CHOICE, 0, "column", 0, 0, "column|group", NULL,
+       "group: columns with the same cols NAME group=G are permuted together"},
+      {"pairs", ARG_BOOL, 0, "no", 0, 0, NULL, NULL,
+       "also the interactions H of the five most important columns"},
+      {"rows", ARG_INT, 0, "2000", 3, 1e6, NULL, "rows", "at most so many held-out rows"},
+      {"repeats", ARG_INT, 0, "5", 1, 100, NULL, "permutations", "permutations of each column"},
+      {"target", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL, "with several targets, which one"},
+      {"top", ARG_INT, 0, "4", 1, 1000, NULL, "columns", "columns in the text"},
+      {"out", ARG_OUT, 0, NULL, 0, 0, NULL, NULL, "CSV to write: every column"}},
+     CMD_JOB | CMD_NEEDS_DATA,
+     cmd_importance,
+     "The rise of the RMSE on held-out rows (else training rows) when the values of a column\n"
+     "are permuted among them, with its standard error over the rows. Columns that say the\n"
+     "same share their importance: put them in a group. H (Friedman & Popescu 2008) is 0\n"
+     "where two columns add up, and 1 where only both together matter.\n"
+     "plot importance draws the last result."},
     {.name = NULL},
 };

@@ -10,7 +10,7 @@
 #include "app/shell/import_args.h"
 #include "app/shell/registry_words.h"
 #include "app/runs/restarts.h"
-#include "app/runs/scoring.h"
+#include "app/runs/scoring/scoring.h"
 #include "app/session/store.h"
 #include "app/core/ws_tell.h"
 #include "base/buf.h"
@@ -109,6 +109,14 @@ static enum status line_kernel(struct workspace *ws, const struct args *a, struc
     return ST_OK;
 }
 
+/* The precision that the line names, else that of `set precision` (ws). */
+static enum precision line_precision(const struct workspace *ws, const struct args *a)
+{
+    if (!args_given(a, "precision"))
+        return ws->opt.precision;
+    return strcmp(args_text(a, "precision"), "double") ? PREC_FLOAT : PREC_DOUBLE;
+}
+
 /* Tune. */
 
 /* Says before the work that `score` will have no rows to score on. */
@@ -173,7 +181,7 @@ static enum status cmd_tune(struct workspace *ws, const struct args *a, struct e
     o.subsample = (size_t)args_int(a, "rows", 0);
     o.polish = args_bool(a, "polish");
     o.seed = args_given(a, "seed") ? (uint64_t)args_int(a, "seed", 0) : ws->opt.seed;
-    o.precision = strcmp(args_text(a, "precision"), "double") ? ws->opt.precision : PREC_DOUBLE;
+    o.precision = line_precision(ws, a);
     o.start = hp;
     size_t *width = NULL, n = 0;
     rc = args_given(a, "width") ? args_ints(a, "width", &width, &n, err) : ST_OK;
@@ -238,35 +246,62 @@ static enum status fit_variance(const struct args *a, struct fit_opts *o, struct
     return ST_OK;
 }
 
+/* model= and solver=, where both are given, must go together. */
+static enum status fit_kind(const struct args *a, const struct model_ops *asked,
+                            struct fit_opts *o, struct err *err)
+{
+    const char *solver = args_text(a, "solver");
+
+    o->kind = model_kind_named(args_text(a, "model")); /* NULL: auto */
+    if (!o->kind || !asked || asked == o->kind)
+        return ST_OK;
+    err_set(err, ST_USAGE, "solver=%s works on the %s, not on model=%s", solver, asked->words,
+            o->kind->name);
+    err_hint(err, "fit model=%s solver=%s, or fit model=%s solver=pcg", asked->name, solver,
+             o->kind->name);
+    return ST_USAGE;
+}
+
+/* What solver= stands for where it is free: the exact kernel by Cholesky for few rows. */
+static void fit_free(struct workspace *ws, const struct args *a, const struct dataset *d,
+                     struct fit_opts *o)
+{
+    const size_t rows = train_rows(d), features = (size_t)args_int(a, "features", 0);
+
+    o->solver = "auto";
+    if (o->kind || args_given(a, "rank"))
+        return;
+    if (!args_given(a, "features") && rows <= EXACT_FIT_ROWS) {
+        o->solver = model_kind_usual(true)->solver;
+        ws_note(ws, "exact",
+                "%zu training rows are fitted exactly, by Cholesky (fit features=%d uses random "
+                "features)", rows, DEFAULT_FEATURES);
+    } else if (features > rows && exact_allowed(rows, 1, ws->opt.mem, NULL) == ST_OK) {
+        ws_note(ws, "exact",
+                "features=%zu are more than the %zu training rows: fit solver=exact takes less "
+                "time and approximates nothing", features, rows);
+    }
+}
+
 static enum status fit_methods(struct workspace *ws, const struct args *a, const struct dataset *d,
                                struct fit_opts *o, struct err *err)
 {
     const char *name = args_text(a, "solver");
-    const bool free = solver_is_free(name);
-    const struct model_ops *kind = model_kind_of(name);
+    const struct model_ops *asked = model_kind_by(name);
+    const struct solver_ops *s = NULL;
+    const bool own = asked && asked->solver && strcmp(asked->solver, name) == 0;
+    enum status rc = ST_OK;
 
-    if (free && !args_given(a, "features") && !args_given(a, "rank")
-        && train_rows(d) <= EXACT_FIT_ROWS) {
-        o->solver = model_kind_usual(true)->solver;
-        ws_note(ws, "exact",
-                "%zu training rows are fitted exactly, by Cholesky (fit features=%d uses random "
-                "features)",
-                train_rows(d), DEFAULT_FEATURES);
-    } else if (free || kind->solver) {
-        if (free && !args_given(a, "rank") && train_rows(d) <= EXACT_MAX_ROWS &&
-            (size_t)args_int(a, "features", 0) > train_rows(d))
-            ws_note(ws, "exact",
-                    "features=%zu are more than the %zu training rows: fit solver=exact takes less "
-                    "time and approximates nothing",
-                    (size_t)args_int(a, "features", 0), train_rows(d));
-        o->solver = free ? "auto" : kind->solver;
-    } else {
-        const struct solver_ops *s;
-        const enum status rc = solver_parse(name, &s, o->solver_params, err);
-        if (rc != ST_OK)
-            return rc;
-        o->solver = s->name;
-    }
+    if (!solver_is_free(name) && !own)
+        rc = solver_parse(name, &s, o->solver_params, err);
+    if (rc == ST_OK)
+        rc = fit_kind(a, s ? model_kind_by(s->name) : asked, o, err);
+    if (rc != ST_OK)
+        return rc;
+    if (solver_is_free(name))
+        fit_free(ws, a, d, o);
+    else
+        o->solver = own ? asked->solver : s->name;
     if (args_given(a, "precond")) {
         const struct precond_ops *p = precond_find(args_text(a, "precond"), err);
         if (!p)
@@ -287,7 +322,7 @@ static enum status fit_methods(struct workspace *ws, const struct args *a, const
 static bool small_enough(const struct workspace *ws, const struct args *a, size_t rows,
                          const struct fit_opts *o)
 {
-    return !args_given(a, "precision") && model_kind_of(o->solver)->draws &&
+    return !args_given(a, "precision") && model_kind_of(o)->draws &&
            !strcmp(option_origin(ws->origin, "precision"), "default") &&
            (double)rows * (double)o->features <= DOUBLE_ENTRIES;
 }
@@ -299,8 +334,9 @@ static void fit_sizes(struct workspace *ws, const struct args *a, const struct d
     o->features = (size_t)args_int(a, "features", DEFAULT_FEATURES);
     o->features += o->features & 1;
     o->rtol = args_num(a, "rtol");
-    o->maxit = (size_t)args_int(a, "maxit", 500);
-    o->precision = strcmp(args_text(a, "precision"), "double") ? ws->opt.precision : PREC_DOUBLE;
+    o->maxit = args_given(a, "maxit") || model_kind_of(o)->draws
+                   ? (size_t)args_int(a, "maxit", 500) : 0; /* 0: the solver's own */
+    o->precision = line_precision(ws, a);
     if (o->precision == PREC_FLOAT && small_enough(ws, a, train_rows(d), o)) {
         o->precision = PREC_DOUBLE;
         ws_note(ws, "precision", "%zu rows x %zu features are few enough for double precision at "
@@ -345,7 +381,7 @@ static enum status fit_start(struct workspace *ws, const char *name, struct run 
 static enum status continue_changes(const struct args *a, struct fit_opts *o, struct err *err)
 {
     static const char *const fixed[] = {"data",    "kernel", "seed", "from",
-                                        "rescale", "plan",   "store"};
+                                        "rescale", "plan",   "store", "model"};
 
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
         if (args_given(a, fixed[i]) || args_hp(a)) {
@@ -401,7 +437,10 @@ static enum status fit_continue(struct workspace *ws, const struct args *a, stru
         return ST_STATE;
     }
     o = r->fit;
-    o.solver = solver_is_free(o.solver) ? solver_usual()->name : o.solver;
+    if (solver_is_free(o.solver)) { /* the one that the fit chose */
+        const struct solver_ops *chosen = solver_find(r->info.solver, NULL);
+        o.solver = chosen ? chosen->name : solver_usual()->name;
+    }
     o.start = r->model;
     o.amplitude = r->model->amplitude;
     o.noise = r->model->noise;
@@ -421,12 +460,17 @@ static enum status fit_continue(struct workspace *ws, const struct args *a, stru
 static void unused(struct workspace *ws, const struct args *a, const struct fit_opts *o)
 {
     static const char *const of_rows[] = { "features", "rank", "precond", "plan", "store", NULL };
+    static const char *const of_exact[] = { "features", "plan", "store", NULL };
     static const char *const of_direct[] = { "rank", "precond", "rtol", "maxit", NULL };
     static const char *const of_plain[] = { "rank", "precond", NULL };
     const struct solver_ops *s = solver_find(o->solver, NULL);
     const struct precond_ops *p = o->precond ? precond_find(o->precond, NULL) : NULL;
-    const bool drawn = model_kind_of(o->solver)->draws, plain = s && !s->uses_precond;
-    const char *const *names = !drawn ? of_rows : plain && !s->iterative ? of_direct : of_plain;
+    const bool drawn = model_kind_of(o)->draws, plain = s && !s->uses_precond;
+    const bool products = !drawn && (s ? s->uses_precond : solver_is_free(o->solver));
+    const char *const *names = products                ? of_exact
+                               : !drawn                ? of_rows
+                               : plain && !s->iterative ? of_direct
+                                                        : of_plain;
     struct buf list = { 0 };
 
     for (; (!drawn || plain) && *names; names++)
@@ -434,7 +478,8 @@ static void unused(struct workspace *ws, const struct args *a, const struct fit_
             buf_printf(&list, "%s%s=", list.len ? ", " : "", *names);
     if (list.len)
         ws_tell(ws, REC_NOTE, NULL, "unused", drawn ? "fit solver=pcg" : "fit features=2048",
-                "a fit with solver=%s does not use %s", o->solver, buf_str(&list));
+                "a fit with %s=%s does not use %s", products ? "model" : "solver",
+                products ? model_kind_of(o)->name : o->solver, buf_str(&list));
     buf_free(&list);
     if (drawn && !plain && p && !p->ranked && args_given(a, "rank"))
         ws_tell(ws, REC_NOTE, NULL, "unused", "fit precond=srht2",
@@ -483,12 +528,23 @@ static enum status cmd_score(struct workspace *ws, const struct args *a, struct 
 
     if (!r)
         return err->code;
+    const struct scoring_how how = {
+        .baseline = !strcmp(args_text(a, "baseline"), "yes")  ? BASELINE_YES
+                    : !strcmp(args_text(a, "baseline"), "no") ? BASELINE_NO
+                                                              : BASELINE_AUTO,
+        .tune = args_bool(a, "tune"),
+    };
     if (args_bool(a, "folds"))
-        return scoring_folds(ws, r, args_line(a), err);
+        return scoring_folds(ws, r, &how, args_line(a), err);
+    if (how.tune) {
+        err_set(err, ST_USAGE, "score tune=yes tunes again in each fold: it needs folds");
+        err_hint(err, "split folds=5, then fit, then score folds tune=yes");
+        return ST_USAGE;
+    }
     for (int i = 0; dataset_part_words[i]; i++)
         if (!strcmp(args_text(a, "on"), dataset_part_words[i]))
             part = (enum part)i;
-    return scoring_score(ws, r, part, args_line(a), err);
+    return scoring_score(ws, r, part, &how, args_line(a), err);
 }
 
 static enum status cmd_check(struct workspace *ws, const struct args *a, struct err *err)
@@ -513,7 +569,14 @@ static enum status cmd_predict(struct workspace *ws, const struct args *a, struc
     const struct scoring_out out = { .path = args_text(a, "out"),
                                      .guard = !strcmp(args_text(a, "quote"), "formulas"),
                                      .columns = args_text(a, "columns"),
-                                     .ids = args_text(a, "id") };
+                                     .ids = args_text(a, "id"),
+                                     .samples = (size_t)args_int(a, "samples", 0),
+                                     .seed = args_given(a, "seed")
+                                                 ? (uint64_t)args_int(a, "seed", 0)
+                                                 : ws->opt.seed,
+                                     .quantiles = args_text(a, "quantiles"),
+                                     .has_above = args_given(a, "above"),
+                                     .above = args_num(a, "above") };
     return scoring_predict(ws, r, args_text(a, "file"), &out, &o, args_line(a), err);
 }
 
@@ -650,7 +713,7 @@ struct command cmd_model_rows[] = {
        "number of searches from different starts, each its own run; the best is used"},
       {"rows", ARG_INT, 0, NULL, 10, 1e12, NULL, "rows",
        "rows for the search (default: the program chooses, with a note); the last points use all "
-       "rows"},
+       "rows, but with solver=exact these"},
       {"polish", ARG_BOOL, 0, "yes", 0, 0, NULL, NULL, "refine by L-BFGS with exact gradients"},
       {"width", ARG_INTS, 0, NULL, 1, KERNEL_WIDTH_MOST, NULL, "positions",
        "widths of the windows of {windows} to tune, such as 3,5,9; the best is kept"},
@@ -671,6 +734,8 @@ struct command cmd_model_rows[] = {
      "fit features=1024",
      {DATA_ARG,
       KERNEL_ARG,
+      {"model", ARG_CHOICE, 0, "auto", 0, 0, REGISTRY_WORDS_MODELS, NULL,
+       "random features, or the exact kernel on any number of rows; auto: exact for few rows"},
       {"solver", ARG_SOLVER, 0, "auto", 0, 0, NULL, NULL, "{solvers}; svrg(batch=256,step=0.5)"},
       {"features", ARG_INT, 0, "4096", 2, 1048576, NULL, "columns",
        "number of random features (columns of Z)"},
@@ -730,11 +795,17 @@ struct command cmd_model_rows[] = {
      {RUN_ARG,
       {"on", ARG_CHOICE, 0, "test", 0, 0, "train|test|valid", NULL, "which rows to score"},
       {"folds", ARG_BOOL, 0, "no", 0, 0, NULL, NULL,
-       "refit and score on each fold of split folds=K"}},
+       "refit and score on each fold of split folds=K"},
+      {"tune", ARG_BOOL, 0, "no", 0, 0, NULL, NULL,
+       "with folds: repeat the tuning of this fit in each fold, on its training rows alone"},
+      {"baseline", ARG_CHOICE, 0, "auto", 0, 0, "auto|yes|no", NULL,
+       "score the mean and ridge regression beside it; auto: no ridge where it takes long"}},
      CMD_JOB | CMD_NEEDS_MODEL | CMD_CHANGES,
      cmd_score,
      "rmse and mae are in units of the target; scaled scores are divided by the training\n"
-     "standard deviation. Several targets have a row each."},
+     "standard deviation. Several targets have a row each. The baselines are the training mean\n"
+     "and standard deviation, and ridge regression on the same inputs at its likeliest parameter:\n"
+     "a model that is no better has learnt nothing more than they did."},
     {"check",
      "model",
      "Check the uncertainty: calibration, outliers, shift, starvation",
@@ -746,7 +817,8 @@ struct command cmd_model_rows[] = {
     {"predict",
      "model",
      "Predict the rows of a file, or the test rows",
-     "predict out=predictions.csv\npredict columns=row,y,mean,sd,lo95,hi95 out=intervals.csv",
+     "predict out=predictions.csv\npredict columns=row,y,mean,sd,lo95,hi95 out=intervals.csv\n"
+     "predict samples=4 quantiles=5,95 above=0.5 out=functions.csv",
      {{"file", ARG_FILE, ARGF_POS, NULL, 0, 0, NULL, NULL,
        "a table with the same input columns (options as in open); default: the test rows"},
       {"out", ARG_OUT, 0, NULL, 0, 0, NULL, NULL,
@@ -755,6 +827,13 @@ struct command cmd_model_rows[] = {
        "what to write, in this order: {predicted}; default: row,id,mean,sd_latent,sd"},
       {"id", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL,
        "columns of the table that identify its rows; default: those with role id"},
+      {"samples", ARG_INT, 0, NULL, 1, 1000, NULL, "functions",
+       "further columns sample1 ..: functions drawn from the posterior, each one at all rows"},
+      {"quantiles", ARG_TEXT, 0, NULL, 0, 0, NULL, NULL,
+       "further columns: quantiles of a new measurement, in percent: 5,50,95"},
+      {"above", ARG_REAL, 0, NULL, 0, 0, NULL, NULL,
+       "a further column: the chance that a new measurement is above this value"},
+      {"seed", ARG_INT, 0, NULL, 0, 9e15, NULL, NULL, "seed of samples=; default: set seed"},
       {"quote", ARG_CHOICE, 0, "no", 0, 0, "no|formulas", NULL,
        "formulas: put an apostrophe before text that begins with = + - @, for spreadsheets"},
       IMPORT_ARGS_ROWS(true),

@@ -4,14 +4,14 @@
 #include "app/commands/data_words.h"
 #include "app/core/workspace.h"
 #include "app/core/ws_tell.h"
+#include "data/calendar.h"
 #include "data/expr.h"
 #include "data/prepare.h"
 #include "base/text.h"
 
-#include <math.h>
 #include <string.h>
 
-enum { NAMES_SHOWN = 12 };
+enum { NAMES_SHOWN = 12, TIMES_LOOKED = 10000 };
 
 /* "age, bmi, sex and 3 more" */
 static void names_text(const struct table *t, struct buf *out)
@@ -60,12 +60,55 @@ static enum status apply(struct workspace *ws, const char *verb, enum status wri
     return rc;
 }
 
+/* Names of the columns in the current kernel follow a renaming, which leaves the number and the
+ * order of the columns as they were. */
+struct renaming { const struct table *was, *is; };
+
+static const char *new_name(void *ctx, const char *name)
+{
+    const struct renaming *r = ctx;
+    const size_t j = table_find(r->was, name);
+
+    return j == SIZE_MAX ? NULL : r->is->col[j].name;
+}
+
+static void rename_in_kernel(struct workspace *ws, const struct renaming *r)
+{
+    const struct kernel *k = &ws->kernel;
+    bool pattern = false;
+
+    if (!kernel_parse_rename(&ws->kernel, new_name, (void *)r)) {
+        ws_tell(ws, REC_WARNING, NULL, "kernel", "kernel rbf on COLUMN",
+                "the kernel reads columns by their old names: it has no room for the new ones");
+        return;
+    }
+    for (size_t t = 0; t < k->nterms; t++)
+        pattern |= strchr(k->term[t].on, '*') != NULL;
+    if (pattern)
+        ws_tell(ws, REC_NOTE, NULL, "kernel", "kernel", "the kernel reads columns by a pattern, "
+                "which may match other columns now");
+}
+
+/* Renames columns, and their names in the kernel. */
+static enum status apply_names(struct workspace *ws, const char *verb, enum status written,
+                               struct buf *steps, struct err *err)
+{
+    const struct dataset *d = ws_dataset(ws, NULL, err);
+    struct table *was = d ? table_ref(d->table) : NULL;
+    const enum status rc = apply(ws, verb, written, steps, err);
+
+    if (rc == ST_OK && was)
+        rename_in_kernel(ws, &(struct renaming){ was, d->table });
+    table_unref(was);
+    return rc;
+}
+
 static enum status cmd_names(struct workspace *ws, const struct args *a, struct err *err)
 {
     const struct dataset *d = ws_dataset(ws, NULL, err);
     struct buf steps = { 0 };
 
-    return apply(ws, "names",
+    return apply_names(ws, "names",
                  d ? prepare_write_names(d->table, args_text(a, "list"), &steps, err) : err->code,
                  &steps, err);
 }
@@ -75,7 +118,7 @@ static enum status cmd_rename(struct workspace *ws, const struct args *a, struct
     const struct dataset *d = ws_dataset(ws, NULL, err);
     struct buf steps = { 0 };
 
-    return apply(ws, "rename",
+    return apply_names(ws, "rename",
                  d ? prepare_write_rename(d->table, args_text(a, "pairs"), &steps, err) : err->code,
                  &steps, err);
 }
@@ -113,16 +156,15 @@ static void write_season(struct buf *steps, const char *column, const char *peri
     }
 }
 
-/* True if the dates have times of day. */
+/* True if the column has dates with times of day; years with a fraction have none. Of a long
+ * column, evenly spaced rows are looked at: where times are given, few of them are midnight. */
 static bool has_times(const struct table *t, size_t col)
 {
-    for (size_t i = 0; i < t->n; i++) {
-        const double x = column_at(&t->col[col], i), year = floor(x);
-        const bool leap = (fmod(year, 4) == 0 && fmod(year, 100) != 0) || fmod(year, 400) == 0;
-        const double day = (x - year) * (leap ? 366 : 365);
-        if (fabs(day - round(day)) > 1e-5) /* a second; false for a missing cell */
+    const size_t n = t->n < TIMES_LOOKED ? t->n : TIMES_LOOKED;
+
+    for (size_t i = 0; t->col[col].date && i < n; i++)
+        if (calendar_timed(column_at(&t->col[col], (size_t)((double)i * (double)t->n / (double)n))))
             return true;
-    }
     return false;
 }
 

@@ -9,11 +9,12 @@
 
 #include "app/core/measures.h"
 #include "app/core/workspace.h"
+#include "app/core/workspace_exec.h"
 #include "app/core/ws_tell.h"
 #include "app/plots/plot_rows.h"
 #include "app/runs/export.h"
 #include "app/runs/fitting.h"
-#include "app/runs/scoring.h"
+#include "app/runs/scoring/scoring.h"
 #include "app/session/transcript.h"
 #include "base/mem.h"
 #include "base/outfile.h"
@@ -178,6 +179,46 @@ static void data_warnings(struct buf *b, const struct dataset *d)
     buf_free(&leaks);
 }
 
+/* What was done to the table after it was read, in order, as the lines that do it. */
+static void steps_list(struct buf *b, const char *steps)
+{
+    if (!steps || !*steps)
+        return;
+    buf_puts(b, "<p>The table was prepared by</p>\n<ol class=\"steps\">\n");
+    for (const char *p = steps; *p;) {
+        struct buf line = { 0 };
+        const size_t len = strcspn(p, "\n");
+        buf_putn(&line, p, len);
+        buf_puts(b, "<li><code>");
+        html_text(b, buf_str(&line));
+        buf_puts(b, "</code></li>\n");
+        b->failed |= line.failed;
+        buf_free(&line);
+        p += len + (p[len] == '\n');
+    }
+    buf_puts(b, "</ol>\n");
+}
+
+/* How the cells become what the model reads. */
+static void scale_facts(struct buf *b, const struct run *r)
+{
+    static const char *const targets[] = { "standardised", "standardised after taking logarithms",
+                                           "not scaled" };
+    static const char *const inputs[] = { "standardised", "not scaled" };
+    static const char *const missing[] = { "refused", "filled with the mean of training rows",
+                                           "filled with the median of training rows",
+                                           "their rows are left out" };
+    const struct dataset *d = r->data;
+
+    if (!d || d->table->missing > 0)
+        fact(b, "missing cells", missing[r->enc.missing]);
+    if (d && d->missing_flag)
+        fact(b, "marks of missing cells", "an input of 0 or 1 beside each filled column");
+    if (d)
+        fact(b, "inputs", inputs[d->xscale]);
+    fact(b, "target", targets[r->enc.yscale]);
+}
+
 static void data_section(struct buf *b, const struct run *r)
 {
     const struct dataset *d = r->data;
@@ -193,9 +234,13 @@ static void data_section(struct buf *b, const struct run *r)
         fact(b, "split", d->split.how);
         fact_count(b, "training rows", d->split.part ? d->split.count[PART_TRAIN] : t->n);
         fact_count(b, "test rows", d->split.part ? d->split.count[PART_TEST] : 0);
+    } else if (d) {
+        fact(b, "split", "none: all rows train");
     }
     fact_count(b, "inputs after encoding", r->enc.d);
+    scale_facts(b, r);
     buf_puts(b, "</table>\n");
+    steps_list(b, d ? d->steps : r->enc.steps);
     if (!t)
         return;
     buf_puts(b, "<table>\n<tr><th>column</th><th>role</th><th>type</th><th class=\"n\">missing</th>"
@@ -246,6 +291,12 @@ static void model_section(struct buf *b, const struct workspace *ws, const struc
 
 /* Scores. */
 
+/* True if rows were held out that can be predicted now. */
+static bool holds_out(const struct run *r)
+{
+    return r->data && r->data->split.part && r->data->split.count[PART_TEST] > 0;
+}
+
 static void scores_section(struct buf *b, const struct run *r)
 {
     static const char *const parts[] = { "training", "validation", "test" };
@@ -253,9 +304,14 @@ static void scores_section(struct buf *b, const struct run *r)
     char of[64];
 
     buf_puts(b, "<h2>Scores</h2>\n");
-    if (!r->has_score) {
+    if (!r->has_score && holds_out(r)) {
         buf_printf(b, "<p>This run was not scored. In gpdesk: score %s, then report %s.</p>\n",
                    r->id, r->id);
+        return;
+    }
+    if (!r->has_score) {
+        buf_puts(b, "<p>No rows were held out to score on. In gpdesk: split test=20%, then fit, "
+                    "then report.</p>\n");
         return;
     }
     for (size_t j = 0; j < run_targets(r); j++) {
@@ -284,6 +340,29 @@ static void scores_section(struct buf *b, const struct run *r)
                        "the 50 %% one: %s.</p>\n",
                        100.0 * raw->coverage95, 100.0 * raw->coverage50,
                        scoring_coverage_words(r->score_rows, raw->coverage50, raw->coverage95));
+    }
+}
+
+/* What `check` finds, for each target. */
+static void check_section(struct buf *b, const struct run *r)
+{
+    struct scoring_finding f[SCORING_FINDINGS];
+    char of[64];
+
+    for (size_t j = 0; j < run_targets(r); j++) {
+        const size_t n = scoring_findings(r, j, f);
+        if (n == 0)
+            continue;
+        buf_puts(b, "<table>\n<caption>check of the predicted uncertainty");
+        html_text(b, run_suffix(r, j, of, sizeof of));
+        buf_puts(b, "</caption>\n");
+        for (size_t i = 0; i < n; i++) {
+            buf_printf(b, "<tr><th>%s</th><td>%s</td><td class=\"t\">", f[i].name,
+                       f[i].ok ? "ok" : "!");
+            html_text(b, f[i].text);
+            buf_puts(b, "</td></tr>\n");
+        }
+        buf_puts(b, "</table>\n");
     }
 }
 
@@ -336,23 +415,36 @@ static void put_figure(struct buf *b, const struct plot_ops *plot, const struct 
     buf_free(&svg);
 }
 
+/* Finds the plot that *list begins with, and moves *list to the next name; NULL with an error. */
+static const struct plot_ops *next_plot(const char **list, struct err *err)
+{
+    char word[32];
+    const size_t len = strcspn(*list, ",");
+
+    snprintf(word, sizeof word, "%.*s", (int)(len < sizeof word ? len : sizeof word - 1), *list);
+    *list += len + ((*list)[len] == ',');
+    return plot_find(word, err);
+}
+
+static enum status plots_known(const char *list, struct err *err)
+{
+    while (*list)
+        if (!next_plot(&list, err))
+            return err->code;
+    return ST_OK;
+}
+
 /* Draws the plots of the list; those that the user did not name are left out where there is
  * nothing to draw. The names of those that are there go to drawn. */
 static enum status plots_section(struct buf *b, struct workspace *ws, struct run *r,
                                  const char *list, bool named, const char **drawn, size_t *n,
                                  struct err *err)
 {
-    char word[32];
-
-    buf_puts(b, "<h2>Plots and check</h2>\n");
-    for (const char *p = list; *p && *n < PLOTS_MOST; p += *p == ',') {
-        const size_t len = strcspn(p, ",");
-        snprintf(word, sizeof word, "%.*s", (int)(len < sizeof word ? len : sizeof word - 1), p);
-        p += len;
-        const struct plot_ops *plot = plot_find(word, err);
-        if (!plot)
-            return err->code;
-        struct figure *f = plot->make(ws, r, NULL, err);
+    buf_puts(b, "<h2>Check and plots</h2>\n");
+    check_section(b, r);
+    while (*list && *n < PLOTS_MOST) {
+        const struct plot_ops *plot = next_plot(&list, err);
+        struct figure *f = plot ? plot->make(ws, r, NULL, err) : NULL;
         if (!f)
             return err->code;
         if (!f->reason || named) {
@@ -396,10 +488,34 @@ static enum status suits(const struct run *r, const char *out, struct err *err)
     }
     if (!dot || (strcasecmp(dot, ".html") != 0 && strcasecmp(dot, ".htm") != 0)) {
         err_named(err, ST_USAGE, "format", "%.200s: a report is one HTML file", out);
-        err_hint(err, "report %s out=report.html  (a browser prints it as PDF)", r->id);
+        err_hint(err, "report %s out=report.html; a browser prints it as PDF (Ctrl+P)", r->id);
         return ST_USAGE;
     }
     return ST_OK;
+}
+
+/* Scores are missing, or the predictions that plots need, as in a session that was opened again. */
+static bool wants_score(const struct run *r)
+{
+    return holds_out(r) && !(r->has_score && (r->has_test || r->has_train));
+}
+
+/* Scores the run first, then writes the report. */
+static enum status score_first(struct workspace *ws, const struct run *r, const char *out,
+                               const char *list, struct err *err)
+{
+    struct buf text = { 0 };
+
+    buf_printf(&text, "score %s\nreport %s score=no out=", r->id, r->id);
+    command_quote(&text, out);
+    if (list) {
+        buf_puts(&text, " plots=");
+        command_quote(&text, list);
+    }
+    const enum status rc = text.failed ? err_nomem(err, text.cap, "a line")
+                                       : workspace_exec_apart(ws, buf_str(&text), "the report");
+    buf_free(&text);
+    return rc;
 }
 
 static enum status cmd_report(struct workspace *ws, const struct args *a, struct err *err)
@@ -414,6 +530,10 @@ static enum status cmd_report(struct workspace *ws, const struct args *a, struct
     struct rec r;
     enum status rc = run ? suits(run, out, err) : err->code;
 
+    if (rc == ST_OK && list)
+        rc = plots_known(list, err);
+    if (rc == ST_OK && args_bool(a, "score") && wants_score(run))
+        return score_first(ws, run, out, list, err);
     if (rc != ST_OK)
         return rc;
     page_head(&b, run);
@@ -438,7 +558,9 @@ static enum status cmd_report(struct workspace *ws, const struct args *a, struct
         rec_text(&r, "the report on %s is in ", run->id);
         rec_safe(&r, out);
         rec_text(&r, " (%s, %zu plot%s)%s", size, n, n == 1 ? "" : "s",
-                 run->has_score ? "" : "; it has no scores: score first");
+                 run->has_score   ? ""
+                 : holds_out(run) ? "; it has no scores: score first"
+                                  : "; it has no scores, because no rows were held out");
         ws_emit(ws, &r);
     }
     buf_free(&b);
@@ -454,10 +576,13 @@ const struct command cmd_report_rows[] = {
       {"out", ARG_OUT, ARGF_REQUIRED, NULL, 0, 0, NULL, NULL, "HTML file to write"},
       {"plots", ARG_PLOTS, 0, NULL, 0, 0, NULL, NULL,
        "names of plots, separated by commas; default: parity,check,sderror,residual,path,ard,"
-       "columns, as far as there is something to draw"}},
-     CMD_NEEDS_MODEL,
+       "columns, as far as there is something to draw"},
+      {"score", ARG_BOOL, 0, "yes", 0, 0, NULL, NULL,
+       "score the run first, if it has no scores; no: write what there is"}},
+     CMD_NEEDS_MODEL | CMD_BARRIER,
      cmd_report,
-     "The page needs nothing else: pictures are inside, there are no scripts and no links. Score\n"
-     "before: the scores and the plots of predictions are those of the last score."},
+     "The page needs nothing else: pictures are inside, there are no scripts and no links. It\n"
+     "lists how the table was prepared, the split, scores and what check finds. A run that was\n"
+     "not scored is scored first, on its test rows. For PDF, print the page from a browser."},
     {.name = NULL},
 };

@@ -1,6 +1,7 @@
 /* app/commands/cmd_runs.c -- tunings and fits side by side: runs, compare, note. */
 #include "app/commands/commands.h"
 #include "app/runs/fitting.h"
+#include "app/runs/scoring/paired.h"
 #include "app/shell/text_table.h"
 #include "app/core/measures.h"
 #include "app/session/store.h"
@@ -612,10 +613,15 @@ static enum status cmd_compare(struct workspace *ws, const struct args *a, struc
     rec_close(&r);
     compare_text(ws, &c, run, n, &r);
     compare_ties(run, n, &r);
+    rc = paired_tell(run, target, n, &r, err);
     text_table_free(&c.settings);
     text_table_free(&c.results);
     buf_free(&c.same);
     buf_free(&c.units);
+    if (rc != ST_OK) {
+        rec_free(&r);
+        return rc;
+    }
     ws_emit(ws, &r);
     return ST_OK;
 }
@@ -672,7 +678,9 @@ const struct command cmd_runs_rows[] = {
        "with several targets, which one; default: the first"}},
      0,
      cmd_compare,
-     NULL},
+     "Of runs that were scored on the same rows it gives the paired difference to the first one,\n"
+     "in RMSE and NLPD, with its standard error: by whole groups in a split by group. A\n"
+     "difference of less than two standard errors is called chance."},
     {"note",
      "work",
      "Add a note to a run",

@@ -17,6 +17,7 @@ libcommands_a_SOURCES = \
   src/app/commands/cmd_screen.c \
   src/app/commands/cmd_session.c \
   src/app/commands/cmd_settings.c \
+  src/app/commands/cmd_suggest.c \
   src/app/commands/cmd_sweep.c \
   src/app/commands/cmd_teach.c \
   src/app/commands/cmd_time.c \

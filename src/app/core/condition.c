@@ -5,19 +5,21 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 bool condition_known(double value)
 {
     return isfinite(value) && value >= 1.0;
 }
 
-void condition_words(char *out, size_t len, enum condition_kind kind, double value)
+static const char *const words[][2] = {
+    [CONDITION_SEEN] = { "at least", "seen by the iteration" },
+    [CONDITION_ESTIMATED] = { "about", "by the spectrum" },
+    [CONDITION_BOUND] = { "at most", "largest eigenvalue over noise" },
+};
+
+void condition_short(char *out, size_t len, enum condition_kind kind, double value)
 {
-    static const char *const words[][2] = {
-        [CONDITION_SEEN] = { "at least", "seen by the iteration" },
-        [CONDITION_ESTIMATED] = { "about", "by the spectrum" },
-        [CONDITION_BOUND] = { "at most", "largest eigenvalue over noise" },
-    };
     char number[32];
 
     if (!condition_known(value)) {
@@ -25,5 +27,12 @@ void condition_words(char *out, size_t len, enum condition_kind kind, double val
         return;
     }
     text_number(number, sizeof number, value);
-    snprintf(out, len, "%s %s (%s)", words[kind][0], number, words[kind][1]);
+    snprintf(out, len, "%s %s", words[kind][0], number);
+}
+
+void condition_words(char *out, size_t len, enum condition_kind kind, double value)
+{
+    condition_short(out, len, kind, value);
+    if (condition_known(value))
+        snprintf(out + strlen(out), len - strlen(out), " (%s)", words[kind][1]);
 }

@@ -16,5 +16,7 @@ bool condition_known(double value);
 /* Writes "at least 7.84e+05 (seen by the iteration)", "about 1.28e+09 (by the spectrum)", "at most
  * 8.08e+10 (largest eigenvalue over noise)" or "not known". */
 void condition_words(char *out, size_t len, enum condition_kind, double value);
+/* The same without what stands in brackets. */
+void condition_short(char *out, size_t len, enum condition_kind, double value);
 
 #endif

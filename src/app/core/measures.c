@@ -48,6 +48,16 @@ static bool halved(const struct run *r)
     return r->info.halved != 0;
 }
 
+static bool has_batch(const struct run *r)
+{
+    return r->info.batch != 0;
+}
+
+static bool has_step(const struct run *r)
+{
+    return r->info.step_limit > 0.0;
+}
+
 static bool chose_rank(const struct run *r)
 {
     return r->info.rank_chosen;
@@ -113,6 +123,11 @@ static const char *rank_word(const struct run *r)
     return !iterated(r) ? NULL : r->info.rank_chosen ? "auto" : "given";
 }
 
+static const char *model_word(const struct run *r)
+{
+    return run_model_kind(r)->name;
+}
+
 static double rank_error(const struct run *r)
 {
     return r->info.rank_iterations / (double)r->info.iterations - 1.0;
@@ -151,6 +166,8 @@ static double tune_features(const struct run *r)
 static const struct measure table[] = {
     /* Figures of a fit: the system and how it was solved. */
     {ROW("solver", "solver", MEASURE_SYSTEM, "", "solver"), INFO(solver)},
+    {ROW("model", NULL, MEASURE_SYSTEM, "", "kind of model"), .word = model_word,
+     .type = MEASURE_WORD},
     {ROW("features", "features", MEASURE_SYSTEM, "", "random features"), INFO(features),
      .applies = has_features, .brief = "features", .expect = 2},
     {ROW("rank", "rank", MEASURE_SYSTEM, "", "rank of the preconditioner"), INFO(rank),
@@ -190,6 +207,15 @@ static const struct measure table[] = {
      .age = MEASURE_LATER, .least = DBL_MIN},
     {ROW("ritz_max", "ritz_max", MEASURE_ITERATION, "", "largest Ritz value"), INFO(ritz_max),
      .age = MEASURE_LATER, .least = DBL_MIN},
+    {ROW("batch", "batch", MEASURE_ITERATION, "", "rows of a step"), INFO(batch),
+     .applies = has_batch, .age = MEASURE_LATER},
+    {ROW("step", "step", MEASURE_ITERATION, "", "length of a step, n beta at amplitude 1"),
+     INFO(step), .applies = has_step, .age = MEASURE_LATER},
+    {ROW("step_limit", "step_limit", MEASURE_ITERATION, "", "longest stable step, n beta"),
+     INFO(step_limit), .applies = has_step, .age = MEASURE_LATER},
+    {ROW("lambda1", "lambda1", MEASURE_ITERATION, "",
+         "largest eigenvalue of the kernel matrix over its rows, at amplitude 1"),
+     INFO(lambda1), .applies = has_step, .age = MEASURE_LATER},
     {ROW("step_halved", "halved", MEASURE_ITERATION, "", "how often the step was halved"),
      INFO(halved), LOWER, .applies = halved, .age = MEASURE_LATER},
     {ROW("rank_chosen", NULL, MEASURE_ITERATION, "", "who chose the rank"), .word = rank_word,

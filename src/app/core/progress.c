@@ -45,8 +45,8 @@ void progress_tick(struct progress *p, const struct tick *t, double seconds)
 
 static double share_of(const struct tick *t)
 {
-    if (phase_kind(t->phase) == PHASE_RESIDUAL && t->target > 0.0 && t->target < 1.0 &&
-        t->value > 0.0)
+    if (phase_kind(t->phase) == PHASE_RESIDUAL && !t->counted && t->target > 0.0 &&
+        t->target < 1.0 && t->value > 0.0)
         return fmin(1.0, fmax(0.0, log(t->value) / log(t->target)));
     return t->total ? (double)t->done / (double)t->total : NAN;
 }
@@ -78,7 +78,7 @@ void progress_view(const struct progress *p, double now, struct progress_view *v
     v->share = share_of(t);
     v->rate = rate_of(p, now);
     trace_fit(p->point, p->npoint, t->target, &v->fit);
-    if (phase_kind(p->phase) == PHASE_RESIDUAL)
+    if (phase_kind(p->phase) == PHASE_RESIDUAL && !t->counted)
         todo = v->fit.r2 * 100 >= STRAIGHT && !v->fit.more
                    ? fmax(0.0, v->fit.forecast - (double)t->done) : NAN;
     v->left = todo / v->rate;

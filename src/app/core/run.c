@@ -70,7 +70,8 @@ const struct model_ops *run_model_kind(const struct run *r)
         return tune_kind(&r->topt);
     if (r->model)
         return r->model->kind;
-    return model_kind_of(r->info.solver[0] ? r->info.solver : r->fit.solver);
+    const struct model_ops *kind = model_kind_named(r->info.plan);
+    return kind ? kind : model_kind_of(&r->fit);
 }
 
 const char *run_suffix(const struct run *r, size_t j, char *out, size_t len)

@@ -4,7 +4,7 @@
 
 #include "app/runs/advise.h"
 #include "app/plots/draws.h"
-#include "app/runs/scoring.h"
+#include "app/runs/scoring/scoring.h"
 #include "app/runs/spectrum_run.h"
 #include "app/core/condition.h"
 #include "app/core/trace.h"
@@ -974,6 +974,7 @@ const struct plot_ops plots_row_row = {
     .axes = "position, letter",
     .help = "From explain-row: the change of the predicted mean with each letter at each position; "
             "the last row masks the position. Darker is a larger change, in one hue down and in "
-            "another up. For graphs: the change without each node.",
+            "another up. For graphs: the change without each node. For numbers and categories: by "
+            "how much the row's value of each column raises the mean.",
     .make = kept_row,
 };

@@ -13,6 +13,7 @@ libplots_a_SOURCES = \
   src/app/plots/plots.c \
   src/app/plots/plots.h \
   src/app/plots/plots_data.c \
+  src/app/plots/plots_effects.c \
   src/app/plots/plots_letters.c \
   src/app/plots/plots_model.c \
   src/app/plots/plots_run.c \

@@ -1,7 +1,7 @@
 /* app/plots/plots_data.c -- plots of columns, standardised residuals, components and clusters. */
 #include "app/plots/plots.h"
 
-#include "app/runs/scoring.h"
+#include "app/runs/scoring/scoring.h"
 #include "app/runs/clustering.h"
 #include "base/mem.h"
 #include "base/text.h"

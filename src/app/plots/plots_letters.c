@@ -1,7 +1,7 @@
 /* app/plots/plots_letters.c -- plots of sequences and of all kinds of rows that tell how far rows
  * lie from the training rows: the uncertainty against the number of letters that differ. */
 #include "app/plots/plots.h"
-#include "app/runs/scoring.h"
+#include "app/runs/scoring/scoring.h"
 #include "data/kinds/distance.h"
 #include "base/mem.h"
 #include "base/text.h"

@@ -8,7 +8,7 @@
 
 #include "app/shell/args.h"
 #include "app/core/job.h"
-#include "app/runs/scoring.h"
+#include "app/runs/scoring/scoring.h"
 #include "app/runs/fit_setup.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -190,12 +190,15 @@ static void opened_free(struct opened *o)
     free(o->x), free(o->base);
 }
 
-static enum status slice_open(const struct slice *s, struct opened *o, struct err *err)
+/* Bands need the factor for variances, which a session does not always keep. */
+static enum status slice_open(struct slice *s, struct opened *o, struct job *job, struct err *err)
 {
     const size_t d = s->enc.d;
 
     *o = (struct opened){ 0 };
-    enum status rc = open_rows(s, &o->e, err);
+    enum status rc = s->m->Mv > 0 ? scoring_factor(s->m, s->data, &s->enc, job, err) : ST_OK;
+    if (rc == ST_OK)
+        rc = open_rows(s, &o->e, err);
     if (rc != ST_OK)
         return rc;
     o->x = mem_calloc(o->e.n * d, sizeof *o->x, "plot", err);
@@ -425,7 +428,7 @@ static struct figure *slice_make(void *in, struct job *job, struct err *err)
     struct opened o;
     struct figure *f = NULL;
 
-    if (slice_open(s, &o, err) == ST_OK)
+    if (slice_open(s, &o, job, err) == ST_OK)
         f = s->ncolumn == 2 ? slice_plane(s, &o, job, err) : slice_line(s, &o, job, err);
     opened_free(&o);
     return f;
@@ -522,7 +525,7 @@ static struct figure *parts_make(void *in, struct job *job, struct err *err)
     struct axis_of a = { 0 };
     struct opened o;
     struct figure *f = NULL;
-    enum status rc = slice_open(s, &o, err);
+    enum status rc = slice_open(s, &o, job, err);
 
     if (rc == ST_OK)
         rc = axis_open(&s->enc, &o.e, o.x, s->column[0], 2 * LINE, &a, err);

@@ -12,6 +12,7 @@
 #include "app/core/workspace.h"
 #include "app/core/ws_tell.h"
 #include "app/runs/clustering.h"
+#include "data/prepare.h"
 #include "base/mem.h"
 #include "base/outfile.h"
 #include "base/text.h"
@@ -685,6 +686,25 @@ static const struct predictor_language *language_of(const struct args *a)
                               : NULL;
 }
 
+/* Says that a program does not repeat what was done to the table. */
+static enum status tell_prepared(struct workspace *ws, const struct run *r, struct err *err)
+{
+    struct buf names = { 0 }, safe = { 0 };
+
+    if (!r->enc.steps || !*r->enc.steps)
+        return ST_OK;
+    const enum status rc = prepare_computed(r->enc.steps, &names, err);
+    text_safe(&safe, buf_str(&names), 120);
+    if (rc == ST_OK)
+        ws_tell(ws, REC_NOTE, r->id, "prepared", "predict NEW.csv repeats them",
+                "the program does not repeat where, let and rename: its file needs the columns as "
+                "they are now%s%s (its head lists columns and steps)",
+                names.len ? ", with those that let computes: " : "", buf_str(&safe));
+    buf_free(&names);
+    buf_free(&safe);
+    return rc;
+}
+
 static enum status write_program(struct workspace *ws, const struct run *r, const struct args *a,
                                  struct buf *text, struct err *err)
 {
@@ -697,7 +717,9 @@ static enum status write_program(struct workspace *ws, const struct run *r, cons
         err_hint(err, "export %s as=%s out=%s%s", r->id, in->name, r->id, in->ending);
         return ST_USAGE;
     }
-    const enum status rc = predictor_write(r, in, asked, &sd, text, err);
+    enum status rc = predictor_write(r, in, asked, &sd, text, err);
+    if (rc == ST_OK)
+        rc = tell_prepared(ws, r, err);
     if (rc == ST_OK && r->model->precision == PREC_FLOAT)
         ws_tell(ws, REC_NOTE, r->id, "single", "fit precision=double, then export",
                 "%s has features in single precision, the program computes them in double: its "

@@ -49,7 +49,7 @@ enum status fit_setup_of_run(struct fit_setup *s, const struct run *r, struct er
         s->o.precision = r->model->precision;
         s->o.seed = r->model->seed;
     }
-    if (s->o.features == 0 || !model_kind_of(s->o.solver)->draws)
+    if (s->o.features == 0 || !model_kind_of(&s->o)->draws)
         s->o.features = FEATURES_OF_EXACT;
     s->o.solver = solver_usual()->name;
     s->data = dataset_ref(r->data);

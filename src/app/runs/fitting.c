@@ -8,6 +8,7 @@
 #include "app/runs/advise.h"
 #include "app/runs/race.h"
 #include "app/runs/restarts.h"
+#include "app/runs/verdict.h"
 #include "app/session/store.h"
 #include "app/core/condition.h"
 #include "app/core/measures.h"
@@ -716,92 +717,6 @@ static void tune_done(struct workspace *ws, struct job *job, enum status rc, con
     ws->serial++;
 }
 
-/* True if a larger rank helps this solver. */
-static bool uses_rank(const char *name)
-{
-    const struct solver_ops *s = solver_find(name, NULL);
-    return s && (s->uses_precond || s->krylov);
-}
-
-/* What to do when the limit of iterations was reached: the number of iterations still missing if
- * that is small, otherwise a better preconditioner. */
-static void stopped_short(const struct run *r, const struct trace_fit *tf, char *v, size_t n)
-{
-    const struct fit_info *i = &r->info;
-    const double left = tf->forecast - (double)i->iterations, its = (double)i->iterations;
-    const bool known =
-        isfinite(tf->forecast) && left > 0.0 && left < 1e6; /* otherwise it makes no progress */
-    const size_t more = 2 * (i->rank ? i->rank : 128);
-    int at = snprintf(v, n,
-                      "stopped at iteration %zu: residual %.1e, %.0f times the target. ",
-                      i->iterations,
-                      i->true_residual, i->true_residual / r->fit.rtol);
-
-    if (known && !i->float_limit && (size_t)at < n)
-        at += snprintf(v + at, n - (size_t)at, "Rate %.3f an iteration: %s %.0f more. ", tf->rate,
-                       tf->more ? "at least" : "about", tf->more ? tf->lo - its : left);
-    if ((size_t)at >= n)
-        return;
-    if (i->float_limit)
-        snprintf(v + at, n - (size_t)at, "%s", r->fit.precision == PREC_DOUBLE
-                     ? "Double precision can go no lower. try: fit noise=X, a larger one"
-                     : "Single precision can go no lower. try: fit precision=double");
-    else if (!known && solver_find(i->solver, NULL) != solver_usual())
-        snprintf(v + at, n - (size_t)at, "try: fit continue=%s solver=pcg", r->id);
-    else if ((known && left < fmax(3.0 * its, 100.0)) || 2 * more > i->features)
-        snprintf(v + at, n - (size_t)at, "try: fit continue=%s maxit=%.0f", r->id,
-                 ceil(known ? fmax(1.5 * left, 2.0 * its) : 4.0 * its));
-    else
-        snprintf(v + at, n - (size_t)at, "try: fit continue=%s solver=pcg rank=%zu", r->id, more);
-}
-
-/* Writes why the solver stopped, how far it is from the target, and what to do next. */
-static void fit_verdict(struct run *r)
-{
-    const struct fit_info *i = &r->info;
-    struct trace_fit tf;
-    char *v = r->verdict;
-    const size_t n = sizeof r->verdict;
-
-    trace_fit(r->trace, r->ntrace, r->trace_target, &tf);
-    switch (i->why) {
-    case OUT_RTOL:
-        snprintf(v, n,
-                 "stopped: reached rtol %.0e at iteration %zu (true residual %.1e)", r->fit.rtol,
-                 i->iterations, i->true_residual);
-        break;
-    case OUT_DIRECT:
-        if (isnan(i->true_residual))
-            snprintf(v, n, "solved directly (Cholesky)");
-        else
-            snprintf(v, n, "solved directly (Cholesky), relative residual %.1e", i->true_residual);
-        break;
-    case OUT_MAXIT:
-        if (!uses_rank(i->solver))
-            snprintf(v, n,
-                     "stopped at iteration %zu: residual %.1e, %.0f times the target, after %.0f "
-                     "passes over the data. try: fit solver=pcg, which needs fewer",
-                     i->iterations, i->true_residual, i->true_residual / r->fit.rtol, i->passes);
-        else
-            stopped_short(r, &tf, v, n);
-        break;
-    case OUT_CANCELLED:
-        snprintf(v, n,
-                 "stopped on request at iteration %zu: residual %.1e; the best iterate is kept. "
-                 "Continue with: fit continue=%s",
-                 i->iterations, isfinite(i->true_residual) ? i->true_residual : i->residual, r->id);
-        break;
-    case OUT_BREAKDOWN:
-        snprintf(
-            v, n,
-            "broke down at iteration %zu (the matrix is not positive definite in this precision); "
-            "the last good iterate is kept. try: fit precision=double, or a larger noise",
-            i->iterations);
-        break;
-    default: v[0] = '\0';
-    }
-}
-
 /* The table from which the rank was chosen. */
 static void ranks_json(struct rec *rec, const struct run *r)
 {
@@ -858,7 +773,7 @@ static void convergence_words(struct rec *rec, const struct fit_info *i)
     condition_words(words, sizeof words, CONDITION_SEEN, i->condition);
     rec_text(rec, "\n  condition number %s", words);
     if (condition_known(i->condition_plain) && i->condition_plain != i->condition) {
-        condition_words(words, sizeof words, CONDITION_BOUND, i->condition_plain);
+        condition_short(words, sizeof words, CONDITION_BOUND, i->condition_plain);
         rec_text(rec, ", without the preconditioner %s", words);
     }
     rec_text(rec, ";  %.0f passes", i->passes);
@@ -930,8 +845,10 @@ static void fit_result_record(struct workspace *ws, const struct run *r)
         rec_text(&rec, "%zu targets  ", r->model->t);
     if (r->model->kind->draws)
         rec_text(&rec, "features=%zu  %s", i->features, i->solver);
-    else
+    else if (strcmp(i->solver, r->model->kind->name) == 0)
         rec_text(&rec, "%s", r->model->kind->name);
+    else
+        rec_text(&rec, "%s  %s", r->model->kind->name, i->solver);
     if (i->why != OUT_DIRECT && i->rank)
         rec_text(&rec, " rank=%zu (%s)", i->rank, i->precond);
     else if (i->why != OUT_DIRECT && factored)
@@ -961,12 +878,14 @@ static void fit_done(struct workspace *ws, struct job *job, enum status rc, cons
         return;
     r->model = f->model, f->model = NULL;
     r->info = f->info;
+    if (r->info.means_only) /* nobody is to make a factor later */
+        r->fit.variance = VAR_NONE;
     r->solve = f->solve;
     memset(&f->solve, 0, sizeof f->solve);
     adopt_kernel(r, f);
     adopt_encoding(r, &f->enc);
     r->state = r->info.why > 0 ? RUN_DONE : RUN_STOPPED;
-    fit_verdict(r);
+    verdict_write(r);
     snprintf(ws->last_fit, sizeof ws->last_fit, "%s", r->id);
     if (r->info.plan_note[0])
         ws_note(ws, "plan", "%s", r->info.plan_note);
@@ -987,7 +906,7 @@ static void fit_done(struct workspace *ws, struct job *job, enum status rc, cons
     intervals_notes(ws, r);
     if (r->info.warning[0])
         ws_warn(ws, r->info.warning_name[0] ? r->info.warning_name : "fit", "%s", r->info.warning);
-    if (r->info.why <= 0)
+    if (r->info.why <= 0 && !verdict_planned(&r->info))
         ws->unconverged = true;
     fit_result_record(ws, r);
     advise_learn(ws, r);
@@ -1086,7 +1005,7 @@ static enum status plan_only(struct workspace *ws, const struct dataset *d, stru
     rec_int(&rec, "rows", (int64_t)n);
     rec_int(&rec, "inputs", (int64_t)enc.d);
     rec_str(&rec, "solver", o.solver);
-    const struct model_ops *kind = model_kind_of(o.solver);
+    const struct model_ops *kind = model_kind_of(&o);
     rec_str(&rec, "plan", kind->draws ? model_plan_words[plan] : kind->name);
     rec_int(&rec, "bytes", (int64_t)bytes);
     rec_safe(&rec, line);

@@ -64,10 +64,13 @@ static void judged_note(struct workspace *ws, const struct run *r)
     const struct judged j = intervals_left_out(r);
     struct buf figures = { 0 };
 
-    if (j.n == 0 || (j.verdict != INTERVALS_NARROW && j.verdict != INTERVALS_WIDE))
+    if (j.n == 0 || (j.coverage == JUDGED_RIGHT && j.verdict != INTERVALS_NARROW &&
+                     j.verdict != INTERVALS_WIDE))
         return;
+    const bool normal = j.verdict == INTERVALS_NARROW || j.verdict == INTERVALS_WIDE;
     intervals_figures(&figures, &j);
-    ws_tell(ws, REC_NOTE, r->id, "intervals", r->fit.keep_scale ? "tune, then fit" : "check",
+    ws_tell(ws, REC_NOTE, r->id, "intervals",
+            !normal ? "plot calibration" : r->fit.keep_scale ? "tune, then fit" : "check",
             "predicting each training row from the others gives %s: the intervals %s",
             buf_str(&figures), judgement_word(j.verdict));
     buf_free(&figures);

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINE = 96, MOST_BYTES = 32 << 20 /* of the tables */ };
+enum { LINE = 96, NOTE_MOST = 2000, MOST_BYTES = 32 << 20 /* of the tables */ };
 
 static const struct predictor_language languages[] = {
     { "python", ".py", "predictor.py", "features.py", "exact.py", "# ", "# ", "(", ")", "None" },
@@ -138,7 +138,7 @@ static void string(struct writer *w, const char *s)
 /* A name in a comment: letters that end no comment and no line. */
 static void note_name(struct writer *w, const char *name)
 {
-    for (size_t i = 0; name && name[i] && i < 200; i++) {
+    for (size_t i = 0; name && name[i] && i < NOTE_MOST; i++) {
         const char c = name[i], next = name[i + 1];
         const bool plain = c >= ' ' && c < 127 && c != '\\' && !(c == '*' && next == '/');
         buf_putc(w->out, plain ? c : '?');
@@ -721,7 +721,43 @@ static enum status suits(const struct run *r, bool *sd, struct err *err)
     return ST_OK;
 }
 
-static void write_about(struct writer *w, const struct run *r, bool sd)
+/* How the table was prepared: what is not repeated here, so that files need the columns ready. */
+static void write_steps_taken(struct writer *w, const struct encoding *e)
+{
+    const char *note = w->in->note;
+
+    buf_printf(w->out,
+               "%sThe table was prepared by these steps of gpdesk. This program does not take\n"
+               "%sthem: its file needs the columns as they were afterwards.\n", note, note);
+    for (const char *p = e->steps; *p;) {
+        const size_t len = strcspn(p, "\n");
+        char *line = strndup(p, len);
+        buf_printf(w->out, "%s  ", note);
+        note_name(w, line ? line : "?");
+        buf_putc(w->out, '\n');
+        w->out->failed |= !line;
+        free(line);
+        p += len + (p[len] == '\n');
+    }
+}
+
+static void write_wanted(struct writer *w, const struct encoding *e, const struct sources *s)
+{
+    size_t at = w->out->len;
+
+    buf_printf(w->out, "%sIt reads the columns", w->in->note);
+    for (size_t c = 0; c < s->n; c++) {
+        buf_puts(w->out, c ? ", " : " ");
+        if (w->out->len - at > 80) {
+            buf_printf(w->out, "\n%s", w->in->note);
+            at = w->out->len;
+        }
+        note_name(w, e->col[s->first[c]].column);
+    }
+    buf_puts(w->out, ".\n");
+}
+
+static void write_about(struct writer *w, const struct run *r, const struct sources *s, bool sd)
 {
     const char *note = w->in->note;
 
@@ -733,6 +769,9 @@ static void write_about(struct writer *w, const struct run *r, bool sd)
     note_name(w, r->dataset_name ? r->dataset_name : "?");
     buf_printf(w->out, "\n%sIt computes the mean%s in units of the target.\n", note,
                sd ? " and standard deviations" : " (sd=yes: standard deviations, too)");
+    write_wanted(w, &r->enc, s);
+    if (r->enc.steps && *r->enc.steps)
+        write_steps_taken(w, &r->enc);
     if (r->model->precision == PREC_FLOAT)
         buf_printf(w->out,
                    "%sThe fit computed its features in single precision, this program in double:\n"
@@ -749,30 +788,27 @@ static const char *embedded(const char *name)
     return predictor_text[i].text ? predictor_text[i].text : "";
 }
 
-static enum status write_data(struct writer *w, const struct run *r, bool sd, struct err *err)
+static enum status write_data(struct writer *w, const struct run *r, const struct sources *s,
+                              bool sd, struct err *err)
 {
-    struct sources s = { 0 };
-    enum status rc = sources_find(&r->enc, &s, err);
-
-    if (rc == ST_OK) {
-        write_columns(w, &r->enc, &s);
-        write_inputs(w, &r->enc, &s);
-        write_targets(w, r);
-        rc = r->model->kind->keeps_inputs ? write_exact(w, r, sd, err)
-                                          : write_features(w, r, sd, err);
-    }
-    sources_free(&s);
-    return rc;
+    write_columns(w, &r->enc, s);
+    write_inputs(w, &r->enc, s);
+    write_targets(w, r);
+    return r->model->kind->keeps_inputs ? write_exact(w, r, sd, err)
+                                        : write_features(w, r, sd, err);
 }
 
 enum status predictor_write(const struct run *r, const struct predictor_language *in, bool with_sd,
                             bool *sd, struct buf *out, struct err *err)
 {
     struct writer w = { .in = in, .out = out };
+    struct sources s = { 0 };
     enum status rc;
 
     *sd = with_sd;
     rc = suits(r, sd, err);
+    if (rc == ST_OK)
+        rc = sources_find(&r->enc, &s, err);
     const char *text = embedded(in->file);
     while (rc == ST_OK && *text) {
         const char *mark = strchr(text, '@');
@@ -783,14 +819,15 @@ enum status predictor_write(const struct run *r, const struct predictor_language
         buf_putn(out, text, (size_t)(mark - text));
         const size_t len = strcspn(mark, "\n");
         if (!strncmp(mark, "@ABOUT@", len))
-            write_about(&w, r, *sd);
+            write_about(&w, r, &s, *sd);
         else if (!strncmp(mark, "@DATA@", len))
-            rc = write_data(&w, r, *sd, err);
+            rc = write_data(&w, r, &s, *sd, err);
         else if (!strncmp(mark, "@ENGINE@", len))
             buf_puts(out, embedded(r->model->kind->keeps_inputs ? in->exact : in->features));
         else
             buf_putn(out, mark, len);
         text = mark + len + (mark[len] == '\n');
     }
+    sources_free(&s);
     return rc;
 }

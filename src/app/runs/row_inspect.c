@@ -9,6 +9,7 @@
 #include "app/core/ws_tell.h"
 #include "app/core/ws_screen.h"
 #include "app/runs/fit_setup.h"
+#include "app/runs/row_columns.h"
 #include "base/mem.h"
 #include "base/spill.h"
 #include "base/text.h"
@@ -624,9 +625,20 @@ enum status row_inspect_neighbours(struct workspace *ws, const struct run *r, si
                  err);
 }
 
+/* True if some input of the run has cells that can be changed part by part. */
+static bool has_parts(const struct run *r)
+{
+    for (size_t j = 0; r->data && j < r->data->table->ncols; j++)
+        if (r->data->role[j] == ROLE_INPUT && kind_of(&r->data->table->col[j])->variants)
+            return true;
+    return false;
+}
+
 enum status row_inspect_explain(struct workspace *ws, const struct run *r, size_t row,
                                 size_t target, const char *out, const char *line, struct err *err)
 {
+    if (r->model && r->data && !has_parts(r))
+        return row_columns_start(ws, r, row, encoding_for(&r->enc, target).target, out, line, err);
     return start(ws, r, (struct looking){.row = row, .target = target}, &explain_ops, out, line,
                  err);
 }

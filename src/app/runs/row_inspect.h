@@ -1,6 +1,6 @@
 /* app/runs/row_inspect.h -- one row as a model sees it: the training rows most similar to it
- * (neighbours), and how its prediction changes when one letter is replaced or one node left out
- * (explain-row). */
+ * (neighbours), and how its prediction changes when one letter is replaced or one node left out, or
+ * a column takes the values of other rows (explain-row). */
 #ifndef GPDESK_ROW_INSPECT_H
 #define GPDESK_ROW_INSPECT_H
 

@@ -5,38 +5,63 @@ libruns_a_SOURCES = \
   src/app/runs/advise.h \
   src/app/runs/clustering.c \
   src/app/runs/clustering.h \
+  src/app/runs/effects_draw.c \
+  src/app/runs/effects_draw.h \
+  src/app/runs/effects_run.c \
+  src/app/runs/effects_run.h \
   src/app/runs/export.c \
   src/app/runs/export.h \
   src/app/runs/fit_setup.c \
   src/app/runs/fit_setup.h \
   src/app/runs/fitting.c \
   src/app/runs/fitting.h \
+  src/app/runs/importance.c \
+  src/app/runs/importance.h \
+  src/app/runs/interactions.c \
+  src/app/runs/interactions.h \
   src/app/runs/intervals.c \
   src/app/runs/intervals.h \
-  src/app/runs/predict_columns.c \
-  src/app/runs/predict_columns.h \
+  src/app/runs/movable.c \
+  src/app/runs/movable.h \
   src/app/runs/predictor.c \
   src/app/runs/predictor.h \
   src/app/runs/predictor_text.h \
   src/app/runs/race.c \
   src/app/runs/race.h \
+  src/app/runs/replaying.c \
+  src/app/runs/replaying.h \
   src/app/runs/restarts.c \
   src/app/runs/restarts.h \
+  src/app/runs/row_columns.c \
+  src/app/runs/row_columns.h \
   src/app/runs/row_inspect.c \
   src/app/runs/row_inspect.h \
-  src/app/runs/scoring.c \
-  src/app/runs/scoring_check.c \
-  src/app/runs/scoring_csv.c \
-  src/app/runs/scoring_impl.h \
-  src/app/runs/scoring_tell.c \
-  src/app/runs/scoring_units.c \
-  src/app/runs/scoring.h \
+  src/app/runs/scoring/paired.c \
+  src/app/runs/scoring/paired.h \
+  src/app/runs/scoring/predict_columns.c \
+  src/app/runs/scoring/predict_columns.h \
+  src/app/runs/scoring/scoring.c \
+  src/app/runs/scoring/scoring.h \
+  src/app/runs/scoring/scoring_baseline.c \
+  src/app/runs/scoring/scoring_check.c \
+  src/app/runs/scoring/scoring_csv.c \
+  src/app/runs/scoring/scoring_folds.c \
+  src/app/runs/scoring/scoring_functions.c \
+  src/app/runs/scoring/scoring_impl.h \
+  src/app/runs/scoring/scoring_tell.c \
+  src/app/runs/scoring/scoring_units.c \
   src/app/runs/spectrum_run.c \
   src/app/runs/spectrum_run.h \
+  src/app/runs/suggesting.c \
+  src/app/runs/suggesting.h \
   src/app/runs/sweep.c \
   src/app/runs/sweep.h \
   src/app/runs/sweep_measures.c \
   src/app/runs/sweep_measures.h \
+  src/app/runs/telling.c \
+  src/app/runs/telling.h \
+  src/app/runs/verdict.c \
+  src/app/runs/verdict.h \
   src/app/runs/why.c \
   src/app/runs/why.h
 nodist_libruns_a_SOURCES = src/app/runs/predictor_text.c

@@ -230,6 +230,10 @@ static void split_json(struct buf *b, const struct split *s, size_t n)
     flag(b, "parts", s->part != NULL);
     count(b, "folds", s->fold ? s->nfolds : 0);
     count(b, "sum", sum);
+    if (s->by != SPLIT_BY_ROWS) {
+        str(b, "by", split_by_words[s->by]);
+        str(b, "column", s->column);
+    }
     buf_putc(b, '}');
 }
 
@@ -500,6 +504,8 @@ static void measures(struct buf *b, enum measure_of of, const void *base)
 static void fit_opts(struct buf *b, const struct fit_opts *o)
 {
     open_object(b, "fit");
+    if (o->kind)
+        str(b, "model", o->kind->name);
     str(b, "solver", o->solver);
     nums(b, "solver_params", o->solver_params, SOLVER_MAX_PARAMS);
     str(b, "precond", o->precond);

@@ -368,6 +368,10 @@ static void restore_split(struct loader *l, struct jdoc *j, struct dataset *ds, 
     char owner[24];
     bool good = true;
 
+    if (store_doc_has(j, "$.split.by")) {
+        s.by = (enum split_by)store_doc_word(j, split_by_words, "$.split.by");
+        s.column = store_doc_str(j, "$.split.column");
+    }
     snprintf(owner, sizeof owner, "d%" PRId64, id);
     if (has_parts) {
         s.part = mem_calloc(n, 1, "the split", NULL);
@@ -387,7 +391,7 @@ static void restore_split(struct loader *l, struct jdoc *j, struct dataset *ds, 
                store_db_get_blob(l->db, owner, "fold", s.fold, n * sizeof *s.fold, NULL) == ST_OK;
         for (size_t i = 0; good && i < n; i++) {
             s.fold[i] = le32toh(s.fold[i]);
-            good = s.fold[i] < folds;
+            good = s.fold[i] < folds + (s.by == SPLIT_BY_TIME);
         }
         if (good)
             sum = checksum_add(sum, s.fold, n * sizeof *s.fold);
@@ -397,6 +401,7 @@ static void restore_split(struct loader *l, struct jdoc *j, struct dataset *ds, 
                            "split now",
                 ds->name, s.how ? s.how : "none");
         free(s.how);
+        free(s.column);
         free(s.part);
         free(s.fold);
         dataset_split_none(ds);
@@ -404,6 +409,7 @@ static void restore_split(struct loader *l, struct jdoc *j, struct dataset *ds, 
     }
     dataset_split_none(ds);
     free(ds->split.how);
+    free(ds->split.column);
     free(ds->split.part);
     free(ds->split.fold);
     ds->split = s;

@@ -21,11 +21,23 @@ static const char *solver_name(struct jdoc *j)
     if (text && solver_is_free(text))
         found = "auto";
     if (text && !found)
-        found = model_kind_of(text)->solver;
+        found = model_kind_by(text) ? model_kind_by(text)->solver : NULL;
     for (size_t i = 0; text && !found && solver_at(i); i++)
         found = strcmp(solver_at(i)->name, text) == 0 ? solver_at(i)->name : NULL;
     if (text && !found)
         store_doc_wrong(j, "$.fit.solver is not known");
+    free(text);
+    return found;
+}
+
+/* The kind of model that was asked for; NULL: none was. */
+static const struct model_ops *read_kind(struct jdoc *j)
+{
+    char *text = store_doc_has(j, "$.fit.model") ? store_doc_str(j, "$.fit.model") : NULL;
+    const struct model_ops *found = model_kind_named(text);
+
+    if (text && !found)
+        store_doc_wrong(j, "$.fit.model is not known");
     free(text);
     return found;
 }
@@ -129,7 +141,7 @@ static void read_solver_info(struct jdoc *j, struct run *r)
         const double v = store_doc_has(j, "$.fit.solver_params[%zu]", i)
                              ? store_doc_num(j, "$.fit.solver_params[%zu]", i)
                              : 0.0;
-        if (v != 0.0 && !(v >= p->lo && v <= p->hi))
+        if (!solver_param_holds(p, v))
             store_doc_wrong(j, "$.fit.solver_params[%zu] is out of range", i);
         r->fit.solver_params[i] = v;
     }
@@ -143,6 +155,7 @@ static void read_fit(struct jdoc *j, struct run *r)
     struct fit_opts *o = &r->fit;
     struct fit_info *f = &r->info;
 
+    o->kind = read_kind(j);
     o->solver = solver_name(j);
     o->precond = read_precond_name(j);
     o->features = store_read_field_size(j, "$.fit.features");

@@ -294,6 +294,14 @@ static void mark_needed(const struct line *s, size_t n, size_t fit, bool *needed
     }
 }
 
+/* Marks the fits from which lines made steps of their own (suggest), and what those began from. */
+static void mark_read(const struct line *s, size_t n, bool *needed)
+{
+    for (size_t i = 0; i < n; i++)
+        if (s[i].cmd && s[i].cmd->flags & CMD_NEEDS_MODEL && s[i].past && s[i].past->count > 0)
+            mark_needed(s, n, line_of(s, n, about(&s[i])), needed);
+}
+
 /* True if the line makes a fit and a step: on the way to what is current it would be the last. */
 static bool is_fit_with_step(const struct line *s)
 {
@@ -311,6 +319,8 @@ static bool script_in_force(struct script *t, const struct line *s, size_t n, si
 
     if (good)
         mark_needed(s, n, fit, needed);
+    if (good)
+        mark_read(s, n, needed);
     for (size_t i = 0; i < n && good; i++)
         if (needed[i]) {
             good = script_walk(t, s, at, t->way.at[i + 1]);
@@ -368,6 +378,8 @@ static void drop_old_fits(struct line *s, size_t n, size_t fit)
 
     if (needed)
         mark_needed(s, n, fit, needed);
+    if (needed)
+        mark_read(s, n, needed);
     for (size_t i = 0; needed && i < n; i++) {
         if (is(&s[i], "fit"))
             s[i].keep &= needed[i] || s[i].interrupted || is_fit_with_step(&s[i]);

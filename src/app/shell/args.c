@@ -397,6 +397,38 @@ static enum status take_rest(struct args *a, size_t arg, const char *statement,
     return rc;
 }
 
+/* The argument that takes pairs of its own, if the key belongs to no other. */
+static bool is_pair(const struct args *a, const char *key, size_t *arg)
+{
+    bool found = false;
+
+    for (size_t k = 0; k < ARGS_MAX && a->cmd->args[k].name; k++) {
+        if (!strcmp(a->cmd->args[k].name, key))
+            return false;
+        if (a->cmd->args[k].flags & ARGF_PAIRS)
+            *arg = k, found = true;
+    }
+    return found;
+}
+
+/* Takes key=value as one word. */
+static enum status take_pair(struct args *a, size_t arg, const struct args_word *x,
+                             struct err *err)
+{
+    struct buf b = { 0 };
+
+    buf_printf(&b, "%s=%s", x->key, x->text);
+    char *text = buf_take(&b);
+    buf_free(&b);
+    if (!text)
+        return err_nomem(err, 0, "an argument");
+    buf_printf(&a->bare, " %s=", x->key);
+    command_quote(&a->bare, x->text);
+    const enum status rc = take(a, arg, &text, err);
+    free(text);
+    return rc;
+}
+
 static enum status parse_bare(struct args *a, const char *statement, struct args_words *w,
                               size_t *i, struct err *err)
 {
@@ -412,7 +444,8 @@ static enum status parse_bare(struct args *a, const char *statement, struct args
         }
     for (size_t k = 0; k < ARGS_MAX && c->args[k].name; k++) {
         const struct arg *row = &c->args[k];
-        if (!(row->flags & ARGF_POS) || (a->given[k] && !(row->flags & ARGF_MANY)))
+        if (!(row->flags & ARGF_POS) || row->flags & ARGF_PAIRS ||
+            (a->given[k] && !(row->flags & ARGF_MANY)))
             continue;
         /* key=value ends the positional words and opens the rest of the line */
         if (x->key && !(row->flags & ARGF_REST))
@@ -516,7 +549,10 @@ static enum status fill(struct args *a, const char *statement, struct args_words
 
     for (size_t i = 1; i < w->n && rc == ST_OK; i++) {
         const struct args_word *x = &w->v[i];
-        if (x->key && !rest_is_next(a, x->key))
+        size_t pairs;
+        if (x->key && !x->dashed && is_pair(a, x->key, &pairs))
+            rc = take_pair(a, pairs, x, err);
+        else if (x->key && !rest_is_next(a, x->key))
             rc = parse_keyed(a, w, &i, err);
         else
             rc = parse_bare(a, statement, w, &i, err);

@@ -131,8 +131,7 @@ static void usage_word(const struct arg *a, struct buf *out)
         else
             for (const char *p = a->name; *p; p++)
                 buf_putc(out, (char)toupper((unsigned char)*p));
-        if (a->flags & ARGF_MANY)
-            buf_puts(out, " ...");
+        buf_puts(out, a->flags & ARGF_PAIRS ? "=.. ..." : a->flags & ARGF_MANY ? " ..." : "");
     } else if (a->type == ARG_BOOL) {
         buf_puts(out, a->name);
     } else {

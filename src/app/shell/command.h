@@ -27,7 +27,10 @@ enum { ARGF_POS = 1,      /* may be given without its name, in table order */
        ARGF_REQUIRED = 2,
        ARGF_MANY = 4,     /* positional: takes all remaining words */
        ARGF_REST = 8,     /* positional: takes the rest of the line unchanged (notes) */
-       ARGF_RUN = 16 };   /* a file, or a run: a file of that name is ./r2 */
+       ARGF_RUN = 16,     /* a file, or a run: a file of that name is ./r2 */
+       /* with ARGF_MANY: takes every key=value whose key is no argument of the command, as one
+        * word; bare words are not for it */
+       ARGF_PAIRS = 32 };
 struct arg {
     const char *name; enum arg_type type; unsigned flags;
     const char *fallback;          /* the default, which help shows; NULL: none */

@@ -260,6 +260,17 @@ static void offer_values(struct found *f, struct workspace *ws, const struct arg
     }
 }
 
+/* Keys of pairs of the user's own: the names of the argument's type. */
+static void offer_pairs(struct found *f, struct workspace *ws, const struct arg *a,
+                        const char *typed)
+{
+    const struct words_row *w = words_of(a->type);
+    const char *name;
+
+    for (size_t i = 0; w && (name = w->at(ws, i)) != NULL; i++)
+        offer(f, typed, "", name, "=");
+}
+
 static void offer_keys(struct found *f, const struct command *c, const char *typed)
 {
     for (size_t i = 0; i < ARGS_MAX && c->args[i].name; i++)
@@ -358,7 +369,9 @@ static void offer_all(struct found *f, struct workspace *ws, const char *line, s
         return;
     }
     for (size_t i = 0; i < ARGS_MAX && c->args[i].name; i++)
-        if (c->args[i].flags & ARGF_POS)
+        if (c->args[i].flags & ARGF_PAIRS)
+            offer_pairs(f, ws, &c->args[i], word);
+        else if (c->args[i].flags & ARGF_POS)
             offer_values(f, ws, &c->args[i], word, "");
     offer_keys(f, c, word);
 }

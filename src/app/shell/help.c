@@ -118,9 +118,13 @@ static void kernels_page(struct buf *out)
 static void solver_entry(struct buf *out, const struct solver_ops *s)
 {
     buf_printf(out, "  %-10s %s: %s\n", s->name, s->title, s->help);
-    for (size_t i = 0; s->params && s->params[i].name; i++)
-        buf_printf(out, "             %s(%s=%g)  %s, %g to %g\n", s->name, s->params[i].name,
-                   s->params[i].init, s->params[i].help, s->params[i].lo, s->params[i].hi);
+    for (const struct solver_param *p = s->params; p && p->name; p++) {
+        char value[24], range[64];
+        solver_param_value(p, p->init, value, sizeof value);
+        solver_param_range(p, range, sizeof range);
+        buf_printf(out, "             %s(%s=%s)  %s, %s\n", s->name, p->name, value, p->help,
+                   range);
+    }
 }
 
 static void solvers_page(struct buf *out)

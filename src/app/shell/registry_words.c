@@ -58,9 +58,14 @@ static const char *with_value(const char *name, double value)
 static const char *solver_inside(const char *word, size_t i)
 {
     const struct solver_ops *s = solver_find(word, NULL);
+    static char text[80];
+    char value[24];
 
-    return s && s->params && s->params[i].name ? with_value(s->params[i].name, s->params[i].init)
-                                               : NULL;
+    if (!s || !s->params || !s->params[i].name)
+        return NULL;
+    solver_param_value(&s->params[i], s->params[i].init, value, sizeof value);
+    snprintf(text, sizeof text, "%s=%s", s->params[i].name, value);
+    return text;
 }
 
 const struct words_row registry_words_solvers = { .type = ARG_SOLVER, .name = "solvers",

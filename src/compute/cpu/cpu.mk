@@ -11,6 +11,8 @@ libcompute_a_SOURCES += \
   src/compute/cpu/cpu_open.c \
   src/compute/cpu/cpu_state.h \
   src/compute/cpu/cpu_sweep.c \
+  src/compute/cpu/pairs.c \
+  src/compute/cpu/pairs.h \
   src/compute/cpu/simd.h \
   src/compute/cpu/simd_amx.c \
   src/compute/cpu/simd_avx2.c \
@@ -18,6 +20,7 @@ libcompute_a_SOURCES += \
   src/compute/cpu/simd_columns.h \
   src/compute/cpu/simd_fht.h \
   src/compute/cpu/simd_level.h \
+  src/compute/cpu/simd_pairs.h \
   src/compute/cpu/simd_portable.c \
   src/compute/cpu/simd_real.h \
   src/compute/cpu/simd_rows.h \

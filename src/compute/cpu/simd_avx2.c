@@ -25,6 +25,7 @@
 #define LANES32 8
 #define LANES64 4
 #define MOST_BITS 3
+#define PAIRS_ROWS 2
 #define LEVEL_TWICE32(p)                                                                         \
     ((f32_vec)_mm256_broadcast_ps((const __m128 *)(const void *)(p)))
 #define LEVEL_TWICE64(p)                                                                         \
@@ -48,6 +49,28 @@ INLINE void f64_reduce(f64_vec t, f64_vec *r, f64_ivec *parity)
 {
     *r = t - (f64_vec)_mm256_round_pd((__m256d)t, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
     *parity = (f64_ivec)(t + 6755399441055744.0);
+}
+
+INLINE f32_vec f32_root(f32_vec a)
+{
+    return (f32_vec)_mm256_sqrt_ps((__m256)a);
+}
+
+INLINE f32_vec f32_least(f32_vec a, f32_vec b)
+{
+    return (f32_vec)_mm256_min_ps((__m256)a, (__m256)b);
+}
+
+/* c0 + x (c1 + x (c2 + x c3)) with the four numbers of each lane's part. */
+INLINE f32_vec f32_cubic(const float *table, f32_ivec part, f32_vec x)
+{
+    const __m256i at = (__m256i)(part << 2);
+    const f32_vec c0 = (f32_vec)_mm256_i32gather_ps(table, at, 4),
+                  c1 = (f32_vec)_mm256_i32gather_ps(table + 1, at, 4),
+                  c2 = (f32_vec)_mm256_i32gather_ps(table + 2, at, 4),
+                  c3 = (f32_vec)_mm256_i32gather_ps(table + 3, at, 4);
+
+    return c0 + x * (c1 + x * (c2 + x * c3));
 }
 
 #ifdef __clang__

@@ -29,6 +29,7 @@
 #define LANES64 8
 #define MOST_BITS 4
 #define LEVEL_ROWS 1
+#define PAIRS_ROWS 4
 #define LEVEL_TWICE32(p) ((f32_vec)_mm512_broadcast_f32x8(_mm256_load_ps(p)))
 #define LEVEL_TWICE64(p) ((f64_vec)_mm512_broadcast_f64x4(_mm256_load_pd(p)))
 #define LEVEL_NARROW(from, to)                                                                   \
@@ -50,6 +51,28 @@ INLINE void f64_reduce(f64_vec t, f64_vec *r, f64_ivec *parity)
 {
     *r = (f64_vec)_mm512_reduce_pd((__m512d)t, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
     *parity = (f64_ivec)(t + 6755399441055744.0);
+}
+
+INLINE f32_vec f32_root(f32_vec a)
+{
+    return (f32_vec)_mm512_sqrt_ps((__m512)a);
+}
+
+INLINE f32_vec f32_least(f32_vec a, f32_vec b)
+{
+    return (f32_vec)_mm512_min_ps((__m512)a, (__m512)b);
+}
+
+/* c0 + x (c1 + x (c2 + x c3)) with the four numbers of each lane's part. */
+INLINE f32_vec f32_cubic(const float *table, f32_ivec part, f32_vec x)
+{
+    const __m512i at = (__m512i)(part << 2);
+    const f32_vec c0 = (f32_vec)_mm512_i32gather_ps(at, table, 4),
+                  c1 = (f32_vec)_mm512_i32gather_ps(at, table + 1, 4),
+                  c2 = (f32_vec)_mm512_i32gather_ps(at, table + 2, 4),
+                  c3 = (f32_vec)_mm512_i32gather_ps(at, table + 3, 4);
+
+    return c0 + x * (c1 + x * (c2 + x * c3));
 }
 
 #ifdef __clang__

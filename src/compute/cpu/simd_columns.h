@@ -130,10 +130,10 @@ LOOP void N(flow)(const struct simd_flow *f, size_t cs, size_t rows, const void 
         N(flow_vectors)(1, f, cs, rows, t);
 }
 
-LOOP void N(axpy)(size_t cols, const void *zv, size_t cs, size_t rows, const struct simd_down *d,
-                  const void *ahead)
+INLINE void N(axpy_any)(size_t cols, const REAL *z, const size_t cs, size_t rows,
+                        const struct simd_down *d, const void *ahead)
 {
-    const REAL *z = zv, *t = d->t;
+    const REAL *t = d->t;
     const size_t k = d->k, ldw = d->ldw;
     double *w = d->w;
     size_t j = 0;
@@ -153,6 +153,25 @@ LOOP void N(axpy)(size_t cols, const void *zv, size_t cs, size_t rows, const str
                 sum += z[j * cs + r] * t[c * cs + r];
             w[c * ldw + j] += (double)sum;
         }
+}
+
+LOOP void N(axpy)(size_t cols, const void *z, size_t cs, size_t rows, const struct simd_down *d,
+                  const void *ahead)
+{
+    switch (cs) { /* tiles of the usual sizes get constant addresses */
+    case 16:
+        N(axpy_any)(cols, z, 16, rows, d, ahead);
+        break;
+    case 32:
+        N(axpy_any)(cols, z, 32, rows, d, ahead);
+        break;
+    case 128:
+        N(axpy_any)(cols, z, 128, rows, d, ahead);
+        break;
+    default:
+        N(axpy_any)(cols, z, cs, rows, d, ahead);
+        break;
+    }
 }
 
 LOOP void N(axpy_stack)(size_t cols, const void *zv, size_t cs, size_t rows, struct simd_stack st,

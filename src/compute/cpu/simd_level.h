@@ -6,6 +6,7 @@
  *   MOST_BITS        log2 of the largest radix that stays in registers
  *   SHUFFLE_LO/HI_n  lane lists of interleaved halves for n lanes (below)
  *   f32_reduce, f64_reduce   see simd_real.h
+ *   PAIRS_ROWS and f32_root, f32_least, f32_cubic   see simd_pairs.h
  *   LEVEL_TWICE32, LEVEL_TWICE64(p)  half a vector at p, in both halves of one, where a load can
  *   LEVEL_NARROW, LEVEL_WIDEN(from, to)  a vector of floats to float16 and back, where there are
  *                    instructions for it
@@ -353,6 +354,8 @@ LOOP void level_widen(size_t n, const uint16_t *half, float *x)
         x[i] = level_widen1(half[i]);
 }
 
+#include "compute/cpu/simd_pairs.h"
+
 #define LEVEL_REAL(p, type)                                                                        \
     {                                                                                              \
         .lanes = VEC_BYTES / sizeof(type), .size = sizeof(type), .prepare = p##_prepare,           \
@@ -366,7 +369,9 @@ LOOP void level_widen(size_t n, const uint16_t *half, float *x)
 
 #define LEVEL_LOOPS                                                                              \
     .f32 = LEVEL_REAL(f32, float), .f64 = LEVEL_REAL(f64, double), .add = level_add,             \
-    .axpy_rows = level_axpy_rows, .narrow = level_narrow, .widen = level_widen
+    .axpy_rows = level_axpy_rows, .narrow = level_narrow, .widen = level_widen,                  \
+    .pairs = { .numbers = pairs_numbers, .values = pairs_values, .vectors = pairs_pack,          \
+               .sums = pairs_sums }
 
 const struct simd LEVEL = { .name = LEVEL_NAME, LEVEL_LOOPS };
 #ifdef LEVEL_TILES

@@ -9,6 +9,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __SSE__
+#include <xmmintrin.h>
+#endif
 
 #define LEVEL simd_portable
 #define LEVEL_NAME "portable"
@@ -16,6 +19,7 @@
 #define LANES32 4
 #define LANES64 2
 #define MOST_BITS 3
+#define PAIRS_ROWS 2
 
 #include "compute/cpu/simd_level.h"
 
@@ -54,4 +58,36 @@ INLINE void f64_reduce(f64_vec t, f64_vec *r, f64_ivec *parity)
         (*parity)[i] = fmod(n, 2.0) != 0.0;
     }
 #endif
+}
+
+INLINE f32_vec f32_root(f32_vec a)
+{
+#ifdef __SSE__
+    return (f32_vec)_mm_sqrt_ps((__m128)a);
+#else
+    f32_vec y = { 0 };
+
+    for (int i = 0; i < LANES32; i++)
+        y[i] = sqrtf(a[i]);
+    return y;
+#endif
+}
+
+INLINE f32_vec f32_least(f32_vec a, f32_vec b)
+{
+    const f32_ivec less = a < b;
+
+    return (f32_vec)(((f32_ivec)a & less) | ((f32_ivec)b & ~less));
+}
+
+/* c0 + x (c1 + x (c2 + x c3)) with the four numbers of each lane's part. */
+INLINE f32_vec f32_cubic(const float *table, f32_ivec part, f32_vec x)
+{
+    f32_vec y = { 0 };
+
+    for (int i = 0; i < LANES32; i++) {
+        const float *c = table + 4 * (size_t)part[i];
+        y[i] = c[0] + x[i] * (c[1] + x[i] * (c[2] + x[i] * c[3]));
+    }
+    return y;
 }

@@ -31,6 +31,12 @@ static const char *cauchy_code(const double *params)
     return "1.0 / (1.0 + 0.5 * r2)";
 }
 
+static struct kernel_closed cauchy_closed(const double *params)
+{
+    (void)params;
+    return (struct kernel_closed){ .form = KERNEL_POWER, .c = 0.5, .p1 = 1.0 };
+}
+
 const struct kernel_ops kernel_cauchy = {
     .name = "cauchy",
     .title = "Cauchy",
@@ -41,4 +47,5 @@ const struct kernel_ops kernel_cauchy = {
     .exact = cauchy_exact,
     .dlogl = cauchy_dlogl,
     .code = cauchy_code,
+    .closed = cauchy_closed,
 };

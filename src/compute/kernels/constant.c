@@ -26,6 +26,12 @@ static const char *constant_code(const double *params)
     return "1.0";
 }
 
+static struct kernel_closed constant_closed(const double *params)
+{
+    (void)params;
+    return (struct kernel_closed){ .form = KERNEL_ONE };
+}
+
 const struct kernel_ops kernel_constant = {
     .name = "constant",
     .title = "Constant (intercept)",
@@ -36,4 +42,5 @@ const struct kernel_ops kernel_constant = {
     .recipe = constant_recipe,
     .pair = constant_pair,
     .code = constant_code,
+    .closed = constant_closed,
 };

@@ -34,6 +34,19 @@ struct hparam { const char *name, *unit; double lo, hi, init; const char *help; 
 struct kparam { const char *name; double lo, hi, init; const char *help;
                 bool (*valid)(double v); /* NULL: any value in [lo, hi] */ };
 
+/* The value of a kernel at two rows x and y as a closed form in one number s, for loops over many
+ * pairs.  u and v are x and y over their lengthscales, or as they are where there are none; with
+ * `circle` each input x becomes the two numbers (cos, sin)(2 pi x / p) / l, where p is the
+ * hyperparameter after the lengthscales.
+ *   KERNEL_ONE    1
+ *   KERNEL_DOT    (s + c)^p1, s = u.v, p1 a small whole number
+ *   KERNEL_GAUSS  exp(-c s), s = |u - v|^2 here and below
+ *   KERNEL_DECAY  (1 + p1 a + p2 a^2) exp(-a), a = c sqrt(s)
+ *   KERNEL_POWER  (1 + c s)^-p1
+ * KERNEL_NONE: there is no such form at these parameters. */
+enum kernel_form { KERNEL_NONE, KERNEL_ONE, KERNEL_DOT, KERNEL_GAUSS, KERNEL_DECAY, KERNEL_POWER };
+struct kernel_closed { enum kernel_form form; bool circle; double c, p1, p2; };
+
 struct fm_step; /* featmap.h */
 struct kernel_ops {
     const char *name, *title, *formula, *cite; /* "matern", "Matern", "(1+a+a^2/3)exp(-a), ...", */
@@ -66,6 +79,7 @@ struct kernel_ops {
      * FM_CIRCLE and FM_APPEND with which the kernel begins; p0, p1 .. are params.  NULL, or NULL
      * from it: no function of the standard libraries gives the value. */
     const char *(*code)(const double *params);
+    struct kernel_closed (*closed)(const double *params); /* NULL: there is no such form */
 };
 enum { KERNEL_RECIPE = 32 };
 const struct kernel_ops *kernel_at(size_t i); /* NULL past the end */
@@ -139,7 +153,14 @@ size_t kernel_choose_filters(struct kernel *);
 /* True when kernel t reads number i of a row. */
 bool kernel_reads_input(const struct kernel *, size_t t, size_t i);
 /* How many of the d numbers of a row kernel t reads (for windows, the numbers of one window). */
-size_t kernel_inputs(const struct kernel *, size_t t, size_t d);
+static inline size_t kernel_inputs(const struct kernel *k, size_t t, size_t d)
+{
+    const struct kterm *term = &k->term[t];
+
+    if (kterm_reads_windows(term))
+        return term->layer.width * term->layer.channels;
+    return term->count ? term->count : kernel_reads_windows(k) ? k->layer.flat : d;
+}
 
 /* Parses "rbf", "matern(nu=3/2)", "rbf(l=0.3)", "rbf(ard)" or "rbf ard", "rbf(ard=8)" (8 inputs),
  * "rbf(ard=group)", "rbf(ard=1x4:2:1)" (6 inputs, the fifth is the second group),
@@ -149,6 +170,11 @@ size_t kernel_inputs(const struct kernel *, size_t t, size_t d);
 enum { KERNEL_MAX_HP = 256 };
 enum status kernel_parse(const char *text, struct kernel *out, double hp_set[KERNEL_MAX_HP],
                          struct err *err);
+/* Puts new names into the lists of columns behind "on": now(ctx, name) is the new name of a column,
+ * NULL where it keeps its name.  False, and the kernel stays as it was, if the result could not be
+ * written: a list has less than KERNEL_ON_MOST bytes, and names have no ". */
+bool kernel_parse_rename(struct kernel *, const char *(*now)(void *ctx, const char *name),
+                         void *ctx);
 void kernel_print(const struct kernel *, struct buf *out); /* canonical: "matern(nu=5/2,ard)" */
 /* Fixes the lengthscales of an ARD kernel for d inputs.  group: a number for each input; inputs
  * with equal numbers share a lengthscale where the kernel says ard=group.  With NULL, and in

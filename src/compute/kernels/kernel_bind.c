@@ -18,15 +18,6 @@ bool kernel_reads_parts(const struct kernel *k)
     return some && !all;
 }
 
-size_t kernel_inputs(const struct kernel *k, size_t t, size_t d)
-{
-    const struct kterm *term = &k->term[t];
-
-    if (kterm_reads_windows(term))
-        return term->layer.width * term->layer.channels;
-    return term->count ? term->count : kernel_reads_windows(k) ? k->layer.flat : d;
-}
-
 bool kernel_reads_input(const struct kernel *k, size_t t, size_t i)
 {
     const struct kterm *term = &k->term[t];

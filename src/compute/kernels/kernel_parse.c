@@ -10,13 +10,13 @@
  *     columns    := name { "," name }     patterns with *; "in quotes" where a name has other
  * letters */
 #include "compute/kernels/kernel.h"
-#include "compute/kernels/kernel.h"
 
 #include "base/text.h"
 #include "compute/kernels/kernels.h"
 
 #include <ctype.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 struct parser {
@@ -342,6 +342,59 @@ static enum status parse_columns(struct parser *p, char on[KERNEL_ON_MOST])
     memcpy(on, from, (size_t)(p->at - from));
     on[p->at - from] = '\0';
     return ST_OK;
+}
+
+/* Appends a name so that parse_columns reads it back; false if it cannot. */
+static bool write_column(struct buf *out, const char *name)
+{
+    const char *p = name;
+
+    while (*p && *p != '*' && is_name_byte((unsigned char)*p))
+        p++;
+    if (*name && !*p)
+        buf_puts(out, name);
+    else
+        buf_printf(out, "\"%s\"", name);
+    return *name && !strchr(name, '"');
+}
+
+/* The list with the names of columns that `now` knows replaced by what it returns. */
+static bool rename_columns(const char *on, const char *(*now)(void *, const char *), void *ctx,
+                           struct buf *out)
+{
+    char name[KERNEL_ON_MOST];
+
+    while (*on) {
+        const bool quoted = *on == '"';
+        const size_t len = strcspn(on + quoted, quoted ? "\"" : ",");
+        snprintf(name, sizeof name, "%.*s", (int)len, on + quoted);
+        const char *to = now(ctx, name);
+        on += quoted + len + quoted;
+        buf_puts(out, out->len ? "," : "");
+        if (!to)
+            buf_printf(out, quoted ? "\"%s\"" : "%s", name);
+        else if (!write_column(out, to))
+            return false;
+        on += *on == ',';
+    }
+    return !out->failed && out->len < KERNEL_ON_MOST;
+}
+
+bool kernel_parse_rename(struct kernel *k, const char *(*now)(void *, const char *), void *ctx)
+{
+    struct kernel renamed = *k;
+    bool good = true;
+
+    for (size_t t = 0; good && t < k->nterms; t++) {
+        struct buf on = { 0 };
+        good = rename_columns(k->term[t].on, now, ctx, &on);
+        if (good)
+            snprintf(renamed.term[t].on, KERNEL_ON_MOST, "%s", buf_str(&on));
+        buf_free(&on);
+    }
+    if (good)
+        *k = renamed;
+    return good;
 }
 
 static enum status parse_layer(struct parser *p, const struct layer_ops *ops, struct kernel *k);

@@ -37,6 +37,12 @@ static const char *linear_code(const double *params)
     return "uv";
 }
 
+static struct kernel_closed linear_closed(const double *params)
+{
+    (void)params;
+    return (struct kernel_closed){ .form = KERNEL_DOT, .p1 = 1.0 };
+}
+
 const struct kernel_ops kernel_linear = {
     .name = "linear",
     .title = "Linear",
@@ -46,4 +52,5 @@ const struct kernel_ops kernel_linear = {
     .recipe = linear_recipe,
     .pair = linear_pair,
     .code = linear_code,
+    .closed = linear_closed,
 };

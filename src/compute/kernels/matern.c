@@ -105,6 +105,16 @@ static const char *matern_code(const double *params)
                : NULL; /* a Bessel function */
 }
 
+static struct kernel_closed matern_closed(const double *params)
+{
+    const double nu = params[0];
+
+    return (struct kernel_closed){ .form = nu == 0.5 || nu == 1.5 || nu == 2.5 ? KERNEL_DECAY
+                                                                               : KERNEL_NONE,
+                                   .c = sqrt(2.0 * nu), .p1 = nu > 1.0 ? 1.0 : 0.0,
+                                   .p2 = nu > 2.0 ? 1.0 / 3.0 : 0.0 };
+}
+
 const struct kernel_ops kernel_matern = {
     .name = "matern",
     .title = "Matern",
@@ -129,4 +139,5 @@ const struct kernel_ops kernel_matern = {
     .exact = matern_exact,
     .dlogl = matern_dlogl,
     .code = matern_code,
+    .closed = matern_closed,
 };

@@ -56,6 +56,12 @@ static const char *periodic_code(const double *params)
     return "exp(-0.5 * r2)";
 }
 
+static struct kernel_closed periodic_closed(const double *params)
+{
+    (void)params;
+    return (struct kernel_closed){ .form = KERNEL_GAUSS, .circle = true, .c = 0.5 };
+}
+
 const struct kernel_ops kernel_periodic = {
     .name = "periodic",
     .title = "Periodic",
@@ -66,4 +72,5 @@ const struct kernel_ops kernel_periodic = {
     .recipe = periodic_recipe,
     .pair = periodic_pair,
     .code = periodic_code,
+    .closed = periodic_closed,
 };

@@ -61,6 +61,11 @@ static const char *poly_code(const double *params)
     return "pow(uv, p0)";
 }
 
+static struct kernel_closed poly_closed(const double *params)
+{
+    return (struct kernel_closed){ .form = KERNEL_DOT, .c = params[1], .p1 = params[0] };
+}
+
 const struct kernel_ops kernel_poly = {
     .name = "poly",
     .title = "Polynomial",
@@ -71,4 +76,5 @@ const struct kernel_ops kernel_poly = {
     .recipe = poly_recipe,
     .pair = poly_pair,
     .code = poly_code,
+    .closed = poly_closed,
 };

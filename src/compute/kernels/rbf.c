@@ -22,6 +22,12 @@ static const char *rbf_code(const double *params)
     return "exp(-0.5 * r2)";
 }
 
+static struct kernel_closed rbf_closed(const double *params)
+{
+    (void)params;
+    return (struct kernel_closed){ .form = KERNEL_GAUSS, .c = 0.5 };
+}
+
 const struct kernel_ops kernel_rbf = {
     .name = "rbf",
     .title = "Squared exponential",
@@ -31,4 +37,5 @@ const struct kernel_ops kernel_rbf = {
     .exact = rbf_exact,
     .dlogl = rbf_dlogl,
     .code = rbf_code,
+    .closed = rbf_closed,
 };

@@ -36,6 +36,11 @@ static const char *rq_code(const double *params)
     return "exp(-p0 * log1p(0.5 * r2 / p0))";
 }
 
+static struct kernel_closed rq_closed(const double *params)
+{
+    return (struct kernel_closed){ .form = KERNEL_POWER, .c = 0.5 / params[0], .p1 = params[0] };
+}
+
 const struct kernel_ops kernel_rq = {
     .name = "rq",
     .title = "Rational quadratic",
@@ -47,4 +52,5 @@ const struct kernel_ops kernel_rq = {
     .exact = rq_exact,
     .dlogl = rq_dlogl,
     .code = rq_code,
+    .closed = rq_closed,
 };

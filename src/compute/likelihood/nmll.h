@@ -143,6 +143,12 @@ enum status nmll_loo(struct fop *, const struct nmll_ask *, struct fop *valid, c
 enum status nmll_exact(const struct kernel *, const struct source *, const struct nmll_ask *,
                        const struct nmll_told *, struct pool *, const struct ctl *, struct err *);
 
+/* True when a feature operator of n rows and M columns is better served by Z Z' (n x n): n < M, and
+ * Z fits in the memory set aside for it. */
+bool nmll_is_dual(size_t n, size_t M);
+/* K <- Z Z' (n x n, both triangles) in double precision. */
+enum status nmll_dual_matrix(struct fop *, double *K, const struct ctl *, struct err *);
+
 /* For tests: the spectrum of an operator at its current hyperparameters, with one target. */
 enum status nmll_eig_for_tests(struct fop *, const double *y, bool want_eigen, const struct ctl *,
                                struct nmll_eig *out, struct err *);

@@ -137,8 +137,6 @@ enum status nmll_exact(const struct kernel *k, const struct source *src, const s
     const size_t n = src->n;
     enum status rc = exact_check(q, err);
 
-    if (rc == ST_OK)
-        rc = exact_allowed(n, 1, 0, err);
     if (rc != ST_OK)
         return rc;
     double *X = exact_inputs(src, err);

@@ -73,11 +73,6 @@ enum status nmll_eig_search(struct pool *, const struct nmll_system *, const str
 /* True when ratios a little below `ratio` are ruled out by rounding and not by the bounds. */
 bool nmll_eig_limited(const struct nmll_eig *, double ratio, const struct nmll_bounds *);
 
-/* True when a feature operator of n rows and M columns is better served by Z Z' (n x n): n < M, and
- * Z fits in the memory set aside for it. */
-bool nmll_is_dual(size_t n, size_t M);
-/* K <- Z Z' (n x n, both triangles) in double precision. */
-enum status nmll_dual_matrix(struct fop *, double *K, const struct ctl *, struct err *);
 /* nmll_features with scale BEST through Z Z', at the operator's current hyperparameters. */
 enum status nmll_dual_best(struct fop *, const struct nmll_ask *, const struct nmll_told *,
                            const struct ctl *, struct err *);

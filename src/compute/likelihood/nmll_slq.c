@@ -467,7 +467,7 @@ static enum status slq_solve(struct slq *s, const double *y, struct err *err)
     struct solve_opts so = { .rtol = s->o->rtol, .maxit = MAXIT, .check_every = MAXIT,
                              .nprobes = s->k - s->t,
                              .probe_rtol = s->o->probe_rtol > 0.0 ? s->o->probe_rtol : PROBE_RTOL };
-    enum status rc = precond_srht2.build(s->f, &po, s->ctl, &s->pre, err);
+    enum status rc = precond_srht2.build(SOLVE_RIDGE(s->f, 0.0), &po, s->ctl, &s->pre, err);
 
     if (rc != ST_OK)
         return rc;

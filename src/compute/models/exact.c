@@ -1,34 +1,39 @@
-/* compute/models/exact.c -- exact kernel matrices by tiles over the pool, their Cholesky factor,
- * and products with a kernel matrix that is not stored (Rasmussen & Williams 2006, algorithm 2.1;
- * share/doc/methods.md 5.1).  K is n x n at amplitude 1, in double precision; only its lower
- * triangle is computed. */
+/* compute/models/exact.c -- exact kernel matrices by tiles over the pool and their Cholesky factor
+ * (Rasmussen & Williams 2006, algorithm 2.1; share/doc/methods.md 5.1).  K is n x n at amplitude 1,
+ * in double precision; only its lower triangle is computed. */
 #include "compute/models/exact.h"
 
 #include "base/mem.h"
 #include "base/text.h"
-#include "compute/backend.h"
 #include "compute/linalg/blas.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define PAIR_SECONDS 80e-9 /* a kernel value in double precision */
+#define FLOPS 40e9         /* of one core in a factorisation */
 enum { TILE = 64 }; /* columns of a task: fixed, so that no sum depends on the thread count */
+
+double exact_seconds(size_t n)
+{
+    const double rows = (double)n;
+    return 0.5 * rows * rows * PAIR_SECONDS + rows * rows * rows / 3.0 / FLOPS;
+}
 
 enum status exact_allowed(size_t n, size_t matrices, size_t mem_limit, struct err *err)
 {
     const double bytes = 8.0 * (double)n * (double)n * (double)matrices;
     char mem[32], time[32], rows[32];
 
-    if (n <= EXACT_MAX_ROWS && (mem_limit == 0 || bytes <= (double)mem_limit))
+    if (mem_limit == 0 || bytes <= (double)mem_limit)
         return ST_OK;
     mem_format(mem, sizeof mem, bytes);
     text_count(rows, sizeof rows, n);
-    text_seconds(time, sizeof time, (double)n * (double)n * (double)n / 3.0 / 80e9);
+    text_seconds(time, sizeof time, exact_seconds(n));
     err_named(err, ST_LIMIT, "exact-size",
-              "an exact GP on %s rows needs %s and about %s for each factorisation", rows, mem,
-              time);
-    err_hint(err, "fit solver=pcg features=8192");
+              "a Cholesky factor of %s rows needs %s and about %s of one core", rows, mem, time);
+    err_hint(err, "fit model=exact solver=pcg  (without the matrix), or fit features=8192");
     return ST_LIMIT;
 }
 
@@ -169,176 +174,4 @@ enum status exact_factor(const struct exact_rows *r, double ratio, double *K, do
             return rc;
         *jitter = *jitter > 0.0 ? *jitter * 100.0 : 1e-14 * (double)n + 1e-12;
     }
-}
-
-/* Products without the matrix. */
-
-struct exact_op {
-    const struct backend_exact *be;
-    void *at;       /* the backend's object; NULL: the CPU computes */
-    struct err why; /* the error of a device that was lost */
-    const struct kernel *k;
-    const double *hp, *X;
-    size_t n, d;
-    struct pool *pool;
-};
-
-/* The distance r = v / (1 - v) (in lengthscales) at v in [0, 1]: a table evenly spaced in v reaches
- * from 0 to far away.  v = 1 stands for r = 1e12. */
-static double distance_at(double v)
-{
-    return v < 1.0 ? v / (1.0 - v) : 1e12;
-}
-
-/* A table of the kernel of one factor over v: on each of BACKEND_TABLE parts the cubic
- * c0 + x (c1 + x (c2 + x c3)), x in [0, 1], through the four points x = 0, 1/3, 2/3, 1 (Lagrange
- * interpolation).  Its error is tested at twelve points between them.  False where it exceeds 2e-7,
- * about the rounding of single precision. */
-static bool fill_table(const struct kterm *t, float *table)
-{
-    const double h = 1.0 / BACKEND_TABLE;
-
-    for (size_t i = 0; i < BACKEND_TABLE; i++) {
-        double y[4], worst = 0.0;
-        for (int q = 0; q < 4; q++)
-            y[q] = t->ops->exact(t->params, distance_at(((double)i + (double)q / 3.0) * h));
-        const double c1 = -5.5 * y[0] + 9.0 * y[1] - 4.5 * y[2] + y[3];
-        const double c2 = 9.0 * y[0] - 22.5 * y[1] + 18.0 * y[2] - 4.5 * y[3];
-        const double c3 = -4.5 * y[0] + 13.5 * y[1] - 13.5 * y[2] + 4.5 * y[3];
-        for (int q = 0; q < 12; q++) {
-            const double x = ((double)q + 0.5) / 12.0, p = y[0] + x * (c1 + x * (c2 + x * c3));
-            const double e = fabs(p - t->ops->exact(t->params, distance_at(((double)i + x) * h)));
-            worst = e <= worst ? worst : e;
-        }
-        if (!(worst <= 2e-7))
-            return false;
-        float *to = table + 4 * i;
-        to[0] = (float)y[0], to[1] = (float)c1, to[2] = (float)c2, to[3] = (float)c3;
-    }
-    return true;
-}
-
-/* Factor f of the kernel in the form of struct backend_radial: inverse lengthscales of its inputs
- * (inv), its table, and the weight of its term (0 for a factor that multiplies the one before).
- * False when the factor is not a function of one distance. */
-static bool fill_factor(const struct kernel *k, size_t f, const double *hp, size_t d, float *inv,
-                        float *table, float *weight)
-{
-    const struct kterm *t = &k->term[f];
-    const struct kernel_place p = kernel_place(k, f);
-    const size_t inputs = kernel_inputs(k, f, d);
-
-    if (!t->ops->exact || kterm_reads_windows(t) || t->first + inputs > d)
-        return false;
-    for (size_t i = 0; i < inputs; i++) {
-        const size_t l = t->grouped && t->ard > 1 ? k->group[i] : p.nl > 1 ? i : 0;
-        inv[t->first + i] = (float)(1.0 / hp[p.hp0 + l]);
-    }
-    const double w = p.weight == SIZE_MAX ? 1.0 : hp[p.weight];
-    *weight = f > 0 && t->times ? 0.0F : (float)(w * w);
-    return fill_table(t, table);
-}
-
-/* Opens the operator on the backend's device if it has one for this kernel; otherwise op->at stays
- * NULL and the CPU computes.  Only NOMEM is a failure. */
-static enum status open_there(struct exact_op *op, const struct backend_exact *be, struct err *err)
-{
-    const size_t F = op->k->nterms, d = op->d, table = 4 * BACKEND_TABLE;
-    float *form = mem_calloc(F * (d + table + 1), sizeof *form, "an exact kernel", err);
-    float *tables = form ? form + F * d : NULL, *weight = form ? tables + F * table : NULL;
-    bool good = form != NULL;
-
-    for (size_t f = 0; good && f < F; f++)
-        good = fill_factor(op->k, f, op->hp, d, form + f * d, tables + f * table, weight + f);
-    if (good)
-        op->at = be->open(&(struct backend_radial){d, F, form, tables, weight}, op->n, op->X, err);
-    free(form);
-    if (!form || (good && !op->at && err && err->code == ST_NOMEM))
-        return ST_NOMEM;
-    if (good && !op->at && err)
-        op->why = *err;
-    err_clear(err);
-    op->be = be;
-    return ST_OK;
-}
-
-enum status exact_op_open(const struct backend_ops *be, const struct exact_rows *r,
-                          struct exact_op **out, struct err *err)
-{
-    struct exact_op *op = mem_calloc(1, sizeof *op, "an exact kernel", err);
-    enum status rc = op ? ST_OK : ST_NOMEM;
-
-    *out = NULL;
-    if (op)
-        *op = (struct exact_op){ .k = r->k, .hp = r->hp, .X = r->X, .n = r->n, .d = r->d,
-                                 .pool = r->pool };
-    if (op && be->exact)
-        rc = open_there(op, be->exact, err);
-    if (rc == ST_OK)
-        *out = op;
-    else
-        free(op);
-    return rc;
-}
-
-void exact_op_close(struct exact_op *op)
-{
-    if (!op)
-        return;
-    if (op->at)
-        op->be->close(op->at);
-    free(op);
-}
-
-bool exact_op_there(const struct exact_op *op, struct err *why)
-{
-    if (!op->at && why)
-        *why = op->why;
-    return op->at != NULL;
-}
-
-/* W (m x k) = K1(Y, X) V on the CPU: tasks of TILE rows of Y, sums over i in order. */
-struct product_job {
-    const struct exact_op *op;
-    size_t m, k;
-    const double *Y, *V;
-    double *W;
-    const struct ctl *ctl;
-};
-
-/* Rows of W = K1(Y, X) V; each kernel value serves all k vectors. */
-static void product_task(void *ctx, size_t task, size_t worker)
-{
-    const struct product_job *p = ctx;
-    const struct exact_op *op = p->op;
-    const size_t r1 = (task + 1) * TILE < p->m ? (task + 1) * TILE : p->m;
-
-    (void)worker;
-    for (size_t r = task * TILE; r < r1 && !ctl_stopped(p->ctl); r++) {
-        for (size_t c = 0; c < p->k; c++)
-            p->W[c * p->m + r] = 0.0;
-        for (size_t i = 0; i < op->n; i++) {
-            const double v =
-                kernel_exact(op->k, op->hp, op->d, p->Y + r * op->d, op->X + i * op->d, NULL);
-            for (size_t c = 0; c < p->k; c++)
-                p->W[c * p->m + r] += v * p->V[c * op->n + i];
-        }
-    }
-}
-
-enum status exact_op_apply(struct exact_op *op, size_t m, const double *Y, size_t k,
-                           const double *V, double *W, const struct ctl *ctl, struct err *err)
-{
-    if (op->at) {
-        const enum status rc = op->be->apply(op->at, m, Y, k, V, W, ctl, err);
-        if (rc != ST_BACKEND)
-            return rc;
-        op->why = err ? *err : (struct err){ .code = ST_BACKEND };
-        err_clear(err);
-        op->be->close(op->at);
-        op->at = NULL;
-    }
-    struct product_job p = { op, Y ? m : op->n, k, Y ? Y : op->X, V, W, ctl };
-    pool_run(op->pool, (p.m + TILE - 1) / TILE, product_task, &p);
-    return ctl_stopped(ctl) ? err_set(err, ST_CANCELLED, "stopped") : ST_OK;
 }

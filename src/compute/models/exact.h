@@ -10,12 +10,11 @@
 #include "compute/pool.h"
 #include "compute/features/source.h"
 
-/* Above this an exact GP is refused: 10,000 rows are 0.8 GB a matrix and minutes a search. */
-enum { EXACT_MAX_ROWS = 10000 };
-
-/* LIMIT with the memory and time that n rows would need, when there are more than
- * EXACT_MAX_ROWS or when `matrices` n x n matrices exceed mem_limit bytes (0: none). */
+/* LIMIT with the memory and time that n rows would need, when `matrices` n x n matrices exceed
+ * mem_limit bytes (0: none). */
 enum status exact_allowed(size_t n, size_t matrices, size_t mem_limit, struct err *);
+/* Seconds of one core for the matrix of n rows and its Cholesky factor, from sizes alone. */
+double exact_seconds(size_t n);
 /* All rows of a source as a row-major n x d array; the caller frees it. */
 double *exact_inputs(const struct source *, struct err *);
 /* The rows of an exact kernel matrix: kernel k at hyperparameters hp, X with n rows of d inputs
@@ -36,25 +35,13 @@ enum status exact_contract(const struct exact_rows *, const double *W, double *s
                            const struct ctl *, struct err *);
 /* C (n x m) <- the cross-covariances k(x_i, xt_t), a column for each of m test rows Xt (m x d). */
 void exact_cross(const struct exact_rows *, const double *Xt, size_t m, double *C);
-/* Products with K1 that is never stored.  Sums of products of kernels of a distance are computed on
- * the backend's device in single precision (backend.h).  All other kernels, and those of a backend
- * without a device or with a lost one, are computed on the CPU in double precision, which takes
- * long.  Kernel, hp and X are borrowed and must outlive it; row factors are not applied. */
-struct backend_ops;
-struct exact_op;
-enum status exact_op_open(const struct backend_ops *, const struct exact_rows *,
-                          struct exact_op **out, struct err *);
-void exact_op_close(struct exact_op *);
-/* True when the products are computed on the device.  *why (may be NULL) receives the error of a
- * device that was lost. */
-bool exact_op_there(const struct exact_op *, struct err *why);
-/* W (m x k) <- K1(Y, X) V for k vectors V (n x k); Y has m rows of d inputs, NULL: X itself. */
-enum status exact_op_apply(struct exact_op *, size_t m, const double *Y, size_t k, const double *V,
-                           double *W, const struct ctl *, struct err *);
 /* K <- the lower Cholesky factor of S K1 S + (ratio + jitter) I.  *jitter is 0, or where rounding
  * has left the matrix indefinite the least of 1e-12 + 1e-14 n, a hundred times that, and so on,
  * that makes the factorisation succeed; NOT_PD when 1e-4 does not suffice. */
 enum status exact_factor(const struct exact_rows *, double ratio, double *K, double *jitter,
                          const struct ctl *, struct err *);
+
+/* Products with a kernel matrix that is not stored. */
+#include "compute/models/exact_op.h"
 
 #endif

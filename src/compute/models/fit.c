@@ -48,6 +48,10 @@ void fit_gather(struct fit *ft, struct solve_info *each)
             info->start_residual = in->start;
         info->float_limit |= in->float_limit;
         info->passes = fmax(info->passes, in->passes);
+        info->batch = in->batch;
+        info->step = in->step;
+        info->step_limit = in->step_limit;
+        info->lambda1 = in->lambda1;
         info->halved = in->halved > info->halved ? in->halved : info->halved;
     }
     *ft->trace = each[keep];

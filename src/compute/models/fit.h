@@ -22,6 +22,7 @@ struct fit {
     bool free_scale;        /* amplitude and noise may follow the data */
     double *residual;       /* features: y - Z w (t x n) once `moments` has run */
     double *inverse;        /* exact: the diagonal of (K1 + ratio I)^-1 (n) */
+    struct exact_system *system; /* exact by products: open from `fit` to `end` */
 };
 
 /* m training rows, each predicted from all others, at amplitude 1: the squares of their residuals
@@ -29,6 +30,16 @@ struct fit {
  * frees both. */
 struct left_out { size_t m; double *z2, *latent; };
 enum status model_left_out_features(struct fit *, struct left_out *, struct err *);
+
+/* An exact kernel by products (model_products.c).  model_products_plan chooses between a Cholesky
+ * factor, which p already describes where memory allows it (factor), and the solvers on products,
+ * by counted cost, or takes the named solver; then it fills p and the note.  fit, moments and
+ * predict are those of struct model_ops. */
+enum status model_products_plan(const struct fit_opts *, size_t n, size_t d, bool factor,
+                                struct fit_plan *p, char note[256], struct err *);
+enum status model_products_fit(struct fit *, struct err *);
+enum status model_products_moments(struct fit *, double *rr, double *c, struct err *);
+enum status model_products_predict(struct prediction *, struct err *);
 
 double fit_now(void); /* seconds of a monotonic clock, for reported times */
 /* Adds a warning to the fit.  Only the first one is kept, because it matters most. */

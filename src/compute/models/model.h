@@ -18,12 +18,15 @@
  * one (share/doc/methods.md 6.4); or the one at which left-out errors have the predicted variance
  * on average (6.17). */
 enum scale_rule { SCALE_GIVEN, SCALE_LIKELIEST, SCALE_LEFT_OUT };
+struct model_ops;
 enum variance_mode { VAR_AUTO, VAR_ALL, VAR_NONE, VAR_COUNT };
 
 /* The words of enum plan and enum storing, in their order; NULL ends. */
 extern const char *const model_plan_words[], *const model_store_words[];
 
 struct fit_opts {
+    const struct model_ops *kind; /* of the model; NULL: random features, but for a solver that
+                                   * asks for another kind */
     const char *solver;      /* solver_find: "auto" "exact" and the registry's */
     double solver_params[SOLVER_MAX_PARAMS]; /* of its own table; 0: default */
     const char *precond;     /* precond_find; NULL: the default ("srht2") */
@@ -83,11 +86,15 @@ struct fit_info {
     double residual, true_residual, ratio, effective_dimension; /* residuals of the worst target */
     bool float_limit;
     double passes;               /* the solver's passes over the data, checks included */
+    size_t batch;                /* rows of a step of a dual descent; 0: none, or all */
+    double step, step_limit;     /* its n beta, and the longest stable one; 0: none */
+    double lambda1;              /* largest eigenvalue of K1 over n; 0: not computed */
     size_t halved;               /* how often the solver halved its step because it diverged */
     /* The condition number of P^-1 A from the coefficients of conjugate gradients (a lower bound),
      * with the extreme Ritz values (share/doc/methods.md 10.1), and that of A from the spectrum of
      * the preconditioner (an upper bound).  NaN: unknown. */
     double condition, ritz_min, ritz_max, condition_plain;
+    bool means_only;             /* the plan has no variances */
     bool warm, projected;        /* started from another model; from its projected predictions */
     double start_residual;       /* relative residual of the start (1: started from zero) */
     bool rank_chosen;            /* the fit chose the rank itself (model_rank.c) */
@@ -137,12 +144,14 @@ struct model {
 struct fit;
 struct fit_plan;
 struct prediction;
+struct averaging;
 struct model_tuning;
 struct left_out;
+struct functions;
 struct model_ops {
     const char *name; /* "features", "exact": the name in sessions, and the reported plan and solver
                        * of a kind without features */
-    const char *solver; /* the value of solver= that asks for it; NULL: all others do */
+    const char *solver; /* the value of solver= that is this kind's own; NULL: it has none */
     const char *words;  /* "random features", "exact kernel": what it computes with */
     bool exact;         /* uses the kernel itself, without approximation */
     bool draws;         /* has random features, in pairs, whose number can be set */
@@ -163,6 +172,10 @@ struct model_ops {
                             const struct tools *, double *effdim, struct err *);
     bool (*suits)(const struct model *, const struct source *, struct err *); /* else SHAPE */
     enum status (*predict)(struct prediction *, struct err *);
+    enum status (*average)(struct averaging *, struct err *); /* NULL: not supported */
+    /* Draws functions from the posterior (compute/models/functions.h); NULL: it cannot. */
+    enum status (*functions)(const struct model *, struct functions *, const struct tools *,
+                             struct err *);
     const struct model_tuning *tuning; /* how its hyperparameters are found (tuning.h) */
 };
 /* The registry of kinds of model, a row for each.  The first one serves every solver= that does not
@@ -175,7 +188,9 @@ struct model_ops {
 MODEL_KINDS(MODEL_DECLARED)
 #undef MODEL_DECLARED
 const struct model_ops *model_kind_at(size_t i);              /* NULL past the end */
-const struct model_ops *model_kind_of(const char *solver);    /* the kind for a value of solver= */
+/* The kind that a fit with these options will have. */
+const struct model_ops *model_kind_of(const struct fit_opts *);
+const struct model_ops *model_kind_by(const char *solver); /* that a solver asks for; NULL: any */
 const struct model_ops *model_kind_named(const char *name);   /* NULL: there is no such kind */
 /* The first kind that uses the kernel itself, or that does not: what few rows, and many, get unless
  * the user names a kind. */
@@ -204,6 +219,11 @@ enum status model_fit(const struct source *, const double *y, const struct fit_o
  * when the inputs do not suit the model, STATE when variances are asked for and it has no
  * factor. */
 enum status model_predict(const struct model *, const struct source *, double *mean, double *varf,
+                          const struct tools *, struct err *);
+/* The variances of averages of the function (without noise): rows g each .. (g + 1) each - 1 of the
+ * source are group g, and var[j (n / each) + g] is that of the mean of target j over them, jointly
+ * for all rows (share/doc/methods.md 14.2).  Errors as model_predict; STATE without a factor. */
+enum status model_average(const struct model *, const struct source *, size_t each, double *var,
                           const struct tools *, struct err *);
 /* Rebuilds the factor for the variances from the training data, as after a session was opened
  * without one.  The result has the same bits as that of the fit.  effdim may be NULL. */

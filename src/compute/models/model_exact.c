@@ -1,6 +1,7 @@
 /* compute/models/model_exact.c -- the exact kernel: weights and variances by a Cholesky factor of
- * K1 + ratio I = L L' (n x n), or weights alone by conjugate gradients on products with K1 that is
- * never stored (Rasmussen & Williams 2006, algorithm 2.1; share/doc/methods.md 5.1, 5.2).
+ * K1 + ratio I = L L' (n x n; Rasmussen & Williams 2006, algorithm 2.1; share/doc/methods.md 5.1,
+ * 5.2), or weights alone by a solver on products with K1, which is then never stored
+ * (model_products.c).
  *
  * With K1 at amplitude 1, w = (K1 + ratio I)^-1 y (n) and k the n covariances with a new row:
  *   mean = k'w,   var_f = amplitude^2 (k(x, x) - |L^-1 k|^2).
@@ -10,14 +11,16 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "compute/linalg/blas.h"
-#include "compute/models/exact.h"
+#include "compute/models/exact_system.h"
+#include "compute/models/functions.h"
 #include "compute/models/tuning.h"
-#include "compute/stats/ritz.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { PRODUCTS_FROM = 4000 }; /* training rows */
 
 /* The training rows of a model. */
 static struct exact_rows rows_of(const struct model *m, const double *row_scale, struct pool *pool)
@@ -28,38 +31,30 @@ static struct exact_rows rows_of(const struct model *m, const double *row_scale,
 
 /* Plan. */
 
-/* The plan of an exact fit: the matrix if memory and EXACT_MAX_ROWS allow it, otherwise products
- * on a device if no variances are wanted, otherwise LIMIT. */
+/* The plan of an exact fit: a Cholesky factor for solver=exact, which needs the memory for the
+ * matrix; otherwise the solver that is asked for, or the cheapest of all (model_products.c). */
 static enum status exact_plan(const struct fit_opts *o, size_t n, size_t d, size_t threads,
                               struct fit_plan *p, char note[256], struct err *err)
 {
-    char mem[24];
+    const bool own = o->solver && strcmp(o->solver, exact_model.solver) == 0;
+    char mem[24], time[32];
     enum status rc = exact_allowed(n, 1, o->mem_limit, err);
 
-    if (rc == ST_LIMIT && o->device_exact && o->variance == VAR_NONE) {
-        err_clear(err);
-        p->products = true;
-        p->plan = PLAN_REGENERATE;
-        p->bytes = 8.0 * (double)n * ((double)d + 8.0 * (double)(o->targets ? o->targets : 1));
-        snprintf(note, 256,
-                 "exact: conjugate gradients on %zu rows, the kernel made anew in tiles on the "
-                 "device",
-                 n);
-        return ST_OK;
-    }
-    if (rc == ST_LIMIT && o->device_exact)
-        err_hint(
-            err,
-            "fit solver=exact variance=none (without the matrix, on the device); or solver=pcg "
-            "features=8192");
-    if (rc != ST_OK)
-        return rc;
     p->plan = PLAN_DIRECT;
+    p->threads = threads;
     p->Mv = o->variance == VAR_NONE ? 0 : n;
     p->bytes = 8.0 * (double)n * (double)n + 8.0 * (double)n * (double)d +
                (p->Mv ? 8.0 * 256.0 * (double)n : 0.0) + (double)threads * MODEL_BLAS_PACK;
+    if (!own) {
+        const bool factor = rc == ST_OK;
+        err_clear(err);
+        return model_products_plan(o, n, d, factor, p, note, err);
+    }
+    if (rc != ST_OK)
+        return rc;
     mem_format(mem, sizeof mem, p->bytes);
-    snprintf(note, 256, "exact: Cholesky of %zu rows in %s", n, mem);
+    text_seconds(time, sizeof time, exact_seconds(n) / (double)(threads ? threads : 1));
+    snprintf(note, 256, "exact: Cholesky of %zu rows in %s, about %s", n, mem, time);
     return ST_OK;
 }
 
@@ -77,6 +72,24 @@ static void unscale(size_t n, size_t t, const double *row_scale, double *L, doub
             L[i + j * n] /= row_scale[i];
 }
 
+/* The diagonal of (S K1 S + ratio I)^-1 from the factor S^-1 L, whose inverse has s_i^2 times as
+ * much: for a factor that was made after the fit. */
+static enum status lost_inverse(struct fit *ft, struct err *err)
+{
+    const size_t n = ft->src->n;
+    const double *s = ft->src->row_scale;
+    double effdim;
+
+    ft->inverse = mem_calloc(n, sizeof *ft->inverse, "the inverse's diagonal", err);
+    if (ft->inverse == NULL)
+        return ST_NOMEM;
+    const enum status rc = model_effdim(ft->on.pool, n, ft->m->L, ft->ratio, &effdim, ft->inverse,
+                                        ft->on.ctl, err);
+    for (size_t i = 0; s && i < n; i++)
+        ft->inverse[i] /= s[i] * s[i];
+    return rc;
+}
+
 /* e_i = w_i / C_ii and v_i = 1 / C_ii with C = (S K1 S + ratio I)^-1 (share/doc/methods.md 5.6); w
  * has been multiplied by S since. */
 static enum status exact_left_out(struct fit *ft, struct left_out *out, struct err *err)
@@ -84,6 +97,9 @@ static enum status exact_left_out(struct fit *ft, struct left_out *out, struct e
     const size_t n = ft->src->n;
     const double *s = ft->src->row_scale;
 
+    const enum status rc = ft->inverse ? ST_OK : lost_inverse(ft, err);
+    if (rc != ST_OK)
+        return rc;
     out->m = n;
     out->z2 = mem_calloc(ft->t * n, sizeof *out->z2, "left-out residuals", err);
     out->latent = out->z2 ? mem_calloc(n, sizeof *out->latent, "left-out variances", err) : NULL;
@@ -143,82 +159,9 @@ static enum status fit_matrix(struct fit *ft, struct err *err)
     return rc;
 }
 
-/* AX (n x k) <- (S K1 S + ratio I) X, with K1 as an operator. */
-struct exact_system {
-    struct exact_op *op;
-    const double *row_scale;
-    double ratio;
-    size_t n;
-    double *temp; /* n x k with k up to the number of targets: S X */
-};
-
-/* Both multiplications by S and the term ratio X are in double precision. */
-static enum status exact_times(void *ctx, size_t k, const double *X, double *AX,
-                               const struct ctl *ctl, struct err *err)
-{
-    const struct exact_system *s = ctx;
-    const double *from = X;
-
-    for (size_t i = 0; s->row_scale && i < k * s->n; i++)
-        s->temp[i] = s->row_scale[i % s->n] * X[i];
-    if (s->row_scale)
-        from = s->temp;
-    const enum status rc = exact_op_apply(s->op, s->n, NULL, k, from, AX, ctl, err);
-    for (size_t i = 0; rc == ST_OK && i < k * s->n; i++)
-        AX[i] = (s->row_scale ? s->row_scale[i % s->n] : 1.0) * AX[i] + s->ratio * X[i];
-    return rc;
-}
-
-/* Weights by conjugate gradients (share/doc/methods.md 9.1), for more rows than a stored matrix
- * allows; no preconditioner. */
-static enum status fit_products(struct fit *ft, struct err *err)
-{
-    struct model *m = ft->m;
-    struct fit_info *info = ft->info;
-    struct phase_ctl phase;
-    struct exact_system s = { .row_scale = ft->src->row_scale, .ratio = ft->ratio, .n = m->M };
-    struct linop A = { .n = m->M, .apply = exact_times, .ctx = &s, .pool = ft->on.pool };
-    const struct model *start = ft->o->start;
-    const bool same = start && !s.row_scale && model_start_same(start, m);
-    const struct solve_opts so = {
-        .rtol = ft->o->rtol, .maxit = ft->o->maxit, .x0 = same ? start->w : NULL};
-    const double t = fit_now();
-    struct solve_info *each = mem_calloc(ft->t, sizeof *each, "the targets' solves", err);
-
-    m->X = each ? exact_inputs(ft->src, err) : NULL;
-    const struct exact_rows rows = rows_of(m, NULL, ft->on.pool);
-    s.temp = m->X ? mem_aligned(ft->t * s.n, sizeof *s.temp, "the targets", err) : NULL;
-    enum status rc = s.temp ? exact_op_open(ft->on.be, &rows, &s.op, err)
-                            : ST_NOMEM;
-    if (rc == ST_OK)
-        rc = cg_solve(&A, ft->t, ft->y, m->w, &so, model_phase(&phase, ft->on.ctl, PHASE_SOLVE),
-                      each, err);
-    info->seconds.solve = fit_now() - t;
-    if (rc == ST_OK)
-        fit_gather(ft, each);
-    for (size_t j = 0; each && j < ft->t; j++)
-        solve_info_free(&each[j]);
-    struct err why = { 0 };
-    if (rc == ST_OK && !exact_op_there(s.op, &why) && why.code == ST_BACKEND)
-        fit_warn(info, "device-lost",
-                 "the device failed in the middle; the processor went on: %.200s", why.msg);
-    exact_op_close(s.op);
-    free(s.temp);
-    free(each);
-    info->warm = same;
-    if (rc == ST_OK)
-        info->condition = info->condition_plain =
-            ritz_condition(ft->trace, &info->ritz_min, &info->ritz_max);
-    if (rc == ST_OK && info->float_limit)
-        fit_warn(info, "float-limit",
-             "the true residual stopped at %.2g: single precision kernels allow no less",
-             info->true_residual);
-    return rc;
-}
-
 static enum status exact_fit(struct fit *ft, struct err *err)
 {
-    return ft->plan.products ? fit_products(ft, err) : fit_matrix(ft, err);
+    return ft->plan.solver ? model_products_fit(ft, err) : fit_matrix(ft, err);
 }
 
 /* For each target: the residual y - K1 w is ratio w, and c = y' (K1 + ratio I)^-1 y = y'w. */
@@ -226,7 +169,8 @@ static enum status exact_moments(struct fit *ft, double *rr, double *c, struct e
 {
     const size_t n = ft->src->n;
 
-    (void)err;
+    if (ft->system)
+        return model_products_moments(ft, rr, c, err);
     for (size_t j = 0; j < ft->t; j++) {
         const double *w = ft->m->w + j * n;
         rr[j] = ft->ratio * ft->ratio * blas_ddot(n, w, w);
@@ -237,6 +181,8 @@ static enum status exact_moments(struct fit *ft, double *rr, double *c, struct e
 
 static void exact_end(struct fit *ft, enum status rc)
 {
+    exact_system_close(ft->system);
+    ft->system = NULL;
     if (rc == ST_OK)
         unscale(ft->m->M, ft->t, ft->src->row_scale, ft->m->L, ft->m->w);
 }
@@ -326,28 +272,14 @@ static enum status exact_tile(const struct prediction *p, size_t r0, size_t r1, 
     return ST_OK;
 }
 
-/* Means of a model without variances, by products with the kernel on the backend's device. */
-static enum status predict_products(struct prediction *p, struct err *err)
-{
-    const struct model *m = p->m;
-    const struct exact_rows rows = rows_of(m, NULL, p->on.pool);
-    double *Y = exact_inputs(p->src, err);
-    struct exact_op *op = NULL;
-    enum status rc = Y ? exact_op_open(p->on.be, &rows, &op, err) : ST_NOMEM;
-
-    if (rc == ST_OK)
-        rc = exact_op_apply(op, p->n, Y, m->t, m->w, p->mean, p->on.ctl, err);
-    exact_op_close(op);
-    free(Y);
-    return rc;
-}
-
+/* Where nothing but means is kept, products are faster for many rows; few are summed in double
+ * precision. */
 static enum status exact_predict(struct prediction *p, struct err *err)
 {
     const struct backend_ops *be = p->on.be;
 
-    if (p->varf == NULL && be != NULL && be->exact != NULL && p->m->L == NULL)
-        return predict_products(p, err);
+    if (p->m->L == NULL && be != NULL && (be->exact != NULL || p->m->M > PRODUCTS_FROM))
+        return model_products_predict(p, err);
     p->tile = exact_tile;
     p->work_len = MODEL_TILE * (p->m->d + p->m->M) + 8;
     return model_tiles(p, err);
@@ -358,15 +290,17 @@ static enum status exact_predict(struct prediction *p, struct err *err)
 
 enum { SEARCH_ROWS = 1000 };
 
+/* Rows that are asked for are all that is used: n^3 for all others would be the whole cost. */
 static struct tuning_sizes exact_sizes(const struct kernel *k, size_t n, size_t d, size_t features,
                                        size_t rows)
 {
-    const size_t wanted = rows ? rows : SEARCH_ROWS, low = wanted < n ? wanted : n;
+    const size_t all = rows && rows < n ? rows : n, low = all < SEARCH_ROWS ? all : SEARCH_ROWS;
 
     (void)k;
     (void)d;
     (void)features;
-    return (struct tuning_sizes){ .rows = low, .cols = low, .all_cols = n };
+    return (struct tuning_sizes){ .rows = low, .cols = low, .all_cols = all,
+                                  .all_rows = all };
 }
 
 static enum status exact_tunes(size_t n, size_t features, size_t mem_limit, struct err *err)
@@ -414,5 +348,7 @@ const struct model_ops exact_model = {
     .variance = exact_variance,
     .suits = exact_suits,
     .predict = exact_predict,
+    .average = model_average_exact,
+    .functions = functions_exact,
     .tuning = &exact_tuning,
 };

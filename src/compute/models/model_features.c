@@ -10,6 +10,7 @@
 
 #include "base/mem.h"
 #include "compute/linalg/blas.h"
+#include "compute/models/functions.h"
 #include "compute/models/tuning.h"
 #include "compute/preconds/precond.h"
 #include "compute/stats/ritz.h"
@@ -103,12 +104,16 @@ static enum status fit_direct(struct fit *ft, struct err *err)
     double t = fit_now();
     struct gram_factor g = {.b = ft->b,
                             .diag = mem_calloc(M, sizeof *g.diag, "the Gram's diagonal", err)};
-    enum status rc = g.diag ? factor_at(ft, M, &ft->z, &g,
-                                        model_phase(&phase, ft->on.ctl, PHASE_GRAM), err)
-                            : ST_NOMEM;
+    const bool look = ft->free_scale && !ft->o->keep_ratio;
+    const bool rows = look && model_refine_by_rows(ft->src->n, M);
+    enum status rc = g.diag ? ST_OK : ST_NOMEM;
 
     info->seconds.features = 0.0; /* made and used up inside the Gram */
-    if (rc == ST_OK && ft->free_scale && !ft->o->keep_ratio)
+    if (rc == ST_OK && rows)
+        rc = model_refine_rows(ft->z.f, ft->t, ft->y, &ft->ratio, ft->on.ctl, err);
+    if (rc == ST_OK)
+        rc = factor_at(ft, M, &ft->z, &g, model_phase(&phase, ft->on.ctl, PHASE_GRAM), err);
+    if (rc == ST_OK && look && !rows)
         rc = model_refine_factor(ft->z.f, ft->t, ft->y, &g, ft->on.ctl, err);
     if (rc == ST_OK)
         ft->ratio = g.ratio;
@@ -139,11 +144,13 @@ static enum status fit_direct(struct fit *ft, struct err *err)
 
 /* The iterative solvers. */
 
-/* Moves the noise ratio to the one that suits the features (model_refine.c), judged at as many of
- * them as the automatic variance has.  If the variance was asked for at that number, its factor is
- * kept. */
+/* Moves the noise ratio to the one that suits the features (model_refine.c): with few rows judged
+ * at all of them, otherwise at as many as the automatic variance has.  If the variance was asked
+ * for at that number, its factor is kept. */
 static enum status refine_ratio(struct fit *ft, struct err *err)
 {
+    if (model_refine_by_rows(ft->src->n, ft->m->M))
+        return model_refine_rows(ft->z.f, ft->t, ft->y, &ft->ratio, ft->on.ctl, err);
     const size_t M = ft->m->M < AUTO_VARIANCE ? ft->m->M : AUTO_VARIANCE;
     struct model_map z = { .f = NULL };
     struct phase_ctl phase;
@@ -213,7 +220,8 @@ static enum status build_precond(struct fit *ft, const struct solver_ops *solver
             ops = &precond_none;
     }
     if (rc == ST_OK)
-        rc = ops->build(ft->z.f, &po, model_phase(&phase, ft->on.ctl, PHASE_PRECOND), pre, err);
+        rc = ops->build(SOLVE_RIDGE(ft->z.f, ft->ratio), &po,
+                        model_phase(&phase, ft->on.ctl, PHASE_PRECOND), pre, err);
     if (rc != ST_OK)
         return rc;
     precond_set_noise(*pre, ft->ratio);
@@ -233,7 +241,7 @@ static enum status fit_solve(struct fit *ft, const struct solver_ops *solver, st
     double *w = ft->m->w, *start = NULL, passes = 0.0;
     size_t before = 0;
     bool stuck = false;
-    enum status rc = solver->solve(&(struct ridge){ft->z.f, ft->ratio}, ft->t, ft->b, w, so,
+    enum status rc = solver->solve(SOLVE_RIDGE(ft->z.f, ft->ratio), ft->t, ft->b, w, so,
                                    ft->on.ctl, each, err);
 
     for (size_t j = 0; rc == ST_OK && j < ft->t; j++) {
@@ -252,7 +260,7 @@ static enum status fit_solve(struct fit *ft, const struct solver_ops *solver, st
     so->maxit = so->maxit ? so->maxit - before : 0;
     for (size_t j = 0; j < ft->t; j++)
         solve_info_free(&each[j]);
-    rc = solver->solve(&(struct ridge){ft->z.f, ft->ratio}, ft->t, ft->b, w, so, ft->on.ctl, each,
+    rc = solver->solve(SOLVE_RIDGE(ft->z.f, ft->ratio), ft->t, ft->b, w, so, ft->on.ctl, each,
                        err);
     for (size_t j = 0; rc == ST_OK && j < ft->t; j++) {
         each[j].iterations += before;
@@ -555,5 +563,7 @@ const struct model_ops features_model = {
     .variance = features_variance,
     .suits = features_suits,
     .predict = features_predict,
+    .average = model_average_features,
+    .functions = functions_features,
     .tuning = &features_tuning,
 };

@@ -103,12 +103,22 @@ static enum status fit_new(struct fit *ft, struct err *err)
     return m->w && (ft->b || !ft->kind->draws) ? ST_OK : ST_NOMEM;
 }
 
+/* The amplitude and noise of the first target, as those of the model and of the report. */
+static void show_scale(struct fit *ft)
+{
+    struct model *m = ft->m;
+    struct fit_info *info = ft->info;
+
+    m->amplitude = info->amplitude = m->amplitudes[0];
+    m->noise = info->noise = m->noises[0];
+    info->scale = m->amplitude / ft->o->amplitude;
+}
+
 /* The likeliest amplitude of each target at the ratio in force, amplitude^2 = c / n with
  * c = y' (K1 + ratio I)^-1 y (share/doc/methods.md 6.4).  The weights w do not depend on it. */
 static enum status fit_scale(struct fit *ft, struct err *err)
 {
     struct model *m = ft->m;
-    struct fit_info *info = ft->info;
     double all = 0.0, rr[TARGETS_MOST], c[TARGETS_MOST];
     const enum status rc = ft->kind->moments(ft, rr, c, err);
 
@@ -122,12 +132,8 @@ static enum status fit_scale(struct fit *ft, struct err *err)
             m->noises[j] = amplitude * sqrt(ft->ratio);
         }
     }
-    m->amplitude = m->amplitudes[0];
-    m->noise = m->noises[0];
-    info->train_rmse = sqrt(all / (ft->weights * (double)ft->t));
-    info->scale = m->amplitude / ft->o->amplitude;
-    info->amplitude = m->amplitude;
-    info->noise = m->noise;
+    ft->info->train_rmse = sqrt(all / (ft->weights * (double)ft->t));
+    show_scale(ft);
     return ST_OK;
 }
 
@@ -159,20 +165,45 @@ static enum status fit_variance(struct fit *ft, struct err *err)
     return rc;
 }
 
-/* Takes the left-out residuals of a target (m squares over variances at amplitude 1) and moves its
- * amplitude, under that rule, to the one at which their mean is 1 (share/doc/methods.md 6.17).
- * Intervals become narrower only as far as 2.5 standard errors of the mean allow, because a few
- * large errors decide it and new rows may have more of them.  Ratio and weights stay, and so do the
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* The value that so many of 100 values do not exceed; sorts them. */
+static double quantile(size_t n, double *v, size_t percent)
+{
+    qsort(v, n, sizeof *v, ascending);
+    return n ? v[(percent * n + 99) / 100 - 1] : NAN;
+}
+
+/* The factor of the variances by left-out residuals (share/doc/methods.md 6.17): their mean z^2,
+ * below 1 only as far as its standard error allows, because a few large errors decide it and new
+ * rows may have more of them; and where 95 % of z^2 reach further than that, half of the way there,
+ * on the logarithmic scale.  quantile95: that of z^2 over that of normal errors. */
+static double scale_factor(const struct judged *left_out, double quantile95)
+{
+    const double mean =
+        left_out->z2 >= 1.0 ? left_out->z2 : fmin(1.0, left_out->z2 + left_out->z2_se);
+
+    return sqrt(mean * fmax(mean, quantile95));
+}
+
+/* Takes the left-out residuals of a target (m squares over variances at amplitude 1), sorts them
+ * and moves its amplitude by that factor, under that rule.  Ratio and weights stay, and so do the
  * means. */
 static void scale_target(struct fit *ft, size_t target, const struct left_out *out)
 {
     struct model *m = ft->m;
     struct fit_info *info = ft->info;
-    const double *z2 = out->z2 + target * out->m;
+    double *z2 = out->z2 + target * out->m;
+    const double normal = metrics_normal_quantile(0.975), reach = quantile(out->m, z2, 95);
     double *amplitude = &m->amplitudes[target];
     const struct judged before = judgement_squares(out->m, z2, *amplitude * *amplitude);
     const double factor =
-        before.z2 >= 1.0 ? before.z2 : fmin(1.0, before.z2 + judgement_errors * before.z2_se);
+        scale_factor(&before, reach / (normal * normal * *amplitude * *amplitude));
 
     if (ft->free_scale && ft->o->scale == SCALE_LEFT_OUT && isfinite(factor) && factor > 0.0) {
         *amplitude *= sqrt(factor);
@@ -186,20 +217,6 @@ static void scale_target(struct fit *ft, size_t target, const struct left_out *o
     info->left_out_z2 = after.z2;
     info->left_out_z2_se = after.z2_se;
     info->left_out_coverage95 = after.coverage95;
-}
-
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-/* The value that 99 of 100 values do not exceed; sorts them. */
-static double quantile99(size_t n, double *v)
-{
-    qsort(v, n, sizeof *v, ascending);
-    return n ? v[(99 * n + 99) / 100 - 1] : NAN;
 }
 
 /* Compares left-out residuals with their predicted variances, and lets amplitude and noise follow
@@ -216,14 +233,10 @@ static enum status fit_left_out(struct fit *ft, struct err *err)
     for (size_t j = 0; rc == ST_OK && j < ft->t; j++)
         scale_target(ft, j, &out);
     if (rc == ST_OK)
-        ft->info->left_out_latent99 = quantile99(out.m, out.latent);
+        ft->info->left_out_latent99 = quantile(out.m, out.latent, 99);
     free(out.z2);
     free(out.latent);
-    m->amplitude = m->amplitudes[0];
-    m->noise = m->noises[0];
-    ft->info->scale = m->amplitude / ft->o->amplitude;
-    ft->info->amplitude = m->amplitude;
-    ft->info->noise = m->noise;
+    show_scale(ft);
     ft->info->seconds.variance += fit_now() - t;
     return rc;
 }
@@ -238,6 +251,7 @@ static void describe(struct fit *ft)
     info->features = ft->kind->draws ? ft->o->features : 0;
     info->targets = ft->t;
     info->half = ft->plan.half;
+    info->means_only = ft->plan.Mv == 0;
     for (size_t j = 0; j < ft->t; j++)
         info->target[j].iterations = info->target[j].residual = info->target[j].true_residual = NAN;
     info->ratio = info->effective_dimension = NAN;
@@ -277,7 +291,7 @@ enum status model_fit(const struct source *src, const double *y, const struct fi
 {
     struct solve_info own = { 0 };
     double *weighted = NULL;
-    struct fit ft = { .kind = model_kind_of(o->solver), .o = o, .src = src, .y = y, .on = *on,
+    struct fit ft = { .kind = model_kind_of(o), .o = o, .src = src, .y = y, .on = *on,
                       .info = info, .trace = trace ? trace : &own,
                       .t = o->targets ? o->targets : 1 };
     const double start = fit_now();

@@ -9,7 +9,8 @@
 #define MODEL_BLAS_PACK 3e6 /* bytes that BLAS packs for a thread */
 
 enum {
-    AUTO_VARIANCE = 4096, /* features for the variance when the fit itself leaves no factor */
+    AUTO_VARIANCE = 4096, /* features for the variance when the fit leaves no factor, and one with
+                           * all of them would take longer than the fit */
     RANK_FIRST = 1024,    /* memory is planned for a rank of M / 8, at most this */
     RANK_LEAST = 16,      /* the smallest rank that is considered */
     RANK_MOST = 3000,     /* the largest rank that is considered */
@@ -18,12 +19,14 @@ enum {
 /* What a fit will do, decided from sizes alone. */
 struct fit_plan {
     enum plan plan;
-    bool products;          /* exact kernel: conjugate gradients, the matrix is never stored */
+    const struct solver_ops *solver; /* exact kernel: works on products, the matrix is never
+                                      * stored; NULL: a Cholesky factor, or features */
     bool half;              /* plan STORE with features in float16 */
     bool formed;            /* plan DIRECT with an iterative solver: on Z'Z, formed once */
     size_t threads;
     size_t rank;            /* of the preconditioner that memory is planned for */
     size_t Mv;              /* features for the variance; 0: none */
+    size_t iterative_Mv;    /* the same of an iterative fit */
     double bytes;           /* at the peak */
     double device_store, device_half; /* bytes of stored features on the device */
     double bytes_store, bytes_half, bytes_regenerate, bytes_formed, bytes_direct;
@@ -106,9 +109,16 @@ enum status model_refactor(struct pool *, size_t M, double *L, const double *dia
 double model_round(double);
 double model_ratio(double amplitude, double noise);
 
-/* Moves the ratio of a factor (with b and diag) to the one with the least leave-one-out error
- * (geometric mean over the t targets) with these features, kernel hyperparameters fixed
- * (model_refine.c), and factorises L at it.  A factor with jitter is left unchanged. */
+/* The noise ratio with the best left-out score (CRPS, geometric mean over the t targets) with
+ * these features, kernel hyperparameters fixed (model_refine.c).
+ * model_refine_by_rows: true where the n x n matrix of the rows gives it, in double precision:
+ * fewer rows than the M columns of the model, and no more than AUTO_VARIANCE.
+ * model_refine_rows: moves *ratio there, without a factor.
+ * model_refine_factor: moves the ratio of a factor (with b and diag) there, and factorises L at it;
+ * a factor with jitter keeps ratio and jitter if that is best, and has no jitter otherwise. */
+bool model_refine_by_rows(size_t n, size_t M);
+enum status model_refine_rows(struct fop *, size_t t, const double *y, double *ratio,
+                              const struct ctl *, struct err *);
 enum status model_refine_factor(struct fop *, size_t t, const double *y, struct gram_factor *,
                                 const struct ctl *, struct err *);
 /* The effective dimension M - ratio tr A^-1 from the factor L of A (share/doc/methods.md 6.7).
@@ -151,6 +161,20 @@ struct prediction {
  * neither on the number of threads nor on how a caller cuts the rows into such tiles. */
 enum { MODEL_TILE = 64 };
 enum status model_tiles(const struct prediction *, struct err *);
+
+/* Variances of averages under way (model_average): those of `groups` groups of `each` rows.  c
+ * holds for each group the mean of what the factor L is for, features or covariances (groups x Mv,
+ * 0 at first); prior is free for the kind's use (groups); var is the result. */
+struct averaging {
+    const struct model *m;
+    const struct source *src;
+    size_t each, groups;
+    double *c, *prior, *var;
+    struct tools on;
+    struct fop *f;
+};
+enum status model_average_features(struct averaging *, struct err *);
+enum status model_average_exact(struct averaging *, struct err *);
 
 /* Bytes that left-out residuals take beside the factor of the variances, which have Mv features and
  * the mean M (model_left_out.c). */

@@ -14,12 +14,21 @@ const struct model_ops *model_kind_at(size_t i)
     return i < NKINDS ? kinds[i] : NULL;
 }
 
-const struct model_ops *model_kind_of(const char *solver)
+const struct model_ops *model_kind_by(const char *solver)
 {
+    const struct solver_ops *s = solver_is_free(solver) ? NULL : solver_find(solver, NULL);
+
     for (size_t i = 0; solver && i < NKINDS; i++)
         if (kinds[i]->solver && strcmp(kinds[i]->solver, solver) == 0)
             return kinds[i];
-    return kinds[0];
+    return s && s->dual ? model_kind_usual(true) : s && s->primal ? model_kind_usual(false) : NULL;
+}
+
+const struct model_ops *model_kind_of(const struct fit_opts *o)
+{
+    const struct model_ops *asked = model_kind_by(o->solver);
+
+    return asked ? asked : o->kind ? o->kind : kinds[0];
 }
 
 const struct model_ops *model_kind_named(const char *name)
@@ -42,7 +51,7 @@ enum status model_plan_make(size_t n, size_t d, const struct fit_opts *o, size_t
                             struct fit_plan *p, char note[256], struct err *err)
 {
     *p = (struct fit_plan){ .plan = PLAN_AUTO };
-    return model_kind_of(o->solver)->plan(o, n, d, threads, p, note, err);
+    return model_kind_of(o)->plan(o, n, d, threads, p, note, err);
 }
 
 enum status model_plan(size_t n, size_t d, const struct fit_opts *o, size_t threads,

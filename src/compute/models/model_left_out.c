@@ -17,6 +17,7 @@
 #include "compute/models/fit.h"
 
 #include "base/mem.h"
+#include "compute/likelihood/nmll.h"
 #include "compute/linalg/blas.h"
 
 #include <math.h>
@@ -71,38 +72,15 @@ static void strip_task(void *ctx, size_t task, size_t worker)
     j->rc[task] = rc;
 }
 
-/* The rows of Z, for a task of STRIP of them. */
-struct rows_job { struct fop *f; double *Z; enum status *rc; };
-
-static void rows_task(void *ctx, size_t task, size_t worker)
-{
-    struct rows_job *j = ctx;
-    const size_t n = fop_rows(j->f), M = fop_cols(j->f), r0 = task * STRIP;
-
-    (void)worker;
-    j->rc[task] = fop_tile64(j->f, r0, r0 + STRIP < n ? r0 + STRIP : n, j->Z + r0 * M, M, NULL);
-}
-
 /* Z Z' (n x n) of M features into K. */
 static enum status rows_gram(struct fit *ft, const struct fop_opts *fo, size_t M, double *K,
                              struct err *err)
 {
-    const size_t n = ft->src->n, strips = (n + STRIP - 1) / STRIP;
     struct model_map z = { .f = NULL };
-    struct rows_job j = { .Z = mem_aligned(n * M, sizeof *j.Z, "the features", err) };
+    enum status rc = model_open(ft->m, M, ft->src, fo, ft->on.be, &z, err);
 
-    j.rc = j.Z ? mem_calloc(strips, sizeof *j.rc, "the features", err) : NULL;
-    enum status rc = j.rc ? model_open(ft->m, M, ft->src, fo, ft->on.be, &z, err) : ST_NOMEM;
-    if (rc == ST_OK) {
-        j.f = z.f;
-        pool_run(ft->on.pool, strips, rows_task, &j);
-    }
-    for (size_t k = 0; k < strips && rc == ST_OK; k++)
-        rc = j.rc[k] == ST_OK ? ST_OK : err_set(err, j.rc[k], "the features could not be made");
     if (rc == ST_OK)
-        rc = blas_dgram(ft->on.pool, M, n, j.Z, M, K, n, err);
-    free(j.Z);
-    free(j.rc);
+        rc = nmll_dual_matrix(z.f, K, ft->on.ctl, err);
     model_close(&z);
     return rc;
 }

@@ -21,7 +21,7 @@ enum {
     ITERATIONS = 120,         /* assumed iterations of a solve with a ranked preconditioner, */
     ITERATIONS_PLAIN = 500,   /* of one without, */
     ITERATIONS_FACTORED = 8,  /* and of one with a factor of Z'Z */
-    SEARCHED = 6,             /* factors of a fit that searches for its noise ratio */
+    SEARCHED = 6,             /* factors of a search for the noise ratio */
 };
 
 const char *const model_plan_words[] = { "auto", "store", "regenerate", "direct", NULL };
@@ -117,8 +117,8 @@ static size_t first_rank(size_t M, size_t asked)
     return r < M / 2 ? r : M / 2 > 0 ? M / 2 : 1;
 }
 
-/* The number of features for the variances. */
-static size_t variance_columns(const struct fit_opts *o, bool direct)
+/* The number of features for the variances; whole: all of them where the program decides. */
+static size_t variance_columns(const struct fit_opts *o, bool whole)
 {
     switch (o->variance) {
     case VAR_NONE: return 0;
@@ -126,7 +126,7 @@ static size_t variance_columns(const struct fit_opts *o, bool direct)
     case VAR_COUNT: return o->variance_count < o->features ? o->variance_count : o->features;
     case VAR_AUTO: break;
     }
-    return direct || o->features <= AUTO_VARIANCE ? o->features : AUTO_VARIANCE;
+    return whole || o->features <= AUTO_VARIANCE ? o->features : AUTO_VARIANCE;
 }
 
 /* Seconds of one core for each way to fit, variances included. */
@@ -140,11 +140,27 @@ static double factor_seconds(double M)
     return M * M * M / 3.0 / 45e9;
 }
 
+/* True when the fit searches for its noise ratio (model_refine.c). */
+static bool looks(const struct fit_opts *o)
+{
+    return !o->keep_scale && !o->keep_ratio;
+}
+
+/* That search on the matrix of the rows: Z Z', then factors and the diagonals of their inverses. */
+static double rows_seconds(double n, const struct fit_opts *o)
+{
+    return n * n * (double)o->features / rates_now(o).dbl + SEARCHED * 3.0 * factor_seconds(n);
+}
+
 static double direct_seconds(double n, const struct fit_opts *o)
 {
-    const double M = (double)o->features;
-    const double factors = o->keep_scale ? 1.0 : SEARCHED;
-    return product_seconds(n, M, o) + factors * factor_seconds(M);
+    const double M = (double)o->features, once = product_seconds(n, M, o) + factor_seconds(M);
+
+    if (!looks(o))
+        return once;
+    if (model_refine_by_rows((size_t)n, o->features))
+        return once + rows_seconds(n, o);
+    return once + (SEARCHED - 1) * factor_seconds(M);
 }
 
 /* The solver asked for; NULL when the choice is free. */
@@ -185,35 +201,40 @@ static double iterations(const struct fit_opts *o)
     return o->maxit ? least((double)o->maxit, usual) : usual;
 }
 
-/* What an iterative fit factorises beside its solve: for the search for the noise ratio a Gram
- * matrix of as many columns as variances usually have, factorised several times, and for the
- * variances themselves a factor, unless that of the search serves them. */
-static double factors_seconds(double n, const struct fit_opts *o)
+/* What an iterative fit does for its noise ratio: on the matrix of the rows, or on a Gram matrix of
+ * as many columns as variances usually have, factorised several times. */
+static double look_seconds(double n, const struct fit_opts *o)
 {
     const size_t small = o->features < AUTO_VARIANCE ? o->features : AUTO_VARIANCE;
-    const size_t Mv = variance_columns(o, false);
-    const bool look = !o->keep_scale && !o->keep_ratio;
-    double s = 0.0;
 
-    if (look)
-        s += product_seconds(n, (double)small, o) + SEARCHED * factor_seconds((double)small);
-    if (Mv && !(look && Mv == small))
-        s += product_seconds(n, (double)Mv, o) + factor_seconds((double)Mv);
-    return s;
+    if (!looks(o))
+        return 0.0;
+    if (model_refine_by_rows((size_t)n, o->features))
+        return rows_seconds(n, o);
+    return product_seconds(n, (double)small, o) + SEARCHED * factor_seconds((double)small);
+}
+
+/* The factor of the variances of an iterative fit, unless that of the search serves them. */
+static double variance_seconds(double n, const struct fit_opts *o, size_t Mv)
+{
+    const size_t small = o->features < AUTO_VARIANCE ? o->features : AUTO_VARIANCE;
+    const bool kept = looks(o) && !model_refine_by_rows((size_t)n, o->features) && Mv == small;
+
+    return Mv && !kept ? product_seconds(n, (double)Mv, o) + factor_seconds((double)Mv) : 0.0;
 }
 
 /* The part of an iterative solve that is the same in every plan: the preconditioner's products and
- * the factors. */
+ * the search for the noise ratio. */
 static double solve_seconds(double n, const struct fit_opts *o, double rank)
 {
     const double M = (double)o->features, whole = product_seconds(n, M, o) + factor_seconds(M);
     const double pre = factored(o)         ? whole + iterations(o) * apply_seconds(o, 0.5 * M)
                        : preconditioned(o) ? iterations(o) * apply_seconds(o, rank)
                                            : 0.0;
-    return pre + factors_seconds(n, o);
+    return pre + look_seconds(n, o);
 }
 
-/* An iterative fit by passes over Z; entry: seconds for an entry of Z. */
+/* An iterative fit by passes over Z, without its variances; entry: seconds for an entry of Z. */
 static double passes_seconds(double n, const struct fit_opts *o, double rank, double entry)
 {
     const struct rates r = rates_now(o);
@@ -222,13 +243,25 @@ static double passes_seconds(double n, const struct fit_opts *o, double rank, do
            solve_seconds(n, o, rank);
 }
 
-/* An iterative fit on a stored Z'Z. */
+/* An iterative fit on a stored Z'Z, without its variances. */
 static double formed_seconds(double n, const struct fit_opts *o, double rank)
 {
     const double M = (double)o->features;
     const double sketch = preconditioned(o) ? 2.0 * 2.0 * M * M * rank / rates_now(o).dbl : 0.0;
     return product_seconds(n, M, o) + sketch + iterations(o) * gram_pass_seconds(o) +
            solve_seconds(n, o, rank);
+}
+
+/* The columns of the variances of an iterative fit: all of them where their factor takes no longer
+ * than the quickest fit, and the memory allowed has room for it. */
+static size_t iterative_columns(double n, const struct fit_opts *o, double rank, double budget)
+{
+    const double M = (double)o->features;
+    const double fit = least(passes_seconds(n, o, rank, rates_now(o).stored),
+                             formed_seconds(n, o, rank));
+
+    return variance_columns(o, 8.0 * M * M <= 0.5 * budget &&
+                                   product_seconds(n, M, o) + factor_seconds(M) <= fit);
 }
 
 void model_on(struct fit_opts *o, const struct backend_ops *be, size_t threads)
@@ -248,7 +281,7 @@ void model_on(struct fit_opts *o, const struct backend_ops *be, size_t threads)
 
 /* The sizes of a fit.  All bytes below are those at the peak of a phase.  Inputs and targets, which
  * exist before the fit, are not counted. */
-struct sizes { double n, d, M, t, threads; size_t Mv; };
+struct sizes { double n, d, M, t, threads; size_t Mv; }; /* Mv: variances of an iterative fit */
 
 static double most(double a, double b)
 {
@@ -271,6 +304,13 @@ static double factor_bytes(const struct sizes *s, const struct fit_opts *o, size
     const double sample = look ? kept + 16.0 * M * least(s->n, SAMPLE) : 0.0;
 
     return 8.0 * M * M + most(most(blocks, sample), most(kept + inverse, half));
+}
+
+/* The search for the noise ratio on the matrix of the rows: the features, then columns of its
+ * inverse. */
+static double rows_bytes(const struct sizes *s)
+{
+    return 8.0 * s->n * s->n + 8.0 * s->n * most(s->M, 256.0);
 }
 
 /* A preconditioner of rank r: test matrix, sketch and core.  blocks: those of the sketch, 0 where
@@ -299,8 +339,7 @@ static double solve_bytes(const struct sizes *s, double r)
 static void plan_bytes(double n, double d, const struct fit_opts *o, struct fit_plan *p)
 {
     const double t = o->targets ? (double)o->targets : 1.0;
-    const struct sizes s = { n, d, (double)o->features, t, (double)p->threads,
-                             variance_columns(o, false) };
+    const struct sizes s = { n, d, (double)o->features, t, (double)p->threads, p->iterative_Mv };
     const size_t M = o->features, small = M < AUTO_VARIANCE ? M : AUTO_VARIANCE;
     const double size = o->precision == PREC_DOUBLE ? 8.0 : 4.0, T = s.threads;
     const double r = preconditioned(o) ? (double)p->rank : 0.0;
@@ -309,8 +348,9 @@ static void plan_bytes(double n, double d, const struct fit_opts *o, struct fit_
                           T * MODEL_BLAS_PACK + featmap_bytes(&o->kernel, (size_t)d, M);
     const double rows = 8.0 * n * t;
     const double sketch = fop_product_bytes((size_t)n, M, (size_t)r, o->precision, p->threads);
-    const bool look = !o->keep_scale && !o->keep_ratio;
-    const double refine = look ? factor_bytes(&s, o, small, true) : 0.0;
+    const bool by_rows = looks(o) && model_refine_by_rows((size_t)n, M);
+    const bool look = looks(o) && !by_rows;
+    const double refine = by_rows ? rows_bytes(&s) : look ? factor_bytes(&s, o, small, true) : 0.0;
     /* The factor of the search stays when it has the columns of the variances. */
     const double kept = look && s.Mv == small ? 8.0 * (double)small * (double)small : 0.0;
     const double whole = factored(o) ? 8.0 * s.M * s.M : 0.0;
@@ -333,7 +373,8 @@ static void plan_bytes(double n, double d, const struct fit_opts *o, struct fit_
     p->device_half = o->device_free ? n * s.M * 2.0 : 0.0;
     const double left_direct =
         Md ? 8.0 * (double)Md * (double)Md + model_left_out_bytes(n, s.M, (double)Md, T) : 0.0;
-    p->bytes_direct = always + most(most(factor_bytes(&s, o, M, look), left_direct),
+    p->bytes_direct = always + most(most(most(by_rows ? refine : 0.0,
+                                              factor_bytes(&s, o, M, look)), left_direct),
                                     most(rows, Md < M ? factor_bytes(&s, o, Md, false) : 0.0));
     const double gram = (double)gram_bytes(M, (size_t)t);
     const double blocks = fop_product_bytes((size_t)n, M, 0, o->precision, p->threads);
@@ -448,10 +489,11 @@ static enum status choose(size_t n, const struct fit_opts *o, double budget, str
     if (wants_direct(o) && o->plan != PLAN_AUTO && o->plan != PLAN_DIRECT)
         return err_set(err, ST_USAGE, "solver=direct has no other plan than direct");
     p->seconds_direct = direct_seconds((double)n, o);
-    p->seconds_formed = formed_seconds((double)n, o, rank);
-    p->seconds_store = passes_seconds((double)n, o, rank, rates_now(o).stored);
-    p->seconds_half = passes_seconds((double)n, o, rank, half_more * rates_now(o).half);
-    p->seconds_regenerate = passes_seconds((double)n, o, rank, rates_now(o).made);
+    const double factor = variance_seconds((double)n, o, p->iterative_Mv);
+    p->seconds_formed = factor + formed_seconds((double)n, o, rank);
+    p->seconds_store = factor + passes_seconds((double)n, o, rank, rates_now(o).stored);
+    p->seconds_half = factor + passes_seconds((double)n, o, rank, half_more * rates_now(o).half);
+    p->seconds_regenerate = factor + passes_seconds((double)n, o, rank, rates_now(o).made);
     const enum status rc = check_store(o, err);
     if (rc != ST_OK)
         return rc;
@@ -550,14 +592,19 @@ enum status model_plan_features(const struct fit_opts *o, size_t n, size_t d, si
         return err_set(err, ST_RANGE, "variance=%zu must be even and at least 2",
                        o->variance_count);
     p->rank = first_rank(o->features, o->rank);
+    p->iterative_Mv = iterative_columns((double)n, o, (double)p->rank, budget);
     p->threads = PLAN_THREADS; /* so that the choice is the same for any number of threads */
     plan_bytes((double)n, (double)d, o, p);
+    if (p->bytes_regenerate > budget) { /* rather fewer features for the variances than none */
+        p->iterative_Mv = variance_columns(o, false);
+        plan_bytes((double)n, (double)d, o, p);
+    }
     enum status rc = choose(n, o, budget, p, err);
     if (rc != ST_OK)
         return rc;
     p->threads = threads;
     plan_bytes((double)n, (double)d, o, p);
-    p->Mv = variance_columns(o, p->plan == PLAN_DIRECT && !p->formed);
+    p->Mv = p->plan == PLAN_DIRECT && !p->formed ? variance_columns(o, true) : p->iterative_Mv;
     p->bytes = bytes_of(p);
     describe(o, threads, budget, p, note);
     const double most = o->mem_limit ? budget : 0.95 * ram;

@@ -10,12 +10,12 @@
  * the default.  `sep` stands between the rows. */
 #define RESCALE_TABLE(row, sep)                                                                    \
     row("yes", true, SCALE_LEFT_OUT,                                                               \
-        "the ratio of least leave-one-out error, the scale at which left-out errors have mean z^2 "\
-        "of 1") sep                                                                                \
+        "the ratio of the best left-out score, the scale at which left-out errors have mean z^2 "\
+        "of about 1") sep                                                                          \
     row("ratio", true, SCALE_LIKELIEST,                                                            \
-        "the ratio of least leave-one-out error, the likeliest amplitude there") sep               \
+        "the ratio of the best left-out score, the likeliest amplitude there") sep               \
     row("scale", false, SCALE_LEFT_OUT,                                                            \
-        "the given ratio, the scale at which left-out errors have mean z^2 of 1") sep              \
+        "the given ratio, the scale at which left-out errors have mean z^2 of about 1") sep        \
     row("no", false, SCALE_GIVEN, "amplitude and noise as given")
 #define RESCALE_WORD(word, ratio, scale, title) word
 /* "yes|ratio|...", as the choices of an argument */

@@ -49,8 +49,8 @@ struct tuning_probes {
                   * with the last one probe by probe */
 };
 
-/* Rows and columns of a search, and columns of the full level. */
-struct tuning_sizes { size_t rows, cols, all_cols; };
+/* Rows and columns of a search, and those of the full level. */
+struct tuning_sizes { size_t rows, cols, all_cols, all_rows; };
 
 struct model_tuning {
     /* True: `best` has no gradient, and the full level is searched in amplitude, noise and the

@@ -38,7 +38,7 @@ static struct tuning_sizes features_sizes(const struct kernel *k, size_t n, size
     }
     if (rows == 0)
         rows = 4 * cols > SEARCH_ROWS ? 4 * cols : SEARCH_ROWS;
-    return (struct tuning_sizes){ rows < n ? rows : n, cols, features };
+    return (struct tuning_sizes){ rows < n ? rows : n, cols, features, n };
 }
 
 static enum status features_allowed(size_t n, size_t features, size_t mem_limit, struct err *err)

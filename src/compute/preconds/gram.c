@@ -138,14 +138,22 @@ static bool gram_there(const struct precond *p)
     return there;
 }
 
-static enum status gram_build(struct fop *f, const struct precond_opts *opts, const struct ctl *ctl,
-                              struct precond **out, struct err *err)
+static enum status gram_build(const struct linop *A, const struct precond_opts *opts,
+                              const struct ctl *ctl, struct precond **out, struct err *err)
 {
+    struct fop *f = A->fop;
+
+    *out = NULL;
+    if (f == NULL) {
+        err_named(err, ST_UNSUPPORTED, "precond-features",
+                  "precond=gram is a factor of Z'Z, which an exact kernel does not have");
+        err_hint(err, "fit model=exact solver=pcg precond=pchol, or fit solver=exact");
+        return ST_UNSUPPORTED;
+    }
     struct precond *p = precond_new(&precond_gram, fop_cols(f), err);
     struct whole *w = p ? mem_calloc(1, sizeof *w, "preconditioner", err) : NULL;
     enum status rc = w ? ST_OK : ST_NOMEM;
 
-    *out = NULL;
     if (w) {
         *w = (struct whole){.f = f, .lam2 = NAN, .there_lam2 = opts->lam2 > 0.0 ? opts->lam2 : 1.0};
         pthread_mutex_init(&w->lock, NULL);

@@ -90,16 +90,16 @@ enum status precond_diagonal(struct fop *f, double *diag, const struct ctl *ctl,
     return rc;
 }
 
-static enum status jacobi_build(struct fop *f, const struct precond_opts *opts,
+static enum status jacobi_build(const struct linop *A, const struct precond_opts *opts,
                                 const struct ctl *ctl, struct precond **out, struct err *err)
 {
     (void)opts;
-    const size_t M = fop_cols(f);
+    const size_t M = A->n;
     struct precond *p = *out = precond_new(&precond_jacobi, M, err);
     enum status rc = p ? ST_OK : ST_NOMEM;
     if (rc == ST_OK) {
-        p->diag = mem_calloc(M, sizeof *p->diag, "the diagonal of Z'Z", err);
-        rc = p->diag ? precond_diagonal(f, p->diag, ctl, err) : ST_NOMEM;
+        p->diag = mem_calloc(M, sizeof *p->diag, "the diagonal of A", err);
+        rc = p->diag ? A->diagonal(A->ctx, p->diag, ctl, err) : ST_NOMEM;
     }
     if (rc != ST_OK) {
         precond_free(p);

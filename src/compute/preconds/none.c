@@ -1,12 +1,12 @@
 /* compute/preconds/none.c -- the identity P = I, for comparison. */
 #include "compute/preconds/precond_impl.h"
 
-static enum status none_build(struct fop *f, const struct precond_opts *opts,
+static enum status none_build(const struct linop *A, const struct precond_opts *opts,
                               const struct ctl *ctl, struct precond **out, struct err *err)
 {
     (void)opts;
     (void)ctl;
-    *out = precond_new(&precond_none, fop_cols(f), err);
+    *out = precond_new(&precond_none, A->n, err);
     return *out ? ST_OK : ST_NOMEM;
 }
 

@@ -22,19 +22,20 @@
 #include <string.h>
 
 struct nystrom {
-    struct fop *f;
+    const struct linop *A; /* G; NULL: that of f, or see diagonal */
+    struct fop *f;         /* features; NULL: none */
     struct pool *pool;
     const struct ctl *ctl;
     size_t M, L;
     double *Omega, *Y; /* M x L; at the end Omega holds U */
     double *T, *W, *t; /* workspace: L x L, L x L, L */
     int passes;
-    const double *diagonal; /* M: G is this diagonal matrix, and f is NULL; else NULL */
+    const double *diagonal; /* M: G is this diagonal matrix, A and f are NULL; else NULL */
     struct err *err;
 };
 
-/* The sketch of a float32 operator rounds Omega.  It is rounded here first, so that T = Omega'G
- * Omega is formed with the same matrix that was multiplied. */
+/* The sketch of a float32 feature operator rounds Omega.  It is rounded here first, so that
+ * T = Omega'G Omega is formed with the same matrix that was multiplied. */
 static void round_to_operator(const struct nystrom *s)
 {
     if (s->f && fop_precision(s->f) == PREC_FLOAT)
@@ -101,8 +102,10 @@ static enum status sketch(const struct nystrom *s, int pass)
         rc = blas_dqr(s->pool, s->M, s->L, s->Omega, s->M, s->err);
     }
     round_to_operator(s);
-    if (rc == ST_OK && !s->diagonal)
+    if (rc == ST_OK && s->f)
         return fop_sketch_rough(s->f, s->L, s->Omega, s->Y, s->ctl, s->err);
+    if (rc == ST_OK && s->A)
+        return s->A->product(s->A->ctx, s->L, s->Omega, s->Y, s->ctl, s->err);
     for (size_t i = 0; rc == ST_OK && i < s->M * s->L; i++)
         s->Y[i] = s->diagonal[i % s->M] * s->Omega[i];
     return rc;
@@ -332,13 +335,13 @@ static enum status draw_omega(struct draw *d, bool srht, struct pool *pool, stru
 
 /* Builds from a random test matrix, or from the basis of a similar preconditioner with one pass
  * less. */
-static enum status draw_and_run(struct fop *f, const struct precond_opts *opts,
+static enum status draw_and_run(const struct linop *A, const struct precond_opts *opts,
                                 const struct precond_ops *ops, bool srht, const struct ctl *ctl,
                                 struct precond **out, struct err *err)
 {
-    struct nystrom s = { .f = f, .pool = fop_pool(f), .ctl = ctl, .M = fop_cols(f),
+    struct nystrom s = { .A = A, .f = A->fop, .pool = A->pool, .ctl = ctl, .M = A->n,
                          .L = opts->rank, .passes = ops->sketches, .err = err };
-    struct draw d = { .M = fop_cols(f), .L = opts->rank, .seed = opts->seed };
+    struct draw d = { .M = A->n, .L = opts->rank, .seed = opts->seed };
     *out = NULL;
     if (precond_check_rank(d.L, d.M, err) != ST_OK)
         return ST_RANGE;
@@ -351,7 +354,7 @@ static enum status draw_and_run(struct fop *f, const struct precond_opts *opts,
         memcpy(d.Omega, like->U, d.M * d.L * sizeof *d.Omega);
         s.passes = s.passes > 1 ? s.passes - 1 : 1;
     } else {
-        rc = draw_omega(&d, srht, fop_pool(f), err);
+        rc = draw_omega(&d, srht, A->pool, err);
     }
     s.Omega = d.Omega;
     /* Hadamard columns are orthonormal when M is a power of two; otherwise the QR is needed. */
@@ -361,22 +364,22 @@ static enum status draw_and_run(struct fop *f, const struct precond_opts *opts,
     return rc;
 }
 
-static enum status gauss_build(struct fop *f, const struct precond_opts *opts,
+static enum status gauss_build(const struct linop *A, const struct precond_opts *opts,
                                const struct ctl *ctl, struct precond **out, struct err *err)
 {
-    return draw_and_run(f, opts, &precond_gauss, false, ctl, out, err);
+    return draw_and_run(A, opts, &precond_gauss, false, ctl, out, err);
 }
 
-static enum status srht_build(struct fop *f, const struct precond_opts *opts,
+static enum status srht_build(const struct linop *A, const struct precond_opts *opts,
                               const struct ctl *ctl, struct precond **out, struct err *err)
 {
-    return draw_and_run(f, opts, &precond_srht, true, ctl, out, err);
+    return draw_and_run(A, opts, &precond_srht, true, ctl, out, err);
 }
 
-static enum status srht2_build(struct fop *f, const struct precond_opts *opts,
+static enum status srht2_build(const struct linop *A, const struct precond_opts *opts,
                                const struct ctl *ctl, struct precond **out, struct err *err)
 {
-    return draw_and_run(f, opts, &precond_srht2, true, ctl, out, err);
+    return draw_and_run(A, opts, &precond_srht2, true, ctl, out, err);
 }
 
 const struct precond_ops precond_gauss = {

@@ -1,11 +1,13 @@
-/* compute/preconds/precond.h -- preconditioners P for A = Z'Z + lam2 I (M x M), lam2 the ratio of
- * noise to amplitude squared: the registry, and the Nystrom form (share/doc/methods.md 8).  A
- * change of lam2 or of the amplitude needs no rebuild. */
+/* compute/preconds/precond.h -- preconditioners P for A = G + lam2 I (M x M; compute/linop.h), lam2
+ * the ratio of noise to amplitude squared: the registry, and the Nystrom form
+ * (share/doc/methods.md 8).  G is Z'Z, or the matrix of an exact kernel.  A change of lam2 or of
+ * the amplitude needs no rebuild. */
 #ifndef GPDESK_PRECOND_H
 #define GPDESK_PRECOND_H
 
 #include "compute/ctl.h"
 #include "compute/features/fop.h"
+#include "compute/linop.h"
 
 struct precond;
 struct precond_opts {
@@ -20,7 +22,7 @@ struct precond_own;
 /* A preconditioner's row.  Plan, rank and report of a fit depend on these members, never on the
  * name. */
 struct precond_ops {
-    const char *name, *title, *help; /* "none" "jacobi" "gauss" "srht" "srht2" "pchol" "gram" */
+    const char *name, *title, *help; /* "none" "jacobi" "srht2" "pchol" ... */
     bool ranked;                     /* has a rank, which is chosen or given */
     bool factored;                   /* a factor of all of Z'Z: few iterations, n M^2 work */
     bool identity;                   /* P = I */
@@ -29,7 +31,7 @@ struct precond_ops {
     size_t (*rank)(size_t features); /* the rank when none is given; NULL: by predicted time, which
                                       * is known for random sketches */
     const struct precond_own *own;   /* operations of its own form; NULL: diagonal or Nystrom */
-    enum status (*build)(struct fop *, const struct precond_opts *, const struct ctl *,
+    enum status (*build)(const struct linop *, const struct precond_opts *, const struct ctl *,
                          struct precond **out, struct err *);
 };
 /* The registry: a row for each, in the order in which help lists them. */
@@ -40,6 +42,7 @@ struct precond_ops {
     row(precond_srht)     \
     row(precond_srht2)    \
     row(precond_pchol)    \
+    row(precond_rpchol)   \
     row(precond_gram)
 
 #define PRECOND_DECLARED(name) extern const struct precond_ops name;
@@ -79,10 +82,10 @@ enum status nystrom_build_for_tests(struct fop *, size_t L, const double *Omega,
  * given spectrum (model_rank.c). */
 enum status nystrom_diagonal(size_t M, const double *diagonal, size_t L, const double *Omega,
                              int passes, struct pool *, struct precond **out, struct err *err);
-/* Greedy pivoted Cholesky of Z'Z (share/doc/methods.md 8.9): L (M x R, column-major), its pivots
- * (R) and the trace of the remainder after each (R); both may be NULL.  Where the numerical rank
- * ends, the further columns of L are 0 and the further pivots and traces are not written. */
-enum status pchol_factor(struct fop *f, size_t R, double *L, size_t *pivots, double *left,
+/* Greedy pivoted Cholesky of G (share/doc/methods.md 8.9): L (M x R, column-major), its pivots (R)
+ * and the trace of the remainder after each (R); both may be NULL.  Where the numerical rank ends,
+ * the further columns of L are 0 and the further pivots and traces are not written. */
+enum status pchol_factor(const struct linop *, size_t R, double *L, size_t *pivots, double *left,
                          const struct ctl *ctl, struct err *err);
 
 #endif

@@ -23,9 +23,9 @@ enum { BATCH, EPOCHS, STEP, HALVED_MOST = 60 };
 static const double gain = 0.95; /* a check gains when the residual falls below this share */
 
 static const struct solver_param amsgrad_params[] = {
-    { "batch", 1, 1e6, 512, true, "rows of a batch" },
-    { "epochs", 1, 100, 2, true, "epochs between two looks at the true residual" },
-    { "step", 1e-6, 1e3, 1, false, "step, relative to that of the rule" },
+    { "batch", 1, 1e6, 512, true, .help = "rows of a batch" },
+    { "epochs", 1, 100, 2, true, .help = "epochs between two looks at the true residual" },
+    { "step", 1e-6, 1e3, 1, false, .help = "step, relative to that of the rule" },
     { .name = NULL },
 };
 
@@ -117,7 +117,7 @@ static enum status walk(struct amsgrad *a)
             rc = batch_pass(&a->b, i, s->W, s->work, s->err);
             s->passes += (double)a->b.per / (double)a->b.blocks;
             for (size_t j = 0; rc == ST_OK && j < s->k * M; j++)
-                s->work[j] += s->ridge.lam2 * s->W[j] - s->B[j];
+                s->work[j] += s->A.lam2 * s->W[j] - s->B[j];
             a->steps++;
             for (size_t c = 0; rc == ST_OK && c < s->k; c++)
                 step(a, c);
@@ -174,7 +174,7 @@ static enum status iterate(struct amsgrad *a, enum outcome *why, enum look look)
 /* s: prepared for descent_new. */
 static enum status solve(struct descent s, bool adam, size_t k, const double *B, double *X)
 {
-    struct fop *f = s.ridge.fop;
+    struct fop *f = s.A.fop;
     const struct solve_opts *o = s.o;
     struct err *err = s.err;
     struct amsgrad a = { .s = s, .adam = adam,
@@ -205,32 +205,38 @@ static enum status solve(struct descent s, bool adam, size_t k, const double *B,
     return descent_end(&a.s, rc, why, false, X);
 }
 
-static enum status amsgrad_solve(const struct ridge *on, size_t k, const double *B, double *X,
+static enum status amsgrad_solve(const struct linop *A, size_t k, const double *B, double *X,
                                  const struct solve_opts *o, const struct ctl *ctl,
                                  struct solve_info *info, struct err *err)
 {
-    return solve((struct descent){ .method = amsgrad_solver.name, .ridge = *on, .o = o, .ctl = ctl,
+    const enum status rc = solve_suits(&amsgrad_solver, A, err);
+    if (rc != ST_OK)
+        return rc;
+    return solve((struct descent){ .method = amsgrad_solver.name, .A = *A, .o = o, .ctl = ctl,
                                    .info = info, .err = err }, false, k, B, X);
 }
 
-static enum status adam_solve(const struct ridge *on, size_t k, const double *B, double *X,
+static enum status adam_solve(const struct linop *A, size_t k, const double *B, double *X,
                               const struct solve_opts *o, const struct ctl *ctl,
                               struct solve_info *info, struct err *err)
 {
-    return solve((struct descent){ .method = adam_solver.name, .ridge = *on, .o = o, .ctl = ctl,
+    const enum status rc = solve_suits(&adam_solver, A, err);
+    if (rc != ST_OK)
+        return rc;
+    return solve((struct descent){ .method = adam_solver.name, .A = *A, .o = o, .ctl = ctl,
                                    .info = info, .err = err }, true, k, B, X);
 }
 
 const struct solver_ops amsgrad_solver = {
     .name = "amsgrad", .title = "AMSGrad",
     .help = "Reddi, Kale & Kumar 2018, for comparison: two or three digits, rarely more",
-    .iterative = true, .stochastic = true, .coarse = true, .params = amsgrad_params,
-    .solve = amsgrad_solve,
+    .iterative = true, .stochastic = true, .primal = true, .coarse = true,
+    .params = amsgrad_params, .solve = amsgrad_solve,
 };
 
 const struct solver_ops adam_solver = {
     .name = "adam", .title = "Adam",
     .help = "Kingma & Ba 2015, for comparison: as AMSGrad, bias-corrected, forgets large gradients",
-    .iterative = true, .stochastic = true, .coarse = true, .params = amsgrad_params,
-    .solve = adam_solve,
+    .iterative = true, .stochastic = true, .primal = true, .coarse = true,
+    .params = amsgrad_params, .solve = adam_solve,
 };

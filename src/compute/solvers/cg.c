@@ -525,14 +525,13 @@ enum status cg_solve(const struct linop *A, size_t k, const double *B, double *X
     return rc;
 }
 
-static enum status cg_plain(const struct ridge *r, size_t k, const double *B, double *X,
+static enum status cg_plain(const struct linop *A, size_t k, const double *B, double *X,
                             const struct solve_opts *opts, const struct ctl *ctl,
                             struct solve_info *info, struct err *err)
 {
-    const struct linop A = solve_ridge(r);
     struct solve_opts plain = *opts;
     plain.pre = NULL;
-    return cg_solve(&A, k, B, X, &plain, ctl, info, err);
+    return cg_solve(A, k, B, X, &plain, ctl, info, err);
 }
 
 const struct solver_ops cg_solver = {

@@ -69,7 +69,7 @@ static enum status start(struct descent *s, const double *B)
 
 enum status descent_new(struct descent *s, size_t k, const double *B)
 {
-    const size_t M = fop_cols(s->ridge.fop), kM = k * M;
+    const size_t M = s->A.n, kM = k * M;
 
     for (size_t c = 0; c < k; c++)
         s->info[c] = (struct solve_info){ .true_residual = NAN, .drift = NAN };
@@ -77,7 +77,6 @@ enum status descent_new(struct descent *s, size_t k, const double *B)
     s->k = k;
     s->maxit = s->o->maxit ? s->o->maxit : 500;
     s->rtol = s->o->rtol > 0.0 ? s->o->rtol : 1e-6;
-    s->A = solve_ridge(&s->ridge);
     s->bnorm = mem_calloc(3 * k, sizeof *s->bnorm, "gradient descent", s->err);
     s->B = s->bnorm ? mem_calloc(kM, 6 * sizeof *s->B, "gradient descent", s->err) : NULL;
     if (!s->B) {

@@ -12,7 +12,6 @@
 enum look { LOOK_ON, LOOK_DONE, LOOK_WORSE }; /* continue; converged; diverging */
 
 struct descent {
-    struct ridge ridge;
     struct linop A;
     const struct solve_opts *o;
     const struct ctl *ctl;
@@ -26,7 +25,7 @@ struct descent {
     double *best, *best_G, *work;    /* best iterates and their gradients; workspace (k x M) */
 };
 /* Allocates everything for k right-hand sides B.  The iterate is 0, or x0 scaled to the best point
- * on its line (9.8).  The caller has set method, ridge, o, ctl, info and err, and zeroed the
+ * on its line (9.8).  The caller has set method, A, o, ctl, info and err, and zeroed the
  * rest. */
 enum status descent_new(struct descent *, size_t k, const double *B);
 /* AX = A X for k vectors; counts one pass. */

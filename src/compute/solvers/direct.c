@@ -1,6 +1,6 @@
-/* compute/solvers/direct.c -- A = Z'Z + lam2 I (M x M) is formed and factorised, A = L L', and
- * x = L'^-1 L^-1 b (share/doc/methods.md 1.5): O(n M^2 + M^3), the better way for small M and for
- * ill-conditioned A.
+/* compute/solvers/direct.c -- A = G + lam2 I (M x M) is formed and factorised, A = L L', and
+ * x = L'^-1 L^-1 b (share/doc/methods.md 1.5): for features O(n M^2 + M^3), the better way for
+ * small M and for ill-conditioned A.
  *
  * Cholesky's method is backward stable for positive definite A, without pivoting.  It leaves the
  * strict upper triangle alone, so that A stays there for the residual and for one or two steps of
@@ -14,6 +14,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { BLOCK = 64 }; /* columns that are fetched at once */
 
 struct direct {
     size_t M;
@@ -63,14 +65,36 @@ static enum status solve_one(const struct direct *d, const double *b, double *x,
     return rc;
 }
 
-/* A = Z'Z + lam2 I into the upper triangle, its diagonal into diag, and the factor L into the
- * lower triangle. */
-static enum status factorise(struct fop *f, double lam2, struct direct *d, const struct ctl *ctl,
+/* G (M x M) into A: Z'Z of features, else columns, BLOCK of them at a time. */
+static enum status form(const struct linop *on, double *A, const struct ctl *ctl, struct err *err)
+{
+    const size_t M = on->n;
+    enum status rc = ST_OK;
+
+    if (on->fop)
+        return fop_gram(on->fop, NULL, A, NULL, NULL, ctl, err);
+    if (!on->columns)
+        return err_set(err, ST_UNSUPPORTED, "a direct solve needs the columns of the matrix");
+    for (size_t j = 0; rc == ST_OK && j < M; j += BLOCK) {
+        const size_t m = j + BLOCK < M ? BLOCK : M - j;
+        size_t at[BLOCK];
+        for (size_t q = 0; q < m; q++)
+            at[q] = j + q;
+        ctl_tell(ctl, PHASE_GRAM, j, M, NAN);
+        rc = on->columns(on->ctx, m, at, A + j * M, ctl, err);
+    }
+    return rc;
+}
+
+/* A = G + lam2 I into the upper triangle, its diagonal into diag, and the factor L into the lower
+ * triangle. */
+static enum status factorise(const struct linop *on, struct direct *d, const struct ctl *ctl,
                              struct err *err)
 {
     const size_t M = d->M;
+    const double lam2 = on->lam2;
     size_t pivot = 0;
-    enum status rc = fop_gram(f, NULL, d->A, NULL, NULL, ctl, err);
+    enum status rc = form(on, d->A, ctl, err);
     if (rc != ST_OK)
         return rc;
     for (size_t i = 0; i < M; i++)
@@ -79,8 +103,8 @@ static enum status factorise(struct fop *f, double lam2, struct direct *d, const
     rc = blas_dpotrf(d->pool, M, d->A, M, ctl, &pivot, err);
     if (rc == ST_NOT_PD) {
         err_set(err, ST_NOT_PD,
-                "Z'Z + noise variance ratio %.3g is not positive definite (pivot %zu of %zu)", lam2,
-                pivot + 1, M);
+                "%s + noise variance ratio %.3g is not positive definite (pivot %zu of %zu)",
+                on->fop ? "Z'Z" : "K", lam2, pivot + 1, M);
         err_hint(err, "raise the noise (set noise=...), or fit solver=pcg");
     } else if (rc == ST_OK) {
         ctl_tell(ctl, PHASE_CHOLESKY, 1, 1, NAN);
@@ -88,15 +112,15 @@ static enum status factorise(struct fop *f, double lam2, struct direct *d, const
     return rc;
 }
 
-static enum status direct_solve(const struct ridge *on, size_t k, const double *B, double *X,
+static enum status direct_solve(const struct linop *on, size_t k, const double *B, double *X,
                                 const struct solve_opts *opts, const struct ctl *ctl,
                                 struct solve_info *info, struct err *err)
 {
-    const size_t M = fop_cols(on->fop);
+    const size_t M = on->n;
     for (size_t c = 0; c < k; c++)
         info[c] = (struct solve_info){ .why = OUT_CANCELLED, .residual = 1.0, .true_residual = NAN,
                                        .drift = NAN };
-    struct direct d = { .M = M, .pool = fop_pool(on->fop) };
+    struct direct d = { .M = M, .pool = on->pool };
     d.A = mem_aligned(M * M, sizeof *d.A, "the Gram matrix of a direct solve", err);
     d.diag = d.A ? mem_calloc(2 * M, sizeof *d.diag, "a direct solve", err) : NULL;
     if (!d.diag) {
@@ -104,7 +128,7 @@ static enum status direct_solve(const struct ridge *on, size_t k, const double *
         return ST_NOMEM;
     }
     d.r = d.diag + M;
-    enum status rc = factorise(on->fop, on->lam2, &d, ctl, err);
+    enum status rc = factorise(on, &d, ctl, err);
     for (size_t c = 0; rc == ST_OK && c < k; c++)
         rc = solve_one(&d, B + c * M, X + c * M, &info[c], err);
     if (rc == ST_CANCELLED && ctl_stopped(ctl)) { /* an outcome, with the start as iterate */

@@ -24,8 +24,8 @@
 enum { MEMORY, WOLFE };
 
 static const struct solver_param lbfgs_params[] = {
-    { "memory", 1, 100, 10, true, "steps remembered" },
-    { "wolfe", 0, 1, 0, true, "1: unit steps where the strong Wolfe conditions allow" },
+    { "memory", 1, 100, 10, true, .help = "steps remembered" },
+    { "wolfe", 0, 1, 0, true, .help = "1: unit steps where the strong Wolfe conditions allow" },
     { .name = NULL },
 };
 
@@ -186,16 +186,16 @@ static enum status iterate(struct lbfgs *l, enum outcome *why)
     return rc;
 }
 
-static enum status lbfgs_solve(const struct ridge *on, size_t k, const double *B, double *X,
+static enum status lbfgs_solve(const struct linop *A, size_t k, const double *B, double *X,
                                const struct solve_opts *o, const struct ctl *ctl,
                                struct solve_info *info, struct err *err)
 {
-    struct lbfgs l = { .s = { .method = lbfgs_solver.name, .ridge = *on, .o = o, .ctl = ctl,
+    struct lbfgs l = { .s = { .method = lbfgs_solver.name, .A = *A, .o = o, .ctl = ctl,
                               .info = info, .err = err },
                        .memory = (size_t)solve_param(lbfgs_params, o, MEMORY),
                        .wolfe = solve_param(lbfgs_params, o, WOLFE) != 0.0 };
     enum outcome why = OUT_MAXIT;
-    const size_t kM = k * fop_cols(on->fop);
+    const size_t kM = k * A->n;
     enum status rc = descent_new(&l.s, k, B);
 
     if (rc == ST_OK) {

@@ -1,7 +1,7 @@
-/* compute/solvers/solve.h -- the common part of all solvers of A w = b, A = Z'Z + lam2 I (M x M;
- * share/doc/methods.md 1.5, 9): the operator, the options, outcome and figures of a solve,
- * conjugate gradients, and a solver's row in the registry (solver.h).  Nothing here depends on
- * which solvers there are.
+/* compute/solvers/solve.h -- the common part of all solvers of A w = b, A = G + lam2 I (linop.h;
+ * share/doc/methods.md 1.5, 9): the system of random features, the options, outcome and figures of
+ * a solve, conjugate gradients, and a solver's row in the registry (solver.h).  Nothing here
+ * depends on which solvers there are.
  *
  * An iteration that stops early is not an error: the best iterate is returned with an outcome.
  * Vectors of several right-hand sides follow one another (column-major). */
@@ -10,6 +10,7 @@
 
 #include "compute/ctl.h"
 #include "compute/features/fop.h"
+#include "compute/linop.h"
 #include "compute/preconds/precond.h"
 
 #include <stdint.h>
@@ -24,24 +25,12 @@ enum outcome {
 /* "rtol" "direct" "maxit" "cancelled" "breakdown" "running" */
 const char *solve_outcome(enum outcome);
 
-typedef enum status apply_fn(void *ctx, size_t k, const double *X, double *AX, const struct ctl *,
-                             struct err *);
-/* A symmetric positive definite operator of order n: AX <- A X for k vectors.  A is applied, never
- * formed.  pool serves the preconditioner; NULL is fine.  Everything is borrowed. */
-struct linop {
-    size_t n;
-    apply_fn *apply;
-    apply_fn *exact; /* if apply rounds, the exact operator, for residuals; else NULL */
-    void *ctx;
-    struct pool *pool;
-    struct fop *fop; /* if A is Z'Z + lam2 I of this operator, which may then keep the vectors of
-                      * the recursion on its device; else NULL */
-    double lam2;
-};
-
 /* A = Z'Z + lam2 I over a feature operator.  The ridge must outlive the linop made from it. */
 struct ridge { struct fop *fop; double lam2; };
 struct linop solve_ridge(const struct ridge *);
+/* The same for one call: a pointer that lives to the end of the block. */
+#define SOLVE_RIDGE(fop, lam2) \
+    ((const struct linop[]){ solve_ridge(&(const struct ridge){ (fop), (lam2) }) })
 
 struct solve_opts {
     double rtol; size_t maxit;   /* 0: 1e-6, 500 */
@@ -70,6 +59,10 @@ struct solve_info {
     double start;                   /* relative residual of the start; 1 without x0 */
     double passes;                  /* passes over the data, those of checks included */
     size_t halved;                  /* how often a step was halved because it diverged */
+    size_t batch;                   /* rows of a step of a dual descent; 0: none, or all */
+    double step, step_limit;        /* its n beta at the end, and the longest stable one
+                                     * (share/doc/methods.md 9.13); 0: none */
+    double lambda1;                 /* largest eigenvalue of G over n; 0: not computed */
     size_t replaced;                /* how often the true residual replaced the recursive one */
     double *alpha, *beta;           /* nhist long: the coefficients of one unbroken recursion, up to
                                        the first replacement; owned, freed by solve_info_free */
@@ -92,28 +85,40 @@ enum status cg_solve(const struct linop *A, size_t k, const double *B, double *X
                      const struct solve_opts *, const struct ctl *, struct solve_info *info,
                      struct err *);
 
-/* A parameter of a solver, written solver=svrg(batch=256); the value 0 means its default.
- * SOLVER_TEXT_MAX is the longest text of a solver with its parameters. */
+/* A parameter of a solver, written solver=svrg(batch=256); the value 0, written `auto`, means its
+ * default.  SOLVER_TEXT_MAX is the longest text of a solver with its parameters. */
 enum { SOLVER_MAX_PARAMS = 4, SOLVER_TEXT_MAX = 96 };
-struct solver_param { const char *name; double lo, hi, init; bool whole; const char *help; };
+struct solver_param {
+    const char *name;
+    double lo, hi, init;
+    bool whole;
+    const char *help;
+    const char *words; /* "one,two": what the values 1, 2, ... are called; NULL: numbers */
+    bool zero;         /* 0 may be chosen, too, and is kept as SOLVER_ZERO */
+};
+#define SOLVER_ZERO (-1.0)
 
-/* A solver's row.  B and X are k vectors of M, one after the other.  A stop on request is an
+/* A solver's row.  B and X are k vectors of n, one after the other.  A stop on request is an
  * outcome, not a failure.  A solver that factorises returns NOT_PD when A is not positive definite
- * in double precision. */
+ * in double precision.  UNSUPPORTED for a system that it cannot work on. */
 struct solver_ops {
     const char *name, *title, *help;   /* "pcg", ... */
     bool uses_precond, iterative;
     bool krylov;                       /* conjugate gradients: the coefficients give the condition
                                         * number of P^-1 A, and predicted iterations apply to it */
     bool stochastic;                   /* steps on random batches of rows */
+    bool primal;                       /* these are rows of Z: features only */
+    bool dual;                         /* these are rows of the kernel: the exact kernel only */
     bool corrects;                     /* takes residuals from the operator's exact form, so that
                                         * its products may be rounded (fop_half) */
     bool coarse; /* reaches two or three digits only: its stochastic error does not vanish */
     const struct solver_param *params; /* ends at .name == NULL; may be NULL */
-    enum status (*solve)(const struct ridge *, size_t k, const double *B, double *X,
+    enum status (*solve)(const struct linop *, size_t k, const double *B, double *X,
                          const struct solve_opts *, const struct ctl *, struct solve_info *info,
                          struct err *);
 };
+/* UNSUPPORTED, with the command that works, unless the solver can work on that system. */
+enum status solve_suits(const struct solver_ops *, const struct linop *, struct err *);
 /* The value of parameter i of a solver's table: the given one, else the default. */
 double solve_param(const struct solver_param *, const struct solve_opts *, size_t i);
 

@@ -64,10 +64,63 @@ bool solver_is_free(const char *name)
 
 /* Parameters. */
 
+void solver_param_range(const struct solver_param *p, char *out, size_t len)
+{
+    if (p->words)
+        snprintf(out, len, "%s", p->words);
+    else
+        snprintf(out, len, "%g to %g", p->lo, p->hi);
+}
+
+void solver_param_value(const struct solver_param *p, double value, char *out, size_t len)
+{
+    const char *w = p->words;
+
+    if (!w) {
+        snprintf(out, len, "%g", value);
+        return;
+    }
+    for (int i = 1; i < (int)value && strchr(w, ','); i++)
+        w = strchr(w, ',') + 1;
+    snprintf(out, len, "%.*s", (int)strcspn(w, ","), w);
+}
+
+bool solver_param_holds(const struct solver_param *p, double v)
+{
+    return v == 0.0 || (p->zero && v == SOLVER_ZERO) || (v >= p->lo && v <= p->hi);
+}
+
+/* The place of a word in a list as "one,two": 1, 2, ...; 0: it is not there. */
+static double place_of(const char *words, const char *value, size_t n)
+{
+    double at = 1.0;
+
+    for (const char *w = words; w; w = strchr(w, ',') ? strchr(w, ',') + 1 : NULL, at += 1.0)
+        if (strcspn(w, ",") == n && strncmp(w, value, n) == 0)
+            return at;
+    return 0.0;
+}
+
+/* Reads the value of a parameter; false when it is none of its values. */
+static bool read_value(const struct solver_param *p, const char *value, size_t n, double *out)
+{
+    *out = 0.0;
+    if (n == 4 && strncmp(value, "auto", n) == 0)
+        return true;
+    if (p->words)
+        return (*out = place_of(p->words, value, n)) > 0.0;
+    if (!text_double(value, n, out) || !(*out >= p->lo) || !(*out <= p->hi) ||
+        (p->whole && *out != floor(*out)))
+        return false;
+    if (*out == 0.0 && p->zero)
+        *out = SOLVER_ZERO;
+    return true;
+}
+
 static enum status set_param(const struct solver_ops *ops, const char *name, size_t nlen,
                              const char *value, size_t vlen, double *params, struct err *err)
 {
-    char list[SOLVER_TEXT_MAX] = "";
+    char list[SOLVER_TEXT_MAX] = "", range[64];
 
     for (size_t i = 0; ops->params && ops->params[i].name; i++) {
         const struct solver_param *p = &ops->params[i];
@@ -76,11 +129,11 @@ static enum status set_param(const struct solver_ops *ops, const char *name, siz
                      p->name);
             continue;
         }
-        if (!text_double(value, vlen, &params[i]) || !(params[i] >= p->lo) ||
-            !(params[i] <= p->hi) || (p->whole && params[i] != floor(params[i])))
-            return err_set(err, ST_RANGE, "%s: %s=%.*s is not possible; %s, %g to %g", ops->name,
-                           p->name, vlen < 20 ? (int)vlen : 20, value, p->help, p->lo, p->hi);
-        return ST_OK;
+        if (read_value(p, value, vlen, &params[i]))
+            return ST_OK;
+        solver_param_range(p, range, sizeof range);
+        return err_set(err, ST_RANGE, "%s: %s=%.*s is not possible; %s, %s", ops->name, p->name,
+                       vlen < 20 ? (int)vlen : 20, value, p->help, range);
     }
     err_set(err, ST_NOT_FOUND, "solver %s has no parameter \"%.*s\"", ops->name,
             nlen < 20 ? (int)nlen : 20, name);

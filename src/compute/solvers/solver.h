@@ -13,7 +13,10 @@
     row(svrg_solver)     \
     row(psvrg_solver)    \
     row(amsgrad_solver)  \
-    row(adam_solver)
+    row(adam_solver)     \
+    row(sdd_solver)      \
+    row(gd_solver)       \
+    row(sgd_solver)
 
 #define SOLVER_DECLARED(name) extern const struct solver_ops name;
 SOLVER_ROWS(SOLVER_DECLARED)
@@ -27,6 +30,11 @@ bool solver_is_free(const char *name);
 /* Writes the names of the solvers that have a trait, as "pcg, lbfgs and cg". */
 void solver_names(bool (*has)(const struct solver_ops *), char *out, size_t len);
 bool solver_corrects(const struct solver_ops *);
+/* What a parameter can be, as "1 to 100" or its words; a value of it as text; whether a kept value
+ * (0: its default) is one of them. */
+void solver_param_range(const struct solver_param *, char *out, size_t len);
+void solver_param_value(const struct solver_param *, double value, char *out, size_t len);
+bool solver_param_holds(const struct solver_param *, double value);
 /* Parses "svrg(batch=256,step=0.5)": the solver and its parameters (0 where not given). */
 enum status solver_parse(const char *text, const struct solver_ops **,
                          double params[SOLVER_MAX_PARAMS], struct err *);

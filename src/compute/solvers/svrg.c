@@ -24,16 +24,16 @@
 enum { BATCH, EPOCHS, STEP, HALVED_MOST = 30 };
 
 static const struct solver_param svrg_params[] = {
-    { "batch", 1, 1e6, 512, true, "rows of a batch" },
-    { "epochs", 1, 100, 2, true, "epochs between two snapshots of the whole gradient" },
-    { "step", 1e-6, 100, 1, false, "step, relative to that of the rule" },
+    { "batch", 1, 1e6, 512, true, .help = "rows of a batch" },
+    { "epochs", 1, 100, 2, true, .help = "epochs between two snapshots of the whole gradient" },
+    { "step", 1e-6, 100, 1, false, .help = "step, relative to that of the rule" },
     { .name = NULL },
 };
 
 enum status svrg_step(struct descent *s, const struct precond *pre, double eta, double *v)
 {
     const size_t kM = s->k * s->M;
-    const double lam2 = s->ridge.lam2, *G = s->G;
+    const double lam2 = s->A.lam2, *G = s->G;
     double *Q = s->work;
 
     for (size_t i = 0; i < kM; i++)
@@ -85,7 +85,7 @@ static enum status leave(struct descent *s, struct batch *b, const struct precon
 static enum status run(struct descent s, const struct precond *pre, size_t k, const double *B,
                        double *X)
 {
-    struct fop *f = s.ridge.fop;
+    struct fop *f = s.A.fop;
     struct batch b = { .f = NULL };
     enum look look = LOOK_ON;
     enum outcome why = OUT_MAXIT;
@@ -120,30 +120,37 @@ static enum status run(struct descent s, const struct precond *pre, size_t k, co
     return descent_end(&s, rc, why, false, X);
 }
 
-static enum status svrg_solve(const struct ridge *on, size_t k, const double *B, double *X,
+static enum status svrg_solve(const struct linop *A, size_t k, const double *B, double *X,
                               const struct solve_opts *o, const struct ctl *ctl,
                               struct solve_info *info, struct err *err)
 {
-    return run((struct descent){ .method = svrg_solver.name, .ridge = *on, .o = o, .ctl = ctl,
+    const enum status rc = solve_suits(&svrg_solver, A, err);
+    if (rc != ST_OK)
+        return rc;
+    return run((struct descent){ .method = svrg_solver.name, .A = *A, .o = o, .ctl = ctl,
                                  .info = info, .err = err }, NULL, k, B, X);
 }
 
-static enum status psvrg_solve(const struct ridge *on, size_t k, const double *B, double *X,
+static enum status psvrg_solve(const struct linop *A, size_t k, const double *B, double *X,
                                const struct solve_opts *o, const struct ctl *ctl,
                                struct solve_info *info, struct err *err)
 {
-    return run((struct descent){ .method = psvrg_solver.name, .ridge = *on, .o = o, .ctl = ctl,
+    const enum status rc = solve_suits(&psvrg_solver, A, err);
+    if (rc != ST_OK)
+        return rc;
+    return run((struct descent){ .method = psvrg_solver.name, .A = *A, .o = o, .ctl = ctl,
                                  .info = info, .err = err }, o->pre, k, B, X);
 }
 
 const struct solver_ops svrg_solver = {
     .name = "svrg", .title = "Stochastic variance-reduced gradient",
     .help = "Johnson & Zhang 2013, for comparison: slow where the noise is small",
-    .iterative = true, .stochastic = true, .params = svrg_params, .solve = svrg_solve,
+    .iterative = true, .stochastic = true, .primal = true, .params = svrg_params,
+    .solve = svrg_solve,
 };
 const struct solver_ops psvrg_solver = {
     .name = "psvrg", .title = "Preconditioned SVRG",
     .help = "svrg with the preconditioner of pcg: few passes where its rank is enough",
-    .uses_precond = true, .iterative = true, .stochastic = true, .params = svrg_params,
-    .solve = psvrg_solve,
+    .uses_precond = true, .iterative = true, .stochastic = true, .primal = true,
+    .params = svrg_params, .solve = psvrg_solve,
 };

@@ -56,7 +56,8 @@ static enum status begin(struct work *w, const double *y, struct err *err)
 /* The ratio that the fit will move to, by the same search (model_refine.c). */
 static enum status search_ratio(struct work *w, struct advice *a, struct err *err)
 {
-    const size_t M = a->M < AUTO_VARIANCE ? a->M : AUTO_VARIANCE;
+    const bool rows = model_refine_by_rows(w->src->n, a->M);
+    const size_t M = rows || a->M < AUTO_VARIANCE ? a->M : AUTO_VARIANCE;
     const struct fop_opts fo = { .pool = w->pool, .precision = w->o->precision,
                                  .row_scale = w->src->row_scale };
     struct model_map z = { .f = NULL };
@@ -67,11 +68,13 @@ static enum status search_ratio(struct work *w, struct advice *a, struct err *er
     const struct ctl *ctl = model_phase(&phase, w->ctl, PHASE_NOISE);
 
     g.diag = g.b ? g.b + w->t * M : NULL;
-    if (rc == ST_OK)
+    if (rc == ST_OK && rows)
+        rc = model_refine_rows(z.f, w->t, w->y, &g.ratio, ctl, err);
+    else if (rc == ST_OK)
         rc = model_factor(z.f, w->t, w->y, &g, ctl, err);
     if (rc == ST_OK && g.jitter > 0.0)
         a->left = true;
-    else if (rc == ST_OK)
+    else if (rc == ST_OK && !rows)
         rc = model_refine_factor(z.f, w->t, w->y, &g, ctl, err);
     if (rc == ST_OK && !a->left) {
         a->ratio = g.ratio;
@@ -188,7 +191,9 @@ struct diagnose_cost diagnose_cost(size_t n, const struct fit_opts *o,
     const struct spectrum_ask all = { .rows = ask->sample, .mem_limit = o->mem_limit,
                                       .exact = true };
     const double N = (double)n, M = (double)o->features, Mv = fmin(M, AUTO_VARIANCE);
-    const double search = N * Mv * Mv / gram_rate + SEARCHED * Mv * Mv * Mv / 3.0 / factor_rate;
+    const double by_factor = N * Mv * Mv / gram_rate + SEARCHED * Mv * Mv * Mv / 3.0 / factor_rate;
+    const double by_rows = N * N * M / product_rate + SEARCHED * N * N * N / factor_rate;
+    const double search = model_refine_by_rows(n, o->features) ? by_rows : by_factor;
     struct diagnose_cost c = { 0.0, 0.0 };
     struct fit_plan p = { .plan = PLAN_AUTO };
     char note[256];

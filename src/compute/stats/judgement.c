@@ -3,13 +3,19 @@
  * With z_i = e_i / sd_i, two figures tell (share/doc/methods.md 11.9).  The share of |z| <= 1.96
  * has the binomial error sqrt(0.95 0.05 / n) where the intervals are right.  The mean of z^2 has
  * the error sd(z^2) / sqrt(n), which heavy tails make larger than the sqrt(2 / n) of normal errors;
- * it is compared on the logarithmic scale, on which a factor of the variances is a shift. */
+ * it is compared on the logarithmic scale, on which a factor of the variances is a shift.
+ *
+ * The two figures can disagree, and then no scale of the variances serves both.  Where mean z^2 is
+ * right and the share is high, the error of the former tells why: (se / mean z^2)^2 n + 1 is the
+ * kurtosis mean z^4 / (mean z^2)^2.  Above 3 a few large errors have made the sd large for all
+ * rows; below 3 the errors have a bound that normal ones do not have (1.8 of uniform errors). */
 #include "compute/stats/judgement.h"
 
 #include <math.h>
 
 const double judgement_errors = 2.5;
 static const double tolerance95 = 0.02;
+static const double normal_kurtosis = 3.0;
 /* (Phi^-1(0.975) / Phi^-1(0.985))^2 and (Phi^-1(0.975) / Phi^-1(0.965))^2 */
 static const double bounds[2] = { 0.81572, 1.17010 };
 
@@ -42,7 +48,9 @@ struct judged judgement_of(size_t n, double coverage95, double z2, double z2_se)
     const double normal = z2 * sqrt(2.0 / (double)(n ? n : 1));
     struct judged j = { .n = n, .coverage95 = coverage95, .z2 = z2,
                         .coverage95_se = judgement_share_se(n, 0.95),
-                        .z2_se = z2_se > normal ? z2_se : normal };
+                        .z2_se = z2_se > normal ? z2_se : normal,
+                        .kurtosis = 1.0 + (double)n * (z2_se / z2) * (z2_se / z2) };
+    const bool bounded = j.kurtosis < normal_kurtosis;
 
     j.coverage = judgement_share(n, coverage95, 0.95, tolerance95);
     j.spread = spread_of(z2, j.z2_se);
@@ -50,10 +58,12 @@ struct judged judgement_of(size_t n, double coverage95, double z2, double z2_se)
         j.verdict = INTERVALS_NARROW;
     else if (j.spread == JUDGED_NARROW)
         j.verdict = INTERVALS_TAILS;
-    else if (j.spread == JUDGED_WIDE || (j.coverage == JUDGED_WIDE && !(z2 >= 1.0)))
+    else if (j.coverage != JUDGED_WIDE)
+        j.verdict = j.spread == JUDGED_WIDE ? INTERVALS_WIDE : INTERVALS_HOLD;
+    else if (j.spread == JUDGED_WIDE || (isnan(j.kurtosis) && !(z2 >= 1.0)))
         j.verdict = INTERVALS_WIDE;
     else
-        j.verdict = j.coverage == JUDGED_WIDE ? INTERVALS_TAILS : INTERVALS_HOLD;
+        j.verdict = bounded ? INTERVALS_BOUNDED : INTERVALS_TAILS;
     return j;
 }
 
@@ -85,6 +95,8 @@ const char *judgement_word(enum judged_verdict v)
         [INTERVALS_NARROW] = "are too narrow",
         [INTERVALS_WIDE] = "are too wide",
         [INTERVALS_TAILS] = "are not those of normal errors, a few of which are far outside",
+        [INTERVALS_BOUNDED] =
+            "have the right sd but are wide at 95 %, because no error is far outside",
     };
     return words[v];
 }

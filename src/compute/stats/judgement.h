@@ -11,13 +11,21 @@
 extern const double judgement_errors; /* 2.5 */
 
 enum judged_side { JUDGED_NARROW = -1, JUDGED_RIGHT, JUDGED_WIDE };
-/* The intervals are as they should be; too narrow; too wide; right at 95 % although a few errors
- * are far larger than a normal distribution allows. */
-enum judged_verdict { INTERVALS_HOLD, INTERVALS_NARROW, INTERVALS_WIDE, INTERVALS_TAILS };
+/* The intervals are as they should be; too narrow; too wide; of the right sd, but a few errors are
+ * far larger than a normal distribution allows, so that at 95 % the intervals are right or wide; of
+ * the right sd, but wide at 95 %, because no error is far outside. */
+enum judged_verdict {
+    INTERVALS_HOLD,
+    INTERVALS_NARROW,
+    INTERVALS_WIDE,
+    INTERVALS_TAILS,
+    INTERVALS_BOUNDED,
+};
 struct judged {
     size_t n;
     double coverage95, coverage95_se; /* the error of the nominal share in n rows */
     double z2, z2_se;                 /* at least that of normal errors of this size */
+    double kurtosis; /* mean z^4 / (mean z^2)^2: 3 of normal errors; NaN: unknown */
     enum judged_side coverage, spread;
     enum judged_verdict verdict;
 };

@@ -2,8 +2,14 @@
 libcompute_a_SOURCES += \
   src/compute/stats/accuracy.c \
   src/compute/stats/accuracy.h \
+  src/compute/stats/acquisition.c \
+  src/compute/stats/acquisition.h \
+  src/compute/stats/baseline.c \
+  src/compute/stats/baseline.h \
   src/compute/stats/diagnose.c \
   src/compute/stats/diagnose.h \
+  src/compute/stats/effects.c \
+  src/compute/stats/effects.h \
   src/compute/stats/judgement.c \
   src/compute/stats/judgement.h \
   src/compute/stats/kmeans.c \

@@ -18,7 +18,7 @@
 const double tune_amplitude_range[2] = { 0.05, 50.0 };
 const double tune_noise_range[2] = { 1e-4, 10.0 };
 
-enum { RESTART_STREAM = 6 };
+enum { RESTART_STREAM = 6, ALL_ROWS_STREAM = 7 };
 
 /* Setting up. */
 
@@ -113,49 +113,58 @@ static enum status weigh(struct tune_job *job, const struct source *src, const d
     return ST_OK;
 }
 
-/* Takes a sample of the rows: one random row from each of `rows` equal stretches of the data, so
- * that sorted files are covered evenly.  A function of the seed alone. */
-static enum status subsample(struct tune_job *job, size_t rows, struct err *err)
+static void rows_free(struct tune_rows *r)
 {
-    const size_t n = job->full.n;
+    free(r->idx);
+    free(r->x);
+    free(r->y);
+    free(r->s);
+}
 
-    job->idx = mem_calloc(rows, sizeof *job->idx, "the sample's rows", err);
-    job->ysub =
-        job->idx ? mem_calloc(job->targets * rows, sizeof *job->ysub, "the sample's targets", err)
-                 : NULL;
-    if (job->ysub && job->full.src->row_scale)
-        job->ssub = mem_calloc(rows, sizeof *job->ssub, "the sample's weights", err);
-    if (job->ysub == NULL || (job->full.src->row_scale && job->ssub == NULL))
+/* Reduces a level to a sample of its rows: one random row from each of `rows` equal stretches of
+ * the data, so that sorted files are covered evenly.  A function of the seed alone. */
+static enum status subsample(struct tune_job *job, struct tuning_level *l, struct tune_rows *r,
+                             uint32_t stream, size_t rows, struct err *err)
+{
+    const size_t n = l->n, d = l->src->d;
+    const double *scale = l->src->row_scale;
+
+    r->idx = mem_calloc(rows, sizeof *r->idx, "the sample's rows", err);
+    r->y = r->idx ? mem_calloc(job->targets * rows, sizeof *r->y, "the sample's targets", err)
+                  : NULL;
+    if (r->y && scale)
+        r->s = mem_calloc(rows, sizeof *r->s, "the sample's weights", err);
+    if (r->y == NULL || (scale && r->s == NULL))
         return ST_NOMEM;
     for (size_t i = 0; i < rows; i++) {
         const size_t a = (size_t)((double)i * (double)n / (double)rows);
         const size_t b = i + 1 < rows ? (size_t)((double)(i + 1) * (double)n / (double)rows) : n;
-        const uint64_t draw = rng_below(job->opts->seed, rng_stream(RNG_TUNE, 1), i,
+        const uint64_t draw = rng_below(job->opts->seed, rng_stream(RNG_TUNE, stream), i,
                                         b > a ? b - a : 1);
-        job->idx[i] = a + (size_t)draw;
+        r->idx[i] = a + (size_t)draw;
         for (size_t j = 0; j < job->targets; j++)
-            job->ysub[j * rows + i] = job->full.y[j * n + job->idx[i]];
-        if (job->ssub)
-            job->ssub[i] = job->full.src->row_scale[job->idx[i]];
+            r->y[j * rows + i] = l->y[j * n + r->idx[i]];
+        if (r->s)
+            r->s[i] = scale[r->idx[i]];
     }
-    const size_t d = job->full.src->d;
-    source_subset_init(&job->subset, job->full.src, job->idx, rows);
-    job->xsub = mem_aligned(rows * d, sizeof *job->xsub, "the sample's inputs", err);
-    enum status rc = job->xsub ? ST_OK : ST_NOMEM;
-    for (size_t r = 0, e; rc == ST_OK && r < rows; r = e) { /* in pieces: it may be on disk */
-        e = r + 256 < rows ? r + 256 : rows;
-        rc = job->subset.base.rows(&job->subset.base, r, e, job->xsub + r * d, err);
+    source_subset_init(&r->subset, l->src, r->idx, rows);
+    r->x = mem_aligned(rows * d, sizeof *r->x, "the sample's inputs", err);
+    enum status rc = r->x ? ST_OK : ST_NOMEM;
+    for (size_t at = 0, e; rc == ST_OK && at < rows; at = e) { /* in pieces: it may be on disk */
+        e = at + 256 < rows ? at + 256 : rows;
+        rc = r->subset.base.rows(&r->subset.base, at, e, r->x + at * d, err);
     }
     if (rc != ST_OK)
         return rc;
-    source_array_init(&job->sample, job->xsub, rows, d, d);
-    job->sample.base.row_scale = job->ssub;
-    job->sample.base.row = job->full.src->row;
-    job->sample.base.channels = job->full.src->channels;
-    job->sample.base.flat = job->full.src->flat;
-    job->low.log_scale = log_scale(job, &job->sample.base);
-    job->low.src = &job->sample.base;
-    job->low.y = job->ysub;
+    source_array_init(&r->sample, r->x, rows, d, d);
+    r->sample.base.row_scale = r->s;
+    r->sample.base.row = l->src->row;
+    r->sample.base.channels = l->src->channels;
+    r->sample.base.flat = l->src->flat;
+    l->log_scale = log_scale(job, &r->sample.base);
+    l->src = &r->sample.base;
+    l->y = r->y;
+    l->n = rows;
     return ST_OK;
 }
 
@@ -171,12 +180,17 @@ static enum status job_levels(struct tune_job *job, const struct source *src, co
                                        .log_scale = log_scale(job, src), .n = src->n,
                                        .M = z.all_cols, .many_passes = o->approx,
                                        .precision = o->precision };
-    job->low = (struct tuning_level){ .task = &job->task, .src = src, .y = y,
-                                      .log_scale = job->full.log_scale, .n = z.rows,
+    enum status rc = ST_OK;
+    if (z.all_rows < src->n)
+        rc = subsample(job, &job->full, &job->some, ALL_ROWS_STREAM, z.all_rows, err);
+    if (rc != ST_OK)
+        return rc;
+    job->low = (struct tuning_level){ .task = &job->task, .src = job->full.src, .y = job->full.y,
+                                      .log_scale = job->full.log_scale, .n = job->full.n,
                                       .M = z.cols, .precision = o->precision };
     /* With probes even when the low level is no smaller, because values by the Gram matrix and by
      * probes cannot be compared. */
-    job->have_low = z.rows < src->n || z.cols < job->full.M || o->approx;
+    job->have_low = z.rows < job->full.n || z.cols < job->full.M || o->approx;
     job->nprobes = o->probes ? o->probes : 16;
     if (o->approx) {
         job->terms = mem_calloc(3 * job->nprobes, sizeof *job->terms, "the probes", err);
@@ -185,7 +199,7 @@ static enum status job_levels(struct tune_job *job, const struct source *src, co
         job->best_terms = job->terms + job->nprobes;
         job->other_terms = job->best_terms + job->nprobes;
     }
-    return z.rows < src->n ? subsample(job, z.rows, err) : ST_OK;
+    return z.rows < job->full.n ? subsample(job, &job->low, &job->few, 1, z.rows, err) : ST_OK;
 }
 
 /* The course. */
@@ -462,7 +476,8 @@ const struct model_ops *tune_kind(const struct tune_opts *o)
 }
 
 /* USAGE, RANGE or LIMIT for what the kind of model does not have or allow. */
-static enum status check_kind(const struct source *src, const struct tune_opts *o, struct err *err)
+static enum status check_kind(const struct kernel *k, const struct source *src,
+                              const struct tune_opts *o, struct err *err)
 {
     const struct model_tuning *kind = tune_kind(o)->tuning;
     const struct tuner_ops *tuner = tuner_find(o->method, NULL);
@@ -487,10 +502,11 @@ static enum status check_kind(const struct source *src, const struct tune_opts *
         err_hint(err, "tune nmll=approx features=2048");
         return ST_USAGE;
     }
-    return kind->allowed(src->n, o->features, o->mem_limit, err);
+    const struct tuning_sizes z = kind->sizes(k, src->n, src->d, o->features, o->subsample);
+    return kind->allowed(z.all_rows, o->features, o->mem_limit, err);
 }
 
-static enum status check_input(const struct source *src, const double *y,
+static enum status check_input(const struct kernel *k, const struct source *src, const double *y,
                                const struct tune_opts *o, struct err *err)
 {
     if (o->targets > TARGETS_MOST)
@@ -507,7 +523,7 @@ static enum status check_input(const struct source *src, const double *y,
                              "the target is constant on the %zu training rows: nothing to learn",
                              src->n);
     }
-    return check_kind(src, o, err);
+    return check_kind(k, src, o, err);
 }
 
 enum status tune_run(const struct kernel *k, const struct source *src, const double *y,
@@ -521,7 +537,7 @@ enum status tune_run(const struct kernel *k, const struct source *src, const dou
                             .max_evals = search_share(k, opts) };
     enum status rc = source_suits(src, k, err);
     if (rc == ST_OK)
-        rc = check_input(src, y, opts, err);
+        rc = check_input(k, src, y, opts, err);
 
     *res = (struct tune_result){ .why = TUNE_DONE, .nhp = job.nhp };
     res->best.nmll = job.best_low.nmll = INFINITY;
@@ -560,10 +576,8 @@ enum status tune_run(const struct kernel *k, const struct source *src, const dou
     free(job.terms);
     job.kind->close(&job.low);
     job.kind->close(&job.full);
-    free(job.idx);
-    free(job.ysub);
-    free(job.ssub);
-    free(job.xsub);
+    rows_free(&job.few);
+    rows_free(&job.some);
     free(job.yown);
     if (rc != ST_OK)
         tune_result_free(res);

@@ -12,6 +12,14 @@
 
 enum { TUNE_DEFAULT_EVALS = 30, TUNE_MANY_EVALS = 90 };
 
+/* Rows of a level that were taken from another, copied once, with the targets and row factors. */
+struct tune_rows {
+    struct source_subset subset;
+    struct source_array sample;
+    size_t *idx;
+    double *x, *y, *s;
+};
+
 struct tune_job {
     const struct kernel *kernel;
     const struct tune_opts *opts;
@@ -28,12 +36,8 @@ struct tune_job {
     struct nmll_bounds within;                   /* of amplitude and noise; equal when fixed */
     struct tuning_level low, full;               /* low.n == full.n && low.M == full.M: the same */
     bool have_low;                               /* low is cheaper than full */
-    struct source_subset subset;
-    struct source_array sample;                  /* its rows, copied once */
-    double *xsub;
-    size_t *idx;
-    double *yown, *ysub, *ssub;                  /* weighted targets; those and factors of the
-                                                  * sample */
+    struct tune_rows some, few;                  /* those of full, if not all; those of low */
+    double *yown;                                /* weighted targets */
     struct tune_point best_low;                  /* score +inf: none yet */
     double start_low;                            /* the start's score at the low level; NaN: none */
     bool other_probes; /* approx: the rank was chosen anew since the value before the last, so that

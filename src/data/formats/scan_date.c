@@ -1,4 +1,5 @@
 /* data/formats/scan_date.c -- dates in text, as decimal years. */
+#include "data/calendar.h"
 #include "data/formats/import.h"
 
 #include <string.h>
@@ -109,19 +110,6 @@ static bool take_time(struct cursor *c, double *share)
     return take_zone(c, share);
 }
 
-static bool to_year(int y, int m, int d, double share, double *year)
-{
-    static const int before[12] = { 0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334 };
-    static const int length[12] = { 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
-    const bool leap = (y % 4 == 0 && y % 100 != 0) || y % 400 == 0;
-
-    if (d > length[m - 1] || (m == 2 && d == 29 && !leap))
-        return false;
-    const double day = before[m - 1] + (leap && m > 2) + d - 1 + share;
-    *year = y + day / (leap ? 366 : 365);
-    return true;
-}
-
 /* Three numbers with the same separator between them, in the order "ymd", "dmy" or "mdy". Where
  * points separate them the day comes before the month. */
 static bool take_numbers(struct cursor *c, const char *order, int *y, int *m, int *d)
@@ -168,7 +156,7 @@ static bool iso(struct cursor c, double *year)
         return false;
     if (c.s < c.end && (!take_char(&c, "T ") || !take_time(&c, &share)))
         return false;
-    return to_year(y, m, d, share, year);
+    return calendar_year(y, m, d, share, year);
 }
 
 static bool other(struct cursor c, enum date_order order, double *year)
@@ -183,7 +171,7 @@ static bool other(struct cursor c, enum date_order order, double *year)
     (void)take_char(&c, ",");
     if (c.s < c.end && (!take_char(&c, "T ") || !take_time(&c, &share)))
         return false;
-    return to_year(y, m, d, share, year);
+    return calendar_year(y, m, d, share, year);
 }
 
 bool scan_date_as(const char *s, size_t len, enum date_order order, double *year)

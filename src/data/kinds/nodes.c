@@ -138,6 +138,32 @@ static enum status copy_cells(const struct column *c, size_t n, struct column *t
     return rc;
 }
 
+static enum status take_cells(const struct column *c, const size_t *row, size_t n,
+                              struct column *to, struct err *err)
+{
+    const struct nodes *from = c->held;
+    size_t all = 0, k = 0;
+
+    for (size_t i = 0; i < n; i++)
+        all += nodes_count(from, row[i]);
+    struct nodes *o = nodes_like(from, all, err);
+    size_t *len = o ? mem_calloc(n + 1, sizeof *len, "nodes", err) : NULL;
+    if (!len) {
+        free_nodes(o);
+        return ST_NOMEM;
+    }
+    for (size_t i = 0; i < n; i++) {
+        len[i] = nodes_count(from, row[i]);
+        memcpy(o->v + k * o->d, nodes_at(from, row[i]), len[i] * o->d * sizeof *o->v);
+        k += len[i];
+    }
+    const enum status rc = make_column(o, len, n, "", to, err);
+    free(to->name);
+    to->name = NULL;
+    free(len);
+    return rc;
+}
+
 enum status nodes_leave_out(const struct nodes *of, size_t row, struct column *to, struct err *err)
 {
     const size_t m = nodes_count(of, row), d = of->d, rows = 1 + m;
@@ -211,6 +237,7 @@ static bool cells_out(const struct column *c)
 const struct cell_ops nodes_cells = {
     .word = cell_word,
     .beside = cell_numbers,
+    .take = take_cells,
     .copy = copy_cells,
     .free = free_cells,
     .bytes = cells_bytes,

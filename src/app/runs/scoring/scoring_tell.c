@@ -1,5 +1,6 @@
-/* app/runs/scoring_tell.c -- scores as a sentence, as a table (several targets) and as JSON. */
-#include "app/runs/scoring_impl.h"
+/* app/runs/scoring/scoring_tell.c -- scores as a sentence, as a table (several targets) and as
+ * JSON. */
+#include "app/runs/scoring/scoring_impl.h"
 
 #include "app/core/measures.h"
 #include "app/core/ws_tell.h"
@@ -104,13 +105,15 @@ void scoring_tell_table(struct rec *rec, const struct encoding *enc, const struc
     shares_errors(rec, raw->n);
 }
 
-void scoring_tell_text(struct rec *rec, const struct metrics *raw, const struct metrics *sc)
+/* Five lines at most, with the baselines six; each fits 78 columns. +- gives standard errors. */
+void scoring_tell_text(struct rec *rec, const struct metrics *raw, const struct metrics *sc,
+                       bool fresh)
 {
     char a[32], b[32];
 
     text_number(a, sizeof a, raw->rmse);
     text_number(b, sizeof b, raw->mae);
-    rec_text(rec, "  RMSE %s (%.4f of the training sd)   MAE %s (%.4f)   R2 %.4f   Spearman %.4f",
+    rec_text(rec, "  RMSE %s (scaled %.4f)  MAE %s (%.4f)  R2 %.3f  Spearman %.3f",
              a, sc->rmse, b, sc->mae, raw->r2, raw->spearman);
     if (isnan(raw->nlpd))
         return;
@@ -118,11 +121,15 @@ void scoring_tell_text(struct rec *rec, const struct metrics *raw, const struct 
     text_number(b, sizeof b, raw->crps);
     rec_text(rec, "\n  NLPD %s (scaled %.4f; with one constant variance %.4f)   CRPS %s\n", a,
              sc->nlpd, sc->nlpd_constant, b);
-    rec_text(rec, "  share of targets inside the 50 / 90 / 95 %% interval: %.1f / %.1f / %.1f %%",
-             100 * raw->coverage50, 100 * raw->coverage90, 100 * raw->coverage95);
-    shares_errors(rec, raw->n);
+    const double share[] = { raw->coverage50, raw->coverage90, raw->coverage95 };
+    static const double level[] = { 0.5, 0.9, 0.95 };
+    rec_text(rec, "  in the 50 / 90 / 95 %% interval: ");
+    for (size_t i = 0; i < 3; i++)
+        rec_text(rec, "%s%.1f +- %.1f", i ? " / " : "", 100 * share[i],
+                 100 * judgement_share_se(raw->n, level[i]));
+    rec_text(rec, " %%");
     const struct judged j = judgement_score(raw);
-    if (j.verdict == INTERVALS_HOLD)
+    if (!fresh || j.verdict == INTERVALS_HOLD)
         return;
     rec_text(rec, "\n  the intervals %s (mean z^2 %.2f, standard error %.2f)",
              judgement_word(j.verdict), j.z2, j.z2_se);

@@ -1,7 +1,7 @@
-/* app/runs/predict_columns.c -- see predict_columns.h. */
-#include "app/runs/predict_columns.h"
+/* app/runs/scoring/predict_columns.c -- see predict_columns.h. */
+#include "app/runs/scoring/predict_columns.h"
 
-#include "app/runs/scoring_impl.h"
+#include "app/runs/scoring/scoring_impl.h"
 #include "app/shell/words.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* app/runs/scoring.c -- predictions as background jobs. See scoring.h. */
-#include "app/runs/scoring_impl.h"
+/* app/runs/scoring/scoring.c -- predictions as background jobs. See scoring.h. */
+#include "app/runs/scoring/scoring_impl.h"
 
 #include "app/core/measures.h"
 
@@ -32,8 +32,8 @@ static void scoring_free(struct job *job)
     model_unref(s->model);
     encoding_free(&s->enc);
     free(s->path), free(s->out), free(s->sep_missing), free(s->types), free(s->dates);
-    free(s->table), free(s->fold);
-    free(s->ids), free(s->id), free(s->no_y);
+    free(s->table), free(s->fold), free(s->fold_baseline);
+    free(s->ids), free(s->id), free(s->no_y), free(s->more.sample);
     run_prediction_free(&s->pred);
     run_prediction_free(&s->train);
     buf_free(&s->text);
@@ -88,9 +88,9 @@ static void unscale_target(const struct model *m, const struct encoding *enc,
     encoding_unscale(&one, e->n, p.mean_scaled, p.var_scaled, p.mean, p.sd);
 }
 
-static enum status predict_rows(const struct model *m, const struct encoding *enc,
-                                const struct encoded *e, struct job *job, struct prediction *p,
-                                struct err *err)
+enum status scoring_rows(const struct model *m, const struct encoding *enc,
+                         const struct encoded *e, struct job *job, struct prediction *p,
+                         struct err *err)
 {
     enum status rc = m->t != encoding_targets(enc)
                          ? err_set(err, ST_STATE,
@@ -131,7 +131,9 @@ static enum status predict_part(struct scoring *s, struct job *job, enum part pa
     if (rc == ST_OK)
         rc = encode(&s->enc, s->data->table, rows, n, true, &e, err);
     if (rc == ST_OK)
-        rc = predict_rows(s->model, &s->enc, &e, job, p, err);
+        rc = scoring_rows(s->model, &s->enc, &e, job, p, err);
+    if (rc == ST_OK && p == &s->pred)
+        rc = scoring_functions_draw(s, &e, job, err);
     p->part = part;
     if (!sample) { /* a sample of training rows is only used for plots */
         s->missing_cells = e.missing_cells;
@@ -148,34 +150,45 @@ static enum status predict_part(struct scoring *s, struct job *job, enum part pa
 
 /* On the worker thread. */
 
-static enum status need_factor(struct scoring *s, struct job *job, struct err *err)
+enum status scoring_factor(struct model *m, const struct dataset *d, struct encoding *enc,
+                           struct job *job, struct err *err)
 {
+    const struct tools tools = { job->backend, job->pool, &job->ctl };
+    const bool own = m->kind->keeps_inputs && !enc->weight; /* the model has all that it needs */
+    struct source_array inputs;
     struct encoded e = { 0 };
     enum status rc;
 
-    /* A session does not keep the factor for variances, so a resumed run rebuilds it from the
-     * data. */
-    if (s->model->L || s->fit.variance == VAR_NONE)
+    if (m->L)
         return ST_OK;
-    if (!s->data) {
+    if (own) {
+        source_array_init(&inputs, m->X, m->M, m->d, m->d);
+        return model_variance(m, &inputs.base, m->Mv, &tools, NULL, err);
+    }
+    if (!d) {
         err_named(err, ST_STATE, "no-data",
                   "the variance of this run must be rebuilt, and its data is not loaded");
         err_hint(err, "open the data file again, then fit");
         return ST_STATE;
     }
-    rc = fitting_rows(s->data, PART_TRAIN, false, &s->enc, &e, NULL, err);
+    rc = fitting_rows(d, PART_TRAIN, false, enc, &e, NULL, err);
     if (rc == ST_OK)
-        rc = model_variance(s->model, &e.base, s->model->Mv,
-                            &(struct tools){job->backend, job->pool, &job->ctl}, NULL, err);
+        rc = model_variance(m, &e.base, m->Mv, &tools, NULL, err);
     encode_free(&e);
     return rc;
+}
+
+enum status scoring_need_factor(struct scoring *s, struct job *job, struct err *err)
+{
+    return s->fit.variance == VAR_NONE ? ST_OK
+                                       : scoring_factor(s->model, s->data, &s->enc, job, err);
 }
 
 static enum status score_work(struct job *job, struct err *err)
 {
     struct scoring *s = job->arg;
     const double t0 = job_now();
-    enum status rc = need_factor(s, job, err);
+    enum status rc = scoring_need_factor(s, job, err);
 
     if (rc == ST_OK)
         rc = predict_part(s, job, s->part, 0, &s->pred, err);
@@ -196,6 +209,22 @@ static enum status score_work(struct job *job, struct err *err)
     return rc;
 }
 
+/* `score`: the scores, and those of simple models. */
+static enum status score_and_compare(struct job *job, struct err *err)
+{
+    struct scoring *s = job->arg;
+    size_t *rows = NULL, n = 0;
+    enum status rc = score_work(job, err);
+
+    if (rc == ST_OK)
+        rc = dataset_rows(s->data, PART_TRAIN, &rows, &n, err);
+    if (rc == ST_OK)
+        rc = scoring_baselines(s, job, &(struct baseline_ask){ rows, n, &s->enc, &s->pred },
+                               &s->baseline, err);
+    free(rows);
+    return rc;
+}
+
 static enum status check_work(struct job *job, struct err *err)
 {
     struct scoring *s = job->arg;
@@ -203,69 +232,6 @@ static enum status check_work(struct job *job, struct err *err)
 
     if (rc == ST_OK && s->data && s->part != PART_TRAIN)
         rc = distance_drift(s->data, s->pred.row, s->pred.n, &s->drift, err);
-    return rc;
-}
-
-static enum status one_fold(struct scoring *s, struct job *job, size_t fold, struct err *err)
-{
-    size_t *in = NULL, *out = NULL, nin = 0, nout = 0;
-    struct encoding enc = { 0 };
-    struct encoded etrain = { 0 }, etest = { 0 };
-    struct model *m = NULL;
-    struct fit_info info;
-    struct solve_info solve = { 0 };
-    struct prediction p = { 0 };
-    struct metrics scaled[TARGETS_MOST];
-    struct fit_opts o = s->fit; /* the set of letters may differ between folds */
-    kernel_unbind(&o.kernel);
-    enum status rc = dataset_fold_rows(s->data, fold, false, &in, &nin, err);
-
-    if (rc == ST_OK)
-        rc = dataset_fold_rows(s->data, fold, true, &out, &nout, err);
-    if (rc == ST_OK)
-        rc = encoding_fit(s->data, in, nin, &enc, NULL, err);
-    if (rc == ST_OK)
-        rc = encoding_bind(&enc, &o.kernel, err);
-    if (rc == ST_OK)
-        rc = encode(&enc, s->data->table, in, nin, true, &etrain, err);
-    if (rc == ST_OK)
-        rc = model_fit(&etrain.base, etrain.y, &o,
-                       &(struct tools){job->backend, job->pool, &job->ctl}, &m, &info, &solve, err);
-    if (rc == ST_OK && ctl_stopped(&job->ctl))
-        rc = err_set(err, ST_CANCELLED, "stopped at fold %zu", fold + 1);
-    if (rc == ST_OK)
-        rc = encode(&enc, s->data->table, out, nout, true, &etest, err);
-    if (rc == ST_OK)
-        rc = predict_rows(m, &enc, &etest, job, &p, err);
-    if (rc == ST_OK)
-        rc = scoring_all_metrics(&enc, &p, scaled, s->fold + fold * p.t, err);
-    run_prediction_free(&p);
-    solve_info_free(&solve);
-    model_unref(m);
-    encode_free(&etrain);
-    encode_free(&etest);
-    encoding_free(&enc);
-    free(in);
-    free(out);
-    return rc;
-}
-
-static enum status folds_work(struct job *job, struct err *err)
-{
-    struct scoring *s = job->arg;
-    const double t0 = job_now();
-    enum status rc = ST_OK;
-
-    s->nfolds = s->data->split.nfolds;
-    s->fold =
-        mem_calloc(s->nfolds * encoding_targets(&s->enc), sizeof *s->fold, "fold scores", err);
-    if (!s->fold)
-        return ST_NOMEM;
-    for (size_t f = 0; f < s->nfolds && rc == ST_OK; f++) {
-        ctl_tell(&job->ctl, PHASE_FOLDS, f, s->nfolds, NAN);
-        rc = one_fold(s, job, f, err);
-    }
-    s->seconds = job_now() - t0;
     return rc;
 }
 
@@ -282,7 +248,9 @@ static enum status predict_table(struct scoring *s, struct job *job, struct tabl
     free(rows);
 
     if (rc == ST_OK)
-        rc = predict_rows(s->model, &s->enc, &e, job, &s->pred, err);
+        rc = scoring_rows(s->model, &s->enc, &e, job, &s->pred, err);
+    if (rc == ST_OK)
+        rc = scoring_functions_draw(s, &e, job, err);
     s->missing_cells = e.missing_cells;
     s->unseen_levels = e.unseen_levels;
     s->dropped = e.dropped;
@@ -347,9 +315,11 @@ static enum status prepare_columns(struct scoring *s, const struct table *t, str
 /* The default columns leave out what a fit without variances lacks; columns= may not name it. */
 static enum status columns_exist(struct scoring *s, struct err *err)
 {
-    if (s->model->L || !predict_columns_need(&s->columns, PREDICT_VARIANCE))
+    const bool more = s->more.nquantiles > 0 || s->more.has_above;
+
+    if (s->model->L || (!more && !predict_columns_need(&s->columns, PREDICT_VARIANCE)))
         return ST_OK;
-    if (!s->chosen) {
+    if (!s->chosen && !more) {
         predict_columns_without_variance(&s->columns);
         return ST_OK;
     }
@@ -364,7 +334,7 @@ static enum status predict_work(struct job *job, struct err *err)
     struct scoring *s = job->arg;
     struct table *t = NULL;
     const double t0 = job_now();
-    enum status rc = need_factor(s, job, err);
+    enum status rc = scoring_need_factor(s, job, err);
 
     if (rc == ST_OK)
         rc = columns_exist(s, err);
@@ -505,6 +475,7 @@ static void score_done(struct workspace *ws, struct job *job, enum status rc, co
     rec_str(&rec, "run", s->run);
     rec_str(&rec, "on", dataset_part_words[s->part]);
     rec_int(&rec, "rows", (int64_t)s->pred.n);
+    scoring_baseline_json(&rec, s->pred.t, &s->baseline);
     fitting_targets_json(&rec, &s->enc);
     scoring_tell_json(&rec, s->pred.t, s->raw, s->scaled);
     rec_num(&rec, "seconds", s->seconds);
@@ -514,7 +485,8 @@ static void score_done(struct workspace *ws, struct job *job, enum status rc, co
     if (s->pred.t > 1)
         scoring_tell_table(&rec, &s->enc, s->raw, s->scaled);
     else
-        scoring_tell_text(&rec, s->raw, s->scaled);
+        scoring_tell_text(&rec, s->raw, s->scaled, s->part != PART_TRAIN);
+    scoring_baseline_text(&rec, s->pred.t, &s->baseline);
     ws_emit(ws, &rec);
     tell_dominated(ws, s);
     r = ws_run(ws, s->run, NULL);
@@ -528,101 +500,6 @@ static void score_done(struct workspace *ws, struct job *job, enum status rc, co
         if (store_of(ws))
             store_run(store_of(ws), r);
     }
-    ws->serial++;
-}
-
-enum { FOLDS_SHOWN = 1024 };
-
-/* The mean over the folds of a score of target j, and the standard error of that mean. v receives
- * the value of each fold. */
-static double fold_mean(const struct scoring *s, const struct measure *m, size_t j, double *v,
-                        size_t n, double *error)
-{
-    const size_t t = encoding_targets(&s->enc);
-    double mean = 0, var = 0;
-
-    for (size_t f = 0; f < n; f++) {
-        v[f] = measure_score(m, &s->fold[f * t + j]);
-        mean += v[f] / (double)n;
-    }
-    for (size_t f = 0; f < n; f++)
-        var += (v[f] - mean) * (v[f] - mean) / (double)(n > 1 ? n - 1 : 1);
-    *error = sqrt(var / (double)n);
-    return mean;
-}
-
-enum { MEASURES_FOLDS = 16 };
-
-/* The figures that `score folds` reports. */
-static size_t fold_measures(const struct measure *out[MEASURES_FOLDS])
-{
-    const struct measure *m;
-    size_t n = 0;
-
-    for (size_t i = 0; (m = measure_at(i)) != NULL && n < MEASURES_FOLDS; i++)
-        if (m->folds)
-            out[n++] = m;
-    return n;
-}
-
-static void folds_done(struct workspace *ws, struct job *job, enum status rc, const struct err *err)
-{
-    const struct measure *key_of[MEASURES_FOLDS];
-    const size_t keys = fold_measures(key_of);
-    struct scoring *s = job->arg;
-    const size_t t = encoding_targets(&s->enc),
-                 n = s->nfolds < FOLDS_SHOWN ? s->nfolds : FOLDS_SHOWN;
-    double v[FOLDS_SHOWN], mean[TARGETS_MOST], error;
-    struct rec rec;
-    char sec[32], key[48];
-
-    if (scoring_ended_early(ws, job, rc, err))
-        return;
-    rec_init(&rec, REC_RESULT, "score");
-    snprintf(rec.run, sizeof rec.run, "%s", s->run);
-    rec_str(&rec, "run", s->run);
-    rec_str(&rec, "on", "folds");
-    rec_int(&rec, "folds", (int64_t)s->nfolds);
-    fitting_targets_json(&rec, &s->enc);
-    text_seconds(sec, sizeof sec, s->seconds);
-    rec_text(&rec, "%s refitted on %zu folds (%s)", s->run, s->nfolds, sec);
-    for (size_t k = 0; k < keys; k++) {
-        snprintf(key, sizeof key, "%s_folds", key_of[k]->name);
-        for (size_t j = 0; j < t; j++)
-            mean[j] = fold_mean(s, key_of[k], j, v, n, &error);
-        if (t == 1) {
-            rec_num(&rec, key_of[k]->name, mean[0]);
-            rec_nums(&rec, key, v, n);
-            continue;
-        }
-        rec_nums(&rec, key_of[k]->name, mean, t);
-        rec_open(&rec, key); /* one array per target */
-        for (size_t j = 0; j < t; j++) {
-            fold_mean(s, key_of[k], j, v, n, &error);
-            rec_nums(&rec, encoding_for(&s->enc, j).target, v, n);
-        }
-        rec_close(&rec);
-    }
-    for (size_t j = 0; j < t; j++) {
-        rec_text(&rec, "\n  ");
-        if (t > 1) {
-            rec_safe(&rec, encoding_for(&s->enc, j).target);
-            rec_text(&rec, ":  ");
-        }
-        for (size_t k = 0; k < keys; k++) {
-            const double m = fold_mean(s, key_of[k], j, v, n, &error);
-            rec_text(&rec, "%s %.4g +- %.2g   ", key_of[k]->name, m, error);
-        }
-    }
-    rec_text(&rec, "(mean and its standard error)");
-    rec_num(&rec, "seconds", s->seconds);
-    ws_emit(ws, &rec);
-    const struct run *r = ws_run(ws, s->run, NULL), *tuned = r ? ws_tuning_of(ws, r) : NULL;
-    if (tuned)
-        ws_tell(ws, REC_NOTE, s->run, "folds-not-tuned", "split test=20%, then tune, fit and score",
-                "each fold was fitted again, but with the hyperparameters of %s, which had seen "
-                "the rows of every fold: the scores are a little better than those of new rows",
-                tuned->id);
     ws->serial++;
 }
 
@@ -668,6 +545,7 @@ static void predict_done(struct workspace *ws, struct job *job, enum status rc,
         rec_int(&rec, "observed", (int64_t)s->observed);
     if (s->latent99 >= 0.0)
         rec_int(&rec, "unlike", (int64_t)s->unlike);
+    scoring_functions_json(&rec, s);
     rec_num(&rec, "seconds", s->seconds);
     text_count(cnt, sizeof cnt, s->written);
     text_seconds(sec, sizeof sec, s->seconds);
@@ -694,8 +572,14 @@ static void predict_done(struct workspace *ws, struct job *job, enum status rc,
 }
 
 static const struct job_ops ops[] = {
-    [DO_SCORE] = {.verb = "score", .work = score_work, .done = score_done, .free = scoring_free},
-    [DO_FOLDS] = {.verb = "score", .work = folds_work, .done = folds_done, .free = scoring_free},
+    [DO_SCORE] = {.verb = "score",
+                  .work = score_and_compare,
+                  .done = score_done,
+                  .free = scoring_free},
+    [DO_FOLDS] = {.verb = "score",
+                  .work = scoring_folds_work,
+                  .done = scoring_folds_done,
+                  .free = scoring_free},
     [DO_CHECK] = {.verb = "check",
                   .work = check_work,
                   .done = scoring_check_done,
@@ -708,19 +592,17 @@ static const struct job_ops ops[] = {
 
 /* Starting the jobs. */
 
-static struct scoring *scoring_new(struct run *r, enum scoring_what what, struct err *err)
+enum status scoring_need_model(const struct run *r, struct err *err)
 {
-    struct scoring *s;
+    if (r->model)
+        return ST_OK;
+    err_set(err, ST_STATE, "%s has no fitted model", r->id);
+    err_hint(err, r->kind == RUN_TUNE ? "fit" : "wait, or fit");
+    return ST_STATE;
+}
 
-    if (!r->model) {
-        err_set(err, ST_STATE, "%s has no fitted model", r->id);
-        err_hint(err, r->kind == RUN_TUNE ? "fit" : "wait, or fit");
-        return NULL;
-    }
-    s = mem_calloc(1, sizeof *s, "job", err);
-    if (!s)
-        return NULL;
-    s->what = what;
+enum status scoring_take(struct scoring *s, struct run *r, struct err *err)
+{
     s->model = model_ref(r->model);
     s->latent99 = r->info.left_out_latent99;
     s->data = r->data ? dataset_snapshot(r->data, err) : NULL;
@@ -728,7 +610,20 @@ static struct scoring *scoring_new(struct run *r, enum scoring_what what, struct
         s->data->kernel = r->fit.kernel; /* each fold is encoded again */
     s->fit = r->fit;
     snprintf(s->run, sizeof s->run, "%s", r->id);
-    if ((r->data && !s->data) || encoding_copy(&s->enc, &r->enc, err) != ST_OK) {
+    if (r->data && !s->data)
+        return ST_NOMEM;
+    return encoding_copy(&s->enc, &r->enc, err);
+}
+
+static struct scoring *scoring_new(struct run *r, enum scoring_what what, struct err *err)
+{
+    struct scoring *s = scoring_need_model(r, err) == ST_OK
+                            ? mem_calloc(1, sizeof *s, "job", err) : NULL;
+
+    if (!s)
+        return NULL;
+    s->what = what;
+    if (scoring_take(s, r, err) != ST_OK) {
         struct job tmp = { .arg = s };
         scoring_free(&tmp);
         return NULL;
@@ -742,7 +637,7 @@ static enum status launch(struct workspace *ws, struct scoring *s, const char *l
     return ws_submit(ws, &ops[s->what], NULL, s, line, err);
 }
 
-static enum status need_data(const struct run *r, struct err *err)
+enum status scoring_need_data(const struct run *r, struct err *err)
 {
     if (r->data)
         return ST_OK;
@@ -751,33 +646,66 @@ static enum status need_data(const struct run *r, struct err *err)
     return ST_STATE;
 }
 
-enum status scoring_score(struct workspace *ws, struct run *r, enum part part, const char *line,
-                          struct err *err)
+enum status scoring_score(struct workspace *ws, struct run *r, enum part part,
+                          const struct scoring_how *how, const char *line, struct err *err)
 {
     struct scoring *s;
 
-    if (need_data(r, err) != ST_OK)
+    if (scoring_need_data(r, err) != ST_OK)
         return ST_STATE;
     s = scoring_new(r, DO_SCORE, err);
     if (!s)
         return err ? err->code : ST_NOMEM;
     s->part = part;
+    s->how = *how;
     return launch(ws, s, line, err);
 }
 
-enum status scoring_folds(struct workspace *ws, struct run *r, const char *line, struct err *err)
+/* The tuning whose settings `score folds tune=yes` repeats. */
+static enum status tuning_to_repeat(const struct workspace *ws, const struct run *r,
+                                    const struct run **out, struct err *err)
 {
+    *out = ws_tuning_of(ws, r);
+    if (*out && (*out)->topt.objective != TUNE_VALID)
+        return ST_OK;
+    if (*out) {
+        err_set(err, ST_STATE, "%s was tuned on validation rows, which folds do not have",
+                (*out)->id);
+        err_hint(err, "tune, then fit, then score folds tune=yes");
+        return ST_STATE;
+    }
+    err_named(err, ST_STATE, "not-tuned", "the hyperparameters of %s come from no tuning of this "
+              "session, so there is none to repeat in each fold", r->id);
+    err_hint(err, "tune, then fit, then score folds tune=yes  |  score folds");
+    return ST_STATE;
+}
+
+enum status scoring_folds(struct workspace *ws, struct run *r, const struct scoring_how *how,
+                          const char *line, struct err *err)
+{
+    const struct run *tuning = NULL;
     struct scoring *s;
 
-    if (need_data(r, err) != ST_OK)
+    if (scoring_need_data(r, err) != ST_OK)
         return ST_STATE;
     if (!r->data->split.nfolds) {
         err_named(err, ST_STATE, "no-folds", "the split of %s has no folds", r->id);
         err_hint(err, "split folds=5, then fit, then score folds");
         return ST_STATE;
     }
+    const enum status rc = how->tune ? tuning_to_repeat(ws, r, &tuning, err) : ST_OK;
+    if (rc != ST_OK)
+        return rc;
     s = scoring_new(r, DO_FOLDS, err);
-    return s ? launch(ws, s, line, err) : err ? err->code : ST_NOMEM;
+    if (!s)
+        return err ? err->code : ST_NOMEM;
+    s->how = *how;
+    if (tuning) {
+        s->topt = tuning->topt;
+        s->topt.start = NULL;
+        s->topt.restart = s->topt.restarts = 0;
+    }
+    return launch(ws, s, line, err);
 }
 
 enum status scoring_check(struct workspace *ws, struct run *r, size_t j, const char *line,
@@ -785,7 +713,7 @@ enum status scoring_check(struct workspace *ws, struct run *r, size_t j, const c
 {
     struct scoring *s;
 
-    if (need_data(r, err) != ST_OK)
+    if (scoring_need_data(r, err) != ST_OK)
         return ST_STATE;
     s = scoring_new(r, DO_CHECK, err);
     if (!s)
@@ -805,10 +733,14 @@ enum status scoring_predict(struct workspace *ws, struct run *r, const char *pat
 
     if (scoring_csv_name(out, err) != ST_OK)
         return ST_USAGE;
-    const enum status rc = predict_columns_parse(to->columns, to->ids, &columns, err);
+    struct scoring_more more = { .samples = to->samples, .seed = to->seed,
+                                 .has_above = to->has_above, .above = to->above };
+    enum status rc = predict_columns_parse(to->columns, to->ids, &columns, err);
+    if (rc == ST_OK)
+        rc = scoring_functions_quantiles(to->quantiles, &more, err);
     if (rc != ST_OK)
         return rc;
-    if (!path && need_data(r, err) != ST_OK)
+    if (!path && scoring_need_data(r, err) != ST_OK)
         return ST_STATE;
     s = scoring_new(r, DO_PREDICT, err);
     if (!s)
@@ -818,6 +750,7 @@ enum status scoring_predict(struct workspace *ws, struct run *r, const char *pat
     s->out = out ? mem_strdup(out, err) : NULL;
     s->csv = to->guard ? text_csv_guarded : text_csv;
     s->columns = columns;
+    s->more = more;
     s->chosen = to->columns != NULL;
     s->ids = to->ids ? mem_strdup(to->ids, err) : NULL;
     s->sep_missing = import->missing ? mem_strdup(import->missing, err) : NULL;

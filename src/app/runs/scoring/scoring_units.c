@@ -1,6 +1,6 @@
-/* app/runs/scoring_units.c -- converts scores to the units of the target, selects one of several
- * targets, and describes the coverage of the intervals. */
-#include "app/runs/scoring_impl.h"
+/* app/runs/scoring/scoring_units.c -- converts scores to the units of the target, selects one of
+ * several targets, and describes the coverage of the intervals. */
+#include "app/runs/scoring/scoring_impl.h"
 
 #include <math.h>
 #include <stdio.h>

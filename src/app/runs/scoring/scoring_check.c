@@ -1,8 +1,9 @@
-/* app/runs/scoring_check.c -- the command check: calibration, outliers, shift and sequence
+/* app/runs/scoring/scoring_check.c -- the command check: calibration, outliers, shift and sequence
  * distance, one sentence for each finding. */
-#include "app/runs/scoring_impl.h"
+#include "app/runs/scoring/scoring_impl.h"
 
 #include "app/core/ws_tell.h"
+#include "app/runs/intervals.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "compute/stats/judgement.h"
@@ -10,8 +11,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct finding { const char *name; bool ok; char text[320]; };
 
 /* The Kolmogorov-Smirnov distance between the predictive sd of these rows and that of training rows
  * (share/doc/methods.md 11; xGPR's Figure 2b). Each training row is treated as if it had been left
@@ -61,9 +60,9 @@ static double rank_correlation(const struct prediction *p)
 }
 
 /* Of kinds that are compared by parts: how many lie between these rows and the training rows. */
-static struct finding drift_finding(const struct row_drift *l)
+static struct scoring_finding drift_finding(const struct row_drift *l)
 {
-    struct finding f = { "changes", l->same, "" };
+    struct scoring_finding f = { "changes", l->same, "" };
     size_t at = 0;
 
     if (l->related)
@@ -106,12 +105,12 @@ const char *scoring_coverage_words(size_t n, double half, double most)
 
 /* Whether the features limit the variances: what the fit warned of stays true, whatever the
  * coverage is, because that of the targets depends on the noise as well. */
-static struct finding starvation_finding(const struct run *r, const struct judged *j)
+static struct scoring_finding starvation_finding(const struct run *r, const struct judged *j)
 {
     const double share = r->info.effective_dimension / (double)(r->model->Mv ? r->model->Mv : 1);
     const bool grows = !strcmp(r->info.warning_name, "starved");
     const bool narrow = j->verdict == INTERVALS_NARROW;
-    struct finding f = { "starvation", !grows && (share < 0.5 || !narrow), "" };
+    struct scoring_finding f = { "starvation", !grows && (share < 0.5 || !narrow), "" };
 
     snprintf(f.text, sizeof f.text,
              "effective dimension %.0f of %zu variance features (%.0f %%): %s",
@@ -127,7 +126,50 @@ static struct finding starvation_finding(const struct run *r, const struct judge
     return f;
 }
 
-static size_t check_findings(const struct scoring *s, const struct run *r, struct finding *f)
+/* The judgement of the checked rows.  A model was fitted to its training rows and is nearer to them
+ * than to new ones: their judgement is that of left-out rows, n = 0 where the fit has none. */
+static struct judged checked(const struct scoring *s, const struct run *r)
+{
+    if (s->part != PART_TRAIN)
+        return judgement_score(&s->raw[s->target]);
+    return r && s->target == 0 ? intervals_left_out(r) : (struct judged){ 0 };
+}
+
+/* The findings on coverage and mean z^2 from that judgement; returns their number. */
+static size_t interval_findings(const struct scoring *s, const struct judged *j,
+                                struct scoring_finding *f)
+{
+    const struct metrics *m = &s->raw[s->target];
+    const bool train = s->part == PART_TRAIN;
+
+    f[0] = (struct scoring_finding){ "calibration", j->n == 0 || j->coverage == JUDGED_RIGHT, "" };
+    f[1] = (struct scoring_finding){ "spread", j->n == 0 || j->spread == JUDGED_RIGHT, "" };
+    if (train && j->n == 0) {
+        snprintf(f[0].text, sizeof f[0].text,
+                 "not judged: %.1f %% of the targets lie inside the 95 %% interval of a model that "
+                 "was fitted to these rows (split test=20%% holds rows out)",
+                 100 * m->coverage95);
+        return 1;
+    }
+    snprintf(f[0].text, sizeof f[0].text,
+             "%s%.1f %% of the targets lie inside the 95 %% interval (standard error %.1f %%)%s",
+             train ? "the model was fitted to these rows; predicted from the others, " : "",
+             100 * j->coverage95, 100 * j->coverage95_se, train ? "" : ", ");
+    if (!train)
+        snprintf(f[0].text + strlen(f[0].text), sizeof f[0].text - strlen(f[0].text),
+                 "%.1f %% inside the 50 %% one (%.1f %%): %s", 100 * m->coverage50,
+                 100 * judgement_share_se(m->n, 0.5),
+                 scoring_coverage_words(m->n, m->coverage50, m->coverage95));
+    snprintf(f[1].text, sizeof f[1].text,
+             "%ssquared errors are %.2f x the predicted variance on average (standard error "
+             "%.2f; 1 is right): the intervals %s",
+             train ? "predicted from the others, " : "", j->z2, j->z2_se,
+             judgement_word(j->verdict));
+    return 2;
+}
+
+static size_t check_findings(const struct scoring *s, const struct run *r,
+                             struct scoring_finding *f)
 {
     const struct metrics *m = &s->raw[s->target];
     const struct prediction one = scoring_prediction(&s->pred, s->target), *p = &one;
@@ -135,29 +177,15 @@ static size_t check_findings(const struct scoring *s, const struct run *r, struc
     size_t n = 0, out = 0, worst = 0;
     double zmax = 0;
 
-    const struct judged j = judgement_score(m);
-    f[n] = (struct finding){ "calibration", j.coverage == JUDGED_RIGHT, "" };
-    snprintf(f[n].text, sizeof f[n].text,
-             "%.1f %% of the targets lie inside the 95 %% interval (standard error %.1f %%), %.1f "
-             "%% inside the 50 %% one (%.1f %%): %s",
-             100 * m->coverage95, 100 * j.coverage95_se, 100 * m->coverage50,
-             100 * judgement_share_se(p->n, 0.5),
-             scoring_coverage_words(p->n, m->coverage50, m->coverage95)),
-        n++;
-    f[n] = (struct finding){ "spread", j.spread == JUDGED_RIGHT, "" };
-    snprintf(f[n].text, sizeof f[n].text,
-             "squared errors are %.2f x the predicted variance on average (standard error %.2f; 1 "
-             "is right): the intervals %s",
-             m->mean_z2, j.z2_se,
-             judgement_word(j.verdict)),
-        n++;
+    const struct judged j = checked(s, r);
+    n = interval_findings(s, &j, f);
     for (size_t i = 0; i < p->n; i++) {
         const double z = fabs(p->y_scaled[i] - p->mean_scaled[i]) / sqrt(p->var_scaled[i]);
         out += z > 4;
         if (z > zmax)
             zmax = z, worst = i;
     }
-    f[n] = (struct finding){ "outliers", (double)out <= 1 + 1e-3 * (double)p->n, "" };
+    f[n] = (struct scoring_finding){ "outliers", (double)out <= 1 + 1e-3 * (double)p->n, "" };
     snprintf(
         f[n].text, sizeof f[n].text,
         "%zu of %zu errors exceed 4 sd (a normal error would give %.1f); the largest, %.1f sd, is "
@@ -165,14 +193,14 @@ static size_t check_findings(const struct scoring *s, const struct run *r, struc
         out, p->n, 6.3e-5 * (double)p->n, zmax, p->row[worst] + 1),
         n++;
     const double rho = rank_correlation(p);
-    f[n] = (struct finding){ "sd-error", isfinite(rho) && rho > 0.05, "" };
+    f[n] = (struct scoring_finding){ "sd-error", isfinite(rho) && rho > 0.05, "" };
     snprintf(f[n].text, sizeof f[n].text,
              "rank correlation of sd and absolute error %.2f, ENCE %.3f: the sd %s", rho, m->ence,
              f[n].ok ? "tells where errors are larger" : "says little about where errors are"), n++;
     if (s->train.n && s->train.sd) {
         double larger;
         const double ks = sd_distance(s, r, &train, p, &larger);
-        f[n] = (struct finding){ "shift", !(ks >= 0.2), "" };
+        f[n] = (struct scoring_finding){ "shift", !(ks >= 0.2), "" };
         if (isnan(ks))
             snprintf(f[n].text, sizeof f[n].text,
                      "not judged: with so little noise (%.2g) the model "
@@ -194,12 +222,26 @@ static size_t check_findings(const struct scoring *s, const struct run *r, struc
     return n;
 }
 
+size_t scoring_findings(const struct run *r, size_t target, struct scoring_finding *out)
+{
+    const bool test = r->score_part != PART_TRAIN;
+    struct scoring s = { .enc = r->enc, .target = target, .part = r->score_part };
+
+    if (!r->has_score || !(test ? r->has_test : r->has_train))
+        return 0;
+    s.pred = test ? r->test_pred : r->train_pred;
+    if (test && r->has_train)
+        s.train = r->train_pred;
+    s.raw[target] = *run_metrics(r, target, true);
+    return s.pred.sd ? check_findings(&s, r, out) : 0;
+}
+
 void scoring_check_done(struct workspace *ws, struct job *job, enum status rc,
                         const struct err *err)
 {
     struct scoring *s = job->arg;
     struct run *r = ws_run(ws, s->run, NULL);
-    struct finding f[8];
+    struct scoring_finding f[SCORING_FINDINGS];
     struct rec rec;
 
     if (rc == ST_OK && !s->pred.sd) {
@@ -222,11 +264,11 @@ void scoring_check_done(struct workspace *ws, struct job *job, enum status rc,
     if (s->pred.t > 1)
         rec_str(&rec, "target", encoding_for(&s->enc, s->target).target);
     scoring_tell_json(&rec, 1, &s->raw[s->target], &s->scaled[s->target]);
-    const struct judged j = judgement_score(&s->raw[s->target]);
+    const struct judged j = judgement_score(&s->raw[s->target]), fair = checked(s, r);
     rec_num(&rec, "coverage95_se", j.coverage95_se);
     rec_num(&rec, "mean_z2", j.z2);
     rec_num(&rec, "mean_z2_se", j.z2_se);
-    rec_str(&rec, "intervals", judgement_word(j.verdict));
+    rec_str(&rec, "intervals", fair.n ? judgement_word(fair.verdict) : "are not judged");
     rec_num(&rec, "ence", s->raw[s->target].ence);
     rec_text(&rec, "%s checked on %zu %s rows", s->run, s->pred.n, dataset_part_words[s->part]);
     if (s->pred.t > 1) {

@@ -1,5 +1,5 @@
-/* app/runs/scoring_csv.c -- writes predictions as a file of comma-separated values. */
-#include "app/runs/scoring_impl.h"
+/* app/runs/scoring/scoring_csv.c -- writes predictions as a file of comma-separated values. */
+#include "app/runs/scoring/scoring_impl.h"
 
 #include "base/outfile.h"
 
@@ -58,6 +58,7 @@ static void csv_line(struct buf *out, const struct scoring *s, const struct tabl
             end++;
         csv_targets(out, s, c, end, i);
     }
+    scoring_functions_cells(out, s, i);
     if (!out->failed && out->len > start) {
         memmove(out->s + start, out->s + start + 1, out->len - start);
         out->len--;

@@ -1,5 +1,5 @@
-/* app/runs/predict_columns.h -- the columns that `predict` can write: a table with a row for each,
- * and a choice of them.
+/* app/runs/scoring/predict_columns.h -- the columns that `predict` can write: a table with a row
+ * for each, and a choice of them.
  *
  * To add a column, add its function and its row in predict_columns.c. Parsing, completion, the
  * default columns, the header of the file and the result in JSON all use the row. */

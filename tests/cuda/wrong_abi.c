@@ -1,5 +1,5 @@
-/* tests/wrong_abi.c -- modules that are none: of another version; with -DNO_ENTRY, of another kind.
- */
+/* tests/cuda/wrong_abi.c -- modules that are none: of another version; with -DNO_ENTRY, of another
+ * kind. */
 #include "compute/backend.h"
 
 #ifndef NO_ENTRY

@@ -1,0 +1,611 @@
+/* app/runs/suggesting.c -- see suggesting.h.  The worker reads or makes the candidates, leaves out
+ * those that were measured, lets compute/models/propose.h choose, and writes the proposals. */
+#include "app/runs/suggesting.h"
+
+#include "app/core/ws_tell.h"
+#include "app/runs/scoring/scoring_impl.h"
+#include "app/shell/import_args.h"
+#include "app/shell/text_table.h"
+#include "base/mem.h"
+#include "base/outfile.h"
+#include "base/text.h"
+#include "compute/models/propose.h"
+#include "data/candidates.h"
+#include "data/prepare.h"
+#include "data/prepare_rows.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHOWN_PROPOSALS = 3 };
+
+struct proposal { size_t row; double mean, sd, chance; };
+
+struct suggesting {
+    struct scoring s;       /* run, data, model, encoding; of its scoring job nothing else */
+    struct dataset *now;    /* the data as they are now: those of the run and what was told since */
+    struct prepare_rows asked; /* its proposals so far */
+    const struct args *a;
+    struct import_opts import;
+    text_csv_fn *csv;
+    struct propose_opts o;
+    /* What was found. */
+    struct table *raw;      /* the candidates as read */
+    size_t pool;            /* candidates */
+    size_t measured, repeated; /* of them, left out */
+    struct proposal *at; size_t n;
+    double best;            /* measured, in units of the target */
+    struct buf ranges;
+    struct buf steps;       /* what the data are to remember: `ask` for each proposal */
+    double seconds;
+};
+
+static void suggesting_free(struct job *job)
+{
+    struct suggesting *g = job->arg;
+
+    if (!g)
+        return;
+    dataset_unref(g->s.data);
+    dataset_unref(g->now);
+    prepare_rows_free(&g->asked);
+    model_unref(g->s.model);
+    encoding_free(&g->s.enc);
+    table_unref(g->raw);
+    args_free((struct args *)(uintptr_t)g->a);
+    free(g->at);
+    buf_free(&g->ranges);
+    buf_free(&g->steps);
+    buf_free(&g->s.notes);
+    free(g);
+    job->arg = NULL;
+}
+
+/* Rows by the cells of the inputs: a number for each, equal for equal cells. */
+
+static uint64_t mixed(uint64_t h, const void *bytes, size_t n)
+{
+    const unsigned char *b = bytes;
+
+    for (size_t i = 0; i < n; i++)
+        h = (h ^ b[i]) * 0x100000001b3u; /* FNV-1a */
+    h ^= h >> 29;
+    return h * 0xbf58476d1ce4e5b9u;
+}
+
+static uint64_t cell_key(uint64_t h, const struct column *c, size_t row)
+{
+    struct buf room = { 0 };
+
+    if (c->type == COL_REAL) {
+        const double v = column_at(c, row) + 0.0; /* -0 becomes 0 */
+        return isnan(v) ? mixed(h, "", 1) : mixed(h, &v, sizeof v);
+    }
+    const char *s = table_column_text(c, row, &room);
+    h = mixed(h, s ? s : "", s ? strlen(s) + 1 : 1);
+    buf_free(&room);
+    return h;
+}
+
+/* The inputs of the model that a table has, by name: their columns, ended by SIZE_MAX. */
+static size_t *input_columns(const struct encoding *e, const struct table *t, struct err *err)
+{
+    size_t *col = mem_calloc(e->ncol + 2, sizeof *col, "columns", err), n = 0;
+
+    for (size_t k = 0; col && k < e->ncol + 1; k++) {
+        const char *name = k < e->ncol ? e->col[k].column : e->held.column;
+        const size_t j = name ? table_find(t, name) : SIZE_MAX;
+        bool have = j == SIZE_MAX;
+        for (size_t i = 0; i < n; i++)
+            have |= col[i] == j;
+        if (!have)
+            col[n++] = j;
+    }
+    if (col)
+        col[n] = SIZE_MAX;
+    return col;
+}
+
+static uint64_t row_key(const struct table *t, const size_t *col, size_t row)
+{
+    uint64_t h = 0xcbf29ce484222325u;
+
+    for (; *col != SIZE_MAX; col++)
+        h = cell_key(h, &t->col[*col], row);
+    return h ? h : 1;
+}
+
+/* A set of keys; 0 is an empty place. */
+struct keys { uint64_t *at; size_t mask; };
+
+static enum status keys_make(struct keys *k, size_t n, struct err *err)
+{
+    size_t room = 64;
+
+    while (room < 2 * n)
+        room *= 2;
+    k->mask = room - 1;
+    k->at = mem_calloc(room, sizeof *k->at, "measured rows", err);
+    return k->at ? ST_OK : ST_NOMEM;
+}
+
+/* Adds a key, which must have room; false if it is there already. */
+static bool keys_add(struct keys *k, uint64_t key)
+{
+    size_t i = key & k->mask;
+
+    while (k->at[i] && k->at[i] != key)
+        i = (i + 1) & k->mask;
+    const bool fresh = !k->at[i];
+    k->at[i] = key;
+    return fresh;
+}
+
+/* What was measured. */
+
+/* The utility of each row of the data; NaN where there is no value of the target. */
+static enum status utilities(struct suggesting *g, double **out, struct err *err)
+{
+    const struct encoding one = encoding_for(&g->s.enc, g->o.target);
+    const struct table *t = g->now->table;
+    const size_t j = table_find(t, one.target);
+    double *u = mem_calloc(t->n + 1, sizeof *u, "the rows", err);
+    size_t best = SIZE_MAX;
+
+    *out = u;
+    if (!u)
+        return ST_NOMEM;
+    if (j == SIZE_MAX || t->col[j].type != COL_REAL)
+        return err_set(err, ST_STATE, "the data have no numbers of the target %.60s", one.target);
+    for (size_t i = 0; i < t->n; i++) {
+        const double y = encoding_scaled(&one, column_at(&t->col[j], i));
+        u[i] = isfinite(y) ? acquisition_utility(&g->o.goal, y) : NAN;
+        if (isfinite(u[i]) && (best == SIZE_MAX || u[i] > u[best]))
+            best = i;
+    }
+    if (best == SIZE_MAX)
+        return err_set(err, ST_STATE, "no row has a value of the target %.60s", one.target);
+    g->o.goal.best = u[best];
+    g->best = column_at(&t->col[j], best);
+    return ST_OK;
+}
+
+/* The rows that wait for their measurement, as rows behind those of the data. */
+static enum status pending_table(const struct suggesting *g, struct table **out, struct err *err)
+{
+    struct buf b = { 0 };
+    const char **step = mem_calloc(g->asked.n + 1, sizeof *step, "proposals", err);
+    char **text = step ? mem_calloc(g->asked.n + 1, sizeof *text, "proposals", err) : NULL;
+    size_t n = 0;
+    enum status rc = text ? ST_OK : ST_NOMEM;
+
+    for (size_t i = 0; rc == ST_OK && i < g->asked.n; i++) {
+        if (g->asked.at[i].state == ROWS_MEASURED)
+            continue;
+        buf_printf(&b, "row %s", g->asked.at[i].cells);
+        step[n] = text[n] = buf_take(&b);
+        buf_free(&b);
+        rc = text[n] ? ST_OK : err_nomem(err, 64, "a proposal");
+        n++;
+    }
+    if (rc == ST_OK && n > 0)
+        rc = prepare_rows_append(g->now->table, step, n, out, err);
+    else if (rc == ST_OK)
+        *out = table_ref(g->now->table);
+    for (size_t i = 0; text && i < n; i++)
+        free(text[i]);
+    free(text);
+    free(step);
+    return rc;
+}
+
+/* Marks the candidates that were measured or wait for it, or that repeat an earlier one. */
+static enum status leave_out(struct suggesting *g, const struct table *t, const struct encoded *e,
+                             const double *u, bool *left, struct err *err)
+{
+    struct table *d = NULL;
+    size_t *of = input_columns(&g->s.enc, g->now->table, err),
+           *at = of ? input_columns(&g->s.enc, t, err) : NULL;
+    struct keys keys = { 0 };
+    enum status rc = at ? pending_table(g, &d, err) : ST_NOMEM;
+
+    if (rc == ST_OK)
+        rc = keys_make(&keys, d->n + e->n, err);
+    for (size_t i = 0; rc == ST_OK && i < d->n; i++)
+        if (i >= g->now->table->n || isfinite(u[i]))
+            keys_add(&keys, row_key(d, of, i));
+    for (size_t i = 0; rc == ST_OK && i < e->n; i++) {
+        left[i] = !keys_add(&keys, row_key(t, at, e->row[i]));
+        g->measured += left[i];
+    }
+    table_unref(d);
+    free(keys.at);
+    free(of);
+    free(at);
+    return rc;
+}
+
+/* On the worker thread. */
+
+static enum status read_candidates(struct suggesting *g, struct job *job, const double *u,
+                                   struct err *err)
+{
+    const char *pool = args_text(g->a, "pool");
+    const size_t n = args_many(g->a, "column");
+
+    if (pool)
+        return import_file(pool, &g->import, &job->ctl, &g->raw, err);
+    const char **range = mem_calloc(n + 1, sizeof *range, "ranges", err);
+    for (size_t i = 0; range && i < n; i++)
+        range[i] = args_many_at(g->a, "column", i);
+    const struct candidates_from from = { .d = g->now, .range = range, .nrange = n,
+                                          .utility = u, .seed = g->o.seed,
+                                          .most = (size_t)args_int(g->a, "candidates", 0) };
+    const enum status rc = range ? candidates_make(&from, &g->raw, &g->ranges, err) : ST_NOMEM;
+    free(range);
+    return rc;
+}
+
+/* The predictions of the chosen rows in units of the target. */
+static enum status keep(struct suggesting *g, const struct encoded *e, const struct proposed *p,
+                        struct err *err)
+{
+    const struct encoding one = encoding_for(&g->s.enc, g->o.target);
+    const double noise = g->s.model->noises[g->o.target];
+
+    g->at = mem_calloc(p->n + 1, sizeof *g->at, "proposals", err);
+    g->n = g->at ? p->n : 0;
+    for (size_t i = 0; i < g->n; i++) {
+        const size_t k = g->o.target * e->n + p->row[i];
+        const double var = p->varf[k] + noise * noise;
+        g->at[i].row = e->row[p->row[i]];
+        encoding_unscale(&one, 1, &p->mean[k], &var, &g->at[i].mean, &g->at[i].sd);
+        g->at[i].chance = acquisition_chance(&g->o.goal, p->mean[k], sqrt(p->varf[k]));
+    }
+    return g->at ? ST_OK : ST_NOMEM;
+}
+
+static enum status choose(struct suggesting *g, struct job *job, const struct table *t,
+                          const struct encoded *e, const double *u, struct err *err)
+{
+    const struct tools on = { job->backend, job->pool, &job->ctl };
+    const size_t n = e->n * g->s.model->t + 1;
+    struct proposed p = { .mean = mem_calloc(n, sizeof *p.mean, "predictions", err) };
+    bool *left = NULL;
+
+    p.varf = p.mean ? mem_calloc(n, sizeof *p.varf, "predictions", err) : NULL;
+    p.row = p.varf ? mem_calloc(g->o.count, sizeof *p.row, "proposals", err) : NULL;
+    left = p.row ? mem_calloc(e->n + 1, sizeof *left, "candidates", err) : NULL;
+    enum status rc = left ? ST_OK : ST_NOMEM;
+    if (rc == ST_OK && !args_bool(g->a, "again"))
+        rc = leave_out(g, t, e, u, left, err);
+    g->o.left = left;
+    if (rc == ST_OK)
+        rc = propose(g->s.model, &e->base, &g->o, &on, &p, err);
+    if (rc == ST_OK)
+        rc = keep(g, e, &p, err);
+    g->o.left = NULL;
+    free(p.mean);
+    free(p.varf);
+    free(p.row);
+    free(left);
+    return rc;
+}
+
+static enum status write_csv(struct suggesting *g, struct err *err);
+
+/* What the data are to remember of the proposals: their inputs as the model reads them. */
+static enum status remember(struct suggesting *g, const struct table *t, struct err *err)
+{
+    const struct dataset *d = g->now;
+    char id[32];
+
+    for (size_t i = 0; i < g->n; i++) {
+        snprintf(id, sizeof id, "s%zu", g->asked.n + i + 1);
+        buf_printf(&g->steps, "%sask {\"id\":\"%s\"", i ? "\n" : "", id);
+        for (size_t j = 0; j < d->table->ncols; j++) {
+            const size_t at = d->role[j] == ROLE_TARGET ? SIZE_MAX
+                                                        : table_find(t, d->table->col[j].name);
+            if (at != SIZE_MAX)
+                prepare_rows_cell(&g->steps, &t->col[at], g->at[i].row);
+        }
+        buf_putc(&g->steps, '}');
+    }
+    return g->steps.failed ? err_nomem(err, g->steps.len, "proposals") : ST_OK;
+}
+
+static enum status suggest_work(struct job *job, struct err *err)
+{
+    struct suggesting *g = job->arg;
+    const double t0 = job_now();
+    struct encoded e = { 0 };
+    struct table *t = NULL;
+    size_t *rows = NULL, n = 0;
+    double *u = NULL;
+    enum status rc = scoring_need_factor(&g->s, job, err);
+
+    if (rc == ST_OK && !g->s.model->L) {
+        rc = err_named(err, ST_STATE, "no-variance",
+                       "%s has no variances, and suggest weighs them", g->s.run);
+        err_hint(err, "fit variance=auto, then suggest");
+    }
+    if (rc == ST_OK)
+        rc = utilities(g, &u, err);
+    if (rc == ST_OK)
+        rc = read_candidates(g, job, u, err);
+    if (rc == ST_OK) {
+        t = table_ref(g->raw);
+        rc = prepare_new_data(&g->s.enc, &t, &rows, &n, &g->s.notes, err);
+    }
+    if (rc == ST_OK)
+        rc = encode(&g->s.enc, t, rows, n, false, &e, err);
+    g->pool = e.n;
+    g->s.missing_cells = e.missing_cells, g->s.unseen_levels = e.unseen_levels;
+    g->s.dropped = e.dropped, g->s.cut = e.cut, g->s.strange = e.strange;
+    if (rc == ST_OK)
+        rc = choose(g, job, t, &e, u, err);
+    if (rc == ST_OK)
+        rc = remember(g, t, err);
+    encode_free(&e);
+    free(rows);
+    free(u);
+    table_unref(t);
+    if (rc == ST_OK && g->n > 0 && args_text(g->a, "out"))
+        rc = write_csv(g, err);
+    g->seconds = job_now() - t0;
+    return rc;
+}
+
+/* The file. */
+
+/* True for a column of the candidates that is no input: the target, which is to be measured, or an
+ * identifier. */
+static bool is_target(const struct suggesting *g, const char *name)
+{
+    for (size_t j = 0; j < encoding_targets(&g->s.enc); j++)
+        if (!strcmp(encoding_for(&g->s.enc, j).target, name))
+            return true;
+    return false;
+}
+
+static const char *const own_columns[] = { "id", "mean", "sd", "chance" };
+
+static void csv_head(const struct suggesting *g, struct buf *b)
+{
+    buf_puts(b, "id");
+    for (size_t c = 0; c < g->raw->ncols; c++) {
+        const char *name = g->raw->col[c].name;
+        bool taken = false;
+        if (is_target(g, name))
+            continue;
+        for (size_t k = 0; k < sizeof own_columns / sizeof *own_columns; k++)
+            taken |= !strcmp(name, own_columns[k]);
+        buf_puts(b, taken ? ",pool_" : ",");
+        g->csv(b, name);
+    }
+    buf_puts(b, ",mean,sd,chance\n");
+}
+
+static void csv_row(const struct suggesting *g, size_t i, struct buf *b)
+{
+    const struct proposal *p = &g->at[i];
+
+    buf_printf(b, "s%zu", g->asked.n + i + 1);
+    for (size_t c = 0; c < g->raw->ncols; c++) {
+        const struct column *col = &g->raw->col[c];
+        struct buf room = { 0 };
+        if (is_target(g, col->name))
+            continue;
+        buf_putc(b, ',');
+        if (col->type == COL_REAL && isfinite(column_at(col, p->row)))
+            buf_json_double(b, column_at(col, p->row));
+        const char *s =
+            col->type == COL_REAL ? NULL : table_column_text(col, p->row, &room);
+        if (s)
+            g->csv(b, s);
+        buf_free(&room);
+    }
+    const double v[] = { p->mean, p->sd, p->chance };
+    for (size_t k = 0; k < 3; k++) {
+        buf_putc(b, ',');
+        buf_json_double(b, v[k]);
+    }
+    buf_putc(b, '\n');
+}
+
+static enum status write_csv(struct suggesting *g, struct err *err)
+{
+    struct buf b = { 0 };
+    enum status rc;
+
+    csv_head(g, &b);
+    for (size_t i = 0; i < g->n; i++)
+        csv_row(g, i, &b);
+    rc = b.failed ? err_nomem(err, b.len, "proposals")
+                  : outfile_put(args_text(g->a, "out"), 0666, b.s, b.len, err);
+    if (rc == ST_IO)
+        err_hint(err, "suggest ... out=FILE.csv in a directory that you may write to");
+    buf_free(&b);
+    return rc;
+}
+
+/* On the main thread. */
+
+static void tell_json(struct rec *rec, const struct suggesting *g)
+{
+    char id[32];
+
+    rec_str(rec, "run", g->s.run);
+    rec_str(rec, "out", args_text(g->a, "out"));
+    rec_int(rec, "count", (int64_t)g->n);
+    rec_int(rec, "pool", (int64_t)g->pool);
+    rec_int(rec, "left_out", (int64_t)g->measured);
+    rec_int(rec, "pending", (int64_t)(prepare_rows_pending(&g->asked) + g->n));
+    rec_str(rec, "by", args_text(g->a, "by"));
+    rec_num(rec, "best", g->best);
+    rec_array(rec, "rows");
+    for (size_t i = 0; i < g->n; i++) {
+        rec_item(rec);
+        snprintf(id, sizeof id, "s%zu", g->asked.n + i + 1);
+        rec_str(rec, "id", id);
+        rec_int(rec, "row", (int64_t)g->at[i].row + 1);
+        rec_num(rec, "mean", g->at[i].mean);
+        rec_num(rec, "sd", g->at[i].sd);
+        rec_num(rec, "chance", g->at[i].chance);
+        rec_close(rec);
+    }
+    rec_array_close(rec);
+    rec_num(rec, "seconds", g->seconds);
+}
+
+static void tell_text(struct rec *rec, const struct suggesting *g)
+{
+    const size_t shown = g->n < SHOWN_PROPOSALS ? g->n : SHOWN_PROPOSALS;
+    char a[32], b[32], pool[32];
+
+    text_count(pool, sizeof pool, g->pool);
+    text_number(a, sizeof a, g->best);
+    rec_text(rec, "%s suggests %zu of %s rows by %s; the best measured is %s", g->s.run, g->n, pool,
+             args_text(g->a, "by"), a);
+    for (size_t i = 0; i < shown; i++) {
+        const struct proposal *p = &g->at[i];
+        text_number(a, sizeof a, p->mean);
+        text_number(b, sizeof b, p->sd);
+        rec_text(rec, "\n  s%zu  row %zu  mean %s  sd %s  chance to beat the best %.3g",
+                 g->asked.n + i + 1, p->row + 1, a, b, p->chance);
+    }
+    if (args_text(g->a, "out")) {
+        rec_text(rec, "\n  %swritten to ", g->n > shown ? "all " : "");
+        rec_safe(rec, args_text(g->a, "out"));
+    } else {
+        rec_text(rec, "\n  suggest ... out=FILE.csv writes them with their inputs");
+    }
+}
+
+static void suggest_done(struct workspace *ws, struct job *job, enum status rc,
+                         const struct err *err)
+{
+    struct suggesting *g = job->arg;
+    struct dataset *now = ws_dataset(ws, g->now->name, NULL);
+    struct err why = { 0 };
+    struct rec rec;
+
+    if (rc == ST_OK && !now)
+        rc = err_set(&why, ST_STATE, "the data of %s were dropped", g->s.run), err = &why;
+    if (scoring_ended_early(ws, job, rc, err))
+        return;
+    if (g->n && prepare_dataset(now, buf_str(&g->steps), NULL, &why) != ST_OK) {
+        ws_error(ws, &why, job->line);
+        job->rc = why.code;
+        return;
+    }
+    scoring_tell_counts(ws, &g->s);
+    if (g->ranges.len)
+        ws_tell(ws, REC_NOTE, g->s.run, "ranges", "suggest 8 NAME=20..80 NAME=5..9/0.5",
+                "candidates: %.600s", buf_str(&g->ranges));
+    if (g->measured)
+        ws_note(ws, "measured", "%zu of %zu candidates were measured already or repeat another, "
+                                "and are left out (again=yes allows them)", g->measured, g->pool);
+    if (g->n < g->o.count)
+        ws_tell(ws, REC_WARNING, g->s.run, "few", "suggest 8 apart=0 candidates=50000",
+                "only %zu of %zu rows could be proposed: the others were measured, or are too near "
+                "to one that is proposed (apart=%g)", g->n, g->o.count, g->o.apart);
+    rec_init(&rec, REC_RESULT, "suggest");
+    snprintf(rec.run, sizeof rec.run, "%s", g->s.run);
+    tell_json(&rec, g);
+    tell_text(&rec, g);
+    ws_emit(ws, &rec);
+    ws->serial++;
+}
+
+static const struct job_ops suggest_ops = { .verb = "suggest", .work = suggest_work,
+                                            .done = suggest_done, .free = suggesting_free };
+
+/* Starting. */
+
+static enum status read_goal(struct suggesting *g, const char *goal, struct err *err)
+{
+    const struct encoding one = encoding_for(&g->s.enc, g->o.target);
+    double v;
+
+    g->o.goal.goal = !strcmp(goal, "max") ? GOAL_MAX : !strcmp(goal, "min") ? GOAL_MIN : GOAL_VALUE;
+    if (g->o.goal.goal != GOAL_VALUE)
+        return ST_OK;
+    if (text_double(goal, strlen(goal), &v))
+        g->o.goal.value = encoding_scaled(&one, v);
+    else
+        g->o.goal.value = NAN;
+    if (isfinite(g->o.goal.value))
+        return ST_OK;
+    err_set(err, ST_USAGE, "goal=%.40s is neither max nor min nor a value of the target", goal);
+    err_hint(err, "suggest 8 goal=max  |  goal=min  |  goal=1.5");
+    return ST_USAGE;
+}
+
+static enum status read_asked(struct suggesting *g, const struct workspace *ws,
+                              const struct args *a, struct err *err)
+{
+    const char *by = args_text(a, "by");
+    enum status rc = encoding_find(&g->s.enc, args_text(a, "target"), &g->o.target, err);
+
+    g->csv = strcmp(args_text(a, "quote"), "formulas") ? text_csv : text_csv_guarded;
+    g->o.count = (size_t)args_int(a, "count", 1);
+    g->o.apart = args_num(a, "apart");
+    g->o.seed = args_given(a, "seed") ? (uint64_t)args_int(a, "seed", 0) : ws->opt.seed;
+    for (size_t i = 0; propose_words[i]; i++)
+        if (!strcmp(by, propose_words[i]))
+            g->o.by = (enum propose_rule)i;
+    if (rc == ST_OK)
+        rc = read_goal(g, args_text(a, "goal"), err);
+    if (rc == ST_OK)
+        rc = import_args_options(a, ws->opt.mem, &g->import, err);
+    if (rc == ST_OK && args_text(a, "pool") && args_many(a, "column")) {
+        rc = err_set(err, ST_USAGE, "suggest takes its candidates from a file or from ranges, and "
+                                    "%.60s is a range beside pool=", args_many_at(a, "column", 0));
+        err_hint(err, "suggest 8 pool=FILE  |  suggest 8 %.60s", args_many_at(a, "column", 0));
+    }
+    return rc;
+}
+
+/* The data of the run as they are now in the workspace. */
+static enum status take_now(struct suggesting *g, struct workspace *ws, struct err *err)
+{
+    struct dataset *d = ws_dataset(ws, g->s.data->name, NULL);
+
+    if (!d) {
+        err_named(err, ST_STATE, "no-data", "the data of %s are no longer open", g->s.run);
+        err_hint(err, "open the file again, then fit");
+        return ST_STATE;
+    }
+    g->now = dataset_snapshot(d, err);
+    return g->now ? prepare_rows_read(g->now->steps, &g->asked, err) : ST_NOMEM;
+}
+
+enum status suggesting_start(struct workspace *ws, struct run *r, const struct args *a,
+                             struct err *err)
+{
+    struct suggesting *g;
+    enum status rc = scoring_need_model(r, err);
+
+    if (rc == ST_OK)
+        rc = scoring_need_data(r, err);
+    if (rc == ST_OK)
+        rc = scoring_csv_name(args_text(a, "out"), err);
+    if (rc != ST_OK)
+        return rc;
+    g = mem_calloc(1, sizeof *g, "job", err);
+    if (!g)
+        return ST_NOMEM;
+    g->a = args_ref(a);
+    rc = scoring_take(&g->s, r, err);
+    if (rc == ST_OK)
+        rc = take_now(g, ws, err);
+    if (rc == ST_OK)
+        rc = read_asked(g, ws, a, err);
+    if (rc == ST_OK)
+        return ws_submit(ws, &suggest_ops, NULL, g, args_line(a), err);
+    struct job tmp = { .arg = g };
+    suggesting_free(&tmp);
+    return rc;
+}

@@ -1,0 +1,377 @@
+/* compute/models/exact_op.c -- products with an exact kernel matrix that is not stored
+ * (share/doc/methods.md 5.7 to 5.9).
+ *
+ * A task is a block of rows.  It goes over all columns in tiles of fixed size, computes the kernel
+ * values of a group of rows with a tile once and multiplies them with all vectors.  Sums of a tile
+ * are single precision, over tiles double; no sum depends on the thread count. */
+#include "compute/models/exact.h"
+
+#include "base/mem.h"
+#include "compute/backend.h"
+#include "compute/cpu/simd.h"
+#include "compute/models/exact_form.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { GROUPS = 4, BLOCK = GROUPS * PAIRS_GROUP /* rows of a task */, PAIR_BLOCK = 8 };
+
+struct exact_op {
+    const struct backend_exact *be;
+    void *at;       /* the backend's object; NULL: the CPU computes */
+    struct err why; /* the error of a device that was lost */
+    struct exact_rows r;
+    struct exact_form *form; /* NULL: not packed, or computed pair by pair */
+    struct mem_spares spare; /* packed vectors and scratch between calls */
+};
+
+/* Opens the operator on the backend's device if it has one for this kernel; otherwise op->at stays
+ * NULL and the CPU computes.  Only NOMEM is a failure. */
+static enum status open_there(struct exact_op *op, const struct backend_exact *be, struct err *err)
+{
+    const size_t F = op->r.k->nterms, d = op->r.d, table = 4 * BACKEND_TABLE;
+    float *form = mem_calloc(F * (d + table + 1), sizeof *form, "an exact kernel", err);
+    float *tables = form ? form + F * d : NULL, *weight = form ? tables + F * table : NULL;
+    const bool good = form && exact_form_radial(op->r.k, op->r.hp, d, form, tables, weight);
+
+    if (good)
+        op->at = be->open(&(struct backend_radial){d, F, form, tables, weight}, op->r.n, op->r.X,
+                          err);
+    free(form);
+    if (!form || (good && !op->at && err && err->code == ST_NOMEM))
+        return ST_NOMEM;
+    if (good && !op->at && err)
+        op->why = *err;
+    err_clear(err);
+    op->be = be;
+    return ST_OK;
+}
+
+/* Packs the rows for the CPU if the kernel allows it and it was not done before. */
+static enum status open_here(struct exact_op *op, struct err *err)
+{
+    return op->form ? ST_OK : exact_form_new(&op->r, &op->form, err);
+}
+
+enum status exact_op_open(const struct backend_ops *be, const struct exact_rows *r,
+                          struct exact_op **out, struct err *err)
+{
+    struct exact_op *op = mem_calloc(1, sizeof *op, "an exact kernel", err);
+    enum status rc = op ? ST_OK : ST_NOMEM;
+
+    *out = NULL;
+    if (op)
+        op->r = *r;
+    if (op && be && be->exact)
+        rc = open_there(op, be->exact, err);
+    if (rc == ST_OK && !op->at)
+        rc = open_here(op, err);
+    if (rc == ST_OK)
+        *out = op;
+    else
+        exact_op_close(op);
+    return rc;
+}
+
+void exact_op_close(struct exact_op *op)
+{
+    if (!op)
+        return;
+    if (op->at)
+        op->be->close(op->at);
+    exact_form_free(op->form);
+    mem_spares_free(&op->spare);
+    free(op);
+}
+
+bool exact_op_there(const struct exact_op *op, struct err *why)
+{
+    if (!op->at && why)
+        *why = op->why;
+    return op->at != NULL;
+}
+
+bool exact_op_single(const struct exact_op *op)
+{
+    return op->at || op->form;
+}
+
+/* What is asked for: m rows, either those of Y or those of X that `at` names, and their products W
+ * with k vectors V, or themselves as columns of C. */
+struct product {
+    struct exact_op *op;
+    size_t m;
+    const double *Y;
+    const size_t *at;
+    size_t k;
+    const double *V;
+    double *W, *C;
+    const struct ctl *ctl;
+    /* In vector code: */
+    const struct pairs_loops *loops;
+    struct pairs_vectors vectors;
+    size_t tile, each; /* floats of a packed tile of vectors; bytes of scratch of one worker */
+    float *packed;
+    char *scratch;
+};
+
+/* Inputs of row r of those asked for. */
+static const double *row_of(const struct product *p, size_t r)
+{
+    return p->at ? p->op->r.X + p->at[r] * p->op->r.d : p->Y + r * p->op->r.d;
+}
+
+/* Pair by pair. */
+
+static void pair_task(void *ctx, size_t task, size_t worker)
+{
+    const struct product *p = ctx;
+    const struct exact_rows *x = &p->op->r;
+    const size_t end = (task + 1) * PAIR_BLOCK, r1 = end < p->m ? end : p->m;
+
+    (void)worker;
+    for (size_t r = task * PAIR_BLOCK; r < r1; r++) {
+        const double *row = row_of(p, r);
+        for (size_t c = 0; c < p->k; c++)
+            p->W[c * p->m + r] = 0.0;
+        for (size_t i = 0; i < x->n && !ctl_stopped(p->ctl); i++) {
+            const double v = kernel_exact(x->k, x->hp, x->d, row, x->X + i * x->d, NULL);
+            for (size_t c = 0; c < p->k; c++)
+                p->W[c * p->m + r] += v * p->V[c * x->n + i];
+            if (p->C)
+                p->C[r * x->n + i] = v;
+        }
+    }
+}
+
+/* In vector code. */
+
+/* Scratch of a worker: rows of a block packed, their sums, and three tiles. */
+struct scratch {
+    float *rows;
+    double *sums;
+    struct exact_scratch tile;
+};
+
+static size_t tile_bytes(void)
+{
+    return PAIRS_GROUP * PAIRS_COLS * sizeof(float);
+}
+
+static size_t rows_bytes(const struct product *p)
+{
+    return mem_lines(BLOCK * exact_form_entries(p->op->form) * sizeof(float));
+}
+
+static size_t scratch_bytes(const struct product *p)
+{
+    return rows_bytes(p) + mem_lines(BLOCK * pairs_sums_size(p->vectors) * sizeof(double)) +
+           3 * tile_bytes();
+}
+
+static struct scratch scratch_of(const struct product *p, size_t worker)
+{
+    char *at = p->scratch + worker * p->each;
+    struct scratch s;
+
+    s.rows = (float *)(void *)at;
+    s.sums = (double *)(void *)(at + rows_bytes(p));
+    at += p->each - 3 * tile_bytes();
+    s.tile.K = (float *)(void *)at;
+    s.tile.S = (float *)(void *)(at + tile_bytes());
+    s.tile.P = (float *)(void *)(at + 2 * tile_bytes());
+    return s;
+}
+
+/* Converts a tile of columns of all vectors. */
+static void vectors_task(void *ctx, size_t task, size_t worker)
+{
+    const struct product *p = ctx;
+    const size_t n = p->op->r.n, j0 = task * PAIRS_COLS,
+                 cols = n - j0 < PAIRS_COLS ? n - j0 : PAIRS_COLS;
+
+    (void)worker;
+    if (!ctl_stopped(p->ctl))
+        p->loops->vectors(p->vectors, cols, p->V + j0, n, p->packed + task * p->tile);
+}
+
+/* The values of rows r0 .. r0 + rows with tile t, as parts of columns of C. */
+static void write_columns(const struct product *p, size_t t, size_t r0, size_t rows, const float *K)
+{
+    const size_t n = p->op->r.n, j0 = t * PAIRS_COLS,
+                 cols = n - j0 < PAIRS_COLS ? n - j0 : PAIRS_COLS;
+
+    for (size_t r = 0; r < rows; r++)
+        for (size_t j = 0; j < cols; j++)
+            p->C[(r0 + r) * n + j0 + j] = (double)K[r * PAIRS_COLS + j];
+}
+
+static void block_task(void *ctx, size_t task, size_t worker)
+{
+    const struct product *p = ctx;
+    const struct exact_form *form = p->op->form;
+    const struct scratch s = scratch_of(p, worker);
+    const size_t r0 = task * BLOCK, left = p->m - r0, rows = left < BLOCK ? left : BLOCK;
+    const size_t group = exact_form_entries(form) * PAIRS_GROUP, lds = pairs_sums_size(p->vectors);
+    const size_t tiles = exact_form_tiles(form);
+
+    memset(s.rows, 0, rows_bytes(p));
+    memset(s.sums, 0, BLOCK * lds * sizeof *s.sums);
+    for (size_t r = 0; r < rows; r++)
+        exact_form_row(form, row_of(p, r0 + r), r % PAIRS_GROUP,
+                       s.rows + r / PAIRS_GROUP * group);
+    for (size_t t = 0; t < tiles; t++) {
+        const size_t cols = exact_form_cols(form, t);
+        if (ctl_stopped(p->ctl))
+            return;
+        for (size_t r = 0; r < rows; r += PAIRS_GROUP) {
+            const size_t some = rows - r < PAIRS_GROUP ? rows - r : PAIRS_GROUP;
+            exact_form_values(form, p->loops, t, s.rows + r / PAIRS_GROUP * group, some, &s.tile);
+            if (p->C)
+                write_columns(p, t, r0 + r, some, s.tile.K);
+            else
+                p->loops->sums(p->vectors, some, cols, s.tile.K, p->packed + t * p->tile,
+                               s.sums + r * lds);
+        }
+    }
+    for (size_t r = 0; r < rows; r++)
+        for (size_t c = 0; c < p->k; c++)
+            p->W[c * p->m + r0 + r] = pairs_sum(p->vectors, s.sums + r * lds, c);
+}
+
+static enum status run_blocks(struct product *p, struct err *err)
+{
+    struct exact_op *op = p->op;
+    const size_t tiles = exact_form_tiles(op->form);
+
+    p->loops = &cpu_simd_now()->pairs;
+    p->vectors = pairs_vectors(p->k);
+    p->tile = pairs_vectors_size(p->vectors);
+    p->each = scratch_bytes(p);
+    p->packed = mem_spare_take(&op->spare, tiles * p->tile * sizeof *p->packed + 64,
+                               "the vectors of a product", err);
+    p->scratch = p->packed ? mem_spare_take(&op->spare, pool_threads(op->r.pool) * p->each,
+                                            "a product with the exact kernel", err)
+                           : NULL;
+    if (p->scratch) {
+        if (p->k > 0)
+            pool_run(op->r.pool, tiles, vectors_task, p);
+        memset(p->scratch, 0, pool_threads(op->r.pool) * p->each);
+        pool_run(op->r.pool, (p->m + BLOCK - 1) / BLOCK, block_task, p);
+    }
+    mem_spare_give(&op->spare, p->packed);
+    mem_spare_give(&op->spare, p->scratch);
+    return p->scratch ? ST_OK : ST_NOMEM;
+}
+
+static enum status run_here(struct product *p, struct err *err)
+{
+    enum status rc = open_here(p->op, err);
+
+    if (rc == ST_OK && p->op->form)
+        rc = run_blocks(p, err);
+    else if (rc == ST_OK)
+        pool_run(p->op->r.pool, (p->m + PAIR_BLOCK - 1) / PAIR_BLOCK, pair_task, p);
+    if (rc != ST_OK)
+        return rc;
+    return ctl_stopped(p->ctl) ? err_set(err, ST_CANCELLED, "stopped") : ST_OK;
+}
+
+/* On the device, if there is one. *done is false if it is not, or was lost: then the CPU
+ * computes. */
+static enum status run_there(struct product *p, const double *Y, bool *done, struct err *err)
+{
+    struct exact_op *op = p->op;
+
+    *done = op->at != NULL;
+    if (!*done)
+        return ST_OK;
+    const enum status rc = op->be->apply(op->at, p->m, Y, p->k, p->V, p->W, p->ctl, err);
+    if (rc != ST_BACKEND)
+        return rc;
+    op->why = err ? *err : (struct err){ .code = ST_BACKEND };
+    err_clear(err);
+    op->be->close(op->at);
+    op->at = NULL;
+    *done = false;
+    return ST_OK;
+}
+
+enum status exact_op_apply(struct exact_op *op, size_t m, const double *Y, size_t k,
+                           const double *V, double *W, const struct ctl *ctl, struct err *err)
+{
+    struct product p = { .op = op, .m = Y ? m : op->r.n, .Y = Y ? Y : op->r.X, .k = k, .V = V,
+                         .W = W, .ctl = ctl };
+    bool done;
+    const enum status rc = run_there(&p, Y, &done, err);
+
+    return done ? rc : run_here(&p, err);
+}
+
+enum status exact_op_rows(struct exact_op *op, size_t m, const size_t *at, size_t k,
+                          const double *V, double *W, const struct ctl *ctl, struct err *err)
+{
+    const size_t d = op->r.d;
+    struct product p = { .op = op, .m = m, .at = at, .k = k, .V = V, .W = W, .ctl = ctl };
+    bool done = false;
+    enum status rc = ST_OK;
+
+    if (op->at) {
+        double *Y = mem_calloc(m * d + 1, sizeof *Y, "rows of a product", err);
+        if (!Y)
+            return ST_NOMEM;
+        for (size_t r = 0; r < m; r++)
+            memcpy(Y + r * d, row_of(&p, r), d * sizeof *Y);
+        rc = run_there(&p, Y, &done, err);
+        free(Y);
+    }
+    return done ? rc : run_here(&p, err);
+}
+
+enum status exact_op_columns(struct exact_op *op, size_t m, const size_t *at, double *C,
+                             const struct ctl *ctl, struct err *err)
+{
+    struct product p = { .op = op, .m = m, .at = at, .C = C, .ctl = ctl };
+
+    return run_here(&p, err);
+}
+
+/* Time. */
+
+/* Nanoseconds of one core at 3.6 GHz, as measured (tests/bench/bench_products.c).  With vectors of
+ * 16 numbers: an entry of a pair, a closed form, a table, a product with a vector.  In
+ * kernel_exact: a kernel at a pair of rows or of windows, and each of its inputs. */
+static const double NS_ENTRY = 0.0095, NS_FORM = 0.15, NS_TABLE = 1.7, NS_VECTOR = 0.009,
+                    NS_PAIR = 10.0, NS_INPUT = 1.4;
+
+/* Pairs of windows that kernel t compares for a pair of rows of the usual length; 1 without
+ * windows. */
+static double window_pairs(const struct kterm *t)
+{
+    const struct layer *l = &t->layer;
+    const double windows = l->positions > l->width ? (double)(l->positions - l->width + 1) : 1.0;
+
+    return kterm_reads_windows(t) ? windows * windows : 1.0;
+}
+
+double exact_op_cost(const struct kernel *k, size_t d, size_t vectors)
+{
+    const double wide = 16.0 / (double)cpu_simd_now()->f32.lanes;
+    const bool single = exact_form_has(k, d);
+    double ns = (double)vectors * (single ? NS_VECTOR * wide : 1.0);
+
+    for (size_t t = 0; t < k->nterms; t++) {
+        const double inputs = (double)kernel_inputs(k, t, d);
+        if (single)
+            ns += wide * (NS_ENTRY * inputs + (k->term[t].ops->closed ? NS_FORM : NS_TABLE));
+        else
+            ns += window_pairs(&k->term[t]) * (NS_PAIR + NS_INPUT * inputs);
+    }
+    return 1e-9 * ns;
+}
+
+double exact_op_seconds(const struct exact_op *op, size_t rows, size_t k)
+{
+    return exact_op_cost(op->r.k, op->r.d, k) * (double)rows * (double)op->r.n;
+}

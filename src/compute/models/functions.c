@@ -1,0 +1,281 @@
+/* compute/models/functions.c -- functions drawn from the posterior: see functions.h.  An exact
+ * model draws by pathwise conditioning (Wilson et al. 2020; share/doc/methods.md 5.10 and 5.11), a
+ * model on features by its factor (6.18). */
+#include "compute/models/functions.h"
+
+#include "base/mem.h"
+#include "compute/features/featmap.h"
+#include "compute/linalg/blas.h"
+#include "compute/models/exact.h"
+#include "compute/models/model_impl.h"
+#include "compute/rng.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The sequences of random numbers of a target; the last is the seed of the features of a prior
+ * draw, which are thus never those of a model or of generated data. */
+enum { NORMAL_WEIGHTS, NORMAL_NOISE, PRIOR_SEED, SEQUENCES };
+
+static uint64_t sequence(size_t target, unsigned which)
+{
+    return rng_stream(RNG_FUNCTION, (uint32_t)(SEQUENCES * target + which));
+}
+
+/* n standard normals for draw s of the set. */
+static void normals(const struct functions *f, unsigned which, size_t s, size_t n, double *out)
+{
+    const uint64_t stream = sequence(f->key.target, which);
+
+    for (size_t i = 0; i < n; i++)
+        out[i] = rng_normal(f->key.seed, stream, (uint64_t)(f->key.first + s) << 32 | i);
+}
+
+static enum status no_factor(const struct model *m, const char *try, struct err *err)
+{
+    if (m->L == NULL)
+        err_named(err, ST_STATE, "no-functions",
+                  "functions are drawn with the factor of the variances, which this fit has not");
+    else
+        err_named(err, ST_STATE, "no-functions",
+                  "functions are drawn with the factor of all %zu weights, and the variances of "
+                  "this fit have %zu",
+                  m->M, m->Mv);
+    err_hint(err, "%s", try);
+    return ST_STATE;
+}
+
+/* Functions of a model on features. */
+
+/* W_s = w + noise C'^-1 e, e ~ N(0, I): its covariance is noise^2 A1^-1 (share/doc/methods.md
+ * 6.18). */
+enum status functions_features(const struct model *m, struct functions *f, const struct tools *on,
+                               struct err *err)
+{
+    const size_t M = m->M, S = f->key.count, j = f->key.target;
+
+    if (m->L == NULL || m->Mv != M)
+        return no_factor(m, "fit variance=all", err);
+    f->columns = M;
+    f->seed = m->seed;
+    f->W = mem_calloc(S, M * sizeof *f->W, "the functions", err);
+    if (f->W == NULL)
+        return ST_NOMEM;
+    for (size_t s = 0; s < S; s++)
+        normals(f, NORMAL_WEIGHTS, s, M, f->W + s * M);
+    const enum status rc = blas_dtrsm(on->pool, true, M, S, m->L, M, f->W, M, err);
+    for (size_t s = 0; rc == ST_OK && s < S; s++)
+        for (size_t i = 0; i < M; i++)
+            f->W[s * M + i] = m->w[j * M + i] + m->noises[j] * f->W[s * M + i];
+    return rc;
+}
+
+/* Functions of an exact model. */
+
+/* The features at the seed of the functions, over any rows. */
+static enum status open_map(const struct functions *f, const struct source *src,
+                            const struct tools *on, struct model_map *z, struct err *err)
+{
+    const struct fop_opts fo = { .pool = on->pool, .precision = f->m->precision };
+    struct model drawn = *f->m;
+
+    drawn.seed = f->seed;
+    return model_open(&drawn, f->columns, src, &fo, on->be, z, err);
+}
+
+/* Row i of L L' has the diagonal k(x_i, x_i) + ratio / weight_i: noise[i] <- the square root of the
+ * last term, at amplitude 1, with any jitter of the factor in it. */
+static void noise_of_rows(const struct model *m, double *noise)
+{
+    const size_t n = m->M;
+
+    memset(noise, 0, n * sizeof *noise);
+    for (size_t j = 0; j < n; j++)
+        for (size_t i = j; i < n; i++)
+            noise[i] += m->L[i + j * n] * m->L[i + j * n];
+    for (size_t i = 0; i < n; i++) {
+        const double *x = m->X + i * m->d;
+        noise[i] = sqrt(fmax(noise[i] - kernel_exact(&m->kernel, m->hp, m->d, x, x, NULL), 0.0));
+    }
+}
+
+/* W holds weights of prior draws at amplitude 1 and V their noise at the training rows; they become
+ * those of posterior draws (share/doc/methods.md 5.7, 5.8). */
+static enum status condition(const struct model *m, struct functions *f, const struct tools *on,
+                             struct err *err)
+{
+    const size_t n = m->M, S = f->key.count, j = f->key.target;
+    const double amplitude = m->amplitudes[j];
+    struct source_array train;
+    struct model_map z = { .f = NULL };
+    double *f0 = mem_calloc(S, n * sizeof *f0, "the functions at the training rows", err);
+
+    source_array_init(&train, m->X, n, m->d, m->d);
+    enum status rc = f0 ? open_map(f, &train.base, on, &z, err) : ST_NOMEM;
+    if (rc == ST_OK)
+        rc = fop_zp(z.f, S, f->W, f0, on->ctl, err);
+    model_close(&z);
+    for (size_t i = 0; rc == ST_OK && i < S * n; i++)
+        f->V[i] += f0[i];
+    free(f0);
+    if (rc == ST_OK)
+        rc = blas_dtrsm(on->pool, false, n, S, m->L, n, f->V, n, err);
+    if (rc == ST_OK)
+        rc = blas_dtrsm(on->pool, true, n, S, m->L, n, f->V, n, err);
+    for (size_t s = 0; rc == ST_OK && s < S; s++)
+        for (size_t i = 0; i < n; i++)
+            f->V[s * n + i] = m->w[j * n + i] - amplitude * f->V[s * n + i];
+    for (size_t i = 0; rc == ST_OK && i < S * f->columns; i++)
+        f->W[i] *= amplitude;
+    return rc;
+}
+
+static enum status exact_room(const struct model *m, struct functions *f, size_t columns,
+                              struct err *err)
+{
+    if (m->L == NULL)
+        return no_factor(m, "fit solver=exact", err);
+    f->columns = columns;
+    f->W = mem_calloc(f->key.count, columns * sizeof *f->W, "the functions", err);
+    f->V = f->W ? mem_calloc(f->key.count, m->M * sizeof *f->V, "the functions", err) : NULL;
+    return f->V ? ST_OK : ST_NOMEM;
+}
+
+enum status functions_exact(const struct model *m, struct functions *f, const struct tools *on,
+                            struct err *err)
+{
+    const size_t n = m->M, least = featmap_least(&m->kernel, m->d);
+    enum status rc = exact_room(m, f, least + (least & 1) > FUNCTIONS_FEATURES
+                                          ? least + (least & 1) : FUNCTIONS_FEATURES, err);
+    double *noise = rc == ST_OK ? mem_calloc(n, sizeof *noise, "the noise of rows", err) : NULL;
+
+    if (noise == NULL)
+        return rc != ST_OK ? rc : ST_NOMEM;
+    f->seed = rng_u64(f->key.seed, sequence(f->key.target, PRIOR_SEED), 0);
+    noise_of_rows(m, noise);
+    for (size_t s = 0; s < f->key.count; s++) {
+        normals(f, NORMAL_WEIGHTS, s, f->columns, f->W + s * f->columns);
+        normals(f, NORMAL_NOISE, s, n, f->V + s * n);
+        for (size_t i = 0; i < n; i++)
+            f->V[s * n + i] *= noise[i];
+    }
+    free(noise);
+    return condition(m, f, on, err);
+}
+
+/* Any kind. */
+
+static struct functions *empty(const struct model *m, const struct functions_key *key,
+                               struct err *err)
+{
+    struct functions *f = mem_calloc(1, sizeof *f, "the functions", err);
+
+    if (f != NULL) {
+        f->m = model_ref((struct model *)m); /* the count alone changes */
+        f->key = *key;
+    }
+    return f;
+}
+
+enum status functions_new(const struct model *m, const struct functions_key *key,
+                          const struct tools *on, struct functions **out, struct err *err)
+{
+    *out = NULL;
+    if (m->kind->functions == NULL) {
+        err_named(err, ST_STATE, "no-functions", "a model of kind %s draws no functions",
+                  m->kind->name);
+        err_hint(err, "fit variance=all");
+        return ST_STATE;
+    }
+    struct functions *f = empty(m, key, err);
+    if (f == NULL)
+        return ST_NOMEM;
+    const enum status rc = m->kind->functions(m, f, on, err);
+    if (rc == ST_OK)
+        *out = f;
+    else
+        functions_free(f);
+    return rc;
+}
+
+enum status functions_given_for_tests(const struct model *m, size_t columns, const double *w,
+                                      const double *zeta, const struct tools *on,
+                                      struct functions **out, struct err *err)
+{
+    struct functions *f = empty(m, &(struct functions_key){ .count = 1 }, err);
+    enum status rc = f ? exact_room(m, f, columns, err) : ST_NOMEM;
+
+    if (rc == ST_OK) {
+        memcpy(f->W, w, columns * sizeof *w);
+        memcpy(f->V, zeta, m->M * sizeof *zeta);
+        rc = condition(m, f, on, err);
+    }
+    *out = rc == ST_OK ? f : NULL;
+    if (rc != ST_OK)
+        functions_free(f);
+    return rc;
+}
+
+void functions_free(struct functions *f)
+{
+    if (f == NULL)
+        return;
+    model_unref(f->m);
+    free(f->W);
+    free(f->V);
+    free(f);
+}
+
+/* Values. */
+
+struct values {
+    struct prediction p; /* mean: F */
+    const struct functions *f;
+};
+
+/* F += K1(x, X) V for a tile of rows. */
+static enum status add_tile(const struct prediction *p, size_t r0, size_t r1, double *work,
+                            struct err *err)
+{
+    const struct functions *f = ((const struct values *)p)->f;
+    const struct model *m = f->m;
+    const size_t n = m->M, rows = r1 - r0, S = f->key.count;
+    const struct exact_rows train = { .k = &m->kernel, .hp = m->hp, .X = m->X, .n = n, .d = m->d };
+    double *x = work, *C = x + MODEL_TILE * m->d, *sum = C + MODEL_TILE * n;
+    const enum status rc = p->src->rows(p->src, r0, r1, x, err);
+
+    if (rc != ST_OK)
+        return rc;
+    exact_cross(&train, x, rows, C);
+    memset(C + rows * n, 0, (MODEL_TILE - rows) * n * sizeof *C);
+    blas_dgemm1(true, false, MODEL_TILE, S, n, 1.0, C, n, f->V, n, 0.0, sum, MODEL_TILE);
+    for (size_t s = 0; s < S; s++)
+        for (size_t i = 0; i < rows; i++)
+            p->mean[s * p->n + r0 + i] += sum[s * MODEL_TILE + i];
+    return ST_OK;
+}
+
+enum status functions_values(const struct functions *f, const struct source *src, double *F,
+                             const struct tools *on, struct err *err)
+{
+    const struct model *m = f->m;
+    struct phase_ctl phase;
+    struct model_map z = { .f = NULL };
+    struct values v = { .f = f,
+                        .p = { .m = m, .src = src, .n = src->n, .mean = F, .tile = add_tile,
+                               .work_len = MODEL_TILE * (m->d + m->M + f->key.count) + 8,
+                               .on = { on->be, on->pool,
+                                       model_phase(&phase, on->ctl, PHASE_PREDICT) } } };
+    enum status rc = source_suits(src, &m->kernel, err);
+
+    if (rc == ST_OK && !m->kind->suits(m, src, err))
+        rc = ST_SHAPE;
+    if (rc != ST_OK || src->n == 0)
+        return rc;
+    rc = open_map(f, src, &v.p.on, &z, err);
+    if (rc == ST_OK)
+        rc = fop_zp(z.f, f->key.count, f->W, F, v.p.on.ctl, err);
+    model_close(&z);
+    return rc == ST_OK && f->V != NULL ? model_tiles(&v.p, err) : rc;
+}

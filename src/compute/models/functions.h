@@ -1,0 +1,56 @@
+/* compute/models/functions.h -- functions drawn from the posterior of a fitted model
+ * (share/doc/methods.md 5.10, 5.11, 6.18).  A function has one value at every input: the values of
+ * a draw at many rows are those of one and the same function, so that their joint distribution is
+ * the model's, without noise.
+ *
+ * A draw is a function of the model, the seed, the target and the number of the draw alone.  A set
+ * of draws has the same bits for any number of threads; the same draw as part of another set agrees
+ * to rounding (1e-9), because products with several vectors add in another order.  Functions of
+ * different targets are independent. */
+#ifndef GPDESK_FUNCTIONS_H
+#define GPDESK_FUNCTIONS_H
+
+#include "compute/models/model.h"
+
+/* Random features of a draw from the prior of an exact kernel.  2000 of them understate posterior
+ * variances by 20 % on the data set pol, 8192 by 2 % (share/doc/methods.md 5.10). */
+enum { FUNCTIONS_FEATURES = 8192 };
+
+/* Which draws: `count` of them from number `first` on, of one target. */
+struct functions_key { uint64_t seed; size_t target, first, count; };
+struct functions;
+/* Draws functions from the posterior.  STATE, with the fit that can, when the model cannot: its
+ * kind has no functions, or it lacks the Cholesky factor of all its weights.  Takes 8 (M + n) bytes
+ * for each function; the costs are those of two triangular solves, and for an exact kernel of
+ * FUNCTIONS_FEATURES features of all training rows.  The model is kept by reference.  The caller
+ * owns *out (functions_free). */
+enum status functions_new(const struct model *, const struct functions_key *, const struct tools *,
+                          struct functions **out, struct err *);
+void functions_free(struct functions *); /* NULL is fine */
+/* F <- the values of all functions at the rows of a source, in scaled units: `count` vectors of
+ * src->n, one function after the other.  SHAPE when the inputs do not suit the model. */
+enum status functions_values(const struct functions *, const struct source *, double *F,
+                             const struct tools *, struct err *);
+
+/* For kinds of models (model_ops.functions): what a kind fills in.  The value of function s at x is
+ * z(x)'W_s + k(x, X)'V_s, with `columns` features z at `seed` and, if V is not NULL, the training
+ * inputs of the model. */
+struct functions {
+    struct model *m;
+    struct functions_key key;
+    size_t columns;
+    uint64_t seed;
+    double *W; /* count x columns */
+    double *V; /* count x training rows, or NULL */
+};
+enum status functions_exact(const struct model *, struct functions *, const struct tools *,
+                            struct err *);
+enum status functions_features(const struct model *, struct functions *, const struct tools *,
+                               struct err *);
+/* For the golden files: an exact model's function from given normals, the weights w of `columns`
+ * features of the prior and the noise zeta of the training rows (at amplitude 1). */
+enum status functions_given_for_tests(const struct model *, size_t columns, const double *w,
+                                      const double *zeta, const struct tools *,
+                                      struct functions **out, struct err *);
+
+#endif

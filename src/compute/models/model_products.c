@@ -1,0 +1,348 @@
+/* compute/models/model_products.c -- an exact kernel by products with K1 that is never stored: the
+ * choice of a solver by counted cost, weights by any solver of the registry on S K1 S + ratio I
+ * (exact_system.h; share/doc/methods.md 5, 9), and means.  There are no variances without a
+ * Cholesky factor of the whole matrix. */
+#include "compute/models/fit.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "compute/linalg/blas.h"
+#include "compute/models/exact_system.h"
+#include "compute/stats/ritz.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    PREDICT_ROWS = 4096,   /* rows of new inputs that are in memory at once */
+    STEPS_PRODUCTS = 200,  /* the work of a solver that steps on rows, in products */
+    COLUMNS = 32,          /* columns that a preconditioner holds beside its factor */
+};
+#define DEVICE_PAIR 5e-11 /* seconds of a kernel value on a device */
+/* Seconds of one core up to which a Cholesky factor is taken for its variances, even where products
+ * cost less. */
+static const double hardly_felt = 5.0;
+
+/* Plan. */
+
+/* A way to the weights: its counted seconds of one core and bytes. */
+struct way {
+    const struct solver_ops *solver; /* NULL: a Cholesky factor */
+    const char *name;
+    double products, seconds, bytes;
+};
+
+/* The solver that steps on rows of the kernel, if there is one. */
+static const struct solver_ops *stepping(void)
+{
+    for (size_t i = 0; solver_at(i); i++)
+        if (solver_at(i)->dual && solver_at(i)->stochastic)
+            return solver_at(i);
+    return NULL;
+}
+
+static const struct precond_ops *precond_of(const struct fit_opts *o, const struct solver_ops *s,
+                                            struct err *err)
+{
+    return !s->uses_precond ? &precond_none
+           : o->precond     ? precond_find(o->precond, err)
+                            : &precond_pchol;
+}
+
+/* The rank of a preconditioner for n rows: the one asked for, else its own or that of pchol. */
+static size_t rank_of(const struct fit_opts *o, const struct precond_ops *pre, size_t n)
+{
+    if (!pre->ranked)
+        return 0;
+    const size_t usual = (pre->rank ? pre->rank : precond_pchol.rank)(n);
+    const size_t rank = o->rank ? o->rank : usual;
+    return rank < n ? rank : n;
+}
+
+/* Products of conjugate gradients to the tolerance by 9.2, with a condition number of 1 + n / (1000
+ * ratio): an eigenvalue of 1/1000 of the trace is what a preconditioner of rank 100 usually leaves
+ * first. */
+static double cg_products(const struct fit_opts *o, size_t n)
+{
+    const double ratio = model_ratio(o->amplitude, o->noise);
+    const double rtol = o->rtol > 0.0 ? o->rtol : 1e-6, most = o->maxit ? (double)o->maxit : 500.0;
+    const double k = 0.5 * sqrt(1.0 + 1e-3 * (double)n / ratio) * log(2.0 / rtol);
+
+    return fmax(1.0, fmin(k, most));
+}
+
+/* The counted cost of a solver on products. */
+static struct way count(const struct fit_opts *o, const struct solver_ops *s, size_t n, size_t d)
+{
+    const double rows = (double)n, k = (double)(o->targets ? o->targets : 1);
+    const struct precond_ops *pre = precond_of(o, s, NULL);
+    const double rank = pre ? (double)rank_of(o, pre, n) : 0.0;
+    const double pair = o->device_exact ? DEVICE_PAIR : exact_op_cost(&o->kernel, d, (size_t)k);
+    struct way w = { .solver = s, .name = s->name };
+
+    w.products = s->dual && s->stochastic ? STEPS_PRODUCTS : s->iterative ? cg_products(o, n) : 1.0;
+    w.seconds = w.products * rows * rows * pair + 4.0 * rows * rank * (rank + w.products) / 20e9;
+    w.bytes = 8.0 * rows * (1.5 * (double)d + 8.0 * k + 2.0 * rank + (rank > 0.0 ? COLUMNS : 0.0));
+    if (!s->iterative) {
+        w.seconds = exact_seconds(n);
+        w.bytes += 8.0 * rows * rows;
+    }
+    return w;
+}
+
+/* Appends "NAME, TIME and MEMORY" to the note. */
+static void tell(char note[256], const char *before, const struct way *w, double threads)
+{
+    char mem[24], time[32];
+    const size_t at = strlen(note);
+
+    mem_format(mem, sizeof mem, w->bytes);
+    text_seconds(time, sizeof time, fmax(w->seconds / threads, 0.01));
+    snprintf(note + at, 256 - at, "%s%s about %s and %s", before, w->name, time, mem);
+}
+
+/* The note: the way that is taken, and what the others cost. */
+static void write_note(const struct way *all, size_t ways, size_t chosen, size_t n,
+                       const struct fit_plan *p, char note[256])
+{
+    const double threads = p->threads ? (double)p->threads : 1.0;
+
+    snprintf(note, 256, "exact: ");
+    tell(note, "", &all[chosen], threads);
+    snprintf(note + strlen(note), 256 - strlen(note), " for %zu rows", n);
+    for (size_t i = 0; i < ways; i++)
+        if (i != chosen)
+            tell(note, "; ", &all[i], threads);
+    if (all[chosen].solver && p->Mv == 0)
+        snprintf(note + strlen(note), 256 - strlen(note),
+                 "; means only (variance=all makes the factor)");
+}
+
+/* Writes the plan of a way: a Cholesky factor as p describes it, or products. */
+static enum status take(const struct fit_opts *o, const struct way *w, size_t n,
+                        struct fit_plan *p, struct err *err)
+{
+    const bool wanted = o->variance == VAR_ALL || o->variance == VAR_COUNT;
+
+    p->solver = w->solver;
+    if (w->solver == NULL)
+        return ST_OK;
+    const struct precond_ops *pre = precond_of(o, w->solver, err);
+    if (pre == NULL)
+        return ST_NOT_FOUND;
+    if ((wanted || !w->solver->iterative) && exact_allowed(n, 1, o->mem_limit, err) != ST_OK)
+        return ST_LIMIT;
+    p->plan = PLAN_REGENERATE;
+    p->rank = rank_of(o, pre, n);
+    p->Mv = wanted ? n : 0;
+    p->bytes = wanted ? fmax(p->bytes, w->bytes) : w->bytes;
+    if (o->mem_limit == 0 || p->bytes <= (double)o->mem_limit)
+        return ST_OK;
+    char mem[24], most[24];
+    mem_format(mem, sizeof mem, p->bytes);
+    mem_format(most, sizeof most, (double)o->mem_limit);
+    err_named(err, ST_LIMIT, "exact-size", "%s on %zu rows of an exact kernel needs %s; %s is "
+              "allowed", w->name, n, mem, most);
+    err_hint(err, "fit model=exact solver=pcg rank=20, or fit features=2048");
+    return ST_LIMIT;
+}
+
+enum status model_products_plan(const struct fit_opts *o, size_t n, size_t d, bool factor,
+                                struct fit_plan *p, char note[256], struct err *err)
+{
+    const struct solver_ops *asked = solver_is_free(o->solver) ? NULL : solver_find(o->solver, err);
+    const struct solver_ops *steps = stepping();
+    struct way all[4] = { { .name = "Cholesky", .seconds = exact_seconds(n), .bytes = p->bytes } };
+    size_t ways = 1, chosen = 0;
+
+    if (asked == NULL && !solver_is_free(o->solver))
+        return ST_NOT_FOUND;
+    if (p->Mv) /* the diagonal of the inverse */
+        all[0].seconds *= 2.0;
+    all[ways++] = count(o, solver_usual(), n, d);
+    if (steps)
+        all[ways++] = count(o, steps, n, d);
+    chosen = factor ? 0 : 1;
+    for (size_t i = chosen + 1; i < ways && !(factor && all[0].seconds <= hardly_felt); i++)
+        if (all[i].seconds < all[chosen].seconds)
+            chosen = i;
+    for (size_t i = 0; asked && i < ways; i++)
+        if (all[i].solver == asked)
+            chosen = i;
+    if (asked && all[chosen].solver != asked) {
+        chosen = ways;
+        all[ways++] = count(o, asked, n, d);
+    }
+    const enum status rc = take(o, &all[chosen], n, p, err);
+    if (rc == ST_OK)
+        write_note(all, ways, chosen, n, p, note);
+    return rc;
+}
+
+/* Fit. */
+
+static enum status build_precond(struct fit *ft, const struct linop *A, struct precond **pre,
+                                 struct err *err)
+{
+    const struct precond_ops *ops = precond_of(ft->o, ft->plan.solver, err);
+    const struct precond_opts po = { .rank = ft->plan.rank, .seed = ft->o->seed,
+                                     .lam2 = ft->ratio };
+    struct phase_ctl phase;
+
+    if (ops == NULL)
+        return ST_NOT_FOUND;
+    const enum status rc =
+        ops->build(A, &po, model_phase(&phase, ft->on.ctl, PHASE_PRECOND), pre, err);
+    if (rc != ST_OK)
+        return rc;
+    precond_set_noise(*pre, ft->ratio);
+    ft->info->rank = precond_rank(*pre);
+    ft->info->ratio = precond_ratio(*pre);
+    snprintf(ft->info->precond, sizeof ft->info->precond, "%s", ops->name);
+    return ST_OK;
+}
+
+/* The start (t x n, the caller frees it) of a solve of (S K1 S + ratio I) x = S y: weights w of a
+ * fit on the same rows, x = S^-1 w; or from predictions f of these rows, as if K1 w were f,
+ * x = (S y - S f) / ratio. */
+static enum status begin(struct fit *ft, double **x0, struct err *err)
+{
+    const struct model *start = ft->o->start;
+    const size_t n = ft->m->M, all = ft->t * n;
+    const double *s = ft->src->row_scale;
+    struct phase_ctl phase;
+    const struct tools on = { ft->on.be, ft->on.pool,
+                              model_phase(&phase, ft->on.ctl, PHASE_START) };
+    double *x = mem_calloc(all, sizeof *x, "the start", err);
+
+    *x0 = x;
+    if (x == NULL)
+        return ST_NOMEM;
+    ft->info->projected = !model_start_same(start, ft->m);
+    if (!ft->info->projected) {
+        for (size_t i = 0; i < all; i++)
+            x[i] = s ? start->w[i] / s[i % n] : start->w[i];
+        return ST_OK;
+    }
+    const enum status rc = model_predict(start, ft->src, x, NULL, &on, err);
+    for (size_t i = 0; rc == ST_OK && i < all; i++)
+        x[i] = (ft->y[i] - (s ? s[i % n] : 1.0) * x[i]) / ft->ratio;
+    return rc;
+}
+
+/* Weights by the solver of the plan, with its figures. */
+static enum status solve(struct fit *ft, const struct linop *A, struct solve_opts *so,
+                         struct solve_info *each, struct err *err)
+{
+    struct fit_info *info = ft->info;
+    struct precond *pre = NULL;
+    double t = fit_now(), *x0 = NULL;
+    enum status rc = ft->plan.solver->uses_precond ? build_precond(ft, A, &pre, err) : ST_OK;
+
+    info->seconds.precond = fit_now() - t;
+    t = fit_now();
+    if (rc == ST_OK && ft->o->start)
+        rc = begin(ft, &x0, err);
+    so->pre = pre;
+    so->x0 = x0;
+    if (rc == ST_OK)
+        rc = ft->plan.solver->solve(A, ft->t, ft->y, ft->m->w, so,
+                                    ft->on.ctl, each, err);
+    info->seconds.solve = fit_now() - t;
+    if (pre && precond_eigenvalues(pre))
+        info->condition_plain = (precond_eigenvalues(pre)[0] + ft->ratio) / ft->ratio;
+    free(x0);
+    precond_free(pre);
+    if (rc == ST_OK)
+        fit_gather(ft, each);
+    for (size_t j = 0; j < ft->t; j++)
+        solve_info_free(&each[j]);
+    return rc;
+}
+
+enum status model_products_fit(struct fit *ft, struct err *err)
+{
+    struct model *m = ft->m;
+    struct fit_info *info = ft->info;
+    struct solve_opts so = { .rtol = ft->o->rtol, .maxit = ft->o->maxit, .seed = ft->o->seed,
+                             .params = ft->o->solver_params };
+    struct solve_info *each = mem_calloc(ft->t, sizeof *each, "the targets' solves", err);
+    struct err why = { 0 };
+
+    snprintf(info->solver, sizeof info->solver, "%s", ft->plan.solver->name);
+    m->X = each ? exact_inputs(ft->src, err) : NULL;
+    const struct exact_rows rows = { .k = &m->kernel, .hp = m->hp, .X = m->X, .n = m->M, .d = m->d,
+                                     .row_scale = ft->src->row_scale, .pool = ft->on.pool };
+    enum status rc = m->X ? exact_system_open(ft->on.be, &rows, &ft->system, err) : ST_NOMEM;
+    if (rc == ST_OK) {
+        const struct linop A = exact_system_linop(ft->system, ft->ratio);
+        rc = solve(ft, &A, &so, each, err);
+    }
+    free(each);
+    if (rc != ST_OK)
+        return rc;
+    if (!exact_op_there(exact_system_op(ft->system), &why) && why.code == ST_BACKEND)
+        fit_warn(info, "device-lost",
+                 "the device failed in the middle; the processor went on: %.200s", why.msg);
+    info->warm = ft->o->start != NULL;
+    info->condition = ritz_condition(ft->trace, &info->ritz_min, &info->ritz_max);
+    if (info->rank == 0)
+        info->condition_plain = info->condition;
+    if (info->float_limit)
+        fit_warn(info, "float-limit",
+                 "the true residual stopped at %.2g: single precision kernels allow no less",
+                 info->true_residual);
+    return ST_OK;
+}
+
+/* For each target, with r = y - A w: the residual y - K1 w is r + ratio w, and c =
+ * y' (K1 + ratio I)^-1 y = y'w + r'w up to r'A^-1 r, the square of the error of an unfinished
+ * solve. */
+enum status model_products_moments(struct fit *ft, double *rr, double *c, struct err *err)
+{
+    const size_t n = ft->m->M;
+    const struct linop A = exact_system_linop(ft->system, ft->ratio);
+    double *Aw = mem_calloc(ft->t * n, sizeof *Aw, "the residuals", err);
+    const enum status rc = Aw ? A.apply(A.ctx, ft->t, ft->m->w, Aw, NULL, err) : ST_NOMEM;
+
+    for (size_t j = 0; rc == ST_OK && j < ft->t; j++) {
+        const double *w = ft->m->w + j * n, *y = ft->y + j * n, *a = Aw + j * n;
+        rr[j] = c[j] = 0.0;
+        for (size_t i = 0; i < n; i++) {
+            const double r = y[i] - a[i], left = r + ft->ratio * w[i];
+            rr[j] += left * left;
+            c[j] += (y[i] + r) * w[i];
+        }
+    }
+    free(Aw);
+    return rc;
+}
+
+/* Predictions. */
+
+enum status model_products_predict(struct prediction *p, struct err *err)
+{
+    const struct model *m = p->m;
+    const struct exact_rows rows = { .k = &m->kernel, .hp = m->hp, .X = m->X, .n = m->M, .d = m->d,
+                                     .pool = p->on.pool };
+    const size_t most = p->n < PREDICT_ROWS ? p->n : PREDICT_ROWS;
+    double *Y = mem_aligned(most * (m->d + m->t) + 1, sizeof *Y, "new rows", err);
+    struct exact_op *op = NULL;
+    enum status rc = Y ? exact_op_open(p->on.be, &rows, &op, err) : ST_NOMEM;
+
+    for (size_t r0 = 0; rc == ST_OK && r0 < p->n; r0 += most) {
+        const size_t r1 = r0 + most < p->n ? r0 + most : p->n, k = r1 - r0;
+        double *W = Y + most * m->d;
+        rc = p->src->rows(p->src, r0, r1, Y, err);
+        if (rc == ST_OK)
+            rc = exact_op_apply(op, k, Y, m->t, m->w, W, p->on.ctl, err);
+        for (size_t j = 0; rc == ST_OK && j < m->t; j++)
+            memcpy(p->mean + j * p->n + r0, W + j * k, k * sizeof *W);
+        ctl_tell(p->on.ctl, PHASE_PREDICT, r1, p->n, NAN);
+    }
+    exact_op_close(op);
+    free(Y);
+    return rc;
+}

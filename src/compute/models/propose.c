@@ -1,0 +1,239 @@
+/* compute/models/propose.c -- see propose.h. */
+#include "compute/models/propose.h"
+
+#include "base/mem.h"
+#include "compute/models/functions.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const propose_words[] = { "thompson", "ei", "ucb", "mean", "sd", NULL };
+
+enum {
+    SET = 128,   /* functions that are drawn at a time */
+    BLOCK = 4096 /* rows at which they are evaluated at a time */
+};
+
+/* A row and what it promises.  `second` decides between rows of the same value, as where the
+ * expected improvement has underflowed. */
+struct entry { double value, second; size_t row; };
+
+static bool better(const struct entry *a, const struct entry *b)
+{
+    if (a->value != b->value)
+        return a->value > b->value;
+    return a->second != b->second ? a->second > b->second : a->row < b->row;
+}
+
+static int best_first(const void *a, const void *b)
+{
+    return better(a, b) ? -1 : better(b, a) ? 1 : 0;
+}
+
+/* The best entries of a list, as a heap whose first is the worst of them. */
+struct list { struct entry *at; size_t n, most; };
+
+static void sift(struct list *l, size_t i)
+{
+    for (;;) {
+        size_t worst = i;
+        for (size_t k = 2 * i + 1; k <= 2 * i + 2 && k < l->n; k++)
+            if (better(&l->at[worst], &l->at[k]))
+                worst = k;
+        if (worst == i)
+            return;
+        const struct entry e = l->at[i];
+        l->at[i] = l->at[worst];
+        l->at[worst] = e;
+        i = worst;
+    }
+}
+
+static void offer(struct list *l, struct entry e)
+{
+    if (l->n < l->most) {
+        size_t i = l->n++;
+        l->at[i] = e;
+        while (i > 0 && better(&l->at[(i - 1) / 2], &l->at[i])) {
+            const struct entry up = l->at[(i - 1) / 2];
+            l->at[(i - 1) / 2] = l->at[i];
+            l->at[i] = up;
+            i = (i - 1) / 2;
+        }
+    } else if (better(&e, &l->at[0])) {
+        l->at[0] = e;
+        sift(l, 0);
+    }
+}
+
+/* Rows that were chosen, with their inputs, so that others keep away. */
+struct choice {
+    const struct model *m;
+    const struct source *src;
+    double apart;
+    double *x, *own; /* inputs (count x d) and k(x, x) of the chosen; then those of a candidate */
+    size_t *row, n;
+};
+
+/* True if the row may join: it is another one, and far enough (share/doc/methods.md 15.7). */
+static enum status may_join(struct choice *c, size_t row, bool *may, struct err *err)
+{
+    const size_t d = c->src->d;
+    double *x = c->x + c->n * d;
+
+    *may = true;
+    for (size_t i = 0; i < c->n; i++)
+        *may = *may && c->row[i] != row;
+    if (!*may || !(c->apart > 0.0))
+        return ST_OK;
+    const enum status rc = c->src->rows(c->src, row, row + 1, x, err);
+    if (rc != ST_OK)
+        return rc;
+    const double own = kernel_exact(&c->m->kernel, c->m->hp, d, x, x, NULL);
+    c->own[c->n] = own;
+    for (size_t i = 0; *may && i < c->n; i++) {
+        const double k = kernel_exact(&c->m->kernel, c->m->hp, d, c->x + i * d, x, NULL);
+        *may = 2.0 * k <= (1.0 - c->apart) * (own + c->own[i]);
+    }
+    return ST_OK;
+}
+
+/* Takes the first of the sorted entries that may join, if there is one. */
+static enum status take(struct choice *c, const struct entry *at, size_t n, size_t *from,
+                        struct err *err)
+{
+    for (; *from < n; ++*from) {
+        bool may;
+        const enum status rc = may_join(c, at[*from].row, &may, err);
+        if (rc != ST_OK)
+            return rc;
+        if (may) {
+            c->row[c->n++] = at[(*from)++].row;
+            return ST_OK;
+        }
+    }
+    return ST_OK;
+}
+
+static double promise(const struct propose_opts *o, double mean, double sd)
+{
+    switch (o->by) {
+    case PROPOSE_IMPROVEMENT: return acquisition_improvement(&o->goal, mean, sd);
+    case PROPOSE_BOUND: return acquisition_bound(&o->goal, mean, sd);
+    case PROPOSE_SD: return sd;
+    default: return acquisition_utility(&o->goal, mean);
+    }
+}
+
+/* One list for all proposals. */
+static enum status by_value(struct choice *c, const struct propose_opts *o, const double *mean,
+                            const double *varf, struct err *err)
+{
+    const size_t n = c->src->n;
+    struct entry *at = mem_calloc(n, sizeof *at, "candidates", err);
+    size_t kept = 0, from = 0;
+    enum status rc = at ? ST_OK : ST_NOMEM;
+
+    for (size_t i = 0; rc == ST_OK && i < n; i++) {
+        if (o->left && o->left[i])
+            continue;
+        const double sd = sqrt(varf[i]);
+        at[kept++] = (struct entry){ promise(o, mean[i], sd),
+                                     acquisition_utility(&o->goal, mean[i]) / fmax(sd, 1e-12), i };
+    }
+    if (rc == ST_OK)
+        qsort(at, kept, sizeof *at, best_first);
+    for (size_t before = SIZE_MAX; rc == ST_OK && c->n < o->count && c->n != before;) {
+        before = c->n;
+        rc = take(c, at, kept, &from, err);
+    }
+    free(at);
+    return rc;
+}
+
+/* The lists of S functions over all rows, block by block. */
+static enum status fill_lists(const struct functions *f, const struct source *src,
+                              const struct propose_opts *o, size_t S, struct list *l,
+                              const struct tools *on, struct err *err)
+{
+    const size_t most = src->n < BLOCK ? src->n : BLOCK;
+    double *F = mem_calloc(S, most * sizeof *F, "values of functions", err);
+    size_t *idx = F ? mem_calloc(most, sizeof *idx, "rows", err) : NULL;
+    enum status rc = idx ? ST_OK : ST_NOMEM;
+
+    for (size_t r0 = 0; rc == ST_OK && r0 < src->n; r0 += BLOCK) {
+        const size_t rows = src->n - r0 < BLOCK ? src->n - r0 : BLOCK;
+        const struct ctl quiet = { .cancel = on->ctl ? on->ctl->cancel : NULL };
+        const struct tools still = { on->be, on->pool, &quiet };
+        struct source_subset sub;
+        for (size_t i = 0; i < rows; i++)
+            idx[i] = r0 + i;
+        source_subset_init(&sub, src, idx, rows);
+        rc = functions_values(f, &sub.base, F, &still, err);
+        for (size_t s = 0; rc == ST_OK && s < S; s++)
+            for (size_t i = 0; i < rows; i++)
+                if (!(o->left && o->left[r0 + i]))
+                    offer(&l[s], (struct entry){ acquisition_utility(&o->goal, F[s * rows + i]),
+                                                 0.0, r0 + i });
+        ctl_tell(on->ctl, PHASE_PREDICT, r0 + rows, src->n, NAN);
+        if (rc == ST_OK && ctl_stopped(on->ctl))
+            rc = err_set(err, ST_CANCELLED, "stopped while functions were drawn");
+    }
+    free(F);
+    free(idx);
+    return rc;
+}
+
+/* A list for each function, and a proposal from each.  A list is long enough for a proposal that
+ * only has to differ from the others, and leaves room for rows that are too near. */
+static enum status by_functions(struct choice *c, const struct propose_opts *o,
+                                const struct tools *on, struct err *err)
+{
+    const size_t most = 4 * o->count + 64 < c->src->n ? 4 * o->count + 64 : c->src->n,
+                 sets = o->count < SET ? o->count : SET;
+    struct list l[SET];
+    struct entry *all = mem_calloc(sets * most, sizeof *all, "candidates", err);
+    enum status rc = all ? ST_OK : ST_NOMEM;
+
+    for (size_t first = 0; rc == ST_OK && first < o->count; first += SET) {
+        const size_t S = o->count - first < SET ? o->count - first : SET;
+        const struct functions_key key = { .seed = o->seed, .target = o->target, .first = first,
+                                           .count = S };
+        struct functions *f = NULL;
+        for (size_t s = 0; s < S; s++)
+            l[s] = (struct list){ .at = all + s * most, .most = most };
+        rc = functions_new(c->m, &key, on, &f, err);
+        if (rc == ST_OK)
+            rc = fill_lists(f, c->src, o, S, l, on, err);
+        functions_free(f);
+        for (size_t s = 0; rc == ST_OK && s < S; s++) {
+            size_t from = 0;
+            qsort(l[s].at, l[s].n, sizeof *l[s].at, best_first);
+            rc = take(c, l[s].at, l[s].n, &from, err);
+        }
+    }
+    free(all);
+    return rc;
+}
+
+enum status propose(const struct model *m, const struct source *src, const struct propose_opts *o,
+                    const struct tools *on, struct proposed *out, struct err *err)
+{
+    struct choice c = { .m = m, .src = src, .apart = o->apart, .row = out->row };
+    const size_t at = o->target * src->n;
+    enum status rc = model_predict(m, src, out->mean, out->varf, on, err);
+
+    out->n = 0;
+    if (rc != ST_OK || src->n == 0 || o->count == 0)
+        return rc;
+    c.x = mem_calloc(o->count + 1, src->d * sizeof *c.x, "inputs of proposals", err);
+    c.own = c.x ? mem_calloc(o->count + 1, sizeof *c.own, "inputs of proposals", err) : NULL;
+    rc = !c.own                        ? ST_NOMEM
+         : o->by == PROPOSE_THOMPSON ? by_functions(&c, o, on, err)
+                                     : by_value(&c, o, out->mean + at, out->varf + at, err);
+    free(c.x);
+    free(c.own);
+    out->n = c.n;
+    return rc;
+}

@@ -1,0 +1,42 @@
+#!/bin/sh
+# tests/scripts/dual.sh -- descents in dual variables on an exact kernel, from the command line:
+# how near they come to Cholesky, what they report, how they go on, and what they refuse.
+. "${srcdir:-$(dirname "$0")/../..}/tests/scripts/lib.sh"
+
+num() { # KEY of the COMMAND's result number N
+    printf '%s\n' "$out" | grep "\"command\":\"$2\"" | sed -n "$3p" |
+        sed -n "s/.*\"$1\":\([-+0-9.eE]*\).*/\1/p"
+}
+holds() { awk "BEGIN { exit !($1) }"; }
+
+data='demo friedman1 n=900 seed=2; split test=20% seed=1; kernel matern(nu=3/2)'
+data="$data; set l=2 amplitude=1 noise=0.2"
+
+run --format json --seed 7 -s a.gpd -e "$data" \
+    -e 'fit solver=exact variance=none; score; fit solver=sdd(batch=128) rtol=1e-12; score' \
+    -e 'fit continue=r2 maxit=100; fit model=exact solver=sdd(momentum=0,average=none) maxit=30' \
+    -e 'fit solver=gd maxit=20; fit solver=gd(objective=primal) maxit=20; fit solver=sgd maxit=20'
+is "all is done, and steps that were planned are no failure" "$rc" 0
+best=$(num rmse_scaled score 1) got=$(num rmse_scaled score 2)
+ok "sdd is near Cholesky, $best: $got" holds "$got < 1.01 * $best"
+is "without features it is the exact kernel" "$(num batch fit 2)" 128
+ok "the step is 0.8 of the limit" \
+    holds "($(num step fit 2) / $(num step_limit fit 2) - 0.8) ^ 2 < 1e-12"
+ok "lambda1 is a share of the rows" holds "0 < $(num lambda1 fit 2) && $(num lambda1 fit 2) < 1"
+is "the work of 200 products" "$(num iterations fit 2)" 1125
+ok "it goes on from its average" holds "$(num start_residual fit 3) < 0.1"
+is "with as many steps as asked for" "$(num iterations fit 3)" 100
+has "its residuals are a trace" "$out" '"phase":"cg".*"method":"sdd"'
+is "no step had to be halved" "$(printf '%s\n' "$out" | grep -c '"name":"step"')" 0
+p=$(num residual fit 6) d=$(num residual fit 5)
+ok "the dual objective gets further than the primal, $p: $d" holds "$d < $p"
+run --format json -s a.gpd -e 'runs'
+is "a session keeps parameters that are words or 0" "$rc" 0
+
+run -e "$data; fit model=features solver=sdd"
+has "features have no rows of the kernel" "$out$err" 'try *fit model=exact solver=sdd'
+run -e "$data; fit solver=sdd(average=median)"
+has "a word is one of its words" "$out$err" 'geometric,arithmetic,none'
+run --format json -e "$data" -e 'race sdd,pcg(precond=pchol) model=exact maxit=20'
+is "it races" "$(printf '%s\n' "$out" | grep -c '"command":"fit"')" 2
+finish

@@ -1,0 +1,145 @@
+#!/bin/sh
+# tests/scripts/suggest.sh -- functions, quantiles and chances of `predict` against closed forms;
+# `suggest` from files and ranges; `tell`, undo, sessions and scripts.
+. "${srcdir:-$(dirname "$0")/../..}/tests/scripts/lib.sh"
+
+awk 'BEGIN { srand(3); print "x,k,y"; for (i = 0; i < 60; i++) { x = 10 * i / 59
+    k = i % 2 ? "a" : "b"
+    printf "%.6f,%s,%.6f\n", x, k, 5 - (x - 6) ^ 2 / 5 + (k == "a") + 0.05 * (rand() - 0.5) } }' >d.csv
+fit='open d.csv target=y; kernel rbf; fit solver=exact l=1 amplitude=2 noise=0.05'
+
+# ---- predict: samples, quantiles, chances ----
+awk -F, 'NR == 1 { print "x,k" } NR > 1 && NR % 6 == 2 { print $1 + 0.04 "," $2 }' d.csv >new.csv
+run --format json -e "$fit" -e "predict new.csv columns=row,mean,sd_latent,sd samples=400 \
+quantiles=5,50,97.5 above=4 out=p.csv"
+is "predict with functions ends with 0" $rc 0
+is "its columns" "$(sed -n 1p p.csv | sed 's/sample5,.*sample400/../')" \
+    'row,mean,sd_latent,sd,sample1,sample2,sample3,sample4,..,q5,q50,q97.5,above'
+has "JSON names them" "$out" '"samples":400,"quantiles":\[5,50,97.5\],"above":4,'
+# Sample means are within 4.5 standard errors of the mean (10 rows), quantiles are mean + z sd, and
+# the chance is 1 - Phi by a series for erf (Abramowitz & Stegun 7.1.5).
+ok "functions, quantiles and chances follow from mean and sd" awk -F, 'FNR > 1 { n++; s = 0
+    for (i = 5; i < 405; i++) { s += $i - $2; v += ($i - $2) ^ 2 / 400 / $3 ^ 2 }
+    if ((s / 400) ^ 2 > 4.5 ^ 2 * $3 ^ 2 / 400) bad = bad " mean" FNR
+    far = off($405, $2 - 1.6448536269514722 * $4) + off($406, $2)
+    far += off($407, $2 + 1.9599639845400542 * $4); if (far) bad = bad " quantile" FNR
+    z = ($2 - 4) / $4 / sqrt(2); p = z > 4 ? 1 : z < -4 ? 0 : 0.5 + erf(z) / 2
+    if (($408 - p) ^ 2 > 1e-12) bad = bad " chance" FNR }
+    END { if (bad || n != 10) { print bad, n; exit 1 }; if (v / n < 0.8 || v / n > 1.25) exit 2 }
+    function off(a, b) { return (a - b) ^ 2 > 1e-18 * (1 + b * b) }
+    function erf(z, k, t, s) { t = z; for (k = 0; k < 120; k++) { s += t / (2 * k + 1)
+        t *= -z * z / (k + 1) } return 1.1283791670955126 * s }' p.csv
+run -e "set threads=1; $fit; predict new.csv samples=3 out=q.csv; predict new.csv samples=3 seed=5 out=r.csv"
+run -e "set threads=2; $fit; predict new.csv samples=3 out=t.csv"
+ok "the same bits with another number of threads" cmp q.csv t.csv
+ok "other functions with another seed" sh -c '! cmp -s q.csv r.csv'
+run -e "open d.csv target=y; scale y=none; fit features=64 l=1 noise=0.3 variance=32; predict new.csv samples=2"
+has "fewer features for the variances: the fit that can" "$err" 'error\[no-functions\].*all 64'
+run -e "$fit; predict quantiles=5,150"
+has "a percentage beyond 100" "$err" 'error\[quantiles\]'
+run -e "open d.csv target=y; fit solver=exact l=1 noise=0.1 variance=none; predict above=3"
+has "chances need variances" "$err" 'error\[no-variance\]'
+
+# ---- suggest from ranges ----
+run --format json -e "$fit; suggest 3 x=0..10 k=a by=mean candidates=2000 out=s.csv"
+is "suggest ends with 0" $rc 0
+is "its file" "$(sed -n 1p s.csv)" 'id,x,k,mean,sd,chance'
+ok "the largest mean is near the truth, 6, and the proposals are apart" awk -F, 'NR > 1 { n++
+    if ($2 < 5 || $2 > 7 || $3 != "a") exit 1
+    if (n > 1 && ($2 - last) ^ 2 < 1e-4) exit 2; last = $2 } END { exit n != 3 }' s.csv
+has "its record" "$out" '"command":"suggest".*"out":"s.csv","count":3,"pool":2000,.*"pending":3,.*"best":.*"rows":\[{"id":"s1","row":'
+for by in thompson ei ucb mean sd; do
+    run -q -e "$fit; suggest 4 x=0..10/0.25 by=$by out=$by.csv; suggest 4 x=0..10/0.25 by=$by seed=7 out=b.csv"
+    is "by=$by gives a file of four" "$(wc -l <$by.csv)" 5
+    is "and the next four are others" "$(tail -qn +2 $by.csv b.csv | cut -d, -f2,3 | sort -u | wc -l)" 8
+    is "with ids that go on" "$(sed -n 2p b.csv | cut -d, -f1)" s5
+done
+run -q -e "set threads=2; $fit; suggest 4 x=0..10/0.25 out=again.csv"
+ok "the same rows for any number of threads" cmp thompson.csv again.csv
+run -q -e "$fit; suggest 2 x=0..10 k=b goal=min by=mean out=min.csv; suggest 2 x=0..10 k=b goal=2 by=mean out=two.csv"
+ok "goal=min: the end far from 6; goal=2: near 2" awk -F, 'FNR == 2 { n++
+    if (n == 1 ? $2 > 0.5 : ($4 - 2) ^ 2 > 0.01) exit 1 }' min.csv two.csv
+run -e "$fit; suggest 2"
+has "the measured range is told" "$err" 'note\[ranges\]: candidates: x 0..10, k (2 values)'
+
+# ---- suggest from a file: what was measured or is there twice is left out ----
+{ echo 'name,x,k'; echo 'far,6.01,a'; echo 'twin,6.01,a'; echo 'low,1,b'; echo 'mid,4,b'
+  awk -F, 'NR == 37 { print "old," $1 "," $2 }' d.csv; } >pool.csv
+run --format json -e "$fit; suggest 9 pool=pool.csv by=mean apart=0 out=s.csv"
+is "each distinct new row once" "$(cut -d, -f1-4 s.csv | tail -n +2 | tr '\n' ' ')" \
+    's1,far,6.01,a s2,mid,4,b s3,low,1,b '
+has "a warning says that there are few" "$out" '"type":"warning".*"few"'
+has "a note says what is left out" "$out" '"measured".*2 of 5 candidates'
+run -q -e "$fit; suggest 9 pool=pool.csv by=mean apart=0 again=yes out=s.csv"
+is "again=yes allows all" "$(wc -l <s.csv)" 6
+run -e "$fit; suggest 2 z=1..2"
+has "an unknown column" "$err" 'error.*z'
+run -e "$fit; suggest 2 x=5..1"
+has "a range that is upside down" "$err" 'error\[range\]'
+run -e "$fit; suggest 2 k=c"
+has "a category that there is not" "$err" 'error\[range\].*no such category'
+run -e "$fit; suggest 2 y=1..2"
+has "a target has no range" "$err" 'error\[range\].*target'
+run -e "$fit; suggest 2 pool=pool.csv x=1..2"
+has "a file and a range" "$err" 'error.*beside pool='
+
+# ---- tell ----
+run -q -s a.gpd -e "$fit; suggest 4 x=0..10/0.25 by=ei out=plate.csv"
+# Any order, one missing, one failed.
+awk -F, -v OFS=, 'NR == 1 { print $0, "y"; next } { row[NR] = $0 }
+    END { print row[4], 3.25; print row[2], "failed"; print row[3], ""; print row[5], 1.5 }' \
+    plate.csv >back.csv
+run --format json -s a.gpd -e 'tell back.csv; data'
+is "tell in a later program ends with 0" $rc 0
+has "told, pending, failed" "$out" '"command":"tell".*"told":2,"pending":1,"failed":1,'
+run --format json -s a.gpd -e 'tell back.csv'
+has "the same again changes nothing" "$out" '"told":0,"pending":1,"failed":0,.*"rows":62'
+run -s a.gpd -e 'tell s3=3.5'
+has "another value names the line" "$err" 'error\[told\]: s3=3.5: s3 was told before'
+run -s a.gpd -e 'tell s2=1 s9=2'
+has "so does an unknown id" "$err" 'error\[told\].*s9'
+run --format json -s a.gpd -e 'tell s2=2.5' -e 'fit solver=exact l=1 amplitude=2 noise=0.05' \
+    -e 'suggest 4 x=0..10/0.25 by=ei out=next.csv'
+has "the rest; what was wrong has changed nothing" "$out" '"told":1,"pending":0,.*"rows":63'
+is "no proposal twice" "$(tail -qn +2 plate.csv next.csv | cut -d, -f2,3 | sort -u | wc -l)" 8
+is "ids go on" "$(sed -n 2p next.csv | cut -d, -f1)" s5
+run --format json -s a.gpd -e 'undo; undo; tell s2=9'
+has "undo takes back what was told" "$out" '"told":1,"pending":0,.*"best":9,"rows":63'
+run -q -e "$fit; suggest 2 by=mean; tell s1=7 s2=failed; fit solver=exact l=1 noise=0.05; script out=x.gps"
+run --format json -f x.gps -e data
+has "a script makes it again" "$out" '"told":1,'
+run -q -s f.gpd -e "$fit; suggest 2 by=mean; tell s1=7; fit solver=exact l=1 amplitude=2 noise=0.05" \
+    -e 'predict new.csv out=one.csv'
+run -q -s f.gpd -e 'predict new.csv out=two.csv'
+ok "a resumed fit on rows that were told predicts the same" cmp one.csv two.csv
+run -e "$fit; tell s1=4"
+has "without proposals" "$err" 'try  suggest 8 out=plate.csv'
+run -e "$fit; suggest 1 by=mean; tell s1=high"
+has "a value that is no number" "$err" 'error\[told\]: s1=high: .high. is neither'
+
+# ---- bo: the data replayed; the best row of 200 is where the function has its peak ----
+awk 'BEGIN { srand(9); print "a,b,y"; for (i = 0; i < 200; i++) { a = rand(); b = rand()
+    printf "%.6f,%.6f,%.6f\n", a, b, exp(-8 * ((a - 0.7) ^ 2 + (b - 0.3) ^ 2)) } }' >peak.csv
+run --format json -e 'open peak.csv; kernel rbf' \
+    -e 'bo table start=12 rounds=3 batch=4 by=ei,mean,random seeds=2; data'
+is "bo ends with 0" $rc 0
+is "a line for each round of each rule and seed" \
+    "$(printf '%s\n' "$out" | grep -c '"command":"bo","by":.*"seconds":')" 24
+rounds() { printf '%s\n' "$out" | grep "\"by\":\"$1\",\"seed\":$2,\"round\":$3,"; }
+is "rules share the rows that a seed starts with" \
+    "$(rounds ei 1 0 | sed 's/.*"measured"/"measured"/')" \
+    "$(rounds random 1 0 | sed 's/.*"measured"/"measured"/')"
+has "ei finds both of the best two rows" "$(rounds ei 2 3)" '"measured":24,.*"found1":1,'
+has "the data stay as they were" "$out" '"rows":200,"pending":0,'
+printf '%s\n' "$out" | grep '"command":"bo"' | sed 's/,"seconds.*//' >one.json
+run --format json -e 'set threads=2; open peak.csv; kernel rbf' \
+    -e 'bo table start=12 rounds=3 batch=4 by=ei,mean,random seeds=2'
+printf '%s\n' "$out" | grep '"command":"bo"' | sed 's/,"seconds.*//' >two.json
+ok "the same for any number of threads" cmp one.json two.json
+run -e 'open peak.csv; kernel rbf; bo table start=300'
+has "a start that leaves nothing" "$err" 'error.*200 rows.*start=300'
+run -e 'open peak.csv; kernel rbf(ard); bo table'
+has "ard is refused with what works" "$err" 'try  kernel rbf, then bo table'
+run -e 'open peak.csv; bo table by=best'
+has "an unknown rule" "$err" 'error.*by=best'
+finish
