@@ -245,6 +245,112 @@ START_TEST(test_same_bits)
 }
 END_TEST
 
+/* Gradients against central differences of the functions' own values, for every kernel and for
+ * sums, products, ARD and groups, on exact models and on features.  With steps of h = 1e-5 the
+ * differences err by h^2 times third derivatives (some 1e3 for features of heavy tails at l = 0.8),
+ * and by 1e-15 / h of rounding.  relu features have kinks: steps rarely cross one. */
+static const char *const smooth[] = {
+    "rbf", "matern(nu=3/2)", "matern(nu=5/2)", "cauchy", "rq", "rq(alpha=0.5)", "periodic",
+    "linear", "poly(degree=2)", "poly(degree=3)", "arccos", "erf", "constant + rbf",
+    "matern(nu=3/2,ard)", "rbf * periodic + linear", "rbf(ard) * linear + rq(weight=0.5)",
+    "rbf(ard=1:2:1)", "poly(degree=2) * rbf", "periodic(ard)", "erf(ard) + arccos(ard)",
+};
+enum { SMOOTH = sizeof smooth / sizeof *smooth, DIM = 3, GRADS = 5, FUNCS = 2 };
+
+static struct model *smooth_fit(const char *text, size_t features, const struct source *src,
+                                const double *y)
+{
+    struct fit_opts o = { .solver = features ? "direct" : "exact", .features = features,
+                          .variance = VAR_ALL, .precision = PREC_DOUBLE, .amplitude = 1.3,
+                          .noise = 0.4, .keep_scale = true, .seed = 3, .targets = 1 };
+    const struct tools on = alone();
+    struct fit_info info;
+    struct model *m = NULL;
+    struct err err = { 0 };
+
+    ck_assert_msg(kernel_parse(text, &o.kernel, o.hp, &err) == ST_OK, "%s: %s", text, err.msg);
+    ck_assert_int_eq(kernel_bind(&o.kernel, DIM, (size_t[KERNEL_MAX_HP]){ 0 }, &err), ST_OK);
+    for (size_t i = 0; i < kernel_nhp(&o.kernel); i++)
+        o.hp[i] = 0.8 + 0.15 * (double)i;
+    model_fit(src, y, &o, &on, &m, &info, NULL, &err);
+    ck_assert_msg(m != NULL, "%s: %s", text, err.msg);
+    return m;
+}
+
+START_TEST(test_gradients)
+{
+    enum { LEARNT = 20, EACH = 2 * DIM + 1, POINTS = GRADS * EACH };
+    const bool exact = _i % 2 == 0;
+    const char *text = smooth[_i / 2];
+    const double h = 1e-5;
+    double X[LEARNT * DIM], y[LEARNT], at[POINTS * DIM], F[FUNCS * POINTS], rows[GRADS * DIM],
+        value[GRADS], G[GRADS * DIM];
+    size_t which[GRADS];
+    struct source_array src, points;
+    const struct tools on = alone();
+    struct functions *f = NULL;
+    struct err err = { 0 };
+
+    for (size_t i = 0; i < LEARNT * DIM; i++)
+        X[i] = rng_normal(5, rng_stream(RNG_TEST, 3), i);
+    for (size_t i = 0; i < LEARNT; i++)
+        y[i] = sin(X[i * DIM]) + X[i * DIM + 1];
+    for (size_t i = 0; i < GRADS; i++) {
+        which[i] = i % FUNCS;
+        for (size_t e = 0; e < DIM; e++) /* the first is a training row */
+            rows[i * DIM + e] = i == 0 ? X[e] : rng_normal(5, rng_stream(RNG_TEST, 4), i * DIM + e);
+        for (size_t c = 0; c < EACH; c++)
+            for (size_t e = 0; e < DIM; e++)
+                at[(i * EACH + c) * DIM + e] =
+                    rows[i * DIM + e] + (c == 2 * e + 1 ? h : c == 2 * e + 2 ? -h : 0.0);
+    }
+    source_array_init(&src, X, LEARNT, DIM, DIM);
+    source_array_init(&points, at, POINTS, DIM, DIM);
+    struct model *m = smooth_fit(text, exact ? 0 : 256, &src.base, y);
+    ck_assert_int_eq(functions_new(m, &(struct functions_key){ .seed = 7, .count = FUNCS }, &on, &f,
+                                   &err), ST_OK);
+    ck_assert_int_eq(functions_values(f, &points.base, F, &on, NULL), ST_OK);
+    const enum status rc = functions_slopes_for_tests(f, GRADS, rows, which, value, G, &on, &err);
+    ck_assert_msg(rc == ST_OK, "%s: %s", text, err.msg);
+    for (size_t i = 0; i < GRADS; i++) {
+        const double *own = F + which[i] * POINTS + i * EACH;
+        ck_assert_msg(support_close(value[i], own[0], 1e-9), "%s: %.12g, not %.12g", text, value[i],
+                      own[0]);
+        for (size_t e = 0; e < DIM; e++) {
+            const double slope = (own[2 * e + 1] - own[2 * e + 2]) / (2.0 * h);
+            const double got = G[i * DIM + e];
+            ck_assert_msg(fabs(got - slope) <= 2e-5 * (1.0 + fabs(slope)),
+                          "%s %s: slope %zu of row %zu is %.9g, not %.9g", text,
+                          exact ? "exactly" : "by features", e, i, got, slope);
+        }
+    }
+    functions_free(f);
+    model_unref(m);
+}
+END_TEST
+
+/* Matern 1/2 has a kink at each row: its functions have no gradient, and say so. */
+START_TEST(test_no_gradient)
+{
+    struct prob p;
+    struct err err = { 0 };
+    struct functions *f = NULL;
+    const struct tools on = alone();
+    double F, G[D];
+    size_t which = 0;
+
+    prob_make(&p);
+    struct model *m = fit("matern(nu=1/2)", 0, 0.3, 1.0, &p.src.base, p.y, 1, 1.0);
+    ck_assert(!functions_smooth_for_tests(m, NULL));
+    ck_assert_int_eq(functions_new(m, &(struct functions_key){ .count = 1 }, &on, &f, NULL), ST_OK);
+    ck_assert_int_eq(functions_slopes_for_tests(f, 1, p.X, &which, &F, G, &on, &err),
+                     ST_UNSUPPORTED);
+    ck_assert(strstr(err.msg, "no gradient") && err.hint[0]);
+    functions_free(f);
+    model_unref(m);
+}
+END_TEST
+
 START_TEST(test_refusals)
 {
     struct prob p;
@@ -309,6 +415,8 @@ int main(void)
     tcase_add_loop_test(tc, test_golden_moments, 0, 2);
     tcase_add_loop_test(tc, test_predicted_moments, 0, 2);
     tcase_add_loop_test(tc, test_same_bits, 0, 2);
+    tcase_add_loop_test(tc, test_gradients, 0, 2 * SMOOTH);
+    tcase_add_test(tc, test_no_gradient);
     tcase_add_test(tc, test_refusals);
     tcase_add_test(tc, test_acquisition);
     suite_add_tcase(s, tc);

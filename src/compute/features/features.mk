@@ -8,5 +8,7 @@ libcompute_a_SOURCES += \
   src/compute/features/gram.h \
   src/compute/features/interp.c \
   src/compute/features/interp.h \
+  src/compute/features/slope.c \
+  src/compute/features/slope.h \
   src/compute/features/source.c \
   src/compute/features/source.h

@@ -19,16 +19,15 @@ static size_t arccos_recipe(const double *params, bool alone, struct fm_step *ou
     return n;
 }
 
-/* k = |u| |v| (sin t + (pi - t) cos t) / pi, t the angle of u and v.  It is taken from the chord c
- * between the unit vectors, t = atan2(c sqrt(1 - c^2/4), 1 - c^2/2), because acos loses half of the
- * digits near 0.  dk = (sin t (|v| d|u| + |u| d|v|) + (pi - t) d(u.v)) / pi (2.16): the terms in dt
- * cancel. */
-static double arccos_pair(const double *params, const double *hp, size_t nl, size_t d,
-                          const double *x, const double *y, double *grad)
+/* Lengths and scalar product of u and v, and sine and cosine of their angle t, from the chord c
+ * between the unit vectors, cos t = 1 - c^2/2, because acos loses half of the digits near 0. */
+struct angle { double nx, ny, xy, sine, cosine; };
+
+static struct angle angle_of(const double *hp, size_t nl, size_t d, const double *x,
+                             const double *y)
 {
     double xx = 1.0, yy = 1.0, xy = 1.0, chord = 0.0;
 
-    (void)params;
     for (size_t i = 0; i < d; i++) {
         const double l = hp[nl > 1 ? i : 0], u = x[i] / l, v = y[i] / l;
         xx += u * u;
@@ -41,9 +40,20 @@ static double arccos_pair(const double *params, const double *hp, size_t nl, siz
         const double l = hp[nl > 1 ? i : 0], c = x[i] / l / nx - y[i] / l / ny;
         chord += c * c;
     }
-    const double sine = sqrt(chord) * sqrt(fmax(1.0 - chord / 4.0, 0.0)),
-                 cosine = 1.0 - chord / 2.0;
-    const double t = atan2(sine, cosine);
+    return (struct angle){ nx, ny, xy, sqrt(chord) * sqrt(fmax(1.0 - chord / 4.0, 0.0)),
+                           1.0 - chord / 2.0 };
+}
+
+/* k = |u| |v| (sin t + (pi - t) cos t) / pi, dk = (sin t (|v| d|u| + |u| d|v|) + (pi - t) d(u.v)) /
+ * pi (2.16): the terms in dt cancel. */
+static double arccos_pair(const double *params, const double *hp, size_t nl, size_t d,
+                          const double *x, const double *y, double *grad)
+{
+    const struct angle a = angle_of(hp, nl, d, x, y);
+    const double nx = a.nx, ny = a.ny, sine = a.sine;
+
+    (void)params;
+    const double t = atan2(sine, a.cosine);
     for (size_t i = 0; grad && i < nl; i++)
         grad[i] = 0.0;
     for (size_t i = 0; grad && i < d; i++) {
@@ -51,7 +61,21 @@ static double arccos_pair(const double *params, const double *hp, size_t nl, siz
         grad[nl > 1 ? i : 0] -= (sine * (ny * u * u / nx + nx * v * v / ny) +
                                  2.0 * (M_PI - t) * u * v) / M_PI;
     }
-    return (nx * ny * sine + (M_PI - t) * xy) / M_PI;
+    return (nx * ny * sine + (M_PI - t) * a.xy) / M_PI;
+}
+
+/* dk/du_i = (sin t |v| u_i / |u| + (pi - t) v_i) / pi. */
+static void arccos_slope(const double *params, const double *hp, size_t nl, size_t d,
+                         const double *x, const double *y, double *dx)
+{
+    const struct angle a = angle_of(hp, nl, d, x, y);
+    const double t = atan2(a.sine, a.cosine);
+
+    (void)params;
+    for (size_t i = 0; i < d; i++) {
+        const double l = hp[nl > 1 ? i : 0];
+        dx[i] = (a.sine * a.ny / a.nx * x[i] + (M_PI - t) * y[i]) / (M_PI * l * l);
+    }
 }
 
 static const char *arccos_code(const double *params)
@@ -68,5 +92,6 @@ const struct kernel_ops kernel_arccos = {
     .hparams = kernel_lengthscale,
     .recipe = arccos_recipe,
     .pair = arccos_pair,
+    .slope = arccos_slope,
     .code = arccos_code,
 };

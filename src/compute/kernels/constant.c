@@ -18,6 +18,14 @@ static double constant_pair(const double *params, const double *hp, size_t nl, s
     return 1.0;
 }
 
+static void constant_slope(const double *params, const double *hp, size_t nl, size_t d,
+                           const double *x, const double *y, double *dx)
+{
+    (void)params, (void)hp, (void)nl, (void)x, (void)y;
+    for (size_t i = 0; i < d; i++)
+        dx[i] = 0.0;
+}
+
 static const struct hparam none[] = { { 0 } };
 
 static const char *constant_code(const double *params)
@@ -41,6 +49,7 @@ const struct kernel_ops kernel_constant = {
     .blind = true,
     .recipe = constant_recipe,
     .pair = constant_pair,
+    .slope = constant_slope,
     .code = constant_code,
     .closed = constant_closed,
 };

@@ -46,6 +46,27 @@ static double erf_pair(const double *params, const double *hp, size_t nl, size_t
     return 2.0 / M_PI * asin(fmin(fmax(q, -1.0), 1.0));
 }
 
+/* dq/du_i = 2 v_i / root - 2 q u_i / A. */
+static void erf_slope(const double *params, const double *hp, size_t nl, size_t d, const double *x,
+                      const double *y, double *dx)
+{
+    double xx = hp[nl] * hp[nl], yy = xx, xy = xx;
+
+    (void)params;
+    for (size_t i = 0; i < d; i++) {
+        const double l = hp[nl > 1 ? i : 0];
+        xx += x[i] * x[i] / (l * l);
+        yy += y[i] * y[i] / (l * l);
+        xy += x[i] * y[i] / (l * l);
+    }
+    const double A = 1.0 + 2.0 * xx, root = sqrt(A * (1.0 + 2.0 * yy)), q = 2.0 * xy / root;
+    const double slope = 2.0 / M_PI / sqrt(fmax(1.0 - q * q, 1e-300));
+    for (size_t i = 0; i < d; i++) {
+        const double l = hp[nl > 1 ? i : 0];
+        dx[i] = slope * (2.0 * y[i] / root - 2.0 * q * x[i] / A) / (l * l);
+    }
+}
+
 static const struct hparam erf_hparams[] = {
     { "lengthscale", "standard deviations of the inputs", 1e-2, 1e3, 1.0,
       "distance over which a unit goes from one end to the other; l for short" },
@@ -67,5 +88,6 @@ const struct kernel_ops kernel_erf = {
     .hparams = erf_hparams,
     .recipe = erf_recipe,
     .pair = erf_pair,
+    .slope = erf_slope,
     .code = erf_code,
 };

@@ -73,6 +73,9 @@ struct kernel_ops {
     size_t (*recipe)(const double *params, bool alone, struct fm_step *out);
     double (*pair)(const double *params, const double *hp, size_t nl, size_t d, const double *x,
                    const double *y, double *grad);
+    /* Their gradient in the d inputs of x. */
+    void (*slope)(const double *params, const double *hp, size_t nl, size_t d, const double *x,
+                  const double *y, double *dx);
     /* The value at amplitude 1 as an expression that C and Python (with NumPy's functions) share,
      * for predictors that are exported as programs.  Its variables: r2 = |u - v|^2, uv = u.v, uu =
      * u.u, vv = v.v, and their angle, where u and v are the two rows after the steps FM_SCALE_IN,
@@ -210,5 +213,12 @@ void kernel_hp_info(const struct kernel *, size_t i, char name[KERNEL_NAME_MAX],
  * entries; NULL: none). */
 double kernel_exact(const struct kernel *, const double *hp, size_t d, const double *x,
                     const double *y, double *grad);
+/* The covariance and dx (d) <- its gradient in x, for kernels that have one (share/doc/methods.md
+ * 5.13); work: d numbers.  kernel_exact_slopes: false for kernels over windows of sequences and for
+ * those whose functions have no derivative, as Matern ones with nu below 1; *which names the
+ * kernel. */
+double kernel_exact_slope(const struct kernel *, const double *hp, size_t d, const double *x,
+                          const double *y, double *dx, double *work);
+bool kernel_exact_slopes(const struct kernel *, const char **which);
 
 #endif

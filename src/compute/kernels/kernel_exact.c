@@ -1,5 +1,6 @@
-/* compute/kernels/kernel_exact.c -- the value of a kernel expression at two rows, and its gradient
- * in the logarithms of the hyperparameters (share/doc/methods.md 2.13, 2.18). */
+/* compute/kernels/kernel_exact.c -- the value of a kernel expression at two rows, its gradient in
+ * the logarithms of the hyperparameters (share/doc/methods.md 2.13, 2.18) and that in one of the
+ * rows (5.13). */
 #include "compute/kernels/kernel.h"
 
 #include "compute/kernels/kernels.h"
@@ -104,4 +105,86 @@ double kernel_exact(const struct kernel *k, const double *hp, size_t d, const do
         }
     }
     return sum;
+}
+
+/* The gradient in a row. */
+
+/* A kernel of a distance: dk/dx_i = -g(a) / a^2 u_i / l_i with g = dk/dlog l; g / a^2 has a limit
+ * at a = 0. */
+static void radial_slope(const struct kterm *term, const double *hp, size_t each, size_t d,
+                           const double *x, const double *y, double *dx)
+{
+    double r2 = 0.0;
+
+    for (size_t i = 0; i < d; i++) {
+        const double u = (x[i] - y[i]) / hp[each > 1 ? i : 0];
+        r2 += u * u;
+        dx[i] = u / hp[each > 1 ? i : 0];
+    }
+    const double at = fmax(sqrt(r2), 1e-6);
+    const double c = -term->ops->dlogl(term->params, at) / (at * at);
+    for (size_t i = 0; i < d; i++)
+        dx[i] *= c;
+}
+
+/* The gradient of kernel t in the inputs that it reads. */
+static void term_slope(const struct kernel *k, size_t t, const double *hp, size_t d,
+                         const double *x, const double *y, double *dx)
+{
+    const struct kterm *term = &k->term[t];
+    const size_t own = kernel_inputs(k, t, d), nl = term->ard;
+    double each[KERNEL_MAX_GROUPED + KERNEL_MAX_HP];
+    size_t n = nl == 0 ? 1 : nl;
+
+    if (term->grouped && nl > 1) {
+        for (size_t i = 0; i < own; i++)
+            each[i] = hp[k->group[i]];
+        memcpy(each + own, hp + nl, (kernel_term_nhp(term) - nl) * sizeof *each);
+        hp = each;
+        n = own;
+    }
+    x += term->first;
+    y += term->first;
+    if (term->ops->slope)
+        term->ops->slope(term->params, hp, n, own, x, y, dx);
+    else
+        radial_slope(term, hp, n, own, x, y, dx);
+}
+
+double kernel_exact_slope(const struct kernel *k, const double *hp, size_t d, const double *x,
+                          const double *y, double *dx, double *work)
+{
+    double sum = 0.0;
+
+    memset(dx, 0, d * sizeof *dx);
+    for (size_t t = 0, end; t < k->nterms; t = end) { /* a product: kernels t to end - 1 */
+        double v[KERNEL_MAX_TERMS], all = 1.0;
+        const struct kernel_place p = kernel_place(k, t);
+        const double w = p.weight == SIZE_MAX ? 1.0 : hp[p.weight];
+        for (end = t; end < k->nterms && (end == t || k->term[end].times); end++) {
+            v[end - t] = term_exact(k, end, hp + kernel_place(k, end).hp0, d, x, y, NULL);
+            all *= v[end - t];
+        }
+        sum += w * w * all;
+        for (size_t i = t; i < end; i++) {
+            double others = w * w;
+            for (size_t j = t; j < end; j++)
+                others *= j == i ? 1.0 : v[j - t];
+            term_slope(k, i, hp + kernel_place(k, i).hp0, d, x, y, work);
+            for (size_t e = 0; e < kernel_inputs(k, i, d); e++)
+                dx[k->term[i].first + e] += others * work[e];
+        }
+    }
+    return sum;
+}
+
+bool kernel_exact_slopes(const struct kernel *k, const char **which)
+{
+    for (size_t t = 0; t < k->nterms; t++) {
+        const struct kterm *term = &k->term[t];
+        *which = term->ops->title;
+        if (kterm_reads_windows(term) || (term->ops->heavy && term->ops->heavy(term->params)))
+            return false;
+    }
+    return true;
 }

@@ -29,6 +29,14 @@ static double linear_pair(const double *params, const double *hp, size_t nl, siz
     return sum;
 }
 
+static void linear_slope(const double *params, const double *hp, size_t nl, size_t d,
+                         const double *x, const double *y, double *dx)
+{
+    (void)params, (void)hp, (void)nl, (void)x;
+    for (size_t i = 0; i < d; i++)
+        dx[i] = y[i];
+}
+
 static const struct hparam none[] = { { 0 } };
 
 static const char *linear_code(const double *params)
@@ -51,6 +59,7 @@ const struct kernel_ops kernel_linear = {
     .hparams = none,
     .recipe = linear_recipe,
     .pair = linear_pair,
+    .slope = linear_slope,
     .code = linear_code,
     .closed = linear_closed,
 };

@@ -42,6 +42,18 @@ static double periodic_pair(const double *params, const double *hp, size_t nl, s
     return k;
 }
 
+/* dk/dx_i = -4 k s_i cos(a_i) (pi / p) / l_i. */
+static void periodic_slope(const double *params, const double *hp, size_t nl, size_t d,
+                           const double *x, const double *y, double *dx)
+{
+    const double k = periodic_pair(params, hp, nl, d, x, y, NULL);
+
+    for (size_t i = 0; i < d; i++) {
+        const double l = hp[nl > 1 ? i : 0], a = M_PI * (x[i] - y[i]) / hp[nl];
+        dx[i] = -4.0 * k * sin(a) * cos(a) * M_PI / (hp[nl] * l * l);
+    }
+}
+
 static const struct hparam periodic_hparams[] = {
     { "lengthscale", "of the circle of radius 1", 1e-2, 1e3, 1.0,
       "small: many wiggles within a period; l for short" },
@@ -71,6 +83,7 @@ const struct kernel_ops kernel_periodic = {
     .of_distance = true,
     .recipe = periodic_recipe,
     .pair = periodic_pair,
+    .slope = periodic_slope,
     .code = periodic_code,
     .closed = periodic_closed,
 };

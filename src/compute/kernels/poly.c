@@ -44,6 +44,22 @@ static double poly_pair(const double *params, const double *hp, size_t nl, size_
     return pow(sum, p);
 }
 
+/* dk/dx_i = p q^(p-1) y_i / l_i^2. */
+static void poly_slope(const double *params, const double *hp, size_t nl, size_t d,
+                       const double *x, const double *y, double *dx)
+{
+    double q = params[1];
+
+    for (size_t i = 0; i < d; i++) {
+        const double l = hp[nl > 1 ? i : 0];
+        q += x[i] * y[i] / (l * l);
+    }
+    for (size_t i = 0; i < d; i++) {
+        const double l = hp[nl > 1 ? i : 0];
+        dx[i] = params[0] * pow(q, params[0] - 1.0) * y[i] / (l * l);
+    }
+}
+
 static bool poly_whole(double v)
 {
     return v == floor(v);
@@ -75,6 +91,7 @@ const struct kernel_ops kernel_poly = {
     .hparams = kernel_lengthscale,
     .recipe = poly_recipe,
     .pair = poly_pair,
+    .slope = poly_slope,
     .code = poly_code,
     .closed = poly_closed,
 };

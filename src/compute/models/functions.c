@@ -4,7 +4,7 @@
 #include "compute/models/functions.h"
 
 #include "base/mem.h"
-#include "compute/features/featmap.h"
+#include "compute/features/slope.h"
 #include "compute/linalg/blas.h"
 #include "compute/models/exact.h"
 #include "compute/models/model_impl.h"
@@ -178,6 +178,12 @@ static struct functions *empty(const struct model *m, const struct functions_key
     return f;
 }
 
+static enum status draw_map(struct functions *f, struct err *err)
+{
+    f->map = featmap_new(&f->m->kernel, f->m->d, f->columns, f->seed, err);
+    return f->map ? ST_OK : ST_NOMEM;
+}
+
 enum status functions_new(const struct model *m, const struct functions_key *key,
                           const struct tools *on, struct functions **out, struct err *err)
 {
@@ -191,7 +197,9 @@ enum status functions_new(const struct model *m, const struct functions_key *key
     struct functions *f = empty(m, key, err);
     if (f == NULL)
         return ST_NOMEM;
-    const enum status rc = m->kind->functions(m, f, on, err);
+    enum status rc = m->kind->functions(m, f, on, err);
+    if (rc == ST_OK)
+        rc = draw_map(f, err);
     if (rc == ST_OK)
         *out = f;
     else
@@ -211,6 +219,8 @@ enum status functions_given_for_tests(const struct model *m, size_t columns, con
         memcpy(f->V, zeta, m->M * sizeof *zeta);
         rc = condition(m, f, on, err);
     }
+    if (rc == ST_OK)
+        rc = draw_map(f, err);
     *out = rc == ST_OK ? f : NULL;
     if (rc != ST_OK)
         functions_free(f);
@@ -222,6 +232,7 @@ void functions_free(struct functions *f)
     if (f == NULL)
         return;
     model_unref(f->m);
+    featmap_free(f->map);
     free(f->W);
     free(f->V);
     free(f);
@@ -278,4 +289,71 @@ enum status functions_values(const struct functions *f, const struct source *src
         rc = fop_zp(z.f, f->key.count, f->W, F, v.p.on.ctl, err);
     model_close(&z);
     return rc == ST_OK && f->V != NULL ? model_tiles(&v.p, err) : rc;
+}
+
+/* Values and gradients. */
+
+bool functions_smooth_for_tests(const struct model *m, struct err *err)
+{
+    const char *which;
+
+    if (kernel_exact_slopes(&m->kernel, &which))
+        return true;
+    if (kernel_reads_windows(&m->kernel))
+        err_set(err, ST_UNSUPPORTED, "functions of sequences have no gradient in their rows");
+    else
+        err_set(err, ST_UNSUPPORTED, "functions of the %s kernel with nu below 1 have no gradient",
+                which);
+    err_hint(err, "suggest pool=FILE takes the best of given rows");
+    return false;
+}
+
+struct slopes {
+    const struct functions *f;
+    size_t work; /* doubles of scratch of a worker */
+    const double *X;
+    const size_t *which;
+    double *F, *G, *scratch;
+    const struct ctl *ctl;
+};
+
+/* One row: the prior's part by its features, then k1(x, X)'V. */
+static void slope_task(void *ctx, size_t i, size_t worker)
+{
+    const struct slopes *p = ctx;
+    const struct functions *f = p->f;
+    const struct model *m = f->m;
+    const size_t d = m->d, s = p->which[i];
+    const double *x = p->X + i * d;
+    double *work = p->scratch + worker * p->work, *own = work, *spare = work + d;
+    double *G = p->G + i * d;
+
+    if (ctl_stopped(p->ctl))
+        return;
+    p->F[i] = slope_row(f->map, m->hp, f->W + s * f->columns, x, G, work);
+    for (size_t j = 0; f->V && j < m->M; j++) {
+        const double v = f->V[s * m->M + j];
+        p->F[i] += v * kernel_exact_slope(&m->kernel, m->hp, d, x, m->X + j * d, own, spare);
+        for (size_t e = 0; e < d; e++)
+            G[e] += v * own[e];
+    }
+}
+
+enum status functions_slopes_for_tests(const struct functions *f, size_t n, const double *X,
+                                       const size_t *which, double *F, double *G,
+                                       const struct tools *on, struct err *err)
+{
+    const size_t least = slope_work(f->map), d = f->m->d;
+    struct slopes p = { .f = f, .work = least > 2 * d ? least : 2 * d, .X = X,
+                        .which = which, .F = F, .G = G, .ctl = on->ctl };
+
+    if (!functions_smooth_for_tests(f->m, err))
+        return ST_UNSUPPORTED;
+    p.scratch = mem_aligned(pool_threads(on->pool) * p.work, sizeof *p.scratch,
+                            "gradients of functions", err);
+    if (!p.scratch)
+        return ST_NOMEM;
+    pool_run(on->pool, n, slope_task, &p);
+    free(p.scratch);
+    return ctl_stopped(on->ctl) ? err_set(err, ST_CANCELLED, "stopped") : ST_OK;
 }

@@ -32,6 +32,21 @@ void functions_free(struct functions *); /* NULL is fine */
 enum status functions_values(const struct functions *, const struct source *, double *F,
                              const struct tools *, struct err *);
 
+/* For a search that climbs functions; without the suffix once it is there.  functions_smooth: true
+ * if the functions of a model have gradients, that is, it is not over windows of sequences, and its
+ * kernel is not Matern with nu below 1, whose functions have no derivative.  Else *err (may be
+ * NULL) is that of functions_slopes: UNSUPPORTED.
+ *
+ * functions_slopes: value F[i] and gradient G + i d of function which[i] < count at row i of X
+ * (n x d, row-major, standardised inputs as a source gives them), in scaled units: many functions,
+ * each at rows of its own, in one call.  All in double precision; the value agrees with
+ * functions_values to the precision of the model.  A row costs `columns` features and M values of
+ * the kernel, whatever `count`; the same bits for any number of threads. */
+bool functions_smooth_for_tests(const struct model *, struct err *);
+enum status functions_slopes_for_tests(const struct functions *, size_t n, const double *X,
+                                       const size_t *which, double *F, double *G,
+                                       const struct tools *, struct err *);
+
 /* For kinds of models (model_ops.functions): what a kind fills in.  The value of function s at x is
  * z(x)'W_s + k(x, X)'V_s, with `columns` features z at `seed` and, if V is not NULL, the training
  * inputs of the model. */
@@ -40,6 +55,7 @@ struct functions {
     struct functions_key key;
     size_t columns;
     uint64_t seed;
+    struct featmap *map; /* these features */
     double *W; /* count x columns */
     double *V; /* count x training rows, or NULL */
 };
