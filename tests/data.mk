@@ -53,7 +53,7 @@ EXTRA_DIST += tests/fuzz/csv tests/fuzz/npy tests/fuzz/csv.sh tests/fuzz/npy.sh 
 # `make fuzz FUZZERS='fasta graph' FUZZ_OTHERS=`.  FUZZERS: of readers, by libFuzzer under ASan and
 # UBSan; what it finds new lies in fuzz/NAME of the build directory.  FUZZ_OTHERS: the tests with
 # generators of their own, as this tree was configured (--enable-sanitize).
-FUZZERS = csv npy fasta graph expr
+FUZZERS = csv npy fasta graph expr molecules
 FUZZ_OTHERS = tests/fuzz/fuzz_script tests/fuzz/fuzz_session tests/fuzz/fuzz_input \
   $(srcdir)/tests/fuzz/runs.sh
 FUZZ_CC = clang

@@ -21,6 +21,7 @@ alone ^src/compute/solvers/(amsgrad|svrg|batch)\.c: -- a step alone is held to i
 alone ^src/compute/.*: (pchol_factor|metrics_spearman|spectrum_estimate) -- held to dense algebra
 alone ^src/compute/models/exact_op\.c: -- products of rows, columns and costs, for solvers to come
 alone ^src/compute/kernels/layers/fastconv\.c: -- a layer without its kernel is held to plain sums
+alone ^src/data/molecules/.*: (molecules_(read|version)|lingo_(counts|free)) -- for the type smiles to come
 alone ^src/data/demo/demo_molecules\.c: -- the energy of two atoms is known
 alone ^src/(app|ui|figure)/.*: (scoring_metrics|palette_score|requests_clipboard|figure_gnuplot_quote) -- units
 alone ^src/app/teach/.*: (explain_page|lesson_parse|placeholder_(number|text)) -- tests read all pages
@@ -36,7 +37,7 @@ excepted() { # RULE: drops the lines that a row of that rule allows
     if [ -n "$rows" ]; then grep -vE "$(echo "$rows" | paste -sd '|')"; else cat; fi
 }
 
-sources() { find src tests \( -name '*.c' -o -name '*.h' -o -name '*.cu' \) | sort; }
+sources() { find src tests \( -name '*.c' -o -name '*.h' -o -name '*.cu' -o -name '*.cc' \) | sort; }
 bad=$(find src tests share -type f | sed 's,/[^/]*$,,' | grep -vE \
     '/(data|corpus|golden)(/|$)|/fuzz/' |
     sort | uniq -c | awk '$1 > 60 { print $2 ": " $1 " files" }' | excepted folder)
@@ -83,7 +84,7 @@ bad=$( { find src tests share -name '*.md'; ls -- *.md; } | sort | LC_ALL=C xarg
     excepted line)
 verdict 'no line of prose in a document has more than 100 columns' "$bad"
 
-functions=$(find src \( -name '*.c' -o -name '*.h' -o -name '*.cu' \) | sort |
+functions=$(find src \( -name '*.c' -o -name '*.h' -o -name '*.cu' -o -name '*.cc' \) | sort |
     xargs awk -f tests/functions.awk)
 bad=$(echo "$functions" | awk '$4 > 80 { print $1 ":" $2 ": " $3 " has " $4 " lines" }' |
     excepted function)
@@ -149,9 +150,9 @@ bad=$( { sources; find share -name '*.md' -o -name '*.txt' -o -name '*.lesson'; 
     echo CONTRIBUTING.md; } | xargs awk -v tree="$tree" '
     BEGIN { n = split(tree, file, "\n"); for (i = 1; i <= n; i++) there[file[i]] }
     { rest = $0 }
-    FILENAME ~ /\.(c|h|cu)$/ { # comments only
+    FILENAME ~ /\.(c|h|cu|cc)$/ { # comments only
         if (match(rest, /\/\*/)) rest = substr(rest, RSTART)
-        else if (rest !~ /^[ \t]*\*([ \/]|$)/) next
+        else if (rest !~ /^[ \t]*(\*([ \/]|$)|\/\/)/) next
     }
     {
       while (match(rest, /[A-Za-z0-9_.\/-]*[A-Za-z0-9_]\.(md|c|h|cu|awk|mk)/)) {

@@ -9,7 +9,7 @@ cd "${top_srcdir:-$(dirname "$0")/..}" || exit 1
 layer() {
     allowed=$2
     bad=$(grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' "src/$1" 2> /dev/null |
-        grep -E '"(base|compute|data|figure|app|ui|cuda)/' | grep -vE "\"($allowed)")
+        grep -E '"(base|compute|data|figure|app|ui|cuda|molecules)/' | grep -vE "\"($allowed)")
     verdict "src/$1 includes $(echo "$allowed" | tr '|' ' ') only" "$bad"
 }
 
@@ -22,7 +22,7 @@ foreign() {
 
 layer base 'base/'
 layer compute 'base/|compute/'
-layer data 'base/|compute/(features/source|kernels/(kernel|layers/layer(_map)?)|ctl|rng)\.h|data/'
+layer data 'base/|compute/(features/source|kernels/(kernel|layers/layer(_map)?)|ctl|rng)\.h|data/|molecules/protocol\.h'
 layer figure 'base/|compute/ctl\.h|figure/'
 # The folders of app, from the bottom up: each sees those before it.
 below='base/|compute/|data/|figure/'
@@ -34,6 +34,7 @@ bad=$(grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"compute/(linalg/|
     src/app src/ui)
 verdict 'src/app and src/ui leave linear algebra to compute' "$bad"
 layer ui 'base/|compute/|data/|figure/|app/|ui/'
+layer molecules 'molecules/'
 layer cuda 'base/|compute/(backend|features/featmap)\.h|cuda/'
 # Quoted includes name the layer, so that a file cannot reach over by a relative path.
 bad=$(grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"\.\.?/' src)
@@ -47,6 +48,7 @@ foreign 'NLopt' 'nlopt' 'src/compute/(tuners/)?[a-z_]*\.c'
 foreign 'SQLite' 'sqlite3' 'src/app/session/store[a-z_]*\.[ch]|src/data/formats/import_sqlite\.c'
 foreign 'readline' 'readline/' 'src/ui/prompt\.c'
 foreign 'curses' '(ncursesw/)?(n?curses|term|panel)\.h' 'src/ui/.*'
+foreign 'RDKit' '(GraphMol|RDGeneral|DataStructs|boost)/' 'src/molecules/main\.cc'
 foreign 'Random123' 'Random123/' 'src/compute/rng\.[ch]'
 foreign 'zlib and zstd' '(zlib|zstd)' 'src/data/(formats/import[a-z_]*|checksum)\.c'
 

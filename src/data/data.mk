@@ -54,5 +54,6 @@ libdata_a_SOURCES += \
 include $(srcdir)/src/data/formats/formats.mk
 include $(srcdir)/src/data/kinds/kinds.mk
 include $(srcdir)/src/data/demo/demo.mk
+include $(srcdir)/src/data/molecules/molecules.mk
 
 dist_doc_DATA += share/doc/data.md share/doc/sequences.md

@@ -1,0 +1,8 @@
+# molecules from SMILES: the processes that read them, and what needs no chemistry
+libdata_a_SOURCES += \
+  src/data/molecules/helper.c \
+  src/data/molecules/helper.h \
+  src/data/molecules/lingo.c \
+  src/data/molecules/lingo.h \
+  src/data/molecules/molecules.c \
+  src/data/molecules/molecules.h

@@ -1,0 +1,19 @@
+# tests of molecules from SMILES: with a stand-in for gpdesk-molecules, and with RDKit where it is
+check_PROGRAMS += tests/molecules/fake_molecules
+tests_molecules_fake_molecules_SOURCES = tests/molecules/fake_molecules.c
+if HAVE_CHECK
+check_PROGRAMS += tests/molecules/check_molecules tests/molecules/check_lingo
+TESTS += tests/molecules/check_molecules tests/molecules/check_lingo
+endif
+tests_molecules_check_lingo_SOURCES = tests/molecules/check_lingo.c
+tests_molecules_check_lingo_LDADD = $(app_tests)
+tests_molecules_check_molecules_SOURCES = tests/molecules/check_molecules.c
+tests_molecules_check_molecules_LDADD = $(app_tests)
+
+check_PROGRAMS += tests/fuzz/fuzz_molecules
+TESTS += tests/fuzz/molecules.sh
+tests_fuzz_fuzz_molecules_SOURCES = tests/fuzz/fuzz_molecules.c tests/fuzz/fuzz_main.c \
+  tests/fuzz/fuzz.h
+tests_fuzz_fuzz_molecules_LDADD = $(app_archives) libfigure.a libdata.a libcompute.a libbase.a \
+  $(APP_LIBS) $(COMPUTE_LIBS)
+EXTRA_DIST += tests/fuzz/molecules tests/fuzz/molecules.sh tests/bench/molecules.sh
