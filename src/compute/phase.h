@@ -21,6 +21,7 @@ enum phase_kind { PHASE_STEPS, PHASE_RESIDUAL, PHASE_SEARCH };
     _(READ_KEPT, "read: kept columns", PHASE_STEPS, NULL) \
     _(SUMMARY, "summary", PHASE_STEPS, NULL) \
     _(FEATURES, "features", PHASE_STEPS, NULL) \
+    _(KERNEL, "kernel", PHASE_STEPS, NULL) \
     _(GRAM, "gram", PHASE_STEPS, NULL) \
     _(SKETCH, "sketch", PHASE_STEPS, NULL) \
     _(DIAGONAL, "diagonal", PHASE_STEPS, NULL) \

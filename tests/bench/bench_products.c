@@ -1,5 +1,6 @@
-/* tests/bench/bench_products.c -- products with an exact kernel matrix that is not stored: a pair
- * of rows, and a step of 512 rows of 13,500 with 26 inputs (the sizes of the data set pol).
+/* tests/bench/bench_products.c -- products with an exact kernel matrix: a pair of rows, and a step
+ * of 512 rows of 13,500 with 26 inputs (the sizes of the data set pol); and the same from stored
+ * values.
  *
  *   bench_products [--cpu LEVEL]      at this level of the processor's vector code */
 #include "report.h"
@@ -107,6 +108,34 @@ static void pair(const char *kernel, size_t d, double operations, double floor, 
     close_products(&p);
 }
 
+static void run_whole(void *ctx)
+{
+    const struct products *p = ctx;
+
+    must(exact_op_apply(p->op, p->n, NULL, p->vectors, p->V, p->W, NULL, &err));
+}
+
+/* A whole product from stored values, which no cache holds, beside one that computes them. */
+static void stored(bool half, size_t d)
+{
+    struct products made, kept;
+    char what[80];
+    double t[2];
+
+    open_products(&made, "matern(nu=3/2,ard)", ROWS, d, ROWS, 1);
+    open_products(&kept, "matern(nu=3/2,ard)", ROWS, d, ROWS, 1);
+    must(exact_op_store(kept.op, half, NULL, &err));
+    report_times(REPORT_THREAD, 2,
+                 (struct report_job[]){ { run_whole, &kept }, { run_whole, &made } }, t);
+    const double pairs = (double)ROWS * ROWS, ns = 1e9 * t[0] / pairs;
+    snprintf(what, sizeof what, "pair of rows, stored in %s", half ? "float16" : "float32");
+    report_row(&(struct report_row){ .section = "products", .what = what, .value = ns, .unit = "ns",
+        .baseline = 1e9 * t[1] / pairs,
+        .baseline_name = d == 8 ? "computed, d=8" : "computed, d=26", .sense = REPORT_FASTER });
+    close_products(&made);
+    close_products(&kept);
+}
+
 /* The product of 512 x 13,500 stored values with the vectors, by BLAS. */
 struct gemm { float *K, *V, *W; size_t vectors; };
 static void run_gemm(void *ctx)
@@ -159,6 +188,9 @@ int main(int argc, char **argv)
     pair("rbf", 8, 3.0 * 8.0 + 22.0, 0.6, 0.35);
     pair("rq(alpha=2,ard)", 8, 3.0 * 8.0 + 50.0, 0.0, 0.0);
     pair("periodic", 8, 3.0 * 16.0 + 22.0, 0.0, 0.0);
+    stored(false, 8);
+    stored(false, 26);
+    stored(true, 26);
     step(1, 9.0, 4.0);
     step(SAMPLES, 20.0, 14.0);
     step(SAMPLES + 1, 0.0, 0.0);

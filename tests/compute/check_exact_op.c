@@ -1,6 +1,6 @@
-/* tests/compute/check_exact_op.c -- products with a kernel matrix that is not stored, at every
- * level of the processor's vector code: golden matrices, kernel_exact for every kernel, rows that
- * coincide or lie far from 0, any size, the same bits on any number of threads. */
+/* tests/compute/check_exact_op.c -- products with an exact kernel matrix, computed or stored, at
+ * every level of the processor's vector code: golden matrices, kernel_exact for every kernel, rows
+ * that coincide or lie far from 0, any size, the same bits on any number of threads. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
@@ -355,6 +355,107 @@ START_TEST(same_bits)
 }
 END_TEST
 
+/* Stored in float32, the bits are those of computed products in vector code, and within single
+ * precision where values are computed pair by pair.  In float16 a value is off by at most 2^-11 of
+ * itself.  Both the same on any number of threads, for the whole product and chosen rows.  Sizes on
+ * both sides of the edges of groups, blocks, panels and tiles. */
+static void check_stored(const char *text, bool half, size_t n, size_t threads, double bound,
+                         double *kept)
+{
+    enum { M = 70, K = 19 };
+    struct setting s;
+    struct err err = { 0 };
+    double *X = awkward(n, 0.0, 28), *V = malloc(K * n * sizeof *V), *W = malloc(K * n * sizeof *W),
+           *some = malloc(K * M * sizeof *some), *all = malloc(K * n * sizeof *all), *C;
+    size_t at[M];
+
+    for (size_t i = 0; i < K * n; i++)
+        V[i] = normal(29, i);
+    for (size_t r = 0; r < M; r++)
+        at[r] = (r * 37 + 5) % n;
+    hyperparameters(s.hp);
+    setting_open(&s, text, n, D, X, threads);
+    const bool formed = exact_op_single(s.op);
+    C = columns(&s);
+    ok(exact_op_apply(s.op, n, NULL, K, V, W, NULL, &err), &err);
+    ok(exact_op_store(s.op, half, NULL, &err), &err);
+    ck_assert(exact_op_single(s.op));
+    ck_assert_int_eq(exact_op_rounds(s.op), half || !formed);
+    ok(exact_op_apply(s.op, n, NULL, K, V, all, NULL, &err), &err);
+    for (size_t c = 0; c < K; c++)
+        for (size_t r = 0; r < n; r++) {
+            double size = 0.0;
+            for (size_t i = 0; i < n; i++)
+                size += fabs(C[r * n + i] * V[c * n + i]);
+            ck_assert_msg(fabs(all[c * n + r] - W[c * n + r]) <= bound * size,
+                          "%s, n %zu, row %zu: %.9g for %.9g", text, n, r, all[c * n + r],
+                          W[c * n + r]);
+        }
+    ok(exact_op_rows(s.op, M, at, K, V, some, NULL, &err), &err);
+    for (size_t c = 0; c < K; c++)
+        for (size_t r = 0; r < M; r++)
+            ck_assert_mem_eq(&some[c * M + r], &all[c * n + at[r]], sizeof *some);
+    if (threads > 1)
+        ck_assert_mem_eq(kept, all, K * n * sizeof *all);
+    else
+        memcpy(kept, all, K * n * sizeof *all);
+    ok(exact_op_anew(s.op, K, V, all, NULL, &err), &err);
+    ck_assert_mem_eq(all, W, K * n * sizeof *W);
+    setting_close(&s);
+    free(X), free(V), free(W), free(some), free(all), free(C);
+}
+
+START_TEST(stored)
+{
+    static const size_t n[] = { 9, 64, 257, 301 };
+    static const struct { const char *text; double bound; } of[] = {
+        { "matern(nu=3/2,ard)", 0.0 },
+        { "rbf * cauchy + constant", 0.0 },
+        { "erf", 4e-6 }, /* as in check_product */
+    };
+    double *kept = malloc(19 * 301 * sizeof *kept);
+
+    for (int level = 0; level < LEVELS; level++)
+        for (size_t i = 0; i < 4 && at_level(level); i++)
+            for (int half = 0; half < 2; half++)
+                for (size_t threads = 1; threads <= 3; threads++)
+                    check_stored(of[_i].text, half, n[i], threads,
+                                 half ? 0x1p-11 + 4e-6 : of[_i].bound, kept);
+    free(kept);
+}
+END_TEST
+
+/* Values beyond float16 are refused, a request to stop ends the filling, memory may be short; after
+ * each, products are computed as before. */
+START_TEST(stored_fails)
+{
+    enum { N = 300 };
+    struct cancel cancel = { true };
+    const struct ctl stop = { .cancel = &cancel };
+    struct err err = { 0 };
+    double *X = awkward(N, 0.0, 25), *V = malloc(N * sizeof *V), W[N], again[N];
+    struct setting s;
+
+    for (size_t i = 0; i < N; i++)
+        V[i] = normal(30, i);
+    hyperparameters(s.hp);
+    setting_open(&s, "poly(degree=4,c=0.5)", N, D, X, 2);
+    ok(exact_op_apply(s.op, N, NULL, 1, V, W, NULL, &err), &err);
+    ck_assert_int_eq(exact_op_store(s.op, true, NULL, &err), ST_RANGE);
+    ck_assert(strstr(err.hint, "float32") != NULL);
+    ck_assert_int_eq(exact_op_store(s.op, false, &stop, &err), ST_CANCELLED);
+    mem_fail_after_for_tests(2);
+    ck_assert_int_eq(exact_op_store(s.op, false, NULL, &err), ST_NOMEM);
+    mem_fail_after_for_tests(0);
+    ck_assert(!exact_op_rounds(s.op));
+    err_clear(&err);
+    ok(exact_op_apply(s.op, N, NULL, 1, V, again, NULL, &err), &err);
+    ck_assert_mem_eq(W, again, sizeof W);
+    setting_close(&s);
+    free(X), free(V);
+}
+END_TEST
+
 /* A sum over many tiles loses no more than one over a tile: 20,000 rows at distance 0 and vectors
  * of ones. */
 START_TEST(sums_over_tiles)
@@ -455,6 +556,8 @@ int main(void)
     tcase_add_test(t, registry);
     tcase_add_test(t, products);
     tcase_add_loop_test(t, same_bits, 0, 3);
+    tcase_add_loop_test(t, stored, 0, 3);
+    tcase_add_test(t, stored_fails);
     tcase_add_test(t, sums_over_tiles);
     tcase_add_loop_test(t, stops, 0, 2);
     tcase_add_test(t, memory_fails);

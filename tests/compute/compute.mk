@@ -108,9 +108,9 @@ endif
 tests_compute_check_diagnose_SOURCES = tests/compute/check_diagnose.c
 tests_compute_check_diagnose_LDADD = $(compute_tests)
 TESTS += tests/scripts/diagnosis.sh tests/scripts/dual.sh tests/scripts/forecast.sh \
-  tests/scripts/why.sh
+  tests/scripts/stored.sh tests/scripts/why.sh
 EXTRA_DIST += tests/scripts/diagnosis.sh tests/scripts/dual.sh \
-  tests/scripts/forecast.sh tests/scripts/why.sh \
+  tests/scripts/forecast.sh tests/scripts/stored.sh tests/scripts/why.sh \
   tests/bench/advise.sh tests/bench/forecast.sh tests/bench/forecast.md \
   tests/bench/why.sh \
   tests/bench/causes.sh tests/bench/mend.sh

@@ -206,7 +206,8 @@ for line in float double; do
     has "precision=$line of the line" "$(cat r1.json)" "\"precision\": *\"$line\""
 done
 unused 'model=exact solver=cg features=64 rank=8' 'solver=cg does not use features=, rank='
-unused 'model=exact solver=pcg features=64 plan=store' 'model=exact does not use features=, plan='
+unused 'model=exact solver=pcg features=64 plan=store' 'model=exact does not use features='
+unused 'model=exact solver=sdd features=64 rank=8 plan=store' 'solver=sdd does not use features=, rank='
 near() { awk -v x="$1" -v y="$2" -v tol="$3" 'BEGIN { exit !(x != "" && (x - y)^2 <= (tol * y)^2) }'; }
 # The exact kernel by products: the weights of the Cholesky factor, means, sessions, starts.
 products="demo friedman1 n=300 seed=3; split test=20% seed=1; kernel matern(nu=3/2); set l=3 noise=0.3"

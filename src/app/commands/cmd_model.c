@@ -460,17 +460,19 @@ static enum status fit_continue(struct workspace *ws, const struct args *a, stru
 static void unused(struct workspace *ws, const struct args *a, const struct fit_opts *o)
 {
     static const char *const of_rows[] = { "features", "rank", "precond", "plan", "store", NULL };
-    static const char *const of_exact[] = { "features", "plan", "store", NULL };
+    static const char *const of_exact[] = { "features", NULL };
+    static const char *const of_steps[] = { "features", "rank", "precond", NULL };
     static const char *const of_direct[] = { "rank", "precond", "rtol", "maxit", NULL };
     static const char *const of_plain[] = { "rank", "precond", NULL };
     const struct solver_ops *s = solver_find(o->solver, NULL);
     const struct precond_ops *p = o->precond ? precond_find(o->precond, NULL) : NULL;
     const bool drawn = model_kind_of(o)->draws, plain = s && !s->uses_precond;
     const bool products = !drawn && (s ? s->uses_precond : solver_is_free(o->solver));
-    const char *const *names = products                ? of_exact
-                               : !drawn                ? of_rows
-                               : plain && !s->iterative ? of_direct
-                                                        : of_plain;
+    const char *const *names = products                      ? of_exact
+                               : !drawn && s && s->iterative ? of_steps
+                               : !drawn                      ? of_rows
+                               : plain && !s->iterative      ? of_direct
+                                                             : of_plain;
     struct buf list = { 0 };
 
     for (; (!drawn || plain) && *names; names++)
@@ -756,9 +758,10 @@ struct command cmd_model_rows[] = {
        "after a tuning, move the ratio of noise to amplitude, their scale, both or none to what "
        "suits left-out rows"},
       {"plan", ARG_CHOICE, 0, "auto", 0, 0, "auto|store|regenerate|direct", NULL,
-       "store features, regenerate them in each pass, or form Z'Z"},
+       "store features (or the matrix of an exact kernel), regenerate them in each pass, or form "
+       "Z'Z"},
       {"store", ARG_CHOICE, 0, "auto", 0, 0, "auto|float32|float16", NULL,
-       "how plan=store keeps features; auto: float16 only where float32 exceeds --mem"},
+       "how plan=store keeps them; auto: float16 only where float32 exceeds --mem"},
       PRECISION_ARG,
       SEED_ARG},
      CMD_JOB | CMD_NEEDS_DATA | CMD_CHANGES | CMD_HP_KEYS | CMD_DRY,

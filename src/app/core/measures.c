@@ -95,6 +95,7 @@ static bool has_probes(const struct run *r)
 static const char *store_word(const struct run *r)
 {
     return r->info.half                      ? "float16"
+           : r->info.stored                  ? "float32"
            : strcmp(r->info.plan, model_plan_words[PLAN_STORE]) ? NULL
            : r->fit.precision == PREC_DOUBLE ? "float64"
                                              : "float32";
@@ -176,8 +177,8 @@ static const struct measure table[] = {
      .applies = has_precond},
     {ROW("plan", "plan", MEASURE_SYSTEM, "", "what is stored and what is made anew"), INFO(plan),
      .applies = has_plan},
-    {ROW("store", NULL, MEASURE_SYSTEM, "", "precision of stored features"), .word = store_word,
-     .type = MEASURE_WORD},
+    {ROW("store", NULL, MEASURE_SYSTEM, "", "precision of stored features or kernel values"),
+     .word = store_word, .type = MEASURE_WORD},
     {ROW("outcome", "why", MEASURE_SYSTEM, "", "why the solver ended"), INFO(why), .expect = 1},
     {ROW("iterations", "iterations", MEASURE_SYSTEM, "", "iterations"), INFO(iterations), LOWER,
      .applies = iterated, .brief = "iterations", .head = "it", .compare = true, .sweep = 6,
@@ -269,6 +270,7 @@ static const struct measure table[] = {
     {.session = "warm", INFO(warm), .age = MEASURE_LATER},
     {.session = "rank_chosen", INFO(rank_chosen), .age = MEASURE_LATER},
     {.session = "float_limit", INFO(float_limit)},
+    {.session = "kernel_stored", INFO(stored), .age = MEASURE_LATER},
     {.session = "amplitude", INFO(amplitude)},
     {.session = "noise", INFO(noise)},
     {.session = "scale", INFO(scale)},

@@ -1,21 +1,27 @@
-/* compute/models/exact_op.c -- products with an exact kernel matrix that is not stored
- * (share/doc/methods.md 5.7 to 5.9).
+/* compute/models/exact_op.c -- products with an exact kernel matrix (share/doc/methods.md 5.7 to
+ * 5.9).
  *
  * A task is a block of rows.  It goes over all columns in tiles of fixed size, computes the kernel
- * values of a group of rows with a tile once and multiplies them with all vectors.  Sums of a tile
- * are single precision, over tiles double; no sum depends on the thread count. */
+ * values of a group of rows with a tile once, or reads them where they are stored, and multiplies
+ * them with all vectors.  Sums of a tile are single precision, over tiles double; no sum depends on
+ * the thread count. */
 #include "compute/models/exact.h"
 
 #include "base/mem.h"
 #include "compute/backend.h"
 #include "compute/cpu/simd.h"
 #include "compute/models/exact_form.h"
+#include "compute/models/exact_stored.h"
+#include "compute/phase.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { GROUPS = 4, BLOCK = GROUPS * PAIRS_GROUP /* rows of a task */, PAIR_BLOCK = 8 };
+enum {
+    GROUPS = 4, BLOCK = GROUPS * PAIRS_GROUP /* rows of a task */, PAIR_BLOCK = 8,
+    STORE_ROWS = 32 * BLOCK, /* rows between two reports while the matrix is stored */
+};
 
 struct exact_op {
     const struct backend_exact *be;
@@ -23,6 +29,7 @@ struct exact_op {
     struct err why; /* the error of a device that was lost */
     struct exact_rows r;
     struct exact_form *form; /* NULL: not packed, or computed pair by pair */
+    struct exact_stored *stored; /* all values of K1; NULL: each product computes them */
     struct mem_spares spare; /* packed vectors and scratch between calls */
 };
 
@@ -81,6 +88,7 @@ void exact_op_close(struct exact_op *op)
     if (op->at)
         op->be->close(op->at);
     exact_form_free(op->form);
+    exact_stored_free(op->stored);
     mem_spares_free(&op->spare);
     free(op);
 }
@@ -94,11 +102,11 @@ bool exact_op_there(const struct exact_op *op, struct err *why)
 
 bool exact_op_single(const struct exact_op *op)
 {
-    return op->at || op->form;
+    return op->at || op->form || op->stored;
 }
 
 /* What is asked for: m rows, either those of Y or those of X that `at` names, and their products W
- * with k vectors V, or themselves as columns of C. */
+ * with k vectors V; or themselves, as columns of C or to be stored. */
 struct product {
     struct exact_op *op;
     size_t m;
@@ -107,8 +115,12 @@ struct product {
     size_t k;
     const double *V;
     double *W, *C;
+    const struct exact_stored *from; /* where values are read; NULL: they are computed */
+    struct exact_stored *into;       /* where they are written, and */
+    size_t first;                    /* the row there of the first one */
     const struct ctl *ctl;
-    /* In vector code: */
+    /* In single precision: */
+    const struct simd *simd;
     const struct pairs_loops *loops;
     struct pairs_vectors vectors;
     size_t tile, each; /* floats of a packed tile of vectors; bytes of scratch of one worker */
@@ -145,7 +157,28 @@ static void pair_task(void *ctx, size_t task, size_t worker)
     }
 }
 
-/* In vector code. */
+/* In single precision: tiles of values that are computed in vector code or pair by pair, or read
+ * where they are stored. */
+
+static size_t tiles_of(const struct exact_op *op)
+{
+    return (op->r.n + PAIRS_COLS - 1) / PAIRS_COLS;
+}
+
+/* The columns of tile t in whole panels. */
+static size_t cols_of(const struct exact_op *op, size_t t)
+{
+    const size_t left = op->r.n - t * PAIRS_COLS,
+                 whole = (left + PAIRS_PANEL - 1) / PAIRS_PANEL * PAIRS_PANEL;
+
+    return whole < PAIRS_COLS ? whole : PAIRS_COLS;
+}
+
+/* Floats of a row that is packed for the values. */
+static size_t entries_of(const struct product *p)
+{
+    return p->op->form && !p->from ? exact_form_entries(p->op->form) : 0;
+}
 
 /* Scratch of a worker: rows of a block packed, their sums, and three tiles. */
 struct scratch {
@@ -161,7 +194,7 @@ static size_t tile_bytes(void)
 
 static size_t rows_bytes(const struct product *p)
 {
-    return mem_lines(BLOCK * exact_form_entries(p->op->form) * sizeof(float));
+    return mem_lines(BLOCK * entries_of(p) * sizeof(float));
 }
 
 static size_t scratch_bytes(const struct product *p)
@@ -207,31 +240,67 @@ static void write_columns(const struct product *p, size_t t, size_t r0, size_t r
             p->C[(r0 + r) * n + j0 + j] = (double)K[r * PAIRS_COLS + j];
 }
 
+/* K <- tile t of `rows` rows from r0, pair by pair; 0 past the last column. */
+static void pair_values(const struct product *p, size_t t, size_t r0, size_t rows, float *K)
+{
+    const struct exact_rows *x = &p->op->r;
+    const size_t j0 = t * PAIRS_COLS, cols = cols_of(p->op, t);
+
+    for (size_t r = 0; r < rows; r++)
+        for (size_t j = 0; j < cols; j++)
+            K[r * PAIRS_COLS + j] =
+                j0 + j < x->n ? (float)kernel_exact(x->k, x->hp, x->d, row_of(p, r0 + r),
+                                                    x->X + (j0 + j) * x->d, NULL)
+                              : 0.0F;
+}
+
+/* Tile t of `rows` rows from r0; `group` are these rows packed. */
+static const float *tile_values(const struct product *p, const struct scratch *s, size_t t,
+                                size_t r0, size_t rows, const float *group)
+{
+    if (p->from)
+        return exact_stored_get(p->from, p->simd, t, r0, rows, p->at ? p->at + r0 : NULL,
+                                cols_of(p->op, t), s->tile.K);
+    if (p->op->form)
+        exact_form_values(p->op->form, p->loops, t, group, rows, &s->tile);
+    else
+        pair_values(p, t, r0, rows, s->tile.K);
+    return s->tile.K;
+}
+
+/* Packs the rows of a block. */
+static void pack_block(const struct product *p, size_t r0, size_t rows, float *to)
+{
+    const size_t group = entries_of(p) * PAIRS_GROUP;
+
+    memset(to, 0, rows_bytes(p));
+    for (size_t r = 0; r < rows && group > 0; r++)
+        exact_form_row(p->op->form, row_of(p, r0 + r), r % PAIRS_GROUP,
+                       to + r / PAIRS_GROUP * group);
+}
+
 static void block_task(void *ctx, size_t task, size_t worker)
 {
     const struct product *p = ctx;
-    const struct exact_form *form = p->op->form;
     const struct scratch s = scratch_of(p, worker);
     const size_t r0 = task * BLOCK, left = p->m - r0, rows = left < BLOCK ? left : BLOCK;
-    const size_t group = exact_form_entries(form) * PAIRS_GROUP, lds = pairs_sums_size(p->vectors);
-    const size_t tiles = exact_form_tiles(form);
+    const size_t group = entries_of(p) * PAIRS_GROUP, lds = pairs_sums_size(p->vectors);
 
-    memset(s.rows, 0, rows_bytes(p));
+    pack_block(p, r0, rows, s.rows);
     memset(s.sums, 0, BLOCK * lds * sizeof *s.sums);
-    for (size_t r = 0; r < rows; r++)
-        exact_form_row(form, row_of(p, r0 + r), r % PAIRS_GROUP,
-                       s.rows + r / PAIRS_GROUP * group);
-    for (size_t t = 0; t < tiles; t++) {
-        const size_t cols = exact_form_cols(form, t);
+    for (size_t t = 0; t < tiles_of(p->op); t++) {
+        const size_t cols = cols_of(p->op, t);
         if (ctl_stopped(p->ctl))
             return;
         for (size_t r = 0; r < rows; r += PAIRS_GROUP) {
             const size_t some = rows - r < PAIRS_GROUP ? rows - r : PAIRS_GROUP;
-            exact_form_values(form, p->loops, t, s.rows + r / PAIRS_GROUP * group, some, &s.tile);
-            if (p->C)
-                write_columns(p, t, r0 + r, some, s.tile.K);
+            const float *K = tile_values(p, &s, t, r0 + r, some, s.rows + r / PAIRS_GROUP * group);
+            if (p->into)
+                exact_stored_put(p->into, p->simd, t, p->first + r0 + r, some, cols, K);
+            else if (p->C)
+                write_columns(p, t, r0 + r, some, K);
             else
-                p->loops->sums(p->vectors, some, cols, s.tile.K, p->packed + t * p->tile,
+                p->loops->sums(p->vectors, some, cols, K, p->packed + t * p->tile,
                                s.sums + r * lds);
         }
     }
@@ -243,9 +312,10 @@ static void block_task(void *ctx, size_t task, size_t worker)
 static enum status run_blocks(struct product *p, struct err *err)
 {
     struct exact_op *op = p->op;
-    const size_t tiles = exact_form_tiles(op->form);
+    const size_t tiles = tiles_of(op);
 
-    p->loops = &cpu_simd_now()->pairs;
+    p->simd = cpu_simd_now();
+    p->loops = &p->simd->pairs;
     p->vectors = pairs_vectors(p->k);
     p->tile = pairs_vectors_size(p->vectors);
     p->each = scratch_bytes(p);
@@ -269,7 +339,7 @@ static enum status run_here(struct product *p, struct err *err)
 {
     enum status rc = open_here(p->op, err);
 
-    if (rc == ST_OK && p->op->form)
+    if (rc == ST_OK && (p->op->form || p->from || p->into))
         rc = run_blocks(p, err);
     else if (rc == ST_OK)
         pool_run(p->op->r.pool, (p->m + PAIR_BLOCK - 1) / PAIR_BLOCK, pair_task, p);
@@ -302,18 +372,25 @@ enum status exact_op_apply(struct exact_op *op, size_t m, const double *Y, size_
                            const double *V, double *W, const struct ctl *ctl, struct err *err)
 {
     struct product p = { .op = op, .m = Y ? m : op->r.n, .Y = Y ? Y : op->r.X, .k = k, .V = V,
-                         .W = W, .ctl = ctl };
+                         .W = W, .from = Y ? NULL : op->stored, .ctl = ctl };
     bool done;
     const enum status rc = run_there(&p, Y, &done, err);
 
     return done ? rc : run_here(&p, err);
 }
 
+enum status exact_op_anew(struct exact_op *op, size_t k, const double *V, double *W,
+                          const struct ctl *ctl, struct err *err)
+{
+    return exact_op_apply(op, op->r.n, op->r.X, k, V, W, ctl, err);
+}
+
 enum status exact_op_rows(struct exact_op *op, size_t m, const size_t *at, size_t k,
                           const double *V, double *W, const struct ctl *ctl, struct err *err)
 {
     const size_t d = op->r.d;
-    struct product p = { .op = op, .m = m, .at = at, .k = k, .V = V, .W = W, .ctl = ctl };
+    struct product p = { .op = op, .m = m, .at = at, .k = k, .V = V, .W = W,
+                         .from = op->stored, .ctl = ctl };
     bool done = false;
     enum status rc = ST_OK;
 
@@ -337,13 +414,57 @@ enum status exact_op_columns(struct exact_op *op, size_t m, const size_t *at, do
     return run_here(&p, err);
 }
 
+/* Storing. */
+
+/* Fills the matrix by parts. */
+static enum status fill(struct exact_op *op, struct exact_stored *into, const struct ctl *ctl,
+                        struct err *err)
+{
+    const size_t n = op->r.n;
+    enum status rc = ST_OK;
+
+    for (size_t r0 = 0; r0 < n && rc == ST_OK; r0 += STORE_ROWS) {
+        const size_t m = n - r0 < STORE_ROWS ? n - r0 : STORE_ROWS;
+        struct product p = { .op = op, .m = m, .Y = op->r.X + r0 * op->r.d, .into = into,
+                             .first = r0, .ctl = ctl };
+        rc = run_here(&p, err);
+        ctl_tell(ctl, PHASE_KERNEL, r0 + m, n, NAN);
+    }
+    if (rc != ST_OK || !atomic_load(&into->beyond))
+        return rc;
+    err_set(err, ST_RANGE, "this kernel has values beyond 65504, the largest number of float16");
+    err_hint(err, "fit plan=store store=float32");
+    return ST_RANGE;
+}
+
+enum status exact_op_store(struct exact_op *op, bool half, const struct ctl *ctl, struct err *err)
+{
+    struct exact_stored *s = exact_stored_new(op->r.n, half, err);
+
+    if (op->at) {
+        op->be->close(op->at);
+        op->at = NULL;
+    }
+    const enum status rc = s ? fill(op, s, ctl, err) : ST_NOMEM;
+    if (rc == ST_OK)
+        op->stored = s;
+    else
+        exact_stored_free(s);
+    return rc;
+}
+
+bool exact_op_rounds(const struct exact_op *op)
+{
+    return op->stored && (op->stored->half || !op->form);
+}
+
 /* Time. */
 
 /* Nanoseconds of one core at 3.6 GHz, as measured (tests/bench/bench_products.c).  With vectors of
  * 16 numbers: an entry of a pair, a closed form, a table, a product with a vector.  In
  * kernel_exact: a kernel at a pair of rows or of windows, and each of its inputs. */
 static const double NS_ENTRY = 0.0095, NS_FORM = 0.15, NS_TABLE = 1.7, NS_VECTOR = 0.009,
-                    NS_PAIR = 10.0, NS_INPUT = 1.4;
+                    NS_PAIR = 10.0, NS_INPUT = 1.4, NS_READ = 0.045 /* a stored byte */;
 
 /* Pairs of windows that kernel t compares for a pair of rows of the usual length; 1 without
  * windows. */
@@ -371,7 +492,22 @@ double exact_op_cost(const struct kernel *k, size_t d, size_t vectors)
     return 1e-9 * ns;
 }
 
+double exact_op_stored_cost(bool half, size_t vectors)
+{
+    const double wide = 16.0 / (double)cpu_simd_now()->f32.lanes;
+
+    return 1e-9 * (NS_READ * (half ? 2.0 : 4.0) + NS_VECTOR * wide * (double)vectors);
+}
+
+double exact_op_stored_bytes(size_t n, bool half)
+{
+    return exact_stored_bytes(n, half);
+}
+
 double exact_op_seconds(const struct exact_op *op, size_t rows, size_t k)
 {
-    return exact_op_cost(op->r.k, op->r.d, k) * (double)rows * (double)op->r.n;
+    const double pair = op->stored ? exact_op_stored_cost(op->stored->half, k)
+                                   : exact_op_cost(op->r.k, op->r.d, k);
+
+    return pair * (double)rows * (double)op->r.n;
 }

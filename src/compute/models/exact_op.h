@@ -1,5 +1,6 @@
-/* compute/models/exact_op.h -- products with the exact kernel matrix K1 (n x n, amplitude 1), which
- * is never stored (share/doc/methods.md 5.7 to 5.9); included by exact.h.
+/* compute/models/exact_op.h -- products with the exact kernel matrix K1 (n x n, amplitude 1), whose
+ * values are computed for each product, or once and stored (share/doc/methods.md 5.7 to 5.9);
+ * included by exact.h.
  *
  * Sums of products of kernels of a distance or of a scalar product (exact_form.h) are computed in
  * single precision, with sums over tiles of columns in double: on the backend's device if it has
@@ -29,6 +30,16 @@ void exact_op_close(struct exact_op *); /* NULL is fine */
 bool exact_op_there(const struct exact_op *, struct err *why);
 /* True when they are computed in single precision, there or in vector code. */
 bool exact_op_single(const struct exact_op *);
+/* Computes all values of K1, on the CPU, and keeps them for products with rows of X: in float32, or
+ * rounded to float16 (half).  In float32 products keep their bits where they are computed in vector
+ * code, and round to single precision where that is done pair by pair.  RANGE for values that
+ * float16 does not have; after a failure products are computed as before. */
+enum status exact_op_store(struct exact_op *, bool half, const struct ctl *, struct err *);
+/* True if what is stored is coarser than the values that a product would compute. */
+bool exact_op_rounds(const struct exact_op *);
+/* W (n x k) <- K1 V from values that are computed, even where they are stored. */
+enum status exact_op_anew(struct exact_op *, size_t k, const double *V, double *W,
+                          const struct ctl *, struct err *);
 /* W (m x k) <- K1(Y, X) V for k vectors V (n x k), each contiguous; Y has m rows of d inputs, NULL:
  * X itself.  A row of W has the same bits whichever rows are asked for with it, and on any number
  * of threads. */
@@ -45,5 +56,9 @@ enum status exact_op_columns(struct exact_op *, size_t m, const size_t *at, doub
  * and for one pair of rows of d inputs before there is an operator. */
 double exact_op_seconds(const struct exact_op *, size_t rows, size_t k);
 double exact_op_cost(const struct kernel *, size_t d, size_t k);
+/* Bytes of stored values of n rows, and seconds of one core to read one and multiply it with k
+ * vectors. */
+double exact_op_stored_bytes(size_t n, bool half);
+double exact_op_stored_cost(bool half, size_t k);
 
 #endif

@@ -37,14 +37,16 @@ static double factor(const struct exact_system *s, size_t i)
     return s->r.row_scale ? s->r.row_scale[i] : 1.0;
 }
 
-/* Y (n x k) <- S K1 S X + lam2 X. */
-static enum status times(struct exact_system *s, double lam2, size_t k, const double *X, double *Y,
-                         const struct ctl *ctl, struct err *err)
+/* Y (n x k) <- S K1 S X + lam2 X; anew: from values that are computed, even if they are stored. */
+static enum status times(struct exact_system *s, double lam2, bool anew, size_t k, const double *X,
+                         double *Y, const struct ctl *ctl, struct err *err)
 {
     const size_t n = s->r.n;
     double *own;
     const double *from = scaled(s, k, X, &own, err);
-    const enum status rc = from ? exact_op_apply(s->op, n, NULL, k, from, Y, ctl, err) : ST_NOMEM;
+    const enum status rc = !from  ? ST_NOMEM
+                           : anew ? exact_op_anew(s->op, k, from, Y, ctl, err)
+                                  : exact_op_apply(s->op, n, NULL, k, from, Y, ctl, err);
 
     for (size_t i = 0; rc == ST_OK && i < k * n; i++)
         Y[i] = factor(s, i % n) * Y[i] + lam2 * X[i];
@@ -56,13 +58,20 @@ static enum status system_apply(void *ctx, size_t k, const double *X, double *AX
                                 const struct ctl *ctl, struct err *err)
 {
     struct exact_system *s = ctx;
-    return times(s, s->lam2, k, X, AX, ctl, err);
+    return times(s, s->lam2, false, k, X, AX, ctl, err);
+}
+
+static enum status system_exact(void *ctx, size_t k, const double *X, double *AX,
+                                const struct ctl *ctl, struct err *err)
+{
+    struct exact_system *s = ctx;
+    return times(s, s->lam2, true, k, X, AX, ctl, err);
 }
 
 static enum status system_product(void *ctx, size_t k, const double *X, double *GX,
                                   const struct ctl *ctl, struct err *err)
 {
-    return times(ctx, 0.0, k, X, GX, ctl, err);
+    return times(ctx, 0.0, false, k, X, GX, ctl, err);
 }
 
 static enum status system_rows(void *ctx, size_t m, const size_t *at, size_t k, const double *X,
@@ -159,6 +168,12 @@ enum status exact_system_open(const struct backend_ops *be, const struct exact_r
     return rc;
 }
 
+enum status exact_system_store(struct exact_system *s, bool half, const struct ctl *ctl,
+                               struct err *err)
+{
+    return exact_op_store(s->op, half, ctl, err);
+}
+
 void exact_system_close(struct exact_system *s)
 {
     if (s == NULL)
@@ -171,8 +186,9 @@ void exact_system_close(struct exact_system *s)
 struct linop exact_system_linop(struct exact_system *s, double lam2)
 {
     s->lam2 = lam2;
-    return (struct linop){ .n = s->r.n, .apply = system_apply, .ctx = s, .pool = s->r.pool,
-                           .lam2 = lam2, .single = exact_op_single(s->op),
+    return (struct linop){ .n = s->r.n, .apply = system_apply,
+                           .exact = exact_op_rounds(s->op) ? system_exact : NULL, .ctx = s,
+                           .pool = s->r.pool, .lam2 = lam2, .single = exact_op_single(s->op),
                            .product = system_product, .rows = system_rows,
                            .columns = system_columns, .diagonal = system_diagonal,
                            .sketch = system_sketch,

@@ -1,5 +1,5 @@
 /* compute/models/exact_system.h -- the system A = S K1 S + lam2 I of an exact kernel at amplitude 1
- * (n x n, never stored), with the row factors S of source.h, as compute/linop.h wants it: what
+ * (n x n, stored on request), with the row factors S of source.h, as compute/linop.h wants it: what
  * solvers, preconditioners and estimates take beside that of random features
  * (share/doc/methods.md 5). */
 #ifndef GPDESK_EXACT_SYSTEM_H
@@ -13,6 +13,8 @@ struct exact_system;
  * caller closes it. */
 enum status exact_system_open(const struct backend_ops *, const struct exact_rows *,
                               struct exact_system **out, struct err *);
+/* Stores K1 (exact_op_store).  Where that rounds, the operator has an `exact` form. */
+enum status exact_system_store(struct exact_system *, bool half, const struct ctl *, struct err *);
 void exact_system_close(struct exact_system *); /* NULL is fine */
 /* The system at lam2, the ratio of noise to amplitude squared.  One at a time: a later call changes
  * lam2 of those before. */

@@ -81,6 +81,7 @@ struct rank_guess {
 struct fit_info {
     char solver[16], precond[16], plan[16];
     bool half;                   /* plan store, in float16 */
+    bool stored;                 /* exact kernel: its matrix was stored, in float32 */
     enum outcome why;
     size_t features, rank, iterations, variance_features, rows, inputs;
     double residual, true_residual, ratio, effective_dimension; /* residuals of the worst target */

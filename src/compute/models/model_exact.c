@@ -1,7 +1,6 @@
 /* compute/models/model_exact.c -- the exact kernel: weights and variances by a Cholesky factor of
  * K1 + ratio I = L L' (n x n; Rasmussen & Williams 2006, algorithm 2.1; share/doc/methods.md 5.1,
- * 5.2), or weights alone by a solver on products with K1, which is then never stored
- * (model_products.c).
+ * 5.2), or weights alone by a solver on products with K1 (model_products.c).
  *
  * With K1 at amplitude 1, w = (K1 + ratio I)^-1 y (n) and k the n covariances with a new row:
  *   mean = k'w,   var_f = amplitude^2 (k(x, x) - |L^-1 k|^2).
@@ -36,7 +35,8 @@ static struct exact_rows rows_of(const struct model *m, const double *row_scale,
 static enum status exact_plan(const struct fit_opts *o, size_t n, size_t d, size_t threads,
                               struct fit_plan *p, char note[256], struct err *err)
 {
-    const bool own = o->solver && strcmp(o->solver, exact_model.solver) == 0;
+    const bool own = (o->solver && strcmp(o->solver, exact_model.solver) == 0) ||
+                     (o->plan == PLAN_DIRECT && solver_is_free(o->solver));
     char mem[24], time[32];
     enum status rc = exact_allowed(n, 1, o->mem_limit, err);
 

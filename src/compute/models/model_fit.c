@@ -251,6 +251,7 @@ static void describe(struct fit *ft)
     info->features = ft->kind->draws ? ft->o->features : 0;
     info->targets = ft->t;
     info->half = ft->plan.half;
+    info->stored = !ft->kind->draws && ft->plan.plan == PLAN_STORE && !ft->plan.half;
     info->means_only = ft->plan.Mv == 0;
     for (size_t j = 0; j < ft->t; j++)
         info->target[j].iterations = info->target[j].residual = info->target[j].true_residual = NAN;

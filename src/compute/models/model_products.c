@@ -1,7 +1,7 @@
-/* compute/models/model_products.c -- an exact kernel by products with K1 that is never stored: the
- * choice of a solver by counted cost, weights by any solver of the registry on S K1 S + ratio I
- * (exact_system.h; share/doc/methods.md 5, 9), and means.  There are no variances without a
- * Cholesky factor of the whole matrix. */
+/* compute/models/model_products.c -- an exact kernel by products with K1, which is stored where
+ * that is cheaper and memory has room: the choice of a solver by counted cost, weights by any
+ * solver of the registry on S K1 S + ratio I (exact_system.h; share/doc/methods.md 5, 9), and
+ * means.  There are no variances without a Cholesky factor of the whole matrix. */
 #include "compute/models/fit.h"
 
 #include "base/mem.h"
@@ -32,6 +32,9 @@ struct way {
     const struct solver_ops *solver; /* NULL: a Cholesky factor */
     const char *name;
     double products, seconds, bytes;
+    enum storing stored; /* how K1 is stored; STORE_AUTO: it is not, and each product computes it */
+    /* The same way with the other choice: its seconds, and bytes if that is to store K1. */
+    double other_seconds, other_bytes;
 };
 
 /* The solver that steps on rows of the kernel, if there is one. */
@@ -73,6 +76,77 @@ static double cg_products(const struct fit_opts *o, size_t n)
     return fmax(1.0, fmin(k, most));
 }
 
+/* Bytes that a plan may take where none are given. */
+static double budget_of(const struct fit_opts *o)
+{
+    return o->mem_limit ? (double)o->mem_limit : 0.5 * (double)mem_physical();
+}
+
+/* About how far the rounding of float16 moves eigenvalues of K1: errors of at most 2^-12 of the
+ * largest value, independent of each other, make a matrix of norm 2^-12 sqrt n. */
+static double half_moves(const struct fit_opts *o, size_t n)
+{
+    double most = 1.0;
+
+    for (size_t f = 1; f < o->kernel.nterms; f++) {
+        const size_t weight = kernel_place(&o->kernel, f).weight;
+        most += weight == SIZE_MAX ? 0.0 : o->hp[weight] * o->hp[weight];
+    }
+    return most * 0x1p-12 * sqrt((double)n);
+}
+
+/* UNSUPPORTED unless K1 may be stored in float16: its rounding has to be corrected by the solver,
+ * and small beside the noise. */
+static enum status half_suits(const struct fit_opts *o, const struct solver_ops *s, size_t n,
+                              struct err *err)
+{
+    const double moves = half_moves(o, n), ratio = model_ratio(o->amplitude, o->noise);
+    char names[128];
+
+    if (s == NULL || !solver_corrects(s)) {
+        solver_names(solver_corrects, names, sizeof names);
+        err_set(err, ST_UNSUPPORTED, "store=float16: only %s correct its rounding", names);
+    } else if (!(moves <= 0.5 * ratio)) {
+        err_set(err, ST_UNSUPPORTED,
+                "store=float16: its rounding moves eigenvalues of the kernel matrix by about %.2g, "
+                "beside a noise of %.2g", moves, ratio);
+    } else {
+        return ST_OK;
+    }
+    err_hint(err, "fit model=exact plan=store store=float32");
+    return ST_UNSUPPORTED;
+}
+
+/* Decides whether a way that computes `pair` seconds for a value stores K1 instead: if the user
+ * wants that, or if it is cheaper and memory has room.  The device computes unless asked to. */
+static void choose_storing(const struct fit_opts *o, size_t n, size_t d, double pair,
+                           struct way *w)
+{
+    const double rows = (double)n, room = budget_of(o) - w->bytes;
+    const size_t k = o->targets ? o->targets : 1;
+    const bool asked = o->plan == PLAN_STORE || o->store != STORE_AUTO;
+    const bool half = o->store == STORE_FLOAT16 ||
+                      (o->store == STORE_AUTO && exact_op_stored_bytes(n, false) > room &&
+                       exact_op_stored_bytes(n, true) <= room &&
+                       half_suits(o, w->solver, n, NULL) == ST_OK);
+    const double bytes = exact_op_stored_bytes(n, half),
+                 fill = rows * rows * exact_op_cost(&o->kernel, d, 0),
+                 read = w->products * rows * rows * exact_op_stored_cost(half, k),
+                 anew = w->products * rows * rows * pair;
+    const bool cheaper = o->plan == PLAN_AUTO && !o->device_exact && bytes <= room &&
+                         fill + read < anew;
+
+    w->other_seconds = w->seconds + fill + read - anew;
+    w->other_bytes = w->bytes + bytes;
+    if (!asked && !cheaper)
+        return;
+    const double seconds = w->seconds;
+    w->seconds = w->other_seconds;
+    w->other_seconds = seconds;
+    w->bytes = w->other_bytes;
+    w->stored = half ? STORE_FLOAT16 : STORE_FLOAT32;
+}
+
 /* The counted cost of a solver on products. */
 static struct way count(const struct fit_opts *o, const struct solver_ops *s, size_t n, size_t d)
 {
@@ -88,6 +162,8 @@ static struct way count(const struct fit_opts *o, const struct solver_ops *s, si
     if (!s->iterative) {
         w.seconds = exact_seconds(n);
         w.bytes += 8.0 * rows * rows;
+    } else {
+        choose_storing(o, n, d, pair, &w);
     }
     return w;
 }
@@ -103,6 +179,23 @@ static void tell(char note[256], const char *before, const struct way *w, double
     snprintf(note + at, 256 - at, "%s%s about %s and %s", before, w->name, time, mem);
 }
 
+/* Appends to the note how the chosen way has the values of K1, and what the other choice costs. */
+static void tell_storing(char note[256], const struct way *w, double threads)
+{
+    char time[32], mem[24];
+    const size_t at = strlen(note);
+
+    if (w->solver == NULL || !w->solver->iterative)
+        return;
+    text_seconds(time, sizeof time, fmax(w->other_seconds / threads, 0.01));
+    mem_format(mem, sizeof mem, w->other_bytes);
+    if (w->stored != STORE_AUTO)
+        snprintf(note + at, 256 - at, ", kernel matrix stored in %s (computed in each product: %s)",
+                 model_store_words[w->stored], time);
+    else if (w->other_seconds < w->seconds)
+        snprintf(note + at, 256 - at, " (with the kernel matrix stored: %s and %s)", time, mem);
+}
+
 /* The note: the way that is taken, and what the others cost. */
 static void write_note(const struct way *all, size_t ways, size_t chosen, size_t n,
                        const struct fit_plan *p, char note[256])
@@ -112,6 +205,7 @@ static void write_note(const struct way *all, size_t ways, size_t chosen, size_t
     snprintf(note, 256, "exact: ");
     tell(note, "", &all[chosen], threads);
     snprintf(note + strlen(note), 256 - strlen(note), " for %zu rows", n);
+    tell_storing(note, &all[chosen], threads);
     for (size_t i = 0; i < ways; i++)
         if (i != chosen)
             tell(note, "; ", &all[i], threads);
@@ -127,6 +221,8 @@ static enum status take(const struct fit_opts *o, const struct way *w, size_t n,
     const bool wanted = o->variance == VAR_ALL || o->variance == VAR_COUNT;
 
     p->solver = w->solver;
+    if (o->store == STORE_FLOAT16 && half_suits(o, w->solver, n, err) != ST_OK)
+        return ST_UNSUPPORTED;
     if (w->solver == NULL)
         return ST_OK;
     const struct precond_ops *pre = precond_of(o, w->solver, err);
@@ -134,7 +230,8 @@ static enum status take(const struct fit_opts *o, const struct way *w, size_t n,
         return ST_NOT_FOUND;
     if ((wanted || !w->solver->iterative) && exact_allowed(n, 1, o->mem_limit, err) != ST_OK)
         return ST_LIMIT;
-    p->plan = PLAN_REGENERATE;
+    p->plan = w->stored == STORE_AUTO ? PLAN_REGENERATE : PLAN_STORE;
+    p->half = w->stored == STORE_FLOAT16;
     p->rank = rank_of(o, pre, n);
     p->Mv = wanted ? n : 0;
     p->bytes = wanted ? fmax(p->bytes, w->bytes) : w->bytes;
@@ -145,8 +242,26 @@ static enum status take(const struct fit_opts *o, const struct way *w, size_t n,
     mem_format(most, sizeof most, (double)o->mem_limit);
     err_named(err, ST_LIMIT, "exact-size", "%s on %zu rows of an exact kernel needs %s; %s is "
               "allowed", w->name, n, mem, most);
-    err_hint(err, "fit model=exact solver=pcg rank=20, or fit features=2048");
+    if (p->plan == PLAN_STORE)
+        err_hint(err, "fit model=exact plan=regenerate, or fit features=2048");
+    else
+        err_hint(err, "fit model=exact solver=pcg rank=20, or fit features=2048");
     return ST_LIMIT;
+}
+
+/* USAGE for values of plan= and store= that contradict each other or the solver. */
+static enum status check_storing(const struct fit_opts *o, struct err *err)
+{
+    if (o->plan == PLAN_DIRECT) {
+        err_set(err, ST_USAGE, "solver=%s has no plan=direct with an exact kernel", o->solver);
+        err_hint(err, "fit solver=exact, or fit model=exact plan=store");
+        return ST_USAGE;
+    }
+    if (o->store == STORE_AUTO || o->plan == PLAN_AUTO || o->plan == PLAN_STORE)
+        return ST_OK;
+    err_set(err, ST_USAGE, "store= is how plan=store keeps the kernel matrix: no other plan does");
+    err_hint(err, "fit model=exact plan=store");
+    return ST_USAGE;
 }
 
 enum status model_products_plan(const struct fit_opts *o, size_t n, size_t d, bool factor,
@@ -159,6 +274,9 @@ enum status model_products_plan(const struct fit_opts *o, size_t n, size_t d, bo
 
     if (asked == NULL && !solver_is_free(o->solver))
         return ST_NOT_FOUND;
+    if (check_storing(o, err) != ST_OK)
+        return ST_USAGE;
+    factor = factor && o->plan == PLAN_AUTO && o->store == STORE_AUTO;
     if (p->Mv) /* the diagonal of the inverse */
         all[0].seconds *= 2.0;
     all[ways++] = count(o, solver_usual(), n, d);
@@ -276,6 +394,11 @@ enum status model_products_fit(struct fit *ft, struct err *err)
     const struct exact_rows rows = { .k = &m->kernel, .hp = m->hp, .X = m->X, .n = m->M, .d = m->d,
                                      .row_scale = ft->src->row_scale, .pool = ft->on.pool };
     enum status rc = m->X ? exact_system_open(ft->on.be, &rows, &ft->system, err) : ST_NOMEM;
+    if (rc == ST_OK && ft->plan.plan == PLAN_STORE) {
+        const double t = fit_now();
+        rc = exact_system_store(ft->system, ft->plan.half, ft->on.ctl, err);
+        info->seconds.features = fit_now() - t;
+    }
     if (rc == ST_OK) {
         const struct linop A = exact_system_linop(ft->system, ft->ratio);
         rc = solve(ft, &A, &so, each, err);
@@ -305,7 +428,8 @@ enum status model_products_moments(struct fit *ft, double *rr, double *c, struct
     const size_t n = ft->m->M;
     const struct linop A = exact_system_linop(ft->system, ft->ratio);
     double *Aw = mem_calloc(ft->t * n, sizeof *Aw, "the residuals", err);
-    const enum status rc = Aw ? A.apply(A.ctx, ft->t, ft->m->w, Aw, NULL, err) : ST_NOMEM;
+    apply_fn *apply = A.exact ? A.exact : A.apply;
+    const enum status rc = Aw ? apply(A.ctx, ft->t, ft->m->w, Aw, NULL, err) : ST_NOMEM;
 
     for (size_t j = 0; rc == ST_OK && j < ft->t; j++) {
         const double *w = ft->m->w + j * n, *y = ft->y + j * n, *a = Aw + j * n;

@@ -6,6 +6,8 @@ libcompute_a_SOURCES += \
   src/compute/models/exact_form.h \
   src/compute/models/exact_op.c \
   src/compute/models/exact_op.h \
+  src/compute/models/exact_stored.c \
+  src/compute/models/exact_stored.h \
   src/compute/models/exact_system.c \
   src/compute/models/exact_system.h \
   src/compute/models/fit.c \
