@@ -174,6 +174,7 @@ static const struct { const char *text; bool single; } list[] = {
     { "poly(degree=4,c=0.5)", true },
     { "poly(degree=2,ard)", true },
     { "rbf(ard=1x2:2:1x2)", true },
+    { "rbf(ard=1x2:2:1x2,inputs=3:4)", true },
     { "rbf + matern(nu=3/2)", true },
     { "rbf * matern(nu=5/2,ard)", true },
     { "rbf * cauchy * rq + matern(nu=1/2) * periodic + constant * rbf + linear", true },

@@ -141,6 +141,24 @@ START_TEST(golden_groups)
 }
 END_TEST
 
+/* Groups are those of the inputs of a row: a kernel that reads inputs 2 and 3 of four has the
+ * lengthscale of their group. */
+START_TEST(groups_of_a_row)
+{
+    const struct kernel k = parsed("rbf(ard=1:2x2:3,inputs=2:3)");
+    const double l[3] = { 0.7, 1.3, 2.1 }, x[4] = { 0.1, 0.2, 0.3, 0.4 },
+                 y[4] = { 1.4, 0.9, -0.5, 2.0 };
+    const double r2 = (pow(x[1] - y[1], 2.0) + pow(x[2] - y[2], 2.0)) / (l[1] * l[1]);
+    double grad[3];
+
+    ck_assert(support_close(kernel_exact(&k, l, 4, x, y, grad), exp(-0.5 * r2), 1e-14));
+    ck_assert(grad[0] == 0.0 && grad[2] == 0.0);
+    ck_assert(support_close(grad[1], r2 * exp(-0.5 * r2), 1e-14));
+    for (size_t i = 1; i < 3; i++)
+        ck_assert_uint_eq(kernel_lengthscale_of(&k, 0, i), 1);
+}
+END_TEST
+
 /* The golden matrices from features of each of their inputs. */
 START_TEST(golden_features)
 {
@@ -654,6 +672,7 @@ int main(void)
     tcase_add_loop_test(t, exact_gradients, 0, LIST);
     tcase_add_test(t, names_and_bounds);
     tcase_add_test(t, groups_are_bound);
+    tcase_add_test(t, groups_of_a_row);
     tcase_add_loop_test(t, features_approximate, 0, LIST);
     tcase_add_loop_test(t, backend_reads_the_steps, 0, LIST);
     tcase_add_loop_test(t, same_bits, 0, LIST);

@@ -76,7 +76,7 @@ static void place_steps(struct fm_step *s, size_t n, const struct kernel *k, siz
         case FM_CIRCLE:
         case FM_APPEND:
             s[i].index = hp_at(p, s[i].index);
-            s[i].group = k->term[t].grouped ? k->group : NULL;
+            s[i].group = k->term[t].grouped ? k->group + k->term[t].first : NULL;
             s[i].also = s[i].op == FM_CIRCLE ? hp_at(p, s[i].also) : p.nl;
             s[i].first = k->term[t].first;
             s[i].count = count;
@@ -497,7 +497,8 @@ struct featmap *featmap_new(const struct kernel *k, size_t d, size_t M, uint64_t
     }
     for (size_t i = 0; i < k->nterms; i++)
         if (k->term[i].ard != 0 &&
-            (k->term[i].grouped ? k->ngrouped : k->term[i].ard) != kernel_inputs(k, i, d)) {
+            (k->term[i].grouped ? k->ngrouped : k->term[i].ard) !=
+                (k->term[i].grouped && k->term[i].count ? d : kernel_inputs(k, i, d))) {
             err_set(err, ST_SHAPE,
                     "a kernel with a lengthscale for each input is drawn for as many "
                     "inputs as it has, not %zu",

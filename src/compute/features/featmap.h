@@ -46,7 +46,8 @@ struct fm_step {
     enum fm_op op;
     size_t index, also;
     double value;
-    const uint8_t *group; /* the group of each input, for lengthscales by group; else NULL */
+    const uint8_t *group; /* the group of each of its inputs, for lengthscales by group; else
+                           * NULL */
     size_t first,
         count; /* FM_SCALE_IN, FM_CIRCLE, FM_COPY, FM_APPEND: the inputs are `count` numbers of a
                 * row from `first` on; FM_WINDOWS: the sequence begins at `first` */

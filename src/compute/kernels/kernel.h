@@ -121,7 +121,9 @@ struct kernel {
     size_t nterms;
     struct kterm term[KERNEL_MAX_TERMS];
     size_t ngrouped; /* inputs of the map; 0: no kernel is bound to groups */
-    uint8_t group[KERNEL_MAX_GROUPED]; /* the group of each input, from 0 in order of appearance */
+    /* The group of each input of a row, from 0 in order of appearance: a kernel that reads inputs
+     * from `first` on begins there in it, too. */
+    uint8_t group[KERNEL_MAX_GROUPED];
     struct layer layer; /* the first layer of its kernels, with the largest width of any */
 };
 /* The kinds of rows (ROWS_...) that all kernels of an expression, outside layers, can read. */

@@ -36,22 +36,23 @@ static double ops_exact(const struct kterm *term, const double *hp, size_t each,
 }
 
 /* A kernel with lengthscales by group: computed with one for each input, whose derivatives are then
- * added over each group. */
+ * added over each group.  x and y are the d inputs that it reads, from term->first on. */
 static double grouped_exact(const struct kernel *k, const struct kterm *term, const double *hp,
                             size_t d, const double *x, const double *y, double *grad)
 {
+    const uint8_t *group = k->group + term->first;
     double own[KERNEL_MAX_GROUPED + KERNEL_MAX_HP], back[KERNEL_MAX_GROUPED + KERNEL_MAX_HP];
     const size_t nl = term->ard, rest = kernel_term_nhp(term) - nl;
 
     for (size_t i = 0; i < d; i++)
-        own[i] = hp[k->group[i]];
+        own[i] = hp[group[i]];
     memcpy(own + d, hp + nl, rest * sizeof *own);
     const double v = ops_exact(term, own, d, d, x, y, grad ? back : NULL);
     if (!grad)
         return v;
     memset(grad, 0, nl * sizeof *grad);
     for (size_t i = 0; i < d; i++)
-        grad[k->group[i]] += back[i];
+        grad[group[i]] += back[i];
     memcpy(grad + nl, back + d, rest * sizeof *grad);
     return v;
 }

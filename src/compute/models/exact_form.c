@@ -54,11 +54,9 @@ static bool fill_table(const struct kterm *t, float *table)
 /* The inverse lengthscale of input i of those that factor f reads; 1 where it has none. */
 static double inverse_of(const struct kernel *k, size_t f, const double *hp, size_t i)
 {
-    const struct kterm *t = &k->term[f];
-    const struct kernel_place p = kernel_place(k, f);
-    const size_t l = t->grouped && t->ard > 1 ? k->group[i] : p.nl > 1 ? i : 0;
+    const size_t l = kernel_lengthscale_of(k, f, k->term[f].first + i);
 
-    return kernel_lengthscale_of(k, f, t->first + i) == SIZE_MAX ? 1.0 : 1.0 / hp[p.hp0 + l];
+    return l == SIZE_MAX ? 1.0 : 1.0 / hp[l];
 }
 
 /* The squared weight of the product that factor f begins. */
