@@ -106,4 +106,37 @@ run --format json -e 'demo co2; split ordered test=20%' -e \
     'kernel poly + rbf(l=3) * periodic(period=0.0701) + rbf(l=0.3)' -e 'tune 3.period=0.0701' -e \
     'fit; score'
 ok "the season and the trend of CO2 twelve years ahead, within 2 ppm" between "$(num rmse)" 0.1 2
+
+# A list sets the lengthscales of all inputs: as each by itself, in `fit`, scripts and sessions.
+ls='0.8,0.9,1,1.1,1.2,4,5,6,7,8'
+set='kernel matern(nu=3/2,ard); set noise=0.3'
+run --format json -e "$data; $set; set l=$ls; fit; score"
+want=$(num rmse)
+has "a list is the value of each input" "$out" '"lengthscale":\[0.8,0.9,1,1.1,1.2,4,5,6,7,8\]'
+each=$(echo "$ls" | tr ',' '\n' | awk '{ printf " l[%d]=%s", NR, $1 }')
+run --format json -e "$data; $set; set l=$ls; set$each; fit; score"
+is "and each by itself" "$(num rmse)" "$want"
+run --format json -s list.gpd -e "$data; $set; fit l=$ls; score; set l=$ls; script out=list.gp"
+is "fit takes a list for itself" "$(num rmse)" "$want"
+run --format json list.gp -e 'fit; score r2'
+is "a script has it" "$(num rmse)" "$want"
+run --format json -s list.gpd -e 'get l; fit; score'
+has "a session keeps it" "$out" '"name":"lengthscale\[10\]","value":8'
+is "and fits with it" "$(num rmse)" "$want"
+run -e "$data; $set; set l=$ls; undo; get l"
+has "undo takes it back" "$out" '^ *lengthscale  *1 '
+run --format json -e "$data; $set; tune l=$ls evals=3"
+has "tune holds it" "$out" '"command":"tune".*"lengthscale":\[0.8,0.9,1,1.1,1.2,4,5,6,7,8\]'
+run -e "$data; $set; set l=1,2,3"
+has "the error tells how many are needed" "$err" '10 values are needed, .*; 3 are given'
+run -e "$data; $set; set l=$ls; set l=1,2,3"
+has "also once they are known" "$err" '10 values are needed'
+run -e "$data; kernel rbf; set l=1,2,3"
+has "without ard there is one" "$err" 'kernel rbf has one'
+run -e "$set; set l=1,2,3"
+has "without data it is unknown" "$err" 'try  open FILE'
+for bad in 1,,2 1,2..3 1, ,1 1,x; do
+    run -e "$data; $set; set l=$bad"
+    is "l=$bad is no list" "$rc" 2
+done
 finish

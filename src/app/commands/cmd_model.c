@@ -144,6 +144,8 @@ static enum status cmd_tune(struct workspace *ws, const struct args *a, struct e
     o.noise = ws->noise_bound;
     double amplitude = ws->amplitude, noise = ws->noise; /* fixed values go into the bounds */
     if (rc == ST_OK)
+        rc = hyper_args_bind(a, d, &k, hp, o.hp, err);
+    if (rc == ST_OK)
         rc = hyper_args_merge(&k, a, &(struct ws_hyper){ hp, &amplitude, &noise },
                          &(struct ws_hyper_bounds){ o.hp, &o.amplitude, &o.noise }, err);
     if (rc != ST_OK)
@@ -201,8 +203,10 @@ static enum status fit_hp(struct workspace *ws, const struct args *a, const stru
 
     o->amplitude = ws->amplitude;
     o->noise = ws->noise;
-    const enum status rc = hyper_args_merge(
-        &o->kernel, a, &(struct ws_hyper){ o->hp, &o->amplitude, &o->noise }, NULL, err);
+    enum status rc = hyper_args_bind(a, d, &o->kernel, o->hp, NULL, err);
+    if (rc == ST_OK)
+        rc = hyper_args_merge(&o->kernel, a,
+                              &(struct ws_hyper){ o->hp, &o->amplitude, &o->noise }, NULL, err);
     if (rc != ST_OK)
         return rc;
     /* A value that the user has set is kept; one from a tuning may follow these features. */

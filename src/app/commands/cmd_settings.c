@@ -173,15 +173,33 @@ static enum status set_one(struct workspace *ws, size_t slot, const char *name, 
     return ST_OK;
 }
 
-static enum status set_hyper(struct workspace *ws, const char *name, double lo, double hi,
-                             struct err *err)
+/* Sets what key i of the line names. */
+static enum status set_hyper(struct workspace *ws, const struct args *a, size_t i, struct err *err)
 {
     size_t first, count;
+    double lo, hi;
+    const double *list;
+    const char *name = args_hp_at(a, i, &lo, &hi);
+    const size_t values = args_hp_list(a, i, &list);
     enum status rc = hyper_args_slot(&ws->kernel, name, &first, &count, err);
 
+    if (rc == ST_OK)
+        rc = hyper_args_count(&ws->kernel, name, count, values, err);
     for (size_t slot = first; rc == ST_OK && slot < first + count; slot++)
-        rc = set_one(ws, slot, name, lo, hi, err);
+        rc = values > 1 ? set_one(ws, slot, name, list[slot - first], list[slot - first], err)
+                        : set_one(ws, slot, name, lo, hi, err);
     return rc;
+}
+
+/* "lengthscale = 26 values, 0.525 to 10.6" */
+static void tell_list(struct rec *r, const char *name, const double *v, size_t n)
+{
+    double least = v[0], most = v[0];
+
+    for (size_t i = 1; i < n; i++)
+        least = fmin(least, v[i]), most = fmax(most, v[i]);
+    rec_nums(r, name, v, n);
+    rec_text(r, "%s%s = %zu values, %.4g to %.4g", r->text.len ? "\n" : "", name, n, least, most);
 }
 
 /* Shows what was set, as typed. */
@@ -189,12 +207,18 @@ static void tell_set(struct workspace *ws, const struct args *a)
 {
     struct rec r;
     const char *value;
+    const double *list;
     double lo, hi;
 
     rec_init(&r, REC_RESULT, "set");
     rec_open(&r, "set");
     for (size_t i = 0; i < args_hp(a); i++) {
         const char *name = args_hp_at(a, i, &lo, &hi);
+        const size_t values = args_hp_list(a, i, &list);
+        if (values > 1) {
+            tell_list(&r, name, list, values);
+            continue;
+        }
         if (lo == hi) {
             rec_num(&r, name, lo);
             rec_text(&r, "%s%s = %.6g", r.text.len ? "\n" : "", name, lo);
@@ -220,16 +244,14 @@ static void tell_set(struct workspace *ws, const struct args *a)
 
 static enum status cmd_set(struct workspace *ws, const struct args *a, struct err *err)
 {
-    enum status rc = ST_OK;
     const char *value;
-    double lo, hi;
 
     if (!args_opts(a) && !args_hp(a))
         return tell_settings(ws, "set", args_text(a, "name"), err);
-    for (size_t i = 0; i < args_hp(a) && rc == ST_OK; i++) {
-        const char *name = args_hp_at(a, i, &lo, &hi);
-        rc = set_hyper(ws, name, lo, hi, err);
-    }
+    enum status rc = hyper_args_bind(a, ws_dataset(ws, NULL, NULL), &ws->kernel, ws->hp,
+                                     ws->hp_bound, err);
+    for (size_t i = 0; i < args_hp(a) && rc == ST_OK; i++)
+        rc = set_hyper(ws, a, i, err);
     for (size_t i = 0; i < args_opts(a) && rc == ST_OK; i++) {
         const char *name = args_opt_at(a, i, &value);
         rc = option_set(&ws->opt, ws->origin, name, value, BY_SET, err);
@@ -253,8 +275,9 @@ const struct command cmd_settings_rows[] = {
      CMD_CHANGES | CMD_HP_KEYS | CMD_OPTION_KEYS | CMD_DRY,
      cmd_set,
      "set l=0.1..10 sets the bounds within which tune searches; l.min= and l.max= set one of\n"
-     "them. set overrides the command line, which overrides GPDESK_NAME in the environment,\n"
-     "which overrides the config file."},
+     "them. With a kernel like rbf(ard), set l=0.5,0.6,2 sets the lengthscales of all inputs in\n"
+     "their order. set overrides the command line, which overrides GPDESK_NAME in the\n"
+     "environment, which overrides the config file."},
     {"get",
      "settings",
      "Show a setting and where it comes from",

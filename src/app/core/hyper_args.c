@@ -2,7 +2,12 @@
  * l.min=). */
 #include "app/core/workspace.h"
 
+#include "base/mem.h"
+#include "data/dataset.h"
+#include "data/encoding.h"
+
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* True if `name` is the whole group that `own` belongs to: "2.lengthscale" for
@@ -87,6 +92,109 @@ static enum status merge_one(const char *name, double lo, double hi, double *val
     return ST_OK;
 }
 
+enum status hyper_args_count(const struct kernel *k, const char *name, size_t slots, size_t values,
+                             struct err *err)
+{
+    struct buf text = { 0 };
+
+    if (values <= 1 || values == slots)
+        return ST_OK;
+    kernel_print(k, &text);
+    if (slots == 1 && !kernel_has_ard(k)) {
+        err_set(err, ST_USAGE, "%s: %zu values, but the kernel %s has one", name, values,
+                buf_str(&text));
+        err_hint(err, "kernel rbf(ard)  has a lengthscale for each input, rbf(ard=group) for each "
+                      "group");
+    } else {
+        err_set(err, ST_USAGE, "%s: %zu values are needed, one for each input or group of inputs; "
+                "%zu are given", name, slots, values);
+        err_hint(err, "get %s", name);
+    }
+    buf_free(&text);
+    return ST_USAGE;
+}
+
+/* True if the line has a list. */
+static bool has_list(const struct args *a)
+{
+    const double *value;
+
+    for (size_t i = 0; i < args_hp(a); i++)
+        if (args_hp_list(a, i, &value) > 1)
+            return true;
+    return false;
+}
+
+static bool has_unbound(const struct kernel *k)
+{
+    for (size_t t = 0; t < k->nterms; t++)
+        if (k->term[t].ard == KERNEL_ARD)
+            return true;
+    return false;
+}
+
+/* Binds the kernel to the inputs that the training rows of d have with it. */
+static enum status bind_to(const struct dataset *d, struct kernel *k, size_t from[KERNEL_MAX_HP],
+                           struct err *err)
+{
+    struct encoding enc = { 0 };
+    size_t *rows = NULL, n = 0, *group = NULL;
+    struct dataset *own = dataset_snapshot(d, err);
+    enum status rc = own ? dataset_rows(d, PART_TRAIN, &rows, &n, err) : ST_NOMEM;
+
+    if (own)
+        own->kernel = *k;
+    if (rc == ST_OK)
+        rc = encoding_fit(own, rows, n, &enc, NULL, err);
+    const bool fitted = rc == ST_OK;
+    if (rc == ST_OK)
+        rc = encoding_bind(&enc, k, err);
+    if (rc == ST_OK && kernel_has_groups(k)) {
+        group = mem_calloc(enc.d, sizeof *group, "groups of inputs", err);
+        rc = group ? dataset_groups(d, &enc, group, NULL, err) : ST_NOMEM;
+    }
+    if (rc == ST_OK)
+        rc = kernel_bind_groups(k, enc.d, group, from, err);
+    if (fitted)
+        encoding_free(&enc);
+    free(group);
+    free(rows);
+    dataset_unref(own);
+    return rc;
+}
+
+enum status hyper_args_bind(const struct args *a, const struct dataset *d, struct kernel *k,
+                            double *hp, struct tune_bound *bound, struct err *err)
+{
+    size_t from[KERNEL_MAX_HP];
+    struct tune_bound bounds[KERNEL_MAX_HP];
+    double old[KERNEL_MAX_HP];
+    struct kernel now = *k;
+
+    if (!has_list(a) || !has_unbound(k))
+        return ST_OK;
+    if (!d) {
+        err_set(err, ST_STATE, "a list has a lengthscale for each input; there are no data yet");
+        err_hint(err, "open FILE, then set l=..");
+        return ST_STATE;
+    }
+    kernel_unbind(&now);
+    const enum status rc = bind_to(d, &now, from, err);
+    if (rc != ST_OK)
+        return rc;
+    kernel_unbind(&now); /* but for its lengthscales: a fit binds it to its rows */
+    memcpy(old, hp, kernel_nhp(k) * sizeof *old);
+    if (bound)
+        memcpy(bounds, bound, kernel_nhp(k) * sizeof *bounds);
+    *k = now;
+    for (size_t i = 0; i < kernel_nhp(k); i++) {
+        hp[i] = old[from[i]];
+        if (bound)
+            bound[i] = bounds[from[i]];
+    }
+    return ST_OK;
+}
+
 enum status hyper_args_merge(const struct kernel *k, const struct args *a,
                         const struct ws_hyper *value, const struct ws_hyper_bounds *bound,
                         struct err *err)
@@ -97,9 +205,14 @@ enum status hyper_args_merge(const struct kernel *k, const struct args *a,
         double lo, hi;
         const char *name = args_hp_at(a, i, &lo, &hi);
         size_t first, count;
+        const double *list;
+        const size_t values = args_hp_list(a, i, &list);
         enum status rc = hyper_args_slot(k, name, &first, &count, err);
+        if (rc == ST_OK)
+            rc = hyper_args_count(k, name, count, values, err);
         for (size_t slot = first; rc == ST_OK && slot < first + count; slot++)
-            rc = merge_one(name, lo, hi,
+            rc = merge_one(name, values > 1 ? list[slot - first] : lo,
+                           values > 1 ? list[slot - first] : hi,
                            slot < n    ? &value->hp[slot]
                            : slot == n ? value->amplitude
                                        : value->noise,

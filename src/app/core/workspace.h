@@ -75,6 +75,14 @@ struct ws_hyper_bounds { struct tune_bound *hp, *amplitude, *noise; };
 enum status hyper_args_merge(const struct kernel *, const struct args *,
                              const struct ws_hyper *value, const struct ws_hyper_bounds *,
                              struct err *);
+/* Where the line has a list (l=0.5,0.6,2) and the kernel has lengthscales of which it is not known
+ * yet how many: binds it to the inputs of the dataset (NULL: STATE), with its hyperparameters hp
+ * and, unless NULL, their bounds. */
+enum status hyper_args_bind(const struct args *, const struct dataset *, struct kernel *,
+                            double *hp, struct tune_bound *bound, struct err *err);
+/* USAGE unless a list of that many values fits the slots that a name has. */
+enum status hyper_args_count(const struct kernel *, const char *name, size_t slots, size_t values,
+                             struct err *err);
 /* Makes a copy of this kernel the current kernel. An hp that is NaN takes its starting value. */
 void ws_kernel_take(struct workspace *, const struct kernel *, const double *hp);
 /* Where a hyperparameter is stored: its index in hp, nhp for the amplitude, nhp + 1 for the noise.

@@ -169,8 +169,13 @@ static void again(struct buf *b, const char *line, const char *without)
     }
     for (size_t i = 0; i < args_hp(a); i++) {
         double lo, hi;
+        const double *list;
         const char *name = args_hp_at(a, i, &lo, &hi);
-        if (!listed(without, name) && !listed(without, "hp"))
+        if (listed(without, name) || listed(without, "hp"))
+            continue;
+        if (args_hp_list(a, i, &list) > 1)
+            buf_printf(b, " %s=%s", name, args_hp_text(a, i));
+        else
             put_hp(b, name, lo, hi);
     }
     args_free(a);

@@ -17,7 +17,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct hp_key { char name[KERNEL_NAME_MAX + 8]; double lo, hi; char *text; };
+/* A list of n values, for the lengthscales of all inputs, has lo == hi == value[0]; else n is 0. */
+struct hp_key {
+    char name[KERNEL_NAME_MAX + 8];
+    double lo, hi, *value;
+    size_t n;
+    char *text;
+};
 struct opt_key { const char *name; char *value; };
 struct args {
     int refs;
@@ -160,35 +166,76 @@ static enum status key_find(const struct command *c, const char *word, struct ke
     return rc;
 }
 
-static enum status add_hp(struct args *a, const char *name, int side, const char *text,
-                          struct err *err)
+/* Reads the values of a hyperparameter: a number, an interval, or numbers between commas. */
+static enum status read_hp(const struct arg *like, const char *text, struct hp_key *k,
+                           struct err *err)
 {
-    const struct arg like = { name, ARG_BOUND, 0, NULL, 1e-12, 1e12, NULL, NULL, NULL };
-    struct hp_key k = { 0 };
-    enum status rc = args_value_bound(&like, text, &k.lo, &k.hi, err);
+    size_t cap = 0;
+    enum status rc = ST_OK;
+    char one[72];
 
-    if (rc == ST_OK && side && k.lo != k.hi)
-        rc = args_value_bad(&like, text, ST_USAGE, "one bound of an interval is a number", err);
+    if (!strchr(text, ','))
+        return args_value_bound(like, text, &k->lo, &k->hi, err);
+    for (const char *at = text; rc == ST_OK; at += strcspn(at, ",") + 1) {
+        const size_t len = strcspn(at, ",");
+        double lo, hi;
+        snprintf(one, sizeof one, "%.*s", (int)len, at);
+        if (len == 0 || len >= sizeof one || strstr(one, ".."))
+            rc = args_value_bad(like, text, ST_USAGE, "a list is numbers between commas", err);
+        if (rc == ST_OK)
+            rc = args_value_bound(like, one, &lo, &hi, err);
+        if (rc == ST_OK)
+            rc = mem_grow((void **)&k->value, &cap, k->n + 1, sizeof *k->value, "values", err);
+        if (rc == ST_OK)
+            k->value[k->n++] = lo;
+        if (at[len] == '\0')
+            break;
+    }
     if (rc == ST_OK)
-        rc = mem_grow((void **)&a->hp, &a->caphp, a->nhp + 1, sizeof k, "arguments", err);
+        k->lo = k->hi = k->value[0];
+    return rc;
+}
+
+/* Appends a key, which then owns its values, if it is not there yet. */
+static enum status append_hp(struct args *a, struct hp_key k, const char *text, struct err *err)
+{
+    const enum status rc = mem_grow((void **)&a->hp, &a->caphp, a->nhp + 1, sizeof k, "arguments",
+                                    err);
+
     if (rc != ST_OK)
         return rc;
-    if (side < 0)
-        k.hi = NAN;
-    if (side > 0)
-        k.lo = NAN;
-    snprintf(k.name, sizeof k.name, "%s", name);
     for (size_t i = 0; i < a->nhp; i++) {
         const bool halves = (isnan(k.lo) && isnan(a->hp[i].hi)) ||
                             (isnan(k.hi) && isnan(a->hp[i].lo));
-        if (!strcmp(a->hp[i].name, name) && !halves)
-            return err_set(err, ST_USAGE, "%s is given twice", name);
+        if (!strcmp(a->hp[i].name, k.name) && !halves)
+            return err_set(err, ST_USAGE, "%s is given twice", k.name);
     }
     k.text = mem_strdup(text, err);
     if (!k.text)
         return ST_NOMEM;
     a->hp[a->nhp++] = k;
     return ST_OK;
+}
+
+static enum status add_hp(struct args *a, const char *name, int side, const char *text,
+                          struct err *err)
+{
+    const struct arg like = { name, ARG_BOUND, 0, NULL, 1e-12, 1e12, NULL, NULL, NULL };
+    struct hp_key k = { 0 };
+    enum status rc = read_hp(&like, text, &k, err);
+
+    if (rc == ST_OK && side && (k.lo != k.hi || k.n))
+        rc = args_value_bad(&like, text, ST_USAGE, "one bound of an interval is a number", err);
+    if (side < 0)
+        k.hi = NAN;
+    if (side > 0)
+        k.lo = NAN;
+    snprintf(k.name, sizeof k.name, "%s", name);
+    if (rc == ST_OK)
+        rc = append_hp(a, k, text, err);
+    if (rc != ST_OK)
+        free(k.value);
+    return rc;
 }
 
 static enum status add_option(struct args *a, const struct option_row *row, char **text,
@@ -640,8 +687,10 @@ void args_free(struct args *a)
         free(a->text[i]);
     for (size_t i = 0; i < a->nmany; i++)
         free(a->many[i]);
-    for (size_t i = 0; i < a->nhp; i++)
+    for (size_t i = 0; i < a->nhp; i++) {
         free(a->hp[i].text);
+        free(a->hp[i].value);
+    }
     for (size_t i = 0; i < a->nopt; i++)
         free(a->opt[i].value);
     free(a->many);
@@ -753,6 +802,17 @@ const char *args_hp_at(const struct args *a, size_t i, double *lo, double *hi)
     *lo = a->hp[i].lo;
     *hi = a->hp[i].hi;
     return a->hp[i].name;
+}
+
+size_t args_hp_list(const struct args *a, size_t i, const double **value)
+{
+    *value = i < a->nhp ? a->hp[i].n ? a->hp[i].value : &a->hp[i].lo : NULL;
+    return i >= a->nhp ? 0 : a->hp[i].n ? a->hp[i].n : a->hp[i].lo == a->hp[i].hi;
+}
+
+const char *args_hp_text(const struct args *a, size_t i)
+{
+    return i < a->nhp ? a->hp[i].text : NULL;
 }
 
 size_t args_opts(const struct args *a)

@@ -62,6 +62,10 @@ size_t args_hp(const struct args *);
 /* The i-th such key by its canonical name ("lengthscale", "2.lengthscale", "noise"). A single value
  * has lo == hi; l.min= has hi NaN, and l.max= has lo NaN. */
 const char *args_hp_at(const struct args *, size_t i, double *lo, double *hi);
+/* The values of that key: a list as in l=0.5,0.6,2 (of which args_hp_at gives the first), one, or 0
+ * of an interval; lent.  And the text that was typed. */
+size_t args_hp_list(const struct args *, size_t i, const double **value);
+const char *args_hp_text(const struct args *, size_t i);
 /* Keys that name options (CMD_OPTION_KEYS), as in `set threads=2`. */
 size_t args_opts(const struct args *);
 const char *args_opt_at(const struct args *, size_t i, const char **value);
