@@ -45,6 +45,8 @@ libdata_a_SOURCES += \
   src/data/prepare_rows.h \
   src/data/radix_sort.c \
   src/data/radix_sort.h \
+  src/data/row_set.c \
+  src/data/row_set.h \
   src/data/split.c \
   src/data/split_by.c \
   src/data/split_by.h \

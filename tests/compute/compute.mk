@@ -37,7 +37,8 @@ solve_tests = tests/compute/check_blas tests/compute/check_dual \
   tests/compute/check_functions \
   tests/compute/check_intervals tests/compute/check_kpca \
   tests/compute/check_metrics \
-  tests/compute/check_precond tests/compute/check_registry tests/compute/check_solver
+  tests/compute/check_precond tests/compute/check_registry tests/compute/check_solver \
+  tests/compute/check_truth
 if HAVE_CHECK
 check_PROGRAMS += $(solve_tests)
 TESTS += $(solve_tests)
@@ -54,6 +55,8 @@ tests_compute_check_registry_SOURCES = tests/compute/check_registry.c
 tests_compute_check_registry_LDADD = $(compute_tests)
 tests_compute_check_solver_SOURCES = tests/compute/check_solver.c
 tests_compute_check_solver_LDADD = $(compute_tests)
+tests_compute_check_truth_SOURCES = tests/compute/check_truth.c
+tests_compute_check_truth_LDADD = $(compute_tests)
 tests_compute_check_kpca_SOURCES = tests/compute/check_kpca.c
 tests_compute_check_kpca_LDADD = $(compute_tests)
 tests_compute_check_intervals_SOURCES = tests/compute/check_intervals.c

@@ -125,7 +125,7 @@ run --format json -e 'open peak.csv; kernel rbf' \
 is "bo ends with 0" $rc 0
 is "a line for each round of each rule and seed" \
     "$(printf '%s\n' "$out" | grep -c '"command":"bo","by":.*"seconds":')" 24
-rounds() { printf '%s\n' "$out" | grep "\"by\":\"$1\",\"seed\":$2,\"round\":$3,"; }
+rounds() { printf '%s\n' "$out" | grep "\"by\":\"$1\",\"solver\":[^,]*,\"seed\":$2,\"round\":$3,"; }
 is "rules share the rows that a seed starts with" \
     "$(rounds ei 1 0 | sed 's/.*"measured"/"measured"/')" \
     "$(rounds random 1 0 | sed 's/.*"measured"/"measured"/')"
@@ -138,8 +138,59 @@ printf '%s\n' "$out" | grep '"command":"bo"' | sed 's/,"seconds.*//' >two.json
 ok "the same for any number of threads" cmp one.json two.json
 run -e 'open peak.csv; kernel rbf; bo table start=300'
 has "a start that leaves nothing" "$err" 'error.*200 rows.*start=300'
-run -e 'open peak.csv; kernel rbf(ard); bo table'
-has "ard is refused with what works" "$err" 'try  kernel rbf, then bo table'
+run --format json -e 'open peak.csv; kernel rbf(ard)' \
+    -e 'bo table start=12 rounds=3 batch=4 by=ei solver=exact tune=start'
+has "a lengthscale for each input" "$out" \
+    '"by":"ei","solver":"exact","seed":1,"round":3,"measured":24,.*"found1":1,'
 run -e 'open peak.csv; bo table by=best'
 has "an unknown rule" "$err" 'error.*by=best'
+
+# ---- bo: a drawn function, and a formula ----
+draw="kernel matern(nu=3/2); bo draw dims=2 l=0.4 start=40 rounds=2 batch=5 candidates=500"
+run --format json -e "$draw by=thompson,mean,random solver=exact,pcg,sdd seeds=2 noise=0.1"
+is "bo draw ends with 0" $rc 0
+is "a line for each round; the choice at random once" \
+    "$(printf '%s\n' "$out" | grep -c '"command":"bo","by":.*"solver":.*"found1":null,')" 42
+has "each solver" "$(rounds mean 2 2)" '"solver":"sdd","seed":2,"round":2,"measured":50,'
+# Conjugate gradients to 0.01 give nearly the functions of the factor: the best values are alike.
+best() { rounds "$1" 1 0 | grep "\"solver\":$2" | sed 's/.*"best":\([^,]*\),.*/\1/'; }
+is "solvers and rules share the truth and the start" \
+    "$(for by in thompson mean; do best $by '"exact"'; best $by '"pcg"'; done | sort -u)" \
+    "$(best random null)"
+printf '%s\n' "$out" | grep '"command":"bo"' | sed 's/,"seconds.*//' >one.json
+run --format json -e "set threads=2; $draw by=thompson,mean,random solver=exact,pcg,sdd seeds=2 noise=0.1"
+printf '%s\n' "$out" | grep '"command":"bo"' | sed 's/,"seconds.*//' >two.json
+ok "the same for any number of threads" cmp one.json two.json
+run -e "$draw by=mean solver=pcg noise=1e-4"
+has "single precision needs some noise, told" "$err" 'note\[noise\]: pcg fits in single precision'
+run --format json -e "kernel rbf(ard); bo draw dims=3 start=30 rounds=1 batch=2 tune=each"
+has "ard without data" "$out" '"round":1,"measured":32,'
+run --format json -e "bo 'sin(5*x)*(1-tanh(x^2))' x=-2..2 rounds=15 by=ei"
+# The largest value on -2..2 is 0.90943 at x = 0.2892, by a grid of 4e6 points.
+has "the best of a formula" "$(rounds ei 1 15)" '"measured":20,"best":0\.90[89]'
+run --format json -e "bo '-(n-3)^2-(x-0.5)^2' n=1..5/1 x=0.25,0.5,0.75 start=3 rounds=20 by=mean"
+is "each of 15 rows once, and no row twice" "$(rounds mean 1 20 | sed 's/.*"measured":\([0-9]*\),.*/\1/')" 15
+has "and the best of them" "$(rounds mean 1 20)" '"best":0,'
+for try in "x+z x=0..1;z has no range" "x+ x=0..1;expression ends" \
+    "x x=2..1;first end" "y<3 y=0..1;no number" "x x=0..1 dims=3;dims= belongs to bo draw" \
+    "system(x) x=0..1;no function .system" "table noise=1;no noise=" "draw x=1..2;takes no" \
+    "draw solver=best;best"; do
+    run -e "open peak.csv; bo ${try%%;*}"
+    has "bo ${try%%;*}" "$err" "error.*${try#*;}"
+done
+run -e "bo 'sqrt(x)' x=-1..-0.5"
+has "a formula without a value" "$err" 'error\[formula\]: the formula has no value at x=-'
+# A stop keeps the rounds so far, which were told while it ran.
+mkfifo stop
+"$gpdesk" --format json -e "bo draw dims=4 start=900 rounds=900 batch=1 by=mean" >stop 2>err.txt &
+pid=$!
+{   while read -r line; do
+        case $line in *'"round":2,'*) break ;; esac
+    done
+    kill -INT $pid
+    cat >rest
+} <stop
+wait $pid
+is "Ctrl-C ends it, after a line of the second round while it runs" $? 130
+has "and it says so" "$(cat rest)" 'bo was stopped after'
 finish

@@ -1,8 +1,8 @@
 /* app/commands/cmd_suggest.c -- what to measure next: the rows of the command table.  The work is
- * in app/runs/suggesting.c, telling.c and replaying.c. */
+ * in app/runs/suggesting.c, telling.c and bo/. */
 #include "app/commands/commands.h"
 #include "app/core/workspace.h"
-#include "app/runs/replaying.h"
+#include "app/runs/bo/bo.h"
 #include "app/runs/suggesting.h"
 #include "app/runs/telling.h"
 #include "app/shell/import_args.h"
@@ -20,11 +20,6 @@ static enum status cmd_tell(struct workspace *ws, const struct args *a, struct e
     const enum status rc = ws_no_keyboard(ws, args_text(a, "file"), err);
 
     return rc == ST_OK ? telling_start(ws, a, err) : rc;
-}
-
-static enum status cmd_bo(struct workspace *ws, const struct args *a, struct err *err)
-{
-    return replaying_start(ws, a, err);
 }
 
 struct command cmd_suggest_rows[] = {
@@ -80,26 +75,48 @@ struct command cmd_suggest_rows[] = {
      "the rows; hyperparameters stay until tune. Sessions and undo keep what was told."},
     {"bo",
      "model",
-     "Replay the data as if unmeasured, round by round",
-     "bo table start=20 rounds=2 batch=10 by=ei,random",
-     {{"of", ARG_CHOICE, ARGF_POS, "table", 0, 0, "table", NULL, "the current data"},
-      {"start", ARG_INT, 0, "96", 2, 1e6, NULL, "rows", "measured before the first round"},
-      {"rounds", ARG_INT, 0, "5", 1, 1000, NULL, "rounds", "how often rows are chosen"},
-      {"batch", ARG_INT, 0, "96", 1, 1000, NULL, "rows", "chosen in a round"},
+     "Fit, propose and measure in rounds: data replayed, a drawn function, a formula",
+     "bo table start=20 rounds=2 batch=10 by=ei,random\n"
+     "bo draw dims=3 l=0.5 start=60 rounds=2 batch=10\n"
+     "bo 'sin(5*x)*(1-tanh(x^2))' x=-2..2 rounds=3",
+     {{"of", ARG_WORD, ARGF_POS, "table", 0, 0, NULL, NULL,
+       "table: the current data as if unmeasured; draw: a function drawn from the prior of the "
+       "kernel; or a formula in the arithmetic of let"},
+      {"column", ARG_COLUMN, ARGF_POS | ARGF_MANY | ARGF_PAIRS, NULL, 0, 0, NULL, NULL,
+       "for a formula, the values of its columns: x=-2..2 n=1..9/1 m=1,2,5"},
+      {"dims", ARG_INT, 0, NULL, 1, 100, NULL, "inputs", "of a draw, each from 0 to 1; default: 8"},
+      {"l", ARG_REAL, 0, NULL, 1e-6, 1e6, NULL, NULL,
+       "of a draw, its lengthscale where an input goes from 0 to 1; default: 0.3"},
+      {"noise", ARG_REAL, 0, NULL, 0, 1e6, NULL, NULL,
+       "of a draw or a formula, the standard deviation of a measurement; default: 0.001 and 0"},
+      {"start", ARG_INT, 0, NULL, 2, 1e6, NULL, "rows",
+       "measured before the first round; default: 96, for a draw 5,000, for a formula a few"},
+      {"rounds", ARG_INT, 0, NULL, 1, 1000, NULL, "rounds",
+       "how often rows are chosen; default: 5, for a draw or a formula 10"},
+      {"batch", ARG_INT, 0, NULL, 1, 1000, NULL, "rows",
+       "chosen in a round; default: 96, for a draw 200, for a formula 1"},
       {"by", ARG_WORD, 0, "thompson", 0, 0, NULL, NULL,
-       "rules of suggest and random, with commas between them; each replays all rounds"},
+       "rules of suggest and random, with commas between them; each runs all rounds"},
+      {"solver", ARG_WORD, 0, NULL, 0, 0, NULL, NULL,
+       "solvers of an exact kernel, with commas between them, each for every rule; default: "
+       "Cholesky up to 4,000 rows, 4,096 features beyond"},
       {"goal", ARG_WORD, 0, "max", 0, 0, NULL, NULL,
        "max, min, or a value that the target is to reach"},
-      {"tune", ARG_CHOICE, 0, "each", 0, 0, "each|start|no", NULL,
-       "when hyperparameters are tuned: in each round, in the first, or never"},
+      {"tune", ARG_CHOICE, 0, NULL, 0, 0, "each|start|no", NULL,
+       "when hyperparameters are tuned: in each round, in the first, or never; default: each, "
+       "for a draw no, because its own are known"},
       {"apart", ARG_REAL, 0, "0.01", 0, 1, NULL, NULL, "as for suggest"},
+      {"candidates", ARG_INT, 0, "10000", 10, 1e7, NULL, "rows",
+       "of a draw or a formula, how many rows a round chooses from"},
+      {"rtol", ARG_REAL, 0, "0.01", 1e-12, 1, NULL, NULL, "tolerance of a solver that iterates"},
+      {"maxit", ARG_INT, 0, NULL, 1, 1e9, NULL, "iterations", "at most; default: the solver's own"},
       {"seeds", ARG_INT, 0, "1", 1, 100, NULL, "seeds",
-       "replays of each rule; the rules share the rows that a seed starts with"},
+       "repetitions; rules and solvers share the truths and first rows of a seed"},
       {"seed", ARG_INT, 0, NULL, 0, 9e15, NULL, NULL, "the first of them; default: set seed"}},
-     CMD_JOB | CMD_NEEDS_DATA,
-     cmd_bo,
-     "A line for each round: rows measured, the best value among them, and the share of the best\n"
-     "1 % of all rows that is found. Fits are exact up to 4,000 rows, with 4,096 features beyond.\n"
-     "The data, the kernel and its hyperparameters stay as they are."},
+     CMD_JOB,
+     bo_start,
+     "A line for each round while it runs: rows measured, the best value among them, and for a\n"
+     "table the share of the best 1 % of its rows that is found. Ctrl-C keeps the rounds so far.\n"
+     "A draw has features of its own, not those of any model. Nothing in the workspace changes."},
     {.name = NULL},
 };

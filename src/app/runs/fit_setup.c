@@ -75,27 +75,25 @@ void fit_setup_cost(struct workspace *ws, const struct fit_setup *s,
             "%s; Ctrl-C or stop ends it", takes, c.fit < 0.01 ? "less than" : "about", fit);
 }
 
-static enum status bind_kernel(struct fit_setup *s, struct err *err)
+enum status fit_setup_bind_kernel(const struct dataset *data, const struct encoding *enc, size_t d,
+                                  struct kernel *k, double *hp, struct err *err)
 {
-    struct kernel *k = &s->o.kernel;
     size_t from[KERNEL_MAX_HP], *group = NULL;
-    const size_t d = s->e.base.d;
-    double hp[KERNEL_MAX_HP];
-    enum status rc = ST_OK;
+    double was[KERNEL_MAX_HP];
+    enum status rc = encoding_bind(enc, k, err);
 
-    rc = encoding_bind(&s->enc, k, err);
     if (rc != ST_OK || !kernel_has_ard(k))
         return rc;
     if (kernel_has_groups(k)) {
         group = mem_calloc(d, sizeof *group, "groups of inputs", err);
-        rc = group ? dataset_groups(s->data, &s->enc, group, NULL, err) : ST_NOMEM;
+        rc = group ? dataset_groups(data, enc, group, NULL, err) : ST_NOMEM;
     }
     if (rc == ST_OK)
         rc = kernel_bind_groups(k, d, group, from, err);
     free(group);
-    memcpy(hp, s->o.hp, sizeof hp);
+    memcpy(was, hp, sizeof was);
     for (size_t i = 0; rc == ST_OK && i < kernel_nhp(k); i++)
-        s->o.hp[i] = hp[from[i]];
+        hp[i] = was[from[i]];
     return rc;
 }
 
@@ -108,5 +106,5 @@ enum status fit_setup_open(struct fit_setup *s, struct err *err)
         return rc;
     s->has_enc = true;
     s->o.targets = s->e.t;
-    return bind_kernel(s, err);
+    return fit_setup_bind_kernel(s->data, &s->enc, s->e.base.d, &s->o.kernel, s->o.hp, err);
 }

@@ -3,6 +3,11 @@ noinst_LIBRARIES += libruns.a
 libruns_a_SOURCES = \
   src/app/runs/advise.c \
   src/app/runs/advise.h \
+  src/app/runs/bo/bo.c \
+  src/app/runs/bo/bo.h \
+  src/app/runs/bo/bo_impl.h \
+  src/app/runs/bo/bo_rounds.c \
+  src/app/runs/bo/bo_world.c \
   src/app/runs/clustering.c \
   src/app/runs/clustering.h \
   src/app/runs/effects_draw.c \
@@ -28,8 +33,6 @@ libruns_a_SOURCES = \
   src/app/runs/predictor_text.h \
   src/app/runs/race.c \
   src/app/runs/race.h \
-  src/app/runs/replaying.c \
-  src/app/runs/replaying.h \
   src/app/runs/restarts.c \
   src/app/runs/restarts.h \
   src/app/runs/row_columns.c \

@@ -13,6 +13,7 @@
 #include "data/candidates.h"
 #include "data/prepare.h"
 #include "data/prepare_rows.h"
+#include "data/row_set.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -62,32 +63,6 @@ static void suggesting_free(struct job *job)
     job->arg = NULL;
 }
 
-/* Rows by the cells of the inputs: a number for each, equal for equal cells. */
-
-static uint64_t mixed(uint64_t h, const void *bytes, size_t n)
-{
-    const unsigned char *b = bytes;
-
-    for (size_t i = 0; i < n; i++)
-        h = (h ^ b[i]) * 0x100000001b3u; /* FNV-1a */
-    h ^= h >> 29;
-    return h * 0xbf58476d1ce4e5b9u;
-}
-
-static uint64_t cell_key(uint64_t h, const struct column *c, size_t row)
-{
-    struct buf room = { 0 };
-
-    if (c->type == COL_REAL) {
-        const double v = column_at(c, row) + 0.0; /* -0 becomes 0 */
-        return isnan(v) ? mixed(h, "", 1) : mixed(h, &v, sizeof v);
-    }
-    const char *s = table_column_text(c, row, &room);
-    h = mixed(h, s ? s : "", s ? strlen(s) + 1 : 1);
-    buf_free(&room);
-    return h;
-}
-
 /* The inputs of the model that a table has, by name: their columns, ended by SIZE_MAX. */
 static size_t *input_columns(const struct encoding *e, const struct table *t, struct err *err)
 {
@@ -105,41 +80,6 @@ static size_t *input_columns(const struct encoding *e, const struct table *t, st
     if (col)
         col[n] = SIZE_MAX;
     return col;
-}
-
-static uint64_t row_key(const struct table *t, const size_t *col, size_t row)
-{
-    uint64_t h = 0xcbf29ce484222325u;
-
-    for (; *col != SIZE_MAX; col++)
-        h = cell_key(h, &t->col[*col], row);
-    return h ? h : 1;
-}
-
-/* A set of keys; 0 is an empty place. */
-struct keys { uint64_t *at; size_t mask; };
-
-static enum status keys_make(struct keys *k, size_t n, struct err *err)
-{
-    size_t room = 64;
-
-    while (room < 2 * n)
-        room *= 2;
-    k->mask = room - 1;
-    k->at = mem_calloc(room, sizeof *k->at, "measured rows", err);
-    return k->at ? ST_OK : ST_NOMEM;
-}
-
-/* Adds a key, which must have room; false if it is there already. */
-static bool keys_add(struct keys *k, uint64_t key)
-{
-    size_t i = key & k->mask;
-
-    while (k->at[i] && k->at[i] != key)
-        i = (i + 1) & k->mask;
-    const bool fresh = !k->at[i];
-    k->at[i] = key;
-    return fresh;
 }
 
 /* What was measured. */
@@ -207,20 +147,20 @@ static enum status leave_out(struct suggesting *g, const struct table *t, const 
     struct table *d = NULL;
     size_t *of = input_columns(&g->s.enc, g->now->table, err),
            *at = of ? input_columns(&g->s.enc, t, err) : NULL;
-    struct keys keys = { 0 };
     enum status rc = at ? pending_table(g, &d, err) : ST_NOMEM;
+    struct row_set *had = rc == ST_OK ? row_set_new(d->n + e->n, err) : NULL;
 
-    if (rc == ST_OK)
-        rc = keys_make(&keys, d->n + e->n, err);
+    if (rc == ST_OK && !had)
+        rc = ST_NOMEM;
     for (size_t i = 0; rc == ST_OK && i < d->n; i++)
         if (i >= g->now->table->n || isfinite(u[i]))
-            keys_add(&keys, row_key(d, of, i));
+            row_set_add(had, d, of, i);
     for (size_t i = 0; rc == ST_OK && i < e->n; i++) {
-        left[i] = !keys_add(&keys, row_key(t, at, e->row[i]));
+        left[i] = !row_set_add(had, t, at, e->row[i]);
         g->measured += left[i];
     }
     table_unref(d);
-    free(keys.at);
+    row_set_free(had);
     free(of);
     free(at);
     return rc;

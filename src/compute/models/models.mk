@@ -33,6 +33,8 @@ libcompute_a_SOURCES += \
   src/compute/models/propose.h \
   src/compute/models/rescale.c \
   src/compute/models/rescale.h \
+  src/compute/models/truth.c \
+  src/compute/models/truth.h \
   src/compute/models/tuning.h \
   src/compute/models/tuning_features.c \
   src/compute/models/tuning_rank.c

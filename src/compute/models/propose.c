@@ -138,7 +138,7 @@ static enum status by_value(struct choice *c, const struct propose_opts *o, cons
     for (size_t i = 0; rc == ST_OK && i < n; i++) {
         if (o->left && o->left[i])
             continue;
-        const double sd = sqrt(varf[i]);
+        const double sd = varf ? sqrt(varf[i]) : 0.0;
         at[kept++] = (struct entry){ promise(o, mean[i], sd),
                                      acquisition_utility(&o->goal, mean[i]) / fmax(sd, 1e-12), i };
     }
@@ -229,9 +229,10 @@ enum status propose(const struct model *m, const struct source *src, const struc
         return rc;
     c.x = mem_calloc(o->count + 1, src->d * sizeof *c.x, "inputs of proposals", err);
     c.own = c.x ? mem_calloc(o->count + 1, sizeof *c.own, "inputs of proposals", err) : NULL;
-    rc = !c.own                        ? ST_NOMEM
+    const double *varf = out->varf ? out->varf + at : NULL;
+    rc = !c.own                      ? ST_NOMEM
          : o->by == PROPOSE_THOMPSON ? by_functions(&c, o, on, err)
-                                     : by_value(&c, o, out->mean + at, out->varf + at, err);
+                                     : by_value(&c, o, out->mean + at, varf, err);
     free(c.x);
     free(c.own);
     out->n = c.n;

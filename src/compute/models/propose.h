@@ -23,7 +23,8 @@ struct propose_opts {
     const bool *left; /* src->n: rows that are not proposed; NULL: none */
 };
 /* What is found: the predictions of model_predict, src->n for each target of the model, and the
- * numbers of n rows, the first proposal first, at most opts->count.  The caller owns the arrays. */
+ * numbers of n rows, the first proposal first, at most opts->count.  The caller owns the arrays.
+ * varf may be NULL for the rules that weigh no variances, the mean and functions. */
 struct proposed { double *mean, *varf; size_t *row, n; };
 /* Chooses rows of src: fewer than opts->count when no other rows are far enough apart.
  * The same arguments give the same rows for any number of threads.  Errors are those of
