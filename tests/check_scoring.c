@@ -132,12 +132,42 @@ START_TEST(trace_of_a_geometric_decay)
 
     for (size_t i = 0; i < 60; i++)
         t[i].step = (uint32_t)i, t[i].value = pow(0.9, (double)i);
-    trace_fit(t, 60, 1e-6, &f);
+    trace_fit(t, 60, 1e-6, false, &f);
     ck_assert_double_eq_tol(f.rate, 0.9, 1e-9);
     ck_assert_double_eq_tol(f.r2, 1.0, 1e-9);
     ck_assert_double_eq_tol(f.forecast, log(1e-6) / log(0.9), 1e-6);
-    trace_fit(t, 4, 1e-6, &f); /* too few points: unknown, not a guess */
+    trace_fit(t, 4, 1e-6, false, &f); /* too few points: unknown, not a guess */
     ck_assert(isnan(f.rate) && isnan(f.forecast));
+}
+END_TEST
+
+/* Estimates fall by a tenth an iteration and mean nothing; the true residuals, one in six points,
+ * fall by a fiftieth. */
+START_TEST(trace_of_estimates)
+{
+    struct trace_point t[80] = { 0 };
+    struct trace_fit f;
+
+    for (size_t i = 0; i < 80; i++) {
+        t[i].step = (uint32_t)i, t[i].value = pow(0.9, (double)i);
+        t[i].value2 = i % 6 ? NAN : 3.0 * pow(0.98, (double)i);
+    }
+    trace_fit(t, 80, 1e-6, true, &f);
+    ck_assert_double_eq_tol(f.rate, 0.98, 1e-9);
+    ck_assert_double_eq_tol(f.forecast, log(1e-6 / 3.0) / log(0.98), 1e-6);
+    trace_fit(t, 24, 1e-6, true, &f); /* four true ones */
+    ck_assert(isnan(f.rate) && isnan(f.forecast));
+
+    struct run r = { .kind = RUN_FIT, .trace = t, .ntrace = 80, .trace_target = 1e-6 };
+    r.last.method = "sdd";
+    ck_assert(trace_estimated(&r));
+    ck_assert_str_eq(trace_word(&r), "estimate");
+    ck_assert_double_eq(trace_residual(&r, 78), t[78].value2);
+    ck_assert(isnan(trace_residual(&r, 79)));
+    ck_assert_double_eq(trace_last(&r), t[78].value2);
+    snprintf(r.info.solver, sizeof r.info.solver, "pcg");
+    ck_assert_str_eq(trace_word(&r), "recursive");
+    ck_assert_double_eq(trace_last(&r), t[79].value);
 }
 END_TEST
 
@@ -155,7 +185,7 @@ START_TEST(trace_with_ritz_values)
             t[i].step = (uint32_t)i, t[i].value = pow(0.9, (double)i);
             t[i].ritz = i >= 8 && i % 4 == 0 ? rests ? 1e-3 : 1.0 / (double)(i * i) : 0.0;
         }
-        trace_fit(t, 60, 1e-6, &f);
+        trace_fit(t, 60, 1e-6, false, &f);
         ck_assert_double_eq_tol(f.forecast, all, 1e-6);
         ck_assert_double_gt(f.lo, 59.0);
         ck_assert_double_lt(f.lo, all);
@@ -197,11 +227,11 @@ START_TEST(trace_that_stalls_or_breaks)
 
     for (size_t i = 0; i < 40; i++)
         t[i].step = (uint32_t)i, t[i].value = 1e-3;
-    trace_fit(t, 40, 1e-6, &f);
+    trace_fit(t, 40, 1e-6, false, &f);
     ck_assert(isnan(f.forecast));
     for (size_t i = 0; i < 40; i++)
         t[i].value = i % 2 ? NAN : -1.0;
-    trace_fit(t, 40, 1e-6, &f);
+    trace_fit(t, 40, 1e-6, false, &f);
     ck_assert(isnan(f.rate));
 }
 END_TEST
@@ -216,6 +246,7 @@ int main(void)
     tcase_add_test(t, log_scores_match_integrals);
     tcase_add_test(t, constant_bound_is_the_best_constant);
     tcase_add_test(t, trace_of_a_geometric_decay);
+    tcase_add_test(t, trace_of_estimates);
     tcase_add_test(t, trace_with_ritz_values);
     tcase_add_test(t, condition_in_words);
     tcase_add_test(t, trace_that_stalls_or_breaks);

@@ -350,9 +350,8 @@ static void value_words(const struct job_view *j, bool wide, struct buf *b)
         text_number(s, sizeof s, t->value2);
         buf_printf(b, "   best %s %s", t->phase == PHASE_TUNE ? "NMLL" : phase_value(t->phase), s);
     } else if (kind == PHASE_RESIDUAL && !isnan(t->target)) {
-        buf_printf(b, "   resid %.1e %s %.0e", t->value,
-                   theme_glyph.utf8 ? theme_glyph.arrow : "->",
-                   t->target);
+        buf_printf(b, "   %s %.1e %s %.0e", solver_estimates(t->method) ? "estimate" : "resid",
+                   t->value, theme_glyph.utf8 ? theme_glyph.arrow : "->", t->target);
         const struct trace_fit *f = &j->progress.fit;
         if (wide && f->rate < 1 && f->r2 >= 0.5)
             buf_printf(b, "   x%.3g/it", f->rate);

@@ -27,9 +27,16 @@ is "the work of 200 products" "$(num iterations fit 2)" 1125
 ok "it goes on from its average" holds "$(num start_residual fit 3) < 0.1"
 is "with as many steps as asked for" "$(num iterations fit 3)" 100
 has "its residuals are a trace" "$out" '"phase":"cg".*"method":"sdd"'
+has "of estimates" "$out" '"method":"sdd".*"estimated":true'
+is "the others are none" "$(printf '%s\n' "$out" | grep -c '"method":"gd".*estimated')" 0
+ok "the outcome is the true residual" holds "$(num true_residual fit 3) > 0"
+has "and says so" "$out" '"why":"made its 100 steps of 128 rows: residual'
 is "no step had to be halved" "$(printf '%s\n' "$out" | grep -c '"name":"step"')" 0
 p=$(num residual fit 6) d=$(num residual fit 5)
 ok "the dual objective gets further than the primal, $p: $d" holds "$d < $p"
+run -s a.gpd -e 'plot residual r2 out=r.csv'
+has "the curve is an estimate" "$(cat r.csv)" 'r2 estimate'
+has "beside the true residual" "$(cat r.csv)" 'r2 true'
 run --format json -s a.gpd -e 'runs'
 is "a session keeps parameters that are words or 0" "$rc" 0
 

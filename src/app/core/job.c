@@ -442,7 +442,7 @@ void job_words(const struct job_view *v, struct buf *out)
     if (v->paused)
         buf_puts(out, "  paused");
     if (kind == PHASE_RESIDUAL) {
-        buf_printf(out, "  resid %.1e", t->value);
+        buf_printf(out, "  %s %.1e", solver_estimates(t->method) ? "estimate" : "resid", t->value);
         if (t->target > 0.0)
             buf_printf(out, " -> %.0e", t->target);
     } else if (kind == PHASE_SEARCH && isfinite(t->value)) {
@@ -472,6 +472,8 @@ static void tick_record(struct workspace *ws, const struct job_view *v, double s
         rec_int(&r, "iterations", (int64_t)t->done);
         rec_num(&r, "residual", t->value);
         rec_num(&r, "true_residual", t->value2);
+        if (solver_estimates(t->method))
+            rec_bool(&r, "estimated", true);
         rec_num(&r, "target", t->target);
         rec_num(&r, "passes", t->passes);
         rec_str(&r, "method", t->method ? t->method : "cg");

@@ -105,7 +105,7 @@ static struct trace_fit fit_of(const struct run *r)
 {
     struct trace_fit tf;
 
-    trace_fit(r->trace, r->ntrace, r->trace_target, &tf);
+    trace_fit_run(r, &tf);
     return tf;
 }
 
@@ -183,7 +183,7 @@ static const struct measure table[] = {
     {ROW("iterations", "iterations", MEASURE_SYSTEM, "", "iterations"), INFO(iterations), LOWER,
      .applies = iterated, .brief = "iterations", .head = "it", .compare = true, .sweep = 6,
      .expect = 3},
-    {ROW("residual", "residual", MEASURE_SYSTEM, "", "recursive relative residual"), INFO(residual),
+    {ROW("residual", "residual", MEASURE_SYSTEM, "", "relative residual of the iteration"), INFO(residual),
      LOWER},
     {ROW("true_residual", "true_residual", MEASURE_SYSTEM, "", "recomputed relative residual"),
      INFO(true_residual), LOWER, .compare = true, .expect = 4},

@@ -77,7 +77,7 @@ void progress_view(const struct progress *p, double now, struct progress_view *v
 
     v->share = share_of(t);
     v->rate = rate_of(p, now);
-    trace_fit(p->point, p->npoint, t->target, &v->fit);
+    trace_fit(p->point, p->npoint, t->target, solver_estimates(t->method), &v->fit);
     if (phase_kind(p->phase) == PHASE_RESIDUAL && !t->counted)
         todo = v->fit.r2 * 100 >= STRAIGHT && !v->fit.more
                    ? fmax(0.0, v->fit.forecast - (double)t->done) : NAN;

@@ -11,7 +11,8 @@ enum run_kind { RUN_TUNE, RUN_FIT };
 enum run_state { RUN_QUEUED, RUN_RUNNING, RUN_DONE, RUN_STOPPED, RUN_FAILED };
 const char *run_state_name(enum run_state);
 
-/* A point of a run's trace. For a solver: step is the iteration, value the recursive residual,
+/* A point of a run's trace. For a solver: step is the iteration, value the recursive residual
+ * (or an estimate from batches: trace.h),
  * value2 the true residual (NaN if not computed), passes the passes over the data (NaN in old
  * sessions), ritz the smallest Ritz value of conjugate gradients (0 or NaN: not computed there).
  * For a search: step is the evaluation, value the objective, value2 the best objective

@@ -5,18 +5,59 @@
 
 #include <math.h>
 
+/* The name of a run's solver, as far as it is known: a run that was killed has no figures. */
+static const char *solver_of(const struct run *r)
+{
+    return r->info.solver[0] ? r->info.solver : r->last.method ? r->last.method : r->fit.solver;
+}
+
+bool trace_estimated(const struct run *r)
+{
+    return r->kind == RUN_FIT && solver_estimates(solver_of(r));
+}
+
+const char *trace_word(const struct run *r)
+{
+    const char *name = solver_of(r);
+    const struct solver_ops *s = solver_is_free(name) ? NULL : solver_find(name, NULL);
+
+    return !s || !s->dual ? "recursive" : trace_estimated(r) ? "estimate" : "look-ahead";
+}
+
+static double measured(const struct trace_point *t, bool estimated)
+{
+    return estimated ? t->value2 : t->value;
+}
+
+double trace_residual(const struct run *r, size_t i)
+{
+    return measured(&r->trace[i], trace_estimated(r));
+}
+
+double trace_last(const struct run *r)
+{
+    const bool estimated = trace_estimated(r);
+
+    for (size_t i = r->ntrace; i-- > 0;)
+        if (!isnan(measured(&r->trace[i], estimated)))
+            return measured(&r->trace[i], estimated);
+    return r->ntrace ? r->trace[r->ntrace - 1].value : NAN;
+}
+
 /* Least-squares line of log10(residual) against the iteration, over points [from, n). */
 struct line { double slope, icept, r2, se; };
 
-static bool line_fit(const struct trace_point *t, size_t from, size_t n, struct line *out)
+static bool line_fit(const struct trace_point *t, size_t from, size_t n, bool estimated,
+                     struct line *out)
 {
     double sx = 0, sy = 0, sxx = 0, sxy = 0, syy = 0;
     size_t m = 0;
 
     for (size_t i = from; i < n; i++) {
-        if (!(t[i].value > 0) || !isfinite(t[i].value))
+        const double value = measured(&t[i], estimated);
+        if (!(value > 0) || !isfinite(value))
             continue;
-        const double x = t[i].step, y = log10(t[i].value);
+        const double x = t[i].step, y = log10(value);
         sx += x, sy += y, sxx += x * x, sxy += x * y, syy += y * y;
         m++;
     }
@@ -63,18 +104,35 @@ static void by_ritz(double falls, double last, struct trace_fit *out)
     out->hi = out->more ? INFINITY : last + left * 2.0;
 }
 
-void trace_fit(const struct trace_point *t, size_t n, double target, struct trace_fit *out)
+/* The point from which a line is fitted: half of them are left out if there are enough. */
+static size_t fit_from(const struct trace_point *t, size_t n, bool estimated)
+{
+    size_t have = 0, seen = 0, i = 0;
+
+    if (!estimated)
+        return n >= 20 ? n / 2 : 0;
+    for (size_t j = 0; j < n; j++)
+        have += !isnan(t[j].value2);
+    for (; have >= 10 && i < n && seen < have / 2; i++)
+        seen += !isnan(t[i].value2);
+    return i;
+}
+
+void trace_fit(const struct trace_point *t, size_t n, double target, bool estimated,
+               struct trace_fit *out)
 {
     struct line l;
 
     *out = (struct trace_fit){ NAN, NAN, NAN, NAN, NAN, false };
-    if (n < 5 || !line_fit(t, n >= 20 ? n / 2 : 0, n, &l))
+    if (n < 5 || !line_fit(t, fit_from(t, n, estimated), n, estimated, &l))
         return;
     out->rate = pow(10.0, l.slope);
     out->r2 = l.r2;
     if (!(l.slope < 0) || !(target > 0))
         return;
-    const double last = t[n - 1].step, left = log10(t[n - 1].value / target);
+    while (estimated && isnan(t[n - 1].value2)) /* there are five that are not */
+        n--;
+    const double last = t[n - 1].step, left = log10(measured(&t[n - 1], estimated) / target);
     if (left <= 0) {
         out->forecast = out->lo = out->hi = last;
         return;
@@ -85,6 +143,11 @@ void trace_fit(const struct trace_point *t, size_t n, double target, struct trac
     const double falls = ritz_falls(t, n);
     if (falls > 0.0)
         by_ritz(falls, last, out);
+}
+
+void trace_fit_run(const struct run *r, struct trace_fit *out)
+{
+    trace_fit(r->trace, r->ntrace, r->trace_target, trace_estimated(r), out);
 }
 
 enum status trace_append(struct run *r, const struct tick *t, double seconds, struct err *err)

@@ -11,9 +11,20 @@ struct trace_fit {
     double lo, hi;      /* its range, by the Ritz values, else by the slope's standard error */
     bool more;          /* the smallest Ritz value is still falling: more than lo, hi is infinite */
 };
-/* Fits the recursive residuals of a conjugate-gradient trace. With fewer than 5 points the result
- * is unknown (NaN). */
-void trace_fit(const struct trace_point *t, size_t n, double target, struct trace_fit *out);
+/* Fits the residuals of a trace of iterations: where they are estimates from batches (estimated),
+ * the true ones alone. With fewer than 5 points the result is unknown (NaN). */
+void trace_fit(const struct trace_point *t, size_t n, double target, bool estimated,
+               struct trace_fit *out);
+/* The same for a run's own trace and target. */
+void trace_fit_run(const struct run *, struct trace_fit *out);
+/* True if the residuals of a run's trace between two true ones are estimates from batches; what
+ * they are, in a word or two: "recursive", "estimate". */
+bool trace_estimated(const struct run *);
+const char *trace_word(const struct run *);
+/* The residual by which a run is measured at point i: NaN where a point has only an estimate. */
+double trace_residual(const struct run *, size_t i);
+/* That of the newest point that has one; the newest estimate where none has. */
+double trace_last(const struct run *);
 /* Appends a point to the run's trace. Main thread only. */
 enum status trace_append(struct run *, const struct tick *, double seconds, struct err *);
 

@@ -82,7 +82,22 @@ static double point_at(const struct trace_point *t, enum clock by)
     return by == BY_SECONDS ? (double)t->seconds : by == BY_PASSES ? t->passes : t->step;
 }
 
-/* The residuals of one run: recursive ones as a line, true ones as points, the forecast dashed. */
+/* What the line of a run's residuals is called: by what they are, or by the solver. */
+static void residual_title(const struct run *r, bool plain, bool several, char *out, size_t len)
+{
+    const bool named = (plain || several) && r->info.solver[0];
+
+    if (trace_estimated(r))
+        snprintf(out, len, "%s%s%s estimate", r->id, named ? " " : "",
+                 named ? r->info.solver : "");
+    else
+        snprintf(out, len, "%s %s", r->id, named   ? r->info.solver
+                                           : plain ? "residual"
+                                                   : trace_word(r));
+}
+
+/* The residuals of one run: those of the iteration as a line, true ones as points, the forecast
+ * dashed. */
 static bool add_residual(struct figure *f, const struct run *r, enum clock by, bool several,
                          struct err *err)
 {
@@ -98,10 +113,7 @@ static bool add_residual(struct figure *f, const struct run *r, enum clock by, b
     for (size_t i = 0; i < r->ntrace; i++)
         checked += isfinite(r->trace[i].value2);
     const bool plain = checked == r->ntrace;
-    snprintf(title, sizeof title, "%s %s", r->id,
-             (plain || several) && r->info.solver[0] ? r->info.solver
-             : plain                                 ? "residual"
-                                                     : "recursive");
+    residual_title(r, plain, several, title, sizeof title);
     ok = ok && figure_add(f, title, MARK_LINE, r->ntrace, x, y, err);
     const int color = (int)f->ns - 1;
     for (size_t i = 0; ok && !plain && i < r->ntrace; i++)
@@ -115,11 +127,11 @@ static bool add_residual(struct figure *f, const struct run *r, enum clock by, b
             s->color = color;
     }
     struct trace_fit tf;
-    trace_fit(r->trace, r->ntrace, r->trace_target, &tf);
+    trace_fit_run(r, &tf);
     if (ok && by == BY_ITERATION && r->state == RUN_RUNNING && r->ntrace && isfinite(tf.forecast) &&
         tf.r2 > 0.9 && !tf.more) {
         const struct trace_point *t = &r->trace[r->ntrace - 1];
-        const double fx[2] = { t->step, tf.forecast }, fy[2] = { t->value, r->trace_target };
+        const double fx[2] = { t->step, tf.forecast }, fy[2] = { trace_last(r), r->trace_target };
         snprintf(title, sizeof title, "forecast of %s", r->id);
         struct series *s = figure_add(f, title, MARK_LINE, 2, fx, fy, err);
         ok = s != NULL;
@@ -134,7 +146,7 @@ static bool residual_verdict(struct figure *f, const struct run *r, struct err *
 {
     struct trace_fit tf;
 
-    trace_fit(r->trace, r->ntrace, r->trace_target, &tf);
+    trace_fit_run(r, &tf);
     const bool cut_off = !r->info.solver[0]; /* by a kill: it never came to its figures */
     if (r->state != RUN_RUNNING && !r->verdict[0]) /* its result is on its way */
         return figure_verdict(f, err, "%s has ended.", r->id) == ST_OK;
@@ -202,8 +214,8 @@ const struct plot_ops plots_residual_row = {
     .name = "residual",
     .title = "Convergence of the solver",
     .axes = "iteration, relative residual (log)",
-    .help = "The recursive residual is a line, the true one points, the target a horizontal line; "
-            "several runs are drawn together.",
+    .help = "The recursive residual (of sdd and sgd an estimate from their batches) is a line, the "
+            "true one points, the target a horizontal line; several runs are drawn together.",
     .make = plots_residual,
     .live = PLOT_OF_FIT,
 };

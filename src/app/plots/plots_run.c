@@ -165,15 +165,17 @@ static struct series *race_curve(struct figure *f, const struct workspace *ws, c
     double *x = mem_calloc(2 * r->ntrace, sizeof *x, "plot", err), *y = x + r->ntrace;
     struct series *s = NULL;
     char title[128];
+    size_t n = 0;
 
     if (!x)
         return NULL;
     for (size_t i = 0; i < r->ntrace; i++) {
-        x[i] = race_clock(&r->trace[i], by);
-        y[i] = r->trace[i].value;
+        x[n] = race_clock(&r->trace[i], by);
+        y[n] = trace_residual(r, i);
+        n += !isnan(y[n]);
     }
     race_name(ws, r, title, sizeof title);
-    s = figure_add(f, title, MARK_LINE, r->ntrace, x, y, err);
+    s = figure_add(f, title, MARK_LINE, n, x, y, err);
     free(x);
     return s;
 }

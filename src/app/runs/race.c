@@ -9,6 +9,7 @@
 #include "app/shell/command.h"
 #include "app/shell/text_table.h"
 #include "app/core/job.h"
+#include "app/core/trace.h"
 #include "app/core/workspace_exec.h"
 #include "app/core/ws_tell.h"
 #include "app/core/ws_screen.h"
@@ -295,7 +296,7 @@ double race_clock(const struct trace_point *t, const char *by)
 double race_arrival(const struct run *r, const char *by)
 {
     for (size_t i = 0; i < r->ntrace; i++)
-        if (r->trace[i].value <= r->trace_target)
+        if (trace_residual(r, i) <= r->trace_target)
             return race_clock(&r->trace[i], by);
     return INFINITY;
 }
@@ -358,7 +359,7 @@ static size_t places(const struct workspace *ws, struct place *out)
         out[i] = (struct place){ i, r, INFINITY, INFINITY };
         if (r && r->ntrace) {
             out[i].arrival = race_arrival(r, c->by);
-            out[i].residual = r->trace[r->ntrace - 1].value;
+            out[i].residual = trace_last(r);
         }
     }
     qsort(out, c->n, sizeof *out, by_place);
@@ -397,7 +398,7 @@ static void place_row(const struct race *c, const struct place *p, size_t rank,
     rec_num(rec, "iterations", its);
     rec_num(rec, "passes", passes);
     rec_num(rec, "seconds", seconds);
-    rec_num(rec, "residual", last ? last->value : NAN);
+    rec_num(rec, "residual", last ? trace_last(r) : NAN);
     rec_num(rec, "arrival", arrived ? p->arrival : NAN);
     rec_close(rec);
     if (arrived)
@@ -409,7 +410,7 @@ static void place_row(const struct race *c, const struct place *p, size_t rank,
     number(g, its, "0");
     number(g, passes, "0");
     number(g, seconds, "3");
-    number(g, last ? last->value : NAN, "e");
+    number(g, last ? trace_last(r) : NAN, "e");
     text_table_cell(g, !r ? "not run" : arrived ? "" : run_state_name(r->state), 0);
 }
 

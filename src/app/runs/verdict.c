@@ -73,7 +73,7 @@ void verdict_write(struct run *r)
     char *v = r->verdict;
     const size_t n = sizeof r->verdict;
 
-    trace_fit(r->trace, r->ntrace, r->trace_target, &tf);
+    trace_fit_run(r, &tf);
     switch (i->why) {
     case OUT_RTOL:
         snprintf(v, n,

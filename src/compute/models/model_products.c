@@ -420,6 +420,26 @@ enum status model_products_fit(struct fit *ft, struct err *err)
     return ST_OK;
 }
 
+/* The true residual of what a descent returns, which comes with the product that the amplitude
+ * needs: its outcome, and the last point of its trace. */
+static void tell_end(struct fit *ft, const double *true_residual)
+{
+    struct fit_info *info = ft->info;
+    struct tick t = { .phase = PHASE_ITERATE, .done = info->iterations, .total = info->iterations,
+                      .target = ft->o->rtol, .passes = info->passes, .counted = true,
+                      .method = ft->plan.solver->name, .value = info->residual };
+
+    info->true_residual = 0.0;
+    for (size_t j = 0; j < ft->t; j++) {
+        info->target[j].true_residual = true_residual[j];
+        if (!(true_residual[j] <= info->true_residual))
+            info->true_residual = true_residual[j];
+    }
+    t.value2 = info->true_residual;
+    if (t.value > 0.0)
+        ctl_tick(ft->on.ctl, &t);
+}
+
 /* For each target, with r = y - A w: the residual y - K1 w is r + ratio w, and c =
  * y' (K1 + ratio I)^-1 y = y'w + r'w up to r'A^-1 r, the square of the error of an unfinished
  * solve. */
@@ -427,19 +447,24 @@ enum status model_products_moments(struct fit *ft, double *rr, double *c, struct
 {
     const size_t n = ft->m->M;
     const struct linop A = exact_system_linop(ft->system, ft->ratio);
-    double *Aw = mem_calloc(ft->t * n, sizeof *Aw, "the residuals", err);
+    double left_over[TARGETS_MOST], *Aw = mem_calloc(ft->t * n, sizeof *Aw, "the residuals", err);
     apply_fn *apply = A.exact ? A.exact : A.apply;
     const enum status rc = Aw ? apply(A.ctx, ft->t, ft->m->w, Aw, NULL, err) : ST_NOMEM;
 
     for (size_t j = 0; rc == ST_OK && j < ft->t; j++) {
         const double *w = ft->m->w + j * n, *y = ft->y + j * n, *a = Aw + j * n;
+        double left2 = 0.0;
         rr[j] = c[j] = 0.0;
         for (size_t i = 0; i < n; i++) {
             const double r = y[i] - a[i], left = r + ft->ratio * w[i];
             rr[j] += left * left;
             c[j] += (y[i] + r) * w[i];
+            left2 += r * r;
         }
+        left_over[j] = sqrt(left2) / blas_dnrm2(n, y);
     }
+    if (rc == ST_OK && ft->plan.solver->dual)
+        tell_end(ft, left_over);
     free(Aw);
     return rc;
 }

@@ -36,6 +36,12 @@ const struct solver_ops *solver_usual(void)
     return &pcg_solver;
 }
 
+bool solver_estimates(const char *name)
+{
+    const struct solver_ops *s = name && *name ? solver_find(name, NULL) : NULL;
+    return s && s->dual && s->stochastic;
+}
+
 bool solver_corrects(const struct solver_ops *s)
 {
     return s->corrects;

@@ -30,6 +30,9 @@ bool solver_is_free(const char *name);
 /* Writes the names of the solvers that have a trait, as "pcg, lbfgs and cg". */
 void solver_names(bool (*has)(const struct solver_ops *), char *out, size_t len);
 bool solver_corrects(const struct solver_ops *);
+/* True of a solver by name (NULL: none) whose residuals between two checks are estimates from its
+ * random batches: only the true ones tell how far it is. */
+bool solver_estimates(const char *name);
 /* What a parameter can be, as "1 to 100" or its words; a value of it as text; whether a kept value
  * (0: its default) is one of them. */
 void solver_param_range(const struct solver_param *, char *out, size_t len);

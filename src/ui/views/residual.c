@@ -47,8 +47,9 @@ const struct view_ops residual_view = {
     .tab = "Resid",
     .title = "Residual",
     .about = "The relative residual |b - A w| / |b| of the linear system against the iteration, "
-             "on a logarithmic axis: the recursive one that the method carries along, the true "
-             "one where it was recomputed, and the tolerance asked for. A straight fall means "
+             "on a logarithmic axis: the recursive one that the method carries along (of sdd and "
+             "sgd an estimate from the last batches), the true one where it was recomputed, "
+             "which alone counts, and the tolerance asked for. A straight fall means "
              "steady convergence; a flat stretch means the preconditioner is too weak (try a "
              "larger rank) or the noise is very small. Marked runs (Space in view 2) are drawn "
              "together, and those of compare and plot residual r1 r2.",

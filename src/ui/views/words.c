@@ -143,8 +143,12 @@ static void forecast_lines(const struct run *r, struct buf *b)
     if (r->ntrace == 0)
         return;
     const struct trace_point *p = &r->trace[r->ntrace - 1];
-    put(b, "residual", "%.2e at it %u, target %.0e", p->value, p->step, r->trace_target);
-    trace_fit(r->trace, r->ntrace, r->trace_target, &f);
+    if (trace_estimated(r))
+        put(b, "residual", "true %.2e, estimate %.2e at it %u, target %.0e", trace_last(r),
+            p->value, p->step, r->trace_target);
+    else
+        put(b, "residual", "%.2e at it %u, target %.0e", p->value, p->step, r->trace_target);
+    trace_fit_run(r, &f);
     if (isnan(f.rate))
         return;
     put(b, "rate", "x%.4g per iteration (R2 %.2f)", f.rate, f.r2);
