@@ -173,8 +173,9 @@ static void hear(void *ctx, const struct tick *t)
         atomic_store(&h->cancel.stop, true);
 }
 
-static struct solve_info solve(const char *text, struct dense *d, size_t k, const double *b,
-                               double *x, struct solve_opts o, struct heard *h)
+/* The caller frees the result. */
+static struct solve_info solve_kept(const char *text, struct dense *d, size_t k, const double *b,
+                                    double *x, struct solve_opts o, struct heard *h)
 {
     const struct solver_ops *ops;
     double params[SOLVER_MAX_PARAMS];
@@ -189,6 +190,14 @@ static struct solve_info solve(const char *text, struct dense *d, size_t k, cons
     for (size_t c = 1; c < k; c++)
         solve_info_free(&info[c]);
     return info[0];
+}
+
+static struct solve_info solve(const char *text, struct dense *d, size_t k, const double *b,
+                               double *x, struct solve_opts o, struct heard *h)
+{
+    struct solve_info in = solve_kept(text, d, k, b, x, o, h);
+    solve_info_free(&in);
+    return in;
 }
 
 /* The golden traces of G.1 and G.2: given batches, n beta, momentum 0.9, r = 100 / 400. */
@@ -301,16 +310,17 @@ START_TEST(golden_sgd)
 }
 END_TEST
 
-/* Algorithm 1 as it is printed, with dense vectors, on the batches that the solver has drawn. */
-static void printed(const struct dense *d, size_t batch, double n_beta, double rho, size_t T,
-                    const double *b, double *average)
+/* Algorithm 1 as it is printed, with dense vectors, on the batches that the solver has drawn; for
+ * the first steps the average is that of a descent of only so many. */
+static void printed(const struct dense *d, size_t batch, double n_beta, double rho, size_t first,
+                    size_t T, const double *b, double *average)
 {
     const size_t n = d->n;
-    const double r = fmin(1.0, 100.0 / (double)T);
     double *v = calloc(4 * n, sizeof *v), *a = v + n, *u = a + n, *g = u + n, sum = 0.0;
 
     memset(average, 0, n * sizeof *average);
     for (size_t t = 0; t < T; t++) {
+        const double r = fmin(1.0, 100.0 / (double)(t < first ? first : T));
         memset(g, 0, n * sizeof *g);
         for (size_t i = 0; i < n; i++)
             u[i] = a[i] + rho * v[i];
@@ -354,7 +364,7 @@ START_TEST(lazy_form_is_algorithm_1)
     ck_assert_uint_eq(d.drawn, room);
     for (size_t c = 0; c < K; c++) {
         double most = 0.0;
-        printed(&d, B, in.step, rho, T, b + c * N, want);
+        printed(&d, B, in.step, rho, T, T, b + c * N, want);
         for (size_t i = 0; i < N; i++)
             most = fmax(most, fabs(want[i]));
         for (size_t i = 0; i < N; i++)
@@ -565,6 +575,94 @@ START_TEST(same_bits_for_any_thread_count)
 }
 END_TEST
 
+/* A descent that is stopped twice and goes on, on other numbers of threads, ends with the bits of
+ * one that is not. */
+START_TEST(continued_is_unbroken)
+{
+    static const char *const solvers[] = {
+        "sdd(batch=64)", "sdd(batch=64,average=arithmetic)", "sdd(batch=64,average=none)",
+        "sdd(batch=64,step=6)", "gd", "gd(objective=primal)", "sgd(batch=16)",
+    };
+    enum { N = 600, K = 2, STEPS = 300 };
+    static const size_t stops[] = { 37, 190, 0 };
+    struct dense d = { .n = N, .G = on_a_line(N, 30.0), .lam2 = 0.1 };
+    double *b = waves(N, K), *F = calloc(N, sizeof *F), *state = NULL;
+    static double x[K * N], y[K * N];
+    const struct solve_opts all = { .maxit = STEPS, .seed = 4, .rtol = 1e-9 };
+    struct solve_info part;
+
+    d.F = F;
+    d.nf = 1;
+    struct solve_info whole = solve_kept(solvers[_i], &d, K, b, x, all, NULL);
+    ck_assert_ptr_nonnull(whole.state);
+    size_t nstate = 0, made = 0;
+    for (size_t s = 0; s < 3; s++) {
+        struct heard h = { .stop_at = stops[s] };
+        struct solve_opts o = all;
+        o.state = state;
+        o.nstate = nstate;
+        o.maxit = made ? 0 : STEPS;
+        d.pool = pool_new(s + 1, NULL);
+        part = solve_kept(solvers[_i], &d, K, b, y, o, &h);
+        pool_free(d.pool);
+        free(state);
+        state = part.state;
+        nstate = part.nstate;
+        ck_assert_uint_eq(part.resumed, made);
+        made += part.iterations;
+        ck_assert_int_eq(part.why, s < 2 ? OUT_CANCELLED : OUT_MAXIT);
+    }
+    ck_assert_uint_eq(made, STEPS);
+    ck_assert_uint_eq(part.halved, whole.halved);
+    ck_assert(strstr(solvers[_i], "step=6") == NULL || whole.halved > 0);
+    ck_assert_uint_eq(nstate, whole.nstate);
+    ck_assert_int_eq(memcmp(x, y, sizeof x), 0);
+    ck_assert_int_eq(memcmp(state, whole.state, nstate * sizeof *state), 0);
+    free(state);
+    solve_info_free(&whole);
+    free(d.G), free(b), free(F);
+}
+END_TEST
+
+/* After its last step a descent takes as many more as it is asked for: the iterate is that of one
+ * descent, and the average one with the weights of the longer descent from there on. */
+START_TEST(more_steps)
+{
+    enum { N = 200, B = 8, FIRST = 150, T = 400 };
+    struct dense d = { .n = N, .G = on_a_line(N, 9.0), .lam2 = 0.05, .room = B * T };
+    double *b = waves(N, 1), x[N], y[N], want[N];
+    struct solve_opts o = { .maxit = FIRST, .seed = 3, .rtol = 1e-9 };
+
+    struct solve_info in = solve_kept("sdd(batch=8,average=none)", &d, 1, b, x, o, NULL), more;
+    more = solve("sdd(batch=8,average=none)", &d, 1, b, x,
+                 (struct solve_opts){ .maxit = T - FIRST, .rtol = 1e-9, .state = in.state,
+                                      .nstate = in.nstate }, NULL);
+    ck_assert_uint_eq(more.iterations, T - FIRST);
+    solve("sdd(batch=8,average=none)", &d, 1, b, y,
+          (struct solve_opts){ .maxit = T, .seed = 3, .rtol = 1e-9 }, NULL);
+    ck_assert_int_eq(memcmp(x, y, sizeof x), 0);
+    solve_info_free(&in);
+    d.seen = malloc(B * T * sizeof *d.seen);
+    in = solve_kept("sdd(batch=8)", &d, 1, b, x, o, NULL);
+    o = (struct solve_opts){ .maxit = T - FIRST, .rtol = 1e-9, .state = in.state,
+                             .nstate = in.nstate };
+    more = solve("sdd(batch=8)", &d, 1, b, x, o, NULL);
+    ck_assert_uint_eq(more.resumed, FIRST);
+    printed(&d, B, in.step, 0.9, FIRST, T, b, want);
+    for (size_t i = 0; i < N; i++)
+        ck_assert_double_eq_tol(x[i], want[i], 1e-12 * blas_dnrm2(N, want));
+    /* Another batch, noise or right-hand side is another descent. */
+    ck_assert_uint_eq(solve("sdd(batch=9)", &d, 1, b, x, o, NULL).resumed, 0);
+    d.lam2 = 0.06;
+    ck_assert_uint_eq(solve("sdd(batch=8)", &d, 1, b, x, o, NULL).resumed, 0);
+    d.lam2 = 0.05;
+    b[3] += 1.0;
+    ck_assert_uint_eq(solve("sdd(batch=8)", &d, 1, b, x, o, NULL).resumed, 0);
+    solve_info_free(&in);
+    free(d.G), free(b), free(d.seen);
+}
+END_TEST
+
 START_TEST(words_and_zero)
 {
     const struct solver_ops *ops;
@@ -606,6 +704,7 @@ START_TEST(out_of_memory)
         const enum status rc =
             solver_find(names[_i], NULL)->solve(&A, 2, b, x, &o, NULL, info, &err);
         mem_fail_after_for_tests(0);
+        solve_info_free(&info[0]);
         ck_assert(rc == ST_OK || rc == ST_NOMEM);
         done = rc == ST_OK;
         ck_assert(done ? nth > 3 : err.msg[0] != '\0');
@@ -633,6 +732,8 @@ int main(void)
     tcase_add_loop_test(t, tolerance_ends_it, 0, 4);
     tcase_add_test(t, limits_of_full_gradients);
     tcase_add_loop_test(t, same_bits_for_any_thread_count, 0, 4);
+    tcase_add_loop_test(t, continued_is_unbroken, 0, 7);
+    tcase_add_test(t, more_steps);
     tcase_add_test(t, words_and_zero);
     tcase_add_loop_test(t, out_of_memory, 0, 3);
     suite_add_tcase(s, t);

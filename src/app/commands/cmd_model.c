@@ -451,6 +451,11 @@ static enum status fit_continue(struct workspace *ws, const struct args *a, stru
     o.keep_ratio = true;
     if (r->info.rank) /* keep the rank that was chosen */
         o.rank = r->info.rank;
+    if (r->model->state) { /* it goes on to the end that was planned, on the same system */
+        o.amplitude = r->fit.amplitude;
+        o.noise = r->fit.noise;
+        o.maxit = 0;
+    }
     rc = continue_changes(a, &o, err);
     if (rc == ST_OK && args_given(a, "solver")) {
         rc = fit_methods(ws, a, r->data, &given, err);

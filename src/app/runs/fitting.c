@@ -890,7 +890,11 @@ static void fit_done(struct workspace *ws, struct job *job, enum status rc, cons
     if (r->info.plan_note[0])
         ws_note(ws, "plan", "%s", r->info.plan_note);
     rank_note(ws, r);
-    if (r->info.warm)
+    if (r->info.resumed)
+        ws_tell(ws, REC_NOTE, r->id, "start", NULL,
+                "%s goes on after the %zu steps made before, with their velocity and average, as "
+                "if it had not been stopped", r->info.solver, r->info.resumed);
+    else if (r->info.warm)
         ws_tell(ws, REC_NOTE, r->id, "start", NULL,
                 "the solver started from the %s of the given run: its first residual is %.2g "
                 "instead of 1",

@@ -25,6 +25,7 @@
 /* The variance factor of a fit: its lower triangle by columns, in double or in single precision. */
 #define STORE_FACTOR "L"
 #define STORE_FACTOR_SINGLE "L4"
+#define STORE_STATE "state" /* of the solver of a run, from which it can go on */
 
 extern const char *const store_migration[]; /* share/schema/NNN.sql, embedded; ends in NULL */
 

@@ -91,6 +91,12 @@ static void read_arrays(struct loader *l, struct run *r, struct model *m, bool i
         model_unref(m);
         return;
     }
+    const size_t bytes = store_db_blob_size(l->db, r->id, STORE_STATE);
+    if (bytes > 0) { /* without it the weights are a start, no more */
+        m->nstate = bytes / sizeof *m->state;
+        m->state = store_read_model_doubles(l, r->id, STORE_STATE, m->nstate, &why);
+        m->nstate = m->state ? m->nstate : 0;
+    }
     r->model = m;
 }
 

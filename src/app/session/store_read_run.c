@@ -20,8 +20,10 @@ static const char *solver_name(struct jdoc *j)
 
     if (text && solver_is_free(text))
         found = "auto";
-    if (text && !found)
-        found = model_kind_by(text) ? model_kind_by(text)->solver : NULL;
+    for (size_t i = 0; text && !found && model_kind_at(i); i++) {
+        const char *own = model_kind_at(i)->solver;
+        found = own && strcmp(own, text) == 0 ? own : NULL;
+    }
     for (size_t i = 0; text && !found && solver_at(i); i++)
         found = strcmp(solver_at(i)->name, text) == 0 ? solver_at(i)->name : NULL;
     if (text && !found)

@@ -363,6 +363,7 @@ static void name_array(struct salvage *s, const struct named *n)
 {
     static const struct { const char *what, *words; } words[] = {
         { "w", "the weights of %s: fit it again" },
+        { STORE_STATE, "the solver's state of %s (fit continue= starts at its weights)" },
         { "X", "the training inputs of %s: fit it again" },
         { "encoding", "the encoding of %s: fit it again" },
         { STORE_FACTOR, "the variance factor of %s (it is computed again from the data)" },

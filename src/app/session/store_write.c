@@ -121,7 +121,11 @@ static enum status put_model(struct sdb *db, const struct op *op, struct err *er
     const struct model *m = op->model;
     enum status rc = put_doubles(db, op->text[0], "w", m->w, m->t * m->M, err);
 
-    return rc == ST_OK && m->X ? put_doubles(db, op->text[0], "X", m->X, m->M * m->d, err) : rc;
+    if (rc == ST_OK && m->X)
+        rc = put_doubles(db, op->text[0], "X", m->X, m->M * m->d, err);
+    if (rc == ST_OK && m->state)
+        rc = put_doubles(db, op->text[0], STORE_STATE, m->state, m->nstate, err);
+    return rc;
 }
 
 /* Replaces a blob by n bytes, in parts. */

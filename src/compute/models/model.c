@@ -25,6 +25,7 @@ void model_unref(struct model *m)
     free(m->w);
     free(m->L);
     free(m->X);
+    free(m->state);
     free(m);
 }
 

@@ -98,6 +98,7 @@ struct fit_info {
     bool means_only;             /* the plan has no variances */
     bool warm, projected;        /* started from another model; from its projected predictions */
     double start_residual;       /* relative residual of the start (1: started from zero) */
+    size_t resumed;              /* steps of the run that the solver went on from; 0: it did not */
     bool rank_chosen;            /* the fit chose the rank itself (model_rank.c) */
     double rank_iterations, rank_seconds; /* predicted for that rank; NaN: no prediction */
     size_t rank_rows, nguess;    /* rows of the sample; of guess[] (not kept in sessions) */
@@ -139,6 +140,9 @@ struct model {
     size_t Mv; double *L;
     double *X;                   /* exact: training inputs, M x d row-major; else NULL */
     enum precision precision;
+    /* What lets the solver go on as if it had not been stopped (struct solve_opts); NULL: only the
+     * weights are there to start from. */
+    double *state; size_t nstate;
 };
 /* A kind of model: its row in the registry.  The program asks these members, never which kind a
  * model is.  fit.h and model_impl.h describe fits and predictions under way. */

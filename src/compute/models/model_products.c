@@ -365,6 +365,10 @@ static enum status solve(struct fit *ft, const struct linop *A, struct solve_opt
         rc = begin(ft, &x0, err);
     so->pre = pre;
     so->x0 = x0;
+    if (ft->o->start && ft->o->keep_ratio) {
+        so->state = ft->o->start->state;
+        so->nstate = ft->o->start->nstate;
+    }
     if (rc == ST_OK)
         rc = ft->plan.solver->solve(A, ft->t, ft->y, ft->m->w, so,
                                     ft->on.ctl, each, err);
@@ -373,8 +377,13 @@ static enum status solve(struct fit *ft, const struct linop *A, struct solve_opt
         info->condition_plain = (precond_eigenvalues(pre)[0] + ft->ratio) / ft->ratio;
     free(x0);
     precond_free(pre);
-    if (rc == ST_OK)
+    if (rc == ST_OK) {
+        ft->m->state = each[0].state;
+        ft->m->nstate = each[0].nstate;
+        each[0].state = NULL;
+        info->resumed = each[0].resumed;
         fit_gather(ft, each);
+    }
     for (size_t j = 0; j < ft->t; j++)
         solve_info_free(&each[j]);
     return rc;

@@ -33,8 +33,9 @@ static const double grown = 30.0, worse = 4.0;
 /* Reports; truth: the average's true residual, or NaN. */
 static void tell(struct dual *d, double truth)
 {
-    struct tick t = { .phase = PHASE_ITERATE, .done = d->it, .total = d->maxit, .value = 0.0,
-                      .value2 = truth, .target = d->rtol, .passes = d->passes, .counted = true,
+    struct tick t = { .phase = PHASE_ITERATE, .done = d->it - d->begun,
+                      .total = d->maxit - d->begun, .value = 0.0, .value2 = truth,
+                      .target = d->rtol, .passes = d->passes, .counted = true,
                       .method = d->how->name };
 
     for (size_t c = 0; c < d->k; c++)
@@ -122,7 +123,7 @@ static enum status start(struct dual *d, double *X)
         d->info[c].why = norm == 0.0 ? OUT_RTOL : OUT_BREAKDOWN; /* b = 0: x = 0; or no number */
         d->info[c].residual = d->info[c].true_residual = norm == 0.0 ? 0.0 : NAN;
     }
-    if (d->o->x0)
+    if (d->o->x0 && !dual_state_fits(d))
         rc = warm(d, X);
     for (size_t c = 0; c < d->k; c++) {
         d->least[c] = d->rel[c];
@@ -212,20 +213,29 @@ static enum status largest_eigenvalue(struct dual *d)
 
 static enum status prepare(struct dual *d, double *X)
 {
-    enum status rc = largest_eigenvalue(d);
+    const bool resumed = dual_state_fits(d);
+    enum status rc = ST_OK;
 
+    if (resumed)
+        d->lambda1 = dual_state_lambda1(d);
+    else
+        rc = largest_eigenvalue(d);
     if (rc == ST_OK)
         rc = d->how->begin(d);
     if (rc != ST_OK)
         return rc;
-    if (d->maxit == 0)
+    if (resumed)
+        dual_state_plan(d);
+    else if (d->maxit == 0)
         d->maxit = (size_t)fmax(1.0, ceil(PRODUCTS / d->cost));
     d->E = mem_calloc(d->m, d->k * sizeof *d->E, "the gradient of a descent", d->err);
     d->path = (struct dual_path){ .n = d->n, .k = d->k, .rho = d->momentum, .pool = d->A->pool,
                                   .average = d->average, .r = fmin(1.0, 100.0 / (double)d->maxit),
                                   .from = d->maxit - d->maxit * 3 / 10 };
     rc = d->E ? dual_path_new(&d->path, d->err) : ST_NOMEM;
-    if (rc == ST_OK)
+    if (rc == ST_OK && resumed)
+        dual_state_restore(d, X);
+    else if (rc == ST_OK)
         dual_path_start(&d->path, X);
     return rc;
 }
@@ -343,14 +353,16 @@ static enum status walk(struct dual *d, double *X, enum outcome *why, bool *seen
     while (rc == ST_OK && d->it < d->maxit && !done) {
         if (ctl_stopped(d->ctl))
             return err_set(d->err, ST_CANCELLED, "stopped");
-        rc = take_step(d, X);
+        if (!d->due)
+            rc = take_step(d, X);
         const bool last = d->it == d->maxit, reserve = last || d->near;
-        *seen = rc == ST_OK && d->path.t > 0 &&
-                d->walked >= (double)(LOOK_EVERY * (d->looks + (reserve ? 1 : 2)));
+        d->due = *seen = rc == ST_OK && d->path.t > 0 &&
+                         d->walked >= (double)(LOOK_EVERY * (d->looks + (reserve ? 1 : 2)));
         if (*seen)
             rc = look(d, X, &good, &done);
         else if (rc == ST_OK && (d->it % every == 0 || last))
             tell(d, NAN);
+        d->due = d->due && rc != ST_OK;
         if (rc == ST_OK && *seen && !good)
             step_back(d, X);
         if (d->halved > HALVED_MOST) {
@@ -393,7 +405,8 @@ static void report(struct dual *d, enum outcome why, bool seen)
         if (d->bnorm[c] == 0.0)
             continue;
         in->why = why;
-        in->iterations = d->it;
+        in->iterations = d->it - d->begun;
+        in->resumed = d->begun;
         in->residual = seen ? in->true_residual : sqrt(d->run[c]);
     }
 }
@@ -406,6 +419,7 @@ enum status dual_run(struct dual *d, double *X)
 
     d->n = d->A->n;
     d->maxit = d->o->maxit;
+    d->given = d->step;
     d->rtol = d->o->rtol > 0.0 ? d->o->rtol : 1e-6;
     for (size_t c = 0; c < d->k; c++)
         d->info[c] = (struct solve_info){ .true_residual = NAN, .drift = NAN };
@@ -427,6 +441,8 @@ enum status dual_run(struct dual *d, double *X)
         seen = false;
     }
     if (rc == ST_OK) {
+        if (why != OUT_BREAKDOWN)
+            dual_state_take(d, X);
         finish(d, X);
         report(d, why, seen);
     }

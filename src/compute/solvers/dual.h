@@ -23,6 +23,8 @@ struct dual_path {
     size_t from;               /* an arithmetic average begins behind this step */
     struct pool *pool;
     size_t t;                  /* steps since the start */
+    size_t changed;            /* the step at which r got its value, */
+    double log_before;         /* and the logarithm of the weight of 0 in the average until then */
     double *w, *v, *a;         /* a + rho / (1 - rho) v; v; the sum of the average (NULL: none) */
     size_t *last;              /* the step at which w, v and a of a coordinate are */
     double *power;             /* rho^m for m < powers; beyond them it is 0 */
@@ -44,10 +46,14 @@ void dual_path_step(struct dual_path *, size_t m, const size_t *at, double lengt
  * iterate. */
 void dual_path_result(const struct dual_path *, double *X);
 
+/* From now on the average has this r, or begins behind step `from`, unless it has begun. */
+void dual_path_reweigh(struct dual_path *, double r, size_t from);
+
 /* A descent under way. */
 struct dual;
 struct dual_method {
     const char *name;
+    double code; /* of this method in a state (dual_state.c) */
     /* Sets m, cost, limit and unit, and allocates what the method needs (at, own). */
     enum status (*begin)(struct dual *);
     /* From u: the gradient's coordinates E at at[], and for each column an estimate (square) of
@@ -66,7 +72,8 @@ struct dual {
     struct err *err;
     /* Given by the solver's parameters. */
     size_t batch;              /* 0: all rows; `begin` lowers it to n */
-    double momentum, step;     /* the step counts in limits */
+    double momentum, step;     /* the step counts in limits, */
+    double given;              /* and this is the one that was asked for */
     enum dual_average average;
     void *own;                 /* of the method */
     /* By `begin`. */
@@ -75,8 +82,10 @@ struct dual {
     double limit, unit;        /* the longest stable n beta; a step is step limit / unit long */
     /* By dual_run. */
     size_t n, it, maxit, halved, looks, since; /* since: steps after the last halving */
+    size_t begun;              /* steps made by the solve that this one goes on from */
     uint64_t seed;             /* of the batches */
     bool near;                 /* all estimates are within the tolerance */
+    bool due;                  /* a look is due, but a stop came first */
     double rtol, passes, walked; /* walked: passes of steps alone */
     double lambda1;            /* the largest eigenvalue of G */
     struct dual_path path;
@@ -89,6 +98,15 @@ struct dual {
 /* The course of a descent: start, step length, steps, looks, end.  Fills X and info.  The caller
  * has set what the first two groups name and zeroed the rest. */
 enum status dual_run(struct dual *, double *X);
+/* The state of a descent (dual_state.c): all that its further course depends on, with the last good
+ * average X.  take: into the first info; without memory there is none.  fits: the options have a
+ * state of a descent on this system by this method with these parameters.  restore: after `begin`
+ * and dual_path_new. */
+void dual_state_take(const struct dual *, const double *X);
+bool dual_state_fits(const struct dual *);
+void dual_state_plan(struct dual *); /* maxit and begun, from the state */
+double dual_state_lambda1(const struct dual *);
+void dual_state_restore(struct dual *, double *X);
 /* *most: the largest diagonal entry of G. */
 enum status dual_diagonal(struct dual *, double *most);
 /* The longest stable n beta of a step with momentum (share/doc/methods.md 9.13): top is the largest

@@ -51,7 +51,8 @@ void dual_path_start(struct dual_path *p, const double *X)
 
     memset(p->w, 0, (p->a ? 3 : 2) * k * n * sizeof *p->w);
     memset(p->last, 0, n * sizeof *p->last);
-    p->t = 0;
+    p->t = p->changed = 0;
+    p->log_before = 0.0;
     for (size_t c = 0; X && c < k; c++)
         for (size_t i = 0; i < n; i++)
             p->w[i * k + c] = X[c * n + i];
@@ -201,6 +202,28 @@ void dual_path_step(struct dual_path *p, size_t m, const size_t *at, double leng
     }
 }
 
+void dual_path_reweigh(struct dual_path *p, double r, size_t from)
+{
+    struct path_job j = { .to = p };
+
+    if (p->average == DUAL_ARITHMETIC && p->t <= p->from)
+        p->from = from > p->t ? from : p->t;
+    if (p->average != DUAL_GEOMETRIC || r == p->r)
+        return;
+    pool_run(p->pool, (p->n + BLOCK - 1) / BLOCK, step_task, &j); /* the past has the old r */
+    if (p->t > p->changed)
+        p->log_before += (double)(p->t - p->changed) * log1p(-p->r);
+    p->changed = p->t;
+    p->r = r;
+}
+
+/* 1 - (1 - r)^t: the sum of the weights of a geometric average over t steps. */
+static double geometric_weights(const struct dual_path *p)
+{
+    const double steps = (double)(p->t - p->changed);
+    return -expm1(p->log_before + (steps > 0.0 ? steps * log1p(-p->r) : 0.0));
+}
+
 static void result_task(void *ctx, size_t task, size_t worker)
 {
     const struct path_job *j = ctx;
@@ -208,7 +231,7 @@ static void result_task(void *ctx, size_t task, size_t worker)
     const size_t n = p->n, k = p->k, begun = p->average == DUAL_ARITHMETIC ? p->from : 0;
     const bool none = p->a == NULL || p->t <= begun;
     const double weights = p->average == DUAL_ARITHMETIC ? (double)p->t - (double)p->from
-                                                         : -expm1((double)p->t * log1p(-p->r));
+                                                         : geometric_weights(p);
 
     (void)worker;
     for (size_t i = task * BLOCK; i < block_end(p, task); i++) {

@@ -68,8 +68,8 @@ static enum status gradient_primal(struct dual *d)
 }
 
 static const struct dual_method methods[] = {
-    { .name = "gd", .begin = begin_dual, .gradient = gradient_dual },
-    { .name = "gd", .begin = begin_primal, .gradient = gradient_primal },
+    { .name = "gd", .code = 2, .begin = begin_dual, .gradient = gradient_dual },
+    { .name = "gd", .code = 3, .begin = begin_primal, .gradient = gradient_primal },
 };
 
 static enum status gd_solve(const struct linop *A, size_t k, const double *B, double *X,

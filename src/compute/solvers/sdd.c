@@ -52,8 +52,8 @@ static enum status gradient(struct dual *d)
     return rc;
 }
 
-static const struct dual_method method = { .name = "sdd", .begin = begin, .gradient = gradient,
-                                           .sampled = true };
+static const struct dual_method method = { .name = "sdd", .code = 1, .begin = begin,
+                                           .gradient = gradient, .sampled = true };
 
 static enum status sdd_solve(const struct linop *A, size_t k, const double *B, double *X,
                              const struct solve_opts *o, const struct ctl *ctl,

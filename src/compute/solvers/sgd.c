@@ -112,8 +112,8 @@ static enum status gradient(struct dual *d)
     return rc;
 }
 
-static const struct dual_method method = { .name = "sgd", .begin = begin, .gradient = gradient,
-                                           .sampled = true };
+static const struct dual_method method = { .name = "sgd", .code = 4, .begin = begin,
+                                           .gradient = gradient, .sampled = true };
 
 static enum status sgd_solve(const struct linop *A, size_t k, const double *B, double *X,
                              const struct solve_opts *o, const struct ctl *ctl,

@@ -33,8 +33,9 @@ void solve_info_free(struct solve_info *info)
         return;
     free(info->alpha);
     free(info->beta);
-    info->alpha = info->beta = NULL;
-    info->nhist = 0;
+    free(info->state);
+    info->alpha = info->beta = info->state = NULL;
+    info->nhist = info->nstate = 0;
 }
 
 void solve_lanczos(const struct solve_info *in, size_t n, double *d, double *e)

@@ -45,6 +45,10 @@ struct solve_opts {
     const double *params;        /* values for the solver's table, in its order; 0 or NULL:
                                   * default */
     uint64_t seed;               /* of random batches */
+    /* The state in which an earlier solve of this system ended (NULL: none): where the solver can,
+     * it goes on from there as if it had not been stopped, for maxit more steps (0: to the end that
+     * was planned), and needs no x0. */
+    const double *state; size_t nstate;
 };
 /* The figures of one right-hand side.  Lanczos matrices are made from the histories of alpha and
  * beta (share/doc/methods.md 10.1). */
@@ -67,6 +71,11 @@ struct solve_info {
     double *alpha, *beta;           /* nhist long: the coefficients of one unbroken recursion, up to
                                        the first replacement; owned, freed by solve_info_free */
     size_t nhist;
+    double *state;                  /* of the first right-hand side, for all of them: what lets this
+                                     * solve go on; numbers for that solver alone; owned; NULL: it
+                                     * cannot */
+    size_t nstate;
+    size_t resumed;                 /* steps made before, where it went on from a state */
 };
 void solve_info_free(struct solve_info *);
 /* The Lanczos matrix of the first n <= nhist steps (share/doc/methods.md 10.1): its diagonal d (n)
