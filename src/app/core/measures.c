@@ -121,7 +121,7 @@ static double rate_r2(const struct run *r)
 
 static const char *rank_word(const struct run *r)
 {
-    return !iterated(r) ? NULL : r->info.rank_chosen ? "auto" : "given";
+    return !iterated(r) ? NULL : r->info.rank_chosen || (r->info.rank && !r->fit.rank) ? "auto" : "given";
 }
 
 static const char *model_word(const struct run *r)

@@ -970,9 +970,10 @@ static enum status launch(struct workspace *ws, struct dataset *d, struct fittin
     return rc;
 }
 
-/* In a dry run: reports what the fit would take instead of running it. */
+/* In a dry run: reports what the fit would take, on at most `most` rows (0: all), instead of
+ * running it. */
 static enum status plan_only(struct workspace *ws, const struct dataset *d, struct fit_opts o,
-                             const char *line, struct err *err)
+                             size_t most, const char *line, struct err *err)
 {
     struct encoding enc = { 0 };
     enum plan plan = PLAN_AUTO;
@@ -992,6 +993,7 @@ static enum status plan_only(struct workspace *ws, const struct dataset *d, stru
     o.mem_limit = ws->opt.mem;
     model_on(&o, ws->backend, ws->opt.threads);
     o.targets = dataset_targets(d);
+    n = most && most < n ? most : n;
     if (rc == ST_OK)
         rc = model_plan(n, enc.d, &o, ws->opt.threads, &plan, &bytes, note, err);
     free(rows);
@@ -1096,7 +1098,8 @@ enum status fitting_tune_widths(struct workspace *ws, struct dataset *d, const s
             .variance = VAR_NONE, .precision = o->precision, .rtol = 1e-6, .maxit = 500,
             .amplitude = 1.0, .noise = 0.1,
         };
-        return plan_only(ws, d, like, line, err);
+        /* Rows that are asked for are all that an exact kernel uses. */
+        return plan_only(ws, d, like, kind->exact ? o->subsample : 0, line, err);
     }
     return tune_starts_of(ws, d, k, o, widths, line, err);
 }
@@ -1105,7 +1108,7 @@ enum status fitting_fit(struct workspace *ws, struct dataset *d, const struct fi
                         const char *line, struct err *err)
 {
     if (ws->opt.dry)
-        return plan_only(ws, d, *o, line, err);
+        return plan_only(ws, d, *o, 0, line, err);
     struct fitting *f = mem_calloc(1, sizeof *f, "job", err);
 
     if (!f)
