@@ -504,6 +504,24 @@ static void unused(struct workspace *ws, const struct args *a, const struct fit_
                 o->features);
 }
 
+/* Says where an exact fit takes the noise of a tuning with random features, which holds what these
+ * miss. */
+static void tell_noise(struct workspace *ws, const struct fit_opts *o)
+{
+    for (size_t i = ws->nrun; i-- > 0 && model_kind_of(o)->exact;) {
+        const struct run *t = ws->run[i];
+        if (t->kind != RUN_TUNE || !t->tune.evaluations || t->tune.best.noise != o->noise ||
+            t->tune.best.amplitude != o->amplitude)
+            continue;
+        if (run_model_kind(t)->draws)
+            ws_tell(ws, REC_NOTE, NULL, "noise-of-features",
+                    "tune solver=exact rows=3000, then fit",
+                    "%s found the noise with %zu random features: it contains what these miss, "
+                    "and is probably too large for the exact kernel", t->id, t->topt.features);
+        return;
+    }
+}
+
 static enum status cmd_fit(struct workspace *ws, const struct args *a, struct err *err)
 {
     if (args_given(a, "continue"))
@@ -523,6 +541,7 @@ static enum status cmd_fit(struct workspace *ws, const struct args *a, struct er
     fit_sizes(ws, a, d, &o);
     o.rank = (size_t)args_int(a, "rank", 0);
     unused(ws, a, &o);
+    tell_noise(ws, &o);
     struct run *from;
     if (args_given(a, "from") &&
         (rc = fit_start(ws, args_text(a, "from"), &from, &o, err)) != ST_OK)

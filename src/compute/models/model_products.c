@@ -389,6 +389,27 @@ static enum status solve(struct fit *ft, const struct linop *A, struct solve_opt
     return rc;
 }
 
+/* The least ratio at which K1 in single precision stays definite beside it: values near 1 are off
+ * by about 2^-24, independently of each other, which is a matrix of norm 2^-23 sqrt n, and vectors
+ * by as much. */
+static double least_ratio(size_t n)
+{
+    return 0x1p-22 * sqrt((double)n);
+}
+
+/* Raises a ratio that single precision cannot hold, and says so. */
+static void hold_ratio(struct fit *ft)
+{
+    const double least = least_ratio(ft->m->M);
+
+    if (!exact_op_single(exact_system_op(ft->system)) || ft->ratio >= least)
+        return;
+    fit_warn(ft->info, "noise-floor",
+             "the weights are those of a noise variance of %.2g times amplitude squared, not %.2g: "
+             "products in single precision allow no less", least, ft->ratio);
+    ft->ratio = least;
+}
+
 enum status model_products_fit(struct fit *ft, struct err *err)
 {
     struct model *m = ft->m;
@@ -408,6 +429,8 @@ enum status model_products_fit(struct fit *ft, struct err *err)
         rc = exact_system_store(ft->system, ft->plan.half, ft->on.ctl, err);
         info->seconds.features = fit_now() - t;
     }
+    if (rc == ST_OK)
+        hold_ratio(ft);
     if (rc == ST_OK) {
         const struct linop A = exact_system_linop(ft->system, ft->ratio);
         rc = solve(ft, &A, &so, each, err);
