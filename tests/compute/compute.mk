@@ -110,10 +110,10 @@ TESTS += tests/compute/check_diagnose
 endif
 tests_compute_check_diagnose_SOURCES = tests/compute/check_diagnose.c
 tests_compute_check_diagnose_LDADD = $(compute_tests)
-TESTS += tests/scripts/diagnosis.sh tests/scripts/dual.sh tests/scripts/forecast.sh \
-  tests/scripts/stored.sh tests/scripts/why.sh
+TESTS += tests/scripts/diagnosis.sh tests/scripts/dual.sh tests/scripts/exact.sh \
+  tests/scripts/forecast.sh tests/scripts/stored.sh tests/scripts/why.sh
 EXTRA_DIST += tests/scripts/diagnosis.sh tests/scripts/dual.sh \
-  tests/scripts/forecast.sh tests/scripts/stored.sh tests/scripts/why.sh \
+  tests/scripts/exact.sh tests/scripts/forecast.sh tests/scripts/stored.sh tests/scripts/why.sh \
   tests/bench/advise.sh tests/bench/forecast.sh tests/bench/forecast.md \
   tests/bench/why.sh \
   tests/bench/causes.sh tests/bench/mend.sh

@@ -47,6 +47,7 @@ static enum status cmd_advise(struct workspace *ws, const struct args *a, struct
     size_t *ranks = NULL;
     enum status rc = d ? cmd_model_fit(ws, a, d, &o, err) : err->code;
 
+    o.kind = model_kind_named(args_text(a, "model"));
     if (rc == ST_OK)
         rc = ranked_precond(a, &o, err);
     if (rc == ST_OK && args_given(a, "rank"))
@@ -64,7 +65,7 @@ static enum status cmd_spectrum(struct workspace *ws, const struct args *a, stru
     const size_t rows = (size_t)args_int(a, "rows", 0);
     struct fit_opts o = { 0 };
 
-    if (args_given(a, "run") || ws->last_fit[0]) {
+    if (args_given(a, "run") || (ws->last_fit[0] && !args_given(a, "model"))) {
         struct run *r = ws_run(ws, args_text(a, "run"), err);
         if (!r)
             return err->code;
@@ -80,6 +81,7 @@ static enum status cmd_spectrum(struct workspace *ws, const struct args *a, stru
     }
     struct dataset *d = ws_dataset(ws, NULL, err);
     const enum status rc = d ? cmd_model_fit(ws, a, d, &o, err) : err->code;
+    o.kind = model_kind_named(args_text(a, "model"));
     return rc == ST_OK ? spectrum_run_start(ws, NULL, d, &o, rows, args_line(a), err) : rc;
 }
 
@@ -154,6 +156,8 @@ const struct command cmd_diag_rows[] = {
       {"kernel", ARG_KERNEL, 0, NULL, 0, 0, NULL, NULL, "kernel; default: the current one"},
       {"features", ARG_INT, 0, "4096", 2, 1048576, NULL, "columns",
        "random features (columns of Z) of the planned fit"},
+      {"model", ARG_CHOICE, 0, "features", 0, 0, "features|exact", NULL,
+       "exact has no table of ranks: its spectrum shows what a preconditioner meets"},
       {"rank", ARG_INTS, 0, NULL, 0, 65536, NULL, "columns",
        "number, list or range: 128..2048*2; default: growing ranks from 16"},
       {"rtol", ARG_REAL, 0, "1e-6", 1e-15, 1, NULL, NULL,
@@ -187,6 +191,8 @@ const struct command cmd_diag_rows[] = {
       {"kernel", ARG_KERNEL, 0, NULL, 0, 0, NULL, NULL, "planned fit: kernel"},
       {"features", ARG_INT, 0, "4096", 2, 1048576, NULL, "columns",
        "planned fit: random features (columns of Z)"},
+      {"model", ARG_CHOICE, 0, "features", 0, 0, "features|exact", NULL,
+       "planned fit: random features, or the exact kernel"},
       {"rows", ARG_INT, 0, NULL, 64, 16384, NULL, "rows",
        "rows in the sample; default 2048, or all for up to 2048 features"},
       {"rtol", ARG_REAL, 0, "1e-6", 1e-15, 1, NULL, NULL, "planned fit: as in fit"},
@@ -197,9 +203,10 @@ const struct command cmd_diag_rows[] = {
       {"seed", ARG_INT, 0, NULL, 0, 9e15, NULL, NULL, "planned fit: as in fit"}},
      CMD_JOB | CMD_NEEDS_DATA | CMD_HP_KEYS,
      cmd_spectrum,
-     "It shows the eigenvalues of Z'Z from a sample of rows, the noise among them, the rank,\n"
-     "the condition numbers without and with the preconditioner, the effective dimension, and\n"
-     "the Ritz values of the fit's own iteration. plot spectrum draws it."},
+     "It shows the eigenvalues of Z'Z, or of an exact fit's kernel matrix, from a sample of\n"
+     "rows, the noise among them, the rank, the condition numbers without and with the\n"
+     "preconditioner, the effective dimension, and the Ritz values of the fit's own iteration.\n"
+     "plot spectrum draws it."},
     {"why",
      "model",
      "Find out what is wrong with a fit or tuning, and what to do",

@@ -52,6 +52,7 @@ enum status fit_setup_of_run(struct fit_setup *s, const struct run *r, struct er
     if (s->o.features == 0 || !model_kind_of(&s->o)->draws)
         s->o.features = FEATURES_OF_EXACT;
     s->o.solver = solver_usual()->name;
+    s->o.kind = NULL;
     s->data = dataset_ref(r->data);
     s->has_enc = r->has_enc;
     return r->has_enc ? encoding_copy(&s->enc, &r->enc, err) : ST_OK;

@@ -122,7 +122,10 @@ static void spectrum_run_record(struct workspace *ws, const struct spectrum_run_
     rec_str(&rec, "kernel", kernel);
     rec_int(&rec, "rows", (int64_t)s->a.n);
     rec_int(&rec, "sample", (int64_t)s->a.sample);
-    rec_int(&rec, "features", (int64_t)s->a.M);
+    if (s->a.M)
+        rec_int(&rec, "features", (int64_t)s->a.M);
+    else
+        rec_null(&rec, "features");
     rec_num(&rec, "noise_ratio", s->a.ratio);
     rec_num(&rec, "effective_dimension", s->a.effective_dimension);
     rec_num(&rec, "kernel_dimension", s->a.kernel_dimension);
@@ -139,17 +142,19 @@ static void spectrum_run_record(struct workspace *ws, const struct spectrum_run_
     text_seconds(sec, sizeof sec, s->seconds);
     rec_text(&rec, "%s%s", s->run, s->run[0] ? "  " : "");
     rec_safe(&rec, kernel);
-    rec_text(&rec, "  %zu features over %zu rows (from %zu rows, %s)\n", s->a.M, s->a.n,
-             s->a.sample, sec);
-    rec_text(&rec, "  eigenvalues of Z'Z: %.3g the first, %.3g at 10, %.3g at 100", v->lam[0],
-             spectrum_at(v, 10.0), spectrum_at(v, 100.0));
-    if (s->a.M >= 2000 && s->a.n >= 2000)
+    if (s->a.M)
+        rec_text(&rec, "  %zu features over", s->a.M);
+    else
+        rec_text(&rec, "  exact kernel,");
+    rec_text(&rec, " %zu rows (from %zu rows, %s)\n", s->a.n, s->a.sample, sec);
+    rec_text(&rec, "  eigenvalues of %s: %.3g the first, %.3g at 10, %.3g at 100",
+             s->a.M ? "Z'Z" : "K", v->lam[0], spectrum_at(v, 10.0), spectrum_at(v, 100.0));
+    if (v->M >= 2000 && v->n >= 2000)
         rec_text(&rec, ", %.3g at 1000", spectrum_at(v, 1000.0));
-    rec_text(
-        &rec,
-        "\n  noise %.3g: %.0f eigenvalues above it; effective dimension %.0f (at least\n  %.0f "
-        "with any number of features)",
-        s->a.ratio, above(s), s->a.effective_dimension, s->a.kernel_dimension);
+    rec_text(&rec, "\n  noise %.3g: %.0f eigenvalues above it; effective dimension %.0f",
+             s->a.ratio, above(s), s->a.effective_dimension);
+    if (s->a.M)
+        rec_text(&rec, " (at least\n  %.0f with any number of features)", s->a.kernel_dimension);
     condition_words(words, sizeof words, CONDITION_ESTIMATED, s->condition_before);
     rec_text(&rec, "\n  condition number without a preconditioner: %s", words);
     if (s->rank)
@@ -242,6 +247,7 @@ enum status spectrum_run_start(struct workspace *ws, const struct run *r, struct
         w->out.condition_after = NAN;
     }
     if (rc == ST_OK && r) {
+        w->study.o.kind = run_model_kind(r);
         snprintf(w->out.run, sizeof w->out.run, "%s", r->id);
         rc = take_ritz(&w->out, r, err);
     }
@@ -250,9 +256,6 @@ enum status spectrum_run_start(struct workspace *ws, const struct run *r, struct
         looking_free(&tmp);
         return rc;
     }
-    if (r && r->model && !r->model->kind->draws)
-        ws_note(ws, "features", "%s is exact, without features: the spectrum is that of %zu random "
-                "ones", r->id, w->study.o.features);
     return ws_submit(ws, &spectral_ops, NULL, w, line, err);
 }
 
@@ -291,13 +294,17 @@ struct figure *spectrum_run_figure(struct workspace *ws, struct run *r, const st
                                struct err *err)
 {
     const struct spectrum_run_state *s = spectrum_run_of(ws);
-    char title[96];
+    char title[96], what[40];
 
     (void)r, (void)a;
     if (!s || !s->have)
         return figure_empty("spectrum", "There is no spectrum yet. try: spectrum", err);
-    snprintf(title, sizeof title, "Spectrum of %s: %zu features, %zu rows",
-             s->run[0] ? s->run : "the current settings", s->a.M, s->a.n);
+    if (s->a.M)
+        snprintf(what, sizeof what, "%zu features", s->a.M);
+    else
+        snprintf(what, sizeof what, "exact kernel");
+    snprintf(title, sizeof title, "Spectrum of %s: %s, %zu rows",
+             s->run[0] ? s->run : "the current settings", what, s->a.n);
     struct figure *f = figure_new("spectrum", title, err);
     bool ok = f && figure_label(f, "index", "eigenvalue", err) == ST_OK;
     if (ok) {

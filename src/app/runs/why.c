@@ -1088,6 +1088,8 @@ static void take_facts(struct facts *f, const struct workspace *ws, const struct
     if (r->kind == RUN_FIT && r->model) {
         f->has_model = true;
         f->info = r->info;
+        if (!r->fit.maxit && r->info.iterations > f->maxit) /* the solver's own limit */
+            f->maxit = r->info.iterations;
         f->noise = r->model->noise;
         f->amplitude = r->model->amplitude;
         f->scale_kept = r->fit.keep_scale || r->fit.scale != SCALE_LEFT_OUT;

@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "compute/linalg/blas.h"
-#include "compute/models/exact.h"
+#include "compute/models/exact_system.h"
 #include "compute/models/model_impl.h"
 
 #include <math.h>
@@ -89,28 +89,59 @@ static enum status search_ratio(struct work *w, struct advice *a, struct err *er
 /* The rows of the sketch: those asked for, or 0 for all where that is possible, or the usual. */
 static size_t rows_of(const struct work *w, size_t asked)
 {
+    if (!model_kind_of(w->o)->draws)
+        return asked ? asked : SAMPLE;
+
     const struct spectrum_ask all = { .mem_limit = w->o->mem_limit, .exact = true };
 
     return asked ? asked : spectrum_exact(w->src->n, w->o->features, &all) ? 0 : SAMPLE;
 }
 
-/* The spectrum of a sample of rows, and with `half` that from half of it. */
-static enum status sketch(struct work *w, size_t sample, struct advice *a, struct spectrum *half,
-                          struct err *err)
+/* That of S K1 S of the exact kernel. */
+static enum status sketch_kernel(struct work *w, const struct spectrum_ask *ask, struct advice *a,
+                                 struct spectrum *half, struct err *err)
+{
+    double *X = exact_inputs(w->src, err);
+    const struct exact_rows rows = { .k = &w->o->kernel, .hp = w->o->hp, .X = X, .n = w->src->n,
+                                     .d = w->src->d, .row_scale = w->src->row_scale,
+                                     .pool = w->pool };
+    struct exact_system *system = NULL;
+    enum status rc = X ? exact_system_open(w->be, &rows, &system, err) : ST_NOMEM;
+
+    if (rc == ST_OK) {
+        const struct linop A = exact_system_linop(system, a->ratio);
+        rc = spectrum_system(&A, ask, &a->spectrum, half, w->ctl, err);
+    }
+    exact_system_close(system);
+    free(X);
+    return rc;
+}
+
+/* That of Z'Z. */
+static enum status sketch_features(struct work *w, const struct spectrum_ask *ask,
+                                   struct advice *a, struct spectrum *half, struct err *err)
 {
     const struct fop_opts fo = { .pool = w->pool, .precision = w->o->precision,
                                  .row_scale = w->src->row_scale };
     struct model_map z = { .f = NULL };
     enum status rc = model_open(&w->model, a->M, w->src, &fo, w->be, &z, err);
 
-    ctl_tell(w->ctl, PHASE_SKETCH, 0, 1, NAN);
     if (rc == ST_OK)
-        rc = spectrum_sample(z.f, &(struct spectrum_ask){ w->t, w->y, sample, w->o->mem_limit,
-                                                          sample == 0 },
-                             &a->spectrum, half, w->ctl, err);
+        rc = spectrum_sample(z.f, ask, &a->spectrum, half, w->ctl, err);
+    model_close(&z);
+    return rc;
+}
+
+/* The spectrum of a sample of rows, and with `half` that from half of it. */
+static enum status sketch(struct work *w, size_t sample, struct advice *a, struct spectrum *half,
+                          struct err *err)
+{
+    const struct spectrum_ask ask = { w->t, w->y, sample, w->o->mem_limit, sample == 0 };
+
+    ctl_tell(w->ctl, PHASE_SKETCH, 0, 1, NAN);
+    const enum status rc = (a->M ? sketch_features : sketch_kernel)(w, &ask, a, half, err);
     ctl_tell(w->ctl, PHASE_SKETCH, 1, 1, NAN);
     a->sample = a->spectrum.sample;
-    model_close(&z);
     return rc;
 }
 
@@ -142,14 +173,21 @@ static enum status diagnose(const struct diagnose_ask *ask, bool whole, const st
     struct work w = { .src = src, .o = o, .be = tools->be, .pool = tools->pool,
                       .ctl = tools->ctl };
     struct spectrum half = { 0 };
-    struct fit_plan plan;
+    struct fit_plan plan = { .plan = PLAN_AUTO };
     char note[256];
-    const size_t M = o->features, Mv = M < AUTO_VARIANCE ? M : AUTO_VARIANCE;
+    const bool draws = model_kind_of(o)->draws;
+    const size_t M = draws ? o->features : 0, Mv = M < AUTO_VARIANCE ? M : AUTO_VARIANCE;
 
     *a = (struct advice){ .n = src->n, .M = M, .solves = ask->solves ? ask->solves : 1 };
     a->given = a->ratio = model_ratio(o->amplitude, o->noise);
     enum status rc = begin(&w, ask->y, err);
-    if (rc == ST_OK)
+    if (rc == ST_OK && whole && !draws) {
+        err_set(err, ST_UNSUPPORTED, "ranks are predicted for random features; an exact kernel has "
+                                     "its spectrum alone");
+        err_hint(err, "spectrum model=exact");
+        rc = ST_UNSUPPORTED;
+    }
+    if (rc == ST_OK && draws)
         rc = model_plan_make(src->n, src->d, o, pool_threads(w.pool), &plan, note, err);
     if (rc == ST_OK && whole && !o->keep_scale) {
         a->left = (double)src->n * (double)Mv * (double)Mv / gram_rate > search_seconds;
@@ -161,7 +199,7 @@ static enum status diagnose(const struct diagnose_ask *ask, bool whole, const st
     if (rc == ST_OK) {
         a->effective_dimension = spectrum_dimension(&a->spectrum, a->ratio);
         a->kernel_dimension = spectrum_kernel_dimension(&a->spectrum, a->ratio);
-        a->direct_seconds = plan.seconds_direct;
+        a->direct_seconds = plan.seconds_direct; /* 0 for an exact kernel */
         a->direct_bytes = plan.bytes_direct;
     }
     if (rc == ST_OK && whole)

@@ -9,7 +9,7 @@
 #include "compute/stats/spectrum.h"
 
 struct advice {
-    size_t n, M, sample, solves;
+    size_t n, M, sample, solves; /* M: features, 0 for an exact kernel */
     double given, ratio; /* noise^2 / amplitude^2 as given, and as the fit would use it */
     bool refined;            /* ratio comes from the search that the fit makes, */
     bool left;               /* or that search was left out, because it would take too long here */
@@ -41,7 +41,8 @@ enum status diagnose_advise(const struct diagnose_ask *, const struct tools *, s
 struct diagnose_cost { double advice, fit; };
 struct diagnose_cost diagnose_cost(size_t n, const struct fit_opts *, const struct diagnose_ask *,
                                    bool ranked);
-/* The spectrum alone, at the given ratio, without the table. */
+/* The spectrum alone, at the given ratio, without the table; of an exact kernel, too, which
+ * diagnose_advise refuses (UNSUPPORTED). */
 enum status diagnose_spectrum(const struct diagnose_ask *, const struct tools *, struct advice *,
                               struct err *);
 

@@ -360,6 +360,14 @@ static size_t sample_rows(size_t n, size_t M, size_t asked, size_t mem_limit)
     return (size_t)m < n ? (size_t)m : n;
 }
 
+/* What is sampled: n rows of features f, or of the system A. */
+struct sampled {
+    size_t n, M;
+    struct pool *pool;
+    struct fop *f;
+    const struct linop *A;
+};
+
 struct rows { struct fop *f; const size_t *row; size_t M; double *Z; enum status *rc; };
 
 static void sample_row(void *ctx, size_t i, size_t worker)
@@ -388,6 +396,25 @@ static enum status draw_rows(size_t n, size_t m, size_t *row, struct err *err)
     }
     free(order);
     return ST_OK;
+}
+
+/* The rows and columns of a system that a sample of rows names (m x m), a few columns at a time. */
+static enum status sample_columns(const struct linop *A, size_t m, const size_t *row, double *K,
+                                  const struct ctl *ctl, struct err *err)
+{
+    enum { AT_ONCE = 32 };
+    double *C = mem_aligned(A->n, AT_ONCE * sizeof *C, "columns of a kernel", err);
+    enum status rc = C ? ST_OK : ST_NOMEM;
+
+    for (size_t j0 = 0; rc == ST_OK && j0 < m; j0 += AT_ONCE) {
+        const size_t some = m - j0 < AT_ONCE ? m - j0 : AT_ONCE;
+        rc = A->columns(A->ctx, some, row + j0, C, ctl, err);
+        for (size_t j = 0; rc == ST_OK && j < some; j++)
+            for (size_t i = 0; i < m; i++)
+                K[(j0 + j) * m + i] = C[j * A->n + row[i]];
+    }
+    free(C);
+    return rc;
 }
 
 /* K = Z_s Z_s' of a sample of rows (m x m), in double precision. */
@@ -433,15 +460,16 @@ static enum status tridiag_targets(size_t m, size_t t, double *d, double *e, dou
  * targets along the eigenvectors, averaged over the t targets, which have equal variance.  No
  * eigenvector is formed: the reduction to tridiagonal form and the QR iteration transform the
  * targets. work: (2 + t) m. */
-static enum status sample_eigen(struct fop *f, const struct spectrum_ask *ask, const size_t *row,
-                                double *K, struct spectrum_part *p, double *work, struct err *err)
+static enum status sample_eigen(const struct sampled *of, const struct spectrum_ask *ask,
+                                const size_t *row, double *K, struct spectrum_part *p,
+                                double *work, struct err *err)
 {
-    const size_t n = fop_rows(f), m = p->m, t = ask->t;
+    const size_t n = of->n, m = p->m, t = ask->t;
     double *d = work, *e = d + m, *g = e + m;
 
     for (size_t i = 0; i < t * m; i++)
         g[i] = ask->y[i / m * n + row[i % m]];
-    enum status rc = blas_tridiag(fop_pool(f), m, K, m, d, e, t, g, m, err);
+    enum status rc = blas_tridiag(of->pool, m, K, m, d, e, t, g, m, err);
     if (rc == ST_OK)
         rc = tridiag_targets(m, t, d, e, g, err);
     for (size_t i = 0; rc == ST_OK && i < m; i++) {
@@ -454,9 +482,9 @@ static enum status sample_eigen(struct fop *f, const struct spectrum_ask *ask, c
 }
 
 /* The spectrum of the first p->m of the `all` sampled rows, from a copy of their block of K. */
-static enum status part_eigen(struct fop *f, const struct spectrum_ask *ask, const size_t *row,
-                              struct spectrum_part *p, const double *K, size_t all,
-                              const struct ctl *ctl, struct err *err)
+static enum status part_eigen(const struct sampled *of, const struct spectrum_ask *ask,
+                              const size_t *row, struct spectrum_part *p, const double *K,
+                              size_t all, const struct ctl *ctl, struct err *err)
 {
     const size_t m = p->m;
     double *own = mem_aligned(m + 2 + ask->t, m * sizeof *own, "a sample's Gram matrix", err);
@@ -466,7 +494,7 @@ static enum status part_eigen(struct fop *f, const struct spectrum_ask *ask, con
     for (size_t i = 0; i < m; i++)
         memcpy(own + i * m, K + i * all, m * sizeof *own);
     enum status rc = ctl_stopped(ctl) ? err_set(err, ST_CANCELLED, "stopped")
-                                      : sample_eigen(f, ask, row, own, p, own + m * m, err);
+                                      : sample_eigen(of, ask, row, own, p, own + m * m, err);
     free(own);
     return rc;
 }
@@ -516,17 +544,13 @@ static enum status columns(struct fop *f, const struct spectrum_ask *ask, struct
     return rc;
 }
 
-enum status spectrum_sample(struct fop *f, const struct spectrum_ask *ask, struct spectrum *s,
-                            struct spectrum *half, const struct ctl *ctl, struct err *err)
+static enum status sample(const struct sampled *of, const struct spectrum_ask *ask,
+                          struct spectrum *s, struct spectrum *half, const struct ctl *ctl,
+                          struct err *err)
 {
-    const size_t n = fop_rows(f), M = fop_cols(f);
-
-    *s = (struct spectrum){ 0 };
-    if (half)
-        *half = (struct spectrum){ 0 };
-    if (spectrum_exact(n, M, ask))
-        return columns(f, ask, s, ctl, err);
-    const size_t m = sample_rows(n, M, ask->rows, ask->mem_limit);
+    enum { LIKE = 4 * SAMPLE_MOST }; /* columns that limit a sample as a system does */
+    const size_t n = of->n, M = of->M;
+    const size_t m = sample_rows(n, of->A ? LIKE : M, ask->rows, ask->mem_limit);
     const size_t parts = m == n ? 1 : half && m / 4 >= ROWS_LEAST ? 3 : m / 2 >= ROWS_LEAST ? 2 : 1;
     double *K = mem_aligned(m, m * sizeof *K, "a sample's Gram matrix", err);
     double *v = K ? mem_calloc(4 * m, sizeof *v, "a sample's spectrum", err) : NULL;
@@ -535,12 +559,13 @@ enum status spectrum_sample(struct fop *f, const struct spectrum_ask *ask, struc
     enum status rc = row ? draw_rows(n, m, row, err) : ST_NOMEM;
 
     if (rc == ST_OK)
-        rc = sample_gram(f, m, row, K, ctl, err);
+        rc = of->A ? sample_columns(of->A, m, row, K, ctl, err)
+                   : sample_gram(of->f, m, row, K, ctl, err);
     double *at = v;
     for (size_t i = 0; rc == ST_OK && i < parts; i++) {
         p[i] = (struct spectrum_part){ m >> i, at, at + (m >> i) };
         at += 2 * (m >> i);
-        rc = part_eigen(f, ask, row, &p[i], K, m, ctl, err);
+        rc = part_eigen(of, ask, row, &p[i], K, m, ctl, err);
     }
     if (rc == ST_OK)
         rc = spectrum_estimate(n, M, &p[0], parts > 1 ? &p[1] : NULL, s, err);
@@ -552,4 +577,28 @@ enum status spectrum_sample(struct fop *f, const struct spectrum_ask *ask, struc
     free(v);
     free(K);
     return rc;
+}
+
+enum status spectrum_sample(struct fop *f, const struct spectrum_ask *ask, struct spectrum *s,
+                            struct spectrum *half, const struct ctl *ctl, struct err *err)
+{
+    const struct sampled of = { .n = fop_rows(f), .M = fop_cols(f), .pool = fop_pool(f), .f = f };
+
+    *s = (struct spectrum){ 0 };
+    if (half)
+        *half = (struct spectrum){ 0 };
+    return spectrum_exact(of.n, of.M, ask) ? columns(f, ask, s, ctl, err)
+                                           : sample(&of, ask, s, half, ctl, err);
+}
+
+enum status spectrum_system(const struct linop *A, const struct spectrum_ask *ask,
+                            struct spectrum *s, struct spectrum *half, const struct ctl *ctl,
+                            struct err *err)
+{
+    const struct sampled of = { .n = A->n, .M = SPECTRUM_KERNEL, .pool = A->pool, .A = A };
+
+    *s = (struct spectrum){ 0 };
+    if (half)
+        *half = (struct spectrum){ 0 };
+    return sample(&of, ask, s, half, ctl, err);
 }

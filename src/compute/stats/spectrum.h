@@ -1,5 +1,6 @@
-/* compute/stats/spectrum.h -- the spectrum of Z'Z (n rows, M columns), and the targets along its
- * eigenvectors, estimated from a sample of rows (share/doc/methods.md 13).
+/* compute/stats/spectrum.h -- the spectrum of Z'Z (n rows, M columns) or of an exact kernel matrix,
+ * and the targets along its eigenvectors, estimated from a sample of rows (share/doc/methods.md
+ * 13).
  *
  * A sample of m of n rows has as many effective degrees of freedom at a noise l as all n rows have
  * at a larger one k,
@@ -17,11 +18,15 @@
 
 #include "compute/ctl.h"
 #include "compute/features/fop.h"
+#include "compute/linop.h"
 
+/* An exact kernel counts as infinitely many features. */
+#define SPECTRUM_KERNEL ((size_t)1 << 52)
 /* Eigenvalues in groups, descending: lam[i] stands for count[i] of them, and b2[i] is the squared
  * length of b = Z'y in the span of their eigenvectors. */
 struct spectrum {
-    size_t n, M, sample;   /* rows, columns, rows of the sample */
+    /* Rows, columns (SPECTRUM_KERNEL for an exact kernel), rows of the sample. */
+    size_t n, M, sample;
     size_t groups;
     double *lam, *count, *b2; /* groups each, in one block, freed by spectrum_free */
     double known;          /* index up to which the sample determines it; beyond: extrapolated */
@@ -43,6 +48,10 @@ enum status spectrum_estimate(size_t n, size_t M, const struct spectrum_part *wh
 struct spectrum_ask { size_t t; const double *y; size_t rows, mem_limit; bool exact; };
 bool spectrum_exact(size_t n, size_t M, const struct spectrum_ask *);
 enum status spectrum_sample(struct fop *, const struct spectrum_ask *, struct spectrum *,
+                            struct spectrum *half, const struct ctl *, struct err *);
+/* The same of the matrix G of a system (linop.h), from the columns of the sampled rows; M is then
+ * SPECTRUM_KERNEL, and `exact` has no effect. */
+enum status spectrum_system(const struct linop *, const struct spectrum_ask *, struct spectrum *,
                             struct spectrum *half, const struct ctl *, struct err *);
 /* The eigenvalue at an index, from 1 (interpolated between groups by a power law); the effective
  * dimension sum lam / (lam + noise). */

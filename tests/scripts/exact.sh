@@ -1,0 +1,57 @@
+#!/bin/sh
+# tests/scripts/exact.sh -- questions about a fit of the exact kernel: its spectrum, why it stopped,
+# and what its hyperparameters are worth.
+. "${srcdir:-$(dirname "$0")/../..}/tests/scripts/lib.sh"
+
+num() { printf '%s\n' "$out" | sed -n "s/.*\"$1\":\([-+0-9.eE]*\)[,}].*/\1/p" | tail -n 1; }
+near() {
+    awk -v x="$1" -v y="$2" -v tol="$3" 'BEGIN { exit !(x != "" && (x - y)^2 <= (tol * y)^2) }'
+}
+data='demo friedman1 n=400 seed=3; split test=20% seed=1; kernel matern(nu=3/2); set l=3 noise=0.3'
+
+# The spectrum is that of the kernel matrix: its effective dimension is the one that the Cholesky
+# factor gives, tr K (K + ratio I)^-1.
+run --format json -e "$data; fit solver=exact; spectrum"
+want=$(num effective_dimension | head -n 1)
+fit=$(printf '%s\n' "$out" | grep '"command":"fit"' |
+    sed -n 's/.*"effective_dimension":\([0-9.e]*\).*/\1/p')
+ok "the effective dimension is that of the factor" near "$want" "$fit" 1e-4
+has "there are no features" "$out" '"command":"spectrum".*"features":null'
+run -e "$data; fit model=exact solver=pcg rank=20; spectrum; plot spectrum out=s.csv"
+has "a fit by products has the same" "$out" 'exact kernel, 320 rows (from 320 rows'
+has "with its Ritz values" "$out" 'Ritz values of the solver'
+run --format json -e "$data; spectrum model=exact"
+ok "and a planned fit" near "$(num effective_dimension)" "$want" 1e-6
+run --format json -e "$data; spectrum rows=160 model=exact"
+ok "a sample of half of the rows is near" near "$(num effective_dimension)" "$want" 0.1
+run -e "$data; advise model=exact"
+has "advise has no table for it, and says what there is" "$err" 'try  spectrum model=exact'
+
+# Why.
+run -e "$data; fit model=exact solver=pcg precond=jacobi maxit=3; why"
+has "why tells that it stopped at its limit" "$out" 'it stopped at its limit of 3 iterations'
+has "and how to go on" "$out" 'maxit=12'
+run -e "$data; fit model=exact solver=sdd(batch=64) maxit=900 rtol=1e-12; why" \
+    -e 'fit model=exact solver=sdd(batch=64); why'
+ok "no remedy allows no iterations" test -z "$(printf '%s\n' "$out" | grep 'maxit=0')"
+
+# Hyperparameters.
+run -e "$data; tune solver=features features=64 evals=8; fit solver=exact"
+has "a noise that was tuned with features is noted" "$out$err" 'note.noise-of-features'
+run -e "$data; tune solver=exact rows=100 evals=8; fit solver=exact"
+is "one that was tuned exactly is not" "$(printf '%s\n' "$out$err" | grep -c noise-of-features)" 0
+run --format json -e "$data; fit model=exact solver=pcg"
+has "a default rank is no given one" "$out" '"rank_chosen":"auto"'
+run -n -e 'demo friedman1 n=8000 seed=3; tune solver=exact rows=500'
+has "a dry tuning plans for the rows that it uses" "$out" 'Cholesky of 500 rows'
+
+# Clustered rows and hardly any noise: single precision has a floor, and says so.
+awk 'BEGIN { srand(2); print "x,z,y"
+    for (i = 0; i < 1500; i++) { a = rand(); b = i < 1000 ? 0.5 + 1e-3 * rand() : rand()
+        print (i < 1000 ? 0.5 + 1e-3 * a : a) "," b "," sin(6 * a) + b } }' >cluster.csv
+run --format json -e 'open cluster.csv target=y; kernel rbf; set l=0.5 amplitude=1 noise=1e-3' \
+    -e 'fit model=exact solver=pcg rtol=1e-2 maxit=2000'
+has "a noise below single precision is raised" "$out" '"name":"noise-floor"'
+is "and the solve does not break down" "$(printf '%s\n' "$out" | grep -c '"outcome":"breakdown"')" 0
+
+finish
