@@ -2,7 +2,10 @@
  * their own columns from it, and another table may be joined to its rows. */
 #include "data/join.h"
 #include "data/kinds/kind.h"
+#include "data/molecules/smiles.h"
 #include "data/formats/import.h"
+
+#include <stdlib.h>
 
 /* Reads the table of targets= with only the options for text. */
 static enum status join_targets(struct table *t, const struct import_opts *opts,
@@ -25,6 +28,7 @@ enum status import_file(const char *path, const struct import_opts *opts, const 
 {
     static const struct import_opts guess = { .header = -1 };
     struct err local; /* the error code is needed even if the caller passes NULL */
+    char *types = NULL;
 
     *out = NULL;
     err = err != NULL ? err : &local;
@@ -37,8 +41,13 @@ enum status import_file(const char *path, const struct import_opts *opts, const 
     enum status rc = import_table(path, opts, ctl, out, err);
     if (rc == ST_OK)
         rc = kind_gather(out, opts, ctl, err);
+    if (rc == ST_OK && smiles_asked(opts))
+        rc = smiles_types(*out, opts, &types, err);
     if (rc == ST_OK)
-        rc = kind_find_columns(*out, opts->types, err);
+        rc = kind_find_columns(*out, types != NULL ? types : opts->types, err);
+    free(types);
+    if (rc == ST_OK && smiles_asked(opts))
+        rc = smiles_append(*out, opts, ctl, err);
     if (rc == ST_OK)
         rc = kind_finish(*out, opts, err);
     if (rc == ST_OK && opts->targets != NULL)

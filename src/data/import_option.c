@@ -4,6 +4,7 @@
 #include "data/join.h"
 #include "data/formats/format.h"
 #include "data/kinds/kind.h"
+#include "data/molecules/smiles.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,7 @@ const struct import_option *import_option_at(size_t i)
     for (size_t k = 0; kind_at(k) != NULL; k++)
         n = take(kind_at(k)->options, list, n);
     n = take(join_options, list, n);
+    n = take(smiles_options, list, n);
     return i < n ? list[i] : NULL;
 }
 

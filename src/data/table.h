@@ -163,6 +163,8 @@ struct import_opts {
     const char *describe;      /* how atoms are described */
     /* For an array of three dimensions: an NPY file with the number of nodes of each row. */
     const char *lengths;
+    const char *smiles; /* the column of SMILES; NULL: the one called so (molecules/smiles.h) */
+    int descriptors;    /* 1: columns with descriptors of the molecules are added */
     const char *window; /* "column:12": adds a column with its values in the 12 rows before each */
     /* What to do about irregular records. NULL: the first of each list. */
     const char *unknown; /* sequences with letters outside the alphabet: keep, missing, stop */

@@ -1,7 +1,7 @@
 /* tests/molecules/fake_molecules.c -- stands in for gpdesk-molecules in tests that need no RDKit:
  * it speaks the protocol and misbehaves as it is told, by FAKE_MOLECULES in the environment from
  * its start, or by a molecule's text.  A molecule "C5" gets the counts 5:1 6:2 (5:1 6:1 as
- * bits). */
+ * bits), and the descriptors 5, 5.5, 6 and so on. */
 #include "molecules/protocol.h"
 
 #include <signal.h>
@@ -79,7 +79,8 @@ static void answer(const struct molecules_request *r, uint32_t serial)
     const uint32_t place = (uint32_t)atoi(r->text + 1);
     const uint32_t second = (r->ask.flags & MOLECULES_BITS) != 0 ? 1 : 2;
     uint32_t pairs[4] = { place, place + 1, 1, second };
-    unsigned char body[sizeof got + sizeof pairs];
+    double number[MOLECULES_DESCRIPTORS];
+    unsigned char body[sizeof got + sizeof number + sizeof pairs];
     size_t n = sizeof got;
 
     if (strncmp(r->text, "fall", 4) == 0) { /* places that do not rise */
@@ -97,9 +98,14 @@ static void answer(const struct molecules_request *r, uint32_t serial)
         memcpy(body + n, "big", 3);
         n += 3;
     } else {
-        got.pairs = 2;
-        memcpy(body + n, pairs, sizeof pairs);
-        n += sizeof pairs;
+        for (size_t i = 0; i < MOLECULES_DESCRIPTORS; i++)
+            number[i] = place + 0.5 * (double)i;
+        got.described = (r->ask.want & MOLECULES_DESCRIBED) != 0 ? MOLECULES_DESCRIPTORS : 0;
+        memcpy(body + n, number, got.described * sizeof *number);
+        n += got.described * sizeof *number;
+        got.pairs = (r->ask.want & MOLECULES_COUNTS) != 0 ? 2 : 0;
+        memcpy(body + n, pairs, got.pairs * 8);
+        n += got.pairs * 8;
     }
     memcpy(body, &got, sizeof got);
     reply(MOLECULES_GOT, serial, body, n);

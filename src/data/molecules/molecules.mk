@@ -5,4 +5,6 @@ libdata_a_SOURCES += \
   src/data/molecules/lingo.c \
   src/data/molecules/lingo.h \
   src/data/molecules/molecules.c \
-  src/data/molecules/molecules.h
+  src/data/molecules/molecules.h \
+  src/data/molecules/smiles.c \
+  src/data/molecules/smiles.h
