@@ -247,6 +247,32 @@ START_TEST(steps)
 }
 END_TEST
 
+/* Where a column comes from, through names that changed on the way. */
+START_TEST(origins)
+{
+    static const char made[] = "let \"log w\" = log(weight)\nlet twice = 2*\"log w\"\n"
+                               "rename \"weight\"=kg,\"log w\"=lw,\"price\"=weight\n"
+                               "let both = kg*weight\nlet lw = lw + 1\nlet root = sqrt(weight)\n"
+                               "rename \"kg\"=mass,\"twice\"=double";
+    static const struct { const char *column, *origin; } want[] = {
+        { "lw", "mass" },     /* another name and another value since */
+        { "double", "mass" }, /* two steps back, whose names are others by now */
+        { "root", "weight" }, /* which was called price; the old weight is called mass */
+        { "both", NULL }, { "mass", NULL }, { "weight", NULL },
+    };
+
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+        struct buf out = { 0 };
+        const bool found = prepare_origin(made, want[i].column, &out);
+        ck_assert_msg(found == (want[i].origin != NULL), "%s", want[i].column);
+        if (found)
+            ck_assert_msg(!strcmp(buf_str(&out), want[i].origin), "%s comes from %s",
+                          want[i].column, buf_str(&out));
+        buf_free(&out);
+    }
+}
+END_TEST
+
 /* New data go through the same steps; rows keep their numbers. */
 START_TEST(new_data)
 {
@@ -295,6 +321,7 @@ int main(void)
     tcase_add_test(tc, logic);
     tcase_add_test(tc, refusals);
     tcase_add_test(tc, steps);
+    tcase_add_test(tc, origins);
     tcase_add_test(tc, new_data);
     suite_add_tcase(s, tc);
     return support_run(s);

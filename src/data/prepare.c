@@ -899,8 +899,8 @@ enum status prepare_computed(const char *steps, struct buf *names, struct err *e
 
 /* Where a column comes from. */
 
-/* If this step computes `column`: true, and *one says whether from one other column alone, which
- * then replaces the text of out. */
+/* If this step computes `column`: true, and *one says whether from one column alone (which may be
+ * the earlier one of its name), which then replaces the text of out. */
 static bool computes(const char *step, const char *column, bool *one, struct buf *out)
 {
     struct buf name = { 0 };
@@ -915,7 +915,7 @@ static bool computes(const char *step, const char *column, bool *one, struct buf
         *one = only == NULL || strcmp(only, expr_column(e, i)) == 0;
         only = expr_column(e, i);
     }
-    *one = *one && only != NULL && strcmp(only, column) != 0;
+    *one = *one && only != NULL;
     if (*one) {
         buf_clear(out);
         buf_puts(out, only);
@@ -925,32 +925,67 @@ static bool computes(const char *step, const char *column, bool *one, struct buf
     return here;
 }
 
+/* The name of a column after this step, or with `back` before it, which replaces the text of
+ * name. */
+static void follow_names(const char *step, bool back, struct buf *name)
+{
+    struct pairs p = { 0 };
+    struct err ignored;
+
+    if (begins(step, "rename") && read_pairs(step + 7, &p, &ignored) == ST_OK)
+        for (size_t k = 0; k < p.n; k++)
+            if (strcmp(back ? p.to[k] : p.from[k], buf_str(name)) == 0) {
+                buf_clear(name);
+                buf_puts(name, back ? p.from[k] : p.to[k]);
+                break;
+            }
+    pairs_free(&p);
+}
+
+/* Replaces the name of a column at some step by its name after all of the steps that follow. */
+static void follow_on(const char *steps, struct buf *name)
+{
+    while (*steps != '\0') {
+        const size_t len = strcspn(steps, "\n");
+        char *step = strndup(steps, len);
+        if (step != NULL)
+            follow_names(step, false, name);
+        free(step);
+        steps += len + (steps[len] == '\n');
+    }
+}
+
 bool prepare_origin(const char *steps, const char *column, struct buf *out)
 {
-    enum { DEPTH = 8 };
-    char *at = strdup(column);
-    bool found = false, more = true;
+    struct buf at = { 0 }, from = { 0 };
+    bool found = false, more = steps != NULL;
+    size_t end = more ? strlen(steps) : 0;
 
-    for (size_t i = 0; steps != NULL && at != NULL && more && i < DEPTH; i++) {
-        struct buf from = { 0 };
-        more = false;
-        for (const char *p = steps; *p != '\0'; p += strcspn(p, "\n"), p += *p == '\n') {
-            char *step = strndup(p, strcspn(p, "\n"));
-            bool one;
-            if (step != NULL && computes(step, at, &one, &from))
-                more = one; /* the last step of that name counts */
-            free(step);
+    buf_puts(&at, column);
+    while (more && end > 0) { /* from the last step back to the first */
+        size_t first = end;
+        while (first > 0 && steps[first - 1] != '\n')
+            first--;
+        char *step = strndup(steps + first, end - first);
+        bool one = false;
+        if (step != NULL && computes(step, buf_str(&at), &one, &from)) {
+            more = one;
+            if (one && strcmp(buf_str(&from), buf_str(&at)) != 0) {
+                found = true;
+                buf_clear(&at);
+                buf_puts(&at, buf_str(&from));
+                buf_clear(out);
+                follow_on(steps + end, &from);
+                buf_puts(out, buf_str(&from));
+            }
+        } else if (step != NULL) {
+            follow_names(step, true, &at);
         }
-        free(at);
-        at = more ? strdup(buf_str(&from)) : NULL;
-        if (more) {
-            buf_clear(out);
-            buf_puts(out, buf_str(&from));
-        }
-        found |= more;
-        buf_free(&from);
+        free(step);
+        end = first > 0 ? first - 1 : 0;
     }
-    free(at);
+    buf_free(&at);
+    buf_free(&from);
     return found;
 }
 

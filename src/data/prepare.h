@@ -30,8 +30,9 @@ enum status prepare_new_data(const struct encoding *, struct table **t, size_t *
 enum status prepare_computed(const char *steps, struct buf *names, struct err *);
 
 /* Finds the column from which the steps compute `column`, if it is a single one: that of the dates
- * for their season, weight for log(weight); followed back through several steps, and appended to
- * out.  False if it is not computed, or from several columns or none. */
+ * for their season, weight for log(weight); followed back through several steps and names, and
+ * put into out by the name that it has after all steps.  False if it is not computed, or from
+ * several columns or none. */
 bool prepare_origin(const char *steps, const char *column, struct buf *out);
 
 /* Writing steps, from what a user typed. `names`: "age,bmi,sex", one name for each column. */

@@ -107,6 +107,10 @@ run -e 'demo proteins n=60; fit features=64; effects'
 has "of a sequence there is" "$err" 'explain-row row:1'
 run -e 'demo proteins n=60; fit features=64; importance'
 has "or of one alone" "$err" 'explain-row row:1'
+
+# ---- a new name for a column, or for one that was computed from it, does not part them
+run --format json -e 'demo co2; season year; rename year=when,year_year_sin=wave; split test=20%; fit features=64; importance; effects; explain-row row:3'
+is "all that comes from the dates is one column" "$rc $(printf '%s\n' "$out" | grep -c '"columns":\[{"\(name\|column\)":"when"[^{]*}\]')" '0 3'
 run -k -e 'demo friedman1 n=80; plot effects; plot importance out=x.svg'
 has "nothing to draw yet" "$err" 'try  importance'
 finish
