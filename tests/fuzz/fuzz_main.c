@@ -137,6 +137,7 @@ int main(int argc, char **argv)
         load_all(base);
     if (nfiles == 0 || data == NULL) {
         printf("no corpus in %s\n", base != NULL ? base : "(none)");
+        free(data);
         return 1;
     }
     for (size_t i = 0; i < nfiles; i++)
