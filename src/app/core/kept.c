@@ -2,6 +2,8 @@
 #include "app/core/kept.h"
 
 #include "app/core/workspace.h"
+#include "app/core/ws_screen.h"
+#include "app/core/ws_tell.h"
 #include "base/mem.h"
 
 #include <stdlib.h>
@@ -59,4 +61,32 @@ struct figure *kept_copy(struct workspace *ws, const char *name, const char *rea
     struct figure **at = find(owner_state(ws, &kept_owner), name);
 
     return at ? figure_copy(*at, err) : figure_empty(name, reason, err);
+}
+
+void kept_job_done(struct workspace *ws, struct job *job, enum status rc, const struct err *why,
+                   const struct kept_end *end, const char *run)
+{
+    struct err err = *why;
+
+    if (rc == ST_OK && job->discard)
+        rc = ST_CANCELLED;
+    if (rc == ST_CANCELLED) {
+        ws_note(ws, "stopped", "%s was stopped before there was a result", end->verb);
+        ws->unconverged = true;
+        return;
+    }
+    if (rc == ST_OK && end->draw) {
+        struct figure *f = end->draw(job->arg, &err);
+        rc = f ? kept_take(ws, f, &err) : err.code;
+    }
+    if (rc == ST_OK && end->write)
+        rc = end->write(job->arg, &err);
+    if (rc != ST_OK) {
+        ws_error(ws, &err, job->line);
+        return;
+    }
+    end->tell(ws, job->arg);
+    if (end->view)
+        ws_screen_show(ws, end->view, run);
+    ws->serial++;
 }

@@ -2,7 +2,6 @@
 #include "app/runs/effects_run.h"
 
 #include "app/core/kept.h"
-#include "app/core/ws_screen.h"
 #include "app/core/ws_tell.h"
 #include "app/runs/effects_draw.h"
 #include "app/shell/args.h"
@@ -651,8 +650,9 @@ static void effects_record(struct workspace *ws, const struct effects_run *w)
 }
 
 /* Every value, one line for each place. */
-static enum status effects_csv(const struct effects_run *w, struct err *err)
+static enum status effects_csv(const void *work, struct err *err)
 {
+    const struct effects_run *w = work;
     struct buf b = { 0 };
 
     buf_puts(&b, "column,value,mean,sd,lo95,hi95,p10,p90\n");
@@ -678,29 +678,15 @@ static enum status effects_csv(const struct effects_run *w, struct err *err)
     return rc;
 }
 
-static void effects_done(struct workspace *ws, struct job *job, enum status rc,
-                         const struct err *why)
+static struct figure *effects_figure(const void *work, struct err *err)
 {
-    const struct effects_run *w = job->arg;
-    struct err err = *why;
+    return effects_draw(work, err);
+}
 
-    if (rc == ST_OK && job->discard)
-        rc = ST_CANCELLED;
-    if (rc == ST_CANCELLED) {
-        ws_note(ws, "stopped", "effects was stopped before there was a result");
-        ws->unconverged = true;
-        return;
-    }
-    if (rc == ST_OK) {
-        struct figure *f = effects_draw(w, &err);
-        rc = f ? kept_take(ws, f, &err) : err.code;
-    }
-    if (rc == ST_OK && w->out)
-        rc = effects_csv(w, &err);
-    if (rc != ST_OK) {
-        ws_error(ws, &err, job->line);
-        return;
-    }
+static void effects_tell(struct workspace *ws, const void *work)
+{
+    const struct effects_run *w = work;
+
     if (w->skipped)
         ws_note(ws, "sequence", "%zu column%s of sequences or nodes moved by no effect; "
                 "explain-row row:1 changes them", w->skipped, w->skipped == 1 ? " is" : "s are");
@@ -708,8 +694,16 @@ static void effects_done(struct workspace *ws, struct job *job, enum status rc,
         ws_note(ws, "no-variance", "%s has no factor for variances here, so effects have no "
                 "bands; score makes it again unless the fit had variance=none", w->m.run);
     effects_record(ws, w);
-    ws_screen_show(ws, "effects", w->m.run);
-    ws->serial++;
+}
+
+static void effects_done(struct workspace *ws, struct job *job, enum status rc,
+                         const struct err *why)
+{
+    const struct effects_run *w = job->arg;
+    const struct kept_end end = { "effects", "effects", effects_figure,
+                                  w->out ? effects_csv : NULL, effects_tell };
+
+    kept_job_done(ws, job, rc, why, &end, w->m.run);
 }
 
 static const struct job_ops effects_ops = {

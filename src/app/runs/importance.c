@@ -2,7 +2,6 @@
 #include "app/runs/importance.h"
 
 #include "app/core/kept.h"
-#include "app/core/ws_screen.h"
 #include "app/core/ws_tell.h"
 #include "app/runs/interactions.h"
 #include "base/mem.h"
@@ -332,8 +331,9 @@ static void importance_record(struct workspace *ws, const struct importance *w)
     ws_emit(ws, &rec);
 }
 
-static enum status importance_csv(const struct importance *w, struct err *err)
+static enum status importance_csv(const void *work, struct err *err)
 {
+    const struct importance *w = work;
     struct buf b = { 0 };
 
     buf_puts(&b, "name,rise,se,mse_rise,mse_se\n");
@@ -348,35 +348,29 @@ static enum status importance_csv(const struct importance *w, struct err *err)
     return rc;
 }
 
-static void importance_done(struct workspace *ws, struct job *job, enum status rc,
-                            const struct err *why)
+static struct figure *importance_figure(const void *work, struct err *err)
 {
-    const struct importance *w = job->arg;
-    struct err err = *why;
+    return draw(work, err);
+}
 
-    if (rc == ST_OK && job->discard)
-        rc = ST_CANCELLED;
-    if (rc == ST_CANCELLED) {
-        ws_note(ws, "stopped", "importance was stopped before there was a result");
-        ws->unconverged = true;
-        return;
-    }
-    if (rc == ST_OK) {
-        struct figure *f = draw(w, &err);
-        rc = f ? kept_take(ws, f, &err) : err.code;
-    }
-    if (rc == ST_OK && w->out)
-        rc = importance_csv(w, &err);
-    if (rc != ST_OK) {
-        ws_error(ws, &err, job->line);
-        return;
-    }
+static void importance_tell(struct workspace *ws, const void *work)
+{
+    const struct importance *w = work;
+
     if (w->m.part == PART_TRAIN)
         ws_note(ws, "no-test", "these are training rows, whose errors are too small; split "
                 "test=20%% and fit again for held-out ones");
     importance_record(ws, w);
-    ws_screen_show(ws, "importance", w->m.run);
-    ws->serial++;
+}
+
+static void importance_done(struct workspace *ws, struct job *job, enum status rc,
+                            const struct err *why)
+{
+    const struct importance *w = job->arg;
+    const struct kept_end end = { "importance", "importance", importance_figure,
+                                  w->out ? importance_csv : NULL, importance_tell };
+
+    kept_job_done(ws, job, rc, why, &end, w->m.run);
 }
 
 static const struct job_ops importance_ops = { .verb = "importance", .work = importance_work,

@@ -2,7 +2,6 @@
 #include "app/runs/row_columns.h"
 
 #include "app/core/kept.h"
-#include "app/core/ws_screen.h"
 #include "app/core/ws_tell.h"
 #include "app/runs/movable.h"
 #include "app/shell/text_table.h"
@@ -229,8 +228,9 @@ static void show_of(const struct row_columns *w, const struct moved *v, size_t r
         movable_show(&w->m, v->c, row, out);
 }
 
-static struct figure *row_figure(const struct row_columns *w, struct err *err)
+static struct figure *row_figure(const void *work, struct err *err)
 {
+    const struct row_columns *w = work;
     const struct encoding one = encoding_for(&w->m.enc, w->m.target);
     const size_t n = w->m.ncol < BARS_MOST ? w->m.ncol : BARS_MOST;
     double x[BARS_MOST], y[BARS_MOST];
@@ -270,8 +270,9 @@ static struct figure *row_figure(const struct row_columns *w, struct err *err)
     return NULL;
 }
 
-static enum status row_csv(const struct row_columns *w, struct err *err)
+static enum status row_csv(const void *work, struct err *err)
 {
+    const struct row_columns *w = work;
     struct buf b = { 0 };
 
     buf_puts(&b, "column,value,typical,change\n");
@@ -350,8 +351,9 @@ static void columns_table(const struct row_columns *w, struct rec *rec)
         rec->text.s[--rec->text.len] = '\0';
 }
 
-static void row_record(struct workspace *ws, const struct row_columns *w)
+static void row_record(struct workspace *ws, const void *work)
 {
+    const struct row_columns *w = work;
     struct rec rec;
 
     rec_init(&rec, REC_RESULT, "explain-row");
@@ -377,28 +379,10 @@ static void row_record(struct workspace *ws, const struct row_columns *w)
 static void row_done(struct workspace *ws, struct job *job, enum status rc, const struct err *why)
 {
     const struct row_columns *w = job->arg;
-    struct err err = *why;
+    const struct kept_end end = { "explain-row", "row", row_figure, w->out ? row_csv : NULL,
+                                  row_record };
 
-    if (rc == ST_OK && job->discard)
-        rc = ST_CANCELLED;
-    if (rc == ST_CANCELLED) {
-        ws_note(ws, "stopped", "explain-row was stopped before there was a result");
-        ws->unconverged = true;
-        return;
-    }
-    if (rc == ST_OK) {
-        struct figure *f = row_figure(w, &err);
-        rc = f ? kept_take(ws, f, &err) : err.code;
-    }
-    if (rc == ST_OK && w->out)
-        rc = row_csv(w, &err);
-    if (rc != ST_OK) {
-        ws_error(ws, &err, job->line);
-        return;
-    }
-    row_record(ws, w);
-    ws_screen_show(ws, "row", w->m.run);
-    ws->serial++;
+    kept_job_done(ws, job, rc, why, &end, w->m.run);
 }
 
 static const struct job_ops row_ops = { .verb = "explain-row", .work = row_work,

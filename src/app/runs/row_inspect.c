@@ -7,7 +7,6 @@
 #include "data/kinds/kind.h"
 #include "app/core/kept.h"
 #include "app/core/ws_tell.h"
-#include "app/core/ws_screen.h"
 #include "app/runs/fit_setup.h"
 #include "app/runs/row_columns.h"
 #include "base/mem.h"
@@ -194,8 +193,9 @@ static bool cell_changes(const struct looking *w, size_t row, struct rec *rec)
     return true;
 }
 
-static void neighbours_record(struct workspace *ws, const struct looking *w)
+static void neighbours_record(struct workspace *ws, const void *work)
 {
+    const struct looking *w = work;
     struct rec rec;
 
     rec_init(&rec, REC_RESULT, "neighbours");
@@ -379,8 +379,9 @@ static bool matters(const struct looking *w, size_t *first, size_t *last)
     return *first && 2 * (*last - *first + 1) < w->v.positions;
 }
 
-static struct figure *explain_figure(const struct looking *w, struct err *err)
+static struct figure *explain_figure(const void *work, struct err *err)
 {
+    const struct looking *w = work;
     char title[128];
     struct figure *f;
     double *x = mem_calloc(w->v.positions + w->v.choices, sizeof *x, "plot", err),
@@ -442,8 +443,9 @@ static struct figure *explain_figure(const struct looking *w, struct err *err)
     return NULL;
 }
 
-static enum status explain_csv(const struct looking *w, struct err *err)
+static enum status explain_csv(const void *work, struct err *err)
 {
+    const struct looking *w = work;
     FILE *f = fopen(w->out, "w");
 
     if (!f)
@@ -470,8 +472,9 @@ static int by_size(const void *a, const void *b)
                               : (x->at > y->at) - (x->at < y->at);
 }
 
-static void explain_record(struct workspace *ws, const struct looking *w)
+static void explain_record(struct workspace *ws, const void *work)
 {
+    const struct looking *w = work;
     const size_t n = w->v.choices * w->v.positions,
                  letters = w->v.leaves_out ? n : n - w->v.positions;
     struct place *order = mem_calloc(n + w->v.positions, sizeof *order, "changes", NULL),
@@ -549,44 +552,29 @@ static void explain_record(struct workspace *ws, const struct looking *w)
     free(order);
 }
 
-static void looking_done(struct workspace *ws, struct job *job, enum status rc,
+static void explain_done(struct workspace *ws, struct job *job, enum status rc,
                          const struct err *why)
 {
-    struct looking *w = job->arg;
-    struct err err = *why;
-    const bool explains = w->change != NULL;
+    const struct looking *w = job->arg;
+    const struct kept_end end = { "explain-row", "row", explain_figure,
+                                  w->out ? explain_csv : NULL, explain_record };
 
-    if (rc == ST_OK && job->discard)
-        rc = ST_CANCELLED;
-    if (rc == ST_CANCELLED) {
-        ws_note(ws, "stopped", "%s was stopped before there was a result",
-                explains ? "explain-row" : "neighbours");
-        ws->unconverged = true;
-        return;
-    }
-    if (rc == ST_OK && explains) {
-        struct figure *f = explain_figure(w, &err);
-        rc = f ? kept_take(ws, f, &err) : err.code;
-    }
-    if (rc == ST_OK && explains && w->out)
-        rc = explain_csv(w, &err);
-    if (rc != ST_OK) {
-        ws_error(ws, &err, job->line);
-        return;
-    }
-    if (explains)
-        explain_record(ws, w);
-    else
-        neighbours_record(ws, w);
-    if (explains)
-        ws_screen_show(ws, "row", w->run);
-    ws->serial++;
+    kept_job_done(ws, job, rc, why, &end, w->run);
+}
+
+static void neighbours_done(struct workspace *ws, struct job *job, enum status rc,
+                            const struct err *why)
+{
+    const struct looking *w = job->arg;
+    const struct kept_end end = { .verb = "neighbours", .tell = neighbours_record };
+
+    kept_job_done(ws, job, rc, why, &end, w->run);
 }
 
 static const struct job_ops neighbours_ops = {
-    .verb = "neighbours", .work = neighbours_work, .done = looking_done, .free = looking_free};
+    .verb = "neighbours", .work = neighbours_work, .done = neighbours_done, .free = looking_free};
 static const struct job_ops explain_ops = {
-    .verb = "explain-row", .work = explain_work, .done = looking_done, .free = looking_free};
+    .verb = "explain-row", .work = explain_work, .done = explain_done, .free = looking_free};
 
 static enum status start(struct workspace *ws, const struct run *r, struct looking w,
                          const struct job_ops *ops, const char *out, const char *line,
