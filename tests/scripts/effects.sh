@@ -106,7 +106,41 @@ has "an unknown column" "$err" 'nosuch'
 run -e 'demo proteins n=60; fit features=64; effects'
 has "of a sequence there is" "$err" 'explain-row row:1'
 run -e 'demo proteins n=60; fit features=64; importance'
-has "or of one alone" "$err" 'explain-row row:1'
+has "or of one alone" "$err" 'importance by=position  |  explain-row row:1'
+
+# ---- positions: y = 2 a - b, a and b the places of letters 3 and 6 of 8 in ACGT. Permuting a
+# column of numbers w_p adds 2 var(w_p) to the squared error (methods.md 14.4).
+awk 'BEGIN { srand(4); print "s,y,a,b"
+    for (i = 0; i < 320; i++) { w = ""
+        for (p = 1; p <= 8; p++) w = w (c[p] = substr("ACGT", 1 + int(4 * rand()), 1))
+        a = index("ACGT", c[3]); b = index("ACGT", c[6])
+        printf "%s,%.4f,%s,%s\n", w, 2 * a - b + 0.05 * rand(), a, b } }' >dna.csv
+dna='open dna.csv target=y types=s=sequence; cols a,b role=skip; split ordered test=50%'
+twice() { awk -F, -v k="$1" -v w="$2" 'NR > 161 { n++; s += $k; q += $k * $k }
+    END { print 2 * w * w * (q / n - s * s / n / n) }' dna.csv; }
+rise() { awk -F, -v name="$1" '$1 == name { print $4 }' i.csv; }
+run --format json -e "$dna; kernel linear; tune features=64 evals=15; fit solver=exact; importance by=position repeats=40 out=i.csv; plot importance out=i.svg; describe importance; importance by=position repeats=40 window=4 out=w.csv"
+is "importance by position" $rc 0
+third=$(twice 3 2) sixth=$(twice 4 1)
+ok "letter 3 adds twice its variance" near "$(rise 3)" "$third" "$(awk -v v="$third" 'BEGIN { print 0.06 * v }')"
+ok "and letter 6" near "$(rise 6)" "$sixth" "$(awk -v v="$sixth" 'BEGIN { print 0.06 * v }')"
+is "no other letter matters" "$(awk -F, 'NR > 3 && ($2 > 0.01 || $2 < -0.01)' i.csv; wc -l <i.csv)" 9
+has "they are drawn along the sequence" "$out" 'Importance along the sequence (r1).*rise: 8 points'
+has "JSON has first and last" "$out" '"positions":\[{"name":"3","first":3,"last":3,'
+mv w.csv i.csv
+ok "a window of four has one of them" near "$(rise 1-4)" "$third" "$(awk -v v="$third" 'BEGIN { print 0.06 * v }')"
+run --format json -e "$dna; kernel conv(rbf,width=1,average=none); fit solver=exact l=1 noise=0.1; importance by=position out=i.csv"
+is "of windows it is asked of the symbols" "$rc $(wc -l <i.csv)" '0 9'
+run -k -e "$dna; kernel rbf; fit features=64; importance by=position window=9; importance window=2"
+has "a window of more than all" "$err" 'window=9: there are 8 positions'
+has "a window of columns" "$err" 'importance by=position window=2'
+run -e 'demo molecules n=60; kernel graph(rbf); fit features=64; importance by=position'
+has "nodes have no order" "$err" 'have no order.*'
+has "and what to do" "$err" 'explain-row row:1  leaves out each node'
+run -e 'demo molecules n=60; kernel rbf; fit features=64; importance by=position'
+has "with a kernel of columns the means over nodes are permuted" "$out" 'importance by r1'
+run -e 'demo friedman1 n=60; fit features=64; importance by=position'
+has "there are none in columns" "$err" 'reads no sequence'
 
 # ---- a new name for a column, or for one that was computed from it, does not part them
 run --format json -e 'demo co2; season year; rename year=when,year_year_sin=wave; split test=20%; fit features=64; importance; effects; explain-row row:3'

@@ -135,7 +135,11 @@ static enum status cmd_effects(struct workspace *ws, const struct args *a, struc
 
 static enum status cmd_importance(struct workspace *ws, const struct args *a, struct err *err)
 {
-    const struct importance_opts o = { .by_group = !strcmp(args_text(a, "by"), "group"),
+    const char *by = args_text(a, "by");
+    const struct importance_opts o = { .by = !strcmp(by, "group")      ? IMPORTANCE_GROUP
+                                             : !strcmp(by, "position") ? IMPORTANCE_POSITION
+                                                                       : IMPORTANCE_COLUMN,
+                                       .window = (size_t)args_int(a, "window", 0),
                                        .pairs = args_bool(a, "pairs"),
                                        .rows = (size_t)args_int(a, "rows", 0),
                                        .repeats = (size_t)args_int(a, "repeats", 0),
@@ -269,8 +273,10 @@ const struct command cmd_diag_rows[] = {
      "Find the columns on which the error depends, by permuting them",
      "importance",
      {{"run", ARG_RUN, ARGF_POS, ".", 0, 0, NULL, NULL, "a fit; . is the last one"},
-      {"by", ARG_CHOICE, 0, "column", 0, 0, "column|group", NULL,
-       "group: columns with the same cols NAME group=G are permuted together"},
+      {"by", ARG_CHOICE, 0, "column", 0, 0, "column|group|position", NULL,
+       "group: columns with the same cols NAME group=G together; position: of sequences, series"},
+      {"window", ARG_INT, 0, NULL, 1, 1e6, NULL, "positions",
+       "with by=position: so many are permuted together; otherwise at most 48 such windows"},
       {"pairs", ARG_BOOL, 0, "no", 0, 0, NULL, NULL,
        "also the interactions H of the five most important columns"},
       {"rows", ARG_INT, 0, "2000", 3, 1e6, NULL, "rows", "at most so many held-out rows"},
@@ -284,6 +290,8 @@ const struct command cmd_diag_rows[] = {
      "are permuted among them, with its standard error over the rows. Columns that say the\n"
      "same share their importance: put them in a group. H (Friedman & Popescu 2008) is 0\n"
      "where two columns add up, and 1 where only both together matter.\n"
-     "plot importance draws the last result."},
+     "by=position permutes the letters at each position of sequences of one length, or the\n"
+     "values at each time of a series. Nodes of graphs have no order: with a kernel of columns\n"
+     "the means over them are permuted. plot importance draws the last result."},
     {.name = NULL},
 };

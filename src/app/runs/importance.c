@@ -20,7 +20,8 @@ struct of_column { size_t c; struct effects_rise r; };
 struct importance {
     struct movable m;
     size_t rows, repeats, top;
-    bool by_group, pairs;
+    enum importance_by by;
+    bool pairs;
     char *out;
     struct of_column *of;
     struct interaction pair[PAIR_COLUMNS * (PAIR_COLUMNS - 1) / 2];
@@ -88,6 +89,8 @@ static enum status importance_work(struct job *job, struct err *err)
     struct importance *w = job->arg;
     const struct tools on = { job->backend, job->pool, &job->ctl };
     enum status rc = movable_sample(&w->m, w->rows, err);
+    if (rc == ST_OK && w->by == IMPORTANCE_POSITION)
+        rc = movable_positions_agree(&w->m, err);
     const size_t n = w->m.sample.e.n,
                  most = w->m.ncol < PAIR_COLUMNS ? w->m.ncol : PAIR_COLUMNS;
     struct effects_ask q = movable_ask(&w->m, &on);
@@ -150,8 +153,16 @@ static bool draw_bars(struct figure *f, size_t n, const double *y, const double 
     return s && figure_names(&f->x, n, name, err) == ST_OK;
 }
 
+static const char *what_of(const struct importance *w)
+{
+    return w->by == IMPORTANCE_GROUP ? "group" : w->by == IMPORTANCE_POSITION ? "position"
+                                                                              : "column";
+}
+
 static void name_of(const struct importance *w, size_t c, struct buf *out)
 {
+    if (w->m.col[c].first)
+        buf_puts(out, w->m.col[c].first < w->m.col[c].last ? "positions " : "position ");
     text_safe(out, w->m.col[c].name, 16);
 }
 
@@ -178,18 +189,69 @@ static struct figure *rise_panel(const struct importance *w, struct err *err)
     }
     buf_puts(&label, "rise of the RMSE, ");
     text_safe(&label, one.target, 40);
-    snprintf(title, sizeof title, "Importance of %s (%s)", w->by_group ? "groups" : "columns",
-             w->m.run);
+    snprintf(title, sizeof title, "Importance of %ss (%s)", what_of(w), w->m.run);
     struct figure *f = figure_new("importance", title, err);
     struct buf first = { 0 };
     name_of(w, w->of[0].c, &first);
-    const bool ok = f && figure_label(f, w->by_group ? "group" : "column", buf_str(&label), err)
-                             == ST_OK &&
+    const bool ok = f && figure_label(f, what_of(w), buf_str(&label), err) == ST_OK &&
                     draw_bars(f, n, y, half, (const char *const *)word, err) &&
                     figure_verdict(f, err, "RMSE %.4g; %s permuted adds %.3g (standard error %.2g)",
                                    w->rmse, buf_str(&first), w->of[0].r.rise, w->of[0].r.se)
                         == ST_OK;
     words_free(n, word);
+    buf_free(&label);
+    buf_free(&first);
+    if (ok)
+        return f;
+    figure_free(f);
+    return NULL;
+}
+
+/* True if there is nothing but positions of one sequence, so that they can be drawn in order. */
+static bool along(const struct importance *w)
+{
+    for (size_t c = 0; c < w->m.ncol; c++)
+        if (!w->m.col[c].first || (c && w->m.col[c].first <= w->m.col[c - 1].last))
+            return false;
+    return w->m.ncol > 1;
+}
+
+/* The rise along a sequence, each span at its middle. */
+static bool draw_curve(const struct importance *w, struct figure *f, struct err *err)
+{
+    const size_t n = w->m.ncol;
+    double *x = mem_calloc(4 * n, sizeof *x, "a plot", err);
+    bool ok = x != NULL;
+
+    for (size_t i = 0; ok && i < n; i++) {
+        const size_t c = w->of[i].c;
+        x[c] = 0.5 * (double)(w->m.col[c].first + w->m.col[c].last);
+        x[n + c] = w->of[i].r.rise;
+        x[2 * n + c] = w->of[i].r.rise - sure * w->of[i].r.se;
+        x[3 * n + c] = w->of[i].r.rise + sure * w->of[i].r.se;
+    }
+    ok = ok && figure_add_band(f, "2 standard errors", n, x, x + 2 * n, x + 3 * n, err) &&
+         figure_add(f, "rise", MARK_LINEPOINTS, n, x, x + n, err);
+    free(x);
+    return ok;
+}
+
+static struct figure *curve_panel(const struct importance *w, struct err *err)
+{
+    const struct encoding one = encoding_for(&w->m.enc, w->m.target);
+    char title[96];
+    struct buf label = { 0 }, first = { 0 };
+
+    buf_puts(&label, "rise of the RMSE, ");
+    text_safe(&label, one.target, 40);
+    name_of(w, w->of[0].c, &first);
+    snprintf(title, sizeof title, "Importance along the sequence (%s)", w->m.run);
+    struct figure *f = figure_new("importance", title, err);
+    const bool ok = f && figure_label(f, "position", buf_str(&label), err) == ST_OK &&
+                    draw_curve(w, f, err) &&
+                    figure_verdict(f, err, "RMSE %.4g; %s permuted adds %.3g (standard error %.2g)",
+                                   w->rmse, buf_str(&first), w->of[0].r.rise, w->of[0].r.se)
+                        == ST_OK;
     buf_free(&label);
     buf_free(&first);
     if (ok)
@@ -223,7 +285,7 @@ static struct figure *pairs_panel(const struct importance *w, struct err *err)
 
 static struct figure *draw(const struct importance *w, struct err *err)
 {
-    struct figure *f = rise_panel(w, err);
+    struct figure *f = along(w) ? curve_panel(w, err) : rise_panel(w, err);
 
     if (!f || !w->npairs)
         return f;
@@ -239,6 +301,7 @@ static struct figure *draw(const struct importance *w, struct err *err)
 static void json(const struct importance *w, struct rec *rec)
 {
     const struct encoding one = encoding_for(&w->m.enc, w->m.target);
+    char key[16];
 
     rec_str(rec, "run", w->m.run);
     rec_str(rec, "target", one.target);
@@ -246,11 +309,17 @@ static void json(const struct importance *w, struct rec *rec)
     rec_int(rec, "rows", (int64_t)w->m.sample.e.n);
     rec_int(rec, "permutations", (int64_t)w->repeats);
     rec_num(rec, "rmse", w->rmse);
-    rec_array(rec, w->by_group ? "groups" : "columns");
+    snprintf(key, sizeof key, "%ss", what_of(w));
+    rec_array(rec, key);
     for (size_t i = 0; i < w->m.ncol; i++) {
         const struct effects_rise *r = &w->of[i].r;
+        const struct movable_column *c = &w->m.col[w->of[i].c];
         rec_item(rec);
-        rec_str(rec, "name", w->m.col[w->of[i].c].name);
+        rec_str(rec, "name", c->name);
+        if (c->first) {
+            rec_int(rec, "first", (int64_t)c->first);
+            rec_int(rec, "last", (int64_t)c->last);
+        }
         rec_num(rec, "rise", r->rise);
         rec_num(rec, "se", r->se);
         rec_num(rec, "mse_rise", r->mse);
@@ -293,6 +362,15 @@ static void unsure(const struct importance *w, struct rec *rec)
     buf_free(&b);
 }
 
+/* The name in the table. */
+static void shown(const struct importance *w, size_t c, struct buf *out)
+{
+    if (w->m.col[c].first)
+        name_of(w, c, out);
+    else
+        text_safe(out, w->m.col[c].name, 24);
+}
+
 static void importance_record(struct workspace *ws, const struct importance *w)
 {
     const struct encoding one = encoding_for(&w->m.enc, w->m.target);
@@ -309,13 +387,15 @@ static void importance_record(struct workspace *ws, const struct importance *w)
     rec_text(&rec, ", %.4g over %s", w->rmse, buf_str(&rows));
     buf_free(&rows);
     for (size_t i = 0; i < w->m.ncol && i < top; i++) {
-        const int width = (int)text_width(w->m.col[w->of[i].c].name);
+        struct buf b = { 0 };
+        shown(w, w->of[i].c, &b);
+        const int width = (int)text_width(buf_str(&b));
         wide = width > wide ? width : wide;
+        buf_free(&b);
     }
-    wide = wide < 24 ? wide : 24;
     for (size_t i = 0; i < w->m.ncol && i < top; i++) {
         struct buf b = { 0 };
-        text_safe(&b, w->m.col[w->of[i].c].name, 24);
+        shown(w, w->of[i].c, &b);
         rec_text(&rec, "\n  %s%*s  %+.4g  standard error %.2g", buf_str(&b),
                  wide - (int)text_width(buf_str(&b)), "", w->of[i].r.rise, w->of[i].r.se);
         buf_free(&b);
@@ -336,7 +416,7 @@ static enum status importance_csv(const void *work, struct err *err)
     const struct importance *w = work;
     struct buf b = { 0 };
 
-    buf_puts(&b, "name,rise,se,mse_rise,mse_se\n");
+    buf_puts(&b, "name,rise,se,mse_rise,mse_se\n"); /* in order of importance */
     for (size_t i = 0; i < w->m.ncol; i++) {
         const struct effects_rise *r = &w->of[i].r;
         text_csv_guarded(&b, w->m.col[w->of[i].c].name);
@@ -377,14 +457,15 @@ static const struct job_ops importance_ops = { .verb = "importance", .work = imp
                                                .done = importance_done,
                                                .free = importance_free };
 
-/* One column that is a sequence: its importance is that of the model. */
+/* One column that is a sequence: its importance is that of the model, but positions differ. */
 static enum status check_columns(const struct movable *m, struct err *err)
 {
     if (m->ncol > 1 || (m->ncol == 1 && m->col[0].kind != MOVABLE_OTHER))
         return ST_OK;
     err_set(err, ST_UNSUPPORTED, "%s reads one column of sequences or nodes, and no other",
             m->run);
-    err_hint(err, "explain-row row:1 changes each letter or node of a row");
+    err_hint(err, "importance by=position  |  explain-row row:1  changes each letter or node of "
+             "a row");
     return ST_UNSUPPORTED;
 }
 
@@ -402,15 +483,22 @@ enum status importance_start(struct workspace *ws, const struct run *r,
                              const struct importance_opts *o, const char *line, struct err *err)
 {
     struct importance *w = mem_calloc(1, sizeof *w, "job", err);
-    enum status rc = w ? movable_take(&w->m, r, o->target, o->by_group, err) : ST_NOMEM;
+    enum status rc =
+        w ? movable_take(&w->m, r, o->target, o->by == IMPORTANCE_GROUP, err) : ST_NOMEM;
 
+    if (rc == ST_OK && o->window && o->by != IMPORTANCE_POSITION) {
+        err_set(err, ST_USAGE, "window= belongs to by=position");
+        err_hint(err, "importance by=position window=%zu", o->window);
+        rc = ST_USAGE;
+    }
     if (rc == ST_OK)
-        rc = check_columns(&w->m, err);
+        rc = o->by == IMPORTANCE_POSITION ? movable_positions(&w->m, o->window, err)
+                                          : check_columns(&w->m, err);
     if (rc == ST_OK) {
         w->rows = o->rows;
         w->repeats = o->repeats;
         w->top = o->top;
-        w->by_group = o->by_group;
+        w->by = o->by;
         w->pairs = o->pairs;
         w->out = o->out ? mem_strdup(o->out, err) : NULL;
         rc = o->out && !w->out ? ST_NOMEM : ST_OK;

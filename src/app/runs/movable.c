@@ -22,13 +22,20 @@ static void rows_free(struct movable_rows *r)
     *r = (struct movable_rows){ 0 };
 }
 
-void movable_free(struct movable *m)
+void movable_drop_columns(struct movable *m)
 {
     for (size_t c = 0; c < m->ncol; c++) {
         free(m->col[c].name);
         free(m->col[c].moves);
     }
     free(m->col);
+    m->col = NULL;
+    m->ncol = 0;
+}
+
+void movable_free(struct movable *m)
+{
+    movable_drop_columns(m);
     rows_free(&m->sample);
     rows_free(&m->train);
     encoding_free(&m->enc);
@@ -281,8 +288,9 @@ bool *movable_mask(const struct movable *m, size_t c, size_t d, struct err *err)
 {
     bool *mask = mem_calloc(d, sizeof *mask, "inputs", err);
 
+    const struct movable_column *col = &m->col[c];
     for (size_t j = 0; mask && j < d; j++)
-        mask[j] = m->col[c].moves[j < m->enc.ncol ? j : m->enc.ncol];
+        mask[j] = (j >= col->from && j < col->to) || col->moves[j < m->enc.ncol ? j : m->enc.ncol];
     return mask;
 }
 

@@ -16,6 +16,8 @@ struct movable_column {
     bool *moves;  /* ncol + 1 flags: inputs of the encoding; the last stands for the sequence */
     size_t at;    /* its column of the table; SIZE_MAX: several (a group) */
     enum movable_kind kind;
+    size_t first, last; /* positions of a sequence, from 1; 0: none */
+    size_t from, to;    /* further inputs that move: from to to - 1 of a row */
 };
 /* Rows, encoded: x is n x d; the encoding says which row of the table each is. */
 struct movable_rows { struct encoded e; double *x; };
@@ -38,6 +40,11 @@ struct movable {
 enum status movable_take(struct movable *, const struct run *, const char *target, bool by_group,
                          struct err *);
 void movable_free(struct movable *);
+/* Instead of columns: each position of the sequences that the model reads, or each `window` of them
+ * (0: as many as make about fifty), and each number that is a mean over nodes; columns that are no
+ * sequences stay. UNSUPPORTED if positions have no meaning, RANGE. */
+enum status movable_positions(struct movable *, size_t window, struct err *);
+void movable_drop_columns(struct movable *);
 /* The column of this name, or the one that moves this column of the table; SIZE_MAX: none. */
 size_t movable_find(const struct movable *, const char *name);
 /* NOT_FOUND with the nearest names. */
@@ -46,6 +53,8 @@ enum status movable_unknown(const struct movable *, const char *name, struct err
 /* Worker: draws at most `rows` of the held-out rows (without any, of the training rows), by the
  * run's seed, into `sample`. */
 enum status movable_sample(struct movable *, size_t rows, struct err *);
+/* UNSUPPORTED if rows of the sample differ in length where position is counted from the first. */
+enum status movable_positions_agree(const struct movable *, struct err *);
 /* At most 4000 training rows, into `train`: donors. first: a row of the table that comes first and
  * may be of any part; SIZE_MAX: none. */
 enum status movable_donors(struct movable *, size_t first, struct err *);

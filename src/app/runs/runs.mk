@@ -28,6 +28,7 @@ libruns_a_SOURCES = \
   src/app/runs/intervals.h \
   src/app/runs/movable.c \
   src/app/runs/movable.h \
+  src/app/runs/movable_positions.c \
   src/app/runs/predictor.c \
   src/app/runs/predictor.h \
   src/app/runs/predictor_text.h \

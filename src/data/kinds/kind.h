@@ -90,6 +90,9 @@ struct row_kind {
      * of a cell; plots and colours call it the length. NULL: the kind has no positions. */
     size_t (*length)(const struct column *, size_t row);
     size_t (*longest)(const struct column *);
+    /* True if position i of one row and of another of the same length are the same place: letters
+     * and series have such an order, nodes of a graph have none. For kinds with positions. */
+    bool (*ordered)(const void *state);
     /* The number of further parts that a position needs, by the word of `cols encoding=` or, when
      * an encoding is applied, by its state. NULL: 0. */
     size_t (*beyond)(const char *coding, const void *state);

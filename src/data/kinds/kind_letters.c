@@ -115,6 +115,12 @@ static enum status state_copy(void *to, const void *from, struct err *err)
     return s->value == NULL || c->value != NULL ? ST_OK : ST_NOMEM;
 }
 
+static bool ordered(const void *state)
+{
+    (void)state;
+    return true;
+}
+
 static size_t beyond(const char *coding, const void *state)
 {
     const size_t kmer = state != NULL ? ((const struct letters_state *)state)->kmer
@@ -683,6 +689,7 @@ const struct row_kind kind_letters = {
     .state_copy = state_copy,
     .length = length,
     .longest = longest,
+    .ordered = ordered,
     .beyond = beyond,
     .fit_positions = fit_positions,
     .positions = positions,

@@ -172,6 +172,11 @@ static void positions(const struct enc_held *e, const struct column *c, const vo
     spill_used(len * d * sizeof *v);
 }
 
+static bool ordered(const void *state)
+{
+    return ((const struct nodes_state *)state)->series;
+}
+
 static size_t length(const struct column *c, size_t row)
 {
     return nodes_count(c->held, row);
@@ -528,6 +533,7 @@ const struct row_kind kind_nodes = {
     .state_copy = state_copy,
     .length = length,
     .longest = longest,
+    .ordered = ordered,
     .fit_positions = fit_positions,
     .positions = positions,
     .map = map,
