@@ -46,8 +46,11 @@ has "and said in the table" "$out" 'more than 40'
 has "and in the plot" "$(cat rank.txt)" 'more than 40 iterations'
 
 # What costs more than a fifth of the fit that it is about says so first; what does not, does not.
-run --format json -e 'demo robot n=600 seed=3' -e 'advise features=1024 rank=16,32 l=2 noise=0.1'
+run --format json -e 'demo robot n=600 seed=3' -e 'advise features=1024 l=2 noise=0.001 amplitude=1'
 has "advice that costs more than its fit says so first" "$out" '"name":"cost".*stop ends it'
+run --format json -e 'demo robot n=600 seed=3; advise features=1024 rank=16,32 l=2 noise=0.1 rescale=no'
+is "nor one with two ranks and few iterations" \
+    "$(printf '%s\n' "$out" | grep -c '"name":"cost"')" 0
 run --format json -e 'demo robot n=30 seed=1; advise features=16 rank=4 l=2 noise=0.1 rescale=no' \
     -e 'fit features=16; why'
 is "one that nobody would notice does not" "$(printf '%s\n' "$out" | grep -c '"name":"cost"')" 0

@@ -218,19 +218,34 @@ enum status diagnose_advise(const struct diagnose_ask *ask, const struct tools *
 }
 
 /* Measured like the rates of model_plan.c: operations per second of the reduction to tridiagonal
- * form, of products in double and of a Cholesky factor; seconds for a rank of the table, from 1024
- * features on. */
-static const double tridiag_rate = 12e9, product_rate = 50e9, factor_rate = 45e9, rank_each = 0.12;
+ * form, of products in double and of a Cholesky factor. */
+static const double tridiag_rate = 12e9, product_rate = 50e9, factor_rate = 45e9;
+
+/* Seconds for a rank of the table: a fit to measurements from 600 to 32,000 rows, 1024 to 4096
+ * features and ratios of noise to amplitude from 0.1 to 0.001, of which five in six are within a
+ * factor of 2. The small systems have up to about 3000 modes, and are iterated the more often the
+ * smaller the noise is, up to the cap of the count. */
+static double rank_seconds(size_t n, const struct fit_opts *o)
+{
+    const double modes = fmin(fmin((double)n, (double)o->features), 3000.0),
+                 ratio = sqrt(model_ratio(o->amplitude, o->noise)),
+                 iterations = fmin(2000.0, 30.0 / fmax(ratio, 1e-6));
+
+    return 0.025 * pow(modes / 1024.0, 1.7) * pow(iterations / 775.0, 1.25);
+}
 
 struct diagnose_cost diagnose_cost(size_t n, const struct fit_opts *o,
                                    const struct diagnose_ask *ask, bool ranked)
 {
-    enum { SEARCHED = 6, LADDER = 12, EXACT_MOST = 4000 }; /* factors; ranks; rows */
+    /* Factors of a search, by rows and by features, where every one has its pass over the rows;
+     * rows of an exact fit. */
+    enum { BY_ROWS = 6, BY_FACTOR = 10, EXACT_MOST = 4000 };
     const struct spectrum_ask all = { .rows = ask->sample, .mem_limit = o->mem_limit,
                                       .exact = true };
     const double N = (double)n, M = (double)o->features, Mv = fmin(M, AUTO_VARIANCE);
-    const double by_factor = N * Mv * Mv / gram_rate + SEARCHED * Mv * Mv * Mv / 3.0 / factor_rate;
-    const double by_rows = N * N * M / product_rate + SEARCHED * N * N * N / factor_rate;
+    const double by_factor = BY_FACTOR * (N * Mv * Mv / gram_rate + Mv * Mv * Mv / factor_rate);
+    const double by_rows = N * N * M / product_rate + BY_ROWS * N * N * N / factor_rate;
+    const double ladder = 2.0 * log2(fmax(64.0, M) / 32.0); /* the usual ranks */
     const double search = model_refine_by_rows(n, o->features) ? by_rows : by_factor;
     struct diagnose_cost c = { 0.0, 0.0 };
     struct fit_plan p = { .plan = PLAN_AUTO };
@@ -240,8 +255,10 @@ struct diagnose_cost diagnose_cost(size_t n, const struct fit_opts *o,
         return c;
     c.fit = fmin(p.seconds_direct, fmin(fmin(p.seconds_store, p.seconds_half),
                                         fmin(p.seconds_regenerate, p.seconds_formed)));
+    if (!o->keep_scale) /* the fit makes the same search */
+        c.fit += search;
     if (n <= EXACT_MOST)
-        c.fit = fmin(c.fit, N * N * N / 3.0 / factor_rate);
+        c.fit = fmin(c.fit, (1.0 / 3.0 + (o->keep_scale ? 0 : BY_ROWS)) * N * N * N / factor_rate);
     if (spectrum_exact(n, o->features, &all)) {
         c.advice = N * M * M / gram_rate + 4.0 / 3.0 * M * M * M / tridiag_rate;
     } else {
@@ -250,7 +267,7 @@ struct diagnose_cost diagnose_cost(size_t n, const struct fit_opts *o,
         c.advice = m * m * M / product_rate + parts * 4.0 / 3.0 * m * m * m / tridiag_rate;
     }
     if (ranked)
-        c.advice += rank_each * fmin(1.0, M / 1024.0) * (ask->count ? (double)ask->count : LADDER);
+        c.advice += rank_seconds(n, o) * (ask->count ? (double)ask->count : ladder);
     if (ranked && !o->keep_scale && N * Mv * Mv / gram_rate <= search_seconds)
         c.advice += search;
     return c;
