@@ -22,6 +22,8 @@
 #include "compute/features/featmap.h"
 #include "cuda/gradients.h"
 #include "cuda/cg.h"
+#include "cuda/descent.h"
+#include "cuda/many.h"
 #include "cuda/project.h"
 #include "cuda/radial.h"
 #include "cuda/sweep.h"
@@ -830,6 +832,71 @@ enum status device_radial(struct device *d, const struct radial_args *a, struct 
         }
     pthread_mutex_unlock(&one_launch);
     return rc;
+}
+
+enum status device_values(struct device *d, const struct values_args *a, struct err *err)
+{
+    (void)d;
+    for (size_t e = 0; e < a->r.m * a->r.n; e++)
+        values_one(a, e);
+    return launch(err);
+}
+
+enum status device_ready(struct device *d, const struct ready_args *a, struct err *err)
+{
+    (void)d;
+    for (size_t i = 0; i < (a->n + MANY_COLS - 1) / MANY_COLS * MANY_COLS; i++)
+        ready_one(a, i);
+    return launch(err);
+}
+
+enum status device_level(struct device *d, int K, const struct level_args *a, struct err *err)
+{
+    double smem[MANY_THREADS];
+
+    (void)d;
+    for (int c = 0; c < K; c++)
+        level_block(a, c, smem);
+    return launch(err);
+}
+
+enum status device_pack(struct device *d, const struct pack_args *a, struct err *err)
+{
+    (void)d;
+    for (size_t i = 0; i < (a->n + MANY_COLS - 1) / MANY_COLS * 2 * (size_t)a->eights * 32; i++)
+        pack_one(a, i);
+    return launch(err);
+}
+
+enum status device_many(struct device *d, const struct many_args *a, struct err *err)
+{
+    static void (*const fn[])(const struct many_args *, int, int, float *) = {
+        many_block_1_0, many_block_1_2, many_block_1_4, many_block_1_8,
+        many_block_3_0, many_block_3_2, many_block_3_4, many_block_3_8,
+        many_block_9_0, many_block_9_2, many_block_9_4, many_block_9_8,
+    };
+    float smem[MANY_SMEM / sizeof(float)];
+    const enum status rc = launch(err);
+
+    (void)d;
+    pthread_mutex_lock(&one_launch);
+    for (int y = 0; rc == ST_OK && y < a->r.chunks; y++)
+        for (size_t x = 0; x < (a->r.m + MANY_ROWS - 1) / MANY_ROWS; x++) {
+            memset(smem, 0xff, sizeof smem);
+            fn[many_which(a)](a, (int)x, y, smem);
+        }
+    pthread_mutex_unlock(&one_launch);
+    return rc;
+}
+
+enum status device_descent(struct device *d, const struct descent_args *a, struct err *err)
+{
+    double smem[DESCENT_THREADS];
+
+    (void)d;
+    for (int c = 0; c < a->k; c++)
+        descent_block(a, c, smem);
+    return launch(err);
 }
 
 enum status device_gram_ready(struct device *d, const struct gram_args *a, struct err *err)

@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define BACKEND_ABI 9 /* 9: factors of a matrix that stays */
+#define BACKEND_ABI 10 /* 10: rows, vectors and indices of an exact kernel stay */
 #define BACKEND_ENTRY "gpdesk_backend"
 
 enum precision { PREC_FLOAT, PREC_DOUBLE };        /* of features inside a tile; sums are double */
@@ -98,17 +98,33 @@ struct backend_dense {
  * inputs by inv[f d + i] (0: it does not read input i).  table[f] has its values: cubics
  * c0 + t (c1 + t (c2 + t c3)) on BACKEND_TABLE equal parts of v = r / (1 + r), with t from 0 to 1
  * in each.  weight[f]: the weight of the product that begins with f; 0: f multiplies the factor
- * before it. */
+ * before it.  closed[f]: its closed form. */
 enum { BACKEND_TABLE = 1024 };
-struct backend_radial { size_t d, factors; const float *inv, *table, *weight; };
+/* With s the square of scale r, a = sqrt(s): 2^-s, (1 + p1 a + p2 a^2) 2^-a, (1 + s)^-p1; NONE:
+ * take the table.  slope: the largest derivative in s; 0: it has none at s = 0. */
+enum backend_form { BACKEND_NONE, BACKEND_GAUSS, BACKEND_DECAY, BACKEND_POWER };
+struct backend_closed { enum backend_form form; double scale, p1, p2, slope; };
+struct backend_radial {
+    size_t d, factors;
+    const float *inv, *table, *weight;
+    const struct backend_closed *closed;
+};
 /* Products with such a kernel matrix over rows X (n x d) in single precision; it is not stored. */
 struct backend_exact {
     void *(*open)(const struct backend_radial *, size_t n, const double *X, struct err *);
     void (*close)(void *);
+    /* Keeps k vectors of n on the device: products with V NULL and this k take them. */
+    enum status (*hold)(void *, size_t k, const double *V, struct err *);
     /* W[c] = K(Y, X) V[c], c < k: Y is m x d (NULL: X itself), V k vectors of n, W k vectors of
      * m. */
     enum status (*apply)(void *, size_t m, const double *Y, size_t k, const double *V, double *W,
                          const struct ctl *, struct err *);
+    /* The same for rows at[0] .. at[m - 1] of X, which may repeat. */
+    enum status (*rows)(void *, size_t m, const size_t *at, size_t k, const double *V, double *W,
+                        const struct ctl *, struct err *);
+    /* C (n x m) = columns at[0] .. at[m - 1] of K. */
+    enum status (*columns)(void *, size_t m, const size_t *at, double *C, const struct ctl *,
+                           struct err *);
 };
 
 /* NULL members: `has_dtile` to `grad` are done by the CPU backend, `gram` and `sketch` by blocks of

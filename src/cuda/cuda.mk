@@ -2,8 +2,9 @@
 # The device part goes through nvcc, the driver and the few files of base that it needs through cc;
 # of the program it links nothing.
 cuda_headers = src/cuda/arith.h src/cuda/gradients.h src/cuda/gradients_real.h \
-  src/cuda/backend_impl.h src/cuda/batch.h src/cuda/cg.h src/cuda/device.h src/cuda/device_impl.h \
-  src/cuda/kernels.h src/cuda/port.h src/cuda/program.h src/cuda/project.h \
+  src/cuda/backend_impl.h src/cuda/batch.h src/cuda/cg.h src/cuda/descent.h src/cuda/device.h \
+  src/cuda/device_impl.h src/cuda/exact.h src/cuda/kernels.h src/cuda/many.h src/cuda/many_body.h \
+  src/cuda/port.h src/cuda/program.h src/cuda/project.h \
   src/cuda/project_body.h src/cuda/radial.h src/cuda/steps.h src/cuda/steps_real.h \
   src/cuda/sweep.h src/cuda/sweep_body.h
 cuda_below = src/base/mem.h src/base/status.h src/base/buf.h src/compute/backend.h \
@@ -14,7 +15,8 @@ dist_doc_DATA += share/doc/devices.md
 cuda_driver = src/cuda/backend.c src/cuda/cg.c src/cuda/chosen.c src/cuda/dense.c \
   src/cuda/exact.c src/cuda/factor.c src/cuda/gradients.c src/cuda/program.c src/cuda/ranges.c \
   src/cuda/tiles.c
-EXTRA_DIST += src/cuda/device.cu src/cuda/device_linalg.cu $(cuda_driver) $(cuda_headers)
+EXTRA_DIST += src/cuda/device.cu src/cuda/device_exact.cu src/cuda/device_linalg.cu \
+  $(cuda_driver) $(cuda_headers)
 
 cuda_pic = src/cuda/pic/cuda/backend.o src/cuda/pic/cuda/cg.o src/cuda/pic/cuda/chosen.o \
   src/cuda/pic/cuda/dense.o src/cuda/pic/cuda/exact.o src/cuda/pic/cuda/factor.o \
@@ -31,7 +33,8 @@ backendexecdir = $(pkglibdir)
 backendexec_DATA =
 if HAVE_NVCC
 backendexec_DATA += libgpdesk-cuda.so
-cuda_device = src/cuda/pic/cuda/device.o src/cuda/pic/cuda/device_linalg.o
+cuda_device = src/cuda/pic/cuda/device.o src/cuda/pic/cuda/device_exact.o \
+  src/cuda/pic/cuda/device_linalg.o
 CLEANFILES += libgpdesk-cuda.so $(cuda_device)
 src/cuda/pic/cuda/%.o: src/cuda/%.cu $(cuda_headers) $(cuda_below)
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && $(NVCC) -O3 -std=c++17 --diag-suppress 177 $(CUDA_ARCH) \

@@ -588,13 +588,6 @@ static __global__ void pad_kernel(pad_args a, size_t n)
         pad_one(&a, i);
 }
 
-static unsigned blocks_for(const struct device *d, size_t n)
-{
-    const size_t most = 16 * (size_t)d->prop.multiProcessorCount, need = (n + 255) / 256;
-
-    return (unsigned)(need < most ? need ? need : 1 : most);
-}
-
 enum status device_pad(struct device *d, const struct pad_args *a, struct err *err)
 {
     const size_t n = a->rows * (size_t)a->D;

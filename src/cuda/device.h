@@ -94,6 +94,13 @@ enum status device_layout(struct device *, const struct layout_args *, struct er
 enum status device_scale_rows(struct device *, size_t m, size_t n, const double *row, double *A,
                               struct err *);
 enum status device_radial(struct device *, const struct radial_args *, struct err *);
+/* many.h and descent.h. */
+enum status device_values(struct device *, const struct values_args *, struct err *);
+enum status device_ready(struct device *, const struct ready_args *, struct err *);
+enum status device_level(struct device *, int K, const struct level_args *, struct err *);
+enum status device_pack(struct device *, const struct pack_args *, struct err *);
+enum status device_many(struct device *, const struct many_args *, struct err *);
+enum status device_descent(struct device *, const struct descent_args *, struct err *);
 enum status device_gram_ready(struct device *, const struct gram_args *, struct err *);
 enum status device_cg_direction(struct device *, const struct cg_args *, struct err *);
 enum status device_cg_step(struct device *, const struct cg_args *, struct err *);

@@ -59,6 +59,14 @@ static inline enum status enter(struct device *d, struct err *err)
     return failed(cudaSetDevice(d->index), "choosing it", err);
 }
 
+/* Blocks of 256 threads for n numbers: at most sixteen of each multiprocessor. */
+static inline unsigned blocks_for(const struct device *d, size_t n)
+{
+    const size_t most = 16 * (size_t)d->prop.multiProcessorCount, need = (n + 255) / 256;
+
+    return (unsigned)(need < most ? need ? need : 1 : most);
+}
+
 static inline enum status launched(const char *what, struct err *err)
 {
     return failed(cudaGetLastError(), what, err);

@@ -165,17 +165,96 @@ enum {
     RADIAL_MOST = 4,
     RADIAL_FACTORS = 8
 };
+enum { RADIAL_CUBICS, RADIAL_GAUSS, RADIAL_DECAY, RADIAL_POWER }; /* enum backend_form */
 struct radial_args {
     size_t n, m;                 /* columns: rows of X; rows: rows of Y */
     const float *X, *Y;          /* d numbers for each row */
+    const uint32_t *at;          /* row i is row at[i] of X; NULL: row i of Y */
     int d, factors, chunks, K;   /* chunks of columns; number of vectors */
     const float *inv, *table;    /* as in struct backend_radial */
     /* True for the first and last factor of a product. */
     int begins[RADIAL_FACTORS], ends[RADIAL_FACTORS];
     int from[RADIAL_FACTORS], to[RADIAL_FACTORS];     /* the range of inputs that a factor reads */
     float weight[RADIAL_FACTORS];
+    int form[RADIAL_FACTORS];                         /* enum backend_form */
+    float p1[RADIAL_FACTORS], p2[RADIAL_FACTORS];
     const double *V;             /* K vectors of n */
     double *part;                /* chunks x K x m */
+};
+
+/* Values of a kernel at rows at[] of X and all rows: to[i n + j], i < m. */
+struct values_args { struct radial_args r; float *to; };
+
+/* Products with many vectors (many.h). */
+
+enum {
+    MANY_THREADS = 256,
+    MANY_ROWS = 128,   /* of a block: 16 of each warp */
+    MANY_COLS = 32,    /* of a tile */
+    MANY_MOST = 72,    /* vectors: a target and 64 samples in one launch */
+    MANY_FLUSH = 4,    /* tiles whose sums are single precision */
+    MANY_INPUTS = 128, /* that matrix units take */
+    MANY_DEPTH = 16    /* inputs of a step where they do not */
+};
+/* Numbers of rows over their lengthscales as h + l in units of 1/unit (many_split): h'h and
+ * 2 h'l + l'l. */
+struct many_norms { float *high, *low; };
+struct many_args {
+    struct radial_args r;        /* V is not used; K is at most MANY_MOST */
+    const uint32_t *V;           /* vectors in halves (pack_args) */
+    const double *back;          /* K factors of their sums */
+    float up;                    /* a power of two: values times this are made halves */
+    int ks;                      /* sixteens of inputs on matrix units: 2, 4 or 8; 0: none */
+    float unit;
+    const uint32_t *X16;         /* all rows in halves (ready_args) */
+    struct many_norms cols, rows;
+};
+/* Rows of x (n x d) for matrix units: norms, and (to NULL: no more) their halves in the order in
+ * which many.h takes them as columns: 128 words for 8 rows and 16 inputs. */
+struct ready_args {
+    size_t n;
+    const float *x, *inv;
+    int d, from, inputs, ks;
+    float unit;
+    struct many_norms norms;
+    uint32_t *to;
+};
+/* K vectors of n in halves, hi + lo, in the order in which many.h takes them: 128 words for 16 rows
+ * and 8 vectors, of which there are `eights`.  What is packed is up[c] row[j] (V[c n + j] - lever
+ * power[t - last[j]] v[c n + j]) (v NULL: V alone; row NULL: 1).  A coordinate that stands still,
+ * t - last[j] > powers, is left as it is unless `all`. */
+struct pack_args {
+    size_t n;
+    int K, eights, all;
+    const double *V, *v, *row, *up;
+    double lever;
+    const double *power;
+    uint32_t powers, t;
+    const uint32_t *last;
+    uint32_t *to;
+};
+/* up[c]: the power of two that brings the largest |row V[c]| of K vectors to 16; back[c]: the
+ * reciprocal of up[c] times `other`. */
+struct level_args { size_t n; const double *V, *row; double other; double *up, *back; };
+
+/* A step of dual descent (descent.h). */
+
+enum { DESCENT_THREADS = 512 };
+#define DESCENT_LAST 0xffffffffu
+/* An entry of a batch: its coordinate; the steps since it was last met, this one counted; the next
+ * entry of the same coordinate (DESCENT_LAST: none); whether it is the first of these. */
+struct descent_entry { uint32_t at, gap, next, first; };
+struct descent_args {
+    size_t n, m;
+    int k, chunks, coasts;
+    const double *part;                /* chunks x k x m: parts of rows of K u */
+    const struct descent_entry *batch; /* m */
+    double lam2, length, rho, newest;
+    const double *row, *B;             /* n factors or NULL; k vectors of n */
+    const double *coast;               /* 4 numbers for each gap below `coasts` (backend_path) */
+    double *w, *v, *a;                 /* k vectors of n; a may be NULL */
+    uint32_t *last, t;                 /* n; the number of this step */
+    double *E, *square;                /* k x m; k */
 };
 
 /* Conjugate gradients. */

@@ -15,9 +15,22 @@ enum { RADIAL_THREADS = 256, RADIAL_PITCH = RADIAL_DEPTH + 1 };
 /* Bytes of shared memory: two tiles of inputs, or sums of 16 threads for each row. */
 #define RADIAL_SMEM (2 * RADIAL_ROWS * RADIAL_PITCH * (int)sizeof(double))
 
+/* A closed form at squared distance s (struct backend_closed). */
+DEV float radial_closed(int form, float p1, float p2, float s)
+{
+    if (form == RADIAL_GAUSS)
+        return exp2f(-s);
+    if (form == RADIAL_POWER)
+        return exp2f(-p1 * log2f(1.0f + s));
+    const float a = fminf(sqrtf(s), 1e4f); /* infinitely far is 0, not infinity times 0 */
+    return (1.0f + a * (p1 + a * p2)) * exp2f(-a);
+}
+
 /* The kernel of factor f at squared distance r2. */
 DEV float radial_value(const struct radial_args *a, int f, float r2)
 {
+    if (a->form[f] != RADIAL_CUBICS)
+        return radial_closed(a->form[f], a->p1[f], a->p2[f], r2);
     const float r = sqrtf(r2), v = r / (1.0f + r) * (float)RADIAL_TABLE;
     /* If r is infinite, v is not a number. */
     const int i = v < (float)RADIAL_TABLE ? (int)v : RADIAL_TABLE - 1;
@@ -27,16 +40,37 @@ DEV float radial_value(const struct radial_args *a, int f, float r2)
     return c[0] + t * (c[1] + t * (c[2] + t * c[3]));
 }
 
-/* Loads inputs i0.. of RADIAL_ROWS rows from `row` on, scaled for factor f. */
-DEV void radial_load(const struct radial_args *a, int f, const float *x, size_t row, size_t rows,
-                     int i0, float *to)
+/* The value of the whole kernel at inputs y and row j of X, one pair alone. */
+DEV float radial_pair(const struct radial_args *a, const float *y, size_t j)
+{
+    const float *x = a->X + j * (size_t)a->d;
+    float val = 0.0f, all = 0.0f;
+
+    for (int f = 0; f < a->factors; f++) {
+        float r2 = 0.0f;
+        for (int i = a->from[f]; i < a->to[f]; i++) {
+            const float w = a->inv[f * a->d + i], u = y[i] * w - x[i] * w;
+            r2 += u * u;
+        }
+        const float k = radial_value(a, f, r2);
+        all = a->begins[f] ? a->weight[f] * k : all * k;
+        val += a->ends[f] ? all : 0.0f;
+    }
+    return val;
+}
+
+/* Loads inputs i0.. of RADIAL_ROWS rows from `row` on, scaled for factor f.  at: their places in x;
+ * NULL: they are in order. */
+DEV void radial_load(const struct radial_args *a, int f, const float *x, const uint32_t *at,
+                     size_t row, size_t rows, int i0, float *to)
 {
     LANES(t, RADIAL_THREADS)
         for (int e = t; e < RADIAL_ROWS * RADIAL_DEPTH; e += RADIAL_THREADS) {
             const size_t r = row + (size_t)(e / RADIAL_DEPTH);
             const int i = i0 + e % RADIAL_DEPTH;
+            const size_t place = r < rows && at ? at[r] : r;
             to[e / RADIAL_DEPTH * RADIAL_PITCH + e % RADIAL_DEPTH] =
-                r < rows && i < a->d ? x[r * (size_t)a->d + (size_t)i] * a->inv[f * a->d + i]
+                r < rows && i < a->d ? x[place * (size_t)a->d + (size_t)i] * a->inv[f * a->d + i]
                                      : 0.0f;
         }
 }
@@ -71,8 +105,8 @@ DEV void radial_block(const struct radial_args *a, int block, int chunk, double 
                     r2[ME(t)][i] = 0.0f;
             for (int i0 = a->from[f]; i0 < a->to[f]; i0 += RADIAL_DEPTH) {
                 SYNC();
-                radial_load(a, f, a->Y, row0, a->m, i0, ys);
-                radial_load(a, f, a->X, col0, a->n, i0, xs);
+                radial_load(a, f, a->at ? a->X : a->Y, a->at, row0, a->m, i0, ys);
+                radial_load(a, f, a->X, NULL, col0, a->n, i0, xs);
                 SYNC();
                 LANES(t, RADIAL_THREADS)
                     for (int e = 0; e < RADIAL_DEPTH; e++)

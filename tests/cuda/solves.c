@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "compute/linalg/blas.h"
 #include "compute/models/exact.h"
+#include "compute/models/exact_form.h"
 #include "compute/likelihood/nmll.h"
 #include "compute/likelihood/nmll_impl.h"
 #include "compute/preconds/precond.h"
@@ -396,6 +397,155 @@ START_TEST(exact_there)
 }
 END_TEST
 
+/* Products with many vectors, on matrix units: kernels and inputs for which distances are made
+ * there and for which they are not; rows that coincide, are near, or lie far from all others; an
+ * offset of 1e3; all rows, others, chosen ones, vectors that stay, columns. */
+
+struct many {
+    struct kernel k;
+    struct backend_radial radial;
+    struct backend_closed closed[KERNEL_MAX_TERMS];
+    double *X, hp[KERNEL_MAX_HP];
+    float *numbers;
+    size_t n, d;
+    void *at;
+};
+
+static const struct backend_exact *many_ops(void)
+{
+    return gpdesk_backend()->exact;
+}
+
+static struct many many_open(const char *kernel, size_t n, size_t d, double offset)
+{
+    struct many m = { .X = normals(80, n * d), .n = n, .d = d };
+    size_t from[KERNEL_MAX_HP];
+
+    ok(kernel_parse(kernel, &m.k, NULL, &fail));
+    ok(kernel_bind(&m.k, d, from, &fail));
+    for (size_t h = 0; h < KERNEL_MAX_HP; h++)
+        m.hp[h] = exp(0.3 * normal(81, h)) * sqrt((double)d / 2.0);
+    for (size_t i = 0; i < d; i++) {
+        m.X[d + i] = m.X[i];
+        m.X[2 * d + i] = m.X[i] + 1e-4;
+        m.X[3 * d + i] = 6.0;
+    }
+    for (size_t i = 0; i < n * d; i++)
+        m.X[i] = (double)(float)(m.X[i] + offset);
+    const size_t F = m.k.nterms, table = 4 * BACKEND_TABLE;
+    m.numbers = mem_calloc(F * (d + table + 1), sizeof *m.numbers, "a kernel", NULL);
+    float *tables = m.numbers + F * d, *weight = tables + F * table;
+    ck_assert(exact_form_radial(&m.k, m.hp, d, m.numbers, tables, weight, m.closed));
+    m.radial = (struct backend_radial){ d, F, m.numbers, tables, weight, m.closed };
+    m.at = many_ops()->open(&m.radial, n, m.X, &fail);
+    ck_assert_msg(m.at != NULL, "%s", fail.msg);
+    return m;
+}
+
+static void many_close(struct many *m)
+{
+    many_ops()->close(m->at);
+    free(m->X), free(m->numbers);
+}
+
+/* W (m x k) is the product of values C (m x n) with V, up to `tol` of the sum of absolute terms
+ * where V has its largest entries everywhere. */
+static void many_near(const struct many *a, size_t m, const double *C, size_t k, const double *V,
+                      const double *W, double tol)
+{
+    for (size_t c = 0; c < k; c++) {
+        double most = 0.0;
+        for (size_t j = 0; j < a->n; j++)
+            most = fmax(most, fabs(V[c * a->n + j]));
+        for (size_t i = 0; i < m; i++) {
+            double s = 0.0, size = 0.0;
+            for (size_t j = 0; j < a->n; j++) {
+                s += C[i * a->n + j] * V[c * a->n + j];
+                size += fabs(C[i * a->n + j]) * most;
+            }
+            ck_assert_msg(fabs(s - W[c * m + i]) <= tol * size, "row %zu, vector %zu: %g, not %g",
+                          i, c, W[c * m + i], s);
+        }
+    }
+}
+
+START_TEST(many_vectors)
+{
+    static const struct {
+        const char *kernel;
+        size_t n, d, k;
+        double offset;
+        bool units;
+    } of[] = {
+        { "rbf", 150, 5, 6, 0.0, true },
+        { "matern(nu=3/2,ard)", 150, 26, 65, 0.0, true },
+        { "matern(nu=3/2)", 150, 5, 20, 1e3, true },
+        { "matern(nu=5/2)", 161, 40, 9, 0.0, true },
+        { "cauchy", 97, 100, 13, 0.0, true },
+        { "rbf", 130, 120, 73, 0.0, true },
+        { "matern(nu=1/2)", 150, 5, 30, 0.0, false },
+        { "rbf(inputs=1:2) * matern(nu=3/2,inputs=3:5) + cauchy", 150, 5, 77, 1e3, false },
+        { "rq", 150, 130, 8, 0.0, false },
+    };
+    enum { OTHER = 140, CHOSEN = 11, FEW_VALUES = 6 };
+    const size_t n = of[_i].n, d = of[_i].d, k = of[_i].k;
+    const size_t before = emulated_requests();
+    struct many a = many_open(of[_i].kernel, n, d, of[_i].offset);
+    (void)before;
+#ifndef ON_DEVICE
+    ck_assert_uint_eq(emulated_requests() - before, of[_i].units ? 5 : 3); /* norms and halves */
+#endif
+    const struct exact_rows rows = { .k = &a.k, .hp = a.hp, .X = a.X, .n = n, .d = d };
+    double *Y = normals(82, OTHER * d), *V = normals(83, k * n), *R = normals(84, CHOSEN * d);
+    double *C = mem_calloc((n + OTHER) * n, sizeof *C, "values", NULL);
+    double *W = mem_calloc((n + OTHER) * k, sizeof *W, "products", NULL);
+    double *again = mem_calloc((n + OTHER) * k, sizeof *W, "products", NULL);
+    const size_t at[CHOSEN] = { 3, 0, 1, 2, 17, 17, n - 1, 0, 64, 33, 5 };
+    /* Squares of 120 differences are rounded to some 2e-6 of the value, as those of radial.h. */
+    const double tol = 4e-6;
+
+    for (size_t i = 0; i < OTHER * d; i++)
+        Y[i] += of[_i].offset;
+    for (size_t j = 0; j < n; j++)
+        V[j] *= exp(normal(85, j)); /* one of entries of different sizes */
+    exact_cross(&rows, a.X, n, C);
+    for (int order = 0; order < 2; order++) {
+#ifndef ON_DEVICE
+        emu_order = order;
+#endif
+        ok(many_ops()->apply(a.at, n, NULL, k, V, order ? again : W, NULL, &fail));
+    }
+    ck_assert_mem_eq(again, W, n * k * sizeof *W);
+    many_near(&a, n, C, k, V, W, tol);
+    memset(again, 0, n * FEW_VALUES * sizeof *again); /* values themselves: near rows keep digits */
+    for (size_t c = 0; c < FEW_VALUES; c++)
+        again[c * n + c] = 1.0;
+    ok(many_ops()->apply(a.at, n, NULL, FEW_VALUES, again, W, NULL, &fail));
+    for (size_t i = 0; i < n * FEW_VALUES; i++)
+        ck_assert_double_eq_tol(W[i], C[i % n * n + i / n], 5e-6 + 2e-6 * (double)a.k.nterms);
+    exact_cross(&rows, Y, OTHER, C);
+    ok(many_ops()->apply(a.at, OTHER, Y, k, V, W, NULL, &fail));
+    many_near(&a, OTHER, C, k, V, W, tol);
+    ok(many_ops()->hold(a.at, k, V, &fail)); /* stays */
+    ok(many_ops()->apply(a.at, OTHER, Y, k, NULL, again, NULL, &fail));
+    ck_assert_mem_eq(again, W, OTHER * k * sizeof *W);
+    for (size_t i = 0; i < CHOSEN; i++)
+        memcpy(R + i * d, a.X + at[i] * d, d * sizeof *R);
+    exact_cross(&rows, R, CHOSEN, C);
+    for (size_t some = 1; some <= k; some += k - 1) { /* one by radial.h, all by many.h */
+        ok(many_ops()->rows(a.at, CHOSEN, at, some, V, W, NULL, &fail));
+        many_near(&a, CHOSEN, C, some, V, W, tol);
+    }
+    ok(many_ops()->columns(a.at, CHOSEN, at, W, NULL, &fail)); /* n x CHOSEN by columns: C itself */
+    for (size_t i = 0; i < CHOSEN * n; i++)
+        ck_assert_double_eq_tol(W[i], C[i], 4e-6 * (double)a.k.nterms);
+    ck_assert_double_eq_tol(W[0 * n + 3], W[1 * n + 0], 1e-6); /* a row with itself */
+    many_close(&a);
+    ck_assert_uint_eq(emulated_used(), 0);
+    free(Y), free(V), free(R), free(C), free(W), free(again);
+}
+END_TEST
+
 /* Marginal likelihood. */
 
 /* Value and gradient, by the Gram and by probes, with the features there and here; a device that is
@@ -710,5 +860,6 @@ void solves_add(TCase *t)
     tcase_add_loop_test(t, factorisations, 0, 2);
     tcase_add_loop_test(t, preconditioner_there, 0, 3);
     tcase_add_loop_test(t, exact_there, 0, 8);
+    tcase_add_loop_test(t, many_vectors, 0, 9);
     tcase_add_loop_test(t, factor_there, 0, FACTORS);
 }

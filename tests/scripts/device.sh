@@ -112,6 +112,10 @@ is "the device has an exact model without the matrix" "$rc" 0
 has "it stops and goes on" "$out" '"outcome":"maxit".*'
 has "to the tolerance" "$out" '"outcome":"rtol"'
 near "with the same error" "$(number rmse)" "$rmse" 5e-3
+with "$modules/emulated.so" --accept-unconverged --device cuda -e \
+    'demo robot n=300 seed=3; kernel rbf + linear; fit model=exact solver=cg maxit=3'
+has "a kernel without a form for the device is computed here, and that is said" "$err" \
+    'the device has no form of rbf'
 
 # -- plans count the memory of the device, and take float16 where only that fits
 plan='demo robot n=3500 seed=3; split test=20% seed=1; kernel rbf; fit features=2048 rank=32 precision=float variance=none solver=pcg'

@@ -907,6 +907,9 @@ static void fit_done(struct workspace *ws, struct job *job, enum status rc, cons
                 "the step of %s was halved %zu time%s because the residual had begun to grow; the "
                 "solver continued from the best iterate", r->info.solver, r->info.halved,
                 r->info.halved == 1 ? "" : "s");
+    if (r->info.not_there)
+        ws_tell(ws, REC_NOTE, r->id, "device", "fit model=features",
+                "the processor computed the kernel: the device has no form of %s", r->kernel_text);
     intervals_notes(ws, r);
     if (r->info.warning[0])
         ws_warn(ws, r->info.warning_name[0] ? r->info.warning_name : "fit", "%s", r->info.warning);

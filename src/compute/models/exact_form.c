@@ -84,15 +84,6 @@ static bool fill_factor(const struct kernel *k, size_t f, const double *hp, size
     return fill_table(t, table);
 }
 
-bool exact_form_radial(const struct kernel *k, const double *hp, size_t d, float *inv,
-                       float *tables, float *weights)
-{
-    for (size_t f = 0; f < k->nterms; f++)
-        if (!fill_factor(k, f, hp, d, inv + f * d, tables + f * 4 * BACKEND_TABLE, weights + f))
-            return false;
-    return true;
-}
-
 /* Closed forms. */
 
 /* The closed form of a factor on plain inputs; KERNEL_NONE: there is none. */
@@ -119,6 +110,42 @@ bool exact_form_has(const struct kernel *k, size_t d)
     for (size_t f = 0; f < k->nterms; f++)
         if (closed_form(k, f, d).form == KERNEL_NONE && !wants_table(k, f, d))
             return false;
+    return true;
+}
+
+/* The closed form of factor f for a device (backend_closed), whose derivative at s = 0 is finite
+ * where that in the distance is 0; all of these are steepest there. */
+static struct backend_closed device_form(const struct kernel *k, size_t f, size_t d)
+{
+    const struct kernel_closed form = closed_form(k, f, d);
+    struct backend_closed c = { .form = BACKEND_NONE };
+    const struct pairs_value v = pairs_value(&form, &c.scale);
+
+    if (form.circle)
+        return c;
+    c.p1 = (double)v.p1;
+    c.p2 = (double)v.p2;
+    if (form.form == KERNEL_GAUSS) {
+        c.form = BACKEND_GAUSS;
+        c.slope = M_LN2;
+    } else if (form.form == KERNEL_POWER) {
+        c.form = BACKEND_POWER;
+        c.slope = c.p1;
+    } else if (form.form == KERNEL_DECAY) {
+        c.form = BACKEND_DECAY;
+        c.slope = fabs(c.p1 - M_LN2) < 1e-6 ? fabs(c.p2 - 0.5 * M_LN2 * M_LN2) : 0.0;
+    }
+    return c;
+}
+
+bool exact_form_radial(const struct kernel *k, const double *hp, size_t d, float *inv,
+                       float *tables, float *weights, struct backend_closed *closed)
+{
+    for (size_t f = 0; f < k->nterms; f++) {
+        if (!fill_factor(k, f, hp, d, inv + f * d, tables + f * 4 * BACKEND_TABLE, weights + f))
+            return false;
+        closed[f] = device_form(k, f, d);
+    }
     return true;
 }
 

@@ -55,9 +55,10 @@ struct exact_scratch { float *K, *S, *P; };
 void exact_form_values(const struct exact_form *, const struct pairs_loops *, size_t t,
                        const float *group, size_t rows, const struct exact_scratch *);
 
-/* A kernel that a device computes (backend_radial): entry f d + i of `inv`, table and weight of
- * each factor.  False where a factor is not a function of one distance between inputs. */
+/* A kernel that a device computes (backend_radial): entry f d + i of `inv`, table, weight and
+ * closed form of each factor.  False where a factor is not a function of one distance between
+ * inputs. */
 bool exact_form_radial(const struct kernel *, const double *hp, size_t d, float *inv, float *tables,
-                       float *weights);
+                       float *weights, struct backend_closed *closed);
 
 #endif

@@ -40,11 +40,12 @@ static enum status open_there(struct exact_op *op, const struct backend_exact *b
     const size_t F = op->r.k->nterms, d = op->r.d, table = 4 * BACKEND_TABLE;
     float *form = mem_calloc(F * (d + table + 1), sizeof *form, "an exact kernel", err);
     float *tables = form ? form + F * d : NULL, *weight = form ? tables + F * table : NULL;
-    const bool good = form && exact_form_radial(op->r.k, op->r.hp, d, form, tables, weight);
+    struct backend_closed closed[KERNEL_MAX_TERMS];
+    const bool good = form && exact_form_radial(op->r.k, op->r.hp, d, form, tables, weight, closed);
 
     if (good)
-        op->at = be->open(&(struct backend_radial){d, F, form, tables, weight}, op->r.n, op->r.X,
-                          err);
+        op->at = be->open(&(struct backend_radial){ d, F, form, tables, weight, closed }, op->r.n,
+                          op->r.X, err);
     free(form);
     if (!form || (good && !op->at && err && err->code == ST_NOMEM))
         return ST_NOMEM;
@@ -353,11 +354,17 @@ static enum status run_here(struct product *p, struct err *err)
 static enum status run_there(struct product *p, const double *Y, bool *done, struct err *err)
 {
     struct exact_op *op = p->op;
+    enum status rc;
 
     *done = op->at != NULL;
     if (!*done)
         return ST_OK;
-    const enum status rc = op->be->apply(op->at, p->m, Y, p->k, p->V, p->W, p->ctl, err);
+    if (p->C)
+        rc = op->be->columns(op->at, p->m, p->at, p->C, p->ctl, err);
+    else if (p->at)
+        rc = op->be->rows(op->at, p->m, p->at, p->k, p->V, p->W, p->ctl, err);
+    else
+        rc = op->be->apply(op->at, p->m, Y, p->k, p->V, p->W, p->ctl, err);
     if (rc != ST_BACKEND)
         return rc;
     op->why = err ? *err : (struct err){ .code = ST_BACKEND };
@@ -388,21 +395,11 @@ enum status exact_op_anew(struct exact_op *op, size_t k, const double *V, double
 enum status exact_op_rows(struct exact_op *op, size_t m, const size_t *at, size_t k,
                           const double *V, double *W, const struct ctl *ctl, struct err *err)
 {
-    const size_t d = op->r.d;
     struct product p = { .op = op, .m = m, .at = at, .k = k, .V = V, .W = W,
                          .from = op->stored, .ctl = ctl };
-    bool done = false;
-    enum status rc = ST_OK;
+    bool done;
+    const enum status rc = run_there(&p, NULL, &done, err);
 
-    if (op->at) {
-        double *Y = mem_calloc(m * d + 1, sizeof *Y, "rows of a product", err);
-        if (!Y)
-            return ST_NOMEM;
-        for (size_t r = 0; r < m; r++)
-            memcpy(Y + r * d, row_of(&p, r), d * sizeof *Y);
-        rc = run_there(&p, Y, &done, err);
-        free(Y);
-    }
     return done ? rc : run_here(&p, err);
 }
 
@@ -410,8 +407,10 @@ enum status exact_op_columns(struct exact_op *op, size_t m, const size_t *at, do
                              const struct ctl *ctl, struct err *err)
 {
     struct product p = { .op = op, .m = m, .at = at, .C = C, .ctl = ctl };
+    bool done;
+    const enum status rc = run_there(&p, NULL, &done, err);
 
-    return run_here(&p, err);
+    return done ? rc : run_here(&p, err);
 }
 
 /* Storing. */

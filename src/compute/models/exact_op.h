@@ -49,7 +49,7 @@ enum status exact_op_apply(struct exact_op *, size_t m, const double *Y, size_t 
  * K1 V. */
 enum status exact_op_rows(struct exact_op *, size_t m, const size_t *at, size_t k, const double *V,
                           double *W, const struct ctl *, struct err *);
-/* C (n x m) <- columns at[0] .. at[m - 1] of K1, always on the CPU. */
+/* C (n x m) <- columns at[0] .. at[m - 1] of K1. */
 enum status exact_op_columns(struct exact_op *, size_t m, const size_t *at, double *C,
                              const struct ctl *, struct err *);
 /* Seconds of one core of the CPU, counted from sizes: for a product of `rows` rows with k vectors,

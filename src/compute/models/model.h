@@ -96,6 +96,7 @@ struct fit_info {
      * the preconditioner (an upper bound).  NaN: unknown. */
     double condition, ritz_min, ritz_max, condition_plain;
     bool means_only;             /* the plan has no variances */
+    bool not_there;          /* a device was there, but has no form of the exact kernel */
     bool warm, projected;        /* started from another model; from its projected predictions */
     double start_residual;       /* relative residual of the start (1: started from zero) */
     size_t resumed;              /* steps of the run that the solver went on from; 0: it did not */

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "compute/backend.h"
 #include "compute/linalg/blas.h"
 #include "compute/models/exact_system.h"
 #include "compute/stats/ritz.h"
@@ -438,7 +439,10 @@ enum status model_products_fit(struct fit *ft, struct err *err)
     free(each);
     if (rc != ST_OK)
         return rc;
-    if (!exact_op_there(exact_system_op(ft->system), &why) && why.code == ST_BACKEND)
+    const bool there = exact_op_there(exact_system_op(ft->system), &why);
+    info->not_there = !there && why.code == ST_OK && ft->plan.plan != PLAN_STORE && ft->on.be &&
+                      ft->on.be->exact;
+    if (!there && why.code == ST_BACKEND)
         fit_warn(info, "device-lost",
                  "the device failed in the middle; the processor went on: %.200s", why.msg);
     info->warm = ft->o->start != NULL;
