@@ -12,7 +12,9 @@ const char *const propose_words[] = { "thompson", "ei", "ucb", "mean", "sd", NUL
 
 enum {
     SET = 128,   /* functions that are drawn at a time */
-    BLOCK = 4096 /* rows at which they are evaluated at a time */
+    BLOCK = 4096, /* rows at which they are evaluated at a time */
+    FURTHER = 8,  /* functions with long lists at a time, */
+    LONGEST = 100000
 };
 
 /* A row and what it promises.  `second` decides between rows of the same value, as where the
@@ -185,19 +187,18 @@ static enum status fill_lists(const struct functions *f, const struct source *sr
     return rc;
 }
 
-/* A list for each function, and a proposal from each.  A list is long enough for a proposal that
- * only has to differ from the others, and leaves room for rows that are too near. */
-static enum status by_functions(struct choice *c, const struct propose_opts *o,
-                                const struct tools *on, struct err *err)
+/* A list of `most` rows for each of the functions from number `first` on, `sets` at a time, and a
+ * proposal from each. */
+static enum status from_lists(struct choice *c, const struct propose_opts *o, size_t first,
+                              size_t sets, size_t most, const struct tools *on, struct err *err)
 {
-    const size_t most = 4 * o->count + 64 < c->src->n ? 4 * o->count + 64 : c->src->n,
-                 sets = o->count < SET ? o->count : SET;
+    const size_t end = first + o->count - c->n;
     struct list l[SET];
     struct entry *all = mem_calloc(sets * most, sizeof *all, "candidates", err);
     enum status rc = all ? ST_OK : ST_NOMEM;
 
-    for (size_t first = 0; rc == ST_OK && first < o->count; first += SET) {
-        const size_t S = o->count - first < SET ? o->count - first : SET;
+    for (; rc == ST_OK && first < end; first += sets) {
+        const size_t S = end - first < sets ? end - first : sets;
         const struct functions_key key = { .seed = o->seed, .target = o->target, .first = first,
                                            .count = S };
         struct functions *f = NULL;
@@ -214,6 +215,21 @@ static enum status by_functions(struct choice *c, const struct propose_opts *o,
         }
     }
     free(all);
+    return rc;
+}
+
+/* A list is long enough for a proposal that only has to differ from the others, and leaves room for
+ * rows that are too near.  Where all of a list are too near, a further function with a long list
+ * takes its place. */
+static enum status by_functions(struct choice *c, const struct propose_opts *o,
+                                const struct tools *on, struct err *err)
+{
+    const size_t n = c->src->n, near = 4 * o->count + 64;
+    enum status rc = from_lists(c, o, 0, o->count < SET ? o->count : SET, near < n ? near : n, on,
+                                err);
+
+    if (rc == ST_OK && c->n < o->count && near < n)
+        rc = from_lists(c, o, o->count, FURTHER, n < LONGEST ? n : LONGEST, on, err);
     return rc;
 }
 
