@@ -180,6 +180,25 @@ for try in "x+z x=0..1;z has no range" "x+ x=0..1;expression ends" \
 done
 run -e "bo 'sqrt(x)' x=-1..-0.5"
 has "a formula without a value" "$err" 'error\[formula\]: the formula has no value at x=-'
+# The plots: means and standard errors over seeds, by hand; the proposals and their file.
+run --format json -e "kernel rbf; bo draw dims=2 start=20 rounds=3 batch=2 by=mean,random seeds=3" \
+    -e 'plot bo out=bo.csv; describe bo'
+printf '%s\n' "$out" | grep '"by":"mean".*"round":3,' | sed 's/.*"best":\([^,]*\),.*/\1/' |
+    awk '{ s += $1; q[NR] = $1 } END { for (i in q) v += (q[i] - s / 3) ^ 2
+        printf "%.6f %.6f\n", s / 3, s / 3 - sqrt(v / 6) }' >want
+awk -F, '$1 == 1 && $3 == 26 { if ($2 == "" && lo == "") lo = $4; if ($2 == "mean") m = $4 }
+    END { printf "%.6f %.6f\n", m, lo }' bo.csv >got
+ok "plot bo: the mean of the seeds, and its standard error" cmp want got
+run -q -e "$fit; suggest 5 x=0..10 candidates=400 out=s.csv; plot suggest out=plot.csv; plot suggest out=s.svg"
+tail -n +2 s.csv | awk -F, '{ printf "%.9g %.9g\n", $5, $4 }' >want
+awk -F, '$2 == "proposed" { printf "%.9g %.9g\n", $3, $4 }' plot.csv >got
+ok "plot suggest: sd and mean of the proposals" cmp want got
+is "and of the candidates" "$(grep -c ,candidates, plot.csv)" 400
+run -k -e 'plot suggest out=x.svg; plot bo out=x.svg'
+has "before there is one" "$err$out" 'bo draw dims=3'
+# A batch is full although proposals keep apart: more functions are drawn.
+run --format json -e 'kernel rbf; bo draw dims=1 l=0.1 start=10 rounds=1 batch=40 candidates=4000'
+has "forty rows, each unlike the others" "$out" '"round":1,"measured":50,'
 # A stop keeps the rounds so far, which were told while it ran.
 mkfifo stop
 "$gpdesk" --format json -e "bo draw dims=4 start=900 rounds=900 batch=1 by=mean" >stop 2>err.txt &

@@ -17,4 +17,5 @@ libplots_a_SOURCES = \
   src/app/plots/plots_letters.c \
   src/app/plots/plots_model.c \
   src/app/plots/plots_run.c \
+  src/app/plots/plots_search.c \
   src/app/plots/plots_sweep.c

@@ -5,6 +5,7 @@ libruns_a_SOURCES = \
   src/app/runs/advise.h \
   src/app/runs/bo/bo.c \
   src/app/runs/bo/bo.h \
+  src/app/runs/bo/bo_figure.c \
   src/app/runs/bo/bo_impl.h \
   src/app/runs/bo/bo_rounds.c \
   src/app/runs/bo/bo_world.c \

@@ -2,6 +2,7 @@
  * those that were measured, lets compute/models/propose.h choose, and writes the proposals. */
 #include "app/runs/suggesting.h"
 
+#include "app/core/kept.h"
 #include "app/core/ws_tell.h"
 #include "app/runs/scoring/scoring_impl.h"
 #include "app/shell/import_args.h"
@@ -19,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHOWN_PROPOSALS = 3 };
+enum { SHOWN_PROPOSALS = 3, DRAWN_CANDIDATES = 3000 };
 
 struct proposal { size_t row; double mean, sd, chance; };
 
@@ -39,6 +40,7 @@ struct suggesting {
     double best;            /* measured, in units of the target */
     struct buf ranges;
     struct buf steps;       /* what the data are to remember: `ask` for each proposal */
+    struct figure *figure;  /* the plot suggest */
     double seconds;
 };
 
@@ -56,6 +58,7 @@ static void suggesting_free(struct job *job)
     table_unref(g->raw);
     args_free((struct args *)(uintptr_t)g->a);
     free(g->at);
+    figure_free(g->figure);
     buf_free(&g->ranges);
     buf_free(&g->steps);
     buf_free(&g->s.notes);
@@ -206,6 +209,40 @@ static enum status keep(struct suggesting *g, const struct encoded *e, const str
     return g->at ? ST_OK : ST_NOMEM;
 }
 
+/* The candidates, at most some thousands of them, and the chosen rows among them. */
+static enum status draw(struct suggesting *g, const struct encoded *e, const struct proposed *p,
+                        struct err *err)
+{
+    const struct encoding one = encoding_for(&g->s.enc, g->o.target);
+    const double noise = g->s.model->noises[g->o.target];
+    const size_t step = e->n / DRAWN_CANDIDATES + 1, n = (e->n + step - 1) / step,
+                 k0 = e->n * g->o.target;
+    double *x = mem_calloc(2 * (n + g->n) + 1, sizeof *x, "a plot", err), *y = x + n + g->n;
+    struct figure *f = x ? figure_new("suggest", "Proposals", err) : NULL;
+    bool ok = f && figure_label(f, "sd of a new measurement", one.target, err) == ST_OK;
+
+    for (size_t i = 0; ok && i < n; i++) {
+        const double var = p->varf[k0 + i * step] + noise * noise;
+        encoding_unscale(&one, 1, &p->mean[k0 + i * step], &var, &y[i], &x[i]);
+    }
+    for (size_t i = 0; ok && i < g->n; i++)
+        x[n + i] = g->at[i].sd, y[n + i] = g->at[i].mean;
+    ok = ok && figure_add(f, "candidates", MARK_POINTS, n, x, y, err) &&
+         figure_add(f, "proposed", MARK_POINTS, g->n, x + n, y + n, err) &&
+         figure_add_hline(f, "best measured", g->best, err);
+    if (ok && g->n)
+        ok = figure_verdict(f, err, "%zu of %zu rows by %s; the first has mean %.4g and sd "
+                            "%.3g, the best measured value is %.4g", g->n, e->n,
+                            args_text(g->a, "by"),
+                            g->at[0].mean, g->at[0].sd, g->best) == ST_OK;
+    free(x);
+    if (ok)
+        g->figure = f;
+    else
+        figure_free(f);
+    return ok ? ST_OK : ST_NOMEM;
+}
+
 static enum status choose(struct suggesting *g, struct job *job, const struct table *t,
                           const struct encoded *e, const double *u, struct err *err)
 {
@@ -225,6 +262,8 @@ static enum status choose(struct suggesting *g, struct job *job, const struct ta
         rc = propose(g->s.model, &e->base, &g->o, &on, &p, err);
     if (rc == ST_OK)
         rc = keep(g, e, &p, err);
+    if (rc == ST_OK)
+        rc = draw(g, e, &p, err);
     g->o.left = NULL;
     free(p.mean);
     free(p.varf);
@@ -456,6 +495,9 @@ static void suggest_done(struct workspace *ws, struct job *job, enum status rc,
     tell_json(&rec, g);
     tell_text(&rec, g);
     ws_emit(ws, &rec);
+    if (g->figure)
+        (void)kept_take(ws, g->figure, NULL);
+    g->figure = NULL;
     ws->serial++;
 }
 

@@ -1,6 +1,8 @@
 /* app/runs/bo/bo.c -- bo: reads the line, and tells each round when it is over.  See bo.h. */
 #include "app/runs/bo/bo.h"
 
+#include "app/core/kept.h"
+#include "app/core/ws_screen.h"
 #include "app/core/ws_tell.h"
 #include "app/runs/bo/bo_impl.h"
 #include "base/mem.h"
@@ -65,8 +67,13 @@ static void tell_rounds(struct workspace *ws, struct bo *g)
 {
     const size_t n = atomic_load_explicit(&g->n, memory_order_acquire);
 
+    if (g->told == n)
+        return;
     for (; g->told < n; g->told++)
         tell_round(ws, g, &g->at[g->told]);
+    struct figure *f = bo_figure(g, NULL);
+    if (f)
+        (void)kept_take(ws, f, NULL);
 }
 
 static void bo_tick(struct workspace *ws, struct job *job, const struct tick *t)
@@ -467,8 +474,10 @@ enum status bo_start(struct workspace *ws, const struct args *a, struct err *err
     g->a = args_ref(a);
     atomic_init(&g->n, 0);
     const enum status rc = bo_read(g, ws, a, err);
-    if (rc == ST_OK)
+    if (rc == ST_OK) {
+        ws_screen_show(ws, "bo", ""); /* the plot follows the rounds */
         return ws_submit(ws, &bo_ops, NULL, g, args_line(a), err);
+    }
     struct job tmp = { .arg = g };
     bo_free(&tmp);
     return rc;

@@ -1,5 +1,5 @@
 /* app/runs/bo/bo_impl.h -- private to bo: bo.c reads the line and tells the rounds, bo_rounds.c
- * runs them, and bo_world.c is what they measure. */
+ * runs them, bo_world.c is what they measure, and bo_figure.c draws them. */
 #ifndef GPDESK_BO_IMPL_H
 #define GPDESK_BO_IMPL_H
 
@@ -8,6 +8,7 @@
 #include "compute/models/propose.h"
 #include "compute/solvers/solver.h"
 #include "data/dataset.h"
+#include "figure/figure.h"
 
 #include <stdatomic.h>
 
@@ -84,5 +85,8 @@ void bo_world_score(const struct bo_world *, double *best, double *found);
 /* All rounds of all contenders, on the worker thread. */
 enum status bo_rounds_work(struct job *, struct err *);
 double bo_rounds_utility(const struct bo *, double y);
+
+/* The plot of the rounds that were told, on the main thread.  The caller owns it. */
+struct figure *bo_figure(const struct bo *, struct err *);
 
 #endif
