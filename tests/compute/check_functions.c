@@ -310,7 +310,7 @@ START_TEST(test_gradients)
     ck_assert_int_eq(functions_new(m, &(struct functions_key){ .seed = 7, .count = FUNCS }, &on, &f,
                                    &err), ST_OK);
     ck_assert_int_eq(functions_values(f, &points.base, F, &on, NULL), ST_OK);
-    const enum status rc = functions_slopes_for_tests(f, GRADS, rows, which, value, G, &on, &err);
+    const enum status rc = functions_slopes(f, GRADS, rows, which, value, G, &on, &err);
     ck_assert_msg(rc == ST_OK, "%s: %s", text, err.msg);
     for (size_t i = 0; i < GRADS; i++) {
         const double *own = F + which[i] * POINTS + i * EACH;
@@ -341,9 +341,9 @@ START_TEST(test_no_gradient)
 
     prob_make(&p);
     struct model *m = fit("matern(nu=1/2)", 0, 0.3, 1.0, &p.src.base, p.y, 1, 1.0);
-    ck_assert(!functions_smooth_for_tests(m, NULL));
+    ck_assert(!functions_smooth(m, NULL));
     ck_assert_int_eq(functions_new(m, &(struct functions_key){ .count = 1 }, &on, &f, NULL), ST_OK);
-    ck_assert_int_eq(functions_slopes_for_tests(f, 1, p.X, &which, &F, G, &on, &err),
+    ck_assert_int_eq(functions_slopes(f, 1, p.X, &which, &F, G, &on, &err),
                      ST_UNSUPPORTED);
     ck_assert(strstr(err.msg, "no gradient") && err.hint[0]);
     functions_free(f);

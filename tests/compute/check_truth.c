@@ -1,7 +1,9 @@
 /* tests/compute/check_truth.c -- the functions that `bo draw` searches: their moments are those of
- * the prior, and they have no features in common with functions that a model draws. */
+ * the prior, and they have no features in common with functions that a model draws; and the climb
+ * from the best candidates of such a function. */
 #include "compute/backend.h"
 #include "compute/models/functions.h"
+#include "compute/models/propose.h"
 #include "compute/models/truth.h"
 #include "compute/rng.h"
 #include "support.h"
@@ -140,6 +142,61 @@ START_TEST(test_not_the_models)
 }
 END_TEST
 
+/* Each proposal stands in the box, where its function is at least as high as at any candidate
+ * (functions_values, 1e-6), and higher on average.  An input with equal ends stays where it was,
+ * and a kernel without gradients leaves the proposals at their rows. */
+START_TEST(test_climb)
+{
+    enum { N = 40, C = 300, COUNT = 6 };
+    double x[(N + C) * D], y[N], mean[C], varf[C], at[COUNT * D], hp[KERNEL_MAX_HP], gain = 0.0,
+        lo[D] = { 0.0, 0.0, 0.0 }, hi[D] = { 1.0, 1.0, 0.0 };
+    static const char *const kernels[] = { "matern(nu=3/2,l=0.3)", "rbf(l=0.4)",
+                                           "matern(nu=1/2,l=0.3)" };
+    const struct kernel k = parse(kernels[_i], hp);
+    const struct tools on = { .be = backend_cpu() };
+    struct source_array train, pool, there;
+    struct fit_opts o = { .solver = "exact", .variance = VAR_ALL, .precision = PREC_DOUBLE,
+                          .kernel = k, .amplitude = 1.0, .noise = 0.01, .keep_scale = true,
+                          .seed = 4, .targets = 1, .hp = { hp[0] } };
+    size_t row[COUNT];
+    struct proposed p = { .mean = mean, .varf = varf, .row = row, .x = at };
+    struct propose_opts po = { .by = PROPOSE_THOMPSON, .goal = { .goal = GOAL_MAX },
+                               .count = COUNT, .seed = 6, .lo = lo, .hi = hi };
+    struct model *m = NULL;
+    struct fit_info info;
+    struct functions *f = NULL;
+    double F[COUNT * C], G[COUNT * COUNT];
+
+    points(N + C, x);
+    source_array_init(&train, x, N, D, D);
+    source_array_init(&pool, x + N * D, C, D, D);
+    source_array_init(&there, at, COUNT, D, D);
+    values(&k, hp, 1, &train.base, NULL, y);
+    ck_assert_int_eq(model_fit(&train.base, y, &o, &on, &m, &info, NULL, NULL), ST_OK);
+    ck_assert_int_eq(propose(m, &pool.base, &po, &on, &p, NULL), ST_OK);
+    ck_assert_uint_eq(p.n, COUNT);
+    ck_assert_int_eq(functions_new(m, &(struct functions_key){ .seed = 6, .count = COUNT }, &on, &f,
+                                   NULL), ST_OK);
+    ck_assert_int_eq(functions_values(f, &pool.base, F, &on, NULL), ST_OK);
+    ck_assert_int_eq(functions_values(f, &there.base, G, &on, NULL), ST_OK);
+    for (size_t s = 0; s < COUNT; s++) {
+        double best = -INFINITY;
+        for (size_t i = 0; i < C; i++)
+            best = F[s * C + i] > best ? F[s * C + i] : best;
+        gain += (G[s * COUNT + s] - best) / COUNT;
+        for (size_t j = 0; j < 2; j++)
+            ck_assert(at[s * D + j] >= 0.0 && at[s * D + j] <= 1.0);
+        ck_assert(at[s * D + 2] == x[(N + row[s]) * D + 2]);
+        if (_i == 2)
+            ck_assert(!memcmp(at + s * D, x + (N + row[s]) * D, D * sizeof *at));
+        ck_assert_msg(G[s * COUNT + s] > F[s * C + row[s]] - 1e-6, "function %zu fell", s);
+    }
+    ck_assert_msg(_i == 2 || gain > 0.01, "the climbs gain %g", gain);
+    functions_free(f);
+    model_unref(m);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("truth");
@@ -149,6 +206,7 @@ int main(void)
     tcase_add_loop_test(tc, test_moments, 0, 2);
     tcase_add_test(tc, test_same_bits);
     tcase_add_test(tc, test_not_the_models);
+    tcase_add_loop_test(tc, test_climb, 0, 3);
     suite_add_tcase(s, tc);
     return support_run(s);
 }

@@ -107,7 +107,7 @@ struct command cmd_suggest_rows[] = {
        "for a draw no, because its own are known"},
       {"apart", ARG_REAL, 0, "0.01", 0, 1, NULL, NULL, "as for suggest"},
       {"candidates", ARG_INT, 0, "10000", 10, 1e7, NULL, "rows",
-       "of a draw or a formula, how many rows a round chooses from"},
+       "of a draw or a formula, how many rows a round chooses from; by=thompson climbs from there"},
       {"rtol", ARG_REAL, 0, "0.01", 1e-12, 1, NULL, NULL, "tolerance of a solver that iterates"},
       {"maxit", ARG_INT, 0, NULL, 1, 1e9, NULL, "iterations", "at most; default: the solver's own"},
       {"seeds", ARG_INT, 0, "1", 1, 100, NULL, "seeds",

@@ -293,7 +293,7 @@ enum status functions_values(const struct functions *f, const struct source *src
 
 /* Values and gradients. */
 
-bool functions_smooth_for_tests(const struct model *m, struct err *err)
+bool functions_smooth(const struct model *m, struct err *err)
 {
     const char *which;
 
@@ -339,7 +339,7 @@ static void slope_task(void *ctx, size_t i, size_t worker)
     }
 }
 
-enum status functions_slopes_for_tests(const struct functions *f, size_t n, const double *X,
+enum status functions_slopes(const struct functions *f, size_t n, const double *X,
                                        const size_t *which, double *F, double *G,
                                        const struct tools *on, struct err *err)
 {
@@ -347,7 +347,7 @@ enum status functions_slopes_for_tests(const struct functions *f, size_t n, cons
     struct slopes p = { .f = f, .work = least > 2 * d ? least : 2 * d, .X = X,
                         .which = which, .F = F, .G = G, .ctl = on->ctl };
 
-    if (!functions_smooth_for_tests(f->m, err))
+    if (!functions_smooth(f->m, err))
         return ST_UNSUPPORTED;
     p.scratch = mem_aligned(pool_threads(on->pool) * p.work, sizeof *p.scratch,
                             "gradients of functions", err);

@@ -32,7 +32,7 @@ void functions_free(struct functions *); /* NULL is fine */
 enum status functions_values(const struct functions *, const struct source *, double *F,
                              const struct tools *, struct err *);
 
-/* For a search that climbs functions; without the suffix once it is there.  functions_smooth: true
+/* For a search that climbs functions (models/propose.c).  functions_smooth: true
  * if the functions of a model have gradients, that is, it is not over windows of sequences, and its
  * kernel is not Matern with nu below 1, whose functions have no derivative.  Else *err (may be
  * NULL) is that of functions_slopes: UNSUPPORTED.
@@ -42,8 +42,8 @@ enum status functions_values(const struct functions *, const struct source *, do
  * each at rows of its own, in one call.  All in double precision; the value agrees with
  * functions_values to the precision of the model.  A row costs `columns` features and M values of
  * the kernel, whatever `count`; the same bits for any number of threads. */
-bool functions_smooth_for_tests(const struct model *, struct err *);
-enum status functions_slopes_for_tests(const struct functions *, size_t n, const double *X,
+bool functions_smooth(const struct model *, struct err *);
+enum status functions_slopes(const struct functions *, size_t n, const double *X,
                                        const size_t *which, double *F, double *G,
                                        const struct tools *, struct err *);
 

@@ -187,6 +187,120 @@ static enum status fill_lists(const struct functions *f, const struct source *sr
     return rc;
 }
 
+/* Climbs. */
+
+enum { STEPS = 60 };
+
+/* Points that climb, each a function of its own: n x d inputs, gradients, and the two averages of
+ * Adam (Kingma & Ba 2015). */
+struct climb { size_t n, d; double *x, *at, *g, *m, *v, *f, *top; size_t *which; };
+
+static enum status climb_room(struct climb *c, size_t n, size_t d, struct err *err)
+{
+    double *room = mem_calloc(n + 1, (5 * d + 2) * sizeof *room, "climbs", err);
+
+    *c = (struct climb){ .n = 0, .d = d, .x = room };
+    c->which = room ? mem_calloc(n + 1, sizeof *c->which, "climbs", err) : NULL;
+    if (!c->which) {
+        free(room);
+        c->x = NULL;
+        return ST_NOMEM;
+    }
+    c->at = room + n * d;
+    c->g = c->at + n * d;
+    c->m = c->g + n * d;
+    c->v = c->m + n * d;
+    c->f = c->v + n * d;
+    c->top = c->f + n;
+    return ST_OK;
+}
+
+/* A step of point i up the utility; inputs stay in their ranges.  Steps shrink from a hundredth of
+ * a range to a thousandth. */
+static void climb_step(struct climb *c, size_t i, size_t step, const struct propose_opts *o)
+{
+    const double t = (double)step + 1.0, rate = 0.01 * pow(0.1, (double)step / STEPS);
+    const double sign = o->goal.goal == GOAL_MAX   ? 1.0
+                        : o->goal.goal == GOAL_MIN ? -1.0
+                        : c->f[i] < o->goal.value  ? 1.0
+                                                   : -1.0;
+
+    for (size_t j = 0; j < c->d; j++) {
+        const size_t k = i * c->d + j;
+        const double range = o->hi[j] - o->lo[j], g = sign * c->g[k] * range;
+        if (!(range > 0.0))
+            continue;
+        c->m[k] = 0.9 * c->m[k] + 0.1 * g;
+        c->v[k] = 0.99 * c->v[k] + 0.01 * g * g;
+        const double up = c->m[k] / (1.0 - pow(0.9, t)),
+                     size = sqrt(c->v[k] / (1.0 - pow(0.99, t))) + 1e-12;
+        c->at[k] = fmin(fmax(c->at[k] + rate * range * up / size, o->lo[j]), o->hi[j]);
+    }
+}
+
+/* x becomes the best input on the way of each point. */
+static enum status climb(struct climb *c, const struct functions *f, const struct propose_opts *o,
+                         const struct tools *on, struct err *err)
+{
+    const struct ctl quiet = { .cancel = on->ctl ? on->ctl->cancel : NULL };
+    const struct tools still = { on->be, on->pool, &quiet };
+    enum status rc = ST_OK;
+
+    memcpy(c->at, c->x, c->n * c->d * sizeof *c->at);
+    for (size_t step = 0; rc == ST_OK && step <= STEPS; step++) {
+        rc = functions_slopes(f, c->n, c->at, c->which, c->f, c->g, &still, err);
+        for (size_t i = 0; rc == ST_OK && i < c->n; i++) {
+            const double u = acquisition_utility(&o->goal, c->f[i]);
+            if (step == 0 || u > c->top[i]) {
+                c->top[i] = u;
+                memcpy(c->x + i * c->d, c->at + i * c->d, c->d * sizeof *c->x);
+            }
+            climb_step(c, i, step, o);
+        }
+    }
+    return rc;
+}
+
+/* Moves the proposals from number `first` on, whose functions are `which`, to where these lead,
+ * unless that is too near to another proposal. */
+static enum status climb_all(struct choice *c, size_t first, const size_t *which,
+                             const struct functions *f, const struct propose_opts *o,
+                             const struct tools *on, struct err *err)
+{
+    const size_t d = c->src->d, n = c->n - first;
+    struct climb up;
+    enum status rc = climb_room(&up, n, d, err);
+
+    up.n = rc == ST_OK ? n : 0;
+    for (size_t i = 0; rc == ST_OK && i < n; i++) {
+        up.which[i] = which[i];
+        rc = c->src->rows(c->src, c->row[first + i], c->row[first + i] + 1, up.x + i * d, err);
+        memcpy(c->x + (first + i) * d, up.x + i * d, d * sizeof *up.x);
+    }
+    if (rc == ST_OK && n > 0 && functions_smooth(c->m, NULL))
+        rc = climb(&up, f, o, on, err);
+    for (size_t i = 0; rc == ST_OK && i < n; i++) {
+        const double *x = up.x + i * d;
+        const double own = kernel_exact(&c->m->kernel, c->m->hp, d, x, x, NULL);
+        bool may = true;
+        for (size_t k = 0; may && k < c->n; k++) {
+            const double *z = c->x + k * d;
+            may = k == first + i ||
+                  2.0 * kernel_exact(&c->m->kernel, c->m->hp, d, z, x, NULL) <=
+                      (1.0 - c->apart) *
+                          (own + kernel_exact(&c->m->kernel, c->m->hp, d, z, z, NULL));
+            may = may && (k == first + i || memcmp(z, x, d * sizeof *x));
+        }
+        if (may)
+            memcpy(c->x + (first + i) * d, x, d * sizeof *x);
+        c->own[first + i] = kernel_exact(&c->m->kernel, c->m->hp, d, c->x + (first + i) * d,
+                                         c->x + (first + i) * d, NULL);
+    }
+    free(up.x);
+    free(up.which);
+    return rc;
+}
+
 /* A list of `most` rows for each of the functions from number `first` on, `sets` at a time, and a
  * proposal from each. */
 static enum status from_lists(struct choice *c, const struct propose_opts *o, size_t first,
@@ -207,12 +321,17 @@ static enum status from_lists(struct choice *c, const struct propose_opts *o, si
         rc = functions_new(c->m, &key, on, &f, err);
         if (rc == ST_OK)
             rc = fill_lists(f, c->src, o, S, l, on, err);
-        functions_free(f);
+        const size_t before = c->n;
+        size_t which[SET];
         for (size_t s = 0; rc == ST_OK && s < S; s++) {
             size_t from = 0;
+            which[c->n - before] = s;
             qsort(l[s].at, l[s].n, sizeof *l[s].at, best_first);
             rc = take(c, l[s].at, l[s].n, &from, err);
         }
+        if (rc == ST_OK && o->lo)
+            rc = climb_all(c, before, which, f, o, on, err);
+        functions_free(f);
     }
     free(all);
     return rc;
@@ -249,6 +368,8 @@ enum status propose(const struct model *m, const struct source *src, const struc
     rc = !c.own                      ? ST_NOMEM
          : o->by == PROPOSE_THOMPSON ? by_functions(&c, o, on, err)
                                      : by_value(&c, o, out->mean + at, varf, err);
+    if (rc == ST_OK && o->lo && out->x && o->by == PROPOSE_THOMPSON)
+        memcpy(out->x, c.x, c.n * src->d * sizeof *c.x);
     free(c.x);
     free(c.own);
     out->n = c.n;

@@ -21,11 +21,18 @@ struct propose_opts {
     double apart;     /* 15.7; 0: proposals only differ */
     uint64_t seed;    /* of the functions */
     const bool *left; /* src->n: rows that are not proposed; NULL: none */
+    /* The ranges of inputs that can take any value (d each; equal ends: an input that cannot).  A
+     * proposal of a function then climbs it from its row, within them (15.10).  NULL: none can. */
+    const double *lo, *hi;
 };
 /* What is found: the predictions of model_predict, src->n for each target of the model, and the
  * numbers of n rows, the first proposal first, at most opts->count.  The caller owns the arrays.
  * varf may be NULL for the rules that weigh no variances, the mean and functions. */
-struct proposed { double *mean, *varf; size_t *row, n; };
+struct proposed {
+    double *mean, *varf;
+    size_t *row, n;
+    double *x; /* with opts->lo: the inputs of proposals (count x d), which have left their rows */
+};
 /* Chooses rows of src: fewer than opts->count when no other rows are far enough apart.
  * The same arguments give the same rows for any number of threads.  Errors are those of
  * model_predict and functions_new.  Memory: 16 bytes for each row, and for functions 16 (4 count +

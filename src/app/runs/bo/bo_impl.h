@@ -79,6 +79,12 @@ void bo_world_rows_free(struct bo_rows *);
 /* Measures rows i of them, n indices into rows->row. */
 enum status bo_world_measure(struct bo_world *, const struct bo_rows *, const size_t *i, size_t n,
                              const struct tools *, struct err *);
+/* The ranges of encoded inputs that can take any value (BO_DIMS_MOST each; equal ends: an input
+ * that cannot).  False: there is none. */
+bool bo_world_ranges(const struct bo_world *, const struct encoding *, double *lo, double *hi);
+/* Moves row i of c to encoded inputs x, where they can take any value. */
+void bo_world_move(const struct bo_world *, const struct encoding *, const struct bo_rows *c,
+                   size_t i, const double *x);
 /* The best measured value, and the share of the pool's best 1 % that was found (NaN: no pool). */
 void bo_world_score(const struct bo_world *, double *best, double *found);
 

@@ -181,6 +181,7 @@ static enum status propose_rows(struct search *s, const struct model *m, const s
     const struct column *y = &d->table->col[dataset_target(d)];
     struct propose_opts o = s->g->o;
     struct encoded e = { 0 };
+    double lo[BO_DIMS_MOST], hi[BO_DIMS_MOST];
     enum status rc = encode(enc, c->t, c->row, c->n, false, &e, err);
 
     if (rc != ST_OK)
@@ -192,13 +193,23 @@ static enum status propose_rows(struct search *s, const struct model *m, const s
     for (size_t i = 0; i < n; i++)
         o.goal.best = fmax(o.goal.best, acquisition_utility(
                                             &o.goal, encoding_scaled(enc, column_at(y, row[i]))));
-    rc = propose(m, &e.base, &o, on, p, err);
+    if (o.by == PROPOSE_THOMPSON && bo_world_ranges(s->w, enc, lo, hi)) {
+        o.lo = lo, o.hi = hi;
+        p->x = mem_calloc(o.count, e.base.d * sizeof *p->x, "proposals", err);
+        rc = p->x ? ST_OK : ST_NOMEM;
+    }
+    if (rc == ST_OK)
+        rc = propose(m, &e.base, &o, on, p, err);
     /* Rows that the encoding drops are not among those of e. */
     for (size_t k = 0, at = 0; rc == ST_OK && k < p->n; k++) {
         for (at = p->row[k]; at < c->n && c->row[at] != e.row[p->row[k]]; at++)
             ;
         p->row[k] = at;
+        if (o.lo)
+            bo_world_move(s->w, enc, c, at, p->x + k * e.base.d);
     }
+    free(p->x);
+    p->x = NULL;
     encode_free(&e);
     return rc;
 }

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "base/spill.h"
+#include "base/text.h"
 #include "compute/models/truth.h"
 #include "compute/rng.h"
 #include "data/candidates.h"
@@ -384,6 +385,49 @@ void bo_world_rows_free(struct bo_rows *c)
     table_unref(c->t);
     free(c->row);
     *c = (struct bo_rows){ .n = 0 };
+}
+
+/* Inputs that can take any value. */
+
+/* The interval of a column of the data, where it is one without steps. */
+static bool interval(const struct bo_world *w, size_t at, double *lo, double *hi)
+{
+    *lo = 0.0, *hi = 1.0;
+    if (w->g->kind != BO_FORMULA)
+        return w->g->kind == BO_DRAW;
+    const char *text = strchr(args_many_at(w->g->a, "column", at), '=') + 1,
+               *dots = strstr(text, "..");
+    return dots && !strchr(text, '/') && text_double(text, (size_t)(dots - text), lo) &&
+           text_double(dots + 2, strlen(dots + 2), hi);
+}
+
+bool bo_world_ranges(const struct bo_world *w, const struct encoding *enc, double *lo, double *hi)
+{
+    bool any = false;
+
+    for (size_t j = 0; j < enc->ncol && j < BO_DIMS_MOST && w->g->kind != BO_TABLE; j++) {
+        const struct enc_col *c = &enc->col[j];
+        double a, b;
+        lo[j] = hi[j] = 0.0;
+        if (!interval(w, table_find(w->d->table, c->column), &a, &b))
+            continue;
+        lo[j] = (a - c->mean) / c->sd;
+        hi[j] = (b - c->mean) / c->sd;
+        any = true;
+    }
+    return any;
+}
+
+void bo_world_move(const struct bo_world *w, const struct encoding *enc, const struct bo_rows *c,
+                   size_t i, const double *x)
+{
+    for (size_t j = 0; j < enc->ncol; j++) {
+        const struct enc_col *e = &enc->col[j];
+        const size_t at = table_find(c->t, e->column);
+        double a, b;
+        if (interval(w, table_find(w->d->table, e->column), &a, &b))
+            c->t->col[at].v[c->row[i]] = fmin(fmax(e->mean + e->sd * x[j], a), b);
+    }
 }
 
 /* Measuring. */
