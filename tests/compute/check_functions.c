@@ -351,6 +351,171 @@ START_TEST(test_no_gradient)
 }
 END_TEST
 
+/* Functions that a fit solves for, S of them by that solver: exact with features 0. */
+static struct model *fit_solved(const char *kernel, size_t features, const char *solver, size_t S,
+                                size_t maxit, const struct source *src, const double *y, size_t t)
+{
+    struct fit_opts o = { .kind = model_kind_usual(features == 0), .solver = solver,
+                          .features = features, .variance = VAR_SAMPLES, .samples = S,
+                          .precision = PREC_DOUBLE, .kernel = parse(kernel), .amplitude = 1.7,
+                          .noise = 0.4, .keep_scale = true, .seed = 3, .targets = t, .rtol = 1e-9,
+                          .maxit = maxit, .precond = features ? "jacobi" : "pchol",
+                          .hp = { 0.8 } };
+    const struct tools on = alone();
+    struct fit_info info;
+    struct model *m = NULL;
+    struct err err = { 0 };
+
+    model_fit(src, y, &o, &on, &m, &info, NULL, &err);
+    ck_assert_msg(m != NULL, "%s: %s", kernel, err.msg);
+    ck_assert(m->L == NULL && m->S == S && info.samples == S);
+    return m;
+}
+
+static const struct { size_t features; const char *solver; } ways[] = {
+    { 0, "exact" }, { 0, "pcg" }, { 0, "sdd" }, { 512, "direct" }, { 512, "pcg" },
+};
+enum { WAYS = sizeof ways / sizeof *ways };
+
+/* Their variances against those of the factor, for two targets and rows with weights, by each
+ * solver, which shares a block with y: within 4 standard errors sqrt(2 / S) of a mean of S squares.
+ * The prior of an exact kernel has 8192 features, whose own scatter of about sqrt(1 / 8192) of the
+ * prior variance is added.  sdd ends after its 200 products, two digits from the end. */
+START_TEST(test_variances)
+{
+    enum { S = 800 };
+    struct prob p;
+    double mean[2 * NEW], var[2 * NEW], want[2 * NEW], same[2 * NEW];
+    const struct tools on = alone();
+
+    prob_make(&p);
+    struct model *m = fit_solved("matern(nu=3/2)", ways[_i].features, ways[_i].solver, S, 0,
+                                 &p.src.base, p.y, 2);
+    struct model *by = fit("matern(nu=3/2)", ways[_i].features, 0.4, 1.7, &p.src.base, p.y, 2, 0.8);
+    ck_assert_int_eq(model_predict(m, &p.test.base, mean, var, &on, NULL), ST_OK);
+    ck_assert_int_eq(model_predict(by, &p.test.base, same, want, &on, NULL), ST_OK);
+    for (size_t i = 0; i < 2 * NEW; i++) {
+        const double se = sqrt(2.0 / S) * want[i] + 1.7 * 1.7 * sqrt(1.0 / 8192.0);
+        ck_assert_msg(fabs(var[i] - want[i]) <= 4.0 * se, "%s: variance %zu: %g, not %g",
+                      ways[_i].solver, i, var[i], want[i]);
+        ck_assert_msg(fabs(mean[i] - same[i]) <= 0.02, "%s: mean %zu: %g, not %g", ways[_i].solver,
+                      i, mean[i], same[i]);
+    }
+    model_unref(m);
+    model_unref(by);
+}
+END_TEST
+
+/* The functions themselves: their mean square around the prediction is that variance to rounding,
+ * for both targets; a part of the set is part of the set; more than there are is refused. */
+START_TEST(test_solved_functions)
+{
+    enum { S = 6 };
+    struct prob p;
+    double mean[2 * NEW], var[2 * NEW];
+    const struct tools on = alone();
+    struct functions *f = NULL;
+    struct err err = { 0 };
+
+    prob_make(&p);
+    struct model *m = fit_solved("matern(nu=3/2)", ways[_i].features, ways[_i].solver, S, 0,
+                                 &p.src.base, p.y, 2);
+    ck_assert_int_eq(model_predict(m, &p.test.base, mean, var, &on, NULL), ST_OK);
+    for (size_t j = 0; j < 2; j++) {
+        double *F = values(m, &(struct functions_key){ .target = j, .count = S }, &p.test.base,
+                           NULL),
+               *last = values(m, &(struct functions_key){ .target = j, .first = 4, .count = 2 },
+                              &p.test.base, NULL);
+        for (size_t i = 0; i < NEW; i++) {
+            double sum = 0.0;
+            for (size_t s = 0; s < S; s++)
+                sum += (F[s * NEW + i] - mean[j * NEW + i]) * (F[s * NEW + i] - mean[j * NEW + i]);
+            ck_assert(support_close(var[j * NEW + i], sum / S, 1e-7));
+            ck_assert(support_close(last[NEW + i], F[5 * NEW + i], 1e-7));
+        }
+        free(F), free(last);
+    }
+    ck_assert_int_eq(functions_new(m, &(struct functions_key){ .first = 4, .count = 3 }, &on, &f,
+                                   &err), ST_STATE);
+    ck_assert(f == NULL && strstr(err.msg, "6 functions") && strstr(err.hint, "samples=64"));
+    model_unref(m);
+}
+END_TEST
+
+/* The golden posterior by functions that a Cholesky factor and conjugate gradients solve for. */
+START_TEST(test_golden_solved)
+{
+    enum { S = 1000 };
+    struct golden g = golden();
+    size_t rows, cols;
+    double *both = support_golden("pathwise_mean_cov", &rows, &cols), mean[T], C[T * T];
+    struct fit_opts o = { .kind = model_kind_usual(true), .solver = _i ? "pcg" : "exact",
+                          .variance = VAR_SAMPLES, .samples = S, .precision = PREC_DOUBLE,
+                          .kernel = parse("linear"), .amplitude = 1.0, .noise = sqrt(0.1),
+                          .keep_scale = true, .seed = 4, .rtol = 1e-9, .precond = "pchol" };
+    const struct tools on = alone();
+    struct fit_info info;
+    struct model *m = NULL;
+
+    ck_assert_int_eq(model_fit(&g.src.base, g.y, &o, &on, &m, &info, NULL, NULL), ST_OK);
+    double *F = values(m, &(struct functions_key){ .count = S }, &g.test.base, NULL);
+    for (size_t i = 0; i < T; i++) {
+        mean[i] = both[i * (T + 1)];
+        memcpy(C + i * T, both + i * (T + 1) + 1, T * sizeof *C);
+    }
+    check_moments(F, S, T, mean, C);
+    free(F);
+    free(both);
+    model_unref(m);
+    golden_free(&g);
+}
+END_TEST
+
+/* 64 functions scatter variances by sqrt(2 / 64) = 18 %, and solves that were stopped far from
+ * their end make them too large: a function that was not conditioned still has the prior's. */
+START_TEST(test_trap)
+{
+    enum { SEEDS = 24, S = 64 };
+    struct prob p;
+    double mean[NEW], var[NEW], want[NEW], sum = 0.0, squares = 0.0, inflated = 0.0;
+    const struct tools on = alone();
+
+    prob_make(&p);
+    for (size_t i = 0; i < NEW * D; i++) /* new rows among the training rows */
+        p.Xt[i] = 0.5 * p.Xt[i];
+    struct model *by = fit("matern(nu=3/2)", 0, 0.4, 1.7, &p.src.base, p.y, 1, 0.8);
+    ck_assert_int_eq(model_predict(by, &p.test.base, mean, want, &on, NULL), ST_OK);
+    for (size_t k = 0; k < SEEDS; k++) {
+        struct fit_opts o = { .kind = model_kind_usual(true), .solver = "exact",
+                              .variance = VAR_SAMPLES, .samples = S, .precision = PREC_DOUBLE,
+                              .kernel = parse("matern(nu=3/2)"), .amplitude = 1.7, .noise = 0.4,
+                              .keep_scale = true, .seed = k, .hp = { 0.8 } };
+        struct fit_info info;
+        struct model *m = NULL;
+        ck_assert_int_eq(model_fit(&p.src.base, p.y, &o, &on, &m, &info, NULL, NULL), ST_OK);
+        ck_assert_int_eq(model_predict(m, &p.test.base, mean, var, &on, NULL), ST_OK);
+        for (size_t i = 0; i < NEW; i++) {
+            const double off = var[i] / want[i] - 1.0;
+            sum += off / (SEEDS * NEW);
+            squares += off * off / (SEEDS * NEW);
+        }
+        model_unref(m);
+    }
+    /* Rows of one set are dependent; 24 sets give the scatter to 1 / sqrt(2 * 24) = 15 % at the
+     * least, and the mean to 18 % / sqrt(24) = 4 %. */
+    const double scatter = sqrt(squares - sum * sum);
+    ck_assert_msg(fabs(sum) < 4.0 * 0.04 && fabs(scatter / sqrt(2.0 / S) - 1.0) < 4.0 * 0.15,
+                  "mean error %g, scatter %g", sum, scatter);
+    struct model *m = fit_solved("matern(nu=3/2)", 0, "cg", S, 2, &p.src.base, p.y, 1);
+    ck_assert_int_eq(model_predict(m, &p.test.base, mean, var, &on, NULL), ST_OK);
+    for (size_t i = 0; i < NEW; i++)
+        inflated += var[i] / want[i] / NEW;
+    ck_assert_msg(inflated > 1.3, "stopped after two steps: %g times the variance", inflated);
+    model_unref(m);
+    model_unref(by);
+}
+END_TEST
+
 START_TEST(test_refusals)
 {
     struct prob p;
@@ -417,6 +582,10 @@ int main(void)
     tcase_add_loop_test(tc, test_same_bits, 0, 2);
     tcase_add_loop_test(tc, test_gradients, 0, 2 * SMOOTH);
     tcase_add_test(tc, test_no_gradient);
+    tcase_add_loop_test(tc, test_variances, 0, WAYS);
+    tcase_add_loop_test(tc, test_solved_functions, 0, WAYS);
+    tcase_add_loop_test(tc, test_golden_solved, 0, 2);
+    tcase_add_test(tc, test_trap);
     tcase_add_test(tc, test_refusals);
     tcase_add_test(tc, test_acquisition);
     suite_add_tcase(s, tc);

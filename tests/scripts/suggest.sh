@@ -40,6 +40,30 @@ has "a percentage beyond 100" "$err" 'error\[quantiles\]'
 run -e "open d.csv target=y; fit solver=exact l=1 noise=0.1 variance=none; predict above=3"
 has "chances need variances" "$err" 'error\[no-variance\]'
 
+# ---- functions that a fit solves for: the same bits after a resume and with other threads ----
+sol='open d.csv target=y; kernel rbf; fit model=exact solver=pcg samples=12 l=1 amplitude=2 noise=0.3'
+run --format json -s f.gpd -e "$sol; predict new.csv samples=12 out=a.csv; score on=train"
+is "a fit with functions ends with 0" $rc 0
+has "its record" "$out" '"command":"fit".*"samples":12,"samples_residual":[0-9.e-]*,'
+has "a note says how far its variances scatter" "$out$err" '"samples".*12 functions and scatter by 41 %'
+has "they give scores their intervals" "$out" '"coverage95"'
+run -s f.gpd -e 'predict new.csv samples=12 out=b.csv'
+ok "a session resumes them to the same bits" cmp a.csv b.csv
+run -e "set threads=2; $sol; predict new.csv samples=12 out=c.csv"
+ok "the same bits with another number of threads" cmp a.csv c.csv
+ok "the sd is the mean square of the functions, and noise" awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
+    NR > 1 { s = 0; for (k = 1; k <= 12; k++) s += ($at["sample" k] - $at["mean"]) ^ 2 / 12; n++
+    if ((s - $at["sd_latent"] ^ 2) ^ 2 > 1e-12 * s * s || $at["sd"] <= $at["sd_latent"]) exit 1 }
+    END { exit n != 10 }' a.csv
+run -e "$sol; predict new.csv samples=13"
+has "more than it solved for: the fit that can" "$err" 'error\[no-functions\].*12 functions.*13'
+run --format json -e "$sol; suggest 4 x=0..10/0.25; suggest 2 x=0..10/0.25 by=ei"
+has "suggest takes them" "$out" '"command":"suggest".*"count":4'
+run --format json -e "open d.csv target=y; fit features=256 solver=pcg variance=samples l=1 amplitude=2 noise=0.3; score on=train"
+has "variance=samples on features" "$out" '"samples":64,.*"coverage95"'
+run -e "open d.csv target=y; fit model=exact solver=pcg samples=8 rtol=0.9 maxit=1 l=1 amplitude=2 noise=0.01"
+has "unfinished solves: variances are too large" "$err" 'note\[samples\].*unfinished'
+
 # ---- suggest from ranges ----
 run --format json -e "$fit; suggest 3 x=0..10 k=a by=mean candidates=2000 out=s.csv"
 is "suggest ends with 0" $rc 0

@@ -23,7 +23,8 @@
 #include <string.h>
 
 static const double DOUBLE_ENTRIES = 2e7; /* rows x features up to which double is the default */
-enum { EXACT_TUNE_ROWS = 1500, EXACT_FIT_ROWS = 4000, DEFAULT_FEATURES = 4096,
+enum { SAMPLES = 64, /* functions of variance=samples */
+       EXACT_TUNE_ROWS = 1500, EXACT_FIT_ROWS = 4000, DEFAULT_FEATURES = 4096,
        DEFAULT_TUNE_FEATURES = 2048 };
 
 /* Kernel. */
@@ -236,12 +237,20 @@ static enum status fit_variance(const struct args *a, struct fit_opts *o, struct
     const char *v = args_text(a, "variance");
     double n;
 
+    if (args_given(a, "samples"))
+        o->samples = (size_t)args_int(a, "samples", 0);
+    if (!strcmp(v, "samples")) {
+        o->variance = VAR_SAMPLES;
+        o->samples = o->samples ? o->samples : SAMPLES;
+        return ST_OK;
+    }
     if (!strcmp(v, "auto") || !strcmp(v, "all") || !strcmp(v, "none")) {
         o->variance = v[1] == 'u' ? VAR_AUTO : v[0] == 'a' ? VAR_ALL : VAR_NONE;
         return ST_OK;
     }
     if (!text_scaled(v, &n) || n < 2 || n != floor(n) || n > 1e6) {
-        err_set(err, ST_RANGE, "variance=%s is not auto, all, none or a number of features", v);
+        err_set(err, ST_RANGE,
+                "variance=%s is not auto, all, none, samples or a number of features", v);
         err_hint(err, "fit variance=4096");
         return ST_RANGE;
     }
@@ -417,7 +426,8 @@ static enum status continue_changes(const struct args *a, struct fit_opts *o, st
         o->maxit = (size_t)args_int(a, "maxit", 500);
     if (args_given(a, "precision"))
         o->precision = strcmp(args_text(a, "precision"), "double") ? PREC_FLOAT : PREC_DOUBLE;
-    return args_given(a, "variance") ? fit_variance(a, o, err) : ST_OK;
+    return args_given(a, "variance") || args_given(a, "samples") ? fit_variance(a, o, err)
+                                                                : ST_OK;
 }
 
 /* fit continue=r7: the same fit from where it stopped; with features=, a fit with other features
@@ -777,7 +787,10 @@ struct command cmd_model_rows[] = {
        "relative residual at which the fit ends"},
       {"maxit", ARG_INT, 0, "500", 1, 1e7, NULL, "iterations", "largest number of iterations"},
       {"variance", ARG_WORD, 0, "auto", 0, 0, NULL, NULL,
-       "auto, all, none, or a number of features"},
+       "auto, all, none, samples, or a number of features"},
+      {"samples", ARG_INT, 0, "0", 0, 4096, NULL, "functions",
+       "functions of the posterior to solve for beside the weights: for predict samples=, suggest "
+       "and variances where there is no factor"},
       {"from", ARG_RUN, 0, NULL, 0, 0, NULL, NULL,
        "start the iteration at a run's weights, or with other features at its predictions"},
       {"continue", ARG_RUN, 0, NULL, 0, 0, NULL, NULL,

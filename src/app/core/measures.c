@@ -58,6 +58,11 @@ static bool has_step(const struct run *r)
     return r->info.step_limit > 0.0;
 }
 
+static bool has_samples(const struct run *r)
+{
+    return r->info.samples != 0;
+}
+
 static bool chose_rank(const struct run *r)
 {
     return r->info.rank_chosen;
@@ -217,6 +222,11 @@ static const struct measure table[] = {
     {ROW("lambda1", "lambda1", MEASURE_ITERATION, "",
          "largest eigenvalue of the kernel matrix over its rows, at amplitude 1"),
      INFO(lambda1), .applies = has_step, .age = MEASURE_LATER},
+    {ROW("samples", "samples", MEASURE_ITERATION, "", "functions that were solved for"),
+     INFO(samples), .applies = has_samples, .age = MEASURE_LATER},
+    {ROW("samples_residual", "samples_residual", MEASURE_ITERATION, "",
+         "relative residual of the worst of these functions"),
+     INFO(samples_residual), LOWER, .applies = has_samples, .age = MEASURE_LATER, .least = 0.0},
     {ROW("step_halved", "halved", MEASURE_ITERATION, "", "how often the step was halved"),
      INFO(halved), LOWER, .applies = halved, .age = MEASURE_LATER},
     {ROW("rank_chosen", NULL, MEASURE_ITERATION, "", "who chose the rank"), .word = rank_word,

@@ -330,7 +330,7 @@ static struct figure *slice_line(const struct slice *s, struct opened *o, struct
     double *x = rc == ST_OK ? mem_calloc(a.n * (d + 2), sizeof *x, "plot", err) : NULL;
 
     if (x) {
-        double *mean = x + a.n * d, *var = s->m->L ? mean + a.n : NULL;
+        double *mean = x + a.n * d, *var = model_has_variance(s->m) ? mean + a.n : NULL;
         for (size_t i = 0; i < a.n; i++) {
             memcpy(x + i * d, o->base, d * sizeof *x);
             axis_put(&s->enc, &a, i, x + i * d);
@@ -392,7 +392,8 @@ static struct figure *slice_plane(const struct slice *s, struct opened *o, struc
     const size_t n = a.n * b.n;
     double *x = rc == ST_OK ? mem_calloc(n * (d + 4), sizeof *x, "plot", err) : NULL;
     if (x) {
-        double *mean = x + n * d, *var = s->m->L ? mean + n : NULL, *unit = mean + 2 * n,
+        double *mean = x + n * d, *var = model_has_variance(s->m) ? mean + n : NULL,
+               *unit = mean + 2 * n,
                *sd = mean + 3 * n;
         for (size_t i = 0; i < n; i++) {
             memcpy(x + i * d, o->base, d * sizeof *x);

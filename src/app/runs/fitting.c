@@ -869,6 +869,23 @@ static void fit_result_record(struct workspace *ws, const struct run *r)
     ws_emit(ws, &rec);
 }
 
+/* What functions that stand in for a factor of the variances can be trusted with. */
+static void samples_note(struct workspace *ws, const struct run *r)
+{
+    const size_t S = r->model->S;
+
+    if (S == 0 || r->model->L)
+        return;
+    if (r->info.samples_residual > 0.1)
+        ws_tell(ws, REC_NOTE, r->id, "samples", "fit rtol=0.01, with a larger maxit=",
+                "variances come from %zu functions whose solves ended at a residual of %.2g: "
+                "unfinished ones make variances too large", S, r->info.samples_residual);
+    else
+        ws_tell(ws, REC_NOTE, r->id, "samples", "fit samples=256",
+                "variances come from %zu functions and scatter by %.0f %%", S,
+                100.0 * sqrt(2.0 / (double)S));
+}
+
 static void fit_done(struct workspace *ws, struct job *job, enum status rc, const struct err *err)
 {
     struct fitting *f = job->arg;
@@ -911,6 +928,7 @@ static void fit_done(struct workspace *ws, struct job *job, enum status rc, cons
         ws_tell(ws, REC_NOTE, r->id, "device", "fit model=features",
                 "the processor computed the kernel: the device has no form of %s", r->kernel_text);
     intervals_notes(ws, r);
+    samples_note(ws, r);
     if (r->info.warning[0])
         ws_warn(ws, r->info.warning_name[0] ? r->info.warning_name : "fit", "%s", r->info.warning);
     if (r->info.why <= 0 && !verdict_planned(&r->info))

@@ -706,9 +706,11 @@ static enum status suits(const struct run *r, bool *sd, struct err *err)
     if (m->d != r->enc.ncol)
         return err_set(err, ST_INTERNAL, "%s has %zu inputs, its encoding %zu", r->id, m->d,
                        r->enc.ncol);
-    *sd = *sd || (r->enc.yscale == Y_LOG && r->fit.variance != VAR_NONE);
-    if (*sd && r->fit.variance == VAR_NONE) {
-        err_named(err, ST_STATE, "no-variance", "%s has no variances", r->id);
+    const bool factor = r->fit.variance != VAR_NONE && (m->Mv || !m->S);
+    *sd = *sd || (r->enc.yscale == Y_LOG && factor);
+    if (*sd && !factor) {
+        err_named(err, ST_STATE, "no-variance", "%s has no variances%s", r->id,
+                  m->S ? " by a factor" : "");
         err_hint(err, "fit variance=auto, then export; or sd=no");
         return ST_STATE;
     }

@@ -304,7 +304,7 @@ static enum status suggest_work(struct job *job, struct err *err)
     double *u = NULL;
     enum status rc = scoring_need_factor(&g->s, job, err);
 
-    if (rc == ST_OK && !g->s.model->L) {
+    if (rc == ST_OK && !model_has_variance(g->s.model)) {
         rc = err_named(err, ST_STATE, "no-variance",
                        "%s has no variances, and suggest weighs them", g->s.run);
         err_hint(err, "fit variance=auto, then suggest");

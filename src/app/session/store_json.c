@@ -27,7 +27,8 @@ const int store_outcome_values[] = { OUT_RUNNING, OUT_RTOL,      OUT_DIRECT,
                                      OUT_MAXIT,   OUT_CANCELLED, OUT_BREAKDOWN };
 const char *const store_tune_outcomes[] = { "done", "cancelled", "evaluations", "tie", NULL };
 const char *const store_precisions[] = { "float", "double", NULL };
-const char *const store_variances[] = { "auto", "all", "none", "count", NULL };
+const char *const store_variances[] = { "auto", "all", "none", "count",
+                                            "samples", NULL };
 
 /* Members. */
 
@@ -519,6 +520,8 @@ static void fit_opts(struct buf *b, const struct fit_opts *o)
     count(b, "maxit", o->maxit);
     str(b, "variance", store_variances[o->variance]);
     count(b, "variance_count", o->variance_count);
+    if (o->samples)
+        count(b, "samples", o->samples);
     str(b, "plan", model_plan_words[o->plan]);
     str(b, "store", model_store_words[o->store]);
     str(b, "precision", store_precisions[o->precision]);
@@ -578,6 +581,8 @@ static void model(struct buf *b, const struct model *m)
     count(b, "d", m->d);
     count(b, "M", m->M);
     count(b, "Mv", m->Mv);
+    if (m->S)
+        count(b, "samples", m->S);
     flag(b, "inputs", m->X != NULL);
     str(b, "precision", store_precisions[m->precision]);
     buf_putc(b, '}');

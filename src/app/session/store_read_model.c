@@ -86,7 +86,9 @@ static void read_arrays(struct loader *l, struct run *r, struct model *m, bool i
     m->w = store_read_model_doubles(l, r->id, "w", m->t * m->M, &why);
     if (m->w && inputs)
         m->X = store_read_model_doubles(l, r->id, "X", m->M * m->d, &why);
-    if (!m->w || (inputs && !m->X)) {
+    if (m->w && m->S)
+        m->a = store_read_model_doubles(l, r->id, "a", m->S * m->M, &why);
+    if (!m->w || (inputs && !m->X) || (m->S && !m->a)) {
         store_load_damaged(l, "the model of %s is damaged (%.200s): fit it again", r->id, why.msg);
         model_unref(m);
         return;
@@ -177,6 +179,8 @@ void store_read_model(struct loader *l, struct jdoc *j, struct run *r)
     m->d = (size_t)store_doc_int(j, 1, STORE_MANY, "$.model.d");
     m->M = (size_t)store_doc_int(j, 1, STORE_MANY, "$.model.M");
     m->Mv = (size_t)store_doc_int(j, 0, STORE_MANY, "$.model.Mv");
+    if (store_doc_has(j, "$.model.samples"))
+        m->S = (size_t)store_doc_int(j, 0, STORE_MANY, "$.model.samples");
     m->precision = (enum precision)store_doc_word(j, store_precisions, "$.model.precision");
     const bool inputs = store_doc_bool(j, "$.model.inputs");
     if (inputs != m->kind->keeps_inputs || (m->kind->draws && m->M % 2) || m->Mv > m->M)

@@ -166,6 +166,8 @@ static void read_fit(struct jdoc *j, struct run *r)
     o->maxit = store_read_field_size(j, "$.fit.maxit");
     o->variance = (enum variance_mode)store_doc_word(j, store_variances, "$.fit.variance");
     o->variance_count = store_read_field_size(j, "$.fit.variance_count");
+    if (store_doc_has(j, "$.fit.samples"))
+        o->samples = store_read_field_size(j, "$.fit.samples");
     o->plan = (enum plan)store_doc_word(j, model_plan_words, "$.fit.plan");
     o->store = store_doc_has(j, "$.fit.store")
                    ? (enum storing)store_doc_word(j, model_store_words, "$.fit.store")

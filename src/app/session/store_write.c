@@ -121,6 +121,8 @@ static enum status put_model(struct sdb *db, const struct op *op, struct err *er
     const struct model *m = op->model;
     enum status rc = put_doubles(db, op->text[0], "w", m->w, m->t * m->M, err);
 
+    if (rc == ST_OK && m->S)
+        rc = put_doubles(db, op->text[0], "a", m->a, m->S * m->M, err);
     if (rc == ST_OK && m->X)
         rc = put_doubles(db, op->text[0], "X", m->X, m->M * m->d, err);
     if (rc == ST_OK && m->state)
@@ -185,5 +187,7 @@ enum status store_write_op(struct sdb *db, const struct op *op, struct err *err)
 
 size_t store_write_bytes(const struct op *op)
 {
-    return op->n + (op->kind == OP_MODEL ? op->model->t * op->model->M * sizeof(double) : 0);
+    const struct model *m = op->kind == OP_MODEL ? op->model : NULL;
+
+    return op->n + (m ? (m->t + m->S) * m->M * sizeof(double) : 0);
 }

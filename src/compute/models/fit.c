@@ -2,9 +2,13 @@
  * of the solves of several targets. */
 #include "compute/models/fit.h"
 
+#include "base/mem.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 double fit_now(void)
@@ -57,4 +61,62 @@ void fit_gather(struct fit *ft, struct solve_info *each)
     *ft->trace = each[keep];
     each[keep] = (struct solve_info){ .why = OUT_RUNNING };
     info->iterations = ft->trace->iterations;
+}
+
+enum status fit_block_new(struct fit *ft, const double *b, struct fit_block *k, struct err *err)
+{
+    const size_t M = ft->m->M;
+
+    *k = (struct fit_block){ .k = ft->t + ft->m->S, .B = b, .X = ft->m->w };
+    if (ft->m->S == 0)
+        return ST_OK;
+    k->own = mem_calloc(2 * k->k, M * sizeof *k->own, "the right-hand sides", err);
+    if (k->own == NULL)
+        return ST_NOMEM;
+    memcpy(k->own, b, ft->t * M * sizeof *k->own);
+    k->B = k->own;
+    k->X = k->own + k->k * M;
+    return ST_OK;
+}
+
+double *fit_block_sides(const struct fit *ft, const struct fit_block *k)
+{
+    return k->own ? k->own + ft->t * ft->m->M : NULL;
+}
+
+void fit_block_end(struct fit *ft, struct fit_block *k, const struct solve_info *each,
+                   enum status rc)
+{
+    struct model *m = ft->m;
+    double worst = NAN;
+
+    for (size_t j = ft->t; rc == ST_OK && j < k->k; j++) {
+        const double own = isnan(each[j].true_residual) ? each[j].residual : each[j].true_residual;
+        worst = own <= worst ? worst : own;
+    }
+    ft->info->samples_residual = worst;
+    if (rc == ST_OK && k->own) {
+        memcpy(m->w, k->X, ft->t * m->M * sizeof *m->w);
+        memcpy(m->a, k->X + ft->t * m->M, m->S * m->M * sizeof *m->a);
+    }
+    free(k->own);
+    k->own = NULL;
+}
+
+const double *fit_block_start(const struct fit *ft, const struct fit_block *k, const double *x0,
+                              const double *row_scale, double **own, struct err *err)
+{
+    const struct model *start = ft->o->start, *m = ft->m;
+    const size_t M = m->M;
+
+    if (m->S == 0)
+        return x0;
+    *own = mem_calloc(k->k, M * sizeof **own, "the start", err);
+    if (*own == NULL)
+        return NULL;
+    memcpy(*own, x0, ft->t * M * sizeof **own);
+    const bool same = model_start_same(start, m) && start->S == m->S && start->seed == m->seed;
+    for (size_t i = 0; same && i < m->S * M; i++)
+        (*own)[ft->t * M + i] = start->a[i] / (row_scale ? row_scale[i % M] : 1.0);
+    return *own;
 }

@@ -49,4 +49,19 @@ void fit_warn(struct fit_info *, const char *name, const char *fmt, ...)
  * iterations.  The solve with that number becomes the trace. */
 void fit_gather(struct fit *, struct solve_info *each);
 
+/* The right-hand sides B and solutions X (k vectors of m->M) of a solve: those of the targets, then
+ * those of the functions that the fit solves for.  fit_block_new takes the former from b; the
+ * caller fills the latter (fit_block_sides, NULL without functions).  fit_block_end hands the
+ * solutions to the model, with the residual of the worst function, and frees the block. */
+struct fit_block { size_t k; const double *B; double *X, *own; };
+enum status fit_block_new(struct fit *, const double *b, struct fit_block *, struct err *);
+double *fit_block_sides(const struct fit *, const struct fit_block *);
+void fit_block_end(struct fit *, struct fit_block *, const struct solve_info *each,
+                   enum status rc);
+/* The start of such a solve from that of the targets (t vectors), with the functions of the given
+ * start where they are draws of the same random numbers, each divided by row_scale (NULL: 1), else
+ * 0.  The result is x0 itself without functions, or in *own, which the caller frees. */
+const double *fit_block_start(const struct fit *, const struct fit_block *, const double *x0,
+                              const double *row_scale, double **own, struct err *);
+
 #endif

@@ -1,6 +1,7 @@
 /* compute/models/functions.c -- functions drawn from the posterior: see functions.h.  An exact
  * model draws by pathwise conditioning (Wilson et al. 2020; share/doc/methods.md 5.10 and 5.11), a
- * model on features by its factor (6.18). */
+ * model on features by its factor (6.18); both also solve for functions beside the weights
+ * (6.19). */
 #include "compute/models/functions.h"
 
 #include "base/mem.h"
@@ -18,6 +19,11 @@
  * draw, which are thus never those of a model or of generated data. */
 enum { NORMAL_WEIGHTS, NORMAL_NOISE, PRIOR_SEED, SEQUENCES };
 
+enum {
+    PRODUCTS_FROM = 4000, /* training rows: fewer are summed in double precision */
+    PRODUCT_ROWS = 4096,  /* rows of new inputs that are in memory at once */
+};
+
 static uint64_t sequence(size_t target, unsigned which)
 {
     return rng_stream(RNG_FUNCTION, (uint32_t)(SEQUENCES * target + which));
@@ -32,17 +38,28 @@ static void normals(const struct functions *f, unsigned which, size_t s, size_t 
         out[i] = rng_normal(f->key.seed, stream, (uint64_t)(f->key.first + s) << 32 | i);
 }
 
-static enum status no_factor(const struct model *m, const char *try, struct err *err)
+/* What cannot draw these functions, and the fit that can. */
+static enum status no_factor(const struct model *m, const struct functions_key *key,
+                             struct err *err)
 {
-    if (m->L == NULL)
+    const size_t want = key->first + key->count;
+
+    if (m->S > 0)
         err_named(err, ST_STATE, "no-functions",
-                  "functions are drawn with the factor of the variances, which this fit has not");
+                  "this fit has solved for %zu functions, and %zu are asked for", m->S, want);
+    else if (m->L == NULL)
+        err_named(err, ST_STATE, "no-functions",
+                  "functions are drawn with the factor of the variances, or solved for by the fit, "
+                  "and this one has neither");
     else
         err_named(err, ST_STATE, "no-functions",
                   "functions are drawn with the factor of all %zu weights, and the variances of "
                   "this fit have %zu",
                   m->M, m->Mv);
-    err_hint(err, "%s", try);
+    if (m->kind->exact)
+        err_hint(err, "fit model=exact samples=%zu", want > 64 ? want : 64);
+    else
+        err_hint(err, "fit variance=all  |  fit samples=%zu", want > 64 ? want : 64);
     return ST_STATE;
 }
 
@@ -56,7 +73,7 @@ enum status functions_features(const struct model *m, struct functions *f, const
     const size_t M = m->M, S = f->key.count, j = f->key.target;
 
     if (m->L == NULL || m->Mv != M)
-        return no_factor(m, "fit variance=all", err);
+        return no_factor(m, &f->key, err);
     f->columns = M;
     f->seed = m->seed;
     f->W = mem_calloc(S, M * sizeof *f->W, "the functions", err);
@@ -135,19 +152,26 @@ static enum status exact_room(const struct model *m, struct functions *f, size_t
                               struct err *err)
 {
     if (m->L == NULL)
-        return no_factor(m, "fit solver=exact", err);
+        return no_factor(m, &f->key, err);
     f->columns = columns;
     f->W = mem_calloc(f->key.count, columns * sizeof *f->W, "the functions", err);
     f->V = f->W ? mem_calloc(f->key.count, m->M * sizeof *f->V, "the functions", err) : NULL;
     return f->V ? ST_OK : ST_NOMEM;
 }
 
+/* Features of a prior draw. */
+static size_t prior_columns(const struct model *m)
+{
+    const size_t least = featmap_least(&m->kernel, m->d), even = least + (least & 1);
+
+    return even > FUNCTIONS_FEATURES ? even : FUNCTIONS_FEATURES;
+}
+
 enum status functions_exact(const struct model *m, struct functions *f, const struct tools *on,
                             struct err *err)
 {
-    const size_t n = m->M, least = featmap_least(&m->kernel, m->d);
-    enum status rc = exact_room(m, f, least + (least & 1) > FUNCTIONS_FEATURES
-                                          ? least + (least & 1) : FUNCTIONS_FEATURES, err);
+    const size_t n = m->M;
+    enum status rc = exact_room(m, f, prior_columns(m), err);
     double *noise = rc == ST_OK ? mem_calloc(n, sizeof *noise, "the noise of rows", err) : NULL;
 
     if (noise == NULL)
@@ -162,6 +186,121 @@ enum status functions_exact(const struct model *m, struct functions *f, const st
     }
     free(noise);
     return condition(m, f, on, err);
+}
+
+/* Functions that a fit has solved for. */
+
+/* Normals of functions that a fit solves for: those of its seed, for all targets. */
+static struct functions own_key(const struct model *m)
+{
+    return (struct functions){ .key = { .seed = m->seed, .count = m->S } };
+}
+
+static uint64_t own_prior(const struct model *m)
+{
+    return rng_u64(m->seed, sequence(0, PRIOR_SEED), 0);
+}
+
+enum status functions_sides_exact(const struct model *m, const double *row_scale, double ratio,
+                                  double *B, const struct tools *on, struct err *err)
+{
+    const size_t n = m->M;
+    struct functions f = own_key(m);
+    struct source_array train;
+    struct model_map z = { .f = NULL };
+
+    source_array_init(&train, m->X, n, m->d, m->d);
+    f.m = (struct model *)m;
+    f.columns = prior_columns(m);
+    f.seed = own_prior(m);
+    f.W = mem_calloc(m->S, f.columns * sizeof *f.W, "the functions", err);
+    double *e = f.W ? mem_calloc(n, sizeof *e, "the noise of rows", err) : NULL;
+    enum status rc = e ? open_map(&f, &train.base, on, &z, err) : ST_NOMEM;
+    for (size_t s = 0; rc == ST_OK && s < m->S; s++)
+        normals(&f, NORMAL_WEIGHTS, s, f.columns, f.W + s * f.columns);
+    if (rc == ST_OK)
+        rc = fop_zp(z.f, m->S, f.W, B, on->ctl, err);
+    for (size_t s = 0; rc == ST_OK && s < m->S; s++) {
+        normals(&f, NORMAL_NOISE, s, n, e);
+        for (size_t i = 0; i < n; i++)
+            B[s * n + i] = (row_scale ? row_scale[i] : 1.0) * B[s * n + i] + sqrt(ratio) * e[i];
+    }
+    model_close(&z);
+    free(f.W);
+    free(e);
+    return rc;
+}
+
+enum status functions_sides_features(const struct model *m, struct fop *z, double ratio, double *B,
+                                     const struct ctl *ctl, struct err *err)
+{
+    const size_t n = fop_rows(z), M = m->M;
+    const struct functions f = own_key(m);
+    double *e = mem_calloc(m->S, n * sizeof *e, "the noise of rows", err),
+           *u = e ? mem_calloc(M, sizeof *u, "the functions", err) : NULL;
+    enum status rc = u ? ST_OK : ST_NOMEM;
+
+    for (size_t s = 0; rc == ST_OK && s < m->S; s++)
+        normals(&f, NORMAL_NOISE, s, n, e + s * n);
+    if (rc == ST_OK)
+        rc = fop_ztv(z, m->S, e, B, ctl, err);
+    for (size_t s = 0; rc == ST_OK && s < m->S; s++) {
+        normals(&f, NORMAL_WEIGHTS, s, M, u);
+        for (size_t i = 0; i < M; i++)
+            B[s * M + i] = ratio * u[i] - sqrt(ratio) * B[s * M + i];
+    }
+    free(e);
+    free(u);
+    return rc;
+}
+
+enum status functions_exact_solved(const struct model *m, struct functions *f, struct err *err)
+{
+    const size_t first = f->key.first, S = f->key.count, n = m->M;
+
+    f->key.seed = m->seed;
+    f->key.target = 0;
+    f->columns = prior_columns(m);
+    f->seed = own_prior(m);
+    f->W = mem_calloc(S, f->columns * sizeof *f->W, "the functions", err);
+    f->V = f->W ? mem_calloc(S, n * sizeof *f->V, "the functions", err) : NULL;
+    if (f->V == NULL)
+        return ST_NOMEM;
+    for (size_t s = 0; s < S; s++)
+        normals(f, NORMAL_WEIGHTS, s, f->columns, f->W + s * f->columns);
+    for (size_t i = 0; i < S * n; i++)
+        f->V[i] = -m->a[first * n + i];
+    return ST_OK;
+}
+
+enum status functions_features_solved(const struct model *m, struct functions *f, struct err *err)
+{
+    f->columns = m->M;
+    f->seed = m->seed;
+    f->W = mem_calloc(f->key.count, m->M * sizeof *f->W, "the functions", err);
+    if (f->W == NULL)
+        return ST_NOMEM;
+    memcpy(f->W, m->a + f->key.first * m->M, f->key.count * m->M * sizeof *f->W);
+    return ST_OK;
+}
+
+/* Such functions at the amplitude of their target and around its mean. */
+static enum status solved_at(const struct model *m, struct functions *f, struct err *err)
+{
+    const size_t j = f->key.target;
+    double *mean = NULL;
+    const enum status rc = m->kind->solved(m, f, err);
+
+    if (rc != ST_OK)
+        return rc;
+    for (size_t i = 0; i < f->key.count * f->columns; i++)
+        f->W[i] *= m->amplitudes[j];
+    for (size_t i = 0; f->V && i < f->key.count * m->M; i++)
+        f->V[i] *= m->amplitudes[j];
+    mean = f->V ? f->V : f->W;
+    for (size_t i = 0; i < f->key.count * m->M; i++)
+        mean[i] += m->w[j * m->M + i % m->M];
+    return ST_OK;
 }
 
 /* Any kind. */
@@ -197,7 +336,8 @@ enum status functions_new(const struct model *m, const struct functions_key *key
     struct functions *f = empty(m, key, err);
     if (f == NULL)
         return ST_NOMEM;
-    enum status rc = m->kind->functions(m, f, on, err);
+    const bool solved = (m->L == NULL || m->Mv != m->M) && m->S >= key->first + key->count;
+    enum status rc = solved ? solved_at(m, f, err) : m->kind->functions(m, f, on, err);
     if (rc == ST_OK)
         rc = draw_map(f, err);
     if (rc == ST_OK)
@@ -267,6 +407,32 @@ static enum status add_tile(const struct prediction *p, size_t r0, size_t r1, do
     return ST_OK;
 }
 
+/* F += K1(x, X) V by products, for many training rows. */
+static enum status add_products(const struct prediction *p, struct err *err)
+{
+    const struct functions *f = ((const struct values *)p)->f;
+    const struct model *m = f->m;
+    const size_t S = f->key.count, most = p->n < PRODUCT_ROWS ? p->n : PRODUCT_ROWS;
+    const struct exact_rows rows = { .k = &m->kernel, .hp = m->hp, .X = m->X, .n = m->M, .d = m->d,
+                                     .pool = p->on.pool };
+    double *Y = mem_aligned(most * (m->d + S) + 1, sizeof *Y, "new rows", err);
+    struct exact_op *op = NULL;
+    enum status rc = Y ? exact_op_open(p->on.be, &rows, &op, err) : ST_NOMEM;
+
+    for (size_t r0 = 0; rc == ST_OK && r0 < p->n; r0 += most) {
+        const size_t k = p->n - r0 < most ? p->n - r0 : most;
+        double *W = Y + most * m->d;
+        rc = p->src->rows(p->src, r0, r0 + k, Y, err);
+        if (rc == ST_OK)
+            rc = exact_op_apply(op, k, Y, S, f->V, W, p->on.ctl, err);
+        for (size_t i = 0; rc == ST_OK && i < S * k; i++)
+            p->mean[i / k * p->n + r0 + i % k] += W[i];
+    }
+    exact_op_close(op);
+    free(Y);
+    return rc;
+}
+
 enum status functions_values(const struct functions *f, const struct source *src, double *F,
                              const struct tools *on, struct err *err)
 {
@@ -288,7 +454,40 @@ enum status functions_values(const struct functions *f, const struct source *src
     if (rc == ST_OK)
         rc = fop_zp(z.f, f->key.count, f->W, F, v.p.on.ctl, err);
     model_close(&z);
-    return rc == ST_OK && f->V != NULL ? model_tiles(&v.p, err) : rc;
+    if (rc != ST_OK || f->V == NULL)
+        return rc;
+    return m->L == NULL && m->M > PRODUCTS_FROM ? add_products(&v.p, err) : model_tiles(&v.p, err);
+}
+
+/* Sets of rows, so that the values of all functions have a bounded size. */
+enum status functions_spread(const struct model *m, const struct source *src, double *varf,
+                             const struct tools *on, struct err *err)
+{
+    const size_t most = src->n < PRODUCT_ROWS ? src->n : PRODUCT_ROWS, S = m->S;
+    struct functions *f = empty(m, &(struct functions_key){ .count = S }, err);
+    double *F = f ? mem_calloc(S, most * sizeof *F, "values of functions", err) : NULL;
+    size_t *at = F ? mem_calloc(most, sizeof *at, "rows", err) : NULL;
+    enum status rc = at ? m->kind->solved(m, f, err) : ST_NOMEM;
+
+    for (size_t r0 = 0; rc == ST_OK && r0 < src->n; r0 += most) {
+        const size_t k = src->n - r0 < most ? src->n - r0 : most;
+        struct source_subset some;
+        for (size_t i = 0; i < k; i++)
+            at[i] = r0 + i;
+        source_subset_init(&some, src, at, k);
+        rc = functions_values(f, &some.base, F, on, err);
+        for (size_t i = 0; rc == ST_OK && i < k; i++) {
+            double sum = 0.0;
+            for (size_t s = 0; s < S; s++)
+                sum += F[s * k + i] * F[s * k + i];
+            for (size_t j = 0; j < m->t; j++)
+                varf[j * src->n + r0 + i] = m->amplitudes[j] * m->amplitudes[j] * sum / (double)S;
+        }
+    }
+    functions_free(f);
+    free(F);
+    free(at);
+    return rc;
 }
 
 /* Values and gradients. */

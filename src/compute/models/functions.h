@@ -1,12 +1,16 @@
 /* compute/models/functions.h -- functions drawn from the posterior of a fitted model
- * (share/doc/methods.md 5.10, 5.11, 6.18).  A function has one value at every input: the values of
- * a draw at many rows are those of one and the same function, so that their joint distribution is
- * the model's, without noise.
+ * (share/doc/methods.md 5.10 to 5.13, 6.18, 6.19).  A function has one value at every input: the
+ * values of a draw at many rows are those of one and the same function, so that their joint
+ * distribution is the model's, without noise.
  *
  * A draw is a function of the model, the seed, the target and the number of the draw alone.  A set
  * of draws has the same bits for any number of threads; the same draw as part of another set agrees
  * to rounding (1e-9), because products with several vectors add in another order.  Functions of
- * different targets are independent. */
+ * different targets are independent.
+ *
+ * A model without the factor of all its weights has the functions that its fit solved for
+ * (fit_opts.samples): the seed of a key then has no effect, and those of different targets are
+ * multiples of each other but for the means. */
 #ifndef GPDESK_FUNCTIONS_H
 #define GPDESK_FUNCTIONS_H
 
@@ -20,7 +24,8 @@ enum { FUNCTIONS_FEATURES = 8192 };
 struct functions_key { uint64_t seed; size_t target, first, count; };
 struct functions;
 /* Draws functions from the posterior.  STATE, with the fit that can, when the model cannot: its
- * kind has no functions, or it lacks the Cholesky factor of all its weights.  Takes 8 (M + n) bytes
+ * kind has no functions, or it lacks both the Cholesky factor of all its weights and enough
+ * functions of its fit.  Takes 8 (M + n) bytes
  * for each function; the costs are those of two triangular solves, and for an exact kernel of
  * FUNCTIONS_FEATURES features of all training rows.  The model is kept by reference.  The caller
  * owns *out (functions_free). */
@@ -47,6 +52,20 @@ enum status functions_slopes(const struct functions *, size_t n, const double *X
                                        const size_t *which, double *F, double *G,
                                        const struct tools *, struct err *);
 
+/* varf (n for each target) <- the variances by the functions that the fit solved for: the mean of
+ * their squares around the predicted mean, at the amplitude of each target (share/doc/methods.md
+ * 5.12).  With S of them they scatter by sqrt(2 / S), 18 % for 64. */
+enum status functions_spread(const struct model *, const struct source *, double *varf,
+                             const struct tools *, struct err *);
+
+/* For fits: the right-hand sides of the functions m->S, at a ratio of noise to amplitude in the
+ * system of the fit, thus with row factors.  Exact: S x n, the model has its inputs.  Features:
+ * S x M, from the operator of the fit over n rows. */
+enum status functions_sides_exact(const struct model *, const double *row_scale, double ratio,
+                                  double *B, const struct tools *, struct err *);
+enum status functions_sides_features(const struct model *, struct fop *, double ratio, double *B,
+                                     const struct ctl *, struct err *);
+
 /* For kinds of models (model_ops.functions): what a kind fills in.  The value of function s at x is
  * z(x)'W_s + k(x, X)'V_s, with `columns` features z at `seed` and, if V is not NULL, the training
  * inputs of the model. */
@@ -63,6 +82,8 @@ enum status functions_exact(const struct model *, struct functions *, const stru
                             struct err *);
 enum status functions_features(const struct model *, struct functions *, const struct tools *,
                                struct err *);
+enum status functions_exact_solved(const struct model *, struct functions *, struct err *);
+enum status functions_features_solved(const struct model *, struct functions *, struct err *);
 /* For the golden files: an exact model's function from given normals, the weights w of `columns`
  * features of the prior and the noise zeta of the training rows (at amplitude 1). */
 enum status functions_given_for_tests(const struct model *, size_t columns, const double *w,

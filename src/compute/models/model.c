@@ -24,6 +24,7 @@ void model_unref(struct model *m)
         return;
     free(m->w);
     free(m->L);
+    free(m->a);
     free(m->X);
     free(m->state);
     free(m);
@@ -283,7 +284,7 @@ enum status model_predict(const struct model *m, const struct source *src, doubl
         return rc;
     if (!m->kind->suits(m, src, err))
         return ST_SHAPE;
-    if (varf != NULL && m->L == NULL)
+    if (varf != NULL && !model_has_variance(m))
         return err_set(err, ST_STATE, "this model keeps no variances");
     return src->n == 0 ? ST_OK : m->kind->predict(&p, err);
 }

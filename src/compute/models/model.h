@@ -19,7 +19,7 @@
  * on average (6.17). */
 enum scale_rule { SCALE_GIVEN, SCALE_LIKELIEST, SCALE_LEFT_OUT };
 struct model_ops;
-enum variance_mode { VAR_AUTO, VAR_ALL, VAR_NONE, VAR_COUNT };
+enum variance_mode { VAR_AUTO, VAR_ALL, VAR_NONE, VAR_COUNT, VAR_SAMPLES };
 
 /* The words of enum plan and enum storing, in their order; NULL ends. */
 extern const char *const model_plan_words[], *const model_store_words[];
@@ -33,6 +33,7 @@ struct fit_opts {
     size_t features, rank;   /* rank 0: chosen by the rule, reported */
     double rtol; size_t maxit;
     enum variance_mode variance; size_t variance_count;
+    size_t samples;          /* functions of the posterior that are solved for beside y; 0: none */
     enum plan plan; enum storing store; enum precision precision;
     size_t mem_limit;        /* bytes; 0: none */
     bool device_exact;       /* the device computes products with exact kernels */
@@ -97,6 +98,8 @@ struct fit_info {
     double condition, ritz_min, ritz_max, condition_plain;
     bool means_only;             /* the plan has no variances */
     bool not_there;          /* a device was there, but has no form of the exact kernel */
+    size_t samples;              /* functions solved for beside the targets */
+    double samples_residual;     /* relative residual of the worst of them; NaN: none, or direct */
     bool warm, projected;        /* started from another model; from its projected predictions */
     double start_residual;       /* relative residual of the start (1: started from zero) */
     size_t resumed;              /* steps of the run that the solver went on from; 0: it did not */
@@ -139,6 +142,10 @@ struct model {
     /* For variances: the lower Cholesky factor of Zv'Zv + ratio I (exact: of K1 + ratio I),
      * column-major Mv x Mv.  NULL: none is kept (model_variance recomputes it), or VAR_NONE. */
     size_t Mv; double *L;
+    /* Functions of the posterior that the fit solved for (share/doc/methods.md 5.11, 6.19), S x M
+     * at amplitude 1, so that one set serves all targets; their random numbers follow from the
+     * seed.  NULL with S 0. */
+    size_t S; double *a;
     double *X;                   /* exact: training inputs, M x d row-major; else NULL */
     enum precision precision;
     /* What lets the solver go on as if it had not been stopped (struct solve_opts); NULL: only the
@@ -182,6 +189,8 @@ struct model_ops {
     /* Draws functions from the posterior (compute/models/functions.h); NULL: it cannot. */
     enum status (*functions)(const struct model *, struct functions *, const struct tools *,
                              struct err *);
+    /* The functions that the fit solved for, without the mean and at amplitude 1. */
+    enum status (*solved)(const struct model *, struct functions *, struct err *);
     const struct model_tuning *tuning; /* how its hyperparameters are found (tuning.h) */
 };
 /* The registry of kinds of model, a row for each.  The first one serves every solver= that does not
@@ -205,6 +214,11 @@ const struct model_ops *model_kind_usual(bool exact);
 /* Thread-safe reference counts; the last unref frees the model.  NULL is fine for both. */
 struct model *model_ref(struct model *);
 void model_unref(struct model *);
+/* True if it predicts variances as it is: by a factor, or by functions that its fit solved for. */
+static inline bool model_has_variance(const struct model *m)
+{
+    return m->L || m->S > 0;
+}
 
 /* Enters into the options, for plans, where features are made and held: on the backend's current
  * device if it has one, else on the CPU. */

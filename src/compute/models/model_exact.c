@@ -42,7 +42,7 @@ static enum status exact_plan(const struct fit_opts *o, size_t n, size_t d, size
 
     p->plan = PLAN_DIRECT;
     p->threads = threads;
-    p->Mv = o->variance == VAR_NONE ? 0 : n;
+    p->Mv = o->variance == VAR_NONE || o->variance == VAR_SAMPLES ? 0 : n;
     p->bytes = 8.0 * (double)n * (double)n + 8.0 * (double)n * (double)d +
                (p->Mv ? 8.0 * 256.0 * (double)n : 0.0) + (double)threads * MODEL_BLAS_PACK;
     if (!own) {
@@ -114,6 +114,18 @@ static enum status exact_left_out(struct fit *ft, struct left_out *out, struct e
     return ST_OK;
 }
 
+/* The functions of the fit by the factor L of S K1 S + ratio I. */
+static enum status solve_functions(struct fit *ft, const double *L, struct err *err)
+{
+    struct model *m = ft->m;
+    const size_t n = m->M;
+    enum status rc = functions_sides_exact(m, ft->src->row_scale, ft->ratio, m->a, &ft->on, err);
+
+    if (rc == ST_OK)
+        rc = blas_dtrsm(ft->on.pool, false, n, m->S, L, n, m->a, n, err);
+    return rc == ST_OK ? blas_dtrsm(ft->on.pool, true, n, m->S, L, n, m->a, n, err) : rc;
+}
+
 /* Weights by the Cholesky factor, w = L'^-1 L^-1 y; the factor is kept for the variances. */
 static enum status fit_matrix(struct fit *ft, struct err *err)
 {
@@ -136,6 +148,8 @@ static enum status fit_matrix(struct fit *ft, struct err *err)
     }
     if (rc == ST_OK)
         rc = blas_dtrsm(ft->on.pool, true, n, ft->t, K, n, m->w, n, err);
+    if (rc == ST_OK && m->S)
+        rc = solve_functions(ft, K, err);
     info->seconds.solve = fit_now() - t;
     t = fit_now();
     if (rc == ST_OK && ft->plan.Mv > 0) {
@@ -185,6 +199,8 @@ static void exact_end(struct fit *ft, enum status rc)
     ft->system = NULL;
     if (rc == ST_OK)
         unscale(ft->m->M, ft->t, ft->src->row_scale, ft->m->L, ft->m->w);
+    if (rc == ST_OK && ft->m->S)
+        unscale(ft->m->M, ft->m->S, ft->src->row_scale, NULL, ft->m->a);
 }
 
 static size_t exact_size(const struct fit_opts *o, size_t n)
@@ -256,7 +272,7 @@ static enum status exact_tile(const struct prediction *p, size_t r0, size_t r1, 
     for (size_t j = 0; j < m->t; j++)
         for (size_t i = 0; i < rows; i++)
             p->mean[j * p->n + r0 + i] = blas_ddot(n, C + i * n, m->w + j * n);
-    if (p->varf == NULL)
+    if (p->varf == NULL || m->L == NULL)
         return ST_OK;
     memset(C + rows * n, 0, (MODEL_TILE - rows) * n * sizeof *C);
     rc = blas_dtrsm(NULL, false, n, MODEL_TILE, m->L, n, C, n, err);
@@ -277,12 +293,16 @@ static enum status exact_tile(const struct prediction *p, size_t r0, size_t r1, 
 static enum status exact_predict(struct prediction *p, struct err *err)
 {
     const struct backend_ops *be = p->on.be;
+    enum status rc;
 
-    if (p->m->L == NULL && be != NULL && (be->exact != NULL || p->m->M > PRODUCTS_FROM))
-        return model_products_predict(p, err);
     p->tile = exact_tile;
     p->work_len = MODEL_TILE * (p->m->d + p->m->M) + 8;
-    return model_tiles(p, err);
+    if (p->m->L == NULL && be != NULL && (be->exact != NULL || p->m->M > PRODUCTS_FROM))
+        rc = model_products_predict(p, err);
+    else
+        rc = model_tiles(p, err);
+    return rc == ST_OK && p->varf && p->m->L == NULL
+               ? functions_spread(p->m, p->src, p->varf, &p->on, err) : rc;
 }
 
 /* Tuning: an evaluation at a given amplitude and noise takes one Cholesky factor, the best ones a
@@ -350,5 +370,6 @@ const struct model_ops exact_model = {
     .predict = exact_predict,
     .average = model_average_exact,
     .functions = functions_exact,
+    .solved = functions_exact_solved,
     .tuning = &exact_tuning,
 };

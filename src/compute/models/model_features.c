@@ -94,6 +94,18 @@ static enum status keep_factor(struct fit *ft, size_t M, struct gram_factor *g,
                         &ft->info->effective_dimension, NULL, ctl, err);
 }
 
+/* The functions of the fit by its factor L. */
+static enum status direct_functions(struct fit *ft, const double *L, struct err *err)
+{
+    struct model *m = ft->m;
+    const size_t M = m->M;
+    enum status rc = functions_sides_features(m, ft->z.f, ft->ratio, m->a, ft->on.ctl, err);
+
+    if (rc == ST_OK)
+        rc = blas_dtrsm(ft->on.pool, false, M, m->S, L, M, m->a, M, err);
+    return rc == ST_OK ? blas_dtrsm(ft->on.pool, true, M, m->S, L, M, m->a, M, err) : rc;
+}
+
 /* w = L'^-1 L^-1 Z'y: one Cholesky factor, which is backward stable, and two triangular solves. */
 static enum status fit_direct(struct fit *ft, struct err *err)
 {
@@ -124,6 +136,8 @@ static enum status fit_direct(struct fit *ft, struct err *err)
     }
     if (rc == ST_OK)
         rc = blas_dtrsm(ft->on.pool, true, M, ft->t, g.L, M, m->w, M, err);
+    if (rc == ST_OK && m->S)
+        rc = direct_functions(ft, g.L, err);
     if (rc == ST_OK)
         info->residual = info->true_residual = relative_residual(ft, err);
     info->seconds.solve = fit_now() - t;
@@ -236,39 +250,39 @@ static enum status build_precond(struct fit *ft, const struct solver_ops *solver
  * because their rounding outweighs the noise, it continues from the last iterate with features that
  * are computed anew in each pass. */
 static enum status fit_solve(struct fit *ft, const struct solver_ops *solver, struct solve_opts *so,
-                             struct solve_info *each, struct err *err)
+                             const struct fit_block *k, struct solve_info *each, struct err *err)
 {
-    double *w = ft->m->w, *start = NULL, passes = 0.0;
+    double *start = NULL, passes = 0.0;
     size_t before = 0;
     bool stuck = false;
-    enum status rc = solver->solve(SOLVE_RIDGE(ft->z.f, ft->ratio), ft->t, ft->b, w, so,
+    enum status rc = solver->solve(SOLVE_RIDGE(ft->z.f, ft->ratio), k->k, k->B, k->X, so,
                                    ft->on.ctl, each, err);
 
-    for (size_t j = 0; rc == ST_OK && j < ft->t; j++) {
+    for (size_t j = 0; rc == ST_OK && j < k->k; j++) {
         stuck = stuck || each[j].float_limit || each[j].why == OUT_BREAKDOWN;
         before = each[j].iterations > before ? each[j].iterations : before;
         passes = fmax(passes, each[j].passes);
     }
     if (rc != ST_OK || !stuck || !fop_half(ft->z.f) || (so->maxit && before >= so->maxit))
         return rc;
-    start = mem_calloc(ft->t, ft->m->M * sizeof *start, "the weights", err);
+    start = mem_calloc(k->k, ft->m->M * sizeof *start, "the weights", err);
     if (start == NULL)
         return ST_NOMEM;
-    memcpy(start, w, ft->t * ft->m->M * sizeof *start);
+    memcpy(start, k->X, k->k * ft->m->M * sizeof *start);
     fop_unhalve(ft->z.f);
     so->x0 = start;
     so->maxit = so->maxit ? so->maxit - before : 0;
-    for (size_t j = 0; j < ft->t; j++)
+    for (size_t j = 0; j < k->k; j++)
         solve_info_free(&each[j]);
-    rc = solver->solve(SOLVE_RIDGE(ft->z.f, ft->ratio), ft->t, ft->b, w, so, ft->on.ctl, each,
+    rc = solver->solve(SOLVE_RIDGE(ft->z.f, ft->ratio), k->k, k->B, k->X, so, ft->on.ctl, each,
                        err);
-    for (size_t j = 0; rc == ST_OK && j < ft->t; j++) {
+    for (size_t j = 0; rc == ST_OK && j < k->k; j++) {
         each[j].iterations += before;
         each[j].passes += passes;
     }
     free(start);
     stuck = false;
-    for (size_t j = 0; rc == ST_OK && j < ft->t; j++)
+    for (size_t j = 0; rc == ST_OK && j < k->k; j++)
         stuck = stuck || each[j].float_limit;
     if (!stuck) /* otherwise float32 did no better, and float16 was not the reason */
         fit_warn(ft->info, "float16",
@@ -278,9 +292,9 @@ static enum status fit_solve(struct fit *ft, const struct solver_ops *solver, st
     return rc;
 }
 
-/* Sets so->x0 to the weights of the given start, or to its projection (*own, the caller frees). */
-static enum status begin(struct fit *ft, const struct precond *pre, double **own,
-                         struct solve_opts *so, struct err *err)
+/* Sets so->x0 to the weights of the given start, or to its projection (own, the caller frees). */
+static enum status begin(struct fit *ft, const struct precond *pre, const struct fit_block *k,
+                         double *own[2], struct solve_opts *so, struct err *err)
 {
     const struct model *s = ft->o->start;
     struct phase_ctl phase;
@@ -290,9 +304,11 @@ static enum status begin(struct fit *ft, const struct precond *pre, double **own
 
     ft->info->projected = !model_start_same(s, ft->m);
     if (ft->info->projected)
-        rc = model_start_project(s, ft->src, ft->z.f, pre, &on, own, err);
-    so->x0 = ft->info->projected ? *own : s->w;
-    return rc;
+        rc = model_start_project(s, ft->src, ft->z.f, pre, &on, &own[0], err);
+    if (rc != ST_OK)
+        return rc;
+    so->x0 = fit_block_start(ft, k, ft->info->projected ? own[0] : s->w, NULL, &own[1], err);
+    return so->x0 ? ST_OK : ST_NOMEM;
 }
 
 /* The iterative fit: Z'y, the noise ratio, Z'Z if the plan forms it, the preconditioner, the
@@ -305,8 +321,10 @@ static enum status fit_iterative(struct fit *ft, const struct solver_ops *solver
     struct phase_ctl phase;
     struct solve_opts so = { .rtol = ft->o->rtol, .maxit = ft->o->maxit, .seed = ft->o->seed,
                              .params = ft->o->solver_params };
-    double t = fit_now(), *x0 = NULL;
-    struct solve_info *each = mem_calloc(ft->t, sizeof *each, "the targets' solves", err);
+    double t = fit_now(), *x0[2] = { NULL };
+    struct fit_block k = { 0 };
+    struct solve_info *each = mem_calloc(ft->t + ft->m->S, sizeof *each, "the targets' solves",
+                                         err);
     enum status rc = each ? fop_ztv(ft->z.f, ft->t, ft->y, ft->b,
                                     model_phase(&phase, ft->on.ctl, PHASE_FEATURES), err)
                           : ST_NOMEM;
@@ -324,11 +342,18 @@ static enum status fit_iterative(struct fit *ft, const struct solver_ops *solver
     info->seconds.precond = fit_now() - t;
     t = fit_now();
     so.pre = pre;
-    if (rc == ST_OK && ft->o->start != NULL)
-        rc = begin(ft, pre, &x0, &so, err);
     if (rc == ST_OK)
-        rc = fit_solve(ft, solver, &so, each, err);
-    free(x0);
+        rc = fit_block_new(ft, ft->b, &k, err);
+    if (rc == ST_OK && ft->m->S)
+        rc = functions_sides_features(ft->m, ft->z.f, ft->ratio, fit_block_sides(ft, &k),
+                                      ft->on.ctl, err);
+    if (rc == ST_OK && ft->o->start != NULL)
+        rc = begin(ft, pre, &k, x0, &so, err);
+    if (rc == ST_OK)
+        rc = fit_solve(ft, solver, &so, &k, each, err);
+    fit_block_end(ft, &k, each, rc);
+    free(x0[0]);
+    free(x0[1]);
     info->seconds.solve = fit_now() - t;
     if (pre != NULL && precond_eigenvalues(pre) != NULL)
         info->condition_plain = (precond_eigenvalues(pre)[0] + ft->ratio) / ft->ratio;
@@ -338,7 +363,7 @@ static enum status fit_iterative(struct fit *ft, const struct solver_ops *solver
     precond_free(pre);
     if (rc == ST_OK)
         fit_gather(ft, each);
-    for (size_t j = 0; each && j < ft->t; j++)
+    for (size_t j = 0; each && j < ft->t + ft->m->S; j++)
         solve_info_free(&each[j]);
     free(each);
     if (rc != ST_OK)
@@ -534,6 +559,10 @@ static enum status features_predict(struct prediction *p, struct err *err)
 
     if (rc == ST_OK)
         rc = fop_zp(z.f, m->t, m->w, p->mean, p->on.ctl, err);
+    if (rc == ST_OK && p->varf != NULL && m->L == NULL) {
+        model_close(&z);
+        return functions_spread(m, p->src, p->varf, &p->on, err);
+    }
     if (rc == ST_OK && p->varf != NULL && m->Mv != m->M) {
         model_close(&z);
         rc = model_open(m, m->Mv, p->src, &fo, p->on.be, &z, err);
@@ -565,5 +594,6 @@ const struct model_ops features_model = {
     .predict = features_predict,
     .average = model_average_features,
     .functions = functions_features,
+    .solved = functions_features_solved,
     .tuning = &features_tuning,
 };

@@ -97,10 +97,13 @@ static enum status fit_new(struct fit *ft, struct err *err)
     m->d = ft->src->d;
     m->M = ft->kind->size(ft->o, ft->src->n);
     ft->m = m;
+    m->S = ft->o->samples;
     m->w = mem_calloc(m->t * m->M, sizeof *m->w, "the weights", err);
+    if (m->w && m->S)
+        m->a = mem_calloc(m->S, m->M * sizeof *m->a, "the functions", err);
     if (m->w && ft->kind->draws)
         ft->b = mem_calloc(m->t * m->M, sizeof *ft->b, "Z'y", err);
-    return m->w && (ft->b || !ft->kind->draws) ? ST_OK : ST_NOMEM;
+    return m->w && (m->a || !m->S) && (ft->b || !ft->kind->draws) ? ST_OK : ST_NOMEM;
 }
 
 /* The amplitude and noise of the first target, as those of the model and of the report. */
@@ -252,7 +255,9 @@ static void describe(struct fit *ft)
     info->targets = ft->t;
     info->half = ft->plan.half;
     info->stored = !ft->kind->draws && ft->plan.plan == PLAN_STORE && !ft->plan.half;
-    info->means_only = ft->plan.Mv == 0;
+    info->means_only = ft->plan.Mv == 0 && ft->o->samples == 0;
+    info->samples = ft->o->samples;
+    info->samples_residual = NAN;
     for (size_t j = 0; j < ft->t; j++)
         info->target[j].iterations = info->target[j].residual = info->target[j].true_residual = NAN;
     info->ratio = info->effective_dimension = NAN;

@@ -121,7 +121,8 @@ static size_t first_rank(size_t M, size_t asked)
 static size_t variance_columns(const struct fit_opts *o, bool whole)
 {
     switch (o->variance) {
-    case VAR_NONE: return 0;
+    case VAR_NONE:
+    case VAR_SAMPLES: return 0;
     case VAR_ALL: return o->features;
     case VAR_COUNT: return o->variance_count < o->features ? o->variance_count : o->features;
     case VAR_AUTO: break;

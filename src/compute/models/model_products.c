@@ -9,6 +9,7 @@
 #include "compute/backend.h"
 #include "compute/linalg/blas.h"
 #include "compute/models/exact_system.h"
+#include "compute/models/functions.h"
 #include "compute/stats/ritz.h"
 
 #include <math.h>
@@ -124,7 +125,7 @@ static void choose_storing(const struct fit_opts *o, size_t n, size_t d, double 
                            struct way *w)
 {
     const double rows = (double)n, room = budget_of(o) - w->bytes;
-    const size_t k = o->targets ? o->targets : 1;
+    const size_t k = (o->targets ? o->targets : 1) + o->samples;
     const bool asked = o->plan == PLAN_STORE || o->store != STORE_AUTO;
     const bool half = o->store == STORE_FLOAT16 ||
                       (o->store == STORE_AUTO && exact_op_stored_bytes(n, false) > room &&
@@ -151,7 +152,7 @@ static void choose_storing(const struct fit_opts *o, size_t n, size_t d, double 
 /* The counted cost of a solver on products. */
 static struct way count(const struct fit_opts *o, const struct solver_ops *s, size_t n, size_t d)
 {
-    const double rows = (double)n, k = (double)(o->targets ? o->targets : 1);
+    const double rows = (double)n, k = (double)((o->targets ? o->targets : 1) + o->samples);
     const struct precond_ops *pre = precond_of(o, s, NULL);
     const double rank = pre ? (double)rank_of(o, pre, n) : 0.0;
     const double pair = o->device_exact ? DEVICE_PAIR : exact_op_cost(&o->kernel, d, (size_t)k);
@@ -197,9 +198,9 @@ static void tell_storing(char note[256], const struct way *w, double threads)
         snprintf(note + at, 256 - at, " (with the kernel matrix stored: %s and %s)", time, mem);
 }
 
-/* The note: the way that is taken, and what the others cost. */
+/* The note: the way that is taken, what the others cost, and whether there are no variances. */
 static void write_note(const struct way *all, size_t ways, size_t chosen, size_t n,
-                       const struct fit_plan *p, char note[256])
+                       const struct fit_plan *p, bool means, char note[256])
 {
     const double threads = p->threads ? (double)p->threads : 1.0;
 
@@ -210,7 +211,7 @@ static void write_note(const struct way *all, size_t ways, size_t chosen, size_t
     for (size_t i = 0; i < ways; i++)
         if (i != chosen)
             tell(note, "; ", &all[i], threads);
-    if (all[chosen].solver && p->Mv == 0)
+    if (means)
         snprintf(note + strlen(note), 256 - strlen(note),
                  "; means only (variance=all makes the factor)");
 }
@@ -296,7 +297,8 @@ enum status model_products_plan(const struct fit_opts *o, size_t n, size_t d, bo
     }
     const enum status rc = take(o, &all[chosen], n, p, err);
     if (rc == ST_OK)
-        write_note(all, ways, chosen, n, p, note);
+        write_note(all, ways, chosen, n, p,
+                   all[chosen].solver && p->Mv == 0 && o->samples == 0, note);
     return rc;
 }
 
@@ -357,26 +359,35 @@ static enum status solve(struct fit *ft, const struct linop *A, struct solve_opt
 {
     struct fit_info *info = ft->info;
     struct precond *pre = NULL;
-    double t = fit_now(), *x0 = NULL;
+    struct fit_block k = { 0 };
+    double t = fit_now(), *x0 = NULL, *all = NULL;
     enum status rc = ft->plan.solver->uses_precond ? build_precond(ft, A, &pre, err) : ST_OK;
 
     info->seconds.precond = fit_now() - t;
     t = fit_now();
+    if (rc == ST_OK)
+        rc = fit_block_new(ft, ft->y, &k, err);
+    if (rc == ST_OK && ft->m->S)
+        rc = functions_sides_exact(ft->m, ft->src->row_scale, ft->ratio, fit_block_sides(ft, &k),
+                                   &ft->on, err);
     if (rc == ST_OK && ft->o->start)
         rc = begin(ft, &x0, err);
     so->pre = pre;
-    so->x0 = x0;
     if (ft->o->start && ft->o->keep_ratio) {
         so->state = ft->o->start->state;
         so->nstate = ft->o->start->nstate;
     }
+    so->x0 = rc == ST_OK && x0 ? fit_block_start(ft, &k, x0, ft->src->row_scale, &all, err) : NULL;
+    if (rc == ST_OK && x0 && !so->x0)
+        rc = ST_NOMEM;
     if (rc == ST_OK)
-        rc = ft->plan.solver->solve(A, ft->t, ft->y, ft->m->w, so,
-                                    ft->on.ctl, each, err);
+        rc = ft->plan.solver->solve(A, k.k, k.B, k.X, so, ft->on.ctl, each, err);
+    fit_block_end(ft, &k, each, rc);
     info->seconds.solve = fit_now() - t;
     if (pre && precond_eigenvalues(pre))
         info->condition_plain = (precond_eigenvalues(pre)[0] + ft->ratio) / ft->ratio;
     free(x0);
+    free(all);
     precond_free(pre);
     if (rc == ST_OK) {
         ft->m->state = each[0].state;
@@ -385,7 +396,7 @@ static enum status solve(struct fit *ft, const struct linop *A, struct solve_opt
         info->resumed = each[0].resumed;
         fit_gather(ft, each);
     }
-    for (size_t j = 0; j < ft->t; j++)
+    for (size_t j = 0; j < ft->t + ft->m->S; j++)
         solve_info_free(&each[j]);
     return rc;
 }
@@ -417,7 +428,7 @@ enum status model_products_fit(struct fit *ft, struct err *err)
     struct fit_info *info = ft->info;
     struct solve_opts so = { .rtol = ft->o->rtol, .maxit = ft->o->maxit, .seed = ft->o->seed,
                              .params = ft->o->solver_params };
-    struct solve_info *each = mem_calloc(ft->t, sizeof *each, "the targets' solves", err);
+    struct solve_info *each = mem_calloc(ft->t + m->S, sizeof *each, "the targets' solves", err);
     struct err why = { 0 };
 
     snprintf(info->solver, sizeof info->solver, "%s", ft->plan.solver->name);

@@ -96,7 +96,7 @@ enum status scoring_rows(const struct model *m, const struct encoding *enc,
                          ? err_set(err, ST_STATE,
                                    "the model has %zu targets, but its encoding has %zu",
                                    m->t, encoding_targets(enc))
-                         : prediction_alloc(p, e->n, m->t, m->L != NULL, err);
+                         : prediction_alloc(p, e->n, m->t, model_has_variance(m), err);
 
     if (rc == ST_OK)
         rc = model_predict(m, &e->base, p->mean_scaled, p->var_scaled,
@@ -159,7 +159,7 @@ enum status scoring_factor(struct model *m, const struct dataset *d, struct enco
     struct encoded e = { 0 };
     enum status rc;
 
-    if (m->L)
+    if (m->L || (m->S && !m->Mv))
         return ST_OK;
     if (own) {
         source_array_init(&inputs, m->X, m->M, m->d, m->d);
@@ -317,7 +317,8 @@ static enum status columns_exist(struct scoring *s, struct err *err)
 {
     const bool more = s->more.nquantiles > 0 || s->more.has_above;
 
-    if (s->model->L || (!more && !predict_columns_need(&s->columns, PREDICT_VARIANCE)))
+    if (model_has_variance(s->model) ||
+        (!more && !predict_columns_need(&s->columns, PREDICT_VARIANCE)))
         return ST_OK;
     if (!s->chosen && !more) {
         predict_columns_without_variance(&s->columns);
