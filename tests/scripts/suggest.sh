@@ -60,9 +60,33 @@ has "more than it solved for: the fit that can" "$err" 'error\[no-functions\].*1
 run --format json -e "$sol; suggest 4 x=0..10/0.25; suggest 2 x=0..10/0.25 by=ei"
 has "suggest takes them" "$out" '"command":"suggest".*"count":4'
 run --format json -e "open d.csv target=y; fit features=256 solver=pcg variance=samples l=1 amplitude=2 noise=0.3; score on=train"
-has "variance=samples on features" "$out" '"samples":64,.*"coverage95"'
+has "variance=samples on features" "$out" '"samples":64,'
+has "and their score" "$out" '"command":"score".*"coverage95":[01]'
 run -e "open d.csv target=y; fit model=exact solver=pcg samples=8 rtol=0.9 maxit=1 l=1 amplitude=2 noise=0.01"
 has "unfinished solves: variances are too large" "$err" 'note\[samples\].*unfinished'
+
+# ---- draw posterior along an input: the functions are those of predict ----
+run --format json -e "$fit; draw posterior along=x row:7 n=2 seed=4; plot posterior x row:7 out=f.csv"
+is "functions along an input end with 0" $rc 0
+has "their record" "$out" '"command":"draw".*"on":"posterior","run":"r1","along":"x","row":7,"functions":2'
+k=$(sed -n 8p d.csv | cut -d, -f2)
+for c in mean 'draw 1' 'draw 2'; do
+    awk -F, -v want="$c" '$2 == want { print $3 "," $4 }' f.csv >"$c.xy"
+done
+{ echo x,k; cut -d, -f1 mean.xy | sed "s/\$/,$k/"; } >line.csv
+run -e "$fit; predict line.csv columns=row,mean samples=2 seed=4 out=l.csv"
+ok "mean and functions are those of predict at these places" sh -c "paste -d, mean.xy 'draw 1.xy' 'draw 2.xy' |
+    sed '1i\\
+head' | paste -d, - l.csv | awk -F, 'NR > 1 { n++
+    for (i = 0; i < 3; i++) if ((\$(2 + 2 * i) - \$(8 + i)) ^ 2 > 1e-8) exit 1 } END { exit n != 201 }'"
+run -e "$sol; draw along=x; draw along=k row:3"
+is "functions that a fit solved for, along a number and a category" $rc 0
+run -e "$fit; draw posterior along=x row:900"
+has "a row that is not there" "$err" 'row:900.*60 rows'
+run -e "$fit; draw along=x kernel=rbf"
+has "the kernel is that of the fit" "$err" 'try  draw posterior along=x'
+run -e "$fit; draw row:3"
+has "a row is of a line along an input" "$err" 'try  draw posterior along='
 
 # ---- suggest from ranges ----
 run --format json -e "$fit; suggest 3 x=0..10 k=a by=mean candidates=2000 out=s.csv"

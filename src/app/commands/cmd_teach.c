@@ -8,11 +8,15 @@
 const struct command cmd_teach_rows[] = {
     {"draw",
      "learn",
-     "Draw functions of one input: before any data, or given data",
+     "Draw functions: before any data, given data, or of a fit along an input",
      "draw kernel=rbf(l=0.3) n=5\ndraw prior kernel=matern(nu=1/2)\ndemo toy n=30; draw posterior "
      "n=4",
      {{"on", ARG_CHOICE, ARGF_POS, "auto", 0, 0, "auto|prior|data|posterior", NULL,
        "auto: given the data if they have one input and at most 1000 rows; posterior means data"},
+      {"row", ARG_WORD, ARGF_POS, NULL, 0, 0, NULL, NULL,
+       "along=: a row that the functions go through, row:12 (default: typical values)"},
+      {"along", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL,
+       "an input: functions of the last fit, of any number of inputs, along this one"},
       {"kernel", ARG_KERNEL, 0, NULL, 0, 0, NULL, NULL, "kernel; it becomes the current one"},
       {"n", ARG_INT, 0, "3", 0, DRAWS_MOST, NULL, "functions", "number of functions"},
       {"points", ARG_INT, 0, "160", 2, DRAW_POINTS_MOST, NULL, "places",
@@ -25,7 +29,9 @@ const struct command cmd_teach_rows[] = {
      "The functions are exact draws at the current hyperparameters, with the band that contains\n"
      "95 % of all functions. The picture (plot draws) follows changes: set l=0.3 bends the same\n"
      "functions. In its view, Left and Right choose a hyperparameter, Up and Down change it,\n"
-     "and Enter adds a point. Given points, the NMLL is that of their scaled values."},
+     "and Enter adds a point. Given points, the NMLL is that of their scaled values.\n"
+     "draw posterior along=x3 row:12 draws functions of the last fit, with its mean and bands:\n"
+     "plot posterior x3 row:12 out=f.csv writes them."},
     {"point",
      "learn",
      "Add a point to the data drawn by hand",

@@ -5,6 +5,7 @@
 #include "app/plots/plot_rows.h"
 
 #include "app/runs/fitting.h"
+#include "app/runs/row_inspect.h"
 #include "app/session/store.h"
 #include "app/core/workspace_exec.h"
 #include "app/core/ws_tell.h"
@@ -700,12 +701,63 @@ static void draw_record(struct workspace *ws, const struct draws *w)
     ws_emit(ws, &r);
 }
 
+/* draw posterior along=x3 row:12: functions of the last fit, which plot posterior draws. */
+static enum status draw_along(struct workspace *ws, const struct args *a, struct err *err)
+{
+    const char *along = args_text(a, "along"), *on = args_text(a, "on");
+    const struct run *r = ws_run(ws, NULL, err);
+    struct buf line = { 0 };
+    struct draw_state s;
+    struct rec rec;
+    size_t row = 0;
+    enum status rc = r ? ST_OK : err->code;
+
+    if (rc == ST_OK && (args_given(a, "kernel") || args_hp(a) || (on && !strcmp(on, "prior")))) {
+        rc = err_set(err, ST_USAGE, "along= draws functions of the last fit, at its kernel and "
+                                    "hyperparameters");
+        err_hint(err, "draw posterior along=%s", along);
+    }
+    if (rc == ST_OK && args_given(a, "row"))
+        rc = row_inspect_number(args_text(a, "row"), &row, err);
+    if (rc == ST_OK)
+        rc = draw_settings(ws, a, &s, err);
+    if (rc == ST_OK)
+        rc = keep_state(ws, &s, err);
+    if (rc != ST_OK)
+        return rc;
+    buf_puts(&line, "plot posterior ");
+    command_quote(&line, along);
+    rec_init(&rec, REC_RESULT, "draw");
+    rec_str(&rec, "on", "posterior");
+    rec_str(&rec, "run", r->id);
+    rec_str(&rec, "along", along);
+    if (args_given(a, "row")) {
+        buf_printf(&line, " row:%zu", row + 1);
+        rec_int(&rec, "row", (int64_t)row + 1);
+    }
+    rec_int(&rec, "functions", (int64_t)s.functions);
+    rec_text(&rec, "%zu function%s of %s along %s", s.functions, s.functions == 1 ? "" : "s", r->id,
+             along);
+    if (args_given(a, "row"))
+        rec_text(&rec, ", through row %zu", row + 1);
+    ws_emit(ws, &rec);
+    rc = workspace_exec_apart(ws, buf_str(&line), NULL);
+    buf_free(&line);
+    return rc;
+}
+
 enum status cmd_draw(struct workspace *ws, const struct args *a, struct err *err)
 {
     struct draw_state s;
     struct draws w;
-    enum status rc = draw_settings(ws, a, &s, err);
 
+    if (args_given(a, "along"))
+        return draw_along(ws, a, err);
+    enum status rc = draw_settings(ws, a, &s, err);
+    if (rc == ST_OK && args_given(a, "row")) {
+        rc = err_set(err, ST_USAGE, "a row is one of a fit, whose functions go along an input");
+        err_hint(err, "draw posterior along=COLUMN %s", args_text(a, "row"));
+    }
     if (rc == ST_OK)
         rc = draws_make(ws, &s, &w, err);
     if (rc != ST_OK)

@@ -897,10 +897,30 @@ const struct plot_ops plots_slice_row = {
     .title = "The function along one or two inputs",
     .axes = "input, target",
     .help = "Mean and 95 % bands along an input, other numbers at their median, categories at "
-            "their most frequent level; two inputs make surfaces of the mean and the sd.",
+            "their most frequent level, or all at those of a row (row:12); two inputs make "
+            "surfaces of the mean and the sd.",
     .make = kept_slice,
     .columns = true,
     .prepare = plots_slice,
+};
+
+static struct figure *kept_posterior(struct workspace *ws, struct run *r, const struct args *a,
+                                     struct err *err)
+{
+    (void)r, (void)a;
+    return kept_copy(ws, "posterior",
+                     "No functions have been drawn yet. try: draw posterior along=COLUMN", err);
+}
+
+const struct plot_ops plots_posterior_row = {
+    .name = "posterior",
+    .title = "Functions from the posterior along one input",
+    .axes = "input, target",
+    .help = "Mean, 95 % bands and functions drawn from the posterior of a fit along an input, "
+            "through a row (row:12) or with the others at typical values; see draw.",
+    .make = kept_posterior,
+    .columns = true,
+    .prepare = plots_posterior,
 };
 
 static struct figure *kept_parts(struct workspace *ws, struct run *r, const struct args *a,

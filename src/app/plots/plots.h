@@ -53,6 +53,8 @@ struct plot_work {
 };
 enum status plots_slice(struct workspace *, struct run *, const struct args *, struct plot_work *,
                         struct err *); /* defined in plots_model.c */
+enum status plots_posterior(struct workspace *, struct run *, const struct args *,
+                            struct plot_work *, struct err *);
 enum status plots_parts(struct workspace *, struct run *, const struct args *, struct plot_work *,
                         struct err *);
 enum status plots_features(struct workspace *, struct run *, const struct args *,

@@ -2,16 +2,19 @@
  * of a sum of kernels, the error of random features. Each collects what it needs on the main thread
  * and computes on the worker (plots.h).
  *
- * Slices and parts vary one or two inputs and keep all others at typical values: numbers at their
- * median, categories at their most frequent level. */
+ * Slices, functions and parts vary one or two inputs and keep all others at typical values, numbers
+ * at their median and categories at their most frequent level, or at those of a row. */
+#include "app/plots/draws.h"
 #include "app/plots/plots.h"
 
 #include "app/shell/args.h"
 #include "app/core/job.h"
+#include "app/runs/row_inspect.h"
 #include "app/runs/scoring/scoring.h"
 #include "app/runs/fit_setup.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "compute/models/functions.h"
 #include "compute/stats/accuracy.h"
 #include "compute/stats/parts.h"
 
@@ -28,6 +31,9 @@ struct slice {
     char run[16];
     char *column[2];
     size_t ncolumn, target;
+    size_t row;       /* of the table, from 1: the place of the other inputs; 0: typical values */
+    size_t functions; /* drawn from the posterior beside the mean */
+    uint64_t seed;
 };
 
 static void slice_free(void *in)
@@ -190,6 +196,29 @@ static void opened_free(struct opened *o)
     free(o->x), free(o->base);
 }
 
+/* The inputs of a row of the table. */
+static enum status at_row(const struct slice *s, double *base, struct err *err)
+{
+    const size_t row = s->row - 1;
+    struct encoded e = { 0 };
+
+    if (row >= s->data->table->n) {
+        err_set(err, ST_RANGE, "row:%zu: %.60s has %zu rows", s->row, s->data->name,
+                s->data->table->n);
+        err_hint(err, "plot slice %s row:1", s->column[0]);
+        return ST_RANGE;
+    }
+    enum status rc = encode(&s->enc, s->data->table, &row, 1, false, &e, err);
+    if (rc == ST_OK && e.n == 0) {
+        rc = err_set(err, ST_STATE, "row:%zu has empty cells", s->row);
+        err_hint(err, "missing mean, then fit; or another row");
+    }
+    if (rc == ST_OK)
+        rc = e.base.rows(&e.base, 0, 1, base, err);
+    encode_free(&e);
+    return rc;
+}
+
 /* Bands need the factor for variances, which a session does not always keep. */
 static enum status slice_open(struct slice *s, struct opened *o, struct job *job, struct err *err)
 {
@@ -204,7 +233,9 @@ static enum status slice_open(struct slice *s, struct opened *o, struct job *job
     o->x = mem_calloc(o->e.n * d, sizeof *o->x, "plot", err);
     o->base = mem_calloc(d, sizeof *o->base, "plot", err);
     rc = o->x && o->base ? o->e.base.rows(&o->e.base, 0, o->e.n, o->x, err) : ST_NOMEM;
-    return rc == ST_OK ? typical(&o->e, o->x, &s->enc, o->base, err) : rc;
+    if (rc == ST_OK)
+        rc = s->row ? at_row(s, o->base, err) : typical(&o->e, o->x, &s->enc, o->base, err);
+    return rc;
 }
 
 /* Mean and variance of the function, in scaled units, at n rows of d inputs. var stays NULL if
@@ -273,6 +304,36 @@ static bool slice_rows(struct figure *f, const struct slice *s, const struct ope
     return p != NULL;
 }
 
+/* Functions from the posterior at the places of an axis, each one through all of them. */
+static enum status slice_functions(struct figure *f, const struct slice *s,
+                                   const struct axis_of *a, const double *x,
+                                   const struct tools *on, struct err *err)
+{
+    const struct encoding one = encoding_for(&s->enc, s->target);
+    const struct functions_key key = { .seed = s->seed, .target = s->target,
+                                       .count = s->functions };
+    struct functions *drawn = NULL;
+    struct source_array src;
+    double *F = mem_calloc(s->functions, a->n * sizeof *F, "functions", err);
+    enum status rc = F ? functions_new(s->m, &key, on, &drawn, err) : ST_NOMEM;
+
+    source_array_init(&src, x, a->n, s->enc.d, s->enc.d);
+    if (rc == ST_OK)
+        rc = functions_values(drawn, &src.base, F, on, err);
+    for (size_t i = 0; rc == ST_OK && i < s->functions * a->n; i++)
+        F[i] = encoding_value(&one, F[i]);
+    for (size_t i = 0; rc == ST_OK && i < s->functions; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "draw %zu", i + 1);
+        if (!figure_add(f, s->functions <= 4 ? name : i == 0 ? "functions drawn" : "",
+                        a->levels ? MARK_POINTS : MARK_LINE, a->n, a->raw, F + i * a->n, err))
+            rc = ST_NOMEM;
+    }
+    functions_free(drawn);
+    free(F);
+    return rc;
+}
+
 static bool slice_words(struct figure *f, const struct slice *s, const struct axis_of *a,
                         const double *mean, const double *var, struct err *err)
 {
@@ -336,11 +397,18 @@ static struct figure *slice_line(const struct slice *s, struct opened *o, struct
             axis_put(&s->enc, &a, i, x + i * d);
         }
         rc = parts_whole(s->m, s->target, a.n, x, mean, var, &tools, err);
-        snprintf(title, sizeof title, "Slice of %s%s", s->run,
-                 d > 1 ? ", other inputs at typical values" : "");
-        f = rc == ST_OK ? figure_new("slice", title, err) : NULL;
+        char where[64] = "";
+        if (s->row)
+            snprintf(where, sizeof where, ", through row %zu", s->row);
+        else if (d > 1)
+            snprintf(where, sizeof where, ", other inputs at typical values");
+        snprintf(title, sizeof title, "%s of %s%s", s->functions ? "Functions" : "Slice", s->run,
+                 where);
+        f = rc == ST_OK ? figure_new(s->functions ? "posterior" : "slice", title, err) : NULL;
         bool ok = f && slice_labels(f, s, a.name, NULL, err) &&
-                  slice_curves(f, s, &a, mean, var, err) && slice_rows(f, s, o, &a, err) &&
+                  slice_curves(f, s, &a, mean, var, err) &&
+                  (!s->functions || slice_functions(f, s, &a, x, &tools, err) == ST_OK) &&
+                  slice_rows(f, s, o, &a, err) &&
                   slice_words(f, s, &a, mean, var, err);
         if (ok && a.levels) {
             const char *name[LEVELS_MOST];
@@ -570,6 +638,13 @@ static enum status take_columns(struct slice *s, const struct run *r, const stru
         const char *w = args_many_at(a, "runs", i);
         if (input_of(&r->enc, w) == SIZE_MAX && args_looks_like_run(w))
             continue;
+        if (input_of(&r->enc, w) == SIZE_MAX && !strncmp(w, "row:", 4)) {
+            const enum status rc = row_inspect_number(w, &s->row, err);
+            if (rc != ST_OK)
+                return rc;
+            s->row++;
+            continue;
+        }
         if (s->ncolumn == most)
             return err_set(err, ST_USAGE, "plot %s takes at most %zu input%s", plot, most,
                            most > 1 ? "s" : "");
@@ -626,6 +701,21 @@ enum status plots_slice(struct workspace *ws, struct run *r, const struct args *
 {
     (void)ws;
     return prepare(r, a, "slice", 2, slice_make, out, err);
+}
+
+enum status plots_posterior(struct workspace *ws, struct run *r, const struct args *a,
+                            struct plot_work *out, struct err *err)
+{
+    const struct draw_state *kept = draws_state_of(ws), own = draw_state_default(ws);
+    const struct draw_state *draw = kept && kept->functions ? kept : &own;
+    const enum status rc = prepare(r, a, "posterior", 1, slice_make, out, err);
+
+    if (rc == ST_OK) {
+        struct slice *s = out->in;
+        s->functions = draw->functions;
+        s->seed = draw->seed;
+    }
+    return rc;
 }
 
 enum status plots_parts(struct workspace *ws, struct run *r, const struct args *a,
