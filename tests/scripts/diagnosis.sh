@@ -91,7 +91,8 @@ has "a tuning has none" "$err$out" 't1 is a tuning, which has no spectrum'
 run --format json -e "$data; spectrum features=256 l=2 noise=0.1"
 has "before a fit, too" "$out" '"command":"spectrum","run":null,.*"ritz_values":0'
 run --format json -e "$data; fit l=2 noise=0.1; spectrum rows=300"
-has "an exact fit is looked at by features" "$out" '"name":"features".*r1 is exact'
+has "an exact fit has the spectrum of its kernel" "$out" \
+    '"command":"spectrum","run":"r1".*"sample":300,"features":null'
 
 # ---- landscapes by probes: each value within its error of the one by decomposition ----
 nums() { printf '%s\n' "$out" | grep '"command":"landscape"' | sed -n "${2}p" | sed -n \

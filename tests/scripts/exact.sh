@@ -37,7 +37,7 @@ ok "no remedy allows no iterations" test -z "$(printf '%s\n' "$out" | grep 'maxi
 
 # Hyperparameters.
 run -e "$data; tune solver=features features=64 evals=8; fit solver=exact"
-has "a noise that was tuned with features is noted" "$out$err" 'note.noise-of-features'
+has "a noise that was tuned with features is noted" "$out$err" 'note\[noise-of-features\]'
 run -e "$data; tune solver=exact rows=100 evals=8; fit solver=exact"
 is "one that was tuned exactly is not" "$(printf '%s\n' "$out$err" | grep -c noise-of-features)" 0
 run --format json -e "$data; fit model=exact solver=pcg"

@@ -126,7 +126,9 @@ static double rate_r2(const struct run *r)
 
 static const char *rank_word(const struct run *r)
 {
-    return !iterated(r) ? NULL : r->info.rank_chosen || (r->info.rank && !r->fit.rank) ? "auto" : "given";
+    const bool chosen = r->info.rank_chosen || (r->info.rank > 0 && r->fit.rank == 0);
+
+    return !iterated(r) ? NULL : chosen ? "auto" : "given";
 }
 
 static const char *model_word(const struct run *r)
