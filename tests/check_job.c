@@ -5,6 +5,7 @@
 #include "app/shell/options.h"
 #include "app/core/workspace.h"
 #include "app/core/workspace_exec.h"
+#include "app/runs/scoring/scoring_impl.h"
 #include "base/limits.h"
 #include "base/spill.h"
 #include "compute/pool.h"
@@ -182,6 +183,62 @@ START_TEST(a_stopped_job_keeps_what_it_has)
     ck_assert_int_eq(p.rc, ST_OK);
     ck_assert_int_eq(jobs_stop(ws->jobs, NULL, false, &err), ST_STATE);
     ck_assert_int_eq(jobs_stop(ws->jobs, "r9", false, &err), ST_NOT_FOUND);
+    workspace_free(ws);
+}
+END_TEST
+
+/* Asks to stop at some step of the work, on the thread that does it, and counts the steps after. */
+struct stopping { struct cancel *cancel; size_t at, ticks, after, last; };
+
+static void stopping_tick(void *ctx, const struct tick *t)
+{
+    struct stopping *s = ctx;
+
+    ck_assert_int_eq(t->phase, PHASE_FOLDS);
+    ck_assert_uint_ge(t->done, s->last);
+    s->last = t->done;
+    s->after += atomic_load(&s->cancel->stop);
+    if (++s->ticks == s->at)
+        atomic_store(&s->cancel->stop, true);
+}
+
+/* Folds that are tuned stop at the next step of what they are in the middle of, wherever that is,
+ * and leave no score: neither of the folds before nor of a fold that was half tuned. */
+START_TEST(folds_that_are_tuned_stop_at_the_next_step)
+{
+    enum { STOPS = 6 };
+    struct workspace *ws = open_ws();
+    struct err err = { 0 };
+    size_t all = 0;
+
+    workspace_exec(ws, "demo friedman1 n=120 seed=2; split folds=3; tune features=64 evals=9");
+    workspace_exec(ws, "fit features=64");
+    workspace_drain(ws);
+    struct run *r = ws_run(ws, NULL, &err);
+    ck_assert_msg(r && r->model, "%s", err.msg);
+    struct pool *pool = pool_new(2, &err);
+    for (size_t i = 0; i <= STOPS; i++) { /* the first is not stopped */
+        struct scoring s = { .what = DO_FOLDS, .fit = r->fit, .how = { .tune = true },
+                             .topt = ws_tuning_of(ws, r)->topt };
+        struct job job = { .arg = &s, .pool = pool, .backend = backend_cpu() };
+        struct stopping at_step = { .cancel = &job.cancel,
+                                    .at = i == 1 ? 1 : i * all / (STOPS + 1) };
+        job.ctl = (struct ctl){ &job.cancel, stopping_tick, &at_step };
+        s.topt.start = NULL;
+        ck_assert_int_eq(scoring_take(&s, r, &err), ST_OK);
+        const enum status rc = scoring_folds_work(&job, &err);
+        ck_assert_int_eq(rc, at_step.at ? ST_CANCELLED : ST_OK);
+        ck_assert_msg(at_step.after <= 1, "%zu steps after that at %zu", at_step.after,
+                      at_step.at);
+        all = i == 0 ? at_step.ticks : all;
+        ck_assert(!r->has_score);
+        free(s.fold), free(s.fold_baseline);
+        encoding_free(&s.enc);
+        model_unref(s.model);
+        dataset_unref(s.data);
+    }
+    ck_assert_uint_gt(all, 9); /* evaluations and fits of three folds */
+    pool_free(pool);
     workspace_free(ws);
 }
 END_TEST
@@ -512,6 +569,7 @@ int main(void)
     tcase_add_test(t, every_tick_arrives_in_order);
     tcase_add_test(t, jobs_run_one_after_the_other);
     tcase_add_test(t, a_stopped_job_keeps_what_it_has);
+    tcase_add_test(t, folds_that_are_tuned_stop_at_the_next_step);
     tcase_add_test(t, stop_now_drops_the_result);
     tcase_add_test(t, leaving_stops_and_frees_all);
     tcase_add_test(t, what_cannot_be_interrupted_is_not_waited_for);
