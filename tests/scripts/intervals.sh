@@ -49,6 +49,30 @@ has "starved at the fit" "$out$err" 'warning\[starved\]'
 has "starved in check" "$out" '! *starvation .*it'
 lacks "and not the contrary" "$out" 'are not starved'
 
+# check without test rows judges left-out rows: the figures of the fit, not those of the rows that
+# the model was fitted to, of which the noise of a third lets nearly all lie inside
+all='demo robot n=600 seed=2; tune features=256 evals=20'
+for with in 'features=512' 'features=512 noise=0.05'; do
+    run --format json -e "$all; fit $with; check"
+    inside=$(awk -v c="$(num fit "$out" left_out_coverage95)" 'BEGIN { printf "%.1f", 100 * c }')
+    z2=$(awk -v z="$(num fit "$out" left_out_z2)" 'BEGIN { printf "%.2f", z }')
+    has "training rows are judged as left-out ones: $with" "$out" \
+        "predicted from the others, $inside % of the targets lie inside the 95 % interval"
+    has "and their squared errors: $with" "$out" \
+        "predicted from the others, squared errors are $z2 x the predicted variance"
+done
+
+# variance=auto: all features up to 4096 or where the solve leaves the factor; else 4096 where the
+# factor of all takes longer than the fit
+auto() {
+    run --format json -e "demo toy n=60 seed=1; fit features=$1 l=1 noise=0.3 $2"
+    num fit "$out" variance_features
+}
+is "all features where they are few" "$(auto 256)" 256
+is "and where the solve leaves the factor of all" "$(auto 4608 solver=direct)" 4608
+is "else no more than 4096, when the fit is quick" "$(auto 4608 'solver=pcg rank=16')" 4096
+is "but for variance=all" "$(auto 4608 'solver=pcg rank=16 variance=all')" 4608
+
 # rows far from the training data are marked, exactly and with features
 awk 'BEGIN { srand(3); print "x,y"; for (i = 0; i < 200; i++) { x = i / 20
     print x "," sin(x) + 0.1 * (rand() - 0.5) } }' >train.csv
