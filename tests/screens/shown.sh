@@ -1,6 +1,6 @@
 #!/bin/sh
-# tests/screens/shown.sh -- what was once wrong or mute on the screen, at 80x24 and at 200x60, each
-# in one start of the program. Other tests show the rest, at these sizes or by the result's words:
+# tests/screens/shown.sh -- what was once wrong or mute on the screen, at 80x24 and at 200x60, all
+# in one start of the program, and at 120x40, where text was wrapped twice. Other tests show the rest, at these sizes or by the result's words:
 #
 #   lessons in the slide layout, which is not kept; their plots go    screens/lessons.sh
 #   all runs of lessons 9 to 11 in one plot                           scripts/lessons.sh
@@ -50,5 +50,13 @@ for size in 80x24 200x60; do
     resize "${size%x*}" "${size#*x}"
     wrong_or_mute
 done
+# A line that a page broke is not broken again by its pane: a full line and then two words.
+resize 120 40
+type_line "help fit"
+waitfor "Esc closes"
+keys NPage
+expect "can be given here: fit l=0.5 noise=0.1." "120x40: a page of help is wrapped once"
+keys Escape
+expect_gone "Esc closes" "120x40: the page closes"
 leave 0 "ends"
 done_testing
