@@ -1,6 +1,7 @@
 #!/bin/sh
 # tests/screens/shown.sh -- what was once wrong or mute on the screen, at 80x24 and at 200x60, all
-# in one start of the program, and at 120x40, where text was wrapped twice. Other tests show the rest, at these sizes or by the result's words:
+# in one start of the program, and at 120x40, where text was wrapped twice. Other tests show the
+# rest, at these sizes or by the result's words:
 #
 #   lessons in the slide layout, which is not kept; their plots go    screens/lessons.sh
 #   all runs of lessons 9 to 11 in one plot                           scripts/lessons.sh
