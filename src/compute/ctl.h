@@ -24,6 +24,11 @@ struct tick {
     double passes;      /* from a solver: passes over the data so far, those of checks included */
     double ritz; /* from conjugate gradients: their smallest Ritz value, if just computed; else 0 */
     const char *method; /* from a solver: its name (static string); NULL: conjugate gradients */
+    /* From a solve that is watched (struct solve_watch): at a look, how far its weights are from
+     * those of another fit, |a - a*|^2 in the norms of K and of K^2, and the RMSE of held-out rows
+     * in scaled units (NaN: there are none); the seconds so far that went into such looks. */
+    bool measured;
+    double error_k, error_k2, rmse, apart;
     const double *point; /* from a search: hyperparameters of this evaluation, natural scale */
     size_t npoint;       /* length of point; the array is valid only during the call */
 };

@@ -62,4 +62,30 @@ run -e "$data; fit solver=sdd(average=median)"
 has "a word is one of its words" "$out$err" 'geometric,arithmetic,none'
 run --format json -e "$data" -e 'race sdd,pcg(precond=pchol) model=exact maxit=20'
 is "it races" "$(printf '%s\n' "$out" | grep -c '"command":"fit"')" 2
+
+# Against the solution: the K^2 norm of the error is the sum of the squared differences of the
+# predictions of training rows, in standard deviations of the target.
+awk 'BEGIN { srand(3); print "a,b,y"; for (i = 0; i < 300; i++) { a = rand(); b = rand()
+    print a "," b "," sin(6 * a) + b * b + 0.1 * rand() } }' >ab.csv
+run --format json --seed 7 -s d.gpd -e 'open ab.csv target=y; kernel matern(nu=3/2)' \
+    -e 'set l=1 noise=0.3; fit solver=exact variance=none; predict ab.csv out=a.csv' \
+    -e 'race sdd(batch=64),pcg,gd(objective=primal) model=exact against=r1 maxit=60' \
+    -e 'predict ab.csv out=b.csv; plot race of=k out=k.csv'
+is "a race against the solution" "$rc" 0
+of() { # KEY of the contender with this NAME
+    printf '%s\n' "$out" | grep '"command":"race"' | tail -n 1 |
+        sed "s/.*\"name\":\"$2\"[^}]*\"$1\":\([-+0-9.eE]*\).*/\1/"
+}
+ok "pcg ends at the solution" holds "$(of error_k pcg) < 1e-9 && $(of error_k2 pcg) < 1e-9"
+want=$(paste -d, a.csv b.csv ab.csv | awk -F, 'NR > 1 { d = $2 - $4; s += d * d; n++
+    m += $NF; q += $NF * $NF } END { m /= n; printf "%.6g", s / (q / n - m * m) }')
+got=$(of error_k2 'gd(objective=primal)')
+ok "the error in the K^2 norm, $got: $want" holds "($got / $want - 1) ^ 2 < 1e-4"
+has "ticks have the errors" "$out" '"phase":"cg".*"error_k":.*"error_k2":.*"rmse_scaled":'
+is "curves of the errors" "$(cut -d, -f2 k.csv | grep -o 'r[234] [a-z]*' | sort -u | tr '\n' ,)" \
+    'r2 sdd,r3 pcg,r4 gd,'
+run -s d.gpd -e 'set l=3; fit model=exact solver=pcg against=r1'
+has "another system has another solution" "$out$err" 'not a fit of the same system'
+run -s d.gpd -e 'fit model=features solver=pcg against=r1'
+has "features have other weights" "$out$err" 'two fits of the exact kernel'
 finish

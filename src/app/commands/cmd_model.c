@@ -390,6 +390,24 @@ static enum status fit_start(struct workspace *ws, const char *name, struct run 
     return ST_OK;
 }
 
+/* The fit whose weights are the solution. */
+static enum status fit_against(struct workspace *ws, const struct args *a, struct fit_opts *o,
+                               struct err *err)
+{
+    if (!args_given(a, "against"))
+        return ST_OK;
+    const struct run *r = ws_run(ws, args_text(a, "against"), err);
+    if (!r)
+        return err->code;
+    if (r->kind != RUN_FIT || !r->model || !r->model->kind->exact || !model_kind_of(o)->exact) {
+        err_set(err, ST_STATE, "against= compares the weights of two fits of the exact kernel");
+        err_hint(err, "fit model=exact solver=exact, then fit model=exact solver=pcg against=it");
+        return ST_STATE;
+    }
+    o->against = r->model;
+    return ST_OK;
+}
+
 /* Beside continue=, the line may only say how far to go, and how. */
 static enum status continue_changes(const struct args *a, struct fit_opts *o, struct err *err)
 {
@@ -472,6 +490,8 @@ static enum status fit_continue(struct workspace *ws, const struct args *a, stru
         o.solver = given.solver;
         memcpy(o.solver_params, given.solver_params, sizeof o.solver_params);
     }
+    if (rc == ST_OK)
+        rc = fit_against(ws, a, &o, err);
     return rc == ST_OK ? fitting_fit(ws, r->data, &o, args_line(a), err) : rc;
 }
 
@@ -553,6 +573,8 @@ static enum status cmd_fit(struct workspace *ws, const struct args *a, struct er
     unused(ws, a, &o);
     tell_noise(ws, &o);
     struct run *from;
+    if ((rc = fit_against(ws, a, &o, err)) != ST_OK)
+        return rc;
     if (args_given(a, "from") &&
         (rc = fit_start(ws, args_text(a, "from"), &from, &o, err)) != ST_OK)
         return rc;
@@ -795,6 +817,8 @@ struct command cmd_model_rows[] = {
        "start the iteration at a run's weights, or with other features at its predictions"},
       {"continue", ARG_RUN, 0, NULL, 0, 0, NULL, NULL,
        "continue a stopped fit; rtol=, maxit=, solver=, rank= and features= may change"},
+      {"against", ARG_RUN, 0, NULL, 0, 0, NULL, NULL,
+       "an exact fit with the solution: looks on the way compare weights and errors with it"},
       {"rescale", ARG_CHOICE, 0, "yes", 0, 0, RESCALE_CHOICES, NULL,
        "after a tuning, move the ratio of noise to amplitude, their scale, both or none to what "
        "suits left-out rows"},
@@ -829,6 +853,7 @@ struct command cmd_model_rows[] = {
      "live. race alone shows the table again.\n"
      "  race rank=64,256,1024 features=4096\n"
      "  race precond=gauss,srht,srht2 rank=256\n"
+     "  race sdd,gd,pcg(precond=pchol) model=exact against=r1   (r1 is solver=exact)\n"
      "  race kernel=rbf,matern(nu=3/2) rank=256 l=1 noise=0.1   (the last kernel becomes current)\n"
      "Ctrl-C stops the running fit, and the next begins; losers=3 stops slow fits\n"
      "automatically; stop * ends the race. Seconds count from the start of each fit."},

@@ -280,6 +280,8 @@ static enum status cmd_describe(struct workspace *ws, const struct args *a, stru
 #define AXIS_ARGS                                                                                  \
     {"x", ARG_CHOICE, 0, NULL, 0, 0, "log|linear", NULL, "horizontal axis"},                       \
         {"y", ARG_CHOICE, 0, NULL, 0, 0, "log|linear", NULL, "vertical axis"},                     \
+    {"of", ARG_CHOICE, 0, NULL, 0, 0, "residual|k|k2|rmse", NULL,                                  \
+     "race: residuals; with against= the error in K or K^2 norm, or of test rows"},                \
     {                                                                                              \
         "by", ARG_CHOICE, 0, "iteration", 0, 0, "iteration|seconds|passes", NULL,                  \
             "residual, race: what the horizontal axis counts"                                      \

@@ -474,6 +474,11 @@ static void tick_record(struct workspace *ws, const struct job_view *v, double s
         rec_num(&r, "true_residual", t->value2);
         if (solver_estimates(t->method))
             rec_bool(&r, "estimated", true);
+        if (t->measured) {
+            rec_num(&r, "error_k", t->error_k);
+            rec_num(&r, "error_k2", t->error_k2);
+            rec_num(&r, "rmse_scaled", t->rmse);
+        }
         rec_num(&r, "target", t->target);
         rec_num(&r, "passes", t->passes);
         rec_str(&r, "method", t->method ? t->method : "cg");

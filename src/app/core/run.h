@@ -14,7 +14,8 @@ const char *run_state_name(enum run_state);
 /* A point of a run's trace. For a solver: step is the iteration, value the recursive residual
  * (or an estimate from batches: trace.h),
  * value2 the true residual (NaN if not computed), passes the passes over the data (NaN in old
- * sessions), ritz the smallest Ritz value of conjugate gradients (0 or NaN: not computed there).
+ * sessions), error_k, error_k2 and rmse those of a fit watched against another (ctl.h; NaN: no
+ * look), ritz the smallest Ritz value of conjugate gradients (0 or NaN: not computed there).
  * For a search: step is the evaluation, value the objective, value2 the best objective
  * so far, point the hyperparameters, amplitude and noise. */
 struct trace_point {
@@ -22,7 +23,7 @@ struct trace_point {
     float seconds;
     double value, value2;
     union {
-        struct { double passes, ritz; };
+        struct { double passes, ritz, error_k, error_k2, rmse; };
         double point[6];
     };
 };

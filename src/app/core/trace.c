@@ -24,6 +24,14 @@ const char *trace_word(const struct run *r)
     return !s || !s->dual ? "recursive" : trace_estimated(r) ? "estimate" : "look-ahead";
 }
 
+const struct trace_point *trace_look(const struct run *r)
+{
+    for (size_t i = r->kind == RUN_FIT ? r->ntrace : 0; i-- > 0;)
+        if (!isnan(r->trace[i].error_k))
+            return &r->trace[i];
+    return NULL;
+}
+
 static double measured(const struct trace_point *t, bool estimated)
 {
     return estimated ? t->value2 : t->value;
@@ -166,6 +174,12 @@ enum status trace_append(struct run *r, const struct tick *t, double seconds, st
     if (phase_kind(t->phase) == PHASE_RESIDUAL) {
         q->passes = t->passes;
         q->ritz = t->ritz;
+        q->seconds = (float)fmax(0.0, seconds - t->apart);
+        if (t->measured) {
+            q->error_k = t->error_k;
+            q->error_k2 = t->error_k2;
+            q->rmse = t->rmse;
+        }
     }
     return ST_OK;
 }

@@ -25,6 +25,8 @@ const char *trace_word(const struct run *);
 double trace_residual(const struct run *, size_t i);
 /* That of the newest point that has one; the newest estimate where none has. */
 double trace_last(const struct run *);
+/* The newest point at which a fit was compared with another one (against=); NULL: none. */
+const struct trace_point *trace_look(const struct run *);
 /* Appends a point to the run's trace. Main thread only. */
 enum status trace_append(struct run *, const struct tick *, double seconds, struct err *);
 

@@ -159,8 +159,23 @@ static void race_name(const struct workspace *ws, const struct run *r, char *out
         snprintf(out, len, "%s %s", r->id, r->info.solver[0] ? r->info.solver : "fit");
 }
 
+/* What a race draws: its words, its axis, and the value of a point. */
+enum race_of { OF_RESIDUAL, OF_K, OF_K2, OF_RMSE };
+static const char *const race_words[] = { "residual", "k", "k2", "rmse" };
+static const char *const race_axes[] = {
+    "relative residual", "|a - a*|^2 in the norm of K", "|a - a*|^2 in the norm of K^2",
+    "RMSE of test rows (scaled)",
+};
+
+static double race_value(const struct run *r, size_t i, enum race_of of)
+{
+    const struct trace_point *t = &r->trace[i];
+    return of == OF_K ? t->error_k : of == OF_K2 ? t->error_k2 : of == OF_RMSE ? t->rmse
+         : trace_residual(r, i);
+}
+
 static struct series *race_curve(struct figure *f, const struct workspace *ws, const struct run *r,
-                                 const char *by, struct err *err)
+                                 const char *by, enum race_of of, struct err *err)
 {
     double *x = mem_calloc(2 * r->ntrace, sizeof *x, "plot", err), *y = x + r->ntrace;
     struct series *s = NULL;
@@ -171,13 +186,34 @@ static struct series *race_curve(struct figure *f, const struct workspace *ws, c
         return NULL;
     for (size_t i = 0; i < r->ntrace; i++) {
         x[n] = race_clock(&r->trace[i], by);
-        y[n] = trace_residual(r, i);
-        n += !isnan(y[n]);
+        y[n] = race_value(r, i, of);
+        n += y[n] > 0.0;
     }
     race_name(ws, r, title, sizeof title);
     s = figure_add(f, title, MARK_LINE, n, x, y, err);
     free(x);
     return s;
+}
+
+/* Says which run ends with the least error. */
+static bool race_errors(struct figure *f, const struct workspace *ws, struct run *const *runs,
+                        size_t n, enum race_of of, struct err *err)
+{
+    const struct run *least = NULL;
+    double best = INFINITY;
+    char name[128];
+
+    for (size_t i = 0; i < n; i++) {
+        const struct trace_point *p = trace_look(runs[i]);
+        const double v = p ? race_value(runs[i], (size_t)(p - runs[i]->trace), of) : NAN;
+        if (v < best)
+            best = v, least = runs[i];
+    }
+    if (!least)
+        return figure_verdict(f, err, "no fit was compared with another: race ... against=r1") ==
+               ST_OK;
+    race_name(ws, least, name, sizeof name);
+    return figure_verdict(f, err, "%s has come nearest: %.2e", name, best) == ST_OK;
 }
 
 /* Says which run is first, and which are still running. */
@@ -217,10 +253,14 @@ static struct figure *plots_race(struct workspace *ws, struct run *r, const stru
     const char *by = a && args_given(a, "by") ? args_text(a, "by")
                      : race_of(ws)               ? race_of(ws)->by
                                               : "seconds";
+    const char *what = a ? args_text(a, "of") : NULL;
+    enum race_of of = race_of(ws) && race_of(ws)->against && !named && !what ? OF_K : OF_RESIDUAL;
     bool ok;
 
     if (n == SIZE_MAX)
         return NULL;
+    for (size_t i = 0; what && i < sizeof race_words / sizeof *race_words; i++)
+        of = strcmp(what, race_words[i]) ? of : (enum race_of)i;
     size_t k = 0;
     for (size_t i = 0; i < n; i++)
         if (runs[i]->kind == RUN_FIT && runs[i]->ntrace > 1)
@@ -231,20 +271,22 @@ static struct figure *plots_race(struct workspace *ws, struct run *r, const stru
                              "There are no two iterative fits of the same system. try: race "
                              "pcg(rank=128),lbfgs",
                              err);
-    struct figure *f = figure_new("race", "Race: residuals on one clock", err);
-    ok = f && figure_label(f, *by == 'p' ? "passes over the data" : by, "relative residual", err) ==
-                  ST_OK;
+    struct figure *f = figure_new("race", of == OF_RESIDUAL ? "Race: residuals on one clock"
+                                                            : "Race: errors on one clock", err);
+    ok = f &&
+         figure_label(f, *by == 'p' ? "passes over the data" : by, race_axes[of], err) == ST_OK;
     if (ok)
         f->y.log = true, f->x.lo = 0, f->x.whole = *by == 'i';
     for (size_t i = 0; ok && i < n; i++)
-        ok = race_curve(f, ws, runs[i], by, err);
-    if (ok && isfinite(runs[0]->trace_target)) {
+        ok = race_curve(f, ws, runs[i], by, of, err);
+    if (ok && of == OF_RESIDUAL && isfinite(runs[0]->trace_target)) {
         struct series *s = figure_add_hline(f, "target rtol", runs[0]->trace_target, err);
         ok = s != NULL;
         if (s)
             s->dashed = true;
     }
-    ok = ok && race_verdict(f, ws, runs, n, by, err);
+    ok = ok && (of == OF_RESIDUAL ? race_verdict(f, ws, runs, n, by, err)
+                                  : race_errors(f, ws, runs, n, of, err));
     return plots_finish(f, ok);
 }
 
@@ -253,7 +295,8 @@ const struct plot_ops plots_race_row = {
     .title = "Race between fits",
     .axes = "seconds or passes, relative residual (log)",
     .help = "Residuals of the last fits of one system, or of those named, against seconds; "
-            "by=passes counts passes over the data.",
+            "by=passes counts passes over the data; of=k, k2 and rmse draw what race against= "
+            "has compared.",
     .make = plots_race,
 };
 

@@ -59,6 +59,7 @@ static void fitting_free(struct job *job)
     tune_result_free(&f->tune);
     model_unref(f->model);
     model_unref((struct model *)f->fopt.start);
+    model_unref((struct model *)f->fopt.against);
     solve_info_free(&f->solve);
     buf_free(&f->notes);
     restarts_unref(f->group);
@@ -241,11 +242,17 @@ static enum status tune_work(struct job *job, struct err *err)
 static enum status fit_work(struct job *job, struct err *err)
 {
     struct fitting *f = job->arg;
-    struct encoded e = { 0 };
+    struct encoded e = { 0 }, test = { 0 };
     enum status rc = fitting_rows(f->data, PART_TRAIN, true, &f->enc, &e, &f->notes, err);
 
     if (rc == ST_OK)
         rc = bind_kernel(f, e.base.d, err);
+    if (rc == ST_OK && f->fopt.against && f->data->split.part &&
+        f->data->split.count[PART_TEST] > 0) {
+        rc = fitting_rows(f->data, PART_TEST, false, &f->enc, &test, NULL, err);
+        f->fopt.test = &test.base;
+        f->fopt.ytest = test.y;
+    }
     if (rc == ST_OK) {
         note_filters(f);
         f->rows = e.n;
@@ -255,7 +262,10 @@ static enum status fit_work(struct job *job, struct err *err)
         rc = model_fit(&e.base, e.y, &f->fopt, &(struct tools){job->backend, job->pool, &job->ctl},
                        &f->model, &f->info, &f->solve, err);
     }
+    f->fopt.test = NULL;
+    f->fopt.ytest = NULL;
     encode_free(&e);
+    encode_free(&test);
     return rc;
 }
 
@@ -977,7 +987,7 @@ static enum status launch(struct workspace *ws, struct dataset *d, struct fittin
     r->command = mem_strdup(line, NULL);
     r->data = dataset_ref(f->data);
     r->fit = f->fopt;
-    r->fit.start = NULL; /* the job owns its own copy */
+    r->fit.start = r->fit.against = NULL; /* the job owns its own copies */
     r->fit.kernel = f->kernel;
     r->topt = f->topt;
     r->topt.start = NULL;
@@ -1139,5 +1149,7 @@ enum status fitting_fit(struct workspace *ws, struct dataset *d, const struct fi
     f->fopt.targets = dataset_targets(d);
     if (o->start)
         f->fopt.start = model_ref((struct model *)o->start);
+    if (o->against)
+        f->fopt.against = model_ref((struct model *)o->against);
     return launch(ws, d, f, RUN_FIT, line, err);
 }

@@ -57,6 +57,7 @@ static enum status own_setting(struct race *r, const char *key, const char *valu
                                        1e9,   NULL,        "seconds", NULL};
     static const struct arg times = { "losers", ARG_REAL, 0, NULL, 1, 1e6, NULL, "times", NULL };
 
+    r->against = r->against || !strcmp(key, "against"); /* and a setting of fit */
     *is = true;
     if (!strcmp(key, "for"))
         return command_number(&seconds, value, &r->seconds, err);
@@ -400,6 +401,12 @@ static void place_row(const struct race *c, const struct place *p, size_t rank,
     rec_num(rec, "seconds", seconds);
     rec_num(rec, "residual", last ? trace_last(r) : NAN);
     rec_num(rec, "arrival", arrived ? p->arrival : NAN);
+    const struct trace_point *look = r ? trace_look(r) : NULL;
+    if (c->against) {
+        rec_num(rec, "error_k", look ? look->error_k : NAN);
+        rec_num(rec, "error_k2", look ? look->error_k2 : NAN);
+        rec_num(rec, "rmse_scaled", look ? look->rmse : NAN);
+    }
     rec_close(rec);
     if (arrived)
         text_table_printf(g, "%zu", rank);
@@ -411,6 +418,11 @@ static void place_row(const struct race *c, const struct place *p, size_t rank,
     number(g, passes, "0");
     number(g, seconds, "3");
     number(g, last ? trace_last(r) : NAN, "e");
+    if (c->against) {
+        number(g, look ? look->error_k : NAN, "e");
+        number(g, look ? look->error_k2 : NAN, "e");
+        number(g, look ? look->rmse : NAN, "3");
+    }
     text_table_cell(g, !r ? "not run" : arrived ? "" : run_state_name(r->state), 0);
 }
 
@@ -421,9 +433,15 @@ const char *race_unit(const char *by)
 
 static enum status race_table(struct workspace *ws, struct err *err)
 {
-    static const char *const heads[] = {"",       "run",     "contender", "it",
-                                        "passes", "seconds", "residual",  ""};
-    static const bool right[] = { true, false, false, true, true, true, true, false };
+    static const char *const heads[2][11] = {
+        { "", "run", "contender", "it", "passes", "seconds", "residual", "" },
+        { "", "run", "contender", "it", "passes", "seconds", "residual", "|a-a*| K", "K^2",
+          "rmse", "" },
+    };
+    static const bool right[2][11] = {
+        { true, false, false, true, true, true, true, false },
+        { true, false, false, true, true, true, true, true, true, true, false },
+    };
     const struct race *c = race_of(ws);
     struct place p[RACERS_MOST];
     struct text_table g;
@@ -441,13 +459,14 @@ static enum status race_table(struct workspace *ws, struct err *err)
     rec_num(&rec, "rtol", p[0].run ? p[0].run->trace_target : NAN);
     rec_str(&rec, "first", any ? p[0].run->id : NULL);
     rec_array(&rec, "contenders");
-    text_table_init(&g, 8);
-    for (size_t i = 0; i < 8; i++)
-        text_table_cell(&g, heads[i], 0);
+    const size_t columns = c->against ? 11 : 8;
+    text_table_init(&g, columns);
+    for (size_t i = 0; i < columns; i++)
+        text_table_cell(&g, heads[c->against][i], 0);
     for (size_t i = 0; i < n; i++)
         place_row(c, &p[i], i + 1, &g, &rec);
     rec_array_close(&rec);
-    text_table_print(&g, right, &rec.text);
+    text_table_print(&g, right[c->against], &rec.text);
     text_table_free(&g);
     if (!any)
         rec_text(&rec, "  none has reached its target");

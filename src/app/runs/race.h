@@ -12,6 +12,7 @@ struct race {
     /* Serial of the next run when each contender began (SIZE_MAX: not begun), and at the end. */
     size_t first[RACERS_MOST + 1];
     char by[12];                   /* "passes", "seconds" or "iteration" */
+    bool against;                  /* the contenders are compared with a solution */
     /* A contender is stopped after `seconds`, or at `losers` times the clock of the first to
      * arrive. 0: no limit. */
     double seconds, losers;

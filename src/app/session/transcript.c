@@ -278,16 +278,17 @@ static bool script_walk(struct script *t, const struct line *s, size_t a, size_t
     return good;
 }
 
-/* The arguments of a fit that name the one that it begins from. */
-static const char *const starts[] = { "from", "continue" };
+/* The arguments of a fit that name the one that it begins from, or is compared with. */
+enum { STARTS = 3 };
+static const char *const starts[STARTS] = { "from", "continue", "against" };
 
-/* Marks the fit of line `fit` and those that it began from (`from=`, `continue=`). */
+/* Marks the fit of line `fit` and those that it named (`from=`, `continue=`, `against=`). */
 static void mark_needed(const struct line *s, size_t n, size_t fit, bool *needed)
 {
     while (fit != SIZE_MAX && !needed[fit]) {
         size_t before = SIZE_MAX;
         needed[fit] = true;
-        for (size_t k = 0; s[fit].args && k < 2; k++)
+        for (size_t k = 0; s[fit].args && k < STARTS; k++)
             if (args_given(s[fit].args, starts[k]))
                 before = line_of(s, n, bare(args_text(s[fit].args, starts[k])));
         fit = before;

@@ -41,6 +41,11 @@ enum status model_products_fit(struct fit *, struct err *);
 enum status model_products_moments(struct fit *, double *rr, double *c, struct err *);
 enum status model_products_predict(struct prediction *, struct err *);
 
+/* The watch of a solve on products against o->against (model_watch.c); close it also after a
+ * failure. */
+enum status model_watch_open(const struct fit *, struct solve_watch **, struct err *);
+void model_watch_close(struct solve_watch *); /* NULL is fine */
+
 double fit_now(void); /* seconds of a monotonic clock, for reported times */
 /* Adds a warning to the fit.  Only the first one is kept, because it matters most. */
 void fit_warn(struct fit_info *, const char *name, const char *fmt, ...)

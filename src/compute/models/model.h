@@ -64,6 +64,12 @@ struct fit_opts {
      * in directions about which the start has no information (share/doc/solvers.md).  Borrowed;
      * NULL: start from zero. */
     const struct model *start;
+    /* An exact kernel on products: at looks on the way, the distance of the weights from those of
+     * this model, which solves the same system (else STATE), and the errors of held-out rows are
+     * reported (model_watch.c).  ytest: targets vectors of test->n, scaled.  Borrowed; NULL:
+     * none. */
+    const struct model *against;
+    const struct source *test; const double *ytest;
 };
 /* What a preconditioner of some rank would give and cost, predicted from the spectrum of a sample
  * of rows; rank 0 means no preconditioner.  Seconds are those of one core, computed from sizes, and

@@ -315,6 +315,11 @@ enum status model_fit(const struct source *src, const double *y, const struct fi
     if (rc == ST_OK)
         rc = model_plan_make(src->n, src->d, o, pool_threads(on->pool), &ft.plan, info->plan_note,
                              err);
+    if (rc == ST_OK && o->against && !ft.plan.solver) {
+        rc = err_set(err, ST_UNSUPPORTED,
+                     "against= watches a solver that works on products with the exact kernel");
+        err_hint(err, "fit model=exact solver=pcg against=RUN");
+    }
     if (rc == ST_OK)
         rc = run(&ft, err);
     free(ft.b);

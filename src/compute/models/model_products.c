@@ -445,7 +445,11 @@ enum status model_products_fit(struct fit *ft, struct err *err)
         hold_ratio(ft);
     if (rc == ST_OK) {
         const struct linop A = exact_system_linop(ft->system, ft->ratio);
-        rc = solve(ft, &A, &so, each, err);
+        if (ft->o->against)
+            rc = model_watch_open(ft, &so.watch, err);
+        if (rc == ST_OK)
+            rc = solve(ft, &A, &so, each, err);
+        model_watch_close(so.watch);
     }
     free(each);
     if (rc != ST_OK)

@@ -29,6 +29,7 @@ libcompute_a_SOURCES += \
   src/compute/models/model_refine.c \
   src/compute/models/model_single.c \
   src/compute/models/model_start.c \
+  src/compute/models/model_watch.c \
   src/compute/models/propose.c \
   src/compute/models/propose.h \
   src/compute/models/rescale.c \

@@ -47,6 +47,7 @@ struct cg {
     const struct solve_opts *opts;
     const struct ctl *ctl;
     size_t n, k, active, it, maxit, every, passes;
+    double watched; /* passes at which the caller looked last */
     size_t ritz_at; /* the iteration from which the smallest Ritz value is computed again */
     double rtol, worst_true;
     const double *B;
@@ -288,6 +289,28 @@ static double least_ritz(struct cg *s)
     return least > 0.0 ? least : 0.0;
 }
 
+/* Lets the caller look at all columns, those that have ended and those in slots. */
+static void watch(struct cg *s, struct tick *t)
+{
+    struct solve_watch *w = s->opts->watch;
+    double *X = NULL;
+
+    if (w && !s->there && (s->it == 0 || (double)s->passes - s->watched >= w->every))
+        X = mem_calloc(s->k, s->n * sizeof *X, "the iterate", NULL);
+    if (X) {
+        memcpy(X, s->Xout, s->k * s->n * sizeof *X);
+        for (size_t i = 0; i < s->active; i++) {
+            double *x = X + s->slot[i].col * s->n;
+            memcpy(x, s->X + i * s->n, s->n * sizeof *x);
+            blas_dscal(s->n, s->slot[i].bnorm, x);
+        }
+        w->look(w, X, s->ctl, t);
+        s->watched = (double)s->passes;
+        free(X);
+    }
+    t->apart = w ? w->apart : 0.0;
+}
+
 static void tell(struct cg *s)
 {
     struct tick t = { .phase = PHASE_ITERATE, .done = s->it, .total = s->maxit, .value = 0.0,
@@ -296,6 +319,7 @@ static void tell(struct cg *s)
     for (size_t i = 0; i < s->active; i++)
         if (!(s->slot[i].rel <= t.value))
             t.value = s->slot[i].rel;
+    watch(s, &t);
     ctl_tick(s->ctl, &t);
 }
 

@@ -30,7 +30,13 @@ enum {
  * what is below the tolerance may move as rounding does. */
 static const double grown = 30.0, worse = 4.0;
 
-/* Reports; truth: the average's true residual, or NaN. */
+/* True when it is time for the caller to look. */
+static bool watched(const struct dual *d)
+{
+    return d->o->watch && d->passes - d->watched >= d->o->watch->every;
+}
+
+/* Reports; truth: the average's true residual, or NaN.  u is free between steps. */
 static void tell(struct dual *d, double truth)
 {
     struct tick t = { .phase = PHASE_ITERATE, .done = d->it - d->begun,
@@ -41,6 +47,12 @@ static void tell(struct dual *d, double truth)
     for (size_t c = 0; c < d->k; c++)
         if (d->bnorm[c] > 0.0 && !(sqrt(d->run[c]) <= t.value))
             t.value = sqrt(d->run[c]);
+    if (watched(d) || (d->o->watch && (d->it == d->begun || d->it == d->maxit))) {
+        dual_path_result(&d->path, d->u);
+        d->o->watch->look(d->o->watch, d->u, d->ctl, &t);
+        d->watched = d->passes;
+    }
+    t.apart = d->o->watch ? d->o->watch->apart : 0.0;
     ctl_tick(d->ctl, &t);
 }
 
@@ -360,7 +372,7 @@ static enum status walk(struct dual *d, double *X, enum outcome *why, bool *seen
                          d->walked >= (double)(LOOK_EVERY * (d->looks + (reserve ? 1 : 2)));
         if (*seen)
             rc = look(d, X, &good, &done);
-        else if (rc == ST_OK && (d->it % every == 0 || last))
+        else if (rc == ST_OK && (d->it % every == 0 || last || watched(d)))
             tell(d, NAN);
         d->due = d->due && rc != ST_OK;
         if (rc == ST_OK && *seen && !good)

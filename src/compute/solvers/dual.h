@@ -86,6 +86,7 @@ struct dual {
     uint64_t seed;             /* of the batches */
     bool near;                 /* all estimates are within the tolerance */
     bool due;                  /* a look is due, but a stop came first */
+    double watched;            /* passes at which the caller looked last */
     double rtol, passes, walked; /* walked: passes of steps alone */
     double lambda1;            /* the largest eigenvalue of G */
     struct dual_path path;

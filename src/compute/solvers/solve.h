@@ -32,6 +32,13 @@ struct linop solve_ridge(const struct ridge *);
 #define SOLVE_RIDGE(fop, lam2) \
     ((const struct linop[]){ solve_ridge(&(const struct ridge){ (fop), (lam2) }) })
 
+/* Looks at the iterates of a solve, about each time that `every` passes have been made: fills
+ * the figures of the tick from X (k vectors), which is what the solve would return now. */
+struct solve_watch {
+    void (*look)(struct solve_watch *, const double *X, const struct ctl *, struct tick *);
+    double every, apart; /* apart: seconds that went into looks */
+};
+
 struct solve_opts {
     double rtol; size_t maxit;   /* 0: 1e-6, 500 */
     size_t check_every;          /* iterations between two true residuals (0: 25) */
@@ -49,6 +56,7 @@ struct solve_opts {
      * it goes on from there as if it had not been stopped, for maxit more steps (0: to the end that
      * was planned), and needs no x0. */
     const double *state; size_t nstate;
+    struct solve_watch *watch;   /* NULL: none; for dual descents and conjugate gradients */
 };
 /* The figures of one right-hand side.  Lanczos matrices are made from the histories of alpha and
  * beta (share/doc/methods.md 10.1). */
@@ -96,7 +104,7 @@ enum status cg_solve(const struct linop *A, size_t k, const double *B, double *X
 
 /* A parameter of a solver, written solver=svrg(batch=256); the value 0, written `auto`, means its
  * default.  SOLVER_TEXT_MAX is the longest text of a solver with its parameters. */
-enum { SOLVER_MAX_PARAMS = 4, SOLVER_TEXT_MAX = 96 };
+enum { SOLVER_MAX_PARAMS = 5, SOLVER_TEXT_MAX = 112 };
 struct solver_param {
     const char *name;
     double lo, hi, init;
