@@ -663,6 +663,94 @@ START_TEST(more_steps)
 }
 END_TEST
 
+/* Where only G u is sampled, the gradient is n / B sum e_i (G u)_i + lam2 u - b. */
+START_TEST(noise_of_the_product)
+{
+    enum { N = 150, B = 30, T = 60 };
+    struct dense d = { .n = N, .G = on_a_line(N, 9.0), .lam2 = 0.5, .room = B * T };
+    double *b = waves(N, 1), x[N], a[N] = { 0 }, v[N] = { 0 }, u[N], g[N];
+
+    d.seen = malloc(B * T * sizeof *d.seen);
+    const struct solve_info in =
+        solve("sdd(batch=30,noise=product,average=none,step=0.2)", &d, 1, b, x,
+              (struct solve_opts){ .maxit = T, .seed = 3, .rtol = 1e-9 }, NULL);
+    ck_assert_uint_eq(in.halved, 0);
+    for (size_t t = 0; t < T; t++) {
+        for (size_t i = 0; i < N; i++)
+            u[i] = a[i] + 0.9 * v[i];
+        for (size_t i = 0; i < N; i++)
+            g[i] = d.lam2 * u[i] - b[i];
+        for (size_t j = 0; j < B; j++) {
+            const size_t i = d.seen[t * B + j];
+            g[i] += (double)N / B * blas_ddot(N, d.G + i * N, u);
+        }
+        for (size_t i = 0; i < N; i++) {
+            v[i] = 0.9 * v[i] - in.step / N * g[i];
+            a[i] += v[i];
+        }
+    }
+    for (size_t i = 0; i < N; i++)
+        ck_assert_double_eq_tol(x[i], a[i], 1e-12 * blas_dnrm2(N, a));
+    free(d.G), free(b), free(d.seen);
+}
+END_TEST
+
+/* With features that stay the same the solution is that of F F' + lam2 I. */
+START_TEST(noise_of_features)
+{
+    enum { N = 100, M = 5 };
+    struct dense d = { .n = N, .G = on_a_line(N, 9.0), .lam2 = 2.0, .nf = M };
+    double *b = waves(N, 1), x[N], F[N * M];
+
+    for (size_t i = 0; i < N * M; i++)
+        F[i] = cos((double)(i * i % 97)) * 0.3;
+    d.F = F;
+    solve("sdd(batch=50,noise=features,average=none)", &d, 1, b, x,
+          (struct solve_opts){ .maxit = 3000, .seed = 3, .rtol = 1e-14 }, NULL);
+    for (size_t i = 0; i < N; i++)
+        for (size_t j = 0; j < N; j++)
+            d.G[i + j * N] = blas_ddot(M, F + i * M, F + j * M);
+    ck_assert_double_lt(error_of(&d, b, x), 1e-6);
+    free(d.G), free(b);
+}
+END_TEST
+
+/* A caller sees the iterate at the beginning, about every so many passes, and at the end, where it
+ * is what the solve returns. */
+struct seen { struct solve_watch hook; size_t n, looks; double *last, passes; };
+
+static void see(struct solve_watch *hook, const double *X, const struct ctl *ctl, struct tick *t)
+{
+    struct seen *s = (struct seen *)hook;
+    (void)ctl;
+    memcpy(s->last, X, s->n * sizeof *X);
+    ck_assert(s->looks == 0 || t->passes >= s->passes + hook->every || t->done == t->total);
+    s->passes = t->passes;
+    s->looks++;
+    t->measured = true;
+}
+
+START_TEST(watched)
+{
+    static const char *const solvers[] = { "sdd(batch=32)", "gd", "sgd(batch=16)", "cg" };
+    enum { N = 300, K = 2 };
+    struct dense d = { .n = N, .G = on_a_line(N, 20.0), .lam2 = 0.1 };
+    double *b = waves(N, K), x[K * N], last[K * N], *F = calloc(N, sizeof *F);
+    struct seen s = { .hook = { .look = see, .every = 4.0 }, .n = K * N, .last = last };
+    struct heard h = { 0 };
+
+    d.F = F;
+    d.nf = 1;
+    struct solve_opts o = { .maxit = 120, .seed = 5, .rtol = 1e-13, .watch = &s.hook };
+    const struct solve_info in = solve(solvers[_i], &d, K, b, x, o, &h);
+    ck_assert_uint_ge(s.looks, (size_t)(in.passes / 8.0));
+    ck_assert_uint_le(s.looks, (size_t)(in.passes / 4.0) + 2);
+    if (in.why == OUT_MAXIT && strcmp(solvers[_i], "cg"))
+        ck_assert_int_eq(memcmp(x, last, sizeof x), 0);
+    free(d.G), free(b), free(F);
+}
+END_TEST
+
 START_TEST(words_and_zero)
 {
     const struct solver_ops *ops;
@@ -734,6 +822,9 @@ int main(void)
     tcase_add_loop_test(t, same_bits_for_any_thread_count, 0, 4);
     tcase_add_loop_test(t, continued_is_unbroken, 0, 7);
     tcase_add_test(t, more_steps);
+    tcase_add_test(t, noise_of_the_product);
+    tcase_add_test(t, noise_of_features);
+    tcase_add_loop_test(t, watched, 0, 4);
     tcase_add_test(t, words_and_zero);
     tcase_add_loop_test(t, out_of_memory, 0, 3);
     suite_add_tcase(s, t);

@@ -1,0 +1,12 @@
+#!/bin/sh
+# sdd_figure3.sh -- the shape of Figure 3 of Lin, Padhy, Antoran and others (ICLR 2024): stochastic
+# dual descent without momentum, with it, and with an arithmetic or a geometric average.
+#
+#   ./sdd_figure3.sh [DIRECTORY]  writes sdd_figure3_k.svg, _k2.svg, _rmse.svg, .csv and .txt there
+#
+# DATA, SHARED, SEED and FIT may be set: sdd_figure.sh says how.
+set -e
+OUT=${1:-.}
+NAME=sdd_figure3
+CONTENDERS="sdd(momentum=0,average=none),sdd(average=none),sdd(average=arithmetic),sdd"
+. "$(dirname "$0")/sdd_figure.sh"
