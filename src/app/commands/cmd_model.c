@@ -23,9 +23,10 @@
 #include <string.h>
 
 static const double DOUBLE_ENTRIES = 2e7; /* rows x features up to which double is the default */
+/* EXACT_ONLY_ROWS: up to there a Cholesky factor is taken for kernels without random features. */
 enum { SAMPLES = 64, /* functions of variance=samples */
-       EXACT_TUNE_ROWS = 1500, EXACT_FIT_ROWS = 4000, DEFAULT_FEATURES = 4096,
-       DEFAULT_TUNE_FEATURES = 2048 };
+       EXACT_TUNE_ROWS = 1500, EXACT_FIT_ROWS = 4000, EXACT_ONLY_ROWS = 10000,
+       DEFAULT_FEATURES = 4096, DEFAULT_TUNE_FEATURES = 2048 };
 
 /* Kernel. */
 
@@ -162,9 +163,10 @@ static enum status cmd_tune(struct workspace *ws, const struct args *a, struct e
     const char *on = args_text(a, "solver");
     o.approx = !strcmp(args_text(a, "nmll"), "approx");
     o.kind = model_kind_named(on);
-    const bool few = !o.approx && o.objective == TUNE_NMLL && !args_given(a, "features") &&
-                     train_rows(d) <= EXACT_TUNE_ROWS;
-    if (!o.kind && few)
+    const bool exact = !args_given(a, "features") && kernel_draws_none(&k);
+    const bool few = exact || (!o.approx && o.objective == TUNE_NMLL &&
+                               !args_given(a, "features") && train_rows(d) <= EXACT_TUNE_ROWS);
+    if (!o.kind && few && !exact)
         ws_note(ws, "exact", "%zu training rows are tuned with the exact kernel (tune features=%d "
                              "uses random features)", train_rows(d), DEFAULT_TUNE_FEATURES);
     if (!o.kind)
@@ -311,7 +313,12 @@ static enum status fit_methods(struct workspace *ws, const struct args *a, const
         rc = fit_kind(a, s ? model_kind_by(s->name) : asked, o, err);
     if (rc != ST_OK)
         return rc;
-    if (solver_is_free(name))
+    const bool exact = !o->kind && kernel_draws_none(&o->kernel) && !args_given(a, "features");
+    if (exact)
+        o->kind = model_kind_usual(true);
+    if (exact && solver_is_free(name) && train_rows(d) <= EXACT_ONLY_ROWS)
+        o->solver = o->kind->solver;
+    else if (solver_is_free(name))
         fit_free(ws, a, d, o);
     else
         o->solver = own ? asked->solver : s->name;

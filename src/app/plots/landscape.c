@@ -785,7 +785,8 @@ static enum status set_up(struct workspace *ws, struct landscape *l, const struc
         err_hint(err, "landscape nmll=approx features=4096");
         return ST_USAGE;
     }
-    const struct model_ops *kind = t ? run_model_kind(t) : model_kind_usual(rows <= EXACT_ROWS);
+    const bool few = rows <= EXACT_ROWS || kernel_draws_none(&o.kernel);
+    const struct model_ops *kind = t ? run_model_kind(t) : model_kind_usual(few);
     l->exact = !l->approx && (named ? named->exact
                                     : !args_given(a, "features") && (l->split || kind->exact));
     l->features =

@@ -495,6 +495,12 @@ struct featmap *featmap_new(const struct kernel *k, size_t d, size_t M, uint64_t
         err_set(err, ST_RANGE, "a feature map needs a kernel and inputs");
         return NULL;
     }
+    if (kernel_draws_none(k)) {
+        err_named(err, ST_UNSUPPORTED, "no-features",
+                  "%s has no random features: models with it are exact", k->layer.ops->name);
+        err_hint(err, "fit model=exact, without features=");
+        return NULL;
+    }
     for (size_t i = 0; i < k->nterms; i++)
         if (k->term[i].ard != 0 &&
             (k->term[i].grouped ? k->ngrouped : k->term[i].ard) !=

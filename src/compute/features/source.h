@@ -14,8 +14,9 @@ enum { TARGETS_MOST = 64 };
 /* Rows of ROW_SYMBOLS and ROW_VECTORS hold a sequence, whose length differs between rows.  A row
  * has `flat` ordinary numbers (or none), then the number of positions, then each position: a symbol
  * (below `channels` it stands for that unit vector, else for the zero vector), or `channels`
- * numbers.  What follows the last position, up to d, has no meaning.  Kernels over windows
- * (LAYER_WINDOWS) read the sequence, all others the numbers before it. */
+ * numbers; of counts these are a place and its value (layer.h).  What follows the last position, up
+ * to d, has no meaning.  Kernels over windows (LAYER_WINDOWS) read the sequence, all others the
+ * numbers before it. */
 enum source_row { ROW_FLAT, ROW_SYMBOLS, ROW_VECTORS };
 struct source {
     size_t n, d; /* rows, inputs (numbers of a row) */

@@ -222,5 +222,10 @@ double kernel_exact(const struct kernel *, const double *hp, size_t d, const dou
 double kernel_exact_slope(const struct kernel *, const double *hp, size_t d, const double *x,
                           const double *y, double *dx, double *work);
 bool kernel_exact_slopes(const struct kernel *, const char **which);
+/* The value of kernel t alone; hp: its own hyperparameters. */
+double kernel_exact_term(const struct kernel *, size_t t, const double *hp, size_t d,
+                         const double *x, const double *y);
+/* True when some kernel of the expression has no random features: models are then exact. */
+bool kernel_draws_none(const struct kernel *);
 
 #endif

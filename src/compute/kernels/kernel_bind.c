@@ -18,6 +18,15 @@ bool kernel_reads_parts(const struct kernel *k)
     return some && !all;
 }
 
+bool kernel_draws_none(const struct kernel *k)
+{
+    bool none = false;
+
+    for (size_t t = 0; t < k->nterms; t++)
+        none |= k->term[t].layer.ops != NULL && k->term[t].layer.ops->drawn_none;
+    return none;
+}
+
 bool kernel_reads_input(const struct kernel *k, size_t t, size_t i)
 {
     const struct kterm *term = &k->term[t];

@@ -73,6 +73,12 @@ static double term_exact(const struct kernel *k, size_t t, const double *hp, siz
     return ops_exact(term, hp, term->ard == 0 ? 1 : term->ard, d, x, y, grad);
 }
 
+double kernel_exact_term(const struct kernel *k, size_t t, const double *hp, size_t d,
+                         const double *x, const double *y)
+{
+    return term_exact(k, t, hp, d, x, y, NULL);
+}
+
 /* k = sum_p w_p^2 prod_f k_f (2.18): the derivative in a hyperparameter of factor f is that of k_f
  * times the other factors and the squared weight; in log w_p it is 2 w_p^2 prod_f k_f. */
 double kernel_exact(const struct kernel *k, const double *hp, size_t d, const double *x,

@@ -399,6 +399,12 @@ bool kernel_parse_rename(struct kernel *k, const char *(*now)(void *, const char
 
 static enum status parse_layer(struct parser *p, const struct layer_ops *ops, struct kernel *k);
 
+/* True if the columns that a kernel reads follow: "on NAME". */
+static bool at_columns(const struct parser *p)
+{
+    return strncmp(p->at, "on", 2) == 0 && isspace((unsigned char)p->at[2]);
+}
+
 /* Parses a kernel or a layer, and the columns that it reads. */
 static enum status parse_item(struct parser *p, bool inside, struct kernel *k)
 {
@@ -420,15 +426,11 @@ static enum status parse_item(struct parser *p, bool inside, struct kernel *k)
     }
     rc = layer ? parse_layer(p, layer, k) : parse_term(p, name, k);
     skip_blanks(p);
-    if (rc != ST_OK || strncmp(p->at, "on", 2) != 0 || !isspace((unsigned char)p->at[2]))
+    if (rc != ST_OK || !at_columns(p))
         return rc;
-    const bool windows = layer && layer->kind == LAYER_WINDOWS;
-    if (inside || windows) {
+    if (inside) {
         err_set(p->err, ST_UNSUPPORTED,
-                windows ? "%s reads the sequence, no other columns"
-                                    : "inside of a layer \"on\" has no place: "
-                                      "behind its bracket",
-                name);
+                "inside of a layer \"on\" has no place: behind its bracket");
         err_hint(p->err, "conv(rbf) + rbf on COLUMNS");
         return ST_UNSUPPORTED;
     }
@@ -592,8 +594,9 @@ static enum status parse_layer(struct parser *p, const struct layer_ops *ops, st
     }
 
     skip_blanks(p);
-    if (*p->at != '(' && *p->at && *p->at != '+' && *p->at != '*')
-        return parse_fail(p, "\"(\" and a kernel, as in conv(rbf,width=9)");
+    if (*p->at != '(' && *p->at && *p->at != '+' && *p->at != '*' && !at_columns(p))
+        return parse_fail(p, inside ? "\"(\", \"+\", \"*\" or the end"
+                                    : "\"(\" and a kernel, as in conv(rbf,width=9)");
     if (*p->at != '(') { /* "conv" alone means conv(rbf) */
         rc = inside ? ST_OK : parse_term(p, kernel_at(0)->name, k);
     } else {
@@ -643,6 +646,13 @@ static enum status layers_join(struct kernel *k, struct err *err)
             return ST_UNSUPPORTED;
         }
         k->layer.width = l->width > k->layer.width ? l->width : k->layer.width;
+        if ((k->layer.ops->rows & l->ops->rows) == 0) {
+            err_set(err, ST_UNSUPPORTED,
+                    "%s and %s read different kinds of rows: an expression can have one of them",
+                    k->layer.ops->name, l->ops->name);
+            err_hint(err, "kernel %s + rbf on COLUMNS", l->ops->example);
+            return ST_UNSUPPORTED;
+        }
         if (k->layer.norm != l->norm) {
             err_set(err, ST_UNSUPPORTED,
                     "all kernels of sets of nodes read the same numbers: norm=unit or raw for "

@@ -26,26 +26,33 @@ static void print_groups(const struct kernel *k, struct buf *out)
     }
 }
 
-/* Prints the settings of a layer and the rows that it is bound to. */
-static void print_layer(const struct layer *l, struct buf *out)
+/* Prints the settings of a layer and the rows that it is bound to, behind `before`. */
+static void print_layer(const struct layer *l, const char *before, struct buf *out)
 {
     for (const struct layer_setting *s = l->ops->settings; s && s->name; s++) {
         const void *field = (const char *)l + s->offset;
         unsigned word = 0;
 
-        if (!s->words) {
-            buf_printf(out, ",%s=%zu", s->name, *(const size_t *)field);
+        if (s->words)
+            memcpy(&word, field, sizeof word);
+        if (!s->words)
+            buf_printf(out, "%s%s=%zu", before, s->name, *(const size_t *)field);
+        else if (word != 0 || !s->quiet)
+            buf_printf(out, "%s%s=%s", before, s->name, s->words[word]);
+        else
             continue;
-        }
-        memcpy(&word, field, sizeof word);
-        if (word != 0 || !s->quiet)
-            buf_printf(out, ",%s=%s", s->name, s->words[word]);
+        before = ",";
     }
-    if (l->channels)
-        buf_printf(out, ",%s=%zu", l->symbols ? "symbols" : "channels", l->channels);
-    if (l->flat)
-        buf_printf(out, ",flat=%zu", l->flat);
-    buf_putc(out, ')');
+    if (l->channels && l->channels != l->ops->start.channels) {
+        buf_printf(out, "%s%s=%zu", before, l->symbols ? "symbols" : "channels", l->channels);
+        before = ",";
+    }
+    if (l->flat) {
+        buf_printf(out, "%sflat=%zu", before, l->flat);
+        before = ",";
+    }
+    if (*before == ',')
+        buf_putc(out, ')');
 }
 
 /* Prints the bracket of a kernel: parameters, ard with its groups, inputs. */
@@ -77,13 +84,16 @@ static void print_settings(const struct kernel *k, const struct kterm *term, str
         buf_putc(out, ')');
 }
 
-/* Prints the parameters of a kernel that its layer fixes, as settings of the layer. */
-static void print_inside(const struct kterm *term, struct buf *out)
+/* Prints the parameters of a kernel that its layer fixes, as settings of the layer.  Returns what
+ * stands before a further one. */
+static const char *print_inside(const struct kterm *term, struct buf *out)
 {
     const struct kparam *p = term->ops->params;
+    const char *before = "(";
 
-    for (size_t i = 0; p && p[i].name; i++)
-        buf_printf(out, "%s%s=%g", i ? "," : "", p[i].name, term->params[i]);
+    for (size_t i = 0; p && p[i].name; i++, before = ",")
+        buf_printf(out, "%s%s=%g", before, p[i].name, term->params[i]);
+    return before;
 }
 
 /* True when kernels t and t + 1 stand in one layer. */
@@ -97,18 +107,20 @@ void kernel_print(const struct kernel *k, struct buf *out)
 {
     for (size_t t = 0; t < k->nterms; t++) {
         const struct kterm *term = &k->term[t];
+        const bool inside = term->layer.ops && term->layer.ops->inside;
+        const char *before = ",";
 
         buf_puts(out, t == 0 ? "" : term->times ? " * " : " + ");
         if (term->layer.ops && (t == 0 || !same_layer(k, t - 1)))
-            buf_printf(out, "%s(", term->layer.ops->name);
-        if (term->layer.ops && term->layer.ops->inside) {
-            print_inside(term, out);
+            buf_printf(out, "%s%s", term->layer.ops->name, inside ? "" : "(");
+        if (inside) {
+            before = print_inside(term, out);
         } else {
             buf_puts(out, term->ops->name);
             print_settings(k, term, out);
         }
         if (term->layer.ops && !same_layer(k, t))
-            print_layer(&term->layer, out);
+            print_layer(&term->layer, before, out);
         if (*term->on && !same_layer(k, t))
             buf_printf(out, " on %s", term->on);
     }

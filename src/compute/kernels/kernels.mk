@@ -12,6 +12,8 @@ libcompute_a_SOURCES += \
   src/compute/kernels/kernel_parse.c \
   src/compute/kernels/kernel_print.c \
   src/compute/kernels/kernel_shared.c \
+  src/compute/kernels/kernel_tile.c \
+  src/compute/kernels/kernel_tile.h \
   src/compute/kernels/kernels.h \
   src/compute/kernels/linear.c \
   src/compute/kernels/matern.c \

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "compute/kernels/kernel_tile.h"
 #include "compute/linalg/blas.h"
 
 #include <math.h>
@@ -13,7 +14,7 @@
 
 #define PAIR_SECONDS 80e-9 /* a kernel value in double precision */
 #define FLOPS 40e9         /* of one core in a factorisation */
-enum { TILE = 64 }; /* columns of a task: fixed, so that no sum depends on the thread count */
+enum { TILE = KERNEL_TILE }; /* columns of a task: fixed, so that no sum depends on the threads */
 
 double exact_seconds(size_t n)
 {
@@ -65,6 +66,31 @@ static double factor(const struct exact_rows *r, size_t i, size_t j)
     return r->row_scale ? r->row_scale[i] * r->row_scale[j] : 1.0;
 }
 
+/* Columns j0 .. j1 of S K1 S + diag I by a tile: those of its own rows, then all below.  False:
+ * memory is short. */
+static bool matrix_tile(const struct matrix_job *m, size_t j0, size_t j1)
+{
+    const struct exact_rows *r = m->r;
+    const size_t n = r->n, d = r->d, cols = j1 - j0;
+    struct kernel_tile *tile = kernel_tile_new(r->k, r->hp, d, cols, r->X + j0 * d, d);
+    double own[TILE * TILE];
+
+    if (tile == NULL)
+        return false;
+    kernel_tile_values(tile, cols, r->X + j0 * d, d, own, TILE);
+    if (j1 < n)
+        kernel_tile_values(tile, n - j1, r->X + j1 * d, d, m->K + j1 + j0 * n, n);
+    for (size_t j = j0; j < j1; j++) {
+        for (size_t i = j; i < j1; i++)
+            m->K[i + j * n] = own[i - j0 + (j - j0) * TILE];
+        for (size_t i = j; r->row_scale && i < n; i++)
+            m->K[i + j * n] *= factor(r, i, j);
+        m->K[j + j * n] += m->diag;
+    }
+    kernel_tile_free(tile);
+    return true;
+}
+
 /* Columns j0 .. j1 of S K1 S + diag I, from the diagonal down. */
 static void matrix_task(void *ctx, size_t task, size_t worker)
 {
@@ -73,7 +99,7 @@ static void matrix_task(void *ctx, size_t task, size_t worker)
     const size_t n = r->n, d = r->d, j0 = task * TILE, j1 = j0 + TILE < n ? j0 + TILE : n;
 
     (void)worker;
-    if (ctl_stopped(m->ctl))
+    if (ctl_stopped(m->ctl) || (kernel_tile_has(r->k) && matrix_tile(m, j0, j1)))
         return;
     for (size_t j = j0; j < j1; j++) {
         const double *xj = r->X + j * d;
@@ -120,6 +146,8 @@ enum status exact_contract(const struct exact_rows *r, const double *W, double *
     const size_t tasks = (r->n + TILE - 1) / TILE, nhp = kernel_nhp(r->k);
     struct matrix_job m = { .r = r, .nhp = nhp, .W = W, .ctl = ctl };
 
+    if (nhp == 0)
+        return ST_OK;
     m.part = mem_calloc(tasks * (nhp ? nhp : 1), sizeof *m.part, "partial sums", err);
     if (m.part == NULL)
         return ST_NOMEM;
@@ -133,26 +161,41 @@ enum status exact_contract(const struct exact_rows *r, const double *W, double *
     return ctl_stopped(ctl) ? err_set(err, ST_CANCELLED, "stopped") : ST_OK;
 }
 
-struct cross_job { const struct exact_rows *r; const double *Xt; size_t m; double *C; };
+/* each: test rows of a task. */
+struct cross_job { const struct exact_rows *r; const double *Xt; size_t wide, m, each; double *C; };
 
 static void cross_task(void *ctx, size_t task, size_t worker)
 {
     const struct cross_job *c = ctx;
     const struct exact_rows *r = c->r;
-    const size_t t1 = (task + 1) * 8 < c->m ? (task + 1) * 8 : c->m;
+    const size_t t0 = task * c->each, t1 = t0 + c->each < c->m ? t0 + c->each : c->m;
+    struct kernel_tile *tile =
+        kernel_tile_has(r->k)
+            ? kernel_tile_new(r->k, r->hp, r->d, t1 - t0, c->Xt + t0 * c->wide, c->wide)
+            : NULL;
 
     (void)worker;
-    for (size_t t = task * 8; t < t1; t++)
+    if (tile != NULL)
+        kernel_tile_values(tile, r->n, r->X, r->d, c->C + t0 * r->n, r->n);
+    for (size_t t = t0; tile == NULL && t < t1; t++)
         for (size_t i = 0; i < r->n; i++)
             c->C[i + t * r->n] = kernel_exact(r->k, r->hp, r->d, r->X + i * r->d,
-                                              c->Xt + t * r->d, NULL);
+                                              c->Xt + t * c->wide, NULL);
+    kernel_tile_free(tile);
+}
+
+void exact_cross_wide(const struct exact_rows *r, const double *Xt, size_t wide, size_t m,
+                      double *C)
+{
+    struct cross_job c = { .r = r, .Xt = Xt, .wide = wide, .m = m, .C = C,
+                           .each = kernel_tile_has(r->k) ? KERNEL_TILE : 8 };
+
+    pool_run(r->pool, (m + c.each - 1) / c.each, cross_task, &c);
 }
 
 void exact_cross(const struct exact_rows *r, const double *Xt, size_t m, double *C)
 {
-    struct cross_job c = { .r = r, .Xt = Xt, .m = m, .C = C };
-
-    pool_run(r->pool, (m + 7) / 8, cross_task, &c);
+    exact_cross_wide(r, Xt, r->d, m, C);
 }
 
 /* K := L with L L' = S K1 S + (ratio + jitter) I.  A Cholesky factorisation is backward stable: it

@@ -35,6 +35,9 @@ enum status exact_contract(const struct exact_rows *, const double *W, double *s
                            const struct ctl *, struct err *);
 /* C (n x m) <- the cross-covariances k(x_i, xt_t), a column for each of m test rows Xt (m x d). */
 void exact_cross(const struct exact_rows *, const double *Xt, size_t m, double *C);
+/* The same for rows of `wide` numbers, d or more: sequences can be longer than those of X. */
+void exact_cross_wide(const struct exact_rows *, const double *Xt, size_t wide, size_t m,
+                      double *C);
 /* K <- the lower Cholesky factor of S K1 S + (ratio + jitter) I.  *jitter is 0, or where rounding
  * has left the matrix indefinite the least of 1e-12 + 1e-14 n, a hundred times that, and so on,
  * that makes the factorisation succeed; NOT_PD when 1e-4 does not suffice. */

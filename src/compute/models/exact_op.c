@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "compute/backend.h"
 #include "compute/cpu/simd.h"
+#include "compute/kernels/kernel_tile.h"
 #include "compute/models/exact_form.h"
 #include "compute/models/exact_stored.h"
 #include "compute/phase.h"
@@ -18,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* PAIR_BLOCK divides KERNEL_TILE. */
 enum {
     GROUPS = 4, BLOCK = GROUPS * PAIRS_GROUP /* rows of a task */, PAIR_BLOCK = 8,
     STORE_ROWS = 32 * BLOCK, /* rows between two reports while the matrix is stored */
@@ -156,6 +158,43 @@ static void pair_task(void *ctx, size_t task, size_t worker)
                 p->C[r * x->n + i] = v;
         }
     }
+}
+
+/* By tiles of rows, each compared with all columns, some at a time: the sums have the bits of
+ * pair_task. */
+static void tile_task(void *ctx, size_t task, size_t worker)
+{
+    enum { SOME = 128 };
+    const struct product *p = ctx;
+    const struct exact_rows *x = &p->op->r;
+    const size_t r0 = task * KERNEL_TILE, left = p->m - r0,
+                 rows = left < KERNEL_TILE ? left : KERNEL_TILE;
+    double *Y = calloc(rows, x->d * sizeof *Y), *v = calloc(rows, SOME * sizeof *v);
+
+    (void)worker;
+    for (size_t r = 0; Y && v && r < rows; r++)
+        memcpy(Y + r * x->d, row_of(p, r0 + r), x->d * sizeof *Y);
+    struct kernel_tile *tile =
+        Y && v ? kernel_tile_new(x->k, x->hp, x->d, rows, Y, x->d) : NULL;
+    if (tile == NULL) /* memory is short */
+        for (size_t t = r0 / PAIR_BLOCK; t < (r0 + rows + PAIR_BLOCK - 1) / PAIR_BLOCK; t++)
+            pair_task(ctx, t, worker);
+    for (size_t c = 0; tile && c < p->k; c++)
+        memset(p->W + c * p->m + r0, 0, rows * sizeof *p->W);
+    for (size_t i0 = 0; tile && i0 < x->n && !ctl_stopped(p->ctl); i0 += SOME) {
+        const size_t some = x->n - i0 < SOME ? x->n - i0 : SOME;
+        kernel_tile_values(tile, some, x->X + i0 * x->d, x->d, v, SOME);
+        for (size_t r = 0; r < rows; r++) {
+            for (size_t c = 0; c < p->k; c++)
+                for (size_t i = 0; i < some; i++)
+                    p->W[c * p->m + r0 + r] += v[r * SOME + i] * p->V[c * x->n + i0 + i];
+            if (p->C)
+                memcpy(p->C + (r0 + r) * x->n + i0, v + r * SOME, some * sizeof *v);
+        }
+    }
+    kernel_tile_free(tile);
+    free(Y);
+    free(v);
 }
 
 /* In single precision: tiles of values that are computed in vector code or pair by pair, or read
@@ -342,6 +381,8 @@ static enum status run_here(struct product *p, struct err *err)
 
     if (rc == ST_OK && (p->op->form || p->from || p->into))
         rc = run_blocks(p, err);
+    else if (rc == ST_OK && kernel_tile_has(p->op->r.k))
+        pool_run(p->op->r.pool, (p->m + KERNEL_TILE - 1) / KERNEL_TILE, tile_task, p);
     else if (rc == ST_OK)
         pool_run(p->op->r.pool, (p->m + PAIR_BLOCK - 1) / PAIR_BLOCK, pair_task, p);
     if (rc != ST_OK)
@@ -461,9 +502,11 @@ bool exact_op_rounds(const struct exact_op *op)
 
 /* Nanoseconds of one core at 3.6 GHz, as measured (tests/bench/bench_products.c).  With vectors of
  * 16 numbers: an entry of a pair, a closed form, a table, a product with a vector.  In
- * kernel_exact: a kernel at a pair of rows or of windows, and each of its inputs. */
+ * kernel_exact: a kernel at a pair of rows or of windows, and each of its inputs; at a pair of a
+ * tile. */
 static const double NS_ENTRY = 0.0095, NS_FORM = 0.15, NS_TABLE = 1.7, NS_VECTOR = 0.009,
-                    NS_PAIR = 10.0, NS_INPUT = 1.4, NS_READ = 0.045 /* a stored byte */;
+                    NS_PAIR = 10.0, NS_INPUT = 1.4, NS_TILE = 10.0,
+                    NS_READ = 0.045 /* a stored byte */;
 
 /* Pairs of windows that kernel t compares for a pair of rows of the usual length; 1 without
  * windows. */
@@ -483,7 +526,9 @@ double exact_op_cost(const struct kernel *k, size_t d, size_t vectors)
 
     for (size_t t = 0; t < k->nterms; t++) {
         const double inputs = (double)kernel_inputs(k, t, d);
-        if (single)
+        if (kterm_reads_windows(&k->term[t]) && k->term[t].layer.ops->tile)
+            ns += NS_TILE;
+        else if (single)
             ns += wide * (NS_ENTRY * inputs + (k->term[t].ops->closed ? NS_FORM : NS_TABLE));
         else
             ns += window_pairs(&k->term[t]) * (NS_PAIR + NS_INPUT * inputs);

@@ -393,12 +393,12 @@ static enum status add_tile(const struct prediction *p, size_t r0, size_t r1, do
     const struct model *m = f->m;
     const size_t n = m->M, rows = r1 - r0, S = f->key.count;
     const struct exact_rows train = { .k = &m->kernel, .hp = m->hp, .X = m->X, .n = n, .d = m->d };
-    double *x = work, *C = x + MODEL_TILE * m->d, *sum = C + MODEL_TILE * n;
+    double *x = work, *C = x + MODEL_TILE * p->src->d, *sum = C + MODEL_TILE * n;
     const enum status rc = p->src->rows(p->src, r0, r1, x, err);
 
     if (rc != ST_OK)
         return rc;
-    exact_cross(&train, x, rows, C);
+    exact_cross_wide(&train, x, p->src->d, rows, C);
     memset(C + rows * n, 0, (MODEL_TILE - rows) * n * sizeof *C);
     blas_dgemm1(true, false, MODEL_TILE, S, n, 1.0, C, n, f->V, n, 0.0, sum, MODEL_TILE);
     for (size_t s = 0; s < S; s++)
@@ -441,7 +441,7 @@ enum status functions_values(const struct functions *f, const struct source *src
     struct model_map z = { .f = NULL };
     struct values v = { .f = f,
                         .p = { .m = m, .src = src, .n = src->n, .mean = F, .tile = add_tile,
-                               .work_len = MODEL_TILE * (m->d + m->M + f->key.count) + 8,
+                               .work_len = MODEL_TILE * (src->d + m->M + f->key.count) + 8,
                                .on = { on->be, on->pool,
                                        model_phase(&phase, on->ctl, PHASE_PREDICT) } } };
     enum status rc = source_suits(src, &m->kernel, err);

@@ -118,15 +118,16 @@ enum status model_average_features(struct averaging *a, struct err *err)
 static enum status exact_group(const struct averaging *a, size_t g, double *work, struct err *err)
 {
     const struct model *m = a->m;
-    const size_t n = m->M, each = a->each, d = m->d;
+    const size_t n = m->M, each = a->each, d = a->src->d;
     double *X = work, *C = work + each * d, *c = a->c + g * n, sum = 0.0;
     enum status rc = a->src->rows(a->src, g * each, (g + 1) * each, X, err);
-    const struct exact_rows train = { .k = &m->kernel, .hp = m->hp, .X = m->X, .n = n, .d = d },
+    const struct exact_rows train = { .k = &m->kernel, .hp = m->hp, .X = m->X, .n = n,
+                                       .d = m->d },
                             own = { .k = &m->kernel, .hp = m->hp, .X = X, .n = each, .d = d };
 
     for (size_t r = 0; rc == ST_OK && r < each; r += MODEL_TILE) {
         const size_t rows = each - r < MODEL_TILE ? each - r : MODEL_TILE;
-        exact_cross(&train, X + r * d, rows, C);
+        exact_cross_wide(&train, X + r * d, d, rows, C);
         for (size_t i = 0; i < rows; i++)
             blas_daxpy(n, 1.0 / (double)each, C + i * n, c);
         exact_cross(&own, X + r * d, rows, C);
@@ -143,7 +144,7 @@ enum status model_average_exact(struct averaging *a, struct err *err)
 {
     const struct model *m = a->m;
     const size_t wide = m->M > a->each ? m->M : a->each;
-    enum status rc = all_groups(a, exact_group, a->each * m->d + MODEL_TILE * wide + 8, err);
+    enum status rc = all_groups(a, exact_group, a->each * a->src->d + MODEL_TILE * wide + 8, err);
 
     if (rc == ST_OK)
         rc = solve(a, err);

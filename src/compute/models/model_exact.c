@@ -243,16 +243,9 @@ static enum status exact_variance(struct model *m, const struct source *train, s
 
 static bool exact_suits(const struct model *m, const struct source *src, struct err *err)
 {
-    if (src->d == m->d)
+    if (src->d == m->d || (src->d > m->d && kernel_reads_windows(&m->kernel)))
         return true;
-    if (!kernel_reads_windows(&m->kernel)) {
-        err_set(err, ST_SHAPE, "the model has %zu inputs, the data %zu", m->d, src->d);
-        return false;
-    }
-    err_set(err, ST_SHAPE,
-            "an exact model compares sequences of up to %zu numbers, these have up to %zu",
-            m->d - 1, src->d - 1);
-    err_hint(err, "fit features=8192, or fit on the longer ones too");
+    err_set(err, ST_SHAPE, "the model has %zu inputs, the data %zu", m->d, src->d);
     return false;
 }
 
@@ -261,14 +254,14 @@ static enum status exact_tile(const struct prediction *p, size_t r0, size_t r1, 
                               struct err *err)
 {
     const struct model *m = p->m;
-    const size_t n = m->M, rows = r1 - r0;
-    double *Xt = work, *C = work + MODEL_TILE * m->d;
+    const size_t n = m->M, rows = r1 - r0, d = p->src->d;
+    double *Xt = work, *C = work + MODEL_TILE * d;
     enum status rc = p->src->rows(p->src, r0, r1, Xt, err);
 
     if (rc != ST_OK)
         return rc;
     const struct exact_rows train = rows_of(m, NULL, NULL);
-    exact_cross(&train, Xt, rows, C);
+    exact_cross_wide(&train, Xt, d, rows, C);
     for (size_t j = 0; j < m->t; j++)
         for (size_t i = 0; i < rows; i++)
             p->mean[j * p->n + r0 + i] = blas_ddot(n, C + i * n, m->w + j * n);
@@ -279,8 +272,7 @@ static enum status exact_tile(const struct prediction *p, size_t r0, size_t r1, 
     if (rc != ST_OK)
         return rc;
     for (size_t i = 0; i < rows; i++) {
-        const double prior = kernel_exact(&m->kernel, m->hp, m->d, Xt + i * m->d, Xt + i * m->d,
-                                          NULL);
+        const double *x = Xt + i * d, prior = kernel_exact(&m->kernel, m->hp, m->d, x, x, NULL);
         const double v = fmax(prior - blas_ddot(n, C + i * n, C + i * n), 0.0);
         for (size_t j = 0; j < m->t; j++)
             p->varf[j * p->n + r0 + i] = m->amplitudes[j] * m->amplitudes[j] * v;
@@ -289,15 +281,16 @@ static enum status exact_tile(const struct prediction *p, size_t r0, size_t r1, 
 }
 
 /* Where nothing but means is kept, products are faster for many rows; few are summed in double
- * precision. */
+ * precision, and so are sequences that are longer than those of the training rows. */
 static enum status exact_predict(struct prediction *p, struct err *err)
 {
     const struct backend_ops *be = p->on.be;
+    const bool means = p->m->L == NULL && be != NULL && p->src->d == p->m->d;
     enum status rc;
 
     p->tile = exact_tile;
-    p->work_len = MODEL_TILE * (p->m->d + p->m->M) + 8;
-    if (p->m->L == NULL && be != NULL && (be->exact != NULL || p->m->M > PRODUCTS_FROM))
+    p->work_len = MODEL_TILE * (p->src->d + p->m->M) + 8;
+    if (means && (be->exact != NULL || p->m->M > PRODUCTS_FROM))
         rc = model_products_predict(p, err);
     else
         rc = model_tiles(p, err);

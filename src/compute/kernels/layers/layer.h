@@ -20,9 +20,12 @@
 enum layer_kind { LAYER_NONE, LAYER_WINDOWS, LAYER_NUMBERS };
 
 /* The part of a row that a kernel or a layer reads: numbers in columns, or positions that hold
- * symbols or vectors (source.h).  A kind of rows states in the same terms what it provides
+ * symbols, vectors or counts (source.h).  A kind of rows states in the same terms what it provides
  * (data/kinds). */
-enum { ROWS_NUMBERS = 1, ROWS_SYMBOLS = 2, ROWS_VECTORS = 4 };
+enum { ROWS_NUMBERS = 1, ROWS_SYMBOLS = 2, ROWS_VECTORS = 4, ROWS_COUNTS = 8 };
+/* The numbers of a position of ROWS_COUNTS: its place (0 to 2^32 - 1), in ascending order, and its
+ * value (above 0). */
+enum { COUNTS_CHANNELS = 2 };
 
 /* The factor c of a sum over m windows: 1/sqrt(m), 1 or 1/m (share/doc/methods.md 4.5). */
 enum layer_average { AVERAGE_SQRT, AVERAGE_NONE, AVERAGE_FULL };
@@ -70,6 +73,17 @@ struct layer_map_ops {
     enum status (*apply)(const void *map, const double *row, double *numbers, struct err *err);
 };
 
+/* LAYER_WINDOWS: the values of many pairs at once.  They are those of `exact`, bit for bit. */
+struct layer_tile_ops {
+    /* Prepares `rows` rows, at most KERNEL_TILE; the sequence of row j begins at y + j * stride.
+     * NULL: no memory. */
+    void *(*make)(const struct layer *, size_t rows, const double *y, size_t stride);
+    void (*free)(void *tile);
+    /* out[i + j * ld] <- k(row i of x, row j of the tile) for m rows of x. */
+    void (*values)(const void *tile, size_t m, const double *x, size_t stride, double *out,
+                   size_t ld);
+};
+
 struct layer_ops {
     const char *name, *title, *formula, *cite;
     const char *example;                  /* for completion */
@@ -90,6 +104,8 @@ struct layer_ops {
      * kernel inside; grad (NULL: none): derivatives in their logarithms. */
     double (*exact)(const struct kterm *, const double *hp, const double *x, const double *y,
                     double *grad);
+    const struct layer_tile_ops *tile; /* NULL: pair by pair, by `exact` */
+    bool drawn_none; /* it has no random features: models are exact */
     /* Writes the steps that project a window for a stationary kernel inside and returns how many.
      * NULL: kernel_gaussian_steps. */
     size_t (*project)(struct fm_step *out);
@@ -104,7 +120,8 @@ struct layer_ops {
     row(layer_fastconv)  \
     row(layer_graph)     \
     row(layer_graphpoly) \
-    row(layer_convdense)
+    row(layer_convdense) \
+    row(layer_tanimoto)
 
 #define LAYER_DECLARED(name) extern const struct layer_ops name;
 LAYER_ROWS(LAYER_DECLARED)

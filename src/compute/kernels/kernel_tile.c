@@ -1,0 +1,108 @@
+/* compute/kernels/kernel_tile.c -- kernel expressions by tile (kernel_tile.h): a sum of products
+ * (share/doc/methods.md 2.18), each factor by its own loops over a tile, or pair by pair. */
+#include "compute/kernels/kernel_tile.h"
+
+#include "compute/kernels/kernels.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SOME = 64 }; /* rows that are compared at once where there are several kernels */
+
+struct kernel_tile {
+    const struct kernel *k;
+    const double *hp, *Y;
+    size_t d, rows, ldy;
+    void *of[KERNEL_MAX_TERMS]; /* what each kernel has prepared; NULL: pair by pair */
+};
+
+static const struct layer_tile_ops *tile_ops(const struct kernel *k, size_t t)
+{
+    const struct kterm *term = &k->term[t];
+
+    return kterm_reads_windows(term) ? term->layer.ops->tile : NULL;
+}
+
+bool kernel_tile_has(const struct kernel *k)
+{
+    bool has = false;
+
+    for (size_t t = 0; t < k->nterms; t++)
+        has |= tile_ops(k, t) != NULL;
+    return has;
+}
+
+struct kernel_tile *kernel_tile_new(const struct kernel *k, const double *hp, size_t d, size_t rows,
+                                    const double *Y, size_t ldy)
+{
+    struct kernel_tile *tile = calloc(1, sizeof *tile);
+
+    if (tile == NULL)
+        return NULL;
+    *tile = (struct kernel_tile){ .k = k, .hp = hp, .Y = Y, .d = d, .rows = rows, .ldy = ldy };
+    for (size_t t = 0; t < k->nterms; t++)
+        if (tile_ops(k, t) != NULL)
+            tile->of[t] =
+                tile_ops(k, t)->make(&k->term[t].layer, rows, Y + k->term[t].layer.flat, ldy);
+    return tile;
+}
+
+void kernel_tile_free(struct kernel_tile *tile)
+{
+    for (size_t t = 0; tile != NULL && t < tile->k->nterms; t++)
+        if (tile->of[t] != NULL)
+            tile_ops(tile->k, t)->free(tile->of[t]);
+    free(tile);
+}
+
+/* The values of kernel t alone, at m rows. */
+static void term_values(const struct kernel_tile *tile, size_t t, size_t m, const double *X,
+                        size_t ldx, double *out, size_t ld)
+{
+    const struct kernel *k = tile->k;
+    const double *hp = tile->hp + kernel_place(k, t).hp0;
+
+    if (tile->of[t] != NULL) {
+        tile_ops(k, t)->values(tile->of[t], m, X + k->term[t].layer.flat, ldx, out, ld);
+        return;
+    }
+    for (size_t j = 0; j < tile->rows; j++)
+        for (size_t i = 0; i < m; i++)
+            out[i + j * ld] = kernel_exact_term(k, t, hp, tile->d, X + i * ldx,
+                                                tile->Y + j * tile->ldy);
+}
+
+/* At most SOME rows: sum over products of w^2 times the product of their kernels, in the order of
+ * kernel_exact. */
+static void sum_values(const struct kernel_tile *tile, size_t m, const double *X, size_t ldx,
+                       double *out, size_t ld)
+{
+    const struct kernel *k = tile->k;
+    double product[SOME * KERNEL_TILE], one[SOME * KERNEL_TILE];
+
+    for (size_t t = 0, end; t < k->nterms; t = end) {
+        const struct kernel_place p = kernel_place(k, t);
+        const double w = p.weight == SIZE_MAX ? 1.0 : tile->hp[p.weight];
+        term_values(tile, t, m, X, ldx, product, SOME);
+        for (end = t + 1; end < k->nterms && k->term[end].times; end++) {
+            term_values(tile, end, m, X, ldx, one, SOME);
+            for (size_t j = 0; j < tile->rows; j++)
+                for (size_t i = 0; i < m; i++)
+                    product[i + j * SOME] *= one[i + j * SOME];
+        }
+        for (size_t j = 0; j < tile->rows; j++)
+            for (size_t i = 0; i < m; i++)
+                out[i + j * ld] = (t > 0 ? out[i + j * ld] : 0.0) + w * w * product[i + j * SOME];
+    }
+}
+
+void kernel_tile_values(const struct kernel_tile *tile, size_t m, const double *X, size_t ldx,
+                        double *out, size_t ld)
+{
+    if (tile->k->nterms == 1) {
+        term_values(tile, 0, m, X, ldx, out, ld);
+        return;
+    }
+    for (size_t i = 0; i < m; i += SOME)
+        sum_values(tile, m - i < SOME ? m - i : SOME, X + i * ldx, ldx, out + i, ld);
+}

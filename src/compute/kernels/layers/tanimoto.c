@@ -1,0 +1,242 @@
+/* compute/kernels/layers/tanimoto.c -- tanimoto: the similarity of two rows of counts, the sum of
+ * the lesser values over the sum of the greater ones (share/doc/methods.md 4.6; Ralaivola et al.
+ * 2005; Tripp et al. 2023).  It has no hyperparameters; two rows without any count are equal.
+ *
+ * A tile turns its rows into columns: for each place that occurs in one of them it keeps the values
+ * of all of them side by side.  A row is then compared with the whole tile by one addition of
+ * vectors for each of its own places.  Sums of whole numbers are exact, so that the order of the
+ * additions does not matter; others are added in ascending order of places here and there. */
+#include "compute/kernels/kernel.h"
+#include "compute/kernels/kernel_tile.h"
+#include "compute/kernels/layers/layer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The sequence of a row (source.h): how many places, then each with its value. */
+static size_t places_of(const double *x)
+{
+    return (size_t)x[0];
+}
+static double place_at(const double *x, size_t i)
+{
+    return x[1 + i * COUNTS_CHANNELS];
+}
+static double value_at(const double *x, size_t i)
+{
+    return x[2 + i * COUNTS_CHANNELS];
+}
+
+static double sum_of(const double *x)
+{
+    double sum = 0.0;
+
+    for (size_t i = 0; i < places_of(x); i++)
+        sum += value_at(x, i);
+    return sum;
+}
+
+/* The sum of the greater values is a + b - least. */
+static double similarity(double a, double b, double least)
+{
+    const double most = a + b - least;
+
+    return most > 0.0 ? least / most : 1.0;
+}
+
+/* Places are in ascending order, so that both rows are read once. */
+static double tanimoto_exact(const struct kterm *t, const double *hp, const double *x,
+                             const double *y, double *grad)
+{
+    const size_t m = places_of(x), n = places_of(y);
+    double least = 0.0;
+
+    (void)t, (void)hp, (void)grad;
+    for (size_t i = 0, j = 0; i < m && j < n;) {
+        const double p = place_at(x, i), q = place_at(y, j);
+        if (p == q)
+            least += value_at(x, i) < value_at(y, j) ? value_at(x, i) : value_at(y, j);
+        i += p <= q;
+        j += q <= p;
+    }
+    return similarity(sum_of(x), sum_of(y), least);
+}
+
+/* Tiles. */
+
+enum { LANES = 16, STRIPS = KERNEL_TILE / LANES, FOUND = 256 };
+
+/* slot: open addressing by place, index of its values plus 1; values: a strip of LANES rows for
+ * each place, all places of a strip together, 0 where a row has none. */
+struct tile {
+    size_t rows, strips, places, slots;
+    uint32_t *slot, *place;
+    double *values, sum[KERNEL_TILE];
+};
+
+static void tile_free(void *tile)
+{
+    struct tile *t = tile;
+
+    if (t == NULL)
+        return;
+    free(t->slot);
+    free(t->place);
+    free(t->values);
+    free(t);
+}
+
+/* Where a place is, or may be entered. */
+static size_t slot_of(const struct tile *t, uint32_t place)
+{
+    size_t s = (size_t)(place * UINT64_C(0x9E3779B97F4A7C15) >> 32) & (t->slots - 1);
+
+    while (t->slot[s] != 0 && t->place[t->slot[s] - 1] != place)
+        s = (s + 1) & (t->slots - 1);
+    return s;
+}
+
+static void tile_enter(struct tile *t, uint32_t place)
+{
+    const size_t s = slot_of(t, place);
+
+    if (t->slot[s] != 0)
+        return;
+    t->place[t->places++] = place;
+    t->slot[s] = (uint32_t)t->places;
+}
+
+static double *strip_at(const struct tile *t, size_t strip, size_t index)
+{
+    return t->values + (strip * t->places + index) * LANES;
+}
+
+static void *tile_make(const struct layer *l, size_t rows, const double *y, size_t stride)
+{
+    struct tile *t = calloc(1, sizeof *t);
+    size_t all = 0;
+
+    (void)l;
+    if (t == NULL)
+        return NULL;
+    t->rows = rows;
+    t->strips = (rows + LANES - 1) / LANES;
+    for (size_t j = 0; j < rows; j++)
+        all += places_of(y + j * stride);
+    for (t->slots = 64; t->slots < 2 * all;)
+        t->slots *= 2;
+    t->slot = calloc(t->slots, sizeof *t->slot);
+    t->place = calloc(all + 1, sizeof *t->place);
+    for (size_t j = 0; t->slot && t->place && j < rows; j++) {
+        t->sum[j] = sum_of(y + j * stride);
+        for (size_t i = 0; i < places_of(y + j * stride); i++)
+            tile_enter(t, (uint32_t)place_at(y + j * stride, i));
+    }
+    if (t->slot && t->place)
+        t->values = calloc(t->strips * t->places + 1, LANES * sizeof *t->values);
+    if (t->values == NULL) {
+        tile_free(t);
+        return NULL;
+    }
+    for (size_t j = 0; j < rows; j++)
+        for (size_t i = 0; i < places_of(y + j * stride); i++) {
+            const size_t s = slot_of(t, (uint32_t)place_at(y + j * stride, i));
+            strip_at(t, j / LANES, t->slot[s] - 1)[j % LANES] = value_at(y + j * stride, i);
+        }
+    return t;
+}
+
+/* Some places of a row that its tile has, with the row's values. */
+struct found { size_t n; uint32_t index[FOUND]; double value[FOUND]; };
+
+/* sum[j] += the lesser values of the row and row j of a strip. */
+static void strip_add(const struct tile *t, size_t strip, const struct found *f, double *sum)
+{
+    const double *values = strip_at(t, strip, 0);
+    double least[LANES];
+
+    memcpy(least, sum, sizeof least);
+    for (size_t i = 0; i < f->n; i++) {
+        const double *y = values + (size_t)f->index[i] * LANES, v = f->value[i];
+        for (size_t j = 0; j < LANES; j++)
+            least[j] += y[j] < v ? y[j] : v;
+    }
+    memcpy(sum, least, sizeof least);
+}
+
+/* Adds what was found to the sums of all rows of the tile. */
+static void tile_add(const struct tile *t, struct found *f, double *sum)
+{
+    for (size_t s = 0; f->n > 0 && s < t->strips; s++)
+        strip_add(t, s, f, sum + s * LANES);
+    f->n = 0;
+}
+
+static void tile_values(const void *tile, size_t m, const double *x, size_t stride, double *out,
+                        size_t ld)
+{
+    const struct tile *t = tile;
+    struct found f = { .n = 0 };
+
+    for (size_t r = 0; r < m; r++, x += stride) {
+        double least[KERNEL_TILE] = { 0.0 }, sum = 0.0;
+        for (size_t i = 0; i < places_of(x); i++) {
+            const size_t s = slot_of(t, (uint32_t)place_at(x, i));
+            sum += value_at(x, i);
+            if (t->slot[s] == 0)
+                continue;
+            f.index[f.n] = t->slot[s] - 1;
+            f.value[f.n++] = value_at(x, i);
+            if (f.n == FOUND)
+                tile_add(t, &f, least);
+        }
+        tile_add(t, &f, least);
+        for (size_t j = 0; j < t->rows; j++)
+            out[r + j * ld] = similarity(sum, t->sum[j], least[j]);
+    }
+}
+
+static const struct layer_tile_ops tile_ops = { tile_make, tile_free, tile_values };
+
+#define TITLE "Similarity of counts"
+#define FORMULA "sum of min(a_i, b_i) / sum of max(a_i, b_i), 1 for two rows without counts"
+#define CITE "Ralaivola et al. 2005; Tripp et al. 2023"
+
+/* What stands inside is never evaluated: the layer compares whole rows. */
+static double counts_pair(const double *params, const double *hp, size_t nl, size_t d,
+                          const double *x, const double *y, double *grad)
+{
+    (void)params, (void)hp, (void)nl, (void)d, (void)x, (void)y, (void)grad;
+    return 1.0;
+}
+
+static const struct hparam none[] = { { 0 } };
+
+static const struct kernel_ops counts = {
+    .name = "counts",
+    .title = TITLE,
+    .formula = FORMULA,
+    .cite = CITE,
+    .hparams = none,
+    .pair = counts_pair,
+};
+
+const struct layer_ops layer_tanimoto = {
+    .name = "tanimoto",
+    .title = TITLE,
+    .formula = FORMULA,
+    .cite = CITE,
+    .example = "tanimoto",
+    .help = "tanimoto   compares counts, such as fingerprints of molecules (cells like 33:4 80:1); "
+            "it has no\n"
+            "           hyperparameters, and models with it are exact\n",
+    .kind = LAYER_WINDOWS,
+    .rows = ROWS_COUNTS,
+    .one_position = true,
+    .start = { .width = 1, .channels = COUNTS_CHANNELS },
+    .hint = "kernel tanimoto  has no settings",
+    .inside = &counts,
+    .exact = tanimoto_exact,
+    .tile = &tile_ops,
+    .drawn_none = true,
+};
