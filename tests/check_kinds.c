@@ -281,8 +281,9 @@ static void predict(const char *session, const char *kernel, const char *out)
 
     ck_assert_int_eq(desk_open(&desk, support_path(dir, session), &err), ST_OK);
     if (kernel != NULL) {
-        snprintf(line, sizeof line, "open %s target=y; kernel %s; fit features=64",
-                 support_path(dir, "kind.csv"), kernel);
+        snprintf(line, sizeof line, "open %s target=y; kernel %s; fit %s",
+                 support_path(dir, "kind.csv"), kernel,
+                 strcmp(kernel, "tanimoto") == 0 ? "model=exact" : "features=64");
         ck_assert_msg(desk_run(&desk, line), "%s: %s", line, buf_str(&desk.said));
     }
     snprintf(line, sizeof line, "predict %s out=%s", support_path(dir, "kind.csv"),
@@ -307,10 +308,11 @@ START_TEST(sessions_predict_the_same)
 {
     const struct row_kind *kind = kind_or_end(_i);
     const bool positions = (kind->rows & (ROWS_SYMBOLS | ROWS_VECTORS)) != 0;
-    static const char *const kernels[] = { "rbf", "conv(rbf,width=1)" };
+    const bool counts = (kind->rows & ROWS_COUNTS) != 0;
+    const char *const kernels[] = { "rbf", counts ? "tanimoto" : "conv(rbf,width=1)" };
 
     (void)write_file(kind, NULL);
-    for (size_t k = 0; k < (positions ? 2 : 1); k++) {
+    for (size_t k = 0; k < (positions || counts ? 2 : 1); k++) {
         char session[32];
         snprintf(session, sizeof session, "s%zu.gpd", k);
         predict(session, kernels[k], "a.csv");

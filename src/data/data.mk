@@ -2,6 +2,8 @@
 noinst_LIBRARIES += libdata.a
 libdata_a_SOURCES =
 libdata_a_SOURCES += \
+  src/data/beside.c \
+  src/data/beside.h \
   src/data/cache.c \
   src/data/cache.h \
   src/data/calendar.c \

@@ -20,7 +20,7 @@
 
 static bool has_positions(const struct column *c)
 {
-    return (kind_of(c)->rows & (ROWS_SYMBOLS | ROWS_VECTORS)) != 0;
+    return (kind_of(c)->rows & ~(unsigned)ROWS_NUMBERS) != 0;
 }
 
 static enum status check_logs(struct encoding_fitting *f, const struct column *c)
@@ -158,44 +158,6 @@ static enum status check_alone(const struct dataset *d, struct err *err)
     return ST_OK;
 }
 
-/* For a kernel inside a layer that reads positions: there must be exactly one input that has
- * them. */
-static enum status check_layer(const struct dataset *d, struct err *err)
-{
-    size_t n = 0;
-
-    for (size_t j = 0; j < d->table->ncols; j++)
-        n += d->role[j] == ROLE_INPUT && d->kernel.layer.ops != NULL &&
-             (kind_of(&d->table->col[j])->rows & d->kernel.layer.ops->rows) != 0;
-    if (d->kernel.layer.ops == NULL || n == 1)
-        return layer_kind(&d->kernel.layer) == LAYER_WINDOWS && !kernel_reads_parts(&d->kernel)
-                   ? check_alone(d, err)
-                   : ST_OK;
-    err_named(err, ST_STATE, "sequence",
-              n == 0 ? "the kernel reads a sequence, and no input is one"
-                     : "the kernel reads one sequence: several inputs are");
-    err_hint(err, n == 0 ? "cols NAME type=sequence  |  kernel rbf" : "cols NAME role=skip");
-    return ST_STATE;
-}
-
-/* Fits a column for kernels that read `rows` in such a layer. */
-static enum status fit_column(struct encoding_fitting *f, const struct column *c,
-                              const struct layer *layer, unsigned rows)
-{
-    const struct row_kind *kind = kind_of(c);
-    const bool inside = layer->ops != NULL && (kind->rows & layer->ops->rows) != 0;
-    char name[64];
-
-    if (inside && layer_kind(layer) == LAYER_WINDOWS)
-        return positions_fit_windows(f, kind, c);
-    if (inside && layer_kind(layer) == LAYER_NUMBERS)
-        return positions_fit_filters(f, kind, c);
-    if ((kind->rows & rows) != 0)
-        return kind->fit(f, c);
-    return err_named(f->err, ST_STATE, "inputs", "column %s holds %s, which the kernel cannot read",
-                     text_quoted(c->name, name, sizeof name), kind->several);
-}
-
 static bool is_input(const struct dataset *d, size_t j)
 {
     return d->role[j] == ROLE_INPUT && d->table->col[j].type != COL_TEXT;
@@ -234,8 +196,88 @@ static enum status part_columns(const struct dataset *d, const struct kterm *t, 
     }
     for (size_t j = 0; rc == ST_OK && layer_kind(&t->layer) == LAYER_NUMBERS && j < n;
          j++) /* its filters, too */
-        in[j] = in[j] || (is_input(d, j) && has_positions(&d->table->col[j]));
+        in[j] = in[j] || (is_input(d, j) &&
+                          (kind_of(&d->table->col[j])->rows & t->layer.ops->rows) != 0);
     return rc;
+}
+
+/* Marks the inputs whose positions the layers of the expression read: those behind "on" of kernels
+ * over windows, or all. */
+static enum status layer_columns(const struct dataset *d, bool *in, bool *one, struct err *err)
+{
+    const size_t n = d->table->ncols;
+    enum status rc = ST_OK;
+
+    memset(in, 0, n * sizeof *in);
+    for (size_t t = 0; rc == ST_OK && t < d->kernel.nterms; t++) {
+        const struct kterm *term = &d->kernel.term[t];
+        const struct layer_ops *layer = term->layer.ops;
+        memset(one, 0, n * sizeof *one);
+        if (layer != NULL && kterm_reads_windows(term) && *term->on)
+            rc = part_columns(d, term, one, err);
+        for (size_t j = 0; rc == ST_OK && layer != NULL && j < n; j++)
+            in[j] |= (one[j] || !kterm_reads_windows(term) || !*term->on) && is_input(d, j) &&
+                     (kind_of(&d->table->col[j])->rows & layer->rows) != 0;
+    }
+    return rc;
+}
+
+static enum status not_one(const struct dataset *d, size_t n, struct err *err)
+{
+    const struct layer_ops *layer = d->kernel.layer.ops;
+    const bool counts = (layer->rows & ROWS_COUNTS) != 0;
+
+    err_named(err, ST_STATE, counts ? "counts" : "sequence",
+              n == 0 ? "the kernel reads %s, and no input is one"
+                     : "the kernel reads one %.20s: several inputs are",
+              counts ? n == 0 ? "a list of counts" : "list of counts"
+              : n == 0 ? "a sequence" : "sequence");
+    if (n > 0)
+        err_hint(err, "kernel %s on NAME  |  cols NAME role=skip", layer->example);
+    else
+        err_hint(err, counts ? "cols NAME type=counts  |  kernel rbf"
+                             : "cols NAME type=sequence  |  kernel rbf");
+    return ST_STATE;
+}
+
+/* For a kernel inside a layer that reads positions: there must be exactly one input that has them
+ * and that it reads.  It is marked in `in`. */
+static enum status check_layer(const struct dataset *d, bool *in, struct err *err)
+{
+    bool *one = mem_calloc(d->table->ncols, sizeof *one, "columns", err);
+    size_t n = 0;
+
+    if (d->kernel.layer.ops == NULL || one == NULL) {
+        free(one);
+        return one != NULL || d->kernel.layer.ops == NULL ? ST_OK : ST_NOMEM;
+    }
+    const enum status rc = layer_columns(d, in, one, err);
+    free(one);
+    for (size_t j = 0; j < d->table->ncols; j++)
+        n += in[j];
+    if (rc != ST_OK || n != 1)
+        return rc != ST_OK ? rc : not_one(d, n, err);
+    return layer_kind(&d->kernel.layer) == LAYER_WINDOWS && !kernel_reads_parts(&d->kernel)
+               ? check_alone(d, err)
+               : ST_OK;
+}
+
+/* Fits a column for kernels that read `rows` in such a layer. */
+static enum status fit_column(struct encoding_fitting *f, const struct column *c,
+                              const struct layer *layer, unsigned rows)
+{
+    const struct row_kind *kind = kind_of(c);
+    const bool inside = layer->ops != NULL && (kind->rows & layer->ops->rows) != 0;
+    char name[64];
+
+    if (inside && layer_kind(layer) == LAYER_WINDOWS)
+        return positions_fit_windows(f, kind, c);
+    if (inside && layer_kind(layer) == LAYER_NUMBERS)
+        return positions_fit_filters(f, kind, c);
+    if ((kind->rows & rows) != 0)
+        return kind->fit(f, c);
+    return err_named(f->err, ST_STATE, "inputs", "column %s holds %s, which the kernel cannot read",
+                     text_quoted(c->name, name, sizeof name), kind->several);
 }
 
 /* The part of kernel t: that of an earlier kernel that reads the same columns, or columns of its
@@ -283,8 +325,9 @@ static void note_unread(struct encoding_fitting *f, const bool *read)
                    n == 1 ? " is read by" : "s are read by", name, n > 1 ? ", ..." : "");
 }
 
-/* Each kernel reads its own columns; the positions follow if a kernel is over windows. */
-static enum status fit_parts(struct encoding_fitting *f)
+/* Each kernel reads its own columns; the positions of column `held` follow if a kernel is over
+ * windows. */
+static enum status fit_parts(struct encoding_fitting *f, const bool *held)
 {
     const struct dataset *d = f->d;
     const size_t n = d->table->ncols;
@@ -305,7 +348,7 @@ static enum status fit_parts(struct encoding_fitting *f)
             memset(in, 0, n * sizeof *in);
     }
     for (size_t j = 0; rc == ST_OK && kernel_reads_windows(&d->kernel) && j < n; j++)
-        if (is_input(d, j) && has_positions(&d->table->col[j])) {
+        if (held[j]) {
             rc = positions_fit_windows(f, kind_of(&d->table->col[j]), &d->table->col[j]);
             read[j] = true;
         }
@@ -318,14 +361,16 @@ static enum status fit_parts(struct encoding_fitting *f)
 static enum status fit_columns(struct encoding_fitting *f)
 {
     const struct dataset *d = f->d;
-    enum status rc = check_layer(d, f->err);
+    bool *held = mem_calloc(d->table->ncols, sizeof *held, "columns", f->err);
+    enum status rc = held != NULL ? check_layer(d, held, f->err) : ST_NOMEM;
 
     if (rc == ST_OK && kernel_reads_parts(&d->kernel))
-        rc = fit_parts(f);
+        rc = fit_parts(f, held);
     else
         for (size_t j = 0; rc == ST_OK && j < d->table->ncols; j++)
             if (is_input(d, j))
                 rc = fit_column(f, &d->table->col[j], &d->kernel.layer, kernel_rows(&d->kernel));
+    free(held);
     f->e->d = f->e->ncol + f->e->held.inputs;
     if (rc != ST_OK || f->e->d > 0)
         return rc;

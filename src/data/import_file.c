@@ -1,5 +1,6 @@
 /* data/import_file.c -- reads a table from a file: the format reads it, the kinds of rows make
  * their own columns from it, and another table may be joined to its rows. */
+#include "data/beside.h"
 #include "data/join.h"
 #include "data/kinds/kind.h"
 #include "data/molecules/smiles.h"
@@ -19,6 +20,22 @@ static enum status join_targets(struct table *t, const struct import_opts *opts,
         rc = import_file(opts->targets, &o, ctl, &of, err);
     if (rc == ST_OK)
         rc = join_table(t, of, opts, err);
+    table_unref(of);
+    return rc;
+}
+
+/* Reads the table of beside= with the options for text; types= names columns of the first. */
+static enum status append_beside(struct table *t, const struct import_opts *opts,
+                                 const struct ctl *ctl, struct err *err)
+{
+    struct import_opts o = import_option_text(opts);
+    struct table *of = NULL;
+
+    o.types = NULL;
+    enum status rc = import_file(opts->beside, &o, ctl, &of, err);
+
+    if (rc == ST_OK)
+        rc = beside_append(t, of, opts, ctl, err);
     table_unref(of);
     return rc;
 }
@@ -52,6 +69,8 @@ enum status import_file(const char *path, const struct import_opts *opts, const 
         rc = kind_finish(*out, opts, err);
     if (rc == ST_OK && opts->targets != NULL)
         rc = join_targets(*out, opts, ctl, err);
+    if (rc == ST_OK && opts->beside != NULL)
+        rc = append_beside(*out, opts, ctl, err);
     if (rc != ST_OK) {
         table_unref(*out);
         *out = NULL;

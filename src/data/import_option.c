@@ -1,6 +1,7 @@
 /* data/import_option.c -- see import_option.h. */
 #include "data/import_option.h"
 
+#include "data/beside.h"
 #include "data/join.h"
 #include "data/formats/format.h"
 #include "data/kinds/kind.h"
@@ -34,6 +35,7 @@ const struct import_option *import_option_at(size_t i)
         n = take(kind_at(k)->options, list, n);
     n = take(join_options, list, n);
     n = take(smiles_options, list, n);
+    n = take(beside_options, list, n);
     return i < n ? list[i] : NULL;
 }
 

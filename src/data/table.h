@@ -159,6 +159,7 @@ struct import_opts {
     const char *inputs;        /* HDF5: the dataset of the inputs */
     /* FASTA, graphs: a table file with further columns for the records, matched by name. */
     const char *targets;
+    const char *beside; /* a table file of as many rows, whose columns are appended */
     const char *graph;      /* rows are nodes: the column that names the graph of each (nodes.h) */
     const char *describe;      /* how atoms are described */
     /* For an array of three dimensions: an NPY file with the number of nodes of each row. */

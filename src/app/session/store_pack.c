@@ -31,7 +31,7 @@ static bool one_file(const struct workspace *ws, const struct dataset *d)
 
     if (one && recipe && command_parse(recipe, &cmd, &a, NULL) == ST_OK &&
         !strcmp(cmd->name, "open"))
-        one = !args_given(a, "targets") &&
+        one = !args_given(a, "targets") && !args_given(a, "beside") &&
               !(args_text(a, "target") && npy_set_is_npy(args_text(a, "target")));
     args_free(a);
     return one;

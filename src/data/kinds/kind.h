@@ -47,6 +47,7 @@ struct row_kind {
     unsigned rows;      /* ROWS_...: how kernels and layers can read it (layer.h) */
     bool spelled;       /* a cell is a word with a letter for each position */
     bool sole;          /* such a column is the only input until `cols` says otherwise */
+    bool hollow;        /* a cell without parts is no missing one */
     bool shorter_width; /* if rows are too short, a kernel with a narrower window helps */
 
     /* Reading. */
@@ -86,8 +87,9 @@ struct row_kind {
     void (*state_free)(void *state);
     enum status (*state_copy)(void *to, const void *from, struct err *);
 
-    /* For kinds with positions (positions.h), ROWS_SYMBOLS or ROWS_VECTORS: the number of positions
-     * of a cell; plots and colours call it the length. NULL: the kind has no positions. */
+    /* For kinds with positions (positions.h), any ROWS_... but ROWS_NUMBERS: the number of
+     * positions of a cell; plots and colours call it the length. NULL: the kind has no positions.
+     */
     size_t (*length)(const struct column *, size_t row);
     size_t (*longest)(const struct column *);
     /* True if position i of one row and of another of the same length are the same place: letters
@@ -160,6 +162,7 @@ struct row_kind {
 /* One row for each kind, with the word by which types= asks for such a column (NULL: none; several
  * kinds may share one word, see `claims`). Kinds examine a column of words in this order. */
 #define KIND_ROWS(X)            \
+    X(kind_counts, "counts")    \
     X(kind_nodes, "sequence")   \
     X(kind_letters, "sequence") \
     X(kind_columns, NULL)

@@ -1,10 +1,13 @@
-# kinds of rows: letters, nodes
+# kinds of rows: letters, nodes, counts
 libdata_a_SOURCES += \
+  src/data/kinds/counts.c \
+  src/data/kinds/counts.h \
   src/data/kinds/distance.c \
   src/data/kinds/distance.h \
   src/data/kinds/kind.c \
   src/data/kinds/kind.h \
   src/data/kinds/kind_columns.c \
+  src/data/kinds/kind_counts.c \
   src/data/kinds/kind_letters.c \
   src/data/kinds/kind_nodes.c \
   src/data/kinds/kind_note.c \

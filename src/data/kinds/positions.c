@@ -24,6 +24,12 @@ static size_t least_of(const struct row_kind *kind, const char *coding, const vo
            (layer->ops != NULL ? layer->width : 1);
 }
 
+/* True if a row has too few positions; of a hollow kind, if its cell is missing. */
+static bool lacks(const struct row_kind *kind, const struct column *c, size_t row, size_t least)
+{
+    return kind->hollow ? column_missing(c, row) : kind->length(c, row) < least;
+}
+
 /* Fitting. */
 
 enum status positions_fit(struct encoding_fitting *f, const struct row_kind *kind,
@@ -131,6 +137,12 @@ enum status positions_too_short(const struct row_kind *kind, const struct table 
     for (size_t j = 0; id == NULL && j < t->ncols; j++) /* the name of the record, if it has one */
         if (t->col[j].type == COL_TEXT)
             id = column_word(&t->col[j], row);
+    if (kind->hollow) {
+        err_named(err, ST_STATE, "missing", "row %zu: column %s is missing, and %s have no mean",
+                  row + 1, text_quoted(c->name, name, sizeof name), kind->several);
+        err_hint(err, "missing drop");
+        return ST_STATE;
+    }
     err_named(err, ST_STATE, "short", "row %zu%s%.40s%s: the %s has %zu %ss, a window %zu", row + 1,
               id != NULL ? " (" : "", id != NULL ? text_quoted(id, name, sizeof name) : "",
               id != NULL ? ")" : "", kind->whole, len, kind->part, width);
@@ -148,14 +160,14 @@ enum status positions_lost(struct encoding_fitting *f, const struct row_kind *ki
     size_t lost = 0, first = 0;
 
     for (size_t i = 0; i < n; i++) {
-        if (kind->length(c, train[i]) >= least)
+        if (!lacks(kind, c, train[i], least))
             continue;
         if (f->d->missing != MISSING_DROP)
             return positions_too_short(kind, f->d->table, c, train[i], least, f->err);
         drop[i] = true;
         first = lost++ == 0 ? train[i] : first;
     }
-    if (lost > 0 && least > 1)
+    if (lost > 0 && least > 1 && !kind->hollow)
         buf_printf(
             f->notes,
             "note[short]: %zu training %s%s shorter than a window of %zu, first in row %zu\n",

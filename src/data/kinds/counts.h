@@ -1,0 +1,36 @@
+/* data/kinds/counts.h -- columns of counts: cells like "33:4 80:1", places in ascending order with
+ * a value at each, as fingerprints of molecules are.  Only places with a value above 0 are kept. */
+#ifndef GPDESK_COUNTS_H
+#define GPDESK_COUNTS_H
+
+#include "data/table.h"
+
+/* A place and its value, above 0.  Equal counts have equal bytes. */
+struct count { double value; uint32_t place, none; };
+struct counts {
+    size_t *at;           /* n + 1 offsets: where the places of a row begin (spill.h) */
+    struct count *count;  /* places ascend within a row (spill.h) */
+    bool *missing;        /* n, for rows without a cell; a cell "0:0" is a row without places */
+    size_t shortest, longest; /* places of the rows that are not missing; 0: there are none */
+    bool whole;           /* all values are whole numbers */
+    double most;          /* the largest value */
+};
+extern const struct cell_ops counts_cells;
+static inline struct counts *counts_of(const struct column *c)
+{
+    return c->held;
+}
+static inline size_t counts_places(const struct counts *c, size_t row)
+{
+    return c->at[row + 1] - c->at[row];
+}
+
+/* True if all words of column j are counts, and at least one has several places: a single pair may
+ * be a time of day. */
+bool counts_guess(const struct table *, size_t j);
+/* Converts column j of words to counts, into an empty column without a name.  FORMAT names row,
+ * column and character: no pair, a place that is not above the one before it or too large, a value
+ * that is negative or not finite. */
+enum status counts_make(const struct table *, size_t j, struct column *to, struct err *err);
+
+#endif
