@@ -5,7 +5,8 @@
  * A tile turns its rows into columns: for each place that occurs in one of them it keeps the values
  * of all of them side by side.  A row is then compared with the whole tile by one addition of
  * vectors for each of its own places.  Sums of whole numbers are exact, so that the order of the
- * additions does not matter; others are added in ascending order of places here and there. */
+ * additions does not matter, and short integers can take the place of doubles where all fit; others
+ * are added in ascending order of places here and there. */
 #include "compute/kernels/kernel.h"
 #include "compute/kernels/kernel_tile.h"
 #include "compute/kernels/layers/layer.h"
@@ -67,11 +68,15 @@ static double tanimoto_exact(const struct kterm *t, const double *hp, const doub
 enum { LANES = 16, STRIPS = KERNEL_TILE / LANES, FOUND = 256 };
 
 /* slot: open addressing by place, index of its values plus 1; values: a strip of LANES rows for
- * each place, all places of a strip together, 0 where a row has none. */
+ * each place, all places of a strip together, 0 where a row has none; whole: for each place the
+ * values of all rows as short integers, where they are whole numbers and no row has a sum above
+ * WHOLE_MOST, else NULL. */
+enum { WHOLE_MOST = INT16_MAX };
 struct tile {
     size_t rows, strips, places, slots;
     uint32_t *slot, *place;
     double *values, sum[KERNEL_TILE];
+    int16_t *whole;
 };
 
 static void tile_free(void *tile)
@@ -83,6 +88,7 @@ static void tile_free(void *tile)
     free(t->slot);
     free(t->place);
     free(t->values);
+    free(t->whole);
     free(t);
 }
 
@@ -111,18 +117,41 @@ static double *strip_at(const struct tile *t, size_t strip, size_t index)
     return t->values + (strip * t->places + index) * LANES;
 }
 
+/* True for the whole numbers that short integers hold. */
+static bool is_whole(double v)
+{
+    return v <= WHOLE_MOST && v == (double)(int16_t)v;
+}
+
+/* Fills the values of all rows. */
+static void tile_fill(struct tile *t, const double *y, size_t stride)
+{
+    for (size_t j = 0; j < t->rows; j++, y += stride)
+        for (size_t i = 0; i < places_of(y); i++) {
+            const size_t at = t->slot[slot_of(t, (uint32_t)place_at(y, i))] - 1;
+            strip_at(t, j / LANES, at)[j % LANES] = value_at(y, i);
+            if (t->whole != NULL)
+                t->whole[at * KERNEL_TILE + j] = (int16_t)value_at(y, i);
+        }
+}
+
 static void *tile_make(const struct layer *l, size_t rows, const double *y, size_t stride)
 {
     struct tile *t = calloc(1, sizeof *t);
     size_t all = 0;
+    bool whole = true;
 
     (void)l;
     if (t == NULL)
         return NULL;
     t->rows = rows;
     t->strips = (rows + LANES - 1) / LANES;
-    for (size_t j = 0; j < rows; j++)
+    for (size_t j = 0; j < rows; j++) {
         all += places_of(y + j * stride);
+        for (size_t i = 0; whole && i < places_of(y + j * stride); i++)
+            whole = is_whole(value_at(y + j * stride, i));
+        whole = whole && sum_of(y + j * stride) <= WHOLE_MOST;
+    }
     for (t->slots = 64; t->slots < 2 * all;)
         t->slots *= 2;
     t->slot = calloc(t->slots, sizeof *t->slot);
@@ -138,16 +167,14 @@ static void *tile_make(const struct layer *l, size_t rows, const double *y, size
         tile_free(t);
         return NULL;
     }
-    for (size_t j = 0; j < rows; j++)
-        for (size_t i = 0; i < places_of(y + j * stride); i++) {
-            const size_t s = slot_of(t, (uint32_t)place_at(y + j * stride, i));
-            strip_at(t, j / LANES, t->slot[s] - 1)[j % LANES] = value_at(y + j * stride, i);
-        }
+    if (whole) /* without memory for these the others do */
+        t->whole = calloc(t->places + 1, KERNEL_TILE * sizeof *t->whole);
+    tile_fill(t, y, stride);
     return t;
 }
 
-/* Some places of a row that its tile has, with the row's values. */
-struct found { size_t n; uint32_t index[FOUND]; double value[FOUND]; };
+/* Some places of a row that its tile has, with the row's values; whole: all are whole numbers. */
+struct found { size_t n; bool whole; uint32_t index[FOUND]; double value[FOUND]; };
 
 /* sum[j] += the lesser values of the row and row j of a strip. */
 static void strip_add(const struct tile *t, size_t strip, const struct found *f, double *sum)
@@ -164,19 +191,39 @@ static void strip_add(const struct tile *t, size_t strip, const struct found *f,
     memcpy(sum, least, sizeof least);
 }
 
+/* The same for all rows, in whole numbers: their sums are at most that of the tile's row. */
+static void whole_add(const struct tile *t, const struct found *f, double *sum)
+{
+    int16_t least[KERNEL_TILE] = { 0 };
+
+    for (size_t i = 0; i < f->n; i++) {
+        const int16_t *y = t->whole + (size_t)f->index[i] * KERNEL_TILE;
+        const int16_t v = (int16_t)f->value[i];
+        for (size_t j = 0; j < KERNEL_TILE; j++)
+            least[j] = (int16_t)(least[j] + (y[j] < v ? y[j] : v));
+    }
+    for (size_t j = 0; j < KERNEL_TILE; j++)
+        sum[j] += (double)least[j];
+}
+
 /* Adds what was found to the sums of all rows of the tile. */
 static void tile_add(const struct tile *t, struct found *f, double *sum)
 {
-    for (size_t s = 0; f->n > 0 && s < t->strips; s++)
+    const bool whole = t->whole != NULL && f->whole;
+
+    if (whole && f->n > 0)
+        whole_add(t, f, sum);
+    for (size_t s = 0; !whole && f->n > 0 && s < t->strips; s++)
         strip_add(t, s, f, sum + s * LANES);
     f->n = 0;
+    f->whole = true;
 }
 
 static void tile_values(const void *tile, size_t m, const double *x, size_t stride, double *out,
                         size_t ld)
 {
     const struct tile *t = tile;
-    struct found f = { .n = 0 };
+    struct found f = { .n = 0, .whole = true };
 
     for (size_t r = 0; r < m; r++, x += stride) {
         double least[KERNEL_TILE] = { 0.0 }, sum = 0.0;
@@ -185,6 +232,7 @@ static void tile_values(const void *tile, size_t m, const double *x, size_t stri
             sum += value_at(x, i);
             if (t->slot[s] == 0)
                 continue;
+            f.whole &= is_whole(value_at(x, i));
             f.index[f.n] = t->slot[s] - 1;
             f.value[f.n++] = value_at(x, i);
             if (f.n == FOUND)
