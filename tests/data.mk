@@ -25,10 +25,10 @@ tests_check_sequence_LDADD = $(app_tests)
 
 # Readers under any bytes: a few seconds here; `make fuzz` runs libFuzzer (clang) on each.
 data_fuzz = tests/fuzz/fuzz_csv tests/fuzz/fuzz_npy tests/fuzz/fuzz_fasta tests/fuzz/fuzz_graph \
-  tests/fuzz/fuzz_expr
+  tests/fuzz/fuzz_expr tests/fuzz/fuzz_counts
 check_PROGRAMS += $(data_fuzz)
 TESTS += tests/fuzz/csv.sh tests/fuzz/npy.sh tests/fuzz/fasta.sh tests/fuzz/graph.sh \
-  tests/fuzz/expr.sh
+  tests/fuzz/expr.sh tests/fuzz/counts.sh
 tests_fuzz_fuzz_csv_SOURCES = tests/fuzz/fuzz_csv.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_csv_LDADD = $(app_archives) libfigure.a libdata.a libcompute.a libbase.a \
   $(APP_LIBS) $(COMPUTE_LIBS)
@@ -44,16 +44,19 @@ tests_fuzz_fuzz_graph_LDADD = $(app_archives) libfigure.a libdata.a libcompute.a
 tests_fuzz_fuzz_expr_SOURCES = tests/fuzz/fuzz_expr.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_expr_LDADD = $(app_archives) libfigure.a libdata.a libcompute.a libbase.a \
   $(APP_LIBS) $(COMPUTE_LIBS)
+tests_fuzz_fuzz_counts_SOURCES = tests/fuzz/fuzz_counts.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz.h
+tests_fuzz_fuzz_counts_LDADD = $(app_archives) libfigure.a libdata.a libcompute.a libbase.a \
+  $(APP_LIBS) $(COMPUTE_LIBS)
 EXTRA_DIST += tests/fuzz/csv tests/fuzz/npy tests/fuzz/csv.sh tests/fuzz/npy.sh \
   tests/fuzz/fasta tests/fuzz/fasta.sh tests/fuzz/graph tests/fuzz/graph.sh \
-  tests/fuzz/expr tests/fuzz/expr.sh
+  tests/fuzz/expr tests/fuzz/expr.sh tests/fuzz/counts tests/fuzz/counts.sh
 
 # Every fuzzer for FUZZ_SECONDS each, one after the other; one that fails is named at the end and
 # does not keep the others from running: `make fuzz FUZZ_SECONDS=60`, and of some alone
 # `make fuzz FUZZERS='fasta graph' FUZZ_OTHERS=`.  FUZZERS: of readers, by libFuzzer under ASan and
 # UBSan; what it finds new lies in fuzz/NAME of the build directory.  FUZZ_OTHERS: the tests with
 # generators of their own, as this tree was configured (--enable-sanitize).
-FUZZERS = csv npy fasta graph expr molecules
+FUZZERS = csv npy fasta graph expr counts molecules
 FUZZ_OTHERS = tests/fuzz/fuzz_script tests/fuzz/fuzz_session tests/fuzz/fuzz_input \
   $(srcdir)/tests/fuzz/runs.sh
 FUZZ_CC = clang

@@ -1,7 +1,7 @@
 #!/bin/sh
 # tests/scripts/kinds.sh -- every command and every plot on data that are no columns of numbers:
-# letters, sets of nodes, stretches of a series.  Each works, or refuses with a sentence that says
-# what to do instead.
+# letters, sets of nodes, stretches of a series, counts.  Each works, or refuses with a sentence
+# that says what to do instead.
 . "${srcdir:-$(dirname "$0")/../..}/tests/scripts/lib.sh"
 
 awk 'BEGIN { srand(5); a = "ACDEFGHIKLMNPQRSTVWY"; print "sequence,y"
@@ -17,6 +17,14 @@ run -e "demo molecules n=60 seed=2; kernel graph(rbf,average=none); $fits; save 
 is "nodes" "$rc" 0
 run -e "open series.csv window=x:6 target=x; cols t role=skip; missing drop; kernel conv(rbf,width=3); $fits; save series.gpd"
 is "a series" "$rc" 0
+awk 'BEGIN { srand(7); print "counts,temp,y"
+    for (i = 0; i < 90; i++) { y = rand(); s = i == 7 ? " 0:0" : ""
+        for (p = 0; p < 40; p++) if (i != 7 && rand() < 0.2) {
+            v = 1 + int(rand() * 3); s = s " " p ":" v; y += v * (p % 3 - 1) }
+        printf "%s,%.3f,%.4f\n", substr(s, 2), rand(), y } }' >counts.csv
+run -e 'open counts.csv; kernel tanimoto; split test=25% seed=2; tune; fit; fit; score; check;
+neighbours row:13; save counts.gpd'
+is "counts" "$rc" 0
 
 "$gpdesk" -q -e 'help' | sed -n 's/^  \([a-z-]*\) .*/\1/p' >verbs
 "$gpdesk" -q -e 'help plots' | sed -n 's/^  \([a-z]*\)  .*/\1/p' | sort -u >plots
@@ -84,9 +92,10 @@ kernel conv(rbf,width=1) * rbf
 fit features=256
 END
 sed 's/^/plot /' plots >plots.gps
-for kind in letters nodes series; do
+for kind in letters nodes series counts; do
     tried $kind verbs.gps
-    test $kind = series && echo 'plot spectrum' >plots.gps # others are those of letters
+    test $kind = series && cp plots.gps all.plots && echo 'plot spectrum' >plots.gps # rest: letters
+    test $kind = counts && cp all.plots plots.gps
     tried $kind plots.gps
     tried $kind lines.gps
 done

@@ -112,11 +112,12 @@ static enum status neighbours_work(struct job *job, struct err *err)
         rc = encode(&w->study.enc, table_of(w), &w->row, 1, false, &own, err);
     if (rc == ST_OK && own.n == 0)
         rc = err_set(err, ST_STATE, "row %zu has missing cells and was left out", w->row + 1);
+    const bool exact = rc == ST_OK && neighbours_exact(&w->study.o.kernel);
     const size_t least = rc == ST_OK ? featmap_least(&w->study.o.kernel, w->study.e.base.d) : 2;
     const size_t want = w->model->M < FEATURES_MOST && w->model->kind->draws
                             ? w->model->M
                             : FEATURES_MOST;
-    w->features = (want > least ? want : least) / 2 * 2;
+    w->features = exact ? 0 : (want > least ? want : least) / 2 * 2;
     if (rc == ST_OK) {
         w->like = mem_calloc(w->study.e.n + 1, sizeof *w->like, "neighbours", err);
         rc = w->like ? ST_OK : ST_NOMEM;
@@ -201,7 +202,10 @@ static void neighbours_record(struct workspace *ws, const void *work)
     rec_init(&rec, REC_RESULT, "neighbours");
     rec_str(&rec, "run", w->run);
     rec_int(&rec, "row", (int64_t)w->row + 1);
-    rec_int(&rec, "features", (int64_t)w->features);
+    if (w->features > 0)
+        rec_int(&rec, "features", (int64_t)w->features);
+    else
+        rec_null(&rec, "features");
     rec_num(&rec, "target", target_of(w, w->row));
     rec_text(&rec, "row %zu %s  target %.6g", w->row + 1, name_of(w, w->row), target_of(w, w->row));
     cell_words(w, w->row, &rec);
@@ -229,10 +233,13 @@ static void neighbours_record(struct workspace *ws, const void *work)
             &rec,
             "\n  letters that differ from row %zu, and which: its own, position, the neighbour's",
             w->row + 1);
+    char how[48] = "by exact values";
+    if (w->features > 0)
+        snprintf(how, sizeof how, "%zu features", w->features);
     rec_text(&rec,
-             "\n  the training rows nearest to it in the feature space of %s (%zu features); "
+             "\n  the training rows nearest to it in the feature space of %s (%s); "
              "similarity is the kernel's\n  correlation: 1 for equal rows, 0 for unrelated ones",
-             w->run, w->features);
+             w->run, how);
     ws_emit(ws, &rec);
 }
 

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "compute/features/featmap.h"
 #include "compute/features/fop.h"
+#include "compute/kernels/kernel_tile.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -55,11 +56,55 @@ static enum status measure(struct fop *fop, size_t n, size_t M, const float *own
     return rc;
 }
 
+bool neighbours_exact(const struct kernel *k)
+{
+    return kernel_tile_has(k);
+}
+
+/* By values of the kernel: cosine k(x, x') / sqrt(k(x, x) k(x', x')), distance sqrt(k(x, x) +
+ * k(x', x') - 2 k(x, x')).  Rows of the two sources can differ in width where they hold
+ * sequences. */
+static enum status measure_exact(const struct neighbours_opts *o, const struct source *all,
+                                 const struct source *one, struct neighbour *out,
+                                 const struct ctl *ctl, struct err *err)
+{
+    const size_t d = all->d;
+    const struct kernel *k = o->kernel;
+    double *x = mem_calloc(BLOCK * d + one->d, sizeof *x, "rows", err),
+           *own = x ? x + BLOCK * d : NULL, v[BLOCK];
+    enum status rc = x ? one->rows(one, 0, 1, own, err) : ST_NOMEM;
+    struct kernel_tile *tile =
+        rc == ST_OK ? kernel_tile_new(k, o->hp, one->d, 1, own, one->d) : NULL;
+    const double size = tile ? kernel_exact(k, o->hp, one->d, own, own, NULL) : 0.0;
+
+    if (rc == ST_OK && tile == NULL)
+        rc = err_nomem(err, BLOCK, "rows");
+    for (size_t r = 0; rc == ST_OK && r < all->n; r += BLOCK) {
+        const size_t some = all->n - r < BLOCK ? all->n - r : BLOCK;
+        ctl_tell(ctl, PHASE_ROWS, r, all->n, (double)NAN);
+        rc = ctl_stopped(ctl) ? err_set(err, ST_CANCELLED, "stopped")
+                              : all->rows(all, r, r + some, x, err);
+        if (rc == ST_OK)
+            kernel_tile_values(tile, some, x, d, v, BLOCK);
+        for (size_t i = 0; rc == ST_OK && i < some; i++) {
+            const double norm = kernel_exact(k, o->hp, d, x + i * d, x + i * d, NULL);
+            out[r + i] = (struct neighbour){ v[i] / sqrt(fmax(size * norm, 1e-300)),
+                                             sqrt(fmax(size + norm - 2.0 * v[i], 0.0)), r + i };
+        }
+    }
+    kernel_tile_free(tile);
+    free(x);
+    return rc;
+}
+
 enum status neighbours_measure(const struct neighbours_opts *o, const struct source *all,
                                const struct source *one, struct neighbour *out,
                                const struct ctl *ctl, struct err *err)
 {
     const struct fop_opts fo = { .pool = o->pool, .precision = PREC_FLOAT };
+
+    if (neighbours_exact(o->kernel))
+        return measure_exact(o, all, one, out, ctl, err);
     struct featmap *fm = featmap_new(o->kernel, all->d, o->features, o->seed, err);
     struct fop *single = fm ? fop_new(o->backend, fm, one, &fo, err) : NULL;
     struct fop *many = single ? fop_new(o->backend, fm, all, &fo, err) : NULL;

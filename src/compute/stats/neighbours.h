@@ -23,9 +23,11 @@ struct neighbours_opts {
     struct pool *pool;
 };
 
+/* True if the kernel has loops over tiles: its own values are then compared, without features. */
+bool neighbours_exact(const struct kernel *);
 /* out[i]: row i of `all` compared with row 0 of `one`; both sources have the same inputs.  Features
- * are in single precision, sums in double.  Time is that of n rows of features, memory that of 64.
- * CANCELLED when ctl stops it. */
+ * (unless neighbours_exact) are in single precision, sums in double.  Time is that of n rows of
+ * features, memory that of 64.  CANCELLED when ctl stops it. */
 enum status neighbours_measure(const struct neighbours_opts *, const struct source *all,
                                const struct source *one, struct neighbour *out,
                                const struct ctl *, struct err *err);
