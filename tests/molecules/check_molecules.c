@@ -100,8 +100,8 @@ static void built(const char *name, bool needed)
 
 static void fake_setup(void)
 {
-    dir = support_tmpdir();
     built("tests/molecules/fake_molecules", true);
+    dir = support_tmpdir();
     setenv("FAKE_MOLECULES_MARK", support_path(dir, "mark"), 1);
     unsetenv("FAKE_MOLECULES");
 }
@@ -323,11 +323,11 @@ END_TEST
 
 static void rdkit_setup(void)
 {
+    built("gpdesk-molecules", false); /* ends the test where there is no RDKit */
     dir = support_tmpdir();
-    built("gpdesk-molecules", false);
 }
 
-/* Lines of a gzipped file of the shared collection; the strings live until the program ends. */
+/* Lines of a gzipped file of the shared collection; free them with lines_free. */
 static char **lines_of(const char *name, size_t *n)
 {
     const char *path = support_shared(name);
@@ -335,6 +335,7 @@ static char **lines_of(const char *name, size_t *n)
     size_t cap = 0;
 
     if (!path) {
+        support_rmdir(dir);
         printf("# %s is not here\n", name);
         exit(77);
     }
@@ -349,6 +350,13 @@ static char **lines_of(const char *name, size_t *n)
     }
     gzclose(f);
     return line;
+}
+
+static void lines_free(char **line, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        free(line[i]);
+    free(line);
 }
 
 struct rows {
@@ -411,6 +419,8 @@ START_TEST(fingerprints_equal_the_shared_ones)
     ck_assert_msg(molecules_read(&list, &ask, &limits, NULL, &err) == ST_OK, "%s", err.msg);
     ck_assert_msg(r.equal == rows, "%s: %zu rows equal, %zu differ", set[_i].name, r.equal,
                   r.different);
+    lines_free(r.smiles - 1, n[0]);
+    lines_free(r.expected - 1, n[1]);
 }
 END_TEST
 
@@ -514,6 +524,7 @@ START_TEST(descriptors_equal_the_shared_ones)
     t.line++;
     ck_assert_int_eq(molecules_read(&list, &ask, &limits, NULL, &err), ST_OK);
     ck_assert_msg(t.worst < 5.1e-5, "%g", t.worst);
+    lines_free(t.line - 1, n);
 }
 END_TEST
 
