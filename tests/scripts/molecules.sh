@@ -1,6 +1,6 @@
 #!/bin/sh
-# tests/scripts/molecules.sh -- descriptors of molecules from the file to sessions and new rows: with
-# the stand-in of tests/molecules, and with RDKit where it is built.
+# tests/scripts/molecules.sh -- descriptors of molecules, from the file to sessions and new rows:
+# with the stand-in of tests/molecules, and with RDKit where it is built.
 . "${srcdir:-$(dirname "$0")/../..}/tests/scripts/lib.sh"
 built=${gpdesk%/gpdesk}
 GPDESK_MOLECULES=$built/tests/molecules/fake_molecules
@@ -62,7 +62,8 @@ if test -x "$built/gpdesk-molecules"; then
     GPDESK_MOLECULES=$built/gpdesk-molecules
     printf 'smiles,y\nc1ccccc1,1\nCCO,2\nC1CC,3\nCCCC,3\nCN,1\n' >real.csv
     run -e 'open real.csv descriptors=yes; missing drop; cols y,smiles role=skip;
-        cols smiles.weight role=target; kernel rbf; fit' -e 'predict real.csv descriptors=yes out=p.csv'
+        cols smiles.weight role=target; kernel rbf; fit' \
+        -e 'predict real.csv descriptors=yes out=p.csv'
     has "a ring that does not close is told" "$out$err" "row 3 ('C1CC'): unclosed ring"
     is "RDKit's own messages stay away" "$(printf '%s' "$out$err" | grep -c 'Parse Error')" 0
     run --format json -e 'open real.csv descriptors=yes; summary'

@@ -53,7 +53,8 @@ static enum status find(const struct table *t, const struct import_opts *opts, s
                                  : strcasecmp(t->col[*j].name, name) == 0)
             break;
     if (*j == t->ncols) {
-        err_named(err, ST_NOT_FOUND, "smiles", "no column is called %s, which would hold the SMILES",
+        err_named(err, ST_NOT_FOUND, "smiles",
+                  "no column is called %s, which would hold the SMILES",
                   text_quoted(name, quoted, sizeof quoted));
         err_hint(err, "open FILE smiles=COLUMN descriptors=yes");
         return ST_NOT_FOUND;
