@@ -4,6 +4,7 @@
 #include "app/runs/advise.h"
 #include "app/plots/draws.h"
 #include "app/runs/spectrum_run.h"
+#include "app/core/kept.h"
 #include "app/core/measures.h"
 #include "app/core/ws_screen.h"
 #include "app/runs/clustering.h"
@@ -181,6 +182,22 @@ static double of_counts(struct workspace *ws, size_t what)
          : what == 2 ? (double)ws->warnings : (double)ws->errors;
 }
 
+/* Of the plot bo: 0 and 1 the first and the last value of its first curve, 2 the last of random. */
+static double of_search(struct workspace *ws, size_t what)
+{
+    struct figure *f = kept_copy(ws, "bo", "", NULL);
+    double v = NAN;
+
+    for (size_t i = 0; f && i < f->ns && isnan(v); i++) {
+        const struct series *s = &f->s[i];
+        if (s->mark == MARK_LINEPOINTS && s->n && s->title &&
+            (what < 2 || !strcmp(s->title, "random")))
+            v = s->y[what ? s->n - 1 : 0];
+    }
+    figure_free(f);
+    return v;
+}
+
 /* A number of the picture that draws currently shows. */
 static double of_draws(struct workspace *ws, size_t what)
 {
@@ -346,6 +363,9 @@ static const struct origin_of {
     NUMBER("draw_sd_least", "least sd of the drawn function", of_draws, 3),
     NUMBER("draw_sd_most", "largest sd of the drawn function", of_draws, 4),
     NUMBER("half_distance", "where the correlation is a half", of_draws, 5),
+    NUMBER("bo_start", "of the last bo, before its first round", of_search, 0),
+    NUMBER("bo_best", "of the last bo, the first rule", of_search, 1),
+    NUMBER("bo_random", "of the last bo, at random", of_search, 2),
     NUMBER("condition_before", "by the last spectrum", of_spectrum, 0),
     NUMBER("condition_after", "by the last spectrum", of_spectrum, 1),
     NUMBER("silhouette", "of the last cluster", of_clusters, 0),

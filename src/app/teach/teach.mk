@@ -22,6 +22,7 @@ lesson_files = share/lessons/01-functions.lesson \
   share/lessons/09-rank.lesson \
   share/lessons/10-solvers-race.lesson \
   share/lessons/11-tolerance.lesson \
+  share/lessons/12-next-experiment.lesson \
   share/lessons/13-beyond-vectors.lesson \
   share/lessons/14-your-own.lesson \
   share/lessons/tour.lesson
