@@ -16,14 +16,14 @@ static enum status suits(const struct table *t, const struct table *of, const ch
     if (of->n != t->n) {
         err_named(err, ST_FORMAT, "beside", "%.200s has %zu rows, the table beside it %zu", file,
                   of->n, t->n);
-        err_hint(err, "beside= takes a table whose rows are in the order of the first one");
+        err_hint(err, "name a table whose rows are in the order of the first one");
         return ST_FORMAT;
     }
     for (size_t j = 0; j < of->ncols; j++)
         if (table_find(t, of->col[j].name) != SIZE_MAX) {
             err_named(err, ST_FORMAT, "beside", "column %s is in both tables",
                       text_quoted(of->col[j].name, name, sizeof name));
-            err_hint(err, "another name for it in the first line of %.200s", file);
+            err_hint(err, "give it another name in the first line of %.200s", file);
             return ST_FORMAT;
         }
     return ST_OK;

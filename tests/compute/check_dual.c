@@ -717,14 +717,15 @@ END_TEST
 
 /* A caller sees the iterate at the beginning, about every so many passes, and at the end, where it
  * is what the solve returns. */
-struct seen { struct solve_watch hook; size_t n, looks; double *last, passes; };
+struct seen { struct solve_watch hook; size_t n, looks; double *last, passes; bool early; };
 
 static void see(struct solve_watch *hook, const double *X, const struct ctl *ctl, struct tick *t)
 {
     struct seen *s = (struct seen *)hook;
     (void)ctl;
     memcpy(s->last, X, s->n * sizeof *X);
-    ck_assert(s->looks == 0 || t->passes >= s->passes + hook->every || t->done == t->total);
+    ck_assert(!s->early); /* it was the end */
+    s->early = s->looks > 0 && t->passes < s->passes + hook->every;
     s->passes = t->passes;
     s->looks++;
     t->measured = true;
@@ -745,7 +746,7 @@ START_TEST(watched)
     const struct solve_info in = solve(solvers[_i], &d, K, b, x, o, &h);
     ck_assert_uint_ge(s.looks, (size_t)(in.passes / 8.0));
     ck_assert_uint_le(s.looks, (size_t)(in.passes / 4.0) + 2);
-    if (in.why == OUT_MAXIT && strcmp(solvers[_i], "cg"))
+    if (in.why == OUT_MAXIT || in.why == OUT_RTOL)
         ck_assert_int_eq(memcmp(x, last, sizeof x), 0);
     free(d.G), free(b), free(F);
 }

@@ -106,7 +106,8 @@ set l=2 amplitude=1 noise=0.2' sh "$src/share/examples/sdd_figure$i.sh" "$dir"
             "$dir/sdd_figure${i}_k2.svg" "$dir/sdd_figure${i}_rmse.svg"
     done
     last() { # FIGURE RUN: the last error of a curve
-        awk -F, -v r="^\"*$2 " '$2 ~ r { v = $NF } END { print v + 0 }' "$dir/sdd_figure$1.csv"
+        awk -F, -v r="^\"*$2 " '{ sub(/,*$/, "") } $2 ~ r { v = $NF } END { print v + 0 }' \
+            "$dir/sdd_figure$1.csv"
     }
     ok "dual before primal" awk "BEGIN { exit !($(last 1 r2) < $(last 1 r4)) }"
     ok "coordinates before features" awk "BEGIN { exit !($(last 2 r2) < $(last 2 r4)) }"

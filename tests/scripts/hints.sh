@@ -25,6 +25,7 @@ gpdesk
 graph
 iconv
 inside
+install
 is
 its
 keep
@@ -46,6 +47,7 @@ types
 unknown
 unmatched
 unpack
+unset
 without
 write
 END

@@ -75,10 +75,12 @@ for c in mean 'draw 1' 'draw 2'; do
 done
 { echo x,k; cut -d, -f1 mean.xy | sed "s/\$/,$k/"; } >line.csv
 run -e "$fit; predict line.csv columns=row,mean samples=2 seed=4 out=l.csv"
-ok "mean and functions are those of predict at these places" sh -c "paste -d, mean.xy 'draw 1.xy' 'draw 2.xy' |
+ok "mean and functions are those of predict at these places" sh -c "
+    paste -d, mean.xy 'draw 1.xy' 'draw 2.xy' |
     sed '1i\\
 head' | paste -d, - l.csv | awk -F, 'NR > 1 { n++
-    for (i = 0; i < 3; i++) if ((\$(2 + 2 * i) - \$(8 + i)) ^ 2 > 1e-8) exit 1 } END { exit n != 201 }'"
+    for (i = 0; i < 3; i++) if ((\$(2 + 2 * i) - \$(8 + i)) ^ 2 > 1e-8) exit 1 }
+    END { exit n != 201 }'"
 run -e "$sol; draw along=x; draw along=k row:3"
 is "functions that a fit solved for, along a number and a category" $rc 0
 run -e "$fit; draw posterior along=x row:900"

@@ -13,7 +13,9 @@
  *
  * With few rows both come from an n x n matrix, 1 - h_i = ratio C_ii with
  * C = (Z Z' + ratio I)^-1, which does not cancel where a model with more columns than rows passes
- * through its targets.  With more rows leverages are small, and g stands for h. */
+ * through its targets.  Then r_i = ratio (C y)_i, too: r_i / (1 - h_i) would magnify what an
+ * iterative solve has left over by 1 / (1 - h_i).  With more rows leverages are small, and g stands
+ * for h. */
 #include "compute/models/fit.h"
 
 #include "base/mem.h"
@@ -34,6 +36,7 @@ struct job {
     size_t workers;
     double *work;      /* per worker: STRIP x M */
     double *all, *own; /* 1 - h_i, 1 - g_i of every row (n); NULL: by the factor */
+    double *r;         /* with all: r_i of every row (t x n) */
     enum status *rc;   /* of each task */
 };
 
@@ -65,7 +68,7 @@ static void strip_task(void *ctx, size_t task, size_t worker)
         const double s = j->ft->src->row_scale ? j->ft->src->row_scale[row] : 1.0;
         j->out->latent[i] = j->ft->ratio * g / (keep * s * s);
         for (size_t q = 0; q < m->t; q++) {
-            const double e = j->ft->residual[q * n + row] / all;
+            const double e = (j->r ? j->r : j->ft->residual)[q * n + row] / all;
             j->out->z2[q * j->out->m + i] = e * e * keep / j->ft->ratio;
         }
     }
@@ -85,10 +88,29 @@ static enum status rows_gram(struct fit *ft, const struct fop_opts *fo, size_t M
     return rc;
 }
 
-/* *keep (n; the caller frees it): ratio C_ii with M features, or NULL where rounding makes the
- * matrix indefinite. */
+/* *r (t x n; the caller frees it): ratio C y of each target, from the factor K of C^-1 (n x n). */
+static enum status residuals_of(struct fit *ft, const double *K, double **r, struct err *err)
+{
+    const size_t n = ft->src->n, all = ft->t * n;
+    double *u = mem_calloc(all, sizeof *u, "residuals", err);
+    enum status rc = u ? ST_OK : ST_NOMEM;
+
+    if (rc == ST_OK) {
+        memcpy(u, ft->y, all * sizeof *u);
+        rc = blas_dtrsm(ft->on.pool, false, n, ft->t, K, n, u, n, NULL);
+    }
+    if (rc == ST_OK)
+        rc = blas_dtrsm(ft->on.pool, true, n, ft->t, K, n, u, n, NULL);
+    for (size_t i = 0; i < all && rc == ST_OK; i++)
+        u[i] *= ft->ratio;
+    *r = u;
+    return rc;
+}
+
+/* *keep (n): ratio C_ii with M features, or NULL where rounding makes the matrix indefinite; *r, if
+ * it is asked for, as above.  The caller frees both. */
 static enum status keep_of(struct fit *ft, const struct fop_opts *fo, size_t M, double **keep,
-                           struct err *err)
+                           double **r, struct err *err)
 {
     const size_t n = ft->src->n;
     double effdim, *K = mem_aligned(n * n, sizeof *K, "the kernel matrix", err);
@@ -99,6 +121,8 @@ static enum status keep_of(struct fit *ft, const struct fop_opts *fo, size_t M, 
         K[i + i * n] += ft->ratio;
     if (rc == ST_OK)
         rc = blas_dpotrf(ft->on.pool, n, K, n, ft->on.ctl, NULL, err);
+    if (rc == ST_OK && r)
+        rc = residuals_of(ft, K, r, err);
     if (rc == ST_OK)
         rc = model_effdim(ft->on.pool, n, K, ft->ratio, &effdim, C, ft->on.ctl, err);
     for (size_t i = 0; i < n && rc == ST_OK; i++)
@@ -145,9 +169,9 @@ enum status model_left_out_features(struct fit *ft, struct left_out *out, struct
                           : ST_NOMEM;
     const bool rows = by_rows((double)n, (double)M, (double)Mv);
     if (rc == ST_OK && rows)
-        rc = keep_of(ft, &fo, M, &j.all, err);
+        rc = keep_of(ft, &fo, M, &j.all, &j.r, err);
     if (rc == ST_OK && rows && Mv < M && n < Mv)
-        rc = keep_of(ft, &fo, Mv, &j.own, err);
+        rc = keep_of(ft, &fo, Mv, &j.own, NULL, err);
     if (Mv == M)
         j.own = j.all;
     if (rc == ST_OK) {
@@ -161,6 +185,7 @@ enum status model_left_out_features(struct fit *ft, struct left_out *out, struct
     if (j.own != j.all)
         free(j.own);
     free(j.all);
+    free(j.r);
     free(j.work);
     free(j.rc);
     return rc;

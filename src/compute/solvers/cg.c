@@ -289,13 +289,24 @@ static double least_ritz(struct cg *s)
     return least > 0.0 ? least : 0.0;
 }
 
-/* Lets the caller look at all columns, those that have ended and those in slots. */
+/* True when no step follows the iterate at hand. */
+static bool at_end(const struct cg *s)
+{
+    for (size_t i = 0; i < s->active && s->it < s->maxit; i++)
+        if (s->slot[i].why == OUT_RUNNING)
+            return false;
+    return true;
+}
+
+/* Lets the caller look at all columns, those that have ended and those in slots: at the start, now
+ * and then, and at the end. */
 static void watch(struct cg *s, struct tick *t)
 {
     struct solve_watch *w = s->opts->watch;
     double *X = NULL;
 
-    if (w && !s->there && (s->it == 0 || (double)s->passes - s->watched >= w->every))
+    if (w && !s->there &&
+        (s->it == 0 || (double)s->passes - s->watched >= w->every || at_end(s)))
         X = mem_calloc(s->k, s->n * sizeof *X, "the iterate", NULL);
     if (X) {
         memcpy(X, s->Xout, s->k * s->n * sizeof *X);

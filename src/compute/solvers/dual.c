@@ -36,8 +36,9 @@ static bool watched(const struct dual *d)
     return d->o->watch && d->passes - d->watched >= d->o->watch->every;
 }
 
-/* Reports; truth: the average's true residual, or NaN.  u is free between steps. */
-static void tell(struct dual *d, double truth)
+/* Reports; truth: the average's true residual, or NaN; done: it is small enough.  u is free between
+ * steps. */
+static void tell(struct dual *d, double truth, bool done)
 {
     struct tick t = { .phase = PHASE_ITERATE, .done = d->it - d->begun,
                       .total = d->maxit - d->begun, .value = 0.0, .value2 = truth,
@@ -47,7 +48,7 @@ static void tell(struct dual *d, double truth)
     for (size_t c = 0; c < d->k; c++)
         if (d->bnorm[c] > 0.0 && !(sqrt(d->run[c]) <= t.value))
             t.value = sqrt(d->run[c]);
-    if (watched(d) || (d->o->watch && (d->it == d->begun || d->it == d->maxit))) {
+    if (watched(d) || (d->o->watch && (done || d->it == d->begun || d->it == d->maxit))) {
         dual_path_result(&d->path, d->u);
         d->o->watch->look(d->o->watch, d->u, d->ctl, &t);
         d->watched = d->passes;
@@ -350,7 +351,7 @@ static enum status look(struct dual *d, double *X, bool *good, bool *done)
         d->rel[c] = d->info[c].true_residual = d->bnorm[c] > 0.0 ? d->seen[c] : d->rel[c];
     if (*good)
         memcpy(X, d->u, d->k * n * sizeof *X);
-    tell(d, most);
+    tell(d, most, *done);
     return ST_OK;
 }
 
@@ -373,7 +374,7 @@ static enum status walk(struct dual *d, double *X, enum outcome *why, bool *seen
         if (*seen)
             rc = look(d, X, &good, &done);
         else if (rc == ST_OK && (d->it % every == 0 || last || watched(d)))
-            tell(d, NAN);
+            tell(d, NAN, false);
         d->due = d->due && rc != ST_OK;
         if (rc == ST_OK && *seen && !good)
             step_back(d, X);
@@ -443,7 +444,7 @@ enum status dual_run(struct dual *d, double *X)
     if (rc == ST_OK && !zero)
         rc = prepare(d, X);
     if (rc == ST_OK && !zero) {
-        tell(d, NAN);
+        tell(d, NAN, false);
         rc = walk(d, X, &why, &seen);
     }
     if (rc == ST_CANCELLED && ctl_stopped(d->ctl)) {

@@ -352,7 +352,7 @@ static enum status open_formula(struct bo *g, const struct args *a, struct err *
     if (rc == ST_OK && n > BO_DIMS_MOST) {
         rc = err_set(err, ST_LIMIT, "a formula of at most %d inputs can be searched",
                      BO_DIMS_MOST);
-        err_hint(err, "fewer ranges");
+        err_hint(err, "give fewer ranges");
     }
     char **name = rc == ST_OK ? mem_calloc(n + 1, sizeof *name, "columns", err) : NULL;
     if (rc == ST_OK && !name)
