@@ -21,7 +21,6 @@ alone ^src/compute/solvers/(amsgrad|svrg|batch)\.c: -- a step alone is held to i
 alone ^src/compute/.*: (pchol_factor|metrics_spearman|spectrum_estimate) -- held to dense algebra
 alone ^src/compute/models/exact_op\.c: -- products of rows, columns and costs, for solvers to come
 alone ^src/compute/kernels/layers/fastconv\.c: -- a layer without its kernel is held to plain sums
-alone ^src/data/molecules/.*: (lingo_(counts|free)) -- for columns of counts
 alone ^src/data/demo/demo_molecules\.c: -- the energy of two atoms is known
 alone ^src/(app|ui|figure)/.*: (scoring_metrics|palette_score|requests_clipboard|figure_gnuplot_quote) -- units
 alone ^src/app/teach/.*: (explain_page|lesson_parse|placeholder_(number|text)) -- tests read all pages

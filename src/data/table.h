@@ -165,6 +165,7 @@ struct import_opts {
     /* For an array of three dimensions: an NPY file with the number of nodes of each row. */
     const char *lengths;
     const char *smiles; /* the column of SMILES; NULL: the one called so (molecules/smiles.h) */
+    const char *fingerprint; /* how their counts are made (molecules/fingerprint.h); NULL: not */
     int descriptors;    /* 1: columns with descriptors of the molecules are added */
     const char *window; /* "column:12": adds a column with its values in the 12 rows before each */
     /* What to do about irregular records. NULL: the first of each list. */

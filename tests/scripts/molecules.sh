@@ -1,6 +1,6 @@
 #!/bin/sh
-# tests/scripts/molecules.sh -- descriptors of molecules, from the file to sessions and new rows:
-# with the stand-in of tests/molecules, and with RDKit where it is built.
+# tests/scripts/molecules.sh -- descriptors and counts of molecules, from the file to sessions and
+# new rows: with the stand-in of tests/molecules, and with RDKit where it is built.
 . "${srcdir:-$(dirname "$0")/../..}/tests/scripts/lib.sh"
 built=${gpdesk%/gpdesk}
 GPDESK_MOLECULES=$built/tests/molecules/fake_molecules
@@ -57,6 +57,31 @@ run --format json -e 'open few.csv descriptors=yes'
 has "another version: what to do" "$out$err" '"name":"backend".*version 7.*"try":"make install'
 unset FAKE_MOLECULES
 
+# Counts: pieces of the text need no program; settings are in the name of the column.
+GPDESK_MOLECULES=$dir/nowhere
+run -e 'open few.csv fingerprint=lingo; kernel tanimoto; fit; save pieces.gpd' \
+    -e 'predict few.csv fingerprint=lingo out=d.csv'
+is "pieces of the text are fitted without RDKit" "$rc" 0
+run -s pieces.gpd -e 'predict few.csv fingerprint=lingo(length=4) out=e.csv'
+ok "a session predicts the same from them" cmp d.csv e.csv
+run --format json -s pieces.gpd -e 'predict few.csv fingerprint=lingo(length=3) out=f.csv'
+has "pieces of another length are another column" "$out$err" 'smiles.lingo4'
+for wrong in 'morgan(radius=99)' 'morgan(size=x)' 'lingo(length=0)' 'lingo(radius=1)' ecfp \
+    'lingo()x'; do
+    run --format json -e "open few.csv fingerprint=$wrong"
+    has "fingerprint=$wrong is refused" "$out$err" '"name":"fingerprint".*"try":"open FILE'
+done
+run --format json -e 'open bad.csv smiles=structure fingerprint=morgan'
+has "fingerprints need it" "$out$err" '"name":"not-found"'
+GPDESK_MOLECULES=$built/tests/molecules/fake_molecules
+all='fingerprint=morgan(radius=1,size=64,values=bits,chirality=yes,salts=largest)'
+run --format json -e "open bad.csv smiles=structure descriptors=yes $all;
+    cols structure.* role=input; cols structure role=skip; missing drop; cols" \
+    -e 'kernel tanimoto on structure.morgan1_64_bits_chiral_largest + rbf on structure.logp; fit'
+has "all settings are in the name" "$out" '"column":"structure.morgan1_64_bits_chiral_largest"'
+has "molecules that are not read are missing counts, too" "$out" '"name":"unread".*4 molecules'
+is "counts and descriptors in one kernel" "$rc" 0
+
 # With RDKit: benzene, ethanol and a ring that does not close; its messages stay where they are.
 if test -x "$built/gpdesk-molecules"; then
     GPDESK_MOLECULES=$built/gpdesk-molecules
@@ -68,7 +93,21 @@ if test -x "$built/gpdesk-molecules"; then
     is "RDKit's own messages stay away" "$(printf '%s' "$out$err" | grep -c 'Parse Error')" 0
     run --format json -e 'open real.csv descriptors=yes; summary'
     has "the weight of benzene is the largest" "$out" '78\.1'
+    data=${GPDESK_SHARED:-$src/../shared}/data/freesolv
+    if test -d "$data"; then # the file's counts were made by another program
+        rest="target=target; split file=$data/splits.csv.gz column=split0"
+        rmse() { printf '%s\n' "$out" | grep -o '"rmse":[0-9.]*' | tail -n 1; }
+        run --format json -e "open $data/data.csv.gz fingerprint=morgan(radius=1,size=1024) $rest;
+            kernel tanimoto; fit; score"
+        ours=$(rmse)
+        run --format json -e "open $data/data.csv.gz beside=$data/fingerprints.csv.gz $rest;
+            kernel tanimoto on morgan1; fit; score"
+        is "freesolv: the same score as from the shared fingerprints" "$ours" "$(rmse)"
+        ok "which is a number" test -n "$ours"
+    else
+        echo "ok $((n = n + 1)) - counts of freesolv # SKIP without the shared data"
+    fi
 else
-    echo "ok $((n = n + 1)) - descriptors of molecules # SKIP without RDKit"
+    echo "ok $((n = n + 1)) - descriptors and counts of molecules # SKIP without RDKit"
 fi
 finish

@@ -317,3 +317,25 @@ enum status counts_make(const struct table *t, size_t j, struct column *to, stru
     measure(s, t->n, to);
     return ST_OK;
 }
+
+enum status counts_gather(size_t n, const size_t *from, const size_t *places,
+                          const struct count *count, const bool *missing, struct column *to,
+                          struct err *err)
+{
+    size_t all = 0;
+
+    for (size_t i = 0; i < n; i++)
+        all += places[i];
+    struct counts *s = counts_new(n, all, err);
+    if (s == NULL)
+        return ST_NOMEM;
+    for (size_t i = 0; i < n; i++) {
+        if (places[i] > 0)
+            memcpy(s->count + s->at[i], count + from[i], places[i] * sizeof *count);
+        s->missing[i] = missing[i];
+        s->at[i + 1] = s->at[i] + places[i];
+    }
+    *to = (struct column){ .type = COL_HELD, .held = s, .cells = &counts_cells };
+    measure(s, n, to);
+    return ST_OK;
+}

@@ -33,4 +33,10 @@ bool counts_guess(const struct table *, size_t j);
  * that is negative or not finite. */
 enum status counts_make(const struct table *, size_t j, struct column *to, struct err *err);
 
+/* Makes such a column, into an empty column without a name, of n rows: row i has `places` counts
+ * from from[i] on, which ascend. */
+enum status counts_gather(size_t n, const size_t *from, const size_t *places,
+                          const struct count *count, const bool *missing, struct column *to,
+                          struct err *);
+
 #endif

@@ -1,5 +1,7 @@
 # molecules from SMILES: the processes that read them, and what needs no chemistry
 libdata_a_SOURCES += \
+  src/data/molecules/fingerprint.c \
+  src/data/molecules/fingerprint.h \
   src/data/molecules/helper.c \
   src/data/molecules/helper.h \
   src/data/molecules/lingo.c \

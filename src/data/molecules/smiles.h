@@ -1,5 +1,5 @@
 /* data/molecules/smiles.h -- adds columns made from a column of SMILES to a table that was read
- * (descriptors=). */
+ * (fingerprint=, descriptors=). */
 #ifndef GPDESK_SMILES_H
 #define GPDESK_SMILES_H
 
