@@ -84,6 +84,7 @@ app/commands "ui/desk.h"
 app/commands "compute/linalg/blas.h"
 ui "cuda/dense.h"
 cuda "app/core/workspace.h"
+molecules "base/mem.h"
 base "../compute/rng.h"
 base <cblas.h>
 base <gsl/gsl_math.h>
@@ -93,14 +94,15 @@ base <readline/readline.h>
 base <curses.h>
 base <Random123/philox.h>
 base <zlib.h>
+base <GraphMol/GraphMol.h>
 END
 top_srcdir=$PWD sh tests/layers.sh > "$work/layers" 2>&1
 for folder in base compute data figure app/shell app/core app/session app/runs app/plots app/teach \
-    app/commands ui cuda; do
+    app/commands ui cuda molecules; do
     found layers "src/$folder/wrong.c:1:" "layers.sh finds what src/$folder includes"
 done
 for header in compute/linalg/blas.h ../compute/rng.h cblas.h gsl/ nlopt.h sqlite3.h readline/ \
-    curses.h Random123/ zlib.h; do
+    curses.h Random123/ zlib.h GraphMol/; do
     found layers "$header" "layers.sh finds $header where it does not belong"
 done
 verdict "no rule of layers.sh holds" "$(grep '^ok ' "$work/layers")"
