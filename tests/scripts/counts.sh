@@ -81,6 +81,20 @@ has "the next one" "$out" '"row":2,"similarity":0.33333333333333[0-9]*,"distance
 has "and an unrelated one" "$out" '"row":3,"similarity":0,"distance":1.414213562373'
 run --format json -e 'open two.csv; kernel tanimoto; fit features=64'
 has "features are refused" "$out$err" '"name":"no-features".*"try":"fit model=exact'
+while IFS='|' read -r line try; do
+    run --format json -e "open four.csv; kernel tanimoto; fit; $line"
+    has "what $line says to do" "$out$err" "\"name\":\"no-features\".*\"try\":\"$try"
+done <<'END'
+pca|kernel rbf; fit; pca"
+cluster k=2 dims=2|kernel rbf; fit; cluster"
+advise|spectrum model=exact"
+tune features=64|tune, without features=
+landscape features=64|without features=
+END
+run --format json -e 'open four.csv; kernel tanimoto; spectrum'
+has "what a planned fit's spectrum says to do" "$out$err" '"try":"spectrum model=exact"'
+run -e 'open four.csv; kernel tanimoto; spectrum model=exact; tune evals=2'     -e 'kernel rbf; fit; pca; cluster k=2 dims=2'
+is "and all of that is possible" "$rc" 0
 run -e 'open two.csv; kernel tanimoto; fit solver=pcg; fit solver=exact'
 is "by products, too" "$rc" 0
 run --format json -e 'open two.csv; kernel rbf; fit'

@@ -9,11 +9,9 @@ ok "there are verbs" test "$(wc -l <verbs)" -gt 30
 # Words that start a hint without being a command: plain advice, programs, options of a command.
 cat >prose <<'END'
 a
-another
 apt-get
 ard
 average
-beside
 choose
 conv
 copy
@@ -21,7 +19,6 @@ correct
 degree
 each
 fastconv
-fewer
 fill
 give
 gpdesk

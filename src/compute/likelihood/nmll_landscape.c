@@ -70,6 +70,8 @@ static enum status open_matrix(struct nmll_landscape *l, struct err *err)
     const struct fop_opts fo = { .pool = o->pool, .precision = o->precision,
                                  .row_scale = l->scale };
     l->fm = featmap_new(o->kernel, l->src.base.d, o->features, o->seed, err);
+    if (l->fm == NULL && kernel_draws_none(o->kernel))
+        err_hint(err, "without features= and nmll=approx the exact kernel is computed");
     l->fop = l->fm ? fop_new(o->backend, l->fm, &l->src.base, &fo, err) : NULL;
     return l->fop ? ST_OK : ST_NOMEM;
 }

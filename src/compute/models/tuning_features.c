@@ -81,6 +81,8 @@ static enum status features_open(struct tuning_level *l, struct err *err)
         return ST_NOMEM;
     h->stored = fo.store;
     h->map = featmap_new(task->kernel, l->src->d, l->M, task->seed, err);
+    if (h->map == NULL && kernel_draws_none(task->kernel))
+        err_hint(err, "tune, without features=");
     h->fop = h->map ? fop_new(task->on.be, h->map, l->src, &fo, err) : NULL;
     if (h->fop && task->valid) {
         fo.row_scale = NULL; /* errors of prediction are not weighted */

@@ -196,6 +196,8 @@ static enum status diagnose(const struct diagnose_ask *ask, bool whole, const st
     }
     if (rc == ST_OK)
         rc = sketch(&w, rows_of(&w, ask->sample), a, whole ? &half : NULL, err);
+    if (rc != ST_OK && draws && kernel_draws_none(&o->kernel))
+        err_hint(err, "spectrum model=exact");
     if (rc == ST_OK) {
         a->effective_dimension = spectrum_dimension(&a->spectrum, a->ratio);
         a->kernel_dimension = spectrum_kernel_dimension(&a->spectrum, a->ratio);

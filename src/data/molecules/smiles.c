@@ -218,8 +218,8 @@ static enum status note(const struct making *m, struct buf *out, struct err *err
                    m->smiles->name, m->how.name);
     if (u->n == 0)
         return ST_OK;
-    buf_printf(out, "warning[unread]: %zu molecule%s cannot be read and %s missing cells: ", u->n,
-               u->n == 1 ? "" : "s", u->n == 1 ? "has" : "have");
+    buf_printf(out, "warning[unreadable]: %zu molecule%s cannot be read and %s missing cells: ",
+               u->n, u->n == 1 ? "" : "s", u->n == 1 ? "has" : "have");
     for (size_t k = 0; k < TOLD && k < u->n; k++) {
         buf_puts(out, k > 0 ? "; " : "");
         table_where(m->t, m->smiles, u->row[k], out);
