@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define BACKEND_ABI 10 /* 10: rows, vectors and indices of an exact kernel stay */
+#define BACKEND_ABI 11 /* 11: steps of dual descent */
 #define BACKEND_ENTRY "gpdesk_backend"
 
 enum precision { PREC_FLOAT, PREC_DOUBLE };        /* of features inside a tile; sums are double */
@@ -94,6 +94,35 @@ struct backend_dense {
                       const struct ctl *, struct err *);
 };
 
+/* Stochastic dual descent for the system S K S + lam2 I (n x n; S has the n numbers `row` on its
+ * diagonal, NULL: I) with iterates and right-hand sides B (k vectors of n) on the device.  The
+ * iterate is in the lazy form of share/doc/methods.md 9.11 and 9.12: w, v and the sum of an average
+ * of coordinate i stand where step last[i] has left them, and m steps that leave it alone take the
+ * sum to f1 sum + f2 w + f3 v and v to f0 v, with four numbers f of `coast` for each m < coasts; f0
+ * of the last is below 1e-14, and beyond it a coordinate stands still.
+ * newest: the weight of the newest iterate in the sum.  batch: rows of a step. */
+struct backend_path {
+    size_t k, batch, coasts;
+    double rho, newest, lam2;
+    bool averaged;
+    const double *coast, *row, *B;
+};
+struct backend_descent {
+    /* For an operator of backend_exact.open, which must outlive it. */
+    void *(*open)(void *exact, const struct backend_path *, struct err *);
+    void (*close)(void *);
+    /* Copies the iterate after step t there and back: w, v, and a (NULL without an average) have
+     * the k numbers of a coordinate beside each other. */
+    enum status (*put)(void *, size_t t, const double *w, const double *v, const double *a,
+                       const size_t *last, struct err *);
+    enum status (*get)(void *, double *w, double *v, double *a, size_t *last, struct err *);
+    /* Takes at most `steps` steps, as many as one look at ctl allows, without waiting in between:
+     * the batch of step s is at[s batch ..]; square[s k + c] receives the sum of the squared errors
+     * of its rows for vector c. */
+    enum status (*run)(void *, size_t steps, const size_t *at, double length, double *square,
+                       size_t *done, const struct ctl *, struct err *);
+};
+
 /* A sum of products of kernels that are functions of a distance r.  Factor f multiplies the d
  * inputs by inv[f d + i] (0: it does not read input i).  table[f] has its values: cubics
  * c0 + t (c1 + t (c2 + t c3)) on BACKEND_TABLE equal parts of v = r / (1 + r), with t from 0 to 1
@@ -125,6 +154,7 @@ struct backend_exact {
     /* C (n x m) = columns at[0] .. at[m - 1] of K. */
     enum status (*columns)(void *, size_t m, const size_t *at, double *C, const struct ctl *,
                            struct err *);
+    const struct backend_descent *descent; /* NULL: descents stay on the CPU */
 };
 
 /* NULL members: `has_dtile` to `grad` are done by the CPU backend, `gram` and `sketch` by blocks of

@@ -13,13 +13,14 @@ cuda_below = src/base/mem.h src/base/status.h src/base/buf.h src/compute/backend
   src/compute/features/source.h
 dist_doc_DATA += share/doc/devices.md
 cuda_driver = src/cuda/backend.c src/cuda/cg.c src/cuda/chosen.c src/cuda/dense.c \
-  src/cuda/exact.c src/cuda/factor.c src/cuda/gradients.c src/cuda/program.c src/cuda/ranges.c \
-  src/cuda/tiles.c
+  src/cuda/descent.c src/cuda/exact.c src/cuda/factor.c src/cuda/gradients.c \
+  src/cuda/program.c src/cuda/ranges.c src/cuda/tiles.c
 EXTRA_DIST += src/cuda/device.cu src/cuda/device_exact.cu src/cuda/device_linalg.cu \
   $(cuda_driver) $(cuda_headers)
 
 cuda_pic = src/cuda/pic/cuda/backend.o src/cuda/pic/cuda/cg.o src/cuda/pic/cuda/chosen.o \
-  src/cuda/pic/cuda/dense.o src/cuda/pic/cuda/exact.o src/cuda/pic/cuda/factor.o \
+  src/cuda/pic/cuda/dense.o src/cuda/pic/cuda/descent.o \
+  src/cuda/pic/cuda/exact.o src/cuda/pic/cuda/factor.o \
   src/cuda/pic/cuda/gradients.o src/cuda/pic/cuda/program.o src/cuda/pic/cuda/ranges.o \
   src/cuda/pic/cuda/tiles.o src/cuda/pic/base/mem.o src/cuda/pic/base/status.o \
   src/cuda/pic/compute/ctl.o

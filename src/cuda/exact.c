@@ -481,4 +481,5 @@ static enum status exact_columns(void *state, size_t m, const size_t *at, double
 
 const struct backend_exact exact_ops = {
     .open = exact_open, .close = exact_close, .hold = exact_hold, .apply = exact_apply,
-    .rows = exact_rows_at, .columns = exact_columns };
+    .rows = exact_rows_at, .columns = exact_columns,
+    .descent = &descent_ops };

@@ -32,4 +32,6 @@ enum status exact_list(struct exact_there *, size_t m, const size_t *at, struct 
 /* Seconds that a product of so many rows with K vectors takes, by count. */
 double exact_counted(const struct exact_there *, size_t rows, int K);
 
+extern const struct backend_descent descent_ops; /* descent.c */
+
 #endif

@@ -547,6 +547,89 @@ START_TEST(many_vectors)
 }
 END_TEST
 
+/* Steps of dual descent there, against Algorithm 1 with dense vectors and the matrix: the errors of
+ * every batch, the iterate and its geometric average; weighted rows, repeated indices, coordinates
+ * that are met at once, late (more steps than the table has) and never.  First steps are asked for
+ * one at a time, then as many as there are. */
+START_TEST(descent_there)
+{
+    enum { N = 300, D = 4, B = 24, SINGLY = 70, T = SINGLY + 60, COASTS = 48 };
+    static const size_t of[] = { 1, 20, 66 };
+    const size_t k = of[_i];
+    const double rho = 0.5, r = 0.05, lam2 = 0.3, length = 0.02, q = 1.0 - r;
+    struct many a = many_open("matern(nu=3/2)", N, D, 0.0);
+    const struct exact_rows rows = { .k = &a.k, .hp = a.hp, .X = a.X, .n = N, .d = D };
+    double *K = mem_calloc(N * N, sizeof *K, "values", NULL), *b = normals(90, k * N);
+    double *x = mem_calloc(5 * k * N, sizeof *x, "vectors", NULL), *v = x + k * N, *m = v + k * N;
+    double *W = mem_calloc(4 * k * N, sizeof *W, "vectors", NULL), *V = W + k * N, *A = V + k * N;
+    double row[N], coast[4 * COASTS], *square = mem_calloc(T * k, sizeof *square, "squares", NULL);
+    double *want = mem_calloc(T * k, sizeof *want, "squares", NULL);
+    size_t at[T * B], last[N] = { 0 }, done = 0;
+    const struct backend_descent *ops = many_ops()->descent;
+
+    exact_cross(&rows, a.X, N, K);
+    for (size_t i = 0; i < N; i++)
+        row[i] = exp(0.2 * normal(91, i));
+    for (size_t i = 0; i < T * B; i++) /* the last fifty are never met, some twice in a batch */
+        at[i] = (size_t)(fabs(normal(92, i)) * 80.0) % (N - 50);
+    for (size_t j = 0; j < COASTS; j++) {
+        const double p = pow(rho, (double)j), s = pow(q, (double)j);
+        coast[4 * j] = p;
+        coast[4 * j + 1] = s;
+        coast[4 * j + 2] = 1.0 - s;
+        coast[4 * j + 3] = -r * rho / (1.0 - rho) * rho * (s - p) / (q - rho);
+    }
+    for (size_t t = 0; t < T; t++) /* as it is printed */
+        for (size_t c = 0; c < k; c++) {
+            double g[N] = { 0 }, *xc = x + c * N, *vc = v + c * N, *mc = m + c * N;
+            for (size_t j = 0; j < B; j++) {
+                const size_t i = at[t * B + j];
+                double e = lam2 * (xc[i] + rho * vc[i]) - b[c * N + i];
+                for (size_t l = 0; l < N; l++)
+                    e += row[i] * K[i * N + l] * row[l] * (xc[l] + rho * vc[l]);
+                g[i] += e;
+                want[t * k + c] += e * e;
+            }
+            for (size_t i = 0; i < N; i++) {
+                vc[i] = rho * vc[i] - length * g[i];
+                xc[i] += vc[i];
+                mc[i] = r * xc[i] + q * mc[i];
+            }
+        }
+    void *d = ops->open(a.at, &(struct backend_path){ .k = k, .batch = B, .coasts = COASTS,
+                                                      .rho = rho, .newest = r, .lam2 = lam2,
+                                                      .averaged = true, .coast = coast,
+                                                      .row = row, .B = b }, &fail);
+    ck_assert_msg(d != NULL, "%s", fail.msg);
+    ok(ops->put(d, 0, W, V, A, last, &fail));
+    for (size_t t = 0; t < T; t += done) {
+        const size_t most = t < SINGLY ? 1 : T - t;
+        ok(ops->run(d, most, at + t * B, length, square + t * k, &done, NULL, &fail));
+        ck_assert_uint_gt(done, 0);
+        ck_assert_uint_le(done, most);
+    }
+    ok(ops->get(d, W, V, A, last, &fail));
+    for (size_t i = 0; i < T * k; i++) /* single precision of 300 products of both */
+        ck_assert_double_eq_tol(square[i], want[i], 1e-4 * want[i] + 1e-8);
+    double worst = 0.0, most = 0.0;
+    for (size_t i = 0; i < N; i++)
+        for (size_t c = 0; c < k; c++) {
+            double w = W[i * k + c], u = V[i * k + c], mean = A[i * k + c];
+            const double rest = (double)(T - last[i]), p = pow(rho, rest), s = pow(q, rest);
+            mean = s * mean + (1.0 - s) * w - r * rho / (1.0 - rho) * rho * (s - p) / (q - rho) * u;
+            w -= rho / (1.0 - rho) * p * u;
+            worst = fmax(worst, fmax(fabs(w - x[c * N + i]), fabs(mean - m[c * N + i])));
+            most = fmax(most, fabs(x[c * N + i]));
+        }
+    ck_assert_msg(worst <= 1e-5 * most, "%g of %g", worst, most);
+    ck_assert_uint_eq(last[N - 1], 0);
+    ops->close(d);
+    many_close(&a);
+    ck_assert_uint_eq(emulated_used(), 0);
+    free(K), free(b), free(x), free(W), free(square), free(want);
+}
+END_TEST
+
 /* Marginal likelihood. */
 
 /* Value and gradient, by the Gram and by probes, with the features there and here; a device that is
@@ -862,5 +945,6 @@ void solves_add(TCase *t)
     tcase_add_loop_test(t, preconditioner_there, 0, 3);
     tcase_add_loop_test(t, exact_there, 0, 8);
     tcase_add_loop_test(t, many_vectors, 0, 9);
+    tcase_add_loop_test(t, descent_there, 0, 3);
     tcase_add_loop_test(t, factor_there, 0, FACTORS);
 }
