@@ -137,6 +137,56 @@ START_TEST(golden_ties)
 }
 END_TEST
 
+static enum status classes(size_t n, const double *y, const double *mean, double *roc, double *pr)
+{
+    struct metrics m;
+    const enum status rc = metrics_compute(n, y, mean, NULL, &m, NULL);
+    *roc = m.auroc, *pr = m.auprc;
+    return rc;
+}
+
+START_TEST(golden_classes)
+{
+    size_t n, c;
+    double *x = support_golden("auprc_data", &n, &c), score[64], label[64], roc, pr, pairs = 0.0;
+    double both = 0.0;
+    ck_assert_uint_le(n, 64);
+    for (size_t i = 0; i < n; i++)
+        score[i] = x[2 * i], label[i] = x[2 * i + 1];
+    ck_assert_int_eq(classes(n, label, score, &roc, &pr), ST_OK);
+    ck_assert_double_eq_tol(pr, support_golden_scalar("auprc_scalars", "average_precision"), 1e-12);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++)
+            if (label[i] > label[j]) {
+                both += 1.0;
+                pairs += score[i] > score[j] ? 1.0 : score[i] == score[j] ? 0.5 : 0.0;
+            }
+    ck_assert_double_eq_tol(roc, pairs / both, 1e-12);
+    free(x);
+}
+END_TEST
+
+/* All means equal: chance; a perfect order and its reverse; any two values; no two values. */
+START_TEST(two_values)
+{
+    const double y[4] = { -3.0, 7.0, -3.0, 7.0 }, same[4] = { 1.0, 1.0, 1.0, 1.0 };
+    const double good[4] = { 0.0, 2.0, 1.0, 3.0 }, bad[4] = { 3.0, 0.0, 2.0, 1.0 };
+    const double three[4] = { 0.0, 1.0, 2.0, 1.0 };
+    double roc, pr;
+    ck_assert_int_eq(classes(4, y, same, &roc, &pr), ST_OK);
+    ck_assert(roc == 0.5 && pr == 0.5);
+    ck_assert_int_eq(classes(4, y, good, &roc, &pr), ST_OK);
+    ck_assert(roc == 1.0 && pr == 1.0);
+    ck_assert_int_eq(classes(4, y, bad, &roc, &pr), ST_OK);
+    ck_assert(roc == 0.0);
+    ck_assert_double_eq_tol(pr, (1.0 / 3.0 + 2.0 / 4.0) / 2.0, 1e-15);
+    ck_assert_int_eq(classes(4, three, good, &roc, &pr), ST_OK);
+    ck_assert(isnan(roc) && isnan(pr));
+    ck_assert_int_eq(classes(4, same, good, &roc, &pr), ST_OK);
+    ck_assert(isnan(roc) && isnan(pr));
+}
+END_TEST
+
 /* Published quantiles: Abramowitz & Stegun, table 26.5, and one of the far tail
  * (Phi(-37.5) = 4.60535300958e-308). */
 START_TEST(normal_distribution)
@@ -249,6 +299,7 @@ int main(void)
     tcase_set_timeout(t, 60);
     tcase_add_test(t, normal_distribution);
     tcase_add_test(t, degenerate_inputs);
+    tcase_add_test(t, two_values);
     tcase_add_test(t, left_out_variance_is_that_of_the_smaller_model);
     tcase_add_test(t, honest_predictions_look_honest);
     if (support_shared("golden/met_data.csv")) {
@@ -257,6 +308,7 @@ int main(void)
         tcase_add_test(t, golden_bins);
         tcase_add_test(t, golden_ence);
         tcase_add_test(t, golden_ties);
+        tcase_add_test(t, golden_classes);
     }
     suite_add_tcase(s, t);
     return support_run(s);

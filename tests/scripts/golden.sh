@@ -18,7 +18,7 @@ part_of() {
     conv_* | graph_* | fastconv_* | onehot_*) echo F ;;
     sdd_* | sgd_* | pathwise_*) echo G ;;
     tan_counts | tan_tmm | tan_tmm_binary) echo H ;;
-    kpca_* | pca_* | km_* | met_* | spearman_*) echo K ;;
+    auprc_* | kpca_* | pca_* | km_* | met_* | spearman_*) echo K ;;
     *) echo later ;;
     esac
 }

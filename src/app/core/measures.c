@@ -85,6 +85,17 @@ static bool has_left_out(const struct run *r)
     return r->info.left_out_rows != 0;
 }
 
+/* A target has two values. */
+static bool has_classes(const struct run *r)
+{
+    const struct metrics *m;
+    bool has = false;
+
+    for (size_t k = 0; (m = run_metrics(r, k, true)) != NULL; k++)
+        has |= isfinite(m->auroc);
+    return has;
+}
+
 static bool by_probes(const struct run *r)
 {
     return r->tune.best.se > 0.0;
@@ -323,6 +334,11 @@ static const struct measure table[] = {
      .folds = true},
     {.session = "pearson", RAW(pearson)},
     {ROW("spearman", "spearman", MEASURE_SCORES, "", "rank correlation"), RAW(spearman), HIGHER},
+    {ROW("auroc", "auroc", MEASURE_SCORES, "", "area under the ROC curve, of two values"),
+     RAW(auroc), HIGHER, .applies = has_classes, .omit = true, .age = MEASURE_LATER,
+     .compare = true},
+    {ROW("auprc", "auprc", MEASURE_SCORES, "", "average precision, of two values"), RAW(auprc),
+     HIGHER, .applies = has_classes, .omit = true, .age = MEASURE_LATER, .compare = true},
     {ROW("nlpd", "nlpd", MEASURE_SCORES, "nats", "NLPD (nats a row, units of the target)"),
      RAW(nlpd), LOWER, .compare = true, .folds = true},
     {ROW("nlpd_scaled", NULL, MEASURE_SCORES, "nats", "NLPD (nats a row, scaled)"), SCALED(nlpd),

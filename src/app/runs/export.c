@@ -94,6 +94,10 @@ static void json_metrics(struct rec *j, const char *key, const struct metrics *m
     rec_num(j, "r2", m->r2);
     rec_num(j, "pearson", m->pearson);
     rec_num(j, "spearman", m->spearman);
+    if (isfinite(m->auroc)) {
+        rec_num(j, "auroc", m->auroc);
+        rec_num(j, "auprc", m->auprc);
+    }
     rec_num(j, "nlpd", m->nlpd);
     rec_num(j, "nlpd_constant", m->nlpd_constant);
     rec_num(j, "crps", m->crps);

@@ -114,6 +114,57 @@ enum status metrics_spearman(size_t n, const double *a, const double *b, double 
     return rc;
 }
 
+/* How many of the rows have the greater of two values, *positive; 0 where the target has not
+ * exactly two. */
+static size_t positives(size_t n, const double *y, double *positive)
+{
+    double least = y[0], most = y[0];
+    size_t count = 0, others = 0;
+
+    for (size_t i = 1; i < n; i++) {
+        least = fmin(least, y[i]);
+        most = fmax(most, y[i]);
+    }
+    for (size_t i = 0; i < n; i++) {
+        count += y[i] == most;
+        others += y[i] == least;
+    }
+    *positive = most;
+    return least < most && count + others == n ? count : 0;
+}
+
+/* One walk from the greatest mean down, past all rows of equal means together (share/doc/methods.md
+ * 11.12, 11.13; Fawcett 2006). */
+static enum status classes(size_t n, const double *y, const double *mean, double *auroc,
+                           double *auprc, struct err *err)
+{
+    double positive = NAN, pairs = 0.0, precision = 0.0;
+    const size_t all = n > 0 ? positives(n, y, &positive) : 0;
+    size_t right = 0, seen = 0;
+
+    *auroc = *auprc = NAN;
+    if (all == 0)
+        return ST_OK;
+    struct item *it = sorted(n, mean, err);
+    if (!it)
+        return ST_NOMEM;
+    while (seen < n) {
+        const double at = it[n - 1 - seen].x, wrong = (double)(seen - right);
+        size_t found = 0, rows = 0;
+        for (; seen < n && it[n - 1 - seen].x == at; seen++, rows++)
+            found += y[it[n - 1 - seen].i] == positive;
+        right += found;
+        /* the negatives that stand behind these, and half of those beside them */
+        const double beside = (double)(rows - found);
+        pairs += (double)found * ((double)(n - all) - wrong - 0.5 * beside);
+        precision += (double)found * (double)right / (double)seen;
+    }
+    free(it);
+    *auroc = pairs / ((double)all * (double)(n - all));
+    *auprc = precision / (double)all;
+    return ST_OK;
+}
+
 /* sup_x |F_a(x) - F_b(x)|: one walk through both sorted samples, past all copies of a value
  * together, so that ties count once.  O(n log n + m log m). */
 enum status metrics_ks(size_t n, const double *a, size_t m, const double *b, double *ks,
@@ -286,12 +337,15 @@ enum status metrics_compute(size_t n, const double *y, const double *mean, const
     *m = (struct metrics){ .n = n, .rmse = NAN, .mae = NAN, .r2 = NAN, .pearson = NAN,
                            .spearman = NAN, .nlpd = NAN, .nlpd_constant = NAN, .crps = NAN,
                            .coverage50 = NAN, .coverage90 = NAN, .coverage95 = NAN,
-                           .mean_z2 = NAN, .mean_z2_se = NAN, .ence = NAN };
+                           .mean_z2 = NAN, .mean_z2_se = NAN, .ence = NAN, .auroc = NAN,
+                           .auprc = NAN };
     enum status rc = check_input(n, y, mean, var_y, err);
     if (rc != ST_OK)
         return rc;
     errors(n, y, mean, m);
     rc = metrics_spearman(n, y, mean, &m->spearman, err);
+    if (rc == ST_OK)
+        rc = classes(n, y, mean, &m->auroc, &m->auprc, err);
     if (rc != ST_OK || !var_y)
         return rc;
     static const double levels[3] = { 0.5, 0.9, 0.95 };

@@ -16,6 +16,11 @@ struct metrics {
     double mean_z2; /* mean of (y - mean)^2 / var: the factor that recalibrates the variances */
     double mean_z2_se; /* its standard error */
     double ence;    /* expected normalised calibration error, 10 equal-count bins */
+    /* Of a target with two values, of which the greater is the positive one: the area under the
+     * curve of true over false positives, where pairs of equal means count half, and the average
+     * precision, where rows of equal means are found together (share/doc/methods.md 11.12,
+     * 11.13). */
+    double auroc, auprc;
 };
 /* All scores of n rows: y, mean and var_y (noise included; NULL: no probabilistic scores), in the
  * same units.  RANGE for values that are not finite and variances that are not positive. */

@@ -38,6 +38,16 @@ void scoring_tell_counts(struct workspace *ws, const struct scoring *s)
                 s->dropped == 1 ? " was" : "s were");
 }
 
+/* True if a score that most targets do not have is missing for all of these. */
+static bool left_out(const struct measure *m, size_t t, const double *v)
+{
+    bool none = m->omit;
+
+    for (size_t j = 0; j < t; j++)
+        none = none && isnan(v[j]);
+    return none;
+}
+
 /* For one target plain numbers, for several targets arrays in their order. */
 void scoring_tell_json(struct rec *rec, size_t t, const struct metrics *raw,
                        const struct metrics *scaled)
@@ -50,6 +60,8 @@ void scoring_tell_json(struct rec *rec, size_t t, const struct metrics *raw,
             continue;
         for (size_t j = 0; j < t; j++)
             v[j] = measure_score(m, m->of == MEASURE_OF_SCALED ? &scaled[j] : &raw[j]);
+        if (left_out(m, t, v))
+            continue;
         if (t > 1)
             rec_nums(rec, m->name, v, t);
         else
@@ -105,7 +117,7 @@ void scoring_tell_table(struct rec *rec, const struct encoding *enc, const struc
     shares_errors(rec, raw->n);
 }
 
-/* Five lines at most, with the baselines six; each fits 78 columns. +- gives standard errors. */
+/* Six lines at most, with the baselines seven; each fits 78 columns. +- gives standard errors. */
 void scoring_tell_text(struct rec *rec, const struct metrics *raw, const struct metrics *sc,
                        bool fresh)
 {
@@ -115,6 +127,9 @@ void scoring_tell_text(struct rec *rec, const struct metrics *raw, const struct 
     text_number(b, sizeof b, raw->mae);
     rec_text(rec, "  RMSE %s (scaled %.4f)  MAE %s (%.4f)  R2 %.3f  Spearman %.3f",
              a, sc->rmse, b, sc->mae, raw->r2, raw->spearman);
+    if (isfinite(raw->auroc))
+        rec_text(rec, "\n  AUROC %.4f  AUPRC %.4f (of two values, the greater is positive)",
+                 raw->auroc, raw->auprc);
     if (isnan(raw->nlpd))
         return;
     text_number(a, sizeof a, raw->nlpd);
