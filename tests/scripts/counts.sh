@@ -67,7 +67,8 @@ awk 'NR < 6' two.csv | sed 's/^\([0-9: ]*\),/\1 4294967294:1e-9 4294967295:1,/; 
     >longer.csv
 run -s two.gpd -e 'predict longer.csv out=d.csv columns=row,mean'
 is "rows with more places than any in training are predicted" "$rc" 0
-# Neighbours: by hand 1/3 and sqrt(2 (1 - 1/3)) for the second row, 1 and 0 for the fourth.
+# Neighbours: by hand 1/3 and sqrt(2 (1 - 1/3)) for the second row, 1 and 0 for the fourth; their
+# targets 2, 4 and 2 differ by 1, 3 and 1 from that of the first, 1.
 cat >four.csv <<'END'
 c,y
 3:1 4:2,1
@@ -79,6 +80,10 @@ run --format json -e 'open four.csv; kernel tanimoto; fit; neighbours row:1'
 has "neighbours by exact values" "$out" '"features":null.*"row":4,"similarity":1,"distance":0,'
 has "the next one" "$out" '"row":2,"similarity":0.33333333333333[0-9]*,"distance":1.15470053837925'
 has "and an unrelated one" "$out" '"row":3,"similarity":0,"distance":1.414213562373'
+has "targets beside the row's own" "$out" \
+    '"target":2,"difference":1,.*"target":2,"difference":1,.*"target":4,"difference":3,'
+run --format json -e 'open four.csv; kernel tanimoto; fit; neighbours row:3'
+has "a smaller target differs by less than 0" "$out" '"target":1,"difference":-3,'
 run --format json -e 'open two.csv; kernel tanimoto; fit features=64'
 has "features are refused" "$out$err" '"name":"no-features".*"try":"fit model=exact'
 while IFS='|' read -r line try; do

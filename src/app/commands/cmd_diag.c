@@ -233,7 +233,7 @@ const struct command cmd_diag_rows[] = {
      CMD_JOB | CMD_NEEDS_DATA,
      cmd_neighbours,
      "Rows are ordered by distance in the feature space of the fit (at most 2048 of its\n"
-     "features) and shown with their targets."},
+     "features) and shown with their targets and how much these exceed the row's own."},
     {"explain-row",
      "model",
      "Show what a prediction depends on: columns, letters, nodes",

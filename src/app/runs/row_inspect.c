@@ -209,19 +209,22 @@ static void neighbours_record(struct workspace *ws, const void *work)
     rec_num(&rec, "target", target_of(w, w->row));
     rec_text(&rec, "row %zu %s  target %.6g", w->row + 1, name_of(w, w->row), target_of(w, w->row));
     cell_words(w, w->row, &rec);
-    rec_text(&rec, "\n  %8s  %10s  %10s  %10s", "row", "similarity", "distance", "target");
+    rec_text(&rec, "\n  %8s  %10s  %10s  %10s  %10s", "row", "similarity", "distance", "target",
+             "difference");
     bool changes = false;
     rec_array(&rec, "neighbours");
     for (size_t i = 0; i < w->n && i < w->count; i++) {
         const struct neighbour *k = &w->like[i];
+        const double y = target_of(w, k->row), more = y - target_of(w, w->row);
         rec_item(&rec);
         rec_int(&rec, "row", (int64_t)k->row + 1);
         rec_num(&rec, "similarity", k->cosine);
         rec_num(&rec, "distance", k->distance);
-        rec_num(&rec, "target", target_of(w, k->row));
+        rec_num(&rec, "target", y);
+        rec_num(&rec, "difference", more);
         rec_str(&rec, "name", name_of(w, k->row));
-        rec_text(&rec, "\n  %8zu  %10.4f  %10.4g  %10.6g  ", k->row + 1, k->cosine, k->distance,
-                 target_of(w, k->row));
+        rec_text(&rec, "\n  %8zu  %10.4f  %10.4g  %10.6g  %10.4g  ", k->row + 1, k->cosine,
+                 k->distance, y, more);
         rec_safe(&rec, name_of(w, k->row));
         changes |= cell_changes(w, k->row, &rec);
         rec_close(&rec);
