@@ -223,6 +223,34 @@ START_TEST(rows_of_products)
 }
 END_TEST
 
+/* A stored matrix has the values of pairs, rounded to single precision: its columns, read back by
+ * products with unit vectors. */
+START_TEST(stored_values_are_pairs)
+{
+    const struct kernel k = parsed("tanimoto * rbf + tanimoto", FLAT);
+    double *v = mem_calloc(N * PLACES, sizeof *v, "counts", NULL),
+           *x = mem_calloc(N * D, sizeof *x, "rows", NULL), unit[N], column[N];
+    const double hp[] = { 1.3, 0.7 };
+    const struct exact_rows r = { .k = &k, .hp = hp, .X = x, .n = N, .d = D };
+    struct exact_op *op;
+
+    make(_i == 0, v, x);
+    ck_assert_uint_eq(kernel_nhp(&k), 2);
+    ck_assert_int_eq(exact_op_open(NULL, &r, &op, NULL), ST_OK);
+    ck_assert_int_eq(exact_op_store(op, false, NULL, NULL), ST_OK);
+    for (size_t j = 0; j < N; j += 7) {
+        memset(unit, 0, sizeof unit);
+        unit[j] = 1.0;
+        ck_assert_int_eq(exact_op_apply(op, 0, NULL, 1, unit, column, NULL, NULL), ST_OK);
+        for (size_t i = 0; i < N; i++)
+            ck_assert(column[i] == (double)(float)kernel_exact(&k, hp, D, x + i * D, x + j * D,
+                                                               NULL));
+    }
+    exact_op_close(op);
+    free(v), free(x);
+}
+END_TEST
+
 /* Text. */
 
 START_TEST(expressions_as_text)
@@ -264,6 +292,7 @@ int main(void)
     tcase_add_loop_test(tc, values_are_sums_over_places, 0, 2);
     tcase_add_loop_test(tc, tiles_are_pairs, 0, EXPRESSIONS);
     tcase_add_test(tc, rows_of_products);
+    tcase_add_loop_test(tc, stored_values_are_pairs, 0, 2);
     tcase_add_test(tc, expressions_as_text);
     suite_add_tcase(s, tc);
     return support_run(s);

@@ -294,6 +294,28 @@ static void pair_values(const struct product *p, size_t t, size_t r0, size_t row
                               : 0.0F;
 }
 
+/* The same by a tile of the kernel: the values of pair_values.  False: memory is short. */
+static bool prepared_values(const struct product *p, size_t t, size_t r0, size_t rows, float *K)
+{
+    const struct exact_rows *x = &p->op->r;
+    const size_t j0 = t * PAIRS_COLS, left = x->n - j0, m = left < PAIRS_COLS ? left : PAIRS_COLS;
+    double *Y = calloc(rows, x->d * sizeof *Y), v[PAIRS_GROUP * PAIRS_COLS];
+
+    for (size_t r = 0; Y && r < rows; r++)
+        memcpy(Y + r * x->d, row_of(p, r0 + r), x->d * sizeof *Y);
+    struct kernel_tile *tile = Y ? kernel_tile_new(x->k, x->hp, x->d, rows, Y, x->d) : NULL;
+    if (tile != NULL) {
+        memset(K, 0, rows * PAIRS_COLS * sizeof *K);
+        kernel_tile_values(tile, m, x->X + j0 * x->d, x->d, v, PAIRS_COLS);
+        for (size_t r = 0; r < rows; r++)
+            for (size_t j = 0; j < m; j++)
+                K[r * PAIRS_COLS + j] = (float)v[r * PAIRS_COLS + j];
+    }
+    kernel_tile_free(tile);
+    free(Y);
+    return tile != NULL;
+}
+
 /* Tile t of `rows` rows from r0; `group` are these rows packed. */
 static const float *tile_values(const struct product *p, const struct scratch *s, size_t t,
                                 size_t r0, size_t rows, const float *group)
@@ -303,7 +325,7 @@ static const float *tile_values(const struct product *p, const struct scratch *s
                                 cols_of(p->op, t), s->tile.K);
     if (p->op->form)
         exact_form_values(p->op->form, p->loops, t, group, rows, &s->tile);
-    else
+    else if (!kernel_tile_has(p->op->r.k) || !prepared_values(p, t, r0, rows, s->tile.K))
         pair_values(p, t, r0, rows, s->tile.K);
     return s->tile.K;
 }
