@@ -84,6 +84,15 @@ has "targets beside the row's own" "$out" \
     '"target":2,"difference":1,.*"target":2,"difference":1,.*"target":4,"difference":3,'
 run --format json -e 'open four.csv; kernel tanimoto; fit; neighbours row:3'
 has "a smaller target differs by less than 0" "$out" '"target":1,"difference":-3,'
+# Rows by their cells of text: c2 is row 2; two rows are called c1.
+sed '1s/$/,name/; 2s/$/,c1/; 3s/$/,c2/; 4s/$/,c3/; 5s/$/,c1/' four.csv >named.csv
+named='open named.csv types=name=text target=y; kernel tanimoto; fit'
+run --format json -e "$named; neighbours c2"
+has "a row by its name" "$out" '"command":"neighbours".*"row":2,'
+run -e "$named; neighbours c1"
+has "several rows of one name" "$err" '2 rows have the cell c1, the first of them is row 1'
+run -e "$named; neighbours c9"
+has "a name that no row has" "$err" 'c9 is not a row: rows are numbered from 1'
 run --format json -e 'open two.csv; kernel tanimoto; fit features=64'
 has "features are refused" "$out$err" '"name":"no-features".*"try":"fit model=exact'
 while IFS='|' read -r line try; do

@@ -96,7 +96,7 @@ static enum status cmd_neighbours(struct workspace *ws, const struct args *a, st
 {
     const struct run *r = ws_run(ws, args_text(a, "run"), err);
     size_t row = 0;
-    const enum status rc = r ? row_inspect_number(args_text(a, "row"), &row, err) : err->code;
+    const enum status rc = r ? row_inspect_find(r, args_text(a, "row"), &row, err) : err->code;
 
     return rc != ST_OK ? rc
                        : row_inspect_neighbours(ws, r, row, (size_t)args_int(a, "count", 10),
@@ -107,7 +107,7 @@ static enum status cmd_explain_row(struct workspace *ws, const struct args *a, s
 {
     struct run *r = ws_run(ws, args_text(a, "run"), err);
     size_t row = 0, target = 0;
-    enum status rc = r ? row_inspect_number(args_text(a, "row"), &row, err) : err->code;
+    enum status rc = r ? row_inspect_find(r, args_text(a, "row"), &row, err) : err->code;
 
     if (rc == ST_OK)
         rc = run_target(r, args_text(a, "target"), &target, err);
@@ -227,7 +227,7 @@ const struct command cmd_diag_rows[] = {
      "List the training rows that are most like one row",
      "neighbours row:12",
      {{"row", ARG_WORD, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL,
-       "a row of the data by its number: row:12"},
+       "a row of the data by its number, row:12, or by its cell of text, such as a name"},
       {"run", ARG_RUN, ARGF_POS, ".", 0, 0, NULL, NULL, "a fit; . is the last one"},
       {"count", ARG_INT, 0, "10", 1, 1000, NULL, "rows", "number of rows to list"}},
      CMD_JOB | CMD_NEEDS_DATA,
@@ -239,7 +239,7 @@ const struct command cmd_diag_rows[] = {
      "Show what a prediction depends on: columns, letters, nodes",
      "explain-row row:12",
      {{"row", ARG_WORD, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL,
-       "a row of the data by its number: row:12"},
+       "a row of the data by its number, row:12, or by its cell of text, such as a name"},
       {"run", ARG_RUN, ARGF_POS, ".", 0, 0, NULL, NULL, "a fit; . is the last one"},
       {"target", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "with several targets, which one"},
       {"out", ARG_OUT, 0, NULL, 0, 0, NULL, NULL,

@@ -55,6 +55,40 @@ enum status row_inspect_number(const char *word, size_t *row, struct err *err)
     return ST_OK;
 }
 
+/* True if a column of text has the word as its cell in this row. */
+static bool is_called(const struct table *t, size_t row, const char *word)
+{
+    for (size_t j = 0; j < t->ncols; j++) {
+        const char *cell = t->col[j].type == COL_TEXT ? column_word(&t->col[j], row) : NULL;
+        if (cell && strcmp(cell, word) == 0)
+            return true;
+    }
+    return false;
+}
+
+enum status row_inspect_find(const struct run *r, const char *word, size_t *row, struct err *err)
+{
+    const struct table *t = r->data ? r->data->table : NULL;
+    const enum status rc = row_inspect_number(word, row, err);
+    size_t found = 0, first = 0;
+
+    if (rc == ST_OK || !t)
+        return rc;
+    for (size_t i = 0; i < t->n; i++)
+        if (is_called(t, i, word) && found++ == 0)
+            first = i;
+    if (found == 0)
+        return rc;
+    *row = first;
+    err_clear(err);
+    if (found == 1)
+        return ST_OK;
+    err_set(err, ST_USAGE, "%zu rows have the cell %.40s, the first of them is row %zu", found,
+            word, first + 1);
+    err_hint(err, "row:%zu  names it by its number", first + 1);
+    return ST_USAGE;
+}
+
 static void looking_free(struct job *job)
 {
     struct looking *w = job->arg;

@@ -13,5 +13,8 @@ enum status row_inspect_explain(struct workspace *, const struct run *, size_t r
                                 const char *out, const char *line, struct err *);
 /* Parses "row:123" or "123". USAGE if it is neither. */
 enum status row_inspect_number(const char *word, size_t *row, struct err *);
+/* The same, or the row of the run's data that has the word as its cell in a column of text, such as
+ * a name or a SMILES.  USAGE when none has it, or several. */
+enum status row_inspect_find(const struct run *, const char *word, size_t *row, struct err *);
 
 #endif
