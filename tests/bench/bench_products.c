@@ -6,6 +6,7 @@
 #include "report.h"
 
 #include "compute/backend.h"
+#include "compute/kernels/kernel_tile.h"
 #include "compute/linalg/blas.h"
 #include "compute/models/exact.h"
 #include "compute/rng.h"
@@ -173,6 +174,68 @@ static void step(size_t vectors, double floor, double goal)
     free(g.K), free(g.V), free(g.W);
 }
 
+/* Rows of counts: `places` of 1024, with values up to `most`; a tile of them beside a merge of two
+ * lists for each pair.  floor and goal: nanoseconds of a pair. */
+enum { COUNTED = 2000 };
+struct counted { struct kernel k; size_t d; double *X, *out; };
+
+static void run_tiles(void *ctx)
+{
+    const struct counted *c = ctx;
+
+    for (size_t r = 0; r + KERNEL_TILE <= COUNTED; r += KERNEL_TILE) {
+        struct kernel_tile *t =
+            kernel_tile_new(&c->k, NULL, c->d, KERNEL_TILE, c->X + r * c->d, c->d);
+        kernel_tile_values(t, COUNTED, c->X, c->d, c->out, COUNTED);
+        kernel_tile_free(t);
+    }
+}
+
+static void run_merges(void *ctx)
+{
+    const struct counted *c = ctx;
+
+    for (size_t r = 0; r < KERNEL_TILE; r++)
+        for (size_t i = 0; i < COUNTED; i++)
+            c->out[r * COUNTED + i] =
+                kernel_exact(&c->k, NULL, c->d, c->X + i * c->d, c->X + r * c->d, NULL);
+}
+
+static void counted(size_t places, size_t most, double floor, double goal)
+{
+    struct counted c = { .d = 1 + 2 * 4 * places };
+    char what[80];
+    double t[2];
+
+    c.X = report_need(COUNTED * c.d, sizeof *c.X);
+    c.out = report_need(COUNTED * KERNEL_TILE, sizeof *c.out);
+    for (size_t r = 0; r < COUNTED; r++) {
+        double *x = c.X + r * c.d;
+        size_t n = 0;
+        for (size_t p = 0; p < 1024 && n < 4 * places; p++)
+            if (rng_u64(1, rng_stream(RNG_TEST, 3), r * 1024 + p) % 1024 < places) {
+                x[1 + 2 * n] = (double)p;
+                x[2 + 2 * n++] = 1.0 + (double)(rng_u64(1, rng_stream(RNG_TEST, 4), p + r) % most);
+            }
+        x[0] = (double)n;
+    }
+    must(kernel_parse("tanimoto", &c.k, NULL, &err));
+    must(kernel_bind_rows(&c.k, COUNTS_CHANNELS, false, 0, &err));
+    must(kernel_bind_flat(&c.k, 0, &err));
+    report_times(REPORT_THREAD, 2, (struct report_job[]){ { run_tiles, &c }, { run_merges, &c } },
+                 t);
+    const double tiles = (double)(COUNTED / KERNEL_TILE),
+                 ns = 1e9 * t[0] / (tiles * KERNEL_TILE * COUNTED),
+                 plain = 1e9 * t[1] / ((double)KERNEL_TILE * COUNTED);
+    snprintf(what, sizeof what, "pair of rows, tanimoto, %zu places, values to %zu", places, most);
+    report_row(&(struct report_row){ .section = "products", .what = what, .value = ns, .unit = "ns",
+        .sense = REPORT_BELOW, .floor = floor, .goal = goal });
+    report_row(&(struct report_row){ .section = "products", .what = "the same beside a merge",
+        .value = ns, .unit = "ns", .baseline = plain, .baseline_name = "pair by pair",
+        .sense = REPORT_FASTER });
+    free(c.X), free(c.out);
+}
+
 int main(int argc, char **argv)
 {
     blas_init();
@@ -194,5 +257,8 @@ int main(int argc, char **argv)
     step(1, 9.0, 4.0);
     step(SAMPLES, 20.0, 14.0);
     step(SAMPLES + 1, 0.0, 0.0);
+    counted(48, 1, 12.5, 4.2);
+    counted(24, 5, 50.0, 12.5);
+    counted(24, 255, 50.0, 12.5);
     return report_close();
 }

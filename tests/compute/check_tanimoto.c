@@ -223,6 +223,43 @@ START_TEST(rows_of_products)
 }
 END_TEST
 
+/* Values on both sides of what a byte holds, in rows whose sums are beyond it, at every level of
+ * the vector code and in tiles that are not full: the bits of pairs.  Places reach 2^32 - 1. */
+START_TEST(levels_are_pairs)
+{
+    static const char *const levels[] = { "portable", "avx2", "avx512" };
+    static const double most[] = { 1.0, 5.0, 255.0, 256.0 };
+    const struct kernel k = parsed("tanimoto", 0);
+    enum { ROWS = 90, WIDE = 1 + 2 * PLACES };
+    double *v = mem_calloc(PLACES, sizeof *v, "counts", NULL),
+           *x = mem_calloc(ROWS * WIDE, sizeof *x, "rows", NULL),
+           *out = mem_calloc(ROWS * KERNEL_TILE, sizeof *out, "values", NULL);
+
+    if (cpu_force_level(levels[_i / 4], NULL) == ST_OK) {
+        for (size_t i = 0; i < ROWS; i++) {
+            for (size_t p = 0; p < PLACES; p++) {
+                const double u = rng_uniform(8, rng_stream(RNG_TEST, 1), i * PLACES + p),
+                             w = rng_uniform(8, rng_stream(RNG_TEST, 2), i * PLACES + p);
+                v[p] = i == 7 || u > (i == 8 ? 1.0 : 0.3) ? 0.0
+                       : w > 0.9 ? most[_i % 4] : 1.0 + floor(w * most[_i % 4]);
+            }
+            write_counts(v, PLACES, 10764205.0, x + i * WIDE);
+        }
+        for (size_t j0 = 0; j0 < ROWS; j0 += KERNEL_TILE) {
+            const size_t rows = ROWS - j0 < KERNEL_TILE ? ROWS - j0 : KERNEL_TILE;
+            struct kernel_tile *tile = kernel_tile_new(&k, NULL, WIDE, rows, x + j0 * WIDE, WIDE);
+            kernel_tile_values(tile, ROWS, x, WIDE, out, ROWS);
+            for (size_t j = 0; j < rows; j++)
+                for (size_t i = 0; i < ROWS; i++)
+                    ck_assert(out[i + j * ROWS] == kernel_exact(&k, NULL, WIDE, x + i * WIDE,
+                                                                x + (j0 + j) * WIDE, NULL));
+            kernel_tile_free(tile);
+        }
+    }
+    free(v), free(x), free(out);
+}
+END_TEST
+
 /* A stored matrix has the values of pairs, rounded to single precision: its columns, read back by
  * products with unit vectors. */
 START_TEST(stored_values_are_pairs)
@@ -292,6 +329,7 @@ int main(void)
     tcase_add_loop_test(tc, values_are_sums_over_places, 0, 2);
     tcase_add_loop_test(tc, tiles_are_pairs, 0, EXPRESSIONS);
     tcase_add_test(tc, rows_of_products);
+    tcase_add_loop_test(tc, levels_are_pairs, 0, 12);
     tcase_add_loop_test(tc, stored_values_are_pairs, 0, 2);
     tcase_add_test(tc, expressions_as_text);
     suite_add_tcase(s, tc);

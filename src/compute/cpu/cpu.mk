@@ -6,6 +6,7 @@ libcompute_a_SOURCES += \
   src/compute/cpu/backend_steps_real.h \
   src/compute/cpu/backend_windows.c \
   src/compute/cpu/backend_windows.h \
+  src/compute/cpu/counts.h \
   src/compute/cpu/cpu.c \
   src/compute/cpu/cpu_grad.c \
   src/compute/cpu/cpu_open.c \
@@ -18,6 +19,7 @@ libcompute_a_SOURCES += \
   src/compute/cpu/simd_avx2.c \
   src/compute/cpu/simd_avx512.c \
   src/compute/cpu/simd_columns.h \
+  src/compute/cpu/simd_counts.h \
   src/compute/cpu/simd_fht.h \
   src/compute/cpu/simd_level.h \
   src/compute/cpu/simd_pairs.h \

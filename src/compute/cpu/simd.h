@@ -11,6 +11,7 @@
 #define GPDESK_SIMD_H
 
 #include "base/status.h"
+#include "compute/cpu/counts.h"
 #include "compute/cpu/pairs.h"
 #include "compute/features/featmap.h"
 
@@ -184,6 +185,7 @@ struct simd {
     struct simd_real f32, f64;
     const struct simd_tiles *tiles; /* NULL: none */
     struct pairs_loops pairs;
+    struct counts_loops counts;
     void (*add)(size_t n, const float *x, double *y);                   /* y += x */
     void (*axpy_rows)(size_t n, double a, const float *x, double *y);   /* y += a x */
     /* Conversion to IEEE float16 (to nearest, ties to even) and back: the same bits at every level,

@@ -5,8 +5,11 @@
  * A tile turns its rows into columns: for each place that occurs in one of them it keeps the values
  * of all of them side by side.  A row is then compared with the whole tile by one addition of
  * vectors for each of its own places.  Sums of whole numbers are exact, so that the order of the
- * additions does not matter, and short integers can take the place of doubles where all fit; others
- * are added in ascending order of places here and there. */
+ * additions does not matter, and bytes (which the vector loops of cpu/counts.h add) or short
+ * integers can take the place of doubles where all fit; others are added in ascending order of
+ * places here and there. */
+#include "base/mem.h"
+#include "compute/cpu/simd.h"
 #include "compute/kernels/kernel.h"
 #include "compute/kernels/kernel_tile.h"
 #include "compute/kernels/layers/layer.h"
@@ -70,14 +73,17 @@ enum { LANES = 16, STRIPS = KERNEL_TILE / LANES, FOUND = 256 };
 /* slot: open addressing by place, index of its values plus 1; values: a strip of LANES rows for
  * each place, all places of a strip together, 0 where a row has none; whole: for each place the
  * values of all rows as short integers, where they are whole numbers and no row has a sum above
- * WHOLE_MOST, else NULL. */
+ * WHOLE_MOST, else NULL; bytes: the same where no value is above COUNTS_MOST. */
 enum { WHOLE_MOST = INT16_MAX };
 struct tile {
     size_t rows, strips, places, slots;
     uint32_t *slot, *place;
     double *values, sum[KERNEL_TILE];
     int16_t *whole;
+    uint8_t *bytes;
+    const struct counts_loops *loops;
 };
+_Static_assert((int)COUNTS_ROWS == (int)KERNEL_TILE, "loops over counts take whole tiles");
 
 static void tile_free(void *tile)
 {
@@ -89,6 +95,7 @@ static void tile_free(void *tile)
     free(t->place);
     free(t->values);
     free(t->whole);
+    free(t->bytes);
     free(t);
 }
 
@@ -132,6 +139,8 @@ static void tile_fill(struct tile *t, const double *y, size_t stride)
             strip_at(t, j / LANES, at)[j % LANES] = value_at(y, i);
             if (t->whole != NULL)
                 t->whole[at * KERNEL_TILE + j] = (int16_t)value_at(y, i);
+            if (t->bytes != NULL)
+                t->bytes[at * KERNEL_TILE + j] = (uint8_t)value_at(y, i);
         }
 }
 
@@ -140,6 +149,7 @@ static void *tile_make(const struct layer *l, size_t rows, const double *y, size
     struct tile *t = calloc(1, sizeof *t);
     size_t all = 0;
     bool whole = true;
+    double most = 0.0;
 
     (void)l;
     if (t == NULL)
@@ -148,8 +158,10 @@ static void *tile_make(const struct layer *l, size_t rows, const double *y, size
     t->strips = (rows + LANES - 1) / LANES;
     for (size_t j = 0; j < rows; j++) {
         all += places_of(y + j * stride);
-        for (size_t i = 0; whole && i < places_of(y + j * stride); i++)
+        for (size_t i = 0; whole && i < places_of(y + j * stride); i++) {
             whole = is_whole(value_at(y + j * stride, i));
+            most = value_at(y + j * stride, i) > most ? value_at(y + j * stride, i) : most;
+        }
         whole = whole && sum_of(y + j * stride) <= WHOLE_MOST;
     }
     for (t->slots = 64; t->slots < 2 * all;)
@@ -169,12 +181,18 @@ static void *tile_make(const struct layer *l, size_t rows, const double *y, size
     }
     if (whole) /* without memory for these the others do */
         t->whole = calloc(t->places + 1, KERNEL_TILE * sizeof *t->whole);
+    if (whole && most <= COUNTS_MOST)
+        t->bytes = mem_aligned(t->places + 1, KERNEL_TILE, "a tile of counts", NULL);
+    if (t->bytes != NULL)
+        memset(t->bytes, 0, (t->places + 1) * KERNEL_TILE);
+    t->loops = &cpu_simd_now()->counts;
     tile_fill(t, y, stride);
     return t;
 }
 
-/* Some places of a row that its tile has, with the row's values; whole: all are whole numbers. */
-struct found { size_t n; bool whole; uint32_t index[FOUND]; double value[FOUND]; };
+/* Some places of a row that its tile has, with the row's values; whole: all are whole numbers;
+ * bytes: none is above COUNTS_MOST. */
+struct found { size_t n; bool whole, bytes; uint32_t index[FOUND]; double value[FOUND]; };
 
 /* sum[j] += the lesser values of the row and row j of a strip. */
 static void strip_add(const struct tile *t, size_t strip, const struct found *f, double *sum)
@@ -206,41 +224,62 @@ static void whole_add(const struct tile *t, const struct found *f, double *sum)
         sum[j] += (double)least[j];
 }
 
+/* The same in bytes, as many places at once as their values leave room for. */
+static void bytes_add(const struct tile *t, const struct found *f, double *sum)
+{
+    uint8_t value[FOUND], least[KERNEL_TILE];
+
+    for (size_t i = 0, n; i < f->n; i += n) {
+        double room = COUNTS_MOST;
+        for (n = 0; i + n < f->n && f->value[i + n] <= room; n++) {
+            room -= f->value[i + n];
+            value[n] = (uint8_t)f->value[i + n];
+        }
+        t->loops->least(n, f->index + i, value, t->bytes, least);
+        for (size_t j = 0; j < KERNEL_TILE; j++)
+            sum[j] += (double)least[j];
+    }
+}
+
 /* Adds what was found to the sums of all rows of the tile. */
 static void tile_add(const struct tile *t, struct found *f, double *sum)
 {
     const bool whole = t->whole != NULL && f->whole;
 
-    if (whole && f->n > 0)
+    if (whole && t->bytes != NULL && f->bytes)
+        bytes_add(t, f, sum);
+    else if (whole && f->n > 0)
         whole_add(t, f, sum);
     for (size_t s = 0; !whole && f->n > 0 && s < t->strips; s++)
         strip_add(t, s, f, sum + s * LANES);
     f->n = 0;
-    f->whole = true;
+    f->whole = f->bytes = true;
 }
 
 static void tile_values(const void *tile, size_t m, const double *x, size_t stride, double *out,
                         size_t ld)
 {
     const struct tile *t = tile;
-    struct found f = { .n = 0, .whole = true };
+    struct found f = { .n = 0, .whole = true, .bytes = true };
 
     for (size_t r = 0; r < m; r++, x += stride) {
-        double least[KERNEL_TILE] = { 0.0 }, sum = 0.0;
+        double least[KERNEL_TILE] = { 0.0 }, ratio[KERNEL_TILE], sum = 0.0;
         for (size_t i = 0; i < places_of(x); i++) {
             const size_t s = slot_of(t, (uint32_t)place_at(x, i));
             sum += value_at(x, i);
             if (t->slot[s] == 0)
                 continue;
             f.whole &= is_whole(value_at(x, i));
+            f.bytes &= value_at(x, i) <= COUNTS_MOST;
             f.index[f.n] = t->slot[s] - 1;
             f.value[f.n++] = value_at(x, i);
             if (f.n == FOUND)
                 tile_add(t, &f, least);
         }
         tile_add(t, &f, least);
+        t->loops->ratio(sum, t->sum, least, ratio);
         for (size_t j = 0; j < t->rows; j++)
-            out[r + j * ld] = similarity(sum, t->sum[j], least[j]);
+            out[r + j * ld] = ratio[j];
     }
 }
 
