@@ -6,8 +6,8 @@ shared=${GPDESK_SHARED:-$srcdir/../shared}
 [ -d "$shared/golden" ] || { echo "../shared/golden is absent"; exit 77; }
 shared=$(cd "$shared" && pwd) lists=$(pwd)/tests/golden
 
-# methods.md A to E, kernels of sequences and graphs (F), of counts (H: min over max), kernel PCA,
-# clusters and scores (K).
+# methods.md A to E, kernels of sequences and graphs (F), of counts (H: min over max), of words (I),
+# kernel PCA, clusters and scores (K).
 part_of() {
     case $1 in
     splitmix_* | kern_* | fht_* | sorf_* | poly_srht_*) echo A ;;
@@ -18,6 +18,7 @@ part_of() {
     conv_* | graph_* | fastconv_* | onehot_*) echo F ;;
     sdd_* | sgd_* | pathwise_*) echo G ;;
     tan_counts | tan_tmm | tan_tmm_binary) echo H ;;
+    spectrum_*) echo I ;;
     auprc_* | kpca_* | pca_* | km_* | met_* | spearman_*) echo K ;;
     *) echo later ;;
     esac
@@ -33,7 +34,7 @@ table() {
     echo '# Golden files and the tests that read them'
     echo
     echo 'Made by `tests/scripts/golden.sh --table` in the build directory after `make check`; the same'
-    echo 'script, as a test, fails where a file of the parts A to H and K is read by no test. The files are'
+    echo 'script, as a test, fails where a file of the parts A to I and K is read by no test. The files are'
     echo 'described in `../shared/golden/README.md`; the parts are those of `../shared/methods.md`.'
     echo
     echo '| part | file | read by |'
@@ -57,7 +58,7 @@ if [ "$1" = --table ]; then
 fi
 
 . "$srcdir/tests/scripts/lib.sh"
-for part in A B C D E F G H K; do
+for part in A B C D E F G H I K; do
     files=0 missing=
     for f in "$shared"/golden/*.csv; do
         name=$(basename "$f" .csv)

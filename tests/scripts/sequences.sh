@@ -478,4 +478,20 @@ is "positions without influence are not listed" \
 ok "the picture has both ways" grep -q 'lowers the mean' long.svg
 is "and, tall enough, every letter" "$(grep -c '^ [A-Z]┤' long.txt)" 21
 
+# Words: the same predictions from a session, n by the likelihood, and what is refused.
+rm -f w.gpd
+run -s w.gpd -e 'open s.csv target=y; split test=25% seed=1; kernel spectrum(n=1..2); tune evals=6; fit; predict out=w1.csv'
+is "words" $rc 0
+run -s w.gpd -e 'predict out=w2.csv'
+ok "of a session predict the same" cmp -s w1.csv w2.csv
+run -s w.gpd -e 'fit features=64'
+has "words have no random features" "$err" 'error\[no-features\]: spectrum has no random features'
+run -e 'open s.csv target=y; kernel spectrum(n=2); tune width=1,2,9 evals=4'
+has "n by the likelihood" "$err" 'note\[width\]: width [129] has the least NMLL (1: .*, 2: .*, 9: '
+run -e 'open s.csv target=y; kernel spectrum(n=15); fit'
+has "words that 64 bits cannot hold" "$err" 'error.*with 2[01] letters, words have at most 14 of them, not 15'
+has "and the way out" "$err" 'kernel spectrum(n=14)'
+run -e 'open s.csv target=y; kernel spectrum(n=5..1)'
+has "an empty range" "$err" 'n is a whole number from 1 to 1024, or a range of them, as in n=1..5'
+
 finish

@@ -79,6 +79,16 @@ unsigned kernel_rows(const struct kernel *k)
     return rows;
 }
 
+static enum status too_wide(const struct layer *l, struct err *err)
+{
+    const size_t most = l->ops->widest(l);
+
+    err_set(err, ST_LIMIT, "%s: with %zu letters, words have at most %zu of them, not %zu",
+            l->ops->name, l->channels, most, l->width);
+    err_hint(err, "kernel %s(n=%zu)", l->ops->name, most);
+    return ST_LIMIT;
+}
+
 enum status kernel_bind_rows(struct kernel *k, size_t channels, bool symbols, size_t positions,
                              struct err *err)
 {
@@ -99,6 +109,8 @@ enum status kernel_bind_rows(struct kernel *k, size_t channels, bool symbols, si
         l->channels = channels;
         l->symbols = symbols;
         l->positions = positions;
+        if (l->ops->widest && l->width > l->ops->widest(l))
+            return too_wide(l, err);
     }
     return ST_OK;
 }

@@ -511,6 +511,38 @@ static enum status layer_count(struct parser *p, const struct layer *l, const ch
                    most);
 }
 
+/* Reads the digits of a whole number from 1 to most; 0: there is none such.  "1." of "1..5" would
+ * be a number, too. */
+static size_t digits(struct parser *p, double most)
+{
+    size_t v = 0;
+
+    skip_blanks(p);
+    for (; isdigit((unsigned char)*p->at) && (double)v <= most; p->at++)
+        v = 10 * v + (size_t)(*p->at - '0');
+    return (double)v <= most ? v : 0;
+}
+
+/* Parses a whole number, or a range of them as in "1..5". */
+static enum status layer_range(struct parser *p, struct layer *l, const struct layer_setting *s)
+{
+    size_t first = digits(p, s->most), last = first;
+    const bool range = strncmp(p->at, "..", 2) == 0;
+
+    if (range) {
+        p->at += 2;
+        last = digits(p, s->most);
+    }
+    if (first == 0 || last < first)
+        return err_set(p->err, ST_RANGE,
+                       "%s: %s is a whole number from 1 to %g, or a range of them, as in %s=1..5",
+                       l->ops->name, s->name, s->most, s->name);
+    first = first == last ? 0 : first;
+    memcpy((char *)l + s->offset, &last, sizeof last);
+    memcpy((char *)l + s->from, &first, sizeof first);
+    return ST_OK;
+}
+
 /* Parses a parameter of the kernel that a layer fixes. */
 static enum status parse_inside(struct parser *p, const struct layer *l, const struct kparam *k,
                                 double *out)
@@ -564,7 +596,7 @@ static enum status parse_layer_setting(struct parser *p, struct layer *l, struct
         if (strcmp(name, s->name) != 0)
             continue;
         if (!s->words)
-            return layer_count(p, l, name, s->most, field);
+            return s->from ? layer_range(p, l, s) : layer_count(p, l, name, s->most, field);
         const enum status rc = parse_choice(p, s, &word);
         if (rc == ST_OK)
             memcpy(field, &word, sizeof word);

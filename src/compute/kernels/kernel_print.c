@@ -32,10 +32,15 @@ static void print_layer(const struct layer *l, const char *before, struct buf *o
     for (const struct layer_setting *s = l->ops->settings; s && s->name; s++) {
         const void *field = (const char *)l + s->offset;
         unsigned word = 0;
+        size_t first = 0;
 
         if (s->words)
             memcpy(&word, field, sizeof word);
-        if (!s->words)
+        if (s->from)
+            memcpy(&first, (const char *)l + s->from, sizeof first);
+        if (first)
+            buf_printf(out, "%s%s=%zu..%zu", before, s->name, first, *(const size_t *)field);
+        else if (!s->words)
             buf_printf(out, "%s%s=%zu", before, s->name, *(const size_t *)field);
         else if (word != 0 || !s->quiet)
             buf_printf(out, "%s%s=%s", before, s->name, s->words[word]);

@@ -39,7 +39,9 @@ struct layer {
     const struct layer_ops *ops; /* NULL: none */
     enum layer_average average;  /* LAYER_WINDOWS */
     enum layer_norm norm;        /* LAYER_WINDOWS */
-    size_t width;                /* positions of a window */
+    size_t width;                /* positions of a window; letters of the longest words */
+    size_t shortest;             /* letters of the shortest words; 0: all have `width` */
+    unsigned cosine;             /* nonzero: values are divided by the lengths as vectors */
     size_t filters;              /* LAYER_NUMBERS: how many numbers it makes */
     bool chosen;      /* ops was chosen by kernel_choose_filters; another binding may choose
                        * differently */
@@ -55,6 +57,7 @@ enum { KERNEL_WIDTH_MOST = 1024, KERNEL_FILTERS_MOST = 65536 };
 struct layer_setting {
     const char *name;
     size_t offset;            /* of its field in struct layer */
+    size_t from;              /* of the field for the lower end of a range, as n=1..5; 0: none */
     double most;              /* its value is a whole number from 1 to this; or 0, and one of */
     const char *const *words; /* these words, which end in NULL; the field is an enum */
     const char *expected;     /* the words, for messages */
@@ -100,6 +103,8 @@ struct layer_ops {
     const struct kernel_ops *inside;
     /* Refuses kernels (from `from` on) that cannot stand inside.  NULL: any can. */
     enum status (*check)(const struct kernel *, size_t from, struct err *err);
+    /* The largest width for the channels that it is bound to.  NULL: there is no limit. */
+    size_t (*widest)(const struct layer *);
     /* LAYER_WINDOWS: the value at two rows; x and y point at their sequences.  hp: those of the
      * kernel inside; grad (NULL: none): derivatives in their logarithms. */
     double (*exact)(const struct kterm *, const double *hp, const double *x, const double *y,
@@ -121,6 +126,7 @@ struct layer_ops {
     row(layer_graph)     \
     row(layer_graphpoly) \
     row(layer_convdense) \
+    row(layer_spectrum)  \
     row(layer_tanimoto)
 
 #define LAYER_DECLARED(name) extern const struct layer_ops name;

@@ -1,0 +1,216 @@
+/* tests/compute/check_spectrum.c -- the kernel spectrum: exact values against the golden files and
+ * against a count of equal words by comparing all of them; tiles against pairs; expressions as
+ * text; the longest words. */
+#include "tests/support.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "compute/kernels/kernel_tile.h"
+#include "compute/rng.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LETTERS = 4, MOST = 40, D = 1 + MOST };
+
+static struct kernel parsed(const char *text, size_t letters)
+{
+    struct kernel k;
+    struct err err = { 0 };
+
+    ck_assert_msg(kernel_parse(text, &k, NULL, &err) == ST_OK, "%s: %s", text, err.msg);
+    ck_assert_msg(kernel_bind_rows(&k, letters, true, 0, &err) == ST_OK, "%s", err.msg);
+    return k;
+}
+
+static void write_row(const char *letters, double *x)
+{
+    x[0] = (double)strlen(letters);
+    for (size_t i = 0; letters[i]; i++)
+        x[1 + i] = (double)(strchr("ACGT", letters[i]) - "ACGT");
+}
+
+START_TEST(golden)
+{
+    size_t n, r, c;
+    char **s = support_golden_strings("spectrum_strings", &n), text[64], name[64];
+    double *x = mem_calloc(n * D, sizeof *x, "rows", NULL), *out;
+
+    for (size_t i = 0; i < n; i++)
+        write_row(s[i], x + i * D);
+    out = mem_calloc(n * n, sizeof *out, "values", NULL);
+    for (int order = 1; order <= 5; order++) {
+        snprintf(text, sizeof text, "spectrum(n=%d%s)", order, _i ? ",norm=cosine" : "");
+        snprintf(name, sizeof name, "spectrum_K%s_n%d", _i ? "cos" : "", order);
+        double *K = support_golden(name, &r, &c);
+        ck_assert(r == n && c == n);
+        const struct kernel k = parsed(text, LETTERS);
+        struct kernel_tile *t = kernel_tile_new(&k, NULL, D, n, x, D);
+        kernel_tile_values(t, n, x, D, out, n);
+        for (size_t i = 0; i < n * n; i++) {
+            const double got = kernel_exact(&k, NULL, D, x + i / n * D, x + i % n * D, NULL);
+            ck_assert_msg(fabs(got - K[i]) <= 1e-14, "%s: %.17g, golden %.17g", name, got, K[i]);
+            ck_assert(out[i % n * n + i / n] == got);
+        }
+        kernel_tile_free(t);
+        free(K);
+    }
+    support_strings_free(s);
+    free(x), free(out);
+}
+END_TEST
+
+/* Pairs of equal words of n letters, each compared letter by letter; none of them unknown. */
+static double slow(const double *x, const double *y, size_t n)
+{
+    double sum = 0.0;
+
+    for (size_t i = 0; i + n <= (size_t)x[0]; i++)
+        for (size_t j = 0; j + n <= (size_t)y[0]; j++) {
+            size_t k = 0;
+            while (k < n && x[1 + i + k] == y[1 + j + k] && x[1 + i + k] < LETTERS)
+                k++;
+            sum += k == n;
+        }
+    return sum;
+}
+
+enum { N = 100 };
+
+/* Rows of 0 to MOST letters, an eighth of them outside the alphabet in every fourth row; equal
+ * ones, and one of a single letter. */
+static void make(double *x)
+{
+    for (size_t i = 0; i < N; i++) {
+        double *row = x + i * D;
+        row[0] = (double)rng_below(5, rng_stream(RNG_TEST, 1), i, MOST + 1);
+        for (size_t j = 1; j < D; j++) {
+            const uint64_t at = i * D + j;
+            row[j] = (double)rng_below(5, rng_stream(RNG_TEST, 2), at, LETTERS);
+            if (i % 4 == 1 && rng_below(5, rng_stream(RNG_TEST, 3), at, 8) == 0)
+                row[j] = LETTERS;
+            if (i == 7)
+                row[j] = 2.0;
+        }
+        if (i % 9 == 8)
+            memcpy(row, row - D, D * sizeof *row);
+    }
+}
+
+static const struct range { const char *text; size_t from, to; bool cosine; } ranges[] = {
+    { "spectrum(n=3)", 3, 3, false },
+    { "spectrum(n=1..5)", 1, 5, false },
+    { "spectrum(n=2..3,norm=cosine)", 2, 3, true },
+};
+
+START_TEST(values_are_counts_of_equal_words)
+{
+    const struct range *g = &ranges[_i];
+    const struct kernel k = parsed(g->text, LETTERS);
+    double *x = mem_calloc(N * D, sizeof *x, "rows", NULL), own[N] = { 0 },
+           *out = mem_calloc(N * KERNEL_TILE, sizeof *out, "values", NULL);
+
+    make(x);
+    for (size_t i = 0; i < N; i++)
+        for (size_t n = g->from; n <= g->to; n++)
+            own[i] += slow(x + i * D, x + i * D, n);
+    for (size_t first = 0; first < N; first += KERNEL_TILE) {
+        const size_t rows = N - first < KERNEL_TILE ? N - first : KERNEL_TILE;
+        struct kernel_tile *t = kernel_tile_new(&k, NULL, D, rows, x + first * D, D);
+        kernel_tile_values(t, N, x, D, out, N);
+        for (size_t j = 0; j < rows; j++)
+            for (size_t i = 0; i < N; i++) {
+                double want = 0.0;
+                for (size_t n = g->from; n <= g->to; n++)
+                    want += slow(x + i * D, x + (first + j) * D, n);
+                if (g->cosine && want > 0.0)
+                    want /= sqrt(own[i] * own[first + j]);
+                ck_assert(out[i + j * N] == want);
+                ck_assert(kernel_exact(&k, NULL, D, x + i * D, x + (first + j) * D, NULL) == want);
+            }
+        kernel_tile_free(t);
+    }
+    free(x), free(out);
+}
+END_TEST
+
+/* All words of mebibytes of one letter: counts beyond 32 bits. */
+START_TEST(long_rows_count_in_64_bits)
+{
+    const size_t length = 1 << 20;
+    const struct kernel k = parsed("spectrum(n=2)", LETTERS);
+    double *x = mem_calloc(length + 1, sizeof *x, "a row", NULL);
+    const double words = (double)length - 1.0;
+
+    x[0] = (double)length;
+    ck_assert(kernel_exact(&k, NULL, length + 1, x, x, NULL) == words * words);
+    free(x);
+}
+END_TEST
+
+START_TEST(expressions_as_text)
+{
+    static const struct { const char *given, *printed; } all[] = {
+        { "spectrum", "spectrum(n=3)" },
+        { "spectrum(n=5)", "spectrum(n=5)" },
+        { "spectrum( n = 1..5 , norm=cosine )", "spectrum(n=1..5,norm=cosine)" },
+        { "spectrum(n=4..4)", "spectrum(n=4)" },
+        { "spectrum(n=2) + rbf on t", "spectrum(n=2) + rbf on t" },
+    };
+    static const char *const wrong[] = { "spectrum(n=0)", "spectrum(n=5..1)", "spectrum(n=1.5)",
+                                         "spectrum(n=1..)", "spectrum(n=1...3)", "spectrum(n=x)",
+                                         "spectrum(n=99999999999999999999)", "spectrum(rbf)" };
+    struct kernel k;
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        struct buf b = { 0 };
+        ck_assert_int_eq(kernel_parse(all[i].given, &k, NULL, NULL), ST_OK);
+        kernel_print(&k, &b);
+        ck_assert_str_eq(buf_str(&b), all[i].printed);
+        buf_free(&b);
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct err err = { 0 };
+        ck_assert_msg(kernel_parse(wrong[i], &k, NULL, &err) != ST_OK, "%s", wrong[i]);
+        ck_assert(*err.msg);
+    }
+}
+END_TEST
+
+/* A leading 1 and n digits are below 2^64: 31 letters of 4, 14 of 20, 63 of 2 and of 1. */
+START_TEST(longest_words)
+{
+    static const struct { size_t letters, most; } all[] = { { 4, 31 }, { 20, 14 }, { 2, 63 },
+                                                            { 1, 63 } };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        char text[64];
+        struct kernel k;
+        struct err err = { 0 };
+        snprintf(text, sizeof text, "spectrum(n=%zu)", all[i].most);
+        parsed(text, all[i].letters);
+        snprintf(text, sizeof text, "spectrum(n=%zu)", all[i].most + 1);
+        ck_assert_int_eq(kernel_parse(text, &k, NULL, NULL), ST_OK);
+        ck_assert_int_eq(kernel_bind_rows(&k, all[i].letters, true, 0, &err), ST_LIMIT);
+        snprintf(text, sizeof text, "at most %zu", all[i].most);
+        ck_assert_msg(strstr(err.msg, text) != NULL, "%s", err.msg);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("spectrum");
+    TCase *t = tcase_create("spectrum");
+
+    tcase_add_loop_test(t, golden, 0, 2);
+    tcase_add_loop_test(t, values_are_counts_of_equal_words, 0, sizeof ranges / sizeof *ranges);
+    tcase_add_test(t, long_rows_count_in_64_bits);
+    tcase_add_test(t, expressions_as_text);
+    tcase_add_test(t, longest_words);
+    tcase_set_timeout(t, 120);
+    suite_add_tcase(s, t);
+    return support_run(s);
+}
