@@ -294,38 +294,68 @@ static void pair_values(const struct product *p, size_t t, size_t r0, size_t row
                               : 0.0F;
 }
 
-/* The same by a tile of the kernel: the values of pair_values.  False: memory is short. */
-static bool prepared_values(const struct product *p, size_t t, size_t r0, size_t rows, float *K)
+/* The rows of a block as a tile of the kernel: the values of pair_values, of the whole block with a
+ * tile of columns at once.  tile NULL: the kernel has no such loops, or memory is short. */
+struct prepared { double *Y, *v; struct kernel_tile *tile; size_t r0, rows; };
+
+static struct prepared prepare_block(const struct product *p, size_t r0, size_t rows)
+{
+    const struct exact_rows *x = &p->op->r;
+    struct prepared b = { .r0 = r0, .rows = rows };
+
+    if (p->from || p->op->form || !kernel_tile_has(x->k))
+        return b;
+    b.Y = calloc(rows, x->d * sizeof *b.Y);
+    b.v = calloc(rows, PAIRS_COLS * sizeof *b.v);
+    for (size_t r = 0; b.Y && b.v && r < rows; r++)
+        memcpy(b.Y + r * x->d, row_of(p, r0 + r), x->d * sizeof *b.Y);
+    if (b.Y && b.v)
+        b.tile = kernel_tile_new(x->k, x->hp, x->d, rows, b.Y, x->d);
+    return b;
+}
+
+static void prepared_free(struct prepared *b)
+{
+    kernel_tile_free(b->tile);
+    free(b->Y);
+    free(b->v);
+}
+
+/* Computes tile t of the whole block. */
+static void prepared_values(const struct product *p, const struct prepared *b, size_t t)
 {
     const struct exact_rows *x = &p->op->r;
     const size_t j0 = t * PAIRS_COLS, left = x->n - j0, m = left < PAIRS_COLS ? left : PAIRS_COLS;
-    double *Y = calloc(rows, x->d * sizeof *Y), v[PAIRS_GROUP * PAIRS_COLS];
 
-    for (size_t r = 0; Y && r < rows; r++)
-        memcpy(Y + r * x->d, row_of(p, r0 + r), x->d * sizeof *Y);
-    struct kernel_tile *tile = Y ? kernel_tile_new(x->k, x->hp, x->d, rows, Y, x->d) : NULL;
-    if (tile != NULL) {
-        memset(K, 0, rows * PAIRS_COLS * sizeof *K);
-        kernel_tile_values(tile, m, x->X + j0 * x->d, x->d, v, PAIRS_COLS);
-        for (size_t r = 0; r < rows; r++)
-            for (size_t j = 0; j < m; j++)
-                K[r * PAIRS_COLS + j] = (float)v[r * PAIRS_COLS + j];
-    }
-    kernel_tile_free(tile);
-    free(Y);
-    return tile != NULL;
+    if (b->tile != NULL)
+        kernel_tile_values(b->tile, m, x->X + j0 * x->d, x->d, b->v, PAIRS_COLS);
+}
+
+/* K <- its rows r0 to r0 + rows; 0 past the last column. */
+static void prepared_get(const struct product *p, const struct prepared *b, size_t t, size_t r0,
+                         size_t rows, float *K)
+{
+    const size_t left = p->op->r.n - t * PAIRS_COLS, m = left < PAIRS_COLS ? left : PAIRS_COLS;
+
+    memset(K, 0, rows * PAIRS_COLS * sizeof *K);
+    for (size_t r = 0; r < rows; r++)
+        for (size_t j = 0; j < m; j++)
+            K[r * PAIRS_COLS + j] = (float)b->v[(r0 - b->r0 + r) * PAIRS_COLS + j];
 }
 
 /* Tile t of `rows` rows from r0; `group` are these rows packed. */
-static const float *tile_values(const struct product *p, const struct scratch *s, size_t t,
-                                size_t r0, size_t rows, const float *group)
+static const float *tile_values(const struct product *p, const struct scratch *s,
+                                const struct prepared *b, size_t t, size_t r0, size_t rows,
+                                const float *group)
 {
     if (p->from)
         return exact_stored_get(p->from, p->simd, t, r0, rows, p->at ? p->at + r0 : NULL,
                                 cols_of(p->op, t), s->tile.K);
     if (p->op->form)
         exact_form_values(p->op->form, p->loops, t, group, rows, &s->tile);
-    else if (!kernel_tile_has(p->op->r.k) || !prepared_values(p, t, r0, rows, s->tile.K))
+    else if (b->tile != NULL)
+        prepared_get(p, b, t, r0, rows, s->tile.K);
+    else
         pair_values(p, t, r0, rows, s->tile.K);
     return s->tile.K;
 }
@@ -347,16 +377,17 @@ static void block_task(void *ctx, size_t task, size_t worker)
     const struct scratch s = scratch_of(p, worker);
     const size_t r0 = task * BLOCK, left = p->m - r0, rows = left < BLOCK ? left : BLOCK;
     const size_t group = entries_of(p) * PAIRS_GROUP, lds = pairs_sums_size(p->vectors);
+    struct prepared block = prepare_block(p, r0, rows);
 
     pack_block(p, r0, rows, s.rows);
     memset(s.sums, 0, BLOCK * lds * sizeof *s.sums);
-    for (size_t t = 0; t < tiles_of(p->op); t++) {
+    for (size_t t = 0; t < tiles_of(p->op) && !ctl_stopped(p->ctl); t++) {
         const size_t cols = cols_of(p->op, t);
-        if (ctl_stopped(p->ctl))
-            return;
+        prepared_values(p, &block, t);
         for (size_t r = 0; r < rows; r += PAIRS_GROUP) {
             const size_t some = rows - r < PAIRS_GROUP ? rows - r : PAIRS_GROUP;
-            const float *K = tile_values(p, &s, t, r0 + r, some, s.rows + r / PAIRS_GROUP * group);
+            const float *K = tile_values(p, &s, &block, t, r0 + r, some,
+                                         s.rows + r / PAIRS_GROUP * group);
             if (p->into)
                 exact_stored_put(p->into, p->simd, t, p->first + r0 + r, some, cols, K);
             else if (p->C)
@@ -366,6 +397,7 @@ static void block_task(void *ctx, size_t task, size_t worker)
                                s.sums + r * lds);
         }
     }
+    prepared_free(&block);
     for (size_t r = 0; r < rows; r++)
         for (size_t c = 0; c < p->k; c++)
             p->W[c * p->m + r0 + r] = pairs_sum(p->vectors, s.sums + r * lds, c);
