@@ -83,10 +83,21 @@ static enum status ranks(size_t n, const double *x, double *rank, struct err *er
     return ST_OK;
 }
 
+static bool is_constant(size_t n, const double *a)
+{
+    for (size_t i = 1; i < n; i++)
+        if (a[i] != a[0])
+            return false;
+    return true;
+}
+
 /* Pearson's correlation, by centred sums; NaN where one of the two is constant. */
 static double correlation(size_t n, const double *a, const double *b)
 {
     double ma = 0.0, mb = 0.0, aa = 0.0, bb = 0.0, ab = 0.0;
+
+    if (is_constant(n, a) || is_constant(n, b)) /* sums of a constant's rounding are not 0 */
+        return NAN;
     for (size_t i = 0; i < n; i++) {
         ma += a[i] / (double)n;
         mb += b[i] / (double)n;
