@@ -196,11 +196,12 @@ START_TEST(a_damaged_page_costs_that_page)
 END_TEST
 
 /* Each row of these tables is on one page, so that over all pages each is lost once: an inner page
- * costs nothing. Tables of several pages have one. */
+ * costs nothing. Tables of several pages have one. A scored run and a snapshot, the last two
+ * tables, may need several pages, and each of these costs it. */
 START_TEST(every_row_is_lost_once)
 {
-    static const char *const names[] = { "command", "script", "message", "past", "run", "dataset",
-                                         "snapshot" };
+    static const char *const names[] = { "command", "script", "message", "past", "dataset",
+                                         "run", "snapshot" };
     enum { TABLES = sizeof names / sizeof *names };
     struct store_salvaged got;
     struct err err;
@@ -225,8 +226,9 @@ START_TEST(every_row_is_lost_once)
                       page + 1, (long long)gone);
         store_salvaged_free(&got);
     }
-    for (size_t t = 0; t + 1 < TABLES; t++) /* a snapshot may need several pages */
-        ck_assert_msg(lost[t] == rows[t], "%s: %lld rows, %lld lost", names[t], (long long)rows[t],
+    for (size_t t = 0; t + 1 < TABLES; t++)
+        ck_assert_msg(t + 2 < TABLES ? lost[t] == rows[t] : lost[t] >= rows[t],
+                      "%s: %lld rows, %lld lost", names[t], (long long)rows[t],
                       (long long)lost[t]);
     free(bytes);
 }

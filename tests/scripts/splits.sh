@@ -100,6 +100,25 @@ awk -F, 'FILENAME == "people.csv" { who[FNR - 1] = $1; next } FNR == 1 { next }
 ok "the paired difference and its error, by groups" awk -v g="$(num compare 'paired[0].groups')" \
     -v d="$(num compare 'paired[0].rmse_difference')" -v s="$(num compare 'paired[0].rmse_se')" \
     '{ exit !(g == $1 && (d - $2) ^ 2 < 1e-12 && (s - $3) ^ 2 < 1e-12 && s > 0) }' want
+# The simple models' scores stay with the run: in compare, a session, exports and the report.
+run --format json -s b.gpd -e 'open line.csv target=y; split test=25% seed=1; fit features=64 l=0.2 noise=0.3; score; fit features=64 l=0.4 noise=0.3; score baseline=no; fit features=64 l=0.5; score'
+printf '%s\n' "$out" | grep '"command":"score"' >scores.json
+first=$(sed -n 1p scores.json | grep -o '"baseline":\[[^]]*\]')
+run --format json -s b.gpd -e 'compare r1 r2 r3; export r1 out=r1.json; export r1 out=r1.txt; report r1 out=r1.html'
+printf '%s\n' "$out" >out.json
+is "a session keeps the scores of simple models to the last digit" \
+    "$rc $(grep '"command":"compare"' out.json | grep -o '"baseline":\[[^]]*\]' | head -n 1)" "0 $first"
+ok "and a score without them has none" grep -q '"baseline":null' out.json
+is "an export has them" "$(grep -o '"baseline":\[[^]]*\]' r1.json)" "$first"
+mean=$(sed -n 1p scores.json >out.json; num score 'baseline[0].rmse')
+shown=$(awk -v m="$mean" 'BEGIN { printf "%.4g", m }')
+run -s b.gpd -e 'compare r1 r2 r3'
+is "compare shows them once for runs on the same rows" \
+    "$(printf '%s\n' "$out" | grep -c "^baselines of r1 r3: mean RMSE $shown, NLPD .*;  ridge RMSE ")" 1
+has "words about a run have them" "$(tr '\n' ' ' <r1.txt)" "The training mean alone has RMSE .* and NLPD .* ridge regression"
+ok "the report has their columns" awk -v m="$mean" '/<th class="n">mean<.*<th class="n">ridge</ { head = 1 }
+    head && /<td>rmse</ { split($0, cell, /<[^>]*>/); for (i in cell) found += cell[i] != "" &&
+        (cell[i] - m) ^ 2 < 1e-6 * m * m } END { exit !(found == 1) }' r1.html
 run -e 'open people.csv target=y; split test=30%; fit features=64 l=1; score; split test=20%; fit features=64 l=1; score; compare r1 r2'
 has "other rows are not compared" "$out" 'not compared row by row'
 run -s c.gpd -q -e 'open people.csv target=y; split test=30%; fit features=64 l=1; score; fit features=64 l=2; score'

@@ -297,10 +297,59 @@ static bool holds_out(const struct run *r)
     return r->data && r->data->split.part && r->data->split.count[PART_TEST] > 0;
 }
 
+/* The scores of target j, and in columns beside them those of simple models. */
+static void scores_table(struct buf *b, const struct run *r, size_t j)
+{
+    const struct measure *m;
+
+    buf_puts(b, "<tr><th>score</th><th class=\"n\">value</th>");
+    for (size_t k = 0; k < BASELINES; k++)
+        if (run_baseline(r, k, j, true))
+            buf_printf(b, "<th class=\"n\">%s</th>", run_baseline_words[k]);
+    buf_puts(b, "<th>what it is</th></tr>\n");
+    for (size_t i = 0; (m = measure_at(i)) != NULL; i++) {
+        const double v = m->group == MEASURE_SCORES ? measure_number(m, r, j) : NAN;
+        if (!isfinite(v) || !m->name)
+            continue;
+        buf_puts(b, "<tr><td>");
+        html_text(b, m->name);
+        buf_puts(b, "</td>");
+        number_cell(b, v);
+        for (size_t k = 0; k < BASELINES; k++) {
+            const struct metrics *of = run_baseline(r, k, j, m->of == MEASURE_OF_RAW);
+            if (of)
+                number_cell(b, measure_score(m, of));
+        }
+        buf_puts(b, "<td>");
+        html_text(b, m->words);
+        buf_puts(b, "</td></tr>\n");
+    }
+    buf_puts(b, "</table>\n");
+}
+
+/* What the columns of the simple models are, or why there is none of ridge regression. */
+static void baseline_section(struct buf *b, const struct run *r)
+{
+    const struct run_baseline *simple = r->baseline;
+
+    if (!simple)
+        return;
+    if (simple->have[BASELINE_MEAN])
+        buf_puts(b, "<p>mean: the training mean with the training standard deviation, at the same "
+                    "rows.</p>\n");
+    if (simple->have[BASELINE_RIDGE]) {
+        buf_printf(b, "<p>ridge: ridge regression on the same inputs, as %zu numbers.</p>\n",
+                   simple->inputs);
+    } else if (*simple->why) {
+        buf_puts(b, "<p>No ridge regression: ");
+        html_text(b, simple->why);
+        buf_puts(b, ".</p>\n");
+    }
+}
+
 static void scores_section(struct buf *b, const struct run *r)
 {
     static const char *const parts[] = { "training", "validation", "test" };
-    const struct measure *m;
     char of[64];
 
     buf_puts(b, "<h2>Scores</h2>\n");
@@ -318,21 +367,8 @@ static void scores_section(struct buf *b, const struct run *r)
         buf_puts(b, "<table>\n<caption>");
         buf_printf(b, "%zu %s rows", r->score_rows, parts[r->score_part]);
         html_text(b, run_suffix(r, j, of, sizeof of));
-        buf_puts(b, "</caption>\n<tr><th>score</th><th class=\"n\">value</th><th>what it is</th>"
-                    "</tr>\n");
-        for (size_t i = 0; (m = measure_at(i)) != NULL; i++) {
-            const double v = m->group == MEASURE_SCORES ? measure_number(m, r, j) : NAN;
-            if (!isfinite(v) || !m->name)
-                continue;
-            buf_puts(b, "<tr><td>");
-            html_text(b, m->name);
-            buf_puts(b, "</td>");
-            number_cell(b, v);
-            buf_puts(b, "<td>");
-            html_text(b, m->words);
-            buf_puts(b, "</td></tr>\n");
-        }
-        buf_puts(b, "</table>\n");
+        buf_puts(b, "</caption>\n");
+        scores_table(b, r, j);
         const struct metrics *raw = run_metrics(r, j, true);
         if (raw && isfinite(raw->coverage95))
             buf_printf(b,
@@ -341,6 +377,7 @@ static void scores_section(struct buf *b, const struct run *r)
                        100.0 * raw->coverage95, 100.0 * raw->coverage50,
                        scoring_coverage_words(r->score_rows, raw->coverage50, raw->coverage95));
     }
+    baseline_section(b, r);
 }
 
 /* What `check` finds, for each target. */

@@ -2,6 +2,7 @@
 #include "app/commands/commands.h"
 #include "app/runs/fitting.h"
 #include "app/runs/scoring/paired.h"
+#include "app/runs/scoring/scoring.h"
 #include "app/shell/text_table.h"
 #include "app/core/measures.h"
 #include "app/session/store.h"
@@ -74,6 +75,7 @@ static void run_json(struct rec *rec, const struct run *r)
     run_score(rec, "rmse", r);
     run_score(rec, "rmse_scaled", r);
     run_score(rec, "coverage95", r);
+    scoring_run_baseline_json(rec, r);
     rec_num(rec, "seconds", figure(r, "seconds"));
     if (!fit && r->topt.restarts > 1)
         rec_int(rec, "restart", (int64_t)r->topt.restart + 1);
@@ -547,6 +549,30 @@ static void compare_ties(const struct run **run, size_t n, struct rec *r)
     rec_array_close(r);
 }
 
+/* The scores of the simple models, once for all runs that have the same: they hang on the rows of
+ * the split and on the inputs, not on the fit. */
+static void compare_baselines(const struct run **run, const size_t *target, size_t n,
+                              struct rec *r)
+{
+    struct buf words[COMPARE_MAX] = { { 0 } };
+
+    for (size_t i = 0; i < n; i++)
+        scoring_run_baseline_words(&words[i], run[i], target[i]);
+    for (size_t i = 0; i < n; i++) {
+        if (!words[i].len)
+            continue;
+        rec_text(r, "\nbaselines of %s", run[i]->id);
+        for (size_t j = i + 1; j < n; j++)
+            if (!strcmp(buf_str(&words[j]), buf_str(&words[i]))) {
+                rec_text(r, " %s", run[j]->id);
+                buf_clear(&words[j]);
+            }
+        rec_text(r, ": %s", buf_str(&words[i]));
+    }
+    for (size_t i = 0; i < n; i++)
+        buf_free(&words[i]);
+}
+
 static void compare_head(struct text_table *g, const struct run **run, size_t n, const char *what)
 {
     text_table_init(g, n + 2);
@@ -612,6 +638,7 @@ static enum status cmd_compare(struct workspace *ws, const struct args *a, struc
             compare_measure(run, target, n, measure_at(k), &c, &r);
     rec_close(&r);
     compare_text(ws, &c, run, n, &r);
+    compare_baselines(run, target, n, &r);
     compare_ties(run, n, &r);
     rc = paired_tell(run, target, n, &r, err);
     text_table_free(&c.settings);
@@ -680,7 +707,8 @@ const struct command cmd_runs_rows[] = {
      cmd_compare,
      "Of runs that were scored on the same rows it gives the paired difference to the first one,\n"
      "in RMSE and NLPD, with its standard error: by whole groups in a split by group. A\n"
-     "difference of less than two standard errors is called chance."},
+     "difference of less than two standard errors is called chance. The scores of the training\n"
+     "mean and of ridge regression on the same inputs stand beside, as score found them."},
     {"note",
      "work",
      "Add a note to a run",

@@ -1,6 +1,7 @@
 /* app/core/run.c -- see run.h. */
 #include "app/core/run.h"
 
+#include "base/mem.h"
 #include "base/text.h"
 
 #include <stdio.h>
@@ -13,6 +14,8 @@ const char *run_state_name(enum run_state s)
 
     return names[s];
 }
+
+const char *const run_baseline_words[] = { "mean", "ridge", NULL };
 
 void run_prediction_free(struct prediction *p)
 {
@@ -38,6 +41,7 @@ void run_free(struct run *r)
     run_prediction_free(&r->train_pred);
     run_prediction_free(&r->test_pred);
     free(r->more);
+    free(r->baseline);
     free(r->note);
     free(r);
 }
@@ -47,6 +51,25 @@ const struct metrics *run_metrics(const struct run *r, size_t j, bool raw)
     if (!r || !r->has_score || j > r->nmore)
         return NULL;
     return j > 0 ? &r->more[j - 1][raw] : raw ? &r->score_raw : &r->score_scaled;
+}
+
+struct run_baseline *run_baseline_new(size_t targets, struct err *err)
+{
+    const size_t scores = (size_t)BASELINES * 2 * targets;
+    struct run_baseline *b =
+        mem_calloc(1, sizeof *b + scores * sizeof *b->of, "scores of simple models", err);
+
+    if (b)
+        b->targets = targets;
+    return b;
+}
+
+const struct metrics *run_baseline(const struct run *r, size_t which, size_t j, bool raw)
+{
+    const struct run_baseline *b = r && r->has_score ? r->baseline : NULL;
+
+    return b && j < b->targets && b->have[which] ? &b->of[(2 * which + raw) * b->targets + j]
+                                                 : NULL;
 }
 
 size_t run_targets(const struct run *r)

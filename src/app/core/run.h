@@ -38,6 +38,22 @@ struct prediction {
 };
 void run_prediction_free(struct prediction *); /* Frees the arrays that it holds. */
 
+/* Simple models beside which a score is read: the training mean with the training sd, and ridge
+ * regression on the same inputs (scoring/scoring_baseline.c). */
+enum { BASELINE_MEAN = 0, BASELINE_RIDGE, BASELINES };
+extern const char *const run_baseline_words[BASELINES + 1]; /* NULL at the end */
+/* Their scores at the rows of a run's score. */
+struct run_baseline {
+    bool have[BASELINES];
+    char why[120];        /* why there is no ridge regression; "": there is one */
+    size_t inputs;        /* of the ridge regression, */
+    double lambda;        /* and its parameter */
+    size_t targets;
+    struct metrics of[];  /* BASELINES x (scaled, raw) x targets */
+};
+/* Empty, with room for so many targets; the caller frees it. NULL: NOMEM. */
+struct run_baseline *run_baseline_new(size_t targets, struct err *);
+
 struct run {
     char id[16];                 /* "r7" for a fit, "t2" for a tuning */
     enum run_kind kind; enum run_state state;
@@ -57,6 +73,7 @@ struct run {
     bool has_score; struct metrics score_scaled, score_raw; enum part score_part; size_t score_rows;
     /* scores of the targets after the first: scaled, then raw */
     struct metrics (*more)[2]; size_t nmore;
+    struct run_baseline *baseline; /* NULL: none was asked for, or the session is an older one */
     /* from the last score or check */
     struct prediction train_pred, test_pred; bool has_train, has_test;
     char *note; bool star, dropped; /* dropped: it is in the bin */
@@ -69,6 +86,9 @@ void run_free(struct run *);
 /* Scores of target j, in units of its training sd or (raw) in its own units. NULL if there are
  * none. */
 const struct metrics *run_metrics(const struct run *, size_t j, bool raw);
+/* Those of a simple model, from target j on: in memory they stand one after another. NULL if there
+ * are none. */
+const struct metrics *run_baseline(const struct run *, size_t which, size_t j, bool raw);
 /* The number of targets of a run; the index of a target by name (NULL: the first). If there is no
  * such target, NOT_FOUND lists their names. */
 size_t run_targets(const struct run *);

@@ -8,6 +8,7 @@
 #include "app/runs/fitting.h"
 #include "app/runs/intervals.h"
 #include "app/runs/predictor.h"
+#include "app/runs/scoring/scoring.h"
 #include "app/session/timeline.h"
 #include "app/core/workspace.h"
 #include "app/core/ws_tell.h"
@@ -122,6 +123,7 @@ static void json_scores(struct rec *j, const struct run *r)
         rec_close(j);
     }
     rec_array_close(j);
+    scoring_run_baseline_json(j, r);
 }
 
 static double trace_value(const struct run *r, size_t i, int what)
@@ -596,6 +598,25 @@ static void solver_words(struct buf *b, const struct run *r)
                solve_outcome(i->why), i->iterations, i->true_residual, r->fit.rtol);
 }
 
+/* What simple models score at the same rows. */
+static void baseline_words(struct buf *b, const struct run *r, size_t target)
+{
+    const struct metrics *mean = run_baseline(r, BASELINE_MEAN, target, true),
+                         *ridge = run_baseline(r, BASELINE_RIDGE, target, true);
+
+    if (mean) {
+        figure_words(b, "The training mean alone has RMSE ", mean->rmse);
+        figure_words(b, " and NLPD ", mean->nlpd);
+        buf_puts(b, ridge ? "; " : " there. ");
+    }
+    if (ridge) {
+        figure_words(b, mean ? "ridge regression on the same inputs has RMSE "
+                             : "Ridge regression on the same inputs has RMSE ", ridge->rmse);
+        figure_words(b, " and NLPD ", ridge->nlpd);
+        buf_puts(b, " there. ");
+    }
+}
+
 static void score_words(struct buf *b, const struct run *r)
 {
     const struct metrics *m, *scaled;
@@ -618,6 +639,7 @@ static void score_words(struct buf *b, const struct run *r)
                        "%.1f %%)",
                        100.0 * m->coverage95, 100.0 * judgement_share_se(m->n, 0.95));
         buf_puts(b, ". ");
+        baseline_words(b, r, k);
     }
 }
 

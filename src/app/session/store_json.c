@@ -659,6 +659,29 @@ static void metrics_json(struct buf *b, const char *name, const struct metrics *
     buf_putc(b, '}');
 }
 
+static void baseline(struct buf *b, const struct run_baseline *of, const struct run *r)
+{
+    open_object(b, "baseline");
+    str(b, "why", of->why);
+    count(b, "inputs", of->inputs);
+    num(b, "lambda", of->lambda);
+    count(b, "targets", of->targets);
+    for (size_t k = 0; k < BASELINES; k++) {
+        if (!of->have[k])
+            continue;
+        key(b, run_baseline_words[k]);
+        buf_putc(b, '[');
+        for (size_t j = 0; j < of->targets; j++) {
+            open_object(b, NULL);
+            metrics_json(b, "scaled", run_baseline(r, k, j, false));
+            metrics_json(b, "raw", run_baseline(r, k, j, true));
+            buf_putc(b, '}');
+        }
+        buf_putc(b, ']');
+    }
+    buf_putc(b, '}');
+}
+
 static void score(struct buf *b, const struct run *r)
 {
     open_object(b, "score");
@@ -677,6 +700,8 @@ static void score(struct buf *b, const struct run *r)
         }
         buf_putc(b, ']');
     }
+    if (r->baseline)
+        baseline(b, r->baseline, r);
     buf_putc(b, '}');
 }
 

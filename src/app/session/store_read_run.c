@@ -339,6 +339,31 @@ static void read_more(struct jdoc *j, struct run *r)
         }
 }
 
+/* Scores of simple models; sessions of earlier versions have none. */
+static void read_baseline(struct jdoc *j, struct run *r)
+{
+    char path[64];
+
+    if (!store_doc_has(j, "$.score.baseline"))
+        return;
+    const size_t t = (size_t)store_doc_int(j, 1, TARGETS_MOST, "$.score.baseline.targets");
+    struct run_baseline *b = store_doc_ok(j) ? run_baseline_new(t, NULL) : NULL;
+    r->baseline = b;
+    if (!b)
+        return;
+    store_doc_strn(j, b->why, sizeof b->why, "$.score.baseline.why");
+    b->inputs = store_read_field_size(j, "$.score.baseline.inputs");
+    b->lambda = store_doc_num(j, "$.score.baseline.lambda");
+    for (size_t k = 0; k < BASELINES; k++) {
+        b->have[k] = store_doc_has(j, "$.score.baseline.%s", run_baseline_words[k]);
+        for (size_t i = 0; b->have[k] && i < 2 * t; i++) {
+            snprintf(path, sizeof path, "$.score.baseline.%s[%zu].%s", run_baseline_words[k],
+                     i % t, i < t ? "scaled" : "raw");
+            read_metrics(j, &b->of[2 * k * t + i], path);
+        }
+    }
+}
+
 static void read_trace(struct loader *l, struct jdoc *j, struct run *r, size_t *parts)
 {
     const size_t expected = (size_t)store_doc_int(j, 0, STORE_MANY, "$.points");
@@ -436,6 +461,7 @@ static void read_run(struct loader *l, struct jdoc *j, struct run *r, size_t *pa
         read_metrics(j, &r->score_scaled, "$.score.scaled");
         read_metrics(j, &r->score_raw, "$.score.raw");
         read_more(j, r);
+        read_baseline(j, r);
     }
     if (store_doc_has(j, "$.failure"))
         read_failure(j, r);

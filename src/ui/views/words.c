@@ -4,6 +4,7 @@
 #include "app/core/condition.h"
 #include "app/core/trace.h"
 #include "app/plots/plot_rows.h"
+#include "app/runs/scoring/scoring.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "compute/stats/judgement.h"
@@ -126,6 +127,11 @@ static void score_lines(const struct run *r, struct buf *b)
     put(b, "coverage", "50 %%: %.3f  90 %%: %.3f  95 %%: %.3f (standard error %.3f)",
         r->score_scaled.coverage50, r->score_scaled.coverage90, r->score_scaled.coverage95,
         judgement_share_se(r->score_rows, 0.95));
+    struct buf simple = { 0 };
+    scoring_run_baseline_words(&simple, r, 0);
+    if (simple.len)
+        put(b, "baselines", "%s", buf_str(&simple));
+    buf_free(&simple);
     for (size_t j = 1; j <= r->nmore; j++) {
         const struct metrics *m = run_metrics(r, j, false);
         text_number(s, sizeof s, m->rmse);

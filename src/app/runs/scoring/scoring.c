@@ -406,6 +406,7 @@ static void keep_scores(struct run *r, const struct scoring *s)
     r->has_score = true;
     r->score_raw = s->raw[0], r->score_scaled = s->scaled[0];
     r->score_part = s->part, r->score_rows = s->pred.n;
+    scoring_baseline_keep(r, t, &s->baseline);
 }
 
 /* The encoded number that is furthest from its training mean in this row; NULL if none is far. */

@@ -52,6 +52,11 @@ struct prediction scoring_prediction(const struct prediction *, size_t j);
  * Densities are converted too, also for log targets. */
 enum status scoring_metrics(const struct encoding *, const struct prediction *,
                             struct metrics *scaled, struct metrics *raw, struct err *);
+/* What the last score of a run found for simple models at the same rows: the member "baseline", as
+ * in the record of `score` (null: none was asked for); and for target j, in its own units, "mean
+ * RMSE 1.9, NLPD 2;  ridge RMSE 0.4, NLPD 0.4" ("" if there are none). */
+void scoring_run_baseline_json(struct rec *, const struct run *);
+void scoring_run_baseline_words(struct buf *, const struct run *, size_t j);
 /* A phrase about the shares of n targets inside the 50 % and 95 % intervals, where they differ by
  * more than chance allows; the two may well differ from each other. It begins with "honest" if the
  * 95 % interval is. */

@@ -13,8 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const names[BASELINES] = { "mean", "ridge" };
-
 /* A prediction of the same rows, which borrows the observed values. */
 static enum status prediction_like(const struct prediction *at, struct prediction *p,
                                    struct err *err)
@@ -190,18 +188,22 @@ static void key_of(struct rec *r, const char *key, size_t t, const struct metric
         rec_num(r, key, v[0]);
 }
 
-void scoring_baseline_json(struct rec *r, size_t t, const struct baseline *b)
+/* The simple models of a score or of a run. */
+struct baseline_rows {
+    const struct metrics *scaled[BASELINES], *raw[BASELINES]; /* NULL: there is none */
+    const char *why;
+    size_t inputs;
+    double lambda;
+};
+
+static void rows_json(struct rec *r, size_t t, const struct baseline_rows *b)
 {
-    if (!b->asked) {
-        rec_null(r, "baseline");
-        return;
-    }
     rec_array(r, "baseline");
     for (size_t k = 0; k < BASELINES; k++) {
-        const struct metrics *raw = b->of[k].raw, *scaled = b->of[k].scaled;
+        const struct metrics *raw = b->raw[k], *scaled = b->scaled[k];
         rec_item(r);
-        rec_str(r, "name", names[k]);
-        if (!b->of[k].have) {
+        rec_str(r, "name", run_baseline_words[k]);
+        if (!raw || !scaled) {
             rec_str(r, "skipped", b->why);
             rec_close(r);
             continue;
@@ -221,6 +223,67 @@ void scoring_baseline_json(struct rec *r, size_t t, const struct baseline *b)
     rec_array_close(r);
 }
 
+void scoring_baseline_json(struct rec *r, size_t t, const struct baseline *b)
+{
+    struct baseline_rows rows = { .why = b->why, .inputs = b->inputs, .lambda = b->lambda };
+
+    for (size_t k = 0; k < BASELINES; k++)
+        if (b->of[k].have)
+            rows.scaled[k] = b->of[k].scaled, rows.raw[k] = b->of[k].raw;
+    if (b->asked)
+        rows_json(r, t, &rows);
+    else
+        rec_null(r, "baseline");
+}
+
+void scoring_run_baseline_json(struct rec *rec, const struct run *r)
+{
+    const struct run_baseline *b = r->has_score ? r->baseline : NULL;
+    struct baseline_rows rows = { 0 };
+
+    if (!b) {
+        rec_null(rec, "baseline");
+        return;
+    }
+    rows = (struct baseline_rows){ .why = b->why, .inputs = b->inputs, .lambda = b->lambda };
+    for (size_t k = 0; k < BASELINES; k++) {
+        rows.scaled[k] = run_baseline(r, k, 0, false);
+        rows.raw[k] = run_baseline(r, k, 0, true);
+    }
+    rows_json(rec, b->targets, &rows);
+}
+
+void scoring_run_baseline_words(struct buf *b, const struct run *r, size_t j)
+{
+    bool told = false;
+
+    for (size_t k = 0; k < BASELINES; k++) {
+        const struct metrics *m = run_baseline(r, k, j, true);
+        if (m)
+            buf_printf(b, "%s%s RMSE %.4g, NLPD %.4g", told ? ";  " : "", run_baseline_words[k],
+                       m->rmse, m->nlpd);
+        told |= m != NULL;
+    }
+}
+
+void scoring_baseline_keep(struct run *r, size_t t, const struct baseline *b)
+{
+    struct run_baseline *kept = b->asked ? run_baseline_new(t, NULL) : NULL;
+
+    free(r->baseline);
+    r->baseline = kept;
+    if (!kept)
+        return;
+    memcpy(kept->why, b->why, sizeof kept->why);
+    kept->inputs = b->inputs;
+    kept->lambda = b->lambda;
+    for (size_t k = 0; k < BASELINES; k++) {
+        kept->have[k] = b->of[k].have;
+        memcpy(&kept->of[2 * k * t], b->of[k].scaled, t * sizeof *kept->of);
+        memcpy(&kept->of[(2 * k + 1) * t], b->of[k].raw, t * sizeof *kept->of);
+    }
+}
+
 /* One line. Of several targets, the means of their scaled scores. */
 void scoring_baseline_text(struct rec *r, size_t t, const struct baseline *b)
 {
@@ -236,8 +299,8 @@ void scoring_baseline_text(struct rec *r, size_t t, const struct baseline *b)
             rmse += m[j].rmse / (double)t;
             nlpd += m[j].nlpd / (double)t;
         }
-        rec_text(r, "%s%s RMSE%s %.4g, NLPD %.4g", k ? ";  " : "", names[k], t > 1 ? "/sd" : "",
-                 rmse, nlpd);
+        rec_text(r, "%s%s RMSE%s %.4g, NLPD %.4g", k ? ";  " : "", run_baseline_words[k],
+                 t > 1 ? "/sd" : "", rmse, nlpd);
     }
     if (b->seconds >= 1.0) {
         text_seconds(sec, sizeof sec, b->seconds);

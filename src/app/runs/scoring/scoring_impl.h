@@ -8,9 +8,7 @@
 #include "base/text.h"
 #include "data/kinds/distance.h"
 
-/* Simple models beside which a score is read: the training mean, and ridge regression on the same
- * inputs. */
-enum { BASELINES = 2, BASELINE_MEAN = 0, BASELINE_RIDGE };
+/* The scores of the simple models (run.h) while a job computes them. */
 struct baseline {
     bool asked;                          /* false: baseline=no */
     struct {
@@ -127,6 +125,8 @@ enum status scoring_baselines(const struct scoring *, struct job *, const struct
                               struct baseline *, struct err *);
 void scoring_baseline_json(struct rec *, size_t targets, const struct baseline *);
 void scoring_baseline_text(struct rec *, size_t targets, const struct baseline *);
+/* Moves them into the run; those of an earlier score go. Without memory, the run has none. */
+void scoring_baseline_keep(struct run *, size_t targets, const struct baseline *);
 /* `score folds`. Defined in scoring_folds.c. */
 enum status scoring_folds_work(struct job *, struct err *);
 void scoring_folds_done(struct workspace *, struct job *, enum status rc, const struct err *);
