@@ -1,6 +1,6 @@
-/* tests/compute/check_spectrum.c -- the kernel spectrum: exact values against the golden files and
- * against a count of equal words by comparing all of them; tiles against pairs; expressions as
- * text; the longest words. */
+/* tests/compute/check_spectrum.c -- the kernels spectrum and wd: exact values against the golden
+ * files and against a count of equal words by comparing all of them; tiles against pairs;
+ * expressions as text; the longest words. */
 #include "tests/support.h"
 
 #include "base/buf.h"
@@ -137,6 +137,41 @@ START_TEST(values_are_counts_of_equal_words)
 }
 END_TEST
 
+/* Words of 1 to n letters at the same place, each compared letter by letter. */
+static double slow_places(const double *x, const double *y, size_t n)
+{
+    double sum = 0.0;
+
+    for (size_t k = 1; k <= n; k++)
+        for (size_t i = 0; i + k <= (size_t)fmin(x[0], y[0]); i++) {
+            size_t same = 0;
+            while (same < k && x[1 + i + same] == y[1 + i + same] && x[1 + i + same] < LETTERS)
+                same++;
+            sum += same == k ? 2.0 * (double)(n - k + 1) / (double)(n * (n + 1)) : 0.0;
+        }
+    return sum;
+}
+
+START_TEST(words_at_the_same_place)
+{
+    static const struct { const char *text; size_t n; } all[] = { { "wd", 6 }, { "wd(n=1)", 1 },
+                                                                  { "wd(n=40)", 40 } };
+    const struct kernel k = parsed(all[_i].text, LETTERS);
+    double *x = mem_calloc(N * D, sizeof *x, "rows", NULL);
+
+    make(x);
+    for (size_t i = 0; i < N; i++)
+        for (size_t j = 0; j < N; j++) {
+            const double want = slow_places(x + i * D, x + j * D, all[_i].n),
+                         got = kernel_exact(&k, NULL, D, x + i * D, x + j * D, NULL);
+            /* 820 additions of positive numbers */
+            ck_assert_msg(fabs(got - want) <= 820 * 2.3e-16 * (1.0 + want), "%.17g %.17g", got,
+                          want);
+        }
+    free(x);
+}
+END_TEST
+
 /* All words of mebibytes of one letter: counts beyond 32 bits. */
 START_TEST(long_rows_count_in_64_bits)
 {
@@ -158,6 +193,7 @@ START_TEST(expressions_as_text)
         { "spectrum(n=5)", "spectrum(n=5)" },
         { "spectrum( n = 1..5 , norm=cosine )", "spectrum(n=1..5,norm=cosine)" },
         { "spectrum(n=4..4)", "spectrum(n=4)" },
+        { "wd", "wd(n=6)" },
         { "spectrum(n=2) + rbf on t", "spectrum(n=2) + rbf on t" },
     };
     static const char *const wrong[] = { "spectrum(n=0)", "spectrum(n=5..1)", "spectrum(n=1.5)",
@@ -207,6 +243,7 @@ int main(void)
 
     tcase_add_loop_test(t, golden, 0, 2);
     tcase_add_loop_test(t, values_are_counts_of_equal_words, 0, sizeof ranges / sizeof *ranges);
+    tcase_add_loop_test(t, words_at_the_same_place, 0, 3);
     tcase_add_test(t, long_rows_count_in_64_bits);
     tcase_add_test(t, expressions_as_text);
     tcase_add_test(t, longest_words);

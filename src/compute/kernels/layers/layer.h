@@ -127,7 +127,8 @@ struct layer_ops {
     row(layer_graphpoly) \
     row(layer_convdense) \
     row(layer_spectrum)  \
-    row(layer_tanimoto)
+    row(layer_tanimoto)  \
+    row(layer_wd)
 
 #define LAYER_DECLARED(name) extern const struct layer_ops name;
 LAYER_ROWS(LAYER_DECLARED)
