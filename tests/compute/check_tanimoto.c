@@ -1,6 +1,6 @@
-/* tests/compute/check_tanimoto.c -- the kernel tanimoto: exact values against the golden files and
- * against sums over all places; tiles, matrices, cross-covariances and products against values pair
- * by pair; expressions as text. */
+/* tests/compute/check_tanimoto.c -- the kernels tanimoto and tanimotodp: exact values against the
+ * golden files and against sums over all places; tiles, matrices, cross-covariances and products
+ * against values pair by pair; expressions as text. */
 #include "tests/support.h"
 
 #include "base/buf.h"
@@ -44,9 +44,9 @@ static void write_counts(const double *v, size_t places, double step, double *x)
 
 /* Golden files. */
 
-static void golden(const char *name, bool binary)
+static void golden(const char *name, const char *text, bool binary)
 {
-    const struct kernel k = parsed("tanimoto", 0);
+    const struct kernel k = parsed(text, 0);
     size_t n, places, r, c;
     double *v = support_golden("tan_counts", &n, &places), *K = support_golden(name, &r, &c);
     const size_t d = 1 + 2 * places;
@@ -71,13 +71,50 @@ static void golden(const char *name, bool binary)
 
 START_TEST(golden_counts)
 {
-    golden("tan_tmm", false);
+    golden("tan_tmm", "tanimoto", false);
 }
 END_TEST
 
 START_TEST(golden_binary)
 {
-    golden("tan_tmm_binary", true);
+    golden("tan_tmm_binary", "tanimoto", true);
+    golden("tan_tmm_binary", "tanimotodp", true); /* the same where counts are 0 or 1 */
+}
+END_TEST
+
+START_TEST(golden_dot_products)
+{
+    golden("tan_tdp_sqrt", "tanimotodp", false);
+    golden("tan_tdp_sqrt", "tanimotodp(power=1/2)", false);
+    golden("tan_tdp_raw", "tanimotodp(power=1)", false);
+}
+END_TEST
+
+/* Rows (2, 1) and (1, 0), both times s: 2^2p / (2^2p + 1 + 1 - 2^p) with 2^p for 2 1 and so on.
+ * Dividing both by one number changes nothing, even where squares leave the range of a double. */
+START_TEST(dot_products_of_any_size)
+{
+    static const double sizes[] = { 1.0, 3.0, 5e-324, 1e-300, 1e-90, 1e90, 1e307 };
+    static const double powers[] = { 0.5, 1.0, 0.75, 2.0 };
+    const double empty[] = { 0.0, 0.0, 0.0 };
+
+    for (size_t p = 0; p < sizeof powers / sizeof *powers; p++) {
+        char text[64];
+        snprintf(text, sizeof text, "tanimotodp(power=%g)", powers[p]);
+        const struct kernel k = parsed(text, 0);
+        const double a = pow(2.0, powers[p]), value = a / (a * a + 1.0 + 1.0 - a);
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+            const double s = sizes[i], x[] = { 2.0, 3.0, 2.0 * s, 4294967295.0, s },
+                         y[] = { 1.0, 3.0, s };
+            /* a few roundings */
+            ck_assert(fabs(kernel_exact(&k, NULL, 5, x, y, NULL) - value) <= 1e-14);
+            ck_assert(fabs(kernel_exact(&k, NULL, 5, y, x, NULL) - value) <= 1e-14);
+            ck_assert(kernel_exact(&k, NULL, 5, x, x, NULL) == 1.0);
+            ck_assert(kernel_exact(&k, NULL, 5, x, empty, NULL) == 0.0);
+            ck_assert(kernel_exact(&k, NULL, 5, empty, y, NULL) == 0.0);
+        }
+        ck_assert(kernel_exact(&k, NULL, 5, empty, empty, NULL) == 1.0);
+    }
 }
 END_TEST
 
@@ -294,10 +331,13 @@ START_TEST(expressions_as_text)
 {
     static const char *const same[] = { "tanimoto", "tanimoto + rbf on temp", "tanimoto on ligand",
                                         "tanimoto on ligand * matern(nu=5/2) on temp,ph",
-                                        "tanimoto(flat=3)" };
+                                        "tanimoto(flat=3)", "tanimotodp(power=0.5)",
+                                        "tanimotodp(power=0.75) on ligand + tanimoto on ligand" };
     static const char *const bad[] = { "tanimoto(rbf)",  "tanimoto(width=3)",
                                        "conv(tanimoto)", "tanimoto + conv(rbf)",
-                                       "tanimoto rbf",   "tanimoto * tanimoto" };
+                                       "tanimoto rbf",   "tanimoto * tanimoto",
+                                       "tanimotodp(power=0)", "tanimotodp(power=1/0)",
+                                       "tanimotodp(power=3)", "tanimotodp(degree=2)" };
     struct err err = { 0 };
     struct kernel k;
 
@@ -326,6 +366,8 @@ int main(void)
     tcase_set_timeout(tc, 120);
     tcase_add_test(tc, golden_counts);
     tcase_add_test(tc, golden_binary);
+    tcase_add_test(tc, golden_dot_products);
+    tcase_add_test(tc, dot_products_of_any_size);
     tcase_add_loop_test(tc, values_are_sums_over_places, 0, 2);
     tcase_add_loop_test(tc, tiles_are_pairs, 0, EXPRESSIONS);
     tcase_add_test(tc, rows_of_products);

@@ -17,7 +17,7 @@ part_of() {
     opt_* | svrg_* | psvrg_* | amsgrad_* | adam_*) echo E ;;
     conv_* | graph_* | fastconv_* | onehot_*) echo F ;;
     sdd_* | sgd_* | pathwise_*) echo G ;;
-    tan_counts | tan_tmm | tan_tmm_binary) echo H ;;
+    tan_*) echo H ;;
     spectrum_*) echo I ;;
     auprc_* | kpca_* | pca_* | km_* | met_* | spearman_*) echo K ;;
     *) echo later ;;

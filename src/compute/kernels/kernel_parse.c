@@ -550,7 +550,7 @@ static enum status parse_inside(struct parser *p, const struct layer *l, const s
     double v;
 
     skip_blanks(p);
-    if (!parse_plain_number(p, &v) || !(v >= k->lo && v <= k->hi) || (k->valid && !k->valid(v)))
+    if (parse_number(p, &v) != ST_OK || !(v >= k->lo && v <= k->hi) || (k->valid && !k->valid(v)))
         return err_set(p->err, ST_RANGE, "%s: the %s is %s", l->ops->name, k->name, k->help);
     *out = v;
     return ST_OK;

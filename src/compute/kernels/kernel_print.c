@@ -96,8 +96,10 @@ static const char *print_inside(const struct kterm *term, struct buf *out)
     const struct kparam *p = term->ops->params;
     const char *before = "(";
 
-    for (size_t i = 0; p && p[i].name; i++, before = ",")
-        buf_printf(out, "%s%s=%g", before, p[i].name, term->params[i]);
+    for (size_t i = 0; p && p[i].name; i++, before = ",") {
+        buf_printf(out, "%s%s=", before, p[i].name);
+        buf_json_double(out, term->params[i]);
+    }
     return before;
 }
 

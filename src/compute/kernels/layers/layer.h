@@ -128,6 +128,7 @@ struct layer_ops {
     row(layer_convdense) \
     row(layer_spectrum)  \
     row(layer_tanimoto)  \
+    row(layer_tanimotodp) \
     row(layer_wd)
 
 #define LAYER_DECLARED(name) extern const struct layer_ops name;

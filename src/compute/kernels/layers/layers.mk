@@ -11,6 +11,7 @@ libcompute_a_SOURCES += \
   src/compute/kernels/layers/layer_map.h \
   src/compute/kernels/layers/spectrum.c \
   src/compute/kernels/layers/tanimoto.c \
+  src/compute/kernels/layers/tanimotodp.c \
   src/compute/kernels/layers/wd.c \
   src/compute/kernels/layers/windows.c \
   src/compute/kernels/layers/windows.h
