@@ -120,14 +120,14 @@ struct layer_ops {
 };
 
 /* The registry: a row for each layer, in the order in which help lists them. */
-#define LAYER_ROWS(row)  \
-    row(layer_conv)      \
-    row(layer_fastconv)  \
-    row(layer_graph)     \
-    row(layer_graphpoly) \
-    row(layer_convdense) \
-    row(layer_spectrum)  \
-    row(layer_tanimoto)  \
+#define LAYER_ROWS(row)   \
+    row(layer_conv)       \
+    row(layer_fastconv)   \
+    row(layer_graph)      \
+    row(layer_graphpoly)  \
+    row(layer_convdense)  \
+    row(layer_spectrum)   \
+    row(layer_tanimoto)   \
     row(layer_tanimotodp) \
     row(layer_wd)
 
