@@ -23,7 +23,7 @@ struct neighbours_opts {
     struct pool *pool;
 };
 
-/* True if the kernel has loops over tiles: its own values are then compared, without features. */
+/* True if the kernel has loops over tiles, or no random features: its own values are compared. */
 bool neighbours_exact(const struct kernel *);
 /* out[i]: row i of `all` compared with row 0 of `one`; both sources have the same inputs.  Features
  * (unless neighbours_exact) are in single precision, sums in double.  Time is that of n rows of
