@@ -125,8 +125,10 @@ void scoring_tell_text(struct rec *rec, const struct metrics *raw, const struct 
 
     text_number(a, sizeof a, raw->rmse);
     text_number(b, sizeof b, raw->mae);
-    rec_text(rec, "  RMSE %s (scaled %.4f)  MAE %s (%.4f)  R2 %.3f  Spearman %.3f",
-             a, sc->rmse, b, sc->mae, raw->r2, raw->spearman);
+    rec_text(rec, "  RMSE %s (scaled %.4f)  MAE %s (%.4f)  R2 %.3f", a, sc->rmse, b, sc->mae,
+             raw->r2);
+    if (isfinite(raw->spearman)) /* a constant has no ranks */
+        rec_text(rec, "  Spearman %.3f", raw->spearman);
     if (isfinite(raw->auroc))
         rec_text(rec, "\n  AUROC %.4f  AUPRC %.4f (of two values, the greater is positive)",
                  raw->auroc, raw->auprc);
