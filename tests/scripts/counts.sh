@@ -119,6 +119,31 @@ awk 'BEGIN { print "c,y"
 run --format json -e 'open many.csv; kernel rbf; fit'
 has "but not any number of them" "$out$err" '"name":"places".*"try":"kernel tanimoto'
 
+# pick: similarities by hand.  The first row of the pool is one of training, the others are 2/3, 1/2
+# and 0 like the nearest of training, and 1/3, 0 and 0 like one another.
+cat >pool.csv <<'END'
+c,name
+3:1 4:2,p1
+3:1 4:1,p2
+4:1 5:1,p3
+9:1,p4
+END
+pick='open four.csv; kernel tanimoto; fit; pick pool.csv'
+run --format json -e "$pick count=3 by=mean out=picked.csv"
+has "pick leaves training rows out" "$out" '"count":3,"pool":4,"left_out":1,"by":"mean"'
+for one in '"name":"p2","row":2,.*"nearest":0.66666666666666' '"name":"p4","row":4,.*"nearest":0}' \
+    '"name":"p3","row":3,[^}]*"nearest":0.5}' '"diversity":0.8888888888888'; do
+    has "pick tells $one" "$out" "$one"
+done
+is "its file" "$(sed -n 1p picked.csv; grep -c . picked.csv)" 'row,c,name,mean,sd,nearest
+4'
+run --format json -e "$pick count=3 by=mean similar=0.3"
+has "similar= keeps two of them apart" "$out" '"count":2,.*"diversity":1,'
+has "and the third is told" "$out$err" '"name":"few".*only 2 of 3'
+run --format json -e "$pick count=3 by=improvement similar=0.4; pick pool.csv count=3"
+has "by improvement" "$out" '"count":3,.*"by":"improvement"'
+has "no functions without features: what to do" "$out$err" '"no-features".*"try":"pick ... by=impr'
+
 # Molecules with counts of radius 1, five splits: 0.675 and 23.4 is what NumPy finds.
 mean() { # set
     data=${GPDESK_SHARED:-$src/../shared}/data/$1 sum=0

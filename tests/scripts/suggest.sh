@@ -262,4 +262,32 @@ pid=$!
 wait $pid
 is "Ctrl-C ends it, after a line of the second round while it runs" $? 130
 has "and it says so" "$(cat rest)" 'bo was stopped after'
+# ---- pick: the test rows, beside what awk makes of predictions and values ----
+split='split test=40% seed=2'
+echo 'pick test count=5 by=mean seed=3 out=c.csv' >pick.gps
+run --format json -e "open d.csv target=y; $split; kernel rbf" -e 'fit solver=exact l=1 amplitude=2 noise=0.05' \
+    -e 'predict out=p.csv columns=row,mean; source pick.gps'
+is "pick in a script ends with 0" $rc 0
+awk -F, 'FNR > 1 { print $1, $2 }' p.csv | sort -k2,2gr -k1,1g | head -n 5 | cut -d' ' -f1 >want
+is "by=mean picks the best means" "$(sed 1d c.csv | cut -d, -f1 | tr '\n' ' ')" "$(tr '\n' ' ' <want)"
+value() { printf '%s\n' "$out" | sed -n "s/.*\"$1\":\([-0-9.e]*\).*/\1/p" | tail -n 1; }
+ok "means of the chosen, the best and chance are those of the rows" awk -F, -v m="$(value mean_chosen)" \
+    -v b="$(value mean_best)" -v bm="$(value mean_by_mean)" -v ch="$(value mean_chance)" '
+    FILENAME == "want" { in5[$1] = 1; next } FILENAME == "p.csv" { if (FNR > 1) t[$1] = 1; next }
+    FNR > 1 && FNR - 1 in t { y = $3; s += y; n++; v[n] = y; if (FNR - 1 in in5) c += y / 5 }
+    END { for (i = 1; i <= 5; i++) { k = 1; for (j = 1; j <= n; j++) if (v[j] > v[k]) k = j
+            top += v[k] / 5; v[k] = -1e9 }
+        print n, c, m, top, b, s / n, ch, bm
+        exit n != 24 || far(c, m) || far(top, b) || far(s / n, ch) || far(c, bm) }
+    function far(p, q) { return q == "" || (p - q) ^ 2 > 1e-18 }' want p.csv d.csv
+pick="open d.csv target=y; $split; kernel rbf; fit features=256 l=1 amplitude=2 noise=0.05"
+run -e "set threads=1; $pick; pick test count=6 out=1.csv; pick test count=6 goal=min by=ucb similar=0.5 out=m.csv"
+run -e "set threads=2; $pick; predict out=p.csv columns=row,mean; pick test count=6 out=2.csv"
+ok "functions pick the same with another number of threads" cmp 1.csv 2.csv
+ok "only test rows, none twice" awk -F, 'FNR == 1 { next } FILENAME == "p.csv" { t[$1]; next }
+    !($1 in t) || seen[$1]++ { exit 1 } { n++ } END { exit n != 6 }' p.csv 1.csv
+run --format json -e "open d.csv target=y; fit features=32; pick test"
+has "without test rows pick says what to do" "$out$err" '"no-rows".*"try":"split test=20%'
+run --format json -e "$pick; pick d.csv count=3 by=mean"
+has "nothing measured is picked from a file" "$out" '"count":0,"pool":60,"left_out":60'
 finish

@@ -38,6 +38,7 @@ score|score|same
 check|check|same
 predict|predict out=p.csv|same
 suggest|suggest 2 candidates=20|undo
+pick|pick test count=2|same
 bo|bo table start=10 rounds=1 batch=3 tune=no|same
 tell|suggest 2 candidates=20; tell s1=3|undo
 pca|pca|same

@@ -15,6 +15,14 @@ static enum status cmd_suggest(struct workspace *ws, const struct args *a, struc
     return rc == ST_OK ? suggesting_start(ws, r, a, err) : rc;
 }
 
+static enum status cmd_pick(struct workspace *ws, const struct args *a, struct err *err)
+{
+    struct run *r = ws_run(ws, args_text(a, "run"), err);
+    const enum status rc = r ? ws_no_keyboard(ws, args_text(a, "pool"), err) : err->code;
+
+    return rc == ST_OK ? suggesting_pick(ws, r, a, err) : rc;
+}
+
 static enum status cmd_tell(struct workspace *ws, const struct args *a, struct err *err)
 {
     const enum status rc = ws_no_keyboard(ws, args_text(a, "file"), err);
@@ -59,6 +67,36 @@ struct command cmd_suggest_rows[] = {
      "mean and sd are those of a new measurement; chance is that of the function to be better\n"
      "there than the best measured value. Rows that were measured are not proposed. Steps such\n"
      "as where and let apply to the candidates, too. The same seed gives the same rows."},
+    {"pick",
+     "model",
+     "Pick the best rows of a pool, unlike one another if asked",
+     "pick test count=5 by=mean\npick test count=5 similar=0.9 out=chosen.csv",
+     {{"pool", ARG_FILE, ARGF_POS, "test", 0, 0, NULL, NULL,
+       "a table of rows (options as in open), or the word test: the test rows, whose targets say "
+       "how good the choice is"},
+      {"count", ARG_INT, 0, "100", 1, 1000, NULL, "rows", "how many rows to pick"},
+      {"out", ARG_OUT, 0, NULL, 0, 0, NULL, NULL,
+       "CSV to write: row, columns of the pool, mean, sd, nearest"},
+      {"goal", ARG_CHOICE, 0, "max", 0, 0, "max|min", NULL, "which target is the best"},
+      {"by", ARG_CHOICE, 0, "thompson", 0, 0, "thompson|mean|ucb|improvement", NULL,
+       "a function from the posterior for each row; mean; mean plus 2 sd; expected improvement"},
+      {"similar", ARG_REAL, 0, "1", 0, 1, NULL, NULL,
+       "how alike two picked rows are at most: their correlation under the kernel"},
+      {"target", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL,
+       "with several targets, which one; default: the first"},
+      {"seed", ARG_INT, 0, NULL, 0, 9e15, NULL, NULL, "seed of functions; default: set seed"},
+      {"quote", ARG_CHOICE, 0, "no", 0, 0, "no|formulas", NULL,
+       "formulas: put an apostrophe before text that begins with = + - @, for spreadsheets"},
+      IMPORT_ARGS_ROWS(true),
+      {"run", ARG_RUN, 0, ".", 0, 0, NULL, NULL, "a fit; . is the last one"},
+      IMPORT_ARGS_CELLS(true)},
+     CMD_JOB | CMD_NEEDS_DATA | CMD_NEEDS_MODEL,
+     cmd_pick,
+     "No training row is picked, and of a file none that was measured. nearest is the similarity\n"
+     "to the training row most like it, diversity the mean of 1 - similarity between the picked.\n"
+     "With test the observed mean of the picked stands beside that of the best rows, of by=mean\n"
+     "and of all candidates. by=thompson needs a kernel with random features or functions of the\n"
+     "fit. Nothing in the workspace changes; suggest remembers what it proposes."},
     {"tell",
      "model",
      "Tell the measurements of suggested rows",

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/outfile.h"
 #include "base/text.h"
+#include "compute/models/exact.h"
 #include "compute/models/propose.h"
 #include "data/candidates.h"
 #include "data/prepare.h"
@@ -22,13 +23,20 @@
 
 enum { SHOWN_PROPOSALS = 3, DRAWN_CANDIDATES = 3000 };
 
-struct proposal { size_t row; double mean, sd, chance; };
+/* nearest: the similarity to the training row most like it; NaN: not measured. */
+struct proposal { size_t row; double mean, sd, chance, nearest; };
+
+/* What `pick test` knows, in units of the target: means of the observed values. */
+struct picked_means { double chosen, best, by_mean, chance; };
 
 struct suggesting {
     struct scoring s;       /* run, data, model, encoding; of its scoring job nothing else */
     struct dataset *now;    /* the data as they are now: those of the run and what was told since */
     struct prepare_rows asked; /* its proposals so far */
     const struct args *a;
+    bool picks, test;       /* the command pick; from the test rows */
+    struct picked_means means;
+    double diversity;       /* mean of 1 - similarity between two that were chosen */
     struct import_opts import;
     text_csv_fn *csv;
     struct propose_opts o;
@@ -43,6 +51,11 @@ struct suggesting {
     struct figure *figure;  /* the plot suggest */
     double seconds;
 };
+
+static const char *verb_of(const struct suggesting *g)
+{
+    return g->picks ? "pick" : "suggest";
+}
 
 static void suggesting_free(struct job *job)
 {
@@ -87,7 +100,8 @@ static size_t *input_columns(const struct encoding *e, const struct table *t, st
 
 /* What was measured. */
 
-/* The utility of each row of the data; NaN where there is no value of the target. */
+/* The utility of each row of the data; NaN where there is no value of the target.  Where the test
+ * rows are the candidates, their values are unknown. */
 static enum status utilities(struct suggesting *g, double **out, struct err *err)
 {
     const struct encoding one = encoding_for(&g->s.enc, g->o.target);
@@ -103,7 +117,8 @@ static enum status utilities(struct suggesting *g, double **out, struct err *err
         return err_set(err, ST_STATE, "the data have no numbers of the target %.60s", one.target);
     for (size_t i = 0; i < t->n; i++) {
         const double y = encoding_scaled(&one, column_at(&t->col[j], i));
-        u[i] = isfinite(y) ? acquisition_utility(&g->o.goal, y) : NAN;
+        const bool hidden = g->test && g->now->split.part && g->now->split.part[i] != PART_TRAIN;
+        u[i] = isfinite(y) && !hidden ? acquisition_utility(&g->o.goal, y) : NAN;
         if (isfinite(u[i]) && (best == SIZE_MAX || u[i] > u[best]))
             best = i;
     }
@@ -177,6 +192,10 @@ static enum status read_candidates(struct suggesting *g, struct job *job, const 
     const char *pool = args_text(g->a, "pool");
     const size_t n = args_many(g->a, "column");
 
+    if (g->test) {
+        g->raw = table_ref(g->s.data->table);
+        return ST_OK;
+    }
     if (pool)
         return import_file(pool, &g->import, &job->ctl, &g->raw, err);
     const char **range = mem_calloc(n + 1, sizeof *range, "ranges", err);
@@ -203,6 +222,7 @@ static enum status keep(struct suggesting *g, const struct encoded *e, const str
         const size_t k = g->o.target * e->n + p->row[i];
         const double var = p->varf[k] + noise * noise;
         g->at[i].row = e->row[p->row[i]];
+        g->at[i].nearest = -INFINITY;
         encoding_unscale(&one, 1, &p->mean[k], &var, &g->at[i].mean, &g->at[i].sd);
         g->at[i].chance = acquisition_chance(&g->o.goal, p->mean[k], sqrt(p->varf[k]));
     }
@@ -243,6 +263,133 @@ static enum status draw(struct suggesting *g, const struct encoded *e, const str
     return ok ? ST_OK : ST_NOMEM;
 }
 
+/* What pick tells of its rows. */
+
+static double alike(double k, double a, double b)
+{
+    return 2.0 * k / (a + b);
+}
+
+/* The similarity of each of the chosen rows X, wide numbers each with k(x, x) in own, to the
+ * training row most like it; blocks of training rows, so that memory is bounded. */
+static enum status nearest_trained(struct suggesting *g, struct job *job, const double *X,
+                                   const double *own, size_t wide, struct err *err)
+{
+    enum { BLOCK = 512 };
+    const struct model *m = g->s.model;
+    struct encoded e = { 0 };
+    size_t *rows = NULL, n = 0;
+    double *Y = NULL, *C = NULL;
+    enum status rc = dataset_rows(g->s.data, PART_TRAIN, &rows, &n, err);
+
+    if (rc == ST_OK)
+        rc = encode(&g->s.enc, g->s.data->table, rows, n, true, &e, err);
+    const size_t d = rc == ST_OK ? e.base.d : 0;
+    if (rc == ST_OK && d <= wide) {
+        Y = mem_calloc(BLOCK, d * sizeof *Y, "training rows", err);
+        C = Y ? mem_calloc(BLOCK, (g->n + 1) * sizeof *C, "similarities", err) : NULL;
+        rc = C ? ST_OK : ST_NOMEM;
+    }
+    for (size_t r0 = 0; rc == ST_OK && C && r0 < e.n; r0 += BLOCK) {
+        const size_t b = e.n - r0 < BLOCK ? e.n - r0 : BLOCK;
+        const struct exact_rows at = { .k = &m->kernel, .hp = m->hp, .X = Y, .n = b, .d = d,
+                                       .pool = job->pool };
+        rc = e.base.rows(&e.base, r0, r0 + b, Y, err);
+        if (rc != ST_OK)
+            break;
+        exact_cross_wide(&at, X, wide, g->n, C);
+        for (size_t j = 0; j < b; j++) {
+            const double *y = Y + j * d;
+            const double yy = kernel_exact(&m->kernel, m->hp, d, y, y, NULL);
+            for (size_t i = 0; i < g->n; i++)
+                g->at[i].nearest = fmax(g->at[i].nearest, alike(C[i * b + j], own[i], yy));
+        }
+        if (ctl_stopped(&job->ctl))
+            rc = err_set(err, ST_CANCELLED, "stopped while the nearest training rows were sought");
+    }
+    encode_free(&e);
+    free(rows);
+    free(Y);
+    free(C);
+    return rc;
+}
+
+/* How unlike the chosen rows are to one another and to those of training. */
+static enum status compare(struct suggesting *g, struct job *job, const struct encoded *e,
+                           const struct proposed *p, struct err *err)
+{
+    const struct model *m = g->s.model;
+    const size_t d = e->base.d;
+    double *X = mem_calloc(g->n + 1, d * sizeof *X, "the chosen rows", err);
+    double *own = X ? mem_calloc(g->n + 1, sizeof *own, "the chosen rows", err) : NULL;
+    double sum = 0.0;
+    enum status rc = own ? ST_OK : ST_NOMEM;
+
+    for (size_t i = 0; rc == ST_OK && i < g->n; i++) {
+        double *x = X + i * d;
+        rc = e->base.rows(&e->base, p->row[i], p->row[i] + 1, x, err);
+        if (rc != ST_OK)
+            break;
+        own[i] = kernel_exact(&m->kernel, m->hp, d, x, x, NULL);
+        for (size_t k = 0; k < i; k++)
+            sum += 1.0 - alike(kernel_exact(&m->kernel, m->hp, d, X + k * d, x, NULL), own[i],
+                               own[k]);
+    }
+    g->diversity = g->n > 1 ? sum / (0.5 * (double)g->n * (double)(g->n - 1)) : (double)NAN;
+    if (rc == ST_OK && g->n)
+        rc = nearest_trained(g, job, X, own, d, err);
+    free(X);
+    free(own);
+    return rc;
+}
+
+static int down(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x < y) - (x > y);
+}
+
+static double mean_at(const double *y, const size_t *row, size_t n)
+{
+    double sum = 0.0;
+
+    for (size_t i = 0; i < n; i++)
+        sum += y[row[i]];
+    return n ? sum / (double)n : (double)NAN;
+}
+
+/* What the chosen test rows are worth, beside the best, those of by=mean, and all candidates. */
+static enum status judge(struct suggesting *g, const struct encoded *e, const struct tools *on,
+                         struct proposed *p, struct err *err)
+{
+    const double *y = e->yraw + g->o.target * e->n;
+    const double sign = g->o.goal.goal == GOAL_MIN ? -1.0 : 1.0;
+    double *v = mem_calloc(e->n + 1, sizeof *v, "values", err), sum = 0.0, top = 0.0;
+    struct propose_opts by_mean = g->o;
+    size_t n = 0;
+
+    if (!v)
+        return ST_NOMEM;
+    for (size_t i = 0; i < e->n; i++)
+        if (!g->o.left[i]) {
+            v[n++] = sign * y[i];
+            sum += y[i];
+        }
+    qsort(v, n, sizeof *v, down);
+    for (size_t i = 0; i < g->n; i++)
+        top += sign * v[i];
+    free(v);
+    g->means = (struct picked_means){ mean_at(y, p->row, g->n), top / (double)g->n, NAN,
+                                      sum / (double)n };
+    by_mean.by = PROPOSE_MEAN;
+    by_mean.count = g->n;
+    const enum status rc = propose(g->s.model, &e->base, &by_mean, on, p, err);
+    if (rc == ST_OK)
+        g->means.by_mean = mean_at(y, p->row, p->n);
+    return rc;
+}
+
 static enum status choose(struct suggesting *g, struct job *job, const struct table *t,
                           const struct encoded *e, const double *u, struct err *err)
 {
@@ -260,10 +407,15 @@ static enum status choose(struct suggesting *g, struct job *job, const struct ta
     g->o.left = left;
     if (rc == ST_OK)
         rc = propose(g->s.model, &e->base, &g->o, &on, &p, err);
+    if (rc != ST_OK && g->o.by == PROPOSE_THOMPSON && !strcmp(err->name, "no-features"))
+        err_hint(err, "%s ... by=%s  |  by=ucb  |  by=mean", verb_of(g),
+                 g->picks ? "improvement" : "ei");
     if (rc == ST_OK)
         rc = keep(g, e, &p, err);
     if (rc == ST_OK)
-        rc = draw(g, e, &p, err);
+        rc = g->picks ? compare(g, job, e, &p, err) : draw(g, e, &p, err);
+    if (rc == ST_OK && g->test && g->n)
+        rc = judge(g, e, &on, &p, err);
     g->o.left = NULL;
     free(p.mean);
     free(p.varf);
@@ -294,6 +446,21 @@ static enum status remember(struct suggesting *g, const struct table *t, struct 
     return g->steps.failed ? err_nomem(err, g->steps.len, "proposals") : ST_OK;
 }
 
+/* The rows of the candidates: the test rows of the run, or all that a file or ranges give. */
+static enum status pool_rows(struct suggesting *g, struct table **t, size_t **rows, size_t *n,
+                             struct err *err)
+{
+    if (!g->test)
+        return prepare_new_data(&g->s.enc, t, rows, n, &g->s.notes, err);
+    const enum status rc = dataset_rows(g->s.data, PART_TEST, rows, n, err);
+    if (rc != ST_OK || *n > 0)
+        return rc;
+    err_named(err, ST_STATE, "no-rows", "dataset %s has no test rows to pick from",
+              g->s.data->name);
+    err_hint(err, "split test=20%% and fit again, or pick FILE");
+    return ST_STATE;
+}
+
 static enum status suggest_work(struct job *job, struct err *err)
 {
     struct suggesting *g = job->arg;
@@ -306,8 +473,8 @@ static enum status suggest_work(struct job *job, struct err *err)
 
     if (rc == ST_OK && !model_has_variance(g->s.model)) {
         rc = err_named(err, ST_STATE, "no-variance",
-                       "%s has no variances, and suggest weighs them", g->s.run);
-        err_hint(err, "fit variance=auto, then suggest");
+                       "%s has no variances, and %s weighs them", g->s.run, verb_of(g));
+        err_hint(err, "fit variance=auto, then %s", verb_of(g));
     }
     if (rc == ST_OK)
         rc = utilities(g, &u, err);
@@ -315,16 +482,16 @@ static enum status suggest_work(struct job *job, struct err *err)
         rc = read_candidates(g, job, u, err);
     if (rc == ST_OK) {
         t = table_ref(g->raw);
-        rc = prepare_new_data(&g->s.enc, &t, &rows, &n, &g->s.notes, err);
+        rc = pool_rows(g, &t, &rows, &n, err);
     }
     if (rc == ST_OK)
-        rc = encode(&g->s.enc, t, rows, n, false, &e, err);
+        rc = encode(&g->s.enc, t, rows, n, g->test, &e, err);
     g->pool = e.n;
     g->s.missing_cells = e.missing_cells, g->s.unseen_levels = e.unseen_levels;
     g->s.dropped = e.dropped, g->s.cut = e.cut, g->s.strange = e.strange;
     if (rc == ST_OK)
         rc = choose(g, job, t, &e, u, err);
-    if (rc == ST_OK)
+    if (rc == ST_OK && !g->picks)
         rc = remember(g, t, err);
     encode_free(&e);
     free(rows);
@@ -348,33 +515,46 @@ static bool is_target(const struct suggesting *g, const char *name)
     return false;
 }
 
-static const char *const own_columns[] = { "id", "mean", "sd", "chance" };
+/* The file's own columns: the first, and those behind the candidates'. */
+enum { OWN_COLUMNS = 4 };
+static const char *const *own_columns(const struct suggesting *g)
+{
+    static const char *const suggested[] = { "id", "mean", "sd", "chance" };
+    static const char *const picked[] = { "row", "mean", "sd", "nearest" };
+
+    return g->picks ? picked : suggested;
+}
 
 static void csv_head(const struct suggesting *g, struct buf *b)
 {
-    buf_puts(b, "id");
+    const char *const *own = own_columns(g);
+
+    buf_puts(b, own[0]);
     for (size_t c = 0; c < g->raw->ncols; c++) {
         const char *name = g->raw->col[c].name;
         bool taken = false;
-        if (is_target(g, name))
+        if (is_target(g, name) && !g->test)
             continue;
-        for (size_t k = 0; k < sizeof own_columns / sizeof *own_columns; k++)
-            taken |= !strcmp(name, own_columns[k]);
+        for (size_t k = 0; k < OWN_COLUMNS; k++)
+            taken |= !strcmp(name, own[k]);
         buf_puts(b, taken ? ",pool_" : ",");
         g->csv(b, name);
     }
-    buf_puts(b, ",mean,sd,chance\n");
+    buf_printf(b, ",%s,%s,%s\n", own[1], own[2], own[3]);
 }
 
 static void csv_row(const struct suggesting *g, size_t i, struct buf *b)
 {
     const struct proposal *p = &g->at[i];
 
-    buf_printf(b, "s%zu", g->asked.n + i + 1);
+    if (g->picks)
+        buf_printf(b, "%zu", p->row + 1);
+    else
+        buf_printf(b, "s%zu", g->asked.n + i + 1);
     for (size_t c = 0; c < g->raw->ncols; c++) {
         const struct column *col = &g->raw->col[c];
         struct buf room = { 0 };
-        if (is_target(g, col->name))
+        if (is_target(g, col->name) && !g->test)
             continue;
         buf_putc(b, ',');
         if (col->type == COL_REAL && isfinite(column_at(col, p->row)))
@@ -385,7 +565,7 @@ static void csv_row(const struct suggesting *g, size_t i, struct buf *b)
             g->csv(b, s);
         buf_free(&room);
     }
-    const double v[] = { p->mean, p->sd, p->chance };
+    const double v[] = { p->mean, p->sd, g->picks ? p->nearest : p->chance };
     for (size_t k = 0; k < 3; k++) {
         buf_putc(b, ',');
         buf_json_double(b, v[k]);
@@ -404,7 +584,7 @@ static enum status write_csv(struct suggesting *g, struct err *err)
     rc = b.failed ? err_nomem(err, b.len, "proposals")
                   : outfile_put(args_text(g->a, "out"), 0666, b.s, b.len, err);
     if (rc == ST_IO)
-        err_hint(err, "suggest ... out=FILE.csv in a directory that you may write to");
+        err_hint(err, "out=FILE.csv in a directory that you may write to");
     buf_free(&b);
     return rc;
 }
@@ -504,7 +684,131 @@ static void suggest_done(struct workspace *ws, struct job *job, enum status rc,
 static const struct job_ops suggest_ops = { .verb = "suggest", .work = suggest_work,
                                             .done = suggest_done, .free = suggesting_free };
 
+/* The column that names the rows of the pool: an identifier of the data, else words that are no
+ * input; SIZE_MAX: there is none. */
+static size_t name_column(const struct suggesting *g)
+{
+    const struct dataset *d = g->s.data;
+    size_t found = SIZE_MAX;
+
+    for (size_t k = 0; k < g->raw->ncols; k++) {
+        const size_t j = table_find(d->table, g->raw->col[k].name);
+        if (j != SIZE_MAX && d->role[j] == ROLE_ID)
+            return k;
+        const bool word = g->raw->col[k].type == COL_TEXT || g->raw->col[k].type == COL_CATEGORY;
+        if (found == SIZE_MAX && word && (j == SIZE_MAX || d->role[j] == ROLE_SKIP))
+            found = k;
+    }
+    return found;
+}
+
+static void name_json(struct rec *rec, const struct suggesting *g, size_t k, size_t row)
+{
+    struct buf room = { 0 };
+    const struct column *c = k == SIZE_MAX ? NULL : &g->raw->col[k];
+
+    if (c && c->type == COL_REAL)
+        buf_json_double(&room, column_at(c, row));
+    rec_str(rec, "name", !c                    ? NULL
+                         : c->type == COL_REAL ? buf_str(&room)
+                                               : table_column_text(c, row, &room));
+    buf_free(&room);
+}
+
+static void pick_json(struct rec *rec, const struct suggesting *g)
+{
+    const size_t name = name_column(g);
+
+    rec_str(rec, "run", g->s.run);
+    rec_str(rec, "out", args_text(g->a, "out"));
+    rec_int(rec, "count", (int64_t)g->n);
+    rec_int(rec, "pool", (int64_t)g->pool);
+    rec_int(rec, "left_out", (int64_t)g->measured);
+    rec_str(rec, "by", args_text(g->a, "by"));
+    rec_array(rec, "picked");
+    for (size_t i = 0; i < g->n; i++) {
+        rec_item(rec);
+        name_json(rec, g, name, g->at[i].row);
+        rec_int(rec, "row", (int64_t)g->at[i].row + 1);
+        rec_num(rec, "mean", g->at[i].mean);
+        rec_num(rec, "sd", g->at[i].sd);
+        rec_num(rec, "nearest", g->at[i].nearest);
+        rec_close(rec);
+    }
+    rec_array_close(rec);
+    rec_num(rec, "diversity", g->diversity);
+    if (g->test) {
+        rec_num(rec, "mean_chosen", g->means.chosen);
+        rec_num(rec, "mean_best", g->means.best);
+        rec_num(rec, "mean_by_mean", g->means.by_mean);
+        rec_num(rec, "mean_chance", g->means.chance);
+    }
+    rec_num(rec, "seconds", g->seconds);
+}
+
+static void pick_text(struct rec *rec, const struct suggesting *g)
+{
+    const size_t shown = g->n < SHOWN_PROPOSALS ? g->n : SHOWN_PROPOSALS;
+    char a[32], b[32], c[32], d[32];
+
+    text_count(a, sizeof a, g->pool);
+    rec_text(rec, "%s picks %zu of %s rows by %s", g->s.run, g->n, a, args_text(g->a, "by"));
+    if (isfinite(g->diversity))
+        rec_text(rec, "; diversity %.3g", g->diversity);
+    for (size_t i = 0; i < shown; i++) {
+        const struct proposal *p = &g->at[i];
+        text_number(a, sizeof a, p->mean);
+        text_number(b, sizeof b, p->sd);
+        rec_text(rec, "\n  row %zu  mean %s  sd %s", p->row + 1, a, b);
+        if (isfinite(p->nearest))
+            rec_text(rec, "  similarity to training %.3g", p->nearest);
+    }
+    if (g->test && g->n) {
+        text_number(a, sizeof a, g->means.chosen);
+        text_number(b, sizeof b, g->means.best);
+        text_number(c, sizeof c, g->means.by_mean);
+        text_number(d, sizeof d, g->means.chance);
+        rec_text(rec, "\n  observed mean of the chosen %s; of the best %s, by=mean %s, chance %s",
+                 a, b, c, d);
+    }
+    if (args_text(g->a, "out") && g->n) {
+        rec_text(rec, "\n  %swritten to ", g->n > shown ? "all " : "");
+        rec_safe(rec, args_text(g->a, "out"));
+    } else if (g->n > shown) {
+        rec_text(rec, "\n  pick ... out=FILE.csv writes them all");
+    }
+}
+
+static void pick_done(struct workspace *ws, struct job *job, enum status rc, const struct err *err)
+{
+    struct suggesting *g = job->arg;
+    struct rec rec;
+
+    if (scoring_ended_early(ws, job, rc, err))
+        return;
+    scoring_tell_counts(ws, &g->s);
+    if (g->measured)
+        ws_note(ws, "measured", "%zu of %zu candidates are rows of training, were measured or "
+                                "repeat another, and are left out", g->measured, g->pool);
+    if (g->n < g->o.count)
+        ws_tell(ws, REC_WARNING, g->s.run, "few", "pick ... similar=1",
+                "only %zu of %zu rows could be picked: the others were left out, or are too like "
+                "one that is picked", g->n, g->o.count);
+    rec_init(&rec, REC_RESULT, "pick");
+    snprintf(rec.run, sizeof rec.run, "%s", g->s.run);
+    pick_json(&rec, g);
+    pick_text(&rec, g);
+    ws_emit(ws, &rec);
+    ws->serial++;
+}
+
+static const struct job_ops pick_ops = { .verb = "pick", .work = suggest_work,
+                                         .done = pick_done, .free = suggesting_free };
+
 /* Starting. */
+
+/* The words of pick's by=, in the order of enum propose_rule. */
+static const char *const pick_words[] = { "thompson", "improvement", "ucb", "mean", NULL };
 
 static enum status read_goal(struct suggesting *g, const char *goal, struct err *err)
 {
@@ -533,10 +837,11 @@ static enum status read_asked(struct suggesting *g, const struct workspace *ws,
 
     g->csv = strcmp(args_text(a, "quote"), "formulas") ? text_csv : text_csv_guarded;
     g->o.count = (size_t)args_int(a, "count", 1);
-    g->o.apart = args_num(a, "apart");
+    g->o.apart = g->picks ? fmax(1.0 - args_num(a, "similar"), 0.0) : args_num(a, "apart");
     g->o.seed = args_given(a, "seed") ? (uint64_t)args_int(a, "seed", 0) : ws->opt.seed;
-    for (size_t i = 0; propose_words[i]; i++)
-        if (!strcmp(by, propose_words[i]))
+    const char *const *words = g->picks ? pick_words : propose_words;
+    for (size_t i = 0; words[i]; i++)
+        if (!strcmp(by, words[i]))
             g->o.by = (enum propose_rule)i;
     if (rc == ST_OK)
         rc = read_goal(g, args_text(a, "goal"), err);
@@ -555,6 +860,10 @@ static enum status take_now(struct suggesting *g, struct workspace *ws, struct e
 {
     struct dataset *d = ws_dataset(ws, g->s.data->name, NULL);
 
+    if (g->test) {
+        g->now = dataset_ref(g->s.data);
+        return ST_OK;
+    }
     if (!d) {
         err_named(err, ST_STATE, "no-data", "the data of %s are no longer open", g->s.run);
         err_hint(err, "open the file again, then fit");
@@ -564,8 +873,8 @@ static enum status take_now(struct suggesting *g, struct workspace *ws, struct e
     return g->now ? prepare_rows_read(g->now->steps, &g->asked, err) : ST_NOMEM;
 }
 
-enum status suggesting_start(struct workspace *ws, struct run *r, const struct args *a,
-                             struct err *err)
+static enum status start(struct workspace *ws, struct run *r, const struct args *a, bool picks,
+                         struct err *err)
 {
     struct suggesting *g;
     enum status rc = scoring_need_model(r, err);
@@ -580,14 +889,28 @@ enum status suggesting_start(struct workspace *ws, struct run *r, const struct a
     if (!g)
         return ST_NOMEM;
     g->a = args_ref(a);
+    g->picks = picks;
+    g->test = picks && !strcmp(args_text(a, "pool"), "test");
     rc = scoring_take(&g->s, r, err);
     if (rc == ST_OK)
         rc = take_now(g, ws, err);
     if (rc == ST_OK)
         rc = read_asked(g, ws, a, err);
     if (rc == ST_OK)
-        return ws_submit(ws, &suggest_ops, NULL, g, args_line(a), err);
+        return ws_submit(ws, picks ? &pick_ops : &suggest_ops, NULL, g, args_line(a), err);
     struct job tmp = { .arg = g };
     suggesting_free(&tmp);
     return rc;
+}
+
+enum status suggesting_start(struct workspace *ws, struct run *r, const struct args *a,
+                             struct err *err)
+{
+    return start(ws, r, a, false, err);
+}
+
+enum status suggesting_pick(struct workspace *ws, struct run *r, const struct args *a,
+                            struct err *err)
+{
+    return start(ws, r, a, true, err);
 }

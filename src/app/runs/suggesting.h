@@ -12,4 +12,7 @@
 /* Queues the job with the arguments of `suggest` (app/commands/cmd_suggest.c). */
 enum status suggesting_start(struct workspace *, struct run *, const struct args *, struct err *);
 
+/* The same for `pick`: rows of a pool or of the test part, and nothing is remembered of them. */
+enum status suggesting_pick(struct workspace *, struct run *, const struct args *, struct err *);
+
 #endif
