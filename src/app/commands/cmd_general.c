@@ -68,6 +68,8 @@ static enum status cmd_help(struct workspace *ws, const struct args *a, struct e
         if (drawn)
             buf_printf(&page, "%s%s", page.len ? "\n" : "", buf_str(&plot));
         buf_free(&plot);
+        if (page.len && layer_find(topic))
+            buf_printf(&page, "There is a kernel %s, too: help kernels\n", topic);
         if (!page.len)
             err_hint(err, "help /%.60s   (searches all pages)", topic);
     }

@@ -85,7 +85,7 @@ enum status row_inspect_find(const struct run *r, const char *word, size_t *row,
         return ST_OK;
     err_set(err, ST_USAGE, "%zu rows have the cell %.40s, the first of them is row %zu", found,
             word, first + 1);
-    err_hint(err, "row:%zu  names it by its number", first + 1);
+    err_hint(err, "neighbours row:%zu  |  explain-row row:%zu", first + 1, first + 1);
     return ST_USAGE;
 }
 

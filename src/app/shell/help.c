@@ -249,6 +249,17 @@ const char *help_topic_at(size_t i)
     return i < sizeof topics / sizeof *topics ? topics[i].name : NULL;
 }
 
+/* True if a command has this name, whose page comes before that of a kernel. */
+static bool is_command(const char *name)
+{
+    const struct command *c;
+
+    for (size_t i = 0; (c = command_at(i)) != NULL; i++)
+        if (!strcmp(c->name, name))
+            return true;
+    return false;
+}
+
 bool help_topic(const char *name, struct buf *out)
 {
     for (size_t i = 0; i < sizeof topics / sizeof *topics; i++)
@@ -257,6 +268,8 @@ bool help_topic(const char *name, struct buf *out)
             topics[i].write(out);
             return true;
         }
+    if (is_command(name))
+        return false;
     const struct layer_ops *l;
     for (size_t i = 0; (l = layer_at(i)) != NULL; i++)
         if (!strcmp(l->name, name)) {
