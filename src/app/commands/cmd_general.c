@@ -68,8 +68,10 @@ static enum status cmd_help(struct workspace *ws, const struct args *a, struct e
         if (drawn)
             buf_printf(&page, "%s%s", page.len ? "\n" : "", buf_str(&plot));
         buf_free(&plot);
-        if (page.len && layer_find(topic))
-            buf_printf(&page, "There is a kernel %s, too: help kernels\n", topic);
+        const struct layer_ops *l = layer_find(topic);
+        if (page.len && l)
+            buf_printf(&page, "%-10s is a kernel, too, as in kernel %s: help kernels\n", topic,
+                       l->example);
         if (!page.len)
             err_hint(err, "help /%.60s   (searches all pages)", topic);
     }
