@@ -151,7 +151,9 @@ static double spectrum_exact(const struct kterm *t, const double *hp, const doub
 
 /* Tiles. */
 
-/* word: all words of its rows, ascending; times: KERNEL_TILE numbers for each of them. */
+/* word: all words of its rows, ascending; times: KERNEL_TILE numbers for each of them.  Long rows
+ * with more words than WORDS_MOST (32 MiB) go pair by pair. */
+enum { WORDS_MOST = 1 << 16 };
 struct tile {
     struct layer layer;
     size_t rows, n;
@@ -215,7 +217,7 @@ static void *tile_make(const struct layer *l, size_t rows, const double *y, size
         return NULL;
     t->layer = *l;
     t->rows = rows;
-    if (tile_words(t, y, stride))
+    if (tile_words(t, y, stride) && t->n <= WORDS_MOST)
         t->times = calloc(t->n + 1, KERNEL_TILE * sizeof *t->times);
     if (t->times == NULL) {
         tile_free(t);
@@ -236,6 +238,7 @@ static void *tile_make(const struct layer *l, size_t rows, const double *y, size
 
 static void tile_row(const struct tile *t, const struct words *w, double *out, size_t ld)
 {
+    const double own = squares(w);
     double sum[KERNEL_TILE] = { 0.0 };
 
     for (size_t i = 0; i < w->n; i++) {
@@ -245,7 +248,7 @@ static void tile_row(const struct tile *t, const struct words *w, double *out, s
             sum[j] += w->times[i] * times[j];
     }
     for (size_t j = 0; j < t->rows; j++)
-        out[j * ld] = scaled(&t->layer, sum[j], squares(w), t->square[j]);
+        out[j * ld] = scaled(&t->layer, sum[j], own, t->square[j]);
 }
 
 static void tile_values(const void *tile, size_t m, const double *x, size_t stride, double *out,
