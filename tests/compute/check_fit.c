@@ -176,6 +176,96 @@ START_TEST(starts_of_other_features_are_projected)
 }
 END_TEST
 
+/* Rows of the problem in another order, some of them moved. */
+struct part { double X[N * D], y[N]; struct source_array src; };
+
+static struct part *part_of(const struct prob *p, size_t n, const size_t *at)
+{
+    struct part *q = calloc(1, sizeof *q);
+
+    for (size_t i = 0; i < n; i++) {
+        memcpy(q->X + i * D, p->X + at[i] * D, D * sizeof *q->X);
+        q->y[i] = p->y[at[i]];
+    }
+    source_array_init(&q->src, q->X, n, D, D);
+    return q;
+}
+
+/* An exact kernel has a weight for each row: a start on fewer rows, in another order, gives its
+ * weights to these rows alone, which saves products, and the solution is Cholesky's.  Also with
+ * functions, and with 0, 1 and all rows the same. */
+START_TEST(exact_starts_are_matched_by_rows)
+{
+    enum { OLD = 640 };
+    const size_t samples = _i == 0 ? 0 : 3;
+    struct prob *p = prob_make();
+    struct fit_info cold, warm;
+    struct fit_opts o = options("matern(nu=3/2)", "cg", 0);
+    size_t at[N];
+
+    o.kind = model_kind_named("exact");
+    o.rtol = 1e-4;
+    o.maxit = 2000;
+    o.variance = samples ? VAR_SAMPLES : VAR_NONE;
+    o.samples = samples;
+    for (size_t i = 0; i < N; i++) /* 3 and 700 have no common divisor */
+        at[i] = (3 * i + 11) % N;
+    memcpy(p->X + at[4] * D, p->X + at[2] * D, D * sizeof *p->X); /* a row that is there twice */
+    struct part *old = part_of(p, OLD, at);
+    struct model *start = fit(&old->src.base, old->y, &o, NULL, &warm), *m;
+    struct model *zero = fit(&p->src.base, p->y, &o, NULL, &cold);
+    o.start = start;
+    m = fit(&p->src.base, p->y, &o, NULL, &warm);
+    ck_assert(warm.why == OUT_RTOL && warm.warm && !warm.projected);
+    ck_assert_uint_eq(warm.start_rows, OLD);
+    ck_assert_msg(warm.start_residual < 0.5, "it begins at %g", warm.start_residual);
+    ck_assert_msg(10 * warm.iterations <= 9 * cold.iterations, "%zu iterations, %zu from zero",
+                  warm.iterations, cold.iterations);
+    o.start = NULL;
+    o.solver = "exact";
+    struct model *want = fit(&p->src.base, p->y, &o, NULL, &cold);
+    double norm = 0.0, diff = 0.0, far = 0.0;
+    for (size_t i = 0; i < (1 + samples) * N; i++) {
+        const double w = i < N ? want->w[i] : want->a[i - N], a = i < N ? m->w[i] : m->a[i - N];
+        norm += w * w;
+        diff += (a - w) * (a - w);
+        far += i < N ? pow(zero->w[i] - w, 2) : 0.0;
+    }
+    /* |A^-1 r| <= rtol |y| / ratio; |w| is of the size of |y| or more, ratio 0.01 */
+    ck_assert_double_le(sqrt(diff / norm), 1e-4 / 0.01);
+    ck_assert_double_gt(far, 0.0);
+    model_unref(m);
+
+    /* All in their order, one weight of which is moved: the rows are the same, not the numbers. */
+    o.solver = "cg";
+    o.start = zero;
+    m = fit(&p->src.base, p->y, &o, NULL, &warm);
+    ck_assert(warm.start_rows == N && warm.iterations <= 1);
+    model_unref(m);
+    /* As many rows, but one of them differs: it is none of the start's. */
+    p->X[at[9] * D] += 1e-9;
+    m = fit(&p->src.base, p->y, &o, NULL, &warm);
+    ck_assert_uint_eq(warm.start_rows, N - 1);
+    model_unref(m);
+    /* None is the same: the start's predictions serve. */
+    for (size_t i = 0; i < N; i++)
+        p->X[i * D + 1] += 1e-3;
+    m = fit(&p->src.base, p->y, &o, NULL, &warm);
+    ck_assert(warm.projected && warm.start_rows == 0);
+    model_unref(m);
+    /* Nor are they by the start's own inputs where the rows are given as this fit encodes them. */
+    double *rows = calloc(N * D, sizeof *rows);
+    memcpy(rows, p->X, sizeof p->X);
+    o.start_rows = rows;
+    m = fit(&p->src.base, p->y, &o, NULL, &warm);
+    ck_assert(!warm.projected && warm.start_rows == N);
+    free(rows);
+    model_unref(m), model_unref(start), model_unref(zero), model_unref(want);
+    free(old);
+    free(p);
+}
+END_TEST
+
 /* A model of other inputs, or of another number of targets, says nothing of these rows. */
 START_TEST(starts_of_other_data_are_refused)
 {
@@ -571,6 +661,7 @@ int main(void)
     tcase_add_loop_test(t, warm_starts_save_iterations, 0, 4);
     tcase_add_test(t, starts_of_other_features_are_projected);
     tcase_add_test(t, starts_of_other_data_are_refused);
+    tcase_add_loop_test(t, exact_starts_are_matched_by_rows, 0, 2);
     tcase_add_loop_test(t, scale_follows_the_features, 0, 6);
     tcase_add_test(t, stopped_fit_keeps_its_iterate);
     tcase_add_test(t, refusals);

@@ -6,6 +6,7 @@
 #include "app/runs/intervals.h"
 
 #include "app/runs/advise.h"
+#include "app/runs/fit_start.h"
 #include "app/runs/race.h"
 #include "app/runs/restarts.h"
 #include "app/runs/verdict.h"
@@ -46,6 +47,7 @@ struct fitting {                     /* inputs and outputs of a job */
     /* window widths to choose among; none: that of the kernel */
     size_t width[FITTING_WIDTHS], nwidths;
     struct restarts *group;         /* the tunings of the same line; NULL if this is the only one */
+    struct fit_start from;          /* the run that a fit starts from */
 };
 
 static void fitting_free(struct job *job)
@@ -60,6 +62,7 @@ static void fitting_free(struct job *job)
     model_unref(f->model);
     model_unref((struct model *)f->fopt.start);
     model_unref((struct model *)f->fopt.against);
+    fit_start_free(&f->from);
     solve_info_free(&f->solve);
     buf_free(&f->notes);
     restarts_unref(f->group);
@@ -242,7 +245,7 @@ static enum status tune_work(struct job *job, struct err *err)
 static enum status fit_work(struct job *job, struct err *err)
 {
     struct fitting *f = job->arg;
-    struct encoded e = { 0 }, test = { 0 };
+    struct encoded e = { 0 }, test = { 0 }, old = { 0 };
     enum status rc = fitting_rows(f->data, PART_TRAIN, true, &f->enc, &e, &f->notes, err);
 
     if (rc == ST_OK)
@@ -259,13 +262,15 @@ static enum status fit_work(struct job *job, struct err *err)
         f->fopt.targets = e.t;
         f->fopt.mem_limit = job->limits.memory;
         model_on(&f->fopt, job->backend, pool_threads(job->pool));
+        fit_start_rows(&f->from, &f->enc, &e, &old, &f->fopt);
         rc = model_fit(&e.base, e.y, &f->fopt, &(struct tools){job->backend, job->pool, &job->ctl},
                        &f->model, &f->info, &f->solve, err);
     }
     f->fopt.test = NULL;
-    f->fopt.ytest = NULL;
+    f->fopt.ytest = f->fopt.start_rows = NULL;
     encode_free(&e);
     encode_free(&test);
+    encode_free(&old);
     return rc;
 }
 
@@ -917,18 +922,7 @@ static void fit_done(struct workspace *ws, struct job *job, enum status rc, cons
     if (r->info.plan_note[0])
         ws_note(ws, "plan", "%s", r->info.plan_note);
     rank_note(ws, r);
-    if (r->info.resumed)
-        ws_tell(ws, REC_NOTE, r->id, "start", NULL,
-                "%s goes on after the %zu steps made before, with their velocity and average, as "
-                "if it had not been stopped", r->info.solver, r->info.resumed);
-    else if (r->info.warm)
-        ws_tell(ws, REC_NOTE, r->id, "start", NULL,
-                "the solver started from the %s of the given run: its first residual is %.2g "
-                "instead of 1",
-                r->info.projected ? "predictions" : "weights", r->info.start_residual);
-    else if (f->fopt.start)
-        ws_tell(ws, REC_NOTE, r->id, "start", "fit solver=pcg",
-                "a direct solve needs no start, so the given run was not used");
+    fit_start_note(ws, r, &f->from, f->fopt.start != NULL);
     if (r->info.halved)
         ws_tell(ws, REC_NOTE, r->id, "step", "fit solver=pcg",
                 "the step of %s was halved %zu time%s because the residual had begun to grow; the "
@@ -988,6 +982,7 @@ static enum status launch(struct workspace *ws, struct dataset *d, struct fittin
     r->data = dataset_ref(f->data);
     r->fit = f->fopt;
     r->fit.start = r->fit.against = NULL; /* the job owns its own copies */
+    r->fit.start_rows = NULL;
     r->fit.kernel = f->kernel;
     r->topt = f->topt;
     r->topt.start = NULL;
@@ -1147,8 +1142,7 @@ enum status fitting_fit(struct workspace *ws, struct dataset *d, const struct fi
     f->kernel = o->kernel;
     f->fopt = *o;
     f->fopt.targets = dataset_targets(d);
-    if (o->start)
-        f->fopt.start = model_ref((struct model *)o->start);
+    f->fopt.start = model_ref((struct model *)fit_start_choose(ws, d, o, &f->from));
     if (o->against)
         f->fopt.against = model_ref((struct model *)o->against);
     return launch(ws, d, f, RUN_FIT, line, err);

@@ -483,6 +483,13 @@ static enum status race_table(struct workspace *ws, struct err *err)
 
 /* The command. */
 
+bool race_running(const struct workspace *ws)
+{
+    const struct race *c = race_of(ws);
+
+    return c && c->first[0] != SIZE_MAX && c->first[c->n] == SIZE_MAX;
+}
+
 static enum status race_mark(struct workspace *ws, const char *text, struct err *err)
 {
     size_t i;

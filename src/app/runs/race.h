@@ -21,6 +21,7 @@ struct race {
 extern const struct owner race_owner;
 struct race *race_of(const struct workspace *); /* the last race; NULL if there is none */
 enum status cmd_race(struct workspace *, const struct args *, struct err *);
+bool race_running(const struct workspace *);
 /* In the workspace's race: the contender that a run belongs to (SIZE_MAX: none); the run of
  * contender i (NULL: none yet). */
 size_t race_index(const struct workspace *, const struct run *);

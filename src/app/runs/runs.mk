@@ -19,6 +19,8 @@ libruns_a_SOURCES = \
   src/app/runs/export.h \
   src/app/runs/fit_setup.c \
   src/app/runs/fit_setup.h \
+  src/app/runs/fit_start.c \
+  src/app/runs/fit_start.h \
   src/app/runs/fitting.c \
   src/app/runs/fitting.h \
   src/app/runs/importance.c \

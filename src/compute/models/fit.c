@@ -115,8 +115,13 @@ const double *fit_block_start(const struct fit *ft, const struct fit_block *k, c
     if (*own == NULL)
         return NULL;
     memcpy(*own, x0, ft->t * M * sizeof **own);
-    const bool same = model_start_same(start, m) && start->S == m->S && start->seed == m->seed;
-    for (size_t i = 0; same && i < m->S * M; i++)
-        (*own)[ft->t * M + i] = start->a[i] / (row_scale ? row_scale[i % M] : 1.0);
+    const bool same = model_start_same(start, m) && start->seed == m->seed && !ft->info->projected;
+    const size_t S = !same ? 0 : start->S < m->S ? start->S : m->S;
+    for (size_t i = 0; i < S * M; i++) {
+        const size_t at = ft->start_from ? ft->start_from[i % M] : i % M;
+        if (at != SIZE_MAX)
+            (*own)[ft->t * M + i] =
+                start->a[i / M * start->M + at] / (row_scale ? row_scale[i % M] : 1.0);
+    }
     return *own;
 }

@@ -23,6 +23,8 @@ struct fit {
     double *residual;       /* features: y - Z w (t x n) once `moments` has run */
     double *inverse;        /* exact: the diagonal of (K1 + ratio I)^-1 (n) */
     struct exact_system *system; /* exact by products: open from `fit` to `end` */
+    size_t *start_from;     /* exact by products, while it solves: each row's place in the start, or
+                             * SIZE_MAX; NULL: all in their places */
 };
 
 /* m training rows, each predicted from all others, at amplitude 1: the squares of their residuals
@@ -65,7 +67,8 @@ void fit_block_end(struct fit *, struct fit_block *, const struct solve_info *ea
                    enum status rc);
 /* The start of such a solve from that of the targets (t vectors), with the functions of the given
  * start where they are draws of the same random numbers, each divided by row_scale (NULL: 1), else
- * 0.  The result is x0 itself without functions, or in *own, which the caller frees. */
+ * 0, as for rows that the start does not have.  The result is x0 itself without functions, or in
+ * *own, which the caller frees. */
 const double *fit_block_start(const struct fit *, const struct fit_block *, const double *x0,
                               const double *row_scale, double **own, struct err *);
 

@@ -61,9 +61,13 @@ struct fit_opts {
      * it has the same features (kernel but for its hyperparameters, number, seed), from its
      * weights; otherwise from its predictions of the training rows, projected on the new features
      * (model_start.c).  The latter saves iterations only at loose tolerances: the last digits lie
-     * in directions about which the start has no information (share/doc/solvers.md).  Borrowed;
-     * NULL: start from zero. */
+     * in directions about which the start has no information (share/doc/solvers.md).  An exact
+     * kernel has a weight for each row: rows that the start has, too, begin at its weights and all
+     * others at 0.  Borrowed; NULL: start from zero. */
     const struct model *start;
+    /* The training rows of `start`, as the source encodes rows (start->M x start->d), by which they
+     * are found again; NULL: start->X.  Borrowed. */
+    const double *start_rows;
     /* An exact kernel on products: at looks on the way, the distance of the weights from those of
      * this model, which solves the same system (else STATE), and the errors of held-out rows are
      * reported (model_watch.c).  ytest: targets vectors of test->n, scaled.  Borrowed; NULL:
@@ -108,6 +112,7 @@ struct fit_info {
     double samples_residual;     /* relative residual of the worst of them; NaN: none, or direct */
     bool warm, projected;        /* started from another model; from its projected predictions */
     double start_residual;       /* relative residual of the start (1: started from zero) */
+    size_t start_rows;           /* exact kernel: rows that began at the start's weights */
     size_t resumed;              /* steps of the run that the solver went on from; 0: it did not */
     bool rank_chosen;            /* the fit chose the rank itself (model_rank.c) */
     double rank_iterations, rank_seconds; /* predicted for that rank; NaN: no prediction */

@@ -185,10 +185,15 @@ enum status model_plan_features(const struct fit_opts *, size_t n, size_t d, siz
                                 struct fit_plan *, char note[256], struct err *);
 
 /* The start of the iterations (model_start.c).  model_start_same: true when s has the same features
- * as m, so that its weights are the start.  model_start_check: STATE unless s can be a start (NULL
+ * as m, or the same exact kernel but for its hyperparameters, so that its weights are the start.
+ * model_start_rows: for each of the M rows of m->X, the row of X (s->M x s->d) with the same
+ * inputs, or SIZE_MAX, in *from, which the caller frees, and their number; rows that are there
+ * several times are taken in their order.  model_start_check: STATE unless s can be a start (NULL
  * can).  model_start_project: weights for the columns of f (t x M, the caller frees them) from the
  * predictions f of s at the rows of src, w0 = P^-1 Z'f; pre NULL: Z'f. */
 bool model_start_same(const struct model *s, const struct model *m);
+enum status model_start_rows(const struct model *s, const double *X, const struct model *m,
+                             size_t **from, size_t *found, struct err *err);
 enum status model_start_check(const struct model *s, const struct source *src, size_t targets,
                               struct err *);
 enum status model_start_project(const struct model *s, const struct source *src, struct fop *f,

@@ -326,28 +326,34 @@ static enum status build_precond(struct fit *ft, const struct linop *A, struct p
 }
 
 /* The start (t x n, the caller frees it) of a solve of (S K1 S + ratio I) x = S y: weights w of a
- * fit on the same rows, x = S^-1 w; or from predictions f of these rows, as if K1 w were f,
- * x = (S y - S f) / ratio. */
+ * fit that shares rows, x = S^-1 w there and 0 at all others; or from predictions f of these rows,
+ * as if K1 w were f, x = (S y - S f) / ratio. */
 static enum status begin(struct fit *ft, double **x0, struct err *err)
 {
     const struct model *start = ft->o->start;
     const size_t n = ft->m->M, all = ft->t * n;
     const double *s = ft->src->row_scale;
+    const double *rows = ft->o->start_rows ? ft->o->start_rows : start->X;
     struct phase_ctl phase;
     const struct tools on = { ft->on.be, ft->on.pool,
                               model_phase(&phase, ft->on.ctl, PHASE_START) };
     double *x = mem_calloc(all, sizeof *x, "the start", err);
+    enum status rc = ST_OK;
 
     *x0 = x;
     if (x == NULL)
         return ST_NOMEM;
-    ft->info->projected = !model_start_same(start, ft->m);
-    if (!ft->info->projected) {
-        for (size_t i = 0; i < all; i++)
-            x[i] = s ? start->w[i] / s[i % n] : start->w[i];
-        return ST_OK;
+    if (rows && model_start_same(start, ft->m))
+        rc = model_start_rows(start, rows, ft->m, &ft->start_from, &ft->info->start_rows, err);
+    ft->info->projected = ft->info->start_rows == 0;
+    for (size_t i = 0; rc == ST_OK && !ft->info->projected && i < all; i++) {
+        const size_t at = ft->start_from[i % n];
+        if (at != SIZE_MAX)
+            x[i] = start->w[i / n * start->M + at] / (s ? s[i % n] : 1.0);
     }
-    const enum status rc = model_predict(start, ft->src, x, NULL, &on, err);
+    if (rc != ST_OK || !ft->info->projected)
+        return rc;
+    rc = model_predict(start, ft->src, x, NULL, &on, err);
     for (size_t i = 0; rc == ST_OK && i < all; i++)
         x[i] = (ft->y[i] - (s ? s[i % n] : 1.0) * x[i]) / ft->ratio;
     return rc;
@@ -388,6 +394,8 @@ static enum status solve(struct fit *ft, const struct linop *A, struct solve_opt
         info->condition_plain = (precond_eigenvalues(pre)[0] + ft->ratio) / ft->ratio;
     free(x0);
     free(all);
+    free(ft->start_from);
+    ft->start_from = NULL;
     precond_free(pre);
     if (rc == ST_OK) {
         ft->m->state = each[0].state;

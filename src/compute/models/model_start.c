@@ -5,7 +5,10 @@
  * the training rows, the ridge regression of f on the new features is A1^-1 Z'f, and
  *   w0 = P^-1 Z'f  (M)                                              (share/doc/methods.md 9.8)
  * is its approximation by the preconditioner P, for one more pass over the rows.  The solvers scale
- * w0 to the best point on its line. */
+ * w0 to the best point on its line.
+ *
+ * An exact kernel has a weight for each row.  The rows of the start are found by their inputs, so
+ * that it may have had fewer rows, or the same in another order; new ones begin at 0. */
 #include "compute/models/model_impl.h"
 
 #include "base/mem.h"
@@ -19,11 +22,57 @@ bool model_start_same(const struct model *s, const struct model *m)
 
     kernel_print(&s->kernel, &a);
     kernel_print(&m->kernel, &b);
-    const bool same = s->kind == m->kind && s->M == m->M && s->seed == m->seed && s->d == m->d &&
-                      strcmp(buf_str(&a), buf_str(&b)) == 0;
+    const bool same = s->kind == m->kind && s->d == m->d &&
+                      strcmp(buf_str(&a), buf_str(&b)) == 0 &&
+                      (!m->kind->draws || (s->M == m->M && s->seed == m->seed));
     buf_free(&a);
     buf_free(&b);
     return same;
+}
+
+/* Rows of d inputs in the order of their bytes; equal ones in their own order. */
+struct order { const double *X; size_t d; };
+
+static int by_bytes(const void *a, const void *b, void *ctx)
+{
+    const struct order *o = ctx;
+    const size_t i = *(const size_t *)a, j = *(const size_t *)b;
+    const int c = memcmp(o->X + i * o->d, o->X + j * o->d, o->d * sizeof *o->X);
+
+    return c != 0 ? c : (i > j) - (i < j);
+}
+
+static size_t *sorted(const double *X, size_t n, size_t d, struct err *err)
+{
+    struct order o = { X, d };
+    size_t *at = mem_calloc(n, sizeof *at, "the order of rows", err);
+
+    for (size_t i = 0; at && i < n; i++)
+        at[i] = i;
+    if (at)
+        qsort_r(at, n, sizeof *at, by_bytes, &o);
+    return at;
+}
+
+enum status model_start_rows(const struct model *s, const double *X, const struct model *m,
+                             size_t **from, size_t *found, struct err *err)
+{
+    const size_t d = m->d;
+    size_t *old = sorted(X, s->M, d, err), *new = old ? sorted(m->X, m->M, d, err) : NULL;
+    size_t *of = new ? mem_calloc(m->M, sizeof *of, "the rows of the start", err) : NULL;
+
+    *found = 0;
+    *from = of;
+    for (size_t i = 0, j = 0; of && i < m->M; i++) {
+        int c = 1;
+        while (j < s->M && (c = memcmp(X + old[j] * d, m->X + new[i] * d, d * sizeof *X)) < 0)
+            j++;
+        of[new[i]] = j < s->M && c == 0 ? old[j++] : SIZE_MAX;
+        *found += of[new[i]] != SIZE_MAX;
+    }
+    free(old);
+    free(new);
+    return of ? ST_OK : ST_NOMEM;
 }
 
 enum status model_start_check(const struct model *s, const struct source *src, size_t targets,
