@@ -167,7 +167,7 @@ void requests_remember(struct desk *d)
         if (sscanf(line, "layout %7s", word) == 1 &&
             strcmp(option_origin(d->ws->origin, "layout"), "default") == 0 &&
             screen_layout_named(word) != LAYOUT_AUTO &&
-            screen_layout_named(word) != LAYOUT_SLIDE) /* a slide layout is for one talk */
+            screen_layout_named(word) != LAYOUT_SLIDE)
             snprintf(d->ws->opt.layout, sizeof d->ws->opt.layout, "%.7s", word);
         else if (sscanf(line, "panes %d %d", &a, &b) == 2 && a >= -20 && a < 200 && b >= -8 &&
                  b < 200)

@@ -104,6 +104,17 @@ start 80 24
 expect "9 Log" "a slide layout is not kept for the next start"
 leave 0 "quits"
 
+# Nor for the next start of a session that was left in it.
+start 80 24 -- -s slide.gpd
+waitfor " ready"
+type_line "demo toy n=40; layout slide"
+expect_gone "9 Log" "a session in the slide layout"
+leave 0 "quits"
+start 80 24 -- -s slide.gpd
+expect "going on with" "is opened again"
+expect "9 Log" "with its log"
+leave 0 "quits"
+
 # Line mode.
 start 80 24 -- --plain
 expect "gpdesk>" "line mode"

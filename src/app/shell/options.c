@@ -447,6 +447,12 @@ bool option_is_set(const struct options_origin *who, const char *name)
     return false;
 }
 
+/* A slide is for one talk: it has no tabs and no log, and the next start would look broken. */
+static bool is_passing(const struct option_row *row, const char *value)
+{
+    return row->apply == apply_layout && !strcmp(value, "slide");
+}
+
 enum status option_set(struct options *o, struct options_origin *who, const char *name,
                        const char *value, enum origin by, struct err *err)
 {
@@ -457,6 +463,8 @@ enum status option_set(struct options *o, struct options_origin *who, const char
         return err && err->code ? err->code : ST_NOT_FOUND;
     const size_t i = (size_t)(row - rows);
     if (who && who->by[i] > by)
+        return ST_OK;
+    if (by == BY_SESSION && is_passing(row, value))
         return ST_OK;
     enum status rc = check_value(row, value, &x, err);
     if (rc == ST_OK)
