@@ -85,6 +85,20 @@ has "usual marks are missing cells" "$out" 'read as missing: .*nan'
 printf 'x;y\n1 234,5;1\n12,25;2\n1 000 000,0;3\n' >blanks.csv
 run --format json -e 'open blanks.csv; show 1..3'
 has "blanks between thousands" "$(jq show)" '"x":1234.5,.*"x":12.25,.*"x":1000000,'
+run -e 'open sheet.csv; show 1..3; summary d'
+for day in '1  2024-04-05 10:00' '2  2024-04-17 11:30' '3        2024-05-01'; do
+    has "dates are shown as dates" "$out" "^ *$day "
+done
+has "and summarised as such" "$out" '^d .* 2024-04-05 10:00 .* 2024-04-17 11:30 .* 2024-05-01  '
+printf 'p,y\n"1,200",1\n"2,300",2\n"14,500",3\n' >marks.csv
+run --format json -e 'open marks.csv'
+has "words that may be numbers with thousands marks are told" "$out" \
+    '"name":"thousands".*column 1 .p. holds cells such as 1,234 as words: open FILE thousands=comma'
+run --format json -e 'open marks.csv thousands=comma; show 3; open marks.csv decimal=comma; show 3'
+has "and read as either" "$(jq show | tr '\n' ' ')" '"p":14500,.*"p":14.5,'
+printf 'p,y\n950,1\n"2,300",2\n20,3\n' >some.csv
+run -e 'open some.csv'
+has "beside numbers they are refused, with the way out" "$err" 'try  open FILE thousands=comma'
 printf 'd,y\n05/04/2024,1\n06/04/2024,2\n07/04/2024,4\n' >unclear.csv
 run --format json -e 'open unclear.csv'
 has "unclear dates are words, and told" "$out" 'dates=dmy, or dates=mdy'

@@ -529,6 +529,11 @@ static void say_columns(const struct reader *r, const struct table *t, struct bu
         buf_printf(notes, "note[date]: %s holds dates that may have the day or the month first, so "
                    "they are words: open FILE dates=dmy, or dates=mdy\n", where);
     }
+    if (r->plan->marked > 0) {
+        csv_column_words(r->plan, (size_t)r->plan->marked - 1, where, sizeof where);
+        buf_printf(notes, "note[thousands]: %s holds cells such as 1,234 as words: open FILE "
+                   "thousands=comma, or decimal=comma\n", where);
+    }
     if (r->plan->renamed.len > 0)
         buf_printf(notes, "note[duplicate-column]: names that occur twice got a number: %s (rename "
                    "OLD=NEW)\n", buf_str(&r->plan->renamed));

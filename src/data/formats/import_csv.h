@@ -27,6 +27,7 @@ struct csv_plan {
     enum date_order *order; /* ncols; of dates */
     int dates;              /* an enum date_order that was given; -1: none */
     int unclear;            /* a column whose dates may have either order, from 1; 0: none */
+    int marked;             /* a column of words such as 1,234, from 1; 0: none */
     char **mark;            /* the marks that count as missing, besides the empty cell */
     size_t nmark;
     bool marks_given;

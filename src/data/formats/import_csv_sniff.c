@@ -295,7 +295,7 @@ static size_t known_mark(const struct csv_cell *c)
 
 /* Decimal sign. */
 
-/* True for 1,234 or 12,345,678, which may contain thousands separators. */
+/* True for 1,234 or -12,345, which may contain a thousands separator. */
 static bool like_thousands(const struct csv_cell *c)
 {
     const char *s = c->s, *end = c->s + c->len;
@@ -303,7 +303,11 @@ static bool like_thousands(const struct csv_cell *c)
     if (s < end && *s == '0')
         return false;
     const char *comma = memchr(s, ',', (size_t)(end - s));
-    return comma != NULL && comma - s >= 1 && comma - s <= 3 && end - comma == 4;
+    if (comma == NULL || comma - s < 1 || comma - s > 3 || end - comma != 4)
+        return false;
+    for (; s < end && (s == comma || (*s >= '0' && *s <= '9')); s++)
+        ;
+    return s == end;
 }
 
 /* True for 1,234,567: no decimal mark stands twice. */
@@ -479,6 +483,7 @@ const char *csv_usual_mark(int i)
 struct tally {
     size_t numbers, words, empty, bytes;
     size_t percents;    /* cells such as "12 %" */
+    size_t thousands;   /* words such as 1,234 */
     unsigned orders;    /* orders in which all words are dates */
     size_t mark[NKNOWN];
     size_t first_word;  /* row of the sample */
@@ -513,6 +518,7 @@ static void tally_column(const struct sample *s, const struct csv_plan *plan, si
                 t->not_finite = i + 1;
             t->orders &= t->orders != 0 ? scan_date_orders(c->s, c->len) : 0;
             t->percents += csv_cell_percent(c, plan->dec, plan->thousands, &x);
+            t->thousands += like_thousands(c);
             if (t->words++ == 0)
                 t->first_word = i;
             t->bytes += c->len;
@@ -588,7 +594,9 @@ static enum status mixed(const struct inbuf *in, const struct sample *s, struct 
     err_named(err, ST_FORMAT, "cell", "%s line %zu, %s: %s is not a number, as %zu of the first "
               "%zu cells are", stream_name(in->st), s->line[row], where, value, t->numbers,
               t->numbers + t->words);
-    if (csv_plain_word(c->s, c->len))
+    if (t->thousands == t->words)
+        err_hint(err, "open FILE thousands=comma  or  open FILE decimal=comma");
+    else if (csv_plain_word(c->s, c->len))
         err_hint(err, "open FILE missing=%.*s  or  open FILE types=%s=category", (int)c->len, c->s,
                  key);
     else
@@ -647,8 +655,11 @@ static enum status find_kind(const struct inbuf *in, const struct sample *s, str
         plan->kind[col] = KIND_DATE;
     else if (t.numbers >= t.words || (t.not_finite > 0 && t.numbers > 0))
         return mixed(in, s, plan, col, &t, err);
-    else
+    else {
+        if (t.numbers == 0 && t.thousands == t.words && plan->marked == 0)
+            plan->marked = (int)col + 1;
         return word_kind(s, plan, col, &t, err);
+    }
     return ST_OK;
 }
 
