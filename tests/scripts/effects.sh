@@ -101,6 +101,9 @@ run -s s.gpd -e 'demo friedman1 n=80; split test=25%; fit features=64 variance=n
 has "without variances there is no band, and that is said" "$err" 'note.no-variance.'
 run -e 'resume s.gpd; effects x1; importance; plot effects x4 out=x.svg'
 is "of a resumed fit" $rc 0
+run -s exact.gpd -e 'demo friedman1 n=80; split test=25%; fit solver=exact l=2 noise=0.3; effects x1 out=a.csv'
+run -s exact.gpd -e 'effects x1 out=b.csv'
+ok "with the bands that it had before" sh -c '[ -n "$(sed -n "2s/.*,.*,.*,\([0-9.e-]*\),.*,.*,.*,.*/\1/p" a.csv)" ] && cmp a.csv b.csv'
 run -e 'demo friedman1 n=80; fit features=64; effects nosuch'
 has "an unknown column" "$err" 'nosuch'
 run -e 'demo proteins n=60; fit features=64; effects'

@@ -33,6 +33,7 @@ struct effects_run {
     struct effects_pair *pair;
     size_t pairs, pairs_room;
     size_t skipped;    /* columns of sequences and sets of nodes */
+    bool variance;     /* the fit had variances: so have effects, where the model allows it */
     bool bands;
     double average;    /* prediction, over the sample as it is */
 };

@@ -4,6 +4,7 @@
 #include "app/core/kept.h"
 #include "app/core/ws_tell.h"
 #include "app/runs/effects_draw.h"
+#include "app/runs/scoring/scoring.h"
 #include "app/shell/args.h"
 #include "app/shell/text_table.h"
 #include "base/mem.h"
@@ -164,6 +165,7 @@ struct effects_run *effects_run_new(const struct run *r, const struct effects_op
     enum status rc = w ? movable_take(&w->m, r, o->target, false, err) : ST_NOMEM;
 
     if (rc == ST_OK) {
+        w->variance = r->fit.variance != VAR_NONE;
         w->rows = o->rows;
         w->top = o->top;
         w->out = o->out ? mem_strdup(o->out, err) : NULL;
@@ -465,6 +467,8 @@ static enum status compute(struct effects_run *w, struct job *job, struct err *e
 
     if (rc == ST_OK)
         rc = movable_donors(&w->m, SIZE_MAX, err);
+    if (rc == ST_OK && w->variance) /* a session may keep the model without the factor */
+        rc = scoring_factor(w->m.model, w->m.data, &w->m.enc, job, err);
     w->bands = w->m.model->L && w->m.model->kind->average;
     const size_t n = w->m.sample.e.n;
     double *all = rc == ST_OK ? mem_calloc(n * w->m.model->t, sizeof *all, "predictions", err)
@@ -691,8 +695,8 @@ static void effects_tell(struct workspace *ws, const void *work)
         ws_note(ws, "sequence", "%zu column%s of sequences or nodes moved by no effect; "
                 "explain-row row:1 changes them", w->skipped, w->skipped == 1 ? " is" : "s are");
     if (!w->bands)
-        ws_note(ws, "no-variance", "%s has no factor for variances here, so effects have no "
-                "bands; score makes it again unless the fit had variance=none", w->m.run);
+        ws_note(ws, "no-variance", "%s has no factor for variances, so effects have no bands "
+                "(fit variance=auto)", w->m.run);
     effects_record(ws, w);
 }
 
@@ -713,7 +717,7 @@ static const struct job_ops effects_ops = {
  * the covariances of the rows of each place among themselves. */
 static void tell_cost(struct workspace *ws, const struct effects_run *w)
 {
-    const bool bands = w->m.model->L && w->m.model->kind->average;
+    const bool bands = w->variance && w->m.model->kind->average;
     const double rows = (double)w->rows, places = (double)w->n * EFFECTS_PLACES,
                  one = rows * places * (bands ? 2.0 : 1.0),
                  two = (double)w->pairs * (rows * EFFECTS_GRID * EFFECTS_GRID +
