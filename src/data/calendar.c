@@ -54,6 +54,24 @@ void calendar_date(double decimal, int *month, int *day)
     *day = days - days_before(*month - 1, leap) + 1;
 }
 
+void calendar_print(double decimal, struct buf *out)
+{
+    int month, day;
+
+    if (!(decimal >= 0.0 && decimal < 10000.0)) {
+        buf_json_double(out, decimal);
+        return;
+    }
+    const double days = calendar_day(decimal), share = (days - floor(days)) * 86400.0;
+    const int seconds = share < 86399.0 ? (int)(share + 1e-3) : 86399;
+    calendar_date(decimal, &month, &day);
+    buf_printf(out, "%04.0f-%02d-%02d", floor(decimal), month, day);
+    if (seconds > 0)
+        buf_printf(out, " %02d:%02d", seconds / 3600, seconds / 60 % 60);
+    if (seconds % 60 > 0)
+        buf_printf(out, ":%02d", seconds % 60);
+}
+
 double calendar_weekday(double decimal)
 {
     /* 1 January of year 1 was a Monday. */

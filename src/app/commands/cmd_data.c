@@ -8,6 +8,7 @@
 #include "app/core/job.h"
 #include "app/core/workspace.h"
 #include "app/core/ws_tell.h"
+#include "data/calendar.h"
 #include "data/kinds/kind.h"
 #include "data/prepare_rows.h"
 #include "data/split_by.h"
@@ -111,9 +112,14 @@ static void cell_text(const struct column *c, size_t row, struct buf *out)
 
     buf_clear(out);
     if (c->type == COL_REAL) {
-        if (isnan(column_at(c, row)))
+        const double x = column_at(c, row);
+        if (isnan(x))
             return;
-        text_number(num, sizeof num, column_at(c, row));
+        if (c->date) {
+            calendar_print(x, out);
+            return;
+        }
+        text_number(num, sizeof num, x);
         buf_puts(out, num);
     } else {
         table_column_glance(c, row, SHOW_WIDTH, out);
@@ -161,7 +167,7 @@ static enum status show_rows(struct workspace *ws, const struct dataset *d, size
             if (c >= shown)
                 continue;
             cell_text(&t->col[c], i - 1, &cell);
-            text_table_cell(&g, buf_str(&cell), SHOW_WIDTH);
+            text_table_cell(&g, buf_str(&cell), t->col[c].date ? 19 : SHOW_WIDTH);
         }
         rec_close(&r);
         rec_close(&r);
@@ -352,12 +358,17 @@ static void bars(const struct col_summary *s, struct buf *out)
     }
 }
 
-static void summary_number(struct text_table *g, double x)
+/* date: x is a decimal year. */
+static void summary_number(struct text_table *g, double x, bool date)
 {
+    struct buf when = { 0 };
     char num[40];
 
     text_number(num, sizeof num, x);
-    text_table_cell(g, num, 0);
+    if (date && isfinite(x))
+        calendar_print(x, &when);
+    text_table_cell(g, when.len ? buf_str(&when) : num, 0);
+    buf_free(&when);
 }
 
 static void summary_row(const struct summary *s, size_t i, struct text_table *g, struct rec *r)
@@ -375,7 +386,7 @@ static void summary_row(const struct summary *s, size_t i, struct text_table *g,
     const double v[] = { m->mean, m->sd, m->min, m->median, m->max };
     for (size_t k = 0; k < 5; k++)
         if (real)
-            summary_number(g, v[k]);
+            summary_number(g, v[k], c->date && k != 1); /* the sd is in years */
         else
             text_table_cell(g, "", 0);
     if (real)

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/outfile.h"
 #include "base/text.h"
+#include "data/calendar.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -567,13 +568,17 @@ static void pair_json(const struct effects_run *w, const struct effects_pair *p,
 static void place_words(const struct effects_run *w, const struct effect *f, size_t p,
                         struct text_table *t)
 {
+    const struct movable_column *c = &w->m.col[f->c];
+    const double at = f->value[p * EFFECT_VALUES + EFFECT_AT];
     struct buf b = { 0 };
 
-    if (w->m.col[f->c].kind == MOVABLE_NUMBER)
-        buf_printf(&b, "%.4g", f->value[p * EFFECT_VALUES + EFFECT_AT]);
-    else
+    if (c->kind != MOVABLE_NUMBER)
         movable_cell(&w->m, f->c, w->m.train.e.row[f->row[p]], &b);
-    text_table_cell(t, buf_str(&b), 14);
+    else if (w->m.data->table->col[c->at].date)
+        calendar_print(at, &b);
+    else
+        buf_printf(&b, "%.4g", at);
+    text_table_cell(t, buf_str(&b), 16);
     buf_free(&b);
 }
 

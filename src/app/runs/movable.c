@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "compute/models/exact.h"
 #include "compute/rng.h"
+#include "data/calendar.h"
 #include "data/kinds/kind.h"
 #include "data/prepare.h"
 
@@ -308,10 +309,15 @@ void movable_cell(const struct movable *m, size_t c, size_t row, struct buf *out
 
 void movable_show(const struct movable *m, size_t c, size_t row, struct buf *out)
 {
-    if (m->col[c].kind == MOVABLE_NUMBER)
-        buf_printf(out, "%.6g", column_at(&m->data->table->col[m->col[c].at], row));
-    else
+    const struct column *of =
+        m->col[c].kind == MOVABLE_NUMBER ? &m->data->table->col[m->col[c].at] : NULL;
+
+    if (!of)
         movable_cell(m, c, row, out);
+    else if (of->date && isfinite(column_at(of, row)))
+        calendar_print(column_at(of, row), out);
+    else
+        buf_printf(out, "%.6g", column_at(of, row));
 }
 
 void movable_csv(const struct movable *m, size_t c, const char *cell, struct buf *out)

@@ -2,7 +2,7 @@
  * distribution. */
 #include "ui/views/figures.h"
 
-#include "data/kinds/kind.h"
+#include "data/calendar.h"
 #include "data/kinds/kind.h"
 #include "base/text.h"
 
@@ -36,19 +36,20 @@ static struct dataset *current(const struct view *v)
 static void cell_text(const struct column *c, size_t i, char *out, size_t len)
 {
     const char *missing = "NA";
-    if (c->type == COL_REAL) {
-        if (isnan(column_at(c, i)))
-            snprintf(out, len, "%s", missing);
-        else
-            snprintf(out, len, "%.7g", column_at(c, i));
+    struct buf word = { 0 }, b = { 0 };
+    if (c->type == COL_REAL && isnan(column_at(c, i))) {
+        buf_puts(&b, missing);
+    } else if (c->type == COL_REAL && c->date) {
+        calendar_print(column_at(c, i), &b);
+    } else if (c->type == COL_REAL) {
+        buf_printf(&b, "%.7g", column_at(c, i));
     } else {
-        struct buf word = { 0 }, b = { 0 };
         const char *s = table_column_glance(c, i, CELL - 1, &word);
         text_safe(&b, s ? s : missing, CELL - 1);
-        snprintf(out, len, "%s", buf_str(&b));
-        buf_free(&word);
-        buf_free(&b);
     }
+    snprintf(out, len, "%s", buf_str(&b));
+    buf_free(&word);
+    buf_free(&b);
 }
 
 /* The cached summary of a column. For very many rows it is of a regular sample, so that moving the
