@@ -352,8 +352,7 @@ static void same_after_json(const struct encoding *e, const struct dataset *d,
     ck_assert_msg(encoding_from_json(json, &back, &err) == ST_OK, "%s: %s", err.msg, json);
     ck_assert_int_eq(encode(&back, d->table, NULL, 0, true, &y, &err), ST_OK);
     ck_assert_uint_eq(y.base.d, x->base.d);
-    ck_assert_uint_eq(y.base.channels, x->base.channels);
-    ck_assert_int_eq(y.base.row, x->base.row);
+    ck_assert_mem_eq(&y.base.layout, &x->base.layout, sizeof y.base.layout);
     ck_assert_uint_le(x->base.d, 600);
     for (size_t i = 0; i < x->n; i++) {
         memset(a, 0, sizeof a); /* what follows the last position is not written */
@@ -428,8 +427,8 @@ START_TEST(rows_of_symbols)
     ck_assert_int_eq(encoding_fit(d, rows, 5, &e, NULL, &err), ST_OK);
     ck_assert_uint_eq(e.d, 8);
     ck_assert_int_eq(encode(&e, d->table, NULL, 0, true, &x, &err), ST_OK);
-    ck_assert_int_eq(x.base.row, ROW_SYMBOLS);
-    ck_assert_uint_eq(x.base.channels, 21);
+    ck_assert_uint_eq(x.base.layout.part[0].rows, ROWS_SYMBOLS);
+    ck_assert_uint_eq(x.base.layout.part[0].channels, 21);
     ck_assert_ptr_null(x.x); /* made anew */
     ck_assert_int_eq(x.base.rows(&x.base, 1, 2, row, &err), ST_OK);
     static const double want[] = {7, 10, 14, 17,
@@ -464,7 +463,7 @@ START_TEST(rows_of_symbols)
     table_unref(t);
     encoding_free(&e);
     /* in training too; beside other inputs windows are refused */
-    d->kernel.layer.width = d->kernel.term[0].layer.width = 6;
+    d->kernel.term[0].layer.width = 6;
     ck_assert_int_eq(encoding_fit(d, rows, 5, &e, NULL, &err), ST_STATE);
     d->missing = MISSING_DROP;
     ck_assert_int_eq(encoding_fit(d, rows, 5, &e, NULL, &err), ST_OK);
@@ -493,7 +492,7 @@ START_TEST(values_of_filters)
     ck_assert_uint_eq(e.d, 41);
     ck_assert_int_eq(encode(&e, d->table, NULL, 0, true, &x, &err), ST_OK);
     /* standardised values of the layer itself */
-    struct fastconv *f = fastconv_new(&e.held.layer, e.held.seed, &err);
+    struct fastconv *f = fastconv_new(&e.held[0].layer, e.held[0].seed, &err);
     static const double row1[] = { 6, 10, 8, 17, 9, 0, 10 };
     double phi[40], sum = 0.0, square = 0.0;
     ck_assert_int_eq(fastconv_row(f, row1, phi, &err), ST_OK);
@@ -608,8 +607,8 @@ START_TEST(coded_rows)
             ck_assert(row[c] == of(&l, 'R')[c] && row[15 + c] == of(&l, 'M')[c] &&
                       row[20 + c] == 0.0);
     } else if (_i == 1) {
-        ck_assert_int_eq(x.base.row, ROW_VECTORS);
-        ck_assert_uint_eq(x.base.channels, 5);
+        ck_assert_uint_eq(x.base.layout.part[0].rows, ROWS_VECTORS);
+        ck_assert_uint_eq(x.base.layout.part[0].channels, 5);
         ck_assert_uint_eq(x.base.d, 36);
         ck_assert(row[0] == 7.0);
         for (size_t c = 0; c < 5; c++)
@@ -617,7 +616,7 @@ START_TEST(coded_rows)
                       row[31 + c] == 0.0);
     } else {
         ck_assert_uint_eq(x.base.d, 10);
-        ck_assert_uint_eq(e.held.layer.channels, 5);
+        ck_assert_uint_eq(e.held[0].layer.channels, 5);
     }
     same_after_json(&e, d, &x);
     struct encoding copy;

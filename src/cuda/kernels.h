@@ -19,7 +19,8 @@ struct dev_term {
     int d, D, nb, nsteps;
     int paired, phase;    /* columns are pairs; the steps (after FM_SUM) contain an FM_PHASE */
     int copied;           /* 1 for FM_COPY, 2 for FM_ONE, which have no blocks; otherwise 0 */
-    int first;            /* first position in a row: of the copied part, and of the sequence */
+    int first;            /* index in a row: of the copied part; of the sequence or, if it has */
+    int parts;            /* several (row_layout.h), of the number that says where it begins */
     size_t mf, col0, cols;
     int width, channels, symbols, average; /* windows of a sequence; width 0: none */
     /* The number of their steps, including FM_SUM; whether they are pairs, and have an FM_PHASE. */

@@ -99,6 +99,8 @@ static enum status term_tables(struct program *p, size_t i, struct err *err)
                              .col0 = t->col0, .cols = t->cols, .first = (int)t->first,
                              .copied = t->nb ? 0 : t->steps[0].op == FM_ONE ? 2 : 1 };
     if (t->windows) {
+        to->first = (int)(t->windows->flat + t->windows->part);
+        to->parts = t->windows->parts > 1;
         to->width = (int)t->windows->width;
         to->channels = (int)t->windows->channels;
         to->symbols = t->windows->symbols;

@@ -12,14 +12,21 @@ DEV REAL N(steps_input)(const struct steps_args *a, size_t row, int i)
     return a->x64 ? (REAL)((const double *)a->x)[at] : (REAL)((const float *)a->x)[at];
 }
 
-/* Input i of window `at` of a sequence (source.h). */
+/* Where the sequence of a row begins (layer_first). */
+DEV int N(steps_first)(const struct steps_args *a, size_t row)
+{
+    return a->term.parts ? (int)N(steps_input)(a, row, a->term.first) : a->term.first;
+}
+
+/* Input i of window `at` of a sequence (row_layout.h). */
 DEV REAL N(steps_window)(const struct steps_args *a, size_t row, int at, int i)
 {
     const struct dev_term *t = &a->term;
+    const int first = N(steps_first)(a, row) + 1;
 
     if (!t->symbols)
-        return N(steps_input)(a, row, t->first + 1 + at * t->channels + i);
-    const int symbol = (int)N(steps_input)(a, row, t->first + 1 + at + i / t->channels);
+        return N(steps_input)(a, row, first + at * t->channels + i);
+    const int symbol = (int)N(steps_input)(a, row, first + at + i / t->channels);
     return symbol == i % t->channels ? (REAL)1 : (REAL)0;
 }
 
@@ -212,7 +219,7 @@ DEV void N(steps_run)(const struct steps_args *a, int q0, int q1, size_t row, in
 DEV int N(steps_windows)(const struct steps_args *a, size_t row, double *c)
 {
     const struct dev_term *t = &a->term;
-    const int m = (int)N(steps_input)(a, row, t->first) - t->width + 1;
+    const int m = (int)N(steps_input)(a, row, N(steps_first)(a, row)) - t->width + 1;
 
     *c = m < 1 ? 0.0 : t->average == 0 ? 1.0 / sqrt((double)m) : t->average == 1 ? 1.0 : 1.0 / m;
     return m < 1 ? 0 : m;

@@ -22,7 +22,7 @@ struct pass {
     const size_t *rows; /* NULL: all rows */
     size_t n;
     struct encode_group *g; /* those of ng columns of the table */
-    size_t ng;
+    size_t ng, wide; /* wide: numbers of a row */
     const struct column *y[TARGETS_MOST], *w; /* w NULL: no weights */
     struct encoded *out;
     struct err *err;
@@ -64,10 +64,12 @@ static enum status map_group(struct pass *p, size_t likely, struct encode_group 
 {
     const struct encoding *e = p->e;
     const struct table *t = p->t;
-    const char *column = g->windows ? e->held.column : e->col[g->first].column;
+    const char *column = g->windows ? g->held->column : e->col[g->first].column;
     char name[64];
 
-    g->row = g->windows ? e->held.kind : e->col[g->first].of;
+    if (!g->windows)
+        g->held = encoding_held(e, &e->col[g->first]);
+    g->row = g->windows ? g->held->kind : e->col[g->first].of;
     g->col = likely < t->ncols && strcmp(t->col[likely].name, column) == 0 ? likely
                                                                            : table_find(t, column);
     if (g->col == SIZE_MAX) {
@@ -85,7 +87,7 @@ static enum status map_group(struct pass *p, size_t likely, struct encode_group 
     if (rc == ST_OK && g->row->map != NULL)
         rc = g->row->map(e, g, p->err);
     return rc == ST_OK && (g->windows || g->filters)
-               ? positions_map_windows(e, p->rows, p->n, g, p->err)
+               ? positions_map_windows(p->rows, p->n, g, p->err)
                : rc;
 }
 
@@ -111,10 +113,34 @@ static bool part_begins(const struct encoding *e, size_t j)
     return false;
 }
 
+/* The parts of a row behind its numbers, one after the other, each with room for its longest cell.
+ * Several are preceded by the places where they begin. */
+static enum status make_parts(struct pass *p)
+{
+    const struct encoding *e = p->e;
+    const struct row_layout rows = encoding_layout(e);
+    size_t at = row_layout_head(&rows), k = 0;
+    enum status rc = ST_OK;
+
+    for (size_t h = 0; h < e->nheld && rc == ST_OK; h++) {
+        if (e->held[h].inputs == 0)
+            continue;
+        struct encode_group *g = &p->g[p->ng++];
+        *g = (struct encode_group){ .held = &e->held[h], .first = at, .flag = SIZE_MAX,
+                                    .windows = true, .told = SIZE_MAX };
+        if (rows.nparts > 1)
+            g->told = rows.flat + k++;
+        rc = map_group(p, p->ng > 1 ? p->g[p->ng - 2].col + 1 : 0, g);
+        at += 1 + g->room * positions_numbers(g->held);
+    }
+    p->wide = rows.nparts > 0 ? at : e->ncol;
+    return rc;
+}
+
 static enum status make_groups(struct pass *p)
 {
     const struct encoding *e = p->e;
-    size_t runs = 2; /* groups of columns with one name, and the windows after them */
+    size_t runs = 1 + e->nheld; /* groups of columns with one name, and the parts after them */
     for (size_t j = 1; j < e->ncol; j++)
         runs += strcmp(e->col[j].column, e->col[j - 1].column) != 0 || part_begins(e, j);
     struct encode_group *g = p->g = mem_calloc(runs, sizeof *g, "an encoding", p->err);
@@ -135,12 +161,7 @@ static enum status make_groups(struct pass *p)
         } while (j < e->ncol && strcmp(e->col[j].column, column) == 0 && !part_begins(e, j));
         rc = map_group(p, p->ng > 1 ? g[p->ng - 2].col + 1 : 0, k);
     }
-    if (rc == ST_OK && e->held.inputs > 0) {
-        struct encode_group *k = &g[p->ng++];
-        *k = (struct encode_group){ .first = e->ncol, .flag = SIZE_MAX, .windows = true };
-        rc = map_group(p, p->ng > 1 ? g[p->ng - 2].col + 1 : 0, k);
-    }
-    return rc;
+    return rc == ST_OK ? make_parts(p) : rc;
 }
 
 /* Writes the numbers of a group for one row. */
@@ -380,7 +401,7 @@ static bool is_anew(const struct enc_col *c)
  * the cells. */
 static bool made_anew(const struct encoding *e)
 {
-    return e->held.inputs > 0 ||
+    return encoding_layout(e).nparts > 0 ||
            (e->d > 256 && (is_anew(&e->col[0]) || is_anew(&e->col[e->ncol - 1])));
 }
 
@@ -407,7 +428,7 @@ static enum status fill_matrix(const struct encoding *e, const struct encode_gro
     const bool keep = spill_fits((double)out->n * (double)e->d * sizeof(double)) && !made_anew(e);
     if (e->ncol == 0) /* nothing to count */
         return ST_OK;
-    ng -= e->held.inputs > 0;
+    ng -= encoding_layout(e).nparts;
     double *block =
         keep ? NULL : mem_calloc(PAGE_USE_PIECE * e->d, sizeof *block, "encoded inputs", err);
     out->x = keep ? spill_array(out->n * e->d, sizeof *out->x, "encoded inputs", err) : NULL;
@@ -482,10 +503,6 @@ enum status encode(const struct encoding *e, const struct table *t, const size_t
 
     *out = (struct encoded){ 0 };
     const enum status rc = run_pass(&p, want_y);
-    const bool windows = e->held.inputs > 0;
-    const size_t room =
-        rc == ST_OK && windows ? p.g[p.ng - 1].room * positions_numbers(&e->held) : 0;
-
     out->table = t;
     if (rc == ST_OK && out->x == NULL) {
         out->enc = e;
@@ -500,14 +517,10 @@ enum status encode(const struct encoding *e, const struct table *t, const size_t
     }
     out->base = (struct source){
         .n = out->n,
-        .d = windows ? e->ncol + 1 + room : e->d,
+        .d = p.wide,
         .rows = encoded_rows,
         .row_scale = out->row_scale,
-        .row = !windows                ? ROW_FLAT
-               : e->held.layer.symbols ? ROW_SYMBOLS
-                                       : ROW_VECTORS,
-        .channels = windows ? e->held.layer.channels : 0,
-        .flat = windows ? e->ncol : 0,
+        .layout = encoding_layout(e),
     };
     return ST_OK;
 }

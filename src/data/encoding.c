@@ -27,21 +27,25 @@ void encoding_free(struct encoding *e)
     free(e->more);
     free(e->weight);
     free(e->steps);
-    free(e->held.column);
-    if (e->held.state != NULL && e->held.kind->state_free != NULL)
-        e->held.kind->state_free(e->held.state);
-    free(e->held.state);
+    for (size_t k = 0; e->held != NULL && k < e->nheld; k++) {
+        struct enc_held *h = &e->held[k];
+        free(h->column);
+        if (h->state != NULL && h->kind->state_free != NULL)
+            h->kind->state_free(h->state);
+        free(h->state);
+    }
+    free(e->held);
     *e = (struct encoding){ 0 };
 }
 
-/* Copies the column's name and the state of the kind into an encoding that already has everything
- * else. */
+/* Copies what is kept about a column: its name and the state of the kind. */
 static bool copy_held(const struct enc_held *from, struct enc_held *to, struct err *err)
 {
-    to->column = from->column != NULL ? mem_strdup(from->column, err) : NULL;
+    *to = *from;
+    to->column = mem_strdup(from->column, err);
     to->state = NULL;
-    if (from->column == NULL || to->column == NULL || from->state == NULL)
-        return (from->column == NULL) == (to->column == NULL);
+    if (to->column == NULL || from->state == NULL)
+        return to->column != NULL;
     to->state = mem_calloc(1, from->kind->state_bytes, "an encoding", err);
     if (to->state != NULL && from->kind->state_copy != NULL)
         return from->kind->state_copy(to->state, from->state, err) == ST_OK;
@@ -56,7 +60,11 @@ enum status encoding_copy(struct encoding *dst, const struct encoding *src, stru
     dst->target = src->target != NULL ? mem_strdup(src->target, err) : NULL;
     dst->weight = src->weight != NULL ? mem_strdup(src->weight, err) : NULL;
     dst->steps = src->steps != NULL ? mem_strdup(src->steps, err) : NULL;
-    bool good = copy_held(&src->held, &dst->held, err);
+    dst->held =
+        src->nheld > 0 ? mem_calloc(src->nheld, sizeof *dst->held, "an encoding", err) : NULL;
+    bool good = dst->held != NULL || src->nheld == 0;
+    for (size_t k = 0; k < src->nheld && good; k++)
+        good = copy_held(&src->held[k], &dst->held[k], err);
     dst->more =
         src->nmore > 0 ? mem_calloc(src->nmore, sizeof *dst->more, "an encoding", err) : NULL;
     dst->col =
@@ -127,18 +135,129 @@ enum status encoding_find(const struct encoding *e, const char *name, size_t *j,
     return ST_NOT_FOUND;
 }
 
+size_t encoding_row_part(const struct encoding *e, const struct enc_held *h)
+{
+    size_t p = 0;
+
+    for (const struct enc_held *q = e->held; q != h; q++)
+        p += q->inputs > 0;
+    return p;
+}
+
+const struct enc_held *encoding_part(const struct encoding *e, size_t p)
+{
+    for (size_t k = 0; k < e->nheld; k++)
+        if (e->held[k].inputs > 0 && p-- == 0)
+            return &e->held[k];
+    return NULL;
+}
+
+size_t encoding_part_first(const struct encoding *e, size_t p)
+{
+    const struct row_layout rows = encoding_layout(e);
+    size_t at = row_layout_head(&rows);
+
+    for (size_t q = 0; q < p; q++)
+        at += encoding_part(e, q)->inputs;
+    return at;
+}
+
+struct row_layout encoding_layout(const struct encoding *e)
+{
+    struct row_layout l = { 0 };
+
+    for (size_t k = 0; k < e->nheld; k++) {
+        const struct layer *own = &e->held[k].layer;
+        if (e->held[k].inputs > 0)
+            l.part[l.nparts++] =
+                (struct row_part){ layer_rows(own), own->channels, own->positions };
+    }
+    l.flat = l.nparts > 0 ? e->ncol : 0;
+    return l;
+}
+
+void encoding_width(struct encoding *e)
+{
+    const struct row_layout rows = encoding_layout(e);
+
+    e->d = rows.nparts > 0 ? row_layout_head(&rows) : e->ncol;
+    for (size_t k = 0; k < e->nheld; k++)
+        e->d += e->held[k].inputs;
+}
+
+const struct enc_held *encoding_held(const struct encoding *e, const struct enc_col *c)
+{
+    const struct enc_held *same = NULL;
+
+    for (size_t k = 0; k < e->nheld && c->kind >= ENC_FILTER; k++) {
+        const struct enc_held *h = &e->held[k];
+        if (c->kind == ENC_FILTER && layer_kind(&h->layer) != LAYER_NUMBERS)
+            continue;
+        if (strcmp(h->column, c->column) == 0)
+            return h;
+        if (same == NULL && h->kind == c->of) /* sessions of earlier versions kept one for all */
+            same = h;
+    }
+    return same;
+}
+
+/* For each kernel over windows, the part of a row that it reads. */
+static void parts_of(const struct encoding *e, const struct kernel *k,
+                     size_t part[KERNEL_MAX_TERMS])
+{
+    for (size_t t = 0; t < KERNEL_MAX_TERMS; t++)
+        part[t] = t < e->nparts && kterm_reads_windows(&k->term[t])
+                      ? encoding_row_part(e, &e->held[e->part[t].held])
+                      : 0;
+}
+
+/* True if kernel t reads part p of a row as the encoding writes it. */
+static bool layer_binds(const struct layer *l, const struct row_layout *rows, size_t p)
+{
+    return l->flat == rows->flat && l->channels == rows->part[p].channels &&
+           layer_rows(l) == rows->part[p].rows &&
+           l->parts == (rows->nparts > 1 ? rows->nparts : 0) && l->part == p;
+}
+
+bool encoding_binds(const struct encoding *e, const struct kernel *k)
+{
+    const struct row_layout rows = encoding_layout(e);
+    size_t part[KERNEL_MAX_TERMS];
+
+    if (kernel_reads_windows(k) != (rows.nparts > 0) || (e->nparts > 0 && e->nparts != k->nterms) ||
+        (e->nparts == 0 && kernel_reads_parts(k)))
+        return false;
+    parts_of(e, k, part);
+    for (size_t t = 0; t < k->nterms; t++) {
+        const struct kterm *term = &k->term[t];
+        const size_t held = e->nparts > 0 ? e->part[t].held : 0;
+        if (kterm_reads_windows(term) && (!layer_binds(&term->layer, &rows, part[t]) ||
+                                          e->held[held].inputs == 0 ||
+                                          term->layer.width > e->held[held].layer.width))
+            return false;
+        if (e->nparts > 0 &&
+            (term->first != e->part[t].first || term->count != e->part[t].n))
+            return false;
+    }
+    return true;
+}
+
 enum status encoding_bind(const struct encoding *e, struct kernel *k, struct err *err)
 {
-    const struct layer *l = &e->held.layer;
-    const bool bound = k->layer.channels != 0;
-    enum status rc = kernel_bind_rows(k, l->channels, l->symbols, l->positions, err);
+    const struct row_layout rows = encoding_layout(e);
+    size_t part[KERNEL_MAX_TERMS];
+    bool bound = false;
 
-    if (rc == ST_OK)
-        rc = kernel_bind_flat(k, e->ncol, err);
-    if (rc == ST_OK && e->nparts > 0 && e->nparts != k->nterms)
-        rc = err_set(err, ST_SHAPE,
-                     "the data were encoded for an expression of %zu kernels, not %zu", e->nparts,
-                     k->nterms);
+    for (size_t t = 0; t < k->nterms; t++) {
+        const struct layer *l = &k->term[t].layer;
+        bound |= kterm_reads_windows(&k->term[t]) && l->channels != l->ops->start.channels;
+    }
+    if (e->nparts > 0 && e->nparts != k->nterms)
+        return err_set(err, ST_SHAPE,
+                       "the data were encoded for an expression of %zu kernels, not %zu",
+                       e->nparts, k->nterms);
+    parts_of(e, k, part);
+    enum status rc = rows.nparts > 0 ? kernel_bind_rows(k, &rows, part, err) : ST_OK;
     for (size_t t = 0; rc == ST_OK && t < e->nparts; t++)
         if (e->part[t].n > 0)
             rc = kernel_bind_inputs(k, t, e->part[t].first, e->part[t].n, err);

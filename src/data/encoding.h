@@ -22,9 +22,9 @@ extern const char *const encoding_missing_words[], *const encoding_yscale_words[
  * data and names.
  *
  * A cell of a special kind (kinds/kind.h) becomes what the kernel reads: numbers chosen by the kind
- * (ENC_CELL), values of filters (ENC_FILTER) or, for kernels over windows, a row of symbols or
- * vectors (source.h) after all columns. In the last case d is ncol + 1 + the room for the longest
- * row, and col is NULL if there are no columns. */
+ * (ENC_CELL), values of filters (ENC_FILTER) or, for kernels over windows, a part of the row behind
+ * all columns, of symbols, vectors or counts (row_layout.h). Then d has room for the longest cell of
+ * each such column, and col is NULL if there are no columns. */
 enum enc_kind { ENC_REAL, ENC_LEVEL, ENC_MISSING, ENC_FILTER, ENC_CELL };
 struct enc_col {
     char *column;             /* name of the source column */
@@ -39,23 +39,24 @@ struct enc_col {
     double limit;             /* encoded values are limited to -limit..limit; 0: unlimited */
     bool constant;            /* (nearly) constant on the training rows, so always encoded as 0 */
 };
-/* What the encoding keeps about a column of a special kind. */
+/* What the encoding keeps about a column of a special kind, for the layers that read it alike. */
 struct enc_held {
-    char *column;             /* its name; NULL: nothing is kept */
-    const struct row_kind *kind; /* kind of that column; not NULL if column is not NULL */
+    char *column;             /* its name */
+    const struct row_kind *kind; /* its kind */
     void *state;              /* belongs to the kind: row_kind.state_bytes */
-    struct layer layer;       /* the layer that reads it, with its channels; ops NULL: none */
+    /* The layer that reads it, with its channels, and the largest width of any; ops NULL: none. */
+    struct layer layer;
     uint64_t seed;            /* of the filters */
-    size_t inputs;            /* windows: numbers in a row of symbols or vectors in training */
+    size_t inputs;            /* windows: numbers of its part of a row in training; 0: no part */
 };
 struct enc_target { char *name; double mean, sd, own; };     /* own: see yown */
 struct encoding {
     size_t d;                 /* length of an encoded row */
     size_t ncol; struct enc_col *col; /* those that are columns: the first of a row */
     /* Of each kernel of the expression, where they read columns of their own: the first, and how
-     * many; nparts 0: all read all. */
-    size_t nparts; struct enc_part { size_t first, n; } part[KERNEL_MAX_TERMS];
-    struct enc_held held;
+     * many; for one over windows, the index in `held` of what it reads. nparts 0: all read all. */
+    size_t nparts; struct enc_part { size_t first, n, held; } part[KERNEL_MAX_TERMS];
+    size_t nheld; struct enc_held *held; /* those with parts of a row are in the order of these */
     char *target; enum y_scale yscale;
     char *weight;             /* column of the weights of rows; NULL: all weights are 1 */
     double ymean, ysd;        /* of y, or of log y */
@@ -73,10 +74,22 @@ struct encoding {
 enum status encoding_fit(const struct dataset *, const size_t *train, size_t ntrain,
                          struct encoding *out, struct buf *notes, struct err *);
 void encoding_free(struct encoding *);
-/* Fixes in a kernel what follows from the encoding (kernel_bind_rows, _flat, _inputs), but not its
+/* Fixes in a kernel what follows from the encoding (kernel_bind_rows, _inputs), but not its
  * lengthscales. A kernel that was bound to no rows also gets its filters
  * (kernel_choose_filters). */
 enum status encoding_bind(const struct encoding *, struct kernel *, struct err *);
+/* True if the kernel is bound to rows of this encoding. */
+bool encoding_binds(const struct encoding *, const struct kernel *);
+/* What a row is.  encoding_width sets d from it. */
+struct row_layout encoding_layout(const struct encoding *);
+void encoding_width(struct encoding *);
+/* The part of a row of an entry of `held` with inputs, the entry of a part (NULL past the last), and
+ * the number of a training row at which that begins. */
+size_t encoding_row_part(const struct encoding *, const struct enc_held *);
+const struct enc_held *encoding_part(const struct encoding *, size_t p);
+size_t encoding_part_first(const struct encoding *, size_t p);
+/* What is kept about the source of a column of numbers; NULL: nothing. */
+const struct enc_held *encoding_held(const struct encoding *, const struct enc_col *);
 size_t encoding_targets(const struct encoding *);
 /* The encoding as if target j were its only one. It borrows from the encoding and must not be
  * freed. */
@@ -92,6 +105,7 @@ enum status encoding_from_json(const char *json, struct encoding *out, struct er
  * the kind that describes them; NULL: there are none. */
 struct strange_rows {
     const struct row_kind *kind;
+    const struct enc_held *held; /* of the encoding; NULL: it keeps nothing about them */
     size_t n, first;
     bool place;
 };

@@ -30,23 +30,22 @@ struct enc_col *encoding_column_cell(struct encoding_fitting *f, const struct ro
     return e;
 }
 
-enum status encoding_column_keep(struct encoding_fitting *f, const struct row_kind *kind,
-                                 const struct column *c, bool *fresh)
+struct enc_held *encoding_column_keep(struct encoding_fitting *f, const struct row_kind *kind,
+                                      const struct column *c)
 {
-    struct enc_held *s = &f->e->held;
-
-    *fresh = s->column == NULL;
-    if (!*fresh && s->kind == kind)
-        return ST_OK;
-    if (!*fresh)
-        return err_named(f->err, ST_STATE, "inputs",
-                         "a model reads the numbers of %s or of %s, not of both", s->kind->several,
-                         kind->several);
-    s->column = mem_strdup(c->name, f->err);
-    s->kind = kind;
-    s->state = kind->state_bytes > 0 ? mem_calloc(1, kind->state_bytes, "an encoding", f->err)
+    struct encoding *e = f->e;
+    void *p = e->held;
+    enum status rc =
+        mem_grow(&p, &f->held_cap, e->nheld + 1, sizeof *e->held, "an encoding", f->err);
+    e->held = p;
+    char *name = rc == ST_OK ? mem_strdup(c->name, f->err) : NULL;
+    if (name == NULL)
+        return NULL;
+    struct enc_held *h = &e->held[e->nheld++];
+    *h = (struct enc_held){ .column = name, .kind = kind };
+    h->state = kind->state_bytes > 0 ? mem_calloc(1, kind->state_bytes, "an encoding", f->err)
                                      : NULL;
-    return s->column != NULL && (s->state != NULL || kind->state_bytes == 0) ? ST_OK : ST_NOMEM;
+    return h->state != NULL || kind->state_bytes == 0 ? h : NULL;
 }
 
 void encoding_column_constant(struct encoding_fitting *f, const char *name)

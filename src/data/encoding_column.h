@@ -27,7 +27,7 @@ struct encoding_fitting {
     size_t *rows, n; /* the training rows that are used */
     struct encoding_moments *m; /* one for each column of the table */
     struct encoding *e;
-    size_t cap;
+    size_t cap, held_cap;
     struct buf *notes;
     size_t constants;
     char first_constant[64];
@@ -40,10 +40,10 @@ struct enc_col *encoding_column_add(struct encoding_fitting *, const struct row_
 /* Appends one of the kind's own numbers (ENC_CELL): its sort, and which one it is. */
 struct enc_col *encoding_column_cell(struct encoding_fitting *, const struct row_kind *,
                                      const struct column *, unsigned number, const char *level);
-/* What the encoding keeps of a column (enc_held), with the kind's state for it to fill: once, and
- * *fresh false where it was there.  STATE: it is kept of a column of another kind already. */
-enum status encoding_column_keep(struct encoding_fitting *, const struct row_kind *,
-                                 const struct column *, bool *fresh);
+/* Appends what the encoding keeps about a column, with the kind's state for it to fill.  NULL and an
+ * error if memory is exhausted. */
+struct enc_held *encoding_column_keep(struct encoding_fitting *, const struct row_kind *,
+                                      const struct column *);
 /* Counts an input that does not vary on the training rows, for a note. */
 void encoding_column_constant(struct encoding_fitting *, const char *name);
 /* The value of a cell in units of the training sd; increments *cut if it exceeds the column's

@@ -83,6 +83,97 @@ static enum status missing_error(const struct table *t, size_t col, size_t row, 
     return ST_STATE;
 }
 
+static bool is_input(const struct dataset *d, size_t j)
+{
+    return d->role[j] == ROLE_INPUT && d->table->col[j].type != COL_TEXT;
+}
+
+/* The columns that kernel t reads: all inputs, or those after "on", which must be inputs. */
+static enum status part_columns(const struct dataset *d, const struct kterm *t, bool *in,
+                                struct err *err)
+{
+    const size_t n = d->table->ncols;
+    char name[64];
+
+    if (!*t->on) {
+        for (size_t j = 0; j < n; j++)
+            in[j] = is_input(d, j);
+        return ST_OK;
+    }
+    const enum status rc = dataset_select(d->table, t->on, in, err);
+    size_t named = 0;
+    for (size_t j = 0; rc == ST_OK && j < n; j++) {
+        const bool exact = in[j] && !strpbrk(t->on, "*");
+        if (exact && !is_input(d, j)) {
+            err_named(err, ST_STATE, "inputs", "the kernel reads column %s, which is not an input",
+                      text_quoted(d->table->col[j].name, name, sizeof name));
+            err_hint(err, "cols %.60s role=input", d->table->col[j].name);
+            return ST_STATE;
+        }
+        in[j] = in[j] && is_input(d, j);
+        named += in[j];
+    }
+    if (rc == ST_OK && named == 0) {
+        err_named(err, ST_STATE, "inputs", "no input is called %s",
+                  text_quoted(t->on, name, sizeof name));
+        err_hint(err, "summary lists the columns; cols NAME role=input makes one an input");
+        return ST_STATE;
+    }
+    return rc;
+}
+
+/* True if a layer can read positions of input j. */
+static bool layer_can(const struct dataset *d, const struct layer *l, size_t j)
+{
+    return is_input(d, j) && (kind_of(&d->table->col[j])->rows & l->ops->rows) != 0;
+}
+
+/* The column whose positions kernel t, in a layer, reads: the one behind "on", or the only one.
+ * in: those that it reads, which are marked on return; the number of candidates is returned, and
+ * *column is one of them. */
+static enum status layer_columns(const struct dataset *d, const struct kterm *t, bool *in,
+                                 size_t *candidates, size_t *column, struct err *err)
+{
+    const size_t n = d->table->ncols;
+    const enum status rc = part_columns(d, t, in, err);
+    bool named = false;
+
+    *candidates = 0;
+    for (size_t j = 0; rc == ST_OK && j < n; j++)
+        named |= in[j] && layer_can(d, &t->layer, j);
+    if (rc == ST_OK && !named && layer_kind(&t->layer) == LAYER_NUMBERS)
+        for (size_t j = 0; j < n; j++) /* the sequence of its filters need not be named */
+            in[j] |= layer_can(d, &t->layer, j);
+    for (size_t j = 0; rc == ST_OK && j < n; j++) {
+        in[j] = in[j] && (layer_kind(&t->layer) == LAYER_NUMBERS || layer_can(d, &t->layer, j));
+        if (in[j] && layer_can(d, &t->layer, j)) {
+            ++*candidates;
+            *column = j;
+        }
+    }
+    return rc;
+}
+
+/* The widest window of a layer that reads column j; 0: none does. */
+static size_t widest_on(const struct encoding_fitting *f, size_t j)
+{
+    const struct kernel *k = &f->d->kernel;
+    bool *in = mem_calloc(f->d->table->ncols, sizeof *in, "columns", NULL);
+    size_t widest = 0;
+
+    for (size_t t = 0; in != NULL && t < k->nterms; t++) {
+        const struct layer *l = &k->term[t].layer;
+        size_t n, column = SIZE_MAX;
+        if (l->ops == NULL || layer_columns(f->d, &k->term[t], in, &n, &column, NULL) != ST_OK)
+            continue;
+        if (n == 1 && column == j && l->width > widest)
+            widest = l->width;
+    }
+    free(in);
+    return widest;
+}
+
+
 /* Training rows without those that the policy drops. */
 static enum status choose_rows(struct encoding_fitting *f, const size_t *train, size_t n)
 {
@@ -94,7 +185,7 @@ static enum status choose_rows(struct encoding_fitting *f, const size_t *train, 
     for (size_t j = 0; j < t->ncols && rc == ST_OK; j++) {
         const struct column *c = &t->col[j];
         if (d->role[j] == ROLE_INPUT && has_positions(c)) {
-            rc = positions_lost(f, kind_of(c), c, train, n, drop);
+            rc = positions_lost(f, kind_of(c), c, widest_on(f, j), train, n, drop);
             continue;
         }
         const bool target = d->role[j] == ROLE_TARGET;
@@ -141,168 +232,158 @@ static enum status check_target(const struct dataset *d, size_t target, struct e
     return ST_STATE;
 }
 
-/* If all kernels are over windows, the column of positions must be the only input. */
-static enum status check_alone(const struct dataset *d, struct err *err)
+/* The names of the marked columns. */
+static void names_of(const struct dataset *d, const bool *in, struct buf *out)
 {
-    char name[64];
+    size_t n = 0;
 
     for (size_t j = 0; j < d->table->ncols; j++)
-        if (d->role[j] == ROLE_INPUT && !has_positions(&d->table->col[j])) {
-            err_named(err, ST_STATE, "inputs",
-                      "conv reads the sequence and no other input: %s is one",
-                      text_quoted(d->table->col[j].name, name, sizeof name));
-            err_hint(err, "kernel conv(rbf) + rbf on %.60s  |  cols %.60s role=skip",
-                     d->table->col[j].name, d->table->col[j].name);
-            return ST_STATE;
+        if (in[j] && n++ < 12) {
+            buf_puts(out, n > 1 ? ", " : "");
+            text_safe(out, d->table->col[j].name, 40);
         }
-    return ST_OK;
+    buf_puts(out, n > 12 ? ", ..." : "");
 }
 
-static bool is_input(const struct dataset *d, size_t j)
+/* The error for a layer that can read no column, or several. */
+static enum status not_one(const struct dataset *d, const struct layer_ops *layer, bool *in,
+                           size_t n, struct err *err)
 {
-    return d->role[j] == ROLE_INPUT && d->table->col[j].type != COL_TEXT;
-}
-
-/* The columns that kernel t reads: all inputs, or those after "on", which must be inputs. */
-static enum status part_columns(const struct dataset *d, const struct kterm *t, bool *in,
-                                struct err *err)
-{
-    const size_t n = d->table->ncols;
-    char name[64];
-
-    if (!*t->on) {
-        for (size_t j = 0; j < n; j++)
-            in[j] = is_input(d, j);
-        return ST_OK;
-    }
-    const enum status rc = dataset_select(d->table, t->on, in, err);
-    size_t named = 0;
-    for (size_t j = 0; rc == ST_OK && j < n; j++) {
-        const bool exact = in[j] && !strpbrk(t->on, "*");
-        if (exact && !is_input(d, j)) {
-            err_named(err, ST_STATE, "inputs", "the kernel reads column %s, which is not an input",
-                      text_quoted(d->table->col[j].name, name, sizeof name));
-            err_hint(err, "cols %.60s role=input", d->table->col[j].name);
-            return ST_STATE;
-        }
-        in[j] = in[j] && is_input(d, j);
-        named += in[j];
-    }
-    if (rc == ST_OK && named == 0) {
-        err_named(err, ST_STATE, "inputs", "no input is called %s",
-                  text_quoted(t->on, name, sizeof name));
-        err_hint(err, "summary lists the columns; cols NAME role=input makes one an input");
-        return ST_STATE;
-    }
-    for (size_t j = 0; rc == ST_OK && layer_kind(&t->layer) == LAYER_NUMBERS && j < n;
-         j++) /* its filters, too */
-        in[j] = in[j] || (is_input(d, j) &&
-                          (kind_of(&d->table->col[j])->rows & t->layer.ops->rows) != 0);
-    return rc;
-}
-
-/* Marks the inputs whose positions the layers of the expression read: those behind "on" of kernels
- * over windows, or all. */
-static enum status layer_columns(const struct dataset *d, bool *in, bool *one, struct err *err)
-{
-    const size_t n = d->table->ncols;
-    enum status rc = ST_OK;
-
-    memset(in, 0, n * sizeof *in);
-    for (size_t t = 0; rc == ST_OK && t < d->kernel.nterms; t++) {
-        const struct kterm *term = &d->kernel.term[t];
-        const struct layer_ops *layer = term->layer.ops;
-        memset(one, 0, n * sizeof *one);
-        if (layer != NULL && kterm_reads_windows(term) && *term->on)
-            rc = part_columns(d, term, one, err);
-        for (size_t j = 0; rc == ST_OK && layer != NULL && j < n; j++)
-            in[j] |= (one[j] || !kterm_reads_windows(term) || !*term->on) && is_input(d, j) &&
-                     (kind_of(&d->table->col[j])->rows & layer->rows) != 0;
-    }
-    return rc;
-}
-
-static enum status not_one(const struct dataset *d, size_t n, struct err *err)
-{
-    const struct layer_ops *layer = d->kernel.layer.ops;
     const bool counts = (layer->rows & ROWS_COUNTS) != 0;
+    struct buf names = { 0 };
+    size_t first = 0;
 
-    err_named(err, ST_STATE, counts ? "counts" : "sequence",
-              n == 0 ? "the kernel reads %s, and no input is one"
-                     : "the kernel reads one %.20s: several inputs are",
-              counts ? n == 0 ? "a list of counts" : "list of counts"
-              : n == 0 ? "a sequence" : "sequence");
+    for (size_t j = 0; j < d->table->ncols; j++)
+        in[j] = in[j] && (kind_of(&d->table->col[j])->rows & layer->rows) != 0;
+    while (n > 0 && !in[first])
+        first++;
+    names_of(d, in, &names);
+    if (n == 0)
+        err_named(err, ST_STATE, counts ? "counts" : "sequence",
+                  "the kernel reads %s, and no input is one",
+                  counts ? "a list of counts" : "a sequence");
+    else
+        err_named(err, ST_STATE, counts ? "counts" : "sequence",
+                  "%s reads one %s: %zu inputs are (%s)", layer->name,
+                  counts ? "list of counts" : "sequence", n, buf_str(&names));
     if (n > 0)
-        err_hint(err, "kernel %s on NAME  |  cols NAME role=skip", layer->example);
+        err_hint(err, "kernel %s on %.60s", layer->example, d->table->col[first].name);
     else
         err_hint(err, counts ? "cols NAME type=counts  |  kernel rbf"
                              : "cols NAME type=sequence  |  kernel rbf");
+    buf_free(&names);
     return ST_STATE;
 }
 
-/* For a kernel inside a layer that reads positions: there must be exactly one input that has them
- * and that it reads.  It is marked in `in`. */
-static enum status check_layer(const struct dataset *d, bool *in, struct err *err)
-{
-    bool *one = mem_calloc(d->table->ncols, sizeof *one, "columns", err);
-    size_t n = 0;
+/* What the kernels of the expression read. */
+struct reading {
+    size_t column[KERNEL_MAX_TERMS]; /* of kernels in a layer, the column of its positions */
+    bool *in; /* one for each column of the table: intermediate */
+    bool *read; /* the columns that some kernel reads */
+};
 
-    if (d->kernel.layer.ops == NULL || one == NULL) {
-        free(one);
-        return one != NULL || d->kernel.layer.ops == NULL ? ST_OK : ST_NOMEM;
+/* Finds the column of each layer: there must be exactly one. */
+static enum status find_layers(const struct dataset *d, struct reading *r, struct err *err)
+{
+    enum status rc = ST_OK;
+
+    for (size_t t = 0; rc == ST_OK && t < d->kernel.nterms; t++) {
+        const struct kterm *term = &d->kernel.term[t];
+        size_t n = 0;
+        r->column[t] = SIZE_MAX;
+        if (term->layer.ops == NULL)
+            continue;
+        memset(r->in, 0, d->table->ncols * sizeof *r->in);
+        rc = layer_columns(d, term, r->in, &n, &r->column[t], err);
+        if (rc == ST_OK && n != 1)
+            rc = not_one(d, term->layer.ops, r->in, n, err);
     }
-    const enum status rc = layer_columns(d, in, one, err);
-    free(one);
-    for (size_t j = 0; j < d->table->ncols; j++)
-        n += in[j];
-    if (rc != ST_OK || n != 1)
-        return rc != ST_OK ? rc : not_one(d, n, err);
-    return layer_kind(&d->kernel.layer) == LAYER_WINDOWS && !kernel_reads_parts(&d->kernel)
-               ? check_alone(d, err)
-               : ST_OK;
+    return rc;
 }
 
-/* Fits a column for kernels that read `rows` in such a layer. */
-static enum status fit_column(struct encoding_fitting *f, const struct column *c,
-                              const struct layer *layer, unsigned rows)
+/* If all kernels are over windows of what they find themselves, nothing else may be an input. */
+static enum status check_alone(const struct dataset *d, const struct reading *r, struct err *err)
 {
-    const struct row_kind *kind = kind_of(c);
-    const bool inside = layer->ops != NULL && (kind->rows & layer->ops->rows) != 0;
     char name[64];
 
-    if (inside && layer_kind(layer) == LAYER_WINDOWS)
-        return positions_fit_windows(f, kind, c);
-    if (inside && layer_kind(layer) == LAYER_NUMBERS)
-        return positions_fit_filters(f, kind, c);
+    for (size_t j = 0; j < d->table->ncols; j++) {
+        bool read = false;
+        for (size_t t = 0; t < d->kernel.nterms; t++)
+            read |= r->column[t] == j;
+        if (d->role[j] != ROLE_INPUT || read)
+            continue;
+        const bool positions = has_positions(&d->table->col[j]);
+        err_named(err, ST_STATE, "inputs", "conv reads the sequence and no other input: %s is one",
+                  text_quoted(d->table->col[j].name, name, sizeof name));
+        if (positions)
+            err_hint(err, "cols %.60s role=skip", d->table->col[j].name);
+        else
+            err_hint(err, "kernel conv(rbf) + rbf on %.60s  |  cols %.60s role=skip",
+                     d->table->col[j].name, d->table->col[j].name);
+        return ST_STATE;
+    }
+    return ST_OK;
+}
+
+/* Fits a column for kernels of columns, or in a layer with filters whose positions are in column
+ * `filtered`. */
+static enum status fit_column(struct encoding_fitting *f, size_t j, const struct layer *layer,
+                              size_t filtered, unsigned rows)
+{
+    const struct column *c = &f->d->table->col[j];
+    const struct row_kind *kind = kind_of(c);
+    char name[64];
+
+    if (layer_kind(layer) == LAYER_NUMBERS && j == filtered)
+        return positions_fit_filters(f, kind, c, layer);
     if ((kind->rows & rows) != 0)
         return kind->fit(f, c);
     return err_named(f->err, ST_STATE, "inputs", "column %s holds %s, which the kernel cannot read",
                      text_quoted(c->name, name, sizeof name), kind->several);
 }
 
+/* Fits the positions of the column that kernel t reads, for a part of a row. */
+static enum status fit_windows(struct encoding_fitting *f, const struct reading *r, size_t t,
+                               size_t *at)
+{
+    const struct column *c = &f->d->table->col[r->column[t]];
+
+    r->read[r->column[t]] = true;
+    return positions_fit_windows(f, kind_of(c), c, &f->d->kernel.term[t].layer, at);
+}
+
+/* True if kernels s and t read the same columns in the same way. */
+static bool reads_alike(const struct kterm *s, const struct kterm *t)
+{
+    return !kterm_reads_windows(s) && layer_same_numbers(&s->layer, &t->layer) &&
+           strcmp(s->on, t->on) == 0;
+}
+
 /* The part of kernel t: that of an earlier kernel that reads the same columns, or columns of its
  * own. */
-static enum status fit_part(struct encoding_fitting *f, size_t t, bool *in)
+static enum status fit_part(struct encoding_fitting *f, const struct reading *r, size_t t)
 {
     const struct dataset *d = f->d;
     const struct kterm *term = &d->kernel.term[t];
     struct enc_part *p = &f->e->part[t];
     const unsigned rows = term->ops->rows != 0 ? term->ops->rows : ROWS_NUMBERS;
-    enum status rc = ST_OK;
+    bool *in = r->in;
+    size_t n, column;
 
     for (size_t s = 0; s < t; s++)
-        if (!kterm_reads_windows(&d->kernel.term[s]) &&
-            layer_kind(&d->kernel.term[s].layer) == layer_kind(&term->layer) &&
-            strcmp(d->kernel.term[s].on, term->on) == 0) {
+        if (reads_alike(&d->kernel.term[s], term)) {
             *p = f->e->part[s];
             return ST_OK;
         }
     memset(in, 0, d->table->ncols * sizeof *in);
-    rc = part_columns(d, term, in, f->err);
+    enum status rc = term->layer.ops != NULL ? layer_columns(d, term, in, &n, &column, f->err)
+                                             : part_columns(d, term, in, f->err);
     p->first = f->e->ncol;
-    for (size_t j = 0; rc == ST_OK && j < d->table->ncols; j++)
+    for (size_t j = 0; rc == ST_OK && j < d->table->ncols; j++) {
         if (in[j])
-            rc = fit_column(f, &d->table->col[j], &term->layer, rows);
+            rc = fit_column(f, j, &term->layer, r->column[t], rows);
+        r->read[j] |= in[j];
+    }
     p->n = f->e->ncol - p->first;
     if (rc == ST_OK && p->n == 0) {
         rc = err_named(f->err, ST_STATE, "inputs", "a kernel of the expression has no input");
@@ -325,53 +406,66 @@ static void note_unread(struct encoding_fitting *f, const bool *read)
                    n == 1 ? " is read by" : "s are read by", name, n > 1 ? ", ..." : "");
 }
 
-/* Each kernel reads its own columns; the positions of column `held` follow if a kernel is over
- * windows. */
-static enum status fit_parts(struct encoding_fitting *f, const bool *held)
+/* Each kernel reads its own columns; the parts of a row that kernels over windows read follow. */
+static enum status fit_parts(struct encoding_fitting *f, const struct reading *r)
+{
+    const struct kernel *k = &f->d->kernel;
+    enum status rc = ST_OK;
+
+    f->e->nparts = k->nterms;
+    for (size_t t = 0; rc == ST_OK && t < k->nterms; t++)
+        if (kterm_reads_windows(&k->term[t]))
+            rc = fit_windows(f, r, t, &f->e->part[t].held);
+    for (size_t t = 0; rc == ST_OK && t < k->nterms; t++)
+        if (!kterm_reads_windows(&k->term[t]))
+            rc = fit_part(f, r, t);
+    if (rc == ST_OK)
+        note_unread(f, r->read);
+    return rc;
+}
+
+/* All kernels read the same: all inputs or, over windows, the positions of one column. */
+static enum status fit_whole(struct encoding_fitting *f, const struct reading *r)
 {
     const struct dataset *d = f->d;
-    const size_t n = d->table->ncols;
-    bool *in = mem_calloc(2 * n, sizeof *in, "columns", f->err), *read = in + n;
-    enum status rc = in != NULL ? ST_OK : ST_NOMEM;
+    const struct kernel *k = &d->kernel;
+    enum status rc = ST_OK;
+    size_t at;
 
-    f->e->nparts = rc == ST_OK ? d->kernel.nterms : 0;
-    for (size_t t = 0; rc == ST_OK && t < d->kernel.nterms; t++) {
-        if (kterm_reads_windows(&d->kernel.term[t]))
-            continue;
-        rc = fit_part(f, t, in);
-        memset(in, 0, n * sizeof *in);
-        if (rc == ST_OK)
-            rc = part_columns(d, &d->kernel.term[t], in, f->err);
-        for (size_t j = 0; rc == ST_OK && j < n; j++)
-            read[j] = read[j] || in[j];
-        if (rc == ST_OK)
-            memset(in, 0, n * sizeof *in);
+    if (kernel_reads_windows(k)) {
+        rc = check_alone(d, r, f->err);
+        for (size_t t = 0; rc == ST_OK && t < k->nterms; t++)
+            rc = fit_windows(f, r, t, &at);
+        return rc;
     }
-    for (size_t j = 0; rc == ST_OK && kernel_reads_windows(&d->kernel) && j < n; j++)
-        if (held[j]) {
-            rc = positions_fit_windows(f, kind_of(&d->table->col[j]), &d->table->col[j]);
-            read[j] = true;
-        }
-    if (rc == ST_OK)
-        note_unread(f, read);
-    free(in);
+    for (size_t j = 0; rc == ST_OK && j < d->table->ncols; j++)
+        if (is_input(d, j))
+            rc = fit_column(f, j, &k->term[0].layer, r->column[0], kernel_rows(k));
     return rc;
+}
+
+/* True if kernels read different inputs, or one column in different ways. */
+static bool reads_parts(const struct kernel *k, const struct reading *r)
+{
+    bool parts = kernel_reads_parts(k);
+
+    for (size_t t = 1; t < k->nterms; t++)
+        parts |= r->column[t] != r->column[0] || k->term[t].layer.norm != k->term[0].layer.norm ||
+                 !layer_same_numbers(&k->term[t].layer, &k->term[0].layer);
+    return parts;
 }
 
 static enum status fit_columns(struct encoding_fitting *f)
 {
     const struct dataset *d = f->d;
-    bool *held = mem_calloc(d->table->ncols, sizeof *held, "columns", f->err);
-    enum status rc = held != NULL ? check_layer(d, held, f->err) : ST_NOMEM;
+    struct reading r = { .in = mem_calloc(2 * d->table->ncols, sizeof *r.in, "columns", f->err) };
+    enum status rc = r.in != NULL ? find_layers(d, &r, f->err) : ST_NOMEM;
 
-    if (rc == ST_OK && kernel_reads_parts(&d->kernel))
-        rc = fit_parts(f, held);
-    else
-        for (size_t j = 0; rc == ST_OK && j < d->table->ncols; j++)
-            if (is_input(d, j))
-                rc = fit_column(f, &d->table->col[j], &d->kernel.layer, kernel_rows(&d->kernel));
-    free(held);
-    f->e->d = f->e->ncol + f->e->held.inputs;
+    r.read = r.in != NULL ? r.in + d->table->ncols : NULL;
+    if (rc == ST_OK)
+        rc = reads_parts(&d->kernel, &r) ? fit_parts(f, &r) : fit_whole(f, &r);
+    free(r.in);
+    encoding_width(f->e);
     if (rc != ST_OK || f->e->d > 0)
         return rc;
     err_named(f->err, ST_STATE, "inputs", "the data has no input column");

@@ -14,14 +14,14 @@
 
 /* Kinds of columns. Numbers of a kind (ENC_CELL) have the words of that kind. */
 static const char *const kind_word[] = { "real", "level", "missing", "filter" };
-enum { KIND_WORDS = sizeof kind_word / sizeof *kind_word };
+enum { KIND_WORDS = sizeof kind_word / sizeof *kind_word, HELD_MOST = 65536 };
 
 /* The kernel itself stores the rest: average, lengthscale. */
 static void write_held(struct buf *b, const struct enc_held *h)
 {
     const struct layer_ops *layer = layer_family(&h->layer);
 
-    buf_puts(b, ",\"sequence\":{\"column\":");
+    buf_puts(b, "{\"column\":");
     json_write_string(b, h->column);
     if (h->kind->mark == NULL) {
         buf_puts(b, ",\"kind\":");
@@ -65,8 +65,11 @@ char *encoding_to_json(const struct encoding *e, struct err *err)
     json_write_number(&b, "ysd", e->ysd);
     if (e->yscale != Y_STANDARD) /* only if the number differs */
         json_write_number(&b, "yown", e->yown);
-    if (e->held.column != NULL)
-        write_held(&b, &e->held);
+    for (size_t k = 0; k < e->nheld; k++) { /* a list, if there are several */
+        buf_puts(&b, k > 0 ? "," : e->nheld == 1 ? ",\"sequence\":" : ",\"sequences\":[");
+        write_held(&b, &e->held[k]);
+        buf_puts(&b, k > 0 && k + 1 == e->nheld ? "]" : "");
+    }
     for (size_t j = 0; j < e->nmore; j++) {
         buf_puts(&b, j > 0 ? ",{\"name\":" : ",\"more\":[{\"name\":");
         json_write_string(&b, e->more[j].name);
@@ -78,6 +81,9 @@ char *encoding_to_json(const struct encoding *e, struct err *err)
     }
     for (size_t t = 0; t < e->nparts; t++)
         buf_printf(&b, "%s%zu,%zu%s", t > 0 ? "," : ",\"parts\":[", e->part[t].first, e->part[t].n,
+                   t + 1 < e->nparts ? "" : "]");
+    for (size_t t = 0; e->nheld > 1 && t < e->nparts; t++)
+        buf_printf(&b, "%s%zu%s", t > 0 ? "," : ",\"reads\":[", e->part[t].held,
                    t + 1 < e->nparts ? "" : "]");
     buf_puts(&b, ",\"columns\":[");
     for (size_t j = 0; e->col != NULL && j < e->ncol; j++) {
@@ -215,20 +221,64 @@ static enum status held_member(struct json_reader *r, const char *key, void *int
     return h->kind->member != NULL && mine ? rc : json_wrong(r, "an unknown or repeated member");
 }
 
-static enum status take_held(struct json_reader *r, struct enc_held *h)
+static enum status take_held(struct json_reader *r, struct encoding *e)
 {
     struct marks m = { .kind = NULL };
     struct json_reader look = *r;
-    const enum status rc = json_object(&look, mark_member, &m);
+    enum status rc = json_object(&look, mark_member, &m);
+    void *p = e->held;
+    size_t cap = e->nheld;
 
     if (rc != ST_OK || m.kind == NULL)
         return rc != ST_OK ? rc : json_wrong(r, "it does not say of which kind its rows are");
+    rc = mem_grow(&p, &cap, e->nheld + 1, sizeof *e->held, "an encoding", r->err);
+    e->held = p;
+    if (rc != ST_OK)
+        return rc;
+    struct enc_held *h = &e->held[e->nheld++];
+    *h = (struct enc_held){ 0 };
     h->kind = m.kind;
     h->state = h->kind->state_bytes > 0
                    ? mem_calloc(1, h->kind->state_bytes, "an encoding", r->err)
                    : NULL;
     return h->state != NULL || h->kind->state_bytes == 0 ? json_object(r, held_member, h)
                                                          : ST_NOMEM;
+}
+
+/* Several of them. */
+static enum status take_helds(struct json_reader *r, struct encoding *e)
+{
+    enum status rc = ST_OK;
+
+    if (e->nheld > 0 || !json_take(r, '['))
+        return json_wrong(r, "a list was expected");
+    while (rc == ST_OK && !json_take(r, ']')) {
+        if (e->nheld > 0 && !json_take(r, ','))
+            return json_wrong(r, "a comma was expected");
+        if (e->nheld == HELD_MOST)
+            return json_wrong(r, "there are too many sequences");
+        rc = take_held(r, e);
+    }
+    return rc == ST_OK && e->nheld == 0 ? json_wrong(r, "a list is empty") : rc;
+}
+
+/* For each kernel, which of them it reads. */
+static enum status take_reads(struct json_reader *r, struct encoding *e)
+{
+    size_t n = 0;
+
+    if (!json_take(r, '['))
+        return json_wrong(r, "a list was expected");
+    for (; !json_take(r, ']'); n++) {
+        if (n > 0 && !json_take(r, ','))
+            return json_wrong(r, "a comma was expected");
+        if (n == KERNEL_MAX_TERMS)
+            return json_wrong(r, "there are too many parts");
+        const enum status rc = json_count(r, 1e9, &e->part[n].held);
+        if (rc != ST_OK)
+            return rc;
+    }
+    return ST_OK;
 }
 
 static enum status take_columns(struct json_reader *r, struct encoding *e)
@@ -314,7 +364,8 @@ static enum status take_parts(struct json_reader *r, struct encoding *e)
             if (rc != ST_OK)
                 return rc;
         }
-        e->part[e->nparts++] = (struct enc_part){ pair[0], pair[1] };
+        e->part[e->nparts].first = pair[0];
+        e->part[e->nparts++].n = pair[1];
     }
     return e->nparts > 0 ? ST_OK : json_wrong(r, "a list is empty");
 }
@@ -357,25 +408,28 @@ static enum status encoding_member(struct json_reader *r, const char *key, void 
         return take_parts(r, e);
     if (strcmp(key, "columns") == 0)
         return take_columns(r, e);
-    if (strcmp(key, "sequence") == 0 && e->held.kind == NULL)
-        return take_held(r, &e->held);
+    if (strcmp(key, "sequence") == 0 && e->nheld == 0)
+        return take_held(r, e);
+    if (strcmp(key, "sequences") == 0)
+        return take_helds(r, e);
+    if (strcmp(key, "reads") == 0)
+        return take_reads(r, e);
     return json_wrong(r, "an unknown or repeated member");
 }
 
-/* The kind of each column: a number belongs to the kind whose state the encoding has, if that kind
- * has a number of this name, otherwise to a kind that needs no state. */
+/* The kind of each column: a number belongs to the kind of what the encoding keeps about its source,
+ * if that has a number of this name, otherwise to a kind that needs no state. */
 static enum status find_kinds(struct json_reader *r, struct encoding *e)
 {
-    const struct enc_held *h = &e->held;
-
     for (size_t j = 0; e->col != NULL && j < e->ncol; j++) {
         struct enc_col *c = &e->col[j];
+        const struct enc_held *h = encoding_held(e, c);
         if (c->kind != ENC_CELL) {
             c->of = c->kind == ENC_FILTER ? h->kind : &kind_columns;
             continue;
         }
         const char *word = c->of->numbers[c->number].word;
-        c->of = h->kind != NULL && kind_number_find(h->kind, word, &c->number) ? h->kind : NULL;
+        c->of = h != NULL && kind_number_find(h->kind, word, &c->number) ? h->kind : NULL;
         for (size_t i = 0; c->of == NULL && kind_at(i) != NULL; i++)
             if ((kind_at(i)->stateless || kind_at(i)->state_bytes == 0) &&
                 kind_number_find(kind_at(i), word, &c->number))
@@ -386,40 +440,59 @@ static enum status find_kinds(struct json_reader *r, struct encoding *e)
     return ST_OK;
 }
 
-/* Windows read a row of positions; filters fill as many columns as there are filters. */
-static enum status check_held(struct json_reader *r, struct encoding *e)
+/* Windows read a part of a row; filters fill as many columns as there are filters. */
+static enum status check_held(struct json_reader *r, const struct encoding *e, struct enc_held *h)
 {
-    struct enc_held *h = &e->held;
     size_t filters = 0;
 
-    for (size_t j = 0; e->col != NULL && j < e->ncol; j++)
-        filters += e->col[j].kind == ENC_FILTER;
-    if (h->kind == NULL)
-        return filters > 0 ? json_wrong(r, "filters without a sequence") : ST_OK;
     h->layer.symbols = (h->kind->rows & ROWS_SYMBOLS) != 0;
-    const char *wrong = h->column == NULL      ? "a sequence is incomplete"
-                        : h->kind->check != NULL ? h->kind->check(h)
-                                                 : NULL;
+    const char *wrong = h->kind->check != NULL ? h->kind->check(h) : NULL;
     if (wrong != NULL)
         return json_wrong(r, wrong);
     if (!h->layer.ops) /* only numbers */
-        return !h->layer.symbols && filters == 0 && e->ncol > 0 && h->inputs == 0
+        return !h->layer.symbols && e->ncol > 0 && h->inputs == 0
                    ? ST_OK
                    : json_wrong(r, "a sequence is incomplete");
     if (h->layer.width == 0 || h->layer.channels == 0 || h->kind->positions == NULL)
         return json_wrong(r, "a sequence is incomplete");
+    for (size_t j = 0; e->col != NULL && j < e->ncol; j++)
+        filters += e->col[j].kind == ENC_FILTER && encoding_held(e, &e->col[j]) == h;
     if (layer_kind(&h->layer) == LAYER_NUMBERS)
-        return filters == h->layer.filters && filters > 0 && h->inputs == 0
+        return filters > 0 && h->layer.filters > 0 && filters % h->layer.filters == 0 &&
+                       h->inputs == 0
                    ? ST_OK
                    : json_wrong(r, "filters are missing");
-    if ((e->ncol > 0 && e->nparts == 0) || filters > 0 || h->inputs < 2 ||
-        (!h->layer.symbols && (h->inputs - 1) % h->layer.channels != 0))
-        return json_wrong(r, "a sequence is incomplete");
-    if (e->ncol == 0) {
+    return (e->ncol > 0 && e->nparts == 0) || h->inputs < 2 ||
+                   (!h->layer.symbols && (h->inputs - 1) % h->layer.channels != 0)
+               ? json_wrong(r, "a sequence is incomplete")
+               : ST_OK;
+}
+
+/* Checks all that is kept about columns, and which of it the parts read. */
+static enum status check_helds(struct json_reader *r, struct encoding *e)
+{
+    enum status rc = ST_OK;
+    size_t parts = 0;
+
+    for (size_t k = 0; rc == ST_OK && k < e->nheld; k++)
+        rc = e->held[k].column != NULL ? ST_OK : json_wrong(r, "a sequence is incomplete");
+    for (size_t k = 0; rc == ST_OK && k < e->nheld; k++) {
+        rc = check_held(r, e, &e->held[k]);
+        parts += e->held[k].inputs > 0;
+    }
+    for (size_t j = 0; rc == ST_OK && e->col != NULL && j < e->ncol; j++)
+        if (e->col[j].kind == ENC_FILTER && encoding_held(e, &e->col[j]) == NULL)
+            rc = json_wrong(r, "filters without a sequence");
+    if (rc == ST_OK && (parts > ROW_PARTS_MOST || (parts > 1 && e->nparts == 0)))
+        rc = json_wrong(r, "there are too many sequences");
+    for (size_t t = 0; rc == ST_OK && t < e->nparts; t++)
+        if (e->part[t].held >= (e->nheld > 0 ? e->nheld : 1))
+            rc = json_wrong(r, "a part lies beyond the sequences");
+    if (rc == ST_OK && e->ncol == 0) {
         free(e->col);
         e->col = NULL;
     }
-    return ST_OK;
+    return rc;
 }
 
 /* True if the parts are consecutive ranges of columns, or equal. */
@@ -465,10 +538,11 @@ enum status encoding_from_json(const char *json, struct encoding *out, struct er
     enum status rc = json_object(&r, encoding_member, out);
     json_blanks(&r);
     if (rc == ST_OK)
-        rc = check_held(&r, out);
+        rc = check_helds(&r, out);
     if (rc == ST_OK)
         rc = find_kinds(&r, out);
-    out->d = out->ncol + out->held.inputs;
+    if (rc == ST_OK)
+        encoding_width(out);
     if (rc == ST_OK && !parts_there(out))
         rc = json_wrong(&r, "parts lie beyond the columns");
     if (rc == ST_OK && (*r.p != '\0' || out->d == 0 || !(out->ysd > 0.0) ||

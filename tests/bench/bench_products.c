@@ -220,8 +220,8 @@ static void counted(size_t places, size_t most, double floor, double goal)
         x[0] = (double)n;
     }
     must(kernel_parse("tanimoto", &c.k, NULL, &err));
-    must(kernel_bind_rows(&c.k, COUNTS_CHANNELS, false, 0, &err));
-    must(kernel_bind_flat(&c.k, 0, &err));
+    const struct row_layout rows = { .nparts = 1, .part = { { ROWS_COUNTS, COUNTS_CHANNELS, 0 } } };
+    must(kernel_bind_rows(&c.k, &rows, NULL, &err));
     report_times(REPORT_THREAD, 2, (struct report_job[]){ { run_tiles, &c }, { run_merges, &c } },
                  t);
     const double tiles = (double)(COUNTED / KERNEL_TILE),

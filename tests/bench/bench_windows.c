@@ -37,15 +37,14 @@ static void set_open(struct set *s, const char *kernel, size_t M, size_t d, size
     static const double l = 2.0;
     struct kernel k;
     struct err err = { 0 };
+    const struct row_layout rows = { .nparts = 1, .part = { { ROWS_SYMBOLS, letters, 0 } } };
 
     if (kernel_parse(kernel, &k, NULL, &err) != ST_OK ||
-        kernel_bind_rows(&k, letters, letters > 0, 0, &err) != ST_OK)
+        kernel_bind_rows(&k, &rows, NULL, &err) != ST_OK)
         report_die(err.msg);
     source_array_init(&s->src, s->x, s->rows, d, d);
-    if (letters > 0) {
-        s->src.base.row = ROW_SYMBOLS;
-        s->src.base.channels = letters;
-    }
+    if (letters > 0)
+        s->src.base.layout = rows;
     s->M = M;
     s->fm = featmap_new(&k, d, M, 3, &err);
     s->f = s->fm ? fop_new(backend_cpu(), s->fm, &s->src.base, &(struct fop_opts){0}, &err) : NULL;

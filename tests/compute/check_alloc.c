@@ -225,9 +225,9 @@ static void sequences_new(struct data *t, bool symbols)
                         : rng_normal(1, rng_stream(RNG_TEST, 65), i * SEQ_D + p);
     }
     source_array_init(&t->src, t->X, N, d, d);
-    t->src.base.row = symbols ? ROW_SYMBOLS : ROW_VECTORS;
-    t->src.base.channels = LETTERS;
-    t->src.base.flat = FLAT;
+    t->src.base.layout = (struct row_layout){
+        .flat = FLAT, .nparts = 1, .part = { { symbols ? ROWS_SYMBOLS : ROWS_VECTORS, LETTERS, 0 } }
+    };
 }
 
 static const char *const windowed[] = {
@@ -252,9 +252,7 @@ START_TEST(windows_ask_for_nothing)
 
     sequences_new(&t, !graph && _i % 2 == 0);
     ck_assert_msg(kernel_parse(windowed[_i], &kern, NULL, &err) == ST_OK, "%s", err.msg);
-    ck_assert_msg(kernel_bind_rows(&kern, LETTERS, !graph && _i % 2 == 0, 0, &err) == ST_OK, "%s",
-                  err.msg);
-    ck_assert_msg(kernel_bind_flat(&kern, FLAT, &err) == ST_OK, "%s", err.msg);
+    ck_assert_msg(kernel_bind_rows(&kern, &t.src.base.layout, NULL, &err) == ST_OK, "%s", err.msg);
     struct featmap *fm = featmap_new(&kern, t.src.base.d, M, 5, &err);
     ck_assert_msg(fm != NULL, "%s", err.msg);
     for (int how = 0; how < 3; how++) {

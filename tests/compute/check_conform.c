@@ -94,8 +94,11 @@ static void setup_new(struct setup *s, size_t expr, size_t form)
     *s = (struct setup){ .form = &forms[form] };
     ck_assert(expression(expr, s->text));
     ck_assert_msg(kernel_parse(s->text, &s->kernel, NULL, &err) == ST_OK, "%s", err.msg);
-    ck_assert_int_eq(kernel_bind_rows(&s->kernel, s->form->channels, s->form->symbols, 0, &err),
-                     ST_OK);
+    const struct row_layout rows = {
+        .nparts = 1,
+        .part = { { s->form->symbols ? ROWS_SYMBOLS : ROWS_VECTORS, s->form->channels, 0 } }
+    };
+    ck_assert_int_eq(kernel_bind_rows(&s->kernel, &rows, NULL, &err), ST_OK);
     const size_t per = s->form->symbols ? 1 : s->form->channels;
     s->d = 1 + MOST * per;
     s->x = mem_calloc(N * s->d, sizeof *s->x, "rows", NULL);
@@ -111,8 +114,7 @@ static void setup_new(struct setup *s, size_t expr, size_t form)
                        : (double)rng_below(3, rng_stream(RNG_TEST, 5), r * s->d + j, CHANNELS + 1);
     }
     source_array_init(&s->src, s->x, N, s->d, s->d);
-    s->src.base.row = s->form->symbols ? ROW_SYMBOLS : ROW_VECTORS;
-    s->src.base.channels = s->form->channels;
+    s->src.base.layout = rows;
     for (size_t h = 0; h < KERNEL_MAX_HP; h++)
         s->hp[h] = 1.2;
 }
@@ -215,7 +217,7 @@ static void near_exact(size_t e, size_t form)
     /* 1.1 / sqrt(M) of sqrt(k(x,x) k(y,y)) for one pair of polynomial features of degree 2 (golden
      * README), whose deviation grows by sqrt(3) a degree; with pairs of sines 1 / sqrt(M/2).  Twice
      * that. */
-    const double degree = s.kernel.layer.ops->inside ? s.kernel.term[0].params[0] - 2.0 : 0.0;
+    const double degree = s.kernel.term[0].layer.ops->inside ? s.kernel.term[0].params[0] - 2.0 : 0.0;
     ck_assert_msg(sqrt(off / all) <= 2.0 * 1.41 * pow(1.73, degree) / sqrt(WIDE), "%s on %s: %g",
                   s.text, s.form->name, sqrt(off / all));
     free(Z), free(s.x);

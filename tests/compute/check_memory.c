@@ -89,9 +89,9 @@ static double *inputs_new(const struct fit_case *c, struct source_array *src, st
     ck_assert_msg(kernel_parse(c->kernel, &o->kernel, o->hp, err) == ST_OK, "%s", err->msg);
     if (!sequences)
         return x;
-    src->base.row = ROW_SYMBOLS;
-    src->base.channels = LETTERS;
-    ck_assert_msg(kernel_bind_rows(&o->kernel, LETTERS, true, POSITIONS, err) == ST_OK, "%s",
+    src->base.layout =
+        (struct row_layout){ .nparts = 1, .part = { { ROWS_SYMBOLS, LETTERS, POSITIONS } } };
+    ck_assert_msg(kernel_bind_rows(&o->kernel, &src->base.layout, NULL, err) == ST_OK, "%s",
                   err->msg);
     return x;
 }

@@ -71,6 +71,7 @@ static const struct { const char *text; bool positions;
     {"graphpoly(degree=3,norm=unit)", true},
 };
 enum { MADE = sizeof made / sizeof *made };
+static const struct row_layout letters = { .nparts = 1, .part = { { ROWS_SYMBOLS, LETTERS, 0 } } };
 
 static bool made_form(size_t i, struct kernel *k, double hp[KERNEL_MAX_HP])
 {
@@ -79,7 +80,7 @@ static bool made_form(size_t i, struct kernel *k, double hp[KERNEL_MAX_HP])
 
     ck_assert_msg(kernel_parse(made[i].text, k, hp, &err) == ST_OK, "%s: %s", made[i].text,
                   err.msg);
-    ck_assert_msg(made[i].positions ? kernel_bind_rows(k, LETTERS, true, 0, &err) == ST_OK
+    ck_assert_msg(made[i].positions ? kernel_bind_rows(k, &letters, NULL, &err) == ST_OK
                                     : kernel_bind(k, D, from, &err) == ST_OK,
                   "%s: %s", made[i].text, err.msg);
     for (size_t h = 0; h < kernel_nhp(k); h++) {
@@ -140,8 +141,7 @@ static bool system_new(struct system *s, size_t kernel, bool ard)
         s->want[i] = s->B[i] = cos((double)(i * i)) + 0.2;
     source_array_init(&s->src, s->x, N, d, d);
     if (positions) {
-        s->src.base.row = ROW_SYMBOLS;
-        s->src.base.channels = LETTERS;
+        s->src.base.layout = letters;
     }
     s->map = featmap_new(&s->kernel, d, M, 5, NULL);
     ck_assert_ptr_nonnull(s->map);

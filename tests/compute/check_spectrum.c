@@ -16,13 +16,20 @@
 
 enum { LETTERS = 4, MOST = 40, D = 1 + MOST };
 
+static enum status bind_letters(struct kernel *k, size_t letters, struct err *err)
+{
+    const struct row_layout rows = { .nparts = 1, .part = { { ROWS_SYMBOLS, letters, 0 } } };
+
+    return kernel_bind_rows(k, &rows, NULL, err);
+}
+
 static struct kernel parsed(const char *text, size_t letters)
 {
     struct kernel k;
     struct err err = { 0 };
 
     ck_assert_msg(kernel_parse(text, &k, NULL, &err) == ST_OK, "%s: %s", text, err.msg);
-    ck_assert_msg(kernel_bind_rows(&k, letters, true, 0, &err) == ST_OK, "%s", err.msg);
+    ck_assert_msg(bind_letters(&k, letters, &err) == ST_OK, "%s", err.msg);
     return k;
 }
 
@@ -229,7 +236,7 @@ START_TEST(longest_words)
         parsed(text, all[i].letters);
         snprintf(text, sizeof text, "spectrum(n=%zu)", all[i].most + 1);
         ck_assert_int_eq(kernel_parse(text, &k, NULL, NULL), ST_OK);
-        ck_assert_int_eq(kernel_bind_rows(&k, all[i].letters, true, 0, &err), ST_LIMIT);
+        ck_assert_int_eq(bind_letters(&k, all[i].letters, &err), ST_LIMIT);
         snprintf(text, sizeof text, "at most %zu", all[i].most);
         ck_assert_msg(strstr(err.msg, text) != NULL, "%s", err.msg);
     }

@@ -24,8 +24,10 @@ static struct kernel parsed(const char *text, size_t flat)
     struct err err = { 0 };
 
     ck_assert_msg(kernel_parse(text, &k, NULL, &err) == ST_OK, "%s: %s", text, err.msg);
-    ck_assert_int_eq(kernel_bind_rows(&k, COUNTS_CHANNELS, false, 0, &err), ST_OK);
-    ck_assert_int_eq(kernel_bind_flat(&k, flat, &err), ST_OK);
+    const struct row_layout rows = {
+        .flat = flat, .nparts = 1, .part = { { ROWS_COUNTS, COUNTS_CHANNELS, 0 } }
+    };
+    ck_assert_int_eq(kernel_bind_rows(&k, &rows, NULL, &err), ST_OK);
     return k;
 }
 
@@ -332,10 +334,11 @@ START_TEST(expressions_as_text)
     static const char *const same[] = { "tanimoto", "tanimoto + rbf on temp", "tanimoto on ligand",
                                         "tanimoto on ligand * matern(nu=5/2) on temp,ph",
                                         "tanimoto(flat=3)", "tanimotodp(power=0.5)",
+                                        "tanimoto on a * tanimoto on b", "tanimoto(part=2/3)",
+                                        "tanimoto on a * conv(rbf,width=9,average=sqrt) on b",
                                         "tanimotodp(power=0.75) on ligand + tanimoto on ligand" };
     static const char *const bad[] = { "tanimoto(rbf)",  "tanimoto(width=3)",
-                                       "conv(tanimoto)", "tanimoto + conv(rbf)",
-                                       "tanimoto rbf",   "tanimoto * tanimoto",
+                                       "conv(tanimoto)", "tanimoto rbf",
                                        "tanimotodp(power=0)", "tanimotodp(power=1/0)",
                                        "tanimotodp(power=3)", "tanimotodp(degree=2)" };
     struct err err = { 0 };

@@ -27,13 +27,22 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Numbers, then one sequence. */
+static struct row_layout rows_of(size_t channels, bool symbols, size_t flat)
+{
+    return (struct row_layout){
+        .flat = flat, .nparts = 1, .part = { { symbols ? ROWS_SYMBOLS : ROWS_VECTORS, channels, 0 } }
+    };
+}
+
 static struct kernel parsed(const char *text, size_t channels, bool symbols)
 {
     struct kernel k;
     struct err err = { 0 };
 
     ck_assert_msg(kernel_parse(text, &k, NULL, &err) == ST_OK, "%s: %s", text, err.msg);
-    ck_assert_int_eq(kernel_bind_rows(&k, channels, symbols, 0, &err), ST_OK);
+    const struct row_layout rows = rows_of(channels, symbols, 0);
+    ck_assert_int_eq(kernel_bind_rows(&k, &rows, NULL, &err), ST_OK);
     return k;
 }
 
@@ -61,8 +70,7 @@ static struct rows golden_rows(void)
     free(x);
     free(len);
     source_array_init(&g.src, g.x, n, g.d, g.d);
-    g.src.base.row = ROW_VECTORS;
-    g.src.base.channels = 4;
+    g.src.base.layout = rows_of(4, false, 0);
     return g;
 }
 
@@ -84,8 +92,7 @@ static struct rows drawn_rows(size_t n, size_t least, size_t most, size_t channe
                 (double)rng_below(5, rng_stream(s, 3), i * changes + c, channels + 1);
     }
     source_array_init(&g.src, g.x, n, g.d, g.d);
-    g.src.base.row = ROW_SYMBOLS;
-    g.src.base.channels = channels;
+    g.src.base.layout = rows_of(channels, true, 0);
     return g;
 }
 
@@ -102,8 +109,7 @@ static struct rows written_out(const struct rows *of, size_t channels)
                 g.x[i * g.d + 1 + p * channels + (size_t)of->x[i * of->d + 1 + p]] = 1.0;
     }
     source_array_init(&g.src, g.x, g.n, g.d, g.d);
-    g.src.base.row = ROW_VECTORS;
-    g.src.base.channels = channels;
+    g.src.base.layout = rows_of(channels, false, 0);
     return g;
 }
 
@@ -298,8 +304,8 @@ START_TEST(rows_match_interpreter)
         for (size_t i = 0; i < g->n; i++) {
             interp_row_for_tests(o.fm, &l, g->x + i * g->d, z, dz, 0, work);
             const double size =
-                sqrt(2.0 / (double)M) * (double)windows_count(&k.layer, g->x + i * g->d) *
-                windows_factor(&k.layer, windows_count(&k.layer, g->x + i * g->d));
+                sqrt(2.0 / (double)M) * (double)windows_count(&k.term[0].layer, g->x + i * g->d) *
+                windows_factor(&k.term[0].layer, windows_count(&k.term[0].layer, g->x + i * g->d));
             for (size_t j = 0; j < M; j++) {
                 ck_assert_double_le(fabs(Z[i * M + j] - z[j]), 1e-9 * size + 1e-15);
                 ck_assert_double_le(fabs(dZ[i * M + j] - dz[j]), 1e-6 * (size + fabs(dz[j])));
@@ -470,9 +476,8 @@ static struct rows with_numbers(const struct rows *of)
         memcpy(g.x + i * g.d + FLAT, of->x + i * of->d, of->d * sizeof *g.x);
     }
     source_array_init(&g.src, g.x, g.n, g.d, g.d);
-    g.src.base.row = of->src.base.row;
-    g.src.base.channels = of->src.base.channels;
-    g.src.base.flat = FLAT;
+    g.src.base.layout = of->src.base.layout;
+    g.src.base.layout.flat = FLAT;
     return g;
 }
 
@@ -480,8 +485,9 @@ static struct kernel mixed_kernel(int i, bool symbols, double hp[KERNEL_MAX_HP])
 {
     struct kernel k = parsed(mixed[i], 5, symbols);
 
-    ck_assert_int_eq(kernel_bind_flat(&k, FLAT, NULL), ST_OK);
-    ck_assert_int_eq(kernel_bind_flat(&k, FLAT + 1, NULL), ST_SHAPE);
+    const struct row_layout rows = rows_of(5, symbols, FLAT), more = rows_of(5, symbols, FLAT + 1);
+    ck_assert_int_eq(kernel_bind_rows(&k, &rows, NULL, NULL), ST_OK);
+    ck_assert_int_eq(kernel_bind_rows(&k, &more, NULL, NULL), ST_SHAPE);
     for (size_t h = 0; h < kernel_nhp(&k); h++)
         hp[h] = 0.7 + 0.13 * (double)h;
     return k;
@@ -837,8 +843,7 @@ START_TEST(model_near_exact)
     for (size_t i = 0; i < n; i++)
         memcpy(wide.x + i * wide.d, g.x + i * g.d, g.d * sizeof *g.x);
     source_array_init(&wide.src, wide.x, n, wide.d, wide.d);
-    wide.src.base.row = ROW_SYMBOLS;
-    wide.src.base.channels = 4;
+    wide.src.base.layout = rows_of(4, true, 0);
     ck_assert_msg(model_fit(&g.src.base, y, &o, &(struct tools){backend_cpu(), NULL, NULL}, &m,
                             &info, NULL, &err) == ST_OK,
                   "%s", err.msg);
@@ -867,7 +872,7 @@ START_TEST(model_near_exact)
         ck_assert_double_eq_tol(var[i], evar[i], 1e-12);
     }
     /* flat rows, other letters: refused in words */
-    wide.src.base.row = ROW_FLAT;
+    wide.src.base.layout = (struct row_layout){ 0 };
     ck_assert_int_eq(model_predict(m, &wide.src.base, mean, var,
                                    &(struct tools){backend_cpu(), NULL, NULL}, &err),
                      ST_SHAPE);
@@ -981,6 +986,17 @@ START_TEST(reading_and_printing)
         {"linear on \"a b\",x* * conv * rbf(l=2)  on  y + graph(cauchy)",
          "linear on \"a b\",x* * conv(rbf,width=9,average=sqrt) * rbf on y + "
          "graph(cauchy,average=sqrt)"},
+        {"conv(rbf) on a * conv(rbf) on b",
+         "conv(rbf,width=9,average=sqrt) on a * conv(rbf,width=9,average=sqrt) on b"},
+        {"conv(rbf) + fastconv(rbf)",
+         "conv(rbf,width=9,average=sqrt) + fastconv(rbf,width=9,filters=512)"},
+        {"fastconv(rbf) on a + fastconv(rbf) on b",
+         "fastconv(rbf,width=9,filters=512) on a + fastconv(rbf,width=9,filters=512) on b"},
+        {"fastconv(rbf) + fastconv(linear,width=5)",
+         "fastconv(rbf,width=9,filters=512) + fastconv(linear,width=5,filters=512)"},
+        {"conv(rbf,symbols=4,flat=2,part=1/2) + conv(rbf,symbols=5,flat=2,part=2/2)",
+         "conv(rbf,width=9,average=sqrt,symbols=4,flat=2,part=1/2) + "
+         "conv(rbf,width=9,average=sqrt,symbols=5,flat=2,part=2/2)"},
         {"matern(nu=5/2,ard=2,inputs=3:4) on x + conv(rbf,flat=4)",
          "matern(nu=5/2,ard=2,inputs=3:4) on x + conv(rbf,width=9,average=sqrt,flat=4)"},
         {"linear + fastconv(rbf * linear) * rbf on x + rbf",
@@ -1003,12 +1019,9 @@ START_TEST(reading_and_printing)
         {"conv(linear)", ST_UNSUPPORTED},
         {"conv(rbf + matern)", ST_UNSUPPORTED},
         {"conv(rbf(ard))", ST_UNSUPPORTED},
-        {"conv(rbf) * conv(rbf)", ST_UNSUPPORTED},
         {"fastconv(rbf + linear) * rbf", ST_UNSUPPORTED},
         {"conv(conv(rbf))", ST_UNSUPPORTED},
         {"rbf * fastconv(rbf + linear)", ST_UNSUPPORTED},
-        {"conv(rbf) + fastconv(rbf)", ST_UNSUPPORTED},
-        {"fastconv(rbf) + fastconv(linear,width=5)", ST_UNSUPPORTED},
         {"fastconv(rbf on x)", ST_UNSUPPORTED},
         {"rbf on", ST_USAGE},
         {"rbf on x,", ST_USAGE},
@@ -1025,7 +1038,13 @@ START_TEST(reading_and_printing)
         {"graphpoly(degree=1)", ST_RANGE},
         {"graphpoly(rbf)", ST_USAGE},
         {"graphpoly(norm=standard)", ST_USAGE},
-        {"graph(rbf) + graphpoly", ST_UNSUPPORTED},
+        {"conv(rbf,part=0/2)", ST_USAGE},
+        {"conv(rbf,part=3/2)", ST_USAGE},
+        {"conv(rbf,part=1/1)", ST_USAGE},
+        {"conv(rbf,part=1/9)", ST_USAGE},
+        {"conv(rbf,part=1)", ST_USAGE},
+        {"conv(rbf,part=1/2) + conv(rbf)", ST_USAGE},
+        {"conv(rbf,part=1/2) + conv(rbf,part=2/3)", ST_USAGE},
         {"power(degree=2)", ST_NOT_FOUND},
         {"graphpoly(degree=2", ST_USAGE},
     };
@@ -1051,9 +1070,11 @@ START_TEST(reading_and_printing)
         ck_assert(err.msg[0] != '\0');
     }
     struct kernel k = parsed("conv(rbf,width=3)", 4, true);
-    ck_assert_int_eq(kernel_bind_rows(&k, 21, true, 0, NULL), ST_SHAPE);
-    ck_assert_int_eq(kernel_bind_rows(&k, 4, false, 0, NULL), ST_SHAPE);
-    ck_assert_int_eq(kernel_bind_rows(&k, 4, true, 9, NULL), ST_OK);
+    const struct row_layout more = rows_of(21, true, 0), vectors = rows_of(4, false, 0),
+                            same = rows_of(4, true, 9);
+    ck_assert_int_eq(kernel_bind_rows(&k, &more, NULL, NULL), ST_SHAPE);
+    ck_assert_int_eq(kernel_bind_rows(&k, &vectors, NULL, NULL), ST_SHAPE);
+    ck_assert_int_eq(kernel_bind_rows(&k, &same, NULL, NULL), ST_OK);
 }
 END_TEST
 

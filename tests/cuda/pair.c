@@ -40,13 +40,15 @@ struct pair pair_open(const struct job *j)
     struct pair p = { .n = j->n, .M = j->M };
     struct err err = { 0 };
     size_t from[KERNEL_MAX_HP];
+    const struct row_layout rows = {
+        .flat = j->flat,
+        .nparts = 1,
+        .part = { { ROWS_SYMBOLS, j->channels, j->d - 1 - j->flat } }
+    };
 
     ck_assert_msg(kernel_parse(j->kernel, &p.k, NULL, &err) == ST_OK, "%s: %s", j->kernel, err.msg);
     if (j->channels)
-        ck_assert_int_eq(kernel_bind_rows(&p.k, j->channels, true, j->d - 1 - j->flat, &err),
-                         ST_OK);
-    if (j->channels)
-        ck_assert_int_eq(kernel_bind_flat(&p.k, j->flat, &err), ST_OK);
+        ck_assert_int_eq(kernel_bind_rows(&p.k, &rows, NULL, &err), ST_OK);
     else
         ck_assert_int_eq(kernel_bind(&p.k, j->d, from, &err), ST_OK);
     p.x = normals(1, j->n * j->d);
@@ -55,9 +57,7 @@ struct pair pair_open(const struct job *j)
     p.src = mem_calloc(1, sizeof *p.src, "rows", NULL);
     source_array_init(p.src, p.x, j->n, j->d, j->d);
     if (j->channels) {
-        p.src->base.row = ROW_SYMBOLS;
-        p.src->base.channels = j->channels;
-        p.src->base.flat = j->flat;
+        p.src->base.layout = rows;
     }
     p.factor = normals(2, j->n);
     for (size_t i = 0; i < j->n; i++)

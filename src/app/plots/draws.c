@@ -164,7 +164,7 @@ static enum status kernel_of(const struct workspace *ws, struct kernel *k,
     size_t from[KERNEL_MAX_HP];
 
     *k = ws->kernel;
-    if (k->layer.ops) {
+    if (kernel_has_layer(k)) {
         err_set(err, ST_UNSUPPORTED,
                 "a kernel of sequences has no functions of one number to draw");
         err_hint(err, "kernel matern(nu=5/2), then draw");
@@ -418,7 +418,7 @@ static enum status shown_named(const char *text, struct shown *s, struct err *er
     size_t from[KERNEL_MAX_HP];
     enum status rc = kernel_parse(text, &s->k, set, err);
 
-    if (rc == ST_OK && s->k.layer.ops) {
+    if (rc == ST_OK && kernel_has_layer(&s->k)) {
         err_set(err, ST_UNSUPPORTED, "%.60s reads sequences: it is not a function of a distance",
                 text);
         err_hint(err, "plot kernel rbf");

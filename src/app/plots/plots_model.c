@@ -616,7 +616,7 @@ static struct figure *parts_make(void *in, struct job *job, struct err *err)
 /* Accepts only numbers and categories: letters, windows and filters have no axis. */
 static enum status plain_inputs(const struct run *r, const char *plot, struct err *err)
 {
-    bool plain = r->enc.held.column == NULL && r->model->kernel.layer.ops == NULL;
+    bool plain = r->enc.nheld == 0 && !kernel_has_layer(&r->model->kernel);
 
     for (size_t j = 0; plain && j < r->enc.d; j++)
         plain = r->enc.col[j].kind <= ENC_MISSING;
@@ -844,7 +844,7 @@ enum status plots_features(struct workspace *ws, struct run *r, const struct arg
         memcpy(o.hp, ws->hp, sizeof o.hp);
         rc = d ? fit_setup_of_data(&s->study, d, &o, err) : err->code;
     }
-    if (rc == ST_OK && layer_kind(&s->study.o.kernel.layer) == LAYER_NUMBERS) {
+    if (rc == ST_OK && kernel_layer(&s->study.o.kernel, LAYER_NUMBERS) != NULL) {
         err_set(err, ST_UNSUPPORTED,
                 "the filters of fastconv define its kernel, so there is no exact kernel to compare "
                 "features with");

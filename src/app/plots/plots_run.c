@@ -559,7 +559,7 @@ static struct figure *plots_ard(struct workspace *ws, struct run *r, const struc
         return plots_nothing(
             "ard", "There is no finished tuning or fit yet. try: kernel rbf(ard), tune", err);
     const struct kernel *k = ard_of(r, &hp);
-    if (!kernel_has_ard(k) || k->layer.ops)
+    if (!kernel_has_ard(k) || kernel_has_layer(k))
         return plots_nothing(
             "ard",
             "This kernel has one lengthscale for all inputs. try: kernel rbf(ard), "

@@ -179,7 +179,6 @@ static enum status tune_once(struct job *job, struct err *err)
 static void set_width(struct fitting *f, size_t width)
 {
     kernel_unbind(&f->kernel);
-    f->kernel.layer.width = width;
     for (size_t t = 0; t < f->kernel.nterms; t++)
         if (layer_has_width(&f->kernel.term[t].layer))
             f->kernel.term[t].layer.width = width;

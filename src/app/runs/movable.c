@@ -47,10 +47,15 @@ void movable_free(struct movable *m)
 
 /* Columns. */
 
-/* The column of the table that input j of the encoding reads; j = ncol is the sequence. */
+size_t movable_inputs(const struct encoding *e)
+{
+    return e->ncol + encoding_layout(e).nparts;
+}
+
+/* The column of the table that input j of the encoding reads; from ncol on parts of a row. */
 static const char *source_of(const struct encoding *e, size_t j)
 {
-    return j < e->ncol ? e->col[j].column : e->held.column;
+    return j < e->ncol ? e->col[j].column : encoding_part(e, j - e->ncol)->column;
 }
 
 /* What moves a column: the group that it is in, the column that it was computed from, or itself. */
@@ -92,8 +97,8 @@ static enum status add_input(struct movable *m, size_t j, bool by_group, size_t 
             m->col[c] = (struct movable_column){ .name = mem_strdup(buf_str(&name), err),
                                                  .at = SIZE_MAX };
             m->ncol++;
-            m->col[c].moves = m->col[c].name ? mem_calloc(m->enc.ncol + 1, sizeof(bool), "columns",
-                                                          err)
+            m->col[c].moves = m->col[c].name ? mem_calloc(movable_inputs(&m->enc), sizeof(bool),
+                                                          "columns", err)
                                              : NULL;
             rc = m->col[c].moves ? ST_OK : ST_NOMEM;
         }
@@ -112,7 +117,7 @@ static enum status name_column(struct movable *m, struct movable_column *c, bool
     const char *only = NULL;
     bool one = true;
 
-    for (size_t j = 0; j <= m->enc.ncol; j++) {
+    for (size_t j = 0; j < movable_inputs(&m->enc); j++) {
         const char *s = c->moves[j] ? source_of(&m->enc, j) : NULL;
         one = one && (!s || !only || !strcmp(s, only));
         only = s ? s : only;
@@ -133,7 +138,7 @@ static enum status name_column(struct movable *m, struct movable_column *c, bool
 
 static enum status find_columns(struct movable *m, bool by_group, struct err *err)
 {
-    const size_t n = m->enc.ncol + (m->enc.held.inputs > 0);
+    const size_t n = movable_inputs(&m->enc);
     size_t cap = 0;
     enum status rc = ST_OK;
 
@@ -173,7 +178,7 @@ size_t movable_find(const struct movable *m, const char *name)
         if (!strcmp(m->col[c].name, name))
             return c;
     for (size_t c = 0; c < m->ncol; c++)
-        for (size_t j = 0; j < m->enc.ncol + (m->enc.held.inputs > 0); j++)
+        for (size_t j = 0; j < movable_inputs(&m->enc); j++)
             if (m->col[c].moves[j] && !strcmp(source_of(&m->enc, j), name))
                 return c;
     return SIZE_MAX;
@@ -291,7 +296,13 @@ bool *movable_mask(const struct movable *m, size_t c, size_t d, struct err *err)
 
     const struct movable_column *col = &m->col[c];
     for (size_t j = 0; mask && j < d; j++)
-        mask[j] = (j >= col->from && j < col->to) || col->moves[j < m->enc.ncol ? j : m->enc.ncol];
+        mask[j] = (j >= col->from && j < col->to) || (j < m->enc.ncol && col->moves[j]);
+    for (size_t p = 0; mask && encoding_part(&m->enc, p); p++) {
+        const size_t from = encoding_part_first(&m->enc, p);
+        const size_t to = encoding_part(&m->enc, p + 1) ? encoding_part_first(&m->enc, p + 1) : d;
+        for (size_t j = from; j < to && j < d; j++)
+            mask[j] |= col->moves[m->enc.ncol + p];
+    }
     return mask;
 }
 

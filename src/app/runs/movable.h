@@ -13,7 +13,7 @@
 enum movable_kind { MOVABLE_NUMBER, MOVABLE_LEVELS, MOVABLE_OTHER };
 struct movable_column {
     char *name;   /* of the column, or of the group */
-    bool *moves;  /* ncol + 1 flags: inputs of the encoding; the last stands for the sequence */
+    bool *moves;  /* movable_inputs flags: columns of the encoding, then the parts of a row */
     size_t at;    /* its column of the table; SIZE_MAX: several (a group) */
     enum movable_kind kind;
     size_t first, last; /* positions of a sequence, from 1; 0: none */
@@ -34,6 +34,8 @@ struct movable {
     size_t ncol;
 };
 
+/* The number of columns and of parts of a row that an encoding has. */
+size_t movable_inputs(const struct encoding *);
 /* Main thread: takes what a job needs of a fit. STATE if the run has no model, or its data are not
  * loaded. target: a name, or NULL. by_group: columns of one named group move together. Free it with
  * movable_free, on failure too. */

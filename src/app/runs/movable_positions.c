@@ -19,17 +19,21 @@ static size_t position_of(const struct enc_col *e)
                : 0;
 }
 
-/* Numbers of a row of symbols or vectors that the model reads beside the columns; 0: none. */
-static size_t row_positions(const struct encoding *e)
+/* The positions of a part of a row. */
+static size_t part_positions(const struct enc_held *h)
 {
-    return e->held.inputs ? (e->held.inputs - 1) / positions_numbers(&e->held) : 0;
+    return (h->inputs - 1) / positions_numbers(h);
 }
 
 /* The last position of any of the inputs. */
 static size_t longest(const struct encoding *e)
 {
-    size_t most = row_positions(e);
+    size_t most = 0;
 
+    for (size_t p = 0; encoding_part(e, p); p++) {
+        const size_t own = part_positions(encoding_part(e, p));
+        most = own > most ? own : most;
+    }
     for (size_t j = 0; j < e->ncol; j++) {
         const size_t p = position_of(&e->col[j]);
         most = p > most ? p : most;
@@ -71,28 +75,35 @@ static enum status add(struct movable *m, const char *name, struct movable_colum
     if (rc != ST_OK)
         return rc;
     what.name = mem_strdup(name, err);
-    what.moves = what.name ? mem_calloc(m->enc.ncol + 1, sizeof(bool), "positions", err) : NULL;
+    what.moves =
+        what.name ? mem_calloc(movable_inputs(&m->enc), sizeof(bool), "positions", err) : NULL;
     m->col[m->ncol++] = what;
     return what.moves ? ST_OK : ST_NOMEM;
 }
 
-/* The spans of a row of symbols or vectors, which begin behind the columns and the length. */
-static enum status add_rows(struct movable *m, size_t window, size_t *cap, struct err *err)
+/* The spans of part k of a row, which begin behind its length. */
+static enum status add_part(struct movable *m, size_t k, bool several, size_t window, size_t *cap,
+                            struct err *err)
 {
     const struct encoding *e = &m->enc;
-    const size_t each = positions_numbers(&e->held), n = row_positions(e);
+    const struct enc_held *h = encoding_part(e, k);
+    const size_t each = positions_numbers(h), n = part_positions(h),
+                 first = encoding_part_first(e, k) + 1;
     enum status rc = ST_OK;
 
     for (size_t p = 0; rc == ST_OK && p < n; p += window) {
         const size_t end = p + window < n ? p + window : n;
         const struct movable_column span = { .at = SIZE_MAX, .kind = MOVABLE_OTHER,
                                              .first = p + 1, .last = end,
-                                             .from = e->ncol + 1 + p * each,
-                                             .to = e->ncol + 1 + end * each };
-        char name[48];
+                                             .from = first + p * each,
+                                             .to = first + end * each };
+        struct buf name = { 0 };
         size_t at;
-        snprintf(name, sizeof name, end > p + 1 ? "%zu-%zu" : "%zu", p + 1, end);
-        rc = add(m, name, span, &at, cap, err);
+        if (several)
+            buf_printf(&name, "%s ", h->column);
+        buf_printf(&name, end > p + 1 ? "%zu-%zu" : "%zu", p + 1, end);
+        rc = name.failed ? ST_NOMEM : add(m, buf_str(&name), span, &at, cap, err);
+        buf_free(&name);
     }
     return rc;
 }
@@ -102,9 +113,16 @@ static enum status check(const struct movable *m, bool *several, struct err *err
 {
     const struct encoding *e = &m->enc;
     const char *column = NULL;
-    bool any = e->held.inputs > 0, filters = false;
+    bool any = false, filters = false, unordered = false;
 
     *several = false;
+    for (size_t p = 0; encoding_part(e, p); p++) {
+        const struct enc_held *h = encoding_part(e, p);
+        any = true;
+        unordered |= h->kind->ordered == NULL || !h->kind->ordered(h->state);
+        *several |= column && strcmp(column, h->column) != 0;
+        column = h->column;
+    }
     for (size_t j = 0; j < e->ncol; j++) {
         filters |= e->col[j].kind == ENC_FILTER;
         any |= e->col[j].kind == ENC_CELL;
@@ -121,9 +139,9 @@ static enum status check(const struct movable *m, bool *several, struct err *err
         err_named(err, ST_UNSUPPORTED, "positions", "%s reads no sequence, so it has no positions",
                   m->run);
         err_hint(err, "importance  permutes columns");
-    } else if (e->held.inputs && !e->held.kind->ordered(e->held.state)) {
-        err_named(err, ST_UNSUPPORTED, "positions", "the nodes of these graphs have no order, so "
-                  "that the same position of two rows means nothing");
+    } else if (unordered) {
+        err_named(err, ST_UNSUPPORTED, "positions", "nodes of graphs and places of counts have no "
+                  "order, so that the same position of two rows means nothing");
         err_hint(err, "explain-row row:1  leaves out each node  |  kernel rbf, then fit and "
                  "importance by=position  permutes the means over the nodes");
     } else {
@@ -158,25 +176,37 @@ enum status movable_positions(struct movable *m, size_t window, struct err *err)
             m->col[at].moves[j] = true;
         buf_free(&name);
     }
-    return rc == ST_OK ? add_rows(m, window, &cap, err) : rc;
+    for (size_t p = 0; rc == ST_OK && encoding_part(e, p); p++)
+        rc = add_part(m, p, several, window, &cap, err);
+    return rc;
 }
 
-/* The length of a row of symbols or vectors is its first number. */
-enum status movable_positions_agree(const struct movable *m, struct err *err)
+/* The length of a part of a row is its first number. */
+static enum status part_agrees(const struct movable *m, size_t p, struct err *err)
 {
-    const size_t n = m->sample.e.n, d = m->sample.e.base.d, at = m->enc.ncol,
-                 all = row_positions(&m->enc);
+    const struct enc_held *h = encoding_part(&m->enc, p);
+    const size_t n = m->sample.e.n, d = m->sample.e.base.d, at = encoding_part_first(&m->enc, p),
+                 all = part_positions(h);
 
-    for (size_t i = 0; all && i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         const size_t own = (size_t)m->sample.x[i * d + at];
         if (own == all)
             continue;
         err_named(err, ST_UNSUPPORTED, "positions", "the %s differ in length (row %zu has %zu "
                   "positions, others %zu), so that the same position of two rows is not the same "
-                  "place", m->enc.held.kind->several, m->sample.e.row[i] + 1, own, all);
+                  "place", h->kind->several, m->sample.e.row[i] + 1, own, all);
         err_hint(err, "explain-row row:%zu  changes each position of a row",
                  m->sample.e.row[i] + 1);
         return ST_UNSUPPORTED;
     }
     return ST_OK;
+}
+
+enum status movable_positions_agree(const struct movable *m, struct err *err)
+{
+    enum status rc = ST_OK;
+
+    for (size_t p = 0; rc == ST_OK && encoding_part(&m->enc, p); p++)
+        rc = part_agrees(m, p, err);
+    return rc;
 }

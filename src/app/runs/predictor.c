@@ -697,7 +697,7 @@ static enum status suits(const struct run *r, bool *sd, struct err *err)
         err_hint(err, r->kind == RUN_TUNE ? "fit" : "wait, or fit");
         return ST_STATE;
     }
-    if (r->enc.held.inputs > 0)
+    if (kernel_reads_windows(&m->kernel))
         return unsupported(r, "reads sequences or graphs", err);
     for (size_t j = 0; j < r->enc.ncol; j++)
         if (r->enc.col[j].kind != ENC_REAL && r->enc.col[j].kind != ENC_LEVEL &&

@@ -82,11 +82,11 @@ static void suggesting_free(struct job *job)
 /* The inputs of the model that a table has, by name: their columns, ended by SIZE_MAX. */
 static size_t *input_columns(const struct encoding *e, const struct table *t, struct err *err)
 {
-    size_t *col = mem_calloc(e->ncol + 2, sizeof *col, "columns", err), n = 0;
+    size_t *col = mem_calloc(e->ncol + e->nheld + 1, sizeof *col, "columns", err), n = 0;
 
-    for (size_t k = 0; col && k < e->ncol + 1; k++) {
-        const char *name = k < e->ncol ? e->col[k].column : e->held.column;
-        const size_t j = name ? table_find(t, name) : SIZE_MAX;
+    for (size_t k = 0; col && k < e->ncol + e->nheld; k++) {
+        const char *name = k < e->ncol ? e->col[k].column : e->held[k - e->ncol].column;
+        const size_t j = table_find(t, name);
         bool have = j == SIZE_MAX;
         for (size_t i = 0; i < n; i++)
             have |= col[i] == j;

@@ -79,6 +79,22 @@ static double *factor(struct loader *l, const char *owner, size_t n, struct err 
     return full;
 }
 
+/* True if the rows that a model keeps are as its encoding writes them, their parts at the same
+ * places. */
+static bool rows_sound(const struct encoding *e, const struct model *m)
+{
+    const struct row_layout l = encoding_layout(e);
+    bool sound = true;
+
+    for (size_t i = 0; sound && i < m->M; i++) {
+        const double *row = m->X + i * m->d;
+        sound = source_row_sound(&l, m->d, row) &&
+                memcmp(row + l.flat, m->X + l.flat,
+                       (row_layout_head(&l) - l.flat) * sizeof *row) == 0;
+    }
+    return sound;
+}
+
 static void read_arrays(struct loader *l, struct run *r, struct model *m, bool inputs)
 {
     struct err why = { 0 };
@@ -88,7 +104,9 @@ static void read_arrays(struct loader *l, struct run *r, struct model *m, bool i
         m->X = store_read_model_doubles(l, r->id, "X", m->M * m->d, &why);
     if (m->w && m->S)
         m->a = store_read_model_doubles(l, r->id, "a", m->S * m->M, &why);
-    if (!m->w || (inputs && !m->X) || (m->S && !m->a)) {
+    if (m->X && !rows_sound(&r->enc, m))
+        err_set(&why, ST_FORMAT, "its rows are not as its encoding writes them");
+    if (why.code || !m->w || (inputs && !m->X) || (m->S && !m->a)) {
         store_load_damaged(l, "the model of %s is damaged (%.200s): fit it again", r->id, why.msg);
         model_unref(m);
         return;
@@ -100,19 +118,6 @@ static void read_arrays(struct loader *l, struct run *r, struct model *m, bool i
         m->nstate = m->state ? m->nstate : 0;
     }
     r->model = m;
-}
-
-/* Checks which columns each kernel reads. */
-static bool parts_agree(const struct kernel *k, const struct encoding *e)
-{
-    if (e->nparts == 0)
-        return !kernel_reads_parts(k);
-    if (e->nparts != k->nterms)
-        return false;
-    for (size_t t = 0; t < k->nterms; t++)
-        if (k->term[t].first != e->part[t].first || k->term[t].count != e->part[t].n)
-            return false;
-    return true;
 }
 
 /* Variance factors, newest first, up to a quarter of the memory. A factor that is not loaded (or
@@ -187,12 +192,7 @@ void store_read_model(struct loader *l, struct jdoc *j, struct run *r)
         store_doc_wrong(j, "$.model contradicts itself");
     if (r->has_enc && r->enc.d != m->d)
         store_doc_wrong(j, "the model and its encoding have %zu and %zu inputs", m->d, r->enc.d);
-    const struct layer *layer = &m->kernel.layer, *seen = &r->enc.held.layer;
-    if (r->has_enc && (kernel_reads_windows(&m->kernel) != (r->enc.held.inputs > 0) ||
-                       (kernel_reads_windows(&m->kernel) &&
-                        (layer->channels != seen->channels || layer->width != seen->width ||
-                         layer->symbols != seen->symbols || layer->flat != r->enc.ncol)) ||
-                       !parts_agree(&m->kernel, &r->enc)))
+    if (r->has_enc && !encoding_binds(&r->enc, &m->kernel))
         store_doc_wrong(j, "the model and its encoding read rows differently");
     if (store_doc_ok(j) && r->has_enc)
         read_arrays(l, r, m, inputs);

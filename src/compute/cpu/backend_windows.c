@@ -349,7 +349,7 @@ static void sum_rows(const struct windows *w, const struct simd_real *real,
                      const struct simd_inputs *in, double out, void *z, size_t ldz)
 {
     const struct fm_term *t = w->t;
-    const struct simd_inputs own = {in->x + t->first, in->ldx, in->n};
+    const struct simd_inputs own = {in->x + featmap_first(t, in->x), in->ldx, in->n};
     const struct steps_work work = steps_of(w, real);
 
     if (featmap_sums_plain(t) || featmap_sums_dense(t))
@@ -361,7 +361,7 @@ static void sum_rows(const struct windows *w, const struct simd_real *real,
 void windows_slopes(const struct windows *w, const struct simd_real *real,
                     const struct simd_inputs *in, double out, void *z, size_t ldz)
 {
-    const struct simd_inputs own = {in->x + w->t->first, in->ldx, in->n};
+    const struct simd_inputs own = {in->x + featmap_first(w->t, in->x), in->ldx, in->n};
 
     paired_rows(w, real, &own, true, out, z, ldz);
 }

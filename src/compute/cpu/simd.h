@@ -33,7 +33,7 @@ struct simd_term {
 };
 
 /* Windows of sequences whose features are to be summed: n <= lanes of them, each given by the place
- * of its first position in a row (source.h).  Row r of `rows` receives those in lanes
+ * of its first position in a row.  Row r of `rows` receives those in lanes
  * lane[first[r]] .. lane[first[r + 1] - 1], in this order. */
 struct simd_windows {
     size_t n, width, channels;

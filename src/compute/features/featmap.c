@@ -118,10 +118,9 @@ static size_t product_kernels(const struct kernel *k, size_t t, size_t out[KERNE
 
 /* Ends the first factor of a product over windows: FM_SUM, before the steps of the other
  * factors. */
-static void end_windows(struct fm_step *s, size_t *n, bool paired, const struct layer *l)
+static void end_windows(struct fm_step *s, size_t *n, bool paired)
 {
     s[0].op = FM_WINDOWS;
-    s[0].first = l->flat;
     s[(*n)++].op = paired ? FM_SINCOS : FM_EMIT;
     s[(*n)++].op = FM_SUM;
 }
@@ -157,7 +156,7 @@ static struct fm_step *product_steps(const struct kernel *k, size_t t, size_t d,
         if (windows && i == 0) {
             to->sum_paired = plain || r.phase;
             all->phase = to->sum_paired;
-            end_windows(s, &n, to->sum_paired, &term->layer);
+            end_windows(s, &n, to->sum_paired);
             to->nsum = n;
         }
     }
@@ -256,7 +255,7 @@ static enum status term_plan(struct fm_term *t, const struct kernel *k, size_t a
                            : "a kernel beside conv is drawn for rows with numbers too");
     *t = (struct fm_term){
         .d = kernel_inputs(k, own[0], d), .hp0 = p.hp0, .nl = p.nl, .weight = p.weight, .out = 1.0};
-    t->first = kterm_reads_windows(head) ? head->layer.flat : head->first;
+    t->first = head->first;
     t->windows = kterm_reads_windows(head) ? &head->layer : NULL;
     t->steps = product_steps(k, at, d, t, r, err);
     if (!t->steps)
@@ -496,8 +495,12 @@ struct featmap *featmap_new(const struct kernel *k, size_t d, size_t M, uint64_t
         return NULL;
     }
     if (kernel_draws_none(k)) {
+        const struct layer_ops *layer = kernel_drawn_none(k);
         err_named(err, ST_UNSUPPORTED, "no-features",
-                  "%s has no random features: models with it are exact", k->layer.ops->name);
+                  layer ? "%s has no random features: models with it are exact"
+                        : "a product of two sequences has no random features: models with it are "
+                          "exact",
+                  layer ? layer->name : "");
         err_hint(err, "fit model=exact, without features=");
         return NULL;
     }

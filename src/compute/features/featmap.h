@@ -35,7 +35,7 @@ enum fm_op {
     FM_EMIT,     /* z_j = g * c                                                         */
     FM_COPY,     /* z = x: a column for each input, once                                */
     FM_ONE,      /* z = 1: one column                                                   */
-    FM_WINDOWS,  /* of a sequence (source.h): v = a window * (1/l), all that follows up to  */
+    FM_WINDOWS,  /* of a sequence (row_layout.h): v = a window * (1/l), all that follows up to  */
     FM_SUM,      /* here for each of them; z = c times the sum of what was emitted          */
     FM_TURN,     /* after FM_SUM and the steps of more factors: each pair of columns is turned by p
                   * and multiplied by g (columns that are no pairs: times g cos p, g sin p) */
@@ -50,7 +50,7 @@ struct fm_step {
                            * NULL */
     size_t first,
         count; /* FM_SCALE_IN, FM_CIRCLE, FM_COPY, FM_APPEND: the inputs are `count` numbers of a
-                * row from `first` on; FM_WINDOWS: the sequence begins at `first` */
+                * row from `first` on */
 };
 /* The index of the lengthscale of input i in FM_SCALE_IN (where `also` is their number) and
  * FM_CIRCLE (where the period follows them). */
@@ -65,7 +65,8 @@ static inline size_t fm_lengthscale(const struct fm_step *s, size_t i)
 /* One block of columns made by one list of steps, repeated over nb blocks of D. */
 struct fm_term {
     size_t d, D, nb;       /* inputs, padded inputs, blocks: nb = ceil(Mf / D) */
-    size_t first; /* index of the first of these inputs in a row (FM_WINDOWS: of the sequence) */
+    size_t first; /* index of the first of these inputs in a row (with FM_WINDOWS featmap_first
+                   * says where the sequence begins) */
     size_t mf, col0, cols; /* frequencies; first column of Z; columns (2 mf where paired) */
     size_t hp0, nl; /* first hyperparameter of this term; lengthscales of its first kernel: 1,
                      * d (ARD) or one for each group of inputs */
@@ -116,6 +117,11 @@ static inline bool featmap_sums_dense(const struct fm_term *t)
 static inline bool featmap_is_windowed(const struct fm_term *t)
 {
     return t->windows != NULL;
+}
+/* Where the inputs of a term begin in rows such as x: rows of one source begin alike. */
+static inline size_t featmap_first(const struct fm_term *t, const double *x)
+{
+    return t->windows ? layer_first(t->windows, x) : t->first;
 }
 /* The columns that a kernel can fill for d inputs: a finite number for linear and constant ones,
  * else SIZE_MAX. */

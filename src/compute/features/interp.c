@@ -203,7 +203,7 @@ static void block(const struct working *k, size_t b, size_t s0, size_t s1)
 static void windows(const struct fm_term *t, const double *hp, const double *row, double out,
                     double *z, double *dz, double *work, size_t wide)
 {
-    const double *x = row + t->first;
+    const double *x = row + featmap_first(t, row);
     const size_t m = windows_count(t->windows, x),
                  per = t->windows->symbols ? 1 : t->windows->channels;
     const double c = out * windows_factor(t->windows, m);

@@ -3,6 +3,8 @@
 
 #include "compute/kernels/kernel.h"
 
+#include <math.h>
+#include <stdint.h>
 #include <string.h>
 
 static enum status array_rows(const struct source *s, size_t r0, size_t r1, double *x,
@@ -46,35 +48,94 @@ void source_subset_init(struct source_subset *u, const struct source *of, const 
     *u = (struct source_subset){.base = {.n = n,
                                          .d = of->d,
                                          .rows = subset_rows,
-                                         .row = of->row,
-                                         .channels = of->channels,
-                                         .flat = of->flat},
+                                         .layout = of->layout},
                                 .of = of,
                                 .idx = idx};
+}
+
+/* A whole number from lo to hi. */
+static bool is_index(double v, double lo, double hi)
+{
+    return v >= lo && v <= hi && v == floor(v);
+}
+
+/* True if the part that begins at x ends within `room` numbers. */
+static bool part_sound(const struct row_part *p, size_t room, const double *x)
+{
+    const size_t per = p->rows == ROWS_SYMBOLS ? 1 : p->channels;
+
+    if (room < 1 || !is_index(x[0], 0.0, (double)((room - 1) / per)))
+        return false;
+    for (size_t i = 0; p->rows == ROWS_COUNTS && i < (size_t)x[0]; i++)
+        if (!is_index(x[1 + i * per], i > 0 ? x[1 + (i - 1) * per] + 1.0 : 0.0, UINT32_MAX) ||
+            !(x[2 + i * per] > 0.0))
+            return false;
+    for (size_t i = 0; p->rows == ROWS_SYMBOLS && i < (size_t)x[0]; i++)
+        if (!is_index(x[1 + i], 0.0, UINT32_MAX))
+            return false;
+    return true;
+}
+
+bool source_row_sound(const struct row_layout *l, size_t d, const double *row)
+{
+    const size_t head = row_layout_head(l);
+
+    if (head > d)
+        return false;
+    for (size_t p = 0; p < l->nparts; p++) {
+        if (l->nparts > 1 && !is_index(row[l->flat + p], (double)head, (double)d))
+            return false;
+        const size_t at = l->nparts > 1 ? (size_t)row[l->flat + p] : l->flat;
+        if (!part_sound(&l->part[p], d - at, row + at))
+            return false;
+    }
+    return true;
+}
+
+/* What a position of a part is, in words. */
+static const char *position_words(unsigned rows)
+{
+    return rows == ROWS_SYMBOLS ? "letters" : rows == ROWS_COUNTS ? "counts" : "numbers";
+}
+
+/* SHAPE unless the rows have the part that a layer reads. */
+static enum status part_suits(const struct row_layout *rows, const struct layer *l,
+                              struct err *err)
+{
+    const size_t parts = l->parts > 1 ? l->parts : 1;
+
+    if (parts != rows->nparts)
+        return err_set(err, ST_SHAPE,
+                       "the kernel is made for rows of %zu sequences, the data have %zu", parts,
+                       rows->nparts);
+    if (l->flat != rows->flat)
+        return err_set(err, ST_SHAPE,
+                       "the kernel is made for %zu numbers beside the sequence, the data have "
+                       "%zu",
+                       l->flat, rows->flat);
+    const struct row_part *p = &rows->part[l->part];
+    if (l->channels != p->channels || layer_rows(l) != p->rows)
+        return err_set(err, ST_SHAPE,
+                       "the kernel is made for positions of %zu %s, the data have %zu "
+                       "%s",
+                       l->channels, position_words(layer_rows(l)), p->channels,
+                       position_words(p->rows));
+    return ST_OK;
 }
 
 enum status source_suits(const struct source *s, const struct kernel *k, struct err *err)
 {
     const bool windows = kernel_reads_windows(k);
+    enum status rc = ST_OK;
 
-    if (windows != (s->row != ROW_FLAT))
+    if (windows != (s->layout.nparts > 0))
         return err_set(err, ST_SHAPE,
                        windows ? "a kernel over windows reads sequences, not columns of "
                                  "numbers"
                                : "these rows are sequences of different lengths: only "
                                  "kernels over windows read them");
-    if (!windows)
-        return ST_OK;
-    if (k->layer.flat != s->flat)
-        return err_set(err, ST_SHAPE,
-                       "the kernel is made for %zu numbers beside the sequence, the data have "
-                       "%zu",
-                       k->layer.flat, s->flat);
-    if (k->layer.channels != s->channels || k->layer.symbols != (s->row == ROW_SYMBOLS))
-        return err_set(err, ST_SHAPE,
-                       "the kernel is made for positions of %zu %s, the data have %zu "
-                       "%s",
-                       k->layer.channels, k->layer.symbols ? "letters" : "numbers", s->channels,
-                       s->row == ROW_SYMBOLS ? "letters" : "numbers");
-    return ST_OK;
+    for (size_t t = 0; rc == ST_OK && t < k->nterms; t++)
+        if (kterm_reads_windows(&k->term[t]))
+            rc = part_suits(&s->layout, &k->term[t].layer, err);
+    return rc;
 }

@@ -5,19 +5,14 @@
 #define GPDESK_SOURCE_H
 
 #include "base/status.h"
+#include "compute/kernels/layers/row_layout.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* The most targets that one model can have, with one kernel and one noise ratio for all. */
 enum { TARGETS_MOST = 64 };
 
-/* Rows of ROW_SYMBOLS and ROW_VECTORS hold a sequence, whose length differs between rows.  A row
- * has `flat` ordinary numbers (or none), then the number of positions, then each position: a symbol
- * (below `channels` it stands for that unit vector, else for the zero vector), or `channels`
- * numbers; of counts these are a place and its value (layer.h).  What follows the last position, up
- * to d, has no meaning.  Kernels over windows (LAYER_WINDOWS) read the sequence, all others the
- * numbers before it. */
-enum source_row { ROW_FLAT, ROW_SYMBOLS, ROW_VECTORS };
 struct source {
     size_t n, d; /* rows, inputs (numbers of a row) */
     /* Writes rows r0..r1-1 into x ((r1-r0) x d, row-major), already standardised.  It is called
@@ -28,9 +23,9 @@ struct source {
      * NULL: all 1.  Training multiplies features and targets by them; prediction does not use
      * them. */
     const double *row_scale;
-    enum source_row row;
-    size_t channels; /* ROW_SYMBOLS, ROW_VECTORS */
-    size_t flat;     /* the same */
+    /* What a row consists of; without parts it is d numbers.  Kernels over windows (LAYER_WINDOWS)
+     * read a part each, all others the numbers. */
+    struct row_layout layout;
 };
 
 /* A source over a row-major n x d array, which is borrowed. */
@@ -42,6 +37,9 @@ struct source_subset { struct source base; const struct source *of; const size_t
 void source_subset_init(struct source_subset *, const struct source *of, const size_t *idx,
                         size_t n);
 
+/* True if a row of d numbers from elsewhere is as the layout says: its parts begin and end in it,
+ * and places of counts are in order. */
+bool source_row_sound(const struct row_layout *, size_t d, const double *row);
 /* SHAPE unless the kernel can read these rows. */
 struct kernel;
 enum status source_suits(const struct source *, const struct kernel *, struct err *);

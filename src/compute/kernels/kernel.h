@@ -124,31 +124,43 @@ struct kernel {
     /* The group of each input of a row, from 0 in order of appearance: a kernel that reads inputs
      * from `first` on begins there in it, too. */
     uint8_t group[KERNEL_MAX_GROUPED];
-    struct layer layer; /* the first layer of its kernels, with the largest width of any */
 };
 /* The kinds of rows (ROWS_...) that all kernels of an expression, outside layers, can read. */
 unsigned kernel_rows(const struct kernel *);
 /* True when a kernel reads windows of sequences itself (LAYER_WINDOWS). */
-static inline bool kernel_reads_windows(const struct kernel *k)
-{
-    return layer_kind(&k->layer) == LAYER_WINDOWS;
-}
 static inline bool kterm_reads_windows(const struct kterm *t)
 {
     return layer_kind(&t->layer) == LAYER_WINDOWS;
 }
+/* The layer of the first of its kernels that stands in a layer of this kind; NULL: none does. */
+static inline const struct layer *kernel_layer(const struct kernel *k, enum layer_kind kind)
+{
+    for (size_t t = 0; t < k->nterms; t++)
+        if (layer_kind(&k->term[t].layer) == kind)
+            return &k->term[t].layer;
+    return NULL;
+}
+static inline bool kernel_reads_windows(const struct kernel *k)
+{
+    return kernel_layer(k, LAYER_WINDOWS) != NULL;
+}
+/* True when some kernel stands in a layer. */
+static inline bool kernel_has_layer(const struct kernel *k)
+{
+    return kernel_reads_windows(k) || kernel_layer(k, LAYER_NUMBERS) != NULL;
+}
 /* True when its kernels read different inputs of a row, because of `on` or because some stand in a
  * layer. */
 bool kernel_reads_parts(const struct kernel *);
-/* kernel_bind_rows fixes what a position of the sequence is, kernel_bind_flat how many numbers
- * stand before it.  SHAPE when the kernel was bound to other rows. */
-enum status kernel_bind_rows(struct kernel *, size_t channels, bool symbols, size_t positions,
+/* Fixes what the rows are, and for each kernel over windows the part that it reads (NULL: the
+ * first; of others it has no meaning).  SHAPE when the kernel was bound to other rows, LIMIT where
+ * a width is too large for them. */
+enum status kernel_bind_rows(struct kernel *, const struct row_layout *, const size_t *part,
                              struct err *err);
-enum status kernel_bind_flat(struct kernel *, size_t flat, struct err *err);
 /* Fixes which numbers of a row kernel t reads.  SHAPE when it was bound to others. */
 enum status kernel_bind_inputs(struct kernel *, size_t t, size_t first, size_t count,
                                struct err *err);
-/* Undoes the last three functions, for other rows; lengthscales of ard stay bound. */
+/* Undoes the last two functions, for other rows; lengthscales of ard stay bound. */
 void kernel_unbind(struct kernel *);
 /* For a kernel that was just bound to rows: replaces each layer that has a cheaper equivalent for
  * its windows (conv: dense filters).  The kernel is then printed and saved with that; one that was
@@ -164,7 +176,10 @@ static inline size_t kernel_inputs(const struct kernel *k, size_t t, size_t d)
 
     if (kterm_reads_windows(term))
         return term->layer.width * term->layer.channels;
-    return term->count ? term->count : kernel_reads_windows(k) ? k->layer.flat : d;
+    if (term->count)
+        return term->count;
+    const struct layer *windows = kernel_layer(k, LAYER_WINDOWS);
+    return windows ? windows->flat : d;
 }
 
 /* Parses "rbf", "matern(nu=3/2)", "rbf(l=0.3)", "rbf(ard)" or "rbf ard", "rbf(ard=8)" (8 inputs),
@@ -225,7 +240,10 @@ bool kernel_exact_slopes(const struct kernel *, const char **which);
 /* The value of kernel t alone; hp: its own hyperparameters. */
 double kernel_exact_term(const struct kernel *, size_t t, const double *hp, size_t d,
                          const double *x, const double *y);
-/* True when some kernel of the expression has no random features: models are then exact. */
+/* True when some kernel of the expression has no random features, or two that read windows are
+ * multiplied: models are then exact. */
 bool kernel_draws_none(const struct kernel *);
+/* The layer without random features; NULL: none is. */
+const struct layer_ops *kernel_drawn_none(const struct kernel *);
 
 #endif

@@ -18,12 +18,22 @@ bool kernel_reads_parts(const struct kernel *k)
     return some && !all;
 }
 
+const struct layer_ops *kernel_drawn_none(const struct kernel *k)
+{
+    for (size_t t = 0; t < k->nterms; t++)
+        if (k->term[t].layer.ops != NULL && k->term[t].layer.ops->drawn_none)
+            return k->term[t].layer.ops;
+    return NULL;
+}
+
 bool kernel_draws_none(const struct kernel *k)
 {
-    bool none = false;
+    bool none = kernel_drawn_none(k) != NULL;
 
-    for (size_t t = 0; t < k->nterms; t++)
-        none |= k->term[t].layer.ops != NULL && k->term[t].layer.ops->drawn_none;
+    for (size_t t = 0, windows = 0; t < k->nterms; t++) { /* two sums over windows multiplied */
+        windows = (k->term[t].times ? windows : 0) + kterm_reads_windows(&k->term[t]);
+        none |= windows > 1;
+    }
     return none;
 }
 
@@ -89,43 +99,44 @@ static enum status too_wide(const struct layer *l, struct err *err)
     return ST_LIMIT;
 }
 
-enum status kernel_bind_rows(struct kernel *k, size_t channels, bool symbols, size_t positions,
-                             struct err *err)
+/* Binds a layer over windows to part p of rows. */
+static enum status bind_layer(struct layer *l, const struct row_layout *rows, size_t p,
+                              struct err *err)
 {
-    struct layer *l = &k->layer;
+    const struct row_part *part = &rows->part[p];
+    const size_t parts = rows->nparts > 1 ? rows->nparts : 0;
+    const bool symbols = part->rows == ROWS_SYMBOLS;
 
-    if (layer_kind(l) != LAYER_WINDOWS)
-        return ST_OK;
-    if (l->channels != 0 && (l->channels != channels || l->symbols != symbols))
+    if (l->channels != 0 && (l->channels != part->channels || l->symbols != symbols))
         return err_set(err, ST_SHAPE,
                        "the kernel was made for positions of %zu %s, the data have %zu "
                        "%s",
-                       l->channels, l->symbols ? "letters" : "numbers", channels,
+                       l->channels, l->symbols ? "letters" : "numbers", part->channels,
                        symbols ? "letters" : "numbers");
-    for (size_t t = 0; t <= k->nterms; t++) {
-        if (t < k->nterms && !kterm_reads_windows(&k->term[t]))
-            continue;
-        l = t < k->nterms ? &k->term[t].layer : &k->layer;
-        l->channels = channels;
-        l->symbols = symbols;
-        l->positions = positions;
-        if (l->ops->widest && l->width > l->ops->widest(l))
-            return too_wide(l, err);
-    }
-    return ST_OK;
+    if (l->flat != 0 && l->flat != rows->flat)
+        return rows_differ("numbers beside the sequence", l->flat, rows->flat, err);
+    if (l->parts != 0 && l->parts != parts)
+        return rows_differ("sequences", l->parts, rows->nparts, err);
+    if (l->parts != 0 && l->part != p)
+        return rows_differ("sequences before the one that it reads", l->part, p, err);
+    l->channels = part->channels;
+    l->symbols = symbols;
+    l->positions = part->positions;
+    l->flat = rows->flat;
+    l->part = p;
+    l->parts = parts;
+    return l->ops->widest && l->width > l->ops->widest(l) ? too_wide(l, err) : ST_OK;
 }
 
-enum status kernel_bind_flat(struct kernel *k, size_t flat, struct err *err)
+enum status kernel_bind_rows(struct kernel *k, const struct row_layout *rows, const size_t *part,
+                             struct err *err)
 {
-    if (!kernel_reads_windows(k) || k->layer.flat == flat)
-        return ST_OK;
-    if (k->layer.flat != 0)
-        return rows_differ("numbers beside the sequence", k->layer.flat, flat, err);
-    k->layer.flat = flat;
-    for (size_t t = 0; t < k->nterms; t++)
+    enum status rc = ST_OK;
+
+    for (size_t t = 0; rc == ST_OK && t < k->nterms; t++)
         if (kterm_reads_windows(&k->term[t]))
-            k->term[t].layer.flat = flat;
-    return ST_OK;
+            rc = bind_layer(&k->term[t].layer, rows, part ? part[t] : 0, err);
+    return rc;
 }
 
 enum status kernel_bind_inputs(struct kernel *k, size_t t, size_t first, size_t count,
@@ -144,10 +155,9 @@ enum status kernel_bind_inputs(struct kernel *k, size_t t, size_t first, size_t 
 
 void kernel_unbind(struct kernel *k)
 {
-    k->layer.channels = k->layer.flat = 0;
     for (size_t t = 0; t < k->nterms; t++) {
         struct layer *l = &k->term[t].layer;
-        l->channels = l->flat = k->term[t].first = k->term[t].count = 0;
+        l->channels = l->flat = l->part = l->parts = k->term[t].first = k->term[t].count = 0;
         if (l->chosen)
             l->ops = layer_family(l);
         l->chosen = false;

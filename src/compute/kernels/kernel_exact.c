@@ -64,7 +64,8 @@ static double term_exact(const struct kernel *k, size_t t, const double *hp, siz
     const struct kterm *term = &k->term[t];
 
     if (kterm_reads_windows(term))
-        return term->layer.ops->exact(term, hp, x + term->layer.flat, y + term->layer.flat, grad);
+        return term->layer.ops->exact(term, hp, x + layer_first(&term->layer, x),
+                                      y + layer_first(&term->layer, y), grad);
     x += term->first;
     y += term->first;
     d = kernel_inputs(k, t, d);

@@ -556,14 +556,35 @@ static enum status parse_inside(struct parser *p, const struct layer *l, const s
     return ST_OK;
 }
 
-/* Parses symbols=, channels= or flat=: the rows that a kernel of a saved model is bound to. */
+/* Parses "2/3", the part of a row that a kernel of a saved model reads, and how many there are. */
+static enum status parse_part(struct parser *p, struct layer *l)
+{
+    size_t part, parts;
+
+    skip_blanks(p);
+    if (!parse_count(p, ROW_PARTS_MOST, &part) || *p->at != '/')
+        return parse_fail(p, "a part of a row and how many there are, as in 2/3");
+    p->at++;
+    if (!parse_count(p, ROW_PARTS_MOST, &parts) || parts < 2 || parts < part)
+        return parse_fail(p, "how many parts a row has");
+    l->part = part - 1;
+    l->parts = parts;
+    return ST_OK;
+}
+
+/* Parses symbols=, channels=, flat= or part=: the rows that a kernel of a saved model is bound
+ * to. */
 static enum status parse_rows(struct parser *p, struct layer *l, const char *name, bool *known)
 {
-    const bool symbols = strcmp(name, "symbols") == 0, flat = strcmp(name, "flat") == 0;
+    const bool symbols = strcmp(name, "symbols") == 0, flat = strcmp(name, "flat") == 0,
+               part = strcmp(name, "part") == 0;
 
-    *known = l->ops->kind == LAYER_WINDOWS && (symbols || flat || strcmp(name, "channels") == 0);
+    *known = l->ops->kind == LAYER_WINDOWS &&
+             (symbols || flat || part || strcmp(name, "channels") == 0);
     if (!*known)
         return ST_OK;
+    if (part)
+        return parse_part(p, l);
     if (flat)
         return layer_count(p, l, name, 1e9, &l->flat);
     if (l->channels != 0)
@@ -650,51 +671,30 @@ static enum status parse_layer(struct parser *p, const struct layer_ops *ops, st
     return rc == ST_OK && ops->check ? ops->check(k, from, p->err) : rc;
 }
 
-/* Checks that the layers of an expression agree, and enters their common settings in the kernel. */
-static enum status layers_join(struct kernel *k, struct err *err)
+/* True if a layer over windows is bound to rows, or was written so. */
+static bool is_bound(const struct layer *l)
 {
-    size_t fast = 0; /* how many kernels stand in a fastconv */
+    return layer_kind(l) == LAYER_WINDOWS && l->channels != l->ops->start.channels;
+}
 
-    for (size_t t = 0, windows = 0; t < k->nterms; t++) {
+/* Checks that the layers of an expression that is bound to rows are bound to the same. */
+static enum status layers_agree(const struct kernel *k, struct err *err)
+{
+    const struct layer *one = NULL;
+
+    for (size_t t = 0; t < k->nterms; t++) {
         const struct layer *l = &k->term[t].layer;
-        const bool sums = layer_kind(l) == LAYER_WINDOWS, fixed = layer_kind(l) == LAYER_NUMBERS;
-        windows = k->term[t].times ? windows + sums : sums;
-        if (windows > 1)
-            return err_set(err, ST_UNSUPPORTED,
-                           "one conv or graph in a product: the other factors read "
-                           "columns of numbers");
-        if (!l->ops)
+        if (layer_kind(l) != LAYER_WINDOWS)
             continue;
-        const bool again = t > 0 && layer_kind(&k->term[t - 1].layer) == LAYER_NUMBERS &&
-                           k->term[t - 1].layer.width == l->width &&
-                           k->term[t - 1].layer.filters == l->filters;
-        fast += fixed && !again;
-        if (!k->layer.ops)
-            k->layer = *l;
-        if (layer_kind(&k->layer) != l->ops->kind || fast > 1) {
-            err_set(err, ST_UNSUPPORTED,
-                    "one fastconv in an expression, and none beside conv or graph");
-            err_hint(err, "conv(rbf,width=5) + conv(rbf,width=9)  |  fastconv(rbf + linear)");
-            return ST_UNSUPPORTED;
-        }
-        k->layer.width = l->width > k->layer.width ? l->width : k->layer.width;
-        if ((k->layer.ops->rows & l->ops->rows) == 0) {
-            err_set(err, ST_UNSUPPORTED,
-                    "%s and %s read different kinds of rows: an expression can have one of them",
-                    k->layer.ops->name, l->ops->name);
-            err_hint(err, "kernel %s + rbf on COLUMNS", l->ops->example);
-            return ST_UNSUPPORTED;
-        }
-        if (k->layer.norm != l->norm) {
-            err_set(err, ST_UNSUPPORTED,
-                    "all kernels of sets of nodes read the same numbers: norm=unit or raw for "
-                    "each of them");
-            err_hint(err, "kernel graph(rbf,norm=unit) + graphpoly(degree=2,norm=unit)");
-            return ST_UNSUPPORTED;
-        }
-        if (k->layer.channels != l->channels || k->layer.symbols != l->symbols ||
-            k->layer.flat != l->flat)
+        if (one && (one->flat != l->flat || one->parts != l->parts))
             return err_set(err, ST_USAGE, "all layers of an expression read the same rows");
+        for (size_t s = 0; s < t; s++) {
+            const struct layer *other = &k->term[s].layer;
+            if (is_bound(other) && is_bound(l) && other->part == l->part &&
+                (other->channels != l->channels || layer_rows(other) != layer_rows(l)))
+                return err_set(err, ST_USAGE, "all layers of an expression read the same rows");
+        }
+        one = one ? one : l;
     }
     return ST_OK;
 }
@@ -711,7 +711,7 @@ enum status kernel_parse(const char *text, struct kernel *out, double hp_set[KER
         hp[i] = NAN;
     enum status rc = parse_expression(&p, false, &k);
     if (rc == ST_OK)
-        rc = layers_join(&k, err);
+        rc = layers_agree(&k, err);
     if (rc != ST_OK)
         return rc;
     *out = k;

@@ -56,6 +56,10 @@ static void print_layer(const struct layer *l, const char *before, struct buf *o
         buf_printf(out, "%sflat=%zu", before, l->flat);
         before = ",";
     }
+    if (l->parts > 1) {
+        buf_printf(out, "%spart=%zu/%zu", before, l->part + 1, l->parts);
+        before = ",";
+    }
     if (*before == ',')
         buf_putc(out, ')');
 }
@@ -106,8 +110,10 @@ static const char *print_inside(const struct kterm *term, struct buf *out)
 /* True when kernels t and t + 1 stand in one layer. */
 static bool same_layer(const struct kernel *k, size_t t)
 {
-    return layer_kind(&k->term[t].layer) == LAYER_NUMBERS && t + 1 < k->nterms &&
-           layer_kind(&k->term[t + 1].layer) == LAYER_NUMBERS;
+    const struct kterm *a = &k->term[t], *b = a + 1;
+
+    return t + 1 < k->nterms && layer_kind(&a->layer) == LAYER_NUMBERS &&
+           layer_same_numbers(&a->layer, &b->layer) && strcmp(a->on, b->on) == 0;
 }
 
 void kernel_print(const struct kernel *k, struct buf *out)

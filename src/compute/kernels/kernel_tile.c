@@ -42,8 +42,8 @@ struct kernel_tile *kernel_tile_new(const struct kernel *k, const double *hp, si
     *tile = (struct kernel_tile){ .k = k, .hp = hp, .Y = Y, .d = d, .rows = rows, .ldy = ldy };
     for (size_t t = 0; t < k->nterms; t++)
         if (tile_ops(k, t) != NULL)
-            tile->of[t] =
-                tile_ops(k, t)->make(&k->term[t].layer, rows, Y + k->term[t].layer.flat, ldy);
+            tile->of[t] = tile_ops(k, t)->make(&k->term[t].layer, rows,
+                                               Y + layer_first(&k->term[t].layer, Y), ldy);
     return tile;
 }
 
@@ -63,7 +63,8 @@ static void term_values(const struct kernel_tile *tile, size_t t, size_t m, cons
     const double *hp = tile->hp + kernel_place(k, t).hp0;
 
     if (tile->of[t] != NULL) {
-        tile_ops(k, t)->values(tile->of[t], m, X + k->term[t].layer.flat, ldx, out, ld);
+        tile_ops(k, t)->values(tile->of[t], m, X + layer_first(&k->term[t].layer, X), ldx, out,
+                               ld);
         return;
     }
     for (size_t j = 0; j < tile->rows; j++)

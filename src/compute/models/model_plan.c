@@ -47,6 +47,17 @@ static const struct rates device_rates = { "device", 2e-12,  1.1e-12, 0.6e-12,
                                            0.5e-12,  25e12,  30e12,   50e9 };
 static const double device_spare = 0.8; /* share of its free memory that stored features may take */
 
+/* How many rows a row counts for: each window is one. */
+static double windows_made(const struct kernel *k)
+{
+    size_t most = 1;
+
+    for (size_t t = 0; t < k->nterms; t++)
+        if (kterm_reads_windows(&k->term[t]) && k->term[t].layer.positions > most)
+            most = k->term[t].layer.positions;
+    return (double)most;
+}
+
 /* The rates for these options on this machine. */
 static struct rates rates_now(const struct fit_opts *o)
 {
@@ -70,8 +81,7 @@ static struct rates rates_now(const struct fit_opts *o)
             r.made *= 3.0;
             break;
         }
-    if (kernel_reads_windows(&o->kernel) && o->kernel.layer.positions) /* each window is a row */
-        r.made *= (double)o->kernel.layer.positions;
+    r.made *= windows_made(&o->kernel);
     if (o->precision == PREC_DOUBLE) {
         r.made *= 2.2;
         r.stored *= 2.0;

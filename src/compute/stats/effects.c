@@ -44,8 +44,7 @@ static struct moved_source moved_of(const struct effects_rows *rows, const bool 
     const struct source *like = rows->like;
 
     return (struct moved_source){ .base = { .n = n, .d = like->d, .rows = moved_rows,
-                                            .row = like->row, .channels = like->channels,
-                                            .flat = like->flat },
+                                            .layout = like->layout },
                                   .rows = *rows, .donors = donors, .from = from, .per = per,
                                   .moves = moves };
 }

@@ -158,9 +158,7 @@ static enum status subsample(struct tune_job *job, struct tuning_level *l, struc
         return rc;
     source_array_init(&r->sample, r->x, rows, d, d);
     r->sample.base.row_scale = r->s;
-    r->sample.base.row = l->src->row;
-    r->sample.base.channels = l->src->channels;
-    r->sample.base.flat = l->src->flat;
+    r->sample.base.layout = l->src->layout;
     l->log_scale = log_scale(job, &r->sample.base);
     l->src = &r->sample.base;
     l->y = r->y;

@@ -98,9 +98,11 @@ struct row_kind {
     /* The number of further parts that a position needs, by the word of `cols encoding=` or, when
      * an encoding is applied, by its state. NULL: 0. */
     size_t (*beyond)(const char *coding, const void *state);
-    /* Fills the state: what is at a position, and the channels and symbols of f->e->held.layer. */
-    enum status (*fit_positions)(struct encoding_fitting *, const struct column *);
-    /* Writes a row as windows and filters read it: source.h. map: encode_group.map, or NULL for a
+    /* Fills the state: what is at a position, and the channels and symbols of the layer, whose norm
+     * is there. */
+    enum status (*fit_positions)(struct encoding_fitting *, struct enc_held *,
+                                 const struct column *);
+    /* Writes a row as windows and filters read it: row_layout.h. map: encode_group.map, or NULL for a
      * column of the training data. */
     void (*positions)(const struct enc_held *, const struct column *, const void *map, size_t row,
                       size_t room, double *x);
@@ -119,7 +121,7 @@ struct row_kind {
     enum status (*count_strange)(const struct encoding *, const struct encode_group *,
                                  struct encoded *, struct err *);
     /* Writes a warning about the rows that were counted, and returns its name. */
-    const char *(*tell_strange)(const struct encoding *, const struct strange_rows *, struct buf *);
+    const char *(*tell_strange)(const struct strange_rows *, struct buf *);
 
     /* Storing the state, in the object "sequence" of an encoding. mark: the member by which this
      * kind is recognised in sessions written before kinds had names; NULL: "kind" names it. */
@@ -129,7 +131,8 @@ struct row_kind {
     /* Reads one of them. *mine is false if it belongs to another kind. FORMAT. */
     enum status (*member)(struct json_reader *, const char *key, struct enc_held *, bool *mine);
     /* Completes a state that was read, with layer.symbols. Returns what is wrong with it, or NULL.
-     * Then checks a column of numbers; NULL: any level is valid. */
+     * Then checks a column of numbers, about which nothing may be kept (NULL); no function: any
+     * level is valid. */
     const char *(*check)(struct enc_held *);
     bool (*suits)(const struct enc_held *, const struct enc_col *);
 

@@ -45,11 +45,12 @@ static size_t longest(const struct column *c)
     return counts_of(c)->longest > 0 ? counts_of(c)->longest : 1;
 }
 
-static enum status fit_positions(struct encoding_fitting *f, const struct column *c)
+static enum status fit_positions(struct encoding_fitting *f, struct enc_held *held,
+                                 const struct column *c)
 {
-    (void)c;
-    f->e->held.layer.symbols = false;
-    f->e->held.layer.channels = COUNTS_CHANNELS;
+    (void)f, (void)c;
+    held->layer.symbols = false;
+    held->layer.channels = COUNTS_CHANNELS;
     return ST_OK;
 }
 
@@ -59,7 +60,7 @@ static const char *check(struct enc_held *held)
     return held->layer.channels == COUNTS_CHANNELS ? NULL : "counts have two numbers each";
 }
 
-/* Writes the places of a row with their values: source.h. */
+/* Writes the places of a row with their values: row_layout.h. */
 static void positions(const struct enc_held *e, const struct column *c, const void *map, size_t row,
                       size_t room, double *x)
 {

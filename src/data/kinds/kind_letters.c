@@ -38,10 +38,10 @@ struct letters_map {
 };
 static const struct kind_number numbers[] = { { "letter", true }, { NULL, false } };
 
-/* The state of an encoding, if it is that of letters. */
-static const struct letters_state *state_of(const struct encoding *e)
+/* What an encoding keeps, if it is about letters. */
+static const struct letters_state *state_of(const struct enc_held *held)
 {
-    return e->held.kind == &kind_letters ? e->held.state : NULL;
+    return held != NULL && held->kind == &kind_letters ? held->state : NULL;
 }
 
 static enum status finish(struct table *t, const struct import_opts *opts, struct err *err)
@@ -59,9 +59,9 @@ static void find_codes(const struct enc_held *held)
 }
 
 /* Determines the numbers of letters: those of words of k letters, of a table, or one-hot. */
-static enum status fit_positions(struct encoding_fitting *f, const struct column *c)
+static enum status fit_positions(struct encoding_fitting *f, struct enc_held *held,
+                                 const struct column *c)
 {
-    struct enc_held *held = &f->e->held;
     struct letters_state *s = held->state;
     const struct sequences *q = c->held;
     struct letters l = { 0 };
@@ -160,7 +160,7 @@ static void words_of(const struct letters_state *e, const char *s, size_t len, d
     }
 }
 
-/* Writes the letters of a row as symbols or vectors: source.h. */
+/* Writes the letters of a row as symbols or vectors: row_layout.h. */
 static void positions(const struct enc_held *held, const struct column *c, const void *map,
                       size_t row, size_t room, double *x)
 {
@@ -253,9 +253,10 @@ static enum status fit(struct encoding_fitting *f, const struct column *c)
     if (count == NULL)
         return ST_NOMEM;
     enum status rc = ST_OK;
+    struct enc_held *held = NULL;
     if (f->d->coding != NULL)
-        rc = positions_fit(f, &kind_letters, c);
-    const struct letters_state *state = state_of(f->e);
+        rc = positions_fit(f, &kind_letters, c, NULL, &held);
+    const struct letters_state *state = state_of(held);
     const size_t channels = state != NULL && state->value != NULL ? state->channels : 0;
     const size_t short_rows = count_letters(f, c, count);
     for (size_t p = 0; p < longest && rc == ST_OK; p++)
@@ -299,9 +300,9 @@ static void unmap(void *map)
 
 static enum status map(const struct encoding *e, struct encode_group *g, struct err *err)
 {
-    const struct letters_state *s = state_of(e);
+    const struct letters_state *s = state_of(g->held);
 
-    positions_map(e, g);
+    positions_map(g);
     if (g->windows || g->filters)
         return ST_OK;
     struct letters_map *m = g->map = mem_calloc(1, sizeof *m, "letters", err);
@@ -328,7 +329,7 @@ static void encode_letters(const struct encoding *e, const struct encode_group *
                            double *x, size_t *cut)
 {
     const struct letters_map *m = g->map;
-    const struct letters_state *state = state_of(e);
+    const struct letters_state *state = state_of(g->held);
     size_t len;
     const char *s = sequence_at(g->c->held, row, &len);
 
@@ -379,7 +380,8 @@ static bool *known_letters(const struct encode_group *g, size_t *positions, stru
 static enum status count_strange(const struct encoding *e, const struct encode_group *g,
                                  struct encoded *out, struct err *err)
 {
-    const struct letters_state *state = state_of(e);
+    (void)e;
+    const struct letters_state *state = state_of(g->held);
     const struct letters_map *m = g->map;
     const bool place = m != NULL && m->channel == NULL;
     const char *order = state != NULL ? state->order : "";
@@ -406,14 +408,13 @@ static enum status count_strange(const struct encoding *e, const struct encode_g
     }
     free(known);
     if (n > out->strange.n)
-        out->strange = (struct strange_rows){ &kind_letters, n, first, place };
+        out->strange = (struct strange_rows){ &kind_letters, g->held, n, first, place };
     return ST_OK;
 }
 
-static const char *tell_strange(const struct encoding *e, const struct strange_rows *s,
-                                struct buf *out)
+static const char *tell_strange(const struct strange_rows *s, struct buf *out)
 {
-    const struct letters_state *state = state_of(e);
+    const struct letters_state *state = state_of(s->held);
     const bool more = !s->place && state->value == NULL && state->kmer == 0 &&
                       state->channels > strlen(state->order);
 
@@ -552,7 +553,7 @@ static const char *check(struct enc_held *held)
 /* Checks "39V": a position counted from 1, and a letter; with numbers for letters "39#2". */
 static bool suits(const struct enc_held *held, const struct enc_col *col)
 {
-    const struct letters_state *s = held->kind == &kind_letters ? held->state : NULL;
+    const struct letters_state *s = state_of(held);
     const size_t digits = strspn(col->level, "0123456789");
     size_t position, k;
 

@@ -64,17 +64,16 @@ static enum status gather(struct table **t, const struct import_opts *opts, cons
 /* Mean and standard deviation of the numbers over all nodes of the training rows. Flags (levels of
  * a category, descriptions of atoms) share one standard deviation, that of all of them together;
  * nodes that are not centred share one factor for all numbers. */
-static enum status fit_positions(struct encoding_fitting *f, const struct column *c)
+static enum status fit_positions(struct encoding_fitting *f, struct enc_held *held,
+                                 const struct column *c)
 {
     const struct nodes *o = c->held;
-    struct enc_held *held = &f->e->held;
     struct nodes_state *s = held->state;
-    const enum layer_norm norm = f->d->kernel.layer.norm;
+    const enum layer_norm norm = held->layer.norm;
     double flags = 0.0, length = 0.0;
     size_t n = 0;
 
     s->series = o->series;
-    held->layer.norm = norm;
     held->layer.symbols = false;
     s->node = mem_calloc(o->d, sizeof *s->node, "numbers of nodes", f->err);
     double *square =
@@ -144,7 +143,7 @@ static enum status state_copy(void *to, const void *from, struct err *err)
     return ST_OK;
 }
 
-/* Writes the nodes of a row as vectors: source.h. */
+/* Writes the nodes of a row as vectors: row_layout.h. */
 static void positions(const struct enc_held *e, const struct column *c, const void *map, size_t row,
                       size_t room, double *x)
 {
@@ -221,7 +220,8 @@ static enum status fit_pool(struct encoding_fitting *f, const struct column *c, 
 static enum status fit(struct encoding_fitting *f, const struct column *c)
 {
     const struct nodes *o = c->held;
-    enum status rc = positions_fit(f, &kind_nodes, c);
+    struct enc_held *held;
+    enum status rc = positions_fit(f, &kind_nodes, c, NULL, &held);
     char word[48];
 
     for (size_t p = 0; rc == ST_OK && o->series && p < o->longest; p++)
@@ -258,7 +258,7 @@ static void unmap(void *map)
 /* Finds which number of the encoding each column reads. */
 static void map_columns(const struct encoding *e, const struct encode_group *g, struct nodes_map *m)
 {
-    const struct nodes_state *s = e->held.state;
+    const struct nodes_state *s = g->held->state;
 
     for (size_t k = 0; k < g->n; k++) {
         const struct enc_col *col = &e->col[g->first + k];
@@ -279,12 +279,12 @@ static void map_columns(const struct encoding *e, const struct encode_group *g, 
 static enum status map(const struct encoding *e, struct encode_group *g, struct err *err)
 {
     const struct nodes *o = g->c->held;
-    const struct nodes_state *s = e->held.state;
+    const struct nodes_state *s = g->held->state;
     const size_t n = s->n;
     struct nodes_map *m = g->map = mem_calloc(1, sizeof *m, "numbers of nodes", err);
     char name[64];
 
-    positions_map(e, g);
+    positions_map(g);
     if (m == NULL)
         return ST_NOMEM;
     m->from = mem_calloc(n, sizeof *m->from, "numbers of nodes", err);
@@ -445,7 +445,7 @@ static bool suits(const struct enc_held *held, const struct enc_col *col)
     size_t position, k;
 
     return col->number != NUMBER_VALUE ||
-           (positions_level(col->level, &position, &k) && k <= held->layer.channels);
+           (held != NULL && positions_level(col->level, &position, &k) && k <= held->layer.channels);
 }
 
 /* Looking at rows. */

@@ -18,10 +18,9 @@ size_t positions_numbers(const struct enc_held *s)
 /* The number of positions that a row needs: a window of the layer, and what its last position needs
  * beyond itself. */
 static size_t least_of(const struct row_kind *kind, const char *coding, const void *state,
-                       const struct layer *layer)
+                       size_t width)
 {
-    return (kind->beyond != NULL ? kind->beyond(coding, state) : 0) +
-           (layer->ops != NULL ? layer->width : 1);
+    return (kind->beyond != NULL ? kind->beyond(coding, state) : 0) + (width > 0 ? width : 1);
 }
 
 /* True if a row has too few positions; of a hollow kind, if its cell is missing. */
@@ -32,36 +31,66 @@ static bool lacks(const struct row_kind *kind, const struct column *c, size_t ro
 
 /* Fitting. */
 
-enum status positions_fit(struct encoding_fitting *f, const struct row_kind *kind,
-                          const struct column *c)
+/* True if what is kept serves this layer, too: it reads the same numbers in the same way.  Kernels
+ * of columns read any. */
+static bool serves(const struct enc_held *h, const struct layer *layer)
 {
-    struct enc_held *s = &f->e->held;
-    bool fresh;
-    const enum status rc = encoding_column_keep(f, kind, c, &fresh);
+    if (layer == NULL)
+        return true;
+    if (h->layer.ops == NULL)
+        return h->layer.norm == layer->norm;
+    return layer_same_numbers(&h->layer, layer) && h->layer.norm == layer->norm;
+}
 
-    if (rc != ST_OK || !fresh)
-        return rc;
-    s->layer = f->d->kernel.layer;
-    s->layer.positions = kind->longest(c);
-    s->seed = 0;
-    return kind->fit_positions(f, c);
+/* Enters a layer that reads what is kept. */
+static void take_layer(struct enc_held *h, const struct layer *layer)
+{
+    if (h->layer.ops == NULL)
+        h->layer.ops = layer->ops;
+    h->layer.width = layer->width > h->layer.width ? layer->width : h->layer.width;
+    h->layer.filters = layer->filters;
+    h->layer.norm = layer->norm;
+}
+
+enum status positions_fit(struct encoding_fitting *f, const struct row_kind *kind,
+                          const struct column *c, const struct layer *layer,
+                          struct enc_held **held)
+{
+    struct enc_held *h = NULL;
+
+    for (size_t k = 0; h == NULL && k < f->e->nheld; k++)
+        if (strcmp(f->e->held[k].column, c->name) == 0 && serves(&f->e->held[k], layer))
+            h = &f->e->held[k];
+    const bool fresh = h == NULL;
+    if (fresh)
+        h = encoding_column_keep(f, kind, c);
+    *held = h;
+    if (h == NULL)
+        return ST_NOMEM;
+    if (layer != NULL)
+        take_layer(h, layer);
+    h->layer.positions = kind->longest(c);
+    return fresh ? kind->fit_positions(f, h, c) : ST_OK;
 }
 
 enum status positions_fit_windows(struct encoding_fitting *f, const struct row_kind *kind,
-                                  const struct column *c)
+                                  const struct column *c, const struct layer *layer, size_t *at)
 {
-    const enum status rc = positions_fit(f, kind, c);
+    struct enc_held *h;
+    const enum status rc = positions_fit(f, kind, c, layer, &h);
 
-    f->e->held.inputs = 1 + kind->longest(c) * positions_numbers(&f->e->held);
-    return rc;
+    if (rc != ST_OK)
+        return rc;
+    h->inputs = 1 + kind->longest(c) * positions_numbers(h);
+    *at = (size_t)(h - f->e->held);
+    return ST_OK;
 }
 
 /* Sums of the filters' values over the training rows, relative to those of the first row: mean and
  * square for F filters, with the values of the first row. All three arrays are zero on entry. */
 static enum status sum_filters(struct encoding_fitting *f, const struct row_kind *kind,
-                               const struct column *c, double *phi)
+                               const struct column *c, const struct enc_held *s, double *phi)
 {
-    const struct enc_held *s = &f->e->held;
     const size_t F = s->layer.filters, room = kind->longest(c);
     double *mean = phi + F, *square = mean + F, *first = square + F;
     struct layer_map *conv = layer_map_new(&s->layer, s->seed, f->err);
@@ -89,17 +118,18 @@ static enum status sum_filters(struct encoding_fitting *f, const struct row_kind
 }
 
 enum status positions_fit_filters(struct encoding_fitting *f, const struct row_kind *kind,
-                                  const struct column *c)
+                                  const struct column *c, const struct layer *layer)
 {
-    enum status rc = positions_fit(f, kind, c);
-    const size_t F = f->e->held.layer.filters;
+    struct enc_held *held;
+    enum status rc = positions_fit(f, kind, c, layer, &held);
+    const size_t F = layer->filters;
     double *phi = rc == ST_OK ? mem_calloc(4 * F, sizeof *phi, "filters", f->err) : NULL;
     const double *mean = phi ? phi + F : NULL, *square = phi ? mean + F : NULL,
                  *first = phi ? square + F : NULL;
     size_t dead = 0;
 
     if (rc == ST_OK)
-        rc = phi != NULL ? sum_filters(f, kind, c, phi) : ST_NOMEM;
+        rc = phi != NULL ? sum_filters(f, kind, c, held, phi) : ST_NOMEM;
     for (size_t j = 0; j < F && rc == ST_OK; j++) {
         struct enc_col *e = encoding_column_add(f, kind, c, ENC_FILTER);
         if (e == NULL) {
@@ -154,9 +184,10 @@ enum status positions_too_short(const struct row_kind *kind, const struct table 
 }
 
 enum status positions_lost(struct encoding_fitting *f, const struct row_kind *kind,
-                           const struct column *c, const size_t *train, size_t n, bool *drop)
+                           const struct column *c, size_t width, const size_t *train, size_t n,
+                           bool *drop)
 {
-    const size_t least = least_of(kind, f->d->coding, NULL, &f->d->kernel.layer);
+    const size_t least = least_of(kind, f->d->coding, NULL, width);
     size_t lost = 0, first = 0;
 
     for (size_t i = 0; i < n; i++) {
@@ -178,9 +209,11 @@ enum status positions_lost(struct encoding_fitting *f, const struct row_kind *ki
 
 /* Applying. */
 
-void positions_map(const struct encoding *e, struct encode_group *g)
+void positions_map(struct encode_group *g)
 {
-    g->least = least_of(g->row, NULL, e->held.state, &e->held.layer);
+    const struct enc_held *h = g->held;
+
+    g->least = least_of(g->row, NULL, h != NULL ? h->state : NULL, h != NULL ? h->layer.width : 0);
 }
 
 /* The longest of some rows of a column (NULL: the first n). */
@@ -195,22 +228,23 @@ static size_t longest_of(const struct encode_group *g, const size_t *rows, size_
     return most;
 }
 
-enum status positions_map_windows(const struct encoding *e, const size_t *rows, size_t n,
-                                  struct encode_group *g, struct err *err)
+enum status positions_map_windows(const size_t *rows, size_t n, struct encode_group *g,
+                                  struct err *err)
 {
-    const size_t per = positions_numbers(&e->held);
+    const struct enc_held *h = g->held;
+    const size_t per = positions_numbers(h);
 
     g->room = longest_of(g, rows, n);
     if (g->windows) {
-        g->room = g->room < (e->held.inputs - 1) / per ? (e->held.inputs - 1) / per : g->room;
+        g->room = g->room < (h->inputs - 1) / per ? (h->inputs - 1) / per : g->room;
         return ST_OK;
     }
-    g->conv = layer_map_new(&e->held.layer, e->held.seed, err);
+    g->conv = layer_map_new(&h->layer, h->seed, err);
     double *x =
         g->conv != NULL ? mem_calloc(g->room * per + 1, sizeof *x, "a sequence", err) : NULL;
     enum status rc = x != NULL ? ST_OK : ST_NOMEM;
     if (rc == ST_OK && n > 0) {
-        g->row->positions(&e->held, g->c, g->map, rows != NULL ? rows[0] : 0, g->room, x);
+        g->row->positions(h, g->c, g->map, rows != NULL ? rows[0] : 0, g->room, x);
         rc = layer_map_refer(g->conv, x, err);
     }
     free(x);
@@ -251,13 +285,15 @@ enum status positions_encode(const struct encoding *e, const struct encode_group
                              double *x, size_t *cut, struct err *err)
 {
     if (g->windows) {
-        g->row->positions(&e->held, g->c, g->map, row, g->room, x + g->first);
+        if (g->told != SIZE_MAX)
+            x[g->told] = (double)g->first;
+        g->row->positions(g->held, g->c, g->map, row, g->room, x + g->first);
         return ST_OK;
     }
-    double *w = mem_calloc(g->room * positions_numbers(&e->held) + 1, sizeof *w, "a sequence", err);
+    double *w = mem_calloc(g->room * positions_numbers(g->held) + 1, sizeof *w, "a sequence", err);
     if (w == NULL)
         return ST_NOMEM;
-    g->row->positions(&e->held, g->c, g->map, row, g->room, w);
+    g->row->positions(g->held, g->c, g->map, row, g->room, w);
     const enum status rc = layer_map_apply(g->conv, w, x + g->first, err);
     for (size_t k = 0; k < g->n; k++)
         x[g->first + k] = encoding_column_value(&e->col[g->first + k], x[g->first + k], cut);

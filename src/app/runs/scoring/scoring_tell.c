@@ -24,7 +24,7 @@ void scoring_tell_counts(struct workspace *ws, const struct scoring *s)
                 s->unseen_levels, s->unseen_levels == 1 ? " holds" : "s hold");
     if (s->strange.kind) {
         struct buf words = { 0 };
-        const char *name = s->strange.kind->tell_strange(&s->enc, &s->strange, &words);
+        const char *name = s->strange.kind->tell_strange(&s->strange, &words);
         ws_warn(ws, name, "%s", buf_str(&words));
         buf_free(&words);
     }

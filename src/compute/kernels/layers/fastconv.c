@@ -40,13 +40,11 @@ static struct fastconv *alloc(const struct layer *l, struct err *err)
 struct fastconv *fastconv_new(const struct layer *l, uint64_t seed, struct err *err)
 {
     struct fastconv *f = alloc(l, err);
-    struct kernel k = { .nterms = 1, .term = { { .ops = &kernel_rbf } }, .layer = *l };
+    struct kernel k = { .nterms = 1, .term = { { .ops = &kernel_rbf, .layer = *l } } };
 
     if (!f)
         return NULL;
-    k.layer.ops = &layer_conv; /* filters are drawn like the projections of conv */
-    k.layer.flat = 0;
-    k.term[0].layer = k.layer;
+    k.term[0].layer.ops = &layer_conv; /* filters are drawn like the projections of conv */
     f->map = featmap_new(&k, 1 + f->d, 2 * f->F, seed, err);
     if (!f->map) {
         fastconv_free(f);

@@ -8,24 +8,17 @@
 #define GPDESK_LAYER_H
 
 #include "base/status.h"
+#include "compute/kernels/layers/row_layout.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* How a layer treats the sequence in a row (source.h).
+/* How a layer treats the sequence in a row (row_layout.h).
  * LAYER_WINDOWS: the kernel inside reads the windows itself and is summed over all pairs of them.
  * LAYER_NUMBERS: the sequence becomes a fixed list of numbers, which the kernels inside read like
  * other inputs. */
 enum layer_kind { LAYER_NONE, LAYER_WINDOWS, LAYER_NUMBERS };
-
-/* The part of a row that a kernel or a layer reads: numbers in columns, or positions that hold
- * symbols, vectors or counts (source.h).  A kind of rows states in the same terms what it provides
- * (data/kinds). */
-enum { ROWS_NUMBERS = 1, ROWS_SYMBOLS = 2, ROWS_VECTORS = 4, ROWS_COUNTS = 8 };
-/* The numbers of a position of ROWS_COUNTS: its place (0 to 2^32 - 1), in ascending order, and its
- * value (above 0). */
-enum { COUNTS_CHANNELS = 2 };
 
 /* The factor c of a sum over m windows: 1/sqrt(m), 1 or 1/m (share/doc/methods.md 4.5). */
 enum layer_average { AVERAGE_SQRT, AVERAGE_NONE, AVERAGE_FULL };
@@ -48,7 +41,9 @@ struct layer {
     bool symbols;     /* positions hold symbols, not vectors */
     size_t channels;  /* numbers of a position, or number of symbols; 0: not bound to rows */
     size_t positions; /* length of the longest training row, for costs; 0: not known */
-    size_t flat;      /* LAYER_WINDOWS: how many numbers of a row stand before its sequence */
+    /* LAYER_WINDOWS: the part of a row that it reads (row_layout.h): the numbers of a row, the
+     * index of the part and how many there are; 0 parts: it is the only one. */
+    size_t flat, part, parts;
 };
 enum { KERNEL_WIDTH_MOST = 1024, KERNEL_FILTERS_MOST = 65536 };
 
@@ -145,6 +140,22 @@ static inline enum layer_kind layer_kind(const struct layer *l)
 static inline bool layer_has_width(const struct layer *l)
 {
     return l->ops && !l->ops->one_position;
+}
+/* True when two layers make the same numbers of a sequence, or none. */
+static inline bool layer_same_numbers(const struct layer *a, const struct layer *b)
+{
+    return layer_kind(a) == layer_kind(b) &&
+           (layer_kind(a) != LAYER_NUMBERS || (a->width == b->width && a->filters == b->filters));
+}
+/* The index in a row at which the part begins that a layer over windows reads. */
+static inline size_t layer_first(const struct layer *l, const double *row)
+{
+    return l->parts > 1 ? (size_t)row[l->flat + l->part] : l->flat;
+}
+/* What its positions hold: ROWS_... */
+static inline unsigned layer_rows(const struct layer *l)
+{
+    return l->symbols ? ROWS_SYMBOLS : l->ops->rows & ROWS_COUNTS ? ROWS_COUNTS : ROWS_VECTORS;
 }
 /* The row under whose name sessions keep how a sequence is read; NULL: no layer. */
 static inline const struct layer_ops *layer_family(const struct layer *l)

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-/* The sequence of a row (source.h): how many places, then each with its value. */
+/* The sequence of a row (row_layout.h): how many places, then each with its value. */
 static size_t places_of(const double *x)
 {
     return (size_t)x[0];

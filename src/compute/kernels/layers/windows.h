@@ -10,7 +10,7 @@
 
 struct kterm;
 
-/* The number of windows L - width + 1 of a row with a sequence of length L (source.h); 0 when it is
+/* The number of windows L - width + 1 of a sequence of length L (row_layout.h); 0 when it is
  * shorter than a window. */
 static inline size_t windows_count(const struct layer *l, const double *row)
 {
