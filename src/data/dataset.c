@@ -584,14 +584,20 @@ enum status dataset_set_role(struct dataset *d, const char *pattern, enum col_ro
 enum status dataset_set_coding(struct dataset *d, const char *word, struct err *err)
 {
     const struct table *t = d->table;
-    size_t j = 0;
-
-    while (j < t->ncols && (d->role[j] != ROLE_INPUT || kind_of(&t->col[j])->coding == NULL))
-        j++;
-    if (j == t->ncols)
-        return err_set(err, ST_STATE, "no input is a sequence: there are no letters to encode");
-    enum status rc = kind_of(&t->col[j])->coding(&t->col[j], word, err);
+    enum status rc = ST_STATE;
+    size_t choices = 0, first = 0;
     char *copy = NULL;
+
+    for (size_t j = 0; rc != ST_OK && j < t->ncols; j++) {
+        if (d->role[j] != ROLE_INPUT || kind_of(&t->col[j])->coding == NULL)
+            continue;
+        first = choices++ == 0 ? j : first;
+        rc = kind_of(&t->col[j])->coding(&t->col[j], word, NULL);
+    }
+    if (choices == 0)
+        return err_set(err, ST_STATE, "no input is a sequence: there are no letters to encode");
+    if (rc != ST_OK)
+        rc = kind_of(&t->col[first])->coding(&t->col[first], word, err);
     if (rc == ST_OK && strcmp(word, "onehot") != 0) {
         copy = mem_strdup(word, err);
         rc = copy != NULL ? ST_OK : ST_NOMEM;

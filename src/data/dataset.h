@@ -88,8 +88,8 @@ enum status dataset_convert(const struct table *, size_t j, const char *type, st
 enum status dataset_find_column(const struct table *, const char *name, struct err *);
 /* Marks the columns of a list of names and patterns. A name in double quotes is not a pattern. */
 enum status dataset_select(const struct table *, const char *list, bool *in, struct err *);
-/* Chooses the encoding of the first input whose kind offers a choice: "onehot", or a word of that
- * kind (letters.h). */
+/* Chooses the encoding of the inputs whose kinds offer this choice: "onehot", or a word of a kind
+ * (letters.h); others keep theirs. The error is that of the first input that offers any. */
 enum status dataset_set_coding(struct dataset *, const char *word, struct err *);
 /* Columns of one group share a lengthscale in kernels with ard=group. group NULL: in no group. */
 enum status dataset_set_group(struct dataset *, const char *pattern, const char *group,

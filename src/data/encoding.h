@@ -23,8 +23,8 @@ extern const char *const encoding_missing_words[], *const encoding_yscale_words[
  *
  * A cell of a special kind (kinds/kind.h) becomes what the kernel reads: numbers chosen by the kind
  * (ENC_CELL), values of filters (ENC_FILTER) or, for kernels over windows, a part of the row behind
- * all columns, of symbols, vectors or counts (row_layout.h). Then d has room for the longest cell of
- * each such column, and col is NULL if there are no columns. */
+ * all columns, of symbols, vectors or counts (row_layout.h). Then d has room for the longest cell
+ * of each such column, and col is NULL if there are no columns. */
 enum enc_kind { ENC_REAL, ENC_LEVEL, ENC_MISSING, ENC_FILTER, ENC_CELL };
 struct enc_col {
     char *column;             /* name of the source column */
@@ -83,8 +83,8 @@ bool encoding_binds(const struct encoding *, const struct kernel *);
 /* What a row is.  encoding_width sets d from it. */
 struct row_layout encoding_layout(const struct encoding *);
 void encoding_width(struct encoding *);
-/* The part of a row of an entry of `held` with inputs, the entry of a part (NULL past the last), and
- * the number of a training row at which that begins. */
+/* The part of a row of an entry of `held` with inputs, the entry of a part (NULL past the last),
+ * and the index in a training row at which that begins. */
 size_t encoding_row_part(const struct encoding *, const struct enc_held *);
 const struct enc_held *encoding_part(const struct encoding *, size_t p);
 size_t encoding_part_first(const struct encoding *, size_t p);

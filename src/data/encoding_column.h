@@ -40,8 +40,8 @@ struct enc_col *encoding_column_add(struct encoding_fitting *, const struct row_
 /* Appends one of the kind's own numbers (ENC_CELL): its sort, and which one it is. */
 struct enc_col *encoding_column_cell(struct encoding_fitting *, const struct row_kind *,
                                      const struct column *, unsigned number, const char *level);
-/* Appends what the encoding keeps about a column, with the kind's state for it to fill.  NULL and an
- * error if memory is exhausted. */
+/* Appends what the encoding keeps about a column, with the kind's state for it to fill.  NULL and
+ * an error if memory is exhausted. */
 struct enc_held *encoding_column_keep(struct encoding_fitting *, const struct row_kind *,
                                       const struct column *);
 /* Counts an input that does not vary on the training rows, for a note. */

@@ -417,8 +417,8 @@ static enum status encoding_member(struct json_reader *r, const char *key, void 
     return json_wrong(r, "an unknown or repeated member");
 }
 
-/* The kind of each column: a number belongs to the kind of what the encoding keeps about its source,
- * if that has a number of this name, otherwise to a kind that needs no state. */
+/* The kind of each column: a number belongs to the kind of what the encoding keeps about its
+ * source, if that has a number of this name, otherwise to a kind that needs no state. */
 static enum status find_kinds(struct json_reader *r, struct encoding *e)
 {
     for (size_t j = 0; e->col != NULL && j < e->ncol; j++) {

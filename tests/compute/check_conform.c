@@ -217,7 +217,8 @@ static void near_exact(size_t e, size_t form)
     /* 1.1 / sqrt(M) of sqrt(k(x,x) k(y,y)) for one pair of polynomial features of degree 2 (golden
      * README), whose deviation grows by sqrt(3) a degree; with pairs of sines 1 / sqrt(M/2).  Twice
      * that. */
-    const double degree = s.kernel.term[0].layer.ops->inside ? s.kernel.term[0].params[0] - 2.0 : 0.0;
+    const struct kterm *term = &s.kernel.term[0];
+    const double degree = term->layer.ops->inside ? term->params[0] - 2.0 : 0.0;
     ck_assert_msg(sqrt(off / all) <= 2.0 * 1.41 * pow(1.73, degree) / sqrt(WIDE), "%s on %s: %g",
                   s.text, s.form->name, sqrt(off / all));
     free(Z), free(s.x);

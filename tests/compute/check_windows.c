@@ -30,9 +30,9 @@
 /* Numbers, then one sequence. */
 static struct row_layout rows_of(size_t channels, bool symbols, size_t flat)
 {
-    return (struct row_layout){
-        .flat = flat, .nparts = 1, .part = { { symbols ? ROWS_SYMBOLS : ROWS_VECTORS, channels, 0 } }
-    };
+    const unsigned rows = symbols ? ROWS_SYMBOLS : ROWS_VECTORS;
+
+    return (struct row_layout){ .flat = flat, .nparts = 1, .part = { { rows, channels, 0 } } };
 }
 
 static struct kernel parsed(const char *text, size_t channels, bool symbols)

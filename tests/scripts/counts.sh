@@ -56,7 +56,7 @@ awk 'BEGIN { srand(3); print "ligand,other,temp,y"
         t = rand(); printf "%s,%s,%.4f,%.4f\n", cell[0], cell[1], t, y / 300 + t } }' >two.csv
 lines='open two.csv; cols other,temp role=input; split test=20% seed=2'
 run --format json -e "$lines; kernel tanimoto; fit"
-has "one of two columns has to be named" "$out$err" '"try":"kernel tanimoto on NAME'
+has "one of two columns has to be named" "$out$err" '"name":"counts".*(ligand, other).*"try":"kernel tanimoto on ligand'
 run -e "$lines; kernel tanimoto on ligand * matern on temp + linear on temp; tune; fit; score;
     save two.gpd; predict two.csv out=a.csv"
 is "counts times numbers are tuned, fitted and scored" "$rc" 0

@@ -143,8 +143,6 @@ run -e 'demo friedman1 n=200; kernel rbf(ard=group) + rbf on x1; fit features=25
 has "groups read all inputs" "$err" 'ard=group reads all inputs'
 run -e 'demo friedman1 n=200; kernel rbf on nothing; fit features=256'
 has "no such column" "$err" 'nothing'
-run -e 'kernel conv(rbf) * graph(rbf)'
-has "one conv in a product" "$err" 'one conv or graph in a product'
 # ---- the width of windows by the likelihood: the motif has five letters
 run --format json -e \
     'open s.csv; split test=25% seed=1; kernel conv(rbf); tune features=256 evals=10 width=1,4,12; fit features=512'

@@ -25,13 +25,20 @@ static size_t part_positions(const struct enc_held *h)
     return (h->inputs - 1) / positions_numbers(h);
 }
 
+/* True if position i of two rows is the same place. */
+static bool is_ordered(const struct enc_held *h)
+{
+    return h->kind->ordered != NULL && h->kind->ordered(h->state);
+}
+
 /* The last position of any of the inputs. */
 static size_t longest(const struct encoding *e)
 {
     size_t most = 0;
 
     for (size_t p = 0; encoding_part(e, p); p++) {
-        const size_t own = part_positions(encoding_part(e, p));
+        const struct enc_held *h = encoding_part(e, p);
+        const size_t own = is_ordered(h) ? part_positions(h) : 0;
         most = own > most ? own : most;
     }
     for (size_t j = 0; j < e->ncol; j++) {
@@ -108,24 +115,37 @@ static enum status add_part(struct movable *m, size_t k, bool several, size_t wi
     return rc;
 }
 
+/* Part k of a row, which has no positions in common with others. */
+static enum status add_whole(struct movable *m, size_t k, size_t *cap, struct err *err)
+{
+    const struct movable_column whole = { .at = SIZE_MAX, .kind = MOVABLE_OTHER };
+    size_t at;
+    const enum status rc = add(m, encoding_part(&m->enc, k)->column, whole, &at, cap, err);
+
+    if (rc == ST_OK)
+        m->col[at].moves[m->enc.ncol + k] = true;
+    return rc;
+}
+
 /* Refuses what has no positions, or none that two rows have in common. */
 static enum status check(const struct movable *m, bool *several, struct err *err)
 {
     const struct encoding *e = &m->enc;
     const char *column = NULL;
-    bool any = false, filters = false, unordered = false;
+    bool any = false, filters = false, ordered = false;
 
     *several = false;
     for (size_t p = 0; encoding_part(e, p); p++) {
         const struct enc_held *h = encoding_part(e, p);
         any = true;
-        unordered |= h->kind->ordered == NULL || !h->kind->ordered(h->state);
+        ordered |= is_ordered(h);
         *several |= column && strcmp(column, h->column) != 0;
         column = h->column;
     }
     for (size_t j = 0; j < e->ncol; j++) {
         filters |= e->col[j].kind == ENC_FILTER;
         any |= e->col[j].kind == ENC_CELL;
+        ordered |= e->col[j].kind == ENC_CELL;
         if (e->col[j].kind == ENC_CELL || e->col[j].kind == ENC_FILTER) {
             *several |= column && strcmp(column, e->col[j].column) != 0;
             column = e->col[j].column;
@@ -139,9 +159,10 @@ static enum status check(const struct movable *m, bool *several, struct err *err
         err_named(err, ST_UNSUPPORTED, "positions", "%s reads no sequence, so it has no positions",
                   m->run);
         err_hint(err, "importance  permutes columns");
-    } else if (unordered) {
-        err_named(err, ST_UNSUPPORTED, "positions", "nodes of graphs and places of counts have no "
-                  "order, so that the same position of two rows means nothing");
+    } else if (!ordered) {
+        err_named(err, ST_UNSUPPORTED, "positions", "the %ss of these %s have no order, so that "
+                  "the same position of two rows means nothing", encoding_part(e, 0)->kind->part,
+                  encoding_part(e, 0)->kind->several);
         err_hint(err, "explain-row row:1  leaves out each node  |  kernel rbf, then fit and "
                  "importance by=position  permutes the means over the nodes");
     } else {
@@ -177,7 +198,8 @@ enum status movable_positions(struct movable *m, size_t window, struct err *err)
         buf_free(&name);
     }
     for (size_t p = 0; rc == ST_OK && encoding_part(e, p); p++)
-        rc = add_part(m, p, several, window, &cap, err);
+        rc = is_ordered(encoding_part(e, p)) ? add_part(m, p, several, window, &cap, err)
+                                             : add_whole(m, p, &cap, err);
     return rc;
 }
 
@@ -207,6 +229,7 @@ enum status movable_positions_agree(const struct movable *m, struct err *err)
     enum status rc = ST_OK;
 
     for (size_t p = 0; rc == ST_OK && encoding_part(&m->enc, p); p++)
-        rc = part_agrees(m, p, err);
+        if (is_ordered(encoding_part(&m->enc, p)))
+            rc = part_agrees(m, p, err);
     return rc;
 }

@@ -102,8 +102,8 @@ struct row_kind {
      * is there. */
     enum status (*fit_positions)(struct encoding_fitting *, struct enc_held *,
                                  const struct column *);
-    /* Writes a row as windows and filters read it: row_layout.h. map: encode_group.map, or NULL for a
-     * column of the training data. */
+    /* Writes a row as windows and filters read it: row_layout.h. map: encode_group.map, or NULL for
+     * a column of the training data. */
     void (*positions)(const struct enc_held *, const struct column *, const void *map, size_t row,
                       size_t room, double *x);
 

@@ -58,17 +58,30 @@ static void find_codes(const struct enc_held *held)
         s->order, s->value != NULL || s->kmer > 0 ? letters : held->layer.channels, s->code);
 }
 
+static enum status coding(const struct column *c, const char *word, struct err *err);
+
+/* The word of `cols encoding=` that this column follows; NULL: it stays one-hot, as a column of
+ * another alphabet does. */
+static const char *coding_of(const struct encoding_fitting *f, const struct column *c)
+{
+    const char *word = f->d->coding;
+    const enum status rc = word != NULL ? coding(c, word, NULL) : ST_OK;
+
+    return rc == ST_STATE || rc == ST_LIMIT ? NULL : word; /* other errors come up later */
+}
+
 /* Determines the numbers of letters: those of words of k letters, of a table, or one-hot. */
 static enum status fit_positions(struct encoding_fitting *f, struct enc_held *held,
                                  const struct column *c)
 {
     struct letters_state *s = held->state;
     const struct sequences *q = c->held;
+    const char *word = coding_of(f, c);
     struct letters l = { 0 };
 
     memcpy(s->order, q->order, sizeof s->order);
-    s->kmer = letters_kmer(f->d->coding);
-    held->layer.symbols = f->d->coding == NULL || s->kmer > 0;
+    s->kmer = letters_kmer(word);
+    held->layer.symbols = word == NULL || s->kmer > 0;
     held->layer.channels = sequence_alphabet_channels(q->kind, q->order);
     if (s->kmer > 0) {
         const size_t letters = strlen(s->order);
@@ -80,8 +93,8 @@ static enum status fit_positions(struct encoding_fitting *f, struct enc_held *he
                    "other letters "
                    "count as none\n",
                    held->layer.channels, s->kmer);
-    } else if (f->d->coding != NULL) {
-        const enum status rc = letters_find(f->d->coding, &l, f->err);
+    } else if (word != NULL) {
+        const enum status rc = letters_find(word, &l, f->err);
         if (rc != ST_OK)
             return rc;
         memcpy(s->order, l.order, sizeof l.order);
@@ -90,7 +103,7 @@ static enum status fit_positions(struct encoding_fitting *f, struct enc_held *he
         buf_printf(f->notes,
                    "note[encoding]: %zu numbers for a letter (%s%s%s); letters other than %s have "
                    "zeros\n",
-                   l.channels, f->d->coding, *l.source ? ", " : "", l.source, s->order);
+                   l.channels, word, *l.source ? ", " : "", l.source, s->order);
     }
     s->channels = held->layer.channels;
     find_codes(held);
@@ -241,9 +254,10 @@ static bool is_constant(const size_t count[256], size_t n)
 static enum status fit(struct encoding_fitting *f, const struct column *c)
 {
     const size_t longest = sequence_of(c)->longest;
-    if (letters_kmer(f->d->coding) > 0) {
+    const char *coded = coding_of(f, c);
+    if (letters_kmer(coded) > 0) {
         err_named(f->err, ST_UNSUPPORTED, "encoding",
-                  "encoding=%s is read by kernels over windows, not by position", f->d->coding);
+                  "encoding=%s is read by kernels over windows, not by position", coded);
         err_hint(f->err, "kernel conv(rbf,width=1)  |  cols %.40s encoding=onehot", c->name);
         return ST_UNSUPPORTED;
     }
@@ -254,7 +268,7 @@ static enum status fit(struct encoding_fitting *f, const struct column *c)
         return ST_NOMEM;
     enum status rc = ST_OK;
     struct enc_held *held = NULL;
-    if (f->d->coding != NULL)
+    if (coded != NULL)
         rc = positions_fit(f, &kind_letters, c, NULL, &held);
     const struct letters_state *state = state_of(held);
     const size_t channels = state != NULL && state->value != NULL ? state->channels : 0;

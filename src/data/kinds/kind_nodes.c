@@ -444,8 +444,9 @@ static bool suits(const struct enc_held *held, const struct enc_col *col)
 {
     size_t position, k;
 
-    return col->number != NUMBER_VALUE ||
-           (held != NULL && positions_level(col->level, &position, &k) && k <= held->layer.channels);
+    if (col->number != NUMBER_VALUE)
+        return true;
+    return held != NULL && positions_level(col->level, &position, &k) && k <= held->layer.channels;
 }
 
 /* Looking at rows. */
