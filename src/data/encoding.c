@@ -135,7 +135,8 @@ enum status encoding_find(const struct encoding *e, const char *name, size_t *j,
     return ST_NOT_FOUND;
 }
 
-size_t encoding_row_part(const struct encoding *e, const struct enc_held *h)
+/* The part of a row that an entry of `held` with inputs is. */
+static size_t row_part(const struct encoding *e, const struct enc_held *h)
 {
     size_t p = 0;
 
@@ -207,7 +208,7 @@ static void parts_of(const struct encoding *e, const struct kernel *k,
 {
     for (size_t t = 0; t < KERNEL_MAX_TERMS; t++)
         part[t] = t < e->nparts && kterm_reads_windows(&k->term[t])
-                      ? encoding_row_part(e, &e->held[e->part[t].held])
+                      ? row_part(e, &e->held[e->part[t].held])
                       : 0;
 }
 

@@ -83,9 +83,8 @@ bool encoding_binds(const struct encoding *, const struct kernel *);
 /* What a row is.  encoding_width sets d from it. */
 struct row_layout encoding_layout(const struct encoding *);
 void encoding_width(struct encoding *);
-/* The part of a row of an entry of `held` with inputs, the entry of a part (NULL past the last),
- * and the index in a training row at which that begins. */
-size_t encoding_row_part(const struct encoding *, const struct enc_held *);
+/* The entry of `held` that is part p of a row (NULL past the last), and the index in a training row
+ * at which that begins. */
 const struct enc_held *encoding_part(const struct encoding *, size_t p);
 size_t encoding_part_first(const struct encoding *, size_t p);
 /* What is kept about the source of a column of numbers; NULL: nothing. */
