@@ -117,6 +117,20 @@ static const struct cell *cell_of(const struct cells *c, const char *column)
     return NULL;
 }
 
+char *prepare_rows_id(const char *step)
+{
+    const char *object = strchr(step, '{');
+    struct cells c = { 0 };
+    char *id = NULL;
+
+    if (object != NULL && read_cells(object, &c, NULL) == ST_OK) {
+        id = c.id;
+        c.id = NULL;
+    }
+    cells_free(&c);
+    return id;
+}
+
 char *prepare_rows_text(const char *object, const char *column)
 {
     struct cells c = { 0 };
@@ -135,6 +149,34 @@ char *prepare_rows_text(const char *object, const char *column)
     buf_free(&b);
     cells_free(&c);
     return text;
+}
+
+static enum status known_cell(const struct dataset *d, const struct cell *c, struct err *err)
+{
+    char name[48];
+    enum status rc = dataset_find_column(d->table, c->column, err);
+
+    if (rc != ST_OK)
+        return rc;
+    const size_t j = table_find(d->table, c->column);
+    text_quoted(c->column, name, sizeof name);
+    if (d->role[j] == ROLE_TARGET)
+        return err_set(err, ST_USAGE, "the column %s is the target, which is to be measured", name);
+    if ((d->table->col[j].type == COL_REAL) == (c->text == NULL))
+        return ST_OK;
+    return err_set(err, ST_USAGE, "the column %s has %s", name,
+                   c->text == NULL ? "words, not numbers" : "numbers, not words");
+}
+
+enum status prepare_rows_known(const struct dataset *d, const char *object, struct err *err)
+{
+    struct cells c = { 0 };
+    enum status rc = read_cells(object, &c, err);
+
+    for (size_t i = 0; rc == ST_OK && i < c.n; i++)
+        rc = known_cell(d, &c.at[i], err);
+    cells_free(&c);
+    return rc;
 }
 
 /* Appending. */
@@ -347,6 +389,17 @@ size_t prepare_rows_pending(const struct prepare_rows *r)
     for (size_t i = 0; i < r->n; i++)
         n += r->at[i].state == ROWS_PENDING;
     return n;
+}
+
+size_t prepare_rows_last(const struct prepare_rows *r)
+{
+    unsigned long last = 0, k;
+    char more;
+
+    for (size_t i = 0; i < r->n; i++)
+        if (sscanf(r->at[i].id, "s%9lu%c", &k, &more) == 1 && k > last)
+            last = k;
+    return last;
 }
 
 /* Takes over one step; object is its copy, which is freed if it is not kept. */

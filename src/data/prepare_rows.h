@@ -38,6 +38,12 @@ struct prepare_rows { struct prepare_rows_asked *at; size_t n, cap; };
 enum status prepare_rows_read(const char *steps, struct prepare_rows *out, struct err *err);
 void prepare_rows_free(struct prepare_rows *);
 size_t prepare_rows_pending(const struct prepare_rows *); /* how many wait for a measurement */
+size_t prepare_rows_last(const struct prepare_rows *); /* the largest N of an id sN; 0: none */
+/* Whether the cells of an object are of columns of the dataset that are no targets: numbers for
+ * columns of numbers, texts for all others. */
+enum status prepare_rows_known(const struct dataset *, const char *object, struct err *err);
+/* The id in a step of this file, which the caller frees; NULL: it cannot be read. */
+char *prepare_rows_id(const char *step);
 /* The text of a cell of an object, which the caller frees; NULL: it has none, or memory is
  * short. */
 char *prepare_rows_text(const char *object, const char *column);

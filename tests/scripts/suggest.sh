@@ -155,9 +155,47 @@ is "no proposal twice" "$(tail -qn +2 plate.csv next.csv | cut -d, -f2,3 | sort 
 is "ids go on" "$(sed -n 2p next.csv | cut -d, -f1)" s5
 run --format json -s a.gpd -e 'undo; undo; tell s2=9'
 has "undo takes back what was told" "$out" '"told":1,"pending":0,.*"best":9,"rows":63'
-run -q -e "$fit; suggest 2 by=mean; tell s1=7 s2=failed; fit solver=exact l=1 noise=0.05; script out=x.gps"
-run --format json -f x.gps -e data
-has "a script makes it again" "$out" '"told":1,'
+# A script has the rows and their values: other rows, which another processor might propose, cannot
+# come under their ids, no plate is written over, and no file is needed.  Ids are not used again.
+run -q -s p.gpd -e "$fit; suggest 3 out=p1.csv; undo; suggest 2 by=mean out=p2.csv; ask x=5 k=b; script out=x.gps"
+is "ids are not used again, although suggest was undone" "$(cut -d, -f1 p2.csv | tr '\n' ' ')" 'id s4 s5 '
+sed '1s/$/,y/; 2s/$/,7.5/; 3s/$/,failed/' p2.csv >back.csv
+sed '3s/,failed$/,2/' back.csv | sed '2s/^s4,[^,]*/s4,1.5/' >wrong.csv
+run -s p.gpd -e 'tell wrong.csv'
+has "inputs of another plate are refused by row and column" "$err" "error\[told\]: row 1 (s4): x is '1.5' where s4 was"
+awk -F, -v OFS=, 'NR > 1 { $2 = sprintf("%.2f", $2) } { print }' back.csv >round.csv
+run --format json -s p.gpd -e 'tell round.csv; tell s6=2; fit solver=exact l=1 noise=0.05; predict new.csv out=a.csv columns=row,mean' \
+    -e 'script out=x.gps; data'
+has "rounded inputs are not; nothing was changed before" "$out" '"told":1,"pending":1,"failed":1,'
+rm -f p1.csv p2.csv round.csv back.csv
+run --format json -s q.gpd -f x.gps -e 'predict new.csv out=b.csv columns=row,mean' -e 'tell s4=7.5 s5=failed s6=2; script out=y.gps'
+is "the script runs" $rc 0
+has "it has told the same" "$out" '"told":0,"pending":0,"failed":0,.*"rows":62'
+ok "and predicts the same" cmp a.csv b.csv
+is "it writes no plate" "$(ls p1.csv p2.csv 2>/dev/null)" ''
+sed -n 's/^ask //p; s/^tell //p' x.gps | tr -d "'" >want
+sed -n 's/^ask //p; s/^tell //p' y.gps | tr -d "'" >got
+ok "its own script has the same rows and values" cmp want got
+run -q -s s.gpd -e "$fit; suggest 1000 x=0..10/0.01 by=sd apart=0; undo; suggest 1000 x=0..10/0.01 by=sd apart=0 seed=2; undo" \
+    -e 'suggest 900 x=0..10/0.01 by=sd apart=0; fit solver=exact l=1 noise=0.05; undo; suggest 1 by=mean; script out=x.gps; tell s2901=1'
+run --format json -f x.gps -e 'tell s2901=1'
+has "many rows are several commands, which undo takes back together" "$out" '"told":1,"pending":0,'
+# ---- ask: rows of one's own ----
+run -s r.gpd -e "$fit; ask x=5 k=a; ask x=6.5 k=; suggest 2 x=5 k=a again=no by=mean" -e 'tell s1=5.5 s2=3'
+is "rows of one's own" $rc 0
+has "wait for tell" "$out" 's2 waits for a measurement; 2 pending'
+has "and are not proposed" "$err" 'only 0 of 2 rows'
+for try in "x=5;no value of the input k" "x=5 k=a y=1;is the target" "x=5 x=6 k=a;there twice" "x=five k=a;none" \
+    "x=5 k=a z=1;no column" "'[{\"id\":\"s1\",\"x\":2}]';s1 already" "'[{\"id\":\"a\",\"x\":2}]';not s1, s2" \
+    "'[{\"id\":\"s9\",\"x\":\"2\"}]';numbers, not words" "'[{\"id\":';from character 8" "'[]';from character"; do
+    run -s r.gpd -e "ask ${try%%;*}"
+    has "ask ${try%%;*}" "$err" "error.*${try#*;}"
+done
+run -e 'open d.csv target=y,x; fit solver=exact l=1 noise=0.1; ask k=a; tell s1=1' -k -e 'tell s1=1,2; fit solver=exact l=1 noise=0.1'
+has "several targets: a value for each" "$err$out" 'there are 2 targets, and 1 value'
+has "with commas" "$out" '61 rows  2 targets  exact'
+run --format json -e "$fit; ask x=5 k=a; tell s1=4.2 goal=3.9"
+has "the best is the nearest to a goal" "$out" '"best":3.9[0-9]*,'
 run -q -s f.gpd -e "$fit; suggest 2 by=mean; tell s1=7; fit solver=exact l=1 amplitude=2 noise=0.05" \
     -e 'predict new.csv out=one.csv'
 run -q -s f.gpd -e 'predict new.csv out=two.csv'

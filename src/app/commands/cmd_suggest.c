@@ -2,6 +2,7 @@
  * in app/runs/suggesting.c, telling.c and bo/. */
 #include "app/commands/commands.h"
 #include "app/core/workspace.h"
+#include "app/runs/asking.h"
 #include "app/runs/bo/bo.h"
 #include "app/runs/suggesting.h"
 #include "app/runs/telling.h"
@@ -97,6 +98,19 @@ struct command cmd_suggest_rows[] = {
      "With test the observed mean of the picked stands beside that of the best rows, of by=mean\n"
      "and of all candidates. by=thompson needs a kernel with random features or functions of the\n"
      "fit. Nothing in the workspace changes; suggest remembers what it proposes."},
+    {"ask",
+     "model",
+     "Ask for the measurement of a row of your own",
+     "ask x1=0.5 x2=0.25",
+     {{"rows", ARG_TEXT, ARGF_POS, NULL, 0, 0, NULL, NULL,
+       "as scripts have them: a JSON list of rows, each with its id"},
+      {"column", ARG_COLUMN, ARGF_POS | ARGF_MANY | ARGF_PAIRS, NULL, 0, 0, NULL, NULL,
+       "a value for each input: temp=45 solvent=water; NAME= where it is not known"}},
+     CMD_NEEDS_DATA | CMD_CHANGES,
+     asking_run,
+     "The row gets the next id and waits for tell, as those of suggest do, which will not propose\n"
+     "it. In the script of a session ask stands for suggest: it has the rows that were proposed,\n"
+     "with their ids, so that the script tells the same values of the same rows anywhere."},
     {"tell",
      "model",
      "Tell the measurements of suggested rows",
@@ -104,13 +118,15 @@ struct command cmd_suggest_rows[] = {
      {{"file", ARG_FILE, ARGF_POS, NULL, 0, 0, NULL, NULL,
        "the CSV of suggest with a column of the target: values, the word failed, or nothing yet"},
       {"id", ARG_WORD, ARGF_POS | ARGF_MANY | ARGF_PAIRS, NULL, 0, 0, NULL, NULL,
-       "instead of a file: s3=0.82 s4=failed"},
-      {"goal", ARG_CHOICE, 0, "max", 0, 0, "max|min", NULL, "which measured value is the best"}},
+       "instead of a file: s3=0.82 s4=failed; with several targets s3=0.82,1.4"},
+      {"goal", ARG_WORD, 0, "max", 0, 0, NULL, NULL,
+       "which measured value is the best: max, min, or the nearest to a value"}},
      CMD_JOB | CMD_SETS | CMD_NEEDS_DATA | CMD_CHANGES,
      cmd_tell,
      "Measured rows join the training rows of the current data; rows without a value stay\n"
-     "pending. An unknown id, or another value than before, changes nothing. The next fit uses\n"
-     "the rows; hyperparameters stay until tune. Sessions and undo keep what was told."},
+     "pending. An unknown id, another value than before, or other inputs in the file than were\n"
+     "proposed change nothing. The next fit uses the rows; hyperparameters stay until tune.\n"
+     "Sessions, scripts and undo keep what was told; an id is never used again."},
     {"bo",
      "model",
      "Fit, propose and measure in rounds: data replayed, a drawn function, a formula",

@@ -86,6 +86,7 @@ void workspace_clear(struct workspace *ws)
     ws->data = NULL;
     ws->script = NULL;
     ws->nrun = ws->nbin = ws->runs_made = ws->ndata = ws->nscript = ws->nfit = ws->ntune = 0;
+    ws->asked = 0;
     ws->cur = SIZE_MAX;
     *ws->last_fit = '\0';
     memset(ws->hp_bound, 0, sizeof ws->hp_bound);

@@ -21,6 +21,8 @@ struct workspace {
     /* runs that are not shown: dropped, or made later than the state being shown */
     struct run **bin; size_t nbin;
     size_t runs_made;             /* number of runs ever made: the next serial */
+    size_t asked;                 /* number of the last proposal ever made: ids are not used again,
+                                   * whatever is undone, because plates with them may be out */
     char last_fit[16];
     /* For `explain`: the last command that gave a warning or an error; the command of the last
      * result, or the plot it drew. */

@@ -59,6 +59,8 @@ libruns_a_SOURCES = \
   src/app/runs/scoring/scoring_units.c \
   src/app/runs/spectrum_run.c \
   src/app/runs/spectrum_run.h \
+  src/app/runs/asking.c \
+  src/app/runs/asking.h \
   src/app/runs/suggesting.c \
   src/app/runs/suggesting.h \
   src/app/runs/sweep.c \

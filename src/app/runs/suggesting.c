@@ -4,6 +4,7 @@
 
 #include "app/core/kept.h"
 #include "app/core/ws_tell.h"
+#include "app/runs/asking.h"
 #include "app/runs/scoring/scoring_impl.h"
 #include "app/shell/import_args.h"
 #include "app/shell/text_table.h"
@@ -33,6 +34,7 @@ struct suggesting {
     struct scoring s;       /* run, data, model, encoding; of its scoring job nothing else */
     struct dataset *now;    /* the data as they are now: those of the run and what was told since */
     struct prepare_rows asked; /* its proposals so far */
+    size_t first;           /* the number of the first id to give out */
     const struct args *a;
     bool picks, test;       /* the command pick; from the test rows */
     struct picked_means means;
@@ -433,7 +435,7 @@ static enum status remember(struct suggesting *g, const struct table *t, struct 
     char id[32];
 
     for (size_t i = 0; i < g->n; i++) {
-        snprintf(id, sizeof id, "s%zu", g->asked.n + i + 1);
+        snprintf(id, sizeof id, "s%zu", g->first + i);
         buf_printf(&g->steps, "%sask {\"id\":\"%s\"", i ? "\n" : "", id);
         for (size_t j = 0; j < d->table->ncols; j++) {
             const size_t at = d->role[j] == ROLE_TARGET ? SIZE_MAX
@@ -550,7 +552,7 @@ static void csv_row(const struct suggesting *g, size_t i, struct buf *b)
     if (g->picks)
         buf_printf(b, "%zu", p->row + 1);
     else
-        buf_printf(b, "s%zu", g->asked.n + i + 1);
+        buf_printf(b, "s%zu", g->first + i);
     for (size_t c = 0; c < g->raw->ncols; c++) {
         const struct column *col = &g->raw->col[c];
         struct buf room = { 0 };
@@ -606,7 +608,7 @@ static void tell_json(struct rec *rec, const struct suggesting *g)
     rec_array(rec, "rows");
     for (size_t i = 0; i < g->n; i++) {
         rec_item(rec);
-        snprintf(id, sizeof id, "s%zu", g->asked.n + i + 1);
+        snprintf(id, sizeof id, "s%zu", g->first + i);
         rec_str(rec, "id", id);
         rec_int(rec, "row", (int64_t)g->at[i].row + 1);
         rec_num(rec, "mean", g->at[i].mean);
@@ -632,7 +634,7 @@ static void tell_text(struct rec *rec, const struct suggesting *g)
         text_number(a, sizeof a, p->mean);
         text_number(b, sizeof b, p->sd);
         rec_text(rec, "\n  s%zu  row %zu  mean %s  sd %s  chance to beat the best %.3g",
-                 g->asked.n + i + 1, p->row + 1, a, b, p->chance);
+                 g->first + i, p->row + 1, a, b, p->chance);
     }
     if (args_text(g->a, "out")) {
         rec_text(rec, "\n  %swritten to ", g->n > shown ? "all " : "");
@@ -659,6 +661,7 @@ static void suggest_done(struct workspace *ws, struct job *job, enum status rc,
         job->rc = why.code;
         return;
     }
+    asking_made(ws, g->first + g->n - 1);
     scoring_tell_counts(ws, &g->s);
     if (g->ranges.len)
         ws_tell(ws, REC_NOTE, g->s.run, "ranges", "suggest 8 NAME=20..80 NAME=5..9/0.5",
@@ -870,7 +873,9 @@ static enum status take_now(struct suggesting *g, struct workspace *ws, struct e
         return ST_STATE;
     }
     g->now = dataset_snapshot(d, err);
-    return g->now ? prepare_rows_read(g->now->steps, &g->asked, err) : ST_NOMEM;
+    const enum status rc = g->now ? prepare_rows_read(g->now->steps, &g->asked, err) : ST_NOMEM;
+    g->first = asking_next(ws, &g->asked);
+    return rc;
 }
 
 static enum status start(struct workspace *ws, struct run *r, const struct args *a, bool picks,

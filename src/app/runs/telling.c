@@ -20,6 +20,9 @@ struct telling {
     char *target[TARGETS_MOST]; size_t t; /* names */
     struct told *at; size_t n, cap;
     size_t empty; /* rows of the file without a value */
+    struct dataset *d;         /* the data when the job was made, for a file alone, */
+    struct prepare_rows asked; /* and their proposals */
+    enum goal { MOST, LEAST, NEAREST } goal; double near; /* which value is the best */
 };
 
 static void telling_clear(struct telling *g)
@@ -27,6 +30,8 @@ static void telling_clear(struct telling *g)
     for (size_t j = 0; j < g->t; j++)
         free(g->target[j]);
     free(g->at);
+    dataset_unref(g->d);
+    prepare_rows_free(&g->asked);
     args_free((struct args *)(uintptr_t)g->a);
 }
 
@@ -71,16 +76,36 @@ static enum status read_word(struct told *m, size_t j, const char *text, struct 
     return ST_OK;
 }
 
-/* s3=0.82 */
+/* The values of one row with commas between them, or the word failed. */
+static enum status read_words(const struct telling *g, struct told *m, const char *text,
+                              struct err *err)
+{
+    size_t j = 0;
+    enum status rc = ST_OK;
+
+    for (const char *p = text; rc == ST_OK; j++) {
+        char word[64];
+        const size_t len = strcspn(p, ",");
+        snprintf(word, sizeof word, "%.*s", (int)(len < 63 ? len : 63), p);
+        if (j < g->t)
+            rc = read_word(m, j, word, err);
+        if (p[len] == '\0')
+            break;
+        p += len + 1;
+    }
+    if (rc != ST_OK || m->failed || j + 1 == g->t)
+        return rc;
+    err_named(err, ST_USAGE, "told", "%s: there %s %zu target%s, and %zu value%s", m->where,
+              g->t == 1 ? "is" : "are", g->t, g->t == 1 ? "" : "s", j + 1, j ? "s" : "");
+    err_hint(err, "tell s3=0.82, with a comma between the values of several targets");
+    return ST_USAGE;
+}
+
+/* s3=0.82, with two targets s3=0.82,1.4 */
 static enum status read_line(struct telling *g, const struct args *a, struct err *err)
 {
     enum status rc = ST_OK;
 
-    if (g->t > 1) {
-        err_set(err, ST_USAGE, "with %zu targets each row has several values", g->t);
-        err_hint(err, "tell FILE, with the columns id and those of the targets");
-        return ST_USAGE;
-    }
     for (size_t i = 0; rc == ST_OK && i < args_many(a, "id"); i++) {
         const char *text = args_many_at(a, "id", i), *value = strchr(text, '=');
         struct told *m = NULL;
@@ -90,7 +115,7 @@ static enum status read_line(struct telling *g, const struct args *a, struct err
         g->n++;
         snprintf(m->where, sizeof m->where, "%.40s", text);
         snprintf(m->id, sizeof m->id, "%.*s", (int)(value ? value - text : 0), text);
-        rc = value ? read_word(m, 0, value + 1, err) : bad_value(m, text, err);
+        rc = value ? read_words(g, m, value + 1, err) : bad_value(m, text, err);
     }
     return rc;
 }
@@ -138,6 +163,69 @@ static enum status find_columns(const struct telling *g, const struct table *t, 
     return rc;
 }
 
+/* Inputs of the file that are not those of the proposal: of another plate, or changed.  A number
+ * may be off by a hundredth of its column's standard deviation, as by rounding. */
+
+static double spread(const struct column *c, size_t n)
+{
+    double sum = 0.0, sq = 0.0;
+    size_t k = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const double v = column_at(c, i);
+        if (!isfinite(v))
+            continue;
+        const double off = v - sum;
+        sum += off / (double)++k; /* the mean so far */
+        sq += off * (v - sum);
+    }
+    return k > 1 ? sqrt(sq / (double)k) : 0.0;
+}
+
+static bool cell_same(const struct telling *g, const char *name, const char *cell, const char *had)
+{
+    const size_t j = table_find(g->d->table, name);
+    const struct column *c = j == SIZE_MAX ? NULL : &g->d->table->col[j];
+    double a, b;
+
+    if (!strcmp(cell, had))
+        return true;
+    return c && c->type == COL_REAL && text_double(cell, strlen(cell), &a) &&
+           text_double(had, strlen(had), &b) &&
+           fabs(a - b) <= fmax(0.01 * spread(c, g->d->table->n), 1e-6 * fabs(b));
+}
+
+/* Row `row` of the file against its proposal, if there is one. */
+static enum status check_inputs(const struct telling *g, const struct table *t, size_t id,
+                                size_t row, const struct told *m, struct err *err)
+{
+    const struct prepare_rows_asked *p = NULL;
+    enum status rc = ST_OK;
+
+    for (size_t i = 0; i < g->asked.n; i++)
+        if (!strcmp(g->asked.at[i].id, m->id))
+            p = &g->asked.at[i];
+    for (size_t k = 0; p && rc == ST_OK && k < t->ncols; k++) {
+        char *had = k == id ? NULL : prepare_rows_text(p->cells, t->col[k].name);
+        struct buf cell = { 0 };
+        if (had && !column_missing(&t->col[k], row)) {
+            char is[48], was[48];
+            table_cell(t, row, k, &cell);
+            if (!cell_same(g, t->col[k].name, buf_str(&cell), had)) {
+                rc = err_named(err, ST_STATE, "told",
+                               "%s: %.60s is %s where %s was proposed with %s, and nothing is "
+                               "changed", m->where, t->col[k].name,
+                               text_quoted(buf_str(&cell), is, sizeof is), m->id,
+                               text_quoted(had, was, sizeof was));
+                err_hint(err, "tell the file of these proposals, or tell %.20s=VALUE", m->id);
+            }
+        }
+        buf_free(&cell);
+        free(had);
+    }
+    return rc;
+}
+
 static enum status tell_work(struct job *job, struct err *err)
 {
     struct telling *g = job->arg;
@@ -168,6 +256,8 @@ static enum status tell_work(struct job *job, struct err *err)
         buf_free(&cell);
         snprintf(m->where, sizeof m->where, "row %zu (%.20s)", i + 1, m->id);
         rc = read_row(g, t, col, i, m, &has, err);
+        if (rc == ST_OK && has)
+            rc = check_inputs(g, t, id, i, m, err);
         g->n += has;
         g->empty += !has;
     }
@@ -276,18 +366,31 @@ static enum status write_steps(const struct telling *g, const struct dataset *d,
     return rc == ST_OK && steps->failed ? err_nomem(err, steps->len, "measurements") : rc;
 }
 
-/* The best measured value of the first target: the largest, or the smallest. */
-static double best_of(const struct telling *g, const struct dataset *d, bool least)
+/* The best measured value of the first target. */
+static double best_of(const struct telling *g, const struct dataset *d)
 {
     const size_t j = table_find(d->table, g->target[0]);
-    double best = NAN;
+    double best = NAN, least = INFINITY;
 
     for (size_t i = 0; j != SIZE_MAX && i < d->table->n; i++) {
         const double y = column_at(&d->table->col[j], i);
-        if (!isnan(y) && (isnan(best) || (least ? y < best : y > best)))
-            best = y;
+        const double cost = g->goal == MOST ? -y : g->goal == LEAST ? y : fabs(y - g->near);
+        if (cost < least)
+            best = y, least = cost;
     }
     return best;
+}
+
+static enum status read_goal(struct telling *g, struct err *err)
+{
+    const char *goal = args_text(g->a, "goal");
+
+    g->goal = !strcmp(goal, "max") ? MOST : !strcmp(goal, "min") ? LEAST : NEAREST;
+    if (g->goal != NEAREST || (text_double(goal, strlen(goal), &g->near) && isfinite(g->near)))
+        return ST_OK;
+    err_set(err, ST_USAGE, "goal=%.40s is neither max nor min nor a value of the target", goal);
+    err_hint(err, "tell ... goal=max  |  goal=min  |  goal=1.5");
+    return ST_USAGE;
 }
 
 static enum status apply(struct workspace *ws, const struct telling *g, struct err *err)
@@ -306,7 +409,7 @@ static enum status apply(struct workspace *ws, const struct telling *g, struct e
         rc = prepare_rows_read(d->steps, &asked, err);
     if (rc == ST_OK) {
         const size_t pending = prepare_rows_pending(&asked);
-        const double best = best_of(g, d, !strcmp(args_text(g->a, "goal"), "min"));
+        const double best = best_of(g, d);
         rec_init(&rec, REC_RESULT, "tell");
         rec_str(&rec, "dataset", d->name);
         rec_int(&rec, "told", (int64_t)o.told);
@@ -377,6 +480,12 @@ enum status telling_start(struct workspace *ws, const struct args *a, struct err
     if (rc == ST_OK && !args_text(a, "file") == !args_many(a, "id")) {
         rc = err_set(err, ST_USAGE, "tell takes either a file or values");
         err_hint(err, "tell plate.csv  |  tell s3=0.82 s4=failed");
+    }
+    if (rc == ST_OK)
+        rc = read_goal(g, err);
+    if (rc == ST_OK && args_text(a, "file")) {
+        g->d = dataset_snapshot(d, err);
+        rc = g->d ? prepare_rows_read(d->steps, &g->asked, err) : ST_NOMEM;
     }
     if (rc == ST_OK && args_text(a, "file"))
         return ws_submit(ws, &tell_ops, NULL, g, args_line(a), err);

@@ -30,7 +30,9 @@ libsession_a_SOURCES = \
   src/app/session/timeline.c \
   src/app/session/timeline.h \
   src/app/session/transcript.c \
-  src/app/session/transcript.h
+  src/app/session/transcript.h \
+  src/app/session/transcript_rows.c \
+  src/app/session/transcript_rows.h
 nodist_libsession_a_SOURCES = src/app/session/schema_sql.c
 
 schema_files = share/schema/001.sql share/schema/002.sql

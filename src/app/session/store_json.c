@@ -424,6 +424,7 @@ void store_json_state(struct buf *b, const struct workspace *ws, const int64_t *
     count(b, "runs", stored);
     count(b, "script", ws->nscript);
     count(b, "made", ws->runs_made);
+    count(b, "asked", ws->asked);
     steps(b, ws);
     if (advise_state_of(ws) && advise_state_of(ws)->have)
         advice_json(b, advise_state_of(ws));

@@ -230,6 +230,8 @@ static void take_counts(struct loader *l, struct jdoc *j)
         const size_t made = (size_t)store_doc_int(j, 0, STORE_MANY, "$.made");
         ws->runs_made = made > ws->runs_made ? made : ws->runs_made;
     }
+    if (store_doc_has(j, "$.asked"))
+        ws->asked = (size_t)store_doc_int(j, 0, STORE_MANY, "$.asked");
 }
 
 static void read_rank(struct jdoc *j, struct rank_guess *g, size_t i)

@@ -568,7 +568,7 @@ static void begin(struct workspace *ws)
 }
 
 /* Reads the state stored under id in the session; NULL with the reason. */
-static struct snapshot *recall(struct workspace *ws, int64_t id, struct err *err)
+static struct snapshot *recall(const struct workspace *ws, int64_t id, struct err *err)
 {
     const struct timeline *t = timeline_of(ws);
     struct snapshot *s = NULL;
@@ -581,7 +581,7 @@ static struct snapshot *recall(struct workspace *ws, int64_t id, struct err *err
     return t->keeper->recall(t->kept, id, &s, err) == ST_OK ? s : NULL;
 }
 
-static struct snapshot *state_of(struct workspace *ws, size_t i, struct err *err)
+static struct snapshot *state_of(const struct workspace *ws, size_t i, struct err *err)
 {
     struct step *s = &timeline_of(ws)->step[i];
 
@@ -804,8 +804,7 @@ const struct past *timeline_past(const struct workspace *ws, size_t i)
     return i < timeline_of(ws)->npast ? &timeline_of(ws)->past[i] : NULL;
 }
 
-/* The state after line n; it is read from the session if necessary. */
-static struct snapshot *after(struct workspace *ws, size_t n, struct err *err)
+const struct snapshot *timeline_after(const struct workspace *ws, size_t n, struct err *err)
 {
     struct timeline *t = timeline_of(ws);
 
@@ -850,7 +849,7 @@ enum status timeline_look(struct workspace *ws, size_t n, struct err *err)
 
     if (n == SIZE_MAX)
         return leave(ws, err);
-    struct snapshot *s = after(ws, n, err);
+    const struct snapshot *s = timeline_after(ws, n, err);
     if (!s)
         return err ? err->code : ST_STATE;
     if (t->view == SIZE_MAX)
@@ -865,7 +864,7 @@ enum status timeline_look(struct workspace *ws, size_t n, struct err *err)
 static bool strayed(struct workspace *ws)
 {
     struct timeline *t = timeline_of(ws);
-    struct snapshot *s = t->view == SIZE_MAX ? NULL : after(ws, t->view, NULL);
+    const struct snapshot *s = t->view == SIZE_MAX ? NULL : timeline_after(ws, t->view, NULL);
 
     if (!s || snapshot_same(s, ws))
         return false;
@@ -876,7 +875,7 @@ static bool strayed(struct workspace *ws)
 enum status timeline_branch(struct workspace *ws, size_t n, struct err *err)
 {
     struct timeline *t = timeline_of(ws);
-    struct snapshot *s = after(ws, n, err);
+    const struct snapshot *s = timeline_after(ws, n, err);
     enum status rc = s ? leave(ws, err) : err ? err->code : ST_STATE;
 
     if (rc == ST_OK && snapshot_same(s, ws)) {

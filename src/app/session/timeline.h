@@ -75,6 +75,9 @@ size_t timeline_view(const struct workspace *); /* SIZE_MAX if the present is sh
 enum status timeline_branch(struct workspace *, size_t n, struct err *);
 const struct past *timeline_past(const struct workspace *,
                                  size_t i); /* of line i + 1; NULL: none */
+/* The state after line n of the script (0: the beginning), lent; it is read from the session if
+ * necessary. NULL: it was not kept. */
+const struct snapshot *timeline_after(const struct workspace *, size_t n, struct err *err);
 /* out[nscript]: whether each line of the script has been undone. */
 enum status timeline_undone(const struct workspace *, bool *out, struct err *err);
 /* A command that was running when the program ended stands in the script as a comment. */

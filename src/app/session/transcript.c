@@ -10,6 +10,7 @@
 #include "app/shell/args.h"
 #include "app/session/expect.h"
 #include "app/session/timeline.h"
+#include "app/session/transcript_rows.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -28,6 +29,7 @@ struct line {
     char last[16];             /* the last fit at the time when it ended */
     char id[16];               /* the run's new name */
     size_t node;               /* in the tree of states, after it */
+    size_t written;            /* commands that stand for it in the script */
     bool keep, back;           /* back: an `undo` of ours, to `node` */
     bool bins;                 /* it puts a run into the bin */
     bool interrupted;          /* it is a comment: there is no result, or not the whole one */
@@ -610,7 +612,7 @@ static void put_branch(struct buf *out, const struct line *s, size_t i)
     size_t between = 0;
 
     for (size_t k = s[i].past->count; k < i; k++)
-        between += stands(&s[k]);
+        between += stands(&s[k]) ? s[k].written : 0;
     buf_printf(out, "branch -%zu\n", between);
 }
 
@@ -706,6 +708,23 @@ static void settle_interrupted(struct line *s, size_t n, bool all)
     }
 }
 
+/* The commands that stand for proposals and for measurements from a file: 0: the line itself does.
+ * Several of them need `undo`s that are counted anew. */
+static size_t put_rows(struct buf *out, const struct workspace *ws, const struct line *s,
+                       bool several)
+{
+    const bool asks = is(s, "suggest") || is(s, "ask"),
+               tells = is(s, "tell") && s->args && args_text(s->args, "file");
+
+    if ((!asks && !tells) || !s->past || s->past->kind != PAST_STEPS || s->past->count != 1)
+        return 0;
+    const struct transcript_rows at = {
+        .line = s->line, .number = (size_t)(s->past - timeline_past(ws, 0)) + 1,
+        .goal = tells && args_given(s->args, "goal") ? args_text(s->args, "goal") : NULL,
+        .most = several ? SIZE_MAX : 1 };
+    return transcript_rows_put(out, ws, &at);
+}
+
 /* way NULL: every line is literally there. */
 static void put_lines(struct buf *out, const struct workspace *ws, struct line *s, size_t n,
                       const struct way *way)
@@ -724,6 +743,7 @@ static void put_lines(struct buf *out, const struct workspace *ws, struct line *
         const size_t count = s[i].past ? s[i].past->count : 0;
         for (size_t k = count; step && k-- > 0;)
             step[nstep++] = s[i].node - k;
+        s[i].written = 1;
         if (s[i].interrupted)
             put_interrupted(out, &s[i]);
         if (s[i].interrupted && !s[i].whole)
@@ -732,7 +752,12 @@ static void put_lines(struct buf *out, const struct workspace *ws, struct line *
             snprintf(s[i].id, sizeof s[i].id, "r%zu", ++fits);
         else if (is(&s[i], "tune"))
             snprintf(s[i].id, sizeof s[i].id, "t%zu", ++tunes);
-        if (s[i].past && s[i].past->kind == PAST_BRANCH)
+        const size_t rows = put_rows(out, ws, &s[i], step != NULL);
+        for (size_t k = 1; step && k < rows; k++)
+            step[nstep++] = s[i].node; /* one `undo` for each */
+        if (rows)
+            s[i].written = rows;
+        else if (s[i].past && s[i].past->kind == PAST_BRANCH)
             put_branch(out, s, i);
         else
             put_line(out, ws, s, n, &s[i]);
