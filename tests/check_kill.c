@@ -5,9 +5,14 @@
  * every run that a result names is there and complete, with the figures of the line; no name that
  * has been seen, even in progress, is used for another run.  GPDESK_KILLS: how many kills (20).
  *
+ * Proposals and measurements the same: every id that has been printed is in the session and means
+ * the same row, every value that was printed as told is told, and a statement that was not printed
+ * is there whole or not at all.
+ *
  * A factor of 4,096 features has 67 MB, which follow the results in pieces: GPDESK_KILLS_LARGE (1)
  * kills fall while it is written. */
 #include "app/session/store.h"
+#include "data/prepare_rows.h"
 
 #include "store_support.h"
 #include "support.h"
@@ -318,6 +323,214 @@ START_TEST(kill_9_while_a_large_factor_is_written)
 }
 END_TEST
 
+/* Rounds of suggest and tell, killed anywhere. The script of a round tells the ids that the output
+ * of earlier rounds has printed, three a statement, and asks for more. */
+
+enum { ASKED_MOST = 4000 };
+struct proposals {
+    char cells[ASKED_MOST][80]; /* of id s(k + 1), as the session had them; "": not seen */
+    bool told[ASKED_MOST];      /* printed as told */
+    size_t n;
+};
+static struct proposals proposals;
+
+/* What the measurement of an id is. */
+static double value_of(size_t k)
+{
+    return 1.0 + 0.25 * (double)(k % 37);
+}
+
+/* The state of proposal k in the session. */
+static const struct prepare_rows_asked *find_proposal(const struct prepare_rows *r, size_t k)
+{
+    char id[16];
+
+    snprintf(id, sizeof id, "s%zu", k + 1);
+    for (size_t i = 0; i < r->n; i++)
+        if (!strcmp(r->at[i].id, id))
+            return &r->at[i];
+    return NULL;
+}
+
+/* Pending ids are told by threes; every other statement is a suggest or a fit. */
+static void write_telling(struct splitmix *g, const struct prepare_rows *had)
+{
+    FILE *f = fopen(script, "w");
+    size_t k = 0;
+
+    ck_assert(f != NULL);
+    if (!had)
+        fprintf(f, "demo toy n=20 seed=1\nkernel rbf\nfit solver=exact\n");
+    for (int i = 0; i < 40; i++) {
+        size_t n = 0;
+        for (; had && k < had->n && n < 3; k++)
+            if (had->at[k].state == ROWS_PENDING) {
+                const size_t id = strtoul(had->at[k].id + 1, NULL, 10);
+                fprintf(f, n++ ? " %s=%.17g" : "tell %s=%.17g", had->at[k].id, value_of(id));
+            }
+        if (n)
+            fprintf(f, "\n");
+        if (splitmix_next(g) % 8 == 0)
+            fprintf(f, "fit solver=exact\n");
+        fprintf(f, "suggest 3 by=sd seed=%u candidates=300\n", (unsigned)(splitmix_next(g) % 999));
+    }
+    ck_assert_int_eq(fclose(f), 0);
+}
+
+/* The proposals of the session against what was known of them. */
+static void check_proposals(const struct prepare_rows *r)
+{
+    for (size_t k = 0; k < proposals.n; k++) {
+        const struct prepare_rows_asked *p = find_proposal(r, k);
+        if (!*proposals.cells[k])
+            continue;
+        ck_assert_msg(p != NULL, "s%zu was printed and is lost", k + 1);
+        if (!strcmp(proposals.cells[k], "?"))
+            snprintf(proposals.cells[k], sizeof proposals.cells[k], "%s", p->cells);
+        ck_assert_str_eq(proposals.cells[k], p->cells);
+        char *y = p->measured ? prepare_rows_text(p->measured, "y") : NULL;
+        ck_assert_msg(!proposals.told[k] || y, "s%zu was told and is pending again", k + 1);
+        if (y) {
+            ck_assert(strtod(y, NULL) == value_of(k + 1));
+            proposals.told[k] = true;
+        }
+        free(y);
+    }
+    for (size_t i = 0; i < r->n; i++) { /* also those that nobody has read of */
+        const size_t k = strtoul(r->at[i].id + 1, NULL, 10) - 1;
+        ck_assert_uint_lt(k, ASKED_MOST);
+        if (!*proposals.cells[k])
+            snprintf(proposals.cells[k], sizeof proposals.cells[k], "%s", r->at[i].cells);
+        proposals.n = k + 1 > proposals.n ? k + 1 : proposals.n;
+    }
+}
+
+/* Ids that were printed, and the statements of tell, whose ids are in the script in this order. */
+static void read_printed(char *text)
+{
+    size_t tells = 0;
+
+    for (char *line = text, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {
+        char command[40] = "";
+        *end = '\0';
+        if (!strstr(line, "\"type\":\"result\"") || !member(line, "command", command, 40))
+            continue;
+        tells += !strcmp(command, "tell");
+        for (const char *p = line; !strcmp(command, "suggest") &&
+                                   (p = strstr(p, "\"id\":\"s")) != NULL; p += 6) {
+            const size_t k = strtoul(p + 7, NULL, 10) - 1;
+            ck_assert_uint_lt(k, ASKED_MOST);
+            ck_assert_msg(!*proposals.cells[k], "s%zu was given out twice", k + 1);
+            snprintf(proposals.cells[k], sizeof proposals.cells[k], "?");
+            proposals.n = k + 1 > proposals.n ? k + 1 : proposals.n;
+        }
+        total_lines++;
+    }
+    FILE *f = fopen(script, "r");
+    char line[256];
+    ck_assert(f != NULL);
+    while (tells > 0 && fgets(line, sizeof line, f)) {
+        if (strncmp(line, "tell ", 5) != 0)
+            continue;
+        tells--;
+        for (const char *p = line; (p = strstr(p, " s")) != NULL; p += 2) {
+            proposals.told[strtoul(p + 2, NULL, 10) - 1] = true;
+            total_runs++;
+        }
+    }
+    fclose(f);
+}
+
+/* All three of a statement or none: their ids stand together. */
+static void check_whole(const struct prepare_rows *r)
+{
+    FILE *f = fopen(script, "r");
+    char line[256];
+
+    ck_assert(f != NULL);
+    while (fgets(line, sizeof line, f)) {
+        size_t n = 0, measured = 0;
+        if (strncmp(line, "tell ", 5) != 0)
+            continue;
+        for (const char *p = line; (p = strstr(p, " s")) != NULL; p += 2, n++) {
+            const struct prepare_rows_asked *a = find_proposal(r, strtoul(p + 2, NULL, 10) - 1);
+            measured += a && a->state == ROWS_MEASURED;
+        }
+        ck_assert_msg(measured == 0 || measured == n, "%zu of %zu of %s", measured, n, line);
+    }
+    fclose(f);
+}
+
+static void kill_telling(struct splitmix *g)
+{
+    struct buf text = { 0 };
+    struct err err = { 0 };
+    struct prepare_rows r = { 0 };
+    struct desk d;
+    int out, status;
+    const bool had = access(session, F_OK) == 0 && count("SELECT count(*) FROM dataset") > 0;
+
+    if (had) {
+        ck_assert_msg(desk_open(&d, session, &err) == ST_OK, "%s", err.msg);
+        ck_assert(prepare_rows_read(d.ws->data[0]->steps, &r, &err) == ST_OK);
+        desk_close(&d);
+    } else {
+        unlink(session);
+    }
+    write_telling(g, had ? &r : NULL);
+    prepare_rows_free(&r);
+    const pid_t pid = start(&out);
+    read_lines(out, splitmix_next(g) % 100, &text);
+    usleep((useconds_t)(splitmix_next(g) % 20000));
+    kill(pid, SIGKILL);
+    read_lines(out, SIZE_MAX, &text);
+    close(out);
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert_msg(WIFSIGNALED(status) || WEXITSTATUS(status) == 0, "the batch failed: %d\n%s",
+                  WEXITSTATUS(status), buf_str(&text));
+    total_kills += WIFSIGNALED(status);
+    char *copy = buf_take(&text);
+    ck_assert(copy != NULL);
+    read_printed(copy);
+    free(copy);
+    if (access(session, F_OK) != 0 || count("SELECT count(*) FROM dataset") == 0) {
+        ck_assert_uint_eq(proposals.n, 0);
+        return;
+    }
+    ck_assert_msg(desk_open(&d, session, &err) == ST_OK, "%s", err.msg);
+    ck_assert_msg(!strstr(buf_str(&d.said), "warning"), "%s", buf_str(&d.said));
+    ck_assert(prepare_rows_read(d.ws->data[0]->steps, &r, &err) == ST_OK);
+    check_proposals(&r);
+    check_whole(&r);
+    prepare_rows_free(&r);
+    desk_close(&d);
+}
+
+START_TEST(kill_9_loses_nothing_that_was_told)
+{
+    const char *kills = getenv("GPDESK_KILLS");
+    struct splitmix g;
+
+    splitmix_init(&g, 299);
+    total_kills = total_lines = total_runs = 0;
+    memset(&proposals, 0, sizeof proposals);
+    for (int i = 0, n = kills ? atoi(kills) : 12; i < n; i++) {
+        if (proposals.n > 300) { /* another session */
+            char other[540];
+            unlink(session);
+            snprintf(other, sizeof other, "%s-wal", session);
+            unlink(other);
+            memset(&proposals, 0, sizeof proposals);
+        }
+        kill_telling(&g);
+    }
+    fprintf(stderr, "# %zu kills: %zu results printed, %zu values told, none lost\n", total_kills,
+            total_lines, total_runs);
+    ck_assert_uint_gt(total_kills, 3);
+    ck_assert_uint_gt(total_runs, 10);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("kill");
@@ -326,6 +539,7 @@ int main(void)
     tcase_add_checked_fixture(tc, set_up, tear_down);
     tcase_set_timeout(tc, getenv("GPDESK_KILLS") || getenv("GPDESK_KILLS_LARGE") ? 3600 : 300);
     tcase_add_test(tc, kill_9_loses_nothing_that_was_printed);
+    tcase_add_test(tc, kill_9_loses_nothing_that_was_told);
     tcase_add_test(tc, kill_9_while_a_large_factor_is_written);
     suite_add_tcase(s, tc);
     return support_run(s);
