@@ -40,6 +40,7 @@ predict|predict out=p.csv|same
 suggest|suggest 2 candidates=20|undo
 pick|pick test count=2|same
 bo|bo table start=10 rounds=1 batch=3 tune=no|same
+ask|ask x1=0 x2=0 x3=0.5 x4=1 x5=0 x6=0 x7=0 x8=0 x9=0 x10=|undo
 tell|suggest 2 candidates=20; tell s1=3|undo
 pca|pca|same
 cluster|cluster k=2|same
