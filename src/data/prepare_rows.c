@@ -39,6 +39,11 @@ static const char *member_column(const char *key)
     return strncmp(key, prefix, sizeof prefix - 1) == 0 ? key + sizeof prefix - 1 : key;
 }
 
+bool prepare_rows_in_words(const struct column *c)
+{
+    return c->type != COL_HELD || c->cells->word == NULL || c->cells->beside == NULL;
+}
+
 void prepare_rows_cell(struct buf *b, const struct column *c, size_t row)
 {
     struct buf room = { 0 }, name = { 0 };
@@ -264,25 +269,54 @@ static enum status add_texts(const struct column *c, size_t n, const char *const
     return ST_OK;
 }
 
-/* A column of a special kind is made again from the words that it keeps. */
+/* The texts of n cells, one after the other: of a kind that prints its cells and keeps no words. */
+static enum status print_cells(const struct column *c, size_t n, char **text, char **arena,
+                               struct err *err)
+{
+    struct buf all = { 0 };
+    size_t at = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        struct buf room = { 0 };
+        const char *s = table_column_text(c, i, &room);
+        if (s != NULL)
+            buf_putn(&all, s, strlen(s) + 1);
+        all.failed |= room.failed;
+        buf_free(&room);
+    }
+    *arena = all.len > 0 || all.failed ? buf_take(&all) : mem_strdup("", err);
+    buf_free(&all);
+    if (*arena == NULL)
+        return err_nomem(err, 64, "cells");
+    for (size_t i = 0; i < n; i++) {
+        text[i] = column_missing(c, i) ? NULL : *arena + at;
+        at += text[i] != NULL ? strlen(text[i]) + 1 : 0;
+    }
+    return ST_OK;
+}
+
+/* A column of a special kind is made again from the words that it keeps, or from its texts. */
 static enum status add_held(const struct column *c, size_t n, const char *const *word, size_t k,
                             struct column *to, struct err *err)
 {
     struct column words = { .type = COL_TEXT, .name = c->name };
     struct table only = { .refs = 1, .path = (char[]){ "" }, .n = n + k, .ncols = 1,
                           .col = &words };
-    char name[64];
+    char name[64], *arena = NULL;
 
-    if (c->cells->word == NULL) {
+    if (!prepare_rows_in_words(c)) {
         err_set(err, ST_UNSUPPORTED, "rows with %s in column %s cannot be added one by one",
                 kind_of(c)->several, text_quoted(c->name, name, sizeof name));
         err_hint(err, "open FILE, with the measured rows in it");
         return ST_UNSUPPORTED;
     }
     enum status rc = add_texts(c, n, word, k, &words, err);
+    if (rc == ST_OK && c->cells->word == NULL)
+        rc = print_cells(c, n, words.text, &arena, err);
     if (rc == ST_OK)
         rc = kind_make(&only, 0, kind_type(c), to, err);
     free(words.text);
+    free(arena);
     return rc;
 }
 

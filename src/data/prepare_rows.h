@@ -21,6 +21,9 @@ bool prepare_rows_adds(const char *step);
  * cannot be read, UNSUPPORTED for a kind of cells that cannot be made from words. */
 enum status prepare_rows_append(struct table *from, const char *const *step, size_t n,
                                 struct table **out, struct err *err);
+/* Whether the text of a cell has all of it: not so for sets of nodes with numbers, rows with which
+ * can be neither proposed nor told. */
+bool prepare_rows_in_words(const struct column *);
 /* Writes a cell as a member: ,"name":value. Nothing for a missing one. */
 void prepare_rows_cell(struct buf *, const struct column *, size_t row);
 /* The steps without those of this file, which new data do not go through, in *out (NULL: none is

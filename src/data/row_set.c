@@ -30,6 +30,11 @@ static uint64_t cell_key(uint64_t h, const struct column *c, size_t row)
     const char *s = table_column_text(c, row, &room);
     h = mixed(h, s ? s : "", s ? strlen(s) + 1 : 1);
     buf_free(&room);
+    if (c->type == COL_HELD && c->cells->beside) {
+        size_t n = 0;
+        const void *p = c->cells->beside(c, row, &n);
+        h = p ? mixed(h, p, n) : h;
+    }
     return h;
 }
 

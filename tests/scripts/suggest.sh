@@ -83,6 +83,11 @@ head' | paste -d, - l.csv | awk -F, 'NR > 1 { n++
     END { exit n != 201 }'"
 run -e "$sol; draw along=x; draw along=k row:3"
 is "functions that a fit solved for, along a number and a category" $rc 0
+run -q -e "$fit; draw posterior along=x row:7 n=2 seed=4; plot posterior out=last.csv; plot posterior x row:8 out=f9.csv" \
+    -e 'plot posterior out=still.csv'
+ok "plot posterior takes up the last draw" cmp f.csv last.csv
+ok "a file with another line leaves it" cmp last.csv still.csv
+ok "and has that line" sh -c '! cmp -s f9.csv last.csv'
 run -e "$fit; draw posterior along=x row:900"
 has "a row that is not there" "$err" 'row:900.*60 rows'
 run -e "$fit; draw along=x kernel=rbf"
@@ -180,6 +185,27 @@ run -q -s s.gpd -e "$fit; suggest 1000 x=0..10/0.01 by=sd apart=0; undo; suggest
     -e 'suggest 900 x=0..10/0.01 by=sd apart=0; fit solver=exact l=1 noise=0.05; undo; suggest 1 by=mean; script out=x.gps; tell s2901=1'
 run --format json -f x.gps -e 'tell s2901=1'
 has "many rows are several commands, which undo takes back together" "$out" '"told":1,"pending":0,'
+# ---- rows that are more than columns: counts are told, sets of nodes are not kept ----
+awk 'BEGIN { srand(5); print "bits,y"; for (i = 0; i < 40; i++) { s = ""; y = 0
+    for (k = 1; k < 9; k++) { c = int(3 * rand()); if (c) s = s (s ? " " : "") k ":" c; y += c * k }
+    print (s ? s : "0:0") "," y } }' >c.csv
+{ sed -n 1p c.csv | cut -d, -f1; sed -n 30,41p c.csv | cut -d, -f1; } >cpool.csv
+sed -i 30,41d c.csv
+run --format json -s c.gpd -e 'open c.csv target=y types=bits=counts; kernel tanimoto; fit noise=0.2' \
+    -e 'suggest 3 by=mean apart=0 pool=cpool.csv types=bits=counts out=c1.csv; suggest 20 by=mean apart=0 pool=cpool.csv types=bits=counts out=c2.csv' \
+    -e 'tell s1=90 s2=80; fit noise=0.2; suggest 1 by=mean again=yes pool=cpool.csv types=bits=counts'
+is "counts are proposed and told" $rc 0
+has "and are in the next fit" "$out" '"command":"fit".*"rows":30,'
+is "none is proposed twice" "$(tail -qn +2 c1.csv c2.csv | cut -d, -f2 | sort | uniq -d)" ''
+awk 'BEGIN { srand(4); print "mol,a,b,y"; for (m = 1; m <= 60; m++) { n = 3 + int(4 * rand()); y = 0
+    for (i = 0; i < n; i++) { A[i] = rand(); B[i] = rand(); y += A[i] * B[i] }
+    for (i = 0; i < n; i++) print "m" m "," A[i] "," B[i] "," y } }' >nodes.csv
+awk -F, 'NR == 1 || substr($1, 2) + 0 > 38' nodes.csv | cut -d, -f1-3 >npool.csv
+awk -F, 'NR == 1 || substr($1, 2) + 0 <= 40' nodes.csv >nhad.csv
+run --format json -s n.gpd -e 'open nhad.csv target=y graph=mol; kernel graph(rbf); fit features=64 noise=0.2' \
+    -e 'suggest 5 by=mean apart=0 pool=npool.csv graph=mol out=n.csv; data'
+has "sets of nodes: told apart by their numbers" "$out" '"count":5,"pool":22,"left_out":2,"pending":0,'
+has "and not kept, which is said" "$out" '"unkept".*cannot be told one by one'
 # ---- ask: rows of one's own ----
 run -s r.gpd -e "$fit; ask x=5 k=a; ask x=6.5 k=; suggest 2 x=5 k=a again=no by=mean" -e 'tell s1=5.5 s2=3'
 is "rows of one's own" $rc 0

@@ -49,7 +49,8 @@ struct suggesting {
     struct proposal *at; size_t n;
     double best;            /* measured, in units of the target */
     struct buf ranges;
-    struct buf steps;       /* what the data are to remember: `ask` for each proposal */
+    struct buf steps;       /* what the data are to remember: `ask` for each proposal, */
+    char unkept[64];        /* or "": a column of which steps cannot have the cells */
     struct figure *figure;  /* the plot suggest */
     double seconds;
 };
@@ -434,7 +435,10 @@ static enum status remember(struct suggesting *g, const struct table *t, struct 
     const struct dataset *d = g->now;
     char id[32];
 
-    for (size_t i = 0; i < g->n; i++) {
+    for (size_t j = 0; j < d->table->ncols; j++)
+        if (!prepare_rows_in_words(&d->table->col[j]))
+            text_quoted(d->table->col[j].name, g->unkept, sizeof g->unkept);
+    for (size_t i = 0; i < g->n && !*g->unkept; i++) {
         snprintf(id, sizeof id, "s%zu", g->first + i);
         buf_printf(&g->steps, "%sask {\"id\":\"%s\"", i ? "\n" : "", id);
         for (size_t j = 0; j < d->table->ncols; j++) {
@@ -598,11 +602,12 @@ static void tell_json(struct rec *rec, const struct suggesting *g)
     char id[32];
 
     rec_str(rec, "run", g->s.run);
-    rec_str(rec, "out", args_text(g->a, "out"));
+    rec_str(rec, "out", g->n ? args_text(g->a, "out") : NULL);
     rec_int(rec, "count", (int64_t)g->n);
     rec_int(rec, "pool", (int64_t)g->pool);
     rec_int(rec, "left_out", (int64_t)g->measured);
-    rec_int(rec, "pending", (int64_t)(prepare_rows_pending(&g->asked) + g->n));
+    rec_int(rec, "pending",
+            (int64_t)(prepare_rows_pending(&g->asked) + (*g->unkept ? 0 : g->n)));
     rec_str(rec, "by", args_text(g->a, "by"));
     rec_num(rec, "best", g->best);
     rec_array(rec, "rows");
@@ -636,10 +641,10 @@ static void tell_text(struct rec *rec, const struct suggesting *g)
         rec_text(rec, "\n  s%zu  row %zu  mean %s  sd %s  chance to beat the best %.3g",
                  g->first + i, p->row + 1, a, b, p->chance);
     }
-    if (args_text(g->a, "out")) {
+    if (args_text(g->a, "out") && g->n) {
         rec_text(rec, "\n  %swritten to ", g->n > shown ? "all " : "");
         rec_safe(rec, args_text(g->a, "out"));
-    } else {
+    } else if (g->n) {
         rec_text(rec, "\n  suggest ... out=FILE.csv writes them with their inputs");
     }
 }
@@ -656,7 +661,7 @@ static void suggest_done(struct workspace *ws, struct job *job, enum status rc,
         rc = err_set(&why, ST_STATE, "the data of %s were dropped", g->s.run), err = &why;
     if (scoring_ended_early(ws, job, rc, err))
         return;
-    if (g->n && prepare_dataset(now, buf_str(&g->steps), NULL, &why) != ST_OK) {
+    if (g->steps.len && prepare_dataset(now, buf_str(&g->steps), NULL, &why) != ST_OK) {
         ws_error(ws, &why, job->line);
         job->rc = why.code;
         return;
@@ -669,6 +674,10 @@ static void suggest_done(struct workspace *ws, struct job *job, enum status rc,
     if (g->measured)
         ws_note(ws, "measured", "%zu of %zu candidates were measured already or repeat another, "
                                 "and are left out (again=yes allows them)", g->measured, g->pool);
+    if (*g->unkept)
+        ws_tell(ws, REC_NOTE, g->s.run, "unkept", "open FILE, with the measured rows in it",
+                "these proposals are not kept: the column %s has more than words, and rows of it "
+                "cannot be told one by one", g->unkept);
     if (g->n < g->o.count)
         ws_tell(ws, REC_WARNING, g->s.run, "few", "suggest 8 apart=0 candidates=50000",
                 "only %zu of %zu rows could be proposed: the others were measured, or are too near "
