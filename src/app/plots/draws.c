@@ -721,6 +721,10 @@ static enum status draw_along(struct workspace *ws, const struct args *a, struct
         rc = row_inspect_number(args_text(a, "row"), &row, err);
     if (rc == ST_OK)
         rc = draw_settings(ws, a, &s, err);
+    if (rc == ST_OK && strlen(along) < sizeof s.along) {
+        snprintf(s.along, sizeof s.along, "%s", along);
+        s.row = args_given(a, "row") ? row + 1 : 0;
+    }
     if (rc == ST_OK)
         rc = keep_state(ws, &s, err);
     if (rc != ST_OK)

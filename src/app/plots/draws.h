@@ -20,6 +20,8 @@ struct draw_state {
     size_t functions, points;    /* number of curves, and of places along each */
     double lo, hi;          /* range of the input, in its own units; NaN: chosen automatically */
     uint64_t seed;
+    char along[128];             /* of a draw along an input of a fit; "": of none */
+    size_t row;                  /* through this row, from 1; 0: at typical values */
 };
 struct draw_state draw_state_default(const struct workspace *);
 extern const struct owner draws_owner;

@@ -135,7 +135,8 @@ static void plot_done(struct workspace *ws, struct job *job, enum status rc, con
     }
     if (e->note.len)
         ws_note(ws, "gnuplot", "%s", buf_str(&e->note));
-    struct figure *copy = e->work.make ? figure_copy(e->fig, &own) : NULL;
+    /* A file of its own leaves what the screen shows. */
+    struct figure *copy = e->work.make && !e->path ? figure_copy(e->fig, &own) : NULL;
     if (copy && kept_take(ws, copy, &own) != ST_OK)
         ws_error(ws, &own, job->line);
     if (e->to == 's' && !picture_shown(ws, e)) {

@@ -917,7 +917,8 @@ const struct plot_ops plots_posterior_row = {
     .title = "Functions from the posterior along one input",
     .axes = "input, target",
     .help = "Mean, 95 % bands and functions drawn from the posterior of a fit along an input, "
-            "through a row (row:12) or with the others at typical values; see draw.",
+            "through a row (row:12) or with the others at typical values; see draw. Without an "
+            "input it is the line of the last draw.",
     .make = kept_posterior,
     .columns = true,
     .prepare = plots_posterior,

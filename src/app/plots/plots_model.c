@@ -703,6 +703,7 @@ enum status plots_slice(struct workspace *ws, struct run *r, const struct args *
     return prepare(r, a, "slice", 2, slice_make, out, err);
 }
 
+/* Without words of its own it is the line of the last draw. */
 enum status plots_posterior(struct workspace *ws, struct run *r, const struct args *a,
                             struct plot_work *out, struct err *err)
 {
@@ -710,12 +711,17 @@ enum status plots_posterior(struct workspace *ws, struct run *r, const struct ar
     const struct draw_state *draw = kept && kept->functions ? kept : &own;
     const enum status rc = prepare(r, a, "posterior", 1, slice_make, out, err);
 
-    if (rc == ST_OK) {
-        struct slice *s = out->in;
-        s->functions = draw->functions;
-        s->seed = draw->seed;
+    if (rc != ST_OK)
+        return rc;
+    struct slice *s = out->in;
+    s->functions = draw->functions;
+    s->seed = draw->seed;
+    if (*draw->along && args_many(a, "runs") == 0 && input_of(&r->enc, draw->along) != SIZE_MAX) {
+        free(s->column[0]);
+        s->column[0] = mem_strdup(draw->along, err);
+        s->row = draw->row;
     }
-    return rc;
+    return s->column[0] ? ST_OK : ST_NOMEM;
 }
 
 enum status plots_parts(struct workspace *ws, struct run *r, const struct args *a,
