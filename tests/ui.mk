@@ -23,7 +23,7 @@ TESTS += \
   tests/screens/restarts.sh \
   tests/screens/look.sh \
   tests/screens/shown.sh \
-  tests/screens/plots.sh \
+  tests/screens/proposals.sh tests/screens/plots.sh \
   tests/screens/sizes.sh \
   tests/screens/terms.sh \
   tests/screens/signals.sh \
@@ -46,7 +46,7 @@ EXTRA_DIST += \
   tests/screens/restarts.sh \
   tests/screens/look.sh \
   tests/screens/shown.sh \
-  tests/screens/plots.sh \
+  tests/screens/proposals.sh tests/screens/plots.sh \
   tests/screens/sizes.sh \
   tests/screens/terms.sh \
   tests/screens/signals.sh \

@@ -212,6 +212,7 @@ static enum status copy_series(struct figure *to, const struct series *s, struct
     c->color = s->color;
     c->dashed = s->dashed;
     c->faint = s->faint;
+    c->foremost = s->foremost;
     c->across = s->across;
     c->steep = s->steep;
     c->sign = s->sign;

@@ -45,6 +45,7 @@ struct series {
     bool dashed;
     /* a reference (diagonal, zero line): thin and grey; it uses no colour of the theme. */
     bool faint;
+    bool foremost; /* MARK_POINTS: few among many; in text each has its sign, whatever is there */
 };
 
 struct axis {

@@ -816,7 +816,7 @@ static void sign_line(const struct layout *l, const struct panel *p, const struc
 }
 
 /* Draws the sign of points in every third cell that they dominate, in a pattern that omits no row
- * or column; at least once. */
+ * or column; at least once. Points that are foremost have it in each of their cells. */
 static void sign_points(const struct layout *l, const struct panel *p, const struct entry *e,
                         struct frame *fr)
 {
@@ -833,10 +833,10 @@ static void sign_points(const struct layout *l, const struct panel *p, const str
             continue;
         const size_t x = p->x + (size_t)lround(u * (double)(p->w * l->sx - 1)) / l->sx;
         const size_t y = p->y + (size_t)lround((1 - v) * (double)(p->h * l->sy - 1)) / l->sy;
-        if (cell_owner(l, x, y, &bits) != e->id)
+        if (!s->foremost && cell_owner(l, x, y, &bits) != e->id)
             continue;
         at = at == SIZE_MAX ? y * fr->w + x : at;
-        if ((x + y) % 3 != 0)
+        if (!s->foremost && (x + y) % 3 != 0)
             continue;
         put(fr, x, y, e->glyph, fg);
         any = true;
@@ -855,14 +855,13 @@ static void draw_signs(const struct layout *l, const struct panel *p, struct fra
         all += has_sign(&p->e[i]);
         lines += has_sign(&p->e[i]) && p->e[i].s->mark != MARK_POINTS;
     }
-    if (!l->style.utf8 || all < 2)
-        return;
+    const bool needed = l->style.utf8 && all > 1;
     for (size_t i = 0; i < p->ne; i++) {
         const struct entry *e = &p->e[i];
         const size_t every = p->w / 5 + 4;
-        if (has_sign(e) && e->s->mark == MARK_POINTS)
+        if (has_sign(e) && e->s->mark == MARK_POINTS && (needed || e->s->foremost))
             sign_points(l, p, e, fr);
-        else if (has_sign(e))
+        else if (has_sign(e) && needed && e->s->mark != MARK_POINTS)
             sign_line(l, p, e, k++ * every / lines + 2, every, fr);
     }
 }

@@ -250,9 +250,12 @@ static enum status draw(struct suggesting *g, const struct encoded *e, const str
     }
     for (size_t i = 0; ok && i < g->n; i++)
         x[n + i] = g->at[i].sd, y[n + i] = g->at[i].mean;
-    ok = ok && figure_add(f, "candidates", MARK_POINTS, n, x, y, err) &&
-         figure_add(f, "proposed", MARK_POINTS, g->n, x + n, y + n, err) &&
-         figure_add_hline(f, "best measured", g->best, err);
+    ok = ok && figure_add(f, "candidates", MARK_POINTS, n, x, y, err) != NULL;
+    struct series *chosen = ok ? figure_add(f, "proposed", MARK_POINTS, g->n, x + n, y + n, err)
+                               : NULL;
+    ok = chosen && figure_add_hline(f, "best measured", g->best, err);
+    if (chosen)
+        chosen->foremost = true;
     if (ok && g->n)
         ok = figure_verdict(f, err, "%zu of %zu rows by %s; the first has mean %.4g and sd "
                             "%.3g, the best measured value is %.4g", g->n, e->n,
