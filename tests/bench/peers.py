@@ -4,7 +4,7 @@
     python3 tests/bench/peers.py [--gpdesk build/gpdesk] [--bench build/tests/bench/bench_compute]
                                  [--shared ../shared] [--threads 2] [--repeats 1] [--ffht DIR] [JOB ...]
 
-Jobs: ffht transforms predict features exact cg variational xgpr; all of them by default.  Not part of
+Jobs: ffht transforms predict features exact cg dual variational xgpr; all of them by default.  Not part of
 the build.  Needs NumPy; a peer that cannot be imported (scikit-learn, GPyTorch, xGPR) is said to be
 absent and its rows are left out.  Prints a table and writes peers.json and peers.txt.
 
@@ -35,7 +35,8 @@ parser.add_argument("--gpdesk", default="build/gpdesk")
 parser.add_argument("--bench", default="build/tests/bench/bench_compute")
 parser.add_argument("--ffht", help="directory of FFHT's source")
 parser.add_argument("--epochs", type=int, default=40, help="of the variational peer")
-parser.add_argument("--rows", type=int, default=4000, help="of the exact peer by conjugate gradients")
+parser.add_argument("--rows", type=int, default=4000, help="of the exact peers cg and dual")
+parser.add_argument("--steps", type=int, default=5000, help="of dual descent")
 parser.add_argument("--shared", default="../shared")
 parser.add_argument("--threads", type=int, default=2)
 parser.add_argument("--repeats", type=int, default=1)
@@ -281,6 +282,93 @@ def cg(work_dir):
         error, 3.0)
 
 
+def published(name):
+    """Noise, amplitude and lengthscales of split 0, as the authors of dual descent found them."""
+    with open(os.path.join(opts.shared, "data", "sdd_hyperparameters.csv")) as f:
+        for r in csv.DictReader(f):
+            if r["data"] == name and r["split"] == "0":
+                return float(r["noise"]), float(r["amplitude"]), [float(v) for v in r["lengthscales"].split()]
+    raise KeyError(name)
+
+
+def descend(torch, rows, b, noise2, steps, batch=512, rho=0.9, beta_n=50.0):
+    """Algorithm 1 of Lin et al. (ICLR 2024), as their code does it: the step length of the paper for the
+    mean, a geometric average, gradients clipped nowhere.  rows(i) gives rows of K."""
+    n, r = len(b), 100.0 / steps
+    a, v, average = (torch.zeros_like(b) for _ in range(3))
+    pick = torch.Generator().manual_seed(1)
+    for _ in range(steps):
+        i = torch.randint(n, (batch,), generator=pick)
+        u = a + rho * v
+        g = torch.zeros_like(b).index_add_(0, i, (n / batch) * (rows(i) @ u + noise2 * u[i] - b[i]))
+        v = rho * v - beta_n / n * g
+        a = a + v
+        average = r * a + (1 - r) * average
+    return average
+
+
+def dual(work_dir):
+    """pol, --rows rows, Matern 3/2 ARD at the authors' hyperparameters: GPyTorch's conjugate gradients with
+    pivoted Cholesky, and dual descent in torch, against the same two methods of ours."""
+    import gpytorch
+    import torch
+    torch.set_num_threads(opts.threads)
+    n, (noise, amplitude, scales) = opts.rows, published("pol")
+    data = load("pol")
+    x, y, xt = (torch.tensor(v, dtype=torch.float32) for v in (data[0][:n], data[1][:n], data[2]))
+    kernel = gpytorch.kernels.ScaleKernel(gpytorch.kernels.MaternKernel(nu=1.5, ard_num_dims=x.shape[1]))
+    kernel.base_kernel.lengthscale, kernel.outputscale = torch.tensor(scales), amplitude ** 2
+
+    class Model(gpytorch.models.ExactGP):
+        def __init__(self, likelihood):
+            super().__init__(x, y, likelihood)
+            self.mean_module, self.covar_module = gpytorch.means.ZeroMean(), kernel
+
+        def forward(self, rows):
+            return gpytorch.distributions.MultivariateNormal(self.mean_module(rows), self.covar_module(rows))
+    likelihood = gpytorch.likelihoods.GaussianLikelihood()
+    model = Model(likelihood)
+    likelihood.noise = noise ** 2
+    s = gpytorch.settings
+
+    def solve():
+        model.train(), likelihood.train()
+        model.eval(), likelihood.eval()
+        with torch.no_grad(), s.max_cholesky_size(0), s.eval_cg_tolerance(1e-3), s.max_preconditioner_size(100), \
+                s.min_preconditioning_size(1), s.max_cg_iterations(1000), s.skip_posterior_variances():
+            return rmse(model(xt).mean.numpy(), data[3])
+
+    scaled = x / torch.tensor(scales)
+
+    def between(p, q):
+        """Amplitude squared times (1 + a) exp(-a), a = sqrt(3) |p - q|."""
+        a = 3.0 ** 0.5 * torch.cdist(p, q)
+        return amplitude ** 2 * (1.0 + a) * torch.exp(-a)
+
+    def run():
+        with torch.no_grad():
+            w = descend(torch, lambda i: between(scaled[i], scaled), y, noise ** 2, opts.steps)
+            return rmse((between(xt / torch.tensor(scales), scaled) @ w).numpy(), data[3])
+    opening = subset(*data, n, os.path.join(work_dir, "dual.csv"))[:-1] + [
+        "kernel matern(nu=3/2,ard)", "set noise=%r amplitude=%r l=%s" % (noise, amplitude, ",".join(map(repr, scales)))]
+
+    def seconds(r):
+        return r["fit"]["seconds"]["total"] + r["score"]["seconds"]
+    exact, r = gpdesk_median(seconds, *opening, "fit solver=exact variance=none", "score")
+    direct = r["score"]["rmse"]
+    ours, r = gpdesk_median(seconds, *opening, "fit model=exact solver=pcg precond=pchol rank=100 rtol=1e-3 "
+                            "variance=none", "score")
+    theirs, error = median(solve)
+    row("pol, %d rows, PCG to 1e-3, predict 1500" % n, ours, r["score"]["rmse"],
+        "GPyTorch CG, pivoted Cholesky", theirs, error, None)
+    ours, r = gpdesk_median(seconds, *opening, "fit model=exact solver=sdd maxit=%d rtol=1e-12 variance=none"
+                            % opts.steps, "score")
+    theirs, error = median(run)
+    row("the same, %d steps of dual descent" % opts.steps, ours, r["score"]["rmse"], "the same in torch", theirs,
+        error, None)
+    say("%-40s %-28s %8.2f %8.2f %.4f" % ("the same, Cholesky", "", *exact, direct))
+
+
 def peer_xgpr():
     """xGPR prints when it is imported."""
     with contextlib.redirect_stdout(io.StringIO()):
@@ -430,7 +518,7 @@ def unit_row(work, ours, theirs, unit, floor, peer="xGPR, as distributed"):
 
 
 jobs = {"ffht": ffht, "transforms": transforms, "predict": predict, "features": features, "exact": exact, "cg": cg,
-        "variational": variational, "xgpr": xgpr}
+        "dual": dual, "variational": variational, "xgpr": xgpr}
 if set(opts.jobs or jobs) - {"ffht", "transforms"} and not os.path.isdir(os.path.join(opts.shared, "data", "kin40k")):
     sys.exit("peers: %s/data/kin40k is not here" % opts.shared)
 say("%-40s %-28s %24s %24s %14s  floor" % ("", "", "gpdesk: s, cpu s, RMSE", "peer: s, cpu s, RMSE", "clock, cpu"))

@@ -117,6 +117,47 @@ ok "goal=min: the end far from 6; goal=2: near 2" awk -F, 'FNR == 2 { n++
 run -e "$fit; suggest 2"
 has "the measured range is told" "$err" 'note\[ranges\]: candidates: x 0..10, k (2 values)'
 
+# ---- the members of the records, each there and right ----
+fields() { # NAME COMMAND KEY...: every record of the command has these members
+    name=$1 of=$2
+    shift 2
+    for key in "$@"; do
+        printf '%s\n' "$out" | grep "\"type\":\"result\",\"command\":\"$of\"" | grep -v "\"$key\":" | sed "s/^/without $key: /"
+    done >missing
+    printf '%s\n' "$out" | grep -q "\"command\":\"$of\"" || echo "no record" >>missing
+    is "$name" "$(cut -c1-160 missing)" ''
+}
+run --format json -e "$fit; suggest 3 x=0..10/0.25 by=ei out=s.csv; tell s1=3 s3=failed; bo table start=12 rounds=1 batch=2 by=mean solver=pcg" \
+    -e 'fit model=exact solver=sdd(batch=16) samples=4 maxit=300 l=1 amplitude=2 noise=0.3'
+fields "members of fit" fit model batch step step_limit lambda1 samples
+has "of an exact fit by sdd" "$out" '"solver":"sdd","model":"exact",.*"batch":16,"step":[0-9.]*,"step_limit":[0-9.]*,"lambda1":0\.[0-9]*,"samples":4,'
+has "and by Cholesky" "$out" '"solver":"exact","model":"exact",.*"batch":null,"step":null,"step_limit":null,"lambda1":null,"samples":null,'
+fields "members of suggest" suggest run out count pool left_out pending by best rows seconds
+is "of each of its rows" "$(printf '%s\n' "$out" | grep '"command":"suggest"' |
+    grep -o '{"id":"s[123]","row":[0-9]*,"mean":[-0-9.e]*,"sd":[0-9.e]*,"chance":[0-9.e-]*}' | wc -l)" 3
+fields "members of tell" tell told pending failed best rows
+has "tell counts" "$out" '"command":"tell",.*"told":1,"pending":1,"failed":1,"best":5.99[0-9]*,"rows":61'
+fields "members of bo" bo by solver seed round measured best found1 seconds
+has "a line of bo" "$out" '"by":"mean","solver":"pcg","seed":1,"round":1,"measured":14,"best":[0-9.]*,"found1":[01][0-9.]*,"seconds":'
+# The chance is that of the function to be above the best: Phi((mean - best) / sd of the function),
+# whose variance is that of a measurement less the noise, 0.05 standard deviations of y.
+best=$(printf '%s\n' "$out" | sed -n 's/.*"command":"suggest".*"best":\([^,]*\),.*/\1/p')
+ok "chance follows from mean and sd" awk -F, -v best="$best" 'FNR == NR { if (FNR > 1) { n++
+        m += $3; q += $3 * $3 } next }
+    FNR > 1 { noise = 0.0025 * (q / n - (m / n) ^ 2); z = ($4 - best) / sqrt(2 * ($5 * $5 - noise))
+        p = z > 4 ? 1 : z < -4 ? 0 : 0.5 + erf(z) / 2; k++
+        if ((p - $6) ^ 2 > 1e-10) { print p, $6; exit 1 } } END { exit k != 3 }
+    function erf(z, k, t, s) { t = z; for (k = 0; k < 120; k++) { s += t / (2 * k + 1)
+        t *= -z * z / (k + 1) } return 1.1283791670955126 * s }' d.csv s.csv
+# Proposals of a statement keep apart: 1 - exp(-d^2 / 2) of the inputs in standard deviations.
+sd=$(awk -F, 'NR > 1 { n++; m += $1; q += $1 * $1 } END { printf "%.12g", sqrt(q / n - (m / n) ^ 2) }' d.csv)
+for by in thompson ei ucb mean sd; do
+    run -q -e "$fit; suggest 5 x=0..10 k=a by=$by apart=0.2 out=apart.csv"
+    ok "by=$by: no two are nearer than apart=" awk -F, -v sd="$sd" 'NR > 1 { x[++n] = $2
+        for (i = 1; i < n; i++) if (1 - exp(-((x[i] - $2) / sd) ^ 2 / 2) < 0.2 - 1e-9) exit 1 }
+        END { exit n < 2 }' apart.csv
+done
+
 # ---- suggest from a file: what was measured or is there twice is left out ----
 { echo 'name,x,k'; echo 'far,6.01,a'; echo 'twin,6.01,a'; echo 'low,1,b'; echo 'mid,4,b'
   awk -F, 'NR == 37 { print "old," $1 "," $2 }' d.csv; } >pool.csv
