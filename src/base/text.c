@@ -176,11 +176,16 @@ void text_csv(struct buf *b, const char *s)
     buf_putc(b, '"');
 }
 
+bool text_is_formula(const char *s)
+{
+    return *s != '\0' && strchr("=+-@\t\r", *s) != NULL;
+}
+
 void text_csv_guarded(struct buf *b, const char *s)
 {
     struct buf guarded = { 0 };
 
-    if (*s == '\0' || !strchr("=+-@\t\r", *s)) {
+    if (!text_is_formula(s)) {
         text_csv(b, s);
         return;
     }

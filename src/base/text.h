@@ -26,8 +26,10 @@ void text_safe(struct buf *, const char *s, size_t cols);
 const char *text_quoted(const char *s, char *out, size_t len);
 /* Appends a field of a CSV file, in quotes if it needs them. */
 void text_csv(struct buf *, const char *s);
-/* text_csv, but a text that a spreadsheet would take for a formula (it begins with = + - @, a tab
- * or a carriage return) is preceded by an apostrophe, so that spreadsheets show it as plain
+/* True if a spreadsheet would take the text for a formula: it begins with = + - @, a tab or a
+ * carriage return. */
+bool text_is_formula(const char *s);
+/* text_csv, but a formula is preceded by an apostrophe, so that spreadsheets show it as plain
  * text. */
 void text_csv_guarded(struct buf *, const char *s);
 typedef void text_csv_fn(struct buf *, const char *s); /* either of the two */

@@ -3,6 +3,7 @@
 
 #include "app/runs/scoring/scoring_impl.h"
 #include "app/shell/words.h"
+#include "data/calendar.h"
 
 #include <math.h>
 #include <string.h>
@@ -101,7 +102,9 @@ static void row_write(const struct scoring *s, const struct table *t, size_t i, 
 
 static void csv_cell(struct buf *b, const struct column *c, size_t row, text_csv_fn *csv)
 {
-    if (c->type == COL_REAL) {
+    if (c->type == COL_REAL && c->date && isfinite(column_at(c, row))) {
+        calendar_print(column_at(c, row), b);
+    } else if (c->type == COL_REAL) {
         if (isfinite(column_at(c, row)))
             buf_json_double(b, column_at(c, row));
     } else {
@@ -145,6 +148,23 @@ static void id_write(const struct scoring *s, const struct table *t, size_t i, s
         else
             csv_cell(out, &t->col[c], s->pred.row[i], s->csv);
     }
+}
+
+size_t predict_columns_formulas(const struct scoring *s, const struct table *t)
+{
+    size_t n = 0;
+
+    for (size_t k = 0; k < s->columns.n; k++)
+        for (size_t c = 0; c < t->ncols && s->columns.at[k]->write == id_write; c++) {
+            const bool words = t->col[c].type != COL_REAL && is_id(s, t, c);
+            for (size_t i = 0; words && i < s->pred.n; i++) {
+                struct buf room = { 0 };
+                const char *cell = table_column_text(&t->col[c], s->pred.row[i], &room);
+                n += cell && text_is_formula(cell);
+                buf_free(&room);
+            }
+        }
+    return n;
 }
 
 /* The table. Without columns= the default ones are written in this order. */

@@ -48,6 +48,9 @@ bool predict_columns_need(const struct predict_columns *, unsigned flags);
 /* Drops those that need variances, for a fit without. */
 void predict_columns_without_variance(struct predict_columns *);
 
+/* The cells of ids that a spreadsheet would take for formulas. */
+size_t predict_columns_formulas(const struct scoring *, const struct table *);
+
 /* Names of the columns in command lines, for completion and help. */
 extern const struct words_row predict_columns_words;
 

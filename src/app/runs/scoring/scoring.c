@@ -349,6 +349,7 @@ static enum status predict_work(struct job *job, struct err *err)
         rc = prepare_columns(s, src, err);
     if (rc == ST_OK && s->out) {
         rc = scoring_csv_write(s, src, err);
+        s->formulas = s->csv == text_csv ? predict_columns_formulas(s, src) : 0;
     } else if (rc == ST_OK) {
         scoring_csv_head(&s->text, s, src);
         for (size_t i = 0; i < s->pred.n && i < SHOWN_ROWS; i++)

@@ -67,6 +67,7 @@ struct scoring {
     struct tune_opts topt;               /* folds with how.tune: the tuning to repeat */
     double latent99;                     /* predict: fit_info.left_out_latent99 */
     size_t unlike;                       /* predict: rows beyond it */
+    size_t formulas;                     /* predict: cells written that a spreadsheet may run */
     double seconds;
     char run[16];
 };

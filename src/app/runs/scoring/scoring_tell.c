@@ -33,6 +33,10 @@ void scoring_tell_counts(struct workspace *ws, const struct scoring *s)
                 "%zu value%s far outside what training has seen (more than ten times "
                 "its largest, standardised) %s cut to that limit",
                 s->cut, s->cut == 1 ? "" : "s", s->cut == 1 ? "was" : "were");
+    if (s->formulas)
+        ws_note(ws, "formulas", "%zu cell%s with = + - or @, which a spreadsheet may run as a "
+                "formula: predict .. quote=formulas", s->formulas,
+                s->formulas == 1 ? " begins" : "s begin");
     if (s->dropped)
         ws_note(ws, "dropped", "%zu row%s left out as the missing policy says", s->dropped,
                 s->dropped == 1 ? " was" : "s were");
