@@ -124,6 +124,10 @@ run --format json -e "$open; scale y=log; kernel rbf; $fit; export out=log.py" \
 has "single precision: a note" "$out" '"name":"single"'
 ls none.* 2>/dev/null || has "a kernel that cannot be written" "$out" '"name":"predictor"\|nu='
 has "y=log: the factor is there, and a note" "$out" '"name":"log-mean"'
+run --format json -e "open train.csv target=y skip=z,w; missing mean; kernel rbf; \
+    fit solver=exact; export as=c out=e.c"
+is "exact models are computed in double precision: none" \
+    "$rc $(printf '%s\n' "$out" | grep -c '"name":"single"')" '0 0'
 
 # ---- the programs say what is wrong with a file ----
 run -q -e "open train.csv target=z skip=y,w; missing drop; kernel rbf; $fit" \

@@ -746,7 +746,7 @@ static enum status write_program(struct workspace *ws, const struct run *r, cons
     enum status rc = predictor_write(r, in, asked, &sd, text, err);
     if (rc == ST_OK)
         rc = tell_prepared(ws, r, err);
-    if (rc == ST_OK && r->model->precision == PREC_FLOAT)
+    if (rc == ST_OK && r->model->precision == PREC_FLOAT && r->model->kind->draws)
         ws_tell(ws, REC_NOTE, r->id, "single", "fit precision=double, then export",
                 "%s has features in single precision, the program computes them in double: its "
                 "means differ by that rounding, up to some 1e-5 sd where the noise is small",
