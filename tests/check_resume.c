@@ -101,6 +101,9 @@ START_TEST(several_times)
 {
     resume_after("advise features=16 rank=2,4; spectrum; draw; pca features=16; race cg,pcg "
                  "features=16; sweep rank=2,4; lesson 1; plot residual; undo");
+    resume_after("suggest 2; tell s1=0.5 s2=failed; fit features=16; draw posterior along=x1 n=2; "
+                 "pick test count=3; neighbours row:2; effects x1; importance; explain-row row:1; "
+                 "bo table start=10 rounds=1 batch=2 candidates=20; suggest 3; plot suggest");
     resume_after("resume next.gpd; spectrum; draw; resume first.gpd; pca features=16; spectrum");
 }
 END_TEST

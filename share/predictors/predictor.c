@@ -293,7 +293,8 @@ int main(int argc, char **argv)
         for (at[c] = 0; at[c] < n && strcmp(p, name); at[c]++)
             p += strlen(p) + 1;
         if (at[c] == n && c < COLUMNS) {
-            fprintf(stderr, "%s: there is no column %s\n", argc > 1 ? argv[1] : "stdin", name);
+            fprintf(stderr, "%s: there is no column %s (the head of this program lists those it "
+                    "reads)\n", argc > 1 ? argv[1] : "stdin", name);
             return 1;
         }
     }

@@ -77,7 +77,33 @@ save data=yes
 stop *
 set precision=double
 set l=0.5..2 noise=0.1
+open some.csv beside=more.csv target=y
+split group=kind test=25%
+split time=x test=25%
+split folds=3 seed=1
+score folds tune=yes
+score baseline=yes
+compare r1 r2
+explain-row row:3
+effects all rows=20
+importance pairs=yes rows=20
+kernel tanimoto
+neighbours row:3 count=4
+pick test count=5 by=ucb similar=0.9
+pick some.csv count=3 by=mean out=chosen.csv
+suggest 2
+suggest 3 pool=some.csv by=ei out=ideas.csv
+tell s1=0.5 s2=failed
+tell ideas.csv
+bo table start=10 rounds=1 batch=2 candidates=50
+bo 'sin(5*x)' x=-1..1 rounds=1 start=3 candidates=50
+draw posterior along=x n=2
+draw posterior along=x1 row:3
+plot suggest out=p.png
+plot bo
+plot posterior
 END
+awk 'BEGIN { print "more,k"; for (i = 0; i < 70; i++) printf "%d,%s\n", i * i % 17, i % 5 }' >more.csv
 printf 'x,kind,y,z\n' >some.csv
 awk 'BEGIN { srand(5); for (i = 0; i < 70; i++) printf "%s,%s,%.4f,%.4f\n", i % 9 ? rand() : "",
     substr("abc", 1 + i % 3, 1), 1 + rand(), rand() * i }' >>some.csv

@@ -774,7 +774,7 @@ static void write_about(struct writer *w, const struct run *r, const struct sour
     write_wanted(w, &r->enc, s);
     if (r->enc.steps && *r->enc.steps)
         write_steps_taken(w, &r->enc);
-    if (r->model->precision == PREC_FLOAT)
+    if (r->model->precision == PREC_FLOAT && r->model->kind->draws)
         buf_printf(w->out,
                    "%sThe fit computed its features in single precision, this program in double:\n"
                    "%smeans differ by that rounding, by some 1e-5 sd where the noise is small.\n",
