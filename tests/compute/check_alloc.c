@@ -3,12 +3,14 @@
  * linker (features.mk), whichever thread makes them.  What is asked for before is touched first by
  * the thread that works in it, and stays. */
 #include "compute/linalg/blas.h"
+#include "compute/models/model.h"
 #include "compute/rng.h"
 #include "compute/solvers/solver.h"
 
 #include "support.h"
 
 #include <check.h>
+#include <errno.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -19,6 +21,7 @@
 #include <unistd.h>
 
 static atomic_size_t asked;
+static size_t fail_at; /* the request that fails, counted by `asked`; 0: none */
 
 void *__real_malloc(size_t n);
 void *__real_calloc(size_t n, size_t size);
@@ -31,34 +34,34 @@ void *__wrap_realloc(void *p, size_t n);
 void *__wrap_aligned_alloc(size_t align, size_t n);
 int __wrap_posix_memalign(void **p, size_t align, size_t n);
 
+static bool fails(void)
+{
+    return ++asked == fail_at;
+}
+
 void *__wrap_malloc(size_t n)
 {
-    asked++;
-    return __real_malloc(n);
+    return fails() ? NULL : __real_malloc(n);
 }
 
 void *__wrap_calloc(size_t n, size_t size)
 {
-    asked++;
-    return __real_calloc(n, size);
+    return fails() ? NULL : __real_calloc(n, size);
 }
 
 void *__wrap_realloc(void *p, size_t n)
 {
-    asked++;
-    return __real_realloc(p, n);
+    return fails() ? NULL : __real_realloc(p, n);
 }
 
 void *__wrap_aligned_alloc(size_t align, size_t n)
 {
-    asked++;
-    return __real_aligned_alloc(align, n);
+    return fails() ? NULL : __real_aligned_alloc(align, n);
 }
 
 int __wrap_posix_memalign(void **p, size_t align, size_t n)
 {
-    asked++;
-    return __real_posix_memalign(p, align, n);
+    return fails() ? ENOMEM : __real_posix_memalign(p, align, n);
 }
 
 enum { N = 700, D_IN = 5, M = 512, K = 2, SHORT = 8, LONG = 24, THREADS = 3 };
@@ -363,6 +366,54 @@ START_TEST(who_works_touches_first)
 }
 END_TEST
 
+/* Each request of a fit fails in turn: the fit ends with an error, or is what it is without. */
+static const char *const fitted[] = { "direct", "pcg", "exact" };
+
+START_TEST(a_fit_without_memory_is_an_error)
+{
+    enum { ROWS = 40 };
+    double set[KERNEL_MAX_HP], y[ROWS];
+    struct data t;
+    struct fit_opts o = { .solver = fitted[_i], .features = 16, .rank = 4, .rtol = 1e-8,
+                          .maxit = 50, .seed = 3, .amplitude = 1.0, .noise = 0.3 };
+    struct fit_info want, got;
+    struct err err = { 0 };
+    size_t told = 0;
+
+    ck_assert(kernel_parse("rbf", &o.kernel, set, NULL) == ST_OK);
+    o.hp[0] = 1.5;
+    data_new(&t);
+    source_array_init(&t.src, t.X, ROWS, D_IN, D_IN);
+    for (size_t i = 0; i < ROWS; i++)
+        y[i] = sin(t.X[i * D_IN]);
+    const struct tools on = { backend_cpu(), NULL, NULL };
+    for (size_t at = 0;; at++) { /* 0: none fails */
+        struct model *m = NULL;
+        asked = 0;
+        fail_at = at;
+        memset(&got, 0, sizeof got);
+        const enum status rc = model_fit(&t.src.base, y, &o, &on, &m, &got, NULL, &err);
+        fail_at = 0;
+        ck_assert(at > 0 || rc == ST_OK);
+        if (at == 0)
+            want = got;
+        else if (rc == ST_OK)
+            ck_assert_msg(!memcmp(&got.residual, &want.residual, sizeof got.residual) &&
+                              !memcmp(&got.true_residual, &want.true_residual,
+                                      sizeof got.true_residual) &&
+                              !strcmp(got.warning, want.warning),
+                          "%s: request %zu fails, and nothing is said", fitted[_i], at);
+        told += rc != ST_OK;
+        err_clear(&err);
+        model_unref(m);
+        if (asked < at)
+            break;
+    }
+    ck_assert_uint_gt(told, 5);
+    data_free(&t);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("alloc");
@@ -374,6 +425,7 @@ int main(void)
     tcase_add_test(t, passes_ask_for_nothing);
     tcase_add_loop_test(t, windows_ask_for_nothing, 0, sizeof windowed / sizeof windowed[0]);
     tcase_add_test(t, who_works_touches_first);
+    tcase_add_loop_test(t, a_fit_without_memory_is_an_error, 0, sizeof fitted / sizeof *fitted);
     suite_add_tcase(s, t);
     return support_run(s);
 }

@@ -28,19 +28,15 @@ static const double starved_growth = 1.2;
 
 /* The direct solver. */
 
-/* The true relative residual |b - A1 w| / |b| of each target into info, by a pass over the data;
- * the result is the worst, NaN when the pass fails. */
-static double relative_residual(struct fit *ft, struct err *err)
+/* The true relative residual |b - A1 w| / |b| of each target and the worst of them into info, by a
+ * pass over the data. A stop leaves them out and keeps the fit; any other failure ends it. */
+static enum status look_at_residual(struct fit *ft, struct err *err)
 {
     const size_t M = ft->m->M;
     double worst = 0.0, *Aw = mem_calloc(ft->t * M, sizeof *Aw, "the residual", err);
+    enum status rc = Aw ? fop_pass(ft->z.f, ft->t, ft->m->w, Aw, ft->on.ctl, err) : ST_NOMEM;
 
-    if (Aw == NULL || fop_pass(ft->z.f, ft->t, ft->m->w, Aw, ft->on.ctl, err) != ST_OK) {
-        free(Aw);
-        err_clear(err);
-        return NAN;
-    }
-    for (size_t j = 0; j < ft->t; j++) {
+    for (size_t j = 0; rc == ST_OK && j < ft->t; j++) {
         double r2 = 0.0, b2 = 0.0;
         for (size_t i = j * M; i < (j + 1) * M; i++) {
             const double r = ft->b[i] - Aw[i] - ft->ratio * ft->m->w[i];
@@ -52,7 +48,12 @@ static double relative_residual(struct fit *ft, struct err *err)
         worst = rel > worst ? rel : worst;
     }
     free(Aw);
-    return worst;
+    if (rc == ST_OK)
+        ft->info->residual = ft->info->true_residual = worst;
+    if (rc != ST_CANCELLED)
+        return rc;
+    err_clear(err);
+    return ST_OK;
 }
 
 /* The factor with M columns.  When rounding of single precision features makes the Gram matrix
@@ -139,7 +140,7 @@ static enum status fit_direct(struct fit *ft, struct err *err)
     if (rc == ST_OK && m->S)
         rc = direct_functions(ft, g.L, err);
     if (rc == ST_OK)
-        info->residual = info->true_residual = relative_residual(ft, err);
+        rc = look_at_residual(ft, err);
     info->seconds.solve = fit_now() - t;
     info->why = OUT_DIRECT;
     info->rank = 0;
