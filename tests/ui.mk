@@ -39,6 +39,8 @@ EXTRA_DIST += \
   tests/screens/kinds.sh \
   tests/screens/lib.sh \
   tests/screens/pictures.sh \
+  tests/screens/record.md \
+  tests/screens/record.sh \
   tests/screens/terminal.sh \
   tests/screens/prompt.sh \
   tests/screens/keys.sh \
