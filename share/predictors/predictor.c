@@ -4,7 +4,7 @@
  *
  * or compile it with -DNO_MAIN and call
  *
- *   int predict(const char *const *cells, double *mean, double *sd_latent, double *sd);
+ *   int predict(const char *const *cells, struct predicted *out);
  *
  * for each row: cells[i] is the text of column i of `columns` below (or NULL: missing), the results
  * have an entry for each target.  It returns 0, 1 for a row that is left out for its missing cells,
@@ -29,7 +29,7 @@ enum { SCALE_IN, CIRCLE, APPEND, SIGN, FHT, SHUFFLE, SCALE, PHASE, TIMES, RELU, 
        COPY, ONE };
 struct column { const char *name; const char *const *levels; /* NULL: numbers */ };
 struct input { int column, kind, level; double fill, mean, sd, limit; };
-struct target { const char *name; double mean, sd, amplitude, noise; };
+struct target { const char *name; double mean, sd, amplitude, noise, reach95; };
 struct step { int op, first, count; double value; const double *scale; };
 struct term { int first, count, size, blocks, frequencies, column; double factor;
               const struct step *steps; int nsteps;
@@ -42,6 +42,9 @@ struct kernel { int size; const struct step *steps; int nsteps;
 
 enum { COLUMNS = sizeof columns / sizeof *columns, INPUTS = sizeof inputs / sizeof *inputs,
        TARGETS = sizeof targets / sizeof *targets };
+/* sd_latent: of the function; sd: of a new measurement; lo95, hi95: its central 95 % interval. */
+struct predicted { double mean[TARGETS], sd_latent[TARGETS], sd[TARGETS], lo95[TARGETS],
+                          hi95[TARGETS]; };
 static char problem[200];
 
 /* A cell as a number; an ISO date becomes a decimal year.  0: neither. */
@@ -180,29 +183,31 @@ static double solved(int n, double *z)
 @ENGINE@
 
 /* Predictions in units of the targets. */
-static void in_units(const double *scaled, const double *latent, double weight, double *mean,
-                     double *sd_latent, double *sd)
+static void in_units(const double *scaled, const double *latent, double weight,
+                     struct predicted *out)
 {
     for (int j = 0; j < TARGETS; j++) {
         const struct target *t = &targets[j];
         const double middle = scaled[j] * t->sd + t->mean, unit = t->sd * t->sd;
-        mean[j] = log_target ? exp(middle) : middle;
+        out->mean[j] = log_target ? exp(middle) : middle;
         if (!FACTOR_SIZE)
             continue;
         const double own = latent[j] * unit, all = own + t->noise * t->noise / weight * unit;
-        sd_latent[j] = sqrt(own);
-        sd[j] = sqrt(all);
+        const double lo = middle - t->reach95 * sqrt(all), hi = middle + t->reach95 * sqrt(all);
+        out->sd_latent[j] = sqrt(own);
+        out->sd[j] = sqrt(all);
+        out->lo95[j] = log_target ? exp(lo) : lo;
+        out->hi95[j] = log_target ? exp(hi) : hi;
         if (log_target) { /* a log-normal distribution */
-            sd_latent[j] = exp(middle + own / 2) * sqrt(expm1(own));
-            mean[j] = exp(middle + all / 2);
-            sd[j] = mean[j] * sqrt(expm1(all));
+            out->sd_latent[j] = exp(middle + own / 2) * sqrt(expm1(own));
+            out->mean[j] = exp(middle + all / 2);
+            out->sd[j] = out->mean[j] * sqrt(expm1(all));
         }
     }
 }
 
 /* weight: that of the row, 1 without a column of weights. */
-static int predict_weighted(const char *const *cells, double weight, double *mean,
-                            double *sd_latent, double *sd)
+static int predict_weighted(const char *const *cells, double weight, struct predicted *out)
 {
     static double x[INPUTS + 1], scaled[TARGETS], latent[TARGETS];
     const int rc = encode(cells, x);
@@ -210,14 +215,14 @@ static int predict_weighted(const char *const *cells, double weight, double *mea
     if (rc)
         return rc;
     model(x, scaled, latent);
-    in_units(scaled, latent, weight, mean, sd_latent, sd);
+    in_units(scaled, latent, weight, out);
     return 0;
 }
 
-int predict(const char *const *cells, double *mean, double *sd_latent, double *sd);
-int predict(const char *const *cells, double *mean, double *sd_latent, double *sd)
+int predict(const char *const *cells, struct predicted *out);
+int predict(const char *const *cells, struct predicted *out)
 {
-    return predict_weighted(cells, 1.0, mean, sd_latent, sd);
+    return predict_weighted(cells, 1.0, out);
 }
 
 #ifndef NO_MAIN
@@ -263,11 +268,11 @@ static size_t read_record(FILE *f, char **text, size_t *room)
 
 static void write_header(void)
 {
-    static const char *const names[] = { "mean", "sd_latent", "sd" };
+    static const char *const names[] = { "mean", "sd_latent", "sd", "lo95", "hi95" };
 
     printf("row");
     for (int j = 0; j < TARGETS; j++)
-        for (int k = 0; k < (FACTOR_SIZE ? 3 : 1); k++) {
+        for (int k = 0; k < (FACTOR_SIZE ? 5 : 1); k++) {
             printf(",%s%s%s", TARGETS > 1 ? "\"" : "", names[k], TARGETS > 1 ? "_" : "");
             for (const char *p = targets[j].name; TARGETS > 1 && *p; p++) {
                 if (*p == '"')
@@ -283,7 +288,7 @@ int main(int argc, char **argv)
 {
     static size_t at[COLUMNS + 1]; /* the cell of each column; the last: that of the weights */
     static const char *cells[COLUMNS];
-    double mean[TARGETS], sd_latent[TARGETS], sd[TARGETS];
+    struct predicted p;
     FILE *f = argc > 1 ? fopen(argv[1], "r") : stdin;
     char *text = NULL;
     size_t room = 0, n = f ? read_record(f, &text, &room) : 0, row = 0;
@@ -303,14 +308,14 @@ int main(int argc, char **argv)
         double weight = 1.0;
         row++;
         memset(cells, 0, sizeof cells);
-        const char *p = text;
-        for (size_t k = 0; k < n; k++, p += strlen(p) + 1)
+        const char *cell = text;
+        for (size_t k = 0; k < n; k++, cell += strlen(cell) + 1)
             for (int c = 0; c <= COLUMNS; c++)
                 if (at[c] == k && c < COLUMNS)
-                    cells[c] = p;
+                    cells[c] = cell;
                 else if (at[c] == k && weight_column[0])
-                    weight = atof(p);
-        const int rc = predict_weighted(cells, weight, mean, sd_latent, sd);
+                    weight = atof(cell);
+        const int rc = predict_weighted(cells, weight, &p);
         if (rc < 0) {
             fprintf(stderr, "row %zu: %s\n", row, problem);
             return 1;
@@ -319,9 +324,9 @@ int main(int argc, char **argv)
             continue;
         printf("%zu", row);
         for (int j = 0; j < TARGETS; j++) {
-            printf(",%.17g", mean[j]);
+            printf(",%.17g", p.mean[j]);
             if (FACTOR_SIZE)
-                printf(",%.17g,%.17g", sd_latent[j], sd[j]);
+                printf(",%.17g,%.17g,%.17g,%.17g", p.sd_latent[j], p.sd[j], p.lo95[j], p.hi95[j]);
         }
         printf("\n");
     }

@@ -119,8 +119,9 @@ def in_units(mean, latent, weight):
     """Predictions in units of the targets, from scaled means and latent variances."""
     result = {"mean": np.empty_like(mean)}
     if latent is not None:
-        result["sd_latent"], result["sd"] = np.empty_like(mean), np.empty_like(mean)
-    for j, (_, centre, unit, _, noise) in enumerate(targets):
+        for name in ("sd_latent", "sd", "lo95", "hi95"):
+            result[name] = np.empty_like(mean)
+    for j, (_, centre, unit, _, noise, reach95) in enumerate(targets):
         middle = mean[:, j] * unit + centre
         names = [] if latent is None else [("sd_latent", latent[:, j]),
                                            ("sd", latent[:, j] + noise ** 2 / weight)]
@@ -131,12 +132,16 @@ def in_units(mean, latent, weight):
             if log_target:  # a log-normal distribution
                 result["mean"][:, j] = exp(middle + variance / 2)
                 result[name][:, j] = result["mean"][:, j] * sqrt(np.expm1(variance))
+        for name, side in (("lo95", -1), ("hi95", 1)) if names else ():
+            end = middle + side * reach95 * sqrt(names[1][1]) * unit
+            result[name][:, j] = exp(end) if log_target else end
     return result
 
 
 def predict(rows):
-    """Arrays of rows by targets: "mean", and with variances "sd_latent" (of the function) and "sd"
-    (of a new measurement).  Rows that are left out for their missing cells hold NaN."""
+    """Arrays of rows by targets: "mean", and with variances "sd_latent" (of the function), "sd"
+    (of a new measurement), "lo95" and "hi95" (the ends of its central 95 % interval).  Rows that
+    are left out for their missing cells hold NaN."""
     rows = list(rows)
     encoded = [encode(row) for row in rows]
     kept = [i for i, x in enumerate(encoded) if x is not None]

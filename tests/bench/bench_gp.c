@@ -209,7 +209,7 @@ int main(int argc, char **argv)
         var[i] += m->noise * m->noise;
     }
     struct metrics me;
-    if (metrics_compute(s.nt, s.yt, mean, var, &me, &err) != ST_OK)
+    if (metrics_compute(s.nt, s.yt, mean, var, NULL, &me, &err) != ST_OK)
         die(err.msg);
     printf("score: rmse_scaled %.4f  coverage95 %.4f  nlpd %.4f  nlpd_constant %.4f  "
            "(mean latent sd %.4f; mean %.2f s, with variance %.2f s)\n", me.rmse, me.coverage95,

@@ -5,7 +5,8 @@
 # Usage: tests/bench/coverage.sh [DATA...]; all sets by default.  FITS="exact 1024" runs only those;
 # SPLITS="1 2" takes those splits (sets with few test rows: 1 2 3; the others: 1); TRAIN: training
 # rows at most; SLOW: a job is skipped where the one before, with a quarter or half of its features,
-# took more than a quarter of these seconds of the processor; KEEP: a folder for tuned sessions.
+# took more than a quarter of these seconds of the processor; KEEP: a folder for tuned sessions;
+# BEFORE=no leaves out the fits by rescale=ratio, whose cells are then empty.
 # One JSON line for each finished job is kept in $OUT (coverage.jsonl), which is read back: a job
 # runs once.  tests/bench/coverage.sh table prints the table from it: means over the splits.
 set -u
@@ -25,10 +26,11 @@ table() {
         sub(/[",}].*/, "", s)
         return s
     }
+    function before(how, v, none) { return none ? "" : sprintf(how, v) }
     BEGIN {
-        print "| data | fit | splits: train, test rows | inside 95 % | before | NLPD | before |" \
-            " CRPS | before |"
-        print "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |"
+        print "| data | fit | splits: train, test rows | inside 95 % | before | reach, sd | NLPD |" \
+            " before | CRPS | before |"
+        print "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
     }
     {
         k = field("data") SUBSEP field("fit")
@@ -37,6 +39,7 @@ table() {
         inside[k] += n * field("coverage95"); inside0[k] += n * field("coverage_before")
         nlpd[k] += field("nlpd"); nlpd0[k] += field("nlpd_before")
         crps[k] += field("crps"); crps0[k] += field("crps_before"); r2[k] += field("r2")
+        reach[k] += field("reach"); none[k] = field("nlpd_before") == "null"
     }
     END {
         for (i = 1; i <= keys; i++) {
@@ -44,11 +47,12 @@ table() {
             se = sqrt(0.0475 / all[k]); c = inside[k] / all[k]
             off = c < 0.95 ? 0.95 - c : c - 0.95
             mark = (c >= 0.93 && c <= 0.97) || off <= 2.5 * se ? "" : " (!)"
-            worse = (nlpd[k] - nlpd0[k]) / s > 0.005 ? " (!)" : ""
-            printf "| %s | %s | %d: %d, %d | %.3f ± %.3f%s | %.3f | ", part[1], part[2], s, \
-                train[k], rows[k], c, se, mark, inside0[k] / all[k]
-            printf "%.3f%s | %.3f | %.4f | %.4f |\n", nlpd[k] / s, worse, nlpd0[k] / s, \
-                crps[k] / s, crps0[k] / s
+            worse = !none[k] && (nlpd[k] - nlpd0[k]) / s > 0.005 ? " (!)" : ""
+            printf "| %s | %s | %d: %d, %d | %.3f ± %.3f%s | %s | ", part[1], part[2], s, \
+                train[k], rows[k], c, se, mark, before("%.3f", inside0[k] / all[k], none[k])
+            printf "%.2f | %.3f%s | %s | %.4f | %s |\n", reach[k] / s, nlpd[k] / s, worse, \
+                before("%.3f", nlpd0[k] / s, none[k]), crps[k] / s, \
+                before("%.4f", crps0[k] / s, none[k])
         }
     }' "$out"
 }
@@ -90,6 +94,9 @@ splits_of() {
 
 # The k-th value of a field in the score records.
 score() { grep '"command":"score"' "$work/out" | sed -n "$2s/.*\"$1\":\([-+0-9.eE]*\)[,}].*/\1/p"; }
+reach() { # of the first fit
+    grep '"command":"fit"' "$work/out" | sed -n '1s/.*"interval95":\([-+0-9.eE]*\)[,}].*/\1/p'
+}
 split_rows() { # DATA SPLIT FIELD
     grep '"command":"split"' "$keep/$1.$2.tuned" | sed -n "1s/.*\"$3\":\([0-9]*\)[,}].*/\1/p"
 }
@@ -113,17 +120,20 @@ job() { # DATA SPLIT FIT
     [ "$3" = exact ] && with=solver=exact
     times >"$work/times"
     before=$(spent)
+    all="fit $with; score baseline=no"
+    [ "${BEFORE:-yes}" = no ] || all="$all; fit $with rescale=ratio; score baseline=no"
     "$gpdesk" --no-config --format json --threads "${THREADS:-1}" -s "$work/fit.gpd" \
-        -e "fit $with; score; fit $with rescale=ratio; score" >"$work/out" 2>"$work/err" ||
+        -e "$all" >"$work/out" 2>"$work/err" ||
         { echo "$1 $3: exit status $?"; grep '"error"' "$work/out"; return 1; }
     took=0
     times >"$work/times"
     [ "$3" = exact ] || took=$(($(spent) - before))
-    printf '{"data":"%s","split":%s,"fit":"%s","train":%s,"test":%s,"coverage95":%s,"coverage_before":%s,"nlpd":%s,"nlpd_before":%s,"crps":%s,"crps_before":%s,"r2":%s,"seconds":%s}\n' \
+    printf '{"data":"%s","split":%s,"fit":"%s","train":%s,"test":%s,"coverage95":%s,"coverage_before":%s,"nlpd":%s,"nlpd_before":%s,"crps":%s,"crps_before":%s,"r2":%s,"reach":%s,"seconds":%s}\n' \
         "$1" "$2" "$3" "$(split_rows "$1" "$2" train)" "$(split_rows "$1" "$2" test)" \
         "$(score coverage95 1)" \
         "$(score coverage95 2)" "$(score nlpd_scaled 1)" "$(score nlpd_scaled 2)" \
-        "$(score crps 1)" "$(score crps 2)" "$(score r2 1)" "$took" | tee -a "$out"
+        "$(score crps 1)" "$(score crps 2)" "$(score r2 1)" "$(reach)" "$took" |
+        sed 's/:,/:null,/g' | tee -a "$out"
 }
 
 [ $# -gt 0 ] || set -- robot kin40k energy concrete airfoil protein sulfur wine skillcraft bike \

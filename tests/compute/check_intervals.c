@@ -186,9 +186,26 @@ START_TEST(left_out_errors_do_not_magnify_a_loose_solve)
 }
 END_TEST
 
+/* How far 6.20 reaches at a level with n values of z^2, in ascending order, in 1.96 and the like;
+ * its own words, beside compute/stats/reach.c. */
+static double reached(const double *z2, size_t n, double level, double doubt)
+{
+    const double normal = metrics_normal_quantile(0.5 + 0.5 * level);
+    size_t inside = 0, k = 1;
+
+    for (size_t i = 0; i < n; i++)
+        inside += sqrt(z2[i]) <= normal;
+    while ((double)k < (double)(n + 1) * level - 1e-9)
+        k++;
+    const double away =
+        ((double)inside / (double)n - level) / sqrt(level * (1.0 - level) / (double)n);
+    const double share = 1.0 / (1.0 + pow(doubt / away, 2.0));
+    return k > n ? normal : exp((1.0 - share) * log(normal) + share * 0.5 * log(z2[k - 1]));
+}
+
 /* With the rule of left-out rows the mean z^2 of each target, by real refits at the amplitude and
- * noise that the fit chose, is what 6.17 says; the weights, and with them the means, are those of
- * the likeliest amplitude. */
+ * noise that the fit chose, is what 6.17 says, and the intervals reach as far as 6.20 says; the
+ * weights, and with them the means, are those of the likeliest amplitude. */
 START_TEST(the_scale_makes_left_out_errors_as_large_as_predicted)
 {
     const struct way *w = &ways[_i];
@@ -207,8 +224,9 @@ START_TEST(the_scale_makes_left_out_errors_as_large_as_predicted)
     struct model *a = fit(&src.base, p.y, &likeliest, &info), *b = fit(&src.base, p.y, &o, &info);
     ck_assert(memcmp(a->w, b->w, a->t * a->M * sizeof *a->w) == 0);
     for (size_t t = 0; t < TARGETS; t++) {
-        double before = 0.0, after = 0.0, squares = 0.0, z[N];
+        double before = 0.0, after = 0.0, squares = 0.0, z[N], last = 0.0;
         struct fit_opts given = options_of(w);
+        double now[N];
         for (size_t i = 0; i < N; i++) {
             given.amplitude = a->amplitudes[t], given.noise = a->noises[t];
             const double z2 = without(&p, &given, w->weighted, i, t, NULL, NULL);
@@ -216,16 +234,34 @@ START_TEST(the_scale_makes_left_out_errors_as_large_as_predicted)
             squares += z2 * z2;
             z[i] = z2;
             given.amplitude = b->amplitudes[t], given.noise = b->noises[t];
-            after += without(&p, &given, w->weighted, i, t, NULL, NULL) / N;
+            now[i] = without(&p, &given, w->weighted, i, t, NULL, NULL);
+            after += now[i] / N;
         }
         /* intervals become narrower by no more than the standard error allows */
         const double sd = sqrt(squares / N - before * before) / sqrt(N);
         const double se = fmax(sd, before * sqrt(2.0 / N));
         const double mean = before >= 1.0 ? before : fmin(1.0, before + se);
-        /* and half of the way wider to where 38 of 40 rows lie inside */
+        /* and half of the way wider to where a cautious interval reaches */
         qsort(z, N, sizeof *z, ascending);
-        const double factor = sqrt(mean * fmax(mean, z[37] / (1.959963985 * 1.959963985)));
+        for (size_t i = 0; i < N; i++)
+            z[i] /= mean;
+        const double factor = mean * fmax(1.0, reached(z, N, 0.95, sqrt(2.0)) / 1.9599639845);
         ck_assert_double_eq_tol(after, before / factor, 1e-7);
+        qsort(now, N, sizeof *now, ascending);
+        for (size_t l = 0; l < REACH_LEVELS; l++) {
+            const double level = reach_level_for_tests(l);
+            last = fmax(last, reached(now, N, level, 1.0));
+            ck_assert_double_eq_tol(reach_at(&b->reach[t], level), last, 1e-7);
+            ck_assert_double_eq_tol(reach_at(&a->reach[t], level),
+                                    metrics_normal_quantile(0.5 + 0.5 * level), 1e-12);
+        }
+        if (t == 0) {
+            double inside = 0.0;
+            for (size_t i = 0; i < N; i++)
+                inside += sqrt(now[i]) <= info.reach95 * (1.0 + 1e-9) ? 1.0 / N : 0.0;
+            ck_assert_double_eq_tol(info.left_out_coverage95, inside, 1e-12);
+            ck_assert_double_eq(info.reach95, reach_at(&b->reach[0], 0.95));
+        }
         ck_assert_double_eq_tol(b->noises[t] / b->amplitudes[t], 0.3 / 0.8, 1e-10);
     }
     model_unref(a);
@@ -365,7 +401,7 @@ static struct judged simulated(size_t n, double sd, uint64_t seed)
         const double e = sd * normal(&g);
         e2[i] = e * e;
     }
-    const struct judged j = judgement_squares(n, e2, 1.0);
+    const struct judged j = judgement_squares(n, e2, 1.0, NULL);
     free(e2);
     return j;
 }
@@ -450,7 +486,7 @@ START_TEST(outliers_are_told_from_narrow_intervals)
         const double t = normal(&g) / sqrt(chi / 3.0) * 1.959964 / 3.182446;
         e2[i] = t * t;
     }
-    const struct judged j = judgement_squares(2000, e2, 1.0);
+    const struct judged j = judgement_squares(2000, e2, 1.0, NULL);
     ck_assert_int_eq(j.coverage, JUDGED_RIGHT);
     ck_assert(j.verdict == INTERVALS_HOLD || j.verdict == INTERVALS_TAILS);
     ck_assert_double_gt(j.z2_se, 1.5 * sqrt(2.0 / 2000.0));
@@ -468,16 +504,129 @@ START_TEST(no_scale_serves_errors_that_are_not_normal)
 
     for (size_t i = 0; i < ROWS; i++)
         e2[i] = pow(sqrt(12.0) * (rng_uniform(5, 3, i) - 0.5), 2.0);
-    const struct judged flat = judgement_squares(ROWS, e2, 1.0);
+    const struct judged flat = judgement_squares(ROWS, e2, 1.0, NULL);
     ck_assert_double_eq_tol(flat.kurtosis, 1.8, 0.1);
     ck_assert_double_ge(flat.coverage95, 1.0);
     ck_assert_int_eq(flat.verdict, INTERVALS_BOUNDED);
     for (size_t i = 0; i < ROWS; i++)
         e2[i] = pow((rng_uniform(5, 4, i) < 0.03 ? 5.0 : 0.5) * normal(&g), 2.0);
-    const struct judged tails = judgement_squares(ROWS, e2, 1.0);
+    const struct judged tails = judgement_squares(ROWS, e2, 1.0, NULL);
     ck_assert_double_gt(tails.kurtosis, 10.0);
     ck_assert_int_eq(tails.spread, JUDGED_RIGHT);
     ck_assert_int_eq(tails.verdict, INTERVALS_TAILS);
+}
+END_TEST
+
+/* The reach of errors whose quantiles are known, from 20000 of them: uniform ones (level p at
+ * sqrt 3 p), Laplace ones (-log(1 - p)/sqrt 2) and normal ones, all of variance 1.  Tolerance: 4
+ * standard errors sqrt(p (1 - p)/n)/density of each quantile. */
+static double uniform_error(size_t i)
+{
+    return sqrt(12.0) * (rng_uniform(8, 5, i) - 0.5);
+}
+
+static double uniform_reach(double p) { return sqrt(3.0) * p; }
+static double uniform_density(double q) { return q < sqrt(3.0) ? 1.0 / sqrt(3.0) : 0.0; }
+
+static double laplace_error(size_t i)
+{
+    return -log(1.0 - rng_uniform(8, 6, i)) / sqrt(2.0);
+}
+
+static double laplace_reach(double p) { return -log(1.0 - p) / sqrt(2.0); }
+static double laplace_density(double q) { return sqrt(2.0) * exp(-sqrt(2.0) * q); }
+
+static double normal_error(size_t i) { return rng_normal(8, 7, i); }
+static double normal_reach(double p) { return metrics_normal_quantile(0.5 + 0.5 * p); }
+static double normal_density(double q) { return sqrt(2.0 / M_PI) * exp(-0.5 * q * q); }
+
+static const struct law {
+    double (*error)(size_t), (*reach)(double), (*density)(double);
+} laws[] = { { uniform_error, uniform_reach, uniform_density },
+             { laplace_error, laplace_reach, laplace_density },
+             { normal_error, normal_reach, normal_density } };
+
+START_TEST(reach_is_that_of_the_errors)
+{
+    enum { ROWS = 20000 };
+    static double z2[ROWS], mean[ROWS], y[ROWS], var[ROWS];
+    const struct law *law = &laws[_i];
+    double share[REACH_LEVELS], levels[REACH_LEVELS];
+
+    for (size_t i = 0; i < ROWS; i++)
+        z2[i] = 4.0 * pow(law->error(i), 2.0); /* of variance 4 */
+    qsort(z2, ROWS, sizeof *z2, ascending);
+    const struct reach r = reach_left_out(ROWS, z2, 4.0, 1.0);
+    ck_assert(reach_holds(&r));
+    for (size_t l = 0; l < REACH_LEVELS; l++) {
+        const double p = reach_level_for_tests(l), q = law->reach(p);
+        ck_assert_double_eq_tol(reach_at(&r, p), q,
+                                4.0 * sqrt(p * (1.0 - p) / ROWS) / law->density(q));
+    }
+    /* so many new errors lie inside: 4 binomial standard errors, of both samples */
+    for (size_t i = 0; i < ROWS; i++)
+        y[i] = 0.5 * law->error(ROWS + i), mean[i] = 0.0, var[i] = 0.25;
+    for (size_t l = 0; l < REACH_LEVELS; l++)
+        levels[l] = reach_level_for_tests(l);
+    metrics_coverage(ROWS, y, mean, var, &r, REACH_LEVELS, levels, share);
+    for (size_t l = 0; l < REACH_LEVELS; l++)
+        ck_assert_double_eq_tol(share[l], levels[l],
+                                4.0 * sqrt(2.0 * levels[l] * (1.0 - levels[l]) / ROWS));
+    /* 1.96 sd hold all uniform errors: that is what it is for */
+    metrics_coverage(ROWS, y, mean, var, NULL, REACH_LEVELS, levels, share);
+    if (_i == 0)
+        ck_assert_double_ge(share[3], 1.0);
+}
+END_TEST
+
+/* Between the levels and beyond them: growing, alike on both sides, and undone by the inverse. */
+START_TEST(reach_grows_with_the_level)
+{
+    const struct reach tails = { { 0.1, 0.3, 0.8, 1.2, 6.0 } }, none = { { 0.0 } };
+    double last = 0.0;
+
+    for (int i = 1; i < 400; i++) {
+        const double z = 0.01 * i, at = reach_from_normal(&tails, z);
+        ck_assert_double_gt(at, last);
+        ck_assert_double_eq(reach_from_normal(&tails, -z), -at);
+        ck_assert_double_eq_tol(reach_to_normal(&tails, at), z, 1e-12 * z);
+        ck_assert_double_eq_tol(reach_to_normal(&tails, -at), -z, 1e-12 * z);
+        ck_assert_double_eq(reach_from_normal(&none, z), z);
+        last = at;
+    }
+    for (size_t l = 0; l < REACH_LEVELS; l++) {
+        const double z = metrics_normal_quantile(0.5 + 0.5 * reach_level_for_tests(l));
+        ck_assert_double_eq_tol(reach_from_normal(&tails, z), tails.at[l], 1e-12);
+        ck_assert_double_eq(reach_at(&tails, reach_level_for_tests(l)), tails.at[l]);
+        ck_assert_double_eq_tol(reach_at(NULL, reach_level_for_tests(l)), z, 1e-14);
+    }
+    ck_assert(reach_holds(&tails) && reach_holds(&none));
+    ck_assert(reach_is_normal(&none) && reach_is_normal(NULL) && !reach_is_normal(&tails));
+    ck_assert(!reach_holds(&(struct reach){ { 1.0, 0.9, 1.0, 1.0, 1.0 } }));
+    ck_assert(!reach_holds(&(struct reach){ { 0.0, 0.9, 1.0, 1.0, 1.0 } }));
+    ck_assert(!reach_holds(&(struct reach){ { 1.0, 1.0, 1.0, 1.0, NAN } }));
+    ck_assert(!reach_holds(&(struct reach){ { 1.0, 1.0, 1.0, 1.0, INFINITY } }));
+}
+END_TEST
+
+/* Few left-out rows move little: of 10 rows no level beyond 10/11 is known, and rows that agree
+ * with the level to their standard error move an interval half of the way at most. */
+START_TEST(few_rows_say_little)
+{
+    double z2[10];
+
+    for (size_t i = 0; i < 10; i++)
+        z2[i] = 1e-6;
+    struct reach r = reach_left_out(10, z2, 1.0, 1.0);
+    ck_assert_double_eq(reach_at(&r, 0.95), reach_at(NULL, 0.95));
+    ck_assert_double_eq(reach_at(&r, 0.99), reach_at(NULL, 0.99));
+    ck_assert_double_lt(reach_at(&r, 0.5), 0.01); /* 10 of 10 instead of 5: 3 standard errors */
+    r = reach_left_out(0, z2, 1.0, 1.0);
+    ck_assert(reach_is_normal(&r));
+    for (size_t i = 0; i < 10; i++)
+        z2[i] = 0.0; /* no error at all: there is no scale to follow */
+    r = reach_left_out(10, z2, 1.0, 1.0);
+    ck_assert(reach_is_normal(&r));
 }
 END_TEST
 
@@ -499,6 +648,11 @@ int main(void)
     tcase_add_test(tc, known_figures_are_judged);
     tcase_add_test(tc, outliers_are_told_from_narrow_intervals);
     tcase_add_test(tc, no_scale_serves_errors_that_are_not_normal);
+    suite_add_tcase(s, tc);
+    tc = tcase_create("reach");
+    tcase_add_loop_test(tc, reach_is_that_of_the_errors, 0, 3);
+    tcase_add_test(tc, reach_grows_with_the_level);
+    tcase_add_test(tc, few_rows_say_little);
     suite_add_tcase(s, tc);
     return support_run(s);
 }

@@ -40,7 +40,7 @@ START_TEST(golden_scores)
 {
     struct data d = golden_data();
     struct metrics m;
-    ck_assert_int_eq(metrics_compute(d.n, d.y, d.mean, d.var, &m, NULL), ST_OK);
+    ck_assert_int_eq(metrics_compute(d.n, d.y, d.mean, d.var, NULL, &m, NULL), ST_OK);
     same(m.rmse, "rmse"), same(m.mae, "mae"), same(m.r2, "r2"), same(m.nlpd, "nlpd");
     same(m.crps, "crps"), same(m.spearman, "spearman"), same(m.pearson, "pearson");
     same(m.mean_z2, "mean_z2"), same(m.coverage50, "coverage_0.5");
@@ -56,7 +56,7 @@ START_TEST(golden_calibration)
     struct data d = golden_data();
     static const double levels[] = { 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95 };
     double share[10], area = 0.0, ks, rho, *err = malloc(d.n * sizeof *err), new_sd[40];
-    metrics_coverage(d.n, d.y, d.mean, d.var, 10, levels, share);
+    metrics_coverage(d.n, d.y, d.mean, d.var, NULL, 10, levels, share);
     for (size_t i = 0; i < 10; i++) {
         char key[32];
         snprintf(key, sizeof key, "coverage_%g", levels[i]);
@@ -119,7 +119,7 @@ START_TEST(golden_ence)
         if (nb == 8)
             same(ence, "ence_8");
     }
-    ck_assert_int_eq(metrics_compute(d.n, d.y, d.mean, d.var, &m, NULL), ST_OK);
+    ck_assert_int_eq(metrics_compute(d.n, d.y, d.mean, d.var, NULL, &m, NULL), ST_OK);
     ck_assert_double_eq_tol(m.ence, ence, 1e-12);
     free(d.mean), free(bins);
 }
@@ -144,7 +144,7 @@ END_TEST
 static enum status classes(size_t n, const double *y, const double *mean, double *roc, double *pr)
 {
     struct metrics m;
-    const enum status rc = metrics_compute(n, y, mean, NULL, &m, NULL);
+    const enum status rc = metrics_compute(n, y, mean, NULL, NULL, &m, NULL);
     *roc = m.auroc, *pr = m.auprc;
     return rc;
 }
@@ -222,21 +222,21 @@ START_TEST(degenerate_inputs)
     double y[3] = { 2.0, 2.0, 2.0 }, mean[3] = { 1.0, 2.0, 3.0 }, var[3] = { 1.0, 1.0, 1.0 };
     struct metrics m;
     struct err err = { 0 };
-    ck_assert_int_eq(metrics_compute(3, y, mean, NULL, &m, NULL), ST_OK);
+    ck_assert_int_eq(metrics_compute(3, y, mean, NULL, NULL, &m, NULL), ST_OK);
     ck_assert(isnan(m.r2) && isnan(m.spearman) && isnan(m.nlpd) && isnan(m.coverage95));
     ck_assert_double_eq_tol(m.mae, 2.0 / 3.0, 1e-15);
-    ck_assert_int_eq(metrics_compute(0, y, mean, var, &m, &err), ST_RANGE);
+    ck_assert_int_eq(metrics_compute(0, y, mean, var, NULL, &m, &err), ST_RANGE);
     var[1] = 0.0;
-    ck_assert_int_eq(metrics_compute(3, y, mean, var, &m, &err), ST_RANGE);
+    ck_assert_int_eq(metrics_compute(3, y, mean, var, NULL, &m, &err), ST_RANGE);
     ck_assert_ptr_nonnull(strstr(err.msg, "row 2"));
     mean[2] = NAN;
-    ck_assert_int_eq(metrics_compute(3, y, mean, NULL, &m, &err), ST_RANGE);
+    ck_assert_int_eq(metrics_compute(3, y, mean, NULL, NULL, &m, &err), ST_RANGE);
     /* one row, fewer rows than bins */
-    ck_assert_int_eq(metrics_compute(1, y, y, y, &m, NULL), ST_OK);
+    ck_assert_int_eq(metrics_compute(1, y, y, y, NULL, &m, NULL), ST_OK);
     ck_assert_double_eq(m.coverage50, 1.0);
     for (size_t nth = 1; nth <= 3; nth++) {
         mem_fail_after_for_tests(nth);
-        ck_assert_int_eq(metrics_compute(2, y, y, y, &m, &err), ST_NOMEM);
+        ck_assert_int_eq(metrics_compute(2, y, y, y, NULL, &m, &err), ST_NOMEM);
         mem_fail_after_for_tests(0);
     }
 }
@@ -284,7 +284,7 @@ START_TEST(honest_predictions_look_honest)
         y[i] = mean[i] + sqrt(var[i]) * splitmix_normal(&s);
         entropy += 0.5 * log(2.0 * M_PI * M_E * var[i]) / n;
     }
-    ck_assert_int_eq(metrics_compute(n, y, mean, var, &m, NULL), ST_OK);
+    ck_assert_int_eq(metrics_compute(n, y, mean, var, NULL, &m, NULL), ST_OK);
     /* four standard errors: sqrt(2/n), sqrt(p(1-p)/n), sqrt(1/(2n)) */
     ck_assert_double_eq_tol(m.mean_z2, 1.0, 4.0 * sqrt(2.0 / n));
     ck_assert_double_eq_tol(m.coverage50, 0.5, 4.0 * 0.5 / sqrt(n));

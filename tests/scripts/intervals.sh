@@ -30,6 +30,65 @@ run -e "$data; fit features=512 rescale=perhaps"
 is "another word is refused" $rc 2
 has "with those there are" "$out$err" 'yes|ratio|scale|no\|yes, ratio, scale'
 
+# the interval has its own reach: a target without relation to the input, uniform on [-1, 1], of
+# which 1.96 sd hold all and .95 sqrt 3 = 1.65 sd hold 95 %; and errors of which 3 % are 20 times as
+# large
+awk 'BEGIN { srand(5); print "x,y"; for (i = 0; i < 2000; i++) print 10 * rand() "," 2 * rand() - 1 }' >uniform.csv
+awk 'BEGIN { srand(6); print "x,y"; for (i = 0; i < 1500; i++) { x = 10 * rand()
+    a = sqrt(-2 * log(1 - rand())) * cos(6.283185307 * rand())
+    print x "," sin(x) + (rand() < 0.03 ? 2 : 0.1) * a } }' >tails.csv
+share() { # of the rows of p.csv between lo and hi
+    awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        { n++; in95 += $at["lo95"] <= $at["y"] && $at["y"] <= $at["hi95"]
+          r = ($at["hi95"] - $at["mean"]) / $at["sd"]; if (!(r > 0)) bad = 1 }
+        END { printf "%.6f %.6f\n", in95 / n, bad ? "nan" : r }' p.csv
+}
+near() { awk "BEGIN { d = $1 - $2; exit !(d * d <= $3 * $3) }"; }
+for with in 'solver=exact' 'features=64'; do
+    run --format json -s u.gpd -e "open uniform.csv target=y; split test=50% seed=1; tune evals=12" \
+        -e "fit $with; score" \
+        -e "predict columns=row,y,mean,sd,lo95,hi95,lo90,hi90 quantiles=2.5,97.5 out=p.csv"
+    set -- $(share)
+    ok "uniform errors, $with: 95 % of them reach 1.65 sd" near "$2" 1.645 0.04
+    is "the fit says so" "$(num fit "$out" interval95 | cut -c1-5)" "$(echo "$2" | cut -c1-5)"
+    has "in its line" "$out" '"name":"rescale".*intervals at 95 % reach 1.[67][0-9] sd instead of 1.96, because 100.0 % of'
+    ok "score counts the rows that predict writes" near "$(num score "$out" coverage95)" "$1" 1e-5
+    ok "95 % of them" near "$1" 0.95 0.03
+    ok "quantiles are the ends" awk -F, 'NR > 1 && ($5 - $9 > 1e-9 || $9 - $5 > 1e-9 || $6 - $10 > 1e-9 ||
+        $10 - $6 > 1e-9 || $7 <= $5 || $8 >= $6) { exit 1 }' p.csv
+    cp p.csv before.csv
+    run -s u.gpd -e "predict columns=row,y,mean,sd,lo95,hi95,lo90,hi90 quantiles=2.5,97.5 out=p.csv"
+    ok "a session keeps the reach" cmp p.csv before.csv
+    run -s u.gpd -e "score; check; plot calibration out=c.txt; explain coverage"
+    has "check agrees" "$out" 'ok calibration .*'
+    has "and the plot" "$(cat c.txt)" '95 % interval of 1.6[0-9] sd.*honest\|honest'
+    run --format json -s u.gpd -e "fit $with rescale=ratio; score; why" \
+        -e 'predict columns=row,y,mean,sd,lo95,hi95 out=p.csv'
+    set -- $(share)
+    ok "rescale=ratio: 1.96 sd" near "$2" 1.959964 1e-6
+    is "hold all" "$1" 1.000000
+    has "why names the intervals, and what mends them" "$out" '"intervals".*rescale=yes'
+    run -s u.gpd -e 'predict columns=row,y,mean,sd,lo95,hi95 out=p.csv'
+    set -- $(share)
+    ok "a session without a word of it: 1.96 sd" near "$2" 1.959964 1e-6
+    rm -f u.gpd*
+done
+run --format json -e "open tails.csv target=y; split test=50% seed=1; tune evals=15; fit; score" \
+    -e 'predict columns=row,y,mean,sd,lo95,hi95 out=p.csv; plot calibration out=c.txt'
+set -- $(share)
+ok "heavy tails: the interval reaches less far" between "$2" 0.4 1.3
+ok "and holds 95 %" near "$1" 0.95 0.025
+ok "as score says" near "$(num score "$out" coverage95)" "$1" 1e-5
+
+# few rows may all lie inside, although squared errors are far smaller than predicted: score, check,
+# plot and explain say the same
+run -e "demo robot n=400 seed=2; split test=15% seed=1; tune evals=10; fit noise=0.4; score; check" \
+    -e 'plot calibration out=c.txt; explain coverage'
+has "score calls them wide" "$out" 'the intervals are too wide'
+has "check too" "$out" '! *calibration .* of the targets lie inside'
+has "explain too" "$out" 'the model is too cautious'
+has "and the plot" "$(tr '\n' ' ' <c.txt)" 'too  *cautious'
+
 # one judgement: noise of a third is narrow in the fit, the score, check, why and explain
 run -e "$data; fit features=512 noise=0.1; score; check; explain coverage; explain spread; why"
 has "the fit says so" "$out$err" 'predicting each training row from the others gives mean z^2 [0-9.]* (standard error'

@@ -52,7 +52,7 @@ program() { # name, tolerance, settings, sd
         echo "# $(cat worst.txt)"
     fi
 }
-sds=,sd_latent,sd
+sds=,sd_latent,sd,lo95,hi95
 open='open train.csv target=y skip=z,w; missing mean; set precision=double seed=5'
 fit='fit features=64 noise=0.3'
 

@@ -827,8 +827,9 @@ struct command cmd_model_rows[] = {
       {"against", ARG_RUN, 0, NULL, 0, 0, NULL, NULL,
        "an exact fit with the solution: looks on the way compare weights and errors with it"},
       {"rescale", ARG_CHOICE, 0, "yes", 0, 0, RESCALE_CHOICES, NULL,
-       "after a tuning, move the ratio of noise to amplitude, their scale, both or none to what "
-       "suits left-out rows"},
+       "after a tuning, move the ratio of noise to amplitude, their scale and the reach of "
+       "intervals (yes), only the ratio (ratio), all but it (scale) or none (no) to what suits "
+       "left-out rows"},
       {"plan", ARG_CHOICE, 0, "auto", 0, 0, "auto|store|regenerate|direct", NULL,
        "store features (or the matrix of an exact kernel), regenerate them in each pass, or form "
        "Z'Z"},
@@ -918,8 +919,9 @@ struct command cmd_model_rows[] = {
      CMD_JOB | CMD_NEEDS_MODEL,
      cmd_predict,
      "sd_latent is the uncertainty of the function, sd that of a new measurement (noise\n"
-     "included). lo95 and hi95 bound the central 95 % interval of a new measurement; under\n"
-     "scale y=log they are the exact quantiles. y is the observed value, where the file has it."},
+     "included). lo95 and hi95 bound the central 95 % interval of a new measurement, which\n"
+     "after a tuning reaches as many sd as left-out rows want (fit rescale=); under scale\n"
+     "y=log they are exact quantiles. y is the observed value, where the file has it."},
     {"pca",
      "model",
      "Compute the kernel PCA of the training rows",

@@ -375,7 +375,8 @@ static void scores_section(struct buf *b, const struct run *r)
                        "<p>%.1f %% of the targets lie inside the 95 %% interval, %.1f %% inside "
                        "the 50 %% one: %s.</p>\n",
                        100.0 * raw->coverage95, 100.0 * raw->coverage50,
-                       scoring_coverage_words(r->score_rows, raw->coverage50, raw->coverage95));
+                       r->score_part == PART_TRAIN ? "rows that the model was fitted to"
+                                                   : scoring_coverage_words(raw));
     }
     baseline_section(b, r);
 }

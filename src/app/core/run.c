@@ -20,7 +20,7 @@ const char *const run_baseline_words[] = { "mean", "ridge", NULL };
 void run_prediction_free(struct prediction *p)
 {
     free(p->row), free(p->y), free(p->mean), free(p->sd_latent), free(p->sd);
-    free(p->y_scaled), free(p->mean_scaled), free(p->var_scaled);
+    free(p->y_scaled), free(p->mean_scaled), free(p->var_scaled), free(p->reach);
     memset(p, 0, sizeof *p);
 }
 

@@ -35,6 +35,7 @@ struct prediction {
     size_t *row; double *y, *mean, *sd_latent, *sd;   /* y is NaN where it is unknown */
     /* in units of the training sd; var includes the noise variance */
     double *y_scaled, *mean_scaled, *var_scaled;
+    struct reach *reach; /* t: those of the model; NULL: of the normal distribution */
 };
 void run_prediction_free(struct prediction *); /* Frees the arrays that it holds. */
 

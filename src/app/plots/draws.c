@@ -19,7 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define Z95 1.959963984540054
 enum { STREAM_POINT = 200, CURVE_POINTS = 201, IMAGE_SIDE = 49 };
 
 struct draw_state draw_state_default(const struct workspace *ws)
@@ -239,8 +238,8 @@ static enum status room(struct draws *w, const struct draw_state *s, struct err 
 static enum status in_units(struct rows *r, struct draws *w, struct err *err)
 {
     for (size_t j = 0; j < w->g; j++) {
-        w->lo[j] = rows_y(r, w->mean[j] - Z95 * w->sd[j]);
-        w->hi[j] = rows_y(r, w->mean[j] + Z95 * w->sd[j]);
+        w->lo[j] = rows_y(r, w->mean[j] - reach_at(NULL, 0.95) * w->sd[j]);
+        w->hi[j] = rows_y(r, w->mean[j] + reach_at(NULL, 0.95) * w->sd[j]);
         w->mean[j] = rows_y(r, w->mean[j]);
         w->at[j] = w->at[j] * r->xsd + r->xmean;
     }

@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PARITY_POINTS = 4000, MAX_PANELS = 12, CLASSES = 8, LEVELS = 19, HALF = 10, BINS = 10,
+enum { PARITY_POINTS = 4000, MAX_PANELS = 12, CLASSES = 8, LEVELS = 19, BINS = 10,
        /* Sample size of a histogram: with more rows the screen would have to wait. */
        COLUMN_ROWS = 100000 };
 
@@ -389,7 +389,7 @@ static struct figure *plot_parity(struct workspace *ws, struct run *r, const str
     buf_clear(&title);
     buf_puts(&title, "observed ");
     text_safe(&title, r->has_enc ? encoding_for(&r->enc, target).target : "y", 40);
-    ok = ok && metrics_compute(p->n, p->y, p->mean, NULL, &m, err) == ST_OK
+    ok = ok && metrics_compute(p->n, p->y, p->mean, NULL, NULL, &m, err) == ST_OK
          && figure_label(f, buf_str(&title), "predicted mean", err) == ST_OK
          && figure_add(f, "rows", MARK_POINTS, n, x, y, err);
     const double d[2] = { lo, hi };
@@ -421,15 +421,19 @@ struct figure *plots_calibration(struct workspace *ws, struct run *r, const stru
     struct figure *f = plots_no_prediction("calibration", r, true, err);
     struct prediction one, *p = &one;
     double level[LEVELS + 2], share[LEVELS + 2];
+    struct metrics m;
     size_t target;
 
     if (f || !plots_prediction(r) || plots_target(ws, r, a, &target, p, err) != ST_OK)
         return f;
     for (size_t i = 0; i < LEVELS; i++)
         level[i + 1] = (double)(i + 1) / (LEVELS + 1);
-    metrics_coverage(p->n, p->y_scaled, p->mean_scaled, p->var_scaled, LEVELS, level + 1,
+    metrics_coverage(p->n, p->y_scaled, p->mean_scaled, p->var_scaled, p->reach, LEVELS, level + 1,
                      share + 1);
     level[0] = share[0] = 0, level[LEVELS + 1] = share[LEVELS + 1] = 1;
+    if (metrics_compute(p->n, p->y_scaled, p->mean_scaled, p->var_scaled, p->reach, &m, err) !=
+        ST_OK)
+        return NULL;
     char title[96], of[40];
     snprintf(title, sizeof title, "Calibration%s, %s", run_suffix(r, target, of, sizeof of), r->id);
     if (!*of)
@@ -447,11 +451,13 @@ struct figure *plots_calibration(struct workspace *ws, struct run *r, const stru
         f->x.lo = f->y.lo = 0, f->x.hi = f->y.hi = 1;
         ok = figure_verdict(
                  f, err,
-                 "%.1f %% of the targets lie inside the 95 %% interval (standard error %.1f %%), "
-                 "%.1f %% inside the 50 %% one (%.1f %%): %s",
-                 100 * share[LEVELS], 100 * judgement_share_se(p->n, 0.95), 100 * share[HALF],
+                 "%.1f %% of the targets lie inside the 95 %% interval of %.2f sd (standard error "
+                 "%.1f %%), %.1f %% inside the 50 %% one (%.1f %%): %s",
+                 100 * m.coverage95, reach_at(p->reach, 0.95),
+                 100 * judgement_share_se(p->n, 0.95), 100 * m.coverage50,
                  100 * judgement_share_se(p->n, 0.5),
-                 scoring_coverage_words(p->n, share[HALF], share[LEVELS])) == ST_OK;
+                 p->part == PART_TRAIN ? "rows that the model was fitted to"
+                                       : scoring_coverage_words(&m)) == ST_OK;
     }
     return plots_finish(f, ok);
 }
@@ -460,7 +466,9 @@ const struct plot_ops plots_calibration_row = {
     .name = "calibration",
     .title = "Nominal and actual coverage",
     .axes = "level, share inside",
-    .help = "Above the diagonal: too cautious; below: overconfident.",
+    .help = "Above the diagonal: too cautious; below: overconfident. The intervals are those that "
+            "predict writes, whose reach follows left-out rows; plot residuals compares the "
+            "errors with a normal distribution of the sd.",
     .make = plots_calibration,
     .of_target = true,
 };

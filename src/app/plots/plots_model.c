@@ -242,7 +242,12 @@ static enum status slice_open(struct slice *s, struct opened *o, struct job *job
  * there are no variances. */
 /* The plot slice. */
 
-static const double two_sides = 1.959963984540054; /* two-sided quantile for 95 % */
+/* The function is a Gaussian process whatever the errors of measurements are like: its band is that
+ * of the normal distribution, while that of new values reaches as far as intervals do. */
+static double band_sd(const struct reach *r)
+{
+    return reach_at(r, 0.95);
+}
 
 /* Draws the mean and the bands of the function and of new measurements along one axis. */
 static bool slice_curves(struct figure *f, const struct slice *s, const struct axis_of *a,
@@ -254,10 +259,11 @@ static bool slice_curves(struct figure *f, const struct slice *s, const struct a
     bool ok = lo != NULL;
 
     for (int inner = 0; ok && var && inner < 2; inner++) {
+        const double band = band_sd(inner ? NULL : &s->m->reach[s->target]);
         for (size_t i = 0; i < a->n; i++) {
             const double sd = sqrt(var[i] + (inner ? 0 : noise2));
-            lo[i] = encoding_value(&one, mean[i] - two_sides * sd);
-            hi[i] = encoding_value(&one, mean[i] + two_sides * sd);
+            lo[i] = encoding_value(&one, mean[i] - band * sd);
+            hi[i] = encoding_value(&one, mean[i] + band * sd);
         }
         const char *words = inner ? "95 % of the function" : "95 % of new values";
         if (a->levels)
@@ -530,8 +536,8 @@ static struct figure *part_panel(const struct slice *s, const struct axis_of *a,
     /* the parts add up to the mean of the model less the mean of the targets */
     for (size_t i = 0; i < a->n; i++) {
         unit[i] = mean[i] * one.ysd;
-        lo[i] = unit[i] - two_sides * one.ysd * sqrt(var ? var[i] : 0);
-        hi[i] = unit[i] + two_sides * one.ysd * sqrt(var ? var[i] : 0);
+        lo[i] = unit[i] - band_sd(NULL) * one.ysd * sqrt(var ? var[i] : 0);
+        hi[i] = unit[i] + band_sd(NULL) * one.ysd * sqrt(var ? var[i] : 0);
     }
     const bool ok = f && slice_labels(f, s, a->name, NULL, err)
                     && (!var || figure_add_band(f, "95 %", a->n, a->raw, lo, hi, err))

@@ -319,7 +319,7 @@ static int by_double(const void *a, const void *b)
  * effects_draw.h, in units of the target. */
 static void place_values(const struct movable *m, double *each, size_t n, double var, double *v)
 {
-    static const double two_sides = 1.959963984540054; /* 95 % */
+    const double two_sides = reach_at(NULL, 0.95); /* an average of the function, not a value */
     const struct encoding one = encoding_for(&m->enc, m->target);
     double mean = 0.0;
 

@@ -522,6 +522,17 @@ static void tuning_words(struct buf *b, const struct run *t)
     buf_printf(b, ", seed %" PRIu64 ". ", t->topt.seed);
 }
 
+/* How far its intervals reach, where that is not as far as those of normal distributions. */
+static void reach_words(struct buf *b, const struct run *r)
+{
+    if (!intervals_reached(r, 5e-3))
+        return;
+    buf_puts(b, "; ");
+    intervals_reach(b, r);
+    if (r->model->t > 1)
+        buf_puts(b, ", for the first target");
+}
+
 /* What the fit did to the amplitude and noise that it was given (fit rescale=...).  Of several
  * targets each has an amplitude of its own, and what they share is the ratio. */
 static void rescale_words(struct buf *b, const struct run *r)
@@ -530,8 +541,12 @@ static void rescale_words(struct buf *b, const struct run *r)
     const double amplitude = r->fit.amplitude, noise = r->fit.noise;
     const double ratio = noise / amplitude, now = r->info.noise / r->info.amplitude;
 
-    if (r->kind != RUN_FIT || !r->model || !intervals_moved(r, least))
+    if (r->kind != RUN_FIT || !r->model)
         return;
+    if (!intervals_moved(r, least)) {
+        reach_words(b, r);
+        return;
+    }
     if (r->model->t == 1)
         buf_printf(b, "; the fit moved amplitude %.4g and noise %.4g to these values, ", amplitude,
                    noise);
@@ -546,6 +561,7 @@ static void rescale_words(struct buf *b, const struct run *r)
     intervals_rule(b, r);
     if (r->model->t > 1)
         buf_puts(b, ", for the first target");
+    reach_words(b, r);
 }
 
 static void scale_words(struct buf *b, const struct run *r)

@@ -44,19 +44,43 @@ void intervals_rule(struct buf *b, const struct run *r)
         buf_puts(b, "the amplitude being the likeliest there");
 }
 
+bool intervals_reached(const struct run *r, double share)
+{
+    return r->model &&
+           fabs(reach_at(&r->model->reach[0], 0.95) / reach_at(NULL, 0.95) - 1.0) > share;
+}
+
+void intervals_reach(struct buf *b, const struct run *r)
+{
+    const struct fit_info *i = &r->info;
+
+    buf_printf(b, "intervals at 95 %% reach %.2f sd instead of 1.96",
+               reach_at(&r->model->reach[0], 0.95));
+    if (i->left_out_within196 >= 0.0)
+        buf_printf(b, ", because %.1f %% of the left-out rows lie within 1.96 sd",
+                   100.0 * i->left_out_within196);
+}
+
+/* One line: what the fit moved, and why. */
 static void moved_note(struct workspace *ws, const struct run *r)
 {
     const struct fit_info *i = &r->info;
-    struct buf rule = { 0 };
+    const bool scale = intervals_moved(r, 0.02), reach = intervals_reached(r, 0.05);
+    struct buf said = { 0 };
 
-    if (r->fit.keep_scale || !intervals_moved(r, 0.02))
+    if (r->fit.keep_scale || !(scale || reach))
         return;
-    intervals_rule(&rule, r);
-    ws_tell(ws, REC_NOTE, r->id, "rescale", "fit rescale=no",
-            "noise %.3g and amplitude %.3g suit these %s better than %.3g and %.3g: %s", i->noise,
-            i->amplitude, r->model->kind->draws ? "features" : "rows", r->fit.noise,
-            r->fit.amplitude, buf_str(&rule));
-    buf_free(&rule);
+    if (scale) {
+        buf_printf(&said, "noise %.3g and amplitude %.3g suit these %s better than %.3g and %.3g: ",
+                   i->noise, i->amplitude, r->model->kind->draws ? "features" : "rows",
+                   r->fit.noise, r->fit.amplitude);
+        intervals_rule(&said, r);
+        buf_puts(&said, reach ? "; " : "");
+    }
+    if (reach)
+        intervals_reach(&said, r);
+    ws_tell(ws, REC_NOTE, r->id, "rescale", "fit rescale=no", "%s", buf_str(&said));
+    buf_free(&said);
 }
 
 static void judged_note(struct workspace *ws, const struct run *r)

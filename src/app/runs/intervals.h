@@ -16,6 +16,10 @@ void intervals_figures(struct buf *, const struct judged *);
 bool intervals_moved(const struct run *, double share);
 /* By which rule it moved them: "the ratio by the leave-one-out error of its own features, ...". */
 void intervals_rule(struct buf *, const struct run *);
+/* True if the 95 % interval of the first target reaches further than 1.96 sd, or less far, by more
+ * than this share; and why: "intervals at 95 % reach 2.40 sd instead of 1.96, because ...". */
+bool intervals_reached(const struct run *, double share);
+void intervals_reach(struct buf *, const struct run *);
 /* Notes of a finished fit: what it moved and why, and whether left-out rows bear the intervals
  * out. */
 void intervals_notes(struct workspace *, const struct run *);

@@ -262,12 +262,14 @@ static void write_targets(struct writer *w, const struct run *r)
                                                           : "FILL";
     const char *type = is_c(w) ? "static const int " : "", *stop = is_c(w) ? ";" : "";
 
-    buf_printf(w->out, "%sTargets: mean, sd, then amplitude and noise in units of that sd.%s\n",
+    buf_printf(w->out, "%sTargets: mean, sd, amplitude and noise over that sd, reach of the 95 %% "
+                       "interval in sd.%s\n",
                is_c(w) ? "/* " : "# ", is_c(w) ? " */" : "");
     begin(w, "struct target", "targets");
     for (size_t j = 0; j < m->t; j++) {
         const struct encoding e = encoding_for(&r->enc, j);
-        const double v[] = { e.ymean, e.ysd, m->amplitudes[j], m->noises[j] };
+        const double v[] = { e.ymean, e.ysd, m->amplitudes[j], m->noises[j],
+                             reach_at(&m->reach[j], 0.95) };
         buf_printf(w->out, "    %s", w->in->open);
         string(w, e.target ? e.target : "y");
         for (size_t k = 0; k < sizeof v / sizeof *v; k++) {

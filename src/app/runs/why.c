@@ -748,16 +748,24 @@ static void look_variances(struct search *s)
     fit_again(s, c, i->why != OUT_DIRECT, "variance", "variance=all");
 }
 
+/* True if these intervals hold too few rows or too many; where they are those of normal errors
+ * although a fit may let them follow the errors, also if no scale would mend it. */
+static bool intervals_off(const struct search *s, const struct judged *j)
+{
+    return j->n && (j->verdict == INTERVALS_NARROW || j->verdict == INTERVALS_WIDE ||
+                    (s->f.scale_kept && j->coverage == JUDGED_WIDE));
+}
+
 /* Intervals that are too narrow or too wide.  Left-out rows show what a fit does to them; where
  * those bear the intervals out and test rows do not, the test rows are of another kind. */
 static void look_intervals(struct search *s)
 {
     const struct judged *out = &s->f.left_out, *test = &s->f.test;
-    const bool off = out->n && (out->verdict == INTERVALS_NARROW || out->verdict == INTERVALS_WIDE);
+    const bool off = intervals_off(s, out);
     const struct judged *j = off ? out : test;
     struct buf figures = { 0 };
 
-    if (j->n == 0 || (j->verdict != INTERVALS_NARROW && j->verdict != INTERVALS_WIDE))
+    if (!off && !intervals_off(s, test))
         return;
     intervals_figures(&figures, j);
     struct cause *c = add(s, "intervals", 0.7, 2.0,

@@ -566,6 +566,21 @@ static void solve_info(struct buf *b, const struct solve_info *s)
     buf_putc(b, '}');
 }
 
+/* How far the intervals reach, REACH_LEVELS numbers for each target; nothing where they are those
+ * of normal distributions. */
+static void reach(struct buf *b, const struct model *m)
+{
+    double all[TARGETS_MOST * REACH_LEVELS];
+    bool normal = true;
+
+    for (size_t j = 0; j < m->t; j++) {
+        memcpy(all + j * REACH_LEVELS, m->reach[j].at, sizeof m->reach[j].at);
+        normal = normal && reach_is_normal(&m->reach[j]);
+    }
+    if (!normal)
+        nums(b, "reach", all, m->t * REACH_LEVELS);
+}
+
 static void model(struct buf *b, const struct model *m)
 {
     open_object(b, "model");
@@ -578,6 +593,7 @@ static void model(struct buf *b, const struct model *m)
         nums(b, "amplitudes", m->amplitudes, m->t);
         nums(b, "noises", m->noises, m->t);
     }
+    reach(b, m);
     count(b, "seed", m->seed);
     count(b, "d", m->d);
     count(b, "M", m->M);

@@ -161,6 +161,26 @@ static const struct model_ops *read_kind(struct jdoc *j)
     return model_kind_at((size_t)store_doc_word(j, words, "$.model.kind"));
 }
 
+/* How far the intervals reach.  A session that says nothing has those of normal distributions. */
+static void read_reach(struct jdoc *j, struct model *m)
+{
+    static const char path[] = "$.model.reach";
+
+    if (!store_doc_has(j, path))
+        return;
+    if (store_doc_len(j, TARGETS_MOST * REACH_LEVELS, path) != m->t * REACH_LEVELS) {
+        store_doc_wrong(j, "%s is not of %zu targets", path, m->t);
+        return;
+    }
+    for (size_t i = 0; i < m->t; i++) {
+        for (size_t k = 0; k < REACH_LEVELS; k++)
+            m->reach[i].at[k] = store_doc_num(j, "%s[%zu]", path, i * REACH_LEVELS + k);
+        if (!reach_holds(&m->reach[i]))
+            store_doc_wrong(j, "%s: intervals of target %zu do not grow with their level", path,
+                            i + 1);
+    }
+}
+
 void store_read_model(struct loader *l, struct jdoc *j, struct run *r)
 {
     struct model *m = mem_calloc(1, sizeof *m, "a model", NULL);
@@ -180,6 +200,7 @@ void store_read_model(struct loader *l, struct jdoc *j, struct run *r)
     m->noises[0] = m->noise;
     store_read_field_each(j, "$.model.amplitudes", m->t, m->amplitudes);
     store_read_field_each(j, "$.model.noises", m->t, m->noises);
+    read_reach(j, m);
     m->seed = store_doc_u64(j, "$.model.seed");
     m->d = (size_t)store_doc_int(j, 1, STORE_MANY, "$.model.d");
     m->M = (size_t)store_doc_int(j, 1, STORE_MANY, "$.model.M");

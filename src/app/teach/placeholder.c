@@ -60,7 +60,8 @@ static double of_judgement(struct workspace *ws, size_t at)
     if (!r || !r->has_score || !isfinite(r->score_scaled.coverage95))
         return NAN;
     const struct judged j = judgement_score(&r->score_scaled);
-    const double what[] = { (double)j.coverage, j.coverage95_se, j.z2_se, (double)j.spread };
+    const double what[] = { (double)judgement_side(&j), j.coverage95_se, j.z2_se,
+                            (double)j.spread };
     return what[at];
 }
 

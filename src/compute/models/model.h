@@ -12,11 +12,12 @@
 #include "compute/backend.h"
 #include "compute/kernels/kernel.h"
 #include "compute/solvers/solver.h"
+#include "compute/stats/reach.h"
 #include "compute/tools.h"
 
 /* How the amplitude follows the data at a ratio of noise to amplitude: not at all; the likeliest
  * one (share/doc/methods.md 6.4); or the one at which left-out errors have the predicted variance
- * on average (6.17). */
+ * on average (6.17), and intervals then reach as far as left-out errors do (6.20). */
 enum scale_rule { SCALE_GIVEN, SCALE_LIKELIEST, SCALE_LEFT_OUT };
 struct model_ops;
 enum variance_mode { VAR_AUTO, VAR_ALL, VAR_NONE, VAR_COUNT, VAR_SAMPLES };
@@ -125,6 +126,9 @@ struct fit_info {
      * the final one, the standard error of the latter, and the share inside the 95 % interval. */
     size_t left_out_rows;
     double left_out_before, left_out_z2, left_out_z2_se, left_out_coverage95;
+    /* How many sd the 95 % interval of the first target reaches, and the share of left-out rows
+     * within 1.96 sd.  NaN: unknown. */
+    double reach95, left_out_within196;
     /* The latent variance at amplitude 1 that 99 of 100 left-out rows do not exceed: a new row
      * beyond it is unlike the training rows.  NaN: unknown. */
     double left_out_latent99;
@@ -149,6 +153,7 @@ struct model {
     uint64_t seed;
     size_t d, M, t;              /* inputs; features (exact: training rows); targets */
     double amplitudes[TARGETS_MOST], noises[TARGETS_MOST]; /* of each target, all with one ratio */
+    struct reach reach[TARGETS_MOST]; /* of each target: how far its intervals reach */
     double *w;                   /* t x M: weights at amplitude 1 (exact: (K1 + ratio I)^-1 y) */
     /* For variances: the lower Cholesky factor of Zv'Zv + ratio I (exact: of K1 + ratio I),
      * column-major Mv x Mv.  NULL: none is kept (model_variance recomputes it), or VAR_NONE. */

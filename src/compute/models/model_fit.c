@@ -168,6 +168,10 @@ static enum status fit_variance(struct fit *ft, struct err *err)
     return rc;
 }
 
+/* How many times its standard error a share of left-out rows has to be away from its level to move
+ * an interval, and the scale, half of the way (tests/bench/coverage.md). */
+static const double reach_doubt = 1.0, scale_doubt = M_SQRT2;
+
 static int ascending(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
@@ -182,16 +186,19 @@ static double quantile(size_t n, double *v, size_t percent)
     return n ? v[(percent * n + 99) / 100 - 1] : NAN;
 }
 
-/* The factor of the variances by left-out residuals (share/doc/methods.md 6.17): their mean z^2,
- * below 1 only as far as its standard error allows, because a few large errors decide it and new
- * rows may have more of them; and where 95 % of z^2 reach further than that, half of the way there,
- * on the logarithmic scale.  quantile95: that of z^2 over that of normal errors. */
-static double scale_factor(const struct judged *left_out, double quantile95)
+/* The factor of the variances by left-out residuals, m values of z^2 in ascending order
+ * (share/doc/methods.md 6.17): their mean, below 1 only as far as its standard error allows,
+ * because a few large errors decide it and new rows may have more of them; and where 95 % of z^2
+ * reach further than that, half of the way to where a cautious interval would reach, on the
+ * logarithmic scale.  The interval itself then follows by 6.20. */
+static double scale_factor(const struct judged *left_out, size_t m, const double *z2,
+                           double variance)
 {
     const double mean =
         left_out->z2 >= 1.0 ? left_out->z2 : fmin(1.0, left_out->z2 + left_out->z2_se);
+    const struct reach r = reach_left_out(m, z2, mean * variance, scale_doubt);
 
-    return sqrt(mean * fmax(mean, quantile95));
+    return mean * fmax(1.0, reach_at(&r, 0.95) / reach_at(NULL, 0.95));
 }
 
 /* Takes the left-out residuals of a target (m squares over variances at amplitude 1), sorts them
@@ -202,19 +209,23 @@ static void scale_target(struct fit *ft, size_t target, const struct left_out *o
     struct model *m = ft->m;
     struct fit_info *info = ft->info;
     double *z2 = out->z2 + target * out->m;
-    const double normal = metrics_normal_quantile(0.975), reach = quantile(out->m, z2, 95);
     double *amplitude = &m->amplitudes[target];
-    const struct judged before = judgement_squares(out->m, z2, *amplitude * *amplitude);
-    const double factor =
-        scale_factor(&before, reach / (normal * normal * *amplitude * *amplitude));
+
+    qsort(z2, out->m, sizeof *z2, ascending);
+    const struct judged before = judgement_squares(out->m, z2, *amplitude * *amplitude, NULL);
+    const double factor = scale_factor(&before, out->m, z2, *amplitude * *amplitude);
 
     if (ft->free_scale && ft->o->scale == SCALE_LEFT_OUT && isfinite(factor) && factor > 0.0) {
         *amplitude *= sqrt(factor);
         m->noises[target] = *amplitude * sqrt(ft->ratio);
+        m->reach[target] = reach_left_out(out->m, z2, *amplitude * *amplitude, reach_doubt);
     }
     if (target > 0)
         return;
-    const struct judged after = judgement_squares(out->m, z2, *amplitude * *amplitude);
+    const double variance = *amplitude * *amplitude;
+    const struct judged after = judgement_squares(out->m, z2, variance, &m->reach[0]);
+    info->reach95 = reach_at(&m->reach[0], 0.95);
+    info->left_out_within196 = judgement_squares(out->m, z2, variance, NULL).coverage95;
     info->left_out_rows = out->m;
     info->left_out_before = before.z2;
     info->left_out_z2 = after.z2;
@@ -263,6 +274,7 @@ static void describe(struct fit *ft)
     info->ratio = info->effective_dimension = NAN;
     info->left_out_before = info->left_out_z2 = info->left_out_z2_se = NAN;
     info->left_out_coverage95 = info->left_out_latent99 = NAN;
+    info->reach95 = info->left_out_within196 = NAN;
     info->rank_iterations = info->rank_seconds = NAN;
     info->condition = info->condition_plain = info->ritz_min = info->ritz_max = NAN;
     info->residual = info->true_residual = NAN;

@@ -6,17 +6,20 @@
 #include "compute/models/model.h"
 
 /* A rule: its word, whether the ratio of noise to amplitude may move to the one that suits the
- * features, how the amplitude follows the data at that ratio, and a description.  The first one is
- * the default.  `sep` stands between the rows. */
+ * features, how the amplitude follows the data at that ratio, and a description.  Where the
+ * amplitude follows left-out rows, so does the reach of intervals (6.20); otherwise they reach as
+ * far as those of normal distributions.  The first one is the default.  `sep` stands between the
+ * rows. */
 #define RESCALE_TABLE(row, sep)                                                                    \
     row("yes", true, SCALE_LEFT_OUT,                                                               \
-        "the ratio of the best left-out score, the scale at which left-out errors have mean z^2 "\
-        "of about 1") sep                                                                          \
+        "the ratio of the best left-out score, the scale at which left-out errors have mean z^2 "  \
+        "of about 1, intervals that hold their share of left-out errors") sep                      \
     row("ratio", true, SCALE_LIKELIEST,                                                            \
-        "the ratio of the best left-out score, the likeliest amplitude there") sep               \
+        "the ratio of the best left-out score, the likeliest amplitude there, intervals of 1.96 "  \
+        "sd") sep                                                                                  \
     row("scale", false, SCALE_LEFT_OUT,                                                            \
-        "the given ratio, the scale at which left-out errors have mean z^2 of about 1") sep        \
-    row("no", false, SCALE_GIVEN, "amplitude and noise as given")
+        "the given ratio, scale and intervals as with yes") sep                                    \
+    row("no", false, SCALE_GIVEN, "amplitude and noise as given, intervals of 1.96 sd")
 #define RESCALE_WORD(word, ratio, scale, title) word
 /* "yes|ratio|...", as the choices of an argument */
 #define RESCALE_CHOICES RESCALE_TABLE(RESCALE_WORD, "|")

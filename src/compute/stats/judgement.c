@@ -50,14 +50,15 @@ struct judged judgement_of(size_t n, double coverage95, double z2, double z2_se)
                         .coverage95_se = judgement_share_se(n, 0.95),
                         .z2_se = z2_se > normal ? z2_se : normal,
                         .kurtosis = 1.0 + (double)n * (z2_se / z2) * (z2_se / z2) };
-    const bool bounded = j.kurtosis < normal_kurtosis;
+    /* an error that was raised to that of normal errors says 3 and stands for less */
+    const bool bounded = j.kurtosis <= normal_kurtosis * (1.0 + 1e-9);
 
     j.coverage = judgement_share(n, coverage95, 0.95, tolerance95);
     j.spread = spread_of(z2, j.z2_se);
     if (j.coverage == JUDGED_NARROW)
         j.verdict = INTERVALS_NARROW;
     else if (j.spread == JUDGED_NARROW)
-        j.verdict = INTERVALS_TAILS;
+        j.verdict = bounded && j.coverage == JUDGED_WIDE ? INTERVALS_BOUNDED : INTERVALS_TAILS;
     else if (j.coverage != JUDGED_WIDE)
         j.verdict = j.spread == JUDGED_WIDE ? INTERVALS_WIDE : INTERVALS_HOLD;
     else if (j.spread == JUDGED_WIDE || (isnan(j.kurtosis) && !(z2 >= 1.0)))
@@ -67,9 +68,10 @@ struct judged judgement_of(size_t n, double coverage95, double z2, double z2_se)
     return j;
 }
 
-struct judged judgement_squares(size_t n, const double *e2, double variance)
+struct judged judgement_squares(size_t n, const double *e2, double variance,
+                                const struct reach *reach)
 {
-    const double edge = 1.9599639845400542;
+    const double edge = reach_at(reach, 0.95);
     double sum = 0.0, squares = 0.0;
     size_t inside = 0;
 
@@ -86,6 +88,11 @@ struct judged judgement_squares(size_t n, const double *e2, double variance)
 struct judged judgement_score(const struct metrics *m)
 {
     return judgement_of(m->n, m->coverage95, m->mean_z2, m->mean_z2_se);
+}
+
+enum judged_side judgement_side(const struct judged *j)
+{
+    return j->verdict == INTERVALS_WIDE ? JUDGED_WIDE : j->coverage;
 }
 
 const char *judgement_word(enum judged_verdict v)

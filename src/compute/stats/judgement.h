@@ -32,8 +32,8 @@ struct judged {
 /* The judgement of figures known already; n rows.  z2_se NaN: that of normal errors; z2 NaN: the
  * share alone is judged. */
 struct judged judgement_of(size_t n, double coverage95, double z2, double z2_se);
-/* The judgement of n squared errors e2[i] / variance. */
-struct judged judgement_squares(size_t n, const double *e2, double variance);
+/* The judgement of n squared errors e2[i] / variance with intervals of that reach. */
+struct judged judgement_squares(size_t n, const double *e2, double variance, const struct reach *);
 /* The judgement of a score. */
 struct judged judgement_score(const struct metrics *);
 /* The standard error of a nominal share of n rows, binomial. */
@@ -41,6 +41,9 @@ double judgement_share_se(size_t n, double nominal);
 /* The side on which a share inside a central interval lies: outside of nominal -+ tolerance, and by
  * more than judgement_errors standard errors. */
 enum judged_side judgement_share(size_t n, double share, double nominal, double tolerance);
+/* The side of the 95 % interval by the verdict: wide also where the share says nothing, as 100 % of
+ * few rows, but mean z^2 does. */
+enum judged_side judgement_side(const struct judged *);
 /* What intervals do: "hold", "are too narrow", ... */
 const char *judgement_word(enum judged_verdict);
 

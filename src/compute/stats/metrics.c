@@ -200,13 +200,14 @@ enum status metrics_ks(size_t n, const double *a, size_t m, const double *b, dou
 
 /* Probabilistic scores. */
 
-/* share[l]: the share of rows with |e| <= sd Phi^-1((1 + levels[l]) / 2), the central interval of
- * that probability (share/doc/methods.md 11.5). */
+/* share[l]: the share of rows with |e| <= sd reach, the central interval of that probability
+ * (share/doc/methods.md 11.5). */
 void metrics_coverage(size_t n, const double *y, const double *mean, const double *var_y,
-                      size_t nlevels, const double *levels, double *share)
+                      const struct reach *reach, size_t nlevels, const double *levels,
+                      double *share)
 {
     for (size_t l = 0; l < nlevels; l++) {
-        const double z = metrics_normal_quantile(0.5 + 0.5 * levels[l]);
+        const double z = reach_at(reach, levels[l]);
         size_t inside = 0;
         for (size_t i = 0; i < n; i++)
             inside += fabs(y[i] - mean[i]) <= z * sqrt(var_y[i]);
@@ -343,7 +344,7 @@ static void densities(size_t n, const double *y, const double *mean, const doubl
 }
 
 enum status metrics_compute(size_t n, const double *y, const double *mean, const double *var_y,
-                            struct metrics *m, struct err *err)
+                            const struct reach *reach, struct metrics *m, struct err *err)
 {
     *m = (struct metrics){ .n = n, .rmse = NAN, .mae = NAN, .r2 = NAN, .pearson = NAN,
                            .spearman = NAN, .nlpd = NAN, .nlpd_constant = NAN, .crps = NAN,
@@ -362,7 +363,7 @@ enum status metrics_compute(size_t n, const double *y, const double *mean, const
     static const double levels[3] = { 0.5, 0.9, 0.95 };
     double share[3];
     densities(n, y, mean, var_y, m);
-    metrics_coverage(n, y, mean, var_y, 3, levels, share);
+    metrics_coverage(n, y, mean, var_y, reach, 3, levels, share);
     m->coverage50 = share[0];
     m->coverage90 = share[1];
     m->coverage95 = share[2];

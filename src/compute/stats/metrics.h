@@ -3,6 +3,7 @@
 #define GPDESK_METRICS_H
 
 #include "base/status.h"
+#include "compute/stats/reach.h"
 
 #include <stddef.h>
 
@@ -23,12 +24,14 @@ struct metrics {
     double auroc, auprc;
 };
 /* All scores of n rows: y, mean and var_y (noise included; NULL: no probabilistic scores), in the
- * same units.  RANGE for values that are not finite and variances that are not positive. */
+ * same units; shares inside of intervals are those of intervals with that reach (NULL: of the
+ * normal distribution).  RANGE for values that are not finite and variances that are not
+ * positive. */
 enum status metrics_compute(size_t n, const double *y, const double *mean, const double *var_y,
-                            struct metrics *, struct err *);
+                            const struct reach *, struct metrics *, struct err *);
 /* share[l]: the share of rows inside the central interval of level levels[l] (11.5). */
 void metrics_coverage(size_t n, const double *y, const double *mean, const double *var_y,
-                      size_t nlevels, const double *levels, double *share);
+                      const struct reach *, size_t nlevels, const double *levels, double *share);
 /* Bins of equal count by sd, at most nbins: mean sd, MAE and RMSE of each.  Returns how many bins
  * there are; 0 and *err when memory is short. */
 struct metrics_bins { double *sd, *mae, *rmse; };

@@ -7,12 +7,12 @@
 #include "compute/linalg/blas.h"
 #include "compute/models/exact.h"
 #include "compute/rng.h"
+#include "compute/stats/reach.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define Z95 1.959963984540054
 enum { STREAM_FUNCTION = 100 };
 
 double process_half_distance(const struct kernel *k, const double *hp)
@@ -88,7 +88,7 @@ static enum status count_inside(const struct process *p, const struct process_ro
     for (size_t i = 0; rc == ST_OK && i < n; i++) {
         const double m = blas_ddot(n, own + i * n, a);
         const double v = fmax(0.0, prior[i] - blas_ddot(n, own + i * n, own + i * n)) + ratio;
-        out->inside += fabs(r->y[i] - m) <= Z95 * p->amplitude * sqrt(v);
+        out->inside += fabs(r->y[i] - m) <= reach_at(NULL, 0.95) * p->amplitude * sqrt(v);
     }
     free(own), free(prior);
     return rc;

@@ -23,6 +23,8 @@ libcompute_a_SOURCES += \
   src/compute/stats/parts.h \
   src/compute/stats/process.c \
   src/compute/stats/process.h \
+  src/compute/stats/reach.c \
+  src/compute/stats/reach.h \
   src/compute/stats/ritz.c \
   src/compute/stats/ritz.h \
   src/compute/stats/spectrum.c \

@@ -4,10 +4,10 @@
 #include "app/core/condition.h"
 #include "app/core/trace.h"
 #include "app/plots/plot_rows.h"
+#include "app/runs/intervals.h"
 #include "app/runs/scoring/scoring.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "compute/stats/judgement.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -127,6 +127,9 @@ static void score_lines(const struct run *r, struct buf *b)
     put(b, "coverage", "50 %%: %.3f  90 %%: %.3f  95 %%: %.3f (standard error %.3f)",
         r->score_scaled.coverage50, r->score_scaled.coverage90, r->score_scaled.coverage95,
         judgement_share_se(r->score_rows, 0.95));
+    if (intervals_reached(r, 5e-3))
+        put(b, "", "intervals at 95 %% reach %.2f sd instead of 1.96",
+            reach_at(&r->model->reach[0], 0.95));
     struct buf simple = { 0 };
     scoring_run_baseline_words(&simple, r, 0);
     if (simple.len)

@@ -35,53 +35,53 @@ static double sd_value(const struct scoring *s, size_t j, size_t i)
     return of_target(s, s->pred.sd, j, i);
 }
 
-/* A quantile of a new observation. z is that of the normal distribution, and the forecast is
- * normal in scaled units, so that the quantile is exact under y=log, too. */
-static double quantile(const struct scoring *s, size_t j, size_t i, double z)
+/* An end of the central interval of a new observation at a level, the lower one for side -1.  It
+ * is taken in scaled units, where the forecast is symmetric, so that it is exact under y=log,
+ * too. */
+static double end_of(const struct scoring *s, size_t j, size_t i, double side, double level)
 {
     const struct encoding one = encoding_for(&s->enc, j);
-    const double mean = of_target(s, s->pred.mean_scaled, j, i);
+    const double sd = sqrt(of_target(s, s->pred.var_scaled, j, i));
 
-    return encoding_value(
-        &one, z == 0.0 ? mean : mean + z * sqrt(of_target(s, s->pred.var_scaled, j, i)));
+    return encoding_value(&one, of_target(s, s->pred.mean_scaled, j, i) +
+                                    side * reach_at(s->pred.reach + j, level) * sd);
 }
-
-/* Quantiles of the standard normal distribution at 0.75, 0.95 and 0.975. */
-static const double z50 = 0.67448975019608174, z90 = 1.6448536269514722, z95 = 1.9599639845400542;
 
 static double median_value(const struct scoring *s, size_t j, size_t i)
 {
-    return quantile(s, j, i, 0.0);
+    const struct encoding one = encoding_for(&s->enc, j);
+
+    return encoding_value(&one, of_target(s, s->pred.mean_scaled, j, i));
 }
 
 static double lo50_value(const struct scoring *s, size_t j, size_t i)
 {
-    return quantile(s, j, i, -z50);
+    return end_of(s, j, i, -1.0, 0.5);
 }
 
 static double hi50_value(const struct scoring *s, size_t j, size_t i)
 {
-    return quantile(s, j, i, z50);
+    return end_of(s, j, i, 1.0, 0.5);
 }
 
 static double lo90_value(const struct scoring *s, size_t j, size_t i)
 {
-    return quantile(s, j, i, -z90);
+    return end_of(s, j, i, -1.0, 0.9);
 }
 
 static double hi90_value(const struct scoring *s, size_t j, size_t i)
 {
-    return quantile(s, j, i, z90);
+    return end_of(s, j, i, 1.0, 0.9);
 }
 
 static double lo95_value(const struct scoring *s, size_t j, size_t i)
 {
-    return quantile(s, j, i, -z95);
+    return end_of(s, j, i, -1.0, 0.95);
 }
 
 static double hi95_value(const struct scoring *s, size_t j, size_t i)
 {
-    return quantile(s, j, i, z95);
+    return end_of(s, j, i, 1.0, 0.95);
 }
 
 static double error_value(const struct scoring *s, size_t j, size_t i)

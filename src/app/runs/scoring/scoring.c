@@ -63,7 +63,8 @@ static enum status prediction_alloc(struct prediction *p, size_t rows, size_t t,
     p->sd = mem_calloc(n, sizeof *p->sd, "predictions", err);
     p->sd_latent = mem_calloc(n, sizeof *p->sd_latent, "predictions", err);
     p->var_scaled = mem_calloc(n, sizeof *p->var_scaled, "predictions", err);
-    return p->sd && p->sd_latent && p->var_scaled ? ST_OK : ST_NOMEM;
+    p->reach = mem_calloc(t, sizeof *p->reach, "predictions", err);
+    return p->sd && p->sd_latent && p->var_scaled && p->reach ? ST_OK : ST_NOMEM;
 }
 
 /* For target j: computes everything that a score or a file needs from scaled means and latent
@@ -105,6 +106,8 @@ enum status scoring_rows(const struct model *m, const struct encoding *enc,
         return rc;
     for (size_t i = 0; i < e->n; i++)
         p->row[i] = e->row[i];
+    if (p->reach)
+        memcpy(p->reach, m->reach, m->t * sizeof *p->reach);
     for (size_t j = 0; j < m->t; j++)
         unscale_target(m, enc, e, j, p);
     return ST_OK;

@@ -57,9 +57,8 @@ enum status scoring_metrics(const struct encoding *, const struct prediction *,
  * RMSE 1.9, NLPD 2;  ridge RMSE 0.4, NLPD 0.4" ("" if there are none). */
 void scoring_run_baseline_json(struct rec *, const struct run *);
 void scoring_run_baseline_words(struct buf *, const struct run *, size_t j);
-/* A phrase about the shares of n targets inside the 50 % and 95 % intervals, where they differ by
- * more than chance allows; the two may well differ from each other. It begins with "honest" if the
- * 95 % interval is. */
-const char *scoring_coverage_words(size_t n, double half, double most);
+/* A phrase about scored intervals, those at 50 % included, which may well differ from those at
+ * 95 %. It begins with "honest" if the judgement of compute/stats/judgement.h is that they hold. */
+const char *scoring_coverage_words(const struct metrics *);
 
 #endif

@@ -52,7 +52,7 @@ static double rank_correlation(const struct prediction *p)
     if (e) {
         for (size_t i = 0; i < p->n; i++)
             e[i] = fabs(p->y[i] - p->mean[i]);
-        if (metrics_compute(p->n, e, p->sd, NULL, &m, NULL) == ST_OK)
+        if (metrics_compute(p->n, e, p->sd, NULL, NULL, &m, NULL) == ST_OK)
             r = m.spearman;
     }
     free(e);
@@ -85,19 +85,18 @@ static struct scoring_finding drift_finding(const struct row_drift *l)
     return f;
 }
 
-const char *scoring_coverage_words(size_t n, double half, double most)
+const char *scoring_coverage_words(const struct metrics *m)
 {
-    const enum judged_side middle = judgement_share(n, half, 0.5, 0.06);
+    const struct judged j = judgement_score(m);
+    const enum judged_side middle = judgement_share(m->n, m->coverage50, 0.5, 0.06);
     const bool wide = middle == JUDGED_WIDE, narrow = middle == JUDGED_NARROW;
 
-    switch (judgement_of(n, most, NAN, NAN).coverage) {
-    case JUDGED_NARROW:
+    if (j.coverage == JUDGED_NARROW)
         return narrow ? "overconfident"
                : wide ? "too cautious for most rows, overconfident about the worst"
                       : "overconfident about the worst rows (heavy tails)";
-    case JUDGED_WIDE: return narrow ? "overconfident near the mean" : "too cautious";
-    case JUDGED_RIGHT: break;
-    }
+    if (judgement_side(&j) == JUDGED_WIDE)
+        return narrow ? "overconfident near the mean" : "too cautious";
     return wide     ? "honest at 95 %, too cautious for most rows"
            : narrow ? "honest at 95 %, overconfident near the mean"
                     : "honest";
@@ -142,7 +141,8 @@ static size_t interval_findings(const struct scoring *s, const struct judged *j,
     const struct metrics *m = &s->raw[s->target];
     const bool train = s->part == PART_TRAIN;
 
-    f[0] = (struct scoring_finding){ "calibration", j->n == 0 || j->coverage == JUDGED_RIGHT, "" };
+    f[0] = (struct scoring_finding){ "calibration",
+                                     j->n == 0 || judgement_side(j) == JUDGED_RIGHT, "" };
     f[1] = (struct scoring_finding){ "spread", j->n == 0 || j->spread == JUDGED_RIGHT, "" };
     if (train && j->n == 0) {
         snprintf(f[0].text, sizeof f[0].text,
@@ -159,7 +159,7 @@ static size_t interval_findings(const struct scoring *s, const struct judged *j,
         snprintf(f[0].text + strlen(f[0].text), sizeof f[0].text - strlen(f[0].text),
                  "%.1f %% inside the 50 %% one (%.1f %%): %s", 100 * m->coverage50,
                  100 * judgement_share_se(m->n, 0.5),
-                 scoring_coverage_words(m->n, m->coverage50, m->coverage95));
+                 scoring_coverage_words(m));
     snprintf(f[1].text, sizeof f[1].text,
              "%ssquared errors are %.2f x the predicted variance on average (standard error "
              "%.2f; 1 is right): the intervals %s",

@@ -100,8 +100,8 @@ static void number(struct buf *b, double v)
         buf_json_double(b, v);
 }
 
-/* The forecast is normal in scaled units, so that quantiles and the chance are exact under y=log,
- * too. */
+/* Quantiles and the chance are taken in scaled units, and so are exact under y=log, too; they are
+ * those of the intervals (compute/stats/reach.h). */
 void scoring_functions_cells(struct buf *b, const struct scoring *s, size_t i)
 {
     const struct scoring_more *m = &s->more;
@@ -118,11 +118,14 @@ void scoring_functions_cells(struct buf *b, const struct scoring *s, size_t i)
         if (!s->pred.var_scaled)
             continue;
         const double mean = s->pred.mean_scaled[at], sd = sqrt(s->pred.var_scaled[at]);
+        const struct reach *reach = s->pred.reach + j;
         for (size_t k = 0; k < m->nquantiles; k++)
-            number(b, encoding_value(&one,
-                                     mean + sd * metrics_normal_quantile(m->quantile[k] / 100.0)));
+            number(b, encoding_value(
+                          &one, mean + sd * reach_from_normal(reach, metrics_normal_quantile(
+                                                                         m->quantile[k] / 100.0))));
         if (m->has_above)
-            number(b, metrics_normal_cdf((mean - encoding_scaled(&one, m->above)) / sd));
+            number(b, metrics_normal_cdf(reach_to_normal(
+                          reach, (mean - encoding_scaled(&one, m->above)) / sd)));
     }
 }
 

@@ -14,6 +14,8 @@ struct prediction scoring_prediction(const struct prediction *p, size_t j)
     for (size_t i = 0; j > 0 && i < sizeof at / sizeof *at; i++)
         if (*at[i])
             *at[i] += j * p->n;
+    if (one.reach)
+        one.reach += j;
     one.t = 1;
     return one;
 }
@@ -79,10 +81,11 @@ enum status scoring_metrics(const struct encoding *enc, const struct prediction 
 {
     struct metrics model;
     const double sd = raw_y_sd(enc);
-    enum status rc = metrics_compute(p->n, p->y_scaled, p->mean_scaled, p->var_scaled, &model, err);
+    enum status rc = metrics_compute(p->n, p->y_scaled, p->mean_scaled, p->var_scaled, p->reach,
+                                     &model, err);
 
     if (rc == ST_OK) /* point scores are in the target's own units */
-        rc = metrics_compute(p->n, p->y, p->mean, NULL, raw, err);
+        rc = metrics_compute(p->n, p->y, p->mean, NULL, NULL, raw, err);
     if (rc != ST_OK)
         return rc;
     raw->coverage50 = model.coverage50;
