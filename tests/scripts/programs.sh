@@ -65,6 +65,12 @@ program "sums and products" 1e-9 "$open; kernel rbf(ard) on a,b * linear + perio
     + poly(degree=3) * $nu + constant + linear; fit features=128 noise=0.3" yes $sds
 program "two targets, weights, flags" 1e-9 "open train.csv target=y,z; cols w role=weight; \
     missing median flag=yes; set precision=double; kernel rbf; $fit" yes $sds
+program "two targets, tuned: intervals have a reach of their own" 1e-9 "open train.csv \
+    target=y,z skip=w; missing mean; set precision=double seed=5; kernel rbf; \
+    tune features=64 evals=6; fit features=64" yes $sds
+ok "each another one" awk '/^targets|targets\[\]/ { on = 1 } on && /"[yz]", / { gsub(/[^-+0-9.e,]/, "")
+    n = split($0, v, ","); while (v[n] == "") n--; r[++k] = v[n]; if (k == 2) exit }
+    END { exit !(r[1] > 0 && r[2] > 0 && r[1] != r[2] && r[1] != 1.9599639845400542) }' r.c
 program "y=log, groups, a smaller map for the variance" 1e-9 "$open; scale y=log; \
     cols a,b group=g; kernel matern(nu=3/2,ard=group); $fit variance=32" no $sds
 program "y=log without variances, rows left out" 1e-9 "open train.csv target=y skip=z,w; \

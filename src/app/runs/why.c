@@ -23,7 +23,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SPECTRUM_ROWS = 1024, LOO_ROWS = 600, SPREAD_BINS = 5, COLUMN_ROWS = 4096, BLOCK = 1024 };
+enum { SPECTRUM_ROWS = 1024, LOO_ROWS = 600, LOO_FEW = 150, SPREAD_BINS = 5, COLUMN_ROWS = 4096,
+       BLOCK = 1024 };
 
 /* A copy of what the run holds, because the job does not see the workspace. */
 struct facts {
@@ -48,8 +49,9 @@ struct search {
     struct facts f;
     struct cause cause[CAUSES_MOST];
     size_t n;
-    /* the sample */
-    size_t m, d;
+    /* The sample.  Its first `few` rows are an even sample of their own, on which a search goes
+     * over many settings; all of them judge those that are left. */
+    size_t m, few, d;
     double *X, *y, *w, *e, *sd, *K; /* m x d, m, m (square roots of weights), m, m, m x m */
     double best_ratio, best_error, best_noise, own_error; /* leave-one-out results */
     double implied;               /* maximum-likelihood noise at the last ratio evaluated */
@@ -63,7 +65,7 @@ struct search {
 };
 
 /* Of one core: the exact GPs over LOO_ROWS rows, one for each noise and lengthscale tried. */
-static const double left_out_seconds = 0.5;
+static const double left_out_seconds = 0.1;
 
 /* The part of them that a dataset of fewer rows takes. */
 static double left_out_share(const struct dataset *d)
@@ -479,42 +481,51 @@ static enum status take_sample(struct search *s, struct err *err)
     s->w = s->e ? s->sd + s->m : NULL;
     s->K = s->e ? mem_aligned(s->m, s->m * sizeof *s->K, "a sample's kernel matrix", err) : NULL;
     enum status rc = s->K ? ST_OK : ST_NOMEM;
-    for (size_t i = 0; rc == ST_OK && i < s->m; i++) {
+    const size_t step = s->m > LOO_FEW ? (s->m + LOO_FEW / 2) / LOO_FEW : 1;
+    s->few = (s->m + step - 1) / step;
+    for (size_t k = 0, i = 0; rc == ST_OK && k < s->m; k++, i += step) {
+        if (i >= s->m) /* 0, step, 2 step ..; then 1, 1 + step .. */
+            i = i % step + 1;
         const size_t lo = (size_t)((double)i * (double)n / (double)s->m);
         const size_t hi = (size_t)(((double)i + 1.0) * (double)n / (double)s->m);
         size_t r = lo + (size_t)(rng_uniform(2, rng_stream(RNG_SAMPLE, 13), i) * (double)(hi - lo));
         r = r < n ? r : n - 1;
-        rc = e->base.rows(&e->base, r, r + 1, s->X + i * s->d, err);
-        s->y[i] = e->y[r];
-        s->w[i] = e->row_scale ? e->row_scale[r] : 1.0;
+        rc = e->base.rows(&e->base, r, r + 1, s->X + k * s->d, err);
+        s->y[k] = e->y[r];
+        s->w[k] = e->row_scale ? e->row_scale[r] : 1.0;
     }
     return rc;
 }
 
-/* Root (weighted) mean squared leave-one-out error. e keeps the residuals multiplied by the square
- * root of the weight, as sd is. NaN if the matrix cannot be factorised. */
-static double error_at(struct search *s, const double *hp, double ratio)
+/* Root (weighted) mean squared leave-one-out error of the first m rows. e keeps the residuals
+ * multiplied by the square root of the weight, as sd is. NaN if the matrix cannot be factorised. */
+static double error_of(struct search *s, size_t m, const double *hp, double ratio)
 {
     double sum = 0.0, quad = 0.0, z2 = 0.0, trace = 0.0,
            weight = 0.0; /* quad = y'A^-1 y, where A^-1 y = e / sd^2 */
 
-    const struct exact_rows rows = { .k = &s->study.o.kernel, .hp = hp, .X = s->X, .n = s->m,
+    const struct exact_rows rows = { .k = &s->study.o.kernel, .hp = hp, .X = s->X, .n = m,
                                      .d = s->d, .row_scale = s->w, .pool = s->job->pool };
 
     if (ctl_stopped(&s->job->ctl) ||
         diagnose_loo(&rows, s->y, ratio, s->e, s->sd, s->K, NULL, NULL) != ST_OK)
         return NAN;
-    for (size_t i = 0; i < s->m; i++) {
+    for (size_t i = 0; i < m; i++) {
         sum += s->e[i] * s->e[i];
         weight += s->w[i] * s->w[i];
         quad += s->w[i] * s->y[i] * s->e[i] / (s->sd[i] * s->sd[i]);
         z2 += s->e[i] * s->e[i] / (s->sd[i] * s->sd[i]);
         trace += 1.0 / (s->sd[i] * s->sd[i]);
     }
-    s->z2 = z2 / (double)s->m / (s->f.amplitude * s->f.amplitude);
-    s->dof = (double)s->m - ratio * trace;
-    s->implied = sqrt(fmax(0.0, ratio * quad / (double)s->m));
+    s->z2 = z2 / (double)m / (s->f.amplitude * s->f.amplitude);
+    s->dof = (double)m - ratio * trace;
+    s->implied = sqrt(fmax(0.0, ratio * quad / (double)m));
     return sqrt(sum / weight);
+}
+
+static double error_at(struct search *s, const double *hp, double ratio)
+{
+    return error_of(s, s->m, hp, ratio);
 }
 
 static double own_ratio(const struct search *s)
@@ -524,23 +535,19 @@ static double own_ratio(const struct search *s)
 
 static const double z2_sure = 4.0; /* errors are twice as large as the model predicts */
 
-/* The noise: errors at several ratios of noise, starting at the run's own and going up and down
- * while they decrease. */
-static void look_noise(struct search *s)
+/* From a ratio of noise by factors of ten up and down, at least up to `near`, while the error of
+ * the first m rows falls, and for `most` more steps; the best setting stands in best_error and its
+ * like. */
+static void descend_noise(struct search *s, size_t m, double from, double near, size_t most)
 {
-    const double own = own_ratio(s);
-
-    s->own_error = s->best_error = error_at(s, s->study.o.hp, own);
-    const double z2 = s->z2, dof = s->dof;
-    s->best_ratio = own;
-    s->best_noise = s->implied;
-    if (!isfinite(s->own_error))
-        s->best_error = INFINITY;
     for (int way = -1; way <= 1; way += 2) {
         size_t worse = 0;
-        for (double r = own; worse < 3 && r > 1e-12 && r < 1e6;) {
+        for (double r = from; r > 1e-12 && r < 1e6;) {
+            /* 0.999: near is a product of tens, too */
+            if (worse >= most && !(way < 0 ? near < 0.999 * r : near > 1.001 * r))
+                break;
             r *= way < 0 ? 0.1 : 10.0;
-            const double e = error_at(s, s->study.o.hp, r);
+            const double e = error_of(s, m, s->study.o.hp, r);
             worse = e < s->best_error ? 0 : worse + 1;
             if (e < s->best_error) {
                 s->best_error = e;
@@ -549,6 +556,32 @@ static void look_noise(struct search *s)
             }
         }
     }
+}
+
+/* Where a few rows have their least error, starting at the run's own ratio. */
+static double first_ratio(struct search *s, double own)
+{
+    s->best_error = error_of(s, s->few, s->study.o.hp, own);
+    if (!isfinite(s->best_error))
+        s->best_error = INFINITY;
+    s->best_ratio = own;
+    descend_noise(s, s->few, own, own, 3);
+    return s->best_ratio;
+}
+
+/* The noise: errors at several ratios of noise, of a few rows first, then of all rows up to the
+ * best of those and beside it. */
+static void look_noise(struct search *s)
+{
+    const double own = own_ratio(s), near = s->few < s->m ? first_ratio(s, own) : own;
+
+    s->own_error = s->best_error = error_at(s, s->study.o.hp, own);
+    const double z2 = s->z2, dof = s->dof;
+    s->best_ratio = own;
+    s->best_noise = s->implied;
+    if (!isfinite(s->own_error))
+        s->best_error = INFINITY;
+    descend_noise(s, s->m, own, near, s->few < s->m ? 1 : 3);
     s->own_dof = isfinite(s->own_error) ? dof : 0.0;
     const double gain = s->own_error / s->best_error, factor = s->best_noise / s->f.noise;
     /* If rows are sparse, too little noise hardly harms the predicted means, but it harms their
@@ -573,30 +606,45 @@ static void look_noise(struct search *s)
     tune_again(s, c, "noise", s->best_noise / 10.0, s->best_noise * 10.0);
 }
 
-/* All lengthscales scaled by a common factor, each factor with the best of a few noises. */
+/* The error of the first m rows with all lengthscales multiplied by a factor, with the best of a
+ * few noises; first: the first lengthscale, SIZE_MAX: there is none. */
+static double error_scaled(struct search *s, size_t m, double by, size_t *first)
+{
+    const double ratio[] = {s->best_ratio, s->best_ratio / 30.0, s->best_ratio * 30.0, 0.1, 0.005};
+    double hp[KERNEL_MAX_HP], best = INFINITY;
+
+    *first = SIZE_MAX;
+    memcpy(hp, s->study.o.hp, sizeof hp);
+    for (size_t i = 0; i < kernel_nhp(&s->study.o.kernel); i++) {
+        char name[KERNEL_NAME_MAX];
+        kernel_hp_info(&s->study.o.kernel, i, name, NULL);
+        if (!strstr(name, "lengthscale"))
+            continue;
+        hp[i] *= by;
+        *first = *first == SIZE_MAX ? i : *first;
+    }
+    for (size_t j = 0; *first != SIZE_MAX && j < sizeof ratio / sizeof *ratio; j++)
+        best = fmin(best, error_of(s, m, hp, ratio[j])); /* NaN counts as none */
+    return best;
+}
+
+/* All lengthscales scaled by a common factor: where a few rows have an error that is smaller by
+ * half of what would be told of, by all rows. */
 static void look_lengthscale(struct search *s)
 {
-    static const double by[] = { 0.03, 0.1, 0.3, 3.0, 10.0, 30.0 };
-    const double ratio[] = {s->best_ratio, s->best_ratio / 30.0, s->best_ratio * 30.0, 0.1, 0.005};
-    double hp[KERNEL_MAX_HP], best = s->best_error, factor = 1.0;
+    static const double by[] = { 0.03, 0.1, 0.3, 3.0, 10.0, 30.0 }, hint = 1.18;
+    double best = s->best_error, factor = 1.0;
     size_t first = SIZE_MAX;
+    const bool screen = s->few < s->m;
+    const double own = screen ? error_scaled(s, s->few, 1.0, &first) : INFINITY;
 
     for (size_t k = 0; k < sizeof by / sizeof *by; k++) {
-        memcpy(hp, s->study.o.hp, sizeof hp);
-        for (size_t i = 0; i < kernel_nhp(&s->study.o.kernel); i++) {
-            char name[KERNEL_NAME_MAX];
-            kernel_hp_info(&s->study.o.kernel, i, name, NULL);
-            if (!strstr(name, "lengthscale"))
-                continue;
-            hp[i] *= by[k];
-            first = first == SIZE_MAX ? i : first;
-        }
-        for (size_t j = 0; first != SIZE_MAX && j < sizeof ratio / sizeof *ratio; j++) {
-            const double e = error_at(s, hp, ratio[j]);
-            if (e < best) {
-                best = e;
-                factor = by[k];
-            }
+        if (screen && !(own / error_scaled(s, s->few, by[k], &first) > hint))
+            continue;
+        const double e = error_scaled(s, s->m, by[k], &first);
+        if (e < best) {
+            best = e;
+            factor = by[k];
         }
     }
     if (first == SIZE_MAX || !(s->best_error / best > 1.4))
