@@ -198,7 +198,7 @@ END_TEST
 static void step(struct dataset *d, const char *text, struct buf *notes)
 {
     struct err err = { 0 };
-    ck_assert_msg(prepare_dataset(d, text, notes, &err) == ST_OK, "%s: %s", text, err.msg);
+    ck_assert_msg(prepare_dataset(d, text, NULL, notes, &err) == ST_OK, "%s: %s", text, err.msg);
 }
 
 START_TEST(steps)
@@ -228,14 +228,15 @@ START_TEST(steps)
     ck_assert_uint_eq(before->n, 4); /* the table that was read stays as it was */
     ck_assert_str_eq(before->col[0].name, "make");
     const struct table *now = d->table;
-    ck_assert_int_ne(prepare_dataset(d, "let a = 1\nwhere brand = 'fiat'", NULL, &err), ST_OK);
+    ck_assert_int_ne(prepare_dataset(d, "let a = 1\nwhere brand = 'fiat'", NULL, NULL, &err),
+                     ST_OK);
     ck_assert_ptr_eq(d->table, now);
     ck_assert_int_eq(prepare_write_names(d->table, "a,b,c,d,e,f,g,\"h h\"", &line, &err), ST_OK);
     step(d, buf_str(&line), NULL);
     ck_assert_str_eq(d->table->col[7].name, "h h");
     /* The same steps from the file give the same table. */
     struct table *again = table_of(cars);
-    ck_assert_msg(prepare_table(&again, d->steps, &err) == ST_OK, "%s", err.msg);
+    ck_assert_msg(prepare_table(&again, d->steps, NULL, NULL, &err) == ST_OK, "%s", err.msg);
     ck_assert_uint_eq(again->n, 2);
     ck_assert_uint_eq(again->ncols, 8);
     for (size_t j = 0; j < 8; j++)
@@ -285,7 +286,7 @@ START_TEST(new_data)
     size_t train[] = { 0, 1, 2, 3 };
     ck_assert_msg(encoding_fit(d, train, 4, &e, NULL, &err) == ST_OK, "%s", err.msg);
     struct table *t = table_of("b,a\n4,-2\n6,2\n5,0\n9,3\n");
-    ck_assert_msg(prepare_new_data(&e, &t, &rows, &n, &notes, &err) == ST_OK, "%s", err.msg);
+    ck_assert_msg(prepare_new_data(&e, &t, &rows, &n, NULL, &notes, &err) == ST_OK, "%s", err.msg);
     ck_assert_uint_eq(n, 2);
     ck_assert_uint_eq(rows[0], 1);
     ck_assert_uint_eq(rows[1], 3);
@@ -296,7 +297,7 @@ START_TEST(new_data)
     free(rows);
     table_unref(t);
     t = table_of("b,c\n1,2\n3,4\n");
-    ck_assert_int_ne(prepare_new_data(&e, &t, &rows, &n, NULL, &err), ST_OK);
+    ck_assert_int_ne(prepare_new_data(&e, &t, &rows, &n, NULL, NULL, &err), ST_OK);
     ck_assert_ptr_nonnull(strstr(err.msg, "the file has no column a"));
     table_unref(t);
     /* The encoding keeps its steps in a session. */

@@ -15,6 +15,7 @@ struct limits {
     size_t arrays;   /* bytes of data arrays in memory before new ones go to disk (spill.h); 0: all
                       * of them stay in memory */
     uint64_t cache;  /* bytes of the tables in the cache (data/cache.h); 0: no table is kept */
+    double molecule; /* seconds of processor time for reading a molecule; 0: 2 */
 };
 
 /* The limits of a job that may use `memory` bytes, a quarter of them for arrays of data. */

@@ -5,6 +5,7 @@
  * this; eight numbers for each column words.npy           bytes: path, options, checksum,
  * decisions, notes, names; NUL-terminated c0.npy ..           float64, or uint32 codes, or for text
  * bytes: a mark and the string l0.npy ..           bytes: levels, NUL-terminated
+ *     columns/m1a2b3c4d5e6f7/ bytes that belong to no table: bytes.npy, a checksum behind them
  *
  * Written beside its place and renamed: a killed program leaves a directory that the next one
  * removes. */
@@ -577,4 +578,66 @@ struct table *cache_find(const char *path, const struct import_opts *o, const st
     if (!good)
         table_unref(t);
     return good ? t : NULL;
+}
+
+/* Bytes. */
+
+static bool bytes_path(const char *name, char *entry, char *path, size_t len)
+{
+    return *cache_dir() &&
+           (size_t)snprintf(entry, len, "%s/columns/%s", cache_dir(), name) < len &&
+           (size_t)snprintf(path, len, "%s/bytes.npy", entry) < len;
+}
+
+void *cache_find_bytes(const char *name, size_t *bytes)
+{
+    char entry[4200], path[4300];
+    struct stat st;
+    uint32_t sum;
+
+    if (limits_now().cache == 0 || !bytes_path(name, entry, path, sizeof entry) ||
+        stat(path, &st) != 0 || st.st_size < HEAD + (off_t)sizeof sum)
+        return NULL;
+    *bytes = (size_t)st.st_size - HEAD - sizeof sum;
+    const char *p = spill_map(path, HEAD, *bytes + sizeof sum, NULL);
+    if (p == NULL)
+        return NULL;
+    memcpy(&sum, p + *bytes, sizeof sum);
+    void *copy = checksum_add(0, p, *bytes) == sum
+                     ? mem_calloc(*bytes + 1, 1, "the cache", NULL) : NULL;
+    if (copy != NULL)
+        memcpy(copy, p, *bytes);
+    spill_free(p);
+    if (copy != NULL)
+        (void)utimensat(AT_FDCWD, entry, NULL, 0); /* mark it as just used */
+    else
+        remove_entry(entry);
+    return copy;
+}
+
+void cache_keep_bytes(const char *name, const void *p, size_t bytes)
+{
+    char entry[4200], path[4300], tmp[4240];
+    struct buf all = { 0 };
+    const uint32_t sum = checksum_add(0, p, bytes);
+    static _Atomic unsigned serial;
+
+    if (limits_now().cache == 0 || !bytes_path(name, entry, path, sizeof entry) ||
+        !make_room(bytes + HEAD, limits_now().cache))
+        return;
+    buf_putn(&all, p, bytes);
+    buf_putn(&all, (const char *)&sum, sizeof sum);
+    snprintf(path, sizeof path, "%s/columns", cache_dir());
+    (void)mkdir(path, 0700);
+    snprintf(tmp, sizeof tmp, "%s-%ld-%u", entry, (long)getpid(), serial++);
+    snprintf(path, sizeof path, "%s/bytes.npy", tmp);
+    bool good = !all.failed && mkdir(tmp, 0700) == 0 &&
+                write_npy(path, "|u1", all.s, all.len, 1);
+    if (good) {
+        remove_entry(entry);
+        good = rename(tmp, entry) == 0;
+    }
+    if (!good)
+        remove_entry(tmp);
+    buf_free(&all);
 }

@@ -24,6 +24,11 @@ struct table *cache_find(const char *path, const struct import_opts *, const str
  * reason is appended to *why, and the file is read again the next time. */
 void cache_keep(const struct table *, const struct import_opts *, const struct ctl *,
                 struct buf *why);
+/* Bytes under a name that says all that they depend on, such as what was found out about molecules:
+ * a copy that the caller frees, or NULL.  The name has letters and digits alone. */
+void *cache_find_bytes(const char *name, size_t *bytes);
+/* Keeps them, if it can; the least recently used entries make room. */
+void cache_keep_bytes(const char *name, const void *p, size_t bytes);
 /* The present number of entries and their total size in bytes. */
 void cache_size(size_t *entries, uint64_t *bytes);
 

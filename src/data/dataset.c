@@ -61,6 +61,33 @@ void dataset_unref(struct dataset *d)
     free(d);
 }
 
+enum status dataset_grow(struct dataset *d, size_t n, size_t more, struct err *err)
+{
+    enum col_role *role = realloc(d->role, (n + more + 1) * sizeof *role);
+    char **group = role != NULL ? realloc(d->group, (n + more + 1) * sizeof *group) : NULL;
+
+    d->role = role != NULL ? role : d->role;
+    d->group = group != NULL ? group : d->group;
+    if (role == NULL || group == NULL)
+        return err_nomem(err, n * sizeof *role, "a dataset");
+    for (size_t j = n; j < n + more; j++) {
+        d->role[j] = ROLE_INPUT;
+        d->group[j] = NULL;
+    }
+    return ST_OK;
+}
+
+void dataset_exchange(struct dataset *d, struct dataset *c)
+{
+    const struct dataset was = *d;
+    const int refs = d->refs, others = c->refs;
+
+    *d = *c;
+    *c = was;
+    d->refs = refs;
+    c->refs = others;
+}
+
 static char **copy_groups(const struct dataset *d, struct err *err)
 {
     char **to = mem_calloc(d->table->ncols, sizeof *to, "a dataset", err);
@@ -248,15 +275,19 @@ enum status dataset_find_column(const struct table *t, const char *name, struct 
     return table_find(t, name) != SIZE_MAX ? ST_OK : no_column(t, name, err);
 }
 
-/* The column whose kind makes it the only input at first; the number of columns if there is
- * none. */
-static size_t sole_column(const struct table *t)
+size_t dataset_sole(const struct table *t)
 {
-    size_t j = 0;
+    size_t meek = t->ncols;
 
-    while (j < t->ncols && (!kind_of(&t->col[j])->sole || t->col[j].missing == t->n))
-        j++;
-    return j;
+    for (size_t j = 0; j < t->ncols; j++) {
+        const struct row_kind *kind = kind_of(&t->col[j]);
+        if (!kind->sole || t->col[j].missing == t->n)
+            continue;
+        if (!kind->meek)
+            return j;
+        meek = meek < t->ncols ? meek : j;
+    }
+    return meek;
 }
 
 /* The target beside it: a column named like a target, otherwise the first numeric column after
@@ -329,8 +360,8 @@ static enum status choose_target(struct dataset *d, const char *target, struct b
                 "a model has: the first, %s, is predicted, the others are left out (cols NAME "
                 "role=target)\n",
                 t->targets, TARGETS_MOST, text_quoted(t->col[j].name, name, sizeof name));
-    } else if (sole_column(t) < t->ncols) {
-        j = likely_target(t, sole_column(t));
+    } else if (dataset_sole(t) < t->ncols) {
+        j = likely_target(t, dataset_sole(t));
         if (j == SIZE_MAX)
             return ST_OK;
         buf_printf(notes, "note[target]: the target is %s (cols NAME role=target)\n",
@@ -389,8 +420,8 @@ struct dataset *dataset_new(struct table *t, const char *name, const char *targe
         default_role(d, j, &notes);
     if (rc == ST_OK)
         rc = choose_target(d, target, &notes, err);
-    if (rc == ST_OK && sole_column(t) < t->ncols)
-        only_sole(d, sole_column(t), &notes);
+    if (rc == ST_OK && dataset_sole(t) < t->ncols)
+        only_sole(d, dataset_sole(t), &notes);
     d->notes = buf_take(&notes);
     if (rc == ST_OK && d->notes == NULL)
         rc = err_nomem(err, 64, "a dataset");
@@ -564,7 +595,7 @@ enum status dataset_set_role(struct dataset *d, const char *pattern, enum col_ro
     size_t weight = dataset_weight(d), left = 0;
     for (size_t j = 0; j < m && rc == ST_OK && role == ROLE_TARGET; j++)
         if (!in[j] && d->role[j] == ROLE_TARGET) {
-            d->role[j] = sole_column(d->table) < m ? ROLE_SKIP : ROLE_INPUT;
+            d->role[j] = dataset_sole(d->table) < m ? ROLE_SKIP : ROLE_INPUT;
             left++;
         }
     for (size_t j = 0; j < m && rc == ST_OK; j++) {

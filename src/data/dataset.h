@@ -58,9 +58,15 @@ struct dataset {
 struct dataset *dataset_new(struct table *, const char *name, const char *target, struct err *);
 struct dataset *dataset_ref(struct dataset *);
 void dataset_unref(struct dataset *);
+/* Makes room for the roles of `more` columns behind n: inputs in no group.  NOMEM. */
+enum status dataset_grow(struct dataset *, size_t n, size_t more, struct err *);
+/* *d becomes what *c is, and *c what *d was; both keep their references. */
+void dataset_exchange(struct dataset *d, struct dataset *c);
 /* An immutable copy of its own that shares the table: what a job works on. */
 struct dataset *dataset_snapshot(const struct dataset *, struct err *);
 
+/* The column whose kind makes it the only input at first (row_kind.sole); ncols: there is none. */
+size_t dataset_sole(const struct table *);
 size_t dataset_target(const struct dataset *);  /* column of the first target; SIZE_MAX: none */
 size_t dataset_targets(const struct dataset *); /* number of targets */
 size_t dataset_weight(const struct dataset *);  /* its column; SIZE_MAX: none */

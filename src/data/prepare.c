@@ -5,6 +5,7 @@
 #include "data/expr.h"
 #include "data/formats/import.h"
 #include "data/kinds/kind.h"
+#include "data/molecules/molecule_step.h"
 #include "data/page_use.h"
 #include "data/prepare_rows.h"
 #include "base/mem.h"
@@ -23,7 +24,9 @@ struct state {
     bool *use;               /* new data: the rows that stay; NULL: all */
     bool fresh;              /* the table is new data for an encoding */
     struct dataset *d;       /* whose roles, groups and split follow; may be NULL */
-    struct buf *notes;
+    const struct encoding *e; /* new data: what they are for */
+    const struct ctl *ctl;
+    struct buf *notes;       /* may be NULL */
     struct buf lacking;      /* new data: what could not be computed, as "NAME: column OLD" lines */
     struct err *err;
 };
@@ -295,6 +298,7 @@ static struct table *keep_rows(struct table *from, const size_t *row, size_t n, 
         rc = keep_column(&from->col[j], row, n, &t->col[j], err);
     if (rc == ST_OK) {
         t->n = n;
+        t->first_line = 0;
         rc = table_finish(t, NULL, err);
     }
     if (rc == ST_OK)
@@ -373,6 +377,8 @@ static enum status apply_rows(struct state *s, const char *steps, const char **e
     *end = steps;
     if (rc == ST_OK && !s->fresh)
         rc = prepare_rows_append(s->t, (const char *const *)step, n, &t, s->err);
+    if (rc == ST_OK && t != NULL)
+        rc = molecule_step_keep(s->t, t, s->err);
     if (rc == ST_OK && t != NULL && s->d != NULL)
         rc = grow_split(&s->d->split, s->t->n, n, s->err);
     if (rc == ST_OK && t != NULL)
@@ -579,15 +585,10 @@ static enum status add_role(struct state *s, const struct expr *e, const char *n
 {
     struct dataset *d = s->d;
     const size_t n = s->t->ncols;
-    enum col_role *role = realloc(d->role, (n + 1) * sizeof *role);
-    char **group = role != NULL ? realloc(d->group, (n + 1) * sizeof *group) : NULL;
     char word[64];
 
-    d->role = role != NULL ? role : d->role;
-    d->group = group != NULL ? group : d->group;
-    if (role == NULL || group == NULL)
-        return err_nomem(s->err, n * sizeof *role, "a dataset");
-    d->group[n] = NULL;
+    if (dataset_grow(d, n, 1, s->err) != ST_OK)
+        return ST_NOMEM;
     d->role[n] = uses_target(d, s->t, e) ? ROLE_SKIP : ROLE_INPUT;
     if (d->role[n] == ROLE_SKIP && s->notes != NULL)
         buf_printf(s->notes, "note[let]: %s is computed from the target, so it is not an input "
@@ -695,6 +696,72 @@ static enum status apply_type(struct state *s, const char *text)
     return rc;
 }
 
+/* True if a condition or a computation follows, for which types matter. */
+static bool computes_later(const char *steps)
+{
+    return begins(steps, "where") || begins(steps, "let") || strstr(steps, "\nwhere ") != NULL ||
+           strstr(steps, "\nlet ") != NULL;
+}
+
+/* Molecules. */
+
+/* Columns of the names that the table has are replaced, the others are added at its end. */
+static enum status put_made(struct state *s, struct column *made, size_t n)
+{
+    size_t more = 0, at[MOLECULE_STEP_COLUMNS];
+
+    for (size_t k = 0; k < n; k++)
+        more += (at[k] = table_find(s->t, made[k].name)) == SIZE_MAX;
+    struct table *t = table_derive(s->t, more, s->err);
+    enum status rc = t == NULL      ? ST_NOMEM
+                     : s->d != NULL ? dataset_grow(s->d, s->t->ncols, more, s->err)
+                                    : ST_OK;
+    if (rc != ST_OK) {
+        table_unref(t);
+        return rc;
+    }
+    for (size_t k = 0, next = s->t->ncols; k < n; k++) {
+        if (s->d != NULL && at[k] == SIZE_MAX && made[k].type != COL_REAL)
+            s->d->role[next] = ROLE_SKIP; /* words are no input */
+        struct column *c = &t->col[at[k] != SIZE_MAX ? at[k] : next++];
+        t->missing += made[k].missing - c->missing;
+        table_column_clear(c);
+        *c = made[k];
+        made[k] = (struct column){ 0 };
+    }
+    become(s, t);
+    return ST_OK;
+}
+
+static enum status apply_molecules(struct state *s, const char *text)
+{
+    struct column made[MOLECULE_STEP_COLUMNS] = { { 0 } };
+    struct molecule_step step = { 0 };
+    struct buf name = { 0 };
+    size_t n = 0;
+    enum status rc = expr_name(&text, "=", &name, s->err);
+
+    text += *text == '=';
+    if (rc == ST_OK)
+        rc = molecule_step_read(text, &step, s->err);
+    const size_t j = rc == ST_OK ? table_find(s->t, buf_str(&name)) : SIZE_MAX;
+    if (rc == ST_OK && s->e != NULL && !computes_later(s->e->steps))
+        molecule_step_needed(&step, buf_str(&name), s->e);
+    if (rc == ST_OK && j == SIZE_MAX && !s->fresh)
+        rc = dataset_find_column(s->t, buf_str(&name), s->err);
+    if (rc == ST_OK && j != SIZE_MAX && s->t->col[j].type == COL_REAL)
+        rc = err_named(s->err, ST_STATE, "smiles", "column %.60s holds numbers and no SMILES",
+                       buf_str(&name));
+    if (rc == ST_OK && j != SIZE_MAX)
+        rc = molecule_step_run(s->t, j, &step, s->ctl, made, &n, s->notes, s->err);
+    if (rc == ST_OK && n > 0)
+        rc = put_made(s, made, n);
+    for (size_t k = 0; k < n; k++)
+        table_column_clear(&made[k]);
+    buf_free(&name);
+    return rc;
+}
+
 /* Steps. */
 
 static enum status apply_one(struct state *s, const char *step)
@@ -707,14 +774,9 @@ static enum status apply_one(struct state *s, const char *step)
         return apply_let(s, step + 4);
     if (begins(step, "type"))
         return apply_type(s, step + 5);
+    if (begins(step, "molecules"))
+        return apply_molecules(s, step + 10);
     return err_set(s->err, ST_FORMAT, "an unknown step of preparation: %.60s", step);
-}
-
-/* True if a condition or a computation follows, for which types matter. */
-static bool computes_later(const char *steps)
-{
-    return begins(steps, "where") || begins(steps, "let") || strstr(steps, "\nwhere ") != NULL ||
-           strstr(steps, "\nlet ") != NULL;
 }
 
 static enum status apply_all(struct state *s, const char *steps)
@@ -739,9 +801,10 @@ static enum status apply_all(struct state *s, const char *steps)
     return rc;
 }
 
-enum status prepare_table(struct table **t, const char *steps, struct err *err)
+enum status prepare_table(struct table **t, const char *steps, const struct ctl *ctl,
+                          struct buf *notes, struct err *err)
 {
-    struct state s = { .t = table_ref(*t), .err = err };
+    struct state s = { .t = table_ref(*t), .ctl = ctl, .notes = notes, .err = err };
     const enum status rc = apply_all(&s, steps);
 
     if (rc == ST_OK) {
@@ -753,18 +816,17 @@ enum status prepare_table(struct table **t, const char *steps, struct err *err)
     return rc;
 }
 
-enum status prepare_dataset(struct dataset *d, const char *steps, struct buf *notes,
-                            struct err *err)
+enum status prepare_dataset(struct dataset *d, const char *steps, const struct ctl *ctl,
+                            struct buf *notes, struct err *err)
 {
     struct dataset *c = dataset_snapshot(d, err);
     struct buf all = { 0 };
 
     if (c == NULL)
         return ST_NOMEM;
-    struct state s = { .t = table_ref(c->table), .d = c, .notes = notes, .err = err };
+    struct state s = { .t = table_ref(c->table), .d = c, .ctl = ctl, .notes = notes, .err = err };
     enum status rc = apply_all(&s, steps);
-    buf_printf(&all, "%s%s%s", c->steps != NULL ? c->steps : "", c->steps != NULL ? "\n" : "",
-               steps);
+    molecule_step_add(c->steps != NULL ? c->steps : "", steps, &all);
     char *text = buf_take(&all);
     if (rc == ST_OK && text == NULL)
         rc = err_nomem(err, 64, "a step");
@@ -780,12 +842,7 @@ enum status prepare_dataset(struct dataset *d, const char *steps, struct buf *no
     c->steps = text;
     if (c->split.part == NULL && c->split.fold == NULL)
         c->split.count[PART_TRAIN] = c->table->n;
-    const struct dataset was = *d;
-    const int refs = d->refs, others = c->refs;
-    *d = *c;
-    *c = was;
-    d->refs = refs;
-    c->refs = others;
+    dataset_exchange(d, c);
     dataset_unref(c);
     return ST_OK;
 }
@@ -814,13 +871,19 @@ static enum status check_lacking(const struct encoding *e, const struct table *t
 }
 
 enum status prepare_new_data(const struct encoding *e, struct table **t, size_t **rows, size_t *n,
-                             struct buf *notes, struct err *err)
+                             const struct ctl *ctl, struct buf *notes, struct err *err)
 {
-    struct state s = { .t = table_ref(*t), .fresh = true, .notes = notes, .err = err };
+    struct state s = { .t = table_ref(*t), .fresh = true, .e = e, .ctl = ctl, .notes = notes,
+                       .err = err };
 
     *rows = NULL;
     *n = (*t)->n;
-    enum status rc = e->steps != NULL ? apply_all(&s, e->steps) : ST_OK;
+    struct buf names = { 0 };
+    enum status rc = molecule_step_renames(s.t, e, &names) ? apply_rename(&s, buf_str(&names))
+                                                           : ST_OK;
+    buf_free(&names);
+    if (rc == ST_OK && e->steps != NULL)
+        rc = apply_all(&s, e->steps);
     if (rc == ST_OK && s.lacking.failed)
         rc = err_nomem(err, 64, "a step");
     if (rc == ST_OK)

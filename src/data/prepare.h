@@ -6,6 +6,7 @@
  *   where EXPR                    keeps the rows for which the condition is true (expr.h)
  *   let NAME = EXPR               adds a column, or replaces the one of this name
  *   type NAME,.. = TYPE           a word of kind_type_at
+ *   molecules NAME = ..           what is made from SMILES (molecules/molecule_step.h)
  *   ask, row, failed              proposals and their measurements (prepare_rows.h) */
 #ifndef GPDESK_PREPARE_H
 #define GPDESK_PREPARE_H
@@ -14,16 +15,18 @@
 
 /* Applies steps to a dataset, all or none: its table is replaced, columns keep their roles and rows
  * their part of the split, and the steps are added to dataset.steps. A new column is an input,
- * unless it is computed from a target. Appends lines "note[..]: .." to notes. */
-enum status prepare_dataset(struct dataset *, const char *steps, struct buf *notes, struct err *);
-/* Applies steps to a table as it was read, for a session. *t is replaced. */
-enum status prepare_table(struct table **t, const char *steps, struct err *);
+ * unless it is computed from a target. Appends lines "note[..]: .." to notes (NULL: nowhere). */
+enum status prepare_dataset(struct dataset *, const char *steps, const struct ctl *,
+                            struct buf *notes, struct err *);
+/* Applies steps to a table as it was read, for `open` and a session. *t is replaced. */
+enum status prepare_table(struct table **t, const char *steps, const struct ctl *,
+                          struct buf *notes, struct err *);
 /* Applies the steps of an encoding to a table of new data, which *t replaces. Rows are not taken
  * out, so that row numbers remain those of the file: *rows are the n rows that stay, which the
  * caller frees; NULL: all. A step whose columns are not there is passed over and noted, unless an
  * input of the encoding needs its column. */
 enum status prepare_new_data(const struct encoding *, struct table **t, size_t **rows, size_t *n,
-                             struct buf *notes, struct err *);
+                             const struct ctl *, struct buf *notes, struct err *);
 
 /* Appends the names of the columns that steps compute (let), as they are called after all steps:
  * "bmi, age2"; nothing if there are none. */

@@ -105,6 +105,7 @@ struct table *table_derive(struct table *base, size_t more, struct err *err)
     t->targets = more == 0 ? base->targets : 0;
     t->parsed = base->parsed;
     t->cuts = base->cuts;
+    t->first_line = base->first_line;
     t->seconds = base->seconds;
     return t;
 }

@@ -98,6 +98,7 @@ struct table {
     /* Numbers of a node, if the file has three dimensions and nodes_fold has not run yet. */
     size_t depth;
     bool parsed;          /* read from text, so worth caching */
+    size_t first_line;    /* of the file, of row 1, if each row is one line; 0: unknown */
     size_t cuts;          /* spill_cut() when it was made */
     double seconds;       /* seconds to read it */
     char *decisions;      /* one line: "comma, header (line 1 ...), no quotes, ... UTF-8" */
@@ -167,6 +168,7 @@ struct import_opts {
     const char *smiles; /* the column of SMILES; NULL: the one called so (molecules/smiles.h) */
     const char *fingerprint; /* how their counts are made (molecules/fingerprint.h); NULL: not */
     int descriptors;    /* 1: columns with descriptors of the molecules are added */
+    const char *invalid; /* molecules that cannot be read: missing (the same as NULL), stop */
     const char *window; /* "column:12": adds a column with its values in the 12 rows before each */
     /* What to do about irregular records. NULL: the first of each list. */
     const char *unknown; /* sequences with letters outside the alphabet: keep, missing, stop */

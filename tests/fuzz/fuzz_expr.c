@@ -62,10 +62,10 @@ static void apply(const char *steps)
 
     if (d == NULL)
         fuzz_fail(err.msg);
-    const enum status rc = prepare_dataset(d, steps, &notes, &err);
+    const enum status rc = prepare_dataset(d, steps, NULL, &notes, &err);
     if (rc != ST_OK)
         check_refusal(&err, rc);
-    else if (d->steps != NULL && prepare_table(&again, d->steps, &err) != ST_OK)
+    else if (d->steps != NULL && prepare_table(&again, d->steps, NULL, NULL, &err) != ST_OK)
         fuzz_fail(err.msg);
     else if (again->n != d->table->n || again->ncols != d->table->ncols ||
              again->missing != d->table->missing)

@@ -1,7 +1,9 @@
 /* tests/molecules/fake_molecules.c -- stands in for gpdesk-molecules in tests that need no RDKit:
  * it speaks the protocol and misbehaves as it is told, by FAKE_MOLECULES in the environment from
  * its start, or by a molecule's text.  A molecule "C5" gets the counts 5:1 6:2 (5:1 6:1 as
- * bits), and the descriptors 5, 5.5, 6 and so on. */
+ * bits), the descriptors 5, 5.5, 6 and so on, "C5" as canonical SMILES, which it shares with
+ * "C5CC5", and the scaffold "R2" (5 modulo 3).  With FAKE_MOLECULES=newer it is version 2 of RDKit,
+ * and with =mute it tells its version and nothing else. */
 #include "molecules/protocol.h"
 
 #include <signal.h>
@@ -80,7 +82,8 @@ static void answer(const struct molecules_request *r, uint32_t serial)
     const uint32_t second = (r->ask.flags & MOLECULES_BITS) != 0 ? 1 : 2;
     uint32_t pairs[4] = { place, place + 1, 1, second };
     double number[MOLECULES_DESCRIPTORS];
-    unsigned char body[sizeof got + sizeof number + sizeof pairs];
+    unsigned char body[sizeof got + sizeof number + sizeof pairs + 64];
+    char text[32];
     size_t n = sizeof got;
 
     if (strncmp(r->text, "fall", 4) == 0) { /* places that do not rise */
@@ -106,6 +109,14 @@ static void answer(const struct molecules_request *r, uint32_t serial)
         got.pairs = (r->ask.want & MOLECULES_COUNTS) != 0 ? 2 : 0;
         memcpy(body + n, pairs, got.pairs * 8);
         n += got.pairs * 8;
+        if ((r->ask.want & MOLECULES_CANONICAL) != 0)
+            got.canonical = (uint32_t)snprintf(text, sizeof text, "C%u", (unsigned)place);
+        memcpy(body + n, text, got.canonical);
+        n += got.canonical;
+        if ((r->ask.want & MOLECULES_SCAFFOLD) != 0)
+            got.scaffold = (uint32_t)snprintf(text, sizeof text, "R%u", (unsigned)place % 3);
+        memcpy(body + n, text, got.scaffold);
+        n += got.scaffold;
     }
     memcpy(body, &got, sizeof got);
     reply(MOLECULES_GOT, serial, body, n);
@@ -118,7 +129,7 @@ static void tell_version(uint32_t serial, const char *how)
     const uint32_t number = MOLECULES_PROTOCOL + (other ? 6 : 0);
 
     memcpy(body, &number, sizeof number);
-    memcpy(body + sizeof number, "fake 1", 6);
+    memcpy(body + sizeof number, strcmp(how, "newer") == 0 ? "fake 2" : "fake 1", 6);
     reply(MOLECULES_IS, serial, body, sizeof number + 6);
 }
 
@@ -141,6 +152,8 @@ int main(void)
             tell_version(h.serial, how);
         } else {
             if (molecules_request_parse(body, h.bytes, &r))
+                return 1;
+            if (strcmp(how, "mute") == 0)
                 return 1;
             act(r.text, h.serial);
             answer(&r, h.serial);

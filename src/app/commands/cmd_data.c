@@ -1,6 +1,7 @@
 /* app/commands/cmd_data.c -- listing and preparing data: data, use, show, summary, cols, missing,
  * scale, split. */
 #include "app/commands/commands.h"
+#include "app/commands/cols_molecules.h"
 #include "app/commands/data_words.h"
 #include "app/shell/import_args.h"
 #include "app/shell/text_table.h"
@@ -576,7 +577,8 @@ static enum status cmd_cols(struct workspace *ws, const struct args *a, struct e
     size_t changed = 0, retyped = 0, grouped = 0;
     enum status rc = ST_OK;
 
-    if (!role && !type && !group && !coding)
+    if (!role && !type && !group && !coding && !args_given(a, "descriptors") &&
+        !args_given(a, "scaffold"))
         return list_columns(ws, d, patterns);
     if (!patterns) {
         err_set(err, ST_USAGE, "cols: name the columns");
@@ -590,6 +592,8 @@ static enum status cmd_cols(struct workspace *ws, const struct args *a, struct e
             rc = dataset_set_role(d, patterns, (enum col_role)i, &changed, err);
     if (group && rc == ST_OK)
         rc = dataset_set_group(d, patterns, strcmp(group, "none") ? group : NULL, &grouped, err);
+    if (rc == ST_OK && cols_molecules_asked(d, a))
+        return cols_molecules_start(ws, d, a, err);
     if (coding && rc == ST_OK) {
         rc = dataset_set_coding(d, coding, err);
         changed++;
@@ -854,6 +858,7 @@ static enum status cmd_split(struct workspace *ws, const struct args *a, struct 
         return rc;
     const struct split *s = &d->split;
     split_notes(ws, d, &w);
+    data_words_molecules(ws, d, false);
     rec_init(&r, REC_RESULT, "split");
     rec_str(&r, "dataset", d->name);
     rec_str(&r, "how", s->how);
@@ -915,10 +920,17 @@ struct command cmd_data_rows[] = {
        "with kernel rbf(ard=group), inputs of one group share a lengthscale; none: no group"},
       {"encoding", ARG_WORD, 0, NULL, 0, 0, NULL, NULL,
        "numbers for a sequence's letters: onehot, blosum62, scales, kmer3, or a table file "
-       "letter,number,.."}},
-     CMD_NEEDS_DATA | CMD_CHANGES | CMD_DRY,
+       "letter,number,..; counts of a molecule: morgan(radius=2,size=0), lingo(length=4)"},
+      {"descriptors", ARG_BOOL, 0, NULL, 0, 0, NULL, NULL,
+       "of SMILES: add ten descriptors as inputs, by RDKit"},
+      {"scaffold", ARG_BOOL, 0, NULL, 0, 0, NULL, NULL,
+       "of SMILES: add the Murcko scaffold, a category for split group="}},
+     CMD_NEEDS_DATA | CMD_CHANGES | CMD_SETS | CMD_DRY,
      cmd_cols,
-     "role=target makes these columns the targets and earlier targets inputs (help targets)."},
+     "role=target makes these columns the targets and earlier targets inputs (help targets).\n"
+     "Molecules: morgan(radius=2,size=0,values=counts|bits,chirality=no|yes,salts=keep|largest)\n"
+     "counts surroundings of atoms by RDKit; size=0 keeps whole identifiers, a size folds them.\n"
+     "lingo(length=4) counts pieces of the text and needs no RDKit."},
     {"missing",
      "data",
      "Choose what to do about missing cells",

@@ -3,6 +3,9 @@
 #include "app/commands/data_words.h"
 #include "app/core/job.h"
 #include "data/formats/npy_set.h"
+#include "data/kinds/kind.h"
+#include "data/molecules/smiles_column.h"
+#include "data/prepare.h"
 #include "app/shell/import_args.h"
 #include "app/core/workspace.h"
 #include "app/core/ws_tell.h"
@@ -72,6 +75,7 @@ static void open_warnings(struct workspace *ws, const struct dataset *d)
         }
     }
     data_words_leaks(ws, d);
+    data_words_molecules(ws, d, true);
     if (inputs > t->n)
         ws_warn(ws, "wide", "there are more inputs (%zu) than rows (%zu), so the fit will follow "
                             "the noise unless the lengthscale is long", inputs, t->n);
@@ -119,6 +123,7 @@ struct loading {         /* inputs and output of a job */
     struct demo_opts demo;
     char *demo_name;
     struct table *table;
+    struct buf steps;    /* what it went through after it was read (prepare.h) */
 };
 
 static void loading_free(struct job *job)
@@ -128,6 +133,7 @@ static void loading_free(struct job *job)
     if (!l)
         return;
     table_unref(l->table);
+    buf_free(&l->steps);
     args_free(l->args);
     free(l->path);
     free(l->target);
@@ -136,11 +142,51 @@ static void loading_free(struct job *job)
     job->arg = NULL;
 }
 
+/* The steps that the column which is to be the input goes through. */
+static enum status first_steps(struct loading *l, struct job *job, struct err *err)
+{
+    const size_t j = dataset_sole(l->table);
+    const struct row_kind *kind = j < l->table->ncols ? kind_of(&l->table->col[j]) : NULL;
+    struct buf notes = { 0 };
+    enum status rc = ST_OK;
+
+    if (!kind || !kind->opened)
+        return ST_OK;
+    kind->opened(l->table, &l->table->col[j], &l->steps, &notes);
+    if (l->steps.len)
+        rc = prepare_table(&l->table, buf_str(&l->steps), &job->ctl, &notes, err);
+    if (rc == ST_OK)
+        rc = table_add_notes(l->table, &notes, err);
+    buf_free(&notes);
+    return rc;
+}
+
+/* invalid=stop: molecules that cannot be read are an error. */
+static enum status all_read(const struct loading *l, struct err *err)
+{
+    for (size_t j = 0; j < l->table->ncols; j++) {
+        const struct column *c = &l->table->col[j];
+        struct buf b = { 0 };
+        if (!smiles_column_is(c) || smiles_column_of(c)->unread.n == 0)
+            continue;
+        smiles_column_tell(l->table, c, &smiles_column_of(c)->unread, &b);
+        err_named(err, ST_FORMAT, "unreadable", "%.900s", buf_str(&b));
+        err_hint(err, "open FILE   (without invalid=stop they are missing cells)");
+        buf_free(&b);
+        return ST_FORMAT;
+    }
+    return ST_OK;
+}
+
 static enum status open_work(struct job *job, struct err *err)
 {
     struct loading *l = job->arg;
+    enum status rc = import_file(l->path, &l->opts, &job->ctl, &l->table, err);
 
-    return import_file(l->path, &l->opts, &job->ctl, &l->table, err);
+    if (rc == ST_OK)
+        rc = first_steps(l, job, err);
+    return rc == ST_OK && l->opts.invalid && !strcmp(l->opts.invalid, "stop") ? all_read(l, err)
+                                                                              : rc;
 }
 
 /* The column that target= means; it may instead have named a file or a dataset of targets. */
@@ -162,6 +208,8 @@ static enum status open_take(struct workspace *ws, struct loading *l, struct err
                                     target_name(l->table, args_text(a, "target")), err);
     enum status rc = d ? ST_OK : err->code;
 
+    if (rc == ST_OK && l->steps.len && !(d->steps = mem_strdup(buf_str(&l->steps), err)))
+        rc = ST_NOMEM;
     if (rc == ST_OK && !import_args_skips_lines(a))
         rc = set_roles(d, args_text(a, "skip"), ROLE_SKIP, err);
     if (rc == ST_OK)

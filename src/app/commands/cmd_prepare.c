@@ -36,7 +36,7 @@ static enum status apply(struct workspace *ws, const char *verb, enum status wri
     if (rc == ST_OK && steps->failed)
         rc = err_nomem(err, 64, "a step");
     if (rc == ST_OK)
-        rc = prepare_dataset(d, buf_str(steps), &notes, err);
+        rc = prepare_dataset(d, buf_str(steps), NULL, &notes, err);
     if (rc == ST_OK) {
         const struct table *t = d->table;
         rec_init(&r, REC_RESULT, verb);

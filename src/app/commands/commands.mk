@@ -21,6 +21,8 @@ libcommands_a_SOURCES = \
   src/app/commands/cmd_sweep.c \
   src/app/commands/cmd_teach.c \
   src/app/commands/cmd_time.c \
+  src/app/commands/cols_molecules.c \
+  src/app/commands/cols_molecules.h \
   src/app/commands/commands.h \
   src/app/commands/data_words.c \
   src/app/commands/data_words.h \

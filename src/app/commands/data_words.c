@@ -2,6 +2,7 @@
 #include "app/commands/data_words.h"
 
 #include "data/kinds/kind.h"
+#include "data/molecules/smiles_column.h"
 #include "app/core/workspace.h"
 #include "app/core/ws_tell.h"
 #include "base/mem.h"
@@ -164,4 +165,34 @@ void data_words_leaks(struct workspace *ws, const struct dataset *d)
     if (summary_leaks(d, false, &notes, NULL) == ST_OK) /* without memory it is counted */
         ws_tell_lines(ws, buf_str(&notes));
     buf_free(&notes);
+}
+
+void data_words_molecules(struct workspace *ws, const struct dataset *d, bool equal)
+{
+    const size_t n = d->table->n, y = dataset_target(d);
+    const struct column *target = y == SIZE_MAX ? NULL : &d->table->col[y];
+    struct smiles_column_repeats r;
+    size_t shared;
+    char name[64], look[96], differ[80] = "";
+
+    for (size_t j = 0; j < d->table->ncols; j++) {
+        const struct column *c = &d->table->col[j];
+        if (!smiles_column_is(c) ||
+            smiles_column_repeated(c, n, target && target->type == COL_REAL ? target : NULL,
+                                   d->split.part, &r, &shared, NULL) != ST_OK || !r.molecules)
+            continue;
+        text_quoted(c->name, name, sizeof name);
+        if (r.differ)
+            snprintf(differ, sizeof differ, "; %zu of them ha%s different targets", r.differ,
+                     r.differ == 1 ? "s" : "ve");
+        if (equal)
+            ws_note(ws, "equal-molecules",
+                    "%zu molecule%s of %s occur%s more than once, in %zu rows%s", r.molecules,
+                    r.molecules == 1 ? "" : "s", name, r.molecules == 1 ? "s" : "", r.rows, differ);
+        snprintf(look, sizeof look, "split group=%.60s test=20%%", c->name);
+        if (shared)
+            ws_tell(ws, REC_WARNING, NULL, "same-molecules", look,
+                    "%zu test row%s molecules that are in training rows, too, so the scores are "
+                    "better than for new molecules", shared, shared == 1 ? " has" : "s have");
+    }
 }

@@ -20,5 +20,7 @@ size_t data_words_inputs(const struct dataset *);
 void data_words_text(const struct dataset *, struct rec *);
 /* Warns of inputs that give the target away. */
 void data_words_leaks(struct workspace *, const struct dataset *);
+/* Warns of molecules in both training and test rows; equal: tells of those in several rows, too. */
+void data_words_molecules(struct workspace *, const struct dataset *, bool equal);
 
 #endif

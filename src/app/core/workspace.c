@@ -288,6 +288,14 @@ static void fit_cache(struct workspace *ws)
     ws->cache_most = ws->opt.cache;
 }
 
+struct limits ws_limits(const struct workspace *ws)
+{
+    struct limits l = limits_of(ws->opt.mem, ws->opt.cache);
+
+    l.molecule = ws->opt.molecule_seconds;
+    return l;
+}
+
 static struct job *make_job(struct workspace *ws, const struct job_ops *ops, const char *name,
                             void *arg, const char *line, struct err *err)
 {
@@ -301,7 +309,7 @@ static struct job *make_job(struct workspace *ws, const struct job_ops *ops, con
     fit_cache(ws);
     job->pool = ws->pool;
     job->backend = ws->backend;
-    job->limits = limits_of(ws->opt.mem, ws->opt.cache);
+    job->limits = ws_limits(ws);
     job->cmd = l->cmd;
     job->args = l->args ? args_ref(l->args) : NULL;
     job->group = l->group;

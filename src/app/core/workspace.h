@@ -63,6 +63,8 @@ void workspace_clear(struct workspace *);
 bool workspace_end(struct workspace *, double seconds);
 /* Returns USAGE if the path is "-" while standard input is the keyboard. */
 enum status ws_no_keyboard(const struct workspace *, const char *path, struct err *);
+/* The limits that the options set. */
+struct limits ws_limits(const struct workspace *);
 /* Makes a job for the statement being executed and queues it. On failure
  * ops->free has been called for arg. */
 enum status ws_submit(struct workspace *, const struct job_ops *, const char *name, void *arg,

@@ -184,7 +184,7 @@ static void execute(struct workspace *ws, const struct waiting *w)
     l->executing = true;
     l->insert = 0;
     owner_begin_all(ws);
-    limits_enter(limits_of(ws->opt.mem, ws->opt.cache)); /* for what this thread itself computes */
+    limits_enter(ws_limits(ws)); /* for what this thread itself computes */
     enum status rc = check_needs(ws, w->cmd, w->args, &err);
     if (rc == ST_OK)
         rc = w->cmd->exec(ws, w->args, &err);

@@ -230,7 +230,7 @@ enum status asking_run(struct workspace *ws, const struct args *a, struct err *e
     if (rc == ST_OK)
         rc = try_rows(d, &more, err);
     if (rc == ST_OK)
-        rc = prepare_dataset(d, buf_str(&steps), NULL, err);
+        rc = prepare_dataset(d, buf_str(&steps), NULL, NULL, err);
     if (rc == ST_OK) {
         asking_made(ws, prepare_rows_last(&more));
         tell(ws, d, &more);

@@ -152,7 +152,7 @@ static enum status place_new(struct clustering *c, const struct featmap *fm, str
     enum status rc = import_file(c->file, &io, &job->ctl, &t, err);
 
     if (rc == ST_OK)
-        rc = prepare_new_data(&c->enc, &t, &rows, &n, NULL, err);
+        rc = prepare_new_data(&c->enc, &t, &rows, &n, &job->ctl, NULL, err);
     if (rc == ST_OK)
         rc = encode(&c->enc, t, rows, n, false, &e, err);
     free(rows);

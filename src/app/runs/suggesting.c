@@ -456,11 +456,11 @@ static enum status remember(struct suggesting *g, const struct table *t, struct 
 }
 
 /* The rows of the candidates: the test rows of the run, or all that a file or ranges give. */
-static enum status pool_rows(struct suggesting *g, struct table **t, size_t **rows, size_t *n,
-                             struct err *err)
+static enum status pool_rows(struct suggesting *g, struct job *job, struct table **t,
+                             size_t **rows, size_t *n, struct err *err)
 {
     if (!g->test)
-        return prepare_new_data(&g->s.enc, t, rows, n, &g->s.notes, err);
+        return prepare_new_data(&g->s.enc, t, rows, n, &job->ctl, &g->s.notes, err);
     const enum status rc = dataset_rows(g->s.data, PART_TEST, rows, n, err);
     if (rc != ST_OK || *n > 0)
         return rc;
@@ -491,7 +491,7 @@ static enum status suggest_work(struct job *job, struct err *err)
         rc = read_candidates(g, job, u, err);
     if (rc == ST_OK) {
         t = table_ref(g->raw);
-        rc = pool_rows(g, &t, &rows, &n, err);
+        rc = pool_rows(g, job, &t, &rows, &n, err);
     }
     if (rc == ST_OK)
         rc = encode(&g->s.enc, t, rows, n, g->test, &e, err);
@@ -664,7 +664,7 @@ static void suggest_done(struct workspace *ws, struct job *job, enum status rc,
         rc = err_set(&why, ST_STATE, "the data of %s were dropped", g->s.run), err = &why;
     if (scoring_ended_early(ws, job, rc, err))
         return;
-    if (g->steps.len && prepare_dataset(now, buf_str(&g->steps), NULL, &why) != ST_OK) {
+    if (g->steps.len && prepare_dataset(now, buf_str(&g->steps), NULL, NULL, &why) != ST_OK) {
         ws_error(ws, &why, job->line);
         job->rc = why.code;
         return;

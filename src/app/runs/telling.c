@@ -404,7 +404,7 @@ static enum status apply(struct workspace *ws, const struct telling *g, struct e
     enum status rc = d ? write_steps(g, d, &steps, &o, err) : err->code;
 
     if (rc == ST_OK && steps.len)
-        rc = prepare_dataset(d, buf_str(&steps), NULL, err);
+        rc = prepare_dataset(d, buf_str(&steps), NULL, NULL, err);
     if (rc == ST_OK)
         rc = prepare_rows_read(d->steps, &asked, err);
     if (rc == ST_OK) {

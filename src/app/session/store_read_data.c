@@ -190,6 +190,21 @@ static struct shared_table *find_shared(struct loader *l, const char *path, cons
     return NULL;
 }
 
+/* Of what steps note, the warnings: the rest was said when they were made. */
+static void tell_warnings(struct workspace *ws, const char *notes)
+{
+    struct buf b = { 0 };
+
+    for (const char *p = notes; *p != '\0';) {
+        const size_t len = strcspn(p, "\n") + 1;
+        if (strncmp(p, "warning[rdkit]", 14) == 0)
+            buf_putn(&b, p, len);
+        p += len;
+    }
+    ws_tell_lines(ws, buf_str(&b));
+    buf_free(&b);
+}
+
 /* The table after the steps of a dataset. Datasets with the same steps share it, because undo
  * compares tables by their addresses. */
 static struct shared_table *prepared(struct loader *l, struct shared_table *raw, const char *recipe,
@@ -198,6 +213,7 @@ static struct shared_table *prepared(struct loader *l, struct shared_table *raw,
     struct shared_table *found = find_shared(l, raw->path, recipe, steps);
     struct table *table = table_ref(raw->table);
     const bool changed = raw->changed;
+    struct buf notes = { 0 };
     struct err why = { 0 };
 
     if (found || !table) {
@@ -210,10 +226,13 @@ static struct shared_table *prepared(struct loader *l, struct shared_table *raw,
         return NULL;
     }
     found->changed = changed;
-    if (prepare_table(&table, steps, &why) == ST_OK) {
+    if (prepare_table(&table, steps, NULL, &notes, &why) == ST_OK) {
         found->table = table;
+        tell_warnings(l->ws, buf_str(&notes));
+        buf_free(&notes);
         return found;
     }
+    buf_free(&notes);
     table_unref(table);
     ws_tell(l->ws, REC_WARNING, NULL, "session-data", "open FILE",
             "the data of %.60s cannot be prepared as the session says: %.300s; its fits still "

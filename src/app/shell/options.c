@@ -89,6 +89,18 @@ static void show_cache(const struct options *o, struct buf *b)
     show_bytes((double)o->cache, b);
 }
 
+static enum status apply_molecule(struct options *o, const char *text, double x, struct err *e)
+{
+    (void)text, (void)e;
+    o->molecule_seconds = x;
+    return ST_OK;
+}
+
+static void show_molecule(const struct options *o, struct buf *b)
+{
+    buf_printf(b, "%g", o->molecule_seconds);
+}
+
 static void show_seed(const struct options *o, struct buf *b)
 {
     buf_printf(b, "%" PRIu64, o->seed);
@@ -235,6 +247,10 @@ static const struct option_row rows[] = {
       "disk space for parsed tables in the cache directory; 0: no cache"},
      apply_cache,
      show_cache},
+    {{"molecule-seconds", ARG_REAL, 0, "2", 0.01, 1e6, "seconds", NULL,
+      "processor time for reading one molecule; one that takes longer is a missing cell"},
+     apply_molecule,
+     show_molecule},
     {{"seed", ARG_INT, 0, "1", 0, 0x1p53, NULL, NULL,
       "seed of all random numbers; the same seed gives the same figures"},
      apply_seed,
@@ -340,6 +356,7 @@ void options_default(struct options *o)
     o->threads = cores();
     o->mem = mem_physical() / 4 * 3;
     o->cache = (size_t)10 << 30;
+    o->molecule_seconds = 2.0;
     o->seed = 1;
     o->verbosity = 1;
     o->precision = PREC_FLOAT;
@@ -394,7 +411,7 @@ static enum status check_value(const struct option_row *row, const char *value, 
     char word[48], list[200] = "";
 
     switch (row->arg.type) {
-    case ARG_INT: case ARG_BYTES:
+    case ARG_INT: case ARG_REAL: case ARG_BYTES:
         return command_number(&row->arg, value, x, err);
     case ARG_CHOICE:
         for (size_t i = 0; command_choice(row->arg.choices, i, word, sizeof word); i++) {

@@ -10,6 +10,7 @@
 struct options {
     size_t threads;
     size_t mem, cache;
+    double molecule_seconds;
     uint64_t seed;
     int verbosity, color;
     bool json, plain, accept_unconverged, strict, keep_going, dry;

@@ -32,6 +32,7 @@ struct format {
     X(import_fasta_format) \
     X(import_sqlite_format) \
     X(import_arff_format)  \
+    X(import_smi_format)   \
     X(import_csv_format)
 #define FORMAT_DECLARE(name) extern const struct format name;
 FORMAT_ROWS(FORMAT_DECLARE)

@@ -14,6 +14,7 @@ libdata_a_SOURCES += \
   src/data/formats/import_npy.c \
   src/data/formats/import_npy.h \
   src/data/formats/import_csv_sniff.c \
+  src/data/formats/import_smi.c \
   src/data/formats/import_sqlite.c \
   src/data/formats/import_stream.c \
   src/data/formats/npy_set.c \

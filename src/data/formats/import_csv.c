@@ -36,6 +36,7 @@ struct reader {
     bool *date;
     size_t n, room, told; /* rows; reserved rows; rows that spill_used has been told about */
     size_t line;         /* line where the record begins, from 1 */
+    size_t first;        /* line of the first row */
     size_t newlines;     /* line ends inside the quotes of this record */
     char *scratch;
     size_t capscratch;
@@ -407,6 +408,8 @@ static enum status read_rows(struct reader *r)
             continue;
         }
         in->pos = (size_t)(p - in->b);
+        if (r->n == 0 && !skipped && !header)
+            r->first = r->line;
         r->line += 1 + (skipped ? 0 : r->newlines);
         r->n += !skipped && !header;
         header = header && skipped;
@@ -596,6 +599,7 @@ static enum status fill_table(struct reader *r, struct table *t)
             return rc;
     }
     struct buf line = { 0 }, notes = { 0 };
+    t->first_line = r->line == r->first + r->n ? r->first : 0;
     say_decisions(r, &line);
     say_skipped(&notes, "comments", &r->comment, "comment (#)");
     say_skipped(&notes, "blank-lines", &r->blank, "blank");

@@ -14,16 +14,19 @@
 
 /* Cells. */
 
-static void free_cells(struct column *c)
+void counts_clear(struct counts *s)
 {
-    struct counts *s = c->held;
-
-    if (s == NULL)
-        return;
     spill_free(s->at);
     spill_free(s->count);
     free(s->missing);
-    free(s);
+    *s = (struct counts){ 0 };
+}
+
+static void free_cells(struct column *c)
+{
+    if (c->held != NULL)
+        counts_clear(c->held);
+    free(c->held);
 }
 
 static bool cell_missing(const struct column *c, size_t row)

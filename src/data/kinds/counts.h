@@ -20,6 +20,7 @@ static inline struct counts *counts_of(const struct column *c)
 {
     return c->held;
 }
+void counts_clear(struct counts *); /* frees what it points to */
 static inline size_t counts_places(const struct counts *c, size_t row)
 {
     return c->at[row + 1] - c->at[row];

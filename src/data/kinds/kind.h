@@ -47,6 +47,7 @@ struct row_kind {
     unsigned rows;      /* ROWS_...: how kernels and layers can read it (layer.h) */
     bool spelled;       /* a cell is a word with a letter for each position */
     bool sole;          /* such a column is the only input until `cols` says otherwise */
+    bool meek;          /* unless a column of another such kind is there */
     bool hollow;        /* a cell without parts is no missing one */
     bool shorter_width; /* if rows are too short, a kernel with a narrower window helps */
 
@@ -64,6 +65,10 @@ struct row_kind {
     enum status (*adopt)(const struct table *, size_t j, struct column *to, struct err *);
     /* Describes a column in one or two lines of notes. */
     void (*note)(const struct table *, const struct column *, struct buf *notes);
+    /* For a column that `open` has just read and that is to be an input: writes the steps
+     * (prepare.h) that it goes through next, and notes. NULL: none. */
+    void (*opened)(const struct table *, const struct column *, struct buf *steps,
+                   struct buf *notes);
     /* Warns about a column that is almost of this kind; NULL: never. */
     void (*near_miss)(const struct table *, size_t j, struct buf *notes);
     /* Applies the options of this kind to a table just read (graph=, window=), before columns are
@@ -166,6 +171,7 @@ struct row_kind {
  * kinds may share one word, see `claims`). Kinds examine a column of words in this order. */
 #define KIND_ROWS(X)            \
     X(kind_counts, "counts")    \
+    X(kind_smiles, "smiles")    \
     X(kind_nodes, "sequence")   \
     X(kind_letters, "sequence") \
     X(kind_columns, NULL)

@@ -129,7 +129,7 @@ static enum status add_places(struct encoding_fitting *f, const struct column *c
     for (size_t k = 0; k < n; k++) {
         char word[16];
         snprintf(word, sizeof word, "%lu", (unsigned long)place[k]);
-        struct enc_col *e = encoding_column_cell(f, &kind_counts, c, 0, word);
+        struct enc_col *e = encoding_column_cell(f, kind_of(c), c, 0, word);
         if (e == NULL)
             return ST_NOMEM;
         e->mean = e->fill = mean[k] / (double)f->n;

@@ -11,6 +11,7 @@ libdata_a_SOURCES += \
   src/data/kinds/kind_letters.c \
   src/data/kinds/kind_nodes.c \
   src/data/kinds/kind_note.c \
+  src/data/kinds/kind_smiles.c \
   src/data/kinds/kind_type.c \
   src/data/kinds/letter_distance.c \
   src/data/kinds/letter_distance.h \

@@ -7,10 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-static enum status wrong(const char *word, const char *what, struct err *err)
+static bool is(const char *s, size_t n, const char *word)
 {
-    err_named(err, ST_USAGE, "fingerprint", "fingerprint=%.80s: %s", word, what);
-    err_hint(err, "open FILE fingerprint=morgan(radius=2) | open FILE fingerprint=lingo");
+    return strlen(word) == n && strncmp(s, word, n) == 0;
+}
+
+static enum status wrong(const char *word, const char *option, const char *what, struct err *err)
+{
+    const bool cols = is(option, strlen(option), "encoding");
+
+    err_named(err, ST_USAGE, "fingerprint", "%s=%.80s: %s", option, word, what);
+    err_hint(err, cols
+                      ? "cols NAME encoding=morgan(radius=2) | cols NAME encoding=lingo"
+                      : "open FILE fingerprint=morgan(radius=2) | open FILE fingerprint=lingo");
     return ST_USAGE;
 }
 
@@ -24,11 +33,6 @@ static bool number(const char *s, size_t n, size_t most, size_t *out)
         *out = 10 * *out + (size_t)(s[i] - '0');
     }
     return n > 0 && *out <= most;
-}
-
-static bool is(const char *s, size_t n, const char *word)
-{
-    return strlen(word) == n && strncmp(s, word, n) == 0;
 }
 
 /* One of two words, the second of which sets a flag. */
@@ -86,7 +90,8 @@ static void name_it(struct fingerprint *f)
              (f->ask.flags & MOLECULES_LARGEST) != 0 ? "_largest" : "");
 }
 
-enum status fingerprint_parse(const char *word, struct fingerprint *f, struct err *err)
+enum status fingerprint_parse(const char *word, const char *option, struct fingerprint *f,
+                              struct err *err)
 {
     const size_t head = strcspn(word, "("), all = strlen(word);
     const char *s = word + head;
@@ -94,13 +99,13 @@ enum status fingerprint_parse(const char *word, struct fingerprint *f, struct er
     *f = (struct fingerprint){ .length = 4, .ask = { .want = MOLECULES_COUNTS, .radius = 2 } };
     f->lingo = is(word, head, "lingo");
     if (!f->lingo && !is(word, head, "morgan"))
-        return wrong(word, "expected morgan(..) or lingo(..)", err);
+        return wrong(word, option, "expected morgan(..) or lingo(..)", err);
     if (*s == '(' && word[all - 1] != ')')
-        return wrong(word, "a parenthesis is not closed", err);
+        return wrong(word, option, "a parenthesis is not closed", err);
     for (s += *s == '('; *s != '\0' && *s != ')';) {
         const size_t n = strcspn(s, ",)");
         if (!take(f, s, n))
-            return wrong(word,
+            return wrong(word, option,
                          f->lingo ? "expected length=, from 1 to 16"
                                   : "expected radius= up to 16, size= up to 16777216, "
                                     "values=counts|bits, chirality=no|yes, salts=keep|largest",
@@ -108,9 +113,21 @@ enum status fingerprint_parse(const char *word, struct fingerprint *f, struct er
         s += n + (s[n] == ',');
     }
     if (s[0] == ')' && s[1] != '\0')
-        return wrong(word, "words after the parenthesis", err);
+        return wrong(word, option, "words after the parenthesis", err);
     name_it(f);
     return ST_OK;
+}
+
+void fingerprint_words(const struct fingerprint *f, struct buf *out)
+{
+    if (f->lingo) {
+        buf_printf(out, "lingo(length=%zu)", f->length);
+        return;
+    }
+    buf_printf(out, "morgan(radius=%u,size=%u%s%s%s)", (unsigned)f->ask.radius,
+               (unsigned)f->ask.size, (f->ask.flags & MOLECULES_BITS) != 0 ? ",values=bits" : "",
+               (f->ask.flags & MOLECULES_CHIRALITY) != 0 ? ",chirality=yes" : "",
+               (f->ask.flags & MOLECULES_LARGEST) != 0 ? ",salts=largest" : "");
 }
 
 enum status fingerprint_rows_init(struct fingerprint_rows *r, size_t n, struct err *err)
@@ -140,6 +157,23 @@ enum status fingerprint_rows_add(struct fingerprint_rows *r, size_t row, size_t 
     for (size_t k = 0; k < n; k++)
         r->count[r->used++] = (struct count){ .place = molecules_number(places, k),
                                               .value = molecules_number(counts, k) };
+    return ST_OK;
+}
+
+enum status fingerprint_rows_copy(struct fingerprint_rows *r, size_t row, size_t n,
+                                  const struct count *count, struct err *err)
+{
+    const enum status rc = mem_grow((void **)&r->count, &r->cap, r->used + n + 1,
+                                    sizeof *r->count, "counts", err);
+
+    if (rc != ST_OK)
+        return rc;
+    r->from[row] = r->used;
+    r->places[row] = n;
+    r->missing[row] = false;
+    if (n > 0)
+        memcpy(r->count + r->used, count, n * sizeof *count);
+    r->used += n;
     return ST_OK;
 }
 

@@ -6,7 +6,15 @@ libdata_a_SOURCES += \
   src/data/molecules/helper.h \
   src/data/molecules/lingo.c \
   src/data/molecules/lingo.h \
+  src/data/molecules/molecule_rows.c \
+  src/data/molecules/molecule_rows.h \
+  src/data/molecules/molecule_step.c \
+  src/data/molecules/molecule_step.h \
   src/data/molecules/molecules.c \
   src/data/molecules/molecules.h \
   src/data/molecules/smiles.c \
-  src/data/molecules/smiles.h
+  src/data/molecules/smiles.h \
+  src/data/molecules/smiles_column.c \
+  src/data/molecules/smiles_column.h \
+  src/data/molecules/smiles_syntax.c \
+  src/data/molecules/smiles_syntax.h

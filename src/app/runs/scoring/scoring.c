@@ -244,7 +244,7 @@ static enum status predict_table(struct scoring *s, struct job *job, struct tabl
 {
     struct encoded e = { 0 };
     size_t *rows = NULL, n = 0;
-    enum status rc = prepare_new_data(&s->enc, t, &rows, &n, &s->notes, err);
+    enum status rc = prepare_new_data(&s->enc, t, &rows, &n, &job->ctl, &s->notes, err);
 
     if (rc == ST_OK)
         rc = encode(&s->enc, *t, rows, n, false, &e, err);

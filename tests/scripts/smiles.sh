@@ -1,0 +1,117 @@
+#!/bin/sh
+# tests/scripts/smiles.sh -- columns of SMILES: how they are guessed, encoded, kept and told; with
+# the stand-in of tests/molecules, without any, and with RDKit where it is built.
+. "${srcdir:-$(dirname "$0")/../..}/tests/scripts/lib.sh"
+built=${gpdesk%/gpdesk}
+fake=$built/tests/molecules/fake_molecules
+
+# Without gpdesk-molecules: pieces of the text, and what is no SMILES is a missing cell.
+GPDESK_MOLECULES=$dir/nowhere
+export GPDESK_MOLECULES
+printf 'canonical_smiles,id,y\nCCO,a,1\nC1CC,b,2\nc1ccccc1,c,3\n((((,d,4\nCCN,e,5\nCCO,f,6\n' >m.csv
+run --format json -e 'open m.csv; cols; missing drop; kernel tanimoto; fit; save m.gpd' \
+    -e 'predict m.csv out=a.csv'
+has "guessed by its name" "$out" '"column":"canonical_smiles","role":"input","type":"smiles"'
+has "pieces of the text are told" "$out" '"name":"lingo".*lingo(length=4)'
+has "two are missing" "$out" '2 molecules of canonical_smiles cannot be read'
+has "with row, name, line and reason" "$out" "row 2 (b, 'C1CC', line 3): a ring is not closed"
+has "equal molecules are counted" "$out" '1 molecule of .*canonical_smiles.* occurs more.*in 2 rows'
+has "and their different targets" "$out" '1 of them has different targets'
+has "missing drop goes on" "$out" '4 rows\|"n":4'
+run -s m.gpd -e 'predict m.csv out=b.csv'
+ok "a session predicts the same" cmp a.csv b.csv
+run --format json -e 'open m.csv invalid=stop'
+has "invalid=stop names them" "$out$err" '"name":"unreadable".*a ring is not closed'
+is "and fails" "$([ "$rc" -ne 0 ] && echo yes)" yes
+printf 'smiles,y\nhappy,1\nsad,2\nhappy,3\n' >faces.csv
+run --format json -e 'open faces.csv; cols'
+has "words are no SMILES" "$out" '"column":"smiles","role":"input","type":"category"'
+for wrong in 'morgan(radius=99)' ecfp 'lingo(length=0)'; do
+    run --format json -e "open m.csv; cols canonical_smiles encoding=$wrong"
+    has "encoding=$wrong is refused" "$out$err" '"name":"fingerprint".*"try":"cols NAME'
+done
+run --format json -e 'open m.csv; cols canonical_smiles encoding=morgan; cols'
+has "morgan needs RDKit" "$out$err" '"name":"not-found"'
+run --format json -e 'open m.csv; cols y descriptors=yes'
+has "descriptors need SMILES" "$out$err" '"name":"smiles".*"try":"cols NAME type=smiles'
+run --format json -e 'open m.csv; cols canonical_smiles encoding=lingo(length=2); history; undo;
+    cols canonical_smiles encoding=lingo(length=2); undo; redo; missing drop; kernel tanimoto; fit' \
+    -e 'predict m.csv out=a.csv; save two.gpd'
+is "undone and redone" "$rc" 0
+run -s two.gpd -e 'predict m.csv out=b.csv'
+ok "a session knows the encoding" cmp a.csv b.csv
+
+# Lists of SMILES.
+printf '# a comment\nCCO ethanol\n\nc1ccccc1\tbenzene, pure\r\nC1C broken\nCCN\n' >pool.smi
+run --format json -s m.gpd -e 'predict pool.smi out=p.csv'
+is "a list of SMILES is new data" "$rc" 0
+is "with a line for each molecule that is read" "$(wc -l <p.csv)" 4
+printf 'name,y\nethanol,1\n"benzene, pure",2\nbroken,3\n' >values.csv
+run --format json -e 'open pool.smi targets=values.csv; cols'
+has "a table is joined by name" "$out" '"column":"y","role":"target"'
+printf 'smiles\tvalue\nCCO\t1\nCCN\t2\nCCC\t3\n' >table.smi
+run --format json -e 'open table.smi; cols'
+has "with a header it is a table" "$out" '"column":"value","role":"target"'
+printf 'CCO\0 x\n' >zero.smi
+run --format json -e 'open zero.smi'
+has "a zero byte" "$out$err" 'zero byte'
+printf '\n# nothing\n' >none.smi
+run --format json -e 'open none.smi'
+has "no molecules" "$out$err" 'has no molecules'
+
+# With the stand-in: the step names the version, and answers are kept.
+GPDESK_MOLECULES=$fake
+{ echo smiles,y
+  i=1
+  while [ $i -le 240 ]; do
+      k=$((i % 9 + 1))
+      echo "C${k}CC${k},$((i % 17))"
+      i=$((i + 1))
+  done; } >many.csv
+run --format json -e 'open many.csv; cols smiles scaffold=yes descriptors=yes; cols' \
+    -e 'split group=smiles.scaffold test=30%; kernel tanimoto on smiles + rbf on smiles.*; fit' \
+    -e 'predict many.csv out=a.csv; save many.gpd; history'
+is "counts beside descriptors" "$rc" 0
+has "morgan is what is made" "$out" '"name":"molecules".*morgan(radius=2,size=0).*RDKit fake 1'
+has "a descriptor is an input" "$out" '"column":"smiles.logp","role":"input"'
+has "a scaffold is none" "$out" '"column":"smiles.scaffold","role":"skip","type":"category"'
+has "whole groups are split" "$out" '"column":"smiles.scaffold","groups":3'
+run --format json -e 'open many.csv; split test=30% seed=1'
+has "equal molecules on both sides are warned of" "$out" '"name":"same-molecules".*72 test rows'
+FAKE_MOLECULES=mute
+export FAKE_MOLECULES
+run --format json -s many.gpd -e 'predict many.csv out=b.csv'
+ok "all comes from the cache, and is the same" cmp a.csv b.csv
+FAKE_MOLECULES=newer
+run --format json -s many.gpd -e 'predict many.csv out=c.csv'
+has "another RDKit is told" "$out" '"name":"rdkit".*RDKit fake 1 before and now by fake 2'
+ok "before predicting the same" cmp a.csv c.csv
+unset FAKE_MOLECULES
+printf 'CCO\nC3CC3\nhang\nC4CC4\n' >slow.smi
+run --format json -s many.gpd -e 'set molecule-seconds=0.1; missing drop; fit; predict slow.smi'
+has "what takes too long is told" "$out$err" 'takes more than 0.1 s'
+
+# With RDKit: the counts are those of another program, and chemistry decides.
+if test -x "$built/gpdesk-molecules"; then
+    GPDESK_MOLECULES=$built/gpdesk-molecules
+    printf 'smiles,y\nCCO,1\nOCC,2\nC(C)(C)(C)(C)C,3\nCCC,4\n[Na+].[Cl-],5\nc1ccccc1Br,6\n' >r.csv
+    run --format json -e 'open r.csv'
+    has "five bonds at a carbon" "$out" "row 3 ('C(C)(C)(C)(C)C', line 4): Explicit valence"
+    has "equal by canonical SMILES" "$out" '"name":"equal-molecules".*in 2 rows; 1 of them'
+    data=${GPDESK_SHARED:-$src/../shared}/data
+    for set in freesolv photoswitch; do
+        test -d "$data/$set" || continue
+        run --format json -e "open $data/$set/data.csv.gz; cols * role=skip" \
+            -e "cols target role=target; cols smiles role=input; show 1..2" \
+            -e "cols smiles encoding=morgan(radius=1,size=1024); kernel tanimoto; fit; save $set.gpd"
+        is "$set: fitted" "$rc" 0
+        run -s $set.gpd -e "predict $data/$set/data.csv.gz out=a.csv"
+        run -e "open $data/$set/data.csv.gz beside=$data/$set/fingerprints.csv.gz target=target" \
+            -e "kernel tanimoto on morgan1; fit" \
+            -e "predict $data/$set/data.csv.gz beside=$data/$set/fingerprints.csv.gz out=b.csv"
+        ok "$set: every prediction as from the file's counts" cmp a.csv b.csv
+    done
+else
+    echo "ok $((n = n + 1)) - molecules # SKIP without RDKit"
+fi
+finish
