@@ -5,6 +5,7 @@
 #include "data/formats/import.h"
 #include "app/core/job.h"
 #include "data/kinds/kind.h"
+#include "data/molecules/smiles_column.h"
 #include "app/core/kept.h"
 #include "app/core/ws_tell.h"
 #include "app/runs/fit_setup.h"
@@ -59,7 +60,8 @@ enum status row_inspect_number(const char *word, size_t *row, struct err *err)
 static bool is_called(const struct table *t, size_t row, const char *word)
 {
     for (size_t j = 0; j < t->ncols; j++) {
-        const char *cell = t->col[j].type == COL_TEXT ? column_word(&t->col[j], row) : NULL;
+        const bool words = t->col[j].type == COL_TEXT || smiles_column_is(&t->col[j]);
+        const char *cell = words ? column_word(&t->col[j], row) : NULL;
         if (cell && strcmp(cell, word) == 0)
             return true;
     }
@@ -282,12 +284,30 @@ static void neighbours_record(struct workspace *ws, const void *work)
 
 /* The command explain-row. */
 
+/* Cells that hold more than their words. */
+static enum status repeat_held(const struct column *c, size_t row, size_t n, struct column *to,
+                               struct err *err)
+{
+    size_t *rows = mem_calloc(n + 1, sizeof *rows, "row numbers", err);
+
+    if (!rows)
+        return ST_NOMEM;
+    for (size_t i = 0; i < n; i++)
+        rows[i] = row;
+    const enum status rc = c->cells->take(c, rows, n, to, err);
+    free(rows);
+    return rc;
+}
+
 /* A column that repeats one cell n times. */
 static enum status repeat_cell(const struct column *c, size_t row, size_t n, struct column *to,
                                struct err *err)
 {
     struct grow g = { .type = c->type == COL_REAL ? COL_REAL : COL_TEXT };
     struct buf room = { 0 };
+
+    if (c->type == COL_HELD && c->cells->take)
+        return repeat_held(c, row, n, to, err);
     const char *w = c->type == COL_REAL ? NULL : table_column_text(c, row, &room);
     enum status rc = table_grow_reserve(&g, n + 1, err);
 

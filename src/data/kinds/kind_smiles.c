@@ -155,7 +155,6 @@ const struct row_kind kind_smiles = {
     .hollow = true,
     .guess = guess,
     .make = make,
-    .adopt = make,
     .note = note,
     .opened = molecule_step_opened,
     .fit = fit,
@@ -173,5 +172,6 @@ const struct row_kind kind_smiles = {
     .suits = suits,
     .words = words,
     .measure = measure,
+    .reopen = "types=NAME=smiles",
     .example = "smiles\nCCO\nc1ccccc1\nCC(=O)O\nClCCBr\nC[C@H](N)C(=O)O\n",
 };

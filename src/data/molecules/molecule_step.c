@@ -346,14 +346,15 @@ void molecule_step_needed(struct molecule_step *s, const char *column, const str
 void molecule_step_opened(const struct table *t, const struct column *c, struct buf *steps,
                           struct buf *notes)
 {
-    struct molecule_step s = { .counted = true };
-    struct err why = { 0 };
-    enum status rc = fingerprint_parse("morgan(radius=2,size=0)", "encoding", &s.how, &why);
+    struct molecule_step s = { .counted = true }, lingo = { .counted = true };
+    struct err why = { 0 }, ignored;
 
-    if (rc == ST_OK)
-        rc = molecule_step_write(c->name, &s, steps, &why);
-    if (rc == ST_OK)
+    if (fingerprint_parse("morgan(radius=2,size=0)", "encoding", &s.how, &why) == ST_OK &&
+        molecule_step_write(c->name, &s, steps, &why) == ST_OK)
         return;
+    /* New rows go through the step, too, where RDKit may be there. */
+    if (fingerprint_parse("lingo", "encoding", &lingo.how, &ignored) == ST_OK)
+        (void)molecule_step_write(c->name, &lingo, steps, &ignored);
     buf_puts(notes, "note[lingo]: ");
     text_safe(notes, c->name, 40);
     buf_printf(notes, " is read as %s, pieces of its text: %.300s\n", smiles_column_of(c)->how,
