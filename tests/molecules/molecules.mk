@@ -21,4 +21,5 @@ tests_fuzz_fuzz_molecules_LDADD = $(app_archives) libfigure.a libdata.a libcompu
   $(APP_LIBS) $(COMPUTE_LIBS)
 TESTS += tests/scripts/molecules.sh tests/scripts/smiles.sh
 EXTRA_DIST += tests/scripts/molecules.sh tests/scripts/smiles.sh
-EXTRA_DIST += tests/fuzz/molecules tests/fuzz/molecules.sh tests/bench/molecules.sh
+EXTRA_DIST += tests/fuzz/molecules tests/fuzz/molecules.sh
+EXTRA_DIST += tests/bench/molecules.sh tests/bench/smiles.sh
