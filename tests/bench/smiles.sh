@@ -31,7 +31,9 @@ for set in esol freesolv photoswitch; do
             cols smiles encoding=morgan(radius=1) descriptors=yes; $split;
             kernel tanimoto on smiles + rbf on smiles.*"
     done
-    k=1
+done
+for set in esol freesolv photoswitch; do
+    f=$data/$set k=1
     while [ $k -le 20 ]; do
         split="split test=20% seed=$k"
         score bits3 $set $k "open $f/data.csv.gz;
