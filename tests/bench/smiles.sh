@@ -1,8 +1,8 @@
 #!/bin/sh
 # tests/bench/smiles.sh BUILD OUT -- models of molecules from SMILES on esol, freesolv and
 # photoswitch: mean RMSE and coverage of the five shared splits, and of 20 random ones, each beside
-# the limit that it must keep.  Each score is a line of the file OUT; a second call does only what is
-# missing there.  Needs a build with RDKit and the shared data.
+# the limit that it must keep.  Each score is a line of the file OUT; a second call does only what
+# is missing there.  Needs a build with RDKit and the shared data.
 build=${1:?usage: tests/bench/smiles.sh BUILD OUT} out=${2:?usage: tests/bench/smiles.sh BUILD OUT}
 data=${GPDESK_SHARED:-$(dirname "$0")/../../../shared}/data
 [ -x "$build/gpdesk-molecules" ] || {

@@ -35,7 +35,8 @@ has "morgan needs RDKit" "$out$err" '"name":"not-found"'
 run --format json -e 'open m.csv; cols y descriptors=yes'
 has "descriptors need SMILES" "$out$err" '"name":"smiles".*"try":"cols NAME type=smiles'
 run --format json -e 'open m.csv; cols canonical_smiles encoding=lingo(length=2); history; undo;
-    cols canonical_smiles encoding=lingo(length=2); undo; redo; missing drop; kernel tanimoto; fit' \
+    cols canonical_smiles encoding=lingo(length=2); undo; redo' \
+    -e 'missing drop; kernel tanimoto; fit' \
     -e 'predict m.csv out=a.csv; save two.gpd'
 is "undone and redone" "$rc" 0
 run -s two.gpd -e 'predict m.csv out=b.csv'
@@ -103,7 +104,8 @@ if test -x "$built/gpdesk-molecules"; then
         test -d "$data/$set" || continue
         run --format json -e "open $data/$set/data.csv.gz; cols * role=skip" \
             -e "cols target role=target; cols smiles role=input; show 1..2" \
-            -e "cols smiles encoding=morgan(radius=1,size=1024); kernel tanimoto; fit; save $set.gpd"
+            -e "cols smiles encoding=morgan(radius=1,size=1024); kernel tanimoto; fit" \
+            -e "save $set.gpd"
         is "$set: fitted" "$rc" 0
         run -s $set.gpd -e "predict $data/$set/data.csv.gz out=a.csv"
         run -e "open $data/$set/data.csv.gz beside=$data/$set/fingerprints.csv.gz target=target" \
