@@ -60,6 +60,17 @@ printf '\n# nothing\n' >none.smi
 run --format json -e 'open none.smi'
 has "no molecules" "$out$err" 'has no molecules'
 
+# Cliffs: of these five, 1 and 2 are 2/3 alike and differ by 5, 2 and 3 by 2; 1 and 3 are equal.
+printf 'counts,y\n1:1 2:1,0\n1:1 2:1 3:1,5\n1:1 2:1,3\n8:1 9:1,0\n6:1 7:1 8:1 9:1,1\n' >c.csv
+run --format json -e 'open c.csv; cliffs similar=0.5 difference=2'
+has "pairs so alike" "$out" '"pairs":4,"equal":1,"equal_differ":1,"found":2,"molecules":3'
+has "the steepest first" "$out" '"cliffs":\[{"row":1,"other":2,.*"difference":5,"slope":1[45]'
+has "then the other" "$out" '{"row":2,"other":3,.*"difference":-2,"slope":[56]'
+run --format json -e 'open c.csv; kernel tanimoto; fit noise=0.5; cliffs similar=0.5'
+has "the noise in the same unit" "$out" '"run":\|"noise":1\.[0-9]*,"cliffs"'
+run --format json -e 'open c.csv; cliffs y'
+has "a column without counts" "$out$err" '"name":"counts".*"try":"cols NAME type=smiles'
+
 # With the stand-in: the step names the version, and answers are kept.
 GPDESK_MOLECULES=$fake
 { echo smiles,y
@@ -79,6 +90,10 @@ has "a scaffold is none" "$out" '"column":"smiles.scaffold","role":"skip","type"
 has "whole groups are split" "$out" '"column":"smiles.scaffold","groups":3'
 run --format json -e 'open many.csv; split test=30% seed=1'
 has "equal molecules on both sides are warned of" "$out" '"name":"same-molecules".*72 test rows'
+run --format json -e 'open many.csv; set threads=1; cliffs similar=0.2; set threads=2' \
+    -e 'cliffs similar=0.2'
+is "the same for any number of threads" "$(printf '%s\n' "$out" | grep '"command":"cliffs"' |
+    sed 's/"seconds".*//' | sort -u | wc -l)" 1
 FAKE_MOLECULES=mute
 export FAKE_MOLECULES
 run --format json -s many.gpd -e 'predict many.csv out=b.csv'

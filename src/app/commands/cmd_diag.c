@@ -2,6 +2,7 @@
  * of the table. */
 #include "app/runs/advise.h"
 #include "app/commands/commands.h"
+#include "app/runs/cliffs.h"
 #include "app/runs/effects_run.h"
 #include "app/runs/importance.h"
 #include "app/runs/row_inspect.h"
@@ -11,6 +12,7 @@
 #include "compute/models/rescale.h"
 #include "compute/preconds/precond.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,6 +103,18 @@ static enum status cmd_neighbours(struct workspace *ws, const struct args *a, st
     return rc != ST_OK ? rc
                        : row_inspect_neighbours(ws, r, row, (size_t)args_int(a, "count", 10),
                                                 args_line(a), err);
+}
+
+static enum status cmd_cliffs(struct workspace *ws, const struct args *a, struct err *err)
+{
+    const struct cliffs_opts o = { .column = args_text(a, "column"),
+                                   .similar = args_num(a, "similar"),
+                                   .difference = args_given(a, "difference")
+                                                     ? args_num(a, "difference") : (double)NAN,
+                                   .count = (size_t)args_int(a, "count", 20) };
+    const struct dataset *d = ws_dataset(ws, NULL, err);
+
+    return d ? cliffs_start(ws, d, &o, args_line(a), err) : err->code;
 }
 
 static enum status cmd_explain_row(struct workspace *ws, const struct args *a, struct err *err)
@@ -234,6 +248,21 @@ const struct command cmd_diag_rows[] = {
      cmd_neighbours,
      "Rows are ordered by distance in the feature space of the fit (at most 2048 of its\n"
      "features) and shown with their targets and how much these exceed the row's own."},
+    {"cliffs",
+     "data",
+     "List pairs of molecules that are alike with very different targets",
+     "cliffs",
+     {{"column", ARG_COLUMN, ARGF_POS, NULL, 0, 0, NULL, NULL,
+       "column of molecules or counts (default: the input that is one)"},
+      {"similar", ARG_REAL, 0, "0.7", 0, 1, NULL, NULL, "how alike they are at least (tanimoto)"},
+      {"difference", ARG_REAL, 0, NULL, 0, 1e300, NULL, NULL,
+       "difference of the target from which on a pair is one (default: its standard deviation)"},
+      {"count", ARG_INT, 0, "20", 1, 100000, NULL, "pairs", "number of pairs to list"}},
+     CMD_JOB | CMD_NEEDS_DATA,
+     cmd_cliffs,
+     "All pairs of rows, of training and of test, are compared by exact values of the kernel\n"
+     "tanimoto. The steepest come first: |difference| over 1 - similarity. A model that is\n"
+     "smooth in the similarity cannot follow a cliff. Pairs with equal counts are apart."},
     {"explain-row",
      "model",
      "Show what a prediction depends on: columns, letters, nodes",

@@ -3,12 +3,16 @@ noinst_LIBRARIES += libruns.a
 libruns_a_SOURCES = \
   src/app/runs/advise.c \
   src/app/runs/advise.h \
+  src/app/runs/alike.c \
+  src/app/runs/alike.h \
   src/app/runs/bo/bo.c \
   src/app/runs/bo/bo.h \
   src/app/runs/bo/bo_figure.c \
   src/app/runs/bo/bo_impl.h \
   src/app/runs/bo/bo_rounds.c \
   src/app/runs/bo/bo_world.c \
+  src/app/runs/cliffs.c \
+  src/app/runs/cliffs.h \
   src/app/runs/clustering.c \
   src/app/runs/clustering.h \
   src/app/runs/effects_draw.c \
