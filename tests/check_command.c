@@ -696,6 +696,8 @@ START_TEST(completion_knows_what_stands_in_brackets)
     ck_assert_uint_eq(complete("kernel matern(nu=3/2, l=2, n", "", NULL), 0); /* given already */
     ck_assert_uint_eq(complete("kernel rbf(rb", "", NULL), 0);                /* no kernel there */
     ck_assert_uint_eq(complete("kernel conv(lin", "", NULL), 0);              /* nor every one */
+    ck_assert_uint_eq(complete("kernel rbf on li", "", NULL), 0);             /* but a column */
+    ck_assert_uint_eq(complete("kernel rbf on x + li", "linear", NULL), 1);
     ck_assert_uint_eq(complete("fit kernel=conv(matern(nu=5/2),av", "kernel=conv(matern(nu=5/2),av",
                                NULL), 3);
 }

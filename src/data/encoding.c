@@ -177,6 +177,17 @@ struct row_layout encoding_layout(const struct encoding *e)
     return l;
 }
 
+bool encoding_reads(const struct encoding *e, const char *column)
+{
+    bool reads = false;
+
+    for (size_t k = 0; k < e->nheld; k++)
+        reads |= strcmp(e->held[k].column, column) == 0;
+    for (size_t j = 0; !reads && j < e->ncol; j++)
+        reads = strcmp(e->col[j].column, column) == 0;
+    return reads;
+}
+
 void encoding_width(struct encoding *e)
 {
     const struct row_layout rows = encoding_layout(e);

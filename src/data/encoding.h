@@ -80,6 +80,8 @@ void encoding_free(struct encoding *);
 enum status encoding_bind(const struct encoding *, struct kernel *, struct err *);
 /* True if the kernel is bound to rows of this encoding. */
 bool encoding_binds(const struct encoding *, const struct kernel *);
+/* True if it reads this column of the table. */
+bool encoding_reads(const struct encoding *, const char *column);
 /* What a row is.  encoding_width sets d from it. */
 struct row_layout encoding_layout(const struct encoding *);
 void encoding_width(struct encoding *);

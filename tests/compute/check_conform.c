@@ -29,11 +29,14 @@ enum { N = 32, M = 64, CHANNELS = 4, MOST = 14, TEXT = 96, K = 2 };
 
 /* Rows: letters of one length and of different ones, sets of nodes, arrays of as many nodes (NPY),
  * stretches of a series. */
-static const struct form { const char *name; bool symbols, ragged; size_t channels; } forms[] = {
-    { "aligned letters", true, false, CHANNELS }, { "letters", true, true, CHANNELS },
-    { "nodes", false, true, CHANNELS },           { "array", false, false, CHANNELS },
-    { "series", false, false, 1 },
+static const struct form { const char *name; bool symbols, ragged; size_t channels, before;
+} forms[] = {
+    { "aligned letters", true, false, CHANNELS, 0 }, { "letters", true, true, CHANNELS, 0 },
+    { "nodes", false, true, CHANNELS, 0 },           { "array", false, false, CHANNELS, 0 },
+    { "series", false, false, 1, 0 },                { "letters behind counts", true, true,
+                                                       CHANNELS, 2 },
 };
+/* `before`: a number and so many counts stand before the sequence. */
 enum { FORMS = sizeof forms / sizeof forms[0] };
 static const char *const levels[] = { "portable", "avx2", "avx512", "amx" };
 enum { LEVELS = sizeof levels / sizeof levels[0] };
@@ -94,19 +97,30 @@ static void setup_new(struct setup *s, size_t expr, size_t form)
     *s = (struct setup){ .form = &forms[form] };
     ck_assert(expression(expr, s->text));
     ck_assert_msg(kernel_parse(s->text, &s->kernel, NULL, &err) == ST_OK, "%s", err.msg);
-    const struct row_layout rows = {
-        .nparts = 1,
-        .part = { { s->form->symbols ? ROWS_SYMBOLS : ROWS_VECTORS, s->form->channels, 0 } }
-    };
-    ck_assert_int_eq(kernel_bind_rows(&s->kernel, &rows, NULL, &err), ST_OK);
-    const size_t per = s->form->symbols ? 1 : s->form->channels;
-    s->d = 1 + MOST * per;
+    const unsigned kind = s->form->symbols ? ROWS_SYMBOLS : ROWS_VECTORS;
+    const size_t behind[KERNEL_MAX_TERMS] = { 1, 1 }, before = s->form->before;
+    struct row_layout rows = { .nparts = 1, .part = { { kind, s->form->channels, 0 } } };
+    if (before > 0)
+        rows = (struct row_layout){ .flat = 1, .nparts = 2,
+                                    .part = { { ROWS_COUNTS, COUNTS_CHANNELS, 0 }, rows.part[0] } };
+    ck_assert_int_eq(kernel_bind_rows(&s->kernel, &rows, before > 0 ? behind : NULL, &err), ST_OK);
+    const size_t per = s->form->symbols ? 1 : s->form->channels, head = row_layout_head(&rows),
+                 first = before > 0 ? head + 1 + before * COUNTS_CHANNELS : 0;
+    s->d = first + 1 + MOST * per;
     s->x = mem_calloc(N * s->d, sizeof *s->x, "rows", NULL);
     for (size_t r = 0; r < N; r++) {
-        double *x = s->x + r * s->d;
+        double *row = s->x + r * s->d, *x = row + first;
+        if (before > 0) {
+            row[1] = (double)head;
+            row[2] = (double)first;
+            row[head] = (double)before;
+        }
+        for (size_t c = 0; c < before; c++)
+            row[head + 1 + c * COUNTS_CHANNELS] = row[head + 2 + c * COUNTS_CHANNELS] =
+                (double)(c + 1);
         x[0] = s->form->ragged ? (double)(3 + rng_below(3, rng_stream(RNG_TEST, 1), r, MOST - 2))
                                : MOST;
-        for (size_t j = 1; j < s->d;
+        for (size_t j = 1; j < s->d - first;
              j++) /* a sequence of letters, some unknown, changed here and there */
             x[j] = !s->form->symbols ? 0.5 * rng_normal(3, rng_stream(RNG_TEST, 2), r * s->d + j)
                    : rng_below(3, rng_stream(RNG_TEST, 3), r * s->d + j, 4) > 0

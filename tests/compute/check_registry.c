@@ -22,7 +22,8 @@ enum {
     FORMS = 2,
     POSITIONS = 12,
     LETTERS = 4,
-    WIDE = POSITIONS + 1
+    WIDE = POSITIONS + 1, /* a sequence */
+    WIDEST = 1 + 2 + 2 * WIDE /* a number, two sequences and where they begin */
 };
 static double lam2; /* 10 times the mean of k(x, x), so that the conditions are alike */
 static const double coarse_most = 0.05; /* what a solver without vanishing errors still reaches */
@@ -57,31 +58,41 @@ static size_t count_kernels(void)
     return n;
 }
 
-/* Kernels that are made of others; sequences and sets of nodes are read by the last ones. */
-static const struct { const char *text; bool positions;
+/* Kernels that are made of others; how many sequences or sets of nodes they read, one each. */
+static const struct { const char *text; size_t parts;
 } made[] = {
-    {"rbf + linear", false},
-    {"rbf * periodic", false},
-    {"rbf * linear + cauchy", false},
-    {"conv(rbf,width=3)", true},
-    {"convdense(cauchy,width=3)", true},
-    {"conv(matern(nu=3/2),width=5,average=full)", true},
-    {"graph(cauchy)", true},
-    {"graphpoly(degree=2)", true},
-    {"graphpoly(degree=3,norm=unit)", true},
+    {"rbf + linear", 0},
+    {"rbf * periodic", 0},
+    {"rbf * linear + cauchy", 0},
+    {"conv(rbf,width=3)", 1},
+    {"convdense(cauchy,width=3)", 1},
+    {"conv(matern(nu=3/2),width=5,average=full)", 1},
+    {"graph(cauchy)", 1},
+    {"graphpoly(degree=2)", 1},
+    {"graphpoly(degree=3,norm=unit)", 1},
+    {"conv(rbf,width=3) + rbf * convdense(cauchy,width=2)", 2},
 };
 enum { MADE = sizeof made / sizeof *made };
-static const struct row_layout letters = { .nparts = 1, .part = { { ROWS_SYMBOLS, LETTERS, 0 } } };
+static const struct row_layout layout[] = {
+    { 0 },
+    { .nparts = 1, .part = { { ROWS_SYMBOLS, LETTERS, 0 } } },
+    { .flat = 1, .nparts = 2,
+      .part = { { ROWS_SYMBOLS, LETTERS, 0 }, { ROWS_SYMBOLS, LETTERS, 0 } } },
+};
+static const size_t width[] = { D, WIDE, WIDEST };
 
-static bool made_form(size_t i, struct kernel *k, double hp[KERNEL_MAX_HP])
+static size_t made_form(size_t i, struct kernel *k, double hp[KERNEL_MAX_HP])
 {
-    size_t from[KERNEL_MAX_HP];
+    size_t from[KERNEL_MAX_HP], part[KERNEL_MAX_TERMS] = { 0 }, parts = 0;
     struct err err = { 0 };
 
     ck_assert_msg(kernel_parse(made[i].text, k, hp, &err) == ST_OK, "%s: %s", made[i].text,
                   err.msg);
-    ck_assert_msg(made[i].positions ? kernel_bind_rows(k, &letters, NULL, &err) == ST_OK
-                                    : kernel_bind(k, D, from, &err) == ST_OK,
+    for (size_t t = 0; t < k->nterms; t++)
+        part[t] = kterm_reads_windows(&k->term[t]) ? parts++ : 0;
+    ck_assert_uint_eq(parts, made[i].parts);
+    ck_assert_msg(parts ? kernel_bind_rows(k, &layout[parts], part, &err) == ST_OK
+                        : kernel_bind(k, D, from, &err) == ST_OK,
                   "%s: %s", made[i].text, err.msg);
     for (size_t h = 0; h < kernel_nhp(k); h++) {
         struct hparam info;
@@ -89,22 +100,29 @@ static bool made_form(size_t i, struct kernel *k, double hp[KERNEL_MAX_HP])
         kernel_hp_info(k, h, name, &info);
         hp[h] = info.init;
     }
-    return made[i].positions;
+    return parts;
 }
 
-/* D numbers, or letters of up to POSITIONS positions. */
-static void draw_rows(double *x, bool positions)
+/* D numbers, or letters of up to POSITIONS positions; two sequences stand behind a number and the
+ * places where they begin. */
+static void draw_rows(double *x, size_t parts)
 {
     const uint64_t stream = rng_stream(RNG_TEST, 1);
 
-    for (size_t i = 0; i < N * (positions ? WIDE : D); i++)
-        x[i] = !positions    ? rng_normal(11, stream, i)
-               : i % WIDE    ? (double)rng_below(11, stream, i, LETTERS)
-                             : (double)(5 + rng_below(11, stream, i, POSITIONS - 4));
+    for (size_t i = 0; i < N * width[parts]; i++) {
+        const size_t at = i % width[parts], head = parts == 2 ? 3 : 0;
+        if (parts == 0 || (parts == 2 && at == 0))
+            x[i] = rng_normal(11, stream, i);
+        else if (at < head)
+            x[i] = (double)(head + (at - 1) * WIDE);
+        else
+            x[i] = (at - head) % WIDE ? (double)rng_below(11, stream, i, LETTERS)
+                                      : (double)(5 + rng_below(11, stream, i, POSITIONS - 4));
+    }
 }
 
 struct system {
-    double x[N * WIDE], B[K * M], want[K * M], norm[K];
+    double x[N * WIDEST], B[K * M], want[K * M], norm[K];
     struct source_array src;
     struct featmap *map;
     struct kernel kernel;
@@ -130,19 +148,17 @@ static bool system_new(struct system *s, size_t kernel, bool ard)
 {
     double z[N * M], A[M * M] = { 0 };
 
-    const bool positions =
-        kernel >= count_kernels() && made_form(kernel - count_kernels(), &s->kernel, s->hp);
-    const size_t d = positions ? WIDE : D;
+    const size_t parts =
+        kernel < count_kernels() ? 0 : made_form(kernel - count_kernels(), &s->kernel, s->hp);
+    const size_t d = width[parts];
 
     if (kernel < count_kernels() && !kernel_form(kernel, ard, &s->kernel, s->hp))
         return false;
-    draw_rows(s->x, positions);
+    draw_rows(s->x, parts);
     for (size_t i = 0; i < K * M; i++)
         s->want[i] = s->B[i] = cos((double)(i * i)) + 0.2;
     source_array_init(&s->src, s->x, N, d, d);
-    if (positions) {
-        s->src.base.layout = letters;
-    }
+    s->src.base.layout = layout[parts];
     s->map = featmap_new(&s->kernel, d, M, 5, NULL);
     ck_assert_ptr_nonnull(s->map);
     struct fop *f = open_fop(s, PREC_DOUBLE, false, false, NULL);
@@ -310,7 +326,7 @@ END_TEST
 enum { NE = 90 };
 
 struct exact_case {
-    double x[NE * WIDE], scale[NE], K[NE * NE], A[NE * NE], B[K * NE], want[K * NE], norm, lam2;
+    double x[NE * WIDEST], scale[NE], K[NE * NE], A[NE * NE], B[K * NE], want[K * NE], norm, lam2;
     struct kernel kernel;
     double hp[KERNEL_MAX_HP];
     size_t d;
@@ -319,14 +335,14 @@ struct exact_case {
 /* The reference: the matrix entry by entry, and Cholesky. */
 static bool exact_new(struct exact_case *e, size_t kernel, bool ard, bool weighted)
 {
-    const bool positions =
-        kernel >= count_kernels() && made_form(kernel - count_kernels(), &e->kernel, e->hp);
-    double all[N * WIDE], trace = 0.0;
+    const size_t parts =
+        kernel < count_kernels() ? 0 : made_form(kernel - count_kernels(), &e->kernel, e->hp);
+    double all[N * WIDEST], trace = 0.0;
 
     if (kernel < count_kernels() && !kernel_form(kernel, ard, &e->kernel, e->hp))
         return false;
-    e->d = positions ? WIDE : D;
-    draw_rows(all, positions);
+    e->d = width[parts];
+    draw_rows(all, parts);
     memcpy(e->x, all, NE * e->d * sizeof *all);
     for (size_t i = 0; i < NE; i++)
         e->scale[i] = weighted ? 0.5 + 0.01 * (double)i : 1.0;

@@ -193,6 +193,13 @@ static const struct job jobs[] = {
      .channels = 5,
      .flat = 3},
     {.kernel = "graph(matern(nu=5/2))", .n = 24, .d = 9, .M = 70, .channels = 4},
+    {.kernel = "conv(rbf,width=3) + rbf * convdense(cauchy,width=2) + graphpoly(degree=2)",
+     .n = 20,
+     .d = 25,
+     .M = 96,
+     .channels = 5,
+     .flat = 3,
+     .two = true},
 };
 enum { JOBS = sizeof jobs / sizeof *jobs };
 

@@ -23,12 +23,11 @@ double *normals(uint64_t stream, size_t n)
     return v;
 }
 
-static void sequence_rows(double *x, size_t n, size_t ld, size_t flat, size_t channels)
+/* A sequence in d numbers of each row, from `first` on. */
+static void sequence_rows(double *x, size_t n, size_t ld, size_t first, size_t d, size_t channels)
 {
-    const size_t d = ld - flat;
-
     for (size_t i = 0; i < n; i++) {
-        double *row = x + i * ld + flat;
+        double *row = x + i * ld + first;
         row[0] = (double)(i % 4 == 3 ? 2 : d / 2 + rng_below(9, RNG_TEST, i, d / 2));
         for (size_t p = 1; p < d; p++)
             row[p] = (double)rng_below(9, RNG_TEST + 1, i * ld + p, channels + 1);
@@ -40,25 +39,30 @@ struct pair pair_open(const struct job *j)
     struct pair p = { .n = j->n, .M = j->M };
     struct err err = { 0 };
     size_t from[KERNEL_MAX_HP];
-    const struct row_layout rows = {
-        .flat = j->flat,
-        .nparts = 1,
-        .part = { { ROWS_SYMBOLS, j->channels, j->d - 1 - j->flat } }
-    };
+    const size_t parts = j->two ? 2 : 1;
+    const struct row_layout rows = { .flat = j->flat, .nparts = parts,
+                                     .part = { { ROWS_SYMBOLS, j->channels, j->d },
+                                               { ROWS_SYMBOLS, j->channels, j->d } } };
+    const size_t head = row_layout_head(&rows), own = (j->d - head) / parts;
+    size_t part[KERNEL_MAX_TERMS] = { 0 }, reads = 0;
 
     ck_assert_msg(kernel_parse(j->kernel, &p.k, NULL, &err) == ST_OK, "%s: %s", j->kernel, err.msg);
+    for (size_t t = 0; t < p.k.nterms; t++)
+        part[t] = kterm_reads_windows(&p.k.term[t]) ? reads++ % parts : 0;
     if (j->channels)
-        ck_assert_int_eq(kernel_bind_rows(&p.k, &rows, NULL, &err), ST_OK);
+        ck_assert_int_eq(kernel_bind_rows(&p.k, &rows, part, &err), ST_OK);
     else
         ck_assert_int_eq(kernel_bind(&p.k, j->d, from, &err), ST_OK);
     p.x = normals(1, j->n * j->d);
-    if (j->channels)
-        sequence_rows(p.x, j->n, j->d, j->flat, j->channels);
+    for (size_t q = 0; j->channels && q < parts; q++) {
+        sequence_rows(p.x, j->n, j->d, head + q * own, own, j->channels);
+        for (size_t i = 0; j->two && i < j->n; i++)
+            p.x[i * j->d + j->flat + q] = (double)(head + q * own);
+    }
     p.src = mem_calloc(1, sizeof *p.src, "rows", NULL);
     source_array_init(p.src, p.x, j->n, j->d, j->d);
-    if (j->channels) {
+    if (j->channels)
         p.src->base.layout = rows;
-    }
     p.factor = normals(2, j->n);
     for (size_t i = 0; i < j->n; i++)
         p.factor[i] = exp(0.3 * p.factor[i]);

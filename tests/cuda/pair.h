@@ -18,6 +18,7 @@ struct job {
     enum precision precision;
     bool store, half, weighted;
     size_t channels, flat; /* of sequences; numbers before one */
+    bool two;              /* each kernel over windows reads a sequence of its own, of two */
 };
 struct pair {
     struct kernel k;

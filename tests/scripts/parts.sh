@@ -73,6 +73,11 @@ run --mem 64MB --threads 1 -e "$open" -e "$two" \
 ok "the same bits with little memory" cmp a.csv c.csv
 run -s sum.gpd -e 'fit model=exact; predict all.csv out=x.csv columns=row,mean,sd'
 is "and exactly" "$rc" 0
+run --format json -s sum.gpd -k -e 'explain-row row:2; explain-row row:2 column=light' \
+    -e 'explain-row row:2 column=temp'
+has "the letters of the first sequence" "$out" '"command":"explain-row".*"column":"heavy"'
+has "those of the other" "$out" '"command":"explain-row".*"column":"light".*"mutation":"[ACGT]'
+has "a number has no letters" "$out$err" '"name":"not-found".*"try":"one of: heavy, light'
 
 # New rows: the first sequence longer than any in training.  Other rows do not change.
 for run in r1 r2; do

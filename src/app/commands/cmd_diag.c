@@ -120,14 +120,12 @@ static enum status cmd_cliffs(struct workspace *ws, const struct args *a, struct
 static enum status cmd_explain_row(struct workspace *ws, const struct args *a, struct err *err)
 {
     struct run *r = ws_run(ws, args_text(a, "run"), err);
-    size_t row = 0, target = 0;
-    enum status rc = r ? row_inspect_find(r, args_text(a, "row"), &row, err) : err->code;
+    struct row_inspect_ask q = { .column = args_text(a, "column"), .out = args_text(a, "out") };
+    enum status rc = r ? row_inspect_find(r, args_text(a, "row"), &q.row, err) : err->code;
 
     if (rc == ST_OK)
-        rc = run_target(r, args_text(a, "target"), &target, err);
-    return rc != ST_OK
-               ? rc
-               : row_inspect_explain(ws, r, row, target, args_text(a, "out"), args_line(a), err);
+        rc = run_target(r, args_text(a, "target"), &q.target, err);
+    return rc != ST_OK ? rc : row_inspect_explain(ws, r, &q, args_line(a), err);
 }
 
 static enum status cmd_effects(struct workspace *ws, const struct args *a, struct err *err)
@@ -271,6 +269,7 @@ const struct command cmd_diag_rows[] = {
        "a row of the data by its number, row:12, or by its cell of text, such as a name"},
       {"run", ARG_RUN, ARGF_POS, ".", 0, 0, NULL, NULL, "a fit; . is the last one"},
       {"target", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "with several targets, which one"},
+      {"column", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL, "with several sequences, which one"},
       {"out", ARG_OUT, 0, NULL, 0, 0, NULL, NULL,
        "CSV to write: position, letter, changed_to, change; or column, value, typical, change"}},
      CMD_JOB | CMD_NEEDS_DATA,

@@ -181,10 +181,12 @@ static double target_of(const struct looking *w, size_t row)
                : (double)NAN;
 }
 
-/* Is column j an input whose cells are words with a letter for each position? */
+/* Is column j an input that the model reads, whose cells are words with a letter for each
+ * position? */
 static bool is_spelled(const struct looking *w, size_t j)
 {
-    return kind_of(&table_of(w)->col[j])->spelled && w->study.data->role[j] == ROLE_INPUT;
+    return kind_of(&table_of(w)->col[j])->spelled && w->study.data->role[j] == ROLE_INPUT &&
+           encoding_reads(&w->study.enc, table_of(w)->col[j].name);
 }
 
 /* The sequence of the row, cut to the space there is. */
@@ -349,22 +351,18 @@ static enum status variants(struct looking *w, struct table **out, struct err *e
     return rc;
 }
 
-/* The first input whose cells can be changed part by part, and what can be changed in its cell. */
+/* True if column j is an input that the model reads, whose cells can be changed part by part. */
+static bool has_variants(const struct dataset *d, const struct encoding *e, size_t j)
+{
+    return d->role[j] == ROLE_INPUT && kind_of(&d->table->col[j])->variants &&
+           encoding_reads(e, d->table->col[j].name);
+}
+
+/* What can be changed in the cell. */
 static enum status choose(struct looking *w, struct err *err)
 {
-    const struct dataset *d = w->study.data;
-    size_t j = 0;
+    const struct column *c = &w->study.data->table->col[w->column];
 
-    while (j < d->table->ncols &&
-           (d->role[j] != ROLE_INPUT || !kind_of(&d->table->col[j])->variants))
-        j++;
-    if (j == d->table->ncols) {
-        err_set(err, ST_STATE, "the model reads no sequence and no set of nodes");
-        err_hint(err, "plot slice COLUMN  shows how the mean changes with a column");
-        return ST_STATE;
-    }
-    const struct column *c = &d->table->col[j];
-    w->column = j;
     return column_missing(c, w->row) ? err_set(err, ST_STATE, "row %zu is empty", w->row + 1)
                                      : kind_of(c)->variants(c, w->row, &w->v, err);
 }
@@ -536,6 +534,29 @@ static int by_size(const void *a, const void *b)
                               : (x->at > y->at) - (x->at < y->at);
 }
 
+/* The row and, of several sequences that the model reads, which one this is. */
+static void head_line(const struct looking *w, struct rec *rec)
+{
+    const struct table *t = table_of(w);
+    struct buf others = { 0 };
+
+    rec_text(rec, "row %zu %s  mean %.6g  target %.6g", w->row + 1, name_of(w, w->row), w->mean,
+             target_of(w, w->row));
+    for (size_t j = 0; j < t->ncols; j++)
+        if (j != w->column && has_variants(w->study.data, &w->study.enc, j)) {
+            buf_puts(&others, others.len > 0 ? ", " : "");
+            text_safe(&others, t->col[j].name, 40);
+        }
+    if (others.len > 0) {
+        rec_text(rec, "   parts of ");
+        rec_safe(rec, t->col[w->column].name);
+        rec_text(rec, "  (also column=");
+        rec_safe(rec, buf_str(&others));
+        rec_text(rec, ")");
+    }
+    buf_free(&others);
+}
+
 static void explain_record(struct workspace *ws, const void *work)
 {
     const struct looking *w = work;
@@ -548,11 +569,11 @@ static void explain_record(struct workspace *ws, const void *work)
     rec_init(&rec, REC_RESULT, "explain-row");
     rec_str(&rec, "run", w->run);
     rec_int(&rec, "row", (int64_t)w->row + 1);
+    rec_str(&rec, "column", table_of(w)->col[w->column].name);
     rec_num(&rec, "mean", w->mean);
     rec_num(&rec, "target", target_of(w, w->row));
     rec_int(&rec, "positions", (int64_t)w->v.positions);
-    rec_text(&rec, "row %zu %s  mean %.6g  target %.6g", w->row + 1, name_of(w, w->row), w->mean,
-             target_of(w, w->row));
+    head_line(w, &rec);
     for (size_t i = 0; order && i < n; i++)
         order[i] = (struct place){i < letters ? fabs(w->change[i]) : -1.0,
                                   i}; /* masking is not a mutation, so it comes last */
@@ -677,20 +698,46 @@ enum status row_inspect_neighbours(struct workspace *ws, const struct run *r, si
                  err);
 }
 
-/* True if some input of the run has cells that can be changed part by part. */
-static bool has_parts(const struct run *r)
+/* The input whose cells are changed part by part: the one of this name, or the first (NULL).
+ * SIZE_MAX: there is none, and columns as a whole tell more. */
+static enum status find_sequence(const struct run *r, const char *name, size_t *column,
+                                 struct err *err)
 {
-    for (size_t j = 0; r->data && j < r->data->table->ncols; j++)
-        if (r->data->role[j] == ROLE_INPUT && kind_of(&r->data->table->col[j])->variants)
-            return true;
-    return false;
+    const struct table *t = r->data->table;
+    struct buf names = { 0 };
+    char word[64];
+    size_t n = 0;
+
+    *column = SIZE_MAX;
+    for (size_t j = 0; j < t->ncols; j++) {
+        if (!has_variants(r->data, &r->enc, j))
+            continue;
+        buf_puts(&names, n++ > 0 ? ", " : "");
+        text_safe(&names, t->col[j].name, 40);
+        if (*column == SIZE_MAX && (!name || !strcmp(name, t->col[j].name)))
+            *column = j;
+    }
+    if (name && *column == SIZE_MAX) {
+        err_set(err, ST_NOT_FOUND, "column=%s is no sequence that %s reads",
+                text_quoted(name, word, sizeof word), r->id);
+        err_hint(err, n ? "one of: %s" : "explain-row row:1  without column=", buf_str(&names));
+    }
+    buf_free(&names);
+    return name && *column == SIZE_MAX ? ST_NOT_FOUND : ST_OK;
 }
 
-enum status row_inspect_explain(struct workspace *ws, const struct run *r, size_t row,
-                                size_t target, const char *out, const char *line, struct err *err)
+enum status row_inspect_explain(struct workspace *ws, const struct run *r,
+                                const struct row_inspect_ask *q, const char *line, struct err *err)
 {
-    if (r->model && r->data && !has_parts(r))
-        return row_columns_start(ws, r, row, encoding_for(&r->enc, target).target, out, line, err);
-    return start(ws, r, (struct looking){.row = row, .target = target}, &explain_ops, out, line,
-                 err);
+    struct looking w = { .row = q->row, .target = q->target };
+
+    if (r->model && r->data && r->has_enc) {
+        const enum status rc = find_sequence(r, q->column, &w.column, err);
+        if (rc != ST_OK)
+            return rc;
+        if (w.column == SIZE_MAX)
+            return row_columns_start(ws, r, q->row, encoding_for(&r->enc, q->target).target,
+                                     q->out, line, err);
+    }
+    return start(ws, r, w, &explain_ops, q->out, line, err);
 }

@@ -9,8 +9,11 @@
 /* Each queues a job. row: of the table, from 1. */
 enum status row_inspect_neighbours(struct workspace *, const struct run *, size_t row, size_t count,
                                    const char *line, struct err *);
-enum status row_inspect_explain(struct workspace *, const struct run *, size_t row, size_t target,
-                                const char *out, const char *line, struct err *);
+/* column: of several sequences the one whose parts are changed; NULL: the first that is read. out:
+ * a CSV file, or NULL.  NOT_FOUND lists the sequences. */
+struct row_inspect_ask { size_t row, target; const char *column, *out; };
+enum status row_inspect_explain(struct workspace *, const struct run *,
+                                const struct row_inspect_ask *, const char *line, struct err *);
 /* Parses "row:123" or "123". USAGE if it is neither. */
 enum status row_inspect_number(const char *word, size_t *row, struct err *);
 /* The same, or the row of the run's data that has the word as its cell in a column of text, such as

@@ -346,8 +346,22 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+/* True if a list of columns begins at `at`, behind "on" in the kernel of this command. */
+static bool behind_on(const struct command *c, const char *line, size_t stmt, size_t at)
+{
+    bool kernel = false;
+
+    for (size_t i = 0; i < ARGS_MAX && c->args[i].name; i++)
+        kernel |= c->args[i].type == ARG_KERNEL && (c->args[i].flags & ARGF_POS);
+    while (at > stmt && isspace((unsigned char)line[at - 1]))
+        at--;
+    return kernel && at >= stmt + 3 && strncmp(line + at - 2, "on", 2) == 0 &&
+           isspace((unsigned char)line[at - 3]);
+}
+
+/* at: where the word begins. */
 static void offer_all(struct found *f, struct workspace *ws, const char *line, size_t stmt,
-                      const char *word, size_t words)
+                      size_t at, const char *word, size_t words)
 {
     const struct command *c;
 
@@ -363,6 +377,10 @@ static void offer_all(struct found *f, struct workspace *ws, const char *line, s
     free(verb);
     if (!c)
         return;
+    if (words > 1 && behind_on(c, line, stmt, at)) {
+        offer_words(f, ws, ARG_COLUMN, word, "");
+        return;
+    }
     const size_t keylen = strcspn(word, "=("); /* kernel matern(nu= is no key */
     if (word[keylen] == '=' && *word != '"' && *word != '\'') {
         offer_keyed(f, ws, c, word, keylen);
@@ -385,7 +403,7 @@ char **command_complete(struct workspace *ws, const char *line, size_t pos, size
     char *word = strndup(line + at, pos - at);
     *start = at;
     if (word)
-        offer_all(&f, ws, line, stmt, word, words);
+        offer_all(&f, ws, line, stmt, at, word, words);
     free(word);
     if (!f.v)
         return calloc(1, sizeof *f.v);
