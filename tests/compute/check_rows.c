@@ -17,6 +17,7 @@
 #include "compute/rng.h"
 
 #include <check.h>
+#include <malloc.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -338,6 +339,46 @@ START_TEST(models_of_parts)
 }
 END_TEST
 
+/* Writes no more of a row than it has. */
+static enum status rows_as_long(const struct source *s, size_t r0, size_t r1, double *x,
+                                struct err *err)
+{
+    const struct rows *of = s->ctx;
+
+    (void)err;
+    for (size_t r = r0; r < r1; r++, x += s->d) {
+        memcpy(x, of->x + r * of->d, HEAD * sizeof *x);
+        for (size_t p = 0; p < PARTS; p++) {
+            const size_t per = layout.part[p].rows == ROWS_SYMBOLS ? 1 : layout.part[p].channels;
+            const double *own = part_of(of, r, p);
+            memcpy(x + of->at[p], own, (1 + (size_t)own[0] * per) * sizeof *x);
+        }
+    }
+    return ST_OK;
+}
+
+/* What a model keeps and sessions write has nothing in it that was never written. */
+START_TEST(inputs_without_holes)
+{
+    struct rows g = drawn_rows(40);
+    struct source src = { .n = g.n, .d = g.d, .rows = rows_as_long, .ctx = &g, .layout = layout };
+
+    mallopt(M_PERTURB, 0x55); /* memory is full of something */
+    double *X = exact_inputs(&src, NULL);
+    mallopt(M_PERTURB, 0);
+    for (size_t i = 0; i < g.n; i++)
+        for (size_t p = 0; p < PARTS; p++) {
+            const size_t per = layout.part[p].rows == ROWS_SYMBOLS ? 1 : layout.part[p].channels,
+                         end = p + 1 < PARTS ? g.at[p + 1] : g.d;
+            const double *own = X + i * g.d;
+            for (size_t j = g.at[p] + 1 + (size_t)own[g.at[p]] * per; j < end; j++)
+                ck_assert(own[j] == 0.0);
+        }
+    free(X);
+    rows_free(&g);
+}
+END_TEST
+
 START_TEST(what_does_not_suit)
 {
     struct rows g = drawn_rows(9);
@@ -414,6 +455,7 @@ int main(void)
     tcase_add_loop_test(tc, features_as_interpreted, 0, DRAWN);
     tcase_add_test(tc, features_approach_the_kernel);
     tcase_add_test(tc, models_of_parts);
+    tcase_add_test(tc, inputs_without_holes);
     tcase_add_test(tc, what_does_not_suit);
     tcase_add_test(tc, rows_that_are_sound);
     suite_add_tcase(s, tc);

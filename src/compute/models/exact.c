@@ -42,6 +42,8 @@ double *exact_inputs(const struct source *src, struct err *err)
 {
     double *X = mem_aligned(src->n * src->d + 1, sizeof *X, "the inputs", err);
 
+    if (X != NULL && src->layout.nparts > 0) /* nothing is written behind a row's last position */
+        memset(X, 0, (src->n * src->d + 1) * sizeof *X);
     if (X != NULL && src->rows(src, 0, src->n, X, err) != ST_OK) {
         free(X);
         X = NULL;
