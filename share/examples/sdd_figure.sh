@@ -4,11 +4,13 @@
 #
 # The data are pol with its published hyperparameters where a folder ../shared/data stands beside
 # the project (SHARED may name another one), else generated rows. DATA (commands that open, split
-# and set the kernel), SEED and FIT (settings of all contenders) may be set.
+# and set the kernel), SEED, FIT (settings of all contenders), ROWS (of training) and TYPE (svg; png
+# or pdf) may be set.
 out=${OUT:-.}
 GPDESK=${GPDESK:-gpdesk}
 SEED=${SEED:-7}
 FIT=${FIT:-rtol=1e-9}
+TYPE=${TYPE:-svg}
 SHARED=${SHARED:-$(dirname "$0")/../../../shared/data}
 if [ -z "$DATA" ] && [ -f "$SHARED/pol/data.csv.gz" ]; then
     pol="open '$SHARED/pol/data.csv.gz' target=y"
@@ -24,8 +26,8 @@ set l=2 amplitude=1 noise=0.2}
 "$GPDESK" --no-config -q -k --accept-unconverged --seed "$SEED" -e "$DATA" \
     -e 'fit solver=exact variance=none' \
     -e "race $CONTENDERS model=exact against=r1 $FIT" \
-    -e "plot race of=k by=passes out='$out/${NAME}_k.svg'" \
-    -e "plot race of=k2 by=passes out='$out/${NAME}_k2.svg'" \
-    -e "plot race of=rmse by=passes out='$out/${NAME}_rmse.svg'" \
+    -e "plot race of=k by=passes out='$out/${NAME}_k.$TYPE' size=1000x600" \
+    -e "plot race of=k2 by=passes out='$out/${NAME}_k2.$TYPE' size=1000x600" \
+    -e "plot race of=rmse by=passes out='$out/${NAME}_rmse.$TYPE' size=1000x600" \
     -e "plot race of=k by=passes out='$out/$NAME.csv'" >"$out/$NAME.txt" ||
     { echo "$NAME.sh: the race did not come to its end: $out/$NAME.txt" >&2; exit 1; }

@@ -6,7 +6,8 @@
 #
 #   ./sdd_figure1.sh [DIRECTORY]  writes sdd_figure1_k.svg, _k2.svg, _rmse.svg, .csv and .txt there
 #
-# DATA, SHARED, SEED and FIT may be set: sdd_figure.sh says how.
+# It takes 6 s of processor time. DATA, SHARED, SEED, FIT and TYPE may be set: sdd_figure.sh says
+# how.
 set -e
 OUT=${1:-.}
 NAME=sdd_figure1

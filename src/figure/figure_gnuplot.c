@@ -522,7 +522,7 @@ static void picture_panel(const struct panel *p, const struct figure_scale *sc, 
             buf_puts(b, ", NaN");
             entry_style(&p->e[i], lines > 1, dark, true, b);
             buf_puts(b, " t ");
-            quote_label(b, buf_str(&t), 40);
+            quote_label(b, buf_str(&t), 56);
             buf_puts(b, " noenhanced");
         }
         buf_free(&t);
