@@ -6,7 +6,7 @@
 #   ./sdd_figure2.sh [DIRECTORY]  writes sdd_figure2_k.svg, _k2.svg, _rmse.svg, .csv and .txt there
 #
 # DATA, SHARED, SEED, FIT, ROWS and TYPE may be set: sdd_figure.sh says how. On 1500 rows with
-# FIT='rtol=1e-9 maxit=300' it takes 1.5 s of processor time; the work grows with the square of rows.
+# FIT='rtol=1e-9 maxit=300' it takes 1.5 s of processor time; the work grows with rows squared.
 set -e
 OUT=${1:-.}
 NAME=sdd_figure2
