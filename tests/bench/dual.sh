@@ -101,7 +101,9 @@ found() { # JOB SOURCE FIT
 robot() { # ROWS
     echo "demo robot n=$1 seed=7; split test=4% seed=7; kernel matern(nu=3/2,ard)"
 }
-steps() { echo "model=exact solver=sdd variance=none maxit=${MAXIT:-$1} rtol=1e-6"; }
+steps() {
+    echo "model=exact solver=sdd plan=regenerate variance=none rtol=1e-6 maxit=${MAXIT:-$1}"
+}
 
 # The best value after the last round of a rule and a solver.
 last_best() { # RULE SOLVER
