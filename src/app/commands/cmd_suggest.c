@@ -101,7 +101,7 @@ struct command cmd_suggest_rows[] = {
     {"ask",
      "model",
      "Ask for the measurement of a row of your own",
-     "ask x1=0.5 x2=0.25",
+     "ask x1=0.5 x2=0.25 x3=0 x4=1 x5=0 x6=0 x7=0 x8=0 x9=0 x10=",
      {{"rows", ARG_TEXT, ARGF_POS, NULL, 0, 0, NULL, NULL,
        "as scripts have them: a JSON list of rows, each with its id"},
       {"column", ARG_COLUMN, ARGF_POS | ARGF_MANY | ARGF_PAIRS, NULL, 0, 0, NULL, NULL,
