@@ -16,12 +16,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define BACKEND_ABI 11 /* 11: steps of dual descent */
+#define BACKEND_ABI 12 /* 12: maps that a device does not serve */
 #define BACKEND_ENTRY "gpdesk_backend"
 
 enum precision { PREC_FLOAT, PREC_DOUBLE };        /* of features inside a tile; sums are double */
 /* How features are stored with PLAN_STORE. */
-enum storing { STORE_AUTO, STORE_FLOAT32, STORE_FLOAT16 };
+enum storing { STORE_AUTO, STORE_FLOAT32, STORE_FLOAT16, STORE_BITS };
 enum plan { PLAN_AUTO, PLAN_STORE, PLAN_REGENERATE, PLAN_DIRECT };
 
 struct fop_opts {
@@ -164,6 +164,9 @@ struct backend_ops {
     unsigned abi;                                     /* BACKEND_ABI at build time */
     const char *name, *summary;                       /* "cpu", "AVX-512, 2 threads" */
     int (*probe)(char *why, size_t len);              /* score; 0: not usable here, and why */
+    /* False for a map that has steps without loops here; the CPU then takes it.  NULL: serves
+     * all. */
+    bool (*serves)(const struct featmap *);
     void *(*open)(const struct featmap *, const struct source *, const struct fop_opts *,
                   struct err *);
     void (*close)(void *state);
@@ -204,7 +207,8 @@ struct backend_ops {
      * UNSUPPORTED: use tiles of `grad`. */
     enum status (*back)(void *state, const double *S, size_t k, const double *T, const double *V,
                         double *grad, const struct ctl *, struct err *);
-    /* As fop_gram_of (without yty) and fop_sketch in fop.h; G: M columns of ld, both triangles. */
+    /* As fop_gram_of (without yty) and fop_sketch in fop.h; G: M columns of ld, both triangles.
+     * UNSUPPORTED from gram: by blocks of rows after all. */
     enum status (*gram)(void *state, size_t ny, const double *y, double *G, size_t ld, double *zty,
                         const struct ctl *, struct err *);
     /* rough: features may be rounded to float16, but equally in both products. */

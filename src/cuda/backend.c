@@ -141,6 +141,16 @@ static enum status cuda_start(struct cuda *c, size_t device, struct err *err)
     return lay_out(c, err);
 }
 
+/* Hashes of counts draw for places as they occur, which no kernel here does. */
+static bool cuda_serves(const struct featmap *fm)
+{
+    bool all = true;
+
+    for (size_t i = 0; i < fm->nterms; i++)
+        all &= !featmap_is_hashed(&fm->term[i]);
+    return all;
+}
+
 static void *cuda_open(const struct featmap *fm, const struct source *src,
                        const struct fop_opts *opts, struct err *err)
 {
@@ -427,6 +437,7 @@ static const struct backend_ops cuda_ops = {
     .name = "cuda",
     .summary = "an NVIDIA device: fused loops over rows, cuBLAS for products",
     .probe = cuda_probe,
+    .serves = cuda_serves,
     .open = cuda_open,
     .close = cuda_close,
     .set = cuda_set,

@@ -3,8 +3,8 @@
 if HAVE_CHECK
 features_tests = tests/compute/check_alloc tests/compute/check_conform \
   tests/compute/check_exact_op tests/compute/check_features \
-  tests/compute/check_kernels tests/compute/check_levels tests/compute/check_rows \
-  tests/compute/check_spectrum \
+  tests/compute/check_hash tests/compute/check_kernels tests/compute/check_levels \
+  tests/compute/check_rows tests/compute/check_spectrum \
   tests/compute/check_tanimoto tests/compute/check_threads tests/compute/check_windows
 check_PROGRAMS += $(features_tests)
 TESTS += $(features_tests)
@@ -25,6 +25,8 @@ tests_compute_check_rows_SOURCES = tests/compute/check_rows.c
 tests_compute_check_rows_LDADD = $(compute_tests)
 tests_compute_check_spectrum_SOURCES = tests/compute/check_spectrum.c
 tests_compute_check_spectrum_LDADD = $(compute_tests)
+tests_compute_check_hash_SOURCES = tests/compute/check_hash.c
+tests_compute_check_hash_LDADD = $(compute_tests)
 tests_compute_check_tanimoto_SOURCES = tests/compute/check_tanimoto.c
 tests_compute_check_tanimoto_LDADD = $(compute_tests)
 tests_compute_check_windows_SOURCES = tests/compute/check_windows.c

@@ -93,10 +93,34 @@ run -e "$named; neighbours c1"
 has "several rows of one name" "$err" '2 rows have the cell c1, the first of them is row 1'
 run -e "$named; neighbours c9"
 has "a name that no row has" "$err" 'c9 is not a row: rows are numbered from 1'
-run --format json -e 'open two.csv; kernel tanimoto; fit features=64'
+# Features of tanimoto: everything that works by features, twice with the same bits; as bits.
+run --format json -e 'open two.csv; kernel tanimoto; fit'
+has "the plan says what features would cost" "$out" \
+    '"name":"plan".*exact: Cholesky.*; features=4096 would take .* miss a similarity by up to 0.016'
+run --format json -e 'open two.csv; cols temp role=input; split test=20% seed=2;
+    kernel tanimoto * rbf on temp + tanimoto(xi=gauss); tune features=64; race pcg,psvrg;
+    fit features=256 solver=pcg; score; pca; cluster k=2 dims=2; advise; why; spectrum;
+    landscape features=64; neighbours row:3; save hashed.gpd; predict two.csv out=a.csv'
+is "features of products and sums: tuned, fitted, scored, pca and the like" "$rc" 0
+run -s hashed.gpd -e 'predict two.csv out=b.csv'
+ok "a session predicts the same" cmp a.csv b.csv
+for threads in 1 2; do
+    run --threads $threads --format json -e "open two.csv; kernel tanimoto;
+        fit solver=pcg features=512 store=bits plan=store; predict two.csv out=t$threads.csv"
+done
+has "kept as bits" "$out" '"plan":"store".*"store":"bits"'
+has "as the plan says" "$out" 'keeps the features as bits'
+ok "the same for any number of threads" cmp t1.csv t2.csv
+run --format json -e 'open two.csv; kernel tanimoto; fit features=64 store=float32'
+has "bits are not stored as numbers" "$out$err" 'signs, which are kept as bits.*"try":"fit plan=store'
+run --format json -e 'open two.csv; cols temp role=input; cols ligand role=skip; kernel rbf;
+    fit features=64 store=bits'
+has "nor numbers as bits" "$out$err" 'only features that are signs.*"try":"fit plan=store store=fl'
+
+run --format json -e 'open two.csv; kernel tanimotodp; fit features=64'
 has "features are refused" "$out$err" '"name":"no-features".*"try":"fit model=exact'
 while IFS='|' read -r line try; do
-    run --format json -e "open four.csv; kernel tanimoto; fit; $line"
+    run --format json -e "open four.csv; kernel tanimotodp; fit; $line"
     has "what $line says to do" "$out$err" "\"name\":\"no-features\".*\"try\":\"$try"
 done <<'END'
 pca|kernel rbf; fit; pca"
@@ -105,9 +129,9 @@ advise|spectrum model=exact"
 tune features=64|tune, without features=
 landscape features=64|without features=
 END
-run --format json -e 'open four.csv; kernel tanimoto; spectrum'
+run --format json -e 'open four.csv; kernel tanimotodp; spectrum'
 has "what a planned fit's spectrum says to do" "$out$err" '"try":"spectrum model=exact"'
-run -e 'open four.csv; kernel tanimoto; spectrum model=exact; tune evals=2'     -e 'kernel rbf; fit; pca; cluster k=2 dims=2'
+run -e 'open four.csv; kernel tanimotodp; spectrum model=exact; tune evals=2'     -e 'kernel rbf; fit; pca; cluster k=2 dims=2'
 is "and all of that is possible" "$rc" 0
 run -e 'open two.csv; kernel tanimoto; fit solver=pcg; fit solver=exact'
 is "by products, too" "$rc" 0
@@ -142,6 +166,8 @@ has "similar= keeps two of them apart" "$out" '"count":2,.*"diversity":1,'
 has "and the third is told" "$out$err" '"name":"few".*only 2 of 3'
 run --format json -e "$pick count=3 by=improvement similar=0.4; pick pool.csv count=3"
 has "by improvement" "$out" '"count":3,.*"by":"improvement"'
+has "by functions, which are drawn by features" "$out" '"count":3,.*"by":"thompson"'
+run --format json -e "open four.csv; kernel tanimotodp; fit; pick pool.csv count=3"
 has "no functions without features: what to do" "$out$err" '"no-features".*"try":"pick ... by=impr'
 
 # Molecules with counts of radius 1, five splits: 0.675 and 23.4 is what NumPy finds.

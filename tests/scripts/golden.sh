@@ -6,7 +6,7 @@ shared=${GPDESK_SHARED:-$srcdir/../shared}
 [ -d "$shared/golden" ] || { echo "../shared/golden is absent"; exit 77; }
 shared=$(cd "$shared" && pwd) lists=$(pwd)/tests/golden
 
-# methods.md A to E, kernels of sequences and graphs (F), of counts (H: min over max), of words (I),
+# methods.md A to E, kernels of sequences and graphs (F), of counts (H: min over max, hashes), of words (I),
 # kernel PCA, clusters and scores (K).
 part_of() {
     case $1 in
@@ -17,7 +17,7 @@ part_of() {
     opt_* | svrg_* | psvrg_* | amsgrad_* | adam_*) echo E ;;
     conv_* | graph_* | fastconv_* | onehot_*) echo F ;;
     sdd_* | sgd_* | pathwise_*) echo G ;;
-    tan_*) echo H ;;
+    tan_* | ioffe_*) echo H ;;
     spectrum_*) echo I ;;
     auprc_* | kpca_* | pca_* | km_* | met_* | spearman_*) echo K ;;
     *) echo later ;;

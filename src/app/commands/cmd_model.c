@@ -23,7 +23,8 @@
 #include <string.h>
 
 static const double DOUBLE_ENTRIES = 2e7; /* rows x features up to which double is the default */
-/* EXACT_ONLY_ROWS: up to there a Cholesky factor is taken for kernels without random features. */
+/* EXACT_ONLY_ROWS: up to there a Cholesky factor is taken for kernels without random features, and
+ * for those whose features cost accuracy. */
 enum { SAMPLES = 64, /* functions of variance=samples */
        EXACT_TUNE_ROWS = 1500, EXACT_FIT_ROWS = 4000, EXACT_ONLY_ROWS = 10000,
        DEFAULT_FEATURES = 4096, DEFAULT_TUNE_FEATURES = 2048 };
@@ -164,8 +165,9 @@ static enum status cmd_tune(struct workspace *ws, const struct args *a, struct e
     o.approx = !strcmp(args_text(a, "nmll"), "approx");
     o.kind = model_kind_named(on);
     const bool exact = !args_given(a, "features") && kernel_draws_none(&k);
+    const size_t most = kernel_is_flat(&k) ? EXACT_ONLY_ROWS : EXACT_TUNE_ROWS;
     const bool few = exact || (!o.approx && o.objective == TUNE_NMLL &&
-                               !args_given(a, "features") && train_rows(d) <= EXACT_TUNE_ROWS);
+                               !args_given(a, "features") && train_rows(d) <= most);
     if (!o.kind && few && !exact)
         ws_note(ws, "exact", "%zu training rows are tuned with the exact kernel (tune features=%d "
                              "uses random features)", train_rows(d), DEFAULT_TUNE_FEATURES);
@@ -286,7 +288,7 @@ static void fit_free(struct workspace *ws, const struct args *a, const struct da
     o->solver = "auto";
     if (o->kind || args_given(a, "rank"))
         return;
-    if (!args_given(a, "features") && rows <= EXACT_FIT_ROWS) {
+    if (!args_given(a, "features") && rows <= (kernel_is_flat(&o->kernel) ? EXACT_ONLY_ROWS : EXACT_FIT_ROWS)) {
         o->solver = model_kind_usual(true)->solver;
         ws_note(ws, "exact",
                 "%zu training rows are fitted exactly, by Cholesky (fit features=%d uses random "
@@ -833,8 +835,8 @@ struct command cmd_model_rows[] = {
       {"plan", ARG_CHOICE, 0, "auto", 0, 0, "auto|store|regenerate|direct", NULL,
        "store features (or the matrix of an exact kernel), regenerate them in each pass, or form "
        "Z'Z"},
-      {"store", ARG_CHOICE, 0, "auto", 0, 0, "auto|float32|float16", NULL,
-       "how plan=store keeps them; auto: float16 only where float32 exceeds --mem"},
+      {"store", ARG_CHOICE, 0, "auto", 0, 0, "auto|float32|float16|bits", NULL,
+       "how plan=store keeps them; auto: float16 only where float32 exceeds --mem, signs as bits"},
       PRECISION_ARG,
       SEED_ARG},
      CMD_JOB | CMD_NEEDS_DATA | CMD_CHANGES | CMD_HP_KEYS | CMD_DRY,

@@ -111,6 +111,7 @@ static bool has_probes(const struct run *r)
 static const char *store_word(const struct run *r)
 {
     return r->info.half                      ? "float16"
+           : r->info.bits                    ? "bits"
            : r->info.stored                  ? "float32"
            : strcmp(r->info.plan, model_plan_words[PLAN_STORE]) ? NULL
            : r->fit.precision == PREC_DOUBLE ? "float64"

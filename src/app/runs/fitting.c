@@ -928,7 +928,8 @@ static void fit_done(struct workspace *ws, struct job *job, enum status rc, cons
                 "solver continued from the best iterate", r->info.solver, r->info.halved,
                 r->info.halved == 1 ? "" : "s");
     if (r->info.not_there)
-        ws_tell(ws, REC_NOTE, r->id, "device", "fit model=features",
+        ws_tell(ws, REC_NOTE, r->id, "device",
+                r->fit.features ? NULL : "fit model=features",
                 "the processor computed the kernel: the device has no form of %s", r->kernel_text);
     intervals_notes(ws, r);
     samples_note(ws, r);

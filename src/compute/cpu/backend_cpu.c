@@ -57,16 +57,16 @@ struct emit {
 
 /* The columns of part i, which is over windows, for n rows; z: its first column in the first
  * row. */
-static void emit_sums(const struct emit *e, size_t i, size_t n, char *z)
+static void emit_sums(const struct emit *e, size_t i, size_t row, size_t n, char *z)
 {
     const struct cpu *c = e->c;
     const struct part *p = &c->seg[i];
-    const struct windows w = windows_of(c, i, e->room, e->scratch);
+    const struct windows w = windows_of(c, i, row, e->room, e->scratch);
     const struct simd_inputs in = {e->x, c->src->d, n};
 
     if (!e->derivative || p->fm->weight == e->ihp)
         windows_columns(&w, e->real, &in, p->out, z, e->ld);
-    else if (p->fm->hp0 == e->ihp) /* has_dtile has excluded products */
+    else if (p->fm->hp0 == e->ihp && !featmap_is_hashed(p->fm)) /* has_dtile excludes products */
         windows_slopes(&w, e->real, &in, p->out, z, e->ld);
     else
         zero_rows(e->real, n, p->cols, z, e->ld);
@@ -102,7 +102,7 @@ static void emit_tile(const struct emit *e, size_t r, size_t n, char *z)
     for (size_t i = 0; i < c->nseg; i++) {
         char *to = z + c->seg[i].col0 * size;
         if (is_windows(&c->seg[i]))
-            emit_sums(e, i, n, to);
+            emit_sums(e, i, r, n, to);
         else
             for (size_t k = 0; k < n; k += lanes)
                 emit_part(e, i, e->x + k * c->src->d, n - k < lanes ? n - k : lanes,
@@ -123,7 +123,7 @@ static enum status emit_rows(struct emit *e, size_t r0, size_t r1, void *z, stru
     const size_t end = after + mem_lines(cpu_scratch_bytes(c)),
                  room = c->windows ? cpu_room_bytes(c, false) : 0;
     char *work = mem_spare_take(&c->spares, end + room, "tile of features", err);
-    enum status rc = work ? ST_OK : ST_NOMEM;
+    enum status rc = !work ? ST_NOMEM : c->signs ? cpu_bits_need(c, err) : ST_OK;
 
     if (work) {
         e->x = (double *)(void *)work;
@@ -133,7 +133,8 @@ static enum status emit_rows(struct emit *e, size_t r0, size_t r1, void *z, stru
     }
     for (size_t r = r0; rc == ST_OK && r < r1; r += lanes) {
         const size_t n = r1 - r < lanes ? r1 - r : lanes;
-        rc = c->src->rows(c->src, r, r + n, e->x, err);
+        if (!c->all_bits)
+            rc = c->src->rows(c->src, r, r + n, e->x, err);
         if (rc == ST_OK)
             emit_tile(e, r, n, (char *)z + (r - r0) * e->ld * e->real->size);
     }
@@ -255,6 +256,7 @@ static const struct backend_ops cpu_ops = {
     .dtile32 = cpu_dtile32,
     .has_dtile = cpu_has_dtile,
     .grad = cpu_grad,
+    .gram = cpu_gram,
 };
 
 const struct backend_ops *backend_cpu(void)

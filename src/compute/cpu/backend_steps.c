@@ -112,13 +112,19 @@ static enum status cut_chain(const struct fm_term *t, const struct fm_step *s,
     return ST_OK;
 }
 
+/* True where the sums of a term over windows have loops of their own, without links. */
+static bool sums_alone(const struct fm_term *t)
+{
+    return featmap_sums_plain(t) || featmap_sums_dense(t) || featmap_is_hashed(t);
+}
+
 static enum status cut_sum(const struct fm_term *t, struct sum *u, struct err *err)
 {
     const struct fm_step *sum = t->steps + t->nsum - 1, *end = t->steps + t->nsteps - 1;
     enum status rc = ST_OK;
 
     *u = (struct sum){ .inner = { .term = t }, .turn = { .term = t } };
-    if (!featmap_sums_plain(t) && !featmap_sums_dense(t))
+    if (!sums_alone(t))
         rc = cut_chain(t, t->steps, sum - 1, &u->inner, err);
     return rc == ST_OK && end > sum ? cut_chain(t, sum + 1, end, &u->turn, err) : rc;
 }
@@ -138,8 +144,7 @@ enum status steps_new(const struct featmap *fm, struct steps **out, struct err *
     for (size_t i = 0; rc == ST_OK && i < fm->nterms; i++) {
         const struct fm_term *t = &fm->term[i];
         s->end = t->col0 + t->cols > s->end ? t->col0 + t->cols : s->end;
-        const bool own = featmap_sums_plain(t) || featmap_sums_dense(t); /* loops, without links */
-        if (featmap_is_windowed(t) && (!own || t->nsteps > t->nsum))
+        if (featmap_is_windowed(t) && (!sums_alone(t) || t->nsteps > t->nsum))
             rc = cut_sum(t, &s->sum[s->nsums++], err);
         else if (!featmap_is_plain(t) && !featmap_is_windowed(t))
             rc = cut_chain(t, t->steps, t->steps + t->nsteps - 1, &s->chain[s->n++], err);

@@ -1,11 +1,13 @@
 /* compute/cpu/backend_windows.c -- sums over the windows of sequences (backend_windows.h;
  * share/doc/methods.md 4.1). */
 #include "compute/cpu/backend_windows.h"
+#include "compute/features/hash.h"
 #include "compute/kernels/layers/windows.h"
 
 #include "base/mem.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { SLOTS = 4 * WINDOWS_ROWS_MOST };
@@ -344,6 +346,55 @@ static struct steps_work steps_of(const struct windows *w, const struct simd_rea
     return (struct steps_work){w->steps, w->simd, real, w->hp, w->scratch};
 }
 
+static void put_row(const struct simd_real *real, void *z, size_t at, double v)
+{
+    if (real->size == sizeof(double))
+        ((double *)z)[at] = v;
+    else
+        ((float *)z)[at] = (float)v;
+}
+
+/* Signs from bits. */
+static void sign_rows(const struct windows *w, const struct simd_real *real, size_t n, double out,
+                      void *z, size_t ldz)
+{
+    for (size_t j = 0; j < w->t->mf; j++)
+        for (size_t r = 0; r < n; r++) {
+            const size_t at = w->row + r;
+            put_row(real, z, r * ldz + j,
+                    w->bits[j * w->words + at / 64] >> (at % 64) & 1 ? -out : out);
+        }
+}
+
+/* The symbols of rows of counts: the rows of a tile share draws and keys.  Without memory for that
+ * each is made by itself. */
+static void hash_rows(const struct windows *w, const struct simd_real *real,
+                      const struct simd_inputs *in, double out, void *z, size_t ldz)
+{
+    const struct fm_term *t = w->t;
+    struct hash_rows *h = hash_rows_new(NULL);
+    double *value = NULL;
+    void *work = NULL;
+
+    if (h && hash_rows_add(h, in->n, in->x, in->ldx, NULL) == ST_OK &&
+        hash_rows_end(h, NULL) == ST_OK) {
+        work = mem_aligned(hash_work_bytes(h), 1, "keys of counts", NULL);
+        value = mem_aligned(in->n, HASH_GROUP * sizeof *value, "hashes", NULL);
+    }
+    for (size_t g = 0; g * HASH_GROUP < t->mf; g++) {
+        if (work && value)
+            hash_values(t, g, h, work, value, HASH_GROUP);
+        for (size_t r = 0; r < in->n; r++)
+            for (size_t j = g * HASH_GROUP; j < t->mf && j < (g + 1) * HASH_GROUP; j++)
+                put_row(real, z, r * ldz + j,
+                        out * (work && value ? value[r * HASH_GROUP + j % HASH_GROUP]
+                                             : hash_value(t, j, in->x + r * in->ldx)));
+    }
+    free(value);
+    free(work);
+    hash_rows_free(h);
+}
+
 /* The sums over windows with which a term begins. */
 static void sum_rows(const struct windows *w, const struct simd_real *real,
                      const struct simd_inputs *in, double out, void *z, size_t ldz)
@@ -352,7 +403,11 @@ static void sum_rows(const struct windows *w, const struct simd_real *real,
     const struct simd_inputs own = {in->x + featmap_first(t, in->x), in->ldx, in->n};
     const struct steps_work work = steps_of(w, real);
 
-    if (featmap_sums_plain(t) || featmap_sums_dense(t))
+    if (w->bits)
+        sign_rows(w, real, in->n, out, z, ldz);
+    else if (featmap_is_hashed(t))
+        hash_rows(w, real, &own, out, z, ldz);
+    else if (featmap_sums_plain(t) || featmap_sums_dense(t))
         paired_rows(w, real, &own, false, out, z, ldz);
     else
         steps_sum_rows(&work, t, &own, out, z, ldz);

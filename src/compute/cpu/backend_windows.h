@@ -26,6 +26,9 @@ struct windows {
     const double *hp;
     void *room, *scratch;
     size_t rows, d;
+    /* Signs of a hash: the bits of all rows (cpu_bits.c), and which row is the first; else NULL. */
+    const uint64_t *bits;
+    size_t words, row;
 };
 /* The dense filters of a term in float32; the caller frees them.  NULL and *err: no memory. */
 float *windows_filters(const struct fm_term *, struct err *err);

@@ -8,10 +8,14 @@ libcompute_a_SOURCES += \
   src/compute/cpu/backend_windows.h \
   src/compute/cpu/counts.h \
   src/compute/cpu/cpu.c \
+  src/compute/cpu/cpu_bits.c \
   src/compute/cpu/cpu_grad.c \
   src/compute/cpu/cpu_open.c \
   src/compute/cpu/cpu_state.h \
   src/compute/cpu/cpu_sweep.c \
+  src/compute/cpu/bits.c \
+  src/compute/cpu/bits.h \
+  src/compute/cpu/hash_loops.h \
   src/compute/cpu/pairs.c \
   src/compute/cpu/pairs.h \
   src/compute/cpu/simd.h \
@@ -21,6 +25,7 @@ libcompute_a_SOURCES += \
   src/compute/cpu/simd_columns.h \
   src/compute/cpu/simd_counts.h \
   src/compute/cpu/simd_fht.h \
+  src/compute/cpu/simd_hash.h \
   src/compute/cpu/simd_level.h \
   src/compute/cpu/simd_pairs.h \
   src/compute/cpu/simd_portable.c \

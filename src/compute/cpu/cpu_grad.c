@@ -91,7 +91,7 @@ static enum status windows_grad(struct cpu *c, size_t r0, size_t r1, const doubl
     char *work = mem_spare_take(&c->spares, end + cpu_room_bytes(c, true),
                                 "tile of derivatives", err);
     double *x = (double *)(void *)work;
-    enum status rc = work ? ST_OK : ST_NOMEM;
+    enum status rc = !work ? ST_NOMEM : c->signs ? cpu_bits_need(c, err) : ST_OK;
 
     for (size_t r = r0; rc == ST_OK && r < r1; r += c->R) {
         const struct simd_inputs in = {x, c->src->d, r1 - r < c->R ? r1 - r : c->R};
@@ -99,7 +99,7 @@ static enum status windows_grad(struct cpu *c, size_t r0, size_t r1, const doubl
                                         c->opts.row_scale ? c->opts.row_scale + r : NULL};
         rc = c->src->rows(c->src, r, r + in.n, x, err);
         for (size_t i = 0; rc == ST_OK && i < c->nseg; i++) {
-            const struct windows w = windows_of(c, i, work + end, work + inputs);
+            const struct windows w = windows_of(c, i, r, work + end, work + inputs);
             if (is_windows(&c->seg[i]))
                 windows_back(&w, &in, c->seg[i].out, &back, grad);
         }

@@ -44,6 +44,10 @@ void cpu_close(void *state)
     for (size_t i = 0; c->dense && i < c->nseg; i++)
         free(c->dense[i]);
     free(c->dense);
+    for (size_t i = 0; c->bits && i < c->nseg; i++)
+        free(c->bits[i]);
+    free(c->bits);
+    pthread_mutex_destroy(&c->bits_lock);
     free(c->seg);
     free(c->hp);
     free(c->part);
@@ -122,7 +126,7 @@ size_t cpu_room_bytes(const struct cpu *c, bool back)
 
     for (size_t i = 0; i < c->nseg; i++)
         if (is_windows(&c->seg[i])) {
-            const struct windows w = windows_of(c, i, NULL, NULL);
+            const struct windows w = windows_of(c, i, 0, NULL, NULL);
             const size_t bytes = windows_room(&w, c->R, c->src->d, back);
             most = bytes > most ? bytes : most;
         }
@@ -199,6 +203,13 @@ static enum status cpu_init(struct cpu *c, struct err *err)
     c->term64 = c->real == &c->simd->f64 ? c->term : terms_new(c, &c->simd->f64, err);
     if (!c->term || !c->term64)
         return ST_NOMEM;
+    c->bits = mem_calloc(c->nseg + 1, sizeof *c->bits, "feature terms", err);
+    if (!c->bits)
+        return ST_NOMEM;
+    for (size_t i = 0; i < c->nseg; i++)
+        c->signs |= c->seg[i].fm && featmap_is_signed(c->seg[i].fm);
+    c->all_bits = featmap_all_signed(c->fm);
+    c->opts.store &= !c->all_bits; /* the bits are what is kept */
     cut_rows(c);
     if (c->opts.store && c->opts.half) {
         c->half = mem_aligned(c->tiles * c->R, c->M * sizeof *c->half, "stored features", err);
@@ -246,6 +257,7 @@ void *cpu_open(const struct featmap *fm, const struct source *src,
         return NULL;
     *c = (struct cpu){ .fm = fm, .src = src, .opts = *opts, .n = src->n, .M = fm->M,
                        .simd = cpu_simd_now(), .workers = pool_threads(opts->pool) };
+    pthread_mutex_init(&c->bits_lock, NULL);
     c->real = opts->precision == PREC_DOUBLE ? &c->simd->f64 : &c->simd->f32;
     if (cpu_init(c, err) != ST_OK) {
         cpu_close(c);

@@ -10,6 +10,9 @@
 #include "compute/cpu/backend_windows.h"
 #include "compute/cpu/simd.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
+
 enum {
     GROUPS_MOST = 32,   /* partial sums over rows */
     TILE_ROWS_MOST = 128,
@@ -62,6 +65,11 @@ struct cpu {
     bool filled;
     uint16_t *half; /* stored features in float16, for passes only; or NULL */
     bool half_filled;
+    uint64_t **bits; /* of each part of signs (featmap_is_signed): its columns as bits, each of
+                      * cpu_bits_words(n) words; NULL: other parts, or not filled */
+    bool signs, all_bits; /* some part has signs; all columns are signs times one constant each */
+    atomic_bool bits_filled;
+    pthread_mutex_t bits_lock;
 };
 
 static inline bool is_windows(const struct part *p)
@@ -69,8 +77,20 @@ static inline bool is_windows(const struct part *p)
     return p->fm && featmap_is_windowed(p->fm);
 }
 
-/* The description of part i, over windows, with room for a tile and scratch of one worker. */
-static inline struct windows windows_of(const struct cpu *c, size_t i, void *room, void *scratch)
+/* cpu_bits.c: words of a column; makes the bits of all rows, by the pool or (need: callable from
+ * any task) alone; features of a tile of R rows from r0 on, as columns (col counts in the part);
+ * backend_ops.gram for columns of bits. */
+size_t cpu_bits_words(size_t n);
+enum status cpu_bits_fill(struct cpu *, const struct ctl *, struct err *err);
+enum status cpu_bits_need(struct cpu *, struct err *err);
+void cpu_bits_columns(const struct cpu *, size_t i, size_t r0, size_t col, size_t cols, char *z);
+enum status cpu_gram(void *state, size_t ny, const double *y, double *G, size_t ld, double *zty,
+                     const struct ctl *, struct err *err);
+
+/* The description of part i, over windows, for rows from `row` on, with room for a tile and scratch
+ * of one worker. */
+static inline struct windows windows_of(const struct cpu *c, size_t i, size_t row, void *room,
+                                        void *scratch)
 {
     return (struct windows){.t = c->seg[i].fm,
                             .simd = c->simd,
@@ -81,6 +101,9 @@ static inline struct windows windows_of(const struct cpu *c, size_t i, void *roo
                             .hp = c->hp,
                             .room = room,
                             .scratch = scratch,
+                            .bits = c->bits[i],
+                            .words = cpu_bits_words(c->n),
+                            .row = row,
                             .rows = c->R,
                             .d = c->src->d};
 }

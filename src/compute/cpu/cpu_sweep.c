@@ -75,19 +75,24 @@ static void term_dot(struct cpu *c, const struct simd_term *term, size_t col0, c
 }
 
 /* t += Z P for part i, over windows: its rows are made and transposed into columns first. */
-static void tile_windows(struct cpu *c, struct worker *w, size_t i, size_t n, char *z,
+static void tile_windows(struct cpu *c, struct worker *w, size_t i, size_t r0, size_t n, char *z,
                          struct split k)
 {
     const struct simd_real *real = c->real;
     const struct part *p = &c->seg[i];
-    const struct windows wins = windows_of(c, i, w->rows + rows_bytes(c), w->scratch);
+    const struct windows wins = windows_of(c, i, r0, w->rows + rows_bytes(c), w->scratch);
     const struct simd_inputs in = {w->x, c->src->d, n};
     const size_t size = real->size, lanes = real->lanes, ld = rows_ld(p);
+    const bool spread = c->bits[i] && p->fm->nsteps == p->fm->nsum;
 
-    windows_columns(&wins, real, &in, 1.0, w->rows, ld);
     z += p->col0 * c->R * size;
-    memset(z, 0, p->cols * c->R * size);
-    for (size_t r = 0; r < n; r += lanes) /* a cache line of each column at a time */
+    if (spread)
+        cpu_bits_columns(c, i, r0, 0, p->cols, z);
+    else
+        windows_columns(&wins, real, &in, 1.0, w->rows, ld);
+    if (!spread)
+        memset(z, 0, p->cols * c->R * size);
+    for (size_t r = 0; !spread && r < n; r += lanes) /* a cache line of each column at a time */
         for (size_t j = 0; j < p->cols; j++)
             for (size_t q = r; q < n && q < r + lanes; q++)
                 memcpy(z + (j * c->R + q) * size, w->rows + (q * ld + j) * size, size);
@@ -101,11 +106,11 @@ static enum status tile_generate(struct cpu *c, struct worker *w, size_t r0, siz
 {
     const struct simd_real *real = c->real;
     const size_t lanes = real->lanes, size = real->size, d = c->src->d;
-    enum status rc = c->src->rows(c->src, r0, r1, w->x, err);
+    enum status rc = c->all_bits ? ST_OK : c->src->rows(c->src, r0, r1, w->x, err);
 
     for (size_t i = 0; rc == ST_OK && c->windows && i < c->nseg; i++)
         if (is_windows(&c->seg[i]))
-            tile_windows(c, w, i, r1 - r0, z, k);
+            tile_windows(c, w, i, r0, r1 - r0, z, k);
     for (size_t r = 0; rc == ST_OK && r < c->R; r += lanes)
         for (size_t i = 0; i < c->nseg; i++) {
             if (is_windows(&c->seg[i]))
@@ -697,8 +702,10 @@ static void scale_rhs(struct cpu *c, size_t k, const double *P)
 static enum status sweep_run(struct sweep *s, const double *P, struct err *err)
 {
     struct cpu *c = s->c;
-    const enum status rc = cpu_reserve(c, s->k, err);
+    enum status rc = cpu_reserve(c, s->k, err);
 
+    if (rc == ST_OK && s->k > 0 && c->signs)
+        rc = cpu_bits_fill(c, s->ctl, err);
     if (rc != ST_OK || s->k == 0)
         return rc;
     if (P)

@@ -12,6 +12,7 @@
 
 #include "base/status.h"
 #include "compute/cpu/counts.h"
+#include "compute/cpu/hash_loops.h"
 #include "compute/cpu/pairs.h"
 #include "compute/features/featmap.h"
 
@@ -186,6 +187,7 @@ struct simd {
     const struct simd_tiles *tiles; /* NULL: none */
     struct pairs_loops pairs;
     struct counts_loops counts;
+    struct hash_loops hash;
     void (*add)(size_t n, const float *x, double *y);                   /* y += x */
     void (*axpy_rows)(size_t n, double a, const float *x, double *y);   /* y += a x */
     /* Conversion to IEEE float16 (to nearest, ties to even) and back: the same bits at every level,

@@ -22,6 +22,7 @@
 #define LEVEL simd_avx2
 #define LEVEL_NAME "avx2"
 #define VEC_BYTES 32
+#define LEVEL_SIGNS(v) _mm256_movemask_ps((__m256)(v))
 #define LEVEL_LEAST8(a, b) _mm256_min_epu8((__m256i)(a), (__m256i)(b))
 #define LANES32 8
 #define LANES64 4

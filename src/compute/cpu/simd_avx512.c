@@ -29,6 +29,7 @@
 #define LANES64 8
 #define MOST_BITS 4
 #define LEVEL_ROWS 1
+#define LEVEL_SIGNS(v) _mm512_movepi32_mask((__m512i)(v))
 #define LEVEL_LEAST8(a, b) _mm512_min_epu8((__m512i)(a), (__m512i)(b))
 #define PAIRS_ROWS 4
 #define LEVEL_TWICE32(p) ((f32_vec)_mm512_broadcast_f32x8(_mm256_load_ps(p)))

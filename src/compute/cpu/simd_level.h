@@ -10,7 +10,7 @@
  *   LEVEL_TWICE32, LEVEL_TWICE64(p)  half a vector at p, in both halves of one, where a load can
  *   LEVEL_NARROW, LEVEL_WIDEN(from, to)  a vector of floats to float16 and back, where there are
  *                    instructions for it
- *   LEVEL_LEAST8     see simd_counts.h
+ *   LEVEL_LEAST8     see simd_counts.h; LEVEL_SIGNS see simd_hash.h
  *   LEVEL_ROWS       1 where wide terms go a row at a time (simd_rows.h) */
 #ifndef __has_builtin
 #define __has_builtin(x) 0
@@ -357,6 +357,7 @@ LOOP void level_widen(size_t n, const uint16_t *half, float *x)
 
 #include "compute/cpu/simd_counts.h"
 #include "compute/cpu/simd_pairs.h"
+#include "compute/cpu/simd_hash.h"
 
 #define LEVEL_REAL(p, type)                                                                        \
     {                                                                                              \
@@ -374,7 +375,8 @@ LOOP void level_widen(size_t n, const uint16_t *half, float *x)
     .axpy_rows = level_axpy_rows, .narrow = level_narrow, .widen = level_widen,                  \
     .pairs = { .numbers = pairs_numbers, .values = pairs_values, .vectors = pairs_pack,          \
                .sums = pairs_sums },                                                             \
-    .counts = { .least = counts_least, .ratio = counts_ratio }
+    .counts = { .least = counts_least, .ratio = counts_ratio },                                  \
+    .hash = { .signs = hash_signs_of, .columns32 = hash_columns32, .columns64 = hash_columns64 }
 
 const struct simd LEVEL = { .name = LEVEL_NAME, LEVEL_LOOPS };
 #ifdef LEVEL_TILES

@@ -20,6 +20,9 @@
 #define LANES64 2
 #define MOST_BITS 3
 #define PAIRS_ROWS 2
+#ifdef __SSE__
+#define LEVEL_SIGNS(v) _mm_movemask_ps((__m128)(v))
+#endif
 
 #include "compute/cpu/simd_level.h"
 

@@ -32,7 +32,7 @@ static size_t factor_steps(const struct kterm *k, bool alone, struct fm_step *ou
 }
 
 /* The numbers of rows and the width that a list of steps needs. */
-struct needs { size_t signs, perms, scales, width; bool phase, finite, dense; };
+struct needs { size_t signs, perms, scales, width; bool phase, finite, dense, hashed; };
 
 static struct needs needs_of(const struct fm_step *s, size_t n, size_t d)
 {
@@ -51,6 +51,7 @@ static struct needs needs_of(const struct fm_step *s, size_t n, size_t d)
         if (s[i].op == FM_APPEND && r.width < d + 1)
             r.width = d + 1;
         r.phase |= s[i].op == FM_PHASE;
+        r.hashed |= s[i].op == FM_HASH;
         r.dense |= s[i].op == FM_DENSE;
         r.finite |= s[i].op == FM_COPY || s[i].op == FM_ONE;
     }
@@ -118,8 +119,13 @@ static size_t product_kernels(const struct kernel *k, size_t t, size_t out[KERNE
 
 /* Ends the first factor of a product over windows: FM_SUM, before the steps of the other
  * factors. */
-static void end_windows(struct fm_step *s, size_t *n, bool paired)
+static void end_windows(struct fm_step *s, size_t *n, bool paired, const struct layer *l)
 {
+    if (s[0].op == FM_HASH) {
+        s[0].value = l->symbol == SYMBOL_GAUSS;
+        s[(*n)++].op = FM_SUM;
+        return;
+    }
     s[0].op = FM_WINDOWS;
     s[(*n)++].op = paired ? FM_SINCOS : FM_EMIT;
     s[(*n)++].op = FM_SUM;
@@ -156,7 +162,7 @@ static struct fm_step *product_steps(const struct kernel *k, size_t t, size_t d,
         if (windows && i == 0) {
             to->sum_paired = plain || r.phase;
             all->phase = to->sum_paired;
-            end_windows(s, &n, to->sum_paired);
+            end_windows(s, &n, to->sum_paired, &term->layer);
             to->nsum = n;
         }
     }
@@ -191,6 +197,42 @@ bool featmap_is_plain(const struct fm_term *t)
 bool featmap_sums_plain(const struct fm_term *t)
 {
     return t->windows && t->nsum == CHAIN + 1 && t->D >= 2 && is_chain(t->steps, FM_WINDOWS);
+}
+
+bool featmap_all_signed(const struct featmap *fm)
+{
+    bool all = fm->nterms > 0;
+    size_t cols = 0;
+
+    for (size_t i = 0; i < fm->nterms; i++) {
+        all &= featmap_is_signed(&fm->term[i]) && fm->term[i].nsteps == fm->term[i].nsum;
+        cols += fm->term[i].cols;
+    }
+    return all && cols == fm->M;
+}
+
+bool featmap_kernel_signed(const struct kernel *k)
+{
+    bool all = k->nterms > 0;
+
+    for (size_t t = 0; t < k->nterms; t++) {
+        struct fm_step steps[KERNEL_RECIPE + 1];
+        const size_t n = factor_steps(&k->term[t], true, steps);
+        all &= n == 1 && steps[0].op == FM_HASH && k->term[t].layer.symbol == SYMBOL_SIGNS &&
+               !k->term[t].times;
+    }
+    return all;
+}
+
+bool featmap_kernel_hashed(const struct kernel *k)
+{
+    bool some = false;
+
+    for (size_t t = 0; t < k->nterms; t++) {
+        struct fm_step steps[KERNEL_RECIPE + 1];
+        some |= factor_steps(&k->term[t], true, steps) == 1 && steps[0].op == FM_HASH;
+    }
+    return some;
 }
 
 static size_t pow2_at_least(size_t n)
@@ -277,7 +319,7 @@ static enum status term_alloc(struct fm_term *t, size_t mf, const struct needs *
     t->nb = (mf + t->D - 1) / t->D;
     t->cols = t->paired ? 2 * mf : mf;
     t->out = sqrt(1.0 / (double)mf);
-    t->signs = mem_calloc(r->signs * t->nb, t->D, "feature signs", err);
+    t->signs = mem_calloc(r->signs * t->nb + 1, t->D, "feature signs", err);
     t->scale = mem_calloc(r->scales * t->nb + 1, t->D * sizeof *t->scale, "feature scales", err);
     t->perm = r->perms ? mem_calloc(r->perms * t->nb, t->D * sizeof *t->perm, "feature order", err)
                        : NULL;
@@ -355,6 +397,10 @@ static void term_draw(struct fm_term *t, const struct kernel *k, size_t at, uint
         const size_t i = factor[j];
         const bool alone = n == 1 || (j == 0 && t->windows);
         const struct needs own = needs_of(steps, factor_steps(&k->term[i], alone, steps), t->d);
+        if (own.hashed) {
+            t->seed = seed;
+            t->stream = rng_stream(RNG_HASH, (uint32_t)i);
+        }
         factor_draw(t, &k->term[i], (uint32_t)i, seed, &from, &own);
         if (own.dense)
             filters_draw(t, &k->term[i], (uint32_t)i, seed);

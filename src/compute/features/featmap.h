@@ -40,6 +40,8 @@ enum fm_op {
     FM_TURN,     /* after FM_SUM and the steps of more factors: each pair of columns is turned by p
                   * and multiplied by g (columns that are no pairs: times g cos p, g sin p) */
     FM_DENSE,    /* v_j = sum over the d inputs of filter j of this block, times v_i         */
+    FM_HASH,     /* of counts: z_j = the symbol of the place that feature j takes (hash.h), a sign
+                  * or (value 1) a normal number; FM_SUM follows, which multiplies by c alone    */
 };
 #define FM_NONE SIZE_MAX
 struct fm_step {
@@ -84,6 +86,7 @@ struct fm_term {
     uint32_t *perm;        /* rows x nb*D, each block of D a permutation of 0..D-1 */
     double *filter; /* FM_DENSE: d x nb*D, entry i of filter j at i * nb*D + j; else NULL */
     double out;            /* sqrt(1/mf); 1 for FM_COPY, FM_ONE */
+    uint64_t seed, stream; /* FM_HASH: of its draws, which are made for places as they occur */
 };
 /* Terms are in the order of the kernel's products.  Their columns are not: single stationary
  * kernels come first, then sums over windows, then all others, then (with few features) columns of
@@ -123,6 +126,20 @@ static inline size_t featmap_first(const struct fm_term *t, const double *x)
 {
     return t->windows ? layer_first(t->windows, x) : t->first;
 }
+/* True when it begins with FM_HASH; and when its sums are then signs. */
+static inline bool featmap_is_hashed(const struct fm_term *t)
+{
+    return t->nsteps > 0 && t->steps[0].op == FM_HASH;
+}
+static inline bool featmap_is_signed(const struct fm_term *t)
+{
+    return featmap_is_hashed(t) && t->steps[0].value == 0.0;
+}
+/* True when all columns of all terms are such signs, times one constant for each term. */
+bool featmap_all_signed(const struct featmap *);
+/* The same of the map of a kernel that is not drawn yet. */
+bool featmap_kernel_signed(const struct kernel *);
+bool featmap_kernel_hashed(const struct kernel *); /* some of its terms begin with FM_HASH */
 /* The columns that a kernel can fill for d inputs: a finite number for linear and constant ones,
  * else SIZE_MAX. */
 size_t featmap_most_for_tests(const struct kernel *k, size_t d);

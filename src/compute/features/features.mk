@@ -6,6 +6,8 @@ libcompute_a_SOURCES += \
   src/compute/features/fop.h \
   src/compute/features/gram.c \
   src/compute/features/gram.h \
+  src/compute/features/hash.c \
+  src/compute/features/hash.h \
   src/compute/features/interp.c \
   src/compute/features/interp.h \
   src/compute/features/slope.c \

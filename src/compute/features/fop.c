@@ -37,7 +37,7 @@ struct fop {
      * (lost); NULL: not needed. */
     const struct backend_ops *host;
     void *twin;
-    bool lost;
+    bool lost, declined;
     struct err why_lost;
     size_t n, M;
     struct pool *pool;
@@ -81,10 +81,12 @@ struct fop *fop_new(const struct backend_ops *be, const struct featmap *fm,
     }
     if (source_suits(src, &fm->kernel, err) != ST_OK)
         return NULL;
+    const bool declined = be->serves && !be->serves(fm);
+    be = declined ? backend_cpu() : be;
     struct fop *f = mem_calloc(1, sizeof *f, "feature operator", err);
     if (!f)
         return NULL;
-    *f = (struct fop){ .be = be, .n = src->n, .M = fm->M, .pool = opts->pool,
+    *f = (struct fop){ .declined = declined, .be = be, .n = src->n, .M = fm->M, .pool = opts->pool,
                        .precision = opts->precision, .half = opts->store && opts->half };
     f->centres = kernel_reads_windows(&fm->kernel) && opts->precision == PREC_FLOAT;
     f->row_scale = opts->row_scale;
@@ -112,6 +114,11 @@ bool fop_lost(const struct fop *f, struct err *why)
     if (f->lost && why)
         *why = f->why_lost;
     return f->lost;
+}
+
+bool fop_declined(const struct fop *f)
+{
+    return f->declined;
 }
 
 /* True when a device has failed and the CPU can take its place, which it does from now on. */
@@ -1049,10 +1056,10 @@ static enum status panel_run(struct panel *p, double *C, size_t ldc, double *zty
 static enum status gram_into(struct fop *f, size_t ny, const double *y, double *G, size_t ld,
                              double *zty, const struct ctl *ctl, struct err *err)
 {
-    if (f->be && !f->lost && f->be->gram) {
+    if (!f->Z && ops_of(f)->gram) {
         ctl_tell(ctl, PHASE_GRAM, 0, f->n, NAN);
-        const enum status done = f->be->gram(f->state, ny, y, G, ld, zty, ctl, err);
-        if (!goes_on(f, done, err)) {
+        const enum status done = ops_of(f)->gram(state_of(f), ny, y, G, ld, zty, ctl, err);
+        if (!goes_on(f, done, err) && done != ST_UNSUPPORTED) {
             ctl_tell(ctl, PHASE_GRAM, f->n, f->n, NAN);
             return done;
         }

@@ -41,6 +41,8 @@ enum status fop_pass_exact(struct fop *, size_t k, const double *P, double *W, c
 /* True when the device has failed and the CPU works in its place; *why (may be NULL) is its
  * error. */
 bool fop_lost(const struct fop *, struct err *why);
+/* True when the device has no loops for some step of the map, and the CPU does all. */
+bool fop_declined(const struct fop *);
 bool fop_half(const struct fop *); /* true if stored features are float16 */
 void fop_unhalve(struct fop *);    /* drops them: features are then made anew in each pass */
 /* T[c] = Z P[c] (k vectors of n), and W[c] = Z'V[c] (k vectors of M). */

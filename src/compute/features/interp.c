@@ -1,6 +1,7 @@
 /* compute/features/interp.c -- a feature map step by step (interp.h; share/doc/methods.md 3).  Slow
  * and simple on purpose. */
 #include "compute/features/interp.h"
+#include "compute/features/hash.h"
 #include "compute/kernels/layers/windows.h"
 
 #include <math.h>
@@ -190,12 +191,32 @@ static void block(const struct working *k, size_t b, size_t s0, size_t s1)
         case FM_COPY:
         case FM_ONE:
         case FM_SUM:
+        case FM_HASH:
             break;
         case FM_TURN:
             turn(t, phase ? p : NULL, g, at, end, z);
             break;
         }
     }
+}
+
+/* The other factors of a product over windows. */
+static void turn_blocks(const struct fm_term *t, const double *hp, const double *row, double *z,
+                        double *work)
+{
+    const struct working rest = { t, hp, row, 1.0, z, NULL, work };
+
+    for (size_t b = t->nb; t->nsteps > t->nsum && b-- > 0;)
+        block(&rest, b, t->nsum, t->nsteps);
+}
+
+/* The symbols of a row of counts, feature by feature (4.10). */
+static void hashed(const struct fm_term *t, const double *hp, const double *row, double out,
+                   double *z, double *work)
+{
+    for (size_t j = 0; j < t->mf; j++)
+        z[t->col0 + j] = out * hash_value(t, j, row + featmap_first(t, row));
+    turn_blocks(t, hp, row, z, work);
 }
 
 /* z = c sum over windows of z0 (4.1), then the other factors of the product.  `one` holds the
@@ -222,9 +243,7 @@ static void windows(const struct fm_term *t, const double *hp, const double *row
                 dz[t->col0 + j] += back[j];
         }
     }
-    const struct working rest = { t, hp, row, 1.0, z, NULL, work };
-    for (size_t b = t->nb; t->nsteps > t->nsum && b-- > 0;)
-        block(&rest, b, t->nsum, t->nsteps);
+    turn_blocks(t, hp, row, z, work);
 }
 
 void interp_row_for_tests(const struct featmap *fm, const double *hp, const double *x, double *z,
@@ -237,7 +256,9 @@ void interp_row_for_tests(const struct featmap *fm, const double *hp, const doub
         const struct fm_term *t = &fm->term[i];
         const double c = t->out * (t->weight == FM_NONE ? 1.0 : hp[t->weight]);
         const bool ours = dz && t->hp0 == ihp && featmap_is_plain(t);
-        if (t->windows)
+        if (featmap_is_hashed(t))
+            hashed(t, hp, x, c, z, work);
+        else if (t->windows)
             windows(t, hp, x, c, z, dz && t->hp0 == ihp && t->nsteps == t->nsum ? dz : NULL, work,
                     4 * t->D);
         const struct working w = { t, hp, x, c, z, ours ? dz : NULL, work };

@@ -37,6 +37,15 @@ bool kernel_draws_none(const struct kernel *k)
     return none;
 }
 
+bool kernel_is_flat(const struct kernel *k)
+{
+    bool flat = false;
+
+    for (size_t t = 0; t < k->nterms; t++)
+        flat |= k->term[t].layer.ops != NULL && k->term[t].layer.ops->rows == ROWS_COUNTS;
+    return flat;
+}
+
 bool kernel_reads_input(const struct kernel *k, size_t t, size_t i)
 {
     const struct kterm *term = &k->term[t];

@@ -117,6 +117,22 @@ static void noise_of_rows(const struct model *m, double *noise)
     }
 }
 
+/* The training rows of an exact model as a source. */
+static void train_rows(const struct model *m, struct source_array *to)
+{
+    struct row_layout *rows = &to->base.layout;
+
+    source_array_init(to, m->X, m->M, m->d, m->d);
+    for (size_t t = 0; t < m->kernel.nterms; t++) {
+        const struct layer *l = &m->kernel.term[t].layer;
+        if (!kterm_reads_windows(&m->kernel.term[t]))
+            continue;
+        rows->flat = l->flat;
+        rows->nparts = l->parts ? l->parts : 1;
+        rows->part[l->part] = (struct row_part){ layer_rows(l), l->channels, l->positions };
+    }
+}
+
 /* W holds weights of prior draws at amplitude 1 and V their noise at the training rows; they become
  * those of posterior draws (share/doc/methods.md 5.7, 5.8). */
 static enum status condition(const struct model *m, struct functions *f, const struct tools *on,
@@ -128,7 +144,7 @@ static enum status condition(const struct model *m, struct functions *f, const s
     struct model_map z = { .f = NULL };
     double *f0 = mem_calloc(S, n * sizeof *f0, "the functions at the training rows", err);
 
-    source_array_init(&train, m->X, n, m->d, m->d);
+    train_rows(m, &train);
     enum status rc = f0 ? open_map(f, &train.base, on, &z, err) : ST_NOMEM;
     if (rc == ST_OK)
         rc = fop_zp(z.f, S, f->W, f0, on->ctl, err);
@@ -209,7 +225,7 @@ enum status functions_sides_exact(const struct model *m, const double *row_scale
     struct source_array train;
     struct model_map z = { .f = NULL };
 
-    source_array_init(&train, m->X, n, m->d, m->d);
+    train_rows(m, &train);
     f.m = (struct model *)m;
     f.columns = prior_columns(m);
     f.seed = own_prior(m);

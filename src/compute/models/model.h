@@ -93,6 +93,7 @@ struct rank_guess {
 struct fit_info {
     char solver[16], precond[16], plan[16];
     bool half;                   /* plan store, in float16 */
+    bool bits;                   /* features as bits */
     bool stored;                 /* exact kernel: its matrix was stored, in float32 */
     enum outcome why;
     size_t features, rank, iterations, variance_features, rows, inputs;
@@ -108,7 +109,7 @@ struct fit_info {
      * the preconditioner (an upper bound).  NaN: unknown. */
     double condition, ritz_min, ritz_max, condition_plain;
     bool means_only;             /* the plan has no variances */
-    bool not_there;          /* a device was there, but has no form of the exact kernel */
+    bool not_there;          /* a device was there, but has no form of the kernel */
     size_t samples;              /* functions solved for beside the targets */
     double samples_residual;     /* relative residual of the worst of them; NaN: none, or direct */
     bool warm, projected;        /* started from another model; from its projected predictions */

@@ -32,12 +32,38 @@ static struct exact_rows rows_of(const struct model *m, const double *row_scale,
 
 /* The plan of an exact fit: a Cholesky factor for solver=exact, which needs the memory for the
  * matrix; otherwise the solver that is asked for, or the cheapest of all (model_products.c). */
+/* What features would cost instead, for a kernel of which they cost accuracy: "" for others. */
+static const char *features_instead(const struct fit_opts *o, size_t n, size_t d, size_t threads,
+                                    char out[160])
+{
+    enum { FEATURES = 4096 };
+    struct fit_opts with = *o;
+    struct fit_plan p = { .plan = PLAN_AUTO };
+    char note[256], mem[24], time[32];
+
+    *out = '\0';
+    if (!kernel_is_flat(&o->kernel) || kernel_draws_none(&o->kernel))
+        return out;
+    with.kind = NULL;
+    with.solver = "auto";
+    with.plan = PLAN_AUTO;
+    with.store = STORE_AUTO;
+    with.features = FEATURES;
+    if (model_plan_features(&with, n, d, threads, &p, note, NULL) != ST_OK)
+        return out;
+    mem_format(mem, sizeof mem, p.bytes);
+    text_seconds(time, sizeof time, p.seconds_direct / (double)(threads ? threads : 1));
+    snprintf(out, 160, "; features=%d would take %s, about %s, and miss a similarity by up to %.3f",
+             FEATURES, mem, time, 1.0 / sqrt((double)FEATURES));
+    return out;
+}
+
 static enum status exact_plan(const struct fit_opts *o, size_t n, size_t d, size_t threads,
                               struct fit_plan *p, char note[256], struct err *err)
 {
     const bool own = (o->solver && strcmp(o->solver, exact_model.solver) == 0) ||
                      (o->plan == PLAN_DIRECT && solver_is_free(o->solver));
-    char mem[24], time[32];
+    char mem[24], time[32], words[160];
     enum status rc = exact_allowed(n, 1, o->mem_limit, err);
 
     p->plan = PLAN_DIRECT;
@@ -54,7 +80,8 @@ static enum status exact_plan(const struct fit_opts *o, size_t n, size_t d, size
         return rc;
     mem_format(mem, sizeof mem, p->bytes);
     text_seconds(time, sizeof time, exact_seconds(n) / (double)(threads ? threads : 1));
-    snprintf(note, 256, "exact: Cholesky of %zu rows in %s, about %s", n, mem, time);
+    snprintf(note, 256, "exact: Cholesky of %zu rows in %s, about %s%s", n, mem, time,
+             features_instead(o, n, d, threads, words));
     return ST_OK;
 }
 

@@ -393,7 +393,7 @@ static enum status features_fit(struct fit *ft, struct err *err)
                                                                       : solver_find(ft->o->solver,
                                                                                     err);
     const struct fop_opts fo = { .pool = ft->on.pool, .precision = ft->m->precision,
-                                 .store = ft->plan.plan == PLAN_STORE, .half = ft->plan.half,
+                                 .store = ft->plan.plan == PLAN_STORE && !ft->plan.bits, .half = ft->plan.half,
                                  .row_scale = ft->src->row_scale };
 
     if (solver == NULL)
@@ -432,6 +432,7 @@ static void features_end(struct fit *ft, enum status rc)
 {
     struct err why;
 
+    ft->info->not_there = rc == ST_OK && fop_declined(ft->z.f);
     if (rc == ST_OK && fop_lost(ft->z.f, &why))
         fit_warn(ft->info, "device-lost", "%.180s; the processor went on", why.msg);
     model_close(&ft->z);

@@ -265,6 +265,7 @@ static void describe(struct fit *ft)
     info->features = ft->kind->draws ? ft->o->features : 0;
     info->targets = ft->t;
     info->half = ft->plan.half;
+    info->bits = ft->plan.bits;
     info->stored = !ft->kind->draws && ft->plan.plan == PLAN_STORE && !ft->plan.half;
     info->means_only = ft->plan.Mv == 0 && ft->o->samples == 0;
     info->samples = ft->o->samples;

@@ -22,6 +22,7 @@ struct fit_plan {
     const struct solver_ops *solver; /* exact kernel: works on products, the matrix is never
                                       * stored; NULL: a Cholesky factor, or features */
     bool half;              /* plan STORE with features in float16 */
+    bool bits;              /* features are signs, which are kept as bits in any plan */
     bool formed;            /* plan DIRECT with an iterative solver: on Z'Z, formed once */
     size_t threads;
     size_t rank;            /* of the preconditioner that memory is planned for */

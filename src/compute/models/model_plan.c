@@ -25,7 +25,7 @@ enum {
 };
 
 const char *const model_plan_words[] = { "auto", "store", "regenerate", "direct", NULL };
-const char *const model_store_words[] = { "auto", "float32", "float16", NULL };
+const char *const model_store_words[] = { "auto", "float32", "float16", "bits", NULL };
 
 /* The rates of one core.  Seconds for an entry of Z with its products in a pass: computed anew
  * (made), read from float32 (stored), read from float16 (half), and what each further target adds
@@ -38,6 +38,9 @@ static const struct rates rates[] = {
     { "avx2", 0.6e-9, 0.3e-9, 0.33e-9, 0.13e-9, 90e9, 95e9, 50e9 },
     { "portable", 1.6e-9, 0.5e-9, 3.1e-9, 0.45e-9, 90e9, 95e9, 50e9 },
 };
+/* Features that are signs (featmap_kernel_signed) are hashed once: seconds for each of them, place
+ * and row.  An entry of Z'Z is a count of bits: operations per second, as gram above. */
+static const double hash_seconds = 0.15e-9, hash_places = 30.0, bits_gram = 1500e9;
 static const double half_more = 1.2; /* factor on iterations: they correct rounding to float16 */
 static const double stream = 10e9; /* bytes a second that one core reads from memory */
 
@@ -82,12 +85,18 @@ static struct rates rates_now(const struct fit_opts *o)
             break;
         }
     r.made *= windows_made(&o->kernel);
+    if (featmap_kernel_signed(&o->kernel)) { /* spread from bits */
+        r.made = r.stored;
+        r.gram = bits_gram;
+    }
     if (o->precision == PREC_DOUBLE) {
         r.made *= 2.2;
         r.stored *= 2.0;
         r.more *= 2.0;
         if (!o->device_free)
-            r.gram = r.sketch = r.dbl;
+            r.sketch = r.dbl;
+        if (!o->device_free && !featmap_kernel_signed(&o->kernel))
+            r.gram = r.dbl;
     }
     return r;
 }
@@ -143,7 +152,9 @@ static size_t variance_columns(const struct fit_opts *o, bool whole)
 /* Seconds of one core for each way to fit, variances included. */
 static double product_seconds(double n, double M, const struct fit_opts *o)
 {
-    return n * M * M / rates_now(o).gram;
+    const double hashes = featmap_kernel_signed(&o->kernel) ? hash_seconds * hash_places : 0.0;
+
+    return n * M * M / rates_now(o).gram + n * M * hashes;
 }
 
 static double factor_seconds(double M)
@@ -281,6 +292,8 @@ void model_on(struct fit_opts *o, const struct backend_ops *be, size_t threads)
 
     o->device_free = o->device_cores = 0;
     o->device_exact = false;
+    if (featmap_kernel_hashed(&o->kernel)) /* no device has loops for it */
+        return;
     if (be->describe == NULL || be->describe(SIZE_MAX, &d, NULL) != ST_OK)
         return;
     o->device_free = d.free ? d.free : 1;
@@ -356,7 +369,8 @@ static void plan_bytes(double n, double d, const struct fit_opts *o, struct fit_
     const double r = preconditioned(o) ? (double)p->rank : 0.0;
     /* In every phase: weights, Z'y and partial sums, the packing of BLAS, and the map. */
     const double always = 16.0 * s.M * t + fop_pass_bytes(M, (size_t)t, o->precision, p->threads) +
-                          T * MODEL_BLAS_PACK + featmap_bytes(&o->kernel, (size_t)d, M);
+                          T * MODEL_BLAS_PACK + featmap_bytes(&o->kernel, (size_t)d, M) +
+                          (p->bits ? n * s.M / 8.0 : 0.0);
     const double rows = 8.0 * n * t;
     const double sketch = fop_product_bytes((size_t)n, M, (size_t)r, o->precision, p->threads);
     const bool by_rows = looks(o) && model_refine_by_rows((size_t)n, M);
@@ -378,7 +392,8 @@ static void plan_bytes(double n, double d, const struct fit_opts *o, struct fit_
 
     p->bytes_regenerate = always + most(iterate, variance);
     const double here = o->device_free ? 0.0 : 1.0; /* 1: stored features are in host memory */
-    p->bytes_store = always + most(iterate + here * n * s.M * size, variance);
+    p->bytes_store =
+        always + most(iterate + (p->bits ? 0.0 : here * n * s.M * size), variance);
     p->bytes_half = always + most(iterate + here * n * s.M * 2.0, variance);
     p->device_store = o->device_free ? n * s.M * size : 0.0;
     p->device_half = o->device_free ? n * s.M * 2.0 : 0.0;
@@ -460,6 +475,19 @@ static enum status may_round(const struct fit_opts *o, struct err *err)
 /* store= implies plan=store: an error where both cannot be had. */
 static enum status check_store(const struct fit_opts *o, struct err *err)
 {
+    if (featmap_kernel_signed(&o->kernel) && (o->store == STORE_FLOAT32 ||
+                                              o->store == STORE_FLOAT16)) {
+        err_set(err, ST_UNSUPPORTED, "store=%s: the features of this kernel are signs, which are "
+                "kept as bits", model_store_words[o->store]);
+        err_hint(err, "fit plan=store store=bits");
+        return ST_UNSUPPORTED;
+    }
+    if (o->store == STORE_BITS && !featmap_kernel_signed(&o->kernel)) {
+        err_set(err, ST_UNSUPPORTED, "store=bits: only features that are signs can be kept as bits, "
+                "those of kernel tanimoto");
+        err_hint(err, "fit plan=store store=float32");
+        return ST_UNSUPPORTED;
+    }
     if (o->store == STORE_FLOAT16 && may_round(o, err) != ST_OK) {
         err_hint(err, "fit plan=store store=float32");
         return ST_UNSUPPORTED;
@@ -528,6 +556,8 @@ static enum status choose(size_t n, const struct fit_opts *o, double budget, str
     }
     if (formed)
         p->plan = PLAN_DIRECT;
+    if (p->bits && p->plan == PLAN_REGENERATE) /* they are kept anyway */
+        p->plan = PLAN_STORE;
     p->half = half && p->plan == PLAN_STORE;
     p->formed = p->plan == PLAN_DIRECT && (formed || !free_choice) && !wants_direct(o);
     return ST_OK;
@@ -540,7 +570,8 @@ static void describe(const struct fit_opts *o, size_t threads, double budget,
                      const struct fit_plan *p, char note[256])
 {
     const struct way ways[] = {
-        { "stores the features", "storing the features",
+        { p->bits ? "keeps the features as bits" : "stores the features",
+          p->bits ? "passes over bits" : "storing the features",
           o->device_free ? p->device_store : p->bytes_store, p->seconds_store,
           p->plan == PLAN_STORE && !p->half },
         { "stores the features in float16", "in float16",
@@ -560,7 +591,7 @@ static void describe(const struct fit_opts *o, size_t threads, double budget,
         text_seconds(t, sizeof t, ways[i].seconds / cores);
         if (ways[i].taken)
             snprintf(head, sizeof head, "%s (%s, about %s)", ways[i].chosen, mem, t);
-        else if ((!wants_direct(o) || i == 4) && (i != 1 || may_round(o, NULL) == ST_OK))
+        else if ((!wants_direct(o) || i == 4) && !(p->bits && i == 2) && (i != 1 || may_round(o, NULL) == ST_OK))
             snprintf(rest + strlen(rest), sizeof rest - strlen(rest), "%s %s (%s, %s)",
                      *rest ? "," : "; instead", ways[i].other, mem, t);
     }
@@ -602,6 +633,7 @@ enum status model_plan_features(const struct fit_opts *o, size_t n, size_t d, si
     if (o->variance == VAR_COUNT && (o->variance_count < 2 || o->variance_count % 2 != 0))
         return err_set(err, ST_RANGE, "variance=%zu must be even and at least 2",
                        o->variance_count);
+    p->bits = featmap_kernel_signed(&o->kernel);
     p->rank = first_rank(o->features, o->rank);
     p->iterative_Mv = iterative_columns((double)n, o, (double)p->rank, budget);
     p->threads = PLAN_THREADS; /* so that the choice is the same for any number of threads */

@@ -22,6 +22,8 @@ enum layer_kind { LAYER_NONE, LAYER_WINDOWS, LAYER_NUMBERS };
 
 /* The factor c of a sum over m windows: 1/sqrt(m), 1 or 1/m (share/doc/methods.md 4.5). */
 enum layer_average { AVERAGE_SQRT, AVERAGE_NONE, AVERAGE_FULL };
+/* What is drawn for a symbol of counts (features/hash.h): a sign or a normal number. */
+enum layer_symbol { SYMBOL_SIGNS, SYMBOL_GAUSS };
 /* How the vectors of nodes are scaled: each number standardised; each vector to length 1; or the
  * given numbers divided by one common factor.  It has no meaning for symbols. */
 enum layer_norm { NORM_STANDARD, NORM_UNIT, NORM_RAW };
@@ -32,6 +34,7 @@ struct layer {
     const struct layer_ops *ops; /* NULL: none */
     enum layer_average average;  /* LAYER_WINDOWS */
     enum layer_norm norm;        /* LAYER_WINDOWS */
+    enum layer_symbol symbol;    /* kernels of counts by hashes */
     size_t width;                /* positions of a window; letters of the longest words */
     size_t shortest;             /* letters of the shortest words; 0: all have `width` */
     unsigned cosine;             /* nonzero: values are divided by the lengths as vectors */

@@ -9,6 +9,7 @@ libcompute_a_SOURCES += \
   src/compute/kernels/layers/layer.h \
   src/compute/kernels/layers/layer_map.c \
   src/compute/kernels/layers/layer_map.h \
+  src/compute/kernels/layers/places.h \
   src/compute/kernels/layers/row_layout.h \
   src/compute/kernels/layers/spectrum.c \
   src/compute/kernels/layers/tanimoto.c \

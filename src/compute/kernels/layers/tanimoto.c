@@ -10,35 +10,14 @@
  * places here and there. */
 #include "base/mem.h"
 #include "compute/cpu/simd.h"
+#include "compute/features/featmap.h"
 #include "compute/kernels/kernel.h"
 #include "compute/kernels/kernel_tile.h"
 #include "compute/kernels/layers/layer.h"
+#include "compute/kernels/layers/places.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* The sequence of a row (row_layout.h): how many places, then each with its value. */
-static size_t places_of(const double *x)
-{
-    return (size_t)x[0];
-}
-static double place_at(const double *x, size_t i)
-{
-    return x[1 + i * COUNTS_CHANNELS];
-}
-static double value_at(const double *x, size_t i)
-{
-    return x[2 + i * COUNTS_CHANNELS];
-}
-
-static double sum_of(const double *x)
-{
-    double sum = 0.0;
-
-    for (size_t i = 0; i < places_of(x); i++)
-        sum += value_at(x, i);
-    return sum;
-}
 
 /* The sum of the greater values is a + b - least. */
 static double similarity(double a, double b, double least)
@@ -52,18 +31,18 @@ static double similarity(double a, double b, double least)
 static double tanimoto_exact(const struct kterm *t, const double *hp, const double *x,
                              const double *y, double *grad)
 {
-    const size_t m = places_of(x), n = places_of(y);
+    const size_t m = places_count(x), n = places_count(y);
     double least = 0.0;
 
     (void)t, (void)hp, (void)grad;
     for (size_t i = 0, j = 0; i < m && j < n;) {
-        const double p = place_at(x, i), q = place_at(y, j);
+        const double p = places_at(x, i), q = places_at(y, j);
         if (p == q)
-            least += value_at(x, i) < value_at(y, j) ? value_at(x, i) : value_at(y, j);
+            least += places_value(x, i) < places_value(y, j) ? places_value(x, i) : places_value(y, j);
         i += p <= q;
         j += q <= p;
     }
-    return similarity(sum_of(x), sum_of(y), least);
+    return similarity(places_sum(x), places_sum(y), least);
 }
 
 /* Tiles. */
@@ -134,13 +113,13 @@ static bool is_whole(double v)
 static void tile_fill(struct tile *t, const double *y, size_t stride)
 {
     for (size_t j = 0; j < t->rows; j++, y += stride)
-        for (size_t i = 0; i < places_of(y); i++) {
-            const size_t at = t->slot[slot_of(t, (uint32_t)place_at(y, i))] - 1;
-            strip_at(t, j / LANES, at)[j % LANES] = value_at(y, i);
+        for (size_t i = 0; i < places_count(y); i++) {
+            const size_t at = t->slot[slot_of(t, (uint32_t)places_at(y, i))] - 1;
+            strip_at(t, j / LANES, at)[j % LANES] = places_value(y, i);
             if (t->whole != NULL)
-                t->whole[at * KERNEL_TILE + j] = (int16_t)value_at(y, i);
+                t->whole[at * KERNEL_TILE + j] = (int16_t)places_value(y, i);
             if (t->bytes != NULL)
-                t->bytes[at * KERNEL_TILE + j] = (uint8_t)value_at(y, i);
+                t->bytes[at * KERNEL_TILE + j] = (uint8_t)places_value(y, i);
         }
 }
 
@@ -157,21 +136,21 @@ static void *tile_make(const struct layer *l, size_t rows, const double *y, size
     t->rows = rows;
     t->strips = (rows + LANES - 1) / LANES;
     for (size_t j = 0; j < rows; j++) {
-        all += places_of(y + j * stride);
-        for (size_t i = 0; whole && i < places_of(y + j * stride); i++) {
-            whole = is_whole(value_at(y + j * stride, i));
-            most = value_at(y + j * stride, i) > most ? value_at(y + j * stride, i) : most;
+        all += places_count(y + j * stride);
+        for (size_t i = 0; whole && i < places_count(y + j * stride); i++) {
+            whole = is_whole(places_value(y + j * stride, i));
+            most = places_value(y + j * stride, i) > most ? places_value(y + j * stride, i) : most;
         }
-        whole = whole && sum_of(y + j * stride) <= WHOLE_MOST;
+        whole = whole && places_sum(y + j * stride) <= WHOLE_MOST;
     }
     for (t->slots = 64; t->slots < 2 * all;)
         t->slots *= 2;
     t->slot = calloc(t->slots, sizeof *t->slot);
     t->place = calloc(all + 1, sizeof *t->place);
     for (size_t j = 0; t->slot && t->place && j < rows; j++) {
-        t->sum[j] = sum_of(y + j * stride);
-        for (size_t i = 0; i < places_of(y + j * stride); i++)
-            tile_enter(t, (uint32_t)place_at(y + j * stride, i));
+        t->sum[j] = places_sum(y + j * stride);
+        for (size_t i = 0; i < places_count(y + j * stride); i++)
+            tile_enter(t, (uint32_t)places_at(y + j * stride, i));
     }
     if (t->slot && t->place)
         t->values = calloc(t->strips * t->places + 1, LANES * sizeof *t->values);
@@ -264,15 +243,15 @@ static void tile_values(const void *tile, size_t m, const double *x, size_t stri
 
     for (size_t r = 0; r < m; r++, x += stride) {
         double least[KERNEL_TILE] = { 0.0 }, ratio[KERNEL_TILE], sum = 0.0;
-        for (size_t i = 0; i < places_of(x); i++) {
-            const size_t s = slot_of(t, (uint32_t)place_at(x, i));
-            sum += value_at(x, i);
+        for (size_t i = 0; i < places_count(x); i++) {
+            const size_t s = slot_of(t, (uint32_t)places_at(x, i));
+            sum += places_value(x, i);
             if (t->slot[s] == 0)
                 continue;
-            f.whole &= is_whole(value_at(x, i));
-            f.bytes &= value_at(x, i) <= COUNTS_MOST;
+            f.whole &= is_whole(places_value(x, i));
+            f.bytes &= places_value(x, i) <= COUNTS_MOST;
             f.index[f.n] = t->slot[s] - 1;
-            f.value[f.n++] = value_at(x, i);
+            f.value[f.n++] = places_value(x, i);
             if (f.n == FOUND)
                 tile_add(t, &f, least);
         }
@@ -297,7 +276,22 @@ static double counts_pair(const double *params, const double *hp, size_t nl, siz
     return 1.0;
 }
 
+/* The features are signs of hashes (features/hash.h). */
+static size_t counts_recipe(const double *params, bool alone, struct fm_step *out)
+{
+    (void)params, (void)alone;
+    out[0] = (struct fm_step){ .op = FM_HASH };
+    return 1;
+}
+
 static const struct hparam none[] = { { 0 } };
+
+static const char *const symbols[] = { "signs", "gauss", NULL };
+static const struct layer_setting settings[] = {
+    { .name = "xi", .offset = offsetof(struct layer, symbol), .words = symbols,
+      .expected = "signs or gauss", .quiet = true },
+    { 0 },
+};
 
 static const struct kernel_ops counts = {
     .name = "counts",
@@ -305,6 +299,7 @@ static const struct kernel_ops counts = {
     .formula = FORMULA,
     .cite = CITE,
     .hparams = none,
+    .recipe = counts_recipe,
     .pair = counts_pair,
 };
 
@@ -316,14 +311,16 @@ const struct layer_ops layer_tanimoto = {
     .example = "tanimoto",
     .help = "tanimoto   compares counts, such as fingerprints of molecules (cells like 33:4 80:1); "
             "it has no\n"
-            "           hyperparameters, and models with it are exact\n",
+            "           hyperparameters; its features are signs (xi=gauss: normal numbers, whose "
+            "errors are\n"
+            "           larger)\n",
     .kind = LAYER_WINDOWS,
     .rows = ROWS_COUNTS,
     .one_position = true,
     .start = { .width = 1, .channels = COUNTS_CHANNELS },
-    .hint = "kernel tanimoto  has no settings",
+    .settings = settings,
+    .hint = "kernel tanimoto  |  kernel tanimoto(xi=gauss)",
     .inside = &counts,
     .exact = tanimoto_exact,
     .tile = &tile_ops,
-    .drawn_none = true,
 };

@@ -4,48 +4,35 @@
  * equal.  Where all counts are 0 or 1 it is the kernel tanimoto. */
 #include "compute/kernels/kernel.h"
 #include "compute/kernels/layers/layer.h"
+#include "compute/kernels/layers/places.h"
 
 #include <math.h>
-
-/* The sequence of a row (row_layout.h): how many places, then each with its value. */
-static size_t places_of(const double *x)
-{
-    return (size_t)x[0];
-}
-static double place_at(const double *x, size_t i)
-{
-    return x[1 + i * COUNTS_CHANNELS];
-}
-static double value_at(const double *x, size_t i)
-{
-    return x[2 + i * COUNTS_CHANNELS];
-}
 
 /* What counts are divided by, and the power that they are raised to. */
 struct form { double by, power; };
 
 static double entry(const struct form *f, const double *x, size_t i)
 {
-    const double v = value_at(x, i) / f->by;
+    const double v = places_value(x, i) / f->by;
 
     return f->power == 0.5 ? sqrt(v) : f->power == 1.0 ? v : pow(v, f->power);
 }
 
 static double largest(const double *x, double least)
 {
-    for (size_t i = 0; i < places_of(x); i++)
-        least = fmax(least, value_at(x, i));
+    for (size_t i = 0; i < places_count(x); i++)
+        least = fmax(least, places_value(x, i));
     return least;
 }
 
 /* x.y; places are in ascending order, so that both rows are read once. */
 static double dot(const struct form *f, const double *x, const double *y)
 {
-    const size_t m = places_of(x), n = places_of(y);
+    const size_t m = places_count(x), n = places_count(y);
     double sum = 0.0;
 
     for (size_t i = 0, j = 0; i < m && j < n;) {
-        const double p = place_at(x, i), q = place_at(y, j);
+        const double p = places_at(x, i), q = places_at(y, j);
         if (p == q)
             sum += entry(f, x, i) * entry(f, y, j);
         i += p <= q;
@@ -63,7 +50,7 @@ static double tanimotodp_exact(const struct kterm *t, const double *hp, const do
     double xy = dot(&f, x, y), all = dot(&f, x, x) + dot(&f, y, y) - xy;
 
     (void)hp, (void)grad;
-    if (places_of(x) + places_of(y) == 0)
+    if (places_count(x) + places_count(y) == 0)
         return 1.0;
     if (!(all >= 1e-200 && all <= 1e200)) {
         f.by = largest(y, largest(x, 0.0));
