@@ -237,8 +237,8 @@ static void counted(size_t places, size_t most, double floor, double goal)
     free(c.X), free(c.out);
 }
 
-/* Features of tanimoto for as many rows as hiv has: nanoseconds for one of a row with 24 places; and its Gram
- * matrix, for an entry and a row, beside one of doubles. */
+/* Features of tanimoto for as many rows as hiv has: nanoseconds for one of a row with 24 places; a
+ * pass, and the Gram matrix, for an entry and a row. */
 enum { HASHED = 41913, FEATURES = 1024 };
 struct hashed { struct featmap *map; struct source_array src; struct fop *f; double *G, *z, *w; };
 
@@ -284,11 +284,10 @@ static void hashed(void)
         }
     }
     must(kernel_parse("tanimoto", &k, NULL, &err));
-    must(kernel_bind_rows(&k, COUNTS_CHANNELS, false, 0, &err));
-    must(kernel_bind_flat(&k, 0, &err));
+    const struct row_layout rows = { .nparts = 1, .part = { { ROWS_COUNTS, COUNTS_CHANNELS, 0 } } };
+    must(kernel_bind_rows(&k, &rows, NULL, &err));
     source_array_init(&h.src, X, HASHED, d, d);
-    h.src.base.row = ROW_VECTORS;
-    h.src.base.channels = COUNTS_CHANNELS;
+    h.src.base.layout = rows;
     h.map = featmap_new(&k, d, FEATURES, 1, &err);
     must(h.map ? ST_OK : err.code);
     run_hashes(&h);
@@ -300,8 +299,9 @@ static void hashed(void)
         .goal = 4.0 });
     report_row(&(struct report_row){ .section = "products", .what = "pass over bits, an entry",
         .value = 1e9 * t[1] / all, .unit = "ns" });
-    report_row(&(struct report_row){ .section = "products", .what = "Gram matrix of bits, a product",
-        .value = 2e9 * t[2] / all / FEATURES, .unit = "ns" });
+    report_row(&(struct report_row){ .section = "products",
+        .what = "Gram matrix of bits, a product", .value = 2e9 * t[2] / all / FEATURES,
+        .unit = "ns" });
     fop_free(h.f);
     featmap_free(h.map);
     free(h.G), free(h.z), free(h.w), free(X);

@@ -6,8 +6,8 @@ shared=${GPDESK_SHARED:-$srcdir/../shared}
 [ -d "$shared/golden" ] || { echo "../shared/golden is absent"; exit 77; }
 shared=$(cd "$shared" && pwd) lists=$(pwd)/tests/golden
 
-# methods.md A to E, kernels of sequences and graphs (F), of counts (H: min over max, hashes), of words (I),
-# kernel PCA, clusters and scores (K).
+# methods.md A to E, kernels of sequences and graphs (F), of counts (H: min over max, hashes),
+# of words (I), kernel PCA, clusters and scores (K).
 part_of() {
     case $1 in
     splitmix_* | kern_* | fht_* | sorf_* | poly_srht_*) echo A ;;

@@ -288,7 +288,8 @@ static void fit_free(struct workspace *ws, const struct args *a, const struct da
     o->solver = "auto";
     if (o->kind || args_given(a, "rank"))
         return;
-    if (!args_given(a, "features") && rows <= (kernel_is_flat(&o->kernel) ? EXACT_ONLY_ROWS : EXACT_FIT_ROWS)) {
+    const size_t most = kernel_is_flat(&o->kernel) ? EXACT_ONLY_ROWS : EXACT_FIT_ROWS;
+    if (!args_given(a, "features") && rows <= most) {
         o->solver = model_kind_usual(true)->solver;
         ws_note(ws, "exact",
                 "%zu training rows are fitted exactly, by Cholesky (fit features=%d uses random "

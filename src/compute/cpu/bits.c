@@ -169,7 +169,8 @@ AVX512 static void share_avx512(size_t lines, const uint64_t *x, const uint64_t 
             all[c] = _mm512_add_epi64(all[c], _mm512_sad_epu8(sum[c], _mm512_setzero_si512()));
     }
     for (size_t c = 0; c < 2; c++)
-        _mm256_storeu_si256((__m256i *)(void *)(out + c * BITS_LINE), _mm512_cvtepi64_epi32(all[c]));
+        _mm256_storeu_si256((__m256i *)(void *)(out + c * BITS_LINE),
+                            _mm512_cvtepi64_epi32(all[c]));
 }
 
 COUNTING static void share_counting(size_t lines, const uint64_t *x, const uint64_t *y,
@@ -185,7 +186,8 @@ COUNTING static void share_counting(size_t lines, const uint64_t *x, const uint6
                             v, _mm512_load_si512(y + i * BITS_ROWS + c * BITS_LINE))));
     }
     for (size_t c = 0; c < 2; c++)
-        _mm256_storeu_si256((__m256i *)(void *)(out + c * BITS_LINE), _mm512_cvtepi64_epi32(sum[c]));
+        _mm256_storeu_si256((__m256i *)(void *)(out + c * BITS_LINE),
+                            _mm512_cvtepi64_epi32(sum[c]));
 }
 
 static const struct bits_loops avx2 = { "avx2", differ_avx2, share_avx2 };

@@ -11,12 +11,12 @@ enum { BITS_LINE = 8, BITS_BLOCK = 4, BITS_ROWS = 16 };
 
 struct bits_loops {
     const char *name;
-    /* out[4 i + j] <- how many bits differ between `lines` lines at a[i] and at b[j], i and j below
-     * BITS_BLOCK. */
+    /* out[4 i + j] <- how many bits differ between `lines` lines at a[i] and at b[j], i and j
+     * below BITS_BLOCK. */
     void (*differ)(size_t lines, const uint64_t *const a[BITS_BLOCK],
                    const uint64_t *const b[BITS_BLOCK], uint64_t out[BITS_BLOCK * BITS_BLOCK]);
-    /* out[r] <- how many bits `lines` lines at x share with those of row r of BITS_ROWS rows: word w
-     * of line l of row r is y[(l * BITS_LINE + w) * BITS_ROWS + r]. */
+    /* out[r] <- how many bits `lines` lines at x share with those of row r of BITS_ROWS rows: word
+     * w of line l of row r is y[(l * BITS_LINE + w) * BITS_ROWS + r]. */
     void (*share)(size_t lines, const uint64_t *x, const uint64_t *y, uint32_t out[BITS_ROWS]);
 };
 /* Those of the vector level in use (cpu_level in backend.h): with AVX-512 by VPOPCNTDQ where the

@@ -15,7 +15,7 @@
 
 /* One block of random bits: 25 of each word for a uniform number, and the 28 that are left for
  * b.  -ln(u v) of two uniform numbers is of Gamma(2, 1). */
-struct hash_draw hash_draw(const struct fm_term *t, size_t feature, uint32_t place)
+static struct hash_draw draw_for(const struct fm_term *t, size_t feature, uint32_t place)
 {
     uint32_t w[4], rest = 0;
     double u[4];
@@ -29,8 +29,14 @@ struct hash_draw hash_draw(const struct fm_term *t, size_t feature, uint32_t pla
                                .b = ((double)rest + 0.5) * 0x1p-28 };
 }
 
-/* t = floor(ln x / r + b), ln y = r (t - b), ln a = ln c - ln y - r. */
-double hash_key(const struct hash_draw *k, double lnx, double *t)
+struct hash_draw hash_draw_for_tests(const struct fm_term *t, size_t feature, uint32_t place)
+{
+    return draw_for(t, feature, place);
+}
+
+/* ln a and the bin t of a place with this value: t = floor(ln x / r + b), ln y = r (t - b), ln a =
+ * ln c - ln y - r. */
+static double key_of(const struct hash_draw *k, double lnx, double *t)
 {
     const double at = lnx / k->r + k->b, down = (double)(int64_t)at; /* |at| < 2^36 */
 
@@ -38,14 +44,14 @@ double hash_key(const struct hash_draw *k, double lnx, double *t)
     return k->lnc - k->r * (*t - k->b) - k->r;
 }
 
-size_t hash_least(const double *x, const struct hash_draw *draw, double *t)
+size_t hash_least_for_tests(const double *x, const struct hash_draw *draw, double *t)
 {
     size_t at = SIZE_MAX;
     double least = INFINITY;
 
     for (size_t i = 0; i < places_count(x); i++) {
         double bin;
-        const double a = hash_key(&draw[i], log(places_value(x, i)), &bin);
+        const double a = key_of(&draw[i], log(places_value(x, i)), &bin);
         if (a < least) {
             least = a;
             at = i;
@@ -122,9 +128,9 @@ double hash_value(const struct fm_term *t, size_t feature, const double *x)
 
     for (size_t i = 0; i < places_count(x); i++) {
         const uint32_t place = (uint32_t)places_at(x, i);
-        const struct hash_draw draw = hash_draw(t, feature, place);
+        const struct hash_draw draw = draw_for(t, feature, place);
         double bin;
-        const double lna = hash_key(&draw, log(places_value(x, i)), &bin);
+        const double lna = key_of(&draw, log(places_value(x, i)), &bin);
         const uint64_t own = symbol(of, place, bin);
         const float key = signed_key(lna, own);
         if (i == 0 || key < least) {
@@ -347,13 +353,13 @@ static void group_keys(const struct fm_term *t, size_t g, const struct hash_rows
         const double lnx = log(p->value);
         if (!p->empty && (!drawn || p->place != place))
             for (size_t f = 0; f < features; f++)
-                draw[f] = hash_draw(t, g * HASH_GROUP + f, p->place);
+                draw[f] = draw_for(t, g * HASH_GROUP + f, p->place);
         drawn |= !p->empty;
         place = p->empty ? place : p->place;
         for (size_t f = 0; f < features; f++) {
             double bin = no_bin, lna = 0.0;
             if (!p->empty)
-                lna = hash_key(&draw[f], lnx, &bin);
+                lna = key_of(&draw[f], lnx, &bin);
             const uint64_t bits = symbol(of[f], p->empty ? 0 : p->place, bin);
             key[at * HASH_GROUP + f] = signed_key(lna, bits);
             if (value)

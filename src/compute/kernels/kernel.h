@@ -245,8 +245,8 @@ double kernel_exact_term(const struct kernel *, size_t t, const double *hp, size
 bool kernel_draws_none(const struct kernel *);
 /* The layer without random features; NULL: none is. */
 const struct layer_ops *kernel_drawn_none(const struct kernel *);
-/* True for kernels of counts, whose spectrum falls so slowly that features cost accuracy: up to some
- * thousand rows models with them are better exact. */
+/* True for kernels of counts, whose spectrum falls so slowly that features cost accuracy: up to
+ * some thousand rows models with them are better exact. */
 bool kernel_is_flat(const struct kernel *);
 
 #endif

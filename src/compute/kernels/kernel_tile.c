@@ -42,7 +42,7 @@ struct kernel_tile *kernel_tile_new(const struct kernel *k, const double *hp, si
     *tile = (struct kernel_tile){ .k = k, .hp = hp, .Y = Y, .d = d, .rows = rows, .ldy = ldy };
     for (size_t t = 0; t < k->nterms; t++)
         if (tile_ops(k, t) != NULL)
-            tile->of[t] = tile_ops(k, t)->make(&k->term[t].layer, rows,
+            tile->of[t] = tile_ops(k, t)->make(&k->term[t], rows,
                                                Y + layer_first(&k->term[t].layer, Y), ldy);
     return tile;
 }

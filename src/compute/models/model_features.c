@@ -393,7 +393,8 @@ static enum status features_fit(struct fit *ft, struct err *err)
                                                                       : solver_find(ft->o->solver,
                                                                                     err);
     const struct fop_opts fo = { .pool = ft->on.pool, .precision = ft->m->precision,
-                                 .store = ft->plan.plan == PLAN_STORE && !ft->plan.bits, .half = ft->plan.half,
+                                 .store = ft->plan.plan == PLAN_STORE && !ft->plan.bits,
+                                 .half = ft->plan.half,
                                  .row_scale = ft->src->row_scale };
 
     if (solver == NULL)

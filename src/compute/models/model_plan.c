@@ -483,8 +483,9 @@ static enum status check_store(const struct fit_opts *o, struct err *err)
         return ST_UNSUPPORTED;
     }
     if (o->store == STORE_BITS && !featmap_kernel_signed(&o->kernel)) {
-        err_set(err, ST_UNSUPPORTED, "store=bits: only features that are signs can be kept as bits, "
-                "those of kernel tanimoto");
+        err_set(err, ST_UNSUPPORTED,
+                "store=bits: only features that are signs can be kept as bits, those of kernel "
+                "tanimoto");
         err_hint(err, "fit plan=store store=float32");
         return ST_UNSUPPORTED;
     }
@@ -591,7 +592,8 @@ static void describe(const struct fit_opts *o, size_t threads, double budget,
         text_seconds(t, sizeof t, ways[i].seconds / cores);
         if (ways[i].taken)
             snprintf(head, sizeof head, "%s (%s, about %s)", ways[i].chosen, mem, t);
-        else if ((!wants_direct(o) || i == 4) && !(p->bits && i == 2) && (i != 1 || may_round(o, NULL) == ST_OK))
+        else if ((!wants_direct(o) || i == 4) && !(p->bits && i == 2) &&
+                 (i != 1 || may_round(o, NULL) == ST_OK))
             snprintf(rest + strlen(rest), sizeof rest - strlen(rest), "%s %s (%s, %s)",
                      *rest ? "," : "; instead", ways[i].other, mem, t);
     }

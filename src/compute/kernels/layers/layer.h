@@ -76,9 +76,9 @@ struct layer_map_ops {
 
 /* LAYER_WINDOWS: the values of many pairs at once.  They are those of `exact`, bit for bit. */
 struct layer_tile_ops {
-    /* Prepares `rows` rows, at most KERNEL_TILE; the sequence of row j begins at y + j * stride.
-     * NULL: no memory. */
-    void *(*make)(const struct layer *, size_t rows, const double *y, size_t stride);
+    /* Prepares `rows` rows, at most KERNEL_TILE, for the kernel with that layer; the sequence of
+     * row j begins at y + j * stride and is borrowed.  NULL: no memory. */
+    void *(*make)(const struct kterm *, size_t rows, const double *y, size_t stride);
     void (*free)(void *tile);
     /* out[i + j * ld] <- k(row i of x, row j of the tile) for m rows of x. */
     void (*values)(const void *tile, size_t m, const double *x, size_t stride, double *out,

@@ -209,8 +209,9 @@ static bool tile_words(struct tile *t, const double *y, size_t stride)
     return true;
 }
 
-static void *tile_make(const struct layer *l, size_t rows, const double *y, size_t stride)
+static void *tile_make(const struct kterm *of, size_t rows, const double *y, size_t stride)
 {
+    const struct layer *l = &of->layer;
     struct tile *t = calloc(1, sizeof *t);
 
     if (t == NULL)

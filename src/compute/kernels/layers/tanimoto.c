@@ -7,8 +7,10 @@
  * vectors for each of its own places.  Sums of whole numbers are exact, so that the order of the
  * additions does not matter, and bytes (which the vector loops of cpu/counts.h add) or short
  * integers can take the place of doubles where all fit; others are added in ascending order of
- * places here and there. */
+ * places here and there.  Where all values are 1, rows are bits, and what they share is counted
+ * (cpu/bits.h). */
 #include "base/mem.h"
+#include "compute/cpu/bits.h"
 #include "compute/cpu/simd.h"
 #include "compute/features/featmap.h"
 #include "compute/kernels/kernel.h"
@@ -16,6 +18,7 @@
 #include "compute/kernels/layers/layer.h"
 #include "compute/kernels/layers/places.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,7 +41,7 @@ static double tanimoto_exact(const struct kterm *t, const double *hp, const doub
     for (size_t i = 0, j = 0; i < m && j < n;) {
         const double p = places_at(x, i), q = places_at(y, j);
         if (p == q)
-            least += places_value(x, i) < places_value(y, j) ? places_value(x, i) : places_value(y, j);
+            least += fmin(places_value(x, i), places_value(y, j));
         i += p <= q;
         j += q <= p;
     }
@@ -54,9 +57,16 @@ enum { LANES = 16, STRIPS = KERNEL_TILE / LANES, FOUND = 256 };
  * values of all rows as short integers, where they are whole numbers and no row has a sum above
  * WHOLE_MOST, else NULL; bytes: the same where no value is above COUNTS_MOST. */
 enum { WHOLE_MOST = INT16_MAX };
+/* line: where all values are 1, the bits of all rows by place, BITS_ROWS rows beside each other
+ * (cpu/bits.h), `lines` lines of words for each such group; else NULL.  direct: for places below
+ * DIRECT the index of each plus 1, in place of `slot`; NULL: some place is above. */
+enum { DIRECT = 8192, LINES_MOST = 32 };
 struct tile {
-    size_t rows, strips, places, slots;
+    size_t rows, strips, places, slots, lines;
     uint32_t *slot, *place;
+    uint16_t *direct;
+    uint64_t *line;
+    const struct bits_loops *count;
     double *values, sum[KERNEL_TILE];
     int16_t *whole;
     uint8_t *bytes;
@@ -75,6 +85,8 @@ static void tile_free(void *tile)
     free(t->values);
     free(t->whole);
     free(t->bytes);
+    free(t->direct);
+    free(t->line);
     free(t);
 }
 
@@ -109,12 +121,70 @@ static bool is_whole(double v)
     return v <= WHOLE_MOST && v == (double)(int16_t)v;
 }
 
+/* The index of a place plus 1; 0: no row of the tile has it. */
+static uint32_t index_of(const struct tile *t, double place)
+{
+    if (t->direct) {
+        const size_t p = (size_t)place;
+        return t->direct[p < DIRECT ? p : DIRECT];
+    }
+    return t->slot[slot_of(t, (uint32_t)place)];
+}
+
+/* The tile as bits, that of a place at its index plus 1: bit 0 is left for places that no row of
+ * the tile has.  Without memory for them counts do it. */
+static void tile_bits(struct tile *t, const double *y, size_t stride)
+{
+    const size_t lines = t->places / (64 * BITS_LINE) + 1;
+    const size_t words = lines * BITS_LINE, all = words * KERNEL_TILE;
+
+    if (lines > LINES_MOST)
+        return;
+    t->line = mem_aligned(all, sizeof *t->line, "a tile of bits", NULL);
+    if (t->line == NULL)
+        return;
+    memset(t->line, 0, all * sizeof *t->line);
+    t->lines = lines;
+    t->count = bits_now();
+    for (size_t j = 0; j < t->rows; j++, y += stride)
+        for (size_t i = 0; i < places_count(y); i++) {
+            const size_t at = index_of(t, places_at(y, i));
+            t->line[(j / BITS_ROWS * words + at / 64) * BITS_ROWS + j % BITS_ROWS] |=
+                UINT64_C(1) << (at % 64);
+        }
+}
+
+/* What a row shares with those of the tile, by its bits; false if some value is not 1. */
+static bool bits_least(const struct tile *t, const double *x, double least[KERNEL_TILE])
+{
+    const size_t words = t->lines * BITS_LINE;
+    uint64_t bits[LINES_MOST * BITS_LINE] __attribute__((aligned(64)));
+    const size_t places = places_count(x);
+    uint32_t share[BITS_ROWS];
+    bool ones = true;
+
+    memset(bits, 0, words * sizeof *bits);
+    for (size_t i = 0; i < places; i++) {
+        const uint32_t at = index_of(t, places_at(x, i));
+        bits[at / 64] |= UINT64_C(1) << (at % 64);
+        ones &= places_value(x, i) == 1.0;
+    }
+    if (!ones)
+        return false;
+    for (size_t g = 0; g * BITS_ROWS < t->rows; g++) {
+        t->count->share(t->lines, bits, t->line + g * words * BITS_ROWS, share);
+        for (size_t r = 0; r < BITS_ROWS; r++)
+            least[g * BITS_ROWS + r] = share[r];
+    }
+    return true;
+}
+
 /* Fills the values of all rows. */
 static void tile_fill(struct tile *t, const double *y, size_t stride)
 {
     for (size_t j = 0; j < t->rows; j++, y += stride)
         for (size_t i = 0; i < places_count(y); i++) {
-            const size_t at = t->slot[slot_of(t, (uint32_t)places_at(y, i))] - 1;
+            const size_t at = index_of(t, places_at(y, i)) - 1;
             strip_at(t, j / LANES, at)[j % LANES] = places_value(y, i);
             if (t->whole != NULL)
                 t->whole[at * KERNEL_TILE + j] = (int16_t)places_value(y, i);
@@ -123,7 +193,19 @@ static void tile_fill(struct tile *t, const double *y, size_t stride)
         }
 }
 
-static void *tile_make(const struct layer *l, size_t rows, const double *y, size_t stride)
+/* Takes a table of all places in place of the slots, where it is small. */
+static void tile_direct(struct tile *t)
+{
+    bool few = true;
+
+    for (size_t i = 0; i < t->places; i++)
+        few &= t->place[i] < DIRECT;
+    t->direct = few ? calloc(DIRECT + 1, sizeof *t->direct) : NULL;
+    for (size_t i = 0; t->direct != NULL && i < t->places; i++)
+        t->direct[t->place[i]] = (uint16_t)(i + 1);
+}
+
+static void *tile_make(const struct kterm *l, size_t rows, const double *y, size_t stride)
 {
     struct tile *t = calloc(1, sizeof *t);
     size_t all = 0;
@@ -152,8 +234,10 @@ static void *tile_make(const struct layer *l, size_t rows, const double *y, size
         for (size_t i = 0; i < places_count(y + j * stride); i++)
             tile_enter(t, (uint32_t)places_at(y + j * stride, i));
     }
-    if (t->slot && t->place)
+    if (t->slot && t->place) {
+        tile_direct(t);
         t->values = calloc(t->strips * t->places + 1, LANES * sizeof *t->values);
+    }
     if (t->values == NULL) {
         tile_free(t);
         return NULL;
@@ -166,6 +250,8 @@ static void *tile_make(const struct layer *l, size_t rows, const double *y, size
         memset(t->bytes, 0, (t->places + 1) * KERNEL_TILE);
     t->loops = &cpu_simd_now()->counts;
     tile_fill(t, y, stride);
+    if (whole && most <= 1.0)
+        tile_bits(t, y, stride);
     return t;
 }
 
@@ -243,14 +329,19 @@ static void tile_values(const void *tile, size_t m, const double *x, size_t stri
 
     for (size_t r = 0; r < m; r++, x += stride) {
         double least[KERNEL_TILE] = { 0.0 }, ratio[KERNEL_TILE], sum = 0.0;
-        for (size_t i = 0; i < places_count(x); i++) {
-            const size_t s = slot_of(t, (uint32_t)places_at(x, i));
+        for (size_t i = 0; r + 1 < m && i <= 2 * places_count(x); i += 8) /* the next is as long */
+            __builtin_prefetch(x + stride + i);
+        const bool ones = t->line != NULL && bits_least(t, x, least);
+        if (ones)
+            sum = (double)places_count(x);
+        for (size_t i = 0; !ones && i < places_count(x); i++) {
+            const uint32_t s = index_of(t, places_at(x, i));
             sum += places_value(x, i);
-            if (t->slot[s] == 0)
+            if (s == 0)
                 continue;
             f.whole &= is_whole(places_value(x, i));
             f.bytes &= places_value(x, i) <= COUNTS_MOST;
-            f.index[f.n] = t->slot[s] - 1;
+            f.index[f.n] = s - 1;
             f.value[f.n++] = places_value(x, i);
             if (f.n == FOUND)
                 tile_add(t, &f, least);
