@@ -425,6 +425,41 @@ START_TEST(step_of_the_rule)
 }
 END_TEST
 
+/* Momentum of the rule (9.15), by hand: 0.9 where a batch's error is as large as the largest
+ * eigenvalue or steps are few, 0.99 where it is far below; then directions of small eigenvalues get
+ * further in as many steps, and an unbroken run has the bits of one that goes on. */
+START_TEST(momentum_of_the_rule)
+{
+    enum { N = 400, B = 200, STEPS = 2000 };
+    double w[N], x[N];
+
+    for (size_t j = 0; j < N; j++) /* diagonal entries 1.00, lambda1 = 0.3 n */
+        w[j] = j == 0 ? 120.0 : 280.0 / 399.0;
+    struct dense flat = { .n = N, .G = with_spectrum(N, w, 7), .lam2 = 0.05 };
+    double *b = waves(N, 1);
+    const struct solve_opts few = { .maxit = 50, .seed = 3 }, all = { .maxit = STEPS, .seed = 3 };
+    struct solve_info in = solve("sdd(batch=200)", &flat, 1, b, x, few, NULL);
+    ck_assert_double_eq_tol(in.momentum, 0.9, 1e-12); /* fmax(0.9, 1 - 10 / 50) */
+    in = solve("sdd(batch=200)", &flat, 1, b, x, all, NULL);
+    double most = 0.0;
+    for (size_t i = 0; i < N; i++)
+        most = fmax(most, flat.G[i * N + i]);
+    const double brake = N * (most + 0.05) / B / (1.5 * (120.0 + 0.05));
+    ck_assert_double_eq_tol(in.momentum, 1.0 - fmax(brake, 0.01), 1e-4);
+    ck_assert(in.momentum > 0.91 && in.halved == 0);
+    free(flat.G);
+
+    struct dense d = { .n = N, .G = on_a_line(N, 40.0), .lam2 = 1e-2 };
+    solve("sdd(batch=200,momentum=0.9)", &d, 1, b, x, all, NULL);
+    const double before = error_of(&d, b, x);
+    in = solve("sdd(batch=200)", &d, 1, b, x, all, NULL);
+    const double after = error_of(&d, b, x);
+    ck_assert_msg(in.momentum >= 0.98 && after < 0.5 * before, "%g: %g, with 0.9 %g", in.momentum,
+                  after, before);
+    free(d.G), free(b);
+}
+END_TEST
+
 /* The average of a path that stands still is where it stands, however few its steps. */
 START_TEST(average_has_no_bias)
 {
@@ -815,6 +850,7 @@ int main(void)
     tcase_add_loop_test(t, lazy_form_is_algorithm_1, 0, 5);
     tcase_add_test(t, amplitude_scales_the_step);
     tcase_add_loop_test(t, step_of_the_rule, 0, 6);
+    tcase_add_test(t, momentum_of_the_rule);
     tcase_add_loop_test(t, average_has_no_bias, 0, 3);
     tcase_add_test(t, stop_leaves_the_average);
     tcase_add_test(t, warm_start);

@@ -77,6 +77,16 @@ ok "and predicts the same" awk -F, 'NR > 1 && FNR == NR { want[FNR] = $1 }
 run --format json -s told.gpd -e "tell s1=3"
 has "a second, different value changes nothing" "$out$err" 'was told before'
 
+# Variances from functions: a residual counts beside the noise.
+few="$(echo "$data" | sed 's/n=900/n=300/'); set threads=1 l=8"
+run --format json -e "$few; fit solver=sdd(batch=32) maxit=800 samples=8" \
+    -e 'set noise=0.02; fit solver=sdd(batch=32) maxit=800 samples=8'
+holds "$(num samples_residual fit 1) < 0.2 * 0.2 && $(num samples_residual fit 2) > 0.2 * 0.02" ||
+    echo "# residuals $(num samples_residual fit 1), $(num samples_residual fit 2) test nothing"
+has "small beside the noise, they scatter" "$out" '"run":"r1".*functions and scatter by 50 %'
+has "else they are too large" "$out" '"run":"r2".*beside a noise of 0.02: unfinished'
+ok "more momentum than 0.9 where it pays" holds "$(num momentum fit 1) >= 0.9"
+
 run -e "$data; fit model=features solver=sdd"
 has "features have no rows of the kernel" "$out$err" 'try *fit model=exact solver=sdd'
 run -e "$data; fit solver=sdd(average=median)"

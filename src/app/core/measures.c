@@ -233,6 +233,8 @@ static const struct measure table[] = {
      INFO(step), .applies = has_step, .age = MEASURE_LATER},
     {ROW("step_limit", "step_limit", MEASURE_ITERATION, "", "longest stable step, n beta"),
      INFO(step_limit), .applies = has_step, .age = MEASURE_LATER},
+    {ROW("momentum", "momentum", MEASURE_ITERATION, "", "momentum of a step"), INFO(momentum),
+     .applies = has_step, .age = MEASURE_LATER},
     {ROW("lambda1", "lambda1", MEASURE_ITERATION, "",
          "largest eigenvalue of the kernel matrix over its rows, at amplitude 1"),
      INFO(lambda1), .applies = has_step, .age = MEASURE_LATER},

@@ -883,17 +883,24 @@ static void fit_result_record(struct workspace *ws, const struct run *r)
     ws_emit(ws, &rec);
 }
 
-/* What functions that stand in for a factor of the variances can be trusted with. */
+/* What functions that stand in for a factor of the variances can be trusted with.  The residual of
+ * their solves, a share of values of variance 1, is the most by which a function may still differ
+ * at training rows: it has to be small beside the noise. */
 static void samples_note(struct workspace *ws, const struct run *r)
 {
+    static const double small = 0.2; /* squared, 4 % of the noise's variance */
     const size_t S = r->model->S;
+    const double noise = r->model->noise / r->model->amplitude;
+    char further[64];
 
+    snprintf(further, sizeof further, "fit rtol=%.1g, with a larger maxit=", small * noise);
     if (S == 0 || r->model->L)
         return;
-    if (r->info.samples_residual > 0.1)
-        ws_tell(ws, REC_NOTE, r->id, "samples", "fit rtol=0.01, with a larger maxit=",
-                "variances come from %zu functions whose solves ended at a residual of %.2g: "
-                "unfinished ones make variances too large", S, r->info.samples_residual);
+    if (r->info.samples_residual > small * noise)
+        ws_tell(ws, REC_NOTE, r->id, "samples", further,
+                "variances come from %zu functions whose solves ended at a residual of %.2g, "
+                "beside a noise of %.2g: unfinished ones make variances too large", S,
+                r->info.samples_residual, noise);
     else
         ws_tell(ws, REC_NOTE, r->id, "samples", "fit samples=256",
                 "variances come from %zu functions and scatter by %.0f %%", S,

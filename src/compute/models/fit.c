@@ -55,6 +55,7 @@ void fit_gather(struct fit *ft, struct solve_info *each)
         info->batch = in->batch;
         info->step = in->step;
         info->step_limit = in->step_limit;
+        info->momentum = in->momentum;
         info->lambda1 = in->lambda1;
         info->halved = in->halved > info->halved ? in->halved : info->halved;
     }

@@ -102,6 +102,7 @@ struct fit_info {
     double passes;               /* the solver's passes over the data, checks included */
     size_t batch;                /* rows of a step of a dual descent; 0: none, or all */
     double step, step_limit;     /* its n beta, and the longest stable one; 0: none */
+    double momentum;             /* of its velocity */
     double lambda1;              /* largest eigenvalue of K1 over n; 0: not computed */
     size_t halved;               /* how often the solver halved its step because it diverged */
     /* The condition number of P^-1 A from the coefficients of conjugate gradients (a lower bound),

@@ -22,6 +22,7 @@ enum {
     POWER_STEPS = 20,
     WINDOW = 32,         /* batches in the running estimate of the residual */
     SETTLED = 8,         /* ... and those after which it counts as the least so far */
+    SETTLING = 10,       /* times in a descent that a velocity dies away, at the least */
     TICKS = 1000,        /* reports of a descent, about */
     HALVED_MOST = 60,
     STREAM_BATCH = 0x7ffffffe, STREAM_POWER, /* of RNG_BATCH */
@@ -29,6 +30,7 @@ enum {
 /* An estimate over the least one, and a true residual over the last, from which a descent diverges;
  * what is below the tolerance may move as rounding does. */
 static const double grown = 30.0, worse = 4.0;
+static const double least_brake = 0.01; /* 1 less momentum that is chosen */
 
 /* True when it is time for the caller to look. */
 static bool watched(const struct dual *d)
@@ -169,6 +171,14 @@ double dual_limit(const struct dual *d, double top, double noise)
     return n / (top * (1.0 + 2.0 * rho) / (2.0 + 2.0 * rho) + n * noise / (2.0 - 2.0 * rho));
 }
 
+double dual_momentum(const struct dual *d, double top, double noise)
+{
+    const double steps = d->maxit ? (double)d->maxit : PRODUCTS / d->cost;
+    const double balanced = (double)d->n * noise / (1.5 * top);
+
+    return fmax(d->momentum, 1.0 - fmax(fmax(balanced, least_brake), SETTLING / steps));
+}
+
 /* y (m) <- the sampled block of G times x (m), or all of G; u and work serve as vectors of n. */
 static enum status power_product(struct dual *d, size_t m, const size_t *at, const double *x,
                                  double *y)
@@ -230,7 +240,7 @@ static enum status prepare(struct dual *d, double *X)
     enum status rc = ST_OK;
 
     if (resumed)
-        d->lambda1 = dual_state_lambda1(d);
+        dual_state_system(d);
     else
         rc = largest_eigenvalue(d);
     if (rc == ST_OK)
@@ -415,6 +425,7 @@ static void report(struct dual *d, enum outcome why, bool seen)
         in->lambda1 = d->lambda1 / (double)d->n;
         in->step_limit = d->limit;
         in->step = d->step * d->limit;
+        in->momentum = d->momentum;
         if (d->bnorm[c] == 0.0)
             continue;
         in->why = why;

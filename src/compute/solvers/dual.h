@@ -74,6 +74,7 @@ struct dual {
     size_t batch;              /* 0: all rows; `begin` lowers it to n */
     double momentum, step;     /* the step counts in limits, */
     double given;              /* and this is the one that was asked for */
+    bool free_momentum;        /* `begin` may take more momentum than is given */
     enum dual_average average;
     void *own;                 /* of the method */
     /* By `begin`. */
@@ -106,13 +107,16 @@ enum status dual_run(struct dual *, double *X);
 void dual_state_take(const struct dual *, const double *X);
 bool dual_state_fits(const struct dual *);
 void dual_state_plan(struct dual *); /* maxit and begun, from the state */
-double dual_state_lambda1(const struct dual *);
+void dual_state_system(struct dual *); /* lambda1 and momentum */
 void dual_state_restore(struct dual *, double *X);
 /* *most: the largest diagonal entry of G. */
 enum status dual_diagonal(struct dual *, double *most);
 /* The longest stable n beta of a step with momentum (share/doc/methods.md 9.13): top is the largest
  * eigenvalue of the mean Hessian, n noise what a batch adds to it. */
 double dual_limit(const struct dual *, double top, double noise);
+/* The momentum for a descent that may choose (9.15), at least the one it has; top and noise as for
+ * dual_limit. */
+double dual_momentum(const struct dual *, double top, double noise);
 /* Draws m indices of a step: independent, with replacement, a function of seed and step alone. */
 void dual_draw(const struct dual *, size_t m, size_t *at);
 /* For tests: the indices of all steps, m a step; NULL: drawn again. */

@@ -122,6 +122,8 @@ bool dual_state_fits(const struct dual *d)
     if (v == NULL || d->o->nstate != length(d))
         return false;
     identify(d, own);
+    if (d->free_momentum && v[S_MOMENTUM] >= d->momentum && v[S_MOMENTUM] < 1.0)
+        own[S_MOMENTUM] = v[S_MOMENTUM];
     if (memcmp(own, v, (S_NOISE + 1) * sizeof *v) != 0 || !sound(d, v))
         return false;
     for (size_t c = 0; c < d->k; c++)
@@ -130,9 +132,11 @@ bool dual_state_fits(const struct dual *d)
     return true;
 }
 
-double dual_state_lambda1(const struct dual *d)
+void dual_state_system(struct dual *d)
 {
-    return d->o->state[S_LAMBDA1];
+    d->lambda1 = d->o->state[S_LAMBDA1];
+    d->momentum = d->o->state[S_MOMENTUM];
+    d->free_momentum = false;
 }
 
 void dual_state_plan(struct dual *d)

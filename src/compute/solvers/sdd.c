@@ -22,7 +22,8 @@ enum { BY_COORDINATES = 1, BY_FEATURES, BY_PRODUCT, STREAM_SKETCH = 0x7ffffffc }
 
 static const struct solver_param sdd_params[] = {
     { "batch", 1, 1e6, 512, true, .help = "rows of a step, drawn with replacement" },
-    { "momentum", 0, 0.99, 0.9, false, .help = "Nesterov's momentum", .zero = true },
+    { "momentum", 0, 0.99, 0.9, false, .help = "Nesterov's momentum; auto: more where that pays",
+      .zero = true },
     { "step", 1e-6, 1e3, 0.8, false, .help = "length of a step, in longest stable ones" },
     { "average", 1, 3, 1, true, .help = "the mean that is returned (arithmetic: of the last 30 %)",
       .words = DUAL_AVERAGES },
@@ -44,7 +45,10 @@ static enum status begin(struct dual *d)
 
     d->m = d->batch = d->batch < d->n ? d->batch : d->n;
     d->cost = (double)d->m / (double)d->n;
-    d->limit = dual_limit(d, d->lambda1 + d->A->lam2, (most + d->A->lam2) / (double)d->m);
+    const double top = d->lambda1 + d->A->lam2, noise = (most + d->A->lam2) / (double)d->m;
+    if (d->free_momentum)
+        d->momentum = dual_momentum(d, top, noise);
+    d->limit = dual_limit(d, top, noise);
     d->unit = (double)d->m; /* length n / B of the gradient, n beta / n of the step */
     d->at = rc == ST_OK ? mem_calloc(d->m, sizeof *d->at, "a batch", d->err) : NULL;
     return rc == ST_OK && !d->at ? ST_NOMEM : rc;
@@ -145,6 +149,8 @@ static enum status sdd_solve(const struct linop *A, size_t k, const double *B, d
     struct dual d = { .how = &methods[noise - 1], .A = A, .k = k, .B = B, .o = o, .ctl = ctl,
                       .info = info, .err = err, .batch = (size_t)solve_param(sdd_params, o, BATCH),
                       .momentum = solve_param(sdd_params, o, MOMENTUM),
+                      .free_momentum = noise == BY_COORDINATES &&
+                                       (!o->params || o->params[MOMENTUM] == 0.0),
                       .step = solve_param(sdd_params, o, STEP), .own = &s,
                       .average = (enum dual_average)solve_param(sdd_params, o, AVERAGE) };
     enum status rc = solve_suits(&sdd_solver, A, err);

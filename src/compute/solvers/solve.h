@@ -74,6 +74,7 @@ struct solve_info {
     size_t batch;                   /* rows of a step of a dual descent; 0: none, or all */
     double step, step_limit;        /* its n beta at the end, and the longest stable one
                                      * (share/doc/methods.md 9.13); 0: none */
+    double momentum;                /* of a dual descent */
     double lambda1;                 /* largest eigenvalue of G over n; 0: not computed */
     size_t replaced;                /* how often the true residual replaced the recursive one */
     double *alpha, *beta;           /* nhist long: the coefficients of one unbroken recursion, up to
