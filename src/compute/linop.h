@@ -40,6 +40,9 @@ struct linop {
     /* C (n x m) <- columns at[] of G, without lam2. */
     enum status (*columns)(void *ctx, size_t m, const size_t *at, double *C, const struct ctl *,
                            struct err *);
+    /* C (m x m) <- entries at[] x at[] of G. */
+    enum status (*block)(void *ctx, size_t m, const size_t *at, double *C, const struct ctl *,
+                         struct err *);
     enum status (*diagonal)(void *ctx, double *diag, const struct ctl *, struct err *); /* of G */
     /* Y <- F F'X for k vectors with m random features F (n x m) whose expected F F' is G; `draw`
      * seeds them. */

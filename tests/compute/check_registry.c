@@ -397,6 +397,9 @@ static void check_members(const struct exact_case *e, const struct linop *A)
     ck_assert_int_eq(A->columns(A->ctx, 5, at, C, NULL, NULL), ST_OK);
     for (size_t j = 0; j < 5 * NE; j++)
         near_matrix(e, j, C[j], e->K[at[j / NE] * NE + j % NE]);
+    ck_assert_int_eq(A->block(A->ctx, 5, at, C, NULL, NULL), ST_OK);
+    for (size_t j = 0; j < 25; j++)
+        near_matrix(e, j, C[j], e->K[at[j / 5] * NE + at[j % 5]]);
     ck_assert_int_eq(A->diagonal(A->ctx, Y, NULL, NULL), ST_OK);
     for (size_t i = 0; i < NE; i++)
         near_matrix(e, i, Y[i], e->K[i * NE + i]);

@@ -40,9 +40,19 @@ has "beside the true residual" "$(cat r.csv)" 'r2 true'
 run --format json -s a.gpd -e 'runs'
 is "a session keeps parameters that are words or 0" "$rc" 0
 
+# Blocks: without a step length, nearer in the same work, and stopped and continued as sdd is.
+run --format json --seed 7 -e "$data; fit solver=exact variance=none; score" \
+    -e 'fit solver=blocks(batch=128) maxit=60 rtol=1e-12; score; fit solver=sdd(batch=128) maxit=60'
+ok "blocks are near Cholesky after ten products" \
+    holds "($(num rmse_scaled score 2) / $(num rmse_scaled score 1) - 1) ^ 2 < 1e-6"
+ok "nearer than sdd" holds "$(num true_residual fit 2) < 0.1 * $(num true_residual fit 3)"
+is "they have no step" "$(num step_limit fit 2)" ''
+run -e "$data; fit model=features solver=blocks"
+has "features have no blocks" "$out$err" 'try *fit model=exact solver=blocks'
+
 # A race stops a run somewhere on its way: what goes on from there is the unbroken run.
 few=$(echo "$data" | sed 's/n=900/n=300/')
-for how in 'sdd(batch=16) maxit=20000' 'sgd(batch=16) maxit=4000' 'gd(step=0.1) maxit=4000'; do
+for how in 'blocks(batch=16) maxit=20000' 'sdd(batch=16) maxit=20000' 'sgd(batch=16) maxit=4000' 'gd(step=0.1) maxit=4000'; do
     rm -f c.gpd
     run --format json --seed 7 --threads 1 -s c.gpd \
         -e "$few; fit model=exact solver=$how rtol=1e-13; predict out=whole.csv" \

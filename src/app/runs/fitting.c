@@ -893,7 +893,10 @@ static void samples_note(struct workspace *ws, const struct run *r)
     const double noise = r->model->noise / r->model->amplitude;
     char further[64];
 
-    snprintf(further, sizeof further, "fit rtol=%.1g, with a larger maxit=", small * noise);
+    if (r->info.step_limit > 0.0)
+        snprintf(further, sizeof further, "fit solver=blocks samples=%zu", S);
+    else
+        snprintf(further, sizeof further, "fit rtol=%.1g, with a larger maxit=", small * noise);
     if (S == 0 || r->model->L)
         return;
     if (r->info.samples_residual > small * noise)

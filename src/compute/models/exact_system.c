@@ -8,6 +8,7 @@
 #include "compute/features/fop.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct exact_system {
     const struct backend_ops *be;
@@ -101,6 +102,35 @@ static enum status system_columns(void *ctx, size_t m, const size_t *at, double 
     return rc;
 }
 
+/* By the same loops as all products: those of an operator over these rows alone. */
+static enum status system_block(void *ctx, size_t m, const size_t *at, double *C,
+                                const struct ctl *ctl, struct err *err)
+{
+    const struct exact_system *s = ctx;
+    const size_t d = s->r.d;
+    double *X = mem_calloc(m, (d + 1) * sizeof *X, "a block", err);
+    size_t *all = X ? mem_calloc(m, sizeof *all, "a block", err) : NULL;
+    struct exact_rows r = s->r;
+    struct exact_op *op = NULL;
+
+    r.X = X;
+    r.n = m;
+    for (size_t j = 0; all && j < m; j++) {
+        memcpy(X + j * d, s->r.X + at[j] * d, d * sizeof *X);
+        all[j] = j;
+    }
+    enum status rc = all ? exact_op_open(s->be, &r, &op, err) : ST_NOMEM;
+    if (rc == ST_OK)
+        rc = exact_op_columns(op, m, all, C, ctl, err);
+    for (size_t c = 0; rc == ST_OK && s->r.row_scale && c < m; c++)
+        for (size_t i = 0; i < m; i++)
+            C[c * m + i] *= s->r.row_scale[at[i]] * s->r.row_scale[at[c]];
+    exact_op_close(op);
+    free(all);
+    free(X);
+    return rc;
+}
+
 static enum status system_diagonal(void *ctx, double *diag, const struct ctl *ctl, struct err *err)
 {
     const struct exact_system *s = ctx;
@@ -190,8 +220,8 @@ struct linop exact_system_linop(struct exact_system *s, double lam2)
                            .exact = exact_op_rounds(s->op) ? system_exact : NULL, .ctx = s,
                            .pool = s->r.pool, .lam2 = lam2, .single = exact_op_single(s->op),
                            .product = system_product, .rows = system_rows,
-                           .columns = system_columns, .diagonal = system_diagonal,
-                           .sketch = system_sketch,
+                           .columns = system_columns, .block = system_block,
+                           .diagonal = system_diagonal, .sketch = system_sketch,
                            .seconds = system_seconds };
 }
 

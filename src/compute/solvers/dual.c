@@ -241,7 +241,7 @@ static enum status prepare(struct dual *d, double *X)
 
     if (resumed)
         dual_state_system(d);
-    else
+    else if (!d->how->exact_step)
         rc = largest_eigenvalue(d);
     if (rc == ST_OK)
         rc = d->how->begin(d);
@@ -423,7 +423,7 @@ static void report(struct dual *d, enum outcome why, bool seen)
         in->halved = d->halved;
         in->batch = d->batch;
         in->lambda1 = d->lambda1 / (double)d->n;
-        in->step_limit = d->limit;
+        in->step_limit = d->how->exact_step ? 0.0 : d->limit;
         in->step = d->step * d->limit;
         in->momentum = d->momentum;
         if (d->bnorm[c] == 0.0)

@@ -60,6 +60,7 @@ struct dual_method {
      * |A u - b|^2. */
     enum status (*gradient)(struct dual *);
     bool sampled; /* that estimate is one of a random batch */
+    bool exact_step; /* E is a step and no gradient: its length needs no eigenvalue */
 };
 struct dual {
     const struct dual_method *how;

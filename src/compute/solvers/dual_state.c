@@ -102,7 +102,8 @@ static bool sound(const struct dual *d, const double *v)
 {
     const double *last = v + length(d) - d->n;
     const double most = 1e15; /* counts are exact */
-    bool good = v[S_LAMBDA1] > 0.0 && v[S_LENGTH] > 0.0 && v[S_R] > 0.0 && v[S_R] <= 1.0 &&
+    bool good = (v[S_LAMBDA1] > 0.0 || d->how->exact_step) && v[S_LENGTH] > 0.0 &&
+                v[S_R] > 0.0 && v[S_R] <= 1.0 &&
                 v[S_LOG_BEFORE] <= 0.0 && v[S_STEPS] <= v[S_PLANNED] &&
                 v[S_PATH_STEPS] <= v[S_STEPS] && v[S_CHANGED] <= v[S_PATH_STEPS] &&
                 v[S_SEED_HIGH] <= UINT32_MAX && v[S_SEED_LOW] <= UINT32_MAX;

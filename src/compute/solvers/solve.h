@@ -127,6 +127,7 @@ struct solver_ops {
     bool stochastic;                   /* steps on random batches of rows */
     bool primal;                       /* these are rows of Z: features only */
     bool dual;                         /* these are rows of the kernel: the exact kernel only */
+    bool factors;                      /* ... in blocks, each of which takes a factor */
     bool corrects;                     /* takes residuals from the operator's exact form, so that
                                         * its products may be rounded (fop_half) */
     bool coarse; /* reaches two or three digits only: its stochastic error does not vanish */

@@ -14,6 +14,7 @@
     row(psvrg_solver)    \
     row(amsgrad_solver)  \
     row(adam_solver)     \
+    row(blocks_solver)   \
     row(sdd_solver)      \
     row(gd_solver)       \
     row(sgd_solver)

@@ -3,6 +3,7 @@ libcompute_a_SOURCES += \
   src/compute/solvers/amsgrad.c \
   src/compute/solvers/batch.c \
   src/compute/solvers/batch.h \
+  src/compute/solvers/blocks.c \
   src/compute/solvers/cg.c \
   src/compute/solvers/descent.c \
   src/compute/solvers/descent.h \
