@@ -39,6 +39,9 @@ enum status model_left_out_features(struct fit *, struct left_out *, struct err 
  * predict are those of struct model_ops. */
 enum status model_products_plan(const struct fit_opts *, size_t n, size_t d, bool factor,
                                 struct fit_plan *p, char note[256], struct err *);
+/* model_products_sample: before the plan, enters the forecast of a sample into the options, where
+ * there are rows enough for it to matter. */
+enum status model_products_sample(const struct fit *, struct fit_opts *, struct err *);
 enum status model_products_fit(struct fit *, struct err *);
 enum status model_products_moments(struct fit *, double *rr, double *c, struct err *);
 enum status model_products_predict(struct prediction *, struct err *);

@@ -41,6 +41,10 @@ struct fit_opts {
     size_t device_free;      /* bytes free on the device that makes and holds features (model_on);
                               * 0: the CPU does */
     size_t device_cores;     /* cores of the host beside that device */
+    /* Products of conjugate gradients on an exact kernel, without and with the preconditioner, as a
+     * sample of the rows forecasts them (model_forecast.h); 0: counted from sizes alone.  A fit
+     * enters them itself. */
+    double products[2];
     uint64_t seed;
     size_t targets;          /* vectors in y; 0: one */
     struct kernel kernel; double hp[KERNEL_MAX_HP];
@@ -190,6 +194,8 @@ struct model_ops {
     size_t (*size)(const struct fit_opts *, size_t n); /* number of weights of one target */
     enum status (*plan)(const struct fit_opts *, size_t n, size_t d, size_t threads,
                         struct fit_plan *, char note[256], struct err *);
+    /* Enters into the options what a sample of the rows tells of the cost; NULL: nothing. */
+    enum status (*sample)(const struct fit *, struct fit_opts *, struct err *);
     /* `fit` fills the weights, and L where the solver made it.  `moments` then gives for each
      * target rr = |y - mean|^2 over the training rows and c = y' (K1 + ratio I)^-1 y.  `end` is
      * called last, whatever rc was, and frees what the fit held. */

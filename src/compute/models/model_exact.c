@@ -381,6 +381,7 @@ const struct model_ops exact_model = {
     .keeps_inputs = true,
     .size = exact_size,
     .plan = exact_plan,
+    .sample = model_products_sample,
     .fit = exact_fit,
     .moments = exact_moments,
     .end = exact_end,

@@ -314,6 +314,7 @@ enum status model_fit(const struct source *src, const double *y, const struct fi
                       .info = info, .trace = trace ? trace : &own,
                       .t = o->targets ? o->targets : 1 };
     const double start = fit_now();
+    struct fit_opts known = *o;
 
     *out = NULL;
     *info = (struct fit_info){ .why = OUT_RUNNING };
@@ -325,6 +326,9 @@ enum status model_fit(const struct source *src, const double *y, const struct fi
         rc = model_start_check(o->start, src, ft.t, err);
     if (rc == ST_OK)
         rc = weigh(&ft, &weighted, err);
+    ft.o = o = &known;
+    if (rc == ST_OK && ft.kind->sample)
+        rc = ft.kind->sample(&ft, &known, err);
     if (rc == ST_OK)
         rc = model_plan_make(src->n, src->d, o, pool_threads(on->pool), &ft.plan, info->plan_note,
                              err);

@@ -10,6 +10,7 @@
 #include "compute/linalg/blas.h"
 #include "compute/models/exact_system.h"
 #include "compute/models/functions.h"
+#include "compute/models/model_forecast.h"
 #include "compute/stats/ritz.h"
 
 #include <math.h>
@@ -21,6 +22,9 @@ enum {
     PREDICT_ROWS = 4096,   /* rows of new inputs that are in memory at once */
     STEPS_PRODUCTS = 200,  /* the work of a solver that steps on rows, in products */
     COLUMNS = 32,          /* columns that a preconditioner holds beside its factor */
+    SAMPLED_FROM = 2048,   /* rows from which a sample is taken, and the part of them that it is */
+    SAMPLED_PART = 4,
+    BLOCK_ROWS = 512,      /* of a solver that factors blocks, as a default */
 };
 #define DEVICE_PAIR 5e-11 /* seconds of a kernel value on a device */
 /* Seconds of one core up to which a Cholesky factor is taken for its variances, even where products
@@ -34,6 +38,7 @@ struct way {
     const struct solver_ops *solver; /* NULL: a Cholesky factor */
     const char *name;
     double products, seconds, bytes;
+    bool forecast;       /* the products are those of a sample of the rows */
     enum storing stored; /* how K1 is stored; STORE_AUTO: it is not, and each product computes it */
     /* The same way with the other choice: its seconds, and bytes if that is to store K1. */
     double other_seconds, other_bytes;
@@ -66,16 +71,16 @@ static size_t rank_of(const struct fit_opts *o, const struct precond_ops *pre, s
     return rank < n ? rank : n;
 }
 
-/* Products of conjugate gradients to the tolerance by 9.2, with a condition number of 1 + n / (1000
- * ratio): an eigenvalue of 1/1000 of the trace is what a preconditioner of rank 100 usually leaves
- * first. */
-static double cg_products(const struct fit_opts *o, size_t n)
+/* Products of conjugate gradients to the tolerance: by forecast, else by 9.2 with a condition
+ * number of 1 + n / (1000 ratio), as an eigenvalue of 1/1000 of the trace is what a preconditioner
+ * of rank 100 often leaves first. */
+static double cg_products(const struct fit_opts *o, const struct solver_ops *s, size_t n)
 {
-    const double ratio = model_ratio(o->amplitude, o->noise);
+    const double ratio = model_ratio(o->amplitude, o->noise), known = o->products[s->uses_precond];
     const double rtol = o->rtol > 0.0 ? o->rtol : 1e-6, most = o->maxit ? (double)o->maxit : 500.0;
     const double k = 0.5 * sqrt(1.0 + 1e-3 * (double)n / ratio) * log(2.0 / rtol);
 
-    return fmax(1.0, fmin(k, most));
+    return fmax(1.0, fmin(known > 0.0 ? known : k, most));
 }
 
 /* Bytes that a plan may take where none are given. */
@@ -158,8 +163,12 @@ static struct way count(const struct fit_opts *o, const struct solver_ops *s, si
     const double pair = o->device_exact ? DEVICE_PAIR : exact_op_cost(&o->kernel, d, (size_t)k);
     struct way w = { .solver = s, .name = s->name };
 
-    w.products = s->dual && s->stochastic ? STEPS_PRODUCTS : s->iterative ? cg_products(o, n) : 1.0;
+    w.forecast = s->krylov && o->products[s->uses_precond] > 0.0;
+    const bool steps = s->dual && s->stochastic;
+    w.products = steps ? STEPS_PRODUCTS : s->iterative ? cg_products(o, s, n) : 1.0;
     w.seconds = w.products * rows * rows * pair + 4.0 * rows * rank * (rank + w.products) / 20e9;
+    if (s->factors) /* of blocks, in each product, and their solves */
+        w.seconds += w.products * rows * BLOCK_ROWS * (BLOCK_ROWS / 3.0 + 2.0 * k) / 20e9;
     w.bytes = 8.0 * rows * (1.5 * (double)d + 8.0 * k + 2.0 * rank + (rank > 0.0 ? COLUMNS : 0.0));
     if (!s->iterative) {
         w.seconds = exact_seconds(n);
@@ -170,7 +179,7 @@ static struct way count(const struct fit_opts *o, const struct solver_ops *s, si
     return w;
 }
 
-/* Appends "NAME, TIME and MEMORY" to the note. */
+/* Appends "NAME about TIME and MEMORY" to the note, with the forecast number of products. */
 static void tell(char note[256], const char *before, const struct way *w, double threads)
 {
     char mem[24], time[32];
@@ -178,7 +187,11 @@ static void tell(char note[256], const char *before, const struct way *w, double
 
     mem_format(mem, sizeof mem, w->bytes);
     text_seconds(time, sizeof time, fmax(w->seconds / threads, 0.01));
-    snprintf(note + at, 256 - at, "%s%s about %s and %s", before, w->name, time, mem);
+    if (w->forecast)
+        snprintf(note + at, 256 - at, "%s%s about %.0f products, %s and %s", before, w->name,
+                 w->products, time, mem);
+    else
+        snprintf(note + at, 256 - at, "%s%s about %s and %s", before, w->name, time, mem);
 }
 
 /* Appends to the note how the chosen way has the values of K1, and what the other choice costs. */
@@ -299,6 +312,44 @@ enum status model_products_plan(const struct fit_opts *o, size_t n, size_t d, bo
     if (rc == ST_OK)
         write_note(all, ways, chosen, n, p,
                    all[chosen].solver && p->Mv == 0 && o->samples == 0, note);
+    return rc;
+}
+
+/* True where a sample of the rows decides, or tells the cost: where there are enough of them, and a
+ * factor would not be taken anyway. */
+static bool takes_sample(const struct fit_opts *o, size_t n)
+{
+    const bool chosen = solver_is_free(o->solver), direct = o->plan == PLAN_DIRECT;
+    const struct solver_ops *s = chosen ? NULL : solver_find(o->solver, NULL);
+    const bool factor = chosen && exact_allowed(n, 1, o->mem_limit, NULL) == ST_OK &&
+                        exact_seconds(n) <= hardly_felt && o->plan == PLAN_AUTO &&
+                        o->store == STORE_AUTO;
+
+    return n >= SAMPLED_FROM && !direct && !factor && (chosen || (s && s->iterative));
+}
+
+enum status model_products_sample(const struct fit *ft, struct fit_opts *o, struct err *err)
+{
+    const size_t n = ft->src->n, rank = rank_of(o, precond_of(o, solver_usual(), NULL), n),
+                 part = n / SAMPLED_PART;
+    const size_t ranks[2] = { 0, rank };
+    struct rank_guess g[2];
+    struct phase_ctl phase;
+    const struct tools on = { ft->on.be, ft->on.pool,
+                              model_phase(&phase, ft->on.ctl, PHASE_RANKS) };
+    const struct forecast_ask q = { .rows = ft->src, .y = ft->y, .opts = o,
+                                    .ratio = model_ratio(o->amplitude, o->noise),
+                                    .precond = precond_of(o, solver_usual(), NULL),
+                                    .ranks = ranks, .count = 2,
+                                    .sample = part < FORECAST_ROWS ? part : FORECAST_ROWS,
+                                    .most = o->maxit ? o->maxit : 500 };
+    size_t rows;
+
+    if (!takes_sample(o, n) || q.precond == NULL || q.precond->factored)
+        return ST_OK;
+    const enum status rc = model_forecast(&q, &on, g, &rows, err);
+    for (size_t i = 0; rc == ST_OK && i < 2; i++)
+        o->products[i] = g[i].low > 0.0 ? fmin(g[i].iterations, (double)q.most) : 0.0;
     return rc;
 }
 

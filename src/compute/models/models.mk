@@ -20,6 +20,8 @@ libcompute_a_SOURCES += \
   src/compute/models/model_exact.c \
   src/compute/models/model_features.c \
   src/compute/models/model_fit.c \
+  src/compute/models/model_forecast.c \
+  src/compute/models/model_forecast.h \
   src/compute/models/model_impl.h \
   src/compute/models/model_kinds.c \
   src/compute/models/model_left_out.c \
