@@ -9,5 +9,6 @@
 set -e
 OUT=${1:-.}
 NAME=sdd_figure3
-CONTENDERS="sdd(momentum=0,average=none),sdd(average=none),sdd(average=arithmetic),sdd"
+CONTENDERS="sdd(momentum=0,average=none),sdd(momentum=0.9,average=none)"
+CONTENDERS="$CONTENDERS,sdd(momentum=0.9,average=arithmetic),sdd(momentum=0.9)"
 . "$(dirname "$0")/sdd_figure.sh"
