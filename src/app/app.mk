@@ -10,4 +10,5 @@ include $(srcdir)/src/app/teach/teach.mk
 include $(srcdir)/src/app/commands/commands.mk
 dist_doc_DATA += share/doc/diagnosis.md share/doc/export.md share/doc/plots.md \
   share/doc/sessions.md \
-  share/doc/solvers.md share/doc/targets.md share/doc/behaviour.md share/doc/overview.md
+  share/doc/solvers.md share/doc/targets.md share/doc/classes.md share/doc/behaviour.md \
+  share/doc/overview.md

@@ -12,6 +12,8 @@ libdata_a_SOURCES += \
   src/data/candidates.h \
   src/data/checksum.c \
   src/data/checksum.h \
+  src/data/classes.c \
+  src/data/classes.h \
   src/data/dataset.c \
   src/data/dataset.h \
   src/data/encode.c \

@@ -54,6 +54,8 @@ void dataset_unref(struct dataset *d)
     free(d->group);
     free(d->coding);
     free(d->steps);
+    free(d->link);
+    free(d->positive);
     table_unref(d->table);
     free(d->name);
     free(d->role);
@@ -131,8 +133,11 @@ struct dataset *dataset_snapshot(const struct dataset *d, struct err *err)
     c->group = copy_groups(d, err);
     c->coding = d->coding != NULL ? mem_strdup(d->coding, err) : NULL;
     c->steps = d->steps != NULL ? mem_strdup(d->steps, err) : NULL;
+    c->link = d->link != NULL ? mem_strdup(d->link, err) : NULL;
+    c->positive = d->positive != NULL ? mem_strdup(d->positive, err) : NULL;
     if (c->name == NULL || c->notes == NULL || c->role == NULL || c->group == NULL ||
         (d->coding != NULL && c->coding == NULL) || (d->steps != NULL && c->steps == NULL) ||
+        (d->link != NULL && c->link == NULL) || (d->positive != NULL && c->positive == NULL) ||
         (d->split.how != NULL && c->split.how == NULL) ||
         (d->split.column != NULL && c->split.column == NULL) ||
         (d->split.part != NULL && c->split.part == NULL) ||

@@ -42,6 +42,10 @@ struct dataset {
     char **group;        /* table->ncols names; NULL: the column is in no group */
     enum missing_policy missing; bool missing_flag;
     enum y_scale yscale; enum x_scale xscale;
+    /* The target is one of two classes (classes.h), whose probability depends on the function by
+     * this link ("probit", "logit"); NULL: it is a number. positive: the cell of the class whose
+     * probability is predicted; NULL: chosen. */
+    char *link, *positive;
     struct split split;
     /* The kernel in use, which decides how a column with positions is encoded and which columns
      * each of its parts reads. It is set in a job's snapshot, before encoding_fit. nterms 0: a
@@ -102,6 +106,11 @@ enum status dataset_set_group(struct dataset *, const char *pattern, const char 
                               size_t *changed, struct err *);
 
 enum status split_random(struct dataset *, double test, double valid, uint64_t seed, struct err *);
+/* The same, or with folds > 0 in folds, so that each value of the target has its share of every
+ * part to within a row. STATE unless there is one target, of at most a row in ten different
+ * values. */
+enum status split_stratified(struct dataset *, double test, double valid, size_t folds,
+                             uint64_t seed, struct err *);
 enum status split_ordered(struct dataset *, double test, double valid, struct err *);
 enum status split_folds(struct dataset *, size_t k, uint64_t seed, struct err *);
 /* Splits by a mask column of 0 and 1 (1 = test), or the words train, valid, test. path NULL: it is

@@ -1,6 +1,7 @@
 /* data/encode.c -- applies an encoding to the rows of a table. Its columns are found by name, each
  * kind of rows maps what it needs (kinds/kind.h), rows are kept or dropped, and the numbers are
  * computed now or when they are asked for. */
+#include "data/classes.h"
 #include "data/encode_group.h"
 #include "data/page_use.h"
 #include "data/kinds/kind.h"
@@ -260,7 +261,7 @@ static enum status judge_rows(struct pass *p)
                 return rc;
         }
         for (size_t k = 0; k < out->t; k++) {
-            if (!isnan(column_at(p->y[k], row)))
+            if (!column_missing(p->y[k], row))
                 continue;
             if (p->e->missing == MISSING_ERROR)
                 return policy_error(p->t, (size_t)(p->y[k] - p->t->col), row, false, p->err);
@@ -278,9 +279,32 @@ static enum status judge_rows(struct pass *p)
 
 /* Targets and weights. */
 
+/* Two classes: -1 and +1, raw 0 and 1. */
+static enum status encode_classes(const struct encoding *e, const struct column *y, double *scaled,
+                                  double *raw, struct encoded *out, struct err *err)
+{
+    char name[64];
+
+    for (size_t i = 0; i < out->n; i++) {
+        scaled[i] = classes_of(e, y, out->row[i]);
+        raw[i] = 0.5 * (scaled[i] + 1.0);
+        if (scaled[i] != 0.0)
+            continue;
+        err_named(err, ST_STATE, "classes",
+                  "the target %s is neither %.40s nor %.40s in row %zu",
+                  text_quoted(e->target, name, sizeof name), e->classes[0], e->classes[1],
+                  out->row[i] + 1);
+        err_hint(err, "fit again with these rows, or leave them out: where ...");
+        return ST_STATE;
+    }
+    return ST_OK;
+}
+
 static enum status encode_target(const struct encoding *e, const struct column *y, double *scaled,
                                  double *raw, struct encoded *out, struct err *err)
 {
+    if (e->classes[0] != NULL)
+        return encode_classes(e, y, scaled, raw, out, err);
     for (size_t i = 0; i < out->n; i++) {
         double v = raw[i] = column_at(y, out->row[i]);
         if (e->yscale == Y_LOG && !(v > 0.0)) {
@@ -325,7 +349,7 @@ static enum status find_targets(const struct encoding *e, const struct table *t,
             *n = 0;
     }
     for (size_t k = 0; k < *n; k++)
-        if (y[k]->type != COL_REAL) {
+        if (y[k]->type != COL_REAL && e->classes[0] == NULL) {
             err_named(err, ST_STATE, "column", "the target %s holds words here",
                              text_quoted(y[k]->name, name, sizeof name));
             err_hint(err, "open FILE types=NAME=real  shows the cell that is not a number");

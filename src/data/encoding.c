@@ -27,6 +27,8 @@ void encoding_free(struct encoding *e)
     free(e->more);
     free(e->weight);
     free(e->steps);
+    free(e->classes[0]);
+    free(e->classes[1]);
     for (size_t k = 0; e->held != NULL && k < e->nheld; k++) {
         struct enc_held *h = &e->held[k];
         free(h->column);
@@ -60,6 +62,8 @@ enum status encoding_copy(struct encoding *dst, const struct encoding *src, stru
     dst->target = src->target != NULL ? mem_strdup(src->target, err) : NULL;
     dst->weight = src->weight != NULL ? mem_strdup(src->weight, err) : NULL;
     dst->steps = src->steps != NULL ? mem_strdup(src->steps, err) : NULL;
+    for (size_t i = 0; i < 2; i++)
+        dst->classes[i] = src->classes[i] != NULL ? mem_strdup(src->classes[i], err) : NULL;
     dst->held =
         src->nheld > 0 ? mem_calloc(src->nheld, sizeof *dst->held, "an encoding", err) : NULL;
     bool good = dst->held != NULL || src->nheld == 0;
@@ -72,7 +76,9 @@ enum status encoding_copy(struct encoding *dst, const struct encoding *src, stru
     good = good && (dst->col != NULL || src->col == NULL) &&
            (src->target == NULL || dst->target != NULL) &&
            (src->weight == NULL || dst->weight != NULL) &&
-           (src->steps == NULL || dst->steps != NULL) && (src->nmore == 0 || dst->more != NULL);
+           (src->steps == NULL || dst->steps != NULL) &&
+           (src->classes[0] == NULL || (dst->classes[0] != NULL && dst->classes[1] != NULL)) &&
+           (src->nmore == 0 || dst->more != NULL);
     for (size_t j = 0; j < src->nmore && good; j++) {
         dst->more[j] = src->more[j];
         dst->more[j].name = mem_strdup(src->more[j].name, err);

@@ -60,6 +60,9 @@ struct encoding {
     char *target; enum y_scale yscale;
     char *weight;             /* column of the weights of rows; NULL: all weights are 1 */
     double ymean, ysd;        /* of y, or of log y */
+    /* The target is one of two classes: the cells of the negative and of the positive one, which
+     * are encoded as -1 and +1; NULL: it is a number. */
+    char *classes[2];
     /* The sd of y itself over the training rows, whatever the scale: scaled scores are divided by
      * it. 0: unknown, as in sessions of earlier versions. */
     double yown;
@@ -121,7 +124,8 @@ struct encoded {
     double *x;               /* n x d; NULL: see below */
     size_t t;                /* number of targets */
     double *y;               /* t vectors of n, scaled; NULL: none */
-    double *yraw;            /* t vectors of n, in units of the target; NULL: none */
+    double *yraw;            /* t vectors of n, in units of the target (of classes 0 and 1); NULL:
+                              * none */
     /* n square roots of the weights, also in base; NULL: all are 1, or the table has no such column
      * (new data). */
     double *row_scale;

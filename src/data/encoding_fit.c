@@ -5,6 +5,7 @@
  * rounding noise is always encoded as 0, and every encoded value is limited to ten times the
  * largest one in training: a column that is nearly constant there and extreme in a new row must not
  * ruin a prediction. Notes report both. */
+#include "data/classes.h"
 #include "data/encoding_column.h"
 #include "data/encoding_moments.h"
 #include "data/page_use.h"
@@ -26,7 +27,7 @@ static bool has_positions(const struct column *c)
 static enum status check_logs(struct encoding_fitting *f, const struct column *c)
 {
     char name[64];
-    for (size_t i = 0; f->d->yscale == Y_LOG && i < f->n; i++)
+    for (size_t i = 0; f->d->yscale == Y_LOG && f->d->link == NULL && i < f->n; i++)
         if (!(column_at(c, f->rows[i]) > 0.0)) {
             err_named(f->err, ST_STATE, "log", "the target %s is %.6g in row %zu: it has no "
                       "logarithm", text_quoted(c->name, name, sizeof name),
@@ -37,6 +38,35 @@ static enum status check_logs(struct encoding_fitting *f, const struct column *c
     return ST_OK;
 }
 
+/* Two classes: their cells; nothing is standardised. Both must occur in the training rows. */
+static enum status fit_classes(struct encoding_fitting *f, const struct column *c)
+{
+    struct encoding *e = f->e;
+    size_t n[2] = { 0 };
+    char name[64];
+    const enum status rc = classes_find(f->d, e->classes, f->err);
+
+    if (rc != ST_OK)
+        return rc;
+    for (size_t i = 0; i < f->n; i++)
+        n[classes_of(e, c, f->rows[i]) > 0.0]++;
+    if (n[0] == 0 || n[1] == 0) {
+        err_named(f->err, ST_STATE, "constant-target",
+                  "all %zu training rows are of one class of %s: there is nothing to learn", f->n,
+                  text_quoted(c->name, name, sizeof name));
+        err_hint(f->err, "split test=20%% stratify=yes");
+        return ST_STATE;
+    }
+    if (n[0] == 1 || n[1] == 1)
+        buf_printf(f->notes, "warning[one-row]: one training row alone is of class %s\n",
+                   text_quoted(e->classes[n[1] == 1], name, sizeof name));
+    e->target = mem_strdup(c->name, f->err);
+    e->ymean = 0.0;
+    e->ysd = e->yown = 1.0;
+    e->yscale = Y_NONE;
+    return e->target != NULL ? ST_OK : ST_NOMEM;
+}
+
 /* Name, mean and sd of a target; the first has a place of its own, the others are in a list. */
 static enum status fit_target(struct encoding_fitting *f, const struct column *c)
 {
@@ -44,6 +74,9 @@ static enum status fit_target(struct encoding_fitting *f, const struct column *c
     struct encoding *e = f->e;
     struct enc_target one = { 0 };
     const struct encoding_moments m = f->m[c - f->d->table->col];
+
+    if (f->d->link != NULL)
+        return fit_classes(f, c);
     const enum status far = encoding_moments_check(f, c, true);
     if (far != ST_OK)
         return far;
@@ -224,11 +257,12 @@ static enum status check_target(const struct dataset *d, size_t target, struct e
         return ST_STATE;
     }
     const struct column *c = &d->table->col[target];
-    if (c->type == COL_REAL)
+    if (c->type == COL_REAL || (d->link != NULL && c->type != COL_HELD))
         return ST_OK;
-    err_set(err, ST_STATE, "the target %s holds words; a Gaussian process predicts numbers",
+    err_set(err, ST_STATE, "the target %s holds words, and a Gaussian likelihood is of numbers",
             text_quoted(c->name, name, sizeof name));
-    err_hint(err, "cols NAME role=target  |  cols NAME type=real");
+    err_hint(err, "likelihood bernoulli  (two classes)  |  cols NAME role=target  |  cols NAME "
+             "type=real");
     return ST_STATE;
 }
 

@@ -63,6 +63,12 @@ char *encoding_to_json(const struct encoding *e, struct err *err)
                encoding_missing_words[e->missing]);
     json_write_number(&b, "ymean", e->ymean);
     json_write_number(&b, "ysd", e->ysd);
+    if (e->classes[0] != NULL) {
+        buf_puts(&b, ",\"negative\":");
+        json_write_string(&b, e->classes[0]);
+        buf_puts(&b, ",\"positive\":");
+        json_write_string(&b, e->classes[1]);
+    }
     if (e->yscale != Y_STANDARD) /* only if the number differs */
         json_write_number(&b, "yown", e->yown);
     for (size_t k = 0; k < e->nheld; k++) { /* a list, if there are several */
@@ -386,6 +392,10 @@ static enum status encoding_member(struct json_reader *r, const char *key, void 
         return json_string(r, &e->weight);
     if (strcmp(key, "steps") == 0 && e->steps == NULL)
         return json_string(r, &e->steps);
+    if (strcmp(key, "negative") == 0 && e->classes[0] == NULL)
+        return json_string(r, &e->classes[0]);
+    if (strcmp(key, "positive") == 0 && e->classes[1] == NULL)
+        return json_string(r, &e->classes[1]);
     if (strcmp(key, "yscale") == 0) {
         rc = json_word(r, encoding_yscale_words, Y_NONE + 1, &k);
         e->yscale = rc == ST_OK ? (enum y_scale)k : Y_STANDARD;
@@ -545,6 +555,9 @@ enum status encoding_from_json(const char *json, struct encoding *out, struct er
         encoding_width(out);
     if (rc == ST_OK && !parts_there(out))
         rc = json_wrong(&r, "parts lie beyond the columns");
+    if (rc == ST_OK && ((out->classes[0] == NULL) != (out->classes[1] == NULL) ||
+                        (out->classes[0] != NULL && out->nmore > 0)))
+        rc = json_wrong(&r, "two classes are incomplete");
     if (rc == ST_OK && (*r.p != '\0' || out->d == 0 || !(out->ysd > 0.0) ||
                         (out->nmore > 0 && out->target == NULL)))
         rc = json_wrong(&r, "it is incomplete");

@@ -1,6 +1,7 @@
 /* data/split.c -- which rows are for training, validation and test: random with a seed, in file
  * order, in k folds, or given by a mask in the data or in another file. */
 #include "data/dataset.h"
+#include "data/split_by.h"
 
 #include "base/mem.h"
 #include "base/text.h"
@@ -134,6 +135,116 @@ enum status split_folds(struct dataset *d, size_t k, uint64_t seed, struct err *
     d->split.nfolds = k;
     d->split.how = words;
     return ST_OK;
+}
+
+/* The rows by the value of the target, those of one value in random order; the caller frees it. */
+static size_t *by_class(const struct dataset *d, uint64_t seed, enum rng_purpose purpose,
+                        struct err *err)
+{
+    const size_t n = d->table->n, col = dataset_target(d);
+    uint32_t *group = NULL;
+    size_t groups = 0;
+    char name[64];
+
+    if (dataset_targets(d) != 1) {
+        err_set(err, ST_STATE, "stratify=yes follows the one target, and there are %zu",
+                dataset_targets(d));
+        err_hint(err, "split test=20%%  |  cols NAME role=target");
+        return NULL;
+    }
+    if (split_groups(d->table, col, &group, &groups, NULL, err) != ST_OK)
+        return NULL;
+    if (groups > n / 10 + 1) {
+        err_set(err, ST_STATE, "stratify=yes keeps the shares of classes, and %s has %zu different "
+                "values in %zu rows", text_quoted(d->table->col[col].name, name, sizeof name),
+                groups, n);
+        err_hint(err, "split test=20%%");
+        free(group);
+        return NULL;
+    }
+    size_t *order = mem_calloc(n, sizeof *order, "a split", err);
+    size_t *random = mem_calloc(n, sizeof *random, "a split", err);
+    size_t *place = random ? mem_calloc(groups + 1, sizeof *place, "a split", err) : NULL;
+    if (order != NULL && place != NULL) {
+        rng_permutation(seed, rng_stream(purpose, 0), n, random);
+        for (size_t i = 0; i < n; i++)
+            place[group[i] + 1]++;
+        for (size_t g = 0; g < groups; g++)
+            place[g + 1] += place[g];
+        for (size_t i = 0; i < n; i++)
+            order[place[group[random[i]]]++] = random[i];
+    } else {
+        free(order);
+        order = NULL;
+    }
+    free(place);
+    free(random);
+    free(group);
+    return order;
+}
+
+/* True where a share of the places 0..k is one more than that of 0..k-1, so that any stretch of
+ * places has it to within one. */
+static bool drawn(double share, size_t k)
+{
+    return floor(share * (double)(k + 1)) > floor(share * (double)k);
+}
+
+/* Installs folds or parts of rows that are in order. */
+static enum status cut_by_class(struct dataset *d, double test, double valid, size_t folds,
+                                const size_t *order, char *words, struct err *err)
+{
+    const size_t n = d->table->n;
+    uint8_t *part = folds ? NULL : mem_calloc(n, 1, "a split", err);
+    uint32_t *fold = folds ? mem_calloc(n, sizeof *fold, "folds", err) : NULL;
+    size_t kept = 0;
+
+    if (part == NULL && fold == NULL)
+        return ST_NOMEM;
+    for (size_t k = 0; folds && k < n; k++)
+        fold[order[k]] = (uint32_t)(k % folds);
+    for (size_t k = 0; !folds && k < n; k++) {
+        if (drawn(test, k))
+            part[order[k]] = PART_TEST;
+        else if (drawn(valid / (1.0 - test), kept++))
+            part[order[k]] = PART_VALID;
+    }
+    if (folds) {
+        dataset_split_none(d);
+        d->split.fold = fold;
+        d->split.nfolds = folds;
+        d->split.how = words;
+    } else {
+        install(d, part, words);
+    }
+    return ST_OK;
+}
+
+enum status split_stratified(struct dataset *d, double test, double valid, size_t folds,
+                             uint64_t seed, struct err *err)
+{
+    size_t ntest, nvalid;
+    struct buf how = { 0 };
+    enum status rc = folds ? ST_OK : shares(d, test, valid, &ntest, &nvalid, err);
+
+    if (rc == ST_OK && folds && (folds < 2 || folds > d->table->n))
+        rc = err_set(err, ST_RANGE, "folds=%zu: at least 2, at most the %zu rows", folds,
+                     d->table->n);
+    size_t *order = rc == ST_OK ? by_class(d, seed, folds ? RNG_FOLDS : RNG_SPLIT, err) : NULL;
+    if (order == NULL)
+        return rc != ST_OK ? rc : err && err->code != ST_OK ? err->code : ST_NOMEM;
+    if (folds)
+        buf_printf(&how, "folds=%zu", folds);
+    else
+        say_shares(&how, test, valid);
+    buf_printf(&how, " stratify=yes seed=%llu", (unsigned long long)seed);
+    char *words = buf_take(&how);
+    rc = words ? cut_by_class(d, test, valid, folds, order, words, err)
+               : err_nomem(err, 64, "a split");
+    if (rc != ST_OK)
+        free(words);
+    free(order);
+    return rc;
 }
 
 /* Writes "test=20% seed=7" with the number of training rows, or without it if that is 0. */

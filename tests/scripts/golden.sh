@@ -7,7 +7,7 @@ shared=${GPDESK_SHARED:-$srcdir/../shared}
 shared=$(cd "$shared" && pwd) lists=$(pwd)/tests/golden
 
 # methods.md A to E, kernels of sequences and graphs (F), of counts (H: min over max, hashes),
-# of words (I), kernel PCA, clusters and scores (K).
+# of words and two classes (I), kernel PCA, clusters and scores (K).
 part_of() {
     case $1 in
     splitmix_* | kern_* | fht_* | sorf_* | poly_srht_*) echo A ;;
@@ -18,7 +18,7 @@ part_of() {
     conv_* | graph_* | fastconv_* | onehot_*) echo F ;;
     sdd_* | sgd_* | pathwise_*) echo G ;;
     tan_* | ioffe_*) echo H ;;
-    spectrum_*) echo I ;;
+    spectrum_* | cls_* | ep_* | laplace_*) echo I ;;
     auprc_* | kpca_* | pca_* | km_* | met_* | spearman_*) echo K ;;
     *) echo later ;;
     esac

@@ -722,6 +722,7 @@ static enum status split_parts(struct workspace *ws, struct dataset *d, const st
     const double test =
                      args_given(a, "test") || !args_given(a, "valid") ? args_num(a, "test") : 0.0,
                  valid = args_given(a, "valid") ? args_num(a, "valid") : 0.0;
+    const bool even = args_bool(a, "stratify");
     const int ways = (file || column) + (!along && args_given(a, "folds")) + args_bool(a, "none") +
                      (group != NULL) + (time != NULL) +
                      ((!along && shares) || args_given(a, "ordered"));
@@ -730,6 +731,11 @@ static enum status split_parts(struct workspace *ws, struct dataset *d, const st
         err_set(err, ST_USAGE, "split: choose one way: test= and valid=, group=, time=, column=, "
                 "or folds=");
         err_hint(err, "help split");
+        return ST_USAGE;
+    }
+    if (even && (file || column || along || args_given(a, "ordered") || args_bool(a, "none"))) {
+        err_set(err, ST_USAGE, "stratify=yes is for a random split: test=, valid= or folds=");
+        err_hint(err, "split test=20%% stratify=yes");
         return ST_USAGE;
     }
     if (args_bool(a, "none")) {
@@ -751,12 +757,16 @@ static enum status split_parts(struct workspace *ws, struct dataset *d, const st
                                      .seeded = args_given(a, "seed"), .seed = seed };
         return split_along(d, a, w, err);
     }
+    if (even && args_given(a, "folds"))
+        return split_stratified(d, 0.0, 0.0, (size_t)args_int(a, "folds", 5), seed, err);
     if (args_given(a, "folds"))
         return split_folds(d, (size_t)args_int(a, "folds", 5), seed, err);
     if (test + valid >= 1.0)
         return err_set(err, ST_RANGE,
                        "split: test and valid take %g%%, so no rows are left to train on",
                        100.0 * (test + valid));
+    if (even)
+        return split_stratified(d, test, valid, 0, seed, err);
     return args_bool(a, "ordered") ? split_ordered(d, test, valid, err)
                                    : split_random(d, test, valid, seed, err);
 }
@@ -969,6 +979,8 @@ struct command cmd_data_rows[] = {
       {"time", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL,
        "hold out the last rows by this column of numbers or dates"},
       {"folds", ARG_INT, 0, NULL, 2, 1000, NULL, "folds", "number of folds for score folds"},
+      {"stratify", ARG_BOOL, 0, "no", 0, 0, NULL, NULL,
+       "give each part the same share of every value of the target"},
       {"train", ARG_WORD, 0, NULL, 0, 0, NULL, NULL,
        "train on at most this many rows, chosen at random; the others are set aside; all: use all"},
       {"none", ARG_BOOL, 0, "no", 0, 0, NULL, NULL, "remove the split: all rows train"}},

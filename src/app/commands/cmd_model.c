@@ -15,6 +15,7 @@
 #include "app/core/ws_tell.h"
 #include "base/buf.h"
 #include "base/text.h"
+#include "compute/likelihood/likelihood.h"
 #include "compute/models/exact.h"
 #include "compute/models/rescale.h"
 
@@ -134,6 +135,55 @@ static void tell_no_test(struct workspace *ws, const struct dataset *d)
             "all %s rows train: none are held out to score on", rows);
 }
 
+/* Arguments that a posterior of two classes does not have are refused by name. */
+static enum status only_classes(const struct args *a, const char *verb, const char *const *names,
+                                struct err *err)
+{
+    for (; *names; names++)
+        if (args_given(a, *names)) {
+            err_named(err, ST_UNSUPPORTED, "classes",
+                      "%s= belongs to a regression, and the target is one of two classes", *names);
+            err_hint(err, "%s  |  likelihood gaussian  (regression on the class)",
+                     verb);
+            return ST_UNSUPPORTED;
+        }
+    return ST_OK;
+}
+
+/* The model of two classes is that of the exact kernel alone; solver= and model= may say so. */
+static enum status class_kind(const struct args *a, const char *verb, const char *arg,
+                              struct err *err)
+{
+    const char *word = args_text(a, arg);
+    const struct model_ops *kind = model_kind_named(word);
+
+    if (!word || solver_is_free(word) || (kind && kind->exact))
+        return ST_OK;
+    err_named(err, ST_UNSUPPORTED, "classes",
+              "%s=%s is for a regression; two classes take the exact kernel", arg, word);
+    err_hint(err, "%s  |  likelihood gaussian  (regression on the class)", verb);
+    return ST_UNSUPPORTED;
+}
+
+static enum status tune_classes(const struct args *a, const struct dataset *d, struct tune_opts *o,
+                                struct err *err)
+{
+    static const char *const others[] = { "features", "rank", "probes", "error", "objective",
+                                          "precision", NULL };
+    enum status rc = only_classes(a, "tune", others, err);
+
+    if (rc == ST_OK)
+        rc = class_kind(a, "tune", "solver", err);
+    if (rc == ST_OK && o->approx) {
+        rc = err_named(err, ST_UNSUPPORTED, "classes",
+                       "nmll=approx estimates the marginal likelihood of a regression");
+        err_hint(err, "tune");
+    }
+    o->kind = &classes_model;
+    o->likelihood = likelihood_find(probit_likelihood.name, d->link, NULL);
+    return rc;
+}
+
 static enum status cmd_tune(struct workspace *ws, const struct args *a, struct err *err)
 {
     struct dataset *d = ws_dataset(ws, args_text(a, "data"), err);
@@ -164,6 +214,8 @@ static enum status cmd_tune(struct workspace *ws, const struct args *a, struct e
     const char *on = args_text(a, "solver");
     o.approx = !strcmp(args_text(a, "nmll"), "approx");
     o.kind = model_kind_named(on);
+    if (d->link && (rc = tune_classes(a, d, &o, err)) != ST_OK)
+        return rc;
     const bool exact = !args_given(a, "features") && kernel_draws_none(&k);
     const size_t most = kernel_is_flat(&k) ? EXACT_ONLY_ROWS : EXACT_TUNE_ROWS;
     const bool few = exact || (!o.approx && o.objective == TUNE_NMLL &&
@@ -468,7 +520,7 @@ static enum status fit_continue(struct workspace *ws, const struct args *a, stru
 
     if (rc != ST_OK)
         return rc;
-    if (r->info.why == OUT_DIRECT) {
+    if (r->info.why == OUT_DIRECT || (r->model && r->model->kind->classes)) {
         err_set(err, ST_STATE, "%s was solved directly, so there is nothing to continue", r->id);
         err_hint(err, "score %s", r->id);
         return ST_STATE;
@@ -562,6 +614,32 @@ static void tell_noise(struct workspace *ws, const struct fit_opts *o)
     }
 }
 
+/* fit under likelihood bernoulli. */
+static enum status fit_classes(struct workspace *ws, const struct args *a, struct dataset *d,
+                               struct fit_opts *o, struct err *err)
+{
+    static const char *const others[] = {
+        "features", "rank", "precond", "rtol", "maxit", "variance", "samples", "plan", "store",
+        "precision", "rescale", "from", "against", NULL
+    };
+    enum status rc = only_classes(a, "fit", others, err);
+
+    if (rc == ST_OK)
+        rc = class_kind(a, "fit", "solver", err);
+    if (rc == ST_OK)
+        rc = class_kind(a, "fit", "model", err);
+    if (rc == ST_OK)
+        rc = fit_hp(ws, a, d, o, err);
+    if (rc != ST_OK)
+        return rc;
+    o->likelihood = likelihood_find(probit_likelihood.name, d->link, NULL);
+    o->solver = "auto";
+    o->noise = 1.0;
+    o->keep_scale = true;
+    o->seed = args_given(a, "seed") ? (uint64_t)args_int(a, "seed", 0) : ws->opt.seed;
+    return fitting_fit(ws, d, o, args_line(a), err);
+}
+
 static enum status cmd_fit(struct workspace *ws, const struct args *a, struct err *err)
 {
     if (args_given(a, "continue"))
@@ -570,6 +648,8 @@ static enum status cmd_fit(struct workspace *ws, const struct args *a, struct er
     struct fit_opts o = { 0 };
     enum status rc = d ? line_kernel(ws, a, &o.kernel, o.hp, err) : err->code;
 
+    if (rc == ST_OK && d->link)
+        return fit_classes(ws, a, d, &o, err);
     if (rc == ST_OK)
         rc = fit_hp(ws, a, d, &o, err);
     if (rc == ST_OK)

@@ -10,26 +10,27 @@
 /* The registry: the rows of each file, in the order of `help` and of the manual.  Those that
  * are not const have options of reading files or types of columns, which app_begin fills in
  * (import_args_expand). */
-#define COMMAND_TABLES(row)       \
-    row(, cmd_open_rows)          \
-    row(, cmd_data_rows)          \
-    row(const, cmd_prepare_rows)  \
-    row(, cmd_model_rows)         \
-    row(, cmd_suggest_rows)       \
-    row(const, cmd_sweep_rows)    \
-    row(const, cmd_diag_rows)     \
-    row(const, cmd_plot_rows)     \
-    row(const, cmd_screen_rows)   \
-    row(const, cmd_teach_rows)    \
-    row(const, cmd_session_rows)  \
-    row(const, cmd_time_rows)     \
-    row(const, expect_rows)       \
-    row(const, export_rows)       \
-    row(const, cmd_report_rows)   \
-    row(const, cmd_line_rows)     \
-    row(const, cmd_settings_rows) \
-    row(const, cmd_jobs_rows)     \
-    row(const, cmd_runs_rows)     \
+#define COMMAND_TABLES(row)         \
+    row(, cmd_open_rows)            \
+    row(, cmd_data_rows)            \
+    row(const, cmd_prepare_rows)    \
+    row(, cmd_model_rows)           \
+    row(const, cmd_likelihood_rows) \
+    row(, cmd_suggest_rows)         \
+    row(const, cmd_sweep_rows)      \
+    row(const, cmd_diag_rows)       \
+    row(const, cmd_plot_rows)       \
+    row(const, cmd_screen_rows)     \
+    row(const, cmd_teach_rows)      \
+    row(const, cmd_session_rows)    \
+    row(const, cmd_time_rows)       \
+    row(const, expect_rows)         \
+    row(const, export_rows)         \
+    row(const, cmd_report_rows)     \
+    row(const, cmd_line_rows)       \
+    row(const, cmd_settings_rows)   \
+    row(const, cmd_jobs_rows)       \
+    row(const, cmd_runs_rows)       \
     row(const, cmd_general_rows)
 
 #define COMMANDS_DECLARED(constant, name) extern constant struct command name[];

@@ -7,6 +7,7 @@ libcommands_a_SOURCES = \
   src/app/commands/cmd_diag.c \
   src/app/commands/cmd_general.c \
   src/app/commands/cmd_jobs.c \
+  src/app/commands/cmd_likelihood.c \
   src/app/commands/cmd_line.c \
   src/app/commands/cmd_model.c \
   src/app/commands/cmd_open.c \

@@ -96,6 +96,19 @@ static bool has_classes(const struct run *r)
     return has;
 }
 
+/* Its predictions are probabilities of two classes. */
+static bool has_probabilities(const struct run *r)
+{
+    const struct metrics *m = run_metrics(r, 0, true);
+
+    return m && isfinite(m->log_loss);
+}
+
+static bool has_evidence(const struct run *r)
+{
+    return isfinite(r->info.evidence) && r->info.evidence != 0.0;
+}
+
 static bool by_probes(const struct run *r)
 {
     return r->tune.best.se > 0.0;
@@ -206,6 +219,10 @@ static const struct measure table[] = {
      INFO(residual), LOWER},
     {ROW("true_residual", "true_residual", MEASURE_SYSTEM, "", "recomputed relative residual"),
      INFO(true_residual), LOWER, .compare = true, .expect = 4},
+    {ROW("evidence", "evidence", MEASURE_ITERATION, "nats",
+         "logarithm of the approximate evidence of two classes"),
+     INFO(evidence), HIGHER, .applies = has_evidence, .omit = true, .age = MEASURE_LATER,
+     .compare = true},
     {ROW("ratio", "ratio", MEASURE_ITERATION, "", "eigenvalue at the rank over the noise"),
      INFO(ratio), LOWER, .applies = has_rank},
     {ROW("start_residual", "start_residual", MEASURE_ITERATION, "",
@@ -346,6 +363,27 @@ static const struct measure table[] = {
      .compare = true},
     {ROW("auprc", "auprc", MEASURE_SCORES, "", "average precision, of two values"), RAW(auprc),
      HIGHER, .applies = has_classes, .omit = true, .age = MEASURE_LATER, .compare = true},
+#define CLASSES .applies = has_probabilities, .omit = true, .age = MEASURE_LATER
+    {ROW("accuracy", "accuracy", MEASURE_SCORES, "", "share of rows whose class is the likelier"),
+     RAW(accuracy), HIGHER, CLASSES, .compare = true, .folds = true, .expect = 4},
+    {ROW("majority", "majority", MEASURE_SCORES, "", "share of the commoner class"), RAW(majority),
+     CLASSES},
+    {ROW("base_rate", "base_rate", MEASURE_SCORES, "", "share of the positive class"),
+     RAW(base_rate), CLASSES},
+    {ROW("log_loss", "log_loss", MEASURE_SCORES, "nats", "log loss (nats a row)"), RAW(log_loss),
+     LOWER, CLASSES, .compare = true, .folds = true, .expect = 5},
+    {ROW("log_loss_constant", "log_loss_constant", MEASURE_SCORES, "nats",
+         "log loss of the constant base rate"),
+     RAW(log_loss_constant), LOWER, CLASSES},
+    {ROW("brier", "brier", MEASURE_SCORES, "", "mean squared error of the probability"),
+     RAW(brier), LOWER, CLASSES, .compare = true, .folds = true},
+    {ROW("calibration_ad", "calibration_ad", MEASURE_SCORES, "",
+         "mean deviation of probabilities from observed shares, over bins"),
+     RAW(calibration_ad), LOWER, CLASSES},
+    {ROW("ece", "ece", MEASURE_SCORES, "",
+         "expected calibration error: that deviation, weighted by rows"),
+     RAW(ece), LOWER, CLASSES, .compare = true},
+#undef CLASSES
     {ROW("nlpd", "nlpd", MEASURE_SCORES, "nats", "NLPD (nats a row, units of the target)"),
      RAW(nlpd), LOWER, .compare = true, .folds = true},
     {ROW("nlpd_scaled", NULL, MEASURE_SCORES, "nats", "NLPD (nats a row, scaled)"), SCALED(nlpd),

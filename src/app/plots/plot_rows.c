@@ -9,8 +9,8 @@
 /* In the order of `help plots`. The row of NAME is plots_NAME_row. */
 #define PLOT_LIST(_) \
     _(columns) _(pairs) _(parity) _(residual) _(rate) _(race) _(rank) _(spectrum) _(nmll) \
-    _(path) _(landscape) _(tradeoff) _(row) _(ard) _(calibration) _(zscore) _(sd) \
-    _(sderror) _(mutations) _(check) _(slice) _(posterior) _(parts) _(features) _(pca) _(scree) \
+    _(path) _(landscape) _(tradeoff) _(row) _(ard) _(calibration) _(zscore) _(sd) _(sderror) \
+    _(roc) _(pr) _(mutations) _(check) _(slice) _(posterior) _(parts) _(features) _(pca) _(scree) \
     _(silhouette) _(draws) _(kernel) _(covariance) _(sweep) _(learning) _(cost) \
     _(effects) _(importance) _(suggest) _(bo)
 

@@ -333,12 +333,26 @@ const struct prediction *plots_prediction(const struct run *r)
     return !r ? NULL : r->has_test ? &r->test_pred : r->has_train ? &r->train_pred : NULL;
 }
 
+/* Plots of predictions that mean something for probabilities, too. */
+static bool of_classes(const char *name)
+{
+    static const char *const names[] = { "calibration", "check", "roc", "pr", "mutations" };
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(name, names[i]))
+            return true;
+    return false;
+}
+
 struct figure *plots_no_prediction(const char *name, const struct run *r, bool sd, struct err *err)
 {
     if (!r)
         return plots_nothing(name, "There is no fit yet. try: fit, then score", err);
     if (!plots_prediction(r))
         return plots_nothing(name, "This run has not been scored yet. try: score", err);
+    if (r->has_enc && r->enc.classes[0] && !of_classes(name))
+        return plots_nothing(name, "This plot is of predicted numbers, and this run predicts two "
+                                   "classes. try: plot calibration, plot roc or plot pr", err);
     return sd && !plots_prediction(r)->sd
                ? plots_nothing(name, "This run has no predictive variance. try: fit variance=auto",
                                err)
@@ -426,6 +440,8 @@ struct figure *plots_calibration(struct workspace *ws, struct run *r, const stru
 
     if (f || !plots_prediction(r) || plots_target(ws, r, a, &target, p, err) != ST_OK)
         return f;
+    if (r->has_enc && r->enc.classes[0])
+        return plots_reliability(r, err);
     for (size_t i = 0; i < LEVELS; i++)
         level[i + 1] = (double)(i + 1) / (LEVELS + 1);
     metrics_coverage(p->n, p->y_scaled, p->mean_scaled, p->var_scaled, p->reach, LEVELS, level + 1,
@@ -468,7 +484,8 @@ const struct plot_ops plots_calibration_row = {
     .axes = "level, share inside",
     .help = "Above the diagonal: too cautious; below: overconfident. The intervals are those that "
             "predict writes, whose reach follows left-out rows; plot residuals compares the "
-            "errors with a normal distribution of the sd.",
+            "errors with a normal distribution of the sd. Of two classes: the observed share over "
+            "the predicted probability.",
     .make = plots_calibration,
     .of_target = true,
 };

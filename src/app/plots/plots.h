@@ -36,11 +36,16 @@ enum status plots_target(const struct workspace *, const struct run *, const str
 /* Its state is the line of the last plot that was put on the screen (cmd_plot.c). */
 extern const struct owner cmd_plot_shown_owner;
 
+/* The figure of `plot calibration` for a scored run of two classes. */
+struct figure *plots_reliability(struct run *, struct err *);
+
 #define PLOT_MAKER(name) \
     struct figure *plots_##name(struct workspace *, struct run *, const struct args *, struct err *)
 PLOT_MAKER(calibration);
 PLOT_MAKER(sd);
 PLOT_MAKER(sderror);
+PLOT_MAKER(roc);
+PLOT_MAKER(pr);
 #undef PLOT_MAKER
 
 /* Figures made by a job (plot_job.c). */

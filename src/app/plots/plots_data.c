@@ -235,15 +235,18 @@ const struct plot_ops plots_zscore_row = {
 static struct figure *plots_check(struct workspace *ws, struct run *r, const struct args *a,
                            struct err *err)
 {
-    static struct figure *(*const part[])(struct workspace *, struct run *, const struct args *,
-                                          struct err *) = { plots_calibration, plots_zscore,
-                                                            plots_sderror, plots_sd };
+    typedef struct figure *maker(struct workspace *, struct run *, const struct args *,
+                                 struct err *);
+    static maker *const numbers[] = { plots_calibration, plots_zscore, plots_sderror, plots_sd,
+                                      NULL };
+    static maker *const classes[] = { plots_calibration, plots_roc, plots_pr, NULL };
+    maker *const *part = r && r->has_enc && r->enc.classes[0] ? classes : numbers;
     struct figure *first = plots_no_prediction("check", r, true, err), **tail = &first;
     struct buf b = { 0 };
 
     if (first || !plots_prediction(r))
         return first;
-    for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
+    for (size_t i = 0; part[i]; i++) {
         *tail = part[i](ws, r, a, err);
         if (!*tail) {
             figure_free(first);
@@ -253,6 +256,8 @@ static struct figure *plots_check(struct workspace *ws, struct run *r, const str
         const char *all = (*tail)->verdict, *end = all ? strrchr(all, ':') : NULL;
         if (i == 0 && all)
             buf_puts(&b, all);
+        else if (part == classes)
+            buf_printf(&b, "; %.*s", (int)strcspn(all ? all : "", ":,("), all ? all : "");
         else if (end) /* the conclusion of each panel, without its numbers */
             buf_printf(&b, "; %s%s", i == 1 ? "residuals" : "sd", end);
         (*tail)->square = false;

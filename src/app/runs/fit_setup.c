@@ -20,9 +20,24 @@ void fit_setup_free(struct fit_setup *s)
     memset(s, 0, sizeof *s);
 }
 
+/* A posterior of two classes has no system whose iterations could be looked at. */
+static enum status not_classes(bool classes, struct err *err)
+{
+    if (!classes)
+        return ST_OK;
+    err_named(err, ST_UNSUPPORTED, "classes",
+              "this looks at the linear system of a regression, and the target is one of two "
+              "classes");
+    err_hint(err, "check  |  plot calibration  |  likelihood gaussian, then fit");
+    return ST_UNSUPPORTED;
+}
+
 enum status fit_setup_of_data(struct fit_setup *s, struct dataset *d, const struct fit_opts *o,
                           struct err *err)
 {
+    *s = (struct fit_setup){ 0 };
+    if (not_classes(d->link != NULL, err) != ST_OK)
+        return ST_UNSUPPORTED;
     *s = (struct fit_setup){ .o = *o };
     s->o.start = NULL;
     s->data = dataset_snapshot(d, err);
@@ -36,6 +51,8 @@ enum status fit_setup_of_run(struct fit_setup *s, const struct run *r, struct er
     *s = (struct fit_setup){ .o = r->fit };
     s->o.start = NULL;
     s->o.keep_scale = true;
+    if (not_classes(r->has_enc && r->enc.classes[0], err) != ST_OK)
+        return ST_UNSUPPORTED;
     if (!r->data) {
         err_set(err, ST_STATE, "the data of %s is no longer loaded", r->id);
         err_hint(err, "open FILE, then fit");

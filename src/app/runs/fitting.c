@@ -338,7 +338,7 @@ static void scales_json(struct rec *rec, const struct kernel *k, const double *h
         rec_nums(rec, "noise", noises, t);
     } else {
         rec_num(rec, "amplitude", amplitudes[0]);
-        rec_num(rec, "noise", noises[0]);
+        rec_num(rec, "noise", noises ? noises[0] : NAN);
     }
     rec_close(rec);
 }
@@ -397,7 +397,8 @@ void fitting_scales_text(struct buf *b, const struct kernel *k, const double *hp
         buf_puts(b, "   ");
     }
     each_text(b, "amplitude", t, amplitudes);
-    each_text(b, "   noise", t, noises);
+    if (noises)
+        each_text(b, "   noise", t, noises);
 }
 
 /* Copies the kernel that the job bound to its inputs into the run. */
@@ -585,7 +586,7 @@ static void tune_json(struct rec *rec, const struct run *r)
     if (r->topt.objective != TUNE_NMLL)
         rec_num(rec, tune_objective_name(r->topt.objective), t->best.score);
     scales_json(rec, &r->fit.kernel, t->best.hp, r->topt.targets, t->best.amplitudes,
-                        t->best.noises);
+                run_model_kind(r)->classes ? NULL : t->best.noises);
     fitting_targets_json(rec, &r->enc);
     measures_json(rec, r, MEASURE_SEARCHED);
 }
@@ -627,8 +628,9 @@ static void tune_result_record(struct workspace *ws, const struct run *r, const 
                  sqrt(exp(2.0 * t->best.score / (double)(f->rows * r->topt.targets) - 1.0) /
                       (2.0 * M_PI)));
     fitting_scales_text(&rec.text, &r->fit.kernel, t->best.hp, r->topt.targets, t->best.amplitudes,
-                        t->best.noises);
-    rec_text(&rec, "   (standard deviations, in units of the scaled x and y)");
+                        run_model_kind(r)->classes ? NULL : t->best.noises);
+    rec_text(&rec, "   (standard deviations, in units of the scaled x and %s)",
+             run_model_kind(r)->classes ? "the latent function" : "y");
     if (t->verdict[0])
         rec_text(&rec, "\n  %s", t->verdict);
     ws_emit(ws, &rec);
@@ -666,7 +668,8 @@ static void tune_adopt(struct workspace *ws, const struct run *r)
     }
     ws->kernel = r->fit.kernel;
     ws->amplitude = r->tune.best.amplitude;
-    ws->noise = r->tune.best.noise;
+    if (!run_model_kind(r)->classes)
+        ws->noise = r->tune.best.noise;
     ws->hp_tuned = ws->scale_tuned = true;
 }
 
@@ -820,7 +823,7 @@ static void fit_json(struct rec *rec, const struct run *r)
     ranks_json(rec, r);
     measures_json(rec, r, MEASURE_VARIANCE);
     scales_json(rec, &r->fit.kernel, r->model->hp, r->model->t, r->model->amplitudes,
-                        r->model->noises);
+                r->model->kind->classes ? NULL : r->model->noises);
     measures_json(rec, r, MEASURE_ROWS);
     rec_open(rec, "seconds");
     measures_json(rec, r, MEASURE_SECONDS);
@@ -869,7 +872,7 @@ static void fit_result_record(struct workspace *ws, const struct run *r)
         rec_text(&rec, " precond=%s", i->precond);
     rec_text(&rec, "  %s\n  %s\n  ", total, r->verdict);
     fitting_scales_text(&rec.text, &r->fit.kernel, r->model->hp, r->model->t, r->model->amplitudes,
-                        r->model->noises);
+                        r->model->kind->classes ? NULL : r->model->noises);
     rec_text(&rec, "\n  ");
     if (i->rank || factored)
         rec_text(&rec, "preconditioner %s   ", pre);
@@ -1130,7 +1133,7 @@ enum status fitting_tune_widths(struct workspace *ws, struct dataset *d, const s
         const struct model_ops *kind = tune_kind(o);
         const struct fit_opts like = {
             .solver = kind->solver ? kind->solver : direct_solver.name,
-            .features = o->features, .kernel = *k,
+            .features = o->features, .kernel = *k, .likelihood = o->likelihood,
             .variance = VAR_NONE, .precision = o->precision, .rtol = 1e-6, .maxit = 500,
             .amplitude = 1.0, .noise = 0.1,
         };

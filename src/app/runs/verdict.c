@@ -2,6 +2,7 @@
 #include "app/runs/verdict.h"
 
 #include "app/core/trace.h"
+#include "compute/likelihood/likelihood.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -66,6 +67,16 @@ static void steps_verdict(const struct run *r, char *v, size_t n)
              i->passes, r->id, 2 * i->iterations);
 }
 
+static void classes_verdict(const struct run *r, char *v, size_t n)
+{
+    const struct fit_info *i = &r->info;
+
+    snprintf(v, n, "%s %s %zu sweeps: evidence %.2f nats (%.4f a row; a coin has %.4f)",
+             r->fit.likelihood->method,
+             i->why == OUT_RTOL ? "converged in" : "had not converged after", i->iterations,
+             i->evidence, i->evidence / (double)(i->rows ? i->rows : 1), -M_LN2);
+}
+
 void verdict_write(struct run *r)
 {
     const struct fit_info *i = &r->info;
@@ -73,6 +84,10 @@ void verdict_write(struct run *r)
     char *v = r->verdict;
     const size_t n = sizeof r->verdict;
 
+    if (r->fit.likelihood && r->fit.likelihood->classes) {
+        classes_verdict(r, v, n);
+        return;
+    }
     trace_fit_run(r, &tf);
     switch (i->why) {
     case OUT_RTOL:

@@ -11,6 +11,7 @@
 #include "app/shell/options.h"
 #include "app/core/advise_state.h"
 #include "base/text.h"
+#include "compute/likelihood/likelihood.h"
 #include "compute/models/rescale.h"
 
 #include <endian.h>
@@ -263,6 +264,10 @@ void store_json_dataset(struct buf *b, const struct dataset *ds, const char *rec
     flag(b, "missing_flag", ds->missing_flag);
     str(b, "yscale", encoding_yscale_words[ds->yscale]);
     str(b, "xscale", encoding_xscale_words[ds->xscale]);
+    if (ds->link)
+        str(b, "link", ds->link);
+    if (ds->positive)
+        str(b, "positive", ds->positive);
     split_json(b, &ds->split, t->n);
     buf_putc(b, '}');
 }
@@ -508,6 +513,8 @@ static void fit_opts(struct buf *b, const struct fit_opts *o)
     open_object(b, "fit");
     if (o->kind)
         str(b, "model", o->kind->name);
+    if (o->likelihood && o->likelihood->link)
+        str(b, "link", o->likelihood->link);
     str(b, "solver", o->solver);
     nums(b, "solver_params", o->solver_params, SOLVER_MAX_PARAMS);
     str(b, "precond", o->precond);
@@ -585,6 +592,8 @@ static void model(struct buf *b, const struct model *m)
 {
     open_object(b, "model");
     str(b, "kind", m->kind->name);
+    if (m->likelihood)
+        str(b, "link", m->likelihood->link);
     kernel_text(b, "kernel", &m->kernel);
     nums(b, "hp", m->hp, kernel_nhp(&m->kernel));
     num(b, "amplitude", m->amplitude);
@@ -616,6 +625,8 @@ static void tune_opts(struct buf *b, const struct tune_opts *t, size_t nhp)
     flag(b, "exact", kind->exact);
     if (kind != model_kind_usual(kind->exact))
         str(b, "kind", kind->name);
+    if (t->likelihood && t->likelihood->link)
+        str(b, "link", t->likelihood->link);
     flag(b, "approx", t->approx);
     count(b, "rank", t->rank);
     count(b, "probes", t->probes);

@@ -70,6 +70,8 @@ double store_read_field_positive(struct jdoc *, const char *path, bool zero);
 void store_read_field_bounds(struct jdoc *, const char *in, struct tune_bound *hp, size_t n,
                              struct tune_bound *amplitude, struct tune_bound *noise);
 size_t store_read_field_size(struct jdoc *, const char *path);
+/* The likelihood of two classes with the link that is there; NULL: there is none. */
+const struct likelihood_ops *store_read_field_link(struct jdoc *, const char *path);
 enum outcome store_read_field_outcome(struct jdoc *, const char *path);
 /* The number of targets in a list; 1 if there is no list. */
 size_t store_read_field_targets(struct jdoc *, const char *path);

@@ -490,6 +490,10 @@ static struct dataset *make_dataset(struct loader *l, const struct store_version
         ds->missing_flag = store_doc_bool(&j, "$.missing_flag");
         ds->yscale = (enum y_scale)store_doc_word(&j, encoding_yscale_words, "$.yscale");
         ds->xscale = (enum x_scale)store_doc_word(&j, encoding_xscale_words, "$.xscale");
+        if (store_doc_has(&j, "$.link") && store_read_field_link(&j, "$.link"))
+            ds->link = store_doc_str(&j, "$.link");
+        if (ds->link && store_doc_has(&j, "$.positive"))
+            ds->positive = store_doc_str(&j, "$.positive");
         restore_split(l, &j, ds, v->id);
     }
     if (!store_doc_ok(&j)) {

@@ -2,6 +2,7 @@
  * from JSON: kernels, hyperparameters, bounds. */
 #include "app/session/store_load.h"
 
+#include "compute/likelihood/likelihood.h"
 #include "compute/models/model.h"
 #include <math.h>
 #include <stdlib.h>
@@ -64,6 +65,18 @@ void store_read_field_bounds(struct jdoc *j, const char *in, struct tune_bound *
     read_bound(j, amplitude, path);
     snprintf(path, sizeof path, "%s.noise_bound", in);
     read_bound(j, noise, path);
+}
+
+const struct likelihood_ops *store_read_field_link(struct jdoc *j, const char *path)
+{
+    char *link = store_doc_has(j, "%s", path) ? store_doc_str(j, "%s", path) : NULL;
+    const struct likelihood_ops *found =
+        link ? likelihood_find(probit_likelihood.name, link, NULL) : NULL;
+
+    if (link && !found)
+        store_doc_wrong(j, "%s is not known", path);
+    free(link);
+    return found;
 }
 
 size_t store_read_field_size(struct jdoc *j, const char *path)

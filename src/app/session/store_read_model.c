@@ -191,6 +191,7 @@ void store_read_model(struct loader *l, struct jdoc *j, struct run *r)
     }
     m->refs = 1;
     m->kind = read_kind(j);
+    m->likelihood = store_read_field_link(j, "$.model.link");
     if (store_read_field_kernel(j, &m->kernel, "$.model.kernel"))
         store_read_field_hp(j, m->hp, kernel_nhp(&m->kernel), "$.model.hp");
     m->amplitude = store_read_field_positive(j, "$.model.amplitude", false);
@@ -209,7 +210,9 @@ void store_read_model(struct loader *l, struct jdoc *j, struct run *r)
         m->S = (size_t)store_doc_int(j, 0, STORE_MANY, "$.model.samples");
     m->precision = (enum precision)store_doc_word(j, store_precisions, "$.model.precision");
     const bool inputs = store_doc_bool(j, "$.model.inputs");
-    if (inputs != m->kind->keeps_inputs || (m->kind->draws && m->M % 2) || m->Mv > m->M)
+    if (m->kind->classes != (m->likelihood != NULL) ||
+        (m->kind->classes && r->has_enc && r->enc.classes[0] == NULL) ||
+        inputs != m->kind->keeps_inputs || (m->kind->draws && m->M % 2) || m->Mv > m->M)
         store_doc_wrong(j, "$.model contradicts itself");
     if (r->has_enc && r->enc.d != m->d)
         store_doc_wrong(j, "the model and its encoding have %zu and %zu inputs", m->d, r->enc.d);

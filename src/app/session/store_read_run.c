@@ -158,6 +158,7 @@ static void read_fit(struct jdoc *j, struct run *r)
     struct fit_info *f = &r->info;
 
     o->kind = read_kind(j);
+    o->likelihood = store_read_field_link(j, "$.fit.link");
     o->solver = solver_name(j);
     o->precond = read_precond_name(j);
     o->features = store_read_field_size(j, "$.fit.features");
@@ -286,6 +287,9 @@ static void read_tune(struct loader *l, struct jdoc *j, struct run *r)
                      ? (size_t)store_doc_int(j, 1, TARGETS_MOST, "$.tune.targets")
                      : 1;
     o->kind = tuned_kind(j);
+    o->likelihood = store_read_field_link(j, "$.tune.link");
+    if (o->kind->classes != (o->likelihood != NULL))
+        store_doc_wrong(j, "$.tune.kind and its likelihood contradict each other");
     o->approx = store_doc_bool(j, "$.tune.approx");
     o->rank = store_read_field_size(j, "$.tune.rank");
     o->probes = store_read_field_size(j, "$.tune.probes");
@@ -313,7 +317,7 @@ static void read_tune(struct loader *l, struct jdoc *j, struct run *r)
         t->nupper = store_read_field_size(j, "$.result.nupper");
         t->idle = store_read_field_size(j, "$.result.idle");
     }
-    if (t->nhp) /* 0: it never reached a first point */
+    if (t->evaluations) /* 0: it never reached a first point */
         read_point(j, &t->best, t->nhp, o->targets, "$.result.best");
     read_tuning(l, r, (size_t)store_doc_int(j, 0, STORE_MANY, "$.result.points"));
 }

@@ -1,7 +1,13 @@
 # the negative log marginal likelihood
 libcompute_a_SOURCES += \
+  src/compute/likelihood/latent.c \
+  src/compute/likelihood/latent.h \
+  src/compute/likelihood/likelihood.c \
+  src/compute/likelihood/likelihood.h \
+  src/compute/likelihood/logit.c \
   src/compute/likelihood/nmll.c \
   src/compute/likelihood/nmll.h \
+  src/compute/likelihood/nmll_classes.c \
   src/compute/likelihood/nmll_dual.c \
   src/compute/likelihood/nmll_exact.c \
   src/compute/likelihood/nmll_factors.c \
@@ -10,4 +16,5 @@ libcompute_a_SOURCES += \
   src/compute/likelihood/nmll_landscape.c \
   src/compute/likelihood/nmll_landscape.h \
   src/compute/likelihood/nmll_loo.c \
-  src/compute/likelihood/nmll_slq.c
+  src/compute/likelihood/nmll_slq.c \
+  src/compute/likelihood/probit.c

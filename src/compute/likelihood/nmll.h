@@ -143,6 +143,14 @@ enum status nmll_loo(struct fop *, const struct nmll_ask *, struct fop *valid, c
 enum status nmll_exact(const struct kernel *, const struct source *, const struct nmll_ask *,
                        const struct nmll_told *, struct pool *, const struct ctl *, struct err *);
 
+/* The negative logarithm of the approximate evidence of two classes (likelihood.h) under the exact
+ * kernel; one target of -1 and +1.  Scales GIVEN and BEST, with a gradient; the noise has no part
+ * in it.  O(n^3) a sweep and 4 n x n doubles. */
+struct likelihood_ops;
+enum status nmll_classes(const struct likelihood_ops *, const struct kernel *,
+                         const struct source *, const struct nmll_ask *, const struct nmll_told *,
+                         struct pool *, const struct ctl *, struct err *);
+
 /* True when a feature operator of n rows and M columns is better served by Z Z' (n x n): n < M, and
  * Z fits in the memory set aside for it. */
 bool nmll_is_dual(size_t n, size_t M);

@@ -20,6 +20,7 @@
  * on average (6.17), and intervals then reach as far as left-out errors do (6.20). */
 enum scale_rule { SCALE_GIVEN, SCALE_LIKELIEST, SCALE_LEFT_OUT };
 struct model_ops;
+struct likelihood_ops;
 enum variance_mode { VAR_AUTO, VAR_ALL, VAR_NONE, VAR_COUNT, VAR_SAMPLES };
 
 /* The words of enum plan and enum storing, in their order; NULL ends. */
@@ -28,6 +29,9 @@ extern const char *const model_plan_words[], *const model_store_words[];
 struct fit_opts {
     const struct model_ops *kind; /* of the model; NULL: random features, but for a solver that
                                    * asks for another kind */
+    /* What the targets are; NULL: numbers with Gaussian noise.  One of classes has a kind of model
+     * of its own, and targets of -1 and +1. */
+    const struct likelihood_ops *likelihood;
     const char *solver;      /* solver_find: "auto" "exact" and the registry's */
     double solver_params[SOLVER_MAX_PARAMS]; /* of its own table; 0: default */
     const char *precond;     /* precond_find; NULL: the default ("srht2") */
@@ -108,6 +112,7 @@ struct fit_info {
     double step, step_limit;     /* its n beta, and the longest stable one; 0: none */
     double momentum;             /* of its velocity */
     double lambda1;              /* largest eigenvalue of K1 over n; 0: not computed */
+    double evidence;             /* classes: the logarithm of the approximate evidence; else NaN */
     size_t halved;               /* how often the solver halved its step because it diverged */
     /* The condition number of P^-1 A from the coefficients of conjugate gradients (a lower bound),
      * with the extreme Ritz values (share/doc/methods.md 10.1), and that of A from the spectrum of
@@ -154,6 +159,7 @@ struct model_ops;
 struct model {
     int refs;                    /* atomic; use model_ref / model_unref */
     const struct model_ops *kind;
+    const struct likelihood_ops *likelihood; /* of classes: what makes probabilities; else NULL */
     struct kernel kernel; double hp[KERNEL_MAX_HP];
     double amplitude, noise;     /* beta and sigma of the first target, scaled units */
     uint64_t seed;
@@ -188,6 +194,7 @@ struct model_ops {
                        * of a kind without features */
     const char *solver; /* the value of solver= that is this kind's own; NULL: it has none */
     const char *words;  /* "random features", "exact kernel": what it computes with */
+    bool classes;       /* its targets are classes, predictions those of the latent function */
     bool exact;         /* uses the kernel itself, without approximation */
     bool draws;         /* has random features, in pairs, whose number can be set */
     bool keeps_inputs;  /* keeps the training inputs (model.X), in sessions too */
@@ -197,13 +204,15 @@ struct model_ops {
     /* Enters into the options what a sample of the rows tells of the cost; NULL: nothing. */
     enum status (*sample)(const struct fit *, struct fit_opts *, struct err *);
     /* `fit` fills the weights, and L where the solver made it.  `moments` then gives for each
-     * target rr = |y - mean|^2 over the training rows and c = y' (K1 + ratio I)^-1 y.  `end` is
+     * target rr = |y - mean|^2 over the training rows and c = y' (K1 + ratio I)^-1 y; NULL:
+     * amplitude and noise stay as they are.  `end` is
      * called last, whatever rc was, and frees what the fit held. */
     enum status (*fit)(struct fit *, struct err *);
     enum status (*moments)(struct fit *, double *rr, double *c, struct err *);
     void (*end)(struct fit *, enum status rc);
     void (*check)(struct fit *); /* adds warnings about the finished model; NULL: none */
-    /* Left-out residuals of a fit that has the factor for the variances (compute/models/fit.h). */
+    /* Left-out residuals of a fit that has the factor for the variances (compute/models/fit.h);
+     * NULL: it has none. */
     enum status (*left_out)(struct fit *, struct left_out *, struct err *);
     enum status (*variance)(struct model *, const struct source *train, size_t Mv,
                             const struct tools *, double *effdim, struct err *);
@@ -221,7 +230,8 @@ struct model_ops {
  * ask for another kind. */
 #define MODEL_KINDS(row) \
     row(features_model)  \
-    row(exact_model)
+    row(exact_model)     \
+    row(classes_model)
 
 #define MODEL_DECLARED(name) extern const struct model_ops name;
 MODEL_KINDS(MODEL_DECLARED)

@@ -123,6 +123,12 @@ static enum status fit_scale(struct fit *ft, struct err *err)
 {
     struct model *m = ft->m;
     double all = 0.0, rr[TARGETS_MOST], c[TARGETS_MOST];
+
+    if (ft->kind->moments == NULL) {
+        ft->info->train_rmse = NAN;
+        show_scale(ft);
+        return ST_OK;
+    }
     const enum status rc = ft->kind->moments(ft, rr, c, err);
 
     if (rc != ST_OK)
@@ -241,7 +247,7 @@ static enum status fit_left_out(struct fit *ft, struct err *err)
     struct left_out out = { 0 };
     const double t = fit_now();
 
-    if (m->L == NULL || ctl_stopped(ft->on.ctl))
+    if (m->L == NULL || ft->kind->left_out == NULL || ctl_stopped(ft->on.ctl))
         return ST_OK;
     const enum status rc = ft->kind->left_out(ft, &out, err);
     for (size_t j = 0; rc == ST_OK && j < ft->t; j++)
@@ -272,7 +278,7 @@ static void describe(struct fit *ft)
     info->samples_residual = NAN;
     for (size_t j = 0; j < ft->t; j++)
         info->target[j].iterations = info->target[j].residual = info->target[j].true_residual = NAN;
-    info->ratio = info->effective_dimension = NAN;
+    info->ratio = info->effective_dimension = info->evidence = NAN;
     info->left_out_before = info->left_out_z2 = info->left_out_z2_se = NAN;
     info->left_out_coverage95 = info->left_out_latent99 = NAN;
     info->reach95 = info->left_out_within196 = NAN;

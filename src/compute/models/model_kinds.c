@@ -1,5 +1,6 @@
 /* compute/models/model_kinds.c -- the registry of kinds of model, and the plan of a fit by the kind
  * that it will have. */
+#include "compute/likelihood/likelihood.h"
 #include "compute/models/model_impl.h"
 
 #include <string.h>
@@ -28,6 +29,9 @@ const struct model_ops *model_kind_of(const struct fit_opts *o)
 {
     const struct model_ops *asked = model_kind_by(o->solver);
 
+    for (size_t i = 0; o->likelihood && i < NKINDS; i++)
+        if (kinds[i]->classes == o->likelihood->classes && kinds[i]->classes)
+            return kinds[i];
     return asked ? asked : o->kind ? o->kind : kinds[0];
 }
 

@@ -16,6 +16,7 @@
 /* What all evaluations of one tuning share; borrowed. */
 struct tuning_task {
     const struct kernel *kernel;
+    const struct likelihood_ops *likelihood; /* NULL: Gaussian */
     struct tools on; /* ctl stops an evaluation; it reports nothing from inside of one */
     uint64_t seed;
     size_t mem_limit;           /* bytes; 0: none */
@@ -57,6 +58,7 @@ struct model_tuning {
      * kernel's hyperparameters jointly, by `at`.  False: with amplitude and noise at their best for
      * each kernel setting, at both levels. */
     bool joint;
+    bool no_noise;  /* it has no noise, which stays at 1 and is not searched */
     bool in_double; /* values are smooth to double precision, whatever precision= says */
     /* rows: those wanted for the search, 0: as many as suit the kind; n: all rows, of d inputs. */
     struct tuning_sizes (*sizes)(const struct kernel *, size_t n, size_t d, size_t features,

@@ -343,14 +343,22 @@ static void densities(size_t n, const double *y, const double *mean, const doubl
     m->mean_z2_se = sqrt(squares) / (double)n;
 }
 
+void metrics_none(struct metrics *m)
+{
+    *m = (struct metrics){ .rmse = NAN, .mae = NAN, .r2 = NAN, .pearson = NAN, .spearman = NAN,
+                           .nlpd = NAN, .nlpd_constant = NAN, .crps = NAN, .coverage50 = NAN,
+                           .coverage90 = NAN, .coverage95 = NAN, .mean_z2 = NAN,
+                           .mean_z2_se = NAN, .ence = NAN, .auroc = NAN, .auprc = NAN,
+                           .accuracy = NAN, .majority = NAN, .base_rate = NAN, .log_loss = NAN,
+                           .log_loss_constant = NAN, .brier = NAN, .calibration_ad = NAN,
+                           .ece = NAN };
+}
+
 enum status metrics_compute(size_t n, const double *y, const double *mean, const double *var_y,
                             const struct reach *reach, struct metrics *m, struct err *err)
 {
-    *m = (struct metrics){ .n = n, .rmse = NAN, .mae = NAN, .r2 = NAN, .pearson = NAN,
-                           .spearman = NAN, .nlpd = NAN, .nlpd_constant = NAN, .crps = NAN,
-                           .coverage50 = NAN, .coverage90 = NAN, .coverage95 = NAN,
-                           .mean_z2 = NAN, .mean_z2_se = NAN, .ence = NAN, .auroc = NAN,
-                           .auprc = NAN };
+    metrics_none(m);
+    m->n = n;
     enum status rc = check_input(n, y, mean, var_y, err);
     if (rc != ST_OK)
         return rc;

@@ -22,7 +22,15 @@ struct metrics {
      * precision, where rows of equal means are found together (share/doc/methods.md 11.12,
      * 11.13). */
     double auroc, auprc;
+    /* Of predicted probabilities of two classes (class_scores.h): the share of rows whose class is
+     * the likelier one, that of the commoner class and of the positive one; the mean of minus the
+     * log of the probability of what was observed, in nats, and that of the constant base rate; the
+     * mean squared error of the probability; its mean deviation from the observed shares over ten
+     * bins, unweighted and weighted by rows. */
+    double accuracy, majority, base_rate, log_loss, log_loss_constant, brier, calibration_ad, ece;
 };
+/* No score at all: every member NaN, and n 0. */
+void metrics_none(struct metrics *);
 /* All scores of n rows: y, mean and var_y (noise included; NULL: no probabilistic scores), in the
  * same units; shares inside of intervals are those of intervals with that reach (NULL: of the
  * normal distribution).  RANGE for values that are not finite and variances that are not

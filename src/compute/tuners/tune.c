@@ -50,6 +50,8 @@ static enum status job_bounds(struct tune_job *job, struct err *err)
     if (rc == ST_OK)
         rc = bound_of(&o->noise, tune_noise_range[0], tune_noise_range[1], "noise",
                       job->within.noise, err);
+    if (job->kind->no_noise)
+        job->within.noise[0] = job->within.noise[1] = 1.0;
     for (size_t i = 0; rc == ST_OK && i < job->nhp; i++) {
         char name[KERNEL_NAME_MAX];
         struct hparam hp;
@@ -402,7 +404,7 @@ static void verdict(struct tune_job *job)
     double least, most;
 
     noise_shares(job, &least, &most);
-    res->degenerate = least > 0.9;
+    res->degenerate = least > 0.9 && !job->kind->no_noise;
     if (res->degenerate) {
         snprintf(res->verdict, sizeof res->verdict,
                  "degenerate: noise explains nearly everything, the inputs explain little with "
@@ -429,7 +431,9 @@ static void verdict(struct tune_job *job)
     if (res->idle > 0)
         snprintf(more, sizeof more, " but for %zu of %zu lengthscales at their upper bound (inputs "
                  "that hardly matter)", res->idle, lengthscales);
-    if (job->targets == 1)
+    if (job->kind->no_noise)
+        snprintf(res->verdict, sizeof res->verdict, "an optimum inside the bounds%s", more);
+    else if (job->targets == 1)
         snprintf(res->verdict, sizeof res->verdict,
                  "an optimum inside the bounds%s; the noise is %.3g %% of the target's variance",
                  more, 100.0 * most);
@@ -543,7 +547,8 @@ enum status tune_run(const struct kernel *k, const struct source *src, const dou
     job.start_low = NAN;
     res->best.subsampled = true;
     job.quiet = (struct ctl){ .cancel = ctl ? ctl->cancel : NULL };
-    job.task = (struct tuning_task){ .kernel = k, .on = { on->be, on->pool, &job.quiet },
+    job.task = (struct tuning_task){ .kernel = k, .likelihood = opts->likelihood,
+                                     .on = { on->be, on->pool, &job.quiet },
                                      .seed = opts->seed, .mem_limit = opts->mem_limit };
     if (opts->objective == TUNE_VALID) {
         job.task.valid = opts->valid;

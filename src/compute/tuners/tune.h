@@ -24,6 +24,7 @@ struct tune_opts {
     enum tune_objective objective;
     const struct source *valid; const double *yvalid; /* for VALID; scaled like y */
     const char *method;      /* "bayes" (then polish), "grid", "lbfgs", ...: tuner_find */
+    const struct likelihood_ops *likelihood; /* NULL: Gaussian; its kind must suit */
     const struct model_ops *kind; /* of model; NULL: the usual one with features */
     bool approx;             /* features: the NMLL of all rows and columns by conjugate gradients
                               * and

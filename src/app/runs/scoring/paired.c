@@ -1,6 +1,7 @@
 /* app/runs/scoring/paired.c -- paired differences between scored runs. See paired.h. */
 #include "app/runs/scoring/paired.h"
 
+#include "compute/stats/class_scores.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "data/split_by.h"
@@ -97,6 +98,10 @@ static enum status same_rows(const struct run *a, const struct run *b, size_t ja
  * compared. */
 static double surprise(const struct encoding *one, const struct prediction *p, size_t i)
 {
+    if (one->classes[0]) {
+        const double likely = p->y[i] > 0.5 ? p->mean[i] : 1.0 - p->mean[i];
+        return -log(fmax(likely, CLASS_SCORES_CLIP));
+    }
     const double v = p->var_scaled[i], e = p->y_scaled[i] - p->mean_scaled[i];
     const double unit = one->ysd > 0.0 ? one->ysd : 1.0;
 

@@ -89,7 +89,22 @@ static double error_value(const struct scoring *s, size_t j, size_t i)
     return y_value(s, j, i) - mean_value(s, j, i);
 }
 
+static double mean_latent_value(const struct scoring *s, size_t j, size_t i)
+{
+    return of_target(s, s->pred.mean_scaled, j, i);
+}
+
 /* Cells that are no numbers of a target. */
+
+static void class_write(const struct scoring *s, const struct table *t, size_t i, struct buf *out)
+{
+    (void)t;
+    buf_putc(out, ',');
+    if (i == SIZE_MAX)
+        buf_puts(out, "class");
+    else
+        s->csv(out, s->enc.classes[s->pred.mean[i] >= 0.5]);
+}
 
 static void row_write(const struct scoring *s, const struct table *t, size_t i, struct buf *out)
 {
@@ -167,29 +182,37 @@ size_t predict_columns_formulas(const struct scoring *s, const struct table *t)
     return n;
 }
 
+enum { INTERVAL = PREDICT_VARIANCE | PREDICT_NUMBER };
 /* The table. Without columns= the default ones are written in this order. */
 static const struct predict_column columns[] = {
     { "row", "number of the row in its table, from 1", PREDICT_ONCE | PREDICT_DEFAULT, NULL,
       row_write },
     { "id", "columns with role id, or those of id=", PREDICT_ONCE | PREDICT_DEFAULT, NULL,
       id_write },
-    { "y", "observed value; empty where the file has none", PREDICT_OBSERVED, y_value, NULL },
-    { "error", "observed value minus mean", PREDICT_OBSERVED, error_value, NULL },
-    { "mean", "predicted mean", PREDICT_DEFAULT, mean_value, NULL },
-    { "median", "predicted median (under y=log it is below the mean)", 0, median_value, NULL },
+    { "y", "observed value; empty where the file has none; of classes, 1 is the positive one",
+      PREDICT_OBSERVED, y_value, NULL },
+    { "error", "observed value minus mean", PREDICT_OBSERVED | PREDICT_NUMBER, error_value, NULL },
+    { "mean", "predicted mean", PREDICT_DEFAULT | PREDICT_NUMBER, mean_value, NULL },
+    { "median", "predicted median (under y=log it is below the mean)", PREDICT_NUMBER,
+      median_value, NULL },
     { "unlike", "1: the function is less certain than at 99 % of the training rows, each left out",
-      PREDICT_ONCE | PREDICT_VARIANCE, NULL, unlike_write },
+      PREDICT_ONCE | PREDICT_VARIANCE | PREDICT_NUMBER, NULL, unlike_write },
+    { "p", "probability of the positive class", PREDICT_DEFAULT | PREDICT_CLASS, mean_value, NULL },
+    { "class", "the likelier class, at p of 0.5 the positive one",
+      PREDICT_ONCE | PREDICT_DEFAULT | PREDICT_CLASS, NULL, class_write },
+    { "mean_latent", "mean of the latent function, above 0 for the positive class",
+      PREDICT_DEFAULT | PREDICT_CLASS, mean_latent_value, NULL },
     { "sd_latent", "uncertainty of the function", PREDICT_DEFAULT | PREDICT_VARIANCE,
       sd_latent_value, NULL },
-    { "sd", "uncertainty of a new observation", PREDICT_DEFAULT | PREDICT_VARIANCE, sd_value,
+    { "sd", "uncertainty of a new observation",
+      PREDICT_DEFAULT | PREDICT_VARIANCE | PREDICT_NUMBER, sd_value, NULL },
+    { "lo95", "lower end of the 95 % interval of a new observation", INTERVAL, lo95_value,
       NULL },
-    { "lo95", "lower end of the 95 % interval of a new observation", PREDICT_VARIANCE, lo95_value,
-      NULL },
-    { "hi95", "its upper end", PREDICT_VARIANCE, hi95_value, NULL },
-    { "lo90", "lower end of the 90 % interval", PREDICT_VARIANCE, lo90_value, NULL },
-    { "hi90", "its upper end", PREDICT_VARIANCE, hi90_value, NULL },
-    { "lo50", "lower end of the 50 % interval", PREDICT_VARIANCE, lo50_value, NULL },
-    { "hi50", "its upper end", PREDICT_VARIANCE, hi50_value, NULL },
+    { "hi95", "its upper end", INTERVAL, hi95_value, NULL },
+    { "lo90", "lower end of the 90 % interval", INTERVAL, lo90_value, NULL },
+    { "hi90", "its upper end", INTERVAL, hi90_value, NULL },
+    { "lo50", "lower end of the 50 % interval", INTERVAL, lo50_value, NULL },
+    { "hi50", "its upper end", INTERVAL, hi50_value, NULL },
 };
 enum { COLUMNS = sizeof columns / sizeof *columns };
 _Static_assert(sizeof columns / sizeof *columns <= (size_t)PREDICT_COLUMNS_MOST,
@@ -217,7 +240,13 @@ static enum status unknown_column(const char *word, struct err *err)
     return ST_NOT_FOUND;
 }
 
-static enum status add_column(const char *word, struct predict_columns *out, struct err *err)
+static bool exists(const struct predict_column *c, bool classes)
+{
+    return !(c->flags & (classes ? PREDICT_NUMBER : PREDICT_CLASS));
+}
+
+static enum status add_column(const char *word, bool classes, struct predict_columns *out,
+                              struct err *err)
 {
     const struct predict_column *c = NULL;
 
@@ -226,6 +255,13 @@ static enum status add_column(const char *word, struct predict_columns *out, str
             c = &columns[i];
     if (!c)
         return unknown_column(word, err);
+    if (!exists(c, classes)) {
+        err_named(err, ST_USAGE, "column", classes
+                  ? "columns=: %s is of a predicted number, and this run predicts two classes"
+                  : "columns=: %s is of two classes, and this run predicts a number", word);
+        err_hint(err, classes ? "predict columns=row,p,class" : "predict columns=row,mean,sd");
+        return ST_USAGE;
+    }
     for (size_t i = 0; i < out->n; i++)
         if (out->at[i] == c) {
             err_named(err, ST_USAGE, "column", "columns=: %s is there twice", word);
@@ -236,8 +272,8 @@ static enum status add_column(const char *word, struct predict_columns *out, str
     return ST_OK;
 }
 
-enum status predict_columns_parse(const char *list, bool ids, struct predict_columns *out,
-                                  struct err *err)
+enum status predict_columns_parse(const char *list, bool classes, bool ids,
+                                  struct predict_columns *out, struct err *err)
 {
     enum status rc = ST_OK;
     const struct predict_column *id = columns;
@@ -245,12 +281,12 @@ enum status predict_columns_parse(const char *list, bool ids, struct predict_col
 
     *out = (struct predict_columns){ 0 };
     for (size_t i = 0; !list && i < COLUMNS; i++)
-        if (columns[i].flags & PREDICT_DEFAULT)
+        if ((columns[i].flags & PREDICT_DEFAULT) && exists(&columns[i], classes))
             out->at[out->n++] = &columns[i];
     for (const char *p = list; p && rc == ST_OK; p = *p ? p + 1 : NULL) {
         const size_t len = strcspn(p, ",");
         snprintf(word, sizeof word, "%.*s", (int)(len < sizeof word ? len : sizeof word - 1), p);
-        rc = add_column(word, out, err);
+        rc = add_column(word, classes, out, err);
         p += len;
     }
     while (id->write != id_write)

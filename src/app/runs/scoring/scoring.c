@@ -7,11 +7,13 @@
 #include "app/shell/text_table.h"
 #include "app/session/store.h"
 #include "app/core/ws_tell.h"
+#include "data/classes.h"
 #include "data/kinds/letter_distance.h"
 #include "data/prepare.h"
 #include "base/mem.h"
 #include "base/outfile.h"
 #include "base/text.h"
+#include "compute/likelihood/likelihood.h"
 #include "compute/stats/judgement.h"
 #include "compute/rng.h"
 
@@ -67,6 +69,21 @@ static enum status prediction_alloc(struct prediction *p, size_t rows, size_t t,
     return p->sd && p->sd_latent && p->var_scaled && p->reach ? ST_OK : ST_NOMEM;
 }
 
+/* Of two classes: the mean is the probability of the positive one, and sd that of a 0 or 1 with
+ * that probability; scaled values and sd_latent are those of the latent function. */
+static void unscale_classes(const struct model *m, const struct encoded *e,
+                            const struct prediction *p)
+{
+    for (size_t i = 0; i < e->n; i++) {
+        const double mean = p->mean_scaled[i], var = p->var_scaled[i];
+        p->y[i] = e->yraw ? e->yraw[i] : NAN;
+        p->y_scaled[i] = e->y ? e->y[i] : NAN;
+        p->mean[i] = m->likelihood->probability(mean, var);
+        p->sd[i] = sqrt(p->mean[i] * (1.0 - p->mean[i]));
+        p->sd_latent[i] = sqrt(var);
+    }
+}
+
 /* For target j: computes everything that a score or a file needs from scaled means and latent
  * variances. */
 static void unscale_target(const struct model *m, const struct encoding *enc,
@@ -108,7 +125,9 @@ enum status scoring_rows(const struct model *m, const struct encoding *enc,
         p->row[i] = e->row[i];
     if (p->reach)
         memcpy(p->reach, m->reach, m->t * sizeof *p->reach);
-    for (size_t j = 0; j < m->t; j++)
+    if (m->kind->classes)
+        unscale_classes(m, e, p);
+    for (size_t j = 0; j < m->t && !m->kind->classes; j++)
         unscale_target(m, enc, e, j, p);
     return ST_OK;
 }
@@ -273,9 +292,14 @@ static enum status observe(struct scoring *s, const struct table *t, struct err 
         const char *name = encoding_for(&s->enc, j).target;
         const size_t col = table_find(t, name);
         const struct column *c = col == SIZE_MAX ? NULL : &t->col[col];
-        for (size_t i = 0; c && c->type == COL_REAL && i < p->n; i++)
+        const bool classes = s->enc.classes[0] != NULL;
+        for (size_t i = 0; c && classes && i < p->n; i++) {
+            const double y = classes_of(&s->enc, c, p->row[i]);
+            p->y[i] = y == 0.0 ? NAN : 0.5 * (y + 1.0);
+        }
+        for (size_t i = 0; c && !classes && c->type == COL_REAL && i < p->n; i++)
             p->y[j * p->n + i] = column_at(c, p->row[i]);
-        if (!c || c->type != COL_REAL) {
+        if (!c || (c->type != COL_REAL && !classes)) {
             buf_puts(&why, why.len ? ", " : "");
             text_safe(&why, name, 40);
             buf_puts(&why, c ? " (it holds no numbers here)" : "");
@@ -741,9 +765,16 @@ enum status scoring_predict(struct workspace *ws, struct run *r, const char *pat
         return ST_USAGE;
     struct scoring_more more = { .samples = to->samples, .seed = to->seed,
                                  .has_above = to->has_above, .above = to->above };
-    enum status rc = predict_columns_parse(to->columns, to->ids, &columns, err);
+    enum status rc = predict_columns_parse(to->columns, r->enc.classes[0] != NULL, to->ids,
+                                           &columns, err);
     if (rc == ST_OK)
         rc = scoring_functions_quantiles(to->quantiles, &more, err);
+    if (rc == ST_OK && r->enc.classes[0] && (to->samples || more.nquantiles || to->has_above)) {
+        rc = err_named(err, ST_UNSUPPORTED, "classes",
+                       "samples=, quantiles= and above= are of a predicted number; %s predicts two "
+                       "classes", r->id);
+        err_hint(err, "predict columns=row,p,class,mean_latent,sd_latent");
+    }
     if (rc != ST_OK)
         return rc;
     if (!path && scoring_need_data(r, err) != ST_OK)

@@ -6,6 +6,7 @@
 #include "app/runs/intervals.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "compute/stats/class_scores.h"
 #include "compute/stats/judgement.h"
 
 #include <math.h>
@@ -168,9 +169,79 @@ static size_t interval_findings(const struct scoring *s, const struct judged *j,
     return 2;
 }
 
+/* The most confident rows of the wrong class: how many have a probability below 5 % for what was
+ * observed, and how many the probabilities themselves expect. */
+static struct scoring_finding confident_finding(const struct prediction *p)
+{
+    struct scoring_finding f = { "confident", true, "" };
+    double expected = 0.0, var = 0.0, least = 1.0;
+    size_t wrong = 0, worst = 0;
+
+    for (size_t i = 0; i < p->n; i++) {
+        const double rare = fmin(p->mean[i], 1.0 - p->mean[i]);
+        const double seen = p->y[i] > 0.5 ? p->mean[i] : 1.0 - p->mean[i];
+        if (rare < 0.05) {
+            expected += rare;
+            var += rare * (1.0 - rare);
+            wrong += seen < 0.05;
+        }
+        if (seen < least)
+            least = seen, worst = i;
+    }
+    f.ok = (double)wrong <= expected + judgement_errors * sqrt(var) + 1.0;
+    snprintf(f.text, sizeof f.text,
+             "%zu rows are of a class to which they gave less than 5 %% (expected %.1f); the least "
+             "likely one, %.2g %%, is row %zu", wrong, expected, 100.0 * least,
+             p->n ? p->row[worst] + 1 : 0);
+    return f;
+}
+
+/* What can be told of probabilities (share/doc/methods.md 16.14). */
+static size_t class_findings(const struct scoring *s, struct scoring_finding *f)
+{
+    const struct metrics *m = &s->raw[s->target];
+    const struct prediction *p = &s->pred;
+    const struct class_honesty h = class_scores_honesty(p->n, p->y, p->mean);
+    const bool train = s->part == PART_TRAIN, sure = h.spread_z > judgement_errors;
+    double mean = 0.0;
+    size_t n = 0;
+
+    for (size_t i = 0; i < p->n; i++)
+        mean += p->mean[i] / (double)p->n;
+    f[n] = (struct scoring_finding){ "calibration",
+                                     train || !(fabs(h.mean_z) > judgement_errors), "" };
+    snprintf(f[n].text, sizeof f[n].text,
+             "%smean probability %.4f, share of the positive class %.4f (z %.1f): %s",
+             train ? "of rows that were fitted: " : "", mean, m->base_rate, h.mean_z,
+             f[n].ok ? "they agree"
+             : h.mean_z > 0 ? "the positive class is more frequent than predicted"
+                            : "the positive class is less frequent than predicted");
+    n++;
+    f[n] = (struct scoring_finding){ "honesty", train || !(fabs(h.spread_z) > judgement_errors),
+                                     "" };
+    snprintf(f[n].text, sizeof f[n].text,
+             "%sprobabilities are off by %.4f on average (ECE of ten bins; Spiegelhalter's z "
+             "%.1f): %s", train ? "of rows that were fitted: " : "", m->ece, h.spread_z,
+             f[n].ok ? "honest" : sure ? "too sure; try another kernel, or tune"
+                                       : "too cautious; try another kernel, or tune");
+    n++;
+    f[n++] = confident_finding(p);
+    f[n] = (struct scoring_finding){ "ranking", m->auroc > 0.55, "" };
+    snprintf(f[n].text, sizeof f[n].text,
+             "AUROC %.3f (chance 0.5), AUPRC %.3f (chance %.3f): the order of the probabilities %s",
+             m->auroc, m->auprc, m->base_rate,
+             f[n].ok ? "tells the classes apart" : "says little about the class");
+    n++;
+    if (s->drift.have)
+        f[n++] = drift_finding(&s->drift);
+    return n;
+}
+
 static size_t check_findings(const struct scoring *s, const struct run *r,
                              struct scoring_finding *f)
 {
+    if (s->enc.classes[0])
+        return class_findings(s, f);
     const struct metrics *m = &s->raw[s->target];
     const struct prediction one = scoring_prediction(&s->pred, s->target), *p = &one;
     const struct prediction train = scoring_prediction(&s->train, s->target);
@@ -236,6 +307,25 @@ size_t scoring_findings(const struct run *r, size_t target, struct scoring_findi
     return s.pred.sd ? check_findings(&s, r, out) : 0;
 }
 
+static void intervals_json(struct rec *rec, const struct scoring *s, const struct run *r)
+{
+    const struct judged j = judgement_score(&s->raw[s->target]), fair = checked(s, r);
+
+    rec_num(rec, "coverage95_se", j.coverage95_se);
+    rec_num(rec, "mean_z2", j.z2);
+    rec_num(rec, "mean_z2_se", j.z2_se);
+    rec_str(rec, "intervals", fair.n ? judgement_word(fair.verdict) : "are not judged");
+    rec_num(rec, "ence", s->raw[s->target].ence);
+}
+
+static void honesty_json(struct rec *rec, const struct prediction *p)
+{
+    const struct class_honesty h = class_scores_honesty(p->n, p->y, p->mean);
+
+    rec_num(rec, "mean_z", h.mean_z);
+    rec_num(rec, "spread_z", h.spread_z);
+}
+
 void scoring_check_done(struct workspace *ws, struct job *job, enum status rc,
                         const struct err *err)
 {
@@ -264,12 +354,10 @@ void scoring_check_done(struct workspace *ws, struct job *job, enum status rc,
     if (s->pred.t > 1)
         rec_str(&rec, "target", encoding_for(&s->enc, s->target).target);
     scoring_tell_json(&rec, 1, &s->raw[s->target], &s->scaled[s->target]);
-    const struct judged j = judgement_score(&s->raw[s->target]), fair = checked(s, r);
-    rec_num(&rec, "coverage95_se", j.coverage95_se);
-    rec_num(&rec, "mean_z2", j.z2);
-    rec_num(&rec, "mean_z2_se", j.z2_se);
-    rec_str(&rec, "intervals", fair.n ? judgement_word(fair.verdict) : "are not judged");
-    rec_num(&rec, "ence", s->raw[s->target].ence);
+    if (s->enc.classes[0])
+        honesty_json(&rec, &s->pred);
+    else
+        intervals_json(&rec, s, r);
     rec_text(&rec, "%s checked on %zu %s rows", s->run, s->pred.n, dataset_part_words[s->part]);
     if (s->pred.t > 1) {
         rec_text(&rec, ": target ");

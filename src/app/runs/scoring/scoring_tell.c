@@ -121,12 +121,30 @@ void scoring_tell_table(struct rec *rec, const struct encoding *enc, const struc
     shares_errors(rec, raw->n);
 }
 
+/* Probabilities of two classes; each line fits 78 columns. */
+static void tell_classes(struct rec *rec, const struct metrics *m)
+{
+    rec_text(rec, "  accuracy %.4f (the commoner class alone %.4f)  base rate %.4f\n", m->accuracy,
+             m->majority, m->base_rate);
+    if (isfinite(m->auroc))
+        rec_text(rec, "  AUROC %.4f  AUPRC %.4f (by chance 0.5 and %.4f)\n", m->auroc, m->auprc,
+                 m->base_rate);
+    rec_text(rec, "  log loss %.4f nats (of the constant base rate %.4f)  Brier %.4f\n",
+             m->log_loss, m->log_loss_constant, m->brier);
+    rec_text(rec, "  probabilities are off by %.4f on average (ECE; by bins %.4f)", m->ece,
+             m->calibration_ad);
+}
+
 /* Six lines at most, with the baselines seven; each fits 78 columns. +- gives standard errors. */
 void scoring_tell_text(struct rec *rec, const struct metrics *raw, const struct metrics *sc,
                        bool fresh)
 {
     char a[32], b[32];
 
+    if (isfinite(raw->log_loss)) {
+        tell_classes(rec, raw);
+        return;
+    }
     text_number(a, sizeof a, raw->rmse);
     text_number(b, sizeof b, raw->mae);
     rec_text(rec, "  RMSE %s (scaled %.4f)  MAE %s (%.4f)  R2 %.3f", a, sc->rmse, b, sc->mae,

@@ -2,6 +2,8 @@
  * several targets, and describes the coverage of the intervals. */
 #include "app/runs/scoring/scoring_impl.h"
 
+#include "compute/stats/class_scores.h"
+
 #include <math.h>
 #include <stdio.h>
 
@@ -80,6 +82,12 @@ enum status scoring_metrics(const struct encoding *enc, const struct prediction 
                             struct metrics *scaled, struct metrics *raw, struct err *err)
 {
     struct metrics model;
+
+    if (enc->classes[0]) {
+        const enum status scored = class_scores(p->n, p->y, p->mean, raw, err);
+        *scaled = *raw;
+        return scored;
+    }
     const double sd = raw_y_sd(enc);
     enum status rc = metrics_compute(p->n, p->y_scaled, p->mean_scaled, p->var_scaled, p->reach,
                                      &model, err);

@@ -1,0 +1,42 @@
+/* compute/likelihood/latent.h -- the Gaussian approximation of the posterior of a latent function,
+ * as a likelihood fills it (likelihood.h), and what all of these share: the factor of B = I + S K S
+ * and the weights of a gradient (share/doc/methods.md 16.2, 16.8, 16.9). */
+#ifndef GPDESK_LATENT_H
+#define GPDESK_LATENT_H
+
+#include "compute/ctl.h"
+#include "compute/pool.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A posterior of n latent values under a prior with covariance K, and its evidence. */
+struct latent {
+    struct pool *pool;
+    size_t n;
+    const double *K; /* n x n, both triangles: covariances, amplitude included */
+    const double *y; /* n: -1 or +1 */
+    double *tau, *alpha; /* out: n of each, allocated by the caller */
+    double *B;           /* out: the lower Cholesky factor of I + S K S (n x n, by columns) */
+    double *V;           /* workspace, n x n.  After a call of `posterior` it is free for others */
+    double tolerance;    /* sites that want to move less than this, relatively, are converged; 0:
+                          * LATENT_TOLERANCE */
+    double evidence;     /* out: the logarithm of the approximate evidence, in nats */
+    size_t sweeps, held; /* out: passes over all rows; sites with a precision held at the least */
+    bool converged;      /* out: false where LATENT_SWEEPS were not enough */
+    /* NULL, or out: n of each, for the gradient of the evidence (latent_slope) beyond that of a
+     * posterior whose sites are stationary: u and g of 16.9. */
+    double *u, *g;
+};
+enum { LATENT_SWEEPS = 100 };
+#define LATENT_TOLERANCE 1e-8
+#define LATENT_TAU_LEAST 1e-10 /* no site precision is smaller, so that S has an inverse */
+
+/* B <- the Cholesky factor of I + S K S, and V <- B^-1 S K (n x n), at the present tau.  diag (n):
+ * the posterior variances K_ii - |V_i|^2. */
+enum status latent_factor(struct latent *, double *diag, const struct ctl *, struct err *);
+/* W (n x n, lower triangle; may be V) <- the symmetric weights with d evidence / d theta =
+ * sum_ij W_ij dK_ij / d theta, from the results of `posterior` with u and g; B is overwritten. */
+enum status latent_slope(struct latent *, double *W, struct err *);
+
+#endif

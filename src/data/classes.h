@@ -1,0 +1,22 @@
+/* data/classes.h -- a target that is one of two classes: which cells are which. Compute reads -1
+ * and +1; the class that is +1 is the positive one, whose probability is predicted. */
+#ifndef GPDESK_DATA_CLASSES_H
+#define GPDESK_DATA_CLASSES_H
+
+#include "data/encoding.h"
+#include "data/table.h"
+
+struct dataset;
+
+/* The two values of the target of a dataset as text: level[0] the negative one, level[1] the
+ * positive one, which is d->positive, or if that is NULL the greater of two numbers, or the rarer
+ * of two words. The caller frees both. STATE, with the values and how often each occurs, unless the
+ * target is one column of exactly two values over all rows of the table. */
+enum status classes_find(const struct dataset *, char *level[2], struct err *err);
+/* -1 or +1 by the levels of an encoding; 0 for another value, and for a missing cell. */
+double classes_of(const struct encoding *, const struct column *, size_t row);
+/* "splice_site 1 (25 %)"-like words about rows of a target for messages: appends the values with
+ * their counts, most frequent first, at most eight. */
+void classes_counts(const struct table *, size_t col, struct buf *out);
+
+#endif

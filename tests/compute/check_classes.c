@@ -1,0 +1,378 @@
+/* tests/compute/check_classes.c -- likelihoods of two classes: golden posteriors and evidences, one
+ * and two rows by quadrature, gradients by differences, threads. */
+#include "support.h"
+
+#include "compute/kernels/kernel.h"
+#include "compute/likelihood/latent.h"
+#include "compute/likelihood/likelihood.h"
+#include "compute/likelihood/nmll.h"
+#include "compute/models/exact.h"
+#include "compute/pool.h"
+#include "compute/stats/class_scores.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A posterior with room for its results. */
+struct room { struct latent l; double *all; };
+
+static struct room room_of(size_t n, const double *K, const double *y, struct pool *pool)
+{
+    double *all = calloc(2 * n * n + 4 * n, sizeof *all);
+
+    ck_assert_ptr_nonnull(all);
+    return (struct room){
+        .all = all,
+        .l = { .pool = pool, .n = n, .K = K, .y = y, .B = all, .V = all + n * n,
+               .tau = all + 2 * n * n, .alpha = all + 2 * n * n + n, .u = all + 2 * n * n + 2 * n,
+               .g = all + 2 * n * n + 3 * n },
+    };
+}
+
+/* K = 2 exp(-r^2/2) between rows of two inputs. */
+static double golden_kernel(const double *a, const double *b)
+{
+    const double dx = a[0] - b[0], dy = a[1] - b[1];
+    return 2.0 * exp(-0.5 * (dx * dx + dy * dy));
+}
+
+static double *golden_matrix(const double *X, size_t n)
+{
+    double *K = calloc(n * n, sizeof *K);
+
+    for (size_t i = 0; i < n * n; i++)
+        K[i] = golden_kernel(X + i / n * 2, X + i % n * 2);
+    return K;
+}
+
+/* Mean, variance and probability of the test rows by the definition, with a dense solve of
+ * (K + S^-2) by Gauss elimination. */
+static void predict(const struct latent *l, const struct likelihood_ops *of, const double *X,
+                    const double *x, double out[3])
+{
+    const size_t n = l->n;
+    double *A = calloc(n * (n + 1), sizeof *A), mean = 0.0, var = golden_kernel(x, x);
+
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j < n; j++)
+            A[i * (n + 1) + j] = l->K[i * n + j] + (i == j ? 1.0 / l->tau[i] : 0.0);
+        A[i * (n + 1) + n] = golden_kernel(X + 2 * i, x);
+    }
+    for (size_t p = 0; p < n; p++)
+        for (size_t i = 0; i < n; i++) {
+            const double f = i == p ? 0.0 : A[i * (n + 1) + p] / A[p * (n + 1) + p];
+            for (size_t j = p; f != 0.0 && j <= n; j++)
+                A[i * (n + 1) + j] -= f * A[p * (n + 1) + j];
+        }
+    for (size_t i = 0; i < n; i++) {
+        const double k = golden_kernel(X + 2 * i, x);
+        mean += k * l->alpha[i];
+        var -= k * A[i * (n + 1) + n] / A[i * (n + 1) + i];
+    }
+    out[0] = mean;
+    out[1] = var;
+    out[2] = of->probability(mean, var);
+    free(A);
+}
+
+static void golden(const char *link, const char *evidence, const char *predictions,
+                   struct room *r, double **X, double **K, double **y)
+{
+    size_t n, d, m, c;
+    const struct likelihood_ops *of = likelihood_find("bernoulli", link, NULL);
+    *X = support_golden("cls_X", &n, &d);
+    *y = support_golden("cls_y", &n, &c);
+    *K = golden_matrix(*X, n);
+    double *Xt = support_golden("cls_Xtest", &m, &d), *want = support_golden(predictions, &m, &c);
+
+    *r = room_of(n, *K, *y, NULL);
+    r->l.tolerance = 1e-10;
+    ck_assert_int_eq(of->posterior(&r->l, NULL, NULL), ST_OK);
+    ck_assert(r->l.converged);
+    ck_assert_double_eq_tol(r->l.evidence, support_golden_scalar("cls_scalars", evidence), 1e-8);
+    for (size_t i = 0; i < m; i++) {
+        double got[3];
+        predict(&r->l, of, *X, Xt + 2 * i, got);
+        for (size_t j = 0; j < 3; j++)
+            ck_assert_double_eq_tol(got[j], want[3 * i + j], 1e-8);
+    }
+    free(Xt), free(want);
+}
+
+START_TEST(golden_probit)
+{
+    double *X, *K, *y;
+    struct room r;
+    size_t n, c;
+
+    golden("probit", "ep_logZ", "ep_pred", &r, &X, &K, &y);
+    double *sites = support_golden("ep_sites", &n, &c);
+    for (size_t i = 0; i < n; i++)
+        ck_assert_double_eq_tol(r.l.tau[i], sites[2 * i], 1e-8);
+    /* an independent estimate of the exact evidence, to the error of EP (../shared/methods.md) */
+    ck_assert_double_eq_tol(r.l.evidence,
+                            support_golden_scalar("cls_scalars", "importance_sampled_logZ"), 0.04);
+    free(sites), free(r.all), free(X), free(K), free(y);
+}
+END_TEST
+
+START_TEST(golden_logit)
+{
+    double *X, *K, *y;
+    struct room r;
+    size_t n, c;
+
+    golden("logit", "laplace_logZ", "laplace_pred", &r, &X, &K, &y);
+    double *mode = support_golden("laplace_mode", &n, &c);
+    for (size_t i = 0; i < n; i++) {
+        double f = 0.0;
+        for (size_t j = 0; j < n; j++)
+            f += K[i * n + j] * r.l.alpha[j];
+        ck_assert_double_eq_tol(f, mode[i], 1e-8);
+    }
+    free(mode), free(r.all), free(X), free(K), free(y);
+}
+END_TEST
+
+/* One row: EP is exact, Z = Phi(0) = 1/2 for any variance; two rows: the integral on a grid. */
+START_TEST(few_rows)
+{
+    const double K1[] = { 3.0 }, y[] = { 1.0, -1.0 }, K2[] = { 2.0, 0.7, 0.7, 1.5 };
+    const struct likelihood_ops *of = likelihood_find("bernoulli", NULL, NULL);
+    struct room r = room_of(1, K1, y, NULL);
+
+    ck_assert_str_eq(of->link, "probit");
+    ck_assert_int_eq(of->posterior(&r.l, NULL, NULL), ST_OK);
+    ck_assert_double_eq_tol(r.l.evidence, log(0.5), 1e-12);
+    free(r.all);
+    r = room_of(2, K2, y, NULL);
+    ck_assert_int_eq(of->posterior(&r.l, NULL, NULL), ST_OK);
+    const double det = K2[0] * K2[3] - K2[1] * K2[2], h = 0.02;
+    double z = 0.0;
+    for (double a = -10.0; a < 10.0; a += h)
+        for (double b = -10.0; b < 10.0; b += h)
+            z += exp(-0.5 * (K2[3] * a * a - 2.0 * K2[1] * a * b + K2[0] * b * b) / det) * 0.25 *
+                 erfc(-y[0] * a * M_SQRT1_2) * erfc(-y[1] * b * M_SQRT1_2);
+    z *= h * h / (2.0 * M_PI * sqrt(det));
+    ck_assert_double_eq_tol(r.l.evidence, log(z), 2e-3); /* EP's own error */
+    free(r.all);
+}
+END_TEST
+
+/* Far in the tails nothing is lost: strongly contradicting rows have finite sites. */
+START_TEST(tails)
+{
+    const double K[] = { 1e4, 1e4 - 1e-3, 1e4 - 1e-3, 1e4 }, y[] = { 1.0, -1.0 };
+
+    for (size_t i = 0; i < 2; i++) {
+        const struct likelihood_ops *of =
+            likelihood_find("bernoulli", i ? "logit" : "probit", NULL);
+        struct room r = room_of(2, K, y, NULL);
+        ck_assert_int_eq(of->posterior(&r.l, NULL, NULL), ST_OK);
+        ck_assert(isfinite(r.l.evidence) && r.l.evidence < log(0.25) + 1e-9);
+        for (size_t j = 0; j < 2; j++)
+            ck_assert(r.l.tau[j] >= LATENT_TAU_LEAST && isfinite(r.l.alpha[j]));
+        free(r.all);
+        ck_assert_double_eq_tol(of->probability(0.0, 7.0), 0.5, 1e-15);
+        ck_assert_double_eq_tol(of->probability(2.0, 3.0) + of->probability(-2.0, 3.0), 1.0, 1e-14);
+        ck_assert(of->probability(-300.0, 1.0) >= 0.0 && of->probability(300.0, 1.0) <= 1.0);
+    }
+}
+END_TEST
+
+/* d NMLL / d log hp and d log amplitude against central differences. */
+START_TEST(gradient)
+{
+    const struct likelihood_ops *of =
+        likelihood_find("bernoulli", _i ? "logit" : "probit", NULL);
+    enum { N = 40, D = 3 };
+    double X[N * D], y[N], hp[KERNEL_MAX_HP], grad[KERNEL_MAX_HP + 2] = { 0 };
+    struct splitmix s;
+    struct kernel k;
+    struct source_array src;
+    struct err err = { 0 };
+
+    splitmix_init(&s, 5);
+    for (size_t i = 0; i < N * D; i++)
+        X[i] = splitmix_normal(&s);
+    for (size_t i = 0; i < N; i++)
+        y[i] = X[i * D] + 0.5 * splitmix_normal(&s) > 0.0 ? 1.0 : -1.0;
+    ck_assert_int_eq(kernel_parse("rbf(l=1.3) + matern(nu=3/2,l=0.8)", &k, hp, &err), ST_OK);
+    for (size_t h = 0; h < kernel_nhp(&k); h++) { /* weights of the terms */
+        char name[KERNEL_NAME_MAX];
+        struct hparam info;
+        kernel_hp_info(&k, h, name, &info);
+        hp[h] = isnan(hp[h]) ? info.init : hp[h];
+    }
+    source_array_init(&src, X, N, D, D);
+    double value;
+    struct nmll_ask ask = { .t = 1, .y = y, .hp = hp, .nhp = kernel_nhp(&k), .scale = NMLL_GIVEN,
+                            .amplitude = 1.7, .noise = 0.1 };
+    struct nmll_told told = { .value = &value, .grad = grad };
+    ck_assert_int_eq(nmll_classes(of, &k, &src.base, &ask, &told, NULL, NULL, &err), ST_OK);
+    told.grad = NULL;
+    for (size_t h = 0; h <= ask.nhp; h++) {
+        double *at = h < ask.nhp ? &hp[h] : &ask.amplitude, was = *at, up, down;
+        *at = was * exp(1e-4);
+        told.value = &up;
+        ck_assert_int_eq(nmll_classes(of, &k, &src.base, &ask, &told, NULL, NULL, &err), ST_OK);
+        *at = was * exp(-1e-4);
+        told.value = &down;
+        ck_assert_int_eq(nmll_classes(of, &k, &src.base, &ask, &told, NULL, NULL, &err), ST_OK);
+        *at = was;
+        ck_assert_double_eq_tol(grad[h], (up - down) / 2e-4, 1e-5 * (1.0 + fabs(grad[h])));
+    }
+    ck_assert_double_eq(grad[ask.nhp + 1], 0.0);
+}
+END_TEST
+
+/* The best amplitude within bounds is no worse than any of a grid. */
+START_TEST(best_amplitude)
+{
+    size_t n, d, c;
+    double *X = support_golden("cls_X", &n, &d), *y = support_golden("cls_y", &n, &c);
+    double hp[KERNEL_MAX_HP], value, amplitude = 0.0, noise;
+    const struct likelihood_ops *of = likelihood_find("bernoulli", _i ? "logit" : "probit", NULL);
+    const struct nmll_bounds within = { { 0.05, 20.0 }, { 0.1, 0.1 } };
+    struct kernel k;
+    struct source_array src;
+
+    ck_assert_int_eq(kernel_parse("rbf(l=1)", &k, hp, NULL), ST_OK);
+    source_array_init(&src, X, n, d, d);
+    struct nmll_ask ask = { .t = 1, .y = y, .hp = hp, .nhp = 1, .scale = NMLL_BEST,
+                            .within = &within };
+    struct nmll_told told = { .value = &value, .amplitude = &amplitude, .noise = &noise };
+    ck_assert_int_eq(nmll_classes(of, &k, &src.base, &ask, &told, NULL, NULL, NULL), ST_OK);
+    ask.scale = NMLL_GIVEN;
+    ask.noise = 0.1;
+    for (double a = 0.05; a < 20.0; a *= 1.3) {
+        double other;
+        told = (struct nmll_told){ .value = &other };
+        ask.amplitude = a;
+        ck_assert_int_eq(nmll_classes(of, &k, &src.base, &ask, &told, NULL, NULL, NULL), ST_OK);
+        ck_assert_double_ge(other, value - 1e-4);
+    }
+    free(X), free(y);
+}
+END_TEST
+
+/* The same bits with one thread and with three. */
+START_TEST(threads)
+{
+    enum { N = 150 };
+    double X[2 * N], y[N];
+    struct splitmix s;
+
+    splitmix_init(&s, 9);
+    for (size_t i = 0; i < 2 * N; i++)
+        X[i] = splitmix_normal(&s);
+    for (size_t i = 0; i < N; i++)
+        y[i] = X[2 * i] * X[2 * i + 1] > 0.0 ? 1.0 : -1.0;
+    double *K = golden_matrix(X, N);
+    struct pool *pool = pool_new(3, NULL);
+    for (size_t i = 0; i < 2; i++) {
+        const struct likelihood_ops *of =
+            likelihood_find("bernoulli", i ? "logit" : "probit", NULL);
+        struct room a = room_of(N, K, y, NULL), b = room_of(N, K, y, pool);
+        ck_assert_int_eq(of->posterior(&a.l, NULL, NULL), ST_OK);
+        ck_assert_int_eq(of->posterior(&b.l, NULL, NULL), ST_OK);
+        ck_assert_mem_eq(a.all, b.all, (2 * N * N + 4 * N) * sizeof *a.all);
+        free(a.all), free(b.all);
+    }
+    pool_free(pool);
+    free(K);
+}
+END_TEST
+
+/* Average precision, calibration and Brier score of the golden rows, which have ties. */
+START_TEST(golden_scores)
+{
+    size_t n, c;
+    double *d = support_golden("auprc_data", &n, &c), y[64], p[64];
+    struct metrics m;
+
+    ck_assert_uint_le(n, 64);
+    for (size_t i = 0; i < n; i++) {
+        p[i] = d[2 * i];
+        y[i] = d[2 * i + 1];
+    }
+    ck_assert_int_eq(class_scores(n, y, p, &m, NULL), ST_OK);
+    ck_assert(support_close(m.auprc, support_golden_scalar("auprc_scalars", "average_precision"),
+                            1e-12));
+    ck_assert(support_close(m.calibration_ad,
+                            support_golden_scalar("auprc_scalars", "calib_AD_unweighted_10bins"),
+                            1e-12));
+    ck_assert(support_close(m.brier, support_golden_scalar("auprc_scalars", "brier"), 1e-12));
+    free(d);
+}
+END_TEST
+
+/* By hand: ties, a probability of 1/2, the log loss of certainty, and constant scores. */
+START_TEST(scores_by_hand)
+{
+    const double y[] = { 1, 0, 1, 0 }, p[] = { 0.5, 0.5, 0.9, 0.2 },
+                 same[] = { 0.3, 0.3, 0.3, 0.3 }, sure[] = { 0, 1, 1, 0 };
+    struct metrics m;
+
+    ck_assert_int_eq(class_scores(4, y, p, &m, NULL), ST_OK);
+    ck_assert_double_eq_tol(m.accuracy, 0.75, 1e-15); /* at 1/2 the positive class is the answer */
+    ck_assert_double_eq_tol(m.auroc, 0.875, 1e-15);   /* 3 of 4 pairs, and a tie */
+    ck_assert_double_eq_tol(m.log_loss, -(2 * log(0.5) + log(0.9) + log(0.8)) / 4, 1e-15);
+    ck_assert_double_eq_tol(m.brier, (0.25 + 0.25 + 0.01 + 0.04) / 4, 1e-15);
+    ck_assert_double_eq_tol(m.ece, (2 * 0.0 + 0.1 + 0.2) / 4, 1e-15);
+    ck_assert_double_eq_tol(m.calibration_ad, (0.0 + 0.1 + 0.2) / 3, 1e-15);
+    ck_assert(isnan(m.rmse) && isnan(m.nlpd) && isnan(m.coverage95));
+    ck_assert_int_eq(class_scores(4, y, same, &m, NULL), ST_OK);
+    ck_assert_double_eq_tol(m.auprc, m.base_rate, 1e-15);
+    ck_assert_int_eq(class_scores(4, y, sure, &m, NULL), ST_OK);
+    ck_assert_double_eq_tol(m.log_loss, -log(CLASS_SCORES_CLIP) / 2, 1e-9);
+    ck_assert_int_eq(class_scores(4, p, y, &m, NULL), ST_RANGE);
+}
+END_TEST
+
+/* The tests of honesty have mean 0 and sd 1 when y is drawn with p, and see p pulled outwards. */
+START_TEST(honesty)
+{
+    enum { N = 400, TIMES = 400 };
+    static double y[N], p[N], far[N];
+    double sum = 0.0, square = 0.0, outward = 0.0;
+    struct splitmix s;
+
+    splitmix_init(&s, 31);
+    for (int t = 0; t < TIMES; t++) {
+        for (size_t i = 0; i < N; i++) {
+            p[i] = splitmix_uniform(&s);
+            y[i] = splitmix_uniform(&s) < p[i];
+            far[i] = p[i] * p[i] * p[i] / (p[i] * p[i] * p[i] + pow(1.0 - p[i], 3.0));
+        }
+        const double z = class_scores_honesty(N, y, p).spread_z;
+        sum += z;
+        square += z * z;
+        outward += class_scores_honesty(N, y, far).spread_z / TIMES;
+    }
+    ck_assert_double_lt(fabs(sum / TIMES), 4.0 / sqrt(TIMES));
+    ck_assert_double_lt(fabs(square / TIMES - 1.0), 4.0 * sqrt(2.0 / TIMES));
+    ck_assert_double_gt(outward, 4.0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("classes");
+    TCase *tc = tcase_create("classes");
+
+    tcase_add_test(tc, golden_probit);
+    tcase_add_test(tc, golden_logit);
+    tcase_add_test(tc, few_rows);
+    tcase_add_test(tc, tails);
+    tcase_add_loop_test(tc, gradient, 0, 2);
+    tcase_add_loop_test(tc, best_amplitude, 0, 2);
+    tcase_add_test(tc, threads);
+    tcase_add_test(tc, golden_scores);
+    tcase_add_test(tc, scores_by_hand);
+    tcase_add_test(tc, honesty);
+    suite_add_tcase(s, tc);
+    return support_run(s);
+}

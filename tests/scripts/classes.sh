@@ -1,0 +1,113 @@
+#!/bin/sh
+# tests/scripts/classes.sh -- likelihood bernoulli from the command line: which targets are two
+# classes, scores against sums by awk, sessions, undo, and what two classes refuse.
+. "${srcdir:-$(dirname "$0")/../..}/tests/scripts/lib.sh"
+
+# 400 rows: two inputs, a class in words that follows their product, another of three values.
+awk 'BEGIN { srand(3); print "a,b,kind,three,id"
+    for (i = 0; i < 400; i++) {
+        a = 4 * rand() - 2; b = 4 * rand() - 2
+        print a "," b "," (a * b + 0.4 * (rand() - 0.5) > 0.6 ? "yes" : "no") "," i % 3 "," "r" i
+    } }' >two.csv
+
+run --format json -e 'open two.csv target=three types=kind=category; cols kind role=skip; cols id role=id' -k \
+    -e 'likelihood bernoulli' -k -e 'fit'
+has "three values are refused with their counts" "$err$out" \
+    'exactly two values.*has 3: 0 (134), 1 (133), 2 (133)'
+
+base='open two.csv types=kind=category; cols kind role=target; cols three role=skip; cols id role=id'
+run --format json -e "$base; fit"
+has "words are refused under a Gaussian likelihood, with the way out" "$err$out" \
+    'holds words.*"try":"likelihood bernoulli'
+run --format json -e "$base; likelihood bernoulli; likelihood bernoulli positive=no; likelihood"
+is "the rarer word is the positive class unless positive= says otherwise" \
+    "$(printf '%s\n' "$out" | grep -o '"positive":"[a-z]*"' | tr '\n' ' ')" \
+    '"positive":"yes" "positive":"no" "positive":"no" '
+run --format json -e "$base; likelihood bernoulli positive=maybe"
+has "a value that the target does not have" "$err$out" "positive='maybe' is no value of 'kind'"
+run --format json -e "$base; likelihood bernoulli; undo; likelihood; redo; likelihood"
+is "undo and redo" "$(printf '%s\n' "$out" | grep -o '"likelihood":"[a-z]*"' | tr '\n' ' ')" \
+    '"likelihood":"bernoulli" "likelihood":"gaussian" "likelihood":"bernoulli" '
+
+# Every part has the shares of all rows.
+run --format json -e "$base; split test=30% stratify=yes seed=4" -e 'likelihood bernoulli; kernel rbf; tune' \
+    -e 'fit; score; check; predict columns=id,y,p,class,mean_latent,sd_latent out=p.csv' -s s.gpd
+is "the analysis ends well" "$rc" 0
+yes=$(grep -c ',yes,' two.csv)
+awk -F, -v yes="$yes" 'NR > 1 { n++; y += $2 } END { d = y - yes * n / 400; exit !(n == 120 && d < 1 && d > -1) }' p.csv
+result $? "stratify=yes: the test rows have the share of all rows" "$(head -3 p.csv)"
+
+# Scores from the predictions themselves.
+score=$(printf '%s\n' "$out" | grep '"type":"score"' | head -1)
+test -n "$score" || score=$(printf '%s\n' "$out" | grep '"log_loss"' | head -1)
+near() { # name key expression over the file
+    want=$(awk -F, "NR > 1 { n++; y = \$2; p = \$3; $3 } END { printf \"%.9f\", s / n }" p.csv)
+    got=$(printf '%s\n' "$score" | grep -o "\"$2\":[-0-9.e]*" | head -1 | cut -d: -f2)
+    awk -v a="$want" -v b="$got" 'BEGIN { d = a - b; exit !(b != "" && d < 1e-7 && d > -1e-7) }'
+    result $? "$1" "got $got, awk has $want in $score"
+}
+near "accuracy" accuracy 's += (p >= 0.5) == (y == 1)'
+near "log loss" log_loss 's -= log(y == 1 ? p : 1 - p)'
+near "Brier score" brier 's += (y - p) ^ 2'
+near "base rate" base_rate 's += y'
+awk -F, 'NR > 1 { ok += ($4 == "yes") == ($3 >= 0.5) && ($5 >= 0) == ($3 >= 0.5) && $6 > 0 } END { exit !(ok == 120) }' p.csv
+result $? "class and latent mean follow the probability" "$(head -4 p.csv)"
+has "it learns: most rows are right" "$score" '"accuracy":0\.9'
+has "no score of numbers" "$score" '"rmse":null'
+has "check judges the probabilities" "$out" '"findings":{"calibration".*"honesty".*"confident".*"ranking"'
+
+# Sessions: the model predicts the same bytes; the likelihood is in force again.
+run --format json -s s.gpd -e 'predict columns=id,y,p,class,mean_latent,sd_latent out=q.csv; likelihood; fit'
+cmp -s p.csv q.csv
+result $? "a resumed model predicts the same bytes" "$(diff p.csv q.csv | head -4)"
+has "the likelihood is in force after resume" "$out" '"likelihood":"bernoulli","link":"probit","positive":"yes"'
+run -s s.gpd -e script
+has "a script has the likelihood" "$out" '^likelihood bernoulli$'
+has "the tuning is kept" "$out" '^expect t1 nmll [1-9]'
+
+# The other link, folds, comparison, plots.
+run --format json -s s.gpd -e 'likelihood bernoulli link=logit; tune rows=150; fit; score; compare r1 r3' \
+    -e 'script; plot calibration out=c.svg; plot roc out=r.svg; plot pr out=p.svg; plot check out=k.svg'
+has "Laplace's method, too" "$out" '"accuracy":0\.9.*"log_loss"'
+has "a script expects class scores" "$out" 'expect r1 accuracy 0[.][0-9]*, log_loss 0[.]'
+for f in c r p k; do
+    ok "plot $f.svg is whole" grep -q '</svg>' $f.svg
+done
+run -s s.gpd -e 'score' -e 'plot parity out=no.svg'
+has "a plot of numbers refuses with those that suit" "$err$out" 'plot roc or plot pr'
+run --format json -e "$base; likelihood bernoulli; kernel rbf; split folds=3 stratify=yes; fit; score folds"
+has "score folds" "$out" '"log_loss"'
+
+# New rows: words, one of them unknown.
+printf 'a,b,kind\n1.5,1.5,yes\n1.5,-1.5,no\n-1.5,1,perhaps\n' >new.csv
+run -s s.gpd -e 'predict new.csv run=r1 columns=y,p,class out=n.csv'
+is "new rows" "$(cut -d, -f1,3 n.csv | tr '\n' ' ')" 'y,class 1,yes 0,no ,no '
+
+# What two classes refuse, each with a sentence.
+refuse() { # command pattern
+    run --format json -s s.gpd -e "$1"
+    has "refused: $1" "$err$out" "$2"
+}
+refuse 'fit features=100' 'features= belongs to a regression.*likelihood gaussian'
+refuse 'fit solver=pcg' 'solver=pcg is for a regression'
+refuse 'fit variance=none' 'variance= belongs'
+refuse 'tune objective=loo' 'objective= belongs'
+refuse 'tune nmll=approx' 'nmll=approx estimates'
+refuse 'advise' 'linear system of a regression'
+refuse 'spectrum' 'linear system of a regression'
+refuse 'predict columns=mean' 'mean is of a predicted number'
+refuse 'predict quantiles=5' 'are of a predicted number'
+refuse 'fit continue=r1' 'nothing to continue'
+refuse 'likelihood gaussian positive=yes' 'no positive class'
+awk 'BEGIN { print "x,y"; for (i = 0; i < 6000; i++) print i "," (i % 7 > 3) }' >many.csv
+run --format json -e 'open many.csv; likelihood bernoulli; kernel rbf; fit'
+has "too many rows are refused before any work" "$err$out" '6,000 training rows are more than 5000.*split train=5000'
+awk 'BEGIN { print "x,w,y"; for (i = 0; i < 60; i++) print i "," 1 + i % 3 "," (i > 30) }' >w.csv
+run --format json -e 'open w.csv; cols w role=weight; likelihood bernoulli; kernel rbf; fit'
+has "weights of rows are refused" "$err$out" 'weights of rows belong to Gaussian noise'
+run --format json -e 'open w.csv; likelihood bernoulli; kernel rbf; split test=50% ordered; fit'
+has "one class in the training rows" "$err$out" 'all 30 training rows are of one class\|of one class'
+run --format json -e 'open w.csv; likelihood bernoulli; kernel rbf; tune; fit; score on=train'
+has "separable classes are fitted" "$out" '"accuracy":1,'
+
+finish
