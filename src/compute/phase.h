@@ -9,9 +9,11 @@
  *   STEPS     `done` counts steps of any kind; `value`, if there is one, is not part of a trace
  *   RESIDUAL  `done` counts iterations of a solver; `value` is the relative residual, which falls
  *             towards `target`; the tick is a point of the run's trace
+ *   CHOICE    `done` counts rounds of a choice of points; `value` is the bound of the set, `value2`
+ *             the best so far; the tick is a round of the run
  *   SEARCH    `done` counts evaluations of an objective; `value` is the objective and `value2` the
  *             best so far; the tick is a point of the run's trace */
-enum phase_kind { PHASE_STEPS, PHASE_RESIDUAL, PHASE_SEARCH };
+enum phase_kind { PHASE_STEPS, PHASE_RESIDUAL, PHASE_SEARCH, PHASE_CHOICE };
 
 /* Identifier, word in output and sessions, kind, name of the tick's value in JSON (NULL: none). */
 #define PHASE_LIST(_) \
@@ -49,7 +51,8 @@ enum phase_kind { PHASE_STEPS, PHASE_RESIDUAL, PHASE_SEARCH };
     _(SPECTRUM, "spectrum", PHASE_STEPS, NULL) \
     _(LANDSCAPE, "landscape", PHASE_STEPS, NULL) \
     _(TRADEOFF, "tradeoff", PHASE_STEPS, NULL) \
-    _(EFFECTS, "effects", PHASE_STEPS, NULL)
+    _(EFFECTS, "effects", PHASE_STEPS, NULL) \
+    _(INDUCING, "inducing", PHASE_CHOICE, "bound")
 
 enum phase {
 #define PHASE_ID(id, word, kind, value) PHASE_##id,

@@ -2,8 +2,8 @@
 # tests of the features group
 if HAVE_CHECK
 features_tests = tests/compute/check_alloc tests/compute/check_conform \
-  tests/compute/check_exact_op tests/compute/check_features \
-  tests/compute/check_hash tests/compute/check_kernels tests/compute/check_levels \
+  tests/compute/check_exact_op tests/compute/check_features tests/compute/check_hash \
+  tests/compute/check_inducing tests/compute/check_kernels tests/compute/check_levels \
   tests/compute/check_rows tests/compute/check_spectrum \
   tests/compute/check_tanimoto tests/compute/check_threads tests/compute/check_windows
 check_PROGRAMS += $(features_tests)
@@ -23,6 +23,8 @@ tests_compute_check_kernels_SOURCES = tests/compute/check_kernels.c
 tests_compute_check_kernels_LDADD = $(compute_tests)
 tests_compute_check_rows_SOURCES = tests/compute/check_rows.c
 tests_compute_check_rows_LDADD = $(compute_tests)
+tests_compute_check_inducing_SOURCES = tests/compute/check_inducing.c
+tests_compute_check_inducing_LDADD = $(compute_tests)
 tests_compute_check_spectrum_SOURCES = tests/compute/check_spectrum.c
 tests_compute_check_spectrum_LDADD = $(compute_tests)
 tests_compute_check_hash_SOURCES = tests/compute/check_hash.c
@@ -122,9 +124,11 @@ endif
 tests_compute_check_diagnose_SOURCES = tests/compute/check_diagnose.c
 tests_compute_check_diagnose_LDADD = $(compute_tests)
 TESTS += tests/scripts/diagnosis.sh tests/scripts/dual.sh tests/scripts/exact.sh \
-  tests/scripts/forecast.sh tests/scripts/stored.sh tests/scripts/why.sh
+  tests/scripts/forecast.sh tests/scripts/inducing.sh tests/scripts/stored.sh \
+  tests/scripts/why.sh
 EXTRA_DIST += tests/scripts/diagnosis.sh tests/scripts/dual.sh \
-  tests/scripts/exact.sh tests/scripts/forecast.sh tests/scripts/stored.sh tests/scripts/why.sh \
+  tests/scripts/exact.sh tests/scripts/forecast.sh tests/scripts/inducing.sh \
+  tests/scripts/stored.sh tests/scripts/why.sh \
   tests/bench/advise.sh tests/bench/forecast.sh tests/bench/forecast.md \
   tests/bench/why.sh \
   tests/bench/causes.sh tests/bench/mend.sh

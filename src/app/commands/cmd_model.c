@@ -121,6 +121,30 @@ static enum precision line_precision(const struct workspace *ws, const struct ar
     return strcmp(args_text(a, "precision"), "double") ? PREC_FLOAT : PREC_DOUBLE;
 }
 
+/* inducing=, approx= and select=, with the kind that they ask for where the line names none. */
+static enum status line_inducing(struct workspace *ws, const struct args *a, bool named,
+                                 const struct model_ops **kind, struct select_opts *o,
+                                 struct err *err)
+{
+    const bool given =
+        args_given(a, "inducing") || args_given(a, "approx") || args_given(a, "select");
+    const struct model_ops *sparse = model_kind_by("sparse");
+
+    if (given && !named && !*kind)
+        *kind = sparse;
+    if (*kind != sparse) {
+        if (given)
+            ws_tell(ws, REC_NOTE, NULL, "unused", "fit solver=sparse inducing=100",
+                    "inducing=, approx= and select= are for solver=sparse, so they are not used");
+        return ST_OK;
+    }
+    o->m = (size_t)args_int(a, "inducing", 100);
+    for (int i = 0; bound_approx_words[i]; i++)
+        if (!strcmp(args_text(a, "approx"), bound_approx_words[i]))
+            o->approx = (enum bound_approx)i;
+    return select_parse(args_text(a, "select"), o, err);
+}
+
 /* Tune. */
 
 /* Says before the work that `score` will have no rows to score on. */
@@ -216,7 +240,10 @@ static enum status cmd_tune(struct workspace *ws, const struct args *a, struct e
     o.kind = model_kind_named(on);
     if (d->link && (rc = tune_classes(a, d, &o, err)) != ST_OK)
         return rc;
-    const bool exact = !args_given(a, "features") && kernel_draws_none(&k);
+    rc = line_inducing(ws, a, o.kind != NULL, &o.kind, &o.inducing, err);
+    if (rc != ST_OK)
+        return rc;
+    const bool exact = !o.kind && !args_given(a, "features") && kernel_draws_none(&k);
     const size_t most = kernel_is_flat(&k) ? EXACT_ONLY_ROWS : EXACT_TUNE_ROWS;
     const bool few = exact || (!o.approx && o.objective == TUNE_NMLL &&
                                !args_given(a, "features") && train_rows(d) <= most);
@@ -366,12 +393,18 @@ static enum status fit_methods(struct workspace *ws, const struct args *a, const
         rc = solver_parse(name, &s, o->solver_params, err);
     if (rc == ST_OK)
         rc = fit_kind(a, s ? model_kind_by(s->name) : asked, o, err);
+    if (rc == ST_OK) {
+        const struct model_ops *kind = asked ? asked : s ? model_kind_by(s->name) : o->kind;
+        rc = line_inducing(ws, a, kind || s, &kind, &o->inducing, err);
+        o->kind = o->kind ? o->kind : kind;
+    }
     if (rc != ST_OK)
         return rc;
     const bool exact = !o->kind && kernel_draws_none(&o->kernel) && !args_given(a, "features");
     if (exact)
         o->kind = model_kind_usual(true);
-    if (exact && solver_is_free(name) && train_rows(d) <= EXACT_ONLY_ROWS)
+    if (solver_is_free(name) && o->kind &&
+        (o->kind->alone || (exact && train_rows(d) <= EXACT_ONLY_ROWS)))
         o->solver = o->kind->solver;
     else if (solver_is_free(name))
         fit_free(ws, a, d, o);
@@ -562,6 +595,8 @@ static void unused(struct workspace *ws, const struct args *a, const struct fit_
 {
     static const char *const of_rows[] = { "features", "rank", "precond", "plan", "store", NULL };
     static const char *const of_exact[] = { "features", NULL };
+    static const char *const of_points[] = { "features", "rank",  "precond", "plan",
+                                             "store",    "maxit", "rtol",    NULL };
     static const char *const of_steps[] = { "features", "rank", "precond", NULL };
     static const char *const of_direct[] = { "rank", "precond", "rtol", "maxit", NULL };
     static const char *const of_plain[] = { "rank", "precond", NULL };
@@ -569,7 +604,8 @@ static void unused(struct workspace *ws, const struct args *a, const struct fit_
     const struct precond_ops *p = o->precond ? precond_find(o->precond, NULL) : NULL;
     const bool drawn = model_kind_of(o)->draws, plain = s && !s->uses_precond;
     const bool products = !drawn && (s ? s->uses_precond : solver_is_free(o->solver));
-    const char *const *names = products                      ? of_exact
+    const char *const *names = model_kind_of(o)->alone       ? of_points
+                               : products                    ? of_exact
                                : !drawn && s && s->iterative ? of_steps
                                : !drawn                      ? of_rows
                                : plain && !s->iterative      ? of_direct
@@ -808,6 +844,16 @@ static enum status cmd_cluster(struct workspace *ws, const struct args *a, struc
         "precision", ARG_CHOICE, 0, "float", 0, 0, "float|double", NULL,                           \
             "precision of the computed features; sums are always double"                           \
     }
+#define INDUCING_ARGS                                                                              \
+    {"inducing", ARG_INT, 0, "100", 1, 65536, NULL, "points",                                      \
+     "solver=sparse: how many points the model keeps"},                                            \
+        {"approx", ARG_CHOICE, 0, "vfe", 0, 0, "vfe|fitc|dtc", NULL,                               \
+         "solver=sparse: vfe, whose figure is a bound of the log likelihood, fitc or dtc"},        \
+    {                                                                                              \
+        "select", ARG_SELECT, 0, "random", 0, 0, NULL, NULL,                                       \
+            "solver=sparse: how the points are chosen: {selections}; greedy(subset=20), "          \
+            "anneal(steps=20m)"                                                                    \
+    }
 #define KERNEL_ARG                                                                                 \
     {                                                                                              \
         "kernel", ARG_KERNEL, 0, NULL, 0, 0, NULL, NULL, "kernel; default: the current one"        \
@@ -843,7 +889,8 @@ struct command cmd_model_rows[] = {
       {"features", ARG_INT, 0, "2048", 2, 32768, NULL, "columns",
        "number of random features for the tuning"},
       {"solver", ARG_CHOICE, 0, "auto", 0, 0, REGISTRY_WORDS_MODELS, NULL,
-       "exact kernel (few rows) or random features"},
+       "exact kernel (few rows), random features, or sparse: inducing points"},
+      INDUCING_ARGS,
       {"method", ARG_TUNER, 0, "bayes", 0, 0, NULL, NULL,
        "search method: {tuners}"},
       {"objective", ARG_CHOICE, 0, "nmll", 0, 0, "nmll|loo|validation", NULL,
@@ -887,10 +934,12 @@ struct command cmd_model_rows[] = {
      {DATA_ARG,
       KERNEL_ARG,
       {"model", ARG_CHOICE, 0, "auto", 0, 0, REGISTRY_WORDS_MODELS, NULL,
-       "random features, or the exact kernel on any number of rows; auto: exact for few rows"},
+       "random features, the exact kernel on any number of rows, or inducing points; auto: exact "
+       "for few rows"},
       {"solver", ARG_SOLVER, 0, "auto", 0, 0, NULL, NULL, "{solvers}; svrg(batch=256,step=0.5)"},
       {"features", ARG_INT, 0, "4096", 2, 1048576, NULL, "columns",
        "number of random features (columns of Z)"},
+      INDUCING_ARGS,
       {"rank", ARG_INT, 0, "auto", 1, 65536, "auto", "columns",
        "rank of the preconditioner; auto: the least predicted time (a note says which)"},
       {"precond", ARG_PRECOND, 0, NULL, 0, 0, NULL, NULL,

@@ -276,7 +276,9 @@ static void model_section(struct buf *b, const struct workspace *ws, const struc
     fact(b, "hyperparameters", buf_str(&text));
     fact(b, "tuned by", tuned ? tuned->command : "not tuned");
     fact(b, "fitted by", r->command);
-    fact_count(b, r->model->kind->keeps_inputs ? "training rows" : "features", r->model->M);
+    fact_count(b, r->model->kind->keeps_rows     ? "training rows"
+               : r->model->kind->keeps_inputs ? "inducing points"
+                                              : "features", r->model->M);
     fact(b, "solver", r->info.solver);
     fact(b, "preconditioner", r->info.precond);
     buf_clear(&text);

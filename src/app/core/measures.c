@@ -80,6 +80,21 @@ static bool has_variance(const struct run *r)
     return r->info.variance_features != 0;
 }
 
+static bool is_sparse(const struct run *r)
+{
+    return r->info.inducing != 0;
+}
+
+static bool has_bound(const struct run *r)
+{
+    return is_sparse(r) && isfinite(r->info.bound);
+}
+
+static bool chose_points(const struct run *r)
+{
+    return r->tune.rounds != 0;
+}
+
 static bool has_left_out(const struct run *r)
 {
     return r->info.left_out_rows != 0;
@@ -203,6 +218,22 @@ static const struct measure table[] = {
      .type = MEASURE_WORD},
     {ROW("features", "features", MEASURE_SYSTEM, "", "random features"), INFO(features),
      .applies = has_features, .brief = "features", .expect = 2},
+    {ROW("inducing", "inducing", MEASURE_SYSTEM, "", "inducing points"), INFO(inducing),
+     .applies = is_sparse, .omit = true, .age = MEASURE_LATER, .brief = "inducing"},
+    {ROW("inducing_outside", "outside", MEASURE_SYSTEM, "", "points that are no training rows"),
+     INFO(outside), .applies = is_sparse, .omit = true, .age = MEASURE_LATER},
+    {ROW("inducing_skipped", "skipped", MEASURE_SYSTEM, "",
+         "candidates that the other points span"),
+     INFO(skipped), .applies = is_sparse, .omit = true, .age = MEASURE_LATER},
+    {ROW("inducing_choices", "choices", MEASURE_SYSTEM, "", "how often the points were chosen"),
+     INFO(choices), .applies = is_sparse, .omit = true, .age = MEASURE_LATER},
+    {ROW("bound", "bound", MEASURE_SYSTEM, "nats",
+         "lower bound of the log marginal likelihood (nats)"),
+     INFO(bound), HIGHER, .applies = has_bound, .omit = true, .age = MEASURE_LATER,
+     .compare = true},
+    {ROW("log_likelihood", "objective", MEASURE_SYSTEM, "nats",
+         "what approx= has in place of the log marginal likelihood (nats)"),
+     INFO(objective), HIGHER, .applies = is_sparse, .omit = true, .age = MEASURE_LATER},
     {ROW("rank", "rank", MEASURE_SYSTEM, "", "rank of the preconditioner"), INFO(rank),
      .applies = has_rank, .brief = "rank"},
     {ROW("preconditioner", "precond", MEASURE_SYSTEM, "", "preconditioner"), INFO(precond),
@@ -309,6 +340,9 @@ static const struct measure table[] = {
      INFO(train_rmse), LOWER},
     /* Values that only session files keep. */
     {.session = "half", INFO(half), .age = MEASURE_LATER},
+    {.session = "bound_given", INFO(bound_given), .age = MEASURE_LATER},
+    {.session = "objective_best", INFO(objective_best), .age = MEASURE_LATER},
+    {.session = "noise_best", INFO(noise_best), .age = MEASURE_LATER},
     {.session = "inputs", INFO(inputs)},
     {.session = "left_out_rows", INFO(left_out_rows), .age = MEASURE_LATER},
     {.session = "left_out_before", INFO(left_out_before), .age = MEASURE_LATER},
@@ -334,6 +368,8 @@ static const struct measure table[] = {
      .brief = "nmll", .head = "nmll", .compare = true, .sweep = 4, .expect = 1},
     {ROW("nmll_error", "se", MEASURE_PROBES, "nats", "standard error of the NMLL"), POINT(se),
      LOWER, .applies = by_probes},
+    {ROW("inducing_choices", "rounds", MEASURE_SEARCHED, "", "how often the points were chosen"),
+     RESULT(rounds), .applies = chose_points, .omit = true, .age = MEASURE_LATER},
     {ROW("probes", "probes", MEASURE_PROBES, "", "random probes"), RESULT(probes),
      .applies = has_probes, .omit = true, .age = MEASURE_LATER},
     {ROW("effective_dimension", "effective_dimension", MEASURE_SEARCHED, "", "effective dimension"),

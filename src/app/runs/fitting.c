@@ -613,6 +613,10 @@ static void tune_result_record(struct workspace *ws, const struct run *r, const 
     rec_text(&rec, "  NMLL %.2f nats (%.4f per row, %zu rows, %s", t->best.nmll,
              t->best.nmll / (double)f->rows, f->rows,
              tune_kind(&f->topt)->words);
+    if (t->rounds)
+        rec_text(&rec, ", %s; points chosen %zu time%s",
+                 r->topt.inducing.approx == BOUND_VFE ? "a bound from above" : "no bound",
+                 t->rounds, t->rounds == 1 ? "" : "s");
     if (r->topt.targets > 1)
         rec_text(&rec, "; the sum over %zu targets", r->topt.targets);
     if (t->best.subsampled)
@@ -878,12 +882,48 @@ static void fit_result_record(struct workspace *ws, const struct run *r)
         rec_text(&rec, "preconditioner %s   ", pre);
     rec_text(&rec, "solve %s   variance %s   peak %s", solve, var, mem);
     convergence_words(&rec, i);
+    if (i->inducing)
+        rec_text(&rec, "\n  %zu inducing points   %s %.2f nats", i->inducing,
+                 isfinite(i->bound) ? "bound of the log likelihood" : "log likelihood so far as "
+                 "the points carry it, no bound:", i->objective);
     if (isfinite(i->effective_dimension))
         rec_text(&rec, "\n  effective dimension %.0f%s", i->effective_dimension,
                  i->variance_features && i->variance_features < i->features
                      ? " (of the variance features)"
                      : "");
     ws_emit(ws, &rec);
+}
+
+/* What was chosen, and where the noise went. */
+static void inducing_notes(struct workspace *ws, const struct run *r)
+{
+    const struct fit_info *i = &r->info;
+    const char *what = r->fit.inducing.approx == BOUND_VFE ? "bound" : "log likelihood";
+    char outside[48] = "", again[80] = "", skipped[128] = "";
+
+    if (!i->inducing)
+        return;
+    if (i->outside)
+        snprintf(outside, sizeof outside, ", %zu of them no training rows", i->outside);
+    if (i->choices > 1)
+        snprintf(again, sizeof again, "; chosen %zu times, because the noise had moved",
+                 i->choices);
+    if (i->skipped)
+        snprintf(skipped, sizeof skipped, "; %zu candidate%s that others span %s left out",
+                 i->skipped, i->skipped == 1 ? "" : "s", i->skipped == 1 ? "was" : "were");
+    ws_tell(ws, REC_NOTE, r->id, "inducing", NULL, "%zu inducing points%s%s%s", i->inducing,
+            outside, again, skipped);
+    if (i->inducing < r->fit.inducing.m && r->state != RUN_STOPPED &&
+        r->fit.inducing.m <= i->rows)
+        ws_tell(ws, REC_NOTE, r->id, "inducing-fewer", NULL,
+                "inducing=%zu were asked for: the other rows cannot be told from what %zu span",
+                r->fit.inducing.m, i->inducing);
+    if (!r->fit.keep_scale && !r->fit.keep_ratio &&
+        fabs(log(i->noise_best / r->fit.noise)) > log(1.5))
+        ws_tell(ws, REC_NOTE, r->id, "sparse-noise", NULL,
+                "the noise moved from %.3g to %.3g, which suits these points: the %s rose from "
+                "%.6g to %.6g", r->fit.noise, i->noise_best, what, i->bound_given,
+                i->objective_best);
 }
 
 /* What functions that stand in for a factor of the variances can be trusted with.  The residual of
@@ -946,6 +986,7 @@ static void fit_done(struct workspace *ws, struct job *job, enum status rc, cons
                 "the processor computed the kernel: the device has no form of %s", r->kernel_text);
     intervals_notes(ws, r);
     samples_note(ws, r);
+    inducing_notes(ws, r);
     if (r->info.warning[0])
         ws_warn(ws, r->info.warning_name[0] ? r->info.warning_name : "fit", "%s", r->info.warning);
     if (r->info.why <= 0 && !verdict_planned(&r->info))
@@ -1134,6 +1175,7 @@ enum status fitting_tune_widths(struct workspace *ws, struct dataset *d, const s
         const struct fit_opts like = {
             .solver = kind->solver ? kind->solver : direct_solver.name,
             .features = o->features, .kernel = *k, .likelihood = o->likelihood,
+            .inducing = o->inducing,
             .variance = VAR_NONE, .precision = o->precision, .rtol = 1e-6, .maxit = 500,
             .amplitude = 1.0, .noise = 0.1,
         };

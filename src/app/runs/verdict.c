@@ -113,6 +113,11 @@ void verdict_write(struct run *r)
             stopped_short(r, &tf, v, n);
         break;
     case OUT_CANCELLED:
+        if (i->inducing) {
+            snprintf(v, n, "stopped on request while its points were chosen; the best %zu until "
+                     "then are kept", i->inducing);
+            break;
+        }
         snprintf(v, n,
                  "stopped on request at iteration %zu: residual %.1e; the best iterate is kept. "
                  "Continue with: fit continue=%s",

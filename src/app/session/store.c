@@ -471,7 +471,7 @@ void store_model(struct store *st, const struct run *r, bool with_factor)
         return;
     /* With its training inputs a model has all that its factor is made of; weights of rows are not
      * among them. A star keeps the factor. */
-    with_factor = with_factor && (r->star || !m->kind->keeps_inputs || r->enc.weight);
+    with_factor = with_factor && (r->star || !m->kind->keeps_rows || r->enc.weight);
     if (with_factor && m->L && (uint64_t)m->Mv * (m->Mv + 1) / 2 * sizeof(double) > FACTOR_MOST) {
         ws_note(st->ws, "session", "the variance factor of %s is too large for the session: it is "
                 "worked out again from the data after a resume", r->id);

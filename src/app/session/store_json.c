@@ -508,6 +508,20 @@ static void measures(struct buf *b, enum measure_of of, const void *base)
             measure(b, m, base);
 }
 
+static void inducing(struct buf *b, const struct select_opts *o)
+{
+    char way[SELECT_TEXT_MAX];
+
+    if (o->m == 0)
+        return;
+    select_print(o, way, sizeof way);
+    open_object(b, "inducing");
+    count(b, "points", o->m);
+    str(b, "approx", bound_approx_words[o->approx]);
+    str(b, "select", way);
+    buf_putc(b, '}');
+}
+
 static void fit_opts(struct buf *b, const struct fit_opts *o)
 {
     open_object(b, "fit");
@@ -539,6 +553,7 @@ static void fit_opts(struct buf *b, const struct fit_opts *o)
     nums(b, "hp", o->hp, kernel_nhp(&o->kernel));
     num(b, "amplitude", o->amplitude);
     num(b, "noise", o->noise);
+    inducing(b, &o->inducing);
     buf_putc(b, '}');
 }
 
@@ -610,6 +625,10 @@ static void model(struct buf *b, const struct model *m)
     if (m->S)
         count(b, "samples", m->S);
     flag(b, "inputs", m->X != NULL);
+    if (m->origin)
+        str(b, "approx", bound_approx_words[m->approx]);
+    if (m->nrounds)
+        count(b, "rounds", m->nrounds);
     str(b, "precision", store_precisions[m->precision]);
     buf_putc(b, '}');
 }
@@ -644,6 +663,7 @@ static void tune_opts(struct buf *b, const struct tune_opts *t, size_t nhp)
     str(b, "plan", model_plan_words[t->plan]);
     count(b, "mem_limit", t->mem_limit);
     bounds(b, t->hp, nhp, &t->amplitude, &t->noise);
+    inducing(b, &t->inducing);
     buf_putc(b, '}');
 }
 

@@ -5,6 +5,7 @@
 #include "app/core/workspace.h"
 #include "base/mem.h"
 #include <endian.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,6 +96,30 @@ static bool rows_sound(const struct encoding *e, const struct model *m)
     return sound;
 }
 
+/* The rows that points come from: whole numbers below the number of training rows, or -1; and the
+ * rounds of their choice, which are not missed. */
+static bool read_points(struct loader *l, const struct run *r, struct model *m, struct err *why)
+{
+    m->origin = store_read_model_doubles(l, r->id, "origin", m->M, why);
+    for (size_t i = 0; m->origin && i < m->M; i++) {
+        const double row = m->origin[i];
+        if (row == -1.0 || (row >= 0.0 && row < (double)r->info.rows && row == floor(row)))
+            continue;
+        err_set(why, ST_FORMAT, "inducing point %zu comes from row %g of %zu", i + 1, row,
+                r->info.rows);
+        return false;
+    }
+    for (size_t i = 0; m->origin && i < m->M * m->d; i++)
+        if (!isfinite(m->X[i])) {
+            err_set(why, ST_FORMAT, "inducing point %zu is not finite", i / m->d + 1);
+            return false;
+        }
+    if (m->origin && m->nrounds)
+        m->rounds = store_read_model_doubles(l, r->id, "rounds", MODEL_ROUND * m->nrounds, NULL);
+    m->nrounds = m->rounds ? m->nrounds : 0;
+    return m->origin != NULL;
+}
+
 static void read_arrays(struct loader *l, struct run *r, struct model *m, bool inputs)
 {
     struct err why = { 0 };
@@ -106,7 +131,9 @@ static void read_arrays(struct loader *l, struct run *r, struct model *m, bool i
         m->a = store_read_model_doubles(l, r->id, "a", m->S * m->M, &why);
     if (m->X && !rows_sound(&r->enc, m))
         err_set(&why, ST_FORMAT, "its rows are not as its encoding writes them");
-    if (why.code || !m->w || (inputs && !m->X) || (m->S && !m->a)) {
+    const bool points = m->w && m->X && !m->kind->keeps_rows;
+    if (why.code || !m->w || (inputs && !m->X) || (m->S && !m->a) ||
+        (points && !read_points(l, r, m, &why))) {
         store_load_damaged(l, "the model of %s is damaged (%.200s): fit it again", r->id, why.msg);
         model_unref(m);
         return;
@@ -210,6 +237,10 @@ void store_read_model(struct loader *l, struct jdoc *j, struct run *r)
         m->S = (size_t)store_doc_int(j, 0, STORE_MANY, "$.model.samples");
     m->precision = (enum precision)store_doc_word(j, store_precisions, "$.model.precision");
     const bool inputs = store_doc_bool(j, "$.model.inputs");
+    if (m->kind->keeps_inputs && !m->kind->keeps_rows)
+        m->approx = (enum bound_approx)store_doc_word(j, bound_approx_words, "$.model.approx");
+    if (store_doc_has(j, "$.model.rounds"))
+        m->nrounds = (size_t)store_doc_int(j, 0, STORE_MANY, "$.model.rounds");
     if (m->kind->classes != (m->likelihood != NULL) ||
         (m->kind->classes && r->has_enc && r->enc.classes[0] == NULL) ||
         inputs != m->kind->keeps_inputs || (m->kind->draws && m->M % 2) || m->Mv > m->M)

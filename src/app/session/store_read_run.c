@@ -57,6 +57,21 @@ static const char *read_precond_name(struct jdoc *j)
     return found;
 }
 
+/* The points that a sparse model was to have; what is missing is none. */
+static void read_inducing(struct jdoc *j, const char *in, struct select_opts *o)
+{
+    struct err why = { 0 };
+
+    if (!store_doc_has(j, "%s.inducing", in))
+        return;
+    o->m = (size_t)store_doc_int(j, 1, STORE_MANY, "%s.inducing.points", in);
+    o->approx = (enum bound_approx)store_doc_word(j, bound_approx_words, "%s.inducing.approx", in);
+    char *text = store_doc_str(j, "%s.inducing.select", in);
+    if (text && select_parse(text, o, &why) != ST_OK)
+        store_doc_wrong(j, "%s.inducing.select: %.100s", in, why.msg);
+    free(text);
+}
+
 /* The rule for the amplitude; files without one come from fits at the likeliest amplitude. */
 static enum scale_rule read_scale_rule(struct jdoc *j)
 {
@@ -180,6 +195,7 @@ static void read_fit(struct jdoc *j, struct run *r)
         store_read_field_hp(j, o->hp, kernel_nhp(&o->kernel), "$.fit.hp");
     o->amplitude = store_read_field_positive(j, "$.fit.amplitude", false);
     o->noise = store_read_field_positive(j, "$.fit.noise", true);
+    read_inducing(j, "$.fit", &o->inducing);
     read_solver_info(j, r);
     measures(j, "$.info", MEASURE_OF_INFO, f);
     f->rank_seconds = NAN; /* not stored */
@@ -307,6 +323,7 @@ static void read_tune(struct loader *l, struct jdoc *j, struct run *r)
     o->plan = (enum plan)store_doc_word(j, model_plan_words, "$.tune.plan");
     o->mem_limit = (size_t)store_doc_u64(j, "$.tune.mem_limit");
     store_read_field_bounds(j, "$.tune", o->hp, kernel_nhp(&k), &o->amplitude, &o->noise);
+    read_inducing(j, "$.tune", &o->inducing);
     t->why = (enum outcome_tune)store_doc_word(j, store_tune_outcomes, "$.result.why");
     t->nhp = (size_t)store_doc_int(j, 0, KERNEL_MAX_HP, "$.result.nhp");
     measures(j, "$.result", MEASURE_OF_RESULT, t);

@@ -125,6 +125,10 @@ static enum status put_model(struct sdb *db, const struct op *op, struct err *er
         rc = put_doubles(db, op->text[0], "a", m->a, m->S * m->M, err);
     if (rc == ST_OK && m->X)
         rc = put_doubles(db, op->text[0], "X", m->X, m->M * m->d, err);
+    if (rc == ST_OK && m->origin)
+        rc = put_doubles(db, op->text[0], "origin", m->origin, m->M, err);
+    if (rc == ST_OK && m->nrounds)
+        rc = put_doubles(db, op->text[0], "rounds", m->rounds, MODEL_ROUND * m->nrounds, err);
     if (rc == ST_OK && m->state)
         rc = put_doubles(db, op->text[0], STORE_STATE, m->state, m->nstate, err);
     return rc;

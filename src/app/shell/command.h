@@ -18,8 +18,8 @@ enum arg_type {
     ARG_KERNEL,  /* may have blanks around + and * */
     ARG_DATASET, ARG_RUN, ARG_COLUMN, ARG_PLOT, ARG_COMMAND, ARG_OPTION, ARG_JOB,
     /* Words whose command says which there are; words.h has a row of those to offer. */
-    ARG_SOLVER, ARG_PRECOND, ARG_SKETCH, ARG_TUNER, ARG_DEMO, ARG_SETTING, ARG_THEME, ARG_TOPIC,
-    ARG_COPIED, ARG_PREDICTED, ARG_PLOTS,
+    ARG_SOLVER, ARG_SELECT, ARG_PRECOND, ARG_SKETCH, ARG_TUNER, ARG_DEMO, ARG_SETTING, ARG_THEME,
+    ARG_TOPIC, ARG_COPIED, ARG_PREDICTED, ARG_PLOTS,
     ARG_EXPR,    /* an expression over columns (data/expr.h) */
     ARG_LISTED, /* of no argument: a list that only help reads */
 };

@@ -71,6 +71,29 @@ static const char *solver_inside(const char *word, size_t i)
 const struct words_row registry_words_solvers = { .type = ARG_SOLVER, .name = "solvers",
                                                   .at = solver_word, .inside = solver_inside };
 
+static const char *select_word(struct workspace *ws, size_t i)
+{
+    (void)ws;
+    return select_at(i) ? select_at(i)->name : NULL;
+}
+
+static const char *select_inside(const char *word, size_t i)
+{
+    struct select_opts o;
+    static char text[80];
+    char value[24];
+
+    if (select_parse(word, &o, NULL) != ST_OK || !o.ops->params || !o.ops->params[i].name)
+        return NULL;
+    solver_param_value(&o.ops->params[i], o.ops->params[i].init, value, sizeof value);
+    snprintf(text, sizeof text, "%s=%s", o.ops->params[i].name,
+             o.ops->params[i].init != 0.0 ? value : "");
+    return text;
+}
+
+const struct words_row registry_words_selections = { .type = ARG_SELECT, .name = "selections",
+                                                     .at = select_word, .inside = select_inside };
+
 static const char *precond_word(struct workspace *ws, size_t i)
 {
     (void)ws;

@@ -7,7 +7,8 @@
 #include "app/shell/words.h"
 
 #define REGISTRY_WORDS(row)                                                                  \
-    row(registry_words_solvers) row(registry_words_preconds) row(registry_words_sketches)    \
+    row(registry_words_solvers) row(registry_words_selections) row(registry_words_preconds)  \
+    row(registry_words_sketches)                                                             \
     row(registry_words_tuners) row(registry_words_kernels) row(registry_words_windows)       \
     row(registry_words_formats) row(registry_words_demos) row(registry_words_options)        \
     row(registry_words_settings) row(registry_words_themes) row(registry_words_commands)     \

@@ -241,11 +241,18 @@ double nmll_from_terms(double n, double c, double logdet, double amplitude)
     return 0.5 * (c / b2 + logdet + n * (LOG_2PI + log(b2)));
 }
 
+/* What all targets have more because a bound leaves part of K1 out. */
+static double eig_missed(const struct nmll_eig *q, double ratio)
+{
+    return 0.5 * (double)q->t * q->missed / ratio;
+}
+
 double nmll_eig_each(const struct nmll_eig *q, const double *amplitude, const double *noise)
 {
-    double c[TARGETS_MOST], logdet, sum = 0.0;
+    const double ratio = noise[0] * noise[0] / (amplitude[0] * amplitude[0]);
+    double c[TARGETS_MOST], logdet, sum = eig_missed(q, ratio);
 
-    if (!eig_terms(q, noise[0] * noise[0] / (amplitude[0] * amplitude[0]), c, &logdet))
+    if (!eig_terms(q, ratio, c, &logdet))
         return INFINITY;
     for (size_t j = 0; j < q->t; j++)
         sum += nmll_from_terms((double)q->n, c[j], logdet, amplitude[j]);
@@ -266,7 +273,7 @@ double nmll_eig_at(const struct nmll_eig *q, double amplitude, double noise)
 /* amplitude^2 = c / n (share/doc/methods.md 6.4), at which the NMLL becomes 6.5. */
 double nmll_eig_profile(const struct nmll_eig *q, double ratio, double *amplitude)
 {
-    double c[TARGETS_MOST], logdet, sum = 0.0;
+    double c[TARGETS_MOST], logdet, sum = eig_missed(q, ratio);
 
     for (size_t j = 0; j < q->t; j++)
         amplitude[j] = NAN;
@@ -306,7 +313,7 @@ static double best_at_ratio(const struct nmll_eig *q, double log_ratio,
                             const struct nmll_bounds *in, double *amplitude)
 {
     const double s = exp(0.5 * log_ratio);
-    double c[TARGETS_MOST], logdet, sum = 0.0;
+    double c[TARGETS_MOST], logdet, sum = eig_missed(q, s * s);
 
     for (size_t j = 0; j < q->t; j++)
         amplitude[j] = fmin(fmax(in->amplitude[0], in->noise[0] / s), in->amplitude[1]);

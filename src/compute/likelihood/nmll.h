@@ -32,6 +32,8 @@ struct nmll_eig {
     double *d, *e;   /* tridiagonal form, or (e == NULL) the eigenvalues, clipped at 0 */
     double *g;       /* t x M: Q' Z'y (dual: Q' y), Q the orthogonal matrix of the reduction */
     double floor;    /* below this ratio rounding dominates, and the NMLL is +inf (nmll.c) */
+    double missed;   /* the trace of what a bound leaves out of K1 (compute/inducing/bound.h): the
+                      * value of each target has missed / (2 ratio) more; 0: it is no bound */
     struct nmll_there *there; /* factors on a device (then d and e are NULL), or NULL */
 };
 /* A symmetric matrix G (lower triangle, leading dimension M) with its right-hand sides: the Gram

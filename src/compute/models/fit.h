@@ -25,6 +25,8 @@ struct fit {
     struct exact_system *system; /* exact by products: open from `fit` to `end` */
     size_t *start_from;     /* exact by products, while it solves: each row's place in the start, or
                              * SIZE_MAX; NULL: all in their places */
+    struct sparse_fit *sparse;   /* sparse: from `fit` to `end`; then residual and inverse hold its
+                                  * left-out squares and variances */
 };
 
 /* m training rows, each predicted from all others, at amplitude 1: the squares of their residuals

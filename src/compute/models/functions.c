@@ -204,6 +204,49 @@ enum status functions_exact(const struct model *m, struct functions *f, const st
     return condition(m, f, on, err);
 }
 
+/* A draw of the prior and of the points' values, q(u) = N(m, L (F F')^-1 L'): the prior draw is
+ * corrected at the points (share/doc/methods.md 22.10). */
+enum status functions_sparse(const struct model *m, struct functions *f, const struct tools *on,
+                             struct err *err)
+{
+    const size_t n = m->M, S = f->key.count, j = f->key.target;
+    const double amplitude = m->amplitudes[j];
+    struct source_array points;
+    struct model_map z = { .f = NULL };
+    enum status rc = exact_room(m, f, prior_columns(m), err);
+    double *L = rc == ST_OK ? model_sparse_factor(m, on->pool, err) : NULL;
+    double *f0 = L ? mem_calloc(S, n * sizeof *f0, "the functions at the points", err) : NULL;
+
+    if (rc == ST_OK && f0 == NULL)
+        rc = err && err->code != ST_OK ? err->code : ST_NOMEM;
+    f->seed = rng_u64(f->key.seed, sequence(j, PRIOR_SEED), 0);
+    for (size_t s = 0; rc == ST_OK && s < S; s++) {
+        normals(f, NORMAL_WEIGHTS, s, f->columns, f->W + s * f->columns);
+        normals(f, NORMAL_NOISE, s, n, f->V + s * n);
+    }
+    source_array_init(&points, m->X, n, m->d, m->d);
+    if (rc == ST_OK)
+        rc = open_map(f, &points.base, on, &z, err);
+    if (rc == ST_OK)
+        rc = fop_zp(z.f, S, f->W, f0, on->ctl, err);
+    model_close(&z);
+    if (rc == ST_OK)
+        rc = blas_dtrsm(on->pool, true, n, S, m->L, n, f->V, n, err);
+    if (rc == ST_OK)
+        rc = blas_dtrsm(on->pool, false, n, S, L, n, f0, n, err);
+    for (size_t i = 0; rc == ST_OK && i < S * n; i++)
+        f->V[i] -= f0[i];
+    if (rc == ST_OK)
+        rc = blas_dtrsm(on->pool, true, n, S, L, n, f->V, n, err);
+    for (size_t i = 0; rc == ST_OK && i < S * n; i++)
+        f->V[i] = m->w[j * n + i % n] + amplitude * f->V[i];
+    for (size_t i = 0; rc == ST_OK && i < S * f->columns; i++)
+        f->W[i] *= amplitude;
+    free(f0);
+    free(L);
+    return rc;
+}
+
 /* Functions that a fit has solved for. */
 
 /* Normals of functions that a fit solves for: those of its seed, for all targets. */

@@ -82,6 +82,8 @@ enum status functions_exact(const struct model *, struct functions *, const stru
                             struct err *);
 enum status functions_features(const struct model *, struct functions *, const struct tools *,
                                struct err *);
+enum status functions_sparse(const struct model *, struct functions *, const struct tools *,
+                             struct err *);
 enum status functions_exact_solved(const struct model *, struct functions *, struct err *);
 enum status functions_features_solved(const struct model *, struct functions *, struct err *);
 /* For the golden files: an exact model's function from given normals, the weights w of `columns`

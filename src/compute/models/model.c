@@ -26,6 +26,8 @@ void model_unref(struct model *m)
     free(m->L);
     free(m->a);
     free(m->X);
+    free(m->origin);
+    free(m->rounds);
     free(m->state);
     free(m);
 }

@@ -10,6 +10,7 @@
 #define GPDESK_MODEL_H
 
 #include "compute/backend.h"
+#include "compute/inducing/select.h"
 #include "compute/kernels/kernel.h"
 #include "compute/solvers/solver.h"
 #include "compute/stats/reach.h"
@@ -51,6 +52,7 @@ struct fit_opts {
     double products[2];
     uint64_t seed;
     size_t targets;          /* vectors in y; 0: one */
+    struct select_opts inducing; /* solver=sparse: the points, and how they are chosen */
     struct kernel kernel; double hp[KERNEL_MAX_HP];
     double amplitude, noise; /* of every target */
     /* Tuning with fewer features counts as noise what those features miss.  By default a fit
@@ -118,6 +120,12 @@ struct fit_info {
      * with the extreme Ritz values (share/doc/methods.md 10.1), and that of A from the spectrum of
      * the preconditioner (an upper bound).  NaN: unknown. */
     double condition, ritz_min, ritz_max, condition_plain;
+    /* A sparse fit: its points, how many of them are no training rows, candidates that the others
+     * span; how often they were chosen; the bound of the log likelihood (VFE; NaN: it has none),
+     * or what FITC and DTC have in its place, at the model's likeliest amplitude; the latter at the
+     * given amplitude and noise, and with the best ones, whose noise is noise_best. */
+    size_t inducing, outside, skipped, choices;
+    double bound, objective, bound_given, objective_best, noise_best;
     bool means_only;             /* the plan has no variances */
     bool not_there;          /* a device was there, but has no form of the kernel */
     size_t samples;              /* functions solved for beside the targets */
@@ -174,12 +182,19 @@ struct model {
      * at amplitude 1, so that one set serves all targets; their random numbers follow from the
      * seed.  NULL with S 0. */
     size_t S; double *a;
-    double *X;                   /* exact: training inputs, M x d row-major; else NULL */
+    double *X;                   /* exact: training inputs; sparse: the points; M x d row-major;
+                                  * else NULL */
+    double *origin;              /* sparse: the training row that each point is, or -1 (M) */
+    enum bound_approx approx;    /* sparse */
     enum precision precision;
     /* What lets the solver go on as if it had not been stopped (struct solve_opts); NULL: only the
      * weights are there to start from. */
     double *state; size_t nstate;
+    /* sparse: the rounds in which its points were chosen, MODEL_ROUND numbers each: how many, the
+     * bound of the set, the best so far, the share of moves that were accepted. */
+    double *rounds; size_t nrounds;
 };
+enum { MODEL_ROUND = 4 };
 /* A kind of model: its row in the registry.  The program asks these members, never which kind a
  * model is.  fit.h and model_impl.h describe fits and predictions under way. */
 struct fit;
@@ -195,9 +210,11 @@ struct model_ops {
     const char *solver; /* the value of solver= that is this kind's own; NULL: it has none */
     const char *words;  /* "random features", "exact kernel": what it computes with */
     bool classes;       /* its targets are classes, predictions those of the latent function */
+    bool alone;         /* no solver but its own serves it */
     bool exact;         /* uses the kernel itself, without approximation */
     bool draws;         /* has random features, in pairs, whose number can be set */
-    bool keeps_inputs;  /* keeps the training inputs (model.X), in sessions too */
+    bool keeps_inputs;  /* keeps inputs (model.X), in sessions too */
+    bool keeps_rows;    /* they are all training rows, which is all that variances are made of */
     size_t (*size)(const struct fit_opts *, size_t n); /* number of weights of one target */
     enum status (*plan)(const struct fit_opts *, size_t n, size_t d, size_t threads,
                         struct fit_plan *, char note[256], struct err *);
@@ -231,7 +248,8 @@ struct model_ops {
 #define MODEL_KINDS(row) \
     row(features_model)  \
     row(exact_model)     \
-    row(classes_model)
+    row(classes_model)   \
+    row(sparse_model)
 
 #define MODEL_DECLARED(name) extern const struct model_ops name;
 MODEL_KINDS(MODEL_DECLARED)

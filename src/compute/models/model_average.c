@@ -157,6 +157,30 @@ enum status model_average_exact(struct averaging *a, struct err *err)
     return rc;
 }
 
+enum status model_average_sparse(struct averaging *a, struct err *err)
+{
+    const struct model *m = a->m;
+    const size_t n = m->M, wide = n > a->each ? n : a->each;
+    double *L = model_sparse_factor(m, a->on.pool, err);
+    enum status rc = L ? all_groups(a, exact_group, a->each * a->src->d + MODEL_TILE * wide + 8,
+                                    err)
+                       : err && err->code != ST_OK ? err->code : ST_NOMEM;
+
+    if (rc == ST_OK)
+        rc = blas_dtrsm(a->on.pool, false, n, a->groups, L, n, a->c, n, err);
+    free(L);
+    for (size_t g = 0; rc == ST_OK && g < a->groups; g++)
+        a->prior[g] = fmax(a->prior[g] - blas_ddot(n, a->c + g * n, a->c + g * n), 0.0);
+    if (rc == ST_OK)
+        rc = solve(a, err);
+    for (size_t g = 0; rc == ST_OK && g < a->groups; g++)
+        for (size_t j = 0; j < m->t; j++)
+            a->var[j * a->groups + g] =
+                m->amplitudes[j] * m->amplitudes[j] *
+                (a->prior[g] + blas_ddot(n, a->c + g * n, a->c + g * n));
+    return rc;
+}
+
 enum status model_average(const struct model *m, const struct source *src, size_t each,
                           double *var, const struct tools *on, struct err *err)
 {

@@ -288,6 +288,7 @@ const struct model_ops classes_model = {
     .exact = true,
     .classes = true,
     .keeps_inputs = true,
+    .keeps_rows = true,
     .size = classes_size,
     .plan = classes_plan,
     .fit = classes_fit,

@@ -379,6 +379,7 @@ const struct model_ops exact_model = {
     .words = "exact kernel",
     .exact = true,
     .keeps_inputs = true,
+    .keeps_rows = true,
     .size = exact_size,
     .plan = exact_plan,
     .sample = model_products_sample,

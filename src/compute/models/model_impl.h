@@ -157,6 +157,7 @@ struct prediction {
                         struct err *);
     size_t work_len;
     struct fop *f;
+    const double *held; /* what a kind makes once for all tiles */
 };
 /* Rows are handled in tiles of fixed size, the last one padded, so that the bits of a row depend
  * neither on the number of threads nor on how a caller cuts the rows into such tiles. */
@@ -176,6 +177,10 @@ struct averaging {
 };
 enum status model_average_features(struct averaging *, struct err *);
 enum status model_average_exact(struct averaging *, struct err *);
+enum status model_average_sparse(struct averaging *, struct err *);
+
+/* A sparse model's factor L of K_zz (M x M), made from its points; the caller frees it. */
+double *model_sparse_factor(const struct model *, struct pool *, struct err *);
 
 /* Bytes that left-out residuals take beside the factor of the variances, which have Mv features and
  * the mean M (model_left_out.c). */

@@ -1,4 +1,4 @@
-# kinds of model: exact and by features
+# kinds of model: exact, by features, sparse
 libcompute_a_SOURCES += \
   src/compute/models/exact.c \
   src/compute/models/exact.h \
@@ -31,6 +31,7 @@ libcompute_a_SOURCES += \
   src/compute/models/model_rank.c \
   src/compute/models/model_refine.c \
   src/compute/models/model_single.c \
+  src/compute/models/model_sparse.c \
   src/compute/models/model_start.c \
   src/compute/models/model_watch.c \
   src/compute/models/propose.c \
@@ -41,4 +42,5 @@ libcompute_a_SOURCES += \
   src/compute/models/truth.h \
   src/compute/models/tuning.h \
   src/compute/models/tuning_features.c \
-  src/compute/models/tuning_rank.c
+  src/compute/models/tuning_rank.c \
+  src/compute/models/tuning_sparse.c

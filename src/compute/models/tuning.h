@@ -10,6 +10,7 @@
 
 #include "compute/backend.h"
 #include "compute/kernels/kernel.h"
+#include "compute/inducing/select.h"
 #include "compute/likelihood/nmll.h"
 #include "compute/tools.h"
 
@@ -20,6 +21,7 @@ struct tuning_task {
     struct tools on; /* ctl stops an evaluation; it reports nothing from inside of one */
     uint64_t seed;
     size_t mem_limit;           /* bytes; 0: none */
+    const struct select_opts *inducing; /* NULL: none */
     const struct source *valid; /* rows kept for validation, where their error is the objective; */
     const double *yvalid;       /* else NULL */
 };
@@ -82,11 +84,16 @@ struct model_tuning {
     enum status (*probes)(struct tuning_level *, const struct nmll_ask *, const struct nmll_told *,
                           const struct tuning_probes *, struct err *);
     const char *no_probes;
+    /* Chooses anew what does not follow the hyperparameters from one evaluation to the next, as
+     * inducing points, at a setting (NMLL_BEST).  *moved: values are better than before, and a
+     * search can go on.  NULL: there is no such thing. */
+    enum status (*again)(struct tuning_level *, const struct nmll_ask *, bool *moved,
+                         struct err *);
     void (*close)(struct tuning_level *); /* frees what is held; may be called again */
 };
 
-/* Used by features_model. */
-extern const struct model_tuning features_tuning;
+/* Used by features_model and sparse_model. */
+extern const struct model_tuning features_tuning, sparse_tuning;
 /* The rank of the preconditioner with which an evaluation at a point by `probes` probes takes the
  * least predicted time; it is the same for any number of threads (tuning_rank.c). */
 #define TUNING_PROBE_RTOL 1e-2 /* relative residuals of the solves for probes */

@@ -113,6 +113,7 @@ struct solver_param {
     const char *help;
     const char *words; /* "one,two": what the values 1, 2, ... are called; NULL: numbers */
     bool zero;         /* 0 may be chosen, too, and is kept as SOLVER_ZERO */
+    bool each;         /* 20m is 20 of each inducing point, and kept as -20 */
 };
 #define SOLVER_ZERO (-1.0)
 

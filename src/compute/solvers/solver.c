@@ -83,7 +83,7 @@ void solver_param_value(const struct solver_param *p, double value, char *out, s
     const char *w = p->words;
 
     if (!w) {
-        snprintf(out, len, "%g", value);
+        snprintf(out, len, p->each && value < 0.0 ? "%gm" : "%g", fabs(value));
         return;
     }
     for (int i = 1; i < (int)value && strchr(w, ','); i++)
@@ -93,7 +93,8 @@ void solver_param_value(const struct solver_param *p, double value, char *out, s
 
 bool solver_param_holds(const struct solver_param *p, double v)
 {
-    return v == 0.0 || (p->zero && v == SOLVER_ZERO) || (v >= p->lo && v <= p->hi);
+    return v == 0.0 || (p->zero && v == SOLVER_ZERO) || (v >= p->lo && v <= p->hi) ||
+           (p->each && -v >= p->lo && -v <= p->hi);
 }
 
 /* The place of a word in a list as "one,two": 1, 2, ...; 0: it is not there. */
@@ -115,21 +116,27 @@ static bool read_value(const struct solver_param *p, const char *value, size_t n
         return true;
     if (p->words)
         return (*out = place_of(p->words, value, n)) > 0.0;
-    if (!text_double(value, n, out) || !(*out >= p->lo) || !(*out <= p->hi) ||
+    const bool each = p->each && n > 1 && value[n - 1] == 'm';
+    if (!text_double(value, each ? n - 1 : n, out) || !(*out >= p->lo) || !(*out <= p->hi) ||
         (p->whole && *out != floor(*out)))
         return false;
     if (*out == 0.0 && p->zero)
         *out = SOLVER_ZERO;
+    if (each)
+        *out = -*out;
     return true;
 }
 
-static enum status set_param(const struct solver_ops *ops, const char *name, size_t nlen,
+/* What the parameters belong to: "solver", "svrg". */
+struct owner { const char *what, *name; const struct solver_param *params; };
+
+static enum status set_param(const struct owner *of, const char *name, size_t nlen,
                              const char *value, size_t vlen, double *params, struct err *err)
 {
     char list[SOLVER_TEXT_MAX] = "", range[64];
 
-    for (size_t i = 0; ops->params && ops->params[i].name; i++) {
-        const struct solver_param *p = &ops->params[i];
+    for (size_t i = 0; of->params && of->params[i].name; i++) {
+        const struct solver_param *p = &of->params[i];
         if (strlen(p->name) != nlen || strncmp(p->name, name, nlen) != 0) {
             snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", *list ? ", " : "",
                      p->name);
@@ -138,10 +145,10 @@ static enum status set_param(const struct solver_ops *ops, const char *name, siz
         if (read_value(p, value, vlen, &params[i]))
             return ST_OK;
         solver_param_range(p, range, sizeof range);
-        return err_set(err, ST_RANGE, "%s: %s=%.*s is not possible; %s, %s", ops->name, p->name,
+        return err_set(err, ST_RANGE, "%s: %s=%.*s is not possible; %s, %s", of->name, p->name,
                        vlen < 20 ? (int)vlen : 20, value, p->help, range);
     }
-    err_set(err, ST_NOT_FOUND, "solver %s has no parameter \"%.*s\"", ops->name,
+    err_set(err, ST_NOT_FOUND, "%s %s has no parameter \"%.*s\"", of->what, of->name,
             nlen < 20 ? (int)nlen : 20, name);
     if (*list)
         err_hint(err, "its parameters: %s", list);
@@ -154,21 +161,30 @@ enum status solver_parse(const char *text, const struct solver_ops **ops,
     const size_t n = strcspn(text, "(");
     char name[24] = "";
 
-    memset(params, 0, SOLVER_MAX_PARAMS * sizeof *params);
     snprintf(name, sizeof name, "%.*s", n < sizeof name ? (int)n : (int)sizeof name - 1, text);
     *ops = solver_find(name, err);
     if (*ops == NULL)
         return ST_NOT_FOUND;
-    if (text[n] == '\0')
+    return solver_params_parse("solver", (*ops)->name, (*ops)->params, text + n, params, err);
+}
+
+enum status solver_params_parse(const char *what, const char *name, const struct solver_param *list,
+                                const char *text, double params[SOLVER_MAX_PARAMS], struct err *err)
+{
+    const struct owner of = { what, name, list };
+
+    memset(params, 0, SOLVER_MAX_PARAMS * sizeof *params);
+    if (*text == '\0')
         return ST_OK;
-    for (const char *p = text + n + 1;; p++) {
+    for (const char *p = text + 1;; p++) {
         const size_t eq = strcspn(p, "=,)"), end = strcspn(p, ",)");
         if (p[eq] != '=' || p[end] == '\0' || (p[end] == ')' && p[end + 1] != '\0')) {
-            err_set(err, ST_USAGE, "\"%.60s\" is not a solver with its parameters", text);
-            err_hint(err, "solver=svrg(batch=256,step=0.5)");
+            err_set(err, ST_USAGE, "\"%s%.60s\" is not a %s with its parameters", name, text, what);
+            err_hint(err, strcmp(what, "solver") ? "select=greedy(subset=20)"
+                                                 : "solver=svrg(batch=256,step=0.5)");
             return ST_USAGE;
         }
-        const enum status rc = set_param(*ops, p, eq, p + eq + 1, end - eq - 1, params, err);
+        const enum status rc = set_param(&of, p, eq, p + eq + 1, end - eq - 1, params, err);
         if (rc != ST_OK || p[end] == ')')
             return rc;
         p += end;

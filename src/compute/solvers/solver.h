@@ -42,5 +42,8 @@ bool solver_param_holds(const struct solver_param *, double value);
 /* Parses "svrg(batch=256,step=0.5)": the solver and its parameters (0 where not given). */
 enum status solver_parse(const char *text, const struct solver_ops **,
                          double params[SOLVER_MAX_PARAMS], struct err *);
+/* The parameters in brackets behind the name of a `what` ("solver"), or "" where there are none. */
+enum status solver_params_parse(const char *what, const char *name, const struct solver_param *,
+                                const char *text, double params[SOLVER_MAX_PARAMS], struct err *);
 
 #endif

@@ -296,6 +296,30 @@ static enum status compare_start(struct tune_job *job, struct err *err)
     return rc;
 }
 
+/* What the search has held fixed (model_tuning.again) is chosen anew at its result, and the descent
+ * goes on from there, at most ROUNDS times in all. */
+static enum status run_rounds(struct tune_job *job, struct err *err)
+{
+    enum { ROUNDS = 3 };
+    enum status rc = ST_OK;
+    bool moved = true;
+
+    job->res->rounds = job->kind->again != NULL;
+    while (rc == ST_OK && job->kind->again && job->nfree > 0) {
+        struct tune_point p = job->res->best;
+        if (job->res->rounds == ROUNDS || !isfinite(p.score) || p.subsampled)
+            break;
+        const struct nmll_ask ask = { .t = job->targets, .y = job->full.y, .hp = p.hp,
+                                      .nhp = job->nhp, .scale = NMLL_BEST, .within = &job->within };
+        rc = job->kind->again(&job->full, &ask, &moved, err);
+        if (rc != ST_OK || !moved)
+            break;
+        job->res->rounds++;
+        rc = tune_descend(job, &p, true, polish_share(job), err);
+    }
+    return rc;
+}
+
 /* Candidates are compared by differences, for which few probes are enough.  The value of the best
  * one is then computed anew with as many probes as its standard error needs. */
 static enum status sharpen(struct tune_job *job, struct err *err)
@@ -316,12 +340,12 @@ static enum status sharpen(struct tune_job *job, struct err *err)
     return rc;
 }
 
-enum bound { BOUND_NONE, BOUND_LOWER, BOUND_UPPER, BOUND_IDLE };
+enum reached { BOUND_NONE, BOUND_LOWER, BOUND_UPPER, BOUND_IDLE };
 
 /* The bound that hyperparameter i of the best point has reached (i = nhp, nhp + 1: amplitude and
  * noise, of any target).  BOUND_IDLE is the upper bound of an ARD lengthscale: an input without
  * influence. */
-static enum bound bound_reached(const struct tune_job *job, size_t i)
+static enum reached bound_reached(const struct tune_job *job, size_t i)
 {
     const struct tune_point *p = &job->res->best;
     const double lo = i < job->nhp    ? job->lo[i]
@@ -353,7 +377,7 @@ static void flag_bounds(struct tune_job *job)
 
     res->nlower = res->nupper = res->idle = 0;
     for (size_t i = 0; i < job->nhp + 2; i++) {
-        const enum bound at = bound_reached(job, i);
+        const enum reached at = bound_reached(job, i);
         res->nlower += at == BOUND_LOWER;
         res->nupper += at == BOUND_UPPER;
         res->idle += at == BOUND_IDLE;
@@ -412,7 +436,7 @@ static void verdict(struct tune_job *job)
         return;
     }
     for (size_t i = 0; i < job->nhp + 2; i++) {
-        const enum bound at = bound_reached(job, i);
+        const enum reached at = bound_reached(job, i);
         if (at != BOUND_LOWER && at != BOUND_UPPER)
             continue;
         text_number(val, sizeof val, i < job->nhp ? p->hp[i] : i == job->nhp ? p->amplitude
@@ -549,7 +573,8 @@ enum status tune_run(const struct kernel *k, const struct source *src, const dou
     job.quiet = (struct ctl){ .cancel = ctl ? ctl->cancel : NULL };
     job.task = (struct tuning_task){ .kernel = k, .likelihood = opts->likelihood,
                                      .on = { on->be, on->pool, &job.quiet },
-                                     .seed = opts->seed, .mem_limit = opts->mem_limit };
+                                     .seed = opts->seed, .mem_limit = opts->mem_limit,
+                                     .inducing = &opts->inducing };
     if (opts->objective == TUNE_VALID) {
         job.task.valid = opts->valid;
         job.task.yvalid = opts->yvalid;
@@ -568,6 +593,8 @@ enum status tune_run(const struct kernel *k, const struct source *src, const dou
         rc = run_polish(&job, err);
     if (rc == ST_OK)
         rc = compare_start(&job, err);
+    if (rc == ST_OK)
+        rc = run_rounds(&job, err);
     if (rc == ST_OK)
         rc = sharpen(&job, err);
     if (rc == ST_CANCELLED) {

@@ -26,6 +26,7 @@ struct tune_opts {
     const char *method;      /* "bayes" (then polish), "grid", "lbfgs", ...: tuner_find */
     const struct likelihood_ops *likelihood; /* NULL: Gaussian; its kind must suit */
     const struct model_ops *kind; /* of model; NULL: the usual one with features */
+    struct select_opts inducing; /* of a sparse model */
     bool approx;             /* features: the NMLL of all rows and columns by conjugate gradients
                               * and
                                 probes (10), for maps whose Gram matrix would be too large; the
@@ -64,6 +65,7 @@ struct tune_result {
     enum outcome_tune { TUNE_DONE, TUNE_CANCELLED, TUNE_EVALS, TUNE_TIE } why;
     double tie_gain, tie_error;                /* for TIE, in nats; else 0 */
     size_t rank, probes;                       /* approx: rank used; probes behind best.nmll */
+    size_t rounds;       /* a sparse model: how often its points were chosen */
     size_t nhp, evaluations;
     struct tune_point best;
     double effective_dimension;

@@ -176,7 +176,7 @@ enum status scoring_factor(struct model *m, const struct dataset *d, struct enco
                            struct job *job, struct err *err)
 {
     const struct tools tools = { job->backend, job->pool, &job->ctl };
-    const bool own = m->kind->keeps_inputs && !enc->weight; /* the model has all that it needs */
+    const bool own = m->kind->keeps_rows && !enc->weight; /* the model has all that it needs */
     struct source_array inputs;
     struct encoded e = { 0 };
     enum status rc;

@@ -1,0 +1,16 @@
+# inducing points of sparse models: their bound, and the ways to choose them
+libcompute_a_SOURCES += \
+  src/compute/inducing/anneal.c \
+  src/compute/inducing/basis.c \
+  src/compute/inducing/basis.h \
+  src/compute/inducing/bound.c \
+  src/compute/inducing/bound.h \
+  src/compute/inducing/columns.c \
+  src/compute/inducing/columns.h \
+  src/compute/inducing/dpp.c \
+  src/compute/inducing/greedy.c \
+  src/compute/inducing/kmeans.c \
+  src/compute/inducing/pchol.c \
+  src/compute/inducing/random.c \
+  src/compute/inducing/select.c \
+  src/compute/inducing/select.h

@@ -1,0 +1,62 @@
+#!/bin/sh
+# tests/scripts/inducing.sh -- sparse models: fit, tune, score, predict, sessions, refusals.
+. "${srcdir:-$(dirname "$0")/../..}/tests/scripts/lib.sh"
+
+num() { printf '%s\n' "$out" | sed -n "s/.*\"$1\":\([-+0-9.eE]*\)[,}].*/\1/p" | tail -n 1; }
+data='demo friedman1 n=300 seed=3; split test=20% seed=1; kernel matern(nu=5/2); set seed=4'
+
+# Fit and tune. The bound is below the evidence of the exact kernel, and rises with the points.
+run --format json -e "$data; tune; fit"
+evidence=$(num nmll)
+run --format json -e "$data; tune; fit solver=sparse inducing=20; score"
+few=$(num bound)
+has "a sparse fit says its points" "$out" '"model":"sparse".*"inducing":20'
+has "the noise has moved, and is told" "$out" '"name":"sparse-noise"'
+has "it is scored" "$out" '"command":"score"'
+run --format json -e "$data; tune; fit solver=sparse inducing=120"
+many=$(num bound)
+ok "the bound rises with the points and stays below the evidence" awk -v a="$few" -v b="$many" \
+    -v e="$evidence" 'BEGIN { exit !(a < b && b <= -e + 1e-6) }'
+run --format json -e "$data; tune solver=sparse inducing=40; fit solver=sparse inducing=40"
+has "a tuning says how often its points were chosen" "$out" '"inducing_choices":1'
+tuned=$(num bound)
+run --format json -e "$data; fit solver=sparse inducing=40 rescale=no"
+ok "and its bound is better than at the start" awk -v a="$tuned" -v b="$(num bound)" \
+    'BEGIN { exit !(a > b) }'
+run --format json -e "$data; tune solver=sparse inducing=20 select=greedy"
+ok "greedy points are chosen again, at most three times" awk -v k="$(num inducing_choices)" \
+    'BEGIN { exit !(k >= 1 && k <= 3) }'
+run --format json -e "$data; fit model=sparse inducing=9 approx=fitc"
+has "fitc has no bound" "$out" '"inducing":9'
+is "and says none" "$(printf "%s\n" "$out" | grep -c "\"bound\":-")" 0
+run --format json -e "$data; fit inducing=10"
+has "inducing= asks for a sparse model" "$out" '"model":"sparse"'
+run --format json -e "$data; fit solver=sparse inducing=30 noise=1e-4 amplitude=1"
+has "a noise that was given is kept, and its cost told" "$out" '"type":"warning".*sparse-noise'
+
+# Sessions: same bits, points and rounds included.
+run -s a.gpd -e "$data; tune; fit solver=sparse inducing=15 select=anneal(steps=60)" \
+    -e 'predict out=a.csv'
+run -s a.gpd -e 'predict out=b.csv'
+ok "a resumed model predicts the same bits" cmp a.csv b.csv
+run -s a.gpd --format json -e 'score'
+ok "and is scored" test -n "$(num rmse)"
+run -e "$data; fit solver=sparse inducing=30; predict samples=3 quantiles=5,95 out=s.csv"
+has "functions are drawn" "$(head -n 1 s.csv)" 'sample3'
+
+# Weights of rows and several targets.
+run --format json -e 'demo friedman1 n=200 seed=3; let w = x1 + 0.5; cols w role=weight' \
+    -e 'fit solver=sparse inducing=20; score on=train'
+has "rows can have weights" "$out" '"command":"score"'
+
+# Strings, and refusals.
+run --format json -e 'demo friedman1 n=100 seed=1; fit solver=sparse samples=8'
+has "samples= is refused with what to do" "$out$err" 'predict samples='
+run --format json -e 'demo friedman1 n=100 seed=1; fit solver=sparse select=lucky'
+has "an unknown way names the others" "$out$err" 'anneal'
+run --format json -e 'demo friedman1 n=100 seed=1; fit solver=sparse inducing=500'
+has "there are no more points than rows" "$out" '"inducing":100'
+run --format json -e 'demo friedman1 n=100 seed=1; fit solver=pcg inducing=20'
+has "points without a sparse model are not used" "$out" '"name":"unused"'
+
+finish
