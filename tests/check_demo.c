@@ -1,5 +1,6 @@
 /* tests/check_demo.c -- bundled and generated data against the formulas they claim. */
 #include "data/demo/demo_molecules.h"
+#include "data/demo/demo_motifs.h"
 #include "data/demo/demo_proteins.h"
 #include "data/kinds/nodes.h"
 #include "data/table.h"
@@ -36,7 +37,7 @@ START_TEST(every_demo_is_made)
                 ck_assert(isfinite(t->col[j].v[i]));
         table_unref(t);
     }
-    ck_assert_uint_eq(n, 8);
+    ck_assert_uint_eq(n, 9);
 }
 END_TEST
 
@@ -196,6 +197,44 @@ START_TEST(formulas_hold_without_noise)
 }
 END_TEST
 
+/* Some word of five letters occurs as often as the count says, overlaps included; many says whether
+ * that is more than five times; rows do not depend on how many there are; copies are uniform from 0
+ * to 10, so that counts are 5 and what chance adds (.09) on average. */
+START_TEST(motifs_have_their_counts)
+{
+    enum { N = 2000 };
+    struct demo_opts o = { .n = N, .seed = 3, .noise = 0.0 };
+    struct table *t = demo("motifs", &o), *u;
+    double sum = 0.0;
+
+    o.n = 200;
+    u = demo("motifs", &o);
+    for (size_t i = 0; i < t->n; i++) {
+        const char *w = column_word(&t->col[0], i);
+        const double y = t->col[1].v[i];
+        bool found = y == 0.0;
+        ck_assert(strlen(w) == 100 && strspn(w, "ACGT") == 100);
+        for (size_t p = 0; p + 5 <= 100 && !found; p++) {
+            size_t n = 0;
+            for (size_t q = 0; q + 5 <= 100; q++)
+                n += strncmp(w + p, w + q, 5) == 0;
+            found = (double)n == y;
+        }
+        ck_assert_msg(found, "%s: no word %g times", w, y);
+        ck_assert(t->col[2].v[i] == (y > MOTIFS_MANY));
+        if (i < u->n) {
+            char *again = strdup(w);
+            ck_assert_str_eq(column_word(&u->col[0], i), again);
+            free(again);
+        }
+        sum += y;
+    }
+    ck_assert(fabs(sum / N - 5.09) < 5.0 * sqrt(10.0 / N));
+    table_unref(t);
+    table_unref(u);
+}
+END_TEST
+
 START_TEST(noise_is_as_large_as_asked)
 {
     struct demo_opts quiet = { .n = 20000, .seed = 2, .noise = 0 },
@@ -271,6 +310,7 @@ int main(void)
         every_demo_is_made,
         molecules_have_their_energy,
         proteins_have_their_activity,
+        motifs_have_their_counts,
         co2_is_the_measured_series,
         rows_depend_on_seed_and_row_alone,
         formulas_hold_without_noise,

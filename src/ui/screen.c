@@ -349,6 +349,9 @@ static void value_words(const struct job_view *j, bool wide, struct buf *b)
     if (kind == PHASE_SEARCH) {
         text_number(s, sizeof s, t->value2);
         buf_printf(b, "   best %s %s", t->phase == PHASE_TUNE ? "NMLL" : phase_value(t->phase), s);
+    } else if (kind == PHASE_CHOICE) {
+        text_number(s, sizeof s, t->value2);
+        buf_printf(b, "   best %s %s", phase_value(t->phase), s);
     } else if (kind == PHASE_RESIDUAL && !isnan(t->target)) {
         buf_printf(b, "   %s %.1e %s %.0e", solver_estimates(t->method) ? "estimate" : "resid",
                    t->value, theme_glyph.utf8 ? theme_glyph.arrow : "->", t->target);

@@ -59,4 +59,29 @@ has "there are no more points than rows" "$out" '"inducing":100'
 run --format json -e 'demo friedman1 n=100 seed=1; fit solver=pcg inducing=20'
 has "points without a sparse model are not used" "$out" '"name":"unused"'
 
+# What is kept, and the plot of it. The loss without a point is that of a fit without it: of two
+# points, the bound falls to that of the other one alone.
+run --format json -s b.gpd -e 'demo motifs n=120 seed=2; split test=25% seed=1; kernel spectrum(n=3)' \
+    -e 'tune; fit solver=sparse inducing=12 select=greedy rescale=no; inducing out=p.csv'
+has "inducing lists the points" "$out" '"command":"inducing".*"inducing":12'
+is "all of them in the file" "$(wc -l <p.csv)" 13
+ok "greedy points are training rows with their targets" awk -F, \
+    'NR > 1 && ($2 == "" || $3 == "" || $4 != 0) { bad = 1 } END { exit bad }' p.csv
+bound=$(num bound)
+ok "the figure is that of the fit" awk -v a="$bound" -v b="$(num log_likelihood)" \
+    'BEGIN { exit !((a - b)^2 < 1e-12 * b * b) }'
+last=$(awk -F, '$1 == 12 { print $6 }' p.csv)
+run --format json -s b.gpd -e 'fit solver=sparse inducing=11 select=greedy rescale=no'
+ok "the loss without the last point is that of the fit before it" awk -v a="$bound" -v l="$last" \
+    -v b="$(num bound)" 'BEGIN { exit !((a - l - b)^2 < 1e-10 * b * b) }'
+run -s b.gpd -e 'plot inducing r1 out=rounds.csv'
+is "the plot has a round for each point" "$(grep -c '^[^,]*,of the set' rounds.csv)" 12
+has "and the targets of the points" "$(cat rounds.csv)" 'points'
+run -s b.gpd --format json -e 'fit solver=sparse inducing=12 select=anneal(steps=40m) seed=3' -e inducing
+ok "annealed points are outside, some letters from a row" test "$(num inducing_outside)" -gt 0
+run -e 'demo toy n=40; kernel rbf; fit; inducing'
+has "a fit without points says what to do" "$err" 'fit solver=sparse'
+run -e 'demo motifs n=40 seed=1; kernel spectrum(n=3); fit solver=sparse inducing=5 select=kmeans'
+has "kmeans is refused for strings with the other ways" "$err" 'select=greedy'
+
 finish

@@ -6,6 +6,7 @@
 #include "app/runs/effects_run.h"
 #include "app/runs/importance.h"
 #include "app/runs/row_inspect.h"
+#include "app/runs/inducing_run.h"
 #include "app/runs/spectrum_run.h"
 #include "app/runs/why.h"
 #include "app/core/ws_tell.h"
@@ -85,6 +86,13 @@ static enum status cmd_spectrum(struct workspace *ws, const struct args *a, stru
     const enum status rc = d ? cmd_model_fit(ws, a, d, &o, err) : err->code;
     o.kind = model_kind_named(args_text(a, "model"));
     return rc == ST_OK ? spectrum_run_start(ws, NULL, d, &o, rows, args_line(a), err) : rc;
+}
+
+static enum status cmd_inducing(struct workspace *ws, const struct args *a, struct err *err)
+{
+    const struct run *r = ws_run(ws, args_text(a, "run"), err);
+
+    return r ? inducing_run_start(ws, r, args_text(a, "out"), args_line(a), err) : err->code;
 }
 
 static enum status cmd_why(struct workspace *ws, const struct args *a, struct err *err)
@@ -223,6 +231,19 @@ const struct command cmd_diag_rows[] = {
      "rows, the noise among them, the rank, the condition numbers without and with the\n"
      "preconditioner, the effective dimension, and the Ritz values of the fit's own iteration.\n"
      "plot spectrum draws it."},
+    {"inducing",
+     "model",
+     "Show the inducing points that a sparse fit keeps, and what each is worth",
+     "inducing",
+     {{"run", ARG_RUN, ARGF_POS, ".", 0, 0, NULL, NULL, "a sparse fit; . is the last fit"},
+      {"out", ARG_OUT, 0, NULL, 0, 0, NULL, NULL,
+       "CSV to write: point, row, target, letters, nearest, loss, sequence, inputs (scaled)"}},
+     CMD_JOB | CMD_NEEDS_MODEL,
+     cmd_inducing,
+     "A point that is a training row has its row and target; another one of letters says in how\n"
+     "many letters it differs from the nearest training row. loss is what the bound (of fitc and\n"
+     "dtc the log likelihood) loses without the point; the most valuable points come first.\n"
+     "plot inducing shows the course of the choice, and the targets of the points."},
     {"why",
      "model",
      "Find out what is wrong with a fit or tuning, and what to do",

@@ -445,7 +445,7 @@ void job_words(const struct job_view *v, struct buf *out)
         buf_printf(out, "  %s %.1e", solver_estimates(t->method) ? "estimate" : "resid", t->value);
         if (t->target > 0.0)
             buf_printf(out, " -> %.0e", t->target);
-    } else if (kind == PHASE_SEARCH && isfinite(t->value)) {
+    } else if ((kind == PHASE_SEARCH || kind == PHASE_CHOICE) && isfinite(t->value)) {
         text_number(num, sizeof num, isfinite(t->value2) ? t->value2 : t->value);
         buf_printf(out, "  %s %s (best)", phase_value(t->phase), num);
     }
@@ -489,6 +489,11 @@ static void tick_record(struct workspace *ws, const struct job_view *v, double s
         rec_num(&r, best, t->value2);
     } else {
         rec_int(&r, "done", (int64_t)t->done);
+        if (kind == PHASE_CHOICE) {
+            rec_num(&r, phase_value(t->phase), t->value);
+            rec_num(&r, "bound_best", t->value2);
+            rec_num(&r, "accepted", t->passes);
+        }
     }
     if (t->total)
         rec_int(&r, "total", (int64_t)t->total);

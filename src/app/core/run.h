@@ -67,6 +67,8 @@ struct run {
     struct tune_opts topt; struct tune_result tune;
     struct solve_info solve;     /* amplitude and noise as the solver used them (alpha, beta) */
     struct trace_point *trace; size_t ntrace, captrace;
+    /* A sparse fit: the rounds of its choice so far, as model.rounds has them in the end. */
+    double *rounds; size_t nrounds, caprounds;
     double trace_target;         /* the requested relative residual */
     struct tick last;            /* the newest tick; its point is NULL */
     double started, ended;       /* monotonic seconds; `created` has the wall-clock time */

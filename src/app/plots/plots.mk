@@ -16,6 +16,7 @@ libplots_a_SOURCES = \
   src/app/plots/plots_data.c \
   src/app/plots/plots_effects.c \
   src/app/plots/plots_letters.c \
+  src/app/plots/plots_inducing.c \
   src/app/plots/plots_model.c \
   src/app/plots/plots_run.c \
   src/app/plots/plots_search.c \

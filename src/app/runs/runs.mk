@@ -29,6 +29,8 @@ libruns_a_SOURCES = \
   src/app/runs/fitting.h \
   src/app/runs/importance.c \
   src/app/runs/importance.h \
+  src/app/runs/inducing_run.c \
+  src/app/runs/inducing_run.h \
   src/app/runs/interactions.c \
   src/app/runs/interactions.h \
   src/app/runs/intervals.c \

@@ -13,4 +13,6 @@ libcompute_a_SOURCES += \
   src/compute/inducing/pchol.c \
   src/compute/inducing/random.c \
   src/compute/inducing/select.c \
-  src/compute/inducing/select.h
+  src/compute/inducing/select.h \
+  src/compute/inducing/weigh.c \
+  src/compute/inducing/weigh.h

@@ -4,6 +4,7 @@
 #include "data/table.h"
 
 #include "data/demo/demo_molecules.h"
+#include "data/demo/demo_motifs.h"
 #include "data/demo/demo_proteins.h"
 #include "data/formats/import.h"
 #include "data/kinds/nodes.h"
@@ -268,6 +269,12 @@ static const struct recipe recipes[] = {
      3000,
      0.1,
      proteins_make},
+    {{"motifs", "100 letters of DNA -> how often a planted word of five occurs, and whether more "
+                "than five times: for spectrum"},
+     MOTIFS_COLUMNS,
+     1000,
+     0.0,
+     motifs_make},
 };
 enum { NRECIPES = sizeof recipes / sizeof *recipes };
 
@@ -282,7 +289,8 @@ static const struct recipe *find_recipe(const char *name, struct err *err)
         if (strcmp(recipes[i].demo.name, name) == 0)
             return &recipes[i];
     err_set(err, ST_NOT_FOUND, "no bundled data is called %.40s", name);
-    err_hint(err, "demo co2 | robot | friedman1 | draw | toy | points | molecules | proteins");
+    err_hint(err, "demo co2 | robot | friedman1 | draw | toy | points | molecules | proteins | "
+                  "motifs");
     return NULL;
 }
 

@@ -3,6 +3,8 @@ libdata_a_SOURCES += \
   src/data/demo/demo.c \
   src/data/demo/demo_molecules.c \
   src/data/demo/demo_molecules.h \
+  src/data/demo/demo_motifs.c \
+  src/data/demo/demo_motifs.h \
   src/data/demo/demo_proteins.c \
   src/data/demo/demo_proteins.h
 

@@ -1,0 +1,17 @@
+/* app/runs/inducing_run.h -- the command inducing: what a sparse model keeps, and what each of its
+ * points is worth. */
+#ifndef GPDESK_INDUCING_RUN_H
+#define GPDESK_INDUCING_RUN_H
+
+#include "app/core/workspace.h"
+
+/* Starts the job. out: a CSV to write (NULL: none). STATE for a run that keeps no points, or whose
+ * data is not loaded. */
+enum status inducing_run_start(struct workspace *, const struct run *, const char *out,
+                               const char *line, struct err *);
+/* The training rows of a run's data in the order in which its fit read them, as rows of the table
+ * (*n of them, the caller frees them): origins of points count in it. NULL where the data is not
+ * loaded or does not agree with the fit. */
+size_t *inducing_run_rows(const struct run *, size_t *n);
+
+#endif
