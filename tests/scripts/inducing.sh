@@ -79,6 +79,9 @@ is "the plot has a round for each point" "$(grep -c '^[^,]*,of the set' rounds.c
 has "and the targets of the points" "$(cat rounds.csv)" 'points'
 run -s b.gpd --format json -e 'fit solver=sparse inducing=12 select=anneal(steps=40m) seed=3' -e inducing
 ok "annealed points are outside, some letters from a row" test "$(num inducing_outside)" -gt 0
+run --format json -e 'demo motifs n=60 seed=1; kernel spectrum(n=1); fit solver=sparse inducing=20'
+has "rows that others span are left out, and fewer points told" "$out" '"name":"inducing-fewer"'
+has "they are as many as there are letters" "$out" '"inducing":4'
 run -e 'demo toy n=40; kernel rbf; fit; inducing'
 has "a fit without points says what to do" "$err" 'fit solver=sparse'
 run -e 'demo motifs n=40 seed=1; kernel spectrum(n=3); fit solver=sparse inducing=5 select=kmeans'

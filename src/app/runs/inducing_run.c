@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/outfile.h"
 #include "base/text.h"
+#include "compute/inducing/select.h"
 #include "compute/inducing/weigh.h"
 #include "compute/models/exact.h"
 #include "data/kinds/kind.h"
@@ -50,20 +51,25 @@ static void keeping_free(struct job *job)
     job->arg = NULL;
 }
 
-/* A point as text: its letters where it has some, else nothing. */
+/* A point as text: the letters of its parts, if it has some. */
 static void point_text(const struct keeping *k, size_t i, struct buf *b)
 {
-    const struct enc_held *held = &k->enc.held;
-    const char *letters = held->kind && held->kind->alphabet ? held->kind->alphabet(held->state)
-                                                             : NULL;
-    const double *z = k->model->X + i * k->model->d + k->enc.ncol;
+    const struct row_layout l = encoding_layout(&k->enc);
+    const double *z = k->model->X + i * k->model->d;
 
-    if (!letters || !held->layer.symbols || !held->inputs || k->model->d <= k->enc.ncol)
-        return;
-    const size_t most = k->model->d - k->enc.ncol - 1, known = strlen(letters);
-    const size_t length = z[0] >= 0.0 && z[0] <= (double)most ? (size_t)z[0] : 0;
-    for (size_t p = 1; p <= length; p++)
-        buf_putc(b, z[p] >= 0.0 && z[p] < (double)known ? letters[(size_t)z[p]] : '?');
+    for (size_t p = 0; p < l.nparts; p++) {
+        const struct enc_held *held = encoding_part(&k->enc, p);
+        const char *letters =
+            held && held->kind->alphabet ? held->kind->alphabet(held->state) : NULL;
+        const double *part = z + select_part(&l, z, p);
+        if (!letters || l.part[p].rows != ROWS_SYMBOLS)
+            continue;
+        const double known = (double)strlen(letters);
+        if (b->len)
+            buf_putc(b, ' ');
+        for (size_t q = 1; q <= (size_t)part[0]; q++)
+            buf_putc(b, part[q] < known ? letters[(size_t)part[q]] : '?');
+    }
 }
 
 static void describe(struct keeping *k, const struct encoded *e, const double *X)

@@ -12,7 +12,7 @@
 
 enum { BLOCK = 256, FEW = 8 }; /* rows of a task; rows of a group that can change */
 /* Numbers of rows up to which tiles are kept: a tile of words takes some 500 bytes for each. */
-static const double KEPT_NUMBERS = 5e5;
+static const double KEPT_NUMBERS = 1e6;
 
 struct columns {
     struct columns_of of;

@@ -15,7 +15,7 @@ static enum status kmeans_choose(struct select_job *job, struct err *err)
     if (job->src->layout.nparts > 0) {
         err_set(err, ST_UNSUPPORTED, "select=kmeans averages rows of numbers; these rows hold "
                                      "sequences or molecules, which have no average");
-        err_hint(err, "select=greedy, pchol, dpp, anneal or random");
+        err_hint(err, "fit solver=sparse select=greedy, pchol, dpp, anneal or random");
         return ST_UNSUPPORTED;
     }
     enum status rc = kmeans_fit(n, d, job->rows->X, &o, job->ctl, &km, err);

@@ -25,7 +25,7 @@ const struct select_ops *select_at(size_t i)
 enum status select_parse(const char *text, struct select_opts *o, struct err *err)
 {
     const size_t n = strcspn(text, "(");
-    char all[120] = "select=";
+    char all[120] = "fit solver=sparse select=";
 
     o->ops = NULL;
     for (size_t i = 0; i < NWAYS; i++) {

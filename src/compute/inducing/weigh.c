@@ -2,6 +2,7 @@
 #include "compute/inducing/weigh.h"
 
 #include "base/mem.h"
+#include "compute/inducing/select.h"
 #include "compute/linalg/blas.h"
 
 #include <math.h>
@@ -78,21 +79,35 @@ enum status weigh_points(const struct columns_of *rows, const double *Z, const s
                : by_direction(b, a, amplitude, loss, err);
 }
 
+/* In how many letters of their parts two rows differ, or `most` if it is no less; SIZE_MAX: a part
+ * has another length. */
+static size_t letters_apart(const struct row_layout *l, const double *x, const double *z,
+                            size_t most)
+{
+    size_t apart = 0;
+
+    for (size_t p = 0; p < l->nparts; p++) {
+        const double *a = x + select_part(l, x, p), *b = z + select_part(l, z, p);
+        if (l->part[p].rows != ROWS_SYMBOLS)
+            continue;
+        if (a[0] != b[0])
+            return SIZE_MAX;
+        for (size_t k = 1; k <= (size_t)a[0] && apart < most; k++)
+            apart += a[k] != b[k];
+    }
+    return apart;
+}
+
 size_t weigh_letters(const struct source *s, const double *X, size_t n, size_t d, const double *z,
                      size_t *row)
 {
     size_t least = SIZE_MAX;
+    bool letters = false;
 
-    if (s->row != ROW_SYMBOLS)
-        return least;
-    const size_t length = (size_t)z[s->flat];
-    for (size_t i = 0; i < n; i++) {
-        const double *x = X + i * d + s->flat;
-        size_t apart = 0;
-        if (x[0] != z[s->flat])
-            continue;
-        for (size_t k = 1; k <= length && apart < least; k++)
-            apart += x[k] != z[s->flat + k];
+    for (size_t p = 0; p < s->layout.nparts; p++)
+        letters |= s->layout.part[p].rows == ROWS_SYMBOLS;
+    for (size_t i = 0; letters && i < n; i++) {
+        const size_t apart = letters_apart(&s->layout, X + i * d, z, least);
         if (apart < least) {
             least = apart;
             *row = i;

@@ -12,9 +12,9 @@
 enum status weigh_points(const struct columns_of *, const double *Z, const struct bound *,
                          const struct bound_at *, const double *amplitude, double *loss,
                          const struct ctl *, struct err *);
-/* For rows of letters (ROW_SYMBOLS): the number of letters in which point z differs from the
- * nearest of n rows of the same length, and that row; SIZE_MAX: there is none of its length, or the
- * rows hold no letters. */
+/* For rows with parts of letters (ROWS_SYMBOLS): in how many letters point z differs from the
+ * nearest of n rows of the same lengths, and that row; SIZE_MAX: there is no such row, or the rows
+ * hold no letters. */
 size_t weigh_letters(const struct source *, const double *X, size_t n, size_t d, const double *z,
                      size_t *row);
 

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "compute/inducing/bound.h"
+#include "compute/kernels/kernel_tile.h"
 #include "compute/linalg/blas.h"
 #include "compute/models/exact.h"
 #include "compute/models/functions.h"
@@ -22,6 +23,8 @@
 
 #define PAIR_SECONDS 80e-9 /* a kernel value in double precision */
 #define FLOPS 20e9         /* of one core in products with m columns */
+#define TILED_NUMBERS 1e6  /* numbers of all rows up to which their tiles stay, */
+#define TILE_BYTES 520.0   /* and what a tile of words takes for each at most */
 
 /* Where the ratio is searched. */
 static const struct nmll_bounds anywhere = { .amplitude = { 1e-2, 1e2 }, .noise = { 1e-4, 1e2 } };
@@ -61,6 +64,8 @@ static enum status sparse_plan(const struct fit_opts *o, size_t n, size_t d, siz
     /* V and what a choice of points or the left-out rows hold beside it */
     p->bytes = 8.0 * (3.0 * rows * m + 6.0 * m * m + rows * ((double)d + 8.0)) +
                (double)threads * MODEL_BLAS_PACK;
+    if (kernel_tile_has(&o->kernel) && rows * (double)d <= TILED_NUMBERS)
+        p->bytes += TILE_BYTES * rows * (double)d; /* of tiles that stay (inducing/columns.c) */
     if (o->mem_limit && p->bytes > (double)o->mem_limit) {
         mem_format(mem, sizeof mem, p->bytes);
         err_set(err, ST_LIMIT, "%.0f inducing points of %zu rows need %s", m, n, mem);
@@ -95,21 +100,22 @@ static enum status judge(struct fit *ft, const struct bound *b, double ratio,
     const struct nmll_told told = { .value = &out->best, .amplitude = out->amplitude,
                                     .noise = noise };
     const double *given = ft->m->amplitudes;
+    const bool here = ft->o->keep_ratio && !ft->o->keep_scale; /* the amplitude alone may follow */
     struct bound_at at;
     enum status rc = ST_OK;
 
     out->ratio = ratio;
     memcpy(out->amplitude, given, ft->t * sizeof *given);
-    if (!ft->o->keep_ratio)
+    if (!here)
         rc = bound_best(b, &anywhere, &told, err);
-    if (rc == ST_OK && !ft->o->keep_ratio)
+    if (rc == ST_OK && !here)
         out->ratio = model_round(noise[0] * noise[0] / (out->amplitude[0] * out->amplitude[0]));
     if (rc == ST_OK)
         rc = bound_at(b, ratio, &at, err);
     if (rc != ST_OK)
         return rc;
     out->value = bound_value(b, &at, given);
-    if (ft->o->keep_ratio) {
+    if (here) {
         for (size_t j = 0; j < ft->t; j++)
             out->amplitude[j] = sqrt(at.c[j] / (double)b->n);
         out->best = bound_value(b, &at, out->amplitude);

@@ -180,7 +180,7 @@ enum status solver_params_parse(const char *what, const char *name, const struct
         const size_t eq = strcspn(p, "=,)"), end = strcspn(p, ",)");
         if (p[eq] != '=' || p[end] == '\0' || (p[end] == ')' && p[end + 1] != '\0')) {
             err_set(err, ST_USAGE, "\"%s%.60s\" is not a %s with its parameters", name, text, what);
-            err_hint(err, strcmp(what, "solver") ? "select=greedy(subset=20)"
+            err_hint(err, strcmp(what, "solver") ? "fit select=greedy(subset=20)"
                                                  : "solver=svrg(batch=256,step=0.5)");
             return ST_USAGE;
         }
