@@ -219,7 +219,7 @@ static const struct measure table[] = {
     {ROW("features", "features", MEASURE_SYSTEM, "", "random features"), INFO(features),
      .applies = has_features, .brief = "features", .expect = 2},
     {ROW("inducing", "inducing", MEASURE_SYSTEM, "", "inducing points"), INFO(inducing),
-     .applies = is_sparse, .omit = true, .age = MEASURE_LATER, .brief = "inducing"},
+     .applies = is_sparse, .omit = true, .age = MEASURE_LATER},
     {ROW("inducing_outside", "outside", MEASURE_SYSTEM, "", "points that are no training rows"),
      INFO(outside), .applies = is_sparse, .omit = true, .age = MEASURE_LATER},
     {ROW("inducing_skipped", "skipped", MEASURE_SYSTEM, "",

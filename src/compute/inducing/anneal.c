@@ -22,7 +22,8 @@ struct anneal {
     struct basis_try *t;
     double *z;            /* d: the proposal */
     double *origin;       /* of each place: its row, or -1 */
-    double *Zbest, *obest, best;
+    struct select_points kept; /* the best set, with room for one more point */
+    double best;
     double from;          /* the origin of the proposal */
     size_t m, moved, since; /* accepted; since the last refresh */
 };
@@ -113,8 +114,8 @@ static void keep_best(struct anneal *a)
         return;
     a->best = a->b.value;
     for (size_t k = 0; k < a->b.m; k++)
-        memcpy(a->Zbest + k * d, basis_point(&a->b, k), d * sizeof *a->z);
-    memcpy(a->obest, a->origin, a->b.m * sizeof *a->origin);
+        memcpy(a->kept.Z + k * d, basis_point(&a->b, k), d * sizeof *a->z);
+    memcpy(a->kept.origin, a->origin, a->b.m * sizeof *a->origin);
 }
 
 /* The proposal takes the place. */
@@ -122,7 +123,7 @@ static enum status accept(struct anneal *a, size_t place, struct err *err)
 {
     struct basis *b = &a->b;
     const size_t d = a->job->rows->d;
-    double *old = a->Zbest + a->m * d; /* room for one more */
+    double *old = a->kept.Z + a->m * d;
     const double was = a->origin[place];
 
     memcpy(old, basis_point(b, place), d * sizeof *old);
@@ -227,19 +228,20 @@ static enum status anneal_choose(struct select_job *job, struct err *err)
         return rc;
     a.t = basis_try_new(&a.b, 1, err);
     a.z = a.t ? mem_calloc(d, sizeof *a.z, "the annealing", err) : NULL;
-    a.origin = a.z ? mem_calloc(2 * m, sizeof *a.origin, "the annealing", err) : NULL;
-    a.Zbest = a.origin ? mem_calloc(m + 1, d * sizeof *a.Zbest, "the annealing", err) : NULL;
-    a.obest = a.origin ? a.origin + m : NULL;
-    rc = a.Zbest ? start(&a, err) : ST_NOMEM;
+    a.origin = a.z ? mem_calloc(m, sizeof *a.origin, "the annealing", err) : NULL;
+    rc = a.origin ? select_points_new(m + 1, d, &a.kept, err) : ST_NOMEM;
+    if (rc == ST_OK)
+        rc = start(&a, err);
     if (rc == ST_OK && a.b.m > 0)
         rc = run_anneal(&a, err);
     job->out->m = a.b.m;
     for (size_t k = 0; rc == ST_OK && k < a.b.m; k++) {
-        const double row = a.obest[k] == -2.0 ? row_like(job, a.Zbest + k * d) : a.obest[k];
-        select_put(job, k, a.Zbest + k * d);
+        const double *z = a.kept.Z + k * d, from = a.kept.origin[k];
+        const double row = from == -2.0 ? row_like(job, z) : from;
+        select_put(job, k, z);
         job->out->origin[k] = row;
     }
-    free(a.Zbest);
+    select_points_free(&a.kept);
     free(a.origin);
     free(a.z);
     basis_try_free(a.t);

@@ -14,5 +14,6 @@ libcompute_a_SOURCES += \
   src/compute/inducing/random.c \
   src/compute/inducing/select.c \
   src/compute/inducing/select.h \
+  src/compute/inducing/select_ways.c \
   src/compute/inducing/weigh.c \
   src/compute/inducing/weigh.h
