@@ -3,6 +3,7 @@
  * A job holds references to everything it reads, so that the workspace may change meanwhile. Its
  * results move into the run on the main thread, in its `done`. */
 #include "app/runs/fitting.h"
+#include "app/runs/inducing_run.h"
 #include "app/runs/intervals.h"
 
 #include "app/runs/advise.h"
@@ -899,38 +900,6 @@ static void fit_result_record(struct workspace *ws, const struct run *r)
     ws_emit(ws, &rec);
 }
 
-/* What was chosen, and where the noise went. */
-static void inducing_notes(struct workspace *ws, const struct run *r)
-{
-    const struct fit_info *i = &r->info;
-    const char *what = r->fit.inducing.approx == BOUND_VFE ? "bound" : "log likelihood";
-    char outside[48] = "", again[80] = "", skipped[128] = "";
-
-    if (!i->inducing)
-        return;
-    if (i->outside)
-        snprintf(outside, sizeof outside, ", %zu of them no training rows", i->outside);
-    if (i->choices > 1)
-        snprintf(again, sizeof again, "; chosen %zu times, because the noise had moved",
-                 i->choices);
-    if (i->skipped)
-        snprintf(skipped, sizeof skipped, "; %zu candidate%s that others span %s left out",
-                 i->skipped, i->skipped == 1 ? "" : "s", i->skipped == 1 ? "was" : "were");
-    ws_tell(ws, REC_NOTE, r->id, "inducing", NULL, "%zu inducing points%s%s%s", i->inducing,
-            outside, again, skipped);
-    if (i->inducing < r->fit.inducing.m && r->state != RUN_STOPPED &&
-        r->fit.inducing.m <= i->rows)
-        ws_tell(ws, REC_NOTE, r->id, "inducing-fewer", NULL,
-                "inducing=%zu were asked for: the other rows cannot be told from what %zu span",
-                r->fit.inducing.m, i->inducing);
-    if (!r->fit.keep_scale && !r->fit.keep_ratio &&
-        fabs(log(i->noise_best / r->fit.noise)) > log(1.5))
-        ws_tell(ws, REC_NOTE, r->id, "sparse-noise", NULL,
-                "the noise moved from %.3g to %.3g, which suits these points: the %s rose from "
-                "%.6g to %.6g", r->fit.noise, i->noise_best, what, i->bound_given,
-                i->objective_best);
-}
-
 /* What functions that stand in for a factor of the variances can be trusted with.  The residual of
  * their solves, a share of values of variance 1, is the most by which a function may still differ
  * at training rows: it has to be small beside the noise. */
@@ -991,7 +960,7 @@ static void fit_done(struct workspace *ws, struct job *job, enum status rc, cons
                 "the processor computed the kernel: the device has no form of %s", r->kernel_text);
     intervals_notes(ws, r);
     samples_note(ws, r);
-    inducing_notes(ws, r);
+    inducing_run_notes(ws, r);
     if (r->info.warning[0])
         ws_warn(ws, r->info.warning_name[0] ? r->info.warning_name : "fit", "%s", r->info.warning);
     if (r->info.why <= 0 && !verdict_planned(&r->info))

@@ -363,3 +363,34 @@ size_t *inducing_run_rows(const struct run *r, size_t *n)
     *n = 0;
     return NULL;
 }
+
+void inducing_run_notes(struct workspace *ws, const struct run *r)
+{
+    const struct fit_info *i = &r->info;
+    const char *what = r->fit.inducing.approx == BOUND_VFE ? "bound" : "log likelihood";
+    char outside[48] = "", again[80] = "", skipped[128] = "";
+
+    if (!i->inducing)
+        return;
+    if (i->outside)
+        snprintf(outside, sizeof outside, ", %zu of them no training rows", i->outside);
+    if (i->choices > 1)
+        snprintf(again, sizeof again, "; chosen %zu times, because the noise had moved",
+                 i->choices);
+    if (i->skipped)
+        snprintf(skipped, sizeof skipped, "; %zu candidate%s that others span %s left out",
+                 i->skipped, i->skipped == 1 ? "" : "s", i->skipped == 1 ? "was" : "were");
+    ws_tell(ws, REC_NOTE, r->id, "inducing", NULL, "%zu inducing points%s%s%s", i->inducing,
+            outside, again, skipped);
+    if (i->inducing < r->fit.inducing.m && r->state != RUN_STOPPED &&
+        r->fit.inducing.m <= i->rows)
+        ws_tell(ws, REC_NOTE, r->id, "inducing-fewer", NULL,
+                "inducing=%zu were asked for: the other rows cannot be told from what %zu span",
+                r->fit.inducing.m, i->inducing);
+    if (!r->fit.keep_scale && !r->fit.keep_ratio &&
+        fabs(log(i->noise_best / r->fit.noise)) > log(1.5))
+        ws_tell(ws, REC_NOTE, r->id, "sparse-noise", NULL,
+                "the noise moved from %.3g to %.3g, which suits these points: the %s rose from "
+                "%.6g to %.6g", r->fit.noise, i->noise_best, what, i->bound_given,
+                i->objective_best);
+}

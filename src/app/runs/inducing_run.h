@@ -13,5 +13,7 @@ enum status inducing_run_start(struct workspace *, const struct run *, const cha
  * (*n of them, the caller frees them): origins of points count in it. NULL where the data is not
  * loaded or does not agree with the fit. */
 size_t *inducing_run_rows(const struct run *, size_t *n);
+/* Notes about a finished sparse fit: its points, and where the noise went. */
+void inducing_run_notes(struct workspace *, const struct run *);
 
 #endif
