@@ -192,8 +192,10 @@ static enum status class_kind(const struct args *a, const char *verb, const char
 static enum status tune_classes(const struct args *a, const struct dataset *d, struct tune_opts *o,
                                 struct err *err)
 {
-    static const char *const others[] = { "features", "rank", "probes", "error", "objective",
-                                          "precision", NULL };
+    static const char *const others[] = {
+        "features", "rank", "probes", "error", "objective", "inducing", "select", "approx",
+        "precision", NULL
+    };
     enum status rc = only_classes(a, "tune", others, err);
 
     if (rc == ST_OK)
@@ -656,7 +658,7 @@ static enum status fit_classes(struct workspace *ws, const struct args *a, struc
 {
     static const char *const others[] = {
         "features", "rank", "precond", "rtol", "maxit", "variance", "samples", "plan", "store",
-        "precision", "rescale", "from", "against", NULL
+        "inducing", "select", "approx", "precision", "rescale", "from", "against", NULL
     };
     enum status rc = only_classes(a, "fit", others, err);
 
