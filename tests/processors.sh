@@ -27,7 +27,7 @@ else
     seen=0
     bad=
     for o in $(find "$build/src/base" "$build/src/compute" -name '*.o' |
-        grep -Ev '/[^/]*simd_(avx2|avx512|amx)\.o$'); do
+        grep -Ev '/[^/]*(simd_(avx2|avx512|amx)|bits_wide)\.o$'); do
         seen=$((seen + 1))
         objdump -d "$o" | grep -Eq '%[yz]mm[0-9]' && bad="$bad $o"
     done

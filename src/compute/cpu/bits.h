@@ -22,6 +22,8 @@ struct bits_loops {
 /* Those of the vector level in use (cpu_level in backend.h): with AVX-512 by VPOPCNTDQ where the
  * processor has it, otherwise by shuffles of bytes. */
 const struct bits_loops *bits_now(void);
+/* Loops in vector registers (bits_wide.c), for processors that have the instructions. */
+extern const struct bits_loops bits_wide_avx2, bits_wide_avx512, bits_wide_counting;
 /* All that this processor can run, and NULL past the last. */
 const struct bits_loops *bits_at_for_tests(size_t i);
 

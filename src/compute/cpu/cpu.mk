@@ -15,6 +15,7 @@ libcompute_a_SOURCES += \
   src/compute/cpu/cpu_sweep.c \
   src/compute/cpu/bits.c \
   src/compute/cpu/bits.h \
+  src/compute/cpu/bits_wide.c \
   src/compute/cpu/hash_loops.h \
   src/compute/cpu/pairs.c \
   src/compute/cpu/pairs.h \
