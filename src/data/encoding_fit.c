@@ -58,7 +58,7 @@ static enum status fit_classes(struct encoding_fitting *f, const struct column *
         return ST_STATE;
     }
     if (n[0] == 1 || n[1] == 1)
-        buf_printf(f->notes, "warning[one-row]: one training row alone is of class %s\n",
+        buf_printf(f->notes, "warning[lone-row]: one training row alone is of class %s\n",
                    text_quoted(e->classes[n[1] == 1], name, sizeof name));
     e->target = mem_strdup(c->name, f->err);
     e->ymean = 0.0;

@@ -144,7 +144,7 @@ static void report(struct fit *ft, const struct latent *l)
     info->evidence = l->evidence;
     info->residual = info->true_residual = NAN;
     if (!l->converged)
-        fit_warn(info, "not-converged",
+        fit_warn(info, "sweeps",
                  "%s had not converged after %zu sweeps: the probabilities are approximate; a "
                  "smaller amplitude helps", ft->o->likelihood->method, l->sweeps);
     else if (l->held > 0)
