@@ -38,6 +38,9 @@ while read -r verb; do
         source) before_this= ;;
         tell) before_this="$before; suggest 2" ;;
         season) before_this='demo co2' ;; # needs a column of dates
+        cliffs) # needs molecules
+            printf 'smiles,y\nCCO,1\nCCCO,1.2\nCCCCO,9\nCCN,4\nCCCN,5\n' >"$dir/molecules.csv"
+            before_this='open molecules.csv' ;;
         redo) before_this="$before; set l=2; undo" ;;
         esac
         case $line in
