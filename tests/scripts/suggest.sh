@@ -130,8 +130,8 @@ fields() { # NAME COMMAND KEY...: every record of the command has these members
 run --format json -e "$fit; suggest 3 x=0..10/0.25 by=ei out=s.csv; tell s1=3 s3=failed; bo table start=12 rounds=1 batch=2 by=mean solver=pcg" \
     -e 'fit model=exact solver=sdd(batch=16) samples=4 maxit=300 l=1 amplitude=2 noise=0.3'
 fields "members of fit" fit model batch step step_limit lambda1 samples
-has "of an exact fit by sdd" "$out" '"solver":"sdd","model":"exact",.*"batch":16,"step":[0-9.]*,"step_limit":[0-9.]*,"lambda1":0\.[0-9]*,"samples":4,'
-has "and by Cholesky" "$out" '"solver":"exact","model":"exact",.*"batch":null,"step":null,"step_limit":null,"lambda1":null,"samples":null,'
+has "of an exact fit by sdd" "$out" '"solver":"sdd","model":"exact",.*"batch":16,"step":[0-9.]*,"step_limit":[0-9.]*,"momentum":[0-9.]*,"lambda1":0\.[0-9]*,"samples":4,'
+has "and by Cholesky" "$out" '"solver":"exact","model":"exact",.*"batch":null,"step":null,"step_limit":null,"momentum":null,"lambda1":null,"samples":null,'
 fields "members of suggest" suggest run out count pool left_out pending by best rows seconds
 is "of each of its rows" "$(printf '%s\n' "$out" | grep '"command":"suggest"' |
     grep -o '{"id":"s[123]","row":[0-9]*,"mean":[-0-9.e]*,"sd":[0-9.e]*,"chance":[0-9.e-]*}' | wc -l)" 3

@@ -6,10 +6,11 @@
 
 before='demo friedman1 n=60 seed=1; split test=25% seed=2; kernel rbf; fit features=32; fit features=64; score; point 0 1'
 before="$before; use friedman1; drop r1; set l=0.5; undo"
-state='data; cols *; missing; scale; kernel; set; bind; runs; runs bin; runs stars'
+state='data; cols *; missing; scale; likelihood; kernel; set; bind; runs; runs bin; runs stars'
 printf 'a,b,y\n1,2,3\n2,3,5\n3,1,4\n4,4,9\n' >own.csv
 echo 'kernel linear; set noise=0.3' >own.gps
 printf '0.1\n' >new.csv
+printf 'smiles,y\nCCO,1\nCCCO,1.2\nCCCCO,9\nCCN,4\nCCCN,5\n' >molecules.csv
 "$gpdesk" -q -s other.gpd -e 'demo toy n=30; fit' >/dev/null 2>&1
 
 # VERB|LINE|WHAT: undo (changed, undone, redone), same (nothing changed), runs (a run more, which
@@ -39,6 +40,9 @@ check|check|same
 predict|predict out=p.csv|same
 suggest|suggest 2 candidates=20|undo
 pick|pick test count=2|same
+cliffs|open molecules.csv; cliffs|undo
+likelihood|let two = x1 > 0.5; cols two role=target; cols y role=skip; likelihood bernoulli|undo
+inducing|fit solver=sparse inducing=5; inducing|runs
 bo|bo table start=10 rounds=1 batch=3 tune=no|same
 ask|ask x1=0 x2=0 x3=0.5 x4=1 x5=0 x6=0 x7=0 x8=0 x9=0 x10=|undo
 tell|suggest 2 candidates=20; tell s1=3|undo
