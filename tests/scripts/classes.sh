@@ -101,7 +101,7 @@ refuse 'fit continue=r1' 'nothing to continue'
 refuse 'likelihood gaussian positive=yes' 'no positive class'
 awk 'BEGIN { print "x,y"; for (i = 0; i < 6000; i++) print i "," (i % 7 > 3) }' >many.csv
 run --format json -e 'open many.csv; likelihood bernoulli; kernel rbf; fit'
-has "too many rows are refused before any work" "$err$out" '6,000 training rows are more than 5000.*split train=5000'
+has "too many rows are refused before any work" "$err$out" '"name":"classes-size".*6,000 training rows are more than 5000.*split train=5000'
 awk 'BEGIN { print "x,w,y"; for (i = 0; i < 60; i++) print i "," 1 + i % 3 "," (i > 30) }' >w.csv
 run --format json -e 'open w.csv; cols w role=weight; likelihood bernoulli; kernel rbf; fit'
 has "weights of rows are refused" "$err$out" 'weights of rows belong to Gaussian noise'
@@ -109,5 +109,9 @@ run --format json -e 'open w.csv; likelihood bernoulli; kernel rbf; split test=5
 has "one class in the training rows" "$err$out" 'all 30 training rows are of one class\|of one class'
 run --format json -e 'open w.csv; likelihood bernoulli; kernel rbf; tune; fit; score on=train'
 has "separable classes are fitted" "$out" '"accuracy":1,'
+
+{ cat w.csv; echo '7,1,2'; } | awk -F, 'BEGIN { OFS = "," } NR > 1 { $3 = NR == 20 ? 1 : 0 } { print }' >lone.csv
+run --format json -e 'open lone.csv; cols w role=skip; likelihood bernoulli; kernel rbf; fit'
+has "one row alone of a class is told" "$err$out" '"name":"lone-row".*one training row alone'
 
 finish

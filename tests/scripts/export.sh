@@ -112,7 +112,7 @@ printf '@a,1,2\n+b,2,3\n-c,3,1\nplain,4,5\n' >>sheet.csv
 made='open sheet.csv target=y; cols id role=id; fit'
 run -e "$made; predict sheet.csv out=as.csv; predict sheet.csv out=safe.csv quote=formulas"
 is "quote=formulas" "$rc" 0
-has "what a spreadsheet may run is told" "$err" 'note.formulas.: 12 cells begin with'
+has "what a spreadsheet may run is told" "$err" 'note\[formulas\]: 12 cells begin with'
 is "once" "$(printf '%s\n' "$err" | grep -c 'note.formulas')" 1
 is "text is written as it is" "$(cut -d, -f2 as.csv | tail -n 4 | tr '\n' ' ')" '@a +b -c plain '
 is "quote=formulas puts an apostrophe before formulas" \
