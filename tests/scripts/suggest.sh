@@ -157,6 +157,12 @@ for by in thompson ei ucb mean sd; do
         for (i = 1; i < n; i++) if (1 - exp(-((x[i] - $2) / sd) ^ 2 / 2) < 0.2 - 1e-9) exit 1 }
         END { exit n < 2 }' apart.csv
 done
+# Four functions whose best rows are all too near: others take their places.
+run -q -e 'open d.csv target=y; kernel rbf; fit model=exact solver=pcg samples=4 l=1 amplitude=2 noise=0.1' \
+    -e 'suggest 4 x=0..10/0.002 k=a by=thompson apart=0.3 out=apart.csv'
+ok "as many as functions that a fit solved for, and none nearer" awk -F, -v sd="$sd" 'NR > 1 { x[++n] = $2
+    for (i = 1; i < n; i++) if (1 - exp(-((x[i] - x[n]) / sd) ^ 2 / 2) < 0.3 - 1e-9) exit 1 }
+    END { exit n != 4 }' apart.csv
 
 # ---- suggest from a file: what was measured or is there twice is left out ----
 { echo 'name,x,k'; echo 'far,6.01,a'; echo 'twin,6.01,a'; echo 'low,1,b'; echo 'mid,4,b'
@@ -316,6 +322,19 @@ printf '%s\n' "$out" | grep '"command":"bo"' | sed 's/,"seconds.*//' >one.json
 run --format json -e "set threads=2; $draw by=thompson,mean,random solver=exact,pcg,sdd seeds=2 noise=0.1"
 printf '%s\n' "$out" | grep '"command":"bo"' | sed 's/,"seconds.*//' >two.json
 ok "the same for any number of threads" cmp one.json two.json
+# Solvers on products make no factor, which for 3000 rows takes 69 MB.
+many="kernel matern(nu=3/2); bo draw dims=2 l=0.4 start=3000 rounds=1 batch=6 candidates=200 noise=0.1"
+run --mem 64MB --format json -e "$many by=thompson,ei solver=pcg"
+is "no variances need a factor beside a solver on products" "$(rounds ei 1 1 | grep -c '"measured":3006,')" 1
+is "nor do functions" "$(rounds thompson 1 1 | grep -c '"measured":3006,')" 1
+run --mem 64MB -e "$many by=mean solver=exact"
+has "a factor does not fit" "$err" 'error\[exact-size\].*3,000 rows'
+# Kernels without random features stay exact beyond 4000 rows: 4010 of all words of 6 letters.
+awk 'BEGIN { print "s,y"; for (i = 0; i < 4096; i++) { s = ""; v = 0
+    for (k = 0; k < 6; k++) { c = int(i / 4 ^ k) % 4; v += c * (k + 1); s = s substr("ACDE", c + 1, 1) }
+    print s "," v } }' >words.csv
+run --format json -e 'open words.csv target=y types=s=sequence; kernel wd; bo table start=4010 rounds=1 batch=5 by=mean tune=no'
+is "exact beyond 4000 rows" "$(rounds mean 1 1 | grep -c '"measured":4015,')" 1
 run -e "$draw by=mean solver=pcg noise=1e-4"
 has "single precision needs some noise, told" "$err" 'note\[noise\]: pcg fits in single precision'
 run --format json -e "kernel rbf(ard); bo draw dims=3 start=30 rounds=1 batch=2 tune=each"

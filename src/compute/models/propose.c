@@ -339,16 +339,19 @@ static enum status from_lists(struct choice *c, const struct propose_opts *o, si
 
 /* A list is long enough for a proposal that only has to differ from the others, and leaves room for
  * rows that are too near.  Where all of a list are too near, a further function with a long list
- * takes its place. */
+ * takes its place; where the fit has neither a factor to draw it nor solved for it, the next row of
+ * one of the first functions does. */
 static enum status by_functions(struct choice *c, const struct propose_opts *o,
                                 const struct tools *on, struct err *err)
 {
-    const size_t n = c->src->n, near = 4 * o->count + 64;
+    const size_t n = c->src->n, near = 4 * o->count + 64, most = n < LONGEST ? n : LONGEST;
     enum status rc = from_lists(c, o, 0, o->count < SET ? o->count : SET, near < n ? near : n, on,
                                 err);
+    const bool drawn = c->m->L && c->m->Mv == c->m->M,
+               solved = c->m->S >= 2 * o->count - c->n;
 
     if (rc == ST_OK && c->n < o->count && near < n)
-        rc = from_lists(c, o, o->count, FURTHER, n < LONGEST ? n : LONGEST, on, err);
+        rc = from_lists(c, o, drawn || solved ? o->count : 0, FURTHER, most, on, err);
     return rc;
 }
 

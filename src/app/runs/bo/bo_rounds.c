@@ -12,7 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EXACT_ROWS = 4000, FEATURES = 4096 };
+enum {
+    EXACT_ROWS = 4000, FEATURES = 4096,
+    TUNE_ROWS = 3000, /* of an exact kernel where there are more than EXACT_ROWS */
+    SPREAD = 64       /* functions whose spread is the variance */
+};
 
 /* The rounds of one contender in one world. */
 struct search {
@@ -23,6 +27,7 @@ struct search {
     struct kernel kernel; double hp[KERNEL_MAX_HP]; /* bound once the inputs are known */
     double amplitude, noise;
     uint64_t seed;
+    struct model *last; /* of the round before: solves on products start from its weights */
 };
 
 double bo_rounds_utility(const struct bo *g, double y)
@@ -41,10 +46,18 @@ static void warn(struct bo *g, const char *name, const char *text)
     snprintf(g->warning, sizeof g->warning, "%s", text);
 }
 
+/* True where the kernel itself is used: for few rows, and for kernels without random features. */
+static bool exactly(const struct search *s, size_t n)
+{
+    return n <= EXACT_ROWS || kernel_draws_none(&s->kernel);
+}
+
 static enum status tune(struct search *s, const struct encoded *e, const struct tools *on,
                         struct err *err)
 {
-    const struct tune_opts o = { .kind = model_kind_usual(e->n <= EXACT_ROWS), .polish = true,
+    const bool exact = exactly(s, e->n);
+    const struct tune_opts o = { .kind = model_kind_usual(exact), .polish = true,
+                                 .subsample = exact && e->n > EXACT_ROWS ? TUNE_ROWS : 0,
                                  .features = FEATURES / 2, .seed = s->seed, .start = s->hp,
                                  .restarts = 1, .precision = PREC_DOUBLE, .targets = 1,
                                  .mem_limit = s->job->limits.memory };
@@ -113,8 +126,8 @@ static void choose_solver(const struct search *s, size_t n, struct fit_opts *o)
     char text[256];
 
     if (!*who->solver) {
-        const struct model_ops *kind = model_kind_usual(n <= EXACT_ROWS);
-        o->solver = kind->solver ? kind->solver : "auto";
+        o->kind = model_kind_usual(exactly(s, n));
+        o->solver = n <= EXACT_ROWS && o->kind->solver ? o->kind->solver : "auto";
         o->rtol = 1e-6;
         o->maxit = 500;
         return;
@@ -132,6 +145,24 @@ static void choose_solver(const struct search *s, size_t n, struct fit_opts *o)
              o->noise);
     warn(s->g, "noise", text);
     o->noise = least;
+}
+
+/* A solver on products leaves no factor, and none is made for the variances alone: new functions in
+ * each round stand in for it, one for each proposal or those whose spread is the variance.  Only
+ * kernels without random features, which have no such functions, need the factor still.  The solver
+ * starts from the weights of the round before. */
+static void choose_functions(const struct search *s, size_t n, struct fit_opts *o)
+{
+    const struct bo_contender *who = s->who;
+
+    if (!*who->solver || (who->kind->solver && !strcmp(who->kind->solver, who->name)))
+        return;
+    o->start = s->last;
+    if (o->variance == VAR_NONE || kernel_draws_none(&o->kernel))
+        return;
+    o->variance = VAR_SAMPLES;
+    o->samples = who->rule == PROPOSE_THOMPSON ? s->g->batch : SPREAD;
+    o->seed = s->seed + n;
 }
 
 /* Fits to the measured rows. */
@@ -162,6 +193,9 @@ static enum status learn(struct search *s, bool tuned, struct encoding *enc, str
         o.variance = s->who->rule == PROPOSE_MEAN ? VAR_NONE : VAR_ALL;
         o.mem_limit = s->job->limits.memory;
         choose_solver(s, e.n, &o);
+        choose_functions(s, e.n, &o);
+        if (o.start && o.start->d != e.base.d)
+            o.start = NULL;
         rc = model_fit(&e.base, e.y, &o, on, m, &info, NULL, err);
         if (rc == ST_OK)
             warn(s->g, info.warning_name, info.warning);
@@ -240,6 +274,8 @@ static enum status choose(struct search *s, size_t round, const struct tools *on
         if (rc == ST_OK)
             rc = propose_rows(s, m, &enc, &c, on, &asked, err);
         p.n = asked.n;
+        model_unref(s->last);
+        s->last = model_ref(m);
     }
     if (rc == ST_OK)
         rc = bo_world_measure(s->w, &c, p.row, p.n, on, err);
@@ -290,6 +326,7 @@ static enum status search_run(struct job *job, size_t who, size_t seed, struct e
             rc = err_set(err, ST_CANCELLED, "stopped in round %zu", r);
     }
     bo_world_close(s.w);
+    model_unref(s.last);
     return rc;
 }
 
