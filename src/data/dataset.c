@@ -345,6 +345,19 @@ static enum status named_targets(struct dataset *d, const char *target, struct e
     return rc;
 }
 
+/* The last column whose words repeat, as those of classes do; SIZE_MAX: there is none. */
+static size_t last_classes(const struct dataset *d)
+{
+    const struct table *t = d->table;
+    size_t found = SIZE_MAX;
+
+    for (size_t j = 0; j < t->ncols; j++)
+        if (t->col[j].type == COL_CATEGORY && d->role[j] != ROLE_SKIP &&
+            2 * t->col[j].nlevels <= t->n)
+            found = j;
+    return found;
+}
+
 static enum status choose_target(struct dataset *d, const char *target, struct buf *notes,
                                  struct err *err)
 {
@@ -374,9 +387,14 @@ static enum status choose_target(struct dataset *d, const char *target, struct b
     } else {
         while (j > 0 && (t->col[j].type != COL_REAL || d->role[j] == ROLE_SKIP))
             j--;
-        if (t->col[j].type != COL_REAL || d->role[j] == ROLE_SKIP)
+        const bool numbers = t->col[j].type == COL_REAL && d->role[j] != ROLE_SKIP;
+        if (!numbers && (j = last_classes(d)) == SIZE_MAX)
             return ST_OK; /* there is nothing to predict, but roles can still be set */
-        if (j != t->ncols - 1)
+        if (!numbers)
+            buf_printf(notes, "note[target]: no column holds numbers: the target is %s, of words "
+                       "(likelihood bernoulli, if it has two values)\n",
+                       text_quoted(t->col[j].name, name, sizeof name));
+        else if (j != t->ncols - 1)
             buf_printf(notes, "note[target]: the last column holds no numbers: the target is %s "
                        "(cols NAME role=target)\n", text_quoted(t->col[j].name, name, sizeof name));
     }

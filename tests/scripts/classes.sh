@@ -29,6 +29,10 @@ run --format json -e "$base; likelihood bernoulli; undo; likelihood; redo; likel
 is "undo and redo" "$(printf '%s\n' "$out" | grep -o '"likelihood":"[a-z]*"' | tr '\n' ' ')" \
     '"likelihood":"bernoulli" "likelihood":"gaussian" "likelihood":"bernoulli" '
 
+printf 'text,y\none two,ham\ntwo,spam\nthree four,ham\nfive,spam\n' >words.csv
+run --format json -e 'open words.csv; likelihood bernoulli'
+has "without numbers the last column of words is the target" "$out" '"positive":"spam","negative":"ham"'
+
 # Every part has the shares of all rows.
 run --format json -e "$base; split test=30% stratify=yes seed=4" -e 'likelihood bernoulli; kernel rbf; tune' \
     -e 'fit; score; check; predict columns=id,y,p,class,mean_latent,sd_latent out=p.csv' -s s.gpd
