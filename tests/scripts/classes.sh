@@ -72,6 +72,7 @@ has "the tuning is kept" "$out" '^expect t1 nmll [1-9]'
 # The other link, folds, comparison, plots.
 run --format json -s s.gpd -e 'likelihood bernoulli link=logit; tune rows=150; fit; score; compare r1 r3' \
     -e 'script; plot calibration out=c.svg; plot roc out=r.svg; plot pr out=p.svg; plot check out=k.svg'
+has "the NMLL is that of the rows that were used" "$out" '"command":"tune","run":"t2".*"rows":150,'
 has "Laplace's method, too" "$out" '"accuracy":0\.9.*"log_loss"'
 has "a script expects class scores" "$out" 'expect r1 accuracy 0[.][0-9]*, log_loss 0[.]'
 for f in c r p k; do

@@ -19,6 +19,7 @@
 #include "app/shell/words.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "compute/models/tuning.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -157,8 +158,11 @@ static enum status tune_once(struct job *job, struct err *err)
 
     if (rc == ST_OK)
         rc = bind_kernel(f, e.base.d, err);
-    if (rc == ST_OK) {
-        f->rows = e.n;
+    if (rc == ST_OK) { /* the NMLL is that of the rows that the last descent uses */
+        f->rows = tune_kind(&f->topt)
+                      ->tuning->sizes(&f->kernel, e.n, e.base.d, f->topt.features,
+                                      f->topt.subsample)
+                      .all_rows;
         f->topt.targets = e.t;
         f->topt.mem_limit = job->limits.memory;
         if (f->topt.objective == TUNE_VALID)
