@@ -57,4 +57,18 @@ type_line "open words.csv"
 expect "words.csv" "a table of words only"
 expect " ready" "is answered"
 leave 0 "quit"
+
+# Two classes: the inspector of a wide screen shows their scores and no score of numbers.
+awk 'BEGIN { print "x,y"; for (i = 0; i < 60; i++) print i / 10 "," (i % 20 < 9 ? "in" : "out") }' \
+    > "$work/two.csv"
+start 200 60 -- --threads 1
+waitfor "gpdesk>"
+type_line "open two.csv target=y types=y=category; split test=30% stratify=yes; likelihood bernoulli"
+expect "bernoulli: two classes" "the likelihood is told"
+type_line "kernel rbf; fit; score"
+expect "log loss " "the inspector shows the log loss"
+expect "evidence " "and the evidence"
+! screen | grep -q 'RMSE  *-\|coverage .*nan'
+verdict $? "and no score of numbers"
+leave 0 "quit"
 done_testing

@@ -83,7 +83,8 @@ static void hp_lines(const struct run *r, const double *hp, size_t t, const doub
     if (n > 6)
         buf_printf(&line, "(%zu more)  ", n - 6);
     each_scale(&line, "amplitude", t, amplitudes);
-    each_scale(&line, "  noise", t, noises);
+    if (noises)
+        each_scale(&line, "  noise", t, noises);
     put(b, "scaled", "%s", buf_str(&line));
     buf_free(&line);
 }
@@ -106,6 +107,16 @@ void words_kernel(const struct run *r, char *out, size_t len)
     out[n] = '\0';
 }
 
+/* Scores of probabilities of two classes. */
+static void class_lines(const struct metrics *m, struct buf *b)
+{
+    put(b, "accuracy", "%.4f (the commoner class %.4f)", m->accuracy, m->majority);
+    put(b, "log loss", "%.4f nats (of the base rate %.4f)", m->log_loss, m->log_loss_constant);
+    if (isfinite(m->auroc))
+        put(b, "AUROC", "%.4f, AUPRC %.4f", m->auroc, m->auprc);
+    put(b, "ECE", "%.4f, Brier %.4f", m->ece, m->brier);
+}
+
 static void score_lines(const struct run *r, struct buf *b)
 {
     static const char *const part[] = { "train", "valid", "test" };
@@ -116,6 +127,10 @@ static void score_lines(const struct run *r, struct buf *b)
     char of[40];
     put(b, "score on", "%s, %s rows%s%s", part[r->score_part % 3], s, r->nmore ? ";" : "",
         run_suffix(r, 0, of, sizeof of));
+    if (isfinite(r->score_raw.log_loss)) {
+        class_lines(&r->score_raw, b);
+        return;
+    }
     text_number(s, sizeof s, r->score_raw.rmse);
     text_number(t, sizeof t, r->score_scaled.rmse);
     put(b, "RMSE", "%s (scaled %s)", s, t);
@@ -201,7 +216,10 @@ static void solve_lines(const struct fit_info *f, struct buf *b)
     if (f->why == OUT_DIRECT)
         return;
     put(b, "stopped", "%s after %zu iterations", solve_outcome(f->why), f->iterations);
-    put(b, "residual", "%.2e, true %.2e", f->residual, f->true_residual);
+    if (isfinite(f->residual))
+        put(b, "residual", "%.2e, true %.2e", f->residual, f->true_residual);
+    else
+        put(b, "evidence", "%.2f nats", f->evidence);
     if (f->passes > 0) {
         condition_words(s, sizeof s, CONDITION_SEEN, f->condition);
         put(b, "condition", "%s", s);
@@ -222,7 +240,7 @@ static void fit_lines(const struct run *r, struct buf *b)
     /* A fit may have rescaled the values of the tuning; the model knows those it used. */
     hp_lines(r, r->fit.hp, r->model ? r->model->t : 1,
              r->model ? r->model->amplitudes : &r->fit.amplitude,
-             r->model ? r->model->noises : &r->fit.noise, b);
+             run_model_kind(r)->classes ? NULL : r->model ? r->model->noises : &r->fit.noise, b);
     if (!over) {
         put(b, "solver", "%s, features %zu", r->fit.solver ? r->fit.solver : "auto",
             r->fit.features);
@@ -264,7 +282,7 @@ static void tune_lines(const struct run *r, struct buf *b)
         put(b, "by", "the %s", run_model_kind(r)->words);
     if ((r->state == RUN_DONE || r->state == RUN_STOPPED) && t->evaluations) {
         hp_lines(r, t->best.hp, r->topt.targets ? r->topt.targets : 1, t->best.amplitudes,
-                 t->best.noises, b);
+                 run_model_kind(r)->classes ? NULL : t->best.noises, b);
         put_num(b, "NMLL", t->best.nmll);
         put(b, "after", "%zu evaluations", t->evaluations);
         put_num(b, "eff. dim.", t->effective_dimension);
