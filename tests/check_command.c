@@ -666,14 +666,16 @@ START_TEST(completion_knows_what_stands_in_brackets)
     for (size_t i = 0; layer_at(i); i++) {
         const struct layer_ops *l = layer_at(i);
         snprintf(line, sizeof line, "kernel %s", l->example);
-        line[strlen(line) - 1] = '\0'; /* its last bracket */
+        const bool bare = line[strlen(line) - 1] != ')'; /* an example without brackets */
+        if (!bare)
+            line[strlen(line) - 1] = '\0';
         snprintf(want, sizeof want, "%s", line + strlen("kernel "));
-        strcat(line, ",");
+        strcat(line, bare ? "(" : ",");
         complete(line, "", is_kernel);
         for (const struct layer_setting *s = l->settings; s && s->name; s++) {
             char given[80], offered[300];
             snprintf(given, sizeof given, "%s=", s->name);
-            snprintf(offered, sizeof offered, "%s,%s", want, given);
+            snprintf(offered, sizeof offered, "%s%c%s", want, bare ? '(' : ',', given);
             size_t words = 0; /* graphpoly refuses one of the three of norm= */
             while (s->words && s->words[words])
                 words++;

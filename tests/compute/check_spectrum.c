@@ -144,6 +144,48 @@ START_TEST(values_are_counts_of_equal_words)
 }
 END_TEST
 
+/* As slow, but that a word also equals its reverse complement; c(w) c(w') over classes of words is
+ * the number of pairs of windows in one class. */
+static double slow_strands(const double *x, const double *y, size_t n)
+{
+    double sum = 0.0;
+
+    for (size_t i = 0; i + n <= (size_t)x[0]; i++)
+        for (size_t j = 0; j + n <= (size_t)y[0]; j++) {
+            size_t same = 0, turned = 0, known = 0;
+            for (size_t k = 0; k < n; k++) {
+                const double a = x[1 + i + k], b = y[1 + j + k], c = y[1 + j + n - 1 - k];
+                known += a < LETTERS && b < LETTERS;
+                same += a == b;
+                turned += a == LETTERS - 1 - c;
+            }
+            sum += known == n && (same == n || turned == n);
+        }
+    return sum;
+}
+
+START_TEST(both_strands)
+{
+    const struct kernel k = parsed("spectrum(n=1..4,strands=both)", LETTERS);
+    double *x = mem_calloc(N * D, sizeof *x, "rows", NULL),
+           *out = mem_calloc(N * KERNEL_TILE, sizeof *out, "values", NULL);
+
+    make(x);
+    struct kernel_tile *t = kernel_tile_new(&k, NULL, D, KERNEL_TILE, x, D);
+    kernel_tile_values(t, N, x, D, out, N);
+    for (size_t j = 0; j < KERNEL_TILE; j++)
+        for (size_t i = 0; i < N; i++) {
+            double want = 0.0;
+            for (size_t n = 1; n <= 4; n++)
+                want += slow_strands(x + i * D, x + j * D, n);
+            ck_assert(out[i + j * N] == want);
+            ck_assert(kernel_exact(&k, NULL, D, x + i * D, x + j * D, NULL) == want);
+        }
+    kernel_tile_free(t);
+    free(x), free(out);
+}
+END_TEST
+
 /* Words of 1 to n letters at the same place, each compared letter by letter. */
 static double slow_places(const double *x, const double *y, size_t n)
 {
@@ -249,6 +291,7 @@ int main(void)
     TCase *t = tcase_create("spectrum");
 
     tcase_add_loop_test(t, golden, 0, 2);
+    tcase_add_test(t, both_strands);
     tcase_add_loop_test(t, values_are_counts_of_equal_words, 0, sizeof ranges / sizeof *ranges);
     tcase_add_loop_test(t, words_at_the_same_place, 0, 3);
     tcase_add_test(t, long_rows_count_in_64_bits);

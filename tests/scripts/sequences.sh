@@ -102,6 +102,9 @@ run -e "open s.csv; cols n_changed role=input; kernel fastconv(rbf,filters=32); 
 is "fastconv does" $rc 0
 run -e "demo friedman1 n=50; kernel conv(rbf); fit features=64"
 has "there must be a sequence" "$err" 'no input is one'
+run --format json -e 'open s.csv; kernel spectrum(n=2,strands=both); fit features=64'
+is "two strands of a protein" $rc 1
+has "are refused by the name of the setting" "$out" '"name":"strands"'
 # ---- sets of labelled nodes: y is the share of label 2, in any order
 awk 'BEGIN { srand(5); print "nodes,y"; for (i = 1; i <= 200; i++) { n = 3 + int(9 * rand()); s = ""; y = 0
     for (j = 1; j <= n; j++) { k = int(3 * rand()); s = s (j > 1 ? " " : "") k; y += k == 2 } print s "," y / n } }' >g.csv

@@ -159,7 +159,11 @@ static bool takes(const struct layer_ops *l, const char *setting)
     double hp[KERNEL_MAX_HP];
     char text[200];
 
-    snprintf(text, sizeof text, "%.*s,%s)", (int)strlen(l->example) - 1, l->example, setting);
+    const size_t n = strlen(l->example);
+    if (l->example[n - 1] == ')')
+        snprintf(text, sizeof text, "%.*s,%s)", (int)n - 1, l->example, setting);
+    else
+        snprintf(text, sizeof text, "%s(%s)", l->example, setting);
     return kernel_parse(text, &k, hp, NULL) == ST_OK;
 }
 

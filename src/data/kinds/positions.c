@@ -52,6 +52,24 @@ static void take_layer(struct enc_held *h, const struct layer *layer)
     h->layer.norm = layer->norm;
 }
 
+/* Only DNA and RNA have two strands: the letters ACGT or ACGU, one at each position. */
+static enum status check_strands(const struct encoding_fitting *f, const struct enc_held *h,
+                                 const struct layer *layer)
+{
+    const char *letters = h->kind->alphabet != NULL ? h->kind->alphabet(h->state) : "";
+    char name[64];
+
+    if (layer == NULL || layer->strands == 0 ||
+        (h->layer.channels == 4 &&
+         (strcmp(letters, "ACGT") == 0 || strcmp(letters, "ACGU") == 0)))
+        return ST_OK;
+    err_named(f->err, ST_STATE, "strands",
+              "strands=both is for DNA and RNA, and column %s has other letters or positions",
+              text_quoted(h->column, name, sizeof name));
+    err_hint(f->err, "kernel %s  |  cols NAME encoding=onehot", layer->ops->example);
+    return ST_STATE;
+}
+
 enum status positions_fit(struct encoding_fitting *f, const struct row_kind *kind,
                           const struct column *c, const struct layer *layer,
                           struct enc_held **held)
@@ -70,7 +88,8 @@ enum status positions_fit(struct encoding_fitting *f, const struct row_kind *kin
     if (layer != NULL)
         take_layer(h, layer);
     h->layer.positions = kind->longest(c);
-    return fresh ? kind->fit_positions(f, h, c) : ST_OK;
+    const enum status rc = fresh ? kind->fit_positions(f, h, c) : ST_OK;
+    return rc == ST_OK ? check_strands(f, h, layer) : rc;
 }
 
 enum status positions_fit_windows(struct encoding_fitting *f, const struct row_kind *kind,

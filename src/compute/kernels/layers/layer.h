@@ -37,6 +37,7 @@ struct layer {
     enum layer_symbol symbol;    /* kernels of counts by hashes */
     size_t width;                /* positions of a window; letters of the longest words */
     size_t shortest;             /* letters of the shortest words; 0: all have `width` */
+    unsigned strands;            /* nonzero: a word of ACGT and its reverse complement are one */
     unsigned cosine;             /* nonzero: values are divided by the lengths as vectors */
     size_t filters;              /* LAYER_NUMBERS: how many numbers it makes */
     bool chosen;      /* ops was chosen by kernel_choose_filters; another binding may choose

@@ -1,8 +1,8 @@
 /* compute/kernels/layers/spectrum.c -- spectrum(n=3): the number of pairs of equal words of n
  * letters in two sequences: how often each word occurs in the one, times how often in the other
  * (share/doc/methods.md 4.7; Leslie, Eskin & Noble 2002).  spectrum(n=1..5) adds the words of all
- * lengths from 1 to 5.  A word with a letter outside the alphabet is no word.  It has no
- * hyperparameters.
+ * lengths from 1 to 5.  With strands=both a word of DNA and its reverse complement count as one.  A
+ * word with a letter outside the alphabet is no word.  It has no hyperparameters.
  *
  * A word is one 64-bit number.  The words of a sequence are sorted once and equal ones counted.  A
  * tile keeps, for each word that occurs in one of its rows, how often it occurs in each of them,
@@ -49,17 +49,23 @@ static int by_word(const void *a, const void *b)
     return (p > q) - (p < q);
 }
 
-/* Writes all words that begin at a position of the sequence; returns how many. */
+/* Writes all words that begin at a position of the sequence; returns how many.  Of a word and its
+ * reverse complement, whose letters in the order ACGT have the numbers 3, 2, 1, 0 in place of 0, 1,
+ * 2, 3, the lesser number stands for both. */
 static size_t words_at(const struct layer *l, const double *letter, size_t left, uint64_t *out)
 {
     const size_t longest = left < l->width ? left : l->width;
     uint64_t word = 1; /* so that words of different lengths differ */
+    uint64_t back = 0, place = 1; /* the reverse complement, without the leading 1 */
     size_t n = 0;
 
     for (size_t k = 1; k <= longest && letter[k - 1] < (double)l->channels; k++) {
-        word = word * base_of(l) + (uint64_t)letter[k - 1];
+        const uint64_t digit = (uint64_t)letter[k - 1];
+        word = word * base_of(l) + digit;
+        back += (l->channels - 1 - digit) * place;
+        place *= base_of(l);
         if (k >= shortest(l))
-            out[n++] = word;
+            out[n++] = l->strands && place + back < word ? place + back : word;
     }
     return n;
 }
@@ -279,12 +285,15 @@ static void tile_values(const void *tile, size_t m, const double *x, size_t stri
 static const struct layer_tile_ops tile_ops = { tile_make, tile_free, tile_values };
 
 static const char *const scales[] = { "none", "cosine", NULL };
+static const char *const strands[] = { "one", "both", NULL };
 
 static const struct layer_setting settings[] = {
     { .name = "n", .offset = offsetof(struct layer, width), .most = KERNEL_WIDTH_MOST,
       .from = offsetof(struct layer, shortest) },
     { .name = "norm", .offset = offsetof(struct layer, cosine), .words = scales,
       .expected = "none or cosine", .quiet = true },
+    { .name = "strands", .offset = offsetof(struct layer, strands), .words = strands,
+      .expected = "one or both", .quiet = true },
     { 0 },
 };
 
@@ -314,14 +323,16 @@ static const struct kernel_ops words = {
 const struct layer_ops layer_spectrum = {
     .name = "spectrum",
     .title = TITLE,
-    .formula = FORMULA ", n=3 or n=1..5, norm=none|cosine",
+    .formula = FORMULA ", n=3 or n=1..5, norm=none|cosine, strands=one|both",
     .cite = CITE,
     .example = "spectrum(n=3)",
     .help = "spectrum(n=3,norm=none)   counts equal words of n letters in two sequences; n=1..5 "
             "counts words\n"
-            "           of all these lengths; norm=cosine divides by their lengths as vectors. It "
-            "has no\n"
-            "           hyperparameters, and its models are exact; tune width=2,3,4 chooses n\n",
+            "           of all these lengths; norm=cosine divides by their lengths as vectors; of "
+            "DNA, strands=both\n"
+            "           takes a word and its reverse complement for one. It has no "
+            "hyperparameters, and its\n"
+            "           models are exact; tune width=2,3,4 chooses n\n",
     .kind = LAYER_WINDOWS,
     .rows = ROWS_SYMBOLS,
     .family = &layer_conv,
