@@ -70,7 +70,9 @@ static struct figure *targets_panel(const struct run *r, struct err *err)
             v[n + own++] = v[(size_t)m->origin[i]];
     text_safe(&name, c->name, 32);
     cells.n = figure_bins(n, v, &cells.lo, &cells.hi);
-    struct figure *f = figure_new("inducing", "Targets of the points", err);
+    struct figure *f = figure_new("inducing", own ? "Targets of the points"
+                                                  : "Targets of the training rows: no point is one",
+                                  err);
     bool ok = f && figure_label(f, buf_str(&name), "share", err) == ST_OK &&
               figure_histogram(f, "training rows", MARK_STEPS, n, v, &cells, true, err) &&
               (!own || figure_histogram(f, "points", MARK_BARS, own, v + n, &cells, true, err));
