@@ -203,13 +203,30 @@ static size_t check_lines(struct desk *d, char *text, int round)
     return results;
 }
 
+/* Starts the batch, kills it after `lines` lines and then a moment of up to 20 ms, and gathers what
+ * it printed. */
+static void kill_batch(struct splitmix *g, size_t lines, struct buf *text)
+{
+    int out, status;
+    const pid_t pid = start(&out);
+
+    read_lines(out, lines, text);
+    usleep((useconds_t)(splitmix_next(g) % 20000));
+    kill(pid, SIGKILL);
+    read_lines(out, SIZE_MAX, text);
+    close(out);
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert_msg(WIFSIGNALED(status) || WEXITSTATUS(status) == 0, "the batch failed: %d\n%s",
+                  WEXITSTATUS(status), buf_str(text));
+    total_kills += WIFSIGNALED(status);
+}
+
 static void kill_once(struct splitmix *g, int round)
 {
     const bool fresh = round % ROUNDS_EACH == 0;
     struct buf text = { 0 };
     struct err err = { 0 };
     struct desk d;
-    int out, status;
 
     if (fresh) {
         char other[540];
@@ -220,17 +237,7 @@ static void kill_once(struct splitmix *g, int round)
     }
     write_script(g, access(session, F_OK) != 0 || count("SELECT count(*) FROM dataset") == 0);
     const size_t before = count("SELECT count(*) FROM command");
-    const pid_t pid = start(&out);
-    /* After so many lines, and then after a moment of up to 20 ms. */
-    read_lines(out, splitmix_next(g) % (2 * STATEMENTS), &text);
-    usleep((useconds_t)(splitmix_next(g) % 20000));
-    kill(pid, SIGKILL);
-    read_lines(out, SIZE_MAX, &text);
-    close(out);
-    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
-    ck_assert_msg(WIFSIGNALED(status) || WEXITSTATUS(status) == 0, "the batch failed: %d\n%s",
-                  WEXITSTATUS(status), buf_str(&text));
-    total_kills += WIFSIGNALED(status);
+    kill_batch(g, splitmix_next(g) % (2 * STATEMENTS), &text);
     if (access(session, F_OK) != 0) {
         ck_assert_msg(!strstr(buf_str(&text), "\"result\""), "%s", buf_str(&text));
         buf_free(&text);
@@ -467,7 +474,6 @@ static void kill_telling(struct splitmix *g)
     struct err err = { 0 };
     struct prepare_rows r = { 0 };
     struct desk d;
-    int out, status;
     const bool had = access(session, F_OK) == 0 && count("SELECT count(*) FROM dataset") > 0;
 
     if (had) {
@@ -479,16 +485,7 @@ static void kill_telling(struct splitmix *g)
     }
     write_telling(g, had ? &r : NULL);
     prepare_rows_free(&r);
-    const pid_t pid = start(&out);
-    read_lines(out, splitmix_next(g) % 100, &text);
-    usleep((useconds_t)(splitmix_next(g) % 20000));
-    kill(pid, SIGKILL);
-    read_lines(out, SIZE_MAX, &text);
-    close(out);
-    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
-    ck_assert_msg(WIFSIGNALED(status) || WEXITSTATUS(status) == 0, "the batch failed: %d\n%s",
-                  WEXITSTATUS(status), buf_str(&text));
-    total_kills += WIFSIGNALED(status);
+    kill_batch(g, splitmix_next(g) % 100, &text);
     char *copy = buf_take(&text);
     ck_assert(copy != NULL);
     read_printed(copy);

@@ -2,6 +2,7 @@
  * rows are equal, the variances of both kinds of symbols, features of every level against the
  * interpreter, products and Gram matrices from bits against plain sums. */
 #include "tests/support.h"
+#include "tests/compute/counts.h"
 
 #include "base/mem.h"
 #include "compute/backend.h"
@@ -18,31 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct kernel parsed(const char *text, size_t flat)
-{
-    struct kernel k;
-    struct err err = { 0 };
-
-    ck_assert_msg(kernel_parse(text, &k, NULL, &err) == ST_OK, "%s: %s", text, err.msg);
-    const struct row_layout rows = {
-        .flat = flat, .nparts = 1, .part = { { ROWS_COUNTS, COUNTS_CHANNELS, 0 } }
-    };
-    ck_assert_int_eq(kernel_bind_rows(&k, &rows, NULL, &err), ST_OK);
-    return k;
-}
-
-static void write_counts(const double *v, size_t places, double step, double *x)
-{
-    size_t n = 0;
-
-    for (size_t p = 0; p < places; p++)
-        if (v[p] > 0.0) {
-            x[1 + 2 * n] = step * (double)p;
-            x[2 + 2 * n++] = v[p];
-        }
-    x[0] = (double)n;
-}
-
 /* The eight inputs of the golden files; their places are `step` apart. */
 enum { GOLDEN = 8, MANY = 64, GOLDEN_D = 1 + 2 * MANY };
 
@@ -53,7 +29,7 @@ static size_t golden_rows(double step, double x[GOLDEN * GOLDEN_D])
 
     ck_assert(n == GOLDEN && places <= MANY);
     for (size_t i = 0; i < n; i++)
-        write_counts(v + i * places, places, step, x + i * GOLDEN_D);
+        counts_write(v + i * places, places, step, x + i * GOLDEN_D);
     free(v);
     return places;
 }
@@ -90,7 +66,7 @@ END_TEST
 /* The draws of a term, without the sign that features keep. */
 static struct fm_term term_of(struct featmap **map, const char *text, size_t M, uint64_t seed)
 {
-    const struct kernel k = parsed(text, 0);
+    const struct kernel k = counts_kernel(text, 0);
 
     *map = featmap_new(&k, GOLDEN_D, M, seed, NULL);
     ck_assert_ptr_nonnull(*map);
@@ -102,7 +78,7 @@ START_TEST(equal_as_often_as_alike)
 {
     enum { HASHES = 20000 };
     double x[GOLDEN * GOLDEN_D], equal[GOLDEN][GOLDEN] = { { 0 } };
-    const struct kernel k = parsed("tanimoto", 0);
+    const struct kernel k = counts_kernel("tanimoto", 0);
     struct featmap *map;
     const struct fm_term t = term_of(&map, "tanimoto", 64, 11);
 
@@ -172,7 +148,7 @@ START_TEST(means_and_variances)
     enum { FEATURES = 20000 };
     static const char *const text[] = { "tanimoto", "tanimoto(xi=gauss)" };
     double x[GOLDEN * GOLDEN_D], *z[GOLDEN];
-    const struct kernel k = parsed("tanimoto", 0);
+    const struct kernel k = counts_kernel("tanimoto", 0);
     struct featmap *map;
     const struct fm_term t = term_of(&map, text[_i], 64, 5);
 
@@ -222,7 +198,7 @@ static void make(double *x)
         }
         x[i * D] = rng_normal(7, rng_stream(RNG_TEST, 3), 2 * i);
         x[i * D + 1] = rng_normal(7, rng_stream(RNG_TEST, 3), 2 * i + 1);
-        write_counts(v, PLACES, 48258791.0, x + i * D + FLAT); /* up to 2^32 - 1 */
+        counts_write(v, PLACES, 48258791.0, x + i * D + FLAT); /* up to 2^32 - 1 */
     }
 }
 
@@ -253,7 +229,7 @@ static const char *const levels[] = { "portable", "avx2", "avx512", "amx" };
 static void against_interpreter(const char *text, const double *x, const double *row_scale,
                                 struct pool *pool)
 {
-    const struct kernel k = parsed(text, FLAT);
+    const struct kernel k = counts_kernel(text, FLAT);
     struct source_array src = source(x);
     struct featmap *map = featmap_new(&k, D, M, 9, NULL);
     struct fop *f = fop_new(backend_cpu(), map, &src.base,
@@ -331,7 +307,7 @@ END_TEST
 START_TEST(grams_are_whole_numbers)
 {
     double *x = mem_calloc(N * D, sizeof *x, "rows", NULL), G[2][M * M], zty[M], yty;
-    const struct kernel k = parsed("tanimoto", FLAT);
+    const struct kernel k = counts_kernel("tanimoto", FLAT);
     struct source_array src = source(x);
     struct featmap *map = featmap_new(&k, D, M, 9, NULL);
     const double y[N] = { 1.0 };

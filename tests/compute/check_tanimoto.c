@@ -2,6 +2,7 @@
  * golden files and against sums over all places; tiles, matrices, cross-covariances and products
  * against values pair by pair; expressions as text. */
 #include "tests/support.h"
+#include "tests/compute/counts.h"
 
 #include "base/buf.h"
 #include "base/mem.h"
@@ -18,37 +19,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct kernel parsed(const char *text, size_t flat)
-{
-    struct kernel k;
-    struct err err = { 0 };
-
-    ck_assert_msg(kernel_parse(text, &k, NULL, &err) == ST_OK, "%s: %s", text, err.msg);
-    const struct row_layout rows = {
-        .flat = flat, .nparts = 1, .part = { { ROWS_COUNTS, COUNTS_CHANNELS, 0 } }
-    };
-    ck_assert_int_eq(kernel_bind_rows(&k, &rows, NULL, &err), ST_OK);
-    return k;
-}
-
-/* A row of `places` values as counts: the places of values above 0, times `step`. */
-static void write_counts(const double *v, size_t places, double step, double *x)
-{
-    size_t n = 0;
-
-    for (size_t p = 0; p < places; p++)
-        if (v[p] > 0.0) {
-            x[1 + 2 * n] = step * (double)p;
-            x[2 + 2 * n++] = v[p];
-        }
-    x[0] = (double)n;
-}
-
 /* Golden files. */
 
 static void golden(const char *name, const char *text, bool binary)
 {
-    const struct kernel k = parsed(text, 0);
+    const struct kernel k = counts_kernel(text, 0);
     size_t n, places, r, c;
     double *v = support_golden("tan_counts", &n, &places), *K = support_golden(name, &r, &c);
     const size_t d = 1 + 2 * places;
@@ -58,7 +33,7 @@ static void golden(const char *name, const char *text, bool binary)
     for (size_t i = 0; binary && i < n * places; i++)
         v[i] = v[i] > 0.0;
     for (size_t i = 0; i < n; i++)
-        write_counts(v + i * places, places, 268435455.0, x + i * d); /* up to 4026531825 */
+        counts_write(v + i * places, places, 268435455.0, x + i * d); /* up to 4026531825 */
     struct kernel_tile *t = kernel_tile_new(&k, NULL, d, n, x, d);
     kernel_tile_values(t, n, x, d, out, n);
     for (size_t i = 0; i < n; i++)
@@ -103,7 +78,7 @@ START_TEST(dot_products_of_any_size)
     for (size_t p = 0; p < sizeof powers / sizeof *powers; p++) {
         char text[64];
         snprintf(text, sizeof text, "tanimotodp(power=%g)", powers[p]);
-        const struct kernel k = parsed(text, 0);
+        const struct kernel k = counts_kernel(text, 0);
         const double a = pow(2.0, powers[p]), value = a / (a * a + 1.0 + 1.0 - a);
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
             const double s = sizes[i], x[] = { 2.0, 3.0, 2.0 * s, 4294967295.0, s },
@@ -140,7 +115,7 @@ static void make(bool whole, double *v, double *x)
             memcpy(own, own - PLACES, PLACES * sizeof *own);
         x[i * D] = rng_normal(7, rng_stream(RNG_TEST, 3), 2 * i);
         x[i * D + 1] = rng_normal(7, rng_stream(RNG_TEST, 3), 2 * i + 1);
-        write_counts(own, PLACES, 10737418.0, x + i * D + FLAT);
+        counts_write(own, PLACES, 10737418.0, x + i * D + FLAT);
     }
 }
 
@@ -157,7 +132,7 @@ static double slow(const double *a, const double *b)
 
 START_TEST(values_are_sums_over_places)
 {
-    const struct kernel k = parsed("tanimoto", FLAT);
+    const struct kernel k = counts_kernel("tanimoto", FLAT);
     double *v = mem_calloc(N * PLACES, sizeof *v, "counts", NULL),
            *x = mem_calloc(N * D, sizeof *x, "rows", NULL);
 
@@ -228,7 +203,7 @@ static void tiles(const struct kernel *k, bool whole, struct pool *pool)
 
 START_TEST(tiles_are_pairs)
 {
-    const struct kernel k = parsed(expressions[_i], FLAT);
+    const struct kernel k = counts_kernel(expressions[_i], FLAT);
     struct pool *two = pool_new(2, NULL);
 
     ck_assert(kernel_tile_has(&k));
@@ -242,7 +217,7 @@ END_TEST
 START_TEST(rows_of_products)
 {
     enum { SOME = 70 };
-    const struct kernel k = parsed("tanimoto", FLAT);
+    const struct kernel k = counts_kernel("tanimoto", FLAT);
     double *v = mem_calloc(N * PLACES, sizeof *v, "counts", NULL),
            *x = mem_calloc(N * D, sizeof *x, "rows", NULL), w[N], all[N], some[SOME];
     const struct exact_rows r = { .k = &k, .X = x, .n = N, .d = D };
@@ -270,7 +245,7 @@ START_TEST(levels_are_pairs)
 {
     static const char *const levels[] = { "portable", "avx2", "avx512" };
     static const double most[] = { 1.0, 5.0, 255.0, 256.0 };
-    const struct kernel k = parsed(_i < 12 ? "tanimoto" : "tanimotodp", 0);
+    const struct kernel k = counts_kernel(_i < 12 ? "tanimoto" : "tanimotodp", 0);
     enum { ROWS = 90, WIDE = 1 + 2 * PLACES };
     double *v = mem_calloc(PLACES, sizeof *v, "counts", NULL),
            *x = mem_calloc(ROWS * WIDE, sizeof *x, "rows", NULL),
@@ -284,7 +259,7 @@ START_TEST(levels_are_pairs)
                 v[p] = i == 7 || u > (i == 8 ? 1.0 : 0.3) ? 0.0
                        : w > 0.9 ? most[_i % 4] : 1.0 + floor(w * most[_i % 4]);
             }
-            write_counts(v, PLACES, _i % 2 ? 10764205.0 : 7.0, x + i * WIDE);
+            counts_write(v, PLACES, _i % 2 ? 10764205.0 : 7.0, x + i * WIDE);
         }
         for (size_t j0 = 0; j0 < ROWS; j0 += KERNEL_TILE) {
             const size_t rows = ROWS - j0 < KERNEL_TILE ? ROWS - j0 : KERNEL_TILE;
@@ -305,7 +280,7 @@ END_TEST
  * products with unit vectors. */
 START_TEST(stored_values_are_pairs)
 {
-    const struct kernel k = parsed("tanimoto * rbf + tanimoto", FLAT);
+    const struct kernel k = counts_kernel("tanimoto * rbf + tanimoto", FLAT);
     double *v = mem_calloc(N * PLACES, sizeof *v, "counts", NULL),
            *x = mem_calloc(N * D, sizeof *x, "rows", NULL), unit[N], column[N];
     const double hp[] = { 1.3, 0.7 };

@@ -142,9 +142,8 @@ enum status fingerprint_rows_init(struct fingerprint_rows *r, size_t n, struct e
     return ST_OK;
 }
 
-enum status fingerprint_rows_add(struct fingerprint_rows *r, size_t row, size_t n,
-                                 const unsigned char *places, const unsigned char *counts,
-                                 struct err *err)
+/* Makes room behind the counts for a row of n. */
+static enum status row_begin(struct fingerprint_rows *r, size_t row, size_t n, struct err *err)
 {
     const enum status rc = mem_grow((void **)&r->count, &r->cap, r->used + n + 1,
                                     sizeof *r->count, "counts", err);
@@ -154,6 +153,17 @@ enum status fingerprint_rows_add(struct fingerprint_rows *r, size_t row, size_t 
     r->from[row] = r->used;
     r->places[row] = n;
     r->missing[row] = false;
+    return ST_OK;
+}
+
+enum status fingerprint_rows_add(struct fingerprint_rows *r, size_t row, size_t n,
+                                 const unsigned char *places, const unsigned char *counts,
+                                 struct err *err)
+{
+    const enum status rc = row_begin(r, row, n, err);
+
+    if (rc != ST_OK)
+        return rc;
     for (size_t k = 0; k < n; k++)
         r->count[r->used++] = (struct count){ .place = molecules_number(places, k),
                                               .value = molecules_number(counts, k) };
@@ -163,14 +173,10 @@ enum status fingerprint_rows_add(struct fingerprint_rows *r, size_t row, size_t 
 enum status fingerprint_rows_copy(struct fingerprint_rows *r, size_t row, size_t n,
                                   const struct count *count, struct err *err)
 {
-    const enum status rc = mem_grow((void **)&r->count, &r->cap, r->used + n + 1,
-                                    sizeof *r->count, "counts", err);
+    const enum status rc = row_begin(r, row, n, err);
 
     if (rc != ST_OK)
         return rc;
-    r->from[row] = r->used;
-    r->places[row] = n;
-    r->missing[row] = false;
     if (n > 0)
         memcpy(r->count + r->used, count, n * sizeof *count);
     r->used += n;

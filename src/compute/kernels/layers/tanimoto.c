@@ -52,18 +52,18 @@ static double tanimoto_exact(const struct kterm *t, const double *hp, const doub
 
 enum { LANES = 16, STRIPS = KERNEL_TILE / LANES, FOUND = 256 };
 
-/* slot: open addressing by place, index of its values plus 1; values: a strip of LANES rows for
- * each place, all places of a strip together, 0 where a row has none; whole: for each place the
- * values of all rows as short integers, where they are whole numbers and no row has a sum above
- * WHOLE_MOST, else NULL; bytes: the same where no value is above COUNTS_MOST. */
+/* in: the places of the tile; values: a strip of LANES rows for each place, all places of a strip
+ * together, 0 where a row has none; whole: for each place the values of all rows as short integers,
+ * where they are whole numbers and no row has a sum above WHOLE_MOST, else NULL; bytes: the same
+ * where no value is above COUNTS_MOST. */
 enum { WHOLE_MOST = INT16_MAX };
 /* line: where all values are 1, the bits of all rows by place, BITS_ROWS rows beside each other
  * (cpu/bits.h), `lines` lines of words for each such group; else NULL.  direct: for places below
- * DIRECT the index of each plus 1, in place of `slot`; NULL: some place is above. */
+ * DIRECT the index of each plus 1, in place of its slots; NULL: some place is above. */
 enum { DIRECT = 8192, LINES_MOST = 32 };
 struct tile {
-    size_t rows, strips, places, slots, lines;
-    uint32_t *slot, *place;
+    struct places_index in;
+    size_t rows, strips, lines;
     uint16_t *direct;
     uint64_t *line;
     const struct bits_loops *count;
@@ -80,8 +80,7 @@ static void tile_free(void *tile)
 
     if (t == NULL)
         return;
-    free(t->slot);
-    free(t->place);
+    places_index_free(&t->in);
     free(t->values);
     free(t->whole);
     free(t->bytes);
@@ -90,29 +89,9 @@ static void tile_free(void *tile)
     free(t);
 }
 
-/* Where a place is, or may be entered. */
-static size_t slot_of(const struct tile *t, uint32_t place)
-{
-    size_t s = (size_t)(place * UINT64_C(0x9E3779B97F4A7C15) >> 32) & (t->slots - 1);
-
-    while (t->slot[s] != 0 && t->place[t->slot[s] - 1] != place)
-        s = (s + 1) & (t->slots - 1);
-    return s;
-}
-
-static void tile_enter(struct tile *t, uint32_t place)
-{
-    const size_t s = slot_of(t, place);
-
-    if (t->slot[s] != 0)
-        return;
-    t->place[t->places++] = place;
-    t->slot[s] = (uint32_t)t->places;
-}
-
 static double *strip_at(const struct tile *t, size_t strip, size_t index)
 {
-    return t->values + (strip * t->places + index) * LANES;
+    return t->values + (strip * t->in.n + index) * LANES;
 }
 
 /* True for the whole numbers that short integers hold. */
@@ -128,14 +107,14 @@ static uint32_t index_of(const struct tile *t, double place)
         const size_t p = (size_t)place;
         return t->direct[p < DIRECT ? p : DIRECT];
     }
-    return t->slot[slot_of(t, (uint32_t)place)];
+    return places_find(&t->in, (uint32_t)place);
 }
 
 /* The tile as bits, that of a place at its index plus 1: bit 0 is left for places that no row of
  * the tile has.  Without memory for them counts do it. */
 static void tile_bits(struct tile *t, const double *y, size_t stride)
 {
-    const size_t lines = t->places / (64 * BITS_LINE) + 1;
+    const size_t lines = t->in.n / (64 * BITS_LINE) + 1;
     const size_t words = lines * BITS_LINE, all = words * KERNEL_TILE;
 
     if (lines > LINES_MOST)
@@ -198,11 +177,11 @@ static void tile_direct(struct tile *t)
 {
     bool few = true;
 
-    for (size_t i = 0; i < t->places; i++)
-        few &= t->place[i] < DIRECT;
+    for (size_t i = 0; i < t->in.n; i++)
+        few &= t->in.place[i] < DIRECT;
     t->direct = few ? calloc(DIRECT + 1, sizeof *t->direct) : NULL;
-    for (size_t i = 0; t->direct != NULL && i < t->places; i++)
-        t->direct[t->place[i]] = (uint16_t)(i + 1);
+    for (size_t i = 0; t->direct != NULL && i < t->in.n; i++)
+        t->direct[t->in.place[i]] = (uint16_t)(i + 1);
 }
 
 static void *tile_make(const struct kterm *l, size_t rows, const double *y, size_t stride)
@@ -225,29 +204,25 @@ static void *tile_make(const struct kterm *l, size_t rows, const double *y, size
         }
         whole = whole && places_sum(y + j * stride) <= WHOLE_MOST;
     }
-    for (t->slots = 64; t->slots < 2 * all;)
-        t->slots *= 2;
-    t->slot = calloc(t->slots, sizeof *t->slot);
-    t->place = calloc(all + 1, sizeof *t->place);
-    for (size_t j = 0; t->slot && t->place && j < rows; j++) {
+    const bool room = places_index_init(&t->in, all);
+    for (size_t j = 0; room && j < rows; j++) {
         t->sum[j] = places_sum(y + j * stride);
-        for (size_t i = 0; i < places_count(y + j * stride); i++)
-            tile_enter(t, (uint32_t)places_at(y + j * stride, i));
+        places_enter(&t->in, y + j * stride);
     }
-    if (t->slot && t->place) {
+    if (room) {
         tile_direct(t);
-        t->values = calloc(t->strips * t->places + 1, LANES * sizeof *t->values);
+        t->values = calloc(t->strips * t->in.n + 1, LANES * sizeof *t->values);
     }
     if (t->values == NULL) {
         tile_free(t);
         return NULL;
     }
     if (whole) /* without memory for these the others do */
-        t->whole = calloc(t->places + 1, KERNEL_TILE * sizeof *t->whole);
+        t->whole = calloc(t->in.n + 1, KERNEL_TILE * sizeof *t->whole);
     if (whole && most <= COUNTS_MOST)
-        t->bytes = mem_aligned(t->places + 1, KERNEL_TILE, "a tile of counts", NULL);
+        t->bytes = mem_aligned(t->in.n + 1, KERNEL_TILE, "a tile of counts", NULL);
     if (t->bytes != NULL)
-        memset(t->bytes, 0, (t->places + 1) * KERNEL_TILE);
+        memset(t->bytes, 0, (t->in.n + 1) * KERNEL_TILE);
     t->loops = &cpu_simd_now()->counts;
     tile_fill(t, y, stride);
     if (whole && most <= 1.0)

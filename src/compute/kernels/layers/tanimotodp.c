@@ -65,12 +65,12 @@ static double tanimotodp_exact(const struct kterm *t, const double *hp, const do
 /* Tiles: for each place that occurs in one of its rows, the entries of all of them side by side.  A
  * row's dot products with all of them are added up place by place, in the order of dot. */
 
-/* slot: open addressing by place, index of its entries plus 1; entry: KERNEL_TILE for each place, 0
- * where a row has none; square: y.y of each row. */
+/* in: the places of the tile; entry: KERNEL_TILE for each place, 0 where a row has none; square:
+ * y.y of each row. */
 struct tile {
     const struct kterm *k;
-    size_t rows, stride, places, slots;
-    uint32_t *slot, *place;
+    struct places_index in;
+    size_t rows, stride;
     double *entry, square[KERNEL_TILE];
     const double *y;
 };
@@ -81,33 +81,9 @@ static void tile_free(void *tile)
 
     if (t == NULL)
         return;
-    free(t->slot);
-    free(t->place);
+    places_index_free(&t->in);
     free(t->entry);
     free(t);
-}
-
-static size_t slot_of(const struct tile *t, uint32_t place)
-{
-    size_t s = (size_t)(place * UINT64_C(0x9E3779B97F4A7C15) >> 32) & (t->slots - 1);
-
-    while (t->slot[s] != 0 && t->place[t->slot[s] - 1] != place)
-        s = (s + 1) & (t->slots - 1);
-    return s;
-}
-
-/* Enters the places of all rows. */
-static void tile_places(struct tile *t)
-{
-    for (size_t j = 0; j < t->rows; j++)
-        for (size_t i = 0; i < places_count(t->y + j * t->stride); i++) {
-            const uint32_t place = (uint32_t)places_at(t->y + j * t->stride, i);
-            const size_t s = slot_of(t, place);
-            if (t->slot[s] != 0)
-                continue;
-            t->place[t->places++] = place;
-            t->slot[s] = (uint32_t)t->places;
-        }
 }
 
 static void *tile_make(const struct kterm *k, size_t rows, const double *y, size_t stride)
@@ -118,16 +94,13 @@ static void *tile_make(const struct kterm *k, size_t rows, const double *y, size
 
     if (t == NULL)
         return NULL;
-    *t = (struct tile){ .k = k, .rows = rows, .y = y, .stride = stride, .slots = 64 };
+    *t = (struct tile){ .k = k, .rows = rows, .y = y, .stride = stride };
     for (size_t j = 0; j < rows; j++)
         all += places_count(y + j * stride);
-    while (t->slots < 2 * all)
-        t->slots *= 2;
-    t->slot = calloc(t->slots, sizeof *t->slot);
-    t->place = calloc(all + 1, sizeof *t->place);
-    if (t->slot && t->place) {
-        tile_places(t);
-        t->entry = calloc(t->places + 1, KERNEL_TILE * sizeof *t->entry);
+    if (places_index_init(&t->in, all)) {
+        for (size_t j = 0; j < rows; j++)
+            places_enter(&t->in, y + j * stride);
+        t->entry = calloc(t->in.n + 1, KERNEL_TILE * sizeof *t->entry);
     }
     if (t->entry == NULL) {
         tile_free(t);
@@ -135,8 +108,8 @@ static void *tile_make(const struct kterm *k, size_t rows, const double *y, size
     }
     for (size_t j = 0; j < rows; j++, y += stride) {
         for (size_t i = 0; i < places_count(y); i++) {
-            const size_t s = slot_of(t, (uint32_t)places_at(y, i));
-            t->entry[(size_t)(t->slot[s] - 1) * KERNEL_TILE + j] = entry(&f, y, i);
+            const size_t at = places_find(&t->in, (uint32_t)places_at(y, i)) - 1;
+            t->entry[at * KERNEL_TILE + j] = entry(&f, y, i);
         }
         t->square[j] = dot(&f, y, y);
     }
@@ -152,12 +125,12 @@ static void tile_values(const void *tile, size_t m, const double *x, size_t stri
     for (size_t r = 0; r < m; r++, x += stride) {
         double sum[KERNEL_TILE] = { 0.0 }, square = 0.0;
         for (size_t i = 0; i < places_count(x); i++) {
-            const size_t s = slot_of(t, (uint32_t)places_at(x, i));
+            const size_t at = places_find(&t->in, (uint32_t)places_at(x, i));
             const double v = entry(&f, x, i);
             square += v * v;
-            if (t->slot[s] == 0)
+            if (at == 0)
                 continue;
-            const double *y = t->entry + (size_t)(t->slot[s] - 1) * KERNEL_TILE;
+            const double *y = t->entry + (at - 1) * KERNEL_TILE;
             for (size_t j = 0; j < KERNEL_TILE; j++)
                 sum[j] += v * y[j];
         }
