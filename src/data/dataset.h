@@ -120,6 +120,10 @@ enum status split_column(struct dataset *, const char *path, const char *column,
  * `rows` remain. With the same seed, a smaller set is a subset of a larger one. 0: all of them are
  * used again. STATE if there are folds. */
 enum status split_train(struct dataset *, size_t rows, uint64_t seed, struct err *);
+/* Keeps so many of the training rows aside as validation rows, chosen at random by the seed; the
+ * validation rows that there were are set aside.  RANGE unless two rows remain for training, STATE
+ * if there are folds. */
+enum status split_aside(struct dataset *, size_t rows, uint64_t seed, struct err *);
 void dataset_split_none(struct dataset *);
 
 /* group[j] of input j of the encoding: equal for the inputs of one group, and for the levels of a

@@ -300,6 +300,60 @@ enum status split_train(struct dataset *d, size_t rows, uint64_t seed, struct er
     return ST_OK;
 }
 
+/* Writes "test=20% seed=7 aside=1000". */
+static char *aside_words(const char *how, size_t rows)
+{
+    struct buf b = { 0 };
+
+    buf_printf(&b, "%s%saside=%zu", how ? how : "", how ? " " : "", rows);
+    return buf_take(&b);
+}
+
+enum status split_aside(struct dataset *d, size_t rows, uint64_t seed, struct err *err)
+{
+    const size_t n = d->table->n, have = d->split.part ? d->split.count[PART_TRAIN] : n;
+
+    if (d->split.nfolds) {
+        err_set(err, ST_STATE, "the data is split into folds: no rows can be kept aside");
+        err_hint(err, "split test=20%%");
+        return ST_STATE;
+    }
+    if (rows == 0 || rows + 2 > have) {
+        err_set(err, ST_RANGE, "%zu of %zu training rows cannot be kept aside", rows, have);
+        err_hint(err, "calibrate share=0.1");
+        return ST_RANGE;
+    }
+    size_t *order = mem_calloc(n, sizeof *order, "a split", err), taken = 0;
+    uint8_t *part = mem_calloc(n, 1, "a split", err);
+    char *words = part ? aside_words(d->split.how, rows) : NULL;
+    if (order == NULL || words == NULL) {
+        free(order);
+        free(part);
+        free(words);
+        return err_nomem(err, n, "a split");
+    }
+    if (d->split.part != NULL)
+        memcpy(part, d->split.part, n);
+    const enum split_by by = d->split.by;
+    char *column = d->split.column;
+    rng_permutation(seed, rng_stream(RNG_SPLIT, 2), n, order);
+    for (size_t i = 0; i < n; i++) {
+        uint8_t *p = &part[order[i]];
+        if (*p == PART_VALID) /* rows that were kept aside before are not among these */
+            *p = PART_LEFT;
+        if (*p == PART_TRAIN && taken < rows) {
+            *p = PART_VALID;
+            taken++;
+        }
+    }
+    free(order);
+    d->split.column = NULL;
+    install(d, part, words);
+    d->split.by = by;
+    d->split.column = column;
+    return ST_OK;
+}
+
 /* Splitting by a mask. */
 
 static bool part_of_word(const char *s, uint8_t *part)

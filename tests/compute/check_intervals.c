@@ -249,7 +249,7 @@ START_TEST(the_scale_makes_left_out_errors_as_large_as_predicted)
         ck_assert_double_eq_tol(after, before / factor, 1e-7);
         qsort(now, N, sizeof *now, ascending);
         for (size_t l = 0; l < REACH_LEVELS; l++) {
-            const double level = reach_level_for_tests(l);
+            const double level = reach_level(l);
             last = fmax(last, reached(now, N, level, 1.0));
             ck_assert_double_eq_tol(reach_at(&b->reach[t], level), last, 1e-7);
             ck_assert_double_eq_tol(reach_at(&a->reach[t], level),
@@ -559,7 +559,7 @@ START_TEST(reach_is_that_of_the_errors)
     const struct reach r = reach_left_out(ROWS, z2, 4.0, 1.0);
     ck_assert(reach_holds(&r));
     for (size_t l = 0; l < REACH_LEVELS; l++) {
-        const double p = reach_level_for_tests(l), q = law->reach(p);
+        const double p = reach_level(l), q = law->reach(p);
         ck_assert_double_eq_tol(reach_at(&r, p), q,
                                 4.0 * sqrt(p * (1.0 - p) / ROWS) / law->density(q));
     }
@@ -567,7 +567,7 @@ START_TEST(reach_is_that_of_the_errors)
     for (size_t i = 0; i < ROWS; i++)
         y[i] = 0.5 * law->error(ROWS + i), mean[i] = 0.0, var[i] = 0.25;
     for (size_t l = 0; l < REACH_LEVELS; l++)
-        levels[l] = reach_level_for_tests(l);
+        levels[l] = reach_level(l);
     metrics_coverage(ROWS, y, mean, var, &r, REACH_LEVELS, levels, share);
     for (size_t l = 0; l < REACH_LEVELS; l++)
         ck_assert_double_eq_tol(share[l], levels[l],
@@ -595,10 +595,10 @@ START_TEST(reach_grows_with_the_level)
         last = at;
     }
     for (size_t l = 0; l < REACH_LEVELS; l++) {
-        const double z = metrics_normal_quantile(0.5 + 0.5 * reach_level_for_tests(l));
+        const double z = metrics_normal_quantile(0.5 + 0.5 * reach_level(l));
         ck_assert_double_eq_tol(reach_from_normal(&tails, z), tails.at[l], 1e-12);
-        ck_assert_double_eq(reach_at(&tails, reach_level_for_tests(l)), tails.at[l]);
-        ck_assert_double_eq_tol(reach_at(NULL, reach_level_for_tests(l)), z, 1e-14);
+        ck_assert_double_eq(reach_at(&tails, reach_level(l)), tails.at[l]);
+        ck_assert_double_eq_tol(reach_at(NULL, reach_level(l)), z, 1e-14);
     }
     ck_assert(reach_holds(&tails) && reach_holds(&none));
     ck_assert(reach_is_normal(&none) && reach_is_normal(NULL) && !reach_is_normal(&tails));

@@ -46,6 +46,7 @@ EXTRA_DIST += tests/scripts/processors.sh
 # tests of the solve group
 solve_tests = tests/compute/check_blas tests/compute/check_classes tests/compute/check_dual \
   tests/compute/check_functions \
+  tests/compute/check_calibration \
   tests/compute/check_intervals tests/compute/check_kpca \
   tests/compute/check_metrics \
   tests/compute/check_precond tests/compute/check_registry tests/compute/check_solver \
@@ -72,6 +73,8 @@ tests_compute_check_truth_SOURCES = tests/compute/check_truth.c
 tests_compute_check_truth_LDADD = $(compute_tests)
 tests_compute_check_kpca_SOURCES = tests/compute/check_kpca.c
 tests_compute_check_kpca_LDADD = $(compute_tests)
+tests_compute_check_calibration_SOURCES = tests/compute/check_calibration.c
+tests_compute_check_calibration_LDADD = $(compute_tests)
 tests_compute_check_intervals_SOURCES = tests/compute/check_intervals.c
 tests_compute_check_intervals_LDADD = $(compute_tests)
 tests_compute_check_metrics_SOURCES = tests/compute/check_metrics.c

@@ -7,7 +7,7 @@ shared=${GPDESK_SHARED:-$srcdir/../shared}
 shared=$(cd "$shared" && pwd) lists=$(pwd)/tests/golden
 
 # methods.md A to E, kernels of sequences and graphs (F), of counts (H: min over max, hashes),
-# of words and two classes (I), kernel PCA, clusters and scores (K).
+# of words and two classes (I), calibration (J), kernel PCA, clusters and scores (K).
 part_of() {
     case $1 in
     splitmix_* | kern_* | fht_* | sorf_* | poly_srht_*) echo A ;;
@@ -19,6 +19,7 @@ part_of() {
     sdd_* | sgd_* | pathwise_*) echo G ;;
     tan_* | ioffe_*) echo H ;;
     spectrum_* | cls_* | ep_* | laplace_*) echo I ;;
+    recal_*) echo J ;;
     auprc_* | kpca_* | pca_* | km_* | met_* | spearman_*) echo K ;;
     *) echo later ;;
     esac
@@ -34,7 +35,7 @@ table() {
     echo '# Golden files and the tests that read them'
     echo
     echo 'Made by `tests/scripts/golden.sh --table` in the build directory after `make check`; the same'
-    echo 'script, as a test, fails where a file of the parts A to I and K is read by no test. The files are'
+    echo 'script, as a test, fails where a file of the parts A to K is read by no test. The files are'
     echo 'described in `../shared/golden/README.md`; the parts are those of `../shared/methods.md`.'
     echo
     echo '| part | file | read by |'
@@ -58,7 +59,7 @@ if [ "$1" = --table ]; then
 fi
 
 . "$srcdir/tests/scripts/lib.sh"
-for part in A B C D E F G H I K; do
+for part in A B C D E F G H I J K; do
     files=0 missing=
     for f in "$shared"/golden/*.csv; do
         name=$(basename "$f" .csv)

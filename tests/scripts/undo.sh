@@ -43,6 +43,7 @@ pick|pick test count=2|same
 cliffs|open molecules.csv; cliffs|undo
 likelihood|let two = x1 > 0.5; cols two role=target; cols y role=skip; likelihood bernoulli|undo
 inducing|fit solver=sparse inducing=5; inducing|runs
+calibrate|fit features=16; calibrate share=0.4 level=0.5|runs
 bo|bo table start=10 rounds=1 batch=3 tune=no|same
 ask|ask x1=0 x2=0 x3=0.5 x4=1 x5=0 x6=0 x7=0 x8=0 x9=0 x10=|undo
 tell|suggest 2 candidates=20; tell s1=3|undo

@@ -3,6 +3,7 @@ noinst_LIBRARIES += libcommands.a
 libcommands_a_SOURCES = \
   src/app/commands/app.c \
   src/app/commands/app.h \
+  src/app/commands/cmd_calibrate.c \
   src/app/commands/cmd_data.c \
   src/app/commands/cmd_diag.c \
   src/app/commands/cmd_general.c \

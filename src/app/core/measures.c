@@ -100,6 +100,11 @@ static bool has_left_out(const struct run *r)
     return r->info.left_out_rows != 0;
 }
 
+static bool is_calibrated(const struct run *r)
+{
+    return r->info.calibration_rows != 0;
+}
+
 /* A target has two values. */
 static bool has_classes(const struct run *r)
 {
@@ -318,6 +323,22 @@ static const struct measure table[] = {
     {ROW("interval95", "interval95", MEASURE_VARIANCE, "sd",
          "how far the 95 % interval reaches, in predictive standard deviations"),
      INFO(reach95), .applies = has_left_out, .age = MEASURE_LATER},
+#define CALIBRATED .applies = is_calibrated, .omit = true, .age = MEASURE_LATER
+    {ROW("calibration", "calibration", MEASURE_VARIANCE, "", "how the variances were calibrated"),
+     INFO(calibration), CALIBRATED},
+    {ROW("calibration_rows", "calibration_rows", MEASURE_VARIANCE, "",
+         "rows that the calibration was by"),
+     INFO(calibration_rows), CALIBRATED},
+    {ROW("calibration_level", "calibration_level", MEASURE_VARIANCE, "",
+         "level that the calibration was for"),
+     INFO(calibration_level), CALIBRATED},
+    {ROW("calibration_factor", "calibration_factor", MEASURE_VARIANCE, "",
+         "factor of all variances by the calibration"),
+     INFO(calibration_factor), CALIBRATED},
+    {ROW("calibration_reach", "calibration_reach", MEASURE_VARIANCE, "sd",
+         "how far the interval of that level reaches, in predictive standard deviations"),
+     INFO(calibration_reach), CALIBRATED},
+#undef CALIBRATED
     {ROW("rows", "rows", MEASURE_ROWS, "", "training rows"), INFO(rows)},
     {ROW("seconds.features", "s_features", MEASURE_SECONDS, "s", "making features"),
      INFO(seconds.features), LOWER},

@@ -49,6 +49,8 @@ libruns_a_SOURCES = \
   src/app/runs/row_columns.h \
   src/app/runs/row_inspect.c \
   src/app/runs/row_inspect.h \
+  src/app/runs/scoring/calibrating.c \
+  src/app/runs/scoring/calibrating.h \
   src/app/runs/scoring/paired.c \
   src/app/runs/scoring/paired.h \
   src/app/runs/scoring/predict_columns.c \

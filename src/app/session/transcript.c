@@ -42,6 +42,12 @@ static bool is(const struct line *s, const char *verb)
     return strcmp(s->verb, verb) == 0;
 }
 
+/* It makes a run with a model. */
+static bool makes_fit(const struct line *s)
+{
+    return is(s, "fit") || is(s, "calibrate");
+}
+
 static bool loads(const struct line *s)
 {
     return is(s, "open") || is(s, "demo");
@@ -57,7 +63,7 @@ static bool has_result(const struct run *r)
 /* The run that this line made, after the one with serial `from`. Runs in the bin count. */
 static const struct run *run_made(const struct workspace *ws, const struct line *s, size_t from)
 {
-    const enum run_kind kind = is(s, "fit") ? RUN_FIT : RUN_TUNE;
+    const enum run_kind kind = makes_fit(s) ? RUN_FIT : RUN_TUNE;
     const struct run *found = NULL;
 
     for (size_t i = 0; i < ws->nrun + ws->nbin; i++) {
@@ -77,7 +83,7 @@ static void find_runs(const struct workspace *ws, struct line *s, size_t n)
     size_t from = 0;
 
     for (size_t i = 0; i < n; i++) {
-        if (!is(&s[i], "tune") && !is(&s[i], "fit"))
+        if (!is(&s[i], "tune") && !makes_fit(&s[i]))
             continue;
         s[i].run = run_made(ws, &s[i], from);
         from = s[i].run ? s[i].run->serial + 1 : from;
@@ -284,15 +290,31 @@ static bool script_walk(struct script *t, const struct line *s, size_t a, size_t
 enum { STARTS = 3 };
 static const char *const starts[STARTS] = { "from", "continue", "against" };
 
+/* The line of the fit that line i calibrated. */
+static size_t calibrated(const struct line *s, size_t n, size_t i)
+{
+    const char *of = bare(args_text(s[i].args, "run"));
+    size_t before = i;
+
+    if (of && strcmp(of, ".") != 0)
+        return line_of(s, n, of);
+    while (before-- > 0)
+        if (makes_fit(&s[before]) && s[before].run)
+            return before;
+    return SIZE_MAX;
+}
+
 /* Marks the fit of line `fit` and those that it named (`from=`, `continue=`, `against=`). */
 static void mark_needed(const struct line *s, size_t n, size_t fit, bool *needed)
 {
     while (fit != SIZE_MAX && !needed[fit]) {
         size_t before = SIZE_MAX;
         needed[fit] = true;
-        for (size_t k = 0; s[fit].args && k < STARTS; k++)
+        for (size_t k = 0; s[fit].args && is(&s[fit], "fit") && k < STARTS; k++)
             if (args_given(s[fit].args, starts[k]))
                 before = line_of(s, n, bare(args_text(s[fit].args, starts[k])));
+        if (s[fit].args && is(&s[fit], "calibrate"))
+            before = calibrated(s, n, fit);
         fit = before;
     }
 }
@@ -308,7 +330,7 @@ static void mark_read(const struct line *s, size_t n, bool *needed)
 /* True if the line makes a fit and a step: on the way to what is current it would be the last. */
 static bool is_fit_with_step(const struct line *s)
 {
-    return is(s, "fit") && s->past && s->past->count > 0;
+    return makes_fit(s) && s->past && s->past->count > 0;
 }
 
 /* Puts into the script what is in force; false: only doing all of it again leads there. */
@@ -384,7 +406,7 @@ static void drop_old_fits(struct line *s, size_t n, size_t fit)
     if (needed)
         mark_read(s, n, needed);
     for (size_t i = 0; needed && i < n; i++) {
-        if (is(&s[i], "fit"))
+        if (makes_fit(&s[i]))
             s[i].keep &= needed[i] || s[i].interrupted || is_fit_with_step(&s[i]);
         if (is(&s[i], "score"))
             s[i].keep &= fit != SIZE_MAX && i > fit && about(&s[i]) &&
@@ -409,7 +431,7 @@ static void drop_old_marks(struct line *s, size_t n)
 static void drop_repeated_scores(struct line *s, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        for (size_t k = i + 1; k < n && is(&s[i], "score") && !is(&s[k], "fit"); k++)
+        for (size_t k = i + 1; k < n && is(&s[i], "score") && !makes_fit(&s[k]); k++)
             if (s[k].keep && strcmp(s[k].line, s[i].line) == 0)
                 s[i].keep = false;
 }
@@ -428,7 +450,7 @@ static void drop_old_tunings(struct line *s, size_t n)
 
 static bool computes(const struct line *s)
 {
-    return s->keep && (is(s, "tune") || is(s, "fit") || is(s, "score"));
+    return s->keep && (is(s, "tune") || makes_fit(s) || is(s, "score"));
 }
 
 /* Drops settings that are set again before anything was computed from them. */
@@ -694,7 +716,7 @@ static void settle_interrupted(struct line *s, size_t n, bool all)
     for (size_t i = 0; i < n; i++) {
         const size_t made = s[i].keep ? line_meant(s, n, &s[i]) : SIZE_MAX;
         if (made != SIZE_MAX && s[made].interrupted && made != i) {
-            if (all || (is(&s[i], "fit") && !s[i].interrupted))
+            if (all || (makes_fit(&s[i]) && !s[i].interrupted))
                 s[made].whole = true;
             else if (!s[made].whole)
                 s[i].keep = false;
@@ -748,7 +770,7 @@ static void put_lines(struct buf *out, const struct workspace *ws, struct line *
             put_interrupted(out, &s[i]);
         if (s[i].interrupted && !s[i].whole)
             continue;
-        if (is(&s[i], "fit"))
+        if (makes_fit(&s[i]))
             snprintf(s[i].id, sizeof s[i].id, "r%zu", ++fits);
         else if (is(&s[i], "tune"))
             snprintf(s[i].id, sizeof s[i].id, "t%zu", ++tunes);
@@ -792,7 +814,7 @@ static void read_lines(const struct workspace *ws, struct line *s, size_t n)
     for (size_t i = 0; i < n; i++)
         if (s[i].past)
             snprintf(s[i].last, sizeof s[i].last, "%s", s[i].past->last);
-        else if (is(&s[i], "fit") && s[i].run)
+        else if (makes_fit(&s[i]) && s[i].run)
             snprintf(s[i].last, sizeof s[i].last, "%s", s[i].run->id);
         else if (i)
             memcpy(s[i].last, s[i - 1].last, sizeof s[i].last);

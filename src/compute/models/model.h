@@ -159,6 +159,12 @@ struct fit_info {
     /* Bytes of this fit, inputs not counted: predicted at the start, and again once a rank was
      * chosen.  Both are within a tenth of what it takes (tests/bench/bench_memory.c). */
     size_t predicted_bytes, peak_bytes;
+    /* A model that was calibrated (stats/calibration.h): in which way, by how many rows, for which
+     * level, the factor of all its variances, and how many sd its interval of that level reaches
+     * (of the first target).  Rows 0: it was not. */
+    char calibration[16];
+    size_t calibration_rows;
+    double calibration_level, calibration_factor, calibration_reach;
     char plan_note[256];     /* which plan, and what the others would have cost */
     char warning[256];       /* variance starvation, float limit...; empty: none */
     char warning_name[32];
@@ -266,6 +272,9 @@ const struct model_ops *model_kind_usual(bool exact);
 /* Thread-safe reference counts; the last unref frees the model.  NULL is fine for both. */
 struct model *model_ref(struct model *);
 void model_unref(struct model *);
+/* A copy with one reference, which the caller may still change before it hands it on; without the
+ * state of the solver.  NULL: NOMEM. */
+struct model *model_copy(const struct model *, struct err *);
 /* True if it predicts variances as it is: by a factor, or by functions that its fit solved for. */
 static inline bool model_has_variance(const struct model *m)
 {

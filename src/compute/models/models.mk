@@ -18,6 +18,7 @@ libcompute_a_SOURCES += \
   src/compute/models/model.h \
   src/compute/models/model_average.c \
   src/compute/models/model_classes.c \
+  src/compute/models/model_copy.c \
   src/compute/models/model_exact.c \
   src/compute/models/model_features.c \
   src/compute/models/model_fit.c \

@@ -21,7 +21,7 @@ static const double normal[REACH_LEVELS] = { 0.67448975019608174, 1.281551565544
                                              1.6448536269514722, 1.9599639845400542,
                                              2.5758293035489004 };
 
-double reach_level_for_tests(size_t i)
+double reach_level(size_t i)
 {
     return levels[i];
 }

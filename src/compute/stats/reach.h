@@ -9,7 +9,7 @@
 
 /* The levels of the table, ascending. */
 enum { REACH_LEVELS = 5 };
-double reach_level_for_tests(size_t i);
+double reach_level(size_t i);
 
 /* The intervals of one target of a model: their reach at those levels, in standard deviations,
  * which grows with the level.  All 0: that of the normal distribution (1.96 at 95 %). */

@@ -6,6 +6,8 @@ libcompute_a_SOURCES += \
   src/compute/stats/acquisition.h \
   src/compute/stats/baseline.c \
   src/compute/stats/baseline.h \
+  src/compute/stats/calibration.c \
+  src/compute/stats/calibration.h \
   src/compute/stats/class_scores.c \
   src/compute/stats/class_scores.h \
   src/compute/stats/diagnose.c \

@@ -1,4 +1,5 @@
 /* app/runs/scoring/scoring.c -- predictions as background jobs. See scoring.h. */
+#include "app/runs/scoring/calibrating.h"
 #include "app/runs/scoring/scoring_impl.h"
 
 #include "app/core/measures.h"
@@ -508,6 +509,9 @@ static void score_done(struct workspace *ws, struct job *job, enum status rc, co
     scoring_baseline_json(&rec, s->pred.t, &s->baseline);
     fitting_targets_json(&rec, &s->enc);
     scoring_tell_json(&rec, s->pred.t, s->raw, s->scaled);
+    r = ws_run(ws, s->run, NULL);
+    if (r)
+        calibrating_score_json(&rec, r, &s->pred);
     rec_num(&rec, "seconds", s->seconds);
     text_count(cnt, sizeof cnt, s->pred.n);
     text_seconds(sec, sizeof sec, s->seconds);
@@ -516,10 +520,11 @@ static void score_done(struct workspace *ws, struct job *job, enum status rc, co
         scoring_tell_table(&rec, &s->enc, s->raw, s->scaled);
     else
         scoring_tell_text(&rec, s->raw, s->scaled, s->part != PART_TRAIN);
+    if (r)
+        calibrating_score_text(&rec, r, &s->pred);
     scoring_baseline_text(&rec, s->pred.t, &s->baseline);
     ws_emit(ws, &rec);
     tell_dominated(ws, s);
-    r = ws_run(ws, s->run, NULL);
     if (r) {
         keep_scores(r, s);
         if (s->part == PART_TRAIN)

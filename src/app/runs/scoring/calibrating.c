@@ -1,0 +1,409 @@
+/* app/runs/scoring/calibrating.c -- see calibrating.h.
+ *
+ * A calibration makes a new run: the model of the old one with other variances and intervals, its
+ * means to the bit where the old fit had not seen the calibration rows; otherwise a fit with the
+ * same settings that leaves these rows out. */
+#include "app/runs/scoring/calibrating.h"
+#include "app/runs/scoring/scoring_impl.h"
+
+#include "app/core/ws_tell.h"
+#include "app/runs/fit_setup.h"
+#include "app/runs/fitting.h"
+#include "app/session/store.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "compute/stats/metrics.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct calibrating {
+    struct scoring s;               /* the old run: data, model, encoding, settings */
+    struct calibrating_ask ask;
+    struct model *model;            /* the new one */
+    struct fit_info info;
+    struct solve_info solve;
+    struct calibration of[TARGETS_MOST];
+    size_t rows;
+    double seconds;
+};
+
+static void calibrating_free(struct job *job)
+{
+    struct calibrating *c = job->arg;
+
+    if (!c)
+        return;
+    dataset_unref(c->s.data);
+    model_unref(c->s.model);
+    encoding_free(&c->s.enc);
+    run_prediction_free(&c->s.pred);
+    buf_free(&c->s.notes);
+    model_unref(c->model);
+    solve_info_free(&c->solve);
+    free(c);
+    job->arg = NULL;
+}
+
+/* On the worker thread. */
+
+/* Fits anew, as the run was fitted, on the training rows that are left. */
+static enum status fit_anew(struct calibrating *c, struct job *job, struct err *err)
+{
+    struct scoring *s = &c->s;
+    struct encoded e = { 0 };
+    struct fit_opts o = s->fit;
+
+    kernel_unbind(&o.kernel);
+    s->data->kernel = o.kernel;
+    encoding_free(&s->enc);
+    s->enc = (struct encoding){ 0 };
+    enum status rc = fitting_rows(s->data, PART_TRAIN, true, &s->enc, &e, &s->notes, err);
+    if (rc == ST_OK)
+        rc = fit_setup_bind_kernel(s->data, &s->enc, e.base.d, &o.kernel, o.hp, err);
+    if (rc == ST_OK) {
+        o.targets = e.t;
+        o.mem_limit = job->limits.memory;
+        model_on(&o, job->backend, pool_threads(job->pool));
+        model_unref(s->model);
+        s->model = NULL;
+        rc = model_fit(&e.base, e.y, &o, &(struct tools){ job->backend, job->pool, &job->ctl },
+                       &s->model, &c->info, &c->solve, err);
+    }
+    if (rc == ST_OK && ctl_stopped(&job->ctl))
+        rc = err_set(err, ST_CANCELLED, "stopped");
+    if (rc == ST_OK)
+        s->fit = o;
+    encode_free(&e);
+    return rc;
+}
+
+static enum status no_variances(const char *run, struct err *err)
+{
+    err_named(err, ST_STATE, "no-variance", "%s has no variances that could be calibrated", run);
+    err_hint(err, "fit variance=auto");
+    return ST_STATE;
+}
+
+/* What the calibration rows ask of each target. */
+static enum status measure_rows(struct calibrating *c, struct err *err)
+{
+    enum status rc = ST_OK;
+
+    for (size_t j = 0; rc == ST_OK && j < c->s.pred.t; j++) {
+        const struct prediction p = scoring_prediction(&c->s.pred, j);
+        double *e = mem_calloc(p.n, sizeof *e, "calibration rows", err);
+        if (!e)
+            return ST_NOMEM;
+        for (size_t i = 0; i < p.n; i++)
+            e[i] = p.y_scaled[i] - p.mean_scaled[i];
+        rc = calibration_of(p.n, e, p.var_scaled, c->ask.way, c->ask.level, &c->of[j], err);
+        free(e);
+    }
+    return rc;
+}
+
+/* The new model. Its ratio of noise to amplitude, and with it its factor, is that of the old. */
+static enum status apply(struct calibrating *c, struct err *err)
+{
+    struct fit_info *i = &c->info;
+    struct model *m = c->model = model_copy(c->s.model, err);
+
+    if (!m)
+        return ST_NOMEM;
+    for (size_t j = 0; j < m->t; j++) {
+        const double root = sqrt(c->of[j].factor);
+        m->amplitudes[j] *= root;
+        m->noises[j] *= root;
+        m->reach[j] = c->of[j].reach;
+    }
+    m->amplitude = m->amplitudes[0];
+    m->noise = m->noises[0];
+    i->amplitude = m->amplitude;
+    i->noise = m->noise;
+    i->scale *= sqrt(c->of[0].factor);
+    i->reach95 = reach_at(&m->reach[0], 0.95);
+    i->left_out_rows = 0; /* the rows that were kept aside say more */
+    i->left_out_before = i->left_out_z2 = i->left_out_z2_se = i->left_out_coverage95 = NAN;
+    i->left_out_within196 = NAN;
+    snprintf(i->calibration, sizeof i->calibration, "%s", calibration_words[c->ask.way]);
+    i->calibration_rows = c->rows;
+    i->calibration_level = c->ask.level;
+    i->calibration_factor = c->of[0].factor;
+    i->calibration_reach = reach_at(&m->reach[0], c->ask.level);
+    return ST_OK;
+}
+
+static enum status calibrate_work(struct job *job, struct err *err)
+{
+    struct calibrating *c = job->arg;
+    struct scoring *s = &c->s;
+    struct encoded e = { 0 };
+    const double t0 = job_now();
+    const bool anew = c->ask.rows > 0;
+    enum status rc = anew ? fit_anew(c, job, err) : scoring_need_factor(s, job, err);
+
+    if (rc == ST_OK && !model_has_variance(s->model))
+        rc = no_variances(s->run, err);
+    if (rc == ST_OK)
+        rc = fitting_rows(s->data, PART_VALID, false, &s->enc, &e, NULL, err);
+    if (rc == ST_OK)
+        rc = scoring_rows(s->model, &s->enc, &e, job, &s->pred, err);
+    c->rows = s->pred.n;
+    if (rc == ST_OK)
+        rc = measure_rows(c, err);
+    if (rc == ST_OK)
+        rc = apply(c, err);
+    encode_free(&e);
+    c->seconds = job_now() - t0;
+    return rc;
+}
+
+/* On the main thread. */
+
+static void tell(struct workspace *ws, const struct calibrating *c, const struct run *r)
+{
+    const struct fit_info *i = &r->info;
+    const size_t t = r->model->t;
+    double factor[TARGETS_MOST], reach[TARGETS_MOST];
+    struct rec rec;
+    char sec[32];
+
+    rec_init(&rec, REC_RESULT, "calibrate");
+    snprintf(rec.run, sizeof rec.run, "%s", r->id);
+    rec_str(&rec, "run", r->id);
+    rec_str(&rec, "from", c->s.run);
+    rec_str(&rec, "method", i->calibration);
+    rec_int(&rec, "rows", (int64_t)c->rows);
+    rec_num(&rec, "level", c->ask.level);
+    for (size_t j = 0; j < t; j++) {
+        factor[j] = c->of[j].factor;
+        reach[j] = reach_at(&r->model->reach[j], c->ask.level);
+    }
+    if (t > 1) {
+        rec_nums(&rec, "factor", factor, t);
+        rec_nums(&rec, "quantile", reach, t);
+    } else {
+        rec_num(&rec, "factor", factor[0]);
+        rec_num(&rec, "quantile", reach[0]);
+    }
+    rec_bool(&rec, "fitted_anew", c->ask.rows > 0);
+    rec_num(&rec, "seconds", c->seconds);
+    text_seconds(sec, sizeof sec, c->seconds);
+    rec_text(&rec, "%s  %s calibrated by %zu %s (%s)\n  %s", r->id, c->s.run, c->rows,
+             c->ask.rows ? "rows that were left out of a new fit" : "validation rows", sec,
+             t > 1 ? "first target: " : "");
+    rec_text(&rec, "mean z^2 %.3g there: variances times %.3g;  intervals at %g %% reach %.3g sd",
+             c->of[0].z2, factor[0], 100.0 * c->ask.level, reach[0]);
+    ws_emit(ws, &rec);
+}
+
+static void calibrate_failed(struct workspace *ws, struct job *job, struct run *r, enum status rc,
+                             const struct err *err)
+{
+    r->state = rc == ST_CANCELLED ? RUN_STOPPED : RUN_FAILED;
+    r->failure = *err;
+    snprintf(r->verdict, sizeof r->verdict, rc == ST_CANCELLED
+             ? "%s was stopped before there was a result." : "%s failed: %.200s", r->id, err->msg);
+    if (rc == ST_CANCELLED) {
+        ws_note(ws, "stopped", "%s was stopped before there was a result", r->id);
+        ws->unconverged = true;
+    } else {
+        ws_error(ws, err, job->line);
+    }
+    if (store_of(ws))
+        store_run(store_of(ws), r);
+    ws->serial++;
+}
+
+static void calibrate_done(struct workspace *ws, struct job *job, enum status rc,
+                           const struct err *err)
+{
+    struct calibrating *c = job->arg;
+    struct run *r = ws_run(ws, job->name, NULL);
+
+    if (!r)
+        return;
+    r->ended = job_now();
+    if (rc == ST_OK && job->discard)
+        rc = ST_CANCELLED;
+    if (rc != ST_OK) {
+        calibrate_failed(ws, job, r, rc, err);
+        return;
+    }
+    ws_tell_lines(ws, buf_str(&c->s.notes));
+    r->model = c->model, c->model = NULL;
+    r->info = c->info;
+    r->fit = c->s.fit;
+    r->fit.start = r->fit.against = NULL;
+    r->solve = c->solve;
+    memset(&c->solve, 0, sizeof c->solve);
+    r->enc = c->s.enc;
+    r->has_enc = true;
+    memset(&c->s.enc, 0, sizeof c->s.enc);
+    r->state = RUN_DONE;
+    snprintf(r->verdict, sizeof r->verdict,
+             "%s is %s%s with variances times %.3g and intervals by %zu rows kept aside.", r->id,
+             c->s.run, c->ask.rows ? ", fitted anew without them," : "", c->of[0].factor, c->rows);
+    snprintf(ws->last_fit, sizeof ws->last_fit, "%s", r->id);
+    tell(ws, c, r);
+    if (store_of(ws)) {
+        store_run(store_of(ws), r);
+        store_model(store_of(ws), r, true);
+    }
+    ws->serial++;
+}
+
+static void calibrate_tick(struct workspace *ws, struct job *job, const struct tick *t)
+{
+    struct run *r = ws_run(ws, job->name, NULL);
+
+    if (r && r->state == RUN_QUEUED) {
+        r->state = RUN_RUNNING;
+        r->started = job->started;
+    }
+    if (r) {
+        r->last = *t;
+        r->last.point = NULL;
+    }
+    ws->serial++;
+}
+
+static const struct job_ops calibrate_ops = {
+    .verb = "calibrate", .work = calibrate_work, .done = calibrate_done, .tick = calibrate_tick,
+    .free = calibrating_free
+};
+
+/* The rows that the calibration is to be by. */
+static enum status choose_rows(struct calibrating *c, struct err *err)
+{
+    struct dataset *d = c->s.data;
+    const size_t train = d->split.part ? d->split.count[PART_TRAIN] : d->table->n;
+
+    if (c->ask.share > 0.0)
+        c->ask.rows = (size_t)llround(c->ask.share * (double)train);
+    if (c->ask.rows || c->ask.share > 0.0)
+        return split_aside(d, c->ask.rows ? c->ask.rows : 1, c->ask.seed, err);
+    if (d->split.part && d->split.count[PART_VALID])
+        return ST_OK;
+    err_named(err, ST_STATE, "no-rows", "%s has no validation rows: its fit has seen every row "
+              "but the test rows", c->s.run);
+    err_hint(err, "calibrate share=0.1  |  split test=20%% valid=10%%, then fit");
+    return ST_STATE;
+}
+
+static enum status refuse(const struct run *r, struct err *err)
+{
+    if (r->model && r->model->kind->classes) {
+        err_set(err, ST_UNSUPPORTED, "calibrate is for targets that are numbers; %s predicts "
+                "classes", r->id);
+        err_hint(err, "check");
+        return ST_UNSUPPORTED;
+    }
+    const enum status rc = scoring_need_model(r, err);
+    return rc == ST_OK ? scoring_need_data(r, err) : rc;
+}
+
+/* The run takes over what the old one tells of itself. */
+static enum status new_run(struct workspace *ws, struct calibrating *c, const struct run *old,
+                           const char *line, struct err *err)
+{
+    struct run *r = ws_run_new(ws, RUN_FIT, err);
+
+    if (!r)
+        return ST_NOMEM;
+    r->kernel_text = mem_strdup(old->kernel_text, NULL);
+    r->dataset_name = mem_strdup(old->dataset_name, NULL);
+    r->command = mem_strdup(line, NULL);
+    r->data = dataset_ref(c->s.data);
+    r->fit = old->fit;
+    r->fit.start = r->fit.against = NULL;
+    ws->serial++;
+    const enum status rc = ws_submit(ws, &calibrate_ops, r->id, c, line, err);
+    if (rc != ST_OK)
+        r->state = RUN_FAILED;
+    return rc;
+}
+
+enum status calibrating_start(struct workspace *ws, struct run *r,
+                              const struct calibrating_ask *ask, const char *line,
+                              struct err *err)
+{
+    enum status rc = refuse(r, err);
+    struct calibrating *c = rc == ST_OK ? mem_calloc(1, sizeof *c, "job", err) : NULL;
+
+    if (!c)
+        return rc != ST_OK ? rc : ST_NOMEM;
+    struct job tmp = { .arg = c };
+    c->ask = *ask;
+    c->info = r->info;
+    rc = scoring_take(&c->s, r, err);
+    if (rc == ST_OK)
+        rc = choose_rows(c, err);
+    if (rc != ST_OK) {
+        calibrating_free(&tmp);
+        return rc;
+    }
+    return new_run(ws, c, r, line, err);
+}
+
+/* Scores. */
+
+/* The share of a target's rows inside the interval of the level, and its mean width. */
+static void interval_of(const struct run *r, const struct prediction *all, size_t j, double *share,
+                        double *width)
+{
+    const struct prediction p = scoring_prediction(all, j);
+    const struct encoding one = encoding_for(&r->enc, j);
+    const double reach = reach_at(p.reach, r->info.calibration_level);
+    size_t inside = 0;
+
+    *width = 0.0;
+    for (size_t i = 0; i < p.n; i++) {
+        const double far = reach * sqrt(p.var_scaled[i]), m = p.mean_scaled[i];
+        inside += fabs(p.y_scaled[i] - m) <= far;
+        *width += (encoding_value(&one, m + far) - encoding_value(&one, m - far)) / (double)p.n;
+    }
+    *share = (double)inside / (double)p.n;
+}
+
+void calibrating_score_json(struct rec *rec, const struct run *r, const struct prediction *p)
+{
+    const struct fit_info *i = &r->info;
+    double share[TARGETS_MOST], width[TARGETS_MOST];
+
+    if (!i->calibration_rows || !p->var_scaled || p->n == 0)
+        return;
+    for (size_t j = 0; j < p->t; j++)
+        interval_of(r, p, j, &share[j], &width[j]);
+    rec_open(rec, "calibration");
+    rec_str(rec, "method", i->calibration);
+    rec_int(rec, "rows", (int64_t)i->calibration_rows);
+    rec_num(rec, "factor", i->calibration_factor);
+    rec_num(rec, "quantile", i->calibration_reach);
+    rec_close(rec);
+    rec_num(rec, "interval_level", i->calibration_level);
+    if (p->t > 1) {
+        rec_nums(rec, "interval_coverage", share, p->t);
+        rec_nums(rec, "interval_width", width, p->t);
+    } else {
+        rec_num(rec, "interval_coverage", share[0]);
+        rec_num(rec, "interval_width", width[0]);
+    }
+}
+
+void calibrating_score_text(struct rec *rec, const struct run *r, const struct prediction *p)
+{
+    const struct fit_info *i = &r->info;
+    double share, width;
+    char text[32];
+
+    if (!i->calibration_rows || !p->var_scaled || p->n == 0 || p->t > 1)
+        return;
+    interval_of(r, p, 0, &share, &width);
+    text_number(text, sizeof text, width);
+    rec_text(rec, "\n  calibrated by %zu rows (%s): %.1f %% inside %g %% intervals of width %s",
+             i->calibration_rows, i->calibration, 100.0 * share, 100.0 * i->calibration_level,
+             text);
+}

@@ -1,0 +1,39 @@
+/* compute/models/model_copy.c -- a copy of a model, whose amplitude, noise and intervals may then
+ * differ. */
+#include "compute/models/model.h"
+
+#include "base/mem.h"
+
+#include <stdint.h>
+#include <string.h>
+
+static bool copied(double **to, const double *from, size_t n, struct err *err)
+{
+    *to = NULL;
+    if (from == NULL)
+        return true;
+    *to = mem_calloc(n, sizeof **to, "a copy of the model", err);
+    if (*to != NULL)
+        memcpy(*to, from, n * sizeof **to);
+    return *to != NULL;
+}
+
+struct model *model_copy(const struct model *m, struct err *err)
+{
+    struct model *c = mem_calloc(1, sizeof *c, "a model", err);
+
+    if (c == NULL)
+        return NULL;
+    *c = *m;
+    c->refs = 1;
+    c->state = NULL; /* that of a solver which has ended */
+    c->nstate = 0;
+    c->w = c->L = c->a = c->X = c->origin = c->rounds = NULL;
+    if (copied(&c->w, m->w, m->t * m->M, err) && copied(&c->L, m->L, m->Mv * m->Mv, err) &&
+        copied(&c->a, m->a, m->S * m->M, err) && copied(&c->X, m->X, m->M * m->d, err) &&
+        copied(&c->origin, m->origin, m->M, err) &&
+        copied(&c->rounds, m->rounds, m->nrounds * MODEL_ROUND, err))
+        return c;
+    model_unref(c);
+    return NULL;
+}

@@ -1,0 +1,175 @@
+/* tests/compute/check_calibration.c -- variances and intervals by rows kept aside: golden factor
+ * and densities, conformal quantiles by hand, the coverage that split conformal prediction
+ * promises, and models that are copied. */
+#include "compute/backend.h"
+#include "compute/models/model.h"
+#include "compute/rng.h"
+#include "compute/stats/calibration.h"
+#include "compute/stats/metrics.h"
+#include "support.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static double nlpd(size_t n, const double *e, const double *v, double factor)
+{
+    double sum = 0.0;
+
+    for (size_t i = 0; i < n; i++)
+        sum += 0.5 * log(2.0 * M_PI * factor * v[i]) + 0.5 * e[i] * e[i] / (factor * v[i]);
+    return sum / (double)n;
+}
+
+START_TEST(golden_factor_and_densities)
+{
+    size_t n, c;
+    double *data = support_golden("recal_data", &n, &c), e[64], v[64];
+    struct calibration k;
+
+    ck_assert_uint_le(n, 64);
+    for (size_t i = 0; i < n; i++)
+        e[i] = data[3 * i + 2] - data[3 * i], v[i] = data[3 * i + 1];
+    ck_assert_int_eq(calibration_of(n, e, v, CALIBRATION_SCALE, 0.5, &k, NULL), ST_OK);
+    ck_assert(support_close(k.factor, support_golden_scalar("recal_scalars", "alpha"), 1e-12));
+    ck_assert(reach_is_normal(&k.reach));
+    ck_assert(support_close(nlpd(n, e, v, 1.0),
+                            support_golden_scalar("recal_scalars", "nlpd_before"), 1e-12));
+    ck_assert(support_close(nlpd(n, e, v, k.factor),
+                            support_golden_scalar("recal_scalars", "nlpd_after"), 1e-12));
+    ck_assert_double_lt(nlpd(n, e, v, k.factor), nlpd(n, e, v, 1.02 * k.factor));
+    ck_assert_double_lt(nlpd(n, e, v, k.factor), nlpd(n, e, v, 0.98 * k.factor));
+    free(data);
+}
+END_TEST
+
+/* |e| of 1 to 9 with unit variances, in disorder and with signs: of ten ranks 90 % is the ninth. */
+START_TEST(quantiles_by_hand)
+{
+    const double e[] = { 3, -9, 1, 7, -2, 8, -5, 4, 6 }, ties[] = { 2, 2, -2, 2, 1, 2, -2, 2, 2 };
+    double v[9];
+    struct calibration k;
+    struct err err = { 0 };
+
+    for (size_t i = 0; i < 9; i++)
+        v[i] = 4.0; /* |z| is 0.5 to 4.5 */
+    ck_assert_int_eq(calibration_of(9, e, v, CALIBRATION_CONFORMAL, 0.9, &k, NULL), ST_OK);
+    ck_assert_double_eq(k.factor, 1.0);
+    ck_assert_double_eq(reach_at(&k.reach, 0.5), 2.5);
+    ck_assert_double_eq(reach_at(&k.reach, 0.8), 4.0);
+    ck_assert_double_eq(reach_at(&k.reach, 0.9), 4.5);
+    /* the tenth of nine does not exist: as much further as a normal distribution's */
+    ck_assert(support_close(reach_at(&k.reach, 0.95),
+                            4.5 * reach_at(NULL, 0.95) / reach_at(NULL, 0.9), 1e-12));
+    ck_assert_int_eq(calibration_of(8, e, v, CALIBRATION_CONFORMAL, 0.9, &k, &err), ST_RANGE);
+    ck_assert(strstr(err.msg, "at least 9") != NULL);
+    ck_assert_int_eq(calibration_of(9, e, v, CALIBRATION_CONFORMAL, 0.95, &k, NULL), ST_RANGE);
+    ck_assert_int_eq(calibration_of(9, ties, v, CALIBRATION_CONFORMAL, 0.9, &k, NULL), ST_OK);
+    ck_assert_double_eq(reach_at(&k.reach, 0.5), 1.0);
+    ck_assert_double_eq(reach_at(&k.reach, 0.9), 1.0);
+    /* both: the intervals are the same, the sd is another */
+    ck_assert_int_eq(calibration_of(9, e, v, CALIBRATION_BOTH, 0.9, &k, NULL), ST_OK);
+    ck_assert(support_close(k.factor, 285.0 / 9.0 / 4.0, 1e-14));
+    ck_assert(support_close(reach_at(&k.reach, 0.9) * sqrt(k.factor), 4.5, 1e-14));
+}
+END_TEST
+
+START_TEST(errors_without_a_scale_are_refused)
+{
+    const double zero[9] = { 0.0 }, e[9] = { 0, 0, 0, 0, 0, 0, 1, 2, 3 },
+                 none[9] = { NAN, 1, 1, 1, 1, 1, 1, 1, 1 };
+    double v[9];
+    struct calibration k;
+
+    for (size_t i = 0; i < 9; i++)
+        v[i] = 1.0;
+    ck_assert_int_eq(calibration_of(9, zero, v, CALIBRATION_SCALE, 0.9, &k, NULL), ST_RANGE);
+    ck_assert_int_eq(calibration_of(9, none, v, CALIBRATION_SCALE, 0.9, &k, NULL), ST_RANGE);
+    ck_assert_int_eq(calibration_of(9, e, v, CALIBRATION_CONFORMAL, 0.9, &k, NULL), ST_RANGE);
+    ck_assert_int_eq(calibration_of(9, e, v, CALIBRATION_SCALE, 0.9, &k, NULL), ST_OK);
+}
+END_TEST
+
+/* Errors with heavy tails whose size depends on the row: with n calibration rows a new row is
+ * inside with probability ceil((n + 1) p)/(n + 1), here 90/100; 400 repetitions of 200 new rows
+ * each, whose share scatters by about sqrt(.9 .1 (1/100 + 1/200)) = .037: 4 standard errors. */
+START_TEST(new_rows_are_inside_as_often_as_promised)
+{
+    enum { N = 99, NEW = 200, REPEATS = 400 };
+    double e[N], v[N], inside = 0.0;
+    uint64_t at = 0;
+    struct calibration k;
+
+    for (size_t r = 0; r < REPEATS; r++) {
+        for (size_t i = 0; i < N + NEW; i++) {
+            const double s = 0.2 + rng_uniform(5, 1, at), g = rng_normal(5, 2, at),
+                         x = s * s * g * fabs(g);
+            at++;
+            if (i < N)
+                e[i] = x, v[i] = s;
+            if (i + 1 == N)
+                ck_assert_int_eq(calibration_of(N, e, v, CALIBRATION_BOTH, 0.9, &k, NULL), ST_OK);
+            if (i >= N)
+                inside += fabs(x) <= reach_at(&k.reach, 0.9) * sqrt(k.factor * s);
+        }
+    }
+    ck_assert_double_eq_tol(inside / (REPEATS * NEW), 0.9, 4.0 * 0.037 / sqrt(REPEATS));
+}
+END_TEST
+
+/* A copy predicts the same bits; with another amplitude the same means and other variances. */
+START_TEST(copies_of_models)
+{
+    static const char *const solvers[] = { "exact", "direct", "sparse" };
+    enum { N = 30 };
+    double X[N], y[N], mean[2][N], var[2][N], set[KERNEL_MAX_HP];
+    struct source_array src;
+    struct fit_opts o = { .solver = solvers[_i], .features = 16, .seed = 3, .amplitude = 0.8,
+                          .noise = 0.3, .keep_scale = true, .inducing = { .m = 7 } };
+    struct fit_info info;
+    struct model *m = NULL;
+    const struct tools on = { backend_cpu(), NULL, NULL };
+
+    ck_assert_int_eq(kernel_parse("rbf", &o.kernel, set, NULL), ST_OK);
+    o.hp[0] = 1.3;
+    if (o.inducing.ops == NULL)
+        ck_assert_int_eq(select_parse("random", &o.inducing, NULL), ST_OK);
+    o.inducing.m = 7;
+    for (size_t i = 0; i < N; i++) {
+        X[i] = 3.0 * rng_normal(7, 1, i);
+        y[i] = sin(X[i]) + 0.2 * rng_normal(7, 2, i);
+    }
+    source_array_init(&src, X, N, 1, 1);
+    ck_assert_int_eq(model_fit(&src.base, y, &o, &on, &m, &info, NULL, NULL), ST_OK);
+    struct model *c = model_copy(m, NULL);
+    ck_assert_ptr_nonnull(c);
+    ck_assert_int_eq(model_predict(m, &src.base, mean[0], var[0], &on, NULL), ST_OK);
+    model_unref(m);
+    ck_assert_int_eq(model_predict(c, &src.base, mean[1], var[1], &on, NULL), ST_OK);
+    ck_assert(memcmp(mean[0], mean[1], sizeof mean[0]) == 0);
+    ck_assert(memcmp(var[0], var[1], sizeof var[0]) == 0);
+    c->amplitude = c->amplitudes[0] = 2.0 * c->amplitude;
+    c->noise = c->noises[0] = 2.0 * c->noise;
+    ck_assert_int_eq(model_predict(c, &src.base, mean[1], var[1], &on, NULL), ST_OK);
+    for (size_t i = 0; i < N; i++) {
+        ck_assert(support_close(mean[1][i], mean[0][i], 1e-12));
+        ck_assert(support_close(var[1][i], 4.0 * var[0][i], 1e-10));
+    }
+    model_unref(c);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("calibration");
+    TCase *tc = tcase_create("rows kept aside");
+
+    tcase_add_test(tc, golden_factor_and_densities);
+    tcase_add_test(tc, quantiles_by_hand);
+    tcase_add_test(tc, errors_without_a_scale_are_refused);
+    tcase_add_test(tc, new_rows_are_inside_as_often_as_promised);
+    tcase_add_loop_test(tc, copies_of_models, 0, 3);
+    suite_add_tcase(s, tc);
+    return support_run(s);
+}

@@ -1,0 +1,109 @@
+#!/bin/sh
+# tests/scripts/calibrate.sh -- calibrate: by validation rows and by rows left out of a new fit, in
+# sessions, scores and scripts, and what it refuses.
+. "${srcdir:-$(dirname "$0")/../..}/tests/scripts/lib.sh"
+
+num() { printf '%s\n' "$2" | grep "\"command\":\"$1\"" | tail -n 1 |
+    sed -n "s/.*\"$3\":\([-+0-9.eE]*\)[,}].*/\1/p"; }
+near() { awk "BEGIN { d = $1 - $2; exit !(d * d <= $3 * $3) }"; }
+# noise that grows with |x2|
+make() { awk -v seed="$1" -v n="$2" 'BEGIN { srand(seed); print "x1,x2,y"
+    for (i = 0; i < n; i++) { a = 6 * rand() - 3; b = 2 * rand() - 1
+        g = sqrt(-2 * log(1 - rand())) * cos(6.283185307 * rand())
+        print a "," b "," sin(a) + (0.05 + 0.5 * (b < 0 ? -b : b)) * g } }'; }
+make 1 1200 >a.csv
+open='open a.csv target=y; split test=30% valid=25% seed=1; set l=1.3 noise=0.4'
+
+run --format json -s c.gpd -e "$open; fit features=128 rescale=no" \
+    -e 'predict columns=row,mean,sd out=p1.csv' \
+    -e 'calibrate method=scale; score; predict columns=row,mean,sd out=p2.csv' \
+    -e 'score r1 on=valid; predict run=r1 columns=row,y,mean,sd out=v.csv'
+is "it succeeds" $rc 0
+has "a run of its own" "$out" \
+    '"command":"calibrate","run":"r2","from":"r1","method":"scale","rows":300,'
+cut -d, -f1,2 p1.csv >m1
+cut -d, -f1,2 p2.csv >m2
+ok "the means stay to the bit" cmp m1 m2
+factor=$(num calibrate "$out" factor)
+ok "every sd is the root of the factor larger" awk -F, -v f="$factor" '
+    NR == FNR { sd[FNR] = $3; next }
+    FNR > 1 { d = $3 / sd[FNR] - sqrt(f); if (d * d > 1e-12) exit 1; n++ } END { exit n != 360 }' \
+    p1.csv p2.csv
+has "score tells it" "$out" \
+    '"calibration":{"method":"scale","rows":300,"factor":[0-9.]*,"quantile":1.9599'
+has "and its intervals" "$out" \
+    '"interval_level":0.95,"interval_coverage":0.9[0-9]*,"interval_width":[0-9.]*'
+run --format json -s c.gpd -e 'predict run=r2 columns=row,mean,sd out=p4.csv; runs; script'
+ok "a session keeps it" cmp p2.csv p4.csv
+run -s c.gpd -e 'script out=c.gps'
+has "the script holds the line" "$(cat c.gps)" '^calibrate method=scale'
+run -f c.gps
+is "and what it expects comes again" $rc 0
+
+# the quantile: all calibration rows but 10 % are inside, counted by awk over predict
+run --format json -e "$open; fit features=128; calibrate method=conformal level=0.9" \
+    -e 'score on=valid; score'
+share=$(printf '%s\n' "$out" | grep '"on":"valid"' |
+    sed -n 's/.*"interval_coverage":\([0-9.]*\).*/\1/p')
+is "of 300 calibration rows 271 are inside" "$share" "0.9033333333333333"
+ok "of test rows about as many" near "$(num score "$out" interval_coverage)" 0.9 0.05
+is "the variances stay" "$(num calibrate "$out" factor)" 1
+run -e "$open; fit features=128; calibrate level=0.9; score; compare r1 r2"
+has "score in words" "$out" \
+    'calibrated by 300 rows (auto): [89][0-9.]* % inside 90 % intervals of width'
+
+# rows that are left out of a new fit, the same for any number of threads
+for threads in 1 2; do
+    run --threads $threads --format json -e 'open a.csv target=y; split test=30% seed=1' \
+        -e 'set l=1.3 noise=0.4; fit features=128; calibrate rows=100 seed=4 level=0.9' \
+        -e 'predict columns=row,mean,sd,lo95 out=t.csv'
+    mv t.csv t$threads.csv
+done
+ok "the same bits for one thread and two" cmp t1.csv t2.csv
+has "fitted anew" "$out" '"rows":100,"level":0.9,.*"fitted_anew":true'
+run --format json -e 'open a.csv target=y; split test=30% seed=1; set l=1.3 noise=0.4' \
+    -e 'fit solver=exact; calibrate share=0.1 level=0.9'
+has "a share of the training rows, exactly" "$out" '"command":"calibrate","run":"r2",.*"rows":84,'
+run --format json -e 'open a.csv target=y; split test=30% valid=20% seed=1' \
+    -e 'tune solver=sparse inducing=20 evals=8; fit solver=sparse inducing=20; calibrate; score'
+has "a sparse model" "$out" '"calibration":{"method":"auto","rows":240,'
+run --format json -e 'open a.csv target=y,x2; split test=30% valid=20% seed=1' \
+    -e 'set l=1 noise=0.5; fit features=64; calibrate; score'
+has "several targets have a factor each" "$out" \
+    '"factor":\[[0-9.]*,[0-9.]*\],"quantile":\[[0-9.]*,[0-9.]*\]'
+has "and a coverage each" "$out" '"interval_coverage":\[[0-9.]*,[0-9.]*\]'
+
+# 20 seeds: the mean coverage is what split conformal prediction promises, 181/201 here, whose
+# standard error over 20 sets of 200 calibration and 400 test rows is 0.007
+sum=0
+for seed in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+    make $((100 + seed)) 900 >g.csv
+    run --format json -e 'open g.csv target=y; split test=44.4% valid=22.2% seed=1' \
+        -e 'set l=1.3 noise=0.4; fit features=64; calibrate level=0.9; score'
+    sum=$(awk "BEGIN { print $sum + $(num score "$out" interval_coverage) }")
+done
+ok "twenty sets: 0.89 to 0.915 inside" \
+    awk "BEGIN { exit !($sum / 20 >= 0.885 && $sum / 20 <= 0.918) }"
+
+refused() { # name line pattern
+    run -e "open a.csv target=y; split test=30% seed=1; set l=1 noise=0.4; fit features=64; $2"
+    test $rc -ne 0
+    result $? "$1" "exit $rc"
+    has "$1, with a reason" "$out$err" "$3"
+}
+refused "no validation rows" calibrate 'error\[no-rows\]: r1 has no validation rows'
+refused "training rows" 'calibrate on=train' 'the model was fitted to these rows'
+refused "test rows" 'calibrate on=test' 'would then say nothing about new ones'
+refused "other rows" 'calibrate on=moon' 'there are no such rows'
+refused "two ways" 'calibrate share=0.1 rows=10' 'choose on=valid, share= or rows='
+refused "too few rows" 'calibrate rows=8 level=0.9' \
+    '\[few-calibration-rows\]: 8 calibration rows are too few for intervals at 90 %: at least 9'
+refused "all rows" 'calibrate rows=840' '840 of 840 training rows cannot be kept aside'
+refused "no variances" 'fit features=64 variance=none; calibrate rows=50' 'error\[no-variance\]'
+refused "folds" 'split folds=3; fit features=64; calibrate rows=50' 'split into folds'
+run -e 'demo motifs n=120; cols many role=target; cols count role=skip; likelihood bernoulli' \
+    -e 'kernel spectrum(n=2); split test=30% valid=20%; fit; calibrate'
+has "classes" "$out$err" 'calibrate is for targets that are numbers'
+run -e "$open; fit features=64; calibrate; undo; runs"
+is "undo" $rc 0
+finish
