@@ -38,6 +38,8 @@ while read -r verb; do
         source) before_this= ;;
         tell) before_this="$before; suggest 2" ;;
         season) before_this='demo co2' ;; # needs a column of dates
+        calibrate) # needs 19 rows to keep aside
+            before_this=$(printf '%s\n' "$before" | sed 's/n=120/n=400/') ;;
         inducing) before_this="$before; fit solver=sparse inducing=10" ;;
         cliffs) # needs molecules
             printf 'smiles,y\nCCO,1\nCCCO,1.2\nCCCCO,9\nCCN,4\nCCCN,5\n' >"$dir/molecules.csv"
