@@ -8,6 +8,7 @@
 #             (133,247).  Needs a build with RDKit, and Check.
 #   speed     bench_products: pairs a second, features, passes and Gram matrices of bits
 #   hiv0, 1   regression on the class by 5000 features, two splits
+#   scaffold  the same, whole scaffolds tested (needs RDKit)
 #   tpsa, logp, bits   qm9smiles by 8192 features (needs RDKit); the last with its passes over bits
 build=${1:?usage: tests/bench/molecules.sh BUILD [DIRECTORY]}
 build=$(cd "$build" && pwd) src=$(cd "$(dirname "$0")/../.." && pwd)
@@ -41,6 +42,9 @@ job hiv1 hiv split1
     echo "no gpdesk-molecules in $build: configure found no RDKit" >&2
     exit 77
 }
+job scaffold gpdesk "open $data/hiv/data.csv.gz beside=$data/hiv/fingerprints.csv.gz target=y
+    cols smiles scaffold=yes; split group=smiles.scaffold; kernel tanimoto
+    tune features=5000; fit features=5000; score"
 tuned='tune features=2048; fit features=8192 solver=pcg'
 job tpsa qm9 tpsa crippen_logp "$tuned"
 job logp qm9 crippen_logp tpsa "$tuned"

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "compute/backend.h"
 #include "compute/models/functions.h"
+#include "compute/models/joint.h"
 #include "compute/rng.h"
 #include "compute/stats/acquisition.h"
 #include "support.h"
@@ -57,6 +58,20 @@ static double *values(const struct model *m, const struct functions_key *key,
     ck_assert_msg(functions_new(m, key, &on, &f, &err) == ST_OK, "%s", err.msg);
     ck_assert_msg(functions_values(f, src, F, &on, &err) == ST_OK, "%s", err.msg);
     functions_free(f);
+    return F;
+}
+
+/* The same by joint draws. */
+static double *joint(const struct model *m, const struct functions_key *key,
+                     const struct source *src)
+{
+    const struct tools on = alone();
+    struct err err = { 0 };
+    double *F = malloc(key->count * src->n * sizeof *F);
+
+    ck_assert_ptr_nonnull(F);
+    ck_assert(joint_can(m, src->n) && !joint_can(m, JOINT_ROWS + 1));
+    ck_assert_msg(joint_values(m, src, key, &on, F, &err) == ST_OK, "%s", err.msg);
     return F;
 }
 
@@ -131,8 +146,8 @@ START_TEST(test_given_normals)
 }
 END_TEST
 
-/* Every kind of model draws from the golden posterior, because the linear kernel's features are
- * exact. */
+/* Every kind of model, and joint draws, have the golden posterior, because the linear kernel's
+ * features are exact. */
 START_TEST(test_golden_moments)
 {
     enum { S = 1000 };
@@ -140,8 +155,8 @@ START_TEST(test_golden_moments)
     size_t rows, cols;
     double *both = support_golden("pathwise_mean_cov", &rows, &cols), mean[T], C[T * T];
     const struct functions_key key = { .seed = 11, .count = S };
-    struct model *m = fit("linear", _i ? W : 0, sqrt(0.1), 1.0, &g.src.base, g.y, 1, 0.0);
-    double *F = values(m, &key, &g.test.base, NULL);
+    struct model *m = fit("linear", _i == 1 ? W : 0, sqrt(0.1), 1.0, &g.src.base, g.y, 1, 0.0);
+    double *F = _i == 2 ? joint(m, &key, &g.test.base) : values(m, &key, &g.test.base, NULL);
 
     for (size_t i = 0; i < T; i++) {
         mean[i] = both[i * (T + 1)];
@@ -181,19 +196,22 @@ static void prob_make(struct prob *p)
  * of the estimates of many seeds. */
 START_TEST(test_predicted_moments)
 {
-    enum { SEEDS = 40, S = 60 };
+    enum { SEEDS = 200, S = 60 };
+    const size_t seeds = _i == 2 ? SEEDS : 40;
     struct prob p;
     double mean[2 * NEW], var[2 * NEW], got[2][SEEDS][NEW];
     const struct tools on = alone();
 
     prob_make(&p);
-    struct model *m = fit("matern(nu=3/2)", _i ? 512 : 0, 0.3, 1.7, &p.src.base, p.y, 2, 0.8);
+    struct model *m = fit("matern(nu=3/2)", _i == 1 ? 512 : 0, 0.3, 1.7, &p.src.base, p.y, 2,
+                          0.8);
     ck_assert_int_eq(model_predict(m, &p.test.base, mean, var, &on, NULL), ST_OK);
     for (size_t j = 0; j < 2; j++) {
         const double *mj = mean + j * NEW, *vj = var + j * NEW;
-        for (size_t k = 0; k < SEEDS; k++) {
+        for (size_t k = 0; k < seeds; k++) {
             const struct functions_key key = { .seed = k, .target = j, .count = S };
-            double *F = values(m, &key, &p.test.base, NULL);
+            double *F = _i == 2 ? joint(m, &key, &p.test.base)
+                                : values(m, &key, &p.test.base, NULL);
             for (size_t i = 0; i < NEW; i++) {
                 got[0][k][i] = got[1][k][i] = 0.0;
                 for (size_t s = 0; s < S; s++) {
@@ -206,12 +224,12 @@ START_TEST(test_predicted_moments)
         }
         for (size_t i = 0; i < 2 * NEW; i++) {
             double sum = 0.0, squares = 0.0;
-            for (size_t k = 0; k < SEEDS; k++) {
+            for (size_t k = 0; k < seeds; k++) {
                 const double v = got[i / NEW][k][i % NEW];
-                sum += v / SEEDS;
-                squares += v * v / SEEDS;
+                sum += v / (double)seeds;
+                squares += v * v / (double)seeds;
             }
-            const double se = sqrt((squares - sum * sum) / (SEEDS - 1));
+            const double se = sqrt((squares - sum * sum) / ((double)seeds - 1.0));
             ck_assert_msg(fabs(sum) <= 4.0 * se, "target %zu, %s of row %zu: off by %g, se %g", j,
                           i < NEW ? "mean" : "variance", i % NEW, sum, se);
         }
@@ -577,8 +595,8 @@ int main(void)
 
     tcase_set_timeout(tc, 60);
     tcase_add_test(tc, test_given_normals);
-    tcase_add_loop_test(tc, test_golden_moments, 0, 2);
-    tcase_add_loop_test(tc, test_predicted_moments, 0, 2);
+    tcase_add_loop_test(tc, test_golden_moments, 0, 3);
+    tcase_add_loop_test(tc, test_predicted_moments, 0, 3);
     tcase_add_loop_test(tc, test_same_bits, 0, 2);
     tcase_add_loop_test(tc, test_gradients, 0, 2 * SMOOTH);
     tcase_add_test(tc, test_no_gradient);

@@ -96,8 +96,9 @@ struct command cmd_suggest_rows[] = {
      "No training row is picked, and of a file none that was measured. nearest is the similarity\n"
      "to the training row most like it, diversity the mean of 1 - similarity between the picked.\n"
      "With test the observed mean of the picked stands beside that of the best rows, of by=mean\n"
-     "and of all candidates. by=thompson needs a kernel with random features or functions of the\n"
-     "fit. Nothing in the workspace changes; suggest remembers what it proposes."},
+     "and of all candidates. by=thompson draws an exact model jointly at up to 10,000 rows; else\n"
+     "it needs a kernel with random features. Nothing in the workspace changes; suggest remembers\n"
+     "what it proposes."},
     {"ask",
      "model",
      "Ask for the measurement of a row of your own",

@@ -907,6 +907,7 @@ static enum status start(struct workspace *ws, struct run *r, const struct args 
         return ST_NOMEM;
     g->a = args_ref(a);
     g->picks = picks;
+    g->o.joint = picks;
     g->test = picks && !strcmp(args_text(a, "pool"), "test");
     rc = scoring_take(&g->s, r, err);
     if (rc == ST_OK)

@@ -14,6 +14,8 @@ libcompute_a_SOURCES += \
   src/compute/models/fit.h \
   src/compute/models/functions.c \
   src/compute/models/functions.h \
+  src/compute/models/joint.c \
+  src/compute/models/joint.h \
   src/compute/models/model.c \
   src/compute/models/model.h \
   src/compute/models/model_average.c \

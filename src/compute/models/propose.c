@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "compute/models/functions.h"
+#include "compute/models/joint.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -355,6 +356,46 @@ static enum status by_functions(struct choice *c, const struct propose_opts *o,
     return rc;
 }
 
+/* The best row of each of the joint draws at all rows that are not left out. */
+static enum status by_joint(struct choice *c, const struct propose_opts *o, const struct tools *on,
+                            struct err *err)
+{
+    const size_t most = c->src->n + 1;
+    size_t *at = mem_calloc(most, sizeof *at, "candidates", err), n = 0;
+    struct entry *list = at ? mem_calloc(most, sizeof *list, "candidates", err) : NULL;
+    double *F = list ? mem_calloc(o->count, most * sizeof *F, "values of draws", err) : NULL;
+    const struct functions_key key = { .seed = o->seed, .target = o->target, .count = o->count };
+    struct source_subset some;
+    enum status rc = F ? ST_OK : ST_NOMEM;
+
+    for (size_t i = 0; rc == ST_OK && i < c->src->n; i++)
+        if (!(o->left && o->left[i]))
+            at[n++] = i;
+    if (rc == ST_OK && n > 0) {
+        source_subset_init(&some, c->src, at, n);
+        rc = joint_values(c->m, &some.base, &key, on, F, err);
+    }
+    for (size_t s = 0; rc == ST_OK && n > 0 && s < o->count; s++) {
+        size_t from = 0;
+        for (size_t i = 0; i < n; i++)
+            list[i] = (struct entry){ acquisition_utility(&o->goal, F[s * n + i]), 0.0, at[i] };
+        qsort(list, n, sizeof *list, best_first);
+        rc = take(c, list, n, &from, err);
+    }
+    free(at);
+    free(list);
+    free(F);
+    return rc;
+}
+
+/* Draws of an exact model are joint ones where asked for and the rows are few enough. */
+static enum status by_draws(struct choice *c, const struct propose_opts *o, const struct tools *on,
+                            struct err *err)
+{
+    return o->joint && joint_can(c->m, c->src->n) ? by_joint(c, o, on, err)
+                                                  : by_functions(c, o, on, err);
+}
+
 enum status propose(const struct model *m, const struct source *src, const struct propose_opts *o,
                     const struct tools *on, struct proposed *out, struct err *err)
 {
@@ -369,7 +410,7 @@ enum status propose(const struct model *m, const struct source *src, const struc
     c.own = c.x ? mem_calloc(o->count + 1, sizeof *c.own, "inputs of proposals", err) : NULL;
     const double *varf = out->varf ? out->varf + at : NULL;
     rc = !c.own                      ? ST_NOMEM
-         : o->by == PROPOSE_THOMPSON ? by_functions(&c, o, on, err)
+         : o->by == PROPOSE_THOMPSON ? by_draws(&c, o, on, err)
                                      : by_value(&c, o, out->mean + at, varf, err);
     if (rc == ST_OK && o->lo && out->x && o->by == PROPOSE_THOMPSON)
         memcpy(out->x, c.x, c.n * src->d * sizeof *c.x);

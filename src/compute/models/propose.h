@@ -20,6 +20,7 @@ struct propose_opts {
     size_t target, count;
     double apart;     /* 15.7; 0: proposals only differ */
     uint64_t seed;    /* of the functions */
+    bool joint;       /* an exact model draws jointly at up to JOINT_ROWS rows (models/joint.h) */
     const bool *left; /* src->n: rows that are not proposed; NULL: none */
     /* The ranges of inputs that can take any value (d each; equal ends: an input that cannot).  A
      * proposal of a function then climbs it from its row, within them (15.10).  NULL: none can. */
