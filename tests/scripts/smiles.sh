@@ -68,6 +68,19 @@ has "the steepest first" "$out" '"cliffs":\[{"row":1,"other":2,.*"difference":5,
 has "then the other" "$out" '{"row":2,"other":3,.*"difference":-2,"slope":[56]'
 run --format json -e 'open c.csv; kernel tanimoto; fit noise=0.5; cliffs similar=0.5'
 has "the noise in the same unit" "$out" '"run":\|"noise":1\.[0-9]*,"cliffs"'
+run -e 'open c.csv; kernel tanimoto; fit noise=0.5; cliffs similar=0.5 difference=2' \
+    -e 'plot cliffs out=k.csv; plot cliffs out=k.svg'
+has "the plot has the steeper cliff" "$(cat k.csv)" ',0\.33333333[0-9]*,5,'
+has "and the other" "$(cat k.csv)" ',0\.33333333[0-9]*,2,'
+has "by their rows" "$(cat k.svg)" 'rows 1, 2: '
+has "equal counts at the left" "$(cat k.csv)" 'equal counts,0,3,'
+has "the pair that differs by less" "$(cat k.csv)" 'other alike pairs,0\.5,1,'
+has "a line at the noise" "$(cat k.csv)" 'noise of r1'
+ok "the picture is written" grep -q '</svg>' k.svg
+run -e 'open c.csv; plot cliffs out=o.csv'
+has "without cliffs before it, the plot compares the rows itself" "$(cat o.csv)" 'equal counts,0,3,'
+run --format json -e 'open c.csv; cols counts role=skip; plot cliffs'
+has "a plot of no counts says what to do" "$out$err" '"name":"counts".*"try":"cols NAME type=smiles'
 run --format json -e 'open c.csv; cliffs y'
 has "a column without counts" "$out$err" '"name":"counts".*"try":"cols NAME type=smiles'
 

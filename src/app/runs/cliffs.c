@@ -4,18 +4,22 @@
 #include "app/runs/cliffs.h"
 
 #include "app/core/job.h"
+#include "app/core/kept.h"
 #include "app/core/ws_tell.h"
 #include "app/runs/alike.h"
 #include "data/kinds/kind.h"
 #include "data/molecules/smiles_column.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "compute/rng.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHOWN = 28 };
+/* Of pairs that are no cliffs a plot draws a sample: at most so many are kept. */
+enum { SHOWN = 28, LABELLED = 6, LABEL = 14, OTHERS_MOST = 4000, OTHERS_TRIED = 2000000 };
+enum { CLIFFS = 18 }; /* which draws of the purpose RNG_SAMPLE these are */
 
 struct cliffs {
     struct dataset *data;
@@ -24,21 +28,28 @@ struct cliffs {
     double noise;    /* sd of the difference of two measurements, by the last fit; NaN: unknown */
     char run[16];    /* this fit; "": none */
     size_t *row, n;  /* rows with counts and a target */
-    struct alike_pairs pairs;
+    struct alike_pairs pairs; /* those that have a slope */
+    struct alike_pair *other; /* alike pairs that differ less: a sample, one of `every`; and those */
+    size_t nother, nequal;    /* of equal counts that differ as much, which are the last */
+    uint64_t every;
     size_t equal_differ, molecules;
     double seconds;
 };
 
-static void cliffs_free(struct job *job)
+void cliffs_free(struct cliffs *c)
 {
-    struct cliffs *c = job->arg;
-
     if (!c)
         return;
     dataset_unref(c->data);
     free(c->row);
     free(c->pairs.at);
+    free(c->other);
     free(c);
+}
+
+static void job_free(struct job *job)
+{
+    cliffs_free(job->arg);
     job->arg = NULL;
 }
 
@@ -47,12 +58,19 @@ static double target_at(const struct cliffs *c, size_t i)
     return column_at(&c->data->table->col[c->target], c->row[i]);
 }
 
-static bool differs(const void *ctx, size_t a, size_t b, double similarity)
+static bool differs(const struct cliffs *c, size_t a, size_t b)
+{
+    return fabs(target_at(c, a) - target_at(c, b)) >= c->difference;
+}
+
+/* Keeps what differs, and of the others one of `every` for the plot. */
+static bool keeps(const void *ctx, size_t a, size_t b, double similarity)
 {
     const struct cliffs *c = ctx;
 
     (void)similarity;
-    return fabs(target_at(c, a) - target_at(c, b)) >= c->difference;
+    return differs(c, a, b) || rng_u64(0, rng_stream(RNG_SAMPLE, CLIFFS), a * c->n + b) %
+                                       c->every == 0;
 }
 
 static double slope(const struct cliffs *c, const struct alike_pair *p)
@@ -73,6 +91,30 @@ static int by_slope(const void *a, const void *b)
     return (x->pair.b > y->pair.b) - (x->pair.b < y->pair.b);
 }
 
+/* Takes what is no cliff out of the pairs: equal counts, which have no slope, and a sample of those
+ * that differ less, thinned to what a plot shows. */
+static void set_apart(struct cliffs *c, struct sloped *s, size_t *n)
+{
+    size_t less = 0, k = 0;
+
+    for (size_t i = 0; i < c->pairs.n; i++)
+        less += !differs(c, c->pairs.at[i].a, c->pairs.at[i].b);
+    const size_t step = 1 + less / OTHERS_MOST;
+    c->every *= step;
+    for (size_t i = 0; i < c->pairs.n; i++)
+        if (!differs(c, c->pairs.at[i].a, c->pairs.at[i].b) && k++ % step == 0)
+            c->other[c->nother++] = c->pairs.at[i];
+    for (size_t i = 0; i < c->pairs.n; i++) {
+        const struct alike_pair *p = &c->pairs.at[i];
+        if (!differs(c, p->a, p->b))
+            continue;
+        if (p->similarity < 1.0)
+            s[(*n)++] = (struct sloped){ *p, slope(c, p) };
+        else if (c->equal_differ++ < OTHERS_MOST)
+            c->other[c->nother + c->nequal++] = *p;
+    }
+}
+
 /* Leaves the pairs with a slope, the steepest first, and counts the others and the rows. */
 static enum status order(struct cliffs *c, struct err *err)
 {
@@ -80,16 +122,13 @@ static enum status order(struct cliffs *c, struct err *err)
     bool *in = s ? mem_calloc(c->n + 1, sizeof *in, "rows", err) : NULL;
     size_t n = 0;
 
-    for (size_t k = 0; in && k < c->pairs.n; k++) {
-        const struct alike_pair *p = &c->pairs.at[k];
-        if (p->similarity < 1.0)
-            s[n++] = (struct sloped){ *p, slope(c, p) };
-        else
-            c->equal_differ++;
-    }
-    if (in)
+    c->other = in ? mem_calloc(c->pairs.n + 1, sizeof *c->other, "pairs", err) : NULL;
+    const bool good = c->other != NULL;
+    if (good) {
+        set_apart(c, s, &n);
         qsort(s, n, sizeof *s, by_slope);
-    for (size_t k = 0; in && k < n; k++) {
+    }
+    for (size_t k = 0; good && k < n; k++) {
         c->pairs.at[k] = s[k].pair;
         c->molecules += !in[s[k].pair.a];
         in[s[k].pair.a] = true;
@@ -97,7 +136,6 @@ static enum status order(struct cliffs *c, struct err *err)
         in[s[k].pair.b] = true;
     }
     c->pairs.n = n;
-    const bool good = in != NULL;
     free(s);
     free(in);
     return good ? ST_OK : ST_NOMEM;
@@ -125,23 +163,28 @@ static enum status find_rows(struct cliffs *c, struct err *err)
     return ST_OK;
 }
 
-static enum status cliffs_work(struct job *job, struct err *err)
+static enum status compare(struct cliffs *c, struct job *job, struct err *err)
 {
-    struct cliffs *c = job->arg;
     const double t0 = job_now();
     enum status rc = find_rows(c, err);
 
     if (isnan(c->difference))
         c->difference = c->sd;
     const struct alike_rows rows = { counts_of(&c->data->table->col[c->column]), c->row, c->n };
-    const struct alike_ask ask = { .a = &rows, .least = c->similar, .keep = differs, .ctx = c,
+    const struct alike_ask ask = { .a = &rows, .least = c->similar, .keep = keeps, .ctx = c,
                                    .pool = job->pool };
+    c->every = 1 + (uint64_t)c->n * c->n / 2 / OTHERS_TRIED;
     if (rc == ST_OK)
         rc = alike_compare(&ask, &c->pairs, NULL, &job->ctl, err);
     if (rc == ST_OK)
         rc = order(c, err);
     c->seconds = job_now() - t0;
     return rc;
+}
+
+static enum status cliffs_work(struct job *job, struct err *err)
+{
+    return compare(job->arg, job, err);
 }
 
 /* A row by a column of text, or its SMILES. */
@@ -178,8 +221,116 @@ static void pair_record(const struct cliffs *c, const struct alike_pair *p, stru
     text_safe(&r->text, name_of(c, b), SHOWN);
 }
 
-static void cliffs_tell(struct workspace *ws, const struct cliffs *c)
+/* The plot. */
+
+/* Adds pairs as points; `group` (NULL: none) is the class of each. */
+static struct series *add_pairs(const struct cliffs *c, struct figure *f, const char *title,
+                                const struct alike_pair *p, size_t n, struct err *err)
 {
+    double *x = mem_calloc(2 * n + 1, sizeof *x, "plot", err), *y = x ? x + n : NULL;
+
+    for (size_t k = 0; x && k < n; k++) {
+        x[k] = 1.0 - p[k].similarity;
+        y[k] = fabs(target_at(c, p[k].a) - target_at(c, p[k].b));
+    }
+    struct series *s = x ? figure_add(f, title, MARK_POINTS, n, x, y, err) : NULL;
+    free(x);
+    return s;
+}
+
+/* The steepest pairs, each with a name of its own in the key. */
+static bool add_labelled(const struct cliffs *c, struct figure *f, size_t n, struct err *err)
+{
+    static const int each[LABELLED] = { 0, 1, 2, 3, 4, 5 };
+    struct series *s = add_pairs(c, f, "", c->pairs.at, n, err);
+    struct buf names = { 0 };
+
+    for (size_t k = 0; s && k < n; k++) {
+        const size_t a = c->row[c->pairs.at[k].a], b = c->row[c->pairs.at[k].b];
+        buf_printf(&names, "%srows %zu, %zu: ", k ? "\n" : "", a + 1, b + 1);
+        text_safe(&names, name_of(c, a), LABEL);
+        buf_puts(&names, " / ");
+        text_safe(&names, name_of(c, b), LABEL);
+    }
+    if (s)
+        s->foremost = true;
+    const bool good = s && !names.failed && figure_classes(s, each, err) == ST_OK &&
+                      figure_class_names(s, buf_str(&names), err) == ST_OK;
+    buf_free(&names);
+    return good;
+}
+
+static bool add_lines(const struct cliffs *c, struct figure *f, struct err *err)
+{
+    struct buf name = { 0 };
+    struct series *s = figure_add_hline(f, "from here on a cliff", c->difference, err);
+
+    if (s)
+        s->faint = true;
+    buf_printf(&name, "noise of %s (sd of a difference)", c->run);
+    if (s && isfinite(c->noise)) {
+        s = figure_add_hline(f, buf_str(&name), c->noise, err);
+        if (s)
+            s->dashed = true;
+    }
+    buf_free(&name);
+    return s != NULL;
+}
+
+static struct figure *cliffs_draw(const void *work, struct err *err)
+{
+    const struct cliffs *c = work;
+    const size_t some = c->pairs.n < LABELLED ? c->pairs.n : LABELLED;
+    struct figure *f = figure_new("cliffs", "Alike pairs with different targets", err);
+    struct buf y = { 0 }, others = { 0 };
+
+    buf_puts(&y, "|difference| of ");
+    text_safe(&y, c->data->table->col[c->target].name, 32);
+    buf_puts(&others, "other alike pairs");
+    if (c->every > 1)
+        buf_printf(&others, " (1 of %llu)", (unsigned long long)c->every);
+    bool ok = f && figure_label(f, "1 - similarity", buf_str(&y), err) == ST_OK;
+    if (ok && c->nother)
+        ok = add_pairs(c, f, buf_str(&others), c->other, c->nother, err) != NULL;
+    if (ok && c->nequal)
+        ok = add_pairs(c, f, "equal counts", c->other + c->nother, c->nequal, err) != NULL;
+    if (ok && c->pairs.n > some)
+        ok = add_pairs(c, f, "cliffs", c->pairs.at + some, c->pairs.n - some, err) != NULL;
+    if (ok && some)
+        ok = add_labelled(c, f, some, err);
+    if (ok && (c->pairs.n || c->nother || c->nequal))
+        ok = add_lines(c, f, err);
+    else if (ok)
+        ok = (f->reason = mem_strdup("No pairs are so alike. try: cliffs similar=0.5", err));
+    if (ok)
+        ok = figure_verdict(f, err, "%zu of %zu alike pairs differ by %.4g or more: %zu rows%s",
+                            c->pairs.n, c->pairs.alike - c->pairs.equal, c->difference,
+                            c->molecules,
+                            !isfinite(c->noise) ? ""
+                            : c->noise < c->difference
+                                ? "; the noise of the fit alone does not explain them"
+                                : "; the noise of the fit is as large") == ST_OK;
+    buf_free(&y);
+    buf_free(&others);
+    if (!ok) {
+        figure_free(f);
+        return NULL;
+    }
+    f->y.lo = 0.0;
+    f->x.lo = 0.0;
+    return f;
+}
+
+struct figure *cliffs_figure(struct cliffs *c, struct job *job, struct err *err)
+{
+    return compare(c, job, err) == ST_OK ? cliffs_draw(c, err) : NULL;
+}
+
+/* The record. */
+
+static void cliffs_tell(struct workspace *ws, const void *work)
+{
+    const struct cliffs *c = work;
     const struct table *t = c->data->table;
     struct rec r;
 
@@ -222,12 +373,9 @@ static void cliffs_tell(struct workspace *ws, const struct cliffs *c)
 static void cliffs_done(struct workspace *ws, struct job *job, enum status rc,
                         const struct err *err)
 {
-    if (rc == ST_CANCELLED)
-        ws_note(ws, "stopped", "the pairs were not compared to the end");
-    else if (rc != ST_OK)
-        ws_error(ws, err, job->line);
-    else
-        cliffs_tell(ws, job->arg);
+    static const struct kept_end end = { .verb = "cliffs", .view = "cliffs", .draw = cliffs_draw,
+                                         .tell = cliffs_tell };
+    kept_job_done(ws, job, rc, err, &end, "");
 }
 
 /* The column that is named, or the input with counts. */
@@ -268,10 +416,9 @@ static void find_noise(struct workspace *ws, struct cliffs *c)
     snprintf(c->run, sizeof c->run, "%s", r->id);
 }
 
-enum status cliffs_start(struct workspace *ws, const struct dataset *d,
-                         const struct cliffs_opts *o, const char *line, struct err *err)
+struct cliffs *cliffs_new(struct workspace *ws, const struct dataset *d,
+                          const struct cliffs_opts *o, struct err *err)
 {
-    static const struct job_ops ops = { "cliffs", cliffs_work, cliffs_done, NULL, cliffs_free };
     size_t column;
     enum status rc = find_column(d, o->column, &column, err);
 
@@ -280,18 +427,25 @@ enum status cliffs_start(struct workspace *ws, const struct dataset *d,
         rc = err_named(err, ST_STATE, "no-target", "cliffs need a target of numbers");
         err_hint(err, "cols NAME role=target");
     }
-    if (rc != ST_OK)
-        return rc;
-    struct cliffs *c = mem_calloc(1, sizeof *c, "a job", err);
+    struct cliffs *c = rc == ST_OK ? mem_calloc(1, sizeof *c, "a job", err) : NULL;
     if (!c)
-        return ST_NOMEM;
+        return NULL;
     *c = (struct cliffs){ .data = dataset_snapshot(d, err), .column = column,
                           .target = dataset_target(d), .count = o->count, .similar = o->similar,
                           .difference = o->difference };
     if (!c->data) {
         free(c);
-        return ST_NOMEM;
+        return NULL;
     }
     find_noise(ws, c);
-    return ws_submit(ws, &ops, "cliffs", c, line, err);
+    return c;
+}
+
+enum status cliffs_start(struct workspace *ws, const struct dataset *d,
+                         const struct cliffs_opts *o, const char *line, struct err *err)
+{
+    static const struct job_ops ops = { "cliffs", cliffs_work, cliffs_done, NULL, job_free };
+    struct cliffs *c = cliffs_new(ws, d, o, err);
+
+    return c ? ws_submit(ws, &ops, "cliffs", c, line, err) : err->code;
 }

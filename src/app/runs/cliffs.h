@@ -3,7 +3,9 @@
 #ifndef GPDESK_CLIFFS_H
 #define GPDESK_CLIFFS_H
 
+#include "app/core/job.h"
 #include "app/core/workspace.h"
+#include "figure/figure.h"
 
 struct cliffs_opts {
     const char *column; /* of counts or molecules; NULL: the input that is one */
@@ -15,5 +17,11 @@ struct cliffs_opts {
  * is no such column or no target. */
 enum status cliffs_start(struct workspace *, const struct dataset *, const struct cliffs_opts *,
                          const char *line, struct err *);
+/* The same for a plot: made on the main thread, compared and drawn by the worker. */
+struct cliffs;
+struct cliffs *cliffs_new(struct workspace *, const struct dataset *, const struct cliffs_opts *,
+                          struct err *);
+struct figure *cliffs_figure(struct cliffs *, struct job *, struct err *);
+void cliffs_free(struct cliffs *);
 
 #endif
