@@ -72,11 +72,16 @@ run -e 'open c.csv; kernel tanimoto; fit noise=0.5; cliffs similar=0.5 differenc
     -e 'plot cliffs out=k.csv; plot cliffs out=k.svg'
 has "the plot has the steeper cliff" "$(cat k.csv)" ',0\.33333333[0-9]*,5,'
 has "and the other" "$(cat k.csv)" ',0\.33333333[0-9]*,2,'
-has "by their rows" "$(cat k.svg)" 'rows 1, 2: '
+has "by their rows" "$(cat k.svg)" 'rows 1, 2'
 has "equal counts at the left" "$(cat k.csv)" 'equal counts,0,3,'
 has "the pair that differs by less" "$(cat k.csv)" 'other alike pairs,0\.5,1,'
 has "a line at the noise" "$(cat k.csv)" 'noise of r1'
 ok "the picture is written" grep -q '</svg>' k.svg
+printf 'counts,name,y\n1:1 2:2,<b>&"x,0\n1:1 2:1,]]></text><script>,5\n' >names.csv
+run -e 'open names.csv; cols name type=text; cliffs similar=0.5' \
+    -e 'plot cliffs out=names.svg'
+has "a name is text in a picture" "$(cat names.svg)" '&lt;b\(>\|&gt;\)&amp;'
+is "and never a tag" "$(grep -c '<script\|<b>' names.svg)" 0
 run -e 'open c.csv; plot cliffs out=o.csv'
 has "without cliffs before it, the plot compares the rows itself" "$(cat o.csv)" 'equal counts,0,3,'
 run --format json -e 'open c.csv; cols counts role=skip; plot cliffs'

@@ -18,7 +18,7 @@
 #include <string.h>
 
 /* Of pairs that are no cliffs a plot draws a sample: at most so many are kept. */
-enum { SHOWN = 28, LABELLED = 6, LABEL = 14, OTHERS_MOST = 4000, OTHERS_TRIED = 2000000 };
+enum { SHOWN = 28, LABELLED = 4, LABEL = 14, OTHERS_MOST = 4000, OTHERS_TRIED = 2000000 };
 enum { CLIFFS = 18 }; /* which draws of the purpose RNG_SAMPLE these are */
 
 struct cliffs {
@@ -29,8 +29,10 @@ struct cliffs {
     char run[16];    /* this fit; "": none */
     size_t *row, n;  /* rows with counts and a target */
     struct alike_pairs pairs; /* those that have a slope */
-    struct alike_pair *other; /* alike pairs that differ less: a sample, one of `every`; and those */
-    size_t nother, nequal;    /* of equal counts that differ as much, which are the last */
+    /* Alike pairs that differ less: a sample, one of `every`; last those of equal counts that
+     * differ as much. */
+    struct alike_pair *other;
+    size_t nother, nequal;
     uint64_t every;
     size_t equal_differ, molecules;
     double seconds;
@@ -199,6 +201,18 @@ static const char *name_of(const struct cliffs *c, size_t row)
            : smiles_column_is(&t->col[c->column]) ? column_word(&t->col[c->column], row) : "";
 }
 
+/* "before NAME / NAME", if the rows have names. */
+static void both_names(const struct cliffs *c, size_t a, size_t b, const char *before, size_t most,
+                       struct buf *out)
+{
+    if (!*name_of(c, a) && !*name_of(c, b))
+        return;
+    buf_puts(out, before);
+    text_safe(out, name_of(c, a), most);
+    buf_puts(out, " / ");
+    text_safe(out, name_of(c, b), most);
+}
+
 static void pair_record(const struct cliffs *c, const struct alike_pair *p, struct rec *r)
 {
     const size_t a = c->row[p->a], b = c->row[p->b];
@@ -216,9 +230,7 @@ static void pair_record(const struct cliffs *c, const struct alike_pair *p, stru
     rec_close(r);
     rec_text(r, "\n  %9.4g  %10.3f  %10.4g  %6zu  %6zu  ", slope(c, p), p->similarity, more, a + 1,
              b + 1);
-    text_safe(&r->text, name_of(c, a), SHOWN);
-    rec_text(r, " / ");
-    text_safe(&r->text, name_of(c, b), SHOWN);
+    both_names(c, a, b, "", SHOWN, &r->text);
 }
 
 /* The plot. */
@@ -241,16 +253,14 @@ static struct series *add_pairs(const struct cliffs *c, struct figure *f, const 
 /* The steepest pairs, each with a name of its own in the key. */
 static bool add_labelled(const struct cliffs *c, struct figure *f, size_t n, struct err *err)
 {
-    static const int each[LABELLED] = { 0, 1, 2, 3, 4, 5 };
+    static const int each[LABELLED] = { 0, 1, 2, 3 };
     struct series *s = add_pairs(c, f, "", c->pairs.at, n, err);
     struct buf names = { 0 };
 
     for (size_t k = 0; s && k < n; k++) {
         const size_t a = c->row[c->pairs.at[k].a], b = c->row[c->pairs.at[k].b];
-        buf_printf(&names, "%srows %zu, %zu: ", k ? "\n" : "", a + 1, b + 1);
-        text_safe(&names, name_of(c, a), LABEL);
-        buf_puts(&names, " / ");
-        text_safe(&names, name_of(c, b), LABEL);
+        buf_printf(&names, "%srows %zu, %zu", k ? "\n" : "", a + 1, b + 1);
+        both_names(c, a, b, ": ", LABEL, &names);
     }
     if (s)
         s->foremost = true;
