@@ -5,6 +5,8 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "compute/features/featmap.h"
+#include "compute/features/interp.h"
 #include "compute/kernels/kernel_tile.h"
 #include "compute/rng.h"
 
@@ -285,6 +287,107 @@ START_TEST(longest_words)
 }
 END_TEST
 
+/* z.z' of features that are words is the kernel; hashed, it is within 4 standard errors of its mean
+ * over seeds.  Most columns are fewer than words, so that many meet. */
+static const struct columns { const char *text; size_t words; } columns[] = {
+    { "spectrum(n=3)", 64 },
+    { "spectrum(n=1..3)", 84 },
+    { "spectrum(n=2..3,norm=cosine,strands=both)", 42 },
+    { "spectrum(n=1..5,strands=both)", 692 },
+    { "spectrum(n=6,strands=both)", 2080 },
+    { "wd(n=3)", 84 * MOST },
+};
+enum { ROWS = 12, HASHED = 8, SEEDS = 2000 };
+
+/* The values of all pairs of ROWS rows by M features. */
+static void by_features(const struct kernel *k, size_t M, uint64_t seed, const double *x,
+                        double *out)
+{
+    struct err err = { 0 };
+    struct featmap *fm = featmap_new(k, D, M, seed, &err);
+
+    ck_assert_msg(fm != NULL, "%s", err.msg);
+    double *work = mem_calloc(interp_work_for_tests(fm), sizeof *work, "work", NULL),
+           *z = mem_calloc(ROWS * M, sizeof *z, "features", NULL);
+    for (size_t i = 0; i < ROWS; i++)
+        interp_row_for_tests(fm, NULL, x + i * D, z + i * M, NULL, 0, work);
+    for (size_t i = 0; i < ROWS * ROWS; i++) {
+        out[i] = 0.0;
+        for (size_t j = 0; j < M; j++)
+            out[i] += z[i / ROWS * M + j] * z[i % ROWS * M + j];
+    }
+    free(work), free(z);
+    featmap_free(fm);
+}
+
+START_TEST(features_of_words)
+{
+    const struct row_layout rows = { .nparts = 1, .part = { { ROWS_SYMBOLS, LETTERS, MOST } } };
+    double *x = mem_calloc(N * D, sizeof *x, "rows", NULL), got[ROWS * ROWS], want[ROWS * ROWS];
+    double sum[ROWS * ROWS] = { 0 }, squares[ROWS * ROWS] = { 0 };
+    struct kernel k;
+
+    make(x);
+    ck_assert(kernel_parse(columns[_i].text, &k, NULL, NULL) == ST_OK);
+    ck_assert(kernel_bind_rows(&k, &rows, NULL, NULL) == ST_OK);
+    for (size_t i = 0; i < ROWS * ROWS; i++)
+        want[i] = kernel_exact(&k, NULL, D, x + i / ROWS * D, x + i % ROWS * D, NULL);
+    by_features(&k, columns[_i].words, 1, x, got);
+    for (size_t i = 0; i < ROWS * ROWS; i++)
+        ck_assert_msg(fabs(got[i] - want[i]) <= 1e-12 * (1.0 + want[i]), "%s: %.17g, not %.17g",
+                      columns[_i].text, got[i], want[i]);
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        by_features(&k, HASHED, seed, x, got);
+        for (size_t i = 0; i < ROWS * ROWS; i++) {
+            sum[i] += got[i] - want[i];
+            squares[i] += (got[i] - want[i]) * (got[i] - want[i]);
+        }
+    }
+    for (size_t i = 0; i < ROWS * ROWS; i++)
+        ck_assert_msg(fabs(sum[i]) <= 4.0 * sqrt(squares[i]) + 1e-9, "%s: %g off by %g",
+                      columns[_i].text, want[i], sum[i] / SEEDS);
+    free(x);
+}
+END_TEST
+
+/* With strands=both each word of six letters has the column of its reverse complement, and no other
+ * word has it: 64 columns of palindromes, 2016 of two words. */
+START_TEST(columns_of_both_strands)
+{
+    enum { WORDS = 4096, CLASSES = 2080 };
+    const struct row_layout rows = { .nparts = 1, .part = { { ROWS_SYMBOLS, LETTERS, MOST } } };
+    static double z[CLASSES], work[8 * CLASSES];
+    size_t at[WORDS], used[CLASSES] = { 0 }, palindromes = 0;
+    struct kernel k;
+
+    ck_assert(kernel_parse("spectrum(n=6,strands=both)", &k, NULL, NULL) == ST_OK);
+    ck_assert(kernel_bind_rows(&k, &rows, NULL, NULL) == ST_OK);
+    struct featmap *fm = featmap_new(&k, D, CLASSES, 1, NULL);
+    ck_assert(fm != NULL && interp_work_for_tests(fm) <= sizeof work / sizeof *work);
+    for (size_t w = 0; w < WORDS; w++) {
+        double x[D] = { 6.0 }, sum = 0.0;
+        for (size_t i = 0; i < 6; i++)
+            x[1 + i] = (double)(w >> (10 - 2 * i) & 3);
+        interp_row_for_tests(fm, NULL, x, z, NULL, 0, work);
+        for (size_t j = 0; j < CLASSES; j++) {
+            at[w] = z[j] == 1.0 ? j : at[w];
+            sum += fabs(z[j]);
+        }
+        ck_assert(sum == 1.0);
+        used[at[w]]++;
+    }
+    for (size_t w = 0; w < WORDS; w++) {
+        size_t back = 0;
+        for (size_t i = 0; i < 6; i++)
+            back = back * 4 + (3 - (w >> 2 * i & 3));
+        palindromes += back == w;
+        ck_assert(at[back] == at[w] && used[at[w]] == (back == w ? 1 : 2));
+    }
+    ck_assert_uint_eq(palindromes, 64);
+    featmap_free(fm);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("spectrum");
@@ -297,6 +400,8 @@ int main(void)
     tcase_add_test(t, long_rows_count_in_64_bits);
     tcase_add_test(t, expressions_as_text);
     tcase_add_test(t, longest_words);
+    tcase_add_loop_test(t, features_of_words, 0, sizeof columns / sizeof *columns);
+    tcase_add_test(t, columns_of_both_strands);
     tcase_set_timeout(t, 120);
     suite_add_tcase(s, t);
     return support_run(s);

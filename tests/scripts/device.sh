@@ -117,6 +117,17 @@ with "$modules/emulated.so" --accept-unconverged --device cuda -e \
 has "a kernel without a form for the device is computed here, and that is said" "$err" \
     'the device has no form of rbf'
 
+awk 'BEGIN { srand(5); print "dna,y"; for (i = 0; i < 200; i++) { s = ""; for (j = 0; j < 12; j++)
+    s = s substr("ACGT", 1 + int(4 * rand()), 1); t = s; print s "," gsub(/A/, "", t) + 0.1 * rand() } }' >dna.csv
+words='open dna.csv; kernel spectrum(n=1..2); fit features=20 solver=direct; score on=train'
+with "$modules/emulated.so" --device cuda -e "$words"
+has "neither has a device words" "$err" \
+    'note.device.: the processor computed the kernel: the device has no form of spectrum'
+there=$out
+run --device cpu -e "$words"
+is "and the score is the processor's" "$(printf '%s\n' "$there" | grep RMSE)" \
+    "$(printf '%s\n' "$out" | grep RMSE)"
+
 # -- plans count the memory of the device, and take float16 where only that fits
 plan='demo robot n=3500 seed=3; split test=20% seed=1; kernel rbf; fit features=2048 rank=32 precision=float variance=none solver=pcg'
 for case in '40000000:stores the features (21' '22000000:stores the features in float16 (10' \

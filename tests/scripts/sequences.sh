@@ -486,8 +486,34 @@ run -s w.gpd -e 'open s.csv target=y; split test=25% seed=1; kernel spectrum(n=1
 is "words" $rc 0
 run -s w.gpd -e 'predict out=w2.csv'
 ok "of a session predict the same" cmp -s w1.csv w2.csv
-run -s w.gpd -e 'fit features=64'
-has "words have no random features" "$err" 'error\[no-features\]: spectrum has no random features'
+lacks "of an exact model nothing is said of columns" "$err" 'words that there can be'
+# A column for each word makes the same model, whose rows are told apart by no more than rounding.
+run -s w.gpd -e 'fit features=512 solver=direct rescale=no; predict out=w3.csv; check'
+has "words as features" "$err" 'note.plan.*a column for each of the 462 words that there can be'
+has "are the kernel itself" "$out" 'kernel itself'
+ok "predict the same" sh -c "paste -d, w1.csv w3.csv | awk -F, '
+    NR > 1 { for (i = 1; i <= NF / 2; i++) { d = \$i - \$(i + NF / 2); if (d * d > 1e-12) exit 1 } }'"
+run -s w.gpd -e 'predict out=w4.csv'
+ok "and so they do in a session" cmp -s w3.csv w4.csv
+run -s w.gpd -e 'fit features=64 solver=pcg precision=double; predict out=w5.csv; pca dims=2 features=64'
+is "or hashes of words" $rc 0
+has "how many words there can be is told" "$err" \
+    'note.plan.*signed hashing: the 462 words that there can be share 64 columns'
+run -s w.gpd --threads 3 -e 'predict out=w6.csv; export as=python out=w.py'
+ok "of a session predict the same" cmp -s w5.csv w6.csv
+has "and no program" "$err" 'error.predictor.: .* reads sequences or graphs'
+run --threads 3 -e 'open s.csv target=y; split test=25% seed=1; kernel spectrum(n=1..2); set amplitude=0.1 noise=0.4;
+    fit features=64 solver=pcg plan=regenerate variance=none; predict out=w7.csv'
+run --threads 1 --mem 64MB -e 'open s.csv target=y; split test=25% seed=1; kernel spectrum(n=1..2); set amplitude=0.1 noise=0.4;
+    fit features=64 solver=pcg plan=regenerate variance=none; predict out=w8.csv'
+ok "threads change nothing" cmp -s w7.csv w8.csv
+# beside and times a kernel of numbers
+run --format json -e 'open s.csv target=y; cols n_changed role=input; split test=25% seed=1
+    kernel spectrum(n=1..2) on sequence + rbf on n_changed; tune features=1024 evals=6; fit features=1024; score
+    kernel spectrum(n=1) on sequence * rbf on n_changed; tune features=256 evals=6; fit features=1024; score'
+is "words beside a column, and times one" $rc 0
+ok "it knows where the motif is" between "$(num rmse_scaled)" 0.01 0.35
+has "they take the columns that they need" "$out" 'a column for each of the 462 words'
 run -e 'open s.csv target=y; kernel spectrum(n=2); tune width=1,2,9 evals=4'
 has "n by the likelihood" "$err" 'note\[width\]: width [129] has the least NMLL (1: .*, 2: .*, 9: '
 run -e 'open s.csv target=y; kernel spectrum(n=15); fit'

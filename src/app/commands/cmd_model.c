@@ -245,7 +245,8 @@ static enum status cmd_tune(struct workspace *ws, const struct args *a, struct e
     rc = line_inducing(ws, a, o.kind != NULL, &o.kind, &o.inducing, err);
     if (rc != ST_OK)
         return rc;
-    const bool exact = !o.kind && !args_given(a, "features") && kernel_draws_none(&k);
+    const bool exact = !o.kind && !args_given(a, "features") &&
+                       (kernel_draws_none(&k) || kernel_counts_words(&k));
     const size_t most = kernel_is_flat(&k) ? EXACT_ONLY_ROWS : EXACT_TUNE_ROWS;
     const bool few = exact || (!o.approx && o.objective == TUNE_NMLL &&
                                !args_given(a, "features") && train_rows(d) <= most);
@@ -402,7 +403,8 @@ static enum status fit_methods(struct workspace *ws, const struct args *a, const
     }
     if (rc != ST_OK)
         return rc;
-    const bool exact = !o->kind && kernel_draws_none(&o->kernel) && !args_given(a, "features");
+    const bool exact = !o->kind && !args_given(a, "features") &&
+                       (kernel_draws_none(&o->kernel) || kernel_counts_words(&o->kernel));
     if (exact)
         o->kind = model_kind_usual(true);
     if (solver_is_free(name) && o->kind &&

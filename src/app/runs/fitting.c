@@ -19,6 +19,7 @@
 #include "app/shell/words.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "compute/features/featmap.h"
 #include "compute/models/tuning.h"
 
 #include <inttypes.h>
@@ -931,6 +932,22 @@ static void samples_note(struct workspace *ws, const struct run *r)
                 100.0 * sqrt(2.0 / (double)S));
 }
 
+/* Notes what the features of kernels of words are. */
+static void words_note(struct workspace *ws, const struct run *r)
+{
+    double kinds;
+    size_t columns;
+
+    for (size_t i = 0; r->model->kind->draws &&
+                       featmap_words(&r->fit.kernel, r->model->d, r->model->M, i, &kinds, &columns);
+         i++)
+        if (kinds > 0.0 && kinds <= (double)columns)
+            ws_note(ws, "plan", "a column for each of the %.0f words that there can be", kinds);
+        else
+            ws_note(ws, "plan", "signed hashing: the %.0f words that there can be share %zu "
+                    "columns; with as many columns as words each has its own", kinds, columns);
+}
+
 static void fit_done(struct workspace *ws, struct job *job, enum status rc, const struct err *err)
 {
     struct fitting *f = job->arg;
@@ -951,6 +968,7 @@ static void fit_done(struct workspace *ws, struct job *job, enum status rc, cons
     snprintf(ws->last_fit, sizeof ws->last_fit, "%s", r->id);
     if (r->info.plan_note[0])
         ws_note(ws, "plan", "%s", r->info.plan_note);
+    words_note(ws, r);
     rank_note(ws, r);
     fit_start_note(ws, r, &f->from, f->fopt.start != NULL);
     if (r->info.halved)

@@ -2,6 +2,7 @@
  * share/doc/methods.md 4.1). */
 #include "compute/cpu/backend_windows.h"
 #include "compute/features/hash.h"
+#include "compute/features/words.h"
 #include "compute/kernels/layers/windows.h"
 
 #include "base/mem.h"
@@ -198,8 +199,9 @@ static size_t sum_columns(const struct fm_term *t)
 /* Workspace. */
 
 /* Offsets in w->room, in bytes: the tile, the slots of a position's windows, hashes of all
- * positions, kept windows, windows as inputs and as columns, sums in float64. */
-struct places { size_t slot, hash, kept, x, turned, sum, end; };
+ * positions, kept windows, windows as inputs and as columns, the words of a row, sums in
+ * float64. */
+struct places { size_t slot, hash, kept, x, turned, words, sum, end; };
 
 static size_t larger(size_t a, size_t b)
 {
@@ -226,6 +228,8 @@ static struct places places_of(const struct windows *w, size_t rows, size_t d, s
     p.sum = p.turned + mem_lines(larger(lanes * cols * f32->size, lanes64 * cols * f64->size));
     if (!made_here) /* backend_steps.c makes the columns */
         p.sum = 0;
+    p.words = p.sum;
+    p.sum += featmap_is_words(t) ? mem_lines(t->mf * sizeof(double)) : 0;
     p.end = p.sum + mem_lines(sums * rows * sum_columns(t) * sizeof(double));
     return p;
 }
@@ -395,6 +399,19 @@ static void hash_rows(const struct windows *w, const struct simd_real *real,
     hash_rows_free(h);
 }
 
+/* Counts of words, made in float64 in the room for sums. */
+static void words_rows(const struct windows *w, const struct simd_real *real,
+                       const struct simd_inputs *in, double out, void *z, size_t ldz)
+{
+    double *row = room_at(w, places_of(w, w->rows, w->d, 1).words);
+
+    for (size_t r = 0; r < in->n; r++) {
+        words_row(w->t, in->x + r * in->ldx, row);
+        for (size_t j = 0; j < w->t->mf; j++)
+            put_row(real, z, r * ldz + j, out * row[j]);
+    }
+}
+
 /* The sums over windows with which a term begins. */
 static void sum_rows(const struct windows *w, const struct simd_real *real,
                      const struct simd_inputs *in, double out, void *z, size_t ldz)
@@ -407,6 +424,8 @@ static void sum_rows(const struct windows *w, const struct simd_real *real,
         sign_rows(w, real, in->n, out, z, ldz);
     else if (featmap_is_hashed(t))
         hash_rows(w, real, &own, out, z, ldz);
+    else if (featmap_is_words(t))
+        words_rows(w, real, &own, out, z, ldz);
     else if (featmap_sums_plain(t) || featmap_sums_dense(t))
         paired_rows(w, real, &own, false, out, z, ldz);
     else

@@ -51,7 +51,7 @@ static struct needs needs_of(const struct fm_step *s, size_t n, size_t d)
         if (s[i].op == FM_APPEND && r.width < d + 1)
             r.width = d + 1;
         r.phase |= s[i].op == FM_PHASE;
-        r.hashed |= s[i].op == FM_HASH;
+        r.hashed |= s[i].op == FM_HASH || s[i].op == FM_WORDS;
         r.dense |= s[i].op == FM_DENSE;
         r.finite |= s[i].op == FM_COPY || s[i].op == FM_ONE;
     }
@@ -121,8 +121,8 @@ static size_t product_kernels(const struct kernel *k, size_t t, size_t out[KERNE
  * factors. */
 static void end_windows(struct fm_step *s, size_t *n, bool paired, const struct layer *l)
 {
-    if (s[0].op == FM_HASH) {
-        s[0].value = l->symbol == SYMBOL_GAUSS;
+    if (s[0].op == FM_HASH || s[0].op == FM_WORDS) {
+        s[0].value = s[0].op == FM_HASH && l->symbol == SYMBOL_GAUSS;
         s[(*n)++].op = FM_SUM;
         return;
     }
@@ -230,7 +230,8 @@ bool featmap_kernel_hashed(const struct kernel *k)
 
     for (size_t t = 0; t < k->nterms; t++) {
         struct fm_step steps[KERNEL_RECIPE + 1];
-        some |= factor_steps(&k->term[t], true, steps) == 1 && steps[0].op == FM_HASH;
+        some |= factor_steps(&k->term[t], true, steps) == 1 &&
+                (steps[0].op == FM_HASH || steps[0].op == FM_WORDS);
     }
     return some;
 }
@@ -318,7 +319,7 @@ static enum status term_alloc(struct fm_term *t, size_t mf, const struct needs *
     t->mf = mf;
     t->nb = (mf + t->D - 1) / t->D;
     t->cols = t->paired ? 2 * mf : mf;
-    t->out = sqrt(1.0 / (double)mf);
+    t->out = featmap_is_words(t) ? 1.0 : sqrt(1.0 / (double)mf);
     t->signs = mem_calloc(r->signs * t->nb + 1, t->D, "feature signs", err);
     t->scale = mem_calloc(r->scales * t->nb + 1, t->D * sizeof *t->scale, "feature scales", err);
     t->perm = r->perms ? mem_calloc(r->perms * t->nb, t->D * sizeof *t->perm, "feature order", err)
@@ -466,9 +467,19 @@ size_t featmap_least(const struct kernel *k, size_t d)
     return least < 2 ? 2 : least;
 }
 
+/* The columns that a term takes of at most `most`: counts of words that are no factor of a product
+ * need as many as there can be words, or one more, so that those after it begin at an even one. */
+static size_t words_columns(const struct fm_term *t, size_t most)
+{
+    const double kinds = featmap_is_words(t) && t->nsteps == t->nsum
+                             ? t->windows->ops->words->kinds(t->windows) : 0.0;
+
+    return kinds > 0.0 && kinds < (double)most ? ((size_t)kinds + 1) / 2 * 2 : most;
+}
+
 /* Shares out the columns.  Terms with a fixed number take that; the others share the rest in equal
- * numbers of frequencies, of which the first terms take the remainder.  An odd column goes to a
- * term that is neither paired nor over windows, or stays zero. */
+ * numbers of frequencies, of which the first terms take the remainder, and words no more than they
+ * need.  An odd column goes to a term that is neither paired nor over windows, or stays zero. */
 static enum status share_columns(struct featmap *fm, const struct needs *r, size_t *mf,
                                  struct err *err)
 {
@@ -482,8 +493,19 @@ static enum status share_columns(struct featmap *fm, const struct needs *r, size
         return err_set(err, ST_RANGE, "features=%zu: the number must be even and at least %zu",
                        fm->M, (fixed + 1) / 2 * 2 + 2 * drawn);
     size_t left = fm->M - fixed;
+    for (size_t i = 0; i < fm->nterms; i++)
+        if (!r[i].finite && featmap_is_words(&fm->term[i])) {
+            const size_t most = left / 2 / drawn * 2;
+            mf[i] = words_columns(&fm->term[i], most);
+            if (mf[i] < most) {
+                left -= mf[i];
+                drawn--;
+            } else {
+                mf[i] = 0;
+            }
+        }
     for (size_t i = 0; i < fm->nterms; i++) {
-        if (r[i].finite)
+        if (r[i].finite || mf[i] > 0)
             continue;
         const size_t pairs = left / 2, mine = (pairs + drawn - 1) / drawn;
         mf[i] = fm->term[i].paired ? mine : 2 * mine;
@@ -509,18 +531,58 @@ static void place_columns(struct featmap *fm)
             }
 }
 
+/* Steps and numbers of columns of all terms. */
+static enum status map_plan(struct featmap *fm, struct needs *r, size_t *mf, struct err *err)
+{
+    const struct kernel *k = &fm->kernel;
+    enum status rc = ST_OK;
+
+    for (size_t i = 0; rc == ST_OK && i < fm->nterms; i++)
+        rc = term_plan(&fm->term[i], k, product_at(k, i), fm->d, 0, &r[i], err);
+    return rc == ST_OK ? share_columns(fm, r, mf, err) : rc;
+}
+
+bool featmap_is_kernel(const struct kernel *k, size_t d, size_t M)
+{
+    struct needs r[KERNEL_MAX_TERMS];
+    size_t mf[KERNEL_MAX_TERMS] = { 0 };
+    struct featmap *fm = map_alloc(k, d, M, NULL);
+    bool all = fm != NULL && map_plan(fm, r, mf, NULL) == ST_OK;
+
+    for (size_t t = 0; all && t < fm->nterms; t++)
+        all = r[t].finite || words_columns(&fm->term[t], mf[t] + 2) <= mf[t];
+    featmap_free(fm);
+    return all;
+}
+
+bool featmap_words(const struct kernel *k, size_t d, size_t M, size_t i, double *kinds,
+                   size_t *columns)
+{
+    struct needs r[KERNEL_MAX_TERMS];
+    size_t mf[KERNEL_MAX_TERMS] = { 0 };
+    struct featmap *fm = map_alloc(k, d, M, NULL);
+    bool found = false;
+
+    if (fm != NULL && map_plan(fm, r, mf, NULL) == ST_OK)
+        for (size_t t = 0; !found && t < fm->nterms; t++)
+            if (featmap_is_words(&fm->term[t]) && i-- == 0) {
+                const struct layer *l = fm->term[t].windows;
+                *kinds = l->ops->words->kinds(l);
+                *columns = mf[t];
+                found = true;
+            }
+    featmap_free(fm);
+    return found;
+}
+
 /* Steps, columns and random numbers of all terms. */
 static enum status map_fill(struct featmap *fm, struct err *err)
 {
     const struct kernel *k = &fm->kernel;
     struct needs r[KERNEL_MAX_TERMS];
     size_t mf[KERNEL_MAX_TERMS] = { 0 };
-    enum status rc = ST_OK;
+    enum status rc = map_plan(fm, r, mf, err);
 
-    for (size_t i = 0; rc == ST_OK && i < fm->nterms; i++)
-        rc = term_plan(&fm->term[i], k, product_at(k, i), fm->d, 0, &r[i], err);
-    if (rc == ST_OK)
-        rc = share_columns(fm, r, mf, err);
     for (size_t i = 0; rc == ST_OK && i < fm->nterms; i++) {
         if (r[i].finite)
             continue;

@@ -42,6 +42,8 @@ enum fm_op {
     FM_DENSE,    /* v_j = sum over the d inputs of filter j of this block, times v_i         */
     FM_HASH,     /* of counts: z_j = the symbol of the place that feature j takes (hash.h), a sign
                   * or (value 1) a normal number; FM_SUM follows, which multiplies by c alone    */
+    FM_WORDS,    /* of sequences: z_j = how often the word of column j occurs, or the signed sum of
+                  * the words whose hash is j (words.h); FM_SUM follows, as above            */
 };
 #define FM_NONE SIZE_MAX
 struct fm_step {
@@ -85,8 +87,8 @@ struct fm_term {
     double *scale; /* rows x nb*D: multiplies the unnormalised HDHDHD output (D^(-3/2) inside) */
     uint32_t *perm;        /* rows x nb*D, each block of D a permutation of 0..D-1 */
     double *filter; /* FM_DENSE: d x nb*D, entry i of filter j at i * nb*D + j; else NULL */
-    double out;            /* sqrt(1/mf); 1 for FM_COPY, FM_ONE */
-    uint64_t seed, stream; /* FM_HASH: of its draws, which are made for places as they occur */
+    double out;            /* sqrt(1/mf); 1 for FM_COPY, FM_ONE, FM_WORDS */
+    uint64_t seed, stream; /* FM_HASH, FM_WORDS: of its draws, for places or words as they occur */
 };
 /* Terms are in the order of the kernel's products.  Their columns are not: single stationary
  * kernels come first, then sums over windows, then all others, then (with few features) columns of
@@ -135,14 +137,28 @@ static inline bool featmap_is_signed(const struct fm_term *t)
 {
     return featmap_is_hashed(t) && t->steps[0].value == 0.0;
 }
+/* True when it begins with FM_WORDS. */
+static inline bool featmap_is_words(const struct fm_term *t)
+{
+    return t->nsteps > 0 && t->steps[0].op == FM_WORDS;
+}
 /* True when all columns of all terms are such signs, times one constant for each term. */
 bool featmap_all_signed(const struct featmap *);
 /* The same of the map of a kernel that is not drawn yet. */
 bool featmap_kernel_signed(const struct kernel *);
-bool featmap_kernel_hashed(const struct kernel *); /* some of its terms begin with FM_HASH */
+/* Some of its terms draw as they go: they begin with FM_HASH or FM_WORDS. */
+bool featmap_kernel_hashed(const struct kernel *);
 /* The columns that a kernel can fill for d inputs: a finite number for linear and constant ones,
  * else SIZE_MAX. */
 size_t featmap_most_for_tests(const struct kernel *k, size_t d);
+/* True when all columns of M for d inputs are of terms whose products are the kernel itself: linear
+ * and constant ones, and words with a column each. */
+bool featmap_is_kernel(const struct kernel *k, size_t d, size_t M);
+/* For a note: how many words there can be for the i-th term of M columns for d inputs that counts
+ * words (0: not known), and its columns: each word has one where they are enough (words.h).  False:
+ * there is no such term. */
+bool featmap_words(const struct kernel *k, size_t d, size_t M, size_t i, double *kinds,
+                   size_t *columns);
 /* The predicted bytes of a map with M columns, with the copies that the loops of the CPU make. */
 double featmap_bytes(const struct kernel *k, size_t d, size_t M);
 /* The smallest number of columns with which kernel k can be drawn for d inputs. */

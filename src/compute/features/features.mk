@@ -13,4 +13,6 @@ libcompute_a_SOURCES += \
   src/compute/features/slope.c \
   src/compute/features/slope.h \
   src/compute/features/source.c \
-  src/compute/features/source.h
+  src/compute/features/source.h \
+  src/compute/features/words.c \
+  src/compute/features/words.h

@@ -2,6 +2,7 @@
  * and simple on purpose. */
 #include "compute/features/interp.h"
 #include "compute/features/hash.h"
+#include "compute/features/words.h"
 #include "compute/kernels/layers/windows.h"
 
 #include <math.h>
@@ -192,6 +193,7 @@ static void block(const struct working *k, size_t b, size_t s0, size_t s1)
         case FM_ONE:
         case FM_SUM:
         case FM_HASH:
+        case FM_WORDS:
             break;
         case FM_TURN:
             turn(t, phase ? p : NULL, g, at, end, z);
@@ -208,6 +210,16 @@ static void turn_blocks(const struct fm_term *t, const double *hp, const double 
 
     for (size_t b = t->nb; t->nsteps > t->nsum && b-- > 0;)
         block(&rest, b, t->nsum, t->nsteps);
+}
+
+/* Counts of words (4.11). */
+static void counted(const struct fm_term *t, const double *hp, const double *row, double out,
+                    double *z, double *work)
+{
+    words_row(t, row + featmap_first(t, row), z + t->col0);
+    for (size_t j = 0; j < t->mf; j++)
+        z[t->col0 + j] *= out;
+    turn_blocks(t, hp, row, z, work);
 }
 
 /* The symbols of a row of counts, feature by feature (4.10). */
@@ -258,6 +270,8 @@ void interp_row_for_tests(const struct featmap *fm, const double *hp, const doub
         const bool ours = dz && t->hp0 == ihp && featmap_is_plain(t);
         if (featmap_is_hashed(t))
             hashed(t, hp, x, c, z, work);
+        else if (featmap_is_words(t))
+            counted(t, hp, x, c, z, work);
         else if (t->windows)
             windows(t, hp, x, c, z, dz && t->hp0 == ihp && t->nsteps == t->nsum ? dz : NULL, work,
                     4 * t->D);

@@ -245,6 +245,9 @@ double kernel_exact_term(const struct kernel *, size_t t, const double *hp, size
 bool kernel_draws_none(const struct kernel *);
 /* The layer without random features; NULL: none is. */
 const struct layer_ops *kernel_drawn_none(const struct kernel *);
+/* True when some kernel of the expression counts words: models are exact unless features= is given,
+ * although it has features. */
+bool kernel_counts_words(const struct kernel *);
 /* True for kernels of counts, whose spectrum falls so slowly that features cost accuracy: up to
  * some thousand rows models with them are better exact. */
 bool kernel_is_flat(const struct kernel *);

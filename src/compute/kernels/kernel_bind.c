@@ -26,6 +26,15 @@ const struct layer_ops *kernel_drawn_none(const struct kernel *k)
     return NULL;
 }
 
+bool kernel_counts_words(const struct kernel *k)
+{
+    bool some = false;
+
+    for (size_t t = 0; t < k->nterms; t++)
+        some |= k->term[t].layer.ops != NULL && k->term[t].layer.ops->words != NULL;
+    return some;
+}
+
 bool kernel_draws_none(const struct kernel *k)
 {
     bool none = kernel_drawn_none(k) != NULL;

@@ -6,6 +6,7 @@
 #include "app/runs/intervals.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "compute/features/featmap.h"
 #include "compute/stats/class_scores.h"
 #include "compute/stats/judgement.h"
 
@@ -110,12 +111,15 @@ static struct scoring_finding starvation_finding(const struct run *r, const stru
     const double share = r->info.effective_dimension / (double)(r->model->Mv ? r->model->Mv : 1);
     const bool grows = !strcmp(r->info.warning_name, "starved");
     const bool narrow = j->verdict == INTERVALS_NARROW;
-    struct scoring_finding f = { "starvation", !grows && (share < 0.5 || !narrow), "" };
+    const bool kernel = r->model->Mv == r->model->M &&
+                        featmap_is_kernel(&r->model->kernel, r->model->d, r->model->M);
+    struct scoring_finding f = { "starvation", kernel || (!grows && (share < 0.5 || !narrow)), "" };
 
     snprintf(f.text, sizeof f.text,
              "effective dimension %.0f of %zu variance features (%.0f %%): %s",
              r->info.effective_dimension, r->model->Mv, 100 * share,
-             grows ? narrow ? "it still grows with the features, so variances are too small; try "
+             kernel  ? "the features are the kernel itself"
+             : grows ? narrow ? "it still grows with the features, so variances are too small; try "
                               "more features, or variance=all"
                             : "it still grows with the features, so sd_latent is too small, "
                               "although the intervals of the targets, which count the noise, are "

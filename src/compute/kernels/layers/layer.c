@@ -1,6 +1,8 @@
 /* compute/kernels/layers/layer.c -- the registry of layers. */
 #include "compute/kernels/layers/layer.h"
 
+#include "compute/features/featmap.h"
+
 #include <string.h>
 
 #define LAYER_ADDRESS(name) &name,
@@ -18,4 +20,11 @@ const struct layer_ops *layer_find(const char *name)
         if (strcmp(layer_at(i)->name, name) == 0)
             return layer_at(i);
     return NULL;
+}
+
+size_t layer_words_recipe(const double *params, bool alone, struct fm_step *out)
+{
+    (void)params, (void)alone;
+    out[0] = (struct fm_step){ .op = FM_WORDS };
+    return 1;
 }

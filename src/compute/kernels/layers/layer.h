@@ -86,6 +86,18 @@ struct layer_tile_ops {
                    size_t ld);
 };
 
+/* LAYER_WINDOWS: kernels that are dot products of counts of words, for features (words.h). */
+typedef void layer_word_fn(void *ctx, uint64_t word, double weight);
+struct layer_word_ops {
+    /* How many different words there can be; 0: that is not known. */
+    double (*kinds)(const struct layer *);
+    /* Hands down the words of a sequence x one by one, with the square root of what a pair of them
+     * counts.  numbered: as numbers below kinds; else as any 64 bits. */
+    void (*each)(const struct layer *, const double *x, bool numbered, layer_word_fn *, void *ctx);
+    /* By which all counts of a row are divided. */
+    double (*length)(const struct layer *, const double *x);
+};
+
 struct layer_ops {
     const char *name, *title, *formula, *cite;
     const char *example;                  /* for completion */
@@ -109,6 +121,7 @@ struct layer_ops {
     double (*exact)(const struct kterm *, const double *hp, const double *x, const double *y,
                     double *grad);
     const struct layer_tile_ops *tile; /* NULL: pair by pair, by `exact` */
+    const struct layer_word_ops *words; /* NULL: it is no kernel of words */
     bool drawn_none; /* it has no random features: models are exact */
     /* Writes the steps that project a window for a stationary kernel inside and returns how many.
      * NULL: kernel_gaussian_steps. */
@@ -134,6 +147,8 @@ struct layer_ops {
 LAYER_ROWS(LAYER_DECLARED)
 #undef LAYER_DECLARED
 
+/* kernel_ops.recipe of what stands inside a kernel of words: FM_WORDS. */
+size_t layer_words_recipe(const double *params, bool alone, struct fm_step *out);
 const struct layer_ops *layer_at(size_t i);           /* NULL past the end */
 const struct layer_ops *layer_find(const char *name); /* NULL: there is none */
 

@@ -155,6 +155,97 @@ static double spectrum_exact(const struct kterm *t, const double *hp, const doub
     return sum;
 }
 
+/* Words as features. */
+
+/* How many different words of k letters there can be.  Of pairs of the first letter and the last
+ * one that are not complements, half come first in their word and half in its reverse complement;
+ * where they are, the letters between them decide. */
+static double kinds_of(const struct layer *l, size_t k)
+{
+    const double c = (double)l->channels;
+    double n = k % 2 ? c / 2.0 : 1.0, inner = k % 2 ? c : 1.0;
+
+    if (!l->strands)
+        return pow(c, (double)k);
+    for (size_t i = k % 2 ? 1 : 0; i < k; i += 2) {
+        n = c * (c - 1.0) / 2.0 * inner + c * n;
+        inner *= c * c;
+    }
+    return n;
+}
+
+static double spectrum_kinds(const struct layer *l)
+{
+    double n = 0.0;
+
+    for (size_t k = shortest(l); k <= l->width; k++)
+        n += kinds_of(l, k);
+    return n;
+}
+
+/* The number of a word of k letters among those, digits without its leading 1; with strands=both it
+ * is the lesser one of the two: from outside to inside, as kinds_of counts. */
+static uint64_t number_of(const struct layer *l, uint64_t digits, size_t k)
+{
+    const uint64_t c = l->channels;
+    uint64_t at = 0, place = 1; /* of the first letter */
+
+    if (!l->strands)
+        return digits;
+    for (size_t i = 1; i < k; i++)
+        place *= c;
+    for (;;) {
+        const uint64_t first = digits / place, last = digits % c;
+        if (k == 1)
+            return at + first;
+        const uint64_t inner = digits % place / c, within = place / c;
+        if (first + last < c - 1) /* before it: pairs with a lesser first letter */
+            return at + (first * (2 * c - 1 - first) / 2 + last) * within + inner;
+        at += c * (c - 1) / 2 * within;
+        k -= 2;
+        at += first * (uint64_t)kinds_of(l, k);
+        if (k == 0)
+            return at;
+        digits = inner;
+        place = within / c;
+    }
+}
+
+/* Numbers begin with the shortest words. */
+static void spectrum_each(const struct layer *l, const double *x, bool numbered,
+                          layer_word_fn *take, void *ctx)
+{
+    const size_t length = (size_t)x[0], from = shortest(l), lengths = l->width - from + 1;
+    uint64_t word[KERNEL_WIDTH_MOST], lead[KERNEL_WIDTH_MOST], before[KERNEL_WIDTH_MOST];
+
+    for (size_t k = 0; numbered && k < lengths; k++) {
+        lead[k] = k ? lead[k - 1] * base_of(l) : (uint64_t)pow((double)base_of(l), (double)from);
+        before[k] = k ? before[k - 1] + (uint64_t)kinds_of(l, from + k - 1) : 0;
+    }
+    for (size_t i = 0; i < length; i++) {
+        const size_t n = words_at(l, x + 1 + i, length - i, word);
+        for (size_t k = 0; k < n; k++)
+            take(ctx, numbered ? before[k] + number_of(l, word[k] - lead[k], from + k) : word[k],
+                 1.0);
+    }
+}
+
+static double spectrum_length(const struct layer *l, const double *x)
+{
+    struct words w;
+
+    if (!l->cosine)
+        return 1.0;
+    if (!words_new(words_most(l, x), &w))
+        return NAN;
+    words_count(l, x, &w);
+    const double sum = squares(&w);
+    words_free(&w);
+    return sum > 0.0 ? sqrt(sum) : 1.0;
+}
+
+static const struct layer_word_ops word_ops = { spectrum_kinds, spectrum_each, spectrum_length };
+
 /* Tiles. */
 
 /* word: all words of its rows, ascending; times: KERNEL_TILE numbers for each of them.  Long rows
@@ -317,6 +408,7 @@ static const struct kernel_ops words = {
     .formula = FORMULA,
     .cite = CITE,
     .hparams = none,
+    .recipe = layer_words_recipe,
     .pair = words_pair,
 };
 
@@ -331,8 +423,8 @@ const struct layer_ops layer_spectrum = {
             "           of all these lengths; norm=cosine divides by their lengths as vectors; of "
             "DNA, strands=both\n"
             "           takes a word and its reverse complement for one. It has no "
-            "hyperparameters, and its\n"
-            "           models are exact; tune width=2,3,4 chooses n\n",
+            "hyperparameters; tune\n"
+            "           width=2,3,4 chooses n. Features are words, or hashes of words\n",
     .kind = LAYER_WINDOWS,
     .rows = ROWS_SYMBOLS,
     .family = &layer_conv,
@@ -343,5 +435,5 @@ const struct layer_ops layer_spectrum = {
     .widest = spectrum_widest,
     .exact = spectrum_exact,
     .tile = &tile_ops,
-    .drawn_none = true,
+    .words = &word_ops,
 };

@@ -7,6 +7,8 @@
 #include "compute/kernels/kernel.h"
 #include "compute/kernels/layers/layer.h"
 
+#include <math.h>
+
 /* The weight of all words inside a run of r equal letters, for words of at most n letters. */
 static double run_weight(double r, double n)
 {
@@ -42,6 +44,62 @@ static double wd_exact(const struct kterm *t, const double *hp, const double *x,
     return sum_of_runs(&t->layer, x, y);
 }
 
+/* Words as features: a word at a place is one of its own. */
+
+static double kinds_at_a_place(const struct layer *l)
+{
+    double n = 0.0;
+
+    for (size_t k = 1; k <= l->width; k++)
+        n += pow((double)l->channels, (double)k);
+    return n;
+}
+
+static double wd_kinds(const struct layer *l)
+{
+    return (double)l->positions * kinds_at_a_place(l);
+}
+
+/* A permutation of 64 bits without order: of murmur3. */
+static uint64_t mixed(uint64_t h)
+{
+    h = (h ^ h >> 33) * UINT64_C(0xff51afd7ed558ccd);
+    h = (h ^ h >> 33) * UINT64_C(0xc4ceb9fe1a85ec53);
+    return h ^ h >> 33;
+}
+
+/* Numbered, a place past the longest training row has none.  Otherwise the bits are those of a hash
+ * of the letters up to there, so that long words need no large numbers. */
+static void wd_each(const struct layer *l, const double *x, bool numbered, layer_word_fn *take,
+                    void *ctx)
+{
+    const size_t length = (size_t)x[0];
+    const double n = (double)l->width;
+    const uint64_t per = numbered ? (uint64_t)kinds_at_a_place(l) : 0;
+
+    for (size_t i = 0; i < length && (!numbered || i < l->positions); i++) {
+        uint64_t word = 0, bits = mixed(i + 1), kinds = l->channels, first = i * per;
+        for (size_t k = 1; k <= l->width && i + k <= length; k++) {
+            if (x[i + k] >= (double)l->channels)
+                break;
+            word = word * l->channels + (uint64_t)x[i + k];
+            bits = mixed(bits + (uint64_t)x[i + k] + 1);
+            take(ctx, numbered ? first + word : bits,
+                 sqrt(2.0 * (n - (double)k + 1.0) / (n * (n + 1.0))));
+            first += kinds;
+            kinds *= l->channels;
+        }
+    }
+}
+
+static double wd_length(const struct layer *l, const double *x)
+{
+    (void)l, (void)x;
+    return 1.0;
+}
+
+static const struct layer_word_ops word_ops = { wd_kinds, wd_each, wd_length };
+
 static const struct layer_setting settings[] = {
     { .name = "n", .offset = offsetof(struct layer, width), .most = KERNEL_WIDTH_MOST },
     { 0 },
@@ -67,6 +125,7 @@ static const struct kernel_ops places = {
     .formula = FORMULA,
     .cite = CITE,
     .hparams = none,
+    .recipe = layer_words_recipe,
     .pair = places_pair,
 };
 
@@ -78,7 +137,8 @@ const struct layer_ops layer_wd = {
     .example = "wd(n=6)",
     .help = "wd(n=6)   compares aligned sequences: equal words of 1 to 6 letters at the same "
             "place, short\n"
-            "           ones weighing more. It has no hyperparameters, and its models are exact\n",
+            "           ones weighing more. It has no hyperparameters. Features are words, or "
+            "hashes of words\n",
     .kind = LAYER_WINDOWS,
     .rows = ROWS_SYMBOLS,
     .family = &layer_conv,
@@ -87,5 +147,5 @@ const struct layer_ops layer_wd = {
     .hint = "kernel wd(n=6)",
     .inside = &places,
     .exact = wd_exact,
-    .drawn_none = true,
+    .words = &word_ops,
 };
