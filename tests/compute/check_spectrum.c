@@ -1,6 +1,6 @@
-/* tests/compute/check_spectrum.c -- the kernels spectrum and wd: exact values against the golden
- * files and against a count of equal words by comparing all of them; tiles against pairs;
- * expressions as text; the longest words. */
+/* tests/compute/check_spectrum.c -- the kernels spectrum, mismatch, gappy and wd: exact values
+ * against the golden files and against a count of equal words by comparing all of them; tiles
+ * against pairs; features; expressions as text; the longest words. */
 #include "tests/support.h"
 
 #include "base/buf.h"
@@ -188,6 +188,161 @@ START_TEST(both_strands)
 }
 END_TEST
 
+/* Pairs of words of n letters in two sequences, and the words within m letters of both, counted by
+ * comparing all c^n words with each of them. */
+static double slow_mismatch(const double *x, const double *y, size_t n, size_t m)
+{
+    size_t all = 1;
+    double sum = 0.0;
+
+    for (size_t i = 0; i < n; i++)
+        all *= LETTERS;
+    for (size_t w = 0; w < all; w++) {
+        double count[2] = { 0.0, 0.0 };
+        for (int s = 0; s < 2; s++) {
+            const double *z = s ? y : x;
+            for (size_t i = 0; i + n <= (size_t)z[0]; i++) {
+                size_t known = 0, differ = 0;
+                for (size_t k = 0, rest = w; k < n; k++, rest /= LETTERS) {
+                    known += z[i + n - k] < LETTERS;
+                    differ += z[i + n - k] != (double)(rest % LETTERS);
+                }
+                count[s] += known == n && differ <= m;
+            }
+        }
+        sum += count[0] * count[1];
+    }
+    return sum;
+}
+
+/* Pairs of two words of n letters with the same number of letters, 0 to gap, between them. */
+static double slow_gappy(const double *x, const double *y, size_t n, size_t gap)
+{
+    double sum = 0.0;
+
+    for (size_t g = 0; g <= gap; g++)
+        for (size_t i = 0; i + 2 * n + g <= (size_t)x[0]; i++)
+            for (size_t j = 0; j + 2 * n + g <= (size_t)y[0]; j++) {
+                bool same = true;
+                for (size_t k = 0; k < 2 * n + g; k++)
+                    same &= (k >= n && k < n + g) ||
+                            (x[1 + i + k] == y[1 + j + k] && x[1 + i + k] < LETTERS);
+                sum += same;
+            }
+    return sum;
+}
+
+/* Each kernel against a slow count; `much` false: mismatch(n,m), true: gappy(n,gap).  Values are
+ * sums of whole numbers; by cosine they are divided once. */
+static const struct slow { const char *text; bool gappy, cosine; size_t n, m; } slows[] = {
+    { "mismatch(n=3,m=1)", false, false, 3, 1 },
+    { "mismatch(n=4,m=2,norm=cosine)", false, true, 4, 2 },
+    { "mismatch(n=3,m=0)", false, false, 3, 0 },
+    { "mismatch(n=2,m=2)", false, false, 2, 2 },
+    { "gappy(n=2,gap=2)", true, false, 2, 2 },
+    { "gappy(n=1,gap=5,norm=cosine)", true, true, 1, 5 },
+    { "gappy(n=3,gap=0)", true, false, 3, 0 },
+};
+
+START_TEST(words_that_differ_and_pairs)
+{
+    const struct slow *s = &slows[_i];
+    const struct kernel k = parsed(s->text, LETTERS);
+    double *x = mem_calloc(N * D, sizeof *x, "rows", NULL),
+           *out = mem_calloc(N * KERNEL_TILE, sizeof *out, "values", NULL);
+    double (*slowly)(const double *, const double *, size_t, size_t) =
+        s->gappy ? slow_gappy : slow_mismatch;
+    enum { SOME = 24 };
+
+    make(x);
+    struct kernel_tile *t = kernel_tile_new(&k, NULL, D, SOME, x, D);
+    kernel_tile_values(t, SOME, x, D, out, N);
+    for (size_t j = 0; j < SOME; j++)
+        for (size_t i = j; i < SOME; i++) {
+            const double *a = x + i * D, *b = x + j * D;
+            double want = slowly(a, b, s->n, s->m);
+            if (s->cosine && want > 0.0)
+                want /= sqrt(slowly(a, a, s->n, s->m) * slowly(b, b, s->n, s->m));
+            ck_assert_msg(out[i + j * N] == want && out[j + i * N] == want, "%s: %zu, %zu: %g",
+                          s->text, i, j, want);
+            ck_assert(kernel_exact(&k, NULL, D, a, b, NULL) == want);
+        }
+    kernel_tile_free(t);
+    free(x), free(out);
+}
+END_TEST
+
+/* mismatch(n,m=0) is spectrum(n), gappy(n,gap=0) is spectrum(2n). */
+START_TEST(identities)
+{
+    static const char *const pair[][2] = {
+        { "mismatch(n=4,m=0)", "spectrum(n=4)" },
+        { "mismatch(n=5,m=0,norm=cosine,strands=both)",
+          "spectrum(n=5,norm=cosine,strands=both)" },
+        { "gappy(n=2,gap=0)", "spectrum(n=4)" },
+        { "gappy(n=1,gap=0,norm=cosine,strands=both)",
+          "spectrum(n=2,norm=cosine,strands=both)" },
+    };
+    double *x = mem_calloc(N * D, sizeof *x, "rows", NULL);
+    const struct kernel a = parsed(pair[_i][0], LETTERS), b = parsed(pair[_i][1], LETTERS);
+
+    make(x);
+    for (size_t i = 0; i < N; i++)
+        for (size_t j = 0; j <= i; j++)
+            ck_assert(kernel_exact(&a, NULL, D, x + i * D, x + j * D, NULL) ==
+                      kernel_exact(&b, NULL, D, x + i * D, x + j * D, NULL));
+    free(x);
+}
+END_TEST
+
+/* Both strands: a sequence and its reverse complement are the same. */
+START_TEST(a_strand_and_the_other)
+{
+    static const char *const texts[] = { "mismatch(n=4,m=1,strands=both)",
+                                         "gappy(n=2,gap=3,strands=both)" };
+    const struct kernel k = parsed(texts[_i], LETTERS);
+    double *x = mem_calloc(N * D, sizeof *x, "rows", NULL), back[D];
+
+    make(x);
+    for (size_t i = 0; i < 24; i++) {
+        const size_t length = (size_t)x[i * D];
+        back[0] = x[i * D];
+        for (size_t a = 0; a < length; a++) {
+            const double letter = x[i * D + length - a];
+            back[1 + a] = letter < LETTERS ? LETTERS - 1 - letter : letter;
+        }
+        for (size_t j = 0; j < 24; j++)
+            ck_assert(kernel_exact(&k, NULL, D, back, x + j * D, NULL) ==
+                      kernel_exact(&k, NULL, D, x + i * D, x + j * D, NULL));
+    }
+    free(x);
+}
+END_TEST
+
+/* spectrum(n) is conv(rbf,width=n,average=none) in the limit of a small lengthscale: windows that
+ * differ have a squared distance of 2 or more, exp(-1 / l^2) = 4e-44 at l = 0.1. */
+START_TEST(limit_of_windows)
+{
+    const struct kernel words = parsed("spectrum(n=3)", LETTERS),
+                        windows = parsed("conv(rbf,width=3,average=none)", LETTERS);
+    const double l = 0.1;
+    double *x = mem_calloc(N * D, sizeof *x, "rows", NULL);
+
+    make(x);
+    for (size_t i = 0; i < N; i++)
+        for (size_t j = 0; j <= i; j++) {
+            const double *a = x + i * D, *b = x + j * D;
+            bool known = a[0] >= 3.0 && b[0] >= 3.0; /* conv has no rows without a window */
+            for (size_t k = 1; k < D; k++)           /* windows with other letters count there */
+                known &= a[k] < LETTERS && b[k] < LETTERS;
+            if (known)
+                ck_assert(support_close(kernel_exact(&windows, &l, D, a, b, NULL),
+                                        kernel_exact(&words, NULL, D, a, b, NULL), 1e-12));
+        }
+    free(x);
+}
+END_TEST
+
 /* Words of 1 to n letters at the same place, each compared letter by letter. */
 static double slow_places(const double *x, const double *y, size_t n)
 {
@@ -245,11 +400,16 @@ START_TEST(expressions_as_text)
         { "spectrum( n = 1..5 , norm=cosine )", "spectrum(n=1..5,norm=cosine)" },
         { "spectrum(n=4..4)", "spectrum(n=4)" },
         { "wd", "wd(n=6)" },
+        { "mismatch", "mismatch(n=5,m=1)" },
+        { "mismatch(m=0,n=3,strands=both)", "mismatch(n=3,m=0,strands=both)" },
+        { "gappy(gap=0)", "gappy(n=2,gap=0)" },
         { "spectrum(n=2) + rbf on t", "spectrum(n=2) + rbf on t" },
     };
     static const char *const wrong[] = { "spectrum(n=0)", "spectrum(n=5..1)", "spectrum(n=1.5)",
                                          "spectrum(n=1..)", "spectrum(n=1...3)", "spectrum(n=x)",
-                                         "spectrum(n=99999999999999999999)", "spectrum(rbf)" };
+                                         "spectrum(n=99999999999999999999)", "spectrum(rbf)",
+                                         "mismatch(m=-1)", "mismatch(m=0.5)", "gappy(n=0)",
+                                         "gappy(n=1..2)", "mismatch(gap=1)" };
     struct kernel k;
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -267,18 +427,23 @@ START_TEST(expressions_as_text)
 }
 END_TEST
 
-/* A leading 1 and n digits are below 2^64: 31 letters of 4, 14 of 20, 63 of 2 and of 1. */
+/* A leading 1 and n digits are below 2^64: 31 letters of 4, 14 of 20, 63 of 2 and of 1.  Within three
+ * letters of a word of five of 20 there are 1 + 95 + 3610 + 68590 words, more than 65,536; pairs of
+ * 15 letters of 4 and three gaps take 62 bits. */
 START_TEST(longest_words)
 {
-    static const struct { size_t letters, most; } all[] = { { 4, 31 }, { 20, 14 }, { 2, 63 },
-                                                            { 1, 63 } };
+    static const struct { const char *name, *more; size_t letters, most; } all[] = {
+        { "spectrum", "", 4, 31 }, { "spectrum", "", 20, 14 }, { "spectrum", "", 2, 63 },
+        { "spectrum", "", 1, 63 }, { "mismatch", ",m=1", 4, 31 }, { "mismatch", ",m=3", 20, 4 },
+        { "gappy", ",gap=2", 4, 15 }, { "gappy", ",gap=0", 20, 7 },
+    };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         char text[64];
         struct kernel k;
         struct err err = { 0 };
-        snprintf(text, sizeof text, "spectrum(n=%zu)", all[i].most);
+        snprintf(text, sizeof text, "%s(n=%zu%s)", all[i].name, all[i].most, all[i].more);
         parsed(text, all[i].letters);
-        snprintf(text, sizeof text, "spectrum(n=%zu)", all[i].most + 1);
+        snprintf(text, sizeof text, "%s(n=%zu%s)", all[i].name, all[i].most + 1, all[i].more);
         ck_assert_int_eq(kernel_parse(text, &k, NULL, NULL), ST_OK);
         ck_assert_int_eq(bind_letters(&k, all[i].letters, &err), ST_LIMIT);
         snprintf(text, sizeof text, "at most %zu", all[i].most);
@@ -295,6 +460,10 @@ static const struct columns { const char *text; size_t words; } columns[] = {
     { "spectrum(n=2..3,norm=cosine,strands=both)", 42 },
     { "spectrum(n=1..5,strands=both)", 692 },
     { "spectrum(n=6,strands=both)", 2080 },
+    { "mismatch(n=3,m=1)", 64 },
+    { "mismatch(n=4,m=1,norm=cosine,strands=both)", 136 },
+    { "gappy(n=2,gap=1)", 512 },
+    { "gappy(n=1,gap=2,strands=both)", 30 },
     { "wd(n=3)", 84 * MOST },
 };
 enum { ROWS = 12, HASHED = 8, SEEDS = 2000 };
@@ -397,6 +566,10 @@ int main(void)
     tcase_add_test(t, both_strands);
     tcase_add_loop_test(t, values_are_counts_of_equal_words, 0, sizeof ranges / sizeof *ranges);
     tcase_add_loop_test(t, words_at_the_same_place, 0, 3);
+    tcase_add_loop_test(t, words_that_differ_and_pairs, 0, sizeof slows / sizeof *slows);
+    tcase_add_loop_test(t, identities, 0, 4);
+    tcase_add_loop_test(t, a_strand_and_the_other, 0, 2);
+    tcase_add_test(t, limit_of_windows);
     tcase_add_test(t, long_rows_count_in_64_bits);
     tcase_add_test(t, expressions_as_text);
     tcase_add_test(t, longest_words);

@@ -128,15 +128,20 @@ static enum status set_value(struct parser *p, struct kterm *term, double *hp, c
     return err_set(p->err, ST_NOT_FOUND, "kernel %s has no parameter \"%s\"", ops->name, name);
 }
 
-static bool parse_count(struct parser *p, double most, size_t *out)
+static bool parse_whole(struct parser *p, double least, double most, size_t *out)
 {
     const char *was = p->at;
     double v;
 
-    if (parse_plain_number(p, &v) && v >= 1.0 && v <= most && v == floor(v))
+    if (parse_plain_number(p, &v) && v >= least && v <= most && v == floor(v))
         return *out = (size_t)v, true;
     p->at = was;
     return false;
+}
+
+static bool parse_count(struct parser *p, double most, size_t *out)
+{
+    return parse_whole(p, 1.0, most, out);
 }
 
 static enum status groups_differ(struct err *err)
@@ -502,13 +507,13 @@ static enum status parse_choice(struct parser *p, const struct layer_setting *s,
 }
 
 static enum status layer_count(struct parser *p, const struct layer *l, const char *name,
-                               double most, size_t *out)
+                               double least, double most, size_t *out)
 {
     skip_blanks(p);
-    if (parse_count(p, most, out))
+    if (parse_whole(p, least, most, out))
         return ST_OK;
-    return err_set(p->err, ST_RANGE, "%s: %s is a whole number from 1 to %g", l->ops->name, name,
-                   most);
+    return err_set(p->err, ST_RANGE, "%s: %s is a whole number from %g to %g", l->ops->name, name,
+                   least, most);
 }
 
 /* Reads the digits of a whole number from 1 to most; 0: there is none such.  "1." of "1..5" would
@@ -586,11 +591,11 @@ static enum status parse_rows(struct parser *p, struct layer *l, const char *nam
     if (part)
         return parse_part(p, l);
     if (flat)
-        return layer_count(p, l, name, 1e9, &l->flat);
+        return layer_count(p, l, name, 1, 1e9, &l->flat);
     if (l->channels != 0)
         return err_set(p->err, ST_USAGE, "%s: what a position is stands there twice",
                        l->ops->name);
-    const enum status rc = layer_count(p, l, name, 1e6, &l->channels);
+    const enum status rc = layer_count(p, l, name, 1, 1e6, &l->channels);
     l->symbols |= rc == ST_OK && symbols;
     return rc;
 }
@@ -617,7 +622,8 @@ static enum status parse_layer_setting(struct parser *p, struct layer *l, struct
         if (strcmp(name, s->name) != 0)
             continue;
         if (!s->words)
-            return s->from ? layer_range(p, l, s) : layer_count(p, l, name, s->most, field);
+            return s->from ? layer_range(p, l, s)
+                           : layer_count(p, l, name, s->zero ? 0 : 1, s->most, field);
         const enum status rc = parse_choice(p, s, &word);
         if (rc == ST_OK)
             memcpy(field, &word, sizeof word);

@@ -37,6 +37,8 @@ struct layer {
     enum layer_symbol symbol;    /* kernels of counts by hashes */
     size_t width;                /* positions of a window; letters of the longest words */
     size_t shortest;             /* letters of the shortest words; 0: all have `width` */
+    size_t mismatches;           /* letters by which words that count as equal may differ */
+    size_t gap;                  /* the most letters between two words of a pair */
     unsigned strands;            /* nonzero: a word of ACGT and its reverse complement are one */
     unsigned cosine;             /* nonzero: values are divided by the lengths as vectors */
     size_t filters;              /* LAYER_NUMBERS: how many numbers it makes */
@@ -58,6 +60,7 @@ struct layer_setting {
     size_t offset;            /* of its field in struct layer */
     size_t from;              /* of the field for the lower end of a range, as n=1..5; 0: none */
     double most;              /* its value is a whole number from 1 to this; or 0, and one of */
+    bool zero;                /* it may be 0, too */
     const char *const *words; /* these words, which end in NULL; the field is an enum */
     const char *expected;     /* the words, for messages */
     bool quiet;               /* the first word is not printed */
@@ -139,6 +142,8 @@ struct layer_ops {
     row(layer_graphpoly)  \
     row(layer_convdense)  \
     row(layer_spectrum)   \
+    row(layer_mismatch)   \
+    row(layer_gappy)      \
     row(layer_tanimoto)   \
     row(layer_tanimotodp) \
     row(layer_wd)

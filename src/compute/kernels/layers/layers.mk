@@ -3,12 +3,14 @@ libcompute_a_SOURCES += \
   src/compute/kernels/layers/conv.c \
   src/compute/kernels/layers/fastconv.c \
   src/compute/kernels/layers/fastconv.h \
+  src/compute/kernels/layers/gappy.c \
   src/compute/kernels/layers/graph.c \
   src/compute/kernels/layers/graphpoly.c \
   src/compute/kernels/layers/layer.c \
   src/compute/kernels/layers/layer.h \
   src/compute/kernels/layers/layer_map.c \
   src/compute/kernels/layers/layer_map.h \
+  src/compute/kernels/layers/mismatch.c \
   src/compute/kernels/layers/places.h \
   src/compute/kernels/layers/row_layout.h \
   src/compute/kernels/layers/spectrum.c \
@@ -16,4 +18,6 @@ libcompute_a_SOURCES += \
   src/compute/kernels/layers/tanimotodp.c \
   src/compute/kernels/layers/wd.c \
   src/compute/kernels/layers/windows.c \
-  src/compute/kernels/layers/windows.h
+  src/compute/kernels/layers/windows.h \
+  src/compute/kernels/layers/wordlist.c \
+  src/compute/kernels/layers/wordlist.h
