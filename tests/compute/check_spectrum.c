@@ -343,35 +343,47 @@ START_TEST(limit_of_windows)
 }
 END_TEST
 
-/* Words of 1 to n letters at the same place, each compared letter by letter. */
-static double slow_places(const double *x, const double *y, size_t n)
+/* Words of 1 to n letters at the same place, or up to `shift` off, each compared letter by
+ * letter. */
+static double slow_places(const double *x, const double *y, size_t n, size_t shift)
 {
     double sum = 0.0;
 
     for (size_t k = 1; k <= n; k++)
-        for (size_t i = 0; i + k <= (size_t)fmin(x[0], y[0]); i++) {
-            size_t same = 0;
-            while (same < k && x[1 + i + same] == y[1 + i + same] && x[1 + i + same] < LETTERS)
-                same++;
-            sum += same == k ? 2.0 * (double)(n - k + 1) / (double)(n * (n + 1)) : 0.0;
-        }
+        for (size_t i = 0; i + k <= (size_t)x[0]; i++)
+            for (size_t j = i > shift ? i - shift : 0; j <= i + shift && j + k <= (size_t)y[0];
+                 j++) {
+                size_t same = 0;
+                while (same < k && x[1 + i + same] == y[1 + j + same] && x[1 + i + same] < LETTERS)
+                    same++;
+                const double off = (double)(i > j ? i - j : j - i) / (double)(shift + 1);
+                sum += same == k ? (1.0 - off) * 2.0 * (double)(n - k + 1) / (double)(n * (n + 1))
+                                 : 0.0;
+            }
     return sum;
 }
 
 START_TEST(words_at_the_same_place)
 {
-    static const struct { const char *text; size_t n; } all[] = { { "wd", 6 }, { "wd(n=1)", 1 },
-                                                                  { "wd(n=40)", 40 } };
+    static const struct { const char *text; size_t n, shift; bool cosine; } all[] = {
+        { "wd", 6, 0, false }, { "wd(n=1)", 1, 0, false }, { "wd(n=40)", 40, 0, false },
+        { "wd(n=4,shift=1)", 4, 1, false }, { "wd(n=3,shift=7)", 3, 7, false },
+        { "wd(n=5,shift=2,norm=cosine)", 5, 2, true },
+    };
     const struct kernel k = parsed(all[_i].text, LETTERS);
     double *x = mem_calloc(N * D, sizeof *x, "rows", NULL);
 
     make(x);
     for (size_t i = 0; i < N; i++)
         for (size_t j = 0; j < N; j++) {
-            const double want = slow_places(x + i * D, x + j * D, all[_i].n),
-                         got = kernel_exact(&k, NULL, D, x + i * D, x + j * D, NULL);
-            /* 820 additions of positive numbers */
-            ck_assert_msg(fabs(got - want) <= 820 * 2.3e-16 * (1.0 + want), "%.17g %.17g", got,
+            const double *a = x + i * D, *b = x + j * D;
+            const size_t n = all[_i].n, shift = all[_i].shift;
+            const double got = kernel_exact(&k, NULL, D, a, b, NULL);
+            double want = slow_places(a, b, n, shift);
+            if (all[_i].cosine && want > 0.0)
+                want /= sqrt(slow_places(a, a, n, shift) * slow_places(b, b, n, shift));
+            /* at most 1800 additions of positive numbers */
+            ck_assert_msg(fabs(got - want) <= 1800 * 2.3e-16 * (1.0 + want), "%.17g %.17g", got,
                           want);
         }
     free(x);
@@ -400,6 +412,7 @@ START_TEST(expressions_as_text)
         { "spectrum( n = 1..5 , norm=cosine )", "spectrum(n=1..5,norm=cosine)" },
         { "spectrum(n=4..4)", "spectrum(n=4)" },
         { "wd", "wd(n=6)" },
+        { "wd(shift=2,norm=cosine,n=4)", "wd(n=4,shift=2,norm=cosine)" },
         { "mismatch", "mismatch(n=5,m=1)" },
         { "mismatch(m=0,n=3,strands=both)", "mismatch(n=3,m=0,strands=both)" },
         { "gappy(gap=0)", "gappy(n=2,gap=0)" },
@@ -465,6 +478,7 @@ static const struct columns { const char *text; size_t words; } columns[] = {
     { "gappy(n=2,gap=1)", 512 },
     { "gappy(n=1,gap=2,strands=both)", 30 },
     { "wd(n=3)", 84 * MOST },
+    { "wd(n=2,shift=3,norm=cosine)", 20 * (MOST + 3) },
 };
 enum { ROWS = 12, HASHED = 8, SEEDS = 2000 };
 
@@ -565,7 +579,7 @@ int main(void)
     tcase_add_loop_test(t, golden, 0, 2);
     tcase_add_test(t, both_strands);
     tcase_add_loop_test(t, values_are_counts_of_equal_words, 0, sizeof ranges / sizeof *ranges);
-    tcase_add_loop_test(t, words_at_the_same_place, 0, 3);
+    tcase_add_loop_test(t, words_at_the_same_place, 0, 6);
     tcase_add_loop_test(t, words_that_differ_and_pairs, 0, sizeof slows / sizeof *slows);
     tcase_add_loop_test(t, identities, 0, 4);
     tcase_add_loop_test(t, a_strand_and_the_other, 0, 2);

@@ -40,6 +40,8 @@ static void print_layer(const struct layer *l, const char *before, struct buf *o
             memcpy(&first, (const char *)l + s->from, sizeof first);
         if (first)
             buf_printf(out, "%s%s=%zu..%zu", before, s->name, first, *(const size_t *)field);
+        else if (!s->words && s->quiet && *(const size_t *)field == 0)
+            continue;
         else if (!s->words)
             buf_printf(out, "%s%s=%zu", before, s->name, *(const size_t *)field);
         else if (word != 0 || !s->quiet)

@@ -39,6 +39,7 @@ struct layer {
     size_t shortest;             /* letters of the shortest words; 0: all have `width` */
     size_t mismatches;           /* letters by which words that count as equal may differ */
     size_t gap;                  /* the most letters between two words of a pair */
+    size_t shift;                /* places by which equal words may be apart */
     unsigned strands;            /* nonzero: a word of ACGT and its reverse complement are one */
     unsigned cosine;             /* nonzero: values are divided by the lengths as vectors */
     size_t filters;              /* LAYER_NUMBERS: how many numbers it makes */
@@ -63,7 +64,7 @@ struct layer_setting {
     bool zero;                /* it may be 0, too */
     const char *const *words; /* these words, which end in NULL; the field is an enum */
     const char *expected;     /* the words, for messages */
-    bool quiet;               /* the first word is not printed */
+    bool quiet;               /* the first word, or 0, is not printed */
 };
 
 struct fm_step;
