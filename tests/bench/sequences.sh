@@ -57,6 +57,7 @@ pbm8mer-conv;pbm8mer;target=e_score;split column=split;conv(rbf,width=5);1024;40
 pbm8mer-rbf;pbm8mer;target=e_score;split column=split;rbf;1024;4096
 pbm8mer-words;pbm8mer;target=e_score;split column=split;spectrum(n=1..5,strands=both);692;692
 pbm8mer-three;pbm8mer;target=e_score;split column=split;spectrum(n=3);64;64
+dream5-words;dream5_cebpb;target=signal;scale y=log|split column=split;spectrum(n=6,strands=both);2080;2080
 dream5-conv;dream5_cebpb;target=signal;scale y=log|split column=split;conv(rbf,width=7);1024;4096
 proteins-graph;graph_proteins;target=y types=node_labels=sequence;cols n_nodes role=skip|split file=SPLITS column=SPLIT;graph(rbf);512;1024
 proteins-pooled;POOLED graph_proteins;target=y;split file=SPLITS column=SPLIT;rbf;512;1024

@@ -440,9 +440,9 @@ START_TEST(expressions_as_text)
 }
 END_TEST
 
-/* A leading 1 and n digits are below 2^64: 31 letters of 4, 14 of 20, 63 of 2 and of 1.  Within three
- * letters of a word of five of 20 there are 1 + 95 + 3610 + 68590 words, more than 65,536; pairs of
- * 15 letters of 4 and three gaps take 62 bits. */
+/* A leading 1 and n digits are below 2^64: 31 letters of 4, 14 of 20, 63 of 2 and of 1.  Within
+ * three letters of a word of five of 20 there are 1 + 95 + 3610 + 68590 words, more than 65,536;
+ * pairs of 15 letters of 4 and three gaps take 62 bits. */
 START_TEST(longest_words)
 {
     static const struct { const char *name, *more; size_t letters, most; } all[] = {

@@ -69,8 +69,8 @@ static const struct layer_setting settings[] = {
 };
 
 #define TITLE "Pairs of words with a gap"
-#define FORMULA "sum over pairs of words with 0 to gap letters between: how often in the one * how " \
-                "often in the other"
+#define FORMULA "sum over pairs of words with 0 to gap letters between: how often in the one * " \
+                "how often in the other"
 #define CITE "Kuksa, Huang & Pavlovic 2008"
 
 static const struct kernel_ops pairs = {
