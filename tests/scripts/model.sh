@@ -237,8 +237,23 @@ has "and auto takes the cheapest" "$out" 'exact: Cholesky about .*; pcg about'
 # Rows that are asked for are all that an exact tuning uses.
 run --format json --mem 64MB -e 'demo friedman1 n=4000; tune solver=exact evals=3'
 has "all rows are too many for the memory" "$out" 'exact-size'
+has "with a line that works" "$out" 'tune solver=exact rows=3000'
 run --mem 64MB -e 'demo friedman1 n=4000; tune solver=exact rows=200 evals=3'
 is "some of them are not" "$rc" 0
+# Probes need no factor; the value is that of a factor of the same rows, within four errors.
+run --format json --mem 64MB -e \
+    'demo friedman1 n=4000; kernel rbf; tune solver=exact nmll=approx rank=64 evals=3 error=5%'
+is "products need no matrix" "$rc" 0
+has "what they take is told first" "$out" 'a value of 4,000 rows .* with a Cholesky factor .* 122 MB'
+given="tune solver=exact l=2 amplitude=1 noise=0.3"
+run --format json -s probes.gpd -e "demo friedman1 n=600; kernel rbf; $given; $given nmll=approx"
+ok "values by a factor and by probes agree" awk -v v="$(printf '%s\n' "$out" |
+    sed -n 's/.*"nmll":\([-0-9.e+]*\),"nmll_error":\([-0-9.e+]*\),.*/\1 \2/p;
+            s/.*"nmll":\([-0-9.e+]*\),"hyperp.*/\1/p' | tr '\n' ' ')" \
+    'BEGIN { n = split(v, p, " "); d = p[1] - p[2]; exit !(n == 3 && p[3] > 0 && d * d < 16 * p[3] * p[3]) }'
+run --format json -s probes.gpd -e "undo; undo; redo; compare t1 t2"
+is "a session keeps and undoes it" "$rc" 0
+has "a value within the error is a tie" "$out" '"ties":\[{"run":"t1","with":"t2"'
 
 # The end of precision is told as that, with the way out of it, and not as a lack of iterations.
 run -e "$data; fit features=256 solver=pcg rank=64 plan=regenerate precision=float maxit=2000 noise=1e-2 l=3 rtol=1e-14"
@@ -407,8 +422,8 @@ has "and it is for features" "$err" 'objective=loo is for feature models'
 has "with a line that works" "$err" 'try  tune objective=loo features=2048'
 run -e 'demo friedman1 n=200; tune objective=loo nmll=approx features=64'
 has "probes are for the likelihood" "$err" 'objective=loo does not ask for it'
-run -e 'demo friedman1 n=200; tune nmll=approx solver=exact'
-has "of features" "$err" 'the exact kernel has its own'
+run -e 'demo friedman1 n=200; tune nmll=approx solver=sparse'
+has "not of a sparse model" "$err" 'a sparse model has'
 # No iteration, no share of it: a target orthogonal to constant inputs.
 awk 'BEGIN { srand(6); print "a,y"; for (i = 0; i < 60; i++) print "1," rand() }' >flat.csv
 run -e 'open flat.csv target=y; fit features=64 kernel=rbf solver=pcg noise=1'

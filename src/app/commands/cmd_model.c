@@ -18,6 +18,7 @@
 #include "compute/likelihood/likelihood.h"
 #include "compute/models/exact.h"
 #include "compute/models/rescale.h"
+#include "compute/models/tuning.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -210,6 +211,25 @@ static enum status tune_classes(const struct args *a, const struct dataset *d, s
     return rc;
 }
 
+/* What nmll=approx costs beside the other way. */
+static void tell_probes(struct workspace *ws, const struct tune_opts *o, size_t rows)
+{
+    char note[256];
+
+    if (!o->approx)
+        return;
+    if (o->kind->draws && o->features <= DEFAULT_TUNE_FEATURES)
+        ws_note(ws, "approx",
+                "with features=%zu the Gram matrix gives the exact value at a lower cost "
+                "(nmll=exact)",
+                o->features);
+    if (!o->kind->tuning->probes_note)
+        return;
+    o->kind->tuning->probes_note(o->subsample && o->subsample < rows ? o->subsample : rows,
+                                 ws_limits(ws).memory, note);
+    ws_note(ws, "approx", "%s", note);
+}
+
 static enum status cmd_tune(struct workspace *ws, const struct args *a, struct err *err)
 {
     struct dataset *d = ws_dataset(ws, args_text(a, "data"), err);
@@ -260,14 +280,10 @@ static enum status cmd_tune(struct workspace *ws, const struct args *a, struct e
     o.error = args_given(a, "error") || !args_given(a, "probes") ? args_num(a, "error") : 0.0;
     o.features = (size_t)args_int(a, "features", DEFAULT_TUNE_FEATURES);
     o.features += o.features & 1;
-    if (o.approx && o.kind->draws && o.features <= DEFAULT_TUNE_FEATURES)
-        ws_note(ws, "approx",
-                "with features=%zu the Gram matrix gives the exact value at a lower cost "
-                "(nmll=exact)",
-                o.features);
+    o.subsample = (size_t)args_int(a, "rows", 0);
+    tell_probes(ws, &o, train_rows(d));
     o.max_evals = (size_t)args_int(a, "evals", 0);
     o.restarts = (size_t)args_int(a, "restarts", 1);
-    o.subsample = (size_t)args_int(a, "rows", 0);
     o.polish = args_bool(a, "polish");
     o.seed = args_given(a, "seed") ? (uint64_t)args_int(a, "seed", 0) : ws->opt.seed;
     o.precision = line_precision(ws, a);
@@ -901,8 +917,8 @@ struct command cmd_model_rows[] = {
        "what to minimise: nmll; loo: the leave-one-out error; validation: the error on the rows of "
        "split valid="},
       {"nmll", ARG_CHOICE, 0, "exact", 0, 0, "exact|approx", NULL,
-       "how to compute it on all rows: by the Gram matrix, or by PCG and random probes (many "
-       "features)"},
+       "how to compute it on all rows: by a factor of the matrix, or by PCG and random probes "
+       "(many features, or solver=exact beyond the rows of a Cholesky factor)"},
       {"probes", ARG_INT, 0, "16", 2, 1024, NULL, "probes",
        "random probes for each evaluation of nmll=approx"},
       {"error", ARG_SHARE, 0, "0.1%", 1e-5, 1, NULL, NULL,

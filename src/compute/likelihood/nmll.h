@@ -124,9 +124,18 @@ struct nmll_slq_opts {
     struct precond **kept; /* NULL, or in: the preconditioner of a nearby setting (or a NULL one),
                             * which halves the work of building this one; out: this setting's, which
                             * the caller owns */
+    bool unit_for_tests;   /* probe i is sqrt(M) e_i: M of them are complete, and nothing is left to
+                            * chance */
 };
 enum status nmll_slq(struct fop *, const struct nmll_ask *, const struct nmll_slq_opts *,
                      const struct nmll_told *, const struct ctl *, struct err *);
+/* The same for the exact kernel on those rows (share/doc/methods.md 10.7): products with K1 + ratio
+ * I, O(n^2) an iteration, preconditioned by columns of K1.  hp of the question is that of the rows.
+ * store: K1 is kept for the iterations, n x n floats. */
+struct exact_rows;
+enum status nmll_slq_exact(const struct backend_ops *, const struct exact_rows *, bool store,
+                           const struct nmll_ask *, const struct nmll_slq_opts *,
+                           const struct nmll_told *, const struct ctl *, struct err *);
 /* The standard error of the difference of two values, from their terms with the same probes
  * (share/doc/methods.md 10.6).  It is far smaller than that of each value, because most of the
  * error is common.  NaN for fewer than two probes. */

@@ -2,7 +2,8 @@
  * matrix: conjugate gradients and stochastic Lanczos quadrature (Ubaru, Chen & Saad 2017;
  * Parkinson & Wang, Algorithm S5, with the corrections of share/doc/methods.md 10).
  *
- * A = Z'Z + ratio I (M x M) is applied, never formed.  With a Nystrom preconditioner P and probes
+ * A = Z'Z + ratio I (M x M), or K1 + ratio I of the exact kernel (n x n, with y in place of Z'y;
+ * 10.7), is applied, never formed.  With a Nystrom preconditioner P and probes
  * u_i ~ N(0, I), the vectors c_i = P^1/2 u_i are right-hand sides beside Z'y.  Their CG
  * coefficients are the Lanczos matrices T_i of P^-1/2 A P^-1/2 started at u_i (10.1), so that
  *   log|A| = log|P| + log|P^-1/2 A P^-1/2|                                               (10.2)
@@ -15,6 +16,7 @@
 
 #include "base/mem.h"
 #include "compute/linalg/blas.h"
+#include "compute/models/exact_system.h"
 #include "compute/rng.h"
 #include "compute/solvers/solver.h"
 
@@ -32,7 +34,9 @@ static const double LOG_2PI = 1.8378770664093454836;
 static const double PROBE_RTOL = 1e-2;
 
 struct slq {
-    struct fop *f;
+    struct fop *f;               /* NULL: A is the exact kernel's, n x n */
+    struct linop A;
+    const struct exact_rows *rows; /* of the exact kernel; else NULL */
     const struct nmll_slq_opts *o;
     size_t n, M, k, t;           /* rows, columns; k columns: the probes, then the t targets */
     double ratio;
@@ -74,21 +78,34 @@ static enum status slq_alloc(struct slq *s, bool gradient, struct err *err)
     if (!gradient)
         return ST_OK;
     s->V = mem_aligned(size, sizeof *s->V, "the probes", err);
+    if (!s->f)
+        return s->V ? ST_OK : ST_NOMEM;
     s->T = s->V ? mem_aligned(s->n * s->k, sizeof *s->T, "the probes", err) : NULL;
     return s->T ? ST_OK : ST_NOMEM;
 }
 
-/* B <- [P^1/2 u_1 .. P^1/2 u_nv, Z'y].  Probes are keyed by (seed, probe, index) and are the same
+/* u (M) <- probe i, keyed by (seed, probe, index). */
+static void probe(const struct slq *s, size_t i, double *u)
+{
+    for (size_t j = 0; j < s->M; j++)
+        u[j] = s->o->unit_for_tests
+                   ? (i == j ? sqrt((double)s->M) : 0.0)
+                   : rng_normal(s->o->seed, rng_stream(RNG_PROBE, (uint32_t)i), j);
+}
+
+/* B <- [P^1/2 u_1 .. P^1/2 u_nv, Z'y], or y itself for the exact kernel.  The probes are the same
  * at every setting of the hyperparameters, so that settings can be compared. */
 static enum status slq_right_hand_sides(struct slq *s, const double *y, struct err *err)
 {
     const size_t M = s->M, nv = s->k - s->t;
 
     for (size_t i = 0; i < nv; i++)
-        for (size_t j = 0; j < M; j++)
-            s->B[i * M + j] = rng_normal(s->o->seed, rng_stream(RNG_PROBE, (uint32_t)i), j);
-    enum status rc = precond_sqrt(s->pre, fop_pool(s->f), nv, s->B, s->B, err);
-    return rc == ST_OK ? fop_ztv(s->f, s->t, y, s->B + nv * M, s->ctl, err) : rc;
+        probe(s, i, s->B + i * M);
+    const enum status rc = precond_sqrt(s->pre, s->A.pool, nv, s->B, s->B, err);
+    if (rc != ST_OK || s->f)
+        return rc == ST_OK ? fop_ztv(s->f, s->t, y, s->B + nv * M, s->ctl, err) : rc;
+    memcpy(s->B + nv * M, y, s->t * M * sizeof *y);
+    return ST_OK;
 }
 
 static enum status indefinite(const struct slq *s, struct err *err)
@@ -98,18 +115,18 @@ static enum status indefinite(const struct slq *s, struct err *err)
 
 /* Solves A X = B for k columns and keeps the CG coefficients in info.  A solve ends when a device
  * is lost; its coefficients are then incomplete, and all columns are solved again on the CPU. */
-static enum status slq_columns(struct slq *s, const struct linop *A, size_t k, const double *B,
-                               double *X, const struct solve_opts *so, struct solve_info *info,
+static enum status slq_columns(struct slq *s, size_t k, const double *B, double *X,
+                               const struct solve_opts *so, struct solve_info *info,
                                struct err *err)
 {
-    const bool lost = fop_lost(s->f, NULL);
-    enum status rc = cg_solve(A, k, B, X, so, s->ctl, info, err);
+    const bool lost = s->f && fop_lost(s->f, NULL);
+    enum status rc = cg_solve(&s->A, k, B, X, so, s->ctl, info, err);
 
-    if (rc != ST_OK || lost || !fop_lost(s->f, NULL))
+    if (rc != ST_OK || !s->f || lost || !fop_lost(s->f, NULL))
         return rc;
     for (size_t i = 0; i < k; i++)
         solve_info_free(&info[i]);
-    return cg_solve(A, k, B, X, so, s->ctl, info, err);
+    return cg_solve(&s->A, k, B, X, so, s->ctl, info, err);
 }
 
 /* *out = e_1' log(T) e_1 = sum_j Y_1j^2 log theta_j with T = Y diag(theta) Y' (m x m, tridiagonal)
@@ -245,8 +262,6 @@ static enum status more_block(struct more *p, size_t room, double *B, double *X,
 {
     struct slq *s = p->s;
     const size_t M = s->M, k = room < MORE_BLOCK ? room : MORE_BLOCK;
-    struct ridge ridge = { s->f, s->ratio };
-    const struct linop A = solve_ridge(&ridge);
     const struct solve_opts so = {.rtol = s->o->rtol,
                                   .maxit = p->m,
                                   .check_every = MAXIT,
@@ -256,12 +271,11 @@ static enum status more_block(struct more *p, size_t room, double *B, double *X,
                                   .pre = s->pre};
 
     for (size_t i = 0; i < k; i++)
-        for (size_t j = 0; j < M; j++)
-            B[i * M + j] = rng_normal(s->o->seed, rng_stream(RNG_PROBE, (uint32_t)(p->N + i)), j);
-    enum status rc = precond_sqrt(s->pre, fop_pool(s->f), k, B, B, err);
+        probe(s, p->N + i, B + i * M);
+    enum status rc = precond_sqrt(s->pre, s->A.pool, k, B, B, err);
     if (rc != ST_OK)
         return rc;
-    rc = slq_columns(s, &A, k, B, X, &so, info, err);
+    rc = slq_columns(s, k, B, X, &so, info, err);
     if (rc == ST_OK && ctl_stopped(s->ctl))
         rc = err_set(err, ST_CANCELLED, "stopped");
     for (size_t i = 0; rc == ST_OK && i < k; i++) {
@@ -455,19 +469,19 @@ static enum status slq_hp_gradient(struct slq *s, const double *y, size_t nhp,
     return rc;
 }
 
-/* Builds P (two passes of SRHT, rank at most M / 2) and solves A X = B for all columns. */
+/* Builds P (rank at most M / 2; two passes of SRHT, or from columns of the exact kernel) and solves
+ * A X = B for all columns. */
 static enum status slq_solve(struct slq *s, const double *y, struct err *err)
 {
     const size_t M = s->M;
-    struct ridge ridge = { s->f, s->ratio };
-    const struct linop A = solve_ridge(&ridge);
     const struct precond_opts po = { .rank = s->o->rank < M / 2 ? s->o->rank : M / 2,
                                      .seed = s->o->seed,
                                      .like = s->o->kept ? *s->o->kept : NULL };
     struct solve_opts so = { .rtol = s->o->rtol, .maxit = MAXIT, .check_every = MAXIT,
                              .nprobes = s->k - s->t,
                              .probe_rtol = s->o->probe_rtol > 0.0 ? s->o->probe_rtol : PROBE_RTOL };
-    enum status rc = precond_srht2.build(SOLVE_RIDGE(s->f, 0.0), &po, s->ctl, &s->pre, err);
+    enum status rc = s->f ? precond_srht2.build(SOLVE_RIDGE(s->f, 0.0), &po, s->ctl, &s->pre, err)
+                          : precond_pchol.build(&s->A, &po, s->ctl, &s->pre, err);
 
     if (rc != ST_OK)
         return rc;
@@ -475,7 +489,7 @@ static enum status slq_solve(struct slq *s, const double *y, struct err *err)
     so.pre = s->pre;
     rc = slq_right_hand_sides(s, y, err);
     if (rc == ST_OK)
-        rc = slq_columns(s, &A, s->k, s->B, s->X, &so, s->info, err);
+        rc = slq_columns(s, s->k, s->B, s->X, &so, s->info, err);
     if (rc == ST_OK && ctl_stopped(s->ctl))
         rc = err_set(err, ST_CANCELLED, "stopped");
     return rc;
@@ -503,6 +517,27 @@ static enum status slq_sum(const struct slq *s, const struct terms *v, double lo
     return rc;
 }
 
+/* The same for the exact kernel: 1/2 sum of W o dK1 / dlog hp (5.4) with
+ *   W = (t/nv) sum_i x_i v_i' - sum over targets of w w' / beta^2,
+ * of rank k, whose entries exact_contract_low makes tile by tile. */
+static enum status slq_exact_gradient(struct slq *s, size_t nhp, const double *amplitude,
+                                      double *grad, struct err *err)
+{
+    const size_t n = s->n, nv = s->k - s->t;
+    enum status rc = precond_apply(s->pre, s->A.pool, nv, s->B, s->V, err);
+
+    for (size_t i = 0; i < nv * n; i++)
+        s->B[i] = (double)s->t / (double)nv * s->V[i];
+    for (size_t q = 0; q < s->t; q++)
+        for (size_t i = (nv + q) * n; i < (nv + q + 1) * n; i++)
+            s->B[i] = -s->X[i] / (amplitude[q] * amplitude[q]);
+    if (rc == ST_OK)
+        rc = exact_contract_low(s->rows, s->k, s->X, s->B, grad, s->ctl, err);
+    for (size_t h = 0; h < nhp; h++)
+        grad[h] *= 0.5;
+    return rc;
+}
+
 /* The whole gradient: 6.6 for the hyperparameters, 6.13 for amplitude and noise, with
  * tr A^-1 ~ mean of x_i'v_i over the probes (share/doc/methods.md 10.4 with B = I). */
 static enum status slq_gradient(struct slq *s, const struct nmll_ask *ask, const struct terms *v,
@@ -511,15 +546,23 @@ static enum status slq_gradient(struct slq *s, const struct nmll_ask *ask, const
 {
     const size_t M = s->M, nv = s->k - s->t, nhp = ask->nhp;
     const double n = (double)s->n;
-    const enum status rc = slq_hp_gradient(s, ask->y, nhp, noise, grad, err);
+    const enum status rc = s->f ? slq_hp_gradient(s, ask->y, nhp, noise, grad, err)
+                                : slq_exact_gradient(s, nhp, amplitude, grad, err);
     double trace = 0.0, amp = 0.0, noisy = 0.0; /* tr A^-1; derivatives in log beta, log sigma */
 
     for (size_t i = 0; i < nv; i++)
         trace += blas_ddot(M, s->X + i * M, s->V + i * M) / (double)nv;
     for (size_t q = 0; q < s->t; q++) {
         const double *w = s->X + (nv + q) * M, wtw = blas_ddot(M, w, w);
+        const double b2 = amplitude[q] * amplitude[q];
+        if (!s->f) { /* nmll_exact.c, exact_gradient */
+            const double own = s->ratio * (trace - wtw / b2);
+            amp += n - v->c[q] / b2 - own;
+            noisy += own;
+            continue;
+        }
         const double rr = v->yty[q] - v->quad[q] - s->ratio * wtw;
-        amp += -wtw / (amplitude[q] * amplitude[q]) + (double)M - s->ratio * trace;
+        amp += -wtw / b2 + (double)M - s->ratio * trace;
         noisy += -rr / (noise[q] * noise[q]) + (n - (double)M) + s->ratio * trace;
     }
     if (ask->scale == NMLL_GIVEN) {
@@ -553,7 +596,7 @@ static enum status slq_run(struct slq *s, const struct nmll_ask *ask, const stru
     for (size_t q = 0; q < s->t; q++) {
         v.yty[q] = blas_ddot(n, ask->y + q * n, ask->y + q * n);
         v.quad[q] = blas_ddot(M, s->B + (nv + q) * M, s->X + (nv + q) * M);
-        v.c[q] = (v.yty[q] - v.quad[q]) / s->ratio;
+        v.c[q] = s->f ? (v.yty[q] - v.quad[q]) / s->ratio : v.quad[q];
     }
     if (!given)
         nmll_pick_scale(s->t, (double)n, v.c, s->ratio, ask->within, out->amplitude, out->noise);
@@ -587,25 +630,55 @@ static enum status slq_check(const struct nmll_ask *q, size_t t, double ratio, s
     return ST_OK;
 }
 
+static enum status slq(struct slq *s, const struct nmll_ask *q, const struct nmll_told *out,
+                       struct err *err)
+{
+    enum status rc = slq_alloc(s, out->grad != NULL, err);
+
+    if (rc == ST_OK)
+        rc = slq_run(s, q, out, err);
+    slq_free(s);
+    return rc;
+}
+
+/* The noise ratio of a question. */
+static double ratio_of(const struct nmll_ask *q)
+{
+    return q->scale == NMLL_GIVEN ? q->noise * q->noise / (q->amplitude * q->amplitude) : q->ratio;
+}
+
 enum status nmll_slq(struct fop *f, const struct nmll_ask *q, const struct nmll_slq_opts *o,
                      const struct nmll_told *out, const struct ctl *ctl, struct err *err)
 {
     const size_t t = q->t ? q->t : 1;
-    const double ratio = q->scale == NMLL_GIVEN
-                             ? q->noise * q->noise / (q->amplitude * q->amplitude)
-                             : q->ratio;
-    struct slq s = { .f = f, .o = o, .n = fop_rows(f), .M = fop_cols(f), .k = o->probes + t, .t = t,
-                     .ratio = ratio, .ctl = ctl };
-    enum status rc = slq_check(q, t, ratio, o->probes, err);
+    const struct ridge ridge = { f, ratio_of(q) };
+    struct slq s = { .f = f, .A = solve_ridge(&ridge), .o = o, .n = fop_rows(f), .M = fop_cols(f),
+                     .k = o->probes + t, .t = t, .ratio = ridge.lam2, .ctl = ctl };
+    enum status rc = slq_check(q, t, s.ratio, o->probes, err);
 
-    if (rc != ST_OK)
-        return rc;
-    if (q->nhp > 0)
+    if (rc == ST_OK && q->nhp > 0)
         rc = fop_set(f, q->hp, err);
+    return rc == ST_OK ? slq(&s, q, out, err) : rc;
+}
+
+enum status nmll_slq_exact(const struct backend_ops *be, const struct exact_rows *rows, bool store,
+                           const struct nmll_ask *q, const struct nmll_slq_opts *o,
+                           const struct nmll_told *out, const struct ctl *ctl, struct err *err)
+{
+    const size_t t = q->t ? q->t : 1;
+    struct slq s = { .rows = rows, .o = o, .n = rows->n, .M = rows->n, .k = o->probes + t, .t = t,
+                     .ratio = ratio_of(q), .ctl = ctl };
+    struct exact_system *system = NULL;
+    enum status rc = slq_check(q, t, s.ratio, o->probes, err);
+
     if (rc == ST_OK)
-        rc = slq_alloc(&s, out->grad != NULL, err);
-    if (rc == ST_OK)
-        rc = slq_run(&s, q, out, err);
-    slq_free(&s);
+        rc = exact_system_open(be, rows, &system, err);
+    if (rc == ST_OK && store)
+        rc = exact_system_store(system, false, ctl, err);
+    if (rc == ST_OK) {
+        s.A = exact_system_linop(system, s.ratio);
+        rc = slq(&s, q, out, err);
+    }
+    exact_system_close(system);
     return rc;
 }

@@ -57,7 +57,9 @@ struct matrix_job {
     size_t nhp;
     double diag;
     double *K;       /* n x n, out; or NULL, and */
-    const double *W; /* n x n, in */
+    const double *W; /* n x n, in; NULL: of rank k, */
+    size_t k;
+    const double *P, *Q; /* from n x k */
     double *part;    /* tasks x nhp sums, added in the order of tasks */
     const struct ctl *ctl;
 };
@@ -121,46 +123,80 @@ enum status exact_matrix(const struct exact_rows *r, double diag, double *K, con
     return ctl_stopped(ctl) ? err_set(err, ST_CANCELLED, "stopped") : ST_OK;
 }
 
-/* part[h] = sum of W_ij s_i s_j dK1_ij / dlog hp[h] over the columns of a task; an entry below the
- * diagonal counts twice.  Kernels give the derivative in the logarithm. */
-static void contract_task(void *ctx, size_t task, size_t worker)
+/* part[h] += sum of W_ij s_i s_j dK1_ij / dlog hp[h] over a tile from the diagonal down; an entry
+ * below the diagonal counts twice.  Entry (i, j) of W is at W[i - i0 + (j - j0) ld].  Kernels give
+ * the derivative in the logarithm. */
+static void contract_tile(const struct matrix_job *m, size_t i0, size_t i1, size_t j0, size_t j1,
+                          const double *W, size_t ld, double *part)
 {
-    const struct matrix_job *m = ctx;
     const struct exact_rows *r = m->r;
-    const size_t n = r->n, d = r->d, j0 = task * TILE, j1 = j0 + TILE < n ? j0 + TILE : n;
-    double grad[KERNEL_MAX_HP], *part = m->part + task * m->nhp;
+    const size_t d = r->d;
+    double grad[KERNEL_MAX_HP];
 
-    (void)worker;
-    if (ctl_stopped(m->ctl))
-        return;
     for (size_t j = j0; j < j1; j++)
-        for (size_t i = j; i < n; i++) {
-            const double w = m->W[i + j * n] * factor(r, i, j) * (i == j ? 1.0 : 2.0);
+        for (size_t i = i0 > j ? i0 : j; i < i1; i++) {
+            const double w = W[i - i0 + (j - j0) * ld] * factor(r, i, j) * (i == j ? 1.0 : 2.0);
             kernel_exact(r->k, r->hp, d, r->X + i * d, r->X + j * d, grad);
             for (size_t h = 0; h < m->nhp; h++)
                 part[h] += w * grad[h];
         }
 }
 
-enum status exact_contract(const struct exact_rows *r, const double *W, double *sum,
-                           const struct ctl *ctl, struct err *err)
+/* The columns of a task, all rows from the diagonal down. */
+static void contract_task(void *ctx, size_t task, size_t worker)
 {
-    const size_t tasks = (r->n + TILE - 1) / TILE, nhp = kernel_nhp(r->k);
-    struct matrix_job m = { .r = r, .nhp = nhp, .W = W, .ctl = ctl };
+    const struct matrix_job *m = ctx;
+    const size_t n = m->r->n, j0 = task * TILE, j1 = j0 + TILE < n ? j0 + TILE : n;
+    double W[TILE * TILE], *part = m->part + task * m->nhp;
+
+    (void)worker;
+    if (m->W != NULL && !ctl_stopped(m->ctl))
+        contract_tile(m, j0, n, j0, j1, m->W + j0 + j0 * n, n, part);
+    for (size_t i0 = j0; m->W == NULL && i0 < n && !ctl_stopped(m->ctl); i0 += TILE) {
+        const size_t i1 = i0 + TILE < n ? i0 + TILE : n;
+        blas_dgemm1(false, true, i1 - i0, j1 - j0, m->k, 0.5, m->P + i0, n, m->Q + j0, n, 0.0, W,
+                    TILE);
+        blas_dgemm1(false, true, i1 - i0, j1 - j0, m->k, 0.5, m->Q + i0, n, m->P + j0, n, 1.0, W,
+                    TILE);
+        contract_tile(m, i0, i1, j0, j1, W, TILE, part);
+    }
+}
+
+static enum status contract(struct matrix_job *m, double *sum, struct err *err)
+{
+    const size_t tasks = (m->r->n + TILE - 1) / TILE, nhp = kernel_nhp(m->r->k);
 
     if (nhp == 0)
         return ST_OK;
-    m.part = mem_calloc(tasks * (nhp ? nhp : 1), sizeof *m.part, "partial sums", err);
-    if (m.part == NULL)
+    m->nhp = nhp;
+    m->part = mem_calloc(tasks * nhp, sizeof *m->part, "partial sums", err);
+    if (m->part == NULL)
         return ST_NOMEM;
-    pool_run(r->pool, tasks, contract_task, &m);
+    pool_run(m->r->pool, tasks, contract_task, m);
     for (size_t h = 0; h < nhp; h++) {
         sum[h] = 0.0;
         for (size_t t = 0; t < tasks; t++)
-            sum[h] += m.part[t * nhp + h];
+            sum[h] += m->part[t * nhp + h];
     }
-    free(m.part);
-    return ctl_stopped(ctl) ? err_set(err, ST_CANCELLED, "stopped") : ST_OK;
+    free(m->part);
+    return ctl_stopped(m->ctl) ? err_set(err, ST_CANCELLED, "stopped") : ST_OK;
+}
+
+enum status exact_contract(const struct exact_rows *r, const double *W, double *sum,
+                           const struct ctl *ctl, struct err *err)
+{
+    struct matrix_job m = { .r = r, .W = W, .ctl = ctl };
+
+    return contract(&m, sum, err);
+}
+
+enum status exact_contract_low(const struct exact_rows *r, size_t k, const double *P,
+                               const double *Q, double *sum, const struct ctl *ctl,
+                               struct err *err)
+{
+    struct matrix_job m = { .r = r, .k = k, .P = P, .Q = Q, .ctl = ctl };
+
+    return contract(&m, sum, err);
 }
 
 /* each: test rows of a task. */

@@ -33,6 +33,10 @@ enum status exact_matrix(const struct exact_rows *, double diag, double *K, cons
  * lower triangle is given. */
 enum status exact_contract(const struct exact_rows *, const double *W, double *sum,
                            const struct ctl *, struct err *);
+/* The same for W = (P Q' + Q P') / 2 with P and Q of k vectors (n x k), which is made tile by
+ * tile. */
+enum status exact_contract_low(const struct exact_rows *, size_t k, const double *P,
+                               const double *Q, double *sum, const struct ctl *, struct err *);
 /* C (n x m) <- the cross-covariances k(x_i, xt_t), a column for each of m test rows Xt (m x d). */
 void exact_cross(const struct exact_rows *, const double *Xt, size_t m, double *C);
 /* The same for rows of `wide` numbers, d or more: sequences can be longer than those of X. */

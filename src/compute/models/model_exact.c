@@ -328,7 +328,11 @@ static enum status exact_predict(struct prediction *p, struct err *err)
 /* Tuning: an evaluation at a given amplitude and noise takes one Cholesky factor, the best ones a
  * reduction to tridiagonal form, which takes several times as long and has no gradient. */
 
-enum { SEARCH_ROWS = 1000 };
+enum { SEARCH_ROWS = 1000, PROBE_RANK = 256 };
+
+/* By probes: the most work for a final value, in evaluations; and the relative residual of y, with
+ * which c = y'w is within 1e-8 |y|^2 / ratio, since its error is of second order. */
+static const double SHARPEN_MOST = 6.0, EXACT_RTOL = 1e-4;
 
 /* Rows that are asked for are all that is used: n^3 for all others would be the whole cost. */
 static struct tuning_sizes exact_sizes(const struct kernel *k, size_t n, size_t d, size_t features,
@@ -345,14 +349,65 @@ static struct tuning_sizes exact_sizes(const struct kernel *k, size_t n, size_t 
 
 static enum status exact_tunes(size_t n, size_t features, size_t mem_limit, struct err *err)
 {
+    const enum status rc = exact_allowed(n, 1, mem_limit, err);
+
     (void)features;
-    return exact_allowed(n, 1, mem_limit, err);
+    if (rc != ST_OK)
+        err_hint(err, "tune solver=exact rows=3000, or tune solver=exact nmll=approx (without the "
+                      "matrix)");
+    return rc;
 }
 
 static enum status exact_value(struct tuning_level *l, const struct nmll_ask *ask,
                                const struct nmll_told *told, struct err *err)
 {
     return nmll_exact(l->task->kernel, l->src, ask, told, l->task->on.pool, l->task->on.ctl, err);
+}
+
+/* K1 is kept as float32 where that takes at most half of the memory. */
+static bool keeps_values(size_t n, size_t mem_limit)
+{
+    const double room = mem_limit ? (double)mem_limit : 0.5 * (double)mem_physical();
+    return exact_op_stored_bytes(n, false) < 0.5 * room;
+}
+
+static void exact_probes_note(size_t n, size_t mem_limit, char note[256])
+{
+    char rows[24], kept[24], mem[24], time[32];
+
+    text_count(rows, sizeof rows, n);
+    mem_format(kept, sizeof kept, exact_op_stored_bytes(n, false));
+    mem_format(mem, sizeof mem, 8.0 * (double)n * (double)n);
+    text_seconds(time, sizeof time, 3.0 * exact_seconds(n)); /* the gradient needs the inverse */
+    snprintf(note, 256,
+             "a value of %s rows takes hundreds of products with their kernel matrix (%s); with a "
+             "Cholesky factor (nmll=exact) %s and about %s of one core",
+             rows, keeps_values(n, mem_limit) ? kept : "never kept", mem, time);
+}
+
+/* By products with K1 (share/doc/methods.md 10.7). */
+static enum status exact_probes(struct tuning_level *l, const struct nmll_ask *ask,
+                                const struct nmll_told *told, const struct tuning_probes *p,
+                                struct err *err)
+{
+    const struct tuning_task *task = l->task;
+    const bool store = keeps_values(l->n, task->mem_limit);
+    double *X = exact_inputs(l->src, err);
+    const struct exact_rows rows = { .k = task->kernel, .hp = ask->hp, .X = X, .n = l->n,
+                                     .d = l->src->d, .row_scale = l->src->row_scale,
+                                     .pool = task->on.pool };
+
+    *p->rank = p->given ? p->given : PROBE_RANK;
+    *p->other = false;
+    const struct nmll_slq_opts so = { .rank = *p->rank, .probes = p->n, .rtol = EXACT_RTOL,
+                                      .probe_rtol = TUNING_PROBE_RTOL, .seed = task->seed,
+                                      .terms = p->terms, .error = p->error, .most = SHARPEN_MOST,
+                                      .used = p->used };
+    const enum status rc = X ? nmll_slq_exact(task->on.be, &rows, store, ask, &so, told,
+                                              task->on.ctl, err)
+                             : ST_NOMEM;
+    free(X);
+    return rc;
 }
 
 static void exact_close(struct tuning_level *l)
@@ -368,8 +423,8 @@ static const struct model_tuning exact_tuning = {
     .best = exact_value,
     .at = exact_value,
     .no_errors = "is for feature models, method=bayes or grid",
-    .no_probes = "nmll=approx estimates the marginal likelihood of features; the exact kernel has "
-                 "its own",
+    .probes = exact_probes,
+    .probes_note = exact_probes_note,
     .close = exact_close,
 };
 

@@ -84,6 +84,9 @@ struct model_tuning {
     enum status (*probes)(struct tuning_level *, const struct nmll_ask *, const struct nmll_told *,
                           const struct tuning_probes *, struct err *);
     const char *no_probes;
+    /* What a value by probes reads and keeps at n rows, and what the other way takes; NULL: the
+     * kind has nothing to tell before it begins. */
+    void (*probes_note)(size_t n, size_t mem_limit, char note[256]);
     /* Chooses anew what does not follow the hyperparameters from one evaluation to the next, as
      * inducing points, at a setting (NMLL_BEST).  *moved: values are better than before, and a
      * search can go on.  NULL: there is no such thing. */

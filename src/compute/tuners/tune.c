@@ -529,7 +529,7 @@ static enum status check_kind(const struct kernel *k, const struct source *src,
         return ST_USAGE;
     }
     const struct tuning_sizes z = kind->sizes(k, src->n, src->d, o->features, o->subsample);
-    return kind->allowed(z.all_rows, o->features, o->mem_limit, err);
+    return kind->allowed(o->approx ? z.rows : z.all_rows, o->features, o->mem_limit, err);
 }
 
 static enum status check_input(const struct kernel *k, const struct source *src, const double *y,

@@ -27,10 +27,9 @@ struct tune_opts {
     const struct likelihood_ops *likelihood; /* NULL: Gaussian; its kind must suit */
     const struct model_ops *kind; /* of model; NULL: the usual one with features */
     struct select_opts inducing; /* of a sparse model */
-    bool approx;             /* features: the NMLL of all rows and columns by conjugate gradients
-                              * and
-                                probes (10), for maps whose Gram matrix would be too large; the
-                                search uses the Gram matrix of fewer columns */
+    bool approx;             /* the NMLL of all rows and columns by conjugate gradients and probes
+                              * (10), where the matrix would be too large; the search uses that of
+                              * fewer columns, or rows of an exact kernel */
     size_t rank, probes;     /* with approx; 0: the rank of least predicted time, and 16 probes */
     double error; /* approx: standard error of the final best value, as a share of it (at least 1e-4
                    * nats a row), reached by further probes; 0: no limit */
