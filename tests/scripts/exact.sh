@@ -24,8 +24,31 @@ run --format json -e "$data; spectrum model=exact"
 ok "and a planned fit" near "$(num effective_dimension)" "$want" 1e-6
 run --format json -e "$data; spectrum rows=160 model=exact"
 ok "a sample of half of the rows is near" near "$(num effective_dimension)" "$want" 0.1
-run -e "$data; advise model=exact"
-has "advise has no table for it, and says what there is" "$err" 'try  spectrum model=exact'
+# Advice on an exact kernel: on as many rows as there are, the iterations are those of the fit.
+run --format json -s adv.gpd -e "$data; advise model=exact rank=20,64 rtol=1e-5; fit model=exact solver=pcg rank=20 rtol=1e-5; fit model=exact solver=pcg rank=64 rtol=1e-5"
+for r in 20 64; do
+    said=$(printf '%s\n' "$out" | grep '"command":"advise"' |
+        sed -n "s/.*{\"rank\":$r,\"ratio\":[-0-9.e+]*,\"iterations\":\([0-9]*\),.*/\1/p")
+    took=$(printf '%s\n' "$out" | grep '"command":"fit"' | grep "\"rank\":$r," |
+        sed -n 's/.*"iterations":\([0-9]*\),"residual.*/\1/p')
+    ok "rank $r takes what advise says" near "$took" "$said" 0.1
+done
+has "beside a factor and solvers by rows" "$out" '"model":"exact","features":null,.*"direct_seconds":[0-9.e-]*,"steps":\[{"solver":"blocks","seconds":[0-9.e-]*,"bytes":[0-9.e+]*},{"solver":"sdd"'
+has "fits teach it" "$out" '"name":"advice"'
+run -s adv.gpd -e "advise model=exact rank=20,64 rtol=1e-5; plot rank out=a.csv; undo; undo; redo"
+has "a session keeps what they took" "$out" '20 .* taken\|20  *[0-9.]*  *[0-9]*  *[0-9]*\.\.[0-9]* .*[0-9]$'
+has "its table has the other ways" "$out" '^ *sdd '
+run -s adv.gpd -e "plot rank out=b.csv"
+ok "and the plot" cmp a.csv b.csv
+run -e "$data; advise model=exact rank=70 rows=200"
+has "a rank beyond the sample has a line that works" "$err" \
+    'try  advise model=exact rank=70 rows=280'
+run -e "$data; advise model=exact rank=100 rows=400"
+has "and one beyond the rows" "$err" 'try  advise model=exact rank=80'
+run -e "$data; advise model=exact rank=70 rows=280 precond=rpchol"
+is "which does, with another preconditioner" "$rc" 0
+run -e "$data; advise model=exact precond=gram"
+has "a factor of features is none" "$err" 'gram'
 
 # Why.
 run -e "$data; fit model=exact solver=pcg precond=jacobi maxit=3; why"

@@ -30,27 +30,27 @@ static enum status ranked_precond(const struct args *a, struct fit_opts *o, stru
         err_hint(err, "advise precond=srht2");
         return ST_USAGE;
     }
-    if (!p->sketches) {
+    if (!p->sketches && strcmp(args_text(a, "model"), "exact") != 0) {
         err_set(err, ST_USAGE, "advise predicts random sketches, and precond=%s does not use one",
                 p->name);
         err_hint(err, "race pcg(rank=100),pcg(precond=%s,rank=100)", p->name);
         return ST_USAGE;
     }
-    o->precond = p != precond_usual() ? p->name : NULL;
+    o->precond = p != precond_usual() || !p->sketches ? p->name : NULL;
     return ST_OK;
 }
 
 static enum status cmd_advise(struct workspace *ws, const struct args *a, struct err *err)
 {
     struct dataset *d = ws_dataset(ws, args_text(a, "data"), err);
-    struct fit_opts o = { 0 };
+    struct fit_opts o = { .kind = model_kind_named(args_text(a, "model")) };
     struct advise_opts ao = { .solves = (size_t)args_int(a, "solves", 1),
                               .rows = (size_t)args_int(a, "rows", 0),
                               .plain = !strcmp(args_text(a, "law"), "plain") };
     size_t *ranks = NULL;
     enum status rc = d ? cmd_model_fit(ws, a, d, &o, err) : err->code;
 
-    o.kind = model_kind_named(args_text(a, "model"));
+    o.maxit = (size_t)args_int(a, "maxit", 500);
     if (rc == ST_OK)
         rc = ranked_precond(a, &o, err);
     if (rc == ST_OK && args_given(a, "rank"))
@@ -66,7 +66,7 @@ static enum status cmd_advise(struct workspace *ws, const struct args *a, struct
 static enum status cmd_spectrum(struct workspace *ws, const struct args *a, struct err *err)
 {
     const size_t rows = (size_t)args_int(a, "rows", 0);
-    struct fit_opts o = { 0 };
+    struct fit_opts o = { .kind = model_kind_named(args_text(a, "model")) };
 
     if (args_given(a, "run") || (ws->last_fit[0] && !args_given(a, "model"))) {
         struct run *r = ws_run(ws, args_text(a, "run"), err);
@@ -84,7 +84,6 @@ static enum status cmd_spectrum(struct workspace *ws, const struct args *a, stru
     }
     struct dataset *d = ws_dataset(ws, NULL, err);
     const enum status rc = d ? cmd_model_fit(ws, a, d, &o, err) : err->code;
-    o.kind = model_kind_named(args_text(a, "model"));
     return rc == ST_OK ? spectrum_run_start(ws, NULL, d, &o, rows, args_line(a), err) : rc;
 }
 
@@ -181,7 +180,7 @@ const struct command cmd_diag_rows[] = {
       {"features", ARG_INT, 0, "4096", 2, 1048576, NULL, "columns",
        "random features (columns of Z) of the planned fit"},
       {"model", ARG_CHOICE, 0, "features", 0, 0, "features|exact", NULL,
-       "exact has no table of ranks: its spectrum shows what a preconditioner meets"},
+       "random features, or the exact kernel: pcg by rank, beside a factor and steps on rows"},
       {"rank", ARG_INTS, 0, NULL, 0, 65536, NULL, "columns",
        "number, list or range: 128..2048*2; default: growing ranks from 16"},
       {"rtol", ARG_REAL, 0, "1e-6", 1e-15, 1, NULL, NULL,

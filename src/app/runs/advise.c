@@ -155,6 +155,24 @@ static void range_words(char *out, size_t len, const struct advise_state *s,
         snprintf(out, len, "%.0f..%.0f", whole(g->low, s->factor), whole(g->high, s->factor));
 }
 
+/* Solvers that step on rows of an exact kernel have no rank. */
+static void ways_text(struct text_table *g, const struct advise_state *s, size_t cols)
+{
+    char mem[24];
+
+    for (size_t w = 0; w < s->a.ways; w++) {
+        text_table_cell(g, " ", 0);
+        text_table_cell(g, s->a.way[w].name, 0);
+        for (int i = 0; i < 4; i++)
+            text_table_cell(g, "", 0);
+        cell_seconds(g, s->a.way[w].seconds / (double)s->threads);
+        mem_format(mem, sizeof mem, s->a.way[w].bytes);
+        text_table_cell(g, mem, 0);
+        if (cols == 9)
+            text_table_cell(g, "", 0);
+    }
+}
+
 static void rows_text(struct rec *rec, const struct advise_state *s, size_t best)
 {
     static const bool right[] = { false, true, true, true, true, true, true, true, true, true };
@@ -197,7 +215,7 @@ static void rows_text(struct rec *rec, const struct advise_state *s, size_t best
             text_table_cell(&g, "", 0);
     }
     text_table_cell(&g, " ", 0);
-    text_table_cell(&g, "direct", 0);
+    text_table_cell(&g, s->a.M ? "direct" : "exact", 0);
     for (int i = 0; i < 3; i++)
         text_table_cell(&g, "", 0);
     cell_seconds(&g, s->a.direct_seconds / (double)s->threads);
@@ -206,12 +224,19 @@ static void rows_text(struct rec *rec, const struct advise_state *s, size_t best
     text_table_cell(&g, mem, 0);
     if (cols == 9)
         text_table_cell(&g, "", 0);
+    ways_text(&g, s, cols);
     text_table_print(&g, right, &rec->text);
     text_table_free(&g);
+    if (s->a.ways)
+        rec_text(rec, "  exact is a Cholesky factor; sdd and sgd do not go on to the rtol\n");
 }
 
 static void features_text(struct rec *rec, const struct advice *a)
 {
+    if (!a->M) {
+        rec_text(rec, "  effective dimension %.0f\n", a->effective_dimension);
+        return;
+    }
     rec_text(rec, "  effective dimension %.0f with %zu features", a->effective_dimension, a->M);
     if (a->kernel_dimension >= 0.99 * (double)a->M)
         rec_text(rec, "; it grows with the features: more of them help\n");
@@ -235,7 +260,10 @@ static void limits_text(struct rec *rec, const struct advise_state *s)
 {
     const size_t more = 4 * s->a.sample < 16384 ? 4 * s->a.sample : 16384;
 
-    if (beyond_sample(s))
+    if (beyond_sample(s) && !s->a.M)
+        rec_text(rec, "  of them the sample shows %.0f (rows=%zu shows more)\n",
+                 trusted * (double)s->a.sample, more < s->a.n ? more : s->a.n);
+    else if (beyond_sample(s))
         rec_text(rec,
                  "  iterations are a guess: of %.0f directions that count the sample shows %.0f\n"
                  "  (rows=%zu shows more)\n",
@@ -247,6 +275,47 @@ static void limits_text(struct rec *rec, const struct advise_state *s)
         rec_text(rec, "  condition number %s: single precision\n"
                  "  will cost further iterations (precision=double)\n", words);
     }
+}
+
+/* True for a solver that makes its default work, wherever the residual is then. */
+static bool ends_coarse(const struct advice_way *w)
+{
+    const struct solver_ops *s = solver_find(w->name, NULL);
+    return !s || s->coarse;
+}
+
+/* What to type next: the fastest way to the tolerance. */
+static void next_text(struct rec *rec, const struct advise_state *s, const struct rank_guess *b)
+{
+    const bool ends = in_time(s, b);
+    double least = s->a.direct_seconds / (double)s->threads;
+    const bool direct = !ends || least < total(s, b);
+    const struct advice_way *steps = NULL;
+    char how[40], within[64];
+
+    least = direct ? least : total(s, b);
+    for (size_t i = 0; i < s->a.ways; i++)
+        if (!ends_coarse(&s->a.way[i]) && s->a.way[i].seconds / (double)s->threads < least) {
+            steps = &s->a.way[i];
+            least = steps->seconds / (double)s->threads;
+        }
+    snprintf(within, sizeof within, "no rank here ends within maxit=%zu", s->maxit);
+    if (s->a.M)
+        snprintf(how, sizeof how, "features=%zu", s->a.M);
+    else
+        snprintf(how, sizeof how, "model=exact");
+    if (steps)
+        rec_text(rec, "  %s is the fastest of all; try  fit %s solver=%s", steps->name, how,
+                 steps->name);
+    else if (direct)
+        rec_text(rec, "  %s; try  fit %s%s",
+                 !ends ? within
+                       : s->a.M ? "direct is the fastest of all" : "a factor is the fastest of all",
+                 s->a.M ? how : "solver=exact", s->a.M ? " solver=direct" : "");
+    else if (b->rank)
+        rec_text(rec, "  try  fit %s solver=pcg rank=%zu", how, b->rank);
+    else
+        rec_text(rec, "  try  fit %s solver=cg", how);
 }
 
 static void advise_record(struct workspace *ws, const struct advise_state *s)
@@ -261,13 +330,26 @@ static void advise_record(struct workspace *ws, const struct advise_state *s)
     rec_str(&rec, "dataset", s->dataset);
     rec_int(&rec, "rows_all", (int64_t)s->a.n);
     rec_int(&rec, "sample", (int64_t)s->a.sample);
-    rec_int(&rec, "features", (int64_t)s->a.M);
+    rec_str(&rec, "model", s->a.M ? "features" : "exact");
+    if (s->a.M)
+        rec_int(&rec, "features", (int64_t)s->a.M);
+    else
+        rec_null(&rec, "features");
     rec_num(&rec, "rtol", s->rtol);
     rec_int(&rec, "solves", (int64_t)s->a.solves);
     rec_num(&rec, "noise_ratio", s->a.ratio);
     rec_num(&rec, "effective_dimension", s->a.effective_dimension);
     rec_num(&rec, "kernel_dimension", s->a.kernel_dimension);
     rec_num(&rec, "direct_seconds", s->a.direct_seconds / (double)s->threads);
+    rec_array(&rec, "steps");
+    for (size_t i = 0; i < s->a.ways; i++) {
+        rec_item(&rec);
+        rec_str(&rec, "solver", s->a.way[i].name);
+        rec_num(&rec, "seconds", s->a.way[i].seconds / (double)s->threads);
+        rec_num(&rec, "bytes", s->a.way[i].bytes);
+        rec_close(&rec);
+    }
+    rec_array_close(&rec);
     rec_bool(&rec, "beyond_sample", beyond_sample(s));
     rec_num(&rec, "condition", s->condition > 0.0 ? s->condition : NAN);
     rec_num(&rec, "correction", s->factor);
@@ -276,8 +358,12 @@ static void advise_record(struct workspace *ws, const struct advise_state *s)
     rec_num(&rec, "seconds", s->seconds);
     text_seconds(sec, sizeof sec, s->seconds);
     rec_safe(&rec, s->kernel);
-    rec_text(&rec, "  %zu rows  %zu features  rtol %.3g  for %zu solve%s\n", s->a.n, s->a.M,
-             s->rtol, s->a.solves, s->a.solves == 1 ? "" : "s");
+    if (s->a.M)
+        rec_text(&rec, "  %zu rows  %zu features", s->a.n, s->a.M);
+    else
+        rec_text(&rec, "  %zu rows  exact kernel", s->a.n);
+    rec_text(&rec, "  rtol %.3g  for %zu solve%s\n", s->rtol, s->a.solves,
+             s->a.solves == 1 ? "" : "s");
     features_text(&rec, &s->a);
     rec_text(&rec, "  noise^2/amplitude^2 %.3g%s;  from %zu rows in %s\n", s->a.ratio,
              s->a.refined ? " (as the fit sets it)" : "", s->a.sample, sec);
@@ -288,17 +374,7 @@ static void advise_record(struct workspace *ws, const struct advise_state *s)
             &rec,
             "  iterations: the law's times %.2f, by %zu fit%s of this session (law=plain: not)\n",
             s->factor, s->errors, s->errors == 1 ? "" : "s");
-    const bool direct = s->a.direct_seconds / (double)s->threads < total(s, b);
-    if (!in_time(s, b))
-        rec_text(&rec, "  no rank here ends within maxit=%zu; try  fit features=%zu solver=direct",
-                 s->maxit, s->a.M);
-    else if (direct)
-        rec_text(&rec, "  direct is the fastest of all; try  fit features=%zu solver=direct",
-                 s->a.M);
-    else if (b->rank)
-        rec_text(&rec, "  try  fit features=%zu solver=pcg rank=%zu", s->a.M, b->rank);
-    else
-        rec_text(&rec, "  try  fit features=%zu solver=cg", s->a.M);
+    next_text(&rec, s, b);
     ws_emit(ws, &rec);
 }
 
@@ -328,7 +404,7 @@ static enum status adopt(struct workspace *ws, struct advising *w, const char *l
     if (!s)
         return ST_NOMEM;
     kernel_print(&w->study.o.kernel, &text);
-    if (!same_system(s, w->study.data->name, buf_str(&text), w->study.o.features, w->study.o.rtol))
+    if (!same_system(s, w->study.data->name, buf_str(&text), w->out.M, w->study.o.rtol))
         s->ntruth = 0;
     free(s->dataset), free(s->kernel), free(s->command);
     s->dataset = mem_strdup(w->study.data->name, NULL);
@@ -342,7 +418,7 @@ static enum status adopt(struct workspace *ws, struct advising *w, const char *l
     spectrum_free(&s->a.spectrum);
     s->rtol = w->study.o.rtol;
     s->maxit = w->study.o.maxit;
-    s->features = w->study.o.features;
+    s->features = s->a.M;
     s->threads = ws->opt.threads ? ws->opt.threads : 1;
     s->plain = w->plain;
     s->factor = correction(s, w->plain);
@@ -405,7 +481,7 @@ static enum status take_ranks(struct advising *w, const struct advise_opts *o, s
         return err_set(err, ST_RANGE, "%zu ranks are too many; at most %d", o->nrank,
                        RANK_GUESSES - 1);
     for (size_t i = 0; i < o->nrank; i++) {
-        if (o->rank[i] > w->study.o.features) {
+        if (model_kind_of(&w->study.o)->draws && o->rank[i] > w->study.o.features) {
             err_set(err, ST_RANGE, "rank=%zu: a preconditioner's rank lies between 1 and the %zu "
                     "features", o->rank[i], w->study.o.features);
             err_hint(err, "advise rank=%zu", w->study.o.features / 8 ? w->study.o.features / 8 : 1);
@@ -540,8 +616,12 @@ static struct figure *rank_panel(const struct advise_state *s, size_t best, bool
     const struct rank_guess *none = s->a.row[0].rank ? NULL : &s->a.row[0];
     char title[96];
 
-    snprintf(title, sizeof title, "%s of a fit with %zu features",
-             seconds ? "Seconds" : "Iterations", s->a.M);
+    if (s->a.M)
+        snprintf(title, sizeof title, "%s of a fit with %zu features",
+                 seconds ? "Seconds" : "Iterations", s->a.M);
+    else
+        snprintf(title, sizeof title, "%s of a fit of the exact kernel",
+                 seconds ? "Seconds" : "Iterations");
     struct figure *f = figure_new("rank", title, err);
     bool ok = f && figure_label(f, "rank of the preconditioner",
                                 seconds ? "seconds, build and solve" : "iterations", err) == ST_OK;
@@ -560,7 +640,8 @@ static struct figure *rank_panel(const struct advise_state *s, size_t best, bool
     }
     if (ok && seconds && s->a.direct_seconds > 0.0) {
         struct series *h =
-            figure_add_hline(f, "direct", s->a.direct_seconds / (double)s->threads, err);
+            figure_add_hline(f, s->a.M ? "direct" : "Cholesky",
+                             s->a.direct_seconds / (double)s->threads, err);
         ok = h != NULL;
         if (h)
             h->dashed = true;

@@ -374,6 +374,16 @@ static void advice_json(struct buf *b, const struct advise_state *s)
                            (double)s->errors,
                            s->plain};
     nums(b, "numbers", head, sizeof head / sizeof *head);
+    key(b, "ways");
+    buf_putc(b, '[');
+    for (size_t i = 0; i < a->ways; i++) {
+        const double v[] = { a->way[i].seconds, a->way[i].bytes };
+        open_object(b, NULL);
+        str(b, "solver", a->way[i].name);
+        nums(b, "is", v, 2);
+        buf_putc(b, '}');
+    }
+    buf_putc(b, ']');
     key(b, "rows");
     buf_putc(b, '[');
     for (size_t i = 0; i < a->rows; i++) {

@@ -284,6 +284,14 @@ static void take_advice(struct loader *l, struct jdoc *j)
     s->dataset = store_doc_str(j, "$.advice.dataset");
     s->kernel = store_doc_str(j, "$.advice.kernel");
     s->command = store_doc_str(j, "$.advice.command");
+    if (store_doc_has(j, "$.advice.ways"))
+        s->a.ways = store_doc_len(j, ADVICE_WAYS, "$.advice.ways");
+    for (size_t i = 0; i < s->a.ways; i++) {
+        struct advice_way *w = &s->a.way[i];
+        store_doc_strn(j, w->name, sizeof w->name, "$.advice.ways[%zu].solver", i);
+        w->seconds = store_doc_num(j, "$.advice.ways[%zu].is[0]", i);
+        w->bytes = store_doc_num(j, "$.advice.ways[%zu].is[1]", i);
+    }
     s->a.rows = store_doc_len(j, RANK_GUESSES, "$.advice.rows");
     for (size_t i = 0; i < s->a.rows; i++)
         read_rank(j, &s->a.row[i], i);

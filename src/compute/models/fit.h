@@ -41,6 +41,13 @@ enum status model_left_out_features(struct fit *, struct left_out *, struct err 
  * predict are those of struct model_ops. */
 enum status model_products_plan(const struct fit_opts *, size_t n, size_t d, bool factor,
                                 struct fit_plan *p, char note[256], struct err *);
+/* The counted cost of conjugate gradients with a preconditioner of rank at->rank and the iterations
+ * of a forecast: build, iteration, seconds (of `solves` solves) and bytes. */
+void model_products_cost(const struct fit_opts *, size_t n, size_t d, double solves,
+                         struct rank_guess *at);
+/* That of the i-th solver of those that step on rows, in `way`; false: there are no more. */
+bool model_products_stepping(const struct fit_opts *, size_t n, size_t d, size_t i,
+                             struct advice_way *way);
 /* model_products_sample: before the plan, enters the forecast of a sample into the options, where
  * there are rows enough for it to matter. */
 enum status model_products_sample(const struct fit *, struct fit_opts *, struct err *);

@@ -99,6 +99,9 @@ struct rank_guess {
     bool capped;                         /* iterations reach the most that is counted */
     bool more; /* low is all that is known: there is no upper end (high is then infinite) */
 };
+/* Another way to the weights of an exact kernel, by the name of its solver; of one core. */
+enum { ADVICE_WAYS = 4 };
+struct advice_way { char name[16]; double seconds, bytes; };
 /* The description and the figures of a fit; plain data that a session can store. */
 struct fit_info {
     char solver[16], precond[16], plan[16];

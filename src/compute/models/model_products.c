@@ -179,6 +179,40 @@ static struct way count(const struct fit_opts *o, const struct solver_ops *s, si
     return w;
 }
 
+void model_products_cost(const struct fit_opts *o, size_t n, size_t d, double solves,
+                         struct rank_guess *at)
+{
+    struct fit_opts with = *o;
+    const double rows = (double)n, rank = (double)at->rank;
+
+    with.rank = at->rank;
+    with.precond = at->rank ? o->precond : precond_none.name;
+    with.maxit = (size_t)fmax(1.0, ceil(at->iterations));
+    with.products[solver_usual()->uses_precond] = at->iterations;
+    const struct way w = count(&with, solver_usual(), n, d);
+    at->build = 4.0 * rows * rank * rank / 20e9;
+    at->iteration = fmax(0.0, w.seconds - at->build) / fmax(1.0, w.products);
+    at->seconds = at->build + solves * at->iterations * at->iteration;
+    at->bytes = w.bytes;
+}
+
+bool model_products_stepping(const struct fit_opts *o, size_t n, size_t d, size_t i,
+                             struct advice_way *way)
+{
+    const struct solver_ops *s = NULL;
+
+    for (size_t k = 0; (s = solver_at(k)) != NULL; k++)
+        if (s->dual && s->stochastic && i-- == 0)
+            break;
+    if (s == NULL)
+        return false;
+    const struct way w = count(o, s, n, d);
+    snprintf(way->name, sizeof way->name, "%s", s->name);
+    way->seconds = w.seconds;
+    way->bytes = w.bytes;
+    return true;
+}
+
 /* Appends "NAME about TIME and MEMORY" to the note, with the forecast number of products. */
 static void tell(char note[256], const char *before, const struct way *w, double threads)
 {

@@ -5,6 +5,8 @@
 #include "base/mem.h"
 #include "compute/linalg/blas.h"
 #include "compute/models/exact_system.h"
+#include "compute/models/fit.h"
+#include "compute/models/model_forecast.h"
 #include "compute/models/model_impl.h"
 
 #include <math.h>
@@ -165,6 +167,59 @@ static enum status table(struct work *w, const struct fit_plan *plan, const stru
     return ST_OK;
 }
 
+/* The same for an exact kernel, whose iterations are counted on a sample of its rows
+ * (model_forecast.h), with ranks of at most a quarter of it. */
+static enum status kernel_table(struct work *w, const struct diagnose_ask *ask, struct advice *a,
+                                struct err *err)
+{
+    const struct fit_opts *o = w->o;
+    const struct precond_ops *pre =
+        o->precond ? precond_find(o->precond, err) : &precond_pchol;
+    const size_t n = w->src->n, m = ask->sample ? ask->sample : FORECAST_ROWS,
+                 most = o->maxit ? o->maxit : 500;
+    size_t ladder[RANK_GUESSES] = { 0 }, count = 1, rows;
+
+    if (pre == NULL)
+        return ST_NOT_FOUND;
+    for (size_t i = 0; i < ask->count; i++) {
+        const size_t r = ask->ranks[i], all = m < n ? m : n;
+        if (4 * r <= all)
+            continue;
+        err_set(err, ST_RANGE, "rank=%zu: a sample of %zu rows tells ranks up to %zu", r, all,
+                all / 4);
+        if (4 * r <= n)
+            err_hint(err, "advise model=exact rank=%zu rows=%zu", r, 4 * r);
+        else
+            err_hint(err, "advise model=exact rank=%zu", n / 4);
+        return ST_RANGE;
+    }
+    for (size_t r = RANK_LEAST; 4 * r <= (m < n ? m : n) && count < RANK_GUESSES; r *= 2)
+        ladder[count++] = r;
+    const struct forecast_ask q = { .rows = w->src, .y = w->y, .opts = o, .ratio = a->ratio,
+                                    .precond = pre, .ranks = ask->ranks ? ask->ranks : ladder,
+                                    .count = ask->ranks ? ask->count : count,
+                                    .sample = ask->sample, .most = 4 * most };
+    const enum status rc =
+        model_forecast(&q, &(struct tools){ w->be, w->pool, w->ctl }, a->row, &rows, err);
+    if (rc != ST_OK)
+        return rc;
+    while (a->ways < ADVICE_WAYS &&
+           model_products_stepping(o, n, w->src->d, a->ways, &a->way[a->ways]))
+        a->ways++;
+    a->direct_seconds = exact_seconds(n);
+    a->direct_bytes = 8.0 * (double)n * (double)n;
+    a->rows = q.count;
+    for (size_t i = 0; i < a->rows; i++) {
+        struct rank_guess *g = &a->row[i], *best = &a->row[a->best];
+        model_products_cost(o, n, w->src->d, (double)a->solves, g);
+        const bool ends = g->iterations <= (double)most, held = best->iterations <= (double)most;
+        if (ends != held ? ends : ends ? g->seconds < best->seconds
+                                       : g->iterations < best->iterations)
+            a->best = i;
+    }
+    return ST_OK;
+}
+
 static enum status diagnose(const struct diagnose_ask *ask, bool whole, const struct tools *tools,
                             struct advice *a, struct err *err)
 {
@@ -181,31 +236,26 @@ static enum status diagnose(const struct diagnose_ask *ask, bool whole, const st
     *a = (struct advice){ .n = src->n, .M = M, .solves = ask->solves ? ask->solves : 1 };
     a->given = a->ratio = model_ratio(o->amplitude, o->noise);
     enum status rc = begin(&w, ask->y, err);
-    if (rc == ST_OK && whole && !draws) {
-        err_set(err, ST_UNSUPPORTED, "ranks are predicted for random features; an exact kernel has "
-                                     "its spectrum alone");
-        err_hint(err, "spectrum model=exact");
-        rc = ST_UNSUPPORTED;
-    }
     if (rc == ST_OK && draws)
         rc = model_plan_make(src->n, src->d, o, pool_threads(w.pool), &plan, note, err);
-    if (rc == ST_OK && whole && !o->keep_scale) {
+    if (rc == ST_OK && whole && draws && !o->keep_scale) {
         a->left = (double)src->n * (double)Mv * (double)Mv / gram_rate > search_seconds;
         if (!a->left)
             rc = search_ratio(&w, a, err);
     }
     if (rc == ST_OK)
-        rc = sketch(&w, rows_of(&w, ask->sample), a, whole ? &half : NULL, err);
+        rc = sketch(&w, rows_of(&w, ask->sample), a, whole && draws ? &half : NULL, err);
     if (rc != ST_OK && draws && kernel_draws_none(&o->kernel))
         err_hint(err, "spectrum model=exact");
     if (rc == ST_OK) {
         a->effective_dimension = spectrum_dimension(&a->spectrum, a->ratio);
         a->kernel_dimension = spectrum_kernel_dimension(&a->spectrum, a->ratio);
-        a->direct_seconds = plan.seconds_direct; /* 0 for an exact kernel */
+        a->direct_seconds = plan.seconds_direct; /* 0 for an exact kernel, whose table has it */
         a->direct_bytes = plan.bytes_direct;
     }
     if (rc == ST_OK && whole)
-        rc = table(&w, &plan, &half, ask->ranks, ask->count, a, err);
+        rc = draws ? table(&w, &plan, &half, ask->ranks, ask->count, a, err)
+                   : kernel_table(&w, ask, a, err);
     spectrum_free(&half);
     free(w.y);
     if (rc != ST_OK)

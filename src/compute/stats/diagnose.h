@@ -16,6 +16,8 @@ struct advice {
     double effective_dimension;     /* with these features (share/doc/methods.md 6.7) */
     double kernel_dimension;        /* of the kernel itself, as with infinitely many features */
     double direct_seconds, direct_bytes; /* of the direct solver; seconds are those of one core */
+    struct advice_way way[ADVICE_WAYS]; /* an exact kernel: solvers that step on its rows */
+    size_t ways;
     size_t rows, best;
     struct rank_guess row[RANK_GUESSES];
     struct spectrum spectrum;
@@ -41,8 +43,7 @@ enum status diagnose_advise(const struct diagnose_ask *, const struct tools *, s
 struct diagnose_cost { double advice, fit; };
 struct diagnose_cost diagnose_cost(size_t n, const struct fit_opts *, const struct diagnose_ask *,
                                    bool ranked);
-/* The spectrum alone, at the given ratio, without the table; of an exact kernel, too, which
- * diagnose_advise refuses (UNSUPPORTED). */
+/* The spectrum alone, at the given ratio, without the table. */
 enum status diagnose_spectrum(const struct diagnose_ask *, const struct tools *, struct advice *,
                               struct err *);
 

@@ -74,7 +74,7 @@ static void rank_title(struct view *v, struct buf *b)
     if (s->spectrum && p && p->have)
         buf_printf(b, ": spectrum of %s", p->run[0] ? p->run : "the fit to come");
     else if (!s->spectrum && a && a->have)
-        buf_printf(b, ": %zu features", a->features);
+        buf_printf(b, a->features ? ": %zu features" : ": exact kernel", a->features);
 }
 
 static const struct keyrow keys[] = {
