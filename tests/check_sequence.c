@@ -677,7 +677,7 @@ START_TEST(letters_between_rows)
     const size_t test[] = { 5, 6, 7 };
 
     ck_assert_int_eq(split_column(d, NULL, "part", &err), ST_OK);
-    ck_assert_int_eq(distance_open(d, &v, &err), ST_OK);
+    ck_assert_int_eq(distance_open(d, distance_first(d), &v, &err), ST_OK);
     ck_assert_uint_eq(v.ntrain, 5);
     ck_assert_str_eq(v.own, "MKVLA");
     ck_assert(v.related && v.median == 1 && v.most == 2);
@@ -685,12 +685,17 @@ START_TEST(letters_between_rows)
         ck_assert_uint_eq(v.kind->distance->changes(&v, i), changes[i]);
         ck_assert_uint_eq(v.kind->distance->nearest(&v, i), nearest[i]);
     }
+    /* equal letters over the longer of both */
+    static const double alike[] = { 1.0, 0.8, 0.6, 0.8, 1.0, 1.0, 0.0, 4.0 / 7.0 };
+    for (size_t i = 0; i < 8; i++)
+        ck_assert(fabs(v.kind->distance->alike(&v, i) - alike[i]) < 1e-12);
     distance_close(&v);
-    ck_assert_int_eq(distance_drift(d, test, 3, &look, &err), ST_OK);
-    ck_assert(look.have && look.related && look.median == 4 && look.most == 5 && look.nearest == 3);
+    ck_assert_int_eq(distance_drift(d, distance_first(d), test, 3, &look, &err), ST_OK);
+    ck_assert_str_eq(look.column, "sequence");
+    ck_assert(look.related && look.median == 4 && look.most == 5 && look.nearest == 3);
     ck_assert(look.train_nearest == 1 && fabs(look.beyond - 2.0 / 3.0) < 1e-12 &&
               !look.same);
-    ck_assert_int_eq(distance_drift(d, test, 1, &look, &err), ST_OK);
+    ck_assert_int_eq(distance_drift(d, distance_first(d), test, 1, &look, &err), ST_OK);
     ck_assert(look.beyond == 0.0 && look.same);
     dataset_unref(d);
 
@@ -698,9 +703,9 @@ START_TEST(letters_between_rows)
     ck_assert_int_eq(demo_make("toy", NULL, &numbers, &err), ST_OK);
     d = dataset_new(numbers, "toy", NULL, &err);
     table_unref(numbers);
-    ck_assert_int_eq(distance_open(d, &v, &err), ST_NOT_FOUND);
-    ck_assert_int_eq(distance_drift(d, test, 3, &look, &err), ST_OK);
-    ck_assert(!look.have);
+    ck_assert_uint_eq(distance_first(d), d->table->ncols);
+    ck_assert_int_eq(distance_open(d, 0, &v, &err), ST_NOT_FOUND);
+    ck_assert_int_eq(distance_drift(d, 0, test, 3, &look, &err), ST_NOT_FOUND);
     dataset_unref(d);
 }
 END_TEST

@@ -24,6 +24,33 @@ void run_prediction_free(struct prediction *p)
     memset(p, 0, sizeof *p);
 }
 
+/* A copy of n things; NULL stays so. */
+static bool copied(void **to, const void *from, size_t n, size_t each, struct err *err)
+{
+    *to = from ? mem_calloc(n + 1, each, "predictions", err) : NULL;
+    if (*to)
+        memcpy(*to, from, n * each);
+    return *to || !from;
+}
+
+enum status run_prediction_copy(const struct prediction *p, struct prediction *out,
+                                struct err *err)
+{
+    const double *const from[] = { p->y, p->mean, p->sd_latent, p->sd, p->y_scaled,
+                                   p->mean_scaled, p->var_scaled };
+    double **const to[] = { &out->y, &out->mean, &out->sd_latent, &out->sd, &out->y_scaled,
+                            &out->mean_scaled, &out->var_scaled };
+
+    *out = (struct prediction){ .part = p->part, .n = p->n, .t = 1 };
+    bool ok = copied((void **)&out->row, p->row, p->n, sizeof *p->row, err) &&
+              copied((void **)&out->reach, p->reach, 1, sizeof *p->reach, err);
+    for (size_t i = 0; ok && i < sizeof to / sizeof *to; i++)
+        ok = copied((void **)to[i], from[i], p->n, sizeof(double), err);
+    if (!ok)
+        run_prediction_free(out);
+    return ok ? ST_OK : ST_NOMEM;
+}
+
 void run_free(struct run *r)
 {
     if (!r)

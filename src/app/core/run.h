@@ -38,6 +38,9 @@ struct prediction {
     struct reach *reach; /* t: those of the model; NULL: of the normal distribution */
 };
 void run_prediction_free(struct prediction *); /* Frees the arrays that it holds. */
+/* A copy of the prediction of one target, which the caller frees. */
+enum status run_prediction_copy(const struct prediction *one, struct prediction *out,
+                                struct err *);
 
 /* Simple models beside which a score is read: the training mean with the training sd, and ridge
  * regression on the same inputs (scoring/scoring_baseline.c). */

@@ -336,7 +336,8 @@ const struct prediction *plots_prediction(const struct run *r)
 /* Plots of predictions that mean something for probabilities, too. */
 static bool of_classes(const char *name)
 {
-    static const char *const names[] = { "calibration", "check", "roc", "pr", "mutations" };
+    static const char *const names[] = { "calibration", "check", "roc", "pr", "mutations",
+                                        "similarity" };
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(name, names[i]))

@@ -228,7 +228,7 @@ static struct figure *plots_mutations(struct workspace *ws, struct run *r, const
     if (!r->data)
         return plots_nothing("mutations", "The data of this run are not loaded. try: open FILE",
                              err);
-    const enum status rc = distance_open(r->data, &v, &why);
+    const enum status rc = distance_open(r->data, distance_first(r->data), &v, &why);
     if (rc == ST_NOMEM) {
         *err = why;
         return NULL;

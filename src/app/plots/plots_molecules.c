@@ -1,10 +1,15 @@
-/* app/plots/plots_molecules.c -- plots of molecules and of other rows of counts: what `cliffs` and
- * `check` kept, or a job that compares the rows. */
+/* app/plots/plots_molecules.c -- plots of molecules and of other rows that are compared with one
+ * another: what `cliffs` kept, or a job that compares the rows. */
 #include "app/plots/plots.h"
 
 #include "app/runs/cliffs.h"
+#include "app/runs/scoring/domain.h"
+#include "app/runs/scoring/scoring.h"
+#include "base/mem.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 static struct figure *kept_cliffs(struct workspace *ws, struct run *r, const struct args *a,
                                   struct err *err)
@@ -65,4 +70,112 @@ const struct plot_ops plots_cliffs_row = {
             "of cliffs.",
     .make = kept_cliffs,
     .prepare = cliffs_prepare,
+};
+
+/* Error and sd by similarity to the nearest training row. */
+
+struct comparing {
+    struct dataset *data;
+    struct encoding enc;
+    struct prediction at, train;
+    char run[16];
+    char *target;
+};
+
+static void comparing_freed(void *in)
+{
+    struct comparing *c = in;
+
+    if (!c)
+        return;
+    dataset_unref(c->data);
+    encoding_free(&c->enc);
+    run_prediction_free(&c->at);
+    run_prediction_free(&c->train);
+    free(c->target);
+    free(c);
+}
+
+static struct figure *similarity_drawn(void *in, struct job *job, struct err *err)
+{
+    const struct comparing *c = in;
+    const struct domain_ask ask = { .data = c->data, .enc = &c->enc, .at = &c->at,
+                                    .train = &c->train, .job = job };
+    struct domain *d = mem_calloc(DOMAIN_COLUMNS, sizeof *d, "plot", err);
+    size_t n = 0;
+    enum status rc = d ? domain_measure(&ask, d, DOMAIN_COLUMNS, &n, err) : ST_NOMEM;
+    struct figure *f = rc != ST_OK ? NULL
+                       : n == 0 ? plots_nothing("similarity",
+                                                "No input is a molecule, counts or a sequence of "
+                                                "letters. try: plot sderror", err)
+                                : domain_figure(d, n, c->run, c->target, err);
+
+    free(d);
+    return f;
+}
+
+static struct figure *kept_similarity(struct workspace *ws, struct run *r, const struct args *a,
+                                      struct err *err)
+{
+    (void)r, (void)a;
+    return kept_copy(ws, "similarity", "No rows have been compared yet. try: plot similarity", err);
+}
+
+/* Why rows cannot be compared, as a figure; NULL: they can, or *err says why not. */
+static struct figure *not_comparable(const struct run *r, struct err *err)
+{
+    struct figure *f = plots_no_prediction("similarity", r, true, err);
+
+    if (f || !r)
+        return f;
+    if (!r->has_test)
+        return plots_nothing("similarity", "This run has no predictions of held-out rows. try: "
+                                           "split test=20%, then fit and score", err);
+    return r->data ? NULL
+                   : plots_nothing("similarity", "The data of this run are not loaded. try: open "
+                                                 "FILE", err);
+}
+
+static enum status similarity_prepare(struct workspace *ws, struct run *r, const struct args *a,
+                                      struct plot_work *out, struct err *err)
+{
+    struct figure *no = not_comparable(r, err);
+    struct prediction one;
+    size_t j;
+
+    *out = (struct plot_work){ no, copied, figure_freed };
+    if (no)
+        return ST_OK;
+    enum status rc = plots_target(ws, r, a, &j, &one, err);
+    struct comparing *c = rc == ST_OK ? mem_calloc(1, sizeof *c, "plot", err) : NULL;
+    if (!c)
+        return err->code;
+    const struct prediction train = scoring_prediction(&r->train_pred, r->has_train ? j : 0);
+    snprintf(c->run, sizeof c->run, "%s", r->id);
+    rc = encoding_copy(&c->enc, &r->enc, err);
+    if (rc == ST_OK)
+        rc = run_prediction_copy(&one, &c->at, err);
+    if (rc == ST_OK)
+        rc = run_prediction_copy(&train, &c->train, err);
+    c->target = rc == ST_OK ? mem_strdup(encoding_for(&r->enc, j).target, err) : NULL;
+    c->data = c->target ? dataset_snapshot(r->data, err) : NULL;
+    if (!c->data) {
+        comparing_freed(c);
+        return err->code;
+    }
+    *out = (struct plot_work){ c, similarity_drawn, comparing_freed };
+    return ST_OK;
+}
+
+const struct plot_ops plots_similarity_row = {
+    .name = "similarity",
+    .title = "Error and sd by similarity to the training rows",
+    .axes = "similarity, error and sd",
+    .help = "For molecules, counts and sequences: error, predicted sd and coverage of held-out "
+            "rows against their similarity to the nearest training row (by tanimoto, or the share "
+            "of positions with the same letter), beside that of training rows that were left out. "
+            "Where the error reaches that of the training mean, the model only guesses.",
+    .of_target = true,
+    .make = kept_similarity,
+    .prepare = similarity_prepare,
 };

@@ -59,7 +59,7 @@ static enum status take(struct comparing *c, struct task_found *f, size_t a, siz
     const struct alike_ask *ask = c->ask;
     const bool within = ask->b == NULL;
 
-    if (within && a == b)
+    if (c->b->counts == ask->a->counts && c->b->row[b] == ask->a->row[a])
         return ST_OK;
     if (c->nearest != NULL && s > c->nearest[a])
         c->nearest[a] = s;

@@ -20,7 +20,8 @@ struct alike_pairs {
     size_t alike, equal; /* of all pairs: at least `least`; those of them with similarity 1 */
 };
 struct alike_ask {
-    const struct alike_rows *a, *b; /* b NULL: pairs within a, each once */
+    const struct alike_rows *a, *b; /* b NULL: pairs within a, each once.  A row is compared with
+                                     * itself in neither case */
     double least;                   /* pairs at least so alike are counted, and kept if: */
     /* is called by several threads; NULL: all are kept */
     bool (*keep)(const void *ctx, size_t a, size_t b, double similarity);

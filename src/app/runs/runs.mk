@@ -51,6 +51,8 @@ libruns_a_SOURCES = \
   src/app/runs/row_inspect.h \
   src/app/runs/scoring/calibrating.c \
   src/app/runs/scoring/calibrating.h \
+  src/app/runs/scoring/domain.c \
+  src/app/runs/scoring/domain.h \
   src/app/runs/scoring/paired.c \
   src/app/runs/scoring/paired.h \
   src/app/runs/scoring/predict_columns.c \

@@ -8,8 +8,7 @@
 
 enum { SAMPLE_MOST = 1000 };
 
-/* The first input whose kind can measure distances; the number of columns if there is none. */
-static size_t input_of(const struct dataset *d)
+size_t distance_first(const struct dataset *d)
 {
     size_t j = 0;
 
@@ -19,12 +18,11 @@ static size_t input_of(const struct dataset *d)
     return j;
 }
 
-enum status distance_open(const struct dataset *d, struct row_distance *v, struct err *err)
+enum status distance_open(const struct dataset *d, size_t j, struct row_distance *v,
+                          struct err *err)
 {
-    const size_t j = input_of(d);
-
     *v = (struct row_distance){ .kind = NULL };
-    if (j == d->table->ncols)
+    if (j >= d->table->ncols || kind_of(&d->table->col[j])->distance == NULL)
         return err_set(err, ST_NOT_FOUND, "no input is of a kind whose rows are compared by parts");
     v->c = &d->table->col[j];
     v->kind = kind_of(v->c);
@@ -85,15 +83,12 @@ static bool are_same(const struct row_drift *l)
     return near <= 1.5 * own && !(l->related && l->beyond > 0.1);
 }
 
-enum status distance_drift(const struct dataset *d, const size_t *row, size_t n,
+enum status distance_drift(const struct dataset *d, size_t column, const size_t *row, size_t n,
                            struct row_drift *look, struct err *err)
 {
     struct row_distance v;
 
-    *look = (struct row_drift){ .have = false };
-    if (n == 0 || input_of(d) == d->table->ncols)
-        return ST_OK;
-    enum status rc = distance_open(d, &v, err);
+    enum status rc = distance_open(d, column, &v, err);
     if (rc != ST_OK)
         return rc;
     const size_t most = v.affordable > SAMPLE_MOST ? v.affordable : SAMPLE_MOST;
@@ -108,7 +103,7 @@ enum status distance_drift(const struct dataset *d, const size_t *row, size_t n,
         beyond += room[i] > v.q99;
     }
     qsort(room, n, sizeof *room, by_size);
-    *look = (struct row_drift){ .have = true,
+    *look = (struct row_drift){ .column = v.c->name,
                                 .related = v.related,
                                 .median = room[n / 2],
                                 .most = room[n - 1],

@@ -24,25 +24,31 @@ struct distance_ops {
     size_t (*changes)(const struct row_distance *, size_t row); /* from what most rows have */
     /* From the most similar training row. */
     size_t (*nearest)(const struct row_distance *, size_t row);
+    /* The largest share of equal parts, of all that the longer row has, in any other training row:
+     * 0 to 1. Several threads call it. */
+    double (*alike)(const struct row_distance *, size_t row);
 };
 
-/* For the first input whose kind can measure distances. NOT_FOUND if there is none; STATE if there
- * are no training rows. */
-enum status distance_open(const struct dataset *, struct row_distance *, struct err *);
+/* The first input whose kind can measure distances; the number of columns if there is none. */
+size_t distance_first(const struct dataset *);
+/* For such a column. NOT_FOUND if it is none; STATE if there are no training rows. */
+enum status distance_open(const struct dataset *, size_t column, struct row_distance *,
+                          struct err *);
 void distance_close(struct row_distance *);
 /* The number of parts in which a row differs: from what most training rows have if these are
  * variants of one row, otherwise from the nearest of them. */
 size_t distance_of(const struct row_distance *, size_t row);
 
-/* Compares rows with the training rows: medians, maxima, and the share with more changes than 99 %
- * of the training rows. have is false if there is nothing to compare. */
+/* Compares rows with the training rows by one column: medians, maxima, and the share with more
+ * changes than 99 % of the training rows. */
 struct row_drift {
-    bool have, related, same; /* same: similar to the training rows */
+    const char *column;       /* borrowed */
+    bool related, same;       /* same: similar to the training rows */
     size_t median, most, train_median, train_most, nearest, train_nearest;
     double beyond;
     const char *part; /* what is counted */
 };
-enum status distance_drift(const struct dataset *, const size_t *row, size_t n, struct row_drift *,
-                           struct err *);
+enum status distance_drift(const struct dataset *, size_t column, const size_t *row, size_t n,
+                           struct row_drift *, struct err *);
 
 #endif

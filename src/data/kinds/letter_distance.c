@@ -81,6 +81,25 @@ static size_t nearest(const struct row_distance *v, size_t row)
     return best;
 }
 
+/* A row can agree at no more positions than the shorter of both has. */
+static double alike(const struct row_distance *v, size_t row)
+{
+    size_t n;
+    double best = 0.0;
+    const char *s = sequence_at(v->c->held, row, &n);
+
+    for (size_t i = 0; i < v->ntrain && best < 1.0; i++) {
+        size_t m;
+        const char *t = sequence_at(v->c->held, v->train[i], &m);
+        const size_t more = n > m ? n : m, less = n > m ? m : n;
+        if (v->train[i] == row || more == 0 || (double)less <= best * (double)more)
+            continue;
+        const double same = (double)(more - differ(s, n, t, m)) / (double)more;
+        best = same > best ? same : best;
+    }
+    return best;
+}
+
 static size_t affordable(const struct row_distance *v)
 {
     const double each = (double)v->ntrain * (double)(strlen(v->own) + 16),
@@ -115,4 +134,5 @@ static enum status open_rows(struct row_distance *v, struct err *err)
 }
 
 const struct distance_ops letter_distance_ops = {
-    .open = open_rows, .close = free, .changes = changes, .nearest = nearest };
+    .open = open_rows, .close = free, .changes = changes, .nearest = nearest,
+    .alike = alike };

@@ -248,14 +248,32 @@ static enum status score_and_compare(struct job *job, struct err *err)
     return rc;
 }
 
+/* Does the model read column j, whose kind tells distances? */
+static bool is_measured(const struct scoring *s, size_t j)
+{
+    const struct column *c = &s->data->table->col[j];
+
+    return s->data->role[j] == ROLE_INPUT && kind_of(c)->distance &&
+           encoding_reads(&s->enc, c->name);
+}
+
 static enum status check_work(struct job *job, struct err *err)
 {
     struct scoring *s = job->arg;
     enum status rc = score_work(job, err);
 
-    if (rc == ST_OK && s->data && s->part != PART_TRAIN)
-        rc = distance_drift(s->data, s->pred.row, s->pred.n, &s->drift, err);
-    return rc;
+    if (rc != ST_OK || !s->data || s->part == PART_TRAIN || s->pred.n == 0)
+        return rc;
+    for (size_t j = 0; rc == ST_OK && j < s->data->table->ncols; j++)
+        if (s->ndrift < DOMAIN_COLUMNS && is_measured(s, j)) {
+            rc = distance_drift(s->data, j, s->pred.row, s->pred.n, &s->drift[s->ndrift], err);
+            s->ndrift += rc == ST_OK;
+        }
+    const struct prediction one = scoring_prediction(&s->pred, s->target);
+    const struct prediction train = scoring_prediction(&s->train, s->train.n ? s->target : 0);
+    const struct domain_ask ask = { .data = s->data, .enc = &s->enc, .at = &one, .train = &train,
+                                    .job = job };
+    return rc == ST_OK ? domain_measure(&ask, s->domain, DOMAIN_COLUMNS, &s->ndomain, err) : rc;
 }
 
 /* The table goes through the steps that the training data went through. */

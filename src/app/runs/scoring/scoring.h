@@ -25,8 +25,8 @@ enum status scoring_check(struct workspace *, struct run *, size_t j, const char
 /* What `check` says about target j from the last score of a run: at most SCORING_FINDINGS
  * sentences, which it counts. Distances between rows are left out, because they need the data. 0
  * without predictions or without variances. */
-enum { SCORING_FINDINGS = 8 };
-struct scoring_finding { const char *name; bool ok; char text[320]; };
+enum { SCORING_FINDINGS = 8, SCORING_TEXT = 640 };
+struct scoring_finding { const char *name; bool ok; char text[SCORING_TEXT]; };
 size_t scoring_findings(const struct run *, size_t j, struct scoring_finding *out);
 /* predict: writes predictions for the rows of the file `path` (NULL: the test rows) as CSV. */
 struct scoring_out {

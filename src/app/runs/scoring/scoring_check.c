@@ -62,29 +62,58 @@ static double rank_correlation(const struct prediction *p)
 }
 
 /* Of kinds that are compared by parts: how many lie between these rows and the training rows. */
-static struct scoring_finding drift_finding(const struct row_drift *l)
+static void drift_words(const struct row_drift *l, struct buf *out)
 {
-    struct scoring_finding f = { "changes", l->same, "" };
-    size_t at = 0;
-
     if (l->related)
-        at = (size_t)snprintf(f.text, sizeof f.text,
-                              "%zu %ss differ from the training consensus at the median "
-                              "(most %zu), in training rows %zu (most %zu); ",
-                              l->median, l->part, l->most, l->train_median, l->train_most);
-    at += (size_t)snprintf(f.text + at, sizeof f.text - at,
-                           "nearest training row %zu %s%s away (of training rows: "
-                           "%zu): ",
-                           l->nearest, l->part, l->nearest == 1 ? "" : "s", l->train_nearest);
+        buf_printf(out,
+                   "%zu %ss differ from the training consensus at the median (most %zu), in "
+                   "training rows %zu (most %zu); ",
+                   l->median, l->part, l->most, l->train_median, l->train_most);
+    buf_printf(out, "nearest training row %zu %s%s away (of training rows: %zu): ", l->nearest,
+               l->part, l->nearest == 1 ? "" : "s", l->train_nearest);
     if (l->related && l->beyond > 0.1)
-        snprintf(f.text + at, sizeof f.text - at,
-                 "%.0f %% have more changes than 99 %% of the training rows: an "
-                 "extrapolation",
-                 100 * l->beyond);
+        buf_printf(out, "%.0f %% have more changes than 99 %% of the training rows: an "
+                        "extrapolation", 100 * l->beyond);
     else
-        snprintf(f.text + at, sizeof f.text - at,
-                 f.ok ? "the same kind of rows" : "further from the training data");
+        buf_puts(out, l->same ? "the same kind of rows" : "further from the training data");
+}
+
+/* Takes the words, which are freed. */
+static struct scoring_finding finding_of(const char *name, bool ok, struct buf *words)
+{
+    struct scoring_finding f = { name, ok, "" };
+
+    snprintf(f.text, sizeof f.text, "%s", buf_str(words));
+    buf_free(words);
     return f;
+}
+
+/* What needs the data: of several columns each with its name. Returns the number of findings. */
+static size_t data_findings(const struct scoring *s, struct scoring_finding *f)
+{
+    struct buf drift = { 0 }, domain = { 0 };
+    bool same = true, known = true;
+    size_t n = 0;
+
+    for (size_t i = 0; i < s->ndrift; i++) {
+        buf_puts(&drift, i > 0 ? ". " : "");
+        if (s->ndrift > 1) {
+            text_safe(&drift, s->drift[i].column, 24);
+            buf_puts(&drift, ": ");
+        }
+        drift_words(&s->drift[i], &drift);
+        same &= s->drift[i].same;
+    }
+    for (size_t i = 0; i < s->ndomain; i++) {
+        buf_puts(&domain, i > 0 ? ". " : "");
+        domain_words(&s->domain[i], &domain);
+        known &= domain_same(&s->domain[i]) && 10 * s->domain[i].guessed.rows <= s->domain[i].rows;
+    }
+    if (s->ndrift > 0)
+        f[n++] = finding_of("changes", same, &drift);
+    if (s->ndomain > 0)
+        f[n++] = finding_of("domain", known, &domain);
+    return n;
 }
 
 const char *scoring_coverage_words(const struct metrics *m)
@@ -236,9 +265,7 @@ static size_t class_findings(const struct scoring *s, struct scoring_finding *f)
              m->auroc, m->auprc, m->base_rate,
              f[n].ok ? "tells the classes apart" : "says little about the class");
     n++;
-    if (s->drift.have)
-        f[n++] = drift_finding(&s->drift);
-    return n;
+    return n + data_findings(s, f + n);
 }
 
 static size_t check_findings(const struct scoring *s, const struct run *r,
@@ -290,8 +317,7 @@ static size_t check_findings(const struct scoring *s, const struct run *r,
                              : "these rows lie further from the training data");
         n++;
     }
-    if (s->drift.have)
-        f[n++] = drift_finding(&s->drift);
+    n += data_findings(s, f + n);
     if (r && r->model && r->model->kind->draws && isfinite(r->info.effective_dimension))
         f[n++] = starvation_finding(r, &j);
     return n;
@@ -379,6 +405,7 @@ void scoring_check_done(struct workspace *ws, struct job *job, enum status rc,
         text_wrap(&rec.text, f[i].text, 78, first, "                  ");
     }
     rec_close(&rec);
+    domain_tell(&rec, s->domain, s->ndomain);
     rec_num(&rec, "seconds", s->seconds);
     if (r) {
         scoring_move_prediction(&r->test_pred, &r->has_test, &s->pred);

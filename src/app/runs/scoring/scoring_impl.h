@@ -3,6 +3,7 @@
 #ifndef GPDESK_SCORING_IMPL_H
 #define GPDESK_SCORING_IMPL_H
 
+#include "app/runs/scoring/domain.h"
 #include "app/runs/scoring/predict_columns.h"
 #include "app/runs/scoring/scoring.h"
 #include "base/text.h"
@@ -53,7 +54,9 @@ struct scoring {
     char *sep_missing;                   /* storage for import.missing and import.types */
     char *types, *dates, *table;
     struct prediction pred, train;       /* train: a sample of the training rows */
-    struct row_drift drift;              /* check: of kinds that tell distances */
+    size_t ndrift, ndomain;
+    struct row_drift drift[DOMAIN_COLUMNS]; /* check: of kinds that tell distances, */
+    struct domain domain[DOMAIN_COLUMNS];   /* and of those that tell similarities */
     struct metrics scaled[TARGETS_MOST], raw[TARGETS_MOST]; /* one for each target */
     size_t target;                       /* for check: the target */
     bool have_metrics;
