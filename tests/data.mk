@@ -25,10 +25,10 @@ tests_check_sequence_LDADD = $(app_tests)
 
 # Readers under any bytes: a few seconds here; `make fuzz` runs libFuzzer (clang) on each.
 data_fuzz = tests/fuzz/fuzz_csv tests/fuzz/fuzz_npy tests/fuzz/fuzz_fasta tests/fuzz/fuzz_graph \
-  tests/fuzz/fuzz_expr tests/fuzz/fuzz_counts
+  tests/fuzz/fuzz_expr tests/fuzz/fuzz_counts tests/fuzz/fuzz_smi
 check_PROGRAMS += $(data_fuzz)
 TESTS += tests/fuzz/csv.sh tests/fuzz/npy.sh tests/fuzz/fasta.sh tests/fuzz/graph.sh \
-  tests/fuzz/expr.sh tests/fuzz/counts.sh
+  tests/fuzz/expr.sh tests/fuzz/counts.sh tests/fuzz/smi.sh
 tests_fuzz_fuzz_csv_SOURCES = tests/fuzz/fuzz_csv.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_csv_LDADD = $(app_archives) libfigure.a libdata.a libcompute.a libbase.a \
   $(APP_LIBS) $(COMPUTE_LIBS)
@@ -47,6 +47,10 @@ tests_fuzz_fuzz_expr_LDADD = $(app_archives) libfigure.a libdata.a libcompute.a 
 tests_fuzz_fuzz_counts_SOURCES = tests/fuzz/fuzz_counts.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_counts_LDADD = $(app_archives) libfigure.a libdata.a libcompute.a libbase.a \
   $(APP_LIBS) $(COMPUTE_LIBS)
+tests_fuzz_fuzz_smi_SOURCES = tests/fuzz/fuzz_smi.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz.h
+tests_fuzz_fuzz_smi_LDADD = $(app_archives) libfigure.a libdata.a libcompute.a libbase.a \
+  $(APP_LIBS) $(COMPUTE_LIBS)
+EXTRA_DIST += tests/fuzz/smi tests/fuzz/smi.sh
 EXTRA_DIST += tests/fuzz/csv tests/fuzz/npy tests/fuzz/csv.sh tests/fuzz/npy.sh \
   tests/fuzz/fasta tests/fuzz/fasta.sh tests/fuzz/graph tests/fuzz/graph.sh \
   tests/fuzz/expr tests/fuzz/expr.sh tests/fuzz/counts tests/fuzz/counts.sh
@@ -56,7 +60,7 @@ EXTRA_DIST += tests/fuzz/csv tests/fuzz/npy tests/fuzz/csv.sh tests/fuzz/npy.sh 
 # `make fuzz FUZZERS='fasta graph' FUZZ_OTHERS=`.  FUZZERS: of readers, by libFuzzer under ASan and
 # UBSan; what it finds new lies in fuzz/NAME of the build directory.  FUZZ_OTHERS: the tests with
 # generators of their own, as this tree was configured (--enable-sanitize).
-FUZZERS = csv npy fasta graph expr counts molecules
+FUZZERS = csv npy fasta graph expr counts smi molecules
 FUZZ_OTHERS = tests/fuzz/fuzz_script tests/fuzz/fuzz_session tests/fuzz/fuzz_input \
   $(srcdir)/tests/fuzz/runs.sh
 FUZZ_CC = clang

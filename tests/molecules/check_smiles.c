@@ -42,6 +42,10 @@ START_TEST(grammar_of_smiles)
     }
     ck_assert_ptr_nonnull(smiles_syntax_wrong("C\0C", 3, &at));
     ck_assert_uint_eq(at, 2);
+    ck_assert_ptr_nonnull(smiles_syntax_wrong("[C\0]", 4, &at));
+    /* what ends too early is wrong at the end */
+    ck_assert_ptr_nonnull(smiles_syntax_wrong("[13", 3, &at));
+    ck_assert_uint_eq(at, 0);
 }
 END_TEST
 

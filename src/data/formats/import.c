@@ -137,12 +137,19 @@ enum status import_table(const char *path, const struct import_opts *opts, const
 enum status import_bytes_for_tests(const void *bytes, size_t len, const struct import_opts *opts,
                                    struct table **out, struct err *err)
 {
+    return import_named_for_tests("memory", bytes, len, opts, out, err);
+}
+
+enum status import_named_for_tests(const char *name, const void *bytes, size_t len,
+                                   const struct import_opts *opts, struct table **out,
+                                   struct err *err)
+{
     *out = NULL;
     struct err local;
     err = err != NULL ? err : &local;
-    struct stream *st = stream_memory("memory", bytes, len, err);
+    struct stream *st = stream_memory(name, bytes, len, err);
     if (st == NULL)
         return err->code;
     static const struct import_opts guess = { .header = -1 };
-    return import_stream(st, "memory", opts != NULL ? opts : &guess, NULL, out, err);
+    return import_stream(st, name, opts != NULL ? opts : &guess, NULL, out, err);
 }

@@ -111,5 +111,8 @@ enum status import_table(const char *path, const struct import_opts *, const str
 /* Reads bytes in memory as if they were a file. The fuzzers use it. */
 enum status import_bytes_for_tests(const void *bytes, size_t len, const struct import_opts *,
                                    struct table **out, struct err *);
+/* As if the file had this name: some formats are known by it. */
+enum status import_named_for_tests(const char *name, const void *bytes, size_t len,
+                                   const struct import_opts *, struct table **out, struct err *);
 
 #endif

@@ -72,7 +72,7 @@ static const char *take_bracket(struct reading *r)
         return "brackets hold no element";
     }
     for (i += letters; i < r->n && r->s[i] != ']'; i++)
-        if (strchr("@+-:H0123456789", r->s[i]) == NULL &&
+        if ((r->s[i] == '\0' || strchr("@+-:H0123456789", r->s[i]) == NULL) &&
             !(r->s[i] >= 'A' && r->s[i] <= 'Z' && memchr(r->s + r->i, '@', i - r->i) != NULL)) {
             r->i = i;
             return "this does not belong into brackets";
@@ -213,7 +213,7 @@ const char *smiles_syntax_wrong(const char *s, size_t n, size_t *where)
     while (r.i < r.n) {
         const char *wrong = r.s[r.i] == '\0' ? "no SMILES has this character" : take_next(&r);
         if (wrong != NULL) {
-            *where = lead + r.i + 1;
+            *where = r.i < r.n ? lead + r.i + 1 : 0;
             return wrong;
         }
     }
