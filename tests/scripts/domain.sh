@@ -11,7 +11,8 @@ awk 'BEGIN { srand(7); print "fp,seq,y,part"
         for (p = 1; p <= 24; p++) if (rand() < 0.4) { v = 1 + int(rand() * 3)
             s = s (s == "" ? "" : " ") (far ? p + 100 : p) ":" v; y += v * sin(p) }
         for (j = 0; j < 10; j++) q = q substr("ACGT", 1 + int((j < 5 ? 4 : 1.3) * rand()), 1)
-        if (i == 140) s = first; else if (i == 0) first = s
+        if (i == 0) { first = s; high = y + 12 } else if (i == 140) s = first
+        else if (i == 141) { s = first " 50:1"; y = high }
         printf "%s,%s,%.4f,%s\n", s == "" ? "0:0" : s, q, far ? 4 * rand() : y,
             i < 120 ? "train" : "test" } }' >rows.csv
 open='open rows.csv types=fp=counts,seq=sequence target=y; split column=part'
@@ -65,6 +66,20 @@ run --format json -e "$open; cols seq role=skip; kernel tanimoto; $fit; check" \
     -e 'plot similarity out=s.csv; plot similarity out=s.svg; describe similarity'
 is "rows of counts are checked" "$rc" 0
 is "every bin is as by hand" "$(told)" "$(awk -v width=0.1 -f bins.awk rows.csv p.csv)"
+# Rows of cliffs: at least 0.7 alike to any other row, not equal, and the targets differ by the sd.
+cat >cliffs.awk <<'END_AWK'
+END { for (i = 1; i <= n; i++) { sum += y[i]; sum2 += y[i] * y[i] }
+    most = sqrt(sum2 / n - (sum / n) ^ 2)
+    for (i = 121; i <= n; i++) { in_ = 0
+        for (j = 1; j <= n; j++) { s = counts(fp[i], fp[j]); d = y[i] - y[j]; d = d < 0 ? -d : d
+            if (j != i && s >= 0.7 && s < 1 && d >= most) in_ = 1 }
+        k[in_]++; q[in_] += (y[i] - m[i]) ^ 2 }
+    printf "%d %.4g %d %.4g\n", k[1], sqrt(q[1] / k[1]), k[0], sqrt(q[0] / k[0]) }
+END_AWK
+is "rows of cliffs as by hand" "$(printf '%s\n' "$out" | sed -n \
+    's/.*"cliffs":{"similar":0.7,.*"in":{"rows":\([0-9]*\),"rmse":\([0-9.]*\),.*"out":{"rows":\([0-9]*\),"rmse":\([0-9.]*\),.*/\1 \2 \3 \4/p' |
+    awk '{ printf "%d %.4g %d %.4g\n", $1, $2, $3, $4 }')" \
+    "$(sed '/^END/,$d' bins.awk >both.awk; cat cliffs.awk >>both.awk; awk -f both.awk rows.csv p.csv)"
 has "there it only guesses" "$out" '"domain":{"ok":false,"text":"nearest.*up to 0.1 the model only guesses (12 rows'
 has "in JSON, too" "$out" '"by":"tanimoto","rows":30,"train_rows":120,.*"guesses_below":0.1,"guesses":12'
 has "the plot has the errors" "$(cat s.csv)" '^1,"RMSE, held-out rows",0\.05,'

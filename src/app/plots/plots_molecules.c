@@ -42,7 +42,7 @@ static void cliffs_freed(void *in)
 static enum status cliffs_prepare(struct workspace *ws, struct run *r, const struct args *a,
                                   struct plot_work *out, struct err *err)
 {
-    const struct cliffs_opts o = { .similar = 0.7, .difference = NAN };
+    const struct cliffs_opts o = { .similar = CLIFFS_SIMILAR, .difference = NAN };
     struct figure *kept = kept_cliffs(ws, r, a, err);
 
     if (!kept)

@@ -7,6 +7,7 @@
 #include "app/core/workspace.h"
 #include "figure/figure.h"
 
+#define CLIFFS_SIMILAR 0.7 /* unless a user says otherwise */
 struct cliffs_opts {
     const char *column; /* of counts or molecules; NULL: the input that is one */
     double similar;     /* pairs at least so alike */

@@ -2,9 +2,11 @@
 #include "app/runs/scoring/domain.h"
 
 #include "app/runs/alike.h"
+#include "app/runs/cliffs.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "compute/stats/metrics.h"
+#include "data/classes.h"
 #include "data/kinds/distance.h"
 
 #include <math.h>
@@ -53,7 +55,7 @@ static enum status by_counts(const struct domain_ask *q, const struct column *c,
 {
     const struct alike_rows rows = { counts_of(c), row, n };
     const struct alike_ask ask = { .a = &rows, .b = train, .least = 2.0, .pool = q->job->pool };
-    struct alike_pairs none = { 0 };
+    struct alike_pairs none;
     const enum status rc = alike_compare(&ask, &none, out, &q->job->ctl, err);
 
     free(none.at);
@@ -282,6 +284,90 @@ static void fill_bins(const struct domain_ask *q, const struct chosen *rows,
     average(&d->guessed, classes);
 }
 
+/* Cliffs. */
+
+struct target {
+    const struct domain_ask *q;
+    const struct column *c;
+    double difference;
+    const size_t *a, *b; /* rows that are compared */
+};
+
+/* The target of a row in its own units; of two classes -1 or 1.  NaN: unknown. */
+static double target_at(const struct target *t, size_t row)
+{
+    if (!t->q->enc->classes[0])
+        return column_at(t->c, row);
+    const double y = classes_of(t->q->enc, t->c, row);
+    return y == 0.0 ? (double)NAN : y;
+}
+
+static bool is_cliff(const void *ctx, size_t a, size_t b, double similarity)
+{
+    const struct target *t = ctx;
+
+    /* Equal rows with different targets are noise. */
+    return similarity < 1.0 &&
+           fabs(target_at(t, t->a[a]) - target_at(t, t->b[b])) >= t->difference;
+}
+
+/* All rows with counts and a target, and the sd of the target over them. */
+static enum status find_others(struct target *t, const struct column *counts, size_t **out,
+                               size_t *n, struct err *err)
+{
+    const size_t all = t->q->data->table->n;
+    size_t *row = *out = mem_calloc(all + 1, sizeof *row, "rows", err);
+    double mean = 0.0, square = 0.0;
+
+    *n = 0;
+    for (size_t i = 0; row && i < all; i++)
+        if (!column_missing(counts, i) && !isnan(target_at(t, i)))
+            row[(*n)++] = i;
+    for (size_t i = 0; i < *n; i++)
+        mean += target_at(t, row[i]) / (double)*n;
+    for (size_t i = 0; i < *n; i++)
+        square += pow(target_at(t, row[i]) - mean, 2.0) / (double)*n;
+    t->difference = sqrt(square);
+    return row ? ST_OK : ST_NOMEM;
+}
+
+/* The error on rows of cliffs, of all rows that there are, and on the others. */
+static enum status find_cliffs(const struct domain_ask *q, const struct column *counts,
+                               const struct chosen *rows, struct domain_cliffs *out,
+                               struct err *err)
+{
+    const size_t j = table_find(q->data->table, q->target);
+    struct target t = { .q = q, .a = rows->row };
+    struct alike_pairs pairs = { 0 };
+    size_t *other = NULL, n = 0;
+
+    if (j == SIZE_MAX || (!q->enc->classes[0] && q->data->table->col[j].type != COL_REAL))
+        return ST_OK;
+    t.c = &q->data->table->col[j];
+    enum status rc = find_others(&t, counts, &other, &n, err);
+    t.b = other;
+    const struct alike_rows a = { counts_of(counts), rows->row, rows->n },
+                            b = { counts_of(counts), other, n };
+    const struct alike_ask ask = { .a = &a, .b = &b, .least = CLIFFS_SIMILAR, .keep = is_cliff,
+                                   .ctx = &t, .pool = q->job->pool };
+    bool *in = rc == ST_OK ? mem_calloc(rows->n + 1, sizeof *in, "rows", err) : NULL;
+    if (rc == ST_OK)
+        rc = in ? alike_compare(&ask, &pairs, NULL, &q->job->ctl, err) : ST_NOMEM;
+    for (size_t k = 0; rc == ST_OK && k < pairs.n; k++)
+        in[pairs.at[k].a] = true;
+    for (size_t i = 0; rc == ST_OK && i < rows->n; i++)
+        add_row(in[i] ? &out->in : &out->out, q->at, rows->at[i], (double)NAN);
+    out->have = rc == ST_OK && t.difference > 0.0;
+    out->similar = CLIFFS_SIMILAR;
+    out->difference = t.difference * (q->enc->classes[0] ? 0.5 : 1.0);
+    average(&out->in, q->enc->classes[0] != NULL);
+    average(&out->out, q->enc->classes[0] != NULL);
+    free(in);
+    free(other);
+    free(pairs.at);
+    return rc;
+}
+
 static enum status measure(const struct domain_ask *q, size_t j, struct domain *d,
                            struct err *err)
 {
@@ -304,6 +390,8 @@ static enum status measure(const struct domain_ask *q, size_t j, struct domain *
         const double least = fmin(quantile(&rows, 0.01, err), quantile(&train, 0.01, err));
         fill_bins(q, &rows, &train, width_of(least), d);
     }
+    if (rc == ST_OK && h.counts && q->target)
+        rc = find_cliffs(q, h.c, &rows, &d->cliffs, err);
     chosen_free(&rows);
     chosen_free(&train);
     neighbourhood_close(&h);
@@ -391,6 +479,41 @@ static void bins_text(struct rec *r, const struct domain *d)
     }
 }
 
+static void side_json(struct rec *r, const char *key, const struct domain_bin *b)
+{
+    rec_open(r, key);
+    rec_int(r, "rows", (int64_t)b->rows);
+    rec_num(r, "rmse", sqrt(b->square));
+    rec_num(r, "sd", sqrt(b->sd2));
+    rec_num(r, "coverage95", b->coverage95);
+    rec_close(r);
+}
+
+static void side_text(struct rec *r, const char *words, const struct domain_bin *b)
+{
+    rec_text(r, "%s: %zu", words, b->rows);
+    if (b->rows > 0)
+        rec_text(r, ", RMSE %.4g, sd %.4g", sqrt(b->square), sqrt(b->sd2));
+    if (b->rows > 0 && !isnan(b->coverage95))
+        rec_text(r, ", %.0f %% inside", 100.0 * b->coverage95);
+}
+
+static void cliffs_tell(struct rec *r, const struct domain_cliffs *c)
+{
+    if (!c->have)
+        return;
+    rec_open(r, "cliffs");
+    rec_num(r, "similar", c->similar);
+    rec_num(r, "difference", c->difference);
+    side_json(r, "in", &c->in);
+    side_json(r, "out", &c->out);
+    rec_close(r);
+    side_text(r, "\n  rows of cliffs", &c->in);
+    side_text(r, ";  other rows", &c->out);
+    rec_text(r, "\n  (cliffs: pairs at least %.2g alike whose targets differ by %.4g or more; the "
+                "command cliffs lists them)", c->similar, c->difference);
+}
+
 void domain_tell(struct rec *r, const struct domain *d, size_t n)
 {
     if (n == 0)
@@ -411,8 +534,9 @@ void domain_tell(struct rec *r, const struct domain *d, size_t n)
             if (!is_empty(&d[i].bin[k]))
                 bin_json(r, &d[i].bin[k]);
         rec_array_close(r);
-        rec_close(r);
         bins_text(r, &d[i]);
+        cliffs_tell(r, &d[i].cliffs);
+        rec_close(r);
     }
     rec_array_close(r);
 }

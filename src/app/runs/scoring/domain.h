@@ -17,6 +17,12 @@ struct domain_bin {
                                   * of the training mean (NaN: unknown) */
     double coverage95;           /* NaN for two classes */
 };
+/* Rows that are in a pair of alike rows with very different targets (cliffs.h), and the others. */
+struct domain_cliffs {
+    bool have;
+    double similar, difference; /* as `cliffs` has them by default */
+    struct domain_bin in, out;  /* rows, and the means over them */
+};
 struct domain {
     char column[64];
     const char *by;              /* "tanimoto", "letters" */
@@ -27,6 +33,7 @@ struct domain {
     double below;                /* the model only guesses below this similarity; NaN: nowhere */
     struct domain_bin guessed;   /* the rows there */
     bool judged;                 /* there are rows enough to tell */
+    struct domain_cliffs cliffs; /* of counts and molecules */
 };
 struct domain_ask {
     const struct dataset *data;
@@ -34,6 +41,7 @@ struct domain_ask {
     /* One target each (scoring_prediction).  train: a sample of the training rows, of which only
      * rows and values are used. */
     const struct prediction *at, *train;
+    const char *target; /* its column, where errors on cliffs are wanted; or NULL */
     struct job *job;
 };
 /* One for each input of the model that has such similarities, at most `most`, into out.  Returns

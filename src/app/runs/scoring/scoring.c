@@ -272,6 +272,7 @@ static enum status check_work(struct job *job, struct err *err)
     const struct prediction one = scoring_prediction(&s->pred, s->target);
     const struct prediction train = scoring_prediction(&s->train, s->train.n ? s->target : 0);
     const struct domain_ask ask = { .data = s->data, .enc = &s->enc, .at = &one, .train = &train,
+                                    .target = encoding_for(&s->enc, s->target).target,
                                     .job = job };
     return rc == ST_OK ? domain_measure(&ask, s->domain, DOMAIN_COLUMNS, &s->ndomain, err) : rc;
 }
