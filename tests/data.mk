@@ -66,7 +66,8 @@ FUZZ_OTHERS = tests/fuzz/fuzz_script tests/fuzz/fuzz_session tests/fuzz/fuzz_inp
 FUZZ_CC = clang
 FUZZ_SECONDS = 300
 FUZZ_FLAGS = -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined \
-  -fno-sanitize-recover=undefined -D_GNU_SOURCE -I$(abs_top_builddir) -I$(top_srcdir)/src \
+  -fno-sanitize-recover=undefined -D_GNU_SOURCE -DPKGLIBEXECDIR='"$(pkglibexecdir)"' \
+  -I$(abs_top_builddir) -I$(top_srcdir)/src \
   -I$(top_srcdir)/tests/fuzz
 fuzz_sources = src/base/buf.c src/base/mem.c src/base/spill.c src/base/status.c src/base/text.c \
   src/compute/ctl.c src/compute/rng.c
