@@ -8,6 +8,7 @@
 #include "molecules/protocol.h"
 
 #include <GraphMol/ChemTransforms/ChemTransforms.h>
+#include <GraphMol/Depictor/RDDepictor.h>
 #include <GraphMol/Descriptors/MolDescriptors.h>
 #include <GraphMol/Fingerprints/MorganFingerprints.h>
 #include <GraphMol/GraphMol.h>
@@ -18,6 +19,7 @@
 #include <RDGeneral/versions.h>
 
 #include <cerrno>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -39,7 +41,7 @@ struct answer {
     molecules_got got{};
     std::vector<double> descriptors;
     std::vector<std::uint32_t> places, counts;
-    std::string canonical, scaffold, reason;
+    std::string canonical, scaffold, drawn, reason;
 };
 
 // What RDKit says while it reads; nothing of it reaches a screen.
@@ -115,19 +117,59 @@ void describe(const RDKit::ROMol &m, std::vector<double> &out)
            RDKit::Descriptors::calcFractionCSP3(m)};
 }
 
-void fingerprint(const RDKit::ROMol &m, const molecules_ask &ask, answer &out)
+using environments = RDKit::MorganFingerprints::BitInfoMap;
+using sparse_counts = std::unique_ptr<RDKit::SparseIntVect<std::uint32_t>>;
+
+sparse_counts morgan(const RDKit::ROMol &m, const molecules_ask &ask, environments *from)
 {
     const bool chirality = (ask.flags & MOLECULES_CHIRALITY) != 0;
-    std::unique_ptr<RDKit::SparseIntVect<std::uint32_t>> counts(
-        ask.size == 0 ? RDKit::MorganFingerprints::getFingerprint(m, ask.radius, nullptr, nullptr,
-                                                                  chirality)
-                      : RDKit::MorganFingerprints::getHashedFingerprint(
-                            m, ask.radius, ask.size, nullptr, nullptr, chirality));
+
+    return sparse_counts(
+        ask.size == 0
+            ? RDKit::MorganFingerprints::getFingerprint(m, ask.radius, nullptr, nullptr, chirality,
+                                                        true, true, false, from)
+            : RDKit::MorganFingerprints::getHashedFingerprint(m, ask.radius, ask.size, nullptr,
+                                                              nullptr, chirality, true, false,
+                                                              from));
+}
+
+void fingerprint(const RDKit::ROMol &m, const molecules_ask &ask, answer &out)
+{
+    const sparse_counts counts = morgan(m, ask, nullptr);
 
     for (const auto &pair : counts->getNonzeroElements()) { // a map: places rise
         out.places.push_back(pair.first);
         out.counts.push_back((ask.flags & MOLECULES_BITS) != 0 ? 1 : pair.second);
     }
+}
+
+// Atoms in the plane, bonds, and the atoms that the counts of the fingerprint come from.
+std::string drawing(RDKit::ROMol &m, const molecules_ask &ask)
+{
+    environments from;
+    std::ostringstream out;
+
+    morgan(m, ask, &from);
+    RDDepict::compute2DCoords(m);
+    for (const auto *a : m.atoms()) {
+        const auto at = m.getConformer().getAtomPos(a->getIdx());
+        out << "a " << (a->getAtomicNum() > 0 ? a->getSymbol() : "*") << ' '
+            << a->getFormalCharge() << ' ' << a->getTotalNumHs() << ' '
+            << std::lround(1000 / 1.5 * at.x) << ' ' << std::lround(1000 / 1.5 * at.y) << ';';
+    }
+    for (const auto *b : m.bonds()) {
+        const auto t = b->getBondType();
+        out << "b " << b->getBeginAtomIdx() << ' ' << b->getEndAtomIdx() << ' '
+            << (b->getIsAromatic()                 ? 4
+                : t == RDKit::Bond::BondType::DOUBLE ? 2
+                : t == RDKit::Bond::BondType::TRIPLE ? 3
+                                                     : 1)
+            << ';';
+    }
+    for (const auto &place : from)
+        for (const auto &where : place.second)
+            out << "e " << place.first << ' ' << where.first << ' ' << where.second << ';';
+    return out.str();
 }
 
 void look_at(const molecules_request &r, answer &out)
@@ -155,6 +197,8 @@ void look_at(const molecules_request &r, answer &out)
         molecule s(RDKit::MurckoDecompose(*m));
         out.scaffold = s == nullptr ? "" : RDKit::MolToSmiles(*s);
     }
+    if ((r.ask.want & MOLECULES_DRAWN) != 0)
+        out.drawn = drawing(*m, r.ask);
 }
 
 // What a molecule that cannot be read is told; nothing that was found before counts.
@@ -182,7 +226,7 @@ answer answer_to(const molecules_request &r)
         return refused(MOLECULES_UNREADABLE, "RDKit cannot read it");
     }
     if (a.places.size() > MOLECULES_PAIRS_MOST || a.canonical.size() > MOLECULES_ANSWER_MOST ||
-        a.scaffold.size() > MOLECULES_ANSWER_MOST)
+        a.scaffold.size() > MOLECULES_ANSWER_MOST || a.drawn.size() > MOLECULES_ANSWER_MOST)
         return refused(MOLECULES_NO_MEMORY, "its answer is too long");
     return a;
 }
@@ -236,12 +280,13 @@ std::string body_of(const answer &a)
     got.pairs = static_cast<std::uint32_t>(a.places.size());
     got.canonical = static_cast<std::uint32_t>(a.canonical.size());
     got.scaffold = static_cast<std::uint32_t>(a.scaffold.size());
+    got.drawn = static_cast<std::uint32_t>(a.drawn.size());
     got.reason = static_cast<std::uint32_t>(a.reason.size());
     append(body, &got, 1);
     append(body, a.descriptors.data(), a.descriptors.size());
     append(body, a.places.data(), a.places.size());
     append(body, a.counts.data(), a.counts.size());
-    return body + a.canonical + a.scaffold + a.reason;
+    return body + a.canonical + a.scaffold + a.drawn + a.reason;
 }
 
 // Answers until its input ends; returns the exit status.

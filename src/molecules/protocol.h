@@ -10,7 +10,12 @@
  *     READ      struct molecules_ask, then the SMILES
  *     GOT       the reply: struct molecules_got, then in this order ten doubles (if descriptors
  *               were asked for), `pairs` places, `pairs` counts, the canonical SMILES, the
- *               scaffold, the reason
+ *               scaffold, the drawing, the reason
+ *
+ * A drawing is a text of items: first "a C 0 3 1250 -433;" for each atom (element, charge,
+ * hydrogens, where it is in the plane in thousandths of a bond), then "b 0 1 2;" for each bond (its
+ * atoms, order 1 to 3, or 4: aromatic), then "e 864662311 0 1;" for each environment that the
+ * fingerprint counts (place, atom in the middle, radius).
  *
  * Neither side trusts the other: a length is compared with its limit before memory is taken or a
  * byte of the body read, and whoever gets anything but a message as described here ends the
@@ -24,17 +29,18 @@
 #include <string.h>
 
 enum {
-    MOLECULES_PROTOCOL = 1,         /* to be raised with every change below */
+    MOLECULES_PROTOCOL = 2,         /* to be raised with every change below */
     MOLECULES_MAGIC = 0x4d445047,   /* "GPDM" */
     MOLECULES_TEXT_MOST = 65536,    /* characters of a SMILES */
     MOLECULES_PAIRS_MOST = 1 << 20, /* of a fingerprint */
-    MOLECULES_ANSWER_MOST = 1 << 20, /* characters of a canonical SMILES or of a scaffold */
+    /* characters of a canonical SMILES, a scaffold or a drawing */
+    MOLECULES_ANSWER_MOST = 1 << 20,
     MOLECULES_REASON_MOST = 200,    /* characters of a reason, and of RDKit's version */
     MOLECULES_RADIUS_MOST = 16,
     MOLECULES_SIZE_MOST = 1 << 24,
     MOLECULES_DESCRIPTORS = 10,
     MOLECULES_REQUEST_MOST = 16 + MOLECULES_TEXT_MOST,
-    MOLECULES_REPLY_MOST = 32 + 80 + 8 * MOLECULES_PAIRS_MOST + 2 * MOLECULES_ANSWER_MOST +
+    MOLECULES_REPLY_MOST = 32 + 80 + 8 * MOLECULES_PAIRS_MOST + 3 * MOLECULES_ANSWER_MOST +
                            MOLECULES_REASON_MOST,
 };
 
@@ -48,7 +54,7 @@ struct molecules_head {
 
 /* What is wanted of a molecule (want), and how (flags). */
 enum { MOLECULES_COUNTS = 1, MOLECULES_CANONICAL = 2, MOLECULES_DESCRIBED = 4,
-       MOLECULES_SCAFFOLD = 8, MOLECULES_WANTS = 15 };
+       MOLECULES_SCAFFOLD = 8, MOLECULES_DRAWN = 16, MOLECULES_WANTS = 31 };
 enum {
     MOLECULES_BITS = 1,      /* each count is 1 */
     MOLECULES_CHIRALITY = 2, /* fingerprints distinguish stereo centres */
@@ -88,7 +94,7 @@ struct molecules_got {
     uint32_t pairs;                       /* of a place and a count, by rising place */
     uint32_t canonical, scaffold, reason; /* characters */
     uint32_t fragments;                   /* parts that are not bonded to each other */
-    uint32_t zero;                        /* keeps the doubles aligned */
+    uint32_t drawn;                       /* characters */
 };
 
 /* Views of a body. */
@@ -101,7 +107,7 @@ struct molecules_reply {
     struct molecules_got got;
     double descriptor[MOLECULES_DESCRIPTORS];
     const unsigned char *places, *counts; /* 32-bit numbers: molecules_number */
-    const char *canonical, *scaffold, *reason;
+    const char *canonical, *scaffold, *drawn, *reason;
 };
 
 static inline uint32_t molecules_number(const unsigned char *from, size_t i)
@@ -184,7 +190,7 @@ static inline const char *molecules_reply_parse(const unsigned char *body, size_
     memcpy(&out->got, body, sizeof out->got);
     if (g->state > MOLECULES_NO_MEMORY || g->pairs > MOLECULES_PAIRS_MOST ||
         g->canonical > MOLECULES_ANSWER_MOST || g->scaffold > MOLECULES_ANSWER_MOST ||
-        g->reason > MOLECULES_REASON_MOST || g->zero != 0)
+        g->reason > MOLECULES_REASON_MOST || g->drawn > MOLECULES_ANSWER_MOST)
         return "a reply with a number out of range";
     const uint32_t want = g->state == MOLECULES_OK ? asked->want : 0;
     const bool described = (want & MOLECULES_DESCRIBED) != 0;
@@ -192,10 +198,11 @@ static inline const char *molecules_reply_parse(const unsigned char *body, size_
         (g->pairs > 0 && !(want & MOLECULES_COUNTS)) ||
         (g->canonical > 0) != ((want & MOLECULES_CANONICAL) != 0) ||
         (g->scaffold > 0 && !(want & MOLECULES_SCAFFOLD)) ||
+        (g->drawn > 0) != ((want & MOLECULES_DRAWN) != 0) ||
         (g->reason > 0) != (g->state != MOLECULES_OK))
         return "a reply to another question";
     if (bytes - at != (size_t)g->described * sizeof(double) + (size_t)g->pairs * 8 + g->canonical +
-                          g->scaffold + g->reason)
+                          g->scaffold + g->drawn + g->reason)
         return "a reply of a wrong length";
     memcpy(out->descriptor, body + at, g->described * sizeof(double));
     at += g->described * sizeof(double);
@@ -203,8 +210,10 @@ static inline const char *molecules_reply_parse(const unsigned char *body, size_
     out->counts = body + at + (size_t)g->pairs * 4;
     out->canonical = (const char *)body + at + (size_t)g->pairs * 8;
     out->scaffold = out->canonical + g->canonical;
-    out->reason = out->scaffold + g->scaffold;
-    if (!molecules_printable(out->canonical, (size_t)g->canonical + g->scaffold + g->reason))
+    out->drawn = out->scaffold + g->scaffold;
+    out->reason = out->drawn + g->drawn;
+    if (!molecules_printable(out->canonical,
+                             (size_t)g->canonical + g->scaffold + g->drawn + g->reason))
         return "text that is not printable";
     return molecules_pairs_wrong(out, asked);
 }

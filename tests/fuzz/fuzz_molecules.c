@@ -35,7 +35,7 @@ static void reply(const uint8_t *body, size_t n, const struct molecules_ask *ask
     if (molecules_reply_parse(body, n, asked, &r) != NULL)
         return;
     if (sizeof r.got + (size_t)r.got.described * 8 + (size_t)r.got.pairs * 8 + r.got.canonical +
-            r.got.scaffold + r.got.reason !=
+            r.got.scaffold + r.got.drawn + r.got.reason !=
         n)
         fuzz_fail("parts that are not the whole");
     for (size_t i = 0; i < r.got.pairs; i++) {
@@ -48,6 +48,7 @@ static void reply(const uint8_t *body, size_t n, const struct molecules_ask *ask
     }
     reach(r.canonical, r.got.canonical);
     reach(r.scaffold, r.got.scaffold);
+    reach(r.drawn, r.got.drawn);
     reach(r.reason, r.got.reason);
     for (size_t i = 0; i < r.got.reason; i++)
         if (r.reason[i] < ' ' || r.reason[i] > '~')

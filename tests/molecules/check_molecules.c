@@ -203,7 +203,7 @@ END_TEST
 START_TEST(a_helper_that_does_not_start_is_told)
 {
     static const char *const how[][2] = {
-        { "version", "speaks version 7 of the protocol, this gpdesk version 1" },
+        { "version", "speaks version 8 of the protocol, this gpdesk version 2" },
         { "noise", "writes what is no answer (no message begins there)" },
         { "huge", "writes what is no answer (a message of another kind)" },
         { "die", "was ended by signal 9 before it could answer" },
@@ -309,7 +309,7 @@ START_TEST(settings_have_limits)
     static const char *const text[] = { "C1" };
     const struct molecules_ask bad[] = { { MOLECULES_COUNTS, 17, 0, 0 },
                                          { MOLECULES_COUNTS, 2, 1u << 25, 0 },
-                                         { 16, 2, 0, 0 },
+                                         { 32, 2, 0, 0 },
                                          { MOLECULES_COUNTS, 2, 0, 8 } };
     struct seen seen[1];
     struct err err;

@@ -3,11 +3,14 @@ check_PROGRAMS += tests/molecules/fake_molecules
 tests_molecules_fake_molecules_SOURCES = tests/molecules/fake_molecules.c
 if HAVE_CHECK
 check_PROGRAMS += tests/molecules/check_molecules tests/molecules/check_lingo
-check_PROGRAMS += tests/molecules/check_smiles
+check_PROGRAMS += tests/molecules/check_smiles tests/molecules/check_drawing
+TESTS += tests/molecules/check_drawing
 TESTS += tests/molecules/check_molecules tests/molecules/check_lingo tests/molecules/check_smiles
 endif
 tests_molecules_check_smiles_SOURCES = tests/molecules/check_smiles.c
 tests_molecules_check_smiles_LDADD = $(app_tests)
+tests_molecules_check_drawing_SOURCES = tests/molecules/check_drawing.c
+tests_molecules_check_drawing_LDADD = $(app_tests)
 tests_molecules_check_lingo_SOURCES = tests/molecules/check_lingo.c
 tests_molecules_check_lingo_LDADD = $(app_tests)
 tests_molecules_check_molecules_SOURCES = tests/molecules/check_molecules.c

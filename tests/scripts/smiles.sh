@@ -42,6 +42,27 @@ is "undone and redone" "$rc" 0
 run -s two.gpd -e 'predict m.csv out=b.csv'
 ok "a session knows the encoding" cmp a.csv b.csv
 
+# A row without each place, and a molecule without each piece of its text: as predicted for such a
+# row. The change comes from one kernel matrix, the predictions from another.
+printf 'counts,y\n1:1 2:2,0\n1:1 2:1 9:3,5\n2:2,3\n1:1,7\n9:1,6\n' >places.csv
+printf 'counts\n1:1 2:1 9:3\n2:1 9:3\n1:1 9:3\n1:1 2:1\n' >without.csv
+changes() { # of the file of explain-row against predictions, the whole row first
+    awk -F, 'NR == FNR { if (FNR > 1) m[n++] = $2; next }
+        FNR > 1 { d = $NF - (m[FNR - 1] - m[0]); if (d * d > 1e-18) exit 1; k++ }
+        END { exit !(k == n - 1 && k > 0) }' "$1" "$2"
+}
+run --format json -e 'open places.csv types=counts=counts; kernel tanimoto; fit noise=0.3' \
+    -e 'explain-row row:2 out=e.csv; predict without.csv types=counts=counts out=q.csv columns=row,mean'
+ok "explain-row leaves out each place" changes q.csv e.csv
+is "and names them" "$(cut -d, -f2 e.csv | tr '\n' ' ')" 'name "1" "2" "9" '
+has "in JSON, too" "$out" '"places":\[{"position":[123],"name":"[129]","change":'
+run --format json -e 'open m.csv; missing drop; kernel tanimoto; fit noise=0.3; explain-row row:1' \
+    -e 'explain-row row:3 out=e.csv'
+has "a molecule without a piece of its text" "$out" '"pieces":\[{"position":1,"name":"CCO","change"'
+is "by the letters" "$(cut -d, -f2 e.csv | tr '\n' ' ')" 'name "0ccc" "c0cc" "ccc0" "cccc" '
+run --format json -e 'open m.csv; missing drop; kernel tanimoto; fit noise=0.3; plot row'
+has "nothing was explained" "$out$err" 'No row has been explained yet'
+
 # Lists of SMILES.
 printf '# a comment\nCCO ethanol\n\nc1ccccc1\tbenzene, pure\r\nC1C broken\nCCN\n' >pool.smi
 run --format json -s m.gpd -e 'predict pool.smi out=p.csv'
@@ -132,6 +153,15 @@ if test -x "$built/gpdesk-molecules"; then
     run --format json -e 'open r.csv'
     has "five bonds at a carbon" "$out" "row 3 ('C(C)(C)(C)(C)C', line 4): Explicit valence"
     has "equal by canonical SMILES" "$out" '"name":"equal-molecules".*in 2 rows; 1 of them'
+    # Atoms that are bonded to none: without one it is the molecule of the others.
+    printf 'smiles,y\nC.N.O,1\nCC.N,2\nO.O,4\nc1ccccc1,3\nN,5\n' >apart.csv
+    printf 'smiles\nC.N.O\nN.O\nC.O\nC.N\n' >fewer.csv
+    run --format json -e 'open apart.csv; kernel tanimoto; fit noise=0.3; explain-row row:1 out=e.csv' \
+        -e 'predict fewer.csv out=q.csv columns=row,mean; explain-row row:4 out=b.csv'
+    ok "explain-row leaves out each atom" changes q.csv e.csv
+    is "and names it" "$(cut -d, -f2 e.csv | tr '\n' ' ')" 'name "C1" "N2" "O3" '
+    is "six equal atoms are equal" "$(awk -F, 'NR > 1 { printf "%.12g\n", $3 }' b.csv |
+        sort | uniq -c | awk '{ print $1 }')" 6
     data=${GPDESK_SHARED:-$src/../shared}/data
     for set in freesolv photoswitch; do
         test -d "$data/$set" || continue

@@ -283,13 +283,13 @@ const struct command cmd_diag_rows[] = {
      "smooth in the similarity cannot follow a cliff. Pairs with equal counts are apart."},
     {"explain-row",
      "model",
-     "Show what a prediction depends on: columns, letters, nodes",
+     "Show what a prediction depends on: columns, letters, nodes, atoms",
      "explain-row row:12",
      {{"row", ARG_WORD, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL,
        "a row of the data by its number, row:12, or by its cell of text, such as a name"},
       {"run", ARG_RUN, ARGF_POS, ".", 0, 0, NULL, NULL, "a fit; . is the last one"},
       {"target", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "with several targets, which one"},
-      {"column", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL, "with several sequences, which one"},
+      {"column", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL, "a sequence or molecule: its parts"},
       {"out", ARG_OUT, 0, NULL, 0, 0, NULL, NULL,
        "CSV to write: position, letter, changed_to, change; or column, value, typical, change"}},
      CMD_JOB | CMD_NEEDS_DATA,
@@ -297,7 +297,9 @@ const struct command cmd_diag_rows[] = {
      "For numbers and categories: how much higher the mean is with the row's own value of each\n"
      "column than with those of the training rows, on average. For sequences every letter is\n"
      "tried at every position, and no letter (masked, in the last row). For graphs each node is\n"
-     "left out, for a time series each value is replaced by the mean. plot row draws it."},
+     "left out, for a time series each value is replaced by the mean; of a molecule that RDKit\n"
+     "reads each atom, with all counts that it takes part in, else each piece of the text or\n"
+     "place of the counts (column=NAME where there are other inputs). plot row draws it."},
     {"effects",
      "model",
      "Show how the predicted mean changes with each column",

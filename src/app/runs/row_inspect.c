@@ -101,6 +101,7 @@ static void looking_free(struct job *job)
     model_unref(w->model);
     free(w->like);
     free(w->change);
+    free(w->v.names);
     free(w->out);
     free(w);
     job->arg = NULL;
@@ -418,7 +419,20 @@ static const char *own_letters(const struct looking *w)
 /* "letter", "node" */
 static const char *part_word(const struct looking *w)
 {
-    return kind_of(&table_of(w)->col[w->column])->part;
+    return w->v.part ? w->v.part : kind_of(&table_of(w)->col[w->column])->part;
+}
+
+/* The name of a part that is left out: by default its number. */
+static const char *part_name(const struct looking *w, size_t p, char *out, size_t len)
+{
+    const char *s = w->v.names;
+
+    snprintf(out, len, "%zu", p + 1);
+    for (size_t k = 0; s && k < p; k++)
+        s = strchr(s, '\n') ? strchr(s, '\n') + 1 : NULL;
+    if (s)
+        snprintf(out, len, "%.*s", (int)strcspn(s, "\n"), s);
+    return out;
 }
 
 /* The change of the mean when position p is masked, or node p is left out. */
@@ -492,9 +506,11 @@ static struct figure *explain_figure(const void *work, struct err *err)
             most = i;
     }
     const size_t p = most % w->v.positions;
+    char name[32];
     if (ok && w->v.leaves_out)
-        ok = figure_verdict(f, err, "mean %.4g; without %s %zu it changes most, by %.3g", w->mean,
-                            part_word(w), p + 1, w->change[most]) == ST_OK;
+        ok = figure_verdict(f, err, "mean %.4g; without %s %s it changes most, by %.3g", w->mean,
+                            part_word(w), part_name(w, p, name, sizeof name),
+                            w->change[most]) == ST_OK;
     else if (ok)
         ok = figure_verdict(f, err, "mean %.4g; changes from %.3g to %.3g, most with %c%zu%c",
                             w->mean, low, high, own_letters(w)[p], p + 1,
@@ -509,14 +525,19 @@ static enum status explain_csv(const void *work, struct err *err)
 {
     const struct looking *w = work;
     FILE *f = fopen(w->out, "w");
+    char name[32];
 
     if (!f)
         return err_set(err, ST_IO, "%.200s cannot be written", w->out);
-    fprintf(f, w->v.leaves_out ? "%s,change\n" : "position,%s,changed_to,change\n",
-            part_word(w));
+    fprintf(f, !w->v.leaves_out ? "position,%s,changed_to,change\n"
+               : w->v.names     ? "%s,name,change\n"
+                                : "%s,change\n", part_word(w));
     for (size_t k = 0; k < w->v.choices; k++)
         for (size_t p = 0; p < w->v.positions; p++)
-            if (w->v.leaves_out)
+            if (w->v.leaves_out && w->v.names)
+                fprintf(f, "%zu,\"%s\",%.17g\n", p + 1, part_name(w, p, name, sizeof name),
+                        w->change[p]);
+            else if (w->v.leaves_out)
                 fprintf(f, "%zu,%.17g\n", p + 1, w->change[p]);
             else
                 fprintf(f, "%zu,%c,%c,%.17g\n", p + 1, own_letters(w)[p], w->v.choice[k],
@@ -583,7 +604,7 @@ static void explain_record(struct workspace *ws, const void *work)
         qsort(order, n, sizeof *order, by_size);
         qsort(where, w->v.positions, sizeof *where, by_size);
     }
-    char parts[32];
+    char parts[32], part[32];
     snprintf(parts, sizeof parts, "%ss", part_word(w));
     rec_array(&rec, w->v.leaves_out ? parts : "masked");
     if (w->v.leaves_out)
@@ -593,6 +614,8 @@ static void explain_record(struct workspace *ws, const void *work)
     for (size_t i = 0; order && i < w->v.positions && i < NAMED_POSITIONS; i++) {
         rec_item(&rec);
         rec_int(&rec, "position", (int64_t)where[i].at + 1);
+        if (w->v.names)
+            rec_str(&rec, "name", part_name(w, where[i].at, part, sizeof part));
         rec_num(&rec, "change", masked(w, where[i].at));
         rec_close(&rec);
     }
@@ -612,7 +635,7 @@ static void explain_record(struct workspace *ws, const void *work)
     for (size_t i = 0; order && i < NAMED && i < w->v.positions; i++) {
         const size_t at = where[i].at, q = order[i].at % w->v.positions;
         if (w->v.leaves_out)
-            rec_text(&rec, "\n  %12zu %8.4g", at + 1, masked(w, at));
+            rec_text(&rec, "\n  %12s %8.4g", part_name(w, at, part, sizeof part), masked(w, at));
         else if (where[i].size > 0.0)
             rec_text(&rec, "\n  %c%-6zu %8.4g", own_letters(w)[at], at + 1, masked(w, at));
         else if (order[i].size > 0.0) /* no further position matters */
@@ -620,10 +643,7 @@ static void explain_record(struct workspace *ws, const void *work)
         if (!w->v.leaves_out && order[i].size > 0.0)
             rec_text(&rec, "       %c%zu%c %*s %8.4g", own_letters(w)[q], q + 1,
                      w->v.choice[order[i].at / w->v.positions],
-                     q < 9    ? 4
-                     : q < 99 ? 3
-                              : 2,
-                     "", w->change[order[i].at]);
+                     q < 9 ? 4 : q < 99 ? 3 : 2, "", w->change[order[i].at]);
     }
     size_t first, last;
     if (!w->v.leaves_out && order && matters(w, &first, &last))
@@ -698,7 +718,8 @@ enum status row_inspect_neighbours(struct workspace *ws, const struct run *r, si
                  err);
 }
 
-/* The input whose cells are changed part by part: the one of this name, or the first (NULL).
+/* The input whose cells are changed part by part: the one of this name, or the first (NULL), which
+ * may be of counts where the model reads nothing else.
  * SIZE_MAX: there is none, and columns as a whole tell more. */
 static enum status find_sequence(const struct run *r, const char *name, size_t *column,
                                  struct err *err)
@@ -706,15 +727,19 @@ static enum status find_sequence(const struct run *r, const char *name, size_t *
     const struct table *t = r->data->table;
     struct buf names = { 0 };
     char word[64];
-    size_t n = 0;
+    size_t n = 0, inputs = 0;
 
     *column = SIZE_MAX;
+    for (size_t j = 0; j < t->ncols; j++)
+        inputs += r->data->role[j] == ROLE_INPUT && encoding_reads(&r->enc, t->col[j].name);
     for (size_t j = 0; j < t->ncols; j++) {
         if (!has_variants(r->data, &r->enc, j))
             continue;
         buf_puts(&names, n++ > 0 ? ", " : "");
         text_safe(&names, t->col[j].name, 40);
-        if (*column == SIZE_MAX && (!name || !strcmp(name, t->col[j].name)))
+        /* Counts beside other columns are left as a whole unless they are named. */
+        const bool counts = (kind_of(&t->col[j])->rows & ROWS_COUNTS) != 0;
+        if (*column == SIZE_MAX && (name ? !strcmp(name, t->col[j].name) : !counts || inputs == 1))
             *column = j;
     }
     if (name && *column == SIZE_MAX) {

@@ -342,3 +342,41 @@ enum status counts_gather(size_t n, const size_t *from, const size_t *places,
     measure(s, n, to);
     return ST_OK;
 }
+
+/* Leaving out. */
+
+enum status counts_leave_out(const struct counts *s, size_t row, struct column *to,
+                             struct err *err)
+{
+    const size_t n = counts_places(s, row), rows = n + 1;
+    const struct count *own = s->count + s->at[row];
+    struct count *all = mem_calloc(rows * rows, sizeof *all, "counts", err);
+    size_t *from = all ? mem_calloc(2 * rows, sizeof *from, "counts", err) : NULL;
+    bool *missing = from ? mem_calloc(rows, sizeof *missing, "counts", err) : NULL;
+    enum status rc = missing ? ST_OK : ST_NOMEM;
+
+    for (size_t i = 0; rc == ST_OK && i < rows; i++) {
+        from[i] = i * rows;
+        for (size_t k = 0; k < n; k++)
+            if (i == 0 || k != i - 1)
+                all[i * rows + from[rows + i]++] = own[k];
+    }
+    if (rc == ST_OK)
+        rc = counts_gather(rows, from, from + rows, all, missing, to, err);
+    free(all);
+    free(from);
+    free(missing);
+    return rc;
+}
+
+char *counts_names(const struct counts *s, size_t row, struct err *err)
+{
+    struct buf out = { 0 };
+
+    for (size_t k = s->at[row]; k < s->at[row + 1]; k++)
+        buf_printf(&out, "%s%lu", out.len > 0 ? "\n" : "", (unsigned long)s->count[k].place);
+    char *names = buf_take(&out);
+    if (names == NULL)
+        err_nomem(err, 0, "names");
+    return names;
+}

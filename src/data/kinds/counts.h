@@ -34,6 +34,12 @@ bool counts_guess(const struct table *, size_t j);
  * that is negative or not finite. */
 enum status counts_make(const struct table *, size_t j, struct column *to, struct err *err);
 
+/* The row, and then for each of its places the row without it, into an empty column without a
+ * name. */
+enum status counts_leave_out(const struct counts *, size_t row, struct column *to, struct err *);
+/* The places of a row, one a line; NULL: NOMEM. */
+char *counts_names(const struct counts *, size_t row, struct err *);
+
 /* Makes such a column, into an empty column without a name, of n rows: row i has `places` counts
  * from from[i] on, which ascend. */
 enum status counts_gather(size_t n, const size_t *from, const size_t *places,

@@ -37,6 +37,9 @@ struct row_variants {
     /* Letters that may replace one at a position; the last means none; */
     char choice[KIND_CHOICES_MOST];
     bool leaves_out;                /* or, as the only choice, the part is left out */
+    const char *part;               /* what is left out; NULL: the kind's own part */
+    char *names;                    /* of the parts, one a line; NULL: they have numbers. The caller
+                                     * frees them */
 };
 
 struct row_kind {

@@ -232,6 +232,27 @@ static void measure(const struct column *c, struct buf *out)
     buf_printf(out, ", values up to %g", counts_of(c)->most);
 }
 
+/* Examining rows. */
+
+static enum status variants(const struct column *c, size_t row, struct row_variants *v,
+                            struct err *err)
+{
+    *v = (struct row_variants){
+        .positions = counts_places(c->held, row), .choices = 1, .leaves_out = true };
+    if (v->positions == 0)
+        return err_set(err, ST_STATE, "row %zu has no places: there is nothing to leave out",
+                       row + 1);
+    v->names = counts_names(c->held, row, err);
+    return v->names != NULL ? ST_OK : ST_NOMEM;
+}
+
+static enum status vary(const struct column *c, size_t row, const struct row_variants *v,
+                        struct column *to, struct err *err)
+{
+    (void)v;
+    return counts_leave_out(c->held, row, to, err);
+}
+
 const struct row_kind kind_counts = {
     .name = "counts",
     .whole = "list of counts",
@@ -261,4 +282,6 @@ const struct row_kind kind_counts = {
     .words = words,
     .example = "counts\n3:1 80:2\n3:1 7:4\n80:300\n3:0.5 9:1 4294967295:2\n0:0\n7:1 9:2 80:1\n",
     .measure = measure,
+    .variants = variants,
+    .vary = vary,
 };

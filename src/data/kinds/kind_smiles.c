@@ -6,6 +6,7 @@
 #include "data/kinds/kind.h"
 
 #include "data/encoding_column.h"
+#include "data/molecules/drawing.h"
 #include "data/molecules/molecule_step.h"
 #include "data/molecules/smiles_column.h"
 #include "data/molecules/smiles_syntax.h"
@@ -130,6 +131,133 @@ static bool suits(const struct enc_held *held, const struct enc_col *col)
     return kind_counts.suits(held, col);
 }
 
+/* Examining rows: of a fingerprint by RDKit atom by atom, of pieces of text piece by piece. */
+
+/* True if an atom can be left out; RANGE, UNSUPPORTED, NOT_FOUND, BACKEND, IO with *err. */
+static enum status draw(const struct column *c, size_t row, struct fingerprint *how,
+                        struct drawing *d, struct err *err)
+{
+    const struct smiles_column *s = smiles_column_of(c);
+    const enum status rc = fingerprint_parse(s->how, "encoding", how, err);
+
+    *d = (struct drawing){ 0 };
+    return rc == ST_OK && !how->lingo ? drawing_read(s->text[row], how, d, err) : rc;
+}
+
+static char *atom_names(const struct drawing *d, struct err *err)
+{
+    struct buf out = { 0 };
+
+    for (size_t i = 0; i < d->atoms; i++)
+        buf_printf(&out, "%s%s%zu", i > 0 ? "\n" : "", d->atom[i].element, i + 1);
+    char *names = buf_take(&out);
+    if (names == NULL)
+        err_nomem(err, 0, "names");
+    return names;
+}
+
+/* Pieces of up to four letters are their places. */
+static char *piece_names(const struct counts *s, size_t row, struct err *err)
+{
+    struct buf out = { 0 };
+
+    for (size_t k = s->at[row]; k < s->at[row + 1]; k++) {
+        buf_puts(&out, out.len > 0 ? "\n" : "");
+        for (int shift = 24; shift >= 0; shift -= 8)
+            if (s->count[k].place >> shift & 255)
+                buf_putc(&out, (char)(s->count[k].place >> shift & 255));
+    }
+    char *names = buf_take(&out);
+    if (names == NULL)
+        err_nomem(err, 0, "names");
+    return names;
+}
+
+static enum status variants(const struct column *c, size_t row, struct row_variants *v,
+                            struct err *err)
+{
+    struct fingerprint how;
+    struct drawing d;
+    enum status rc = draw(c, row, &how, &d, err);
+
+    *v = (struct row_variants){ .choices = 1, .leaves_out = true };
+    if (rc == ST_OK && how.lingo) {
+        rc = kind_counts.variants(c, row, v, err);
+        v->part = "piece";
+        if (rc == ST_OK && how.length <= 4) {
+            free(v->names);
+            v->names = piece_names(counts_of(c), row, err);
+            rc = v->names != NULL ? ST_OK : ST_NOMEM;
+        }
+    } else if (rc == ST_OK) {
+        v->positions = d.atoms;
+        v->part = "atom";
+        v->names = atom_names(&d, err);
+        rc = v->names != NULL ? ST_OK : ST_NOMEM;
+    }
+    drawing_free(&d);
+    return rc;
+}
+
+/* The environments have to make the counts that the column has: another RDKit may not. */
+static bool agrees(const struct counts *s, size_t row, const struct count *own, size_t n)
+{
+    bool same = n == counts_places(s, row);
+
+    for (size_t k = 0; same && k < n; k++)
+        same = own[k].place == s->count[s->at[row] + k].place &&
+               own[k].value == s->count[s->at[row] + k].value;
+    return same;
+}
+
+static enum status without_atoms(const struct column *c, size_t row, const struct fingerprint *how,
+                                 const struct drawing *d, struct column *to, struct err *err)
+{
+    const size_t rows = d->atoms + 1, wide = d->environments + 1;
+    const bool bits = (how->ask.flags & MOLECULES_BITS) != 0;
+    struct count *all = mem_calloc(rows * wide, sizeof *all, "counts", err);
+    size_t *from = all != NULL ? mem_calloc(2 * rows, sizeof *from, "counts", err) : NULL;
+    bool *missing = from != NULL ? mem_calloc(rows, sizeof *missing, "counts", err) : NULL;
+    enum status rc = missing != NULL ? ST_OK : ST_NOMEM;
+
+    for (size_t i = 0; rc == ST_OK && i < rows; i++) {
+        from[i] = i * wide;
+        from[rows + i] = drawing_counts(d, i > 0 ? i - 1 : SIZE_MAX, bits, all + i * wide, err);
+        rc = from[rows + i] != SIZE_MAX ? ST_OK : ST_NOMEM;
+    }
+    if (rc == ST_OK && !agrees(counts_of(c), row, all, from[rows])) {
+        rc = err_set(err, ST_STATE, "the counts of row %zu are not those that this RDKit makes, so "
+                     "its atoms cannot be told apart", row + 1);
+        err_hint(err, "open the file again, then fit");
+    }
+    if (rc == ST_OK)
+        rc = counts_gather(rows, from, from + rows, all, missing, to, err);
+    free(all);
+    free(from);
+    free(missing);
+    return rc;
+}
+
+static enum status vary(const struct column *c, size_t row, const struct row_variants *v,
+                        struct column *to, struct err *err)
+{
+    struct fingerprint how;
+    struct drawing d;
+    struct column counts = { 0 };
+    enum status rc = draw(c, row, &how, &d, err);
+
+    if (rc == ST_OK && !how.lingo && d.atoms != v->positions)
+        rc = err_set(err, ST_FORMAT, "the molecule was drawn twice, and not alike");
+    if (rc == ST_OK)
+        rc = how.lingo ? counts_leave_out(counts_of(c), row, &counts, err)
+                       : without_atoms(c, row, &how, &d, &counts, err);
+    if (rc == ST_OK)
+        rc = smiles_column_recount(c, row, v->positions + 1, &counts, to, err);
+    table_column_clear(&counts);
+    drawing_free(&d);
+    return rc;
+}
+
 /* Describing. */
 
 static void words(const struct column *c, struct buf *out)
@@ -173,5 +301,7 @@ const struct row_kind kind_smiles = {
     .words = words,
     .measure = measure,
     .reopen = "types=NAME=smiles",
+    .variants = variants,
+    .vary = vary,
     .example = "smiles\nCCO\nc1ccccc1\nCC(=O)O\nClCCBr\nC[C@H](N)C(=O)O\n",
 };

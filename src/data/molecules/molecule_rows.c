@@ -199,7 +199,7 @@ static enum status give(struct making *k, const struct head *h, const char *p, s
             .pairs = pairs,
             .places = (const unsigned char *)place + 4 * at,
             .counts = (const unsigned char *)count + 4 * at,
-            .descriptor = x, .canonical = "", .scaffold = speaks ? text : "",
+            .descriptor = x, .canonical = "", .drawn = "", .scaffold = speaks ? text : "",
             .reason = speaks ? text : "" };
         if (state[i] != 0)
             rc = take(k, j++, &one, err);

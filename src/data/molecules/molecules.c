@@ -48,7 +48,7 @@ static size_t trimmed(const char **s, size_t n)
 /* Fills *m and returns true if the text is no SMILES at first sight. */
 static bool refused(const char *s, size_t n, struct molecule *m, char *reason, size_t len)
 {
-    *m = (struct molecule){ .state = MOLECULE_WRONG, .canonical = "", .scaffold = "",
+    *m = (struct molecule){ .state = MOLECULE_WRONG, .canonical = "", .scaffold = "", .drawn = "",
                             .reason = reason };
     if (n == 0) {
         snprintf(reason, len, "it is empty");
@@ -86,7 +86,7 @@ static enum status give(struct reading *r, size_t item, const struct molecule *m
 static enum status give_up(struct reading *r, struct reader *w, enum molecule_state state,
                            const struct ctl *ctl, struct err *err)
 {
-    struct molecule m = { .state = state, .canonical = "", .scaffold = "" };
+    struct molecule m = { .state = state, .canonical = "", .scaffold = "", .drawn = "" };
     char reason[120];
 
     if (state == MOLECULE_SLOW)
@@ -118,7 +118,8 @@ static enum status take_answer(struct reading *r, struct reader *w, const struct
     if (rc != ST_OK)
         return rc;
     const struct molecules_got *g = &reply.got;
-    char *texts = mem_calloc((size_t)g->canonical + g->scaffold + g->reason + 3, 1,
+    char *texts = mem_calloc((size_t)g->canonical + g->scaffold + g->drawn + g->reason + 4,
+                             1,
                              "the answer about a molecule", err);
     if (!texts)
         return ST_NOMEM;
@@ -133,6 +134,7 @@ static enum status take_answer(struct reading *r, struct reader *w, const struct
         .descriptor = g->described ? reply.descriptor : NULL,
         .canonical = text_of(&at, reply.canonical, g->canonical),
         .scaffold = text_of(&at, reply.scaffold, g->scaffold),
+        .drawn = text_of(&at, reply.drawn, g->drawn),
         .fragments = g->fragments,
         .reason = text_of(&at, reply.reason, g->reason),
     };

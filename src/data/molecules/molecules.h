@@ -27,6 +27,7 @@ struct molecule {
     const unsigned char *places, *counts; /* molecules_number */
     const double *descriptor;             /* MOLECULES_DESCRIPTORS of them, if asked for */
     const char *canonical, *scaffold;     /* "" unless asked for; a chain has the scaffold "" */
+    const char *drawn;                    /* "" unless asked for (drawing.h) */
     size_t fragments;                     /* parts that are not bonded to each other */
     const char *reason;                   /* "" if it was read; else part of a sentence */
 };

@@ -1,5 +1,7 @@
 # molecules from SMILES: the processes that read them, and what needs no chemistry
 libdata_a_SOURCES += \
+  src/data/molecules/drawing.c \
+  src/data/molecules/drawing.h \
   src/data/molecules/fingerprint.c \
   src/data/molecules/fingerprint.h \
   src/data/molecules/helper.c \

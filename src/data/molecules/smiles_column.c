@@ -107,6 +107,22 @@ static enum status take_cells(const struct column *c, const size_t *row, size_t 
     return s->version != NULL ? ST_OK : ST_NOMEM;
 }
 
+enum status smiles_column_recount(const struct column *c, size_t row, size_t n,
+                                  struct column *counts, struct column *to, struct err *err)
+{
+    size_t *rows = mem_calloc(n + 1, sizeof *rows, "molecules", err);
+
+    for (size_t i = 0; rows != NULL && i < n; i++)
+        rows[i] = row;
+    const enum status rc = rows != NULL ? take_cells(c, rows, n, to, err) : ST_NOMEM;
+    free(rows);
+    if (rc != ST_OK)
+        return rc;
+    counts_clear(&own(to)->counts);
+    move_counts(counts, own(to));
+    return ST_OK;
+}
+
 static enum status copy_cells(const struct column *c, size_t n, struct column *to, struct err *err)
 {
     return take_cells(c, NULL, n, to, err);

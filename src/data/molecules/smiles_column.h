@@ -27,6 +27,9 @@ static inline bool smiles_column_is(const struct column *c)
  * nothing of the counts afterwards. */
 enum status smiles_column_make(size_t n, const char *const *text, struct molecule_rows *rows,
                                struct column *to, struct err *err);
+/* The row n times with other counts: those of a column of counts of n rows, which is emptied. */
+enum status smiles_column_recount(const struct column *, size_t row, size_t n,
+                                  struct column *counts, struct column *to, struct err *);
 /* The text of each cell, also of molecules that were not read; the array has as many pointers as
  * the table has rows, and the caller frees it.  Of a column of words, its words. */
 const char **smiles_column_texts(const struct table *, const struct column *, struct err *err);
