@@ -88,6 +88,7 @@ void figure_free(struct figure *f)
         axis_clear(&f->y);
         free(f->verdict);
         free(f->reason);
+        free(f->picture);
         free(f);
         f = next;
     }
@@ -250,6 +251,8 @@ static struct figure *copy_panel(const struct figure *f, struct err *err)
         rc = replace_string(&c->verdict, f->verdict, err);
     if (rc == ST_OK)
         rc = replace_string(&c->reason, f->reason, err);
+    if (rc == ST_OK)
+        rc = replace_string(&c->picture, f->picture, err);
     for (size_t i = 0; rc == ST_OK && i < f->ns; i++)
         rc = copy_series(c, &f->s[i], err);
     if (rc != ST_OK) {

@@ -65,6 +65,9 @@ struct figure {
     struct series *s;
     char *verdict; /* one sentence about the same numbers; drawn by the caller */
     char *reason;  /* if there is nothing to draw: the reason, and what to do; otherwise NULL */
+    /* Of the first panel: a drawing of its own, a whole SVG document, which an .svg file gets; all
+     * else shows the curves. NULL: none. */
+    char *picture;
     bool square;   /* both axes have the same range and scale (parity) */
     struct figure *next; /* the next panel, or NULL; owned */
     size_t across;       /* in the first panel: number of panels side by side; 0: stacked */

@@ -561,7 +561,10 @@ enum status plot_export(const struct ctl *ctl, const struct figure *f, const cha
     enum status rc = choose_size(&j, err);
     if (rc == ST_OK)
         rc = prepare(&j, path, err);
-    if (rc == ST_OK && j.kind <= SIX) {
+    if (rc == ST_OK && j.kind == SVG && f->picture != NULL) {
+        buf_puts(&b, f->picture);
+        rc = write_bytes(&j, &b, err);
+    } else if (rc == ST_OK && j.kind <= SIX) {
         rc = picture(&j, err);
     } else if (rc == ST_OK) {
         if (j.kind == CSV)

@@ -60,6 +60,11 @@ run --format json -e 'open m.csv; missing drop; kernel tanimoto; fit noise=0.3; 
     -e 'explain-row row:3 out=e.csv'
 has "a molecule without a piece of its text" "$out" '"pieces":\[{"position":1,"name":"CCO","change"'
 is "by the letters" "$(cut -d, -f2 e.csv | tr '\n' ' ')" 'name "0ccc" "c0cc" "ccc0" "cccc" '
+run --format json -e 'open m.csv; missing drop; kernel tanimoto; fit noise=0.3; plot molecule row:1'
+has "without RDKit no molecule is drawn" "$out$err" \
+    'pieces of text, not of atoms.*"try":"cols NAME encoding=morgan, then fit'
+run --format json -e 'open places.csv types=counts=counts; kernel tanimoto; fit; plot molecule row:1'
+has "nor are counts" "$out$err" 'r1 reads no molecule.*"try":"cols NAME type=smiles, then fit'
 run --format json -e 'open m.csv; missing drop; kernel tanimoto; fit noise=0.3; plot row'
 has "nothing was explained" "$out$err" 'No row has been explained yet'
 
@@ -162,6 +167,20 @@ if test -x "$built/gpdesk-molecules"; then
     is "and names it" "$(cut -d, -f2 e.csv | tr '\n' ' ')" 'name "C1" "N2" "O3" '
     is "six equal atoms are equal" "$(awk -F, 'NR > 1 { printf "%.12g\n", $3 }' b.csv |
         sort | uniq -c | awk '{ print $1 }')" 6
+    # The picture: a circle for each atom, what raises the mean and what lowers it, names as text.
+    printf 'smiles,id,y\nCC[N+](C)(C)C.[Cl-],<b>&,1\nc1ccccc1C#N,</svg>,2\nCCO,c,5\nN,d,3\n' >named.csv
+    run --format json -e 'open named.csv; cols id type=text role=id; kernel tanimoto' \
+        -e 'fit noise=0.3; plot molecule row:1 out=m.svg; plot molecule row:1 out=m.csv' \
+        -e 'explain-row row:1 out=e.csv; plot molecule row:2 out=n.svg' -k -e 'plot molecule' \
+        -e 'plot molecule row:99'
+    is "a circle for each atom" "$(grep -c '<title>' m.svg)" 7
+    is "charged atoms have letters" "$(grep -c '>N+</text>\|>Cl-</text>' m.svg)" 2
+    has "names are text" "$(cat m.svg)" '>&lt;b&gt;&amp;</text>'
+    is "and end no document" "$(grep -c '</svg>' n.svg)" 1
+    ok "bars are what explain-row tells" awk -F, 'NR == FNR { if (FNR > 1) m[FNR] = $4; next }
+        FNR > 1 && (m[FNR] + $3) ^ 2 > 1e-18 { exit 1 } END { exit FNR != 8 }' m.csv e.csv
+    has "a row has to be named" "$out$err" '"try":"plot molecule row:12 out=FILE.svg'
+    has "and be there" "$out$err" 'row 99: the data have 4 rows'
     data=${GPDESK_SHARED:-$src/../shared}/data
     for set in freesolv photoswitch; do
         test -d "$data/$set" || continue

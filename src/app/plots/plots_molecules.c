@@ -3,13 +3,16 @@
 #include "app/plots/plots.h"
 
 #include "app/runs/cliffs.h"
+#include "app/runs/row_inspect.h"
 #include "app/runs/scoring/domain.h"
 #include "app/runs/scoring/scoring.h"
+#include "app/shell/args.h"
 #include "base/mem.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static struct figure *kept_cliffs(struct workspace *ws, struct run *r, const struct args *a,
                                   struct err *err)
@@ -178,4 +181,58 @@ const struct plot_ops plots_similarity_row = {
     .of_target = true,
     .make = kept_similarity,
     .prepare = similarity_prepare,
+};
+
+/* A molecule with its atoms coloured. */
+
+static struct figure *kept_molecule(struct workspace *ws, struct run *r, const struct args *a,
+                                    struct err *err)
+{
+    (void)r, (void)a;
+    return kept_copy(ws, "molecule", "No molecule has been drawn yet. try: plot molecule row:12",
+                     err);
+}
+
+static enum status molecule_prepare(struct workspace *ws, struct run *r, const struct args *a,
+                                    struct plot_work *out, struct err *err)
+{
+    const char *word = NULL;
+    size_t row, target;
+
+    if (!r) {
+        struct figure *no = plots_nothing("molecule", "There is no fit yet. try: fit", err);
+        *out = (struct plot_work){ no, copied, figure_freed };
+        return no ? ST_OK : err->code;
+    }
+    for (size_t i = 0; i < args_many(a, "runs"); i++)
+        if (!args_looks_like_run(args_many_at(a, "runs", i)))
+            word = args_many_at(a, "runs", i);
+    if (!word) {
+        err_set(err, ST_USAGE, "plot molecule draws a row of the data");
+        err_hint(err, "plot molecule row:12 out=FILE.svg");
+        return ST_USAGE;
+    }
+    enum status rc = row_inspect_find(r, word, &row, err);
+    if (rc == ST_OK)
+        rc = run_target(r, args_text(a, "target"), &target, err);
+    if (rc == ST_OK)
+        rc = row_inspect_molecule_new(r, row, target, &out->in, err);
+    out->make = row_inspect_molecule;
+    out->free = row_inspect_molecule_free;
+    (void)ws;
+    return rc;
+}
+
+const struct plot_ops plots_molecule_row = {
+    .name = "molecule",
+    .title = "A molecule, its atoms coloured by what they add to the mean",
+    .axes = "atom, rise of the mean",
+    .help = "Of a row (plot molecule row:12 out=FILE.svg): how much lower the predicted mean is "
+            "without each atom, that is without all counts that it takes part in, as explain-row "
+            "tells it. An .svg file gets the molecule as RDKit draws it, blue atoms raise the mean "
+            "and orange ones lower it; other files and the screen show bars. It needs RDKit.",
+    .columns = true,
+    .of_target = true,
+    .make = kept_molecule,
+    .prepare = molecule_prepare,
 };

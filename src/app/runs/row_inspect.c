@@ -5,6 +5,8 @@
 #include "data/formats/import.h"
 #include "app/core/job.h"
 #include "data/kinds/kind.h"
+#include "data/molecules/drawing.h"
+#include "data/molecules/drawing_svg.h"
 #include "data/molecules/smiles_column.h"
 #include "app/core/kept.h"
 #include "app/core/ws_tell.h"
@@ -91,10 +93,8 @@ enum status row_inspect_find(const struct run *r, const char *word, size_t *row,
     return ST_USAGE;
 }
 
-static void looking_free(struct job *job)
+static void looking_clear(struct looking *w)
 {
-    struct looking *w = job->arg;
-
     if (!w)
         return;
     fit_setup_free(&w->study);
@@ -104,6 +104,11 @@ static void looking_free(struct job *job)
     free(w->v.names);
     free(w->out);
     free(w);
+}
+
+static void looking_free(struct job *job)
+{
+    looking_clear(job->arg);
     job->arg = NULL;
 }
 
@@ -368,9 +373,8 @@ static enum status choose(struct looking *w, struct err *err)
                                      : kind_of(c)->variants(c, w->row, &w->v, err);
 }
 
-static enum status explain_work(struct job *job, struct err *err)
+static enum status explain(struct looking *w, struct job *job, struct err *err)
 {
-    struct looking *w = job->arg;
     const double t0 = job_now();
     struct encoded e = { 0 };
     struct table *t = NULL;
@@ -407,6 +411,11 @@ static enum status explain_work(struct job *job, struct err *err)
     encode_free(&e);
     table_unref(t);
     return rc;
+}
+
+static enum status explain_work(struct job *job, struct err *err)
+{
+    return explain(job->arg, job, err);
 }
 
 /* Reporting the result. */
@@ -681,10 +690,10 @@ static const struct job_ops neighbours_ops = {
 static const struct job_ops explain_ops = {
     .verb = "explain-row", .work = explain_work, .done = explain_done, .free = looking_free};
 
-static enum status start(struct workspace *ws, const struct run *r, struct looking w,
-                         const struct job_ops *ops, const char *out, const char *line,
-                         struct err *err)
+static enum status looking_new(const struct run *r, struct looking w, const char *out,
+                               struct looking **made, struct err *err)
 {
+    *made = NULL;
     if (r->kind != RUN_FIT || !r->model || !r->has_enc) {
         err_set(err, ST_STATE, "%s has no model", r->id);
         err_hint(err, "fit");
@@ -703,12 +712,21 @@ static enum status start(struct workspace *ws, const struct run *r, struct looki
         own->out = out ? mem_strdup(out, err) : NULL;
         rc = out && !own->out ? ST_NOMEM : ST_OK;
     }
-    if (rc != ST_OK) {
-        struct job tmp = { .arg = own };
-        looking_free(&tmp);
-        return rc;
-    }
-    return ws_submit(ws, ops, NULL, own, line, err);
+    if (rc != ST_OK)
+        looking_clear(own);
+    else
+        *made = own;
+    return rc;
+}
+
+static enum status start(struct workspace *ws, const struct run *r, struct looking w,
+                         const struct job_ops *ops, const char *out, const char *line,
+                         struct err *err)
+{
+    struct looking *own;
+    const enum status rc = looking_new(r, w, out, &own, err);
+
+    return rc == ST_OK ? ws_submit(ws, ops, NULL, own, line, err) : rc;
 }
 
 enum status row_inspect_neighbours(struct workspace *ws, const struct run *r, size_t row,
@@ -765,4 +783,104 @@ enum status row_inspect_explain(struct workspace *ws, const struct run *r,
                                      q->out, line, err);
     }
     return start(ws, r, w, &explain_ops, q->out, line, err);
+}
+
+/* A molecule with its atoms coloured. */
+
+enum status row_inspect_molecule_new(const struct run *r, size_t row, size_t target, void **out,
+                                     struct err *err)
+{
+    struct looking w = { .row = row, .target = target }, *own = NULL;
+    const struct table *t = r->data ? r->data->table : NULL;
+    struct fingerprint how;
+    size_t j = 0;
+
+    *out = NULL;
+    while (t && r->has_enc && j < t->ncols &&
+           !(smiles_column_is(&t->col[j]) && has_variants(r->data, &r->enc, j)))
+        j++;
+    if (!t || !r->has_enc || j == t->ncols) {
+        err_set(err, ST_STATE, "%s reads no molecule", r->id);
+        err_hint(err, t ? "cols NAME type=smiles, then fit" : "open the file again, then fit");
+        return ST_STATE;
+    }
+    enum status rc = fingerprint_parse(smiles_column_of(&t->col[j])->how, "encoding", &how, err);
+    if (rc == ST_OK && how.lingo) {
+        err_set(err, ST_STATE, "the counts are those of pieces of text, not of atoms: a molecule "
+                "is drawn and coloured with RDKit");
+        err_hint(err, "cols NAME encoding=morgan, then fit (needs librdkit-dev, libboost-dev and "
+                 "g++ when gpdesk is built)  |  explain-row row:%zu", row + 1);
+        return ST_STATE;
+    }
+    w.column = j;
+    if (rc == ST_OK)
+        rc = looking_new(r, w, NULL, &own, err);
+    *out = own;
+    return rc;
+}
+
+void row_inspect_molecule_free(void *work)
+{
+    looking_clear(work);
+}
+
+/* The names below: of the row, if it has one, and its text. */
+static char *picture_of(const struct looking *w, const double *raises, struct err *err)
+{
+    const struct smiles_column *s = smiles_column_of(&table_of(w)->col[w->column]);
+    struct fingerprint how;
+    struct drawing d = { 0 };
+    struct buf out = { 0 };
+    char line[160];
+
+    snprintf(line, sizeof line, "row %zu by %s: mean %.4g, target %.4g", w->row + 1, w->run,
+             w->mean, target_of(w, w->row));
+    const char *const lines[] = { s->text[w->row], line,
+                                  "blue atoms raise the mean, orange ones lower it",
+                                  name_of(w, w->row) };
+    enum status rc = fingerprint_parse(s->how, "encoding", &how, err);
+    if (rc == ST_OK)
+        rc = drawing_read(s->text[w->row], &how, &d, err);
+    if (rc == ST_OK && d.atoms != w->v.positions)
+        rc = err_set(err, ST_FORMAT, "the molecule was drawn twice, and not alike");
+    if (rc == ST_OK)
+        drawing_svg(&d, raises, lines, *lines[3] ? 4 : 3, &out);
+    drawing_free(&d);
+    char *picture = rc == ST_OK ? buf_take(&out) : NULL;
+    if (rc == ST_OK && !picture)
+        err_nomem(err, 0, "a picture");
+    buf_free(&out);
+    return picture;
+}
+
+struct figure *row_inspect_molecule(void *work, struct job *job, struct err *err)
+{
+    struct looking *w = work;
+    enum status rc = explain(w, job, err);
+    const size_t n = w->v.positions;
+    double *x = rc == ST_OK ? mem_calloc(2 * n + 1, sizeof *x, "plot", err) : NULL,
+           *raises = x ? x + n : NULL;
+    char title[96];
+
+    snprintf(title, sizeof title, "Row %zu by %s: how much each atom raises the mean", w->row + 1,
+             w->run);
+    struct figure *f = x ? figure_new("molecule", title, err) : NULL;
+    bool ok = f && figure_label(f, "atom", "rise of the mean", err) == ST_OK;
+    size_t most = 0;
+    for (size_t i = 0; ok && i < n; i++) {
+        x[i] = (double)i + 1.0;
+        raises[i] = -w->change[i];
+        most = fabs(raises[i]) > fabs(raises[most]) ? i : most;
+    }
+    char name[32];
+    ok = ok && figure_add(f, "", MARK_BARS, n, x, raises, err) &&
+         (f->picture = picture_of(w, raises, err)) &&
+         figure_verdict(f, err, "mean %.4g; atom %s changes it most, by %.3g (the molecule itself "
+                        "is drawn in .svg files)", w->mean,
+                        part_name(w, most, name, sizeof name), raises[most]) == ST_OK;
+    free(x);
+    if (ok)
+        return f;
+    figure_free(f);
+    return NULL;
 }

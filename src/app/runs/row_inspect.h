@@ -4,7 +4,9 @@
 #ifndef GPDESK_ROW_INSPECT_H
 #define GPDESK_ROW_INSPECT_H
 
+#include "app/core/job.h"
 #include "app/core/workspace.h"
+#include "figure/figure.h"
 
 /* Each queues a job. row: of the table, from 1. */
 enum status row_inspect_neighbours(struct workspace *, const struct run *, size_t row, size_t count,
@@ -14,6 +16,13 @@ enum status row_inspect_neighbours(struct workspace *, const struct run *, size_
 struct row_inspect_ask { size_t row, target; const char *column, *out; };
 enum status row_inspect_explain(struct workspace *, const struct run *,
                                 const struct row_inspect_ask *, const char *line, struct err *);
+/* For a plot: made on the main thread, computed and drawn by the worker; the atoms of a molecule
+ * are coloured by how much each raises the mean.  row: of the table, from 0.  STATE, with what to
+ * do, if the model reads no molecule whose atoms are known. */
+enum status row_inspect_molecule_new(const struct run *, size_t row, size_t target, void **out,
+                                     struct err *);
+struct figure *row_inspect_molecule(void *, struct job *, struct err *);
+void row_inspect_molecule_free(void *);
 /* Parses "row:123" or "123". USAGE if it is neither. */
 enum status row_inspect_number(const char *word, size_t *row, struct err *);
 /* The same, or the row of the run's data that has the word as its cell in a column of text, such as
