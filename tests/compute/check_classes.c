@@ -2,6 +2,7 @@
  * and two rows by quadrature, gradients by differences, threads. */
 #include "support.h"
 
+#include "compute/inducing/sites.h"
 #include "compute/kernels/kernel.h"
 #include "compute/likelihood/latent.h"
 #include "compute/likelihood/likelihood.h"
@@ -286,6 +287,81 @@ START_TEST(threads)
 }
 END_TEST
 
+/* With all rows as inducing points the posterior is that of the full model: golden evidence and
+ * sites.  The points' factor may have a jitter of 1e-12, which moves them by less than 1e-6. */
+START_TEST(all_rows_as_points)
+{
+    size_t n, d, c;
+    double *X = support_golden("cls_X", &n, &d), *y = support_golden("cls_y", &n, &c);
+    double *want = support_golden("ep_sites", &n, &c), hp[KERNEL_MAX_HP];
+    const struct likelihood_ops *of = likelihood_find("bernoulli", "probit", NULL);
+    struct kernel k;
+    struct sites s;
+
+    ck_assert_int_eq(kernel_parse("rbf(l=1)", &k, hp, NULL), ST_OK);
+    const struct columns_of rows = { .k = &k, .hp = hp, .X = X, .n = n, .d = d };
+    ck_assert_int_eq(sites_make(&rows, X, n, of, y, &s, NULL, NULL), ST_OK);
+    ck_assert_int_eq(sites_at(&s, M_SQRT2, 1e-10, NULL, NULL), ST_OK);
+    ck_assert_double_eq_tol(s.l.evidence, support_golden_scalar("cls_scalars", "ep_logZ"), 1e-6);
+    for (size_t i = 0; i < n; i++) {
+        ck_assert_double_eq_tol(s.l.tau[i], want[2 * i], 1e-6);
+        ck_assert_double_eq_tol(s.l.nu[i], want[2 * i + 1], 1e-6);
+    }
+    sites_free(&s);
+    free(want), free(X), free(y);
+}
+END_TEST
+
+/* Fewer points than rows: the slope in lengthscales and amplitude against central differences, and
+ * the same bits with one thread and with three. */
+START_TEST(few_points)
+{
+    enum { N = 150, D = 2, M = 12 };
+    double X[N * D], y[N], hp[KERNEL_MAX_HP], grad[KERNEL_MAX_HP + 2];
+    const struct likelihood_ops *of = likelihood_find("bernoulli", "probit", NULL);
+    struct pool *pool = pool_new(3, NULL);
+    struct splitmix random;
+    struct kernel k;
+    struct sites s[2];
+
+    splitmix_init(&random, 9);
+    for (size_t i = 0; i < N * D; i++)
+        X[i] = splitmix_normal(&random);
+    for (size_t i = 0; i < N; i++)
+        y[i] = X[2 * i] * X[2 * i + 1] + 0.3 * splitmix_normal(&random) > 0.0 ? 1.0 : -1.0;
+    ck_assert_int_eq(kernel_parse("rbf(l=1.2)", &k, hp, NULL), ST_OK);
+    struct columns_of rows = { .k = &k, .hp = hp, .X = X, .n = N, .d = D };
+    for (size_t i = 0; i < 2; i++) {
+        rows.pool = i ? pool : NULL;
+        ck_assert_int_eq(sites_make(&rows, X, M, of, y, &s[i], NULL, NULL), ST_OK);
+        ck_assert_int_eq(sites_at(&s[i], 1.7, 1e-10, NULL, NULL), ST_OK);
+        ck_assert(s[i].l.converged);
+    }
+    ck_assert_mem_eq(s[0].l.tau, s[1].l.tau, 3 * N * sizeof(double)); /* and alpha and nu */
+    ck_assert_mem_eq(s[0].low.F, s[1].low.F, M * M * sizeof(double));
+    ck_assert_int_eq(sites_slope(&rows, X, &s[0], grad, NULL, NULL), ST_OK);
+    for (size_t h = 0; h < 2; h++) {
+        double value[2];
+        for (size_t up = 0; up < 2; up++) {
+            struct sites t;
+            const double f = exp(up ? 1e-4 : -1e-4), was = hp[0];
+            hp[0] *= h == 0 ? f : 1.0;
+            ck_assert_int_eq(sites_make(&rows, X, M, of, y, &t, NULL, NULL), ST_OK);
+            ck_assert_int_eq(sites_at(&t, h == 1 ? 1.7 * f : 1.7, 1e-10, NULL, NULL), ST_OK);
+            value[up] = -t.l.evidence;
+            hp[0] = was;
+            sites_free(&t);
+        }
+        ck_assert_double_eq_tol(grad[h], (value[1] - value[0]) / 2e-4,
+                                1e-5 * (1.0 + fabs(grad[h])));
+    }
+    ck_assert_double_eq(grad[2], 0.0);
+    sites_free(&s[0]);
+    sites_free(&s[1]);
+    pool_free(pool);
+}
+END_TEST
+
 /* Average precision, calibration and Brier score of the golden rows, which have ties. */
 START_TEST(golden_scores)
 {
@@ -370,6 +446,8 @@ int main(void)
     tcase_add_loop_test(tc, gradient, 0, 2);
     tcase_add_loop_test(tc, best_amplitude, 0, 2);
     tcase_add_test(tc, threads);
+    tcase_add_test(tc, all_rows_as_points);
+    tcase_add_test(tc, few_points);
     tcase_add_test(tc, golden_scores);
     tcase_add_test(tc, scores_by_hand);
     tcase_add_test(tc, honesty);

@@ -175,29 +175,58 @@ static enum status only_classes(const struct args *a, const char *verb, const ch
     return ST_OK;
 }
 
-/* The model of two classes is that of the exact kernel alone; solver= and model= may say so. */
+/* The model of two classes is that of the exact kernel or of inducing points; solver= and model=
+ * may say so. */
 static enum status class_kind(const struct args *a, const char *verb, const char *arg,
                               struct err *err)
 {
     const char *word = args_text(a, arg);
     const struct model_ops *kind = model_kind_named(word);
 
-    if (!word || solver_is_free(word) || (kind && kind->exact))
+    if (!word || solver_is_free(word) || (kind && (kind->exact || kind->alone)))
         return ST_OK;
     err_named(err, ST_UNSUPPORTED, "classes",
-              "%s=%s is for a regression; two classes take the exact kernel", arg, word);
-    err_hint(err, "%s  |  likelihood gaussian  (regression on the class)", verb);
+              "%s=%s is for a regression; two classes take the exact kernel or inducing points",
+              arg, word);
+    err_hint(err, "%s  |  %s solver=sparse  |  likelihood gaussian  (regression on the class)",
+             verb, verb);
     return ST_UNSUPPORTED;
 }
 
-static enum status tune_classes(const struct args *a, const struct dataset *d, struct tune_opts *o,
-                                struct err *err)
+/* Inducing points where the line asks for them, by solver= or by what only they have; *sparse says
+ * whether it does.  Of the approximations FITC alone has a posterior of classes. */
+static enum status class_points(struct workspace *ws, const struct args *a, const char *verb,
+                                bool *sparse, struct select_opts *o, struct err *err)
+{
+    const struct model_ops *points = model_kind_by("sparse"), *kind = NULL;
+    static const char *const words[] = { "solver", "model" };
+
+    for (size_t i = 0; i < 2; i++) {
+        const char *word = strcmp(verb, "tune") || i == 0 ? args_text(a, words[i]) : NULL;
+        const struct model_ops *named = word ? model_kind_named(word) : NULL;
+        kind = named ? named : kind;
+    }
+    enum status rc = line_inducing(ws, a, kind != NULL, &kind, o, err);
+    *sparse = kind == points;
+    if (rc == ST_OK && *sparse && args_given(a, "approx") && o->approx != BOUND_FITC) {
+        rc = err_named(err, ST_UNSUPPORTED, "classes",
+                       "approx=%s is for a regression; two classes take fitc at inducing points",
+                       bound_approx_words[o->approx]);
+        err_hint(err, "%s solver=sparse inducing=100", verb);
+    }
+    if (*sparse)
+        o->approx = BOUND_FITC;
+    return rc;
+}
+
+static enum status tune_classes(struct workspace *ws, const struct args *a, const struct dataset *d,
+                                struct tune_opts *o, struct err *err)
 {
     static const char *const others[] = {
-        "features", "rank", "probes", "error", "objective", "inducing", "select", "approx",
-        "precision", NULL
+        "features", "rank", "probes", "error", "objective", "precision", NULL
     };
     enum status rc = only_classes(a, "tune", others, err);
+    bool sparse = false;
 
     if (rc == ST_OK)
         rc = class_kind(a, "tune", "solver", err);
@@ -206,7 +235,9 @@ static enum status tune_classes(const struct args *a, const struct dataset *d, s
                        "nmll=approx estimates the marginal likelihood of a regression");
         err_hint(err, "tune");
     }
-    o->kind = &classes_model;
+    if (rc == ST_OK)
+        rc = class_points(ws, a, "tune", &sparse, &o->inducing, err);
+    o->kind = sparse ? &sparse_classes_model : &classes_model;
     o->likelihood = likelihood_find(probit_likelihood.name, d->link, NULL);
     return rc;
 }
@@ -260,9 +291,8 @@ static enum status cmd_tune(struct workspace *ws, const struct args *a, struct e
     const char *on = args_text(a, "solver");
     o.approx = !strcmp(args_text(a, "nmll"), "approx");
     o.kind = model_kind_named(on);
-    if (d->link && (rc = tune_classes(a, d, &o, err)) != ST_OK)
-        return rc;
-    rc = line_inducing(ws, a, o.kind != NULL, &o.kind, &o.inducing, err);
+    rc = d->link ? tune_classes(ws, a, d, &o, err)
+                 : line_inducing(ws, a, o.kind != NULL, &o.kind, &o.inducing, err);
     if (rc != ST_OK)
         return rc;
     const bool exact = !o.kind && !args_given(a, "features") &&
@@ -676,20 +706,23 @@ static enum status fit_classes(struct workspace *ws, const struct args *a, struc
 {
     static const char *const others[] = {
         "features", "rank", "precond", "rtol", "maxit", "variance", "samples", "plan", "store",
-        "inducing", "select", "approx", "precision", "rescale", "from", "against", NULL
+        "precision", "rescale", "from", "against", NULL
     };
     enum status rc = only_classes(a, "fit", others, err);
+    bool sparse = false;
 
     if (rc == ST_OK)
         rc = class_kind(a, "fit", "solver", err);
     if (rc == ST_OK)
         rc = class_kind(a, "fit", "model", err);
     if (rc == ST_OK)
+        rc = class_points(ws, a, "fit", &sparse, &o->inducing, err);
+    if (rc == ST_OK)
         rc = fit_hp(ws, a, d, o, err);
     if (rc != ST_OK)
         return rc;
     o->likelihood = likelihood_find(probit_likelihood.name, d->link, NULL);
-    o->solver = "auto";
+    o->solver = sparse ? sparse_model.solver : "auto";
     o->noise = 1.0;
     o->keep_scale = true;
     o->seed = args_given(a, "seed") ? (uint64_t)args_int(a, "seed", 0) : ws->opt.seed;

@@ -200,10 +200,13 @@ static enum status keeping_work(struct job *job, struct err *err)
     }
     for (size_t j = 0; rc == ST_OK && j < e.t * e.n; j++)
         weighted[j] = e.y[j] * (e.base.row_scale ? e.base.row_scale[j % e.n] : 1.0);
-    if (rc == ST_OK) {
+    if (rc == ST_OK)
         describe(k, &e, X);
+    if (rc == ST_OK && k->model->kind->classes) /* each would take a posterior of its own */
+        for (size_t i = 0; i < k->model->M; i++)
+            k->point[i].loss = NAN;
+    else if (rc == ST_OK)
         rc = weigh(k, &e, X, weighted, job, err);
-    }
     if (rc == ST_OK)
         sort_points(k);
     if (rc == ST_OK && k->path)
@@ -304,7 +307,9 @@ static void keeping_done(struct workspace *ws, struct job *job, enum status rc,
     rec_num(&rec, "seconds", k->seconds);
     rec_text(&rec, "%s keeps %zu points, %zu of them training rows; %s %.2f nats", k->run,
              k->model->M, k->model->M - outside,
-             k->model->approx == BOUND_VFE ? "bound" : "log likelihood (no bound)", k->value);
+             k->model->kind->classes       ? "evidence"
+             : k->model->approx == BOUND_VFE ? "bound"
+                                             : "log likelihood (no bound)", k->value);
     points_text(&rec, k);
     ws_emit(ws, &rec);
 }
@@ -329,6 +334,7 @@ enum status inducing_run_start(struct workspace *ws, const struct run *r, const 
     if (rc == ST_OK) {
         snprintf(k->run, sizeof k->run, "%s", r->id);
         k->kept_scale = r->fit.keep_scale;
+        k->value = r->info.evidence; /* of two classes */
         k->data = dataset_ref(r->data);
         k->model = model_ref(r->model);
         k->point = mem_calloc(k->model->M, sizeof *k->point, "points", err);

@@ -15,5 +15,7 @@ libcompute_a_SOURCES += \
   src/compute/inducing/select.c \
   src/compute/inducing/select.h \
   src/compute/inducing/select_ways.c \
+  src/compute/inducing/sites.c \
+  src/compute/inducing/sites.h \
   src/compute/inducing/weigh.c \
   src/compute/inducing/weigh.h

@@ -4,6 +4,7 @@
 #include "compute/linalg/blas.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Columns of a task. */
 enum { COLS = 64 };
@@ -50,6 +51,123 @@ enum status latent_factor(struct latent *l, double *diag, const struct ctl *ctl,
     if (rc == ST_OK)
         pool_run(l->pool, tasks, diag_task, &s);
     return rc;
+}
+
+/* What row i has on its own, as a variance, and the share of it that a site leaves. */
+static double own_var(const struct latent *l, size_t i)
+{
+    return l->low->amplitude * l->low->amplitude * l->low->missed[i];
+}
+
+static double left(const struct latent *l, size_t i)
+{
+    return 1.0 / (1.0 + own_var(l, i) * l->tau[i]);
+}
+
+struct low_job { struct latent *l; const double *nu; double *mean, *var, *work; };
+
+/* W <- S^(1/2) V of a block of rows with the sites that the directions see, and their targets. */
+static void low_task(void *ctx, size_t task, size_t worker)
+{
+    const struct low_job *job = ctx;
+    const struct latent *l = job->l;
+    const size_t n = l->n, i0 = task * COLS, i1 = i0 + COLS < n ? i0 + COLS : n;
+    double s[COLS];
+
+    (void)worker;
+    for (size_t i = i0; i < i1; i++) {
+        s[i - i0] = l->low->amplitude * sqrt(l->tau[i] * left(l, i));
+        job->work[i] = l->low->amplitude * job->nu[i] * left(l, i);
+    }
+    for (size_t j = 0; j < l->low->m; j++)
+        for (size_t i = i0; i < i1; i++)
+            l->low->W[i + j * n] = s[i - i0] * l->low->V[i + j * n];
+}
+
+/* The moments of a block of rows: those of the directions, in mean and the rows of W, and of what
+ * the row has on its own (16.16). */
+static void moments_task(void *ctx, size_t task, size_t worker)
+{
+    const struct low_job *job = ctx;
+    struct latent *l = job->l;
+    const size_t n = l->n, i0 = task * COLS, i1 = i0 + COLS < n ? i0 + COLS : n;
+    const double scale = l->low->amplitude * l->low->amplitude;
+
+    (void)worker;
+    for (size_t i = i0; i < i1; i++)
+        job->var[i] = 0.0;
+    for (size_t j = 0; j < l->low->m; j++)
+        for (size_t i = i0; i < i1; i++)
+            job->var[i] += l->low->W[i + j * n] * l->low->W[i + j * n];
+    for (size_t i = i0; i < i1; i++) {
+        const double r = left(l, i), d = own_var(l, i);
+        job->mean[i] = r * (job->mean[i] + d * job->nu[i]);
+        job->var[i] = r * (r * scale * job->var[i] + d);
+        l->alpha[i] = job->nu[i] - l->tau[i] * job->mean[i];
+    }
+}
+
+/* Everything goes through m x m matrices: O(n m^2). */
+static enum status low_moments(struct latent *l, const double *nu, double *mean, double *var,
+                               double *work, struct err *err)
+{
+    struct latent_low *w = l->low;
+    struct low_job job = { .l = l, .nu = nu, .mean = mean, .var = var, .work = work };
+    const size_t n = l->n, m = w->m, tasks = (n + COLS - 1) / COLS;
+
+    pool_run(l->pool, tasks, low_task, &job);
+    enum status rc = blas_dgram(l->pool, n, m, w->W, n, w->F, m, err);
+    for (size_t j = 0; j < m; j++)
+        w->F[j + j * m] += 1.0;
+    if (rc == ST_OK)
+        rc = blas_dpotrf(l->pool, m, w->F, m, NULL, NULL, err);
+    if (rc == ST_OK)
+        rc = blas_dgemm(l->pool, true, false, m, 1, n, 1.0, w->V, n, work, n, 0.0, w->u, m, err);
+    if (rc == ST_OK)
+        rc = blas_dtrsm(l->pool, false, m, 1, w->F, m, w->u, m, err);
+    if (rc == ST_OK)
+        rc = blas_dtrsm(l->pool, true, m, 1, w->F, m, w->u, m, err);
+    if (rc == ST_OK)
+        rc = blas_dgemm(l->pool, false, false, n, 1, m, w->amplitude, w->V, n, w->u, m, 0.0, mean,
+                        n, err);
+    memcpy(w->W, w->V, n * m * sizeof *w->W);
+    if (rc == ST_OK)
+        rc = blas_dtrsm_right(l->pool, true, n, m, w->F, m, w->W, n, err);
+    if (rc == ST_OK)
+        pool_run(l->pool, tasks, moments_task, &job);
+    return rc;
+}
+
+/* var, and mean = Sigma nu = K alpha with alpha = nu - S B^-1 S K nu. */
+enum status latent_moments(struct latent *l, const double *nu, double *mean, double *var,
+                           double *work, const struct ctl *ctl, struct err *err)
+{
+    const size_t n = l->n;
+
+    if (l->low != NULL)
+        return low_moments(l, nu, mean, var, work, err);
+    enum status rc = latent_factor(l, var, ctl, err);
+    if (rc != ST_OK)
+        return rc;
+    blas_dsymv1(true, n, l->K, n, nu, mean);
+    for (size_t i = 0; i < n; i++)
+        work[i] = sqrt(l->tau[i]) * mean[i];
+    rc = blas_dtrsm(l->pool, false, n, 1, l->B, n, work, n, err);
+    if (rc == ST_OK)
+        rc = blas_dtrsm(l->pool, true, n, 1, l->B, n, work, n, err);
+    for (size_t i = 0; i < n; i++)
+        l->alpha[i] = nu[i] - sqrt(l->tau[i]) * work[i];
+    blas_dsymv1(true, n, l->K, n, l->alpha, mean);
+    return rc;
+}
+
+double latent_half(const struct latent *l, size_t i)
+{
+    const struct latent_low *w = l->low;
+
+    if (w == NULL)
+        return log(l->B[i + i * l->n]);
+    return 0.5 * log1p(own_var(l, i) * l->tau[i]) + (i < w->m ? log(w->F[i + i * w->m]) : 0.0);
 }
 
 struct slope_job { const struct latent *l; double *W; };

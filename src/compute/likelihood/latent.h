@@ -10,11 +10,24 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* A prior of m directions and of what each row has on its own, at m inducing points: K =
+ * amplitude^2 (V V' + diag(missed)) is never formed (share/doc/methods.md 16.15). */
+struct latent_low {
+    size_t m;
+    const double *V, *missed; /* n x m, and n */
+    double amplitude;
+    double *W;      /* workspace, n x m */
+    double *F, *u;  /* out: F F' = I + amplitude^2 V' S V (m x m, lower), and the mean of the m
+                     * directions */
+};
+
 /* A posterior of n latent values under a prior with covariance K, and its evidence. */
 struct latent {
     struct pool *pool;
     size_t n;
     const double *K; /* n x n, both triangles: covariances, amplitude included */
+    struct latent_low *low; /* in the place of K, B and V, or NULL */
+    double *nu;          /* NULL, or out: n site means times precision, where sites have means */
     const double *y; /* n: -1 or +1 */
     double *tau, *alpha; /* out: n of each, allocated by the caller */
     double *B;           /* out: the lower Cholesky factor of I + S K S (n x n, by columns) */
@@ -35,6 +48,12 @@ enum { LATENT_SWEEPS = 100 };
 /* B <- the Cholesky factor of I + S K S, and V <- B^-1 S K (n x n), at the present tau.  diag (n):
  * the posterior variances K_ii - |V_i|^2. */
 enum status latent_factor(struct latent *, double *diag, const struct ctl *, struct err *);
+/* The posterior at the sites tau and nu: mean and var (n of each), and alpha with mean = K alpha.
+ * `work` (n) is overwritten. */
+enum status latent_moments(struct latent *, const double *nu, double *mean, double *var,
+                           double *work, const struct ctl *, struct err *);
+/* The share of row i in 1/2 log|I + S K S|; these add up to it. */
+double latent_half(const struct latent *, size_t i);
 /* W (n x n, lower triangle; may be V) <- the symmetric weights with d evidence / d theta =
  * sum_ij W_ij dK_ij / d theta, from the results of `posterior` with u and g; B is overwritten. */
 enum status latent_slope(struct latent *, double *W, struct err *);

@@ -22,6 +22,7 @@ struct likelihood_ops {
     const char *title;       /* for help and lists */
     const char *method;      /* how its posterior is found; NULL: in closed form */
     bool classes;            /* targets are -1 and +1, with probabilities; there is no noise */
+    bool low;                /* `posterior` takes the prior of inducing points, too (latent.low) */
     /* Fills the results of a struct latent.  NULL: the posterior is Gaussian.  CANCELLED when ctl
      * stops it; NOT_PD when B cannot be factorised.  O(n^3) a sweep. */
     enum status (*posterior)(struct latent *, const struct ctl *, struct err *);

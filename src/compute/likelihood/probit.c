@@ -7,7 +7,6 @@
 
 #include "base/mem.h"
 #include "compute/likelihood/latent.h"
-#include "compute/linalg/blas.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -53,28 +52,6 @@ struct sweep {
     double damping, change;
 };
 
-/* The posterior at the present sites: var, and mean = Sigma nu = K alpha with
- * alpha = nu - S B^-1 S K nu. */
-static enum status posterior(struct sweep *s, const struct ctl *ctl, struct err *err)
-{
-    struct latent *l = s->l;
-    const size_t n = l->n;
-    enum status rc = latent_factor(l, s->var, ctl, err);
-
-    if (rc != ST_OK)
-        return rc;
-    blas_dsymv1(true, n, l->K, n, s->nu, s->mean);
-    for (size_t i = 0; i < n; i++)
-        s->work[i] = sqrt(l->tau[i]) * s->mean[i];
-    rc = blas_dtrsm(l->pool, false, n, 1, l->B, n, s->work, n, err);
-    if (rc == ST_OK)
-        rc = blas_dtrsm(l->pool, true, n, 1, l->B, n, s->work, n, err);
-    for (size_t i = 0; i < n; i++)
-        l->alpha[i] = s->nu[i] - sqrt(l->tau[i]) * s->work[i];
-    blas_dsymv1(true, n, l->K, n, l->alpha, s->mean);
-    return rc;
-}
-
 /* The cavity of row i: the posterior without its own site. */
 struct cavity { double tau, mean, var, z; };
 static struct cavity cavity_of(const struct sweep *s, size_t i)
@@ -98,7 +75,7 @@ static double evidence(const struct sweep *s)
     for (size_t i = 0; i < n; i++) {
         const struct cavity c = cavity_of(s, i);
         const double tau = l->tau[i], nu = s->nu[i];
-        sum += log_cdf(c.z) + 0.5 * log1p(tau / c.tau) - log(l->B[i + i * n]) +
+        sum += log_cdf(c.z) + 0.5 * log1p(tau / c.tau) - latent_half(l, i) +
                0.5 * nu * (s->mean[i] - nu / (c.tau + tau)) +
                0.5 * c.mean * c.tau * (tau * c.mean - 2.0 * nu) / (tau + c.tau);
     }
@@ -139,7 +116,7 @@ static enum status iterate(struct sweep *s, const struct ctl *ctl, struct err *e
     enum status rc = ST_OK;
 
     for (l->sweeps = 0; rc == ST_OK; l->sweeps++) {
-        rc = posterior(s, ctl, err);
+        rc = latent_moments(l, s->nu, s->mean, s->var, s->work, ctl, err);
         if (rc == ST_OK && ctl_stopped(ctl))
             rc = err_set(err, ST_CANCELLED, "stopped");
         if (rc != ST_OK)
@@ -159,13 +136,16 @@ static enum status iterate(struct sweep *s, const struct ctl *ctl, struct err *e
 static enum status probit_posterior(struct latent *l, const struct ctl *ctl, struct err *err)
 {
     double *work = mem_calloc(4 * l->n, sizeof *work, "the sites", err);
-    struct sweep s = { .l = l, .nu = work, .mean = work + l->n, .var = work + 2 * l->n,
+    struct sweep s = { .l = l, .nu = l->nu ? l->nu : work, .mean = work + l->n,
+                       .var = work + 2 * l->n,
                        .work = work + 3 * l->n, .damping = 1.0 };
 
     if (work == NULL)
         return ST_NOMEM;
-    for (size_t i = 0; i < l->n; i++)
+    for (size_t i = 0; i < l->n; i++) {
         l->tau[i] = LATENT_TAU_LEAST;
+        s.nu[i] = 0.0;
+    }
     const enum status rc = iterate(&s, ctl, err);
     if (l->u != NULL) { /* sites are stationary: the evidence moves with K alone */
         memset(l->u, 0, l->n * sizeof *l->u);
@@ -181,6 +161,7 @@ const struct likelihood_ops probit_likelihood = {
     .title = "two classes, by the normal distribution function",
     .method = "expectation propagation",
     .classes = true,
+    .low = true,
     .posterior = probit_posterior,
     .probability = probit_probability,
 };

@@ -258,7 +258,8 @@ struct model_ops {
     row(features_model)  \
     row(exact_model)     \
     row(classes_model)   \
-    row(sparse_model)
+    row(sparse_model)    \
+    row(sparse_classes_model)
 
 #define MODEL_DECLARED(name) extern const struct model_ops name;
 MODEL_KINDS(MODEL_DECLARED)

@@ -30,7 +30,8 @@ const struct model_ops *model_kind_of(const struct fit_opts *o)
     const struct model_ops *asked = model_kind_by(o->solver);
 
     for (size_t i = 0; o->likelihood && i < NKINDS; i++)
-        if (kinds[i]->classes == o->likelihood->classes && kinds[i]->classes)
+        if (o->likelihood->classes && kinds[i]->classes &&
+            kinds[i]->alone == (asked && asked->alone))
             return kinds[i];
     return asked ? asked : o->kind ? o->kind : kinds[0];
 }

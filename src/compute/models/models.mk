@@ -35,6 +35,7 @@ libcompute_a_SOURCES += \
   src/compute/models/model_refine.c \
   src/compute/models/model_single.c \
   src/compute/models/model_sparse.c \
+  src/compute/models/model_sparse_classes.c \
   src/compute/models/model_start.c \
   src/compute/models/model_watch.c \
   src/compute/models/propose.c \
