@@ -36,10 +36,19 @@ static bool kernel_form(size_t i, bool ard, struct kernel *k, double hp[KERNEL_M
     size_t from[KERNEL_MAX_HP];
     struct err err = { 0 };
 
-    snprintf(text, sizeof text, ard ? "%s(ard)" : "%s", kernel_at(i)->name);
+    const bool learns = kernel_at(i)->learns; /* its weights: some that stand for learned ones */
+    snprintf(text, sizeof text, ard ? "%s(ard)" : learns ? "%s(width=6,out=4)" : "%s",
+             kernel_at(i)->name);
     if (kernel_parse(text, k, hp, &err) != ST_OK || kernel_bind(k, D, from, &err) != ST_OK) {
         ck_assert_msg(ard, "%s: %s", text, err.msg); /* only some take ard */
         return false;
+    }
+    if (learns) {
+        float w[200];
+        for (size_t j = 0; j < sizeof w / sizeof *w; j++)
+            w[j] = (float)rng_normal(11, rng_stream(RNG_TEST, 7), j);
+        const struct net_shape shape = kernel_net_shape(k, D);
+        k->term[0].net = net_keep(&shape, w, NULL);
     }
     for (size_t h = 0; h < kernel_nhp(k); h++) {
         struct hparam info;

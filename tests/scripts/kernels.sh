@@ -40,6 +40,7 @@ for k in $(echo $all | tr ' ' '\n' | grep -vx -e tanimoto -e tanimotodp -e spect
     run -s k.gpd -e 'predict run=r1 out=p2.csv; describe residual r1; runs'
     is "$k: resumes" $rc 0
     ok "$k: with the same predictions" cmp p1.csv p2.csv
+    [ "$k" != mlp ] || continue # exact by its features, which one way to tune learns: learned.sh
     run --format json -e "$data" -e "kernel $k" -e 'tune solver=exact evals=4' -e \
         'fit solver=exact' -e 'score'
     is "$k: exact" $rc 0

@@ -242,23 +242,65 @@ static enum status tune_classes(struct workspace *ws, const struct args *a, cons
     return rc;
 }
 
-/* What nmll=approx costs beside the other way. */
-static void tell_probes(struct workspace *ws, const struct tune_opts *o, size_t rows)
+/* Says which of these arguments have no effect on a kernel that learns. */
+static void unused_learned(struct workspace *ws, const struct args *a, const struct kernel *k,
+                           const char *const *names, const char *try_)
 {
-    char note[256];
+    struct buf list = { 0 };
 
-    if (!o->approx)
-        return;
-    if (o->kind->draws && o->features <= DEFAULT_TUNE_FEATURES)
-        ws_note(ws, "approx",
-                "with features=%zu the Gram matrix gives the exact value at a lower cost "
-                "(nmll=exact)",
-                o->features);
-    if (!o->kind->tuning->probes_note)
-        return;
-    o->kind->tuning->probes_note(o->subsample && o->subsample < rows ? o->subsample : rows,
-                                 ws_limits(ws).memory, note);
-    ws_note(ws, "approx", "%s", note);
+    for (; *names; names++)
+        if (args_given(a, *names))
+            buf_printf(&list, "%s%s=", list.len ? ", " : "", *names);
+    if (list.len)
+        ws_tell(ws, REC_NOTE, NULL, "unused", try_, "%s has the features that it learned: this "
+                "does not use %s", k->term[0].ops->name, buf_str(&list));
+    buf_free(&list);
+}
+
+/* A kernel that learns is exact by its own few features: other kinds of models are refused. */
+static enum status only_features(const struct kernel *k, const struct model_ops *kind,
+                                 const char *verb, struct err *err)
+{
+    if (!kind || kind->draws)
+        return ST_OK;
+    err_named(err, ST_UNSUPPORTED, "learned",
+              "%s has few features, by which a model is exact: solver=%s would only take longer",
+              k->term[0].ops->name, kind->name);
+    err_hint(err, "%s", verb);
+    return ST_UNSUPPORTED;
+}
+
+static enum status tune_learned(struct workspace *ws, const struct args *a, struct kernel *k,
+                                struct tune_opts *o, struct err *err)
+{
+    static const char *const others[] = {
+        "features", "method", "inducing", "approx", "select", "probes", "error", "rank", "evals",
+        "polish", "width", "precision", NULL
+    };
+
+    if (!kernel_learns(k)) {
+        if (args_given(a, "steps") || args_given(a, "rate") || args_given(a, "subsets"))
+            ws_tell(ws, REC_NOTE, NULL, "unused", "kernel mlp, then tune steps=200",
+                    "steps=, rate= and subsets= are for a kernel that learns its features, so "
+                    "they are not used");
+        return ST_OK;
+    }
+    if (o->likelihood) {
+        err_named(err, ST_UNSUPPORTED, "learned",
+                  "%s learns from a target of numbers, and this is one of two classes",
+                  k->term[0].ops->name);
+        err_hint(err, "likelihood gaussian  (regression on the class)  |  kernel matern(nu=5/2)");
+        return ST_UNSUPPORTED;
+    }
+    unused_learned(ws, a, k, others, "tune steps=200 rate=0.01 subsets=4");
+    o->steps = (size_t)args_int(a, "steps", 0);
+    o->subsets = (size_t)args_int(a, "subsets", 0);
+    o->rate = args_num(a, "rate");
+    o->features = kernel_net_shape(k, 1).out;
+    k->term[0].net = NULL; /* it learns anew */
+    const enum status rc = only_features(k, o->kind, "tune", err);
+    o->kind = model_kind_usual(false);
+    return rc;
 }
 
 static enum status cmd_tune(struct workspace *ws, const struct args *a, struct err *err)
@@ -295,8 +337,12 @@ static enum status cmd_tune(struct workspace *ws, const struct args *a, struct e
                  : line_inducing(ws, a, o.kind != NULL, &o.kind, &o.inducing, err);
     if (rc != ST_OK)
         return rc;
-    const bool exact = !o.kind && !args_given(a, "features") &&
-                       (kernel_draws_none(&k) || kernel_counts_words(&k));
+    o.features = (size_t)args_int(a, "features", DEFAULT_TUNE_FEATURES);
+    o.features += o.features & 1;
+    rc = tune_learned(ws, a, &k, &o, err);
+    if (rc != ST_OK)
+        return rc;
+    const bool exact = !o.kind && !args_given(a, "features") && kernel_draws_none(&k);
     const size_t most = kernel_is_flat(&k) ? EXACT_ONLY_ROWS : EXACT_TUNE_ROWS;
     const bool few = exact || (!o.approx && o.objective == TUNE_NMLL &&
                                !args_given(a, "features") && train_rows(d) <= most);
@@ -308,10 +354,11 @@ static enum status cmd_tune(struct workspace *ws, const struct args *a, struct e
     o.rank = (size_t)args_int(a, "rank", 0);
     o.probes = (size_t)args_int(a, "probes", 0);
     o.error = args_given(a, "error") || !args_given(a, "probes") ? args_num(a, "error") : 0.0;
-    o.features = (size_t)args_int(a, "features", DEFAULT_TUNE_FEATURES);
-    o.features += o.features & 1;
-    o.subsample = (size_t)args_int(a, "rows", 0);
-    tell_probes(ws, &o, train_rows(d));
+    if (o.approx && o.kind->draws && o.features <= DEFAULT_TUNE_FEATURES)
+        ws_note(ws, "approx",
+                "with features=%zu the Gram matrix gives the exact value at a lower cost "
+                "(nmll=exact)",
+                o.features);
     o.max_evals = (size_t)args_int(a, "evals", 0);
     o.restarts = (size_t)args_int(a, "restarts", 1);
     o.polish = args_bool(a, "polish");
@@ -345,7 +392,8 @@ static enum status fit_hp(struct workspace *ws, const struct args *a, const stru
     /* A value that the user has set is kept; one from a tuning may follow these features. */
     const struct rescale *rule = rescale_find(args_text(a, "rescale"));
     rescale_apply(rule, o);
-    o->keep_scale |= !ws->scale_tuned;
+    /* Left-out rows tell nothing new to features that were learned from them. */
+    o->keep_scale |= !ws->scale_tuned || kernel_learns(&o->kernel);
     for (size_t i = 0; i < args_hp(a); i++) {
         double lo, hi;
         const char *name = args_hp_at(a, i, &lo, &hi);
@@ -429,6 +477,21 @@ static void fit_free(struct workspace *ws, const struct args *a, const struct da
     }
 }
 
+/* The features of a kernel that learns are those that it learned, in double precision. */
+static enum status fit_learned(struct workspace *ws, const struct args *a, struct fit_opts *o,
+                               struct err *err)
+{
+    static const char *const others[] = { "features", "precision", "rescale", NULL };
+    const struct net *net = kernel_learns(&o->kernel) ? o->kernel.term[0].net : NULL;
+
+    if (!kernel_learns(&o->kernel))
+        return ST_OK;
+    unused_learned(ws, a, &o->kernel, others, "fit");
+    o->features = kernel_net_shape(&o->kernel, 1).out;
+    o->precision = PREC_DOUBLE;
+    return kernel_net(&o->kernel, net ? net->shape.inputs : 0, &net, err);
+}
+
 static enum status fit_methods(struct workspace *ws, const struct args *a, const struct dataset *d,
                                struct fit_opts *o, struct err *err)
 {
@@ -446,6 +509,10 @@ static enum status fit_methods(struct workspace *ws, const struct args *a, const
         const struct model_ops *kind = asked ? asked : s ? model_kind_by(s->name) : o->kind;
         rc = line_inducing(ws, a, kind || s, &kind, &o->inducing, err);
         o->kind = o->kind ? o->kind : kind;
+    }
+    if (rc == ST_OK && kernel_learns(&o->kernel)) {
+        rc = only_features(&o->kernel, o->kind, "fit", err);
+        o->kind = model_kind_usual(false);
     }
     if (rc != ST_OK)
         return rc;
@@ -495,7 +562,8 @@ static void fit_sizes(struct workspace *ws, const struct args *a, const struct d
     o->maxit = args_given(a, "maxit") || model_kind_of(o)->draws
                    ? (size_t)args_int(a, "maxit", 500) : 0; /* 0: the solver's own */
     o->precision = line_precision(ws, a);
-    if (o->precision == PREC_FLOAT && small_enough(ws, a, train_rows(d), o)) {
+    if (o->precision == PREC_FLOAT && !kernel_learns(&o->kernel) &&
+        small_enough(ws, a, train_rows(d), o)) {
         o->precision = PREC_DOUBLE;
         ws_note(ws, "precision", "%zu rows x %zu features are few enough for double precision at "
                                  "hardly any cost (fit precision=float uses single "
@@ -748,6 +816,9 @@ static enum status cmd_fit(struct workspace *ws, const struct args *a, struct er
     if (rc != ST_OK)
         return rc;
     fit_sizes(ws, a, d, &o);
+    rc = fit_learned(ws, a, &o, err);
+    if (rc != ST_OK)
+        return rc;
     o.rank = (size_t)args_int(a, "rank", 0);
     unused(ws, a, &o);
     tell_noise(ws, &o);
@@ -965,7 +1036,13 @@ struct command cmd_model_rows[] = {
        "number of searches from different starts, each its own run; the best is used"},
       {"rows", ARG_INT, 0, NULL, 10, 1e12, NULL, "rows",
        "rows for the search (default: the program chooses, with a note); the last points use all "
-       "rows, but with solver=exact these"},
+       "rows, but with solver=exact these; kernel mlp: the most rows of a subset (20000)"},
+      {"steps", ARG_INT, 0, "200", 1, 1e6, NULL, "steps",
+       "kernel mlp: steps of Adam, each on one subset of the rows"},
+      {"rate", ARG_REAL, 0, "0.01", 1e-8, 1, NULL, NULL,
+       "kernel mlp: rate of the first step, which falls to 0 along a cosine"},
+      {"subsets", ARG_INT, 0, "4", 1, 64, NULL, "subsets",
+       "kernel mlp: into how many the rows are dealt at random"},
       {"polish", ARG_BOOL, 0, "yes", 0, 0, NULL, NULL, "refine by L-BFGS with exact gradients"},
       {"width", ARG_INTS, 0, NULL, 1, KERNEL_WIDTH_MOST, NULL, "positions",
        "widths of the windows of {windows} to tune, such as 3,5,9; the best is kept"},

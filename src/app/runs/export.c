@@ -491,6 +491,11 @@ static void model_words(struct buf *b, const struct run *r)
                    kind->exact ? "" : kind->words);
         return;
     }
+    if (kernel_learns(k)) {
+        buf_printf(b, ", whose %zu features a network has learned (Wilson et al. 2016). ",
+                   kernel_net_shape(k, 1).out);
+        return;
+    }
     buf_puts(b, ", approximated by ");
     count_words(b, r->kind == RUN_FIT ? r->info.features : r->topt.features);
     buf_printf(
@@ -509,6 +514,14 @@ static void tuning_words(struct buf *b, const struct run *t)
                                             "the error on the validation rows"};
     const struct tuner_ops *how = t->topt.method ? tuner_find(t->topt.method, NULL) : NULL;
 
+    if (kernel_learns(&t->fit.kernel)) {
+        buf_printf(b, "Network, amplitude and noise (%s): %zu steps of Adam (Kingma & Ba 2015) on "
+                   "the negative log marginal likelihood of subsets of the training rows", t->id,
+                   t->tune.evaluations);
+        figure_words(b, ", that of all rows ", t->tune.best.nmll);
+        buf_printf(b, ", seed %" PRIu64 ". ", t->topt.seed);
+        return;
+    }
     buf_printf(b, "Hyperparameters (%s): minimum of %s found by %s in %zu evaluations", t->id,
                objective[t->topt.objective], how ? how->title : "search", t->tune.evaluations);
     if (!run_model_kind(t)->draws) {

@@ -175,6 +175,8 @@ static enum status tune_once(struct job *job, struct err *err)
         rc = tune_run(&f->kernel, &e.base, e.y, &f->topt,
                       &(struct tools){job->backend, job->pool, &job->ctl}, &f->tune, err);
     }
+    if (rc == ST_OK && f->tune.net)
+        f->kernel.term[0].net = f->fopt.kernel.term[0].net = f->tune.net;
     f->topt.valid = NULL;
     f->topt.yvalid = NULL;
     encode_free(&e);
@@ -418,7 +420,7 @@ static void adopt_kernel(struct run *r, const struct fitting *f)
     struct buf text = { 0 };
 
     if (!kernel_has_ard(&f->kernel) && !kernel_reads_windows(&f->kernel) &&
-        !kernel_reads_parts(&f->kernel))
+        !kernel_reads_parts(&f->kernel) && !kernel_learns(&f->kernel))
         return;
     kernel_print(&f->kernel, &text);
     char *words = buf_take(&text);
@@ -575,7 +577,9 @@ static void tune_json(struct rec *rec, const struct run *r)
         rec_int(rec, "features", (int64_t)r->topt.features);
     else
         rec_null(rec, "features");
-    rec_str(rec, "method", r->topt.method ? r->topt.method : tuner_find(NULL, NULL)->name);
+    rec_str(rec, "method", kernel_learns(&r->fit.kernel) ? "adam"
+                           : r->topt.method              ? r->topt.method
+                                                         : tuner_find(NULL, NULL)->name);
     if (r->topt.restarts > 1) {
         rec_int(rec, "restart", (int64_t)r->topt.restart + 1);
         rec_int(rec, "restarts", (int64_t)r->topt.restarts);
@@ -623,7 +627,7 @@ static void tune_result_record(struct workspace *ws, const struct run *r, const 
              t->why == TUNE_CANCELLED ? "stopped; the best so far is kept" : "done");
     rec_text(&rec, "  NMLL %.2f nats (%.4f per row, %zu rows, %s", t->best.nmll,
              t->best.nmll / (double)f->rows, f->rows,
-             tune_kind(&f->topt)->words);
+             kernel_learns(&r->fit.kernel) ? "learned features" : tune_kind(&f->topt)->words);
     if (t->rounds)
         rec_text(&rec, ", %s; points chosen %zu time%s",
                  r->topt.inducing.approx == BOUND_VFE ? "a bound from above" : "no bound",

@@ -94,7 +94,10 @@ static void judged_note(struct workspace *ws, const struct run *r)
     const bool normal = j.verdict == INTERVALS_NARROW || j.verdict == INTERVALS_WIDE;
     intervals_figures(&figures, &j);
     ws_tell(ws, REC_NOTE, r->id, "intervals",
-            !normal ? "plot calibration" : r->fit.keep_scale ? "tune, then fit" : "check",
+            !normal                        ? "plot calibration"
+            : kernel_learns(&r->fit.kernel) ? "calibrate share=0.1"
+            : r->fit.keep_scale            ? "tune, then fit"
+                                           : "check",
             "predicting each training row from the others gives %s: the intervals %s",
             buf_str(&figures), judgement_word(j.verdict));
     buf_free(&figures);

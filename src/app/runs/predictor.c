@@ -701,6 +701,8 @@ static enum status suits(const struct run *r, bool *sd, struct err *err)
     }
     if (kernel_reads_windows(&m->kernel))
         return unsupported(r, "reads sequences or graphs", err);
+    if (kernel_learns(&m->kernel))
+        return unsupported(r, "has learned its features", err);
     for (size_t j = 0; j < r->enc.ncol; j++)
         if (r->enc.col[j].kind != ENC_REAL && r->enc.col[j].kind != ENC_LEVEL &&
             r->enc.col[j].kind != ENC_MISSING)

@@ -759,7 +759,7 @@ static void look_features(struct search *s)
     const struct fit_info *i = &s->f.info;
     const double M = (double)s->a.M, D = s->a.kernel_dimension;
 
-    if (s->a.M == 0 || !s->f.has_model || !s->f.draws)
+    if (s->a.M == 0 || !s->f.has_model || !s->f.draws || kernel_learns(&s->study.o.kernel))
         return;
     const double few = s->a.M < s->a.n * 2 ? D / (0.65 * M) : 0.0;
     const double rmse = i->why > 0 && s->study.o.targets < 2 && !s->study.e.row_scale

@@ -37,7 +37,7 @@ struct kept_run {
     int64_t row;
     char *body;                 /* as last written */
     size_t parts, points;       /* parts and points of its trace */
-    bool whole_trace, history, encoding, model, factor, unfinished;
+    bool whole_trace, history, encoding, weights, model, factor, unfinished;
     double traced;              /* when points were last handed over, in seconds */
 };
 struct store {
@@ -349,6 +349,23 @@ static void put_encoding(struct store *st, struct kept_run *k, const struct run 
     k->encoding = true;
 }
 
+/* What a kernel that learns has learned, before the first text that names it. */
+static void put_weights(struct store *st, struct kept_run *k, const struct run *r)
+{
+    const struct net *net = kernel_learns(&r->fit.kernel) ? r->fit.kernel.term[0].net : NULL;
+
+    if (!net || k->weights)
+        return;
+    unsigned char *bytes = mem_calloc(net_bytes(net), 1, "weights", NULL);
+    if (!bytes) {
+        lost(st);
+        return;
+    }
+    net_write(net, bytes);
+    put_blob(st, OP_BLOB, r->id, STORE_WEIGHTS, 0, bytes, net_bytes(net), 0);
+    k->weights = true;
+}
+
 /* The coefficients of conjugate gradients, from which Lanczos estimates are made. */
 static void put_history(struct store *st, struct kept_run *k, const struct run *r)
 {
@@ -383,6 +400,7 @@ void store_run(struct store *st, const struct run *r)
         return;
     /* What the run's row refers to is written first: a run that is known as done has its weights,
      * encoding and trace, whatever happens in between. */
+    put_weights(st, k, r);
     if (ended(r) && r->model && !k->model)
         store_model(st, r, true);
     put_encoding(st, k, r);
@@ -589,6 +607,7 @@ static enum status take_loaded(struct store *st, struct store_loaded *l, struct 
                                .whole_trace = true,
                                .history = true,
                                .encoding = true,
+                               .weights = true,
                                .model = l->run[i].model,
                                .factor = l->run[i].factor,
                                .unfinished = l->run[i].unfinished,

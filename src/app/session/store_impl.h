@@ -26,6 +26,7 @@
 #define STORE_FACTOR "L"
 #define STORE_FACTOR_SINGLE "L4"
 #define STORE_STATE "state" /* of the solver of a run, from which it can go on */
+#define STORE_WEIGHTS "weights" /* of a kernel that learns: a block of net.h */
 
 extern const char *const store_migration[]; /* share/schema/NNN.sql, embedded; ends in NULL */
 

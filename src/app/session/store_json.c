@@ -667,6 +667,11 @@ static void tune_opts(struct buf *b, const struct tune_opts *t, size_t nhp)
         count(b, "restarts", t->restarts);
     }
     count(b, "subsample", t->subsample);
+    if (t->steps) {
+        count(b, "steps", t->steps);
+        count(b, "subsets", t->subsets);
+        num(b, "rate", t->rate);
+    }
     flag(b, "polish", t->polish);
     count(b, "seed", t->seed);
     str(b, "precision", store_precisions[t->precision]);

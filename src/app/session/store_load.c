@@ -157,7 +157,7 @@ static void take_settings(struct loader *l, struct jdoc *j)
     struct tune_bound bounds[KERNEL_MAX_HP], amp, noise_bound;
 
     memset(bounds, 0, sizeof bounds);
-    if (!store_read_field_kernel(j, &k, "$.kernel"))
+    if (!store_read_field_current(j, &k, "$.kernel"))
         return;
     const size_t nhp = kernel_nhp(&k);
     store_read_field_hp(j, hp, nhp, "$.hp");
@@ -525,7 +525,7 @@ static void read_snapshot(struct loader *l, struct jdoc *j, struct snapshot *s)
 {
     static const char *const fields[4] = { "run", "is", "has", "note" };
 
-    if (!store_read_field_kernel(j, &s->kernel, "$.kernel"))
+    if (!store_read_field_current(j, &s->kernel, "$.kernel"))
         return;
     s->nhp = kernel_nhp(&s->kernel);
     s->hp = mem_calloc(s->nhp ? s->nhp : 1, sizeof *s->hp, "a state", NULL);

@@ -64,6 +64,9 @@ double *store_read_model_doubles(struct loader *, const char *owner, const char 
 /* The index of a word in `words` (NULL-terminated); -1 if it is not there. */
 int store_read_field_word(const char *const *words, const char *word);
 bool store_read_field_kernel(struct jdoc *, struct kernel *, const char *path);
+/* The kernel of a state: one that learns comes without its weights where they are lost or damaged,
+ * and has to be tuned again; the rest of the state is whole. */
+bool store_read_field_current(struct jdoc *, struct kernel *, const char *path);
 void store_read_field_hp(struct jdoc *, double *hp, size_t n, const char *path);
 /* zero: 0 is allowed, too */
 double store_read_field_positive(struct jdoc *, const char *path, bool zero);

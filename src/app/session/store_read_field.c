@@ -20,6 +20,23 @@ bool store_read_field_kernel(struct jdoc *j, struct kernel *k, const char *path)
     return ok;
 }
 
+bool store_read_field_current(struct jdoc *j, struct kernel *k, const char *path)
+{
+    double set[KERNEL_MAX_HP];
+    char *text = store_doc_str(j, "%s", path), *cut = text ? strstr(text, ",weights=") : NULL;
+
+    if (cut && kernel_parse(text, k, set, NULL) != ST_OK) {
+        char *end = strpbrk(cut + 1, ",)");
+        if (end)
+            memmove(cut, end, strlen(end) + 1);
+    }
+    const bool ok = text && kernel_parse(text, k, set, NULL) == ST_OK;
+    if (!ok)
+        store_doc_wrong(j, "%s is not a kernel", path);
+    free(text);
+    return ok;
+}
+
 void store_read_field_hp(struct jdoc *j, double *hp, size_t n, const char *path)
 {
     const size_t have = store_doc_len(j, KERNEL_MAX_HP, "%s", path);

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "compute/models/rescale.h"
+#include "compute/tuners/learn.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -317,6 +318,11 @@ static void read_tune(struct loader *l, struct jdoc *j, struct run *r)
     o->restarts =
         store_doc_has(j, "$.tune.restarts") ? store_read_field_size(j, "$.tune.restarts") : 0;
     o->subsample = store_read_field_size(j, "$.tune.subsample");
+    if (store_doc_has(j, "$.tune.steps")) {
+        o->steps = store_read_field_size(j, "$.tune.steps");
+        o->subsets = (size_t)store_doc_int(j, 1, LEARN_SUBSETS_MOST, "$.tune.subsets");
+        o->rate = store_doc_num(j, "$.tune.rate");
+    }
     o->polish = store_doc_bool(j, "$.tune.polish");
     o->seed = store_doc_u64(j, "$.tune.seed");
     o->precision = (enum precision)store_doc_word(j, store_precisions, "$.tune.precision");
@@ -463,9 +469,29 @@ static void read_common(struct jdoc *j, struct run *r)
         r->ended = 0;
 }
 
+/* The weights that the kernel of a run has learned, before its text is parsed: damaged ones are
+ * refused by their checksum, and the run with them. */
+static void read_weights(struct loader *l, const struct run *r)
+{
+    const char *at = r->kernel_text ? strstr(r->kernel_text, "weights=") : NULL;
+    const size_t n = at ? store_db_blob_size(l->db, r->id, STORE_WEIGHTS) : 0;
+    const uint64_t sum = at ? strtoull(at + strlen("weights="), NULL, 16) : 0;
+    struct err why = { 0 };
+
+    if (n == 0 || net_find(sum))
+        return;
+    unsigned char *bytes = mem_calloc(n, 1, "weights", NULL);
+    if (bytes && store_db_get_blob(l->db, r->id, STORE_WEIGHTS, bytes, n, &why) == ST_OK)
+        net_read(bytes, n, sum, &why);
+    free(bytes);
+    if (why.code != ST_OK)
+        store_load_damaged(l, "%s: %.160s", r->id, why.msg);
+}
+
 static void read_run(struct loader *l, struct jdoc *j, struct run *r, size_t *parts)
 {
     read_common(j, r);
+    read_weights(l, r);
     read_encoding(l, j, r);
     if (r->kind == RUN_FIT) {
         read_fit(j, r);

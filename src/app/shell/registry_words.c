@@ -55,6 +55,14 @@ static const char *with_value(const char *name, double value)
     return text;
 }
 
+static const char *with_word(const struct kparam *p)
+{
+    static char text[80];
+
+    snprintf(text, sizeof text, "%s=%s", p->name, p->words[(size_t)p->init]);
+    return text;
+}
+
 static const char *solver_inside(const char *word, size_t i)
 {
     const struct solver_ops *s = solver_find(word, NULL);
@@ -226,7 +234,7 @@ static const char *kernel_inside(const char *name, size_t i)
             return example_value(k, p->name, i);
         i -= n;
         if (n == 0 && i-- == 0)
-            return with_value(p->name, p->init);
+            return p->words ? with_word(p) : with_value(p->name, p->init);
     }
     for (const struct hparam *h = k ? k->hparams : NULL; h && h->name; h++) {
         const bool length = !strcmp(h->name, "lengthscale");

@@ -65,9 +65,19 @@ static size_t hp_at(struct kernel_place p, size_t i)
     return i == FM_NONE ? FM_NONE : i == 0 ? p.hp0 : p.hp0 + p.nl - 1 + i;
 }
 
-/* Shifts the indices of the steps of kernel t to its place in the product; count: its inputs. */
-static void place_steps(struct fm_step *s, size_t n, const struct kernel *k, size_t t, size_t count,
-                        const struct needs *before)
+/* The numbers of a row of d that kernel t reads: of one that learns, the features that the operator
+ * puts behind them (learned.h). */
+struct reach { size_t first, count; };
+static struct reach reads(const struct kernel *k, size_t t, size_t d)
+{
+    if (k->term[t].ops->learns)
+        return (struct reach){ d, kernel_net_shape(k, d).out };
+    return (struct reach){ k->term[t].first, kernel_inputs(k, t, d) };
+}
+
+/* Shifts the indices of the steps of kernel t to its place in the product; in: its inputs. */
+static void place_steps(struct fm_step *s, size_t n, const struct kernel *k, size_t t,
+                        struct reach in, const struct needs *before)
 {
     const struct kernel_place p = kernel_place(k, t);
 
@@ -79,12 +89,12 @@ static void place_steps(struct fm_step *s, size_t n, const struct kernel *k, siz
             s[i].index = hp_at(p, s[i].index);
             s[i].group = k->term[t].grouped ? k->group + k->term[t].first : NULL;
             s[i].also = s[i].op == FM_CIRCLE ? hp_at(p, s[i].also) : p.nl;
-            s[i].first = k->term[t].first;
-            s[i].count = count;
+            s[i].first = in.first;
+            s[i].count = in.count;
             break;
         case FM_COPY:
-            s[i].first = k->term[t].first;
-            s[i].count = count;
+            s[i].first = in.first;
+            s[i].count = in.count;
             break;
         case FM_SIGN:
             s[i].index += before->signs;
@@ -145,11 +155,11 @@ static struct fm_step *product_steps(const struct kernel *k, size_t t, size_t d,
     bool plain = false;
     for (size_t i = 0; s && i < factors; i++) {
         const struct kterm *term = &k->term[at[i]];
-        const size_t count = kernel_inputs(k, at[i], d);
+        const struct reach in = reads(k, at[i], d);
         const bool alone = factors == 1 || (windows && i == 0);
         const size_t own = factor_steps(term, alone, s + n);
-        const struct needs r = needs_of(s + n, own, count);
-        place_steps(s + n, own, k, at[i], count, all);
+        const struct needs r = needs_of(s + n, own, in.count);
+        place_steps(s + n, own, k, at[i], in, all);
         all->signs += r.signs;
         all->perms += r.perms;
         all->scales += r.scales;
@@ -297,8 +307,8 @@ static enum status term_plan(struct fm_term *t, const struct kernel *k, size_t a
                            ? "a kernel over windows is drawn for rows of sequences"
                            : "a kernel beside conv is drawn for rows with numbers too");
     *t = (struct fm_term){
-        .d = kernel_inputs(k, own[0], d), .hp0 = p.hp0, .nl = p.nl, .weight = p.weight, .out = 1.0};
-    t->first = head->first;
+        .d = reads(k, own[0], d).count, .hp0 = p.hp0, .nl = p.nl, .weight = p.weight, .out = 1.0};
+    t->first = reads(k, own[0], d).first;
     t->windows = kterm_reads_windows(head) ? &head->layer : NULL;
     t->steps = product_steps(k, at, d, t, r, err);
     if (!t->steps)
@@ -414,7 +424,7 @@ static void term_draw(struct fm_term *t, const struct kernel *k, size_t at, uint
 /* The number of columns of product i if it is fixed; SIZE_MAX: it can have any number. */
 static size_t fixed_columns(const struct kernel *k, size_t i, size_t d)
 {
-    const size_t t = product_at(k, i), count = kernel_inputs(k, t, d);
+    const size_t t = product_at(k, i), count = reads(k, t, d).count;
     struct fm_step steps[KERNEL_RECIPE + 1];
 
     if (kterm_reads_windows(&k->term[t]) || (t + 1 < k->nterms && k->term[t + 1].times))
@@ -622,6 +632,9 @@ struct featmap *featmap_new(const struct kernel *k, size_t d, size_t M, uint64_t
                     d);
             return NULL;
         }
+    const struct net *net;
+    if (kernel_learns(k) && kernel_net(k, d, &net, err) != ST_OK)
+        return NULL;
     struct featmap *fm = map_alloc(k, d, M, err);
     if (!fm)
         return NULL;

@@ -10,6 +10,8 @@ libcompute_a_SOURCES += \
   src/compute/features/hash.h \
   src/compute/features/interp.c \
   src/compute/features/interp.h \
+  src/compute/features/learned.c \
+  src/compute/features/learned.h \
   src/compute/features/slope.c \
   src/compute/features/slope.h \
   src/compute/features/source.c \

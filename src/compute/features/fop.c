@@ -11,6 +11,7 @@
 #include "compute/linalg/blas.h"
 #include "compute/linalg/blas_kernels.h"
 #include "compute/features/gram.h"
+#include "compute/features/learned.h"
 #include "compute/cpu/simd.h"
 #include "base/limits.h"
 
@@ -54,6 +55,7 @@ struct fop {
     bool centres;
     double *centre;      /* M; NULL: not computed at these hyperparameters */
     const double *row_scale;
+    struct learned_rows *learned; /* of a map that learns: what the backend reads; else NULL */
 };
 
 static void lose(struct fop *f, struct err *err)
@@ -90,6 +92,14 @@ struct fop *fop_new(const struct backend_ops *be, const struct featmap *fm,
                        .precision = opts->precision, .half = opts->store && opts->half };
     f->centres = kernel_reads_windows(&fm->kernel) && opts->precision == PREC_FLOAT;
     f->row_scale = opts->row_scale;
+    if (kernel_learns(&fm->kernel)) {
+        f->learned = learned_rows_new(&fm->kernel, src, opts->pool, err);
+        if (!f->learned) {
+            fop_free(f);
+            return NULL;
+        }
+        src = learned_rows_source(f->learned);
+    }
     struct fop_opts own = *opts;
     own.run = pool_run;
     own.threads = pool_threads(opts->pool);
@@ -177,6 +187,7 @@ void fop_free(struct fop *f)
         f->be->close(f->state);
     if (f->twin)
         f->host->close(f->twin);
+    learned_rows_free(f->learned);
     panel_free(f->panel);
     gram_free(f->formed);
     free(f->centre);

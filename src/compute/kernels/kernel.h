@@ -18,12 +18,13 @@
 #include "base/buf.h"
 #include "base/status.h"
 #include "compute/kernels/layers/layer.h"
+#include "compute/kernels/net.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum { KERNEL_MAX_TERMS = 8, KERNEL_MAX_PARAMS = 4, KERNEL_NAME_MAX = 32 };
+enum { KERNEL_MAX_TERMS = 8, KERNEL_MAX_PARAMS = 5, KERNEL_NAME_MAX = 32 };
 enum {
     KERNEL_MAX_GROUPED = 2048 /* largest number of inputs for lengthscales by group */
 };
@@ -32,7 +33,9 @@ enum {
 struct hparam { const char *name, *unit; double lo, hi, init; const char *help; };
 /* A fixed shape parameter written in the kernel string: matern(nu=5/2). */
 struct kparam { const char *name; double lo, hi, init; const char *help;
-                bool (*valid)(double v); /* NULL: any value in [lo, hi] */ };
+                bool (*valid)(double v); /* NULL: any value in [lo, hi] */
+                const char *const *words; /* its values 0, 1 .. by name, ending in NULL; or NULL */
+};
 
 /* The value of a kernel at two rows x and y as a closed form in one number s, for loops over many
  * pairs.  u and v are x and y over their lengthscales, or as they are where there are none; with
@@ -56,6 +59,7 @@ struct kernel_ops {
     const char *const *examples;  /* further settings for completion, ending in NULL; or NULL */
     bool of_distance; /* has `pair`, but for a single input depends on the distance only */
     bool blind; /* a constant: it reads no input */
+    bool learns; /* its features are a net that a tuning learns (net.h); it stands alone */
     const char *built; /* how it depends on the libraries of this build; NULL: it does not */
     /* The radial factor of frequency j, by which the chi-distributed row length of SORF is
      * multiplied (share/doc/methods.md 3.4 to 3.6); NULL: 1 for all j. */
@@ -100,7 +104,8 @@ const struct kernel_ops *kernel_find(const char *name, struct err *err);
  * layer    the layer around it (ops NULL: none)
  * on       the columns that it reads, as the user names them ("": all)
  * first, count  the numbers of a row that these are (count 0: all, or not bound); a kernel over
- *          windows reads the sequence behind them */
+ *          windows reads the sequence behind them
+ * net      of a kernel that learns: its weights, NULL before a tuning */
 #define KERNEL_ARD SIZE_MAX
 enum { KERNEL_ON_MOST = 120 };
 struct kterm {
@@ -111,6 +116,7 @@ struct kterm {
     struct layer layer;
     char on[KERNEL_ON_MOST];
     size_t first, count;
+    const struct net *net;
 };
 /* A kernel expression.  Plain data; copy by assignment.  Its vector of hyperparameters has for each
  * kernel its hparams in order (with ARD d values, or one for each group, for ops->hparams[0]), and
@@ -243,6 +249,14 @@ double kernel_exact_term(const struct kernel *, size_t t, const double *hp, size
 /* True when some kernel of the expression has no random features, or two that read windows are
  * multiplied: models are then exact. */
 bool kernel_draws_none(const struct kernel *);
+/* A kernel that learns (it is the only one of its expression): the shape of its net for rows of
+ * that many inputs, and its net, if it has learned one that reads so many; SHAPE or STATE. */
+static inline bool kernel_learns(const struct kernel *k)
+{
+    return k->nterms == 1 && k->term[0].ops->learns;
+}
+struct net_shape kernel_net_shape(const struct kernel *, size_t inputs);
+enum status kernel_net(const struct kernel *, size_t inputs, const struct net **out, struct err *);
 /* The layer without random features; NULL: none is. */
 const struct layer_ops *kernel_drawn_none(const struct kernel *);
 /* True when some kernel of the expression counts words: models are exact unless features= is given,

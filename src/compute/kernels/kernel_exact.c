@@ -66,6 +66,8 @@ static double term_exact(const struct kernel *k, size_t t, const double *hp, siz
     if (kterm_reads_windows(term))
         return term->layer.ops->exact(term, hp, x + layer_first(&term->layer, x),
                                       y + layer_first(&term->layer, y), grad);
+    if (term->ops->learns)
+        return term->net && term->net->shape.inputs == d ? net_value(term->net, x, y) : NAN;
     x += term->first;
     y += term->first;
     d = kernel_inputs(k, t, d);
@@ -191,7 +193,8 @@ bool kernel_exact_slopes(const struct kernel *k, const char **which)
     for (size_t t = 0; t < k->nterms; t++) {
         const struct kterm *term = &k->term[t];
         *which = term->ops->title;
-        if (kterm_reads_windows(term) || (term->ops->heavy && term->ops->heavy(term->params)))
+        if (kterm_reads_windows(term) || term->ops->learns ||
+            (term->ops->heavy && term->ops->heavy(term->params)))
             return false;
     }
     return true;

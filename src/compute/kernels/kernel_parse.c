@@ -237,11 +237,66 @@ static enum status parse_ard(struct parser *p, struct kernel *k, struct kterm *t
     return ST_OK;
 }
 
+/* Parses one of the words of a parameter, or its number among them. */
+static enum status parse_param_word(struct parser *p, const struct kparam *k, double *out)
+{
+    char word[KERNEL_NAME_MAX];
+    const char *was = p->at;
+
+    if (parse_word(p, word))
+        for (size_t i = 0; k->words[i]; i++)
+            if (strcmp(word, k->words[i]) == 0)
+                return *out = (double)i, ST_OK;
+    p->at = was;
+    return parse_fail(p, k->help);
+}
+
+/* Parses the checksum of the weights that a kernel has learned. */
+static enum status parse_weights(struct parser *p, struct kterm *term)
+{
+    unsigned long long sum = 0;
+    int n = 0;
+
+    skip_blanks(p);
+    if (!term->ops->learns || sscanf(p->at, "%16llx%n", &sum, &n) != 1 || n != 16)
+        return parse_fail(p, "16 digits, as a tuning of a kernel that learns wrote them");
+    p->at += n;
+    term->net = net_find(sum);
+    if (term->net)
+        return ST_OK;
+    err_named(p->err, ST_NOT_FOUND, "weights", "the weights %016llx of %s are not in this session",
+              sum, term->ops->name);
+    err_hint(p->err, "kernel %s, then tune", term->ops->name);
+    return ST_NOT_FOUND;
+}
+
+/* The parameter of this name that is written in words; NULL: there is none. */
+static const struct kparam *param_of_words(const struct kernel_ops *ops, const char *name)
+{
+    for (const struct kparam *k = ops->params; k && k->name; k++)
+        if (k->words && strcmp(k->name, name) == 0)
+            return k;
+    return NULL;
+}
+
+/* Parses what stands behind "name=". */
+static enum status parse_setting(struct parser *p, struct kterm *term, const char *name, double *hp)
+{
+    const struct kparam *words = param_of_words(term->ops, name);
+    double v;
+
+    if (strcmp(name, "inputs") == 0)
+        return parse_inputs(p, term);
+    if (strcmp(name, "weights") == 0 && term->ops->learns)
+        return parse_weights(p, term);
+    const enum status rc = words ? parse_param_word(p, words, &v) : parse_number(p, &v);
+    return rc == ST_OK ? set_value(p, term, hp, name, v) : rc;
+}
+
 static enum status parse_settings(struct parser *p, struct kernel *k, struct kterm *term,
                                   double *hp)
 {
     char name[KERNEL_NAME_MAX];
-    double v;
 
     skip_blanks(p);
     if (*p->at == ')')
@@ -257,9 +312,7 @@ static enum status parse_settings(struct parser *p, struct kernel *k, struct kte
             return parse_fail(p, "\"=\"");
         } else {
             p->at++;
-            rc = strcmp(name, "inputs") == 0 ? parse_inputs(p, term) : parse_number(p, &v);
-            if (rc == ST_OK && strcmp(name, "inputs") != 0)
-                rc = set_value(p, term, hp, name, v);
+            rc = parse_setting(p, term, name, hp);
         }
         if (rc != ST_OK)
             return rc;
@@ -705,6 +758,32 @@ static enum status layers_agree(const struct kernel *k, struct err *err)
     return ST_OK;
 }
 
+/* A kernel that learns stands alone, reads all inputs and has the net that its settings say. */
+static enum status learner_alone(const struct kernel *k, struct err *err)
+{
+    size_t t = 0;
+
+    while (t < k->nterms && !k->term[t].ops->learns)
+        t++;
+    if (t == k->nterms)
+        return ST_OK;
+    const struct kterm *term = &k->term[t];
+    if (k->nterms > 1 || term->layer.ops || *term->on || term->count) {
+        err_named(err, ST_UNSUPPORTED, "learned",
+                  "%s learns from all inputs and stands alone: in no sum, product or layer",
+                  term->ops->name);
+        err_hint(err, "kernel %s  |  cols NAME role=skip  (to leave inputs out)", term->ops->name);
+        return ST_UNSUPPORTED;
+    }
+    if (!term->net)
+        return ST_OK;
+    const struct net_shape is = term->net->shape, says = kernel_net_shape(k, is.inputs);
+    if (is.width == says.width && is.depth == says.depth && is.out == says.out &&
+        is.layer_norm == says.layer_norm && is.unit_rows == says.unit_rows)
+        return ST_OK;
+    return err_set(err, ST_USAGE, "weights= belong to a net of another shape");
+}
+
 enum status kernel_parse(const char *text, struct kernel *out, double hp_set[KERNEL_MAX_HP],
                          struct err *err)
 {
@@ -718,6 +797,8 @@ enum status kernel_parse(const char *text, struct kernel *out, double hp_set[KER
     enum status rc = parse_expression(&p, false, &k);
     if (rc == ST_OK)
         rc = layers_agree(&k, err);
+    if (rc == ST_OK)
+        rc = learner_alone(&k, err);
     if (rc != ST_OK)
         return rc;
     *out = k;

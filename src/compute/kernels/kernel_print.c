@@ -75,8 +75,13 @@ static void print_settings(const struct kernel *k, const struct kterm *term, str
 
     for (size_t i = 0; ops->params && ops->params[i].name; i++, before = ",") {
         buf_printf(out, "%s%s=", before, ops->params[i].name);
-        print_value(term->params[i], out);
+        if (ops->params[i].words)
+            buf_puts(out, ops->params[i].words[(size_t)term->params[i]]);
+        else
+            print_value(term->params[i], out);
     }
+    if (term->net)
+        buf_printf(out, "%sweights=%016llx", before, (unsigned long long)term->net->sum);
     if (term->ard != 0) {
         buf_printf(out, "%sard", before);
         before = ",";

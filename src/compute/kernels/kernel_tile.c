@@ -4,6 +4,7 @@
 
 #include "compute/kernels/kernels.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,11 +17,64 @@ struct kernel_tile {
     void *of[KERNEL_MAX_TERMS]; /* what each kernel has prepared; NULL: pair by pair */
 };
 
+/* A kernel that learns: the features of the tile's rows, those of others by groups. */
+
+struct learned_tile { const struct net *net; size_t rows; double F[]; };
+
+static void *learned_make(const struct kterm *term, size_t rows, const double *y, size_t stride)
+{
+    const struct net *net = term->net;
+    const size_t q = net->shape.out;
+    struct learned_tile *t = malloc(sizeof *t + rows * q * sizeof t->F[0]);
+
+    if (t != NULL) {
+        t->net = net;
+        t->rows = rows;
+    }
+    if (t != NULL && net_rows(net, rows, y, stride, t->F, q, NULL) != ST_OK) {
+        free(t);
+        t = NULL;
+    }
+    return t;
+}
+
+static void learned_values(const void *tile, size_t m, const double *x, size_t stride, double *out,
+                           size_t ld)
+{
+    const struct learned_tile *t = tile;
+    const size_t q = t->net->shape.out;
+    double *f = malloc(SOME * q * sizeof *f);
+
+    for (size_t i0 = 0; i0 < m; i0 += SOME) {
+        const size_t n = m - i0 < SOME ? m - i0 : SOME;
+        const bool made = f != NULL &&
+                          net_rows(t->net, n, x + i0 * stride, stride, f, q, NULL) == ST_OK;
+        for (size_t j = 0; j < t->rows; j++)
+            for (size_t i = 0; i < n; i++) {
+                double sum = made ? 0.0 : NAN;
+                for (size_t e = 0; made && e < q; e++)
+                    sum += f[i * q + e] * t->F[j * q + e];
+                out[i0 + i + j * ld] = sum;
+            }
+    }
+    free(f);
+}
+
+static const struct layer_tile_ops learned_ops = { learned_make, free, learned_values };
+
 static const struct layer_tile_ops *tile_ops(const struct kernel *k, size_t t)
 {
     const struct kterm *term = &k->term[t];
 
+    if (term->ops->learns)
+        return term->net ? &learned_ops : NULL;
     return kterm_reads_windows(term) ? term->layer.ops->tile : NULL;
+}
+
+/* Where the numbers that kernel t reads begin in a row. */
+static size_t first_of(const struct kernel *k, size_t t, const double *row)
+{
+    return k->term[t].ops->learns ? 0 : layer_first(&k->term[t].layer, row);
 }
 
 bool kernel_tile_has(const struct kernel *k)
@@ -42,8 +96,7 @@ struct kernel_tile *kernel_tile_new(const struct kernel *k, const double *hp, si
     *tile = (struct kernel_tile){ .k = k, .hp = hp, .Y = Y, .d = d, .rows = rows, .ldy = ldy };
     for (size_t t = 0; t < k->nterms; t++)
         if (tile_ops(k, t) != NULL)
-            tile->of[t] = tile_ops(k, t)->make(&k->term[t], rows,
-                                               Y + layer_first(&k->term[t].layer, Y), ldy);
+            tile->of[t] = tile_ops(k, t)->make(&k->term[t], rows, Y + first_of(k, t, Y), ldy);
     return tile;
 }
 
@@ -63,8 +116,7 @@ static void term_values(const struct kernel_tile *tile, size_t t, size_t m, cons
     const double *hp = tile->hp + kernel_place(k, t).hp0;
 
     if (tile->of[t] != NULL) {
-        tile_ops(k, t)->values(tile->of[t], m, X + layer_first(&k->term[t].layer, X), ldx, out,
-                               ld);
+        tile_ops(k, t)->values(tile->of[t], m, X + first_of(k, t, X), ldx, out, ld);
         return;
     }
     for (size_t j = 0; j < tile->rows; j++)

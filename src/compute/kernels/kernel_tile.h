@@ -1,6 +1,7 @@
 /* compute/kernels/kernel_tile.h -- the values of a kernel expression at many pairs of rows: up to
  * KERNEL_TILE rows are prepared together, and others are compared with all of them at once.  The
- * values are those of kernel_exact, bit for bit. */
+ * values are those of kernel_exact, bit for bit (of kernels that learn, whose features are in
+ * single precision, up to its rounding). */
 #ifndef GPDESK_KERNEL_TILE_H
 #define GPDESK_KERNEL_TILE_H
 

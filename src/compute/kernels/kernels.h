@@ -24,7 +24,8 @@ size_t kernel_gaussian_steps(struct fm_step *out);
     row(kernel_poly)     \
     row(kernel_arccos)   \
     row(kernel_erf)      \
-    row(kernel_constant)
+    row(kernel_constant) \
+    row(kernel_mlp)
 
 #define KERNEL_DECLARED(name) extern const struct kernel_ops name;
 KERNEL_ROWS(KERNEL_DECLARED)

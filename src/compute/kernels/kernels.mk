@@ -17,6 +17,10 @@ libcompute_a_SOURCES += \
   src/compute/kernels/kernels.h \
   src/compute/kernels/linear.c \
   src/compute/kernels/matern.c \
+  src/compute/kernels/mlp.c \
+  src/compute/kernels/net.c \
+  src/compute/kernels/net.h \
+  src/compute/kernels/net_real.h \
   src/compute/kernels/periodic.c \
   src/compute/kernels/poly.c \
   src/compute/kernels/rbf.c \

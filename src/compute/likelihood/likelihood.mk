@@ -8,6 +8,8 @@ libcompute_a_SOURCES += \
   src/compute/likelihood/nmll.c \
   src/compute/likelihood/nmll.h \
   src/compute/likelihood/nmll_classes.c \
+  src/compute/likelihood/nmll_columns.c \
+  src/compute/likelihood/nmll_columns.h \
   src/compute/likelihood/nmll_dual.c \
   src/compute/likelihood/nmll_exact.c \
   src/compute/likelihood/nmll_factors.c \

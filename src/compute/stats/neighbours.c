@@ -58,7 +58,7 @@ static enum status measure(struct fop *fop, size_t n, size_t M, const float *own
 
 bool neighbours_exact(const struct kernel *k)
 {
-    return kernel_tile_has(k) || kernel_draws_none(k);
+    return (kernel_tile_has(k) && !kernel_learns(k)) || kernel_draws_none(k);
 }
 
 /* By values of the kernel: cosine k(x, x') / sqrt(k(x, x) k(x', x')), distance sqrt(k(x, x) +

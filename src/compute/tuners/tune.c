@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "compute/likelihood/nmll.h"
 #include "compute/rng.h"
+#include "compute/tuners/learn.h"
 #include "compute/tuners/tune_impl.h"
 
 #include <math.h>
@@ -556,6 +557,8 @@ enum status tune_run(const struct kernel *k, const struct source *src, const dou
                      const struct tune_opts *opts, const struct tools *on,
                      struct tune_result *res, struct err *err)
 {
+    if (kernel_learns(k))
+        return learn_run(k, src, y, opts, on, res, err);
     const struct ctl *ctl = on->ctl;
     struct tune_job job = { .kernel = k, .opts = opts, .kind = tune_kind(opts)->tuning, .ctl = ctl,
                             .res = res, .nhp = kernel_nhp(k),

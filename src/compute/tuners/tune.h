@@ -37,6 +37,10 @@ struct tune_opts {
     size_t max_evals;        /* search and polish together; 0: at most 30 and 20 */
     size_t subsample;        /* rows used by the search; 0: automatic; the last points use all */
     bool polish;
+    /* A kernel that learns (learn.h): steps of Adam, their rate at the start, and the number of
+     * subsets, of which a step takes one; 0: the defaults.  `subsample`: the most rows of one. */
+    size_t steps, subsets;
+    double rate;
     uint64_t seed;
     enum precision precision;
     enum plan plan; size_t mem_limit; /* bytes; 0: none */
@@ -73,6 +77,9 @@ struct tune_result {
     /* How many hyperparameters are at a bound.  idle counts lengthscales of ARD at the
      * upper one: inputs without influence, no sign that the bounds are too narrow. */
     size_t nlower, nupper, idle;
+    const struct net *net; /* what a kernel that learns has learned; else NULL */
+    size_t halved;         /* how often its rate was halved, */
+    bool parted;           /* and whether rows kept aside got worse while the likelihood grew */
     bool degenerate;                           /* the noise explains nearly all of the variance */
     char verdict[256];
 };

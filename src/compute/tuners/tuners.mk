@@ -3,6 +3,8 @@ libcompute_a_SOURCES += \
   src/compute/tuners/bayes.c \
   src/compute/tuners/grid.c \
   src/compute/tuners/lbfgs.c \
+  src/compute/tuners/learn.c \
+  src/compute/tuners/learn.h \
   src/compute/tuners/simplex.c \
   src/compute/tuners/tune.c \
   src/compute/tuners/tune.h \

@@ -49,7 +49,7 @@ static void warn(struct bo *g, const char *name, const char *text)
 /* True where the kernel itself is used: for few rows, and for kernels without random features. */
 static bool exactly(const struct search *s, size_t n)
 {
-    return n <= EXACT_ROWS || kernel_draws_none(&s->kernel);
+    return (n <= EXACT_ROWS && !kernel_learns(&s->kernel)) || kernel_draws_none(&s->kernel);
 }
 
 static enum status tune(struct search *s, const struct encoded *e, const struct tools *on,
@@ -68,6 +68,8 @@ static enum status tune(struct search *s, const struct encoded *e, const struct 
         memcpy(s->hp, t.best.hp, sizeof s->hp);
         s->amplitude = t.best.amplitude;
         s->noise = t.best.noise;
+        if (t.net)
+            s->kernel.term[0].net = t.net;
     }
     tune_result_free(&t);
     return rc;

@@ -48,7 +48,8 @@ static void calibrating_free(struct job *job)
 
 /* On the worker thread. */
 
-/* Fits anew, as the run was fitted, on the training rows that are left. */
+/* Fits anew, as the run was fitted, on the training rows that are left; what a kernel has learned
+ * from all rows is learned anew, too. */
 static enum status fit_anew(struct calibrating *c, struct job *job, struct err *err)
 {
     struct scoring *s = &c->s;
@@ -62,6 +63,8 @@ static enum status fit_anew(struct calibrating *c, struct job *job, struct err *
     enum status rc = fitting_rows(s->data, PART_TRAIN, true, &s->enc, &e, &s->notes, err);
     if (rc == ST_OK)
         rc = fit_setup_bind_kernel(s->data, &s->enc, e.base.d, &o.kernel, o.hp, err);
+    if (rc == ST_OK && kernel_learns(&o.kernel))
+        rc = scoring_folds_tune(s, job, &e, &o, err);
     if (rc == ST_OK) {
         o.targets = e.t;
         o.mem_limit = job->limits.memory;
@@ -189,10 +192,14 @@ static void tell(struct workspace *ws, const struct calibrating *c, const struct
         rec_num(&rec, "quantile", reach[0]);
     }
     rec_bool(&rec, "fitted_anew", c->ask.rows > 0);
+    if (kernel_learns(&r->fit.kernel))
+        rec_bool(&rec, "learned_anew", c->ask.rows > 0);
     rec_num(&rec, "seconds", c->seconds);
     text_seconds(sec, sizeof sec, c->seconds);
-    rec_text(&rec, "%s  %s calibrated by %zu %s (%s)\n  %s", r->id, c->s.run, c->rows,
-             c->ask.rows ? "rows that were left out of a new fit" : "validation rows", sec,
+    rec_text(&rec, "%s  %s calibrated by %zu %s%s (%s)\n  %s", r->id, c->s.run, c->rows,
+             c->ask.rows ? "rows that were left out of a new fit" : "validation rows",
+             c->ask.rows && kernel_learns(&r->fit.kernel) ? ", whose features were learned without "
+                                                            "them" : "", sec,
              t > 1 ? "first target: " : "");
     rec_text(&rec, "mean z^2 %.3g there: variances times %.3g;  intervals at %g %% reach %.3g sd",
              c->of[0].z2, factor[0], 100.0 * c->ask.level, reach[0]);
@@ -217,6 +224,21 @@ static void calibrate_failed(struct workspace *ws, struct job *job, struct run *
     ws->serial++;
 }
 
+/* A kernel that learned anew has other weights than that of the old run. */
+static void name_weights(struct run *r)
+{
+    struct buf text = { 0 };
+
+    if (!kernel_learns(&r->fit.kernel))
+        return;
+    kernel_print(&r->fit.kernel, &text);
+    char *words = buf_take(&text);
+    if (words) {
+        free(r->kernel_text);
+        r->kernel_text = words;
+    }
+}
+
 static void calibrate_done(struct workspace *ws, struct job *job, enum status rc,
                            const struct err *err)
 {
@@ -237,6 +259,7 @@ static void calibrate_done(struct workspace *ws, struct job *job, enum status rc
     r->info = c->info;
     r->fit = c->s.fit;
     r->fit.start = r->fit.against = NULL;
+    name_weights(r);
     r->solve = c->solve;
     memset(&c->solve, 0, sizeof c->solve);
     r->enc = c->s.enc;
@@ -341,6 +364,8 @@ enum status calibrating_start(struct workspace *ws, struct run *r,
     rc = scoring_take(&c->s, r, err);
     if (rc == ST_OK)
         rc = choose_rows(c, err);
+    if (rc == ST_OK && c->ask.rows && kernel_learns(&r->fit.kernel))
+        rc = scoring_take_tuning(ws, r, &c->s.topt, err);
     if (rc != ST_OK) {
         calibrating_free(&tmp);
         return rc;

@@ -715,16 +715,20 @@ enum status scoring_score(struct workspace *ws, struct run *r, enum part part,
     return launch(ws, s, line, err);
 }
 
-/* The tuning whose settings `score folds tune=yes` repeats. */
-static enum status tuning_to_repeat(const struct workspace *ws, const struct run *r,
-                                    const struct run **out, struct err *err)
+enum status scoring_take_tuning(const struct workspace *ws, const struct run *r,
+                                struct tune_opts *out, struct err *err)
 {
-    *out = ws_tuning_of(ws, r);
-    if (*out && (*out)->topt.objective != TUNE_VALID)
+    const struct run *t = ws_tuning_of(ws, r);
+
+    if (t && t->topt.objective != TUNE_VALID) {
+        *out = t->topt;
+        out->start = NULL;
+        out->restart = out->restarts = 0;
         return ST_OK;
-    if (*out) {
+    }
+    if (t) {
         err_set(err, ST_STATE, "%s was tuned on validation rows, which folds do not have",
-                (*out)->id);
+                t->id);
         err_hint(err, "tune, then fit, then score folds tune=yes");
         return ST_STATE;
     }
@@ -737,7 +741,7 @@ static enum status tuning_to_repeat(const struct workspace *ws, const struct run
 enum status scoring_folds(struct workspace *ws, struct run *r, const struct scoring_how *how,
                           const char *line, struct err *err)
 {
-    const struct run *tuning = NULL;
+    struct tune_opts topt = { 0 };
     struct scoring *s;
 
     if (scoring_need_data(r, err) != ST_OK)
@@ -747,18 +751,20 @@ enum status scoring_folds(struct workspace *ws, struct run *r, const struct scor
         err_hint(err, "split folds=5, then fit, then score folds");
         return ST_STATE;
     }
-    const enum status rc = how->tune ? tuning_to_repeat(ws, r, &tuning, err) : ST_OK;
+    if (!how->tune && kernel_learns(&r->fit.kernel)) {
+        err_named(err, ST_STATE, "learned", "the features of %s were learned from the rows of "
+                  "every fold, which would then be scored far too well", r->id);
+        err_hint(err, "score folds tune=yes");
+        return ST_STATE;
+    }
+    const enum status rc = how->tune ? scoring_take_tuning(ws, r, &topt, err) : ST_OK;
     if (rc != ST_OK)
         return rc;
     s = scoring_new(r, DO_FOLDS, err);
     if (!s)
         return err ? err->code : ST_NOMEM;
     s->how = *how;
-    if (tuning) {
-        s->topt = tuning->topt;
-        s->topt.start = NULL;
-        s->topt.restart = s->topt.restarts = 0;
-    }
+    s->topt = topt;
     return launch(ws, s, line, err);
 }
 

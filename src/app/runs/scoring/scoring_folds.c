@@ -32,9 +32,9 @@ static void fold_tick(void *ctx, const struct tick *t)
     ctl_tell(&c->outer, PHASE_FOLDS, c->fold * c->evals + c->done, c->folds * c->evals, NAN);
 }
 
-/* Tunes on the training rows of a fold as the run was tuned, from the kernel's own start. */
-static enum status tune_fold(struct scoring *s, struct job *job, size_t fold,
-                             const struct encoded *train, struct fit_opts *o, struct err *err)
+/* From the kernel's own start. */
+enum status scoring_folds_tune(const struct scoring *s, struct job *job,
+                               const struct encoded *train, struct fit_opts *o, struct err *err)
 {
     struct tune_opts topt = s->topt;
     struct tune_result found = { 0 };
@@ -44,11 +44,13 @@ static enum status tune_fold(struct scoring *s, struct job *job, size_t fold,
     enum status rc = tune_run(&o->kernel, &train->base, train->y, &topt,
                               &(struct tools){ job->backend, job->pool, &job->ctl }, &found, err);
     if (rc == ST_OK && ctl_stopped(&job->ctl))
-        rc = err_set(err, ST_CANCELLED, "stopped at fold %zu", fold + 1);
+        rc = err_set(err, ST_CANCELLED, "stopped");
     if (rc == ST_OK) {
         memcpy(o->hp, found.best.hp, sizeof o->hp);
         o->amplitude = found.best.amplitude;
         o->noise = found.best.noise;
+        if (found.net)
+            o->kernel.term[0].net = found.net;
     }
     tune_result_free(&found);
     return rc;
@@ -92,7 +94,7 @@ static enum status fit_fold(struct scoring *s, struct job *job, size_t fold, str
     if (rc == ST_OK)
         rc = encode(&f->enc, s->data->table, f->in, f->nin, true, &f->train, err);
     if (rc == ST_OK && s->how.tune)
-        rc = tune_fold(s, job, fold, &f->train, &o, err);
+        rc = scoring_folds_tune(s, job, &f->train, &o, err);
     if (rc == ST_OK)
         rc = model_fit(&f->train.base, f->train.y, &o,
                        &(struct tools){ job->backend, job->pool, &job->ctl }, &f->model, &info,
@@ -127,7 +129,9 @@ enum status scoring_folds_work(struct job *job, struct err *err)
     struct scoring *s = job->arg;
     const double t0 = job_now();
     struct fold_ctl c = { .outer = job->ctl, .folds = s->data->split.nfolds,
-                          .evals = s->topt.max_evals ? s->topt.max_evals : FOLD_EVALS };
+                          .evals = s->topt.steps       ? s->topt.steps
+                                   : s->topt.max_evals ? s->topt.max_evals
+                                                       : FOLD_EVALS };
     enum status rc = ST_OK;
 
     s->nfolds = s->data->split.nfolds;

@@ -131,7 +131,14 @@ void scoring_baseline_json(struct rec *, size_t targets, const struct baseline *
 void scoring_baseline_text(struct rec *, size_t targets, const struct baseline *);
 /* Moves them into the run; those of an earlier score go. Without memory, the run has none. */
 void scoring_baseline_keep(struct run *, size_t targets, const struct baseline *);
-/* `score folds`. Defined in scoring_folds.c. */
+/* The settings of the tuning that a fit took its hyperparameters from, to repeat it; STATE: there
+ * is none to repeat. */
+enum status scoring_take_tuning(const struct workspace *, const struct run *, struct tune_opts *,
+                                struct err *);
+/* `score folds`. Repeats that tuning (s->topt) on other rows, for a fit of them. Defined in
+ * scoring_folds.c. */
+enum status scoring_folds_tune(const struct scoring *, struct job *, const struct encoded *train,
+                               struct fit_opts *, struct err *);
 enum status scoring_folds_work(struct job *, struct err *);
 void scoring_folds_done(struct workspace *, struct job *, enum status rc, const struct err *);
 /* Reports failure or cancellation of a job that makes no run. Returns true if there was one. */

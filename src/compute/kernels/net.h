@@ -1,0 +1,63 @@
+/* compute/kernels/net.h -- the parameters of a learned feature map, and the map itself
+ * (share/doc/methods.md 23).
+ *
+ * A net is an immutable block: its shape, its weights in single precision and their checksum, which
+ * is its name in kernel expressions: mlp(..,weights=0123456789abcdef).  Blocks are kept in one
+ * table until the program ends: kernels are copied by assignment, and what hands a kernel on
+ * (models, runs, sessions, undo) hands the block on with it. */
+#ifndef GPDESK_NET_H
+#define GPDESK_NET_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { NET_DEPTH_MOST = 8, NET_WIDTH_MOST = 4096, NET_OUT_MOST = 1024, NET_GROUP = 1024 };
+
+/* `depth` hidden layers of `width` numbers (linear, norm, ReLU), then a linear one of `out`; with
+ * unit_rows each row of features is divided by its length (a row of zeros stays zero). */
+struct net_shape { size_t inputs, width, depth, out; bool layer_norm, unit_rows; };
+/* Where the parameters of a layer are: weights in x out by columns, shifts, and the gain and shift
+ * of its norm (SIZE_MAX: it has none). */
+struct net_layer { size_t in, out, w, b, gain, shift; };
+struct net { struct net_shape shape; size_t count; uint64_t sum; const float *w; };
+
+/* The layers of a shape (depth + 1 of them); returns the number of parameters. */
+size_t net_layers(const struct net_shape *, struct net_layer layer[NET_DEPTH_MOST + 1]);
+/* The block with these weights, copied into the table unless it is there.  NULL: no memory. */
+const struct net *net_keep(const struct net_shape *, const float *w, struct err *err);
+const struct net *net_find(uint64_t sum); /* NULL: there is none of that checksum */
+/* A block as bytes, the same on every machine; and the block of such bytes.  FORMAT where they are
+ * damaged: their checksum is not `sum`. */
+size_t net_bytes(const struct net *);
+void net_write(const struct net *, unsigned char *out);
+const struct net *net_read(const unsigned char *bytes, size_t n, uint64_t sum, struct err *err);
+
+/* n rows on their way: inputs x (n rows of inputs) and features f (n rows of out), each row
+ * contiguous; what the way back needs, of net_hat_size and net_rstd_size numbers (NULL: it is not
+ * kept); net_work_size numbers of workspace. */
+struct net_pass { const float *x; float *f, *hat, *rstd, *work; };
+struct net_pass64 { const double *x; double *f, *hat, *rstd, *work; };
+size_t net_hat_size(const struct net_shape *, size_t n);
+size_t net_rstd_size(const struct net_shape *, size_t n);
+size_t net_work_size(const struct net_shape *, size_t n);
+/* Fills f.  Single-threaded; in single precision and in double. */
+void net_forward(const struct net_shape *, const float *w, size_t n, const struct net_pass *);
+void net_forward64_for_tests(const struct net_shape *, const double *w, size_t n,
+                             const struct net_pass64 *);
+/* grad <- the gradient in all parameters of a function of these features whose derivatives are df
+ * (n rows of out, overwritten), from what the forward pass kept. */
+void net_back(const struct net_shape *, const float *w, size_t n, const struct net_pass *,
+              float *df, float *grad);
+void net_back64_for_tests(const struct net_shape *, const double *w, size_t n,
+                          const struct net_pass64 *, double *df, double *grad);
+/* The features of n rows, at most NET_GROUP, of double inputs `stride` apart, in double beside each
+ * other `ld` apart.  NOMEM. */
+enum status net_rows(const struct net *, size_t n, const double *x, size_t stride, double *f,
+                     size_t ld, struct err *err);
+/* phi(x).phi(y); NaN where there is no memory. */
+double net_value(const struct net *, const double *x, const double *y);
+
+#endif

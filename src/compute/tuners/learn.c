@@ -1,0 +1,548 @@
+/* compute/tuners/learn.c -- see learn.h.
+ *
+ * A step takes one subset: its features by groups of rows, the NMLL and its derivatives in the
+ * features, and these back to the weights, group by group; the gradients of the groups are added in
+ * their order, so that any number of threads learns the same bits. */
+#include "compute/tuners/learn.h"
+
+#include "base/mem.h"
+#include "compute/kernels/net.h"
+#include "compute/likelihood/nmll_columns.h"
+#include "compute/rng.h"
+#include "compute/solvers/descent.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STEPS = 200, SUBSETS = 4, ROWS = 20000, HALVINGS = 8, LOOKS = 20 };
+static const double RATE = 0.01, WATCHED = 0.1;
+/* The NMLL per row, averaged over the last round of subsets, may rise by this much over the best
+ * before the rate is halved; the rows kept aside by this much, before that is told. */
+static const double DIVERGED = 1.0, PARTED = 0.1;
+
+struct rows { size_t n; float *x; double *y; };
+struct learner {
+    const struct tune_opts *o;
+    const struct tools *on;
+    struct net_shape s;
+    size_t count, q, nsubsets, steps, halved;
+    double rate;
+    struct rows set[LEARN_SUBSETS_MOST], watched;
+    size_t largest; /* rows of the largest subset */
+    double *theta, *best, *grad, *first, *second; /* count + 2: the weights, then log squared
+                                                     amplitude and log noise variance */
+    float *w, *parts, *hat, *rstd, *work, *f, *df;
+    double *F, *dF, *v, *inverse; /* features, their derivatives, weights of the mean */
+    const struct rows *at;  /* the subset in work */
+    size_t wave;            /* the first group of those that are on their way back */
+    bool keep;              /* the pass keeps what the way back needs */
+    double least;           /* the least average NMLL per row, and that of the last steps */
+    double recent[LEARN_SUBSETS_MOST];
+    size_t nrecent, best_step, watched_step;
+    double watched_best, watched_last, watched_error;
+    struct tune_result *res;
+};
+
+static size_t groups_of(size_t n)
+{
+    return (n + NET_GROUP - 1) / NET_GROUP;
+}
+
+static size_t group_rows(size_t n, size_t g)
+{
+    return n - g * NET_GROUP < NET_GROUP ? n - g * NET_GROUP : NET_GROUP;
+}
+
+/* The rows of a group on their way. */
+static struct net_pass pass_of(const struct learner *l, size_t g, size_t worker)
+{
+    const size_t r0 = g * NET_GROUP;
+
+    return (struct net_pass){ .x = l->at->x + r0 * l->s.inputs, .f = l->f + r0 * l->q,
+                              .hat = l->hat + net_hat_size(&l->s, r0),
+                              .rstd = l->rstd + net_rstd_size(&l->s, r0),
+                              .work = l->work + worker * net_work_size(&l->s, NET_GROUP) };
+}
+
+static void forward_task(void *ctx, size_t g, size_t worker)
+{
+    struct learner *l = ctx;
+    const size_t r0 = g * NET_GROUP, n = group_rows(l->at->n, g);
+
+    struct net_pass p = pass_of(l, g, worker);
+    if (!l->keep)
+        p.hat = p.rstd = NULL;
+    net_forward(&l->s, l->w, n, &p);
+    for (size_t i = r0 * l->q; i < (r0 + n) * l->q; i++)
+        l->F[i] = (double)l->f[i];
+}
+
+static void back_task(void *ctx, size_t task, size_t worker)
+{
+    struct learner *l = ctx;
+    const size_t g = l->wave + task, r0 = g * NET_GROUP, n = group_rows(l->at->n, g);
+
+    for (size_t i = r0 * l->q; i < (r0 + n) * l->q; i++)
+        l->df[i] = (float)l->dF[i];
+    const struct net_pass p = pass_of(l, g, worker);
+    net_back(&l->s, l->w, n, &p, l->df + r0 * l->q, l->parts + task * l->count);
+}
+
+enum { SLICE = 4096 };
+
+/* Groups go back in waves of as many as there are threads, which bounds the memory.  The number of
+ * groups of a wave does not matter: their gradients are added in the order of the groups. */
+static size_t wave_groups(const struct learner *l)
+{
+    const size_t left = groups_of(l->at->n) - l->wave, most = pool_threads(l->on->pool);
+
+    return left < most ? left : most;
+}
+
+static void merge_task(void *ctx, size_t task, size_t worker)
+{
+    struct learner *l = ctx;
+    const size_t from = task * SLICE, to = from + SLICE < l->count ? from + SLICE : l->count;
+
+    (void)worker;
+    for (size_t i = from; l->wave == 0 && i < to; i++)
+        l->grad[i] = 0.0;
+    for (size_t g = 0; g < wave_groups(l); g++)
+        for (size_t i = from; i < to; i++)
+            l->grad[i] += (double)l->parts[g * l->count + i] / (double)l->at->n;
+}
+
+static void way_back(struct learner *l)
+{
+    size_t n;
+
+    for (l->wave = 0; l->wave < groups_of(l->at->n); l->wave += n) {
+        n = wave_groups(l);
+        pool_run(l->on->pool, n, back_task, l);
+        pool_run(l->on->pool, (l->count + SLICE - 1) / SLICE, merge_task, l);
+    }
+}
+
+static void features(struct learner *l, const struct rows *at, bool keep)
+{
+    l->at = at;
+    l->keep = keep;
+    for (size_t i = 0; i < l->count; i++)
+        l->w[i] = (float)l->theta[i];
+    pool_run(l->on->pool, groups_of(at->n), forward_task, l);
+}
+
+/* What the likelihood of rows with features F is asked. */
+static struct nmll_columns columns_of(struct learner *l, size_t n, const double *F,
+                                      const double *y)
+{
+    return (struct nmll_columns){ .n = n, .q = l->q, .F = F, .y = y,
+                                  .log_scale = l->theta[l->count],
+                                  .log_noise = l->theta[l->count + 1], .w = l->v,
+                                  .inverse = l->inverse };
+}
+
+/* The NMLL of a subset per row, and the gradient in all parameters. */
+static enum status evaluate(struct learner *l, const struct rows *at, double *nmll, struct err *err)
+{
+    struct nmll_columns c = columns_of(l, at->n, l->F, at->y);
+
+    c.dF = l->dF;
+    features(l, at, true);
+    const enum status rc = nmll_columns(&c, l->on->pool, err);
+    if (rc != ST_OK)
+        return rc;
+    way_back(l);
+    l->grad[l->count] = c.dscale / (double)at->n;
+    l->grad[l->count + 1] = c.dnoise / (double)at->n;
+    *nmll = c.nmll / (double)at->n;
+    return ST_OK;
+}
+
+/* The negative log density and the squared error, per row, of the rows kept aside under the model
+ * of the last subset.  Call before its parameters change. */
+static void look(struct learner *l, size_t step)
+{
+    const double s2 = exp(l->theta[l->count + 1]);
+    double sum = 0.0, squares = 0.0;
+
+    if (l->watched.n == 0)
+        return;
+    features(l, &l->watched, false);
+    for (size_t i = 0; i < l->watched.n; i++) {
+        const double *f = l->F + i * l->q;
+        double mean = 0.0, var = 0.0;
+        for (size_t j = 0; j < l->q; j++) {
+            double own = 0.0;
+            for (size_t k = 0; k < l->q; k++)
+                own += l->inverse[k + j * l->q] * f[k];
+            var += f[j] * own;
+            mean += f[j] * l->v[j];
+        }
+        var = s2 * (1.0 + var);
+        const double r = l->watched.y[i] - mean;
+        sum += 0.5 * (log(2.0 * M_PI * var) + r * r / var) / (double)l->watched.n;
+        squares += r * r / (double)l->watched.n;
+    }
+    l->watched_last = sum;
+    l->watched_error = squares;
+    if (sum < l->watched_best) {
+        l->watched_best = sum;
+        l->watched_step = step;
+    }
+}
+
+/* The average NMLL per row over the last round of subsets. */
+static double average(struct learner *l, double nmll)
+{
+    double sum = 0.0;
+
+    l->recent[l->nrecent++ % l->nsubsets] = nmll;
+    const size_t n = l->nrecent < l->nsubsets ? l->nrecent : l->nsubsets;
+    for (size_t i = 0; i < n; i++)
+        sum += l->recent[i] / (double)n;
+    return sum;
+}
+
+/* Back to the best parameters, with half the rate. */
+static bool step_back(struct learner *l)
+{
+    memcpy(l->theta, l->best, (l->count + 2) * sizeof *l->theta);
+    memset(l->first, 0, (l->count + 2) * sizeof *l->first);
+    memset(l->second, 0, (l->count + 2) * sizeof *l->second);
+    l->rate *= 0.5;
+    l->nrecent = 0;
+    return ++l->halved <= HALVINGS;
+}
+
+static enum status trace(struct learner *l, double score, struct err *err)
+{
+    struct tune_result *r = l->res;
+    const double amplitude = exp(0.5 * l->theta[l->count]);
+    const double noise = exp(0.5 * l->theta[l->count + 1]), rows = (double)l->watched.n;
+    double n = rows;
+    size_t cap = r->ntrace;
+
+    for (size_t i = 0; i < l->nsubsets; i++)
+        n += (double)l->set[i].n;
+    if (r->ntrace % 64 == 0) {
+        cap += 64;
+        struct tune_point *more = realloc(r->trace, cap * sizeof *more);
+        if (!more)
+            return err_set(err, ST_NOMEM, "no memory for the trace of a tuning");
+        r->trace = more;
+    }
+    struct tune_point *p = &r->trace[r->ntrace++];
+    *p = (struct tune_point){ .amplitude = amplitude, .noise = noise, .nmll = score * n,
+                              .score = score * n, .effdim = NAN };
+    p->amplitudes[0] = amplitude;
+    p->noises[0] = noise;
+    r->evaluations = r->ntrace;
+    const double point[2] = { amplitude, noise };
+    ctl_tick(l->on->ctl, &(struct tick){ .phase = PHASE_TUNE, .done = r->ntrace, .total = l->steps,
+                                         .value = score * n, .value2 = l->least * n,
+                                         .target = NAN, .passes = NAN, .point = point,
+                                         .npoint = 2 });
+    return ST_OK;
+}
+
+/* Moves amplitude and noise to the values that the user gave, or into the given ranges. */
+static void hold(struct learner *l)
+{
+    const struct tune_bound *of[2] = { &l->o->amplitude, &l->o->noise };
+
+    for (size_t i = 0; i < 2; i++) {
+        double *v = &l->theta[l->count + i];
+        const double lo = of[i]->fixed ? of[i]->value : of[i]->lo;
+        const double hi = of[i]->fixed ? of[i]->value : of[i]->hi;
+        if (lo > 0.0 && *v < 2.0 * log(lo))
+            *v = 2.0 * log(lo);
+        if (hi > 0.0 && *v > 2.0 * log(hi))
+            *v = 2.0 * log(hi);
+    }
+}
+
+/* All steps; stopped early it keeps the best so far. */
+static enum status descend(struct learner *l, struct err *err)
+{
+    size_t since = 0; /* steps since the moments began */
+    enum status rc = ST_OK;
+
+    for (size_t step = 0; rc == ST_OK && step < l->steps; step++) {
+        double nmll;
+        const struct rows *at = &l->set[step % l->nsubsets];
+        if (ctl_stopped(l->on->ctl)) {
+            l->res->why = TUNE_CANCELLED;
+            break;
+        }
+        const enum status made = evaluate(l, at, &nmll, err);
+        if (made != ST_OK && made != ST_NOT_PD)
+            return made;
+        const double now = made == ST_OK ? average(l, nmll) : NAN;
+        if (!isfinite(now) || now > l->least + DIVERGED) {
+            err_clear(err);
+            since = 0;
+            if (!step_back(l))
+                break;
+            continue;
+        }
+        if (now < l->least) {
+            l->least = now;
+            l->best_step = step + 1;
+            memcpy(l->best, l->theta, (l->count + 2) * sizeof *l->best);
+        }
+        if ((step + 1) % (l->steps / LOOKS ? l->steps / LOOKS : 1) == 0)
+            look(l, step + 1);
+        rc = trace(l, now, err);
+        const double falling = 0.5 * (1.0 + cos(M_PI * (double)step / (double)l->steps));
+        amsgrad_adam_step(l->count + 2, ++since, l->rate * falling, l->grad, l->first, l->second,
+                          l->theta); /* (23.8) */
+        hold(l);
+    }
+    return rc;
+}
+
+/* The rows idx[0..n) of a source, weighted, as they are learned from. */
+static enum status take_rows(struct rows *r, const struct source *src, const double *y,
+                             const size_t *idx, size_t n, struct err *err)
+{
+    double *x = mem_aligned(src->d, sizeof *x, "a row", err);
+    enum status rc = ST_OK;
+
+    r->n = n;
+    r->x = x ? mem_aligned(n * src->d + 1, sizeof *r->x, "rows to learn from", err) : NULL;
+    r->y = r->x ? mem_aligned(n + 1, sizeof *r->y, "targets to learn from", err) : NULL;
+    if (!r->y)
+        rc = ST_NOMEM;
+    for (size_t i = 0; rc == ST_OK && i < n; i++) {
+        rc = src->rows(src, idx[i], idx[i] + 1, x, err);
+        for (size_t j = 0; rc == ST_OK && j < src->d; j++)
+            r->x[i * src->d + j] = (float)x[j];
+        r->y[i] = y[idx[i]];
+    }
+    free(x);
+    return rc;
+}
+
+static int by_index(const void *a, const void *b)
+{
+    const size_t x = *(const size_t *)a, y = *(const size_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Deals the rows out: some kept aside, the others into subsets, all at random by the seed. */
+static enum status deal(struct learner *l, const struct source *src, const double *y,
+                        struct err *err)
+{
+    const size_t most = l->o->subsample ? l->o->subsample : ROWS;
+    size_t *order = mem_calloc(src->n, sizeof *order, "order of rows", err);
+    size_t aside = (size_t)(WATCHED * (double)src->n);
+    enum status rc = order ? ST_OK : ST_NOMEM;
+
+    aside = aside < 10 ? 0 : aside > LEARN_WATCHED_MOST ? LEARN_WATCHED_MOST : aside;
+    if (rc == ST_OK) {
+        rng_permutation(l->o->seed, rng_stream(RNG_NET_ROWS, (uint32_t)l->o->restart), src->n,
+                        order);
+        rc = take_rows(&l->watched, src, y, order, aside, err);
+    }
+    const size_t left = src->n - aside;
+    l->nsubsets = l->nsubsets > left / 2 ? left / 2 : l->nsubsets;
+    l->nsubsets = l->nsubsets ? l->nsubsets : 1;
+    for (size_t i = 0; rc == ST_OK && i < l->nsubsets; i++) {
+        const size_t from = i * left / l->nsubsets, to = (i + 1) * left / l->nsubsets;
+        const size_t n = to - from < most ? to - from : most;
+        qsort(order + aside + from, n, sizeof *order, by_index);
+        rc = take_rows(&l->set[i], src, y, order + aside + from, n, err);
+        l->largest = n > l->largest ? n : l->largest;
+    }
+    l->largest = aside > l->largest ? aside : l->largest;
+    free(order);
+    return rc;
+}
+
+/* Weights and shifts uniform within one over the root of the layer's inputs, norms 1 and 0; an
+ * amplitude at which the features have about unit variance, and a tenth of it as noise. */
+static void begin(struct learner *l)
+{
+    struct net_layer layer[NET_DEPTH_MOST + 1];
+
+    net_layers(&l->s, layer);
+    for (size_t i = 0; i <= l->s.depth; i++) {
+        const struct net_layer *p = &layer[i];
+        const double most = 1.0 / sqrt((double)p->in);
+        const uint64_t stream = rng_stream(RNG_NET, (uint32_t)(l->o->restart * 16 + i));
+        for (size_t j = 0; j < (p->in + 1) * p->out; j++)
+            l->theta[p->w + j] = most * (2.0 * rng_uniform(l->o->seed, stream, j) - 1.0);
+        for (size_t j = 0; p->gain != SIZE_MAX && j < p->out; j++)
+            l->theta[p->gain + j] = 1.0, l->theta[p->shift + j] = 0.0;
+    }
+    l->theta[l->count] = l->s.unit_rows ? 0.0 : -log((double)l->q);
+    l->theta[l->count + 1] = log(0.1);
+    hold(l);
+    memcpy(l->best, l->theta, (l->count + 2) * sizeof *l->best);
+}
+
+static enum status make_room(struct learner *l, struct err *err)
+{
+    const size_t n = l->largest, workers = pool_threads(l->on->pool), all = l->count + 2;
+    const size_t groups = groups_of(n) < workers ? groups_of(n) : workers;
+    const size_t numbers = net_hat_size(&l->s, n) + net_rstd_size(&l->s, n) + 2 * n * l->q +
+                           l->count + groups * l->count + workers * net_work_size(&l->s, NET_GROUP);
+    const size_t doubles = 5 * all + 2 * n * l->q + l->q * l->q + l->q;
+    const size_t bytes = numbers * sizeof *l->w + doubles * sizeof *l->F;
+
+    if (l->o->mem_limit && bytes > l->o->mem_limit) {
+        err_set(err, ST_LIMIT, "a step on %zu rows takes %.2f GB, %.2f GB are allowed", n,
+                1e-9 * (double)bytes, 1e-9 * (double)l->o->mem_limit);
+        err_hint(err, "tune rows=2000  |  kernel mlp(width=128)");
+        return ST_LIMIT;
+    }
+    l->theta = mem_calloc(5 * all, sizeof *l->theta, "weights to learn", err);
+    l->w = l->theta ? mem_aligned(numbers, sizeof *l->w, "a net that learns", err) : NULL;
+    l->F = l->w ? mem_aligned(2 * n * l->q + l->q * l->q + l->q, sizeof *l->F, "features", err)
+                : NULL;
+    if (!l->F)
+        return ST_NOMEM;
+    l->best = l->theta + all;
+    l->grad = l->best + all;
+    l->first = l->grad + all;
+    l->second = l->first + all;
+    l->parts = l->w + l->count;
+    l->hat = l->parts + groups * l->count;
+    l->rstd = l->hat + net_hat_size(&l->s, n);
+    l->f = l->rstd + net_rstd_size(&l->s, n);
+    l->df = l->f + n * l->q;
+    l->work = l->df + n * l->q;
+    l->dF = l->F + n * l->q;
+    l->inverse = l->dF + n * l->q;
+    l->v = l->inverse + l->q * l->q;
+    return ST_OK;
+}
+
+/* The NMLL of all rows at the best parameters. */
+static enum status of_all(struct learner *l, const struct source *src, const double *y,
+                          struct err *err)
+{
+    struct tune_point *p = &l->res->best;
+    struct nmll_columns c;
+    double *F = mem_aligned(src->n * l->q + NET_GROUP * src->d, sizeof *F, "features of all rows",
+                            err);
+    enum status rc = F ? ST_OK : ST_NOMEM;
+
+    for (size_t r = 0; rc == ST_OK && r < src->n; r += NET_GROUP) {
+        const size_t n = group_rows(src->n, r / NET_GROUP);
+        rc = src->rows(src, r, r + n, F + src->n * l->q, err);
+        if (rc == ST_OK)
+            rc = net_rows(l->res->net, n, F + src->n * l->q, src->d, F + r * l->q, l->q, err);
+    }
+    if (rc == ST_OK) {
+        c = columns_of(l, src->n, F, y);
+        rc = nmll_columns(&c, l->on->pool, err);
+    }
+    free(F);
+    if (rc != ST_OK)
+        return rc;
+    *p = (struct tune_point){ .amplitude = exp(0.5 * l->theta[l->count]),
+                              .noise = exp(0.5 * l->theta[l->count + 1]),
+                              .nmll = c.nmll, .score = c.nmll, .effdim = c.effdim };
+    p->amplitudes[0] = p->amplitude;
+    p->noises[0] = p->noise;
+    l->res->effective_dimension = c.effdim;
+    return ST_OK;
+}
+
+static void verdict(struct learner *l)
+{
+    struct tune_result *r = l->res;
+    char parted[120] = "", halved[64] = "";
+
+    r->parted = l->watched.n > 0 && l->watched_last > l->watched_best + PARTED;
+    r->halved = l->halved;
+    if (l->halved)
+        snprintf(halved, sizeof halved, "; the rate was halved %zu time%s", l->halved,
+                 l->halved == 1 ? "" : "s");
+    if (r->parted)
+        snprintf(parted, sizeof parted, ", after %.3f at step %zu: variances may be too small",
+                 l->watched_best, l->watched_step);
+    snprintf(r->verdict, sizeof r->verdict,
+             "best at step %zu of %zu%s; %zu rows kept aside: squared error %.4g, negative log "
+             "density %.3f a row%s",
+             l->best_step, l->steps, halved, l->watched.n, l->watched_error, l->watched_last,
+             parted);
+}
+
+static enum status finish(struct learner *l, const struct source *src, const double *y,
+                          struct err *err)
+{
+    if (!isfinite(l->least))
+        return l->res->why == TUNE_CANCELLED
+                   ? err_set(err, ST_CANCELLED, "stopped before the first step")
+                   : err_set(err, ST_NOT_PD, "no step gives a usable likelihood");
+    memcpy(l->theta, l->best, (l->count + 2) * sizeof *l->theta);
+    for (size_t i = 0; i < l->count; i++)
+        l->w[i] = (float)l->theta[i];
+    l->res->net = net_keep(&l->s, l->w, err);
+    enum status rc = l->res->net ? of_all(l, src, y, err) : ST_NOMEM;
+    if (rc == ST_OK)
+        verdict(l);
+    return rc;
+}
+
+static enum status check(const struct source *src, const struct tune_opts *o, struct err *err)
+{
+    if (o->targets > 1 || src->row_scale || src->layout.nparts > 0) {
+        err_named(err, ST_UNSUPPORTED, "learned", "a map is learned from %s",
+                  o->targets > 1   ? "one target: this dataset has several"
+                  : src->row_scale ? "rows of equal weight: this dataset has a column of weights"
+                                   : "columns of numbers, not from sequences");
+        err_hint(err, "cols NAME role=skip  |  kernel matern(nu=5/2), then tune");
+        return ST_UNSUPPORTED;
+    }
+    if (o->objective != TUNE_NMLL || o->approx)
+        return err_named(err, ST_UNSUPPORTED, "learned",
+                         "a map is learned by the exact marginal likelihood of subsets: without "
+                         "objective= and nmll=");
+    return src->n < 20 ? err_set(err, ST_RANGE, "a map is learned from 20 rows or more") : ST_OK;
+}
+
+enum status learn_run(const struct kernel *k, const struct source *src, const double *y,
+                      const struct tune_opts *o, const struct tools *on, struct tune_result *res,
+                      struct err *err)
+{
+    struct learner l = { .o = o, .on = on, .s = kernel_net_shape(k, src->d), .least = INFINITY,
+                         .steps = o->steps ? o->steps : STEPS, .watched_best = INFINITY,
+                         .nsubsets = o->subsets ? o->subsets : SUBSETS,
+                         .rate = o->rate > 0.0 ? o->rate : RATE, .watched_error = NAN,
+                         .watched_last = NAN, .res = res };
+    struct net_layer layer[NET_DEPTH_MOST + 1];
+
+    *res = (struct tune_result){ .why = TUNE_DONE, .nhp = 0 };
+    l.count = net_layers(&l.s, layer);
+    l.q = l.s.out;
+    enum status rc = check(src, o, err);
+    if (rc == ST_OK)
+        rc = deal(&l, src, y, err);
+    if (rc == ST_OK)
+        rc = make_room(&l, err);
+    if (rc == ST_OK) {
+        begin(&l);
+        rc = descend(&l, err);
+    }
+    if (rc == ST_OK)
+        rc = finish(&l, src, y, err);
+    for (size_t i = 0; i < LEARN_SUBSETS_MOST; i++) {
+        free(l.set[i].x);
+        free(l.set[i].y);
+    }
+    free(l.watched.x);
+    free(l.watched.y);
+    free(l.theta);
+    free(l.w);
+    free(l.F);
+    if (rc != ST_OK)
+        tune_result_free(res);
+    return rc;
+}

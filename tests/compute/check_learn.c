@@ -1,0 +1,329 @@
+/* tests/compute/check_learn.c -- maps that learn: golden features, likelihood and gradient, central
+ * differences for every norm and kind of rows, the same bits for any number of threads, blocks of
+ * weights and their checksums. */
+#include "compute/features/featmap.h"
+#include "compute/features/fop.h"
+#include "compute/likelihood/nmll_columns.h"
+#include "compute/rng.h"
+#include "compute/tuners/learn.h"
+#include "support.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A net in double precision with all that its two ways need. */
+struct twin {
+    struct net_shape s;
+    size_t n, count;
+    double *theta, *x, *y, *f, *hat, *rstd, *work, *df, *grad, *v, *inverse;
+};
+
+static double *room(size_t n)
+{
+    double *v = calloc(n + 1, sizeof *v);
+
+    ck_assert_ptr_nonnull(v);
+    return v;
+}
+
+static void twin_open(struct twin *t)
+{
+    struct net_layer layer[NET_DEPTH_MOST + 1];
+
+    t->count = net_layers(&t->s, layer);
+    t->f = room(t->n * t->s.out);
+    t->df = room(t->n * t->s.out);
+    t->hat = room(net_hat_size(&t->s, t->n));
+    t->rstd = room(net_rstd_size(&t->s, t->n));
+    t->work = room(net_work_size(&t->s, t->n));
+    t->grad = room(t->count + 2);
+    t->v = room(t->s.out);
+    t->inverse = room(t->s.out * t->s.out);
+}
+
+static void twin_close(struct twin *t)
+{
+    double *all[] = { t->theta, t->x, t->y, t->f, t->hat, t->rstd, t->work, t->df, t->grad, t->v,
+                      t->inverse };
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        free(all[i]);
+}
+
+/* The NMLL at t->theta; with `slope` its gradient too. */
+static double value(struct twin *t, bool slope)
+{
+    const struct net_pass64 p = { t->x, t->f, t->hat, t->rstd, t->work };
+    struct nmll_columns c = { .n = t->n, .q = t->s.out, .F = t->f, .y = t->y,
+                              .log_scale = t->theta[t->count],
+                              .log_noise = t->theta[t->count + 1], .w = t->v,
+                              .inverse = t->inverse, .dF = slope ? t->df : NULL };
+
+    net_forward64_for_tests(&t->s, t->theta, t->n, &p);
+    ck_assert_int_eq(nmll_columns(&c, NULL, NULL), ST_OK);
+    if (slope) {
+        net_back64_for_tests(&t->s, t->theta, t->n, &p, t->df, t->grad);
+        t->grad[t->count] = c.dscale;
+        t->grad[t->count + 1] = c.dnoise;
+    }
+    return c.nmll;
+}
+
+static double largest(size_t n, const double *v)
+{
+    double most = 0.0;
+
+    for (size_t i = 0; i < n; i++)
+        most = fmax(most, fabs(v[i]));
+    return most;
+}
+
+START_TEST(golden_features_likelihood_and_gradient)
+{
+    struct twin t = { .s = { 3, 5, 2, 4, true, false } };
+    size_t d, n, one;
+
+    t.theta = support_golden("fm_theta", &n, &one);
+    t.x = support_golden("fm_X", &t.n, &d);
+    t.y = support_golden("fm_y", &n, &one);
+    double *f = support_golden("fm_features", &n, &one), *g = support_golden("fm_grad", &n, &d);
+    twin_open(&t);
+    ck_assert_uint_eq(t.count + 2, n);
+    ck_assert_double_eq_tol(value(&t, true), support_golden_scalar("fm_scalars", "nmll"), 1e-9);
+    for (size_t i = 0; i < t.n * t.s.out; i++)
+        ck_assert_double_eq_tol(t.f[i], f[i], 1e-10 * (1.0 + fabs(f[i])));
+    const double most = largest(n, g);
+    for (size_t i = 0; i < n; i++) /* the README: differences, accurate to about 1e-7 of the max */
+        ck_assert_double_eq_tol(t.grad[i], g[i], 3e-7 * most);
+    free(f);
+    free(g);
+    twin_close(&t);
+}
+END_TEST
+
+/* Every parameter against central differences: an error of h^2 and one of eps / h. */
+START_TEST(gradients_are_differences)
+{
+    static const struct net_shape shapes[] = {
+        { 2, 6, 1, 2, true, false },  { 2, 6, 1, 2, false, false }, { 3, 4, 3, 4, true, true },
+        { 3, 5, 2, 2, false, true },
+    };
+    struct twin t = { .s = shapes[_i], .n = 17 };
+    const double h = 1e-6;
+
+    twin_open(&t);
+    t.theta = room(t.count + 2);
+    t.x = room(t.n * t.s.inputs);
+    t.y = room(t.n);
+    for (size_t i = 0; i < t.count + 2; i++)
+        t.theta[i] = 0.7 * rng_normal(3, rng_stream(RNG_TEST, 1), i);
+    for (size_t i = 0; i < t.n * t.s.inputs; i++)
+        t.x[i] = rng_normal(3, rng_stream(RNG_TEST, 2), i);
+    for (size_t i = 0; i < t.n; i++)
+        t.y[i] = sin(3.0 * t.x[i * t.s.inputs]);
+    value(&t, true);
+    const double most = largest(t.count + 2, t.grad);
+    for (size_t i = 0; i < t.count + 2; i++) {
+        const double was = t.theta[i];
+        t.theta[i] = was + h;
+        const double up = value(&t, false);
+        t.theta[i] = was - h;
+        const double down = value(&t, false);
+        t.theta[i] = was;
+        ck_assert_double_eq_tol(t.grad[i], (up - down) / (2.0 * h), 1e-6 * most);
+    }
+    twin_close(&t);
+}
+END_TEST
+
+/* A row whose features are all zero has no direction: it stays zero, and nothing is lost by it. */
+START_TEST(a_row_of_zeros_stays_zero)
+{
+    const struct net_shape s = { 1, 1, 1, 2, false, true };
+    const double theta[] = { 1.0, 0.0, 1.0, 2.0, 0.0, 0.0 }, x[] = { -1.0, 2.0 };
+    double f[4], hat[2], rstd[4], work[16], df[4] = { 1.0, 1.0, 1.0, 1.0 }, grad[6];
+
+    const struct net_pass64 p = { x, f, hat, rstd, work };
+    net_forward64_for_tests(&s, theta, 2, &p);
+    ck_assert_double_eq(f[0], 0.0);
+    ck_assert_double_eq(f[1], 0.0);
+    ck_assert_double_eq_tol(f[2], 1.0 / sqrt(5.0), 1e-15);
+    net_back64_for_tests(&s, theta, 2, &p, df, grad);
+    for (size_t i = 0; i < 6; i++)
+        ck_assert(isfinite(grad[i]));
+}
+END_TEST
+
+/* Rows of a function that a map has to learn. */
+enum { N = 3000, D = 3 };
+static double X[N * D], Y[N];
+
+static void problem(void)
+{
+    for (size_t i = 0; i < N * D; i++)
+        X[i] = rng_normal(5, rng_stream(RNG_TEST, 3), i);
+    for (size_t i = 0; i < N; i++)
+        Y[i] = sin(2.0 * X[i * D]) + 0.5 * X[i * D + 1] * X[i * D + 2] +
+               0.1 * rng_normal(5, rng_stream(RNG_TEST, 4), i);
+}
+
+static void learn(size_t threads, struct cancel *cancel, struct tune_result *r)
+{
+    struct source_array src;
+    struct kernel k;
+    struct pool *pool = pool_new(threads, NULL);
+    const struct tune_opts o = { .steps = 30, .rate = 0.01, .subsets = 2, .seed = 7 };
+    struct ctl ctl = { .cancel = cancel };
+
+    problem();
+    source_array_init(&src, X, N, D, D);
+    ck_assert_int_eq(kernel_parse("mlp(width=24,depth=2,out=8)", &k, NULL, NULL), ST_OK);
+    ck_assert_int_eq(tune_run(&k, &src.base, Y, &o, &(struct tools){ backend_cpu(), pool, &ctl }, r,
+                              NULL), ST_OK);
+    pool_free(pool);
+}
+
+START_TEST(any_number_of_threads_learns_the_same_bits)
+{
+    struct tune_result one, more;
+
+    learn(1, NULL, &one);
+    learn((size_t)_i, NULL, &more);
+    ck_assert_ptr_nonnull(one.net);
+    ck_assert_uint_eq(one.net->sum, more.net->sum);
+    ck_assert_double_eq(one.best.nmll, more.best.nmll);
+    ck_assert_double_eq(one.best.noise, more.best.noise);
+    ck_assert_double_lt(one.best.nmll, one.trace[0].nmll);
+    tune_result_free(&one);
+    tune_result_free(&more);
+}
+END_TEST
+
+/* What the operator makes of rows are the features of the net, and the exact value their product;
+ * the NMLL that the tuning reports is that of the kernel matrix. */
+START_TEST(the_operator_has_the_features_that_were_learned)
+{
+    enum { ROWS = 40, Q = 8 };
+    struct tune_result r;
+    struct source_array src;
+    struct kernel k;
+    double z[ROWS * Q], f[ROWS * Q];
+
+    learn(2, NULL, &r);
+    ck_assert_int_eq(kernel_parse("mlp(width=24,depth=2,out=8)", &k, NULL, NULL), ST_OK);
+    k.term[0].net = r.net;
+    source_array_init(&src, X, ROWS, D, D);
+    struct featmap *fm = featmap_new(&k, D, Q, 1, NULL);
+    ck_assert_ptr_nonnull(fm);
+    const struct fop_opts fo = { .precision = PREC_DOUBLE };
+    struct fop *op = fop_new(backend_cpu(), fm, &src.base, &fo, NULL);
+    ck_assert_ptr_nonnull(op);
+    ck_assert_int_eq(fop_tile64(op, 0, ROWS, z, Q, NULL), ST_OK);
+    ck_assert_int_eq(net_rows(r.net, ROWS, X, D, f, Q, NULL), ST_OK);
+    for (size_t i = 0; i < ROWS * Q; i++) /* single precision, kept once more in it */
+        ck_assert_double_eq_tol(z[i], f[i], 1e-6 * (1.0 + fabs(f[i])));
+    double dot = 0.0;
+    for (size_t j = 0; j < Q; j++)
+        dot += f[j] * f[3 * Q + j];
+    ck_assert_double_eq_tol(kernel_exact(&k, NULL, D, X, X + 3 * D, NULL), dot,
+                            1e-5 * (1.0 + fabs(dot)));
+    fop_free(op);
+    featmap_free(fm);
+    tune_result_free(&r);
+}
+END_TEST
+
+START_TEST(a_block_is_refused_when_a_bit_of_it_changed)
+{
+    const struct net_shape s = { 2, 3, 1, 2, true, false };
+    struct net_layer layer[NET_DEPTH_MOST + 1];
+    float w[64];
+    struct err err = { 0 };
+    const size_t n = net_layers(&s, layer);
+
+    for (size_t i = 0; i < n; i++)
+        w[i] = (float)i / 7.0f;
+    const struct net *net = net_keep(&s, w, NULL);
+    ck_assert_ptr_nonnull(net);
+    ck_assert_ptr_eq(net_keep(&s, w, NULL), net);
+    ck_assert_ptr_eq(net_find(net->sum), net);
+    unsigned char *bytes = malloc(net_bytes(net));
+    net_write(net, bytes);
+    ck_assert_ptr_eq(net_read(bytes, net_bytes(net), net->sum, NULL), net);
+    for (size_t i = 0; i < net_bytes(net); i += 5) {
+        bytes[i] ^= 1;
+        ck_assert_ptr_null(net_read(bytes, net_bytes(net), net->sum, &err));
+        bytes[i] ^= 1;
+    }
+    ck_assert_str_eq(err.name, "weights");
+    ck_assert_ptr_null(net_read(bytes, net_bytes(net) - 4, net->sum, &err));
+    free(bytes);
+}
+END_TEST
+
+START_TEST(expressions_name_their_weights)
+{
+    struct kernel k, again;
+    struct buf text = { 0 };
+    struct tune_result r;
+    struct err err = { 0 };
+
+    learn(1, NULL, &r);
+    ck_assert_int_eq(kernel_parse("mlp(width=24,out=8)", &k, NULL, NULL), ST_OK);
+    k.term[0].net = r.net;
+    kernel_print(&k, &text);
+    ck_assert_int_eq(kernel_parse(buf_str(&text), &again, NULL, NULL), ST_OK);
+    ck_assert_ptr_eq(again.term[0].net, r.net);
+    buf_free(&text);
+    ck_assert_int_eq(kernel_parse("mlp(weights=0123456789abcdef)", &k, NULL, &err), ST_NOT_FOUND);
+    ck_assert_str_eq(err.name, "weights");
+    ck_assert_int_eq(kernel_parse("mlp * rbf", &k, NULL, &err), ST_UNSUPPORTED);
+    ck_assert_str_eq(err.name, "learned");
+    ck_assert_int_eq(kernel_parse("mlp(norm=batch)", &k, NULL, &err), ST_USAGE);
+    ck_assert_int_eq(kernel_parse("mlp", &k, NULL, NULL), ST_OK);
+    ck_assert_ptr_null(featmap_new(&k, 3, 64, 1, &err));
+    ck_assert_int_eq(err.code, ST_STATE);
+    tune_result_free(&r);
+}
+END_TEST
+
+/* A stop before the first step has no result; a stop later keeps the best. */
+START_TEST(a_rate_that_diverges_is_halved)
+{
+    struct source_array src;
+    struct kernel k;
+    struct tune_result r;
+    const struct tune_opts o = { .steps = 40, .rate = 30.0, .subsets = 2, .seed = 7 };
+
+    problem();
+    source_array_init(&src, X, N, D, D);
+    ck_assert_int_eq(kernel_parse("mlp(width=24,depth=2,out=8,norm=none)", &k, NULL, NULL), ST_OK);
+    ck_assert_int_eq(tune_run(&k, &src.base, Y, &o, &(struct tools){ backend_cpu(), NULL, NULL },
+                              &r, NULL), ST_OK);
+    ck_assert_uint_gt(r.halved, 0);
+    ck_assert(isfinite(r.best.nmll));
+    ck_assert_ptr_nonnull(strstr(r.verdict, "the rate was halved"));
+    tune_result_free(&r);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("learn");
+    TCase *t = tcase_create("learn");
+
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, golden_features_likelihood_and_gradient);
+    tcase_add_loop_test(t, gradients_are_differences, 0, 4);
+    tcase_add_test(t, a_row_of_zeros_stays_zero);
+    tcase_add_loop_test(t, any_number_of_threads_learns_the_same_bits, 2, 4);
+    tcase_add_test(t, the_operator_has_the_features_that_were_learned);
+    tcase_add_test(t, a_block_is_refused_when_a_bit_of_it_changed);
+    tcase_add_test(t, expressions_name_their_weights);
+    tcase_add_test(t, a_rate_that_diverges_is_halved);
+    suite_add_tcase(s, t);
+    return support_run(s);
+}

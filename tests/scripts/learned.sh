@@ -1,0 +1,130 @@
+#!/bin/sh
+# tests/scripts/learned.sh -- kernel mlp: learned, fitted, resumed, calibrated, damaged, refused.
+. "${srcdir:-$(dirname "$0")/../..}/tests/scripts/lib.sh"
+
+num() { printf '%s\n' "$out" | grep "\"command\":\"$1\"" | tail -n 1 |
+    sed -n "s/.*\"$2\":\([-+0-9.eE]*\)[,}].*/\1/p"; }
+between() { awk -v x="$1" -v lo="$2" -v hi="$3" 'BEGIN { exit !(x != "" && x >= lo && x <= hi) }'; }
+data='demo friedman1 n=1200 seed=1; split test=25% valid=10% seed=2'
+small='kernel mlp(width=48,depth=2,out=16)'
+
+# The noise of friedman1 is 0.2 of its target, which ridge regression misses by a half.
+run --format json -s a.gpd -e "$data; $small; tune steps=120; fit; score; predict out=p1.csv"
+is "it learns, fits and predicts" $rc 0
+ok "nearer to the noise than a straight line" between "$(num score rmse_scaled)" 0.19 0.35
+has "tune tells how" "$out" '"command":"tune".*"method":"adam".*"evaluations":120'
+has "the features of fit are those of the map" "$out" '"command":"fit".*"features":16'
+has "by the weights that were learned" "$out" \
+    '"command":"fit".*mlp(width=48,depth=2,out=16,norm=layer,rows=plain,weights=[0-9a-f]\{16\})'
+run -s a.gpd -e 'predict run=r1 out=p2.csv; fit; predict out=p3.csv'
+ok "a session predicts the same bits" cmp p1.csv p2.csv
+ok "and fits the same bits" cmp p1.csv p3.csv
+for threads in 1 3; do
+    run --threads $threads -e "$data; $small; tune steps=120; fit; predict out=t$threads.csv"
+    ok "$threads threads learn the same bits" cmp p1.csv t$threads.csv
+done
+
+# Undo and scripts.
+run -s a.gpd -e 'undo; fit'
+has "undone, it has not learned" "$err" 'error\[learned\].*no weights yet'
+has "what to do is told" "$err" 'try  tune, then fit'
+cp a.gpd b.gpd
+run -s b.gpd -e 'redo; fit; predict out=p4.csv'
+ok "redone, it has" cmp p1.csv p4.csv
+run -e "$data; $small; tune steps=20; fit; score; script out=s.gps"
+run -f s.gps
+is "a script repeats it" $rc 0
+has "to the figure" "$out" '^same: '
+
+# Rows that were learned from say little about new ones.
+cp b.gpd c.gpd
+run --format json -s c.gpd -e 'calibrate rows=150; score; predict out=p5.csv'
+has "calibrate learns anew" "$out" '"command":"calibrate".*"learned_anew":true'
+ok "by rows that nothing was learned from" between "$(num score coverage95)" 0.9 0.99
+run -s c.gpd -e 'predict out=p6.csv'
+ok "a session keeps the new map" cmp p5.csv p6.csv
+run --format json -s c.gpd -e 'calibrate r1 on=valid; score'
+has "validation rows need no new map" "$out" '"command":"calibrate".*"learned_anew":false'
+run --format json -e "demo friedman1 n=300 seed=1; split folds=3 seed=1; $small; tune steps=10" \
+    -e 'fit; score folds tune=yes'
+has "folds learn anew" "$out" '"on":"folds".*"tuned":true'
+run -e "demo friedman1 n=300 seed=1; split folds=3 seed=1; $small; tune steps=10; fit; score folds"
+has "or are refused" "$err" 'error\[learned\].*the rows of every fold'
+
+# What the user fixes stays.
+run --format json -e "$data; $small; tune steps=10 noise=0.25"
+is "a noise that is given" "$(num tune noise)" 0.25
+run --format json -e "$data; $small; tune steps=30 noise=0.4..0.6"
+ok "or a range" between "$(num tune noise)" 0.4 0.6
+
+# A stop keeps the best.
+"$gpdesk" --format json -s stop.gpd -e "$data; kernel mlp(width=256,out=16)" \
+    -e 'tune steps=100000' >stop.json 2>/dev/null </dev/null &
+pid=$!
+i=0
+while ! grep -q '"phase":"tune"' stop.json && [ $i -lt 600 ]; do
+    sleep 0.1
+    i=$((i + 1))
+done
+kill -INT $pid
+wait $pid
+has "a stopped tuning has a result" "$(cat stop.json)" '"command":"tune".*"outcome":"cancelled"'
+run -s stop.gpd -e 'fit; score'
+is "which a fit can use" $rc 0
+
+# Damage: a byte of the weights in every place that keeps them.
+if command -v sqlite3 >/dev/null; then
+    cp a.gpd d.gpd
+    sqlite3 d.gpd "update blob set data = substr(data, 1, 400) || x'00' || substr(data, 402)
+        where what = 'weights'"
+    run -s d.gpd -e 'data; predict run=r1 out=p7.csv'
+    has "damaged weights are told" "$err" 'session-damage.*weights of t1 is damaged'
+    ok "and never used" test ! -e p7.csv
+    has "the data are whole" "$out" '^\*friedman1  1,*200 rows'
+else
+    echo "# sqlite3 is not here: damaged weights are not tested"
+fi
+run -s a.gpd -e 'drop t1; drop r1; drop r2; purge yes'
+run -s a.gpd -e data
+has "without runs the session is whole" "$out" '^\*friedman1'
+run -e 'kernel mlp(weights=0123456789abcdef)'
+has "weights that nobody has" "$err" 'error\[weights\].*0123456789abcdef'
+
+# What has no meaning is refused, with what to do instead.
+refused() { # lines, pattern
+    run -e "$data; $1"
+    has "$1" "$err" "error\\[learned\\].*$2"
+    has "$1: what to do" "$err" '^  try  '
+}
+refused 'kernel mlp + rbf' 'stands alone'
+refused 'kernel mlp * mlp' 'stands alone'
+refused "$small; tune solver=exact" 'would only take longer'
+refused "$small; tune objective=loo" 'exact marginal likelihood'
+refused "$small; fit" 'no weights yet'
+refused "cols x1 role=weight; $small; tune steps=2" 'equal weight'
+awk 'BEGIN { print "x,y,z"; for (i = 0; i < 60; i++) print i * 37 % 61 "," i % 7 "," i % 5 }' >two.csv
+run -e "open two.csv target=y,z; $small; tune steps=2"
+has "several targets" "$err" 'error\[learned\].*one target'
+awk 'BEGIN { print "x,y"; for (i = 0; i < 60; i++) print i * 37 % 61 "," (i % 7 > 3) }' >class.csv
+run -e "open class.csv target=y; likelihood bernoulli; $small; tune steps=2"
+has "classes" "$err" 'error\[learned\].*one of two classes'
+run -e "$data; $small; tune steps=2; fit solver=sparse"
+has "other kinds of models" "$err" 'error\[learned\].*solver=sparse would only'
+run -e "$data; $small; tune steps=2; cols x1 role=skip; fit"
+has "other columns" "$err" 'learned for 10 inputs, the data have 9'
+run -e "$data; $small; tune steps=2; fit; export out=m.c"
+has "programs" "$err" 'has learned its features'
+run -e 'kernel mlp(norm=batch)'
+has "batch norm" "$err" 'expected layer or none'
+run -e "$data; kernel rbf; tune evals=2 steps=9 features=64"
+has "steps= without a map" "$err" 'note\[unused\].*kernel that learns'
+run -e "$data; $small; tune steps=2 features=64"
+has "features= with one" "$err" 'note\[unused\].*features='
+
+# Everything that looks at a model looks at this one.
+run --format json -e "$data; $small; tune steps=40; fit" \
+    -e 'spectrum; pca rows=200; neighbours 3; why; check; effects x1; explain-row 5' \
+    -e 'suggest 2; cluster k=2 rows=200; landscape; advise; report out=r.html; export r1; plot nmll'
+is "views of a model" $rc 0
+has "pca tells its features" "$out" '"command":"pca".*"features":16'
+finish
