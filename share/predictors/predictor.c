@@ -6,9 +6,10 @@
  *
  *   int predict(const char *const *cells, struct predicted *out);
  *
- * for each row: cells[i] is the text of column i of `columns` below (or NULL: missing), the results
- * have an entry for each target.  It returns 0, 1 for a row that is left out for its missing cells,
- * or -1 (see problem).  It needs libm and nothing else, and keeps its work in static memory. */
+ * for each row: cells[i] is the text of column i of `file_columns` below (or NULL: missing), the
+ * results have an entry for each target.  It returns 0, 1 for a row that is left out for its missing
+ * cells, 2 for one that a condition leaves out, or -1 (see problem).  It needs libm and nothing
+ * else, and keeps its work in static memory. */
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <math.h>
@@ -27,7 +28,10 @@ enum { STOP, FILL, DROP };
 /* Steps from a row to its features: they work on v (projections), p (phases) and g (gains). */
 enum { SCALE_IN, CIRCLE, APPEND, SIGN, FHT, SHUFFLE, SCALE, PHASE, TIMES, RELU, ERF, SINCOS, EMIT,
        COPY, ONE };
-struct column { const char *name; const char *const *levels; /* NULL: numbers */ };
+struct column { const char *name; const char *const *levels; /* NULL: numbers */ int place; };
+/* A step that prepares rows: a column that it computes, or a condition. */
+struct prepared { const char *text; int let; double (*number)(void); const char *(*word)(void);
+                  const int *needs; int instead; };
 struct input { int column, kind, level; double fill, mean, sd, limit; };
 struct target { const char *name; double mean, sd, amplitude, noise, reach95; };
 struct step { int op, first, count; double value; const double *scale; };
@@ -68,16 +72,22 @@ static int number(const char *text, double *out)
     return 1;
 }
 
-/* The index of a level: by its text, else as a number; -1: never seen. */
-static int level_of(const char *text, const char *const *levels)
-{
-    double x, y;
+/* What a place holds: a column of the file its text, a step a word or (word: NULL) a number. here: 0
+ * where the file lacks the column, or what the step needs. */
+static struct value { const char *word; double number; int here; } values[FILE_COLUMNS + STEPS + 1];
+static int lacks[FILE_COLUMNS + 1]; /* of each column: the file has no such column */
+static int taken[STEPS + 1];        /* of each step: the file has what it needs */
 
-    for (int i = 0; levels[i]; i++)
-        if (!strcmp(levels[i], text))
+/* The index of a level: by its text, else as a number; -1: never seen. */
+static int level_of(const struct value *v, const char *const *levels)
+{
+    double x, y = v->number;
+
+    for (int i = 0; v->word && levels[i]; i++)
+        if (!strcmp(levels[i], v->word))
             return i;
     for (int i = 0; levels[i]; i++)
-        if (number(levels[i], &x) && number(text, &y) && x == y)
+        if (number(levels[i], &x) && (!v->word || number(v->word, &y)) && x == y)
             return i;
     return -1;
 }
@@ -104,30 +114,81 @@ static void trim(const char *cell, char *out, size_t room)
         out[n - 1] = '\0';
 }
 
+/* The number at a place, NaN if it is missing; a text that is none is a problem. */
+static double number_of(int place)
+{
+    const struct value *v = &values[place];
+    double x = NAN;
+
+    if (!v->word)
+        return v->number;
+    if (!is_missing(v->word) && !number(v->word, &x) && !problem[0])
+        snprintf(problem, sizeof problem, "column %.60s: %.60s is not a number",
+                 place < FILE_COLUMNS ? file_columns[place][0] : "that is computed", v->word);
+    return x;
+}
+
+@STEPS@
+
+/* Which places there are, and which steps are taken.  A file may have what a step would compute. */
+static void find_places(void)
+{
+    for (int i = 0; i < FILE_COLUMNS; i++)
+        values[i].here = !lacks[i];
+    for (int k = 0; k < STEPS; k++) {
+        taken[k] = 1;
+        for (const int *n = steps[k].needs; *n >= 0; n++)
+            taken[k] = taken[k] && values[*n].here;
+        values[FILE_COLUMNS + k].here =
+            taken[k] || (steps[k].let && values[steps[k].instead].here);
+    }
+}
+
+/* Takes the steps.  0; 2: a condition leaves the row out, that of step *by; -1: a problem. */
+static int prepare(const char *const *cells, int *by)
+{
+    static char text[FILE_COLUMNS + 1][1024];
+
+    problem[0] = '\0';
+    find_places();
+    for (int i = 0; i < FILE_COLUMNS; i++) {
+        trim(cells[i], text[i], sizeof text[i]);
+        values[i].word = text[i];
+    }
+    for (int k = 0; k < STEPS; k++) {
+        const struct prepared *s = &steps[k];
+        struct value *v = &values[FILE_COLUMNS + k];
+        if (!taken[k] && s->let)
+            *v = values[s->instead];
+        if (!taken[k])
+            continue;
+        const char *word = s->word ? s->word() : NULL;
+        v->word = s->word && !word ? "" : word;
+        v->number = s->number ? s->number() : NAN;
+        *by = k;
+        if (problem[0])
+            return -1;
+        if (!s->let && v->number != 1.0)
+            return 2;
+    }
+    return 0;
+}
+
 /* The cells of a row as the model reads them.  0, 1: left out, -1: a problem. */
-static int encode(const char *const *cells, double *x)
+static int encode(double *x)
 {
     static double cell[COLUMNS];
     static int gone[COLUMNS];
-    char text[1024];
 
     for (int c = 0; c < COLUMNS; c++) {
-        trim(cells[c], text, sizeof text);
-        if (columns[c].levels) {
-            cell[c] = level_of(text, columns[c].levels);
-            gone[c] = cell[c] < 0;
-        } else {
-            gone[c] = is_missing(text);
-            if (!gone[c] && !number(text, &cell[c])) {
-                snprintf(problem, sizeof problem, "column %.60s: %.60s is not a number",
-                         columns[c].name, text);
-                return -1;
-            }
-            gone[c] = gone[c] || isnan(cell[c]);
-        }
+        const struct value *v = &values[columns[c].place];
+        cell[c] = columns[c].levels ? level_of(v, columns[c].levels) : number_of(columns[c].place);
+        if (problem[0])
+            return -1;
+        gone[c] = columns[c].levels ? cell[c] < 0 : isnan(cell[c]);
         if (gone[c] && missing_policy == STOP) {
             snprintf(problem, sizeof problem, "column %.60s: '%.60s' is missing or was never seen",
-                     columns[c].name, text);
+                     columns[c].name, v->word ? v->word : "");
             return -1;
         }
         if (gone[c] && missing_policy == DROP)
@@ -206,23 +267,28 @@ static void in_units(const double *scaled, const double *latent, double weight,
     }
 }
 
-/* weight: that of the row, 1 without a column of weights. */
-static int predict_weighted(const char *const *cells, double weight, struct predicted *out)
+static int predict_by(const char *const *cells, struct predicted *out, int *by)
 {
     static double x[INPUTS + 1], scaled[TARGETS], latent[TARGETS];
-    const int rc = encode(cells, x);
+    double weight = 1.0;
+    int rc = prepare(cells, by);
 
+    rc = rc ? rc : encode(x);
     if (rc)
         return rc;
+    if (weight_place >= 0 && values[weight_place].here)
+        weight = number_of(weight_place);
     model(x, scaled, latent);
-    in_units(scaled, latent, weight, out);
-    return 0;
+    in_units(scaled, latent, isnan(weight) ? 1.0 : weight, out);
+    return problem[0] ? -1 : 0;
 }
 
 int predict(const char *const *cells, struct predicted *out);
 int predict(const char *const *cells, struct predicted *out)
 {
-    return predict_weighted(cells, 1.0, out);
+    int by;
+
+    return predict_by(cells, out, &by);
 }
 
 #ifndef NO_MAIN
@@ -284,52 +350,99 @@ static void write_header(void)
     printf("\n");
 }
 
+/* The first column that a place lacks. */
+static const char *lacking(int place)
+{
+    while (place >= FILE_COLUMNS) {
+        const int *n = steps[place - FILE_COLUMNS].needs;
+        while (*n >= 0 && values[*n].here)
+            n++;
+        place = *n;
+    }
+    return file_columns[place][0];
+}
+
+/* Finds the columns in the first record of a file.  0: one is not there. */
+static int find_columns(const char *file, const char *text, size_t n, size_t *at)
+{
+    for (int c = 0; c < FILE_COLUMNS; c++) {
+        lacks[c] = 1;
+        for (int k = 0; file_columns[c][k] && lacks[c]; k++) {
+            const char *p = text;
+            for (at[c] = 0; at[c] < n && strcmp(p, file_columns[c][k]); at[c]++)
+                p += strlen(p) + 1;
+            lacks[c] = at[c] == n;
+        }
+    }
+    find_places();
+    for (int c = 0; c < COLUMNS; c++)
+        if (!values[columns[c].place].here) {
+            fprintf(stderr, "%s: there is no column %s (the head of this program lists those it "
+                    "reads)\n", file, lacking(columns[c].place));
+            return 0;
+        }
+    for (int k = 0; k < STEPS; k++)
+        if (!steps[k].let && !taken[k])
+            fprintf(stderr, "%s: no row is left out by %s: there is no column %s\n", file,
+                    steps[k].text, lacking(FILE_COLUMNS + k));
+    return 1;
+}
+
+/* Tells which rows have no predictions. */
+static void tell_left_out(const size_t *left, size_t dropped)
+{
+    for (int k = 0; k < STEPS; k++)
+        if (left[k])
+            fprintf(stderr, "%zu row%s left out by %s\n", left[k], left[k] == 1 ? " is" : "s are",
+                    steps[k].text);
+    if (dropped)
+        fprintf(stderr, "%zu row%s left out for missing cells\n", dropped,
+                dropped == 1 ? " is" : "s are");
+}
+
+static void write_row(size_t row, const struct predicted *p)
+{
+    printf("%zu", row);
+    for (int j = 0; j < TARGETS; j++) {
+        printf(",%.17g", p->mean[j]);
+        if (FACTOR_SIZE)
+            printf(",%.17g,%.17g,%.17g,%.17g", p->sd_latent[j], p->sd[j], p->lo95[j], p->hi95[j]);
+    }
+    printf("\n");
+}
+
 int main(int argc, char **argv)
 {
-    static size_t at[COLUMNS + 1]; /* the cell of each column; the last: that of the weights */
-    static const char *cells[COLUMNS];
+    static size_t at[FILE_COLUMNS + 1], left[STEPS + 1];
+    static const char *cells[FILE_COLUMNS + 1];
     struct predicted p;
     FILE *f = argc > 1 ? fopen(argv[1], "r") : stdin;
     char *text = NULL;
-    size_t room = 0, n = f ? read_record(f, &text, &room) : 0, row = 0;
+    size_t room = 0, n = f ? read_record(f, &text, &room) : 0, row = 0, dropped = 0;
 
-    for (int c = 0; c <= COLUMNS; c++) {
-        const char *name = c < COLUMNS ? columns[c].name : weight_column, *p = text;
-        for (at[c] = 0; at[c] < n && strcmp(p, name); at[c]++)
-            p += strlen(p) + 1;
-        if (at[c] == n && c < COLUMNS) {
-            fprintf(stderr, "%s: there is no column %s (the head of this program lists those it "
-                    "reads)\n", argc > 1 ? argv[1] : "stdin", name);
-            return 1;
-        }
-    }
+    if (!find_columns(argc > 1 ? argv[1] : "stdin", text, n, at))
+        return 1;
     write_header();
     while ((n = read_record(f, &text, &room)) > 0) {
-        double weight = 1.0;
+        int by = 0;
         row++;
         memset(cells, 0, sizeof cells);
         const char *cell = text;
         for (size_t k = 0; k < n; k++, cell += strlen(cell) + 1)
-            for (int c = 0; c <= COLUMNS; c++)
-                if (at[c] == k && c < COLUMNS)
+            for (int c = 0; c < FILE_COLUMNS; c++)
+                if (!lacks[c] && at[c] == k)
                     cells[c] = cell;
-                else if (at[c] == k && weight_column[0])
-                    weight = atof(cell);
-        const int rc = predict_weighted(cells, weight, &p);
+        const int rc = predict_by(cells, &p, &by);
         if (rc < 0) {
             fprintf(stderr, "row %zu: %s\n", row, problem);
             return 1;
         }
-        if (rc > 0)
-            continue;
-        printf("%zu", row);
-        for (int j = 0; j < TARGETS; j++) {
-            printf(",%.17g", p.mean[j]);
-            if (FACTOR_SIZE)
-                printf(",%.17g,%.17g,%.17g,%.17g", p.sd_latent[j], p.sd[j], p.lo95[j], p.hi95[j]);
-        }
-        printf("\n");
+        dropped += rc == 1;
+        left[by] += rc == 2;
+        if (rc == 0)
+            write_row(row, &p);
     }
+    tell_left_out(left, dropped);
     free(text);
     return 0;
 }

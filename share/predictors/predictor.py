@@ -45,33 +45,79 @@ def number(text):
     return year + days / (366 if leap else 365)
 
 
-def level_of(text, levels):
+def level_of(cell, levels):
     """The index of a level: by its text, else as a number; None: never seen."""
-    if text in levels:
-        return levels.index(text)
+    if cell in levels:
+        return levels.index(cell)
     for i, level in enumerate(levels):
         try:
-            if float(level) == float(text):
+            if float(level) == float(cell):
                 return i
         except ValueError:
             pass
     return None
 
 
-def encode(row):
-    """A row (a mapping from names to cells) as the model reads it; None if it is left out."""
+@STEPS@
+
+
+def is_missing(word, place):
+    """Whether a word marks a missing cell: not if it is a level of this place, or compared."""
+    return word == "" or (word in MISSING and word not in known_words and not any(
+        word in levels for _, levels, p in columns if p == place and levels))
+
+
+def prepare(row):
+    """What the places of a row (a mapping from names to cells) hold: text for columns of the file,
+    numbers or text for those that steps compute, None where the row lacks a column. And the index
+    of the step whose condition leaves the row out; None: it stays."""
+    values = []
+    for names in file_columns:
+        name = next((n for n in names if n in row), None)
+        values.append(None if name is None else
+                      "" if row[name] is None else str(row[name]).strip())
+
+    def number_of(place):
+        cell = values[place]
+        if isinstance(cell, float):
+            return cell
+        return math.nan if cell in MISSING else number(cell)
+
+    def word_of(place):
+        return None if is_missing(values[place], place) else values[place]
+
+    for k, (_, let, step, needs, instead) in enumerate(steps):
+        if any(values[n] is None for n in needs):  # passed over
+            values.append(values[instead] if let else None)
+            continue
+        value = step(number_of, word_of)
+        values.append("" if value is None else value if isinstance(value, str) else float(value))
+        if not let and values[-1] != 1:
+            return values, k
+    return values, None
+
+
+def lacking(values, place):
+    """The name of the first column that a place lacks."""
+    while place >= len(file_columns):
+        place = next(n for n in steps[place - len(file_columns)][3] if values[n] is None)
+    return file_columns[place][0]
+
+
+def encode(values):
+    """The values of a row as the model reads it; None if it is left out."""
     cells = []
-    for name, levels in columns:
-        if name not in row:
+    for name, levels, place in columns:
+        text = values[place]
+        if text is None:
             raise KeyError("there is no column %r (the head of this program lists those it reads)"
-                           % name)
-        text = "" if row[name] is None else str(row[name]).strip()
+                           % lacking(values, place))
         if levels:
             cell = level_of(text, levels)
             missing = cell is None
         else:
-            missing = text in MISSING
-            cell = math.nan if missing else number(text)
+            cell = (text if isinstance(text, float) else
+                    math.nan if text in MISSING else number(text))
             missing = math.isnan(cell)
         if missing and missing_policy == STOP:
             raise ValueError("column %r: the cell %r is missing or was never seen" % (name, text))
@@ -93,6 +139,12 @@ def encode(row):
         if limit > 0:
             x[i] = min(max(x[i], -limit), limit)
     return x
+
+
+def weight_of(values):
+    """The weight of a row: 1 without a column of weights."""
+    value = None if weight_place is None else values[weight_place]
+    return 1.0 if value is None or value in MISSING else float(value)
 
 
 def read_inputs(step, x, v, size):
@@ -138,23 +190,43 @@ def in_units(mean, latent, weight):
     return result
 
 
+notes = []  # what the last call of predict has to say: which rows it left out
+
+
+def tell(prepared, encoded):
+    """Fills notes."""
+    notes.clear()
+    for k, (text, let, _, needs, _) in enumerate(steps):
+        n = sum(step == k for _, step in prepared)
+        if n:
+            notes.append("%d row%s left out by %s" % (n, " is" if n == 1 else "s are", text))
+        place = len(file_columns) + k
+        without = next((v for v, _ in prepared if len(v) > place and v[place] is None), None)
+        if not let and without:
+            notes.append("no row is left out by %s: there is no column %s"
+                         % (text, lacking(without, place)))
+    n = sum(x is None for x in encoded) - sum(step is not None for _, step in prepared)
+    if n:
+        notes.append("%d row%s left out for missing cells" % (n, " is" if n == 1 else "s are"))
+
+
 def predict(rows):
     """Arrays of rows by targets: "mean", and with variances "sd_latent" (of the function), "sd"
     (of a new measurement), "lo95" and "hi95" (the ends of its central 95 % interval).  Rows that
-    are left out for their missing cells hold NaN."""
-    rows = list(rows)
-    encoded = [encode(row) for row in rows]
+    are left out, for their missing cells or by a condition, hold NaN; notes tells how many."""
+    prepared = [prepare(row) for row in rows]
+    encoded = [encode(values) if step is None else None for values, step in prepared]
+    tell(prepared, encoded)
     kept = [i for i, x in enumerate(encoded) if x is not None]
     x = np.array([encoded[i] for i in kept]).reshape(len(kept), len(inputs))
-    weight = np.array([float(rows[i][weight_column]) if weight_column in rows[i] else 1.0
-                       for i in kept])
+    weight = np.array([weight_of(prepared[i][0]) for i in kept])
     parts = [model(x[i:i + 256]) for i in range(0, len(kept), 256)]
     mean = np.vstack([p[0] for p in parts]) if parts else np.zeros((0, len(targets)))
     latent = np.vstack([p[1] for p in parts]) if parts and parts[0][1] is not None else None
     found = in_units(mean, latent, weight)
     result = {}
     for name in found:
-        result[name] = np.full((len(rows), len(targets)), np.nan)
+        result[name] = np.full((len(prepared), len(targets)), np.nan)
         result[name][kept] = found[name]
     return result
 
@@ -163,6 +235,8 @@ def main():
     source = open(sys.argv[1], newline="", encoding="utf-8", errors="surrogateescape") \
         if len(sys.argv) > 1 else sys.stdin
     result = predict(csv.DictReader(source))
+    for note in notes:
+        print(note, file=sys.stderr)
     out = csv.writer(sys.stdout, lineterminator="\n")
     several = len(targets) > 1
     out.writerow(["row"] + [name + ("_" + t[0] if several else "")

@@ -30,6 +30,8 @@ libdata_a_SOURCES += \
   src/data/expr.h \
   src/data/expr_eval.c \
   src/data/expr_impl.h \
+  src/data/expr_source.c \
+  src/data/expr_source.h \
   src/data/import_file.c \
   src/data/import_option.c \
   src/data/import_option.h \

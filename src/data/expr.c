@@ -435,3 +435,11 @@ const char *expr_column(const struct expr *e, size_t i)
             return e->code[k].text;
     return NULL;
 }
+
+const char *expr_word(const struct expr *e, size_t i)
+{
+    for (size_t k = 0; k < e->n; k++)
+        if (e->code[k].code == EXPR_PUSH_WORD && i-- == 0)
+            return e->code[k].text;
+    return NULL;
+}

@@ -20,6 +20,7 @@ enum expr_type expr_type(const struct expr *); /* of a bound expression */
 const char *expr_absent(const struct expr *);  /* of the last expr_bind that failed; or NULL */
 /* The i-th name of a column that the expression uses; NULL if i is past the end. */
 const char *expr_column(const struct expr *, size_t i);
+const char *expr_word(const struct expr *, size_t i); /* the i-th word in single quotes, likewise */
 /* Computes rows first..first+n-1 of the bound table. number: n values of a number or truth, NaN if
  * missing; word: n words of a table's column or of the expression, NULL if missing. The other array
  * may be NULL. use: false for rows of the table whose faults do not count; NULL: all count. NOMEM,

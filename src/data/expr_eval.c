@@ -333,7 +333,7 @@ static enum status bind_one(struct expr *e, struct expr_instr *in, struct value 
     return rc;
 }
 
-static size_t operands(const struct expr_instr *in)
+size_t expr_operands(const struct expr_instr *in)
 {
     return in->code == EXPR_CALL ? in->nargs
          : in->code == EXPR_COMPARE || in->code == EXPR_AND || in->code == EXPR_OR ? 2
@@ -353,7 +353,7 @@ enum status expr_bind(struct expr *e, const struct table *t, struct err *err)
     e->absent = NULL;
     for (size_t i = 0; i < e->n && rc == ST_OK; i++) {
         struct expr_instr *in = &e->code[i];
-        top -= operands(in);
+        top -= expr_operands(in);
         rc = bind_one(e, in, &stack[top], err);
         stack[top++].at = i;
         e->depth = top > e->depth ? top : e->depth;
@@ -497,7 +497,7 @@ enum status expr_rows(struct expr *e, size_t first, size_t n, const bool *use, d
     if (rc != ST_OK)
         return rc;
     for (size_t i = 0; i < e->n; i++) {
-        top -= operands(&e->code[i]);
+        top -= expr_operands(&e->code[i]);
         run_one(e, &e->code[i], first, n, use, e->slot + top * EXPR_BLOCK,
                 e->word + top * EXPR_BLOCK);
         top++;

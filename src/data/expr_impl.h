@@ -1,5 +1,5 @@
 /* data/expr_impl.h -- private to expressions: expr.c reads text and makes a program of it,
- * expr_eval.c checks its types and computes it. */
+ * expr_eval.c checks its types and computes it, expr_source.c writes it for other programs. */
 #ifndef GPDESK_EXPR_IMPL_H
 #define GPDESK_EXPR_IMPL_H
 
@@ -48,6 +48,7 @@ struct expr {
 
 const struct expr_fn *expr_function(const char *name); /* NULL if there is none */
 extern const struct expr_fn expr_plus, expr_minus, expr_times, expr_over, expr_power, expr_negate;
+size_t expr_operands(const struct expr_instr *); /* how many an instruction takes from the stack */
 /* Sets the error "there is no function ..." with the nearest names. */
 enum status expr_no_function(const char *name, struct err *);
 

@@ -907,59 +907,6 @@ enum status prepare_new_data(const struct encoding *e, struct table **t, size_t 
     return ST_OK;
 }
 
-/* Computed columns. */
-
-/* Follows the columns of a step that computes one, or renames some. */
-static enum status follow_computed(const char *step, struct pairs *made, struct err *err)
-{
-    struct buf name = { 0 };
-    struct pairs p = { 0 };
-    enum status rc = ST_OK;
-    size_t i = 0;
-
-    if (begins(step, "let")) {
-        const char *text = step + 4;
-        rc = expr_name(&text, "=", &name, err);
-        while (i < made->n && strcmp(made->to[i], buf_str(&name)) != 0)
-            i++;
-        if (rc == ST_OK && i == made->n)
-            rc = pairs_add(made, buf_str(&name), buf_str(&name), err);
-    } else if (begins(step, "rename")) {
-        rc = read_pairs(step + 7, &p, err);
-        for (i = 0; rc == ST_OK && i < made->n; i++)
-            for (size_t k = 0; k < p.n; k++)
-                if (strcmp(p.from[k], made->to[i]) == 0) {
-                    char *to = made->to[i];
-                    made->to[i] = p.to[k];
-                    p.to[k] = to;
-                    break;
-                }
-    }
-    pairs_free(&p);
-    buf_free(&name);
-    return rc;
-}
-
-enum status prepare_computed(const char *steps, struct buf *names, struct err *err)
-{
-    struct pairs made = { 0 };
-    enum status rc = ST_OK;
-
-    while (*steps != '\0' && rc == ST_OK) {
-        const size_t len = strcspn(steps, "\n");
-        char *step = strndup(steps, len);
-        rc = step != NULL ? follow_computed(step, &made, err) : err_nomem(err, len, "a step");
-        free(step);
-        steps += len + (steps[len] == '\n');
-    }
-    for (size_t i = 0; rc == ST_OK && i < made.n; i++) {
-        buf_puts(names, i > 0 ? ", " : "");
-        buf_puts(names, made.to[i]);
-    }
-    pairs_free(&made);
-    return rc;
-}
-
 /* Where a column comes from. */
 
 /* If this step computes `column`: true, and *one says whether from one column alone (which may be

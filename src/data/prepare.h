@@ -28,10 +28,6 @@ enum status prepare_table(struct table **t, const char *steps, const struct ctl 
 enum status prepare_new_data(const struct encoding *, struct table **t, size_t **rows, size_t *n,
                              const struct ctl *, struct buf *notes, struct err *);
 
-/* Appends the names of the columns that steps compute (let), as they are called after all steps:
- * "bmi, age2"; nothing if there are none. */
-enum status prepare_computed(const char *steps, struct buf *names, struct err *);
-
 /* Finds the column from which the steps compute `column`, if it is a single one: that of the dates
  * for their season, weight for log(weight); followed back through several steps and names, and
  * put into out by the name that it has after all steps.  False if it is not computed, or from

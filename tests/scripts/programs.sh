@@ -88,23 +88,58 @@ program "exact: sums and products" 1e-9 "$open; kernel rbf(ard) on a,b * linear 
 program "exact: two targets, y=none" 1e-9 "open train.csv target=y,z skip=w; missing mean; \
     scale y=none; kernel erf(ard); $exact" no
 
-# ---- a table that was prepared: the program says what it needs, and gets it ready-made ----
-awk 'BEGIN { srand(12); print "a,b,y"; for (i = 0; i < 60; i++) { a = 1 + rand(); b = 1 + rand()
-    printf "%.5f,%.5f,%.5f\n", a, b, sin(3 * a) + a / b } }' >plain.csv
-awk -F, 'NR == 1 { print "base,ratio"; next } { printf "%s,%.17g\n", $2, $1 / $2 }' plain.csv >ready.csv
-run --format json -e 'open plain.csv target=y; set precision=double; rename a=one,b=base; let q = one/base' \
-    -e 'rename q=ratio; where ratio > 0.4; cols one role=skip' -e "$fit; predict plain.csv columns=row,mean out=p.csv" \
-    -e 'export r1 out=r.py; export r1 out=r.c'
-is "prepared: written" "$rc" 0
-has "prepared: the result says so" "$out" '"name":"prepared".*with those that let computes: ratio'
+# ---- a table that was prepared: the program renames, computes and leaves out by itself ----
+awk 'BEGIN { srand(12); split("red,dark blue,-,NA", K, ","); print "a,b,kind,when,y"
+    for (i = 0; i < 90; i++) { a = 1 + rand(); b = i % 13 == 4 ? 0 : 1 + rand(); k = 1 + i % 4
+    printf "%s,%.5f,%s,20%02d-%02d-%02dT%02d:30,%.5f\n", i % 19 == 7 ? "" : sprintf("%.5f", a), b,
+        K[k], i % 30, 1 + i % 12, 1 + i % 28, i % 24, 2 + sin(3 * a) + b + k / 9 } }' >plain.csv
+# Predictions of the file as it was read: name, steps.
+steps() {
+    rm -f p.csv r.py r.c
+    run --format json -e "open plain.csv target=y missing='NA'; missing mean; set precision=double" -e "$2" \
+        -e "$fit; predict plain.csv columns=row,mean out=p.csv" \
+        -e 'export r1 out=r.py; export r1 out=r.c'
+    is "$1: written" "$rc $err" '0 '
+    test -z "$python" || { python3 r.py plain.csv >py.csv 2>py.err
+        ok "$1: Python $(tail -n 1 py.err)" same 1e-9 p.csv py.csv; }
+    test -z "$cc" || { cc -Wall -Wextra -Werror -o r.exe r.c -lm 2>c.err && ./r.exe plain.csv >c.csv 2>c.err
+        ok "$1: C $(head -n 3 c.err)" same 1e-9 p.csv c.csv; }
+}
+steps "let, rename, where" 'rename a=one,b=base; let q = one/base; rename q=ratio; where ratio > 0.7;
+    let one = log(one) + min(ratio, base, 1.5)^2; cols base,kind,when role=skip'
+has "the result says so" "$out" '"name":"prepared".*the program renames, computes'
 for f in r.py r.c; do
-    has "$f: its head has the columns" "$(head -n 12 $f)" 'It reads the columns base, ratio\.'
-    has "$f: and the steps" "$(head -n 12 $f)" ' rename q=ratio$'
+    has "$f: its head has the columns" "$(head -n 12 $f)" 'It reads the columns'
+    has "$f: and the steps" "$(head -n 14 $f)" ' rename q=ratio$'
 done
-test -z "$python" || { python3 r.py ready.csv >py.csv; ok "prepared: Python" same 1e-9 p.csv py.csv; }
-test -z "$cc" || { cc -o r.exe r.c -lm && ./r.exe ready.csv >c.csv; ok "prepared: C" same 1e-9 p.csv c.csv; }
-test -z "$python" || { python3 r.py plain.csv 2>py.err
-    has "prepared: a file as it was" "$(cat py.err)" "no column 'base' (the head of this program"; }
+left=$(awk -F, 'NR > 1 && !($1 != "" && $2 > 0 && $1 / $2 > 0.7) { n++ } END { print n }' plain.csv)
+test -z "$python" || has "Python tells the rows" "$(cat py.err)" "^$left rows are left out by where ratio > 0.7"
+test -z "$cc" || has "C tells the rows" "$(cat c.err)" "^$left rows are left out by where ratio > 0.7"
+# A file that has the columns ready-made, or lacks what a condition needs.
+printf 'one,ratio\n0.5,0.9\n0.7,0.8\n' >ready.csv
+printf 'a\n1\n' >lacks.csv
+for p in "python3 r.py" ./r.exe; do
+    case $p in py*) test "$python" || continue;; *) test "$cc" || continue;; esac
+    is "$p: what is ready-made is used" "$($p ready.csv 2>ready.err | wc -l) $(cat ready.err)" '3 '
+    $p lacks.csv >/dev/null 2>lacks.err
+    has "$p: what a computed column lacks" "$(cat lacks.err)" "there is no column '*b"
+done
+steps "words, missing cells, logic" "let q = if(kind = 'dark blue' or kind = '-', 'low', kind);
+    let z = coalesce(a, 7) * 2 - abs(b - 1.5) / 3; where not (kind = 'red' and b < 1.4) and a is not missing;
+    let t = (kind is missing) + (b = 0)*2 + mod(b, 0.3) + round(10*a) + sign(b - 1.5) - -a^2;
+    cols kind role=skip"
+steps "dates" "season when period=year; season when period=week; let m = month(when) + day(when)/40;
+    let h = hour(when) + weekday(when); where when > '2003-02-01' and year(when) != 2011"
+steps "many terms, a condition on the target" "let s = $(awk 'BEGIN {
+    for (i = 1; i <= 120; i++) printf "%sa*%d", (i > 1 ? " + " : ""), i % 5 }')/200; where y > 2.4"
+awk -F, '{ print $1 "," $2 "," $3 "," $4 }' OFS=, plain.csv >blind.csv
+for p in "python3 r.py" ./r.exe; do
+    case $p in py*) test "$python" || continue;; *) test "$cc" || continue;; esac
+    $p blind.csv >blind.out 2>blind.err
+    is "$p: without the target all rows stay" "$(wc -l <blind.out) $(grep -c 'no row is left out by where y > 2.4.*no column y' blind.err)" '91 1'
+done
+steps "types, weights that are computed" "let k = floor(3*b); cols k type=category; let w = 1 + b; cols w role=weight;
+    cols a type=category; where a != '1.5'; cols a role=skip"
 
 # ---- what is refused, and says what to do ----
 refused() { # name settings export pattern
@@ -134,6 +169,15 @@ run --format json -e "open train.csv target=y skip=z,w; missing mean; kernel rbf
     fit solver=exact; export as=c out=e.c"
 is "exact models are computed in double precision: none" \
     "$rc $(printf '%s\n' "$out" | grep -c '"name":"single"') $(grep -c 'single precision' e.c)" '0 0 0'
+
+refused "words made of computed numbers" "open plain.csv target=y missing=NA; missing mean; \
+    let k = floor(3*b); cols k type=category; where k != '3'; cols kind,when role=skip; $fit" \
+    out=none.py 'words that were made of the computed numbers k'
+cp plain.csv gone.csv
+rm -f gone.gpd; run -s gone.gpd -e 'open gone.csv target=y missing=NA; missing mean; where a != b' \
+    -e 'let b = b + 1; let a = a + 1; fit features=32 solver=direct'
+rm gone.csv; run --format json -s gone.gpd -e 'export r1 out=none.py'
+has "types that no data show" "$err$out" 'column-type.*whether column a holds words or numbers'
 
 # ---- the programs say what is wrong with a file ----
 run -q -e "open train.csv target=z skip=y,w; missing drop; kernel rbf; $fit" \

@@ -741,23 +741,17 @@ static const struct predictor_language *language_of(const struct args *a)
                               : NULL;
 }
 
-/* Says that a program does not repeat what was done to the table. */
-static enum status tell_prepared(struct workspace *ws, const struct run *r, struct err *err)
+/* Says which preparation of the table a program repeats. */
+static void tell_prepared(struct workspace *ws, const struct run *r)
 {
-    struct buf names = { 0 }, safe = { 0 };
+    const char *steps = r->enc.steps ? r->enc.steps : "";
+    const bool left = !strncmp(steps, "molecules ", 10) || strstr(steps, "\nmolecules ");
 
-    if (!r->enc.steps || !*r->enc.steps)
-        return ST_OK;
-    const enum status rc = prepare_computed(r->enc.steps, &names, err);
-    text_safe(&safe, buf_str(&names), 120);
-    if (rc == ST_OK)
-        ws_tell(ws, REC_NOTE, r->id, "prepared", "predict NEW.csv repeats them",
-                "the program does not repeat where, let and rename: its file needs the columns as "
-                "they are now%s%s (its head lists columns and steps)",
-                names.len ? ", with those that let computes: " : "", buf_str(&safe));
-    buf_free(&names);
-    buf_free(&safe);
-    return rc;
+    if (*steps)
+        ws_tell(ws, REC_NOTE, r->id, "prepared", left ? "predict NEW.csv" : NULL,
+                "the program renames, computes and leaves out rows as where, let and rename did; it "
+                "tells how many rows it leaves out%s",
+                left ? "; columns made of molecules it reads ready-made" : "");
 }
 
 static enum status write_program(struct workspace *ws, const struct run *r, const struct args *a,
@@ -774,7 +768,7 @@ static enum status write_program(struct workspace *ws, const struct run *r, cons
     }
     enum status rc = predictor_write(r, in, asked, &sd, text, err);
     if (rc == ST_OK)
-        rc = tell_prepared(ws, r, err);
+        tell_prepared(ws, r);
     if (rc == ST_OK && r->model->precision == PREC_FLOAT && r->model->kind->draws)
         ws_tell(ws, REC_NOTE, r->id, "single", "fit precision=double, then export",
                 "%s has features in single precision, the program computes them in double: its "

@@ -5,6 +5,7 @@
 
 #include "app/runs/predictor.h"
 
+#include "app/runs/predictor_steps.h"
 #include "app/runs/predictor_text.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -18,8 +19,10 @@
 enum { LINE = 96, NOTE_MOST = 2000, MOST_BYTES = 32 << 20 /* of the tables */ };
 
 static const struct predictor_language languages[] = {
-    { "python", ".py", "predictor.py", "features.py", "exact.py", "# ", "# ", "(", ")", "None" },
-    { "c", ".c", "predictor.c", "features.c", "exact.c", " * ", "/* ", "{ ", " }", "NULL" },
+    { "python", ".py", "predictor.py", "features.py", "exact.py", "steps.py", "# ", "# ", "(", ")",
+      "None" },
+    { "c", ".c", "predictor.c", "features.c", "exact.c", "steps.c", " * ", "/* ", "{ ", " }",
+      "NULL" },
 };
 enum { LANGUAGES = sizeof languages / sizeof *languages };
 
@@ -111,28 +114,32 @@ static void constant(struct writer *w, const char *name, size_t v)
     buf_printf(w->out, " = %zu };\n", v);
 }
 
-/* Appends a text from outside as a string: only printable ASCII stands as it is. */
-static void string(struct writer *w, const char *s)
+void predictor_string(const struct predictor_language *in, const char *s, struct buf *out)
 {
-    buf_putc(w->out, '"');
+    buf_putc(out, '"');
     while (*s) {
         const unsigned char c = (unsigned char)*s;
         if (c >= ' ' && c < 127 && !strchr("\"\\?", c)) {
-            buf_putc(w->out, *s++);
-        } else if (is_c(w) || c < 128) {
-            buf_printf(w->out, "\\%03o", c);
+            buf_putc(out, *s++);
+        } else if (in->open[0] == '{' || c < 128) {
+            buf_printf(out, "\\%03o", c);
             s++;
         } else {
             uint32_t point;
             const size_t n = text_decode(s, &point);
             if (n == 0) /* no UTF-8: as Python's surrogateescape reads it */
-                buf_printf(w->out, "\\udc%02x", c);
+                buf_printf(out, "\\udc%02x", c);
             else
-                buf_printf(w->out, "\\U%08x", point);
+                buf_printf(out, "\\U%08x", point);
             s += n ? n : 1;
         }
     }
-    buf_putc(w->out, '"');
+    buf_putc(out, '"');
+}
+
+static void string(struct writer *w, const char *s)
+{
+    predictor_string(w->in, s, w->out);
 }
 
 /* A name in a comment: letters that end no comment and no line. */
@@ -149,13 +156,15 @@ static void note_name(struct writer *w, const char *name)
 
 static const char *const kinds[] = { "NUMBER", "LEVEL", "FLAG" };
 
-/* The columns of the table that the encoding reads, each once. source[j]: that of input j. */
-struct sources { size_t n, *source, *first; };
+/* The columns of the table that the encoding reads, each once. source[j]: that of input j. place:
+ * of each column, and of the weights. */
+struct sources { size_t n, *source, *first, *place, weight; };
 
 static void sources_free(struct sources *s)
 {
     free(s->source);
     free(s->first);
+    free(s->place);
 }
 
 static enum status sources_find(const struct encoding *e, struct sources *s, struct err *err)
@@ -211,12 +220,36 @@ static void write_levels(struct writer *w, const struct encoding *e, size_t c, s
     end(w);
 }
 
+/* Where each column and the weights come from. */
+static enum status places_find(const struct run *r, struct predictor_steps *steps,
+                               struct sources *s, struct err *err)
+{
+    const struct encoding *e = &r->enc;
+    enum status rc = ST_OK;
+
+    s->place = mem_calloc(s->n + 1, sizeof *s->place, "columns", err);
+    if (!s->place)
+        return ST_NOMEM;
+    for (size_t c = 0; rc == ST_OK && c < s->n; c++)
+        rc = predictor_steps_find(steps, e->col[s->first[c]].column, &s->place[c], err);
+    if (rc == ST_OK && e->weight)
+        rc = predictor_steps_find(steps, e->weight, &s->weight, err);
+    if (rc != ST_OK)
+        return rc;
+    predictor_steps_settle(steps, r);
+    for (size_t c = 0; c < s->n; c++)
+        s->place[c] = predictor_steps_number(steps, s->place[c]);
+    if (e->weight)
+        s->weight = predictor_steps_number(steps, s->weight);
+    return ST_OK;
+}
+
 static void write_columns(struct writer *w, const struct encoding *e, const struct sources *s)
 {
     for (size_t c = 0; c < s->n; c++)
         if (e->col[s->first[c]].kind == ENC_LEVEL)
             write_levels(w, e, c, s->first[c]);
-    buf_printf(w->out, "%sColumns by name, with the levels of categories.%s\n",
+    buf_printf(w->out, "%sColumns by name, with the levels of categories and their place.%s\n",
                is_c(w) ? "/* " : "# ", is_c(w) ? " */" : "");
     begin(w, "struct column", "columns");
     for (size_t c = 0; c < s->n; c++) {
@@ -224,9 +257,10 @@ static void write_columns(struct writer *w, const struct encoding *e, const stru
         buf_printf(w->out, "    %s", w->in->open);
         string(w, col->column);
         if (col->kind == ENC_LEVEL)
-            buf_printf(w->out, ", levels_%zu%s,\n", c, w->in->close);
+            buf_printf(w->out, ", levels_%zu", c);
         else
-            buf_printf(w->out, ", %s%s,\n", w->in->none, w->in->close);
+            buf_printf(w->out, ", %s", w->in->none);
+        buf_printf(w->out, ", %zu%s,\n", s->place[c], w->in->close);
     }
     w->line = w->out->len;
     end(w);
@@ -254,7 +288,7 @@ static void write_inputs(struct writer *w, const struct encoding *e, const struc
     end(w);
 }
 
-static void write_targets(struct writer *w, const struct run *r)
+static void write_targets(struct writer *w, const struct run *r, const struct sources *s)
 {
     const struct model *m = r->model;
     const char *policy = r->enc.missing == MISSING_ERROR  ? "STOP"
@@ -282,12 +316,11 @@ static void write_targets(struct writer *w, const struct run *r)
     end(w);
     buf_printf(w->out, "%slog_target = %d%s\n", type, r->enc.yscale == Y_LOG, stop);
     buf_printf(w->out, "%smissing_policy = %s%s\n", type, policy, stop);
-    buf_printf(w->out, "%sweight_column%s = ", is_c(w) ? "static const char " : "",
-               is_c(w) ? "[]" : "");
-    if (r->enc.weight || is_c(w))
-        string(w, r->enc.weight ? r->enc.weight : "");
+    buf_printf(w->out, "%sweight_place = ", type);
+    if (r->enc.weight)
+        buf_printf(w->out, "%zu", s->weight);
     else
-        buf_puts(w->out, "None");
+        buf_puts(w->out, is_c(w) ? "-1" : "None");
     buf_printf(w->out, "%s\n", stop);
 }
 
@@ -734,14 +767,15 @@ static enum status suits(const struct run *r, bool *sd, struct err *err)
     return ST_OK;
 }
 
-/* How the table was prepared: what is not repeated here, so that files need the columns ready. */
-static void write_steps_taken(struct writer *w, const struct encoding *e)
+/* How the table was prepared: what this program repeats, and what not. */
+static void write_steps_taken(struct writer *w, const struct encoding *e, bool left)
 {
     const char *note = w->in->note;
 
-    buf_printf(w->out,
-               "%sThe table was prepared by these steps of gpdesk. This program does not take\n"
-               "%sthem: its file needs the columns as they were afterwards.\n", note, note);
+    buf_printf(w->out, "%sThe table was prepared by these steps of gpdesk, which this program takes, "
+                       "too%s\n", note, left ? "," : ":");
+    if (left)
+        buf_printf(w->out, "%sbut for molecules: its file needs the columns that these made.\n", note);
     for (const char *p = e->steps; *p;) {
         const size_t len = strcspn(p, "\n");
         char *line = strndup(p, len);
@@ -754,23 +788,25 @@ static void write_steps_taken(struct writer *w, const struct encoding *e)
     }
 }
 
-static void write_wanted(struct writer *w, const struct encoding *e, const struct sources *s)
+static void write_wanted(struct writer *w, const struct predictor_steps *s)
 {
     size_t at = w->out->len;
+    const char *name;
 
     buf_printf(w->out, "%sIt reads the columns", w->in->note);
-    for (size_t c = 0; c < s->n; c++) {
+    for (size_t c = 0; (name = predictor_steps_column(s, c)) != NULL; c++) {
         buf_puts(w->out, c ? ", " : " ");
         if (w->out->len - at > 80) {
             buf_printf(w->out, "\n%s", w->in->note);
             at = w->out->len;
         }
-        note_name(w, e->col[s->first[c]].column);
+        note_name(w, name);
     }
     buf_puts(w->out, ".\n");
 }
 
-static void write_about(struct writer *w, const struct run *r, const struct sources *s, bool sd)
+static void write_about(struct writer *w, const struct run *r, const struct predictor_steps *s,
+                        bool sd)
 {
     const char *note = w->in->note;
 
@@ -782,9 +818,9 @@ static void write_about(struct writer *w, const struct run *r, const struct sour
     note_name(w, r->dataset_name ? r->dataset_name : "?");
     buf_printf(w->out, "\n%sIt computes the mean%s in units of the target.\n", note,
                sd ? " and standard deviations" : " (sd=yes: standard deviations, too)");
-    write_wanted(w, &r->enc, s);
+    write_wanted(w, s);
     if (r->enc.steps && *r->enc.steps)
-        write_steps_taken(w, &r->enc);
+        write_steps_taken(w, &r->enc, s->left);
     if (r->model->precision == PREC_FLOAT && r->model->kind->draws)
         buf_printf(w->out,
                    "%sThe fit computed its features in single precision, this program in double:\n"
@@ -801,46 +837,78 @@ static const char *embedded(const char *name)
     return predictor_text[i].text ? predictor_text[i].text : "";
 }
 
-static enum status write_data(struct writer *w, const struct run *r, const struct sources *s,
-                              bool sd, struct err *err)
+/* What the program is made of beside its text. */
+struct parts { const struct run *r; struct sources columns; struct predictor_steps steps; bool sd; };
+
+static enum status write_data(struct writer *w, const struct parts *p, struct err *err)
 {
-    write_columns(w, &r->enc, s);
-    write_inputs(w, &r->enc, s);
-    write_targets(w, r);
-    return r->model->kind->keeps_inputs ? write_exact(w, r, sd, err)
-                                        : write_features(w, r, sd, err);
+    const struct run *r = p->r;
+
+    predictor_steps_tables(&p->steps, w->in, w->out);
+    write_columns(w, &r->enc, &p->columns);
+    write_inputs(w, &r->enc, &p->columns);
+    write_targets(w, r, &p->columns);
+    return r->model->kind->keeps_inputs ? write_exact(w, r, p->sd, err)
+                                        : write_features(w, r, p->sd, err);
+}
+
+static enum status write_steps_code(struct writer *w, const struct parts *p, struct err *err)
+{
+    if (p->steps.taken || !is_c(w)) /* C warns of what is not used */
+        predictor_steps_words(&p->steps, w->in, w->out);
+    if (p->steps.taken)
+        buf_puts(w->out, embedded(w->in->steps));
+    return predictor_steps_code(&p->steps, w->in, w->out, err);
+}
+
+/* The program: its text, in which marks stand for the parts. */
+static enum status write_text(struct writer *w, const struct parts *p, struct err *err)
+{
+    const char *text = embedded(w->in->file);
+    enum status rc = ST_OK;
+
+    while (rc == ST_OK && *text) {
+        const char *mark = strchr(text, '@');
+        if (!mark) {
+            buf_puts(w->out, text);
+            break;
+        }
+        buf_putn(w->out, text, (size_t)(mark - text));
+        const size_t len = strcspn(mark, "\n");
+        if (!strncmp(mark, "@ABOUT@", len))
+            write_about(w, p->r, &p->steps, p->sd);
+        else if (!strncmp(mark, "@DATA@", len))
+            rc = write_data(w, p, err);
+        else if (!strncmp(mark, "@STEPS@", len))
+            rc = write_steps_code(w, p, err);
+        else if (!strncmp(mark, "@ENGINE@", len))
+            buf_puts(w->out, embedded(p->r->model->kind->keeps_inputs ? w->in->exact
+                                                                      : w->in->features));
+        else
+            buf_putn(w->out, mark, len);
+        text = mark + len + (mark[len] == '\n');
+    }
+    return rc;
 }
 
 enum status predictor_write(const struct run *r, const struct predictor_language *in, bool with_sd,
                             bool *sd, struct buf *out, struct err *err)
 {
     struct writer w = { .in = in, .out = out };
-    struct sources s = { 0 };
-    enum status rc;
+    struct parts p = { .r = r };
 
     *sd = with_sd;
-    rc = suits(r, sd, err);
+    enum status rc = suits(r, sd, err);
+    p.sd = *sd;
     if (rc == ST_OK)
-        rc = sources_find(&r->enc, &s, err);
-    const char *text = embedded(in->file);
-    while (rc == ST_OK && *text) {
-        const char *mark = strchr(text, '@');
-        if (!mark) {
-            buf_puts(out, text);
-            break;
-        }
-        buf_putn(out, text, (size_t)(mark - text));
-        const size_t len = strcspn(mark, "\n");
-        if (!strncmp(mark, "@ABOUT@", len))
-            write_about(&w, r, &s, *sd);
-        else if (!strncmp(mark, "@DATA@", len))
-            rc = write_data(&w, r, &s, *sd, err);
-        else if (!strncmp(mark, "@ENGINE@", len))
-            buf_puts(out, embedded(r->model->kind->keeps_inputs ? in->exact : in->features));
-        else
-            buf_putn(out, mark, len);
-        text = mark + len + (mark[len] == '\n');
-    }
-    sources_free(&s);
+        rc = predictor_steps_read(r, &p.steps, err);
+    if (rc == ST_OK)
+        rc = sources_find(&r->enc, &p.columns, err);
+    if (rc == ST_OK)
+        rc = places_find(r, &p.steps, &p.columns, err);
+    if (rc == ST_OK)
+        rc = write_text(&w, &p, err);
+    predictor_steps_free(&p.steps);
+    sources_free(&p.columns);
     return rc;
 }

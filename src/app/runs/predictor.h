@@ -13,7 +13,7 @@
 /* A language. */
 struct predictor_language {
     const char *name, *ending; /* "python", ".py" */
-    const char *file, *features, *exact; /* its files in share/predictors */
+    const char *file, *features, *exact, *steps; /* its files in share/predictors */
     const char *note;          /* how a line of comment begins, and */
     const char *first_note;    /* how the first one does */
     const char *open, *close;  /* a row of a table */
@@ -22,6 +22,9 @@ struct predictor_language {
 const struct predictor_language *predictor_language_find(const char *name); /* NULL: none */
 /* The language of files with this ending, ".py"; NULL: none. */
 const struct predictor_language *predictor_language_of(const char *ending);
+
+/* Appends a text from outside as a string: only printable ASCII stands as it is. */
+void predictor_string(const struct predictor_language *, const char *text, struct buf *);
 
 /* Writes the program for a fit. with_sd: it also has the factor for variances. *sd tells whether it
  * has it: under y=log the mean needs the variance, too. STATE for a run without a model or without

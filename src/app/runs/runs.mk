@@ -40,6 +40,8 @@ libruns_a_SOURCES = \
   src/app/runs/movable_positions.c \
   src/app/runs/predictor.c \
   src/app/runs/predictor.h \
+  src/app/runs/predictor_steps.c \
+  src/app/runs/predictor_steps.h \
   src/app/runs/predictor_text.h \
   src/app/runs/race.c \
   src/app/runs/race.h \
@@ -87,7 +89,7 @@ nodist_libruns_a_SOURCES = src/app/runs/predictor_text.c
 
 predictor_files = share/predictors/predictor.py share/predictors/features.py \
   share/predictors/exact.py share/predictors/predictor.c share/predictors/features.c \
-  share/predictors/exact.c
+  share/predictors/exact.c share/predictors/steps.py share/predictors/steps.c
 EXTRA_DIST += $(predictor_files)
 CLEANFILES += src/app/runs/predictor_text.c
 src/app/runs/predictor_text.c: src/app/embed_text.awk $(predictor_files)
