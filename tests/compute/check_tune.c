@@ -409,7 +409,7 @@ START_TEST(better_starts_are_polished)
     }
     source_array_init(&src, X, ROWS, 1, 1);
     o.method = "grid";
-    o.max_evals = 6;
+    o.max_evals = 30;
     o.precision = PREC_DOUBLE;
     o.start = start;
     ck_assert_int_eq(
@@ -423,6 +423,40 @@ START_TEST(better_starts_are_polished)
     ck_assert_double_le(res.best.nmll, at.best.nmll - 5.0);
     ck_assert_double_le(fabs(res.best.hp[1] - 0.7), 0.0004);
     tune_result_free(&res), tune_result_free(&at);
+}
+END_TEST
+
+/* A limit holds whatever the method, with and without a search on fewer rows, and the result is not
+ * worse than the start from three evaluations on. */
+START_TEST(limits_hold)
+{
+    static const char *const method[] = { "bayes", "grid", "lbfgs", "neldermead", "bobyqa" };
+    static const size_t limit[] = { 1, 2, 3, 4, 5, 8, 13 };
+    struct prob *p = prob_make(0.2);
+    struct tune_opts o = options(64), plain;
+    const double start[] = { 0.9 };
+    struct tune_result at;
+
+    o.method = method[_i];
+    o.start = start;
+    plain = o;
+    plain.hp[0] = (struct tune_bound){ .fixed = true, .value = start[0] };
+    plain.polish = false;
+    at = run(p, "rbf", &plain, NULL);
+    for (size_t k = 0; k < 2 * sizeof limit / sizeof *limit; k++) {
+        o.max_evals = limit[k / 2];
+        o.subsample = k % 2 ? 150 : 0;
+        struct tune_result res = run(p, "rbf", &o, NULL);
+        ck_assert_uint_ge(res.evaluations, 1);
+        ck_assert_uint_le(res.evaluations, o.max_evals);
+        ck_assert_uint_eq(res.evaluations, res.ntrace);
+        ck_assert(isfinite(res.best.nmll));
+        if (o.max_evals > 2)
+            ck_assert_double_le(res.best.nmll, at.best.nmll + 1e-6 * fabs(at.best.nmll));
+        tune_result_free(&res);
+    }
+    tune_result_free(&at);
+    free(p);
 }
 END_TEST
 
@@ -813,6 +847,7 @@ int main(void)
     tcase_add_loop_test(t, never_worse_than_the_start, 0, 2);
     tcase_add_loop_test(t, starts_beside_a_sample, 0, 3);
     tcase_add_test(t, better_starts_are_polished);
+    tcase_add_loop_test(t, limits_hold, 0, 5);
     tcase_add_loop_test(t, restarts_begin_apart, 0, 5);
     tcase_add_test(t, restarts_find_another_valley);
     tcase_add_test(t, restarts_of_many_lengthscales);

@@ -1031,7 +1031,8 @@ struct command cmd_model_rows[] = {
        "rank of the preconditioner of nmll=approx; auto: the least predicted time (a note says "
        "which)"},
       {"evals", ARG_INT, 0, NULL, 1, 10000, NULL, "evaluations",
-       "largest number of evaluations (default 30; 90 with ARD or many hyperparameters)"},
+       "largest number of evaluations, search and refinement together (default 30 for the search, "
+       "90 with ARD or many hyperparameters, and more to refine)"},
       {"restarts", ARG_INT, 0, "1", 1, RESTARTS_MOST, NULL, "runs",
        "number of searches from different starts, each its own run; the best is used"},
       {"rows", ARG_INT, 0, NULL, 10, 1e12, NULL, "rows",

@@ -205,25 +205,36 @@ static enum status job_levels(struct tune_job *job, const struct source *src, co
 
 /* The course. */
 
-/* The polish gets a third of a limit on evaluations; scoring the start is not counted.  With a
- * lengthscale for each input the optimum of few columns is far from that of all columns: of 60
+/* Of a limit on evaluations the polish gets a third, and what the search has left; one is kept for
+ * scoring the start on all rows (compare_start).  With a lengthscale for each input the optimum of few columns is far from that of all columns: of 60
  * steps on pol (26 inputs, 2048 columns) the first 20 gained 370 nats, the next 20 180 and the last
  * 20 40. */
+static size_t start_share(const struct tune_job *job)
+{
+    struct tune_point p;
+
+    return job->have_start && job->opts->max_evals > 1 && !tune_scored(job, &p);
+}
 static size_t polish_share(const struct tune_job *job)
 {
     const struct tune_opts *o = job->opts;
 
-    if (o->max_evals > 0)
-        return o->max_evals / 3 > 1 ? o->max_evals / 3 : 1;
+    if (o->max_evals > 0) {
+        const size_t left = o->max_evals - job->res->evaluations, kept = start_share(job);
+        return left > kept ? left - kept : 0;
+    }
     /* With ard the search on the sample may have found a single lengthscale only. */
     return kernel_has_ard(job->kernel) && !o->approx ? 60 : 20;
 }
-static size_t search_share(const struct kernel *k, const struct tune_opts *o)
+static size_t search_share(const struct tune_job *job)
 {
+    const struct tune_opts *o = job->opts;
+
     if (o->max_evals == 0)
-        return kernel_has_ard(k) || kernel_nhp(k) > 4 ? TUNE_MANY_EVALS : TUNE_DEFAULT_EVALS;
+        return kernel_has_ard(job->kernel) || kernel_nhp(job->kernel) > 4 ? TUNE_MANY_EVALS
+                                                                          : TUNE_DEFAULT_EVALS;
     const size_t polish = o->max_evals / 3 > 1 ? o->max_evals / 3 : 1;
-    return o->max_evals > polish ? o->max_evals - polish : 1;
+    return o->max_evals - polish - (job->have_low ? start_share(job) : 0);
 }
 
 static enum status run_search(struct tune_job *job, struct err *err)
@@ -232,7 +243,8 @@ static enum status run_search(struct tune_job *job, struct err *err)
 
     if (t == NULL)
         return ST_NOT_FOUND;
-    if (job->nfree == 0)
+    job->max_evals = search_share(job);
+    if (job->nfree == 0 || job->max_evals == 0)
         return ST_OK;
     return t->search(job, err);
 }
@@ -240,10 +252,17 @@ static enum status run_search(struct tune_job *job, struct err *err)
 /* The polish: a descent on all rows and columns from the best point of the search. */
 static enum status run_polish(struct tune_job *job, struct err *err)
 {
-    struct tune_point from = job->best_low;
+    struct tune_point from;
     double u[KERNEL_MAX_HP];
     enum status rc = ST_OK;
 
+    if (!job->have_low && start_share(job)) { /* with few evaluations only the better is polished */
+        tune_from_hp(job, job->start, u);
+        rc = tune_eval(job, u, true, NULL, &from, err);
+        if (rc != ST_OK)
+            return rc;
+    }
+    from = job->best_low;
     if (!isfinite(from.score)) { /* nothing was searched: evaluate the start */
         tune_from_hp(job, job->start, u);
         rc = tune_eval(job, u, tune_profiles_full(job), NULL, &from, err);
@@ -277,17 +296,19 @@ static enum status compare_start(struct tune_job *job, struct err *err)
     if (!job->have_start || job->nfree == 0)
         return ST_OK;
     tune_from_hp(job, job->start, u);
-    if (job->have_low && isnan(job->start_low))
+    if (job->have_low && isnan(job->start_low) && job->opts->max_evals == 0)
         rc = tune_eval(job, u, false, NULL, &p, err);
     if (rc != ST_OK ||
         (job->have_low && job->start_low > job->best_low.score + 0.1 * (double)job->full.n))
         return rc;
     if (job->terms)
         memcpy(job->other_terms, job->best_terms, job->nprobes * sizeof *job->terms);
-    if (tune_profiles_full(job))
-        rc = tune_eval(job, u, true, NULL, &p, err);
-    else
-        rc = tune_eval_at(job, u, job->low.amplitude, job->low.noise, NULL, &p, err);
+    if (job->opts->max_evals == 0 || !tune_scored(job, &p)) {
+        if (tune_profiles_full(job))
+            rc = tune_eval(job, u, true, NULL, &p, err);
+        else
+            rc = tune_eval_at(job, u, job->low.amplitude, job->low.noise, NULL, &p, err);
+    }
     if (rc == ST_OK && p.se > 0.0 && before.se > 0.0)
         tie = nmll_slq_difference(job->nprobes, job->terms, job->other_terms);
     if (rc == ST_OK && p.score < before.score - tie && job->opts->polish)
@@ -308,7 +329,8 @@ static enum status run_rounds(struct tune_job *job, struct err *err)
     job->res->rounds = job->kind->again != NULL;
     while (rc == ST_OK && job->kind->again && job->nfree > 0) {
         struct tune_point p = job->res->best;
-        if (job->res->rounds == ROUNDS || !isfinite(p.score) || p.subsampled)
+        if (job->res->rounds == ROUNDS || !isfinite(p.score) || p.subsampled ||
+            polish_share(job) == 0)
             break;
         const struct nmll_ask ask = { .t = job->targets, .y = job->full.y, .hp = p.hp,
                                       .nhp = job->nhp, .scale = NMLL_BEST, .within = &job->within };
@@ -562,8 +584,7 @@ enum status tune_run(const struct kernel *k, const struct source *src, const dou
     const struct ctl *ctl = on->ctl;
     struct tune_job job = { .kernel = k, .opts = opts, .kind = tune_kind(opts)->tuning, .ctl = ctl,
                             .res = res, .nhp = kernel_nhp(k),
-                            .targets = opts->targets ? opts->targets : 1,
-                            .max_evals = search_share(k, opts) };
+                            .targets = opts->targets ? opts->targets : 1 };
     enum status rc = source_suits(src, k, err);
     if (rc == ST_OK)
         rc = check_input(k, src, y, opts, err);
@@ -601,7 +622,7 @@ enum status tune_run(const struct kernel *k, const struct source *src, const dou
     if (rc == ST_OK)
         rc = sharpen(&job, err);
     if (rc == ST_CANCELLED) {
-        res->why = TUNE_CANCELLED;
+        res->why = ctl_stopped(ctl) ? TUNE_CANCELLED : TUNE_EVALS;
         rc = ST_OK;
     }
     if (rc == ST_OK)

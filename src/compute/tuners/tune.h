@@ -34,7 +34,8 @@ struct tune_opts {
     double error; /* approx: standard error of the final best value, as a share of it (at least 1e-4
                    * nats a row), reached by further probes; 0: no limit */
     size_t features;         /* columns of Z */
-    size_t max_evals;        /* search and polish together; 0: at most 30 and 20 */
+    size_t max_evals;        /* of all evaluations; 0: at most 30 to search and 20 to polish, more
+                              * with many hyperparameters */
     size_t subsample;        /* rows used by the search; 0: automatic; the last points use all */
     bool polish;
     /* A kernel that learns (learn.h): steps of Adam, their rate at the start, and the number of

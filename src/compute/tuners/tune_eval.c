@@ -86,6 +86,7 @@ static bool better(const struct tune_point *a, const struct tune_point *b)
 static enum status record(struct tune_job *job, const struct tune_point *p, struct err *err)
 {
     struct tune_result *res = job->res;
+    const size_t most = job->opts->max_evals ? job->opts->max_evals : job->max_evals;
     double point[KERNEL_MAX_HP + 2];
     enum status rc = mem_grow((void **)&res->trace, &job->trace_cap, res->ntrace + 1,
                               sizeof *res->trace, "the trace", err);
@@ -111,7 +112,7 @@ static enum status record(struct tune_job *job, const struct tune_point *p, stru
                                      : job->opts->objective == TUNE_VALID ? PHASE_TUNE_VALIDATION
                                                                           : PHASE_TUNE,
                             .done = res->evaluations,
-                            .total = res->evaluations < job->max_evals ? job->max_evals : 0,
+                            .total = res->evaluations < most ? most : 0,
                             .value = p->score,
                             .value2 = res->best.score,
                             .target = NAN,
@@ -145,6 +146,30 @@ static bool at_start(const struct tune_job *job, const double *hp)
         if (fabs(log(hp[i] / job->start[i])) > 1e-9)
             return false;
     return true;
+}
+
+bool tune_scored(const struct tune_job *job, struct tune_point *start)
+{
+    const struct tune_result *res = job->res;
+
+    for (size_t i = 0; tune_profiles_full(job) && i < res->ntrace; i++)
+        if (!res->trace[i].subsampled && at_start(job, res->trace[i].hp)) {
+            *start = res->trace[i];
+            return true;
+        }
+    return false;
+}
+
+/* Before an evaluation: CANCELLED if there is none left. */
+static enum status may_go_on(const struct tune_job *job, struct err *err)
+{
+    const size_t most = job->opts->max_evals;
+
+    if (ctl_stopped(job->ctl))
+        return err_set(err, ST_CANCELLED, "stopped");
+    return most > 0 && job->res->evaluations >= most
+               ? err_set(err, ST_CANCELLED, "the %zu evaluations are made", most)
+               : ST_OK;
 }
 
 static double ratio_of(const struct tune_point *p)
@@ -226,8 +251,9 @@ enum status tune_eval(struct tune_job *job, const double *u, bool full, double *
         out->noises[j] = l->noise;
     }
     tune_to_hp(job, u, out->hp);
-    if (ctl_stopped(job->ctl))
-        return err_set(err, ST_CANCELLED, "stopped");
+    rc = may_go_on(job, err);
+    if (rc != ST_OK)
+        return rc;
     rc = job->opts->objective != TUNE_NMLL ? by_errors(job, l, out, err)
                                            : at_best(job, l, out, gradu ? g : NULL, err);
     first_target(out);
@@ -265,8 +291,9 @@ enum status tune_eval_at(struct tune_job *job, const double *u, double amplitude
                                 .noise = noise, .amplitudes = { amplitude },
                                 .noises = { noise } };
     tune_to_hp(job, u, out->hp);
-    if (ctl_stopped(job->ctl))
-        return err_set(err, ST_CANCELLED, "stopped");
+    rc = may_go_on(job, err);
+    if (rc != ST_OK)
+        return rc;
     const struct nmll_ask ask = ask_of(job, l, out, job->targets > 1 ? NMLL_RATIO : NMLL_GIVEN);
     struct nmll_told told = told_of(out, gradu ? g : NULL);
     if (job->opts->approx) {

@@ -52,7 +52,8 @@ void tune_to_hp(const struct tune_job *, const double *u, double *hp);
 void tune_from_hp(const struct tune_job *, const double *hp, double *u);
 /* One evaluation with amplitude and noise at their best within bounds.  It is recorded in the
  * trace, reported and counted.  gradu: d nmll / d u (nfree), or NULL.  A point where the arithmetic
- * fails has nmll = +inf and is not an error.  CANCELLED when stopped. */
+ * fails has nmll = +inf and is not an error.  CANCELLED when stopped, or at the limit of
+ * evaluations (tune_opts.max_evals). */
 enum status tune_eval(struct tune_job *, const double *u, bool full, double *gradu,
                       struct tune_point *out, struct err *);
 /* One evaluation at a given amplitude and noise, on all rows; gradu has nfree + 2 entries, the last
@@ -72,6 +73,9 @@ enum status tune_descend(struct tune_job *, const struct tune_point *from, bool 
 enum tune_free { TUNE_SIMPLEX, TUNE_BOBYQA };
 enum status tune_descend_free(struct tune_job *, const struct tune_point *from, bool full,
                               enum tune_free, double step, size_t max_evals, struct err *err);
+/* Finds the start among the points that were scored on all rows with amplitude and noise at their
+ * best. */
+bool tune_scored(const struct tune_job *, struct tune_point *start);
 size_t tune_evals_left(const struct tune_job *); /* evaluations left in the search's share */
 /* A random point within a third of the range of the start: draw `which` of a stream of RNG_TUNE. */
 void tune_scatter(const struct tune_job *, uint32_t stream, size_t which, double *u);

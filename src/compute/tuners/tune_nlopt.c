@@ -27,6 +27,7 @@ struct descent {
     bool have;
     double least;                   /* the least value so far, */
     size_t stale;                   /* and how many evaluations since have not improved it */
+    size_t end;                     /* evaluations of the tuning when the limit is reached */
     double *terms;                  /* the probes' terms at x; NULL: values are exact */
     enum status rc;
     struct err *err;
@@ -159,6 +160,11 @@ static double objective(unsigned n, const double *x, double *grad, void *ctx)
         if (d->stale >= (d->job->kernel->nterms > 1 ? STALE_SUM : STALE) ||
             (f <= d->least + tol && more < tol) || tie)
             nlopt_force_stop(d->opt);
+        /* Its own count ends where a line search does. */
+        if (d->job->opts->max_evals > 0 && d->job->res->evaluations >= d->end) {
+            d->job->res->why = d->full ? TUNE_EVALS : d->job->res->why;
+            nlopt_force_stop(d->opt);
+        }
     }
     for (unsigned i = 0; grad != NULL && i < n; i++)
         grad[i] = d->scale * d->g[i];
@@ -222,6 +228,9 @@ static enum status descent_run(struct descent *d, double *x, size_t max_evals)
     double gmax = 0.0, minf;
     const unsigned n = (unsigned)d->nvars;
 
+    if (max_evals == 0)
+        return ST_OK;
+    d->end = d->job->res->evaluations + max_evals;
     if (!descent_eval(d, x, &d->f, d->g))
         return d->rc; /* no value at the start: nothing to descend from */
     memcpy(d->x, x, n * sizeof *x);
@@ -313,6 +322,8 @@ enum status tune_descend_free(struct tune_job *job, const struct tune_point *fro
     const nlopt_algorithm algorithm = how == TUNE_BOBYQA && job->nfree > 1 ? NLOPT_LN_BOBYQA
                                                                            : NLOPT_LN_NELDERMEAD;
 
+    if (max_evals == 0)
+        return ST_OK;
     if (job->nfree == 0) {
         struct tune_point p;
         return tune_eval(job, x, full, NULL, &p, err);
