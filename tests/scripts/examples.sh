@@ -41,6 +41,7 @@ while read -r verb; do
         calibrate) # needs 19 rows to keep aside
             before_this=$(printf '%s\n' "$before" | sed 's/n=120/n=400/') ;;
         inducing) before_this="$before; fit solver=sparse inducing=10" ;;
+        words | motif) before_this='demo motifs n=60; kernel spectrum(n=3); fit' ;;
         cliffs) # needs molecules
             printf 'smiles,y\nCCO,1\nCCCO,1.2\nCCCCO,9\nCCN,4\nCCCN,5\n' >"$dir/molecules.csv"
             before_this='open molecules.csv' ;;

@@ -42,6 +42,8 @@ suggest|suggest 2 candidates=20|undo
 pick|pick test count=2|same
 cliffs|open molecules.csv; cliffs|undo
 likelihood|let two = x1 > 0.5; cols two role=target; cols y role=skip; likelihood bernoulli|undo
+words|demo motifs n=60; kernel spectrum(n=2); fit; words|runs
+motif|demo motifs n=60; kernel spectrum(n=2); fit; motif|runs
 inducing|fit solver=sparse inducing=5; inducing|runs
 calibrate|fit features=16; calibrate share=0.4 level=0.5|runs
 bo|bo table start=10 rounds=1 batch=3 tune=no|same

@@ -7,6 +7,8 @@
 #include "app/runs/importance.h"
 #include "app/runs/row_inspect.h"
 #include "app/runs/inducing_run.h"
+#include "app/runs/words/motif_run.h"
+#include "app/runs/words/words_run.h"
 #include "app/runs/spectrum_run.h"
 #include "app/runs/why.h"
 #include "app/core/ws_tell.h"
@@ -92,6 +94,26 @@ static enum status cmd_inducing(struct workspace *ws, const struct args *a, stru
     const struct run *r = ws_run(ws, args_text(a, "run"), err);
 
     return r ? inducing_run_start(ws, r, args_text(a, "out"), args_line(a), err) : err->code;
+}
+
+static enum status cmd_words(struct workspace *ws, const struct args *a, struct err *err)
+{
+    const struct run *r = ws_run(ws, args_text(a, "run"), err);
+    const struct words_run_opts o = { .count = (size_t)args_int(a, "count", 20),
+                                      .target = args_text(a, "target"),
+                                      .out = args_text(a, "out") };
+
+    return r ? words_run_start(ws, r, &o, args_line(a), err) : err->code;
+}
+
+static enum status cmd_motif(struct workspace *ws, const struct args *a, struct err *err)
+{
+    const struct run *r = ws_run(ws, args_text(a, "run"), err);
+    const struct motif_run_opts o = { .width = (size_t)args_int(a, "width", 8),
+                                      .target = args_text(a, "target"),
+                                      .out = args_text(a, "out") };
+
+    return r ? motif_run_start(ws, r, &o, args_line(a), err) : err->code;
 }
 
 static enum status cmd_why(struct workspace *ws, const struct args *a, struct err *err)
@@ -243,6 +265,36 @@ const struct command cmd_diag_rows[] = {
      "many letters it differs from the nearest training row. loss is what the bound (of fitc and\n"
      "dtc the log likelihood) loses without the point; the most valuable points come first.\n"
      "plot inducing shows the course of the choice, and the targets of the points."},
+    {"words",
+     "model",
+     "List the words of sequences on which a fit depends",
+     "words",
+     {{"run", ARG_RUN, ARGF_POS, ".", 0, 0, NULL, NULL, "a fit; . is the last one"},
+      {"count", ARG_INT, 0, "20", 1, 100000, NULL, "words", "how many are listed"},
+      {"target", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL, "with several targets, which one"},
+      {"out", ARG_OUT, 0, NULL, 0, 0, NULL, NULL, "CSV to write: all words, with their sds"}},
+     CMD_JOB | CMD_NEEDS_DATA,
+     cmd_words,
+     "For kernels of words (spectrum, mismatch, wd), any model: the weight of a word is what it\n"
+     "adds to the function, its mean with its posterior sd, in units of the target; of two\n"
+     "classes, of the latent function. A word holds its shorter words where the kernel counts\n"
+     "these, too. With wd words have places. Rows with the word are counted in each half of the\n"
+     "target (of two classes, in each class). plot words draws the last result."},
+    {"motif",
+     "model",
+     "Align training sequences at the window that a fit finds heaviest",
+     "motif width=6",
+     {{"run", ARG_RUN, ARGF_POS, ".", 0, 0, NULL, NULL, "a fit; . is the last one"},
+      {"width", ARG_INT, 0, "8", 1, 1024, NULL, "letters", "letters of the window"},
+      {"target", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL, "with several targets, which one"},
+      {"out", ARG_OUT, 0, NULL, 0, 0, NULL, NULL, "a logo of the letters as SVG"}},
+     CMD_JOB | CMD_NEEDS_DATA,
+     cmd_motif,
+     "Each training row of the upper half of the target (of two classes, of the positive one)\n"
+     "gives the window that adds most to the function, as words has it. At each position the\n"
+     "letters are listed by their share of these windows, with the mean weight of the windows\n"
+     "that have them, and the information that they carry (of DNA at most 2 bits). In the logo\n"
+     "letters are as high as the information times their share."},
     {"why",
      "model",
      "Find out what is wrong with a fit or tuning, and what to do",

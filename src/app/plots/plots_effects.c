@@ -48,6 +48,13 @@ static struct figure *kept_importance(struct workspace *ws, struct run *r, const
                      err);
 }
 
+static struct figure *kept_words(struct workspace *ws, struct run *r, const struct args *a,
+                                 struct err *err)
+{
+    (void)r, (void)a;
+    return kept_copy(ws, "words", "No words have been weighed yet. try: words", err);
+}
+
 static enum status effects_prepare(struct workspace *ws, struct run *r, const struct args *a,
                                    struct plot_work *out, struct err *err)
 {
@@ -100,4 +107,14 @@ const struct plot_ops plots_importance_row = {
             "with two standard errors to each side; a bar whose line crosses 0 may be chance. With "
             "pairs=yes also the interactions H of the most important columns.",
     .make = kept_importance,
+};
+
+const struct plot_ops plots_words_row = {
+    .name = "words",
+    .title = "Words of sequences on which a fit depends",
+    .axes = "word, weight",
+    .help = "From words: what each of the heaviest words adds to the function, with two sds to "
+            "each side; of a word whose line crosses 0 the rows say little. With wd words have "
+            "places.",
+    .make = kept_words,
 };

@@ -897,12 +897,7 @@ static void fit_result_record(struct workspace *ws, const struct run *r)
         rec_text(&rec, "preconditioner %s   ", pre);
     rec_text(&rec, "solve %s   variance %s   peak %s", solve, var, mem);
     convergence_words(&rec, i);
-    if (i->inducing && r->model->kind->classes)
-        rec_text(&rec, "\n  %zu inducing points", i->inducing);
-    else if (i->inducing)
-        rec_text(&rec, "\n  %zu inducing points   %s %.2f nats", i->inducing,
-                 isfinite(i->bound) ? "bound of the log likelihood" : "log likelihood so far as "
-                 "the points carry it, no bound:", i->objective);
+    inducing_run_text(&rec, r);
     if (isfinite(i->effective_dimension))
         rec_text(&rec, "\n  effective dimension %.0f%s", i->effective_dimension,
                  i->variance_features && i->variance_features < i->features

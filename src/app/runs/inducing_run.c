@@ -370,6 +370,19 @@ size_t *inducing_run_rows(const struct run *r, size_t *n)
     return NULL;
 }
 
+void inducing_run_text(struct rec *rec, const struct run *r)
+{
+    const struct fit_info *i = &r->info;
+
+    if (i->inducing)
+        rec_text(rec, "\n  %zu inducing points", i->inducing);
+    if (i->inducing && !r->model->kind->classes)
+        rec_text(rec, "   %s %.2f nats",
+                 isfinite(i->bound) ? "bound of the log likelihood"
+                                    : "log likelihood so far as the points carry it, no bound:",
+                 i->objective);
+}
+
 void inducing_run_notes(struct workspace *ws, const struct run *r)
 {
     const struct fit_info *i = &r->info;

@@ -84,7 +84,13 @@ libruns_a_SOURCES = \
   src/app/runs/verdict.c \
   src/app/runs/verdict.h \
   src/app/runs/why.c \
-  src/app/runs/why.h
+  src/app/runs/why.h \
+  src/app/runs/words/motif_run.c \
+  src/app/runs/words/motif_run.h \
+  src/app/runs/words/word_list.c \
+  src/app/runs/words/word_list.h \
+  src/app/runs/words/words_run.c \
+  src/app/runs/words/words_run.h
 nodist_libruns_a_SOURCES = src/app/runs/predictor_text.c
 
 predictor_files = share/predictors/predictor.py share/predictors/features.py \

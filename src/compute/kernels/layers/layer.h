@@ -28,6 +28,9 @@ enum layer_symbol { SYMBOL_SIGNS, SYMBOL_GAUSS };
  * given numbers divided by one common factor.  It has no meaning for symbols. */
 enum layer_norm { NORM_STANDARD, NORM_UNIT, NORM_RAW };
 
+/* What a layer over symbols compares: words anywhere, or words by their places. */
+enum layer_counted { COUNTED_NOTHING, COUNTED_WORDS, COUNTED_PLACES };
+
 struct layer_ops;
 /* A layer in use.  Plain data; copy by assignment. */
 struct layer {
@@ -110,6 +113,8 @@ struct layer_ops {
     unsigned rows;                        /* the kinds of rows that it can read, ROWS_... */
     const struct layer_ops *family;       /* the layer under whose name sessions keep its rows;
                                            * NULL: this one */
+    /* Its value is a sum over pairs of words of `shortest` to `width` letters. */
+    enum layer_counted counted;
     bool one_position;                    /* windows have one position: no width can be chosen */
     struct layer start;                   /* its default settings */
     const struct layer_setting *settings; /* NULL: none */

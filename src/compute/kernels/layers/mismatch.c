@@ -111,6 +111,7 @@ const struct layer_ops layer_mismatch = {
             "differ\n"
             "           from it in at most m letters\n",
     .kind = LAYER_WINDOWS,
+    .counted = COUNTED_WORDS,
     .rows = ROWS_SYMBOLS,
     .family = &layer_conv,
     .start = { .width = 5, .mismatches = 1 },

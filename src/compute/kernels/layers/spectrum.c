@@ -119,6 +119,7 @@ const struct layer_ops layer_spectrum = {
             "hyperparameters; tune\n"
             "           width=2,3,4 chooses n. Features are words, or hashes of words\n",
     .kind = LAYER_WINDOWS,
+    .counted = COUNTED_WORDS,
     .rows = ROWS_SYMBOLS,
     .family = &layer_conv,
     .start = { .width = 3 },

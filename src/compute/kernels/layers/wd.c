@@ -163,6 +163,7 @@ const struct layer_ops layer_wd = {
             "further off the\n"
             "           less. It has no hyperparameters. Features are words, or hashes of words\n",
     .kind = LAYER_WINDOWS,
+    .counted = COUNTED_PLACES,
     .rows = ROWS_SYMBOLS,
     .family = &layer_conv,
     .start = { .width = 6 },

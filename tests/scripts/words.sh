@@ -1,0 +1,126 @@
+#!/bin/sh
+# tests/scripts/words.sh -- words and motif: weights against closed forms, every kind of model,
+# places, both strands, sessions, files, refusals.
+. "${srcdir:-$(dirname "$0")/../..}/tests/scripts/lib.sh"
+
+# Letters are words of one letter: Bayesian regression on their two counts, in closed form.
+awk 'BEGIN { srand(3); print "seq,y"
+    for (i = 0; i < 40; i++) { s = ""; a = 0
+        for (j = 0; j < 8 + i % 5; j++) {
+            c = (i * 7 + j * j * 3 + int(i * j / 3)) % 5 < 2
+            a += c; s = s (c ? "A" : "C")
+        }
+        print s "," a * 0.7 - (length(s) - a) * 0.2 + (i * 37 % 11) / 11 } }' >ac.csv
+run --format json -e 'open ac.csv types=seq=sequence target=y; kernel spectrum(n=1)' \
+    -e 'fit amplitude=0.5 noise=0.4 rescale=no; words'
+printf '%s\n' "$out" | grep '"command":"words"' >words.json
+awk -F, 'NR > 1 { n++; y[n] = $2; m += $2; a[n] = gsub(/A/, "A", $1); c[n] = gsub(/C/, "C", $1) }
+    END { m /= n; r = 0.16 / 0.25
+        for (i = 1; i <= n; i++) { v += (y[i] - m) ^ 2 / n }
+        for (i = 1; i <= n; i++) {
+            t = y[i] - m; u += a[i] * t; w += c[i] * t
+            p += a[i] ^ 2; q += a[i] * c[i]; s += c[i] ^ 2
+        }
+        p += r; s += r; d = p * s - q * q
+        printf "A %.8f %.8f\n", (s * u - q * w) / d, sqrt(0.16 * v * s / d)
+        printf "C %.8f %.8f\n", (p * w - q * u) / d, sqrt(0.16 * v * p / d) }' ac.csv >want
+for letter in A C; do
+    grep -o "{\"word\":\"$letter\",[^}]*}" words.json |
+        sed 's/.*"weight":\([^,]*\),"sd":\([^,]*\),.*/\1 \2/' | cat - want |
+        awk -v of=$letter 'NR == 1 { w = $1; s = $2 } $1 == of { d = w - $2; e = s - $3; k = NR }
+            END { exit !(k && d < 1e-6 && d > -1e-6 && e < 1e-6 && e > -1e-6) }'
+    result $? "weight and sd of $letter in closed form" "$(cat words.json want)"
+done
+
+# What is predicted of a row is the sum of its words, for every kind of model.
+awk 'BEGIN { srand(5); split("A C G T", l, " "); print "seq,y,z"
+    for (i = 0; i < 70; i++) { s = ""
+        for (j = 0; j < 12; j++)
+            s = s l[1 + (i * i * 5 + j * j * (i + 3) + i * j + int(i * j / 5)) % 4]
+        t = s; k = gsub(/CA/, "CA", t); v = k + (i * 29 % 13) / 13
+        print s "," v "," (v > 1 ? "yes" : "no") } }' >dna.csv
+sums() { # NAME KERNEL COMMANDS HOW
+    case $3 in *likelihood*) target=z column=mean_latent ;; *) target=y column=mean ;; esac
+    run --format json -e "open dna.csv types=seq=sequence; cols y,z role=skip" \
+        -e "cols $target role=target; kernel $2; $3; words count=2 out=w.csv" \
+        -e "predict dna.csv columns=row,$column out=p.csv"
+    awk -F, -v how="$4" -v target=$target '
+        function back(w,   i, b) {
+            for (i = length(w); i > 0; i--) b = b substr("TGCA", index("ACGT", substr(w, i, 1)), 1)
+            return b < w ? b : w }
+        FILENAME == "w.csv" { if (FNR > 1) weight[$1 $2] = $3; next }
+        FILENAME == "dna.csv" {
+            if (FNR > 1) { seq[FNR] = $1; n++; if (target == "y") m += $2 } next }
+        FNR > 1 { f = m / n; s = seq[FNR]
+            for (i = 1; i <= length(s); i++) {
+                one = substr(s, i, 1); two = i < length(s) ? substr(s, i, 2) : ""
+                if (how == "places") f += weight[one i]
+                if (how == "pairs") f += weight[two]
+                if (how == "both") f += two == "" ? 0 : weight[back(two)]
+                if (how == "orders") f += weight[one]
+                if (how == "orders" && two != "")
+                    f += weight[two] - weight[substr(two, 1, 1)] - weight[substr(two, 2)]
+            }
+            d = f - $2; d = d < 0 ? -d : d; if (!(d < most)) most = d; rows++ }
+        END { exit !(rows == 70 && n == 70 && most < 1e-4) }' w.csv dna.csv p.csv
+    result $? "rows are sums of their words: $1" "$out $err $(head -n 3 w.csv p.csv)"
+}
+sums "exact" 'spectrum(n=2)' 'fit amplitude=0.5 noise=0.5' pairs
+sums "sparse" 'spectrum(n=2)' 'fit solver=sparse inducing=9 amplitude=0.5 noise=0.5' pairs
+sums "two classes" 'spectrum(n=2)' 'likelihood bernoulli; fit amplitude=0.7' pairs
+sums "two classes, logit" 'spectrum(n=2)' 'likelihood bernoulli link=logit; fit amplitude=0.7' pairs
+sums "two classes, sparse" 'spectrum(n=2)' 'likelihood bernoulli; fit inducing=9 amplitude=1' \
+    pairs
+sums "several orders" 'spectrum(n=1..2)' 'fit amplitude=0.5 noise=0.5' orders
+sums "both strands" 'spectrum(n=2,strands=both)' 'fit amplitude=0.5 noise=0.5' both
+sums "words that nearly match" 'mismatch(n=2,m=1)' 'fit amplitude=0.5 noise=0.5' pairs
+sums "letters at places" 'wd(n=1)' 'fit amplitude=0.5 noise=0.5' places
+
+# Rows with a word, by class; the same after a session; the picture.
+open='open dna.csv types=seq=sequence target=z; cols y role=skip; likelihood bernoulli positive=yes'
+run --format json -s s.gpd -e "$open; kernel spectrum(n=2); fit inducing=9 amplitude=0.7" \
+    -e 'words count=3; motif'
+first=$(printf '%s\n' "$out" | grep -o '"words":\[.*\]')
+word=$(printf '%s\n' "$first" | sed 's/.*\[{"word":"\([A-Z]*\)".*/\1/')
+is "rows with the first word, of each class" \
+    "$(printf '%s\n' "$first" | sed 's/}.*//; s/.*"rows":/"rows":/; s/[^0-9,]//g')" \
+    "$(awk -F, -v w="$word" 'NR > 1 && index($1, w) { n++; k += $3 == "yes" }
+        END { print n "," k "," n - k }' dna.csv)"
+has "the lengths of windows" "$out" '"command":"motif".*"width":8'
+run --format json -s s.gpd -e 'words r1 count=3; plot words out=words.svg; plot words out=words.txt'
+is "a session weighs the same words" "$(printf '%s\n' "$out" | grep -o '"words":\[.*\]')" "$first"
+has "plot words" "$(cat words.txt)" 'weight, latent units'
+
+# A motif: every string of the upper half has one word, at its own place.
+awk 'BEGIN { print "seq,y"; r = 7
+    for (i = 0; i < 40; i++) { s = ""
+        for (j = 0; j < 20; j++) {
+            r = (r * 1103 + 12345) % 65536
+            s = s substr("AC", 1 + int(r / 256) % 2, 1)
+        }
+        if (i % 2) s = substr(s, 1, i % 15) "GTTG" substr(s, i % 15 + 5)
+        print s "," i % 2 + i / 100 } }' >motif.csv
+run --format json -e 'open motif.csv types=seq=sequence target=y; kernel spectrum(n=3)' \
+    -e 'fit amplitude=0.3 noise=0.2; motif width=4 out=logo.svg'
+has "the heaviest window" "$out" '"heaviest":"GTTG"'
+is "letters by share" "$(printf '%s\n' "$out" |
+    grep -o '"letters":\[{"letter":"[A-Z]","share":[0-9.]*' |
+    sed 's/.*letter":"//; s/","share":/ /' | tr '\n' ' ')" "G 1 T 1 T 1 G 1 "
+is "two bits at each position" "$(printf '%s\n' "$out" | grep -o '"information":[0-9.]*' |
+    tr '\n' ' ')" '"information":2 "information":2 "information":2 "information":2 '
+has "the logo is an SVG" "$(head -n 1 logo.svg)" '^<svg xmlns="http://www.w3.org/2000/svg"'
+is "one letter for each position, and numbers below" "$(grep -c 'textLength' logo.svg)" 4
+
+# Refusals.
+refuse() { # pattern commands
+    run --format json -e 'open motif.csv types=seq=sequence target=y' -e "$2"
+    has "refused: $2" "$out$err" "$1"
+}
+refuse '"name":"words".*does not count words alone.*"try":"kernel spectrum(n=3), then fit' \
+    'kernel conv(rbf,width=3); fit features=16; words'
+refuse '"name":"words".*does not count words alone' 'kernel spectrum(n=2) + linear; fit; motif'
+refuse '"name":"words".*a window of 2 letters holds no word' \
+    'kernel spectrum(n=3); fit; motif width=2'
+refuse '"name":"words".*no training row has a word of 30 letters' \
+    'kernel spectrum(n=3); fit; motif width=30'
+finish
