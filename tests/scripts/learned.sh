@@ -57,7 +57,30 @@ is "a noise that is given" "$(num tune noise)" 0.25
 run --format json -e "$data; $small; tune steps=30 noise=0.4..0.6"
 ok "or a range" between "$(num tune noise)" 0.4 0.6
 
+# Going on, and stopping by rows of which nothing is learned.
+run --format json -s more.gpd -e "$data; $small; tune steps=20"
+first=$(num tune nmll)
+run --format json -s more.gpd -e 'tune continue=t1 steps=20; describe training'
+ok "continue= begins where the other ended" between "$(num tune nmll)" -1e9 "$first"
+has "plot training tells of the rows kept aside" "$out" 'rows kept aside \(are\|were\) told best'
+run -s more.gpd -e 'kernel mlp(width=40,out=16); tune continue=t1'
+has "of the same map alone" "$err" 'error\[learned\].*belong to another map'
+run -s more.gpd -e 'kernel rbf; fit; kernel mlp; tune continue=r1'
+has "and of a tuning" "$err" 'error\[learned\].*no weights from which to continue'
+run --format json -e "$data; $small; tune stop=valid steps=400; fit; score"
+ok "stop=valid ends early" between "$(num tune evaluations)" 60 399
+has "and tells by which rows" "$out" '"aside":{"rows":120,'
+ok "with honest variances" between "$(num score coverage95)" 0.9 0.99
+run -e "demo toy; split none; $small; tune stop=valid"
+has "it needs such rows" "$err" 'error\[no-rows\]'
+few='demo friedman1 n=400 seed=1; split test=25% seed=2'
+run -e "$few; $small; tune steps=300"
+has "few rows and many steps part" "$err" 'warning\[parted\]'
+run -e "$few; kernel mlp(width=256,depth=4,out=64,norm=none); tune rate=1 steps=40"
+has "steps that are too long are halved, which is told" "$out" 'the rate was halved [1-9]'
+
 # A stop keeps the best.
+: >stop.json
 "$gpdesk" --format json -s stop.gpd -e "$data; kernel mlp(width=256,out=16)" \
     -e 'tune steps=100000' >stop.json 2>/dev/null </dev/null &
 pid=$!

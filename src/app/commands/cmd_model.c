@@ -5,6 +5,7 @@
 #include "app/runs/clustering.h"
 #include "app/commands/commands.h"
 #include "app/runs/fitting.h"
+#include "app/commands/learned_args.h"
 #include "app/shell/options.h"
 #include "app/runs/race.h"
 #include "app/shell/import_args.h"
@@ -242,65 +243,23 @@ static enum status tune_classes(struct workspace *ws, const struct args *a, cons
     return rc;
 }
 
-/* Says which of these arguments have no effect on a kernel that learns. */
-static void unused_learned(struct workspace *ws, const struct args *a, const struct kernel *k,
-                           const char *const *names, const char *try_)
+/* What nmll=approx costs beside the other way. */
+static void tell_probes(struct workspace *ws, const struct tune_opts *o, size_t rows)
 {
-    struct buf list = { 0 };
+    char note[256];
 
-    for (; *names; names++)
-        if (args_given(a, *names))
-            buf_printf(&list, "%s%s=", list.len ? ", " : "", *names);
-    if (list.len)
-        ws_tell(ws, REC_NOTE, NULL, "unused", try_, "%s has the features that it learned: this "
-                "does not use %s", k->term[0].ops->name, buf_str(&list));
-    buf_free(&list);
-}
-
-/* A kernel that learns is exact by its own few features: other kinds of models are refused. */
-static enum status only_features(const struct kernel *k, const struct model_ops *kind,
-                                 const char *verb, struct err *err)
-{
-    if (!kind || kind->draws)
-        return ST_OK;
-    err_named(err, ST_UNSUPPORTED, "learned",
-              "%s has few features, by which a model is exact: solver=%s would only take longer",
-              k->term[0].ops->name, kind->name);
-    err_hint(err, "%s", verb);
-    return ST_UNSUPPORTED;
-}
-
-static enum status tune_learned(struct workspace *ws, const struct args *a, struct kernel *k,
-                                struct tune_opts *o, struct err *err)
-{
-    static const char *const others[] = {
-        "features", "method", "inducing", "approx", "select", "probes", "error", "rank", "evals",
-        "polish", "width", "precision", NULL
-    };
-
-    if (!kernel_learns(k)) {
-        if (args_given(a, "steps") || args_given(a, "rate") || args_given(a, "subsets"))
-            ws_tell(ws, REC_NOTE, NULL, "unused", "kernel mlp, then tune steps=200",
-                    "steps=, rate= and subsets= are for a kernel that learns its features, so "
-                    "they are not used");
-        return ST_OK;
-    }
-    if (o->likelihood) {
-        err_named(err, ST_UNSUPPORTED, "learned",
-                  "%s learns from a target of numbers, and this is one of two classes",
-                  k->term[0].ops->name);
-        err_hint(err, "likelihood gaussian  (regression on the class)  |  kernel matern(nu=5/2)");
-        return ST_UNSUPPORTED;
-    }
-    unused_learned(ws, a, k, others, "tune steps=200 rate=0.01 subsets=4");
-    o->steps = (size_t)args_int(a, "steps", 0);
-    o->subsets = (size_t)args_int(a, "subsets", 0);
-    o->rate = args_num(a, "rate");
-    o->features = kernel_net_shape(k, 1).out;
-    k->term[0].net = NULL; /* it learns anew */
-    const enum status rc = only_features(k, o->kind, "tune", err);
-    o->kind = model_kind_usual(false);
-    return rc;
+    if (!o->approx)
+        return;
+    if (o->kind->draws && o->features <= DEFAULT_TUNE_FEATURES)
+        ws_note(ws, "approx",
+                "with features=%zu the Gram matrix gives the exact value at a lower cost "
+                "(nmll=exact)",
+                o->features);
+    if (!o->kind->tuning->probes_note)
+        return;
+    o->kind->tuning->probes_note(o->subsample && o->subsample < rows ? o->subsample : rows,
+                                 ws_limits(ws).memory, note);
+    ws_note(ws, "approx", "%s", note);
 }
 
 static enum status cmd_tune(struct workspace *ws, const struct args *a, struct err *err)
@@ -339,7 +298,7 @@ static enum status cmd_tune(struct workspace *ws, const struct args *a, struct e
         return rc;
     o.features = (size_t)args_int(a, "features", DEFAULT_TUNE_FEATURES);
     o.features += o.features & 1;
-    rc = tune_learned(ws, a, &k, &o, err);
+    rc = learned_args_tune(ws, a, &k, &o, err);
     if (rc != ST_OK)
         return rc;
     const bool exact = !o.kind && !args_given(a, "features") && kernel_draws_none(&k);
@@ -477,21 +436,6 @@ static void fit_free(struct workspace *ws, const struct args *a, const struct da
     }
 }
 
-/* The features of a kernel that learns are those that it learned, in double precision. */
-static enum status fit_learned(struct workspace *ws, const struct args *a, struct fit_opts *o,
-                               struct err *err)
-{
-    static const char *const others[] = { "features", "precision", "rescale", NULL };
-    const struct net *net = kernel_learns(&o->kernel) ? o->kernel.term[0].net : NULL;
-
-    if (!kernel_learns(&o->kernel))
-        return ST_OK;
-    unused_learned(ws, a, &o->kernel, others, "fit");
-    o->features = kernel_net_shape(&o->kernel, 1).out;
-    o->precision = PREC_DOUBLE;
-    return kernel_net(&o->kernel, net ? net->shape.inputs : 0, &net, err);
-}
-
 static enum status fit_methods(struct workspace *ws, const struct args *a, const struct dataset *d,
                                struct fit_opts *o, struct err *err)
 {
@@ -511,7 +455,7 @@ static enum status fit_methods(struct workspace *ws, const struct args *a, const
         o->kind = o->kind ? o->kind : kind;
     }
     if (rc == ST_OK && kernel_learns(&o->kernel)) {
-        rc = only_features(&o->kernel, o->kind, "fit", err);
+        rc = learned_args_kind(&o->kernel, o->kind, "fit", err);
         o->kind = model_kind_usual(false);
     }
     if (rc != ST_OK)
@@ -816,7 +760,7 @@ static enum status cmd_fit(struct workspace *ws, const struct args *a, struct er
     if (rc != ST_OK)
         return rc;
     fit_sizes(ws, a, d, &o);
-    rc = fit_learned(ws, a, &o, err);
+    rc = learned_args_fit(ws, a, &o, err);
     if (rc != ST_OK)
         return rc;
     o.rank = (size_t)args_int(a, "rank", 0);
@@ -1044,6 +988,11 @@ struct command cmd_model_rows[] = {
        "kernel mlp: rate of the first step, which falls to 0 along a cosine"},
       {"subsets", ARG_INT, 0, "4", 1, 64, NULL, "subsets",
        "kernel mlp: into how many the rows are dealt at random"},
+      {"stop", ARG_CHOICE, 0, "steps", 0, 0, "steps|valid", NULL,
+       "kernel mlp: valid keeps the best weights by the validation rows, and ends when these have "
+       "got no better for a quarter of the steps"},
+      {"continue", ARG_RUN, 0, NULL, 0, 0, NULL, NULL,
+       "kernel mlp: begin at the weights of a tuning; steps= more, at a rate that falls anew"},
       {"polish", ARG_BOOL, 0, "yes", 0, 0, NULL, NULL, "refine by L-BFGS with exact gradients"},
       {"width", ARG_INTS, 0, NULL, 1, KERNEL_WIDTH_MOST, NULL, "positions",
        "widths of the windows of {windows} to tune, such as 3,5,9; the best is kept"},

@@ -28,5 +28,7 @@ libcommands_a_SOURCES = \
   src/app/commands/commands.h \
   src/app/commands/data_words.c \
   src/app/commands/data_words.h \
+  src/app/commands/learned_args.c \
+  src/app/commands/learned_args.h \
   src/app/commands/palette_fill.c \
   src/app/commands/palette_fill.h

@@ -13,6 +13,7 @@ libplots_a_SOURCES = \
   src/app/plots/plots.c \
   src/app/plots/plots.h \
   src/app/plots/plots_classes.c \
+  src/app/plots/plots_training.c \
   src/app/plots/plots_data.c \
   src/app/plots/plots_effects.c \
   src/app/plots/plots_letters.c \

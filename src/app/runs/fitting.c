@@ -166,7 +166,7 @@ static enum status tune_once(struct job *job, struct err *err)
                       .all_rows;
         f->topt.targets = e.t;
         f->topt.mem_limit = job->limits.memory;
-        if (f->topt.objective == TUNE_VALID)
+        if (f->topt.objective == TUNE_VALID || f->topt.stop_valid)
             rc = fitting_rows(f->data, PART_VALID, false, &f->enc, &valid, NULL, err);
         f->topt.valid = &valid.base;
         f->topt.yvalid = valid.y;
@@ -539,6 +539,7 @@ static void tune_words(struct workspace *ws, const struct run *r, const struct t
 {
     size_t shown = 0;
 
+    intervals_parted(ws, r);
     for (size_t i = 0; i < t->nhp + 2; i++) {
         const bool lo = t->at_lower & tune_bit(t->nhp, i), hi = t->at_upper & tune_bit(t->nhp, i);
         char name[KERNEL_NAME_MAX] = "amplitude";
@@ -604,6 +605,16 @@ static void tune_json(struct rec *rec, const struct run *r)
                 run_model_kind(r)->classes ? NULL : t->best.noises);
     fitting_targets_json(rec, &r->enc);
     measures_json(rec, r, MEASURE_SEARCHED);
+    if (t->net) {
+        rec_int(rec, "halved", (int64_t)t->halved);
+        rec_open(rec, "aside");
+        rec_int(rec, "rows", (int64_t)t->aside.rows);
+        rec_num(rec, "mse", t->aside.error);
+        rec_num(rec, "nlpd", t->aside.density);
+        rec_num(rec, "nlpd_least", t->aside.least);
+        rec_int(rec, "step", (int64_t)t->aside.step);
+        rec_close(rec);
+    }
 }
 
 static void tune_result_record(struct workspace *ws, const struct run *r, const struct fitting *f)

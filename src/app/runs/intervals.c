@@ -10,6 +10,9 @@ struct judged intervals_left_out(const struct run *r)
 {
     const struct fit_info *i = &r->info;
 
+    /* Features that were learned from these rows tell them too well: they judge nothing. */
+    if (kernel_learns(&r->fit.kernel))
+        return (struct judged){ 0 };
     return r->kind == RUN_FIT ? judgement_of(i->left_out_rows, i->left_out_coverage95,
                                              i->left_out_z2, i->left_out_z2_se)
                               : (struct judged){ 0 };
@@ -94,10 +97,7 @@ static void judged_note(struct workspace *ws, const struct run *r)
     const bool normal = j.verdict == INTERVALS_NARROW || j.verdict == INTERVALS_WIDE;
     intervals_figures(&figures, &j);
     ws_tell(ws, REC_NOTE, r->id, "intervals",
-            !normal                        ? "plot calibration"
-            : kernel_learns(&r->fit.kernel) ? "calibrate share=0.1"
-            : r->fit.keep_scale            ? "tune, then fit"
-                                           : "check",
+            !normal ? "plot calibration" : r->fit.keep_scale ? "tune, then fit" : "check",
             "predicting each training row from the others gives %s: the intervals %s",
             buf_str(&figures), judgement_word(j.verdict));
     buf_free(&figures);
@@ -107,4 +107,16 @@ void intervals_notes(struct workspace *ws, const struct run *r)
 {
     moved_note(ws, r);
     judged_note(ws, r);
+}
+
+void intervals_parted(struct workspace *ws, const struct run *r)
+{
+    const struct tune_result *t = &r->tune;
+
+    if (t->aside.parted)
+        ws_tell(ws, REC_WARNING, r->id, "parted",
+                "split test=10% valid=10%, then tune stop=valid  |  calibrate share=0.1",
+                "the likelihood went on growing while rows kept aside were told worse: %.3f nats "
+                "a row at step %zu, %.3f at the end",
+                t->aside.least, t->aside.step, t->aside.density);
 }

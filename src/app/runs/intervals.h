@@ -23,5 +23,7 @@ void intervals_reach(struct buf *, const struct run *);
 /* Notes of a finished fit: what it moved and why, and whether left-out rows bear the intervals
  * out. */
 void intervals_notes(struct workspace *, const struct run *);
+/* Says where a map has learned variances that are too small: the rows kept aside tell it. */
+void intervals_parted(struct workspace *, const struct run *);
 
 #endif

@@ -671,6 +671,8 @@ static void tune_opts(struct buf *b, const struct tune_opts *t, size_t nhp)
         count(b, "steps", t->steps);
         count(b, "subsets", t->subsets);
         num(b, "rate", t->rate);
+        flag(b, "stop_valid", t->stop_valid);
+        count(b, "before", t->before);
     }
     flag(b, "polish", t->polish);
     count(b, "seed", t->seed);

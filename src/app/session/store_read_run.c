@@ -322,6 +322,8 @@ static void read_tune(struct loader *l, struct jdoc *j, struct run *r)
         o->steps = store_read_field_size(j, "$.tune.steps");
         o->subsets = (size_t)store_doc_int(j, 1, LEARN_SUBSETS_MOST, "$.tune.subsets");
         o->rate = store_doc_num(j, "$.tune.rate");
+        o->stop_valid = store_doc_bool(j, "$.tune.stop_valid");
+        o->before = store_read_field_size(j, "$.tune.before");
     }
     o->polish = store_doc_bool(j, "$.tune.polish");
     o->seed = store_doc_u64(j, "$.tune.seed");

@@ -41,7 +41,8 @@ struct learner {
     double least;           /* the least average NMLL per row, and that of the last steps */
     double recent[LEARN_SUBSETS_MOST];
     size_t nrecent, best_step, watched_step;
-    double watched_best, watched_last, watched_error;
+    double watched_best, watched_last, watched_error; /* NaN between looks */
+    double kept_last, kept_error; /* those of the last look, with stop_valid of the best */
     struct tune_result *res;
 };
 
@@ -161,6 +162,13 @@ static enum status evaluate(struct learner *l, const struct rows *at, double *nm
     return ST_OK;
 }
 
+/* The parameters of this step are the best so far. */
+static void keep(struct learner *l, size_t step)
+{
+    l->best_step = step;
+    memcpy(l->best, l->theta, (l->count + 2) * sizeof *l->best);
+}
+
 /* The negative log density and the squared error, per row, of the rows kept aside under the model
  * of the last subset.  Call before its parameters change. */
 static void look(struct learner *l, size_t step)
@@ -188,10 +196,22 @@ static void look(struct learner *l, size_t step)
     }
     l->watched_last = sum;
     l->watched_error = squares;
+    if (!l->o->stop_valid || sum < l->watched_best) {
+        l->kept_last = sum;
+        l->kept_error = squares;
+    }
     if (sum < l->watched_best) {
         l->watched_best = sum;
         l->watched_step = step;
+        if (l->o->stop_valid)
+            keep(l, step);
     }
+}
+
+/* Whether the validation rows have got no better for a quarter of the steps. */
+static bool enough(const struct learner *l, size_t step)
+{
+    return l->o->stop_valid && l->watched_step && step >= l->watched_step + (l->steps + 3) / 4;
 }
 
 /* The average NMLL per row over the last round of subsets. */
@@ -240,11 +260,11 @@ static enum status trace(struct learner *l, double score, struct err *err)
     p->amplitudes[0] = amplitude;
     p->noises[0] = noise;
     r->evaluations = r->ntrace;
-    const double point[2] = { amplitude, noise };
+    const double point[4] = { amplitude, noise, l->watched_last, l->watched_error };
     ctl_tick(l->on->ctl, &(struct tick){ .phase = PHASE_TUNE, .done = r->ntrace, .total = l->steps,
                                          .value = score * n, .value2 = l->least * n,
                                          .target = NAN, .passes = NAN, .point = point,
-                                         .npoint = 2 });
+                                         .npoint = 4 });
     return ST_OK;
 }
 
@@ -290,12 +310,15 @@ static enum status descend(struct learner *l, struct err *err)
         }
         if (now < l->least) {
             l->least = now;
-            l->best_step = step + 1;
-            memcpy(l->best, l->theta, (l->count + 2) * sizeof *l->best);
+            if (!l->o->stop_valid)
+                keep(l, step + 1);
         }
-        if ((step + 1) % (l->steps / LOOKS ? l->steps / LOOKS : 1) == 0)
+        l->watched_last = l->watched_error = NAN;
+        if ((step + 1) % (l->steps / LOOKS ? l->steps / LOOKS : 1) == 0 || step + 1 == l->steps)
             look(l, step + 1);
         rc = trace(l, now, err);
+        if (enough(l, step + 1))
+            break;
         const double falling = 0.5 * (1.0 + cos(M_PI * (double)step / (double)l->steps));
         amsgrad_adam_step(l->count + 2, ++since, l->rate * falling, l->grad, l->first, l->second,
                           l->theta); /* (23.8) */
@@ -339,15 +362,23 @@ static enum status deal(struct learner *l, const struct source *src, const doubl
 {
     const size_t most = l->o->subsample ? l->o->subsample : ROWS;
     size_t *order = mem_calloc(src->n, sizeof *order, "order of rows", err);
-    size_t aside = (size_t)(WATCHED * (double)src->n);
+    size_t aside = l->o->stop_valid ? 0 : (size_t)(WATCHED * (double)src->n);
     enum status rc = order ? ST_OK : ST_NOMEM;
 
     aside = aside < 10 ? 0 : aside > LEARN_WATCHED_MOST ? LEARN_WATCHED_MOST : aside;
-    if (rc == ST_OK) {
+    if (rc == ST_OK && l->o->stop_valid) {
+        size_t *all = mem_calloc(l->o->valid->n, sizeof *all, "order of rows", err);
+        for (size_t i = 0; all && i < l->o->valid->n; i++)
+            all[i] = i;
+        rc = all ? take_rows(&l->watched, l->o->valid, l->o->yvalid, all, l->o->valid->n, err)
+                 : ST_NOMEM;
+        free(all);
+    }
+    if (rc == ST_OK)
         rng_permutation(l->o->seed, rng_stream(RNG_NET_ROWS, (uint32_t)l->o->restart), src->n,
                         order);
+    if (rc == ST_OK && !l->o->stop_valid)
         rc = take_rows(&l->watched, src, y, order, aside, err);
-    }
     const size_t left = src->n - aside;
     l->nsubsets = l->nsubsets > left / 2 ? left / 2 : l->nsubsets;
     l->nsubsets = l->nsubsets ? l->nsubsets : 1;
@@ -358,7 +389,7 @@ static enum status deal(struct learner *l, const struct source *src, const doubl
         rc = take_rows(&l->set[i], src, y, order + aside + from, n, err);
         l->largest = n > l->largest ? n : l->largest;
     }
-    l->largest = aside > l->largest ? aside : l->largest;
+    l->largest = l->watched.n > l->largest ? l->watched.n : l->largest;
     free(order);
     return rc;
 }
@@ -381,6 +412,12 @@ static void begin(struct learner *l)
     }
     l->theta[l->count] = l->s.unit_rows ? 0.0 : -log((double)l->q);
     l->theta[l->count + 1] = log(0.1);
+    if (l->o->from) {
+        for (size_t i = 0; i < l->count; i++)
+            l->theta[i] = (double)l->o->from->w[i];
+        l->theta[l->count] = 2.0 * log(l->o->from_amplitude);
+        l->theta[l->count + 1] = 2.0 * log(l->o->from_noise);
+    }
     hold(l);
     memcpy(l->best, l->theta, (l->count + 2) * sizeof *l->best);
 }
@@ -457,21 +494,27 @@ static enum status of_all(struct learner *l, const struct source *src, const dou
 static void verdict(struct learner *l)
 {
     struct tune_result *r = l->res;
-    char parted[120] = "", halved[64] = "";
+    char parted[120] = "", halved[64] = "", aside[120] = "";
 
-    r->parted = l->watched.n > 0 && l->watched_last > l->watched_best + PARTED;
     r->halved = l->halved;
+    r->aside.rows = l->watched.n;
+    r->aside.density = l->kept_last;
+    r->aside.error = l->kept_error;
+    r->aside.least = l->watched_step ? l->watched_best : NAN;
+    r->aside.step = l->watched_step;
+    r->aside.parted = !l->o->stop_valid && l->watched_step &&
+                      l->kept_last > l->watched_best + PARTED;
     if (l->halved)
         snprintf(halved, sizeof halved, "; the rate was halved %zu time%s", l->halved,
                  l->halved == 1 ? "" : "s");
-    if (r->parted)
+    if (r->aside.parted)
         snprintf(parted, sizeof parted, ", after %.3f at step %zu: variances may be too small",
                  l->watched_best, l->watched_step);
-    snprintf(r->verdict, sizeof r->verdict,
-             "best at step %zu of %zu%s; %zu rows kept aside: squared error %.4g, negative log "
-             "density %.3f a row%s",
-             l->best_step, l->steps, halved, l->watched.n, l->watched_error, l->watched_last,
-             parted);
+    if (l->watched_step)
+        snprintf(aside, sizeof aside, "; %zu rows kept aside: squared error %.4g, negative log "
+                 "density %.3f a row", l->watched.n, l->kept_error, l->kept_last);
+    snprintf(r->verdict, sizeof r->verdict, "best at step %zu of %zu%s%s%s%s", l->best_step,
+             l->steps, l->o->stop_valid ? " by the validation rows" : "", halved, aside, parted);
 }
 
 static enum status finish(struct learner *l, const struct source *src, const double *y,
@@ -491,7 +534,14 @@ static enum status finish(struct learner *l, const struct source *src, const dou
     return rc;
 }
 
-static enum status check(const struct source *src, const struct tune_opts *o, struct err *err)
+static bool same_shape(const struct net_shape *a, const struct net_shape *b)
+{
+    return a->inputs == b->inputs && a->width == b->width && a->depth == b->depth &&
+           a->out == b->out && a->layer_norm == b->layer_norm && a->unit_rows == b->unit_rows;
+}
+
+static enum status check(const struct source *src, const struct net_shape *s,
+                         const struct tune_opts *o, struct err *err)
 {
     if (o->targets > 1 || src->row_scale || src->layout.nparts > 0) {
         err_named(err, ST_UNSUPPORTED, "learned", "a map is learned from %s",
@@ -500,6 +550,13 @@ static enum status check(const struct source *src, const struct tune_opts *o, st
                                    : "columns of numbers, not from sequences");
         err_hint(err, "cols NAME role=skip  |  kernel matern(nu=5/2), then tune");
         return ST_UNSUPPORTED;
+    }
+    if (o->from && !same_shape(&o->from->shape, s)) {
+        err_named(err, ST_SHAPE, "learned", "the weights to continue from belong to another map: "
+                  "width %zu, depth %zu, out %zu, %zu inputs", o->from->shape.width,
+                  o->from->shape.depth, o->from->shape.out, o->from->shape.inputs);
+        err_hint(err, "tune  (from the start)");
+        return ST_SHAPE;
     }
     if (o->objective != TUNE_NMLL || o->approx)
         return err_named(err, ST_UNSUPPORTED, "learned",
@@ -516,13 +573,13 @@ enum status learn_run(const struct kernel *k, const struct source *src, const do
                          .steps = o->steps ? o->steps : STEPS, .watched_best = INFINITY,
                          .nsubsets = o->subsets ? o->subsets : SUBSETS,
                          .rate = o->rate > 0.0 ? o->rate : RATE, .watched_error = NAN,
-                         .watched_last = NAN, .res = res };
+                         .watched_last = NAN, .kept_last = NAN, .kept_error = NAN, .res = res };
     struct net_layer layer[NET_DEPTH_MOST + 1];
 
     *res = (struct tune_result){ .why = TUNE_DONE, .nhp = 0 };
     l.count = net_layers(&l.s, layer);
     l.q = l.s.out;
-    enum status rc = check(src, o, err);
+    enum status rc = check(src, &l.s, o, err);
     if (rc == ST_OK)
         rc = deal(&l, src, y, err);
     if (rc == ST_OK)

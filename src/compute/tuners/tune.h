@@ -42,6 +42,10 @@ struct tune_opts {
      * subsets, of which a step takes one; 0: the defaults.  `subsample`: the most rows of one. */
     size_t steps, subsets;
     double rate;
+    bool stop_valid; /* it ends, and keeps its best, by the rows of `valid` */
+    const struct net *from; /* it goes on from these weights, with fresh moments, */
+    double from_amplitude, from_noise; /* and from these; or NULL */
+    size_t before;                     /* the steps that led there, which a repetition takes too */
     uint64_t seed;
     enum precision precision;
     enum plan plan; size_t mem_limit; /* bytes; 0: none */
@@ -79,8 +83,11 @@ struct tune_result {
      * upper one: inputs without influence, no sign that the bounds are too narrow. */
     size_t nlower, nupper, idle;
     const struct net *net; /* what a kernel that learns has learned; else NULL */
-    size_t halved;         /* how often its rate was halved, */
-    bool parted;           /* and whether rows kept aside got worse while the likelihood grew */
+    size_t halved;         /* how often its rate was halved */
+    /* The rows kept aside: their number, negative log density and squared error per row at the
+     * result, and the least density, at which step; parted: it got worse while the likelihood
+     * grew. */
+    struct { size_t rows, step; double density, error, least; bool parted; } aside;
     bool degenerate;                           /* the noise explains nearly all of the variance */
     char verdict[256];
 };

@@ -720,8 +720,10 @@ enum status scoring_take_tuning(const struct workspace *ws, const struct run *r,
 {
     const struct run *t = ws_tuning_of(ws, r);
 
-    if (t && t->topt.objective != TUNE_VALID) {
+    if (t && t->topt.objective != TUNE_VALID && !t->topt.stop_valid) {
         *out = t->topt;
+        out->steps += out->before;
+        out->from = NULL;
         out->start = NULL;
         out->restart = out->restarts = 0;
         return ST_OK;

@@ -1,0 +1,131 @@
+/* app/plots/plots_training.c -- how a map is learned: likelihood, noise, and rows kept aside, which
+ * nothing is learned from, against the steps (methods.md 23.8). */
+#include "app/plots/plots.h"
+
+#include "app/core/run.h"
+#include "base/mem.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* What tune_learned reports of a step (learn.c): behind amplitude and noise, of the rows kept aside
+ * the negative log density and the squared error per row; NaN between looks. */
+enum { NOISE = 1, DENSITY = 2, ERROR = 3 };
+
+static bool learned(const struct run *r)
+{
+    return r && r->kind == RUN_TUNE && r->ntrace && kernel_learns(&r->fit.kernel);
+}
+
+static const struct run *last_learned(const struct workspace *ws)
+{
+    for (size_t i = ws->nrun; i-- > 0;)
+        if (learned(ws->run[i]))
+            return ws->run[i];
+    return NULL;
+}
+
+/* The looks: their steps, and root mean squared errors or densities. */
+static size_t looks(const struct run *r, size_t what, double *x, double *y)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < r->ntrace; i++) {
+        const double v = r->trace[i].point[what];
+        if (!isfinite(v))
+            continue;
+        x[n] = r->trace[i].step;
+        y[n++] = what == ERROR ? sqrt(v) : v;
+    }
+    return n;
+}
+
+static struct figure *likelihoods(const struct run *r, double rows, double *x, double *y,
+                                  struct err *err)
+{
+    struct figure *f = figure_new("training", "What is learned: likelihood, and rows kept aside",
+                                  err);
+    bool ok = f && figure_label(f, "step", "nats a row", err) == ST_OK;
+
+    for (size_t i = 0; i < r->ntrace; i++) {
+        x[i] = r->trace[i].step;
+        y[i] = r->trace[i].value / rows;
+    }
+    ok = ok && figure_add(f, "NMLL", MARK_LINE, r->ntrace, x, y, err);
+    const size_t n = looks(r, DENSITY, x, y);
+    ok = ok && (n == 0 || figure_add(f, "rows kept aside", MARK_LINEPOINTS, n, x, y, err));
+    if (ok)
+        f->x.whole = true;
+    return plots_finish(f, ok);
+}
+
+static struct figure *errors(const struct run *r, double *x, double *y, struct err *err)
+{
+    struct figure *f = figure_new("training", "Noise, and errors of rows kept aside", err);
+    bool ok = f && figure_label(f, "step", "sd of the target", err) == ST_OK;
+
+    for (size_t i = 0; i < r->ntrace; i++) {
+        x[i] = r->trace[i].step;
+        y[i] = r->trace[i].point[NOISE];
+    }
+    ok = ok && figure_add(f, "noise", MARK_LINE, r->ntrace, x, y, err);
+    const size_t n = looks(r, ERROR, x, y);
+    ok = ok && (n == 0 || figure_add(f, "error kept aside", MARK_LINEPOINTS, n, x, y, err));
+    if (ok)
+        f->x.whole = true;
+    return plots_finish(f, ok);
+}
+
+/* The look with the least density, and the last one. */
+static enum status say(struct figure *f, const struct run *r, double *x, double *y,
+                       struct err *err)
+{
+    const size_t n = looks(r, DENSITY, x, y);
+    const char *more = r->state == RUN_RUNNING ? ", still learning" : "";
+    size_t at = 0;
+
+    if (n == 0)
+        return figure_verdict(f, err, "%s: %zu steps, no rows kept aside were looked at yet%s",
+                              r->id, r->ntrace, more);
+    for (size_t i = 1; i < n; i++)
+        at = y[i] < y[at] ? i : at;
+    if (at + 1 == n)
+        return figure_verdict(f, err, "%s: rows kept aside are told best at the last look, step "
+                              "%.0f: %.3f nats a row%s", r->id, x[at], y[at], more);
+    return figure_verdict(f, err, "%s: rows kept aside were told best at step %.0f, %.3f nats a "
+                          "row, and at step %.0f %.3f%s", r->id, x[at], y[at], x[n - 1], y[n - 1],
+                          more);
+}
+
+static struct figure *plot_training(struct workspace *ws, struct run *r, const struct args *a,
+                                    struct err *err)
+{
+    const struct run *t = learned(r) ? r : last_learned(ws);
+
+    (void)a;
+    if (!t)
+        return plots_nothing("training",
+                             "No map has been learned yet. try: kernel mlp, then tune", err);
+    const struct dataset *d = t->data;
+    const double rows = d && d->split.part ? (double)d->split.count[PART_TRAIN]
+                        : d && d->table    ? (double)d->table->n
+                                           : 1.0;
+    double *x = mem_calloc(2 * t->ntrace, sizeof *x, "plot", err), *y = x + t->ntrace;
+    struct figure *f = x ? likelihoods(t, rows, x, y, err) : NULL;
+    bool ok = f != NULL;
+    if (ok)
+        f->next = errors(t, x, y, err);
+    ok = ok && f->next && say(f, t, x, y, err) == ST_OK;
+    free(x);
+    return plots_finish(f, ok);
+}
+
+const struct plot_ops plots_training_row = {
+    .name = "training",
+    .title = "How a map is learned",
+    .axes = "step, nats a row and standard deviations",
+    .help = "The NMLL of the subsets and the noise at each step, and the density and error of "
+            "rows that nothing is learned from.",
+    .make = plot_training,
+    .live = PLOT_OF_TUNING,
+};
