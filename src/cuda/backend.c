@@ -141,13 +141,13 @@ static enum status cuda_start(struct cuda *c, size_t device, struct err *err)
     return lay_out(c, err);
 }
 
-/* Hashes of counts and words draw for these as they occur, which no kernel here does. */
+/* Features of counts and words draw for these as they occur, which no kernel here does. */
 static bool cuda_serves(const struct featmap *fm)
 {
     bool all = true;
 
     for (size_t i = 0; i < fm->nterms; i++)
-        all &= !featmap_is_hashed(&fm->term[i]) && !featmap_is_words(&fm->term[i]);
+        all &= !featmap_is_counts(&fm->term[i]);
     return all;
 }
 

@@ -5,7 +5,8 @@ features_tests = tests/compute/check_alloc tests/compute/check_conform \
   tests/compute/check_exact_op tests/compute/check_features tests/compute/check_hash \
   tests/compute/check_inducing tests/compute/check_kernels tests/compute/check_levels \
   tests/compute/check_rows tests/compute/check_spectrum \
-  tests/compute/check_tanimoto tests/compute/check_threads tests/compute/check_windows
+  tests/compute/check_tanimoto tests/compute/check_tensor tests/compute/check_threads \
+  tests/compute/check_windows
 check_PROGRAMS += $(features_tests)
 TESTS += $(features_tests)
 endif
@@ -31,6 +32,8 @@ tests_compute_check_hash_SOURCES = tests/compute/check_hash.c tests/compute/coun
 tests_compute_check_hash_LDADD = $(compute_tests)
 tests_compute_check_tanimoto_SOURCES = tests/compute/check_tanimoto.c tests/compute/counts.h
 tests_compute_check_tanimoto_LDADD = $(compute_tests)
+tests_compute_check_tensor_SOURCES = tests/compute/check_tensor.c tests/compute/counts.h
+tests_compute_check_tensor_LDADD = $(compute_tests)
 tests_compute_check_windows_SOURCES = tests/compute/check_windows.c
 tests_compute_check_windows_LDADD = $(compute_tests)
 # All requests for memory of our own code are counted.

@@ -117,10 +117,35 @@ run --format json -e 'open two.csv; cols temp role=input; cols ligand role=skip;
     fit features=64 store=bits'
 has "nor numbers as bits" "$out$err" 'only features that are signs.*"try":"fit plan=store store=fl'
 
-run --format json -e 'open two.csv; kernel tanimotodp; fit features=64'
+# Features of tanimotodp: the same; constants of the training rows belong to the model.
+for threads in 1 2; do
+    run --threads $threads --format json -e "open two.csv; cols temp role=input
+        split test=20% seed=2; kernel tanimotodp(power=1,bias=sketch) * rbf on temp + tanimotodp; tune features=64;
+        race pcg,psvrg; fit features=256 solver=pcg; score; pca; cluster k=2 dims=2; advise; why
+        spectrum; landscape features=64; save tensor$threads.gpd; predict two.csv out=a$threads.csv"
+    is "features of dot products: tuned, fitted, scored, pca and the like" "$rc" 0
+done
+ok "the same for any number of threads" cmp a1.csv a2.csv
+run -s tensor1.gpd -e 'predict two.csv out=b.csv'
+ok "a session predicts the same" cmp a1.csv b.csv
+run -s tensor1.gpd --format json -e 'runs'
+has "the model keeps the norms of its rows" "$out" 'bias=sketch,largest=.*,zeta=0.'
+sed 's/:1/:90/g' four.csv >large.csv
+run --format json \
+    -e 'open four.csv; kernel tanimotodp; fit features=64; predict large.csv out=l.csv'
+has "larger rows are told" "$out$err" '"name":"shortened".*rows have greater counts'
+run --format json -e 'open four.csv; kernel tanimotodp(terms=1,bias=sketch)'
+has "a residual needs two terms" "$out$err" 'needs two terms.*"try":"kernel tanimotodp(terms=2'
+run --format json -e 'open four.csv; kernel tanimotodp(shares=9)'
+has "shares within bounds" "$out$err" 'shares is a number from -4 to 4'
+
+# Two lists of counts multiplied have no features.
+awk -F, '{ print NR == 1 ? "c,e,y" : $1 "," $1 "," $2 }' four.csv >both.csv
+both='open both.csv; cols e role=input; kernel tanimoto on c * tanimotodp on e'
+run --format json -e "$both; fit features=64"
 has "features are refused" "$out$err" '"name":"no-features".*"try":"fit model=exact'
 while IFS='|' read -r line try; do
-    run --format json -e "open four.csv; kernel tanimotodp; fit; $line"
+    run --format json -e "$both; fit; $line"
     has "what $line says to do" "$out$err" "\"name\":\"no-features\".*\"try\":\"$try"
 done <<'END'
 pca|kernel rbf; fit; pca"
@@ -129,9 +154,9 @@ advise|spectrum model=exact"
 tune features=64|tune, without features=
 landscape features=64|without features=
 END
-run --format json -e 'open four.csv; kernel tanimotodp; spectrum'
+run --format json -e "$both; spectrum"
 has "what a planned fit's spectrum says to do" "$out$err" '"try":"spectrum model=exact"'
-run -e 'open four.csv; kernel tanimotodp; spectrum model=exact; tune evals=2'     -e 'kernel rbf; fit; pca; cluster k=2 dims=2'
+run -e "$both; spectrum model=exact; tune evals=2"     -e 'kernel rbf; fit; pca; cluster k=2 dims=2'
 is "and all of that is possible" "$rc" 0
 run -e 'open two.csv; kernel tanimoto; fit solver=pcg; fit solver=exact'
 is "by products, too" "$rc" 0

@@ -6,9 +6,8 @@ shared=${GPDESK_SHARED:-$srcdir/../shared}
 [ -d "$shared/golden" ] || { echo "../shared/golden is absent"; exit 77; }
 shared=$(cd "$shared" && pwd) lists=$(pwd)/tests/golden
 
-# methods.md A to E, kernels of sequences and graphs (F), of counts (H: min over max, hashes),
-# of words and two classes (I), maps that learn and calibration (J), kernel PCA, clusters and
-# scores (K).
+# methods.md A to E, kernels of sequences and graphs (F), of counts (H), of words and two classes
+# (I), maps that learn and calibration (J), kernel PCA, clusters and scores (K).
 part_of() {
     case $1 in
     splitmix_* | kern_* | fht_* | sorf_* | poly_srht_*) echo A ;;
@@ -18,7 +17,7 @@ part_of() {
     opt_* | svrg_* | psvrg_* | amsgrad_* | adam_*) echo E ;;
     conv_* | graph_* | fastconv_* | onehot_*) echo F ;;
     sdd_* | sgd_* | pathwise_*) echo G ;;
-    tan_* | ioffe_*) echo H ;;
+    tan_* | ioffe_* | tdp_* | tsketch_* | gamma_inv_cdf) echo H ;;
     spectrum_* | cls_* | ep_* | laplace_*) echo I ;;
     recal_* | fm_X | fm_y | fm_theta | fm_features | fm_grad | fm_scalars) echo J ;;
     auprc_* | kpca_* | pca_* | km_* | met_* | spearman_*) echo K ;;

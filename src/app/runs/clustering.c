@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/outfile.h"
 #include "base/text.h"
+#include "compute/features/tensor.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -281,17 +282,19 @@ static enum status project(struct clustering *c, const struct encoded *e, struct
     return rc;
 }
 
-static enum status bind_kernel(struct clustering *c, size_t d, struct err *err)
+static enum status bind_kernel(struct clustering *c, const struct source *rows, struct err *err)
 {
     size_t from[KERNEL_MAX_HP];
     double hp[KERNEL_MAX_HP];
 
-    const enum status bound = encoding_bind(&c->enc, &c->kernel, err);
+    enum status bound = encoding_bind(&c->enc, &c->kernel, err);
+    if (bound == ST_OK)
+        bound = tensor_norms(&c->kernel, rows, err);
     if (bound != ST_OK || !kernel_has_ard(&c->kernel))
         return bound;
     size_t *group = NULL;
     if (kernel_has_groups(&c->kernel)) {
-        group = mem_calloc(d, sizeof *group, "groups of inputs", err);
+        group = mem_calloc(rows->d, sizeof *group, "groups of inputs", err);
         const enum status rc =
             group ? dataset_groups(c->data, &c->enc, group, NULL, err) : ST_NOMEM;
         if (rc != ST_OK) {
@@ -299,7 +302,7 @@ static enum status bind_kernel(struct clustering *c, size_t d, struct err *err)
             return rc;
         }
     }
-    const enum status rc = kernel_bind_groups(&c->kernel, d, group, from, err);
+    const enum status rc = kernel_bind_groups(&c->kernel, rows->d, group, from, err);
     free(group);
     memcpy(hp, c->hp, sizeof hp);
     for (size_t i = 0; rc == ST_OK && i < kernel_nhp(&c->kernel); i++)
@@ -333,7 +336,7 @@ static enum status clustering_work(struct job *job, struct err *err)
     if (rc == ST_OK)
         rc = take_color(c, &e, err);
     if (rc == ST_OK)
-        rc = bind_kernel(c, e.base.d, err);
+        rc = bind_kernel(c, &e.base, err);
     if (rc == ST_OK)
         rc = project(c, &e, job, err);
     if (rc == ST_OK) {

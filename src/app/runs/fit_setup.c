@@ -5,6 +5,7 @@
 #include "app/core/ws_tell.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "compute/features/tensor.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -93,21 +94,24 @@ void fit_setup_cost(struct workspace *ws, const struct fit_setup *s,
             "%s; Ctrl-C or stop ends it", takes, c.fit < 0.01 ? "less than" : "about", fit);
 }
 
-enum status fit_setup_bind_kernel(const struct dataset *data, const struct encoding *enc, size_t d,
-                                  struct kernel *k, double *hp, struct err *err)
+enum status fit_setup_bind_kernel(const struct dataset *data, const struct encoding *enc,
+                                  const struct source *rows, struct kernel *k, double *hp,
+                                  struct err *err)
 {
     size_t from[KERNEL_MAX_HP], *group = NULL;
     double was[KERNEL_MAX_HP];
     enum status rc = encoding_bind(enc, k, err);
 
+    if (rc == ST_OK)
+        rc = tensor_norms(k, rows, err);
     if (rc != ST_OK || !kernel_has_ard(k))
         return rc;
     if (kernel_has_groups(k)) {
-        group = mem_calloc(d, sizeof *group, "groups of inputs", err);
+        group = mem_calloc(rows->d, sizeof *group, "groups of inputs", err);
         rc = group ? dataset_groups(data, enc, group, NULL, err) : ST_NOMEM;
     }
     if (rc == ST_OK)
-        rc = kernel_bind_groups(k, d, group, from, err);
+        rc = kernel_bind_groups(k, rows->d, group, from, err);
     free(group);
     memcpy(was, hp, sizeof was);
     for (size_t i = 0; rc == ST_OK && i < kernel_nhp(k); i++)
@@ -124,5 +128,5 @@ enum status fit_setup_open(struct fit_setup *s, struct err *err)
         return rc;
     s->has_enc = true;
     s->o.targets = s->e.t;
-    return fit_setup_bind_kernel(s->data, &s->enc, s->e.base.d, &s->o.kernel, s->o.hp, err);
+    return fit_setup_bind_kernel(s->data, &s->enc, &s->e.base, &s->o.kernel, s->o.hp, err);
 }

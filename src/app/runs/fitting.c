@@ -20,6 +20,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "compute/features/featmap.h"
+#include "compute/features/tensor.h"
 #include "compute/models/tuning.h"
 
 #include <inttypes.h>
@@ -116,18 +117,20 @@ static void note_filters(struct fitting *f)
 
 /* With ARD there is one lengthscale for each input or group of inputs. Their number is known only
  * once the rows are encoded. What was set for "the lengthscale" so far applies to each of them. */
-static enum status bind_kernel(struct fitting *f, size_t d, struct err *err)
+static enum status bind_kernel(struct fitting *f, const struct source *rows, struct err *err)
 {
     size_t from[KERNEL_MAX_HP], *group = NULL;
     struct tune_bound bound[KERNEL_MAX_HP];
     double start[KERNEL_MAX_HP], hp[KERNEL_MAX_HP];
 
-    const enum status read = encoding_bind(&f->enc, &f->kernel, err);
+    enum status read = encoding_bind(&f->enc, &f->kernel, err);
+    if (read == ST_OK)
+        read = tensor_norms(&f->kernel, rows, err);
     f->fopt.kernel = f->kernel;
     if (read != ST_OK || !kernel_has_ard(&f->kernel))
         return read;
     if (kernel_has_groups(&f->kernel)) {
-        group = mem_calloc(d, sizeof *group, "groups of inputs", err);
+        group = mem_calloc(rows->d, sizeof *group, "groups of inputs", err);
         const enum status rc = group ? dataset_groups(f->data, &f->enc, group, &f->notes, err)
                                      : ST_NOMEM;
         if (rc != ST_OK) {
@@ -135,7 +138,7 @@ static enum status bind_kernel(struct fitting *f, size_t d, struct err *err)
             return rc;
         }
     }
-    const enum status rc = kernel_bind_groups(&f->kernel, d, group, from, err);
+    const enum status rc = kernel_bind_groups(&f->kernel, rows->d, group, from, err);
     free(group);
     if (rc != ST_OK)
         return rc;
@@ -158,7 +161,7 @@ static enum status tune_once(struct job *job, struct err *err)
     enum status rc = fitting_rows(f->data, PART_TRAIN, true, &f->enc, &e, &f->notes, err);
 
     if (rc == ST_OK)
-        rc = bind_kernel(f, e.base.d, err);
+        rc = bind_kernel(f, &e.base, err);
     if (rc == ST_OK) { /* the NMLL is that of the rows that the last descent uses */
         f->rows = tune_kind(&f->topt)
                       ->tuning->sizes(&f->kernel, e.n, e.base.d, f->topt.features,
@@ -256,7 +259,7 @@ static enum status fit_work(struct job *job, struct err *err)
     enum status rc = fitting_rows(f->data, PART_TRAIN, true, &f->enc, &e, &f->notes, err);
 
     if (rc == ST_OK)
-        rc = bind_kernel(f, e.base.d, err);
+        rc = bind_kernel(f, &e.base, err);
     if (rc == ST_OK && f->fopt.against && f->data->split.part &&
         f->data->split.count[PART_TEST] > 0) {
         rc = fitting_rows(f->data, PART_TEST, false, &f->enc, &test, NULL, err);

@@ -66,8 +66,7 @@ static void emit_sums(const struct emit *e, size_t i, size_t row, size_t n, char
 
     if (!e->derivative || p->fm->weight == e->ihp)
         windows_columns(&w, e->real, &in, p->out, z, e->ld);
-    else if (p->fm->hp0 == e->ihp && !featmap_is_hashed(p->fm) &&
-             !featmap_is_words(p->fm)) /* has_dtile excludes products */
+    else if (p->fm->hp0 == e->ihp && !featmap_is_counts(p->fm)) /* has_dtile excludes products */
         windows_slopes(&w, e->real, &in, p->out, z, e->ld);
     else
         zero_rows(e->real, n, p->cols, z, e->ld);

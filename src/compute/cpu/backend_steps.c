@@ -115,8 +115,7 @@ static enum status cut_chain(const struct fm_term *t, const struct fm_step *s,
 /* True where the sums of a term over windows have loops of their own, without links. */
 static bool sums_alone(const struct fm_term *t)
 {
-    return featmap_sums_plain(t) || featmap_sums_dense(t) || featmap_is_hashed(t) ||
-           featmap_is_words(t);
+    return featmap_sums_plain(t) || featmap_sums_dense(t) || featmap_is_counts(t);
 }
 
 static enum status cut_sum(const struct fm_term *t, struct sum *u, struct err *err)

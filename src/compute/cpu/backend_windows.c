@@ -2,6 +2,7 @@
  * share/doc/methods.md 4.1). */
 #include "compute/cpu/backend_windows.h"
 #include "compute/features/hash.h"
+#include "compute/features/tensor.h"
 #include "compute/features/words.h"
 #include "compute/kernels/layers/windows.h"
 
@@ -226,8 +227,8 @@ static struct places places_of(const struct windows *w, size_t rows, size_t d, s
     p.x = p.kept + mem_lines((dense ? KEPT_MOST : 1) * sizeof(struct kept));
     p.turned = p.x + mem_lines(lanes * t->d * sizeof(double));
     p.sum = p.turned + mem_lines(larger(lanes * cols * f32->size, lanes64 * cols * f64->size));
-    if (!made_here) /* backend_steps.c makes the columns */
-        p.sum = 0;
+    if (!made_here) /* backend_steps.c makes the columns, or tensor.c */
+        p.sum = t->tensor ? tensor_room(t->tensor, d) : 0;
     p.words = p.sum;
     p.sum += featmap_is_words(t) ? mem_lines(t->mf * sizeof(double)) : 0;
     p.end = p.sum + mem_lines(sums * rows * sum_columns(t) * sizeof(double));
@@ -412,6 +413,15 @@ static void words_rows(const struct windows *w, const struct simd_real *real,
     }
 }
 
+static void tensor_columns(const struct windows *w, const struct simd_real *real,
+                           const struct simd_inputs *in, double out, void *z, size_t ldz)
+{
+    const struct tensor_to to = { .out = out, .ld = ldz,
+                                  .z64 = real->size == sizeof(double) ? z : NULL, .z32 = z };
+
+    tensor_rows(w->t->tensor, &w->simd->tensor, in->n, in->x, in->ldx, w->d, &to, w->room);
+}
+
 /* The sums over windows with which a term begins. */
 static void sum_rows(const struct windows *w, const struct simd_real *real,
                      const struct simd_inputs *in, double out, void *z, size_t ldz)
@@ -426,6 +436,8 @@ static void sum_rows(const struct windows *w, const struct simd_real *real,
         hash_rows(w, real, &own, out, z, ldz);
     else if (featmap_is_words(t))
         words_rows(w, real, &own, out, z, ldz);
+    else if (t->tensor)
+        tensor_columns(w, real, &own, out, z, ldz);
     else if (featmap_sums_plain(t) || featmap_sums_dense(t))
         paired_rows(w, real, &own, false, out, z, ldz);
     else

@@ -32,5 +32,7 @@ libcompute_a_SOURCES += \
   src/compute/cpu/simd_portable.c \
   src/compute/cpu/simd_real.h \
   src/compute/cpu/simd_rows.h \
+  src/compute/cpu/simd_tensor.h \
   src/compute/cpu/simd_term.c \
-  src/compute/cpu/simd_windows.h
+  src/compute/cpu/simd_windows.h \
+  src/compute/cpu/tensor_loops.h

@@ -14,6 +14,7 @@
 #include "compute/cpu/counts.h"
 #include "compute/cpu/hash_loops.h"
 #include "compute/cpu/pairs.h"
+#include "compute/cpu/tensor_loops.h"
 #include "compute/features/featmap.h"
 
 #include <stdbool.h>
@@ -188,6 +189,7 @@ struct simd {
     struct pairs_loops pairs;
     struct counts_loops counts;
     struct hash_loops hash;
+    struct tensor_loops tensor;
     void (*add)(size_t n, const float *x, double *y);                   /* y += x */
     void (*axpy_rows)(size_t n, double a, const float *x, double *y);   /* y += a x */
     /* Conversion to IEEE float16 (to nearest, ties to even) and back: the same bits at every level,

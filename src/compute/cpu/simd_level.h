@@ -358,6 +358,7 @@ LOOP void level_widen(size_t n, const uint16_t *half, float *x)
 #include "compute/cpu/simd_counts.h"
 #include "compute/cpu/simd_pairs.h"
 #include "compute/cpu/simd_hash.h"
+#include "compute/cpu/simd_tensor.h"
 
 #define LEVEL_REAL(p, type)                                                                        \
     {                                                                                              \
@@ -376,7 +377,8 @@ LOOP void level_widen(size_t n, const uint16_t *half, float *x)
     .pairs = { .numbers = pairs_numbers, .values = pairs_values, .vectors = pairs_pack,          \
                .sums = pairs_sums },                                                             \
     .counts = { .least = counts_least, .ratio = counts_ratio },                                  \
-    .hash = { .signs = hash_signs_of, .columns32 = hash_columns32, .columns64 = hash_columns64 }
+    .hash = { .signs = hash_signs_of, .columns32 = hash_columns32, .columns64 = hash_columns64 }, \
+    .tensor = { .fold = tensor_fold }
 
 const struct simd LEVEL = { .name = LEVEL_NAME, LEVEL_LOOPS };
 #ifdef LEVEL_TILES

@@ -5,6 +5,7 @@
 #include "compute/features/featmap.h"
 
 #include "base/mem.h"
+#include "compute/features/tensor.h"
 #include "compute/kernels/kernels.h"
 #include "compute/rng.h"
 
@@ -51,7 +52,7 @@ static struct needs needs_of(const struct fm_step *s, size_t n, size_t d)
         if (s[i].op == FM_APPEND && r.width < d + 1)
             r.width = d + 1;
         r.phase |= s[i].op == FM_PHASE;
-        r.hashed |= s[i].op == FM_HASH || s[i].op == FM_WORDS;
+        r.hashed |= s[i].op == FM_HASH || s[i].op == FM_WORDS || s[i].op == FM_TENSOR;
         r.dense |= s[i].op == FM_DENSE;
         r.finite |= s[i].op == FM_COPY || s[i].op == FM_ONE;
     }
@@ -133,6 +134,10 @@ static void end_windows(struct fm_step *s, size_t *n, bool paired, const struct 
 {
     if (s[0].op == FM_HASH || s[0].op == FM_WORDS) {
         s[0].value = s[0].op == FM_HASH && l->symbol == SYMBOL_GAUSS;
+        s[(*n)++].op = FM_SUM;
+        return;
+    }
+    if (s[0].op == FM_TENSOR) {
         s[(*n)++].op = FM_SUM;
         return;
     }
@@ -240,8 +245,7 @@ bool featmap_kernel_hashed(const struct kernel *k)
 
     for (size_t t = 0; t < k->nterms; t++) {
         struct fm_step steps[KERNEL_RECIPE + 1];
-        some |= factor_steps(&k->term[t], true, steps) == 1 &&
-                (steps[0].op == FM_HASH || steps[0].op == FM_WORDS);
+        some |= needs_of(steps, factor_steps(&k->term[t], true, steps), 1).hashed;
     }
     return some;
 }
@@ -421,6 +425,14 @@ static void term_draw(struct fm_term *t, const struct kernel *k, size_t at, uint
     }
 }
 
+static enum status tensor_draw(struct fm_term *t, struct err *err)
+{
+    t->tensor = tensor_new(t->windows, t->steps[0].value, t->mf, t->seed,
+                           rng_stream(RNG_TENSOR, (uint32_t)t->stream), err);
+    t->out = 1.0; /* the columns of a term of the series add up to it */
+    return t->tensor ? ST_OK : err && err->code != ST_OK ? err->code : ST_NOMEM;
+}
+
 /* The number of columns of product i if it is fixed; SIZE_MAX: it can have any number. */
 static size_t fixed_columns(const struct kernel *k, size_t i, size_t d)
 {
@@ -459,9 +471,24 @@ double featmap_bytes(const struct kernel *k, size_t d, size_t M)
         struct fm_step steps[KERNEL_RECIPE + 1];
         const struct needs r = needs_of(steps, factor_steps(&k->term[t], true, steps), own);
         const double each = r.dense ? 12.0 * (double)own : 3.0 + 8.0 + 4.0 * 3.0 + 2.0 * 8.0;
-        most = fmax(most, mf * each + 8.0 * (double)own);
+        const struct layer *l = &k->term[t].layer;
+        most = fmax(most, mf * each + 8.0 * (double)own +
+                              (l->ops && l->terms > 0 ? tensor_bytes(l, M) : 0.0));
     }
     return most;
+}
+
+/* The columns that every term needs which has no fixed number of them. */
+static size_t drawn_least(const struct kernel *k)
+{
+    size_t least = 2;
+
+    for (size_t t = 0; t < k->nterms; t++) {
+        const struct layer *l = &k->term[t].layer;
+        if (l->ops && l->terms > 0 && 2 * tensor_least(l) > least)
+            least = 2 * tensor_least(l); /* twice: in a product with pairs it has half of them */
+    }
+    return least;
 }
 
 size_t featmap_least(const struct kernel *k, size_t d)
@@ -473,7 +500,7 @@ size_t featmap_least(const struct kernel *k, size_t d)
         fixed += own == SIZE_MAX ? 0 : own;
         drawn += own == SIZE_MAX;
     }
-    const size_t least = (fixed + 1) / 2 * 2 + 2 * drawn;
+    const size_t least = (fixed + 1) / 2 * 2 + drawn_least(k) * drawn;
     return least < 2 ? 2 : least;
 }
 
@@ -493,15 +520,16 @@ static size_t words_columns(const struct fm_term *t, size_t most)
 static enum status share_columns(struct featmap *fm, const struct needs *r, size_t *mf,
                                  struct err *err)
 {
+    const size_t least = drawn_least(&fm->kernel);
     size_t fixed = 0, drawn = 0;
 
     for (size_t i = 0; i < fm->nterms; i++) {
         fixed += r[i].finite ? fm->term[i].cols : 0;
         drawn += !r[i].finite;
     }
-    if (fm->M % 2 != 0 || fm->M < fixed + 2 * drawn || fm->M < 2)
+    if (fm->M % 2 != 0 || fm->M < fixed + least * drawn || fm->M < 2)
         return err_set(err, ST_RANGE, "features=%zu: the number must be even and at least %zu",
-                       fm->M, (fixed + 1) / 2 * 2 + 2 * drawn);
+                       fm->M, (fixed + 1) / 2 * 2 + least * drawn);
     size_t left = fm->M - fixed;
     for (size_t i = 0; i < fm->nterms; i++)
         if (!r[i].finite && featmap_is_words(&fm->term[i])) {
@@ -599,6 +627,8 @@ static enum status map_fill(struct featmap *fm, struct err *err)
         rc = term_alloc(&fm->term[i], mf[i], &r[i], err);
         if (rc == ST_OK)
             term_draw(&fm->term[i], k, product_at(k, i), fm->seed);
+        if (rc == ST_OK && fm->term[i].steps[0].op == FM_TENSOR)
+            rc = tensor_draw(&fm->term[i], err);
     }
     if (rc == ST_OK)
         place_columns(fm);
@@ -683,6 +713,7 @@ void featmap_free(struct featmap *fm)
         free(fm->term[i].scale);
         free(fm->term[i].perm);
         free(fm->term[i].filter);
+        tensor_free(fm->term[i].tensor);
     }
     free(fm->term);
     free(fm);

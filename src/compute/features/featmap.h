@@ -44,6 +44,8 @@ enum fm_op {
                   * or (value 1) a normal number; FM_SUM follows, which multiplies by c alone    */
     FM_WORDS,    /* of sequences: z_j = how often the word of column j occurs, or the signed sum of
                   * the words whose hash is j (words.h); FM_SUM follows, as above            */
+    FM_TENSOR,   /* of counts to the power `value`: sketches of a series (tensor.h), which depend on
+                  * each other; c is 1, and FM_SUM follows                                       */
 };
 #define FM_NONE SIZE_MAX
 struct fm_step {
@@ -89,6 +91,7 @@ struct fm_term {
     double *filter; /* FM_DENSE: d x nb*D, entry i of filter j at i * nb*D + j; else NULL */
     double out;            /* sqrt(1/mf); 1 for FM_COPY, FM_ONE, FM_WORDS */
     uint64_t seed, stream; /* FM_HASH, FM_WORDS: of its draws, for places or words as they occur */
+    struct tensor *tensor; /* FM_TENSOR, else NULL */
 };
 /* Terms are in the order of the kernel's products.  Their columns are not: single stationary
  * kernels come first, then sums over windows, then all others, then (with few features) columns of
@@ -128,7 +131,7 @@ static inline size_t featmap_first(const struct fm_term *t, const double *x)
 {
     return t->windows ? layer_first(t->windows, x) : t->first;
 }
-/* True when it begins with FM_HASH; and when its sums are then signs. */
+/* True when it begins with FM_HASH; below, when its sums are then signs. */
 static inline bool featmap_is_hashed(const struct fm_term *t)
 {
     return t->nsteps > 0 && t->steps[0].op == FM_HASH;
@@ -142,11 +145,16 @@ static inline bool featmap_is_words(const struct fm_term *t)
 {
     return t->nsteps > 0 && t->steps[0].op == FM_WORDS;
 }
+/* True for all of these and FM_TENSOR: columns come from whole rows, not from windows. */
+static inline bool featmap_is_counts(const struct fm_term *t)
+{
+    return t->tensor != NULL || featmap_is_hashed(t) || featmap_is_words(t);
+}
 /* True when all columns of all terms are such signs, times one constant for each term. */
 bool featmap_all_signed(const struct featmap *);
 /* The same of the map of a kernel that is not drawn yet. */
 bool featmap_kernel_signed(const struct kernel *);
-/* Some of its terms draw as they go: they begin with FM_HASH or FM_WORDS. */
+/* Some of its terms draw as they go: they begin with FM_HASH, FM_WORDS or FM_TENSOR. */
 bool featmap_kernel_hashed(const struct kernel *);
 /* The columns that a kernel can fill for d inputs: a finite number for linear and constant ones,
  * else SIZE_MAX. */

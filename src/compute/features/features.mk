@@ -1,5 +1,7 @@
 # drawn feature maps, their operator, Gram matrices, sources of rows
 libcompute_a_SOURCES += \
+  src/compute/features/circular.c \
+  src/compute/features/circular.h \
   src/compute/features/featmap.c \
   src/compute/features/featmap.h \
   src/compute/features/fop.c \
@@ -16,5 +18,7 @@ libcompute_a_SOURCES += \
   src/compute/features/slope.h \
   src/compute/features/source.c \
   src/compute/features/source.h \
+  src/compute/features/tensor.c \
+  src/compute/features/tensor.h \
   src/compute/features/words.c \
   src/compute/features/words.h

@@ -2,6 +2,7 @@
  * and simple on purpose. */
 #include "compute/features/interp.h"
 #include "compute/features/hash.h"
+#include "compute/features/tensor.h"
 #include "compute/features/words.h"
 #include "compute/kernels/layers/windows.h"
 
@@ -10,11 +11,15 @@
 
 size_t interp_work_for_tests(const struct featmap *fm)
 {
-    size_t most = 1;
+    size_t most = 1, room = 0;
 
-    for (size_t t = 0; t < fm->nterms; t++)
+    for (size_t t = 0; t < fm->nterms; t++) {
+        const struct tensor *own = fm->term[t].tensor;
+        const size_t numbers = own ? tensor_room(own, fm->d) / sizeof(double) : 0;
         most = fm->term[t].D > most ? fm->term[t].D : most;
-    return 4 * most + 2 * fm->M; /* v, p, g and a copy; columns of a window */
+        room = numbers > room ? numbers : room;
+    }
+    return 4 * most + 2 * fm->M + room; /* v, p, g and a copy; columns of a window */
 }
 
 /* v := H v, unnormalised, in natural order: log2(n) stages of sums and differences. */
@@ -194,6 +199,7 @@ static void block(const struct working *k, size_t b, size_t s0, size_t s1)
         case FM_SUM:
         case FM_HASH:
         case FM_WORDS:
+        case FM_TENSOR:
             break;
         case FM_TURN:
             turn(t, phase ? p : NULL, g, at, end, z);
@@ -222,12 +228,17 @@ static void counted(const struct fm_term *t, const double *hp, const double *row
     turn_blocks(t, hp, row, z, work);
 }
 
-/* The symbols of a row of counts, feature by feature (4.10). */
-static void hashed(const struct fm_term *t, const double *hp, const double *row, double out,
-                   double *z, double *work)
+/* A row of counts: its symbols, feature by feature (4.10), or its sketches (4.14). */
+static void placed(const struct fm_term *t, const double *hp, const double *row, size_t d,
+                   double out, double *z, double *work)
 {
-    for (size_t j = 0; j < t->mf; j++)
-        z[t->col0 + j] = out * hash_value(t, j, row + featmap_first(t, row));
+    const double *x = row + featmap_first(t, row);
+    const struct tensor_to to = { .out = out, .z64 = z + t->col0, .ld = t->mf };
+
+    for (size_t j = 0; !t->tensor && j < t->mf; j++)
+        z[t->col0 + j] = out * hash_value(t, j, x);
+    if (t->tensor)
+        tensor_rows(t->tensor, NULL, 1, x, 0, d, &to, work);
     turn_blocks(t, hp, row, z, work);
 }
 
@@ -268,10 +279,10 @@ void interp_row_for_tests(const struct featmap *fm, const double *hp, const doub
         const struct fm_term *t = &fm->term[i];
         const double c = t->out * (t->weight == FM_NONE ? 1.0 : hp[t->weight]);
         const bool ours = dz && t->hp0 == ihp && featmap_is_plain(t);
-        if (featmap_is_hashed(t))
-            hashed(t, hp, x, c, z, work);
-        else if (featmap_is_words(t))
+        if (featmap_is_words(t))
             counted(t, hp, x, c, z, work);
+        else if (featmap_is_counts(t))
+            placed(t, hp, x, fm->d, c, z, work);
         else if (t->windows)
             windows(t, hp, x, c, z, dz && t->hp0 == ihp && t->nsteps == t->nsum ? dz : NULL, work,
                     4 * t->D);

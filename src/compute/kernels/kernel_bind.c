@@ -175,6 +175,7 @@ void kernel_unbind(struct kernel *k)
 {
     for (size_t t = 0; t < k->nterms; t++) {
         struct layer *l = &k->term[t].layer;
+        l->largest = l->zeta = 0.0;
         l->channels = l->flat = l->part = l->parts = k->term[t].first = k->term[t].count = 0;
         if (l->chosen)
             l->ops = layer_family(l);

@@ -614,6 +614,19 @@ static enum status parse_inside(struct parser *p, const struct layer *l, const s
     return ST_OK;
 }
 
+/* Parses a setting that is a number. */
+static enum status layer_number(struct parser *p, struct layer *l, const struct layer_setting *s)
+{
+    double v;
+
+    skip_blanks(p);
+    if (parse_number(p, &v) != ST_OK || !(v >= s->lo && v <= s->hi))
+        return err_set(p->err, ST_RANGE, "%s: %s is a number from %g to %g", l->ops->name, s->name,
+                       s->lo, s->hi);
+    memcpy((char *)l + s->offset, &v, sizeof v);
+    return ST_OK;
+}
+
 /* Parses "2/3", the part of a row that a kernel of a saved model reads, and how many there are. */
 static enum status parse_part(struct parser *p, struct layer *l)
 {
@@ -674,6 +687,8 @@ static enum status parse_layer_setting(struct parser *p, struct layer *l, struct
         unsigned word = 0;
         if (strcmp(name, s->name) != 0)
             continue;
+        if (s->lo < s->hi)
+            return layer_number(p, l, s);
         if (!s->words)
             return s->from ? layer_range(p, l, s)
                            : layer_count(p, l, name, s->zero ? 0 : 1, s->most, field);

@@ -26,6 +26,17 @@ static void print_groups(const struct kernel *k, struct buf *out)
     }
 }
 
+/* True if a setting is the first word, or the number with which it starts. */
+static bool is_usual(const struct layer *l, const struct layer_setting *s)
+{
+    static const unsigned first = 0;
+    const char *field = (const char *)l + s->offset;
+    const void *start = (const char *)&l->ops->start + s->offset;
+
+    return s->words ? memcmp(field, &first, sizeof first) == 0
+                    : memcmp(field, start, s->lo < s->hi ? sizeof(double) : sizeof(size_t)) == 0;
+}
+
 /* Prints the settings of a layer and the rows that it is bound to, behind `before`. */
 static void print_layer(const struct layer *l, const char *before, struct buf *out)
 {
@@ -34,21 +45,22 @@ static void print_layer(const struct layer *l, const char *before, struct buf *o
         unsigned word = 0;
         size_t first = 0;
 
+        if (s->quiet && is_usual(l, s))
+            continue;
+        buf_printf(out, "%s%s=", before, s->name);
+        before = ",";
         if (s->words)
             memcpy(&word, field, sizeof word);
         if (s->from)
             memcpy(&first, (const char *)l + s->from, sizeof first);
         if (first)
-            buf_printf(out, "%s%s=%zu..%zu", before, s->name, first, *(const size_t *)field);
-        else if (!s->words && s->quiet && *(const size_t *)field == 0)
-            continue;
-        else if (!s->words)
-            buf_printf(out, "%s%s=%zu", before, s->name, *(const size_t *)field);
-        else if (word != 0 || !s->quiet)
-            buf_printf(out, "%s%s=%s", before, s->name, s->words[word]);
+            buf_printf(out, "%zu..", first);
+        if (s->lo < s->hi)
+            buf_json_double(out, *(const double *)field);
+        else if (s->words)
+            buf_puts(out, s->words[word]);
         else
-            continue;
-        before = ",";
+            buf_printf(out, "%zu", *(const size_t *)field);
     }
     if (l->channels && l->channels != l->ops->start.channels) {
         buf_printf(out, "%s%s=%zu", before, l->symbols ? "symbols" : "channels", l->channels);

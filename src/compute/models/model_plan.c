@@ -50,7 +50,7 @@ static const struct rates device_rates = { "device", 2e-12,  1.1e-12, 0.6e-12,
                                            0.5e-12,  25e12,  30e12,   50e9 };
 static const double device_spare = 0.8; /* share of its free memory that stored features may take */
 
-/* How many rows a row counts for: each window is one. */
+/* How many rows a row counts for: each window is one, and each place of a row of counts. */
 static double windows_made(const struct kernel *k)
 {
     size_t most = 1;
@@ -80,7 +80,8 @@ static struct rates rates_now(const struct fit_opts *o)
         r.sketch /= cores;
     }
     for (size_t t = 0; t < o->kernel.nterms; t++) /* chains of steps that no fused code serves */
-        if (o->kernel.term[t].ops->recipe || o->kernel.term[t].times) {
+        if ((o->kernel.term[t].ops->recipe && o->kernel.term[t].layer.terms == 0) ||
+            o->kernel.term[t].times) {
             r.made *= 3.0;
             break;
         }

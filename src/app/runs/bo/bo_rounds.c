@@ -100,18 +100,21 @@ static void free_lengthscales(struct search *s)
     }
 }
 
-static enum status bind(struct search *s, const struct encoding *enc, size_t d, struct err *err)
+static enum status bind(struct search *s, const struct encoding *enc, const struct source *rows,
+                        struct err *err)
 {
     const size_t *row;
     size_t n;
     const struct dataset *data = bo_world_data(s->w, &row, &n);
-    enum status rc = fit_setup_bind_kernel(data, enc, d, &s->kernel, s->hp, err);
+
+    kernel_unbind(&s->kernel); /* what it keeps of its rows changes with them */
+    enum status rc = fit_setup_bind_kernel(data, enc, rows, &s->kernel, s->hp, err);
 
     if (rc != ST_SHAPE || !kernel_has_ard(&s->kernel))
         return rc;
     err_clear(err);
     free_lengthscales(s);
-    return fit_setup_bind_kernel(data, enc, d, &s->kernel, s->hp, err);
+    return fit_setup_bind_kernel(data, enc, rows, &s->kernel, s->hp, err);
 }
 
 /* The least noise of a solver whose products are in single precision: entries of K rounded by 2^-24
@@ -182,7 +185,7 @@ static enum status learn(struct search *s, bool tuned, struct encoding *enc, str
     if (rc == ST_OK)
         rc = encode(enc, d->table, row, n, true, &e, err);
     if (rc == ST_OK)
-        rc = bind(s, enc, e.base.d, err);
+        rc = bind(s, enc, &e.base, err);
     if (rc == ST_OK && tuned)
         rc = tune(s, &e, on, err);
     if (rc == ST_OK && ctl_stopped(on->ctl))

@@ -62,7 +62,7 @@ static enum status fit_anew(struct calibrating *c, struct job *job, struct err *
     s->enc = (struct encoding){ 0 };
     enum status rc = fitting_rows(s->data, PART_TRAIN, true, &s->enc, &e, &s->notes, err);
     if (rc == ST_OK)
-        rc = fit_setup_bind_kernel(s->data, &s->enc, e.base.d, &o.kernel, o.hp, err);
+        rc = fit_setup_bind_kernel(s->data, &s->enc, &e.base, &o.kernel, o.hp, err);
     if (rc == ST_OK && kernel_learns(&o.kernel))
         rc = scoring_folds_tune(s, job, &e, &o, err);
     if (rc == ST_OK) {

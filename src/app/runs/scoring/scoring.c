@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/outfile.h"
 #include "base/text.h"
+#include "compute/features/tensor.h"
 #include "compute/likelihood/likelihood.h"
 #include "compute/stats/judgement.h"
 #include "compute/rng.h"
@@ -133,6 +134,13 @@ enum status scoring_rows(const struct model *m, const struct encoding *enc,
     return ST_OK;
 }
 
+/* Counts the rows whose counts the features of the model shorten. */
+static enum status see_shortened(struct scoring *s, const struct encoded *e, struct err *err)
+{
+    return s->model->kind->draws ? tensor_longer(&s->model->kernel, &e->base, &s->shortened, err)
+                                 : ST_OK;
+}
+
 static enum status predict_part(struct scoring *s, struct job *job, enum part part, size_t sample,
                                 struct prediction *p, struct err *err)
 {
@@ -157,6 +165,8 @@ static enum status predict_part(struct scoring *s, struct job *job, enum part pa
         rc = scoring_rows(s->model, &s->enc, &e, job, p, err);
     if (rc == ST_OK && p == &s->pred)
         rc = scoring_functions_draw(s, &e, job, err);
+    if (rc == ST_OK && !sample)
+        rc = see_shortened(s, &e, err);
     p->part = part;
     if (!sample) { /* a sample of training rows is only used for plots */
         s->missing_cells = e.missing_cells;
@@ -293,6 +303,8 @@ static enum status predict_table(struct scoring *s, struct job *job, struct tabl
         rc = scoring_rows(s->model, &s->enc, &e, job, &s->pred, err);
     if (rc == ST_OK)
         rc = scoring_functions_draw(s, &e, job, err);
+    if (rc == ST_OK)
+        rc = see_shortened(s, &e, err);
     s->missing_cells = e.missing_cells;
     s->unseen_levels = e.unseen_levels;
     s->dropped = e.dropped;

@@ -8,6 +8,7 @@
 #include "app/runs/fitting.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "compute/features/tensor.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -93,6 +94,8 @@ static enum status fit_fold(struct scoring *s, struct job *job, size_t fold, str
         rc = encoding_bind(&f->enc, &o.kernel, err);
     if (rc == ST_OK)
         rc = encode(&f->enc, s->data->table, f->in, f->nin, true, &f->train, err);
+    if (rc == ST_OK)
+        rc = tensor_norms(&o.kernel, &f->train.base, err);
     if (rc == ST_OK && s->how.tune)
         rc = scoring_folds_tune(s, job, &f->train, &o, err);
     if (rc == ST_OK)

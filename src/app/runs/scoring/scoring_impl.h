@@ -60,7 +60,7 @@ struct scoring {
     struct metrics scaled[TARGETS_MOST], raw[TARGETS_MOST]; /* one for each target */
     size_t target;                       /* for check: the target */
     bool have_metrics;
-    size_t missing_cells, unseen_levels, dropped, cut, written;
+    size_t missing_cells, unseen_levels, dropped, cut, shortened, written;
     struct strange_rows strange; /* of new data */
     struct buf notes;                    /* about the steps that new data went through */
     struct buf text;                     /* for predict without out=: the first rows */

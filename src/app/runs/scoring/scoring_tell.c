@@ -33,6 +33,11 @@ void scoring_tell_counts(struct workspace *ws, const struct scoring *s)
                 "%zu value%s far outside what training has seen (more than ten times "
                 "its largest, standardised) %s cut to that limit",
                 s->cut, s->cut == 1 ? "" : "s", s->cut == 1 ? "was" : "were");
+    if (s->shortened)
+        ws_warn(ws, "shortened", "%zu row%s greater counts than all training rows and %s taken "
+                "as large as the largest of those: only the exact model knows larger ones",
+                s->shortened, s->shortened == 1 ? " has" : "s have",
+                s->shortened == 1 ? "is" : "are");
     if (s->formulas)
         ws_note(ws, "formulas", "%zu cell%s with = + - or @, which a spreadsheet may run as a "
                 "formula: predict .. quote=formulas", s->formulas,

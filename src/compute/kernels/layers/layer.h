@@ -24,6 +24,8 @@ enum layer_kind { LAYER_NONE, LAYER_WINDOWS, LAYER_NUMBERS };
 enum layer_average { AVERAGE_SQRT, AVERAGE_NONE, AVERAGE_FULL };
 /* What is drawn for a symbol of counts (features/hash.h): a sign or a normal number. */
 enum layer_symbol { SYMBOL_SIGNS, SYMBOL_GAUSS };
+/* What is done about the terms of a series that its features leave out (features/tensor.h). */
+enum layer_bias { BIAS_NONE, BIAS_NORMALIZE, BIAS_SKETCH };
 /* How the vectors of nodes are scaled: each number standardised; each vector to length 1; or the
  * given numbers divided by one common factor.  It has no meaning for symbols. */
 enum layer_norm { NORM_STANDARD, NORM_UNIT, NORM_RAW };
@@ -38,6 +40,11 @@ struct layer {
     enum layer_average average;  /* LAYER_WINDOWS */
     enum layer_norm norm;        /* LAYER_WINDOWS */
     enum layer_symbol symbol;    /* kernels of counts by hashes */
+    enum layer_bias bias;        /* kernels of counts by a series, with the next four: */
+    size_t terms;                /* how many of its terms have features, */
+    double shares;               /* of which term r gets a share proportional to r^shares; */
+    double largest, zeta;        /* the largest norm of the training rows, 0: not known, and the
+                                  * square of the ratio of the least one to it */
     size_t width;                /* positions of a window; letters of the longest words */
     size_t shortest;             /* letters of the shortest words; 0: all have `width` */
     size_t mismatches;           /* letters by which words that count as equal may differ */
@@ -67,7 +74,8 @@ struct layer_setting {
     bool zero;                /* it may be 0, too */
     const char *const *words; /* these words, which end in NULL; the field is an enum */
     const char *expected;     /* the words, for messages */
-    bool quiet;               /* the first word, or 0, is not printed */
+    bool quiet;               /* the first word, or where it starts, is not printed */
+    double lo, hi;            /* lo < hi: instead its value is a number from lo to hi, or 0 */
 };
 
 struct fm_step;

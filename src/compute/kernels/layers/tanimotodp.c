@@ -2,6 +2,7 @@
  * two rows of counts as vectors, each count to a power (share/doc/methods.md 4.9; Ralaivola et al.
  * 2005; Tripp et al. 2023, theorem 4.1).  It has no hyperparameters; two rows without any count are
  * equal.  Where all counts are 0 or 1 it is the kernel tanimoto. */
+#include "compute/features/featmap.h"
 #include "compute/kernels/kernel.h"
 #include "compute/kernels/kernel_tile.h"
 #include "compute/kernels/layers/layer.h"
@@ -164,6 +165,40 @@ static const struct kparam powers[] = {
     { 0 },
 };
 
+/* The features are sketches of the first terms of a series (features/tensor.h). */
+static size_t counts_recipe(const double *params, bool alone, struct fm_step *out)
+{
+    (void)alone;
+    out[0] = (struct fm_step){ .op = FM_TENSOR, .value = params[0] };
+    return 1;
+}
+
+/* The residual of the series is made of a last term and of those before it. */
+static enum status check_bias(const struct kernel *k, size_t from, struct err *err)
+{
+    const struct layer *l = &k->term[from].layer;
+
+    if (l->bias != BIAS_SKETCH || l->terms > 1)
+        return ST_OK;
+    err_set(err, ST_USAGE, "tanimotodp: bias=sketch needs two terms or more");
+    err_hint(err, "kernel tanimotodp(terms=2,bias=sketch)");
+    return ST_USAGE;
+}
+
+static const char *const biases[] = { "none", "normalize", "sketch", NULL };
+static const struct layer_setting settings[] = {
+    { .name = "terms", .offset = offsetof(struct layer, terms), .most = 8.0, .quiet = true },
+    { .name = "shares", .offset = offsetof(struct layer, shares), .lo = -4.0, .hi = 4.0,
+      .quiet = true },
+    { .name = "bias", .offset = offsetof(struct layer, bias), .words = biases,
+      .expected = "none, normalize or sketch", .quiet = true },
+    { .name = "largest", .offset = offsetof(struct layer, largest), .lo = 1e-150, .hi = 1e150,
+      .quiet = true },
+    { .name = "zeta", .offset = offsetof(struct layer, zeta), .lo = 1e-4, .hi = 1.0,
+      .quiet = true },
+    { 0 },
+};
+
 static const struct kernel_ops counts = {
     .name = "products",
     .title = TITLE,
@@ -171,6 +206,7 @@ static const struct kernel_ops counts = {
     .cite = CITE,
     .params = powers,
     .hparams = none,
+    .recipe = counts_recipe,
     .pair = counts_pair,
 };
 
@@ -180,17 +216,22 @@ const struct layer_ops layer_tanimotodp = {
     .formula = FORMULA,
     .cite = CITE,
     .example = "tanimotodp(power=0.5)",
-    .help = "tanimotodp(power=1/2)   compares counts by dot products of their powers, here of "
-            "their roots; it\n"
-            "           has no hyperparameters, and models with it are exact\n",
+    .help = "tanimotodp(power=1/2,terms=4,shares=-1,bias=none)   compares counts by dot products "
+            "of their\n"
+            "           powers, here of their roots; it has no hyperparameters.  Its features are "
+            "of the first\n"
+            "           `terms` of a series, term r with a share of r^shares of them; "
+            "bias=normalize makes rows\n"
+            "           as long as they are, bias=sketch adds what is left out\n",
     .kind = LAYER_WINDOWS,
     .rows = ROWS_COUNTS,
     .family = &layer_tanimoto,
     .one_position = true,
-    .start = { .width = 1, .channels = COUNTS_CHANNELS },
-    .hint = "kernel tanimotodp(power=1/2)",
+    .start = { .width = 1, .channels = COUNTS_CHANNELS, .terms = 4, .shares = -1.0 },
+    .settings = settings,
+    .hint = "kernel tanimotodp(power=1/2,terms=4,shares=-1,bias=none)",
+    .check = check_bias,
     .inside = &counts,
     .exact = tanimotodp_exact,
     .tile = &tile_ops,
-    .drawn_none = true,
 };
