@@ -335,6 +335,7 @@ START_TEST(bits_are_counted)
 {
     enum { LINES = 40, WORDS = LINES * BITS_LINE };
     uint64_t *at = mem_aligned(BITS_ROWS * WORDS, sizeof *at, "bits", NULL);
+    uint8_t *byte = mem_aligned(WORDS, 64, "bytes", NULL);
 
     for (size_t w = 0; w < BITS_ROWS * WORDS; w++)
         at[w] = w % 5 == 4 ? UINT64_MAX : rng_u64(7, rng_stream(RNG_TEST, 6), w);
@@ -342,7 +343,8 @@ START_TEST(bits_are_counted)
         for (size_t lines = 1; lines <= LINES; lines += 13) {
             const uint64_t *a[BITS_BLOCK], *b[BITS_BLOCK];
             uint64_t differ[BITS_BLOCK * BITS_BLOCK];
-            uint32_t share[BITS_ROWS];
+            double share[BITS_ROWS];
+            uint64_t packed[WORDS] __attribute__((aligned(64)));
             for (size_t q = 0; q < BITS_BLOCK; q++) {
                 a[q] = at + q * WORDS;
                 b[q] = at + (q + 5) * WORDS;
@@ -360,10 +362,14 @@ START_TEST(bits_are_counted)
                 uint64_t sum = 0;
                 for (size_t bit = 0; bit < 64 * lines * BITS_LINE; bit++)
                     sum += (at[bit / 64] & at[bit / 64 * BITS_ROWS + r]) >> (bit % 64) & 1;
-                ck_assert_uint_eq(share[r], sum);
+                ck_assert(share[r] == (double)sum);
             }
+            for (size_t bit = 0; bit < 64 * lines * BITS_LINE; bit++)
+                byte[bit] = at[bit / 64] >> (bit % 64) & 1;
+            bits_at_for_tests(i)->pack(lines, byte, packed);
+            ck_assert(memcmp(packed, at, lines * BITS_LINE * sizeof *at) == 0);
         }
-    free(at);
+    free(at), free(byte);
 }
 END_TEST
 

@@ -17,17 +17,32 @@ static void differ_words(size_t lines, const uint64_t *const a[BITS_BLOCK],
         }
 }
 
-static void share_words(size_t lines, const uint64_t *x, const uint64_t *y, uint32_t *out)
+static void share_words(size_t lines, const uint64_t *x, const uint64_t *y, double *out)
 {
     uint32_t sum[BITS_ROWS] = { 0 };
 
     for (size_t w = 0; w < lines * BITS_LINE; w++)
         for (size_t r = 0; r < BITS_ROWS; r++)
             sum[r] += (uint32_t)__builtin_popcountll(x[w] & y[w * BITS_ROWS + r]);
-    memcpy(out, sum, sizeof sum);
+    for (size_t r = 0; r < BITS_ROWS; r++)
+        out[r] = sum[r];
 }
 
-static const struct bits_loops words = { "words", differ_words, share_words };
+/* The product moves bit 0 of byte i to bit 56 + i. */
+static void pack_words(size_t lines, const uint8_t *byte, uint64_t *x)
+{
+    for (size_t w = 0; w < lines * BITS_LINE; w++) {
+        x[w] = 0;
+        for (size_t i = 0; i < 64; i += 8) {
+            uint64_t eight = 0;
+            for (size_t b = 0; b < 8; b++)
+                eight |= (uint64_t)byte[w * 64 + i + b] << (8 * b);
+            x[w] |= (eight * UINT64_C(0x0102040810204080) >> 56) << i;
+        }
+    }
+}
+
+static const struct bits_loops words = { "words", differ_words, share_words, pack_words };
 
 /* The loops of a level and all narrower ones, widest first. */
 static const struct bits_loops *loops_at(const char *level, size_t i)

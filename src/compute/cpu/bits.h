@@ -17,7 +17,9 @@ struct bits_loops {
                    const uint64_t *const b[BITS_BLOCK], uint64_t out[BITS_BLOCK * BITS_BLOCK]);
     /* out[r] <- how many bits `lines` lines at x share with those of row r of BITS_ROWS rows: word
      * w of line l of row r is y[(l * BITS_LINE + w) * BITS_ROWS + r]. */
-    void (*share)(size_t lines, const uint64_t *x, const uint64_t *y, uint32_t out[BITS_ROWS]);
+    void (*share)(size_t lines, const uint64_t *x, const uint64_t *y, double out[BITS_ROWS]);
+    /* Bit i of the lines at x <- byte[i], which is 0 or 1; byte is aligned to 64 bytes. */
+    void (*pack)(size_t lines, const uint8_t *byte, uint64_t *x);
 };
 /* Those of the vector level in use (cpu_level in backend.h): with AVX-512 by VPOPCNTDQ where the
  * processor has it, otherwise by shuffles of bytes. */

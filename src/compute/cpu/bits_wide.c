@@ -60,7 +60,7 @@ AVX2 static void differ_avx2(size_t lines, const uint64_t *const a[BITS_BLOCK],
 }
 
 /* Bytes are added up in bytes while they have room: 31 words of 8 bits. */
-AVX2 static void share_avx2(size_t lines, const uint64_t *x, const uint64_t *y, uint32_t *out)
+AVX2 static void share_avx2(size_t lines, const uint64_t *x, const uint64_t *y, double *out)
 {
     enum { PARTS = BITS_ROWS / 4, ROOM = 31 };
     __m256i all[PARTS];
@@ -87,7 +87,18 @@ AVX2 static void share_avx2(size_t lines, const uint64_t *x, const uint64_t *y, 
         uint64_t s[4];
         _mm256_storeu_si256((__m256i *)(void *)s, all[c]);
         for (size_t r = 0; r < 4; r++)
-            out[4 * c + r] = (uint32_t)s[r];
+            out[4 * c + r] = (double)(int64_t)s[r];
+    }
+}
+
+AVX2 static void pack_avx2(size_t lines, const uint8_t *byte, uint64_t *x)
+{
+    for (size_t w = 0; w < lines * BITS_LINE; w++) {
+        const __m256i *at = (const __m256i *)(const void *)(byte + 64 * w);
+        const __m256i low = _mm256_slli_epi16(_mm256_load_si256(at), 7),
+                      high = _mm256_slli_epi16(_mm256_load_si256(at + 1), 7);
+        x[w] = (uint64_t)(uint32_t)_mm256_movemask_epi8(high) << 32 |
+               (uint32_t)_mm256_movemask_epi8(low);
     }
 }
 
@@ -123,7 +134,15 @@ AVX512 static inline __m512i count_bytes(__m512i v)
 DIFFER_512(differ_avx512, AVX512, count_bytes)
 DIFFER_512(differ_counting, COUNTING, _mm512_popcnt_epi64)
 
-AVX512 static void share_avx512(size_t lines, const uint64_t *x, const uint64_t *y, uint32_t *out)
+AVX512 static void pack_avx512(size_t lines, const uint8_t *byte, uint64_t *x)
+{
+    for (size_t w = 0; w < lines * BITS_LINE; w++) {
+        const __m512i v = _mm512_load_si512(byte + 64 * w);
+        x[w] = _mm512_test_epi8_mask(v, v);
+    }
+}
+
+AVX512 static void share_avx512(size_t lines, const uint64_t *x, const uint64_t *y, double *out)
 {
     enum { ROOM = 31 };
     __m512i all[2] = { _mm512_setzero_si512(), _mm512_setzero_si512() };
@@ -142,12 +161,11 @@ AVX512 static void share_avx512(size_t lines, const uint64_t *x, const uint64_t 
             all[c] = _mm512_add_epi64(all[c], _mm512_sad_epu8(sum[c], _mm512_setzero_si512()));
     }
     for (size_t c = 0; c < 2; c++)
-        _mm256_storeu_si256((__m256i *)(void *)(out + c * BITS_LINE),
-                            _mm512_cvtepi64_epi32(all[c]));
+        _mm512_storeu_pd(out + c * BITS_LINE, _mm512_cvtepi64_pd(all[c]));
 }
 
 COUNTING static void share_counting(size_t lines, const uint64_t *x, const uint64_t *y,
-                                    uint32_t *out)
+                                    double *out)
 {
     __m512i sum[2] = { _mm512_setzero_si512(), _mm512_setzero_si512() };
 
@@ -159,11 +177,12 @@ COUNTING static void share_counting(size_t lines, const uint64_t *x, const uint6
                             v, _mm512_load_si512(y + i * BITS_ROWS + c * BITS_LINE))));
     }
     for (size_t c = 0; c < 2; c++)
-        _mm256_storeu_si256((__m256i *)(void *)(out + c * BITS_LINE),
-                            _mm512_cvtepi64_epi32(sum[c]));
+        _mm512_storeu_pd(out + c * BITS_LINE, _mm512_cvtepi64_pd(sum[c]));
 }
 
-const struct bits_loops bits_wide_avx2 = { "avx2", differ_avx2, share_avx2 };
-const struct bits_loops bits_wide_avx512 = { "avx512", differ_avx512, share_avx512 };
-const struct bits_loops bits_wide_counting = { "vpopcntdq", differ_counting, share_counting };
+const struct bits_loops bits_wide_avx2 = { "avx2", differ_avx2, share_avx2, pack_avx2 };
+const struct bits_loops bits_wide_avx512 = { "avx512", differ_avx512, share_avx512,
+                                              pack_avx512 };
+const struct bits_loops bits_wide_counting = { "vpopcntdq", differ_counting, share_counting,
+                                                pack_avx512 };
 #endif

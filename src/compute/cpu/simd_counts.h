@@ -33,9 +33,14 @@ LOOP void counts_least(size_t n, const uint32_t *index, const uint8_t *value, co
 
 LOOP void counts_ratio(double sum, const double *sums, const double *least, double *out)
 {
-    for (size_t j = 0; j < COUNTS_ROWS; j++) {
-        const double most = sum + sums[j] - least[j];
-        const double above = most > 0.0 ? least[j] : 1.0, below = most > 0.0 ? most : 1.0;
-        out[j] = above / below;
+    const f64_vec one = (f64_vec){ 0 } + 1.0;
+
+    for (size_t j = 0; j < COUNTS_ROWS; j += LANES64) {
+        const f64_vec few = *(const level_loose *)(const void *)(least + j);
+        const f64_vec most = sum + *(const level_loose *)(const void *)(sums + j) - few;
+        const f64_ivec some = most > 0.0;
+        const f64_vec above = (f64_vec)((some & (f64_ivec)few) | (~some & (f64_ivec)one));
+        const f64_vec below = (f64_vec)((some & (f64_ivec)most) | (~some & (f64_ivec)one));
+        *(level_loose *)(void *)(out + j) = (level_loose)(above / below);
     }
 }

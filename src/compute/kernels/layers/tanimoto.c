@@ -101,7 +101,7 @@ static bool is_whole(double v)
 }
 
 /* The index of a place plus 1; 0: no row of the tile has it. */
-static uint32_t index_of(const struct tile *t, double place)
+static inline uint32_t index_of(const struct tile *t, double place)
 {
     if (t->direct) {
         const size_t p = (size_t)place;
@@ -133,28 +133,38 @@ static void tile_bits(struct tile *t, const double *y, size_t stride)
         }
 }
 
+/* Marks the places of a row in bytes, by their index plus 1; false if some value is not 1.  To set
+ * bits of one word after the other would wait for each. */
+static bool mark_places(const struct tile *t, const double *x, uint8_t *byte)
+{
+    const size_t n = places_count(x);
+    const double one = 1.0;
+    uint64_t want, differ = 0;
+
+    memcpy(&want, &one, sizeof want);
+    for (size_t i = 0; i < n; i++) {
+        const double value = places_value(x, i);
+        uint64_t have;
+        memcpy(&have, &value, sizeof have);
+        differ |= have ^ want;
+        byte[index_of(t, places_at(x, i))] = 1;
+    }
+    return differ == 0;
+}
+
 /* What a row shares with those of the tile, by its bits; false if some value is not 1. */
 static bool bits_least(const struct tile *t, const double *x, double least[KERNEL_TILE])
 {
     const size_t words = t->lines * BITS_LINE;
     uint64_t bits[LINES_MOST * BITS_LINE] __attribute__((aligned(64)));
-    const size_t places = places_count(x);
-    uint32_t share[BITS_ROWS];
-    bool ones = true;
+    uint8_t byte[LINES_MOST * BITS_LINE * 64] __attribute__((aligned(64)));
 
-    memset(bits, 0, words * sizeof *bits);
-    for (size_t i = 0; i < places; i++) {
-        const uint32_t at = index_of(t, places_at(x, i));
-        bits[at / 64] |= UINT64_C(1) << (at % 64);
-        ones &= places_value(x, i) == 1.0;
-    }
-    if (!ones)
+    memset(byte, 0, words * 64);
+    if (!mark_places(t, x, byte))
         return false;
-    for (size_t g = 0; g * BITS_ROWS < t->rows; g++) {
-        t->count->share(t->lines, bits, t->line + g * words * BITS_ROWS, share);
-        for (size_t r = 0; r < BITS_ROWS; r++)
-            least[g * BITS_ROWS + r] = share[r];
-    }
+    t->count->pack(t->lines, byte, bits);
+    for (size_t g = 0; g * BITS_ROWS < KERNEL_TILE; g++)
+        t->count->share(t->lines, bits, t->line + g * words * BITS_ROWS, least + g * BITS_ROWS);
     return true;
 }
 
@@ -296,32 +306,43 @@ static void tile_add(const struct tile *t, struct found *f, double *sum)
     f->whole = f->bytes = true;
 }
 
+/* What a row has in common with all rows of the tile, by its counts; returns their sum. */
+static double counts_least(const struct tile *t, const double *x, double least[KERNEL_TILE])
+{
+    struct found f;
+    double sum = 0.0;
+
+    f.n = 0;
+    f.whole = f.bytes = true;
+    memset(least, 0, KERNEL_TILE * sizeof *least);
+    for (size_t i = 0; i < places_count(x); i++) {
+        const uint32_t s = index_of(t, places_at(x, i));
+        sum += places_value(x, i);
+        if (s == 0)
+            continue;
+        f.whole &= is_whole(places_value(x, i));
+        f.bytes &= places_value(x, i) <= COUNTS_MOST;
+        f.index[f.n] = s - 1;
+        f.value[f.n++] = places_value(x, i);
+        if (f.n == FOUND)
+            tile_add(t, &f, least);
+    }
+    tile_add(t, &f, least);
+    return sum;
+}
+
 static void tile_values(const void *tile, size_t m, const double *x, size_t stride, double *out,
                         size_t ld)
 {
     const struct tile *t = tile;
-    struct found f = { .n = 0, .whole = true, .bytes = true };
 
     for (size_t r = 0; r < m; r++, x += stride) {
-        double least[KERNEL_TILE] = { 0.0 }, ratio[KERNEL_TILE], sum = 0.0;
-        for (size_t i = 0; r + 1 < m && i <= 2 * places_count(x); i += 8) /* the next is as long */
-            __builtin_prefetch(x + stride + i);
-        const bool ones = t->line != NULL && bits_least(t, x, least);
-        if (ones)
-            sum = (double)places_count(x);
-        for (size_t i = 0; !ones && i < places_count(x); i++) {
-            const uint32_t s = index_of(t, places_at(x, i));
-            sum += places_value(x, i);
-            if (s == 0)
-                continue;
-            f.whole &= is_whole(places_value(x, i));
-            f.bytes &= places_value(x, i) <= COUNTS_MOST;
-            f.index[f.n] = s - 1;
-            f.value[f.n++] = places_value(x, i);
-            if (f.n == FOUND)
-                tile_add(t, &f, least);
-        }
-        tile_add(t, &f, least);
+        double least[KERNEL_TILE], ratio[KERNEL_TILE];
+        /* The next row, about as long, comes near; into the first cache, it would wait for room. */
+        for (size_t i = 0; r + 1 < m && i <= 2 * places_count(x); i += 8)
+            __builtin_prefetch(x + stride + i, 0, 2);
+        const double sum = t->line != NULL && bits_least(t, x, least) ? (double)places_count(x)
+                                                                      : counts_least(t, x, least);
         t->loops->ratio(sum, t->sum, least, ratio);
         for (size_t j = 0; j < t->rows; j++)
             out[r + j * ld] = ratio[j];
