@@ -62,7 +62,7 @@ void app_begin(void)
 {
     import_args_expand(cmd_data_rows);
     import_args_expand(cmd_open_rows);
-    import_args_expand(cmd_model_rows);
+    import_args_expand(cmd_predict_rows);
     import_args_expand(cmd_suggest_rows);
     registry_words_expand(cmd_model_rows);
     command_use(tables);

@@ -15,6 +15,7 @@
     row(, cmd_data_rows)            \
     row(const, cmd_prepare_rows)    \
     row(, cmd_model_rows)           \
+    row(, cmd_predict_rows)         \
     row(const, cmd_calibrate_rows)  \
     row(const, cmd_likelihood_rows) \
     row(, cmd_suggest_rows)         \

@@ -11,6 +11,7 @@ libcommands_a_SOURCES = \
   src/app/commands/cmd_likelihood.c \
   src/app/commands/cmd_line.c \
   src/app/commands/cmd_model.c \
+  src/app/commands/cmd_predict.c \
   src/app/commands/cmd_open.c \
   src/app/commands/cmd_plot.c \
   src/app/commands/cmd_prepare.c \
