@@ -120,7 +120,8 @@ has "nor numbers as bits" "$out$err" 'only features that are signs.*"try":"fit p
 # Features of tanimotodp: the same; constants of the training rows belong to the model.
 for threads in 1 2; do
     run --threads $threads --format json -e "open two.csv; cols temp role=input
-        split test=20% seed=2; kernel tanimotodp(power=1,bias=sketch) * rbf on temp + tanimotodp; tune features=64;
+        split test=20% seed=2; kernel tanimotodp(power=1,bias=sketch) * rbf on temp + tanimotodp
+        tune features=64
         race pcg,psvrg; fit features=256 solver=pcg; score; pca; cluster k=2 dims=2; advise; why
         spectrum; landscape features=64; save tensor$threads.gpd; predict two.csv out=a$threads.csv"
     is "features of dot products: tuned, fitted, scored, pca and the like" "$rc" 0

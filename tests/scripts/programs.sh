@@ -102,7 +102,8 @@ steps() {
     is "$1: written" "$rc $err" '0 '
     test -z "$python" || { python3 r.py plain.csv >py.csv 2>py.err
         ok "$1: Python $(tail -n 1 py.err)" same 1e-9 p.csv py.csv; }
-    test -z "$cc" || { cc -Wall -Wextra -Werror -o r.exe r.c -lm 2>c.err && ./r.exe plain.csv >c.csv 2>c.err
+    test -z "$cc" || { cc -Wall -Wextra -Werror -o r.exe r.c -lm 2>c.err &&
+        ./r.exe plain.csv >c.csv 2>c.err
         ok "$1: C $(head -n 3 c.err)" same 1e-9 p.csv c.csv; }
 }
 steps "let, rename, where" 'rename a=one,b=base; let q = one/base; rename q=ratio; where ratio > 0.7;
@@ -125,7 +126,8 @@ for p in "python3 r.py" ./r.exe; do
     has "$p: what a computed column lacks" "$(cat lacks.err)" "there is no column '*b"
 done
 steps "words, missing cells, logic" "let q = if(kind = 'dark blue' or kind = '-', 'low', kind);
-    let z = coalesce(a, 7) * 2 - abs(b - 1.5) / 3; where not (kind = 'red' and b < 1.4) and a is not missing;
+    let z = coalesce(a, 7) * 2 - abs(b - 1.5) / 3;
+    where not (kind = 'red' and b < 1.4) and a is not missing;
     let t = (kind is missing) + (b = 0)*2 + mod(b, 0.3) + round(10*a) + sign(b - 1.5) - -a^2;
     cols kind role=skip"
 steps "dates" "season when period=year; season when period=week; let m = month(when) + day(when)/40;
@@ -177,7 +179,7 @@ cp plain.csv gone.csv
 rm -f gone.gpd; run -s gone.gpd -e 'open gone.csv target=y missing=NA; missing mean; where a != b' \
     -e 'let b = b + 1; let a = a + 1; fit features=32 solver=direct'
 rm gone.csv; run --format json -s gone.gpd -e 'export r1 out=none.py'
-has "types that no data show" "$err$out" 'column-type.*whether column a holds words or numbers'
+has "types that no data show" "$err$out" '"column-type".*whether column a holds words or numbers'
 
 # ---- the programs say what is wrong with a file ----
 run -q -e "open train.csv target=z skip=y,w; missing drop; kernel rbf; $fit" \

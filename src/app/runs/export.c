@@ -7,7 +7,7 @@
 #include "app/runs/export.h"
 #include "app/runs/fitting.h"
 #include "app/runs/intervals.h"
-#include "app/runs/predictor.h"
+#include "app/runs/predictor/predictor.h"
 #include "app/runs/scoring/scoring.h"
 #include "app/session/timeline.h"
 #include "app/core/workspace.h"
@@ -749,8 +749,8 @@ static void tell_prepared(struct workspace *ws, const struct run *r)
 
     if (*steps)
         ws_tell(ws, REC_NOTE, r->id, "prepared", left ? "predict NEW.csv" : NULL,
-                "the program renames, computes and leaves out rows as where, let and rename did; it "
-                "tells how many rows it leaves out%s",
+                "the program renames, computes and leaves out rows as where, let and rename did; "
+                "it tells how many rows it leaves out%s",
                 left ? "; columns made of molecules it reads ready-made" : "");
 }
 

@@ -32,7 +32,7 @@
 /* Lengthscale of an idle input in units of its standard deviation: moving the input by one sd
  * changes the kernel by at most 1 %. */
 static const double IDLE_SCALE = 100.0;
-enum { SHOWN_SCALES = 12, NAMED_INPUTS = 8 };
+enum { NAMED_INPUTS = 8 };
 
 struct fitting {                     /* inputs and outputs of a job */
     struct dataset *data;
@@ -315,108 +315,6 @@ static void fitting_tick(struct workspace *ws, struct job *job, const struct tic
     ws->serial++;
 }
 
-/* The number of hyperparameters from i on that are the lengthscales of one ARD term. `name`
- * receives their name without the index. */
-static size_t hp_group(const struct kernel *k, size_t i, char name[KERNEL_NAME_MAX])
-{
-    char next[KERNEL_NAME_MAX];
-    size_t n = 1;
-
-    kernel_hp_info(k, i, name, NULL);
-    char *bracket = strchr(name, '[');
-    if (!bracket)
-        return 1;
-    *bracket = '\0';
-    for (; i + n < kernel_nhp(k); n++) {
-        kernel_hp_info(k, i + n, next, NULL);
-        if (strncmp(next, name, strlen(name)) != 0 || next[strlen(name)] != '[' ||
-            strstr(next, "[1]"))
-            break;
-    }
-    return n;
-}
-
-/* Hyperparameters with t amplitudes and noises: arrays, unless t is 1. */
-static void scales_json(struct rec *rec, const struct kernel *k, const double *hp, size_t t,
-                        const double *amplitudes, const double *noises)
-{
-    rec_open(rec, "hyperparameters");
-    for (size_t i = 0, n; i < kernel_nhp(k); i += n) {
-        char name[KERNEL_NAME_MAX];
-        n = hp_group(k, i, name);
-        if (n > 1)
-            rec_nums(rec, name, hp + i, n);
-        else
-            rec_num(rec, name, hp[i]);
-    }
-    if (t > 1) {
-        rec_nums(rec, "amplitude", amplitudes, t);
-        rec_nums(rec, "noise", noises, t);
-    } else {
-        rec_num(rec, "amplitude", amplitudes[0]);
-        rec_num(rec, "noise", noises ? noises[0] : NAN);
-    }
-    rec_close(rec);
-}
-
-void fitting_hp_json(struct rec *rec, const struct kernel *k, const double *hp, double amplitude,
-                     double noise)
-{
-    scales_json(rec, k, hp, 1, &amplitude, &noise);
-}
-
-void fitting_hp_text(struct buf *b, const struct kernel *k, const double *hp, double amplitude,
-                     double noise)
-{
-    fitting_scales_text(b, k, hp, 1, &amplitude, &noise);
-}
-
-void fitting_targets_json(struct rec *rec, const struct encoding *enc)
-{
-    const char *names[TARGETS_MOST];
-    const size_t t = encoding_targets(enc);
-
-    for (size_t j = 0; j < t; j++)
-        names[j] = encoding_for(enc, j).target;
-    if (t > 1)
-        rec_strs(rec, "targets", names, t);
-}
-
-static void each_text(struct buf *b, const char *name, size_t t, const double *v)
-{
-    char num[32];
-
-    buf_puts(b, name);
-    for (size_t j = 0; j < t && j < SHOWN_SCALES; j++) {
-        text_number(num, sizeof num, v[j]);
-        buf_printf(b, " %s", num);
-    }
-    if (t > SHOWN_SCALES)
-        buf_printf(b, " ... (%zu targets)", t);
-}
-
-void fitting_scales_text(struct buf *b, const struct kernel *k, const double *hp, size_t t,
-                         const double *amplitudes, const double *noises)
-{
-    char num[32];
-
-    for (size_t i = 0, n; i < kernel_nhp(k); i += n) {
-        char name[KERNEL_NAME_MAX];
-        n = hp_group(k, i, name);
-        buf_puts(b, name);
-        for (size_t j = 0; j < n && j < SHOWN_SCALES; j++) {
-            text_number(num, sizeof num, hp[i + j]);
-            buf_printf(b, " %s", num);
-        }
-        if (n > SHOWN_SCALES)
-            buf_printf(b, " ... (%zu inputs)", n);
-        buf_puts(b, "   ");
-    }
-    each_text(b, "amplitude", t, amplitudes);
-    if (noises)
-        each_text(b, "   noise", t, noises);
-}
-
 /* Copies the kernel that the job bound to its inputs into the run. */
 static void adopt_kernel(struct run *r, const struct fitting *f)
 {
@@ -604,7 +502,7 @@ static void tune_json(struct rec *rec, const struct run *r)
     }
     if (r->topt.objective != TUNE_NMLL)
         rec_num(rec, tune_objective_name(r->topt.objective), t->best.score);
-    scales_json(rec, &r->fit.kernel, t->best.hp, r->topt.targets, t->best.amplitudes,
+    fitting_scales_json(rec, &r->fit.kernel, t->best.hp, r->topt.targets, t->best.amplitudes,
                 run_model_kind(r)->classes ? NULL : t->best.noises);
     fitting_targets_json(rec, &r->enc);
     measures_json(rec, r, MEASURE_SEARCHED);
@@ -855,7 +753,7 @@ static void fit_json(struct rec *rec, const struct run *r)
     measures_json(rec, r, MEASURE_ITERATION);
     ranks_json(rec, r);
     measures_json(rec, r, MEASURE_VARIANCE);
-    scales_json(rec, &r->fit.kernel, r->model->hp, r->model->t, r->model->amplitudes,
+    fitting_scales_json(rec, &r->fit.kernel, r->model->hp, r->model->t, r->model->amplitudes,
                 r->model->kind->classes ? NULL : r->model->noises);
     measures_json(rec, r, MEASURE_ROWS);
     rec_open(rec, "seconds");

@@ -37,7 +37,9 @@ void fitting_hp_json(struct rec *, const struct kernel *, const double *hp, doub
                      double noise);
 void fitting_hp_text(struct buf *, const struct kernel *, const double *hp, double amplitude,
                      double noise);
-/* The same with t amplitudes and noises. */
+/* The same with t amplitudes and noises (noises NULL: there are none). */
+void fitting_scales_json(struct rec *, const struct kernel *, const double *hp, size_t t,
+                         const double *amplitudes, const double *noises);
 void fitting_scales_text(struct buf *, const struct kernel *, const double *hp, size_t t,
                          const double *amplitudes, const double *noises);
 /* Writes the names of the targets as "targets"; nothing if there is only one. */

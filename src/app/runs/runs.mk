@@ -27,6 +27,7 @@ libruns_a_SOURCES = \
   src/app/runs/fit_start.h \
   src/app/runs/fitting.c \
   src/app/runs/fitting.h \
+  src/app/runs/fitting_scales.c \
   src/app/runs/importance.c \
   src/app/runs/importance.h \
   src/app/runs/inducing_run.c \
@@ -38,11 +39,11 @@ libruns_a_SOURCES = \
   src/app/runs/movable.c \
   src/app/runs/movable.h \
   src/app/runs/movable_positions.c \
-  src/app/runs/predictor.c \
-  src/app/runs/predictor.h \
-  src/app/runs/predictor_steps.c \
-  src/app/runs/predictor_steps.h \
-  src/app/runs/predictor_text.h \
+  src/app/runs/predictor/predictor.c \
+  src/app/runs/predictor/predictor.h \
+  src/app/runs/predictor/predictor_steps.c \
+  src/app/runs/predictor/predictor_steps.h \
+  src/app/runs/predictor/predictor_text.h \
   src/app/runs/race.c \
   src/app/runs/race.h \
   src/app/runs/restarts.c \
@@ -91,14 +92,14 @@ libruns_a_SOURCES = \
   src/app/runs/words/word_list.h \
   src/app/runs/words/words_run.c \
   src/app/runs/words/words_run.h
-nodist_libruns_a_SOURCES = src/app/runs/predictor_text.c
+nodist_libruns_a_SOURCES = src/app/runs/predictor/predictor_text.c
 
 predictor_files = share/predictors/predictor.py share/predictors/features.py \
   share/predictors/exact.py share/predictors/predictor.c share/predictors/features.c \
   share/predictors/exact.c share/predictors/steps.py share/predictors/steps.c
 EXTRA_DIST += $(predictor_files)
-CLEANFILES += src/app/runs/predictor_text.c
-src/app/runs/predictor_text.c: src/app/embed_text.awk $(predictor_files)
+CLEANFILES += src/app/runs/predictor/predictor_text.c
+src/app/runs/predictor/predictor_text.c: src/app/embed_text.awk $(predictor_files)
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && (cd '$(srcdir)' && $(AWK) -v array=predictor_text \
-	  -v header=app/runs/predictor_text.h \
+	  -v header=app/runs/predictor/predictor_text.h \
 	  -f src/app/embed_text.awk $(predictor_files)) > $@.tmp && mv -f $@.tmp $@

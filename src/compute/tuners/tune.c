@@ -206,9 +206,9 @@ static enum status job_levels(struct tune_job *job, const struct source *src, co
 /* The course. */
 
 /* Of a limit on evaluations the polish gets a third, and what the search has left; one is kept for
- * scoring the start on all rows (compare_start).  With a lengthscale for each input the optimum of few columns is far from that of all columns: of 60
- * steps on pol (26 inputs, 2048 columns) the first 20 gained 370 nats, the next 20 180 and the last
- * 20 40. */
+ * scoring the start on all rows (compare_start).  With a lengthscale for each input the optimum of
+ * few columns is far from that of all columns: of 60 steps on pol (26 inputs, 2048 columns) the
+ * first 20 gained 370 nats, the next 20 180 and the last 20 40. */
 static size_t start_share(const struct tune_job *job)
 {
     struct tune_point p;

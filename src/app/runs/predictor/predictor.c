@@ -1,12 +1,12 @@
-/* app/runs/predictor.c -- see predictor.h. What the program reads is written as tables of numbers
+/* app/runs/predictor/predictor.c -- see predictor.h. What the program reads is written as tables of numbers
  * in the order of its structures, which are in share/predictors/predictor.c; the same tables serve
  * both languages. */
 #include "config.h"
 
-#include "app/runs/predictor.h"
+#include "app/runs/predictor/predictor.h"
 
-#include "app/runs/predictor_steps.h"
-#include "app/runs/predictor_text.h"
+#include "app/runs/predictor/predictor_steps.h"
+#include "app/runs/predictor/predictor_text.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "compute/features/featmap.h"
@@ -772,10 +772,11 @@ static void write_steps_taken(struct writer *w, const struct encoding *e, bool l
 {
     const char *note = w->in->note;
 
-    buf_printf(w->out, "%sThe table was prepared by these steps of gpdesk, which this program takes, "
-                       "too%s\n", note, left ? "," : ":");
+    buf_printf(w->out, "%sThe table was prepared by these steps of gpdesk, which this program "
+                       "takes, too%s\n", note, left ? "," : ":");
     if (left)
-        buf_printf(w->out, "%sbut for molecules: its file needs the columns that these made.\n", note);
+        buf_printf(w->out, "%sbut for molecules: its file needs the columns that these made.\n",
+                   note);
     for (const char *p = e->steps; *p;) {
         const size_t len = strcspn(p, "\n");
         char *line = strndup(p, len);
@@ -838,7 +839,12 @@ static const char *embedded(const char *name)
 }
 
 /* What the program is made of beside its text. */
-struct parts { const struct run *r; struct sources columns; struct predictor_steps steps; bool sd; };
+struct parts {
+    const struct run *r;
+    struct sources columns;
+    struct predictor_steps steps;
+    bool sd;
+};
 
 static enum status write_data(struct writer *w, const struct parts *p, struct err *err)
 {

@@ -1,4 +1,4 @@
-/* app/runs/predictor.h -- a fitted model as a program of its own, in Python or C, that predicts
+/* app/runs/predictor/predictor.h -- a fitted model as a program of its own, in Python or C, that predicts
  * rows as `predict` does: `export r1 as=python out=FILE`.
  *
  * The program holds the encoding of inputs, the weights, and the feature map as the list of steps

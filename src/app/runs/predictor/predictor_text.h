@@ -1,4 +1,4 @@
-/* app/runs/predictor_text.h -- the files of share/predictors: the fixed text of programs that
+/* app/runs/predictor/predictor_text.h -- the files of share/predictors: the fixed text of programs that
  * predict, into which predictor.c puts the numbers of a model. */
 #ifndef GPDESK_PREDICTOR_TEXT_H
 #define GPDESK_PREDICTOR_TEXT_H

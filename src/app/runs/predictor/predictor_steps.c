@@ -1,8 +1,8 @@
-/* app/runs/predictor_steps.c -- see predictor_steps.h. The steps are followed once by the names of
+/* app/runs/predictor/predictor_steps.c -- see predictor_steps.h. The steps are followed once by the names of
  * their columns, which gives the places, and then written. */
 #include "config.h"
 
-#include "app/runs/predictor_steps.h"
+#include "app/runs/predictor/predictor_steps.h"
 
 #include "base/mem.h"
 #include "data/expr.h"
