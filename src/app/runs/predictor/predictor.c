@@ -1,6 +1,6 @@
-/* app/runs/predictor/predictor.c -- see predictor.h. What the program reads is written as tables of numbers
- * in the order of its structures, which are in share/predictors/predictor.c; the same tables serve
- * both languages. */
+/* app/runs/predictor/predictor.c -- see predictor.h. What the program reads is written as tables
+ * of numbers in the order of its structures, which are in share/predictors/predictor.c; the same
+ * tables serve both languages. */
 #include "config.h"
 
 #include "app/runs/predictor/predictor.h"

@@ -1,5 +1,5 @@
-/* app/runs/predictor/predictor.h -- a fitted model as a program of its own, in Python or C, that predicts
- * rows as `predict` does: `export r1 as=python out=FILE`.
+/* app/runs/predictor/predictor.h -- a fitted model as a program of its own, in Python or C, that
+ * predicts rows as `predict` does: `export r1 as=python out=FILE`.
  *
  * The program holds the encoding of inputs, the weights, and the feature map as the list of steps
  * that it is (featmap.h), which it interprets. A kernel therefore needs no code here; an exact

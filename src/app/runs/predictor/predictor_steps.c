@@ -1,5 +1,5 @@
-/* app/runs/predictor/predictor_steps.c -- see predictor_steps.h. The steps are followed once by the names of
- * their columns, which gives the places, and then written. */
+/* app/runs/predictor/predictor_steps.c -- see predictor_steps.h. The steps are followed once by
+ * the names of their columns, which gives the places, and then written. */
 #include "config.h"
 
 #include "app/runs/predictor/predictor_steps.h"

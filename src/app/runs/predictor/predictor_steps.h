@@ -1,6 +1,6 @@
-/* app/runs/predictor/predictor_steps.h -- the steps by which a table was prepared (data/prepare.h), as a part
- * of a program that predicts: it renames and computes columns and leaves rows out as `predict`
- * does. A place is a column of the file, or what a step computes. */
+/* app/runs/predictor/predictor_steps.h -- the steps by which a table was prepared
+ * (data/prepare.h), as a part of a program that predicts: it renames and computes columns and
+ * leaves rows out as `predict` does. A place is a column of the file, or what a step computes. */
 #ifndef GPDESK_PREDICTOR_STEPS_H
 #define GPDESK_PREDICTOR_STEPS_H
 

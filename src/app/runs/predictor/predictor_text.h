@@ -1,5 +1,5 @@
-/* app/runs/predictor/predictor_text.h -- the files of share/predictors: the fixed text of programs that
- * predict, into which predictor.c puts the numbers of a model. */
+/* app/runs/predictor/predictor_text.h -- the files of share/predictors: the fixed text of
+ * programs that predict, into which predictor.c puts the numbers of a model. */
 #ifndef GPDESK_PREDICTOR_TEXT_H
 #define GPDESK_PREDICTOR_TEXT_H
 
