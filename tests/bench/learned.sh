@@ -1,0 +1,67 @@
+#!/bin/sh
+# Kernels whose features are learned: split 0, seed 7, `tune`, `fit`, `score`, then `calibrate
+# rows=1000`, which learns anew without these rows, and `score` again.
+# Usage: tests/bench/learned.sh [DATA...]; bike and protein by default (bike without x16 and x17,
+# which add up to its target).  KERNEL: mlp by default; TUNE: further arguments of tune; LABEL: what
+# the table calls them.  One JSON line for each finished job is kept in $OUT (learned.jsonl), which
+# is read back: a job runs once.  tests/bench/learned.sh table prints the table from it.
+set -u
+gpdesk=${GPDESK:-build/gpdesk}
+shared=${GPDESK_SHARED:-${top_srcdir:-.}/../shared}
+out=${OUT:-learned.jsonl}
+kernel=${KERNEL:-mlp}
+tune=${TUNE:-}
+label=${LABEL:-$kernel${tune:+, $tune}}
+touch "$out"
+
+if [ "${1:-}" = table ]; then
+    awk '
+    function field(name,   s) {
+        s = $0
+        if (!sub(".*\"" name "\":\"?", "", s)) return ""
+        sub(/[",}].*/, "", s)
+        return s
+    }
+    BEGIN {
+        print "| data | map | MSE | NLPD | inside 95 % | calibrated: MSE | NLPD | inside 95 % |" \
+            " tune, s of a core |"
+        print "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
+    }
+    {
+        label = $0; sub(/.*"label":"/, "", label); sub(/","rmse.*/, "", label)
+        printf "| %s | %s | %.4f | %.3f | %.3f | %.4f | %.3f | %.3f | %.0f |\n", field("data"), \
+            label, field("rmse") ^ 2, field("nlpd"), field("coverage95"), \
+            field("calibrated_rmse") ^ 2, field("calibrated_nlpd"), \
+            field("calibrated_coverage95"), field("tune_seconds")
+    }' "$out"
+    exit 0
+fi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
+
+data_of() {
+    echo "open $shared/data/$1/data.csv.gz target=y; \
+split file=$shared/data/$1/splits.csv.gz column=split0"
+    [ "$1" != bike ] || echo '; cols x16,x17 role=skip'
+}
+value() { # COMMAND FIELD NUMBER
+    grep "\"command\":\"$1\"" "$work/out" | sed -n "$3p" |
+        sed -n "s/.*\"$2\":\([-+0-9.eE]*\)[,}].*/\1/p"
+}
+
+job() { # DATA
+    grep -q "\"data\":\"$1\",\"label\":\"$label\"" "$out" && return 0
+    "$gpdesk" --no-config --format json --threads "${THREADS:-1}" --seed "${SEED:-7}" \
+        -e "$(data_of "$1")" -e "kernel $kernel; time tune $tune" -e 'fit; score baseline=no' \
+        -e 'calibrate rows=1000; score baseline=no' >"$work/out" 2>"$work/err" ||
+        { echo "$1: exit status $?"; grep '"error"' "$work/out" "$work/err"; return 1; }
+    printf '{"data":"%s","label":"%s","rmse":%s,"nlpd":%s,"coverage95":%s,"calibrated_rmse":%s,"calibrated_nlpd":%s,"calibrated_coverage95":%s,"tune_seconds":%s}\n' \
+        "$1" "$label" "$(value score rmse_scaled 1)" "$(value score nlpd_scaled 1)" \
+        "$(value score coverage95 1)" "$(value score rmse_scaled 2)" \
+        "$(value score nlpd_scaled 2)" "$(value score coverage95 2)" \
+        "$(value time processor_seconds 1)" | tee -a "$out"
+}
+
+[ $# -gt 0 ] || set -- bike protein
+for d in "$@"; do job "$d"; done
