@@ -228,7 +228,7 @@ static void counted(const struct fm_term *t, const double *hp, const double *row
     turn_blocks(t, hp, row, z, work);
 }
 
-/* A row of counts: its symbols, feature by feature (4.10), or its sketches (4.14). */
+/* A row of counts: its symbols, feature by feature (4.10), or its sketches (4.16). */
 static void placed(const struct fm_term *t, const double *hp, const double *row, size_t d,
                    double out, double *z, double *work)
 {

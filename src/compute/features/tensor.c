@@ -1,5 +1,5 @@
-/* compute/features/tensor.c -- features of tanimotodp (tensor.h; share/doc/methods.md 4.11 to
- * 4.14).
+/* compute/features/tensor.c -- features of tanimotodp (tensor.h; share/doc/methods.md 4.14 to
+ * 4.17).
  *
  * A count sketch of a row has as many numbers that are not zero as the row has places, so that a
  * circular convolution with it is that many additions of shifted vectors: of any length, and faster

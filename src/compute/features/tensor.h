@@ -1,5 +1,5 @@
-/* compute/features/tensor.h -- random features of the kernel tanimotodp (share/doc/methods.md 4.11
- * to 4.14; Tripp et al. 2023, section 4): a sum of terms tau^r, tau = a.b / (a.a + b.b), of which
+/* compute/features/tensor.h -- random features of the kernel tanimotodp (share/doc/methods.md 4.14
+ * to 4.17; Tripp et al. 2023, section 4): a sum of terms tau^r, tau = a.b / (a.a + b.b), of which
  * the first few have features.  Those of a term are a TensorSketch (Pham & Pagh 2013) of r copies
  * of a row and of the features of (a.a + b.b)^-r, which follow from its norm alone.
  *
@@ -46,7 +46,7 @@ enum status tensor_norms(struct kernel *, const struct source *, struct err *err
 enum status tensor_longer(const struct kernel *, const struct source *, size_t *rows,
                           struct err *err);
 
-/* The features of (a + b)^-r at the squared norm a, n of them (4.12). */
+/* The features of (a + b)^-r at the squared norm a, n of them (4.15). */
 void tensor_prefactor_for_tests(size_t r, double zeta, double u, size_t n, double a, double *out);
 /* The TensorSketch of degree r into m numbers, of a dense row of n numbers: in copy l place i goes
  * to hash[l n + i] with sign[l n + i]. */
