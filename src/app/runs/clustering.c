@@ -1,6 +1,7 @@
 /* app/runs/clustering.c -- kernel PCA and kernel k-means as background jobs: see clustering.h. */
 #include "app/runs/clustering.h"
 
+#include "app/runs/fit_setup.h"
 #include "app/runs/fitting.h"
 #include "app/core/ws_tell.h"
 #include "data/kinds/kind.h"
@@ -8,7 +9,6 @@
 #include "base/mem.h"
 #include "base/outfile.h"
 #include "base/text.h"
-#include "compute/features/tensor.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -287,9 +287,7 @@ static enum status bind_kernel(struct clustering *c, const struct source *rows, 
     size_t from[KERNEL_MAX_HP];
     double hp[KERNEL_MAX_HP];
 
-    enum status bound = encoding_bind(&c->enc, &c->kernel, err);
-    if (bound == ST_OK)
-        bound = tensor_norms(&c->kernel, rows, err);
+    const enum status bound = fit_setup_bind_rows(&c->enc, &c->kernel, rows, err);
     if (bound != ST_OK || !kernel_has_ard(&c->kernel))
         return bound;
     size_t *group = NULL;

@@ -94,16 +94,22 @@ void fit_setup_cost(struct workspace *ws, const struct fit_setup *s,
             "%s; Ctrl-C or stop ends it", takes, c.fit < 0.01 ? "less than" : "about", fit);
 }
 
+enum status fit_setup_bind_rows(const struct encoding *enc, struct kernel *k,
+                                const struct source *rows, struct err *err)
+{
+    const enum status rc = encoding_bind(enc, k, err);
+
+    return rc == ST_OK ? tensor_norms(k, rows, err) : rc;
+}
+
 enum status fit_setup_bind_kernel(const struct dataset *data, const struct encoding *enc,
                                   const struct source *rows, struct kernel *k, double *hp,
                                   struct err *err)
 {
     size_t from[KERNEL_MAX_HP], *group = NULL;
     double was[KERNEL_MAX_HP];
-    enum status rc = encoding_bind(enc, k, err);
+    enum status rc = fit_setup_bind_rows(enc, k, rows, err);
 
-    if (rc == ST_OK)
-        rc = tensor_norms(k, rows, err);
     if (rc != ST_OK || !kernel_has_ard(k))
         return rc;
     if (kernel_has_groups(k)) {

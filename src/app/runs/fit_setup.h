@@ -26,6 +26,9 @@ void fit_setup_cost(struct workspace *, const struct fit_setup *, const struct d
 /* Worker thread: encodes the training rows and binds the kernel to their inputs. */
 enum status fit_setup_open(struct fit_setup *, struct err *);
 void fit_setup_free(struct fit_setup *);
+/* Fixes in a kernel what follows from an encoding and its rows, but for lengthscales of ARD. */
+enum status fit_setup_bind_rows(const struct encoding *, struct kernel *, const struct source *rows,
+                                struct err *);
 /* Binds a kernel with ARD or without to rows that an encoding of the data gives; hp (KERNEL_MAX_HP)
  * becomes that of the bound kernel.  Errors are those of kernel_bind_groups. */
 enum status fit_setup_bind_kernel(const struct dataset *, const struct encoding *,

@@ -7,6 +7,7 @@
 #include "app/runs/intervals.h"
 
 #include "app/runs/advise.h"
+#include "app/runs/fit_setup.h"
 #include "app/runs/fit_start.h"
 #include "app/runs/race.h"
 #include "app/runs/restarts.h"
@@ -20,7 +21,6 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "compute/features/featmap.h"
-#include "compute/features/tensor.h"
 #include "compute/models/tuning.h"
 
 #include <inttypes.h>
@@ -123,22 +123,16 @@ static enum status bind_kernel(struct fitting *f, const struct source *rows, str
     struct tune_bound bound[KERNEL_MAX_HP];
     double start[KERNEL_MAX_HP], hp[KERNEL_MAX_HP];
 
-    enum status read = encoding_bind(&f->enc, &f->kernel, err);
-    if (read == ST_OK)
-        read = tensor_norms(&f->kernel, rows, err);
+    enum status rc = fit_setup_bind_rows(&f->enc, &f->kernel, rows, err);
     f->fopt.kernel = f->kernel;
-    if (read != ST_OK || !kernel_has_ard(&f->kernel))
-        return read;
+    if (rc != ST_OK || !kernel_has_ard(&f->kernel))
+        return rc;
     if (kernel_has_groups(&f->kernel)) {
         group = mem_calloc(rows->d, sizeof *group, "groups of inputs", err);
-        const enum status rc = group ? dataset_groups(f->data, &f->enc, group, &f->notes, err)
-                                     : ST_NOMEM;
-        if (rc != ST_OK) {
-            free(group);
-            return rc;
-        }
+        rc = group ? dataset_groups(f->data, &f->enc, group, &f->notes, err) : ST_NOMEM;
     }
-    const enum status rc = kernel_bind_groups(&f->kernel, rows->d, group, from, err);
+    if (rc == ST_OK)
+        rc = kernel_bind_groups(&f->kernel, rows->d, group, from, err);
     free(group);
     if (rc != ST_OK)
         return rc;
