@@ -57,10 +57,10 @@ run --format json -e "$data; fit solver=pcg features=128 rank=16 l=1 noise=0.2 r
 ok "iterations are the largest" test "$(num iterations)" -ge "$(arr target_iterations 1)"
 ok "of the two" test "$(num iterations)" -ge "$(arr target_iterations 2)"
 has "each has its residual" "$out" '"target_true_residual":\[[0-9.e-]*,[0-9.e-]*\]'
-one=$(printf '%s\n' "$out" | grep '"score"' | sed 's/"seconds":[^,}]*//')
+one=$(printf '%s\n' "$out" | grep '"command":"score"' | sed 's/"seconds":[^,}]*//')
 run --format json --threads 3 -e \
     "$data; fit solver=pcg features=128 rank=16 l=1 noise=0.2 rtol=1e-8; score"
-is "3 threads give the figures of 1" "$(printf '%s\n' "$out" | grep '"score"' | sed \
+is "3 threads give the figures of 1" "$(printf '%s\n' "$out" | grep '"command":"score"' | sed \
     's/"seconds":[^,}]*//')" "$one"
 run -e "$data; fit l=1 noise=0.2; score; check target='y 2'; check; plot parity target='y 2'; describe sd"
 is "looking at one of them ends with 0" $rc 0
