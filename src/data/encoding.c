@@ -251,7 +251,7 @@ bool encoding_binds(const struct encoding *e, const struct kernel *k)
         const size_t held = e->nparts > 0 ? e->part[t].held : 0;
         if (kterm_reads_windows(term) && (!layer_binds(&term->layer, &rows, part[t]) ||
                                           e->held[held].inputs == 0 ||
-                                          term->layer.width > e->held[held].layer.width))
+                                          layer_least(&term->layer) > e->held[held].layer.width))
             return false;
         if (e->nparts > 0 &&
             (term->first != e->part[t].first || term->count != e->part[t].n))

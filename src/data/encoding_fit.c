@@ -199,8 +199,8 @@ static size_t widest_on(const struct encoding_fitting *f, size_t j)
         size_t n, column = SIZE_MAX;
         if (l->ops == NULL || layer_columns(f->d, &k->term[t], in, &n, &column, NULL) != ST_OK)
             continue;
-        if (n == 1 && column == j && l->width > widest)
-            widest = l->width;
+        if (n == 1 && column == j && layer_least(l) > widest)
+            widest = layer_least(l);
     }
     free(in);
     return widest;

@@ -202,10 +202,9 @@ static enum status fasta_columns(struct fasta *f, struct table *t)
     }
     if (rc == ST_OK)
         rc = name_column(&t->col[j], "sequence", f->err);
-    if (rc == ST_OK)
-        rc = sequences_judge(f->s, f->n, "sequence", f->err);
     if (rc != ST_OK)
         return rc;
+    sequences_judge(f->s, f->n);
     t->col[j].type = COL_HELD;
     t->col[j].missing = f->empty;
     t->col[j].held = f->s;

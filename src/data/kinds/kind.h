@@ -30,7 +30,7 @@ struct kind_number {
     bool anew;
 };
 
-enum { KIND_SHARES_MOST = 64, KIND_CHOICES_MOST = 80 };
+enum { KIND_SHARES_MOST = 256, KIND_CHOICES_MOST = 257 };
 /* A cell with one part changed. */
 struct row_variants {
     size_t positions, choices;

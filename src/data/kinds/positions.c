@@ -47,7 +47,8 @@ static void take_layer(struct enc_held *h, const struct layer *layer)
 {
     if (h->layer.ops == NULL)
         h->layer.ops = layer->ops;
-    h->layer.width = layer->width > h->layer.width ? layer->width : h->layer.width;
+    h->layer.width =
+        layer_least(layer) > h->layer.width ? layer_least(layer) : h->layer.width;
     h->layer.filters = layer->filters;
     h->layer.norm = layer->norm;
 }
@@ -92,6 +93,24 @@ enum status positions_fit(struct encoding_fitting *f, const struct row_kind *kin
     return rc == ST_OK ? check_strands(f, h, layer) : rc;
 }
 
+/* Notes rows that are shorter than all words. */
+static void note_wordless(const struct encoding_fitting *f, const struct row_kind *kind,
+                          const struct column *c, const struct layer *layer)
+{
+    const size_t least = layer->ops->words->least(layer);
+    size_t n = 0, first = 0;
+
+    for (size_t i = 0; i < f->n; i++)
+        if (kind->length(c, f->rows[i]) < least && n++ == 0)
+            first = f->rows[i];
+    if (n > 0)
+        buf_printf(f->notes,
+                   "note[short]: %zu training %s%s shorter than the words of %s, %zu letters, "
+                   "first in row %zu: they have no words, so that their kernel values are 0\n",
+                   n, n == 1 ? kind->whole : kind->several, n == 1 ? " is" : " are",
+                   layer->ops->name, least, first + 1);
+}
+
 enum status positions_fit_windows(struct encoding_fitting *f, const struct row_kind *kind,
                                   const struct column *c, const struct layer *layer, size_t *at)
 {
@@ -100,6 +119,8 @@ enum status positions_fit_windows(struct encoding_fitting *f, const struct row_k
 
     if (rc != ST_OK)
         return rc;
+    if (layer->ops->words != NULL)
+        note_wordless(f, kind, c, layer);
     h->inputs = 1 + kind->longest(c) * positions_numbers(h);
     *at = (size_t)(h - f->e->held);
     return ST_OK;

@@ -31,6 +31,19 @@ const char *sequence_alphabet_name(enum alphabet a)
     return name[a];
 }
 
+void sequence_alphabet_print(const char *order, struct buf *out)
+{
+    size_t others = 0;
+
+    for (const char *c = order; *c; c++)
+        if (*c >= ' ' && *c < 0x7f)
+            buf_putc(out, *c);
+        else
+            others++;
+    if (others > 0)
+        buf_printf(out, " and %zu other byte%s", others, others == 1 ? "" : "s");
+}
+
 size_t sequence_alphabet_channels(enum alphabet a, const char *order)
 {
     return strlen(order) + (a == ALPHABET_PROTEIN);
@@ -277,26 +290,14 @@ bool sequence_guess(const struct table *t, size_t j)
 
 /* Making a column. */
 
-static enum status other_letters(const struct tally *y, struct sequences *s, const char *column,
-                                 struct err *err)
+static void other_letters(const struct tally *y, struct sequences *s)
 {
     size_t n = 0;
 
-    for (size_t c = 1; c < 256; c++) {
-        if (!y->count[c])
-            continue;
-        if (n == SEQUENCE_LETTERS_MOST) {
-            err_named(err, ST_FORMAT, "alphabet",
-                      "column '%.40s' has more than %d different letters: "
-                      "no sequences",
-                      column, SEQUENCE_LETTERS_MOST);
-            err_hint(err, "types=%.40s=text", column);
-            return ST_FORMAT;
-        }
-        s->order[n++] = (char)c;
-    }
+    for (size_t c = 1; c < 256; c++)
+        if (y->count[c] > 0)
+            s->order[n++] = (char)c;
     s->order[n] = '\0';
-    return ST_OK;
 }
 
 static void note_unknown(struct sequences *s, size_t row, unsigned char letter, bool *in_row)
@@ -350,26 +351,25 @@ static void measure_rows(struct sequences *s, size_t n)
     spill_used(s->at[n] + n * sizeof *s->at);
 }
 
-enum status sequences_judge(struct sequences *s, size_t n, const char *column, struct err *err)
+void sequences_judge(struct sequences *s, size_t n)
 {
     struct tally y = { 0 };
+    size_t blanks = 0;
 
     for (size_t i = 0; i < s->at[n]; i++)
         y.count[(unsigned char)s->letters[i]]++;
     y.letters = s->at[n] - n;
     y.count[0] = 0;
-    s->kind = alphabet_of(&y);
-    if (s->kind == ALPHABET_OTHER) {
-        const enum status rc = other_letters(&y, s, column, err);
-        if (rc != ST_OK)
-            return rc;
-    } else {
+    for (size_t c = 1; c < 256; c++)
+        blanks += isspace((int)c) ? y.count[c] : 0;
+    s->kind = blanks > 0 ? ALPHABET_OTHER : alphabet_of(&y);
+    if (s->kind == ALPHABET_OTHER)
+        other_letters(&y, s);
+    else
         strcpy(s->order, s->kind == ALPHABET_PROTEIN ? protein
                          : s->kind == ALPHABET_DNA   ? dna
                                                      : rna);
-    }
     measure_rows(s, n);
-    return ST_OK;
 }
 
 /* True for "0 0 1 2": labels of nodes with one letter each. */
@@ -385,6 +385,21 @@ static bool single_letters(const struct column *c, size_t n)
     return true;
 }
 
+/* True for words of DNA, RNA or proteins with few blanks, which are mistakes. */
+static bool few_blanks(const struct tally *y)
+{
+    struct tally own = *y;
+    size_t blanks = 0;
+
+    for (size_t c = 1; c < 256; c++)
+        if (isspace((int)c)) {
+            blanks += own.count[c];
+            own.count[c] = 0;
+        }
+    own.letters -= blanks;
+    return alphabet_of(&own) != ALPHABET_OTHER && blanks * 20 <= own.letters;
+}
+
 enum status sequence_words(const struct table *t, size_t j, struct column *to, struct err *err)
 {
     const struct column *c = &t->col[j];
@@ -392,7 +407,7 @@ enum status sequence_words(const struct table *t, size_t j, struct column *to, s
 
     take_tally(c, t->n, &y);
     const bool list = y.blanks && single_letters(c, t->n);
-    if (y.blanks && !list) {
+    if (y.blanks && !list && few_blanks(&y)) {
         err_named(err, ST_FORMAT, "sequence", "row %zu: '%.40s' has a blank inside, and no list of "
                   "single letters: no sequence", y.blank_row + 1, c->name);
         err_hint(err, "types=%.40s=text", c->name);
@@ -432,15 +447,13 @@ bool sequence_is_labels(const struct table *t, size_t j)
 enum status sequence_make(const struct table *t, size_t j, struct column *to, struct err *err)
 {
     struct column c = { 0 };
-    enum status rc = sequence_words(t, j, &c, err);
+    const enum status rc = sequence_words(t, j, &c, err);
 
-    if (rc == ST_OK)
-        rc = sequences_judge(c.held, t->n, t->col[j].name, err);
-    if (rc == ST_OK)
-        *to = c;
-    else
-        sequences_free(c.held);
-    return rc;
+    if (rc != ST_OK)
+        return rc;
+    sequences_judge(c.held, t->n);
+    *to = c;
+    return ST_OK;
 }
 
 void sequence_note(const struct table *t, const struct column *c, struct buf *notes)
@@ -449,8 +462,10 @@ void sequence_note(const struct table *t, const struct column *c, struct buf *no
 
     buf_puts(notes, "note[sequence]: column '");
     text_safe(notes, c->name, 40);
-    buf_printf(notes, "' holds sequences: %s, %zu letters (%s), length ",
-               sequence_alphabet_name(s->kind), strlen(s->order), s->order);
+    buf_printf(notes, "' holds sequences: %s, %zu letters (", sequence_alphabet_name(s->kind),
+               strlen(s->order));
+    sequence_alphabet_print(s->order, notes);
+    buf_puts(notes, "), length ");
     if (s->shortest == s->longest)
         buf_printf(notes, "%zu\n", s->longest);
     else

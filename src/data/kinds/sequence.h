@@ -1,4 +1,5 @@
-/* data/kinds/sequence.h -- columns of sequences: proteins, DNA, RNA, or words over any letters.
+/* data/kinds/sequence.h -- columns of sequences: proteins, DNA, RNA, or words over any letters,
+ * which are bytes: texts, too, whose blanks are letters.
  *
  * The letters of a column are stored one row after the other. A number for each letter (its symbol)
  * is computed only when rows are encoded, and only for those rows. */
@@ -8,7 +9,7 @@
 #include "data/table.h"
 
 enum alphabet { ALPHABET_PROTEIN, ALPHABET_DNA, ALPHABET_RNA, ALPHABET_OTHER };
-enum { SEQUENCE_LETTERS_MOST = 64 }; /* in an alphabet */
+enum { SEQUENCE_LETTERS_MOST = 255 }; /* in an alphabet: all bytes but NUL */
 
 struct sequences {
     char *letters;              /* those of all rows, each row followed by a NUL (spill.h) */
@@ -27,7 +28,8 @@ struct sequences {
 
 /* Converts column j (text or category) to sequences, into an empty column without a name. Letters
  * of proteins, DNA and RNA become capitals. Lists of single letters separated by blanks ("0 0 1 2",
- * the labels of nodes) are sequences, too. FORMAT names the row: other blanks, too many letters. */
+ * the labels of nodes) are sequences, too. Texts keep their blanks; FORMAT names the row where a
+ * few blanks are in words of DNA, RNA or proteins. */
 enum status sequence_make(const struct table *, size_t j, struct column *to, struct err *);
 /* Converts the letters as they are, without an alphabet: new data for a model that has one. */
 enum status sequence_words(const struct table *, size_t j, struct column *to, struct err *);
@@ -45,9 +47,8 @@ void sequence_note_blank(const struct table *, size_t j, struct buf *notes);
  * they stay unchanged. "missing": such a sequence counts as missing. The table's notes report both.
  * "stop": FORMAT names the first such row with its name and line, the letter and its position. */
 enum status sequence_unknown(struct table *, const char *policy, struct err *);
-/* Given the letters of n rows and their offsets, determines the alphabet and everything else.
- * FORMAT if there are too many different letters. */
-enum status sequences_judge(struct sequences *, size_t n, const char *column, struct err *);
+/* Given the letters of n rows and their offsets, determines the alphabet and everything else. */
+void sequences_judge(struct sequences *, size_t n);
 void sequences_free(struct sequences *); /* NULL is allowed */
 extern const struct cell_ops sequence_cells;
 
@@ -63,6 +64,8 @@ static inline const char *sequence_at(const struct sequences *s, size_t row, siz
 }
 
 const char *sequence_alphabet_name(enum alphabet);
+/* Prints the letters of an alphabet; of bytes that are no printable letters only their number. */
+void sequence_alphabet_print(const char *order, struct buf *);
 /* How many numbers a position of such a sequence has when one-hot: one for each letter and, for
  * proteins, one for every other letter; unknown letters of other alphabets have none. */
 size_t sequence_alphabet_channels(enum alphabet, const char *order);

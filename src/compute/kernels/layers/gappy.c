@@ -55,7 +55,13 @@ static void gappy_each(const struct layer *l, const double *x, bool numbered, la
     }
 }
 
-static const struct layer_word_ops word_ops = { gappy_kinds, gappy_each, wordlist_length };
+static size_t gappy_least(const struct layer *l)
+{
+    return 2 * l->width;
+}
+
+static const struct layer_word_ops word_ops = { gappy_kinds, gappy_each, wordlist_length,
+                                               gappy_least };
 
 static const struct layer_setting settings[] = {
     { .name = "n", .offset = offsetof(struct layer, width), .most = KERNEL_WIDTH_MOST },

@@ -111,6 +111,8 @@ struct layer_word_ops {
     void (*each)(const struct layer *, const double *x, bool numbered, layer_word_fn *, void *ctx);
     /* By which all counts of a row are divided. */
     double (*length)(const struct layer *, const double *x);
+    /* The letters of the shortest word: a row with fewer has none, and is no error. */
+    size_t (*least)(const struct layer *);
 };
 
 struct layer_ops {
@@ -178,6 +180,11 @@ static inline enum layer_kind layer_kind(const struct layer *l)
 static inline bool layer_has_width(const struct layer *l)
 {
     return l->ops && !l->ops->one_position;
+}
+/* The positions that a row needs. */
+static inline size_t layer_least(const struct layer *l)
+{
+    return l->ops && l->ops->words ? 1 : l->width;
 }
 /* True when two layers make the same numbers of a sequence, or none. */
 static inline bool layer_same_numbers(const struct layer *a, const struct layer *b)

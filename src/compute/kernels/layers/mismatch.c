@@ -75,7 +75,13 @@ static void mismatch_each(const struct layer *l, const double *x, bool numbered,
     }
 }
 
-static const struct layer_word_ops word_ops = { mismatch_kinds, mismatch_each, wordlist_length };
+static size_t mismatch_least(const struct layer *l)
+{
+    return l->width;
+}
+
+static const struct layer_word_ops word_ops = { mismatch_kinds, mismatch_each, wordlist_length,
+                                               mismatch_least };
 
 static const struct layer_setting settings[] = {
     { .name = "n", .offset = offsetof(struct layer, width), .most = KERNEL_WIDTH_MOST },

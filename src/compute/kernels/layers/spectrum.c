@@ -79,7 +79,8 @@ static void spectrum_each(const struct layer *l, const double *x, bool numbered,
     }
 }
 
-static const struct layer_word_ops word_ops = { spectrum_kinds, spectrum_each, wordlist_length };
+static const struct layer_word_ops word_ops = { spectrum_kinds, spectrum_each, wordlist_length,
+                                               shortest };
 
 static const struct layer_setting settings[] = {
     { .name = "n", .offset = offsetof(struct layer, width), .most = KERNEL_WIDTH_MOST,

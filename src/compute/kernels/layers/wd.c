@@ -126,7 +126,13 @@ static void wd_each(const struct layer *l, const double *x, bool numbered, layer
             words_at(l, x, i, i + t, per, take, ctx);
 }
 
-static const struct layer_word_ops word_ops = { wd_kinds, wd_each, wd_length };
+static size_t wd_least(const struct layer *l)
+{
+    (void)l;
+    return 1;
+}
+
+static const struct layer_word_ops word_ops = { wd_kinds, wd_each, wd_length, wd_least };
 
 static const struct layer_setting settings[] = {
     { .name = "n", .offset = offsetof(struct layer, width), .most = KERNEL_WIDTH_MOST },
