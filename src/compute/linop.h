@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct backend_descent;
 struct fop;
 struct pool;
 
@@ -30,6 +31,11 @@ struct linop {
     struct pool *pool;
     struct fop *fop; /* if A is Z'Z + lam2 I of this operator, which may then keep the vectors of
                       * the recursion on its device; else NULL */
+    /* Steps of a dual descent on the device that makes the products, for its state `there` and the
+     * n row factors S of G = S K S (NULL: 1); NULL: there are none. */
+    const struct backend_descent *descent;
+    void *there;
+    const double *row;
     double lam2;
     bool single;       /* products are rounded to single precision */
     apply_fn *product; /* G X, without lam2 */

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "compute/linalg/blas.h"
 #include "compute/models/exact.h"
+#include "compute/models/exact_system.h"
 #include "compute/models/exact_form.h"
 #include "compute/likelihood/nmll.h"
 #include "compute/likelihood/nmll_impl.h"
@@ -630,6 +631,69 @@ START_TEST(descent_there)
 }
 END_TEST
 
+/* The solver on a system whose products are made there: the same batches as here, so that weights,
+ * steps and the looks at the residual are those of the processor but for single precision; one
+ * vector and many, with row factors, without an average, with steps too long (which are halved);
+ * and a device that is lost on the way (_i 4), whose steps are made again here. */
+START_TEST(dual_solves_there)
+{
+    enum { N = 260, D = 3 };
+    static const struct { size_t k; double step, average; bool row; } of[] = {
+        { 1, 0.8, 1, false }, { 20, 0.8, 1, true }, { 3, 0.8, 3, false }, { 2, 8.0, 1, false },
+        { 3, 0.8, 1, true } };
+    const size_t k = of[_i].k;
+    double *X = normals(95, N * D), *B = normals(96, k * N), *W = normals(97, 2 * k * N);
+    double row[N], params[8] = { 0 };
+    const struct solver_ops *sdd = solver_find("sdd", &fail);
+    struct solve_info info[2][20] = { 0 };
+    size_t from[KERNEL_MAX_HP];
+    struct kernel K;
+
+    double hp[KERNEL_MAX_HP] = { 0 };
+    ok(kernel_parse("matern(nu=3/2)", &K, hp, &fail));
+    ok(kernel_bind(&K, D, from, &fail));
+    hp[0] = 1.5;
+    for (size_t i = 0; i < N; i++)
+        row[i] = exp(0.2 * normal(98, i));
+    params[0] = 32.0;
+    params[1] = 0.9;
+    params[2] = of[_i].step;
+    params[3] = of[_i].average;
+    params[4] = 1.0;
+    const struct exact_rows r = { .k = &K, .hp = hp, .X = X, .n = N, .d = D,
+                                  .row_scale = of[_i].row ? row : NULL };
+    const struct solve_opts o = { .rtol = 1e-12, .maxit = 600, .params = params, .seed = 4 };
+    for (int there = 0; there < 2; there++) {
+        struct exact_system *s;
+        ok(exact_system_open(there ? gpdesk_backend() : backend_cpu(), &r, &s, &fail));
+        const struct linop A = exact_system_linop(s, 0.3);
+        ck_assert_int_eq(A.descent != NULL, there);
+#ifndef ON_DEVICE
+        char at[24];
+        snprintf(at, sizeof at, "%zu", emulated_launches() + 500);
+        if (there && _i == 4)
+            setenv("GPDESK_EMU_LOST", at, 1);
+#endif
+        ok(sdd->solve(&A, k, B, W + there * k * N, &o, NULL, info[there], &fail));
+#ifndef ON_DEVICE
+        unsetenv("GPDESK_EMU_LOST");
+        if (there)
+            ck_assert_int_eq(exact_op_there(exact_system_op(s), NULL), _i != 4);
+#endif
+        exact_system_close(s);
+    }
+    ck_assert_uint_eq(info[1][0].iterations, info[0][0].iterations);
+    ck_assert_uint_eq(info[1][0].halved, info[0][0].halved);
+    ck_assert(info[0][0].halved > 0 || _i != 3);
+    ck_assert_double_le(info[1][0].true_residual, 1.01 * info[0][0].true_residual + 1e-5);
+    ck_assert_msg(apart(k * N, W + k * N, W) <= 1e-4, "%g", apart(k * N, W + k * N, W));
+    for (size_t c = 0; c < 2 * k; c++)
+        solve_info_free(&info[c / k][c % k]);
+    ck_assert_uint_eq(emulated_used(), 0);
+    free(X), free(B), free(W);
+}
+END_TEST
+
 /* Marginal likelihood. */
 
 /* Value and gradient, by the Gram and by probes, with the features there and here; a device that is
@@ -946,5 +1010,6 @@ void solves_add(TCase *t)
     tcase_add_loop_test(t, exact_there, 0, 8);
     tcase_add_loop_test(t, many_vectors, 0, 9);
     tcase_add_loop_test(t, descent_there, 0, 3);
+    tcase_add_loop_test(t, dual_solves_there, 0, 5);
     tcase_add_loop_test(t, factor_there, 0, FACTORS);
 }

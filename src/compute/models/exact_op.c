@@ -28,6 +28,7 @@ enum {
 struct exact_op {
     const struct backend_exact *be;
     void *at;       /* the backend's object; NULL: the CPU computes */
+    void *lost;     /* that of a device that was lost, which a descent may still name */
     struct err why; /* the error of a device that was lost */
     struct exact_rows r;
     struct exact_form *form; /* NULL: not packed, or computed pair by pair */
@@ -90,6 +91,8 @@ void exact_op_close(struct exact_op *op)
         return;
     if (op->at)
         op->be->close(op->at);
+    if (op->lost)
+        op->be->close(op->lost);
     exact_form_free(op->form);
     exact_stored_free(op->stored);
     mem_spares_free(&op->spare);
@@ -101,6 +104,12 @@ bool exact_op_there(const struct exact_op *op, struct err *why)
     if (!op->at && why)
         *why = op->why;
     return op->at != NULL;
+}
+
+const struct backend_descent *exact_op_descent(const struct exact_op *op, void **there)
+{
+    *there = op->at;
+    return op->at && !op->stored ? op->be->descent : NULL;
 }
 
 bool exact_op_single(const struct exact_op *op)
@@ -464,7 +473,7 @@ static enum status run_there(struct product *p, const double *Y, bool *done, str
         return rc;
     op->why = err ? *err : (struct err){ .code = ST_BACKEND };
     err_clear(err);
-    op->be->close(op->at);
+    op->lost = op->at;
     op->at = NULL;
     *done = false;
     return ST_OK;

@@ -28,6 +28,10 @@ void exact_op_close(struct exact_op *); /* NULL is fine */
 /* True when the products are computed on the device.  *why (may be NULL) receives the error of a
  * device that was lost. */
 bool exact_op_there(const struct exact_op *, struct err *why);
+/* Steps of a dual descent on that device, for *there, which is valid as long as the operator; NULL:
+ * there are none. */
+struct backend_descent;
+const struct backend_descent *exact_op_descent(const struct exact_op *, void **there);
 /* True when they are computed in single precision, there or in vector code. */
 bool exact_op_single(const struct exact_op *);
 /* Computes all values of K1, on the CPU, and keeps them for products with rows of X: in float32, or

@@ -215,8 +215,12 @@ void exact_system_close(struct exact_system *s)
 
 struct linop exact_system_linop(struct exact_system *s, double lam2)
 {
+    void *there;
+    const struct backend_descent *descent = exact_op_descent(s->op, &there);
+
     s->lam2 = lam2;
-    return (struct linop){ .n = s->r.n, .apply = system_apply,
+    return (struct linop){ .n = s->r.n, .apply = system_apply, .descent = descent, .there = there,
+                           .row = s->r.row_scale,
                            .exact = exact_op_rounds(s->op) ? system_exact : NULL, .ctx = s,
                            .pool = s->r.pool, .lam2 = lam2, .single = exact_op_single(s->op),
                            .product = system_product, .rows = system_rows,

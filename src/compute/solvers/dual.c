@@ -50,6 +50,8 @@ static void tell(struct dual *d, double truth, bool done)
     for (size_t c = 0; c < d->k; c++)
         if (d->bnorm[c] > 0.0 && !(sqrt(d->run[c]) <= t.value))
             t.value = sqrt(d->run[c]);
+    if (d->o->watch)
+        dual_there_get(d);
     if (watched(d) || (d->o->watch && (done || d->it == d->begun || d->it == d->maxit))) {
         dual_path_result(&d->path, d->u);
         d->o->watch->look(d->o->watch, d->u, d->ctl, &t);
@@ -63,6 +65,7 @@ static void tell(struct dual *d, double truth, bool done)
 
 static void dual_free(struct dual *d)
 {
+    dual_there_close(d);
     dual_path_free(&d->path);
     free(d->bnorm);
     free(d->u);
@@ -260,6 +263,8 @@ static enum status prepare(struct dual *d, double *X)
         dual_state_restore(d, X);
     else if (rc == ST_OK)
         dual_path_start(&d->path, X);
+    if (rc == ST_OK)
+        dual_there_open(d);
     return rc;
 }
 
@@ -314,6 +319,7 @@ static void step_back(struct dual *d, const double *X)
         d->least[c] = d->rel[c];
         d->run[c] = d->rel[c] * d->rel[c];
     }
+    dual_there_put(d);
 }
 
 static enum status take_step(struct dual *d, const double *X)
@@ -333,6 +339,41 @@ static enum status take_step(struct dual *d, const double *X)
     return ST_OK;
 }
 
+/* Steps until the next look or report of the caller is due, at least one. */
+static size_t until_due(const struct dual *d)
+{
+    const double first = (double)(LOOK_EVERY * (d->looks + 1)), second = first + LOOK_EVERY;
+    double work = (d->walked < first ? first : second) - d->walked;
+
+    if (d->o->watch)
+        work = fmin(work, d->watched + d->o->watch->every - d->passes);
+    const double steps = fmin(ceil(work / d->cost), (double)(d->maxit - d->it));
+    return steps > 1.0 ? (size_t)steps : 1;
+}
+
+/* The same as take_step for some steps on the device; none where it is lost. */
+static enum status take_steps_there(struct dual *d, const double *X)
+{
+    const double each = (double)d->n / (double)d->m;
+    const double *square;
+    size_t done;
+    const enum status rc = dual_there_run(d, until_due(d), &square, &done);
+
+    for (size_t s = 0; rc == ST_OK && s < done; s++) {
+        d->it++;
+        d->passes += d->cost;
+        d->walked += d->cost;
+        for (size_t c = 0; c < d->k; c++)
+            d->square[c] = square[s * d->k + c] * each;
+        if (!settle(d)) { /* the steps behind it are void */
+            step_back(d, X);
+            break;
+        }
+        d->path.t++;
+    }
+    return rc;
+}
+
 /* The true residual of the average, which then is the last good one in X.  *good is false where it
  * has grown; *done: all columns have converged. */
 static enum status look(struct dual *d, double *X, bool *good, bool *done)
@@ -340,6 +381,7 @@ static enum status look(struct dual *d, double *X, bool *good, bool *done)
     const size_t n = d->n;
     double most = 0.0;
 
+    dual_there_get(d);
     dual_path_result(&d->path, d->u);
     const enum status rc = d->A->apply(d->A->ctx, d->k, d->u, d->work, d->ctl, d->err);
     if (rc != ST_OK)
@@ -376,14 +418,15 @@ static enum status walk(struct dual *d, double *X, enum outcome *why, bool *seen
     while (rc == ST_OK && d->it < d->maxit && !done) {
         if (ctl_stopped(d->ctl))
             return err_set(d->err, ST_CANCELLED, "stopped");
+        const bool there = d->there != NULL;
         if (!d->due)
-            rc = take_step(d, X);
+            rc = there ? take_steps_there(d, X) : take_step(d, X);
         const bool last = d->it == d->maxit, reserve = last || d->near;
         d->due = *seen = rc == ST_OK && d->path.t > 0 &&
                          d->walked >= (double)(LOOK_EVERY * (d->looks + (reserve ? 1 : 2)));
         if (*seen)
             rc = look(d, X, &good, &done);
-        else if (rc == ST_OK && (d->it % every == 0 || last || watched(d)))
+        else if (rc == ST_OK && (there || d->it % every == 0 || last || watched(d)))
             tell(d, NAN, false);
         d->due = d->due && rc != ST_OK;
         if (rc == ST_OK && *seen && !good)
@@ -464,6 +507,7 @@ enum status dual_run(struct dual *d, double *X)
         why = OUT_CANCELLED;
         seen = false;
     }
+    dual_there_get(d);
     if (rc == ST_OK) {
         if (why != OUT_BREAKDOWN)
             dual_state_take(d, X);

@@ -42,6 +42,9 @@ void dual_path_ahead(const struct dual_path *, double *U);
  * its coordinates at[] and 0 elsewhere; repeated indices add up.  at NULL: m = n, all of them. */
 void dual_path_step(struct dual_path *, size_t m, const size_t *at, double length,
                     const double *E);
+/* f (4) <- what m steps that leave a coordinate alone make of it: v <- f0 v and the sum of the
+ * average <- f1 sum + f2 w + f3 v, with v from before them. */
+void dual_path_coast(const struct dual_path *, size_t m, double f[4]);
 /* X <- the average over the steps made, divided by the sum of its weights; without one the
  * iterate. */
 void dual_path_result(const struct dual_path *, double *X);
@@ -60,6 +63,7 @@ struct dual_method {
      * |A u - b|^2. */
     enum status (*gradient)(struct dual *);
     bool sampled; /* that estimate is one of a random batch */
+    bool batches; /* E is A u - b at a batch of dual_draw, which a device can compute */
     bool exact_step; /* E is a step and no gradient: its length needs no eigenvalue */
 };
 struct dual {
@@ -97,7 +101,17 @@ struct dual {
     double *bnorm, *square; /* by column: |b|; the estimate of `gradient`; running, relative: */
     double *run, *least;      /* the mean of estimates, squared; the least of its roots */
     double *rel, *seen;       /* true residuals: of X; of the last look */
+    struct dual_there *there; /* steps are made on a device; NULL: here */
 };
+/* Steps on the device that makes the products (dual_there.c).  open: if there is one that can, else
+ * there stays NULL.  put and get: the path to the device and back, if there is one.  run: some
+ * steps, at most `most`, with d->step; square (steps x k) has the sums of squared errors.  Only a
+ * stop fails; a device that is lost makes `there` NULL, and `done` 0. */
+void dual_there_open(struct dual *);
+void dual_there_close(struct dual *);
+void dual_there_put(struct dual *);
+void dual_there_get(struct dual *);
+enum status dual_there_run(struct dual *, size_t most, const double **square, size_t *done);
 /* The course of a descent: start, step length, steps, looks, end.  Fills X and info.  The caller
  * has set what the first two groups name and zeroed the rest. */
 enum status dual_run(struct dual *, double *X);

@@ -96,6 +96,16 @@ static struct coast coast(const struct dual_path *p, size_t m)
     return f;
 }
 
+void dual_path_coast(const struct dual_path *p, size_t m, double f[4])
+{
+    const struct coast c = coast(p, m);
+
+    f[0] = c.move;
+    f[1] = c.keep;
+    f[2] = c.w_part;
+    f[3] = c.v_part;
+}
+
 /* Brings coordinate i forward to step t. */
 static void bring(struct dual_path *p, size_t i, size_t t)
 {

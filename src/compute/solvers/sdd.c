@@ -133,7 +133,8 @@ static enum status gradient_product(struct dual *d)
 }
 
 static const struct dual_method methods[] = {
-    { .name = "sdd", .code = 1, .begin = begin, .gradient = gradient, .sampled = true },
+    { .name = "sdd", .code = 1, .begin = begin, .gradient = gradient, .sampled = true,
+      .batches = true },
     { .name = "sdd", .code = 5, .begin = begin_whole, .gradient = gradient_features,
       .sampled = true },
     { .name = "sdd", .code = 6, .begin = begin_whole, .gradient = gradient_product,

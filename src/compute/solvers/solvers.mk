@@ -12,6 +12,7 @@ libcompute_a_SOURCES += \
   src/compute/solvers/dual.h \
   src/compute/solvers/dual_path.c \
   src/compute/solvers/dual_state.c \
+  src/compute/solvers/dual_there.c \
   src/compute/solvers/gd.c \
   src/compute/solvers/lbfgs.c \
   src/compute/solvers/pcg.c \
