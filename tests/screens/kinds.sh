@@ -71,4 +71,21 @@ expect "evidence " "and the evidence"
 ! screen | grep -q 'RMSE  *-\|coverage .*nan'
 verdict $? "and no score of numbers"
 leave 0 "quit"
+
+# What tuning would find is named by the kernel and the likelihood there are.
+awk 'BEGIN { print "s,y"; for (i = 0; i < 40; i++) print "MKTAYIAKQR" substr("ACDEFGHIKLMNPQRSTVWY", 1 + i % 17, 3) "," i % 2 }' \
+    > "$work/two.csv"
+start 200 60
+type_line "open $work/two.csv types=s=sequence target=y; split test=25%"
+expect "find lengthscale, amplitude and noise" "a kernel with a lengthscale"
+type_line "kernel spectrum"
+expect "find amplitude and noise" "one without"
+type_line "likelihood bernoulli"
+expect "find the amplitude" "and two classes"
+type_line "fit; score"
+expect "evidence " "they are fitted"
+absent "and noise" "with nothing that there is not"
+type_line "likelihood gaussian; kernel periodic + rbf"
+expect "find lengthscale, period, weight, amplitude and noise" "sums name each once"
+leave 0 "quit"
 done_testing

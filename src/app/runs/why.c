@@ -1050,9 +1050,10 @@ static void causes_text(struct rec *rec, const struct search *s)
     if (s->n == 0)
         rec_text(
             rec,
-            got ? "  no problem was found; checked: rows, columns, noise, lengthscales%s"
-                : "  no problem was found in rows, columns, noise, lengthscales%s; the run ended "
-                  "before a\n  first result, so its iterations could not be checked",
+            got ? "  no problem was found; checked: rows, columns, noise%s%s"
+                : "  no problem was found in rows, columns, noise%s%s; the run ended before a\n"
+                  "  first result, so its iterations could not be checked",
+            kernel_has_lengthscales(&s->study.o.kernel) ? ", lengthscales" : "",
             s->a.M ? ", features, rank" : "");
     for (size_t i = 0; i < s->n; i++) {
         const struct cause *c = &s->cause[i];

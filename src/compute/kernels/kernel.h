@@ -229,6 +229,7 @@ size_t kernel_lengthscale_of(const struct kernel *, size_t t, size_t i);
 /* True when hyperparameter i is a lengthscale of ard: a long one says that its inputs hardly
  * matter. */
 bool kernel_hp_is_ard(const struct kernel *, size_t i);
+bool kernel_has_lengthscales(const struct kernel *); /* one of its kernels has one or more */
 size_t kernel_nhp(const struct kernel *);                  /* how many hyperparameters */
 /* Name ("lengthscale"), bounds and start of hyperparameter i. */
 void kernel_hp_info(const struct kernel *, size_t i, char name[KERNEL_NAME_MAX], struct hparam *);

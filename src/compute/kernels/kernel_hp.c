@@ -48,6 +48,16 @@ struct kernel_place kernel_place(const struct kernel *k, size_t t)
     return p;
 }
 
+bool kernel_has_lengthscales(const struct kernel *k)
+{
+    for (size_t t = 0; t < k->nterms; t++) {
+        const struct hparam *h = k->term[t].ops->hparams;
+        if (h && h->name && !strcmp(h->name, "lengthscale"))
+            return true;
+    }
+    return false;
+}
+
 bool kernel_is_radial(const struct kernel *k)
 {
     return k->nterms == 1 && k->term[0].ops->exact != NULL;

@@ -326,6 +326,32 @@ void words_line(const struct run *r, struct buf *b)
     text_safe(b, r->state == RUN_FAILED ? r->failure.msg : r->verdict, 0);
 }
 
+/* What tuning finds: the hyperparameters that the kernel has, each name once, amplitude, and noise
+ * where the likelihood has one. */
+static void found_by_tuning(const struct workspace *ws, const struct dataset *d, struct buf *b)
+{
+    enum { SHOWN = 3 };
+    char name[KERNEL_NAME_MAX], seen[SHOWN][KERNEL_NAME_MAX];
+    size_t n = 0;
+
+    buf_puts(b, "tune\tfind ");
+    for (size_t i = 0; i < kernel_nhp(&ws->kernel) && n < SHOWN; i++) {
+        struct hparam info;
+        kernel_hp_info(&ws->kernel, i, name, &info);
+        const char *dot = strchr(name, '.'), *base = dot ? dot + 1 : name;
+        size_t k = 0;
+        snprintf(seen[n], sizeof seen[n], "%.*s", (int)strcspn(base, "[("), base);
+        while (strcmp(seen[k], seen[n]) != 0)
+            k++;
+        if (k == n)
+            buf_printf(b, "%s%s", n ? ", " : "", seen[n]), n++;
+    }
+    if (d->link) /* two classes have no noise */
+        buf_puts(b, n ? " and amplitude\n" : "the amplitude\n");
+    else
+        buf_printf(b, "%samplitude and noise\n", n ? ", " : "");
+}
+
 void words_next(const struct workspace *ws, struct buf *b)
 {
     if (ws->cur >= ws->ndata) {
@@ -345,7 +371,7 @@ void words_next(const struct workspace *ws, struct buf *b)
     if (!d->split.part)
         buf_puts(b, "split test=20%\tkeep rows aside to judge by\n");
     if (!tune)
-        buf_puts(b, "tune\tfind lengthscale, amplitude and noise\n");
+        found_by_tuning(ws, d, b);
     if (!fit)
         buf_puts(b, "fit\tfit the model\n");
     else if (!fit->has_score && d->split.part)
