@@ -621,6 +621,8 @@ static void is_kernel(const char *word)
     char text[200];
     int open = 0;
 
+    if (word[0] && word[strlen(word) - 1] == '=') /* a value of one's own follows */
+        return;
     snprintf(text, sizeof text, "%s", word);
     for (const char *s = word; *s; s++)
         open += (*s == '(') - (*s == ')');

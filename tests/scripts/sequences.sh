@@ -106,6 +106,10 @@ run --format json -e 'open s.csv; kernel spectrum(n=2,strands=both); fit feature
 is "two strands of a protein" $rc 1
 has "are refused by the name of the setting" "$out" '"name":"strands"'
 # ---- sets of labelled nodes: y is the share of label 2, in any order
+awk 'BEGIN { print "node_labels,y"; for (i = 0; i < 30; i++) { s = ""
+    for (j = 0; j < 10; j++) s = s (j ? " " : "") 10 * i + j; print s "," i } }' >many.csv
+run --format json -e 'open many.csv target=y'
+has "labels without end are no nodes" "$out" '"name":"alphabet".*more than 256 different labels'
 awk 'BEGIN { srand(5); print "nodes,y"; for (i = 1; i <= 200; i++) { n = 3 + int(9 * rand()); s = ""; y = 0
     for (j = 1; j <= n; j++) { k = int(3 * rand()); s = s (j > 1 ? " " : "") k; y += k == 2 } print s "," y / n } }' >g.csv
 run --format json -e \

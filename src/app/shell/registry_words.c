@@ -182,10 +182,15 @@ static const char *layer_inside(const struct layer_ops *l, size_t i)
 
     for (const struct layer_setting *s = l->settings; s && s->name; s++) {
         if (!s->words) {
+            const char *field = (const char *)&l->start + s->offset;
+            double number;
             size_t start;
-            memcpy(&start, (const char *)&l->start + s->offset, sizeof start);
+            if (s->lo < s->hi)
+                memcpy(&number, field, sizeof number);
+            else
+                number = (double)*(const size_t *)memcpy(&start, field, sizeof start);
             if (i-- == 0)
-                return with_value(s->name, (double)start);
+                return with_value(s->name, number);
             continue;
         }
         for (size_t k = 0; s->words[k]; k++) {

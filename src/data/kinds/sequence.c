@@ -31,7 +31,8 @@ const char *sequence_alphabet_name(enum alphabet a)
     return name[a];
 }
 
-void sequence_alphabet_print(const char *order, struct buf *out)
+/* Of bytes that are no printable letters only their number. */
+static void print_letters(const char *order, struct buf *out)
 {
     size_t others = 0;
 
@@ -464,7 +465,7 @@ void sequence_note(const struct table *t, const struct column *c, struct buf *no
     text_safe(notes, c->name, 40);
     buf_printf(notes, "' holds sequences: %s, %zu letters (", sequence_alphabet_name(s->kind),
                strlen(s->order));
-    sequence_alphabet_print(s->order, notes);
+    print_letters(s->order, notes);
     buf_puts(notes, "), length ");
     if (s->shortest == s->longest)
         buf_printf(notes, "%zu\n", s->longest);

@@ -64,8 +64,6 @@ static inline const char *sequence_at(const struct sequences *s, size_t row, siz
 }
 
 const char *sequence_alphabet_name(enum alphabet);
-/* Prints the letters of an alphabet; of bytes that are no printable letters only their number. */
-void sequence_alphabet_print(const char *order, struct buf *);
 /* How many numbers a position of such a sequence has when one-hot: one for each letter and, for
  * proteins, one for every other letter; unknown letters of other alphabets have none. */
 size_t sequence_alphabet_channels(enum alphabet, const char *order);
