@@ -5,10 +5,11 @@
 #include "base/mem.h"
 #include "base/text.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEPT = 64, SHOWN = 8 }; /* different values that are counted; that are named */
+enum { KEPT = TARGETS_MOST, SHOWN = 8 }; /* different values that are counted; that are named */
 
 /* Different values of a column with how often each occurs. */
 struct counts {
@@ -161,41 +162,117 @@ static enum status take_levels(const struct dataset *d, size_t col, struct count
     return ST_NOMEM;
 }
 
+static enum status one_target(const struct dataset *d, struct err *err)
+{
+    if (dataset_targets(d) == 1)
+        return ST_OK;
+    err_named(err, ST_STATE, "classes", dataset_targets(d) > 1
+              ? "classes are one target; the data has %zu"
+              : "the data has no target", dataset_targets(d));
+    err_hint(err, "cols NAME role=target  |  likelihood gaussian");
+    return ST_STATE;
+}
+
+static enum status not_several(const struct dataset *d, size_t col, const struct counts *c,
+                               struct err *err)
+{
+    char name[64];
+    struct buf list = { 0 };
+
+    print_counts(c, &list);
+    err_named(err, ST_STATE, "classes", c->more
+              ? "the target %s has more than %d different values: %s"
+              : "the target %s has fewer than two of at most %d different values: %s",
+              text_quoted(d->table->col[col].name, name, sizeof name), TARGETS_MOST,
+              buf_str(&list));
+    err_hint(err, "likelihood gaussian  |  cols NAME role=target");
+    buf_free(&list);
+    return ST_STATE;
+}
+
 enum status classes_find(const struct dataset *d, char *level[2], struct err *err)
 {
     const size_t col = dataset_target(d);
     struct counts c = { .n = 0 };
+    enum status rc = one_target(d, err);
 
     level[0] = level[1] = NULL;
-    if (dataset_targets(d) != 1) {
-        err_named(err, ST_STATE, "classes", dataset_targets(d) > 1
-                  ? "two classes are one target; the data has %zu"
-                  : "the data has no target", dataset_targets(d));
-        err_hint(err, "cols NAME role=target  |  likelihood gaussian");
-        return ST_STATE;
-    }
-    enum status rc = count_column(d->table, col, &c) ? ST_OK : err_nomem(err, 64, "the classes");
+    if (rc == ST_OK)
+        rc = count_column(d->table, col, &c) ? ST_OK : err_nomem(err, 64, "the classes");
     if (rc == ST_OK)
         rc = take_levels(d, col, &c, level, err);
     counts_free(&c);
     return rc;
 }
 
-double classes_of(const struct encoding *e, const struct column *c, size_t row)
+/* For qsort: words by their bytes, numbers by their values. */
+static int by_bytes(const void *a, const void *b)
 {
-    if (column_missing(c, row))
-        return 0.0;
-    if (c->type == COL_REAL) {
-        const double v = column_at(c, row);
-        return v == strtod(e->classes[1], NULL)   ? 1.0
-               : v == strtod(e->classes[0], NULL) ? -1.0
-                                                  : 0.0;
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = strtod(*(char *const *)a, NULL), y = strtod(*(char *const *)b, NULL);
+
+    return x < y ? -1 : x > y;
+}
+
+enum status classes_list(const struct dataset *d, char ***level, size_t *n, struct err *err)
+{
+    const size_t col = dataset_target(d);
+    struct counts c = { .n = 0 };
+    enum status rc = one_target(d, err);
+
+    *level = NULL;
+    *n = 0;
+    if (rc == ST_OK && !count_column(d->table, col, &c))
+        rc = err_nomem(err, 64, "the classes");
+    if (rc == ST_OK && (c.n < 2 || c.more)) {
+        sort_counts(&c);
+        rc = not_several(d, col, &c, err);
     }
+    if (rc == ST_OK)
+        *level = mem_calloc(c.n, sizeof **level, "the classes", err);
+    if (*level == NULL) {
+        counts_free(&c);
+        return rc == ST_OK ? ST_NOMEM : rc;
+    }
+    memcpy(*level, c.level, c.n * sizeof **level); /* they are handed on */
+    *n = c.n;
+    qsort(*level, *n, sizeof **level,
+          d->table->col[col].type == COL_REAL ? by_value : by_bytes);
+    return ST_OK;
+}
+
+static int number_against(const void *v, const void *level)
+{
+    const double x = *(const double *)v, y = strtod(*(char *const *)level, NULL);
+
+    return x < y ? -1 : x > y;
+}
+
+static int word_against(const void *word, const void *level)
+{
+    return strcmp(word, *(char *const *)level);
+}
+
+double classes_label(const struct encoding *e, const struct column *c, size_t row)
+{
+    char *const *at = NULL;
     struct buf room = { 0 };
-    const char *word = table_column_text(c, row, &room);
-    const double y = word == NULL                         ? 0.0
-                     : strcmp(word, e->classes[1]) == 0 ? 1.0
-                     : strcmp(word, e->classes[0]) == 0 ? -1.0 : 0.0;
+
+    if (column_missing(c, row))
+        return NAN;
+    const double v = c->type == COL_REAL ? column_at(c, row) : NAN;
+    const char *word = c->type == COL_REAL ? NULL : table_column_text(c, row, &room);
+    const void *key = c->type == COL_REAL ? (const void *)&v : word;
+    int (*against)(const void *, const void *) = c->type == COL_REAL ? number_against
+                                                                       : word_against;
+    if (key && e->alpha > 0.0)
+        at = bsearch(key, e->classes, e->nclasses, sizeof *e->classes, against);
+    for (size_t k = 0; key && e->alpha == 0.0 && k < e->nclasses && !at; k++) /* in no order */
+        at = against(key, &e->classes[k]) == 0 ? &e->classes[k] : NULL;
     buf_free(&room);
-    return y;
+    return at ? (double)(at - e->classes) : NAN;
 }

@@ -1,5 +1,6 @@
-/* data/classes.h -- a target that is one of two classes: which cells are which. Compute reads -1
- * and +1; the class that is +1 is the positive one, whose probability is predicted. */
+/* data/classes.h -- a target that is a class: which cells are which. Of two classes of a bernoulli
+ * likelihood compute reads -1 and +1; the class that is +1 is the positive one, whose probability
+ * is predicted. Of several it reads their numbers in the order of their values. */
 #ifndef GPDESK_DATA_CLASSES_H
 #define GPDESK_DATA_CLASSES_H
 
@@ -13,8 +14,13 @@ struct dataset;
  * of two words. The caller frees both. STATE, with the values and how often each occurs, unless the
  * target is one column of exactly two values over all rows of the table. */
 enum status classes_find(const struct dataset *, char *level[2], struct err *err);
-/* -1 or +1 by the levels of an encoding; 0 for another value, and for a missing cell. */
-double classes_of(const struct encoding *, const struct column *, size_t row);
+/* All values of the target over all rows of the table, as text, in ascending order: of numbers, or
+ * of words by their bytes. *n of them, 2 to TARGETS_MOST. The caller frees them and *level. STATE
+ * as for classes_find. */
+enum status classes_list(const struct dataset *, char ***level, size_t *n, struct err *err);
+/* The number of a cell among the classes of an encoding; NaN for another value, and for a missing
+ * cell. */
+double classes_label(const struct encoding *, const struct column *, size_t row);
 /* "splice_site 1 (25 %)"-like words about rows of a target for messages: appends the values with
  * their counts, most frequent first, at most eight. */
 void classes_counts(const struct table *, size_t col, struct buf *out);

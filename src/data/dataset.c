@@ -134,6 +134,7 @@ struct dataset *dataset_snapshot(const struct dataset *d, struct err *err)
     c->coding = d->coding != NULL ? mem_strdup(d->coding, err) : NULL;
     c->steps = d->steps != NULL ? mem_strdup(d->steps, err) : NULL;
     c->link = d->link != NULL ? mem_strdup(d->link, err) : NULL;
+    c->alpha = d->alpha;
     c->positive = d->positive != NULL ? mem_strdup(d->positive, err) : NULL;
     if (c->name == NULL || c->notes == NULL || c->role == NULL || c->group == NULL ||
         (d->coding != NULL && c->coding == NULL) || (d->steps != NULL && c->steps == NULL) ||

@@ -42,10 +42,11 @@ struct dataset {
     char **group;        /* table->ncols names; NULL: the column is in no group */
     enum missing_policy missing; bool missing_flag;
     enum y_scale yscale; enum x_scale xscale;
-    /* The target is one of two classes (classes.h), whose probability depends on the function by
-     * this link ("probit", "logit"); NULL: it is a number. positive: the cell of the class whose
-     * probability is predicted; NULL: chosen. */
+    /* The target is a class (classes.h), whose probability depends on the function by this link
+     * ("probit", "logit", "dirichlet"); NULL: it is a number. positive: of two classes, the cell of
+     * the one whose probability is predicted; NULL: chosen. alpha: of several; otherwise 0. */
     char *link, *positive;
+    double alpha;
     struct split split;
     /* The kernel in use, which decides how a column with positions is encoded and which columns
      * each of its parts reads. It is set in a job's snapshot, before encoding_fit. nterms 0: a

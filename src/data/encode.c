@@ -279,21 +279,21 @@ static enum status judge_rows(struct pass *p)
 
 /* Targets and weights. */
 
-/* Two classes: -1 and +1, raw 0 and 1. */
+/* Classes: their numbers; of two under a bernoulli likelihood -1 and +1, raw 0 and 1. */
 static enum status encode_classes(const struct encoding *e, const struct column *y, double *scaled,
                                   double *raw, struct encoded *out, struct err *err)
 {
     char name[64];
 
     for (size_t i = 0; i < out->n; i++) {
-        scaled[i] = classes_of(e, y, out->row[i]);
-        raw[i] = 0.5 * (scaled[i] + 1.0);
-        if (scaled[i] != 0.0)
+        raw[i] = classes_label(e, y, out->row[i]);
+        scaled[i] = e->alpha > 0.0 ? raw[i] : 2.0 * raw[i] - 1.0;
+        if (!isnan(raw[i]))
             continue;
         err_named(err, ST_STATE, "classes",
-                  "the target %s is neither %.40s nor %.40s in row %zu",
-                  text_quoted(e->target, name, sizeof name), e->classes[0], e->classes[1],
-                  out->row[i] + 1);
+                  "the target %s is none of its %zu classes (%.40s, %.40s, ...) in row %zu",
+                  text_quoted(e->target, name, sizeof name), e->nclasses, e->classes[0],
+                  e->classes[1], out->row[i] + 1);
         err_hint(err, "fit again with these rows, or leave them out: where ...");
         return ST_STATE;
     }
@@ -303,7 +303,7 @@ static enum status encode_classes(const struct encoding *e, const struct column 
 static enum status encode_target(const struct encoding *e, const struct column *y, double *scaled,
                                  double *raw, struct encoded *out, struct err *err)
 {
-    if (e->classes[0] != NULL)
+    if (e->nclasses > 0)
         return encode_classes(e, y, scaled, raw, out, err);
     for (size_t i = 0; i < out->n; i++) {
         double v = raw[i] = column_at(y, out->row[i]);
@@ -349,7 +349,7 @@ static enum status find_targets(const struct encoding *e, const struct table *t,
             *n = 0;
     }
     for (size_t k = 0; k < *n; k++)
-        if (y[k]->type != COL_REAL && e->classes[0] == NULL) {
+        if (y[k]->type != COL_REAL && e->nclasses == 0) {
             err_named(err, ST_STATE, "column", "the target %s holds words here",
                              text_quoted(y[k]->name, name, sizeof name));
             err_hint(err, "open FILE types=NAME=real  shows the cell that is not a number");

@@ -27,8 +27,9 @@ void encoding_free(struct encoding *e)
     free(e->more);
     free(e->weight);
     free(e->steps);
-    free(e->classes[0]);
-    free(e->classes[1]);
+    for (size_t c = 0; e->classes != NULL && c < e->nclasses; c++)
+        free(e->classes[c]);
+    free(e->classes);
     for (size_t k = 0; e->held != NULL && k < e->nheld; k++) {
         struct enc_held *h = &e->held[k];
         free(h->column);
@@ -62,11 +63,15 @@ enum status encoding_copy(struct encoding *dst, const struct encoding *src, stru
     dst->target = src->target != NULL ? mem_strdup(src->target, err) : NULL;
     dst->weight = src->weight != NULL ? mem_strdup(src->weight, err) : NULL;
     dst->steps = src->steps != NULL ? mem_strdup(src->steps, err) : NULL;
-    for (size_t i = 0; i < 2; i++)
-        dst->classes[i] = src->classes[i] != NULL ? mem_strdup(src->classes[i], err) : NULL;
+    dst->classes = src->nclasses > 0 ? mem_calloc(src->nclasses, sizeof *dst->classes, "classes",
+                                                  err)
+                                     : NULL;
+    bool all = dst->classes != NULL || src->nclasses == 0;
+    for (size_t c = 0; c < src->nclasses && all; c++)
+        all = (dst->classes[c] = mem_strdup(src->classes[c], err)) != NULL;
     dst->held =
         src->nheld > 0 ? mem_calloc(src->nheld, sizeof *dst->held, "an encoding", err) : NULL;
-    bool good = dst->held != NULL || src->nheld == 0;
+    bool good = all && (dst->held != NULL || src->nheld == 0);
     for (size_t k = 0; k < src->nheld && good; k++)
         good = copy_held(&src->held[k], &dst->held[k], err);
     dst->more =
@@ -77,7 +82,6 @@ enum status encoding_copy(struct encoding *dst, const struct encoding *src, stru
            (src->target == NULL || dst->target != NULL) &&
            (src->weight == NULL || dst->weight != NULL) &&
            (src->steps == NULL || dst->steps != NULL) &&
-           (src->classes[0] == NULL || (dst->classes[0] != NULL && dst->classes[1] != NULL)) &&
            (src->nmore == 0 || dst->more != NULL);
     for (size_t j = 0; j < src->nmore && good; j++) {
         dst->more[j] = src->more[j];
@@ -97,6 +101,12 @@ enum status encoding_copy(struct encoding *dst, const struct encoding *src, stru
         return ST_OK;
     encoding_free(dst);
     return ST_NOMEM;
+}
+
+struct source_labels encoding_labels(const struct encoding *e)
+{
+    return e->alpha > 0.0 ? (struct source_labels){ e->nclasses, e->alpha }
+                          : (struct source_labels){ 0, 0.0 };
 }
 
 size_t encoding_targets(const struct encoding *e)

@@ -60,9 +60,11 @@ struct encoding {
     char *target; enum y_scale yscale;
     char *weight;             /* column of the weights of rows; NULL: all weights are 1 */
     double ymean, ysd;        /* of y, or of log y */
-    /* The target is one of two classes: the cells of the negative and of the positive one, which
-     * are encoded as -1 and +1; NULL: it is a number. */
-    char *classes[2];
+    /* The target is a class: the cells of the classes. With alpha 0 these are the negative and the
+     * positive one, encoded as -1 and +1; otherwise they are encoded as 0, 1, 2, ... and alpha is
+     * that of the likelihood (compute/likelihood/dirichlet.h). nclasses 0: it is a number. */
+    char **classes; size_t nclasses;
+    double alpha;
     /* The sd of y itself over the training rows, whatever the scale: scaled scores are divided by
      * it. 0: unknown, as in sessions of earlier versions. */
     double yown;
@@ -95,6 +97,8 @@ size_t encoding_part_first(const struct encoding *, size_t p);
 /* What is kept about the source of a column of numbers; NULL: nothing. */
 const struct enc_held *encoding_held(const struct encoding *, const struct enc_col *);
 size_t encoding_targets(const struct encoding *);
+/* Of several classes: how many, and alpha; otherwise zeros. */
+struct source_labels encoding_labels(const struct encoding *);
 /* The encoding as if target j were its only one. It borrows from the encoding and must not be
  * freed. */
 struct encoding encoding_for(const struct encoding *, size_t j);

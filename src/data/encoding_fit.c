@@ -38,28 +38,64 @@ static enum status check_logs(struct encoding_fitting *f, const struct column *c
     return ST_OK;
 }
 
-/* Two classes: their cells; nothing is standardised. Both must occur in the training rows. */
+/* The classes of the encoding: both of two, or all of several. */
+static enum status find_classes(struct encoding_fitting *f)
+{
+    struct encoding *e = f->e;
+
+    e->alpha = f->d->alpha;
+    if (e->alpha > 0.0)
+        return classes_list(f->d, &e->classes, &e->nclasses, f->err);
+    e->classes = mem_calloc(2, sizeof *e->classes, "the classes", f->err);
+    const enum status rc = e->classes ? classes_find(f->d, e->classes, f->err) : ST_NOMEM;
+    e->nclasses = rc == ST_OK ? 2 : 0;
+    return rc;
+}
+
+/* Tells of classes with one training row or none; *seen: those with any. */
+static void tell_classes(struct encoding_fitting *f, const size_t *n, size_t *seen)
+{
+    char name[64];
+    size_t none = 0, first = 0;
+
+    *seen = 0;
+    for (size_t k = 0; k < f->e->nclasses; k++) {
+        *seen += n[k] > 0;
+        none += n[k] == 0;
+        first = n[k] == 0 && none == 1 ? k : first;
+        if (n[k] == 1)
+            buf_printf(f->notes, "warning[lone-row]: one training row alone is of class %s\n",
+                       text_quoted(f->e->classes[k], name, sizeof name));
+    }
+    if (none > 0 && *seen > 1)
+        buf_printf(f->notes, "warning[unseen-class]: %zu of %zu classes have no training row, the "
+                   "first of them %s: nothing is known about them\n", none, f->e->nclasses,
+                   text_quoted(f->e->classes[first], name, sizeof name));
+}
+
+/* Classes: their cells; nothing is standardised. Two at least must occur in the training rows. */
 static enum status fit_classes(struct encoding_fitting *f, const struct column *c)
 {
     struct encoding *e = f->e;
-    size_t n[2] = { 0 };
+    size_t n[TARGETS_MOST] = { 0 }, seen = 0;
     char name[64];
-    const enum status rc = classes_find(f->d, e->classes, f->err);
+    const enum status rc = find_classes(f);
 
     if (rc != ST_OK)
         return rc;
-    for (size_t i = 0; i < f->n; i++)
-        n[classes_of(e, c, f->rows[i]) > 0.0]++;
-    if (n[0] == 0 || n[1] == 0) {
+    for (size_t i = 0; i < f->n; i++) {
+        const double label = classes_label(e, c, f->rows[i]);
+        if (label >= 0.0)
+            n[(size_t)label]++;
+    }
+    tell_classes(f, n, &seen);
+    if (seen < 2) {
         err_named(f->err, ST_STATE, "constant-target",
                   "all %zu training rows are of one class of %s: there is nothing to learn", f->n,
                   text_quoted(c->name, name, sizeof name));
         err_hint(f->err, "split test=20%% stratify=yes");
         return ST_STATE;
     }
-    if (n[0] == 1 || n[1] == 1)
-        buf_printf(f->notes, "warning[lone-row]: one training row alone is of class %s\n",
-                   text_quoted(e->classes[n[1] == 1], name, sizeof name));
     e->target = mem_strdup(c->name, f->err);
     e->ymean = 0.0;
     e->ysd = e->yown = 1.0;
@@ -261,8 +297,8 @@ static enum status check_target(const struct dataset *d, size_t target, struct e
         return ST_OK;
     err_set(err, ST_STATE, "the target %s holds words, and a Gaussian likelihood is of numbers",
             text_quoted(c->name, name, sizeof name));
-    err_hint(err, "likelihood bernoulli  (two classes)  |  cols NAME role=target  |  cols NAME "
-             "type=real");
+    err_hint(err, "likelihood bernoulli  (two classes)  |  likelihood dirichlet  (several)  |  "
+             "cols NAME role=target");
     return ST_STATE;
 }
 

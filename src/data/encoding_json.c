@@ -43,6 +43,16 @@ static void write_held(struct buf *b, const struct enc_held *h)
     buf_putc(b, '}');
 }
 
+static void write_classes(struct buf *b, const struct encoding *e)
+{
+    json_write_number(b, "alpha", e->alpha);
+    for (size_t c = 0; c < e->nclasses; c++) {
+        buf_puts(b, c > 0 ? "," : ",\"classes\":[");
+        json_write_string(b, e->classes[c]);
+    }
+    buf_putc(b, ']');
+}
+
 char *encoding_to_json(const struct encoding *e, struct err *err)
 {
     struct buf b = { 0 };
@@ -63,7 +73,9 @@ char *encoding_to_json(const struct encoding *e, struct err *err)
                encoding_missing_words[e->missing]);
     json_write_number(&b, "ymean", e->ymean);
     json_write_number(&b, "ysd", e->ysd);
-    if (e->classes[0] != NULL) {
+    if (e->alpha > 0.0)
+        write_classes(&b, e);
+    else if (e->nclasses > 0) {
         buf_puts(&b, ",\"negative\":");
         json_write_string(&b, e->classes[0]);
         buf_puts(&b, ",\"positive\":");
@@ -376,6 +388,33 @@ static enum status take_parts(struct json_reader *r, struct encoding *e)
     return e->nparts > 0 ? ST_OK : json_wrong(r, "a list is empty");
 }
 
+/* One more class. */
+static enum status take_class(struct json_reader *r, struct encoding *e)
+{
+    const enum status rc = json_string(r, &e->classes[e->nclasses]);
+
+    e->nclasses += rc == ST_OK;
+    return rc;
+}
+
+/* The list of classes, or the first of two. */
+static enum status take_classes(struct json_reader *r, struct encoding *e, bool list)
+{
+    e->classes = mem_calloc(TARGETS_MOST, sizeof *e->classes, "classes", r->err);
+    if (e->classes == NULL)
+        return ST_NOMEM;
+    if (!list)
+        return take_class(r, e);
+    enum status rc = json_take(r, '[') ? ST_OK : json_wrong(r, "classes are no list");
+    do {
+        if (rc == ST_OK && e->nclasses == TARGETS_MOST)
+            rc = json_wrong(r, "there are too many classes");
+        if (rc == ST_OK)
+            rc = take_class(r, e);
+    } while (rc == ST_OK && json_take(r, ','));
+    return rc != ST_OK || json_take(r, ']') ? rc : json_wrong(r, "the list of classes has no end");
+}
+
 static enum status encoding_member(struct json_reader *r, const char *key, void *into)
 {
     struct encoding *e = into;
@@ -392,10 +431,13 @@ static enum status encoding_member(struct json_reader *r, const char *key, void 
         return json_string(r, &e->weight);
     if (strcmp(key, "steps") == 0 && e->steps == NULL)
         return json_string(r, &e->steps);
-    if (strcmp(key, "negative") == 0 && e->classes[0] == NULL)
-        return json_string(r, &e->classes[0]);
-    if (strcmp(key, "positive") == 0 && e->classes[1] == NULL)
-        return json_string(r, &e->classes[1]);
+    if (strcmp(key, "classes") == 0 || strcmp(key, "negative") == 0)
+        return e->nclasses == 0 ? take_classes(r, e, key[0] == 'c')
+                                : json_wrong(r, "classes are there twice");
+    if (strcmp(key, "positive") == 0)
+        return e->nclasses == 1 ? take_class(r, e) : json_wrong(r, "positive without negative");
+    if (strcmp(key, "alpha") == 0)
+        return json_number(r, &e->alpha);
     if (strcmp(key, "yscale") == 0) {
         rc = json_word(r, encoding_yscale_words, Y_NONE + 1, &k);
         e->yscale = rc == ST_OK ? (enum y_scale)k : Y_STANDARD;
@@ -555,9 +597,10 @@ enum status encoding_from_json(const char *json, struct encoding *out, struct er
         encoding_width(out);
     if (rc == ST_OK && !parts_there(out))
         rc = json_wrong(&r, "parts lie beyond the columns");
-    if (rc == ST_OK && ((out->classes[0] == NULL) != (out->classes[1] == NULL) ||
-                        (out->classes[0] != NULL && out->nmore > 0)))
-        rc = json_wrong(&r, "two classes are incomplete");
+    if (rc == ST_OK && (out->nclasses == 1 || (out->nclasses > 2 && !(out->alpha > 0.0)) ||
+                        (out->nclasses == 0 && out->alpha != 0.0) ||
+                        (out->nclasses > 0 && out->nmore > 0) || out->alpha < 0.0))
+        rc = json_wrong(&r, "the classes are incomplete");
     if (rc == ST_OK && (*r.p != '\0' || out->d == 0 || !(out->ysd > 0.0) ||
                         (out->nmore > 0 && out->target == NULL)))
         rc = json_wrong(&r, "it is incomplete");

@@ -47,7 +47,8 @@ tests_compute_check_threads_LDADD = $(compute_tests)
 TESTS += tests/scripts/processors.sh
 EXTRA_DIST += tests/scripts/processors.sh
 # tests of the solve group
-solve_tests = tests/compute/check_blas tests/compute/check_classes tests/compute/check_dual \
+solve_tests = tests/compute/check_blas tests/compute/check_classes \
+  tests/compute/check_dirichlet tests/compute/check_dual \
   tests/compute/check_functions \
   tests/compute/check_calibration \
   tests/compute/check_intervals tests/compute/check_kpca \
@@ -62,6 +63,8 @@ tests_compute_check_blas_SOURCES = tests/compute/check_blas.c
 tests_compute_check_blas_LDADD = $(compute_tests)
 tests_compute_check_classes_SOURCES = tests/compute/check_classes.c
 tests_compute_check_classes_LDADD = $(compute_tests)
+tests_compute_check_dirichlet_SOURCES = tests/compute/check_dirichlet.c
+tests_compute_check_dirichlet_LDADD = $(compute_tests)
 tests_compute_check_dual_SOURCES = tests/compute/check_dual.c
 tests_compute_check_dual_LDADD = $(compute_tests)
 tests_compute_check_functions_SOURCES = tests/compute/check_functions.c

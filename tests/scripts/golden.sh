@@ -7,7 +7,7 @@ shared=${GPDESK_SHARED:-$srcdir/../shared}
 shared=$(cd "$shared" && pwd) lists=$(pwd)/tests/golden
 
 # methods.md A to E, kernels of sequences and graphs (F), of counts (H), of words and two classes
-# (I), maps that learn and calibration (J), kernel PCA, clusters and scores (K).
+# (I), maps that learn, classes and calibration (J), kernel PCA, clusters and scores (K).
 part_of() {
     case $1 in
     splitmix_* | kern_* | fht_* | sorf_* | poly_srht_*) echo A ;;
@@ -19,7 +19,7 @@ part_of() {
     sdd_* | sgd_* | pathwise_*) echo G ;;
     tan_* | ioffe_* | tdp_* | tsketch_* | gamma_inv_cdf) echo H ;;
     spectrum_* | cls_* | ep_* | laplace_*) echo I ;;
-    recal_* | fm_X | fm_y | fm_theta | fm_features | fm_grad | fm_scalars) echo J ;;
+    dir_* | cal_* | recal_* | fm_X | fm_y | fm_theta | fm_features | fm_grad | fm_scalars) echo J ;;
     auprc_* | kpca_* | pca_* | km_* | met_* | spearman_*) echo K ;;
     *) echo later ;;
     esac

@@ -1,5 +1,5 @@
 /* app/commands/cmd_likelihood.c -- what the target is: a number with Gaussian noise, or one of two
- * classes. */
+ * or of several classes. */
 #include "app/commands/commands.h"
 
 #include "app/core/workspace.h"
@@ -14,28 +14,65 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The likelihood in force, as a record. */
-static void tell(struct workspace *ws, const struct dataset *d, char *const level[2])
+#define ALPHA 0.01 /* of dirichlet unless alpha= says otherwise */
+
+/* The classes of a dataset: two of bernoulli (negative, positive), or all of several. */
+struct levels { char **at; size_t n; };
+
+static void levels_free(struct levels *l)
 {
+    for (size_t i = 0; l->at && i < l->n; i++)
+        free(l->at[i]);
+    free(l->at);
+}
+
+static enum status levels_find(const struct dataset *d, struct levels *l, struct err *err)
+{
+    if (d->alpha > 0.0)
+        return classes_list(d, &l->at, &l->n, err);
+    l->at = mem_calloc(2, sizeof *l->at, "classes", err);
+    const enum status rc = l->at ? classes_find(d, l->at, err) : ST_NOMEM;
+    l->n = rc == ST_OK ? 2 : 0;
+    return rc;
+}
+
+static void tell_bernoulli(struct rec *r, const struct dataset *d,
+                           const struct likelihood_ops *l, const struct levels *v)
+{
+    rec_text(r, "%s: %s, by %s\n  predicted is the probability that ", l->name, l->title,
+             l->method);
+    rec_safe(r, d->table->col[dataset_target(d)].name);
+    rec_text(r, " is ");
+    rec_safe(r, v->at[1]);
+    rec_text(r, ", not ");
+    rec_safe(r, v->at[0]);
+}
+
+/* The likelihood in force, as a record. */
+static void tell(struct workspace *ws, const struct dataset *d, const struct levels *v)
+{
+    const struct likelihood_ops *l = d->link ? likelihood_linked(d->link) : &gaussian_likelihood;
+    const bool several = d->alpha > 0.0;
+    struct buf counts = { 0 };
     struct rec r;
 
     rec_init(&r, REC_RESULT, "likelihood");
-    rec_str(&r, "likelihood", d->link ? probit_likelihood.name : gaussian_likelihood.name);
-    rec_str(&r, "link", d->link);
-    rec_str(&r, "positive", d->link ? level[1] : NULL);
-    rec_str(&r, "negative", d->link ? level[0] : NULL);
-    if (!d->link) {
-        rec_text(&r, "gaussian: %s", gaussian_likelihood.title);
-    } else {
-        const struct likelihood_ops *l = likelihood_find(probit_likelihood.name, d->link, NULL);
-        rec_text(&r, "bernoulli: %s, by %s\n  predicted is the probability that ", l->title,
-                 l->method);
+    rec_str(&r, "likelihood", l->name);
+    rec_str(&r, "link", several ? NULL : d->link);
+    rec_str(&r, "positive", d->link && !several ? v->at[1] : NULL);
+    rec_str(&r, "negative", d->link && !several ? v->at[0] : NULL);
+    if (several) {
+        rec_strs(&r, "classes", (const char *const *)v->at, v->n);
+        rec_num(&r, "alpha", d->alpha);
+        rec_text(&r, "%s: %s, with alpha %g\n  predicted are the probabilities of the %zu classes "
+                     "of ", l->name, l->title, d->alpha, v->n);
         rec_safe(&r, d->table->col[dataset_target(d)].name);
-        rec_text(&r, " is ");
-        rec_safe(&r, level[1]);
-        rec_text(&r, ", not ");
-        rec_safe(&r, level[0]);
-        struct buf counts = { 0 };
+    } else if (d->link) {
+        tell_bernoulli(&r, d, l, v);
+    } else {
+        rec_text(&r, "gaussian: %s", gaussian_likelihood.title);
+    }
+    if (d->link) {
         classes_counts(d->table, dataset_target(d), &counts);
         rec_text(&r, "   (%s)", buf_str(&counts));
         buf_free(&counts);
@@ -44,17 +81,43 @@ static void tell(struct workspace *ws, const struct dataset *d, char *const leve
 }
 
 /* Puts words into the dataset; positive NULL: chosen by the data. */
-static enum status take(struct dataset *d, const char *link, const char *positive, struct err *err)
+static enum status take(struct dataset *d, const struct dataset *trial, struct err *err)
 {
-    char *l = link ? mem_strdup(link, err) : NULL, *p = positive ? mem_strdup(positive, err) : NULL;
+    char *l = trial->link ? mem_strdup(trial->link, err) : NULL;
+    char *p = trial->positive ? mem_strdup(trial->positive, err) : NULL;
 
-    if ((link && !l) || (positive && !p)) {
+    if ((trial->link && !l) || (trial->positive && !p)) {
         free(l), free(p);
         return ST_NOMEM;
     }
     free(d->link), free(d->positive);
     d->link = l;
     d->positive = p;
+    d->alpha = trial->alpha;
+    return ST_OK;
+}
+
+/* Arguments that belong to another likelihood than the one named (NULL: none was). */
+static enum status suits(const struct args *a, const struct likelihood_ops *l, struct err *err)
+{
+    const bool link = args_given(a, "link"), positive = args_given(a, "positive");
+
+    if (!l && (link || positive || args_given(a, "alpha"))) {
+        err_set(err, ST_USAGE, "link=, positive= and alpha= belong to a likelihood");
+        err_hint(err, "likelihood bernoulli link=logit  |  likelihood dirichlet alpha=0.01");
+        return ST_USAGE;
+    }
+    if (l && positive && (!l->classes || l->several)) {
+        err_set(err, ST_USAGE, l->several ? "of several classes none is the positive one"
+                                          : "a Gaussian target has no positive class");
+        err_hint(err, "likelihood bernoulli positive=LEVEL");
+        return ST_USAGE;
+    }
+    if (l && args_given(a, "alpha") && !l->several) {
+        err_set(err, ST_USAGE, "alpha= belongs to several classes");
+        err_hint(err, "likelihood dirichlet alpha=0.01");
+        return ST_USAGE;
+    }
     return ST_OK;
 }
 
@@ -62,47 +125,43 @@ static enum status cmd_likelihood(struct workspace *ws, const struct args *a, st
 {
     struct dataset *d = ws_dataset(ws, NULL, err);
     const char *name = args_text(a, "name"), *link = args_text(a, "link");
-    char *level[2] = { NULL, NULL };
+    struct levels level = { NULL, 0 };
     const struct likelihood_ops *l = name ? likelihood_find(name, link, err) : NULL;
 
     if (name && !l)
         return err->code;
-    if (!name && (link || args_given(a, "positive"))) {
-        err_set(err, ST_USAGE, "link= and positive= belong to a likelihood");
-        err_hint(err, "likelihood bernoulli link=logit");
-        return ST_USAGE;
-    }
-    if (l && !l->classes && args_given(a, "positive")) {
-        err_set(err, ST_USAGE, "a Gaussian target has no positive class");
-        err_hint(err, "likelihood bernoulli positive=LEVEL");
-        return ST_USAGE;
-    }
+    enum status rc = suits(a, l, err);
     struct dataset trial = *d; /* proven before the state changes */
     if (l) {
         trial.link = l->classes ? (char *)l->link : NULL;
         trial.positive = l->classes ? (char *)args_text(a, "positive") : NULL;
+        trial.alpha = !l->several ? 0.0 : args_given(a, "alpha") ? args_num(a, "alpha") : ALPHA;
     }
-    enum status rc = trial.link ? classes_find(&trial, level, err) : ST_OK;
+    if (rc == ST_OK && trial.link)
+        rc = levels_find(&trial, &level, err);
     if (rc == ST_OK && l)
-        rc = take(d, trial.link, trial.positive, err);
+        rc = take(d, &trial, err);
     if (rc == ST_OK)
-        tell(ws, d, level);
-    free(level[0]), free(level[1]);
+        tell(ws, d, &level);
+    levels_free(&level);
     return rc;
 }
 
 const struct command cmd_likelihood_rows[] = {
     {"likelihood",
      "model",
-     "Choose what the target is: a number, or one of two classes",
+     "Choose what the target is: a number, or one of two or of several classes",
      "likelihood gaussian",
-     {{"name", ARG_CHOICE, ARGF_POS, NULL, 0, 0, "gaussian|bernoulli", NULL,
-       "gaussian: numbers with Gaussian noise; bernoulli: one of two classes"},
+     {{"name", ARG_CHOICE, ARGF_POS, NULL, 0, 0, "gaussian|bernoulli|dirichlet",
+       NULL, "gaussian: numbers with Gaussian noise; bernoulli: one of two classes; dirichlet: one "
+       "of up to 64"},
       {"link", ARG_CHOICE, 0, NULL, 0, 0, "probit|logit", NULL,
        "how the probability follows from the function (default probit)"},
       {"positive", ARG_WORD, 0, NULL, 0, 0, NULL, NULL,
        "the value of the target whose probability is predicted (default: the greater number, or "
-       "the rarer word)"}},
+       "the rarer word)"},
+      {"alpha", ARG_REAL, 0, NULL, 1e-6, 10, NULL, NULL,
+       "dirichlet: what is added to the count of each class (default 0.01); less is surer"}},
      CMD_NEEDS_DATA | CMD_CHANGES | CMD_DRY,
      cmd_likelihood,
      "With bernoulli the target has exactly two values, numbers or words. tune and fit then find\n"
@@ -112,6 +171,10 @@ const struct command cmd_likelihood_rows[] = {
      "log loss, Brier score and calibration; predict writes p and class; check says whether the\n"
      "probabilities are honest; plot calibration, roc and pr show them.\n"
      "  split test=20% stratify=yes   keeps the shares of both classes in all parts\n"
+     "With dirichlet the target has 2 to 64 values. Each class is a regression with known noise\n"
+     "on random features, all with the same kernel; amplitudes are their own. It takes any\n"
+     "number of rows; time and memory grow with the classes. predict writes class and p_NAME,\n"
+     "score tells which classes are taken for which.\n"
      "likelihood alone shows what is in force; likelihood gaussian goes back to regression."},
     {.name = NULL},
 };

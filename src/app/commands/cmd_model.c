@@ -26,7 +26,8 @@ static const double DOUBLE_ENTRIES = 2e7; /* rows x features up to which double 
  * for those whose features cost accuracy. */
 enum { SAMPLES = 64, /* functions of variance=samples */
        EXACT_TUNE_ROWS = 1500, EXACT_FIT_ROWS = 4000, EXACT_ONLY_ROWS = 10000,
-       DEFAULT_FEATURES = 4096, DEFAULT_TUNE_FEATURES = 2048 };
+       DEFAULT_FEATURES = 4096, DEFAULT_TUNE_FEATURES = 2048,
+       CLASS_FEATURES = 1024, CLASS_TUNE_FEATURES = 512 }; /* of several classes */
 
 /* Kernel. */
 
@@ -164,7 +165,7 @@ static enum status only_classes(const struct args *a, const char *verb, const ch
     for (; *names; names++)
         if (args_given(a, *names)) {
             err_named(err, ST_UNSUPPORTED, "classes",
-                      "%s= belongs to a regression, and the target is one of two classes", *names);
+                      "%s= belongs to a regression, and the target is a class", *names);
             err_hint(err, "%s  |  likelihood gaussian  (regression on the class)",
                      verb);
             return ST_UNSUPPORTED;
@@ -216,12 +217,32 @@ static enum status class_points(struct workspace *ws, const struct args *a, cons
     return rc;
 }
 
+/* tune under likelihood dirichlet: by random features alone. */
+static enum status tune_labels(const struct args *a, struct tune_opts *o, struct err *err)
+{
+    static const char *const others[] = {
+        "rank", "probes", "error", "objective", "inducing", "select", "approx", "solver", NULL
+    };
+    enum status rc = only_classes(a, "tune features=1024", others, err);
+
+    if (rc == ST_OK && o->approx) {
+        rc = err_named(err, ST_UNSUPPORTED, "classes",
+                       "nmll=approx estimates the marginal likelihood of a regression");
+        err_hint(err, "tune");
+    }
+    o->kind = &dirichlet_model;
+    o->likelihood = &dirichlet_likelihood;
+    return rc;
+}
+
 static enum status tune_classes(struct workspace *ws, const struct args *a, const struct dataset *d,
                                 struct tune_opts *o, struct err *err)
 {
     static const char *const others[] = {
         "features", "rank", "probes", "error", "objective", "precision", NULL
     };
+    if (d->alpha > 0.0)
+        return tune_labels(a, o, err);
     enum status rc = only_classes(a, "tune", others, err);
     bool sparse = false;
 
@@ -235,7 +256,7 @@ static enum status tune_classes(struct workspace *ws, const struct args *a, cons
     if (rc == ST_OK)
         rc = class_points(ws, a, "tune", &sparse, &o->inducing, err);
     o->kind = sparse ? &sparse_classes_model : &classes_model;
-    o->likelihood = likelihood_find(probit_likelihood.name, d->link, NULL);
+    o->likelihood = likelihood_linked(d->link);
     return rc;
 }
 
@@ -292,7 +313,8 @@ static enum status cmd_tune(struct workspace *ws, const struct args *a, struct e
                  : line_inducing(ws, a, o.kind != NULL, &o.kind, &o.inducing, err);
     if (rc != ST_OK)
         return rc;
-    o.features = (size_t)args_int(a, "features", DEFAULT_TUNE_FEATURES);
+    o.features = (size_t)args_int(a, "features",
+                                  d->alpha > 0.0 ? CLASS_TUNE_FEATURES : DEFAULT_TUNE_FEATURES);
     o.features += o.features & 1;
     rc = learned_args_tune(ws, a, &k, &o, err);
     if (rc != ST_OK)
@@ -706,6 +728,33 @@ static void tell_noise(struct workspace *ws, const struct fit_opts *o)
     }
 }
 
+/* fit under likelihood dirichlet: a regression for each class on random features, solved
+ * directly. */
+static enum status fit_labels(struct workspace *ws, const struct args *a, struct dataset *d,
+                              struct fit_opts *o, struct err *err)
+{
+    static const char *const others[] = {
+        "rank", "precond", "rtol", "maxit", "variance", "samples", "plan", "store", "inducing",
+        "select", "approx", "rescale", "from", "against", "solver", "model", NULL
+    };
+    enum status rc = only_classes(a, "fit features=2048", others, err);
+
+    if (rc == ST_OK)
+        rc = fit_hp(ws, a, d, o, err);
+    if (rc != ST_OK)
+        return rc;
+    o->likelihood = &dirichlet_likelihood;
+    o->solver = "auto";
+    o->noise = 1.0;
+    /* An amplitude that the user has given serves all classes; otherwise each finds its own. */
+    o->keep_scale = !ws->scale_tuned && o->amplitude != 1.0;
+    o->features = (size_t)args_int(a, "features", CLASS_FEATURES);
+    o->features += o->features & 1;
+    o->precision = line_precision(ws, a);
+    o->seed = args_given(a, "seed") ? (uint64_t)args_int(a, "seed", 0) : ws->opt.seed;
+    return fitting_fit(ws, d, o, args_line(a), err);
+}
+
 /* fit under likelihood bernoulli. */
 static enum status fit_classes(struct workspace *ws, const struct args *a, struct dataset *d,
                                struct fit_opts *o, struct err *err)
@@ -714,6 +763,8 @@ static enum status fit_classes(struct workspace *ws, const struct args *a, struc
         "features", "rank", "precond", "rtol", "maxit", "variance", "samples", "plan", "store",
         "precision", "rescale", "from", "against", NULL
     };
+    if (d->alpha > 0.0)
+        return fit_labels(ws, a, d, o, err);
     enum status rc = only_classes(a, "fit", others, err);
     bool sparse = false;
 
@@ -727,7 +778,7 @@ static enum status fit_classes(struct workspace *ws, const struct args *a, struc
         rc = fit_hp(ws, a, d, o, err);
     if (rc != ST_OK)
         return rc;
-    o->likelihood = likelihood_find(probit_likelihood.name, d->link, NULL);
+    o->likelihood = likelihood_linked(d->link);
     o->solver = sparse ? sparse_model.solver : "auto";
     o->noise = 1.0;
     o->keep_scale = true;

@@ -124,6 +124,14 @@ static bool has_probabilities(const struct run *r)
     return m && isfinite(m->log_loss);
 }
 
+/* Those of several classes. */
+static bool has_several(const struct run *r)
+{
+    const struct metrics *m = run_metrics(r, 0, true);
+
+    return m && isfinite(m->balanced_accuracy);
+}
+
 static bool has_evidence(const struct run *r)
 {
     return isfinite(r->info.evidence) && r->info.evidence != 0.0;
@@ -423,6 +431,12 @@ static const struct measure table[] = {
 #define CLASSES .applies = has_probabilities, .omit = true, .age = MEASURE_LATER
     {ROW("accuracy", "accuracy", MEASURE_SCORES, "", "share of rows whose class is the likelier"),
      RAW(accuracy), HIGHER, CLASSES, .compare = true, .folds = true, .expect = 4},
+    {ROW("balanced_accuracy", "balanced_accuracy", MEASURE_SCORES, "",
+         "mean over the classes of the share of their rows that are found"),
+     RAW(balanced_accuracy), HIGHER, .applies = has_several, .omit = true, .age = MEASURE_LATER,
+     .compare = true, .folds = true},
+    {ROW("mce", "mce", MEASURE_SCORES, "", "largest deviation of a probability, over bins"),
+     RAW(mce), LOWER, .applies = has_several, .omit = true, .age = MEASURE_LATER},
     {ROW("majority", "majority", MEASURE_SCORES, "", "share of the commoner class"), RAW(majority),
      CLASSES},
     {ROW("base_rate", "base_rate", MEASURE_SCORES, "", "share of the positive class"),

@@ -20,6 +20,7 @@ const char *const run_baseline_words[] = { "mean", "ridge", NULL };
 void run_prediction_free(struct prediction *p)
 {
     free(p->row), free(p->y), free(p->mean), free(p->sd_latent), free(p->sd);
+    free(p->prob);
     free(p->y_scaled), free(p->mean_scaled), free(p->var_scaled), free(p->reach);
     memset(p, 0, sizeof *p);
 }
@@ -145,4 +146,15 @@ bool run_interrupted(const struct run *r)
     if (r->kind == RUN_TUNE)
         return !r->tune.evaluations || r->tune.why == TUNE_CANCELLED;
     return r->info.why == OUT_CANCELLED || (!r->model && !r->info.solver[0]);
+}
+
+enum status run_one_function(const struct run *r, struct err *err)
+{
+    if (!r->model || !r->model->kind->several)
+        return ST_OK;
+    err_named(err, ST_UNSUPPORTED, "classes",
+              "%s has a function for each of %zu classes, and this is for one function", r->id,
+              r->model->t);
+    err_hint(err, "score  |  check  |  predict out=FILE.csv  |  likelihood bernoulli, then fit");
+    return ST_UNSUPPORTED;
 }

@@ -36,6 +36,9 @@ struct prediction {
     /* in units of the training sd; var includes the noise variance */
     double *y_scaled, *mean_scaled, *var_scaled;
     struct reach *reach; /* t: those of the model; NULL: of the normal distribution */
+    /* Of several classes: their probabilities, `classes` vectors of n; y and mean are then numbers
+     * of classes, observed and likeliest, and mean_scaled is the probability of the latter. */
+    size_t classes; double *prob;
 };
 void run_prediction_free(struct prediction *); /* Frees the arrays that it holds. */
 /* A copy of the prediction of one target, which the caller frees. */
@@ -99,6 +102,9 @@ const struct metrics *run_baseline(const struct run *, size_t which, size_t j, b
  * such target, NOT_FOUND lists their names. */
 size_t run_targets(const struct run *);
 enum status run_target(const struct run *, const char *name, size_t *j, struct err *);
+/* UNSUPPORTED for a model of several classes, which has a function for each: what looks at one
+ * function, or writes it, asks here first. */
+enum status run_one_function(const struct run *, struct err *);
 /* The kind of model that a fit has or was to have, or that a tuning was for. */
 const struct model_ops *run_model_kind(const struct run *);
 /* For titles: " of NAME" if a run has several targets, otherwise "". */

@@ -240,7 +240,7 @@ static struct figure *plots_check(struct workspace *ws, struct run *r, const str
     static maker *const numbers[] = { plots_calibration, plots_zscore, plots_sderror, plots_sd,
                                       NULL };
     static maker *const classes[] = { plots_calibration, plots_roc, plots_pr, NULL };
-    maker *const *part = r && r->has_enc && r->enc.classes[0] ? classes : numbers;
+    maker *const *part = r && r->has_enc && r->enc.nclasses ? classes : numbers;
     struct figure *first = plots_no_prediction("check", r, true, err), **tail = &first;
     struct buf b = { 0 };
 

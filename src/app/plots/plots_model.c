@@ -676,6 +676,8 @@ static enum status prepare(struct run *r, const struct args *a, const char *plot
 {
     struct slice *s;
 
+    if (r && run_one_function(r, err) != ST_OK)
+        return ST_UNSUPPORTED;
     if (!r || !r->model || !r->has_enc) {
         err_set(err, ST_STATE, "there is no finished fit yet");
         err_hint(err, "fit");

@@ -819,6 +819,8 @@ static enum status cmd_export(struct workspace *ws, const struct args *a, struct
         err_hint(err, "wait; then export %s", run->id);
         return ST_STATE;
     }
+    if (run_one_function(run, err) != ST_OK)
+        return ST_UNSUPPORTED;
     enum status rc = write_as(ws, run, a, &text, err);
     if (rc == ST_OK && text.failed)
         rc = err_nomem(err, text.cap, "an export");

@@ -27,7 +27,7 @@ static enum status not_classes(bool classes, struct err *err)
     if (!classes)
         return ST_OK;
     err_named(err, ST_UNSUPPORTED, "classes",
-              "this looks at the linear system of a regression, and the target is one of two "
+              "this looks at the linear system of a regression, and the target holds "
               "classes");
     err_hint(err, "check  |  plot calibration  |  likelihood gaussian, then fit");
     return ST_UNSUPPORTED;
@@ -52,7 +52,7 @@ enum status fit_setup_of_run(struct fit_setup *s, const struct run *r, struct er
     *s = (struct fit_setup){ .o = r->fit };
     s->o.start = NULL;
     s->o.keep_scale = true;
-    if (not_classes(r->has_enc && r->enc.classes[0], err) != ST_OK)
+    if (not_classes(r->has_enc && r->enc.nclasses, err) != ST_OK)
         return ST_UNSUPPORTED;
     if (!r->data) {
         err_set(err, ST_STATE, "the data of %s is no longer loaded", r->id);

@@ -162,6 +162,7 @@ static enum status tune_once(struct job *job, struct err *err)
                                       f->topt.subsample)
                       .all_rows;
         f->topt.targets = e.t;
+        f->topt.labels = encoding_labels(&f->enc);
         f->topt.mem_limit = job->limits.memory;
         if (f->topt.objective == TUNE_VALID || f->topt.stop_valid)
             rc = fitting_rows(f->data, PART_VALID, false, &f->enc, &valid, NULL, err);
@@ -264,6 +265,7 @@ static enum status fit_work(struct job *job, struct err *err)
         note_filters(f);
         f->rows = e.n;
         f->fopt.targets = e.t;
+        f->fopt.labels = encoding_labels(&f->enc);
         f->fopt.mem_limit = job->limits.memory;
         model_on(&f->fopt, job->backend, pool_threads(job->pool));
         fit_start_rows(&f->from, &f->enc, &e, &old, &f->fopt);
@@ -976,6 +978,7 @@ static enum status plan_only(struct workspace *ws, const struct dataset *d, stru
     o.mem_limit = ws->opt.mem;
     model_on(&o, ws->backend, ws->opt.threads);
     o.targets = dataset_targets(d);
+    o.labels = encoding_labels(&enc);
     n = most && most < n ? most : n;
     if (rc == ST_OK)
         rc = model_plan(n, enc.d, &o, ws->opt.threads, &plan, &bytes, note, err);

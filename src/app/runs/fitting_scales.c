@@ -46,7 +46,8 @@ void fitting_scales_json(struct rec *rec, const struct kernel *k, const double *
     }
     if (t > 1) {
         rec_nums(rec, "amplitude", amplitudes, t);
-        rec_nums(rec, "noise", noises, t);
+        if (noises)
+            rec_nums(rec, "noise", noises, t);
     } else {
         rec_num(rec, "amplitude", amplitudes[0]);
         rec_num(rec, "noise", noises ? noises[0] : NAN);

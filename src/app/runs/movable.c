@@ -158,6 +158,8 @@ enum status movable_take(struct movable *m, const struct run *r, const char *tar
         err_hint(err, "fit");
         return ST_STATE;
     }
+    if (run_one_function(r, err) != ST_OK)
+        return ST_UNSUPPORTED;
     if (!r->data) {
         err_set(err, ST_STATE, "the data of %s is no longer loaded", r->id);
         err_hint(err, "open FILE, then fit");

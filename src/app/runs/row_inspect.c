@@ -774,6 +774,8 @@ enum status row_inspect_explain(struct workspace *ws, const struct run *r,
 {
     struct looking w = { .row = q->row, .target = q->target };
 
+    if (run_one_function(r, err) != ST_OK)
+        return ST_UNSUPPORTED;
     if (r->model && r->data && r->has_enc) {
         const enum status rc = find_sequence(r, q->column, &w.column, err);
         if (rc != ST_OK)

@@ -68,6 +68,7 @@ libruns_a_SOURCES = \
   src/app/runs/scoring/scoring_folds.c \
   src/app/runs/scoring/scoring_functions.c \
   src/app/runs/scoring/scoring_impl.h \
+  src/app/runs/scoring/scoring_labels.c \
   src/app/runs/scoring/scoring_tell.c \
   src/app/runs/scoring/scoring_units.c \
   src/app/runs/spectrum_run.c \

@@ -897,6 +897,8 @@ static enum status start(struct workspace *ws, struct run *r, const struct args 
     enum status rc = scoring_need_model(r, err);
 
     if (rc == ST_OK)
+        rc = run_one_function(r, err);
+    if (rc == ST_OK)
         rc = scoring_need_data(r, err);
     if (rc == ST_OK)
         rc = scoring_csv_name(args_text(a, "out"), err);

@@ -71,6 +71,11 @@ static void classes_verdict(const struct run *r, char *v, size_t n)
 {
     const struct fit_info *i = &r->info;
 
+    if (r->fit.likelihood->several) {
+        snprintf(v, n, "solved directly, a regression for each class: evidence %.2f nats (%.4f a "
+                       "row)", i->evidence, i->evidence / (double)(i->rows ? i->rows : 1));
+        return;
+    }
     snprintf(v, n, "%s %s %zu sweeps: evidence %.2f nats (%.4f a row; a coin has %.4f)",
              r->fit.likelihood->method,
              i->why == OUT_RTOL ? "converged in" : "had not converged after", i->iterations,

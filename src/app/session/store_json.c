@@ -268,6 +268,8 @@ void store_json_dataset(struct buf *b, const struct dataset *ds, const char *rec
         str(b, "link", ds->link);
     if (ds->positive)
         str(b, "positive", ds->positive);
+    if (ds->alpha > 0.0)
+        num(b, "alpha", ds->alpha);
     split_json(b, &ds->split, t->n);
     buf_putc(b, '}');
 }

@@ -494,6 +494,11 @@ static struct dataset *make_dataset(struct loader *l, const struct store_version
             ds->link = store_doc_str(&j, "$.link");
         if (ds->link && store_doc_has(&j, "$.positive"))
             ds->positive = store_doc_str(&j, "$.positive");
+        if (ds->link && store_doc_has(&j, "$.alpha"))
+            ds->alpha = store_read_field_positive(&j, "$.alpha", false);
+        const struct likelihood_ops *likelihood = likelihood_linked(ds->link);
+        if (likelihood && likelihood->several != (ds->alpha > 0.0))
+            store_doc_wrong(&j, "$.alpha does not suit the likelihood");
         restore_split(l, &j, ds, v->id);
     }
     if (!store_doc_ok(&j)) {

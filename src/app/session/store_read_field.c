@@ -87,8 +87,7 @@ void store_read_field_bounds(struct jdoc *j, const char *in, struct tune_bound *
 const struct likelihood_ops *store_read_field_link(struct jdoc *j, const char *path)
 {
     char *link = store_doc_has(j, "%s", path) ? store_doc_str(j, "%s", path) : NULL;
-    const struct likelihood_ops *found =
-        link ? likelihood_find(probit_likelihood.name, link, NULL) : NULL;
+    const struct likelihood_ops *found = likelihood_linked(link);
 
     if (link && !found)
         store_doc_wrong(j, "%s is not known", path);

@@ -242,7 +242,9 @@ void store_read_model(struct loader *l, struct jdoc *j, struct run *r)
     if (store_doc_has(j, "$.model.rounds"))
         m->nrounds = (size_t)store_doc_int(j, 0, STORE_MANY, "$.model.rounds");
     if (m->kind->classes != (m->likelihood != NULL) ||
-        (m->kind->classes && r->has_enc && r->enc.classes[0] == NULL) ||
+        (m->likelihood && m->likelihood->several != m->kind->several) ||
+        (m->kind->classes && r->has_enc && r->enc.nclasses == 0) ||
+        (m->kind->several && r->has_enc && (r->enc.nclasses != m->t || !(r->enc.alpha > 0.0))) ||
         inputs != m->kind->keeps_inputs || (m->kind->draws && m->M % 2) || m->Mv > m->M)
         store_doc_wrong(j, "$.model contradicts itself");
     if (r->has_enc && r->enc.d != m->d)

@@ -28,6 +28,15 @@ const struct likelihood_ops *likelihood_find(const char *name, const char *link,
         err_set(err, ST_NOT_FOUND, "the likelihood %s has no link %s", name, link);
     else
         err_set(err, ST_NOT_FOUND, "no likelihood %s", name);
-    err_hint(err, "likelihood gaussian  |  likelihood bernoulli link=probit|logit");
+    err_hint(err, "likelihood gaussian  |  likelihood bernoulli link=probit|logit  |  likelihood "
+             "dirichlet");
+    return NULL;
+}
+
+const struct likelihood_ops *likelihood_linked(const char *link)
+{
+    for (size_t i = 0; link && i < NROWS; i++)
+        if (rows[i]->link && strcmp(rows[i]->link, link) == 0)
+            return rows[i];
     return NULL;
 }

@@ -22,6 +22,8 @@ struct likelihood_ops {
     const char *title;       /* for help and lists */
     const char *method;      /* how its posterior is found; NULL: in closed form */
     bool classes;            /* targets are -1 and +1, with probabilities; there is no noise */
+    bool several;            /* classes: targets are 0, 1, 2, ... for up to TARGETS_MOST classes,
+                              * each with a latent function of its own */
     bool low;                /* `posterior` takes the prior of inducing points, too (latent.low) */
     /* Fills the results of a struct latent.  NULL: the posterior is Gaussian.  CANCELLED when ctl
      * stops it; NOT_PD when B cannot be factorised.  O(n^3) a sweep. */
@@ -34,7 +36,8 @@ struct likelihood_ops {
 #define LIKELIHOOD_ROWS(row) \
     row(gaussian_likelihood) \
     row(probit_likelihood)   \
-    row(logit_likelihood)
+    row(logit_likelihood)    \
+    row(dirichlet_likelihood)
 
 #define LIKELIHOOD_DECLARED(name) extern const struct likelihood_ops name;
 LIKELIHOOD_ROWS(LIKELIHOOD_DECLARED)
@@ -43,5 +46,7 @@ LIKELIHOOD_ROWS(LIKELIHOOD_DECLARED)
 /* link NULL: the usual one of that name.  NULL: there is none; err (may be NULL) lists the
  * words. */
 const struct likelihood_ops *likelihood_find(const char *name, const char *link, struct err *err);
+/* By its link alone, which no other has; NULL: there is none. */
+const struct likelihood_ops *likelihood_linked(const char *link);
 
 #endif

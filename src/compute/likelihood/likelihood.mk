@@ -1,5 +1,7 @@
 # the negative log marginal likelihood
 libcompute_a_SOURCES += \
+  src/compute/likelihood/dirichlet.c \
+  src/compute/likelihood/dirichlet.h \
   src/compute/likelihood/latent.c \
   src/compute/likelihood/latent.h \
   src/compute/likelihood/likelihood.c \
@@ -10,6 +12,7 @@ libcompute_a_SOURCES += \
   src/compute/likelihood/nmll_classes.c \
   src/compute/likelihood/nmll_columns.c \
   src/compute/likelihood/nmll_columns.h \
+  src/compute/likelihood/nmll_dirichlet.c \
   src/compute/likelihood/nmll_dual.c \
   src/compute/likelihood/nmll_exact.c \
   src/compute/likelihood/nmll_factors.c \

@@ -24,6 +24,7 @@ void model_unref(struct model *m)
         return;
     free(m->w);
     free(m->L);
+    free(m->factors);
     free(m->a);
     free(m->X);
     free(m->origin);

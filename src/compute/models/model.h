@@ -12,6 +12,7 @@
 #include "compute/backend.h"
 #include "compute/inducing/select.h"
 #include "compute/kernels/kernel.h"
+#include "compute/likelihood/likelihood.h"
 #include "compute/solvers/solver.h"
 #include "compute/stats/reach.h"
 #include "compute/tools.h"
@@ -21,7 +22,6 @@
  * on average (6.17), and intervals then reach as far as left-out errors do (6.20). */
 enum scale_rule { SCALE_GIVEN, SCALE_LIKELIEST, SCALE_LEFT_OUT };
 struct model_ops;
-struct likelihood_ops;
 enum variance_mode { VAR_AUTO, VAR_ALL, VAR_NONE, VAR_COUNT, VAR_SAMPLES };
 
 /* The words of enum plan and enum storing, in their order; NULL ends. */
@@ -33,6 +33,7 @@ struct fit_opts {
     /* What the targets are; NULL: numbers with Gaussian noise.  One of classes has a kind of model
      * of its own, and targets of -1 and +1. */
     const struct likelihood_ops *likelihood;
+    struct source_labels labels; /* of several classes, whose y is one vector of labels */
     const char *solver;      /* solver_find: "auto" "exact" and the registry's */
     double solver_params[SOLVER_MAX_PARAMS]; /* of its own table; 0: default */
     const char *precond;     /* precond_find; NULL: the default ("srht2") */
@@ -187,6 +188,9 @@ struct model {
     /* For variances: the lower Cholesky factor of Zv'Zv + ratio I (exact: of K1 + ratio I),
      * column-major Mv x Mv.  NULL: none is kept (model_variance recomputes it), or VAR_NONE. */
     size_t Mv; double *L;
+    /* Several classes: a factor like L for each (t x M x M, share/doc/methods.md 17.3).  NULL: they
+     * have to be made again (model_variance). */
+    double *factors;
     /* Functions of the posterior that the fit solved for (share/doc/methods.md 5.11, 6.19), S x M
      * at amplitude 1, so that one set serves all targets; their random numbers follow from the
      * seed.  NULL with S 0. */
@@ -219,6 +223,7 @@ struct model_ops {
     const char *solver; /* the value of solver= that is this kind's own; NULL: it has none */
     const char *words;  /* "random features", "exact kernel": what it computes with */
     bool classes;       /* its targets are classes, predictions those of the latent function */
+    bool several;       /* of several classes, with a latent function each */
     bool alone;         /* no solver but its own serves it */
     bool exact;         /* uses the kernel itself, without approximation */
     bool draws;         /* has random features, in pairs, whose number can be set */
@@ -259,7 +264,8 @@ struct model_ops {
     row(exact_model)     \
     row(classes_model)   \
     row(sparse_model)    \
-    row(sparse_classes_model)
+    row(sparse_classes_model) \
+    row(dirichlet_model)
 
 #define MODEL_DECLARED(name) extern const struct model_ops name;
 MODEL_KINDS(MODEL_DECLARED)
@@ -282,7 +288,7 @@ struct model *model_copy(const struct model *, struct err *);
 /* True if it predicts variances as it is: by a factor, or by functions that its fit solved for. */
 static inline bool model_has_variance(const struct model *m)
 {
-    return m->L || m->S > 0;
+    return m->L || m->S > 0 || m->factors;
 }
 
 /* Enters into the options, for plans, where features are made and held: on the backend's current

@@ -28,8 +28,9 @@ struct model *model_copy(const struct model *m, struct err *err)
     c->refs = 1;
     c->state = NULL; /* that of a solver which has ended */
     c->nstate = 0;
-    c->w = c->L = c->a = c->X = c->origin = c->rounds = NULL;
+    c->w = c->L = c->factors = c->a = c->X = c->origin = c->rounds = NULL;
     if (copied(&c->w, m->w, m->t * m->M, err) && copied(&c->L, m->L, m->Mv * m->Mv, err) &&
+        copied(&c->factors, m->factors, m->t * m->M * m->M, err) &&
         copied(&c->a, m->a, m->S * m->M, err) && copied(&c->X, m->X, m->M * m->d, err) &&
         copied(&c->origin, m->origin, m->M, err) &&
         copied(&c->rounds, m->rounds, m->nrounds * MODEL_ROUND, err))

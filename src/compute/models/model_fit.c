@@ -318,7 +318,9 @@ enum status model_fit(const struct source *src, const double *y, const struct fi
     double *weighted = NULL;
     struct fit ft = { .kind = model_kind_of(o), .o = o, .src = src, .y = y, .on = *on,
                       .info = info, .trace = trace ? trace : &own,
-                      .t = o->targets ? o->targets : 1 };
+                      .t = o->labels.classes ? o->labels.classes
+                           : o->targets        ? o->targets
+                                               : 1 };
     const double start = fit_now();
     struct fit_opts known = *o;
 

@@ -11,6 +11,7 @@
 #include "compute/backend.h"
 #include "compute/kernels/kernel.h"
 #include "compute/inducing/select.h"
+#include "compute/likelihood/likelihood.h"
 #include "compute/likelihood/nmll.h"
 #include "compute/tools.h"
 
@@ -18,6 +19,7 @@
 struct tuning_task {
     const struct kernel *kernel;
     const struct likelihood_ops *likelihood; /* NULL: Gaussian */
+    struct source_labels labels;         /* of several classes */
     struct tools on; /* ctl stops an evaluation; it reports nothing from inside of one */
     uint64_t seed;
     size_t mem_limit;           /* bytes; 0: none */

@@ -351,7 +351,7 @@ void metrics_none(struct metrics *m)
                            .mean_z2_se = NAN, .ence = NAN, .auroc = NAN, .auprc = NAN,
                            .accuracy = NAN, .majority = NAN, .base_rate = NAN, .log_loss = NAN,
                            .log_loss_constant = NAN, .brier = NAN, .calibration_ad = NAN,
-                           .ece = NAN };
+                           .ece = NAN, .balanced_accuracy = NAN, .mce = NAN };
 }
 
 enum status metrics_compute(size_t n, const double *y, const double *mean, const double *var_y,

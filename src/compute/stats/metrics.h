@@ -28,6 +28,9 @@ struct metrics {
      * mean squared error of the probability; its mean deviation from the observed shares over ten
      * bins, unweighted and weighted by rows. */
     double accuracy, majority, base_rate, log_loss, log_loss_constant, brier, calibration_ad, ece;
+    /* Of several classes (label_scores.h): the mean over the classes of the share of their rows
+     * that are found, and the largest deviation of a bin. */
+    double balanced_accuracy, mce;
 };
 /* No score at all: every member NaN, and n 0. */
 void metrics_none(struct metrics *);

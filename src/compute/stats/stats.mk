@@ -19,6 +19,8 @@ libcompute_a_SOURCES += \
   src/compute/stats/kmeans.c \
   src/compute/stats/kpca.c \
   src/compute/stats/kpca.h \
+  src/compute/stats/label_scores.c \
+  src/compute/stats/label_scores.h \
   src/compute/stats/metrics.c \
   src/compute/stats/metrics.h \
   src/compute/stats/neighbours.c \

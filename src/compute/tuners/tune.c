@@ -596,6 +596,7 @@ enum status tune_run(const struct kernel *k, const struct source *src, const dou
     res->best.subsampled = true;
     job.quiet = (struct ctl){ .cancel = ctl ? ctl->cancel : NULL };
     job.task = (struct tuning_task){ .kernel = k, .likelihood = opts->likelihood,
+                                     .labels = opts->labels,
                                      .on = { on->be, on->pool, &job.quiet },
                                      .seed = opts->seed, .mem_limit = opts->mem_limit,
                                      .inducing = &opts->inducing };

@@ -9,6 +9,7 @@
 #define GPDESK_TUNE_H
 
 #include "compute/kernels/kernel.h"
+#include "compute/likelihood/likelihood.h"
 #include "compute/likelihood/nmll.h"
 #include "compute/models/model.h"
 #include "compute/tools.h"
@@ -25,6 +26,7 @@ struct tune_opts {
     const struct source *valid; const double *yvalid; /* for VALID; scaled like y */
     const char *method;      /* "bayes" (then polish), "grid", "lbfgs", ...: tuner_find */
     const struct likelihood_ops *likelihood; /* NULL: Gaussian; its kind must suit */
+    struct source_labels labels; /* of several classes, whose y is one vector of labels */
     const struct model_ops *kind; /* of model; NULL: the usual one with features */
     struct select_opts inducing; /* of a sparse model */
     bool approx;             /* the NMLL of all rows and columns by conjugate gradients and probes

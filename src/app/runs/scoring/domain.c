@@ -261,7 +261,7 @@ static void fill_bins(const struct domain_ask *q, const struct chosen *rows,
                       const struct chosen *train, double width, struct domain *d)
 {
     const double mean = q->train->n ? mean_of(q->train) : (double)NAN;
-    const bool classes = q->enc->classes[0] != NULL;
+    const bool classes = q->enc->nclasses > 0;
     struct domain_bin bin[DOMAIN_BINS] = { 0 };
 
     for (size_t k = 0; k < rows->n; k++)
@@ -296,10 +296,9 @@ struct target {
 /* The target of a row in its own units; of two classes -1 or 1.  NaN: unknown. */
 static double target_at(const struct target *t, size_t row)
 {
-    if (!t->q->enc->classes[0])
+    if (!t->q->enc->nclasses)
         return column_at(t->c, row);
-    const double y = classes_of(t->q->enc, t->c, row);
-    return y == 0.0 ? (double)NAN : y;
+    return 2.0 * classes_label(t->q->enc, t->c, row) - 1.0;
 }
 
 static bool is_cliff(const void *ctx, size_t a, size_t b, double similarity)
@@ -341,7 +340,7 @@ static enum status find_cliffs(const struct domain_ask *q, const struct column *
     struct alike_pairs pairs = { 0 };
     size_t *other = NULL, n = 0;
 
-    if (j == SIZE_MAX || (!q->enc->classes[0] && q->data->table->col[j].type != COL_REAL))
+    if (j == SIZE_MAX || (!q->enc->nclasses && q->data->table->col[j].type != COL_REAL))
         return ST_OK;
     t.c = &q->data->table->col[j];
     enum status rc = find_others(&t, counts, &other, &n, err);
@@ -359,9 +358,9 @@ static enum status find_cliffs(const struct domain_ask *q, const struct column *
         add_row(in[i] ? &out->in : &out->out, q->at, rows->at[i], (double)NAN);
     out->have = rc == ST_OK && t.difference > 0.0;
     out->similar = CLIFFS_SIMILAR;
-    out->difference = t.difference * (q->enc->classes[0] ? 0.5 : 1.0);
-    average(&out->in, q->enc->classes[0] != NULL);
-    average(&out->out, q->enc->classes[0] != NULL);
+    out->difference = t.difference * (q->enc->nclasses ? 0.5 : 1.0);
+    average(&out->in, q->enc->nclasses > 0);
+    average(&out->out, q->enc->nclasses > 0);
     free(in);
     free(other);
     free(pairs.at);

@@ -98,8 +98,10 @@ static enum status same_rows(const struct run *a, const struct run *b, size_t ja
  * compared. */
 static double surprise(const struct encoding *one, const struct prediction *p, size_t i)
 {
-    if (one->classes[0]) {
-        const double likely = p->y[i] > 0.5 ? p->mean[i] : 1.0 - p->mean[i];
+    if (one->nclasses) {
+        const double likely = p->classes       ? p->prob[(size_t)p->y[i] * p->n + i]
+                              : p->y[i] > 0.5 ? p->mean[i]
+                                              : 1.0 - p->mean[i];
         return -log(fmax(likely, CLASS_SCORES_CLIP));
     }
     const double v = p->var_scaled[i], e = p->y_scaled[i] - p->mean_scaled[i];

@@ -102,8 +102,40 @@ static void class_write(const struct scoring *s, const struct table *t, size_t i
     buf_putc(out, ',');
     if (i == SIZE_MAX)
         buf_puts(out, "class");
+    else if (s->pred.classes)
+        s->csv(out, s->enc.classes[(size_t)s->pred.mean[i]]);
     else
         s->csv(out, s->enc.classes[s->pred.mean[i] >= 0.5]);
+}
+
+/* The observed class. */
+static void label_write(const struct scoring *s, const struct table *t, size_t i, struct buf *out)
+{
+    (void)t;
+    buf_putc(out, ',');
+    if (i == SIZE_MAX)
+        buf_putc(out, 'y');
+    else if (!isnan(s->pred.y[i]))
+        s->csv(out, s->enc.classes[(size_t)s->pred.y[i]]);
+}
+
+/* The probability of each class, p_NAME. */
+static void each_p_write(const struct scoring *s, const struct table *t, size_t i, struct buf *out)
+{
+    struct buf name = { 0 };
+
+    (void)t;
+    for (size_t c = 0; c < s->enc.nclasses; c++) {
+        buf_putc(out, ',');
+        if (i != SIZE_MAX) {
+            buf_json_double(out, s->pred.prob[c * s->pred.n + i]);
+            continue;
+        }
+        buf_clear(&name);
+        buf_printf(&name, "p_%s", s->enc.classes[c]);
+        s->csv(out, buf_str(&name));
+    }
+    buf_free(&name);
 }
 
 static void row_write(const struct scoring *s, const struct table *t, size_t i, struct buf *out)
@@ -190,7 +222,9 @@ static const struct predict_column columns[] = {
     { "id", "columns with role id, or those of id=", PREDICT_ONCE | PREDICT_DEFAULT, NULL,
       id_write },
     { "y", "observed value; empty where the file has none; of classes, 1 is the positive one",
-      PREDICT_OBSERVED, y_value, NULL },
+      PREDICT_OBSERVED | PREDICT_NUMBER | PREDICT_CLASS, y_value, NULL },
+    { "y", "observed class; empty where the file has none, or one that is not known",
+      PREDICT_ONCE | PREDICT_OBSERVED | PREDICT_LABEL, NULL, label_write },
     { "error", "observed value minus mean", PREDICT_OBSERVED | PREDICT_NUMBER, error_value, NULL },
     { "mean", "predicted mean", PREDICT_DEFAULT | PREDICT_NUMBER, mean_value, NULL },
     { "median", "predicted median (under y=log it is below the mean)", PREDICT_NUMBER,
@@ -198,12 +232,14 @@ static const struct predict_column columns[] = {
     { "unlike", "1: the function is less certain than at 99 % of the training rows, each left out",
       PREDICT_ONCE | PREDICT_VARIANCE | PREDICT_NUMBER, NULL, unlike_write },
     { "p", "probability of the positive class", PREDICT_DEFAULT | PREDICT_CLASS, mean_value, NULL },
-    { "class", "the likelier class, at p of 0.5 the positive one",
-      PREDICT_ONCE | PREDICT_DEFAULT | PREDICT_CLASS, NULL, class_write },
+    { "class", "the likeliest class; of two at p of 0.5 the positive one",
+      PREDICT_ONCE | PREDICT_DEFAULT | PREDICT_CLASS | PREDICT_LABEL, NULL, class_write },
+    { "p", "of several classes the probability of each, p_NAME",
+      PREDICT_ONCE | PREDICT_DEFAULT | PREDICT_LABEL, NULL, each_p_write },
     { "mean_latent", "mean of the latent function, above 0 for the positive class",
       PREDICT_DEFAULT | PREDICT_CLASS, mean_latent_value, NULL },
-    { "sd_latent", "uncertainty of the function", PREDICT_DEFAULT | PREDICT_VARIANCE,
-      sd_latent_value, NULL },
+    { "sd_latent", "uncertainty of the function",
+      PREDICT_DEFAULT | PREDICT_VARIANCE | PREDICT_NUMBER | PREDICT_CLASS, sd_latent_value, NULL },
     { "sd", "uncertainty of a new observation",
       PREDICT_DEFAULT | PREDICT_VARIANCE | PREDICT_NUMBER, sd_value, NULL },
     { "lo95", "lower end of the 95 % interval of a new observation", INTERVAL, lo95_value,
@@ -240,26 +276,35 @@ static enum status unknown_column(const char *word, struct err *err)
     return ST_NOT_FOUND;
 }
 
-static bool exists(const struct predict_column *c, bool classes)
+enum { OF_ANY = PREDICT_NUMBER | PREDICT_CLASS | PREDICT_LABEL };
+
+static bool exists(const struct predict_column *c, unsigned of)
 {
-    return !(c->flags & (classes ? PREDICT_NUMBER : PREDICT_CLASS));
+    return !(c->flags & OF_ANY) || (c->flags & of);
 }
 
-static enum status add_column(const char *word, bool classes, struct predict_columns *out,
+static const char *kind_words(unsigned of)
+{
+    return of & PREDICT_NUMBER  ? "a number"
+           : of & PREDICT_CLASS ? "two classes"
+                                : "several classes";
+}
+
+static enum status add_column(const char *word, unsigned of, struct predict_columns *out,
                               struct err *err)
 {
     const struct predict_column *c = NULL;
 
     for (size_t i = 0; i < COLUMNS; i++)
-        if (!strcmp(columns[i].name, word))
+        if (!strcmp(columns[i].name, word) && (!c || exists(&columns[i], of)))
             c = &columns[i];
     if (!c)
         return unknown_column(word, err);
-    if (!exists(c, classes)) {
-        err_named(err, ST_USAGE, "column", classes
-                  ? "columns=: %s is of a predicted number, and this run predicts two classes"
-                  : "columns=: %s is of two classes, and this run predicts a number", word);
-        err_hint(err, classes ? "predict columns=row,p,class" : "predict columns=row,mean,sd");
+    if (!exists(c, of)) {
+        err_named(err, ST_USAGE, "column", "columns=: %s is of %s, and this run predicts %s", word,
+                  kind_words(c->flags), kind_words(of));
+        err_hint(err, of == PREDICT_NUMBER ? "predict columns=row,mean,sd"
+                                           : "predict columns=row,p,class");
         return ST_USAGE;
     }
     for (size_t i = 0; i < out->n; i++)
@@ -272,7 +317,7 @@ static enum status add_column(const char *word, bool classes, struct predict_col
     return ST_OK;
 }
 
-enum status predict_columns_parse(const char *list, bool classes, bool ids,
+enum status predict_columns_parse(const char *list, unsigned of, bool ids,
                                   struct predict_columns *out, struct err *err)
 {
     enum status rc = ST_OK;
@@ -281,12 +326,12 @@ enum status predict_columns_parse(const char *list, bool classes, bool ids,
 
     *out = (struct predict_columns){ 0 };
     for (size_t i = 0; !list && i < COLUMNS; i++)
-        if ((columns[i].flags & PREDICT_DEFAULT) && exists(&columns[i], classes))
+        if ((columns[i].flags & PREDICT_DEFAULT) && exists(&columns[i], of))
             out->at[out->n++] = &columns[i];
     for (const char *p = list; p && rc == ST_OK; p = *p ? p + 1 : NULL) {
         const size_t len = strcspn(p, ",");
         snprintf(word, sizeof word, "%.*s", (int)(len < sizeof word ? len : sizeof word - 1), p);
-        rc = add_column(word, classes, out, err);
+        rc = add_column(word, of, out, err);
         p += len;
     }
     while (id->write != id_write)

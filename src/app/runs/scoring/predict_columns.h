@@ -21,7 +21,8 @@ enum {
     PREDICT_VARIANCE = 2, /* exists only where the fit has variances */
     PREDICT_OBSERVED = 4, /* needs the observed value of the target */
     PREDICT_NUMBER = 16,  /* of a number; */
-    PREDICT_CLASS = 32,   /* of two classes; without either, of both */
+    PREDICT_CLASS = 32,   /* of two classes; */
+    PREDICT_LABEL = 64,   /* of several classes; with none of these three, of all */
     PREDICT_ONCE = 8,     /* one column for the row; all others have one for each target */
 };
 struct predict_column {
@@ -40,11 +41,11 @@ struct predict_columns {
     const struct predict_column *at[PREDICT_COLUMNS_MOST];
     size_t n;
 };
-/* Reads "id,y,mean". list NULL: the default columns. classes: the target is one of two classes;
- * columns of numbers do not exist then, and those of classes only then. ids: columns are named by
+/* Reads "id,y,mean". list NULL: the default columns. of: what is predicted, PREDICT_NUMBER, _CLASS
+ * or _LABEL; columns of the others do not exist then. ids: columns are named by
  * id=, so that they come first where the list does not say where. NOT_FOUND for an unknown name,
  * with the nearest ones; USAGE for a repeated or an empty one. */
-enum status predict_columns_parse(const char *list, bool classes, bool ids,
+enum status predict_columns_parse(const char *list, unsigned of, bool ids,
                                   struct predict_columns *out, struct err *err);
 /* True if one of them has any of these flags. */
 bool predict_columns_need(const struct predict_columns *, unsigned flags);

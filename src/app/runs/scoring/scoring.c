@@ -15,8 +15,10 @@
 #include "base/outfile.h"
 #include "base/text.h"
 #include "compute/features/tensor.h"
+#include "compute/likelihood/dirichlet.h"
 #include "compute/likelihood/likelihood.h"
 #include "compute/stats/judgement.h"
+#include "compute/stats/label_scores.h"
 #include "compute/rng.h"
 
 #include <math.h>
@@ -108,10 +110,46 @@ static void unscale_target(const struct model *m, const struct encoding *enc,
     encoding_unscale(&one, e->n, p.mean_scaled, p.var_scaled, p.mean, p.sd);
 }
 
+/* Predictions of several classes: functions, then probabilities. */
+static enum status class_rows(const struct model *m, const struct encoding *enc,
+                              const struct encoded *e, struct job *job, struct prediction *p,
+                              struct err *err)
+{
+    const size_t n = e->n, C = m->t;
+    double *mean = NULL;
+    enum status rc = enc->nclasses != C
+                         ? err_set(err, ST_STATE, "the model has %zu classes, but its encoding %zu",
+                                   C, enc->nclasses)
+                         : prediction_alloc(p, n, 1, false, err);
+
+    if (rc == ST_OK) {
+        p->classes = C;
+        p->prob = mem_calloc(C, (n + 1) * sizeof *p->prob, "probabilities", err);
+        mean = p->prob ? mem_calloc(2 * C, (n + 1) * sizeof *mean, "functions", err) : NULL;
+        rc = mean ? ST_OK : ST_NOMEM;
+    }
+    if (rc == ST_OK)
+        rc = model_predict(m, &e->base, mean, mean + C * n,
+                           &(struct tools){job->backend, job->pool, &job->ctl}, err);
+    if (rc == ST_OK)
+        rc = dirichlet_softmax(job->pool, n, C, mean, mean + C * n, 1.0, p->prob, err);
+    for (size_t i = 0; rc == ST_OK && i < n; i++) {
+        const size_t c = label_scores_class(n, C, p->prob, i);
+        p->row[i] = e->row[i];
+        p->y[i] = p->y_scaled[i] = e->yraw ? e->yraw[i] : NAN;
+        p->mean[i] = (double)c;
+        p->mean_scaled[i] = p->prob[c * n + i];
+    }
+    free(mean);
+    return rc;
+}
+
 enum status scoring_rows(const struct model *m, const struct encoding *enc,
                          const struct encoded *e, struct job *job, struct prediction *p,
                          struct err *err)
 {
+    if (m->kind->several)
+        return class_rows(m, enc, e, job, p, err);
     enum status rc = m->t != encoding_targets(enc)
                          ? err_set(err, ST_STATE,
                                    "the model has %zu targets, but its encoding has %zu",
@@ -192,7 +230,7 @@ enum status scoring_factor(struct model *m, const struct dataset *d, struct enco
     struct encoded e = { 0 };
     enum status rc;
 
-    if (m->L || (m->S && !m->Mv))
+    if (m->L || m->factors || (m->S && !m->Mv))
         return ST_OK;
     if (own) {
         source_array_init(&inputs, m->X, m->M, m->d, m->d);
@@ -272,7 +310,7 @@ static enum status check_work(struct job *job, struct err *err)
     struct scoring *s = job->arg;
     enum status rc = score_work(job, err);
 
-    if (rc != ST_OK || !s->data || s->part == PART_TRAIN || s->pred.n == 0)
+    if (rc != ST_OK || !s->data || s->part == PART_TRAIN || s->pred.n == 0 || s->pred.classes)
         return rc;
     for (size_t j = 0; rc == ST_OK && j < s->data->table->ncols; j++)
         if (s->ndrift < DOMAIN_COLUMNS && is_measured(s, j)) {
@@ -324,10 +362,9 @@ static enum status observe(struct scoring *s, const struct table *t, struct err 
         const char *name = encoding_for(&s->enc, j).target;
         const size_t col = table_find(t, name);
         const struct column *c = col == SIZE_MAX ? NULL : &t->col[col];
-        const bool classes = s->enc.classes[0] != NULL;
+        const bool classes = s->enc.nclasses > 0;
         for (size_t i = 0; c && classes && i < p->n; i++) {
-            const double y = classes_of(&s->enc, c, p->row[i]);
-            p->y[i] = y == 0.0 ? NAN : 0.5 * (y + 1.0);
+            p->y[i] = classes_label(&s->enc, c, p->row[i]);
         }
         for (size_t i = 0; c && !classes && c->type == COL_REAL && i < p->n; i++)
             p->y[j * p->n + i] = column_at(c, p->row[i]);
@@ -502,7 +539,7 @@ static void tell_dominated(struct workspace *ws, const struct scoring *s)
         if (e * e > most)
             most = e * e, worst = i;
     }
-    if (p.n < 50 || !(most > 0.5 * sum))
+    if (p.classes || p.n < 50 || !(most > 0.5 * sum))
         return;
     const struct enc_col *c = s->data ? strangest(s, p.row[worst], &cell, &z) : NULL;
     if (c) {
@@ -540,6 +577,8 @@ static void score_done(struct workspace *ws, struct job *job, enum status rc, co
     scoring_baseline_json(&rec, s->pred.t, &s->baseline);
     fitting_targets_json(&rec, &s->enc);
     scoring_tell_json(&rec, s->pred.t, s->raw, s->scaled);
+    if (s->pred.classes)
+        scoring_labels_json(&rec, &s->enc, &s->pred);
     r = ws_run(ws, s->run, NULL);
     if (r)
         calibrating_score_json(&rec, r, &s->pred);
@@ -547,7 +586,9 @@ static void score_done(struct workspace *ws, struct job *job, enum status rc, co
     text_count(cnt, sizeof cnt, s->pred.n);
     text_seconds(sec, sizeof sec, s->seconds);
     rec_text(&rec, "%s on %s %s rows (%s)\n", s->run, cnt, dataset_part_words[s->part], sec);
-    if (s->pred.t > 1)
+    if (s->pred.classes)
+        scoring_labels_text(&rec, &s->enc, &s->pred, s->raw);
+    else if (s->pred.t > 1)
         scoring_tell_table(&rec, &s->enc, s->raw, s->scaled);
     else
         scoring_tell_text(&rec, s->raw, s->scaled, s->part != PART_TRAIN);
@@ -809,11 +850,15 @@ enum status scoring_predict(struct workspace *ws, struct run *r, const char *pat
         return ST_USAGE;
     struct scoring_more more = { .samples = to->samples, .seed = to->seed,
                                  .has_above = to->has_above, .above = to->above };
-    enum status rc = predict_columns_parse(to->columns, r->enc.classes[0] != NULL, to->ids,
+    enum status rc = predict_columns_parse(to->columns,
+                                           r->enc.nclasses == 0  ? PREDICT_NUMBER
+                                           : r->enc.alpha > 0.0 ? PREDICT_LABEL
+                                                                : PREDICT_CLASS,
+                                           to->ids,
                                            &columns, err);
     if (rc == ST_OK)
         rc = scoring_functions_quantiles(to->quantiles, &more, err);
-    if (rc == ST_OK && r->enc.classes[0] && (to->samples || more.nquantiles || to->has_above)) {
+    if (rc == ST_OK && r->enc.nclasses && (to->samples || more.nquantiles || to->has_above)) {
         rc = err_named(err, ST_UNSUPPORTED, "classes",
                        "samples=, quantiles= and above= are of a predicted number; %s predicts two "
                        "classes", r->id);

@@ -155,7 +155,7 @@ enum status scoring_baselines(const struct scoring *s, struct job *job,
     struct err own = { 0 };
 
     /* Of two classes the constant predictions are scores of their own. */
-    b->asked = s->how.baseline != BASELINE_NO && !s->enc.classes[0];
+    b->asked = s->how.baseline != BASELINE_NO && !s->enc.nclasses;
     if (!b->asked || !s->data)
         return ST_OK;
     enum status rc = prediction_like(ask->at, &p, &own);

@@ -277,7 +277,9 @@ static size_t class_findings(const struct scoring *s, struct scoring_finding *f)
 static size_t check_findings(const struct scoring *s, const struct run *r,
                              struct scoring_finding *f)
 {
-    if (s->enc.classes[0])
+    if (s->pred.classes)
+        return scoring_labels_findings(s, f);
+    if (s->enc.nclasses)
         return class_findings(s, f);
     const struct metrics *m = &s->raw[s->target];
     const struct prediction one = scoring_prediction(&s->pred, s->target), *p = &one;
@@ -370,7 +372,7 @@ void scoring_check_done(struct workspace *ws, struct job *job, enum status rc,
     struct scoring_finding f[SCORING_FINDINGS];
     struct rec rec;
 
-    if (rc == ST_OK && !s->pred.sd) {
+    if (rc == ST_OK && !s->pred.sd && !s->pred.classes) {
         struct err e;
         rc = err_named(&e, ST_STATE, "no-variance", "%s has no predictive variance to check",
                        s->run);
@@ -390,7 +392,9 @@ void scoring_check_done(struct workspace *ws, struct job *job, enum status rc,
     if (s->pred.t > 1)
         rec_str(&rec, "target", encoding_for(&s->enc, s->target).target);
     scoring_tell_json(&rec, 1, &s->raw[s->target], &s->scaled[s->target]);
-    if (s->enc.classes[0])
+    if (s->pred.classes)
+        scoring_labels_json(&rec, &s->enc, &s->pred);
+    else if (s->enc.nclasses)
         honesty_json(&rec, &s->pred);
     else
         intervals_json(&rec, s, r);

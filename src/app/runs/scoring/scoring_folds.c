@@ -41,6 +41,7 @@ enum status scoring_folds_tune(const struct scoring *s, struct job *job,
     struct tune_result found = { 0 };
 
     topt.targets = train->t;
+    topt.labels = o->labels;
     topt.mem_limit = job->limits.memory;
     enum status rc = tune_run(&o->kernel, &train->base, train->y, &topt,
                               &(struct tools){ job->backend, job->pool, &job->ctl }, &found, err);
@@ -96,6 +97,7 @@ static enum status fit_fold(struct scoring *s, struct job *job, size_t fold, str
         rc = encode(&f->enc, s->data->table, f->in, f->nin, true, &f->train, err);
     if (rc == ST_OK)
         rc = tensor_norms(&o.kernel, &f->train.base, err);
+    o.labels = encoding_labels(&f->enc);
     if (rc == ST_OK && s->how.tune)
         rc = scoring_folds_tune(s, job, &f->train, &o, err);
     if (rc == ST_OK)

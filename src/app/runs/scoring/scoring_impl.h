@@ -114,6 +114,13 @@ void scoring_tell_table(struct rec *, const struct encoding *, const struct metr
                         const struct metrics *scaled);
 void scoring_tell_text(struct rec *, const struct metrics *raw, const struct metrics *scaled,
                        bool fresh);
+/* Several classes: the members "classes", "confusion" (for each class how many of its rows were
+ * taken for each), "recall" and "precision"; the text of a score; the findings of `check`.  Defined
+ * in scoring_labels.c. */
+void scoring_labels_json(struct rec *, const struct encoding *, const struct prediction *);
+void scoring_labels_text(struct rec *, const struct encoding *, const struct prediction *,
+                         const struct metrics *);
+size_t scoring_labels_findings(const struct scoring *, struct scoring_finding *);
 /* Predictions of encoded rows with the values that scores and files need. */
 enum status scoring_rows(const struct model *, const struct encoding *, const struct encoded *,
                          struct job *, struct prediction *, struct err *);

@@ -3,6 +3,7 @@
 #include "app/runs/scoring/scoring_impl.h"
 
 #include "compute/stats/class_scores.h"
+#include "compute/stats/label_scores.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -83,8 +84,10 @@ enum status scoring_metrics(const struct encoding *enc, const struct prediction 
 {
     struct metrics model;
 
-    if (enc->classes[0]) {
-        const enum status scored = class_scores(p->n, p->y, p->mean, raw, err);
+    if (enc->nclasses) {
+        const enum status scored =
+            p->classes ? label_scores(p->n, p->classes, p->y, p->prob, raw, err)
+                       : class_scores(p->n, p->y, p->mean, raw, err);
         *scaled = *raw;
         return scored;
     }

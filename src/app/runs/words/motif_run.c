@@ -278,7 +278,7 @@ static void motif_tell(struct workspace *ws, const void *work)
     rec_num(&rec, "weight", m->pick[m->first].weight);
     rec_text(&rec, "the heaviest window of %zu letters of each of %zu training rows (%s) by %s; "
                    "most of all ", m->width, m->rows,
-             one.classes[0] ? "the positive class" : "above the median", m->l.m.run);
+             one.nclasses ? "the positive class" : "above the median", m->l.m.run);
     rec_safe(&rec, buf_str(&best));
     rec_text(&rec, " with %.4g ", m->pick[m->first].weight);
     rec_safe(&rec, buf_str(&unit));

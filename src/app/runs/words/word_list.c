@@ -85,7 +85,7 @@ void word_list_unit(const struct word_list *l, struct buf *out)
 {
     const struct encoding one = encoding_for(&l->m.enc, l->m.target);
 
-    if (one.classes[0])
+    if (one.nclasses)
         buf_puts(out, "latent units");
     else
         buf_printf(out, "%s%.40s", one.yscale == Y_LOG ? "log of " : "", one.target);
@@ -183,7 +183,7 @@ static enum status halve(struct word_list *l, struct err *err)
     double *sorted = mem_calloc(n + 1, sizeof *sorted, "the targets", err), middle = 0.5;
 
     l->upper = sorted ? mem_calloc(n + 1, sizeof *l->upper, "the targets", err) : NULL;
-    if (l->upper && y && !l->m.enc.classes[0]) {
+    if (l->upper && y && !l->m.enc.nclasses) {
         memcpy(sorted, y, n * sizeof *sorted);
         qsort(sorted, n, sizeof *sorted, by_value);
         middle = n % 2 ? sorted[n / 2] : 0.5 * (sorted[n / 2 - 1] + sorted[n / 2]);
@@ -271,7 +271,7 @@ static enum status weigh_block(struct word_list *l, const size_t *which, size_t 
 {
     const struct encoding one = encoding_for(&l->m.enc, l->m.target);
     const size_t n = k1 - k0, d = l->e.base.d, t = l->m.model->t;
-    const double unit = one.classes[0] ? 1.0 : one.ysd;
+    const double unit = one.nclasses ? 1.0 : one.ysd;
     double *mean = x + BLOCK * d, *var = sd ? mean + BLOCK * t : NULL;
     struct source_array rows;
 

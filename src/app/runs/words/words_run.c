@@ -216,7 +216,7 @@ static void words_tell(struct workspace *ws, const void *work)
              w->l.m.run);
     rec_safe(&rec, buf_str(&unit));
     rec_text(&rec, "\n  %-*s  %10s  %8s  %7s  %7s", wide, "word", "weight", "sd",
-             one.classes[0] ? "yes" : "upper", one.classes[0] ? "no" : "lower");
+             one.nclasses ? "yes" : "upper", one.nclasses ? "no" : "lower");
     rec_array(&rec, "words");
     for (size_t k = 0; k < w->count; k++)
         word_record(w, w->order[k], wide, &rec);
@@ -225,7 +225,7 @@ static void words_tell(struct workspace *ws, const void *work)
         rec_str(&rec, "out", w->out);
     rec_num(&rec, "seconds", w->seconds);
     rec_text(&rec, "\n  the last columns: training rows with the word, of %zu %s and of %zu others",
-             w->l.rows_upper, one.classes[0] ? "of the positive class" : "above the median",
+             w->l.rows_upper, one.nclasses ? "of the positive class" : "above the median",
              w->l.e.n - w->l.rows_upper);
     buf_free(&unit);
     ws_emit(ws, &rec);

@@ -1,0 +1,276 @@
+/* compute/likelihood/dirichlet.c -- see dirichlet.h: the regressions of single classes, and the
+ * probabilities that they give (share/doc/methods.md 17.1 to 17.5, 17.7). */
+#include "compute/likelihood/dirichlet.h"
+
+#include "base/mem.h"
+#include "compute/features/featmap.h"
+#include "compute/likelihood/likelihood.h"
+#include "compute/likelihood/nmll_impl.h"
+#include "compute/linalg/blas.h"
+#include "compute/rng.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct likelihood_ops dirichlet_likelihood = {
+    .name = "dirichlet",
+    .link = "dirichlet",
+    .title = "several classes, by a regression for each",
+    .method = "regressions with known noise",
+    .classes = true,
+    .several = true,
+};
+
+/* The log-normal distribution with mean and variance a, those of Gamma(a, 1). */
+void dirichlet_values_for_tests(double alpha, struct dirichlet_value of[2])
+{
+    for (size_t own = 0; own < 2; own++) {
+        const double a = alpha + (double)own;
+        of[own].var = log1p(1.0 / a);
+        of[own].y = log(a) - 0.5 * of[own].var;
+    }
+}
+
+/* The sums. */
+
+static enum status check_labels(const struct dirichlet_rows *r, struct err *err)
+{
+    if (r->classes < 2 || r->classes > TARGETS_MOST)
+        return err_set(err, ST_RANGE, "%zu classes; 2 to %d are possible", r->classes,
+                       TARGETS_MOST);
+    if (!(r->alpha > 0.0) || !isfinite(r->alpha))
+        return err_set(err, ST_RANGE, "alpha=%g must be positive", r->alpha);
+    for (size_t i = 0; i < r->src->n; i++) {
+        const double c = r->labels[i];
+        if (!(c >= 0.0 && c < (double)r->classes) || c != floor(c))
+            return err_set(err, ST_RANGE, "row %zu has class %g, not 0 to %zu", i + 1, c,
+                           r->classes - 1);
+    }
+    return ST_OK;
+}
+
+/* An operator over rows, and their sums Z'Z and Z'1. */
+static enum status sum_up(const struct dirichlet *d, const struct source *src, struct fop **f,
+                          double *G, double *sum, struct err *err)
+{
+    const struct fop_opts fo = { .pool = d->rows.on.pool, .precision = d->rows.precision };
+    double *ones = mem_calloc(src->n + 1, sizeof *ones, "ones", err);
+
+    for (size_t i = 0; ones && i < src->n; i++)
+        ones[i] = 1.0;
+    *f = ones ? fop_new(d->rows.on.be, d->rows.map, src, &fo, err) : NULL;
+    enum status rc = *f                            ? fop_set(*f, d->rows.hp, err)
+                     : err && err->code != ST_OK ? err->code
+                                                   : ST_NOMEM;
+    if (rc == ST_OK)
+        rc = fop_gram_of(*f, 1, ones, G, sum, NULL, d->rows.on.ctl, err);
+    free(ones);
+    return rc;
+}
+
+enum status dirichlet_open(struct dirichlet *d, const struct dirichlet_rows *rows, struct err *err)
+{
+    enum status rc = check_labels(rows, err);
+
+    *d = (struct dirichlet){ .rows = *rows, .n = rows->src->n, .M = rows->map->M };
+    if (rc != ST_OK)
+        return rc;
+    dirichlet_values_for_tests(rows->alpha, d->of);
+    d->G = mem_aligned(d->M * d->M, sizeof *d->G, "the Gram matrix", err);
+    d->Gc = d->G ? mem_aligned(d->M * d->M, sizeof *d->Gc, "the Gram matrix of a class", err)
+                 : NULL;
+    d->sum = d->Gc ? mem_calloc(2 * d->M, sizeof *d->sum, "sums", err) : NULL;
+    d->row = d->sum ? mem_calloc(d->n + 1, sizeof *d->row, "rows of a class", err) : NULL;
+    if (d->row == NULL)
+        return ST_NOMEM;
+    d->sumc = d->sum + d->M;
+    return sum_up(d, rows->src, &d->all, d->G, d->sum, err);
+}
+
+void dirichlet_close(struct dirichlet *d)
+{
+    fop_free(d->all);
+    fop_free(d->own);
+    free(d->G);
+    free(d->Gc);
+    free(d->sum);
+    free(d->row);
+    *d = (struct dirichlet){ .all = NULL };
+}
+
+enum status dirichlet_take(struct dirichlet *d, size_t c, struct err *err)
+{
+    d->nown = 0;
+    for (size_t i = 0; i < d->n; i++)
+        if (d->rows.labels[i] == (double)c)
+            d->row[d->nown++] = i;
+    const double share = (double)d->nown / (double)d->n;
+    d->mean = share * d->of[1].y + (1.0 - share) * d->of[0].y;
+    fop_free(d->own);
+    d->own = NULL;
+    memset(d->Gc, 0, d->M * d->M * sizeof *d->Gc);
+    memset(d->sumc, 0, d->M * sizeof *d->sumc);
+    if (d->nown == 0)
+        return ST_OK;
+    source_subset_init(&d->subset, d->rows.src, d->row, d->nown);
+    return sum_up(d, &d->subset.base, &d->own, d->Gc, d->sumc, err);
+}
+
+/* The regression of a class. */
+
+/* L L' = A + jitter I, with the least jitter that rounding needs; *added is it and rho. */
+static enum status factor(const struct dirichlet *d, double rho, double *L, double *added,
+                          struct err *err)
+{
+    const size_t M = d->M;
+    const double k = d->of[0].var / d->of[1].var - 1.0, most = 1e-4 * (double)d->n;
+
+    for (double jitter = 0.0;; jitter = jitter > 0.0 ? 10.0 * jitter : 1e-10 * (double)d->n) {
+        *added = rho + jitter;
+        for (size_t j = 0; j < M; j++) {
+            for (size_t i = j; i < M; i++)
+                L[i + j * M] = d->G[i + j * M] + k * d->Gc[i + j * M];
+            L[j + j * M] += *added;
+        }
+        const enum status rc = blas_dpotrf(d->rows.on.pool, M, L, M, d->rows.on.ctl, NULL, err);
+        if (rc != ST_NOT_PD || jitter > most)
+            return rc;
+        err_clear(err);
+    }
+}
+
+enum status dirichlet_at(const struct dirichlet *d, double amplitude, double *L, double *w,
+                         double *value, struct err *err)
+{
+    const size_t M = d->M;
+    const double off = d->of[0].var, own = d->of[1].var;
+    const double r0 = d->of[0].y - d->mean, r1 = d->of[1].y - d->mean;
+    const double n1 = (double)d->nown, n0 = (double)d->n - n1;
+    double rho, logdet = 0.0;
+    enum status rc = factor(d, off / (amplitude * amplitude), L, &rho, err);
+
+    if (rc != ST_OK)
+        return rc;
+    for (size_t i = 0; i < M; i++)
+        w[i] = r0 * d->sum[i] + (r1 * off / own - r0) * d->sumc[i];
+    rc = blas_dtrsm(d->rows.on.pool, false, M, 1, L, M, w, M, err);
+    const double quad = rc == ST_OK ? blas_ddot(M, w, w) : 0.0;
+    if (rc == ST_OK)
+        rc = blas_dtrsm(d->rows.on.pool, true, M, 1, L, M, w, M, err);
+    for (size_t i = 0; i < M; i++)
+        logdet += 2.0 * log(L[i + i * M]);
+    *value = 0.5 * ((n0 * r0 * r0 + n1 * r1 * r1 * off / own - quad) / off) +
+             0.5 * (logdet - (double)M * log(rho)) + 0.5 * (n0 * log(off) + n1 * log(own)) +
+             0.5 * (n0 + n1) * log(2.0 * M_PI);
+    return rc;
+}
+
+/* A search over the logarithm of the amplitude. */
+struct amplitudes { const struct dirichlet *d; double *L, *w; enum status rc; struct err *err; };
+
+static double value_of_log(void *ctx, double log_amplitude)
+{
+    struct amplitudes *a = ctx;
+    double value = INFINITY;
+
+    if (a->rc == ST_OK)
+        a->rc = dirichlet_at(a->d, exp(log_amplitude), a->L, a->w, &value, a->err);
+    if (a->rc == ST_NOT_PD) {
+        err_clear(a->err);
+        a->rc = ST_OK;
+        return INFINITY;
+    }
+    return a->rc == ST_OK ? value : INFINITY;
+}
+
+enum status dirichlet_best(const struct dirichlet *d, const double within[2], double *L, double *w,
+                           double *amplitude, struct err *err)
+{
+    struct amplitudes a = { .d = d, .L = L, .w = w, .err = err };
+    double at = log(*amplitude);
+    const double lo = log(within[0]), hi = log(within[1]);
+
+    if (hi > lo)
+        nmll_search_few(value_of_log, &a, lo, hi, at, &at);
+    else
+        at = lo;
+    *amplitude = exp(at);
+    return a.rc;
+}
+
+/* Probabilities. */
+
+enum { DRAWS = 512, ROWS_EACH = 64 };
+/* Draws come in pairs e and -e, so that their mean is exact. */
+struct softmax {
+    size_t n, classes;
+    const double *mean, *var, *normal; /* normal: DRAWS x classes */
+    double temperature, *p;
+};
+
+static void add_softmax(size_t classes, const double *f, double *sum)
+{
+    double most = f[0], all = 0.0, e[TARGETS_MOST];
+
+    for (size_t c = 1; c < classes; c++)
+        most = fmax(most, f[c]);
+    for (size_t c = 0; c < classes; c++)
+        all += e[c] = exp(f[c] - most);
+    for (size_t c = 0; c < classes; c++)
+        sum[c] += e[c] / all;
+}
+
+static void row_by_draws(const struct softmax *s, size_t i)
+{
+    const size_t C = s->classes;
+    double sum[TARGETS_MOST] = { 0.0 }, f[TARGETS_MOST], sd[TARGETS_MOST], all = 0.0;
+
+    for (size_t c = 0; c < C; c++)
+        sd[c] = sqrt(s->var[c * s->n + i]);
+    for (size_t k = 0; k < 2 * DRAWS; k++) {
+        const double *e = s->normal + k / 2 * C, sign = k % 2 ? -1.0 : 1.0;
+        for (size_t c = 0; c < C; c++)
+            f[c] = (s->mean[c * s->n + i] + sign * sd[c] * e[c]) / s->temperature;
+        add_softmax(C, f, sum);
+    }
+    for (size_t c = 0; c < C; c++)
+        all += sum[c];
+    for (size_t c = 0; c < C; c++)
+        s->p[c * s->n + i] = sum[c] / all;
+}
+
+static void softmax_task(void *ctx, size_t task, size_t worker)
+{
+    const struct softmax *s = ctx;
+    const size_t r0 = task * ROWS_EACH, r1 = r0 + ROWS_EACH < s->n ? r0 + ROWS_EACH : s->n;
+    const double t = s->temperature;
+
+    (void)worker;
+    for (size_t i = r0; i < r1; i++) {
+        if (s->classes > 2) {
+            row_by_draws(s, i);
+            continue;
+        }
+        const double one = logit_likelihood.probability((s->mean[s->n + i] - s->mean[i]) / t,
+                                                        (s->var[i] + s->var[s->n + i]) / (t * t));
+        s->p[i] = 1.0 - one;
+        s->p[s->n + i] = one;
+    }
+}
+
+enum status dirichlet_softmax(struct pool *pool, size_t n, size_t classes, const double *mean,
+                              const double *var, double temperature, double *p, struct err *err)
+{
+    double *normal = mem_calloc(DRAWS, classes * sizeof *normal, "draws of classes", err);
+    struct softmax s = { .n = n, .classes = classes, .mean = mean, .var = var, .normal = normal,
+                         .temperature = temperature, .p = p };
+
+    if (normal == NULL)
+        return ST_NOMEM;
+    for (size_t k = 0; k < DRAWS * classes; k++)
+        normal[k] = rng_normal(0, rng_stream(RNG_SOFTMAX, 0), k);
+    pool_run(pool, (n + ROWS_EACH - 1) / ROWS_EACH, softmax_task, &s);
+    free(normal);
+    return ST_OK;
+}

@@ -1,0 +1,298 @@
+/* compute/models/model_dirichlet.c -- several classes on random features, a regression for each
+ * (compute/likelihood/dirichlet.h; share/doc/methods.md 17).  Its targets are the labels of the
+ * rows, 0 to classes - 1; it predicts a latent function for each class.
+ *
+ * The state of the model is alpha, the mean of each class and the labels of the training rows, from
+ * which and their inputs the factors can be made again. */
+#include "compute/models/fit.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "compute/features/featmap.h"
+#include "compute/likelihood/dirichlet.h"
+#include "compute/likelihood/likelihood.h"
+#include "compute/linalg/blas.h"
+#include "compute/models/tuning.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SEARCH_COLS = 512,  /* features and rows of the search for hyperparameters */
+    SEARCH_ROWS = 4000,
+    EVALUATIONS = 13    /* of a class in the search for its amplitude, for the forecast of time */
+};
+static const double amplitude_range = 100.0; /* that a fit searches, up and down */
+
+static struct dirichlet_rows rows_of(const struct model *m, const struct featmap *map,
+                                     const struct source *src, const double *labels,
+                                     const struct tools *on)
+{
+    return (struct dirichlet_rows){ .map = map, .src = src, .labels = labels, .hp = m->hp,
+                                    .classes = m->t, .alpha = m->state[0],
+                                    .precision = m->precision, .on = *on };
+}
+
+static enum status no_weights(struct err *err)
+{
+    err_named(err, ST_UNSUPPORTED, "classes",
+              "weights of rows belong to Gaussian noise; classes have none");
+    err_hint(err, "cols NAME role=skip");
+    return ST_UNSUPPORTED;
+}
+
+static enum status dirichlet_plan(const struct fit_opts *o, size_t n, size_t d, size_t threads,
+                                  struct fit_plan *p, char note[256], struct err *err)
+{
+    const double M = (double)o->features, C = (double)o->labels.classes;
+    const double ram = (double)mem_physical();
+    const double most = o->mem_limit ? (double)o->mem_limit : 0.95 * ram;
+    char mem[24], have[24], time[32];
+
+    if (o->features < 2 || o->features % 2 != 0)
+        return err_set(err, ST_RANGE, "features=%zu must be even and at least 2", o->features);
+    p->plan = PLAN_DIRECT;
+    p->threads = threads;
+    p->bytes = 8.0 * M * M * (3.0 + C) + 16.0 * (double)n + 8.0 * (double)d +
+               fop_product_bytes(n, o->features, 0, o->precision, threads) +
+               (double)threads * MODEL_BLAS_PACK;
+    mem_format(mem, sizeof mem, p->bytes);
+    if (most > 0.0 && p->bytes > most) {
+        mem_format(have, sizeof have, most);
+        err_named(err, ST_LIMIT, "memory", "features=%zu with %zu classes needs %s; %s is allowed",
+                  o->features, o->labels.classes, mem, have);
+        err_hint(err, "fit features=%zu", o->features / 2 + o->features / 2 % 2);
+        return ST_LIMIT;
+    }
+    const double flops = 4.0 * (double)n * M * M + C * (EVALUATIONS + 1) * M * M * M / 3.0;
+    text_seconds(time, sizeof time, flops / 40e9 / (double)(threads ? threads : 1));
+    snprintf(note, 256, "direct: %zu classes, a factor of %zu features for each in %s, about %s",
+             o->labels.classes, o->features, mem, time);
+    return ST_OK;
+}
+
+static size_t dirichlet_size(const struct fit_opts *o, size_t n)
+{
+    (void)n;
+    return o->features;
+}
+
+/* A factor and weights for each class; amplitudes first, unless they are given. */
+static enum status solve(struct model *m, struct dirichlet *d, bool search, double *evidence,
+                         struct err *err)
+{
+    const size_t M = m->M;
+    const double within[2] = { m->amplitude / amplitude_range, m->amplitude * amplitude_range };
+    enum status rc = ST_OK;
+
+    for (size_t c = 0; rc == ST_OK && c < m->t; c++) {
+        double value = 0.0, *L = m->factors + c * M * M, *w = m->w + c * M;
+        rc = dirichlet_take(d, c, err);
+        if (rc == ST_OK && search)
+            rc = dirichlet_best(d, within, L, w, &m->amplitudes[c], err);
+        if (rc == ST_OK)
+            rc = dirichlet_at(d, m->amplitudes[c], L, w, &value, err);
+        m->state[1 + c] = d->mean;
+        m->noises[c] = sqrt(d->of[0].var);
+        *evidence -= value;
+        model_step(d->rows.on.ctl, PHASE_FACTOR, c + 1);
+    }
+    return rc;
+}
+
+/* Fills weights and factors of a model whose state has alpha and labels. */
+static enum status run(struct model *m, const struct source *src, bool search,
+                       const struct tools *on, double *evidence, struct err *err)
+{
+    struct featmap *map = featmap_new(&m->kernel, src->d, m->M, m->seed, err);
+    const struct dirichlet_rows rows = rows_of(m, map, src, m->state + 1 + m->t, on);
+    struct dirichlet d = { .all = NULL };
+
+    m->factors = map ? mem_aligned(m->t * m->M * m->M, sizeof *m->factors, "a factor of each class",
+                                   err)
+                     : NULL;
+    enum status rc = m->factors                    ? dirichlet_open(&d, &rows, err)
+                     : err && err->code != ST_OK ? err->code
+                                                   : ST_NOMEM;
+    if (rc == ST_OK)
+        rc = solve(m, &d, search, evidence, err);
+    dirichlet_close(&d);
+    featmap_free(map);
+    return rc;
+}
+
+static enum status dirichlet_fit(struct fit *ft, struct err *err)
+{
+    struct model *m = ft->m;
+    struct fit_info *info = ft->info;
+    const size_t n = ft->src->n;
+    const double start = fit_now();
+    struct phase_ctl phase;
+    const struct tools on = { ft->on.be, ft->on.pool,
+                              model_phase(&phase, ft->on.ctl, PHASE_GRAM) };
+
+    if (ft->src->row_scale != NULL)
+        return no_weights(err);
+    m->likelihood = ft->o->likelihood;
+    m->nstate = 1 + m->t + n;
+    m->state = mem_calloc(m->nstate, sizeof *m->state, "the labels", err);
+    if (m->state == NULL)
+        return ST_NOMEM;
+    m->state[0] = ft->o->labels.alpha;
+    memcpy(m->state + 1 + m->t, ft->y, n * sizeof *m->state);
+    info->evidence = 0.0;
+    const enum status rc = run(m, ft->src, ft->free_scale, &on, &info->evidence, err);
+    info->why = OUT_DIRECT;
+    info->means_only = false;
+    info->seconds.solve = fit_now() - start;
+    return rc;
+}
+
+static void dirichlet_end(struct fit *ft, enum status rc)
+{
+    (void)ft;
+    (void)rc; /* nothing is held */
+}
+
+static bool dirichlet_suits(const struct model *m, const struct source *src, struct err *err)
+{
+    return features_model.suits(m, src, err);
+}
+
+/* The factors once more, from the labels of the model and the inputs of its training rows. */
+static enum status dirichlet_variance(struct model *m, const struct source *train, size_t Mv,
+                                      const struct tools *on, double *effdim, struct err *err)
+{
+    double evidence = 0.0;
+
+    (void)Mv;
+    if (effdim != NULL)
+        *effdim = NAN;
+    if (m->nstate != 1 + m->t + train->n || !(m->state[0] > 0.0))
+        return err_set(err, ST_STATE, "the model keeps labels of %zu rows, and there are %zu: fit "
+                       "again", m->nstate - 1 - m->t, train->n);
+    if (!dirichlet_suits(m, train, err))
+        return ST_SHAPE;
+    free(m->factors);
+    return run(m, train, false, on, &evidence, err);
+}
+
+/* Variances of the functions of all classes in a tile: v_off |L_c^-1 z|^2. */
+static enum status dirichlet_tile(const struct prediction *p, size_t r0, size_t r1, double *Z,
+                                  struct err *err)
+{
+    const struct model *m = p->m;
+    const size_t M = m->M, rows = r1 - r0;
+    double *V = Z + MODEL_TILE * M;
+    enum status rc = fop_tile64(p->f, r0, r1, Z, M, err);
+
+    if (rc == ST_OK)
+        memset(Z + rows * M, 0, (MODEL_TILE - rows) * M * sizeof *Z);
+    for (size_t c = 0; rc == ST_OK && c < m->t; c++) {
+        memcpy(V, Z, MODEL_TILE * M * sizeof *V);
+        rc = blas_dtrsm(NULL, false, M, MODEL_TILE, m->factors + c * M * M, M, V, M, err);
+        for (size_t i = 0; rc == ST_OK && i < rows; i++)
+            p->varf[c * p->n + r0 + i] =
+                m->noises[c] * m->noises[c] * blas_ddot(M, V + i * M, V + i * M);
+    }
+    return rc;
+}
+
+static enum status dirichlet_predict(struct prediction *p, struct err *err)
+{
+    const struct model *m = p->m;
+    const struct fop_opts fo = { .pool = p->on.pool, .precision = m->precision };
+    struct model_map z = { .f = NULL };
+
+    if (m->nstate < 1 + m->t)
+        return err_set(err, ST_STATE, "the model keeps no means of its classes: fit again");
+    enum status rc = model_open(m, m->M, p->src, &fo, p->on.be, &z, err);
+    if (rc == ST_OK)
+        rc = fop_zp(z.f, m->t, m->w, p->mean, p->on.ctl, err);
+    for (size_t c = 0; rc == ST_OK && c < m->t; c++)
+        for (size_t i = 0; i < p->n; i++)
+            p->mean[c * p->n + i] += m->state[1 + c];
+    if (rc == ST_OK && p->varf != NULL) {
+        p->f = z.f;
+        p->tile = dirichlet_tile;
+        p->work_len = 2 * MODEL_TILE * m->M + 8;
+        rc = model_tiles(p, err);
+    }
+    model_close(&z);
+    return rc;
+}
+
+/* Tuning: the sum over the classes, each at its best amplitude, with the gradient. */
+
+static struct tuning_sizes dirichlet_sizes(const struct kernel *k, size_t n, size_t d,
+                                           size_t features, size_t rows)
+{
+    size_t low = rows ? rows : SEARCH_ROWS;
+
+    low = low < n ? low : n;
+    (void)k;
+    (void)d;
+    return (struct tuning_sizes){ .rows = low, .cols = features < SEARCH_COLS ? features
+                                                                              : SEARCH_COLS,
+                                  .all_cols = features, .all_rows = rows ? low : n };
+}
+
+static enum status dirichlet_allowed(size_t n, size_t features, size_t mem_limit, struct err *err)
+{
+    return features_tuning.allowed(n, features, mem_limit, err);
+}
+
+static void dirichlet_close_level(struct tuning_level *l)
+{
+    featmap_free(l->held);
+    l->held = NULL;
+}
+
+static enum status dirichlet_value_at(struct tuning_level *l, const struct nmll_ask *ask,
+                                      const struct nmll_told *told, struct err *err)
+{
+    const struct tuning_task *task = l->task;
+
+    if (l->src->row_scale != NULL)
+        return no_weights(err);
+    if (l->held == NULL)
+        l->held = featmap_new(task->kernel, l->src->d, l->M, task->seed, err);
+    if (l->held == NULL)
+        return err && err->code != ST_OK ? err->code : ST_NOMEM;
+    return dirichlet_nmll(&(struct dirichlet_rows){
+                              .map = l->held, .src = l->src, .labels = l->y, .hp = ask->hp,
+                              .classes = task->labels.classes, .alpha = task->labels.alpha,
+                              .precision = l->precision, .on = task->on },
+                          ask, told, err);
+}
+
+static const struct model_tuning dirichlet_tuning = {
+    .no_noise = true,
+    .sizes = dirichlet_sizes,
+    .allowed = dirichlet_allowed,
+    .best = dirichlet_value_at,
+    .at = dirichlet_value_at,
+    .no_errors = "is the squared error of a regression; classes are tuned by their marginal "
+                 "likelihood",
+    .no_probes = "nmll=approx estimates the marginal likelihood of a regression; classes have "
+                 "their own",
+    .close = dirichlet_close_level,
+};
+
+const struct model_ops dirichlet_model = {
+    .name = "dirichlet",
+    .words = "random features, a regression for each class",
+    .classes = true,
+    .several = true,
+    .draws = true,
+    .size = dirichlet_size,
+    .plan = dirichlet_plan,
+    .fit = dirichlet_fit,
+    .end = dirichlet_end,
+    .variance = dirichlet_variance,
+    .suits = dirichlet_suits,
+    .predict = dirichlet_predict,
+    .tuning = &dirichlet_tuning,
+};

@@ -1,0 +1,156 @@
+/* compute/stats/label_scores.c -- see label_scores.h. */
+#include "compute/stats/label_scores.h"
+
+#include "base/mem.h"
+#include "compute/stats/class_scores.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BINS = 15 };
+/* The rows by the probability of their likeliest class, in bins of equal width: how many, its mean,
+ * and the share whose class it is (both NaN in an empty bin). */
+struct label_bin { size_t n; double confidence, share; };
+
+static enum status check(size_t n, size_t classes, const double *label, const double *p,
+                         struct err *err)
+{
+    if (n == 0)
+        return err_set(err, ST_RANGE, "there are no rows to score");
+    for (size_t i = 0; i < n; i++)
+        if (!(label[i] >= 0.0 && label[i] < (double)classes))
+            return err_set(err, ST_RANGE, "row %zu has class %g, not 0 to %zu", i + 1, label[i],
+                           classes - 1);
+    for (size_t i = 0; i < n * classes; i++)
+        if (!(p[i] >= 0.0 && p[i] <= 1.0))
+            return err_set(err, ST_RANGE, "row %zu has probability %g", i % n + 1, p[i]);
+    return ST_OK;
+}
+
+size_t label_scores_class(size_t n, size_t classes, const double *p, size_t i)
+{
+    size_t best = 0;
+
+    for (size_t c = 1; c < classes; c++)
+        if (p[c * n + i] > p[best * n + i])
+            best = c;
+    return best;
+}
+
+void label_scores_confusion(size_t n, size_t classes, const double *label, const double *p,
+                            size_t *count)
+{
+    memset(count, 0, classes * classes * sizeof *count);
+    for (size_t i = 0; i < n; i++)
+        count[(size_t)label[i] * classes + label_scores_class(n, classes, p, i)]++;
+}
+
+static void fill_bins(size_t n, size_t classes, const double *label, const double *p,
+                      struct label_bin bin[BINS])
+{
+    memset(bin, 0, BINS * sizeof *bin);
+    for (size_t i = 0; i < n; i++) {
+        const size_t c = label_scores_class(n, classes, p, i);
+        const double most = p[c * n + i];
+        size_t at = 0; /* bin k holds k / B < p <= (k + 1) / B, and the first one 0 as well */
+        while (at + 1 < BINS && most > (double)(at + 1) / BINS)
+            at++;
+        bin[at].n++;
+        bin[at].confidence += most;
+        bin[at].share += (double)c == label[i];
+    }
+    for (size_t b = 0; b < BINS; b++) {
+        bin[b].confidence = bin[b].n ? bin[b].confidence / (double)bin[b].n : NAN;
+        bin[b].share = bin[b].n ? bin[b].share / (double)bin[b].n : NAN;
+    }
+}
+
+static double log_clipped(double p)
+{
+    return log(fmax(p, CLASS_SCORES_CLIP));
+}
+
+/* What follows from the confusion matrix: recalls are averaged over the classes that occur. */
+static void by_counts(size_t n, size_t classes, const size_t *count, struct metrics *m)
+{
+    double right = 0.0, recall = 0.0, constant = 0.0, most = 0.0;
+    size_t seen = 0;
+
+    for (size_t a = 0; a < classes; a++) {
+        double all = 0.0;
+        for (size_t b = 0; b < classes; b++)
+            all += (double)count[a * classes + b];
+        right += (double)count[a * classes + a];
+        if (all == 0.0)
+            continue;
+        seen++;
+        recall += (double)count[a * classes + a] / all;
+        constant -= all / (double)n * log(all / (double)n);
+        most = fmax(most, all);
+    }
+    m->accuracy = right / (double)n;
+    m->balanced_accuracy = recall / (double)seen;
+    m->majority = most / (double)n;
+    m->log_loss_constant = constant;
+}
+
+/* The areas of each class against all others, averaged over those that have any. */
+static enum status areas(size_t n, size_t classes, const double *label, const double *p,
+                         struct metrics *m, struct err *err)
+{
+    double *y = mem_calloc(n, sizeof *y, "classes", err), roc = 0.0, pr = 0.0;
+    enum status rc = y ? ST_OK : ST_NOMEM;
+    struct metrics one;
+    size_t k = 0;
+
+    for (size_t c = classes == 2; rc == ST_OK && c < classes; c++) {
+        for (size_t i = 0; i < n; i++)
+            y[i] = label[i] == (double)c;
+        rc = metrics_compute(n, y, p + c * n, NULL, NULL, &one, err);
+        if (rc != ST_OK || !isfinite(one.auroc))
+            continue;
+        roc += one.auroc;
+        pr += one.auprc;
+        k++;
+    }
+    free(y);
+    m->auroc = k ? roc / (double)k : NAN;
+    m->auprc = k ? pr / (double)k : NAN;
+    return rc;
+}
+
+enum status label_scores(size_t n, size_t classes, const double *label, const double *p,
+                         struct metrics *m, struct err *err)
+{
+    struct label_bin bin[BINS];
+    enum status rc = check(n, classes, label, p, err);
+    size_t *count =
+        rc == ST_OK ? mem_calloc(classes, classes * sizeof *count, "counts", err) : NULL;
+    double loss = 0.0, brier = 0.0;
+
+    if (count == NULL)
+        return rc == ST_OK ? ST_NOMEM : rc;
+    metrics_none(m);
+    m->n = n;
+    label_scores_confusion(n, classes, label, p, count);
+    by_counts(n, classes, count, m);
+    free(count);
+    for (size_t i = 0; i < n; i++) {
+        loss -= log_clipped(p[(size_t)label[i] * n + i]);
+        for (size_t c = 0; c < classes; c++) {
+            const double off = p[c * n + i] - (label[i] == (double)c);
+            brier += off * off;
+        }
+    }
+    m->log_loss = loss / (double)n;
+    m->brier = brier / (double)n;
+    fill_bins(n, classes, label, p, bin);
+    m->ece = m->mce = 0.0;
+    for (size_t b = 0; b < BINS; b++) {
+        const double off = bin[b].n ? fabs(bin[b].share - bin[b].confidence) : 0.0;
+        m->ece += off * (double)bin[b].n / (double)n;
+        m->mce = fmax(m->mce, off);
+    }
+    return areas(n, classes, label, p, m, err);
+}
