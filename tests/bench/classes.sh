@@ -8,7 +8,7 @@
 #   wd6-*     splice sites by wd(n=6): all rows; 50 random, 50 greedy, 200 random points
 #   sms-*     messages by spectrum(n=3,norm=cosine), 100 and 500 points
 #   covbin10k, htru2, eeg   rbf, 300 random points
-#   speed     20 sweeps of expectation propagation, 40,000 rows, 100 points, beside a dgemm
+#   speed     20 sweeps of expectation propagation, 40,000 rows, 100 points
 build=${1:?usage: tests/bench/classes.sh BUILD [DIRECTORY] [JOB...]}
 build=$(cd "$build" && pwd) src=$(cd "$(dirname "$0")/../.." && pwd)
 data=$(cd "${GPDESK_SHARED:-$src/../shared}/data" && pwd) || exit 77
