@@ -256,19 +256,33 @@ _Static_assert(sizeof columns / sizeof *columns <= (size_t)PREDICT_COLUMNS_MOST,
 
 /* Choices. */
 
+/* The names in their order, each once: some stand for other things where classes are predicted. */
+static const char *word_at(size_t i)
+{
+    for (size_t k = 0; k < COLUMNS; k++) {
+        size_t before = 0;
+        while (strcmp(columns[before].name, columns[k].name) != 0)
+            before++;
+        if (before == k && i-- == 0)
+            return columns[k].name;
+    }
+    return NULL;
+}
+
 static enum status unknown_column(const char *word, struct err *err)
 {
     const char *names[COLUMNS];
     char near[80], quoted[48];
     struct buf all = { 0 };
+    size_t n = 0;
 
-    for (size_t i = 0; i < COLUMNS; i++) {
-        names[i] = columns[i].name;
-        buf_printf(&all, "%s%s", i ? "," : "", names[i]);
+    for (; word_at(n); n++) {
+        names[n] = word_at(n);
+        buf_printf(&all, "%s%s", n ? "," : "", names[n]);
     }
     err_named(err, ST_NOT_FOUND, "column", "columns=: predict has no column %s",
               text_quoted(word, quoted, sizeof quoted));
-    if (!command_nearest(word, names, COLUMNS, near, sizeof near))
+    if (!command_nearest(word, names, n, near, sizeof near))
         snprintf(near, sizeof near, "none");
     err_hint(err, "predict columns=row,y,mean,sd  (near: %s; all: %s; id=NAME: one of the file)",
              near, buf_str(&all));
@@ -368,7 +382,7 @@ void predict_columns_without_variance(struct predict_columns *c)
 static const char *name_at(struct workspace *ws, size_t i)
 {
     (void)ws;
-    return i < COLUMNS ? columns[i].name : NULL;
+    return word_at(i);
 }
 
 const struct words_row predict_columns_words = { .type = ARG_PREDICTED, .name = "predicted",
