@@ -105,6 +105,8 @@ refuse 'predict columns=mean' 'mean is of a number, and this run predicts severa
 refuse 'predict columns=mean_latent' 'mean_latent is of two classes'
 run -s s.gpd -e 'score' -e 'plot roc out=no.svg'
 has "a plot of two classes says so" "$err$out" 'several classes'
+run -s s.gpd -e 'score' -e 'plot parity out=no.svg'
+has "a plot of numbers, too" "$err$out" 'several classes'
 awk 'BEGIN { print "x,y"; for (i = 0; i < 700; i++) printf "%d,w%d\n", i, i % 70 }' >many.csv
 run --format json -e 'open many.csv target=y; likelihood dirichlet'
 has "more than 64 values" "$err$out" 'more than 64 different values'

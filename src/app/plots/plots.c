@@ -351,12 +351,12 @@ struct figure *plots_no_prediction(const char *name, const struct run *r, bool s
         return plots_nothing(name, "There is no fit yet. try: fit, then score", err);
     if (!plots_prediction(r))
         return plots_nothing(name, "This run has not been scored yet. try: score", err);
-    if (r->has_enc && r->enc.nclasses && !of_classes(name))
-        return plots_nothing(name, "This plot is of predicted numbers, and this run predicts two "
-                                   "classes. try: plot calibration, plot roc or plot pr", err);
     if (plots_prediction(r)->classes)
         return plots_nothing(name, "This plot is of two classes or of numbers, and this run "
                                    "predicts several classes. try: score, or check", err);
+    if (r->has_enc && r->enc.nclasses && !of_classes(name))
+        return plots_nothing(name, "This plot is of predicted numbers, and this run predicts two "
+                                   "classes. try: plot calibration, plot roc or plot pr", err);
     return sd && !plots_prediction(r)->sd
                ? plots_nothing(name, "This run has no predictive variance. try: fit variance=auto",
                                err)
