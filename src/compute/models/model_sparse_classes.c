@@ -11,8 +11,7 @@
 #include "compute/inducing/sites.h"
 #include "compute/likelihood/likelihood.h"
 #include "compute/linalg/blas.h"
-#include "compute/models/exact.h"
-#include "compute/models/tuning.h"
+#include "compute/models/sparse_level.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -226,18 +225,13 @@ static enum status predict(struct prediction *p, struct err *err)
 /* Tuning: as the exact model of two classes, at points that stay until the search asks for
  * others. */
 
-struct held { double *X; struct select_points points; };
-
 static struct tuning_sizes sizes(const struct kernel *k, size_t n, size_t d, size_t features,
                                  size_t rows)
 {
     (void)k;
     (void)d;
     (void)features;
-    if (rows == 0)
-        rows = SEARCH_ROWS;
-    return (struct tuning_sizes){ .rows = rows < n ? rows : n, .cols = 1, .all_cols = 1,
-                                  .all_rows = n };
+    return sparse_level_sizes(n, rows, SEARCH_ROWS);
 }
 
 static enum status allowed(size_t n, size_t features, size_t mem_limit, struct err *err)
@@ -245,31 +239,11 @@ static enum status allowed(size_t n, size_t features, size_t mem_limit, struct e
     return sparse_model.tuning->allowed(n, features, mem_limit, err);
 }
 
-static void held_close(struct tuning_level *l)
-{
-    struct held *h = l->held;
-
-    if (h == NULL)
-        return;
-    select_points_free(&h->points);
-    free(h->X);
-    free(h);
-    l->held = NULL;
-}
-
-static struct columns_of rows_of(const struct tuning_level *l, const double *hp)
-{
-    const struct held *h = l->held;
-
-    return (struct columns_of){ .k = l->task->kernel, .hp = hp, .X = h->X, .n = l->n,
-                                .d = l->src->d, .pool = l->task->on.pool };
-}
-
 static enum status choose(struct tuning_level *l, const struct nmll_ask *ask,
                           const struct select_points *by, struct select_points *out,
                           struct err *err)
 {
-    const struct columns_of rows = rows_of(l, ask->hp);
+    const struct columns_of rows = sparse_level_rows(l, ask->hp);
     const struct select_job job = { .rows = &rows, .src = l->src, .y = ask->y,
                                     .o = l->task->inducing, .seed = l->task->seed,
                                     .mem_limit = l->task->mem_limit, .ctl = l->task->on.ctl,
@@ -288,13 +262,11 @@ static enum status held_open(struct tuning_level *l, const struct nmll_ask *ask,
 
     if (rc != ST_OK || l->held != NULL)
         return rc;
-    struct held *h = l->held = mem_calloc(1, sizeof *h, "the inducing points", err);
-    if (h == NULL)
-        return ST_NOMEM;
-    h->X = exact_inputs(l->src, err);
-    rc = h->X ? choose(l, ask, NULL, &h->points, err) : ST_NOMEM;
+    struct sparse_level *h = sparse_level_open(l, err);
+    rc = h ? choose(l, ask, NULL, &h->points, err)
+         : err && err->code != ST_OK ? err->code : ST_NOMEM;
     if (rc != ST_OK)
-        held_close(l);
+        sparse_level_close(l);
     return rc;
 }
 
@@ -303,7 +275,7 @@ static enum status value_at(struct tuning_level *l, const struct nmll_ask *ask,
                             const struct select_points *p, const struct nmll_told *told,
                             struct err *err)
 {
-    const struct columns_of rows = rows_of(l, ask->hp);
+    const struct columns_of rows = sparse_level_rows(l, ask->hp);
     double amplitude = ask->amplitude, grad[KERNEL_MAX_HP + 2];
     struct sites s = { 0 };
     enum status rc = sites_make(&rows, p->Z, p->m, l->task->likelihood, ask->y, &s,
@@ -336,15 +308,16 @@ static enum status value(struct tuning_level *l, const struct nmll_ask *ask,
                          const struct nmll_told *told, struct err *err)
 {
     const enum status rc = held_open(l, ask, err);
+    const struct sparse_level *h = l->held;
 
-    return rc == ST_OK ? value_at(l, ask, &((struct held *)l->held)->points, told, err) : rc;
+    return rc == ST_OK ? value_at(l, ask, &h->points, told, err) : rc;
 }
 
 /* Points of the setting; they are kept if the evidence there is better than with those before. */
 static enum status again(struct tuning_level *l, const struct nmll_ask *ask, bool *moved,
                          struct err *err)
 {
-    struct held *h = l->held;
+    struct sparse_level *h = l->held;
     struct select_points points = { 0 };
     double before, after, amplitude = 0.0;
     struct nmll_told told = { .value = &before, .amplitude = &amplitude };
@@ -380,7 +353,7 @@ static const struct model_tuning tuning = {
     .no_errors = "is the squared error of a regression; two classes are tuned by their evidence",
     .no_probes = "nmll=approx estimates the marginal likelihood of a regression; two classes have "
                  "their own evidence",
-    .close = held_close,
+    .close = sparse_level_close,
 };
 
 const struct model_ops sparse_classes_model = {

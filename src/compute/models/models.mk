@@ -43,6 +43,8 @@ libcompute_a_SOURCES += \
   src/compute/models/propose.h \
   src/compute/models/rescale.c \
   src/compute/models/rescale.h \
+  src/compute/models/sparse_level.c \
+  src/compute/models/sparse_level.h \
   src/compute/models/truth.c \
   src/compute/models/truth.h \
   src/compute/models/tuning.h \

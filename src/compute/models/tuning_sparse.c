@@ -2,21 +2,13 @@
  * FITC or DTC, with amplitude and noise at their best (compute/inducing/bound.h), at points that
  * stay as they are until the search asks for others. */
 #include "base/mem.h"
-#include "compute/models/exact.h"
-#include "compute/models/tuning.h"
+#include "compute/models/sparse_level.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The most rows that a search uses, and how many for each point at least. */
-enum { SEARCH_ROWS = 5000, ROWS_EACH = 20 };
-
-/* What a level holds: its rows, and the points chosen from them. */
-struct held {
-    double *X;
-    struct select_points points;
-};
+enum { SEARCH_ROWS = 5000 }; /* the most rows that a search uses */
 
 static struct tuning_sizes sparse_sizes(const struct kernel *k, size_t n, size_t d, size_t features,
                                         size_t rows)
@@ -24,10 +16,7 @@ static struct tuning_sizes sparse_sizes(const struct kernel *k, size_t n, size_t
     (void)k;
     (void)d;
     (void)features;
-    if (rows == 0)
-        rows = SEARCH_ROWS;
-    return (struct tuning_sizes){ .rows = rows < n ? rows : n, .cols = 1, .all_cols = 1,
-                                  .all_rows = n };
+    return sparse_level_sizes(n, rows, SEARCH_ROWS);
 }
 
 static enum status sparse_allowed(size_t n, size_t features, size_t mem_limit, struct err *err)
@@ -39,33 +28,12 @@ static enum status sparse_allowed(size_t n, size_t features, size_t mem_limit, s
     return ST_OK;
 }
 
-static void sparse_close(struct tuning_level *l)
-{
-    struct held *h = l->held;
-
-    if (h == NULL)
-        return;
-    select_points_free(&h->points);
-    free(h->X);
-    free(h);
-    l->held = NULL;
-}
-
-static struct columns_of rows_of(const struct tuning_level *l, const double *hp)
-{
-    const struct held *h = l->held;
-
-    return (struct columns_of){ .k = l->task->kernel, .hp = hp, .X = h->X, .n = l->n,
-                                .d = l->src->d, .row_scale = l->src->row_scale,
-                                .pool = l->task->on.pool };
-}
-
 /* The best value, amplitudes and noises with given points. */
 static enum status best_with(const struct tuning_level *l, const struct nmll_ask *ask,
                              const struct select_points *p, double *value, double *amplitude,
                              double *noise, struct err *err)
 {
-    const struct columns_of rows = rows_of(l, ask->hp);
+    const struct columns_of rows = sparse_level_rows(l, ask->hp);
     const struct nmll_told told = { .value = value, .amplitude = amplitude, .noise = noise };
     struct bound b = { .approx = l->task->inducing->approx, .m = p->m, .t = ask->t ? ask->t : 1,
                        .y = ask->y };
@@ -83,7 +51,7 @@ static enum status choose(struct tuning_level *l, const struct nmll_ask *ask,
                           const struct select_points *by, struct select_points *out,
                           struct err *err)
 {
-    const struct columns_of rows = rows_of(l, ask->hp);
+    const struct columns_of rows = sparse_level_rows(l, ask->hp);
     const size_t t = ask->t ? ask->t : 1;
     struct select_opts o = *l->task->inducing;
     double value, amplitude[TARGETS_MOST] = { 0 }, noise[TARGETS_MOST] = { 0 };
@@ -118,15 +86,13 @@ static enum status sparse_open(struct tuning_level *l, const struct nmll_ask *as
 {
     if (l->held != NULL)
         return ST_OK;
-    struct held *h = l->held = mem_calloc(1, sizeof *h, "the inducing points", err);
-    if (h == NULL)
-        return ST_NOMEM;
-    h->X = exact_inputs(l->src, err);
-    enum status rc = h->X ? choose(l, ask, NULL, &h->points, err) : ST_NOMEM;
+    struct sparse_level *h = sparse_level_open(l, err);
+    enum status rc = h ? choose(l, ask, NULL, &h->points, err)
+                     : err && err->code != ST_OK ? err->code : ST_NOMEM;
     if (rc == ST_OK && ctl_stopped(l->task->on.ctl)) /* half of a choice is none to compare with */
         rc = err_set(err, ST_CANCELLED, "stopped");
     if (rc != ST_OK)
-        sparse_close(l);
+        sparse_level_close(l);
     return rc;
 }
 
@@ -183,8 +149,8 @@ static enum status sparse_best(struct tuning_level *l, const struct nmll_ask *as
         return rc;
     all.amplitude = told->amplitude ? told->amplitude : a;
     all.noise = told->noise ? told->noise : s;
-    const struct held *h = l->held;
-    const struct columns_of rows = rows_of(l, ask->hp);
+    const struct sparse_level *h = l->held;
+    const struct columns_of rows = sparse_level_rows(l, ask->hp);
     b.m = h->points.m;
     rc = bound_make(&rows, h->points.Z, &b, l->task->on.ctl, err);
     if (rc == ST_OK)
@@ -206,7 +172,7 @@ static enum status sparse_best(struct tuning_level *l, const struct nmll_ask *as
 static enum status sparse_again(struct tuning_level *l, const struct nmll_ask *ask, bool *moved,
                                 struct err *err)
 {
-    struct held *h = l->held;
+    struct sparse_level *h = l->held;
     struct select_points points = { 0 };
     double before, after, a[TARGETS_MOST] = { 0 }, s[TARGETS_MOST] = { 0 };
 
@@ -238,5 +204,5 @@ const struct model_tuning sparse_tuning = {
     .no_errors = "is for feature models, method=bayes or grid",
     .no_probes = "nmll=approx estimates the marginal likelihood of features; a sparse model has "
                  "its bound",
-    .close = sparse_close,
+    .close = sparse_level_close,
 };

@@ -179,15 +179,20 @@ static double fold_mean(const struct scoring *s, const struct measure *m, size_t
 
 enum { MEASURES_FOLDS = 16 };
 
-/* The figures that `score folds` reports. */
-static size_t fold_measures(const struct measure *out[MEASURES_FOLDS])
+/* The figures that `score folds` reports: not those that nothing here has. */
+static size_t fold_measures(const struct scoring *s, size_t nfolds,
+                            const struct measure *out[MEASURES_FOLDS])
 {
     const struct measure *m;
     size_t n = 0;
 
-    for (size_t i = 0; (m = measure_at(i)) != NULL && n < MEASURES_FOLDS; i++)
-        if (m->folds)
+    for (size_t i = 0; (m = measure_at(i)) != NULL && n < MEASURES_FOLDS; i++) {
+        bool there = m->folds && !m->omit;
+        for (size_t k = 0; m->folds && !there && k < nfolds * encoding_targets(&s->enc); k++)
+            there = !isnan(measure_score(m, &s->fold[k]));
+        if (there)
             out[n++] = m;
+    }
     return n;
 }
 
@@ -285,7 +290,6 @@ void scoring_folds_done(struct workspace *ws, struct job *job, enum status rc,
                         const struct err *err)
 {
     const struct measure *key_of[MEASURES_FOLDS];
-    const size_t keys = fold_measures(key_of);
     struct scoring *s = job->arg;
     const size_t t = encoding_targets(&s->enc),
                  n = s->nfolds < FOLDS_SHOWN ? s->nfolds : FOLDS_SHOWN;
@@ -293,6 +297,7 @@ void scoring_folds_done(struct workspace *ws, struct job *job, enum status rc,
 
     if (scoring_ended_early(ws, job, rc, err))
         return;
+    const size_t keys = fold_measures(s, n, key_of);
     baseline_mean(s, &s->baseline);
     rec_init(&rec, REC_RESULT, "score");
     snprintf(rec.run, sizeof rec.run, "%s", s->run);

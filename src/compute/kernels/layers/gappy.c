@@ -67,10 +67,8 @@ static const struct layer_setting settings[] = {
     { .name = "n", .offset = offsetof(struct layer, width), .most = KERNEL_WIDTH_MOST },
     { .name = "gap", .offset = offsetof(struct layer, gap), .most = KERNEL_WIDTH_MOST,
       .zero = true },
-    { .name = "norm", .offset = offsetof(struct layer, cosine), .words = wordlist_norms,
-      .expected = "none or cosine", .quiet = true },
-    { .name = "strands", .offset = offsetof(struct layer, strands), .words = wordlist_strands,
-      .expected = "one or both", .quiet = true },
+    WORDLIST_NORM,
+    WORDLIST_STRANDS,
     { 0 },
 };
 

@@ -86,10 +86,8 @@ static const struct layer_word_ops word_ops = { mismatch_kinds, mismatch_each, w
 static const struct layer_setting settings[] = {
     { .name = "n", .offset = offsetof(struct layer, width), .most = KERNEL_WIDTH_MOST },
     { .name = "m", .offset = offsetof(struct layer, mismatches), .most = 8, .zero = true },
-    { .name = "norm", .offset = offsetof(struct layer, cosine), .words = wordlist_norms,
-      .expected = "none or cosine", .quiet = true },
-    { .name = "strands", .offset = offsetof(struct layer, strands), .words = wordlist_strands,
-      .expected = "one or both", .quiet = true },
+    WORDLIST_NORM,
+    WORDLIST_STRANDS,
     { 0 },
 };
 

@@ -138,8 +138,7 @@ static const struct layer_setting settings[] = {
     { .name = "n", .offset = offsetof(struct layer, width), .most = KERNEL_WIDTH_MOST },
     { .name = "shift", .offset = offsetof(struct layer, shift), .most = KERNEL_WIDTH_MOST,
       .zero = true, .quiet = true },
-    { .name = "norm", .offset = offsetof(struct layer, cosine), .words = wordlist_norms,
-      .expected = "none or cosine", .quiet = true },
+    WORDLIST_NORM,
     { 0 },
 };
 

@@ -29,7 +29,13 @@ double wordlist_length(const struct layer *, const double *x);
 double wordlist_pair(const double *params, const double *hp, size_t nl, size_t d, const double *x,
                      const double *y, double *grad);
 extern const struct hparam wordlist_hparams[];
-/* The words of norm= and strands=. */
+/* The words of norm= and strands=, and the rows of their settings (NORM also for wd). */
 extern const char *const wordlist_norms[], *const wordlist_strands[];
+#define WORDLIST_NORM                                                                              \
+    { .name = "norm", .offset = offsetof(struct layer, cosine), .words = wordlist_norms,           \
+      .expected = "none or cosine", .quiet = true }
+#define WORDLIST_STRANDS                                                                           \
+    { .name = "strands", .offset = offsetof(struct layer, strands), .words = wordlist_strands,     \
+      .expected = "one or both", .quiet = true }
 
 #endif
