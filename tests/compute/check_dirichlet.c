@@ -242,6 +242,46 @@ START_TEST(best_amplitudes_and_threads)
 }
 END_TEST
 
+/* Smooth functions of many rows: features in single precision, whose rounding is far above what is
+ * added to the diagonal, give about the likelihood of double precision. */
+START_TEST(rounding_is_no_evidence)
+{
+    enum { n = 8000, d = 3, classes = 13 };
+    double *X = calloc(n * d, sizeof *X), *label = calloc(n, sizeof *label), value[2], best[2];
+    const struct kernel k = parse("rbf");
+    const double hp[] = { 1.0 };
+    const struct nmll_bounds within = { { 0.01, 2e3 }, { 1.0, 1.0 } };
+    struct source_array src;
+
+    for (size_t i = 0; i < n; i++) {
+        double u[d];
+        for (size_t j = 0; j < d; j++) {
+            u[j] = rng_uniform(3, rng_stream(RNG_TEST, 6), d * i + j);
+            X[d * i + j] = sqrt(12.0) * (u[j] - 0.5);
+        }
+        label[i] = floor(10.0 * u[0] * u[1] + 3.0 * u[2]);
+    }
+    source_array_init(&src, X, n, d, d);
+    struct featmap *map = featmap_new(&k, d, 256, 9, NULL);
+    for (int at = 0; at < 2; at++) {
+        const struct dirichlet_rows rows = { .map = map, .src = &src.base, .labels = label,
+                                             .hp = hp, .classes = classes, .alpha = 0.01,
+                                             .precision = at ? PREC_DOUBLE : PREC_FLOAT,
+                                             .on = { .be = backend_cpu() } };
+        const struct nmll_ask ask = { .t = 1, .y = label, .hp = hp, .nhp = 1, .scale = NMLL_BEST,
+                                      .within = &within };
+        best[at] = 20.0;
+        const struct nmll_told told = { .value = &value[at], .amplitude = &best[at] };
+        ck_assert_int_eq(dirichlet_nmll(&rows, &ask, &told, NULL), ST_OK);
+    }
+    ck_assert_msg(value[0] >= value[1] * 0.99 && value[0] <= value[1] * 1.05, "%.9g and %.9g",
+                  value[0], value[1]);
+    featmap_free(map);
+    free(X);
+    free(label);
+}
+END_TEST
+
 /* The softmax of golden logits over a temperature. */
 START_TEST(golden_label_scores)
 {
@@ -314,6 +354,7 @@ int main(void)
     tcase_add_test(t, two_classes_by_the_integral);
     tcase_add_loop_test(t, gradient_by_differences, 0, 2);
     tcase_add_test(t, best_amplitudes_and_threads);
+    tcase_add_test(t, rounding_is_no_evidence);
     tcase_add_test(t, golden_label_scores);
     tcase_add_test(t, scores_by_hand);
     suite_add_tcase(s, t);

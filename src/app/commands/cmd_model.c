@@ -217,6 +217,13 @@ static enum status class_points(struct workspace *ws, const struct args *a, cons
     return rc;
 }
 
+/* Of several classes: their noise is far below the functions of smooth kernels, so that features in
+ * single precision would limit the amplitudes. */
+static enum precision label_precision(const struct workspace *ws, const struct args *a)
+{
+    return args_given(a, "precision") ? line_precision(ws, a) : PREC_DOUBLE;
+}
+
 /* tune under likelihood dirichlet: by random features alone. */
 static enum status tune_labels(const struct args *a, struct tune_opts *o, struct err *err)
 {
@@ -338,7 +345,7 @@ static enum status cmd_tune(struct workspace *ws, const struct args *a, struct e
     o.restarts = (size_t)args_int(a, "restarts", 1);
     o.polish = args_bool(a, "polish");
     o.seed = args_given(a, "seed") ? (uint64_t)args_int(a, "seed", 0) : ws->opt.seed;
-    o.precision = line_precision(ws, a);
+    o.precision = d->alpha > 0.0 ? label_precision(ws, a) : line_precision(ws, a);
     o.start = hp;
     size_t *width = NULL, n = 0;
     rc = args_given(a, "width") ? args_ints(a, "width", &width, &n, err) : ST_OK;
@@ -750,7 +757,7 @@ static enum status fit_labels(struct workspace *ws, const struct args *a, struct
     o->keep_scale = !ws->scale_tuned && o->amplitude != 1.0;
     o->features = (size_t)args_int(a, "features", CLASS_FEATURES);
     o->features += o->features & 1;
-    o->precision = line_precision(ws, a);
+    o->precision = label_precision(ws, a);
     o->seed = args_given(a, "seed") ? (uint64_t)args_int(a, "seed", 0) : ws->opt.seed;
     return fitting_fit(ws, d, o, args_line(a), err);
 }

@@ -119,6 +119,16 @@ enum status dirichlet_take(struct dirichlet *d, size_t c, struct err *err)
 
 /* The regression of a class. */
 
+/* Without rounding no pivot is below what was added to the diagonal. */
+static bool rounded(size_t M, const double *L, double added)
+{
+    double least = INFINITY;
+
+    for (size_t i = 0; i < M; i++)
+        least = fmin(least, L[i + i * M] * L[i + i * M]);
+    return least < 0.5 * added;
+}
+
 /* L L' = A + jitter I, with the least jitter that rounding needs; *added is it and rho. */
 static enum status factor(const struct dirichlet *d, double rho, double *L, double *added,
                           struct err *err)
@@ -134,7 +144,7 @@ static enum status factor(const struct dirichlet *d, double rho, double *L, doub
             L[j + j * M] += *added;
         }
         const enum status rc = blas_dpotrf(d->rows.on.pool, M, L, M, d->rows.on.ctl, NULL, err);
-        if (rc != ST_NOT_PD || jitter > most)
+        if (jitter > most || (rc != ST_NOT_PD && (rc != ST_OK || !rounded(M, L, *added))))
             return rc;
         err_clear(err);
     }

@@ -24,7 +24,8 @@ enum {
     SEARCH_ROWS = 4000,
     EVALUATIONS = 13    /* of a class in the search for its amplitude, for the forecast of time */
 };
-static const double amplitude_range = 100.0; /* that a fit searches, up and down */
+/* Amplitudes that a fit searches; targets are between log alpha - 3 and 0. */
+static const double amplitudes[2] = { 0.01, 300.0 };
 
 static struct dirichlet_rows rows_of(const struct model *m, const struct featmap *map,
                                      const struct source *src, const double *labels,
@@ -84,14 +85,15 @@ static enum status solve(struct model *m, struct dirichlet *d, bool search, doub
                          struct err *err)
 {
     const size_t M = m->M;
-    const double within[2] = { m->amplitude / amplitude_range, m->amplitude * amplitude_range };
     enum status rc = ST_OK;
 
     for (size_t c = 0; rc == ST_OK && c < m->t; c++) {
+        if (search)
+            m->amplitudes[c] = fmin(fmax(m->amplitude, amplitudes[0]), amplitudes[1]);
         double value = 0.0, *L = m->factors + c * M * M, *w = m->w + c * M;
         rc = dirichlet_take(d, c, err);
         if (rc == ST_OK && search)
-            rc = dirichlet_best(d, within, L, w, &m->amplitudes[c], err);
+            rc = dirichlet_best(d, amplitudes, L, w, &m->amplitudes[c], err);
         if (rc == ST_OK)
             rc = dirichlet_at(d, m->amplitudes[c], L, w, &value, err);
         m->state[1 + c] = d->mean;
