@@ -83,6 +83,30 @@ static double value_at(const struct problem *p, const double *Z, size_t m, enum 
     return -value;
 }
 
+/* The golden matrix is that of the strings, and the targets are the counts less their mean. */
+START_TEST(golden_strings)
+{
+    struct problem p = golden_problem();
+    size_t n, cols;
+    double *K = support_golden("sparse_K", &n, &cols), mean = 0.0;
+
+    ck_assert(n == p.n && cols == p.n);
+    for (size_t i = 0; i < n * n; i++)
+        ck_assert(support_close(20.0 * kernel_exact(&p.k, p.hp, p.d, p.X + i / n * p.d,
+                                                    p.X + i % n * p.d, NULL),
+                                K[i], 1e-12));
+    free(K);
+    double *count = support_golden("sparse_counts", &n, &cols);
+    ck_assert(n == p.n && cols == 1);
+    for (size_t i = 0; i < n; i++)
+        mean += count[i] / (double)n;
+    for (size_t i = 0; i < n; i++)
+        ck_assert(support_close(count[i] - mean, p.y[i], 1e-12));
+    free(count);
+    problem_free(&p);
+}
+END_TEST
+
 START_TEST(golden_values)
 {
     struct problem p = golden_problem();
@@ -161,10 +185,9 @@ START_TEST(golden_dpp)
     struct problem p = { .n = 8, .d = 8 };
     size_t n, cols;
     double *K = support_golden("sparse_K", &n, &cols);
-    const char *path = support_shared("golden/kdpp_probs.csv");
-    FILE *in = path ? fopen(path, "r") : NULL;
-    unsigned i, j, k, sets = 0;
-    double want, apart = 0.0;
+    size_t sets;
+    char **line = support_golden_strings("kdpp_probs", &sets);
+    double apart = 0.0;
     size_t *count = mem_calloc(512, sizeof *count, "counts", NULL);
 
     /* rows whose linear kernel is that of the strings: the factor of the leading block, over 20 */
@@ -186,15 +209,14 @@ START_TEST(golden_dpp)
         count[1u << s[0] | 1u << s[1] | 1u << s[2]]++;
         select_points_free(&got);
     }
-    ck_assert_msg(in != NULL, "no kdpp_probs");
-    for (int ch; (ch = getc(in)) != EOF && ch != '\n';)
-        ;
-    while (fscanf(in, "%u,%u,%u,%lf", &i, &j, &k, &want) == 4) {
-        sets++;
-        apart += 0.5 * fabs((double)count[1u << i | 1u << j | 1u << k] / CHAINS - want);
-    }
-    fclose(in);
     ck_assert_uint_eq(sets, 56);
+    for (size_t i = 0; i < sets; i++) {
+        unsigned s[3];
+        double want;
+        ck_assert(sscanf(line[i], "%u,%u,%u,%lf", &s[0], &s[1], &s[2], &want) == 4);
+        apart += 0.5 * fabs((double)count[1u << s[0] | 1u << s[1] | 1u << s[2]] / CHAINS - want);
+    }
+    support_strings_free(line);
     ck_assert_msg(apart < 0.03, "total variation %g", apart);
     free(count);
     problem_free(&p);
@@ -709,6 +731,7 @@ int main(void)
 
     while (select_at(nways))
         nways++;
+    tcase_add_test(t, golden_strings);
     tcase_add_test(t, golden_values);
     tcase_add_loop_test(t, golden_greedy, BOUND_VFE, BOUND_DTC + 1);
     tcase_add_test(t, golden_dpp);

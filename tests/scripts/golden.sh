@@ -6,8 +6,9 @@ shared=${GPDESK_SHARED:-$srcdir/../shared}
 [ -d "$shared/golden" ] || { echo "../shared/golden is absent"; exit 77; }
 shared=$(cd "$shared" && pwd) lists=$(pwd)/tests/golden
 
-# methods.md A to E, kernels of sequences and graphs (F), of counts (H), of words and two classes
-# (I), maps that learn, classes and calibration (J), kernel PCA, clusters and scores (K).
+# methods.md A to E, kernels of sequences and graphs (F), of counts (H), of words, inducing points
+# and two classes (I), maps that learn, classes and calibration (J), kernel PCA, clusters and scores
+# (K).
 part_of() {
     case $1 in
     splitmix_* | kern_* | fht_* | sorf_* | poly_srht_*) echo A ;;
@@ -18,7 +19,7 @@ part_of() {
     conv_* | graph_* | fastconv_* | onehot_*) echo F ;;
     sdd_* | sgd_* | pathwise_*) echo G ;;
     tan_* | ioffe_* | tdp_* | tsketch_* | gamma_inv_cdf) echo H ;;
-    spectrum_* | cls_* | ep_* | laplace_*) echo I ;;
+    spectrum_* | sparse_* | kdpp_probs | cls_* | ep_* | laplace_*) echo I ;;
     dir_* | cal_* | recal_* | fm_X | fm_y | fm_theta | fm_features | fm_grad | fm_scalars) echo J ;;
     auprc_* | kpca_* | pca_* | km_* | met_* | spearman_*) echo K ;;
     *) echo later ;;
