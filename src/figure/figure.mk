@@ -3,6 +3,9 @@
 noinst_LIBRARIES += libfigure.a
 libfigure_a_SOURCES =
 libfigure_a_SOURCES += \
+  src/figure/document.c \
+  src/figure/document.h \
+  src/figure/document_html.c \
   src/figure/figure.c \
   src/figure/figure.h \
   src/figure/figure_cells.c \
