@@ -1,7 +1,8 @@
 /* tests/compute/check_calibration.c -- variances and intervals by rows kept aside: golden factor
  * and densities, conformal quantiles by hand, the coverage that split conformal prediction
- * promises, and models that are copied. */
+ * promises, temperatures and prediction sets of classes, and models that are copied. */
 #include "compute/backend.h"
+#include "compute/likelihood/temperature.h"
 #include "compute/models/model.h"
 #include "compute/rng.h"
 #include "compute/stats/calibration.h"
@@ -118,6 +119,138 @@ START_TEST(new_rows_are_inside_as_often_as_promised)
 }
 END_TEST
 
+/* Without variances p is the softmax of the logits over T; the optimum of two decimals more than
+ * the golden one was found with has the same log loss. */
+START_TEST(golden_temperature)
+{
+    size_t n, K, one;
+    double *f = support_golden("cal_logits", &n, &K), *label = support_golden("cal_labels", &n,
+                                                                              &one);
+    double *mean = calloc(2 * n * K, sizeof *mean);
+    struct temperature t;
+    struct temperature_rows rows = { .of = likelihood_linked("dirichlet"), .n = n, .classes = K,
+                                     .mean = mean, .var = mean + n * K, .label = label };
+
+    for (size_t i = 0; i < n * K; i++)
+        mean[i % K * n + i / K] = f[i];
+    ck_assert_int_eq(temperature_find(&rows, &t, NULL), ST_OK);
+    ck_assert(support_close(t.best, support_golden_scalar("cal_scalars", "T_opt"), 1e-6));
+    ck_assert(support_close(t.before, support_golden_scalar("cal_scalars", "nll_T1"), 1e-12));
+    ck_assert(support_close(t.after, support_golden_scalar("cal_scalars", "nll_Topt"), 1e-12));
+    ck_assert(!t.at_bound);
+    for (size_t i = 0; i < n * K; i++) /* three times the logits: three times the temperature */
+        mean[i] *= 3.0;
+    ck_assert_int_eq(temperature_find(&rows, &t, NULL), ST_OK);
+    ck_assert(support_close(t.best, 3.0 * support_golden_scalar("cal_scalars", "T_opt"), 1e-6));
+    rows.n = TEMPERATURE_ROWS - 1;
+    ck_assert_int_eq(temperature_find(&rows, &t, NULL), ST_RANGE);
+    free(f);
+    free(label);
+    free(mean);
+}
+END_TEST
+
+/* One function of two classes.  By the logistic function m of k rows with the latent value a have
+ * class 1: the best T is a/log(m/(k - m)).  By the normal distribution function Phi(a/T) = m/k.
+ * Rows that are all as predicted have none, and the search ends at its bound. */
+START_TEST(temperature_of_two_classes)
+{
+    enum { k = 40, m = 31 };
+    double mean[k], var[k] = { 0.0 }, label[k], p[k];
+    const double z = 0.755415026360469; /* Phi(z) = 31/40 */
+    struct temperature t;
+    struct temperature_rows rows = { .of = likelihood_linked("logit"), .n = k, .classes = 2,
+                                     .mean = mean, .var = var, .label = label };
+
+    for (size_t i = 0; i < k; i++)
+        mean[i] = 2.5, label[i] = i < m;
+    ck_assert_int_eq(temperature_find(&rows, &t, NULL), ST_OK);
+    ck_assert(support_close(t.best, 2.5 / log((double)m / (k - m)), 1e-6));
+    rows.of = likelihood_linked("probit");
+    ck_assert_int_eq(temperature_find(&rows, &t, NULL), ST_OK);
+    ck_assert(support_close(t.best, 2.5 / z, 1e-5));
+    ck_assert_int_eq(temperature_apply(&rows, t.best, p, NULL), ST_OK);
+    ck_assert_double_eq_tol(p[0], (double)m / k, 1e-6);
+    for (size_t i = 0; i < k; i++)
+        label[i] = 1.0;
+    ck_assert_int_eq(temperature_find(&rows, &t, NULL), ST_OK);
+    ck_assert(t.at_bound && t.best < 1.0);
+    label[3] = 2.0;
+    ck_assert_int_eq(temperature_find(&rows, &t, NULL), ST_RANGE);
+}
+END_TEST
+
+/* Nine rows, so that 90 % is the ninth of them and 80 % the eighth; at equal values all of them
+ * are inside. */
+START_TEST(sets_by_hand)
+{
+    const double lack[9] = { 0.25, 0.5, 0.125, 0.75, 0.0, 0.5, 1.0, 0.5, 0.25 };
+    double v[9], reach;
+    struct err err = { 0 };
+
+    memcpy(v, lack, sizeof v); /* 0 .125 .25 .25 .5 .5 .5 .75 1 */
+    ck_assert_int_eq(calibration_sets(9, v, 0.9, &reach, NULL), ST_OK);
+    ck_assert_double_eq(reach, 1.0);
+    ck_assert(calibration_holds(0.0, reach));
+    ck_assert_int_eq(calibration_sets(9, v, 0.8, &reach, NULL), ST_OK);
+    ck_assert_double_eq(reach, 0.75);
+    ck_assert(calibration_holds(0.25, reach) && !calibration_holds(0.2499, reach));
+    for (int k = 5; k <= 7; k++) { /* ten ranks: the fifth to the seventh are equal */
+        ck_assert_int_eq(calibration_sets(9, v, 0.1 * k, &reach, NULL), ST_OK);
+        ck_assert_double_eq(reach, 0.5);
+    }
+    size_t inside = 0;
+    for (size_t i = 0; i < 9; i++)
+        inside += calibration_holds(1.0 - lack[i], reach);
+    ck_assert_uint_eq(inside, 7);
+    ck_assert_int_eq(calibration_sets(8, v, 0.9, &reach, &err), ST_RANGE);
+    ck_assert(strstr(err.msg, "at least 9") != NULL);
+    v[0] = NAN;
+    ck_assert_int_eq(calibration_sets(9, v, 0.9, &reach, NULL), ST_RANGE);
+    for (size_t i = 0; i < 9; i++) /* rows without any doubt: the sets still are there */
+        v[i] = 0.0;
+    ck_assert_int_eq(calibration_sets(9, v, 0.9, &reach, NULL), ST_OK);
+    ck_assert(reach > 0.0 && calibration_holds(1.0, reach) && !calibration_holds(0.999, reach));
+}
+END_TEST
+
+/* A copy of a model of three classes shares its factors, also when the first is gone. */
+START_TEST(copies_of_classes)
+{
+    enum { N = 45, C = 3 };
+    double X[N], y[N], mean[2][N * C], var[2][N * C], set[KERNEL_MAX_HP];
+    struct source_array src;
+    struct fit_opts o = { .likelihood = likelihood_linked("dirichlet"), .features = 16, .seed = 3,
+                          .amplitude = 1.0, .noise = 1.0, .labels = { C, 0.01 },
+                          .solver = "auto", .precision = PREC_DOUBLE };
+    struct fit_info info;
+    struct model *m = NULL;
+    const struct tools on = { backend_cpu(), NULL, NULL };
+    struct err err = { 0 };
+
+    ck_assert_int_eq(kernel_parse("rbf", &o.kernel, set, NULL), ST_OK);
+    o.hp[0] = 0.8;
+    for (size_t i = 0; i < N; i++) {
+        X[i] = 2.0 * rng_normal(7, 1, i);
+        y[i] = X[i] < -0.5 ? 0.0 : X[i] < 0.7 ? 1.0 : 2.0;
+    }
+    source_array_init(&src, X, N, 1, 1);
+    ck_assert_msg(model_fit(&src.base, y, &o, &on, &m, &info, NULL, &err) == ST_OK, "%s", err.msg);
+    struct model *c = model_copy(m, NULL), *d = model_copy(c, NULL);
+    ck_assert(c && d && c->factors == m->factors && d->factors == m->factors);
+    ck_assert_int_eq(model_predict(m, &src.base, mean[0], var[0], &on, NULL), ST_OK);
+    model_unref(m);
+    model_unref(c);
+    ck_assert_int_eq(model_predict(d, &src.base, mean[1], var[1], &on, NULL), ST_OK);
+    ck_assert(memcmp(mean[0], mean[1], sizeof mean[0]) == 0);
+    ck_assert(memcmp(var[0], var[1], sizeof var[0]) == 0);
+    ck_assert_int_eq(model_variance(d, &src.base, 0, &on, NULL, NULL), ST_OK); /* its own now */
+    ck_assert_int_eq(model_predict(d, &src.base, mean[1], var[1], &on, NULL), ST_OK);
+    ck_assert(d->lender == NULL && memcmp(var[0], var[1], sizeof var[0]) == 0);
+    model_unref(d);
+}
+END_TEST
+
 /* A copy predicts the same bits; with another amplitude the same means and other variances. */
 START_TEST(copies_of_models)
 {
@@ -169,6 +302,10 @@ int main(void)
     tcase_add_test(tc, quantiles_by_hand);
     tcase_add_test(tc, errors_without_a_scale_are_refused);
     tcase_add_test(tc, new_rows_are_inside_as_often_as_promised);
+    tcase_add_test(tc, golden_temperature);
+    tcase_add_test(tc, temperature_of_two_classes);
+    tcase_add_test(tc, sets_by_hand);
+    tcase_add_test(tc, copies_of_classes);
     tcase_add_loop_test(tc, copies_of_models, 0, 3);
     suite_add_tcase(s, tc);
     return support_run(s);

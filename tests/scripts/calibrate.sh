@@ -102,8 +102,8 @@ refused "all rows" 'calibrate rows=840' '840 of 840 training rows cannot be kept
 refused "no variances" 'fit features=64 variance=none; calibrate rows=50' 'error\[no-variance\]'
 refused "folds" 'split folds=3; fit features=64; calibrate rows=50' 'split into folds'
 run -e 'demo motifs n=120; cols many role=target; cols count role=skip; likelihood bernoulli' \
-    -e 'kernel spectrum(n=2); split test=30% valid=20%; fit; calibrate'
-has "classes" "$out$err" 'calibrate is for targets that are numbers'
+    -e 'kernel spectrum(n=2); split test=30% valid=20%; fit; calibrate method=scale'
+has "classes" "$out$err" 'method=scale is of variances of numbers, and r1 predicts classes'
 run -e "$open; fit features=64; calibrate; undo; runs"
 is "undo" $rc 0
 finish

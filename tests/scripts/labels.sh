@@ -98,7 +98,7 @@ refuse() { # COMMAND WORDS
 refuse 'fit solver=exact' 'solver= belongs to a regression.*fit features='
 refuse 'tune objective=loo' 'objective= belongs to a regression'
 refuse 'advise' 'linear system of a regression.*likelihood gaussian'
-refuse 'calibrate run=r1 share=0.2' 'predicts classes'
+refuse 'calibrate run=r1 share=0.2 method=scale' 'predicts classes'
 refuse 'likelihood dirichlet positive=north' 'of several classes none is the positive one'
 refuse 'likelihood gaussian alpha=1' 'alpha= belongs to several classes'
 refuse 'predict columns=mean' 'mean is of a number, and this run predicts several classes'

@@ -49,7 +49,7 @@ static enum status cmd_calibrate(struct workspace *ws, const struct args *a, str
 const struct command cmd_calibrate_rows[] = {
     {"calibrate",
      "model",
-     "Set variances and intervals by rows that were kept aside",
+     "Set variances, intervals or probabilities by rows that were kept aside",
      "calibrate share=0.1\nsplit test=20% valid=10%; fit; calibrate on=valid level=0.9",
      {{"run", ARG_RUN, ARGF_POS, ".", 0, 0, NULL, NULL, "a fit; . is the last one"},
       {"on", ARG_WORD, 0, NULL, 0, 0, NULL, "part",
@@ -57,10 +57,11 @@ const struct command cmd_calibrate_rows[] = {
       {"share", ARG_SHARE, 0, NULL, 1e-6, 0.9, NULL, NULL,
        "fit anew without this share of the training rows, and calibrate by these"},
       {"rows", ARG_INT, 0, NULL, 1, 1e9, NULL, "rows", "the same with a number of rows"},
-      {"method", ARG_CHOICE, 0, "auto", 0, 0, "auto|scale|conformal", NULL,
-       "scale the variances, set the intervals by conformal quantiles, or (auto) both"},
+      {"method", ARG_CHOICE, 0, "auto", 0, 0, "auto|scale|conformal|temperature", NULL,
+       "numbers: scale the variances, set the intervals by conformal quantiles, or (auto) both; "
+       "classes: a temperature for the probabilities (auto), or conformal prediction sets"},
       {"level", ARG_REAL, 0, "0.95", 0.5, 0.99, NULL, NULL,
-       "the level that the intervals have to keep and that score reports"},
+       "the level that intervals or sets have to keep and that score reports"},
       {"seed", ARG_INT, 0, NULL, 0, 9e15, NULL, NULL,
        "draws the rows of share= and rows=; default: set seed"}},
      CMD_JOB | CMD_NEEDS_MODEL | CMD_CHANGES,
@@ -70,6 +71,11 @@ const struct command cmd_calibrate_rows[] = {
      "the interval with the probability of its level, whatever the shape of the errors.\n"
      "Levels 0.5, 0.8, 0.9, 0.95 and 0.99 have quantiles of their own; between them the\n"
      "intervals are interpolated. score then tells how many rows are inside, and how wide the\n"
-     "intervals are."},
+     "intervals are.\n"
+     "Of classes, temperature divides the latent functions by the number that makes the log loss\n"
+     "of the calibration rows least; conformal finds how probable a class has to be to stand in\n"
+     "the set of a row, so that the set holds the class of a new row at the level, and predict\n"
+     "columns=set writes the sets. The second goes on from the first: calibrate; calibrate\n"
+     "method=conformal level=0.9."},
     {.name = NULL},
 };

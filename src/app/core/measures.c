@@ -105,6 +105,26 @@ static bool is_calibrated(const struct run *r)
     return r->info.calibration_rows != 0;
 }
 
+static bool is_scaled(const struct run *r)
+{
+    return is_calibrated(r) && r->info.calibration_factor > 0.0;
+}
+
+static bool is_tempered(const struct run *r)
+{
+    return is_calibrated(r) && r->info.calibration_temperature > 0.0;
+}
+
+static bool has_sets(const struct run *r)
+{
+    return is_calibrated(r) && r->info.calibration_set > 0.0;
+}
+
+static bool has_level(const struct run *r)
+{
+    return is_calibrated(r) && r->info.calibration_level > 0.0;
+}
+
 /* A target has two values. */
 static bool has_classes(const struct run *r)
 {
@@ -331,21 +351,27 @@ static const struct measure table[] = {
     {ROW("interval95", "interval95", MEASURE_VARIANCE, "sd",
          "how far the 95 % interval reaches, in predictive standard deviations"),
      INFO(reach95), .applies = has_left_out, .age = MEASURE_LATER},
-#define CALIBRATED .applies = is_calibrated, .omit = true, .age = MEASURE_LATER
+#define CALIBRATED(when) .applies = when, .omit = true, .age = MEASURE_LATER
     {ROW("calibration", "calibration", MEASURE_VARIANCE, "", "how the variances were calibrated"),
-     INFO(calibration), CALIBRATED},
+     INFO(calibration), CALIBRATED(is_calibrated)},
     {ROW("calibration_rows", "calibration_rows", MEASURE_VARIANCE, "",
          "rows that the calibration was by"),
-     INFO(calibration_rows), CALIBRATED},
+     INFO(calibration_rows), CALIBRATED(is_calibrated)},
     {ROW("calibration_level", "calibration_level", MEASURE_VARIANCE, "",
          "level that the calibration was for"),
-     INFO(calibration_level), CALIBRATED},
+     INFO(calibration_level), CALIBRATED(has_level)},
     {ROW("calibration_factor", "calibration_factor", MEASURE_VARIANCE, "",
          "factor of all variances by the calibration"),
-     INFO(calibration_factor), CALIBRATED},
+     INFO(calibration_factor), CALIBRATED(is_scaled)},
     {ROW("calibration_reach", "calibration_reach", MEASURE_VARIANCE, "sd",
          "how far the interval of that level reaches, in predictive standard deviations"),
-     INFO(calibration_reach), CALIBRATED},
+     INFO(calibration_reach), CALIBRATED(is_scaled)},
+    {ROW("calibration_temperature", "calibration_temperature", MEASURE_VARIANCE, "",
+         "by what the latent functions of classes are divided"),
+     INFO(calibration_temperature), CALIBRATED(is_tempered)},
+    {ROW("calibration_set", "calibration_set", MEASURE_VARIANCE, "",
+         "what a class in a prediction set may lack of probability 1"),
+     INFO(calibration_set), CALIBRATED(has_sets)},
 #undef CALIBRATED
     {ROW("rows", "rows", MEASURE_ROWS, "", "training rows"), INFO(rows)},
     {ROW("seconds.features", "s_features", MEASURE_SECONDS, "s", "making features"),

@@ -71,8 +71,8 @@ static void moved_note(struct workspace *ws, const struct run *r)
     const bool scale = intervals_moved(r, 0.02), reach = intervals_reached(r, 0.05);
     struct buf said = { 0 };
 
-    if (r->fit.keep_scale || !(scale || reach))
-        return;
+    if (r->fit.keep_scale || r->model->kind->classes || !(scale || reach))
+        return; /* classes have no noise, and an amplitude is searched for each */
     if (scale) {
         buf_printf(&said, "noise %.3g and amplitude %.3g suit these %s better than %.3g and %.3g: ",
                    i->noise, i->amplitude, r->model->kind->draws ? "features" : "rows",

@@ -54,6 +54,8 @@ libruns_a_SOURCES = \
   src/app/runs/row_inspect.h \
   src/app/runs/scoring/calibrating.c \
   src/app/runs/scoring/calibrating.h \
+  src/app/runs/scoring/calibrating_classes.c \
+  src/app/runs/scoring/calibrating_classes.h \
   src/app/runs/scoring/domain.c \
   src/app/runs/scoring/domain.h \
   src/app/runs/scoring/paired.c \

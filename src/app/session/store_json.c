@@ -630,6 +630,10 @@ static void model(struct buf *b, const struct model *m)
         nums(b, "noises", m->noises, m->t);
     }
     reach(b, m);
+    if (m->temperature > 0.0)
+        num(b, "temperature", m->temperature);
+    if (m->set_reach > 0.0)
+        num(b, "set_reach", m->set_reach);
     count(b, "seed", m->seed);
     count(b, "d", m->d);
     count(b, "M", m->M);

@@ -208,6 +208,15 @@ static void read_reach(struct jdoc *j, struct model *m)
     }
 }
 
+/* What calibrations have made of classes; nothing in most sessions. */
+static void read_class_calibration(struct jdoc *j, struct model *m)
+{
+    if (store_doc_has(j, "$.model.temperature"))
+        m->temperature = store_read_field_positive(j, "$.model.temperature", false);
+    if (store_doc_has(j, "$.model.set_reach"))
+        m->set_reach = store_read_field_positive(j, "$.model.set_reach", false);
+}
+
 void store_read_model(struct loader *l, struct jdoc *j, struct run *r)
 {
     struct model *m = mem_calloc(1, sizeof *m, "a model", NULL);
@@ -229,6 +238,7 @@ void store_read_model(struct loader *l, struct jdoc *j, struct run *r)
     store_read_field_each(j, "$.model.amplitudes", m->t, m->amplitudes);
     store_read_field_each(j, "$.model.noises", m->t, m->noises);
     read_reach(j, m);
+    read_class_calibration(j, m);
     m->seed = store_doc_u64(j, "$.model.seed");
     m->d = (size_t)store_doc_int(j, 1, STORE_MANY, "$.model.d");
     m->M = (size_t)store_doc_int(j, 1, STORE_MANY, "$.model.M");

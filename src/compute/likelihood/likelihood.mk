@@ -22,4 +22,6 @@ libcompute_a_SOURCES += \
   src/compute/likelihood/nmll_landscape.h \
   src/compute/likelihood/nmll_loo.c \
   src/compute/likelihood/nmll_slq.c \
-  src/compute/likelihood/probit.c
+  src/compute/likelihood/probit.c \
+  src/compute/likelihood/temperature.c \
+  src/compute/likelihood/temperature.h

@@ -24,7 +24,10 @@ void model_unref(struct model *m)
         return;
     free(m->w);
     free(m->L);
-    free(m->factors);
+    if (m->lender)
+        model_unref(m->lender);
+    else
+        free(m->factors);
     free(m->a);
     free(m->X);
     free(m->origin);

@@ -169,6 +169,9 @@ struct fit_info {
     char calibration[16];
     size_t calibration_rows;
     double calibration_level, calibration_factor, calibration_reach;
+    /* Of classes instead: the temperature, and what a class of a prediction set may lack of
+     * probability 1; 0: none. */
+    double calibration_temperature, calibration_set;
     char plan_note[256];     /* which plan, and what the others would have cost */
     char warning[256];       /* variance starvation, float limit...; empty: none */
     char warning_name[32];
@@ -191,6 +194,10 @@ struct model {
     /* Several classes: a factor like L for each (t x M x M, share/doc/methods.md 17.3).  NULL: they
      * have to be made again (model_variance). */
     double *factors;
+    struct model *lender; /* a copy has the factors of this one, to which it holds a reference */
+    /* Classes that were calibrated: their latent functions are divided by it; 0: by 1.  And their
+     * prediction sets: what a class may lack of probability 1 (stats/calibration.h); 0: none. */
+    double temperature, set_reach;
     /* Functions of the posterior that the fit solved for (share/doc/methods.md 5.11, 6.19), S x M
      * at amplitude 1, so that one set serves all targets; their random numbers follow from the
      * seed.  NULL with S 0. */
@@ -283,8 +290,8 @@ const struct model_ops *model_kind_usual(bool exact);
 struct model *model_ref(struct model *);
 void model_unref(struct model *);
 /* A copy with one reference, which the caller may still change before it hands it on; without the
- * state of the solver.  NULL: NOMEM. */
-struct model *model_copy(const struct model *, struct err *);
+ * state of a solver, but with that of classes, whose factors it shares.  NULL: NOMEM. */
+struct model *model_copy(struct model *, struct err *);
 /* True if it predicts variances as it is: by a factor, or by functions that its fit solved for. */
 static inline bool model_has_variance(const struct model *m)
 {

@@ -18,7 +18,7 @@ static bool copied(double **to, const double *from, size_t n, struct err *err)
     return *to != NULL;
 }
 
-struct model *model_copy(const struct model *m, struct err *err)
+struct model *model_copy(struct model *m, struct err *err)
 {
     struct model *c = mem_calloc(1, sizeof *c, "a model", err);
 
@@ -26,13 +26,14 @@ struct model *model_copy(const struct model *m, struct err *err)
         return NULL;
     *c = *m;
     c->refs = 1;
-    c->state = NULL; /* that of a solver which has ended */
-    c->nstate = 0;
-    c->w = c->L = c->factors = c->a = c->X = c->origin = c->rounds = NULL;
+    c->state = NULL; /* that of a solver which has ended; but classes are predicted from theirs */
+    c->nstate = m->kind->classes ? m->nstate : 0;
+    c->lender = m->factors ? model_ref(m->lender ? m->lender : m) : NULL; /* they are large */
+    c->w = c->L = c->a = c->X = c->origin = c->rounds = NULL;
     if (copied(&c->w, m->w, m->t * m->M, err) && copied(&c->L, m->L, m->Mv * m->Mv, err) &&
-        copied(&c->factors, m->factors, m->t * m->M * m->M, err) &&
         copied(&c->a, m->a, m->S * m->M, err) && copied(&c->X, m->X, m->M * m->d, err) &&
         copied(&c->origin, m->origin, m->M, err) &&
+        copied(&c->state, c->nstate ? m->state : NULL, c->nstate, err) &&
         copied(&c->rounds, m->rounds, m->nrounds * MODEL_ROUND, err))
         return c;
     model_unref(c);

@@ -177,7 +177,11 @@ static enum status dirichlet_variance(struct model *m, const struct source *trai
                        "again", m->nstate - 1 - m->t, train->n);
     if (!dirichlet_suits(m, train, err))
         return ST_SHAPE;
-    free(m->factors);
+    if (m->lender)
+        model_unref(m->lender);
+    else
+        free(m->factors);
+    m->lender = NULL;
     return run(m, train, false, on, &evidence, err);
 }
 

@@ -11,10 +11,11 @@
 
 #include "base/mem.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
-const char *const calibration_words[] = { "auto", "scale", "conformal", NULL };
+const char *const calibration_words[] = { "auto", "scale", "conformal", "temperature", NULL };
 
 static int ascending(const void *a, const void *b)
 {
@@ -52,19 +53,45 @@ static struct reach quantiles(size_t n, const double *z)
     return r;
 }
 
+static enum status enough(size_t n, const char *what, double level, struct err *err)
+{
+    if (n >= least_rows(level))
+        return ST_OK;
+    err_named(err, ST_RANGE, "few-calibration-rows",
+              "%zu calibration rows are too few for %s at %g %%: at least %zu", n, what,
+              100.0 * level, least_rows(level));
+    err_hint(err, "calibrate rows=%zu", 10 * least_rows(level));
+    return ST_RANGE;
+}
+
+enum status calibration_sets(size_t n, double *lack, double level, double *reach, struct err *err)
+{
+    const enum status rc = enough(n, "prediction sets", level, err);
+
+    if (rc != ST_OK)
+        return rc;
+    for (size_t i = 0; i < n; i++)
+        if (!(lack[i] >= 0.0 && lack[i] <= 1.0))
+            return err_set(err, ST_RANGE, "calibration row %zu has probability %g", i + 1,
+                           1.0 - lack[i]);
+    qsort(lack, n, sizeof *lack, ascending);
+    *reach = fmax(lack[rank_of(n, level) - 1], DBL_MIN); /* 0 stands for none */
+    return ST_OK;
+}
+
+bool calibration_holds(double p, double reach)
+{
+    return 1.0 - p <= reach;
+}
+
 enum status calibration_of(size_t n, const double *e, const double *v, enum calibration_way way,
                            double level, struct calibration *c, struct err *err)
 {
     double sum = 0.0;
 
     *c = (struct calibration){ .factor = 1.0 };
-    if (n < least_rows(level)) {
-        err_named(err, ST_RANGE, "few-calibration-rows",
-                  "%zu calibration rows are too few for intervals at %g %%: at least %zu", n,
-                  100.0 * level, least_rows(level));
-        err_hint(err, "calibrate rows=%zu", 10 * least_rows(level));
+    if (enough(n, "intervals", level, err) != ST_OK)
         return ST_RANGE;
-    }
     double *z = mem_calloc(n, sizeof *z, "calibration rows", err);
     if (!z)
         return ST_NOMEM;

@@ -9,9 +9,15 @@
 /* The ways, in the order of calibration_words:
  * SCALE      all variances times the mean of e^2/v, intervals as of normal distributions;
  * CONFORMAL  variances as they are, intervals by the quantiles of |e|/sd (split conformal);
- * BOTH       variances by the first, intervals by the second. */
-enum calibration_way { CALIBRATION_BOTH, CALIBRATION_SCALE, CALIBRATION_CONFORMAL };
-extern const char *const calibration_words[]; /* "auto" "scale" "conformal"; NULL ends */
+ * BOTH       variances by the first, intervals by the second;
+ * TEMPERATURE of classes: compute/likelihood/temperature.h. */
+enum calibration_way {
+    CALIBRATION_BOTH,
+    CALIBRATION_SCALE,
+    CALIBRATION_CONFORMAL,
+    CALIBRATION_TEMPERATURE,
+};
+extern const char *const calibration_words[]; /* "auto" "scale" ...; NULL ends */
 
 struct calibration {
     double z2;           /* the mean of e^2/v that was found */
@@ -23,5 +29,13 @@ struct calibration {
  * few for another level, its reach grows with that of the last one as a normal distribution's. */
 enum status calibration_of(size_t n, const double *e, const double *v, enum calibration_way,
                            double level, struct calibration *, struct err *);
+
+/* Prediction sets of classes (17.13): lack[i] is 1 minus the probability of the observed class of
+ * row i; the n values are sorted.  *reach, above 0, is such that a set of all classes that lack no
+ * more (calibration_holds) holds that of a new row with a probability of at least `level`.  RANGE
+ * if there are too few rows for it. */
+enum status calibration_sets(size_t n, double *lack, double level, double *reach, struct err *);
+/* Is a class of probability p in the set? */
+bool calibration_holds(double p, double reach);
 
 #endif

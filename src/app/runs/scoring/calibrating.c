@@ -4,6 +4,7 @@
  * means to the bit where the old fit had not seen the calibration rows; otherwise a fit with the
  * same settings that leaves these rows out. */
 #include "app/runs/scoring/calibrating.h"
+#include "app/runs/scoring/calibrating_classes.h"
 #include "app/runs/scoring/scoring_impl.h"
 
 #include "app/core/ws_tell.h"
@@ -25,6 +26,7 @@ struct calibrating {
     struct fit_info info;
     struct solve_info solve;
     struct calibration of[TARGETS_MOST];
+    struct calibrating_classes classes; /* of a model of classes instead */
     size_t rows;
     double seconds;
 };
@@ -67,6 +69,7 @@ static enum status fit_anew(struct calibrating *c, struct job *job, struct err *
         rc = scoring_folds_tune(s, job, &e, &o, err);
     if (rc == ST_OK) {
         o.targets = e.t;
+        o.labels = encoding_labels(&s->enc);
         o.mem_limit = job->limits.memory;
         model_on(&o, job->backend, pool_threads(job->pool));
         model_unref(s->model);
@@ -138,6 +141,32 @@ static enum status apply(struct calibrating *c, struct err *err)
     return ST_OK;
 }
 
+/* What they ask of a model of classes, and the new model. */
+static enum status calibrate_classes(struct calibrating *c, const struct encoded *e,
+                                     struct job *job, struct err *err)
+{
+    c->classes.level = c->ask.level;
+    enum status rc = calibrating_classes_measure(c->s.model, &c->s.enc, e, job, &c->classes, err);
+
+    c->rows = e->n;
+    c->model = rc == ST_OK ? model_copy(c->s.model, err) : NULL;
+    if (c->model)
+        calibrating_classes_apply(&c->classes, c->model, &c->info);
+    return rc == ST_OK && !c->model ? ST_NOMEM : rc;
+}
+
+/* The same of a model of numbers. */
+static enum status calibrate_numbers(struct calibrating *c, const struct encoded *e,
+                                     struct job *job, struct err *err)
+{
+    enum status rc = scoring_rows(c->s.model, &c->s.enc, e, job, &c->s.pred, err);
+
+    c->rows = c->s.pred.n;
+    if (rc == ST_OK)
+        rc = measure_rows(c, err);
+    return rc == ST_OK ? apply(c, err) : rc;
+}
+
 static enum status calibrate_work(struct job *job, struct err *err)
 {
     struct calibrating *c = job->arg;
@@ -152,12 +181,8 @@ static enum status calibrate_work(struct job *job, struct err *err)
     if (rc == ST_OK)
         rc = fitting_rows(s->data, PART_VALID, false, &s->enc, &e, NULL, err);
     if (rc == ST_OK)
-        rc = scoring_rows(s->model, &s->enc, &e, job, &s->pred, err);
-    c->rows = s->pred.n;
-    if (rc == ST_OK)
-        rc = measure_rows(c, err);
-    if (rc == ST_OK)
-        rc = apply(c, err);
+        rc = s->model->kind->classes ? calibrate_classes(c, &e, job, err)
+                                     : calibrate_numbers(c, &e, job, err);
     encode_free(&e);
     c->seconds = job_now() - t0;
     return rc;
@@ -165,11 +190,30 @@ static enum status calibrate_work(struct job *job, struct err *err)
 
 /* On the main thread. */
 
-static void tell(struct workspace *ws, const struct calibrating *c, const struct run *r)
+/* The members that numbers have, and in *rec the words of them. */
+static void tell_numbers(struct rec *rec, const struct calibrating *c, const struct run *r)
 {
-    const struct fit_info *i = &r->info;
     const size_t t = r->model->t;
     double factor[TARGETS_MOST], reach[TARGETS_MOST];
+
+    rec_num(rec, "level", c->ask.level);
+    for (size_t j = 0; j < t; j++) {
+        factor[j] = c->of[j].factor;
+        reach[j] = reach_at(&r->model->reach[j], c->ask.level);
+    }
+    if (t > 1) {
+        rec_nums(rec, "factor", factor, t);
+        rec_nums(rec, "quantile", reach, t);
+    } else {
+        rec_num(rec, "factor", factor[0]);
+        rec_num(rec, "quantile", reach[0]);
+    }
+    rec_text(rec, "%smean z^2 %.3g there: variances times %.3g;  intervals at %g %% reach %.3g sd",
+             t > 1 ? "first target: " : "", c->of[0].z2, factor[0], 100.0 * c->ask.level, reach[0]);
+}
+
+static void tell(struct workspace *ws, const struct calibrating *c, const struct run *r)
+{
     struct rec rec;
     char sec[32];
 
@@ -177,33 +221,26 @@ static void tell(struct workspace *ws, const struct calibrating *c, const struct
     snprintf(rec.run, sizeof rec.run, "%s", r->id);
     rec_str(&rec, "run", r->id);
     rec_str(&rec, "from", c->s.run);
-    rec_str(&rec, "method", i->calibration);
+    rec_str(&rec, "method", r->info.calibration);
     rec_int(&rec, "rows", (int64_t)c->rows);
-    rec_num(&rec, "level", c->ask.level);
-    for (size_t j = 0; j < t; j++) {
-        factor[j] = c->of[j].factor;
-        reach[j] = reach_at(&r->model->reach[j], c->ask.level);
-    }
-    if (t > 1) {
-        rec_nums(&rec, "factor", factor, t);
-        rec_nums(&rec, "quantile", reach, t);
-    } else {
-        rec_num(&rec, "factor", factor[0]);
-        rec_num(&rec, "quantile", reach[0]);
-    }
+    text_seconds(sec, sizeof sec, c->seconds);
+    rec_text(&rec, "%s  %s calibrated by %zu %s%s (%s)\n  ", r->id, c->s.run, c->rows,
+             c->ask.rows ? "rows that were left out of a new fit" : "validation rows",
+             c->ask.rows && kernel_learns(&r->fit.kernel) ? ", whose features were learned without "
+                                                            "them" : "", sec);
+    if (r->model->kind->classes)
+        calibrating_classes_tell(&rec, &c->classes);
+    else
+        tell_numbers(&rec, c, r);
     rec_bool(&rec, "fitted_anew", c->ask.rows > 0);
     if (kernel_learns(&r->fit.kernel))
         rec_bool(&rec, "learned_anew", c->ask.rows > 0);
     rec_num(&rec, "seconds", c->seconds);
-    text_seconds(sec, sizeof sec, c->seconds);
-    rec_text(&rec, "%s  %s calibrated by %zu %s%s (%s)\n  %s", r->id, c->s.run, c->rows,
-             c->ask.rows ? "rows that were left out of a new fit" : "validation rows",
-             c->ask.rows && kernel_learns(&r->fit.kernel) ? ", whose features were learned without "
-                                                            "them" : "", sec,
-             t > 1 ? "first target: " : "");
-    rec_text(&rec, "mean z^2 %.3g there: variances times %.3g;  intervals at %g %% reach %.3g sd",
-             c->of[0].z2, factor[0], 100.0 * c->ask.level, reach[0]);
     ws_emit(ws, &rec);
+    if (r->model->kind->classes && c->classes.temperature.at_bound)
+        ws_tell(ws, REC_NOTE, r->id, "temperature-bound", "calibrate share=0.2",
+                "the temperature %.3g is at the end of its range: %zu rows do not say how sure "
+                "probabilities may be", c->classes.temperature.best, c->rows);
 }
 
 static void calibrate_failed(struct workspace *ws, struct job *job, struct run *r, enum status rc,
@@ -239,6 +276,24 @@ static void name_weights(struct run *r)
     }
 }
 
+static void name_verdict(struct run *r, const struct calibrating *c)
+{
+    const char *anew = c->ask.rows ? ", fitted anew without them," : "";
+
+    if (!r->model->kind->classes)
+        snprintf(r->verdict, sizeof r->verdict,
+                 "%s is %s%s with variances times %.3g and intervals by %zu rows kept aside.",
+                 r->id, c->s.run, anew, c->of[0].factor, c->rows);
+    else if (c->classes.way == CALIBRATION_TEMPERATURE)
+        snprintf(r->verdict, sizeof r->verdict,
+                 "%s is %s%s at temperature %.3g by %zu rows kept aside.", r->id, c->s.run, anew,
+                 c->classes.temperature.best, c->rows);
+    else
+        snprintf(r->verdict, sizeof r->verdict,
+                 "%s is %s%s with prediction sets by %zu rows kept aside.", r->id, c->s.run, anew,
+                 c->rows);
+}
+
 static void calibrate_done(struct workspace *ws, struct job *job, enum status rc,
                            const struct err *err)
 {
@@ -266,9 +321,7 @@ static void calibrate_done(struct workspace *ws, struct job *job, enum status rc
     r->has_enc = true;
     memset(&c->s.enc, 0, sizeof c->s.enc);
     r->state = RUN_DONE;
-    snprintf(r->verdict, sizeof r->verdict,
-             "%s is %s%s with variances times %.3g and intervals by %zu rows kept aside.", r->id,
-             c->s.run, c->ask.rows ? ", fitted anew without them," : "", c->of[0].factor, c->rows);
+    name_verdict(r, c);
     snprintf(ws->last_fit, sizeof ws->last_fit, "%s", r->id);
     tell(ws, c, r);
     if (store_of(ws)) {
@@ -318,12 +371,6 @@ static enum status choose_rows(struct calibrating *c, struct err *err)
 
 static enum status refuse(const struct run *r, struct err *err)
 {
-    if (r->model && r->model->kind->classes) {
-        err_set(err, ST_UNSUPPORTED, "calibrate is for targets that are numbers; %s predicts "
-                "classes", r->id);
-        err_hint(err, "check");
-        return ST_UNSUPPORTED;
-    }
     const enum status rc = scoring_need_model(r, err);
     return rc == ST_OK ? scoring_need_data(r, err) : rc;
 }
@@ -361,7 +408,10 @@ enum status calibrating_start(struct workspace *ws, struct run *r,
     struct job tmp = { .arg = c };
     c->ask = *ask;
     c->info = r->info;
-    rc = scoring_take(&c->s, r, err);
+    rc = calibrating_classes_way(r, &c->ask.way, err);
+    c->classes.way = c->ask.way;
+    if (rc == ST_OK)
+        rc = scoring_take(&c->s, r, err);
     if (rc == ST_OK)
         rc = choose_rows(c, err);
     if (rc == ST_OK && c->ask.rows && kernel_learns(&r->fit.kernel))
@@ -398,6 +448,10 @@ void calibrating_score_json(struct rec *rec, const struct run *r, const struct p
     const struct fit_info *i = &r->info;
     double share[TARGETS_MOST], width[TARGETS_MOST];
 
+    if (r->enc.nclasses) {
+        calibrating_classes_score_json(rec, r, p);
+        return;
+    }
     if (!i->calibration_rows || !p->var_scaled || p->n == 0)
         return;
     for (size_t j = 0; j < p->t; j++)
@@ -424,6 +478,10 @@ void calibrating_score_text(struct rec *rec, const struct run *r, const struct p
     double share, width;
     char text[32];
 
+    if (r->enc.nclasses) {
+        calibrating_classes_score_text(rec, r, p);
+        return;
+    }
     if (!i->calibration_rows || !p->var_scaled || p->n == 0 || p->t > 1)
         return;
     interval_of(r, p, 0, &share, &width);

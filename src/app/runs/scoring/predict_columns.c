@@ -1,7 +1,7 @@
 /* app/runs/scoring/predict_columns.c -- see predict_columns.h. */
 #include "app/runs/scoring/predict_columns.h"
 
-#include "app/runs/scoring/scoring_impl.h"
+#include "app/runs/scoring/calibrating_classes.h"
 #include "app/shell/words.h"
 #include "data/calendar.h"
 
@@ -106,6 +106,32 @@ static void class_write(const struct scoring *s, const struct table *t, size_t i
         s->csv(out, s->enc.classes[(size_t)s->pred.mean[i]]);
     else
         s->csv(out, s->enc.classes[s->pred.mean[i] >= 0.5]);
+}
+
+/* The classes of the prediction set, the likeliest first, with a bar between them; a bar or a
+ * backslash in a name has a backslash before it. */
+static void set_write(const struct scoring *s, const struct table *t, size_t i, struct buf *out)
+{
+    size_t class[TARGETS_MOST];
+    struct buf set = { 0 };
+
+    (void)t;
+    buf_putc(out, ',');
+    if (i == SIZE_MAX) {
+        buf_puts(out, "set");
+        return;
+    }
+    const size_t n = calibrating_classes_set(s->model, s->enc.nclasses, &s->pred, i, class);
+    for (size_t k = 0; k < n; k++) {
+        buf_puts(&set, k ? "|" : "");
+        for (const char *p = s->enc.classes[class[k]]; *p; p++) {
+            if (*p == '|' || *p == '\\')
+                buf_putc(&set, '\\');
+            buf_putc(&set, *p);
+        }
+    }
+    s->csv(out, buf_str(&set));
+    buf_free(&set);
 }
 
 /* The observed class. */
@@ -236,6 +262,8 @@ static const struct predict_column columns[] = {
       PREDICT_ONCE | PREDICT_DEFAULT | PREDICT_CLASS | PREDICT_LABEL, NULL, class_write },
     { "p", "of several classes the probability of each, p_NAME",
       PREDICT_ONCE | PREDICT_DEFAULT | PREDICT_LABEL, NULL, each_p_write },
+    { "set", "the classes of the prediction set, the likeliest first, with | between them",
+      PREDICT_ONCE | PREDICT_SET | PREDICT_CLASS | PREDICT_LABEL, NULL, set_write },
     { "mean_latent", "mean of the latent function, above 0 for the positive class",
       PREDICT_DEFAULT | PREDICT_CLASS, mean_latent_value, NULL },
     { "sd_latent", "uncertainty of the function",

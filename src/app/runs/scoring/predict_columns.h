@@ -23,6 +23,7 @@ enum {
     PREDICT_NUMBER = 16,  /* of a number; */
     PREDICT_CLASS = 32,   /* of two classes; */
     PREDICT_LABEL = 64,   /* of several classes; with none of these three, of all */
+    PREDICT_SET = 128,    /* needs a model with prediction sets */
     PREDICT_ONCE = 8,     /* one column for the row; all others have one for each target */
 };
 struct predict_column {

@@ -15,8 +15,7 @@
 #include "base/outfile.h"
 #include "base/text.h"
 #include "compute/features/tensor.h"
-#include "compute/likelihood/dirichlet.h"
-#include "compute/likelihood/likelihood.h"
+#include "compute/likelihood/temperature.h"
 #include "compute/stats/judgement.h"
 #include "compute/stats/label_scores.h"
 #include "compute/rng.h"
@@ -78,13 +77,15 @@ static enum status prediction_alloc(struct prediction *p, size_t rows, size_t t,
 static void unscale_classes(const struct model *m, const struct encoded *e,
                             const struct prediction *p)
 {
+    const struct temperature_rows rows = { .of = m->likelihood, .n = e->n, .classes = 2,
+                                           .mean = p->mean_scaled, .var = p->var_scaled };
+
+    temperature_apply(&rows, m->temperature, p->mean, NULL);
     for (size_t i = 0; i < e->n; i++) {
-        const double mean = p->mean_scaled[i], var = p->var_scaled[i];
         p->y[i] = e->yraw ? e->yraw[i] : NAN;
         p->y_scaled[i] = e->y ? e->y[i] : NAN;
-        p->mean[i] = m->likelihood->probability(mean, var);
         p->sd[i] = sqrt(p->mean[i] * (1.0 - p->mean[i]));
-        p->sd_latent[i] = sqrt(var);
+        p->sd_latent[i] = sqrt(p->var_scaled[i]);
     }
 }
 
@@ -110,6 +111,15 @@ static void unscale_target(const struct model *m, const struct encoding *enc,
     encoding_unscale(&one, e->n, p.mean_scaled, p.var_scaled, p.mean, p.sd);
 }
 
+enum status scoring_latent(const struct model *m, const struct encoded *e, struct job *job,
+                           double **mean, struct err *err)
+{
+    *mean = mem_calloc(2 * m->t, (e->n + 1) * sizeof **mean, "functions", err);
+    return *mean ? model_predict(m, &e->base, *mean, *mean + m->t * e->n,
+                                 &(struct tools){ job->backend, job->pool, &job->ctl }, err)
+                 : ST_NOMEM;
+}
+
 /* Predictions of several classes: functions, then probabilities. */
 static enum status class_rows(const struct model *m, const struct encoding *enc,
                               const struct encoded *e, struct job *job, struct prediction *p,
@@ -125,14 +135,13 @@ static enum status class_rows(const struct model *m, const struct encoding *enc,
     if (rc == ST_OK) {
         p->classes = C;
         p->prob = mem_calloc(C, (n + 1) * sizeof *p->prob, "probabilities", err);
-        mean = p->prob ? mem_calloc(2 * C, (n + 1) * sizeof *mean, "functions", err) : NULL;
-        rc = mean ? ST_OK : ST_NOMEM;
+        rc = p->prob ? scoring_latent(m, e, job, &mean, err) : ST_NOMEM;
     }
+    const struct temperature_rows rows = { .of = m->likelihood, .n = n, .classes = C, .mean = mean,
+                                           .var = mean ? mean + C * n : NULL,
+                                           .pool = job->pool };
     if (rc == ST_OK)
-        rc = model_predict(m, &e->base, mean, mean + C * n,
-                           &(struct tools){job->backend, job->pool, &job->ctl}, err);
-    if (rc == ST_OK)
-        rc = dirichlet_softmax(job->pool, n, C, mean, mean + C * n, 1.0, p->prob, err);
+        rc = temperature_apply(&rows, m->temperature, p->prob, err);
     for (size_t i = 0; rc == ST_OK && i < n; i++) {
         const size_t c = label_scores_class(n, C, p->prob, i);
         p->row[i] = e->row[i];
@@ -413,6 +422,11 @@ static enum status columns_exist(struct scoring *s, struct err *err)
 {
     const bool more = s->more.nquantiles > 0 || s->more.has_above;
 
+    if (predict_columns_need(&s->columns, PREDICT_SET) && !(s->model->set_reach > 0.0)) {
+        err_named(err, ST_STATE, "no-sets", "columns=: %s has no prediction sets", s->run);
+        err_hint(err, "calibrate method=conformal level=0.9, then predict columns=row,set");
+        return ST_STATE;
+    }
     if (model_has_variance(s->model) ||
         (!more && !predict_columns_need(&s->columns, PREDICT_VARIANCE)))
         return ST_OK;

@@ -124,6 +124,10 @@ size_t scoring_labels_findings(const struct scoring *, struct scoring_finding *)
 /* Predictions of encoded rows with the values that scores and files need. */
 enum status scoring_rows(const struct model *, const struct encoding *, const struct encoded *,
                          struct job *, struct prediction *, struct err *);
+/* The latent functions of a model of classes at encoded rows: means, then variances, a vector of
+ * e->n for each function.  The caller frees *mean, also after a failure. */
+enum status scoring_latent(const struct model *, const struct encoded *, struct job *,
+                           double **mean, struct err *);
 /* The scores of the simple models at the rows of a prediction, trained on those rows of s->data.
  * CANCELLED, NOMEM and IO are errors; baseline.why tells of any other. Defined in
  * scoring_baseline.c. */
