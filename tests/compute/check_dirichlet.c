@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "compute/features/featmap.h"
 #include "compute/likelihood/dirichlet.h"
+#include "compute/likelihood/dirichlet_columns.h"
 #include "compute/likelihood/likelihood.h"
 #include "compute/models/model.h"
 #include "compute/pool.h"
@@ -44,7 +45,7 @@ START_TEST(golden_targets_and_noise)
     double *label = support_golden("dir_labels", &n, &k);
     struct dirichlet_value of[2];
 
-    dirichlet_values_for_tests(golden_alpha[_i].alpha, of);
+    dirichlet_values(golden_alpha[_i].alpha, of);
     for (size_t i = 0; i < n * C; i++) {
         const struct dirichlet_value *v = &of[label[i / C] == (double)(i % C)];
         ck_assert(fabs(v->y - y[i]) <= 1e-12 * fabs(y[i]) && fabs(v->var - s[i]) <= 1e-12 * s[i]);
@@ -87,6 +88,44 @@ static void as_rows_make(struct as_rows *r)
     free(X);
     free(new);
 }
+
+/* What a map that learns asks of its features: the same figures, from given columns. */
+START_TEST(golden_functions_of_given_columns)
+{
+    struct as_rows r;
+    size_t n, k;
+    double *latent = golden("dir_latent", _i, &n, &k), log_scale[C], w[C * W], mean[C];
+    double *inverse = calloc(C * W * W, sizeof *inverse);
+    char key[32];
+
+    as_rows_make(&r);
+    ck_assert_ptr_nonnull(inverse);
+    for (size_t c = 0; c < C; c++)
+        log_scale[c] = log(3.0);
+    struct dirichlet_columns d = { .n = N, .q = W, .classes = C, .F = r.X, .labels = r.label,
+                                   .log_scale = log_scale, .alpha = golden_alpha[_i].alpha,
+                                   .w = w, .mean = mean, .inverse = inverse };
+    ck_assert_int_eq(dirichlet_columns(&d, NULL, NULL), ST_OK);
+    snprintf(key, sizeof key, "nmll_%s", golden_alpha[_i].suffix);
+    const double nmll = support_golden_scalar("dir_scalars", key);
+    ck_assert_double_eq_tol(d.nmll, nmll, 1e-8 * nmll);
+    for (size_t t = 0; t < T; t++)
+        for (size_t c = 0; c < C; c++) {
+            const double *f = r.X + (N + t) * W;
+            double m = mean[c], v = 0.0;
+            for (size_t i = 0; i < W; i++) {
+                m += w[c * W + i] * f[i];
+                for (size_t j = 0; j < W; j++)
+                    v += d.v_off * f[i] * f[j] * inverse[(c * W + j) * W + i];
+            }
+            ck_assert_double_eq_tol(m, latent[t * 2 * C + c], 1e-8);
+            ck_assert_double_eq_tol(v, latent[t * 2 * C + C + c], 1e-8);
+        }
+    free(inverse);
+    free(latent);
+    free(r.label);
+}
+END_TEST
 
 START_TEST(golden_functions_and_probabilities)
 {
@@ -350,6 +389,7 @@ int main(void)
 
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, golden_targets_and_noise, 0, 2);
+    tcase_add_loop_test(t, golden_functions_of_given_columns, 0, 2);
     tcase_add_loop_test(t, golden_functions_and_probabilities, 0, 2);
     tcase_add_test(t, two_classes_by_the_integral);
     tcase_add_loop_test(t, gradient_by_differences, 0, 2);

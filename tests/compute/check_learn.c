@@ -3,6 +3,7 @@
  * weights and their checksums. */
 #include "compute/features/featmap.h"
 #include "compute/features/fop.h"
+#include "compute/likelihood/dirichlet_columns.h"
 #include "compute/likelihood/nmll_columns.h"
 #include "compute/rng.h"
 #include "compute/tuners/learn.h"
@@ -17,7 +18,7 @@
 /* A net in double precision with all that its two ways need. */
 struct twin {
     struct net_shape s;
-    size_t n, count;
+    size_t n, count, classes; /* classes 0: y is a target of numbers; else y is labels */
     double *theta, *x, *y, *f, *hat, *rstd, *work, *df, *grad, *v, *inverse;
 };
 
@@ -39,9 +40,9 @@ static void twin_open(struct twin *t)
     t->hat = room(net_hat_size(&t->s, t->n));
     t->rstd = room(net_rstd_size(&t->s, t->n));
     t->work = room(net_work_size(&t->s, t->n));
-    t->grad = room(t->count + 2);
-    t->v = room(t->s.out);
-    t->inverse = room(t->s.out * t->s.out);
+    t->grad = room(t->count + 2 + t->classes);
+    t->v = room(t->s.out * (t->classes + 1));
+    t->inverse = room(t->s.out * t->s.out * (t->classes + 1));
 }
 
 static void twin_close(struct twin *t)
@@ -53,23 +54,51 @@ static void twin_close(struct twin *t)
         free(all[i]);
 }
 
-/* The NMLL at t->theta; with `slope` its gradient too. */
-static double value(struct twin *t, bool slope)
+/* How many parameters of the likelihood follow those of the net. */
+static size_t more(const struct twin *t)
 {
-    const struct net_pass64 p = { t->x, t->f, t->hat, t->rstd, t->work };
+    return t->classes ? t->classes : 2;
+}
+
+static double value_of_classes(struct twin *t, bool slope)
+{
+    double mean[8];
+    struct dirichlet_columns c = { .n = t->n, .q = t->s.out, .classes = t->classes, .F = t->f,
+                                   .labels = t->y, .log_scale = t->theta + t->count,
+                                   .alpha = 0.01, .w = t->v, .mean = mean,
+                                   .inverse = t->inverse, .dF = slope ? t->df : NULL,
+                                   .dscale = slope ? t->grad + t->count : NULL };
+
+    ck_assert_uint_le(t->classes, 8);
+    ck_assert_int_eq(dirichlet_columns(&c, NULL, NULL), ST_OK);
+    return c.nmll;
+}
+
+static double value_of_numbers(struct twin *t, bool slope)
+{
     struct nmll_columns c = { .n = t->n, .q = t->s.out, .F = t->f, .y = t->y,
                               .log_scale = t->theta[t->count],
                               .log_noise = t->theta[t->count + 1], .w = t->v,
                               .inverse = t->inverse, .dF = slope ? t->df : NULL };
 
-    net_forward64_for_tests(&t->s, t->theta, t->n, &p);
     ck_assert_int_eq(nmll_columns(&c, NULL, NULL), ST_OK);
     if (slope) {
-        net_back64_for_tests(&t->s, t->theta, t->n, &p, t->df, t->grad);
         t->grad[t->count] = c.dscale;
         t->grad[t->count + 1] = c.dnoise;
     }
     return c.nmll;
+}
+
+/* The NMLL at t->theta; with `slope` its gradient too. */
+static double value(struct twin *t, bool slope)
+{
+    const struct net_pass64 p = { t->x, t->f, t->hat, t->rstd, t->work };
+
+    net_forward64_for_tests(&t->s, t->theta, t->n, &p);
+    const double nmll = t->classes ? value_of_classes(t, slope) : value_of_numbers(t, slope);
+    if (slope)
+        net_back64_for_tests(&t->s, t->theta, t->n, &p, t->df, t->grad);
+    return nmll;
 }
 
 static double largest(size_t n, const double *v)
@@ -105,36 +134,43 @@ START_TEST(golden_features_likelihood_and_gradient)
 END_TEST
 
 /* Every parameter against central differences: an error of h^2 and one of eps / h. */
+static void compare_differences(struct twin *t)
+{
+    const double h = 1e-6;
+
+    value(t, true);
+    const double most = largest(t->count + more(t), t->grad);
+    for (size_t i = 0; i < t->count + more(t); i++) {
+        const double was = t->theta[i];
+        t->theta[i] = was + h;
+        const double up = value(t, false);
+        t->theta[i] = was - h;
+        const double down = value(t, false);
+        t->theta[i] = was;
+        ck_assert_double_eq_tol(t->grad[i], (up - down) / (2.0 * h), 1e-6 * most);
+    }
+}
+
+/* Of classes the third has one row, and the fourth none. */
 START_TEST(gradients_are_differences)
 {
     static const struct net_shape shapes[] = {
         { 2, 6, 1, 2, true, false },  { 2, 6, 1, 2, false, false }, { 3, 4, 3, 4, true, true },
         { 3, 5, 2, 2, false, true },
     };
-    struct twin t = { .s = shapes[_i], .n = 17 };
-    const double h = 1e-6;
+    struct twin t = { .s = shapes[_i / 2], .n = 17, .classes = _i % 2 ? 4 : 0 };
 
     twin_open(&t);
-    t.theta = room(t.count + 2);
+    t.theta = room(t.count + more(&t));
     t.x = room(t.n * t.s.inputs);
     t.y = room(t.n);
-    for (size_t i = 0; i < t.count + 2; i++)
+    for (size_t i = 0; i < t.count + more(&t); i++)
         t.theta[i] = 0.7 * rng_normal(3, rng_stream(RNG_TEST, 1), i);
     for (size_t i = 0; i < t.n * t.s.inputs; i++)
         t.x[i] = rng_normal(3, rng_stream(RNG_TEST, 2), i);
     for (size_t i = 0; i < t.n; i++)
-        t.y[i] = sin(3.0 * t.x[i * t.s.inputs]);
-    value(&t, true);
-    const double most = largest(t.count + 2, t.grad);
-    for (size_t i = 0; i < t.count + 2; i++) {
-        const double was = t.theta[i];
-        t.theta[i] = was + h;
-        const double up = value(&t, false);
-        t.theta[i] = was - h;
-        const double down = value(&t, false);
-        t.theta[i] = was;
-        ck_assert_double_eq_tol(t.grad[i], (up - down) / (2.0 * h), 1e-6 * most);
-    }
+        t.y[i] = !t.classes ? sin(3.0 * t.x[i * t.s.inputs]) : i == 5 ? 2.0 : (double)(i % 2);
+    compare_differences(&t);
     twin_close(&t);
 }
 END_TEST
@@ -317,7 +353,7 @@ int main(void)
 
     tcase_set_timeout(t, 60);
     tcase_add_test(t, golden_features_likelihood_and_gradient);
-    tcase_add_loop_test(t, gradients_are_differences, 0, 4);
+    tcase_add_loop_test(t, gradients_are_differences, 0, 8);
     tcase_add_test(t, a_row_of_zeros_stays_zero);
     tcase_add_loop_test(t, any_number_of_threads_learns_the_same_bits, 2, 4);
     tcase_add_test(t, the_operator_has_the_features_that_were_learned);

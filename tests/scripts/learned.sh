@@ -79,6 +79,36 @@ has "few rows and many steps part" "$err" 'warning\[parted\]'
 run -e "$few; kernel mlp(width=256,depth=4,out=64,norm=none); tune rate=1 steps=40"
 has "steps that are too long are halved, which is told" "$out" 'the rate was halved [1-9]'
 
+# Several classes: half a dozen rings, which no straight line tells apart.
+awk 'BEGIN { srand(2); print "a,b,ring"; for (i = 0; i < 900; i++) {
+    a = 4 * rand() - 2; b = 4 * rand() - 2; r = int(2.2 * sqrt(a * a + b * b))
+    print a "," b ",ring" r } }' >rings.csv
+rings='open rings.csv target=ring; split test=25% valid=10% seed=2; likelihood dirichlet'
+run --format json -s rings.gpd -e "$rings; kernel mlp(width=64,out=16); tune; fit; score" \
+    -e 'predict columns=row,y,class,p out=c1.csv; describe training; plot training out=c.svg'
+is "classes are learned and told" $rc 0
+has "tune tells of rows kept aside" "$out" \
+    '"command":"tune".*"aside":{"rows":58,"error":0[.0-9]*,"log_loss":0[.0-9]*,"log_loss_least":'
+has "a fit with the features of the map" "$out" '"command":"fit".*"features":16'
+ok "rings are told apart" between "$(num score accuracy)" 0.88 1
+ok "with fair probabilities" between "$(num score log_loss)" 0 0.35
+has "plot training has the share of wrong classes" "$out" 'share of wrong classes'
+run -s rings.gpd -e 'predict run=r1 columns=row,y,class,p out=c2.csv; fit'
+run -s rings.gpd -e 'predict run=r2 columns=row,y,class,p out=c3.csv; script out=rings.gps'
+ok "a session predicts the same classes" cmp c1.csv c2.csv
+ok "and fits the same" cmp c1.csv c3.csv
+run --threads 3 -e "$rings; kernel mlp(width=64,out=16); tune; fit" \
+    -e 'predict columns=row,y,class,p out=c4.csv'
+ok "3 threads learn the same bits of classes" cmp c1.csv c4.csv
+run -f rings.gps
+is "a script of classes runs again" $rc 0
+run --format json -e "$rings; kernel mlp(width=64,out=16); tune stop=valid steps=60" \
+    -e 'tune continue=t1 steps=10 amplitude=0.5; split folds=3; fit; score folds tune=yes'
+is "stop=valid and continue=" $rc 0
+has "an amplitude that is given serves all classes" "$out" '"run":"t2".*"amplitude":0.5,'
+run -e "$rings; kernel mlp; tune solver=exact"
+has "classes by features alone" "$err" 'error\[classes\].*solver= belongs to a regression'
+
 # A stop keeps the best.
 : >stop.json
 "$gpdesk" --format json -s stop.gpd -e "$data; kernel mlp(width=256,out=16)" \
@@ -130,7 +160,7 @@ run -e "open two.csv target=y,z; $small; tune steps=2"
 has "several targets" "$err" 'error\[learned\].*one target'
 awk 'BEGIN { print "x,y"; for (i = 0; i < 60; i++) print i * 37 % 61 "," (i % 7 > 3) }' >class.csv
 run -e "open class.csv target=y; likelihood bernoulli; $small; tune steps=2"
-has "classes" "$err" 'error\[learned\].*one of two classes'
+has "two classes by a posterior" "$err" 'error\[learned\].*likelihood dirichlet'
 run -e "$data; $small; tune steps=2; fit solver=sparse"
 has "other kinds of models" "$err" 'error\[learned\].*solver=sparse would only'
 run -e "$data; $small; tune steps=2; cols x1 role=skip; fit"

@@ -759,7 +759,8 @@ static enum status fit_labels(struct workspace *ws, const struct args *a, struct
     o->features += o->features & 1;
     o->precision = label_precision(ws, a);
     o->seed = args_given(a, "seed") ? (uint64_t)args_int(a, "seed", 0) : ws->opt.seed;
-    return fitting_fit(ws, d, o, args_line(a), err);
+    rc = learned_args_fit(ws, a, o, err);
+    return rc == ST_OK ? fitting_fit(ws, d, o, args_line(a), err) : rc;
 }
 
 /* fit under likelihood bernoulli. */

@@ -75,11 +75,11 @@ enum status learned_args_tune(struct workspace *ws, const struct args *a, struct
                     "its features, so they are not used");
         return ST_OK;
     }
-    if (o->likelihood) {
+    if (o->likelihood && !o->likelihood->several) {
         err_named(err, ST_UNSUPPORTED, "learned",
-                  "%s learns from a target of numbers, and this is one of two classes",
+                  "%s learns from a target of numbers or by likelihood dirichlet",
                   k->term[0].ops->name);
-        err_hint(err, "likelihood gaussian  (regression on the class)  |  kernel matern(nu=5/2)");
+        err_hint(err, "likelihood dirichlet  |  likelihood gaussian  (regression on the class)");
         return ST_UNSUPPORTED;
     }
     unused_learned(ws, a, k, others, "tune steps=200 rate=0.01 subsets=4");
@@ -92,7 +92,7 @@ enum status learned_args_tune(struct workspace *ws, const struct args *a, struct
         return on;
     o->stop_valid = !strcmp(args_text(a, "stop"), "valid");
     const enum status rc = learned_args_kind(k, o->kind, "tune", err);
-    o->kind = model_kind_usual(false);
+    o->kind = o->likelihood ? o->kind : model_kind_usual(false);
     return rc;
 }
 

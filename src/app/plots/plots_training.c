@@ -9,7 +9,8 @@
 #include <stdlib.h>
 
 /* What tune_learned reports of a step (learn.c): behind amplitude and noise, of the rows kept aside
- * the negative log density and the squared error per row; NaN between looks. */
+ * the negative log density and the squared error per row, of classes the log loss and the share of
+ * wrong ones; NaN between looks. */
 enum { NOISE = 1, DENSITY = 2, ERROR = 3 };
 
 static bool learned(const struct run *r)
@@ -25,7 +26,7 @@ static const struct run *last_learned(const struct workspace *ws)
     return NULL;
 }
 
-/* The looks: their steps, and root mean squared errors or densities. */
+/* The looks: their steps, and errors or densities. */
 static size_t looks(const struct run *r, size_t what, double *x, double *y)
 {
     size_t n = 0;
@@ -35,7 +36,7 @@ static size_t looks(const struct run *r, size_t what, double *x, double *y)
         if (!isfinite(v))
             continue;
         x[n] = r->trace[i].step;
-        y[n++] = what == ERROR ? sqrt(v) : v;
+        y[n++] = v;
     }
     return n;
 }
@@ -43,8 +44,9 @@ static size_t looks(const struct run *r, size_t what, double *x, double *y)
 static struct figure *likelihoods(const struct run *r, double rows, double *x, double *y,
                                   struct err *err)
 {
-    struct figure *f = figure_new("training", "What is learned: likelihood, and rows kept aside",
-                                  err);
+    struct figure *f = figure_new("training", run_model_kind(r)->classes
+                                      ? "What is learned: the likelihood of all classes"
+                                      : "What is learned: likelihood, and rows kept aside", err);
     bool ok = f && figure_label(f, "step", "nats a row", err) == ST_OK;
 
     for (size_t i = 0; i < r->ntrace; i++) {
@@ -52,7 +54,7 @@ static struct figure *likelihoods(const struct run *r, double rows, double *x, d
         y[i] = r->trace[i].value / rows;
     }
     ok = ok && figure_add(f, "NMLL", MARK_LINE, r->ntrace, x, y, err);
-    const size_t n = looks(r, DENSITY, x, y);
+    const size_t n = run_model_kind(r)->classes ? 0 : looks(r, DENSITY, x, y);
     ok = ok && (n == 0 || figure_add(f, "rows kept aside", MARK_LINEPOINTS, n, x, y, err));
     if (ok)
         f->x.whole = true;
@@ -70,7 +72,24 @@ static struct figure *errors(const struct run *r, double *x, double *y, struct e
     }
     ok = ok && figure_add(f, "noise", MARK_LINE, r->ntrace, x, y, err);
     const size_t n = looks(r, ERROR, x, y);
+    for (size_t i = 0; i < n; i++)
+        y[i] = sqrt(y[i]);
     ok = ok && (n == 0 || figure_add(f, "error kept aside", MARK_LINEPOINTS, n, x, y, err));
+    if (ok)
+        f->x.whole = true;
+    return plots_finish(f, ok);
+}
+
+/* Of classes, whose noise is known. */
+static struct figure *wrong(const struct run *r, double *x, double *y, struct err *err)
+{
+    struct figure *f = figure_new("training", "Classes of rows kept aside", err);
+    bool ok = f && figure_label(f, "step", "log loss, share", err) == ST_OK;
+    size_t n = looks(r, DENSITY, x, y);
+
+    ok = ok && (n == 0 || figure_add(f, "log loss", MARK_LINEPOINTS, n, x, y, err));
+    n = looks(r, ERROR, x, y);
+    ok = ok && (n == 0 || figure_add(f, "share of wrong classes", MARK_LINEPOINTS, n, x, y, err));
     if (ok)
         f->x.whole = true;
     return plots_finish(f, ok);
@@ -114,7 +133,7 @@ static struct figure *plot_training(struct workspace *ws, struct run *r, const s
     struct figure *f = x ? likelihoods(t, rows, x, y, err) : NULL;
     bool ok = f != NULL;
     if (ok)
-        f->next = errors(t, x, y, err);
+        f->next = (run_model_kind(t)->classes ? wrong : errors)(t, x, y, err);
     ok = ok && f->next && say(f, t, x, y, err) == ST_OK;
     free(x);
     return plots_finish(f, ok);

@@ -506,9 +506,10 @@ static void tune_json(struct rec *rec, const struct run *r)
         rec_int(rec, "halved", (int64_t)t->halved);
         rec_open(rec, "aside");
         rec_int(rec, "rows", (int64_t)t->aside.rows);
-        rec_num(rec, "mse", t->aside.error);
-        rec_num(rec, "nlpd", t->aside.density);
-        rec_num(rec, "nlpd_least", t->aside.least);
+        const bool classes = run_model_kind(r)->classes;
+        rec_num(rec, classes ? "error" : "mse", t->aside.error);
+        rec_num(rec, classes ? "log_loss" : "nlpd", t->aside.density);
+        rec_num(rec, classes ? "log_loss_least" : "nlpd_least", t->aside.least);
         rec_int(rec, "step", (int64_t)t->aside.step);
         rec_close(rec);
     }

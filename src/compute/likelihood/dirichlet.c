@@ -23,7 +23,7 @@ const struct likelihood_ops dirichlet_likelihood = {
 };
 
 /* The log-normal distribution with mean and variance a, those of Gamma(a, 1). */
-void dirichlet_values_for_tests(double alpha, struct dirichlet_value of[2])
+void dirichlet_values(double alpha, struct dirichlet_value of[2])
 {
     for (size_t own = 0; own < 2; own++) {
         const double a = alpha + (double)own;
@@ -76,7 +76,7 @@ enum status dirichlet_open(struct dirichlet *d, const struct dirichlet_rows *row
     *d = (struct dirichlet){ .rows = *rows, .n = rows->src->n, .M = rows->map->M };
     if (rc != ST_OK)
         return rc;
-    dirichlet_values_for_tests(rows->alpha, d->of);
+    dirichlet_values(rows->alpha, d->of);
     d->G = mem_aligned(d->M * d->M, sizeof *d->G, "the Gram matrix", err);
     d->Gc = d->G ? mem_aligned(d->M * d->M, sizeof *d->Gc, "the Gram matrix of a class", err)
                  : NULL;

@@ -19,7 +19,7 @@
 
 /* Target and noise variance in a row of another class [0] and of the class itself [1]. */
 struct dirichlet_value { double y, var; };
-void dirichlet_values_for_tests(double alpha, struct dirichlet_value of[2]);
+void dirichlet_values(double alpha, struct dirichlet_value of[2]);
 
 /* The rows: labels 0 to classes - 1 as numbers (src->n), the map of their features at hp.  All is
  * borrowed. */

@@ -7,16 +7,17 @@
 
 #include "base/mem.h"
 #include "compute/kernels/net.h"
-#include "compute/likelihood/nmll_columns.h"
 #include "compute/rng.h"
 #include "compute/solvers/descent.h"
+#include "compute/tuners/learn_target.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { STEPS = 200, SUBSETS = 4, ROWS = 20000, HALVINGS = 8, LOOKS = 20 };
+enum { STEPS = 200, SUBSETS = 4, ROWS = 20000, HALVINGS = 8, LOOKS = 20,
+       WATCHED_LABELS = 20000 /* classes times rows that are kept aside, at most */ };
 static const double RATE = 0.01, WATCHED = 0.1;
 /* The NMLL per row, averaged over the last round of subsets, may rise by this much over the best
  * before the rate is halved; the rows kept aside by this much, before that is told. */
@@ -31,10 +32,11 @@ struct learner {
     double rate;
     struct rows set[LEARN_SUBSETS_MOST], watched;
     size_t largest; /* rows of the largest subset */
-    double *theta, *best, *grad, *first, *second; /* count + 2: the weights, then log squared
-                                                     amplitude and log noise variance */
+    struct learn_target to;
+    size_t all; /* count + to.count: the weights, then what the likelihood has */
+    double *theta, *best, *grad, *first, *second; /* `all` numbers each */
     float *w, *parts, *hat, *rstd, *work, *f, *df;
-    double *F, *dF, *v, *inverse; /* features, their derivatives, weights of the mean */
+    double *F, *dF; /* features, and their derivatives */
     const struct rows *at;  /* the subset in work */
     size_t wave;            /* the first group of those that are on their way back */
     bool keep;              /* the pass keeps what the way back needs */
@@ -135,30 +137,19 @@ static void features(struct learner *l, const struct rows *at, bool keep)
     pool_run(l->on->pool, groups_of(at->n), forward_task, l);
 }
 
-/* What the likelihood of rows with features F is asked. */
-static struct nmll_columns columns_of(struct learner *l, size_t n, const double *F,
-                                      const double *y)
-{
-    return (struct nmll_columns){ .n = n, .q = l->q, .F = F, .y = y,
-                                  .log_scale = l->theta[l->count],
-                                  .log_noise = l->theta[l->count + 1], .w = l->v,
-                                  .inverse = l->inverse };
-}
-
 /* The NMLL of a subset per row, and the gradient in all parameters. */
 static enum status evaluate(struct learner *l, const struct rows *at, double *nmll, struct err *err)
 {
-    struct nmll_columns c = columns_of(l, at->n, l->F, at->y);
+    struct learn_rows r = { .n = at->n, .F = l->F, .y = at->y, .dF = l->dF };
 
-    c.dF = l->dF;
     features(l, at, true);
-    const enum status rc = nmll_columns(&c, l->on->pool, err);
+    const enum status rc = learn_target_ask(&l->to, &r, l->on->pool, err);
     if (rc != ST_OK)
         return rc;
     way_back(l);
-    l->grad[l->count] = c.dscale / (double)at->n;
-    l->grad[l->count + 1] = c.dnoise / (double)at->n;
-    *nmll = c.nmll / (double)at->n;
+    for (size_t i = l->count; i < l->all; i++)
+        l->grad[i] /= (double)at->n;
+    *nmll = r.nmll / (double)at->n;
     return ST_OK;
 }
 
@@ -166,46 +157,34 @@ static enum status evaluate(struct learner *l, const struct rows *at, double *nm
 static void keep(struct learner *l, size_t step)
 {
     l->best_step = step;
-    memcpy(l->best, l->theta, (l->count + 2) * sizeof *l->best);
+    memcpy(l->best, l->theta, l->all * sizeof *l->best);
 }
 
-/* The negative log density and the squared error, per row, of the rows kept aside under the model
- * of the last subset.  Call before its parameters change. */
-static void look(struct learner *l, size_t step)
+/* The rows kept aside under the model of the last subset.  Call before its parameters change. */
+static enum status look(struct learner *l, size_t step, struct err *err)
 {
-    const double s2 = exp(l->theta[l->count + 1]);
-    double sum = 0.0, squares = 0.0;
+    const struct learn_rows r = { .n = l->watched.n, .F = l->F, .y = l->watched.y };
+    struct learn_told told;
 
     if (l->watched.n == 0)
-        return;
+        return ST_OK;
     features(l, &l->watched, false);
-    for (size_t i = 0; i < l->watched.n; i++) {
-        const double *f = l->F + i * l->q;
-        double mean = 0.0, var = 0.0;
-        for (size_t j = 0; j < l->q; j++) {
-            double own = 0.0;
-            for (size_t k = 0; k < l->q; k++)
-                own += l->inverse[k + j * l->q] * f[k];
-            var += f[j] * own;
-            mean += f[j] * l->v[j];
-        }
-        var = s2 * (1.0 + var);
-        const double r = l->watched.y[i] - mean;
-        sum += 0.5 * (log(2.0 * M_PI * var) + r * r / var) / (double)l->watched.n;
-        squares += r * r / (double)l->watched.n;
+    const enum status rc = learn_target_look(&l->to, &r, &told, l->on->pool, err);
+    if (rc != ST_OK)
+        return rc;
+    l->watched_last = told.density;
+    l->watched_error = told.error;
+    if (!l->o->stop_valid || told.density < l->watched_best) {
+        l->kept_last = told.density;
+        l->kept_error = told.error;
     }
-    l->watched_last = sum;
-    l->watched_error = squares;
-    if (!l->o->stop_valid || sum < l->watched_best) {
-        l->kept_last = sum;
-        l->kept_error = squares;
-    }
-    if (sum < l->watched_best) {
-        l->watched_best = sum;
+    if (told.density < l->watched_best) {
+        l->watched_best = told.density;
         l->watched_step = step;
         if (l->o->stop_valid)
             keep(l, step);
     }
+    return ST_OK;
 }
 
 /* Whether the validation rows have got no better for a quarter of the steps. */
@@ -229,9 +208,9 @@ static double average(struct learner *l, double nmll)
 /* Back to the best parameters, with half the rate. */
 static bool step_back(struct learner *l)
 {
-    memcpy(l->theta, l->best, (l->count + 2) * sizeof *l->theta);
-    memset(l->first, 0, (l->count + 2) * sizeof *l->first);
-    memset(l->second, 0, (l->count + 2) * sizeof *l->second);
+    memcpy(l->theta, l->best, l->all * sizeof *l->theta);
+    memset(l->first, 0, l->all * sizeof *l->first);
+    memset(l->second, 0, l->all * sizeof *l->second);
     l->rate *= 0.5;
     l->nrecent = 0;
     return ++l->halved <= HALVINGS;
@@ -240,9 +219,7 @@ static bool step_back(struct learner *l)
 static enum status trace(struct learner *l, double score, struct err *err)
 {
     struct tune_result *r = l->res;
-    const double amplitude = exp(0.5 * l->theta[l->count]);
-    const double noise = exp(0.5 * l->theta[l->count + 1]), rows = (double)l->watched.n;
-    double n = rows;
+    double n = (double)l->watched.n;
     size_t cap = r->ntrace;
 
     for (size_t i = 0; i < l->nsubsets; i++)
@@ -255,33 +232,15 @@ static enum status trace(struct learner *l, double score, struct err *err)
         r->trace = more;
     }
     struct tune_point *p = &r->trace[r->ntrace++];
-    *p = (struct tune_point){ .amplitude = amplitude, .noise = noise, .nmll = score * n,
-                              .score = score * n, .effdim = NAN };
-    p->amplitudes[0] = amplitude;
-    p->noises[0] = noise;
+    *p = (struct tune_point){ .nmll = score * n, .score = score * n, .effdim = NAN };
+    learn_target_point(&l->to, p);
     r->evaluations = r->ntrace;
-    const double point[4] = { amplitude, noise, l->watched_last, l->watched_error };
+    const double point[4] = { p->amplitude, p->noise, l->watched_last, l->watched_error };
     ctl_tick(l->on->ctl, &(struct tick){ .phase = PHASE_TUNE, .done = r->ntrace, .total = l->steps,
                                          .value = score * n, .value2 = l->least * n,
                                          .target = NAN, .passes = NAN, .point = point,
                                          .npoint = 4 });
     return ST_OK;
-}
-
-/* Moves amplitude and noise to the values that the user gave, or into the given ranges. */
-static void hold(struct learner *l)
-{
-    const struct tune_bound *of[2] = { &l->o->amplitude, &l->o->noise };
-
-    for (size_t i = 0; i < 2; i++) {
-        double *v = &l->theta[l->count + i];
-        const double lo = of[i]->fixed ? of[i]->value : of[i]->lo;
-        const double hi = of[i]->fixed ? of[i]->value : of[i]->hi;
-        if (lo > 0.0 && *v < 2.0 * log(lo))
-            *v = 2.0 * log(lo);
-        if (hi > 0.0 && *v > 2.0 * log(hi))
-            *v = 2.0 * log(hi);
-    }
 }
 
 /* All steps; stopped early it keeps the best so far. */
@@ -315,14 +274,15 @@ static enum status descend(struct learner *l, struct err *err)
         }
         l->watched_last = l->watched_error = NAN;
         if ((step + 1) % (l->steps / LOOKS ? l->steps / LOOKS : 1) == 0 || step + 1 == l->steps)
-            look(l, step + 1);
-        rc = trace(l, now, err);
+            rc = look(l, step + 1, err);
+        if (rc == ST_OK)
+            rc = trace(l, now, err);
         if (enough(l, step + 1))
             break;
         const double falling = 0.5 * (1.0 + cos(M_PI * (double)step / (double)l->steps));
-        amsgrad_adam_step(l->count + 2, ++since, l->rate * falling, l->grad, l->first, l->second,
+        amsgrad_adam_step(l->all, ++since, l->rate * falling, l->grad, l->first, l->second,
                           l->theta); /* (23.8) */
-        hold(l);
+        learn_target_hold(&l->to, l->o);
     }
     return rc;
 }
@@ -360,12 +320,14 @@ static int by_index(const void *a, const void *b)
 static enum status deal(struct learner *l, const struct source *src, const double *y,
                         struct err *err)
 {
-    const size_t most = l->o->subsample ? l->o->subsample : ROWS;
+    const size_t most = l->o->subsample ? l->o->subsample : ROWS, C = l->o->labels.classes;
     size_t *order = mem_calloc(src->n, sizeof *order, "order of rows", err);
     size_t aside = l->o->stop_valid ? 0 : (size_t)(WATCHED * (double)src->n);
     enum status rc = order ? ST_OK : ST_NOMEM;
 
-    aside = aside < 10 ? 0 : aside > LEARN_WATCHED_MOST ? LEARN_WATCHED_MOST : aside;
+    const size_t most_aside = C && WATCHED_LABELS / C < LEARN_WATCHED_MOST
+                                  ? WATCHED_LABELS / C : LEARN_WATCHED_MOST;
+    aside = aside < 10 ? 0 : aside > most_aside ? most_aside : aside;
     if (rc == ST_OK && l->o->stop_valid) {
         size_t *all = mem_calloc(l->o->valid->n, sizeof *all, "order of rows", err);
         for (size_t i = 0; all && i < l->o->valid->n; i++)
@@ -394,9 +356,8 @@ static enum status deal(struct learner *l, const struct source *src, const doubl
     return rc;
 }
 
-/* Weights and shifts uniform within one over the root of the layer's inputs, norms 1 and 0; an
- * amplitude at which the features have about unit variance, and a tenth of it as noise. */
-static void begin(struct learner *l)
+/* Weights and shifts uniform within one over the root of the layer's inputs, norms 1 and 0. */
+static void begin(struct learner *l, size_t n, const double *y)
 {
     struct net_layer layer[NET_DEPTH_MOST + 1];
 
@@ -410,25 +371,25 @@ static void begin(struct learner *l)
         for (size_t j = 0; p->gain != SIZE_MAX && j < p->out; j++)
             l->theta[p->gain + j] = 1.0, l->theta[p->shift + j] = 0.0;
     }
-    l->theta[l->count] = l->s.unit_rows ? 0.0 : -log((double)l->q);
-    l->theta[l->count + 1] = log(0.1);
+    learn_target_begin(&l->to, l->s.unit_rows ? 1.0 : (double)l->q, n, y);
     if (l->o->from) {
         for (size_t i = 0; i < l->count; i++)
             l->theta[i] = (double)l->o->from->w[i];
-        l->theta[l->count] = 2.0 * log(l->o->from_amplitude);
-        l->theta[l->count + 1] = 2.0 * log(l->o->from_noise);
+        learn_target_from(&l->to, l->o->from_amplitude, l->o->from_noise);
     }
-    hold(l);
-    memcpy(l->best, l->theta, (l->count + 2) * sizeof *l->best);
+    learn_target_hold(&l->to, l->o);
+    memcpy(l->best, l->theta, l->all * sizeof *l->best);
 }
 
 static enum status make_room(struct learner *l, struct err *err)
 {
-    const size_t n = l->largest, workers = pool_threads(l->on->pool), all = l->count + 2;
+    const size_t n = l->largest, workers = pool_threads(l->on->pool);
+    const size_t own = learn_target_size(&l->to, l->q, l->o->labels, l->watched.n);
+    const size_t all = l->all = l->count + l->to.count;
     const size_t groups = groups_of(n) < workers ? groups_of(n) : workers;
     const size_t numbers = net_hat_size(&l->s, n) + net_rstd_size(&l->s, n) + 2 * n * l->q +
                            l->count + groups * l->count + workers * net_work_size(&l->s, NET_GROUP);
-    const size_t doubles = 5 * all + 2 * n * l->q + l->q * l->q + l->q;
+    const size_t doubles = 5 * all + 2 * n * l->q + own;
     const size_t bytes = numbers * sizeof *l->w + doubles * sizeof *l->F;
 
     if (l->o->mem_limit && bytes > l->o->mem_limit) {
@@ -439,7 +400,7 @@ static enum status make_room(struct learner *l, struct err *err)
     }
     l->theta = mem_calloc(5 * all, sizeof *l->theta, "weights to learn", err);
     l->w = l->theta ? mem_aligned(numbers, sizeof *l->w, "a net that learns", err) : NULL;
-    l->F = l->w ? mem_aligned(2 * n * l->q + l->q * l->q + l->q, sizeof *l->F, "features", err)
+    l->F = l->w ? mem_aligned(2 * n * l->q + own, sizeof *l->F, "features", err)
                 : NULL;
     if (!l->F)
         return ST_NOMEM;
@@ -454,8 +415,9 @@ static enum status make_room(struct learner *l, struct err *err)
     l->df = l->f + n * l->q;
     l->work = l->df + n * l->q;
     l->dF = l->F + n * l->q;
-    l->inverse = l->dF + n * l->q;
-    l->v = l->inverse + l->q * l->q;
+    learn_target_room(&l->to, l->dF + n * l->q);
+    l->to.theta = l->theta + l->count;
+    l->to.grad = l->grad + l->count;
     return ST_OK;
 }
 
@@ -464,7 +426,6 @@ static enum status of_all(struct learner *l, const struct source *src, const dou
                           struct err *err)
 {
     struct tune_point *p = &l->res->best;
-    struct nmll_columns c;
     double *F = mem_aligned(src->n * l->q + NET_GROUP * src->d, sizeof *F, "features of all rows",
                             err);
     enum status rc = F ? ST_OK : ST_NOMEM;
@@ -475,25 +436,22 @@ static enum status of_all(struct learner *l, const struct source *src, const dou
         if (rc == ST_OK)
             rc = net_rows(l->res->net, n, F + src->n * l->q, src->d, F + r * l->q, l->q, err);
     }
-    if (rc == ST_OK) {
-        c = columns_of(l, src->n, F, y);
-        rc = nmll_columns(&c, l->on->pool, err);
-    }
+    struct learn_rows all = { .n = src->n, .F = F, .y = y };
+    if (rc == ST_OK)
+        rc = learn_target_ask(&l->to, &all, l->on->pool, err);
     free(F);
     if (rc != ST_OK)
         return rc;
-    *p = (struct tune_point){ .amplitude = exp(0.5 * l->theta[l->count]),
-                              .noise = exp(0.5 * l->theta[l->count + 1]),
-                              .nmll = c.nmll, .score = c.nmll, .effdim = c.effdim };
-    p->amplitudes[0] = p->amplitude;
-    p->noises[0] = p->noise;
-    l->res->effective_dimension = c.effdim;
+    *p = (struct tune_point){ .nmll = all.nmll, .score = all.nmll, .effdim = all.effdim };
+    learn_target_point(&l->to, p);
+    l->res->effective_dimension = all.effdim;
     return ST_OK;
 }
 
 static void verdict(struct learner *l)
 {
     struct tune_result *r = l->res;
+    const bool classes = l->o->labels.classes > 0;
     char parted[120] = "", halved[64] = "", aside[120] = "";
 
     r->halved = l->halved;
@@ -508,11 +466,13 @@ static void verdict(struct learner *l)
         snprintf(halved, sizeof halved, "; the rate was halved %zu time%s", l->halved,
                  l->halved == 1 ? "" : "s");
     if (r->aside.parted)
-        snprintf(parted, sizeof parted, ", after %.3f at step %zu: variances may be too small",
-                 l->watched_best, l->watched_step);
+        snprintf(parted, sizeof parted, ", after %.3f at step %zu: %s",
+                 l->watched_best, l->watched_step,
+                 classes ? "probabilities may be too sure" : "variances may be too small");
     if (l->watched_step)
-        snprintf(aside, sizeof aside, "; %zu rows kept aside: squared error %.4g, negative log "
-                 "density %.3f a row", l->watched.n, l->kept_error, l->kept_last);
+        snprintf(aside, sizeof aside, "; %zu rows kept aside: %s %.4g, %s %.3f a row",
+                 l->watched.n, classes ? "share of wrong classes" : "squared error",
+                 l->kept_error, classes ? "log loss" : "negative log density", l->kept_last);
     snprintf(r->verdict, sizeof r->verdict, "best at step %zu of %zu%s%s%s%s", l->best_step,
              l->steps, l->o->stop_valid ? " by the validation rows" : "", halved, aside, parted);
 }
@@ -524,7 +484,7 @@ static enum status finish(struct learner *l, const struct source *src, const dou
         return l->res->why == TUNE_CANCELLED
                    ? err_set(err, ST_CANCELLED, "stopped before the first step")
                    : err_set(err, ST_NOT_PD, "no step gives a usable likelihood");
-    memcpy(l->theta, l->best, (l->count + 2) * sizeof *l->theta);
+    memcpy(l->theta, l->best, l->all * sizeof *l->theta);
     for (size_t i = 0; i < l->count; i++)
         l->w[i] = (float)l->theta[i];
     l->res->net = net_keep(&l->s, l->w, err);
@@ -585,7 +545,7 @@ enum status learn_run(const struct kernel *k, const struct source *src, const do
     if (rc == ST_OK)
         rc = make_room(&l, err);
     if (rc == ST_OK) {
-        begin(&l);
+        begin(&l, src->n, y);
         rc = descend(&l, err);
     }
     if (rc == ST_OK)
