@@ -70,6 +70,9 @@ fit solver=svrg features=64 maxit=5
 fit features=64 plan=regenerate precision=double
 tune features=64 evals=3 objective=loo
 tune width=2,3 features=64 evals=3
+kernel spectrum(n=2)
+tune n=2..3 features=64 evals=3
+kernel conv(rbf,width=3)
 predict out=o.csv
 compare r1 r2
 export r1 out=o.json

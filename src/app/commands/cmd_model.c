@@ -286,6 +286,28 @@ static void tell_probes(struct workspace *ws, const struct tune_opts *o, size_t 
     ws_note(ws, "approx", "%s", note);
 }
 
+/* Tunes at each of the widths that the line names, in the windows or the words of the kernel. */
+static enum status tune_widths(struct workspace *ws, struct dataset *d, const struct kernel *k,
+                               const struct tune_opts *o, const struct args *a, struct err *err)
+{
+    struct fitting_widths widths = { .name = args_given(a, "n") ? "n" : "width" };
+    size_t *v = NULL;
+    enum status rc = ST_OK;
+
+    if (args_given(a, "width") && args_given(a, "n")) {
+        err_set(err, ST_USAGE, "width= sets windows and n= words, one of them at a time");
+        err_hint(err, "tune n=%s, then tune width=%s", args_text(a, "n"), args_text(a, "width"));
+        return ST_USAGE;
+    }
+    if (args_given(a, widths.name))
+        rc = args_ints(a, widths.name, &v, &widths.n, err);
+    widths.v = v;
+    if (rc == ST_OK)
+        rc = fitting_tune_widths(ws, d, k, o, widths, args_line(a), err);
+    free(v);
+    return rc;
+}
+
 static enum status cmd_tune(struct workspace *ws, const struct args *a, struct err *err)
 {
     struct dataset *d = ws_dataset(ws, args_text(a, "data"), err);
@@ -347,13 +369,7 @@ static enum status cmd_tune(struct workspace *ws, const struct args *a, struct e
     o.seed = args_given(a, "seed") ? (uint64_t)args_int(a, "seed", 0) : ws->opt.seed;
     o.precision = d->alpha > 0.0 ? label_precision(ws, a) : line_precision(ws, a);
     o.start = hp;
-    size_t *width = NULL, n = 0;
-    rc = args_given(a, "width") ? args_ints(a, "width", &width, &n, err) : ST_OK;
-    if (rc == ST_OK)
-        rc = fitting_tune_widths(ws, d, &k, &o, (struct fitting_widths){ n, width }, args_line(a),
-                                 err);
-    free(width);
-    return rc;
+    return tune_widths(ws, d, &k, &o, a, err);
 }
 
 /* Fit. */
@@ -917,6 +933,8 @@ struct command cmd_model_rows[] = {
       {"polish", ARG_BOOL, 0, "yes", 0, 0, NULL, NULL, "refine by L-BFGS with exact gradients"},
       {"width", ARG_INTS, 0, NULL, 1, KERNEL_WIDTH_MOST, NULL, "positions",
        "widths of the windows of {windows} to tune, such as 3,5,9; the best is kept"},
+      {"n", ARG_INTS, 0, NULL, 1, KERNEL_WIDTH_MOST, NULL, "letters",
+       "letters of the words of {words} to tune, such as 2..6; the best is kept"},
       PRECISION_ARG,
       SEED_ARG},
      CMD_JOB | CMD_SETS | CMD_NEEDS_DATA | CMD_CHANGES | CMD_HP_KEYS | CMD_DRY,

@@ -64,7 +64,7 @@ enum status learned_args_tune(struct workspace *ws, const struct args *a, struct
 {
     static const char *const others[] = {
         "features", "method", "inducing", "approx", "select", "probes", "error", "rank", "evals",
-        "polish", "width", "precision", NULL
+        "polish", "width", "n", "precision", NULL
     };
 
     if (!kernel_learns(k)) {

@@ -48,8 +48,9 @@ struct fitting {                     /* inputs and outputs of a job */
     size_t rows;
     struct buf notes;                /* notes of the encoding, one per line */
     double seconds;
-    /* window widths to choose among; none: that of the kernel */
+    /* widths to choose among, of layers in which they have that name; none: those of the kernel */
     size_t width[FITTING_WIDTHS], nwidths;
+    const char *width_name;
     struct restarts *group;         /* the tunings of the same line; NULL if this is the only one */
     struct fit_start from;          /* the run that a fit starts from */
 };
@@ -182,13 +183,47 @@ static enum status tune_once(struct job *job, struct err *err)
     return rc;
 }
 
+static bool has_width(const struct kernel *k, size_t term, const char *name)
+{
+    const char *own = layer_width_name(k->term[term].layer.ops);
+
+    return own && !strcmp(own, name);
+}
+
 static void set_width(struct fitting *f, size_t width)
 {
     kernel_unbind(&f->kernel);
     for (size_t t = 0; t < f->kernel.nterms; t++)
-        if (layer_has_width(&f->kernel.term[t].layer))
+        if (has_width(&f->kernel, t, f->width_name))
             f->kernel.term[t].layer.width = width;
     f->data->kernel = f->kernel;
+}
+
+/* Whether the rows allow the largest of the widths, before anything is tuned. */
+static enum status check_widths(struct fitting *f, struct err *err)
+{
+    struct encoded e = { 0 };
+    struct encoding enc = { 0 };
+    size_t most = 0;
+
+    for (size_t i = 0; i < f->nwidths; i++)
+        most = f->width[i] > most ? f->width[i] : most;
+    set_width(f, most);
+    enum status rc = fitting_rows(f->data, PART_TRAIN, true, &enc, &e, NULL, err);
+    if (rc == ST_OK)
+        rc = fit_setup_bind_rows(&enc, &f->kernel, &e.base, err);
+    encode_free(&e);
+    encoding_free(&enc);
+    return rc;
+}
+
+static void note_width(struct fitting *f, size_t chosen, const char *tried)
+{
+    const bool letters = strcmp(f->width_name, "width") != 0;
+
+    buf_printf(&f->notes, "note[width]: %s%s%zu has the least %s (%s)\n", f->width_name,
+               letters ? "=" : " ", chosen, f->topt.objective == TUNE_NMLL ? "NMLL" : "score",
+               tried);
 }
 
 /* Tunes once for each width and keeps the tuning with the least objective. */
@@ -200,7 +235,7 @@ static enum status tune_widths(struct job *job, struct err *err)
     struct buf words = { 0 };
     struct kernel kernel = f->kernel;
     size_t chosen = 0, made = 0;
-    enum status rc = ST_OK;
+    enum status rc = check_widths(f, err);
 
     for (size_t i = 0; rc == ST_OK && i < f->nwidths && !(made && ctl_stopped(&job->ctl)); i++) {
         set_width(f, f->width[i]);
@@ -229,8 +264,7 @@ static enum status tune_widths(struct job *job, struct err *err)
     f->enc = enc;
     f->kernel = f->fopt.kernel = f->data->kernel = kernel;
     if (rc == ST_OK)
-        buf_printf(&f->notes, "note[width]: width %zu has the least %s (%s)\n", chosen,
-                   f->topt.objective == TUNE_NMLL ? "NMLL" : "score", buf_str(&words));
+        note_width(f, chosen, buf_str(&words));
     buf_free(&words);
     return rc;
 }
@@ -1020,6 +1054,7 @@ static enum status tune_launch(struct workspace *ws, struct dataset *d, const st
         return ST_NOMEM;
     f->kernel = *k;
     f->nwidths = widths.n;
+    f->width_name = widths.name;
     memcpy(f->width, widths.v ? widths.v : f->width, widths.n * sizeof *f->width);
     f->topt = *o;
     f->topt.targets = dataset_targets(d);
@@ -1055,27 +1090,52 @@ static enum status tune_starts_of(struct workspace *ws, struct dataset *d, const
     return rc;
 }
 
+/* The kernel has no layer whose width has that name; a layer whose width has another one is told. */
+static enum status no_widths(const struct kernel *k, const char *name, struct err *err)
+{
+    const bool windows = !strcmp(name, "width");
+    const char *own = NULL;
+    struct buf names = { 0 };
+
+    for (size_t t = 0; t < k->nterms && !own; t++)
+        own = layer_width_name(k->term[t].layer.ops);
+    words_expand(windows ? "{windows}" : "{words}", &names);
+    err_set(err, ST_USAGE, "%s= sets %s of %s, but this kernel has none", name,
+            windows ? "the windows" : "the letters of the words", buf_str(&names));
+    buf_free(&names);
+    err_hint(err, own ? "tune %s=2..6" : windows ? "kernel conv(rbf)" : "kernel spectrum(n=3)",
+             own);
+    return ST_USAGE;
+}
+
+static enum status widths_allowed(const struct kernel *k, struct fitting_widths widths,
+                                  struct err *err)
+{
+    size_t least = 1;
+    bool some = false;
+
+    for (size_t t = 0; t < k->nterms; t++)
+        if (has_width(k, t, widths.name)) {
+            some = true;
+            least = k->term[t].layer.shortest > least ? k->term[t].layer.shortest : least;
+        }
+    if (!some)
+        return no_widths(k, widths.name, err);
+    for (size_t i = 0; i < widths.n; i++)
+        if (widths.n > FITTING_WIDTHS || widths.v[i] < least || widths.v[i] > KERNEL_WIDTH_MOST)
+            return err_set(err, ST_RANGE, "%s: at most %d values, each from %zu to %d",
+                           widths.name, FITTING_WIDTHS, least, KERNEL_WIDTH_MOST);
+    return ST_OK;
+}
+
 enum status fitting_tune_widths(struct workspace *ws, struct dataset *d, const struct kernel *k,
                                 const struct tune_opts *o, struct fitting_widths widths,
                                 const char *line, struct err *err)
 {
-    bool windows = false;
+    const enum status rc = widths.n ? widths_allowed(k, widths, err) : ST_OK;
 
-    for (size_t t = 0; t < k->nterms; t++)
-        windows |= layer_has_width(&k->term[t].layer);
-    if (widths.n && !windows) {
-        struct buf names = { 0 };
-        words_expand("{windows}", &names);
-        err_set(err, ST_USAGE, "width= sets the windows of %s, but this kernel has none",
-                buf_str(&names));
-        buf_free(&names);
-        err_hint(err, "kernel conv(rbf)");
-        return ST_USAGE;
-    }
-    for (size_t i = 0; i < widths.n; i++)
-        if (widths.n > FITTING_WIDTHS || widths.v[i] < 1 || widths.v[i] > KERNEL_WIDTH_MOST)
-            return err_set(err, ST_RANGE, "width: at most %d values, each from 1 to %d",
-                           FITTING_WIDTHS, KERNEL_WIDTH_MOST);
+    if (rc != ST_OK)
+        return rc;
     if (ws->opt.dry) {
         /* Each evaluation forms and factorises a matrix, as a direct fit does. */
         const struct model_ops *kind = tune_kind(o);

@@ -6,10 +6,11 @@
 #include "app/core/workspace.h"
 
 /* fitting_tune_widths and fitting_fit queue a job for a new run and return at once; the outcome
- * arrives as a result record.  Each of the widths of windows given is searched for (none: the width
- * of the kernel alone), and the one with the least objective is kept. */
+ * arrives as a result record.  Each of the widths of windows given, or lengths of words, is searched
+ * for (none: that of the kernel alone), and the one with the least objective is kept.  `name` is
+ * layer_width_name of the layers whose it is. */
 enum { FITTING_WIDTHS = 16 };
-struct fitting_widths { size_t n; const size_t *v; };
+struct fitting_widths { const char *name; size_t n; const size_t *v; };
 enum status fitting_tune_widths(struct workspace *, struct dataset *, const struct kernel *,
                                 const struct tune_opts *, struct fitting_widths, const char *line,
                                 struct err *);

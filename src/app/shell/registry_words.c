@@ -257,18 +257,34 @@ const struct words_row registry_words_kernels = { .type = ARG_KERNEL, .name = "k
                                                   .at = kernel_word, .behind = "+*(",
                                                   .inside = kernel_inside, .fits = fits_inside };
 
-/* Layers whose windows have a width. */
+/* Layer i of those whose width has that name. */
+static const char *layer_with(const char *name, size_t i)
+{
+    for (size_t k = 0; layer_at(k); k++) {
+        const char *own = layer_width_name(layer_at(k));
+        if (own && !strcmp(own, name) && i-- == 0)
+            return layer_at(k)->name;
+    }
+    return NULL;
+}
+
 static const char *window_word(struct workspace *ws, size_t i)
 {
     (void)ws;
-    for (size_t k = 0; layer_at(k); k++)
-        if (!layer_at(k)->one_position && i-- == 0)
-            return layer_at(k)->name;
-    return NULL;
+    return layer_with("width", i);
 }
 
 const struct words_row registry_words_windows = { .type = ARG_LISTED, .name = "windows",
                                                   .at = window_word };
+
+static const char *letters_word(struct workspace *ws, size_t i)
+{
+    (void)ws;
+    return layer_with("n", i);
+}
+
+const struct words_row registry_words_letters = { .type = ARG_LISTED, .name = "words",
+                                                  .at = letters_word };
 
 static const char *format_word(struct workspace *ws, size_t i)
 {

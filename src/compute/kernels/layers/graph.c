@@ -17,7 +17,6 @@ const struct layer_ops layer_graph = {
     .kind = LAYER_WINDOWS,
     .rows = ROWS_SYMBOLS | ROWS_VECTORS,
     .family = &layer_conv,
-    .one_position = true,
     .start = { .width = 1 },
     .settings = windows_settings_one_position,
     .hint = "average=sqrt|none|full; a lengthscale goes inside: graph(rbf(l=2))",

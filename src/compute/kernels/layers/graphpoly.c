@@ -78,7 +78,6 @@ const struct layer_ops layer_graphpoly = {
     .kind = LAYER_WINDOWS,
     .rows = ROWS_SYMBOLS | ROWS_VECTORS,
     .family = &layer_conv,
-    .one_position = true,
     .start = { .width = 1, .norm = NORM_UNIT },
     .settings = windows_settings_one_position,
     .hint = "kernel graphpoly(degree=2,norm=unit,average=sqrt)",

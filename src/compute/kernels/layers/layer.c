@@ -22,6 +22,14 @@ const struct layer_ops *layer_find(const char *name)
     return NULL;
 }
 
+const char *layer_width_name(const struct layer_ops *ops)
+{
+    for (const struct layer_setting *s = ops ? ops->settings : NULL; s && s->name; s++)
+        if (s->offset == offsetof(struct layer, width))
+            return s->name;
+    return NULL;
+}
+
 size_t layer_words_recipe(const double *params, bool alone, struct fm_step *out)
 {
     (void)params, (void)alone;

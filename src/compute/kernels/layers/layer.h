@@ -57,6 +57,7 @@ struct layer {
                        * differently */
     bool symbols;     /* positions hold symbols, not vectors */
     size_t channels;  /* numbers of a position, or number of symbols; 0: not bound to rows */
+    size_t others;    /* the last of the symbols that are no letters of words (row_layout.h) */
     size_t positions; /* length of the longest training row, for costs; 0: not known */
     /* LAYER_WINDOWS: the part of a row that it reads (row_layout.h): the numbers of a row, the
      * index of the part and how many there are; 0 parts: it is the only one. */
@@ -125,7 +126,6 @@ struct layer_ops {
                                            * NULL: this one */
     /* Its value is a sum over pairs of words of `shortest` to `width` letters. */
     enum layer_counted counted;
-    bool one_position;                    /* windows have one position: no width can be chosen */
     struct layer start;                   /* its default settings */
     const struct layer_setting *settings; /* NULL: none */
     const char *hint;                     /* for a setting that it does not have */
@@ -172,14 +172,12 @@ LAYER_ROWS(LAYER_DECLARED)
 size_t layer_words_recipe(const double *params, bool alone, struct fm_step *out);
 const struct layer_ops *layer_at(size_t i);           /* NULL past the end */
 const struct layer_ops *layer_find(const char *name); /* NULL: there is none */
+/* The setting that is its width: "width" of windows, "n" of words; NULL: it has none to choose. */
+const char *layer_width_name(const struct layer_ops *); /* NULL is fine */
 
 static inline enum layer_kind layer_kind(const struct layer *l)
 {
     return l->ops ? l->ops->kind : LAYER_NONE;
-}
-static inline bool layer_has_width(const struct layer *l)
-{
-    return l->ops && !l->ops->one_position;
 }
 /* The positions that a row needs. */
 static inline size_t layer_least(const struct layer *l)

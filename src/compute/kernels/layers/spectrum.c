@@ -116,7 +116,7 @@ const struct layer_ops layer_spectrum = {
             "DNA, strands=both\n"
             "           takes a word and its reverse complement for one. It has no "
             "hyperparameters; tune\n"
-            "           width=2,3,4 chooses n. Features are words, or hashes of words\n",
+            "           n=2..6 chooses n. Features are words, or hashes of words\n",
     .kind = LAYER_WINDOWS,
     .counted = COUNTED_WORDS,
     .rows = ROWS_SYMBOLS,

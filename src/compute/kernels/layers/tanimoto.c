@@ -403,7 +403,6 @@ const struct layer_ops layer_tanimoto = {
             "           larger)\n",
     .kind = LAYER_WINDOWS,
     .rows = ROWS_COUNTS,
-    .one_position = true,
     .start = { .width = 1, .channels = COUNTS_CHANNELS },
     .settings = settings,
     .hint = "kernel tanimoto  |  kernel tanimoto(xi=gauss)",

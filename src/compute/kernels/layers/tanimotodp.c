@@ -226,7 +226,6 @@ const struct layer_ops layer_tanimotodp = {
     .kind = LAYER_WINDOWS,
     .rows = ROWS_COUNTS,
     .family = &layer_tanimoto,
-    .one_position = true,
     .start = { .width = 1, .channels = COUNTS_CHANNELS, .terms = 4, .shares = -1.0 },
     .settings = settings,
     .hint = "kernel tanimotodp(power=1/2,terms=4,shares=-1,bias=none)",
