@@ -187,7 +187,7 @@ struct row_layout encoding_layout(const struct encoding *e)
         const struct layer *own = &e->held[k].layer;
         if (e->held[k].inputs > 0)
             l.part[l.nparts++] =
-                (struct row_part){ layer_rows(own), own->channels, own->positions };
+                (struct row_part){ layer_rows(own), own->channels, own->positions, own->others };
     }
     l.flat = l.nparts > 0 ? e->ncol : 0;
     return l;

@@ -89,6 +89,49 @@ static double slow(const double *x, const double *y, size_t n)
 
 enum { N = 100 };
 
+/* Of proteins the last symbol stands for all letters outside the alphabet: words hold the others
+ * alone, whatever the kernel, so that its values are those of as many letters without it. */
+START_TEST(other_letters_make_no_words)
+{
+    static const char *const kernels[] = { "spectrum(n=1..3)", "spectrum(n=2,norm=cosine)",
+                                           "mismatch(n=3,m=1)", "gappy(n=1,gap=2)", "wd(n=4)",
+                                           "wd(n=2,shift=1,norm=cosine)" };
+    const struct row_layout rows = { .nparts = 1, .part = { { ROWS_SYMBOLS, 4, 0, 1 } } };
+    const struct kernel plain = parsed(kernels[_i], 3);
+    struct kernel k, again;
+    struct buf text = { 0 };
+    double x[40 * D];
+
+    ck_assert_int_eq(kernel_parse(kernels[_i], &k, NULL, NULL), ST_OK);
+    ck_assert_int_eq(kernel_bind_rows(&k, &rows, NULL, NULL), ST_OK);
+    kernel_print(&k, &text);
+    ck_assert_msg(strstr(buf_str(&text), "symbols=3+1") != NULL, "%s", buf_str(&text));
+    ck_assert_int_eq(kernel_parse(buf_str(&text), &again, NULL, NULL), ST_OK);
+    ck_assert_int_eq(kernel_bind_rows(&again, &rows, NULL, NULL), ST_OK);
+    for (size_t i = 0; i < 40; i++) {
+        x[i * D] = (double)(i % 20);
+        for (size_t j = 1; j < D; j++)
+            x[i * D + j] = (double)rng_below(6, rng_stream(RNG_TEST, 7), i * D + j, 4);
+    }
+    for (size_t i = 0; i < 40 * 40; i++) {
+        const double *p = x + i / 40 * D, *q = x + i % 40 * D;
+        const double want = kernel_exact(&plain, NULL, D, p, q, NULL);
+        ck_assert(kernel_exact(&k, NULL, D, p, q, NULL) == want);
+        ck_assert(kernel_exact(&again, NULL, D, p, q, NULL) == want);
+    }
+    /* As sessions of earlier versions have it: what is bound to all four stays so. */
+    buf_clear(&text);
+    const struct kernel four = parsed(kernels[_i], 4);
+    kernel_print(&four, &text);
+    ck_assert_int_eq(kernel_parse(buf_str(&text), &again, NULL, NULL), ST_OK);
+    ck_assert_int_eq(kernel_bind_rows(&again, &rows, NULL, NULL), ST_OK);
+    ck_assert_uint_eq(again.term[0].layer.others, 0);
+    buf_free(&text);
+    ck_assert_int_eq(kernel_parse("spectrum(n=2,symbols=20+2)", &k, NULL, NULL), ST_RANGE);
+    ck_assert_int_ne(kernel_parse("conv(rbf,width=2,symbols=20+1)", &k, NULL, NULL), ST_OK);
+}
+END_TEST
+
 /* Rows of 0 to MOST letters, an eighth of them outside the alphabet in every fourth row; equal
  * ones, and one of a single letter. */
 static void make(double *x)
@@ -578,6 +621,7 @@ int main(void)
 
     tcase_add_loop_test(t, golden, 0, 2);
     tcase_add_test(t, both_strands);
+    tcase_add_loop_test(t, other_letters_make_no_words, 0, 6);
     tcase_add_loop_test(t, values_are_counts_of_equal_words, 0, sizeof ranges / sizeof *ranges);
     tcase_add_loop_test(t, words_at_the_same_place, 0, 6);
     tcase_add_loop_test(t, words_that_differ_and_pairs, 0, sizeof slows / sizeof *slows);

@@ -179,7 +179,7 @@ run -e 'open bad.fasta targets=bad.csv; kernel conv(rbf,width=5); fit features=6
 has "an empty record" "$err" \
     "warning.empty.*1 record is without a letter, first row 2 ('b', line 3)"
 has "letters outside" "$err" \
-    "note.letters.*(X.-), first row 4 ('d', line 6): they count as one letter more"
+    "note.letters.*(X.-), first row 4 ('d', line 6): they count as one letter more, of no word"
 has "a record without a target" "$err" "1 record has no row in the table, first row 5 ('e', line 8)"
 has "targets without records" "$err" "2 rows of the table have no record, first row 5 ('z')"
 has "stop a fit, by name" "$err" "row 2 ('b'): the sequence has 0 letters, a window 5"
@@ -207,7 +207,7 @@ awk -F, 'NR < 4 { print } NR == 4 { print "X" substr($1, 2) "," $2 "," $3 }' s.c
 run --format json -e \
     'open s.csv; kernel conv(rbf,width=5); fit features=64; predict strange.csv out=o.csv; kernel fastconv(rbf,filters=16); fit features=64; predict strange.csv out=o.csv'
 is "letters of new data" "$(printf '%s\n' "$out" | grep -c \
-    '"letters".*1 row holds letters outside the training alphabet, first row 3: they count as one letter more')" 2
+    '"letters".*1 row holds letters outside the training alphabet, first row 3: they count as one letter more, of no word')" 2
 has "are counted" "$out" '"command":"predict".*"letters":1'
 printf 'seq,y\nACDEF,1\nACDDF,2\nACAEF,4\nACAAF,5\nCCDEF,2\n' >site.csv
 printf 'seq,y\nACDEF,1\nAWDEF,2\nACWEF,3\nACDEFGH,4\n' >site2.csv
@@ -493,7 +493,7 @@ ok "of a session predict the same" cmp -s w1.csv w2.csv
 lacks "of an exact model nothing is said of columns" "$err" 'words that there can be'
 # A column for each word makes the same model, whose rows are told apart by no more than rounding.
 run -s w.gpd -e 'fit features=512 solver=direct rescale=no; predict out=w3.csv; check'
-has "words as features" "$err" 'note.plan.*a column for each of the 462 words that there can be'
+has "words as features" "$err" 'note.plan.*a column for each of the 420 words that there can be'
 has "are the kernel itself" "$out" 'kernel itself'
 ok "predict the same" sh -c "paste -d, w1.csv w3.csv | awk -F, '
     NR > 1 { for (i = 1; i <= NF / 2; i++) { d = \$i - \$(i + NF / 2); if (d * d > 1e-12) exit 1 } }'"
@@ -502,7 +502,7 @@ ok "and so they do in a session" cmp -s w3.csv w4.csv
 run -s w.gpd -e 'fit features=64 solver=pcg precision=double; predict out=w5.csv; pca dims=2 features=64'
 is "or hashes of words" $rc 0
 has "how many words there can be is told" "$err" \
-    'note.plan.*signed hashing: the 462 words that there can be share 64 columns'
+    'note.plan.*signed hashing: the 420 words that there can be share 64 columns'
 run -s w.gpd --threads 3 -e 'predict out=w6.csv; export as=python out=w.py'
 ok "of a session predict the same" cmp -s w5.csv w6.csv
 has "and no program" "$err" 'error.predictor.: .* reads sequences or graphs'
@@ -517,7 +517,7 @@ run --format json -e 'open s.csv target=y; cols n_changed role=input; split test
     kernel spectrum(n=1) on sequence * rbf on n_changed; tune features=256 evals=6; fit features=1024; score'
 is "words beside a column, and times one" $rc 0
 ok "it knows where the motif is" between "$(num rmse_scaled)" 0.01 0.35
-has "they take the columns that they need" "$out" 'a column for each of the 462 words'
+has "they take the columns that they need" "$out" 'a column for each of the 420 words'
 # texts: their bytes are letters, blanks and umlauts too
 awk 'BEGIN { srand(8); split("call now free win prize \303\274ber see you at noon ok gr\303\274n", w, " "); print "text,y"
     for (i = 0; i < 300; i++) { s = ""; y = 0; for (j = 0; j < 6; j++) { k = 1 + int(12 * rand()); s = s (j ? " " : "") w[k]; y += k == 3 || k == 6 }
@@ -565,8 +565,38 @@ run -e 'open s.csv target=y; kernel mismatch(n=9,m=3); fit'
 has "too many words that differ" "$err" 'error.*mismatch: with 2[01] letters, words have at most 4 of them, not 9'
 run -e 'open s.csv target=y; kernel mismatch(n=3,m=9)'
 has "m has bounds" "$err" 'mismatch: m is a whole number from 0 to 8'
-run -e 'open s.csv target=y; kernel spectrum(n=2); tune width=1,2,9 evals=4'
-has "n by the likelihood" "$err" 'note\[width\]: width [129] has the least NMLL (1: .*, 2: .*, 9: '
+for k in 'spectrum(n=2)' 'mismatch(n=2,m=1)' 'gappy(n=2,gap=1)' 'wd(n=2)'; do
+    run --format json -e "open s.csv target=y; kernel $k; tune n=1..3 evals=4; fit"
+    best=$(echo "$out" | sed -n 's/.*"name":"width".*"message":"n=\([123]\) has the least NMLL.*/\1/p')
+    has "$k: a tuning for each n" "$out" '(1: [-0-9.]*, 2: [-0-9.]*, 3: [-0-9.]*)'
+    has "$k: the best is kept and fitted with" "$out" \
+        "\"command\":\"fit\".*\"kernel\":\"${k%%(*}(n=$best,"
+    least=$(echo "$out" | sed -n 's/.*least NMLL (1: \(.*\), 2: \(.*\), 3: \(.*\))".*/\1\n\2\n\3/p' |
+        sort -g | head -n 1)
+    run -e "open s.csv target=y; kernel ${k%%(*}(n=$best${k#*n=2}; tune evals=4"
+    has "$k: and is what a tuning of n=$best alone finds" "$out" "NMLL $least nats"
+done
+n_of='s/.*"command":"fit".*"kernel":"\([^"]*\)".*/\1/p'
+run --format json -s n.gpd -e 'open s.csv target=y; kernel spectrum(n=1..2); tune n=2..3 evals=4' \
+    -e 'fit; undo; undo'
+best=$(echo "$out" | sed -n "$n_of")
+has "of a range the longest words" "$best" '^spectrum(n=1..[23],'
+has "undone" "$out" '"command":"undo"'
+run --format json -s n.gpd -e 'redo; redo; fit; script out=n.gps'
+is "as it was, with a session" "$(echo "$out" | sed -n "$n_of")" "$best"
+has "a script has the line" "$(cat n.gps)" '^tune evals=4 n=2..3$'
+run -e 'open s.csv target=y; kernel spectrum(n=3..4); tune n=2,3'
+has "below the shortest words" "$err" 'n: at most 16 values, each from 3 to 1024'
+run -e 'open s.csv target=y; kernel spectrum(n=2); tune n=1,2,15 evals=4'
+has "too many letters end it before anything is tuned" "$err" \
+    'error.*with 2[01] letters, words have at most 14 of them, not 15'
+run -e 'open s.csv target=y; kernel spectrum(n=2); tune width=2'
+has "width= is for windows" "$err" 'width= sets the windows of .*conv.*but this kernel has none'
+has "and n= for words" "$err" 'try  tune n=2..6'
+run -e 'open s.csv target=y; kernel conv(rbf); tune n=2'
+has "and the other way round" "$err" 'n= sets the letters of the words of spectrum, .*this kernel'
+run -e 'open s.csv target=y; kernel spectrum(n=2) + conv(rbf,width=2); tune n=2 width=3'
+has "one at a time" "$err" 'try  tune n=2, then tune width=3'
 run -e 'open s.csv target=y; kernel spectrum(n=15); fit'
 has "words that 64 bits cannot hold" "$err" 'error.*with 2[01] letters, words have at most 14 of them, not 15'
 has "and the way out" "$err" 'kernel spectrum(n=14)'

@@ -91,6 +91,37 @@ run --format json -s s.gpd -e 'words r1 count=3; plot words out=words.svg; plot 
 is "a session weighs the same words" "$(printf '%s\n' "$out" | grep -o '"words":\[.*\]')" "$first"
 has "plot words" "$(cat words.txt)" 'weight, latent units'
 
+# X of proteins is no letter of a word: a row is predicted as the sum of its words without one.
+awk 'BEGIN { r = 11; a = "ACDEFGHIKLMNPQRSTVWY"; print "seq,y"
+    for (i = 0; i < 80; i++) { s = ""
+        for (j = 0; j < 9 + i % 4; j++) {
+            r = (r * 1103 + 12345) % 65536
+            s = s (i % 3 == 0 && j == 4 ? "X" : substr(a, 1 + int(r / 16) % 20, 1))
+        }
+        t = s; print s "," gsub(/[AL]/, "", t) + (i * 29 % 13) / 13 } }' >prot.csv
+for how in '' 'solver=sparse inducing=30'; do
+    run --format json -e 'open prot.csv types=seq=sequence target=y; kernel spectrum(n=2)' \
+        -e "fit $how amplitude=0.5 noise=0.5; words count=2 out=w.csv" \
+        -e 'predict prot.csv columns=row,mean out=p.csv'
+    has "other letters are told" "$out" '(X), first row 1[^"]*as one letter more, of no word'
+    has "the kernel says which" "$out" '"kernel":"spectrum(n=2,symbols=20+1)"'
+    is "no word has an X" "$(cut -d, -f1 w.csv | grep -c X)" 0
+    awk -F, 'FILENAME == "w.csv" { if (FNR > 1) weight[$1] = $3; next }
+        FILENAME == "prot.csv" { if (FNR > 1) { seq[FNR] = $1; n++; m += $2 } next }
+        FNR > 1 { f = m / n
+            for (i = 1; i < length(seq[FNR]); i++) f += weight[substr(seq[FNR], i, 2)]
+            d = f - $2; d = d < 0 ? -d : d; if (!(d < most)) most = d; rows++ }
+        END { exit !(rows == 80 && most < 1e-4) }' w.csv prot.csv p.csv
+    result $? "rows with an X are sums of their other words: $how" "$out $err"
+done
+grep -v X prot.csv >pure.csv
+for k in 'spectrum(n=2)' 'conv(rbf,width=3)'; do
+    run --format json -e "open pure.csv types=seq=sequence target=y; kernel $k" \
+        -e 'fit solver=sparse inducing=5 select=anneal(steps=2000) noise=0.5; inducing out=z.csv'
+    is "$k: annealed points have letters of the alphabet" \
+        "$(cut -d, -f2- z.csv | grep -cE '[A-Z]{9}'),$(cut -d, -f2- z.csv | grep -c X)" 5,0
+done
+
 # A motif: every string of the upper half has one word, at its own place.
 awk 'BEGIN { print "seq,y"; r = 7
     for (i = 0; i < 40; i++) { s = ""

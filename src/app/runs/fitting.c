@@ -1090,7 +1090,7 @@ static enum status tune_starts_of(struct workspace *ws, struct dataset *d, const
     return rc;
 }
 
-/* The kernel has no layer whose width has that name; a layer whose width has another one is told. */
+/* No layer of the kernel has a width of that name; the hint is about one of another name. */
 static enum status no_widths(const struct kernel *k, const char *name, struct err *err)
 {
     const bool windows = !strcmp(name, "width");

@@ -6,8 +6,8 @@
 #include "app/core/workspace.h"
 
 /* fitting_tune_widths and fitting_fit queue a job for a new run and return at once; the outcome
- * arrives as a result record.  Each of the widths of windows given, or lengths of words, is searched
- * for (none: that of the kernel alone), and the one with the least objective is kept.  `name` is
+ * arrives as a result record.  Each of the widths of windows, or lengths of words, is searched for
+ * (none given: that of the kernel alone), and the one with the least objective is kept.  `name` is
  * layer_width_name of the layers whose it is. */
 enum { FITTING_WIDTHS = 16 };
 struct fitting_widths { const char *name; size_t n; const size_t *v; };

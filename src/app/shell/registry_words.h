@@ -10,8 +10,9 @@
     row(registry_words_solvers) row(registry_words_selections) row(registry_words_preconds)  \
     row(registry_words_sketches)                                                             \
     row(registry_words_tuners) row(registry_words_kernels) row(registry_words_windows)       \
-    row(registry_words_letters) row(registry_words_formats) row(registry_words_demos) row(registry_words_options)        \
-    row(registry_words_settings) row(registry_words_themes) row(registry_words_commands)     \
+    row(registry_words_letters) row(registry_words_formats) row(registry_words_demos)        \
+    row(registry_words_options) row(registry_words_settings) row(registry_words_themes)      \
+    row(registry_words_commands)                                                             \
     row(registry_words_topics) row(registry_words_functions)
 
 /* Stands for the choices "auto" and the names of the kinds of model, of an argument in a list of

@@ -33,13 +33,21 @@ static uint64_t draw(const struct anneal *a, size_t i, size_t which, uint64_t be
     return rng_below(a->job->seed, rng_stream(RNG_INDUCING, 0xa0000000u), DRAWS * i + which, below);
 }
 
-/* The letters of a row's parts that can change: those of an alphabet of two or more. */
+/* The letters of the alphabet, which has two or more; 0: the part does not change. */
+static size_t alphabet_of(const struct row_part *p)
+{
+    const size_t letters = p->rows == ROWS_SYMBOLS ? p->channels - p->others : 0;
+
+    return letters > 1 ? letters : 0;
+}
+
+/* The letters of a row's parts that can change. */
 static size_t letters_of(const struct row_layout *l, const double *row)
 {
     size_t n = 0;
 
     for (size_t p = 0; p < l->nparts; p++)
-        if (l->part[p].rows == ROWS_SYMBOLS && l->part[p].channels > 1)
+        if (alphabet_of(&l->part[p]) > 0)
             n += (size_t)row[select_part(l, row, p)];
     return n;
 }
@@ -49,8 +57,8 @@ static double *letter_at(const struct row_layout *l, double *row, size_t k, size
 {
     for (size_t p = 0; p < l->nparts; p++) {
         double *part = row + select_part(l, row, p);
-        *letters = l->part[p].channels;
-        if (l->part[p].rows != ROWS_SYMBOLS || l->part[p].channels < 2)
+        *letters = alphabet_of(&l->part[p]);
+        if (*letters == 0)
             continue;
         if (k < (size_t)part[0])
             return part + 1 + k;

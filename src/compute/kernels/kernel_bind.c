@@ -112,7 +112,7 @@ static enum status too_wide(const struct layer *l, struct err *err)
     const size_t most = l->ops->widest(l);
 
     err_set(err, ST_LIMIT, "%s: with %zu letters, words have at most %zu of them, not %zu",
-            l->ops->name, l->channels, most, l->width);
+            l->ops->name, l->channels - l->others, most, l->width);
     err_hint(err, "kernel %s(n=%zu)", l->ops->name, most);
     return ST_LIMIT;
 }
@@ -137,6 +137,8 @@ static enum status bind_layer(struct layer *l, const struct row_layout *rows, si
         return rows_differ("sequences", l->parts, rows->nparts, err);
     if (l->parts != 0 && l->part != p)
         return rows_differ("sequences before the one that it reads", l->part, p, err);
+    if (l->channels == 0) /* bound by sessions of earlier versions, other letters are one more */
+        l->others = l->ops->words ? part->others : 0;
     l->channels = part->channels;
     l->symbols = symbols;
     l->positions = part->positions;
@@ -176,7 +178,8 @@ void kernel_unbind(struct kernel *k)
     for (size_t t = 0; t < k->nterms; t++) {
         struct layer *l = &k->term[t].layer;
         l->largest = l->zeta = 0.0;
-        l->channels = l->flat = l->part = l->parts = k->term[t].first = k->term[t].count = 0;
+        l->channels = l->others = l->flat = l->part = l->parts = 0;
+        k->term[t].first = k->term[t].count = 0;
         if (l->chosen)
             l->ops = layer_family(l);
         l->chosen = false;

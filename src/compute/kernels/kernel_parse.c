@@ -661,8 +661,13 @@ static enum status parse_rows(struct parser *p, struct layer *l, const char *nam
     if (l->channels != 0)
         return err_set(p->err, ST_USAGE, "%s: what a position is stands there twice",
                        l->ops->name);
-    const enum status rc = layer_count(p, l, name, 1, 1e6, &l->channels);
+    enum status rc = layer_count(p, l, name, 1, 1e6, &l->channels);
     l->symbols |= rc == ST_OK && symbols;
+    if (rc == ST_OK && l->symbols && l->ops->words && *p->at == '+') { /* letters and others */
+        p->at++;
+        rc = layer_count(p, l, "the number of other symbols", 1, 1, &l->others);
+        l->channels += l->others;
+    }
     return rc;
 }
 

@@ -63,7 +63,10 @@ static void print_layer(const struct layer *l, const char *before, struct buf *o
             buf_printf(out, "%zu", *(const size_t *)field);
     }
     if (l->channels && l->channels != l->ops->start.channels) {
-        buf_printf(out, "%s%s=%zu", before, l->symbols ? "symbols" : "channels", l->channels);
+        buf_printf(out, "%s%s=%zu", before, l->symbols ? "symbols" : "channels",
+                   l->channels - l->others);
+        if (l->others)
+            buf_printf(out, "+%zu", l->others);
         before = ",";
     }
     if (l->flat) {

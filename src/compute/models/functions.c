@@ -129,7 +129,8 @@ static void train_rows(const struct model *m, struct source_array *to)
             continue;
         rows->flat = l->flat;
         rows->nparts = l->parts ? l->parts : 1;
-        rows->part[l->part] = (struct row_part){ layer_rows(l), l->channels, l->positions };
+        rows->part[l->part] =
+            (struct row_part){ layer_rows(l), l->channels, l->positions, l->others };
     }
 }
 

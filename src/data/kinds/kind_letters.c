@@ -58,6 +58,14 @@ static void find_codes(const struct enc_held *held)
         s->order, s->value != NULL || s->kmer > 0 ? letters : held->layer.channels, s->code);
 }
 
+/* One-hot, proteins have one symbol for all letters outside the alphabet. */
+static void find_others(struct enc_held *held)
+{
+    const struct letters_state *s = held->state;
+
+    held->layer.others = s->value == NULL && s->kmer == 0 && s->channels > strlen(s->order);
+}
+
 static enum status coding(const struct column *c, const char *word, struct err *err);
 
 /* The word of `cols encoding=` that this column follows; NULL: it stays one-hot, as a column of
@@ -106,6 +114,7 @@ static enum status fit_positions(struct encoding_fitting *f, struct enc_held *he
                    l.channels, word, *l.source ? ", " : "", l.source, s->order);
     }
     s->channels = held->layer.channels;
+    find_others(held);
     find_codes(held);
     return ST_OK;
 }
@@ -436,7 +445,7 @@ static const char *tell_strange(const struct strange_rows *s, struct buf *out)
                s->n == 1 ? "" : "s", s->n == 1 ? "s" : "",
                s->place ? "that no training row has at their positions"
                         : "outside the training alphabet",
-               s->first + 1, more ? "one letter more" : "none");
+               s->first + 1, more ? "one letter more, of no word" : "none");
     return "letters";
 }
 
@@ -560,6 +569,7 @@ static const char *check(struct enc_held *held)
     if (letters == 0 || s->channels == 0 || (s->kmer > 0 && s->value != NULL) ||
         (s->value == NULL && (s->channels < least || s->channels > most)))
         return "a sequence is incomplete";
+    find_others(held);
     find_codes(held);
     return NULL;
 }

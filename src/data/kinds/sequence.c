@@ -539,7 +539,7 @@ static void note_kept(const struct table *t, const struct column *c, struct buf 
     buf_puts(notes, "), first ");
     table_where(t, c, s->unknown_first, notes);
     buf_printf(notes, ": they count as %s (open FILE unknown=missing, or stop)\n",
-               s->kind == ALPHABET_PROTEIN ? "one letter more" : "no letter at all");
+               s->kind == ALPHABET_PROTEIN ? "one letter more, of no word" : "no letter at all");
 }
 
 static void take_missing(struct table *t, struct column *c, const uint8_t code[256],

@@ -20,6 +20,8 @@ struct row_part {
     unsigned rows;    /* ROWS_SYMBOLS, ROWS_VECTORS or ROWS_COUNTS */
     size_t channels;
     size_t positions; /* of the longest training row, for costs; 0: not known */
+    size_t others;    /* the last of the symbols, none or one, that stand for all other letters:
+                       * no letters of the alphabet */
 };
 
 /* A row has `flat` numbers (or none), then its parts with positions; without such parts all of it

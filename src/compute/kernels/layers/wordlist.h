@@ -7,10 +7,11 @@
 #include "compute/kernels/kernel.h"
 #include "compute/kernels/layers/layer.h"
 
-/* The letters of which words are made: 0 to this, less one. */
+/* The letters of which words are made: 0 to this, less one.  The symbol for letters outside the
+ * alphabet (X of proteins) is none of them. */
 static inline uint64_t wordlist_letters(const struct layer *l)
 {
-    return l->channels;
+    return l->channels - l->others;
 }
 /* Words of k letters as numbers to that base: how many different ones there can be (with
  * strands=both a word and its reverse complement are one); the lesser of a word and its reverse
