@@ -100,11 +100,11 @@ EXTRA_DIST += tests/scripts/golden.sh tests/golden.md
 if HAVE_CHECK
 check_PROGRAMS += tests/compute/check_effects tests/compute/check_fit \
   tests/compute/check_nmll tests/compute/check_products tests/compute/check_memory \
-  tests/compute/check_learn tests/compute/check_model \
+  tests/compute/check_learn tests/compute/check_model tests/compute/check_nn \
   tests/compute/check_rank tests/compute/check_targets tests/compute/check_tune
 TESTS += tests/compute/check_effects tests/compute/check_fit \
   tests/compute/check_nmll tests/compute/check_products tests/compute/check_memory \
-  tests/compute/check_learn tests/compute/check_model \
+  tests/compute/check_learn tests/compute/check_model tests/compute/check_nn \
   tests/compute/check_rank tests/compute/check_targets tests/compute/check_tune
 endif
 tests_compute_check_products_SOURCES = tests/compute/check_products.c
@@ -122,6 +122,9 @@ tests_compute_check_effects_LDADD = $(compute_tests)
 tests_compute_check_model_SOURCES = tests/compute/check_model.c tests/compute/fits.c \
   tests/compute/fits.h
 tests_compute_check_model_LDADD = $(compute_tests)
+tests_compute_check_nn_SOURCES = tests/compute/check_nn.c tests/compute/fits.c \
+  tests/compute/fits.h tests/compute/counts.h
+tests_compute_check_nn_LDADD = $(compute_tests)
 tests_compute_check_rank_SOURCES = tests/compute/check_rank.c
 tests_compute_check_rank_LDADD = $(compute_tests)
 tests_compute_check_tune_SOURCES = tests/compute/check_tune.c
@@ -138,10 +141,12 @@ endif
 tests_compute_check_diagnose_SOURCES = tests/compute/check_diagnose.c
 tests_compute_check_diagnose_LDADD = $(compute_tests)
 TESTS += tests/scripts/diagnosis.sh tests/scripts/dual.sh tests/scripts/exact.sh \
-  tests/scripts/forecast.sh tests/scripts/inducing.sh tests/scripts/stored.sh \
+  tests/scripts/forecast.sh tests/scripts/inducing.sh tests/scripts/nearest.sh \
+  tests/scripts/stored.sh \
   tests/scripts/why.sh tests/scripts/words.sh
 EXTRA_DIST += tests/scripts/diagnosis.sh tests/scripts/dual.sh \
   tests/scripts/exact.sh tests/scripts/forecast.sh tests/scripts/inducing.sh \
+  tests/scripts/nearest.sh \
   tests/scripts/stored.sh tests/scripts/why.sh tests/scripts/words.sh \
   tests/bench/advise.sh tests/bench/forecast.sh tests/bench/forecast.md \
   tests/bench/why.sh \

@@ -181,7 +181,7 @@ static enum status class_kind(const struct args *a, const char *verb, const char
     const char *word = args_text(a, arg);
     const struct model_ops *kind = model_kind_named(word);
 
-    if (!word || solver_is_free(word) || (kind && (kind->exact || kind->alone)))
+    if (!word || solver_is_free(word) || (kind && (kind->exact || (kind->alone && !kind->local))))
         return ST_OK;
     err_named(err, ST_UNSUPPORTED, "classes",
               "%s=%s is for a regression; two classes take the exact kernel or inducing points",
@@ -481,10 +481,13 @@ static enum status fit_methods(struct workspace *ws, const struct args *a, const
     const char *name = args_text(a, "solver");
     const struct model_ops *asked = model_kind_by(name);
     const struct solver_ops *s = NULL;
-    const bool own = asked && asked->solver && strcmp(asked->solver, name) == 0;
+    const bool own = model_kind_own(name) != NULL;
     enum status rc = ST_OK;
 
-    if (!solver_is_free(name) && !own)
+    if (own)
+        rc = solver_params_parse("solver", asked->solver, asked->params, name + strcspn(name, "("),
+                                 o->solver_params, err);
+    else if (!solver_is_free(name))
         rc = solver_parse(name, &s, o->solver_params, err);
     if (rc == ST_OK)
         rc = fit_kind(a, s ? model_kind_by(s->name) : asked, o, err);
@@ -698,6 +701,8 @@ static void unused(struct workspace *ws, const struct args *a, const struct fit_
     static const char *const of_exact[] = { "features", NULL };
     static const char *const of_points[] = { "features", "rank",  "precond", "plan",
                                              "store",    "maxit", "rtol",    NULL };
+    static const char *const of_nearest[] = { "features", "rank", "precond", "plan", "store",
+                                              "maxit",    "rtol", "variance", "from", NULL };
     static const char *const of_steps[] = { "features", "rank", "precond", NULL };
     static const char *const of_direct[] = { "rank", "precond", "rtol", "maxit", NULL };
     static const char *const of_plain[] = { "rank", "precond", NULL };
@@ -705,7 +710,8 @@ static void unused(struct workspace *ws, const struct args *a, const struct fit_
     const struct precond_ops *p = o->precond ? precond_find(o->precond, NULL) : NULL;
     const bool drawn = model_kind_of(o)->draws, plain = s && !s->uses_precond;
     const bool products = !drawn && (s ? s->uses_precond : solver_is_free(o->solver));
-    const char *const *names = model_kind_of(o)->alone       ? of_points
+    const char *const *names = model_kind_of(o)->local       ? of_nearest
+                               : model_kind_of(o)->alone     ? of_points
                                : products                    ? of_exact
                                : !drawn && s && s->iterative ? of_steps
                                : !drawn                      ? of_rows
@@ -894,7 +900,8 @@ struct command cmd_model_rows[] = {
       {"features", ARG_INT, 0, "2048", 2, 32768, NULL, "columns",
        "number of random features for the tuning"},
       {"solver", ARG_CHOICE, 0, "auto", 0, 0, REGISTRY_WORDS_MODELS, NULL,
-       "exact kernel (few rows), random features, or sparse: inducing points"},
+       "exact kernel (few rows), random features, sparse: inducing points, or nn: the exact kernel "
+       "on 2000 rows"},
       INDUCING_ARGS,
       {"method", ARG_TUNER, 0, "bayes", 0, 0, NULL, NULL,
        "search method: {tuners}"},
@@ -953,9 +960,10 @@ struct command cmd_model_rows[] = {
      {DATA_ARG,
       KERNEL_ARG,
       {"model", ARG_CHOICE, 0, "auto", 0, 0, REGISTRY_WORDS_MODELS, NULL,
-       "random features, the exact kernel on any number of rows, or inducing points; auto: exact "
-       "for few rows"},
-      {"solver", ARG_SOLVER, 0, "auto", 0, 0, NULL, NULL, "{solvers}; svrg(batch=256,step=0.5)"},
+       "random features, the exact kernel on any number of rows, inducing points, or the nearest "
+       "rows of each; auto: exact for few rows"},
+      {"solver", ARG_SOLVER, 0, "auto", 0, 0, NULL, NULL,
+       "{solvers}; svrg(batch=256,step=0.5), nn(neighbours=400)"},
       {"features", ARG_INT, 0, "4096", 2, 1048576, NULL, "columns",
        "number of random features (columns of Z)"},
       INDUCING_ARGS,

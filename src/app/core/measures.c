@@ -85,6 +85,11 @@ static bool is_sparse(const struct run *r)
     return r->info.inducing != 0;
 }
 
+static bool has_neighbours(const struct run *r)
+{
+    return r->info.neighbours != 0;
+}
+
 static bool has_bound(const struct run *r)
 {
     return is_sparse(r) && isfinite(r->info.bound);
@@ -251,6 +256,12 @@ static const struct measure table[] = {
      .type = MEASURE_WORD},
     {ROW("features", "features", MEASURE_SYSTEM, "", "random features"), INFO(features),
      .applies = has_features, .brief = "features", .expect = 2},
+    {ROW("neighbours", "neighbours", MEASURE_SYSTEM, "",
+         "nearest training rows that predict a row"),
+     INFO(neighbours), .applies = has_neighbours, .omit = true, .age = MEASURE_LATER},
+    {ROW("left_out_nlpd", "left_out_nlpd", MEASURE_SYSTEM, "nats",
+         "NLPD of left-out rows at their best amplitude, scaled units"),
+     INFO(left_out_nlpd), LOWER, .applies = has_neighbours, .omit = true, .age = MEASURE_LATER},
     {ROW("inducing", "inducing", MEASURE_SYSTEM, "", "inducing points"), INFO(inducing),
      .applies = is_sparse, .omit = true, .age = MEASURE_LATER},
     {ROW("inducing_outside", "outside", MEASURE_SYSTEM, "", "points that are no training rows"),

@@ -701,7 +701,7 @@ static void effects_tell(struct workspace *ws, const void *work)
                 "explain-row row:1 changes them", w->skipped, w->skipped == 1 ? " is" : "s are");
     if (!w->bands)
         ws_note(ws, "no-variance", "%s has no factor for variances, so effects have no bands "
-                "(fit variance=auto)", w->m.run);
+                "(fit %s)", w->m.run, w->m.model->kind->local ? "model=features" : "variance=auto");
     effects_record(ws, w);
 }
 

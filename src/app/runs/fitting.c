@@ -876,6 +876,24 @@ static void samples_note(struct workspace *ws, const struct run *r)
                 100.0 * sqrt(2.0 / (double)S));
 }
 
+/* What stands in for the likelihood of all rows where each row has a system of its own. */
+static void nearest_note(struct workspace *ws, const struct run *r)
+{
+    const struct fit_info *i = &r->info;
+    char rows[32];
+
+    if (i->neighbours == 0)
+        return;
+    text_count(rows, sizeof rows, i->left_out_rows);
+    ws_note(ws, "nearest",
+            "%s training rows, each predicted from its %zu nearest without itself, gave %s: "
+            "NLPD %.4g (scaled) at noise / amplitude %.3g", rows, i->neighbours,
+            r->fit.keep_scale   ? "a check and moved nothing"
+            : r->fit.keep_ratio ? "the amplitude"
+                                : "noise and amplitude",
+            i->left_out_nlpd, r->model->noise / r->model->amplitude);
+}
+
 /* Notes what the features of kernels of words are. */
 static void words_note(struct workspace *ws, const struct run *r)
 {
@@ -912,6 +930,7 @@ static void fit_done(struct workspace *ws, struct job *job, enum status rc, cons
     snprintf(ws->last_fit, sizeof ws->last_fit, "%s", r->id);
     if (r->info.plan_note[0])
         ws_note(ws, "plan", "%s", r->info.plan_note);
+    nearest_note(ws, r);
     words_note(ws, r);
     rank_note(ws, r);
     fit_start_note(ws, r, &f->from, f->fopt.start != NULL);

@@ -38,6 +38,8 @@ void intervals_rule(struct buf *b, const struct run *r)
 
     if (r->model->kind->draws && !r->fit.keep_ratio)
         buf_puts(b, "the ratio by the leave-one-out error of its own features, ");
+    else if (r->model->kind->local && !r->fit.keep_ratio)
+        buf_puts(b, "the ratio by the NLPD of left-out rows, ");
     if (r->fit.scale == SCALE_LEFT_OUT && i->left_out_rows)
         buf_printf(b,
                    "the scale by left-out rows, whose mean z^2 is %.2f (it was %.2f at the "

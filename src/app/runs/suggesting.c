@@ -413,7 +413,10 @@ static enum status choose(struct suggesting *g, struct job *job, const struct ta
     g->o.left = left;
     if (rc == ST_OK)
         rc = propose(g->s.model, &e->base, &g->o, &on, &p, err);
-    if (rc != ST_OK && g->o.by == PROPOSE_THOMPSON && !strcmp(err->name, "no-features"))
+    const bool none = rc != ST_OK && (!strcmp(err->name, "no-features") ||
+                                      (g->s.model->kind->local &&
+                                       !strcmp(err->name, "no-functions")));
+    if (none && g->o.by == PROPOSE_THOMPSON)
         err_hint(err, "%s ... by=%s  |  by=ucb  |  by=mean", verb_of(g),
                  g->picks ? "improvement" : "ei");
     if (rc == ST_OK)

@@ -640,6 +640,10 @@ static void model(struct buf *b, const struct model *m)
     count(b, "Mv", m->Mv);
     if (m->S)
         count(b, "samples", m->S);
+    if (m->neighbours)
+        count(b, "neighbours", m->neighbours);
+    if (m->row_scale)
+        flag(b, "weighted", true);
     flag(b, "inputs", m->X != NULL);
     if (m->origin)
         str(b, "approx", bound_approx_words[m->approx]);

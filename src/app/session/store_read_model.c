@@ -120,7 +120,20 @@ static bool read_points(struct loader *l, const struct run *r, struct model *m, 
     return m->origin != NULL;
 }
 
-static void read_arrays(struct loader *l, struct run *r, struct model *m, bool inputs)
+/* The square roots of the weights of rows, which are positive. */
+static double *read_row_scale(struct loader *l, const struct run *r, const struct model *m,
+                              struct err *why)
+{
+    double *s = store_read_model_doubles(l, r->id, "row_scale", m->M, why);
+
+    for (size_t i = 0; s && i < m->M; i++)
+        if (!(s[i] > 0.0) || !isfinite(s[i]))
+            err_set(why, ST_FORMAT, "the weight of training row %zu is %g", i + 1, s[i] * s[i]);
+    return s;
+}
+
+static void read_arrays(struct loader *l, struct run *r, struct model *m, bool inputs,
+                        bool weighted)
 {
     struct err why = { 0 };
 
@@ -129,6 +142,8 @@ static void read_arrays(struct loader *l, struct run *r, struct model *m, bool i
         m->X = store_read_model_doubles(l, r->id, "X", m->M * m->d, &why);
     if (m->w && m->S)
         m->a = store_read_model_doubles(l, r->id, "a", m->S * m->M, &why);
+    if (m->X && weighted)
+        m->row_scale = read_row_scale(l, r, m, &why);
     if (m->X && !rows_sound(&r->enc, m))
         err_set(&why, ST_FORMAT, "its rows are not as its encoding writes them");
     const bool points = m->w && m->X && !m->kind->keeps_rows;
@@ -246,6 +261,10 @@ void store_read_model(struct loader *l, struct jdoc *j, struct run *r)
     if (store_doc_has(j, "$.model.samples"))
         m->S = (size_t)store_doc_int(j, 0, STORE_MANY, "$.model.samples");
     m->precision = (enum precision)store_doc_word(j, store_precisions, "$.model.precision");
+    if (store_doc_has(j, "$.model.neighbours"))
+        m->neighbours = (size_t)store_doc_int(j, 1, STORE_MANY, "$.model.neighbours");
+    const bool weighted = store_doc_has(j, "$.model.weighted") &&
+                          store_doc_bool(j, "$.model.weighted");
     const bool inputs = store_doc_bool(j, "$.model.inputs");
     if (m->kind->keeps_inputs && !m->kind->keeps_rows)
         m->approx = (enum bound_approx)store_doc_word(j, bound_approx_words, "$.model.approx");
@@ -255,14 +274,16 @@ void store_read_model(struct loader *l, struct jdoc *j, struct run *r)
         (m->likelihood && m->likelihood->several != m->kind->several) ||
         (m->kind->classes && r->has_enc && r->enc.nclasses == 0) ||
         (m->kind->several && r->has_enc && (r->enc.nclasses != m->t || !(r->enc.alpha > 0.0))) ||
-        inputs != m->kind->keeps_inputs || (m->kind->draws && m->M % 2) || m->Mv > m->M)
+        m->kind->local != (m->neighbours > 0) || m->neighbours > m->M ||
+        (weighted && !m->kind->local) || inputs != m->kind->keeps_inputs ||
+        (m->kind->draws && m->M % 2) || m->Mv > m->M)
         store_doc_wrong(j, "$.model contradicts itself");
     if (r->has_enc && r->enc.d != m->d)
         store_doc_wrong(j, "the model and its encoding have %zu and %zu inputs", m->d, r->enc.d);
     if (r->has_enc && !encoding_binds(&r->enc, &m->kernel))
         store_doc_wrong(j, "the model and its encoding read rows differently");
     if (store_doc_ok(j) && r->has_enc)
-        read_arrays(l, r, m, inputs);
+        read_arrays(l, r, m, inputs, weighted);
     else
         model_unref(m);
 }

@@ -152,10 +152,12 @@ static void read_targets_info(struct jdoc *j, struct run *r)
 
 static void read_solver_info(struct jdoc *j, struct run *r)
 {
-    const struct solver_ops *s = r->fit.solver ? solver_find(r->fit.solver, NULL) : NULL;
+    const struct model_ops *kind = model_kind_own(r->fit.solver);
+    const struct solver_ops *s = r->fit.solver && !kind ? solver_find(r->fit.solver, NULL) : NULL;
+    const struct solver_param *params = kind ? kind->params : s ? s->params : NULL;
 
-    for (size_t i = 0; s && s->params && s->params[i].name; i++) {
-        const struct solver_param *p = &s->params[i];
+    for (size_t i = 0; params && params[i].name; i++) {
+        const struct solver_param *p = &params[i];
         const double v = store_doc_has(j, "$.fit.solver_params[%zu]", i)
                              ? store_doc_num(j, "$.fit.solver_params[%zu]", i)
                              : 0.0;

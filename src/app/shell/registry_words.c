@@ -65,14 +65,16 @@ static const char *with_word(const struct kparam *p)
 
 static const char *solver_inside(const char *word, size_t i)
 {
-    const struct solver_ops *s = solver_find(word, NULL);
+    const struct model_ops *kind = model_kind_own(word);
+    const struct solver_ops *s = kind ? NULL : solver_find(word, NULL);
+    const struct solver_param *params = kind ? kind->params : s ? s->params : NULL;
     static char text[80];
     char value[24];
 
-    if (!s || !s->params || !s->params[i].name)
+    if (!params || !params[i].name)
         return NULL;
-    solver_param_value(&s->params[i], s->params[i].init, value, sizeof value);
-    snprintf(text, sizeof text, "%s=%s", s->params[i].name, value);
+    solver_param_value(&params[i], params[i].init, value, sizeof value);
+    snprintf(text, sizeof text, "%s=%s", params[i].name, value);
     return text;
 }
 

@@ -390,3 +390,18 @@ void exact_form_values(const struct exact_form *form, const struct pairs_loops *
         group += size * PAIRS_GROUP;
     }
 }
+
+bool exact_form_falls(const struct exact_form *form)
+{
+    return form->factors == 1 && !form->factor[0].entries.dot &&
+           factor_entries(&form->factor[0]) > 0;
+}
+
+void exact_form_numbers(const struct exact_form *form, const struct pairs_loops *loops, size_t t,
+                        const float *group, size_t rows, float *S)
+{
+    const struct exact_factor *factor = &form->factor[0];
+
+    loops->numbers(factor->entries, factor->panels + t * PAIRS_COLS * factor_entries(factor),
+                   exact_form_cols(form, t), group, rows, S);
+}

@@ -55,6 +55,12 @@ struct exact_scratch { float *K, *S, *P; };
 void exact_form_values(const struct exact_form *, const struct pairs_loops *, size_t t,
                        const float *group, size_t rows, const struct exact_scratch *);
 
+/* True for a kernel of one factor that falls with a distance.  exact_form_numbers writes the
+ * numbers behind such values, squared scaled distances, to S (PAIRS_GROUP x PAIRS_COLS). */
+bool exact_form_falls(const struct exact_form *);
+void exact_form_numbers(const struct exact_form *, const struct pairs_loops *, size_t t,
+                        const float *group, size_t rows, float *S);
+
 /* A kernel that a device computes (backend_radial): entry f d + i of `inv`, table, weight and
  * closed form of each factor.  False where a factor is not a function of one distance between
  * inputs. */

@@ -390,7 +390,8 @@ enum status functions_new(const struct model *m, const struct functions_key *key
     if (m->kind->functions == NULL) {
         err_named(err, ST_STATE, "no-functions", "a model of kind %s draws no functions",
                   m->kind->name);
-        err_hint(err, "fit variance=all");
+        err_hint(err, m->kind->local ? "fit model=features, or fit model=exact"
+                                     : "fit variance=all");
         return ST_STATE;
     }
     struct functions *f = empty(m, key, err);

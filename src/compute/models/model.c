@@ -30,6 +30,7 @@ void model_unref(struct model *m)
         free(m->factors);
     free(m->a);
     free(m->X);
+    free(m->row_scale);
     free(m->origin);
     free(m->rounds);
     free(m->state);

@@ -130,6 +130,10 @@ struct fit_info {
      * given amplitude and noise, and with the best ones, whose noise is noise_best. */
     size_t inducing, outside, skipped, choices;
     double bound, objective, bound_given, objective_best, noise_best;
+    /* solver=nn: its neighbours, and the mean negative logarithm of the density of left-out rows at
+     * their best amplitude (share/doc/methods.md 24). */
+    size_t neighbours;
+    double left_out_nlpd;
     bool means_only;             /* the plan has no variances */
     bool not_there;          /* a device was there, but has no form of the kernel */
     size_t samples;              /* functions solved for beside the targets */
@@ -187,7 +191,8 @@ struct model {
     size_t d, M, t;              /* inputs; features (exact: training rows); targets */
     double amplitudes[TARGETS_MOST], noises[TARGETS_MOST]; /* of each target, all with one ratio */
     struct reach reach[TARGETS_MOST]; /* of each target: how far its intervals reach */
-    double *w;                   /* t x M: weights at amplitude 1 (exact: (K1 + ratio I)^-1 y) */
+    double *w;                   /* t x M: weights at amplitude 1 (exact: (K1 + ratio I)^-1 y; nn:
+                                  * the targets y) */
     /* For variances: the lower Cholesky factor of Zv'Zv + ratio I (exact: of K1 + ratio I),
      * column-major Mv x Mv.  NULL: none is kept (model_variance recomputes it), or VAR_NONE. */
     size_t Mv; double *L;
@@ -204,6 +209,8 @@ struct model {
     size_t S; double *a;
     double *X;                   /* exact: training inputs; sparse: the points; M x d row-major;
                                   * else NULL */
+    size_t neighbours;           /* nn: training rows that predict a row; else 0 */
+    double *row_scale;           /* nn: square roots of the weights of rows (M); NULL: all 1 */
     double *origin;              /* sparse: the training row that each point is, or -1 (M) */
     enum bound_approx approx;    /* sparse */
     enum precision precision;
@@ -228,11 +235,13 @@ struct model_ops {
     const char *name; /* "features", "exact": the name in sessions, and the reported plan and solver
                        * of a kind without features */
     const char *solver; /* the value of solver= that is this kind's own; NULL: it has none */
+    const struct solver_param *params; /* of that solver, in brackets behind it; NULL: none */
     const char *words;  /* "random features", "exact kernel": what it computes with */
     bool classes;       /* its targets are classes, predictions those of the latent function */
     bool several;       /* of several classes, with a latent function each */
     bool alone;         /* no solver but its own serves it */
     bool exact;         /* uses the kernel itself, without approximation */
+    bool local;         /* makes a factor anew for each predicted row: it keeps none */
     bool draws;         /* has random features, in pairs, whose number can be set */
     bool keeps_inputs;  /* keeps inputs (model.X), in sessions too */
     bool keeps_rows;    /* they are all training rows, which is all that variances are made of */
@@ -272,7 +281,8 @@ struct model_ops {
     row(classes_model)   \
     row(sparse_model)    \
     row(sparse_classes_model) \
-    row(dirichlet_model)
+    row(dirichlet_model) \
+    row(nn_model)
 
 #define MODEL_DECLARED(name) extern const struct model_ops name;
 MODEL_KINDS(MODEL_DECLARED)
@@ -281,6 +291,8 @@ const struct model_ops *model_kind_at(size_t i);              /* NULL past the e
 /* The kind that a fit with these options will have. */
 const struct model_ops *model_kind_of(const struct fit_opts *);
 const struct model_ops *model_kind_by(const char *solver); /* that a solver asks for; NULL: any */
+/* The kind whose own solver a text names, as nn(neighbours=50); NULL: none. */
+const struct model_ops *model_kind_own(const char *text);
 const struct model_ops *model_kind_named(const char *name);   /* NULL: there is no such kind */
 /* The first kind that uses the kernel itself, or that does not: what few rows, and many, get unless
  * the user names a kind. */
@@ -292,10 +304,11 @@ void model_unref(struct model *);
 /* A copy with one reference, which the caller may still change before it hands it on; without the
  * state of a solver, but with that of classes, whose factors it shares.  NULL: NOMEM. */
 struct model *model_copy(struct model *, struct err *);
-/* True if it predicts variances as it is: by a factor, or by functions that its fit solved for. */
+/* True if it predicts variances as it is: by a factor, by functions that its fit solved for, or by
+ * factors that it makes for each row. */
 static inline bool model_has_variance(const struct model *m)
 {
-    return m->L || m->S > 0 || m->factors;
+    return m->L || m->S > 0 || m->factors || m->kind->local;
 }
 
 /* Enters into the options, for plans, where features are made and held: on the backend's current

@@ -247,7 +247,7 @@ static enum status fit_left_out(struct fit *ft, struct err *err)
     struct left_out out = { 0 };
     const double t = fit_now();
 
-    if (m->L == NULL || ft->kind->left_out == NULL || ctl_stopped(ft->on.ctl))
+    if ((m->L == NULL && !ft->kind->local) || ft->kind->left_out == NULL || ctl_stopped(ft->on.ctl))
         return ST_OK;
     const enum status rc = ft->kind->left_out(ft, &out, err);
     for (size_t j = 0; rc == ST_OK && j < ft->t; j++)
@@ -280,7 +280,7 @@ static void describe(struct fit *ft)
         info->target[j].iterations = info->target[j].residual = info->target[j].true_residual = NAN;
     info->ratio = info->effective_dimension = info->evidence = NAN;
     info->left_out_before = info->left_out_z2 = info->left_out_z2_se = NAN;
-    info->left_out_coverage95 = info->left_out_latent99 = NAN;
+    info->left_out_coverage95 = info->left_out_latent99 = info->left_out_nlpd = NAN;
     info->reach95 = info->left_out_within196 = NAN;
     info->rank_iterations = info->rank_seconds = NAN;
     info->condition = info->condition_plain = info->ritz_min = info->ritz_max = NAN;

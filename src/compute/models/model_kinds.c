@@ -19,10 +19,18 @@ const struct model_ops *model_kind_by(const char *solver)
 {
     const struct solver_ops *s = solver_is_free(solver) ? NULL : solver_find(solver, NULL);
 
-    for (size_t i = 0; solver && i < NKINDS; i++)
-        if (kinds[i]->solver && strcmp(kinds[i]->solver, solver) == 0)
-            return kinds[i];
+    if (model_kind_own(solver))
+        return model_kind_own(solver);
     return s && s->dual ? model_kind_usual(true) : s && s->primal ? model_kind_usual(false) : NULL;
+}
+
+const struct model_ops *model_kind_own(const char *text)
+{
+    for (size_t i = 0; text && i < NKINDS; i++)
+        if (kinds[i]->solver && strlen(kinds[i]->solver) == strcspn(text, "(") &&
+            strncmp(kinds[i]->solver, text, strlen(kinds[i]->solver)) == 0)
+            return kinds[i];
+    return NULL;
 }
 
 const struct model_ops *model_kind_of(const struct fit_opts *o)

@@ -30,6 +30,7 @@ libcompute_a_SOURCES += \
   src/compute/models/model_impl.h \
   src/compute/models/model_kinds.c \
   src/compute/models/model_left_out.c \
+  src/compute/models/model_nn.c \
   src/compute/models/model_plan.c \
   src/compute/models/model_products.c \
   src/compute/models/model_rank.c \
@@ -39,6 +40,8 @@ libcompute_a_SOURCES += \
   src/compute/models/model_sparse_classes.c \
   src/compute/models/model_start.c \
   src/compute/models/model_watch.c \
+  src/compute/models/nearest.c \
+  src/compute/models/nearest.h \
   src/compute/models/propose.c \
   src/compute/models/propose.h \
   src/compute/models/rescale.c \
@@ -49,5 +52,6 @@ libcompute_a_SOURCES += \
   src/compute/models/truth.h \
   src/compute/models/tuning.h \
   src/compute/models/tuning_features.c \
+  src/compute/models/tuning_nn.c \
   src/compute/models/tuning_rank.c \
   src/compute/models/tuning_sparse.c

@@ -97,8 +97,8 @@ struct model_tuning {
     void (*close)(struct tuning_level *); /* frees what is held; may be called again */
 };
 
-/* Used by features_model and sparse_model. */
-extern const struct model_tuning features_tuning, sparse_tuning;
+/* Used by features_model, sparse_model and nn_model. */
+extern const struct model_tuning features_tuning, sparse_tuning, nn_tuning;
 /* The rank of the preconditioner with which an evaluation at a point by `probes` probes takes the
  * least predicted time; it is the same for any number of threads (tuning_rank.c). */
 #define TUNING_PROBE_RTOL 1e-2 /* relative residuals of the solves for probes */

@@ -740,6 +740,13 @@ static enum status suits(const struct run *r, bool *sd, struct err *err)
         if (r->enc.col[j].kind != ENC_REAL && r->enc.col[j].kind != ENC_LEVEL &&
             r->enc.col[j].kind != ENC_MISSING)
             return unsupported(r, "encodes sequences or graphs", err);
+    if (m->kind->local) {
+        err_named(err, ST_UNSUPPORTED, "predictor",
+                  "%s makes a factor of the nearest of its %zu training rows for each prediction: "
+                  "no program is written for that", r->id, m->M);
+        err_hint(err, "predict %s out=FILE  |  fit model=features, then export", r->id);
+        return ST_UNSUPPORTED;
+    }
     if (m->d != r->enc.ncol)
         return err_set(err, ST_INTERNAL, "%s has %zu inputs, its encoding %zu", r->id, m->d,
                        r->enc.ncol);
