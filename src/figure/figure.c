@@ -70,6 +70,8 @@ static void series_clear(struct series *s)
     free(s->x);
     free(s->y);
     free(s->y2);
+    free(s->count);
+    free(s->count_title);
     free(s->group);
     free(s->class_names);
     *s = (struct series){ .color = -1 };
@@ -176,6 +178,15 @@ enum status figure_classes(struct series *s, const int *group, struct err *err)
     return ST_OK;
 }
 
+enum status figure_counts(struct series *s, const char *title, const double *count,
+                          struct err *err)
+{
+    free(s->count);
+    s->count = NULL;
+    const enum status rc = replace_string(&s->count_title, title, err);
+    return rc != ST_OK ? rc : copy_values(&s->count, s->n, count, err);
+}
+
 enum status figure_class_names(struct series *s, const char *lines, struct err *err)
 {
     return replace_string(&s->class_names, lines, err);
@@ -222,6 +233,8 @@ static enum status copy_series(struct figure *to, const struct series *s, struct
     if (s->y2 != NULL && copy_values(&c->y2, s->n, s->y2, err) != ST_OK)
         return ST_NOMEM;
     if (s->class_names != NULL && figure_class_names(c, s->class_names, err) != ST_OK)
+        return ST_NOMEM;
+    if (s->count != NULL && figure_counts(c, s->count_title, s->count, err) != ST_OK)
         return ST_NOMEM;
     return s->group == NULL ? ST_OK : figure_classes(c, s->group, err);
 }
@@ -560,6 +573,16 @@ done:
     return rc;
 }
 
+/* True for pairs of points with a gap after each, as contours are: no bucket holds a piece of a
+ * line, and the grid has bounded their number. */
+static bool loose_pieces(const struct series *s)
+{
+    for (size_t i = 2; i < s->n; i += 3)
+        if (isfinite(s->y[i]))
+            return false;
+    return s->mark == MARK_LINE && s->n >= 6 && s->n % 3 == 0;
+}
+
 /* figure_thin with limits of their own for curves and for clouds of points. */
 static enum status thin_kinds(struct figure *f, size_t curve, size_t cloud, struct err *err)
 {
@@ -567,7 +590,8 @@ static enum status thin_kinds(struct figure *f, size_t curve, size_t cloud, stru
         for (size_t i = 0; i < f->ns; i++) {
             struct series *s = &f->s[i];
             const bool points = s->mark == MARK_POINTS;
-            if (s->n <= (points ? cloud : curve) || s->n < 8 || s->mark == MARK_CELLS)
+            if (s->n <= (points ? cloud : curve) || s->n < 8 || s->mark == MARK_CELLS ||
+                loose_pieces(s))
                 continue;
             enum status rc = points ? thin_cloud(s, cloud, f->x.log, f->y.log, err)
                                     : thin_curve(s, curve, f->x.log, err);
@@ -1053,6 +1077,33 @@ static void csv_number(struct buf *out, double v)
         buf_json_double(out, v);
 }
 
+/* The name of a place on the axis of a table. */
+static void csv_name(struct buf *out, const struct axis *a, double v)
+{
+    if (!(v >= 0 && v < (double)a->nname)) {
+        csv_number(out, v);
+        return;
+    }
+    buf_putc(out, ',');
+    text_csv(out, a->name[(size_t)v]);
+}
+
+/* The cells of a table: heights, then counts. */
+static void csv_table(const struct figure *f, const struct series *s, size_t panel,
+                      struct buf *out)
+{
+    for (size_t k = 0; k < 2; k++)
+        for (size_t j = 0; j < s->n; j++) {
+            buf_printf(out, "%zu,", panel);
+            text_csv(out, (k > 0 ? s->count_title : s->title) ? k > 0 ? s->count_title : s->title
+                                                              : "");
+            csv_name(out, &f->x, s->x[j]);
+            csv_name(out, &f->y, s->y[j]);
+            csv_number(out, k > 0 ? s->count[j] : s->y2[j]);
+            buf_puts(out, ",\n");
+        }
+}
+
 void figure_csv(const struct figure *f, struct buf *out)
 {
     size_t panel = 1;
@@ -1061,7 +1112,9 @@ void figure_csv(const struct figure *f, struct buf *out)
     for (; f != NULL; f = f->next, panel++) {
         for (size_t i = 0; i < f->ns; i++) {
             const struct series *s = &f->s[i];
-            for (size_t j = 0; j < s->n; j++) {
+            if (s->count != NULL)
+                csv_table(f, s, panel, out);
+            for (size_t j = 0; s->count == NULL && j < s->n; j++) {
                 buf_printf(out, "%zu,", panel);
                 text_csv(out, s->title ? s->title : "");
                 csv_number(out, s->mark == MARK_HLINE ? NAN : figure_x(s, j));

@@ -39,7 +39,14 @@ struct series {
     int sign;
     double reach;       /* with a sign: the largest absolute height of both, which is shaded most */
     bool steep;         /* MARK_CELLS: shaded by the logarithm of 1 + height above the lowest */
-    int *group;         /* class 0, 1, .. of each point, or NULL; the key says "title 0", .. */
+    /* MARK_CELLS of a table of shares: a whole number in each cell, written where there is room,
+     * and what they are called in figure_csv, which then names the places of the axes, too.  NULL:
+     * none. */
+    double *count;
+    char *count_title;
+    /* Class 0, 1, .. of each point, or NULL; the key says "title 0", ..  Of MARK_CELLS: the hue,
+     * stronger with the height, which is a probability; -1: grey. */
+    int *group;
     char *class_names;  /* or "title name", with one name per line */
     int classes_in_order; /* their number if they are ranges of one value: light to dark; or 0 */
     bool dashed;
@@ -110,6 +117,8 @@ enum status figure_add_signed(struct figure *, const char *up, const char *down,
  * it has none); straight in each cell on the scale of the axes. */
 struct series *figure_add_contour(struct figure *, const char *title,
                                   const struct figure_surface *, double level, struct err *err);
+/* Gives the cells of a table their whole numbers; n of the series are copied. */
+enum status figure_counts(struct series *, const char *title, const double *count, struct err *);
 /* Sets words along an axis for its values 0..n-1; they are copied. */
 enum status figure_names(struct axis *, size_t n, const char *const *name, struct err *err);
 
@@ -141,7 +150,7 @@ const char *figure_nothing(const struct figure *);
 size_t figure_dropped_for_tests(const struct figure *);
 
 /* The ranges and ticks that every renderer uses for this panel, with about nx and ny ticks. */
-#define FIGURE_TICKS 24
+#define FIGURE_TICKS 64
 struct ticks {
     size_t n;
     double at[FIGURE_TICKS];

@@ -167,8 +167,8 @@ void figure_cell(const struct series *s, const struct axis *a, double v, bool al
 
 void figure_heights(const struct series *s, double *lowest, double *highest)
 {
-    *lowest = INFINITY;
-    *highest = -INFINITY;
+    *lowest = s->count != NULL ? 0 : INFINITY; /* the heights of a table are shares */
+    *highest = s->count != NULL ? 1 : -INFINITY;
     for (size_t i = 0; i < s->n; i++)
         if (isfinite(s->y2[i])) {
             *lowest = fmin(*lowest, s->y2[i]);
@@ -209,7 +209,7 @@ bool figure_color_bar(const struct figure *f, struct color_bar *out)
 
     for (size_t i = 0; i < f->ns && s == NULL; i++)
         s = f->s[i].mark == MARK_CELLS ? &f->s[i] : NULL;
-    if (s == NULL)
+    if (s == NULL || s->group != NULL)
         return false;
     figure_heights(s, &lowest, &highest);
     if (s->sign == 0 ? !(lowest <= highest) : !(s->reach > 0))
@@ -283,6 +283,39 @@ unsigned figure_ramp(double shade, bool pale, bool dark)
         rgb = rgb << 8 | (unsigned)lround(stop[of][k][c] +
                                           (u - k) * (stop[of][k + 1][c] - stop[of][k][c]));
     return rgb;
+}
+
+unsigned figure_cell_rgb(const struct series *s, size_t i, double shade, bool pale, bool dark)
+{
+    unsigned rgb = 0;
+
+    if (s->group == NULL)
+        return figure_ramp(shade, pale, dark);
+    const double p = fmin(fmax(s->y2[i], 0), 1), part = 0.1 + 0.35 * p * p;
+    const unsigned hue = figure_rgb(s->group[i] >= 0 ? s->group[i] : -2, dark);
+    const unsigned under = figure_rgb(-4, dark);
+    for (int k = 16; k >= 0; k -= 8)
+        rgb = rgb << 8 |
+              (unsigned)lround(part * (hue >> k & 255) + (1 - part) * (under >> k & 255));
+    return rgb;
+}
+
+unsigned figure_ink(unsigned rgb)
+{
+    const double luma = 0.299 * (rgb >> 16 & 255) + 0.587 * (rgb >> 8 & 255) + 0.114 * (rgb & 255);
+
+    return luma > 140 ? 0x1a1a1a : 0xffffff;
+}
+
+size_t figure_digits(const struct series *s)
+{
+    size_t most = 0;
+
+    for (size_t i = 0; s->count != NULL && i < s->n; i++) {
+        const size_t n = (size_t)snprintf(NULL, 0, "%.0f", s->count[i]);
+        most = n > most ? n : most;
+    }
+    return most;
 }
 
 unsigned figure_entry_rgb(const struct entry *e, bool dark)

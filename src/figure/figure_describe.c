@@ -582,6 +582,28 @@ static void say_place(struct buf *b, const struct axis *a, double v)
         num(b, v);
 }
 
+/* The place of the highest cell in each row of a table, from the top. */
+static void say_table(struct buf *b, const struct figure *f, const struct series *s)
+{
+    enum { MOST = 12 };
+    const size_t down = s->n / s->across;
+
+    buf_printf(b, "a table of %zu x %zu cells", s->across, down);
+    for (size_t j = down; j-- > 0 && down - j <= MOST;) {
+        size_t best = j * s->across;
+        for (size_t i = best; i < (j + 1) * s->across; i++)
+            best = s->y2[i] > s->y2[best] || isnan(s->y2[best]) ? i : best;
+        buf_puts(b, "; ");
+        say_place(b, &f->y, s->y[best]);
+        buf_puts(b, ": most at ");
+        say_place(b, &f->x, s->x[best]);
+        buf_puts(b, ", ");
+        num(b, s->y2[best]);
+        buf_printf(b, " (%.0f)", s->count[best]);
+    }
+    buf_puts(b, down > MOST ? "; ....\n" : ".\n");
+}
+
 static void say_surface(struct buf *b, const struct figure *f, const struct series *s)
 {
     double lowest, highest;
@@ -625,6 +647,10 @@ static void say_entry(struct buf *b, const struct figure *f, const struct entry 
         buf_puts(b, e->s->mark == MARK_HLINE ? "a level line at " : "an upright line at ");
         num(b, e->s->n == 0 ? NAN : e->s->mark == MARK_HLINE ? e->s->y[0] : figure_x(e->s, 0));
         buf_puts(b, ".\n");
+        return;
+    }
+    if (e->s->mark == MARK_CELLS && e->s->count != NULL) {
+        say_table(b, f, e->s);
         return;
     }
     if (e->s->mark == MARK_CELLS) {

@@ -136,7 +136,7 @@ static void steps_data(const struct figure *f, const struct figure_scale *sc,
 static void cells_data(const struct figure *f, const struct series *s, bool dark, struct buf *b)
 {
     const bool pale = figure_has_lines(f);
-    const double over = s->sign != 0 ? 0.03 : 0.3;
+    const double over = s->sign != 0 ? 0.03 : s->count != NULL ? 0 : 0.3;
     double lowest, highest, ex[2], ey[2];
 
     figure_heights(s, &lowest, &highest);
@@ -148,8 +148,37 @@ static void cells_data(const struct figure *f, const struct series *s, bool dark
         figure_cell(s, &f->y, s->y[i], false, ey);
         buf_printf(b, "%.9g %.9g %.9g %.9g %.9g %.9g %u\n", s->x[i], s->y[i], ex[0],
                    ex[1] + over * (ex[1] - ex[0]), ey[0], ey[1] + over * (ey[1] - ey[0]),
-                   figure_ramp(u, pale, dark));
+                   figure_cell_rgb(s, i, u, pale, dark));
     }
+}
+
+/* The numbers of a table's cells other than 0, each with the colour of its letters. */
+static void counts_data(const struct figure *f, const struct series *s, size_t index, bool dark,
+                        struct buf *b)
+{
+    const bool pale = figure_has_lines(f);
+    double lowest, highest;
+
+    figure_heights(s, &lowest, &highest);
+    buf_printf(b, "$c%zu << " END_MARK "\n", index);
+    for (size_t i = 0; i < s->n; i++) {
+        const double u = figure_shade(s, i, lowest, highest);
+        if (s->count[i] != 0 && !isnan(u))
+            buf_printf(b, "%.9g %.9g %.0f %u\n", s->x[i], s->y[i], s->count[i],
+                       figure_ink(figure_cell_rgb(s, i, u, pale, dark)));
+    }
+    buf_puts(b, END_MARK "\n");
+}
+
+/* The size of letters that fit into the cells of a table drawn on w x h pixels; 0: none. */
+static double counts_font(const struct figure *f, const struct series *s, double w, double h)
+{
+    const double side = f->square ? fmin(w, h) : 0, digits = (double)figure_digits(s);
+    const double cw = (side > 0 ? side : w) / (double)s->across;
+    const double ch = (side > 0 ? side : h) / ((double)s->n / (double)s->across);
+    const double fit = fmin(fmin(cw / (0.95 * digits), ch / 1.7), 11);
+
+    return s->count == NULL || fit < 4.5 ? 0 : fit;
 }
 
 /* Draws a stroke through each visibly shaded cell below 0, so that it can be distinguished from
@@ -418,7 +447,7 @@ static bool set_color_bar(const struct figure *f, bool dark, struct buf *b)
     buf_puts(b, ")\nset cbtics");
     color(b, "tc", figure_rgb(-1, dark));
     buf_putc(b, '\n');
-    set_label(b, "cblabel", bar.title, 40, dark, "");
+    set_label(b, "cblabel", bar.title, 40, dark, " offset 0.8,0");
     return true;
 }
 
@@ -452,7 +481,7 @@ static void words_panel(const struct figure *f, bool dark, struct buf *b)
     buf_puts(b, "plot NaN notitle\nunset label\n");
 }
 
-static void picture_axes(const struct panel *p, const struct figure_scale *sc, bool turned,
+static void picture_axes(const struct panel *p, const struct figure_scale *sc, int turned,
                          bool dark, struct buf *b)
 {
     const struct figure *f = p->f;
@@ -474,13 +503,18 @@ static void picture_axes(const struct panel *p, const struct figure_scale *sc, b
     set_label(b, "xlabel", f->x.label, 70, dark, "");
     set_label(b, "ylabel", f->y.label, 50, dark, "");
     set_label(b, "title", figure_headline(f), 90, dark, "");
-    buf_puts(b, turned ? "set xtics rotate by -40 left\n" : "set xtics norotate autojustify\n");
+    buf_puts(b, turned == 2   ? "set xtics rotate by -90 left\n"
+                : turned == 1 ? "set xtics rotate by -40 left\n"
+                              : "set xtics norotate autojustify\n");
     buf_puts(b, f->square ? "set size ratio 1\n" : "set size noratio\n");
     set_key(p, dark, b);
 }
 
-static void picture_panel(const struct panel *p, const struct figure_scale *sc, bool turned,
-                          bool dark, struct buf *b)
+/* The pixels of a panel, and whether the words along x are turned: aslant (1) or upright (2). */
+struct room { double w, h; int turned; };
+
+static void picture_panel(const struct panel *p, const struct figure_scale *sc,
+                          const struct room *room, bool dark, struct buf *b)
 {
     size_t lines = 0;
     const struct figure *f = p->f;
@@ -489,12 +523,14 @@ static void picture_panel(const struct panel *p, const struct figure_scale *sc, 
         words_panel(f, dark, b);
         return;
     }
-    picture_axes(p, sc, turned, dark, b);
+    picture_axes(p, sc, room->turned, dark, b);
     const bool bar = set_color_bar(f, dark, b);
     for (size_t i = 0; i < p->ne; i++) {
         entry_data(f, sc, &p->e[i], i, dark, b);
         if (p->e[i].s->sign < 0)
             hatch_data(f, p->e[i].s, i, dark, b);
+        if (p->e[i].s->count != NULL)
+            counts_data(f, p->e[i].s, i, dark, b);
         lines += p->e[i].id != 0 && p->e[i].s->mark == MARK_LINE;
     }
     buf_puts(b, bar ? "plot '+' u (NaN):(NaN):(0) w points lc palette notitle" :
@@ -512,6 +548,10 @@ static void picture_panel(const struct panel *p, const struct figure_scale *sc, 
             buf_puts(b, " notitle");
             if (e->s->sign < 0)
                 buf_printf(b, ", $h%zu u 1:2:3 w lines lw 0.7 lc rgb variable notitle", i);
+            const double font = counts_font(f, e->s, room->w - 230, room->h - 110);
+            if (font > 0)
+                buf_printf(b, ", $c%zu u 1:2:3:4 w labels font ',%.3g' tc rgb variable notitle", i,
+                           font);
         }
     /* The key has the order of the curves and readable marks. */
     for (size_t i = 0; i < p->ne; i++) {
@@ -550,24 +590,34 @@ static void term_size(const char *term, double *w, double *h)
     *h = fmin(fmax(*h, 80), 10000);
 }
 
-/* The scale of a panel of w x h pixels. Returns true if the words along x are turned, because they
- * do not fit beside each other: none is left out as long as there is room for turned ones. */
-static bool picture_scale(const struct figure *f, double w, double h, struct figure_scale *sc)
+/* The scale of a panel of w x h pixels. Returns whether the words along x are turned (struct room),
+ * because they do not fit beside each other: none is left out as long as there is room for turned
+ * ones. */
+static int picture_scale(const struct figure *f, double w, double h, struct figure_scale *sc)
 {
-    enum { TURNED = 18 }; /* pixels between turned words */
+    enum { TURNED = 18, SLANT = 26 }; /* pixels between turned words, at least and at a slant */
     const size_t ny = (size_t)(h / (f->y.nname > 0 ? 20 : 60));
     struct color_bar bar;
-    const double room = w - (figure_color_bar(f, &bar) ? 180 : 90);
-    size_t letters = 0;
+    const bool beside = figure_color_bar(f, &bar);
+    const double side = f->square ? fmin(w, h) : w, letter = 7.6;
+    double room = side - (beside ? 180 : 90);
+    bool touch = false;
+    size_t most = 0;
 
     if (f->x.nname == 0) {
-        figure_scale_fit(f, (size_t)(w / 75), ny, room, 8.5, sc);
-        return false;
+        figure_scale_fit(f, (size_t)(side / 75), ny, room, 8.5, sc);
+        return 0;
     }
     figure_scale(f, (size_t)fmax(room / TURNED, 2), ny, sc);
-    for (size_t i = 0; i < sc->xt.n; i++)
-        letters += strlen(sc->xt.text[i]) + 2;
-    return 8.5 * (double)letters > room;
+    for (size_t i = 0; f->y.nname > 0 && i < sc->yt.n; i++)
+        most = strlen(sc->yt.text[i]) > most ? strlen(sc->yt.text[i]) : most;
+    if (f->square && f->y.nname > 0) /* words on the left and the bar leave so much */
+        room = fmin(h - 110, w - 30 - letter * (double)most - (beside ? 150 : 30));
+    const double apart = room / (double)(sc->xt.n > 0 ? sc->xt.n : 1);
+    for (size_t i = 1; i < sc->xt.n; i++)
+        touch = touch || letter * (double)(strlen(sc->xt.text[i - 1]) + strlen(sc->xt.text[i])) /
+                                 2 + 6 > apart;
+    return !touch ? 0 : apart < SLANT ? 2 : 1;
 }
 
 static void picture(const struct figure *f, const char *term, bool bare, bool dark, struct buf *b)
@@ -598,12 +648,10 @@ static void picture(const struct figure *f, const char *term, bool bare, bool da
     for (size_t i = 0; i < l->np; i++) {
         struct figure_scale sc;
         const double pw = w / (double)across, ph = h / (double)down;
-        const double side = fmin(pw, ph);
-        const double wide_enough = l->p[i].f->square ? side : pw;
-        const bool turned = picture_scale(l->p[i].f, wide_enough, ph, &sc);
+        const struct room room = { pw, ph, picture_scale(l->p[i].f, pw, ph, &sc) };
         if (bare)
             buf_puts(b, "set margins 0,0,0,0\n");
-        picture_panel(&l->p[i], &sc, turned, dark, b);
+        picture_panel(&l->p[i], &sc, &room, dark, b);
         buf_puts(b, "unset object 1\n");
     }
     if (l->np > 1)

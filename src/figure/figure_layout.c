@@ -6,6 +6,7 @@
 #include "base/text.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -104,8 +105,9 @@ size_t figure_entries(const struct figure *f, struct entry *out)
                                        { s->faint ? '.' : s->mark == MARK_VLINE ? '|' : '=' } };
             continue;
         }
-        const int groups = s->group != NULL ? last_group(s) : -1;
-        for (int g = s->group != NULL ? 0 : -1; g <= groups && n < LAYOUT_ENTRIES; g++) {
+        const bool grouped = s->group != NULL && s->mark != MARK_CELLS;
+        const int groups = grouped ? last_group(s) : -1;
+        for (int g = grouped ? 0 : -1; g <= groups && n < LAYOUT_ENTRIES; g++) {
             if (g >= 0 && !has_group(s, g))
                 continue;
             /* A band has the colour of the curve that follows it, its mean. */
@@ -742,6 +744,24 @@ static void draw_dots(const struct layout *l, const struct panel *p, struct fram
         }
 }
 
+/* The numbers of a table's cells, a blank on each side, where they fit. */
+static void draw_counts(const struct layout *l, const struct panel *p, const struct series *s,
+                        struct frame *fr)
+{
+    const size_t down = s->across > 0 ? s->n / s->across : 1, digits = figure_digits(s);
+
+    if (p->w < s->across * (digits + 2) || p->h < down)
+        return;
+    for (size_t i = 0; i < s->n; i++) {
+        char text[32];
+        const int n = snprintf(text, sizeof text, " %.0f ", s->count[i]);
+        const size_t x = tick_column(l, p, s->x[i]);
+        if (s->count[i] != 0 && x >= p->x + (size_t)n / 2)
+            put_text(fr, &l->style, x - (size_t)n / 2, tick_row(l, p, s->y[i]), text, (size_t)n,
+                     -1);
+    }
+}
+
 static bool cell_empty(const struct frame *fr, size_t x, size_t y)
 {
     return fr->cell[y * fr->w + x].ch[0] == ' ';
@@ -928,6 +948,9 @@ static void draw_panel(const struct layout *l, const struct panel *p, struct fra
         draw_words(l, nothing, &inner, fr);
     } else {
         draw_dots(l, p, fr);
+        for (size_t i = 0; i < p->ne; i++)
+            if (p->e[i].s->count != NULL && p->e[i].id != 0)
+                draw_counts(l, p, p->e[i].s, fr);
         draw_levels(l, p, fr);
         if (!l->glyphs_only)
             draw_signs(l, p, fr);

@@ -118,6 +118,12 @@ double figure_bar(const struct figure *, const struct series *);
 double figure_x(const struct series *, size_t i);
 bool figure_has_values(const struct figure *);  /* this panel has something to draw */
 const char *figure_panel_nothing(const struct figure *); /* as figure_nothing, for this panel */
+/* The colour of a cell with this shade: that of its class, or figure_ramp. */
+unsigned figure_cell_rgb(const struct series *, size_t i, double shade, bool pale, bool dark);
+/* That of words on a cell of this colour: dark or light. */
+unsigned figure_ink(unsigned rgb);
+/* The most digits of the counts in a table's cells; 0: it has none. */
+size_t figure_digits(const struct series *);
 /* The colour of an entry as 0xRRGGBB; classes in an order of size go from light to dark. */
 unsigned figure_entry_rgb(const struct entry *, bool dark);
 double figure_band_alpha(const struct entry *); /* how opaque its band is, with those below it */

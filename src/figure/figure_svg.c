@@ -14,6 +14,7 @@ struct svg {
     struct buf *b;
     bool dark;
     double x, y, w, h; /* the plot area of the current panel, in pixels */
+    double left;       /* room beside it for numbers or words and the label */
     const struct figure_scale *sc;
     bool turned; /* the words along x, for which there is no room beside each other */
 };
@@ -97,7 +98,7 @@ static void axes(struct svg *v, const struct figure *f)
     line(v, v->x, v->y + v->h, v->x + v->w, v->y + v->h, -2);
     words(v, v->x + v->w / 2, v->y + v->h + (v->turned ? 80 : 38), "middle", "", f->x.label, 80);
     words(v, v->x + v->w / 2, v->y - 12, "middle", "", figure_headline(f), 90);
-    const double lx = v->x - 58, ly = v->y + v->h / 2;
+    const double lx = v->x - v->left + 26, ly = v->y + v->h / 2;
     struct buf turn = { 0 };
     buf_printf(&turn, " transform=\"rotate(-90 %.1f %.1f)\"", lx, ly);
     words(v, lx, ly, "middle", buf_str(&turn), f->y.label, 50);
@@ -180,11 +181,34 @@ static void surface(struct svg *v, const struct figure *f, const struct series *
             continue;
         buf_printf(v->b, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" "
                    "fill=\"#%06x\"/>\n", x0, y1, x1 - x0 + 0.5, y0 - y1 + 0.5,
-                   figure_ramp(u, pale, v->dark));
+                   figure_cell_rgb(s, i, u, pale, v->dark));
         if (figure_hatched(s, i)) /* a stroke through the cell: recognisable without colour */
             line(v, x0, y0, x1, y1,
                  /* The background colour if the cell has the colour of text. */
                  fabs(u) > 0.6 ? -4 : -1);
+    }
+}
+
+/* The numbers of a table's cells where they fit. */
+static void counts(struct svg *v, const struct figure *f, const struct series *s)
+{
+    const double cw = v->w / (double)s->across;
+    const double ch = v->h * (double)s->across / (double)s->n;
+    const double font = fmin(fmin(cw / (0.65 * (double)figure_digits(s)), 0.8 * ch), 13);
+    double lowest, highest;
+    char more[64], text[32];
+
+    if (s->count == NULL || font < 5)
+        return;
+    figure_heights(s, &lowest, &highest);
+    for (size_t i = 0; i < s->n; i++) {
+        const double u = figure_shade(s, i, lowest, highest);
+        if (s->count[i] == 0 || isnan(u))
+            continue;
+        snprintf(more, sizeof more, " font-size=\"%.1f\" fill=\"#%06x\"", font,
+                 figure_ink(figure_cell_rgb(s, i, u, figure_has_lines(f), v->dark)));
+        snprintf(text, sizeof text, "%.0f", s->count[i]);
+        words(v, px(v, s->x[i]), py(v, s->y[i]) + 0.35 * font, "middle", more, text, 0);
     }
 }
 
@@ -251,6 +275,7 @@ static void curve(struct svg *v, const struct figure *f, const struct entry *e, 
     const unsigned rgb = figure_entry_rgb(e, v->dark);
     if (s->mark == MARK_CELLS) {
         surface(v, f, s);
+        counts(v, f, s);
         return;
     }
     const bool filled = s->mark == MARK_POINTS || s->mark == MARK_BARS || s->mark == MARK_BAND;
@@ -417,6 +442,19 @@ static void scale(struct svg *v, const struct figure *f, struct figure_scale *sc
         v->h = fmax(v->h - ROOM, 20);
 }
 
+/* Words on the vertical axis may be longer than numbers. */
+static double left_of(const struct figure *f)
+{
+    enum { LETTERS = 15 }; /* of struct ticks */
+    size_t most = 0;
+
+    for (size_t i = 0; i < f->y.nname; i++) {
+        const size_t n = strnlen(f->y.name[i], LETTERS);
+        most = n > most ? n : most;
+    }
+    return fmax(84, 7 * (double)most + 42);
+}
+
 static void panel_svg(struct svg *v, const struct figure *f, double x, double y, double w, double h,
                       size_t index)
 {
@@ -437,9 +475,10 @@ static void panel_svg(struct svg *v, const struct figure *f, double x, double y,
     p->ne = figure_entries(f, p->e);
     double kw = key_width(p);
     kw = kw > w / 3 ? w / 3 : kw;
-    v->x = x + 84;
+    v->left = left_of(f);
+    v->x = x + v->left;
     v->y = y + 36;
-    v->w = fmax(w - 84 - 24 - kw, 20);
+    v->w = fmax(w - v->left - 24 - kw, 20);
     v->h = fmax(h - 36 - 56, 20);
     if (f->square)
         v->w = v->h = fmin(v->w, v->h);

@@ -102,6 +102,18 @@ static bool furnished(const struct figure *f)
     return false;
 }
 
+/* The width of a picture of a table with its words, in which each of many rows has its letters; 0:
+ * there is none, or it is small. */
+static size_t table_side(const struct figure *f)
+{
+    enum { ROW = 22, WORDS = 300, SMALL = 12 };
+
+    for (size_t i = 0; i < f->ns; i++)
+        if (f->s[i].count != NULL)
+            return f->s[i].across > SMALL ? ROW * f->s[i].across + WORDS : 700;
+    return 0;
+}
+
 /* Chooses the size: cells for text, otherwise pixels. */
 static enum status choose_size(struct job *j, struct err *err)
 {
@@ -119,6 +131,8 @@ static enum status choose_size(struct job *j, struct err *err)
                            "to 1000", j->w, j->h);
         return ST_OK;
     }
+    if (panels == 1 && j->w == 0 && j->h == 0 && (j->w = table_side(j->f)) > 0)
+        j->h = j->w - 100; /* beside it are words and the colour bar */
     if (j->w == 0)
         j->w = across > 1 ? (large ? 500 : 320) * across : j->f->square && panels == 1 ? 600 : 800;
     if (j->h == 0)

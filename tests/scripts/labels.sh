@@ -51,6 +51,53 @@ ok "their sum is the number of rows" awk -v n="$(figure rows)" -v text="$score" 
     gsub(/[^0-9]+/, " ", text); k = split(text, v, " "); for (i = 1; i <= k; i++) s += v[i]
     exit s != n || k != 9 }'
 
+# The plots against counts by awk from the same file, or from predictions at the same places.
+run --format json -s s.gpd -e 'score; plot confusion out=c.csv; plot reliability out=r.csv' \
+    -e 'plot roc out=roc.csv; plot pr out=pr.csv; plot boundary out=b.csv; plot check out=k.csv' \
+    -e 'describe confusion; plot confusion; plot reliability; plot pca; plot boundary x1 x2'
+is "plots of several classes" "$rc" 0
+sed 's/"=rare, one"/rare/g' p.csv >flat.csv
+sed 's/"=rare, one"/rare/g' c.csv | awk -F, '$2 == "rows" && $5 > 0 { print $4, $3, $5 }' |
+    sort >seen
+awk -F, 'NR > 1 { n[$3 " " $4]++ } END { for (k in n) print k, n[k] }' flat.csv | sort >counted
+ok "confusion counts the rows" cmp -s counted seen
+sed 's/"=rare, one"/rare/g' c.csv | awk -F, '$2 ~ /^share/ { sum[$4] += $5 }
+    END { for (k in sum) if (sum[k] < 1 - 1e-9 || sum[k] > 1 + 1e-9) exit 1 }'
+is "its shares are of the true class" $? 0
+has "its axes have the names of the data" "$out" 'north: most at north'
+awk -F, 'NR > 1 { c = $4 == "rare" ? $5 : $4 == "north" ? $6 : $7
+    for (b = 0; c > (b + 1) / 15; b++); n[b]++; p[b] += c; y[b] += $3 == $4 }
+    END { for (b = 0; b < 15; b++)
+        if (n[b]) printf "%.9f %.9f %d\n", p[b] / n[b], y[b] / n[b], n[b] }' flat.csv >counted
+awk -F, '$1 == 1 && $2 == "r1" { k++; x[k] = $3; y[k] = $4 } $1 == 2 && $4 > 0 { n[++m] = $4 }
+    END { for (i = 1; i <= k; i++) printf "%.9f %.9f %d\n", x[i], y[i], n[i] }' r.csv >seen
+ok "reliability has 15 bins, (k/15, (k+1)/15]" cmp -s counted seen
+awk -F, 'NR > 1 { print $6, $3 == "north" }' flat.csv | sort -gr >sorted
+awk '{ p[NR] = $1; y[NR] = $2; pos += $2 } END { print "0.000000 0.000000"
+    for (i = 1; i <= NR; i++) { t += y[i]; f += 1 - y[i]
+        if (p[i + 1] != p[i]) printf "%.6f %.6f\n", f / (NR - pos), t / pos } }' sorted >counted
+awk -F, '$2 ~ /^north/ { printf "%.6f %.6f\n", $3, $4 }' roc.csv >seen
+ok "roc of a class against all others" cmp -s counted seen
+awk '{ p[NR] = $1; y[NR] = $2; pos += $2 } END {
+    for (i = 1; i <= NR; i++) { t += y[i]
+        if (p[i + 1] != p[i]) { if (!n++) printf "%.6f %.6f\n", 0, t / i
+            printf "%.6f %.6f\n", t / pos, t / i } } }' sorted >counted
+awk -F, '$2 ~ /^north/ { printf "%.6f %.6f\n", $3, $4 }' pr.csv >seen
+ok "pr of a class against all others" cmp -s counted seen
+sed 's/"[^"]*"/rare/' roc.csv | awk -F, '$2 ~ /^mean/ { x[++n] = $3; y[n] = $4 }
+    END { for (i = 2; i <= n; i++) a += (x[i] - x[i - 1]) * (y[i] + y[i - 1]) / 2; print a }' >area
+ok "the mean curve has the mean area" awk -v a="$(cat area)" -v b="$(figure auroc)" \
+    'BEGIN { exit !(a - b < 0.005 && b - a < 0.005) }'
+awk -F, 'BEGIN { print "x1,x2" } $2 ~ /^probability/ { print $3 "," $4 }' b.csv >places.csv
+awk -F, '$2 ~ /^probability/ { printf "%d %.6f\n", $6, $5 }' b.csv >seen
+run -s s.gpd -e 'predict places.csv run=r1 columns=class,p out=at.csv'
+sed 's/"=rare, one"/rare/g' at.csv | tr -d '\r' | awk -F, 'NR > 1 {
+    k = $1 == "rare" ? 0 : $1 == "north" ? 1 : 2
+    printf "%d %.6f\n", k, $(k + 2) }' >counted
+is "boundary has 61 x 61 places" "$(wc -l <seen)" 3721
+ok "and the class and probability that predict gives there" cmp -s counted seen
+is "check has four panels" "$(awk -F, 'NR > 1 { print $1 }' k.csv | sort -u | paste -sd' ')" '1 2 3 4'
+
 # Sessions: the same bytes, also where the factors are made again; other numbers of threads.
 cp p.csv first.csv
 run --format json -s s.gpd --threads 3 -e 'predict columns=row,id,y,class,p out=p.csv; likelihood'
@@ -83,6 +130,21 @@ run --format json -e 'open two.csv target=y; likelihood dirichlet; split test=25
     -e 'fit features=64 l=0.5; score; predict columns=p,class'
 has "numbers are ordered as numbers" "$out" '"classes":\["9","10"\]'
 has "two classes are told apart" "$out" '"accuracy":1'
+run --format json -e 'open two.csv target=y; split test=25% seed=1; likelihood bernoulli' \
+    -e 'fit; score; predict columns=y,p out=b.csv; plot confusion out=c.csv' \
+    -e 'plot reliability out=r.csv; plot calibration; plot roc out=roc.csv'
+is "plots of two classes" "$rc" 0
+tr -d '\r' <b.csv | awk -F, 'NR > 1 { n[$1 ? 10 : 9 "", $2 >= 0.5 ? 10 : 9 ""]++ }
+    END { for (k in n) { split(k, v, SUBSEP); print v[1], v[2], n[k] } }' | sort >counted
+awk -F, '$2 == "rows" && $5 > 0 { print $4, $3, $5 }' c.csv | sort >seen
+ok "confusion of two classes" cmp -s counted seen
+run --format json -e 'open two.csv target=y; split test=25% seed=1; likelihood bernoulli; fit' \
+    -e 'plot boundary out=no.csv'
+has "boundary needs two numbers" "$err$out" 'needs two different inputs of numbers'
+run --format json -k -e 'open two.csv target=y; fit; score on=train; plot confusion out=no.csv' \
+    -e 'plot boundary out=no.csv'
+has "confusion is of classes" "$err$out" 'this run predicts numbers'
+has "and boundary" "$err$out" 'boundary is of classes'
 awk 'BEGIN { print "x,y"; for (i = 0; i < 40; i++)
     printf "%d,%s\n", i, i == 39 ? "last" : i % 2 ? "odd" : "even" }' >late.csv
 run --format json -e 'open late.csv target=y; likelihood dirichlet; split ordered test=10%' \
@@ -103,8 +165,6 @@ refuse 'likelihood dirichlet positive=north' 'of several classes none is the pos
 refuse 'likelihood gaussian alpha=1' 'alpha= belongs to several classes'
 refuse 'predict columns=mean' 'mean is of a number, and this run predicts several classes'
 refuse 'predict columns=mean_latent' 'mean_latent is of two classes'
-run -s s.gpd -e 'score' -e 'plot roc out=no.svg'
-has "a plot of two classes says so" "$err$out" 'several classes'
 run -s s.gpd -e 'score' -e 'plot parity out=no.svg'
 has "a plot of numbers, too" "$err$out" 'several classes'
 awk 'BEGIN { print "x,y"; for (i = 0; i < 700; i++) printf "%d,w%d\n", i, i % 70 }' >many.csv

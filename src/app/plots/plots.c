@@ -4,6 +4,7 @@
 
 #include "app/runs/advise.h"
 #include "app/plots/draws.h"
+#include "app/plots/plots_labels.h"
 #include "app/runs/scoring/scoring.h"
 #include "app/runs/spectrum_run.h"
 #include "app/core/condition.h"
@@ -333,13 +334,14 @@ const struct prediction *plots_prediction(const struct run *r)
     return !r ? NULL : r->has_test ? &r->test_pred : r->has_train ? &r->train_pred : NULL;
 }
 
-/* Plots of predictions that mean something for probabilities, too. */
-static bool of_classes(const char *name)
+/* Plots of predictions that mean something for probabilities, of two classes or of several. */
+static bool of_classes(const char *name, bool several)
 {
-    static const char *const names[] = { "calibration", "check", "roc", "pr", "mutations",
-                                        "similarity" };
+    static const char *const names[] = { "check", "roc", "pr", "confusion", "reliability",
+                                         "calibration", "mutations", "similarity" };
+    const size_t n = several ? 5 : sizeof names / sizeof *names;
 
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; i < n; i++)
         if (!strcmp(name, names[i]))
             return true;
     return false;
@@ -352,11 +354,14 @@ struct figure *plots_no_prediction(const char *name, const struct run *r, bool s
     if (!plots_prediction(r))
         return plots_nothing(name, "This run has not been scored yet. try: score", err);
     if (plots_prediction(r)->classes)
-        return plots_nothing(name, "This plot is of two classes or of numbers, and this run "
-                                   "predicts several classes. try: score, or check", err);
-    if (r->has_enc && r->enc.nclasses && !of_classes(name))
+        return of_classes(name, true) ? NULL
+               : plots_nothing(name, "This plot is of two classes or of numbers, and this run "
+                                     "predicts several classes. try: plot reliability, plot "
+                                     "confusion, plot roc or plot pr", err);
+    if (r->has_enc && r->enc.nclasses && !of_classes(name, false))
         return plots_nothing(name, "This plot is of predicted numbers, and this run predicts two "
-                                   "classes. try: plot calibration, plot roc or plot pr", err);
+                                   "classes. try: plot calibration, plot confusion, plot roc or "
+                                   "plot pr", err);
     return sd && !plots_prediction(r)->sd
                ? plots_nothing(name, "This run has no predictive variance. try: fit variance=auto",
                                err)
@@ -641,6 +646,33 @@ static size_t class_starts(size_t m, const double *v, double from[CLASSES])
     return n;
 }
 
+/* The most frequent of many classes, and the name of each; the others are -1. */
+static int *frequent_classes(const struct pca_state *p, const struct column *c, size_t m,
+                             const double *v, struct buf *names, struct err *err)
+{
+    int *g = mem_calloc(p->n, sizeof *g, "plot", err);
+    double *label = mem_calloc(m + 1, 2 * sizeof *label, "plot", err), *value = label + m + 1;
+    size_t which[CLASSES], k = 0;
+
+    for (size_t i = 0; label && i < m; i++) {
+        k += i > 0 && v[i] > v[i - 1];
+        label[i] = (double)k;
+        value[k] = v[i];
+    }
+    const size_t n = g && label ? plots_labels_frequent(m, k + 1, label, CLASSES, which) : 0;
+    for (size_t i = 0; n && i < p->n; i++) {
+        g[i] = -1;
+        for (size_t j = 0; j < n; j++)
+            g[i] = p->color[i] == value[which[j]] ? (int)j : g[i];
+    }
+    for (size_t j = 0; j < n; j++) {
+        value_name(c, value[which[j]], names);
+        buf_putc(names, '\n');
+    }
+    free(label);
+    return g;
+}
+
 /* The class of each row, and a name for each class: the value, or the range of its values. */
 static int *value_classes(const struct pca_state *p, const struct column *c, size_t m,
                           const double *v, struct buf *names, struct err *err)
@@ -667,8 +699,17 @@ static int *value_classes(const struct pca_state *p, const struct column *c, siz
     return g;
 }
 
-static int *color_classes(const struct pca_state *p, const struct column *c, struct buf *names,
-                          struct err *err)
+static size_t value_count(size_t m, const double *v)
+{
+    size_t n = m > 0;
+
+    for (size_t i = 1; i < m; i++)
+        n += v[i] > v[i - 1];
+    return n;
+}
+
+static int *color_classes(const struct pca_state *p, const struct column *c, bool classes,
+                          struct buf *names, struct err *err)
 {
     double *v = p->have_clusters ? NULL : mem_calloc(p->n, sizeof *v, "plot", err);
     int *g = NULL;
@@ -685,7 +726,8 @@ static int *color_classes(const struct pca_state *p, const struct column *c, str
             v[m++] = p->color[i];
     if (v) {
         qsort(v, m, sizeof *v, by_value);
-        g = value_classes(p, c, m, v, names, err);
+        g = classes && value_count(m, v) > CLASSES ? frequent_classes(p, c, m, v, names, err)
+                                                   : value_classes(p, c, m, v, names, err);
     }
     free(v);
     return g;
@@ -701,6 +743,28 @@ static int classes_in_order(const char *names, const struct column *c)
     for (; names && (names = strchr(names, '\n')); names++)
         n++;
     return n > 2 ? n : 0;
+}
+
+/* Points of classes that have no colour, if there are any. */
+static bool other_points(struct figure *f, size_t n, const double *x, const double *y,
+                         const int *group, struct err *err)
+{
+    double *at = mem_calloc(2 * n + 1, sizeof *at, "plot", err);
+    struct series *s = NULL;
+    size_t k = 0;
+
+    for (size_t i = 0; at && i < n; i++)
+        if (group[i] < 0) {
+            at[k] = x[i];
+            at[n + k++] = y[i];
+        }
+    if (at && k > 0)
+        s = figure_add(f, "other classes", MARK_POINTS, k, at, at + n, err);
+    if (s)
+        s->faint = true;
+    const bool ok = at && (k == 0 || s);
+    free(at);
+    return ok;
 }
 
 static struct figure *plot_pca(struct workspace *ws, struct run *r, const struct args *a,
@@ -722,7 +786,9 @@ static struct figure *plot_pca(struct workspace *ws, struct run *r, const struct
     const struct dataset *d = ws_dataset(ws, NULL, NULL);
     const size_t j = d && p->color_name ? table_find(d->table, p->color_name) : SIZE_MAX;
     const struct column *column = j != SIZE_MAX ? &d->table->col[j] : NULL;
-    int *g = color_classes(p, column, &names, err);
+    const bool classes = column && (column->type == COL_CATEGORY ||
+                                    (d->link && d->role[j] == ROLE_TARGET));
+    int *g = color_classes(p, column, classes, &names, err);
     for (size_t i = 0; x && y && i < p->n; i++)
         x[i] = p->coords[i * p->dims], y[i] = p->coords[i * p->dims + 1];
     buf_printf(&b, "Kernel PCA%s%s", p->run[0] ? " with the kernel of " : "", p->run);
@@ -734,10 +800,11 @@ static struct figure *plot_pca(struct workspace *ws, struct run *r, const struct
         buf_puts(&b, "cluster");
     else
         text_safe(&b, p->color_name, 24);
-    bool ok = f && figure_label(f, xl, yl, err) == ST_OK;
+    bool ok = f && figure_label(f, xl, yl, err) == ST_OK &&
+              (!classes || p->have_clusters || other_points(f, p->n, x, y, g, err));
     struct series *s = ok ? figure_add(f, buf_str(&b), MARK_POINTS, p->n, x, y, err) : NULL;
     if (s && !p->have_clusters)
-        s->classes_in_order = classes_in_order(names.s, column);
+        s->classes_in_order = classes ? 0 : classes_in_order(names.s, column);
     ok = s && figure_classes(s, g, err) == ST_OK &&
          (p->have_clusters || figure_class_names(s, buf_str(&names), err) == ST_OK);
     buf_free(&names);

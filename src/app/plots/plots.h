@@ -46,6 +46,8 @@ PLOT_MAKER(sd);
 PLOT_MAKER(sderror);
 PLOT_MAKER(roc);
 PLOT_MAKER(pr);
+PLOT_MAKER(confusion);
+PLOT_MAKER(labels_honest); /* the first panel of plot reliability */
 #undef PLOT_MAKER
 
 /* Figures made by a job (plot_job.c). */
@@ -58,6 +60,8 @@ struct plot_work {
 };
 enum status plots_slice(struct workspace *, struct run *, const struct args *, struct plot_work *,
                         struct err *); /* defined in plots_model.c */
+enum status plots_boundary(struct workspace *, struct run *, const struct args *,
+                           struct plot_work *, struct err *);
 enum status plots_posterior(struct workspace *, struct run *, const struct args *,
                             struct plot_work *, struct err *);
 enum status plots_parts(struct workspace *, struct run *, const struct args *, struct plot_work *,

@@ -12,7 +12,11 @@ libplots_a_SOURCES = \
   src/app/plots/plot_words.c \
   src/app/plots/plots.c \
   src/app/plots/plots.h \
+  src/app/plots/plots_boundary.c \
+  src/app/plots/plots_boundary.h \
   src/app/plots/plots_classes.c \
+  src/app/plots/plots_labels.c \
+  src/app/plots/plots_labels.h \
   src/app/plots/plots_training.c \
   src/app/plots/plots_data.c \
   src/app/plots/plots_effects.c \

@@ -239,8 +239,13 @@ static struct figure *plots_check(struct workspace *ws, struct run *r, const str
                                  struct err *);
     static maker *const numbers[] = { plots_calibration, plots_zscore, plots_sderror, plots_sd,
                                       NULL };
-    static maker *const classes[] = { plots_calibration, plots_roc, plots_pr, NULL };
-    maker *const *part = r && r->has_enc && r->enc.nclasses ? classes : numbers;
+    static maker *const two[] = { plots_calibration, plots_roc, plots_pr, NULL };
+    static maker *const several[] = { plots_labels_honest, plots_confusion, plots_roc, plots_pr,
+                                      NULL };
+    const struct prediction *p = plots_prediction(r);
+    maker *const *part = p && p->classes ? several
+                         : r && r->has_enc && r->enc.nclasses ? two
+                                                              : numbers;
     struct figure *first = plots_no_prediction("check", r, true, err), **tail = &first;
     struct buf b = { 0 };
 
@@ -256,7 +261,7 @@ static struct figure *plots_check(struct workspace *ws, struct run *r, const str
         const char *all = (*tail)->verdict, *end = all ? strrchr(all, ':') : NULL;
         if (i == 0 && all)
             buf_puts(&b, all);
-        else if (part == classes)
+        else if (part != numbers)
             buf_printf(&b, "; %.*s", (int)strcspn(all ? all : "", ":,("), all ? all : "");
         else if (end) /* the conclusion of each panel, without its numbers */
             buf_printf(&b, "; %s%s", i == 1 ? "residuals" : "sd", end);

@@ -6,6 +6,7 @@
  * at their median and categories at their most frequent level, or at those of a row. */
 #include "app/plots/draws.h"
 #include "app/plots/plots.h"
+#include "app/plots/plots_boundary.h"
 
 #include "app/shell/args.h"
 #include "app/core/job.h"
@@ -22,7 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SAMPLE_ROWS = 4000, LINE = 201, GRID = 41, LEVELS_MOST = 40 };
+enum { SAMPLE_ROWS = 4000, LINE = 201, GRID = 41, PLANE = 61, LEVELS_MOST = 40 };
 
 struct slice {
     struct model *m;
@@ -509,6 +510,67 @@ static struct figure *slice_make(void *in, struct job *job, struct err *err)
     return f;
 }
 
+/* The plot boundary. */
+
+/* The training rows on the two axes, in their units: 2 n values. */
+static double *rows_on(const struct slice *s, const struct opened *o, const struct axis_of *a,
+                       const struct axis_of *b, struct err *err)
+{
+    const size_t n = o->e.n, d = s->enc.d;
+    double *at = mem_calloc(2 * n + 1, sizeof *at, "plot", err);
+
+    for (size_t i = 0; at && i < n; i++) {
+        at[i] = raw_value(&s->enc.col[a->input], o->x[i * d + a->input]);
+        at[n + i] = raw_value(&s->enc.col[b->input], o->x[i * d + b->input]);
+    }
+    return at;
+}
+
+static struct figure *boundary_plane(const struct slice *s, const struct opened *o,
+                                     const struct axis_of *a, const struct axis_of *b,
+                                     struct job *job, struct err *err)
+{
+    const size_t d = s->enc.d, n = a->n * b->n;
+    double *x = mem_calloc(n, d * sizeof *x, "plot", err);
+    double *at = x ? rows_on(s, o, a, b, err) : NULL;
+    struct figure *f = NULL;
+
+    for (size_t i = 0; at && i < n; i++) {
+        memcpy(x + i * d, o->base, d * sizeof *x);
+        axis_put(&s->enc, a, i % a->n, x + i * d);
+        axis_put(&s->enc, b, i / a->n, x + i * d);
+    }
+    if (at && o->e.yraw)
+        f = plots_boundary_figure(
+            &(struct plots_boundary_plane){
+                .m = s->m, .enc = &s->enc, .run = s->run, .name = { a->name, b->name },
+                .nx = a->n, .ny = b->n, .x = a->raw, .y = b->raw, .inputs = x, .n = o->e.n,
+                .at = { at, at + o->e.n }, .label = o->e.yraw },
+            job, err);
+    free(x);
+    free(at);
+    return f;
+}
+
+static struct figure *boundary_make(void *in, struct job *job, struct err *err)
+{
+    struct slice *s = in;
+    struct axis_of a = { 0 }, b = { 0 };
+    struct opened o;
+    struct figure *f = NULL;
+    enum status rc = slice_open(s, &o, job, err);
+
+    if (rc == ST_OK)
+        rc = axis_open(&s->enc, &o.e, o.x, s->column[0], PLANE, &a, err);
+    if (rc == ST_OK)
+        rc = axis_open(&s->enc, &o.e, o.x, s->column[1], PLANE, &b, err);
+    if (rc == ST_OK)
+        f = boundary_plane(s, &o, &a, &b, job, err);
+    free(a.raw), free(b.raw);
+    opened_free(&o);
+    return f;
+}
+
 /* The plot parts. */
 
 /* The name of a part: "poly", or "rbf * periodic" for a product. */
@@ -676,8 +738,6 @@ static enum status prepare(struct run *r, const struct args *a, const char *plot
 {
     struct slice *s;
 
-    if (r && run_one_function(r, err) != ST_OK)
-        return ST_UNSUPPORTED;
     if (!r || !r->model || !r->has_enc) {
         err_set(err, ST_STATE, "there is no finished fit yet");
         err_hint(err, "fit");
@@ -708,7 +768,59 @@ enum status plots_slice(struct workspace *ws, struct run *r, const struct args *
                         struct plot_work *out, struct err *err)
 {
     (void)ws;
+    if (r && run_one_function(r, err) != ST_OK)
+        return ST_UNSUPPORTED;
     return prepare(r, a, "slice", 2, slice_make, out, err);
+}
+
+/* Fills the axes that the line does not name by the first numeric inputs. */
+static enum status two_numbers(struct slice *s, bool named, struct err *err)
+{
+    const struct encoding *e = &s->enc;
+
+    if (!named) {
+        free(s->column[0]);
+        s->column[0] = NULL;
+        s->ncolumn = 0;
+    }
+    for (size_t k = 0; k < s->ncolumn; k++)
+        if (e->col[input_of(e, s->column[k])].kind != ENC_REAL) {
+            err_set(err, ST_USAGE, "plot boundary needs two inputs of numbers, and %s is none",
+                    s->column[k]);
+            err_hint(err, "plot boundary");
+            return ST_USAGE;
+        }
+    for (size_t j = 0; s->ncolumn < 2 && j < e->d; j++) {
+        if (e->col[j].kind != ENC_REAL ||
+            (s->ncolumn == 1 && !strcmp(s->column[0], e->col[j].column)))
+            continue;
+        s->column[s->ncolumn] = mem_strdup(e->col[j].column, err);
+        if (!s->column[s->ncolumn++])
+            return ST_NOMEM;
+    }
+    if (s->ncolumn == 2 && strcmp(s->column[0], s->column[1]))
+        return ST_OK;
+    err_set(err, ST_USAGE, "plot boundary needs two different inputs of numbers");
+    err_hint(err, "plot effects  |  cols NAME role=input, then fit");
+    return ST_USAGE;
+}
+
+enum status plots_boundary(struct workspace *ws, struct run *r, const struct args *a,
+                           struct plot_work *out, struct err *err)
+{
+    (void)ws;
+    if (r && r->has_enc && r->enc.nclasses == 0) {
+        err_set(err, ST_UNSUPPORTED, "plot boundary is of classes, and %s predicts numbers", r->id);
+        err_hint(err, "plot slice COLUMN COLUMN  |  likelihood dirichlet, then fit");
+        return ST_UNSUPPORTED;
+    }
+    enum status rc = prepare(r, a, "boundary", 2, boundary_make, out, err);
+    if (rc != ST_OK)
+        return rc;
+    bool named = false;
+    for (size_t i = 0; i < args_many(a, "runs"); i++)
+        named = named || input_of(&r->enc, args_many_at(a, "runs", i)) != SIZE_MAX;
+    return two_numbers(out->in, named, err);
 }
 
 /* Without words of its own it is the line of the last draw. */
@@ -717,6 +829,8 @@ enum status plots_posterior(struct workspace *ws, struct run *r, const struct ar
 {
     const struct draw_state *kept = draws_state_of(ws), own = draw_state_default(ws);
     const struct draw_state *draw = kept && kept->functions ? kept : &own;
+    if (r && run_one_function(r, err) != ST_OK)
+        return ST_UNSUPPORTED;
     const enum status rc = prepare(r, a, "posterior", 1, slice_make, out, err);
 
     if (rc != ST_OK)
@@ -738,6 +852,8 @@ enum status plots_parts(struct workspace *ws, struct run *r, const struct args *
     size_t first[KERNEL_MAX_TERMS];
 
     (void)ws;
+    if (r && run_one_function(r, err) != ST_OK)
+        return ST_UNSUPPORTED;
     if (r && r->model && parts_count(&r->model->kernel, first) < 2) {
         err_set(err, ST_UNSUPPORTED, "the kernel of %s is not a sum, so it has no parts", r->id);
         err_hint(err, "kernel rbf(l=3) + rbf(l=0.3), then fit");

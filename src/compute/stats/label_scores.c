@@ -8,11 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BINS = 15 };
-/* The rows by the probability of their likeliest class, in bins of equal width: how many, its mean,
- * and the share whose class it is (both NaN in an empty bin). */
-struct label_bin { size_t n; double confidence, share; };
-
 static enum status check(size_t n, size_t classes, const double *label, const double *p,
                          struct err *err)
 {
@@ -46,24 +41,80 @@ void label_scores_confusion(size_t n, size_t classes, const double *label, const
         count[(size_t)label[i] * classes + label_scores_class(n, classes, p, i)]++;
 }
 
-static void fill_bins(size_t n, size_t classes, const double *label, const double *p,
-                      struct label_bin bin[BINS])
+/* Bin k holds k / B < p <= (k + 1) / B, and the first one 0 as well. */
+static size_t bin_of(double p)
 {
-    memset(bin, 0, BINS * sizeof *bin);
+    size_t at = 0;
+
+    while (at + 1 < LABEL_SCORES_BINS && p > (double)(at + 1) / LABEL_SCORES_BINS)
+        at++;
+    return at;
+}
+
+static void fill_bins(size_t n, const double *confidence, const double *right,
+                      struct label_bin bin[LABEL_SCORES_BINS])
+{
+    memset(bin, 0, LABEL_SCORES_BINS * sizeof *bin);
     for (size_t i = 0; i < n; i++) {
-        const size_t c = label_scores_class(n, classes, p, i);
-        const double most = p[c * n + i];
-        size_t at = 0; /* bin k holds k / B < p <= (k + 1) / B, and the first one 0 as well */
-        while (at + 1 < BINS && most > (double)(at + 1) / BINS)
-            at++;
-        bin[at].n++;
-        bin[at].confidence += most;
-        bin[at].share += (double)c == label[i];
+        struct label_bin *b = &bin[bin_of(confidence[i])];
+        b->n++;
+        b->confidence += confidence[i];
+        b->share += right[i];
     }
-    for (size_t b = 0; b < BINS; b++) {
+    for (size_t b = 0; b < LABEL_SCORES_BINS; b++) {
         bin[b].confidence = bin[b].n ? bin[b].confidence / (double)bin[b].n : NAN;
         bin[b].share = bin[b].n ? bin[b].share / (double)bin[b].n : NAN;
     }
+}
+
+/* The range of the share of n Bernoulli numbers with probabilities p between the quantiles of 2.5
+ * and 97.5 %.  chance (n + 1) is work space: chance[k] of k ones so far, by convolution. */
+static void honest_range(size_t n, const double *p, double *chance, double *lo, double *hi)
+{
+    enum { EXACT = 1000 };
+    double mean = 0.0, var = 0.0, below = 0.0;
+    size_t k = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        mean += p[i] / (double)n;
+        var += p[i] * (1.0 - p[i]);
+    }
+    *lo = fmax(mean - 1.96 * sqrt(var) / (double)n, 0.0);
+    *hi = fmin(mean + 1.96 * sqrt(var) / (double)n, 1.0);
+    if (n > EXACT || n == 0)
+        return;
+    chance[0] = 1.0;
+    for (size_t i = 0; i < n; i++) {
+        chance[i + 1] = chance[i] * p[i];
+        for (size_t m = i; m > 0; m--)
+            chance[m] = chance[m] * (1.0 - p[i]) + chance[m - 1] * p[i];
+        chance[0] *= 1.0 - p[i];
+    }
+    for (below = chance[0]; below < 0.025 && k < n; below += chance[++k])
+        ;
+    *lo = (double)k / (double)n;
+    for (; below < 0.975 && k < n; below += chance[++k])
+        ;
+    *hi = (double)k / (double)n;
+}
+
+enum status label_scores_bins(size_t n, const double *confidence, const double *right,
+                              struct label_bin bin[LABEL_SCORES_BINS], struct err *err)
+{
+    double *p = mem_calloc(2 * n + 1, sizeof *p, "bins", err);
+
+    if (p == NULL)
+        return ST_NOMEM;
+    fill_bins(n, confidence, right, bin);
+    for (size_t b = 0; b < LABEL_SCORES_BINS; b++) {
+        size_t k = 0;
+        for (size_t i = 0; i < n; i++)
+            if (bin_of(confidence[i]) == b)
+                p[k++] = confidence[i];
+        honest_range(k, p, p + n, &bin[b].lo, &bin[b].hi);
+    }
+    free(p);
+    return ST_OK;
 }
 
 static double log_clipped(double p)
@@ -120,10 +171,35 @@ static enum status areas(size_t n, size_t classes, const double *label, const do
     return rc;
 }
 
+/* Calibration of the likeliest classes. */
+static enum status by_bins(size_t n, size_t classes, const double *label, const double *p,
+                           struct metrics *m, struct err *err)
+{
+    double *confidence = mem_calloc(2 * n + 1, sizeof *confidence, "bins", err);
+    double *right = confidence + n;
+    struct label_bin bin[LABEL_SCORES_BINS];
+
+    if (confidence == NULL)
+        return ST_NOMEM;
+    for (size_t i = 0; i < n; i++) {
+        const size_t c = label_scores_class(n, classes, p, i);
+        confidence[i] = p[c * n + i];
+        right[i] = label[i] == (double)c;
+    }
+    fill_bins(n, confidence, right, bin);
+    free(confidence);
+    m->ece = m->mce = 0.0;
+    for (size_t b = 0; b < LABEL_SCORES_BINS; b++) {
+        const double off = bin[b].n ? fabs(bin[b].share - bin[b].confidence) : 0.0;
+        m->ece += off * (double)bin[b].n / (double)n;
+        m->mce = fmax(m->mce, off);
+    }
+    return ST_OK;
+}
+
 enum status label_scores(size_t n, size_t classes, const double *label, const double *p,
                          struct metrics *m, struct err *err)
 {
-    struct label_bin bin[BINS];
     enum status rc = check(n, classes, label, p, err);
     size_t *count =
         rc == ST_OK ? mem_calloc(classes, classes * sizeof *count, "counts", err) : NULL;
@@ -145,12 +221,6 @@ enum status label_scores(size_t n, size_t classes, const double *label, const do
     }
     m->log_loss = loss / (double)n;
     m->brier = brier / (double)n;
-    fill_bins(n, classes, label, p, bin);
-    m->ece = m->mce = 0.0;
-    for (size_t b = 0; b < BINS; b++) {
-        const double off = bin[b].n ? fabs(bin[b].share - bin[b].confidence) : 0.0;
-        m->ece += off * (double)bin[b].n / (double)n;
-        m->mce = fmax(m->mce, off);
-    }
-    return areas(n, classes, label, p, m, err);
+    rc = by_bins(n, classes, label, p, m, err);
+    return rc == ST_OK ? areas(n, classes, label, p, m, err) : rc;
 }

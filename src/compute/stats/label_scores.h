@@ -17,4 +17,14 @@ enum status label_scores(size_t n, size_t classes, const double *label, const do
 /* count[a classes + b]: rows of class a that are taken for class b. */
 void label_scores_confusion(size_t n, size_t classes, const double *label, const double *p,
                             size_t *count);
+
+/* The rows by the probability of the class that was chosen, in bins of equal width, (k / B,
+ * (k + 1) / B], the first one with 0: how many, the mean of that probability and the share that is
+ * right (both NaN in an empty bin), and the range in which this share lies with at least 95 %
+ * where the probabilities are true (of a sum of Bernoulli numbers; of more than 1,000 by the normal
+ * distribution).  right[i] is 1 or 0.  NOMEM. */
+enum { LABEL_SCORES_BINS = 15 };
+struct label_bin { size_t n; double confidence, share, lo, hi; };
+enum status label_scores_bins(size_t n, const double *confidence, const double *right,
+                              struct label_bin bin[LABEL_SCORES_BINS], struct err *err);
 #endif
