@@ -6,8 +6,7 @@
 #include "app/plots/plots_labels.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "compute/likelihood/dirichlet.h"
-#include "compute/likelihood/likelihood.h"
+#include "compute/likelihood/temperature.h"
 #include "compute/stats/label_scores.h"
 
 #include <math.h>
@@ -29,12 +28,13 @@ static enum status probabilities(const struct plots_boundary_plane *p, size_t n,
     source_array_init(&src, p->inputs, n, p->enc->d, p->enc->d);
     if (rc == ST_OK)
         rc = model_predict(p->m, &src.base, mean, mean + C * n, &on, err);
-    if (rc == ST_OK && p->m->kind->several)
-        rc = dirichlet_softmax(job->pool, n, C, mean, mean + C * n, 1.0, prob, err);
-    for (size_t i = 0; rc == ST_OK && !p->m->kind->several && i < n; i++) {
-        prob[n + i] = p->m->likelihood->probability(mean[i], mean[n + i]);
+    const struct temperature_rows rows = { .of = p->m->likelihood, .n = n,
+                                           .classes = p->enc->nclasses, .mean = mean,
+                                           .var = mean ? mean + C * n : NULL, .pool = job->pool };
+    if (rc == ST_OK)
+        rc = temperature_apply(&rows, p->m->temperature, C > 1 ? prob : prob + n, err);
+    for (size_t i = 0; rc == ST_OK && C == 1 && i < n; i++)
         prob[i] = 1.0 - prob[n + i];
-    }
     free(mean);
     return rc;
 }

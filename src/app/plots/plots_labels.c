@@ -14,7 +14,8 @@
 
 /* The rows. */
 
-bool plots_labels_has(const struct run *r)
+/* True if the predictions of a run are classes. */
+static bool has_labels(const struct run *r)
 {
     return r && r->has_enc && r->enc.nclasses > 1 && plots_prediction(r);
 }
@@ -94,7 +95,7 @@ static struct figure *no_classes(const char *name, const struct run *r, struct e
 {
     struct figure *f = plots_no_prediction(name, r, false, err);
 
-    if (f || !plots_prediction(r) || plots_labels_has(r))
+    if (f || !plots_prediction(r) || has_labels(r))
         return f;
     return plots_nothing(name, "This plot is of classes, and this run predicts numbers. try: "
                                "likelihood dirichlet, then fit and score", err);

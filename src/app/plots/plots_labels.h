@@ -13,8 +13,6 @@ struct plots_labels {
     char *const *name;
     bool train; /* they are training rows */
 };
-/* True if the predictions of a run are classes. */
-bool plots_labels_has(const struct run *);
 /* Of the run's last score, without rows whose class is unknown.  Close it also after a failure. */
 enum status plots_labels_open(const struct run *, struct plots_labels *, struct err *);
 void plots_labels_close(struct plots_labels *);
