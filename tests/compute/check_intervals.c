@@ -630,12 +630,32 @@ START_TEST(few_rows_say_little)
 }
 END_TEST
 
+/* 100 rows whose likeliest class has 0.8: the standard error of its share is 0.04, so that shares
+ * from 0.7 to 0.9 hold; of 10,000 rows it is 0.004, and from 0.79 to 0.81. */
+START_TEST(probabilities_by_hand)
+{
+    const struct judged_classes few = judgement_classes(100, 0.8, 0.7, 0.16);
+
+    ck_assert_double_eq_tol(few.se, 0.04, 1e-15);
+    ck_assert_int_eq(few.verdict, PROBABILITIES_HOLD);
+    ck_assert_int_eq(judgement_classes(100, 0.8, 0.69, 0.16).verdict, PROBABILITIES_SURE);
+    ck_assert_int_eq(judgement_classes(100, 0.8, 0.91, 0.16).verdict, PROBABILITIES_CAUTIOUS);
+    ck_assert_int_eq(judgement_classes(10000, 0.8, 0.79, 0.16).verdict, PROBABILITIES_HOLD);
+    ck_assert_int_eq(judgement_classes(10000, 0.8, 0.7899, 0.16).verdict, PROBABILITIES_SURE);
+    ck_assert_int_eq(judgement_classes(1000000, 0.8, 0.809, 0.16).verdict, PROBABILITIES_HOLD);
+    ck_assert_int_eq(judgement_classes(50, 1.0, 1.0, 0.0).verdict, PROBABILITIES_HOLD);
+    ck_assert_int_eq(judgement_classes(50, 1.0, 0.9, 0.0).verdict, PROBABILITIES_SURE);
+    ck_assert_str_eq(judgement_classes_word(PROBABILITIES_SURE), "are too sure");
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("intervals");
     TCase *tc = tcase_create("left out");
 
     tcase_add_loop_test(tc, left_out_rows_are_those_of_real_refits, 0, WAYS);
+    tcase_add_test(tc, probabilities_by_hand);
     tcase_add_test(tc, left_out_errors_do_not_magnify_a_loose_solve);
     tcase_add_loop_test(tc, the_scale_makes_left_out_errors_as_large_as_predicted, 0, WAYS);
     tcase_add_loop_test(tc, the_ratio_goes_as_far_as_left_out_rows_want, 0, 4);

@@ -49,11 +49,17 @@ enum status fit_setup_of_data(struct fit_setup *s, struct dataset *d, const stru
 
 enum status fit_setup_of_run(struct fit_setup *s, const struct run *r, struct err *err)
 {
+    *s = (struct fit_setup){ .data = NULL };
+    const enum status rc = not_classes(r->has_enc && r->enc.nclasses, err);
+
+    return rc == ST_OK ? fit_setup_of_any(s, r, err) : rc;
+}
+
+enum status fit_setup_of_any(struct fit_setup *s, const struct run *r, struct err *err)
+{
     *s = (struct fit_setup){ .o = r->fit };
     s->o.start = NULL;
     s->o.keep_scale = true;
-    if (not_classes(r->has_enc && r->enc.nclasses, err) != ST_OK)
-        return ST_UNSUPPORTED;
     if (!r->data) {
         err_set(err, ST_STATE, "the data of %s is no longer loaded", r->id);
         err_hint(err, "open FILE, then fit");

@@ -19,6 +19,8 @@ struct fit_setup {
 enum status fit_setup_of_data(struct fit_setup *, struct dataset *, const struct fit_opts *,
                               struct err *);
 enum status fit_setup_of_run(struct fit_setup *, const struct run *, struct err *);
+/* The same also of classes, for what reads their rows alone. */
+enum status fit_setup_of_any(struct fit_setup *, const struct run *, struct err *);
 /* Says beforehand, in a note, when the diagnosis will take more than a fifth of the cheapest fit
  * that it is about (diagnose_cost): seconds of one core, `further` those of what else it does. */
 void fit_setup_cost(struct workspace *, const struct fit_setup *, const struct diagnose_ask *,

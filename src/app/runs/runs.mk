@@ -56,12 +56,16 @@ libruns_a_SOURCES = \
   src/app/runs/scoring/calibrating.h \
   src/app/runs/scoring/calibrating_classes.c \
   src/app/runs/scoring/calibrating_classes.h \
+  src/app/runs/scoring/class_facts.c \
+  src/app/runs/scoring/class_facts.h \
   src/app/runs/scoring/domain.c \
   src/app/runs/scoring/domain.h \
   src/app/runs/scoring/paired.c \
   src/app/runs/scoring/paired.h \
   src/app/runs/scoring/predict_columns.c \
   src/app/runs/scoring/predict_columns.h \
+  src/app/runs/scoring/repeats.c \
+  src/app/runs/scoring/repeats.h \
   src/app/runs/scoring/scoring.c \
   src/app/runs/scoring/scoring.h \
   src/app/runs/scoring/scoring_baseline.c \
@@ -89,6 +93,8 @@ libruns_a_SOURCES = \
   src/app/runs/verdict.h \
   src/app/runs/why.c \
   src/app/runs/why.h \
+  src/app/runs/why_classes.c \
+  src/app/runs/why_classes.h \
   src/app/runs/words/motif_run.c \
   src/app/runs/words/motif_run.h \
   src/app/runs/words/word_list.c \

@@ -8,10 +8,12 @@
  * A score is the weight of the kind of evidence, reduced if the case is weak. Measured outcomes
  * weigh more than properties of the data, and those more than what follows from either. */
 #include "app/runs/why.h"
+#include "app/runs/why_classes.h"
 
 #include "app/shell/command.h"
 #include "app/runs/fit_setup.h"
 #include "app/runs/intervals.h"
+#include "app/runs/scoring/repeats.h"
 #include "app/core/ws_tell.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -47,6 +49,8 @@ struct facts {
 struct search {
     struct fit_setup study;
     struct facts f;
+    bool has_classes;
+    struct why_classes classes;   /* of a model of classes, which has no linear system to examine */
     struct cause cause[CAUSES_MOST];
     size_t n;
     /* The sample.  Its first `few` rows are an even sample of their own, on which a search goes
@@ -297,7 +301,9 @@ static void look_float(struct search *s)
 
 static void look_bounds(struct search *s)
 {
-    for (size_t i = 0; s->f.bounds_known && i <= s->f.nhp; i++) {
+    const size_t scales = s->f.nhp + !s->has_classes; /* classes have no noise */
+
+    for (size_t i = 0; s->f.bounds_known && i < scales; i++) {
         /* The index of the noise, not that of the amplitude. */
         const size_t at = i < s->f.nhp ? i : s->f.nhp + 1;
         const bool lo = s->f.at_lower & tune_bit(s->f.nhp, at);
@@ -318,65 +324,20 @@ static void look_bounds(struct search *s)
 
 /* Repeated rows. */
 
-struct hashed { uint64_t h; double y; };
-
-static int by_hash(const void *a, const void *b)
-{
-    const struct hashed *p = a, *q = b;
-    return p->h != q->h ? (p->h > q->h) - (p->h < q->h) : (p->y > q->y) - (p->y < q->y);
-}
-
-static uint64_t hash_row(const double *x, size_t d)
-{
-    uint64_t h = 0x9e3779b97f4a7c15u;
-
-    for (size_t j = 0; j < d; j++) {
-        uint64_t bits;
-        const double v = x[j] + 0.0; /* makes -0 and 0 equal */
-        memcpy(&bits, &v, sizeof bits);
-        h = (h ^ bits) * 0xff51afd7ed558ccdu;
-        h ^= h >> 32;
-    }
-    return h;
-}
-
 static enum status look_repeats(struct search *s, struct err *err)
 {
     const struct encoded *e = &s->study.e;
-    struct hashed *v = mem_calloc(e->n, sizeof *v, "rows", err);
-    double *x = v ? mem_calloc(BLOCK * e->base.d, sizeof *x, "rows", err) : NULL;
-    enum status rc = x ? ST_OK : ST_NOMEM;
-    double squares = 0.0, free_rows = 0.0;
-    size_t rows = 0;
+    struct repeats r;
+    const enum status rc = repeats_find(e, e->y, &r, err);
 
-    for (size_t r = 0; rc == ST_OK && r < e->n; r += BLOCK) {
-        const size_t n = e->n - r < BLOCK ? e->n - r : BLOCK;
-        rc = e->base.rows(&e->base, r, r + n, x, err);
-        for (size_t i = 0; rc == ST_OK && i < n; i++)
-            v[r + i] = (struct hashed){ hash_row(x + i * e->base.d, e->base.d), e->y[r + i] };
-    }
-    if (rc == ST_OK)
-        qsort(v, e->n, sizeof *v, by_hash);
-    for (size_t i = 0, end; rc == ST_OK && i < e->n; i = end) {
-        double mean = 0.0;
-        for (end = i; end < e->n && v[end].h == v[i].h; end++)
-            mean += v[end].y;
-        mean /= (double)(end - i);
-        for (size_t j = i; j < end; j++)
-            squares += (v[j].y - mean) * (v[j].y - mean);
-        free_rows += (double)(end - i - 1);
-        rows += end - i > 1 ? end - i : 0;
-    }
-    free(x);
-    free(v);
-    if (rc != ST_OK || free_rows < 5.0 || (double)rows < 0.01 * (double)e->n)
+    if (rc != ST_OK || r.free_rows < 5.0 || (double)r.rows < 0.01 * (double)e->n)
         return rc;
-    const double sd = sqrt(squares / free_rows);
+    const double sd = sqrt(r.squares / r.free_rows);
     struct cause *c =
         add(s, "duplicates", 0.94, sd / (3.0 * s->f.noise),
             "%zu of %zu rows have the inputs of "
             "another row, and their targets differ by %.2g (sd, scaled); the noise is %.2g",
-            rows, e->n, sd, s->f.noise);
+            r.rows, e->n, sd, s->f.noise);
     tune_again(s, c, "noise", sd / 10.0, sd * 10.0);
     return rc;
 }
@@ -997,6 +958,20 @@ static void order(struct search *s)
     qsort(s->cause, s->n, sizeof *s->cause, by_score);
 }
 
+/* What there is to find where the targets are classes. */
+static enum status look_classes(struct search *s, struct err *err)
+{
+    enum status rc = look_columns(s, err);
+
+    if (rc == ST_OK)
+        rc = why_classes_look(&s->classes, &s->study.e, s->study.enc.classes, s->cause, &s->n,
+                              err);
+    if (rc == ST_OK && ctl_stopped(&s->job->ctl))
+        rc = err_set(err, ST_CANCELLED, "stopped");
+    order(s);
+    return rc;
+}
+
 static enum status search_work(struct job *job, struct err *err)
 {
     struct search *s = job->arg;
@@ -1013,6 +988,11 @@ static enum status search_work(struct job *job, struct err *err)
         return ST_OK;
     }
     ctl_tell(&job->ctl, PHASE_ROWS, 0, 3, NAN);
+    if (rc == ST_OK && s->has_classes) {
+        rc = look_classes(s, err);
+        s->seconds = job_now() - t0;
+        return rc;
+    }
     if (rc == ST_OK)
         rc = look_repeats(s, err);
     if (rc == ST_OK)
@@ -1047,7 +1027,11 @@ static void causes_text(struct rec *rec, const struct search *s)
 {
     const bool got = s->f.has_model || (s->f.kind == RUN_TUNE && s->f.bounds_known);
 
-    if (s->n == 0)
+    if (s->n == 0 && s->has_classes)
+        rec_text(rec, "  no problem was found; checked: rows, columns, labels%s",
+                 s->classes.scored ? ", probabilities, classes"
+                                   : "; once it is scored, its probabilities can be checked, too");
+    else if (s->n == 0)
         rec_text(
             rec,
             got ? "  no problem was found; checked: rows, columns, noise%s%s"
@@ -1174,7 +1158,7 @@ enum status why_start(struct workspace *ws, const struct run *r, const char *lin
         return ST_STATE;
     }
     struct search *s = mem_calloc(1, sizeof *s, "job", err);
-    enum status rc = s ? fit_setup_of_run(&s->study, r, err) : ST_NOMEM;
+    enum status rc = s ? fit_setup_of_any(&s->study, r, err) : ST_NOMEM;
 
     if (rc != ST_OK) {
         struct job tmp = { .arg = s };
@@ -1188,9 +1172,14 @@ enum status why_start(struct workspace *ws, const struct run *r, const char *lin
     }
     s->study.o.amplitude = s->f.amplitude;
     s->study.o.noise = s->f.noise;
+    s->has_classes = run_model_kind(r)->classes;
+    if (s->has_classes)
+        why_classes_take(&s->classes, r);
     const bool spectral = s->f.has_model && s->f.draws;
-    fit_setup_cost(ws, &s->study,
-                   &(struct diagnose_ask){ .sample = spectral ? SPECTRUM_ROWS : 16, .count = 6 },
-                   asks_ranks(&s->f), left_out_seconds * left_out_share(s->study.data));
+    if (!s->has_classes)
+        fit_setup_cost(ws, &s->study,
+                       &(struct diagnose_ask){ .sample = spectral ? SPECTRUM_ROWS : 16,
+                                               .count = 6 },
+                       asks_ranks(&s->f), left_out_seconds * left_out_share(s->study.data));
     return ws_submit(ws, &why_ops, NULL, s, line, err);
 }

@@ -16,6 +16,7 @@
 const double judgement_errors = 2.5;
 static const double tolerance95 = 0.02;
 static const double normal_kurtosis = 3.0;
+static const double tolerance_classes = 0.01;
 /* (Phi^-1(0.975) / Phi^-1(0.985))^2 and (Phi^-1(0.975) / Phi^-1(0.965))^2 */
 static const double bounds[2] = { 0.81572, 1.17010 };
 
@@ -106,4 +107,22 @@ const char *judgement_word(enum judged_verdict v)
             "have the right sd but are wide at 95 %, because no error is far outside",
     };
     return words[v];
+}
+
+struct judged_classes judgement_classes(size_t n, double confidence, double share, double var)
+{
+    struct judged_classes j = { .n = n, .confidence = confidence, .share = share,
+                                .se = n ? sqrt(var / (double)n) : NAN };
+    const double off = share - confidence;
+
+    if (n && fabs(off) > tolerance_classes + 1e-9 && fabs(off) > judgement_errors * j.se + 1e-9)
+        j.verdict = off < 0.0 ? PROBABILITIES_SURE : PROBABILITIES_CAUTIOUS;
+    return j;
+}
+
+const char *judgement_classes_word(enum judged_probabilities verdict)
+{
+    return verdict == PROBABILITIES_HOLD   ? "hold"
+           : verdict == PROBABILITIES_SURE ? "are too sure"
+                                           : "are too cautious";
 }

@@ -47,4 +47,19 @@ enum judged_side judgement_side(const struct judged *);
 /* What intervals do: "hold", "are too narrow", ... */
 const char *judgement_word(enum judged_verdict);
 
+/* The same of probabilities: the mean probability of the likeliest class of n rows against the
+ * share of rows whose class it is, which has the standard error se where the probabilities hold
+ * (share/doc/methods.md 17.14). */
+enum judged_probabilities { PROBABILITIES_HOLD, PROBABILITIES_SURE, PROBABILITIES_CAUTIOUS };
+struct judged_classes {
+    size_t n;
+    double confidence, share, se;
+    enum judged_probabilities verdict;
+};
+/* var: the mean of p (1 - p) over the rows.  A difference up to 0.01 is none, nor one within
+ * judgement_errors standard errors. */
+struct judged_classes judgement_classes(size_t n, double confidence, double share, double var);
+/* What probabilities do: "hold", "are too sure", ... */
+const char *judgement_classes_word(enum judged_probabilities);
+
 #endif

@@ -1,5 +1,6 @@
 /* app/runs/scoring/calibrating_classes.c -- see calibrating_classes.h. */
 #include "app/runs/scoring/calibrating_classes.h"
+#include "app/runs/scoring/class_facts.h"
 
 #include "base/mem.h"
 
@@ -44,12 +45,6 @@ static enum status find_temperature(const struct model *m, const struct encoded 
     return rc;
 }
 
-/* The probability of class c in row i. */
-static double probability(const struct prediction *p, size_t c, size_t i)
-{
-    return p->classes ? p->prob[c * p->n + i] : c ? p->mean[i] : 1.0 - p->mean[i];
-}
-
 static enum status find_sets(const struct model *m, const struct encoding *enc,
                              const struct encoded *e, struct job *job,
                              struct calibrating_classes *c, struct err *err)
@@ -61,7 +56,7 @@ static enum status find_sets(const struct model *m, const struct encoding *enc,
     for (size_t i = 0; rc == ST_OK && i < p.n; i++) {
         const double y = p.y[i];
         if (y >= 0.0 && y < (double)enc->nclasses)
-            lack[i] = 1.0 - probability(&p, (size_t)y, i);
+            lack[i] = 1.0 - class_facts_p(&p, (size_t)y, i);
         else
             rc = err_set(err, ST_RANGE, "calibration row %zu has class %g, not 0 to %zu",
                          p.row[i] + 1, y, enc->nclasses - 1);
@@ -105,11 +100,11 @@ size_t calibrating_classes_set(const struct model *m, size_t classes, const stru
     size_t n = 0;
 
     for (size_t c = 0; c < classes; c++) {
-        const double seen = probability(p, c, i);
+        const double seen = class_facts_p(p, c, i);
         size_t k = n;
         if (!calibration_holds(seen, m->set_reach))
             continue;
-        for (; k > 0 && probability(p, class[k - 1], i) < seen; k--)
+        for (; k > 0 && class_facts_p(p, class[k - 1], i) < seen; k--)
             class[k] = class[k - 1];
         class[k] = c;
         n++;
@@ -132,8 +127,9 @@ void calibrating_classes_tell(struct rec *rec, const struct calibrating_classes 
     rec_num(rec, "log_loss_before", t->before);
     rec_num(rec, "log_loss_after", t->after);
     rec_text(rec, "temperature %.4g: log loss there %.4f, %.4f before%s", t->best, t->after,
-             t->before, t->best < 1.0 ? " (the probabilities were too cautious)"
-                                      : " (the probabilities were too sure)");
+             t->before, fabs(log(t->best)) < 0.1 ? " (the probabilities are nearly right)"
+             : t->best < 1.0 ? " (the probabilities were too cautious)"
+                             : " (the probabilities were too sure)");
 }
 
 /* The sets of all rows: the share that holds the observed class, of those whose class is known;
@@ -148,7 +144,7 @@ static struct sets sets_of(const struct run *r, const struct prediction *p)
     for (size_t i = 0; i < p->n; i++) {
         size_t held = 0;
         for (size_t c = 0; c < r->enc.nclasses; c++) {
-            const bool in = calibration_holds(probability(p, c, i), r->model->set_reach);
+            const bool in = calibration_holds(class_facts_p(p, c, i), r->model->set_reach);
             held += in;
             s.coverage += in && p->y[i] == (double)c;
         }

@@ -314,10 +314,26 @@ static bool is_measured(const struct scoring *s, size_t j)
            encoding_reads(&s->enc, c->name);
 }
 
+/* Training rows of different classes with the same inputs. */
+static enum status look_repeats(struct scoring *s, struct err *err)
+{
+    struct encoded e = { 0 };
+    enum status rc = fitting_rows(s->data, PART_TRAIN, false, &s->enc, &e, NULL, err);
+
+    if (rc == ST_OK)
+        rc = repeats_find(&e, e.yraw, &s->repeats, err);
+    s->have_repeats = rc == ST_OK;
+    encode_free(&e);
+    return rc;
+}
+
 static enum status check_work(struct job *job, struct err *err)
 {
     struct scoring *s = job->arg;
     enum status rc = score_work(job, err);
+
+    if (rc == ST_OK && s->data && s->enc.nclasses)
+        rc = look_repeats(s, err);
 
     if (rc != ST_OK || !s->data || s->part == PART_TRAIN || s->pred.n == 0 || s->pred.classes)
         return rc;

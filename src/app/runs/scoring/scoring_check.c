@@ -271,6 +271,7 @@ static size_t class_findings(const struct scoring *s, struct scoring_finding *f)
              m->auroc, m->auprc, m->base_rate,
              f[n].ok ? "tells the classes apart" : "says little about the class");
     n++;
+    n += scoring_labels_conflicts(s, f + n);
     return n + data_findings(s, f + n);
 }
 
@@ -342,7 +343,7 @@ size_t scoring_findings(const struct run *r, size_t target, struct scoring_findi
     if (test && r->has_train)
         s.train = r->train_pred;
     s.raw[target] = *run_metrics(r, target, true);
-    return s.pred.sd ? check_findings(&s, r, out) : 0;
+    return s.pred.sd || s.pred.classes ? check_findings(&s, r, out) : 0;
 }
 
 static void intervals_json(struct rec *rec, const struct scoring *s, const struct run *r)
@@ -398,6 +399,8 @@ void scoring_check_done(struct workspace *ws, struct job *job, enum status rc,
         honesty_json(&rec, &s->pred);
     else
         intervals_json(&rec, s, r);
+    if (s->enc.nclasses)
+        scoring_labels_check_json(&rec, s);
     rec_text(&rec, "%s checked on %zu %s rows", s->run, s->pred.n, dataset_part_words[s->part]);
     if (s->pred.t > 1) {
         rec_text(&rec, ": target ");

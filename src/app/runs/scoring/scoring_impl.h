@@ -3,6 +3,7 @@
 #ifndef GPDESK_SCORING_IMPL_H
 #define GPDESK_SCORING_IMPL_H
 
+#include "app/runs/scoring/repeats.h"
 #include "app/runs/scoring/domain.h"
 #include "app/runs/scoring/predict_columns.h"
 #include "app/runs/scoring/scoring.h"
@@ -58,6 +59,7 @@ struct scoring {
     struct row_drift drift[DOMAIN_COLUMNS]; /* check: of kinds that tell distances, */
     struct domain domain[DOMAIN_COLUMNS];   /* and of those that tell similarities */
     struct metrics scaled[TARGETS_MOST], raw[TARGETS_MOST]; /* one for each target */
+    struct repeats repeats; bool have_repeats; /* check: of classes, in the training rows */
     size_t target;                       /* for check: the target */
     bool have_metrics;
     size_t missing_cells, unseen_levels, dropped, cut, shortened, written;
@@ -121,6 +123,10 @@ void scoring_labels_json(struct rec *, const struct encoding *, const struct pre
 void scoring_labels_text(struct rec *, const struct encoding *, const struct prediction *,
                          const struct metrics *);
 size_t scoring_labels_findings(const struct scoring *, struct scoring_finding *);
+/* Of two classes and of several: the finding about equal inputs of different classes, 0 or 1 of
+ * them; the members of the record of `check`. */
+size_t scoring_labels_conflicts(const struct scoring *, struct scoring_finding *);
+void scoring_labels_check_json(struct rec *, const struct scoring *);
 /* Predictions of encoded rows with the values that scores and files need. */
 enum status scoring_rows(const struct model *, const struct encoding *, const struct encoded *,
                          struct job *, struct prediction *, struct err *);

@@ -1,16 +1,16 @@
 /* app/runs/scoring/scoring_labels.c -- scores and findings of several classes: which are taken for
  * which, and whether their probabilities are honest (share/doc/methods.md 17.8 to 17.11). */
+#include "app/runs/scoring/class_facts.h"
 #include "app/runs/scoring/scoring_impl.h"
 
 #include "base/mem.h"
-#include "compute/stats/judgement.h"
 #include "compute/stats/label_scores.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { PAIRS_SHOWN = 3 };
+enum { PAIRS_SHOWN = 3, ERRORS_SHOWN = 3 };
 
 /* The rows by class (rows of the matrix) and by what they were taken for; NULL: no memory. */
 static size_t *confusion(const struct prediction *p)
@@ -96,48 +96,106 @@ void scoring_labels_text(struct rec *rec, const struct encoding *enc, const stru
 }
 
 /* Their mean confidence against the share of rows that they name. */
-static struct scoring_finding calibration_finding(const struct scoring *s)
+static struct scoring_finding calibration_finding(const struct scoring *s,
+                                                  const struct class_facts *c)
 {
-    const struct prediction *p = &s->pred;
+    const struct judged_classes *j = &c->judged;
     const bool train = s->part == PART_TRAIN;
-    struct scoring_finding f = { "calibration", true, "" };
-    double sure = 0.0, right = 0.0, var = 0.0;
+    struct scoring_finding f = { "calibration", train || j->verdict == PROBABILITIES_HOLD, "" };
 
-    for (size_t i = 0; i < p->n; i++) {
-        sure += p->mean_scaled[i];
-        var += p->mean_scaled[i] * (1.0 - p->mean_scaled[i]);
-        right += p->mean[i] == p->y[i];
-    }
-    const double z = var > 0.0 ? (right - sure) / sqrt(var) : 0.0;
-    f.ok = train || !(fabs(z) > judgement_errors);
     snprintf(f.text, sizeof f.text,
-             "%smean probability of the likeliest class %.4f, its share %.4f (z %.1f): %s",
-             train ? "of rows that were fitted: " : "", sure / (double)p->n, right / (double)p->n,
-             z, f.ok ? "they agree" : z > 0.0 ? "too cautious" : "too sure");
+             "%smean probability of the likeliest class %.4f, its share %.4f (standard error %.4f)"
+             "%s%s%s", train ? "of rows that were fitted: " : "", j->confidence, j->share, j->se,
+             train ? "" : ": the probabilities ", train ? "" : judgement_classes_word(j->verdict),
+             f.ok ? "" : "; calibrate sets them by rows kept aside");
     return f;
 }
 
-/* Rows of a class to which they gave little. */
-static struct scoring_finding confident_finding(const struct prediction *p)
+/* Rows of a class to which they gave little, and the surest errors. */
+static struct scoring_finding confident_finding(const struct scoring *s,
+                                                const struct class_facts *c)
 {
-    struct scoring_finding f = { "confident", true, "" };
-    double expected = 0.0, least = 1.0;
-    size_t wrong = 0, worst = 0;
+    struct scoring_finding f = { "confident", !class_facts_surprise(c), "" };
+    struct buf rows = { 0 };
 
-    for (size_t i = 0; i < p->n; i++) {
-        const double seen = p->prob[(size_t)p->y[i] * p->n + i];
-        for (size_t c = 0; c < p->classes; c++)
-            expected += p->prob[c * p->n + i] < 0.05 ? p->prob[c * p->n + i] : 0.0;
-        wrong += seen < 0.05;
-        if (seen < least)
-            least = seen, worst = i;
-    }
-    f.ok = (double)wrong <= expected + judgement_errors * sqrt(expected) + 1.0;
+    class_facts_errors(&rows, c, s->enc.classes, ERRORS_SHOWN);
     snprintf(f.text, sizeof f.text,
-             "%zu rows are of a class to which they gave less than 5 %% (expected %.1f); the least "
-             "likely one, %.2g %%, is row %zu", wrong, expected, 100.0 * least,
-             p->n ? p->row[worst] + 1 : 0);
+             "%zu rows are of a class to which they gave less than %g %% (expected %.1f)%s%s",
+             c->surprising, 100.0 * CLASS_FACTS_RARE, c->expected,
+             c->nerror ? "; the surest errors: " : "", buf_str(&rows));
+    buf_free(&rows);
     return f;
+}
+
+/* Classes of very different numbers of rows. */
+static struct scoring_finding imbalance_finding(const struct scoring *s,
+                                                const struct class_facts *c)
+{
+    struct scoring_finding f = { "imbalance", !class_facts_imbalance(c), "" };
+    const size_t a = c->commonest, b = c->rarest;
+    struct buf names[2] = { { 0 }, { 0 } };
+
+    if (c->n == 0)
+        return f;
+    text_safe(&names[0], s->enc.classes[a], 24);
+    text_safe(&names[1], s->enc.classes[b], 24);
+    snprintf(f.text, sizeof f.text,
+             "the commonest class, %s, has %zu rows, the rarest, %s, %zu, of which %.1f %% are "
+             "found; right are %.1f %% of all rows and %.1f %% on average over the classes%s",
+             buf_str(&names[0]), c->rows[a], buf_str(&names[1]), c->rows[b],
+             100.0 * (double)c->found[b] / (double)c->rows[b], 100.0 * c->accuracy,
+             100.0 * c->balanced, f.ok ? "" : ": accuracy alone flatters");
+    buf_free(&names[0]);
+    buf_free(&names[1]);
+    return f;
+}
+
+size_t scoring_labels_conflicts(const struct scoring *s, struct scoring_finding *f)
+{
+    const struct repeats *r = &s->repeats;
+
+    if (!s->have_repeats)
+        return 0;
+    *f = (struct scoring_finding){ "conflicts", r->conflicts == 0, "" };
+    if (r->conflicts)
+        snprintf(f->text, sizeof f->text,
+                 "%zu training rows have the inputs of a row of another class, as rows %zu and "
+                 "%zu: at least %zu of them are predicted wrongly by any model",
+                 r->conflicts, r->first[0] + 1, r->first[1] + 1, r->least_wrong);
+    else
+        snprintf(f->text, sizeof f->text,
+                 "no training rows with equal inputs are of different classes");
+    return 1;
+}
+
+void scoring_labels_check_json(struct rec *rec, const struct scoring *s)
+{
+    struct class_facts c;
+
+    class_facts_of(&s->pred, s->enc.nclasses, &c);
+    rec_num(rec, "confidence", c.judged.confidence);
+    rec_num(rec, "confidence_share", c.judged.share);
+    rec_num(rec, "confidence_se", c.judged.se);
+    rec_str(rec, "probabilities", s->part == PART_TRAIN
+                                      ? "are not judged"
+                                      : judgement_classes_word(c.judged.verdict));
+    rec_array(rec, "confident_errors");
+    for (size_t k = 0; k < c.nerror; k++) {
+        rec_item(rec);
+        rec_int(rec, "row", (int64_t)c.error[k].row + 1);
+        rec_str(rec, "class", s->enc.classes[c.error[k].seen]);
+        rec_str(rec, "taken_for", s->enc.classes[c.error[k].taken]);
+        rec_num(rec, "p", c.error[k].p);
+        rec_close(rec);
+    }
+    rec_array_close(rec);
+    if (!s->have_repeats)
+        return;
+    rec_open(rec, "conflicts");
+    rec_int(rec, "rows", (int64_t)s->repeats.conflicts);
+    rec_int(rec, "inputs", (int64_t)s->repeats.conflict_inputs);
+    rec_int(rec, "least_wrong", (int64_t)s->repeats.least_wrong);
+    rec_close(rec);
 }
 
 /* The class of which the least share is found. */
@@ -171,15 +229,19 @@ static struct scoring_finding class_finding(const struct scoring *s)
 size_t scoring_labels_findings(const struct scoring *s, struct scoring_finding *f)
 {
     const struct metrics *m = &s->raw[0];
+    struct class_facts c;
     size_t n = 0;
 
-    f[n++] = calibration_finding(s);
-    f[n++] = confident_finding(&s->pred);
+    class_facts_of(&s->pred, s->enc.nclasses, &c);
+    f[n++] = calibration_finding(s, &c);
+    f[n++] = confident_finding(s, &c);
     f[n++] = class_finding(s);
+    f[n++] = imbalance_finding(s, &c);
     f[n] = (struct scoring_finding){ "information", m->log_loss < m->log_loss_constant, "" };
     snprintf(f[n].text, sizeof f[n].text,
              "log loss %.4f nats a row, %.4f by the constant shares of the classes: %s",
              m->log_loss, m->log_loss_constant,
              f[n].ok ? "the inputs tell of the class" : "no better than the shares alone");
-    return n + 1;
+    n++;
+    return n + scoring_labels_conflicts(s, f + n);
 }

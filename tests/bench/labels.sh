@@ -1,0 +1,49 @@
+#!/bin/sh
+# tests/bench/labels.sh BUILD [DIRECTORY] [JOB...] -- what labels.md shows, from the shared data
+# sets: several classes (likelihood dirichlet) on split0, before and after a calibration by 1,000
+# training rows that a new fit leaves out (iris: a fifth of them, banknote: 200), and prediction
+# sets at 90 % by the same rows.  Each job leaves a file of output in DIRECTORY (labels) and is not
+# run again where it exists.  Letters take minutes.
+build=${1:?usage: tests/bench/labels.sh BUILD [DIRECTORY] [JOB...]}
+build=$(cd "$build" && pwd) src=$(cd "$(dirname "$0")/../.." && pwd)
+data=$(cd "${GPDESK_SHARED:-$src/../shared}/data" && pwd) || exit 77
+mkdir -p "${2:-labels}" && cd "${2:-labels}" || exit 1
+[ $# -gt 2 ] && shift 2 && only=" $* " || only=
+
+job() { # NAME KERNEL FEATURES ROWS [ALPHA]
+    case ${only:-" $1 "} in *" $1 "*) ;; *) return ;; esac
+    [ -s "$1.txt" ] && return
+    set=${1%%-*}
+    { time -p "$build/gpdesk" --no-config --format json --threads 1 --seed 7 -e "
+        open $data/$set/data.csv.gz target=y; likelihood dirichlet ${5:-}
+        split file=$data/$set/splits.csv.gz column=split0; kernel $2
+        tune features=512; fit features=$3; score
+        calibrate $4; score; calibrate method=conformal level=0.9; score"
+    } >"$1.part" 2>&1 &&
+        mv "$1.part" "$1.txt" || { grep '"type":"error"' "$1.part"; echo "$1: not finished"; }
+}
+job iris rbf 256 share=0.2
+job banknote rbf 512 rows=200
+job htru2 'matern(nu=3/2)' 1024 rows=1000
+job eeg 'matern(nu=3/2)' 2048 rows=1000
+job mnist10k rbf 2048 rows=1000
+job letter rbf 2048 rows=1000
+
+score() { # JOB NTH NAME [DIGITS]
+    grep '"type":"result"' "$1.txt" | grep '"command":"score"' | sed -n "$2p" |
+        grep -o "\"$3\":[-+0-9.e]*" | head -n 1 | cut -d: -f2 |
+        awk -v d="${4:-3}" '{ printf "%.*f", d, $1 }'
+}
+echo '| job | features | error | auroc | log loss | ece | temperature | error | log loss | ece |' \
+    'coverage of 90 % sets | classes in a set | processor s |'
+echo '| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |'
+for f in *.txt; do
+    j=${f%.txt}
+    printf '| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n' "$j" \
+        "$(grep '"command":"fit"' "$f" | grep -o '"features":[0-9]*' | cut -d: -f2)" \
+        "$(score "$j" 1 accuracy 6 | awk '{ printf "%.4f", 1 - $1 }')" "$(score "$j" 1 auroc 4)" \
+        "$(score "$j" 1 log_loss)" "$(score "$j" 1 ece)" "$(score "$j" 2 temperature)" \
+        "$(score "$j" 2 accuracy 6 | awk '{ printf "%.4f", 1 - $1 }')" \
+        "$(score "$j" 2 log_loss)" "$(score "$j" 2 ece)" "$(score "$j" 3 set_coverage)" \
+        "$(score "$j" 3 set_size 2)" "$(sed -n 's/^user //p' "$f")"
+done
