@@ -1,8 +1,10 @@
 # tests of the plot group
 if HAVE_CHECK
-check_PROGRAMS += tests/check_figure tests/check_gnuplot
-TESTS += tests/check_figure tests/check_gnuplot
+check_PROGRAMS += tests/figure/check_document tests/check_figure tests/check_gnuplot
+TESTS += tests/figure/check_document tests/check_figure tests/check_gnuplot
 endif
+tests_figure_check_document_SOURCES = tests/figure/check_document.c
+tests_figure_check_document_LDADD = $(app_tests)
 tests_check_figure_SOURCES = tests/check_figure.c
 tests_check_figure_LDADD = $(app_tests)
 TESTS += tests/scripts/plots.sh

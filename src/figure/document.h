@@ -1,5 +1,5 @@
-/* figure/document.h -- a report as data: what is said, in order; document_html.c makes a page of
- * HTML of it.
+/* figure/document.h -- a report as data: what is said, in order, for a page of HTML
+ * (document_html.c) and for pages of PDF (document_pdf.c).
  *
  * Texts may hold anything, as names of columns and files do: each renderer escapes them. A document
  * for which memory ran out stays valid and remembers it (failed), so that filling it needs only one
@@ -84,5 +84,12 @@ size_t document_char(const char *s, uint32_t *point);
 
 /* The document as one page that needs nothing else: no network, no script, no further file. */
 void document_html(const struct document *, struct buf *out);
+
+struct ctl;
+/* Writes the document to path as A4 pages of a PDF file, which gnuplot draws: atomically and within
+ * a time limit, as plot_export. *rare: how many letters are written as numbers, because fonts often
+ * lack them. Blocks; CANCELLED if ctl (may be NULL) asks to stop. */
+enum status document_pdf(const struct ctl *, const struct document *, const char *path,
+                         size_t *rare, struct err *);
 
 #endif

@@ -210,6 +210,15 @@ void figure_svg(const struct figure *, size_t w, size_t h, bool dark, struct buf
  * labels or key. */
 void figure_gnuplot(const struct figure *, const char *term, const char *output, bool bare,
                     bool dark, struct buf *out);
+/* A part of a page on which other things are drawn as well. */
+struct figure_part {
+    double x, y, w, h; /* its lower left corner and its size, as shares of the page */
+    double wide, high; /* its size in pixels, of which a letter is 13 high */
+    double font;       /* the size of that letter in points */
+};
+/* Writes the commands for a figure, light, in a part of a page: between `set multiplot` and `unset
+ * multiplot`, without objects or labels. */
+void figure_gnuplot_part(const struct figure *, const struct figure_part *, struct buf *out);
 /* Appends s as a gnuplot string in single quotes: the only way for text to reach gnuplot. Control
  * characters become blanks, invalid UTF-8 becomes '?', and ' becomes the typographic quote, so that
  * the string never contains a quote. ]]> gets a blank, which keeps gnuplot's SVG well-formed. */

@@ -6,6 +6,7 @@ libfigure_a_SOURCES += \
   src/figure/document.c \
   src/figure/document.h \
   src/figure/document_html.c \
+  src/figure/document_pdf.c \
   src/figure/figure.c \
   src/figure/figure.h \
   src/figure/figure_cells.c \
@@ -13,6 +14,8 @@ libfigure_a_SOURCES += \
   src/figure/figure_gnuplot.c \
   src/figure/figure_layout.c \
   src/figure/figure_layout.h \
+  src/figure/figure_letters.c \
+  src/figure/figure_letters.h \
   src/figure/figure_pane.c \
   src/figure/figure_svg.c \
   src/figure/figure_text.c \

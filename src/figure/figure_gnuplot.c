@@ -6,6 +6,7 @@
  * figure_gnuplot_quote, data are numbers printed here, the end mark is a constant made of letters,
  * and text appears only where gnuplot takes quoted strings. */
 #include "figure/figure_layout.h"
+#include "figure/figure_letters.h"
 
 #include "base/mem.h"
 #include "base/text.h"
@@ -14,6 +15,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { LETTER = 13 }; /* size of the letters, in pixels */
 
 /* Length of the valid UTF-8 sequence at s; 0 if there is none. */
 static size_t utf8_sequence(const unsigned char *s)
@@ -60,12 +63,19 @@ void figure_gnuplot_quote(struct buf *b, const char *text)
     buf_putc(b, '\'');
 }
 
-/* Quotes a title or label: invisible characters are escaped, and what does not fit is cut. */
-static void quote_label(struct buf *b, const char *s, size_t cols)
+/* Quotes a title or label: invisible characters are escaped, and what does not fit into so many
+ * columns and pixels is cut. */
+static void quote_label(struct buf *b, const char *s, size_t cols, double pixels)
 {
     struct buf safe = { 0 };
 
     text_safe(&safe, s != NULL ? s : "", cols);
+    const size_t fits = figure_letters_fit(buf_str(&safe), pixels / LETTER);
+    if (fits < safe.len) {
+        safe.len = figure_letters_fit(buf_str(&safe), pixels / LETTER - 0.7);
+        safe.s[safe.len] = '\0';
+        buf_puts(&safe, "..");
+    }
     figure_gnuplot_quote(b, buf_str(&safe));
     b->failed |= safe.failed;
     buf_free(&safe);
@@ -88,6 +98,15 @@ static void numbers(struct buf *b, double x, double y)
     number(b, y);
     buf_putc(b, '\n');
 }
+
+/* How a panel is drawn: its scale and its size in pixels. */
+struct view {
+    struct figure_scale sc;
+    double w, h;
+    int turned; /* words along x stand beside each other (0), aslant (1) or upright (2) */
+    bool dark;
+    double font; /* points of a letter in this picture for one of LETTER pixels elsewhere */
+};
 
 static bool shown(double v, bool log)
 {
@@ -343,7 +362,10 @@ static void name_label(struct buf *b, const char *s)
     struct buf plain = { 0 };
 
     for (; *s != '\0'; s++) /* enhanced text would interpret some of them as markup */
-        buf_printf(&plain, strchr("_^@&~{}\\", *s) != NULL ? "\\%c" : "%c", *s);
+        if (*s == '%')
+            buf_puts(&plain, "%%"); /* the words of a tick are a format of its value */
+        else
+            buf_printf(&plain, strchr("_^@&~{}\\", *s) != NULL ? "\\%c" : "%c", *s);
     figure_gnuplot_quote(b, buf_str(&plain));
     b->failed |= plain.failed;
     buf_free(&plain);
@@ -378,14 +400,19 @@ static bool has_cells(const struct figure *f)
 }
 
 /* Puts the key where the layout of a text screen of the same shape has it. */
-static void set_key(const struct panel *p, bool dark, struct buf *b)
+static void set_key(const struct panel *p, const struct view *v, struct buf *b)
 {
-    buf_puts(b, "set key noenhanced samplen 2 spacing 1.15 width 0.5 noautotitle");
+    const bool dark = v->dark;
+
+    buf_puts(b, "set key default\nset key noenhanced samplen 2 spacing 1.15 width 0.5 noautotitle");
     color(b, "tc", figure_rgb(-1, dark));
     if (has_cells(p->f) && (p->kline || p->kx >= p->x + p->w)) { /* the bar is at the right */
         const bool small = p->w < 45 || p->h < 14; /* letters */
-        buf_puts(b, small ? " inside right top vertical Left reverse spacing 0.8 font ',7'"
-                          : " outside below horizontal Left reverse maxrows 4 height 1");
+        if (small)
+            buf_printf(b, " inside right top vertical Left reverse spacing 0.8 font ',%.3g'",
+                       7 * v->font);
+        else
+            buf_puts(b, " outside below horizontal Left reverse maxrows 4 height 1");
         if (small)
             color(b, "opaque fc", figure_rgb(-4, dark));
         buf_putc(b, '\n');
@@ -405,15 +432,15 @@ static void set_key(const struct panel *p, bool dark, struct buf *b)
     }
 }
 
-static void set_label(struct buf *b, const char *what, const char *text, size_t cols, bool dark,
-                      const char *more)
+static void set_label(struct buf *b, const char *what, const char *text, size_t cols, double pixels,
+                      bool dark, const char *more)
 {
     if (text == NULL || *text == '\0') {
         buf_printf(b, "unset %s\n", what);
         return;
     }
     buf_printf(b, "set %s ", what);
-    quote_label(b, text, cols);
+    quote_label(b, text, cols, pixels);
     buf_printf(b, " noenhanced%s", more);
     color(b, "tc", figure_rgb(-1, dark));
     buf_putc(b, '\n');
@@ -421,7 +448,7 @@ static void set_label(struct buf *b, const char *what, const char *text, size_t 
 
 /* The colour bar beside a surface. gnuplot draws one where something uses its palette: the curve of
  * no points that picture_panel adds. */
-static bool set_color_bar(const struct figure *f, bool dark, struct buf *b)
+static bool set_color_bar(const struct figure *f, const struct view *v, struct buf *b)
 {
     enum { STOPS = 16 };
     struct color_bar bar;
@@ -433,7 +460,7 @@ static bool set_color_bar(const struct figure *f, bool dark, struct buf *b)
     buf_puts(b, "set palette defined (");
     for (int k = 0; k <= STOPS; k++) {
         const double u = bar.lo + (1 - bar.lo) * k / STOPS;
-        buf_printf(b, "%s%.6g '#%06x'", k > 0 ? ", " : "", u, figure_ramp(u, bar.pale, dark));
+        buf_printf(b, "%s%.6g '#%06x'", k > 0 ? ", " : "", u, figure_ramp(u, bar.pale, v->dark));
     }
     /* In letters: the bar, its numbers and its title. gnuplot itself leaves too little. */
     buf_printf(b, ")\nset rmargin %d", *bar.title != '\0' ? 16 : 13);
@@ -445,21 +472,22 @@ static bool set_color_bar(const struct figure *f, bool dark, struct buf *b)
                    bar.text[i] + minus, bar.at[i]);
     }
     buf_puts(b, ")\nset cbtics");
-    color(b, "tc", figure_rgb(-1, dark));
+    color(b, "tc", figure_rgb(-1, v->dark));
     buf_putc(b, '\n');
-    set_label(b, "cblabel", bar.title, 40, dark, " offset 0.8,0");
+    set_label(b, "cblabel", bar.title, 40, v->h, v->dark, " offset 0.8,0");
     return true;
 }
 
 /* Writes words in the middle of a panel that has nothing to draw. */
-static void words_panel(const struct figure *f, bool dark, struct buf *b)
+static void words_panel(const struct figure *f, const struct view *v, struct buf *b)
 {
+    const bool dark = v->dark;
     struct buf safe = { 0 };
     double y = 0.62;
 
     buf_puts(b, "unset label\nunset tics\nunset border\nunset key\nunset xlabel\nunset ylabel\n"
                 "unset grid\nset size noratio\nset xrange [0:1]\nset yrange [0:1]\n");
-    set_label(b, "title", f->title, 90, dark, "");
+    set_label(b, "title", f->title, 90, v->w, dark, "");
     text_safe(&safe, figure_panel_nothing(f), 0);
     int n = 0;
     for (const char *s = buf_str(&safe); *s != '\0' && n < 8; n++, y -= 0.09) {
@@ -481,10 +509,11 @@ static void words_panel(const struct figure *f, bool dark, struct buf *b)
     buf_puts(b, "plot NaN notitle\nunset label\n");
 }
 
-static void picture_axes(const struct panel *p, const struct figure_scale *sc, int turned,
-                         bool dark, struct buf *b)
+static void picture_axes(const struct panel *p, const struct view *v, struct buf *b)
 {
     const struct figure *f = p->f;
+    const struct figure_scale *sc = &v->sc;
+    const bool dark = v->dark;
 
     buf_printf(b, "set border 3 lw 1");
     color(b, "lc", figure_rgb(-2, dark));
@@ -500,33 +529,37 @@ static void picture_axes(const struct panel *p, const struct figure_scale *sc, i
                sc->xlo * (1 - x), sc->xhi * (1 + x), sc->ylo * (1 - y), sc->yhi * (1 + y));
     set_tics(b, 'x', &sc->xt, sc->xlo, sc->xhi, sc->xlog, f->x.nname > 0);
     set_tics(b, 'y', &sc->yt, sc->ylo, sc->yhi, sc->ylog, f->y.nname > 0);
-    set_label(b, "xlabel", f->x.label, 70, dark, "");
-    set_label(b, "ylabel", f->y.label, 50, dark, "");
-    set_label(b, "title", figure_headline(f), 90, dark, "");
-    buf_puts(b, turned == 2   ? "set xtics rotate by -90 left\n"
-                : turned == 1 ? "set xtics rotate by -40 left\n"
-                              : "set xtics norotate autojustify\n");
+    set_label(b, "xlabel", f->x.label, 70, v->w, dark, "");
+    set_label(b, "ylabel", f->y.label, 50, v->h, dark, "");
+    /* It is centred above the axes, which a key at the right moves to the left. */
+    const double key = p->kx >= p->x + p->w ? LETTER * 0.7 * (double)p->kw : 0;
+    set_label(b, "title", figure_headline(f), 90, fmin(v->w, v->w + 95 - key), dark, "");
+    buf_puts(b, v->turned == 2   ? "set xtics rotate by -90 left\n"
+                : v->turned == 1 ? "set xtics rotate by -40 left\n"
+                                 : "set xtics norotate autojustify\n");
     buf_puts(b, f->square ? "set size ratio 1\n" : "set size noratio\n");
-    set_key(p, dark, b);
+    set_key(p, v, b);
 }
 
-/* The pixels of a panel, and whether the words along x are turned: aslant (1) or upright (2). */
-struct room { double w, h; int turned; };
-
-static void picture_panel(const struct panel *p, const struct figure_scale *sc,
-                          const struct room *room, bool dark, struct buf *b)
+static void picture_panel(const struct panel *p, const struct view *v, struct buf *b)
 {
     size_t lines = 0;
     const struct figure *f = p->f;
+    const bool dark = v->dark;
 
     if (figure_panel_nothing(f) != NULL) {
-        words_panel(f, dark, b);
+        words_panel(f, v, b);
         return;
     }
-    picture_axes(p, sc, room->turned, dark, b);
-    const bool bar = set_color_bar(f, dark, b);
+    picture_axes(p, v, b);
+    const bool bar = set_color_bar(f, v, b);
+    /* The last word reaches over the end of the axis. */
+    if (v->turned == 1 && !bar && v->sc.xt.n > 0) {
+        const double reach = 0.7 * (double)text_width(v->sc.xt.text[v->sc.xt.n - 1]) - 2;
+        buf_printf(b, "set rmargin %.0f\n", fmax(reach, 3));
+    }
     for (size_t i = 0; i < p->ne; i++) {
-        entry_data(f, sc, &p->e[i], i, dark, b);
+        entry_data(f, &v->sc, &p->e[i], i, dark, b);
         if (p->e[i].s->sign < 0)
             hatch_data(f, p->e[i].s, i, dark, b);
         if (p->e[i].s->count != NULL)
@@ -548,10 +581,10 @@ static void picture_panel(const struct panel *p, const struct figure_scale *sc,
             buf_puts(b, " notitle");
             if (e->s->sign < 0)
                 buf_printf(b, ", $h%zu u 1:2:3 w lines lw 0.7 lc rgb variable notitle", i);
-            const double font = counts_font(f, e->s, room->w - 230, room->h - 110);
+            const double font = counts_font(f, e->s, v->w - 230, v->h - 110);
             if (font > 0)
                 buf_printf(b, ", $c%zu u 1:2:3:4 w labels font ',%.3g' tc rgb variable notitle", i,
-                           font);
+                           font * v->font);
         }
     /* The key has the order of the curves and readable marks. */
     for (size_t i = 0; i < p->ne; i++) {
@@ -562,7 +595,7 @@ static void picture_panel(const struct panel *p, const struct figure_scale *sc,
             buf_puts(b, ", NaN");
             entry_style(&p->e[i], lines > 1, dark, true, b);
             buf_puts(b, " t ");
-            quote_label(b, buf_str(&t), 56);
+            quote_label(b, buf_str(&t), 56, v->w / 2);
             buf_puts(b, " noenhanced");
         }
         buf_free(&t);
@@ -590,7 +623,7 @@ static void term_size(const char *term, double *w, double *h)
     *h = fmin(fmax(*h, 80), 10000);
 }
 
-/* The scale of a panel of w x h pixels. Returns whether the words along x are turned (struct room),
+/* The scale of a panel of w x h pixels. Returns whether the words along x are turned (struct view),
  * because they do not fit beside each other: none is left out as long as there is room for turned
  * ones. */
 static int picture_scale(const struct figure *f, double w, double h, struct figure_scale *sc)
@@ -620,13 +653,24 @@ static int picture_scale(const struct figure *f, double w, double h, struct figu
     return !touch ? 0 : apart < SLANT ? 2 : 1;
 }
 
-static void picture(const struct figure *f, const char *term, bool bare, bool dark, struct buf *b)
+/* Where panel i of a grid is on the page. */
+static void place_panel(const struct figure_part *part, size_t across, size_t down, size_t i,
+                        struct buf *b)
+{
+    const double w = part->w / (double)across, h = part->h / (double)down;
+
+    buf_printf(b, "set origin %.6f,%.6f\nset size %.6f,%.6f\n",
+               part->x + w * (double)(i % across),
+               part->y + part->h - h * (double)(i / across + 1), w, h);
+}
+
+/* Draws the panels of `w` x `h` pixels in the whole picture, or in a part of the page. */
+static void picture(const struct figure *f, double w, double h, const struct figure_part *part,
+                    bool bare, bool dark, struct buf *b)
 {
     struct layout *l = mem_calloc(1, sizeof *l, "a plot", NULL);
     const struct figure_style st = { .utf8 = true, .dark = dark, .colors = 256 };
-    double w, h;
 
-    term_size(term, &w, &h);
     const double wide = f->square && f->next == NULL ? fmin(w, h) : w;
     const size_t cols = (size_t)(wide / 9), rows = (size_t)(h / 22);
     if (l == NULL || layout_init(l, f, cols, rows, &st, 1, NULL) != ST_OK) {
@@ -637,47 +681,72 @@ static void picture(const struct figure *f, const char *term, bool bare, bool da
     size_t across = f->across > 1 ? f->across : 1;
     across = across < l->np ? across : l->np > 0 ? l->np : 1;
     const size_t down = l->np > 0 ? (l->np + across - 1) / across : 1;
-    if (!bare) {
+    if (!bare && part == NULL) {
         buf_puts(b, "set object 1 rectangle from screen 0,0 to screen 1,1 behind fs solid "
                     "noborder");
         color(b, "fc", figure_rgb(-4, dark));
         buf_putc(b, '\n');
     }
-    if (l->np > 1)
+    if (l->np > 1 && part == NULL)
         buf_printf(b, "set multiplot layout %zu,%zu\n", down, across);
     for (size_t i = 0; i < l->np; i++) {
-        struct figure_scale sc;
-        const double pw = w / (double)across, ph = h / (double)down;
-        const struct room room = { pw, ph, picture_scale(l->p[i].f, pw, ph, &sc) };
+        struct view v = { .w = w / (double)across, .h = h / (double)down, .dark = dark,
+                          .font = part != NULL ? part->font / LETTER : 1 };
+        v.turned = picture_scale(l->p[i].f, v.w, v.h, &v.sc);
         if (bare)
             buf_puts(b, "set margins 0,0,0,0\n");
-        picture_panel(&l->p[i], &sc, &room, dark, b);
-        buf_puts(b, "unset object 1\n");
+        if (part != NULL)
+            place_panel(part, across, down, i, b);
+        picture_panel(&l->p[i], &v, b);
+        if (part == NULL)
+            buf_puts(b, "unset object 1\n");
     }
-    if (l->np > 1)
+    if (l->np > 1 && part == NULL)
         buf_puts(b, "unset multiplot\n");
     layout_free(l);
     free(l);
 }
 
+enum { MOST_POINTS = 12000 };
+
+/* A copy with as many points as a picture can show; letters: without those that fonts may lack. */
+static struct figure *drawable(const struct figure *f, bool letters, struct buf *out)
+{
+    struct figure *thin = figure_copy(f, NULL);
+
+    if (thin != NULL && figure_thin(thin, MOST_POINTS, NULL) == ST_OK &&
+        (!letters || figure_letters_all(thin, NULL) == ST_OK))
+        return thin;
+    out->failed = true;
+    figure_free(thin);
+    return NULL;
+}
+
 void figure_gnuplot(const struct figure *f, const char *term, const char *output, bool bare,
                     bool dark, struct buf *out)
 {
-    enum { MOST_POINTS = 12000 };
-    struct figure *thin = figure_copy(f, NULL);
+    struct figure *thin = drawable(f, strstr(term, "pdfcairo") != NULL, out);
+    double w, h;
 
-    if (thin == NULL || figure_thin(thin, MOST_POINTS, NULL) != ST_OK) {
-        out->failed = true;
-        figure_free(thin);
+    if (thin == NULL)
         return;
-    }
+    term_size(term, &w, &h);
     buf_printf(out, "reset\nset encoding utf8\n%s\nset output", term);
     if (output != NULL) {
         buf_putc(out, ' ');
         figure_gnuplot_quote(out, output);
     }
     buf_putc(out, '\n');
-    picture(thin, term, bare, dark, out);
+    picture(thin, w, h, NULL, bare, dark, out);
     buf_puts(out, "set output\n");
+    figure_free(thin);
+}
+
+void figure_gnuplot_part(const struct figure *f, const struct figure_part *part, struct buf *out)
+{
+    struct figure *thin = drawable(f, true, out);
+
+    if (thin != NULL)
+        picture(thin, part->wide, part->high, part, false, false, out);
     figure_free(thin);
 }

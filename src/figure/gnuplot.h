@@ -49,6 +49,11 @@ struct ctl;
  * built-in writer. CANCELLED if ctl (may be NULL) asks to stop while gnuplot works. */
 enum status plot_export(const struct ctl *, const struct figure *, const char *path, size_t width,
                         size_t height, bool dark, struct buf *note, struct err *);
+/* The same for a PDF file that given commands draw, which write it as PLOT_EXPORT_PAGES; within
+ * three times the limit. way: what to do where gnuplot fails ("out=FILE.svg"). */
+#define PLOT_EXPORT_PAGES "plot.pdf"
+enum status plot_export_pages(const struct ctl *, const struct buf *commands, const char *path,
+                              const char *way, struct err *);
 /* The time limit for gnuplot (20,000 ms). */
 void plot_export_limit_for_tests(int ms);
 

@@ -7,6 +7,7 @@
  * no name, however odd, becomes a command. */
 #include "figure/gnuplot.h"
 
+#include "figure/figure_letters.h"
 #include "figure/gnuplot_child.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -57,7 +58,10 @@ static const struct format {
 
 struct job {
     const struct ctl *ctl;
-    const struct figure *f;
+    const struct figure *f;    /* what is drawn, or NULL */
+    const struct buf *pages;   /* commands that draw it, without a figure */
+    const char *way;           /* what to do without gnuplot */
+    int limit;                 /* milliseconds */
     enum kind kind;
     size_t w, h;
     bool dark;
@@ -284,29 +288,6 @@ static enum status write_bytes(struct job *j, const struct buf *b, struct err *e
     return close(fd) == 0 ? publish(j, err) : bad(j, err, "cannot be written");
 }
 
-/* True if s has text outside Latin, Greek and Cyrillic.  Fonts for it are often missing, and cairo
- * then draws giant black shapes where gd draws small boxes. */
-static bool exotic(const char *s)
-{
-    for (const unsigned char *p = (const unsigned char *)(s != NULL ? s : ""); *p != '\0'; p++)
-        if (*p >= 0xd6 && !(*p == 0xe2 && (p[1] == 0x80 || p[1] == 0x81 || p[1] == 0x82 ||
-                                          p[1] == 0x88 || p[1] == 0x89)))
-            return true; /* from U+0580 on, except punctuation, super- and subscripts, symbols */
-    return false;
-}
-
-static bool exotic_figure(const struct figure *f)
-{
-    for (; f != NULL; f = f->next) {
-        if (exotic(f->title) || exotic(f->x.label) || exotic(f->y.label) || exotic(f->reason))
-            return true;
-        for (size_t i = 0; i < f->ns; i++)
-            if (exotic(f->s[i].title))
-                return true;
-    }
-    return false;
-}
-
 enum whole { WHOLE, CUT, NOTHING };
 
 /* Checks whether the file made by gnuplot is complete. gnuplot ignores failed writes, so that its
@@ -339,10 +320,10 @@ enum run { RUN_OK, RUN_FAILED, RUN_CUT, RUN_TIMEOUT, RUN_MISSING, RUN_STOPPED };
 enum { ASK_MS = 100 }; /* how often to check whether to stop */
 
 /* Sends the commands and waits for the end, both within the time limit. */
-static enum run feed(const struct ctl *ctl, struct child *c, const struct buf *tx,
+static enum run feed(const struct job *j, struct child *c, const struct buf *tx,
                      struct buf *complaints)
 {
-    const long long end = child_now_ms() + limit_ms;
+    const long long end = child_now_ms() + j->limit;
     size_t done = 0;
     int status;
     char chunk[4096];
@@ -351,7 +332,7 @@ static enum run feed(const struct ctl *ctl, struct child *c, const struct buf *t
         const long long left = end - child_now_ms();
         if (left <= 0)
             return RUN_TIMEOUT;
-        if (ctl_stopped(ctl))
+        if (ctl_stopped(j->ctl))
             return RUN_STOPPED;
         struct pollfd fd[3] = { { .fd = c->out, .events = POLLIN },
                                 { .fd = c->err, .events = POLLIN },
@@ -415,21 +396,19 @@ static void explain(struct job *j, enum run result, struct err *err)
     if (result == RUN_CUT || result == RUN_FAILED) {
         errno = probe(j);
         if (errno != 0)
-            bad(j, err, "gnuplot could not write the picture");
+            bad(j, err, "gnuplot could not write it");
         else if (result == RUN_CUT)
-            err_named(err, ST_IO, "write", "%s: gnuplot wrote only the beginning of the picture",
+            err_named(err, ST_IO, "write", "%s: gnuplot wrote only the beginning of it",
                       name);
         else
             err_named(err, ST_IO, "write", "%s: gnuplot did not draw it", name);
     } else if (result == RUN_TIMEOUT) {
         err_set(err, ST_LIMIT, "%s: gnuplot did not finish within %d s", name,
-                (limit_ms + 999) / 1000);
+                (j->limit + 999) / 1000);
     } else if (result == RUN_STOPPED) {
         err_set(err, ST_CANCELLED, "%s: stopped before gnuplot had drawn it", name);
     } else if (result == RUN_MISSING) {
         err_set(err, ST_NOT_FOUND, "gnuplot cannot be run");
-        err_hint(err, "plot NAME out=FILE.svg   (needs no gnuplot; on Debian: "
-                 "apt-get install gnuplot-nox)");
     }
 }
 
@@ -443,7 +422,8 @@ static enum run run_gnuplot(struct job *j, const char *term, struct err *err)
     enum run result = RUN_MISSING;
 
     buf_printf(&own, "plot%s", format[j->kind].suffix);
-    figure_gnuplot(j->f, term, buf_str(&own), false, j->dark, &tx);
+    if (j->f != NULL)
+        figure_gnuplot(j->f, term, buf_str(&own), false, j->dark, &tx);
     if (program == NULL)
         goto done;
     result = RUN_FAILED;
@@ -453,7 +433,7 @@ static enum run run_gnuplot(struct job *j, const char *term, struct err *err)
     }
     if (child_start(&c, program, j->dir, err) != ST_OK)
         goto done;
-    result = feed(j->ctl, &c, &tx, &complaints);
+    result = feed(j, &c, j->pages != NULL ? j->pages : &tx, &complaints);
     child_kill(&c);
     if (complaints.len > 0)
         log_info("gnuplot: %s", buf_str(&complaints));
@@ -486,7 +466,7 @@ static enum status without_gnuplot(struct job *j, enum run why, struct err *err)
             err_set(err, ST_UNSUPPORTED, "%s: gnuplot is not installed, and %s files need it",
                     buf_str(&j->name), format[j->kind].suffix + 1);
         if (*err->hint == '\0')
-            err_hint(err, "out=FILE.svg needs no gnuplot; or apt-get install gnuplot-nox");
+            err_hint(err, "%s needs no gnuplot; or apt-get install gnuplot-nox", j->way);
         return err->code;
     }
     struct buf b = { 0 };
@@ -530,7 +510,9 @@ static enum status picture(struct job *j, struct err *err)
 
     if (err == NULL)
         err = &e;
-    const bool odd = j->kind == PNG && exotic_figure(j->f);
+    /* Where a font lacks a letter, gd draws a small box. */
+    const bool rare = j->f != NULL && figure_letters_found(j->f);
+    const bool odd = j->kind == PNG && rare;
     const size_t n = terminals(j, term);
     enum run r = RUN_FAILED;
     for (size_t i = odd ? 1 : 0; i < n && r == RUN_FAILED; i++)
@@ -542,6 +524,8 @@ static enum status picture(struct job *j, struct err *err)
     err_clear(err);
     if (odd)
         remark(j, "some text may show as boxes, where no font has it: svg does better");
+    if (j->kind == PDF && rare)
+        remark(j, "letters that fonts often lack are written as \\u and a number: svg shows them");
     return publish(j, err);
 }
 
@@ -561,7 +545,8 @@ static void text_page(const struct job *j, struct buf *b)
 enum status plot_export(const struct ctl *ctl, const struct figure *f, const char *path,
                         size_t width, size_t height, bool dark, struct buf *note, struct err *err)
 {
-    struct job j = { .ctl = ctl, .f = f, .w = width, .h = height, .dark = dark, .note = note };
+    struct job j = { .ctl = ctl, .f = f, .w = width, .h = height, .dark = dark, .note = note,
+                     .way = "out=FILE.svg", .limit = limit_ms };
     struct buf b = { 0 };
 
     text_safe(&j.name, path, 120);
@@ -588,6 +573,21 @@ enum status plot_export(const struct ctl *ctl, const struct figure *f, const cha
         rc = write_bytes(&j, &b, err);
     }
     buf_free(&b);
+    clean_up(&j);
+    return rc;
+}
+
+enum status plot_export_pages(const struct ctl *ctl, const struct buf *pages, const char *path,
+                              const char *way, struct err *err)
+{
+    enum { PATIENCE = 3 }; /* many pictures take longer than one */
+    struct job j = { .ctl = ctl, .pages = pages, .kind = PDF, .way = way,
+                     .limit = PATIENCE * limit_ms };
+
+    text_safe(&j.name, path, 120);
+    enum status rc = prepare(&j, path, err);
+    if (rc == ST_OK)
+        rc = picture(&j, err);
     clean_up(&j);
     return rc;
 }

@@ -4,6 +4,7 @@
 
 #include "app/commands/commands.h"
 
+#include "app/core/job.h"
 #include "app/core/measures.h"
 #include "app/core/workspace.h"
 #include "app/core/workspace_exec.h"
@@ -22,8 +23,10 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 enum { COLUMNS_SHOWN = 60, PLOTS_MOST = 16 };
 
@@ -436,6 +439,13 @@ static struct document *fill(struct workspace *ws, struct run *run, const char *
 
 /* The command. */
 
+static bool is_pdf(const char *out)
+{
+    const char *dot = strrchr(out, '.');
+
+    return dot && strcasecmp(dot, ".pdf") == 0;
+}
+
 static enum status suits(const struct run *r, const char *out, struct err *err)
 {
     const char *dot = strrchr(out, '.');
@@ -445,9 +455,9 @@ static enum status suits(const struct run *r, const char *out, struct err *err)
         err_hint(err, r->kind == RUN_TUNE ? "fit, then report" : "wait, or fit");
         return ST_STATE;
     }
-    if (!dot || (strcasecmp(dot, ".html") != 0 && strcasecmp(dot, ".htm") != 0)) {
-        err_named(err, ST_USAGE, "format", "%.200s: a report is one HTML file", out);
-        err_hint(err, "report %s out=report.html; a browser prints it as PDF (Ctrl+P)", r->id);
+    if (!dot || (strcasecmp(dot, ".html") != 0 && strcasecmp(dot, ".htm") != 0 && !is_pdf(out))) {
+        err_named(err, ST_USAGE, "format", "%.200s: a report is written as .html or .pdf", out);
+        err_hint(err, "report %s out=report.html", r->id);
         return ST_USAGE;
     }
     return ST_OK;
@@ -477,60 +487,135 @@ static enum status score_first(struct workspace *ws, const struct run *r, const 
     return rc;
 }
 
+/* A report that is being written. The plots are names of rows of the table of plots. */
+struct report {
+    struct document *doc;
+    char *out, run[16];
+    const char *drawn[PLOTS_MOST];
+    size_t plots, rare, bytes;
+    bool scored, holds_out;
+};
+
+static void report_free(struct report *p)
+{
+    if (!p)
+        return;
+    document_free(p->doc);
+    free(p->out);
+    free(p);
+}
+
+static void tell(struct workspace *ws, const struct report *p)
+{
+    char size[32];
+    struct rec r;
+
+    rec_init(&r, REC_RESULT, "report");
+    rec_str(&r, "run", p->run);
+    rec_str(&r, "out", p->out);
+    rec_int(&r, "bytes", (int64_t)p->bytes);
+    rec_strs(&r, "plots", p->drawn, p->plots);
+    rec_bool(&r, "scored", p->scored);
+    mem_format(size, sizeof size, (double)p->bytes);
+    rec_text(&r, "the report on %s is in ", p->run);
+    rec_safe(&r, p->out);
+    rec_text(&r, " (%s, %zu plot%s)%s", size, p->plots, p->plots == 1 ? "" : "s",
+             p->scored      ? ""
+             : p->holds_out ? "; it has no scores: score first"
+                            : "; it has no scores, because no rows were held out");
+    ws_emit(ws, &r);
+}
+
+/* PDF: a job, because gnuplot takes a second, or hangs. */
+
+static enum status pdf_work(struct job *job, struct err *err)
+{
+    struct report *p = job->arg;
+    struct stat st;
+    const enum status rc = document_pdf(&job->ctl, p->doc, p->out, &p->rare, err);
+
+    if (rc == ST_OK && stat(p->out, &st) == 0)
+        p->bytes = (size_t)st.st_size;
+    return rc;
+}
+
+static void pdf_done(struct workspace *ws, struct job *job, enum status rc, const struct err *err)
+{
+    const struct report *p = job->arg;
+
+    if (rc == ST_CANCELLED || job->discard) {
+        ws_note(ws, "stopped", "report was stopped; no file was written");
+        ws->unconverged = true;
+        return;
+    }
+    if (rc != ST_OK) {
+        ws_error(ws, err, job->line);
+        return;
+    }
+    if (p->rare > 0)
+        ws_note(ws, "gnuplot", "letters that fonts often lack are written as \\u and a number: "
+                "report %s out=report.html shows them", p->run);
+    tell(ws, p);
+}
+
+static void pdf_free(struct job *job)
+{
+    report_free(job->arg);
+    job->arg = NULL;
+}
+
+static const struct job_ops pdf_ops = { .verb = "report", .work = pdf_work, .done = pdf_done,
+                                        .free = pdf_free };
+
+static enum status write_html(struct workspace *ws, struct report *p, struct err *err)
+{
+    struct buf b = { 0 };
+
+    document_html(p->doc, &b);
+    const enum status rc = b.failed ? err_nomem(err, b.cap, "a report")
+                                    : outfile_put(p->out, 0666, b.s, b.len, err);
+    p->bytes = b.len;
+    buf_free(&b);
+    if (rc == ST_OK)
+        tell(ws, p);
+    return rc;
+}
+
 static enum status cmd_report(struct workspace *ws, const struct args *a, struct err *err)
 {
     static const char by_default[] = "parity,check,sderror,residual,path,ard,columns";
     struct run *run = ws_run(ws, args_text(a, "run"), err);
     const char *out = args_text(a, "out"), *list = args_text(a, "plots");
-    const char *drawn[PLOTS_MOST];
-    struct buf b = { 0 };
-    size_t n = 0;
-    char size[32];
-    struct rec r;
     enum status rc = run ? suits(run, out, err) : err->code;
 
     if (rc == ST_OK && list)
         rc = plots_known(list, err);
     if (rc == ST_OK && args_bool(a, "score") && wants_score(run))
         return score_first(ws, run, out, list, err);
-    if (rc != ST_OK)
-        return rc;
-    struct document *doc = fill(ws, run, list ? list : by_default, list != NULL, drawn, &n, err);
-    if (!doc)
+    struct report *p = rc == ST_OK ? mem_calloc(1, sizeof *p, "a report", err) : NULL;
+    if (!p)
         return err->code;
-    document_html(doc, &b);
-    document_free(doc);
-    if (b.failed)
-        rc = err_nomem(err, b.cap, "a report");
-    if (rc == ST_OK)
-        rc = outfile_put(out, 0666, b.s, b.len, err);
-    if (rc == ST_OK) {
-        rec_init(&r, REC_RESULT, "report");
-        rec_str(&r, "run", run->id);
-        rec_str(&r, "out", out);
-        rec_int(&r, "bytes", (int64_t)b.len);
-        rec_strs(&r, "plots", drawn, n);
-        rec_bool(&r, "scored", run->has_score);
-        mem_format(size, sizeof size, (double)b.len);
-        rec_text(&r, "the report on %s is in ", run->id);
-        rec_safe(&r, out);
-        rec_text(&r, " (%s, %zu plot%s)%s", size, n, n == 1 ? "" : "s",
-                 run->has_score   ? ""
-                 : holds_out(run) ? "; it has no scores: score first"
-                                  : "; it has no scores, because no rows were held out");
-        ws_emit(ws, &r);
-    }
-    buf_free(&b);
+    snprintf(p->run, sizeof p->run, "%s", run->id);
+    p->scored = run->has_score;
+    p->holds_out = holds_out(run);
+    p->out = mem_strdup(out, err);
+    p->doc = p->out ? fill(ws, run, list ? list : by_default, list != NULL, p->drawn, &p->plots,
+                           err) : NULL;
+    if (p->doc && is_pdf(out))
+        return ws_submit(ws, &pdf_ops, NULL, p, args_line(a), err);
+    rc = p->doc ? write_html(ws, p, err) : err->code;
+    report_free(p);
     return rc;
 }
 
 const struct command cmd_report_rows[] = {
     {"report",
      "session",
-     "Write data, model, scores, plots, methods and script as one HTML page",
+     "Write data, model, scores, plots, methods and script as one HTML or PDF file",
      "report out=report.html",
      {{"run", ARG_RUN, ARGF_POS, ".", 0, 0, NULL, NULL, "run (default: the last fit)"},
-      {"out", ARG_OUT, ARGF_REQUIRED, NULL, 0, 0, NULL, NULL, "HTML file to write"},
+      {"out", ARG_OUT, ARGF_REQUIRED, NULL, 0, 0, NULL, NULL,
+       "file to write: .html, or .pdf, which gnuplot draws"},
       {"plots", ARG_PLOTS, 0, NULL, 0, 0, NULL, NULL,
        "names of plots, separated by commas; default: parity,check,sderror,residual,path,ard,"
        "columns, as far as there is something to draw"},
@@ -538,8 +623,9 @@ const struct command cmd_report_rows[] = {
        "score the run first, if it has no scores; no: write what there is"}},
      CMD_NEEDS_MODEL | CMD_BARRIER,
      cmd_report,
-     "The page needs nothing else: pictures are inside, there are no scripts and no links. It\n"
+     "The file needs nothing else: pictures are inside, there are no scripts and no links. It\n"
      "lists how the table was prepared, the split, scores and what check finds. A run that was\n"
-     "not scored is scored first, on its test rows. For PDF, print the page from a browser."},
+     "not scored is scored first, on its test rows. A .pdf has A4 pages with the same contents\n"
+     "and needs gnuplot; letters that fonts often lack are numbers there (\\u65e5)."},
     {.name = NULL},
 };
