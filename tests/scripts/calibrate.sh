@@ -85,6 +85,50 @@ done
 ok "twenty sets: 0.89 to 0.915 inside" \
     awk "BEGIN { exit !($sum / 20 >= 0.885 && $sum / 20 <= 0.918) }"
 
+# Noise that grows with |x2|: a local scale keeps the level in every fifth of |x2|, and the ordinary
+# intervals do not.  Means over 20 seeds of 800 test rows, so that the share in a fifth of them
+# scatters by sqrt(.9 .1 (1/160 + 1/400)/20) = .006 and more, because every scale is learned.
+fifths() { # QUANTILE: the shares in p.csv, whose rows are those of g.csv
+    awk -F, -v q="$1" 'NR == FNR { x[FNR - 1] = $2 < 0 ? -$2 : $2; next }
+        FNR > 1 { d = $2 - $3; print x[$1], (d < 0 ? -d : d) <= q * $4 }' g.csv p.csv |
+        sort -g | awk '{ s[int((NR - 1) / 160)] += $2 / 160 }
+            END { for (i = 0; i < 5; i++) print s[i] }'
+}
+: >local
+: >conformal
+for seed in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+    make $((100 + seed)) 1600 >g.csv
+    for method in local conformal; do
+        run --format json -e 'open g.csv target=y; split test=50% valid=25% seed=1' \
+            -e "set l=1.3 noise=0.4; fit features=64; calibrate method=$method level=0.9" \
+            -e 'score; predict columns=row,y,mean,sd out=p.csv'
+        all=$(num score "$out" interval_coverage)
+        fifths "$(num calibrate "$out" quantile)" | paste -s -d' ' | sed "s/^/$all /" >>$method
+    done
+done
+within() { # FILE FROM TO: the mean coverage, and those of all fifths
+    awk -v from="$2" -v to="$3" '{ for (i = 1; i <= 6; i++) s[i] += $i / 20 } END {
+        for (i = 2; i <= 6; i++) { print s[i]; if (s[i] < from || s[i] > to) bad = 1 }
+        exit bad || NR != 20 || s[1] < 0.89 || s[1] > 0.915 }' "$1"
+}
+ok "local: 0.84 to 0.99 inside in each fifth" within local 0.84 0.99
+ok "conformal: 0.89 to 0.915 inside of all" within conformal 0 1.01
+not_within() { ! within conformal 0.84 0.99 >/dev/null; }
+ok "but not in each fifth" not_within
+run --format json -s l.gpd -e "$open; fit features=64; calibrate method=local level=0.9" \
+    -e 'score; predict columns=row,mean,sd,lo95 out=l1.csv; export sd=yes out=l.py'
+has "score tells it" "$out" '"calibration":{"method":"local","rows":300,'
+has "programs do not have it" "$out" '"name":"predictor".*local scale of r2'
+run -s l.gpd -e 'predict columns=row,mean,sd,lo95 out=l2.csv'
+ok "a session keeps it" cmp l1.csv l2.csv
+run --threads 1 -e "$open; fit features=64; calibrate method=local level=0.9" \
+    -e 'predict columns=row,mean,sd,lo95 out=l3.csv'
+ok "threads change no bit" cmp l1.csv l3.csv
+for fit in 'fit solver=exact' 'fit solver=nn(neighbours=40)' 'fit solver=sparse inducing=20'; do
+    run --format json -e "$open; $fit; calibrate method=local; calibrate method=scale; score"
+    has "local after $fit, then scale" "$out" '"calibration":{"method":"scale","rows":300,'
+done
+
 refused() { # name line pattern
     run -e "open a.csv target=y; split test=30% seed=1; set l=1 noise=0.4; fit features=64; $2"
     test $rc -ne 0
@@ -104,6 +148,9 @@ refused "folds" 'split folds=3; fit features=64; calibrate rows=50' 'split into 
 run -e 'demo motifs n=120; cols many role=target; cols count role=skip; likelihood bernoulli' \
     -e 'kernel spectrum(n=2); split test=30% valid=20%; fit; calibrate method=scale'
 has "classes" "$out$err" 'method=scale is of variances of numbers, and r1 predicts classes'
+run -e 'open a.csv target=y; split test=30% valid=20%; kernel poly(degree=2) + linear' \
+    -e 'fit solver=exact; calibrate method=local'
+is "kernels without lengthscales have a scale, too" $rc 0
 run -e "$open; fit features=64; calibrate; undo; runs"
 is "undo" $rc 0
 finish

@@ -640,6 +640,10 @@ static void model(struct buf *b, const struct model *m)
     count(b, "Mv", m->Mv);
     if (m->S)
         count(b, "samples", m->S);
+    if (m->nspread) {
+        count(b, "spread", m->nspread);
+        nums(b, "spread_hp", m->spread_hp, kernel_nhp(&m->kernel));
+    }
     if (m->neighbours)
         count(b, "neighbours", m->neighbours);
     if (m->row_scale)

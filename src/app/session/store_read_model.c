@@ -144,6 +144,8 @@ static void read_arrays(struct loader *l, struct run *r, struct model *m, bool i
         m->a = store_read_model_doubles(l, r->id, "a", m->S * m->M, &why);
     if (m->X && weighted)
         m->row_scale = read_row_scale(l, r, m, &why);
+    if (m->w && m->nspread)
+        m->spread = store_read_model_doubles(l, r->id, "spread", m->t * (m->nspread + 1), &why);
     if (m->X && !rows_sound(&r->enc, m))
         err_set(&why, ST_FORMAT, "its rows are not as its encoding writes them");
     const bool points = m->w && m->X && !m->kind->keeps_rows;
@@ -223,13 +225,17 @@ static void read_reach(struct jdoc *j, struct model *m)
     }
 }
 
-/* What calibrations have made of classes; nothing in most sessions. */
-static void read_class_calibration(struct jdoc *j, struct model *m)
+/* What calibrations have made of a model; nothing in most sessions. */
+static void read_calibration(struct jdoc *j, struct model *m)
 {
     if (store_doc_has(j, "$.model.temperature"))
         m->temperature = store_read_field_positive(j, "$.model.temperature", false);
     if (store_doc_has(j, "$.model.set_reach"))
         m->set_reach = store_read_field_positive(j, "$.model.set_reach", false);
+    if (store_doc_has(j, "$.model.spread"))
+        m->nspread = (size_t)store_doc_int(j, 1, STORE_MANY, "$.model.spread");
+    if (m->nspread)
+        store_read_field_hp(j, m->spread_hp, kernel_nhp(&m->kernel), "$.model.spread_hp");
 }
 
 void store_read_model(struct loader *l, struct jdoc *j, struct run *r)
@@ -253,7 +259,7 @@ void store_read_model(struct loader *l, struct jdoc *j, struct run *r)
     store_read_field_each(j, "$.model.amplitudes", m->t, m->amplitudes);
     store_read_field_each(j, "$.model.noises", m->t, m->noises);
     read_reach(j, m);
-    read_class_calibration(j, m);
+    read_calibration(j, m);
     m->seed = store_doc_u64(j, "$.model.seed");
     m->d = (size_t)store_doc_int(j, 1, STORE_MANY, "$.model.d");
     m->M = (size_t)store_doc_int(j, 1, STORE_MANY, "$.model.M");

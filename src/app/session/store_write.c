@@ -125,6 +125,8 @@ static enum status put_model(struct sdb *db, const struct op *op, struct err *er
         rc = put_doubles(db, op->text[0], "a", m->a, m->S * m->M, err);
     if (rc == ST_OK && m->X)
         rc = put_doubles(db, op->text[0], "X", m->X, m->M * m->d, err);
+    if (rc == ST_OK && m->spread)
+        rc = put_doubles(db, op->text[0], "spread", m->spread, m->t * (m->nspread + 1), err);
     if (rc == ST_OK && m->row_scale)
         rc = put_doubles(db, op->text[0], "row_scale", m->row_scale, m->M, err);
     if (rc == ST_OK && m->origin)

@@ -31,6 +31,7 @@ void model_unref(struct model *m)
     free(m->a);
     free(m->X);
     free(m->row_scale);
+    free(m->spread);
     free(m->origin);
     free(m->rounds);
     free(m->state);

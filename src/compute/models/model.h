@@ -209,6 +209,9 @@ struct model {
     size_t S; double *a;
     double *X;                   /* exact: training inputs; sparse: the points; M x d row-major;
                                   * else NULL */
+    /* A local scale of errors (stats/spread.h): t x (nspread + 1) weights; NULL: the sd of a row is
+     * that of the function and the noise. */
+    size_t nspread; double *spread, spread_hp[KERNEL_MAX_HP];
     size_t neighbours;           /* nn: training rows that predict a row; else 0 */
     double *row_scale;           /* nn: square roots of the weights of rows (M); NULL: all 1 */
     double *origin;              /* sparse: the training row that each point is, or -1 (M) */

@@ -15,7 +15,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-const char *const calibration_words[] = { "auto", "scale", "conformal", "temperature", NULL };
+const char *const calibration_words[] = {
+    "auto", "scale", "conformal", "temperature", "local", NULL
+};
 
 static int ascending(const void *a, const void *b)
 {

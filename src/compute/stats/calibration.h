@@ -10,12 +10,14 @@
  * SCALE      all variances times the mean of e^2/v, intervals as of normal distributions;
  * CONFORMAL  variances as they are, intervals by the quantiles of |e|/sd (split conformal);
  * BOTH       variances by the first, intervals by the second;
+ * LOCAL      the same of variances that follow the size of errors from row to row (spread.h);
  * TEMPERATURE of classes: compute/likelihood/temperature.h. */
 enum calibration_way {
     CALIBRATION_BOTH,
     CALIBRATION_SCALE,
     CALIBRATION_CONFORMAL,
     CALIBRATION_TEMPERATURE,
+    CALIBRATION_LOCAL,
 };
 extern const char *const calibration_words[]; /* "auto" "scale" ...; NULL ends */
 

@@ -34,4 +34,6 @@ libcompute_a_SOURCES += \
   src/compute/stats/ritz.c \
   src/compute/stats/ritz.h \
   src/compute/stats/spectrum.c \
-  src/compute/stats/spectrum.h
+  src/compute/stats/spectrum.h \
+  src/compute/stats/spread.c \
+  src/compute/stats/spread.h

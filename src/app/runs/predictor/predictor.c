@@ -758,6 +758,13 @@ static enum status suits(const struct run *r, bool *sd, struct err *err)
         err_hint(err, "fit variance=auto, then export; or sd=no");
         return ST_STATE;
     }
+    if (*sd && m->spread) {
+        err_named(err, ST_UNSUPPORTED, "predictor",
+                  "the local scale of %s is not written: the program computes means alone%s", r->id,
+                  r->enc.yscale == Y_LOG ? ", and under y=log these need variances" : "");
+        err_hint(err, r->enc.yscale == Y_LOG ? "predict %s out=FILE" : "export %s sd=no", r->id);
+        return ST_UNSUPPORTED;
+    }
     if (*sd && m->kind->keeps_inputs && !m->kind->keeps_rows) {
         err_named(err, ST_UNSUPPORTED, "predictor",
                   "the program of a sparse model computes means alone%s",

@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "compute/stats/metrics.h"
+#include "compute/stats/spread.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -110,25 +111,69 @@ static enum status measure_rows(struct calibrating *c, struct err *err)
     return rc;
 }
 
-/* The new model. Its ratio of noise to amplitude, and with it its factor, is that of the old. */
-static enum status apply(struct calibrating *c, struct err *err)
+/* Gives the new model a local scale by the errors of its own training rows, of which a sample is
+ * enough: the shape of a scale is wanted, whose size the calibration rows set. */
+static enum status find_spread(struct calibrating *c, struct job *job, struct err *err)
 {
-    struct fit_info *i = &c->info;
+    enum { ROWS = 4000 };
+    const struct scoring *s = &c->s;
+    struct model *m = c->model;
+    const struct tools on = { job->backend, job->pool, &job->ctl };
+    struct encoded e = { 0 };
+    size_t *rows = NULL, n = 0;
+    enum status rc = dataset_rows(s->data, PART_TRAIN, &rows, &n, err);
+
+    for (size_t i = 0; rc == ST_OK && n > ROWS && i < ROWS; i++)
+        rows[i] = rows[(size_t)((double)i * (double)n / ROWS)];
+    if (rc == ST_OK)
+        rc = encode(&s->enc, s->data->table, rows, n < ROWS ? n : ROWS, true, &e, err);
+    double *mean = rc == ST_OK ? mem_calloc(m->t, (e.n + 1) * sizeof *mean, "errors", err) : NULL;
+    if (rc == ST_OK)
+        rc = mean ? model_predict(m, &e.base, mean, NULL, &on, err) : ST_NOMEM;
+    for (size_t i = 0; rc == ST_OK && i < m->t * e.n; i++)
+        mean[i] = (e.y[i] - mean[i]) * (e.row_scale ? e.row_scale[i % e.n] : 1.0);
+    if (rc == ST_OK)
+        rc = spread_fit(m, &e.base, mean, &on, err);
+    free(mean);
+    free(rows);
+    encode_free(&e);
+    return rc;
+}
+
+/* The new model, before the calibration rows are seen. */
+static enum status begin(struct calibrating *c, struct job *job, struct err *err)
+{
     struct model *m = c->model = model_copy(c->s.model, err);
 
     if (!m)
         return ST_NOMEM;
+    if (c->ask.way != CALIBRATION_LOCAL)
+        return ST_OK;
+    free(m->spread);
+    m->spread = NULL;
+    return find_spread(c, job, err);
+}
+
+/* Its ratio of noise to amplitude, and with it its factor, is that of the old. */
+static enum status apply(struct calibrating *c, struct err *err)
+{
+    struct fit_info *i = &c->info;
+    struct model *m = c->model;
+
+    (void)err;
     for (size_t j = 0; j < m->t; j++) {
         const double root = sqrt(c->of[j].factor);
-        m->amplitudes[j] *= root;
-        m->noises[j] *= root;
+        if (m->spread)
+            spread_multiply(m, j, root);
+        m->amplitudes[j] *= m->spread ? 1.0 : root;
+        m->noises[j] *= m->spread ? 1.0 : root;
         m->reach[j] = c->of[j].reach;
     }
     m->amplitude = m->amplitudes[0];
     m->noise = m->noises[0];
     i->amplitude = m->amplitude;
     i->noise = m->noise;
-    i->scale *= sqrt(c->of[0].factor);
+    i->scale *= m->spread ? 1.0 : sqrt(c->of[0].factor);
     i->reach95 = reach_at(&m->reach[0], 0.95);
     i->left_out_rows = 0; /* the rows that were kept aside say more */
     i->left_out_before = i->left_out_z2 = i->left_out_z2_se = i->left_out_coverage95 = NAN;
@@ -159,8 +204,10 @@ static enum status calibrate_classes(struct calibrating *c, const struct encoded
 static enum status calibrate_numbers(struct calibrating *c, const struct encoded *e,
                                      struct job *job, struct err *err)
 {
-    enum status rc = scoring_rows(c->s.model, &c->s.enc, e, job, &c->s.pred, err);
+    enum status rc = begin(c, job, err);
 
+    if (rc == ST_OK)
+        rc = scoring_rows(c->model, &c->s.enc, e, job, &c->s.pred, err);
     c->rows = c->s.pred.n;
     if (rc == ST_OK)
         rc = measure_rows(c, err);

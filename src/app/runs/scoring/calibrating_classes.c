@@ -16,12 +16,13 @@ enum status calibrating_classes_way(const struct run *r, enum calibration_way *w
 
     if (classes && *way == CALIBRATION_BOTH)
         *way = CALIBRATION_TEMPERATURE;
-    if (*way != (classes ? CALIBRATION_SCALE : CALIBRATION_TEMPERATURE))
+    const bool of_numbers = *way == CALIBRATION_SCALE || *way == CALIBRATION_LOCAL;
+    if (classes ? !of_numbers : *way != CALIBRATION_TEMPERATURE)
         return ST_OK;
-    err_named(err, ST_USAGE, "calibration-method", "method=%s, and %s predicts %s",
-              classes ? "scale is of variances of numbers"
-                      : "temperature is of probabilities of classes",
-              r->id, classes ? "classes" : "numbers");
+    err_named(err, ST_USAGE, "calibration-method", "method=%s is of %s, and %s predicts %s",
+              calibration_words[*way],
+              classes ? "variances of numbers" : "probabilities of classes", r->id,
+              classes ? "classes" : "numbers");
     err_hint(err, classes ? "calibrate method=temperature  |  calibrate method=conformal"
                           : "calibrate method=auto");
     return ST_USAGE;

@@ -18,6 +18,7 @@
 #include "compute/likelihood/temperature.h"
 #include "compute/stats/judgement.h"
 #include "compute/stats/label_scores.h"
+#include "compute/stats/spread.h"
 #include "compute/rng.h"
 
 #include <math.h>
@@ -90,9 +91,11 @@ static void unscale_classes(const struct model *m, const struct encoded *e,
 }
 
 /* For target j: computes everything that a score or a file needs from scaled means and latent
- * variances. */
+ * variances.  local: standard deviations of the rows that stand for these and the noise; or
+ * NULL. */
 static void unscale_target(const struct model *m, const struct encoding *enc,
-                           const struct encoded *e, size_t j, const struct prediction *all)
+                           const struct encoded *e, size_t j, const double *local,
+                           const struct prediction *all)
 {
     const struct encoding one = encoding_for(enc, j);
     const struct prediction p = scoring_prediction(all, j);
@@ -105,8 +108,11 @@ static void unscale_target(const struct model *m, const struct encoding *enc,
     }
     if (p.var_scaled) {
         encoding_unscale(&one, e->n, p.mean_scaled, p.var_scaled, p.mean, p.sd_latent);
-        for (size_t i = 0; i < e->n; i++)
-            p.var_scaled[i] += scale ? noise2 / (scale[i] * scale[i]) : noise2;
+        for (size_t i = 0; i < e->n; i++) {
+            const double own = local ? local[i] * local[i] : noise2;
+            p.var_scaled[i] = (local ? 0.0 : p.var_scaled[i]) +
+                              (scale ? own / (scale[i] * scale[i]) : own);
+        }
     }
     encoding_unscale(&one, e->n, p.mean_scaled, p.var_scaled, p.mean, p.sd);
 }
@@ -164,12 +170,19 @@ enum status scoring_rows(const struct model *m, const struct encoding *enc,
                                    "the model has %zu targets, but its encoding has %zu",
                                    m->t, encoding_targets(enc))
                          : prediction_alloc(p, e->n, m->t, model_has_variance(m), err);
+    const struct tools on = { job->backend, job->pool, &job->ctl };
+    double *local = NULL;
 
+    if (rc == ST_OK && m->spread && p->var_scaled) {
+        local = mem_calloc(m->t, (e->n + 1) * sizeof *local, "local scales", err);
+        rc = local ? spread_at(m, &e->base, local, &on, err) : ST_NOMEM;
+    }
     if (rc == ST_OK)
-        rc = model_predict(m, &e->base, p->mean_scaled, p->var_scaled,
-                           &(struct tools){job->backend, job->pool, &job->ctl}, err);
-    if (rc != ST_OK)
+        rc = model_predict(m, &e->base, p->mean_scaled, p->var_scaled, &on, err);
+    if (rc != ST_OK) {
+        free(local);
         return rc;
+    }
     for (size_t i = 0; i < e->n; i++)
         p->row[i] = e->row[i];
     if (p->reach)
@@ -177,7 +190,8 @@ enum status scoring_rows(const struct model *m, const struct encoding *enc,
     if (m->kind->classes)
         unscale_classes(m, e, p);
     for (size_t j = 0; j < m->t && !m->kind->classes; j++)
-        unscale_target(m, enc, e, j, p);
+        unscale_target(m, enc, e, j, local ? local + j * e->n : NULL, p);
+    free(local);
     return ST_OK;
 }
 
