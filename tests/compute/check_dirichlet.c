@@ -6,6 +6,7 @@
 #include "compute/features/featmap.h"
 #include "compute/likelihood/dirichlet.h"
 #include "compute/likelihood/dirichlet_columns.h"
+#include "compute/likelihood/dirichlet_exact.h"
 #include "compute/likelihood/likelihood.h"
 #include "compute/models/model.h"
 #include "compute/pool.h"
@@ -127,30 +128,33 @@ START_TEST(golden_functions_of_given_columns)
 }
 END_TEST
 
-START_TEST(golden_functions_and_probabilities)
+/* A fit to these rows, of features or (exact) of the kernel itself, has the golden figures. */
+static void golden_fit(int _i, struct source *train, const struct source *test,
+                       const double *label, const struct kernel *kernel, bool exact)
 {
-    struct as_rows r;
     size_t n, k;
     double *latent = golden("dir_latent", _i, &n, &k), *probs = golden("dir_probs", _i, &n, &k);
     char key[32];
-    as_rows_make(&r);
-    const struct fit_opts o = { .likelihood = &dirichlet_likelihood, .solver = "auto",
+    const struct fit_opts o = { .likelihood = &dirichlet_likelihood,
+                                .solver = exact ? "exact" : "auto",
                                 .labels = { C, golden_alpha[_i].alpha }, .features = W,
-                                .kernel = parse("linear"), .amplitude = sqrt(3.0), .noise = 1.0,
-                                .keep_scale = true, .precision = PREC_DOUBLE, .seed = 1 };
+                                .kernel = *kernel, .hp = { 1.0 }, .amplitude = sqrt(3.0),
+                                .noise = 1.0, .keep_scale = true, .precision = PREC_DOUBLE,
+                                .seed = 1 };
     const struct tools on = { .be = backend_cpu() };
     struct fit_info info;
     struct model *m = NULL;
     struct err err = { 0 };
     double mean[C * T], var[C * T], p[C * T];
 
-    ck_assert_msg(model_fit(&r.src.base, r.label, &o, &on, &m, &info, NULL, &err) == ST_OK, "%s",
+    ck_assert_msg(model_fit(train, label, &o, &on, &m, &info, NULL, &err) == ST_OK, "%s",
                   err.msg);
+    ck_assert(m->kind->exact == exact);
     snprintf(key, sizeof key, "nmll_%s", golden_alpha[_i].suffix);
     const double nmll = support_golden_scalar("dir_scalars", key);
     ck_assert_msg(fabs(-info.evidence - nmll) <= 1e-8 * nmll, "%.12g, not %.12g", -info.evidence,
                   nmll);
-    ck_assert_int_eq(model_predict(m, &r.test.base, mean, var, &on, NULL), ST_OK);
+    ck_assert_int_eq(model_predict(m, test, mean, var, &on, NULL), ST_OK);
     ck_assert_int_eq(dirichlet_softmax(NULL, T, C, mean, var, 1.0, p, NULL), ST_OK);
     for (size_t t = 0; t < T; t++) {
         double all = 0.0;
@@ -169,14 +173,40 @@ START_TEST(golden_functions_and_probabilities)
     double again[C * T];
     free(m->factors);
     m->factors = NULL;
-    ck_assert_int_eq(model_predict(m, &r.test.base, mean, again, &on, NULL), ST_STATE);
-    ck_assert_int_eq(model_variance(m, &r.src.base, 0, &on, NULL, NULL), ST_OK);
-    ck_assert_int_eq(model_predict(m, &r.test.base, mean, again, &on, NULL), ST_OK);
+    ck_assert_int_eq(model_predict(m, test, mean, again, &on, NULL), ST_STATE);
+    ck_assert_int_eq(model_variance(m, train, 0, &on, NULL, NULL), ST_OK);
+    ck_assert_int_eq(model_predict(m, test, mean, again, &on, NULL), ST_OK);
     ck_assert_int_eq(memcmp(var, again, sizeof var), 0);
     model_unref(m);
     free(latent);
     free(probs);
+}
+
+START_TEST(golden_functions_and_probabilities)
+{
+    const struct kernel linear = parse("linear");
+    struct as_rows r;
+
+    as_rows_make(&r);
+    golden_fit(_i, &r.src.base, &r.test.base, r.label, &linear, false);
     free(r.label);
+}
+END_TEST
+
+START_TEST(golden_functions_under_the_exact_kernel)
+{
+    size_t n, d, k;
+    double *X = support_golden("dir_X", &n, &d), *new = support_golden("dir_Xtest", &n, &d);
+    double *label = support_golden("dir_labels", &n, &k);
+    const struct kernel rbf_kernel = parse("rbf");
+    struct source_array src, test;
+
+    source_array_init(&src, X, N, d, d);
+    source_array_init(&test, new, T, d, d);
+    golden_fit(_i, &src.base, &test.base, label, &rbf_kernel, true);
+    free(X);
+    free(new);
+    free(label);
 }
 END_TEST
 
@@ -212,6 +242,9 @@ static void prob_make(struct prob *p)
     source_array_init(&p->src, p->X, ROWS, 2, 2);
 }
 
+/* exact: of the kernel itself, otherwise of 64 features. */
+static bool exact;
+
 static double value_at(const struct prob *p, const struct kernel *k, struct pool *pool,
                        const double *hp, double amplitude, enum nmll_scale scale, double *grad,
                        double *best)
@@ -230,8 +263,12 @@ static double value_at(const struct prob *p, const struct kernel *k, struct pool
     *best = amplitude;
     const struct nmll_told told = { .value = &value, .amplitude = best, .noise = &noise,
                                     .grad = grad };
+    const struct dirichlet_exact d = { .classes = 3, .labels = p->label, .alpha = 0.02,
+                                       .pool = pool };
     struct err err = { 0 };
-    ck_assert_msg(dirichlet_nmll(&rows, &ask, &told, &err) == ST_OK, "%s", err.msg);
+    const enum status rc = exact ? dirichlet_exact_nmll(k, &p->src.base, &d, &ask, &told, &err)
+                                 : dirichlet_nmll(&rows, &ask, &told, &err);
+    ck_assert_msg(rc == ST_OK, "%s", err.msg);
     featmap_free(map);
     return value;
 }
@@ -239,11 +276,12 @@ static double value_at(const struct prob *p, const struct kernel *k, struct pool
 START_TEST(gradient_by_differences)
 {
     struct prob p;
-    const struct kernel k = parse(_i ? "matern(nu=5/2) + linear" : "rbf");
+    const struct kernel k = parse(_i % 2 ? "matern(nu=5/2) + linear" : "rbf");
     const size_t nhp = kernel_nhp(&k);
     double hp[KERNEL_MAX_HP] = { 0.9, 0.6, 0.8 }, grad[KERNEL_MAX_HP + 2], best;
     const double h = 1e-5;
 
+    exact = _i / 2;
     prob_make(&p);
     value_at(&p, &k, NULL, hp, 2.0, NMLL_GIVEN, grad, &best);
     for (size_t i = 0; i <= nhp; i++) {
@@ -271,6 +309,7 @@ START_TEST(best_amplitudes_and_threads)
     double hp[KERNEL_MAX_HP] = { 0.9 }, grad[2][KERNEL_MAX_HP + 2], best, most;
     struct pool *three = pool_new(3, NULL);
 
+    exact = _i;
     prob_make(&p);
     const double value = value_at(&p, &k, NULL, hp, 1.0, NMLL_BEST, grad[0], &best);
     for (double a = 0.25; a < 20.0; a *= 2.0)
@@ -391,9 +430,10 @@ int main(void)
     tcase_add_loop_test(t, golden_targets_and_noise, 0, 2);
     tcase_add_loop_test(t, golden_functions_of_given_columns, 0, 2);
     tcase_add_loop_test(t, golden_functions_and_probabilities, 0, 2);
+    tcase_add_loop_test(t, golden_functions_under_the_exact_kernel, 0, 2);
     tcase_add_test(t, two_classes_by_the_integral);
-    tcase_add_loop_test(t, gradient_by_differences, 0, 2);
-    tcase_add_test(t, best_amplitudes_and_threads);
+    tcase_add_loop_test(t, gradient_by_differences, 0, 4);
+    tcase_add_loop_test(t, best_amplitudes_and_threads, 0, 2);
     tcase_add_test(t, rounding_is_no_evidence);
     tcase_add_test(t, golden_label_scores);
     tcase_add_test(t, scores_by_hand);

@@ -117,6 +117,21 @@ run --format json -s s.gpd -e 'predict new.csv run=r1 columns=y,class out=n.csv'
 is "a class that only new rows have is an empty cell" "$(sed 's/\r//' n.csv | paste -sd' ')" \
     'y,class north,north ,north'
 
+# Few rows get the exact kernel; features and it nearly agree, and it resumes to the bit.
+run --format json -s x.gpd -e "$base; split test=30% stratify=yes seed=4; likelihood dirichlet" \
+    -e 'kernel rbf; tune evals=9; fit; score; predict columns=row,class,p out=p.csv' \
+    -e 'fit model=features; score; compare r1 r2; fit features=256; fit model=exact'
+has "few rows are tuned under the exact kernel" "$out" '"command":"tune".*"features":null'
+is "which model= and features= choose" "$(printf '%s\n' "$out" |
+    sed -n 's/.*"command":"fit".*"model":"\([a-z-]*\)".*/\1/p' | paste -sd' ')" \
+    'dirichlet-exact dirichlet dirichlet dirichlet-exact'
+ok "both nearly agree" awk -v "loss=$(printf '%s\n' "$out" |
+    sed -n 's/.*"command":"score".*"log_loss":\([0-9.]*\).*/\1/p' | paste -sd' ')" \
+    'BEGIN { split(loss, l, " "); d = l[1] - l[2]; exit !(d < 0.01 && d > -0.01) }'
+cp p.csv first.csv
+run --format json -s x.gpd --threads 3 -e 'predict run=r1 columns=row,class,p out=p.csv'
+ok "the exact one resumes to the bit" cmp -s first.csv p.csv
+
 run --format json -e "$base; likelihood dirichlet alpha=0.1; kernel matern(nu=3/2)" \
     -e 'split folds=3 stratify=yes; fit features=64; score folds'
 has "folds" "$out" '"accuracy":'
@@ -157,7 +172,9 @@ refuse() { # COMMAND WORDS
     run --format json -s s.gpd -e "$1"
     has "refused: $1" "$err$out" "$2"
 }
-refuse 'fit solver=exact' 'solver= belongs to a regression.*fit features='
+refuse 'fit solver=pcg' 'solver=pcg is for a regression.*fit solver=exact'
+refuse 'tune solver=sparse' 'solver=sparse is for a regression.*tune features='
+refuse 'kernel mlp(width=8,out=2); fit solver=exact' 'what a map learns are features'
 refuse 'tune objective=loo' 'objective= belongs to a regression'
 refuse 'advise' 'linear system of a regression.*likelihood gaussian'
 refuse 'calibrate run=r1 share=0.2 method=scale' 'predicts classes'

@@ -107,7 +107,7 @@ run --format json -e "$rings; kernel mlp(width=64,out=16); tune stop=valid steps
 is "stop=valid and continue=" $rc 0
 has "an amplitude that is given serves all classes" "$out" '"run":"t2".*"amplitude":0.5,'
 run -e "$rings; kernel mlp; tune solver=exact"
-has "classes by features alone" "$err" 'error\[classes\].*solver= belongs to a regression'
+has "classes by features alone" "$err" 'error\[classes\].*what a map learns are features'
 
 # A stop keeps the best.
 : >stop.json

@@ -27,7 +27,9 @@ static const double DOUBLE_ENTRIES = 2e7; /* rows x features up to which double 
 enum { SAMPLES = 64, /* functions of variance=samples */
        EXACT_TUNE_ROWS = 1500, EXACT_FIT_ROWS = 4000, EXACT_ONLY_ROWS = 10000,
        DEFAULT_FEATURES = 4096, DEFAULT_TUNE_FEATURES = 2048,
-       CLASS_FEATURES = 1024, CLASS_TUNE_FEATURES = 512 }; /* of several classes */
+       /* Of several classes, unless features= is given: twice the training rows, within these. */
+       CLASS_FEATURES_LEAST = 512, CLASS_FEATURES_MOST = 2048, CLASS_TUNE_FEATURES = 512,
+       LABELS_EXACT_ROWS = 1500 }; /* up to there the exact kernel */
 
 /* Kernel. */
 
@@ -224,12 +226,46 @@ static enum precision label_precision(const struct workspace *ws, const struct a
     return args_given(a, "precision") ? line_precision(ws, a) : PREC_DOUBLE;
 }
 
-/* tune under likelihood dirichlet: by random features alone. */
-static enum status tune_labels(const struct args *a, struct tune_opts *o, struct err *err)
+/* Of several classes, whether the kernel itself is used: as solver= and model= say; otherwise where
+ * its factors, one for each class, are cheap and features= is not given. */
+static enum status labels_exact(const struct args *a, const char *verb, const struct dataset *d,
+                                const struct kernel *k, bool *exact, struct err *err)
+{
+    const char *solver = args_text(a, "solver");
+    const char *model = strcmp(verb, "tune") ? args_text(a, "model") : NULL;
+    const struct model_ops *first = model_kind_named(solver), *second = model_kind_named(model);
+    const bool few = train_rows(d) <= LABELS_EXACT_ROWS;
+
+    for (size_t i = 0; i < 2; i++) {
+        const char *word = i ? model : solver;
+        if (!word || solver_is_free(word) || !strcmp(word, exact_model.name) ||
+            !strcmp(word, features_model.name))
+            continue;
+        err_named(err, ST_UNSUPPORTED, "classes",
+                  "%s=%s is for a regression; several classes take the exact kernel or random "
+                  "features", i ? "model" : "solver", word);
+        err_hint(err, "%s solver=exact  |  %s features=1024", verb, verb);
+        return ST_UNSUPPORTED;
+    }
+    *exact = first == &exact_model || second == &exact_model;
+    if (*exact && kernel_learns(k)) {
+        err_named(err, ST_UNSUPPORTED, "classes", "what a map learns are features");
+        err_hint(err, "%s", verb);
+        return ST_UNSUPPORTED;
+    }
+    if (!*exact && first != &features_model && second != &features_model && !kernel_learns(k))
+        *exact = kernel_draws_none(k) || (few && !args_given(a, "features"));
+    return ST_OK;
+}
+
+/* tune under likelihood dirichlet. */
+static enum status tune_labels(const struct args *a, const struct dataset *d,
+                               const struct kernel *k, struct tune_opts *o, struct err *err)
 {
     static const char *const others[] = {
-        "rank", "probes", "error", "objective", "inducing", "select", "approx", "solver", NULL
+        "rank", "probes", "error", "objective", "inducing", "select", "approx", NULL
     };
+    bool exact = false;
     enum status rc = only_classes(a, "tune features=1024", others, err);
 
     if (rc == ST_OK && o->approx) {
@@ -237,19 +273,21 @@ static enum status tune_labels(const struct args *a, struct tune_opts *o, struct
                        "nmll=approx estimates the marginal likelihood of a regression");
         err_hint(err, "tune");
     }
-    o->kind = &dirichlet_model;
+    if (rc == ST_OK)
+        rc = labels_exact(a, "tune", d, k, &exact, err);
+    o->kind = exact ? &dirichlet_exact_model : &dirichlet_model;
     o->likelihood = &dirichlet_likelihood;
     return rc;
 }
 
 static enum status tune_classes(struct workspace *ws, const struct args *a, const struct dataset *d,
-                                struct tune_opts *o, struct err *err)
+                                const struct kernel *k, struct tune_opts *o, struct err *err)
 {
     static const char *const others[] = {
         "features", "rank", "probes", "error", "objective", "precision", NULL
     };
     if (d->alpha > 0.0)
-        return tune_labels(a, o, err);
+        return tune_labels(a, d, k, o, err);
     enum status rc = only_classes(a, "tune", others, err);
     bool sparse = false;
 
@@ -338,12 +376,13 @@ static enum status cmd_tune(struct workspace *ws, const struct args *a, struct e
     const char *on = args_text(a, "solver");
     o.approx = !strcmp(args_text(a, "nmll"), "approx");
     o.kind = model_kind_named(on);
-    rc = d->link ? tune_classes(ws, a, d, &o, err)
+    rc = d->link ? tune_classes(ws, a, d, &k, &o, err)
                  : line_inducing(ws, a, o.kind != NULL, &o.kind, &o.inducing, err);
     if (rc != ST_OK)
         return rc;
-    o.features = (size_t)args_int(a, "features",
-                                  d->alpha > 0.0 ? CLASS_TUNE_FEATURES : DEFAULT_TUNE_FEATURES);
+    o.features = d->alpha > 0.0 && !args_given(a, "features")
+                     ? CLASS_TUNE_FEATURES
+                     : (size_t)args_int(a, "features", DEFAULT_TUNE_FEATURES);
     o.features += o.features & 1;
     rc = learned_args_tune(ws, a, &k, &o, err);
     if (rc != ST_OK)
@@ -764,20 +803,28 @@ static enum status fit_labels(struct workspace *ws, const struct args *a, struct
 {
     static const char *const others[] = {
         "rank", "precond", "rtol", "maxit", "variance", "samples", "plan", "store", "inducing",
-        "select", "approx", "rescale", "from", "against", "solver", "model", NULL
+        "select", "approx", "rescale", "from", "against", NULL
     };
+    bool exact = false;
     enum status rc = only_classes(a, "fit features=2048", others, err);
 
     if (rc == ST_OK)
         rc = fit_hp(ws, a, d, o, err);
+    if (rc == ST_OK)
+        rc = labels_exact(a, "fit", d, &o->kernel, &exact, err);
     if (rc != ST_OK)
         return rc;
     o->likelihood = &dirichlet_likelihood;
-    o->solver = "auto";
+    o->solver = exact ? exact_model.solver : "auto";
     o->noise = 1.0;
     /* An amplitude that the user has given serves all classes; otherwise each finds its own. */
     o->keep_scale = !ws->scale_tuned && o->amplitude != 1.0;
-    o->features = (size_t)args_int(a, "features", CLASS_FEATURES);
+    o->features = 2 * train_rows(d);
+    if (args_given(a, "features"))
+        o->features = (size_t)args_int(a, "features", CLASS_FEATURES_MOST);
+    else if (o->features < CLASS_FEATURES_LEAST || o->features > CLASS_FEATURES_MOST)
+        o->features = o->features < CLASS_FEATURES_LEAST ? CLASS_FEATURES_LEAST
+                                                         : CLASS_FEATURES_MOST;
     o->features += o->features & 1;
     o->precision = label_precision(ws, a);
     o->seed = args_given(a, "seed") ? (uint64_t)args_int(a, "seed", 0) : ws->opt.seed;
@@ -898,7 +945,7 @@ struct command cmd_model_rows[] = {
      {DATA_ARG,
       KERNEL_ARG,
       {"features", ARG_INT, 0, "2048", 2, 32768, NULL, "columns",
-       "number of random features for the tuning"},
+       "number of random features for the tuning; of several classes 512, unless given"},
       {"solver", ARG_CHOICE, 0, "auto", 0, 0, REGISTRY_WORDS_MODELS, NULL,
        "exact kernel (few rows), random features, sparse: inducing points, or nn: the exact kernel "
        "on 2000 rows"},
@@ -965,7 +1012,8 @@ struct command cmd_model_rows[] = {
       {"solver", ARG_SOLVER, 0, "auto", 0, 0, NULL, NULL,
        "{solvers}; svrg(batch=256,step=0.5), nn(neighbours=400)"},
       {"features", ARG_INT, 0, "4096", 2, 1048576, NULL, "columns",
-       "number of random features (columns of Z)"},
+       "number of random features (columns of Z); of several classes, unless given, twice the "
+       "training rows between 512 and 2048"},
       INDUCING_ARGS,
       {"rank", ARG_INT, 0, "auto", 1, 65536, "auto", "columns",
        "rank of the preconditioner; auto: the least predicted time (a note says which)"},

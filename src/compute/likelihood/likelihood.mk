@@ -4,6 +4,8 @@ libcompute_a_SOURCES += \
   src/compute/likelihood/dirichlet.h \
   src/compute/likelihood/dirichlet_columns.c \
   src/compute/likelihood/dirichlet_columns.h \
+  src/compute/likelihood/dirichlet_exact.c \
+  src/compute/likelihood/dirichlet_exact.h \
   src/compute/likelihood/latent.c \
   src/compute/likelihood/latent.h \
   src/compute/likelihood/likelihood.c \

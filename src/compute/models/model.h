@@ -285,6 +285,7 @@ struct model_ops {
     row(sparse_model)    \
     row(sparse_classes_model) \
     row(dirichlet_model) \
+    row(dirichlet_exact_model) \
     row(nn_model)
 
 #define MODEL_DECLARED(name) extern const struct model_ops name;

@@ -22,6 +22,7 @@ libcompute_a_SOURCES += \
   src/compute/models/model_classes.c \
   src/compute/models/model_copy.c \
   src/compute/models/model_dirichlet.c \
+  src/compute/models/model_dirichlet_exact.c \
   src/compute/models/model_exact.c \
   src/compute/models/model_features.c \
   src/compute/models/model_fit.c \
