@@ -181,6 +181,9 @@ if command -v gnuplot >/dev/null 2>&1; then
         printf "%.4f,%.4f,%s\n", a, b, (a + 0.3 * b > 0.6) ? "yes" : "no" } }' >class.csv
     run -q -e "open class.csv target=y; split test=25% seed=1; likelihood bernoulli; fit; $both"
     is "a class target: exit" "$rc" 0
+    has "its methods are those of classes" "$(cat p.html)" \
+        'target is a class: two classes, .* Posterior: .* On 2[0-9] test rows: accuracy [01]'
+    ok "and not of a regression" sh -c '! grep -E "Gaussian noise|training standard dev|nan" p.html'
     same "a class target" p
     # Names that try to be commands, and letters of all kinds.
     python3 -c '

@@ -18,6 +18,7 @@
 #include "base/outfile.h"
 #include "base/text.h"
 #include "compute/backend.h"
+#include "compute/likelihood/likelihood.h"
 
 #include <endian.h>
 #include <inttypes.h>
@@ -477,15 +478,26 @@ static void data_words(struct buf *b, const struct run *r)
     scaling_words(b, r);
 }
 
+/* What makes classes of the latent function; NULL where the target is a number. */
+static const struct likelihood_ops *classes_of(const struct run *r)
+{
+    const struct likelihood_ops *l = r->kind == RUN_FIT ? r->fit.likelihood : r->topt.likelihood;
+
+    return l && l->classes ? l : NULL;
+}
+
 static void model_words(struct buf *b, const struct run *r)
 {
+    const struct likelihood_ops *classes = classes_of(r);
     const struct kernel *k = &r->fit.kernel;
     const struct model_ops *kind = run_model_kind(r);
 
     buf_printf(b, "Model: Gaussian process with covariance %s", r->kernel_text);
     for (size_t i = 0; i < k->nterms; i++)
         buf_printf(b, "%s%s, %s", i ? "; " : " (", k->term[i].ops->title, k->term[i].ops->formula);
-    buf_puts(b, k->nterms ? ") and Gaussian noise" : " and Gaussian noise");
+    buf_printf(b, "%s%s%s", k->nterms ? ")" : "", classes ? ", of which the target is a class: "
+                                                          : " and Gaussian noise",
+               classes ? classes->title : "");
     if (!kind->draws) {
         buf_printf(b, ", %s%s. ", kind->exact ? "evaluated exactly" : "approximated by the ",
                    kind->exact ? "" : kind->words);
@@ -612,6 +624,12 @@ static void solver_words(struct buf *b, const struct run *r)
     const struct solver_ops *s = solver_find(i->solver, NULL);
     const struct precond_ops *p = *i->precond ? precond_find(i->precond, NULL) : NULL;
 
+    const struct likelihood_ops *classes = classes_of(r);
+
+    if (classes && classes->posterior) {
+        buf_printf(b, "Posterior: %s, %zu iterations. ", classes->method, i->iterations);
+        return;
+    }
     if (i->why == OUT_DIRECT) {
         buf_puts(b, "Weights: Cholesky factorisation. ");
         return;
@@ -646,6 +664,18 @@ static void baseline_words(struct buf *b, const struct run *r, size_t target)
     }
 }
 
+static void class_score_words(struct buf *b, const struct metrics *m)
+{
+    figure_words(b, " accuracy ", m->accuracy);
+    figure_words(b, " (the commonest class alone: ", m->majority);
+    figure_words(b, "), log loss ", m->log_loss);
+    figure_words(b, " nats a row (the shares of the classes alone: ", m->log_loss_constant);
+    figure_words(b, "), Brier score ", m->brier);
+    figure_words(b, ", expected calibration error ", m->ece);
+    figure_words(b, ", AUROC ", m->auroc);
+    buf_puts(b, ". ");
+}
+
 static void score_words(struct buf *b, const struct run *r)
 {
     const struct metrics *m, *scaled;
@@ -656,6 +686,10 @@ static void score_words(struct buf *b, const struct run *r)
         buf_printf(b, "On %zu %s rows%s:", r->score_rows,
                    dataset_part_names[r->score_part],
                    run_suffix(r, k, of, sizeof of));
+        if (classes_of(r)) {
+            class_score_words(b, m);
+            continue;
+        }
         figure_words(b, " RMSE ", m->rmse);
         figure_words(b, " (", scaled->rmse);
         buf_puts(b, " of the training standard deviation)");
