@@ -12,7 +12,7 @@
 
 const char *const encoding_missing_words[] = { "error", "mean", "median", "drop", NULL };
 const char *const encoding_yscale_words[] = { "standard", "log", "none", NULL };
-const char *const encoding_xscale_words[] = { "standard", "none", NULL };
+const char *const encoding_xscale_words[] = { "standard", "none", "common", NULL };
 
 void encoding_free(struct encoding *e)
 {

@@ -13,7 +13,7 @@ struct encode_group;
 struct row_kind;
 enum missing_policy { MISSING_ERROR, MISSING_MEAN, MISSING_MEDIAN, MISSING_DROP };
 enum y_scale { Y_STANDARD, Y_LOG, Y_NONE };
-enum x_scale { X_STANDARD, X_NONE };
+enum x_scale { X_STANDARD, X_NONE, X_COMMON };
 /* Their words in commands, records and sessions, in the order of the enumerations; NULL ends. */
 extern const char *const encoding_missing_words[], *const encoding_yscale_words[],
     *const encoding_xscale_words[];

@@ -26,6 +26,7 @@ struct encoding_fitting {
     const struct dataset *d;
     size_t *rows, n; /* the training rows that are used */
     struct encoding_moments *m; /* one for each column of the table */
+    double common;              /* the sd of every number under X_COMMON; 0: its own */
     struct encoding *e;
     size_t cap, held_cap;
     struct buf *notes;

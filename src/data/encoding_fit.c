@@ -543,6 +543,21 @@ static enum status fit_columns(struct encoding_fitting *f)
     return ST_STATE;
 }
 
+/* The root of the mean variance of all inputs that are numbers and vary; 0 without any. */
+static double common_sd(const struct dataset *d, const struct encoding_moments *m)
+{
+    double sum = 0.0;
+    size_t n = 0;
+
+    for (size_t j = 0; j < d->table->ncols; j++)
+        if (d->role[j] == ROLE_INPUT && d->table->col[j].type == COL_REAL && m[j].wanted &&
+            !m[j].constant && isfinite(m[j].sd)) {
+            sum += m[j].sd * m[j].sd;
+            n++;
+        }
+    return n && isfinite(sum) ? sqrt(sum / (double)n) : 0.0;
+}
+
 enum status encoding_fit(const struct dataset *d, const size_t *train, size_t ntrain,
                          struct encoding *out, struct buf *notes, struct err *err)
 {
@@ -572,6 +587,8 @@ enum status encoding_fit(const struct dataset *d, const size_t *train, size_t nt
         rc = ST_NOMEM;
     if (rc == ST_OK)
         encoding_moments_take(d, f.rows, f.n, d->yscale == Y_LOG, f.m);
+    if (rc == ST_OK && d->xscale == X_COMMON)
+        f.common = common_sd(d, f.m);
     if (rc == ST_OK)
         rc = page_use_check(d->table, 0, d->table->n - 1, err);
     for (size_t j = 0; j < ncols && rc == ST_OK; j++)

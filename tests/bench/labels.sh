@@ -10,12 +10,12 @@ data=$(cd "${GPDESK_SHARED:-$src/../shared}/data" && pwd) || exit 77
 mkdir -p "${2:-labels}" && cd "${2:-labels}" || exit 1
 [ $# -gt 2 ] && shift 2 && only=" $* " || only=
 
-job() { # NAME KERNEL FEATURES ROWS [ALPHA]
+job() { # NAME KERNEL FEATURES ROWS [LINES]
     case ${only:-" $1 "} in *" $1 "*) ;; *) return ;; esac
     [ -s "$1.txt" ] && return
     set=${1%%-*}
     { time -p "$build/gpdesk" --no-config --format json --threads 1 --seed 7 -e "
-        open $data/$set/data.csv.gz target=y; likelihood dirichlet ${5:-}
+        open $data/$set/data.csv.gz target=y; likelihood dirichlet; ${5:-}
         split file=$data/$set/splits.csv.gz column=split0; kernel $2
         tune features=512; fit features=$3; score
         calibrate $4; score; calibrate method=conformal level=0.9; score"
@@ -27,6 +27,7 @@ job banknote rbf 512 rows=200
 job htru2 'matern(nu=3/2)' 1024 rows=1000
 job eeg 'matern(nu=3/2)' 2048 rows=1000
 job mnist10k rbf 2048 rows=1000
+job mnist10k-common rbf 2048 rows=1000 'scale x=common'
 job letter rbf 2048 rows=1000
 
 score() { # JOB NTH NAME [DIGITS]

@@ -99,4 +99,26 @@ has "words only: nothing to predict" "$out" '"name":"no-target"'
 printf 'a,y\n1,2\n' >single.csv
 run --format json -e 'open single.csv; fit'
 has "one row is too few, and says so" "$out" 'one training row is left'
+# scale x=common: one sd for all numbers, the root of their mean variance in the training rows; the
+# same as inputs that were divided before.  A constant column counts for nothing.
+awk 'BEGIN { srand(8); print "a,b,c,k,y"; for (i = 0; i < 60; i++) { a = rand(); b = 9 * rand()
+    c = int(3 * rand()); print a "," b "," c ",7," sin(3 * a) + b * c / 9 } }' >common.csv
+awk -F, -v OFS=, 'NR == FNR { if (FNR > 1) for (j = 1; j <= 3; j++) { n[j]++; s[j] += $j
+        q[j] += $j * $j }; next }
+    FNR == 1 { for (j = 1; j <= 3; j++) { m = s[j] / n[j]; v += (q[j] / n[j] - m * m) / 3 }
+               print; next }
+    { for (j = 1; j <= 3; j++) $j = sprintf("%.15g", $j / sqrt(v)); print }' \
+    common.csv common.csv >divided.csv
+how='target=y; kernel rbf; set l=0.8 noise=0.1; fit solver=exact rescale=no'
+run -s x.gpd -e "open common.csv $(echo "$how" | sed 's/; kernel/; scale x=common; kernel/')" \
+    -e 'predict common.csv columns=mean,sd out=common.out; export'
+has "one sd for all is told" "$(echo $out)" 'Inputs were centred and divided by one standard'
+run -e "open divided.csv $(echo "$how" | sed 's/; kernel/; scale x=none; kernel/')" \
+    -e 'predict divided.csv columns=mean,sd out=divided.out'
+ok "scale x=common divides all by one sd" awk -F, 'NR == FNR { m[FNR] = $1; s[FNR] = $2; next }
+    FNR > 1 { d = m[FNR] - $1; e = s[FNR] - $2; n++; if (d * d + e * e > 1e-16) exit 1 }
+    END { exit n != 60 }' common.out divided.out
+run -s x.gpd -e 'predict common.csv columns=mean,sd out=again.out; scale; undo'
+ok "and a session keeps it" cmp -s common.out again.out
+
 finish

@@ -12,6 +12,7 @@ find "$src/src" -name '*.c' -exec cat {} + | tr '\n' ' ' >all.c
     grep -oE '_\([A-Z_]+, "[a-z-]+", "' "$src/src/base/status.h" | grep -oE '"[a-z-]+"'
     sed -n '/outcome_name(enum/,/^}/p' "$src/src/compute/solvers/solver.c" | grep -oE '"[a-z]+"'
     grep -oE 'add\(s, "[a-z]+"' "$src/src/app/runs/why.c" | grep -oE '"[a-z]+"'
+    grep -oE 'add\(all, n, "[a-z]+"' "$src/src/app/runs/why_classes.c" | grep -oE '"[a-z]+"'
     # names that reach a message as an argument
     grep -oE 'bad_cell\([^;]*' all.c | grep -oE '"[a-z][a-z-]*"'
 } | tr -d '"' | grep -v '^[a-z]$' | sort -u >names

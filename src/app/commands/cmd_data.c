@@ -956,11 +956,14 @@ struct command cmd_data_rows[] = {
      "Choose the scaling of inputs and target",
      "scale y=standard",
      {{"y", ARG_CHOICE, 0, NULL, 0, 0, "standard|log|none", NULL, "scaling of the target"},
-      {"x", ARG_CHOICE, 0, NULL, 0, 0, "standard|none", NULL, "scaling of the inputs"}},
+      {"x", ARG_CHOICE, 0, NULL, 0, 0, "standard|none|common", NULL,
+       "scaling of the inputs: each by its own sd, none, or all by one sd (pixels, spectra)"}},
      CMD_NEEDS_DATA | CMD_CHANGES | CMD_DRY,
      cmd_scale,
-     "Only training rows determine the scaling. Scores are in units of the target with any "
-     "scaling."},
+     "Only training rows determine the scaling. Scores are in units of the target with any\n"
+     "scaling. x=common divides all inputs by the root of the mean of their variances: for\n"
+     "numbers of one kind, as the pixels of an image, whose own sd would make the edge as large\n"
+     "as the middle."},
     {"split",
      "data",
      "Choose which rows train, validate and test",

@@ -133,7 +133,8 @@ static void scale_facts(struct document *doc, const struct run *r)
 {
     static const char *const targets[] = { "standardised", "standardised after taking logarithms",
                                            "not scaled" };
-    static const char *const inputs[] = { "standardised", "not scaled" };
+    static const char *const inputs[] = { "standardised", "not scaled",
+                                          "centred, and divided by one sd for all" };
     static const char *const missing[] = { "refused", "filled with the mean of training rows",
                                            "filled with the median of training rows",
                                            "their rows are left out" };

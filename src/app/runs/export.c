@@ -427,7 +427,8 @@ static void figure_words(struct buf *b, const char *before, double v)
 /* What was done to inputs and targets before the model saw them. */
 static void scaling_words(struct buf *b, const struct run *r)
 {
-    const bool inputs = !r->data || r->data->xscale == X_STANDARD;
+    const enum x_scale x = r->data ? r->data->xscale : X_STANDARD;
+    const bool inputs = x == X_STANDARD;
     const bool targets = !r->has_enc || r->enc.yscale != Y_NONE;
     const char *many = r->has_enc && encoding_targets(&r->enc) > 1 ? "s" : "";
 
@@ -443,7 +444,10 @@ static void scaling_words(struct buf *b, const struct run *r)
                        ? " (the target after taking logarithms)"
                        : "");
     if (!inputs)
-        buf_puts(b, "Inputs were used as they are. ");
+        buf_puts(b, x == X_COMMON ? "Inputs were centred and divided by one standard deviation, "
+                                    "the root of the mean of their variances in the training "
+                                    "rows. "
+                                  : "Inputs were used as they are. ");
     if (!targets)
         buf_printf(b, "The target%s %s used as %s. ", many, *many ? "were" : "was",
                    *many ? "they are" : "it is");

@@ -69,8 +69,8 @@ static enum status fit_real(struct encoding_fitting *f, const struct column *c)
         return ST_OK;
     }
     if (!m.constant) {
-        e->sd = m.sd;
-        e->limit = ENCODING_COLUMN_CUT * fmax(1.0, fmax(m.max - m.mean, m.mean - m.min) / m.sd);
+        e->sd = f->common > 0.0 ? f->common : m.sd;
+        e->limit = ENCODING_COLUMN_CUT * fmax(1.0, fmax(m.max - m.mean, m.mean - m.min) / e->sd);
     }
     return ST_OK;
 }
@@ -126,7 +126,7 @@ static enum status fit_flag(struct encoding_fitting *f, const struct column *c)
         return ST_NOMEM;
     double p = (double)missing / (double)f->n;
     e->constant = missing == f->n;
-    if (f->d->xscale == X_STANDARD && !e->constant) {
+    if (f->d->xscale != X_NONE && !e->constant) {
         e->mean = p;
         e->sd = fmax(sqrt(p * (1.0 - p)), LEVEL_MIN_SD);
     }
