@@ -44,6 +44,26 @@ static bool count_cell(struct counts *c, const char *cell)
     return true;
 }
 
+/* The rows of each level of a category. */
+static bool count_levels(const struct table *t, const struct column *y, struct counts *c)
+{
+    size_t *rows = mem_calloc(y->nlevels + 1, sizeof *rows, "classes", NULL);
+    bool good = rows != NULL;
+
+    for (size_t i = 0; good && i < t->n; i++)
+        if (y->code[i] < y->nlevels)
+            rows[y->code[i]]++;
+    for (size_t k = 0; good && k < y->nlevels && !c->more; k++) {
+        if (rows[k] == 0)
+            continue;
+        good = count_cell(c, y->level[k]);
+        if (good && !c->more)
+            c->count[c->n - 1] = rows[k];
+    }
+    free(rows);
+    return good;
+}
+
 /* Runs over equal numbers are counted at once: the text of a cell is made when it changes. */
 static bool count_column(const struct table *t, size_t col, struct counts *c)
 {
@@ -52,6 +72,8 @@ static bool count_column(const struct table *t, size_t col, struct counts *c)
     size_t last = SIZE_MAX;
     bool good = true;
 
+    if (y->type == COL_CATEGORY)
+        return count_levels(t, y, c);
     for (size_t i = 0; good && i < t->n && !c->more; i++) {
         if (column_missing(y, i))
             continue;
@@ -201,6 +223,47 @@ enum status classes_find(const struct dataset *d, char *level[2], struct err *er
         rc = count_column(d->table, col, &c) ? ST_OK : err_nomem(err, 64, "the classes");
     if (rc == ST_OK)
         rc = take_levels(d, col, &c, level, err);
+    counts_free(&c);
+    return rc;
+}
+
+/* Different numbers, up to CLASSES_FEW. */
+static void count_numbers(const struct table *t, const struct column *y, struct classes_look *look)
+{
+    double seen[CLASSES_FEW];
+
+    for (size_t i = 0; i < t->n && !look->more; i++) {
+        const double v = column_at(y, i);
+        size_t k = 0;
+        while (k < look->levels && seen[k] != v)
+            k++;
+        if (isnan(v) || k < look->levels)
+            continue;
+        look->more = look->levels == CLASSES_FEW;
+        if (!look->more)
+            seen[look->levels++] = v;
+    }
+}
+
+enum status classes_look(const struct dataset *d, struct classes_look *look, struct err *err)
+{
+    const size_t col = dataset_targets(d) == 1 ? dataset_target(d) : SIZE_MAX;
+    const struct column *y = col != SIZE_MAX ? &d->table->col[col] : NULL;
+    struct counts c = { .n = 0 };
+    enum status rc = ST_OK;
+
+    *look = (struct classes_look){ .levels = 0 };
+    if (!y || y->type == COL_HELD)
+        return ST_OK;
+    look->words = y->type != COL_REAL;
+    look->whole = y->type == COL_REAL && y->integers;
+    if (look->whole)
+        count_numbers(d->table, y, look);
+    if (!look->words)
+        return ST_OK;
+    rc = count_column(d->table, col, &c) ? ST_OK : err_nomem(err, 64, "the classes");
+    look->levels = c.n;
+    look->more = c.more;
     counts_free(&c);
     return rc;
 }

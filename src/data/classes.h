@@ -18,6 +18,13 @@ enum status classes_find(const struct dataset *, char *level[2], struct err *err
  * of words by their bytes. *n of them, 2 to TARGETS_MOST. The caller frees them and *level. STATE
  * as for classes_find. */
 enum status classes_list(const struct dataset *, char ***level, size_t *n, struct err *err);
+/* What a target's cells look like: words (not numbers, nor cells of a kind of its own), whole
+ * numbers; how many different values, of words counted up to TARGETS_MOST, of whole numbers up to
+ * CLASSES_FEW, and not beyond (more). */
+enum { CLASSES_FEW = 20 };
+struct classes_look { bool words, whole, more; size_t levels; };
+/* Of a dataset with one target; no values at all otherwise, where words and whole are false. */
+enum status classes_look(const struct dataset *, struct classes_look *, struct err *);
 /* The number of a cell among the classes of an encoding; NaN for another value, and for a missing
  * cell. */
 double classes_label(const struct encoding *, const struct column *, size_t row);

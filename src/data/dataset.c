@@ -320,7 +320,7 @@ static enum status select_columns(const struct table *t, const char *list, bool 
 static enum status too_many(size_t n, struct err *err)
 {
     return err_set(err, ST_USAGE, "%zu columns are named; a model has %d targets at most", n,
-                   TARGETS_MOST);
+                   TARGET_COLUMNS_MOST);
 }
 
 static enum status named_targets(struct dataset *d, const char *target, struct err *err)
@@ -330,14 +330,15 @@ static enum status named_targets(struct dataset *d, const char *target, struct e
     char name[64];
     size_t n = 0;
     enum status rc = in != NULL ? select_columns(t, target, in, &n, err) : ST_NOMEM;
-    if (rc == ST_OK && n > TARGETS_MOST)
+    if (rc == ST_OK && n > TARGET_COLUMNS_MOST)
         rc = too_many(n, err);
     for (size_t j = 0; j < t->ncols && rc == ST_OK; j++) {
         if (in[j] && (t->col[j].type == COL_TEXT || t->col[j].type == COL_HELD)) {
             rc = err_set(err, ST_STATE, "column %s holds %s: it cannot be the target",
                          text_quoted(t->col[j].name, name, sizeof name),
                          t->col[j].type == COL_TEXT ? "text" : kind_of(&t->col[j])->several);
-            err_hint(err, "cols NAME type=real, when its words are numbers");
+            err_hint(err, "types=NAME=category, when they are classes  |  types=NAME=real, when "
+                     "they are numbers");
         } else if (in[j]) {
             d->role[j] = ROLE_TARGET;
         }
@@ -368,7 +369,7 @@ static enum status choose_target(struct dataset *d, const char *target, struct b
     if (target != NULL)
         return named_targets(d, target, err);
     if (t->targets > 0) {
-        const bool all = t->targets <= TARGETS_MOST;
+        const bool all = t->targets <= TARGET_COLUMNS_MOST;
         j = t->ncols - t->targets;
         for (size_t k = j + 1; k < t->ncols; k++)
             d->role[k] = all ? ROLE_TARGET : ROLE_SKIP;
@@ -378,7 +379,7 @@ static enum status choose_target(struct dataset *d, const char *target, struct b
                 "note[target]: %zu columns were read as targets, more than the %d that "
                 "a model has: the first, %s, is predicted, the others are left out (cols NAME "
                 "role=target)\n",
-                t->targets, TARGETS_MOST, text_quoted(t->col[j].name, name, sizeof name));
+                t->targets, TARGET_COLUMNS_MOST, text_quoted(t->col[j].name, name, sizeof name));
     } else if (dataset_sole(t) < t->ncols) {
         j = likely_target(t, dataset_sole(t));
         if (j == SIZE_MAX)
@@ -393,11 +394,16 @@ static enum status choose_target(struct dataset *d, const char *target, struct b
             return ST_OK; /* there is nothing to predict, but roles can still be set */
         if (!numbers)
             buf_printf(notes, "note[target]: no column holds numbers: the target is %s, of words "
-                       "(likelihood bernoulli, if it has two values)\n",
+                       "(cols NAME role=target)\n",
                        text_quoted(t->col[j].name, name, sizeof name));
-        else if (j != t->ncols - 1)
+        else if (j != t->ncols - 1) {
+            const bool classes = last_classes(d) == t->ncols - 1;
             buf_printf(notes, "note[target]: the last column holds no numbers: the target is %s "
-                       "(cols NAME role=target)\n", text_quoted(t->col[j].name, name, sizeof name));
+                       "(cols ", text_quoted(t->col[j].name, name, sizeof name));
+            text_safe(notes, classes ? t->col[t->ncols - 1].name : "NAME", 40);
+            buf_printf(notes, " role=target%s)\n", classes ? " predicts the last one, as classes"
+                                                           : "");
+        }
     }
     d->role[j] = ROLE_TARGET;
     return ST_OK;
@@ -609,7 +615,7 @@ enum status dataset_set_role(struct dataset *d, const char *pattern, enum col_ro
     if (in == NULL)
         return ST_NOMEM;
     enum status rc = select_columns(d->table, pattern, in, &n, err);
-    if (rc == ST_OK && role == ROLE_TARGET && n > TARGETS_MOST)
+    if (rc == ST_OK && role == ROLE_TARGET && n > TARGET_COLUMNS_MOST)
         rc = too_many(n, err);
     if (rc == ST_OK && role == ROLE_WEIGHT && n != 1)
         rc = err_set(err, ST_USAGE, "%zu columns are named; one holds the weights", n);

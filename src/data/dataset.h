@@ -47,6 +47,7 @@ struct dataset {
      * the one whose probability is predicted; NULL: chosen. alpha: of several; otherwise 0. */
     char *link, *positive;
     double alpha;
+    bool link_said; /* by `likelihood`; otherwise the link follows the target (classes_look) */
     struct split split;
     /* The kernel in use, which decides how a column with positions is encoded and which columns
      * each of its parts reads. It is set in a job's snapshot, before encoding_fit. nterms 0: a
@@ -84,7 +85,8 @@ size_t dataset_inputs_for_tests(const struct dataset *);
 enum status summary_leaks(const struct dataset *, bool whole, struct buf *notes, struct err *);
 
 /* Sets a role. pattern: names separated by commas, with * as wildcard. *changed: the number of
- * columns that changed. Columns named as targets become the only targets (at most TARGETS_MOST);
+ * columns that changed. Columns named as targets become the only targets (at most
+ * TARGET_COLUMNS_MOST);
  * former targets become inputs. There can be only one column of weights; the former one is
  * skipped. */
 enum status dataset_set_role(struct dataset *, const char *pattern, enum col_role, size_t *changed,

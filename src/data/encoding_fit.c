@@ -566,10 +566,11 @@ enum status encoding_fit(const struct dataset *d, const size_t *train, size_t nt
     struct encoding_fitting f = {
         .d = d, .e = out, .notes = notes != NULL ? notes : &unread, .err = err };
     const size_t ncols = d->table->ncols, targets = dataset_targets(d);
-    enum status rc = targets > TARGETS_MOST ? err_set(err, ST_STATE, "%zu columns are targets; a "
-                                                      "model has %d at most", targets, TARGETS_MOST)
-                     : targets == 0         ? check_target(d, SIZE_MAX, err)
-                                            : ST_OK;
+    enum status rc = targets > TARGET_COLUMNS_MOST
+                         ? err_set(err, ST_STATE, "%zu columns are targets; a model has %d at most",
+                                   targets, TARGET_COLUMNS_MOST)
+                     : targets == 0 ? check_target(d, SIZE_MAX, err)
+                                    : ST_OK;
     for (size_t j = 0; j < ncols && rc == ST_OK; j++)
         if (d->role[j] == ROLE_TARGET)
             rc = check_target(d, j, err);

@@ -348,7 +348,7 @@ static enum status take_more(struct json_reader *r, struct encoding *e)
     while (!json_take(r, ']')) {
         if (e->nmore > 0 && !json_take(r, ','))
             return json_wrong(r, "a comma was expected");
-        if (e->nmore + 1 >= TARGETS_MOST)
+        if (e->nmore + 1 >= TARGET_COLUMNS_MOST)
             return json_wrong(r, "there are too many targets");
         void *p = e->more;
         enum status rc = mem_grow(&p, &cap, e->nmore + 1, sizeof *e->more, "an encoding", r->err);

@@ -154,7 +154,8 @@ static size_t *by_class(const struct dataset *d, uint64_t seed, enum rng_purpose
     }
     if (split_groups(d->table, col, &group, &groups, NULL, err) != ST_OK)
         return NULL;
-    if (groups > n / 10 + 1) {
+    /* Words repeat less often than numbers that are classes. */
+    if (groups > n / (d->table->col[col].type == COL_REAL ? 10 : 2) + 1) {
         err_set(err, ST_STATE, "stratify=yes keeps the shares of classes, and %s has %zu different "
                 "values in %zu rows", text_quoted(d->table->col[col].name, name, sizeof name),
                 groups, n);

@@ -16,7 +16,10 @@ has "three values are refused with their counts" "$err$out" \
     'exactly two values.*has 3: 0 (134), 1 (133), 2 (133)'
 
 base='open two.csv types=kind=category; cols kind role=target; cols three role=skip; cols id role=id'
-run --format json -e "$base; fit"
+run --format json -e "$base"
+has "two words are told to be classes, of bernoulli if wanted" "$err$out" \
+    '"name":"class".*2 classes, by likelihood dirichlet.*"try":"likelihood bernoulli'
+run --format json -e "$base; likelihood gaussian; fit"
 has "words are refused under a Gaussian likelihood, with the way out" "$err$out" \
     'holds words.*"try":"likelihood bernoulli'
 run --format json -e "$base; likelihood bernoulli; likelihood bernoulli positive=no; likelihood"
@@ -27,7 +30,7 @@ run --format json -e "$base; likelihood bernoulli positive=maybe"
 has "a value that the target does not have" "$err$out" "positive='maybe' is no value of 'kind'"
 run --format json -e "$base; likelihood bernoulli; undo; likelihood; redo; likelihood"
 is "undo and redo" "$(printf '%s\n' "$out" | grep -o '"likelihood":"[a-z]*"' | tr '\n' ' ')" \
-    '"likelihood":"bernoulli" "likelihood":"gaussian" "likelihood":"bernoulli" '
+    '"likelihood":"bernoulli" "likelihood":"dirichlet" "likelihood":"bernoulli" '
 
 printf 'text,y\none two,ham\ntwo,spam\nthree four,ham\nfive,spam\n' >words.csv
 run --format json -e 'open words.csv; likelihood bernoulli'

@@ -12,13 +12,14 @@ awk 'BEGIN { srand(5); print "id,x1,x2,kind"
         printf "n%d,%.4f,%.4f,%s\n", i, a, b, k } }' >three.csv
 base='open three.csv target=kind; cols id role=id'
 
-run --format json -e "$base; fit"
+run --format json -e "$base; likelihood gaussian; fit"
 has "a Gaussian likelihood refuses words and names the ways out" "$err$out" \
     'holds words.*likelihood dirichlet'
-run --format json -e "$base; likelihood dirichlet; likelihood; undo; likelihood; redo; likelihood"
-is "the state is told, undone and done again" "$(printf '%s\n' "$out" |
-    sed -n 's/.*"likelihood":"\([a-z]*\)".*/\1/p' | paste -sd' ')" \
-    'dirichlet dirichlet gaussian dirichlet'
+states() { printf '%s\n' "$out" | sed -n 's/.*"likelihood":"\([a-z]*\)".*/\1/p' | paste -sd' '; }
+run --format json -e "$base; likelihood gaussian; likelihood; undo; likelihood; redo; likelihood"
+is "the state is told, undone and done again" "$(states)" 'gaussian gaussian dirichlet gaussian'
+has "words are classes by default" "$out" '"name":"class".*holds words: 3 classes, by likelihood di'
+run --format json -e "$base; likelihood"
 has "with its classes in ascending order" "$out" '"classes":\["=rare, one","north","south"\]'
 has "and their counts" "$out" '"alpha":0.01'
 
@@ -114,7 +115,9 @@ run --format json -s s.gpd -e 'predict new.csv run=r1 out=n.csv'
 is "new rows without the target" "$(wc -l <n.csv)" 5
 printf 'id,x1,x2,kind\na,0,1,north\nb,0,1,other\n' >new.csv
 run --format json -s s.gpd -e 'predict new.csv run=r1 columns=y,class out=n.csv'
-is "a class that only new rows have is an empty cell" "$(sed 's/\r//' n.csv | paste -sd' ')" \
+has "a class that only new rows have is counted" "$out" \
+    '"name":"new-class".*1 of 2 rows are of classes'
+is "and is an empty cell" "$(sed 's/\r//' n.csv | paste -sd' ')" \
     'y,class north,north ,north'
 
 # Few rows get the exact kernel; features and it nearly agree, and it resumes to the bit.
@@ -184,9 +187,46 @@ refuse 'predict columns=mean' 'mean is of a number, and this run predicts severa
 refuse 'predict columns=mean_latent' 'mean_latent is of two classes'
 run -s s.gpd -e 'score' -e 'plot parity out=no.svg'
 has "a plot of numbers, too" "$err$out" 'several classes'
-awk 'BEGIN { print "x,y"; for (i = 0; i < 700; i++) printf "%d,w%d\n", i, i % 70 }' >many.csv
+awk 'BEGIN { print "x,y"; for (i = 0; i < 700; i++) printf "%d,w%d\n", i, i % 300 }' >many.csv
 run --format json -e 'open many.csv target=y; likelihood dirichlet'
-has "more than 64 values" "$err$out" 'more than 64 different values'
+has "more than 256 values" "$err$out" 'more than 256 different values'
+has "are told when the file is opened" "$out" '"name":"class".*more than 256 different words'
+
+# The likelihood follows the target: in files, roles, types, sessions, folds, sweeps and races.
+awk 'BEGIN { srand(9); print "x,n,w,one"; for (i = 0; i < 90; i++) { x = rand()
+    printf "%.3f,%d,%s,same\n", x, 2 * x, (x > 0.5 ? "up" : "down") } }' >follow.csv
+run --format json -s f.gpd -e 'open follow.csv target=w skip=one; likelihood; cols n role=target' \
+    -e 'likelihood; cols n type=category; likelihood; cols n type=real; likelihood' \
+    -e 'cols w role=target; likelihood'
+is "by role and by type" "$(states)" 'dirichlet gaussian dirichlet gaussian dirichlet'
+has "two words can be of bernoulli, too" "$out" '"try":"likelihood bernoulli'
+has "numbers are told not to be" "$out" '"name":"class".*holds numbers: likelihood gaussian'
+run --format json -e 'open follow.csv target=n; likelihood'
+is "few whole numbers stay numbers" "$(states)" gaussian
+has "and are told" "$out" \
+    '"name":"class".*2 different values, all whole: it is taken for a number'
+run --format json -s f.gpd -e 'likelihood; cols n role=target; likelihood; undo; likelihood'
+is "in a session, and undone" "$(states)" 'dirichlet gaussian dirichlet'
+run --format json -e 'open follow.csv target=n types=n=category skip=one,w; likelihood'
+is "by types=" "$(states)" dirichlet
+run --format json -e 'open follow.csv target=w; likelihood bernoulli; cols n role=target' \
+    -e 'likelihood'
+is "what likelihood says stays" "$(states)" 'bernoulli bernoulli'
+run --format json -e 'open follow.csv target=one; likelihood; fit'
+has "one word alone" "$out" '"name":"class".*one word alone'
+has "is no class" "$err$out" 'holds words'
+run --format json -e 'open follow.csv target=w skip=one,n; split test=30% stratify=yes' \
+    -e "sweep features=32,64 fit='l=0.3'; split folds=3; fit features=32; score folds"
+is "folds and sweeps of words" "$rc" 0
+has "a sweep shows the log loss" "$out" '"command":"sweep","show":"log_loss".*"log_loss":0'
+run --format json -k -e 'open follow.csv target=w skip=one; race cg,sdd features=32; advise'
+is "race and advise refuse with the way out" \
+    "$(printf '%s\n' "$err$out" | grep '"error"' | grep -c '"try":".*likelihood gaussian')" 2
+run --format json -e 'open follow.csv target=w skip=one,n; where x < 0.45; fit features=32'
+has "one class in the table" "$err$out" 'fewer than two of at most 256 different values: down'
+run --format json -e 'open follow.csv target=w skip=one,n; let part = x > 0.4' \
+    -e 'cols part role=skip; split column=part; fit features=32'
+has "one class in training" "$err$out" 'training rows are of one class'
 run --format json -e "open three.csv target=kind; cols x2 role=weight; likelihood dirichlet" \
     -e 'where x2 > 0; fit features=64'
 has "weights of rows" "$err$out" 'weights of rows belong to Gaussian noise'

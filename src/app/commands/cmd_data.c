@@ -613,7 +613,7 @@ static enum status cmd_cols(struct workspace *ws, const struct args *a, struct e
     ws_emit(ws, &r);
     if (role && !strcmp(role, "target"))
         data_words_leaks(ws, d);
-    return ST_OK;
+    return role || type ? data_words_classes(ws, d, role && !strcmp(role, "target"), err) : ST_OK;
 }
 
 static enum status cmd_missing(struct workspace *ws, const struct args *a, struct err *err)

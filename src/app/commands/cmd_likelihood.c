@@ -1,6 +1,7 @@
 /* app/commands/cmd_likelihood.c -- what the target is: a number with Gaussian noise, or one of two
  * or of several classes. */
 #include "app/commands/commands.h"
+#include "app/commands/data_words.h"
 
 #include "app/core/workspace.h"
 #include "app/core/ws_tell.h"
@@ -13,8 +14,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-#define ALPHA 0.01 /* of dirichlet unless alpha= says otherwise */
 
 /* The classes of a dataset: two of bernoulli (negative, positive), or all of several. */
 struct levels { char **at; size_t n; };
@@ -94,6 +93,7 @@ static enum status take(struct dataset *d, const struct dataset *trial, struct e
     d->link = l;
     d->positive = p;
     d->alpha = trial->alpha;
+    d->link_said = true;
     return ST_OK;
 }
 
@@ -135,7 +135,9 @@ static enum status cmd_likelihood(struct workspace *ws, const struct args *a, st
     if (l) {
         trial.link = l->classes ? (char *)l->link : NULL;
         trial.positive = l->classes ? (char *)args_text(a, "positive") : NULL;
-        trial.alpha = !l->several ? 0.0 : args_given(a, "alpha") ? args_num(a, "alpha") : ALPHA;
+        trial.alpha = !l->several                ? 0.0
+                      : args_given(a, "alpha") ? args_num(a, "alpha")
+                                               : DATA_WORDS_ALPHA;
     }
     if (rc == ST_OK && trial.link)
         rc = levels_find(&trial, &level, err);
@@ -154,7 +156,7 @@ const struct command cmd_likelihood_rows[] = {
      "likelihood gaussian",
      {{"name", ARG_CHOICE, ARGF_POS, NULL, 0, 0, "gaussian|bernoulli|dirichlet",
        NULL, "gaussian: numbers with Gaussian noise; bernoulli: one of two classes; dirichlet: one "
-       "of up to 64"},
+       "of up to 256"},
       {"link", ARG_CHOICE, 0, NULL, 0, 0, "probit|logit", NULL,
        "how the probability follows from the function (default probit)"},
       {"positive", ARG_WORD, 0, NULL, 0, 0, NULL, NULL,
@@ -171,10 +173,11 @@ const struct command cmd_likelihood_rows[] = {
      "log loss, Brier score and calibration; predict writes p and class; check says whether the\n"
      "probabilities are honest; plot calibration, roc and pr show them.\n"
      "  split test=20% stratify=yes   keeps the shares of both classes in all parts\n"
-     "With dirichlet the target has 2 to 64 values. Each class is a regression with known noise\n"
+     "With dirichlet the target has 2 to 256 values. Each class is a regression with known noise\n"
      "on random features, all with the same kernel; amplitudes are their own. It takes any\n"
      "number of rows; time and memory grow with the classes. predict writes class and p_NAME,\n"
      "score tells which classes are taken for which.\n"
+     "A target of words is dirichlet unless likelihood says otherwise; the notes say so.\n"
      "likelihood alone shows what is in force; likelihood gaussian goes back to regression."},
     {.name = NULL},
 };

@@ -234,7 +234,7 @@ static enum status open_take(struct workspace *ws, struct loading *l, struct err
     }
     open_record(ws, d, "open", l->table->seconds);
     open_warnings(ws, d);
-    return ST_OK;
+    return data_words_classes(ws, d, true, err);
 }
 
 static void open_done(struct workspace *ws, struct job *job, enum status rc, const struct err *why)
@@ -304,6 +304,8 @@ static void demo_done(struct workspace *ws, struct job *job, enum status rc, con
         ws_error(ws, &err, job->line);
     } else {
         open_record(ws, d, "demo", l->table->seconds);
+        if (data_words_classes(ws, d, true, &err) != ST_OK)
+            ws_error(ws, &err, job->line);
     }
 }
 

@@ -36,6 +36,21 @@ static void mean_and_sd(const struct workspace *ws, const struct sweep *s, const
     *sd = n > 1.0 ? sqrt(squares / (n - 1.0)) : NAN;
 }
 
+/* Figures that the runs of the sweep have: of classes or of numbers. */
+static bool listed(const struct workspace *ws, const struct sweep *s, const struct measure *m)
+{
+    bool has = false, classes = false;
+
+    if (!sweep_measures_has(s, m))
+        return false;
+    for (size_t i = 0; i < s->npoints; i++) {
+        const struct run *r = sweep_run(ws, s, i);
+        has = has || isfinite(sweep_measured(r, m));
+        classes = classes || (r && r->has_enc && r->enc.nclasses);
+    }
+    return has || (!m->omit && (m->group != MEASURE_SCORES || !classes));
+}
+
 static void put(struct text_table *g, double v)
 {
     char text[32] = "";
@@ -45,8 +60,8 @@ static void put(struct text_table *g, double v)
     text_table_cell(g, text, 0);
 }
 
-static void sweep_rows(const struct workspace *ws, const struct sweep *s, struct text_table *g,
-                       struct rec *r)
+static void sweep_rows(const struct workspace *ws, const struct sweep *s, const bool *shown,
+                       struct text_table *g, struct rec *r)
 {
     const struct measure *m;
 
@@ -62,7 +77,7 @@ static void sweep_rows(const struct workspace *ws, const struct sweep *s, struct
         rec_str(r, "state", run ? run_state_name(run->state) : NULL);
         text_table_cell(g, run ? run->id : "-", 0);
         for (size_t k = 0; (m = measure_of_sweep(k)) != NULL; k++) {
-            if (!sweep_measures_has(s, m))
+            if (!shown[k])
                 continue;
             rec_num(r, m->name, sweep_measured(run, m));
             put(g, sweep_measured(run, m));
@@ -71,8 +86,8 @@ static void sweep_rows(const struct workspace *ws, const struct sweep *s, struct
     }
 }
 
-static void sweep_means(const struct workspace *ws, const struct sweep *s, struct text_table *g,
-                        struct rec *r)
+static void sweep_means(const struct workspace *ws, const struct sweep *s, const bool *shown,
+                        struct text_table *g, struct rec *r)
 {
     double mean[SWEEP_MEASURES], sd[SWEEP_MEASURES];
     const struct measure *m;
@@ -85,7 +100,7 @@ static void sweep_means(const struct workspace *ws, const struct sweep *s, struc
         for (size_t k = 0; k < s->nkeys; k++)
             text_table_cell(g, "", 0);
         for (size_t k = 0; (m = measure_of_sweep(k)) != NULL; k++)
-            if (sweep_measures_has(s, m)) {
+            if (shown[k]) {
                 rec_num(r, m->name, which ? sd[k] : mean[k]);
                 put(g, which ? sd[k] : mean[k]);
             }
@@ -96,7 +111,7 @@ static void sweep_means(const struct workspace *ws, const struct sweep *s, struc
 static enum status sweep_table(struct workspace *ws, struct err *err)
 {
     const struct sweep *s = sweep_of(ws);
-    bool right[SWEEP_KEYS + 1 + SWEEP_MEASURES] = { false };
+    bool right[SWEEP_KEYS + 1 + SWEEP_MEASURES] = { false }, shown[SWEEP_MEASURES] = { false };
     const struct measure *m;
     struct text_table g;
     struct rec r;
@@ -110,20 +125,20 @@ static enum status sweep_table(struct workspace *ws, struct err *err)
     rec_init(&r, REC_RESULT, "sweep");
     cols = s->nkeys + 1;
     for (size_t k = 0; (m = measure_of_sweep(k)) != NULL; k++)
-        if (sweep_measures_has(s, m))
+        if ((shown[k] = listed(ws, s, m)))
             right[cols++] = true;
     text_table_init(&g, cols);
     for (size_t k = 0; k < s->nkeys; k++)
         text_table_cell(&g, s->key[k].name, 0);
     text_table_cell(&g, "run", 0);
     for (size_t k = 0; (m = measure_of_sweep(k)) != NULL; k++)
-        if (sweep_measures_has(s, m))
+        if (shown[k])
             text_table_cell(&g, m->head, 0);
     rec_str(&r, "show", s->show);
     rec_array(&r, "points");
-    sweep_rows(ws, s, &g, &r);
+    sweep_rows(ws, s, shown, &g, &r);
     rec_array_close(&r);
-    sweep_means(ws, s, &g, &r);
+    sweep_means(ws, s, shown, &g, &r);
     text_table_print(&g, right, &r.text);
     const struct run *first = sweep_run(ws, s, 0);
     if (run_targets(first) > 1)
@@ -203,6 +218,9 @@ static enum status cmd_sweep(struct workspace *ws, const struct args *a, struct 
     enum status rc = sweep_parse(text, &s, err);
     if (rc != ST_OK)
         return rc;
+    const struct dataset *d = ws_dataset(ws, NULL, NULL);
+    if (d && d->link && !strcmp(s.show, "rmse"))
+        snprintf(s.show, sizeof s.show, "log_loss"); /* classes have no RMSE */
     rc = same_file(ws, &s, err);
     if (rc != ST_OK) {
         sweep_free(&s);
@@ -233,10 +251,10 @@ const struct command cmd_sweep_rows[] = {
      cmd_sweep,
      "Each point is a fit and a score, or with show=nmll a tuning at the given values. Values\n"
      "are a,b,c; a..b; a..b/step; a..b*2; name0..name4. sweep alone shows the last table again,\n"
-     "and plot sweep draws it. show=rmse|nlpd|nmll|coverage|effdim|iterations|seconds; effdim\n"
-     "is the effective dimension. A sweep over split=, kernel=, data= or rows= tunes at each\n"
-     "point, unless tune=no is given. rows= is the number of training rows; plot learning draws\n"
-     "the error against it.\n"
+     "and plot sweep draws it. show=rmse|nlpd|nmll|coverage|effdim|iterations|seconds, of classes\n"
+     "log_loss|accuracy; effdim is the effective dimension. A sweep over split=, kernel=, data=\n"
+     "or rows= tunes at each point, unless tune=no is given. rows= is the number of training\n"
+     "rows; plot learning draws the error against it.\n"
      "  sweep rows=500..16000 tune='features=1024' fit='features=4096'\n"
      "  sweep l=0.1..10 noise=0.01,0.1 show=nmll\n"
      "  sweep split=split0..split4 file=splits.csv tune='features=1024' fit='features=4096'"},

@@ -1,6 +1,7 @@
 /* app/commands/data_words.c -- see data_words.h. */
 #include "app/commands/data_words.h"
 
+#include "data/classes.h"
 #include "data/kinds/kind.h"
 #include "data/molecules/smiles_column.h"
 #include "app/core/workspace.h"
@@ -9,6 +10,7 @@
 #include "base/text.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 size_t data_words_target_col(const struct dataset *d)
@@ -41,12 +43,12 @@ void data_words_target(const struct dataset *d, struct buf *out)
  * names. */
 void data_words_target_json(struct rec *r, const struct dataset *d)
 {
-    const char *names[TARGETS_MOST];
+    const char *names[TARGET_COLUMNS_MOST];
     const size_t y = data_words_target_col(d);
     size_t n = 0;
 
     rec_str(r, "target", y == SIZE_MAX ? NULL : d->table->col[y].name);
-    for (size_t j = 0; j < d->table->ncols && n < TARGETS_MOST; j++)
+    for (size_t j = 0; j < d->table->ncols && n < TARGET_COLUMNS_MOST; j++)
         if (d->role[j] == ROLE_TARGET)
             names[n++] = d->table->col[j].name;
     if (n > 1)
@@ -195,4 +197,57 @@ void data_words_molecules(struct workspace *ws, const struct dataset *d, bool eq
                     "%zu test row%s molecules that are in training rows, too, so the scores are "
                     "better than for new molecules", shared, shared == 1 ? " has" : "s have");
     }
+}
+
+/* Words that are classes: dirichlet, unless they are too few or too many. */
+static enum status words_target(struct workspace *ws, struct dataset *d, const char *name,
+                                const struct classes_look *look, struct err *err)
+{
+    if (look->more || look->levels < 2) {
+        ws_tell(ws, REC_NOTE, NULL, "class", "cols NAME role=target",
+                look->more ? "the target %s holds more than %d different words, too many to be "
+                             "classes"
+                           : "the target %s holds one word alone: no classes can be told apart",
+                name, TARGETS_MOST);
+        return ST_OK;
+    }
+    if (d->link)
+        return ST_OK;
+    d->link = mem_strdup("dirichlet", err);
+    if (!d->link)
+        return ST_NOMEM;
+    d->alpha = DATA_WORDS_ALPHA;
+    ws_tell(ws, REC_NOTE, NULL, "class",
+            look->levels == 2 ? "likelihood bernoulli  (two classes by the exact kernel)" : NULL,
+            "the target %s holds words: %zu classes, by likelihood dirichlet", name, look->levels);
+    return ST_OK;
+}
+
+enum status data_words_classes(struct workspace *ws, struct dataset *d, bool fresh,
+                               struct err *err)
+{
+    enum { ROWS_EACH = 10 }; /* fewer rows of each value are hardly classes */
+    const size_t y = data_words_target_col(d);
+    struct classes_look look;
+    char name[64];
+    enum status rc = d->link_said ? ST_OK : classes_look(d, &look, err);
+
+    if (rc != ST_OK || d->link_said || y == SIZE_MAX)
+        return rc;
+    text_quoted(d->table->col[y].name, name, sizeof name);
+    if (look.words)
+        return words_target(ws, d, name, &look, err);
+    if (d->link) {
+        free(d->link);
+        d->link = NULL;
+        d->alpha = 0.0;
+        ws_tell(ws, REC_NOTE, NULL, "class", "likelihood dirichlet  (classes)",
+                "the target %s holds numbers: likelihood gaussian", name);
+    } else if (fresh && look.whole && !look.more && look.levels > 1 && !d->table->col[y].date &&
+               d->table->n >= ROWS_EACH * look.levels) {
+        ws_tell(ws, REC_NOTE, NULL, "class", "likelihood dirichlet  (classes)",
+                "the target %s has %zu different values, all whole: it is taken for a number",
+                name, look.levels);
+    }
+    return ST_OK;
 }

@@ -18,6 +18,12 @@ void data_words_target_json(struct rec *, const struct dataset *);
 size_t data_words_inputs(const struct dataset *);
 /* The summary shown by `open`, `demo` and `use`. */
 void data_words_text(const struct dataset *, struct rec *);
+/* The likelihood follows the target, unless the command `likelihood` has said one: dirichlet of
+ * words, otherwise gaussian; a note says so.  Call it where the target or its type may have
+ * changed.  fresh: the target is a new one, whose numbers may be classes, which a note says. */
+#define DATA_WORDS_ALPHA 0.01 /* of dirichlet unless alpha= says otherwise */
+enum status data_words_classes(struct workspace *, struct dataset *, bool fresh,
+                               struct err *);
 /* Warns of inputs that give the target away. */
 void data_words_leaks(struct workspace *, const struct dataset *);
 /* Warns of molecules in both training and test rows; equal: tells of those in several rows, too. */

@@ -534,6 +534,13 @@ enum status cmd_race(struct workspace *ws, const struct args *a, struct err *err
         return race_table(ws, err);
     if (!solvers && settings && !strncmp(settings, "point=", 6))
         return race_mark(ws, settings, err);
+    const struct dataset *d = ws_dataset(ws, NULL, NULL);
+    if (d && d->link) {
+        err_named(err, ST_UNSUPPORTED, "classes", "a race solves the linear system of a "
+                  "regression, and the target holds classes");
+        err_hint(err, "likelihood gaussian  (regression on the class, of numbers)  |  fit");
+        return ST_UNSUPPORTED;
+    }
     r = mem_calloc(1, sizeof *r, "a race", err);
     if (!r)
         return ST_NOMEM;

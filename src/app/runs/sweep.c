@@ -210,7 +210,7 @@ static enum status read_word(struct sweep *s, const char *word, struct err *err)
                 return snprintf(s->show, sizeof s->show, "%s", eq + 1), ST_OK;
         return err_set(err, ST_USAGE,
                        "sweep show=%.40s is not one of rmse, nlpd, nmll, coverage, effdim, "
-                       "iterations, seconds",
+                       "iterations, seconds, accuracy, log_loss",
                        eq + 1);
     }
     if (s->nkeys == SWEEP_KEYS || len >= sizeof s->key[0].name)

@@ -7,7 +7,7 @@
 #include "app/core/workspace.h"
 #include "app/runs/sweep.h"
 
-enum { SWEEP_MEASURES = 8 }; /* at least the number of columns */
+enum { SWEEP_MEASURES = 10 }; /* at least the number of columns */
 
 /* The run of point i: the last of its kind before the next point began; NULL if there is none
  * yet. */

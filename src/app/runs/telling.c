@@ -13,11 +13,11 @@
 #include <string.h>
 
 /* One measurement: a value for each target of the data, or none where it failed. */
-struct told { char id[64]; char where[48]; bool failed; double y[TARGETS_MOST]; };
+struct told { char id[64]; char where[48]; bool failed; double y[TARGET_COLUMNS_MOST]; };
 
 struct telling {
     const struct args *a;
-    char *target[TARGETS_MOST]; size_t t; /* names */
+    char *target[TARGET_COLUMNS_MOST]; size_t t; /* names */
     struct told *at; size_t n, cap;
     size_t empty; /* rows of the file without a value */
     struct dataset *d;         /* the data when the job was made, for a file alone, */
@@ -231,7 +231,7 @@ static enum status tell_work(struct job *job, struct err *err)
     struct telling *g = job->arg;
     struct buf types = { 0 };
     struct table *t = NULL;
-    size_t id = 0, col[TARGETS_MOST];
+    size_t id = 0, col[TARGET_COLUMNS_MOST];
 
     for (size_t j = 0; j < g->t; j++) /* among values the word failed may stand */
         buf_printf(&types, "%s%s=text", j ? "," : "", g->target[j]);
@@ -459,7 +459,7 @@ static const struct job_ops tell_ops = { .verb = "tell", .work = tell_work, .don
 static enum status take_targets(struct telling *g, const struct dataset *d, struct err *err)
 {
     for (size_t j = 0; j < d->table->ncols; j++)
-        if (d->role[j] == ROLE_TARGET && g->t < TARGETS_MOST) {
+        if (d->role[j] == ROLE_TARGET && g->t < TARGET_COLUMNS_MOST) {
             g->target[g->t] = mem_strdup(d->table->col[j].name, err);
             if (!g->target[g->t])
                 return ST_NOMEM;

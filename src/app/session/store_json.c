@@ -266,6 +266,7 @@ void store_json_dataset(struct buf *b, const struct dataset *ds, const char *rec
     str(b, "xscale", encoding_xscale_words[ds->xscale]);
     if (ds->link)
         str(b, "link", ds->link);
+    flag(b, "link_said", ds->link_said);
     if (ds->positive)
         str(b, "positive", ds->positive);
     if (ds->alpha > 0.0)

@@ -492,6 +492,8 @@ static struct dataset *make_dataset(struct loader *l, const struct store_version
         ds->xscale = (enum x_scale)store_doc_word(&j, encoding_xscale_words, "$.xscale");
         if (store_doc_has(&j, "$.link") && store_read_field_link(&j, "$.link"))
             ds->link = store_doc_str(&j, "$.link");
+        ds->link_said = store_doc_has(&j, "$.link_said") ? store_doc_bool(&j, "$.link_said")
+                                                         : ds->link != NULL;
         if (ds->link && store_doc_has(&j, "$.positive"))
             ds->positive = store_doc_str(&j, "$.positive");
         if (ds->link && store_doc_has(&j, "$.alpha"))

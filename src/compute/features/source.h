@@ -10,8 +10,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The most targets that one model can have, with one kernel and one noise ratio for all. */
-enum { TARGETS_MOST = 64 };
+/* The most targets that one model can have, with one kernel and one noise ratio for all: classes,
+ * each of which is one, or columns of numbers. */
+enum { TARGETS_MOST = 256, TARGET_COLUMNS_MOST = 64 };
 /* Targets that are labels, 0 to classes - 1 (at most TARGETS_MOST classes), and what is added to
  * the count of each class (compute/likelihood/dirichlet.h); classes 0: they are numbers. */
 struct source_labels { size_t classes; double alpha; };

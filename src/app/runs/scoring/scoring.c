@@ -391,6 +391,22 @@ static enum status predict_table(struct scoring *s, struct job *job, struct tabl
     return rc;
 }
 
+/* Takes the class of row i of the prediction, and counts those that the model does not know. */
+static void observe_class(struct scoring *s, const struct table *t, size_t col, size_t i)
+{
+    const size_t row = s->pred.row[i];
+    struct buf cell = { 0 };
+
+    s->pred.y[i] = classes_label(&s->enc, &t->col[col], row);
+    if (!isnan(s->pred.y[i]) || column_missing(&t->col[col], row))
+        return;
+    if (s->new_class++ == 0) {
+        table_cell(t, row, col, &cell);
+        text_quoted(buf_str(&cell), s->new_name, sizeof s->new_name);
+    }
+    buf_free(&cell);
+}
+
 /* Takes the observed values of new rows from their table, if it has the targets as numbers. */
 static enum status observe(struct scoring *s, const struct table *t, struct err *err)
 {
@@ -402,9 +418,8 @@ static enum status observe(struct scoring *s, const struct table *t, struct err 
         const size_t col = table_find(t, name);
         const struct column *c = col == SIZE_MAX ? NULL : &t->col[col];
         const bool classes = s->enc.nclasses > 0;
-        for (size_t i = 0; c && classes && i < p->n; i++) {
-            p->y[i] = classes_label(&s->enc, c, p->row[i]);
-        }
+        for (size_t i = 0; c && classes && i < p->n; i++)
+            observe_class(s, t, col, i);
         for (size_t i = 0; c && !classes && c->type == COL_REAL && i < p->n; i++)
             p->y[j * p->n + i] = column_at(c, p->row[i]);
         if (!c || (c->type != COL_REAL && !classes)) {
@@ -675,6 +690,10 @@ static void predict_done(struct workspace *ws, struct job *job, enum status rc,
         ws_tell(ws, REC_NOTE, s->run, "unobserved", "predict columns=id,mean,sd",
                 "this file has no observed values of %s: the cells of y and error are empty",
                 s->no_y);
+    if (s->new_class)
+        ws_tell(ws, REC_NOTE, s->run, "new-class", "predict columns=id,class,p",
+                "%zu of %zu rows are of classes that no training data has, such as %s: their cells "
+                "of y are empty", s->new_class, s->written, s->new_name);
     if ((double)s->unlike > unlike_most((double)s->written))
         ws_tell(ws, REC_NOTE, s->run, "unlike", "predict columns=row,mean,sd,unlike",
                 "%zu of %zu rows are unlike the training rows: the function is less certain there "

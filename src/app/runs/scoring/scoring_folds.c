@@ -280,7 +280,8 @@ static void folds_text(struct rec *rec, const struct scoring *s,
         }
         for (size_t k = 0; k < keys; k++) {
             const double m = fold_mean(s, key_of[k], j, v, n, &error);
-            rec_text(rec, "%s %.4g +- %.2g   ", key_of[k]->name, m, error);
+            if (isfinite(m) || !s->enc.nclasses)
+                rec_text(rec, "%s %.4g +- %.2g   ", key_of[k]->name, m, error);
         }
     }
     rec_text(rec, "(mean and its standard error)");

@@ -50,6 +50,8 @@ struct scoring {
     char *ids;                           /* names of id=; NULL: not given */
     bool *id;                            /* the columns of its table that they name; or NULL */
     char *no_y;                          /* why there is no observed value; NULL: there is one */
+    size_t new_class;                    /* rows of classes that the model does not know, */
+    char new_name[64];                   /* and one of these classes */
     size_t observed;                     /* rows with an observed value of every target */
     struct import_opts import;
     char *sep_missing;                   /* storage for import.missing and import.types */
