@@ -55,7 +55,8 @@ sums() { # NAME KERNEL COMMANDS HOW
             for (i = 1; i <= length(s); i++) {
                 one = substr(s, i, 1); two = i < length(s) ? substr(s, i, 2) : ""
                 if (how == "places") f += weight[one i]
-                if (how == "pairs") f += weight[two]
+                if (how == "pairs" || how == "gaps") f += weight[two]
+                if (how == "gaps") f += weight[one "." substr(s, i + 2, 1)]
                 if (how == "both") f += two == "" ? 0 : weight[back(two)]
                 if (how == "orders") f += weight[one]
                 if (how == "orders" && two != "")
@@ -74,7 +75,84 @@ sums "two classes, sparse" 'spectrum(n=2)' 'likelihood bernoulli; fit inducing=9
 sums "several orders" 'spectrum(n=1..2)' 'fit amplitude=0.5 noise=0.5' orders
 sums "both strands" 'spectrum(n=2,strands=both)' 'fit amplitude=0.5 noise=0.5' both
 sums "words that nearly match" 'mismatch(n=2,m=1)' 'fit amplitude=0.5 noise=0.5' pairs
+sums "pairs of words" 'gappy(n=1,gap=1)' 'fit amplitude=0.5 noise=0.5' gaps
 sums "letters at places" 'wd(n=1)' 'fit amplitude=0.5 noise=0.5' places
+
+# The profile of a row: at each position the sum of the weights of the words over it, from the list
+# of words; with norm=cosine divided by the length of the row's counts.
+profile() { # NAME KERNEL COMMANDS HOW
+    case $3 in *likelihood*) target=z ;; *) target=y ;; esac
+    run --format json -e "open dna.csv types=seq=sequence; cols y,z role=skip" \
+        -e "cols $target role=target; kernel $2; $3; words count=2 out=w.csv" \
+        -e "explain-row row:5 out=e.csv; plot profile out=profile.csv"
+    printf '%s\n' "$out" | grep -o '"profile":\[.*' |
+        grep -o '"position":[0-9]*,"letter":"[A-Z]","weight":[^,}]*' |
+        sed 's/"[a-z]*"://g; s/"//g' >told.csv
+    awk -F, -v how="$4" '
+        function back(w,   i, b) {
+            for (i = length(w); i > 0; i--) b = b substr("TGCA", index("ACGT", substr(w, i, 1)), 1)
+            return b < w ? b : w }
+        function sum(s, p,   i, k, f, w) { # of the words of s over position p
+            for (i = 1; i <= length(s); i++)
+                for (k = 1; k <= 4 && i + k - 1 <= length(s); k++) {
+                    w = substr(s, i, k)
+                    if (p && (i > p || i + k - 1 < p)) continue
+                    if (how == "orders" && k == 1) f += weight[w]
+                    if (how == "orders" && k == 2)
+                        f += weight[w] - weight[substr(w, 1, 1)] - weight[substr(w, 2)]
+                    if (how == "both" && k == 2) f += weight[back(w)]
+                    if ((how == "pairs" || how == "cosine") && k == 2) f += weight[w]
+                    if (how == "places" && k == 1) f += weight[w i]
+                    if (how == "gaps" && k > 1 && (k == 2 || p == 0 || p == i || p == i + k - 1))
+                        f += weight[substr(w, 1, 1) substr("..", 1, k - 2) substr(w, k)]
+                }
+            return f / (how == "cosine" ? size(s) : 1) }
+        function size(s,   i, n, w, all) {
+            for (i = 1; i < length(s); i++) n[substr(s, i, 2)]++
+            for (w in n) all += n[w] * n[w]
+            return sqrt(all) }
+        FILENAME == "w.csv" { if (FNR > 1) weight[$1 $2] = $3; next }
+        FILENAME == "dna.csv" { if (FNR == 6) s = $1; next }
+        FILENAME == "told.csv" { d = $3 - sum(s, $1); rows++; wrong += $2 != substr(s, $1, 1) }
+        FILENAME == "e.csv" && FNR > 1 && $3 != "N" {
+            d = $5 - sum(substr(s, 1, $1 - 1) $3 substr(s, $1 + 1), $1); others++ }
+        { d = d < 0 ? -d : d; if (!(d < 1e-4)) wrong++ }
+        END { exit !(rows == 12 && others == 48 && !wrong) }' w.csv dna.csv told.csv e.csv
+    result $? "the words over each position: $1" "$out $err $(head -n 3 w.csv told.csv e.csv)"
+    is "the plot has them: $1" "$(grep -c . profile.csv | awk '{ print ($1 >= 13) }')" 1
+}
+profile "exact" 'spectrum(n=2)' 'fit amplitude=0.5 noise=0.5' pairs
+profile "features" 'spectrum(n=2)' 'fit features=64 amplitude=0.5 noise=0.5' pairs
+profile "sparse" 'spectrum(n=2)' 'fit solver=sparse inducing=9 amplitude=0.5 noise=0.5' pairs
+profile "two classes" 'spectrum(n=2)' 'likelihood bernoulli; fit amplitude=0.7' pairs
+profile "several orders" 'spectrum(n=1..2)' 'fit amplitude=0.5 noise=0.5' orders
+profile "both strands" 'spectrum(n=2,strands=both)' 'fit amplitude=0.5 noise=0.5' both
+profile "words that nearly match" 'mismatch(n=2,m=1)' 'fit amplitude=0.5 noise=0.5' pairs
+profile "pairs of words" 'gappy(n=1,gap=2)' 'fit amplitude=0.5 noise=0.5' gaps
+profile "divided by the length" 'spectrum(n=2,norm=cosine)' 'fit amplitude=2 noise=0.5' cosine
+profile "letters at places" 'wd(n=1)' 'fit amplitude=0.5 noise=0.5' places
+run --format json -e 'open dna.csv types=seq=sequence target=z; cols y role=skip; kernel spectrum(n=2)' \
+    -e 'likelihood bernoulli positive=yes; fit amplitude=0.7; explain-row row:5'
+has "of two classes the row has one" "$out" '"command":"explain-row".*"class":"no"'
+run -e 'demo motifs n=40; cols many role=target; cols count role=skip; kernel wd(n=2)' \
+    -e 'likelihood bernoulli; fit; explain-row row:5'
+has "also where it is a number" "$out" 'row 5   latent mean [-0-9.]*  class [01]$'
+run --format json -e 'open dna.csv types=seq=sequence target=y; cols z role=skip; kernel wd(n=1)' \
+    -e 'fit; explain-row row:5'
+has "with places, each letter at each position" "$out" \
+    '"profile":\[{"position":1,"letter":"[ACGT]","weight":[^,]*,"letters":\[{"letter":"A",'
+run -e 'open dna.csv types=seq=sequence target=y; cols z role=skip; kernel conv(rbf,width=3); fit' \
+    -e 'explain-row row:5; plot profile'
+has "other kernels have none" "$out" 'No row has been explained yet by a kernel of words'
+
+# A text may have a question mark, which is then a letter as any other: no letter is another sign.
+awk 'BEGIN { print "t,y"; for (i = 0; i < 40; i++) { s = "so " i "? ok"; print s "," i % 7 } }' >t.csv
+run --format json -e 'open t.csv types=t=sequence target=y; kernel spectrum(n=1); fit noise=0.5' \
+    -e 'words out=w.csv; explain-row row:3'
+is "no letter is none of the text's" "$(printf '%s\n' "$out" |
+    grep -o '"position":5,"letter":"?","weight":[-0-9.e]*' | sed 's/.*://' |
+    awk -F, 'NR == FNR { got = $1; next } $1 == "?" { d = got - $3; print (d * d < 1e-12) }' \
+        - w.csv)" 1
 
 # Rows with a word, by class; the same after a session; the picture.
 open='open dna.csv types=seq=sequence target=z; cols y role=skip; likelihood bernoulli positive=yes'

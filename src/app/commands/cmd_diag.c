@@ -343,7 +343,8 @@ const struct command cmd_diag_rows[] = {
       {"target", ARG_WORD, 0, NULL, 0, 0, NULL, NULL, "with several targets, which one"},
       {"column", ARG_COLUMN, 0, NULL, 0, 0, NULL, NULL, "a sequence or molecule: its parts"},
       {"out", ARG_OUT, 0, NULL, 0, 0, NULL, NULL,
-       "CSV to write: position, letter, changed_to, change; or column, value, typical, change"}},
+       "CSV to write: position, letter, changed_to, change (of words: weight); or column, value, "
+       "typical, change"}},
      CMD_JOB | CMD_NEEDS_DATA,
      cmd_explain_row,
      "For numbers and categories: how much higher the mean is with the row's own value of each\n"
@@ -351,7 +352,8 @@ const struct command cmd_diag_rows[] = {
      "tried at every position, and no letter (masked, in the last row). For graphs each node is\n"
      "left out, for a time series each value is replaced by the mean; of a molecule that RDKit\n"
      "reads each atom, with all counts that it takes part in, else each piece of the text or\n"
-     "place of the counts (column=NAME where there are other inputs). plot row draws it."},
+     "place of the counts (column=NAME where there are other inputs). plot row draws it. With a\n"
+     "kernel of words also what the words over each position weigh: plot profile."},
     {"effects",
      "model",
      "Show how the predicted mean changes with each column",

@@ -109,6 +109,24 @@ const struct plot_ops plots_importance_row = {
     .make = kept_importance,
 };
 
+static struct figure *kept_profile(struct workspace *ws, struct run *r, const struct args *a,
+                                   struct err *err)
+{
+    (void)r, (void)a;
+    return kept_copy(ws, "profile", "No row has been explained yet by a kernel of words. try: "
+                     "explain-row row:1", err);
+}
+
+const struct plot_ops plots_profile_row = {
+    .name = "profile",
+    .title = "Words of one row, by position",
+    .axes = "letter, weight",
+    .help = "From explain-row with a kernel of words: at each position of the row the sum of the "
+            "weights of the words that cover it. With wd, whose words have places, a letter by "
+            "position: that sum with each letter there.",
+    .make = kept_profile,
+};
+
 const struct plot_ops plots_words_row = {
     .name = "words",
     .title = "Words of sequences on which a fit depends",

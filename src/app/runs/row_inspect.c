@@ -12,6 +12,7 @@
 #include "app/core/ws_tell.h"
 #include "app/runs/fit_setup.h"
 #include "app/runs/row_columns.h"
+#include "app/runs/words/word_profile.h"
 #include "base/mem.h"
 #include "base/spill.h"
 #include "base/text.h"
@@ -39,6 +40,7 @@ struct looking {
     /* for explain: changes of the predicted mean, choices x positions */
     double *change, mean, sd;
     struct row_variants v;
+    struct word_profile words; /* of a kernel of words: what those over each position weigh */
     size_t column;
     double seconds;
 };
@@ -102,6 +104,7 @@ static void looking_clear(struct looking *w)
     free(w->like);
     free(w->change);
     free(w->v.names);
+    word_profile_free(&w->words);
     free(w->out);
     free(w);
 }
@@ -373,6 +376,32 @@ static enum status choose(struct looking *w, struct err *err)
                                      : kind_of(c)->variants(c, w->row, &w->v, err);
 }
 
+/* Of a kernel of words, from the scaled means m of the row and its variants. */
+static enum status explain_words(struct looking *w, const struct source *rows, const double *m,
+                                 struct err *err)
+{
+    const struct encoding one = encoding_for(&w->study.enc, w->target);
+    const struct column *c = &table_of(w)->col[w->column];
+
+    if (w->v.leaves_out || !kind_of(c)->spelled || !word_profile_has(&w->model->kernel))
+        return ST_OK;
+    double *mean = mem_calloc(rows->n, sizeof *mean, "a profile", err);
+    for (size_t i = 0; mean && i < rows->n; i++)
+        mean[i] = one.nclasses ? m[i] : one.ysd * m[i];
+    w->words = (struct word_profile){ .positions = w->v.positions, .letter = w->v.choice,
+                                      .letters = w->v.choices - 1,
+                                      .own = column_word(c, w->row) };
+    if (one.nclasses)
+        snprintf(w->words.unit, sizeof w->words.unit, "latent units");
+    else
+        snprintf(w->words.unit, sizeof w->words.unit, "%s%.40s",
+                 one.yscale == Y_LOG ? "log of " : "", one.target);
+    const enum status rc =
+        mean ? word_profile_make(&w->model->kernel, rows, mean, &w->words, err) : ST_NOMEM;
+    free(mean);
+    return rc;
+}
+
 static enum status explain(struct looking *w, struct job *job, struct err *err)
 {
     const double t0 = job_now();
@@ -397,6 +426,8 @@ static enum status explain(struct looking *w, struct job *job, struct err *err)
     if (rc == ST_OK)
         rc = model_predict(w->model, &e.base, mean, NULL,
                            &(struct tools){job->backend, job->pool, &job->ctl}, err);
+    if (rc == ST_OK)
+        rc = explain_words(w, &e.base, mean + w->target * n, err);
     if (rc == ST_OK) {
         const struct encoding one = encoding_for(&w->study.enc, w->target);
         double *m = mean + w->target * n;
@@ -538,9 +569,9 @@ static enum status explain_csv(const void *work, struct err *err)
 
     if (!f)
         return err_set(err, ST_IO, "%.200s cannot be written", w->out);
-    fprintf(f, !w->v.leaves_out ? "position,%s,changed_to,change\n"
-               : w->v.names     ? "%s,name,change\n"
-                                : "%s,change\n", part_word(w));
+    fprintf(f, !w->v.leaves_out ? "position,%s,changed_to,change%s\n"
+               : w->v.names     ? "%s,name,change%s\n"
+                                : "%s,change%s\n", part_word(w), w->words.weight ? ",weight" : "");
     for (size_t k = 0; k < w->v.choices; k++)
         for (size_t p = 0; p < w->v.positions; p++)
             if (w->v.leaves_out && w->v.names)
@@ -548,9 +579,14 @@ static enum status explain_csv(const void *work, struct err *err)
                         w->change[p]);
             else if (w->v.leaves_out)
                 fprintf(f, "%zu,%.17g\n", p + 1, w->change[p]);
-            else
-                fprintf(f, "%zu,%c,%c,%.17g\n", p + 1, own_letters(w)[p], w->v.choice[k],
+            else {
+                fprintf(f, "%zu,%c,%c,%.17g", p + 1, own_letters(w)[p], w->v.choice[k],
                         w->change[k * w->v.positions + p]);
+                if (w->words.weight) /* of the words over that letter; without it there is none */
+                    fprintf(f, ",%.17g", k < w->words.letters
+                                             ? w->words.with[k * w->v.positions + p] : 0.0);
+                putc('\n', f);
+            }
     return fclose(f) == 0 ? ST_OK : err_set(err, ST_IO, "%.200s cannot be written", w->out);
 }
 
@@ -570,8 +606,20 @@ static void head_line(const struct looking *w, struct rec *rec)
     const struct table *t = table_of(w);
     struct buf others = { 0 };
 
-    rec_text(rec, "row %zu %s  mean %.6g  target %.6g", w->row + 1, name_of(w, w->row), w->mean,
-             target_of(w, w->row));
+    const struct encoding one = encoding_for(&w->study.enc, w->target);
+    const size_t y = one.target ? table_find(t, one.target) : SIZE_MAX;
+    if (one.nclasses && y != SIZE_MAX) {
+        struct buf level = { 0 };
+        table_cell(t, w->row, y, &level);
+        rec_str(rec, "class", buf_str(&level));
+        rec_text(rec, "row %zu %s  latent mean %.6g  class ", w->row + 1, name_of(w, w->row),
+                 w->mean);
+        rec_safe(rec, buf_str(&level));
+        buf_free(&level);
+    } else {
+        rec_text(rec, "row %zu %s  mean %.6g  target %.6g", w->row + 1, name_of(w, w->row),
+                 w->mean, target_of(w, w->row));
+    }
     for (size_t j = 0; j < t->ncols; j++)
         if (j != w->column && has_variants(w->study.data, &w->study.enc, j)) {
             buf_puts(&others, others.len > 0 ? ", " : "");
@@ -659,6 +707,8 @@ static void explain_record(struct workspace *ws, const void *work)
         rec_text(&rec,
                  "\n  only positions %zu to %zu of %zu change anything; the model reads no others",
                  first, last, w->v.positions);
+    if (w->words.weight)
+        word_profile_record(&w->words, &rec);
     rec_text(&rec, "\n  plot row draws all of it%s", w->out ? "; written to " : "");
     rec_safe(&rec, w->out ? w->out : "");
     rec_num(&rec, "seconds", w->seconds);
@@ -672,8 +722,16 @@ static void explain_done(struct workspace *ws, struct job *job, enum status rc,
     const struct looking *w = job->arg;
     const struct kept_end end = { "explain-row", "row", explain_figure,
                                   w->out ? explain_csv : NULL, explain_record };
+    struct err err = *why;
+    char title[128];
 
-    kept_job_done(ws, job, rc, why, &end, w->run);
+    snprintf(title, sizeof title, "Row %zu by %s: the weights of the words over each position",
+             w->row + 1, w->run);
+    if (rc == ST_OK && !job->discard && w->words.weight) {
+        struct figure *f = word_profile_draw(&w->words, title, &err);
+        rc = f ? kept_take(ws, f, &err) : err.code;
+    }
+    kept_job_done(ws, job, rc, &err, &end, w->run);
 }
 
 static void neighbours_done(struct workspace *ws, struct job *job, enum status rc,
@@ -700,7 +758,10 @@ static enum status looking_new(const struct run *r, struct looking w, const char
         return ST_STATE;
     }
     struct looking *own = mem_calloc(1, sizeof *own, "a job", err);
-    enum status rc = own ? fit_setup_of_run(&w.study, r, err) : ST_NOMEM;
+    /* Of two classes the latent function is explained; neighbours look at a regression. */
+    enum status rc = !own             ? ST_NOMEM
+                     : w.count == 0   ? fit_setup_of_any(&w.study, r, err)
+                                      : fit_setup_of_run(&w.study, r, err);
     if (own)
         *own = w;
     if (rc == ST_OK && w.row >= w.study.data->table->n)

@@ -617,6 +617,22 @@ static size_t shares(const struct column *c, size_t rows, size_t some, char word
     return n;
 }
 
+/* A letter that the alphabet does not have, to stand for no letter. */
+static char no_letter(const struct sequences *q)
+{
+    static const char usual[] = "?_*#~^|.-+=XZ0"; /* a text may have some of them */
+
+    if (q->kind != ALPHABET_OTHER)
+        return q->kind == ALPHABET_PROTEIN ? 'X' : 'N';
+    for (const char *p = usual; *p; p++)
+        if (!strchr(q->order, *p))
+            return *p;
+    for (int c = 1; c < 256; c++)
+        if (!strchr(q->order, c))
+            return (char)c;
+    return '?';
+}
+
 static enum status variants(const struct column *c, size_t row, struct row_variants *v,
                             struct err *err)
 {
@@ -625,9 +641,7 @@ static enum status variants(const struct column *c, size_t row, struct row_varia
     (void)err;
     *v = (struct row_variants){ .positions = length(c, row), .choices = strlen(q->order) };
     memcpy(v->choice, q->order, v->choices); /* each letter, and none */
-    v->choice[v->choices++] = q->kind == ALPHABET_PROTEIN ? 'X'
-                              : q->kind == ALPHABET_OTHER ? '?'
-                                                          : 'N';
+    v->choice[v->choices++] = no_letter(q);
     return ST_OK;
 }
 

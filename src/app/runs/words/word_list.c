@@ -58,6 +58,8 @@ size_t word_list_shortest(const struct word_list *l)
 {
     const struct layer *of = layer_of(l);
 
+    if (of->ops->counted == COUNTED_PAIRS)
+        return 2 * of->width;
     return l->placed ? 1 : of->shortest && of->shortest < of->width ? of->shortest : of->width;
 }
 
@@ -70,6 +72,8 @@ const char *word_list_alphabet(const struct word_list *l)
 
 size_t word_list_letter(const struct word_at *w, size_t j)
 {
+    if (w->gap > 0 && j >= w->half && j < w->half + w->gap)
+        return SIZE_MAX;
     return (size_t)(w->back ? w->last - w->at[w->letters - 1 - j] : w->at[j]);
 }
 
@@ -77,8 +81,10 @@ void word_list_text(const struct word_list *l, const struct word_at *w, struct b
 {
     const char *letters = word_list_alphabet(l);
 
-    for (size_t j = 0; j < w->letters; j++)
-        buf_putc(out, letters[word_list_letter(w, j)]);
+    for (size_t j = 0; j < w->letters; j++) {
+        const size_t at = word_list_letter(w, j);
+        buf_putc(out, at == SIZE_MAX ? '.' : letters[at]);
+    }
 }
 
 void word_list_unit(const struct word_list *l, struct buf *out)
@@ -144,22 +150,52 @@ static void turn(struct word_at *w)
         w->back = true;
 }
 
-/* Counts (out NULL) or writes the words of a row. */
+/* Pairs of words with all gaps between them, as words with letters between that may be any. */
+static size_t pairs_of(const struct layer *of, const double *part, size_t row, struct word_at *out)
+{
+    const size_t length = (size_t)part[0], half = of->width;
+    const double known = (double)(of->channels - of->others);
+    size_t n = 0;
+
+    for (size_t i = 0; i < length; i++)
+        for (size_t gap = 0; gap <= of->gap && i + gap + 2 * half <= length; gap++) {
+            const double *first = part + 1 + i, *second = first + half + gap;
+            size_t k = 0;
+            while (k < half && first[k] < known && second[k] < known)
+                k++;
+            if (k < half)
+                continue;
+            if (out) {
+                out[n] = (struct word_at){ .at = first, .letters = 2 * half + gap, .place = i,
+                                           .row = row, .last = known - 1.0, .half = half,
+                                           .gap = gap };
+                if (of->strands)
+                    turn(&out[n]);
+            }
+            n++;
+        }
+    return n;
+}
+
+/* Counts (out NULL) or writes the words of a row; to 0: the pairs that the kernel counts. */
 static size_t words_of(const struct word_list *l, size_t row, size_t from, size_t to,
                        struct word_at *out)
 {
     const struct layer *of = layer_of(l);
     const double *x = l->x + row * l->e.base.d, *part = x + layer_first(of, x);
     const size_t length = (size_t)part[0];
-    const double known = (double)of->channels;
+    const double known = (double)(of->channels - of->others);
     size_t n = 0;
 
+    if (to == 0)
+        return pairs_of(of, part, row, out);
     for (size_t i = 0; i < length; i++)
         for (size_t k = 1; k <= to && i + k <= length && part[i + k] < known; k++) {
             if (k < from)
                 continue;
             if (out) {
-                out[n] = (struct word_at){ part + 1 + i, k, i, row, known - 1.0, false };
+                out[n] = (struct word_at){ .at = part + 1 + i, .letters = k, .place = i,
+                                           .row = row, .last = known - 1.0 };
                 if (of->strands)
                     turn(&out[n]);
             }
@@ -228,7 +264,7 @@ enum status word_list_find(struct word_list *l, size_t from, size_t to, struct e
     l->x = rc == ST_OK ? exact_inputs(&l->e.base, err) : NULL;
     if (!l->x)
         return rc != ST_OK ? rc : ST_NOMEM;
-    if (to == 0) { /* where words have places, long ones hold the short ones */
+    if (to == 0 && of->ops->counted != COUNTED_PAIRS) { /* with places, long ones hold short ones */
         to = of->width;
         from = of->shortest && of->shortest < to ? of->shortest : to;
     }
@@ -242,7 +278,8 @@ enum status word_list_find(struct word_list *l, size_t from, size_t to, struct e
     qsort(l->at, l->nat, sizeof *l->at, l->placed ? at_places : anywhere);
     rc = gather(l, err);
     if (rc == ST_OK && l->n == 0) {
-        rc = err_named(err, ST_STATE, "words", "no training row has a word of %zu letters", from);
+        rc = err_named(err, ST_STATE, "words", "no training row has a word of %zu letters",
+                       from ? from : word_list_shortest(l));
         err_hint(err, "kernel spectrum(n=2), then fit  |  motif width=4");
     }
     return rc;
@@ -261,8 +298,10 @@ static void write_row(const struct word_list *l, const struct word_at *w, double
     part[0] = (double)(before + w->letters);
     for (size_t j = 0; j < before; j++)
         part[1 + j] = (double)of->channels;
-    for (size_t j = 0; j < w->letters; j++)
-        part[1 + before + j] = (double)word_list_letter(w, j);
+    for (size_t j = 0; j < w->letters; j++) {
+        const size_t at = word_list_letter(w, j);
+        part[1 + before + j] = (double)(at == SIZE_MAX ? of->channels : at);
+    }
 }
 
 /* The weights of words k0 to k1 - 1 of `which`, by rows of BLOCK words. */

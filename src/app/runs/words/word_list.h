@@ -7,8 +7,15 @@
 #include "app/runs/movable.h"
 
 /* Where a word stands: its letters in a training row (`letters` of them from `at` on), from which
- * position on, and whether it is read as its reverse complement. */
-struct word_at { const double *at; size_t letters, place, row; double last; bool back; };
+ * position on, and whether it is read as its reverse complement.  Of a pair of words `gap` letters
+ * from `half` on may be any. */
+struct word_at {
+    const double *at;
+    size_t letters, place, row;
+    double last;
+    bool back;
+    size_t half, gap;
+};
 /* One word: its places (word_list.at[first] and those behind it, by row), in how many rows it
  * occurs and in how many of the upper half of the target. */
 struct word { size_t first, places, rows, upper; double weight, sd; };
@@ -39,7 +46,8 @@ enum status word_list_weigh(struct word_list *, const size_t *which, size_t n, b
                             struct job *, struct err *);
 /* The letters of the shortest words that the kernel counts. */
 size_t word_list_shortest(const struct word_list *);
-/* The number of a letter of a word at one of its places, and the letters of the alphabet. */
+/* The number of a letter of a word at one of its places (SIZE_MAX: any letter), and the letters of
+ * the alphabet. */
 size_t word_list_letter(const struct word_at *, size_t j);
 const char *word_list_alphabet(const struct word_list *);
 void word_list_text(const struct word_list *, const struct word_at *, struct buf *out);

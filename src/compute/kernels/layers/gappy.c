@@ -97,6 +97,7 @@ const struct layer_ops layer_gappy = {
             "them, whatever\n"
             "           these are; with another number of letters between it is another pair\n",
     .kind = LAYER_WINDOWS,
+    .counted = COUNTED_PAIRS,
     .rows = ROWS_SYMBOLS,
     .family = &layer_conv,
     .start = { .width = 2, .gap = 2 },

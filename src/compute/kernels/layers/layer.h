@@ -30,8 +30,9 @@ enum layer_bias { BIAS_NONE, BIAS_NORMALIZE, BIAS_SKETCH };
  * given numbers divided by one common factor.  It has no meaning for symbols. */
 enum layer_norm { NORM_STANDARD, NORM_UNIT, NORM_RAW };
 
-/* What a layer over symbols compares: words anywhere, or words by their places. */
-enum layer_counted { COUNTED_NOTHING, COUNTED_WORDS, COUNTED_PLACES };
+/* What a layer over symbols compares: words anywhere, pairs of them with up to `gap` letters
+ * between, or words by their places. */
+enum layer_counted { COUNTED_NOTHING, COUNTED_WORDS, COUNTED_PAIRS, COUNTED_PLACES };
 
 struct layer_ops;
 /* A layer in use.  Plain data; copy by assignment. */
