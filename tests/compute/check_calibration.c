@@ -6,6 +6,7 @@
 #include "compute/models/model.h"
 #include "compute/rng.h"
 #include "compute/stats/calibration.h"
+#include "compute/stats/crossfit.h"
 #include "compute/stats/metrics.h"
 #include "compute/stats/spread.h"
 #include "support.h"
@@ -340,6 +341,99 @@ START_TEST(local_scales_follow_errors)
 }
 END_TEST
 
+/* With as many folds as rows (jackknife+, Barber et al. 2021) mu_i is a fit without row i, and an
+ * interval is that of the 37th of the 40 values mu_i(x) + R_i, and of R_i - mu_i(x), sorted. */
+enum { FEW = 40 };
+
+static struct model *without(const struct source_array *all, const double *y, size_t skip,
+                             const struct fit_opts *o, const struct tools *on)
+{
+    struct source_subset src;
+    struct fit_info info;
+    struct model *m = NULL;
+    size_t idx[FEW], n = 0;
+    double own[FEW];
+
+    for (size_t i = 0; i < FEW; i++)
+        if (i != skip)
+            idx[n++] = i;
+    for (size_t i = 0; i < n; i++)
+        own[i] = y[idx[i]];
+    source_subset_init(&src, &all->base, idx, n);
+    ck_assert_int_eq(model_fit(&src.base, own, o, on, &m, &info, NULL, NULL), ST_OK);
+    return m;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+START_TEST(folds_of_single_rows_are_the_jackknife)
+{
+    enum { T = 7, RANK = 37 }; /* ceil(41 x 0.9) */
+    static const char *const solvers[] = { "exact", "direct" };
+    double x[FEW], y[2 * FEW], xt[T], mean[T], s[T], loo[FEW], one[1], mu[FEW][T];
+    struct source_array src, test, row;
+    struct fit_info info;
+    struct model *m;
+    struct calibration of[2];
+    const struct tools on = { backend_cpu(), NULL, NULL };
+    struct fit_opts o = { .solver = solvers[_i], .features = 16, .rtol = 1e-8, .maxit = 1,
+                          .seed = 5, .precision = PREC_DOUBLE, .amplitude = 1.0, .noise = 0.4,
+                          .keep_scale = true, .targets = 2 };
+    const struct crossfit all = { .folds = FEW, .seed = 3, .level = 0.9, .o = &o };
+
+    ck_assert_int_eq(kernel_parse("rbf", &o.kernel, o.hp, NULL), ST_OK);
+    o.hp[0] = 0.7;
+    for (size_t i = 0; i < FEW; i++) {
+        x[i] = 4.0 * rng_uniform(5, 6, i) - 2.0;
+        y[i] = sin(2.0 * x[i]) + 0.4 * rng_normal(5, 7, i);
+        y[FEW + i] = x[i] + 0.2 * rng_normal(5, 8, i);
+    }
+    for (size_t i = 0; i < T; i++)
+        xt[i] = 0.7 * (double)i - 2.1;
+    source_array_init(&src, x, FEW, 1, 1);
+    source_array_init(&test, xt, T, 1, 1);
+    ck_assert_int_eq(model_fit(&src.base, y, &o, &on, &m, &info, NULL, NULL), ST_OK);
+    /* 80 means of two targets are too many, 40 of one are not */
+    ck_assert_int_eq(crossfit_fit(m, &src.base, y, &all, &on, of, NULL), ST_RANGE);
+    model_unref(m);
+    o.targets = 1;
+    struct model *own = NULL;
+    ck_assert_int_eq(model_fit(&src.base, y, &o, &on, &own, &info, NULL, NULL), ST_OK);
+    ck_assert_int_eq(crossfit_fit(own, &src.base, y, &all, &on, of, NULL), ST_OK);
+    for (size_t i = 0; i < FEW; i++) {
+        struct model *less = without(&src, y, i, &o, &on);
+        source_array_init(&row, x + i, 1, 1, 1);
+        ck_assert_int_eq(model_predict(less, &row.base, one, NULL, &on, NULL), ST_OK);
+        loo[i] = fabs(y[i] - one[0]);
+        ck_assert_int_eq(model_predict(less, &test.base, mu[i], NULL, &on, NULL), ST_OK);
+        model_unref(less);
+    }
+    double square = 0.0;
+    for (size_t i = 0; i < FEW; i++)
+        square += loo[i] * loo[i] / FEW;
+    ck_assert(support_close(of[0].factor, square, 1e-9));
+    ck_assert_int_eq(model_predict(own, &test.base, mean, NULL, &on, NULL), ST_OK);
+    ck_assert_int_eq(crossfit_at(own, &test.base, mean, s, &on, NULL), ST_OK);
+    for (size_t t = 0; t < T; t++) {
+        double above[FEW], below[FEW];
+        for (size_t i = 0; i < FEW; i++) {
+            above[i] = mu[i][t] + loo[i];
+            below[i] = loo[i] - mu[i][t];
+        }
+        qsort(above, FEW, sizeof *above, by_size);
+        qsort(below, FEW, sizeof *below, by_size);
+        const double half = fmax(above[RANK - 1] - mean[t], below[RANK - 1] + mean[t]);
+        ck_assert(support_close(s[t] * reach_at(&own->reach[0], 0.9), half, 1e-9));
+    }
+    model_unref(own);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("calibration");
@@ -355,6 +449,7 @@ int main(void)
     tcase_add_test(tc, copies_of_classes);
     tcase_add_loop_test(tc, copies_of_models, 0, 3);
     tcase_add_test(tc, local_scales_follow_errors);
+    tcase_add_loop_test(tc, folds_of_single_rows_are_the_jackknife, 0, 2);
     suite_add_tcase(s, tc);
     return support_run(s);
 }

@@ -95,11 +95,14 @@ fifths() { # QUANTILE: the shares in p.csv, whose rows are those of g.csv
             END { for (i = 0; i < 5; i++) print s[i] }'
 }
 : >local
+: >cv+
 : >conformal
 for seed in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
     make $((100 + seed)) 1600 >g.csv
-    for method in local conformal; do
-        run --format json -e 'open g.csv target=y; split test=50% valid=25% seed=1' \
+    for method in local conformal cv+; do
+        valid=' valid=25%'
+        test $method = cv+ && valid=
+        run --format json -e "open g.csv target=y; split test=50%$valid seed=1" \
             -e "set l=1.3 noise=0.4; fit features=64; calibrate method=$method level=0.9" \
             -e 'score; predict columns=row,y,mean,sd out=p.csv'
         all=$(num score "$out" interval_coverage)
@@ -113,6 +116,7 @@ within() { # FILE FROM TO: the mean coverage, and those of all fifths
 }
 ok "local: 0.84 to 0.99 inside in each fifth" within local 0.84 0.99
 ok "conformal: 0.89 to 0.915 inside of all" within conformal 0 1.01
+ok "cv+: 0.89 to 0.915 inside of all" within cv+ 0 1.01
 not_within() { ! within conformal 0.84 0.99 >/dev/null; }
 ok "but not in each fifth" not_within
 run --format json -s l.gpd -e "$open; fit features=64; calibrate method=local level=0.9" \
@@ -124,6 +128,19 @@ ok "a session keeps it" cmp l1.csv l2.csv
 run --threads 1 -e "$open; fit features=64; calibrate method=local level=0.9" \
     -e 'predict columns=row,mean,sd,lo95 out=l3.csv'
 ok "threads change no bit" cmp l1.csv l3.csv
+for fit in 'fit features=64' 'fit solver=exact'; do
+    rm -f v.gpd
+    run --threads 1 --format json -s v.gpd -e "$open; $fit" \
+        -e 'calibrate method=cv+ folds=5 level=0.9; score; predict columns=row,mean,sd,lo95 out=v1.csv' \
+        -e 'predict run=r1 columns=row,mean out=v0.csv'
+    has "cv+ after $fit" "$out" '"method":"cv+","rows":540,"level":0.9,"factor":null,.*"folds":5,'
+    run --threads 2 -s v.gpd -e 'predict run=r2 columns=row,mean,sd,lo95 out=v2.csv'
+    ok "a session keeps it, for any number of threads" cmp v1.csv v2.csv
+    cut -d, -f1,2 v1.csv >v3.csv
+    ok "and the means stay to the bit" cmp v0.csv v3.csv
+    run --format json -s v.gpd -e 'calibrate r2 method=scale; score'
+    has "another calibration takes its place" "$out" '"calibration":{"method":"scale","rows":300,'
+done
 for fit in 'fit solver=exact' 'fit solver=nn(neighbours=40)' 'fit solver=sparse inducing=20'; do
     run --format json -e "$open; $fit; calibrate method=local; calibrate method=scale; score"
     has "local after $fit, then scale" "$out" '"calibration":{"method":"scale","rows":300,'
@@ -139,6 +156,12 @@ refused "no validation rows" calibrate 'error\[no-rows\]: r1 has no validation r
 refused "training rows" 'calibrate on=train' 'the model was fitted to these rows'
 refused "test rows" 'calibrate on=test' 'would then say nothing about new ones'
 refused "other rows" 'calibrate on=moon' 'there are no such rows'
+refused "cv+ and rows" 'calibrate method=cv+ rows=50' 'takes all training rows, fold by fold'
+refused "cv+ of nearest rows" 'fit solver=nn(neighbours=20); calibrate method=cv+' \
+    '\[calibration-method\]: method=cv+ is for random features'
+refused "cv+ of too few rows" \
+    'demo friedman1 n=8; fit features=16; calibrate method=cv+ folds=3 level=0.9' \
+    '\[few-calibration-rows\]: [1-8] calibration rows are too few'
 refused "two ways" 'calibrate share=0.1 rows=10' 'choose on=valid, share= or rows='
 refused "too few rows" 'calibrate rows=8 level=0.9' \
     '\[few-calibration-rows\]: 8 calibration rows are too few for intervals at 90 %: at least 9'

@@ -28,6 +28,7 @@ static enum status cmd_calibrate(struct workspace *ws, const struct args *a, str
     struct calibrating_ask ask = {
         .level = args_num(a, "level"), .rows = (size_t)args_int(a, "rows", 0),
         .share = args_given(a, "share") ? args_num(a, "share") : 0.0,
+        .folds = (size_t)args_int(a, "folds", 10),
         .seed = args_given(a, "seed") ? (uint64_t)args_int(a, "seed", 0) : ws->opt.seed,
     };
     const int ways = args_given(a, "on") + args_given(a, "rows") + args_given(a, "share");
@@ -43,6 +44,12 @@ static enum status cmd_calibrate(struct workspace *ws, const struct args *a, str
     for (int i = 0; calibration_words[i]; i++)
         if (strcmp(args_text(a, "method"), calibration_words[i]) == 0)
             ask.way = (enum calibration_way)i;
+    if (ways > 0 && ask.way == CALIBRATION_CV) {
+        err_set(err, ST_USAGE, "calibrate method=cv+ takes all training rows, fold by fold: leave "
+                               "on=, share= and rows= out");
+        err_hint(err, "calibrate method=cv+ folds=10");
+        return ST_USAGE;
+    }
     return calibrating_start(ws, r, &ask, args_line(a), err);
 }
 
@@ -57,14 +64,17 @@ const struct command cmd_calibrate_rows[] = {
       {"share", ARG_SHARE, 0, NULL, 1e-6, 0.9, NULL, NULL,
        "fit anew without this share of the training rows, and calibrate by these"},
       {"rows", ARG_INT, 0, NULL, 1, 1e9, NULL, "rows", "the same with a number of rows"},
-      {"method", ARG_CHOICE, 0, "auto", 0, 0, "auto|scale|conformal|local|temperature", NULL,
+      {"method", ARG_CHOICE, 0, "auto", 0, 0, "auto|scale|conformal|local|cv+|temperature", NULL,
        "numbers: scale the variances, set the intervals by conformal quantiles, (auto) both, or "
-       "(local) both of variances that follow the size of errors from row to row; "
+       "(local) both of variances that follow the size of errors from row to row, or intervals by "
+       "fits of folds (cv+); "
        "classes: a temperature for the probabilities (auto), or conformal prediction sets"},
       {"level", ARG_REAL, 0, "0.95", 0.5, 0.99, NULL, NULL,
        "the level that intervals or sets have to keep and that score reports"},
+      {"folds", ARG_INT, 0, "10", 2, TARGETS_MOST, NULL, "folds",
+       "method=cv+: into how many the training rows are dealt"},
       {"seed", ARG_INT, 0, NULL, 0, 9e15, NULL, NULL,
-       "draws the rows of share= and rows=; default: set seed"}},
+       "draws the rows of share= and rows=, or the folds; default: set seed"}},
      CMD_JOB | CMD_NEEDS_MODEL | CMD_CHANGES,
      cmd_calibrate,
      "A new run has the result; the old one stays. scale multiplies all variances by the mean\n"
@@ -75,6 +85,8 @@ const struct command cmd_calibrate_rows[] = {
      "intervals are.\n"
      "local learns the size of errors by a second regression on the kernel's features, for noise\n"
      "that is not the same everywhere; sd and intervals follow it.\n"
+     "cv+ keeps no rows aside: it fits folds= times without a fold, and the interval of a new row\n"
+     "asks all of these fits.\n"
      "Of classes, temperature divides the latent functions by the number that makes the log loss\n"
      "of the calibration rows least; conformal finds how probable a class has to be to stand in\n"
      "the set of a row, so that the set holds the class of a new row at the level, and predict\n"

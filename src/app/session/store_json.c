@@ -641,6 +641,11 @@ static void model(struct buf *b, const struct model *m)
     count(b, "Mv", m->Mv);
     if (m->S)
         count(b, "samples", m->S);
+    if (m->ncv) {
+        count(b, "cv_folds", m->ncv);
+        count(b, "cv_errors", m->ncv_errors);
+        num(b, "cv_level", m->cv_level);
+    }
     if (m->nspread) {
         count(b, "spread", m->nspread);
         nums(b, "spread_hp", m->spread_hp, kernel_nhp(&m->kernel));

@@ -132,6 +132,19 @@ static double *read_row_scale(struct loader *l, const struct run *r, const struc
     return s;
 }
 
+/* Weights and errors of folds; the numbers of rows in front add up to those that follow. */
+static void read_folds(struct loader *l, const struct run *r, struct model *m, struct err *why)
+{
+    double n = 0.0;
+
+    m->cv = store_read_model_doubles(l, r->id, "cv", m->ncv_errors, why);
+    m->cv_w = m->cv ? store_read_model_doubles(l, r->id, "cv_w", m->ncv * m->t * m->M, why) : NULL;
+    for (size_t k = 0; m->cv && k < m->ncv; k++)
+        n += m->cv[k] >= 0.0 && m->cv[k] == floor(m->cv[k]) ? m->cv[k] : NAN;
+    if (m->cv && (double)m->ncv + n * (double)m->t != (double)m->ncv_errors)
+        err_set(why, ST_FORMAT, "its folds have %g rows", n);
+}
+
 static void read_arrays(struct loader *l, struct run *r, struct model *m, bool inputs,
                         bool weighted)
 {
@@ -144,6 +157,8 @@ static void read_arrays(struct loader *l, struct run *r, struct model *m, bool i
         m->a = store_read_model_doubles(l, r->id, "a", m->S * m->M, &why);
     if (m->X && weighted)
         m->row_scale = read_row_scale(l, r, m, &why);
+    if (m->w && m->ncv)
+        read_folds(l, r, m, &why);
     if (m->w && m->nspread)
         m->spread = store_read_model_doubles(l, r->id, "spread", m->t * (m->nspread + 1), &why);
     if (m->X && !rows_sound(&r->enc, m))
@@ -234,6 +249,11 @@ static void read_calibration(struct jdoc *j, struct model *m)
         m->set_reach = store_read_field_positive(j, "$.model.set_reach", false);
     if (store_doc_has(j, "$.model.spread"))
         m->nspread = (size_t)store_doc_int(j, 1, STORE_MANY, "$.model.spread");
+    if (store_doc_has(j, "$.model.cv_folds")) {
+        m->ncv = (size_t)store_doc_int(j, 1, TARGETS_MOST, "$.model.cv_folds");
+        m->ncv_errors = (size_t)store_doc_int(j, 1, STORE_MANY, "$.model.cv_errors");
+        m->cv_level = store_read_field_positive(j, "$.model.cv_level", false);
+    }
     if (m->nspread)
         store_read_field_hp(j, m->spread_hp, kernel_nhp(&m->kernel), "$.model.spread_hp");
 }
@@ -280,6 +300,7 @@ void store_read_model(struct loader *l, struct jdoc *j, struct run *r)
         (m->likelihood && m->likelihood->several != m->kind->several) ||
         (m->kind->classes && r->has_enc && r->enc.nclasses == 0) ||
         (m->kind->several && r->has_enc && (r->enc.nclasses != m->t || !(r->enc.alpha > 0.0))) ||
+        m->ncv * m->t > TARGETS_MOST || m->ncv > m->ncv_errors ||
         m->kind->local != (m->neighbours > 0) || m->neighbours > m->M ||
         (weighted && !m->kind->local) || inputs != m->kind->keeps_inputs ||
         (m->kind->draws && m->M % 2) || m->Mv > m->M)

@@ -125,6 +125,10 @@ static enum status put_model(struct sdb *db, const struct op *op, struct err *er
         rc = put_doubles(db, op->text[0], "a", m->a, m->S * m->M, err);
     if (rc == ST_OK && m->X)
         rc = put_doubles(db, op->text[0], "X", m->X, m->M * m->d, err);
+    if (rc == ST_OK && m->ncv)
+        rc = put_doubles(db, op->text[0], "cv", m->cv, m->ncv_errors, err);
+    if (rc == ST_OK && m->ncv)
+        rc = put_doubles(db, op->text[0], "cv_w", m->cv_w, m->ncv * m->t * m->M, err);
     if (rc == ST_OK && m->spread)
         rc = put_doubles(db, op->text[0], "spread", m->spread, m->t * (m->nspread + 1), err);
     if (rc == ST_OK && m->row_scale)

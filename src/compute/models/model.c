@@ -32,6 +32,8 @@ void model_unref(struct model *m)
     free(m->X);
     free(m->row_scale);
     free(m->spread);
+    free(m->cv_w);
+    free(m->cv);
     free(m->origin);
     free(m->rounds);
     free(m->state);

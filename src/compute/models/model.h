@@ -212,6 +212,9 @@ struct model {
     /* A local scale of errors (stats/spread.h): t x (nspread + 1) weights; NULL: the sd of a row is
      * that of the function and the noise. */
     size_t nspread; double *spread, spread_hp[KERNEL_MAX_HP];
+    /* Intervals from folds (stats/crossfit.h) at a level: how many, their weights (ncv x t x M) and
+     * errors (ncv + t x training rows); 0: none. */
+    size_t ncv, ncv_errors; double cv_level, *cv_w, *cv;
     size_t neighbours;           /* nn: training rows that predict a row; else 0 */
     double *row_scale;           /* nn: square roots of the weights of rows (M); NULL: all 1 */
     double *origin;              /* sparse: the training row that each point is, or -1 (M) */

@@ -29,9 +29,12 @@ struct model *model_copy(struct model *m, struct err *err)
     c->state = NULL; /* that of a solver which has ended; but classes are predicted from theirs */
     c->nstate = m->kind->classes ? m->nstate : 0;
     c->lender = m->factors ? model_ref(m->lender ? m->lender : m) : NULL; /* they are large */
-    c->w = c->L = c->a = c->X = c->spread = c->row_scale = c->origin = c->rounds = NULL;
+    c->w = c->L = c->a = c->X = c->spread = c->cv = c->cv_w = c->row_scale = NULL;
+    c->origin = c->rounds = NULL;
     if (copied(&c->w, m->w, m->t * m->M, err) && copied(&c->L, m->L, m->Mv * m->Mv, err) &&
         copied(&c->a, m->a, m->S * m->M, err) && copied(&c->X, m->X, m->M * m->d, err) &&
+        copied(&c->cv, m->cv, m->ncv_errors, err) &&
+        copied(&c->cv_w, m->cv_w, m->ncv * m->t * m->M, err) &&
         copied(&c->spread, m->spread, m->t * (m->nspread + 1), err) &&
         copied(&c->row_scale, m->row_scale, m->M, err) &&
         copied(&c->origin, m->origin, m->M, err) &&

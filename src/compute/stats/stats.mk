@@ -10,6 +10,8 @@ libcompute_a_SOURCES += \
   src/compute/stats/calibration.h \
   src/compute/stats/class_scores.c \
   src/compute/stats/class_scores.h \
+  src/compute/stats/crossfit.c \
+  src/compute/stats/crossfit.h \
   src/compute/stats/diagnose.c \
   src/compute/stats/diagnose.h \
   src/compute/stats/effects.c \

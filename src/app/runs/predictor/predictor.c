@@ -758,9 +758,10 @@ static enum status suits(const struct run *r, bool *sd, struct err *err)
         err_hint(err, "fit variance=auto, then export; or sd=no");
         return ST_STATE;
     }
-    if (*sd && m->spread) {
+    if (*sd && (m->spread || m->ncv)) {
         err_named(err, ST_UNSUPPORTED, "predictor",
-                  "the local scale of %s is not written: the program computes means alone%s", r->id,
+                  "the %s of %s %s not written: the program computes means alone%s",
+                  m->ncv ? "intervals by folds" : "local scale", r->id, m->ncv ? "are" : "is",
                   r->enc.yscale == Y_LOG ? ", and under y=log these need variances" : "");
         err_hint(err, r->enc.yscale == Y_LOG ? "predict %s out=FILE" : "export %s sd=no", r->id);
         return ST_UNSUPPORTED;

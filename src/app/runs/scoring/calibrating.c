@@ -13,6 +13,7 @@
 #include "app/session/store.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "compute/stats/crossfit.h"
 #include "compute/stats/metrics.h"
 #include "compute/stats/spread.h"
 
@@ -147,11 +148,16 @@ static enum status begin(struct calibrating *c, struct job *job, struct err *err
 
     if (!m)
         return ST_NOMEM;
-    if (c->ask.way != CALIBRATION_LOCAL)
+    free(m->cv);
+    free(m->cv_w);
+    m->cv = m->cv_w = NULL;
+    m->ncv = m->ncv_errors = 0;
+    if (c->ask.way != CALIBRATION_LOCAL && c->ask.way != CALIBRATION_CV)
         return ST_OK;
     free(m->spread);
     m->spread = NULL;
-    return find_spread(c, job, err);
+    m->nspread = 0;
+    return c->ask.way == CALIBRATION_LOCAL ? find_spread(c, job, err) : ST_OK;
 }
 
 /* Its ratio of noise to amplitude, and with it its factor, is that of the old. */
@@ -162,7 +168,7 @@ static enum status apply(struct calibrating *c, struct err *err)
 
     (void)err;
     for (size_t j = 0; j < m->t; j++) {
-        const double root = sqrt(c->of[j].factor);
+        const double root = m->ncv ? 1.0 : sqrt(c->of[j].factor);
         if (m->spread)
             spread_multiply(m, j, root);
         m->amplitudes[j] *= m->spread ? 1.0 : root;
@@ -173,7 +179,7 @@ static enum status apply(struct calibrating *c, struct err *err)
     m->noise = m->noises[0];
     i->amplitude = m->amplitude;
     i->noise = m->noise;
-    i->scale *= m->spread ? 1.0 : sqrt(c->of[0].factor);
+    i->scale *= m->spread || m->ncv ? 1.0 : sqrt(c->of[0].factor);
     i->reach95 = reach_at(&m->reach[0], 0.95);
     i->left_out_rows = 0; /* the rows that were kept aside say more */
     i->left_out_before = i->left_out_z2 = i->left_out_z2_se = i->left_out_coverage95 = NAN;
@@ -181,7 +187,7 @@ static enum status apply(struct calibrating *c, struct err *err)
     snprintf(i->calibration, sizeof i->calibration, "%s", calibration_words[c->ask.way]);
     i->calibration_rows = c->rows;
     i->calibration_level = c->ask.level;
-    i->calibration_factor = c->of[0].factor;
+    i->calibration_factor = m->ncv ? 0.0 : c->of[0].factor; /* 0: none */
     i->calibration_reach = reach_at(&m->reach[0], c->ask.level);
     return ST_OK;
 }
@@ -214,21 +220,39 @@ static enum status calibrate_numbers(struct calibrating *c, const struct encoded
     return rc == ST_OK ? apply(c, err) : rc;
 }
 
+/* By folds of the training rows. */
+static enum status calibrate_folds(struct calibrating *c, const struct encoded *e, struct job *job,
+                                   struct err *err)
+{
+    const struct crossfit ask = { .folds = c->ask.folds, .seed = c->ask.seed,
+                                  .level = c->ask.level, .o = &c->s.fit };
+    const struct tools on = { job->backend, job->pool, &job->ctl };
+    enum status rc = begin(c, job, err);
+
+    c->s.fit.kernel = c->s.model->kernel;
+    c->s.fit.mem_limit = job->limits.memory;
+    c->rows = e->n;
+    if (rc == ST_OK)
+        rc = crossfit_fit(c->model, &e->base, e->y, &ask, &on, c->of, err);
+    return rc == ST_OK ? apply(c, err) : rc;
+}
+
 static enum status calibrate_work(struct job *job, struct err *err)
 {
     struct calibrating *c = job->arg;
     struct scoring *s = &c->s;
     struct encoded e = { 0 };
     const double t0 = job_now();
-    const bool anew = c->ask.rows > 0;
+    const bool anew = c->ask.rows > 0, folds = c->ask.way == CALIBRATION_CV;
     enum status rc = anew ? fit_anew(c, job, err) : scoring_need_factor(s, job, err);
 
     if (rc == ST_OK && !model_has_variance(s->model))
         rc = no_variances(s->run, err);
     if (rc == ST_OK)
-        rc = fitting_rows(s->data, PART_VALID, false, &s->enc, &e, NULL, err);
+        rc = fitting_rows(s->data, folds ? PART_TRAIN : PART_VALID, false, &s->enc, &e, NULL, err);
     if (rc == ST_OK)
         rc = s->model->kind->classes ? calibrate_classes(c, &e, job, err)
+             : folds                 ? calibrate_folds(c, &e, job, err)
                                      : calibrate_numbers(c, &e, job, err);
     encode_free(&e);
     c->seconds = job_now() - t0;
@@ -245,7 +269,7 @@ static void tell_numbers(struct rec *rec, const struct calibrating *c, const str
 
     rec_num(rec, "level", c->ask.level);
     for (size_t j = 0; j < t; j++) {
-        factor[j] = c->of[j].factor;
+        factor[j] = r->model->ncv ? NAN : c->of[j].factor;
         reach[j] = reach_at(&r->model->reach[j], c->ask.level);
     }
     if (t > 1) {
@@ -254,6 +278,13 @@ static void tell_numbers(struct rec *rec, const struct calibrating *c, const str
     } else {
         rec_num(rec, "factor", factor[0]);
         rec_num(rec, "quantile", reach[0]);
+    }
+    if (r->model->ncv) {
+        rec_int(rec, "folds", (int64_t)r->model->ncv);
+        rec_text(rec, "%sintervals at %g %% by the errors of %zu fits, each without a fold: root "
+                      "mean square %.3g (scaled)", t > 1 ? "first target: " : "",
+                 100.0 * c->ask.level, r->model->ncv, sqrt(c->of[0].z2));
+        return;
     }
     rec_text(rec, "%smean z^2 %.3g there: variances times %.3g;  intervals at %g %% reach %.3g sd",
              t > 1 ? "first target: " : "", c->of[0].z2, factor[0], 100.0 * c->ask.level, reach[0]);
@@ -272,7 +303,8 @@ static void tell(struct workspace *ws, const struct calibrating *c, const struct
     rec_int(&rec, "rows", (int64_t)c->rows);
     text_seconds(sec, sizeof sec, c->seconds);
     rec_text(&rec, "%s  %s calibrated by %zu %s%s (%s)\n  ", r->id, c->s.run, c->rows,
-             c->ask.rows ? "rows that were left out of a new fit" : "validation rows",
+             c->ask.rows ? "rows that were left out of a new fit"
+             : r->model->ncv ? "training rows, fold by fold" : "validation rows",
              c->ask.rows && kernel_learns(&r->fit.kernel) ? ", whose features were learned without "
                                                             "them" : "", sec);
     if (r->model->kind->classes)
@@ -327,7 +359,11 @@ static void name_verdict(struct run *r, const struct calibrating *c)
 {
     const char *anew = c->ask.rows ? ", fitted anew without them," : "";
 
-    if (!r->model->kind->classes)
+    if (r->model->ncv)
+        snprintf(r->verdict, sizeof r->verdict,
+                 "%s is %s with intervals by %zu training rows, each predicted by a fit of the "
+                 "other folds.", r->id, c->s.run, c->rows);
+    else if (!r->model->kind->classes)
         snprintf(r->verdict, sizeof r->verdict,
                  "%s is %s%s with variances times %.3g and intervals by %zu rows kept aside.",
                  r->id, c->s.run, anew, c->of[0].factor, c->rows);
@@ -404,6 +440,8 @@ static enum status choose_rows(struct calibrating *c, struct err *err)
     struct dataset *d = c->s.data;
     const size_t train = d->split.part ? d->split.count[PART_TRAIN] : d->table->n;
 
+    if (c->ask.way == CALIBRATION_CV)
+        return ST_OK;
     if (c->ask.share > 0.0)
         c->ask.rows = (size_t)llround(c->ask.share * (double)train);
     if (c->ask.rows || c->ask.share > 0.0)
@@ -506,7 +544,7 @@ void calibrating_score_json(struct rec *rec, const struct run *r, const struct p
     rec_open(rec, "calibration");
     rec_str(rec, "method", i->calibration);
     rec_int(rec, "rows", (int64_t)i->calibration_rows);
-    rec_num(rec, "factor", i->calibration_factor);
+    rec_num(rec, "factor", i->calibration_factor > 0.0 ? i->calibration_factor : NAN);
     rec_num(rec, "quantile", i->calibration_reach);
     rec_close(rec);
     rec_num(rec, "interval_level", i->calibration_level);

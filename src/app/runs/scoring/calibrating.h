@@ -12,6 +12,7 @@ struct calibrating_ask {
     /* By the validation rows of the run's own split if rows and share are 0; else the fit is made
      * anew without that many of its training rows, drawn by the seed, and calibrated by these. */
     size_t rows; double share;
+    size_t folds; /* method=cv+ takes all training rows instead */
     uint64_t seed;
 };
 /* Queues a job for a new run; the outcome arrives as a result record. */

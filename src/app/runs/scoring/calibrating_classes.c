@@ -16,7 +16,8 @@ enum status calibrating_classes_way(const struct run *r, enum calibration_way *w
 
     if (classes && *way == CALIBRATION_BOTH)
         *way = CALIBRATION_TEMPERATURE;
-    const bool of_numbers = *way == CALIBRATION_SCALE || *way == CALIBRATION_LOCAL;
+    const bool of_numbers = *way == CALIBRATION_SCALE || *way == CALIBRATION_LOCAL ||
+                            *way == CALIBRATION_CV;
     if (classes ? !of_numbers : *way != CALIBRATION_TEMPERATURE)
         return ST_OK;
     err_named(err, ST_USAGE, "calibration-method", "method=%s is of %s, and %s predicts %s",

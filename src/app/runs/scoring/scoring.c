@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "compute/features/tensor.h"
 #include "compute/likelihood/temperature.h"
+#include "compute/stats/crossfit.h"
 #include "compute/stats/judgement.h"
 #include "compute/stats/label_scores.h"
 #include "compute/stats/spread.h"
@@ -173,12 +174,14 @@ enum status scoring_rows(const struct model *m, const struct encoding *enc,
     const struct tools on = { job->backend, job->pool, &job->ctl };
     double *local = NULL;
 
-    if (rc == ST_OK && m->spread && p->var_scaled) {
-        local = mem_calloc(m->t, (e->n + 1) * sizeof *local, "local scales", err);
-        rc = local ? spread_at(m, &e->base, local, &on, err) : ST_NOMEM;
-    }
     if (rc == ST_OK)
         rc = model_predict(m, &e->base, p->mean_scaled, p->var_scaled, &on, err);
+    if (rc == ST_OK && (m->spread || m->ncv) && p->var_scaled) {
+        local = mem_calloc(m->t, (e->n + 1) * sizeof *local, "local scales", err);
+        rc = !local    ? ST_NOMEM
+             : m->ncv ? crossfit_at(m, &e->base, p->mean_scaled, local, &on, err)
+                      : spread_at(m, &e->base, local, &on, err);
+    }
     if (rc != ST_OK) {
         free(local);
         return rc;
