@@ -140,7 +140,16 @@ run --format json -e "$base; likelihood dirichlet alpha=0.1; kernel matern(nu=3/
 has "folds" "$out" '"accuracy":'
 run --format json -e "$base; likelihood dirichlet; split test=20%; fit features=64 amplitude=2" \
     -e 'score; fit features=64 amplitude=4; score; compare r1 r2'
-has "compare has the paired log loss" "$out" '"log_loss"'
+has "compare has the log loss" "$out" '"log_loss"'
+paired=$(printf '%s\n' "$out" | grep '"command":"compare"')
+scores=$(printf '%s\n' "$out" | grep '"command":"score"')
+each() { printf '%s\n' "$scores" | sed "s/.*\"$1\":\([0-9.]*\).*/\1/" | paste -sd' '; }
+pair() { printf '%s\n' "$paired" | sed "s/.*\"$1\":\([-0-9.e]*\).*/\1/"; }
+ok "and row by row: the differences of log loss and error rate" awk -v l="$(each log_loss)" \
+    -v a="$(each accuracy)" -v dl="$(pair nlpd_difference)" -v da="$(pair error_difference)" '
+    BEGIN { split(l, x, " "); split(a, y, " "); p = x[2] - x[1] - dl; q = y[1] - y[2] - da
+            exit p * p > 1e-20 || q * q > 1e-20 }'
+has "of classes no squared error" "$paired" '"rmse_difference":null'
 
 # Two classes, numbers as classes, a class without training rows, rows all of one class.
 awk 'BEGIN { print "x,y"; for (i = 0; i < 40; i++) printf "%d,%d\n", i, i < 20 ? 10 : 9 }' >two.csv

@@ -128,6 +128,10 @@ done
 ok "twenty sets: 0.89 to 0.915 hold their class" \
     awk "BEGIN { print $sum / 20; exit !($sum / 20 >= 0.89 && $sum / 20 <= 0.915) }"
 
+run -s probit.gpd -e 'export r3'
+has "the paragraph tells both" "$(echo $out)" \
+    'By 180 rows that .* the temperature [0-9.]*, and prediction sets at 80 % were made'
+ok "and no noise" sh -c "! echo '$(echo $out)' | grep -q noise"
 refused() { # name line pattern
     run -e "$open; fit features=64; $2"
     test $rc -ne 0

@@ -570,7 +570,7 @@ static void rescale_words(struct buf *b, const struct run *r)
     const double amplitude = r->fit.amplitude, noise = r->fit.noise;
     const double ratio = noise / amplitude, now = r->info.noise / r->info.amplitude;
 
-    if (r->kind != RUN_FIT || !r->model)
+    if (r->kind != RUN_FIT || !r->model || r->model->kind->classes)
         return;
     if (!intervals_moved(r, least)) {
         reach_words(b, r);
@@ -597,12 +597,14 @@ static void scale_words(struct buf *b, const struct run *r)
 {
     struct buf hp = { 0 };
 
+    const bool noise = !run_model_kind(r)->classes; /* which have none */
+
     if (r->kind == RUN_FIT && r->model)
         fitting_scales_text(&hp, &r->fit.kernel, r->model->hp, r->model->t, r->model->amplitudes,
-                            r->model->noises);
+                            noise ? r->model->noises : NULL);
     else if (r->kind == RUN_TUNE && r->tune.evaluations)
         fitting_scales_text(&hp, &r->fit.kernel, r->tune.best.hp, r->topt.targets,
-                            r->tune.best.amplitudes, r->tune.best.noises);
+                            r->tune.best.amplitudes, noise ? r->tune.best.noises : NULL);
     if (!hp.len)
         return;
     const bool raw = r->has_enc && r->enc.yscale == Y_NONE && r->data &&
@@ -680,6 +682,26 @@ static void class_score_words(struct buf *b, const struct metrics *m)
     buf_puts(b, ". ");
 }
 
+/* How rows kept aside have set probabilities, variances and intervals. */
+static void calibration_words_of(struct buf *b, const struct run *r)
+{
+    const struct fit_info *i = &r->info;
+
+    if (i->calibration_rows == 0)
+        return;
+    buf_printf(b, "By %zu rows that the model was not fitted to, ", i->calibration_rows);
+    if (i->calibration_temperature > 0.0)
+        buf_printf(b, "latent functions were divided by the temperature %.4g",
+                   i->calibration_temperature);
+    if (i->calibration_set > 0.0)
+        buf_printf(b, "%sprediction sets at %g %% were made (split conformal)",
+                   i->calibration_temperature > 0.0 ? ", and " : "", 100.0 * i->calibration_level);
+    if (i->calibration_factor > 0.0)
+        buf_printf(b, "variances were multiplied by %.4g, and intervals at %g %% reach %.4g sd",
+                   i->calibration_factor, 100.0 * i->calibration_level, i->calibration_reach);
+    buf_puts(b, ". ");
+}
+
 static void score_words(struct buf *b, const struct run *r)
 {
     const struct metrics *m, *scaled;
@@ -740,6 +762,7 @@ void export_words(const struct workspace *ws, const struct run *r, struct buf *o
     scale_words(out, r);
     if (r->kind == RUN_FIT && r->model)
         solver_words(out, r);
+    calibration_words_of(out, r);
     score_words(out, r);
     source_words(out, r);
 }

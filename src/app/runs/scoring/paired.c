@@ -19,6 +19,8 @@ struct paired {
     double rmse, rmse_se;    /* of the RMSE, in units of the target */
     double mse, mse_se;      /* of the mean squared error */
     double nlpd, nlpd_se;    /* in nats a row; NaN where a run has no variances */
+    bool classes;            /* then the log loss, and instead of errors: */
+    double error, error_se;  /* of the share of rows with another class */
 };
 
 /* The groups of rows: numbers below n for each row, and room for n sums.  NULL, NULL: every row is
@@ -167,6 +169,12 @@ static enum status groups_of(const struct run *r, const struct prediction *p, st
     return ST_NOMEM;
 }
 
+/* 1 where the predicted class is another one. */
+static double is_wrong(const struct prediction *p, size_t i)
+{
+    return (p->classes ? p->mean[i] : (double)(p->mean[i] >= 0.5)) != p->y[i];
+}
+
 static enum status make(const struct run *a, const struct run *b, size_t ja, size_t jb,
                         struct paired *out, struct err *err)
 {
@@ -184,20 +192,27 @@ static enum status make(const struct run *a, const struct run *b, size_t ja, siz
         free(d);
         return rc;
     }
-    for (size_t i = 0; i < p.n; i++) {
+    out->rows = p.n;
+    out->groups = g.n;
+    out->classes = of_a.nclasses > 0;
+    for (size_t i = 0; out->classes && i < p.n; i++)
+        d[i] = is_wrong(&q, i) - is_wrong(&p, i);
+    if (out->classes)
+        out->error = mean_of(p.n, d, &g, &out->error_se);
+    for (size_t i = 0; !out->classes && i < p.n; i++) {
         const double e = p.y[i] - p.mean[i], f = q.y[i] - q.mean[i];
         first += e * e / (double)p.n;
         second += f * f / (double)p.n;
         d[i] = f * f - e * e;
     }
-    out->rows = p.n;
-    out->groups = g.n;
     out->mse = mean_of(p.n, d, &g, &out->mse_se);
     /* b - a = (b^2 - a^2) / (b + a) */
     const double sum = sqrt(first) + sqrt(second);
     out->rmse = sum > 0.0 ? out->mse / sum : 0.0;
     out->rmse_se = sum > 0.0 ? out->mse_se / sum : 0.0;
-    if (p.var_scaled && q.var_scaled) {
+    if (out->classes)
+        out->mse = out->mse_se = out->rmse = out->rmse_se = NAN;
+    if (out->classes || (p.var_scaled && q.var_scaled)) {
         for (size_t i = 0; i < p.n; i++)
             d[i] = surprise(&of_b, &q, i) - surprise(&of_a, &p, i);
         out->nlpd = mean_of(p.n, d, &g, &out->nlpd_se);
@@ -232,14 +247,19 @@ static void tell_one(const struct run *a, const struct run *b, const struct pair
     rec_num(r, "mse_se", p->mse_se);
     rec_num(r, "nlpd_difference", p->nlpd);
     rec_num(r, "nlpd_se", p->nlpd_se);
+    if (p->classes) {
+        rec_num(r, "error_difference", p->error);
+        rec_num(r, "error_se", p->error_se);
+    }
     rec_text(r, "\n%s against %s on the same %zu rows", b->id, a->id, p->rows);
     if (p->groups)
         rec_text(r, " of %zu group%s", p->groups, p->groups == 1 ? "" : "s");
     rec_text(r, ": ");
-    words_of(r, "RMSE", p->rmse, p->rmse_se);
+    words_of(r, p->classes ? "error rate" : "RMSE", p->classes ? p->error : p->rmse,
+             p->classes ? p->error_se : p->rmse_se);
     if (isfinite(p->nlpd)) {
         rec_text(r, ", ");
-        words_of(r, "NLPD", p->nlpd, p->nlpd_se);
+        words_of(r, p->classes ? "log loss" : "NLPD", p->nlpd, p->nlpd_se);
     }
     if (p->groups == 1)
         rec_text(r, "; one group has no standard error");
