@@ -71,8 +71,9 @@ for d in ${*:-protein kin40k bike gb1}; do
         grep -Fq "\"data\":\"$d\",\"way\":\"$way\"" "$out" && continue
         test -f "$work/s.gpd" || g -e "$(data_of "$d")" -e "kernel $(kernel_of "$d")" \
             -e 'tune solver=nn evals=60' || { echo "$d: tune: exit status $?"; continue; }
-        g -e "time $(line_of "$way"); time score baseline=no" ||
-            { echo "$d $way: exit status $?"; grep '"error"' "$work/out" "$work/err"; continue; }
+        g -e "time $(line_of "$way"); time score baseline=no" || [ $? -eq 3 ] || # 3: at maxit=
+            { echo "$d $way: failed"; grep '"error"' "$work/out" "$work/err"; continue; }
+        grep -q '"command":"score"' "$work/out" || { echo "$d $way: no time"; continue; }
         printf '{"data":"%s","way":"%s","rmse":%s,"nlpd":%s,"coverage95":%s,"fit_seconds":%s,"score_seconds":%s}\n' \
             "$d" "$way" "$(value score rmse_scaled 1)" "$(value score nlpd_scaled 1)" \
             "$(value score coverage95 1)" "$(value time processor_seconds 1)" \

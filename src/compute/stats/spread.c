@@ -66,6 +66,23 @@ static enum status tune(const struct fit_opts *o, const struct source *train, co
     return rc == ST_OK && ctl_stopped(on->ctl) ? err_set(err, ST_CANCELLED, "stopped") : rc;
 }
 
+/* Makes the mean of (e/s)^2 over the training rows 1; s: t vectors of n for its use. */
+static enum status level(struct model *m, const struct source *train, const double *e, double *s,
+                         const struct tools *on, struct err *err)
+{
+    const size_t n = train->n;
+    const enum status rc = spread_at(m, train, s, on, err);
+
+    for (size_t j = 0; rc == ST_OK && j < m->t; j++) {
+        double sum = 0.0;
+        for (size_t i = j * n; i < (j + 1) * n; i++)
+            sum += e[i] / s[i] * (e[i] / s[i]) / (double)n;
+        if (sum > 0.0 && isfinite(sum))
+            spread_multiply(m, j, sqrt(sum));
+    }
+    return rc;
+}
+
 enum status spread_fit(struct model *m, const struct source *train, const double *e,
                        const struct tools *on, struct err *err)
 {
@@ -101,6 +118,8 @@ enum status spread_fit(struct model *m, const struct source *train, const double
         to[c] = mean[j];
     }
     m->nspread = rc == ST_OK ? c : 0;
+    if (rc == ST_OK)
+        rc = level(m, train, e, y, on, err);
     model_unref(log_scale);
     free(y);
     return rc;

@@ -8,7 +8,8 @@
 #include "compute/models/model.h"
 
 /* Gives the model, which nobody else has yet, the scale of its errors e (t vectors of train->n,
- * scaled units, multiplied by the row factors of the source if there are any).  UNSUPPORTED for a
+ * scaled units, multiplied by the row factors of the source if there are any), at which the mean of
+ * (e/s)^2 is 1.  UNSUPPORTED for a
  * kernel without random features. */
 enum status spread_fit(struct model *, const struct source *train, const double *e,
                        const struct tools *, struct err *);

@@ -286,8 +286,10 @@ static void tell_numbers(struct rec *rec, const struct calibrating *c, const str
                  100.0 * c->ask.level, r->model->ncv, sqrt(c->of[0].z2));
         return;
     }
-    rec_text(rec, "%smean z^2 %.3g there: variances times %.3g;  intervals at %g %% reach %.3g sd",
-             t > 1 ? "first target: " : "", c->of[0].z2, factor[0], 100.0 * c->ask.level, reach[0]);
+    rec_text(rec, "%smean z^2 %.3g there: %svariances times %.3g;  "
+                  "intervals at %g %% reach %.3g sd",
+             t > 1 ? "first target: " : "", c->of[0].z2, r->model->spread ? "local " : "",
+             factor[0], 100.0 * c->ask.level, reach[0]);
 }
 
 static void tell(struct workspace *ws, const struct calibrating *c, const struct run *r)
