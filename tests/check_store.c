@@ -5,6 +5,7 @@
 
 #include "app/session/store_impl.h"
 #include "app/session/transcript.h"
+#include "compute/models/csvc.h"
 #include "store_support.h"
 #include "support.h"
 
@@ -672,6 +673,58 @@ START_TEST(hostile_points_do_no_harm)
 }
 END_TEST
 
+/* The same of a support vector machine: rows that are not there, that are no numbers, negative,
+ * between two rows, twice; coefficients of 0, beyond what C allows, no numbers; a decision function
+ * that is short, absent, not finite, or of a price of 0 or -1.  1, -1, 0 and infinity end in
+ * f03f, f0bf, 0000 and f07f. */
+static const char *const hostile_vectors[] = {
+    "SELECT 1",
+    "UPDATE blob SET data = x'9c7500883ce4377e' || substr(data, 9) WHERE what = 'origin'",
+    "UPDATE blob SET data = x'000000000000f87f' || substr(data, 9) WHERE what = 'origin'",
+    "UPDATE blob SET data = x'000000000000f0bf' || substr(data, 9) WHERE what = 'origin'",
+    "UPDATE blob SET data = x'000000000000e03f' || substr(data, 9) WHERE what = 'origin'",
+    "UPDATE blob SET data = substr(data, 9, 8) || substr(data, 9) WHERE what = 'origin'",
+    "DELETE FROM blob WHERE what = 'origin'",
+    "UPDATE blob SET data = x'0000000000000000' || substr(data, 9) WHERE what = 'w'",
+    "UPDATE blob SET data = x'9c7500883ce4377e' || substr(data, 9) WHERE what = 'w'",
+    "UPDATE blob SET data = x'000000000000f87f' || substr(data, 9) WHERE what = 'w'",
+    "UPDATE blob SET data = substr(data, 9) WHERE what = 'w'",
+    "UPDATE blob SET data = x'000000000000f07f' || substr(data, 9) WHERE what = 'X'",
+    "UPDATE blob SET data = substr(data, 9) WHERE what = 'state'",
+    "DELETE FROM blob WHERE what = 'state'",
+    "UPDATE blob SET data = x'000000000000f07f' || substr(data, 9) WHERE what = 'state'",
+    "UPDATE blob SET data = substr(data, 1, 8) || x'000000000000f87f' || substr(data, 17) "
+    "WHERE what = 'state'",
+    "UPDATE blob SET data = substr(data, 1, 24) || x'0000000000000000' WHERE what = 'state'",
+    "UPDATE blob SET data = substr(data, 1, 24) || x'000000000000f0bf' WHERE what = 'state'",
+    "UPDATE run SET body = replace(body, '\"M\":', '\"M\":9')",
+    "UPDATE run SET body = replace(body, '\"cost\":1', '\"cost\":-1')",
+};
+
+START_TEST(hostile_vectors_do_no_harm)
+{
+    struct desk d;
+
+    if (!csvc_here())
+        return;
+    write_csv(60, 0);
+    begin(&d, session);
+    char line[1200];
+    snprintf(line, sizeof line, "open '%s'; cols mask role=target; likelihood bernoulli; "
+             "kernel rbf; fit solver=svm", csv);
+    run(&d, line);
+    desk_close(&d);
+    sql_summed(session, hostile_vectors[_i]);
+    begin(&d, session);
+    const struct model *m = d.ws->nrun ? d.ws->run[0]->model : NULL;
+    ck_assert_msg((m != NULL) == (_i == 0), "%s: %s", hostile_vectors[_i], buf_str(&d.said));
+    ck_assert(_i == 0 || strstr(buf_str(&d.said), "session") != NULL);
+    if (m != NULL)
+        run(&d, "score on=train");
+    desk_close(&d);
+}
+END_TEST
+
 /* Random damage. */
 
 enum { FLIPS = 250 };
@@ -1110,6 +1163,8 @@ int main(void)
         { "hostile", hostile_schemas_are_refused, (int)(sizeof hostile / sizeof *hostile) },
         { "rows", changed_rows_are_left_out, 5 },
         { "arrays", damaged_arrays_leave_the_rest, 1 },
+        { "vectors", hostile_vectors_do_no_harm,
+          (int)(sizeof hostile_vectors / sizeof *hostile_vectors) },
         { "points", hostile_points_do_no_harm,
           (int)(sizeof hostile_points / sizeof *hostile_points) },
         { "flips", random_damage_is_noticed, 1 },

@@ -88,6 +88,7 @@ molecules "base/mem.h"
 base "../compute/rng.h"
 base <cblas.h>
 base <gsl/gsl_math.h>
+base <libsvm/svm.h>
 base <nlopt.h>
 base <sqlite3.h>
 base <readline/readline.h>
@@ -101,8 +102,8 @@ for folder in base compute data figure app/shell app/core app/session app/runs a
     app/commands ui cuda molecules; do
     found layers "src/$folder/wrong.c:1:" "layers.sh finds what src/$folder includes"
 done
-for header in compute/linalg/blas.h ../compute/rng.h cblas.h gsl/ nlopt.h sqlite3.h readline/ \
-    curses.h Random123/ zlib.h GraphMol/; do
+for header in compute/linalg/blas.h ../compute/rng.h cblas.h gsl/ libsvm/ nlopt.h sqlite3.h \
+    readline/ curses.h Random123/ zlib.h GraphMol/; do
     found layers "$header" "layers.sh finds $header where it does not belong"
 done
 verdict "no rule of layers.sh holds" "$(grep '^ok ' "$work/layers")"

@@ -54,7 +54,7 @@ solve_tests = tests/compute/check_blas tests/compute/check_classes \
   tests/compute/check_intervals tests/compute/check_kpca \
   tests/compute/check_metrics \
   tests/compute/check_precond tests/compute/check_registry tests/compute/check_solver \
-  tests/compute/check_truth
+  tests/compute/check_svm tests/compute/check_truth
 if HAVE_CHECK
 check_PROGRAMS += $(solve_tests)
 TESTS += $(solve_tests)
@@ -75,6 +75,8 @@ tests_compute_check_registry_SOURCES = tests/compute/check_registry.c
 tests_compute_check_registry_LDADD = $(compute_tests)
 tests_compute_check_solver_SOURCES = tests/compute/check_solver.c
 tests_compute_check_solver_LDADD = $(compute_tests)
+tests_compute_check_svm_SOURCES = tests/compute/check_svm.c
+tests_compute_check_svm_LDADD = $(compute_tests)
 tests_compute_check_truth_SOURCES = tests/compute/check_truth.c
 tests_compute_check_truth_LDADD = $(compute_tests)
 tests_compute_check_kpca_SOURCES = tests/compute/check_kpca.c

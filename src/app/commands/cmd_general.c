@@ -12,6 +12,7 @@
 #include "base/dirs.h"
 #include "base/mem.h"
 #include "compute/backend_load.h"
+#include "compute/models/csvc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -126,6 +127,9 @@ static void about_formats(struct rec *r)
     rec_str(r, "hdf5", hdf5);
     rec_text(r, "\n  reads     %s, text and NPY also as .gz and .zst; HDF5 %s", buf_str(&names),
              hdf5 ? hdf5 : "not built in (libhdf5-dev)");
+    rec_bool(r, "libsvm", csvc_here());
+    rec_text(r, "\n  machines  fit solver=svm: %s",
+             csvc_here() ? "by LIBSVM" : "not built in (libsvm-dev)");
     buf_free(&names);
 }
 

@@ -193,19 +193,41 @@ static enum status class_kind(const struct args *a, const char *verb, const char
     return ST_UNSUPPORTED;
 }
 
+/* The kind that the line names by model= (fit) or solver=; NULL: none, or a solver of several. */
+static const struct model_ops *named_kind(const struct args *a, bool model)
+{
+    const struct model_ops *by_solver = model_kind_named(args_text(a, "solver"));
+
+    return by_solver ? by_solver : model ? model_kind_named(args_text(a, "model")) : NULL;
+}
+
+/* A support vector machine, which takes C=, is for two classes and cannot be tuned. */
+static enum status margin_suits(const struct args *a, const struct dataset *d, struct err *err)
+{
+    const struct model_ops *kind = named_kind(a, true);
+
+    if (kind && kind->margin && (!d->link || d->alpha > 0.0)) {
+        err_named(err, ST_UNSUPPORTED, "svm",
+                  "a support vector machine separates two classes, and the likelihood is that of "
+                  "%s", d->link ? "several" : "a number");
+        err_hint(err, "likelihood bernoulli, then fit solver=svm  |  fit");
+        return ST_UNSUPPORTED;
+    }
+    if (args_given(a, "C") && !(kind && kind->margin)) {
+        err_named(err, ST_USAGE, "svm", "C= is the price of errors of a support vector machine");
+        err_hint(err, "fit solver=svm C=%s", args_text(a, "C"));
+        return ST_USAGE;
+    }
+    return ST_OK;
+}
+
 /* Inducing points where the line asks for them, by solver= or by what only they have; *sparse says
  * whether it does.  Of the approximations FITC alone has a posterior of classes. */
 static enum status class_points(struct workspace *ws, const struct args *a, const char *verb,
                                 bool *sparse, struct select_opts *o, struct err *err)
 {
-    const struct model_ops *points = model_kind_by("sparse"), *kind = NULL;
-    static const char *const words[] = { "solver", "model" };
-
-    for (size_t i = 0; i < 2; i++) {
-        const char *word = strcmp(verb, "tune") || i == 0 ? args_text(a, words[i]) : NULL;
-        const struct model_ops *named = word ? model_kind_named(word) : NULL;
-        kind = named ? named : kind;
-    }
+    const struct model_ops *points = model_kind_by("sparse"),
+                           *kind = named_kind(a, strcmp(verb, "tune") != 0);
     enum status rc = line_inducing(ws, a, kind != NULL, &kind, o, err);
     *sparse = kind == points;
     if (rc == ST_OK && *sparse && args_given(a, "approx") && o->approx != BOUND_FITC) {
@@ -374,6 +396,8 @@ static enum status cmd_tune(struct workspace *ws, const struct args *a, struct e
             o.objective = i;
     tell_no_test(ws, d);
     const char *on = args_text(a, "solver");
+    if (named_kind(a, false) && named_kind(a, false)->margin)
+        return named_kind(a, false)->tuning->allowed(0, 0, 0, err);
     o.approx = !strcmp(args_text(a, "nmll"), "approx");
     o.kind = model_kind_named(on);
     rc = d->link ? tune_classes(ws, a, d, &k, &o, err)
@@ -650,7 +674,7 @@ static enum status fit_against(struct workspace *ws, const struct args *a, struc
 static enum status continue_changes(const struct args *a, struct fit_opts *o, struct err *err)
 {
     static const char *const fixed[] = {"data",    "kernel", "seed", "from",
-                                        "rescale", "plan",   "store", "model"};
+                                        "rescale", "plan",   "store", "model", "C"};
 
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
         if (args_given(a, fixed[i]) || args_hp(a)) {
@@ -806,8 +830,10 @@ static enum status fit_labels(struct workspace *ws, const struct args *a, struct
         "select", "approx", "rescale", "from", "against", NULL
     };
     bool exact = false;
-    enum status rc = only_classes(a, "fit features=2048", others, err);
+    enum status rc = margin_suits(a, d, err);
 
+    if (rc == ST_OK)
+        rc = only_classes(a, "fit features=2048", others, err);
     if (rc == ST_OK)
         rc = fit_hp(ws, a, d, o, err);
     if (rc == ST_OK)
@@ -842,9 +868,12 @@ static enum status fit_classes(struct workspace *ws, const struct args *a, struc
     };
     if (d->alpha > 0.0)
         return fit_labels(ws, a, d, o, err);
+    const struct model_ops *kind = named_kind(a, true);
     enum status rc = only_classes(a, "fit", others, err);
     bool sparse = false;
 
+    if (rc == ST_OK)
+        rc = margin_suits(a, d, err);
     if (rc == ST_OK)
         rc = class_kind(a, "fit", "solver", err);
     if (rc == ST_OK)
@@ -856,7 +885,10 @@ static enum status fit_classes(struct workspace *ws, const struct args *a, struc
     if (rc != ST_OK)
         return rc;
     o->likelihood = likelihood_linked(d->link);
-    o->solver = sparse ? sparse_model.solver : "auto";
+    o->solver = sparse                  ? sparse_model.solver
+                : kind && kind->margin ? kind->solver
+                                        : "auto";
+    o->cost = kind && kind->margin ? args_num(a, "C") : 0.0;
     o->noise = 1.0;
     o->keep_scale = true;
     o->seed = args_given(a, "seed") ? (uint64_t)args_int(a, "seed", 0) : ws->opt.seed;
@@ -873,6 +905,8 @@ static enum status cmd_fit(struct workspace *ws, const struct args *a, struct er
 
     if (rc == ST_OK && d->link)
         return fit_classes(ws, a, d, &o, err);
+    if (rc == ST_OK)
+        rc = margin_suits(a, d, err);
     if (rc == ST_OK)
         rc = fit_hp(ws, a, d, &o, err);
     if (rc == ST_OK)
@@ -1015,6 +1049,8 @@ struct command cmd_model_rows[] = {
        "number of random features (columns of Z); of several classes, unless given, twice the "
        "training rows between 512 and 2048"},
       INDUCING_ARGS,
+      {"C", ARG_REAL, 0, "1", 1e-9, 1e9, NULL, NULL,
+       "solver=svm: the price of errors; amplitude^2 C decides"},
       {"rank", ARG_INT, 0, "auto", 1, 65536, "auto", "columns",
        "rank of the preconditioner; auto: the least predicted time (a note says which)"},
       {"precond", ARG_PRECOND, 0, NULL, 0, 0, NULL, NULL,

@@ -203,6 +203,7 @@ static void model_section(struct document *doc, const struct workspace *ws, cons
     document_fact(doc, "tuned by", tuned ? tuned->command : "not tuned");
     document_fact(doc, "fitted by", r->command);
     document_fact_count(doc, r->model->kind->keeps_rows     ? "training rows"
+                             : r->model->kind->margin       ? "support vectors"
                              : r->model->kind->keeps_inputs ? "inducing points"
                                                             : "features", r->model->M);
     document_fact(doc, "solver", r->info.solver);

@@ -95,6 +95,11 @@ static bool has_bound(const struct run *r)
     return is_sparse(r) && isfinite(r->info.bound);
 }
 
+static bool has_support(const struct run *r)
+{
+    return r->info.support != 0;
+}
+
 static bool chose_points(const struct run *r)
 {
     return r->tune.rounds != 0;
@@ -278,6 +283,24 @@ static const struct measure table[] = {
     {ROW("log_likelihood", "objective", MEASURE_SYSTEM, "nats",
          "what approx= has in place of the log marginal likelihood (nats)"),
      INFO(objective), HIGHER, .applies = is_sparse, .omit = true, .age = MEASURE_LATER},
+    {ROW("support_vectors", "support", MEASURE_SYSTEM, "", "training rows that decide"),
+     INFO(support), LOWER, .applies = has_support, .omit = true, .age = MEASURE_LATER,
+     .least = 1.0, .compare = true},
+    {ROW("support_at_price", "bounded", MEASURE_SYSTEM, "",
+         "support vectors with the largest weight that C allows"),
+     INFO(bounded), LOWER, .applies = has_support, .omit = true, .age = MEASURE_LATER},
+    {ROW("C", "cost", MEASURE_SYSTEM, "", "price of errors of a support vector machine"),
+     INFO(cost), .applies = has_support, .omit = true, .age = MEASURE_LATER, .least = DBL_MIN,
+     .compare = true},
+    {ROW("sigmoid_a", "sigmoid_a", MEASURE_SYSTEM, "",
+         "slope of the sigmoid: p = 1/(1 + exp(a f + b))"),
+     INFO(sigmoid_a), .applies = has_support, .omit = true, .age = MEASURE_LATER},
+    {ROW("sigmoid_b", "sigmoid_b", MEASURE_SYSTEM, "", "its constant"), INFO(sigmoid_b),
+     .applies = has_support, .omit = true, .age = MEASURE_LATER},
+    {ROW("left_out_log_loss", "sigmoid_loss", MEASURE_SYSTEM, "nats",
+         "log loss on the training rows, each left out of a fold"),
+     INFO(sigmoid_loss), LOWER, .applies = has_support, .omit = true, .age = MEASURE_LATER,
+     .least = DBL_MIN, .compare = true},
     {ROW("rank", "rank", MEASURE_SYSTEM, "", "rank of the preconditioner"), INFO(rank),
      .applies = has_rank, .brief = "rank"},
     {ROW("preconditioner", "precond", MEASURE_SYSTEM, "", "preconditioner"), INFO(precond),

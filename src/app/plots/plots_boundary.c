@@ -27,12 +27,15 @@ static enum status probabilities(const struct plots_boundary_plane *p, size_t n,
 
     source_array_init(&src, p->inputs, n, p->enc->d, p->enc->d);
     if (rc == ST_OK)
-        rc = model_predict(p->m, &src.base, mean, mean + C * n, &on, err);
+        rc = model_predict(p->m, &src.base, mean, p->m->kind->margin ? NULL : mean + C * n, &on,
+                           err);
     const struct temperature_rows rows = { .of = p->m->likelihood, .n = n,
                                            .classes = p->enc->nclasses, .mean = mean,
                                            .var = mean ? mean + C * n : NULL, .pool = job->pool };
-    if (rc == ST_OK)
-        rc = temperature_apply(&rows, p->m->temperature, C > 1 ? prob : prob + n, err);
+    if (rc == ST_OK && C > 1)
+        rc = temperature_apply(&rows, p->m->temperature, prob, err);
+    else if (rc == ST_OK)
+        model_probabilities(p->m, n, mean, mean + n, prob + n);
     for (size_t i = 0; rc == ST_OK && C == 1 && i < n; i++)
         prob[i] = 1.0 - prob[n + i];
     free(mean);

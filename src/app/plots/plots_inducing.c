@@ -85,6 +85,11 @@ static struct figure *targets_panel(const struct run *r, struct err *err)
     return plots_finish(f, ok);
 }
 
+static bool keeps_points(const struct run *r)
+{
+    return r->nrounds || (r->model && r->model->origin && !r->model->kind->margin);
+}
+
 static struct run *sparse_run(struct workspace *ws, struct run *r, const struct args *a,
                               struct err *err)
 {
@@ -92,10 +97,10 @@ static struct run *sparse_run(struct workspace *ws, struct run *r, const struct 
 
     if (a && args_many(a, "runs") > 0)
         return plots_runs(ws, r, a, runs, 1, err) == 1 ? runs[0] : NULL;
-    if (r && (r->nrounds || (r->model && r->model->origin)))
+    if (r && keeps_points(r))
         return r;
     for (size_t i = ws->nrun; i-- > 0;)
-        if (ws->run[i]->nrounds || (ws->run[i]->model && ws->run[i]->model->origin))
+        if (keeps_points(ws->run[i]))
             return ws->run[i];
     return NULL;
 }
@@ -117,7 +122,7 @@ static struct figure *plot_inducing(struct workspace *ws, struct run *r, const s
             n -= i;
             break;
         }
-    if (!of || (n == 0 && !(m && m->origin)))
+    if (!of || !keeps_points(of))
         return plots_nothing("inducing", "No fit keeps inducing points. try: fit solver=sparse "
                              "select=greedy", err);
     struct figure *first = n ? rounds_panel(of, round, n, err) : NULL;

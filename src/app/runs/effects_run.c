@@ -700,8 +700,10 @@ static void effects_tell(struct workspace *ws, const void *work)
         ws_note(ws, "sequence", "%zu column%s of sequences or nodes moved by no effect; "
                 "explain-row row:1 changes them", w->skipped, w->skipped == 1 ? " is" : "s are");
     if (!w->bands)
-        ws_note(ws, "no-variance", "%s has no factor for variances, so effects have no bands "
-                "(fit %s)", w->m.run, w->m.model->kind->local ? "model=features" : "variance=auto");
+        ws_note(ws, "no-variance", "%s has no factor for variances, so effects have no bands%s",
+                w->m.run, w->m.model->kind->margin  ? ""
+                          : w->m.model->kind->local ? " (fit model=features)"
+                                                    : " (fit variance=auto)");
     effects_record(ws, w);
 }
 

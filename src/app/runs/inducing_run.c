@@ -319,8 +319,9 @@ static const struct job_ops ops = { "inducing", keeping_work, keeping_done, NULL
 enum status inducing_run_start(struct workspace *ws, const struct run *r, const char *out,
                                const char *line, struct err *err)
 {
-    if (r->kind != RUN_FIT || !r->model || !r->model->origin) {
-        err_set(err, ST_STATE, "%s keeps no inducing points", r->id);
+    if (r->kind != RUN_FIT || !r->model || !r->model->origin || r->model->kind->margin) {
+        err_set(err, ST_STATE, "%s keeps no inducing points%s", r->id,
+                r->model && r->model->origin ? ", but support vectors, which are not chosen" : "");
         err_hint(err, "fit solver=sparse inducing=100, then inducing");
         return ST_STATE;
     }

@@ -486,7 +486,8 @@ static enum status suggest_work(struct job *job, struct err *err)
     if (rc == ST_OK && !model_has_variance(g->s.model)) {
         rc = err_named(err, ST_STATE, "no-variance",
                        "%s has no variances, and %s weighs them", g->s.run, verb_of(g));
-        err_hint(err, "fit variance=auto, then %s", verb_of(g));
+        err_hint(err, "fit%s, then %s", g->s.model->kind->classes ? "" : " variance=auto",
+                 verb_of(g));
     }
     if (rc == ST_OK)
         rc = utilities(g, &u, err);

@@ -89,6 +89,10 @@ void verdict_write(struct run *r)
     char *v = r->verdict;
     const size_t n = sizeof r->verdict;
 
+    if (run_model_kind(r)->verdict) {
+        run_model_kind(r)->verdict(i, v, n);
+        return;
+    }
     if (r->fit.likelihood && r->fit.likelihood->classes) {
         classes_verdict(r, v, n);
         return;

@@ -567,6 +567,8 @@ static void fit_opts(struct buf *b, const struct fit_opts *o)
     num(b, "amplitude", o->amplitude);
     num(b, "noise", o->noise);
     inducing(b, &o->inducing);
+    if (o->cost > 0.0)
+        num(b, "cost", o->cost);
     buf_putc(b, '}');
 }
 
@@ -655,7 +657,7 @@ static void model(struct buf *b, const struct model *m)
     if (m->row_scale)
         flag(b, "weighted", true);
     flag(b, "inputs", m->X != NULL);
-    if (m->origin)
+    if (m->origin && !m->kind->margin)
         str(b, "approx", bound_approx_words[m->approx]);
     if (m->nrounds)
         count(b, "rounds", m->nrounds);

@@ -100,18 +100,19 @@ static bool rows_sound(const struct encoding *e, const struct model *m)
  * rounds of their choice, which are not missed. */
 static bool read_points(struct loader *l, const struct run *r, struct model *m, struct err *why)
 {
+    const char *what = m->kind->margin ? "support vector" : "inducing point";
+
     m->origin = store_read_model_doubles(l, r->id, "origin", m->M, why);
     for (size_t i = 0; m->origin && i < m->M; i++) {
         const double row = m->origin[i];
         if (row == -1.0 || (row >= 0.0 && row < (double)r->info.rows && row == floor(row)))
             continue;
-        err_set(why, ST_FORMAT, "inducing point %zu comes from row %g of %zu", i + 1, row,
-                r->info.rows);
+        err_set(why, ST_FORMAT, "%s %zu comes from row %g of %zu", what, i + 1, row, r->info.rows);
         return false;
     }
     for (size_t i = 0; m->origin && i < m->M * m->d; i++)
         if (!isfinite(m->X[i])) {
-            err_set(why, ST_FORMAT, "inducing point %zu is not finite", i / m->d + 1);
+            err_set(why, ST_FORMAT, "%s %zu is not finite", what, i / m->d + 1);
             return false;
         }
     if (m->origin && m->nrounds)
@@ -175,6 +176,11 @@ static void read_arrays(struct loader *l, struct run *r, struct model *m, bool i
         m->nstate = bytes / sizeof *m->state;
         m->state = store_read_model_doubles(l, r->id, STORE_STATE, m->nstate, &why);
         m->nstate = m->state ? m->nstate : 0;
+    }
+    if (m->kind->loaded && m->kind->loaded(m, r->info.rows, &why) != ST_OK) {
+        store_load_damaged(l, "the model of %s is damaged (%.200s): fit it again", r->id, why.msg);
+        model_unref(m);
+        return;
     }
     r->model = m;
 }
@@ -292,7 +298,7 @@ void store_read_model(struct loader *l, struct jdoc *j, struct run *r)
     const bool weighted = store_doc_has(j, "$.model.weighted") &&
                           store_doc_bool(j, "$.model.weighted");
     const bool inputs = store_doc_bool(j, "$.model.inputs");
-    if (m->kind->keeps_inputs && !m->kind->keeps_rows)
+    if (m->kind->keeps_inputs && !m->kind->keeps_rows && !m->kind->margin)
         m->approx = (enum bound_approx)store_doc_word(j, bound_approx_words, "$.model.approx");
     if (store_doc_has(j, "$.model.rounds"))
         m->nrounds = (size_t)store_doc_int(j, 0, STORE_MANY, "$.model.rounds");

@@ -199,6 +199,8 @@ static void read_fit(struct jdoc *j, struct run *r)
     o->amplitude = store_read_field_positive(j, "$.fit.amplitude", false);
     o->noise = store_read_field_positive(j, "$.fit.noise", true);
     read_inducing(j, "$.fit", &o->inducing);
+    if (store_doc_has(j, "$.fit.cost"))
+        o->cost = store_read_field_positive(j, "$.fit.cost", false);
     read_solver_info(j, r);
     measures(j, "$.info", MEASURE_OF_INFO, f);
     f->rank_seconds = NAN; /* not stored */

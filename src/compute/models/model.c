@@ -4,6 +4,7 @@
 #include "compute/models/model.h"
 
 #include "base/mem.h"
+#include "compute/likelihood/temperature.h"
 #include "compute/linalg/blas.h"
 #include "compute/models/model_impl.h"
 
@@ -279,6 +280,18 @@ enum status model_tiles(const struct prediction *p, struct err *err)
     free(s.work);
     free(s.errs);
     return rc;
+}
+
+void model_probabilities(const struct model *m, size_t n, const double *mean, const double *var,
+                         double *p)
+{
+    const struct temperature_rows rows = { .of = m->likelihood, .n = n, .classes = 2,
+                                           .mean = mean, .var = var };
+
+    if (m->kind->probability == NULL)
+        temperature_apply(&rows, m->temperature, p, NULL);
+    for (size_t i = 0; m->kind->probability && i < n; i++)
+        p[i] = m->kind->probability(m, mean[i]);
 }
 
 enum status model_predict(const struct model *m, const struct source *src, double *mean,

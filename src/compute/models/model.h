@@ -54,6 +54,7 @@ struct fit_opts {
     uint64_t seed;
     size_t targets;          /* vectors in y; 0: one */
     struct select_opts inducing; /* solver=sparse: the points, and how they are chosen */
+    double cost;             /* solver=svm: C, the price of errors; else 0 */
     struct kernel kernel; double hp[KERNEL_MAX_HP];
     double amplitude, noise; /* of every target */
     /* Tuning with fewer features counts as noise what those features miss.  By default a fit
@@ -134,6 +135,11 @@ struct fit_info {
      * their best amplitude (share/doc/methods.md 24). */
     size_t neighbours;
     double left_out_nlpd;
+    /* A support vector machine: its support vectors, how many of them have the largest weight that
+     * C allows, C, the sigmoid of its probabilities (stats/platt.h), and the log loss of these on
+     * the rows left out for it; else 0. */
+    size_t support, bounded;
+    double cost, sigmoid_a, sigmoid_b, sigmoid_loss;
     bool means_only;             /* the plan has no variances */
     bool not_there;          /* a device was there, but has no form of the kernel */
     size_t samples;              /* functions solved for beside the targets */
@@ -207,8 +213,8 @@ struct model {
      * at amplitude 1, so that one set serves all targets; their random numbers follow from the
      * seed.  NULL with S 0. */
     size_t S; double *a;
-    double *X;                   /* exact: training inputs; sparse: the points; M x d row-major;
-                                  * else NULL */
+    double *X;                   /* exact: training inputs; sparse: the points; svm: the support
+                                  * vectors; M x d row-major; else NULL */
     /* A local scale of errors (stats/spread.h): t x (nspread + 1) weights; NULL: the sd of a row is
      * that of the function and the noise. */
     size_t nspread; double *spread, spread_hp[KERNEL_MAX_HP];
@@ -217,7 +223,7 @@ struct model {
     size_t ncv, ncv_errors; double cv_level, *cv_w, *cv;
     size_t neighbours;           /* nn: training rows that predict a row; else 0 */
     double *row_scale;           /* nn: square roots of the weights of rows (M); NULL: all 1 */
-    double *origin;              /* sparse: the training row that each point is, or -1 (M) */
+    double *origin;              /* sparse, svm: the training row that each is, or -1 (M) */
     enum bound_approx approx;    /* sparse */
     enum precision precision;
     /* What lets the solver go on as if it had not been stopped (struct solve_opts); NULL: only the
@@ -246,6 +252,8 @@ struct model_ops {
     bool classes;       /* its targets are classes, predictions those of the latent function */
     bool several;       /* of several classes, with a latent function each */
     bool alone;         /* no solver but its own serves it */
+    bool margin;        /* separates classes at the price C of errors: it takes C=, and has neither
+                         * evidence nor variances; what it keeps are support vectors, no points */
     bool exact;         /* uses the kernel itself, without approximation */
     bool local;         /* makes a factor anew for each predicted row: it keeps none */
     bool draws;         /* has random features, in pairs, whose number can be set */
@@ -269,6 +277,9 @@ struct model_ops {
     enum status (*left_out)(struct fit *, struct left_out *, struct err *);
     enum status (*variance)(struct model *, const struct source *train, size_t Mv,
                             const struct tools *, double *effdim, struct err *);
+    /* FORMAT where arrays of a session, trained on that many rows, make no model; NULL: the common
+     * checks suffice. */
+    enum status (*loaded)(const struct model *, size_t rows, struct err *);
     bool (*suits)(const struct model *, const struct source *, struct err *); /* else SHAPE */
     enum status (*predict)(struct prediction *, struct err *);
     enum status (*average)(struct averaging *, struct err *); /* NULL: not supported */
@@ -277,6 +288,12 @@ struct model_ops {
                              struct err *);
     /* The functions that the fit solved for, without the mean and at amplitude 1. */
     enum status (*solved)(const struct model *, struct functions *, struct err *);
+    /* Of two classes: the probability of +1 at a predicted mean; NULL: that of the likelihood. */
+    double (*probability)(const struct model *, double mean);
+    /* What the mean has for a row without any covariance; NULL: 0. */
+    double (*constant)(const struct model *);
+    /* How the fit ended, in a sentence; NULL: what the solver or the likelihood says. */
+    void (*verdict)(const struct fit_info *, char *out, size_t n);
     const struct model_tuning *tuning; /* how its hyperparameters are found (tuning.h) */
 };
 /* The registry of kinds of model, a row for each.  The first one serves every solver= that does not
@@ -289,7 +306,8 @@ struct model_ops {
     row(sparse_classes_model) \
     row(dirichlet_model) \
     row(dirichlet_exact_model) \
-    row(nn_model)
+    row(nn_model) \
+    row(svm_model)
 
 #define MODEL_DECLARED(name) extern const struct model_ops name;
 MODEL_KINDS(MODEL_DECLARED)
@@ -338,6 +356,10 @@ enum status model_fit(const struct source *, const double *y, const struct fit_o
  * factor. */
 enum status model_predict(const struct model *, const struct source *, double *mean, double *varf,
                           const struct tools *, struct err *);
+/* Of one function of two classes: the probabilities of +1 (p, n) at its predicted means and
+ * variances, at the model's temperature.  A kind with a `probability` reads no variances. */
+void model_probabilities(const struct model *, size_t n, const double *mean, const double *var,
+                         double *p);
 /* The variances of averages of the function (without noise): rows g each .. (g + 1) each - 1 of the
  * source are group g, and var[j (n / each) + g] is that of the mean of target j over them, jointly
  * for all rows (share/doc/methods.md 14.2).  Errors as model_predict; STATE without a factor. */

@@ -37,6 +37,8 @@ const struct model_ops *model_kind_of(const struct fit_opts *o)
 {
     const struct model_ops *asked = model_kind_by(o->solver);
 
+    if (asked && asked->classes)
+        return asked;
     for (size_t i = 0; o->likelihood && i < NKINDS; i++)
         if (o->likelihood->classes && kinds[i]->classes &&
             kinds[i]->several == o->likelihood->several &&

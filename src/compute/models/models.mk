@@ -1,5 +1,7 @@
 # kinds of model: exact, by features, sparse
 libcompute_a_SOURCES += \
+  src/compute/models/csvc.c \
+  src/compute/models/csvc.h \
   src/compute/models/exact.c \
   src/compute/models/exact.h \
   src/compute/models/exact_form.c \
@@ -40,6 +42,7 @@ libcompute_a_SOURCES += \
   src/compute/models/model_sparse.c \
   src/compute/models/model_sparse_classes.c \
   src/compute/models/model_start.c \
+  src/compute/models/model_svm.c \
   src/compute/models/model_watch.c \
   src/compute/models/nearest.c \
   src/compute/models/nearest.h \

@@ -29,6 +29,8 @@ libcompute_a_SOURCES += \
   src/compute/stats/neighbours.h \
   src/compute/stats/parts.c \
   src/compute/stats/parts.h \
+  src/compute/stats/platt.c \
+  src/compute/stats/platt.h \
   src/compute/stats/process.c \
   src/compute/stats/process.h \
   src/compute/stats/reach.c \

@@ -218,7 +218,7 @@ static void solve_lines(const struct fit_info *f, struct buf *b)
     put(b, "stopped", "%s after %zu iterations", solve_outcome(f->why), f->iterations);
     if (isfinite(f->residual))
         put(b, "residual", "%.2e, true %.2e", f->residual, f->true_residual);
-    else
+    else if (isfinite(f->evidence))
         put(b, "evidence", "%.2f nats", f->evidence);
     if (f->passes > 0) {
         condition_words(s, sizeof s, CONDITION_SEEN, f->condition);

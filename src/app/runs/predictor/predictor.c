@@ -734,6 +734,8 @@ static enum status suits(const struct run *r, bool *sd, struct err *err)
     }
     if (kernel_reads_windows(&m->kernel))
         return unsupported(r, "reads sequences or graphs", err);
+    if (m->kind->margin)
+        return unsupported(r, "is a support vector machine with probabilities", err);
     if (kernel_learns(&m->kernel))
         return unsupported(r, "has learned its features", err);
     for (size_t j = 0; j < r->enc.ncol; j++)

@@ -246,7 +246,7 @@ static enum status calibrate_work(struct job *job, struct err *err)
     const bool anew = c->ask.rows > 0, folds = c->ask.way == CALIBRATION_CV;
     enum status rc = anew ? fit_anew(c, job, err) : scoring_need_factor(s, job, err);
 
-    if (rc == ST_OK && !model_has_variance(s->model))
+    if (rc == ST_OK && !model_has_variance(s->model) && !s->model->kind->margin)
         rc = no_variances(s->run, err);
     if (rc == ST_OK)
         rc = fitting_rows(s->data, folds ? PART_TRAIN : PART_VALID, false, &s->enc, &e, NULL, err);

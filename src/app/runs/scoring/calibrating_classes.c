@@ -12,10 +12,16 @@
 enum status calibrating_classes_way(const struct run *r, enum calibration_way *way,
                                     struct err *err)
 {
-    const bool classes = r->model->kind->classes;
+    const bool classes = r->model->kind->classes, sigmoid = r->model->kind->margin;
 
     if (classes && *way == CALIBRATION_BOTH)
-        *way = CALIBRATION_TEMPERATURE;
+        *way = sigmoid ? CALIBRATION_CONFORMAL : CALIBRATION_TEMPERATURE;
+    if (sigmoid && *way == CALIBRATION_TEMPERATURE) {
+        err_named(err, ST_UNSUPPORTED, "calibration-method",
+                  "the probabilities of %s are a sigmoid by left-out rows already", r->id);
+        err_hint(err, "calibrate method=conformal");
+        return ST_UNSUPPORTED;
+    }
     const bool of_numbers = *way == CALIBRATION_SCALE || *way == CALIBRATION_LOCAL ||
                             *way == CALIBRATION_CV;
     if (classes ? !of_numbers : *way != CALIBRATION_TEMPERATURE)

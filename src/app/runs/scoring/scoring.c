@@ -75,14 +75,12 @@ static enum status prediction_alloc(struct prediction *p, size_t rows, size_t t,
 }
 
 /* Of two classes: the mean is the probability of the positive one, and sd that of a 0 or 1 with
- * that probability; scaled values and sd_latent are those of the latent function. */
+ * that probability; scaled values and sd_latent are those of the latent function.  The variance of
+ * a model that has none is NaN. */
 static void unscale_classes(const struct model *m, const struct encoded *e,
                             const struct prediction *p)
 {
-    const struct temperature_rows rows = { .of = m->likelihood, .n = e->n, .classes = 2,
-                                           .mean = p->mean_scaled, .var = p->var_scaled };
-
-    temperature_apply(&rows, m->temperature, p->mean, NULL);
+    model_probabilities(m, e->n, p->mean_scaled, p->var_scaled, p->mean);
     for (size_t i = 0; i < e->n; i++) {
         p->y[i] = e->yraw ? e->yraw[i] : NAN;
         p->y_scaled[i] = e->y ? e->y[i] : NAN;
@@ -166,16 +164,19 @@ enum status scoring_rows(const struct model *m, const struct encoding *enc,
 {
     if (m->kind->several)
         return class_rows(m, enc, e, job, p, err);
+    const bool with_sd = model_has_variance(m);
     enum status rc = m->t != encoding_targets(enc)
                          ? err_set(err, ST_STATE,
                                    "the model has %zu targets, but its encoding has %zu",
                                    m->t, encoding_targets(enc))
-                         : prediction_alloc(p, e->n, m->t, model_has_variance(m), err);
+                         : prediction_alloc(p, e->n, m->t, with_sd || m->kind->probability, err);
     const struct tools on = { job->backend, job->pool, &job->ctl };
     double *local = NULL;
 
+    for (size_t i = 0; rc == ST_OK && p->var_scaled && i < e->n; i++)
+        p->var_scaled[i] = NAN;
     if (rc == ST_OK)
-        rc = model_predict(m, &e->base, p->mean_scaled, p->var_scaled, &on, err);
+        rc = model_predict(m, &e->base, p->mean_scaled, with_sd ? p->var_scaled : NULL, &on, err);
     if (rc == ST_OK && (m->spread || m->ncv) && p->var_scaled) {
         local = mem_calloc(m->t, (e->n + 1) * sizeof *local, "local scales", err);
         rc = !local    ? ST_NOMEM
@@ -484,7 +485,8 @@ static enum status columns_exist(struct scoring *s, struct err *err)
     }
     err_named(err, ST_STATE, "no-variance",
               "%s has no variances, and so neither standard deviations nor intervals", s->run);
-    err_hint(err, "fit variance=auto  |  predict columns=row,mean");
+    err_hint(err, s->model->kind->classes ? "fit  |  predict columns=row,p,class,mean_latent"
+                                          : "fit variance=auto  |  predict columns=row,mean");
     return ST_STATE;
 }
 

@@ -311,6 +311,8 @@ static enum status weigh_block(struct word_list *l, const size_t *which, size_t 
     const struct encoding one = encoding_for(&l->m.enc, l->m.target);
     const size_t n = k1 - k0, d = l->e.base.d, t = l->m.model->t;
     const double unit = one.nclasses ? 1.0 : one.ysd;
+    const struct model_ops *kind = l->m.model->kind;
+    const double constant = kind->constant ? kind->constant(l->m.model) : 0.0;
     double *mean = x + BLOCK * d, *var = sd ? mean + BLOCK * t : NULL;
     struct source_array rows;
 
@@ -323,7 +325,7 @@ static enum status weigh_block(struct word_list *l, const size_t *which, size_t 
     const enum status rc = model_predict(l->m.model, &rows.base, mean, var, on, err);
     for (size_t k = 0; rc == ST_OK && k < n; k++) {
         struct word *w = &l->word[which ? which[k0 + k] : k0 + k];
-        w->weight = unit * mean[l->m.target * n + k];
+        w->weight = unit * (mean[l->m.target * n + k] - constant);
         if (var)
             w->sd = unit * sqrt(fmax(var[l->m.target * n + k], 0.0));
     }
