@@ -1,6 +1,7 @@
 /* tests/compute/check_calibration.c -- variances and intervals by rows kept aside: golden factor
  * and densities, conformal quantiles by hand, the coverage that split conformal prediction
  * promises, temperatures and prediction sets of classes, and models that are copied. */
+#include "base/mem.h"
 #include "compute/backend.h"
 #include "compute/likelihood/temperature.h"
 #include "compute/models/model.h"
@@ -436,6 +437,49 @@ START_TEST(folds_of_single_rows_are_the_jackknife)
 }
 END_TEST
 
+/* Every allocation of a local scale and of fits of folds fails once. */
+START_TEST(short_memory_is_an_error)
+{
+    enum { N = 60 };
+    double x[N], y[N], s[N];
+    struct source_array src;
+    struct fit_info info;
+    struct model *m;
+    struct calibration of[1];
+    const struct tools on = { backend_cpu(), NULL, NULL };
+    struct fit_opts o = { .solver = "direct", .features = 16, .rtol = 1e-8, .maxit = 1, .seed = 5,
+                          .precision = PREC_DOUBLE, .amplitude = 1.0, .noise = 0.4,
+                          .keep_scale = true };
+    const struct crossfit ask = { .folds = 3, .seed = 3, .level = 0.9, .o = &o };
+    size_t failures = 0;
+
+    ck_assert_int_eq(kernel_parse("rbf", &o.kernel, o.hp, NULL), ST_OK);
+    o.hp[0] = 1.0;
+    for (size_t i = 0; i < N; i++) {
+        x[i] = 2.0 * rng_uniform(5, 3, i) - 1.0;
+        y[i] = x[i] + rng_normal(5, 4, i);
+    }
+    source_array_init(&src, x, N, 1, 1);
+    ck_assert_int_eq(model_fit(&src.base, y, &o, &on, &m, &info, NULL, NULL), ST_OK);
+    for (size_t i = 1; i < 100; i++) {
+        struct err err = { 0 };
+        struct model *c = model_copy(m, NULL);
+        mem_fail_after_for_tests(i);
+        enum status rc = _i ? crossfit_fit(c, &src.base, y, &ask, &on, of, &err)
+                            : spread_fit(c, &src.base, y, &on, &err);
+        if (rc == ST_OK)
+            rc = _i ? crossfit_at(c, &src.base, y, s, &on, &err)
+                    : spread_at(c, &src.base, s, &on, &err);
+        mem_fail_after_for_tests(0);
+        ck_assert_msg(rc == ST_OK || rc == ST_NOMEM, "%zu: %s", i, err.msg);
+        failures += rc == ST_NOMEM;
+        model_unref(c);
+    }
+    ck_assert(failures > 10);
+    model_unref(m);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("calibration");
@@ -451,6 +495,7 @@ int main(void)
     tcase_add_test(tc, copies_of_classes);
     tcase_add_loop_test(tc, copies_of_models, 0, 3);
     tcase_add_test(tc, local_scales_follow_errors);
+    tcase_add_loop_test(tc, short_memory_is_an_error, 0, 2);
     tcase_add_loop_test(tc, folds_of_single_rows_are_the_jackknife, 0, 2);
     suite_add_tcase(s, tc);
     return support_run(s);

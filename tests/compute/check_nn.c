@@ -374,6 +374,34 @@ START_TEST(threads_and_other_rows_change_no_bit)
 }
 END_TEST
 
+/* Every allocation of a fit and a prediction fails once: an error, and no model or crash. */
+START_TEST(short_memory_is_an_error)
+{
+    struct small s;
+    struct fit_info info;
+    struct fit_opts o = nn_options("rbf", NEAR);
+    const struct tools on = { backend_cpu(), NULL, NULL };
+    double mean[NEW], var[NEW];
+    size_t failures = 0;
+
+    make_small(&s);
+    s.src.base.row_scale = s.scale;
+    for (size_t i = 1; i < 80; i++) {
+        struct model *m = NULL;
+        struct err err = { 0 };
+        mem_fail_after_for_tests(i);
+        enum status rc = model_fit(&s.src.base, s.y, &o, &on, &m, &info, NULL, &err);
+        if (rc == ST_OK)
+            rc = model_predict(m, &s.test.base, mean, var, &on, &err);
+        mem_fail_after_for_tests(0);
+        ck_assert(rc == ST_OK || rc == ST_NOMEM);
+        failures += rc == ST_NOMEM;
+        model_unref(m);
+    }
+    ck_assert(failures > 15);
+}
+END_TEST
+
 struct stopper { struct cancel cancel; size_t ticks, at; };
 
 static void stop_at(void *ctx, const struct tick *t)
@@ -424,6 +452,7 @@ int main(void)
     tcase_add_loop_test(t, sequences_have_neighbours, 0, 3);
     tcase_add_test(t, counts_have_neighbours);
     tcase_add_test(t, threads_and_other_rows_change_no_bit);
+    tcase_add_test(t, short_memory_is_an_error);
     tcase_add_test(t, fits_and_predictions_can_be_stopped);
     suite_add_tcase(s, t);
     return support_run(s);
