@@ -130,6 +130,10 @@ refuse 'predict columns=mean' 'mean is of a number'
 refuse 'predict quantiles=5' 'are of a predicted number'
 refuse 'fit continue=r1' 'nothing to continue'
 refuse 'likelihood gaussian positive=yes' 'no positive class'
+for line in 'set noise=0.1' 'set l=2 noise=0.1..1' 'fit noise=0.1' 'tune noise.max=1' \
+    'sweep noise=0.1,0.2'; do
+    refuse "$line" 'noise=.*noise belongs to numbers, and the target is a class.*without noise='
+done
 awk 'BEGIN { print "x,y"; for (i = 0; i < 6000; i++) print i "," (i % 7 > 3) }' >many.csv
 run --format json -e 'open many.csv; likelihood bernoulli; kernel rbf; fit'
 has "too many rows are refused before any work" "$err$out" '"name":"classes-size".*6,000 training rows are more than 5000.*split train=5000'

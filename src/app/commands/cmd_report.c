@@ -198,7 +198,7 @@ static void model_section(struct document *doc, const struct workspace *ws, cons
     }
     buf_clear(&text);
     fitting_scales_text(&text, k, r->model->hp, r->model->t, r->model->amplitudes,
-                        r->model->noises);
+                        r->model->kind->classes ? NULL : r->model->noises);
     document_fact(doc, "hyperparameters", buf_str(&text));
     document_fact(doc, "tuned by", tuned ? tuned->command : "not tuned");
     document_fact(doc, "fitted by", r->command);

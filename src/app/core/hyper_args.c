@@ -163,6 +163,23 @@ static enum status bind_to(const struct dataset *d, struct kernel *k, size_t fro
     return rc;
 }
 
+/* Classes have no noise: a likelihood says how probable each is. */
+static enum status noise_suits(const struct args *a, const struct dataset *d, struct err *err)
+{
+    double lo, hi;
+
+    for (size_t i = 0; d && d->link && i < args_hp(a); i++) {
+        if (strcmp(args_hp_at(a, i, &lo, &hi), "noise") != 0)
+            continue;
+        err_named(err, ST_USAGE, "classes",
+                  "noise=%.100s: noise belongs to numbers, and the target is a class",
+                  args_hp_text(a, i));
+        err_hint(err, "without noise=  |  likelihood gaussian  (regression on the class)");
+        return ST_USAGE;
+    }
+    return ST_OK;
+}
+
 enum status hyper_args_bind(const struct args *a, const struct dataset *d, struct kernel *k,
                             double *hp, struct tune_bound *bound, struct err *err)
 {
@@ -171,6 +188,8 @@ enum status hyper_args_bind(const struct args *a, const struct dataset *d, struc
     double old[KERNEL_MAX_HP];
     struct kernel now = *k;
 
+    if (noise_suits(a, d, err) != ST_OK)
+        return err->code;
     if (!has_list(a) || !has_unbound(k))
         return ST_OK;
     if (!d) {

@@ -81,7 +81,7 @@ enum status hyper_args_merge(const struct kernel *, const struct args *,
                              struct err *);
 /* Where the line has a list (l=0.5,0.6,2) and the kernel has lengthscales of which it is not known
  * yet how many: binds it to the inputs of the dataset (NULL: STATE), with its hyperparameters hp
- * and, unless NULL, their bounds. */
+ * and, unless NULL, their bounds. USAGE if the line has a noise and the target is a class. */
 enum status hyper_args_bind(const struct args *, const struct dataset *, struct kernel *,
                             double *hp, struct tune_bound *bound, struct err *err);
 /* USAGE unless a list of that many values fits the slots that a name has. */

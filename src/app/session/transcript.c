@@ -666,8 +666,10 @@ static void put_found(struct buf *out, const struct line *s)
     const bool each = kernel_has_ard(&r->fit.kernel);
     buf_puts(out, "set amplitude=");
     buf_json_double(out, r->tune.best.amplitude);
-    buf_puts(out, " noise=");
-    buf_json_double(out, r->tune.best.noise);
+    if (!r->topt.likelihood) { /* classes have no noise */
+        buf_puts(out, " noise=");
+        buf_json_double(out, r->tune.best.noise);
+    }
     for (size_t i = 0; i < r->tune.nhp; i++) {
         char name[KERNEL_NAME_MAX];
         kernel_hp_info(&r->fit.kernel, i, name, NULL);
