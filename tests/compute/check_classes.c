@@ -162,6 +162,44 @@ START_TEST(few_rows)
 }
 END_TEST
 
+/* A row whose function is 0 with certainty, such as one without words, has probability 1/2 and
+ * changes no other row, by both links and at inducing points. */
+START_TEST(rows_without_a_function)
+{
+    const double y[] = { 1.0, -1.0, 1.0, -1.0 }, K2[] = { 2.0, 0.7, 0.7, 1.5 };
+    const double K4[] = { 2.0, 0.7, 0.0, 0.0, 0.7, 1.5, 0.0, 0.0, 0, 0, 0, 0, 0, 0, 0, 0 };
+    const double X[] = { 1.0, 0.5, -0.7, 1.2, 0.0, 0.0, 0.0, 0.0 };
+
+    for (size_t link = 0; link < 2; link++) {
+        const struct likelihood_ops *of =
+            likelihood_find("bernoulli", link ? "logit" : "probit", NULL);
+        struct room two = room_of(2, K2, y, NULL), four = room_of(4, K4, y, NULL);
+        ck_assert_int_eq(of->posterior(&two.l, NULL, NULL), ST_OK);
+        ck_assert_int_eq(of->posterior(&four.l, NULL, NULL), ST_OK);
+        ck_assert(four.l.converged);
+        ck_assert_double_eq_tol(four.l.evidence, two.l.evidence + 2.0 * log(0.5), 1e-9);
+        for (size_t i = 0; i < 2; i++)
+            ck_assert_double_eq_tol(four.l.alpha[i], two.l.alpha[i], 1e-7);
+        free(two.all);
+        free(four.all);
+    }
+    const struct likelihood_ops *of = likelihood_find("bernoulli", "probit", NULL);
+    double hp[KERNEL_MAX_HP];
+    struct kernel k;
+    struct sites s[2];
+    ck_assert_int_eq(kernel_parse("linear", &k, hp, NULL), ST_OK);
+    for (size_t i = 0; i < 2; i++) {
+        const struct columns_of rows = { .k = &k, .hp = hp, .X = X, .n = i ? 4 : 2, .d = 2 };
+        ck_assert_int_eq(sites_make(&rows, X, 1, of, y, &s[i], NULL, NULL), ST_OK);
+        ck_assert_int_eq(sites_at(&s[i], 1.3, 1e-10, NULL, NULL), ST_OK);
+    }
+    ck_assert_double_eq_tol(s[1].l.evidence, s[0].l.evidence + 2.0 * log(0.5), 1e-9);
+    ck_assert_double_eq_tol(s[1].l.nu[1], s[0].l.nu[1], 1e-7);
+    sites_free(&s[0]);
+    sites_free(&s[1]);
+}
+END_TEST
+
 /* Far in the tails nothing is lost: strongly contradicting rows have finite sites. */
 START_TEST(tails)
 {
@@ -442,6 +480,7 @@ int main(void)
     tcase_add_test(tc, golden_probit);
     tcase_add_test(tc, golden_logit);
     tcase_add_test(tc, few_rows);
+    tcase_add_test(tc, rows_without_a_function);
     tcase_add_test(tc, tails);
     tcase_add_loop_test(tc, gradient, 0, 2);
     tcase_add_loop_test(tc, best_amplitude, 0, 2);

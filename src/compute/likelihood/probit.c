@@ -52,11 +52,15 @@ struct sweep {
     double damping, change;
 };
 
-/* The cavity of row i: the posterior without its own site. */
+/* The cavity of row i: the posterior without its own site.  A row whose prior variance is 0, such as
+ * one without words, has the value 0 whatever its site. */
 struct cavity { double tau, mean, var, z; };
 static struct cavity cavity_of(const struct sweep *s, size_t i)
 {
     const struct latent *l = s->l;
+
+    if (s->var[i] == 0.0)
+        return (struct cavity){ .tau = INFINITY };
     struct cavity c = { .tau = fmax(1.0 / s->var[i] - l->tau[i], LATENT_TAU_LEAST) };
 
     c.mean = (s->mean[i] / s->var[i] - s->nu[i]) / c.tau;
@@ -75,6 +79,10 @@ static double evidence(const struct sweep *s)
     for (size_t i = 0; i < n; i++) {
         const struct cavity c = cavity_of(s, i);
         const double tau = l->tau[i], nu = s->nu[i];
+        if (isinf(c.tau)) {
+            sum += log_cdf(0.0) - latent_half(l, i);
+            continue;
+        }
         sum += log_cdf(c.z) + 0.5 * log1p(tau / c.tau) - latent_half(l, i) +
                0.5 * nu * (s->mean[i] - nu / (c.tau + tau)) +
                0.5 * c.mean * c.tau * (tau * c.mean - 2.0 * nu) / (tau + c.tau);
