@@ -145,11 +145,11 @@ tests_compute_check_diagnose_LDADD = $(compute_tests)
 TESTS += tests/scripts/diagnosis.sh tests/scripts/dual.sh tests/scripts/exact.sh \
   tests/scripts/forecast.sh tests/scripts/inducing.sh tests/scripts/nearest.sh \
   tests/scripts/stored.sh \
-  tests/scripts/why.sh tests/scripts/words.sh
+  tests/scripts/why.sh tests/scripts/words.sh tests/scripts/traps.sh
 EXTRA_DIST += tests/scripts/diagnosis.sh tests/scripts/dual.sh \
   tests/scripts/exact.sh tests/scripts/forecast.sh tests/scripts/inducing.sh \
   tests/scripts/nearest.sh \
-  tests/scripts/stored.sh tests/scripts/why.sh tests/scripts/words.sh \
+  tests/scripts/stored.sh tests/scripts/why.sh tests/scripts/words.sh tests/scripts/traps.sh \
   tests/bench/advise.sh tests/bench/forecast.sh tests/bench/forecast.md \
   tests/bench/why.sh \
   tests/bench/causes.sh tests/bench/mend.sh tests/bench/classes.sh \

@@ -3,6 +3,7 @@
  * A job holds references to everything it reads, so that the workspace may change meanwhile. Its
  * results move into the run on the main thread, in its `done`. */
 #include "app/runs/fitting.h"
+#include "app/runs/words/word_repeats.h"
 #include "app/runs/inducing_run.h"
 #include "app/runs/intervals.h"
 
@@ -297,6 +298,9 @@ static enum status fit_work(struct job *job, struct err *err)
     }
     if (rc == ST_OK) {
         note_filters(f);
+        rc = word_repeats_note(&f->kernel, &e, &f->notes, err);
+    }
+    if (rc == ST_OK) {
         f->rows = e.n;
         f->fopt.targets = e.t;
         f->fopt.labels = encoding_labels(&f->enc);

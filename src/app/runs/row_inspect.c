@@ -26,6 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const double PARTS_MOST = 1e10; /* of all changed rows of explain-row */
 enum { FEATURES_MOST = 2048, NAMED = 8, NAMED_POSITIONS = 60, SHOWN = 40 };
 
 struct looking {
@@ -409,6 +410,13 @@ static enum status explain(struct looking *w, struct job *job, struct err *err)
     struct table *t = NULL;
     enum status rc = choose(w, err);
     const size_t n = 1 + w->v.choices * w->v.positions;
+
+    if (rc == ST_OK && (double)n * (double)w->v.positions > PARTS_MOST) {
+        rc = err_set(err, ST_LIMIT, "row %zu has %zu %ss: to change each of them makes %zu rows as "
+                     "long, which is too much", w->row + 1, w->v.positions,
+                     kind_of(&table_of(w)->col[w->column])->part, n);
+        err_hint(err, "words, for what a kernel of words looks at  |  a shorter row");
+    }
 
     if (rc == ST_OK)
         rc = variants(w, &t, err);

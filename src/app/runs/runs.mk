@@ -101,6 +101,8 @@ libruns_a_SOURCES = \
   src/app/runs/words/word_list.h \
   src/app/runs/words/word_profile.c \
   src/app/runs/words/word_profile.h \
+  src/app/runs/words/word_repeats.c \
+  src/app/runs/words/word_repeats.h \
   src/app/runs/words/words_run.c \
   src/app/runs/words/words_run.h
 nodist_libruns_a_SOURCES = src/app/runs/predictor/predictor_text.c
