@@ -40,7 +40,7 @@ EXTRA_DIST += tests/bench/run.sh tests/bench/jobs.sh tests/bench/parity.sh tests
   tests/bench/accuracy.sh tests/bench/accuracy.md tests/bench/jobs.md tests/bench/README.md \
   tests/bench/floors.md tests/bench/coverage.sh tests/bench/coverage.md \
   tests/bench/dual.sh tests/bench/dual.md tests/bench/learned.sh tests/bench/learned.md \
-  tests/bench/labels.sh tests/bench/labels.md \
+  tests/bench/labels.sh tests/bench/labels.md tests/bench/motifs.sh tests/bench/motifs.md \
   tests/bench/sequences.sh tests/bench/sequences.md tests/bench/screen.sh
 CLEANFILES += bench/bench.json bench/bench.txt bench/machine.json
 

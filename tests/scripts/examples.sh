@@ -96,6 +96,18 @@ far; demo proteins n=400 seed=1; split column=few_vs_many; kernel conv(rbf,width
     ok "sds are larger, and too small, on rows unlike the training rows" awk -F, \
         '$1 == "near" { c = $2; r = $4 / $3 }
         $1 == "far" { d = $2; s = $4 / $3 } END { exit !(c > 0.85 && d < c - 0.1 && s > 1.1 * r) }' "$dir/figure2b.csv"
+    ok "strings_figure3.sh runs" env GPDESK="$gpdesk" RUNS=2 SIZES='2 100' POINTS=3 \
+        DATA='demo motifs n=200 seed=1; split test=50% seed=1' \
+        sh "$src/share/examples/strings_figure3.sh" "$dir"
+    is "a line for each size" "$(awk -F, 'NR > 1 && NF == 4 && $2 < 0 && $3 >= 0 && $4 >= 0' \
+        "$dir/strings_figure3.csv" | wc -l)" 2
+    ok "strings_table3.sh runs" env GPDESK="$gpdesk" ROWS='100 200' POINTS='8 16' AT=100 WITH=8 \
+        WAYS='random greedy(subset=10) anneal(steps=2000) exact' \
+        sh "$src/share/examples/strings_table3.sh" "$dir"
+    is "a line for each way and size" "$(awk -F, 'NR > 1 && NF == 4' "$dir/strings_table3.csv" |
+        wc -l)" 11
+    is "and a line of exponents for each way" "$(wc -l <"$dir/strings_table3.txt" | tr -d ' ')" 5
+    ok "as pictures" grep -q '</svg>' "$dir/strings_table3.svg" "$dir/strings_figure3.svg"
     ok "figureS5.sh runs" env GPDESK="$gpdesk" \
         DATA='demo molecules n=200 seed=7; split test=20% seed=1' TUNE='features=128 evals=4' \
         FIT='features=256' CLUSTER='k=2..4 dims=6 features=256' sh \

@@ -52,7 +52,7 @@ struct sweep {
     double damping, change;
 };
 
-/* The cavity of row i: the posterior without its own site.  A row whose prior variance is 0, such as
+/* The cavity of row i: the posterior without its own site.  A row whose prior variance is 0, as of
  * one without words, has the value 0 whatever its site. */
 struct cavity { double tau, mean, var, z; };
 static struct cavity cavity_of(const struct sweep *s, size_t i)
