@@ -41,7 +41,8 @@ echo '| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---
 for f in *.txt; do
     j=${f%.txt}
     printf '| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n' "$j" \
-        "$(grep '"command":"fit"' "$f" | grep -o '"features":[0-9]*' | cut -d: -f2)" \
+        "$(grep '"command":"fit"' "$f" | grep -o '"features":[0-9]*' | head -n 1 |
+            cut -d: -f2)" \
         "$(score "$j" 1 accuracy 6 | awk '{ printf "%.4f", 1 - $1 }')" "$(score "$j" 1 auroc 4)" \
         "$(score "$j" 1 log_loss)" "$(score "$j" 1 ece)" "$(score "$j" 2 temperature)" \
         "$(score "$j" 2 accuracy 6 | awk '{ printf "%.4f", 1 - $1 }')" \
