@@ -228,8 +228,8 @@ START_TEST(any_number_of_threads_learns_the_same_bits)
 
     learn(1, NULL, &one);
     learn((size_t)_i, NULL, &more);
-    ck_assert_ptr_nonnull(one.net);
-    ck_assert_uint_eq(one.net->sum, more.net->sum);
+    ck_assert_ptr_nonnull(one.nets.of[0]);
+    ck_assert_uint_eq(one.nets.of[0]->sum, more.nets.of[0]->sum);
     ck_assert_double_eq(one.best.nmll, more.best.nmll);
     ck_assert_double_eq(one.best.noise, more.best.noise);
     ck_assert_double_lt(one.best.nmll, one.trace[0].nmll);
@@ -250,7 +250,7 @@ START_TEST(the_operator_has_the_features_that_were_learned)
 
     learn(2, NULL, &r);
     ck_assert_int_eq(kernel_parse("mlp(width=24,depth=2,out=8)", &k, NULL, NULL), ST_OK);
-    k.term[0].net = r.net;
+    kernel_learned_take(&k, &r.nets);
     source_array_init(&src, X, ROWS, D, D);
     struct featmap *fm = featmap_new(&k, D, Q, 1, NULL);
     ck_assert_ptr_nonnull(fm);
@@ -258,7 +258,7 @@ START_TEST(the_operator_has_the_features_that_were_learned)
     struct fop *op = fop_new(backend_cpu(), fm, &src.base, &fo, NULL);
     ck_assert_ptr_nonnull(op);
     ck_assert_int_eq(fop_tile64(op, 0, ROWS, z, Q, NULL), ST_OK);
-    ck_assert_int_eq(net_rows(r.net, ROWS, X, D, f, Q, NULL), ST_OK);
+    ck_assert_int_eq(net_rows(r.nets.of[0], ROWS, X, D, f, Q, NULL), ST_OK);
     for (size_t i = 0; i < ROWS * Q; i++) /* single precision, kept once more in it */
         ck_assert_double_eq_tol(z[i], f[i], 1e-6 * (1.0 + fabs(f[i])));
     double dot = 0.0;
@@ -309,10 +309,10 @@ START_TEST(expressions_name_their_weights)
 
     learn(1, NULL, &r);
     ck_assert_int_eq(kernel_parse("mlp(width=24,out=8)", &k, NULL, NULL), ST_OK);
-    k.term[0].net = r.net;
+    kernel_learned_take(&k, &r.nets);
     kernel_print(&k, &text);
     ck_assert_int_eq(kernel_parse(buf_str(&text), &again, NULL, NULL), ST_OK);
-    ck_assert_ptr_eq(again.term[0].net, r.net);
+    ck_assert_ptr_eq(again.term[0].net, r.nets.of[0]);
     buf_free(&text);
     ck_assert_int_eq(kernel_parse("mlp(weights=0123456789abcdef)", &k, NULL, &err), ST_NOT_FOUND);
     ck_assert_str_eq(err.name, "weights");
@@ -320,8 +320,15 @@ START_TEST(expressions_name_their_weights)
     ck_assert_str_eq(err.name, "learned");
     ck_assert_int_eq(kernel_parse("mlp(norm=batch)", &k, NULL, &err), ST_USAGE);
     ck_assert_int_eq(kernel_parse("mlp", &k, NULL, NULL), ST_OK);
-    ck_assert_ptr_null(featmap_new(&k, 3, 64, 1, &err));
+    ck_assert_int_eq(kernel_learned_ready(&k, 3, &err), ST_STATE);
+    struct featmap *fm = featmap_new(&k, 3, 64, 1, NULL);
+    struct source_array src;
+    source_array_init(&src, X, N, D, D);
+    const struct fop_opts fo = { .precision = PREC_DOUBLE };
+    err = (struct err){ 0 };
+    ck_assert_ptr_null(fop_new(backend_cpu(), fm, &src.base, &fo, &err));
     ck_assert_int_eq(err.code, ST_STATE);
+    featmap_free(fm);
     tune_result_free(&r);
 }
 END_TEST

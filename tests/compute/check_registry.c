@@ -29,6 +29,20 @@ static double lam2; /* 10 times the mean of k(x, x), so that the conditions are 
 static const double coarse_most = 0.05; /* what a solver without vanishing errors still reaches */
 static const double batch[SOLVER_MAX_PARAMS] = { 64 }; /* of stochastic ones: several an epoch */
 
+/* Weights that stand for learned ones. */
+static void take_nets(struct kernel *k)
+{
+    for (size_t t = 0; t < k->nterms; t++) {
+        float w[200];
+        if (!kterm_learns(&k->term[t]))
+            continue;
+        for (size_t j = 0; j < sizeof w / sizeof *w; j++)
+            w[j] = (float)rng_normal(11, rng_stream(RNG_TEST, 7 + (uint32_t)t), j);
+        const struct net_shape shape = kernel_learned_shape(k, t, D);
+        k->term[t].net = net_keep(&shape, w, NULL);
+    }
+}
+
 /* Plain, and with one lengthscale for each input where the kernel has such a form. */
 static bool kernel_form(size_t i, bool ard, struct kernel *k, double hp[KERNEL_MAX_HP])
 {
@@ -36,20 +50,14 @@ static bool kernel_form(size_t i, bool ard, struct kernel *k, double hp[KERNEL_M
     size_t from[KERNEL_MAX_HP];
     struct err err = { 0 };
 
-    const bool learns = kernel_at(i)->learns; /* its weights: some that stand for learned ones */
+    const bool learns = kernel_at(i)->learns;
     snprintf(text, sizeof text, ard ? "%s(ard)" : learns ? "%s(width=6,out=4)" : "%s",
              kernel_at(i)->name);
     if (kernel_parse(text, k, hp, &err) != ST_OK || kernel_bind(k, D, from, &err) != ST_OK) {
         ck_assert_msg(ard, "%s: %s", text, err.msg); /* only some take ard */
         return false;
     }
-    if (learns) {
-        float w[200];
-        for (size_t j = 0; j < sizeof w / sizeof *w; j++)
-            w[j] = (float)rng_normal(11, rng_stream(RNG_TEST, 7), j);
-        const struct net_shape shape = kernel_net_shape(k, D);
-        k->term[0].net = net_keep(&shape, w, NULL);
-    }
+    take_nets(k);
     for (size_t h = 0; h < kernel_nhp(k); h++) {
         struct hparam info;
         char name[KERNEL_NAME_MAX];
@@ -73,6 +81,8 @@ static const struct { const char *text; size_t parts;
     {"rbf + linear", 0},
     {"rbf * periodic", 0},
     {"rbf * linear + cauchy", 0},
+    {"mlp(width=6,out=4) * mlp(width=6,out=2) + rbf", 0},
+    {"mlp(matern(nu=3/2),width=6,out=4)", 0},
     {"conv(rbf,width=3)", 1},
     {"convdense(cauchy,width=3)", 1},
     {"conv(matern(nu=3/2),width=5,average=full)", 1},
@@ -103,6 +113,7 @@ static size_t made_form(size_t i, struct kernel *k, double hp[KERNEL_MAX_HP])
     ck_assert_msg(parts ? kernel_bind_rows(k, &layout[parts], part, &err) == ST_OK
                         : kernel_bind(k, D, from, &err) == ST_OK,
                   "%s: %s", made[i].text, err.msg);
+    take_nets(k);
     for (size_t h = 0; h < kernel_nhp(k); h++) {
         struct hparam info;
         char name[KERNEL_NAME_MAX];

@@ -91,7 +91,7 @@ tests_compute_check_metrics_LDADD = $(compute_tests)
 # after all that read golden files
 golden_tests = tests/check_base tests/compute/check_features tests/compute/check_kernels \
   tests/compute/check_levels tests/compute/check_windows tests/compute/check_nmll \
-  tests/compute/check_learn tests/compute/check_products \
+  tests/compute/check_learn tests/compute/check_learn_maps tests/compute/check_products \
   tests/compute/check_model tests/compute/check_tune $(solve_tests)
 if HAVE_CHECK
 TESTS += tests/scripts/golden.sh
@@ -102,15 +102,19 @@ EXTRA_DIST += tests/scripts/golden.sh tests/golden.md
 if HAVE_CHECK
 check_PROGRAMS += tests/compute/check_effects tests/compute/check_fit \
   tests/compute/check_nmll tests/compute/check_products tests/compute/check_memory \
-  tests/compute/check_learn tests/compute/check_model tests/compute/check_nn \
+  tests/compute/check_learn tests/compute/check_learn_maps tests/compute/check_model \
+  tests/compute/check_nn \
   tests/compute/check_rank tests/compute/check_targets tests/compute/check_tune
 TESTS += tests/compute/check_effects tests/compute/check_fit \
   tests/compute/check_nmll tests/compute/check_products tests/compute/check_memory \
-  tests/compute/check_learn tests/compute/check_model tests/compute/check_nn \
+  tests/compute/check_learn tests/compute/check_learn_maps tests/compute/check_model \
+  tests/compute/check_nn \
   tests/compute/check_rank tests/compute/check_targets tests/compute/check_tune
 endif
 tests_compute_check_products_SOURCES = tests/compute/check_products.c
 tests_compute_check_products_LDADD = $(compute_tests)
+tests_compute_check_learn_maps_SOURCES = tests/compute/check_learn_maps.c
+tests_compute_check_learn_maps_LDADD = $(compute_tests)
 tests_compute_check_learn_SOURCES = tests/compute/check_learn.c
 tests_compute_check_learn_LDADD = $(compute_tests)
 tests_compute_check_nmll_SOURCES = tests/compute/check_nmll.c

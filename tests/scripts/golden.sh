@@ -20,7 +20,7 @@ part_of() {
     sdd_* | sgd_* | pathwise_*) echo G ;;
     tan_* | ioffe_* | tdp_* | tsketch_* | gamma_inv_cdf) echo H ;;
     spectrum_* | sparse_* | kdpp_probs | cls_* | ep_* | laplace_*) echo I ;;
-    dir_* | cal_* | recal_* | fm_X | fm_y | fm_theta | fm_features | fm_grad | fm_scalars) echo J ;;
+    dir_* | cal_* | recal_* | fm_*) echo J ;;
     auprc_* | kpca_* | pca_* | km_* | met_* | spearman_*) echo K ;;
     *) echo later ;;
     esac
@@ -46,12 +46,14 @@ table() {
         part=$(part_of "$name")
         [ "$part" = later ] || printf '| %s | %s | %s |\n' "$part" "$name" "$(readers "$name")"
     done | sort -t'|' -k2,2 -s
-    echo
-    echo 'Not here, as what they are about is not in gpdesk:'
     for f in "$shared"/golden/*.csv; do
         name=$(basename "$f" .csv)
         [ "$(part_of "$name")" = later ] && printf '%s\n' "$name"
-    done | paste -sd' ' | sed 's/ /, /g; s/$/./' | fold -s -w 101 | sed 's/ $//'
+    done >"$lists/later"
+    [ -s "$lists/later" ] || return 0
+    echo
+    echo 'Not here, as what they are about is not in gpdesk:'
+    paste -sd' ' "$lists/later" | sed 's/ /, /g; s/$/./' | fold -s -w 101 | sed 's/ $//'
 }
 
 if [ "$1" = --table ]; then

@@ -79,6 +79,47 @@ has "few rows and many steps part" "$err" 'warning\[parted\]'
 run -e "$few; kernel mlp(width=256,depth=4,out=64,norm=none); tune rate=1 steps=40"
 has "steps that are too long are halved, which is told" "$out" 'the rate was halved [1-9]'
 
+# Expressions of maps: products, sums with random features, kernels behind a map.
+friend='demo friedman1 n=500 seed=1; split test=25% valid=10% seed=2'
+expression() { # NAME KERNEL FEATURES PATTERN: learned, fitted, resumed, undone, by a script
+    rm -f e.gpd
+    run --format json -s e.gpd -e "$friend; kernel $2; tune steps=60 features=96" \
+        -e 'fit features=512; score; predict out=e1.csv'
+    is "$1: learned and fitted" $rc 0
+    ok "$1: nearer than a straight line" between "$(num score rmse_scaled)" 0.15 0.53
+    has "$1: its features" "$out" "\"command\":\"fit\".*\"features\":$3"
+    has "$1: what was learned" "$out" "\"command\":\"tune\".*$4"
+    run --format json -s e.gpd -e 'predict run=r1 out=e2.csv; fit features=512; predict out=e3.csv' \
+        -e 'tune continue=t1 steps=5; undo; undo; redo; redo; script out=e.gps'
+    ok "$1: a session predicts the same bits" cmp e1.csv e2.csv
+    ok "$1: and fits the same bits" cmp e1.csv e3.csv
+    has "$1: continue= in a session" "$out" '"command":"tune","run":"t2"'
+    run --threads 3 -e "$friend; kernel $2; tune steps=60 features=96; fit features=512" \
+        -e 'predict out=e4.csv'
+    ok "$1: 3 threads learn the same bits" cmp e1.csv e4.csv
+    run -f e.gps
+    is "$1: a script repeats it" $rc 0
+    has "$1: to the figures" "$out" '^same: '
+}
+map='width=32,depth=2'
+expression product "mlp($map,out=4) * mlp($map,out=8)" 32 \
+    'out=4,[^ ]*weights=[0-9a-f]*) [*] mlp([^ ]*out=8,[^ ]*weights='
+expression sum "mlp($map,out=8) + matern(nu=5/2)" 512 '"2.lengthscale":.*"2.weight":'
+expression behind "mlp(rbf,$map,out=4)" 512 'mlp(rbf,width=32,depth=2,out=4,[^ ]*weights=.*"lengthscale":'
+run --format json -e "$friend; kernel mlp($map,out=8) + rbf; tune steps=5; fit; score" \
+    -e 'calibrate rows=60; score; split folds=3; tune steps=5; fit features=128; score folds tune=yes'
+has "a sum: the features of maps, and others" "$out" '"command":"fit".*"features":4104'
+is "calibrated, by folds" $rc 0
+run --format json -e "$friend; kernel mlp(rbf,$map) + linear; tune steps=5 1.lengthscale=0.7" \
+    -e 'fit features=128; spectrum; pca rows=200; neighbours 3; why; check; effects x1; suggest 2' \
+    -e 'cluster k=2 rows=200; landscape; advise; report out=r.html; export r1; plot path; plot nmll'
+is "views of a model with a kernel behind a map" $rc 0
+has "a lengthscale that is given" "$out" '"command":"tune".*"1.lengthscale":0.7,'
+run -e "$friend; kernel mlp(rbf); tune steps=2; fit; export out=m.py"
+has "programs of a kernel behind a map" "$err" 'has learned its features'
+run -e "$friend; kernel mlp($map,out=8) + rbf; tune steps=2; fit features=8"
+has "features= has to hold those of the map" "$err" 'must be even and at least 10'
+
 # Several classes: half a dozen rings, which no straight line tells apart.
 awk 'BEGIN { srand(2); print "a,b,ring"; for (i = 0; i < 900; i++) {
     a = 4 * rand() - 2; b = 4 * rand() - 2; r = int(2.2 * sqrt(a * a + b * b))
@@ -106,6 +147,9 @@ run --format json -e "$rings; kernel mlp(width=64,out=16); tune stop=valid steps
     -e 'tune continue=t1 steps=10 amplitude=0.5; split folds=3; fit; score folds tune=yes'
 is "stop=valid and continue=" $rc 0
 has "an amplitude that is given serves all classes" "$out" '"run":"t2".*"amplitude":0.5,'
+run --format json -e "$rings; kernel mlp(rbf,width=32,out=2); tune steps=60 features=96" \
+    -e 'fit features=256; score'
+ok "a kernel behind a map learns classes" between "$(num score accuracy)" 0.8 1
 run -e "$rings; kernel mlp; tune solver=exact"
 has "classes by features alone" "$err" 'error\[classes\].*what a map learns are features'
 
@@ -134,6 +178,14 @@ if command -v sqlite3 >/dev/null; then
     has "damaged weights are told" "$err" 'session-damage.*weights of t1 is damaged'
     ok "and never used" test ! -e p7.csv
     has "the data are whole" "$out" '^\*friedman1  1,*200 rows'
+    cp e.gpd d.gpd
+    run -s d.gpd -e "kernel mlp(width=24,out=4) * mlp(width=24,out=2); tune steps=2; fit" \
+        -e 'predict out=p8.csv'
+    sqlite3 d.gpd "update blob set data = substr(data, 1, length(data) - 300) || x'00' ||
+        substr(data, length(data) - 298) where what = 'weights'"
+    run -s d.gpd -e 'data; predict run=r3 out=p9.csv'
+    has "damage in the second map of a product" "$err" 'session-damage.*weights of'
+    ok "is never used" test ! -e p9.csv
 else
     echo "# sqlite3 is not here: damaged weights are not tested"
 fi
@@ -149,9 +201,16 @@ refused() { # lines, pattern
     has "$1" "$err" "error\\[learned\\].*$2"
     has "$1: what to do" "$err" '^  try  '
 }
-refused 'kernel mlp + rbf' 'stands alone'
-refused 'kernel mlp * mlp' 'stands alone'
+refused 'kernel mlp * rbf' 'multiplied with other maps alone'
+refused 'kernel rbf * mlp(rbf)' 'multiplied with other maps alone'
+refused 'kernel mlp * mlp' 'too many features'
+refused 'kernel mlp(mlp)' 'stands before a kernel of another kind'
+refused 'kernel mlp(rbf(ard))' 'scales its coordinates itself'
+refused 'kernel mlp + conv(rbf)' 'no layer'
+refused 'kernel mlp on x1' 'learns from all inputs'
 refused "$small; tune solver=exact" 'would only take longer'
+refused 'kernel mlp(rbf); tune steps=2; fit solver=exact' 'would only take longer'
+refused 'kernel mlp(rbf); plot draws out=d.svg' 'no weights yet'
 refused "$small; tune objective=loo" 'exact marginal likelihood'
 refused "$small; fit" 'no weights yet'
 refused "cols x1 role=weight; $small; tune steps=2" 'equal weight'

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+enum { DRAWN = 256 }; /* random features of a step, beside those of maps */
+
 /* Says which of these arguments have no effect on a kernel that learns. */
 static void unused_learned(struct workspace *ws, const struct args *a, const struct kernel *k,
                            const char *const *names, const char *try_)
@@ -18,7 +20,7 @@ static void unused_learned(struct workspace *ws, const struct args *a, const str
             buf_printf(&list, "%s%s=", list.len ? ", " : "", *names);
     if (list.len)
         ws_tell(ws, REC_NOTE, NULL, "unused", try_, "%s has the features that it learned: this "
-                "does not use %s", k->term[0].ops->name, buf_str(&list));
+                "does not use %s", kernel_learned_map(k)->name, buf_str(&list));
     buf_free(&list);
 }
 
@@ -28,10 +30,21 @@ enum status learned_args_kind(const struct kernel *k, const struct model_ops *ki
     if (!kind || kind->draws)
         return ST_OK;
     err_named(err, ST_UNSUPPORTED, "learned",
-              "%s has few features, by which a model is exact: solver=%s would only take longer",
-              k->term[0].ops->name, kind->name);
+              "a model of %s is by the features that it learned: solver=%s would only take longer",
+              kernel_learned_map(k)->name, kind->name);
     err_hint(err, "%s", verb);
     return ST_UNSUPPORTED;
+}
+
+/* The columns of an expression with maps and random features: those that the line names, or those
+ * of the maps with `drawn` others. */
+static size_t learned_columns(const struct args *a, const struct kernel *k, size_t drawn)
+{
+    bool all;
+    const size_t n = args_given(a, "features") ? (size_t)args_int(a, "features", 0)
+                                               : kernel_learned_copied(k, &all) + drawn;
+
+    return n + (n & 1);
 }
 
 /* Where learning begins: at random weights, or with continue= at those of a run. */
@@ -40,19 +53,24 @@ static enum status learn_from(struct workspace *ws, const struct args *a, struct
 {
     const struct run *r = NULL;
 
-    k->term[0].net = NULL;
+    const struct kernel_nets none = { { NULL } };
+
+    kernel_learned_take(k, &none);
     if (!args_given(a, "continue"))
         return ST_OK;
     r = ws_run(ws, args_text(a, "continue"), err);
     if (!r)
         return err->code;
-    if (r->kind != RUN_TUNE || !kernel_learns(&r->fit.kernel) || !r->fit.kernel.term[0].net) {
+    if (r->kind != RUN_TUNE || !kernel_learns(&r->fit.kernel) ||
+        kernel_learned_ready(&r->fit.kernel, 0, NULL) != ST_OK) {
         err_named(err, ST_STATE, "learned", "%s has learned no weights from which to continue",
                   r->id);
         err_hint(err, "tune");
         return ST_STATE;
     }
-    o->from = r->fit.kernel.term[0].net;
+    o->goes_on = true;
+    o->from = kernel_learned_nets(&r->fit.kernel);
+    memcpy(o->from_hp, r->tune.best.hp, sizeof o->from_hp);
     o->from_amplitude = r->tune.best.amplitude;
     o->from_noise = r->tune.best.noise;
     o->before = r->topt.steps + r->topt.before;
@@ -78,15 +96,16 @@ enum status learned_args_tune(struct workspace *ws, const struct args *a, struct
     if (o->likelihood && !o->likelihood->several) {
         err_named(err, ST_UNSUPPORTED, "learned",
                   "%s learns from a target of numbers or by likelihood dirichlet",
-                  k->term[0].ops->name);
+                  kernel_learned_map(k)->name);
         err_hint(err, "likelihood dirichlet  |  likelihood gaussian  (regression on the class)");
         return ST_UNSUPPORTED;
     }
-    unused_learned(ws, a, k, others, "tune steps=200 rate=0.01 subsets=4");
+    const size_t own = kernel_learned_features(k);
+    unused_learned(ws, a, k, own ? others : others + 1, "tune steps=200 rate=0.01 subsets=4");
     o->steps = (size_t)args_int(a, "steps", 0);
     o->subsets = (size_t)args_int(a, "subsets", 0);
     o->rate = args_num(a, "rate");
-    o->features = kernel_net_shape(k, 1).out;
+    o->features = own ? own : learned_columns(a, k, DRAWN);
     const enum status on = learn_from(ws, a, k, o, err);
     if (on != ST_OK)
         return on;
@@ -100,12 +119,14 @@ enum status learned_args_fit(struct workspace *ws, const struct args *a, struct 
                              struct err *err)
 {
     static const char *const others[] = { "features", "precision", "rescale", NULL };
-    const struct net *net = kernel_learns(&o->kernel) ? o->kernel.term[0].net : NULL;
+    const size_t own = kernel_learned_features(&o->kernel);
+    bool all;
 
     if (!kernel_learns(&o->kernel))
         return ST_OK;
-    unused_learned(ws, a, &o->kernel, others, "fit");
-    o->features = kernel_net_shape(&o->kernel, 1).out;
-    o->precision = PREC_DOUBLE;
-    return kernel_net(&o->kernel, net ? net->shape.inputs : 0, &net, err);
+    const bool some = kernel_learned_copied(&o->kernel, &all) > 0;
+    unused_learned(ws, a, &o->kernel, own ? others : others + 1 + !some, "fit");
+    o->features = own ? own : learned_columns(a, &o->kernel, o->features);
+    o->precision = some ? PREC_DOUBLE : o->precision;
+    return kernel_learned_ready(&o->kernel, 0, err);
 }

@@ -194,7 +194,7 @@ const struct run *ws_tuning_of(const struct workspace *ws, const struct run *fit
         const struct run *t = ws->run[i];
         if (t->kind == RUN_TUNE && t->tune.evaluations && t->tune.nhp == n &&
             t->serial < fit->serial &&
-            t->fit.kernel.term[0].net == fit->fit.kernel.term[0].net &&
+            kernel_learned_same(&t->fit.kernel, &fit->fit.kernel) &&
             memcmp(t->tune.best.hp, fit->fit.hp, n * sizeof(double)) == 0)
             return t;
     }

@@ -169,6 +169,8 @@ static enum status kernel_of(const struct workspace *ws, struct kernel *k,
         err_hint(err, "kernel matern(nu=5/2), then draw");
         return ST_UNSUPPORTED;
     }
+    if (kernel_learned_ready(k, 1, err) != ST_OK)
+        return err->code;
     for (size_t i = 0; i < KERNEL_MAX_HP; i++)
         from[i] = i;
     if (kernel_has_ard(k)) {
@@ -423,6 +425,8 @@ static enum status shown_named(const char *text, struct shown *s, struct err *er
         err_hint(err, "plot kernel rbf");
         return ST_UNSUPPORTED;
     }
+    if (rc == ST_OK)
+        rc = kernel_learned_ready(&s->k, 1, err);
     for (size_t i = 0; i < KERNEL_MAX_HP; i++)
         from[i] = i;
     if (rc == ST_OK)

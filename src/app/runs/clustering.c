@@ -260,9 +260,9 @@ static enum status project(struct clustering *c, const struct encoded *e, struct
 {
     struct pca_state *p = &c->out;
     const struct fop_opts fo = { .pool = job->pool, .precision = PREC_FLOAT, .store = false };
+    if (kernel_learned_features(&c->kernel))
+        c->o.features = kernel_learned_features(&c->kernel);
     struct featmap *fm = featmap_new(&c->kernel, e->base.d, c->o.features, c->seed, err);
-    if (fm && kernel_learns(&c->kernel))
-        c->o.features = kernel_net_shape(&c->kernel, e->base.d).out;
     if (fm == NULL && kernel_draws_none(&c->kernel))
         err_hint(err, "kernel rbf; fit; %s", job->ops->verb);
     struct fop *fop = fm ? fop_new(job->backend, fm, &e->base, &fo, err) : NULL;

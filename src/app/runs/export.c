@@ -507,11 +507,14 @@ static void model_words(struct buf *b, const struct run *r)
                    kind->exact ? "" : kind->words);
         return;
     }
-    if (kernel_learns(k)) {
+    if (kernel_learned_features(k)) {
         buf_printf(b, ", whose %zu features a network has learned (Wilson et al. 2016). ",
-                   kernel_net_shape(k, 1).out);
+                   kernel_learned_features(k));
         return;
     }
+    if (kernel_learns(k))
+        buf_puts(b, ", in which a network has learned features or coordinates (Wilson et al. "
+                    "2016)");
     buf_puts(b, ", approximated by ");
     count_words(b, r->kind == RUN_FIT ? r->info.features : r->topt.features);
     buf_printf(

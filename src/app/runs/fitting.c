@@ -175,8 +175,10 @@ static enum status tune_once(struct job *job, struct err *err)
         rc = tune_run(&f->kernel, &e.base, e.y, &f->topt,
                       &(struct tools){job->backend, job->pool, &job->ctl}, &f->tune, err);
     }
-    if (rc == ST_OK && f->tune.net)
-        f->kernel.term[0].net = f->fopt.kernel.term[0].net = f->tune.net;
+    if (rc == ST_OK && f->tune.learned) {
+        kernel_learned_take(&f->kernel, &f->tune.nets);
+        kernel_learned_take(&f->fopt.kernel, &f->tune.nets);
+    }
     f->topt.valid = NULL;
     f->topt.yvalid = NULL;
     encode_free(&e);
@@ -540,7 +542,7 @@ static void tune_json(struct rec *rec, const struct run *r)
                 run_model_kind(r)->classes ? NULL : t->best.noises);
     fitting_targets_json(rec, &r->enc);
     measures_json(rec, r, MEASURE_SEARCHED);
-    if (t->net) {
+    if (t->learned) {
         rec_int(rec, "halved", (int64_t)t->halved);
         rec_open(rec, "aside");
         rec_int(rec, "rows", (int64_t)t->aside.rows);

@@ -349,20 +349,28 @@ static void put_encoding(struct store *st, struct kept_run *k, const struct run 
     k->encoding = true;
 }
 
-/* What a kernel that learns has learned, before the first text that names it. */
+/* What the maps of a kernel have learned, one block after the other, before the first text that
+ * names them. */
 static void put_weights(struct store *st, struct kept_run *k, const struct run *r)
 {
-    const struct net *net = kernel_learns(&r->fit.kernel) ? r->fit.kernel.term[0].net : NULL;
+    const struct kernel_nets nets = kernel_learned_nets(&r->fit.kernel);
+    size_t n = 0;
 
-    if (!net || k->weights)
+    for (size_t t = 0; t < KERNEL_MAX_TERMS; t++)
+        n += nets.of[t] ? net_bytes(nets.of[t]) : 0;
+    if (n == 0 || k->weights)
         return;
-    unsigned char *bytes = mem_calloc(net_bytes(net), 1, "weights", NULL);
+    unsigned char *bytes = mem_calloc(n, 1, "weights", NULL), *at = bytes;
     if (!bytes) {
         lost(st);
         return;
     }
-    net_write(net, bytes);
-    put_blob(st, OP_BLOB, r->id, STORE_WEIGHTS, 0, bytes, net_bytes(net), 0);
+    for (size_t t = 0; t < KERNEL_MAX_TERMS; t++)
+        if (nets.of[t]) {
+            net_write(nets.of[t], at);
+            at += net_bytes(nets.of[t]);
+        }
+    put_blob(st, OP_BLOB, r->id, STORE_WEIGHTS, 0, bytes, n, 0);
     k->weights = true;
 }
 

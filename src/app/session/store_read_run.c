@@ -475,20 +475,23 @@ static void read_common(struct jdoc *j, struct run *r)
         r->ended = 0;
 }
 
-/* The weights that the kernel of a run has learned, before its text is parsed: damaged ones are
- * refused by their checksum, and the run with them. */
+/* The weights that the maps of a run's kernel have learned, before its text is parsed: damaged ones
+ * are refused by their checksums, and the run with them. */
 static void read_weights(struct loader *l, const struct run *r)
 {
-    const char *at = r->kernel_text ? strstr(r->kernel_text, "weights=") : NULL;
+    static const char word[] = "weights=";
+    const char *at = r->kernel_text ? strstr(r->kernel_text, word) : NULL;
     const size_t n = at ? store_db_blob_size(l->db, r->id, STORE_WEIGHTS) : 0;
-    const uint64_t sum = at ? strtoull(at + strlen("weights="), NULL, 16) : 0;
     struct err why = { 0 };
 
-    if (n == 0 || net_find(sum))
-        return;
-    unsigned char *bytes = mem_calloc(n, 1, "weights", NULL);
-    if (bytes && store_db_get_blob(l->db, r->id, STORE_WEIGHTS, bytes, n, &why) == ST_OK)
-        net_read(bytes, n, sum, &why);
+    unsigned char *bytes = n ? mem_calloc(n, 1, "weights", NULL) : NULL;
+    bool good = bytes && store_db_get_blob(l->db, r->id, STORE_WEIGHTS, bytes, n, &why) == ST_OK;
+    for (size_t from = 0; good && at; at = strstr(at + 1, word)) {
+        const uint64_t sum = strtoull(at + strlen(word), NULL, 16);
+        const size_t next = strstr(at + 1, word) ? net_length(bytes + from, n - from) : n - from;
+        good = net_read(bytes + from, next, sum, &why) != NULL;
+        from += next;
+    }
     free(bytes);
     if (why.code != ST_OK)
         store_load_damaged(l, "%s: %.160s", r->id, why.msg);

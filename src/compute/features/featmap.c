@@ -66,13 +66,15 @@ static size_t hp_at(struct kernel_place p, size_t i)
     return i == FM_NONE ? FM_NONE : i == 0 ? p.hp0 : p.hp0 + p.nl - 1 + i;
 }
 
-/* The numbers of a row of d that kernel t reads: of one that learns, the features that the operator
- * puts behind them (learned.h). */
+/* The numbers of a row of d that kernel t reads: of one that learns, or stands behind a map, what
+ * the operator puts behind them (learned.h). */
 struct reach { size_t first, count; };
 static struct reach reads(const struct kernel *k, size_t t, size_t d)
 {
-    if (k->term[t].ops->learns)
-        return (struct reach){ d, kernel_net_shape(k, d).out };
+    if (kterm_learns(&k->term[t])) {
+        const struct kernel_block b = kernel_learned_block(k, t);
+        return (struct reach){ d + b.first, b.count };
+    }
     return (struct reach){ k->term[t].first, kernel_inputs(k, t, d) };
 }
 
@@ -117,6 +119,8 @@ static size_t product_kernels(const struct kernel *k, size_t t, size_t out[KERNE
 {
     size_t n = 0, first = 0;
 
+    if (k->term[t].ops->learns) /* a product of maps is one block of numbers */
+        return out[0] = t, 1;
     for (size_t i = t; i < k->nterms && (i == t || k->term[i].times); i++) {
         if (kterm_reads_windows(&k->term[i]))
             first = n;
@@ -439,7 +443,8 @@ static size_t fixed_columns(const struct kernel *k, size_t i, size_t d)
     const size_t t = product_at(k, i), count = reads(k, t, d).count;
     struct fm_step steps[KERNEL_RECIPE + 1];
 
-    if (kterm_reads_windows(&k->term[t]) || (t + 1 < k->nterms && k->term[t + 1].times))
+    if (kterm_reads_windows(&k->term[t]) ||
+        (t + 1 < k->nterms && k->term[t + 1].times && !k->term[t].ops->learns))
         return SIZE_MAX;
     const size_t n = factor_steps(&k->term[t], true, steps);
     return !needs_of(steps, n, count).finite ? SIZE_MAX : steps[0].op == FM_COPY ? count : 1;
@@ -662,9 +667,6 @@ struct featmap *featmap_new(const struct kernel *k, size_t d, size_t M, uint64_t
                     d);
             return NULL;
         }
-    const struct net *net;
-    if (kernel_learns(k) && kernel_net(k, d, &net, err) != ST_OK)
-        return NULL;
     struct featmap *fm = map_alloc(k, d, M, err);
     if (!fm)
         return NULL;

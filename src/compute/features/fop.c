@@ -77,7 +77,8 @@ struct fop *fop_new(const struct backend_ops *be, const struct featmap *fm,
                 "kernels");
         return NULL;
     }
-    if (fm->d != src->d) {
+    const size_t behind = kernel_learned_numbers(&fm->kernel);
+    if (fm->d != src->d && fm->d + behind != src->d) {
         err_set(err, ST_SHAPE, "the feature map takes %zu inputs, the data has %zu", fm->d, src->d);
         return NULL;
     }
@@ -92,7 +93,7 @@ struct fop *fop_new(const struct backend_ops *be, const struct featmap *fm,
                        .precision = opts->precision, .half = opts->store && opts->half };
     f->centres = kernel_reads_windows(&fm->kernel) && opts->precision == PREC_FLOAT;
     f->row_scale = opts->row_scale;
-    if (kernel_learns(&fm->kernel)) {
+    if (behind && fm->d == src->d) {
         f->learned = learned_rows_new(&fm->kernel, src, opts->pool, err);
         if (!f->learned) {
             fop_free(f);

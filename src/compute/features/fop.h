@@ -9,8 +9,9 @@
 
 struct fop;
 
-/* fm and src are borrowed and must outlive the operator.  The caller owns the result; NULL and *err
- * on failure. */
+/* fm and src are borrowed and must outlive the operator.  The rows of src can have the numbers of
+ * maps that learn behind their inputs (kernel_learned_rows); else the operator makes them.  The
+ * caller owns the result; NULL and *err on failure. */
 struct fop *fop_new(const struct backend_ops *be, const struct featmap *fm,
                     const struct source *src, const struct fop_opts *opts, struct err *err);
 /* For tests: over a given row-major Z (n x M), which is not copied and must outlive the

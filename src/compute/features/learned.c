@@ -12,7 +12,8 @@ static const double KEPT_MOST = 0.1;
 struct learned_rows {
     struct source base;
     const struct source *of;
-    const struct net *net;
+    const struct kernel *kernel;
+    size_t out;  /* numbers of a row behind its inputs */
     float *kept; /* n x out; NULL: made for each call */
 };
 
@@ -25,14 +26,14 @@ static enum status make_rows(const struct learned_rows *l, size_t r0, size_t r1,
 
     for (size_t r = n; rc == ST_OK && r-- > 1;) /* apart, from the last on */
         memmove(x + r * wide, x + r * d, d * sizeof *x);
-    return rc == ST_OK ? net_rows(l->net, n, x, wide, x + d, wide, err) : rc;
+    return rc == ST_OK ? kernel_learned_rows(l->kernel, n, x, wide, x + d, wide, err) : rc;
 }
 
 static enum status all_rows(const struct source *s, size_t r0, size_t r1, double *x,
                             struct err *err)
 {
     const struct learned_rows *l = (const struct learned_rows *)(const void *)s;
-    const size_t out = l->net->shape.out, d = l->of->d;
+    const size_t out = l->out, d = l->of->d;
     enum status rc = ST_OK;
 
     if (!l->kept) {
@@ -55,7 +56,7 @@ static void fill_task(void *ctx, size_t task, size_t worker)
 {
     struct fill *f = ctx;
     struct learned_rows *l = f->l;
-    const size_t r0 = task * NET_GROUP, end = r0 + NET_GROUP, out = l->net->shape.out;
+    const size_t r0 = task * NET_GROUP, end = r0 + NET_GROUP, out = l->out;
     const size_t r1 = end < l->base.n ? end : l->base.n;
     double *x = mem_aligned((r1 - r0) * l->base.d, sizeof *x, "rows", &f->err[task]);
 
@@ -90,20 +91,19 @@ static enum status fill_all(struct learned_rows *l, struct pool *pool, struct er
 struct learned_rows *learned_rows_new(const struct kernel *k, const struct source *src,
                                       struct pool *pool, struct err *err)
 {
-    const struct net *net;
-
-    if (kernel_net(k, src->d, &net, err) != ST_OK)
+    if (kernel_learned_ready(k, src->d, err) != ST_OK)
         return NULL;
     struct learned_rows *l = mem_calloc(1, sizeof *l, "rows of learned features", err);
     if (!l)
         return NULL;
-    *l = (struct learned_rows){ .base = *src, .of = src, .net = net };
-    l->base.d = src->d + net->shape.out;
+    *l = (struct learned_rows){ .base = *src, .of = src, .kernel = k,
+                                 .out = kernel_learned_numbers(k) };
+    l->base.d = src->d + l->out;
     l->base.rows = all_rows;
-    const double bytes = (double)src->n * (double)net->shape.out * sizeof *l->kept;
+    const double bytes = (double)src->n * (double)l->out * sizeof *l->kept;
     if (src->n == 0 || bytes > KEPT_MOST * (double)mem_physical())
         return l;
-    l->kept = mem_aligned(src->n * net->shape.out, sizeof *l->kept, "learned features", err);
+    l->kept = mem_aligned(src->n * l->out, sizeof *l->kept, "learned features", err);
     if (!l->kept || fill_all(l, pool, err) != ST_OK) {
         learned_rows_free(l);
         return NULL;

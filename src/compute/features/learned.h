@@ -1,5 +1,6 @@
-/* compute/features/learned.h -- rows of a source with the features of a learned map behind their
- * inputs, from which the steps of its kernel copy them (FM_COPY). */
+/* compute/features/learned.h -- rows of a source with what maps that learn make of them behind
+ * their inputs: features, which the steps of a kernel copy (FM_COPY), or coordinates, which those
+ * of the kernel behind a map read. */
 #ifndef GPDESK_LEARNED_H
 #define GPDESK_LEARNED_H
 
@@ -8,9 +9,9 @@
 #include "compute/pool.h"
 
 struct learned_rows;
-/* The features of all rows are made at once, in groups over the pool, and kept in single precision
- * where they take little memory; otherwise for each call anew.  src is borrowed.  NULL and *err on
- * failure. */
+/* They are made at once for all rows, in groups over the pool, and kept in single precision where
+ * they take little memory; otherwise for each call anew.  The kernel and src are borrowed.  NULL
+ * and *err on failure. */
 struct learned_rows *learned_rows_new(const struct kernel *, const struct source *src,
                                       struct pool *, struct err *err);
 const struct source *learned_rows_source(const struct learned_rows *);

@@ -44,7 +44,7 @@ static enum status kernel_unknown(const char *name, struct err *err)
 bool kernel_of_distance(const struct kernel *k)
 {
     for (size_t t = 0; t < k->nterms; t++)
-        if (!k->term[t].ops->exact && !k->term[t].ops->of_distance)
+        if (k->term[t].map || (!k->term[t].ops->exact && !k->term[t].ops->of_distance))
             return false;
     return true;
 }

@@ -59,7 +59,10 @@ struct kernel_ops {
     const char *const *examples;  /* further settings for completion, ending in NULL; or NULL */
     bool of_distance; /* has `pair`, but for a single input depends on the distance only */
     bool blind; /* a constant: it reads no input */
-    bool learns; /* its features are a net that a tuning learns (net.h); it stands alone */
+    /* Its features are a net that a tuning learns (net.h), of this shape for rows of that many
+     * inputs. */
+    bool learns;
+    struct net_shape (*shape)(const double *params, size_t inputs);
     const char *built; /* how it depends on the libraries of this build; NULL: it does not */
     /* The radial factor of frequency j, by which the chi-distributed row length of SORF is
      * multiplied (share/doc/methods.md 3.4 to 3.6); NULL: 1 for all j. */
@@ -105,7 +108,9 @@ const struct kernel_ops *kernel_find(const char *name, struct err *err);
  * on       the columns that it reads, as the user names them ("": all)
  * first, count  the numbers of a row that these are (count 0: all, or not bound); a kernel over
  *          windows reads the sequence behind them
- * net      of a kernel that learns: its weights, NULL before a tuning */
+ * map      the map that learns before it, mlp(rbf,out=4), with its settings (NULL: none): it reads
+ *          the coordinates that this makes of all inputs
+ * net      of a kernel that learns, or of its map: the weights, NULL before a tuning */
 #define KERNEL_ARD SIZE_MAX
 enum { KERNEL_ON_MOST = 120 };
 struct kterm {
@@ -116,6 +121,8 @@ struct kterm {
     struct layer layer;
     char on[KERNEL_ON_MOST];
     size_t first, count;
+    const struct kernel_ops *map;
+    double map_params[KERNEL_MAX_PARAMS];
     const struct net *net;
 };
 /* A kernel expression.  Plain data; copy by assignment.  Its vector of hyperparameters has for each
@@ -250,14 +257,42 @@ double kernel_exact_term(const struct kernel *, size_t t, const double *hp, size
 /* True when some kernel of the expression has no random features, or two that read windows are
  * multiplied: models are then exact. */
 bool kernel_draws_none(const struct kernel *);
-/* A kernel that learns (it is the only one of its expression): the shape of its net for rows of
- * that many inputs, and its net, if it has learned one that reads so many; SHAPE or STATE. */
-static inline bool kernel_learns(const struct kernel *k)
+/* Maps that learn (kernel_learned.c).  A kernel is one, or stands behind one. */
+static inline const struct kernel_ops *kterm_map(const struct kterm *t)
 {
-    return k->nterms == 1 && k->term[0].ops->learns;
+    return t->map ? t->map : t->ops->learns ? t->ops : NULL;
 }
-struct net_shape kernel_net_shape(const struct kernel *, size_t inputs);
-enum status kernel_net(const struct kernel *, size_t inputs, const struct net **out, struct err *);
+static inline bool kterm_learns(const struct kterm *t)
+{
+    return kterm_map(t) != NULL;
+}
+bool kernel_learns(const struct kernel *); /* one of its kernels does */
+const struct kernel_ops *kernel_learned_map(const struct kernel *); /* the first map */
+/* The shape of the net of kernel t for rows of that many inputs. */
+struct net_shape kernel_learned_shape(const struct kernel *, size_t t, size_t inputs);
+/* What maps put behind the inputs of a row, product by product: its numbers; the place of those of
+ * the product of kernel t among them; and those that are features themselves (all: no kernel of
+ * the expression has random features), 0 from kernel_learned_features where some have. */
+struct kernel_block { size_t first, count; };
+size_t kernel_learned_numbers(const struct kernel *);
+struct kernel_block kernel_learned_block(const struct kernel *, size_t t);
+size_t kernel_learned_copied(const struct kernel *, bool *all);
+size_t kernel_learned_features(const struct kernel *);
+/* These numbers for n rows, at most NET_GROUP, of inputs `stride` apart; they begin `ld` apart. */
+enum status kernel_learned_rows(const struct kernel *, size_t n, const double *x, size_t stride,
+                                double *out, size_t ld, struct err *err);
+/* n rows of `had` numbers, `ld` apart, become the products of each with each of q further ones. */
+void kernel_learned_multiply(size_t n, size_t had, double *block, size_t ld, size_t q,
+                             const double *f);
+/* STATE where some map has learned no weights, SHAPE where not for so many inputs (0: any). */
+enum status kernel_learned_ready(const struct kernel *, size_t inputs, struct err *err);
+/* The nets of its kernels, NULL where there are none. */
+struct kernel_nets { const struct net *of[KERNEL_MAX_TERMS]; };
+struct kernel_nets kernel_learned_nets(const struct kernel *);
+void kernel_learned_take(struct kernel *, const struct kernel_nets *);
+bool kernel_learned_same(const struct kernel *, const struct kernel *);
+/* UNSUPPORTED where a map stands in an expression that has no features. */
+enum status kernel_learned_check(const struct kernel *, struct err *err);
 /* The layer without random features; NULL: none is. */
 const struct layer_ops *kernel_drawn_none(const struct kernel *);
 /* True when some kernel of the expression counts words: models are exact unless features= is given,

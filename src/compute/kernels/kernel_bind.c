@@ -70,7 +70,7 @@ size_t kernel_lengthscale_of(const struct kernel *k, size_t t, size_t i)
 
     if (!h || !h->name || strcmp(h->name, kernel_lengthscale[0].name) != 0)
         return SIZE_MAX;
-    if (!kernel_reads_input(k, t, i))
+    if (!kernel_reads_input(k, t, i) || term->map)
         return SIZE_MAX;
     const struct kernel_place p = kernel_place(k, t);
     return p.hp0 + (p.nl < 2 ? 0 : term->grouped ? k->group[i] : i - term->first);

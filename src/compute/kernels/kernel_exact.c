@@ -57,6 +57,23 @@ static double grouped_exact(const struct kernel *k, const struct kterm *term, co
     return v;
 }
 
+/* A kernel that learns, or one on the coordinates of a map. */
+static double learned_exact(const struct kterm *term, const double *hp, size_t d, const double *x,
+                            const double *y, double *grad)
+{
+    double c[2 * NET_OUT_MOST];
+
+    if (!term->net || term->net->shape.inputs != d)
+        return NAN;
+    if (!term->map)
+        return net_value(term->net, x, y);
+    const size_t q = term->net->shape.out;
+    if (net_rows(term->net, 1, x, d, c, q, NULL) != ST_OK ||
+        net_rows(term->net, 1, y, d, c + q, q, NULL) != ST_OK)
+        return NAN;
+    return ops_exact(term, hp, 1, q, c, c + q, grad);
+}
+
 /* Kernel t of an expression, on the inputs or windows that it reads. */
 static double term_exact(const struct kernel *k, size_t t, const double *hp, size_t d,
                          const double *x, const double *y, double *grad)
@@ -66,8 +83,8 @@ static double term_exact(const struct kernel *k, size_t t, const double *hp, siz
     if (kterm_reads_windows(term))
         return term->layer.ops->exact(term, hp, x + layer_first(&term->layer, x),
                                       y + layer_first(&term->layer, y), grad);
-    if (term->ops->learns)
-        return term->net && term->net->shape.inputs == d ? net_value(term->net, x, y) : NAN;
+    if (kterm_learns(term))
+        return learned_exact(term, hp, d, x, y, grad);
     x += term->first;
     y += term->first;
     d = kernel_inputs(k, t, d);
@@ -193,7 +210,7 @@ bool kernel_exact_slopes(const struct kernel *k, const char **which)
     for (size_t t = 0; t < k->nterms; t++) {
         const struct kterm *term = &k->term[t];
         *which = term->ops->title;
-        if (kterm_reads_windows(term) || term->ops->learns ||
+        if (kterm_reads_windows(term) || kterm_learns(term) ||
             (term->ops->heavy && term->ops->heavy(term->params)))
             return false;
     }

@@ -60,7 +60,7 @@ bool kernel_has_lengthscales(const struct kernel *k)
 
 bool kernel_is_radial(const struct kernel *k)
 {
-    return k->nterms == 1 && k->term[0].ops->exact != NULL;
+    return k->nterms == 1 && k->term[0].ops->exact != NULL && !k->term[0].map;
 }
 
 /* Before the factor sqrt(1/Mf) an entry is at most 1 in size, so that float16 (11 significant bits)

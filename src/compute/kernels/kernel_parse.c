@@ -4,6 +4,7 @@
  *     item       := ( term | layer ) [ "on" columns ]
  *     layer      := layer name [ "(" expression { "," setting } ")" ]
  *     term       := name [ "(" [ setting { "," setting } ] ")" ]
+ *                 | map  "(" term { "," setting } ")"
  *                 [ "ard" ]
  *     setting    := parameter "=" number [ "/" number ] | "ard" [ "=" which ]
  *     which      := inputs | "group" | group [ "x" inputs ] { ":" group [ "x" inputs ] }
@@ -18,6 +19,8 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+enum { BEHIND = 4 }; /* coordinates that a map has for a kernel behind it, unless out= says */
 
 struct parser {
     const char *text, *at;
@@ -325,6 +328,59 @@ static enum status parse_settings(struct parser *p, struct kernel *k, struct kte
     }
 }
 
+static enum status parse_term(struct parser *p, const char *name, struct kernel *k);
+
+/* True if a kernel stands next, as in mlp(rbf,out=4), and not a setting. */
+static bool at_kernel(const struct parser *p)
+{
+    struct parser ahead = *p;
+    char name[KERNEL_NAME_MAX];
+
+    if (!parse_word(&ahead, name))
+        return false;
+    skip_blanks(&ahead);
+    return *ahead.at != '=';
+}
+
+static void usual_params(const struct kernel_ops *ops, double *params)
+{
+    for (size_t i = 0; ops->params && ops->params[i].name; i++)
+        params[i] = ops->params[i].init;
+}
+
+/* Parses "rbf,out=4)": a kernel behind a map, and the settings of the map. */
+static enum status parse_behind(struct parser *p, const struct kernel_ops *ops, struct kernel *k)
+{
+    struct kterm map = { .ops = ops }, *term = &k->term[k->nterms];
+    const bool times = term->times;
+    char name[KERNEL_NAME_MAX];
+
+    usual_params(ops, map.params);
+    for (size_t i = 0; ops->params[i].name; i++)
+        if (strcmp(ops->params[i].name, "out") == 0)
+            map.params[i] = BEHIND;
+    *term = (struct kterm){ .times = times };
+    parse_word(p, name);
+    enum status rc = parse_term(p, name, k);
+    if (rc != ST_OK)
+        return rc;
+    if (kterm_learns(term)) {
+        err_named(p->err, ST_UNSUPPORTED, "learned", "%s stands before a kernel of another kind",
+                  ops->name);
+        err_hint(p->err, "kernel %s(rbf,out=4)  |  kernel %s(depth=3)", ops->name, ops->name);
+        return ST_UNSUPPORTED;
+    }
+    skip_blanks(p);
+    if (*p->at != ',' && *p->at != ')')
+        return parse_fail(p, "\",\" or \")\"");
+    p->at += *p->at == ',';
+    rc = parse_settings(p, k, &map, NULL); /* a map has no hyperparameters */
+    term->map = ops;
+    term->net = map.net;
+    memcpy(term->map_params, map.params, sizeof term->map_params);
+    return rc;
+}
+
 static enum status parse_term(struct parser *p, const char *name, struct kernel *k)
 {
     struct kterm *term = &k->term[k->nterms];
@@ -334,11 +390,12 @@ static enum status parse_term(struct parser *p, const char *name, struct kernel 
     term->ops = kernel_find(name, p->err);
     if (!term->ops)
         return ST_NOT_FOUND;
-    for (size_t i = 0; term->ops->params && term->ops->params[i].name; i++)
-        term->params[i] = term->ops->params[i].init;
+    usual_params(term->ops, term->params);
     skip_blanks(p);
     if (*p->at == '(') {
         p->at++;
+        if (term->ops->learns && at_kernel(p))
+            return parse_behind(p, term->ops, k);
         rc = parse_settings(p, k, term, hp);
         skip_blanks(p);
     }
@@ -778,32 +835,6 @@ static enum status layers_agree(const struct kernel *k, struct err *err)
     return ST_OK;
 }
 
-/* A kernel that learns stands alone, reads all inputs and has the net that its settings say. */
-static enum status learner_alone(const struct kernel *k, struct err *err)
-{
-    size_t t = 0;
-
-    while (t < k->nterms && !k->term[t].ops->learns)
-        t++;
-    if (t == k->nterms)
-        return ST_OK;
-    const struct kterm *term = &k->term[t];
-    if (k->nterms > 1 || term->layer.ops || *term->on || term->count) {
-        err_named(err, ST_UNSUPPORTED, "learned",
-                  "%s learns from all inputs and stands alone: in no sum, product or layer",
-                  term->ops->name);
-        err_hint(err, "kernel %s  |  cols NAME role=skip  (to leave inputs out)", term->ops->name);
-        return ST_UNSUPPORTED;
-    }
-    if (!term->net)
-        return ST_OK;
-    const struct net_shape is = term->net->shape, says = kernel_net_shape(k, is.inputs);
-    if (is.width == says.width && is.depth == says.depth && is.out == says.out &&
-        is.layer_norm == says.layer_norm && is.unit_rows == says.unit_rows)
-        return ST_OK;
-    return err_set(err, ST_USAGE, "weights= belong to a net of another shape");
-}
-
 enum status kernel_parse(const char *text, struct kernel *out, double hp_set[KERNEL_MAX_HP],
                          struct err *err)
 {
@@ -818,7 +849,7 @@ enum status kernel_parse(const char *text, struct kernel *out, double hp_set[KER
     if (rc == ST_OK)
         rc = layers_agree(&k, err);
     if (rc == ST_OK)
-        rc = learner_alone(&k, err);
+        rc = kernel_learned_check(&k, err);
     if (rc != ST_OK)
         return rc;
     *out = k;

@@ -81,22 +81,29 @@ static void print_layer(const struct layer *l, const char *before, struct buf *o
         buf_putc(out, ')');
 }
 
-/* Prints the bracket of a kernel: parameters, ard with its groups, inputs. */
-static void print_settings(const struct kernel *k, const struct kterm *term, struct buf *out)
+/* Prints parameters and weights; returns what stands before a further setting. */
+static const char *print_params(const struct kernel_ops *ops, const double *params,
+                                const struct net *net, const char *before, struct buf *out)
 {
-    const struct kernel_ops *ops = term->ops;
-    const bool bound = term->ard != 0 && term->ard != KERNEL_ARD;
-    const char *before = "(";
-
     for (size_t i = 0; ops->params && ops->params[i].name; i++, before = ",") {
         buf_printf(out, "%s%s=", before, ops->params[i].name);
         if (ops->params[i].words)
-            buf_puts(out, ops->params[i].words[(size_t)term->params[i]]);
+            buf_puts(out, ops->params[i].words[(size_t)params[i]]);
         else
-            print_value(term->params[i], out);
+            print_value(params[i], out);
     }
-    if (term->net)
-        buf_printf(out, "%sweights=%016llx", before, (unsigned long long)term->net->sum);
+    if (net)
+        buf_printf(out, "%sweights=%016llx", before, (unsigned long long)net->sum);
+    return before;
+}
+
+/* Prints the bracket of a kernel: parameters, ard with its groups, inputs. */
+static void print_settings(const struct kernel *k, const struct kterm *term, struct buf *out)
+{
+    const bool bound = term->ard != 0 && term->ard != KERNEL_ARD;
+    const char *before = print_params(term->ops, term->params, term->map ? NULL : term->net, "(",
+                                      out);
+
     if (term->ard != 0) {
         buf_printf(out, "%sard", before);
         before = ",";
@@ -151,8 +158,13 @@ void kernel_print(const struct kernel *k, struct buf *out)
         if (inside) {
             before = print_inside(term, out);
         } else {
+            if (term->map)
+                buf_printf(out, "%s(", term->map->name);
             buf_puts(out, term->ops->name);
             print_settings(k, term, out);
+            if (term->map)
+                print_params(term->map, term->map_params, term->net, ",", out);
+            buf_puts(out, term->map ? ")" : "");
         }
         if (term->layer.ops && !same_layer(k, t))
             print_layer(&term->layer, before, out);

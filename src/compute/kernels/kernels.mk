@@ -9,6 +9,7 @@ libcompute_a_SOURCES += \
   src/compute/kernels/kernel_bind.c \
   src/compute/kernels/kernel_exact.c \
   src/compute/kernels/kernel_hp.c \
+  src/compute/kernels/kernel_learned.c \
   src/compute/kernels/kernel_parse.c \
   src/compute/kernels/kernel_print.c \
   src/compute/kernels/kernel_shared.c \

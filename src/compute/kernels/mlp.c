@@ -30,14 +30,23 @@ static const struct kparam mlp_params[] = {
     { 0 },
 };
 
+static struct net_shape mlp_shape(const double *p, size_t inputs)
+{
+    return (struct net_shape){ .inputs = inputs, .width = (size_t)p[0], .depth = (size_t)p[1],
+                               .out = (size_t)p[2], .layer_norm = p[3] != 0.0,
+                               .unit_rows = p[4] != 0.0 };
+}
+
 static size_t mlp_recipe(const double *params, bool alone, struct fm_step *out)
 {
-    (void)params, (void)alone; /* kernel_parse lets it stand alone */
+    (void)params, (void)alone; /* the features of a product are made before (kernel_learned.c) */
     out[0] = (struct fm_step){ .op = FM_COPY };
     return 1;
 }
 
 static const struct hparam none[] = { { 0 } };
+static const char *const examples[] = { "mlp(rbf,out=4)", "mlp(out=8) * mlp(out=8)", "mlp + rbf",
+                                        NULL };
 
 const struct kernel_ops kernel_mlp = {
     .name = "mlp",
@@ -47,33 +56,7 @@ const struct kernel_ops kernel_mlp = {
     .params = mlp_params,
     .hparams = none,
     .learns = true,
+    .shape = mlp_shape,
+    .examples = examples,
     .recipe = mlp_recipe,
 };
-
-struct net_shape kernel_net_shape(const struct kernel *k, size_t inputs)
-{
-    const double *p = k->term[0].params;
-
-    return (struct net_shape){ .inputs = inputs, .width = (size_t)p[0], .depth = (size_t)p[1],
-                               .out = (size_t)p[2], .layer_norm = p[3] != 0.0,
-                               .unit_rows = p[4] != 0.0 };
-}
-
-enum status kernel_net(const struct kernel *k, size_t inputs, const struct net **out,
-                       struct err *err)
-{
-    const struct net *net = k->term[0].net;
-
-    *out = net;
-    if (!net) {
-        err_named(err, ST_STATE, "learned", "%s has learned no weights yet", k->term[0].ops->name);
-        err_hint(err, "tune, then fit");
-        return ST_STATE;
-    }
-    if (net->shape.inputs == inputs)
-        return ST_OK;
-    err_set(err, ST_SHAPE, "the weights of %s were learned for %zu inputs, the data have %zu",
-            k->term[0].ops->name, net->shape.inputs, inputs);
-    err_hint(err, "tune, then fit");
-    return ST_SHAPE;
-}

@@ -59,6 +59,12 @@ size_t net_layers(const struct net_shape *s, struct net_layer layer[NET_DEPTH_MO
     return at;
 }
 
+bool net_same_shape(const struct net_shape *a, const struct net_shape *b)
+{
+    return a->inputs == b->inputs && a->width == b->width && a->depth == b->depth &&
+           a->out == b->out && a->layer_norm == b->layer_norm && a->unit_rows == b->unit_rows;
+}
+
 size_t net_hat_size(const struct net_shape *s, size_t n)
 {
     return s->depth * s->width * n;
@@ -181,21 +187,38 @@ static bool sound(const struct net_shape *s)
            s->depth <= NET_DEPTH_MOST && s->out > 0 && s->out <= NET_OUT_MOST;
 }
 
+static bool read_head(const unsigned char *bytes, size_t n, struct net_shape *s)
+{
+    uint32_t v[HEAD];
+
+    if (n < sizeof v)
+        return false;
+    memcpy(v, bytes, sizeof v);
+    for (size_t i = 0; i < HEAD; i++)
+        v[i] = le32toh(v[i]);
+    *s = (struct net_shape){ v[0], v[1], v[2], v[3], v[4] != 0, v[5] != 0 };
+    return sound(s);
+}
+
+size_t net_length(const unsigned char *bytes, size_t n)
+{
+    struct net_layer layer[NET_DEPTH_MOST + 1];
+    struct net_shape s;
+
+    if (!read_head(bytes, n, &s))
+        return n;
+    const size_t all = (HEAD + net_layers(&s, layer)) * sizeof(uint32_t);
+    return all < n ? all : n;
+}
+
 const struct net *net_read(const unsigned char *bytes, size_t n, uint64_t sum, struct err *err)
 {
     struct net_layer layer[NET_DEPTH_MOST + 1];
-    uint32_t v[HEAD];
-    const size_t head = sizeof v;
+    const size_t head = HEAD * sizeof(uint32_t);
     const struct net *net = NULL;
-    struct net_shape s = { 0 };
+    struct net_shape s;
 
-    if (n >= head)
-        memcpy(v, bytes, head);
-    for (size_t i = 0; n >= head && i < HEAD; i++)
-        v[i] = le32toh(v[i]);
-    if (n >= head)
-        s = (struct net_shape){ v[0], v[1], v[2], v[3], v[4] != 0, v[5] != 0 };
-    if (n < head || !sound(&s) || net_layers(&s, layer) != n / sizeof *v - HEAD ||
+    if (!read_head(bytes, n, &s) || net_layers(&s, layer) != n / sizeof(uint32_t) - HEAD ||
         sum_bytes(UINT64_C(0xcbf29ce484222325), bytes, n) != sum) {
         err_named(err, ST_FORMAT, "weights",
                   "the weights %016llx of a learned map are damaged: their checksum is another",
@@ -203,7 +226,7 @@ const struct net *net_read(const unsigned char *bytes, size_t n, uint64_t sum, s
         err_hint(err, "tune, then fit");
         return NULL;
     }
-    const size_t count = n / sizeof *v - HEAD;
+    const size_t count = n / sizeof(uint32_t) - HEAD;
     float *w = mem_aligned(count, sizeof *w, "a learned map", err);
     for (size_t i = 0; w && i < count; i++) {
         uint32_t u;

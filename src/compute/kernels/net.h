@@ -26,6 +26,7 @@ struct net { struct net_shape shape; size_t count; uint64_t sum; const float *w;
 
 /* The layers of a shape (depth + 1 of them); returns the number of parameters. */
 size_t net_layers(const struct net_shape *, struct net_layer layer[NET_DEPTH_MOST + 1]);
+bool net_same_shape(const struct net_shape *, const struct net_shape *);
 /* The block with these weights, copied into the table unless it is there.  NULL: no memory. */
 const struct net *net_keep(const struct net_shape *, const float *w, struct err *err);
 const struct net *net_find(uint64_t sum); /* NULL: there is none of that checksum */
@@ -33,6 +34,7 @@ const struct net *net_find(uint64_t sum); /* NULL: there is none of that checksu
  * damaged: their checksum is not `sum`. */
 size_t net_bytes(const struct net *);
 void net_write(const struct net *, unsigned char *out);
+size_t net_length(const unsigned char *, size_t n); /* of the block that begins there, at most n */
 const struct net *net_read(const unsigned char *bytes, size_t n, uint64_t sum, struct err *err);
 
 /* n rows on their way: inputs x (n rows of inputs) and features f (n rows of out), each row

@@ -67,6 +67,14 @@ static double weight_of(const struct kernel *k, size_t f, const double *hp)
     return at == SIZE_MAX ? 1.0 : hp[at] * hp[at];
 }
 
+/* True if the factor reads the inputs themselves: no windows, and not what a map makes of them. */
+static bool reads_inputs(const struct kernel *k, size_t f, size_t d)
+{
+    const struct kterm *t = &k->term[f];
+
+    return !kterm_reads_windows(t) && !kterm_learns(t) && t->first + kernel_inputs(k, f, d) <= d;
+}
+
 /* Factor f of the kernel in the form of struct backend_radial: inverse lengthscales of its inputs
  * (inv), its table, and the weight of its term (0 for a factor that multiplies the one before).
  * False when the factor is not a function of one distance. */
@@ -76,7 +84,7 @@ static bool fill_factor(const struct kernel *k, size_t f, const double *hp, size
     const struct kterm *t = &k->term[f];
     const size_t inputs = kernel_inputs(k, f, d);
 
-    if (!t->ops->exact || kterm_reads_windows(t) || t->first + inputs > d)
+    if (!t->ops->exact || !reads_inputs(k, f, d))
         return false;
     for (size_t i = 0; i < inputs; i++)
         inv[t->first + i] = (float)inverse_of(k, f, hp, i);
@@ -91,7 +99,7 @@ static struct kernel_closed closed_form(const struct kernel *k, size_t f, size_t
 {
     const struct kterm *t = &k->term[f];
 
-    if (kterm_reads_windows(t) || t->first + kernel_inputs(k, f, d) > d || !t->ops->closed)
+    if (!reads_inputs(k, f, d) || !t->ops->closed)
         return (struct kernel_closed){ .form = KERNEL_NONE };
     return t->ops->closed(t->params);
 }
@@ -101,8 +109,7 @@ static bool wants_table(const struct kernel *k, size_t f, size_t d)
 {
     const struct kterm *t = &k->term[f];
 
-    return closed_form(k, f, d).form == KERNEL_NONE && t->ops->exact && !kterm_reads_windows(t) &&
-           t->first + kernel_inputs(k, f, d) <= d;
+    return closed_form(k, f, d).form == KERNEL_NONE && t->ops->exact && reads_inputs(k, f, d);
 }
 
 bool exact_form_has(const struct kernel *k, size_t d)

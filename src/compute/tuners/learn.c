@@ -1,14 +1,13 @@
 /* compute/tuners/learn.c -- see learn.h.
  *
- * A step takes one subset: its features by groups of rows, the NMLL and its derivatives in the
- * features, and these back to the weights, group by group; the gradients of the groups are added in
- * their order, so that any number of threads learns the same bits. */
+ * A step takes one subset: its features (learn_maps.h), the NMLL and its derivatives in them
+ * (learn_target.h), and these back to weights and hyperparameters. */
 #include "compute/tuners/learn.h"
 
 #include "base/mem.h"
-#include "compute/kernels/net.h"
 #include "compute/rng.h"
 #include "compute/solvers/descent.h"
+#include "compute/tuners/learn_maps.h"
 #include "compute/tuners/learn_target.h"
 
 #include <math.h>
@@ -18,28 +17,24 @@
 
 enum { STEPS = 200, SUBSETS = 4, ROWS = 20000, HALVINGS = 8, LOOKS = 20,
        WATCHED_LABELS = 20000 /* classes times rows that are kept aside, at most */ };
-static const double RATE = 0.01, WATCHED = 0.1;
+static const double RATE = 0.01, WATCHED = 0.1, HP_RATE = 5.0; /* of hyperparameters, times RATE */
 /* The NMLL per row, averaged over the last round of subsets, may rise by this much over the best
  * before the rate is halved; the rows kept aside by this much, before that is told. */
-static const double DIVERGED = 1.0, PARTED = 0.1;
+static const double DIVERGED = 1.0, PARTED = 0.1, ALL_MOST = 2e9; /* bytes */
 
 struct rows { size_t n; float *x; double *y; };
 struct learner {
     const struct tune_opts *o;
     const struct tools *on;
-    struct net_shape s;
-    size_t count, q, nsubsets, steps, halved;
+    struct learn_maps maps;
+    size_t nsubsets, steps, halved;
     double rate;
     struct rows set[LEARN_SUBSETS_MOST], watched;
     size_t largest; /* rows of the largest subset */
     struct learn_target to;
-    size_t all; /* count + to.count: the weights, then what the likelihood has */
+    size_t all; /* parameters: maps.count of the maps, then to.count of the likelihood */
     double *theta, *best, *grad, *first, *second; /* `all` numbers each */
-    float *w, *parts, *hat, *rstd, *work, *f, *df;
     double *F, *dF; /* features, and their derivatives */
-    const struct rows *at;  /* the subset in work */
-    size_t wave;            /* the first group of those that are on their way back */
-    bool keep;              /* the pass keeps what the way back needs */
     double least;           /* the least average NMLL per row, and that of the last steps */
     double recent[LEARN_SUBSETS_MOST];
     size_t nrecent, best_step, watched_step;
@@ -48,106 +43,19 @@ struct learner {
     struct tune_result *res;
 };
 
-static size_t groups_of(size_t n)
-{
-    return (n + NET_GROUP - 1) / NET_GROUP;
-}
-
-static size_t group_rows(size_t n, size_t g)
-{
-    return n - g * NET_GROUP < NET_GROUP ? n - g * NET_GROUP : NET_GROUP;
-}
-
-/* The rows of a group on their way. */
-static struct net_pass pass_of(const struct learner *l, size_t g, size_t worker)
-{
-    const size_t r0 = g * NET_GROUP;
-
-    return (struct net_pass){ .x = l->at->x + r0 * l->s.inputs, .f = l->f + r0 * l->q,
-                              .hat = l->hat + net_hat_size(&l->s, r0),
-                              .rstd = l->rstd + net_rstd_size(&l->s, r0),
-                              .work = l->work + worker * net_work_size(&l->s, NET_GROUP) };
-}
-
-static void forward_task(void *ctx, size_t g, size_t worker)
-{
-    struct learner *l = ctx;
-    const size_t r0 = g * NET_GROUP, n = group_rows(l->at->n, g);
-
-    struct net_pass p = pass_of(l, g, worker);
-    if (!l->keep)
-        p.hat = p.rstd = NULL;
-    net_forward(&l->s, l->w, n, &p);
-    for (size_t i = r0 * l->q; i < (r0 + n) * l->q; i++)
-        l->F[i] = (double)l->f[i];
-}
-
-static void back_task(void *ctx, size_t task, size_t worker)
-{
-    struct learner *l = ctx;
-    const size_t g = l->wave + task, r0 = g * NET_GROUP, n = group_rows(l->at->n, g);
-
-    for (size_t i = r0 * l->q; i < (r0 + n) * l->q; i++)
-        l->df[i] = (float)l->dF[i];
-    const struct net_pass p = pass_of(l, g, worker);
-    net_back(&l->s, l->w, n, &p, l->df + r0 * l->q, l->parts + task * l->count);
-}
-
-enum { SLICE = 4096 };
-
-/* Groups go back in waves of as many as there are threads, which bounds the memory.  The number of
- * groups of a wave does not matter: their gradients are added in the order of the groups. */
-static size_t wave_groups(const struct learner *l)
-{
-    const size_t left = groups_of(l->at->n) - l->wave, most = pool_threads(l->on->pool);
-
-    return left < most ? left : most;
-}
-
-static void merge_task(void *ctx, size_t task, size_t worker)
-{
-    struct learner *l = ctx;
-    const size_t from = task * SLICE, to = from + SLICE < l->count ? from + SLICE : l->count;
-
-    (void)worker;
-    for (size_t i = from; l->wave == 0 && i < to; i++)
-        l->grad[i] = 0.0;
-    for (size_t g = 0; g < wave_groups(l); g++)
-        for (size_t i = from; i < to; i++)
-            l->grad[i] += (double)l->parts[g * l->count + i] / (double)l->at->n;
-}
-
-static void way_back(struct learner *l)
-{
-    size_t n;
-
-    for (l->wave = 0; l->wave < groups_of(l->at->n); l->wave += n) {
-        n = wave_groups(l);
-        pool_run(l->on->pool, n, back_task, l);
-        pool_run(l->on->pool, (l->count + SLICE - 1) / SLICE, merge_task, l);
-    }
-}
-
-static void features(struct learner *l, const struct rows *at, bool keep)
-{
-    l->at = at;
-    l->keep = keep;
-    for (size_t i = 0; i < l->count; i++)
-        l->w[i] = (float)l->theta[i];
-    pool_run(l->on->pool, groups_of(at->n), forward_task, l);
-}
-
 /* The NMLL of a subset per row, and the gradient in all parameters. */
 static enum status evaluate(struct learner *l, const struct rows *at, double *nmll, struct err *err)
 {
     struct learn_rows r = { .n = at->n, .F = l->F, .y = at->y, .dF = l->dF };
 
-    features(l, at, true);
-    const enum status rc = learn_target_ask(&l->to, &r, l->on->pool, err);
+    enum status rc = learn_maps_forward(&l->maps, l->theta, at->n, at->x, true, l->F, err);
+    if (rc == ST_OK)
+        rc = learn_target_ask(&l->to, &r, l->on->pool, err);
+    if (rc == ST_OK)
+        rc = learn_maps_back(&l->maps, l->dF, l->grad, err);
     if (rc != ST_OK)
         return rc;
-    way_back(l);
-    for (size_t i = l->count; i < l->all; i++)
+    for (size_t i = l->maps.count; i < l->all; i++)
         l->grad[i] /= (double)at->n;
     *nmll = r.nmll / (double)at->n;
     return ST_OK;
@@ -168,8 +76,10 @@ static enum status look(struct learner *l, size_t step, struct err *err)
 
     if (l->watched.n == 0)
         return ST_OK;
-    features(l, &l->watched, false);
-    const enum status rc = learn_target_look(&l->to, &r, &told, l->on->pool, err);
+    enum status rc = learn_maps_forward(&l->maps, l->theta, l->watched.n, l->watched.x, false,
+                                        l->F, err);
+    if (rc == ST_OK)
+        rc = learn_target_look(&l->to, &r, &told, l->on->pool, err);
     if (rc != ST_OK)
         return rc;
     l->watched_last = told.density;
@@ -216,6 +126,13 @@ static bool step_back(struct learner *l)
     return ++l->halved <= HALVINGS;
 }
 
+static void point_of(const struct learner *l, struct tune_point *p)
+{
+    learn_target_point(&l->to, p);
+    for (size_t h = 0; h < l->maps.nhp; h++)
+        p->hp[h] = exp(l->theta[l->maps.weights + h]);
+}
+
 static enum status trace(struct learner *l, double score, struct err *err)
 {
     struct tune_result *r = l->res;
@@ -233,7 +150,7 @@ static enum status trace(struct learner *l, double score, struct err *err)
     }
     struct tune_point *p = &r->trace[r->ntrace++];
     *p = (struct tune_point){ .nmll = score * n, .score = score * n, .effdim = NAN };
-    learn_target_point(&l->to, p);
+    point_of(l, p);
     r->evaluations = r->ntrace;
     const double point[4] = { p->amplitude, p->noise, l->watched_last, l->watched_error };
     ctl_tick(l->on->ctl, &(struct tick){ .phase = PHASE_TUNE, .done = r->ntrace, .total = l->steps,
@@ -241,6 +158,19 @@ static enum status trace(struct learner *l, double score, struct err *err)
                                          .target = NAN, .passes = NAN, .point = point,
                                          .npoint = 4 });
     return ST_OK;
+}
+
+/* A step of Adam (23.8), longer for hyperparameters. */
+static void move(struct learner *l, double falling, size_t since)
+{
+    const size_t from[4] = { 0, l->maps.weights, l->maps.count, l->all };
+
+    for (size_t i = 0; i < 3; i++)
+        amsgrad_adam_step(from[i + 1] - from[i], since, (i ? HP_RATE : 1.0) * l->rate * falling,
+                          l->grad + from[i], l->first + from[i], l->second + from[i],
+                          l->theta + from[i]);
+    learn_maps_hold(&l->maps, l->o, l->theta);
+    learn_target_hold(&l->to, l->o);
 }
 
 /* All steps; stopped early it keeps the best so far. */
@@ -279,10 +209,7 @@ static enum status descend(struct learner *l, struct err *err)
             rc = trace(l, now, err);
         if (enough(l, step + 1))
             break;
-        const double falling = 0.5 * (1.0 + cos(M_PI * (double)step / (double)l->steps));
-        amsgrad_adam_step(l->all, ++since, l->rate * falling, l->grad, l->first, l->second,
-                          l->theta); /* (23.8) */
-        learn_target_hold(&l->to, l->o);
+        move(l, 0.5 * (1.0 + cos(M_PI * (double)step / (double)l->steps)), ++since);
     }
     return rc;
 }
@@ -356,94 +283,95 @@ static enum status deal(struct learner *l, const struct source *src, const doubl
     return rc;
 }
 
-/* Weights and shifts uniform within one over the root of the layer's inputs, norms 1 and 0. */
 static void begin(struct learner *l, size_t n, const double *y)
 {
-    struct net_layer layer[NET_DEPTH_MOST + 1];
-
-    net_layers(&l->s, layer);
-    for (size_t i = 0; i <= l->s.depth; i++) {
-        const struct net_layer *p = &layer[i];
-        const double most = 1.0 / sqrt((double)p->in);
-        const uint64_t stream = rng_stream(RNG_NET, (uint32_t)(l->o->restart * 16 + i));
-        for (size_t j = 0; j < (p->in + 1) * p->out; j++)
-            l->theta[p->w + j] = most * (2.0 * rng_uniform(l->o->seed, stream, j) - 1.0);
-        for (size_t j = 0; p->gain != SIZE_MAX && j < p->out; j++)
-            l->theta[p->gain + j] = 1.0, l->theta[p->shift + j] = 0.0;
-    }
-    learn_target_begin(&l->to, l->s.unit_rows ? 1.0 : (double)l->q, n, y);
-    if (l->o->from) {
-        for (size_t i = 0; i < l->count; i++)
-            l->theta[i] = (double)l->o->from->w[i];
+    learn_maps_begin(&l->maps, l->o, l->theta);
+    learn_target_begin(&l->to, learn_maps_size(&l->maps), n, y);
+    if (l->o->goes_on)
         learn_target_from(&l->to, l->o->from_amplitude, l->o->from_noise);
-    }
     learn_target_hold(&l->to, l->o);
     memcpy(l->best, l->theta, l->all * sizeof *l->best);
 }
 
 static enum status make_room(struct learner *l, struct err *err)
 {
-    const size_t n = l->largest, workers = pool_threads(l->on->pool);
-    const size_t own = learn_target_size(&l->to, l->q, l->o->labels, l->watched.n);
-    const size_t all = l->all = l->count + l->to.count;
-    const size_t groups = groups_of(n) < workers ? groups_of(n) : workers;
-    const size_t numbers = net_hat_size(&l->s, n) + net_rstd_size(&l->s, n) + 2 * n * l->q +
-                           l->count + groups * l->count + workers * net_work_size(&l->s, NET_GROUP);
-    const size_t doubles = 5 * all + 2 * n * l->q + own;
-    const size_t bytes = numbers * sizeof *l->w + doubles * sizeof *l->F;
+    const size_t n = l->largest, q = l->maps.q;
+    const size_t own = learn_target_size(&l->to, q, l->o->labels, l->watched.n);
+    const size_t all = l->all = l->maps.count + l->to.count, doubles = 5 * all + 2 * n * q + own;
+    const double bytes = learn_maps_bytes(&l->maps, n, pool_threads(l->on->pool)) +
+                         (double)doubles * sizeof *l->F;
 
-    if (l->o->mem_limit && bytes > l->o->mem_limit) {
+    if (l->o->mem_limit && bytes > (double)l->o->mem_limit) {
         err_set(err, ST_LIMIT, "a step on %zu rows takes %.2f GB, %.2f GB are allowed", n,
-                1e-9 * (double)bytes, 1e-9 * (double)l->o->mem_limit);
+                1e-9 * bytes, 1e-9 * (double)l->o->mem_limit);
         err_hint(err, "tune rows=2000  |  kernel mlp(width=128)");
         return ST_LIMIT;
     }
     l->theta = mem_calloc(5 * all, sizeof *l->theta, "weights to learn", err);
-    l->w = l->theta ? mem_aligned(numbers, sizeof *l->w, "a net that learns", err) : NULL;
-    l->F = l->w ? mem_aligned(2 * n * l->q + own, sizeof *l->F, "features", err)
-                : NULL;
+    l->F = l->theta ? mem_aligned(2 * n * q + own, sizeof *l->F, "features", err) : NULL;
     if (!l->F)
         return ST_NOMEM;
     l->best = l->theta + all;
     l->grad = l->best + all;
     l->first = l->grad + all;
     l->second = l->first + all;
-    l->parts = l->w + l->count;
-    l->hat = l->parts + groups * l->count;
-    l->rstd = l->hat + net_hat_size(&l->s, n);
-    l->f = l->rstd + net_rstd_size(&l->s, n);
-    l->df = l->f + n * l->q;
-    l->work = l->df + n * l->q;
-    l->dF = l->F + n * l->q;
-    learn_target_room(&l->to, l->dF + n * l->q);
-    l->to.theta = l->theta + l->count;
-    l->to.grad = l->grad + l->count;
-    return ST_OK;
+    l->dF = l->F + n * q;
+    learn_target_room(&l->to, l->dF + n * q);
+    l->to.theta = l->theta + l->maps.count;
+    l->to.grad = l->grad + l->maps.count;
+    return learn_maps_room(&l->maps, n, l->on->pool, err);
 }
 
-/* The NMLL of all rows at the best parameters. */
+/* The features of all rows at the nets and hyperparameters that were learned. */
+static enum status all_features(struct learner *l, const struct source *src, double *F,
+                                struct err *err)
+{
+    struct kernel k = *l->maps.k;
+    double hp[KERNEL_MAX_HP];
+    const struct fop_opts fo = { .pool = l->on->pool, .precision = PREC_DOUBLE };
+    const size_t q = l->maps.q;
+
+    kernel_learned_take(&k, &l->res->nets);
+    for (size_t h = 0; h < l->maps.nhp; h++)
+        hp[h] = exp(l->theta[l->maps.weights + h]);
+    struct featmap *fm = featmap_new(&k, src->d, q, l->o->seed, err);
+    struct fop *f = fm ? fop_new(backend_cpu(), fm, src, &fo, err) : NULL;
+    enum status rc = f ? fop_set(f, hp, err) : err && err->code != ST_OK ? err->code : ST_NOMEM;
+
+    for (size_t r = 0; rc == ST_OK && r < src->n; r += NET_GROUP)
+        rc = fop_tile64(f, r, r + NET_GROUP < src->n ? r + NET_GROUP : src->n, F + r * q, q, err);
+    fop_free(f);
+    featmap_free(fm);
+    return rc;
+}
+
+/* The NMLL of all rows at the best parameters; of so many that their features take more than
+ * ALL_MOST, that of the largest subset, per row. */
 static enum status of_all(struct learner *l, const struct source *src, const double *y,
                           struct err *err)
 {
     struct tune_point *p = &l->res->best;
-    double *F = mem_aligned(src->n * l->q + NET_GROUP * src->d, sizeof *F, "features of all rows",
-                            err);
-    enum status rc = F ? ST_OK : ST_NOMEM;
-
-    for (size_t r = 0; rc == ST_OK && r < src->n; r += NET_GROUP) {
-        const size_t n = group_rows(src->n, r / NET_GROUP);
-        rc = src->rows(src, r, r + n, F + src->n * l->q, err);
-        if (rc == ST_OK)
-            rc = net_rows(l->res->net, n, F + src->n * l->q, src->d, F + r * l->q, l->q, err);
-    }
+    const bool few = (double)src->n * (double)l->maps.q * sizeof *l->F <= ALL_MOST;
+    double *F = few ? mem_aligned(src->n * l->maps.q, sizeof *F, "features of all rows", err)
+                    : NULL;
     struct learn_rows all = { .n = src->n, .F = F, .y = y };
+    enum status rc = few && !F ? ST_NOMEM : ST_OK;
+
+    if (rc == ST_OK && few)
+        rc = all_features(l, src, F, err);
+    if (rc == ST_OK && !few) {
+        all = (struct learn_rows){ .n = l->set[0].n, .F = l->F, .y = l->set[0].y };
+        rc = learn_maps_forward(&l->maps, l->theta, all.n, l->set[0].x, false, l->F, err);
+    }
     if (rc == ST_OK)
         rc = learn_target_ask(&l->to, &all, l->on->pool, err);
     free(F);
     if (rc != ST_OK)
         return rc;
-    *p = (struct tune_point){ .nmll = all.nmll, .score = all.nmll, .effdim = all.effdim };
-    learn_target_point(&l->to, p);
+    const double nmll = all.nmll / (double)all.n * (double)src->n;
+    *p = (struct tune_point){ .nmll = nmll, .score = nmll, .effdim = all.effdim,
+                              .subsampled = !few };
+    point_of(l, p);
     l->res->effective_dimension = all.effdim;
     return ST_OK;
 }
@@ -485,23 +413,38 @@ static enum status finish(struct learner *l, const struct source *src, const dou
                    ? err_set(err, ST_CANCELLED, "stopped before the first step")
                    : err_set(err, ST_NOT_PD, "no step gives a usable likelihood");
     memcpy(l->theta, l->best, l->all * sizeof *l->theta);
-    for (size_t i = 0; i < l->count; i++)
-        l->w[i] = (float)l->theta[i];
-    l->res->net = net_keep(&l->s, l->w, err);
-    enum status rc = l->res->net ? of_all(l, src, y, err) : ST_NOMEM;
+    l->res->learned = true;
+    enum status rc = learn_maps_nets(&l->maps, l->theta, &l->res->nets, err);
+    if (rc == ST_OK)
+        rc = of_all(l, src, y, err);
     if (rc == ST_OK)
         verdict(l);
     return rc;
 }
 
-static bool same_shape(const struct net_shape *a, const struct net_shape *b)
+/* The nets to continue from are those of this expression. */
+static enum status check_from(const struct kernel *k, size_t d, const struct tune_opts *o,
+                              struct err *err)
 {
-    return a->inputs == b->inputs && a->width == b->width && a->depth == b->depth &&
-           a->out == b->out && a->layer_norm == b->layer_norm && a->unit_rows == b->unit_rows;
+    for (size_t t = 0; o->goes_on && t < k->nterms; t++) {
+        const struct net *from = o->from.of[t];
+        if (!kterm_learns(&k->term[t]) && !from)
+            continue;
+        const struct net_shape s = kterm_learns(&k->term[t]) ? kernel_learned_shape(k, t, d)
+                                                             : (struct net_shape){ 0 };
+        if (from && net_same_shape(&from->shape, &s))
+            continue;
+        err_named(err, ST_SHAPE, "learned", "the weights to continue from belong to another map: "
+                  "width %zu, depth %zu, out %zu, %zu inputs", from ? from->shape.width : 0,
+                  from ? from->shape.depth : 0, from ? from->shape.out : 0,
+                  from ? from->shape.inputs : 0);
+        err_hint(err, "tune  (from the start)");
+        return ST_SHAPE;
+    }
+    return ST_OK;
 }
 
-static enum status check(const struct source *src, const struct net_shape *s,
-                         const struct tune_opts *o, struct err *err)
+static enum status check(const struct source *src, const struct tune_opts *o, struct err *err)
 {
     if (o->targets > 1 || src->row_scale || src->layout.nparts > 0) {
         err_named(err, ST_UNSUPPORTED, "learned", "a map is learned from %s",
@@ -510,13 +453,6 @@ static enum status check(const struct source *src, const struct net_shape *s,
                                    : "columns of numbers, not from sequences");
         err_hint(err, "cols NAME role=skip  |  kernel matern(nu=5/2), then tune");
         return ST_UNSUPPORTED;
-    }
-    if (o->from && !same_shape(&o->from->shape, s)) {
-        err_named(err, ST_SHAPE, "learned", "the weights to continue from belong to another map: "
-                  "width %zu, depth %zu, out %zu, %zu inputs", o->from->shape.width,
-                  o->from->shape.depth, o->from->shape.out, o->from->shape.inputs);
-        err_hint(err, "tune  (from the start)");
-        return ST_SHAPE;
     }
     if (o->objective != TUNE_NMLL || o->approx)
         return err_named(err, ST_UNSUPPORTED, "learned",
@@ -529,17 +465,18 @@ enum status learn_run(const struct kernel *k, const struct source *src, const do
                       const struct tune_opts *o, const struct tools *on, struct tune_result *res,
                       struct err *err)
 {
-    struct learner l = { .o = o, .on = on, .s = kernel_net_shape(k, src->d), .least = INFINITY,
+    struct learner l = { .o = o, .on = on, .least = INFINITY,
                          .steps = o->steps ? o->steps : STEPS, .watched_best = INFINITY,
                          .nsubsets = o->subsets ? o->subsets : SUBSETS,
                          .rate = o->rate > 0.0 ? o->rate : RATE, .watched_error = NAN,
                          .watched_last = NAN, .kept_last = NAN, .kept_error = NAN, .res = res };
-    struct net_layer layer[NET_DEPTH_MOST + 1];
 
-    *res = (struct tune_result){ .why = TUNE_DONE, .nhp = 0 };
-    l.count = net_layers(&l.s, layer);
-    l.q = l.s.out;
-    enum status rc = check(src, &l.s, o, err);
+    *res = (struct tune_result){ .why = TUNE_DONE, .nhp = kernel_nhp(k) };
+    enum status rc = check(src, o, err);
+    if (rc == ST_OK)
+        rc = check_from(k, src->d, o, err);
+    if (rc == ST_OK)
+        rc = learn_maps_open(&l.maps, k, src->d, o->features, o->seed, err);
     if (rc == ST_OK)
         rc = deal(&l, src, y, err);
     if (rc == ST_OK)
@@ -550,6 +487,7 @@ enum status learn_run(const struct kernel *k, const struct source *src, const do
     }
     if (rc == ST_OK)
         rc = finish(&l, src, y, err);
+    learn_maps_close(&l.maps);
     for (size_t i = 0; i < LEARN_SUBSETS_MOST; i++) {
         free(l.set[i].x);
         free(l.set[i].y);
@@ -557,7 +495,6 @@ enum status learn_run(const struct kernel *k, const struct source *src, const do
     free(l.watched.x);
     free(l.watched.y);
     free(l.theta);
-    free(l.w);
     free(l.F);
     if (rc != ST_OK)
         tune_result_free(res);

@@ -45,8 +45,9 @@ struct tune_opts {
     size_t steps, subsets;
     double rate;
     bool stop_valid; /* it ends, and keeps its best, by the rows of `valid` */
-    const struct net *from; /* it goes on from these weights, with fresh moments, */
-    double from_amplitude, from_noise; /* and from these; or NULL */
+    bool goes_on; /* from these weights and values, with fresh moments */
+    struct kernel_nets from;
+    double from_hp[KERNEL_MAX_HP], from_amplitude, from_noise;
     size_t before;                     /* the steps that led there, which a repetition takes too */
     uint64_t seed;
     enum precision precision;
@@ -84,8 +85,9 @@ struct tune_result {
     /* How many hyperparameters are at a bound.  idle counts lengthscales of ARD at the
      * upper one: inputs without influence, no sign that the bounds are too narrow. */
     size_t nlower, nupper, idle;
-    const struct net *net; /* what a kernel that learns has learned; else NULL */
-    size_t halved;         /* how often its rate was halved */
+    bool learned;            /* by a kernel that learns: */
+    struct kernel_nets nets; /* what its maps are, */
+    size_t halved;           /* and how often its rate was halved */
     /* The rows kept aside: their number, negative log density and squared error per row at the
      * result, and the least density, at which step; parted: it got worse while the likelihood
      * grew. */

@@ -5,6 +5,8 @@ libcompute_a_SOURCES += \
   src/compute/tuners/lbfgs.c \
   src/compute/tuners/learn.c \
   src/compute/tuners/learn.h \
+  src/compute/tuners/learn_maps.c \
+  src/compute/tuners/learn_maps.h \
   src/compute/tuners/learn_target.c \
   src/compute/tuners/learn_target.h \
   src/compute/tuners/simplex.c \

@@ -68,8 +68,8 @@ static enum status tune(struct search *s, const struct encoded *e, const struct 
         memcpy(s->hp, t.best.hp, sizeof s->hp);
         s->amplitude = t.best.amplitude;
         s->noise = t.best.noise;
-        if (t.net)
-            s->kernel.term[0].net = t.net;
+        if (t.learned)
+            kernel_learned_take(&s->kernel, &t.nets);
     }
     tune_result_free(&t);
     return rc;

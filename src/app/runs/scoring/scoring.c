@@ -844,7 +844,8 @@ enum status scoring_take_tuning(const struct workspace *ws, const struct run *r,
     if (t && t->topt.objective != TUNE_VALID && !t->topt.stop_valid) {
         *out = t->topt;
         out->steps += out->before;
-        out->from = NULL;
+        out->goes_on = false;
+        out->from = (struct kernel_nets){ { NULL } };
         out->start = NULL;
         out->restart = out->restarts = 0;
         return ST_OK;

@@ -144,7 +144,7 @@ static struct scoring_finding starvation_finding(const struct run *r, const stru
                         featmap_is_kernel(&r->model->kernel, r->model->d, r->model->M);
     struct scoring_finding f = { "starvation", kernel || (!grows && (share < 0.5 || !narrow)), "" };
 
-    if (kernel_learns(&r->fit.kernel)) { /* it learns to use all that it has */
+    if (kernel_learned_features(&r->fit.kernel)) { /* it learns to use all that it has */
         f.ok = true;
         snprintf(f.text, sizeof f.text, "effective dimension %.0f of the %zu features learned",
                  r->info.effective_dimension, r->model->Mv);

@@ -51,8 +51,8 @@ enum status scoring_folds_tune(const struct scoring *s, struct job *job,
         memcpy(o->hp, found.best.hp, sizeof o->hp);
         o->amplitude = found.best.amplitude;
         o->noise = found.best.noise;
-        if (found.net)
-            o->kernel.term[0].net = found.net;
+        if (found.learned)
+            kernel_learned_take(&o->kernel, &found.nets);
     }
     tune_result_free(&found);
     return rc;

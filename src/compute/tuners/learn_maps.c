@@ -1,0 +1,433 @@
+/* compute/tuners/learn_maps.c -- see learn_maps.h. */
+#include "compute/tuners/learn_maps.h"
+
+#include "base/mem.h"
+#include "compute/features/slope.h"
+#include "compute/kernels/net.h"
+#include "compute/rng.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SLICE = 4096 };
+
+/* term: its kernel; at: its first weight; block: where the numbers of its product begin behind the
+ * inputs, of which it has `left` times its outputs times `right`. */
+struct learn_net {
+    struct net_shape s;
+    size_t term, count, at, block, left, right;
+    float *f, *df, *hat, *rstd; /* of all rows, groups after each other */
+};
+
+static size_t groups_of(size_t n)
+{
+    return (n + NET_GROUP - 1) / NET_GROUP;
+}
+
+static size_t group_rows(size_t n, size_t g)
+{
+    return n - g * NET_GROUP < NET_GROUP ? n - g * NET_GROUP : NET_GROUP;
+}
+
+/* Sizes. */
+
+static void plan_nets(struct learn_maps *m)
+{
+    struct net_layer layer[NET_DEPTH_MOST + 1];
+
+    for (size_t t = 0; t < m->k->nterms; t++) {
+        struct learn_net *net = &m->net[m->nnets];
+        if (!kterm_learns(&m->k->term[t]))
+            continue;
+        *net = (struct learn_net){ .s = kernel_learned_shape(m->k, t, m->d), .term = t,
+                                   .at = m->weights, .left = 1, .right = 1,
+                                   .block = kernel_learned_block(m->k, t).first };
+        net->count = net_layers(&net->s, layer);
+        for (size_t i = 0; i < m->nnets; i++) {
+            if (m->net[i].block != net->block)
+                continue;
+            net->left *= m->net[i].s.out;
+            m->net[i].right *= net->s.out;
+        }
+        m->weights += net->count;
+        m->nnets++;
+    }
+}
+
+enum status learn_maps_open(struct learn_maps *m, const struct kernel *k, size_t d, size_t features,
+                            uint64_t seed, struct err *err)
+{
+    const size_t own = kernel_learned_features(k);
+
+    *m = (struct learn_maps){ .k = k, .d = d, .nhp = kernel_nhp(k),
+                              .numbers = kernel_learned_numbers(k) };
+    m->net = mem_calloc(KERNEL_MAX_TERMS, sizeof *m->net, "maps that learn", err);
+    if (!m->net)
+        return ST_NOMEM;
+    plan_nets(m);
+    m->count = m->weights + m->nhp;
+    m->wide = d + m->numbers;
+    const size_t least = featmap_least(k, d);
+    m->q = own ? own : features > least ? features + (features & 1) : least;
+    if (k->nterms == 1 && !k->term[0].map)
+        return ST_OK;
+    m->fm = featmap_new(k, d, m->q, seed, err);
+    if (!m->fm)
+        return err && err->code != ST_OK ? err->code : ST_NOMEM;
+    m->room_each = m->wide + slope_work(m->fm);
+    return ST_OK;
+}
+
+/* Numbers in single precision, and in double. */
+static size_t singles(const struct learn_maps *m, size_t most, size_t threads, size_t *work)
+{
+    const size_t groups = groups_of(most) < threads ? groups_of(most) : threads;
+    size_t n = m->weights + groups * m->weights;
+
+    *work = 0;
+    for (size_t i = 0; i < m->nnets; i++) {
+        const struct net_shape *s = &m->net[i].s;
+        const size_t each = net_work_size(s, NET_GROUP);
+        n += net_hat_size(s, most) + net_rstd_size(s, most) + 2 * most * s->out;
+        *work = each > *work ? each : *work;
+    }
+    return n + threads * *work;
+}
+
+static size_t doubles(const struct learn_maps *m, size_t most, size_t threads)
+{
+    return m->fm ? most * m->wide + threads * (m->room_each + m->nhp) + m->nhp : 0;
+}
+
+double learn_maps_bytes(const struct learn_maps *m, size_t most, size_t threads)
+{
+    size_t work;
+
+    return (double)singles(m, most, threads, &work) * sizeof(float) +
+           (double)doubles(m, most, threads) * sizeof(double) +
+           (m->fm ? featmap_bytes(m->k, m->d, m->q) : 0.0);
+}
+
+enum status learn_maps_room(struct learn_maps *m, size_t most, struct pool *pool, struct err *err)
+{
+    const size_t threads = pool_threads(pool);
+    const size_t groups = groups_of(most) < threads ? groups_of(most) : threads;
+
+    m->most = most;
+    m->pool = pool;
+    m->w = mem_aligned(singles(m, most, threads, &m->work_each), sizeof *m->w, "a net that learns",
+                       err);
+    m->rc = m->w ? mem_calloc(groups_of(most) + 1, sizeof *m->rc, "groups of rows", err) : NULL;
+    m->X = m->rc ? mem_aligned(doubles(m, most, threads) + 1, sizeof *m->X, "rows of features", err)
+                 : NULL;
+    if (!m->X)
+        return ST_NOMEM;
+    m->parts = m->w + m->weights;
+    m->work = m->parts + groups * m->weights;
+    float *at = m->work + threads * m->work_each;
+    for (size_t i = 0; i < m->nnets; i++) {
+        struct learn_net *net = &m->net[i];
+        net->hat = at;
+        net->rstd = net->hat + net_hat_size(&net->s, most);
+        net->f = net->rstd + net_rstd_size(&net->s, most);
+        net->df = net->f + most * net->s.out;
+        at = net->df + most * net->s.out;
+    }
+    if (!m->fm)
+        return ST_OK;
+    m->room = m->X + most * m->wide;
+    m->hpart = m->room + threads * m->room_each;
+    m->hp = m->hpart + threads * m->nhp;
+    memset(m->X, 0, most * m->wide * sizeof *m->X);
+    source_array_init(&m->rows, m->X, most, m->wide, m->wide);
+    const struct fop_opts fo = { .pool = pool, .precision = PREC_DOUBLE };
+    m->head = fop_new(backend_cpu(), m->fm, &m->rows.base, &fo, err);
+    return m->head ? ST_OK : err && err->code != ST_OK ? err->code : ST_NOMEM;
+}
+
+void learn_maps_close(struct learn_maps *m)
+{
+    fop_free(m->head);
+    featmap_free(m->fm);
+    free(m->net);
+    free(m->w);
+    free(m->rc);
+    free(m->X);
+    *m = (struct learn_maps){ .k = NULL };
+}
+
+/* Parameters. */
+
+static void begin_net(const struct learn_net *net, const struct tune_opts *o, double *theta)
+{
+    struct net_layer layer[NET_DEPTH_MOST + 1];
+
+    net_layers(&net->s, layer);
+    for (size_t i = 0; i <= net->s.depth; i++) {
+        const struct net_layer *p = &layer[i];
+        const double most = 1.0 / sqrt((double)p->in);
+        const size_t sub = (o->restart * KERNEL_MAX_TERMS + net->term) * 16 + i;
+        const uint64_t stream = rng_stream(RNG_NET, (uint32_t)sub);
+        for (size_t j = 0; j < (p->in + 1) * p->out; j++)
+            theta[p->w + j] = most * (2.0 * rng_uniform(o->seed, stream, j) - 1.0);
+        for (size_t j = 0; p->gain != SIZE_MAX && j < p->out; j++)
+            theta[p->gain + j] = 1.0, theta[p->shift + j] = 0.0;
+    }
+}
+
+void learn_maps_begin(const struct learn_maps *m, const struct tune_opts *o, double *theta)
+{
+    for (size_t i = 0; i < m->nnets; i++) {
+        const struct learn_net *net = &m->net[i];
+        const struct net *from = o->from.of[net->term];
+        begin_net(net, o, theta + net->at);
+        for (size_t j = 0; from && j < net->count; j++)
+            theta[net->at + j] = (double)from->w[j];
+    }
+    for (size_t h = 0; h < m->nhp; h++) {
+        char name[KERNEL_NAME_MAX];
+        struct hparam info;
+        kernel_hp_info(m->k, h, name, &info);
+        const double start = o->goes_on                       ? o->from_hp[h]
+                             : o->start && o->start[h] > 0.0 ? o->start[h]
+                                                              : info.init;
+        theta[m->weights + h] = log(start);
+    }
+    learn_maps_hold(m, o, theta);
+}
+
+void learn_maps_hold(const struct learn_maps *m, const struct tune_opts *o, double *theta)
+{
+    for (size_t h = 0; h < m->nhp; h++) {
+        const struct tune_bound *b = &o->hp[h];
+        double *v = &theta[m->weights + h];
+        char name[KERNEL_NAME_MAX];
+        struct hparam info;
+        kernel_hp_info(m->k, h, name, &info);
+        const double lo = b->fixed ? b->value : b->lo > 0.0 ? b->lo : info.lo;
+        const double hi = b->fixed ? b->value : b->hi > 0.0 ? b->hi : info.hi;
+        *v = fmin(fmax(*v, log(lo)), log(hi));
+    }
+}
+
+/* Random features have length 1; those of maps grow with their number, unless rows are of unit
+ * length. */
+double learn_maps_size(const struct learn_maps *m)
+{
+    double size = 0.0, product = 1.0;
+
+    for (size_t t = 0; t < m->k->nterms; t++) {
+        const struct kterm *term = &m->k->term[t];
+        const struct net_shape s = term->ops->learns ? kernel_learned_shape(m->k, t, m->d)
+                                                     : (struct net_shape){ .out = 1 };
+        size += term->times ? 0.0 : t ? product : 0.0;
+        product = (term->times ? product : 1.0) * (s.unit_rows ? 1.0 : (double)s.out);
+    }
+    return size + product;
+}
+
+enum status learn_maps_nets(const struct learn_maps *m, const double *theta,
+                            struct kernel_nets *nets, struct err *err)
+{
+    *nets = (struct kernel_nets){ { NULL } };
+    for (size_t i = 0; i < m->nnets; i++) {
+        const struct learn_net *net = &m->net[i];
+        for (size_t j = 0; j < net->count; j++)
+            m->w[net->at + j] = (float)theta[net->at + j];
+        nets->of[net->term] = net_keep(&net->s, m->w + net->at, err);
+        if (!nets->of[net->term])
+            return ST_NOMEM;
+    }
+    return ST_OK;
+}
+
+/* Forward. */
+
+/* The rows of a group on their way through a net. */
+static struct net_pass pass_of(const struct learn_maps *m, const struct learn_net *net, size_t g,
+                               size_t worker)
+{
+    const size_t r0 = g * NET_GROUP;
+
+    return (struct net_pass){ .x = m->x + r0 * m->d, .f = net->f + r0 * net->s.out,
+                              .hat = m->keep ? net->hat + net_hat_size(&net->s, r0) : NULL,
+                              .rstd = m->keep ? net->rstd + net_rstd_size(&net->s, r0) : NULL,
+                              .work = m->work + worker * m->work_each };
+}
+
+/* Row r as the head reads it: its inputs, and what the maps make of them. */
+static void fill_row(const struct learn_maps *m, size_t r)
+{
+    double *x = m->X + r * m->wide, f[NET_OUT_MOST];
+
+    for (size_t j = 0; j < m->d; j++)
+        x[j] = (double)m->x[r * m->d + j];
+    for (size_t i = 0; i < m->nnets; i++) {
+        const struct learn_net *net = &m->net[i];
+        const size_t q = net->s.out;
+        for (size_t j = 0; j < q; j++)
+            f[j] = (double)net->f[r * q + j];
+        if (net->left == 1)
+            memcpy(x + m->d + net->block, f, q * sizeof *f);
+        else
+            kernel_learned_multiply(1, net->left, x + m->d + net->block, q, q, f);
+    }
+}
+
+static void forward_task(void *ctx, size_t g, size_t worker)
+{
+    struct learn_maps *m = ctx;
+    const size_t r0 = g * NET_GROUP, n = group_rows(m->n, g);
+
+    for (size_t i = 0; i < m->nnets; i++) {
+        const struct net_pass p = pass_of(m, &m->net[i], g, worker);
+        net_forward(&m->net[i].s, m->w + m->net[i].at, n, &p);
+    }
+    for (size_t i = r0 * m->q; !m->fm && i < (r0 + n) * m->q; i++)
+        m->F[i] = (double)m->net[0].f[i];
+    for (size_t r = r0; m->fm && r < r0 + n; r++)
+        fill_row(m, r);
+    m->rc[g] = m->fm ? fop_tile64(m->head, r0, r0 + n, m->F + r0 * m->q, m->q, NULL) : ST_OK;
+}
+
+static enum status all_well(const struct learn_maps *m, struct err *err)
+{
+    for (size_t g = 0; g < groups_of(m->n); g++)
+        if (m->rc[g] != ST_OK)
+            return err_set(err, m->rc[g], "the features of a group of rows could not be made");
+    return ST_OK;
+}
+
+enum status learn_maps_forward(struct learn_maps *m, const double *theta, size_t n, const float *x,
+                               bool keep, double *F, struct err *err)
+{
+    enum status rc = ST_OK;
+
+    m->n = n;
+    m->x = x;
+    m->keep = keep;
+    m->F = F;
+    for (size_t i = 0; i < m->weights; i++)
+        m->w[i] = (float)theta[i];
+    for (size_t h = 0; m->fm && h < m->nhp; h++)
+        m->hp[h] = exp(theta[m->weights + h]);
+    if (m->fm)
+        rc = fop_set(m->head, m->hp, err);
+    if (rc != ST_OK)
+        return rc;
+    pool_run(m->pool, groups_of(n), forward_task, m);
+    return all_well(m, err);
+}
+
+/* Back. */
+
+/* The products of one row's features of the nets of a product from `from` to `to` - 1. */
+static void kron(const struct learn_maps *m, const struct learn_net *of, size_t r, bool before,
+                 double *v)
+{
+    size_t had = 1;
+    double f[NET_OUT_MOST];
+
+    v[0] = 1.0;
+    for (size_t i = 0; i < m->nnets; i++) {
+        const struct learn_net *net = &m->net[i];
+        const size_t q = net->s.out;
+        if (net->block != of->block || (before ? net >= of : net <= of))
+            continue;
+        for (size_t j = 0; j < q; j++)
+            f[j] = (double)net->f[r * q + j];
+        kernel_learned_multiply(1, had, v, q, q, f);
+        had *= q;
+    }
+}
+
+/* The derivatives in the features of a net, from those in the numbers of its product (23.10). */
+static void split(const struct learn_maps *m, const struct learn_net *net, size_t r,
+                  const double *dblock)
+{
+    const size_t q = net->s.out;
+    double left[NET_OUT_MOST], right[NET_OUT_MOST];
+    float *df = net->df + r * q;
+
+    kron(m, net, r, true, left);
+    kron(m, net, r, false, right);
+    for (size_t a = 0; a < q; a++) {
+        double sum = 0.0;
+        for (size_t i = 0; i < net->left; i++)
+            for (size_t j = 0; j < net->right; j++)
+                sum += dblock[(i * q + a) * net->right + j] * left[i] * right[j];
+        df[a] = (float)sum;
+    }
+}
+
+static void back_task(void *ctx, size_t task, size_t worker)
+{
+    struct learn_maps *m = ctx;
+    const size_t g = m->wave + task, r0 = g * NET_GROUP, n = group_rows(m->n, g);
+    double *dx = m->room + worker * m->room_each, *hpart = m->hpart + task * m->nhp;
+
+    for (size_t i = r0 * m->q; !m->fm && i < (r0 + n) * m->q; i++)
+        m->net[0].df[i] = (float)m->dF[i];
+    for (size_t r = r0; m->fm && r < r0 + n; r++) {
+        memset(dx, 0, m->wide * sizeof *dx);
+        slope_row(m->fm, m->hp, m->dF + r * m->q, m->X + r * m->wide, dx, dx + m->wide);
+        for (size_t i = 0; i < m->nnets; i++)
+            split(m, &m->net[i], r, dx + m->d + m->net[i].block);
+    }
+    for (size_t h = 0; m->fm && h < m->nhp; h++)
+        hpart[h] = 0.0;
+    m->rc[g] = m->fm && m->nhp ? fop_grad(m->head, r0, r0 + n, m->F + r0 * m->q, m->dF + r0 * m->q,
+                                          m->q, hpart, NULL)
+                               : ST_OK;
+    for (size_t i = 0; i < m->nnets; i++) {
+        const struct learn_net *net = &m->net[i];
+        const struct net_pass p = pass_of(m, net, g, worker);
+        net_back(&net->s, m->w + net->at, n, &p, net->df + r0 * net->s.out,
+                 m->parts + task * m->weights + net->at);
+    }
+}
+
+/* Groups go back in waves of as many as there are threads, which bounds the memory.  The number of
+ * groups of a wave does not matter: their gradients are added in the order of the groups. */
+static size_t wave_groups(const struct learn_maps *m)
+{
+    const size_t left = groups_of(m->n) - m->wave, most = pool_threads(m->pool);
+
+    return left < most ? left : most;
+}
+
+struct merge { struct learn_maps *m; double *grad; };
+
+static void merge_task(void *ctx, size_t task, size_t worker)
+{
+    const struct merge *e = ctx;
+    const struct learn_maps *m = e->m;
+    const size_t from = task * SLICE, to = from + SLICE < m->weights ? from + SLICE : m->weights;
+
+    (void)worker;
+    for (size_t i = from; m->wave == 0 && i < to; i++)
+        e->grad[i] = 0.0;
+    for (size_t g = 0; g < wave_groups(m); g++)
+        for (size_t i = from; i < to; i++)
+            e->grad[i] += (double)m->parts[g * m->weights + i] / (double)m->n;
+}
+
+enum status learn_maps_back(struct learn_maps *m, double *dF, double *grad, struct err *err)
+{
+    struct merge merge = { m, grad };
+    size_t n;
+
+    m->dF = dF;
+    for (size_t h = 0; h < m->nhp; h++)
+        grad[m->weights + h] = 0.0;
+    for (m->wave = 0; m->wave < groups_of(m->n); m->wave += n) {
+        n = wave_groups(m);
+        pool_run(m->pool, n, back_task, m);
+        pool_run(m->pool, (m->weights + SLICE - 1) / SLICE, merge_task, &merge);
+        for (size_t g = 0; g < n; g++)
+            for (size_t h = 0; m->fm && h < m->nhp; h++)
+                grad[m->weights + h] += m->hpart[g * m->nhp + h] / (double)m->n;
+    }
+    return all_well(m, err);
+}
