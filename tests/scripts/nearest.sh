@@ -78,6 +78,8 @@ refused() { # command pattern
 }
 refused 'predict samples=3' 'fit model=features'
 refused 'suggest 2 by=thompson' 'by=ei'
+refused 'kernel rbf + linear; fit solver=nn(neighbours=9); plot parts out=p.png' \
+    'nearest rows by the whole kernel'
 refused 'export r1 out=x.py' '\[predictor\].*nearest of its 240'
 refused 'fit solver=nn samples=4' 'takes no samples='
 refused 'fit solver=nn(neighbours=1)' 'neighbours=1 is not possible.*2 to 20000'

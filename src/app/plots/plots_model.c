@@ -859,6 +859,12 @@ enum status plots_parts(struct workspace *ws, struct run *r, const struct args *
         err_hint(err, "kernel rbf(l=3) + rbf(l=0.3), then fit");
         return ST_UNSUPPORTED;
     }
+    if (r && r->model && r->model->kind->local) {
+        err_set(err, ST_UNSUPPORTED,
+                "%s chooses the nearest rows by the whole kernel: it has no parts", r->id);
+        err_hint(err, "fit model=features, or fit model=exact");
+        return ST_UNSUPPORTED;
+    }
     if (r && r->has_enc && r->enc.yscale == Y_LOG) {
         err_set(err, ST_UNSUPPORTED,
                 "the target of %s is a logarithm: its parts multiply, they do not add", r->id);
