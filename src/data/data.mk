@@ -15,6 +15,8 @@ libdata_a_SOURCES += \
   src/data/classes.c \
   src/data/classes.h \
   src/data/dataset.c \
+  src/data/decision.c \
+  src/data/decision.h \
   src/data/dataset.h \
   src/data/encode.c \
   src/data/encode_group.h \

@@ -56,6 +56,7 @@ void dataset_unref(struct dataset *d)
     free(d->steps);
     free(d->link);
     free(d->positive);
+    free(d->rule);
     table_unref(d->table);
     free(d->name);
     free(d->role);
@@ -135,9 +136,11 @@ struct dataset *dataset_snapshot(const struct dataset *d, struct err *err)
     c->steps = d->steps != NULL ? mem_strdup(d->steps, err) : NULL;
     c->link = d->link != NULL ? mem_strdup(d->link, err) : NULL;
     c->alpha = d->alpha;
+    c->rule = d->rule != NULL ? mem_strdup(d->rule, err) : NULL;
     c->positive = d->positive != NULL ? mem_strdup(d->positive, err) : NULL;
     if (c->name == NULL || c->notes == NULL || c->role == NULL || c->group == NULL ||
         (d->coding != NULL && c->coding == NULL) || (d->steps != NULL && c->steps == NULL) ||
+        (d->rule != NULL && c->rule == NULL) ||
         (d->link != NULL && c->link == NULL) || (d->positive != NULL && c->positive == NULL) ||
         (d->split.how != NULL && c->split.how == NULL) ||
         (d->split.column != NULL && c->split.column == NULL) ||

@@ -30,6 +30,7 @@ void encoding_free(struct encoding *e)
     for (size_t c = 0; e->classes != NULL && c < e->nclasses; c++)
         free(e->classes[c]);
     free(e->classes);
+    free(e->rule);
     for (size_t k = 0; e->held != NULL && k < e->nheld; k++) {
         struct enc_held *h = &e->held[k];
         free(h->column);
@@ -63,10 +64,12 @@ enum status encoding_copy(struct encoding *dst, const struct encoding *src, stru
     dst->target = src->target != NULL ? mem_strdup(src->target, err) : NULL;
     dst->weight = src->weight != NULL ? mem_strdup(src->weight, err) : NULL;
     dst->steps = src->steps != NULL ? mem_strdup(src->steps, err) : NULL;
+    dst->rule = src->rule != NULL ? mem_strdup(src->rule, err) : NULL;
     dst->classes = src->nclasses > 0 ? mem_calloc(src->nclasses, sizeof *dst->classes, "classes",
                                                   err)
                                      : NULL;
-    bool all = dst->classes != NULL || src->nclasses == 0;
+    bool all = (dst->classes != NULL || src->nclasses == 0) &&
+               (dst->rule != NULL || src->rule == NULL);
     for (size_t c = 0; c < src->nclasses && all; c++)
         all = (dst->classes[c] = mem_strdup(src->classes[c], err)) != NULL;
     dst->held =
@@ -105,8 +108,8 @@ enum status encoding_copy(struct encoding *dst, const struct encoding *src, stru
 
 struct source_labels encoding_labels(const struct encoding *e)
 {
-    return e->alpha > 0.0 ? (struct source_labels){ e->nclasses, e->alpha }
-                          : (struct source_labels){ 0, 0.0 };
+    return e->alpha > 0.0 ? (struct source_labels){ e->nclasses, e->alpha, e->balanced }
+                          : (struct source_labels){ 0, 0.0, false };
 }
 
 size_t encoding_targets(const struct encoding *e)

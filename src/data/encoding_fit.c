@@ -6,6 +6,7 @@
  * largest one in training: a column that is nearly constant there and extreme in a new row must not
  * ruin a prediction. Notes report both. */
 #include "data/classes.h"
+#include "data/decision.h"
 #include "data/encoding_column.h"
 #include "data/encoding_moments.h"
 #include "data/page_use.h"
@@ -44,8 +45,17 @@ static enum status find_classes(struct encoding_fitting *f)
     struct encoding *e = f->e;
 
     e->alpha = f->d->alpha;
-    if (e->alpha > 0.0)
-        return classes_list(f->d, &e->classes, &e->nclasses, f->err);
+    e->balanced = f->d->balanced;
+    if (f->d->rule != NULL && (e->rule = mem_strdup(f->d->rule, f->err)) == NULL)
+        return ST_NOMEM;
+    if (e->alpha > 0.0) {
+        struct decision rule = { .cost = NULL };
+        enum status known = classes_list(f->d, &e->classes, &e->nclasses, f->err);
+        if (known == ST_OK)
+            known = decision_parse(e->rule, e->nclasses, e->classes, &rule, f->err);
+        decision_free(&rule);
+        return known;
+    }
     e->classes = mem_calloc(2, sizeof *e->classes, "the classes", f->err);
     const enum status rc = e->classes ? classes_find(f->d, e->classes, f->err) : ST_NOMEM;
     e->nclasses = rc == ST_OK ? 2 : 0;

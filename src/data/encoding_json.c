@@ -46,6 +46,12 @@ static void write_held(struct buf *b, const struct enc_held *h)
 static void write_classes(struct buf *b, const struct encoding *e)
 {
     json_write_number(b, "alpha", e->alpha);
+    if (e->balanced)
+        json_write_number(b, "balanced", 1.0);
+    if (e->rule != NULL) {
+        buf_puts(b, ",\"rule\":");
+        json_write_string(b, e->rule);
+    }
     for (size_t c = 0; c < e->nclasses; c++) {
         buf_puts(b, c > 0 ? "," : ",\"classes\":[");
         json_write_string(b, e->classes[c]);
@@ -438,6 +444,14 @@ static enum status encoding_member(struct json_reader *r, const char *key, void 
         return e->nclasses == 1 ? take_class(r, e) : json_wrong(r, "positive without negative");
     if (strcmp(key, "alpha") == 0)
         return json_number(r, &e->alpha);
+    if (strcmp(key, "rule") == 0 && e->rule == NULL)
+        return json_string(r, &e->rule);
+    if (strcmp(key, "balanced") == 0) {
+        double one = 0.0;
+        rc = json_number(r, &one);
+        e->balanced = one == 1.0;
+        return rc;
+    }
     if (strcmp(key, "yscale") == 0) {
         rc = json_word(r, encoding_yscale_words, Y_NONE + 1, &k);
         e->yscale = rc == ST_OK ? (enum y_scale)k : Y_STANDARD;

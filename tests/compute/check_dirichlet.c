@@ -242,8 +242,10 @@ static void prob_make(struct prob *p)
     source_array_init(&p->src, p->X, ROWS, 2, 2);
 }
 
-/* exact: of the kernel itself, otherwise of 64 features. */
+/* exact: of the kernel itself, otherwise of 64 features; weight: of the classes, or NULL. */
 static bool exact;
+static const double *weight;
+static const double weights[3] = { 0.5, 2.0, 3.0 };
 
 static double value_at(const struct prob *p, const struct kernel *k, struct pool *pool,
                        const double *hp, double amplitude, enum nmll_scale scale, double *grad,
@@ -253,7 +255,7 @@ static double value_at(const struct prob *p, const struct kernel *k, struct pool
     const struct nmll_bounds within = { { 0.05, 50.0 }, { 1.0, 1.0 } };
     const struct dirichlet_rows rows = { .map = map, .src = &p->src.base, .labels = p->label,
                                          .hp = hp, .classes = 3, .alpha = 0.02,
-                                         .precision = PREC_DOUBLE,
+                                         .weight = weight, .precision = PREC_DOUBLE,
                                          .on = { .be = backend_cpu(), .pool = pool } };
     const struct nmll_ask ask = { .t = 1, .y = p->label, .hp = hp, .nhp = kernel_nhp(k),
                                   .scale = scale, .amplitude = amplitude, .noise = 1.0,
@@ -264,7 +266,7 @@ static double value_at(const struct prob *p, const struct kernel *k, struct pool
     const struct nmll_told told = { .value = &value, .amplitude = best, .noise = &noise,
                                     .grad = grad };
     const struct dirichlet_exact d = { .classes = 3, .labels = p->label, .alpha = 0.02,
-                                       .pool = pool };
+                                       .weight = weight, .pool = pool };
     struct err err = { 0 };
     const enum status rc = exact ? dirichlet_exact_nmll(k, &p->src.base, &d, &ask, &told, &err)
                                  : dirichlet_nmll(&rows, &ask, &told, &err);
@@ -281,7 +283,8 @@ START_TEST(gradient_by_differences)
     double hp[KERNEL_MAX_HP] = { 0.9, 0.6, 0.8 }, grad[KERNEL_MAX_HP + 2], best;
     const double h = 1e-5;
 
-    exact = _i / 2;
+    exact = _i / 2 % 2;
+    weight = _i / 4 ? weights : NULL;
     prob_make(&p);
     value_at(&p, &k, NULL, hp, 2.0, NMLL_GIVEN, grad, &best);
     for (size_t i = 0; i <= nhp; i++) {
@@ -301,6 +304,81 @@ START_TEST(gradient_by_differences)
 }
 END_TEST
 
+/* A row of weight 2 is the row twice; the class of a function is weighed by its own weight. */
+START_TEST(weights_are_repetitions)
+{
+    enum { M = 32, TWICE = 2 * ROWS };
+    const struct kernel k = parse("rbf");
+    const double hp[] = { 0.9 }, two[3] = { 1.0, 2.0, 1.0 };
+    struct featmap *map = featmap_new(&k, 2, M, 9, NULL);
+    struct prob p;
+    double X[2 * TWICE], label[TWICE], L[2][M * M], w[2][M], value;
+    struct source_array src;
+    size_t n = 0;
+
+    prob_make(&p);
+    for (size_t i = 0; i < ROWS; i++)
+        for (int times = 0; times < (p.label[i] == 1.0 ? 2 : 1); times++, n++) {
+            memcpy(X + 2 * n, p.X + 2 * i, 2 * sizeof *X);
+            label[n] = p.label[i];
+        }
+    source_array_init(&src, X, n, 2, 2);
+    for (size_t c = 0; c < 3; c++) {
+        double mean[2];
+        for (int often = 0; often < 2; often++) {
+            const struct dirichlet_rows rows = {
+                .map = map, .src = often ? &src.base : &p.src.base,
+                .labels = often ? label : p.label, .hp = hp, .classes = 3, .alpha = 0.02,
+                .weight = often ? NULL : two, .precision = PREC_DOUBLE,
+                .on = { .be = backend_cpu() } };
+            struct dirichlet d;
+            ck_assert_int_eq(dirichlet_open(&d, &rows, NULL), ST_OK);
+            ck_assert_int_eq(dirichlet_take(&d, c, NULL), ST_OK);
+            ck_assert_int_eq(dirichlet_at(&d, 1.5, L[often], w[often], &value, NULL), ST_OK);
+            mean[often] = d.mean;
+            dirichlet_close(&d);
+        }
+        ck_assert(fabs(mean[0] - mean[1]) <= 1e-12);
+        for (size_t j = 0; j < M; j++) {
+            ck_assert(fabs(w[0][j] - w[1][j]) <= 1e-8 * (1.0 + fabs(w[1][j])));
+            for (size_t i = j; i < M; i++)
+                ck_assert(fabs(L[0][i + j * M] - L[1][i + j * M]) <= 1e-9 * (double)n);
+        }
+    }
+    featmap_free(map);
+}
+END_TEST
+
+/* The features of the linear kernel are exact, so both ways give one likelihood. */
+START_TEST(weights_under_the_exact_kernel)
+{
+    struct prob p;
+    const struct kernel k = parse("linear");
+    double hp[KERNEL_MAX_HP] = { 0.9 }, value[2], best, balanced[3];
+
+    prob_make(&p);
+    weight = weights;
+    for (int i = 0; i < 2; i++) {
+        exact = i;
+        value[i] = value_at(&p, &k, NULL, hp, 1.3, NMLL_GIVEN, NULL, &best);
+    }
+    ck_assert_msg(fabs(value[0] - value[1]) <= 1e-7 * fabs(value[1]), "%.12g, not %.12g", value[0],
+                  value[1]);
+    weight = NULL;
+    exact = false;
+    const double plain = value_at(&p, &k, NULL, hp, 1.3, NMLL_GIVEN, NULL, &best);
+    ck_assert(fabs(plain - value[0]) > 1.0);
+    /* balanced: each class with rows has the same sum, and all together n */
+    dirichlet_balance(ROWS, 3, p.label, balanced);
+    for (size_t c = 0; c < 3; c++) {
+        double sum = 0.0;
+        for (size_t i = 0; i < ROWS; i++)
+            sum += p.label[i] == (double)c ? balanced[c] : 0.0;
+        ck_assert(fabs(sum - ROWS / 3.0) <= 1e-12);
+    }
+}
+END_TEST
+
 /* The best amplitudes are no worse than any common one, and threads do not change a bit. */
 START_TEST(best_amplitudes_and_threads)
 {
@@ -310,6 +388,7 @@ START_TEST(best_amplitudes_and_threads)
     struct pool *three = pool_new(3, NULL);
 
     exact = _i;
+    weight = NULL;
     prob_make(&p);
     const double value = value_at(&p, &k, NULL, hp, 1.0, NMLL_BEST, grad[0], &best);
     for (double a = 0.25; a < 20.0; a *= 2.0)
@@ -379,7 +458,7 @@ START_TEST(golden_label_scores)
             for (size_t c = 0; c < K; c++)
                 p[c * n + i] = exp(f[i * K + c] / temperature) / all;
         }
-        ck_assert_int_eq(label_scores(n, K, label, p, &m, NULL), ST_OK);
+        ck_assert_int_eq(label_scores(n, K, label, p, NULL, &m, NULL), ST_OK);
         const struct { const char *key; double got; } of[2][5] = {
             { { "ece15_T1", m.ece }, { "mce15_T1", m.mce }, { "nll_T1", m.log_loss },
               { "brier_T1", m.brier }, { "err_T1", 1.0 - m.accuracy } },
@@ -408,16 +487,21 @@ START_TEST(scores_by_hand)
     struct metrics m;
     struct err err = { 0 };
 
-    ck_assert_int_eq(label_scores(n, K, label, p, &m, NULL), ST_OK);
-    label_scores_confusion(n, K, label, p, count);
+    ck_assert_int_eq(label_scores(n, K, label, p, NULL, &m, NULL), ST_OK);
+    const double taken[n] = { 0, 0, 2, 2, 0 }, other[n] = { 0, 2, 2, 2, 2 };
+    label_scores_confusion(n, K, label, taken, count);
     ck_assert(count[0] == 2 && count[2] == 1 && count[6] == 1 && count[8] == 1);
     ck_assert(fabs(m.accuracy - 0.6) < 1e-15 && fabs(m.majority - 0.6) < 1e-15);
     ck_assert(fabs(m.balanced_accuracy - 0.5 * (2.0 / 3.0 + 0.5)) < 1e-15);
     ck_assert(fabs(m.log_loss_constant + 0.6 * log(0.6) + 0.4 * log(0.4)) < 1e-15);
     ck_assert(fabs(m.log_loss +
                    (log(0.7) + log(0.4) + log(0.1) + log(0.7) + log(0.3)) / 5.0) < 1e-15);
+    const double ece = m.ece, loss = m.log_loss;
+    ck_assert_int_eq(label_scores(n, K, label, p, other, &m, NULL), ST_OK);
+    ck_assert(fabs(m.accuracy - 0.6) < 1e-15 && m.ece == ece && m.log_loss == loss);
+    ck_assert(fabs(m.balanced_accuracy - 0.5 * (1.0 / 3.0 + 1.0)) < 1e-15);
     const double wrong[n] = { 0, 0, 3, 2, 2 };
-    ck_assert_int_eq(label_scores(n, K, wrong, p, &m, &err), ST_RANGE);
+    ck_assert_int_eq(label_scores(n, K, wrong, p, NULL, &m, &err), ST_RANGE);
 }
 END_TEST
 
@@ -432,7 +516,9 @@ int main(void)
     tcase_add_loop_test(t, golden_functions_and_probabilities, 0, 2);
     tcase_add_loop_test(t, golden_functions_under_the_exact_kernel, 0, 2);
     tcase_add_test(t, two_classes_by_the_integral);
-    tcase_add_loop_test(t, gradient_by_differences, 0, 4);
+    tcase_add_loop_test(t, gradient_by_differences, 0, 8);
+    tcase_add_test(t, weights_are_repetitions);
+    tcase_add_test(t, weights_under_the_exact_kernel);
     tcase_add_loop_test(t, best_amplitudes_and_threads, 0, 2);
     tcase_add_test(t, rounding_is_no_evidence);
     tcase_add_test(t, golden_label_scores);

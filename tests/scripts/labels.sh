@@ -97,7 +97,8 @@ sed 's/"=rare, one"/rare/g' at.csv | tr -d '\r' | awk -F, 'NR > 1 {
     printf "%d %.6f\n", k, $(k + 2) }' >counted
 is "boundary has 61 x 61 places" "$(wc -l <seen)" 3721
 ok "and the class and probability that predict gives there" cmp -s counted seen
-is "check has four panels" "$(awk -F, 'NR > 1 { print $1 }' k.csv | sort -u | paste -sd' ')" '1 2 3 4'
+is "check has four panels" "$(awk -F, 'NR > 1 { print $1 }' k.csv | sort -u | paste -sd' ')" \
+    '1 2 3 4'
 
 # Sessions: the same bytes, also where the factors are made again; other numbers of threads.
 cp p.csv first.csv
@@ -200,6 +201,64 @@ awk 'BEGIN { print "x,y"; for (i = 0; i < 700; i++) printf "%d,w%d\n", i, i % 30
 run --format json -e 'open many.csv target=y; likelihood dirichlet'
 has "more than 256 values" "$err$out" 'more than 256 different values'
 has "are told when the file is opened" "$out" '"name":"class".*more than 256 different words'
+
+# Which class is chosen, and weights of classes: labels and figures of probabilities stay.
+flat() { sed 's/"=rare, one"/rare/g' "$1" | tr -d '\r'; }
+rule() { # RULE AWK: the classes of predict are those that AWK finds from p_NAME; so is accuracy
+    run --format json -s d.gpd -e "likelihood dirichlet $1; fit features=64 l=0.9; score" \
+        -e 'predict columns=y,class,p out=d.csv; likelihood'
+    flat d.csv | awk -F, "NR > 1 { r = \$3; n = \$4; s = \$5; $2; all++; right += \$1 == c
+        bad += c != \$2 } END { printf \"%d %.9f\n\", bad, right / all }" >counted
+    score=$(printf '%s\n' "$out" | grep '"command":"score"' | head -n 1)
+    is "chosen: $1" "0 $(printf '%.9f' "$(figure accuracy)")" "$(cat counted)"
+}
+run -s d.gpd -e "$base; split test=30% stratify=yes seed=4; kernel rbf"
+likeliest='c = r >= n && r >= s ? "rare" : n >= s ? "north" : "south"'
+rule '' "$likeliest"
+plain="$(figure log_loss) $(figure ece) $(figure auroc)"
+rule 'decision=north:0.2' "$likeliest; c = n >= 0.2 ? \"north\" : r >= s ? \"rare\" : \"south\""
+is "probabilities stay" "$(figure log_loss) $(figure ece) $(figure auroc)" "$plain"
+has "score tells the rule" "$score" '"rule":"decision=north:0.2"'
+has "and likelihood" "$out" '"command":"likelihood".*"rule":"decision=north:0.2"'
+rule 'decision="=rare, one:0.95"' 'c = r >= 0.95 ? "rare" : n >= s ? "north" : "south"'
+rule 'cost=south>north:6,north>south:0.5' 'R = n + s; N = r + 6 * s; S = r + 0.5 * n
+        c = R <= N && R <= S ? "rare" : N <= S ? "north" : "south"'
+rule 'cost="=rare, one>south:9,south>=rare, one:2"' 'R = n + 2 * s; N = r + s; S = 9 * r + n
+        c = R <= N && R <= S ? "rare" : N <= S ? "north" : "south"'
+rule 'classweights=balanced' "$likeliest"
+has "balanced is told" "$out" '"classweights":"balanced"'
+ok "balanced probabilities are others" test "$(figure log_loss)" != "${plain%% *}"
+flat d.csv | cut -d, -f1 >labels; flat flat.csv | cut -d, -f3 >were
+ok "the labels stay" cmp -s labels were
+cp d.csv first.csv
+run --format json -s d.gpd -e 'predict columns=y,class,p out=d.csv; likelihood; undo; undo' \
+    -e 'likelihood'
+ok "a session predicts to the bit" cmp -s first.csv d.csv
+has "and keeps the weights" "$out" '"classweights":"balanced"'
+run -s d.gpd -e script
+has "a script has the line" "$out" '^likelihood dirichlet'
+awk 'BEGIN { srand(2); print "x,y"; for (i = 0; i < 60; i++)
+    printf "%.3f,%s\n", rand() + i % 2, i % 2 ? "b" : "a" }' >even.csv
+run --format json -e 'open even.csv target=y; likelihood dirichlet; fit features=32 amplitude=2' \
+    -e 'predict even.csv out=e1.csv; likelihood dirichlet classweights=balanced' \
+    -e 'fit features=32 amplitude=2; predict even.csv out=e2.csv'
+paste -d, e1.csv e2.csv | tr -d '\r' | awk -F, 'NR > 1 { for (i = 2; i <= NF / 2; i++) {
+    d = $i - $(i + NF / 2); if (d > 1e-6 || d < -1e-6) bad++ } n++ }
+    END { exit bad > 0 || n != 60 }'
+is "balanced where classes are even changes nothing" $? 0
+badly() { # ARGUMENTS WORDS
+    run --format json -e "$base; likelihood $1"
+    has "refused: likelihood $1" "$err$out" "$2"
+}
+badly 'dirichlet decision=west:0.3' "there is no class 'west'"
+badly 'dirichlet decision=north' 'form NAME:PROBABILITY'
+badly 'dirichlet decision=north:1.5' 'above 0 and below 1'
+badly 'dirichlet cost=north>west:5' "there is no class 'west'"
+badly 'dirichlet cost=north:5' 'form TRUE>PREDICTED:NUMBER'
+badly 'dirichlet cost=north>north:5' 'of the right class'
+badly 'dirichlet decision=north:0.3 cost=north>south:5' 'give one of them'
+badly 'gaussian classweights=balanced' 'belongs to several classes'
+badly 'bernoulli decision=north:0.3' 'belongs to several classes'
 
 # The likelihood follows the target: in files, roles, types, sessions, folds, sweeps and races.
 awk 'BEGIN { srand(9); print "x,n,w,one"; for (i = 0; i < 90; i++) { x = rand()

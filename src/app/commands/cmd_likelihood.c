@@ -11,6 +11,7 @@
 #include "compute/likelihood/likelihood.h"
 #include "data/classes.h"
 #include "data/dataset.h"
+#include "data/decision.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +64,8 @@ static void tell(struct workspace *ws, const struct dataset *d, const struct lev
     if (several) {
         rec_strs(&r, "classes", (const char *const *)v->at, v->n);
         rec_num(&r, "alpha", d->alpha);
+        rec_str(&r, "classweights", d->balanced ? "balanced" : "no");
+        rec_str(&r, "rule", d->rule);
         rec_text(&r, "%s: %s, with alpha %g\n  predicted are the probabilities of the %zu classes "
                      "of ", l->name, l->title, d->alpha, v->n);
         rec_safe(&r, d->table->col[dataset_target(d)].name);
@@ -76,6 +79,12 @@ static void tell(struct workspace *ws, const struct dataset *d, const struct lev
         rec_text(&r, "   (%s)", buf_str(&counts));
         buf_free(&counts);
     }
+    if (d->balanced)
+        rec_text(&r, "\n  classweights=balanced: rows weigh so that all classes weigh the same");
+    if (d->rule) {
+        rec_text(&r, "\n  ");
+        rec_safe(&r, d->rule);
+    }
     ws_emit(ws, &r);
 }
 
@@ -84,12 +93,15 @@ static enum status take(struct dataset *d, const struct dataset *trial, struct e
 {
     char *l = trial->link ? mem_strdup(trial->link, err) : NULL;
     char *p = trial->positive ? mem_strdup(trial->positive, err) : NULL;
+    char *rule = trial->rule ? mem_strdup(trial->rule, err) : NULL;
 
-    if ((trial->link && !l) || (trial->positive && !p)) {
-        free(l), free(p);
+    if ((trial->link && !l) || (trial->positive && !p) || (trial->rule && !rule)) {
+        free(l), free(p), free(rule);
         return ST_NOMEM;
     }
-    free(d->link), free(d->positive);
+    free(d->link), free(d->positive), free(d->rule);
+    d->rule = rule;
+    d->balanced = trial->balanced;
     d->link = l;
     d->positive = p;
     d->alpha = trial->alpha;
@@ -100,10 +112,11 @@ static enum status take(struct dataset *d, const struct dataset *trial, struct e
 /* Arguments that belong to another likelihood than the one named (NULL: none was). */
 static enum status suits(const struct args *a, const struct likelihood_ops *l, struct err *err)
 {
+    static const char *const several[] = { "alpha", "classweights", "decision", "cost", NULL };
     const bool link = args_given(a, "link"), positive = args_given(a, "positive");
 
-    if (!l && (link || positive || args_given(a, "alpha"))) {
-        err_set(err, ST_USAGE, "link=, positive= and alpha= belong to a likelihood");
+    if (!l && (link || positive)) {
+        err_set(err, ST_USAGE, "link= and positive= belong to a likelihood");
         err_hint(err, "likelihood bernoulli link=logit  |  likelihood dirichlet alpha=0.01");
         return ST_USAGE;
     }
@@ -113,12 +126,42 @@ static enum status suits(const struct args *a, const struct likelihood_ops *l, s
         err_hint(err, "likelihood bernoulli positive=LEVEL");
         return ST_USAGE;
     }
-    if (l && args_given(a, "alpha") && !l->several) {
-        err_set(err, ST_USAGE, "alpha= belongs to several classes");
-        err_hint(err, "likelihood dirichlet alpha=0.01");
+    for (size_t k = 0; several[k]; k++)
+        if (args_given(a, several[k]) && !(l && l->several)) {
+            err_set(err, ST_USAGE, "%s= belongs to several classes%s", several[k],
+                    l ? "" : ", by likelihood dirichlet");
+            err_hint(err, "likelihood dirichlet %s=%s", several[k],
+                     k == 0   ? "0.01"
+                     : k == 1 ? "balanced"
+                     : k == 2 ? "NAME:0.3"
+                              : "TRUE>PREDICTED:5");
+            return ST_USAGE;
+        }
+    if (args_given(a, "decision") && args_given(a, "cost")) {
+        err_set(err, ST_USAGE, "decision= and cost= each choose the class: give one of them");
+        err_hint(err, "likelihood dirichlet decision=NAME:0.3");
         return ST_USAGE;
     }
     return ST_OK;
+}
+
+/* The rule of the line, proven against the classes; it is the caller's. */
+static enum status rule_of(const struct args *a, const struct levels *v, char **rule,
+                           struct err *err)
+{
+    const char *const key = args_given(a, "cost") ? "cost" : "decision";
+    struct decision d = { .cost = NULL };
+    struct buf b = { 0 };
+
+    *rule = NULL;
+    if (!args_given(a, key))
+        return ST_OK;
+    buf_printf(&b, "%s=%s", key, args_text(a, key));
+    *rule = buf_take(&b);
+    const enum status rc = *rule ? decision_parse(*rule, v->n, v->at, &d, err)
+                                 : err_nomem(err, 64, "a rule");
+    decision_free(&d);
+    return rc;
 }
 
 static enum status cmd_likelihood(struct workspace *ws, const struct args *a, struct err *err)
@@ -141,8 +184,16 @@ static enum status cmd_likelihood(struct workspace *ws, const struct args *a, st
     }
     if (rc == ST_OK && trial.link)
         rc = levels_find(&trial, &level, err);
+    char *rule = NULL;
+    if (rc == ST_OK && l) {
+        const char *weights = l->several ? args_text(a, "classweights") : NULL;
+        rc = l->several ? rule_of(a, &level, &rule, err) : ST_OK;
+        trial.rule = rule;
+        trial.balanced = weights && strcmp(weights, "balanced") == 0;
+    }
     if (rc == ST_OK && l)
         rc = take(d, &trial, err);
+    free(rule);
     if (rc == ST_OK)
         tell(ws, d, &level);
     levels_free(&level);
@@ -163,7 +214,15 @@ const struct command cmd_likelihood_rows[] = {
        "the value of the target whose probability is predicted (default: the greater number, or "
        "the rarer word)"},
       {"alpha", ARG_REAL, 0, NULL, 1e-6, 10, NULL, NULL,
-       "dirichlet: what is added to the count of each class (default 0.01); less is surer"}},
+       "dirichlet: what is added to the count of each class (default 0.01); less is surer"},
+      {"classweights", ARG_CHOICE, 0, NULL, 0, 0, "balanced|no", NULL,
+       "dirichlet: balanced lets rows weigh so that all classes weigh the same (default no)"},
+      {"decision", ARG_WORD, 0, NULL, 0, 0, NULL, NULL,
+       "dirichlet: NAME:0.3 chooses the class NAME when its probability is at least 0.3, "
+       "otherwise the likeliest of the others"},
+      {"cost", ARG_WORD, 0, NULL, 0, 0, NULL, NULL,
+       "dirichlet: TRUE>PREDICTED:5,.. chooses the class with the least expected cost; other "
+       "mistakes cost 1"}},
      CMD_NEEDS_DATA | CMD_CHANGES | CMD_DRY,
      cmd_likelihood,
      "With bernoulli the target has exactly two values, numbers or words. tune and fit then find\n"
@@ -177,6 +236,9 @@ const struct command cmd_likelihood_rows[] = {
      "on random features, all with the same kernel; amplitudes are their own. It takes any\n"
      "number of rows; time and memory grow with the classes. predict writes class and p_NAME,\n"
      "score tells which classes are taken for which.\n"
+     "classweights=, decision= and cost= leave the labels alone: the first changes the fit and\n"
+     "its probabilities, the others only which class is chosen in score and predict of later\n"
+     "fits.\n"
      "A target of words is dirichlet unless likelihood says otherwise; the notes say so.\n"
      "likelihood alone shows what is in force; likelihood gaussian goes back to regression."},
     {.name = NULL},

@@ -295,6 +295,11 @@ static enum status tune_labels(const struct args *a, const struct dataset *d,
                        "nmll=approx estimates the marginal likelihood of a regression");
         err_hint(err, "tune");
     }
+    if (rc == ST_OK && d->balanced && kernel_learns(k)) {
+        rc = err_named(err, ST_UNSUPPORTED, "classes",
+                       "a kernel that learns its features gives all rows the same weight");
+        err_hint(err, "likelihood dirichlet classweights=no  |  kernel rbf");
+    }
     if (rc == ST_OK)
         rc = labels_exact(a, "tune", d, k, &exact, err);
     o->kind = exact ? &dirichlet_exact_model : &dirichlet_model;

@@ -241,6 +241,9 @@ enum status data_words_classes(struct workspace *ws, struct dataset *d, bool fre
         free(d->link);
         d->link = NULL;
         d->alpha = 0.0;
+        d->balanced = false;
+        free(d->rule);
+        d->rule = NULL;
         ws_tell(ws, REC_NOTE, NULL, "class", "likelihood dirichlet  (classes)",
                 "the target %s holds numbers: likelihood gaussian", name);
     } else if (fresh && look.whole && !look.more && look.levels > 1 && !d->table->col[y].date &&

@@ -267,6 +267,10 @@ void store_json_dataset(struct buf *b, const struct dataset *ds, const char *rec
     if (ds->link)
         str(b, "link", ds->link);
     flag(b, "link_said", ds->link_said);
+    if (ds->balanced)
+        flag(b, "balanced", true);
+    if (ds->rule)
+        str(b, "rule", ds->rule);
     if (ds->positive)
         str(b, "positive", ds->positive);
     if (ds->alpha > 0.0)

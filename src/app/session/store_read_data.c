@@ -494,6 +494,9 @@ static struct dataset *make_dataset(struct loader *l, const struct store_version
             ds->link = store_doc_str(&j, "$.link");
         ds->link_said = store_doc_has(&j, "$.link_said") ? store_doc_bool(&j, "$.link_said")
                                                          : ds->link != NULL;
+        ds->balanced = store_doc_has(&j, "$.balanced") && store_doc_bool(&j, "$.balanced");
+        if (ds->link && store_doc_has(&j, "$.rule"))
+            ds->rule = store_doc_str(&j, "$.rule");
         if (ds->link && store_doc_has(&j, "$.positive"))
             ds->positive = store_doc_str(&j, "$.positive");
         if (ds->link && store_doc_has(&j, "$.alpha"))

@@ -73,6 +73,7 @@ static bool dataset_same(const struct dataset *a, const struct dataset *b)
     if (a->table != b->table || !words_same(a->name, b->name) ||
         !words_same(a->link, b->link) || !words_same(a->positive, b->positive) ||
         a->alpha != b->alpha || a->link_said != b->link_said ||
+        a->balanced != b->balanced || !words_same(a->rule, b->rule) ||
         !words_same(a->coding, b->coding) || !words_same(a->steps, b->steps) ||
         a->missing != b->missing ||
         a->missing_flag != b->missing_flag || a->yscale != b->yscale || a->xscale != b->xscale ||

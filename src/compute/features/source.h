@@ -13,9 +13,10 @@
 /* The most targets that one model can have, with one kernel and one noise ratio for all: classes,
  * each of which is one, or columns of numbers. */
 enum { TARGETS_MOST = 256, TARGET_COLUMNS_MOST = 64 };
-/* Targets that are labels, 0 to classes - 1 (at most TARGETS_MOST classes), and what is added to
- * the count of each class (compute/likelihood/dirichlet.h); classes 0: they are numbers. */
-struct source_labels { size_t classes; double alpha; };
+/* Targets that are labels, 0 to classes - 1 (at most TARGETS_MOST classes), what is added to the
+ * count of each class, and whether all classes weigh the same (compute/likelihood/dirichlet.h);
+ * classes 0: they are numbers. */
+struct source_labels { size_t classes; double alpha; bool balanced; };
 
 struct source {
     size_t n, d; /* rows, inputs (numbers of a row) */

@@ -50,15 +50,51 @@ static enum status check_labels(const struct dirichlet_rows *r, struct err *err)
     return ST_OK;
 }
 
-/* An operator over rows, and their sums Z'Z and Z'1. */
-static enum status sum_up(const struct dirichlet *d, const struct source *src, struct fop **f,
-                          double *G, double *sum, struct err *err)
+void dirichlet_balance(size_t n, size_t classes, const double *labels, double *weight)
 {
-    const struct fop_opts fo = { .pool = d->rows.on.pool, .precision = d->rows.precision };
+    size_t seen = 0;
+
+    for (size_t c = 0; c < classes; c++)
+        weight[c] = 0.0;
+    for (size_t i = 0; i < n; i++)
+        weight[(size_t)labels[i]] += 1.0;
+    for (size_t c = 0; c < classes; c++)
+        seen += weight[c] > 0.0;
+    for (size_t c = 0; c < classes; c++)
+        weight[c] = weight[c] > 0.0 ? (double)n / ((double)seen * weight[c]) : 1.0;
+}
+
+/* The square roots of the weights of rows, and their sums. */
+static enum status weigh(struct dirichlet *d, struct err *err)
+{
+    d->total = (double)d->n;
+    d->logs = 0.0;
+    if (d->rows.weight == NULL)
+        return ST_OK;
+    d->scale = mem_calloc(2 * d->n + 1, sizeof *d->scale, "weights of rows", err);
+    if (d->scale == NULL)
+        return ST_NOMEM;
+    d->total = 0.0;
+    for (size_t i = 0; i < d->n; i++) {
+        const double w = d->rows.weight[(size_t)d->rows.labels[i]];
+        d->scale[i] = sqrt(w);
+        d->total += w;
+        d->logs += log(w);
+    }
+    return ST_OK;
+}
+
+/* An operator over rows, and their sums Z'WZ and Z'W1; scale: square roots of W, or NULL. */
+static enum status sum_up(const struct dirichlet *d, const struct source *src,
+                          const double *scale, struct fop **f, double *G, double *sum,
+                          struct err *err)
+{
+    const struct fop_opts fo = { .pool = d->rows.on.pool, .precision = d->rows.precision,
+                                 .row_scale = scale };
     double *ones = mem_calloc(src->n + 1, sizeof *ones, "ones", err);
 
     for (size_t i = 0; ones && i < src->n; i++)
-        ones[i] = 1.0;
+        ones[i] = scale ? scale[i] : 1.0; /* the operator scales rows, too */
     *f = ones ? fop_new(d->rows.on.be, d->rows.map, src, &fo, err) : NULL;
     enum status rc = *f                            ? fop_set(*f, d->rows.hp, err)
                      : err && err->code != ST_OK ? err->code
@@ -85,7 +121,8 @@ enum status dirichlet_open(struct dirichlet *d, const struct dirichlet_rows *row
     if (d->row == NULL)
         return ST_NOMEM;
     d->sumc = d->sum + d->M;
-    return sum_up(d, rows->src, &d->all, d->G, d->sum, err);
+    rc = weigh(d, err);
+    return rc == ST_OK ? sum_up(d, rows->src, d->scale, &d->all, d->G, d->sum, err) : rc;
 }
 
 void dirichlet_close(struct dirichlet *d)
@@ -96,6 +133,7 @@ void dirichlet_close(struct dirichlet *d)
     free(d->Gc);
     free(d->sum);
     free(d->row);
+    free(d->scale);
     *d = (struct dirichlet){ .all = NULL };
 }
 
@@ -105,7 +143,12 @@ enum status dirichlet_take(struct dirichlet *d, size_t c, struct err *err)
     for (size_t i = 0; i < d->n; i++)
         if (d->rows.labels[i] == (double)c)
             d->row[d->nown++] = i;
-    const double share = (double)d->nown / (double)d->n;
+    const double w = d->rows.weight ? d->rows.weight[c] : 1.0;
+    double *scale = d->scale ? d->scale + d->n : NULL; /* of the class's rows, all alike */
+    for (size_t i = 0; scale && i < d->nown; i++)
+        scale[i] = sqrt(w);
+    d->own_part = w * (double)d->nown;
+    const double share = d->own_part / d->total;
     d->mean = share * d->of[1].y + (1.0 - share) * d->of[0].y;
     fop_free(d->own);
     d->own = NULL;
@@ -114,7 +157,7 @@ enum status dirichlet_take(struct dirichlet *d, size_t c, struct err *err)
     if (d->nown == 0)
         return ST_OK;
     source_subset_init(&d->subset, d->rows.src, d->row, d->nown);
-    return sum_up(d, &d->subset.base, &d->own, d->Gc, d->sumc, err);
+    return sum_up(d, &d->subset.base, scale, &d->own, d->Gc, d->sumc, err);
 }
 
 /* The regression of a class. */
@@ -157,6 +200,7 @@ enum status dirichlet_at(const struct dirichlet *d, double amplitude, double *L,
     const double off = d->of[0].var, own = d->of[1].var;
     const double r0 = d->of[0].y - d->mean, r1 = d->of[1].y - d->mean;
     const double n1 = (double)d->nown, n0 = (double)d->n - n1;
+    const double w1 = d->own_part, w0 = d->total - w1;
     double rho, logdet = 0.0;
     enum status rc = factor(d, off / (amplitude * amplitude), L, &rho, err);
 
@@ -170,8 +214,9 @@ enum status dirichlet_at(const struct dirichlet *d, double amplitude, double *L,
         rc = blas_dtrsm(d->rows.on.pool, true, M, 1, L, M, w, M, err);
     for (size_t i = 0; i < M; i++)
         logdet += 2.0 * log(L[i + i * M]);
-    *value = 0.5 * ((n0 * r0 * r0 + n1 * r1 * r1 * off / own - quad) / off) +
-             0.5 * (logdet - (double)M * log(rho)) + 0.5 * (n0 * log(off) + n1 * log(own)) +
+    *value = 0.5 * ((w0 * r0 * r0 + w1 * r1 * r1 * off / own - quad) / off) +
+             0.5 * (logdet - (double)M * log(rho)) +
+             0.5 * (n0 * log(off) + n1 * log(own) - d->logs) +
              0.5 * (n0 + n1) * log(2.0 * M_PI);
     return rc;
 }

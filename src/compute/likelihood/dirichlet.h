@@ -29,9 +29,13 @@ struct dirichlet_rows {
     const double *labels, *hp;
     size_t classes;
     double alpha;
+    const double *weight; /* of the rows of each class, which divides noise variances; NULL: 1 */
     enum precision precision;
     struct tools on;
 };
+/* Weights with which all classes of n labels that have rows weigh the same, and n together:
+ * n / (K n_c) of K such classes; 1 of a class without rows. */
+void dirichlet_balance(size_t n, size_t classes, const double *labels, double *weight);
 
 /* The sums of all rows, and those of the class that was taken last. */
 struct dirichlet {
@@ -42,6 +46,8 @@ struct dirichlet {
     double *G, *sum;       /* Z'Z (M x M) and Z'1 (M); */
     double *Gc, *sumc;     /* those of the class */
     size_t *row, nown;     /* its rows */
+    double *scale, total;  /* square roots of the weights of n rows (NULL: 1); sums of weights, */
+    double logs, own_part; /* of their logarithms, and of the weights of the class's rows */
     double mean;           /* the mean of its targets, which the model adds to its predictions */
     struct source_subset subset;
 };

@@ -67,6 +67,7 @@ static enum status one_class(struct dirichlet_columns *c, const struct sorted *s
     double *w = c->w + k * q, *inverse = c->inverse + k * q * q, value, trace = 0.0;
 
     d->nown = s->first[k + 1] - r0;
+    d->own_part = (double)d->nown;
     d->mean = share * d->of[1].y + (1.0 - share) * d->of[0].y;
     memset(d->Gc, 0, q * q * sizeof *d->Gc);
     enum status rc = d->nown ? blas_dgemm(d->rows.on.pool, false, true, q, q, d->nown, 1.0, own, q,
@@ -121,8 +122,9 @@ enum status dirichlet_columns(struct dirichlet_columns *c, struct pool *pool, st
 {
     const size_t q = c->q;
     struct sorted s = { NULL };
-    struct dirichlet d = { .n = c->n, .M = q, .rows = { .classes = c->classes, .alpha = c->alpha,
-                                                        .on = { .pool = pool } } };
+    struct dirichlet d = { .n = c->n, .M = q, .total = (double)c->n,
+                           .rows = { .classes = c->classes, .alpha = c->alpha,
+                                     .on = { .pool = pool } } };
     double *sums = mem_aligned(2 * q * q + 2 * q, sizeof *sums, "sums of classes", err);
     enum status rc = sums ? open_rows(c, &s, err) : ST_NOMEM;
 

@@ -15,15 +15,29 @@ static bool is_own(const struct dirichlet_exact *d, size_t i, size_t c)
     return d->labels[i] == (double)c;
 }
 
+static double weight_of(const struct dirichlet_exact *d, size_t i)
+{
+    return d->weight ? d->weight[(size_t)d->labels[i]] : 1.0;
+}
+
+/* The noise variance of row i in the regression of class c. */
+static double noise_of(const struct dirichlet_exact *d, size_t i, size_t c,
+                       const struct dirichlet_value of[2])
+{
+    return of[is_own(d, i, c)].var / weight_of(d, i);
+}
+
 double dirichlet_exact_mean(const struct dirichlet_exact *d, size_t c)
 {
     struct dirichlet_value of[2];
-    double own = 0.0;
+    double own = 0.0, all = 0.0;
 
     dirichlet_values(d->alpha, of);
-    for (size_t i = 0; i < d->n; i++)
-        own += is_own(d, i, c) ? 1.0 : 0.0;
-    own /= (double)d->n;
+    for (size_t i = 0; i < d->n; i++) {
+        own += is_own(d, i, c) ? weight_of(d, i) : 0.0;
+        all += weight_of(d, i);
+    }
+    own /= all;
     return own * of[1].y + (1.0 - own) * of[0].y;
 }
 
@@ -41,12 +55,16 @@ static enum status factor(const struct dirichlet_exact *d, size_t c, double ampl
                           const struct dirichlet_value of[2], double *L, struct err *err)
 {
     const size_t n = d->n;
-    const double b2 = amplitude * amplitude, least = of[1].var / b2, most = 1e-4;
+    const double b2 = amplitude * amplitude, most = 1e-4;
+    double least = INFINITY;
+
+    for (size_t i = 0; i < n; i++)
+        least = fmin(least, noise_of(d, i, c, of) / b2);
 
     for (double jitter = 0.0;; jitter = jitter > 0.0 ? 100.0 * jitter : 1e-12 + 1e-14 * (double)n) {
         memcpy(L, d->K, n * n * sizeof *L);
         for (size_t i = 0; i < n; i++)
-            L[i + i * n] += of[is_own(d, i, c)].var / b2 + jitter;
+            L[i + i * n] += noise_of(d, i, c, of) / b2 + jitter;
         const enum status rc = blas_dpotrf(d->pool, n, L, n, d->ctl, NULL, err);
         if (jitter > most ||
             (rc != ST_NOT_PD && (rc != ST_OK || !rounded(d, L, least + jitter))))
@@ -133,7 +151,7 @@ static enum status add_slope(struct sums *s, size_t c, double amplitude, struct 
     dirichlet_values(s->d.alpha, of);
     s->scale += (double)n;
     for (size_t i = 0; i < n; i++) {
-        const double noise = of[is_own(&s->d, i, c)].var / b2;
+        const double noise = noise_of(&s->d, i, c, of) / b2;
         s->scale -= noise * (s->L[i + i * n] - s->w[i] * s->w[i] / b2);
         s->scale -= s->w[i] * (of[is_own(&s->d, i, c)].y - dirichlet_exact_mean(&s->d, c)) / b2;
     }

@@ -17,6 +17,7 @@ struct dirichlet_exact {
     size_t n, classes;
     const double *K, *labels;
     double alpha;
+    const double *weight; /* of the rows of each class, as in struct dirichlet_rows; NULL: 1 */
     struct pool *pool;
     const struct ctl *ctl;
 };

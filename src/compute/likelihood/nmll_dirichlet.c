@@ -4,7 +4,8 @@
  * With P = sum of A_c^-1 over the classes, rows Zc of class c, weights W of all classes and
  * R_ic = (y_ic - mean_c - z_i'w_c) / v_ic, the derivative by the features is
  *   dNMLL/dZ = Z P + (v_off / v_own - 1) Zc A_c^-1 - R W',
- * so that each class needs its own rows once and all rows are needed once. */
+ * so that each class needs its own rows once and all rows are needed once.  With weights of rows, Z
+ * and the residuals are those of the rows times the square roots of the weights. */
 #include "compute/likelihood/dirichlet.h"
 
 #include "base/mem.h"
@@ -38,7 +39,8 @@ static void subtract(const struct back *b, size_t r0, size_t rows, const double 
     for (size_t i = 0; i < rows; i++)
         for (size_t c = 0; c < b->C; c++) {
             const struct dirichlet_value *v = &of[b->d->rows.labels[r0 + i] == (double)c];
-            T[i * b->C + c] = (v->y - b->mean[c] - T[i * b->C + c]) / v->var;
+            const double s = b->d->scale ? b->d->scale[r0 + i] : 1.0;
+            T[i * b->C + c] = (s * (v->y - b->mean[c]) - T[i * b->C + c]) / v->var;
         }
     blas_dgemm1(false, false, b->M, rows, b->C, -1.0, b->W, b->M, T, b->C, 1.0, B, b->M);
 }

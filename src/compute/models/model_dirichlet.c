@@ -2,7 +2,8 @@
  * (compute/likelihood/dirichlet.h; share/doc/methods.md 17).  Its targets are the labels of the
  * rows, 0 to classes - 1; it predicts a latent function for each class.
  *
- * The state of the model is alpha, the mean of each class and the labels of the training rows, from
+ * The state of the model is alpha, the mean of each class, the labels of the training rows and,
+ * where rows are weighed by their class, the weight of each class, from
  * which and their inputs the factors can be made again. */
 #include "compute/models/fit.h"
 
@@ -31,8 +32,11 @@ static struct dirichlet_rows rows_of(const struct model *m, const struct featmap
                                      const struct source *src, const double *labels,
                                      const struct tools *on)
 {
+    const bool weighed = m->nstate == 1 + 2 * m->t + src->n;
+
     return (struct dirichlet_rows){ .map = map, .src = src, .labels = labels, .hp = m->hp,
                                     .classes = m->t, .alpha = m->state[0],
+                                    .weight = weighed ? labels + src->n : NULL,
                                     .precision = m->precision, .on = *on };
 }
 
@@ -138,12 +142,14 @@ static enum status dirichlet_fit(struct fit *ft, struct err *err)
     if (ft->src->row_scale != NULL)
         return no_weights(err);
     m->likelihood = ft->o->likelihood;
-    m->nstate = 1 + m->t + n;
+    m->nstate = 1 + m->t + n + (ft->o->labels.balanced ? m->t : 0);
     m->state = mem_calloc(m->nstate, sizeof *m->state, "the labels", err);
     if (m->state == NULL)
         return ST_NOMEM;
     m->state[0] = ft->o->labels.alpha;
     memcpy(m->state + 1 + m->t, ft->y, n * sizeof *m->state);
+    if (ft->o->labels.balanced)
+        dirichlet_balance(n, m->t, ft->y, m->state + 1 + m->t + n);
     info->evidence = 0.0;
     const enum status rc = run(m, ft->src, ft->free_scale, &on, &info->evidence, err);
     info->why = OUT_DIRECT;
@@ -172,7 +178,8 @@ static enum status dirichlet_variance(struct model *m, const struct source *trai
     (void)Mv;
     if (effdim != NULL)
         *effdim = NAN;
-    if (m->nstate != 1 + m->t + train->n || !(m->state[0] > 0.0))
+    if ((m->nstate != 1 + m->t + train->n && m->nstate != 1 + 2 * m->t + train->n) ||
+        !(m->state[0] > 0.0))
         return err_set(err, ST_STATE, "the model keeps labels of %zu rows, and there are %zu: fit "
                        "again", m->nstate - 1 - m->t, train->n);
     if (!dirichlet_suits(m, train, err))
@@ -260,9 +267,12 @@ static enum status dirichlet_value_at(struct tuning_level *l, const struct nmll_
                                       const struct nmll_told *told, struct err *err)
 {
     const struct tuning_task *task = l->task;
+    double weight[TARGETS_MOST];
 
     if (l->src->row_scale != NULL)
         return no_weights(err);
+    if (task->labels.balanced)
+        dirichlet_balance(l->src->n, task->labels.classes, l->y, weight);
     if (l->held == NULL)
         l->held = featmap_new(task->kernel, l->src->d, l->M, task->seed, err);
     if (l->held == NULL)
@@ -270,6 +280,7 @@ static enum status dirichlet_value_at(struct tuning_level *l, const struct nmll_
     return dirichlet_nmll(&(struct dirichlet_rows){
                               .map = l->held, .src = l->src, .labels = l->y, .hp = ask->hp,
                               .classes = task->labels.classes, .alpha = task->labels.alpha,
+                              .weight = task->labels.balanced ? weight : NULL,
                               .precision = l->precision, .on = task->on },
                           ask, told, err);
 }

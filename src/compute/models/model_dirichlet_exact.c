@@ -2,7 +2,8 @@
  * for each (compute/likelihood/dirichlet_exact.h; share/doc/methods.md 17.15).  Its targets are the
  * labels of the rows, 0 to classes - 1; it predicts a latent function for each class.
  *
- * The state of the model is alpha, the mean of each class and the labels of the training rows, from
+ * The state of the model is alpha, the mean of each class, the labels of the training rows and,
+ * where rows are weighed by their class, the weight of each class, from
  * which and its inputs the factors can be made again. */
 #include "compute/models/fit.h"
 
@@ -99,7 +100,9 @@ static enum status run(struct model *m, bool search, const struct tools *on, dou
     double *K = mem_aligned(n * n, sizeof *K, "the kernel matrix", err);
     struct phase_ctl phase;
     struct dirichlet_exact d = { .n = n, .classes = m->t, .K = K, .labels = m->state + 1 + m->t,
-                                 .alpha = m->state[0], .pool = on->pool, .ctl = on->ctl };
+                                 .alpha = m->state[0], .pool = on->pool, .ctl = on->ctl,
+                                 .weight = m->nstate == 1 + 2 * m->t + n
+                                               ? m->state + 1 + m->t + n : NULL };
 
     m->factors = K ? mem_aligned(m->t * n * n, sizeof *m->factors, "a factor of each class", err)
                    : NULL;
@@ -122,13 +125,15 @@ static enum status exact_labels_fit(struct fit *ft, struct err *err)
     if (ft->src->row_scale != NULL)
         return no_weights(err);
     m->likelihood = ft->o->likelihood;
-    m->nstate = 1 + m->t + n;
+    m->nstate = 1 + m->t + n + (ft->o->labels.balanced ? m->t : 0);
     m->X = exact_inputs(ft->src, err);
     m->state = m->X ? mem_calloc(m->nstate, sizeof *m->state, "the labels", err) : NULL;
     if (m->state == NULL)
         return ST_NOMEM;
     m->state[0] = ft->o->labels.alpha;
     memcpy(m->state + 1 + m->t, ft->y, n * sizeof *m->state);
+    if (ft->o->labels.balanced)
+        dirichlet_balance(n, m->t, ft->y, m->state + 1 + m->t + n);
     info->evidence = 0.0;
     const enum status rc = run(m, ft->free_scale, &ft->on, &info->evidence, err);
     info->why = OUT_DIRECT;
@@ -158,7 +163,9 @@ static enum status exact_labels_variance(struct model *m, const struct source *t
     (void)train;
     if (effdim != NULL)
         *effdim = NAN;
-    if (m->X == NULL || m->nstate != 1 + m->t + m->M || !(m->state[0] > 0.0))
+    if (m->X == NULL ||
+        (m->nstate != 1 + m->t + m->M && m->nstate != 1 + 2 * m->t + m->M) ||
+        !(m->state[0] > 0.0))
         return err_set(err, ST_STATE, "the model keeps no labels of its rows: fit again");
     if (m->lender)
         model_unref(m->lender);
@@ -239,10 +246,15 @@ static enum status exact_labels_value(struct tuning_level *l, const struct nmll_
                                       const struct nmll_told *told, struct err *err)
 {
     const struct tuning_task *task = l->task;
+    const bool balanced = task->labels.balanced;
+    double weight[TARGETS_MOST];
     const struct dirichlet_exact d = { .classes = task->labels.classes, .labels = l->y,
-                                       .alpha = task->labels.alpha, .pool = task->on.pool,
-                                       .ctl = task->on.ctl };
+                                       .alpha = task->labels.alpha,
+                                       .weight = balanced ? weight : NULL,
+                                       .pool = task->on.pool, .ctl = task->on.ctl };
 
+    if (balanced)
+        dirichlet_balance(l->src->n, d.classes, l->y, weight);
     return l->src->row_scale != NULL
                ? no_weights(err)
                : dirichlet_exact_nmll(task->kernel, l->src, &d, ask, told, err);

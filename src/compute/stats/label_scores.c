@@ -33,12 +33,12 @@ size_t label_scores_class(size_t n, size_t classes, const double *p, size_t i)
     return best;
 }
 
-void label_scores_confusion(size_t n, size_t classes, const double *label, const double *p,
+void label_scores_confusion(size_t n, size_t classes, const double *label, const double *taken,
                             size_t *count)
 {
     memset(count, 0, classes * classes * sizeof *count);
     for (size_t i = 0; i < n; i++)
-        count[(size_t)label[i] * classes + label_scores_class(n, classes, p, i)]++;
+        count[(size_t)label[i] * classes + (size_t)taken[i]]++;
 }
 
 /* Bin k holds k / B < p <= (k + 1) / B, and the first one 0 as well. */
@@ -197,21 +197,38 @@ static enum status by_bins(size_t n, size_t classes, const double *label, const 
     return ST_OK;
 }
 
+/* The confusions of the chosen classes, or of the likeliest. */
+static enum status by_choice(size_t n, size_t classes, const double *label, const double *p,
+                             const double *taken, struct metrics *m, struct err *err)
+{
+    size_t *count = mem_calloc(classes, classes * sizeof *count, "counts", err);
+    double *own = count && !taken ? mem_calloc(n, sizeof *own, "classes", err) : NULL;
+    const bool good = count && (taken || own);
+
+    for (size_t i = 0; own && i < n; i++)
+        own[i] = (double)label_scores_class(n, classes, p, i);
+    if (good) {
+        label_scores_confusion(n, classes, label, own ? own : taken, count);
+        by_counts(n, classes, count, m);
+    }
+    free(own);
+    free(count);
+    return good ? ST_OK : ST_NOMEM;
+}
+
 enum status label_scores(size_t n, size_t classes, const double *label, const double *p,
-                         struct metrics *m, struct err *err)
+                         const double *taken, struct metrics *m, struct err *err)
 {
     enum status rc = check(n, classes, label, p, err);
-    size_t *count =
-        rc == ST_OK ? mem_calloc(classes, classes * sizeof *count, "counts", err) : NULL;
     double loss = 0.0, brier = 0.0;
 
-    if (count == NULL)
-        return rc == ST_OK ? ST_NOMEM : rc;
+    if (rc != ST_OK)
+        return rc;
     metrics_none(m);
     m->n = n;
-    label_scores_confusion(n, classes, label, p, count);
-    by_counts(n, classes, count, m);
-    free(count);
+    rc = by_choice(n, classes, label, p, taken, m, err);
+    if (rc != ST_OK)
+        return rc;
     for (size_t i = 0; i < n; i++) {
         loss -= log_clipped(p[(size_t)label[i] * n + i]);
         for (size_t c = 0; c < classes; c++) {

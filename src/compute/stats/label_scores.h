@@ -10,12 +10,13 @@
 size_t label_scores_class(size_t n, size_t classes, const double *p, size_t i);
 /* The members of *m for classes: accuracy, balanced_accuracy, majority, log_loss,
  * log_loss_constant, brier, ece, mce, and the means of auroc and auprc over the classes, each
- * against all others (of two classes: those of the second); all others but n are NaN.  RANGE for
- * other labels and values. */
+ * against all others (of two classes: those of the second); all others but n are NaN.  taken: the
+ * class that was chosen in each row, of which accuracy and balanced_accuracy are (NULL: the
+ * likeliest, of which ece and mce always are).  RANGE for other labels and values. */
 enum status label_scores(size_t n, size_t classes, const double *label, const double *p,
-                         struct metrics *m, struct err *err);
+                         const double *taken, struct metrics *m, struct err *err);
 /* count[a classes + b]: rows of class a that are taken for class b. */
-void label_scores_confusion(size_t n, size_t classes, const double *label, const double *p,
+void label_scores_confusion(size_t n, size_t classes, const double *label, const double *taken,
                             size_t *count);
 
 /* The rows by the probability of the class that was chosen, in bins of equal width, (k / B,

@@ -9,6 +9,7 @@
 #include "app/session/store.h"
 #include "app/core/ws_tell.h"
 #include "data/classes.h"
+#include "data/decision.h"
 #include "data/kinds/letter_distance.h"
 #include "data/prepare.h"
 #include "base/mem.h"
@@ -145,15 +146,19 @@ static enum status class_rows(const struct model *m, const struct encoding *enc,
     const struct temperature_rows rows = { .of = m->likelihood, .n = n, .classes = C, .mean = mean,
                                            .var = mean ? mean + C * n : NULL,
                                            .pool = job->pool };
+    struct decision rule = { .cost = NULL };
     if (rc == ST_OK)
         rc = temperature_apply(&rows, m->temperature, p->prob, err);
+    if (rc == ST_OK)
+        rc = decision_parse(enc->rule, C, enc->classes, &rule, err);
     for (size_t i = 0; rc == ST_OK && i < n; i++) {
-        const size_t c = label_scores_class(n, C, p->prob, i);
+        const size_t c = decision_choose(&rule, n, p->prob, i);
         p->row[i] = e->row[i];
         p->y[i] = p->y_scaled[i] = e->yraw ? e->yraw[i] : NAN;
         p->mean[i] = (double)c;
         p->mean_scaled[i] = p->prob[c * n + i];
     }
+    decision_free(&rule);
     free(mean);
     return rc;
 }

@@ -18,7 +18,7 @@ static size_t *confusion(const struct prediction *p)
     size_t *count = mem_calloc(p->classes, p->classes * sizeof *count, "counts", NULL);
 
     if (count)
-        label_scores_confusion(p->n, p->classes, p->y, p->prob, count);
+        label_scores_confusion(p->n, p->classes, p->y, p->mean, count);
     return count;
 }
 
@@ -39,6 +39,8 @@ void scoring_labels_json(struct rec *rec, const struct encoding *enc, const stru
     double row[TARGETS_MOST], recall[TARGETS_MOST], precision[TARGETS_MOST];
 
     rec_strs(rec, "classes", (const char *const *)enc->classes, C);
+    if (enc->rule)
+        rec_str(rec, "rule", enc->rule);
     if (!count)
         return;
     rec_open(rec, "confusion");
@@ -90,6 +92,10 @@ void scoring_labels_text(struct rec *rec, const struct encoding *enc, const stru
              m->log_loss_constant, m->brier);
     rec_text(rec, "  probabilities are off by %.4f on average (ECE), by %.4f at most (MCE)", m->ece,
              m->mce);
+    if (enc->rule) {
+        rec_text(rec, "\n  classes are chosen by ");
+        rec_safe(rec, enc->rule);
+    }
     if (count)
         most_confused(rec, enc, count, p->classes);
     free(count);
