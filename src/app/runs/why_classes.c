@@ -93,7 +93,7 @@ static void look_information(const struct why_classes *w, struct cause *all, siz
         return;
     EVIDENCE(c, "the log loss of test rows is %.4f nats, and %.4f by the constant shares of the "
              "classes: the inputs, as this kernel reads them, tell nothing", w->loss, w->constant);
-    TRY(c, "tune, then fit");
+    TRY(c, "tune; fit");
 }
 
 /* Classes that are rare in training: without any row, or found far less often than others. */
@@ -115,7 +115,7 @@ static void look_balance(const struct why_classes *w, const struct encoded *e, c
         if (c) {
             EVIDENCE(c, "no training row is of class %s, of which there are %zu test rows",
                      buf_str(&name), f->rows[k]);
-            TRY(c, "split test=20%% stratify=yes, then tune, then fit");
+            TRY(c, "split test=20%% stratify=yes; tune; fit");
         }
         buf_free(&name);
         return;
@@ -129,7 +129,7 @@ static void look_balance(const struct why_classes *w, const struct encoded *e, c
                  "found; right are %.1f %% of all test rows, but %.1f %% on average over the "
                  "classes", buf_str(&name), rows[f->rarest], e->n, f->found[f->rarest],
                  f->rows[f->rarest], 100.0 * f->accuracy, 100.0 * f->balanced);
-        TRY(c, "score %s, and read the mean over classes", w->run);
+        TRY(c, "score %s", w->run);
     }
     buf_free(&name);
 }
