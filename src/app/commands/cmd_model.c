@@ -442,10 +442,22 @@ static enum status cmd_tune(struct workspace *ws, const struct args *a, struct e
 
 /* Fit. */
 
+/* True if the line has an amplitude or a noise. */
+static bool sets_scale(const struct args *a)
+{
+    for (size_t i = 0; i < args_hp(a); i++) {
+        double lo, hi;
+        const char *name = args_hp_at(a, i, &lo, &hi);
+        if (!strcmp(name, "amplitude") || !strcmp(name, "noise"))
+            return true;
+    }
+    return false;
+}
+
 static enum status fit_hp(struct workspace *ws, const struct args *a, const struct dataset *d,
                           struct fit_opts *o, struct err *err)
 {
-    bool set = false;
+    const bool set = sets_scale(a);
 
     o->amplitude = ws->amplitude;
     o->noise = ws->noise;
@@ -460,11 +472,6 @@ static enum status fit_hp(struct workspace *ws, const struct args *a, const stru
     rescale_apply(rule, o);
     /* Left-out rows tell nothing new to features that were learned from them. */
     o->keep_scale |= !ws->scale_tuned || kernel_learns(&o->kernel);
-    for (size_t i = 0; i < args_hp(a); i++) {
-        double lo, hi;
-        const char *name = args_hp_at(a, i, &lo, &hi);
-        set |= !strcmp(name, "amplitude") || !strcmp(name, "noise");
-    }
     o->keep_scale |= set;
     /* A tuning of several targets finds one ratio; each target keeps its own amplitude for it. */
     if (o->keep_scale && ws->scale_tuned && !set && dataset_targets(d) > 1) {
@@ -849,7 +856,7 @@ static enum status fit_labels(struct workspace *ws, const struct args *a, struct
     o->solver = exact ? exact_model.solver : "auto";
     o->noise = 1.0;
     /* An amplitude that the user has given serves all classes; otherwise each finds its own. */
-    o->keep_scale = !ws->scale_tuned && o->amplitude != 1.0;
+    o->keep_scale = sets_scale(a) || (!ws->scale_tuned && o->amplitude != 1.0);
     o->features = 2 * train_rows(d);
     if (args_given(a, "features"))
         o->features = (size_t)args_int(a, "features", CLASS_FEATURES_MOST);

@@ -26,6 +26,7 @@ lesson_files = share/lessons/01-functions.lesson \
   share/lessons/13-beyond-vectors.lesson \
   share/lessons/14-your-own.lesson \
   share/lessons/15-what-it-keeps.lesson \
+  share/lessons/16-probability.lesson \
   share/lessons/tour.lesson
 help_files = share/help/messages.txt share/help/numbers.txt share/help/views.txt
 lessonsdir = $(pkgdatadir)/lessons
