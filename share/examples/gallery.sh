@@ -68,6 +68,14 @@ draw() {
     draw effects
     echo 'importance pairs=yes'
     draw importance
+    echo 'demo robot n=2000 seed=7 as=reach; let third = (distance > 0.54) + (distance > 0.69)'
+    echo 'cols third role=target; cols distance role=skip; split test=20% stratify=yes seed=7'
+    echo 'likelihood dirichlet; kernel matern(nu=5/2); fit features=512; score'
+    draw confusion
+    draw reliability
+    draw roc
+    draw pr
+    draw boundary joint2 joint3
     echo 'demo co2; split ordered test=20%'
     echo 'kernel poly + rbf(l=3) * periodic(period=0.0701) + rbf(l=0.3); tune 3.period=0.0701; fit'
     draw slice

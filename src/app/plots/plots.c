@@ -339,7 +339,7 @@ static bool of_classes(const char *name, bool several)
 {
     static const char *const names[] = { "check", "roc", "pr", "confusion", "reliability",
                                          "calibration", "mutations", "similarity" };
-    const size_t n = several ? 5 : sizeof names / sizeof *names;
+    const size_t n = several ? 6 : sizeof names / sizeof *names;
 
     for (size_t i = 0; i < n; i++)
         if (!strcmp(name, names[i]))
@@ -441,7 +441,8 @@ const struct plot_ops plots_parity_row = {
 struct figure *plots_calibration(struct workspace *ws, struct run *r, const struct args *a,
                                        struct err *err)
 {
-    struct figure *f = plots_no_prediction("calibration", r, true, err);
+    const bool classes = plots_prediction(r) && plots_prediction(r)->classes;
+    struct figure *f = plots_no_prediction("calibration", r, !classes, err);
     struct prediction one, *p = &one;
     double level[LEVELS + 2], share[LEVELS + 2];
     struct metrics m;
@@ -449,6 +450,8 @@ struct figure *plots_calibration(struct workspace *ws, struct run *r, const stru
 
     if (f || !plots_prediction(r) || plots_target(ws, r, a, &target, p, err) != ST_OK)
         return f;
+    if (classes)
+        return plots_labels_calibration(r, err);
     if (r->has_enc && r->enc.nclasses)
         return plots_reliability(r, err);
     for (size_t i = 0; i < LEVELS; i++)
@@ -494,7 +497,7 @@ const struct plot_ops plots_calibration_row = {
     .help = "Above the diagonal: too cautious; below: overconfident. The intervals are those that "
             "predict writes, whose reach follows left-out rows; plot residuals compares the "
             "errors with a normal distribution of the sd. Of two classes: the observed share over "
-            "the predicted probability.",
+            "the predicted probability; of several, the first panel of plot reliability.",
     .make = plots_calibration,
     .of_target = true,
 };

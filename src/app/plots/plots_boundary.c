@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAMED = 8, ROWS_MOST = 1500 };
+enum { NAMED = 7, ROWS_MOST = 1500 }; /* the eighth colour is that of the lines */
 
 /* Probabilities of all classes at the places: classes x n. */
 static enum status probabilities(const struct plots_boundary_plane *p, size_t n, double *prob,

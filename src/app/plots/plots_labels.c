@@ -273,9 +273,9 @@ static enum status honest_words(struct figure *f, const struct plots_labels *l,
 }
 
 /* The panel of shares over probabilities. */
-static struct figure *honest_panel(const struct plots_labels *l, const struct run *r,
-                                   const struct label_bin *bin, const double *confidence,
-                                   struct err *err)
+static struct figure *honest_panel(const char *name, const struct plots_labels *l,
+                                   const struct run *r, const struct label_bin *bin,
+                                   const double *confidence, struct err *err)
 {
     double x[LABEL_SCORES_BINS], y[LABEL_SCORES_BINS], lo[LABEL_SCORES_BINS],
         hi[LABEL_SCORES_BINS];
@@ -291,7 +291,7 @@ static struct figure *honest_panel(const struct plots_labels *l, const struct ru
         hi[n++] = bin[b].hi;
     }
     plots_labels_title(l, "Reliability of", r, title, sizeof title);
-    struct figure *f = figure_new("reliability", title, err);
+    struct figure *f = figure_new(name, title, err);
     const bool ok = f &&
                     figure_label(f, "mean probability of the chosen class", "share that is right",
                                  err) == ST_OK &&
@@ -326,9 +326,10 @@ static struct figure *confidence_panel(const struct label_bin *bin, struct err *
     return plots_finish(f, ok);
 }
 
-static struct figure *reliability(struct run *r, bool histogram, struct err *err)
+static struct figure *reliability(const char *name, const struct run *r, bool histogram,
+                                  struct err *err)
 {
-    struct figure *f = no_classes("reliability", r, err);
+    struct figure *f = no_classes(name, r, err);
     struct label_bin bin[LABEL_SCORES_BINS];
     struct plots_labels l;
 
@@ -337,7 +338,7 @@ static struct figure *reliability(struct run *r, bool histogram, struct err *err
     enum status rc = plots_labels_open(r, &l, err);
     double *confidence = rc == ST_OK ? mem_calloc(l.n + 1, sizeof *confidence, "plot", err) : NULL;
     if (confidence && fill(&l, confidence, bin, err) == ST_OK)
-        f = honest_panel(&l, r, bin, confidence, err);
+        f = honest_panel(name, &l, r, bin, confidence, err);
     free(confidence);
     plots_labels_close(&l);
     if (f && histogram) {
@@ -351,14 +352,19 @@ struct figure *plots_labels_honest(struct workspace *ws, struct run *r, const st
                                    struct err *err)
 {
     (void)ws, (void)a;
-    return reliability(r, false, err);
+    return reliability("reliability", r, false, err);
+}
+
+struct figure *plots_labels_calibration(const struct run *r, struct err *err)
+{
+    return reliability("calibration", r, false, err);
 }
 
 static struct figure *plot_reliability(struct workspace *ws, struct run *r, const struct args *a,
                                        struct err *err)
 {
     (void)ws, (void)a;
-    return reliability(r, true, err);
+    return reliability("reliability", r, true, err);
 }
 
 const struct plot_ops plots_reliability_row = {

@@ -4,6 +4,7 @@
 #define GPDESK_PLOTS_LABELS_H
 
 #include "app/core/run.h"
+#include "figure/figure.h"
 
 /* n rows: their class and the class that was chosen, 0 to classes - 1, and `classes` vectors of
  * probabilities.  The names are borrowed from the run. */
@@ -20,6 +21,8 @@ void plots_labels_close(struct plots_labels *);
  * Returns how many. */
 size_t plots_labels_frequent(size_t n, size_t classes, const double *label, size_t most,
                              size_t *which);
+/* The first panel of plot reliability, as the figure of plot calibration. */
+struct figure *plots_labels_calibration(const struct run *, struct err *);
 /* "reliability of r1 (30 held-out rows)" */
 void plots_labels_title(const struct plots_labels *, const char *what, const struct run *,
                         char *out, size_t len);
