@@ -89,6 +89,15 @@ run --format json -e 'open late.csv target=y; likelihood dirichlet; split ordere
 has "a class without training rows" "$(last why)" \
     '"name":"imbalance".*no training row is of class last, of which there are 1 test rows'
 
+# A rule of decision chooses other classes: the probabilities are judged as before.
+run --format json -e 'open seldom.csv target=y; likelihood dirichlet; split test=50% stratify=yes' \
+    -e 'fit features=64; check; likelihood dirichlet decision=seldom:0.001; fit features=64; check'
+is "the judgement is of the likeliest class, with a rule or without" \
+    "$(printf '%s\n' "$out" | grep '"command":"check"' |
+        sed 's/.*\("confidence":.*"probabilities":"[a-z ]*"\).*/\1/' | sort -u | grep -c .)" 1
+is "what is found follows the rule" "$(printf '%s\n' "$out" | grep '"command":"check"' |
+    sed 's/.*"imbalance":{"ok":[a-z]*,"text":"[^"]*, of which \([0-9.]*\) %.*/\1/' | sort -u | grep -c .)" 2
+
 # Two classes with one function; tunings; what has no model.
 sed 's/"r,are"/big/' grid.csv >two.csv
 run --format json -e 'open two.csv target=y; likelihood bernoulli; split test=30% seed=2' \

@@ -49,6 +49,7 @@ static void sums(struct class_facts *f)
 void class_facts_of(const struct prediction *p, size_t classes, struct class_facts *f)
 {
     double sure = 0.0, var = 0.0, rare = 0.0;
+    size_t right = 0; /* the likeliest class; a rule of the user may choose another one */
 
     *f = (struct class_facts){ .classes = classes };
     for (size_t i = 0; i < p->n; i++) {
@@ -68,7 +69,8 @@ void class_facts_of(const struct prediction *p, size_t classes, struct class_fac
         var += q * (1.0 - q);
         f->surprising += class_facts_p(p, seen, i) < CLASS_FACTS_RARE;
         f->rows[seen]++;
-        f->found[seen] += most == seen;
+        f->found[seen] += p->classes ? p->mean[i] == p->y[i] : most == seen;
+        right += most == seen;
         f->n++;
         if (most != seen)
             keep(f, (struct class_error){ p->row[i], seen, most, q });
@@ -77,7 +79,8 @@ void class_facts_of(const struct prediction *p, size_t classes, struct class_fac
     if (f->n == 0)
         return;
     sums(f);
-    f->judged = judgement_classes(f->n, sure / (double)f->n, f->accuracy, var / (double)f->n);
+    f->judged = judgement_classes(f->n, sure / (double)f->n, (double)right / (double)f->n,
+                                  var / (double)f->n);
 }
 
 bool class_facts_surprise(const struct class_facts *f)

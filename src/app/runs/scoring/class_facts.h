@@ -10,7 +10,7 @@
  * one. */
 double class_facts_p(const struct prediction *, size_t c, size_t i);
 
-/* A row of which another class was the likeliest. */
+/* A row of which another class was the likeliest, whatever was chosen. */
 struct class_error { size_t row, seen, taken; double p; }; /* row of the table; p of `taken` */
 enum { CLASS_ERRORS = 10 };
 #define CLASS_FACTS_RARE 0.05
@@ -23,7 +23,8 @@ struct class_facts {
     double expected, expected_sd;
     struct class_error error[CLASS_ERRORS]; /* those with the largest p, falling */
     size_t nerror, wrong;                   /* how many are kept; all rows with errors */
-    size_t rows[TARGETS_MOST], found[TARGETS_MOST]; /* of each class; rightly predicted ones */
+    /* Of each class; those that were predicted rightly, by a decision rule where there is one. */
+    size_t rows[TARGETS_MOST], found[TARGETS_MOST];
     size_t commonest, rarest;               /* of the classes that have rows */
     double accuracy, balanced;
 };
