@@ -318,7 +318,7 @@ START_TEST(expressions_name_their_weights)
     ck_assert_str_eq(err.name, "weights");
     ck_assert_int_eq(kernel_parse("mlp * rbf", &k, NULL, &err), ST_UNSUPPORTED);
     ck_assert_str_eq(err.name, "learned");
-    ck_assert_int_eq(kernel_parse("mlp(norm=batch)", &k, NULL, &err), ST_USAGE);
+    ck_assert_int_eq(kernel_parse("mlp(norm=group)", &k, NULL, &err), ST_USAGE);
     ck_assert_int_eq(kernel_parse("mlp", &k, NULL, NULL), ST_OK);
     ck_assert_int_eq(kernel_learned_ready(&k, 3, &err), ST_STATE);
     struct featmap *fm = featmap_new(&k, 3, 64, 1, NULL);

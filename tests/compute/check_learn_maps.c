@@ -168,7 +168,7 @@ static double value(struct whole *o, bool slope)
 {
     double *own = o->theta + o->m.count, *gown = o->grad + o->m.count, mean[3], nmll;
 
-    ck_assert_int_eq(learn_maps_forward(&o->m, o->theta, N, o->x, slope, o->F, NULL), ST_OK);
+    ck_assert_int_eq(learn_maps_forward(&o->m, o->theta, N, o->x, true, o->F, NULL), ST_OK);
     if (o->classes) {
         struct dirichlet_columns c = { .n = N, .q = o->m.q, .classes = o->classes, .F = o->F,
                                        .labels = o->y, .log_scale = own, .alpha = 0.01, .w = o->w,
@@ -262,6 +262,9 @@ static const char *const expressions[] = {
     "mlp(width=6,depth=2,out=4)",
     "mlp(width=6,depth=1,out=2,norm=none) * mlp(width=5,depth=2,out=4) * mlp(width=4,out=2)",
     "mlp(width=6,depth=1,out=4,rows=unit) + rbf",
+    "mlp(width=6,depth=3,out=4,norm=batch)",
+    "mlp(width=6,depth=2,out=2,norm=batch,rows=unit) * mlp(width=4,out=2) + rbf",
+    "mlp(rbf,width=6,depth=1,out=2,norm=batch)",
     "rbf(ard=3) + mlp(width=6,depth=1,out=4) * mlp(width=4,depth=1,out=2) + linear",
     "mlp(rbf,width=6,depth=2,out=4)",
     "mlp(matern(nu=5/2),width=6,depth=1,out=2,norm=none)",

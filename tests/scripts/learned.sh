@@ -106,6 +106,7 @@ expression product "mlp($map,out=4) * mlp($map,out=8)" 32 \
     'out=4,[^ ]*weights=[0-9a-f]*) [*] mlp([^ ]*out=8,[^ ]*weights='
 expression sum "mlp($map,out=8) + matern(nu=5/2)" 512 '"2.lengthscale":.*"2.weight":'
 expression behind "mlp(rbf,$map,out=4)" 512 'mlp(rbf,width=32,depth=2,out=4,[^ ]*weights=.*"lengthscale":'
+expression batch "mlp($map,out=16,norm=batch)" 16 'out=16,norm=batch,'
 run --format json -e "$friend; kernel mlp($map,out=8) + rbf; tune steps=5; fit; score" \
     -e 'calibrate rows=60; score; split folds=3; tune steps=5; fit features=128; score folds tune=yes'
 has "a sum: the features of maps, and others" "$out" '"command":"fit".*"features":4104'
@@ -226,8 +227,8 @@ run -e "$data; $small; tune steps=2; cols x1 role=skip; fit"
 has "other columns" "$err" 'learned for 10 inputs, the data have 9'
 run -e "$data; $small; tune steps=2; fit; export out=m.c"
 has "programs" "$err" 'has learned its features'
-run -e 'kernel mlp(norm=batch)'
-has "batch norm" "$err" 'expected layer or none'
+run -e 'kernel mlp(norm=group)'
+has "another norm" "$err" 'expected layer, batch or none'
 run -e "$data; kernel rbf; tune evals=2 steps=9 features=64"
 has "steps= without a map" "$err" 'note\[unused\].*kernel that learns'
 run -e "$data; $small; tune steps=2 features=64"

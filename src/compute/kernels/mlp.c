@@ -17,7 +17,7 @@ static bool mlp_even(double v)
     return v == 2.0 * floor(0.5 * v);
 }
 
-static const char *const norms[] = { "none", "layer", NULL };
+static const char *const norms[] = { "none", "layer", "batch", NULL };
 static const char *const rows[] = { "plain", "unit", NULL };
 
 static const struct kparam mlp_params[] = {
@@ -25,7 +25,7 @@ static const struct kparam mlp_params[] = {
       NULL },
     { "depth", 1.0, NET_DEPTH_MOST, 2.0, "hidden layers, 1 to 8", mlp_whole, NULL },
     { "out", 2.0, NET_OUT_MOST, 64.0, "features, an even number from 2 to 1024", mlp_even, NULL },
-    { "norm", 0.0, 1.0, 1.0, "layer or none: of each hidden layer", mlp_whole, norms },
+    { "norm", 0.0, 2.0, 1.0, "layer, batch or none: of each hidden layer", mlp_whole, norms },
     { "rows", 0.0, 1.0, 0.0, "plain or unit: features of length 1", mlp_whole, rows },
     { 0 },
 };
@@ -33,7 +33,7 @@ static const struct kparam mlp_params[] = {
 static struct net_shape mlp_shape(const double *p, size_t inputs)
 {
     return (struct net_shape){ .inputs = inputs, .width = (size_t)p[0], .depth = (size_t)p[1],
-                               .out = (size_t)p[2], .layer_norm = p[3] != 0.0,
+                               .out = (size_t)p[2], .norm = (enum net_norm)p[3],
                                .unit_rows = p[4] != 0.0 };
 }
 

@@ -47,12 +47,18 @@ size_t net_layers(const struct net_shape *s, struct net_layer layer[NET_DEPTH_MO
         const bool last = i == s->depth;
         *l = (struct net_layer){ .in = i ? s->width : s->inputs,
                                  .out = last ? s->out : s->width,
-                                 .gain = SIZE_MAX, .shift = SIZE_MAX, .w = at };
+                                 .gain = SIZE_MAX, .shift = SIZE_MAX, .w = at,
+                                 .mean = SIZE_MAX, .rstd = SIZE_MAX };
         l->b = at + l->in * l->out;
         at = l->b + l->out;
-        if (s->layer_norm && !last) {
+        if (s->norm != NET_NONE && !last) {
             l->gain = at;
             l->shift = at + l->out;
+            at += 2 * l->out;
+        }
+        if (s->norm == NET_BATCH && !last) {
+            l->mean = at;
+            l->rstd = at + l->out;
             at += 2 * l->out;
         }
     }
@@ -62,7 +68,7 @@ size_t net_layers(const struct net_shape *s, struct net_layer layer[NET_DEPTH_MO
 bool net_same_shape(const struct net_shape *a, const struct net_shape *b)
 {
     return a->inputs == b->inputs && a->width == b->width && a->depth == b->depth &&
-           a->out == b->out && a->layer_norm == b->layer_norm && a->unit_rows == b->unit_rows;
+           a->out == b->out && a->norm == b->norm && a->unit_rows == b->unit_rows;
 }
 
 size_t net_hat_size(const struct net_shape *s, size_t n)
@@ -98,7 +104,7 @@ static uint64_t sum_bytes(uint64_t h, const void *data, size_t n)
 
 static void write_head(const struct net_shape *s, unsigned char out[HEAD * sizeof(uint32_t)])
 {
-    const size_t v[HEAD] = { s->inputs, s->width, s->depth, s->out, s->layer_norm, s->unit_rows };
+    const size_t v[HEAD] = { s->inputs, s->width, s->depth, s->out, s->norm, s->unit_rows };
 
     for (size_t i = 0; i < HEAD; i++) {
         const uint32_t u = htole32((uint32_t)v[i]);
@@ -184,7 +190,8 @@ void net_write(const struct net *net, unsigned char *out)
 static bool sound(const struct net_shape *s)
 {
     return s->inputs > 0 && s->width > 0 && s->width <= NET_WIDTH_MOST && s->depth > 0 &&
-           s->depth <= NET_DEPTH_MOST && s->out > 0 && s->out <= NET_OUT_MOST;
+           s->depth <= NET_DEPTH_MOST && s->out > 0 && s->out <= NET_OUT_MOST &&
+           s->norm <= NET_BATCH;
 }
 
 static bool read_head(const unsigned char *bytes, size_t n, struct net_shape *s)
@@ -196,7 +203,7 @@ static bool read_head(const unsigned char *bytes, size_t n, struct net_shape *s)
     memcpy(v, bytes, sizeof v);
     for (size_t i = 0; i < HEAD; i++)
         v[i] = le32toh(v[i]);
-    *s = (struct net_shape){ v[0], v[1], v[2], v[3], v[4] != 0, v[5] != 0 };
+    *s = (struct net_shape){ v[0], v[1], v[2], v[3], (enum net_norm)v[4], v[5] != 0 };
     return sound(s);
 }
 
@@ -238,6 +245,92 @@ const struct net *net_read(const unsigned char *bytes, size_t n, uint64_t sum, s
         net = net_keep(&s, w, err);
     free(w);
     return net;
+}
+
+/* Batch norms. */
+
+void net_batch_sums(const struct net_shape *s, const float *w, size_t i, size_t n,
+                    const struct net_pass *p, double *sums)
+{
+    struct net_layer layer[NET_DEPTH_MOST + 1];
+    const size_t one = s->width * n;
+    float *z = p->hat + i * one, *before = p->hat + (i - (i > 0)) * one;
+
+    net_layers(s, layer);
+    if (i > 0) {
+        net_centre(&layer[i - 1], w, n, before);
+        net_activate(&layer[i - 1], w, n, before, p->work);
+    }
+    net_linear(&layer[i], w, n, i ? p->work : p->x, z);
+    memset(sums, 0, 2 * s->width * sizeof *sums);
+    for (size_t r = 0; r < n; r++, z += s->width)
+        for (size_t j = 0; j < s->width; j++) {
+            sums[j] += (double)z[j];
+            sums[s->width + j] += (double)z[j] * (double)z[j];
+        }
+}
+
+void net_batch_set(const struct net_shape *s, size_t i, size_t n, const double *sums, float *w)
+{
+    struct net_layer layer[NET_DEPTH_MOST + 1];
+
+    net_layers(s, layer);
+    for (size_t j = 0; j < s->width; j++) {
+        const double mean = sums[j] / (double)n;
+        const double var = fmax(sums[s->width + j] / (double)n - mean * mean, 0.0);
+        w[layer[i].mean + j] = (float)mean;
+        w[layer[i].rstd + j] = (float)(1.0 / sqrt(var + NORM_EPS));
+    }
+}
+
+void net_batch_unit(const struct net_shape *s, size_t n, const struct net_pass *p, float *df)
+{
+    net_unit_back(s, n, p, df);
+}
+
+void net_batch_back(const struct net_shape *s, const float *w, const struct net_step *t,
+                    float *grad)
+{
+    struct net_layer layer[NET_DEPTH_MOST + 1];
+    const size_t n = t->n, width = s->width;
+
+    net_layers(s, layer);
+    const struct net_layer *l = &layer[t->i], *below = &layer[t->i - (t->i > 0)];
+    const float *hat = t->i ? t->p->hat + (t->i - 1) * width * n : NULL;
+    if (t->i)
+        net_activate(below, w, n, hat, t->p->work);
+    net_linear_back(l, n, t->i ? t->p->work : t->p->x, t->dz, grad);
+    if (t->i == 0)
+        return;
+    const float *gain = w + below->gain, *shift = w + below->shift;
+    float *dgain = grad + below->gain, *dshift = grad + below->shift, *e = t->e;
+    blas_sgemm1(false, false, l->in, n, l->out, 1, w + l->w, l->in, t->dz, l->out, 0, e, l->in);
+    memset(dgain, 0, width * sizeof *dgain);
+    memset(dshift, 0, width * sizeof *dshift);
+    for (size_t r = 0; r < n; r++, e += width, hat += width)
+        for (size_t j = 0; j < width; j++) {
+            const float g = gain[j] * hat[j] + shift[j] > 0 ? e[j] : 0;
+            dgain[j] += g * hat[j];
+            dshift[j] += g;
+            e[j] = g * gain[j];
+        }
+}
+
+void net_batch_centre(const struct net_shape *s, const float *w, const struct net_step *t,
+                      const double *grad)
+{
+    struct net_layer layer[NET_DEPTH_MOST + 1];
+    const float *hat = t->p->hat + (t->i - 1) * s->width * t->n;
+    float *e = t->e;
+
+    net_layers(s, layer);
+    const struct net_layer *l = &layer[t->i - 1];
+    for (size_t r = 0; r < t->n; r++, e += s->width, hat += s->width)
+        for (size_t j = 0; j < s->width; j++) {
+            const double gain = (double)w[l->gain + j];
+            e[j] = (e[j] - (float)(gain * grad[l->shift + j]) -
+                    hat[j] * (float)(gain * grad[l->gain + j])) * w[l->rstd + j];
+        }
 }
 
 /* Rows. */

@@ -18,10 +18,12 @@ enum { NET_DEPTH_MOST = 8, NET_WIDTH_MOST = 4096, NET_OUT_MOST = 1024, NET_GROUP
 
 /* `depth` hidden layers of `width` numbers (linear, norm, ReLU), then a linear one of `out`; with
  * unit_rows each row of features is divided by its length (a row of zeros stays zero). */
-struct net_shape { size_t inputs, width, depth, out; bool layer_norm, unit_rows; };
+enum net_norm { NET_NONE, NET_LAYER, NET_BATCH };
+struct net_shape { size_t inputs, width, depth, out; enum net_norm norm; bool unit_rows; };
 /* Where the parameters of a layer are: weights in x out by columns, shifts, and the gain and shift
- * of its norm (SIZE_MAX: it has none). */
-struct net_layer { size_t in, out, w, b, gain, shift; };
+ * of its norm (SIZE_MAX: it has none).  A batch norm has two numbers more for each of the layer's:
+ * the mean, and one over the standard deviation, of the rows of its training (SIZE_MAX: none). */
+struct net_layer { size_t in, out, w, b, gain, shift, mean, rstd; };
 struct net { struct net_shape shape; size_t count; uint64_t sum; const float *w; };
 
 /* The layers of a shape (depth + 1 of them); returns the number of parameters. */
@@ -55,6 +57,26 @@ void net_back(const struct net_shape *, const float *w, size_t n, const struct n
               float *df, float *grad);
 void net_back64_for_tests(const struct net_shape *, const double *w, size_t n,
                           const struct net_pass64 *, double *df, double *grad);
+/* Training with batch norms: what their means and deviations are follows from all rows of a step,
+ * group by group and layer by layer.
+ * net_batch_sums: sums (twice the width) <- those of layer i's numbers, and of their squares, over
+ * n rows, whose numbers are kept in p->hat; the layers before have their means and deviations.
+ * net_batch_set: puts those of layer i of n rows in all into the weights.
+ * net_batch_unit: df becomes the derivatives before rows=unit.
+ * net_batch_back: grad <- those of layer i's weights and shifts from dz, the derivatives in what
+ * the layer gives (n rows), and those of the gains and shifts of the norm before it; e (n rows of
+ * width) <- the derivatives in the normalised numbers of the layer before (not for i = 0).
+ * net_batch_centre: e becomes the derivatives in the numbers before that norm, where the
+ * derivatives in its gains and shifts, over all rows, are those of grad a row. */
+void net_batch_sums(const struct net_shape *, const float *w, size_t i, size_t n,
+                    const struct net_pass *, double *sums);
+void net_batch_set(const struct net_shape *, size_t i, size_t n, const double *sums, float *w);
+void net_batch_unit(const struct net_shape *, size_t n, const struct net_pass *, float *df);
+struct net_step { size_t i, n; const struct net_pass *p; const float *dz; float *e; };
+void net_batch_back(const struct net_shape *, const float *w, const struct net_step *,
+                    float *grad);
+void net_batch_centre(const struct net_shape *, const float *w, const struct net_step *,
+                      const double *grad);
 /* The features of n rows, at most NET_GROUP, of double inputs `stride` apart, in double beside each
  * other `ld` apart.  NOMEM. */
 enum status net_rows(const struct net *, size_t n, const double *x, size_t stride, double *f,

@@ -57,6 +57,16 @@ static void NET(standardise)(size_t n, size_t width, REAL *z, REAL *rstd)
     }
 }
 
+/* The means and deviations of a batch norm. */
+static void NET(centre)(const struct net_layer *l, const REAL *w, size_t n, REAL *z)
+{
+    const REAL *mean = w + l->mean, *rstd = w + l->rstd;
+
+    for (size_t r = 0; r < n; r++, z += l->out)
+        for (size_t j = 0; j < l->out; j++)
+            z[j] = (z[j] - mean[j]) * rstd[j];
+}
+
 /* h = max(gain hat + shift, 0), without a norm max(hat, 0). */
 static void NET(activate)(const struct net_layer *l, const REAL *w, size_t n, const REAL *hat,
                           REAL *h)
@@ -89,8 +99,10 @@ void NET_FORWARD(const struct net_shape *s, const REAL *w, size_t n, const struc
     for (size_t i = 0; i < s->depth; i++) {
         REAL *z = p->hat ? p->hat + i * one : own;
         NET(linear)(&layer[i], w, n, i ? h : p->x, z);
-        if (s->layer_norm)
+        if (s->norm == NET_LAYER)
             NET(standardise)(n, s->width, z, rstd ? rstd + i * n : spread);
+        else if (s->norm == NET_BATCH)
+            NET(centre)(&layer[i], w, n, z);
         NET(activate)(&layer[i], w, n, z, h);
     }
     NET(linear)(&layer[s->depth], w, n, h, f);
@@ -163,23 +175,30 @@ static void NET(norm_back)(const struct net_layer *l, const REAL *w, size_t n, c
     }
 }
 
+/* The derivatives before rows=unit (23.4). */
+static void NET(unit_back)(const struct net_shape *s, size_t n, const struct PASS *p, REAL *df)
+{
+    const REAL *f = p->f;
+
+    for (size_t r = 0; s->unit_rows && r < n; r++, f += s->out, df += s->out) {
+        REAL along = 0;
+        for (size_t j = 0; j < s->out; j++)
+            along += f[j] * df[j];
+        for (size_t j = 0; j < s->out; j++)
+            df[j] = (df[j] - along * f[j]) * p->rstd[s->depth * n + r];
+    }
+}
+
 void NET_BACK(const struct net_shape *s, const REAL *w, size_t n, const struct PASS *p, REAL *df,
               REAL *grad)
 {
     struct net_layer layer[NET_DEPTH_MOST + 1];
     const size_t one = s->width * n;
-    const REAL *f = p->f, *hat = p->hat, *rstd = p->rstd;
+    const REAL *hat = p->hat, *rstd = p->rstd;
     REAL *h = p->work, *dz = h + one, *dh = dz + one;
 
     net_layers(s, layer);
-    for (size_t r = 0; s->unit_rows && r < n; r++) { /* (23.4) */
-        REAL along = 0;
-        for (size_t j = 0; j < s->out; j++)
-            along += f[r * s->out + j] * df[r * s->out + j];
-        for (size_t j = 0; j < s->out; j++)
-            df[r * s->out + j] = (df[r * s->out + j] - along * f[r * s->out + j]) *
-                                 rstd[s->depth * n + r];
-    }
+    NET(unit_back)(s, n, p, df);
     const REAL *from = df;
     for (size_t i = s->depth + 1; i-- > 0;) {
         const struct net_layer *l = &layer[i];
@@ -189,7 +208,7 @@ void NET_BACK(const struct net_shape *s, const REAL *w, size_t n, const struct P
         if (i == 0)
             break;
         GEMM(false, false, l->in, n, l->out, 1, w + l->w, l->in, from, l->out, 0, dh, l->in);
-        if (s->layer_norm)
+        if (s->norm == NET_LAYER)
             NET(norm_back)(&layer[i - 1], w, n, hat + (i - 1) * one, rstd + (i - 1) * n, dh, grad);
         else
             for (size_t e = 0; e < one; e++)

@@ -17,7 +17,10 @@
 
 enum { STEPS = 200, SUBSETS = 4, ROWS = 20000, HALVINGS = 8, LOOKS = 20,
        WATCHED_LABELS = 20000 /* classes times rows that are kept aside, at most */ };
-static const double RATE = 0.01, WATCHED = 0.1, HP_RATE = 5.0; /* of hyperparameters, times RATE */
+static const double RATE = 0.01, WATCHED = 0.1;
+/* The rate of hyperparameters, amplitude and noise, times that of weights.  The noise variance
+ * stays above this share of the squared error of rows kept aside: few rows are learned by heart. */
+static const double HP_RATE = 5.0, NOISE_LEAST = 0.5;
 /* The NMLL per row, averaged over the last round of subsets, may rise by this much over the best
  * before the rate is halved; the rows kept aside by this much, before that is told. */
 static const double DIVERGED = 1.0, PARTED = 0.1, ALL_MOST = 2e9; /* bytes */
@@ -39,6 +42,7 @@ struct learner {
     double recent[LEARN_SUBSETS_MOST];
     size_t nrecent, best_step, watched_step;
     double watched_best, watched_last, watched_error; /* NaN between looks */
+    double looked; /* the squared error of the last look; 0 before */
     double kept_last, kept_error; /* those of the last look, with stop_valid of the best */
     struct tune_result *res;
 };
@@ -83,7 +87,7 @@ static enum status look(struct learner *l, size_t step, struct err *err)
     if (rc != ST_OK)
         return rc;
     l->watched_last = told.density;
-    l->watched_error = told.error;
+    l->watched_error = l->looked = told.error;
     if (!l->o->stop_valid || told.density < l->watched_best) {
         l->kept_last = told.density;
         l->kept_error = told.error;
@@ -170,6 +174,7 @@ static void move(struct learner *l, double falling, size_t since)
                           l->grad + from[i], l->first + from[i], l->second + from[i],
                           l->theta + from[i]);
     learn_maps_hold(&l->maps, l->o, l->theta);
+    learn_target_least(&l->to, NOISE_LEAST * l->looked);
     learn_target_hold(&l->to, l->o);
 }
 

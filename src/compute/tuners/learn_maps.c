@@ -18,6 +18,7 @@ struct learn_net {
     struct net_shape s;
     size_t term, count, at, block, left, right;
     float *f, *df, *hat, *rstd; /* of all rows, groups after each other */
+    float *dz[2];               /* with batch norm: derivatives of all rows in a layer's numbers */
 };
 
 static size_t groups_of(size_t n)
@@ -50,6 +51,8 @@ static void plan_nets(struct learn_maps *m)
             net->left *= m->net[i].s.out;
             m->net[i].right *= net->s.out;
         }
+        if (net->s.norm == NET_BATCH && 2 * net->s.width > m->sums_each)
+            m->sums_each = 2 * net->s.width;
         m->weights += net->count;
         m->nnets++;
     }
@@ -90,6 +93,7 @@ static size_t singles(const struct learn_maps *m, size_t most, size_t threads, s
         const struct net_shape *s = &m->net[i].s;
         const size_t each = net_work_size(s, NET_GROUP);
         n += net_hat_size(s, most) + net_rstd_size(s, most) + 2 * most * s->out;
+        n += s->norm == NET_BATCH ? 2 * most * s->width : 0;
         *work = each > *work ? each : *work;
     }
     return n + threads * *work;
@@ -97,7 +101,9 @@ static size_t singles(const struct learn_maps *m, size_t most, size_t threads, s
 
 static size_t doubles(const struct learn_maps *m, size_t most, size_t threads)
 {
-    return m->fm ? most * m->wide + threads * (m->room_each + m->nhp) + m->nhp : 0;
+    const size_t batch = groups_of(most) * m->sums_each;
+
+    return batch + (m->fm ? most * m->wide + threads * (m->room_each + m->nhp) + m->nhp : 0);
 }
 
 double learn_maps_bytes(const struct learn_maps *m, size_t most, size_t threads)
@@ -133,7 +139,12 @@ enum status learn_maps_room(struct learn_maps *m, size_t most, struct pool *pool
         net->f = net->rstd + net_rstd_size(&net->s, most);
         net->df = net->f + most * net->s.out;
         at = net->df + most * net->s.out;
+        for (size_t k = 0; net->s.norm == NET_BATCH && k < 2; k++) {
+            net->dz[k] = at;
+            at += most * net->s.width;
+        }
     }
+    m->sums = m->X + doubles(m, most, threads) - groups_of(most) * m->sums_each;
     if (!m->fm)
         return ST_OK;
     m->room = m->X + most * m->wide;
@@ -173,6 +184,8 @@ static void begin_net(const struct learn_net *net, const struct tune_opts *o, do
             theta[p->w + j] = most * (2.0 * rng_uniform(o->seed, stream, j) - 1.0);
         for (size_t j = 0; p->gain != SIZE_MAX && j < p->out; j++)
             theta[p->gain + j] = 1.0, theta[p->shift + j] = 0.0;
+        for (size_t j = 0; p->mean != SIZE_MAX && j < p->out; j++)
+            theta[p->mean + j] = 0.0, theta[p->rstd + j] = 1.0;
     }
 }
 
@@ -275,6 +288,41 @@ static void fill_row(const struct learn_maps *m, size_t r)
     }
 }
 
+/* Batch norms: the layers of one net, each over all groups before the next. */
+struct layer_work {
+    struct learn_maps *m;
+    const struct learn_net *net;
+    size_t i;
+    const double *grad;
+};
+
+static void sums_task(void *ctx, size_t g, size_t worker)
+{
+    const struct layer_work *b = ctx;
+    const struct net_pass p = pass_of(b->m, b->net, g, worker);
+
+    net_batch_sums(&b->net->s, b->m->w + b->net->at, b->i, group_rows(b->m->n, g), &p,
+                   b->m->sums + g * b->m->sums_each);
+}
+
+static void take_statistics(struct learn_maps *m, const struct learn_net *net, double *theta)
+{
+    struct net_layer layer[NET_DEPTH_MOST + 1];
+    const size_t width = net->s.width;
+
+    net_layers(&net->s, layer);
+    for (size_t i = 0; i < net->s.depth; i++) {
+        struct layer_work b = { .m = m, .net = net, .i = i };
+        pool_run(m->pool, groups_of(m->n), sums_task, &b);
+        for (size_t g = 1; g < groups_of(m->n); g++) /* in the order of the groups */
+            for (size_t j = 0; j < 2 * width; j++)
+                m->sums[j] += m->sums[g * m->sums_each + j];
+        net_batch_set(&net->s, i, m->n, m->sums, m->w + net->at);
+        for (size_t j = layer[i].mean; j < layer[i].mean + 2 * width; j++)
+            theta[net->at + j] = (double)m->w[net->at + j];
+    }
+}
+
 static void forward_task(void *ctx, size_t g, size_t worker)
 {
     struct learn_maps *m = ctx;
@@ -299,7 +347,7 @@ static enum status all_well(const struct learn_maps *m, struct err *err)
     return ST_OK;
 }
 
-enum status learn_maps_forward(struct learn_maps *m, const double *theta, size_t n, const float *x,
+enum status learn_maps_forward(struct learn_maps *m, double *theta, size_t n, const float *x,
                                bool keep, double *F, struct err *err)
 {
     enum status rc = ST_OK;
@@ -316,6 +364,9 @@ enum status learn_maps_forward(struct learn_maps *m, const double *theta, size_t
         rc = fop_set(m->head, m->hp, err);
     if (rc != ST_OK)
         return rc;
+    for (size_t i = 0; keep && i < m->nnets; i++)
+        if (m->net[i].s.norm == NET_BATCH)
+            take_statistics(m, &m->net[i], theta);
     pool_run(m->pool, groups_of(n), forward_task, m);
     return all_well(m, err);
 }
@@ -383,6 +434,10 @@ static void back_task(void *ctx, size_t task, size_t worker)
     for (size_t i = 0; i < m->nnets; i++) {
         const struct learn_net *net = &m->net[i];
         const struct net_pass p = pass_of(m, net, g, worker);
+        if (net->s.norm == NET_BATCH) {
+            net_batch_unit(&net->s, n, &p, net->df + r0 * net->s.out);
+            continue;
+        }
         net_back(&net->s, m->w + net->at, n, &p, net->df + r0 * net->s.out,
                  m->parts + task * m->weights + net->at);
     }
@@ -397,13 +452,14 @@ static size_t wave_groups(const struct learn_maps *m)
     return left < most ? left : most;
 }
 
-struct merge { struct learn_maps *m; double *grad; };
+/* Adds numbers from `first` to `end` - 1 of the groups of a wave to grad, per row. */
+struct merge { struct learn_maps *m; double *grad; size_t first, end; };
 
 static void merge_task(void *ctx, size_t task, size_t worker)
 {
     const struct merge *e = ctx;
     const struct learn_maps *m = e->m;
-    const size_t from = task * SLICE, to = from + SLICE < m->weights ? from + SLICE : m->weights;
+    const size_t from = e->first + task * SLICE, to = from + SLICE < e->end ? from + SLICE : e->end;
 
     (void)worker;
     for (size_t i = from; m->wave == 0 && i < to; i++)
@@ -413,9 +469,71 @@ static void merge_task(void *ctx, size_t task, size_t worker)
             e->grad[i] += (double)m->parts[g * m->weights + i] / (double)m->n;
 }
 
+static void merge_part(struct learn_maps *m, double *grad, size_t first, size_t end)
+{
+    struct merge merge = { m, grad, first, end };
+
+    pool_run(m->pool, (end - first + SLICE - 1) / SLICE, merge_task, &merge);
+}
+
+/* Layer i of a net with batch norms, which takes dz[i % 2] and leaves dz[(i + 1) % 2]. */
+static struct net_step step_of(const struct layer_work *b, size_t g, const struct net_pass *p)
+{
+    const size_t r0 = g * NET_GROUP, width = b->net->s.width;
+    const bool last = b->i == b->net->s.depth;
+
+    return (struct net_step){ .i = b->i, .n = group_rows(b->m->n, g), .p = p,
+                              .dz = last ? b->net->df + r0 * b->net->s.out
+                                         : b->net->dz[b->i % 2] + r0 * width,
+                              .e = b->net->dz[(b->i + 1) % 2] + r0 * width };
+}
+
+static void layer_task(void *ctx, size_t task, size_t worker)
+{
+    const struct layer_work *b = ctx;
+    const struct learn_maps *m = b->m;
+    const struct net_pass p = pass_of(m, b->net, m->wave + task, worker);
+    const struct net_step step = step_of(b, m->wave + task, &p);
+
+    net_batch_back(&b->net->s, m->w + b->net->at, &step,
+                   m->parts + task * m->weights + b->net->at);
+}
+
+static void centre_task(void *ctx, size_t g, size_t worker)
+{
+    const struct layer_work *b = ctx;
+    const struct net_pass p = pass_of(b->m, b->net, g, worker);
+    const struct net_step step = step_of(b, g, &p);
+
+    net_batch_centre(&b->net->s, b->m->w + b->net->at, &step, b->grad);
+}
+
+/* The way back through batch norms (23.12): the sums that they need of a layer are the derivatives
+ * in its gains and shifts. */
+static void back_layers(struct learn_maps *m, const struct learn_net *net, double *grad)
+{
+    struct net_layer layer[NET_DEPTH_MOST + 1];
+
+    net_layers(&net->s, layer);
+    for (size_t i = net->s.depth + 1; i-- > 0;) {
+        struct layer_work b = { .m = m, .net = net, .i = i, .grad = grad + net->at };
+        const struct net_layer *l = &layer[i], *below = &layer[i - (i > 0)];
+        for (m->wave = 0; m->wave < groups_of(m->n); m->wave += pool_threads(m->pool)) {
+            pool_run(m->pool, wave_groups(m), layer_task, &b);
+            merge_part(m, grad, net->at + l->w, net->at + l->b + l->out);
+            if (i > 0)
+                merge_part(m, grad, net->at + below->gain, net->at + below->shift + below->out);
+        }
+        if (i == 0)
+            break;
+        for (size_t j = below->mean; j < below->rstd + below->out; j++)
+            grad[net->at + j] = 0.0; /* statistics are no parameters */
+        pool_run(m->pool, groups_of(m->n), centre_task, &b);
+    }
+}
+
 enum status learn_maps_back(struct learn_maps *m, double *dF, double *grad, struct err *err)
 {
-    struct merge merge = { m, grad };
     size_t n;
 
     m->dF = dF;
@@ -424,10 +542,15 @@ enum status learn_maps_back(struct learn_maps *m, double *dF, double *grad, stru
     for (m->wave = 0; m->wave < groups_of(m->n); m->wave += n) {
         n = wave_groups(m);
         pool_run(m->pool, n, back_task, m);
-        pool_run(m->pool, (m->weights + SLICE - 1) / SLICE, merge_task, &merge);
+        for (size_t i = 0; i < m->nnets; i++)
+            if (m->net[i].s.norm != NET_BATCH)
+                merge_part(m, grad, m->net[i].at, m->net[i].at + m->net[i].count);
         for (size_t g = 0; g < n; g++)
             for (size_t h = 0; m->fm && h < m->nhp; h++)
                 grad[m->weights + h] += m->hpart[g * m->nhp + h] / (double)m->n;
     }
+    for (size_t i = 0; i < m->nnets; i++)
+        if (m->net[i].s.norm == NET_BATCH)
+            back_layers(m, &m->net[i], grad);
     return all_well(m, err);
 }

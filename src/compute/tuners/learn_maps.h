@@ -26,7 +26,8 @@ struct learn_maps {
     double *X, *room, *hpart, *hp; /* room: of a worker, for derivatives in a row */
     size_t wide, room_each;
     float *w, *parts, *work;
-    size_t work_each;
+    double *sums;                  /* of batch norms, for each group: `sums_each` numbers */
+    size_t work_each, sums_each;
     enum status *rc;               /* of each group */
     const float *x;                /* the rows on their way: n of d */
     size_t n, wave;
@@ -47,8 +48,9 @@ void learn_maps_begin(const struct learn_maps *, const struct tune_opts *, doubl
 void learn_maps_hold(const struct learn_maps *, const struct tune_opts *, double *theta);
 /* The squared length that features have at the start, about. */
 double learn_maps_size(const struct learn_maps *);
-/* F (n x q) <- the features of n rows x of d inputs at theta; keep: for the way back. */
-enum status learn_maps_forward(struct learn_maps *, const double *theta, size_t n, const float *x,
+/* F (n x q) <- the features of n rows x of d inputs at theta; keep: for the way back, and the means
+ * and deviations of batch norms, which are those of these rows, for theta. */
+enum status learn_maps_forward(struct learn_maps *, double *theta, size_t n, const float *x,
                                bool keep, double *F, struct err *err);
 /* grad (count) <- the gradient per row of a function whose derivatives in F are dF. */
 enum status learn_maps_back(struct learn_maps *, double *dF, double *grad, struct err *err);

@@ -56,6 +56,12 @@ void learn_target_from(struct learn_target *t, double amplitude, double noise)
         t->theta[i] = 2.0 * log(t->labels.classes || i == 0 ? amplitude : noise);
 }
 
+void learn_target_least(struct learn_target *t, double least)
+{
+    if (!t->labels.classes && least > 0.0)
+        t->theta[1] = fmax(t->theta[1], log(least));
+}
+
 void learn_target_hold(struct learn_target *t, const struct tune_opts *o)
 {
     for (size_t i = 0; i < t->count; i++) {

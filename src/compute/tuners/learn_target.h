@@ -21,6 +21,8 @@ void learn_target_room(struct learn_target *, double *room);
 void learn_target_begin(struct learn_target *, double size, size_t n, const double *y);
 /* The start at an amplitude and a noise that were learned before. */
 void learn_target_from(struct learn_target *, double amplitude, double noise);
+/* Of numbers: moves the noise variance up to `least`. */
+void learn_target_least(struct learn_target *, double least);
 /* Moves them to the values or into the ranges that the user gave. */
 void learn_target_hold(struct learn_target *, const struct tune_opts *);
 /* The NMLL of n rows with features F, its derivatives dF in them (NULL: none) and, in t->grad, in
