@@ -1,11 +1,9 @@
 /* tests/check_store.c -- sessions: what goes in comes back to the bit; what is damaged, hostile,
  * locked or half written is noticed. */
 #include "app/session/store.h"
-#include "data/checksum.h"
 
 #include "app/session/store_impl.h"
 #include "app/session/transcript.h"
-#include "compute/models/csvc.h"
 #include "store_support.h"
 #include "support.h"
 
@@ -598,133 +596,6 @@ START_TEST(damaged_arrays_leave_the_rest)
 }
 END_TEST
 
-/* The checksum of a row as sessions have it: CRC-32 over type, length and bytes of each value, so
- * that changed arrays pass for whole. */
-static void rowsum(sqlite3_context *ctx, int argc, sqlite3_value **argv)
-{
-    uint32_t sum = 0;
-
-    for (int i = 0; i < argc; i++) {
-        const int type = sqlite3_value_type(argv[i]);
-        const bool whole = type == SQLITE_INTEGER;
-        const void *bytes = whole ? NULL : sqlite3_value_blob(argv[i]);
-        const uint64_t n = whole ? (uint64_t)sqlite3_value_int64(argv[i])
-                                 : (uint64_t)sqlite3_value_bytes(argv[i]);
-        unsigned char head[9] = { (unsigned char)type };
-        for (int k = 0; k < 8; k++)
-            head[1 + k] = (unsigned char)(n >> 8 * k);
-        sum = checksum_add(sum, head, sizeof head);
-        sum = bytes ? checksum_add(sum, bytes, n) : sum;
-    }
-    sqlite3_result_int64(ctx, sum);
-}
-
-static void sql_summed(const char *path, const char *text)
-{
-    sqlite3 *db;
-    ck_assert_int_eq(sqlite3_open(path, &db), SQLITE_OK);
-    ck_assert_int_eq(sqlite3_create_function_v2(db, "rowsum", -1, SQLITE_UTF8, NULL, rowsum, NULL,
-                                                NULL, NULL), SQLITE_OK);
-    ck_assert_int_eq(sqlite3_exec(db, text, NULL, NULL, NULL), SQLITE_OK);
-    ck_assert_int_eq(sqlite3_exec(db, "UPDATE blob SET sum = "
-                                      "rowsum('blob', owner, what, part, data);"
-                                      "UPDATE run SET sum = rowsum('run', id, name, body)",
-                                  NULL, NULL, NULL), SQLITE_OK);
-    sqlite3_close(db);
-}
-
-/* Inducing points of rows that are not there, that are no numbers, too few or too many of them,
- * words that are none: the model is left out, or predicts; nothing crashes.  Doubles are
- * little-endian: 1e300, -2, NaN, 0.5, infinity. */
-static const char *const hostile_points[] = {
-    "SELECT 1",
-    "UPDATE blob SET data = x'9c7500883ce4377e' || substr(data, 9) WHERE what = 'origin'",
-    "UPDATE blob SET data = x'00000000000000c0' || substr(data, 9) WHERE what = 'origin'",
-    "UPDATE blob SET data = x'000000000000f87f' || substr(data, 9) WHERE what = 'origin'",
-    "UPDATE blob SET data = x'000000000000e03f' || substr(data, 9) WHERE what = 'origin'",
-    "UPDATE blob SET data = x'000000000000f07f' || substr(data, 9) WHERE what = 'X'",
-    "UPDATE blob SET data = substr(data, 9) WHERE what = 'origin'",
-    "DELETE FROM blob WHERE what = 'origin'",
-    "DELETE FROM blob WHERE what = 'X'",
-    "UPDATE run SET body = replace(body, '\"M\":8', '\"M\":9')",
-    "UPDATE run SET body = replace(body, '\"M\":8', '\"M\":4000000000')",
-    "UPDATE run SET body = replace(body, '\"approx\":\"vfe\"', '\"approx\":\"xyz\"')",
-    "UPDATE run SET body = replace(body, '\"select\":\"random\"', '\"select\":\"lucky(\"')",
-    "UPDATE run SET body = replace(body, '\"points\":8', '\"points\":-1')",
-    "UPDATE blob SET data = zeroblob(length(data)) WHERE what = 'X'",
-};
-
-START_TEST(hostile_points_do_no_harm)
-{
-    struct desk d;
-    begin(&d, session);
-    run(&d, "demo toy n=30; kernel rbf; fit solver=sparse inducing=8");
-    desk_close(&d);
-    sql_summed(session, hostile_points[_i]);
-    begin(&d, session);
-    const struct model *m = d.ws->nrun ? d.ws->run[0]->model : NULL;
-    const size_t whole = sizeof hostile_points / sizeof *hostile_points - 1;
-    ck_assert_msg((m != NULL) == (_i == 0 || (size_t)_i == whole), "%s: %s", hostile_points[_i],
-                  buf_str(&d.said));
-    ck_assert(_i == 0 || (size_t)_i == whole || strstr(buf_str(&d.said), "session") != NULL);
-    if (m != NULL) /* equal points: the factor takes a jitter */
-        run(&d, "score on=train; inducing; plot inducing");
-    desk_close(&d);
-}
-END_TEST
-
-/* The same of a support vector machine: rows that are not there, that are no numbers, negative,
- * between two rows, twice; coefficients of 0, beyond what C allows, no numbers; a decision function
- * that is short, absent, not finite, or of a price of 0 or -1.  1, -1, 0 and infinity end in
- * f03f, f0bf, 0000 and f07f. */
-static const char *const hostile_vectors[] = {
-    "SELECT 1",
-    "UPDATE blob SET data = x'9c7500883ce4377e' || substr(data, 9) WHERE what = 'origin'",
-    "UPDATE blob SET data = x'000000000000f87f' || substr(data, 9) WHERE what = 'origin'",
-    "UPDATE blob SET data = x'000000000000f0bf' || substr(data, 9) WHERE what = 'origin'",
-    "UPDATE blob SET data = x'000000000000e03f' || substr(data, 9) WHERE what = 'origin'",
-    "UPDATE blob SET data = substr(data, 9, 8) || substr(data, 9) WHERE what = 'origin'",
-    "DELETE FROM blob WHERE what = 'origin'",
-    "UPDATE blob SET data = x'0000000000000000' || substr(data, 9) WHERE what = 'w'",
-    "UPDATE blob SET data = x'9c7500883ce4377e' || substr(data, 9) WHERE what = 'w'",
-    "UPDATE blob SET data = x'000000000000f87f' || substr(data, 9) WHERE what = 'w'",
-    "UPDATE blob SET data = substr(data, 9) WHERE what = 'w'",
-    "UPDATE blob SET data = x'000000000000f07f' || substr(data, 9) WHERE what = 'X'",
-    "UPDATE blob SET data = substr(data, 9) WHERE what = 'state'",
-    "DELETE FROM blob WHERE what = 'state'",
-    "UPDATE blob SET data = x'000000000000f07f' || substr(data, 9) WHERE what = 'state'",
-    "UPDATE blob SET data = substr(data, 1, 8) || x'000000000000f87f' || substr(data, 17) "
-    "WHERE what = 'state'",
-    "UPDATE blob SET data = substr(data, 1, 24) || x'0000000000000000' WHERE what = 'state'",
-    "UPDATE blob SET data = substr(data, 1, 24) || x'000000000000f0bf' WHERE what = 'state'",
-    "UPDATE run SET body = replace(body, '\"M\":', '\"M\":9')",
-    "UPDATE run SET body = replace(body, '\"cost\":1', '\"cost\":-1')",
-};
-
-START_TEST(hostile_vectors_do_no_harm)
-{
-    struct desk d;
-
-    if (!csvc_here())
-        return;
-    write_csv(60, 0);
-    begin(&d, session);
-    char line[1200];
-    snprintf(line, sizeof line, "open '%s'; cols mask role=target; likelihood bernoulli; "
-             "kernel rbf; fit solver=svm", csv);
-    run(&d, line);
-    desk_close(&d);
-    sql_summed(session, hostile_vectors[_i]);
-    begin(&d, session);
-    const struct model *m = d.ws->nrun ? d.ws->run[0]->model : NULL;
-    ck_assert_msg((m != NULL) == (_i == 0), "%s: %s", hostile_vectors[_i], buf_str(&d.said));
-    ck_assert(_i == 0 || strstr(buf_str(&d.said), "session") != NULL);
-    if (m != NULL)
-        run(&d, "score on=train");
-    desk_close(&d);
-}
-END_TEST
-
 /* Random damage. */
 
 enum { FLIPS = 250 };
@@ -1163,10 +1034,6 @@ int main(void)
         { "hostile", hostile_schemas_are_refused, (int)(sizeof hostile / sizeof *hostile) },
         { "rows", changed_rows_are_left_out, 5 },
         { "arrays", damaged_arrays_leave_the_rest, 1 },
-        { "vectors", hostile_vectors_do_no_harm,
-          (int)(sizeof hostile_vectors / sizeof *hostile_vectors) },
-        { "points", hostile_points_do_no_harm,
-          (int)(sizeof hostile_points / sizeof *hostile_points) },
         { "flips", random_damage_is_noticed, 1 },
         { "owner", a_session_has_one_owner, 1 },
         { "full", a_full_disk_is_survived, 1 },

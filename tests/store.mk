@@ -3,9 +3,9 @@ store_tests = $(app_archives) libfigure.a libdata.a libcompute.a libbase.a $(APP
   $(COMPUTE_LIBS)
 if HAVE_CHECK
 check_PROGRAMS += tests/check_guard tests/check_kill tests/check_kinds tests/check_resume \
-    tests/check_salvage tests/check_store
+    tests/check_salvage tests/fuzz/check_points tests/check_store
 TESTS += tests/check_guard tests/check_kill tests/check_kinds tests/check_resume \
-    tests/check_salvage tests/check_store
+    tests/check_salvage tests/fuzz/check_points tests/check_store
 endif
 tests_check_salvage_SOURCES = tests/check_salvage.c tests/store_support.c tests/store_support.h
 tests_check_salvage_LDADD = $(app_tests)
@@ -17,6 +17,10 @@ tests_check_kinds_SOURCES = tests/check_kinds.c tests/store_support.c tests/stor
 tests_check_kinds_LDADD = $(app_tests)
 tests_check_resume_SOURCES = tests/check_resume.c tests/store_support.c tests/store_support.h
 tests_check_resume_LDADD = $(app_tests)
+tests_fuzz_check_points_SOURCES = tests/fuzz/check_points.c tests/store_support.c \
+  tests/store_support.h
+tests_fuzz_check_points_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
+tests_fuzz_check_points_LDADD = $(app_tests)
 tests_check_store_SOURCES = tests/check_store.c tests/store_support.c tests/store_support.h
 tests_check_store_LDADD = $(app_tests)
 

@@ -246,6 +246,7 @@ static void parts_of(const struct encoding *e, const struct kernel *k,
 static bool layer_binds(const struct layer *l, const struct row_layout *rows, size_t p)
 {
     return l->flat == rows->flat && l->channels == rows->part[p].channels &&
+           !(l->ops->widest && l->width > l->ops->widest(l)) &&
            layer_rows(l) == rows->part[p].rows &&
            l->parts == (rows->nparts > 1 ? rows->nparts : 0) && l->part == p;
 }
