@@ -100,6 +100,7 @@ is "sequences" "$rc $(wc -l <s1.csv | tr -d ' ')" '0 21'
 run -s s.gpd -e 'predict columns=id,y,mean,lo95,hi95 out=s2.csv'
 ok "a resumed run writes the same" cmp s1.csv s2.csv
 run -e 'help predict'
-has "help lists the columns" "$out" 'columns=.*row, id, y, error, mean, median, unlike, p, class, mean_latent, sd_latent, sd, lo95'
+has "help lists the columns" "$out" \
+    'columns=.*row, id, y, error, mean, median, unlike, p, class, set, mean_latent, sd_latent, sd, lo95'
 
 finish
