@@ -22,15 +22,16 @@ if [ "${1:-}" = table ]; then
         return s
     }
     BEGIN {
-        print "| data | model | MSE (scaled) | NLPD (scaled) | inside 95 % | fit, s of a core |" \
-            " score, s of a core |"
+        print "| data | model | MSE | NLPD | inside 95 % | fit, s of a core | score, s |"
         print "| --- | --- | ---: | ---: | ---: | ---: | ---: |"
     }
     {
         way = $0; sub(/.*"way":"/, "", way); sub(/".*/, "", way)
-        printf "| %s | %s | %.4f | %.3f | %.3f | %.0f | %.0f |\n", field("data"), way, \
-            field("rmse") ^ 2, field("nlpd"), field("coverage95"), field("fit_seconds"), \
-            field("score_seconds")
+        inside = "- | -"
+        if (field("nlpd") != "null")
+            inside = sprintf("%.3f | %.3f", field("nlpd"), field("coverage95"))
+        printf "| %s | %s | %.4f | %s | %.0f | %.0f |\n", field("data"), way, field("rmse") ^ 2, \
+            inside, field("fit_seconds"), field("score_seconds")
     }' "$out"
     exit 0
 fi
