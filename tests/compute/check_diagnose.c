@@ -294,6 +294,68 @@ START_TEST(parts_of_a_sum)
 }
 END_TEST
 
+/* The forecast of what advice itself costs.  Of an exact kernel it counts the iterations on the
+ * sample: what the table of 700 rows, which are their own sample, then took is within a factor of
+ * 4; neither features nor rows beyond the samples change it. */
+START_TEST(cost_counts_the_work)
+{
+    static const struct { const char *kernel; double noise; } c[] = {
+        { "rbf", 0.1 }, { "rbf", 0.03 }, { "rbf", 0.01 },
+        { "matern(nu=3/2)", 0.1 }, { "matern(nu=3/2)", 0.03 }, { "matern(nu=3/2)", 0.01 } };
+    struct prob *p = prob_new();
+    struct fit_opts o = options(c[_i].kernel, 512);
+    const struct diagnose_ask ask = { .rows = &p->src.base, .y = p->y, .opts = &o };
+    double taken = 0.0;
+
+    o.solver = "pcg";
+    o.kind = model_kind_named("exact");
+    ck_assert_ptr_nonnull(o.kind);
+    o.noise = c[_i].noise;
+    const struct diagnose_cost cost = diagnose_cost(N, &o, &ask, true);
+    struct advice a = advise(p, &o, NULL, 0, 0, NULL);
+    ck_assert_uint_eq(a.sample, N);
+    for (size_t i = 0; i < a.rows; i++)
+        taken += a.row[i].iterations;
+    ck_assert_msg(fabs(log(cost.steps / taken)) < log(4.0), "%s, noise %g: %g expected, %g taken",
+                  c[_i].kernel, c[_i].noise, cost.steps, taken);
+    ck_assert_double_eq_tol(cost.fit, exact_seconds(N), 1e-12);
+    ck_assert_double_gt(cost.advice, diagnose_cost(N, &o, &ask, false).advice);
+    o.features = 8192;
+    ck_assert_double_eq(diagnose_cost(N, &o, &ask, true).advice, cost.advice);
+    ck_assert_double_eq(diagnose_cost(4000, &o, &ask, true).advice,
+                        diagnose_cost(40000, &o, &ask, true).advice);
+    /* One rank and none, as `rank=64` asks for them, instead of the ladder 0, 16, 32, 64, 128. */
+    const struct diagnose_ask two = { .rows = &p->src.base, .y = p->y, .opts = &o, .count = 2 };
+    ck_assert_uint_eq(a.rows, 5);
+    ck_assert_double_eq_tol(5.0 * diagnose_cost(N, &o, &two, true).steps, 2.0 * cost.steps, 1e-9);
+    diagnose_advice_free(&a);
+    free(p);
+}
+END_TEST
+
+/* The seconds of a fit that searches for its noise ratio contain that search: for each ratio a
+ * factor of M columns and M^2 operations for each sampled row, which no core does faster than 1e11
+ * a second.  A sample has at most 2048 rows. */
+START_TEST(search_is_counted)
+{
+    struct prob *p = prob_new();
+    struct fit_opts o = options("rbf", 256);
+    const double M = 256, least = 3.0 * (N * M * M + M * M * M / 3.0) / 1e11;
+    struct advice a = advise(p, &o, NULL, 0, 0, NULL);
+    const double without = a.direct_seconds;
+
+    ck_assert(a.search_seconds == 0.0);
+    diagnose_advice_free(&a);
+    o.keep_scale = false;
+    a = advise(p, &o, NULL, 0, 0, NULL);
+    ck_assert_double_gt(a.search_seconds, least);
+    ck_assert_double_gt(a.direct_seconds, without + least);
+    ck_assert_double_gt(a.search_seconds + without, a.direct_seconds); /* which shares Z'Z */
+    diagnose_advice_free(&a);
+    free(p);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("diagnose");
@@ -307,6 +369,8 @@ int main(void)
     tcase_add_test(t, same_advice_for_any_thread_count);
     tcase_add_test(t, advice_stops);
     tcase_add_loop_test(t, parts_of_a_sum, 0, 2);
+    tcase_add_test(t, search_is_counted);
+    tcase_add_loop_test(t, cost_counts_the_work, 0, 6);
     suite_add_tcase(s, t);
     return support_run(s);
 }

@@ -83,6 +83,12 @@ static double total(const struct advise_state *s, const struct rank_guess *g)
            (double)s->threads;
 }
 
+/* The same with the search for the noise ratio, which the direct solver's seconds contain. */
+static double total_searched(const struct advise_state *s, const struct rank_guess *g)
+{
+    return total(s, g) + s->a.search_seconds / (double)s->threads;
+}
+
 /* The seconds of the fewest iterations that it may take. */
 static double least_time(const struct advise_state *s, const struct rank_guess *g)
 {
@@ -227,6 +233,11 @@ static void rows_text(struct rec *rec, const struct advise_state *s, size_t best
     ways_text(&g, s, cols);
     text_table_print(&g, right, &rec->text);
     text_table_free(&g);
+    if (s->a.search_seconds >= 0.01 * (double)s->threads) {
+        text_seconds(mem, sizeof mem, s->a.search_seconds / (double)s->threads);
+        rec_text(rec, "  with each rank the fit also searches for its noise: about %s; direct has\n"
+                      "  that in its time (rescale=no searches for none)\n", mem);
+    }
     if (s->a.ways)
         rec_text(rec, "  exact is a Cholesky factor; sdd and sgd do not go on to the rtol\n");
 }
@@ -289,11 +300,11 @@ static void next_text(struct rec *rec, const struct advise_state *s, const struc
 {
     const bool ends = in_time(s, b);
     double least = s->a.direct_seconds / (double)s->threads;
-    const bool direct = !ends || least < total(s, b);
+    const bool direct = !ends || least < total_searched(s, b);
     const struct advice_way *steps = NULL;
     char how[40], within[64];
 
-    least = direct ? least : total(s, b);
+    least = direct ? least : total_searched(s, b);
     for (size_t i = 0; i < s->a.ways; i++)
         if (!ends_coarse(&s->a.way[i]) && s->a.way[i].seconds / (double)s->threads < least) {
             steps = &s->a.way[i];
@@ -350,6 +361,7 @@ static void advise_record(struct workspace *ws, const struct advise_state *s)
         rec_close(&rec);
     }
     rec_array_close(&rec);
+    rec_num(&rec, "search_seconds", s->a.search_seconds / (double)s->threads);
     rec_bool(&rec, "beyond_sample", beyond_sample(s));
     rec_num(&rec, "condition", s->condition > 0.0 ? s->condition : NAN);
     rec_num(&rec, "correction", s->factor);
@@ -679,7 +691,7 @@ struct figure *advise_figure(struct workspace *ws, struct run *r, const struct a
             sum += log(s->truth[i].iterations / s->truth[i].expected) / (double)s->ntruth;
         snprintf(mean, sizeof mean, "; fits took %.2f x the expected", exp(sum));
     }
-    const bool direct = s->a.direct_seconds / (double)s->threads < total(s, b);
+    const bool direct = s->a.direct_seconds / (double)s->threads < total_searched(s, b);
     char its[96];
     if (b->more)
         snprintf(its, sizeof its, "more than %.0f iterations", whole(b->low, s->factor));

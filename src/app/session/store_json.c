@@ -379,7 +379,8 @@ static void advice_json(struct buf *b, const struct advise_state *s)
                            s->seconds,
                            s->error_sum,
                            (double)s->errors,
-                           s->plain};
+                           s->plain,
+                           a->search_seconds};
     nums(b, "numbers", head, sizeof head / sizeof *head);
     key(b, "ways");
     buf_putc(b, '[');

@@ -277,6 +277,8 @@ static void take_advice(struct loader *l, struct jdoc *j)
                            .kernel_dimension = v[7],
                            .direct_seconds = v[8],
                            .direct_bytes = v[9]};
+    if (store_doc_has(j, "$.advice.numbers[%d]", NUMBERS)) /* later than the others */
+        s->a.search_seconds = store_doc_num(j, "$.advice.numbers[%d]", NUMBERS);
     s->rtol = v[10], s->factor = v[11], s->maxit = whole(v[12]), s->features = whole(v[14]),
     s->seconds = v[15];
     s->threads = whole(v[13]) ? whole(v[13]) : 1;

@@ -33,6 +33,7 @@ struct fit_plan {
     double bytes_store, bytes_half, bytes_regenerate, bytes_formed, bytes_direct;
     /* Seconds of one core. */
     double seconds_store, seconds_half, seconds_regenerate, seconds_formed, seconds_direct;
+    double seconds_search; /* of these, those of an iterative fit's search for its noise ratio */
 };
 enum status model_plan_make(size_t n, size_t d, const struct fit_opts *, size_t threads,
                             struct fit_plan *, char note[256], struct err *);

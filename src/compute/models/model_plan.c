@@ -22,6 +22,7 @@ enum {
     ITERATIONS_PLAIN = 500,   /* of one without, */
     ITERATIONS_FACTORED = 8,  /* and of one with a factor of Z'Z */
     SEARCHED = 6,             /* factors of a search for the noise ratio */
+    SEARCH_ROWS = 2048,       /* its sample (model_refine.c) */
 };
 
 const char *const model_plan_words[] = { "auto", "store", "regenerate", "direct", NULL };
@@ -175,6 +176,13 @@ static double rows_seconds(double n, const struct fit_opts *o)
     return n * n * (double)o->features / rates_now(o).dbl + SEARCHED * 3.0 * factor_seconds(n);
 }
 
+/* That search by a factor of M columns: for each ratio a factor, and its solves for the features of
+ * sampled rows, which gives their leverages. */
+static double factors_seconds(double n, double M)
+{
+    return SEARCHED * (factor_seconds(M) + least(n, SEARCH_ROWS) * M * M / 45e9);
+}
+
 static double direct_seconds(double n, const struct fit_opts *o)
 {
     const double M = (double)o->features, once = product_seconds(n, M, o) + factor_seconds(M);
@@ -183,7 +191,7 @@ static double direct_seconds(double n, const struct fit_opts *o)
         return once;
     if (model_refine_by_rows((size_t)n, o->features))
         return once + rows_seconds(n, o);
-    return once + (SEARCHED - 1) * factor_seconds(M);
+    return once - factor_seconds(M) + factors_seconds(n, M);
 }
 
 /* The solver asked for; NULL when the choice is free. */
@@ -234,7 +242,7 @@ static double look_seconds(double n, const struct fit_opts *o)
         return 0.0;
     if (model_refine_by_rows((size_t)n, o->features))
         return rows_seconds(n, o);
-    return product_seconds(n, (double)small, o) + SEARCHED * factor_seconds((double)small);
+    return product_seconds(n, (double)small, o) + factors_seconds(n, (double)small);
 }
 
 /* The factor of the variances of an iterative fit, unless that of the search serves them. */
@@ -319,14 +327,13 @@ static double most(double a, double b)
 static double factor_bytes(const struct sizes *s, const struct fit_opts *o, size_t columns,
                            bool look)
 {
-    enum { SAMPLE = 2048 }; /* model_refine.c */
     if (columns == 0)
         return 0.0;
     const double M = (double)columns, inverse = 8.0 * 256.0 * M, half = 2.0 * M * M;
     const size_t n = (size_t)s->n, threads = (size_t)s->threads;
     const double blocks = fop_product_bytes(n, columns, 0, o->precision, threads);
     const double kept = fop_kept_bytes(n, columns, o->precision, threads);
-    const double sample = look ? kept + 16.0 * M * least(s->n, SAMPLE) : 0.0;
+    const double sample = look ? kept + 16.0 * M * least(s->n, SEARCH_ROWS) : 0.0;
 
     return 8.0 * M * M + most(most(blocks, sample), most(kept + inverse, half));
 }
@@ -530,6 +537,7 @@ static enum status choose(size_t n, const struct fit_opts *o, double budget, str
     if (wants_direct(o) && o->plan != PLAN_AUTO && o->plan != PLAN_DIRECT)
         return err_set(err, ST_USAGE, "solver=direct has no other plan than direct");
     p->seconds_direct = direct_seconds((double)n, o);
+    p->seconds_search = look_seconds((double)n, o);
     const double factor = variance_seconds((double)n, o, p->iterative_Mv);
     p->seconds_formed = factor + formed_seconds((double)n, o, rank);
     p->seconds_store = factor + passes_seconds((double)n, o, rank, rates_now(o).stored);

@@ -15,7 +15,10 @@ struct advice {
     bool left;               /* or that search was left out, because it would take too long here */
     double effective_dimension;     /* with these features (share/doc/methods.md 6.7) */
     double kernel_dimension;        /* of the kernel itself, as with infinitely many features */
-    double direct_seconds, direct_bytes; /* of the direct solver; seconds are those of one core */
+    /* Of the direct solver.  Seconds are those of one core, and those of the search for the noise
+     * ratio are among them. */
+    double direct_seconds, direct_bytes;
+    double search_seconds; /* that search before an iterative solve; 0: the fit makes none */
     struct advice_way way[ADVICE_WAYS]; /* an exact kernel: solvers that step on its rows */
     size_t ways;
     size_t rows, best;
@@ -40,7 +43,10 @@ enum status diagnose_advise(const struct diagnose_ask *, const struct tools *, s
 /* What the above will cost, `ranked`: with the table; and the quickest way to make the fit that it
  * is about: seconds of one core, from n rows, sizes and options alone (of the ask, sample and count
  * are read).  0: not known. */
-struct diagnose_cost { double advice, fit; };
+struct diagnose_cost {
+    double advice, fit;
+    double steps; /* of that, of an exact kernel: iterations on its sample, over all ranks */
+};
 struct diagnose_cost diagnose_cost(size_t n, const struct fit_opts *, const struct diagnose_ask *,
                                    bool ranked);
 /* The spectrum alone, at the given ratio, without the table. */
