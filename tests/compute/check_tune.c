@@ -374,6 +374,7 @@ START_TEST(starts_beside_a_sample)
     struct prob *p = prob_make(0.2);
     struct tune_opts o = options(128);
     const double start[] = { _i == 0 ? 300.0 : _i == 1 ? 0.9 : 0.011 };
+    o.precision = PREC_DOUBLE; /* an amplitude at its bound leaves single precision no digits */
     o.start = start;
     o.subsample = 150;
     o.max_evals = 3;
@@ -437,6 +438,7 @@ START_TEST(limits_hold)
     const double start[] = { 0.9 };
     struct tune_result at;
 
+    o.precision = PREC_DOUBLE; /* an amplitude at its bound leaves single precision no digits */
     o.method = method[_i];
     o.start = start;
     plain = o;
