@@ -689,8 +689,8 @@ const struct command cmd_runs_rows[] = {
       {"where", ARG_WORD, 0, NULL, 0, 0, NULL, NULL,
        "only runs with this text in name, data, kernel, solver, state or note"},
       {"sort", ARG_CHOICE, 0, "oldest", 0, 0,
-       "oldest|newest|nmll|rmse|nlpd|coverage|accuracy|seconds|iterations|rank|features|"
-       "effdim", NULL,
+       "oldest|newest|nmll|rmse|nlpd|coverage|log_loss|accuracy|seconds|iterations|rank|"
+       "features|effdim", NULL,
        "the best first: the smallest value, for coverage the nearest to 95 %"},
       {"last", ARG_INT, 0, NULL, 1, 1e6, NULL, "runs", "only this many, the newest"}},
      0,
