@@ -132,6 +132,10 @@ is "which model= and features= choose" "$(printf '%s\n' "$out" |
 ok "both nearly agree" awk -v "loss=$(printf '%s\n' "$out" |
     sed -n 's/.*"command":"score".*"log_loss":\([0-9.]*\).*/\1/p' | paste -sd' ')" \
     'BEGIN { split(loss, l, " "); d = l[1] - l[2]; exit !(d < 0.01 && d > -0.01) }'
+run -s x.gpd -e 'plot path out=path.csv; report r1 out=r1.html plots=path'
+ok "a path has an amplitude" grep -q amplitude r1.html
+is "and no noise" "$(grep -c 'noise of t1' r1.html)" 0
+has "the methods name their source" "$(cat r1.html)" 'Dirichlet regressions: Milios et al'
 cp p.csv first.csv
 run --format json -s x.gpd --threads 3 -e 'predict run=r1 columns=row,class,p out=p.csv'
 ok "the exact one resumes to the bit" cmp -s first.csv p.csv

@@ -8,6 +8,7 @@
 #include "app/core/trace.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "compute/likelihood/likelihood.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -444,10 +445,12 @@ static struct figure *plots_path(struct workspace *ws, struct run *r, const stru
         return plots_nothing("path", "There is no tuning with evaluations yet. try: tune", err);
     const size_t nhp = r->tune.ntrace ? r->tune.nhp : kernel_nhp(&r->fit.kernel);
     const size_t evals = r->tune.ntrace ? r->tune.ntrace : r->ntrace;
-    for (size_t from = 0, to; from < nhp + 2; from = to) {
+    /* Classes have an amplitude and no noise. */
+    const size_t all = nhp + (r->topt.likelihood && r->topt.likelihood->classes ? 1 : 2);
+    for (size_t from = 0, to; from < all; from = to) {
         char own[KERNEL_NAME_MAX], next[KERNEL_NAME_MAX];
         const size_t len = panel_name(&r->fit.kernel, nhp, from, own);
-        for (to = from + 1; to < nhp + 2; to++)
+        for (to = from + 1; to < all; to++)
             if (panel_name(&r->fit.kernel, nhp, to, next) != len || strncmp(own, next, len))
                 break;
         *tail = path_panel(r, nhp, from, to, evals, err);
@@ -470,7 +473,7 @@ static struct figure *plots_path(struct workspace *ws, struct run *r, const stru
         snprintf(which, sizeof which, "; kept: evaluation %zu", kept + 1);
     const bool ok =
         figure_verdict(first, err, "%s: %zu evaluations of %zu values%s; %s%s", r->id, evals,
-                       nhp + 2, which, at,
+                       all, which, at,
                        nhp > 7 ? " (of each kind the first seven are drawn)" : "") == ST_OK;
     return plots_finish(first, ok);
 }

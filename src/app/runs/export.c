@@ -748,10 +748,8 @@ static void source_words(struct buf *b, const struct run *r)
         if (!told && k->term[i].ops->cite)
             buf_printf(b, "%s: %s; ", k->term[i].ops->title, k->term[i].ops->cite);
     }
-    buf_puts(
-        b,
-        "method: random features, preconditioned conjugate gradients and tuning after Parkinson & "
-        "Wang (xGPR).\n");
+    const struct model_ops *kind = r->kind == RUN_FIT && r->model ? r->model->kind : NULL;
+    buf_printf(b, "method: %s.\n", (kind ? kind : model_kind_usual(false))->cite);
 }
 
 void export_words(const struct workspace *ws, const struct run *r, struct buf *out)

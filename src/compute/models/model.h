@@ -249,6 +249,7 @@ struct model_ops {
     const char *solver; /* the value of solver= that is this kind's own; NULL: it has none */
     const struct solver_param *params; /* of that solver, in brackets behind it; NULL: none */
     const char *words;  /* "random features", "exact kernel": what it computes with */
+    const char *cite;   /* the method and its source, for the methods paragraph of a report */
     bool classes;       /* its targets are classes, predictions those of the latent function */
     bool several;       /* of several classes, with a latent function each */
     bool alone;         /* no solver but its own serves it */

@@ -301,6 +301,8 @@ static const struct model_tuning dirichlet_tuning = {
 const struct model_ops dirichlet_model = {
     .name = "dirichlet",
     .words = "random features, a regression for each class",
+    .cite = "Dirichlet regressions: Milios et al. 2018; random features and "
+            "tuning: Parkinson & Wang (xGPR)",
     .classes = true,
     .several = true,
     .draws = true,

@@ -282,6 +282,7 @@ static const struct model_tuning exact_labels_tuning = {
 const struct model_ops dirichlet_exact_model = {
     .name = "dirichlet-exact",
     .words = "exact kernel, a regression for each class",
+    .cite = "Dirichlet regressions: Milios et al. 2018",
     .exact = true,
     .classes = true,
     .several = true,

@@ -434,6 +434,7 @@ const struct model_ops exact_model = {
     .name = "exact",
     .solver = "exact",
     .words = "exact kernel",
+    .cite = "exact Gaussian process regression: Rasmussen & Williams 2006, chapter 2",
     .exact = true,
     .keeps_inputs = true,
     .keeps_rows = true,

@@ -584,6 +584,8 @@ static enum status features_predict(struct prediction *p, struct err *err)
 const struct model_ops features_model = {
     .name = "features",
     .words = "random features",
+    .cite = "random features, preconditioned conjugate gradients and tuning after "
+            "Parkinson & Wang (xGPR)",
     .draws = true,
     .size = features_size,
     .plan = model_plan_features,

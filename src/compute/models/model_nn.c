@@ -519,6 +519,7 @@ const struct model_ops nn_model = {
     .name = "nn",
     .solver = "nn",
     .words = "nearest training rows",
+    .cite = "nearest rows: GPnn, Allison et al. 2023",
     .params = nn_params,
     .alone = true,
     .local = true,

@@ -509,6 +509,7 @@ const struct model_ops sparse_model = {
     .name = "sparse",
     .solver = "sparse",
     .words = "inducing points",
+    .cite = "inducing points: Titsias 2009; Snelson & Ghahramani 2006",
     .alone = true,
     .keeps_inputs = true,
     .size = sparse_size,

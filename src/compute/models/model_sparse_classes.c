@@ -359,6 +359,7 @@ static const struct model_tuning tuning = {
 const struct model_ops sparse_classes_model = {
     .name = "sparse-classes",
     .words = "inducing points, two classes",
+    .cite = "inducing points with expectation propagation: Naish-Guzman & Holden 2008",
     .classes = true,
     .alone = true,
     .keeps_inputs = true,

@@ -422,6 +422,7 @@ const struct model_ops svm_model = {
     .name = "svm",
     .solver = "svm",
     .words = "support vectors, two classes",
+    .cite = "support vectors: Cortes & Vapnik 1995; probabilities: Platt 1999",
     .classes = true,
     .alone = true,
     .margin = true,
