@@ -42,7 +42,10 @@ EXTRA_DIST += tests/bench/run.sh tests/bench/jobs.sh tests/bench/parity.sh tests
   tests/bench/nn.sh tests/bench/nn.md \
   tests/bench/dual.sh tests/bench/dual.md tests/bench/learned.sh tests/bench/learned.md \
   tests/bench/labels.sh tests/bench/labels.md tests/bench/motifs.sh tests/bench/motifs.md \
-  tests/bench/sequences.sh tests/bench/sequences.md tests/bench/screen.sh
+  tests/bench/sequences.sh tests/bench/sequences.md tests/bench/screen.sh \
+  tests/bench/advise.sh tests/bench/causes.sh tests/bench/classes.md tests/bench/classes.sh \
+  tests/bench/forecast.md tests/bench/forecast.sh tests/bench/mend.sh tests/bench/molecules.md \
+  tests/bench/molecules.sh tests/bench/smiles.sh tests/bench/why.sh
 CLEANFILES += bench/bench.json bench/bench.txt bench/machine.json
 
 bench_environment = top_srcdir='$(abs_top_srcdir)' top_builddir='$(abs_top_builddir)' \
