@@ -285,7 +285,8 @@ static const struct model_tuning classes_tuning = {
 const struct model_ops classes_model = {
     .name = "classes",
     .words = "exact kernel, two classes",
-    .cite = "expectation propagation and Laplace's method: Rasmussen & Williams 2006, chapter 3",
+    .cite = "expectation propagation and the Laplace approximation: Rasmussen & Williams 2006, "
+            "chapter 3",
     .exact = true,
     .classes = true,
     .keeps_inputs = true,
