@@ -232,7 +232,8 @@ enum status cpu_set(void *state, const double *hp, struct err *err)
         if (!(hp[i] > 0.0 && isfinite(hp[i])))
             return err_set(err, ST_RANGE, "hyperparameter %zu is %g; it must be positive", i + 1,
                            hp[i]);
-    memcpy(c->hp, hp, nhp * sizeof *hp);
+    if (nhp > 0) /* a learned map may have none, and hp is then NULL */
+        memcpy(c->hp, hp, nhp * sizeof *hp);
     for (size_t i = 0; i < c->nseg; i++) {
         const struct fm_term *t = c->seg[i].fm;
         if (t)
