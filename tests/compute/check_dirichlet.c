@@ -177,6 +177,12 @@ static void golden_fit(int _i, struct source *train, const struct source *test,
     ck_assert_int_eq(model_variance(m, train, 0, &on, NULL, NULL), ST_OK);
     ck_assert_int_eq(model_predict(m, test, mean, again, &on, NULL), ST_OK);
     ck_assert_int_eq(memcmp(var, again, sizeof var), 0);
+    /* labels that a damaged session may hold */
+    static const double wrong[] = { 1e9, -1.0, 0.5, NAN };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        m->state[1 + C + 7] = wrong[i];
+        ck_assert_int_eq(model_variance(m, train, 0, &on, NULL, NULL), ST_STATE);
+    }
     model_unref(m);
     free(latent);
     free(probs);

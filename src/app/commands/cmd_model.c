@@ -255,7 +255,7 @@ static enum status labels_exact(const struct args *a, const char *verb, const st
 {
     const char *solver = args_text(a, "solver");
     const char *model = strcmp(verb, "tune") ? args_text(a, "model") : NULL;
-    const struct model_ops *first = model_kind_named(solver), *second = model_kind_named(model);
+    const struct model_ops *kind = named_kind(a, model != NULL);
     const bool few = train_rows(d) <= LABELS_EXACT_ROWS;
 
     for (size_t i = 0; i < 2; i++) {
@@ -269,13 +269,13 @@ static enum status labels_exact(const struct args *a, const char *verb, const st
         err_hint(err, "%s solver=exact  |  %s features=1024", verb, verb);
         return ST_UNSUPPORTED;
     }
-    *exact = first == &exact_model || second == &exact_model;
+    *exact = kind == &exact_model;
     if (*exact && kernel_learns(k)) {
         err_named(err, ST_UNSUPPORTED, "classes", "what a map learns are features");
         err_hint(err, "%s", verb);
         return ST_UNSUPPORTED;
     }
-    if (!*exact && first != &features_model && second != &features_model && !kernel_learns(k))
+    if (!kind && !kernel_learns(k))
         *exact = kernel_draws_none(k) || (few && !args_given(a, "features"));
     return ST_OK;
 }

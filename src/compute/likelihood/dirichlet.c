@@ -162,8 +162,7 @@ enum status dirichlet_take(struct dirichlet *d, size_t c, struct err *err)
 
 /* The regression of a class. */
 
-/* Without rounding no pivot is below what was added to the diagonal. */
-static bool rounded(size_t M, const double *L, double added)
+bool dirichlet_rounded(size_t M, const double *L, double added)
 {
     double least = INFINITY;
 
@@ -187,7 +186,7 @@ static enum status factor(const struct dirichlet *d, double rho, double *L, doub
             L[j + j * M] += *added;
         }
         const enum status rc = blas_dpotrf(d->rows.on.pool, M, L, M, d->rows.on.ctl, NULL, err);
-        if (jitter > most || (rc != ST_NOT_PD && (rc != ST_OK || !rounded(M, L, *added))))
+        if (jitter > most || (rc != ST_NOT_PD && (rc != ST_OK || !dirichlet_rounded(M, L, *added))))
             return rc;
         err_clear(err);
     }

@@ -41,15 +41,6 @@ double dirichlet_exact_mean(const struct dirichlet_exact *d, size_t c)
     return own * of[1].y + (1.0 - own) * of[0].y;
 }
 
-/* Without rounding no pivot is below what was added to its place of the diagonal. */
-static bool rounded(const struct dirichlet_exact *d, const double *L, double least)
-{
-    for (size_t i = 0; i < d->n; i++)
-        if (L[i + i * d->n] * L[i + i * d->n] < 0.5 * least)
-            return true;
-    return false;
-}
-
 /* L L' = K + D / beta^2 + jitter I, with the least jitter that rounding needs. */
 static enum status factor(const struct dirichlet_exact *d, size_t c, double amplitude,
                           const struct dirichlet_value of[2], double *L, struct err *err)
@@ -67,7 +58,7 @@ static enum status factor(const struct dirichlet_exact *d, size_t c, double ampl
             L[i + i * n] += noise_of(d, i, c, of) / b2 + jitter;
         const enum status rc = blas_dpotrf(d->pool, n, L, n, d->ctl, NULL, err);
         if (jitter > most ||
-            (rc != ST_NOT_PD && (rc != ST_OK || !rounded(d, L, least + jitter))))
+            (rc != ST_NOT_PD && (rc != ST_OK || !dirichlet_rounded(n, L, least + jitter))))
             return rc;
         err_clear(err);
     }
@@ -142,7 +133,7 @@ struct sums {
 static enum status add_slope(struct sums *s, size_t c, double amplitude, struct err *err)
 {
     const size_t n = s->d.n;
-    const double b2 = amplitude * amplitude;
+    const double b2 = amplitude * amplitude, mean = dirichlet_exact_mean(&s->d, c);
     struct dirichlet_value of[2];
     enum status rc = blas_dpotri(s->d.pool, n, s->L, n, err);
 
@@ -153,7 +144,7 @@ static enum status add_slope(struct sums *s, size_t c, double amplitude, struct 
     for (size_t i = 0; i < n; i++) {
         const double noise = noise_of(&s->d, i, c, of) / b2;
         s->scale -= noise * (s->L[i + i * n] - s->w[i] * s->w[i] / b2);
-        s->scale -= s->w[i] * (of[is_own(&s->d, i, c)].y - dirichlet_exact_mean(&s->d, c)) / b2;
+        s->scale -= s->w[i] * (of[is_own(&s->d, i, c)].y - mean) / b2;
     }
     for (size_t j = 0; j < n; j++)
         for (size_t i = j; i < n; i++)

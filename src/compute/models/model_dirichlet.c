@@ -25,27 +25,85 @@ enum {
     SEARCH_ROWS = 4000,
     EVALUATIONS = 13    /* of a class in the search for its amplitude, for the forecast of time */
 };
-/* Amplitudes that a fit searches; targets are between log alpha - 3 and 0. */
-static const double amplitudes[2] = { 0.01, 300.0 };
 
-static struct dirichlet_rows rows_of(const struct model *m, const struct featmap *map,
-                                     const struct source *src, const double *labels,
-                                     const struct tools *on)
-{
-    const bool weighed = m->nstate == 1 + 2 * m->t + src->n;
+/* What both kinds of model of several classes keep (fit.h). */
 
-    return (struct dirichlet_rows){ .map = map, .src = src, .labels = labels, .hp = m->hp,
-                                    .classes = m->t, .alpha = m->state[0],
-                                    .weight = weighed ? labels + src->n : NULL,
-                                    .precision = m->precision, .on = *on };
-}
+/* Targets are between log alpha - 3 and 0. */
+const double model_dirichlet_amplitudes[2] = { 0.01, 300.0 };
 
-static enum status no_weights(struct err *err)
+enum status model_dirichlet_no_weights(struct err *err)
 {
     err_named(err, ST_UNSUPPORTED, "classes",
               "weights of rows belong to Gaussian noise; classes have none");
     err_hint(err, "cols NAME role=skip");
     return ST_UNSUPPORTED;
+}
+
+enum status model_dirichlet_keep(struct fit *ft, struct err *err)
+{
+    struct model *m = ft->m;
+    const size_t n = ft->src->n;
+
+    if (ft->src->row_scale != NULL)
+        return model_dirichlet_no_weights(err);
+    m->likelihood = ft->o->likelihood;
+    m->nstate = 1 + m->t + n + (ft->o->labels.balanced ? m->t : 0);
+    m->state = mem_calloc(m->nstate, sizeof *m->state, "the labels", err);
+    if (m->state == NULL)
+        return ST_NOMEM;
+    m->state[0] = ft->o->labels.alpha;
+    memcpy(m->state + 1 + m->t, ft->y, n * sizeof *m->state);
+    if (ft->o->labels.balanced)
+        dirichlet_balance(n, m->t, ft->y, m->state + 1 + m->t + n);
+    return ST_OK;
+}
+
+const double *model_dirichlet_of(const struct model *m)
+{
+    return m->state + 1 + m->t;
+}
+
+const double *model_dirichlet_weight(const struct model *m, size_t n)
+{
+    return m->nstate == 1 + 2 * m->t + n ? m->state + 1 + m->t + n : NULL;
+}
+
+enum status model_dirichlet_check(const struct model *m, size_t n, struct err *err)
+{
+    const double *weight = model_dirichlet_weight(m, n);
+    bool ok = (m->nstate == 1 + m->t + n || weight) && m->state[0] > 0.0;
+
+    for (size_t i = 0; ok && i < n; i++) {
+        const double c = model_dirichlet_of(m)[i];
+        ok = c >= 0.0 && c < (double)m->t && c == floor(c);
+    }
+    for (size_t c = 0; ok && weight && c < m->t; c++)
+        ok = weight[c] > 0.0 && isfinite(weight[c]);
+    return ok ? ST_OK
+              : err_set(err, ST_STATE, "the model does not keep the labels of %zu rows in %zu "
+                        "classes: fit again", n, m->t);
+}
+
+void model_dirichlet_forget(struct model *m)
+{
+    if (m->lender)
+        model_unref(m->lender);
+    else
+        free(m->factors);
+    m->lender = NULL;
+    m->factors = NULL;
+}
+
+/* On random features. */
+
+static struct dirichlet_rows rows_of(const struct model *m, const struct featmap *map,
+                                     const struct source *src, const struct tools *on)
+{
+    return (struct dirichlet_rows){ .map = map, .src = src, .labels = model_dirichlet_of(m),
+                                    .hp = m->hp,
+                                    .classes = m->t, .alpha = m->state[0],
+                                    .weight = model_dirichlet_weight(m, src->n),
+                                    .precision = m->precision, .on = *on };
 }
 
 static enum status dirichlet_plan(const struct fit_opts *o, size_t n, size_t d, size_t threads,
@@ -93,11 +151,12 @@ static enum status solve(struct model *m, struct dirichlet *d, bool search, doub
 
     for (size_t c = 0; rc == ST_OK && c < m->t; c++) {
         if (search)
-            m->amplitudes[c] = fmin(fmax(m->amplitude, amplitudes[0]), amplitudes[1]);
+            m->amplitudes[c] = fmin(fmax(m->amplitude, model_dirichlet_amplitudes[0]),
+                                    model_dirichlet_amplitudes[1]);
         double value = 0.0, *L = m->factors + c * M * M, *w = m->w + c * M;
         rc = dirichlet_take(d, c, err);
         if (rc == ST_OK && search)
-            rc = dirichlet_best(d, amplitudes, L, w, &m->amplitudes[c], err);
+            rc = dirichlet_best(d, model_dirichlet_amplitudes, L, w, &m->amplitudes[c], err);
         if (rc == ST_OK)
             rc = dirichlet_at(d, m->amplitudes[c], L, w, &value, err);
         m->state[1 + c] = d->mean;
@@ -113,7 +172,7 @@ static enum status run(struct model *m, const struct source *src, bool search,
                        const struct tools *on, double *evidence, struct err *err)
 {
     struct featmap *map = featmap_new(&m->kernel, src->d, m->M, m->seed, err);
-    const struct dirichlet_rows rows = rows_of(m, map, src, m->state + 1 + m->t, on);
+    const struct dirichlet_rows rows = rows_of(m, map, src, on);
     struct dirichlet d = { .all = NULL };
 
     m->factors = map ? mem_aligned(m->t * m->M * m->M, sizeof *m->factors, "a factor of each class",
@@ -133,25 +192,15 @@ static enum status dirichlet_fit(struct fit *ft, struct err *err)
 {
     struct model *m = ft->m;
     struct fit_info *info = ft->info;
-    const size_t n = ft->src->n;
     const double start = fit_now();
     struct phase_ctl phase;
     const struct tools on = { ft->on.be, ft->on.pool,
                               model_phase(&phase, ft->on.ctl, PHASE_GRAM) };
 
-    if (ft->src->row_scale != NULL)
-        return no_weights(err);
-    m->likelihood = ft->o->likelihood;
-    m->nstate = 1 + m->t + n + (ft->o->labels.balanced ? m->t : 0);
-    m->state = mem_calloc(m->nstate, sizeof *m->state, "the labels", err);
-    if (m->state == NULL)
-        return ST_NOMEM;
-    m->state[0] = ft->o->labels.alpha;
-    memcpy(m->state + 1 + m->t, ft->y, n * sizeof *m->state);
-    if (ft->o->labels.balanced)
-        dirichlet_balance(n, m->t, ft->y, m->state + 1 + m->t + n);
     info->evidence = 0.0;
-    const enum status rc = run(m, ft->src, ft->free_scale, &on, &info->evidence, err);
+    enum status rc = model_dirichlet_keep(ft, err);
+    if (rc == ST_OK)
+        rc = run(m, ft->src, ft->free_scale, &on, &info->evidence, err);
     info->why = OUT_DIRECT;
     info->means_only = false;
     info->seconds.solve = fit_now() - start;
@@ -178,17 +227,12 @@ static enum status dirichlet_variance(struct model *m, const struct source *trai
     (void)Mv;
     if (effdim != NULL)
         *effdim = NAN;
-    if ((m->nstate != 1 + m->t + train->n && m->nstate != 1 + 2 * m->t + train->n) ||
-        !(m->state[0] > 0.0))
-        return err_set(err, ST_STATE, "the model keeps labels of %zu rows, and there are %zu: fit "
-                       "again", m->nstate - 1 - m->t, train->n);
+    const enum status rc = model_dirichlet_check(m, train->n, err);
+    if (rc != ST_OK)
+        return rc;
     if (!dirichlet_suits(m, train, err))
         return ST_SHAPE;
-    if (m->lender)
-        model_unref(m->lender);
-    else
-        free(m->factors);
-    m->lender = NULL;
+    model_dirichlet_forget(m);
     return run(m, train, false, on, &evidence, err);
 }
 
@@ -270,7 +314,7 @@ static enum status dirichlet_value_at(struct tuning_level *l, const struct nmll_
     double weight[TARGETS_MOST];
 
     if (l->src->row_scale != NULL)
-        return no_weights(err);
+        return model_dirichlet_no_weights(err);
     if (task->labels.balanced)
         dirichlet_balance(l->src->n, task->labels.classes, l->y, weight);
     if (l->held == NULL)

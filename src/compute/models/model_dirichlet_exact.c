@@ -25,16 +25,6 @@ enum {
     POLISH_ROWS = 1500, /* and of its last descent, unless rows= says otherwise */
     EVALUATIONS = 13    /* of a class in the search for its amplitude, for the forecast of time */
 };
-/* Amplitudes that a fit searches; targets are between log alpha - 3 and 0. */
-static const double amplitudes[2] = { 0.01, 300.0 };
-
-static enum status no_weights(struct err *err)
-{
-    err_named(err, ST_UNSUPPORTED, "classes",
-              "weights of rows belong to Gaussian noise; classes have none");
-    err_hint(err, "cols NAME role=skip");
-    return ST_UNSUPPORTED;
-}
 
 static enum status exact_labels_plan(const struct fit_opts *o, size_t n, size_t d, size_t threads,
                                      struct fit_plan *p, char note[256], struct err *err)
@@ -77,8 +67,10 @@ static enum status solve(struct model *m, const struct dirichlet_exact *d, bool 
     for (size_t c = 0; rc == ST_OK && c < m->t; c++) {
         double value = 0.0, *L = m->factors + c * d->n * d->n, *w = m->w + c * d->n;
         if (search) {
-            m->amplitudes[c] = fmin(fmax(m->amplitude, amplitudes[0]), amplitudes[1]);
-            rc = dirichlet_exact_best(d, c, amplitudes, L, w, &m->amplitudes[c], err);
+            m->amplitudes[c] = fmin(fmax(m->amplitude, model_dirichlet_amplitudes[0]),
+                                    model_dirichlet_amplitudes[1]);
+            rc = dirichlet_exact_best(d, c, model_dirichlet_amplitudes, L, w,
+                                      &m->amplitudes[c], err);
         }
         if (rc == ST_OK)
             rc = dirichlet_exact_at(d, c, m->amplitudes[c], L, w, &value, err);
@@ -99,10 +91,9 @@ static enum status run(struct model *m, bool search, const struct tools *on, dou
                                      .pool = on->pool };
     double *K = mem_aligned(n * n, sizeof *K, "the kernel matrix", err);
     struct phase_ctl phase;
-    struct dirichlet_exact d = { .n = n, .classes = m->t, .K = K, .labels = m->state + 1 + m->t,
+    struct dirichlet_exact d = { .n = n, .classes = m->t, .K = K, .labels = model_dirichlet_of(m),
                                  .alpha = m->state[0], .pool = on->pool, .ctl = on->ctl,
-                                 .weight = m->nstate == 1 + 2 * m->t + n
-                                               ? m->state + 1 + m->t + n : NULL };
+                                 .weight = model_dirichlet_weight(m, n) };
 
     m->factors = K ? mem_aligned(m->t * n * n, sizeof *m->factors, "a factor of each class", err)
                    : NULL;
@@ -119,23 +110,14 @@ static enum status exact_labels_fit(struct fit *ft, struct err *err)
 {
     struct model *m = ft->m;
     struct fit_info *info = ft->info;
-    const size_t n = m->M;
     const double start = fit_now();
 
-    if (ft->src->row_scale != NULL)
-        return no_weights(err);
-    m->likelihood = ft->o->likelihood;
-    m->nstate = 1 + m->t + n + (ft->o->labels.balanced ? m->t : 0);
-    m->X = exact_inputs(ft->src, err);
-    m->state = m->X ? mem_calloc(m->nstate, sizeof *m->state, "the labels", err) : NULL;
-    if (m->state == NULL)
-        return ST_NOMEM;
-    m->state[0] = ft->o->labels.alpha;
-    memcpy(m->state + 1 + m->t, ft->y, n * sizeof *m->state);
-    if (ft->o->labels.balanced)
-        dirichlet_balance(n, m->t, ft->y, m->state + 1 + m->t + n);
     info->evidence = 0.0;
-    const enum status rc = run(m, ft->free_scale, &ft->on, &info->evidence, err);
+    enum status rc = model_dirichlet_keep(ft, err);
+    if (rc == ST_OK && (m->X = exact_inputs(ft->src, err)) == NULL)
+        rc = ST_NOMEM;
+    if (rc == ST_OK)
+        rc = run(m, ft->free_scale, &ft->on, &info->evidence, err);
     info->why = OUT_DIRECT;
     info->means_only = false;
     info->seconds.solve = fit_now() - start;
@@ -163,16 +145,12 @@ static enum status exact_labels_variance(struct model *m, const struct source *t
     (void)train;
     if (effdim != NULL)
         *effdim = NAN;
-    if (m->X == NULL ||
-        (m->nstate != 1 + m->t + m->M && m->nstate != 1 + 2 * m->t + m->M) ||
-        !(m->state[0] > 0.0))
-        return err_set(err, ST_STATE, "the model keeps no labels of its rows: fit again");
-    if (m->lender)
-        model_unref(m->lender);
-    else
-        free(m->factors);
-    m->lender = NULL;
-    m->factors = NULL;
+    if (m->X == NULL)
+        return err_set(err, ST_STATE, "the model keeps no inputs of its rows: fit again");
+    const enum status rc = model_dirichlet_check(m, m->M, err);
+    if (rc != ST_OK)
+        return rc;
+    model_dirichlet_forget(m);
     return run(m, false, on, &evidence, err);
 }
 
@@ -256,7 +234,7 @@ static enum status exact_labels_value(struct tuning_level *l, const struct nmll_
     if (balanced)
         dirichlet_balance(l->src->n, d.classes, l->y, weight);
     return l->src->row_scale != NULL
-               ? no_weights(err)
+               ? model_dirichlet_no_weights(err)
                : dirichlet_exact_nmll(task->kernel, l->src, &d, ask, told, err);
 }
 
