@@ -5,6 +5,7 @@
 #include "app/plots/plots.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "compute/stats/judgement.h"
 #include "compute/stats/label_scores.h"
 
 #include <math.h>
@@ -265,11 +266,11 @@ static enum status honest_words(struct figure *f, const struct plots_labels *l,
     for (size_t b = 0; b < LABEL_SCORES_BINS; b++)
         if (bin[b].n)
             ece += fabs(bin[b].share - bin[b].confidence) * (double)bin[b].n / (double)l->n;
-    const double z = var > 0.0 ? (right - sure) / sqrt(var) : 0.0;
+    const double n = (double)l->n;
+    const struct judged_classes j = judgement_classes(l->n, sure / n, right / n, var / n);
     return figure_verdict(f, err, "off by %.4f on average (ECE); mean probability of the chosen "
-                          "class %.4f, %.4f are right: %s", ece, sure / (double)l->n,
-                          right / (double)l->n,
-                          fabs(z) <= 2.5 ? "honest" : z > 0.0 ? "too cautious" : "too sure");
+                          "class %.4f, %.4f are right: the probabilities %s", ece, j.confidence,
+                          j.share, judgement_classes_word(j.verdict));
 }
 
 /* The panel of shares over probabilities. */
