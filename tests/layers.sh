@@ -43,7 +43,7 @@ verdict 'no relative include' "$bad"
 foreign 'BLAS and LAPACK' '(.*/)?(cblas|lapacke|openblas_config|f77blas)[a-z_]*\.h' \
     'src/compute/linalg/blas\.c'
 foreign 'the GNU Scientific Library' 'gsl/' 'src/compute/kernels/matern\.c'
-foreign 'LIBSVM' '(libsvm/)?svm\.h' 'src/compute/models/csvc\.c'
+foreign 'LIBSVM' '(libsvm/)?svm\.h' 'src/compute/models/classes/csvc\.c'
 foreign 'NLopt' 'nlopt' 'src/compute/(tuners/)?[a-z_]*\.c'
 # As a format of tables, SQLite reads bytes in memory and touches no file.
 foreign 'SQLite' 'sqlite3' 'src/app/session/store[a-z_]*\.[ch]|src/data/formats/import_sqlite\.c'

@@ -25,6 +25,7 @@ include $(srcdir)/src/compute/linalg/linalg.mk
 include $(srcdir)/src/compute/likelihood/likelihood.mk
 include $(srcdir)/src/compute/inducing/inducing.mk
 include $(srcdir)/src/compute/models/models.mk
+include $(srcdir)/src/compute/models/classes/classes.mk
 include $(srcdir)/src/compute/solvers/solvers.mk
 include $(srcdir)/src/compute/preconds/preconds.mk
 include $(srcdir)/src/compute/tuners/tuners.mk

@@ -3,7 +3,7 @@
  * sigmoid is tested. */
 #include "support.h"
 
-#include "compute/models/csvc.h"
+#include "compute/models/classes/csvc.h"
 #include "compute/models/model.h"
 #include "compute/pool.h"
 #include "compute/stats/platt.h"

@@ -1,7 +1,7 @@
 /* tests/fuzz/check_points.c -- sessions whose models were tampered with, under checksums that are
  * right: inducing points, strings, support vectors. */
 #include "app/session/store_impl.h"
-#include "compute/models/csvc.h"
+#include "compute/models/classes/csvc.h"
 #include "data/checksum.h"
 #include "store_support.h"
 #include "support.h"

@@ -12,7 +12,7 @@
 #include "base/dirs.h"
 #include "base/mem.h"
 #include "compute/backend_load.h"
-#include "compute/models/csvc.h"
+#include "compute/models/classes/csvc.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* compute/models/fit.h -- a fit under way, with functions that the kinds of model share.  For
- * src/compute/models only. */
+ * src/compute/models and the folders in it only. */
 #ifndef GPDESK_FIT_H
 #define GPDESK_FIT_H
 
@@ -59,18 +59,6 @@ enum status model_products_predict(struct prediction *, struct err *);
  * failure. */
 enum status model_watch_open(const struct fit *, struct solve_watch **, struct err *);
 void model_watch_close(struct solve_watch *); /* NULL is fine */
-
-/* What a model of several classes keeps in its state (model_dirichlet.c): labels 0 to t - 1 of n
- * training rows, and a weight of each class or NULL.  model_dirichlet_keep fills the state from the
- * fit; UNSUPPORTED where rows have weights.  model_dirichlet_check: STATE unless a state, which a
- * session may have damaged, is that of n rows.  model_dirichlet_forget drops the factors. */
-enum status model_dirichlet_keep(struct fit *, struct err *);
-enum status model_dirichlet_check(const struct model *, size_t n, struct err *);
-const double *model_dirichlet_of(const struct model *);
-const double *model_dirichlet_weight(const struct model *, size_t n);
-void model_dirichlet_forget(struct model *);
-enum status model_dirichlet_no_weights(struct err *);
-extern const double model_dirichlet_amplitudes[2]; /* that a fit searches */
 
 double fit_now(void); /* seconds of a monotonic clock, for reported times */
 /* Adds a warning to the fit.  Only the first one is kept, because it matters most. */

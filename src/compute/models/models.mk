@@ -1,7 +1,5 @@
 # kinds of model: exact, by features, sparse
 libcompute_a_SOURCES += \
-  src/compute/models/csvc.c \
-  src/compute/models/csvc.h \
   src/compute/models/exact.c \
   src/compute/models/exact.h \
   src/compute/models/exact_form.c \
@@ -21,10 +19,7 @@ libcompute_a_SOURCES += \
   src/compute/models/model.c \
   src/compute/models/model.h \
   src/compute/models/model_average.c \
-  src/compute/models/model_classes.c \
   src/compute/models/model_copy.c \
-  src/compute/models/model_dirichlet.c \
-  src/compute/models/model_dirichlet_exact.c \
   src/compute/models/model_exact.c \
   src/compute/models/model_features.c \
   src/compute/models/model_fit.c \
@@ -40,9 +35,7 @@ libcompute_a_SOURCES += \
   src/compute/models/model_refine.c \
   src/compute/models/model_single.c \
   src/compute/models/model_sparse.c \
-  src/compute/models/model_sparse_classes.c \
   src/compute/models/model_start.c \
-  src/compute/models/model_svm.c \
   src/compute/models/model_watch.c \
   src/compute/models/nearest.c \
   src/compute/models/nearest.h \

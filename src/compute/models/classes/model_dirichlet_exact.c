@@ -1,11 +1,12 @@
-/* compute/models/model_dirichlet_exact.c -- several classes under the exact kernel, a regression
- * for each (compute/likelihood/dirichlet_exact.h; share/doc/methods.md 17.15).  Its targets are the
- * labels of the rows, 0 to classes - 1; it predicts a latent function for each class.
+/* compute/models/classes/model_dirichlet_exact.c -- several classes under the exact kernel, a
+ * regression for each (compute/likelihood/dirichlet_exact.h; share/doc/methods.md 17.15).  Its
+ * targets are the labels of the rows, 0 to classes - 1; it predicts a latent function for each
+ * class.
  *
  * The state of the model is alpha, the mean of each class, the labels of the training rows and,
- * where rows are weighed by their class, the weight of each class, from
- * which and its inputs the factors can be made again. */
-#include "compute/models/fit.h"
+ * where rows are weighed by their class, the weight of each class, from which and its inputs the
+ * factors can be made again. */
+#include "compute/models/classes/model_dirichlet.h"
 
 #include "base/mem.h"
 #include "base/text.h"

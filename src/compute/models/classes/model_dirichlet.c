@@ -1,11 +1,11 @@
-/* compute/models/model_dirichlet.c -- several classes on random features, a regression for each
- * (compute/likelihood/dirichlet.h; share/doc/methods.md 17).  Its targets are the labels of the
- * rows, 0 to classes - 1; it predicts a latent function for each class.
+/* compute/models/classes/model_dirichlet.c -- several classes on random features, a regression
+ * for each (compute/likelihood/dirichlet.h; share/doc/methods.md 17).  Its targets are the labels
+ * of the rows, 0 to classes - 1; it predicts a latent function for each class.
  *
  * The state of the model is alpha, the mean of each class, the labels of the training rows and,
  * where rows are weighed by their class, the weight of each class, from
  * which and their inputs the factors can be made again. */
-#include "compute/models/fit.h"
+#include "compute/models/classes/model_dirichlet.h"
 
 #include "base/mem.h"
 #include "base/text.h"

@@ -1,6 +1,6 @@
-/* compute/models/model_classes.c -- two classes under an exact kernel: the Gaussian approximation
- * of the posterior of the latent function, by the likelihood's own method (compute/likelihood;
- * share/doc/methods.md 16).
+/* compute/models/classes/model_classes.c -- two classes under an exact kernel: the Gaussian
+ * approximation of the posterior of the latent function, by the likelihood's own method
+ * (compute/likelihood; share/doc/methods.md 16).
  *
  * With K = amplitude^2 K1 and site precisions tau the approximation is that of a regression on rows
  * with noise variances 1 / tau_i, so that the model predicts as the exact one does (5.1, 5.2):

@@ -1,13 +1,13 @@
-/* compute/models/model_svm.c -- two classes by a support vector machine: what a Gaussian process of
- * two classes is compared with (share/doc/methods.md 18).  It reads the kernel matrix amplitude^2
- * K1 of that process, LIBSVM trains it at the price C of errors (csvc.h), and a sigmoid of the
- * decision values of rows left out of the training, in five folds, makes probabilities
+/* compute/models/classes/model_svm.c -- two classes by a support vector machine: what a Gaussian
+ * process of two classes is compared with (share/doc/methods.md 18).  It reads the kernel matrix
+ * amplitude^2 K1 of that process, LIBSVM trains it at the price C of errors (csvc.h), and a sigmoid
+ * of the decision values of rows left out of the training, in five folds, makes probabilities
  * (stats/platt.h).
  *
  * The model keeps the M support vectors: X, their training rows in `origin`, in ascending order,
  * and weights w = amplitude^2 y alpha.  Its state is rho, a and b of the sigmoid, and C.  The
  * decision value is k'w - rho with k at amplitude 1; there is no variance. */
-#include "compute/models/csvc.h"
+#include "compute/models/classes/csvc.h"
 #include "compute/models/fit.h"
 
 #include "base/mem.h"

@@ -1,4 +1,4 @@
-/* compute/models/model_sparse_classes.c -- two classes at m inducing points: expectation
+/* compute/models/classes/model_sparse_classes.c -- two classes at m inducing points: expectation
  * propagation in the form of FITC (compute/inducing/sites.h; share/doc/methods.md 16.15 to 16.17).
  *
  * With F and u of likelihood/latent.h and L the factor of the points, the model predicts as the

@@ -1,11 +1,11 @@
-/* compute/models/csvc.c -- see csvc.h.  LIBSVM reads a kernel matrix as rows of nodes: the number
- * of the row, from 1, then the kernel values with all rows.  A subset of the rows is a list of
- * such rows. */
+/* compute/models/classes/csvc.c -- see csvc.h.  LIBSVM reads a kernel matrix as rows of nodes: the
+ * number of the row, from 1, then the kernel values with all rows.  A subset of the rows is a list
+ * of such rows. */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
 
-#include "compute/models/csvc.h"
+#include "compute/models/classes/csvc.h"
 
 #include "base/mem.h"
 

@@ -1,6 +1,6 @@
-/* compute/models/csvc.h -- support vector classification at the price C of errors, by LIBSVM (Chang
- * & Lin, ACM Transactions on Intelligent Systems and Technology 2 (2011); share/doc/methods.md 18),
- * on a kernel matrix that is there.  The one place of that library. */
+/* compute/models/classes/csvc.h -- support vector classification at the price C of errors, by
+ * LIBSVM (Chang & Lin, ACM Transactions on Intelligent Systems and Technology 2 (2011);
+ * share/doc/methods.md 18), on a kernel matrix that is there.  The one place of that library. */
 #ifndef GPDESK_CSVC_H
 #define GPDESK_CSVC_H
 

@@ -1,0 +1,20 @@
+/* compute/models/classes/model_dirichlet.h -- what kinds of model of several classes share: the
+ * labels that they keep, and their weights.  For this folder only. */
+#ifndef GPDESK_MODEL_DIRICHLET_H
+#define GPDESK_MODEL_DIRICHLET_H
+
+#include "compute/models/fit.h"
+
+/* What a model of several classes keeps in its state: labels 0 to t - 1 of n training rows, and a
+ * weight of each class or NULL.  model_dirichlet_keep fills the state from the fit; UNSUPPORTED
+ * where rows have weights.  model_dirichlet_check: STATE unless a state, which a session may have
+ * damaged, is that of n rows.  model_dirichlet_forget drops the factors. */
+enum status model_dirichlet_keep(struct fit *, struct err *);
+enum status model_dirichlet_check(const struct model *, size_t n, struct err *);
+const double *model_dirichlet_of(const struct model *);
+const double *model_dirichlet_weight(const struct model *, size_t n);
+void model_dirichlet_forget(struct model *);
+enum status model_dirichlet_no_weights(struct err *);
+extern const double model_dirichlet_amplitudes[2]; /* that a fit searches */
+
+#endif
