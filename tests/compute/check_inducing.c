@@ -158,7 +158,7 @@ START_TEST(golden_greedy)
     snprintf(name, sizeof name, "sparse_greedy_%s", bound_approx_words[_i]);
     double *want = support_golden(name, &r, &c);
     ck_assert(r == 8 && c == 2);
-    /* of all candidates, by residuals or by the basis, and of a subset that is all of them */
+    /* of all candidates, and of a subset that is all of them */
     for (int way = 0; way < 2; way++) {
         struct select_points got = chosen(&p, way ? "greedy(subset=60)" : "greedy", 8,
                                           (enum bound_approx)_i, 1, 1, NULL);
@@ -172,6 +172,79 @@ START_TEST(golden_greedy)
         select_points_free(&got);
     }
     free(want);
+    problem_free(&p);
+}
+END_TEST
+
+/* Of two targets and rows that weigh differently, each greedy point is the row with which the bound
+ * or likelihood, computed anew for every row, is best: where all rows are judged by their residuals
+ * in counts of words, and in a matrix of all rows, and where memory does not suffice for that. */
+static double value_with(const struct problem *p, const double *Z, size_t m, enum bound_approx a,
+                         const double *y, double ratio, const double *amplitude)
+{
+    struct bound b = { .approx = a, .m = m, .t = 2, .y = y };
+    struct bound_at at;
+
+    ck_assert_int_eq(bound_make(&p->rows, Z, &b, NULL, NULL), ST_OK);
+    ck_assert_int_eq(bound_at(&b, ratio, &at, NULL), ST_OK);
+    const double value = bound_value(&b, &at, amplitude);
+    bound_at_free(&at);
+    bound_free(&b);
+    return value;
+}
+
+START_TEST(greedy_takes_the_best)
+{
+    enum { POINTS = 7 };
+    const struct { const char *kernel; enum bound_approx approx; size_t memory; } cases[] = {
+        { "spectrum(n=1..2,norm=cosine) + spectrum(n=3)", BOUND_VFE, 0 },
+        { "mismatch(n=3,m=1)", BOUND_DTC, 0 },
+        { "wd(n=5,shift=1)", BOUND_VFE, 0 },
+        { "wd(n=5,shift=1)", BOUND_DTC, 0 },
+        { "wd(n=5,shift=1)", BOUND_VFE, 1 },
+    };
+    const double amplitude[2] = { 0.7, 1.9 }, ratio = 0.3;
+    struct problem p = golden_problem();
+    struct select_opts o = { .m = POINTS, .approx = cases[_i].approx };
+    struct select_points out = { 0 };
+    double scale[64], y[128], Z[POINTS * 101];
+
+    ck_assert(p.n <= 64 && p.d == 101);
+    ck_assert_int_eq(kernel_parse(cases[_i].kernel, &p.k, NULL, NULL), ST_OK);
+    ck_assert_int_eq(kernel_bind_rows(&p.k, &dna, NULL, NULL), ST_OK);
+    for (size_t i = 0; i < kernel_nhp(&p.k); i++)
+        p.hp[i] = 0.4; /* the weight of the second kernel */
+    problem_open(&p, true);
+    p.rows.row_scale = scale;
+    for (size_t i = 0; i < p.n; i++) {
+        scale[i] = 0.5 + (double)(i % 5) / 3.0;
+        y[i] = scale[i] * p.y[i];
+        y[i + p.n] = scale[i] * cos((double)i);
+    }
+    ck_assert_int_eq(select_parse("greedy", &o, NULL), ST_OK);
+    struct select_job job = { .rows = &p.rows, .src = &p.src.base, .y = y, .t = 2,
+                              .amplitude = amplitude, .ratio = ratio, .o = &o, .seed = 1,
+                              .mem_limit = cases[_i].memory, .out = &out };
+    ck_assert_int_eq(select_points(&job, NULL), ST_OK);
+    ck_assert_uint_eq(out.m, POINTS);
+    for (size_t m = 0; m < POINTS; m++) {
+        double best = INFINITY, took = NAN;
+        for (size_t i = 0; i < p.n; i++) {
+            memcpy(Z + m * p.d, p.X + i * p.d, p.d * sizeof *Z);
+            bool there = false;
+            for (size_t k = 0; k < m; k++)
+                there |= out.origin[k] == (double)i;
+            if (there)
+                continue;
+            const double v = value_with(&p, Z, m + 1, o.approx, y, ratio, amplitude);
+            best = fmin(best, v);
+            took = out.origin[m] == (double)i ? v : took;
+        }
+        ck_assert_msg(support_close(took, best, 1e-9), "%s, point %zu: %.12g, best %.12g",
+                      cases[_i].kernel, m, took, best);
+        memcpy(Z + m * p.d, out.Z + m * p.d, p.d * sizeof *Z);
+    }
+    select_points_free(&out);
     problem_free(&p);
 }
 END_TEST
@@ -734,6 +807,7 @@ int main(void)
     tcase_add_test(t, golden_strings);
     tcase_add_test(t, golden_values);
     tcase_add_loop_test(t, golden_greedy, BOUND_VFE, BOUND_DTC + 1);
+    tcase_add_loop_test(t, greedy_takes_the_best, 0, 5);
     tcase_add_test(t, golden_dpp);
     tcase_add_loop_test(t, sets_that_change, 0, 4);
     tcase_add_test(t, only_the_bound_is_monotone);

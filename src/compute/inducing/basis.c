@@ -187,6 +187,29 @@ enum status basis_tries(const struct basis *b, size_t p, const double *Z, struct
     return rc;
 }
 
+/* Its coordinates are its row of V. */
+void basis_row(const struct basis *b, size_t row, struct basis_try *t)
+{
+    const double s = b->of.rows->row_scale ? b->of.rows->row_scale[row] : 1.0;
+    const double own = b->own[row] / (s * s);
+    double quad[TARGETS_MOST];
+
+    for (size_t k = 0; k < b->m; k++)
+        t->a[k] = b->V[row + k * b->n] / s;
+    t->d = own - blas_ddot(b->m, t->a, t->a);
+    t->spanned = !(t->d > BASIS_SPANNED * own) || !isfinite(t->d);
+    t->value = INFINITY;
+    if (t->spanned)
+        return;
+    if (b->m)
+        blas_dgemv1(false, b->n, b->m, -1.0, b->V, b->n, t->a, 1.0, t->q);
+    blas_dscal(b->n, 1.0 / sqrt(t->d), t->q);
+    if (b->m)
+        blas_dgemv1(true, b->n, b->m, 1.0, b->V, b->n, t->q, 0.0, t->g);
+    quadratic(b, t->h, quad);
+    judge(b, quad, t);
+}
+
 /* The unit vector u of the basis on which all points but one have no part: L u is a multiple of
  * unit vector `place`. */
 static enum status apart(const struct basis *b, size_t place, double *u, struct err *err)

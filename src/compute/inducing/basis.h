@@ -57,6 +57,8 @@ void basis_try_free(struct basis_try *); /* NULL is fine */
 /* Computes p points Z (p x d) for being added. */
 enum status basis_tries(const struct basis *, size_t p, const double *Z, struct basis_try *,
                         struct err *);
+/* The same for training row `row`, whose column of S K1 is in t->q. */
+void basis_row(const struct basis *, size_t row, struct basis_try *t);
 /* The same for one that would replace the point at a place in the order of L. */
 enum status basis_exchange(const struct basis *, size_t place, const double *z, struct basis_try *,
                            struct err *);

@@ -2,12 +2,12 @@
  * raises the bound or likelihood most, of all rows or of a random subset of them
  * (share/doc/methods.md 22.5).  Ties go to the smallest index.
  *
- * With E = S (K - Q) (n x n) a candidate's r is a column of E, and E loses a matrix of rank one
- * with each point: O(n^2) a round for all candidates.  With r'P r in P = (Q1 + ratio I)^-1 as a sum
- * over vectors U_k (C = sum of w_k w_k', U_k = V w_k), which never change, nothing of O(n^2 m) is
- * left.  A subset, or rows whose E does not fit in memory, is computed from the basis: O(s n m) a
- * round.  The likelihood of FITC has no such identity: each candidate takes a factorisation. */
+ * Where the kernel counts few different words, or a matrix of all rows fits in memory and is worth
+ * its price, all rows are judged at once by their residuals (residuals.h).  Otherwise candidates
+ * are computed from the basis: O(s n m) a round for s of them.  The likelihood of FITC has no such
+ * identity: each candidate takes a factorisation. */
 #include "compute/inducing/basis.h"
+#include "compute/inducing/residuals.h"
 #include "compute/inducing/select.h"
 
 #include "base/mem.h"
@@ -28,10 +28,7 @@ struct greedy {
     size_t n, *which, nwhich; /* candidates of a round */
     bool *taken;
     double *Z;            /* BATCH x d */
-    /* All rows by residuals: */
-    double *E, *norm, *d, *ry, *F, *U, *beta; /* n x n; n each (ry: t x n); m x n; n x m; t x m */
-    double *step;         /* n: what a round takes off, over q */
-    const double *u, *q;  /* of the round under way */
+    struct residuals *r;  /* of all rows; NULL: candidates by the basis */
 };
 
 /* Candidates of a round, ascending: all that are not taken, or a random subset of them. */
@@ -149,118 +146,19 @@ static enum status best_by_basis(struct greedy *g, size_t *best, double *value, 
     return rc;
 }
 
-/* All rows by residuals. */
-
-/* Columns of a block: they lose q step', then their norms and their products with u. */
-static void columns_task(void *ctx, size_t task, size_t worker)
-{
-    struct greedy *g = ctx;
-    const size_t n = g->n, j0 = task * BATCH, j1 = j0 + BATCH < n ? j0 + BATCH : n, m = g->b.m;
-
-    (void)worker;
-    for (size_t j = j0; j < j1; j++) {
-        double *e = g->E + j * n;
-        if (g->q)
-            blas_daxpy(n, -g->step[j], g->q, e);
-        g->norm[j] = blas_ddot(n, e, e);
-        if (g->u)
-            g->F[(m - 1) * n + j] = blas_ddot(n, g->u, e);
-    }
-}
-
-/* After point q was added: U and all that follows from it. h = C g and s of the set before. */
-static void residuals_add(struct greedy *g, const double *q, const double *h, double s)
-{
-    const size_t n = g->n, m = g->b.m;
-    const double *scale = g->job->rows->row_scale;
-    double *u = g->U + (m - 1) * n;
-
-    memcpy(u, q, n * sizeof *u);
-    if (m > 1)
-        blas_dgemv1(false, n, m - 1, 1.0, g->b.V, n, h, -1.0, u);
-    else
-        blas_dscal(n, -1.0, u);
-    blas_dscal(n, 1.0 / sqrt(s), u);
-    for (size_t j = 0; j < n; j++) {
-        g->step[j] = scale ? q[j] / scale[j] : q[j];
-        g->d[j] -= g->step[j] * g->step[j];
-    }
-    for (size_t k = 0; k + 1 < m; k++)
-        blas_daxpy(n, -blas_ddot(n, g->U + k * n, q), g->step, g->F + k * n);
-    for (size_t j = 0; j < g->job->t; j++) {
-        blas_daxpy(n, -blas_ddot(n, q, g->job->y + j * n), g->step, g->ry + j * n);
-        g->beta[j * g->b.most + m - 1] = blas_ddot(n, u, g->job->y + j * n);
-    }
-    g->q = q;
-    g->u = u;
-    pool_run(g->job->rows->pool, (n + BATCH - 1) / BATCH, columns_task, g);
-}
-
-static enum status residuals_open(struct greedy *g, struct err *err)
-{
-    const size_t n = g->n, m = g->b.most, t = g->job->t;
-    const double *scale = g->job->rows->row_scale;
-
-    g->E = mem_aligned(n * n, sizeof *g->E, "residuals of all rows", err);
-    g->norm = g->E ? mem_calloc(n * (3 + t + 2 * m) + t * m, sizeof *g->norm,
-                                "residuals of all rows", err) : NULL;
-    if (g->norm == NULL)
-        return ST_NOMEM;
-    g->d = g->norm + n;
-    g->step = g->d + n;
-    g->ry = g->step + n;
-    g->F = g->ry + t * n;
-    g->U = g->F + m * n;
-    g->beta = g->U + m * n;
-    const enum status rc = columns_at(g->b.rows, n, g->job->rows->X, g->E, err);
-    if (rc != ST_OK)
-        return rc;
-    for (size_t j = 0; j < n; j++) {
-        g->d[j] = g->E[j + j * n] / (scale ? scale[j] : 1.0);
-        for (size_t k = 0; k < t; k++)
-            g->ry[k * n + j] = blas_ddot(n, g->E + j * n, g->job->y + k * n);
-    }
-    pool_run(g->job->rows->pool, (n + BATCH - 1) / BATCH, columns_task, g);
-    return ST_OK;
-}
-
-/* The change of the value with candidate j (share/doc/methods.md 22.5). */
-static double change(const struct greedy *g, size_t j)
-{
-    const struct basis *b = &g->b;
-    const double ratio = b->of.ratio, d = g->d[j], t = (double)b->of.t;
-    double through = 0.0, sum, s;
-
-    for (size_t k = 0; k < b->m; k++)
-        through += g->F[k * g->n + j] * g->F[k * g->n + j];
-    s = ratio + (g->norm[j] - through) / d;
-    if (!(s > 0.0))
-        return INFINITY;
-    sum = 0.5 * t * (log(s / ratio) - (b->of.bound ? g->norm[j] / (d * ratio) : 0.0));
-    for (size_t i = 0; i < b->of.t; i++) {
-        double e = g->ry[i * g->n + j];
-        for (size_t k = 0; k < b->m; k++)
-            e -= g->F[k * g->n + j] * g->beta[i * b->most + k];
-        sum -= e * e / (2.0 * d * ratio * s * b->of.amplitude[i] * b->of.amplitude[i]);
-    }
-    return sum;
-}
-
+/* The best of the candidates by residuals. */
 static void best_by_residuals(struct greedy *g, size_t *best, double *value)
 {
     *best = g->n;
     *value = INFINITY;
-    for (size_t j = 0; j < g->n; j++) {
-        const double own = g->b.own[j], s = g->job->rows->row_scale ? g->job->rows->row_scale[j]
-                                                                    : 1.0;
-        if (g->taken[j])
-            continue;
-        if (!(g->d[j] > BASIS_SPANNED * own / (s * s))) {
+    for (size_t i = 0; i < g->nwhich; i++) {
+        const size_t j = g->which[i];
+        if (residuals_spanned(g->r, &g->b, j)) {
             g->job->out->skipped += g->b.m == 0;
             g->taken[j] = true;
             continue;
         }
-        const double c = change(g, j);
+        const double c = residuals_change(g->r, &g->b, j);
         if (c < *value) {
             *value = c;
             *best = j;
@@ -270,13 +168,16 @@ static void best_by_residuals(struct greedy *g, size_t *best, double *value)
 
 /* The course. */
 
-static bool by_residuals(const struct greedy *g)
+/* Residuals of all rows, where they serve: FITC has no such identity; a subset of few rows costs
+ * less by the basis than all pairs do. */
+static enum status residuals(struct greedy *g, struct err *err)
 {
-    const double bytes = 8.0 * (double)g->n * (double)g->n, most = 2e9;
-    const double room = g->job->mem_limit ? 0.25 * (double)g->job->mem_limit : most;
+    const double most = g->job->mem_limit ? fmin(0.25 * (double)g->job->mem_limit, 2e9) : 2e9;
+    const double subset = select_param(g->job, 0), m = (double)g->job->out->m;
+    const bool few = subset > 0.0 && (double)g->n > 4.0 * subset * m;
 
-    return select_param(g->job, 0) == 0.0 && g->job->o->approx != BOUND_FITC &&
-           bytes <= fmin(room, most);
+    return g->job->o->approx == BOUND_FITC ? ST_OK
+                                           : residuals_new(&g->b, few ? 0.0 : most, &g->r, err);
 }
 
 /* Adds the row, unless it proves to be spanned. */
@@ -284,15 +185,19 @@ static enum status add(struct greedy *g, size_t row, struct err *err)
 {
     const double *x = g->job->rows->X + row * g->job->rows->d;
     struct basis_try *t = g->t;
-    const enum status rc = basis_tries(&g->b, 1, x, t, err);
+    enum status rc = ST_OK;
 
+    if (g->r)
+        residuals_try(g->r, &g->b, row, t);
+    else
+        rc = basis_tries(&g->b, 1, x, t, err);
     g->taken[row] = true;
     if (rc != ST_OK || t->spanned)
         return rc;
     select_take(g->job, g->b.m, row);
     basis_add(&g->b, x, t);
-    if (g->E)
-        residuals_add(g, t->q, t->h, t->s);
+    if (g->r)
+        residuals_added(g->r, &g->b, t);
     return ST_OK;
 }
 
@@ -302,13 +207,13 @@ static enum status rounds(struct greedy *g, struct err *err)
     const size_t m = job->out->m;
     size_t best;
     double value;
-    enum status rc = by_residuals(g) ? residuals_open(g, err) : ST_OK;
+    enum status rc = residuals(g, err);
 
     for (size_t round = 0; rc == ST_OK && g->b.m < m && round < 2 * m + 10; round++) {
         draw(g, round);
         if (g->nwhich == 0)
             break;
-        if (g->E)
+        if (g->r)
             best_by_residuals(g, &best, &value);
         else
             rc = best_by_basis(g, &best, &value, err);
@@ -343,8 +248,7 @@ static enum status greedy_choose(struct select_job *job, struct err *err)
     job->out->m = g.b.m;
     if (rc == ST_OK && g.b.m == 0)
         rc = err_set(err, ST_RANGE, "the kernel of every training row with itself is 0");
-    free(g.E);
-    free(g.norm);
+    residuals_free(g.r);
     free(g.Z);
     free(g.taken);
     free(g.which);

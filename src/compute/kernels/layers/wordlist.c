@@ -103,11 +103,32 @@ static void words_add(void *ctx, uint64_t word, double weight)
         w->word[w->n++] = word;
 }
 
-static int by_word(const void *a, const void *b)
+/* Sorts n words, by their bytes from the lowest one on; bytes in which all are equal are passed
+ * over.  spare: room for n more. */
+static void words_sort(size_t n, uint64_t *word, uint64_t *spare)
 {
-    const uint64_t p = *(const uint64_t *)a, q = *(const uint64_t *)b;
+    uint64_t *from = word, *to = spare, all = ~UINT64_C(0), any = 0;
 
-    return (p > q) - (p < q);
+    for (size_t i = 0; i < n; i++) {
+        all &= word[i];
+        any |= word[i];
+    }
+    for (unsigned shift = 0; shift < 64; shift += 8) {
+        size_t begins[257] = { 0 };
+        if (((all ^ any) >> shift & 255) == 0)
+            continue;
+        for (size_t i = 0; i < n; i++)
+            begins[1 + (from[i] >> shift & 255)]++;
+        for (size_t b = 0; b < 256; b++)
+            begins[b + 1] += begins[b];
+        for (size_t i = 0; i < n; i++)
+            to[begins[from[i] >> shift & 255]++] = from[i];
+        uint64_t *const sorted = to;
+        to = from;
+        from = sorted;
+    }
+    if (from != word)
+        memcpy(word, from, n * sizeof *word);
 }
 
 static void words_free(struct words *w)
@@ -123,13 +144,14 @@ static bool words_count(const struct layer *l, const double *x, struct words *w)
     *w = (struct words){ .room = 256 };
     w->word = malloc(w->room * sizeof *w->word);
     l->ops->words->each(l, x, false, words_add, w);
+    _Static_assert(sizeof *w->times == sizeof *w->word, "counts serve as room for the sort");
     w->times = w->word ? malloc((w->n + 1) * sizeof *w->times) : NULL;
     if (w->times == NULL) {
         words_free(w);
         return false;
     }
     const size_t all = w->n;
-    qsort(w->word, all, sizeof *w->word, by_word);
+    words_sort(all, w->word, (uint64_t *)(void *)w->times);
     w->n = 0;
     for (size_t i = 0, j; i < all; i = j) {
         for (j = i + 1; j < all && w->word[j] == w->word[i];)
@@ -248,14 +270,19 @@ static bool tile_words(struct tile *t, size_t most)
 {
     size_t all = 0;
 
-    t->word = malloc((most + 1) * sizeof *t->word);
-    if (t->word == NULL)
+    uint64_t *spare = malloc((most + 1) * sizeof *spare);
+
+    t->word = spare ? malloc((most + 1) * sizeof *t->word) : NULL;
+    if (t->word == NULL) {
+        free(spare);
         return false;
+    }
     for (size_t j = 0; j < t->rows; j++) {
         memcpy(t->word + all, t->row[j].word, t->row[j].n * sizeof *t->word);
         all += t->row[j].n;
     }
-    qsort(t->word, all, sizeof *t->word, by_word);
+    words_sort(all, t->word, spare);
+    free(spare);
     for (size_t i = 0; i < all; i++)
         if (t->n == 0 || t->word[t->n - 1] != t->word[i])
             t->word[t->n++] = t->word[i];
