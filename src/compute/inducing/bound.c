@@ -19,9 +19,7 @@ enum status bound_points(const struct columns_of *of, double *L, double *jitter,
     *jitter = 0.0;
     for (;;) {
         double scale = 0.0;
-        struct columns *c = columns_new(of, false, err);
-        enum status rc = c ? columns_at(c, m, of->X, L, err) : ST_NOMEM;
-        columns_free(c);
+        enum status rc = columns_once(of, m, of->X, L, err);
         for (size_t i = 0; i < m; i++)
             scale += L[i + i * m] / (double)m;
         if (rc == ST_OK && !isfinite(scale))
@@ -82,10 +80,8 @@ enum status bound_make(const struct columns_of *of, const double *Z, struct boun
     enum status rc = allocate(b, err);
     if (rc == ST_OK)
         rc = bound_points(&points, b->L, &b->jitter, err);
-    struct columns *c = rc == ST_OK ? columns_new(of, false, err) : NULL;
     if (rc == ST_OK)
-        rc = c ? columns_at(c, m, Z, b->V, err) : ST_NOMEM;
-    columns_free(c);
+        rc = columns_once(of, m, Z, b->V, err);
     if (rc == ST_OK && ctl_stopped(ctl))
         rc = err_set(err, ST_CANCELLED, "stopped");
     if (rc == ST_OK)

@@ -1,6 +1,6 @@
 /* compute/inducing/columns.c -- see columns.h.  Kernels with loops over tiles prepare all rows in
- * tiles that stay, as far as that takes little memory; otherwise the points are prepared anew in
- * each call.  All other kernels go pair by pair. */
+ * tiles that stay, at the first call and as far as that takes little memory; otherwise the points
+ * are prepared anew in each call.  All other kernels go pair by pair. */
 #include "compute/inducing/columns.h"
 
 #include "base/mem.h"
@@ -17,7 +17,8 @@ static const double KEPT_NUMBERS = 1e6;
 struct columns {
     struct columns_of of;
     size_t each, groups;       /* rows of a tile; tiles */
-    struct kernel_tile **tile; /* NULL: none are kept */
+    bool kept;
+    struct kernel_tile **tile; /* NULL: none are kept, or not yet */
 };
 
 static struct kernel_tile *tile_of(const struct columns *c, size_t g)
@@ -45,15 +46,17 @@ struct columns *columns_new(const struct columns_of *of, bool few, struct err *e
     c->of = *of;
     c->each = few ? FEW : KERNEL_TILE;
     c->groups = (of->n + c->each - 1) / c->each;
-    if (!kernel_tile_has(of->k) || (!few && (double)of->n * (double)of->d > KEPT_NUMBERS))
-        return c;
-    c->tile = mem_calloc(c->groups + 1, sizeof *c->tile, "columns of the kernel", err);
-    if (c->tile == NULL) {
-        free(c);
-        return NULL;
-    }
-    pool_run(of->pool, c->groups, make_task, c);
+    c->kept = kernel_tile_has(of->k) && (few || (double)of->n * (double)of->d <= KEPT_NUMBERS);
     return c;
+}
+
+static enum status prepare(struct columns *c, struct err *err)
+{
+    c->tile = mem_calloc(c->groups + 1, sizeof *c->tile, "columns of the kernel", err);
+    if (c->tile == NULL)
+        return ST_NOMEM;
+    pool_run(c->of.pool, c->groups, make_task, c);
+    return ST_OK;
 }
 
 void columns_free(struct columns *c)
@@ -148,8 +151,8 @@ static enum status by_points(struct columns_job *job, struct err *err)
     return ST_OK;
 }
 
-enum status columns_at(const struct columns *c, size_t p, const double *Z, double *out,
-                       struct err *err)
+static enum status values(const struct columns *c, size_t p, const double *Z, double *out,
+                          struct err *err)
 {
     struct columns_job job = { .c = c, .p = p, .Z = Z, .out = out };
     const size_t n = c->of.n;
@@ -167,6 +170,21 @@ enum status columns_at(const struct columns *c, size_t p, const double *Z, doubl
         for (size_t i = 0; i < n; i++)
             out[i + j * n] *= c->of.row_scale[i];
     return rc;
+}
+
+enum status columns_at(struct columns *c, size_t p, const double *Z, double *out, struct err *err)
+{
+    const enum status rc = c->kept && c->tile == NULL ? prepare(c, err) : ST_OK;
+
+    return rc == ST_OK ? values(c, p, Z, out, err) : rc;
+}
+
+enum status columns_once(const struct columns_of *of, size_t p, const double *Z, double *out,
+                         struct err *err)
+{
+    const struct columns c = { .of = *of };
+
+    return values(&c, p, Z, out, err);
 }
 
 struct own_job { const struct columns_of *of; double *out; };

@@ -24,8 +24,10 @@ void columns_free(struct columns *); /* NULL is fine */
 /* Row i of X has changed: it is prepared anew, with those of its group. */
 void columns_put(struct columns *, size_t i);
 /* out (n x p, column-major) <- s_i k(x_i, z_j) for p points Z (p x d, row-major).  NOMEM. */
-enum status columns_at(const struct columns *, size_t p, const double *Z, double *out,
-                       struct err *);
+enum status columns_at(struct columns *, size_t p, const double *Z, double *out, struct err *);
+/* The same for rows that are not needed again: nothing is prepared of them. */
+enum status columns_once(const struct columns_of *, size_t p, const double *Z, double *out,
+                         struct err *);
 /* out (n) <- s_i^2 k(x_i, x_i). */
 void columns_own(const struct columns_of *, double *out);
 

@@ -114,7 +114,7 @@ enum status residuals_new(const struct basis *b, double bytes, struct residuals 
     }
     if (rc == ST_OK && r->words == NULL) {
         r->K = mem_aligned(n * n, sizeof *r->K, "residuals of all rows", err);
-        rc = r->K ? columns_at(b->rows, n, b->of.rows->X, r->K, err) : ST_NOMEM;
+        rc = r->K ? columns_once(b->of.rows, n, b->of.rows->X, r->K, err) : ST_NOMEM;
     }
     if (rc == ST_OK) {
         r->d = mem_calloc(n, (8 + t) * sizeof *r->d, "residuals of all rows", err);

@@ -200,6 +200,11 @@ double wordlist_exact(const struct kterm *t, const double *hp, const double *x, 
     (void)hp, (void)grad;
     if (!words_count(l, x, &a))
         return NAN;
+    if (x == y) {
+        const double own = squares(&a);
+        words_free(&a);
+        return scaled(l, own, own, own);
+    }
     if (!words_count(l, y, &b)) {
         words_free(&a);
         return NAN;
