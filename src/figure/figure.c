@@ -91,6 +91,9 @@ void figure_free(struct figure *f)
         free(f->verdict);
         free(f->reason);
         free(f->picture);
+        free(f->drawn);
+        free(f->undrawn);
+        free(f->listing);
         free(f);
         f = next;
     }
@@ -255,6 +258,8 @@ static struct figure *copy_panel(const struct figure *f, struct err *err)
     c->y.hi = f->y.hi;
     c->square = f->square;
     c->across = f->across;
+    c->picture_w = f->picture_w;
+    c->picture_h = f->picture_h;
     enum status rc = figure_label(c, f->x.label, f->y.label, err);
     if (rc == ST_OK && f->x.nname > 0)
         rc = figure_names(&c->x, f->x.nname, (const char *const *)f->x.name, err);
@@ -266,6 +271,12 @@ static struct figure *copy_panel(const struct figure *f, struct err *err)
         rc = replace_string(&c->reason, f->reason, err);
     if (rc == ST_OK)
         rc = replace_string(&c->picture, f->picture, err);
+    if (rc == ST_OK)
+        rc = replace_string(&c->drawn, f->drawn, err);
+    if (rc == ST_OK)
+        rc = replace_string(&c->listing, f->listing, err);
+    if (rc == ST_OK)
+        rc = replace_string(&c->undrawn, f->undrawn, err);
     for (size_t i = 0; rc == ST_OK && i < f->ns; i++)
         rc = copy_series(c, &f->s[i], err);
     if (rc != ST_OK) {

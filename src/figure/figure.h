@@ -72,9 +72,15 @@ struct figure {
     struct series *s;
     char *verdict; /* one sentence about the same numbers; drawn by the caller */
     char *reason;  /* if there is nothing to draw: the reason, and what to do; otherwise NULL */
-    /* Of the first panel: a drawing of its own, a whole SVG document, which an .svg file gets; all
-     * else shows the curves. NULL: none. */
-    char *picture;
+    /* Of the first panel: a drawing of its own (sketch.h), a whole SVG document and gnuplot's
+     * commands for it, of a size in pixels; files of pictures get it, all else shows the curves.
+     * NULL: none. */
+    char *picture, *drawn;
+    size_t picture_w, picture_h;
+    /* Why there is no such drawing though there should be one, " try: " and what to do: files of
+     * pictures are then refused.  NULL: none is missing. */
+    char *undrawn;
+    char *listing; /* lines that a text screen shows instead of the curves; NULL: none */
     bool square;   /* both axes have the same range and scale (parity) */
     struct figure *next; /* the next panel, or NULL; owned */
     size_t across;       /* in the first panel: number of panels side by side; 0: stacked */

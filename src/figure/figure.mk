@@ -25,4 +25,6 @@ libfigure_a_SOURCES += \
   src/figure/gnuplot_child.h \
   src/figure/plot_export.c \
   src/figure/plot_show.c \
-  src/figure/plot_show.h
+  src/figure/plot_show.h \
+  src/figure/sketch.c \
+  src/figure/sketch.h

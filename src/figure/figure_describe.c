@@ -706,6 +706,8 @@ static void say_panel(struct buf *b, const struct figure *f)
     if (f->reason != NULL) {
         text_safe(b, f->reason, 0);
         buf_puts(b, "\n");
+    } else if (f->listing != NULL) {
+        buf_puts(b, f->listing);
     } else if (e == NULL) {
         b->failed = true;
     } else {

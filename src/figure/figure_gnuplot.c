@@ -737,7 +737,10 @@ void figure_gnuplot(const struct figure *f, const char *term, const char *output
         figure_gnuplot_quote(out, output);
     }
     buf_putc(out, '\n');
-    picture(thin, w, h, NULL, bare, dark, out);
+    if (f->drawn != NULL)
+        buf_puts(out, f->drawn);
+    else
+        picture(thin, w, h, NULL, bare, dark, out);
     buf_puts(out, "set output\n");
     figure_free(thin);
 }

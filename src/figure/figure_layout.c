@@ -467,7 +467,7 @@ enum status layout_init(struct layout *l, const struct figure *f, size_t w, size
         const size_t col = i % across, row = i / across;
         struct box b = { col * cw, row * ch, cw - (col + 1 < across ? gap : 0), ch };
         p->f = f;
-        if (f->reason != NULL) {
+        if (f->reason != NULL || f->listing != NULL) {
             p->x = b.x;
             p->y = b.y;
             p->w = b.w;
@@ -933,10 +933,31 @@ static void draw_words(const struct layout *l, const char *words, const struct b
     buf_free(&safe);
 }
 
+/* Writes lines from the top of a box; where there is no room for all, the last tells of it. */
+static void draw_listing(const struct layout *l, const char *lines, const struct box *b,
+                         struct frame *fr)
+{
+    size_t y = 0;
+
+    while (*lines != '\0' && y < b->h) {
+        const size_t n = strcspn(lines, "\n");
+        struct buf line = { 0 };
+        const bool last = y + 1 == b->h && lines[n] == '\n' && lines[n + 1] != '\0';
+        buf_putn(&line, last ? ".." : lines, last ? 2 : n);
+        put_text(fr, &l->style, b->x, b->y + y++, buf_str(&line), b->w, -1);
+        buf_free(&line);
+        lines += n + (lines[n] == '\n');
+    }
+}
+
 static void draw_panel(const struct layout *l, const struct panel *p, struct frame *fr)
 {
     const char *nothing = figure_panel_nothing(p->f);
 
+    if (nothing == NULL && p->f->listing != NULL) {
+        draw_listing(l, p->f->listing, &(struct box){ p->x, p->y, p->w, p->h }, fr);
+        return;
+    }
     if (p->axes) {
         draw_y_axis(l, p, fr);
         draw_x_axis(l, p, fr);

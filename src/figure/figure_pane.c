@@ -276,7 +276,8 @@ void layout_gnuplot(const struct layout *l, struct buf *out)
         buf_printf(out, "set term dumb size %zu,%zu ansi256\n", l->w, l->h);
     buf_puts(out, "set output\nunset key\nunset tics\nunset border\nset multiplot\n");
     for (size_t i = 0; i < l->np; i++)
-        if (l->p[i].f->reason == NULL && figure_has_values(l->p[i].f))
+        if (l->p[i].f->reason == NULL && l->p[i].f->listing == NULL &&
+            figure_has_values(l->p[i].f))
             panel(l, &l->p[i], out);
     buf_puts(out, "unset multiplot\nset output\n");
 }

@@ -135,6 +135,8 @@ static enum status choose_size(struct job *j, struct err *err)
                            "to 1000", j->w, j->h);
         return ST_OK;
     }
+    if (j->f->drawn != NULL && j->w == 0 && j->h == 0)
+        j->w = j->f->picture_w, j->h = j->f->picture_h;
     if (panels == 1 && j->w == 0 && j->h == 0 && (j->w = table_side(j->f)) > 0)
         j->h = j->w - 100; /* beside it are words and the colour bar */
     if (j->w == 0)
@@ -542,6 +544,19 @@ static void text_page(const struct job *j, struct buf *b)
         }
 }
 
+/* The drawing that the figure should have cannot be made. */
+static enum status refuse(const struct job *j, struct err *err)
+{
+    static const char mark[] = " try: ";
+    const char *why = j->f->undrawn, *way = strstr(why, mark);
+
+    err_named(err, ST_UNSUPPORTED, "no-plot", "%s is not written: %.*s", buf_str(&j->name),
+              (int)(way ? (size_t)(way - why) : strlen(why)), why);
+    err_hint(err, "%s%sout=FILE.txt lists them", way ? way + sizeof mark - 1 : "",
+             way ? "  |  " : "");
+    return ST_UNSUPPORTED;
+}
+
 enum status plot_export(const struct ctl *ctl, const struct figure *f, const char *path,
                         size_t width, size_t height, bool dark, struct buf *note, struct err *err)
 {
@@ -557,7 +572,7 @@ enum status plot_export(const struct ctl *ctl, const struct figure *f, const cha
         buf_free(&j.name);
         return ST_USAGE;
     }
-    enum status rc = choose_size(&j, err);
+    enum status rc = j.kind <= SIX && f->undrawn != NULL ? refuse(&j, err) : choose_size(&j, err);
     if (rc == ST_OK)
         rc = prepare(&j, path, err);
     if (rc == ST_OK && j.kind == SVG && f->picture != NULL) {

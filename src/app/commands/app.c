@@ -12,6 +12,7 @@
 #include "app/runs/export.h"
 #include "app/runs/scoring/predict_columns.h"
 #include "app/runs/race.h"
+#include "app/runs/molecules/molecule_list.h"
 #include "app/runs/spectrum_run.h"
 #include "app/runs/sweep.h"
 #include "app/session/expect.h"
@@ -34,6 +35,7 @@ const struct owner *const app_owners[] = {
     &draws_owner,
     &kept_owner,
     &lesson_owner,
+    &molecule_list_owner,
     &cmd_plot_shown_owner,
     &race_owner,
     &spectrum_run_owner,

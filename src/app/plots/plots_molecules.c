@@ -3,6 +3,7 @@
 #include "app/plots/plots.h"
 
 #include "app/runs/cliffs.h"
+#include "app/runs/molecules/molecule_list.h"
 #include "app/runs/row_inspect.h"
 #include "app/runs/scoring/domain.h"
 #include "app/runs/scoring/scoring.h"
@@ -235,4 +236,95 @@ const struct plot_ops plots_molecule_row = {
     .of_target = true,
     .make = kept_molecule,
     .prepare = molecule_prepare,
+};
+
+/* Molecules side by side. */
+
+static struct figure *kept_molecules(struct workspace *ws, struct run *r, const struct args *a,
+                                     struct err *err)
+{
+    (void)r, (void)a;
+    return kept_copy(ws, "molecules", "No molecules have been drawn yet. try: plot molecules "
+                                      "cliffs", err);
+}
+
+/* The rows of the line, as row:12 or by a name, and how alike each is to the first. */
+static enum status named_rows(const struct run *r, const struct args *a, size_t *row, size_t *n,
+                              struct err *err)
+{
+    *n = 0;
+    for (size_t i = 0; i < args_many(a, "runs"); i++) {
+        const char *word = args_many_at(a, "runs", i);
+        if (args_looks_like_run(word))
+            continue;
+        if (*n == MOLECULE_LIST_SHOWN) {
+            err_set(err, ST_RANGE, "plot molecules draws %d molecules at most",
+                    MOLECULE_LIST_SHOWN);
+            err_hint(err, "plot molecules row:1 row:2  |  two pictures");
+            return ST_RANGE;
+        }
+        const enum status rc = row_inspect_find(r, word, &row[*n], err);
+        if (rc != ST_OK) {
+            err_hint(err, "plot molecules [pick|neighbours|cliffs]  |  plot molecules row:12 "
+                     "row:15");
+            return rc;
+        }
+        ++*n;
+    }
+    return ST_OK;
+}
+
+static enum status rows_list(const struct run *r, const struct args *a, void **out,
+                             struct err *err)
+{
+    size_t row[MOLECULE_LIST_SHOWN], n, target = SIZE_MAX;
+    enum status rc = named_rows(r, a, row, &n, err);
+
+    if (rc == ST_OK)
+        rc = run_target(r, args_text(a, "target"), &target, err);
+    const struct encoding one = rc == ST_OK ? encoding_for(&r->enc, target)
+                                            : (struct encoding){ 0 };
+    return rc == ST_OK ? molecule_list_of_rows(r->data, one.target, row, n, out, err) : rc;
+}
+
+static void list_freed(void *in)
+{
+    molecule_list_free(in);
+}
+
+static enum status molecules_prepare(struct workspace *ws, struct run *r, const struct args *a,
+                                     struct plot_work *out, struct err *err)
+{
+    const char *first = NULL;
+
+    for (size_t i = 0; i < args_many(a, "runs") && !first; i++)
+        if (!args_looks_like_run(args_many_at(a, "runs", i)))
+            first = args_many_at(a, "runs", i);
+    const bool command = first && (!strcmp(first, "pick") || !strcmp(first, "neighbours") ||
+                                   !strcmp(first, "cliffs"));
+    out->make = molecule_list_figure;
+    out->free = list_freed;
+    if (!first || command)
+        return molecule_list_last(ws, first, &out->in, err);
+    if (!r || !r->data || !r->has_enc) {
+        err_set(err, ST_STATE, "rows are those of a fit's data, and there is none");
+        err_hint(err, "fit, then plot molecules %.40s", first);
+        return ST_STATE;
+    }
+    return rows_list(r, a, &out->in, err);
+}
+
+const struct plot_ops plots_molecules_row = {
+    .name = "molecules",
+    .title = "Molecules side by side: picked, neighbours, cliffs or rows",
+    .axes = "molecule, similarity",
+    .help = "The molecules that pick, neighbours or cliffs told last (plot molecules cliffs names "
+            "one of these commands), or rows (plot molecules row:12 row:15), each with its name, "
+            "target and similarity below it. Files of pictures get the structures as RDKit draws "
+            "them, 24 at most; the screen and .txt files names and shortened SMILES. Two of a "
+            "cliff stand beside each other.",
+    .columns = true,
+    .of_target = true,
+    .make = kept_molecules,
+    .prepare = molecules_prepare,
 };

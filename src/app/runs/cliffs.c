@@ -7,6 +7,7 @@
 #include "app/core/kept.h"
 #include "app/core/ws_tell.h"
 #include "app/runs/alike.h"
+#include "app/runs/molecules/molecule_list.h"
 #include "data/kinds/kind.h"
 #include "data/molecules/smiles_column.h"
 #include "base/mem.h"
@@ -14,6 +15,7 @@
 #include "compute/rng.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -338,6 +340,38 @@ struct figure *cliffs_figure(struct cliffs *c, struct job *job, struct err *err)
 
 /* The record. */
 
+/* The pairs for plot molecules: two beside each other. */
+static void cliffs_pictured(struct workspace *ws, const struct cliffs *c)
+{
+    const struct column *col = &c->data->table->col[c->column];
+    struct molecule_list *l =
+        smiles_column_is(col) && c->pairs.n
+            ? molecule_list_new("cliffs", "Cliffs: alike molecules with different targets",
+                                "similarity", true, NULL) : NULL;
+    bool ok = l != NULL;
+
+    for (size_t k = 0; ok && k < c->pairs.n && k < c->count; k++) {
+        const struct alike_pair *p = &c->pairs.at[k];
+        const size_t two[2] = { c->row[p->a], c->row[p->b] };
+        for (size_t i = 0; ok && i < 2; i++) {
+            char head[MOLECULE_LIST_HEAD], value[48], like[64] = "";
+            const double y = target_at(c, i ? p->b : p->a);
+            molecule_list_head(c->data->table, two[i], c->column, head);
+            snprintf(value, sizeof value, "target %.4g", y);
+            if (i)
+                snprintf(like, sizeof like, "similarity %.3f, slope %.3g", p->similarity,
+                         slope(c, p));
+            const struct molecule_item item = { smiles_column_of(col)->text[two[i]],
+                                                { head, value, like }, p->similarity };
+            ok = molecule_list_add(l, &item, NULL) == ST_OK;
+        }
+    }
+    if (ok)
+        molecule_list_keep(ws, l);
+    else
+        molecule_list_free(l);
+}
+
 static void cliffs_tell(struct workspace *ws, const void *work)
 {
     const struct cliffs *c = work;
@@ -378,6 +412,7 @@ static void cliffs_tell(struct workspace *ws, const void *work)
         rec_text(&r, "\n  apart: %zu pairs have equal counts; %zu of them differ so much",
                  c->pairs.equal, c->equal_differ);
     ws_emit(ws, &r);
+    cliffs_pictured(ws, c);
 }
 
 static void cliffs_done(struct workspace *ws, struct job *job, enum status rc,

@@ -6,12 +6,13 @@
 #include "app/core/job.h"
 #include "data/kinds/kind.h"
 #include "data/molecules/drawing.h"
-#include "data/molecules/drawing_svg.h"
 #include "data/molecules/smiles_column.h"
 #include "app/core/kept.h"
 #include "app/core/ws_tell.h"
 #include "app/runs/fit_setup.h"
 #include "app/runs/row_columns.h"
+#include "app/runs/molecules/molecule_list.h"
+#include "app/runs/molecules/molecule_sketch.h"
 #include "app/runs/words/word_profile.h"
 #include "base/mem.h"
 #include "base/spill.h"
@@ -242,6 +243,38 @@ static bool cell_changes(const struct looking *w, size_t row, struct rec *rec)
     return true;
 }
 
+/* The row and its neighbours for plot molecules. */
+static void neighbours_pictured(struct workspace *ws, const struct looking *w)
+{
+    const struct table *t = table_of(w);
+    const size_t j = molecule_list_column(w->study.data);
+    char title[80];
+
+    snprintf(title, sizeof title, "Row %zu and its neighbours by %s", w->row + 1, w->run);
+    struct molecule_list *l = j == SIZE_MAX ? NULL
+                                            : molecule_list_new("neighbours", title, "similarity",
+                                                                false, NULL);
+    bool ok = l != NULL;
+    for (size_t i = 0; ok && i <= w->n && i <= w->count; i++) {
+        const size_t row = i ? w->like[i - 1].row : w->row;
+        const char *text = smiles_column_of(&t->col[j])->text[row];
+        char head[MOLECULE_LIST_HEAD], value[48] = "", like[64] = "";
+        molecule_list_head(t, row, j, head);
+        if (isfinite(target_of(w, row)))
+            snprintf(value, sizeof value, "target %.4g", target_of(w, row));
+        if (i)
+            snprintf(like, sizeof like, "similarity %.3f, difference %.3g", w->like[i - 1].cosine,
+                     target_of(w, row) - target_of(w, w->row));
+        const struct molecule_item item = { text ? text : "", { head, value, like },
+                                            i ? w->like[i - 1].cosine : 1.0 };
+        ok = molecule_list_add(l, &item, NULL) == ST_OK;
+    }
+    if (ok)
+        molecule_list_keep(ws, l);
+    else
+        molecule_list_free(l);
+}
+
 static void neighbours_record(struct workspace *ws, const void *work)
 {
     const struct looking *w = work;
@@ -292,6 +325,7 @@ static void neighbours_record(struct workspace *ws, const void *work)
              "similarity is the kernel's\n  correlation: 1 for equal rows, 0 for unrelated ones",
              w->run, how);
     ws_emit(ws, &rec);
+    neighbours_pictured(ws, w);
 }
 
 /* The command explain-row. */
@@ -895,33 +929,44 @@ void row_inspect_molecule_free(void *work)
     looking_clear(work);
 }
 
-/* The names below: of the row, if it has one, and its text. */
-static char *picture_of(const struct looking *w, const double *raises, struct err *err)
+/* Draws the molecule into the figure, and below it words: of the row, if it has a name, and its
+ * text. */
+static enum status picture_of(const struct looking *w, const double *raises, struct figure *f,
+                              struct err *err)
 {
+    enum { LINE = 20, WIDTH_LEAST = 420, LETTERS = 100 };
     const struct smiles_column *s = smiles_column_of(&table_of(w)->col[w->column]);
     struct fingerprint how;
     struct drawing d = { 0 };
-    struct buf out = { 0 };
+    struct sketch *to = NULL;
     char line[160];
+    double wide, high;
 
     snprintf(line, sizeof line, "row %zu by %s: mean %.4g, target %.4g", w->row + 1, w->run,
              w->mean, target_of(w, w->row));
     const char *const lines[] = { s->text[w->row], line,
                                   "blue atoms raise the mean, orange ones lower it",
                                   name_of(w, w->row) };
+    const size_t n = *lines[3] ? 4 : 3;
     enum status rc = fingerprint_parse(s->how, "encoding", &how, err);
     if (rc == ST_OK)
         rc = drawing_read(s->text[w->row], &how, &d, err);
     if (rc == ST_OK && d.atoms != w->v.positions)
         rc = err_set(err, ST_FORMAT, "the molecule was drawn twice, and not alike");
-    if (rc == ST_OK)
-        drawing_svg(&d, raises, lines, *lines[3] ? 4 : 3, &out);
+    if (rc == ST_OK) {
+        molecule_sketch_size(&d, &wide, &high);
+        wide = fmax(wide, WIDTH_LEAST);
+        to = sketch_new(wide, high + LINE * (double)(n + 1), err);
+        rc = to ? ST_OK : ST_NOMEM;
+    }
+    if (rc == ST_OK) {
+        molecule_sketch(to, &d, &(struct molecule_box){ wide / 2, high / 2, wide, high }, raises);
+        for (size_t i = 0; i < n; i++)
+            sketch_words(to, wide / 2, high + LINE * ((double)i + 0.75), 14, LETTERS, lines[i]);
+        rc = sketch_into(to, f, err);
+    }
     drawing_free(&d);
-    char *picture = rc == ST_OK ? buf_take(&out) : NULL;
-    if (rc == ST_OK && !picture)
-        err_nomem(err, 0, "a picture");
-    buf_free(&out);
-    return picture;
+    return rc;
 }
 
 struct figure *row_inspect_molecule(void *work, struct job *job, struct err *err)
@@ -945,9 +990,9 @@ struct figure *row_inspect_molecule(void *work, struct job *job, struct err *err
     }
     char name[32];
     ok = ok && figure_add(f, "", MARK_BARS, n, x, raises, err) &&
-         (f->picture = picture_of(w, raises, err)) &&
+         picture_of(w, raises, f, err) == ST_OK &&
          figure_verdict(f, err, "mean %.4g; atom %s changes it most, by %.3g (the molecule itself "
-                        "is drawn in .svg files)", w->mean,
+                        "is drawn in files: out=FILE.svg)", w->mean,
                         part_name(w, most, name, sizeof name), raises[most]) == ST_OK;
     free(x);
     if (ok)

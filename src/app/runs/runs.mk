@@ -36,6 +36,10 @@ libruns_a_SOURCES = \
   src/app/runs/interactions.h \
   src/app/runs/intervals.c \
   src/app/runs/intervals.h \
+  src/app/runs/molecules/molecule_list.c \
+  src/app/runs/molecules/molecule_list.h \
+  src/app/runs/molecules/molecule_sketch.c \
+  src/app/runs/molecules/molecule_sketch.h \
   src/app/runs/movable.c \
   src/app/runs/movable.h \
   src/app/runs/movable_positions.c \

@@ -5,6 +5,7 @@
 #include "app/core/kept.h"
 #include "app/core/ws_tell.h"
 #include "app/runs/asking.h"
+#include "app/runs/molecules/molecule_list.h"
 #include "app/runs/scoring/scoring_impl.h"
 #include "app/shell/import_args.h"
 #include "app/shell/text_table.h"
@@ -798,6 +799,39 @@ static void pick_text(struct rec *rec, const struct suggesting *g)
     }
 }
 
+/* The picked rows for plot molecules. */
+static void pick_pictured(struct workspace *ws, const struct suggesting *g)
+{
+    const size_t of = molecule_list_column(g->s.data);
+    const char *name = of == SIZE_MAX ? NULL : g->s.data->table->col[of].name;
+    const size_t j = name ? table_find(g->raw, name) : SIZE_MAX;
+    char title[80];
+
+    snprintf(title, sizeof title, "%zu picked by %s, %s", g->n, g->s.run, args_text(g->a, "by"));
+    struct molecule_list *l = j == SIZE_MAX || !g->n
+                                  ? NULL
+                                  : molecule_list_new("pick", title,
+                                                      "similarity to training", false, NULL);
+    bool ok = l != NULL;
+    for (size_t i = 0; ok && i < g->n; i++) {
+        const struct proposal *p = &g->at[i];
+        struct buf room = { 0 };
+        char head[MOLECULE_LIST_HEAD], value[64], like[64] = "";
+        molecule_list_head(g->raw, p->row, j, head);
+        snprintf(value, sizeof value, "mean %.4g, sd %.3g", p->mean, p->sd);
+        if (isfinite(p->nearest))
+            snprintf(like, sizeof like, "nearest training %.3f", p->nearest);
+        const char *text = table_column_text(&g->raw->col[j], p->row, &room);
+        const struct molecule_item item = { text ? text : "", { head, value, like }, p->nearest };
+        ok = molecule_list_add(l, &item, NULL) == ST_OK;
+        buf_free(&room);
+    }
+    if (ok)
+        molecule_list_keep(ws, l);
+    else
+        molecule_list_free(l);
+}
+
 static void pick_done(struct workspace *ws, struct job *job, enum status rc, const struct err *err)
 {
     struct suggesting *g = job->arg;
@@ -818,6 +852,7 @@ static void pick_done(struct workspace *ws, struct job *job, enum status rc, con
     pick_json(&rec, g);
     pick_text(&rec, g);
     ws_emit(ws, &rec);
+    pick_pictured(ws, g);
     ws->serial++;
 }
 

@@ -80,38 +80,55 @@ enum status drawing_parse_for_tests(const char *text, struct drawing *d, struct 
 /* Asking. */
 
 struct asking {
-    const char *text;
+    const char *const *text;
     struct drawing *d;
+    bool all; /* who cannot be read ends nothing */
 };
 
 static const char *text_of(void *ctx, size_t i, size_t *length)
 {
     const struct asking *a = ctx;
+    const char *text = a->text[i] ? a->text[i] : "";
 
-    (void)i;
-    *length = strlen(a->text);
-    return a->text;
+    *length = strlen(text);
+    return text;
 }
 
 static enum status take(void *ctx, size_t i, const struct molecule *m, struct err *err)
 {
     const struct asking *a = ctx;
 
-    (void)i;
-    return m->state == MOLECULE_READ ? drawing_parse_for_tests(m->drawn, a->d, err)
-                                     : err_set(err, ST_FORMAT, "%s", m->reason);
+    if (m->state == MOLECULE_READ)
+        return drawing_parse_for_tests(m->drawn, &a->d[i], err);
+    return a->all ? ST_OK : err_set(err, ST_FORMAT, "%s", m->reason);
 }
 
 enum status drawing_read(const char *smiles, const struct fingerprint *how, struct drawing *d,
                          struct err *err)
 {
-    struct asking a = { smiles, d };
+    struct asking a = { &smiles, d, false };
     const struct molecules_list list = { .n = 1, .ctx = &a, .text = text_of, .take = take };
     struct molecules_ask ask = how->ask;
 
     *d = (struct drawing){ 0 };
     ask.want = MOLECULES_DRAWN;
     return molecules_read(&list, &ask, &(struct molecules_limits){ 0 }, NULL, err);
+}
+
+enum status drawing_read_all(const char *const *smiles, size_t n, struct drawing *d,
+                             const struct ctl *ctl, struct err *err)
+{
+    struct asking a = { smiles, d, true };
+    const struct molecules_list list = { .n = n, .ctx = &a, .text = text_of, .take = take };
+    struct fingerprint how;
+    const enum status rc = fingerprint_parse("morgan(radius=0)", "encoding", &how, err);
+
+    for (size_t i = 0; i < n; i++)
+        d[i] = (struct drawing){ 0 };
+    if (rc != ST_OK)
+        return rc;
+    how.ask.want = MOLECULES_DRAWN;
+    return molecules_read(&list, &how.ask, &(struct molecules_limits){ 0 }, ctl, err);
 }
 
 /* Counting. */

@@ -5,6 +5,7 @@
 
 #include "data/kinds/counts.h"
 #include "data/molecules/fingerprint.h"
+#include "compute/ctl.h"
 
 struct drawing_atom {
     char element[4];
@@ -28,6 +29,10 @@ enum status drawing_parse_for_tests(const char *text, struct drawing *, struct e
  * BACKEND, IO when there is no RDKit that works, with what to do. */
 enum status drawing_read(const char *smiles, const struct fingerprint *, struct drawing *,
                          struct err *);
+/* The same for n molecules (NULL: none), for none of which counts are needed; who cannot be read
+ * has no atoms.  CANCELLED. */
+enum status drawing_read_all(const char *const *smiles, size_t n, struct drawing *,
+                             const struct ctl *, struct err *);
 void drawing_free(struct drawing *);
 /* The counts of all environments without this atom (SIZE_MAX: of all), by rising place, into an
  * array with room for as many as there are environments. bits: each is 1. Returns their number;

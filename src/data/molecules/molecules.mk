@@ -2,8 +2,6 @@
 libdata_a_SOURCES += \
   src/data/molecules/drawing.c \
   src/data/molecules/drawing.h \
-  src/data/molecules/drawing_svg.c \
-  src/data/molecules/drawing_svg.h \
   src/data/molecules/fingerprint.c \
   src/data/molecules/fingerprint.h \
   src/data/molecules/helper.c \
