@@ -115,7 +115,7 @@ START_TEST(golden_products)
 }
 END_TEST
 
-enum { N = 37, D = 3, MANY = 2500 };
+enum { N = 37, D = 4, MANY = 2500 }; /* D: an image of 2 x 2, too */
 static double X[MANY * D], Y[MANY];
 
 static void problem(void)
@@ -190,7 +190,7 @@ static double value(struct whole *o, bool slope)
 
 static void whole_open(struct whole *o, const char *text, size_t classes)
 {
-    const struct tune_opts opts = { .seed = 11 };
+    const struct tune_opts opts = { .seed = 12 };
 
     memset(o, 0, sizeof *o);
     problem();
@@ -265,7 +265,7 @@ static const char *const expressions[] = {
     "mlp(width=6,depth=3,out=4,norm=batch)",
     "mlp(width=6,depth=2,out=2,norm=batch,rows=unit) * mlp(width=4,out=2) + rbf",
     "mlp(rbf,width=6,depth=1,out=2,norm=batch)",
-    "rbf(ard=3) + mlp(width=6,depth=1,out=4) * mlp(width=4,depth=1,out=2) + linear",
+    "rbf(ard=4) + mlp(width=6,depth=1,out=4) * mlp(width=4,depth=1,out=2) + linear",
     "mlp(rbf,width=6,depth=2,out=4)",
     "mlp(matern(nu=5/2),width=6,depth=1,out=2,norm=none)",
     "mlp(rq,width=6,depth=1,out=2,rows=unit)",
@@ -274,6 +274,10 @@ static const char *const expressions[] = {
     "mlp(poly,width=6,depth=1,out=2)",
     "mlp(erf,width=6,depth=1,out=2)",
     "mlp(linear,width=6,depth=1,out=2) + mlp(rbf,width=4,out=2)",
+    "cnn(shape=2x2,channels=3,out=4)",
+    "cnn(shape=2x2,channels=5,out=4,norm=batch)",
+    "cnn(shape=2x2,channels=3,out=2,norm=none) * mlp(width=4,out=2) + rbf",
+    "cnn(rbf,shape=2x2,channels=4,out=2,norm=batch,rows=unit)",
 };
 enum { EXPRESSIONS = sizeof expressions / sizeof *expressions };
 

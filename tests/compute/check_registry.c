@@ -16,7 +16,7 @@
 
 enum {
     N = 256,
-    D = 3,
+    D = 4,
     M = 48,
     K = 2,
     FORMS = 2,
@@ -50,9 +50,10 @@ static bool kernel_form(size_t i, bool ard, struct kernel *k, double hp[KERNEL_M
     size_t from[KERNEL_MAX_HP];
     struct err err = { 0 };
 
-    const bool learns = kernel_at(i)->learns;
-    snprintf(text, sizeof text, ard ? "%s(ard)" : learns ? "%s(width=6,out=4)" : "%s",
-             kernel_at(i)->name);
+    const struct kernel_ops *ops = kernel_at(i);
+    const char *small = ops->fits ? "channels=5,out=4" : "width=6,out=4"; /* an image of 2 x 2 */
+    snprintf(text, sizeof text, ard || ops->learns ? "%s(%s)" : "%s", ops->name,
+             ard ? "ard" : small);
     if (kernel_parse(text, k, hp, &err) != ST_OK || kernel_bind(k, D, from, &err) != ST_OK) {
         ck_assert_msg(ard, "%s: %s", text, err.msg); /* only some take ard */
         return false;

@@ -102,17 +102,19 @@ EXTRA_DIST += tests/scripts/golden.sh tests/golden.md
 if HAVE_CHECK
 check_PROGRAMS += tests/compute/check_effects tests/compute/check_fit \
   tests/compute/check_nmll tests/compute/check_products tests/compute/check_memory \
-  tests/compute/check_learn tests/compute/check_learn_maps tests/compute/check_model \
-  tests/compute/check_nn \
+  tests/compute/check_cnn tests/compute/check_learn tests/compute/check_learn_maps \
+  tests/compute/check_model tests/compute/check_nn \
   tests/compute/check_rank tests/compute/check_targets tests/compute/check_tune
 TESTS += tests/compute/check_effects tests/compute/check_fit \
   tests/compute/check_nmll tests/compute/check_products tests/compute/check_memory \
-  tests/compute/check_learn tests/compute/check_learn_maps tests/compute/check_model \
-  tests/compute/check_nn \
+  tests/compute/check_cnn tests/compute/check_learn tests/compute/check_learn_maps \
+  tests/compute/check_model tests/compute/check_nn \
   tests/compute/check_rank tests/compute/check_targets tests/compute/check_tune
 endif
 tests_compute_check_products_SOURCES = tests/compute/check_products.c
 tests_compute_check_products_LDADD = $(compute_tests)
+tests_compute_check_cnn_SOURCES = tests/compute/check_cnn.c
+tests_compute_check_cnn_LDADD = $(compute_tests)
 tests_compute_check_learn_maps_SOURCES = tests/compute/check_learn_maps.c
 tests_compute_check_learn_maps_LDADD = $(compute_tests)
 tests_compute_check_learn_SOURCES = tests/compute/check_learn.c

@@ -69,10 +69,13 @@ static void kernel_entry(struct buf *out, const struct kernel_ops *k)
 {
     buf_printf(out, "%-10s %s: %s\n", k->name, k->title, k->formula);
     for (const struct kparam *p = k->params; p && p->name; p++)
-        if (p->words)
-            buf_printf(out, "           %s=%s  %s\n", p->name, p->words[(size_t)p->init], p->help);
-        else
+        if (p->words || p->text) {
+            buf_printf(out, "           %s=", p->name);
+            kernel_print_param(p, p->init, out);
+            buf_printf(out, "  %s\n", p->help);
+        } else {
             buf_printf(out, "           %s=%g  %s\n", p->name, p->init, p->help);
+        }
     for (const struct hparam *h = k->hparams; h && h->name; h++)
         buf_printf(out, "           %s  %s (starts at %g, %g to %g)\n", h->name, h->help, h->init,
                    h->lo, h->hi);

@@ -4,6 +4,7 @@
 
 #include "app/shell/help.h"
 #include "app/shell/options.h"
+#include "base/buf.h"
 #include "compute/kernels/kernel.h"
 #include "compute/models/model.h"
 #include "compute/preconds/precond.h"
@@ -58,8 +59,11 @@ static const char *with_value(const char *name, double value)
 static const char *with_word(const struct kparam *p)
 {
     static char text[80];
+    struct buf value = { 0 };
 
-    snprintf(text, sizeof text, "%s=%s", p->name, p->words[(size_t)p->init]);
+    kernel_print_param(p, p->init, &value);
+    snprintf(text, sizeof text, "%s=%s", p->name, buf_str(&value));
+    buf_free(&value);
     return text;
 }
 
@@ -241,7 +245,7 @@ static const char *kernel_inside(const char *name, size_t i)
             return example_value(k, p->name, i);
         i -= n;
         if (n == 0 && i-- == 0)
-            return p->words ? with_word(p) : with_value(p->name, p->init);
+            return p->words || p->text ? with_word(p) : with_value(p->name, p->init);
     }
     for (const struct hparam *h = k ? k->hparams : NULL; h && h->name; h++) {
         const bool length = !strcmp(h->name, "lengthscale");

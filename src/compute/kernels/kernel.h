@@ -31,10 +31,16 @@ enum {
 
 /* A tunable hyperparameter, optimised on the log scale within [lo, hi]. */
 struct hparam { const char *name, *unit; double lo, hi, init; const char *help; };
+/* A value that is not written as a number: read moves *at behind it, or returns false. */
+struct kparam_text {
+    bool (*read)(const char **at, double *v);
+    void (*write)(double v, struct buf *out);
+};
 /* A fixed shape parameter written in the kernel string: matern(nu=5/2). */
 struct kparam { const char *name; double lo, hi, init; const char *help;
                 bool (*valid)(double v); /* NULL: any value in [lo, hi] */
                 const char *const *words; /* its values 0, 1 .. by name, ending in NULL; or NULL */
+                const struct kparam_text *text; /* or NULL */
 };
 
 /* The value of a kernel at two rows x and y as a closed form in one number s, for loops over many
@@ -63,6 +69,7 @@ struct kernel_ops {
      * inputs. */
     bool learns;
     struct net_shape (*shape)(const double *params, size_t inputs);
+    enum status (*fits)(const double *params, size_t inputs, struct err *); /* NULL: any do */
     const char *built; /* how it depends on the libraries of this build; NULL: it does not */
     /* The radial factor of frequency j, by which the chi-distributed row length of SORF is
      * multiplied (share/doc/methods.md 3.4 to 3.6); NULL: 1 for all j. */
@@ -209,6 +216,7 @@ enum status kernel_parse(const char *text, struct kernel *out, double hp_set[KER
 bool kernel_parse_rename(struct kernel *, const char *(*now)(void *ctx, const char *name),
                          void *ctx);
 void kernel_print(const struct kernel *, struct buf *out); /* canonical: "matern(nu=5/2,ard)" */
+void kernel_print_param(const struct kparam *, double v, struct buf *out); /* "5/2", "layer" */
 /* Fixes the lengthscales of an ARD kernel for d inputs.  group: a number for each input; inputs
  * with equal numbers share a lengthscale where the kernel says ard=group.  With NULL, and in
  * kernel_bind, each input has its own, or the groups of an earlier binding stay.  from[i]
@@ -286,6 +294,8 @@ void kernel_learned_multiply(size_t n, size_t had, double *block, size_t ld, siz
                              const double *f);
 /* STATE where some map has learned no weights, SHAPE where not for so many inputs (0: any). */
 enum status kernel_learned_ready(const struct kernel *, size_t inputs, struct err *err);
+/* SHAPE where a map cannot read rows of so many inputs. */
+enum status kernel_learned_fits(const struct kernel *, size_t inputs, struct err *err);
 /* The nets of its kernels, NULL where there are none. */
 struct kernel_nets { const struct net *of[KERNEL_MAX_TERMS]; };
 struct kernel_nets kernel_learned_nets(const struct kernel *);

@@ -5,10 +5,28 @@
 #include "compute/kernels/kernel.h"
 
 #include "base/mem.h"
+#include "compute/features/featmap.h"
 #include "compute/kernels/kernels.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+const char *const kernel_learned_norms[] = { "none", "layer", "batch", NULL };
+const char *const kernel_learned_lengths[] = { "plain", "unit", NULL };
+
+/* The features of a product are made before, and copied. */
+size_t kernel_learned_recipe(const double *params, bool alone, struct fm_step *out)
+{
+    (void)params, (void)alone;
+    out[0] = (struct fm_step){ .op = FM_COPY };
+    return 1;
+}
+
+bool kernel_learned_even(double v)
+{
+    return v == 2.0 * floor(0.5 * v);
+}
 
 bool kernel_learns(const struct kernel *k)
 {
@@ -110,6 +128,19 @@ enum status kernel_learned_ready(const struct kernel *k, size_t inputs, struct e
         return net ? ST_SHAPE : ST_STATE;
     }
     return ST_OK;
+}
+
+enum status kernel_learned_fits(const struct kernel *k, size_t inputs, struct err *err)
+{
+    enum status rc = ST_OK;
+
+    for (size_t t = 0; rc == ST_OK && t < k->nterms; t++) {
+        const struct kterm *term = &k->term[t];
+        const struct kernel_ops *map = kterm_map(term);
+        if (map && map->fits)
+            rc = map->fits(term->map ? term->map_params : term->params, inputs, err);
+    }
+    return rc;
 }
 
 struct kernel_nets kernel_learned_nets(const struct kernel *k)

@@ -273,26 +273,36 @@ static enum status parse_weights(struct parser *p, struct kterm *term)
     return ST_NOT_FOUND;
 }
 
-/* The parameter of this name that is written in words; NULL: there is none. */
-static const struct kparam *param_of_words(const struct kernel_ops *ops, const char *name)
+/* The parameter of this name; NULL: there is none. */
+static const struct kparam *param_named(const struct kernel_ops *ops, const char *name)
 {
     for (const struct kparam *k = ops->params; k && k->name; k++)
-        if (k->words && strcmp(k->name, name) == 0)
+        if (strcmp(k->name, name) == 0)
             return k;
     return NULL;
+}
+
+/* Parses the value of a parameter, or (NULL) of a hyperparameter. */
+static enum status parse_value(struct parser *p, const struct kparam *k, double *out)
+{
+    if (k && k->words)
+        return parse_param_word(p, k, out);
+    if (!k || !k->text)
+        return parse_number(p, out);
+    skip_blanks(p);
+    return k->text->read(&p->at, out) ? ST_OK : parse_fail(p, k->help);
 }
 
 /* Parses what stands behind "name=". */
 static enum status parse_setting(struct parser *p, struct kterm *term, const char *name, double *hp)
 {
-    const struct kparam *words = param_of_words(term->ops, name);
     double v;
 
     if (strcmp(name, "inputs") == 0)
         return parse_inputs(p, term);
     if (strcmp(name, "weights") == 0 && term->ops->learns)
         return parse_weights(p, term);
-    const enum status rc = words ? parse_param_word(p, words, &v) : parse_number(p, &v);
+    const enum status rc = parse_value(p, param_named(term->ops, name), &v);
     return rc == ST_OK ? set_value(p, term, hp, name, v) : rc;
 }
 

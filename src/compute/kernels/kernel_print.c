@@ -81,16 +81,23 @@ static void print_layer(const struct layer *l, const char *before, struct buf *o
         buf_putc(out, ')');
 }
 
+void kernel_print_param(const struct kparam *p, double v, struct buf *out)
+{
+    if (p->words)
+        buf_puts(out, p->words[(size_t)v]);
+    else if (p->text)
+        p->text->write(v, out);
+    else
+        print_value(v, out);
+}
+
 /* Prints parameters and weights; returns what stands before a further setting. */
 static const char *print_params(const struct kernel_ops *ops, const double *params,
                                 const struct net *net, const char *before, struct buf *out)
 {
     for (size_t i = 0; ops->params && ops->params[i].name; i++, before = ",") {
         buf_printf(out, "%s%s=", before, ops->params[i].name);
-        if (ops->params[i].words)
-            buf_puts(out, ops->params[i].words[(size_t)params[i]]);
-        else
-            print_value(params[i], out);
+        kernel_print_param(&ops->params[i], params[i], out);
     }
     if (net)
         buf_printf(out, "%sweights=%016llx", before, (unsigned long long)net->sum);

@@ -13,6 +13,12 @@ extern const struct hparam kernel_weight;        /* of a product after the first
 struct fm_step;
 size_t kernel_gaussian_steps(struct fm_step *out);
 
+/* What maps that learn share: the words of norm= and rows=, their one step, the number of their
+ * features (even). */
+extern const char *const kernel_learned_norms[], *const kernel_learned_lengths[];
+size_t kernel_learned_recipe(const double *params, bool alone, struct fm_step *out);
+bool kernel_learned_even(double v);
+
 /* The registry: a row for every kernel there is, in the order in which help lists them. */
 #define KERNEL_ROWS(row) \
     row(kernel_rbf)      \
@@ -25,7 +31,8 @@ size_t kernel_gaussian_steps(struct fm_step *out);
     row(kernel_arccos)   \
     row(kernel_erf)      \
     row(kernel_constant) \
-    row(kernel_mlp)
+    row(kernel_mlp)      \
+    row(kernel_cnn)
 
 #define KERNEL_DECLARED(name) extern const struct kernel_ops name;
 KERNEL_ROWS(KERNEL_DECLARED)

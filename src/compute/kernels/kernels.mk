@@ -2,6 +2,7 @@
 libcompute_a_SOURCES += \
   src/compute/kernels/arccos.c \
   src/compute/kernels/cauchy.c \
+  src/compute/kernels/cnn.c \
   src/compute/kernels/constant.c \
   src/compute/kernels/erf.c \
   src/compute/kernels/kernel.c \

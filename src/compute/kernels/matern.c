@@ -86,7 +86,7 @@ static double matern_dlogl(const double *params, double r)
 static const struct kparam matern_params[] = {
 #ifdef HAVE_GSL
     { "nu", 0.5, 2.5, 2.5, "smoothness, from 1/2 (rough) to 5/2 (twice differentiable)",
-      matern_nu_valid, NULL },
+      matern_nu_valid, NULL, NULL },
 #else
     {"nu", 0.5, 2.5, 2.5,
      "smoothness: 1/2 (rough), 3/2 or 5/2 (twice differentiable); a build with "

@@ -14,6 +14,28 @@
 
 static const double NORM_EPS = 1e-5;
 
+/* Pixels go to matrix products in chunks of about this many numbers, which caches hold. */
+enum { PATCHES = 65536, GROUP_NUMBERS = 1 << 20, GROUP_LEAST = 8 };
+
+/* The layers; returns the most numbers that one of them makes or gives of a row. */
+static size_t net_widest(const struct net_shape *s, struct net_layer layer[NET_DEPTH_MOST + 1])
+{
+    size_t most = 0;
+
+    net_layers(s, layer);
+    for (size_t i = 0; i < s->depth; i++)
+        most = layer[i].makes > most ? layer[i].makes : most;
+    return most;
+}
+
+/* The rows of a chunk of a convolution. */
+static size_t patch_rows(const struct net_layer *l)
+{
+    const size_t each = l->places * l->in;
+
+    return each < PATCHES ? PATCHES / each : 1;
+}
+
 #define REAL float
 #define WORD int32_t
 #define NET(name) net_##name
@@ -38,6 +60,38 @@ static const double NORM_EPS = 1e-5;
 #define GEMM blas_dgemm1
 #include "compute/kernels/net_real.h"
 
+static size_t layer_numbers(const struct net_shape *s, const struct net_layer *l, bool last,
+                            size_t at)
+{
+    const bool norm = s->norm != NET_NONE && !last;
+
+    return at + l->in * l->out + l->out + (norm ? 2 * l->out : 0) +
+           (norm && s->norm == NET_BATCH ? 2 * l->out : 0);
+}
+
+/* Layer i as far as its sizes go; `from` is the layer before. */
+static struct net_layer layer_sizes(const struct net_shape *s, size_t i,
+                                    const struct net_layer *from)
+{
+    const struct net_image *m = &s->image;
+    const bool last = i == s->depth, image = m->rows && !last;
+    struct net_layer l = { .gain = SIZE_MAX, .shift = SIZE_MAX, .mean = SIZE_MAX, .rstd = SIZE_MAX,
+                           .places = 1, .out = last ? s->out : image ? m->channel[i] : s->width };
+
+    l.reads = i ? from->gives : s->inputs;
+    l.in = l.reads;
+    l.before = i ? from->before + from->makes : 0;
+    if (image) {
+        l.rows = m->rows >> i;
+        l.cols = m->cols >> i;
+        l.places = l.rows * l.cols;
+        l.in = 9 * (i ? m->channel[i - 1] : m->planes);
+    }
+    l.makes = l.places * l.out;
+    l.gives = image ? (l.rows / 2) * (l.cols / 2) * l.out : l.makes;
+    return l;
+}
+
 size_t net_layers(const struct net_shape *s, struct net_layer layer[NET_DEPTH_MOST + 1])
 {
     size_t at = 0;
@@ -45,22 +99,18 @@ size_t net_layers(const struct net_shape *s, struct net_layer layer[NET_DEPTH_MO
     for (size_t i = 0; i <= s->depth; i++) {
         struct net_layer *l = &layer[i];
         const bool last = i == s->depth;
-        *l = (struct net_layer){ .in = i ? s->width : s->inputs,
-                                 .out = last ? s->out : s->width,
-                                 .gain = SIZE_MAX, .shift = SIZE_MAX, .w = at,
-                                 .mean = SIZE_MAX, .rstd = SIZE_MAX };
+        *l = layer_sizes(s, i, i ? l - 1 : NULL);
+        l->w = at;
         l->b = at + l->in * l->out;
-        at = l->b + l->out;
         if (s->norm != NET_NONE && !last) {
-            l->gain = at;
-            l->shift = at + l->out;
-            at += 2 * l->out;
+            l->gain = l->b + l->out;
+            l->shift = l->gain + l->out;
         }
         if (s->norm == NET_BATCH && !last) {
-            l->mean = at;
-            l->rstd = at + l->out;
-            at += 2 * l->out;
+            l->mean = l->shift + l->out;
+            l->rstd = l->mean + l->out;
         }
+        at = layer_numbers(s, l, last, at);
     }
     return at;
 }
@@ -68,12 +118,16 @@ size_t net_layers(const struct net_shape *s, struct net_layer layer[NET_DEPTH_MO
 bool net_same_shape(const struct net_shape *a, const struct net_shape *b)
 {
     return a->inputs == b->inputs && a->width == b->width && a->depth == b->depth &&
-           a->out == b->out && a->norm == b->norm && a->unit_rows == b->unit_rows;
+           a->out == b->out && a->norm == b->norm && a->unit_rows == b->unit_rows &&
+           memcmp(&a->image, &b->image, sizeof a->image) == 0;
 }
 
 size_t net_hat_size(const struct net_shape *s, size_t n)
 {
-    return s->depth * s->width * n;
+    struct net_layer layer[NET_DEPTH_MOST + 1];
+
+    net_layers(s, layer);
+    return layer[s->depth].before * n;
 }
 
 size_t net_rstd_size(const struct net_shape *s, size_t n)
@@ -83,7 +137,24 @@ size_t net_rstd_size(const struct net_shape *s, size_t n)
 
 size_t net_work_size(const struct net_shape *s, size_t n)
 {
-    return 3 * s->width * n + n;
+    struct net_layer layer[NET_DEPTH_MOST + 1];
+    size_t all = 3 * net_widest(s, layer) * n + n, most = 0;
+
+    for (size_t i = 0; i < s->depth; i++)
+        if (layer[i].rows) {
+            const size_t room = patch_rows(&layer[i]) * layer[i].places * layer[i].in;
+            most = room > most ? room : most;
+        }
+    return all + most;
+}
+
+size_t net_group(const struct net_shape *s)
+{
+    const size_t each = net_hat_size(s, 1), rows = GROUP_NUMBERS / each;
+
+    return s->image.rows == 0 || rows > NET_GROUP ? NET_GROUP
+           : rows < GROUP_LEAST                   ? GROUP_LEAST
+                                                  : rows;
 }
 
 /* The table of blocks.  Tunings add to it on the worker thread while the main thread looks. */
@@ -91,7 +162,9 @@ size_t net_work_size(const struct net_shape *s, size_t n)
 static struct kept { struct net net; struct kept *next; } *blocks;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-enum { HEAD = 6 }; /* numbers before the weights in the bytes of a block */
+/* Numbers before the weights in the bytes of a block; and those of an image behind them, where the
+ * width is 0. */
+enum { HEAD = 6, IMAGE = 3 + NET_BLOCKS_MOST };
 
 static uint64_t sum_bytes(uint64_t h, const void *data, size_t n)
 {
@@ -102,11 +175,20 @@ static uint64_t sum_bytes(uint64_t h, const void *data, size_t n)
     return h;
 }
 
-static void write_head(const struct net_shape *s, unsigned char out[HEAD * sizeof(uint32_t)])
+static size_t head_bytes(const struct net_shape *s)
 {
-    const size_t v[HEAD] = { s->inputs, s->width, s->depth, s->out, s->norm, s->unit_rows };
+    return (s->image.rows ? HEAD + IMAGE : HEAD) * sizeof(uint32_t);
+}
 
-    for (size_t i = 0; i < HEAD; i++) {
+static void write_head(const struct net_shape *s,
+                       unsigned char out[(HEAD + IMAGE) * sizeof(uint32_t)])
+{
+    const struct net_image *m = &s->image;
+    size_t v[HEAD + IMAGE] = { s->inputs, s->width, s->depth, s->out, s->norm, s->unit_rows,
+                               m->rows, m->cols, m->planes };
+
+    memcpy(v + HEAD + 3, m->channel, sizeof m->channel);
+    for (size_t i = 0; i < head_bytes(s) / sizeof(uint32_t); i++) {
         const uint32_t u = htole32((uint32_t)v[i]);
         memcpy(out + i * sizeof u, &u, sizeof u);
     }
@@ -125,11 +207,11 @@ static void write_weights(size_t n, const float *w, unsigned char *out)
 /* The checksum of a block is that of its bytes. */
 static uint64_t sum_of(const struct net_shape *s, size_t n, const float *w)
 {
-    unsigned char head[HEAD * sizeof(uint32_t)], part[256 * sizeof(uint32_t)];
+    unsigned char head[(HEAD + IMAGE) * sizeof(uint32_t)], part[256 * sizeof(uint32_t)];
     uint64_t h = UINT64_C(0xcbf29ce484222325);
 
     write_head(s, head);
-    h = sum_bytes(h, head, sizeof head);
+    h = sum_bytes(h, head, head_bytes(s));
     for (size_t i = 0; i < n; i += 256) {
         const size_t m = n - i < 256 ? n - i : 256;
         write_weights(m, w + i, part);
@@ -178,32 +260,49 @@ const struct net *net_keep(const struct net_shape *s, const float *w, struct err
 
 size_t net_bytes(const struct net *net)
 {
-    return (HEAD + net->count) * sizeof(uint32_t);
+    return head_bytes(&net->shape) + net->count * sizeof(uint32_t);
 }
 
 void net_write(const struct net *net, unsigned char *out)
 {
     write_head(&net->shape, out);
-    write_weights(net->count, net->w, out + HEAD * sizeof(uint32_t));
+    write_weights(net->count, net->w, out + head_bytes(&net->shape));
+}
+
+static bool sound_image(const struct net_shape *s)
+{
+    const struct net_image *m = &s->image;
+    bool good = m->rows > 0 && m->rows <= NET_SIDE_MOST && m->cols <= NET_SIDE_MOST &&
+                m->planes > 0 && m->planes <= NET_SIDE_MOST && s->depth <= NET_BLOCKS_MOST &&
+                s->inputs == m->rows * m->cols * m->planes && m->rows >> s->depth > 0 &&
+                m->cols >> s->depth > 0;
+
+    for (size_t i = 0; good && i < NET_BLOCKS_MOST; i++)
+        good = i < s->depth ? m->channel[i] > 0 && m->channel[i] <= NET_CHANNELS_MOST
+                            : m->channel[i] == 0;
+    return good;
 }
 
 static bool sound(const struct net_shape *s)
 {
-    return s->inputs > 0 && s->width > 0 && s->width <= NET_WIDTH_MOST && s->depth > 0 &&
+    return s->inputs > 0 && s->width <= NET_WIDTH_MOST && s->depth > 0 &&
            s->depth <= NET_DEPTH_MOST && s->out > 0 && s->out <= NET_OUT_MOST &&
-           s->norm <= NET_BATCH;
+           s->norm <= NET_BATCH && (s->width > 0 || sound_image(s));
 }
 
 static bool read_head(const unsigned char *bytes, size_t n, struct net_shape *s)
 {
-    uint32_t v[HEAD];
+    uint32_t v[HEAD + IMAGE] = { 0 };
+    const size_t all = n < sizeof v ? HEAD : HEAD + IMAGE;
 
-    if (n < sizeof v)
+    if (n < HEAD * sizeof *v)
         return false;
-    memcpy(v, bytes, sizeof v);
-    for (size_t i = 0; i < HEAD; i++)
+    memcpy(v, bytes, all * sizeof *v);
+    for (size_t i = 0; i < all; i++)
         v[i] = le32toh(v[i]);
-    *s = (struct net_shape){ v[0], v[1], v[2], v[3], (enum net_norm)v[4], v[5] != 0 };
+    *s = (struct net_shape){ v[0], v[1], v[2], v[3], (enum net_norm)v[4], v[5] != 0, { 0 } };
+    if (s->width == 0)
+        s->image = (struct net_image){ v[6], v[7], v[8], { v[9], v[10], v[11], v[12] } };
     return sound(s);
 }
 
@@ -214,18 +313,19 @@ size_t net_length(const unsigned char *bytes, size_t n)
 
     if (!read_head(bytes, n, &s))
         return n;
-    const size_t all = (HEAD + net_layers(&s, layer)) * sizeof(uint32_t);
+    const size_t all = head_bytes(&s) + net_layers(&s, layer) * sizeof(uint32_t);
     return all < n ? all : n;
 }
 
 const struct net *net_read(const unsigned char *bytes, size_t n, uint64_t sum, struct err *err)
 {
     struct net_layer layer[NET_DEPTH_MOST + 1];
-    const size_t head = HEAD * sizeof(uint32_t);
     const struct net *net = NULL;
     struct net_shape s;
+    const bool whole = read_head(bytes, n, &s);
+    const size_t head = whole ? head_bytes(&s) : 0;
 
-    if (!read_head(bytes, n, &s) || net_layers(&s, layer) != n / sizeof(uint32_t) - HEAD ||
+    if (!whole || n < head || net_layers(&s, layer) != (n - head) / sizeof(uint32_t) ||
         sum_bytes(UINT64_C(0xcbf29ce484222325), bytes, n) != sum) {
         err_named(err, ST_FORMAT, "weights",
                   "the weights %016llx of a learned map are damaged: their checksum is another",
@@ -233,7 +333,7 @@ const struct net *net_read(const unsigned char *bytes, size_t n, uint64_t sum, s
         err_hint(err, "tune, then fit");
         return NULL;
     }
-    const size_t count = n / sizeof(uint32_t) - HEAD;
+    const size_t count = (n - head) / sizeof(uint32_t);
     float *w = mem_aligned(count, sizeof *w, "a learned map", err);
     for (size_t i = 0; w && i < count; i++) {
         uint32_t u;
@@ -253,20 +353,20 @@ void net_batch_sums(const struct net_shape *s, const float *w, size_t i, size_t 
                     const struct net_pass *p, double *sums)
 {
     struct net_layer layer[NET_DEPTH_MOST + 1];
-    const size_t one = s->width * n;
-    float *z = p->hat + i * one, *before = p->hat + (i - (i > 0)) * one;
+    const size_t one = net_widest(s, layer) * n;
+    const struct net_layer *l = &layer[i], *below = &layer[i - (i > 0)];
+    float *z = p->hat + l->before * n, *before = p->hat + below->before * n;
 
-    net_layers(s, layer);
     if (i > 0) {
-        net_centre(&layer[i - 1], w, n, before);
-        net_activate(&layer[i - 1], w, n, before, p->work);
+        net_centre(below, w, n, before);
+        net_give(below, w, n, before, p->work);
     }
-    net_linear(&layer[i], w, n, i ? p->work : p->x, z);
-    memset(sums, 0, 2 * s->width * sizeof *sums);
-    for (size_t r = 0; r < n; r++, z += s->width)
-        for (size_t j = 0; j < s->width; j++) {
+    net_linear(l, w, n, i ? p->work : p->x, z, p->work + 3 * one + n);
+    memset(sums, 0, 2 * l->out * sizeof *sums);
+    for (size_t r = 0; r < n * l->places; r++, z += l->out)
+        for (size_t j = 0; j < l->out; j++) {
             sums[j] += (double)z[j];
-            sums[s->width + j] += (double)z[j] * (double)z[j];
+            sums[l->out + j] += (double)z[j] * (double)z[j];
         }
 }
 
@@ -275,11 +375,12 @@ void net_batch_set(const struct net_shape *s, size_t i, size_t n, const double *
     struct net_layer layer[NET_DEPTH_MOST + 1];
 
     net_layers(s, layer);
-    for (size_t j = 0; j < s->width; j++) {
-        const double mean = sums[j] / (double)n;
-        const double var = fmax(sums[s->width + j] / (double)n - mean * mean, 0.0);
-        w[layer[i].mean + j] = (float)mean;
-        w[layer[i].rstd + j] = (float)(1.0 / sqrt(var + NORM_EPS));
+    const struct net_layer *l = &layer[i];
+    for (size_t j = 0; j < l->out; j++) {
+        const double all = (double)n * (double)l->places, mean = sums[j] / all;
+        const double var = fmax(sums[l->out + j] / all - mean * mean, 0.0);
+        w[l->mean + j] = (float)mean;
+        w[l->rstd + j] = (float)(1.0 / sqrt(var + NORM_EPS));
     }
 }
 
@@ -292,23 +393,25 @@ void net_batch_back(const struct net_shape *s, const float *w, const struct net_
                     float *grad)
 {
     struct net_layer layer[NET_DEPTH_MOST + 1];
-    const size_t n = t->n, width = s->width;
+    const size_t n = t->n, one = net_widest(s, layer) * n;
+    const struct net_layer *below = &layer[t->i - (t->i > 0)];
+    const float *hat = t->p->hat + below->before * n, *gain = w + below->gain;
+    const float *shift = w + below->shift;
+    float *h = t->p->work, *dh = below->rows ? h + one : t->e, *e = t->e;
 
-    net_layers(s, layer);
-    const struct net_layer *l = &layer[t->i], *below = &layer[t->i - (t->i > 0)];
-    const float *hat = t->i ? t->p->hat + (t->i - 1) * width * n : NULL;
     if (t->i)
-        net_activate(below, w, n, hat, t->p->work);
-    net_linear_back(l, n, t->i ? t->p->work : t->p->x, t->dz, grad);
+        net_give(below, w, n, hat, h);
+    net_linear_back(&layer[t->i], w, n, t->i ? h : t->p->x, t->dz, grad, t->i ? dh : NULL,
+                    h + 3 * one + n);
     if (t->i == 0)
         return;
-    const float *gain = w + below->gain, *shift = w + below->shift;
-    float *dgain = grad + below->gain, *dshift = grad + below->shift, *e = t->e;
-    blas_sgemm1(false, false, l->in, n, l->out, 1, w + l->w, l->in, t->dz, l->out, 0, e, l->in);
-    memset(dgain, 0, width * sizeof *dgain);
-    memset(dshift, 0, width * sizeof *dshift);
-    for (size_t r = 0; r < n; r++, e += width, hat += width)
-        for (size_t j = 0; j < width; j++) {
+    if (below->rows)
+        net_pool_back(below, w, n, hat, dh, e);
+    float *dgain = grad + below->gain, *dshift = grad + below->shift;
+    memset(dgain, 0, below->out * sizeof *dgain);
+    memset(dshift, 0, below->out * sizeof *dshift);
+    for (size_t r = 0; r < n * below->places; r++, e += below->out, hat += below->out)
+        for (size_t j = 0; j < below->out; j++) {
             const float g = gain[j] * hat[j] + shift[j] > 0 ? e[j] : 0;
             dgain[j] += g * hat[j];
             dshift[j] += g;
@@ -320,14 +423,14 @@ void net_batch_centre(const struct net_shape *s, const float *w, const struct ne
                       const double *grad)
 {
     struct net_layer layer[NET_DEPTH_MOST + 1];
-    const float *hat = t->p->hat + (t->i - 1) * s->width * t->n;
     float *e = t->e;
 
     net_layers(s, layer);
     const struct net_layer *l = &layer[t->i - 1];
-    for (size_t r = 0; r < t->n; r++, e += s->width, hat += s->width)
-        for (size_t j = 0; j < s->width; j++) {
-            const double gain = (double)w[l->gain + j];
+    const float *hat = t->p->hat + l->before * t->n;
+    for (size_t r = 0; r < t->n * l->places; r++, e += l->out, hat += l->out)
+        for (size_t j = 0; j < l->out; j++) {
+            const double gain = (double)w[l->gain + j] / (double)l->places;
             e[j] = (e[j] - (float)(gain * grad[l->shift + j]) -
                     hat[j] * (float)(gain * grad[l->gain + j])) * w[l->rstd + j];
         }
@@ -339,19 +442,24 @@ enum status net_rows(const struct net *net, size_t n, const double *x, size_t st
                      size_t ld, struct err *err)
 {
     const struct net_shape *s = &net->shape;
-    const size_t all = n * (s->inputs + s->out) + net_work_size(s, n);
+    const size_t group = net_group(s), most = n < group ? n : group;
+    const size_t all = most * (s->inputs + s->out) + net_work_size(s, most);
     float *work = mem_aligned(all, sizeof *work, "features of rows", err);
-    float *in = work, *out = work + n * s->inputs;
+    float *in = work, *out = work + most * s->inputs;
 
     if (!work)
         return ST_NOMEM;
-    for (size_t r = 0; r < n; r++)
-        for (size_t j = 0; j < s->inputs; j++)
-            in[r * s->inputs + j] = (float)x[r * stride + j];
-    net_forward(s, net->w, n, &(struct net_pass){ .x = in, .f = out, .work = out + n * s->out });
-    for (size_t r = 0; r < n; r++)
-        for (size_t j = 0; j < s->out; j++)
-            f[r * ld + j] = out[r * s->out + j];
+    for (size_t r0 = 0; r0 < n; r0 += most) {
+        const size_t m = n - r0 < most ? n - r0 : most;
+        for (size_t r = 0; r < m; r++)
+            for (size_t j = 0; j < s->inputs; j++)
+                in[r * s->inputs + j] = (float)x[(r0 + r) * stride + j];
+        net_forward(s, net->w, m,
+                    &(struct net_pass){ .x = in, .f = out, .work = out + most * s->out });
+        for (size_t r = 0; r < m; r++)
+            for (size_t j = 0; j < s->out; j++)
+                f[(r0 + r) * ld + j] = out[r * s->out + j];
+    }
     free(work);
     return ST_OK;
 }

@@ -14,21 +14,42 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { NET_DEPTH_MOST = 8, NET_WIDTH_MOST = 4096, NET_OUT_MOST = 1024, NET_GROUP = 1024 };
+enum { NET_DEPTH_MOST = 8, NET_WIDTH_MOST = 4096, NET_OUT_MOST = 1024, NET_GROUP = 1024,
+       NET_BLOCKS_MOST = 4, NET_CHANNELS_MOST = 512, NET_SIDE_MOST = 4095 };
 
+/* The image that the inputs are: row by row, the numbers of a pixel beside each other (inputs =
+ * rows x cols x planes; rows 0: they are none), and the channels of each hidden layer. */
+struct net_image { size_t rows, cols, planes, channel[NET_BLOCKS_MOST]; };
 /* `depth` hidden layers of `width` numbers (linear, norm, ReLU), then a linear one of `out`; with
- * unit_rows each row of features is divided by its length (a row of zeros stays zero). */
+ * unit_rows each row of features is divided by its length (a row of zeros stays zero).  Of images
+ * the hidden layers are convolutions (23.13): 3 x 3 with zeros around the image, norm, ReLU, then
+ * the largest of each 2 x 2 pixels, a last odd row or column left out; width is 0. */
 enum net_norm { NET_NONE, NET_LAYER, NET_BATCH };
-struct net_shape { size_t inputs, width, depth, out; enum net_norm norm; bool unit_rows; };
+struct net_shape {
+    size_t inputs, width, depth, out;
+    enum net_norm norm;
+    bool unit_rows;
+    struct net_image image;
+};
 /* Where the parameters of a layer are: weights in x out by columns, shifts, and the gain and shift
  * of its norm (SIZE_MAX: it has none).  A batch norm has two numbers more for each of the layer's:
- * the mean, and one over the standard deviation, of the rows of its training (SIZE_MAX: none). */
-struct net_layer { size_t in, out, w, b, gain, shift, mean, rstd; };
+ * the mean, and one over the standard deviation, of the rows of its training (SIZE_MAX: none).
+ * A convolution has these weights at each of its places, the rows x cols pixels of its image (rows
+ * 0: an affine layer, of one place), of whose 3 x 3 pixels it reads `in` numbers.  Of a row it
+ * reads `reads` numbers in all, makes `makes` of them, out for each place, and gives `gives` on;
+ * those made by the layers before are `before`. */
+struct net_layer {
+    size_t in, out, w, b, gain, shift, mean, rstd;
+    size_t rows, cols, places, reads, makes, gives, before;
+};
 struct net { struct net_shape shape; size_t count; uint64_t sum; const float *w; };
 
 /* The layers of a shape (depth + 1 of them); returns the number of parameters. */
 size_t net_layers(const struct net_shape *, struct net_layer layer[NET_DEPTH_MOST + 1]);
 bool net_same_shape(const struct net_shape *, const struct net_shape *);
+/* The rows that go through a net at once, at most NET_GROUP: fewer of images, which make many
+ * numbers each. */
+size_t net_group(const struct net_shape *);
 /* The block with these weights, copied into the table unless it is there.  NULL: no memory. */
 const struct net *net_keep(const struct net_shape *, const float *w, struct err *err);
 const struct net *net_find(uint64_t sum); /* NULL: there is none of that checksum */
@@ -59,13 +80,14 @@ void net_back64_for_tests(const struct net_shape *, const double *w, size_t n,
                           const struct net_pass64 *, double *df, double *grad);
 /* Training with batch norms: what their means and deviations are follows from all rows of a step,
  * group by group and layer by layer.
- * net_batch_sums: sums (twice the width) <- those of layer i's numbers, and of their squares, over
- * n rows, whose numbers are kept in p->hat; the layers before have their means and deviations.
+ * net_batch_sums: sums (twice the layer's out) <- those of layer i's numbers, and of their squares,
+ * over the places of n rows, whose numbers are kept in p->hat; the layers before have their means
+ * and deviations.
  * net_batch_set: puts those of layer i of n rows in all into the weights.
  * net_batch_unit: df becomes the derivatives before rows=unit.
  * net_batch_back: grad <- those of layer i's weights and shifts from dz, the derivatives in what
- * the layer gives (n rows), and those of the gains and shifts of the norm before it; e (n rows of
- * width) <- the derivatives in the normalised numbers of the layer before (not for i = 0).
+ * the layer makes (n rows), and those of the gains and shifts of the norm before it; e (n rows of
+ * what the layer before makes) <- the derivatives in its normalised numbers (not for i = 0).
  * net_batch_centre: e becomes the derivatives in the numbers before that norm, where the
  * derivatives in its gains and shifts, over all rows, are those of grad a row. */
 void net_batch_sums(const struct net_shape *, const float *w, size_t i, size_t n,

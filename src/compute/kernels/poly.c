@@ -66,8 +66,8 @@ static bool poly_whole(double v)
 }
 
 static const struct kparam poly_params[] = {
-    { "degree", 2.0, 4.0, 2.0, "2, 3 or 4", poly_whole, NULL },
-    { "c", 0.0, 100.0, 1.0, "weight of the lower degrees, 0 to 100", NULL, NULL },
+    { "degree", 2.0, 4.0, 2.0, "2, 3 or 4", poly_whole, NULL, NULL },
+    { "c", 0.0, 100.0, 1.0, "weight of the lower degrees, 0 to 100", NULL, NULL, NULL },
     { 0 },
 };
 

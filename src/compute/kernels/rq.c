@@ -26,7 +26,7 @@ static double rq_dlogl(const double *params, double a)
 static const struct kparam rq_params[] = {
     { "alpha", 0.05, 1000.0, 1.0,
       "shape: small for lengthscales far apart, large for the squared exponential; 0.05 to 1000",
-      NULL, NULL },
+      NULL, NULL, NULL },
     { 0 },
 };
 

@@ -440,9 +440,9 @@ static enum status check_from(const struct kernel *k, size_t d, const struct tun
         if (from && net_same_shape(&from->shape, &s))
             continue;
         err_named(err, ST_SHAPE, "learned", "the weights to continue from belong to another map: "
-                  "width %zu, depth %zu, out %zu, %zu inputs", from ? from->shape.width : 0,
+                  "%zu hidden layers, out %zu, %zu inputs, %zu weights",
                   from ? from->shape.depth : 0, from ? from->shape.out : 0,
-                  from ? from->shape.inputs : 0);
+                  from ? from->shape.inputs : 0, from ? from->count : 0);
         err_hint(err, "tune  (from the start)");
         return ST_SHAPE;
     }
@@ -478,6 +478,8 @@ enum status learn_run(const struct kernel *k, const struct source *src, const do
 
     *res = (struct tune_result){ .why = TUNE_DONE, .nhp = kernel_nhp(k) };
     enum status rc = check(src, o, err);
+    if (rc == ST_OK)
+        rc = kernel_learned_fits(k, src->d, err);
     if (rc == ST_OK)
         rc = check_from(k, src->d, o, err);
     if (rc == ST_OK)

@@ -10,25 +10,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SLICE = 4096 };
+/* What the way back needs of all rows is kept where it takes at most KEPT_MOST bytes, or a net has
+ * batch norms; else each group makes it again. */
+enum { SLICE = 4096, KEPT_MOST = 128 << 20 };
 
 /* term: its kernel; at: its first weight; block: where the numbers of its product begin behind the
  * inputs, of which it has `left` times its outputs times `right`. */
 struct learn_net {
     struct net_shape s;
     size_t term, count, at, block, left, right;
+    size_t widest;              /* with batch norm: the most numbers that a layer makes of a row */
     float *f, *df, *hat, *rstd; /* of all rows, groups after each other */
     float *dz[2];               /* with batch norm: derivatives of all rows in a layer's numbers */
 };
 
-static size_t groups_of(size_t n)
+static size_t groups_of(const struct learn_maps *m, size_t n)
 {
-    return (n + NET_GROUP - 1) / NET_GROUP;
+    return (n + m->group - 1) / m->group;
 }
 
-static size_t group_rows(size_t n, size_t g)
+static size_t group_rows(const struct learn_maps *m, size_t g)
 {
-    return n - g * NET_GROUP < NET_GROUP ? n - g * NET_GROUP : NET_GROUP;
+    return m->n - g * m->group < m->group ? m->n - g * m->group : m->group;
 }
 
 /* Sizes. */
@@ -51,8 +54,11 @@ static void plan_nets(struct learn_maps *m)
             net->left *= m->net[i].s.out;
             m->net[i].right *= net->s.out;
         }
-        if (net->s.norm == NET_BATCH && 2 * net->s.width > m->sums_each)
-            m->sums_each = 2 * net->s.width;
+        for (size_t i = 0; net->s.norm == NET_BATCH && i < net->s.depth; i++) {
+            m->sums_each = 2 * layer[i].out > m->sums_each ? 2 * layer[i].out : m->sums_each;
+            net->widest = layer[i].makes > net->widest ? layer[i].makes : net->widest;
+        }
+        m->group = net_group(&net->s) < m->group ? net_group(&net->s) : m->group;
         m->weights += net->count;
         m->nnets++;
     }
@@ -63,7 +69,8 @@ enum status learn_maps_open(struct learn_maps *m, const struct kernel *k, size_t
 {
     const size_t own = kernel_learned_features(k);
 
-    *m = (struct learn_maps){ .k = k, .d = d, .nhp = kernel_nhp(k),
+    *m = (struct learn_maps){ .k = k, .d = d, .nhp = kernel_nhp(k), .group = NET_GROUP,
+                              .kept_most = KEPT_MOST,
                               .numbers = kernel_learned_numbers(k) };
     m->net = mem_calloc(KERNEL_MAX_TERMS, sizeof *m->net, "maps that learn", err);
     if (!m->net)
@@ -82,18 +89,32 @@ enum status learn_maps_open(struct learn_maps *m, const struct kernel *k, size_t
     return ST_OK;
 }
 
+/* How many rows have kept what the way back needs: all, or those of the groups of a wave. */
+static size_t kept_rows(const struct learn_maps *m, size_t most, size_t threads)
+{
+    size_t bytes = 0;
+    bool all = false;
+
+    for (size_t i = 0; i < m->nnets; i++) {
+        bytes += net_hat_size(&m->net[i].s, most) * sizeof(float);
+        all |= m->net[i].s.norm == NET_BATCH;
+    }
+    return all || bytes <= m->kept_most || most < threads * m->group ? most : threads * m->group;
+}
+
 /* Numbers in single precision, and in double. */
 static size_t singles(const struct learn_maps *m, size_t most, size_t threads, size_t *work)
 {
-    const size_t groups = groups_of(most) < threads ? groups_of(most) : threads;
+    const size_t groups = groups_of(m, most) < threads ? groups_of(m, most) : threads;
+    const size_t kept = kept_rows(m, most, threads);
     size_t n = m->weights + groups * m->weights;
 
     *work = 0;
     for (size_t i = 0; i < m->nnets; i++) {
         const struct net_shape *s = &m->net[i].s;
-        const size_t each = net_work_size(s, NET_GROUP);
-        n += net_hat_size(s, most) + net_rstd_size(s, most) + 2 * most * s->out;
-        n += s->norm == NET_BATCH ? 2 * most * s->width : 0;
+        const size_t each = net_work_size(s, m->group);
+        n += net_hat_size(s, kept) + net_rstd_size(s, kept) + 2 * most * s->out;
+        n += 2 * most * m->net[i].widest;
         *work = each > *work ? each : *work;
     }
     return n + threads * *work;
@@ -101,7 +122,7 @@ static size_t singles(const struct learn_maps *m, size_t most, size_t threads, s
 
 static size_t doubles(const struct learn_maps *m, size_t most, size_t threads)
 {
-    const size_t batch = groups_of(most) * m->sums_each;
+    const size_t batch = groups_of(m, most) * m->sums_each;
 
     return batch + (m->fm ? most * m->wide + threads * (m->room_each + m->nhp) + m->nhp : 0);
 }
@@ -118,13 +139,15 @@ double learn_maps_bytes(const struct learn_maps *m, size_t most, size_t threads)
 enum status learn_maps_room(struct learn_maps *m, size_t most, struct pool *pool, struct err *err)
 {
     const size_t threads = pool_threads(pool);
-    const size_t groups = groups_of(most) < threads ? groups_of(most) : threads;
+    const size_t groups = groups_of(m, most) < threads ? groups_of(m, most) : threads;
+    const size_t kept = kept_rows(m, most, threads);
 
     m->most = most;
+    m->whole = kept == most;
     m->pool = pool;
     m->w = mem_aligned(singles(m, most, threads, &m->work_each), sizeof *m->w, "a net that learns",
                        err);
-    m->rc = m->w ? mem_calloc(groups_of(most) + 1, sizeof *m->rc, "groups of rows", err) : NULL;
+    m->rc = m->w ? mem_calloc(groups_of(m, most) + 1, sizeof *m->rc, "groups of rows", err) : NULL;
     m->X = m->rc ? mem_aligned(doubles(m, most, threads) + 1, sizeof *m->X, "rows of features", err)
                  : NULL;
     if (!m->X)
@@ -135,16 +158,16 @@ enum status learn_maps_room(struct learn_maps *m, size_t most, struct pool *pool
     for (size_t i = 0; i < m->nnets; i++) {
         struct learn_net *net = &m->net[i];
         net->hat = at;
-        net->rstd = net->hat + net_hat_size(&net->s, most);
-        net->f = net->rstd + net_rstd_size(&net->s, most);
+        net->rstd = net->hat + net_hat_size(&net->s, kept);
+        net->f = net->rstd + net_rstd_size(&net->s, kept);
         net->df = net->f + most * net->s.out;
         at = net->df + most * net->s.out;
         for (size_t k = 0; net->s.norm == NET_BATCH && k < 2; k++) {
             net->dz[k] = at;
-            at += most * net->s.width;
+            at += most * net->widest;
         }
     }
-    m->sums = m->X + doubles(m, most, threads) - groups_of(most) * m->sums_each;
+    m->sums = m->X + doubles(m, most, threads) - groups_of(m, most) * m->sums_each;
     if (!m->fm)
         return ST_OK;
     m->room = m->X + most * m->wide;
@@ -257,15 +280,15 @@ enum status learn_maps_nets(const struct learn_maps *m, const double *theta,
 
 /* Forward. */
 
-/* The rows of a group on their way through a net. */
+/* The rows of a group on their way through a net; `slot` of those that a wave has. */
 static struct net_pass pass_of(const struct learn_maps *m, const struct learn_net *net, size_t g,
-                               size_t worker)
+                               size_t slot, size_t worker)
 {
-    const size_t r0 = g * NET_GROUP;
+    const size_t r0 = g * m->group, kept = m->whole ? r0 : slot * m->group;
 
     return (struct net_pass){ .x = m->x + r0 * m->d, .f = net->f + r0 * net->s.out,
-                              .hat = m->keep ? net->hat + net_hat_size(&net->s, r0) : NULL,
-                              .rstd = m->keep ? net->rstd + net_rstd_size(&net->s, r0) : NULL,
+                              .hat = m->keep ? net->hat + net_hat_size(&net->s, kept) : NULL,
+                              .rstd = m->keep ? net->rstd + net_rstd_size(&net->s, kept) : NULL,
                               .work = m->work + worker * m->work_each };
 }
 
@@ -299,26 +322,25 @@ struct layer_work {
 static void sums_task(void *ctx, size_t g, size_t worker)
 {
     const struct layer_work *b = ctx;
-    const struct net_pass p = pass_of(b->m, b->net, g, worker);
+    const struct net_pass p = pass_of(b->m, b->net, g, 0, worker);
 
-    net_batch_sums(&b->net->s, b->m->w + b->net->at, b->i, group_rows(b->m->n, g), &p,
+    net_batch_sums(&b->net->s, b->m->w + b->net->at, b->i, group_rows(b->m, g), &p,
                    b->m->sums + g * b->m->sums_each);
 }
 
 static void take_statistics(struct learn_maps *m, const struct learn_net *net, double *theta)
 {
     struct net_layer layer[NET_DEPTH_MOST + 1];
-    const size_t width = net->s.width;
 
     net_layers(&net->s, layer);
     for (size_t i = 0; i < net->s.depth; i++) {
         struct layer_work b = { .m = m, .net = net, .i = i };
-        pool_run(m->pool, groups_of(m->n), sums_task, &b);
-        for (size_t g = 1; g < groups_of(m->n); g++) /* in the order of the groups */
-            for (size_t j = 0; j < 2 * width; j++)
+        pool_run(m->pool, groups_of(m, m->n), sums_task, &b);
+        for (size_t g = 1; g < groups_of(m, m->n); g++) /* in the order of the groups */
+            for (size_t j = 0; j < 2 * layer[i].out; j++)
                 m->sums[j] += m->sums[g * m->sums_each + j];
         net_batch_set(&net->s, i, m->n, m->sums, m->w + net->at);
-        for (size_t j = layer[i].mean; j < layer[i].mean + 2 * width; j++)
+        for (size_t j = layer[i].mean; j < layer[i].mean + 2 * layer[i].out; j++)
             theta[net->at + j] = (double)m->w[net->at + j];
     }
 }
@@ -326,10 +348,12 @@ static void take_statistics(struct learn_maps *m, const struct learn_net *net, d
 static void forward_task(void *ctx, size_t g, size_t worker)
 {
     struct learn_maps *m = ctx;
-    const size_t r0 = g * NET_GROUP, n = group_rows(m->n, g);
+    const size_t r0 = g * m->group, n = group_rows(m, g);
 
     for (size_t i = 0; i < m->nnets; i++) {
-        const struct net_pass p = pass_of(m, &m->net[i], g, worker);
+        struct net_pass p = pass_of(m, &m->net[i], g, 0, worker);
+        if (!m->whole)
+            p.hat = p.rstd = NULL;
         net_forward(&m->net[i].s, m->w + m->net[i].at, n, &p);
     }
     for (size_t i = r0 * m->q; !m->fm && i < (r0 + n) * m->q; i++)
@@ -341,7 +365,7 @@ static void forward_task(void *ctx, size_t g, size_t worker)
 
 static enum status all_well(const struct learn_maps *m, struct err *err)
 {
-    for (size_t g = 0; g < groups_of(m->n); g++)
+    for (size_t g = 0; g < groups_of(m, m->n); g++)
         if (m->rc[g] != ST_OK)
             return err_set(err, m->rc[g], "the features of a group of rows could not be made");
     return ST_OK;
@@ -367,7 +391,7 @@ enum status learn_maps_forward(struct learn_maps *m, double *theta, size_t n, co
     for (size_t i = 0; keep && i < m->nnets; i++)
         if (m->net[i].s.norm == NET_BATCH)
             take_statistics(m, &m->net[i], theta);
-    pool_run(m->pool, groups_of(n), forward_task, m);
+    pool_run(m->pool, groups_of(m, n), forward_task, m);
     return all_well(m, err);
 }
 
@@ -415,7 +439,7 @@ static void split(const struct learn_maps *m, const struct learn_net *net, size_
 static void back_task(void *ctx, size_t task, size_t worker)
 {
     struct learn_maps *m = ctx;
-    const size_t g = m->wave + task, r0 = g * NET_GROUP, n = group_rows(m->n, g);
+    const size_t g = m->wave + task, r0 = g * m->group, n = group_rows(m, g);
     double *dx = m->room + worker * m->room_each, *hpart = m->hpart + task * m->nhp;
 
     for (size_t i = r0 * m->q; !m->fm && i < (r0 + n) * m->q; i++)
@@ -433,7 +457,9 @@ static void back_task(void *ctx, size_t task, size_t worker)
                                : ST_OK;
     for (size_t i = 0; i < m->nnets; i++) {
         const struct learn_net *net = &m->net[i];
-        const struct net_pass p = pass_of(m, net, g, worker);
+        const struct net_pass p = pass_of(m, net, g, task, worker);
+        if (!m->whole) /* the same features again, and what was not kept of them */
+            net_forward(&net->s, m->w + net->at, n, &p);
         if (net->s.norm == NET_BATCH) {
             net_batch_unit(&net->s, n, &p, net->df + r0 * net->s.out);
             continue;
@@ -447,7 +473,7 @@ static void back_task(void *ctx, size_t task, size_t worker)
  * groups of a wave does not matter: their gradients are added in the order of the groups. */
 static size_t wave_groups(const struct learn_maps *m)
 {
-    const size_t left = groups_of(m->n) - m->wave, most = pool_threads(m->pool);
+    const size_t left = groups_of(m, m->n) - m->wave, most = pool_threads(m->pool);
 
     return left < most ? left : most;
 }
@@ -479,10 +505,10 @@ static void merge_part(struct learn_maps *m, double *grad, size_t first, size_t 
 /* Layer i of a net with batch norms, which takes dz[i % 2] and leaves dz[(i + 1) % 2]. */
 static struct net_step step_of(const struct layer_work *b, size_t g, const struct net_pass *p)
 {
-    const size_t r0 = g * NET_GROUP, width = b->net->s.width;
+    const size_t r0 = g * b->m->group, width = b->net->widest;
     const bool last = b->i == b->net->s.depth;
 
-    return (struct net_step){ .i = b->i, .n = group_rows(b->m->n, g), .p = p,
+    return (struct net_step){ .i = b->i, .n = group_rows(b->m, g), .p = p,
                               .dz = last ? b->net->df + r0 * b->net->s.out
                                          : b->net->dz[b->i % 2] + r0 * width,
                               .e = b->net->dz[(b->i + 1) % 2] + r0 * width };
@@ -492,7 +518,7 @@ static void layer_task(void *ctx, size_t task, size_t worker)
 {
     const struct layer_work *b = ctx;
     const struct learn_maps *m = b->m;
-    const struct net_pass p = pass_of(m, b->net, m->wave + task, worker);
+    const struct net_pass p = pass_of(m, b->net, m->wave + task, 0, worker);
     const struct net_step step = step_of(b, m->wave + task, &p);
 
     net_batch_back(&b->net->s, m->w + b->net->at, &step,
@@ -502,7 +528,7 @@ static void layer_task(void *ctx, size_t task, size_t worker)
 static void centre_task(void *ctx, size_t g, size_t worker)
 {
     const struct layer_work *b = ctx;
-    const struct net_pass p = pass_of(b->m, b->net, g, worker);
+    const struct net_pass p = pass_of(b->m, b->net, g, 0, worker);
     const struct net_step step = step_of(b, g, &p);
 
     net_batch_centre(&b->net->s, b->m->w + b->net->at, &step, b->grad);
@@ -518,7 +544,7 @@ static void back_layers(struct learn_maps *m, const struct learn_net *net, doubl
     for (size_t i = net->s.depth + 1; i-- > 0;) {
         struct layer_work b = { .m = m, .net = net, .i = i, .grad = grad + net->at };
         const struct net_layer *l = &layer[i], *below = &layer[i - (i > 0)];
-        for (m->wave = 0; m->wave < groups_of(m->n); m->wave += pool_threads(m->pool)) {
+        for (m->wave = 0; m->wave < groups_of(m, m->n); m->wave += pool_threads(m->pool)) {
             pool_run(m->pool, wave_groups(m), layer_task, &b);
             merge_part(m, grad, net->at + l->w, net->at + l->b + l->out);
             if (i > 0)
@@ -528,7 +554,7 @@ static void back_layers(struct learn_maps *m, const struct learn_net *net, doubl
             break;
         for (size_t j = below->mean; j < below->rstd + below->out; j++)
             grad[net->at + j] = 0.0; /* statistics are no parameters */
-        pool_run(m->pool, groups_of(m->n), centre_task, &b);
+        pool_run(m->pool, groups_of(m, m->n), centre_task, &b);
     }
 }
 
@@ -539,7 +565,7 @@ enum status learn_maps_back(struct learn_maps *m, double *dF, double *grad, stru
     m->dF = dF;
     for (size_t h = 0; h < m->nhp; h++)
         grad[m->weights + h] = 0.0;
-    for (m->wave = 0; m->wave < groups_of(m->n); m->wave += n) {
+    for (m->wave = 0; m->wave < groups_of(m, m->n); m->wave += n) {
         n = wave_groups(m);
         pool_run(m->pool, n, back_task, m);
         for (size_t i = 0; i < m->nnets; i++)

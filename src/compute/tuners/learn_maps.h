@@ -2,8 +2,9 @@
  * back from derivatives in them to those in the weights of its nets and in its hyperparameters
  * (share/doc/methods.md 23.1 to 23.4, 23.10, 23.11).
  *
- * Work goes by groups of NET_GROUP rows, whose gradients are added in their order, so that any
- * number of threads gives the same bits. */
+ * Work goes by groups of NET_GROUP rows (of images fewer: net_group), whose gradients are added in
+ * their order, so that any number of threads gives the same bits.  What the way back needs of the
+ * rows is bounded: of many rows it is made again, group by group. */
 #ifndef GPDESK_LEARN_MAPS_H
 #define GPDESK_LEARN_MAPS_H
 
@@ -16,7 +17,8 @@ struct learn_net; /* a net on its way */
 struct learn_maps {
     const struct kernel *k;
     struct pool *pool;
-    size_t d, most, q;             /* inputs, most rows at once, features */
+    size_t d, most, q, group;      /* inputs, most rows at once, features, rows of a group */
+    size_t kept_most;              /* bytes: more of the way back is made again, group by group */
     size_t weights, nhp, count;    /* parameters: weights, then logarithms of hyperparameters */
     size_t nnets, numbers;
     struct learn_net *net;
@@ -31,7 +33,7 @@ struct learn_maps {
     enum status *rc;               /* of each group */
     const float *x;                /* the rows on their way: n of d */
     size_t n, wave;
-    bool keep;
+    bool keep, whole; /* whole: what the way back needs is kept of all rows */
     double *F, *dF;                /* n x q each */
 };
 /* Sizes for at most `most` rows at once; features: columns, of which the maps take what they need.

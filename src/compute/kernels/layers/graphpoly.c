@@ -41,7 +41,7 @@ static bool power_whole(double v)
 }
 
 static const struct kparam power_params[] = {
-    { "degree", 2.0, 4.0, 2.0, "2, 3 or 4", power_whole, NULL },
+    { "degree", 2.0, 4.0, 2.0, "2, 3 or 4", power_whole, NULL, NULL },
     { 0 },
 };
 static const struct hparam none[] = { { 0 } };

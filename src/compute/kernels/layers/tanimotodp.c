@@ -161,7 +161,7 @@ static double counts_pair(const double *params, const double *hp, size_t nl, siz
 static const struct hparam none[] = { { 0 } };
 
 static const struct kparam powers[] = {
-    { "power", 0.01, 2.0, 0.5, "a number from 0.01 to 2", NULL, NULL },
+    { "power", 0.01, 2.0, 0.5, "a number from 0.01 to 2", NULL, NULL, NULL },
     { 0 },
 };
 
