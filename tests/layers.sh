@@ -53,6 +53,24 @@ foreign 'RDKit' '(GraphMol|RDGeneral|DataStructs|boost)/' 'src/molecules/main\.c
 foreign 'Random123' 'Random123/' 'src/compute/rng\.[ch]'
 foreign 'zlib and zstd' '(zlib|zstd)' 'src/data/(formats/import[a-z_]*|checksum)\.c'
 
+# A kind of model is its row in the registry: what it can do stands there.  Outside the files that
+# make a row nothing names one, asks for one by its name, or compares with the name or with the
+# solver of one.  Words that mean something else: the number of features as an axis of a sweep, the
+# levels of a target in a session.
+kinds=$(grep -rlE '^const struct model_ops [a-z_]+_model = \{' src)
+rows=$(sed -nE 's/^const struct model_ops ([a-z_]+_model) = \{.*/\1/p' $kinds | paste -sd '|' -)
+words=$(awk '/^const struct model_ops /{ row = 1 } /^};/{ row = 0 }
+    row && /^    \.(name|solver) = "/{ split($0, part, "\""); print part[2] }' $kinds |
+    sort -u | paste -sd '|' -)
+own="$(echo $kinds | tr ' ' '|')|src/compute/models/(model|tuning)\.h"
+bad=$({
+    grep -rnE "(^|[^a-z_])($rows)([^a-z_]|\$)" src | grep -v 'struct svm_model'
+    grep -rnE "(cmp|model_kind_[a-z]+)\([^;]*\"($words)\"" src |
+        grep -vE '^src/(app/runs/sweep\.c:.*"features"|data/encoding_json\.c:.*key, "classes")'
+} | grep -vE "^($own):")
+[ -n "$rows" ] && [ -n "$words" ] || bad='there is no row of a kind of model'
+verdict 'kinds of models are told apart by their rows, not by name' "$bad"
+
 bad=$(grep -rlE '^[[:space:]]*#[[:space:]]*include[[:space:]]*<nlopt' src)
 [ "$(printf '%s' "$bad" | grep -c .)" -le 1 ] && bad=
 verdict 'NLopt in one file' "$bad"

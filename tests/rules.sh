@@ -97,7 +97,15 @@ base <Random123/philox.h>
 base <zlib.h>
 base <GraphMol/GraphMol.h>
 END
+for line in 'int a = kind == &sparse_model;' 'int b = strcmp(m->kind->name, "exact") == 0;' \
+    'int c = kind == model_kind_named("svm");' \
+    'int d = solver && !strncmp(solver, "nn", 2);'; do
+    echo "$line" >> src/app/runs/switch.c
+done
 top_srcdir=$PWD sh tests/layers.sh > "$work/layers" 2>&1
+for i in 1 2 3 4; do
+    found layers "src/app/runs/switch.c:$i:" "layers.sh finds switch $i on a kind of model"
+done
 for folder in base compute data figure app/shell app/core app/session app/runs app/plots app/teach \
     app/commands ui cuda molecules; do
     found layers "src/$folder/wrong.c:1:" "layers.sh finds what src/$folder includes"

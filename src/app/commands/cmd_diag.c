@@ -32,7 +32,8 @@ static enum status ranked_precond(const struct args *a, struct fit_opts *o, stru
         err_hint(err, "advise precond=srht2");
         return ST_USAGE;
     }
-    if (!p->sketches && strcmp(args_text(a, "model"), "exact") != 0) {
+    const struct model_ops *kind = model_kind_named(args_text(a, "model"));
+    if (!p->sketches && !(kind && kind->exact)) {
         err_set(err, ST_USAGE, "advise predicts random sketches, and precond=%s does not use one",
                 p->name);
         err_hint(err, "race pcg(rank=100),pcg(precond=%s,rank=100)", p->name);

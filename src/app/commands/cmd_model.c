@@ -129,11 +129,10 @@ static enum status line_inducing(struct workspace *ws, const struct args *a, boo
 {
     const bool given =
         args_given(a, "inducing") || args_given(a, "approx") || args_given(a, "select");
-    const struct model_ops *sparse = model_kind_by("sparse");
 
     if (given && !named && !*kind)
-        *kind = sparse;
-    if (*kind != sparse) {
+        *kind = model_kind_points();
+    if (!*kind || !(*kind)->points) {
         if (given)
             ws_tell(ws, REC_NOTE, NULL, "unused", "fit solver=sparse inducing=100",
                     "inducing=, approx= and select= are for solver=sparse, so they are not used");
@@ -226,10 +225,9 @@ static enum status margin_suits(const struct args *a, const struct dataset *d, s
 static enum status class_points(struct workspace *ws, const struct args *a, const char *verb,
                                 bool *sparse, struct select_opts *o, struct err *err)
 {
-    const struct model_ops *points = model_kind_by("sparse"),
-                           *kind = named_kind(a, strcmp(verb, "tune") != 0);
+    const struct model_ops *kind = named_kind(a, strcmp(verb, "tune") != 0);
     enum status rc = line_inducing(ws, a, kind != NULL, &kind, o, err);
-    *sparse = kind == points;
+    *sparse = kind && kind->points;
     if (rc == ST_OK && *sparse && args_given(a, "approx") && o->approx != BOUND_FITC) {
         rc = err_named(err, ST_UNSUPPORTED, "classes",
                        "approx=%s is for a regression; two classes take fitc at inducing points",
@@ -260,8 +258,8 @@ static enum status labels_exact(const struct args *a, const char *verb, const st
 
     for (size_t i = 0; i < 2; i++) {
         const char *word = i ? model : solver;
-        if (!word || solver_is_free(word) || !strcmp(word, exact_model.name) ||
-            !strcmp(word, features_model.name))
+        const struct model_ops *named = model_kind_named(word);
+        if (!word || solver_is_free(word) || (named && model_kind_usual(named->exact) == named))
             continue;
         err_named(err, ST_UNSUPPORTED, "classes",
                   "%s=%s is for a regression; several classes take the exact kernel or random "
@@ -269,7 +267,7 @@ static enum status labels_exact(const struct args *a, const char *verb, const st
         err_hint(err, "%s solver=exact  |  %s features=1024", verb, verb);
         return ST_UNSUPPORTED;
     }
-    *exact = kind == &exact_model;
+    *exact = kind && kind->exact;
     if (*exact && kernel_learns(k)) {
         err_named(err, ST_UNSUPPORTED, "classes", "what a map learns are features");
         err_hint(err, "%s", verb);
@@ -278,6 +276,14 @@ static enum status labels_exact(const struct args *a, const char *verb, const st
     if (!kind && !kernel_learns(k))
         *exact = kernel_draws_none(k) || (few && !args_given(a, "features"));
     return ST_OK;
+}
+
+/* The kind of model of classes that a fit by the solver of `asked` has; NULL: by any. */
+static const struct model_ops *kind_under(const struct likelihood_ops *likelihood,
+                                          const struct model_ops *asked)
+{
+    return model_kind_of(&(struct fit_opts){ .likelihood = likelihood,
+                                             .solver = asked ? asked->solver : "auto" });
 }
 
 /* tune under likelihood dirichlet. */
@@ -302,8 +308,8 @@ static enum status tune_labels(const struct args *a, const struct dataset *d,
     }
     if (rc == ST_OK)
         rc = labels_exact(a, "tune", d, k, &exact, err);
-    o->kind = exact ? &dirichlet_exact_model : &dirichlet_model;
     o->likelihood = &dirichlet_likelihood;
+    o->kind = kind_under(o->likelihood, exact ? model_kind_usual(true) : NULL);
     return rc;
 }
 
@@ -327,8 +333,8 @@ static enum status tune_classes(struct workspace *ws, const struct args *a, cons
     }
     if (rc == ST_OK)
         rc = class_points(ws, a, "tune", &sparse, &o->inducing, err);
-    o->kind = sparse ? &sparse_classes_model : &classes_model;
     o->likelihood = likelihood_linked(d->link);
+    o->kind = kind_under(o->likelihood, sparse ? model_kind_points() : NULL);
     return rc;
 }
 
@@ -853,7 +859,7 @@ static enum status fit_labels(struct workspace *ws, const struct args *a, struct
     if (rc != ST_OK)
         return rc;
     o->likelihood = &dirichlet_likelihood;
-    o->solver = exact ? exact_model.solver : "auto";
+    o->solver = exact ? model_kind_usual(true)->solver : "auto";
     o->noise = 1.0;
     /* An amplitude that the user has given serves all classes; otherwise each finds its own. */
     o->keep_scale = sets_scale(a) || (!ws->scale_tuned && o->amplitude != 1.0);
@@ -897,9 +903,9 @@ static enum status fit_classes(struct workspace *ws, const struct args *a, struc
     if (rc != ST_OK)
         return rc;
     o->likelihood = likelihood_linked(d->link);
-    o->solver = sparse                  ? sparse_model.solver
+    o->solver = sparse                 ? model_kind_points()->solver
                 : kind && kind->margin ? kind->solver
-                                        : "auto";
+                                       : "auto";
     o->cost = kind && kind->margin ? args_num(a, "C") : 0.0;
     o->noise = 1.0;
     o->keep_scale = true;

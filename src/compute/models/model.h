@@ -253,6 +253,7 @@ struct model_ops {
     bool classes;       /* its targets are classes, predictions those of the latent function */
     bool several;       /* of several classes, with a latent function each */
     bool alone;         /* no solver but its own serves it */
+    bool points;        /* keeps inducing points: it takes inducing=, approx= and select= */
     bool margin;        /* separates classes at the price C of errors: it takes C=, and has neither
                          * evidence nor variances; what it keeps are support vectors, no points */
     bool exact;         /* uses the kernel itself, without approximation */
@@ -323,6 +324,7 @@ const struct model_ops *model_kind_named(const char *name);   /* NULL: there is 
 /* The first kind that uses the kernel itself, or that does not: what few rows, and many, get unless
  * the user names a kind. */
 const struct model_ops *model_kind_usual(bool exact);
+const struct model_ops *model_kind_points(void); /* the first one that keeps inducing points */
 
 /* Thread-safe reference counts; the last unref frees the model.  NULL is fine for both. */
 struct model *model_ref(struct model *);

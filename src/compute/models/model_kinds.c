@@ -64,6 +64,14 @@ const struct model_ops *model_kind_usual(bool exact)
     return kinds[0];
 }
 
+const struct model_ops *model_kind_points(void)
+{
+    for (size_t i = 0; i < NKINDS; i++)
+        if (kinds[i]->points)
+            return kinds[i];
+    return NULL;
+}
+
 enum status model_plan_make(size_t n, size_t d, const struct fit_opts *o, size_t threads,
                             struct fit_plan *p, char note[256], struct err *err)
 {

@@ -511,6 +511,7 @@ const struct model_ops sparse_model = {
     .words = "inducing points",
     .cite = "inducing points: Titsias 2009; Snelson & Ghahramani 2006",
     .alone = true,
+    .points = true,
     .keeps_inputs = true,
     .size = sparse_size,
     .plan = sparse_plan,

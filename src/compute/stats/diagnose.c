@@ -48,7 +48,7 @@ static enum status begin(struct work *w, const double *y, struct err *err)
         return ST_NOMEM;
     for (size_t i = 0; i < w->t * n; i++)
         w->y[i] = s ? s[i % n] * y[i] : y[i];
-    w->model = (struct model){ .kind = &features_model, .kernel = w->o->kernel,
+    w->model = (struct model){ .kind = model_kind_usual(false), .kernel = w->o->kernel,
                                .seed = w->o->seed, .d = w->src->d, .M = w->o->features, .t = w->t,
                                .precision = w->o->precision };
     memcpy(w->model.hp, w->o->hp, sizeof w->model.hp);

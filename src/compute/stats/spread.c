@@ -55,9 +55,10 @@ static enum status tune(const struct fit_opts *o, const struct source *train, co
                         const struct tools *on, double *hp, struct err *err)
 {
     struct tune_result found = { 0 };
-    const struct tune_opts t = { .method = "bayes", .kind = &features_model, .targets = o->targets,
-                                 .features = o->features / 2, .max_evals = EVALS, .polish = true,
-                                 .seed = o->seed, .precision = PREC_DOUBLE };
+    const struct tune_opts t = { .method = "bayes", .kind = model_kind_usual(false),
+                                 .targets = o->targets, .features = o->features / 2,
+                                 .max_evals = EVALS, .polish = true, .seed = o->seed,
+                                 .precision = PREC_DOUBLE };
     const enum status rc = tune_run(&o->kernel, train, y, &t, on, &found, err);
 
     if (rc == ST_OK)
@@ -88,7 +89,7 @@ enum status spread_fit(struct model *m, const struct source *train, const double
 {
     const size_t n = train->n, c = kernel_learns(&m->kernel) ? m->M : FEATURES;
     double sd[TARGETS_MOST], mean[TARGETS_MOST];
-    struct fit_opts o = { .kind = &features_model, .solver = "direct", .features = c,
+    struct fit_opts o = { .kind = model_kind_usual(false), .solver = "direct", .features = c,
                           .variance = VAR_NONE, .precision = PREC_DOUBLE, .rtol = 1e-8,
                           .maxit = 1, .seed = m->seed, .targets = m->t, .kernel = m->kernel,
                           .amplitude = 1.0, .noise = 1.0, .scale = SCALE_LIKELIEST };

@@ -362,6 +362,7 @@ const struct model_ops sparse_classes_model = {
     .cite = "inducing points with expectation propagation: Naish-Guzman & Holden 2008",
     .classes = true,
     .alone = true,
+    .points = true,
     .keeps_inputs = true,
     .size = size,
     .plan = plan,
