@@ -152,7 +152,7 @@ suggest 96 pool=$d/pool.csv out=$d/plate.csv"
 start() { # JOB
     case $1 in
     *-pcg) solved "$1" "${1%-pcg}" "model=exact solver=pcg precond=pchol rank=100 rtol=1e-3 \
-variance=none" ;;
+maxit=3000 variance=none" ;;
     *-cholesky) solved "$1" "${1%-cholesky}" "solver=exact variance=none" ;;
     *-sdd) solved "$1" "${1%-sdd}" "model=exact solver=sdd maxit=5000 samples=64 variance=samples" ;;
     pol-tune)

@@ -97,6 +97,20 @@ has "small beside the noise, they scatter" "$out" '"run":"r1".*functions and sca
 has "else they are too large" "$out" '"run":"r2".*beside a noise of 0.02: unfinished'
 ok "more momentum than 0.9 where it pays" holds "$(num momentum fit 1) >= 0.9"
 
+# An unfinished solve only bounds the likeliest amplitude, which Cholesky tells: it moves no further
+# than the bounds ask for, and the density of new rows is not that of an amplitude ten times lower.
+hard="$data; tune solver=exact"
+run --format json -e "$hard; fit solver=exact rescale=ratio; score"
+best=$(num amplitude fit 1)
+run --format json -s open.gpd -e "$hard; fit solver=sdd(batch=64) maxit=400 samples=64; score" \
+    -e 'tune solver=exact l=8 amplitude=0.1 noise=0.01; fit solver=sdd(batch=64) maxit=400'
+has "it is kept where the bounds hold it, and that is told" "$out" '"name":"likeliest","run":"r1"'
+ok "near Cholesky's, $best" holds "($(num amplitude fit 1) / $best - 1) ^ 2 < 0.01"
+ok "one below them moves to the lower" \
+    holds "$(num amplitude fit 2) > 0.2 && $(num amplitude fit 2) < $best"
+run -s open.gpd -e 'report out=open.html'
+has "a resumed report says so" "$(cat open.html)" 'an unfinished solve does not tell where'
+
 run -e "$data; fit model=features solver=sdd"
 has "features have no rows of the kernel" "$out$err" 'try *fit model=exact solver=sdd'
 run -e "$data; fit solver=sdd(average=median)"

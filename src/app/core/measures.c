@@ -444,6 +444,8 @@ static const struct measure table[] = {
     {.session = "amplitude", INFO(amplitude)},
     {.session = "noise", INFO(noise)},
     {.session = "scale", INFO(scale)},
+    {.session = "likeliest_low", INFO(likeliest_low), .age = MEASURE_LATER},
+    {.session = "likeliest_high", INFO(likeliest_high), .age = MEASURE_LATER},
     {.session = "plan_note", INFO(plan_note)},
     {.session = "warning", INFO(warning)},
     {.session = "warning_name", INFO(warning_name)},

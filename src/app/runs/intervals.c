@@ -32,6 +32,11 @@ bool intervals_moved(const struct run *r, double share)
            fabs(r->info.noise / r->fit.noise - 1.0) > share;
 }
 
+bool intervals_open(const struct run *r)
+{
+    return !r->fit.keep_scale && r->info.likeliest_high > 1.1 * r->info.likeliest_low;
+}
+
 void intervals_rule(struct buf *b, const struct run *r)
 {
     const struct fit_info *i = &r->info;
@@ -45,6 +50,9 @@ void intervals_rule(struct buf *b, const struct run *r)
                    "the scale by left-out rows, whose mean z^2 is %.2f (it was %.2f at the "
                    "likeliest amplitude)",
                    i->left_out_z2, i->left_out_before);
+    else if (intervals_open(r))
+        buf_printf(b, "the likeliest amplitude lies between %.3g and %.3g, and an unfinished "
+                   "solve does not tell where", i->likeliest_low, i->likeliest_high);
     else
         buf_puts(b, "the amplitude being the likeliest there");
 }
@@ -88,6 +96,20 @@ static void moved_note(struct workspace *ws, const struct run *r)
     buf_free(&said);
 }
 
+/* The amplitude stays where it was because nothing tells where it should be. */
+static void open_note(struct workspace *ws, const struct run *r)
+{
+    char more[48];
+
+    if (!intervals_open(r) || intervals_moved(r, 0.02))
+        return;
+    snprintf(more, sizeof more, "fit continue=%s", r->id);
+    ws_tell(ws, REC_NOTE, r->id, "likeliest", more,
+            "amplitude %.3g and noise %.3g stay: at a residual of %.2g the likeliest amplitude "
+            "lies anywhere between %.3g and %.3g", r->info.amplitude, r->info.noise,
+            r->info.true_residual, r->info.likeliest_low, r->info.likeliest_high);
+}
+
 static void judged_note(struct workspace *ws, const struct run *r)
 {
     const struct judged j = intervals_left_out(r);
@@ -108,6 +130,7 @@ static void judged_note(struct workspace *ws, const struct run *r)
 void intervals_notes(struct workspace *ws, const struct run *r)
 {
     moved_note(ws, r);
+    open_note(ws, r);
     judged_note(ws, r);
 }
 

@@ -154,6 +154,7 @@ struct fit_info {
     struct rank_guess guess[RANK_GUESSES];
     double amplitude, noise;     /* of the model's first target */
     double scale;                /* amplitude over the given amplitude; 1 under keep_scale */
+    double likeliest_low, likeliest_high; /* where the likeliest one lies; NaN: unknown */
     /* Left-out rows of the first target: their number (0: unknown), the mean of their squared
      * errors over predicted variances at the amplitude that the likelihood or the user chose and at
      * the final one, the standard error of the latter, and the share inside the 95 % interval. */

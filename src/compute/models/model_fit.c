@@ -118,7 +118,9 @@ static void show_scale(struct fit *ft)
 }
 
 /* The likeliest amplitude of each target at the ratio in force, amplitude^2 = c / n with
- * c = y' (K1 + ratio I)^-1 y (share/doc/methods.md 6.4).  The weights w do not depend on it. */
+ * c = y' (K1 + ratio I)^-1 y (share/doc/methods.md 6.4); where an unfinished solve only bounds c
+ * (9.18), the value between the bounds that is nearest to the given one.  The weights w do not
+ * depend on it. */
 static enum status fit_scale(struct fit *ft, struct err *err)
 {
     struct model *m = ft->m;
@@ -134,8 +136,14 @@ static enum status fit_scale(struct fit *ft, struct err *err)
     if (rc != ST_OK)
         return rc;
     for (size_t j = 0; j < ft->t; j++) {
-        const double amplitude = sqrt(c[j] / (double)ft->src->n);
+        const double n = (double)ft->src->n, low = sqrt(c[j] / n),
+                     high = sqrt((c[j] + ft->slack[j]) / n),
+                     amplitude = fmin(fmax(ft->o->amplitude, low), high);
         all += rr[j];
+        if (j == 0) {
+            ft->info->likeliest_low = low;
+            ft->info->likeliest_high = high;
+        }
         if (ft->free_scale && isfinite(amplitude) && amplitude > 0.0) {
             m->amplitudes[j] = amplitude;
             m->noises[j] = amplitude * sqrt(ft->ratio);
@@ -282,6 +290,7 @@ static void describe(struct fit *ft)
     info->left_out_before = info->left_out_z2 = info->left_out_z2_se = NAN;
     info->left_out_coverage95 = info->left_out_latent99 = info->left_out_nlpd = NAN;
     info->reach95 = info->left_out_within196 = NAN;
+    info->likeliest_low = info->likeliest_high = NAN;
     info->rank_iterations = info->rank_seconds = NAN;
     info->condition = info->condition_plain = info->ritz_min = info->ritz_max = NAN;
     info->residual = info->true_residual = NAN;

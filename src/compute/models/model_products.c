@@ -586,7 +586,7 @@ static void tell_end(struct fit *ft, const double *true_residual)
 
 /* For each target, with r = y - A w: the residual y - K1 w is r + ratio w, and c =
  * y' (K1 + ratio I)^-1 y = y'w + r'w up to r'A^-1 r, the square of the error of an unfinished
- * solve. */
+ * solve, which is at most r'r / ratio (share/doc/methods.md 9.18). */
 enum status model_products_moments(struct fit *ft, double *rr, double *c, struct err *err)
 {
     const size_t n = ft->m->M;
@@ -605,6 +605,7 @@ enum status model_products_moments(struct fit *ft, double *rr, double *c, struct
             c[j] += (y[i] + r) * w[i];
             left2 += r * r;
         }
+        ft->slack[j] = left2 / ft->ratio;
         left_over[j] = sqrt(left2) / blas_dnrm2(n, y);
     }
     if (rc == ST_OK && ft->plan.solver->dual)
