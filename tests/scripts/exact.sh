@@ -68,6 +68,31 @@ has "a default rank is no given one" "$out" '"rank_chosen":"auto"'
 run -n -e 'demo friedman1 n=8000 seed=3; tune solver=exact rows=500'
 has "a dry tuning plans for the rows that it uses" "$out" 'Cholesky of 500 rows'
 
+# Whatever solves, estimates or goes on does so on both systems, and with each preconditioner of the
+# registry it works or names the line that does.
+run -e 'help fit'
+preconds=$(printf '%s\n' "$out" | sed -n 's/^ *precond=WORD *//p' | tr -d ,)
+ok "there are preconditioners" test "$(echo $preconds | wc -w)" -ge 7
+for way in 'model=features features=128' 'model=exact'; do
+    solver=solver=$(echo "$way" | sed 's/model=\([a-z]*\).*/\1/')
+    rm -f two.gpd
+    run --accept-unconverged -s two.gpd \
+        -e "$data; fit $way solver=cg maxit=5 rtol=1e-4; why; fit continue=r1 maxit=300" \
+        -e "fit from=r2 noise=0.31 $way solver=pcg rtol=1e-4; spectrum; spectrum $way" \
+        -e "advise $way; race cg,pcg $way rtol=1e-4"
+    is "$way: solved, continued, explained, estimated and raced" $rc 0
+    run -s two.gpd -e "tune $solver nmll=approx evals=4 probes=4 features=128" \
+        -e "landscape $solver nmll=approx grid=3; plot landscape out=both.csv"
+    is "$way: tuned and drawn by probes" $rc 0
+    for p in $preconds; do
+        run -s two.gpd -e "fit $way solver=pcg precond=$p rtol=1e-3"
+        [ $rc -eq 0 ] && continue
+        line=$(printf '%s\n' "$err" | sed -n 's/^ *try  \([^,]*\), or.*/\1/p')
+        run -s two.gpd -e "$line rtol=1e-3"
+        is "$way: precond=$p is refused with a line that works: $line" $rc 0
+    done
+done
+
 # Clustered rows and hardly any noise: single precision has a floor, and says so.
 awk 'BEGIN { srand(2); print "x,z,y"
     for (i = 0; i < 1500; i++) { a = rand(); b = i < 1000 ? 0.5 + 1e-3 * rand() : rand()

@@ -306,7 +306,8 @@ static enum status cmd_describe(struct workspace *ws, const struct args *a, stru
 #define ROWS_ARG                                                                                   \
     {                                                                                              \
         "rows", ARG_INT, 0, NULL, 10, 1e6, NULL, "rows",                                           \
-            "largest sample of rows; default 4000, exact 1500, tradeoff 500"                       \
+            "largest sample of rows; default 4000, exact 1500, tradeoff 500; by probes 20000, "    \
+            "exact 2000"                                                                           \
     }
 #define SEED_ARG                                                                                   \
     {                                                                                              \
@@ -356,7 +357,7 @@ const struct command cmd_plot_rows[] = {
        "values along each axis; default 25, with probes 9"},
       SEED_ARG,
       {"nmll", ARG_CHOICE, 0, "exact", 0, 0, "exact|approx", NULL,
-       "approx: by probes, for many features; amplitude and noise are fixed"},
+       "approx: by probes, for many features or rows; amplitude and noise are fixed"},
       {"rank", ARG_INT, 0, "128", 1, 65536, NULL, "columns",
        "nmll=approx: rank of the preconditioner"},
       {"probes", ARG_INT, 0, "8", 2, 256, NULL, "probes", "nmll=approx: number of probes"}},

@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "compute/likelihood/nmll_landscape.h"
 #include "compute/models/exact.h"
+#include "compute/models/exact_op.h"
 #include "compute/preconds/precond.h"
 
 #include <math.h>
@@ -26,6 +27,7 @@ enum {
     GRAM_MOST = 8192,
     EXACT_ROWS = 800,
     EXACT_MOST = 3000,
+    PRODUCTS_ROWS = 2000,
     PATH_MOST = 400
 };
 
@@ -90,7 +92,9 @@ struct system {
 static enum status system_open(struct system *s, struct landscape *l, struct err *err)
 {
     const struct encoded *e = &l->study.e;
+    const size_t used = e->base.n < l->rows_most ? e->base.n : l->rows_most;
     const struct nmll_landscape_opts o = { .kernel = &l->study.o.kernel, .exact = l->exact,
+                                           .store = exact_op_keeps(used, s->job->limits.memory),
                                            .features = l->features, .seed = l->study.o.seed,
                                            .precision = l->study.o.precision,
                                            .backend = s->job->backend, .pool = s->job->pool };
@@ -99,7 +103,7 @@ static enum status system_open(struct system *s, struct landscape *l, struct err
                                               .t = l->split ? 1 : e->t };
 
     l->all = e->base.n;
-    l->used = e->base.n < l->rows_most ? e->base.n : l->rows_most;
+    l->used = used;
     s->at = nmll_landscape_open(&o, &rows, l->used, err);
     return s->at ? ST_OK : err->code;
 }
@@ -624,9 +628,10 @@ static void record(struct workspace *ws, const struct landscape *l, const struct
         rec_text(&rec, " x %zu", ny);
     rec_text(&rec, " values, %zu rows, ", l->used);
     if (l->exact)
-        rec_text(&rec, "exact");
+        rec_text(&rec, "exact%s", l->approx ? " kernel" : "");
     else
-        rec_text(&rec, "%zu features%s", l->features, l->approx ? ", by probes" : "");
+        rec_text(&rec, "%zu features", l->features);
+    rec_text(&rec, "%s", l->approx ? ", by probes" : "");
     rec_text(&rec, " (%s)\n  %s\n  plot %s draws it", sec, f->verdict, f->name);
     ws_emit(ws, &rec);
 }
@@ -779,16 +784,12 @@ static enum status set_up(struct workspace *ws, struct landscape *l, const struc
     /* Fit and complexity are shown with the exact kernel, because few features cannot represent
      * short lengthscales. */
     l->approx = !l->split && !strcmp(args_text(a, "nmll"), "approx");
-    if (l->approx && named && named->exact) {
-        err_set(err, ST_USAGE,
-                "nmll=approx is for random features: the exact kernel has its own value");
-        err_hint(err, "landscape nmll=approx features=4096");
-        return ST_USAGE;
-    }
-    const bool few = rows <= EXACT_ROWS || kernel_draws_none(&o.kernel);
+    const bool only = kernel_draws_none(&o.kernel), few = rows <= EXACT_ROWS || only;
     const struct model_ops *kind = t ? run_model_kind(t) : model_kind_usual(few);
-    l->exact = !l->approx && (named ? named->exact
-                                    : !args_given(a, "features") && (l->split || kind->exact));
+    /* Probes are for many features, unless the last tuning had them of the exact kernel. */
+    const bool usual = l->approx ? only || (t && kind->exact && t->topt.approx)
+                                 : l->split || kind->exact;
+    l->exact = named ? named->exact : !args_given(a, "features") && usual;
     l->features =
         (size_t)args_int(a, "features", t && kind->draws ? (long)t->topt.features : 1024);
     l->features += l->features & 1;
@@ -806,13 +807,17 @@ static enum status set_up(struct workspace *ws, struct landscape *l, const struc
         l->probes = (size_t)args_int(a, "probes", 8);
     }
     l->rows_most = (size_t)args_int(a, "rows",
-                                    l->approx   ? APPROX_ROWS
+                                    l->approx   ? (l->exact ? PRODUCTS_ROWS : APPROX_ROWS)
                                     : !l->exact ? 4000
                                     : l->split  ? 500
                                                 : 1500);
-    if (l->exact && l->rows_most > EXACT_MOST)
-        return err_set(err, ST_RANGE, "rows=%zu: a grid of exact likelihoods takes at most %d rows",
-                       l->rows_most, EXACT_MOST);
+    if (l->exact && !l->approx && l->rows_most > EXACT_MOST) {
+        err_set(err, ST_RANGE, "rows=%zu: a grid of exact likelihoods takes at most %d rows",
+                l->rows_most, EXACT_MOST);
+        if (!l->split)
+            err_hint(err, "landscape solver=exact nmll=approx rows=%zu", l->rows_most);
+        return ST_RANGE;
+    }
     if (t)
         o.seed = t->topt.seed;
     if (args_given(a, "seed"))

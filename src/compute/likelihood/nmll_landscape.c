@@ -93,13 +93,17 @@ struct nmll_landscape *nmll_landscape_open(const struct nmll_landscape_opts *o,
     return NULL;
 }
 
+static struct exact_rows rows_of(const struct nmll_landscape *l, const double *hp)
+{
+    return (struct exact_rows){ .k = l->o.kernel, .hp = hp, .X = l->X, .n = l->n,
+                                .d = l->src.base.d, .row_scale = l->scale, .pool = l->o.pool };
+}
+
 /* K <- K1 (n x n) at hp, b <- the targets (t x n), yty <- y'y of each. */
 static enum status exact_system(struct nmll_landscape *l, const double *hp, double *K, double *b,
                                 double *yty, const struct ctl *ctl, struct err *err)
 {
-    const struct exact_rows rows = { .k = l->o.kernel, .hp = hp, .X = l->X, .n = l->n,
-                                     .d = l->src.base.d, .row_scale = l->scale,
-                                     .pool = l->o.pool };
+    const struct exact_rows rows = rows_of(l, hp);
 
     memcpy(b, l->y, l->t * l->n * sizeof *b);
     for (size_t j = 0; j < l->t; j++)
@@ -171,7 +175,10 @@ enum status nmll_landscape_probe(struct nmll_landscape *l, const struct nmll_lan
                                   .within = &within };
     double a[TARGETS_MOST], w[TARGETS_MOST];
     const struct nmll_told told = { .value = value, .se = se, .amplitude = a, .noise = w };
-    enum status rc = nmll_slq(l->fop, &ask, so, &told, ctl, err);
+    const struct exact_rows rows = rows_of(l, at->hp);
+    enum status rc = l->o.exact ? nmll_slq_exact(l->o.backend, &rows, l->o.store, &ask, so, &told,
+                                                 ctl, err)
+                                : nmll_slq(l->fop, &ask, so, &told, ctl, err);
 
     if (rc == ST_OK)
         *value -= (double)l->t * l->log_scale;

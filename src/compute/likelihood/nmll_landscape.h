@@ -3,8 +3,8 @@
  *
  * One decomposition of the Gram (or kernel) matrix at a kernel setting gives the NMLL at every
  * amplitude and noise (share/doc/methods.md 6.8), so that a grid over a lengthscale and the noise
- * costs as many decompositions as it has lengthscales.  Where a Gram matrix would cost too much,
- * probes give the value at one setting of everything (nmll_slq). */
+ * costs as many decompositions as it has lengthscales.  Where such a matrix would cost too much,
+ * probes give the value at one setting of everything (nmll_slq, nmll_slq_exact). */
 #ifndef GPDESK_NMLL_LANDSCAPE_H
 #define GPDESK_NMLL_LANDSCAPE_H
 
@@ -14,6 +14,7 @@
 struct nmll_landscape_opts {
     const struct kernel *kernel; /* bound; it must outlive the landscape */
     bool exact;                  /* the kernel matrix (n x n), else features (M x M) */
+    bool store;                  /* exact, by probes: it is kept as float32 for the iterations */
     size_t features;
     uint64_t seed;
     enum precision precision;

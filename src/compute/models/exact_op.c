@@ -606,6 +606,13 @@ double exact_op_stored_cost(bool half, size_t vectors)
     return 1e-9 * (NS_READ * (half ? 2.0 : 4.0) + NS_VECTOR * wide * (double)vectors);
 }
 
+bool exact_op_keeps(size_t n, size_t mem_limit)
+{
+    const double room = mem_limit ? (double)mem_limit : 0.5 * (double)mem_physical();
+
+    return exact_op_stored_bytes(n, false) < 0.5 * room;
+}
+
 double exact_op_stored_bytes(size_t n, bool half)
 {
     return exact_stored_bytes(n, half);

@@ -366,13 +366,6 @@ static enum status exact_value(struct tuning_level *l, const struct nmll_ask *as
     return nmll_exact(l->task->kernel, l->src, ask, told, l->task->on.pool, l->task->on.ctl, err);
 }
 
-/* K1 is kept as float32 where that takes at most half of the memory. */
-static bool keeps_values(size_t n, size_t mem_limit)
-{
-    const double room = mem_limit ? (double)mem_limit : 0.5 * (double)mem_physical();
-    return exact_op_stored_bytes(n, false) < 0.5 * room;
-}
-
 static void exact_probes_note(size_t n, size_t mem_limit, char note[256])
 {
     char rows[24], kept[24], mem[24], time[32];
@@ -384,7 +377,7 @@ static void exact_probes_note(size_t n, size_t mem_limit, char note[256])
     snprintf(note, 256,
              "a value of %s rows takes hundreds of products with their kernel matrix (%s); with a "
              "Cholesky factor (nmll=exact) %s and about %s of one core",
-             rows, keeps_values(n, mem_limit) ? kept : "never kept", mem, time);
+             rows, exact_op_keeps(n, mem_limit) ? kept : "never kept", mem, time);
 }
 
 /* By products with K1 (share/doc/methods.md 10.7). */
@@ -393,7 +386,7 @@ static enum status exact_probes(struct tuning_level *l, const struct nmll_ask *a
                                 struct err *err)
 {
     const struct tuning_task *task = l->task;
-    const bool store = keeps_values(l->n, task->mem_limit);
+    const bool store = exact_op_keeps(l->n, task->mem_limit);
     double *X = exact_inputs(l->src, err);
     const struct exact_rows rows = { .k = task->kernel, .hp = ask->hp, .X = X, .n = l->n,
                                      .d = l->src->d, .row_scale = l->src->row_scale,
