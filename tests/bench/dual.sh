@@ -89,10 +89,11 @@ solved() { # JOB DATA FIT
         done_with "$1" $(scores) $(fits)
 }
 
-# Hyperparameters by the exact likelihood of 1000 rows, then steps on all rows; or of features.
+# Hyperparameters by the exact likelihood of 1000 rows, then steps on all rows, or features; those
+# of robot's features by 2048 of them.
 found() { # JOB SOURCE FIT
     case $1 in
-    *-features) tune="tune features=2048" ;;
+    robot-*-features) tune="tune features=2048" ;;
     *) tune="tune solver=exact rows=1000" ;;
     esac
     run "$1" "$2" "$tune" "fit $3" score &&

@@ -13,8 +13,10 @@
 /* LIMIT with the memory and time that n rows would need, when `matrices` n x n matrices exceed
  * mem_limit bytes (0: none). */
 enum status exact_allowed(size_t n, size_t matrices, size_t mem_limit, struct err *);
-/* Seconds of one core for the matrix of n rows and its Cholesky factor, from sizes alone. */
+/* Seconds of one core for the matrix of n rows and its Cholesky factor, from sizes alone; and where
+ * a kernel value takes `pair` seconds (exact_op_pair). */
 double exact_seconds(size_t n);
+double exact_seconds_of(size_t n, double pair);
 /* All rows of a source as a row-major n x d array; the caller frees it. */
 double *exact_inputs(const struct source *, struct err *);
 /* The rows of an exact kernel matrix: kernel k at hyperparameters hp, X with n rows of d inputs

@@ -565,11 +565,11 @@ bool exact_op_rounds(const struct exact_op *op)
 
 /* Nanoseconds of one core at 3.6 GHz, as measured (tests/bench/bench_products.c).  With vectors of
  * 16 numbers: an entry of a pair, a closed form, a table, a product with a vector.  In
- * kernel_exact: a kernel at a pair of rows or of windows, and each of its inputs; at a pair of a
- * tile. */
+ * kernel_exact: a kernel at a pair of rows or of windows, each of its inputs, and each on a circle;
+ * what a power takes more, and a kernel without a closed form (90 to 230); at a pair of a tile. */
 static const double NS_ENTRY = 0.0095, NS_FORM = 0.15, NS_TABLE = 1.7, NS_VECTOR = 0.009,
-                    NS_PAIR = 10.0, NS_INPUT = 1.4, NS_TILE = 10.0,
-                    NS_READ = 0.045 /* a stored byte */;
+                    NS_PAIR = 10.0, NS_INPUT = 1.2, NS_TURN = 28.0, NS_POWER = 25.0,
+                    NS_SLOW = 150.0, NS_TILE = 10.0, NS_READ = 0.045 /* a stored byte */;
 
 /* Pairs of windows that kernel t compares for a pair of rows of the usual length; 1 without
  * windows. */
@@ -581,21 +581,41 @@ static double window_pairs(const struct kterm *t)
     return kterm_reads_windows(t) ? windows * windows : 1.0;
 }
 
+/* Nanoseconds of kernel t at a pair of rows in double precision. */
+static double pair_ns(const struct kernel *k, size_t t, size_t d)
+{
+    const struct kterm *term = &k->term[t];
+    const struct kernel_closed c = term->ops->closed ? term->ops->closed(term->params)
+                                                     : (struct kernel_closed){ .form = KERNEL_NONE };
+    const double more = c.form == KERNEL_NONE    ? NS_SLOW
+                        : c.form == KERNEL_POWER ? NS_POWER
+                                                 : 0.0;
+
+    if (kterm_reads_windows(term) && term->layer.ops->tile)
+        return NS_TILE;
+    return window_pairs(term) * (NS_PAIR + more + (c.circle ? NS_TURN : NS_INPUT) *
+                                                      (double)kernel_inputs(k, t, d));
+}
+
+double exact_op_pair(const struct kernel *k, size_t d)
+{
+    double ns = 0.0;
+
+    for (size_t t = 0; t < k->nterms; t++)
+        ns += pair_ns(k, t, d);
+    return 1e-9 * ns;
+}
+
 double exact_op_cost(const struct kernel *k, size_t d, size_t vectors)
 {
     const double wide = 16.0 / (double)cpu_simd_now()->f32.lanes;
     const bool single = exact_form_has(k, d);
     double ns = (double)vectors * (single ? NS_VECTOR * wide : 1.0);
 
-    for (size_t t = 0; t < k->nterms; t++) {
-        const double inputs = (double)kernel_inputs(k, t, d);
-        if (kterm_reads_windows(&k->term[t]) && k->term[t].layer.ops->tile)
-            ns += NS_TILE;
-        else if (single)
-            ns += wide * (NS_ENTRY * inputs + (k->term[t].ops->closed ? NS_FORM : NS_TABLE));
-        else
-            ns += window_pairs(&k->term[t]) * (NS_PAIR + NS_INPUT * inputs);
-    }
+    for (size_t t = 0; t < k->nterms; t++)
+        ns += single ? wide * (NS_ENTRY * (double)kernel_inputs(k, t, d) +
+                               (k->term[t].ops->closed ? NS_FORM : NS_TABLE))
+                     : pair_ns(k, t, d);
     return 1e-9 * ns;
 }
 

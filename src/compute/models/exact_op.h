@@ -60,6 +60,8 @@ enum status exact_op_columns(struct exact_op *, size_t m, const size_t *at, doub
  * and for one pair of rows of d inputs before there is an operator. */
 double exact_op_seconds(const struct exact_op *, size_t rows, size_t k);
 double exact_op_cost(const struct kernel *, size_t d, size_t k);
+/* Seconds of one core for a value in double precision, as a Cholesky factor takes it. */
+double exact_op_pair(const struct kernel *, size_t d);
 /* Bytes of stored values of n rows, and seconds of one core to read one and multiply it with k
  * vectors. */
 double exact_op_stored_bytes(size_t n, bool half);

@@ -81,7 +81,10 @@ static enum status exact_plan(const struct fit_opts *o, size_t n, size_t d, size
     if (rc != ST_OK)
         return rc;
     mem_format(mem, sizeof mem, p->bytes);
-    text_seconds(time, sizeof time, exact_seconds(n) / (double)(threads ? threads : 1));
+    text_seconds(time, sizeof time,
+                 (exact_seconds_of(n, exact_op_pair(&o->kernel, d)) +
+                  (p->Mv ? exact_seconds_of(n, 0.0) : 0.0)) / /* the diagonal of the inverse */
+                     (double)(threads ? threads : 1));
     snprintf(note, 256, "exact: Cholesky of %zu rows in %s, about %s%s", n, mem, time,
              features_instead(o, n, d, threads, words));
     return ST_OK;

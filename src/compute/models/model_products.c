@@ -154,6 +154,12 @@ static void choose_storing(const struct fit_opts *o, size_t n, size_t d, double 
     w->stored = half ? STORE_FLOAT16 : STORE_FLOAT32;
 }
 
+/* Seconds of one core for the matrix and its factor. */
+static double factor_seconds(const struct fit_opts *o, size_t n, size_t d)
+{
+    return exact_seconds_of(n, exact_op_pair(&o->kernel, d));
+}
+
 /* The counted cost of a solver on products. */
 static struct way count(const struct fit_opts *o, const struct solver_ops *s, size_t n, size_t d)
 {
@@ -171,7 +177,7 @@ static struct way count(const struct fit_opts *o, const struct solver_ops *s, si
         w.seconds += w.products * rows * BLOCK_ROWS * (BLOCK_ROWS / 3.0 + 2.0 * k) / 20e9;
     w.bytes = 8.0 * rows * (1.5 * (double)d + 8.0 * k + 2.0 * rank + (rank > 0.0 ? COLUMNS : 0.0));
     if (!s->iterative) {
-        w.seconds = exact_seconds(n);
+        w.seconds = factor_seconds(o, n, d);
         w.bytes += 8.0 * rows * rows;
     } else {
         choose_storing(o, n, d, pair, &w);
@@ -318,7 +324,8 @@ enum status model_products_plan(const struct fit_opts *o, size_t n, size_t d, bo
 {
     const struct solver_ops *asked = solver_is_free(o->solver) ? NULL : solver_find(o->solver, err);
     const struct solver_ops *steps = stepping();
-    struct way all[4] = { { .name = "Cholesky", .seconds = exact_seconds(n), .bytes = p->bytes } };
+    struct way all[4] = { { .name = "Cholesky", .seconds = factor_seconds(o, n, d),
+                            .bytes = p->bytes } };
     size_t ways = 1, chosen = 0;
 
     if (asked == NULL && !solver_is_free(o->solver))
@@ -327,7 +334,7 @@ enum status model_products_plan(const struct fit_opts *o, size_t n, size_t d, bo
         return ST_USAGE;
     factor = factor && o->plan == PLAN_AUTO && o->store == STORE_AUTO;
     if (p->Mv) /* the diagonal of the inverse */
-        all[0].seconds *= 2.0;
+        all[0].seconds += exact_seconds_of(n, 0.0);
     all[ways++] = count(o, solver_usual(), n, d);
     if (steps)
         all[ways++] = count(o, steps, n, d);
@@ -351,12 +358,12 @@ enum status model_products_plan(const struct fit_opts *o, size_t n, size_t d, bo
 
 /* True where a sample of the rows decides, or tells the cost: where there are enough of them, and a
  * factor would not be taken anyway. */
-static bool takes_sample(const struct fit_opts *o, size_t n)
+static bool takes_sample(const struct fit_opts *o, size_t n, size_t d)
 {
     const bool chosen = solver_is_free(o->solver), direct = o->plan == PLAN_DIRECT;
     const struct solver_ops *s = chosen ? NULL : solver_find(o->solver, NULL);
     const bool factor = chosen && exact_allowed(n, 1, o->mem_limit, NULL) == ST_OK &&
-                        exact_seconds(n) <= hardly_felt && o->plan == PLAN_AUTO &&
+                        factor_seconds(o, n, d) <= hardly_felt && o->plan == PLAN_AUTO &&
                         o->store == STORE_AUTO;
 
     return n >= SAMPLED_FROM && !direct && !factor && (chosen || (s && s->iterative));
@@ -379,7 +386,7 @@ enum status model_products_sample(const struct fit *ft, struct fit_opts *o, stru
                                     .most = o->maxit ? o->maxit : 500 };
     size_t rows;
 
-    if (!takes_sample(o, n) || q.precond == NULL || q.precond->factored)
+    if (!takes_sample(o, n, ft->src->d) || q.precond == NULL || q.precond->factored)
         return ST_OK;
     const enum status rc = model_forecast(&q, &on, g, &rows, err);
     for (size_t i = 0; rc == ST_OK && i < 2; i++)

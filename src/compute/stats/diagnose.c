@@ -206,7 +206,7 @@ static enum status kernel_table(struct work *w, const struct diagnose_ask *ask, 
     while (a->ways < ADVICE_WAYS &&
            model_products_stepping(o, n, w->src->d, a->ways, &a->way[a->ways]))
         a->ways++;
-    a->direct_seconds = exact_seconds(n);
+    a->direct_seconds = exact_seconds_of(n, exact_op_pair(&o->kernel, w->src->d));
     a->direct_bytes = 8.0 * (double)n * (double)n;
     a->rows = q.count;
     for (size_t i = 0; i < a->rows; i++) {
