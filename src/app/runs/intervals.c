@@ -32,7 +32,8 @@ bool intervals_moved(const struct run *r, double share)
            fabs(r->info.noise / r->fit.noise - 1.0) > share;
 }
 
-bool intervals_open(const struct run *r)
+/* True if an unfinished solve leaves the likeliest amplitude open by more than a tenth. */
+static bool left_open(const struct run *r)
 {
     return !r->fit.keep_scale && r->info.likeliest_high > 1.1 * r->info.likeliest_low;
 }
@@ -50,7 +51,7 @@ void intervals_rule(struct buf *b, const struct run *r)
                    "the scale by left-out rows, whose mean z^2 is %.2f (it was %.2f at the "
                    "likeliest amplitude)",
                    i->left_out_z2, i->left_out_before);
-    else if (intervals_open(r))
+    else if (left_open(r))
         buf_printf(b, "the likeliest amplitude lies between %.3g and %.3g, and an unfinished "
                    "solve does not tell where", i->likeliest_low, i->likeliest_high);
     else
@@ -101,7 +102,7 @@ static void open_note(struct workspace *ws, const struct run *r)
 {
     char more[48];
 
-    if (!intervals_open(r) || intervals_moved(r, 0.02))
+    if (!left_open(r) || intervals_moved(r, 0.02))
         return;
     snprintf(more, sizeof more, "fit continue=%s", r->id);
     ws_tell(ws, REC_NOTE, r->id, "likeliest", more,

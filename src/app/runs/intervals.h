@@ -14,8 +14,6 @@ struct judged intervals_left_out(const struct run *);
 void intervals_figures(struct buf *, const struct judged *);
 /* True if the fit moved amplitude or noise by more than this share. */
 bool intervals_moved(const struct run *, double share);
-/* True if an unfinished solve leaves the likeliest amplitude open by more than a tenth. */
-bool intervals_open(const struct run *);
 /* By which rule it moved them: "the ratio by the leave-one-out error of its own features, ...". */
 void intervals_rule(struct buf *, const struct run *);
 /* True if the 95 % interval of the first target reaches further than 1.96 sd, or less far, by more

@@ -585,8 +585,10 @@ static double window_pairs(const struct kterm *t)
 static double pair_ns(const struct kernel *k, size_t t, size_t d)
 {
     const struct kterm *term = &k->term[t];
-    const struct kernel_closed c = term->ops->closed ? term->ops->closed(term->params)
-                                                     : (struct kernel_closed){ .form = KERNEL_NONE };
+    struct kernel_closed c = { .form = KERNEL_NONE };
+
+    if (term->ops->closed)
+        c = term->ops->closed(term->params);
     const double more = c.form == KERNEL_NONE    ? NS_SLOW
                         : c.form == KERNEL_POWER ? NS_POWER
                                                  : 0.0;

@@ -65,7 +65,7 @@ double exact_op_pair(const struct kernel *, size_t d);
 /* Bytes of stored values of n rows, and seconds of one core to read one and multiply it with k
  * vectors. */
 double exact_op_stored_bytes(size_t n, bool half);
-/* True if those in float32 take at most half of the memory allowed (0: of half of the machine's). */
+/* True if those in float32 take at most half of the memory allowed (0: half of the machine's). */
 bool exact_op_keeps(size_t n, size_t mem_limit);
 double exact_op_stored_cost(bool half, size_t k);
 

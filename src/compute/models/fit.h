@@ -20,7 +20,7 @@ struct fit {
     double ratio, *b;       /* noise^2 / amplitude^2 in force; Z'y (t x M), or NULL */
     double weights;         /* sum of the weights of rows (n without weights) */
     bool free_scale;        /* amplitude and noise may follow the data */
-    double slack[TARGETS_MOST]; /* what the c of `moments` may be too small by: an unfinished solve */
+    double slack[TARGETS_MOST]; /* how far c of `moments` may be too low: an unfinished solve */
     double *residual;       /* features: y - Z w (t x n) once `moments` has run */
     double *inverse;        /* exact: the diagonal of (K1 + ratio I)^-1 (n) */
     struct exact_system *system; /* exact by products: open from `fit` to `end` */
