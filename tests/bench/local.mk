@@ -4,7 +4,7 @@
 bench_report = tests/bench/report.c tests/bench/report.h
 bench_programs = tests/bench/bench_machine tests/bench/bench_compute tests/bench/bench_solve \
   tests/bench/bench_memory tests/bench/bench_csv tests/bench/bench_rows tests/bench/bench_windows \
-  tests/bench/bench_products tests/bench/bench_tanimoto
+  tests/bench/bench_products tests/bench/bench_tanimoto tests/bench/bench_inducing
 
 EXTRA_PROGRAMS += $(bench_programs)
 tests_bench_bench_machine_SOURCES = tests/bench/bench_machine.c $(bench_report)
@@ -26,6 +26,8 @@ tests_bench_bench_products_SOURCES = tests/bench/bench_products.c $(bench_report
 tests_bench_bench_products_LDADD = libcompute.a libbase.a $(COMPUTE_LIBS)
 tests_bench_bench_tanimoto_SOURCES = tests/bench/bench_tanimoto.c $(bench_report)
 tests_bench_bench_tanimoto_LDADD = libcompute.a libbase.a $(COMPUTE_LIBS)
+tests_bench_bench_inducing_SOURCES = tests/bench/bench_inducing.c $(bench_report)
+tests_bench_bench_inducing_LDADD = libcompute.a libbase.a $(COMPUTE_LIBS)
 # The compute core alone: tune, fit and score one data set (see the head of the file).
 EXTRA_PROGRAMS += tests/bench/bench_gp
 tests_bench_bench_gp_SOURCES = tests/bench/bench_gp.c

@@ -26,6 +26,7 @@ part() {
     part "memory of fits" "$programs/bench_memory"
     part "exact GP" "$programs/bench_solve" exact 4000
     part "products with exact kernels" "$programs/bench_products"
+    part "inducing points" "$programs/bench_inducing"
     echo
     echo "* a published figure, measured elsewhere; everything else is of this run"
 } | tee "$out/bench.txt"

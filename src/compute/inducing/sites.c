@@ -51,28 +51,24 @@ enum status sites_at(struct sites *s, double amplitude, double tolerance, const 
     return s->of->posterior(&s->l, ctl, err);
 }
 
-struct search { struct sites *s; const struct ctl *ctl; struct err *err; enum status rc; };
+struct search { struct sites *s; const struct ctl *ctl; };
 
-static double value_of_log(void *ctx, double log_amplitude)
+static enum status value_at(void *ctx, double amplitude, double *value, struct err *err)
 {
-    struct search *q = ctx;
+    const struct search *q = ctx;
+    const enum status rc = sites_at(q->s, amplitude, SEARCHED, q->ctl, err);
 
-    if (q->rc == ST_OK)
-        q->rc = sites_at(q->s, exp(log_amplitude), SEARCHED, q->ctl, q->err);
-    return q->rc == ST_OK ? -q->s->l.evidence : INFINITY;
+    *value = -q->s->l.evidence;
+    return rc;
 }
 
 enum status sites_best(struct sites *s, const double within[2], double *amplitude,
                        const struct ctl *ctl, struct err *err)
 {
-    struct search q = { .s = s, .ctl = ctl, .err = err };
-    const double lo = log(within[0]), hi = log(within[1]);
-    double at = lo;
+    struct search q = { s, ctl };
+    const enum status rc = nmll_search_amplitude(value_at, &q, within, amplitude, err);
 
-    if (hi > lo)
-        nmll_search_few(value_of_log, &q, lo, hi, *amplitude > 0.0 ? log(*amplitude) : NAN, &at);
-    *amplitude = exp(at);
-    return q.rc == ST_OK ? sites_at(s, *amplitude, 0.0, ctl, err) : q.rc;
+    return rc == ST_OK ? sites_at(s, *amplitude, 0.0, ctl, err) : rc;
 }
 
 /* Sites that are stationary move nothing: the slope is that of a regression on nu / tau with noise

@@ -220,37 +220,21 @@ enum status dirichlet_at(const struct dirichlet *d, double amplitude, double *L,
     return rc;
 }
 
-/* A search over the logarithm of the amplitude. */
-struct amplitudes { const struct dirichlet *d; double *L, *w; enum status rc; struct err *err; };
+struct search { const struct dirichlet *d; double *L, *w; };
 
-static double value_of_log(void *ctx, double log_amplitude)
+static enum status value_at(void *ctx, double amplitude, double *value, struct err *err)
 {
-    struct amplitudes *a = ctx;
-    double value = INFINITY;
+    const struct search *s = ctx;
 
-    if (a->rc == ST_OK)
-        a->rc = dirichlet_at(a->d, exp(log_amplitude), a->L, a->w, &value, a->err);
-    if (a->rc == ST_NOT_PD) {
-        err_clear(a->err);
-        a->rc = ST_OK;
-        return INFINITY;
-    }
-    return a->rc == ST_OK ? value : INFINITY;
+    return dirichlet_at(s->d, amplitude, s->L, s->w, value, err);
 }
 
 enum status dirichlet_best(const struct dirichlet *d, const double within[2], double *L, double *w,
                            double *amplitude, struct err *err)
 {
-    struct amplitudes a = { .d = d, .L = L, .w = w, .err = err };
-    double at = log(*amplitude);
-    const double lo = log(within[0]), hi = log(within[1]);
+    struct search s = { d, L, w };
 
-    if (hi > lo)
-        nmll_search_few(value_of_log, &a, lo, hi, at, &at);
-    else
-        at = lo;
-    *amplitude = exp(at);
-    return a.rc;
+    return nmll_search_amplitude(value_at, &s, within, amplitude, err);
 }
 
 /* Probabilities. */

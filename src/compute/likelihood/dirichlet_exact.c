@@ -87,38 +87,21 @@ enum status dirichlet_exact_at(const struct dirichlet_exact *d, size_t c, double
     return blas_dtrsm(d->pool, true, n, 1, L, n, w, n, err);
 }
 
-/* A search over the logarithm of the amplitude. */
-struct search { const struct dirichlet_exact *d; size_t c; double *L, *w; enum status rc;
-                struct err *err; };
+struct search { const struct dirichlet_exact *d; size_t c; double *L, *w; };
 
-static double value_of_log(void *ctx, double log_amplitude)
+static enum status value_at(void *ctx, double amplitude, double *value, struct err *err)
 {
-    struct search *s = ctx;
-    double value = INFINITY;
+    const struct search *s = ctx;
 
-    if (s->rc == ST_OK)
-        s->rc = dirichlet_exact_at(s->d, s->c, exp(log_amplitude), s->L, s->w, &value, s->err);
-    if (s->rc == ST_NOT_PD) {
-        err_clear(s->err);
-        s->rc = ST_OK;
-        return INFINITY;
-    }
-    return s->rc == ST_OK ? value : INFINITY;
+    return dirichlet_exact_at(s->d, s->c, amplitude, s->L, s->w, value, err);
 }
 
 enum status dirichlet_exact_best(const struct dirichlet_exact *d, size_t c, const double within[2],
                                  double *L, double *w, double *amplitude, struct err *err)
 {
-    struct search s = { .d = d, .c = c, .L = L, .w = w, .err = err };
-    double at = log(*amplitude);
-    const double lo = log(within[0]), hi = log(within[1]);
+    struct search s = { d, c, L, w };
 
-    if (hi > lo)
-        nmll_search_few(value_of_log, &s, lo, hi, at, &at);
-    else
-        at = lo;
-    *amplitude = exp(at);
-    return s.rc;
+    return nmll_search_amplitude(value_at, &s, within, amplitude, err);
 }
 
 /* The sum over the classes, and its gradient by

@@ -25,22 +25,17 @@ struct classes {
     enum status rc;
 };
 
-/* K = amplitude^2 K1 and the posterior there; +inf where there is none. */
-static double value_at(struct classes *c, double amplitude)
+/* K = amplitude^2 K1 and the posterior there. */
+static enum status value_at(void *ctx, double amplitude, double *value, struct err *err)
 {
+    struct classes *c = ctx;
     const size_t n = c->rows.n;
 
-    if (c->rc != ST_OK)
-        return INFINITY;
     for (size_t i = 0; i < n * n; i++)
         c->K[i] = amplitude * amplitude * c->K1[i];
-    c->rc = c->of->posterior(&c->l, c->ctl, c->err);
-    return c->rc == ST_OK ? -c->l.evidence : INFINITY;
-}
-
-static double value_of_log(void *ctx, double log_amplitude)
-{
-    return value_at(ctx, exp(log_amplitude));
+    const enum status rc = c->of->posterior(&c->l, c->ctl, err);
+    *value = -c->l.evidence;
+    return rc;
 }
 
 /* Derivatives in log hp; in log amplitude dK = 2 K; the noise moves nothing. */
@@ -69,18 +64,13 @@ static enum status answer(struct classes *c, const struct nmll_ask *q, const str
     double amplitude = q->amplitude;
 
     if (q->scale == NMLL_BEST) {
-        const double lo = log(q->within->amplitude[0]), hi = log(q->within->amplitude[1]);
+        amplitude = out->amplitude ? out->amplitude[0] : 0.0;
         c->l.tolerance = SEARCHED;
-        double at = out->amplitude && out->amplitude[0] > 0.0 ? log(out->amplitude[0]) : NAN;
-        if (hi > lo)
-            nmll_search_few(value_of_log, c, lo, hi, at, &at);
-        else
-            at = lo;
-        amplitude = exp(at);
+        c->rc = nmll_search_amplitude(value_at, c, q->within->amplitude, &amplitude, c->err);
         c->l.tolerance = 0.0;
     }
     if (c->rc == ST_OK) /* once more with what the gradient needs */
-        *out->value = value_at(c, amplitude);
+        c->rc = value_at(c, amplitude, out->value, c->err);
     if (out->amplitude != NULL)
         out->amplitude[0] = amplitude;
     if (out->noise != NULL)

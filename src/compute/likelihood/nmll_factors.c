@@ -172,6 +172,44 @@ static void narrow(struct few *s)
     }
 }
 
+struct amplitudes {
+    enum status (*value)(void *ctx, double amplitude, double *value, struct err *err);
+    void *ctx;
+    enum status rc;
+    struct err *err;
+};
+
+static double value_of_log(void *ctx, double log_amplitude)
+{
+    struct amplitudes *a = ctx;
+    double v = INFINITY;
+
+    if (a->rc == ST_OK)
+        a->rc = a->value(a->ctx, exp(log_amplitude), &v, a->err);
+    if (a->rc == ST_OK)
+        return v;
+    if (a->rc == ST_NOT_PD) {
+        err_clear(a->err);
+        a->rc = ST_OK;
+    }
+    return INFINITY;
+}
+
+enum status nmll_search_amplitude(enum status (*at_one)(void *ctx, double amplitude, double *value,
+                                                        struct err *err),
+                                  void *ctx, const double within[2], double *amplitude,
+                                  struct err *err)
+{
+    struct amplitudes a = { .value = at_one, .ctx = ctx, .err = err };
+    const double lo = log(within[0]), hi = log(within[1]);
+    double at = lo;
+
+    if (hi > lo)
+        nmll_search_few(value_of_log, &a, lo, hi, *amplitude > 0.0 ? log(*amplitude) : NAN, &at);
+    *amplitude = exp(at);
+    return a.rc;
+}
+
 double nmll_search_few(double (*f)(void *, double), void *ctx, double lo, double hi, double start,
                        double *at)
 {

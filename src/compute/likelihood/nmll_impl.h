@@ -45,6 +45,13 @@ enum status nmll_there_said(const struct nmll_there *, struct err *err);
  * in the valley of the start or of one of three fixed points of the range. */
 double nmll_search_few(double (*f)(void *, double), void *ctx, double lo, double hi, double start,
                        double *at);
+/* The same over the logarithm of an amplitude, within bounds and from *amplitude on if that is
+ * positive; `at_one` leaves what else it computes in ctx.  NOT_PD, where rounding leaves
+ * no factor, counts as infinity; any other status ends the search and is returned. */
+enum status nmll_search_amplitude(enum status (*at_one)(void *ctx, double amplitude, double *value,
+                                                        struct err *err),
+                                  void *ctx, const double within[2], double *amplitude,
+                                  struct err *err);
 
 /* The NMLL of one target from c = y' (K1 + ratio I)^-1 y and logdet = log|K1 + ratio I| (n x n):
  * c / (2 beta^2) + logdet / 2 + (n / 2) log(2 pi beta^2) (share/doc/methods.md 6.2). */
