@@ -10,7 +10,8 @@
 #include "base/mem.h"
 #include "compute/backend_load.h"
 #include "compute/linalg/blas.h"
-#include "compute/models/exact.h"
+#include "compute/models/exact_system.h"
+#include "compute/models/exact_op.h"
 #include "compute/features/fop.h"
 #include "compute/models/model.h"
 #include "compute/preconds/precond.h"
@@ -392,6 +393,50 @@ static void exact_products(const struct source_array *src, size_t n)
     free(V), free(W);
 }
 
+/* Stochastic dual descent on the exact kernel of the first n rows and d inputs for a target and 64
+ * functions: batches of 512 rows, of `whole` steps as many as `steps`, by which the time is
+ * multiplied (its start, the largest eigenvalue, too).  floor, aim: seconds. */
+static void descents(const struct source_array *src, const double *y, size_t n, size_t d,
+                     size_t steps, size_t whole, double floor, double aim)
+{
+    enum { VECTORS = 65 };
+    const size_t all = src->base.d;
+    double *X = mem_aligned(n * d, sizeof *X, "rows", &err),
+           *B = mem_calloc(2 * VECTORS, n * sizeof *B, "vectors", &err), hp[KERNEL_MAX_HP];
+    struct solve_info info[VECTORS];
+    struct exact_system *s = NULL;
+    size_t from[KERNEL_MAX_HP];
+    struct kernel k;
+    char what[80];
+
+    must(X && B ? ST_OK : ST_NOMEM, "rows");
+    for (size_t i = 0; i < n * d; i++)
+        X[i] = src->x[i / d * all + i % d];
+    for (size_t i = 0; i < VECTORS * n; i++)
+        B[i] = i < n ? y[i] : rng_normal(8, RNG_TEST, i);
+    must(kernel_parse("matern(nu=3/2,ard)", &k, NULL, &err), "kernel");
+    must(kernel_bind(&k, d, from, &err), "kernel");
+    for (size_t i = 0; i < d; i++)
+        hp[i] = 2.0 * sqrt((double)d);
+    const struct exact_rows rows = { .k = &k, .hp = hp, .X = X, .n = n, .d = d, .pool = pool };
+    must(exact_system_open(device, &rows, &s, &err), "exact kernel");
+    const struct linop A = exact_system_linop(s, 0.01);
+    const struct solve_opts o = { .rtol = 1e-12, .maxit = steps, .seed = 9 };
+    const double start = now();
+    must(solver_find("sdd", &err)->solve(&A, VECTORS, B, B + VECTORS * n, &o, NULL, info, &err),
+         "dual descent");
+    const double took = (now() - start) * (double)whole / (double)steps;
+    snprintf(what, sizeof what, "sdd, %zu x %zu, %d vectors, %zu steps", n, d, VECTORS, whole);
+    line(what, took, NULL, 0.0, floor, aim);
+    printf("  %zu steps were made%s; residual %.2g, halved %zu times\n", info[0].iterations,
+           exact_op_there(exact_system_op(s), NULL) ? "" : " WITHOUT THE DEVICE",
+           info[0].true_residual, info[0].halved);
+    for (size_t c = 0; c < VECTORS; c++)
+        solve_info_free(&info[c]);
+    exact_system_close(s);
+    free(X), free(B);
+}
+
 static void start_json(const char *device_name, size_t n, size_t d, size_t M)
 {
     const char *file = getenv("GPDESK_BENCH_JSON");
@@ -486,6 +531,9 @@ int main(int argc, char **argv)
     grams(&src, n < 36000 ? n : 36000, 4096);
     gradients(&src, n < 36000 ? n : 36000, 4096);
     exact_products(&src, n < 50000 ? n : 50000);
+    /* As pol, whole (authors, A100: 113 s); and as song, a part of it (185 minutes). */
+    descents(&src, y, n < 13500 ? n : 13500, 26, 100000, 100000, 113.0, 5.0);
+    descents(&src, y, n, d, 1000, 100000, 11100.0, 70.0);
     factorisations(2048);
     factorisations(4096);
     if (json) {

@@ -87,6 +87,12 @@ ok "and predicts the same" awk -F, 'NR > 1 && FNR == NR { want[FNR] = $1 }
 run --format json -s told.gpd -e "tell s1=3"
 has "a second, different value changes nothing" "$out$err" 'was told before'
 
+# A step that is too long is halved, and why says so, with the line that takes the one of the rule.
+run -e "$data; fit solver=sdd(batch=128,step=5) maxit=300; why"
+has "a step is halved" "$out$err" 'note\[step\]'
+has "why explains it" "$out" ' step  *its steps were too long'
+has "and names the step of the rule" "$out" 'try  fit maxit=300 solver=sdd$'
+
 # Variances from functions: a residual counts beside the noise.
 few="$(echo "$data" | sed 's/n=900/n=300/'); set threads=1 l=8"
 run --format json -e "$few; fit solver=sdd(batch=32) maxit=800 samples=8" \

@@ -863,6 +863,20 @@ static void look_rank(struct search *s)
         fit_again(s, c, !ended, "solver rank", "solver=pcg rank=%zu", best->rank);
 }
 
+/* A step was too long. */
+static void look_step(struct search *s)
+{
+    const struct fit_info *i = &s->f.info;
+    const bool given = s->f.fit && strstr(s->f.fit, "step=");
+
+    if (!s->f.has_model || !i->halved)
+        return;
+    struct cause *c = add(s, "step", 0.97, 4.0, "its steps were too long: %zu time%s the residual "
+                          "grew, and it went on from the best iterate with half of the step",
+                          i->halved, i->halved == 1 ? "" : "s");
+    fit_again(s, c, false, "solver", "solver=%s", given ? i->solver : "pcg");
+}
+
 static bool has_cause(const struct search *s, const char *name)
 {
     for (size_t i = 0; i < s->n; i++)
@@ -1016,6 +1030,7 @@ static enum status search_work(struct job *job, struct err *err)
         look_variances(s);
         look_intervals(s);
         look_rank(s);
+        look_step(s);
         look_rest(s);
         order(s);
     }
