@@ -25,4 +25,5 @@ tests_fuzz_fuzz_molecules_LDADD = $(app_archives) libfigure.a libdata.a libcompu
 TESTS += tests/scripts/molecules.sh tests/scripts/smiles.sh tests/scripts/molecules/pictures.sh
 EXTRA_DIST += tests/scripts/molecules.sh tests/scripts/smiles.sh tests/scripts/molecules/pictures.sh
 EXTRA_DIST += tests/fuzz/molecules tests/fuzz/molecules.sh
-EXTRA_DIST += tests/bench/molecules.sh tests/bench/molecules.md tests/bench/smiles.sh tests/bench/pick.sh
+EXTRA_DIST += tests/bench/molecules.sh tests/bench/molecules.md tests/bench/smiles.sh \
+  tests/bench/pick.sh

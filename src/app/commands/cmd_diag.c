@@ -127,12 +127,10 @@ static enum status cmd_why(struct workspace *ws, const struct args *a, struct er
 static enum status cmd_neighbours(struct workspace *ws, const struct args *a, struct err *err)
 {
     const struct run *r = ws_run(ws, args_text(a, "run"), err);
-    size_t row = 0;
-    const enum status rc = r ? row_inspect_find(r, args_text(a, "row"), &row, err) : err->code;
 
-    return rc != ST_OK ? rc
-                       : row_inspect_neighbours(ws, r, row, (size_t)args_int(a, "count", 10),
-                                                args_line(a), err);
+    return r ? row_inspect_neighbours(ws, r, args_text(a, "row"), (size_t)args_int(a, "count", 10),
+                                      args_line(a), err)
+             : err->code;
 }
 
 static enum status cmd_cliffs(struct workspace *ws, const struct args *a, struct err *err)
@@ -312,13 +310,15 @@ const struct command cmd_diag_rows[] = {
      "List the training rows that are most like one row",
      "neighbours row:12",
      {{"row", ARG_WORD, ARGF_POS | ARGF_REQUIRED, NULL, 0, 0, NULL, NULL,
-       "a row of the data by its number, row:12, or by its cell of text, such as a name"},
+       "a row of the data by its number, row:12, or by its cell of text, such as a name; or the "
+       "SMILES of any molecule"},
       {"run", ARG_RUN, ARGF_POS, ".", 0, 0, NULL, NULL, "a fit; . is the last one"},
       {"count", ARG_INT, 0, "10", 1, 1000, NULL, "rows", "number of rows to list"}},
      CMD_JOB | CMD_NEEDS_DATA,
      cmd_neighbours,
      "Rows are ordered by distance in the feature space of the fit (at most 2048 of its\n"
-     "features) and shown with their targets and how much these exceed the row's own."},
+     "features) and shown with their targets and how much these exceed the row's own, beside the\n"
+     "sd that the fit expects of such a difference."},
     {"cliffs",
      "data",
      "List pairs of molecules that are alike with very different targets",

@@ -7,6 +7,8 @@
 #include "data/kinds/kind.h"
 #include "data/molecules/drawing.h"
 #include "data/molecules/smiles_column.h"
+#include "data/molecules/smiles_syntax.h"
+#include "data/prepare.h"
 #include "app/core/kept.h"
 #include "app/core/ws_tell.h"
 #include "app/runs/fit_setup.h"
@@ -36,6 +38,8 @@ struct looking {
     char run[16];
     size_t row, count, target;
     char *out; /* path of a CSV file; NULL: none */
+    /* for neighbours: SMILES that are no row of the data; NULL: a row is.  Owned by the job. */
+    const char *molecule;
     /* for neighbours */
     struct neighbour *like;
     size_t n, features;
@@ -108,6 +112,7 @@ static void looking_clear(struct looking *w)
     free(w->v.names);
     word_profile_free(&w->words);
     free(w->out);
+    free((char *)(uintptr_t)w->molecule);
     free(w);
 }
 
@@ -122,11 +127,14 @@ static const struct table *table_of(const struct looking *w)
     return w->study.data->table;
 }
 
-/* The name of a row: its text in a column of text or with role id; "" if there is none. */
+/* The name of a row: its text in a column of text or with role id; "" if there is none.  Of a new
+ * molecule its SMILES. */
 static const char *name_of(const struct looking *w, size_t row)
 {
     const struct table *t = table_of(w);
 
+    if (row == SIZE_MAX)
+        return w->molecule;
     for (size_t j = 0; j < t->ncols; j++)
         if (t->col[j].type == COL_TEXT && column_word(&t->col[j], row))
             return column_word(&t->col[j], row);
@@ -148,14 +156,52 @@ static void keep_others(struct looking *w)
     neighbours_sort(w->like, w->n);
 }
 
+/* A molecule that is no row of the data, read as new rows are; *held is the table of `own`. */
+static enum status encode_molecule(struct looking *w, struct job *job, struct encoded *own,
+                                   struct table **held, struct err *err)
+{
+    const struct column *of = &table_of(w)->col[w->column];
+    struct grow g = { .type = COL_TEXT };
+    struct table *t = table_new("molecule", 1, err);
+    struct buf notes = { 0 };
+    size_t *rows = NULL, n = 0;
+    enum status rc = t ? table_grow_reserve(&g, 2, err) : ST_NOMEM;
+
+    if (rc == ST_OK)
+        rc = table_grow_text(&g, 0, w->molecule, strlen(w->molecule), err);
+    if (rc == ST_OK)
+        rc = table_grow_finish(&g, 1, &t->col[0], err);
+    if (rc == ST_OK && !(t->col[0].name = mem_strdup(of->name, err)))
+        rc = ST_NOMEM;
+    if (t)
+        t->n = 1;
+    if (rc == ST_OK)
+        rc = prepare_new_data(&w->study.enc, &t, &rows, &n, &job->ctl, &notes, err);
+    if (rc == ST_OK)
+        rc = encode(&w->study.enc, t, rows, n, false, own, err);
+    if (rc == ST_OK && own->n == 0) {
+        rc = err_set(err, ST_STATE, "%.60s cannot be read as a molecule%s", w->molecule,
+                     own->missing_cells ? ", or the model reads other columns, too" : "");
+        err_hint(err, "neighbours row:12  |  predict FILE for rows with all inputs");
+    }
+    table_grow_free(&g);
+    *held = t;
+    free(rows);
+    buf_free(&notes);
+    return rc;
+}
+
 static enum status neighbours_work(struct job *job, struct err *err)
 {
     struct looking *w = job->arg;
     const double t0 = job_now();
     struct encoded own = { 0 };
+    struct table *held = NULL;
     enum status rc = fit_setup_open(&w->study, err);
 
-    if (rc == ST_OK)
+    if (rc == ST_OK && w->molecule)
+        rc = encode_molecule(w, job, &own, &held, err);
+    else if (rc == ST_OK)
         rc = encode(&w->study.enc, table_of(w), &w->row, 1, false, &own, err);
     if (rc == ST_OK && own.n == 0)
         rc = err_set(err, ST_STATE, "row %zu has missing cells and was left out", w->row + 1);
@@ -178,6 +224,7 @@ static enum status neighbours_work(struct job *job, struct err *err)
         keep_others(w);
     w->seconds = job_now() - t0;
     encode_free(&own);
+    table_unref(held);
     return rc;
 }
 
@@ -187,7 +234,7 @@ static double target_of(const struct looking *w, size_t row)
     const struct encoding e = encoding_for(&w->study.enc, w->target);
     const size_t j = e.target ? table_find(table_of(w), e.target) : SIZE_MAX;
 
-    return j != SIZE_MAX && table_of(w)->col[j].type == COL_REAL
+    return row != SIZE_MAX && j != SIZE_MAX && table_of(w)->col[j].type == COL_REAL
                ? column_at(&table_of(w)->col[j], row)
                : (double)NAN;
 }
@@ -250,19 +297,25 @@ static void neighbours_pictured(struct workspace *ws, const struct looking *w)
     const size_t j = molecule_list_column(w->study.data);
     char title[80];
 
-    snprintf(title, sizeof title, "Row %zu and its neighbours by %s", w->row + 1, w->run);
+    if (w->molecule)
+        snprintf(title, sizeof title, "A molecule and its neighbours by %s", w->run);
+    else
+        snprintf(title, sizeof title, "Row %zu and its neighbours by %s", w->row + 1, w->run);
     struct molecule_list *l = j == SIZE_MAX ? NULL
                                             : molecule_list_new("neighbours", title, "similarity",
                                                                 false, NULL);
     bool ok = l != NULL;
     for (size_t i = 0; ok && i <= w->n && i <= w->count; i++) {
         const size_t row = i ? w->like[i - 1].row : w->row;
-        const char *text = smiles_column_of(&t->col[j])->text[row];
-        char head[MOLECULE_LIST_HEAD], value[48] = "", like[64] = "";
-        molecule_list_head(t, row, j, head);
+        const char *text = row == SIZE_MAX ? w->molecule : smiles_column_of(&t->col[j])->text[row];
+        char head[MOLECULE_LIST_HEAD] = "new", value[48] = "", like[64] = "";
+        if (row != SIZE_MAX)
+            molecule_list_head(t, row, j, head);
         if (isfinite(target_of(w, row)))
             snprintf(value, sizeof value, "target %.4g", target_of(w, row));
-        if (i)
+        if (i && w->molecule)
+            snprintf(like, sizeof like, "similarity %.3f", w->like[i - 1].cosine);
+        else if (i)
             snprintf(like, sizeof like, "similarity %.3f, difference %.3g", w->like[i - 1].cosine,
                      target_of(w, row) - target_of(w, w->row));
         const struct molecule_item item = { text ? text : "", { head, value, like },
@@ -275,6 +328,17 @@ static void neighbours_pictured(struct workspace *ws, const struct looking *w)
         molecule_list_free(l);
 }
 
+/* The sd of the difference of two measurements of rows so far apart, by the fit; NaN where the
+ * target is a logarithm. */
+static double sd_apart(const struct looking *w, double distance)
+{
+    const struct encoding e = encoding_for(&w->study.enc, w->target);
+    const double far = w->model->amplitudes[w->target] * distance,
+                 noise = w->model->noises[w->target];
+
+    return e.yscale == Y_LOG ? (double)NAN : e.ysd * sqrt(far * far + 2.0 * noise * noise);
+}
+
 static void neighbours_record(struct workspace *ws, const void *work)
 {
     const struct looking *w = work;
@@ -282,16 +346,24 @@ static void neighbours_record(struct workspace *ws, const void *work)
 
     rec_init(&rec, REC_RESULT, "neighbours");
     rec_str(&rec, "run", w->run);
-    rec_int(&rec, "row", (int64_t)w->row + 1);
+    if (w->molecule)
+        rec_str(&rec, "molecule", w->molecule);
+    else
+        rec_int(&rec, "row", (int64_t)w->row + 1);
     if (w->features > 0)
         rec_int(&rec, "features", (int64_t)w->features);
     else
         rec_null(&rec, "features");
     rec_num(&rec, "target", target_of(w, w->row));
-    rec_text(&rec, "row %zu %s  target %.6g", w->row + 1, name_of(w, w->row), target_of(w, w->row));
-    cell_words(w, w->row, &rec);
-    rec_text(&rec, "\n  %8s  %10s  %10s  %10s  %10s", "row", "similarity", "distance", "target",
-             "difference");
+    if (w->molecule) {
+        rec_safe(&rec, w->molecule);
+    } else {
+        rec_text(&rec, "row %zu %s  target %.6g", w->row + 1, name_of(w, w->row),
+                 target_of(w, w->row));
+        cell_words(w, w->row, &rec);
+    }
+    rec_text(&rec, "\n  %8s  %10s  %10s  %10s  %10s  %10s", "row", "similarity", "distance",
+             "target", "difference", "sd");
     bool changes = false;
     rec_array(&rec, "neighbours");
     for (size_t i = 0; i < w->n && i < w->count; i++) {
@@ -303,11 +375,15 @@ static void neighbours_record(struct workspace *ws, const void *work)
         rec_num(&rec, "distance", k->distance);
         rec_num(&rec, "target", y);
         rec_num(&rec, "difference", more);
+        rec_num(&rec, "sd", sd_apart(w, k->distance));
         rec_str(&rec, "name", name_of(w, k->row));
-        rec_text(&rec, "\n  %8zu  %10.4f  %10.4g  %10.6g  %10.4g  ", k->row + 1, k->cosine,
-                 k->distance, y, more);
+        rec_text(&rec, "\n  %8zu  %10.4f  %10.4g  %10.6g  ", k->row + 1, k->cosine, k->distance, y);
+        if (w->molecule)
+            rec_text(&rec, "%10s  %10.4g  ", "", sd_apart(w, k->distance));
+        else
+            rec_text(&rec, "%10.4g  %10.4g  ", more, sd_apart(w, k->distance));
         rec_safe(&rec, name_of(w, k->row));
-        changes |= cell_changes(w, k->row, &rec);
+        changes |= !w->molecule && cell_changes(w, k->row, &rec);
         rec_close(&rec);
     }
     rec_array_close(&rec);
@@ -322,7 +398,8 @@ static void neighbours_record(struct workspace *ws, const void *work)
         snprintf(how, sizeof how, "%zu features", w->features);
     rec_text(&rec,
              "\n  the training rows nearest to it in the feature space of %s (%s); "
-             "similarity is the kernel's\n  correlation: 1 for equal rows, 0 for unrelated ones",
+             "similarity is the kernel's\n  correlation: 1 for equal rows, 0 for unrelated ones; "
+             "sd: that of the difference of two measurements so\n  far apart, by the fit",
              w->run, how);
     ws_emit(ws, &rec);
     neighbours_pictured(ws, w);
@@ -804,9 +881,11 @@ static enum status looking_new(const struct run *r, struct looking w, const char
     enum status rc = !own             ? ST_NOMEM
                      : w.count == 0   ? fit_setup_of_any(&w.study, r, err)
                                       : fit_setup_of_run(&w.study, r, err);
-    if (own)
+    if (own) {
         *own = w;
-    if (rc == ST_OK && w.row >= w.study.data->table->n)
+        own->molecule = NULL;
+    }
+    if (rc == ST_OK && !w.molecule && w.row >= w.study.data->table->n)
         rc = err_set(err, ST_RANGE, "row %zu: the data have %zu rows", w.row + 1,
                      w.study.data->table->n);
     if (rc == ST_OK) {
@@ -814,6 +893,8 @@ static enum status looking_new(const struct run *r, struct looking w, const char
         snprintf(own->run, sizeof own->run, "%s", r->id);
         own->out = out ? mem_strdup(out, err) : NULL;
         rc = out && !own->out ? ST_NOMEM : ST_OK;
+        if (rc == ST_OK && w.molecule && !(own->molecule = mem_strdup(w.molecule, err)))
+            rc = ST_NOMEM;
     }
     if (rc != ST_OK)
         looking_clear(own);
@@ -832,11 +913,24 @@ static enum status start(struct workspace *ws, const struct run *r, struct looki
     return rc == ST_OK ? ws_submit(ws, ops, NULL, own, line, err) : rc;
 }
 
-enum status row_inspect_neighbours(struct workspace *ws, const struct run *r, size_t row,
+enum status row_inspect_neighbours(struct workspace *ws, const struct run *r, const char *word,
                                    size_t count, const char *line, struct err *err)
 {
-    return start(ws, r, (struct looking){.row = row, .count = count}, &neighbours_ops, NULL, line,
-                 err);
+    struct looking w = { .count = count };
+    const size_t j = r->has_enc ? molecule_list_column(r->data) : SIZE_MAX;
+    size_t at;
+    enum status rc = row_inspect_find(r, word, &w.row, err);
+
+    /* What names no row, or several, may be a molecule. */
+    if (rc == ST_USAGE && j != SIZE_MAX && encoding_reads(&r->enc, r->data->table->col[j].name) &&
+        smiles_syntax_wrong(word, strlen(word), &at) == NULL) {
+        w.row = SIZE_MAX;
+        w.column = j;
+        w.molecule = word;
+        rc = ST_OK;
+        err_clear(err);
+    }
+    return rc == ST_OK ? start(ws, r, w, &neighbours_ops, NULL, line, err) : rc;
 }
 
 /* The input whose cells are changed part by part: the one of this name, or the first (NULL), which

@@ -8,9 +8,9 @@
 #include "app/core/workspace.h"
 #include "figure/figure.h"
 
-/* Each queues a job. row: of the table, from 1. */
-enum status row_inspect_neighbours(struct workspace *, const struct run *, size_t row, size_t count,
-                                   const char *line, struct err *);
+/* Each queues a job.  word: a row, or the SMILES of a molecule that is none of the rows. */
+enum status row_inspect_neighbours(struct workspace *, const struct run *, const char *word,
+                                   size_t count, const char *line, struct err *);
 /* column: of several sequences the one whose parts are changed; NULL: the first that is read. out:
  * a CSV file, or NULL.  NOT_FOUND lists the sequences. */
 struct row_inspect_ask { size_t row, target; const char *column, *out; };

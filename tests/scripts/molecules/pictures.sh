@@ -41,9 +41,27 @@ has "a word that is none" "$out$err" 'nothing is not a row.*plot molecules row:1
 run --format json -e "$open; pick m.csv count=2 by=mean" -k -e 'plot molecules out=p.txt'
 has "what was measured is not picked, and nothing drawn" "$out$err" 'no molecules to draw yet'
 printf 'smiles,id\nCCCCCCO,hexanol\nCCCCCN,pentylamine\nCCBr,bromoethane\n' >pool.csv
-run --format json -e "$open; pick pool.csv count=2 by=mean; plot molecules out=p.txt; describe molecules"
+run --format json -e "$open; pick pool.csv count=2 by=mean; plot molecules out=p.txt" \
+    -e 'describe molecules'
 has "the picked have mean and sd" "$(cat p.txt)" '^  1  .* mean .*, sd .*nearest'
 has "in words, too" "$out" '"command":"describe".*2 picked by r1, mean'
+
+# A molecule that is no row, and the sd of a difference: with tanimoto of amplitude a and noise s
+# it is the sd of the target times sqrt(2 a^2 (1 - T) + 2 s^2).
+run --format json -k -e "$open; fit amplitude=0.8 noise=0.3 rescale=no" \
+    -e 'neighbours CCCCCCO count=2' -e 'plot molecules out=q.txt; neighbours "C1CC"; summary; neighbours row:1 count=1'
+has "a new molecule has neighbours" "$out" \
+    '"command":"neighbours".*"molecule":"CCCCCCO".*"target":null'
+has "and is drawn first" "$(cat q.txt)" '^  1  new  *CCCCCCO'
+has "a text that is none is no row either" "$out$err" 'C1CC is not a row'
+ok "the sd of a difference" sh -c 'printf "%s\n" "$1" | awk "
+    /\"command\":\"neighbours\".*\"row\":1,/ {
+        match(\$0, /\"similarity\":[0-9.]*/); T = substr(\$0, RSTART + 13, RLENGTH - 13)
+        match(\$0, /\"sd\":[0-9.]*/); sd = substr(\$0, RSTART + 5, RLENGTH - 5) }
+    END { v = 0; n = split(\"0 9 4 2 3 1\", y, \" \"); for (i in y) m += y[i] / n
+        for (i in y) v += (y[i] - m) ^ 2 / n
+        d = sd / sqrt(v * (1.28 * (1 - T) + 0.18))
+        exit !(d > 0.999999 && d < 1.000001) }"' sh "$out"
 
 # Similarities are those of counts of letters and bonds, as in the file of neighbours.
 alike() { sed -n "s/^  $1 .*similarity \(0\.[0-9]*\).*/\1/p" n.txt; }
