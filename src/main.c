@@ -455,6 +455,8 @@ static int run(struct cli *c, bool batch, bool terminal, const char *complaints)
     }
     if (!workspace_end(ws, END_SECONDS))
         end_without_job(ws, status);
+    if (!store_close(store_of(ws)) && status == EXIT_DONE)
+        status = EXIT_RESOURCES;
     workspace_free(ws);
     if (err_unreported() > 0 && (status == EXIT_DONE || status == EXIT_UNCONVERGED)) {
         err_set(&err, ST_NOMEM, "memory ran out on the way: what was shown or written may be "

@@ -46,9 +46,10 @@ struct kernel { int size; const struct step *steps; int nsteps;
 
 enum { COLUMNS = sizeof columns / sizeof *columns, INPUTS = sizeof inputs / sizeof *inputs,
        TARGETS = sizeof targets / sizeof *targets };
-/* sd_latent: of the function; sd: of a new measurement; lo95, hi95: its central 95 % interval. */
+/* sd_latent: of the function; sd: of a new measurement; lo95, hi95: its central 95 % interval.  Of
+ * two classes: mean is that of the latent function, p the probability of class_names[1]. */
 struct predicted { double mean[TARGETS], sd_latent[TARGETS], sd[TARGETS], lo95[TARGETS],
-                          hi95[TARGETS]; };
+                          hi95[TARGETS], p; };
 static char problem[200];
 
 /* A cell as a number; an ISO date becomes a decimal year.  0: neither. */
@@ -243,11 +244,18 @@ static double solved(int n, double *z)
 
 @ENGINE@
 
+@CLASSES@
+
 /* Predictions in units of the targets. */
 static void in_units(const double *scaled, const double *latent, double weight,
                      struct predicted *out)
 {
-    for (int j = 0; j < TARGETS; j++) {
+    if (CLASSES) {
+        out->mean[0] = scaled[0];
+        out->sd_latent[0] = sqrt(latent[0]);
+        out->p = probability(scaled[0], latent[0]);
+    }
+    for (int j = 0; j < (CLASSES ? 0 : TARGETS); j++) {
         const struct target *t = &targets[j];
         const double middle = scaled[j] * t->sd + t->mean, unit = t->sd * t->sd;
         out->mean[j] = log_target ? exp(middle) : middle;
@@ -336,8 +344,8 @@ static void write_header(void)
 {
     static const char *const names[] = { "mean", "sd_latent", "sd", "lo95", "hi95" };
 
-    printf("row");
-    for (int j = 0; j < TARGETS; j++)
+    printf(CLASSES ? "row,p,class,mean_latent,sd_latent" : "row");
+    for (int j = 0; j < (CLASSES ? 0 : TARGETS); j++)
         for (int k = 0; k < (FACTOR_SIZE ? 5 : 1); k++) {
             printf(",%s%s%s", TARGETS > 1 ? "\"" : "", names[k], TARGETS > 1 ? "_" : "");
             for (const char *p = targets[j].name; TARGETS > 1 && *p; p++) {
@@ -400,10 +408,31 @@ static void tell_left_out(const size_t *left, size_t dropped)
                 dropped == 1 ? " is" : "s are");
 }
 
+static void write_cell(const char *text)
+{
+    const int quoted = text[strcspn(text, "\",\r\n")] != '\0';
+
+    putchar(',');
+    if (quoted)
+        putchar('"');
+    for (; *text; text++) {
+        if (*text == '"')
+            putchar('"');
+        putchar(*text);
+    }
+    if (quoted)
+        putchar('"');
+}
+
 static void write_row(size_t row, const struct predicted *p)
 {
     printf("%zu", row);
-    for (int j = 0; j < TARGETS; j++) {
+    if (CLASSES) {
+        printf(",%.17g", p->p);
+        write_cell(class_names[p->p >= 0.5]);
+        printf(",%.17g,%.17g", p->mean[0], p->sd_latent[0]);
+    }
+    for (int j = 0; j < (CLASSES ? 0 : TARGETS); j++) {
         printf(",%.17g", p->mean[j]);
         if (FACTOR_SIZE)
             printf(",%.17g,%.17g,%.17g,%.17g", p->sd_latent[j], p->sd[j], p->lo95[j], p->hi95[j]);

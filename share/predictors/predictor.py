@@ -167,6 +167,9 @@ def read_inputs(step, x, v, size):
 @ENGINE@
 
 
+@CLASSES@
+
+
 def in_units(mean, latent, weight):
     """Predictions in units of the targets, from scaled means and latent variances."""
     result = {"mean": np.empty_like(mean)}
@@ -212,8 +215,9 @@ def tell(prepared, encoded):
 
 def predict(rows):
     """Arrays of rows by targets: "mean", and with variances "sd_latent" (of the function), "sd"
-    (of a new measurement), "lo95" and "hi95" (the ends of its central 95 % interval).  Rows that
-    are left out, for their missing cells or by a condition, hold NaN; notes tells how many."""
+    (of a new measurement), "lo95" and "hi95" (the ends of its central 95 % interval); of classes
+    "p", "class", "mean_latent" and "sd_latent".  Rows that are left out, for their missing cells or
+    by a condition, hold NaN; notes tells how many."""
     prepared = [prepare(row) for row in rows]
     encoded = [encode(values) if step is None else None for values, step in prepared]
     tell(prepared, encoded)
@@ -223,10 +227,10 @@ def predict(rows):
     parts = [model(x[i:i + 256]) for i in range(0, len(kept), 256)]
     mean = np.vstack([p[0] for p in parts]) if parts else np.zeros((0, len(targets)))
     latent = np.vstack([p[1] for p in parts]) if parts and parts[0][1] is not None else None
-    found = in_units(mean, latent, weight)
+    found = in_classes(mean, latent) if class_names else in_units(mean, latent, weight)
     result = {}
     for name in found:
-        result[name] = np.full((len(prepared), len(targets)), np.nan)
+        result[name] = np.full((len(prepared), len(targets)), np.nan, dtype=found[name].dtype)
         result[name][kept] = found[name]
     return result
 
@@ -241,10 +245,10 @@ def main():
     several = len(targets) > 1
     out.writerow(["row"] + [name + ("_" + t[0] if several else "")
                             for t in targets for name in result])
-    for i in range(len(result["mean"])):
-        if not math.isnan(result["mean"][i, 0]):
-            out.writerow([i + 1] + [repr(float(result[name][i, j]))
-                                    for j in range(len(targets)) for name in result])
+    for i in range(len(next(iter(result.values())))):
+        cells = [result[name][i, j] for j in range(len(targets)) for name in result]
+        if not math.isnan(cells[0]):
+            out.writerow([i + 1] + [c if isinstance(c, str) else repr(float(c)) for c in cells])
 
 
 if __name__ == "__main__":

@@ -128,6 +128,33 @@ ok "a session keeps it" cmp l1.csv l2.csv
 run --threads 1 -e "$open; fit features=64; calibrate method=local level=0.9" \
     -e 'predict columns=row,mean,sd,lo95 out=l3.csv'
 ok "threads change no bit" cmp l1.csv l3.csv
+# What plots and proposals show of new values is what predict writes for the same rows.
+at_rows() { # FILE of a plot: x and the band's ends of its first series
+    awk -F, -v OFS=, 'NR > 1 && $2 == "95 % of new values" { print $3, $4, $5 }' "$1"
+}
+agree() { # FILE FILE: all numbers to 1e-6, and there are some
+    paste -d, "$1" "$2" | awk -F, '{ for (i = 1; i <= NF / 2; i++) {
+        d = $i - $(i + NF / 2); if (d * d > 1e-12 * (1 + $i * $i)) bad = 1 } }
+        END { exit bad || NR < 5 }'
+}
+for method in local cv+; do
+    run -e "$open; fit features=64; calibrate method=$method" \
+        -e 'plot slice x2 row:1 out=slice.csv; predict columns=row,y,mean,sd out=p.csv' \
+        -e 'save plotted.gpd'
+    at_rows slice.csv | awk -F, -v OFS=, -v x1="$(awk -F, 'NR == 2 { print $1 }' a.csv)" \
+        'BEGIN { print "x1,x2" } { print x1, $1 }' >axis.csv
+    at_rows slice.csv | cut -d, -f2,3 >band.csv
+    run -s plotted.gpd -e 'predict axis.csv columns=row,lo95,hi95 out=q.csv' \
+        -e 'suggest 5 pool=axis.csv by=sd again=yes apart=0 out=s.csv' \
+        -e 'predict s.csv columns=row,mean,sd out=q2.csv'
+    tail -n +2 q.csv | cut -d, -f2,3 >wanted.csv
+    ok "$method: the band of new values in plot slice" agree wanted.csv band.csv
+    awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        { print $at["mean"] "," $at["sd"] }' s.csv >band.csv
+    tail -n +2 q2.csv | cut -d, -f2,3 >wanted.csv
+    ok "$method: the sd of proposals" agree wanted.csv band.csv
+    rm -f plotted.gpd*
+done
 for fit in 'fit features=64' 'fit solver=exact'; do
     rm -f v.gpd
     run --threads 1 --format json -s v.gpd -e "$open; $fit" \

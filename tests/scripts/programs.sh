@@ -88,6 +88,32 @@ program "exact: sums and products" 1e-9 "$open; kernel rbf(ard) on a,b * linear 
 program "exact: two targets, y=none" 1e-9 "open train.csv target=y,z skip=w; missing mean; \
     scale y=none; kernel erf(ard); $exact" no
 
+# ---- two classes: probabilities, which need the variance, at the temperature of a calibration ----
+awk 'BEGIN { srand(13); print "a,b,y"; for (i = 0; i < 120; i++) { a = 4 * rand() - 2; b = rand()
+    print a "," b "," (a + b * b + rand() - 0.5 > 0.4 ? "is \"so, so\"" : "is not") } }' |
+    sed 's/is "so, so"/"is ""so, so"""/' >classes.csv
+number() { sed 's/,"is ""so, so""",/,1,/; s/,is not,/,2,/' "$1"; } # a class as a number
+two='open classes.csv target=y; split valid=30% seed=1; kernel rbf'
+for link in probit logit; do
+    rm -f p.csv r.py r.c
+    run -q -e "$two; likelihood bernoulli link=$link; set l=1.2 amplitude=2" \
+        -e 'fit; calibrate method=temperature; predict classes.csv out=p.csv' \
+        -e 'export r2 as=python out=r.py; export r2 as=c out=r.c'
+    is "$link: written" "$rc $err" '0 '
+    number p.csv >want.csv
+    is "$link: two classes occur" "$(cut -d, -f3 want.csv | sort -u | tr '\n' ' ')" '1 2 class '
+    test -z "$python" || { python3 r.py classes.csv 2>py.err | sed 's/\r//' >py.csv
+        number py.csv >got.csv
+        ok "$link: Python $(tail -n 1 py.err)" same 1e-9 want.csv got.csv; }
+    test -z "$cc" || { cc -Wall -Wextra -Werror -o r.exe r.c -lm 2>c.err &&
+        ./r.exe classes.csv >c.csv 2>c.err
+        number c.csv >got.csv
+        ok "$link: C $(head -n 3 c.err)" same 1e-9 want.csv got.csv; }
+done
+run -e "$two; likelihood bernoulli; fit solver=sparse inducing=9; export r1 out=r2.c"
+has "a sparse one is refused" "$err" 'probabilities need variances'
+has "with what writes them" "$err" 'try  predict r1 out=FILE'
+
 # ---- a table that was prepared: the program renames, computes and leaves out by itself ----
 awk 'BEGIN { srand(12); split("red,dark blue,-,NA", K, ","); print "a,b,kind,when,y"
     for (i = 0; i < 90; i++) { a = 1 + rand(); b = i % 13 == 4 ? 0 : 1 + rand(); k = 1 + i % 4

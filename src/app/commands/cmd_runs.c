@@ -500,7 +500,8 @@ static void compare_measure(const struct run **run, const size_t *target, size_t
         const struct measure *own = measure_find(m->name, run[i]->kind);
         if (!own && m->brief)
             own = measure_brief(m->brief, run[i]->kind);
-        put(&cell[i], own ? measure_number(own, run[i], target[i]) : NAN);
+        put(&cell[i], own && measure_applies(own, run[i]) ? measure_number(own, run[i], target[i])
+                                                          : NAN);
     }
     compare_cells(m->name, cell, n, true, c, r);
 }

@@ -250,9 +250,11 @@ static double band_sd(const struct reach *r)
     return reach_at(r, 0.95);
 }
 
-/* Draws the mean and the bands of the function and of new measurements along one axis. */
+/* Draws the mean and the bands of the function and of new measurements along one axis.  local: the
+ * sd of new measurements where they are calibrated row by row; NULL: of the function and the noise.
+ */
 static bool slice_curves(struct figure *f, const struct slice *s, const struct axis_of *a,
-                         double *mean, const double *var, struct err *err)
+                         double *mean, const double *var, const double *local, struct err *err)
 {
     const struct encoding one = encoding_for(&s->enc, s->target);
     const double noise2 = s->m->noises[s->target] * s->m->noises[s->target];
@@ -262,7 +264,7 @@ static bool slice_curves(struct figure *f, const struct slice *s, const struct a
     for (int inner = 0; ok && var && inner < 2; inner++) {
         const double band = band_sd(inner ? NULL : &s->m->reach[s->target]);
         for (size_t i = 0; i < a->n; i++) {
-            const double sd = sqrt(var[i] + (inner ? 0 : noise2));
+            const double sd = local && !inner ? local[i] : sqrt(var[i] + (inner ? 0 : noise2));
             lo[i] = encoding_value(&one, mean[i] - band * sd);
             hi[i] = encoding_value(&one, mean[i] + band * sd);
         }
@@ -403,7 +405,12 @@ static struct figure *slice_line(const struct slice *s, struct opened *o, struct
             memcpy(x + i * d, o->base, d * sizeof *x);
             axis_put(&s->enc, &a, i, x + i * d);
         }
+        double *local = NULL;
+        struct source_array src;
+        source_array_init(&src, x, a.n, d, d);
         rc = parts_whole(s->m, s->target, a.n, x, mean, var, &tools, err);
+        if (rc == ST_OK && var)
+            rc = scoring_local(s->m, &src.base, NULL, &tools, &local, err);
         char where[64] = "";
         if (s->row)
             snprintf(where, sizeof where, ", through row %zu", s->row);
@@ -413,7 +420,8 @@ static struct figure *slice_line(const struct slice *s, struct opened *o, struct
                  where);
         f = rc == ST_OK ? figure_new(s->functions ? "posterior" : "slice", title, err) : NULL;
         bool ok = f && slice_labels(f, s, a.name, NULL, err) &&
-                  slice_curves(f, s, &a, mean, var, err) &&
+                  slice_curves(f, s, &a, mean, var, local ? local + s->target * a.n : NULL,
+                               err) &&
                   (!s->functions || slice_functions(f, s, &a, x, &tools, err) == ST_OK) &&
                   slice_rows(f, s, o, &a, err) &&
                   slice_words(f, s, &a, mean, var, err);
@@ -423,6 +431,7 @@ static struct figure *slice_line(const struct slice *s, struct opened *o, struct
                 name[i] = s->enc.col[a.input + i].level;
             ok = figure_names(&f->x, a.n, name, err) == ST_OK;
         }
+        free(local);
         f = plots_finish(f, ok);
     }
     free(x);

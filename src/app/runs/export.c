@@ -836,7 +836,7 @@ static enum status write_program(struct workspace *ws, const struct run *r, cons
                 "%s has features in single precision, the program computes them in double: its "
                 "means differ by that rounding, up to some 1e-5 sd where the noise is small",
                 r->id);
-    if (rc == ST_OK && sd && !asked)
+    if (rc == ST_OK && sd && !asked && r->enc.yscale == Y_LOG)
         ws_tell(ws, REC_NOTE, r->id, "log-mean", NULL,
                 "under y=log the mean needs the variance: the program has the factor for it, and "
                 "computes standard deviations, too");

@@ -113,7 +113,8 @@ nodist_libruns_a_SOURCES = src/app/runs/predictor/predictor_text.c
 
 predictor_files = share/predictors/predictor.py share/predictors/features.py \
   share/predictors/exact.py share/predictors/predictor.c share/predictors/features.c \
-  share/predictors/exact.c share/predictors/steps.py share/predictors/steps.c
+  share/predictors/exact.c share/predictors/steps.py share/predictors/steps.c \
+  share/predictors/classes.py share/predictors/classes.c
 EXTRA_DIST += $(predictor_files)
 CLEANFILES += src/app/runs/predictor/predictor_text.c
 src/app/runs/predictor/predictor_text.c: src/app/embed_text.awk $(predictor_files)

@@ -44,6 +44,7 @@ struct suggesting {
     text_csv_fn *csv;
     struct propose_opts o;
     /* What was found. */
+    double *local;          /* calibrated sd of the candidates (scoring_local), or NULL */
     struct table *raw;      /* the candidates as read */
     size_t pool;            /* candidates */
     size_t measured, repeated; /* of them, left out */
@@ -213,18 +214,27 @@ static enum status read_candidates(struct suggesting *g, struct job *job, const 
     return rc;
 }
 
+/* The variance of a new measurement at candidate k of the target, in scaled units. */
+static double measured(const struct suggesting *g, const struct encoded *e,
+                       const struct proposed *p, size_t k)
+{
+    const double noise = g->s.model->noises[g->o.target], *local = g->local;
+
+    k += e->n * g->o.target;
+    return local ? local[k] * local[k] : p->varf[k] + noise * noise;
+}
+
 /* The predictions of the chosen rows in units of the target. */
 static enum status keep(struct suggesting *g, const struct encoded *e, const struct proposed *p,
                         struct err *err)
 {
     const struct encoding one = encoding_for(&g->s.enc, g->o.target);
-    const double noise = g->s.model->noises[g->o.target];
 
     g->at = mem_calloc(p->n + 1, sizeof *g->at, "proposals", err);
     g->n = g->at ? p->n : 0;
     for (size_t i = 0; i < g->n; i++) {
         const size_t k = g->o.target * e->n + p->row[i];
-        const double var = p->varf[k] + noise * noise;
+        const double var = measured(g, e, p, p->row[i]);
         g->at[i].row = e->row[p->row[i]];
         g->at[i].nearest = -INFINITY;
         encoding_unscale(&one, 1, &p->mean[k], &var, &g->at[i].mean, &g->at[i].sd);
@@ -238,7 +248,6 @@ static enum status draw(struct suggesting *g, const struct encoded *e, const str
                         struct err *err)
 {
     const struct encoding one = encoding_for(&g->s.enc, g->o.target);
-    const double noise = g->s.model->noises[g->o.target];
     const size_t step = e->n / DRAWN_CANDIDATES + 1, n = (e->n + step - 1) / step,
                  k0 = e->n * g->o.target;
     double *x = mem_calloc(2 * (n + g->n) + 1, sizeof *x, "a plot", err), *y = x + n + g->n;
@@ -246,7 +255,7 @@ static enum status draw(struct suggesting *g, const struct encoded *e, const str
     bool ok = f && figure_label(f, "sd of a new measurement", one.target, err) == ST_OK;
 
     for (size_t i = 0; ok && i < n; i++) {
-        const double var = p->varf[k0 + i * step] + noise * noise;
+        const double var = measured(g, e, p, i * step);
         encoding_unscale(&one, 1, &p->mean[k0 + i * step], &var, &y[i], &x[i]);
     }
     for (size_t i = 0; ok && i < g->n; i++)
@@ -421,12 +430,16 @@ static enum status choose(struct suggesting *g, struct job *job, const struct ta
         err_hint(err, "%s ... by=%s  |  by=ucb  |  by=mean", verb_of(g),
                  g->picks ? "improvement" : "ei");
     if (rc == ST_OK)
+        rc = scoring_local(g->s.model, &e->base, p.mean, &on, &g->local, err);
+    if (rc == ST_OK)
         rc = keep(g, e, &p, err);
     if (rc == ST_OK)
         rc = g->picks ? compare(g, job, e, &p, err) : draw(g, e, &p, err);
     if (rc == ST_OK && g->test && g->n)
         rc = judge(g, e, &on, &p, err);
     g->o.left = NULL;
+    free(g->local);
+    g->local = NULL;
     free(p.mean);
     free(p.varf);
     free(p.row);

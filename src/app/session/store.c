@@ -770,23 +770,35 @@ enum status store_probe(const char *path, struct err *err)
     return ST_OK;
 }
 
-void store_close(struct store *st)
+/* The names that are used, without those that were only set aside. */
+static void put_names(struct store *st)
 {
-    if (!st)
+    char words[200];
+
+    if (memcmp(st->named, st->reserved, sizeof st->named) == 0)
         return;
+    names_words(st->named, words, sizeof words);
+    put_text(st, OP_META, 0, names_key, words);
+    memcpy(st->reserved, st->named, sizeof st->reserved);
+}
+
+bool store_close(struct store *st)
+{
+    char words[200];
+
+    if (!st)
+        return true;
     if (store_of(st->ws) == st)
         owner_release(st->ws, &store_owner);
     timeline_keep(st->ws, NULL, NULL);
-    char words[200];
-    names_words(st->named, words, sizeof words);
-    if (memcmp(st->named, st->reserved, sizeof st->named) != 0)
-        put_text(st, OP_META, 0, names_key, words);
+    put_names(st);
     store_queue_end(st->queue);
     store_queue_trouble(st->queue, words, sizeof words);
     store_gate_release(st->ws);
     if (*words)
         ws_warn(st->ws, "session", "the session was not saved completely: %s", words);
     store_free(st);
+    return !*words;
 }
 
 const char *store_path(const struct store *st)
@@ -815,6 +827,7 @@ static enum status still_there(const struct store *st, struct err *err)
 
 enum status store_flush(struct store *st, struct err *err)
 {
+    put_names(st);
     const enum status rc = store_queue_ask(st->queue, OP_FLUSH, "", NULL, NULL, err);
 
     return rc == ST_OK ? still_there(st, err) : rc;

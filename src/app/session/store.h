@@ -34,7 +34,9 @@ struct store_salvaged {
 enum status store_salvage(const struct store *current, const char *path, const char *to,
                           struct store_salvaged *, struct err *);
 void store_salvaged_free(struct store_salvaged *);
-void store_close(struct store *);          /* writes everything, then joins the thread */
+/* Writes everything, then joins the thread. False, and a warning: something could not be written.
+ * NULL is allowed. */
+bool store_close(struct store *);
 const char *store_path(const struct store *);
 const char *store_shown(const struct store *);   /* the path as it was given, safe to print */
 enum status store_flush(struct store *,

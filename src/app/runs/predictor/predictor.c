@@ -19,10 +19,10 @@
 enum { LINE = 96, NOTE_MOST = 2000, MOST_BYTES = 32 << 20 /* of the tables */ };
 
 static const struct predictor_language languages[] = {
-    { "python", ".py", "predictor.py", "features.py", "exact.py", "steps.py", "# ", "# ", "(", ")",
-      "None" },
-    { "c", ".c", "predictor.c", "features.c", "exact.c", "steps.c", " * ", "/* ", "{ ", " }",
-      "NULL" },
+    { "python", ".py", "predictor.py", "features.py", "exact.py", "steps.py", "classes.py", "# ",
+      "# ", "(", ")", "None" },
+    { "c", ".c", "predictor.c", "features.c", "exact.c", "steps.c", "classes.c", " * ", "/* ", "{ ",
+      " }", "NULL" },
 };
 enum { LANGUAGES = sizeof languages / sizeof *languages };
 
@@ -322,6 +322,35 @@ static void write_targets(struct writer *w, const struct run *r, const struct so
     else
         buf_puts(w->out, is_c(w) ? "-1" : "None");
     buf_printf(w->out, "%s\n", stop);
+}
+
+/* Of two classes their names, and what makes probabilities of the latent function; of numbers none
+ * of these. */
+static void write_classes(struct writer *w, const struct run *r)
+{
+    const struct model *m = r->model;
+    const bool two = m->kind->classes && r->enc.nclasses == 2;
+
+    constant(w, "classes", two);
+    if (is_c(w) && !two) {
+        buf_puts(w->out, "static const char *const class_names[] = { \"\", \"\" };\n");
+        return;
+    }
+    begin(w, "char *const", "class_names");
+    for (size_t c = 0; two && c < 2; c++) {
+        buf_puts(w->out, "    ");
+        string(w, r->enc.classes[c]);
+        buf_puts(w->out, ",\n");
+    }
+    w->line = w->out->len;
+    end(w);
+    if (!two)
+        return;
+    buf_puts(w->out, is_c(w) ? "static const char class_link[] = " : "class_link = ");
+    string(w, m->likelihood->link);
+    buf_puts(w->out, is_c(w) ? ";\nstatic const double temperature = " : "\ntemperature = ");
+    buf_json_double(w->out, m->temperature > 0.0 ? m->temperature : 1.0);
+    buf_puts(w->out, is_c(w) ? ";\n" : "\n");
 }
 
 /* Steps of projections. */
@@ -753,11 +782,12 @@ static enum status suits(const struct run *r, bool *sd, struct err *err)
         return err_set(err, ST_INTERNAL, "%s has %zu inputs, its encoding %zu", r->id, m->d,
                        r->enc.ncol);
     const bool factor = r->fit.variance != VAR_NONE && (m->Mv || !m->S);
-    *sd = *sd || (r->enc.yscale == Y_LOG && factor);
+    *sd = *sd || (r->enc.yscale == Y_LOG && factor) || m->kind->classes;
     if (*sd && !factor) {
         err_named(err, ST_STATE, "no-variance", "%s has no variances%s", r->id,
                   m->S ? " by a factor" : "");
-        err_hint(err, "fit variance=auto, then export; or sd=no");
+        err_hint(err, m->kind->classes ? "predict %s out=FILE"
+                                       : "fit variance=auto, then export %s; or sd=no", r->id);
         return ST_STATE;
     }
     if (*sd && (m->spread || m->ncv)) {
@@ -769,10 +799,12 @@ static enum status suits(const struct run *r, bool *sd, struct err *err)
         return ST_UNSUPPORTED;
     }
     if (*sd && m->kind->keeps_inputs && !m->kind->keeps_rows) {
+        const bool needed = r->enc.yscale == Y_LOG || m->kind->classes;
         err_named(err, ST_UNSUPPORTED, "predictor",
                   "the program of a sparse model computes means alone%s",
-                  r->enc.yscale == Y_LOG ? ", and under y=log these need variances" : "");
-        err_hint(err, r->enc.yscale == Y_LOG ? "predict %s out=FILE" : "export %s sd=no", r->id);
+                  m->kind->classes ? ", and probabilities need variances"
+                  : needed         ? ", and under y=log these need variances" : "");
+        err_hint(err, needed ? "predict %s out=FILE" : "export %s sd=no", r->id);
         return ST_UNSUPPORTED;
     }
     if (*sd && !m->L) {
@@ -834,8 +866,15 @@ static void write_about(struct writer *w, const struct run *r, const struct pred
     note_name(w, r->kernel_text);
     buf_printf(w->out, "\n%sTraining data: %zu rows of ", note, r->info.rows);
     note_name(w, r->dataset_name ? r->dataset_name : "?");
-    buf_printf(w->out, "\n%sIt computes the mean%s in units of the target.\n", note,
-               sd ? " and standard deviations" : " (sd=yes: standard deviations, too)");
+    if (r->model->kind->classes) {
+        buf_printf(w->out, "\n%sIt computes the probability p that the class is ", note);
+        note_name(w, r->enc.classes[1]);
+        buf_printf(w->out, ", the likelier class, and mean\n%sand standard deviation of the latent "
+                           "function.\n", note);
+    } else {
+        buf_printf(w->out, "\n%sIt computes the mean%s in units of the target.\n", note,
+                   sd ? " and standard deviations" : " (sd=yes: standard deviations, too)");
+    }
     write_wanted(w, s);
     if (r->enc.steps && *r->enc.steps)
         write_steps_taken(w, &r->enc, s->left);
@@ -871,6 +910,7 @@ static enum status write_data(struct writer *w, const struct parts *p, struct er
     write_columns(w, &r->enc, &p->columns);
     write_inputs(w, &r->enc, &p->columns);
     write_targets(w, r, &p->columns);
+    write_classes(w, r);
     return r->model->kind->keeps_inputs ? write_exact(w, r, p->sd, err)
                                         : write_features(w, r, p->sd, err);
 }
@@ -904,6 +944,9 @@ static enum status write_text(struct writer *w, const struct parts *p, struct er
             rc = write_data(w, p, err);
         else if (!strncmp(mark, "@STEPS@", len))
             rc = write_steps_code(w, p, err);
+        else if (!strncmp(mark, "@CLASSES@", len))
+            buf_puts(w->out, p->r->model->kind->classes ? embedded(w->in->classes)
+                             : is_c(w) ? "#define probability(mean, var) (mean)\n" : "");
         else if (!strncmp(mark, "@ENGINE@", len))
             buf_puts(w->out, embedded(p->r->model->kind->keeps_inputs ? w->in->exact
                                                                       : w->in->features));

@@ -13,7 +13,7 @@
 /* A language. */
 struct predictor_language {
     const char *name, *ending; /* "python", ".py" */
-    const char *file, *features, *exact, *steps; /* its files in share/predictors */
+    const char *file, *features, *exact, *steps, *classes; /* its files in share/predictors */
     const char *note;          /* how a line of comment begins, and */
     const char *first_note;    /* how the first one does */
     const char *open, *close;  /* a row of a table */

@@ -163,6 +163,28 @@ static enum status class_rows(const struct model *m, const struct encoding *enc,
     return rc;
 }
 
+enum status scoring_local(const struct model *m, const struct source *rows, const double *mean,
+                          const struct tools *on, double **sd, struct err *err)
+{
+    *sd = NULL;
+    if (!m->spread && !m->ncv)
+        return ST_OK;
+    double *own = mem_calloc(2 * m->t, (rows->n + 1) * sizeof *own, "local scales", err);
+    enum status rc = own ? ST_OK : ST_NOMEM;
+    double *means = own ? own + m->t * rows->n : NULL;
+
+    if (rc == ST_OK && !mean)
+        rc = model_predict(m, rows, means, NULL, on, err);
+    if (rc == ST_OK)
+        rc = m->ncv ? crossfit_at(m, rows, mean ? mean : means, own, on, err)
+                    : spread_at(m, rows, own, on, err);
+    if (rc == ST_OK)
+        *sd = own;
+    else
+        free(own);
+    return rc;
+}
+
 enum status scoring_rows(const struct model *m, const struct encoding *enc,
                          const struct encoded *e, struct job *job, struct prediction *p,
                          struct err *err)
@@ -182,12 +204,8 @@ enum status scoring_rows(const struct model *m, const struct encoding *enc,
         p->var_scaled[i] = NAN;
     if (rc == ST_OK)
         rc = model_predict(m, &e->base, p->mean_scaled, with_sd ? p->var_scaled : NULL, &on, err);
-    if (rc == ST_OK && (m->spread || m->ncv) && p->var_scaled) {
-        local = mem_calloc(m->t, (e->n + 1) * sizeof *local, "local scales", err);
-        rc = !local    ? ST_NOMEM
-             : m->ncv ? crossfit_at(m, &e->base, p->mean_scaled, local, &on, err)
-                      : spread_at(m, &e->base, local, &on, err);
-    }
+    if (rc == ST_OK && p->var_scaled)
+        rc = scoring_local(m, &e->base, p->mean_scaled, &on, &local, err);
     if (rc != ST_OK) {
         free(local);
         return rc;

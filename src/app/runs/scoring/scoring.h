@@ -46,6 +46,12 @@ enum status scoring_predict(struct workspace *, struct run *, const char *path,
  * the training inputs of the model, or from the data (NULL: not loaded). */
 enum status scoring_factor(struct model *, const struct dataset *, struct encoding *, struct job *,
                            struct err *);
+/* The standard deviations of new measurements (t vectors, scaled units, of weight 1) at rows of a
+ * source where the model is calibrated row by row (method=local or cv+), in whose place stand those
+ * of the function and the noise elsewhere: then *sd is NULL.  mean: t vectors of the model's means
+ * there, or NULL. */
+enum status scoring_local(const struct model *, const struct source *, const double *mean,
+                          const struct tools *, double **sd, struct err *);
 /* The prediction of target j alone. It borrows the arrays and must not be freed. */
 struct prediction scoring_prediction(const struct prediction *, size_t j);
 /* Scores of one target (enc from encoding_for), in scaled units and in those of the target.
