@@ -144,7 +144,8 @@ fi
 
 # Files of ours that a comment or a document names are there.  Names in capitals and those that a
 # user chooses (mine.gps) are no files of ours.
-tree=$(find . -path ./.git -prune -o -type f -print | sed 's,.*/,,' | sort -u)
+tree=$(find . \( -path ./.git -o -path './build*/fuzz' \) -prune -o -type f -print |
+    sed 's,.*/,,' | sort -u)
 bad=$( { sources; find share -name '*.md' -o -name '*.txt' -o -name '*.lesson'; echo README.md
     echo CONTRIBUTING.md; } | xargs awk -v tree="$tree" '
     BEGIN { n = split(tree, file, "\n"); for (i = 1; i <= n; i++) there[file[i]] }

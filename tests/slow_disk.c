@@ -7,7 +7,8 @@
  * (GPDESK_DISK_FAIL=write; truncations and renames count as writes), or the sync of a file or
  * directory as on a broken one (GPDESK_DISK_FAIL=sync; tests/scripts/faults.sh).  At the end how
  * many there were goes to the file GPDESK_DISK_COUNT, with the word "directory" where the failed
- * sync was one of a directory, and "again" where the same file was synced later. */
+ * sync was one of a directory, "again" where a file of that name was synced later, and "none" where
+ * there was no failure. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -23,8 +24,8 @@
 static atomic_size_t writes, syncs;
 static size_t fail_at;
 static bool fails_syncs;
-static struct stat broken; /* what could not be synced */
-static atomic_bool failed, again;
+static char broken[4096]; /* the path of what could not be synced */
+static atomic_bool failed, again, directory;
 
 static void __attribute__((constructor)) begin(void)
 {
@@ -42,9 +43,9 @@ static void __attribute__((destructor)) end(void)
     if (!path)
         return;
     const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    const int n = snprintf(text, sizeof text, "%zu%s%s\n", fails_syncs ? syncs : writes,
-                           failed && S_ISDIR(broken.st_mode) ? " directory" : "",
-                           failed && again ? " again" : "");
+    const int n = snprintf(text, sizeof text, "%zu%s%s%s\n", fails_syncs ? syncs : writes,
+                           directory ? " directory" : "", again ? " again" : "",
+                           failed ? "" : " none");
     if (fd >= 0) {
         syscall(SYS_write, fd, text, n);
         close(fd);
@@ -59,23 +60,27 @@ static bool full(int fd)
     if ((fd >= 0 && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))) || ++writes != fail_at ||
         fails_syncs)
         return false;
+    failed = true;
     errno = ENOSPC;
     return true;
 }
 
 static bool unsynced(int fd)
 {
+    char link[40], path[sizeof broken];
     struct stat st;
-    const bool known = fstat(fd, &st) == 0;
 
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    const ssize_t n = readlink(link, path, sizeof path - 1);
+    path[n > 0 ? n : 0] = '\0';
     if (++syncs == fail_at && fails_syncs) {
-        broken = st;
+        memcpy(broken, path, sizeof path);
+        directory = fstat(fd, &st) == 0 && S_ISDIR(st.st_mode);
         failed = true;
         errno = EIO;
         return true;
     }
-    if (failed && known && st.st_ino == broken.st_ino && st.st_dev == broken.st_dev)
-        again = true;
+    again = again || (failed && !strcmp(path, broken));
     return false;
 }
 
