@@ -27,7 +27,7 @@ job banknote rbf 512 rows=200
 job htru2 'matern(nu=3/2)' 1024 rows=1000
 job eeg 'matern(nu=3/2)' 2048 rows=1000
 job mnist10k rbf 2048 rows=1000
-job mnist10k-common rbf 2048 rows=1000 'scale x=common'
+job mnist10k-standard rbf 2048 rows=1000 'scale x=standard'
 job letter rbf 2048 rows=1000
 
 score() { # JOB NTH NAME [DIGITS]

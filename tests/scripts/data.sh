@@ -121,4 +121,33 @@ ok "scale x=common divides all by one sd" awk -F, 'NR == FNR { m[FNR] = $1; s[FN
 run -s x.gpd -e 'predict common.csv columns=mean,sd out=again.out; scale; undo'
 ok "and a session keeps it" cmp -s common.out again.out
 
+# Inputs of one unit, as pixels are, are divided by one sd from the start; others are not.
+pixels() { # COLUMNS TOP LAST: whole numbers from 0 to TOP, and one column with cells LAST
+    awk -v n="$1" -v top="$2" -v last="$3" 'BEGIN {
+        srand(4); for (j = 1; j < n; j++) printf "p%d,", j; print "last,y"
+        for (i = 0; i < 40; i++) { s = 0
+            for (j = 1; j < n; j++) { v = j % 5 ? int(rand() * (top + 1)) : 0; s += v; printf v "," }
+            print last + (last == 0 ? i % 2 : 0) "," s } }' >pixels.csv
+}
+pixels 64 16 0
+run --format json -s px.gpd -e 'open pixels.csv target=y; scale'
+has "pixels have one unit" "$out" '"name":"unit".*64 inputs are whole numbers from 0 to 16'
+has "and one sd" "$out" '"command":"scale","x":"common"'
+run --format json -s px.gpd -e 'scale; scale x=standard'
+has "which a session keeps" "$out" '"command":"scale","x":"common"'
+run --format json -s px.gpd -e 'scale'
+has "and what it was changed to" "$out" '"command":"scale","x":"standard"'
+run --format json -s px.gpd -e 'undo; scale'
+has "undone" "$out" '"command":"scale","x":"common"'
+for other in '63 16 0' '64 1 0' '64 16 0.5' '64 16 -3' '64 16 70000'; do
+    pixels $other
+    run --format json -e 'open pixels.csv target=y; scale'
+    has "others have an sd each ($other)" "$out" '"command":"scale","x":"standard"'
+done
+pixels 70 16 0
+run --format json -e 'open pixels.csv target=y skip=p1,p2,p3,p4,p5,p6,p7; scale'
+has "columns that are left out do not count" "$out" '"command":"scale","x":"standard"'
+run --format json -e 'open pixels.csv target=y types=p9=category; scale'
+has "categories have no unit" "$out" '"command":"scale","x":"standard"'
+
 finish

@@ -963,7 +963,8 @@ struct command cmd_data_rows[] = {
      "Only training rows determine the scaling. Scores are in units of the target with any\n"
      "scaling. x=common divides all inputs by the root of the mean of their variances: for\n"
      "numbers of one kind, as the pixels of an image, whose own sd would make the edge as large\n"
-     "as the middle."},
+     "as the middle.  open chooses it (note[unit]) where 64 inputs or more are all whole numbers\n"
+     "from 0 to one top, which a quarter of them reach."},
     {"split",
      "data",
      "Choose which rows train, validate and test",

@@ -234,6 +234,7 @@ static enum status open_take(struct workspace *ws, struct loading *l, struct err
     }
     open_record(ws, d, "open", l->table->seconds);
     open_warnings(ws, d);
+    data_words_units(ws, d);
     return data_words_classes(ws, d, true, err);
 }
 

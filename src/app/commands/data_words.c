@@ -4,12 +4,14 @@
 #include "data/classes.h"
 #include "data/kinds/kind.h"
 #include "data/molecules/smiles_column.h"
+#include "data/page_use.h"
 #include "app/core/workspace.h"
 #include "app/core/ws_tell.h"
 #include "base/mem.h"
 #include "base/text.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -253,4 +255,65 @@ enum status data_words_classes(struct workspace *ws, struct dataset *d, bool fre
                 name, look.levels);
     }
     return ST_OK;
+}
+
+/* What the inputs share, if they are numbers of one unit, as pixels are. */
+struct one_unit { size_t inputs, vary, from_zero, to_top; double top; };
+
+/* The largest of at most LOOKED cells of a column that are whole numbers from 0; NaN of others. */
+static double largest_whole(const struct column *c, size_t n, bool *zero)
+{
+    enum { LOOKED = 10000 };
+    const size_t step = n / LOOKED + 1;
+    double most = 0.0;
+
+    *zero = false;
+    for (size_t i = 0; i < n; i += step) {
+        const double v = column_at(c, i);
+        if (!(v >= 0.0 && v == floor(v)))
+            return NAN;
+        most = fmax(most, v);
+        *zero |= v == 0.0;
+    }
+    return most;
+}
+
+/* Many inputs, all of them whole numbers from 0 to one top (of three or more: others are flags),
+ * which a quarter of those that vary reach; half of them begin at 0. */
+static bool of_one_unit(const struct dataset *d, struct one_unit *u)
+{
+    enum { LEAST = 64, LEAST_TOP = 3, MOST_TOP = 65535 };
+    const struct table *t = d->table;
+
+    *u = (struct one_unit){ .top = 0.0 };
+    for (int round = 0; round < 2; round++)
+        for (size_t j = 0; j < t->ncols; j++) {
+            bool zero;
+            if (d->role[j] != ROLE_INPUT)
+                continue;
+            if (t->col[j].type != COL_REAL || t->col[j].date)
+                return false;
+            const double most = largest_whole(&t->col[j], t->n, &zero);
+            if (!(most <= MOST_TOP))
+                return false;
+            u->inputs += round == 0;
+            u->top = fmax(u->top, most);
+            u->vary += round == 1 && most > 0.0;
+            u->from_zero += round == 1 && most > 0.0 && zero;
+            u->to_top += round == 1 && most == u->top;
+        }
+    return u->inputs >= LEAST && u->top >= LEAST_TOP && 2 * u->from_zero >= u->vary &&
+           4 * u->to_top >= u->vary && page_use_check(t, 0, t->n - 1, NULL) == ST_OK;
+}
+
+void data_words_units(struct workspace *ws, struct dataset *d)
+{
+    struct one_unit u;
+
+    if (d->xscale != X_STANDARD || d->table->n == 0 || !of_one_unit(d, &u))
+        return;
+    d->xscale = X_COMMON;
+    ws_tell(ws, REC_NOTE, NULL, "unit", "scale x=standard  (each by its own)",
+            "the %zu inputs are whole numbers from 0 to %g, as pixels are, so they are all divided "
+            "by one sd (scale x=common)", u.inputs, u.top);
 }

@@ -24,6 +24,9 @@ void data_words_text(const struct dataset *, struct rec *);
 #define DATA_WORDS_ALPHA 0.01 /* of dirichlet unless alpha= says otherwise */
 enum status data_words_classes(struct workspace *, struct dataset *, bool fresh,
                                struct err *);
+/* New data whose inputs have one unit, as pixels do, are scaled by one sd: scale x=common, which a
+ * note says.  (Others keep x=standard: an sd for each input.) */
+void data_words_units(struct workspace *, struct dataset *);
 /* Warns of inputs that give the target away. */
 void data_words_leaks(struct workspace *, const struct dataset *);
 /* Warns of molecules in both training and test rows; equal: tells of those in several rows, too. */
