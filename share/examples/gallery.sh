@@ -76,6 +76,11 @@ draw() {
     draw roc
     draw pr
     draw boundary joint2 joint3
+    echo 'demo friedman1 n=1200 seed=1 as=maps; split test=20% valid=10% seed=7'
+    echo 'kernel mlp(width=64,out=16); tune steps=120; fit'
+    draw training
+    draw features-learned x4
+    draw features-learned x1 x2
     echo 'demo co2; split ordered test=20%'
     echo 'kernel poly + rbf(l=3) * periodic(period=0.0701) + rbf(l=0.3); tune 3.period=0.0701; fit'
     draw slice

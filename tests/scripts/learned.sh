@@ -234,6 +234,30 @@ has "steps= without a map" "$err" 'note\[unused\].*kernel that learns'
 run -e "$data; $small; tune steps=2 features=64"
 has "features= with one" "$err" 'note\[unused\].*features='
 
+# What was learned against an input: the features that vary most, the first more than the second.
+of_csv() { # FILE: series, places and spread of each, in order
+    awk -F, 'NR > 1 { if (!n[$2]++) name[++k] = $2; v = $(NF - 2); s[$2] += v; q[$2] += v * v }
+        END { for (i = 1; i <= k; i++) { m = name[i]
+            print n[m], sqrt(q[m] / n[m] - (s[m] / n[m]) ^ 2) } }' "$1"
+}
+falls() { awk -v n="$1" -v k="$2" '$1 != n || (NR > 1 && $2 > was * 1.0000001) { exit 1 }
+    { was = $2 } END { exit NR != k }'; }
+run -e "$data; $small; tune steps=20; fit; plot features-learned x4 out=f1.csv" \
+    -e 'describe features-learned; plot features-learned x1 x2 row:5 out=f2.csv; plot features-learned'
+has "plot features-learned" "$out" '6 of 16 features, those that vary most here'
+of_csv f1.csv >f1
+ok "six lines of 201 places" falls 201 6 <f1
+awk -F, 'NR == 1 { print; next } { t = $5; $5 = ""; print $1 "," $2 "," $3 "," t ",,"}' f2.csv >f3.csv
+of_csv f3.csv >f2
+ok "four images of 41 x 41 places" falls 1681 4 <f2
+run -e "$data; kernel mlp(rbf,width=16,out=2); tune steps=3 features=32; fit features=64" \
+    -e 'plot features-learned x3 out=f4.csv; describe features-learned'
+has "of a kernel behind a map its coordinates" "$out" '2 of 2 coordinates.*100 %'
+run -e "$data; kernel rbf; fit features=64; plot features-learned out=f5.csv"
+has "of others it is refused" "$err" 'error\[learned\].*of kernels that learn'
+run -e "$data; $small; tune steps=2; fit; plot features-learned nobody"
+has "and of other columns" "$err" 'nobody is not an input'
+
 # Everything that looks at a model looks at this one.
 run --format json -e "$data; $small; tune steps=40; fit" \
     -e 'spectrum; pca rows=200; neighbours 3; why; check; effects x1; explain-row 5' \

@@ -270,8 +270,8 @@ static enum status cmd_describe(struct workspace *ws, const struct args *a, stru
 #define RUNS_ARG                                                                                   \
     {                                                                                              \
         "runs", ARG_WORD, ARGF_POS | ARGF_MANY, NULL, 0, 0, NULL, NULL,                            \
-            "runs, or the columns of columns, pairs, slice, boundary, parts; default: the last " \
-            "fit"                                                                                  \
+            "runs, or the columns of columns, pairs, slice, boundary, parts, features-learned; "   \
+            "default: the last fit"                                                                \
     }
 #define TARGET_ARG                                                                                 \
     {                                                                                              \

@@ -10,7 +10,7 @@
 #define PLOT_LIST(_) \
     _(columns) _(pairs) _(parity) _(residual) _(rate) _(race) _(rank) _(spectrum) _(nmll) \
     _(path) _(landscape) _(tradeoff) _(row) _(ard) _(calibration) _(zscore) _(sd) _(sderror) \
-    _(roc) _(pr) _(confusion) _(reliability) _(boundary) _(mutations) _(check) _(slice) \
+    _(roc) _(pr) _(confusion) _(reliability) _(boundary) _(learned) _(mutations) _(check) _(slice) \
     _(posterior) _(parts) _(features) _(pca) _(scree) _(silhouette) _(draws) _(kernel) \
     _(covariance) _(sweep) _(learning) _(cost) _(training) _(effects) _(importance) _(suggest) \
     _(bo) _(inducing) _(words) _(profile) _(cliffs) _(similarity) _(molecule) \

@@ -62,6 +62,8 @@ enum status plots_slice(struct workspace *, struct run *, const struct args *, s
                         struct err *); /* defined in plots_model.c */
 enum status plots_boundary(struct workspace *, struct run *, const struct args *,
                            struct plot_work *, struct err *);
+enum status plots_learned_features(struct workspace *, struct run *, const struct args *,
+                                   struct plot_work *, struct err *);
 enum status plots_posterior(struct workspace *, struct run *, const struct args *,
                             struct plot_work *, struct err *);
 enum status plots_parts(struct workspace *, struct run *, const struct args *, struct plot_work *,

@@ -17,6 +17,8 @@ libplots_a_SOURCES = \
   src/app/plots/plots_classes.c \
   src/app/plots/plots_labels.c \
   src/app/plots/plots_labels.h \
+  src/app/plots/plots_learned.c \
+  src/app/plots/plots_learned.h \
   src/app/plots/plots_training.c \
   src/app/plots/plots_data.c \
   src/app/plots/plots_effects.c \

@@ -7,6 +7,7 @@
 #include "app/plots/draws.h"
 #include "app/plots/plots.h"
 #include "app/plots/plots_boundary.h"
+#include "app/plots/plots_learned.h"
 
 #include "app/shell/args.h"
 #include "app/core/job.h"
@@ -580,6 +581,60 @@ static struct figure *boundary_make(void *in, struct job *job, struct err *err)
     return f;
 }
 
+/* The plot features-learned. */
+
+static struct figure *learned_view(const struct slice *s, const struct opened *o,
+                                   const struct axis_of *a, const struct axis_of *b,
+                                   struct job *job, struct err *err)
+{
+    const size_t d = s->enc.d, n = a->n * b->n;
+    double *x = mem_calloc(n, d * sizeof *x, "plot", err);
+    const char *level[LEVELS_MOST];
+    struct figure *f = NULL;
+
+    for (size_t i = 0; x && i < n; i++) {
+        memcpy(x + i * d, o->base, d * sizeof *x);
+        axis_put(&s->enc, a, i % a->n, x + i * d);
+        if (s->ncolumn == 2)
+            axis_put(&s->enc, b, i / a->n, x + i * d);
+    }
+    for (size_t i = 0; a->levels && i < a->n; i++)
+        level[i] = s->enc.col[a->input + i].level;
+    if (x)
+        f = plots_learned_figure(
+            &(struct plots_learned_view){
+                .kernel = &s->m->kernel, .run = s->run, .name = { a->name, b->name },
+                .level = a->levels ? level : NULL, .nx = a->n, .ny = b->n, .d = d, .row = s->row,
+                .x = a->raw, .y = b->raw, .inputs = x },
+            job, err);
+    free(x);
+    return f;
+}
+
+static struct figure *learned_make(void *in, struct job *job, struct err *err)
+{
+    struct slice *s = in;
+    struct axis_of a = { 0 }, b = { .n = 1 };
+    struct opened o;
+    struct figure *f = NULL;
+    enum status rc = slice_open(s, &o, job, err);
+
+    if (rc == ST_OK)
+        rc = axis_open(&s->enc, &o.e, o.x, s->column[0], s->ncolumn == 2 ? GRID : LINE, &a, err);
+    if (rc == ST_OK && s->ncolumn == 2)
+        rc = axis_open(&s->enc, &o.e, o.x, s->column[1], GRID, &b, err);
+    if (rc == ST_OK && s->ncolumn == 2 && (a.levels || b.levels)) {
+        rc = err_set(err, ST_USAGE, "features over two inputs need numbers: %s has categories",
+                     a.levels ? a.name : b.name);
+        err_hint(err, "plot features-learned %s", a.levels ? a.name : b.name);
+    }
+    if (rc == ST_OK)
+        f = learned_view(s, &o, &a, &b, job, err);
+    free(a.raw), free(b.raw);
+    opened_free(&o);
+    return f;
+}
+
 /* The plot parts. */
 
 /* The name of a part: "poly", or "rbf * periodic" for a product. */
@@ -830,6 +885,19 @@ enum status plots_boundary(struct workspace *ws, struct run *r, const struct arg
     for (size_t i = 0; i < args_many(a, "runs"); i++)
         named = named || input_of(&r->enc, args_many_at(a, "runs", i)) != SIZE_MAX;
     return two_numbers(out->in, named, err);
+}
+
+enum status plots_learned_features(struct workspace *ws, struct run *r, const struct args *a,
+                                   struct plot_work *out, struct err *err)
+{
+    (void)ws;
+    if (r && r->model && !kernel_learns(&r->model->kernel)) {
+        err_named(err, ST_UNSUPPORTED, "learned", "plot features-learned is of kernels that learn "
+                  "their features, and that of %s is drawn", r->id);
+        err_hint(err, "plot features  |  kernel mlp, then tune, fit");
+        return ST_UNSUPPORTED;
+    }
+    return prepare(r, a, "features-learned", 2, learned_make, out, err);
 }
 
 /* Without words of its own it is the line of the last draw. */

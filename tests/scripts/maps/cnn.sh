@@ -38,6 +38,8 @@ run -s a.gpd -e 'predict run=r1 out=p2.csv; fit; predict out=p3.csv; tune contin
 is "it goes on in a session" $rc 0
 ok "a session predicts the same bits" cmp p1.csv p2.csv
 ok "and fits the same bits" cmp p1.csv p3.csv
+run -s a.gpd -e 'plot features-learned p20 out=f.csv; describe features-learned'
+has "features against a pixel" "$out" '6 of 8 features'
 for threads in 2 3; do
     run --threads $threads -e "$ink; $small; tune steps=60; fit; predict out=t$threads.csv"
     ok "$threads threads learn the same bits" cmp p1.csv t$threads.csv
