@@ -61,17 +61,22 @@ static int complain(const struct err *err, int status)
         rec_text(&r, "%s", err->msg);
         snprintf(r.hint, sizeof r.hint, "%s", hint);
         rec_json_line(&r, &b);
-        fputs(buf_str(&b), stdout);
+        fputs(b.failed || r.text.failed ? rec_no_memory(true) : buf_str(&b), stdout);
         fflush(stdout);
         rec_free(&r);
         buf_free(&b);
         return status;
     }
     text_safe(&b, err->msg, 0);
+    if (b.failed) {
+        fputs(rec_no_memory(false), stderr);
+        buf_free(&b);
+        return status;
+    }
     fprintf(stderr, "gpdesk: %s\n", buf_str(&b));
     buf_clear(&b);
     text_safe(&b, hint, 0);
-    fprintf(stderr, "  try  %s\n", buf_str(&b));
+    fprintf(stderr, "  try  %s\n", b.failed ? "free memory" : buf_str(&b));
     buf_free(&b);
     return status;
 }
@@ -249,7 +254,7 @@ static int sort_files(struct cli *c)
         if (c->piece[i].kind != PIECE_FILE)
             continue;
         if (script_sniff(c->piece[i].text, &kind, &err) != ST_OK)
-            return complain(&err, EXIT_INPUT);
+            return complain(&err, err.machine ? EXIT_RESOURCES : EXIT_INPUT);
         if (kind == FILE_SCRIPT) {
             c->piece[i].kind = PIECE_SCRIPT;
         } else if (kind == FILE_SESSION) {
@@ -347,7 +352,7 @@ static int read_items(const struct cli *c, struct batch_item *item, size_t *n)
             if (!it->text)
                 return complain(&err, EXIT_RESOURCES);
         } else if (script_read(p->text, &it->text, &err) != ST_OK) {
-            return complain(&err, err.code == ST_NOMEM ? EXIT_RESOURCES : EXIT_INPUT);
+            return complain(&err, err.machine ? EXIT_RESOURCES : EXIT_INPUT);
         }
     }
     return -1;
@@ -358,13 +363,16 @@ static int run_batch(struct cli *c, struct workspace *ws, struct rec_writer *w)
     struct batch_item *item = calloc(c->n + 1, sizeof *item);
     struct err err = { 0 };
     size_t n = 0;
-    int status = item ? read_items(c, item, &n) : complain(&err, EXIT_RESOURCES);
+    int status;
 
+    if (!item)
+        err_nomem(&err, (c->n + 1) * sizeof *item, "the lines to run");
+    status = item ? read_items(c, item, &n) : complain(&err, EXIT_RESOURCES);
     if (status < 0 && c->opt.dry)
         status = batch_dry(ws, item, n);
     /* A script that does not parse leaves no session behind. */
     if (status < 0 && c->session && !batch_check(ws, item, n))
-        status = EXIT_USAGE_GP;
+        status = batch_status(ws) == EXIT_RESOURCES ? EXIT_RESOURCES : EXIT_USAGE_GP;
     if (status < 0 && c->session && open_session(ws, c->session, &err) != ST_OK) {
         ws_error(ws, &err, c->session);
         status = batch_status(ws);

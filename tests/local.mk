@@ -65,4 +65,5 @@ include $(srcdir)/tests/time.mk
 include $(srcdir)/tests/ui.mk
 include $(srcdir)/tests/cuda.mk
 include $(srcdir)/tests/molecules/molecules.mk
+include $(srcdir)/tests/campaign/local.mk
 include $(srcdir)/tests/bench/local.mk

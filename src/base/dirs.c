@@ -44,7 +44,8 @@ enum status dirs_make(const char *path, struct err *err)
             continue;
         p[1] = '\0';
         if (mkdir(part, 0700) != 0 && errno != EEXIST)
-            rc = err_set(err, ST_IO, "%.200s cannot be created: %s", part, strerror(errno));
+            rc = err_system(err, errno, NULL, "%.200s cannot be created: %s", part,
+                            strerror(errno));
         p[1] = next;
     }
     free(part);

@@ -11,7 +11,7 @@
 
 static enum status failed(const char *path, int why, bool direct, struct err *err)
 {
-    err_named(err, ST_IO, why == ENOSPC ? "disk" : why == ENXIO ? "no-reader" : "write",
+    err_system(err, why, why == ENOSPC ? "disk" : why == ENXIO ? "no-reader" : "write",
                      "cannot write %.200s: %s%s", path,
                      why == ENXIO ? "nothing reads from this pipe" : strerror(why),
                      direct ? "" : "; what was there before is untouched");

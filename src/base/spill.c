@@ -125,7 +125,7 @@ static int scratch_file(size_t bytes, const char *what, struct err *err)
     snprintf(name, sizeof name, "%s/gpdesk-XXXXXX", dir);
     const int fd = mkostemp(name, O_CLOEXEC);
     if (fd < 0) {
-        err_named(err, ST_IO, "disk",
+        err_system(err, errno, "disk",
                   "%s does not fit in memory, and no file can be made in %.200s: "
                   "%s",
                   what, dir, strerror(errno));
@@ -140,7 +140,7 @@ static int scratch_file(size_t bytes, const char *what, struct err *err)
     if (fstatvfs(fd, &fs) == 0)
         mem_format(have, sizeof have, (double)fs.f_bavail * (double)fs.f_frsize);
     close(fd);
-    err_named(err, ST_IO, "disk", "%s needs %s on disk in %.200s, which has %s: %s", what, need,
+    err_system(err, rc, "disk", "%s needs %s on disk in %.200s, which has %s: %s", what, need,
               dir, have, strerror(rc));
     err_hint(err, "a larger --mem, or room on the disk, or TMPDIR=DIRECTORY");
     return -1;
@@ -260,7 +260,7 @@ const void *spill_map(const char *path, size_t at, size_t bytes, struct err *err
 
     if (fd < 0 || fstat(fd, &st) != 0 || (uint64_t)st.st_size < (uint64_t)at + bytes ||
         bytes == 0) {
-        err_set(err, ST_IO, "%.300s: %s", path, fd < 0 ? strerror(errno) : "too short");
+        err_system(err, errno, NULL, "%.300s: %s", path, fd < 0 ? strerror(errno) : "too short");
         if (fd >= 0)
             close(fd);
         return NULL;

@@ -1,6 +1,7 @@
 /* base/status.c -- the words of each status, and functions that fill a struct err. */
 #include "base/status.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -56,6 +57,7 @@ static void fill(struct err *err, enum status code, const char *name, const char
     memcpy(err->name, keep, sizeof keep);
     memcpy(err->msg, msg, sizeof msg);
     err->hint[0] = '\0';
+    err->machine = code == ST_NOMEM;
 }
 
 enum status err_set(struct err *err, enum status code, const char *fmt, ...)
@@ -78,6 +80,24 @@ enum status err_named(struct err *err, enum status code, const char *name, const
         va_end(ap);
     }
     return code;
+}
+
+static bool of_the_machine(int why)
+{
+    return why == ENOSPC || why == EDQUOT || why == EFBIG || why == EIO || why == ENOMEM ||
+           why == EMFILE || why == ENFILE || why == EAGAIN || why == EINTR;
+}
+
+enum status err_system(struct err *err, int why, const char *name, const char *fmt, ...)
+{
+    if (err) {
+        va_list ap;
+        va_start(ap, fmt);
+        fill(err, ST_IO, name ? name : status_name(ST_IO), fmt, ap);
+        va_end(ap);
+        err->machine = of_the_machine(why);
+    }
+    return ST_IO;
 }
 
 void err_hint(struct err *err, const char *fmt, ...)

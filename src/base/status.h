@@ -42,6 +42,7 @@ struct err {
     char name[32];  /* stable; that of the status, or a more specific one ("delimiter") */
     char msg[768];  /* one sentence: what happened, where, the value and what was expected */
     char hint[256]; /* what to type next; empty when there is nothing useful to say */
+    bool machine;   /* memory, disk or descriptors ran out, or a disk failed: exit status 5 */
 };
 
 const char *status_name(enum status code);  /* "memory" */
@@ -52,6 +53,10 @@ enum status err_set(struct err *err, enum status code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* err_set with a more specific stable name than that of the status. */
 enum status err_named(struct err *err, enum status code, const char *name, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+/* A failure of a system call, ST_IO; `why` is its errno, which also decides err->machine.  Without
+ * a name (NULL) it has that of the status. */
+enum status err_system(struct err *err, int why, const char *name, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 /* Adds to a failure what to do next. */
 void err_hint(struct err *err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -177,7 +177,7 @@ static enum status begin(struct child *c, const char *program, const char *dir, 
         close_fd(&in[0]);
         close_fd(&out[0]);
         close_fd(&er[0]);
-        return err_set(err, ST_IO, "gnuplot cannot be started: %s", strerror(why));
+        return err_system(err, why, NULL, "gnuplot cannot be started: %s", strerror(why));
     }
     /* Also here, because either process may run first; after exec it fails without harm. */
     setpgid(pid, pid);

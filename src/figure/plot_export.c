@@ -76,7 +76,7 @@ static enum status bad(struct job *j, struct err *err, const char *what)
 {
     const int why = errno;
 
-    err_named(err, ST_IO, why == ENOSPC || why == EDQUOT ? "disk" : "write", "%s: %s: %s",
+    err_system(err, why, why == ENOSPC || why == EDQUOT ? "disk" : "write", "%s: %s: %s",
               buf_str(&j->name), what, strerror(why));
     err_hint(err, why == ENOSPC || why == EDQUOT ? "make room on the disk, or a name on another one"
                                 : "choose a name in a directory that exists and can be written");
@@ -248,6 +248,8 @@ static void remove_directory(const char *dir)
 
 static void clean_up(struct job *j)
 {
+    if (j->made != NULL)
+        unlink(j->made); /* also where no descriptor is left to open the directory with */
     if (j->dir != NULL)
         remove_directory(j->dir);
     free(j->made);

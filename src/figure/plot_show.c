@@ -250,7 +250,7 @@ enum status plot_show_sixel_show(int fd, const char *bytes, size_t n, struct err
             if (poll(&p, 1, 5000) <= 0)
                 rc = err_set(err, ST_IO, "the terminal takes no more of the picture");
         } else if (k < 0 && errno != EINTR)
-            rc = err_set(err, ST_IO, "the picture cannot be shown: %s", strerror(errno));
+            rc = err_system(err, errno, NULL, "the picture cannot be shown: %s", strerror(errno));
         done += k > 0 ? (size_t)k : 0;
     }
     struct pollfd p = { .fd = fd, .events = POLLIN };

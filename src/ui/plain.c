@@ -241,8 +241,10 @@ static void run_loop(struct plain *p, int sigfd)
         const int wait = watch_session(p);
         prompt_show();
         int ready = poll(f, p->ended ? 2 : 3, wait);
-        if (ready < 0 && errno != EINTR)
+        if (ready < 0 && errno != EINTR && errno != ENOMEM)
             break;
+        if (ready < 0 && errno == ENOMEM)
+            usleep(10000);
         take_signals(p);
         if (ready < 0)
             continue;

@@ -474,8 +474,10 @@ static void run_loop(struct desk *d, struct input *in, int sigfd)
         if (soon < 1e9)
             timeout = lower(timeout, soon);
         int ready = poll(p, n, timeout);
-        if (ready < 0 && errno != EINTR)
+        if (ready < 0 && errno != EINTR && errno != ENOMEM)
             break;
+        if (ready < 0 && errno == ENOMEM)
+            usleep(10000);
         take_signals(d);
         if (ready < 0)
             continue;

@@ -90,7 +90,7 @@ static enum status dry_files(const struct command *cmd, const struct args *a, st
         if (path && cmd->args[i].flags & ARGF_RUN && args_looks_like_run(path))
             continue;
         if (path && strcmp(path, "-") && !strpbrk(path, "*?,") && access(path, R_OK) != 0)
-            return err_set(err, ST_IO, "%.300s: %s", path, strerror(errno));
+            return err_system(err, errno, NULL, "%.300s: %s", path, strerror(errno));
     }
     return ST_OK;
 }

@@ -181,6 +181,14 @@ bool batch_check(struct workspace *ws, const struct batch_item *item, size_t n)
 
 /* Running. */
 
+/* Waits for the workspace or a signal. If the kernel has no memory to wait with, a look every 10 ms
+ * does the same. */
+static void wait_for(struct pollfd fd[2])
+{
+    if (poll(fd, 2, 1000) < 0 && errno != EINTR)
+        usleep(10000);
+}
+
 /* Stops the running job, keeping its best iterate, and waits for it. A second signal ends the
  * wait. */
 static void stop_all(struct workspace *ws)
@@ -191,8 +199,7 @@ static void stop_all(struct workspace *ws)
     workspace_forget(ws, 0, NULL);
     jobs_stop(ws->jobs, "*", false, NULL);
     while (jobs_count(ws->jobs) > 0) {
-        if (poll(fd, 2, 1000) < 0 && errno != EINTR)
-            return;
+        wait_for(fd);
         if (take_signal())
             return;
         jobs_pump(ws->jobs, ws);
@@ -213,8 +220,7 @@ static int drain(struct workspace *ws, struct rec_writer *w)
             return sig ? sig : SIGPIPE;
         if (!workspace_busy(ws) || ws->quit)
             return 0;
-        if (poll(fd, 2, 1000) < 0 && errno != EINTR)
-            return 0;
+        wait_for(fd);
         workspace_pump(ws);
     }
 }
@@ -239,7 +245,7 @@ int batch_run(struct workspace *ws, struct rec_writer *w, const struct batch_ite
     int sig = 0;
 
     if (!check_all(&c, item, n))
-        return EXIT_USAGE_GP;
+        return batch_status(ws) == EXIT_RESOURCES ? EXIT_RESOURCES : EXIT_USAGE_GP;
     running = 1;
     for (size_t i = 0; i < n && !sig && !ws->quit; i++) {
         const size_t errors = ws->errors;
@@ -249,9 +255,8 @@ int batch_run(struct workspace *ws, struct rec_writer *w, const struct batch_ite
             break;
     }
     if (sig == SIGPIPE && w->broken_errno && w->broken_errno != EPIPE) {
-        fprintf(stderr, "gpdesk: cannot write to the output: %s\n", strerror(w->broken_errno));
-        sig = 0;
-        ws->first_error = w->broken_errno == ENOSPC ? ST_LIMIT : ST_STATE;
+        sig = 0; /* the writer has said so */
+        ws->first_error = ST_LIMIT;
     }
     if (sig) {
         if (sig != SIGPIPE)
@@ -309,7 +314,7 @@ static bool dry_files(struct workspace *ws, struct dry *d, const struct command 
             d->blind = true;
             good = false;
         } else if (access(path, R_OK) != 0) {
-            err_set(&err, ST_IO, "%.300s: %s", path, strerror(errno));
+            err_system(&err, errno, NULL, "%.300s: %s", path, strerror(errno));
             ws_error(ws, &err, in);
             good = false;
         }
@@ -339,7 +344,7 @@ int batch_dry(struct workspace *ws, const struct batch_item *item, size_t n)
     struct checker c = { .ws = ws, .visit = dry_visit, .ctx = &d };
 
     if (!check_all(&parse, item, n))
-        return EXIT_USAGE_GP;
+        return batch_status(ws) == EXIT_RESOURCES ? EXIT_RESOURCES : EXIT_USAGE_GP;
     d.sink = (struct sink){ dry_hear, &d, NULL };
     ws->sinks = &d.sink;
     check_all(&c, item, n);

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { SOURCE_DEPTH = 16 };
 
@@ -423,7 +424,7 @@ void workspace_drain(struct workspace *ws)
 
     while (workspace_busy(ws) && !ws->quit) {
         if (poll(&fd, 1, 1000) < 0 && errno != EINTR)
-            return;
+            usleep(10000); /* no memory to wait with: look again */
         workspace_pump(ws);
     }
 }

@@ -149,7 +149,7 @@ void ws_error(struct workspace *ws, const struct err *err, const char *in)
     ws->errors++;
     if (ws->first_error == ST_OK) {
         ws->first_error = err->code ? err->code : ST_INTERNAL;
-        if (!strcmp(err->name, "disk"))
+        if (err->machine || !strcmp(err->name, "disk"))
             ws->first_error = ST_LIMIT;
         ws->first_error_output = about_output(err);
     }

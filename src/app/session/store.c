@@ -728,7 +728,7 @@ enum status store_open(struct workspace *ws, const char *path, struct err *err)
         rc = ST_NOMEM;
     struct stat file;
     if (rc == ST_OK && lstat(st->path, &file) != 0)
-        rc = err_named(err, ST_IO, "session", "%s: %s", store_db_shown(st->db), strerror(errno));
+        rc = err_system(err, errno, "session", "%s: %s", store_db_shown(st->db), strerror(errno));
     if (rc == ST_OK) {
         st->device = file.st_dev;
         st->inode = file.st_ino;

@@ -74,6 +74,15 @@ static enum status damaged(const char *shown, const char *why, struct err *err)
     return ST_FORMAT;
 }
 
+/* SQLite reports a read that the disk refused as damage, too. */
+static bool unread(struct sdb *s)
+{
+    int why = 0;
+
+    return sqlite3_file_control(s->db, "main", SQLITE_FCNTL_LAST_ERRNO, &why) == SQLITE_OK &&
+           why == EIO;
+}
+
 /* Translates a failure of SQLite into our words. */
 static enum status failed(struct sdb *s, struct err *err)
 {
@@ -93,6 +102,10 @@ static enum status failed(struct sdb *s, struct err *err)
     case SQLITE_LOCKED:
         return store_db_locked(where, err);
     case SQLITE_CORRUPT:
+        if (unread(s)) {
+            s->last = SQLITE_IOERR;
+            return err_system(err, EIO, "session", "%s cannot be read: %s", where, strerror(EIO));
+        }
         return damaged(where, sqlite3_errmsg(s->db), err);
     case SQLITE_NOTADB:
         return no_session(where, err);
@@ -100,9 +113,10 @@ static enum status failed(struct sdb *s, struct err *err)
         return err_nomem(err, 0, "the session");
     case SQLITE_TOOBIG:
         return err_named(err, ST_LIMIT, "session", "a value is too big for the session %s", where);
-    case SQLITE_READONLY:
     case SQLITE_IOERR:
-    case SQLITE_CANTOPEN:
+    case SQLITE_CANTOPEN: /* check_file could open it, and write: descriptors, or the disk */
+    case SQLITE_READONLY:
+        return err_system(err, EIO, "session", "%s: %.200s", where, sqlite3_errmsg(s->db));
     case SQLITE_PERM:
         return err_named(err, ST_IO, "session", "%s: %.200s", where, sqlite3_errmsg(s->db));
     default:
@@ -248,7 +262,7 @@ static enum status check_header(const char *shown, int fd, off_t size, struct er
         return ST_OK;
     const ssize_t n = pread(fd, h, sizeof h, 0);
     if (n < 0)
-        return err_named(err, ST_IO, "session", "%s: %s", shown, strerror(errno));
+        return err_system(err, errno, "session", "%s: %s", shown, strerror(errno));
     return n < SDB_HEADER ? no_session(shown, err) : store_db_check_header(h, size, shown, err);
 }
 
@@ -271,7 +285,7 @@ static char *resolve(const char *path, const char *shown, struct err *err)
         return NULL;
     }
     if (!realpath(dir, full)) {
-        err_named(err, ST_IO, "session", "%s: %s", shown, strerror(errno));
+        err_system(err, errno, "session", "%s: %s", shown, strerror(errno));
         err_hint(err, "choose a name in a directory that exists and can be written");
         return NULL;
     }
@@ -294,7 +308,7 @@ static enum status check_file(const char *path, const char *shown, bool write, o
     if (lstat(path, &st) != 0) {
         if (errno == ENOENT)
             return store_guard_check(path, shown, -1, beside, err);
-        return err_named(err, ST_IO, "session", "%s: %s", shown, strerror(errno));
+        return err_system(err, errno, "session", "%s: %s", shown, strerror(errno));
     }
     if (S_ISLNK(st.st_mode)) {
         err_named(err, ST_IO, "session", "%s is a symbolic link; sessions are not followed", shown);
@@ -313,7 +327,7 @@ static enum status check_file(const char *path, const char *shown, bool write, o
     }
     const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
-        return err_named(err, ST_IO, "session", "%s: %s", shown, strerror(errno));
+        return err_system(err, errno, "session", "%s: %s", shown, strerror(errno));
     enum status rc = store_guard_check(path, shown, st.st_size, beside, err);
     if (rc == ST_OK && !beside->has_first) /* otherwise page 1 of the journal replaces this one */
         rc = check_header(shown, fd, st.st_size, err);
@@ -327,7 +341,7 @@ static enum status create_file(const char *path, const char *shown, struct err *
     const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 
     if (fd < 0) {
-        err_named(err, ST_IO, "session", "%s cannot be created: %s", shown, strerror(errno));
+        err_system(err, errno, "session", "%s cannot be created: %s", shown, strerror(errno));
         return ST_IO;
     }
     close(fd);
@@ -573,6 +587,16 @@ static enum status recover(struct sdb *s, enum sdb_mode mode, const struct store
     return beside->hot ? store_guard_recover(s->path, s->shown, try_copy, err) : ST_OK;
 }
 
+void store_db_unlink(const char *path)
+{
+    static const char *const tail[] = { "", "-journal", "-wal", "-shm" };
+    char name[PATH_MAX + 16];
+
+    for (size_t i = 0; i < sizeof tail / sizeof *tail; i++)
+        if ((size_t)snprintf(name, sizeof name, "%s%s", path, tail[i]) < sizeof name)
+            unlink(name);
+}
+
 struct sdb *store_db_open(const char *path, enum sdb_mode mode, bool *fresh, struct err *err)
 {
     struct sdb *s = mem_calloc(1, sizeof *s, "the session", err);
@@ -598,9 +622,12 @@ struct sdb *store_db_open(const char *path, enum sdb_mode mode, bool *fresh, str
     if (rc == ST_OK)
         rc = open_db(s, mode, size, fresh, err);
     if (rc != ST_OK) {
-        if (made)
-            unlink(s->path);
+        char *full = s->path;
+        s->path = NULL;
         store_db_close(s);
+        if (made)
+            store_db_unlink(full);
+        free(full);
         return NULL;
     }
     return s;

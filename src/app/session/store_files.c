@@ -111,7 +111,7 @@ static enum status find_all(const char *dir, struct listed **out, size_t *n, str
     *out = NULL;
     *n = 0;
     if (!d)
-        return err_named(err, ST_IO, "session", "%.200s: %s", dir, strerror(errno));
+        return err_system(err, errno, "session", "%.200s: %s", dir, strerror(errno));
     for (struct dirent *e; rc == ST_OK && (e = readdir(d)) != NULL;) {
         const size_t len = strlen(e->d_name);
         struct stat st;
@@ -286,11 +286,11 @@ enum status store_save_as(struct workspace *ws, const char *path, struct err *er
     rc = store_copy(store_of(ws), buf_str(&part), err);
     /* unlike rename, link never overwrites a file */
     if (rc == ST_OK && link(buf_str(&part), path) != 0)
-        rc = err_named(err, ST_IO, errno == ENOSPC ? "disk" : "write", "%.200s: %s", path,
+        rc = err_system(err, errno, errno == ENOSPC ? "disk" : "write", "%.200s: %s", path,
                        strerror(errno));
-    unlink(buf_str(&part));
+    store_db_unlink(buf_str(&part));
     if (rc == ST_OK && outfile_sync_dir(path) != 0)
-        rc = err_named(err, ST_IO, "write", "%.200s: %s", path, strerror(errno));
+        rc = err_system(err, errno, "write", "%.200s: %s", path, strerror(errno));
     buf_free(&part);
     return rc;
 }

@@ -84,7 +84,7 @@ static enum status look_at(const char *path, const char *shown, const char *tail
     if (rc != 0 && no == ENOENT)
         return ST_OK;
     if (rc != 0)
-        return err_named(err, ST_IO, "session", "%s%s: %s", shown, tail, strerror(no));
+        return err_system(err, no, "session", "%s%s: %s", shown, tail, strerror(no));
     if (!S_ISREG(st.st_mode)) {
         snprintf(why, sizeof why, "is %s, not a regular file", kind_of(st.st_mode));
         return refuse(shown, tail, why, err);
@@ -122,6 +122,25 @@ static bool journal_header(struct journal *j, off_t at, uint64_t *records)
     return true;
 }
 
+/* SQLite writes the magic of a header last, over zeros. If the program was killed within that
+ * write, a part of it stands there; nothing in the database was changed yet, and SQLite rolls
+ * nothing back. */
+static bool torn_magic(const struct journal *j)
+{
+    unsigned char h[sizeof journal_magic + 4];
+    size_t n = 0;
+
+    if (!read_at(j->fd, h, sizeof h, 0))
+        return false;
+    while (n < sizeof journal_magic && h[n] == journal_magic[n])
+        n++;
+    if (n == sizeof journal_magic)
+        return false;
+    while (n < sizeof h && h[n] == 0)
+        n++;
+    return n == sizeof h;
+}
+
 /* Every copy of page 1 must be the first page of a session. Checksums are ignored, so that no
  * record that SQLite would apply is skipped. */
 static enum status journal_pages(struct journal *j, const char *shown, struct err *err)
@@ -147,7 +166,8 @@ static enum status journal_pages(struct journal *j, const char *shown, struct er
         }
         at = (at + j->sector - 1) / j->sector * j->sector;
     }
-    return first ? refuse(shown, "-journal", "is not a journal of SQLite", err) : ST_OK;
+    return first && !torn_magic(j) ? refuse(shown, "-journal", "is not a journal of SQLite", err)
+                                   : ST_OK;
 }
 
 /* *hot: SQLite will roll it back. *has_first: it contains a copy of page 1. */
@@ -162,7 +182,7 @@ static enum status check_journal(const char *path, const char *shown, off_t sess
     j.fd = name.failed ? -1 : open(buf_str(&name), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     buf_free(&name);
     if (j.fd < 0)
-        return err_named(err, ST_IO, "session", "%s-journal: %s", shown, strerror(errno));
+        return err_system(err, errno, "session", "%s-journal: %s", shown, strerror(errno));
     enum status rc = ST_OK;
     if (size >= SUPER_TAIL && read_at(j.fd, tail, sizeof tail, size - (off_t)sizeof tail) &&
         memcmp(tail, journal_magic, sizeof tail) == 0)
@@ -215,7 +235,7 @@ static enum status lock_session(const char *path, const char *shown, int *fd, st
 
     *fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
     if (*fd < 0)
-        return err_named(err, ST_IO, "session", "%s: %s", shown, strerror(errno));
+        return err_system(err, errno, "session", "%s: %s", shown, strerror(errno));
     if (fcntl(*fd, F_SETLK, &lock) == 0)
         return ST_OK;
     close(*fd);
@@ -259,7 +279,7 @@ static enum status copy_file(int in, const char *to, const char *shown, struct e
     if (out >= 0)
         close(out);
     return n == 0 ? ST_OK
-                  : err_named(err, ST_IO, why == ENOSPC ? "disk" : "session",
+                  : err_system(err, why, why == ENOSPC ? "disk" : "session",
                               "%s cannot be recovered: %s", shown, strerror(why));
 }
 
@@ -281,7 +301,7 @@ static enum status swap_in(const char *copy, const char *path, const char *journ
 
     if (stat(path, &st) != 0 || chmod(copy, st.st_mode & 07777) != 0 || rename(copy, path) != 0 ||
         outfile_sync_dir(path) != 0 || unlink(journal) != 0 || outfile_sync_dir(path) != 0)
-        return err_named(err, ST_IO, "session", "%s cannot be recovered: %s", shown,
+        return err_system(err, errno, "session", "%s cannot be recovered: %s", shown,
                          strerror(errno));
     return ST_OK;
 }

@@ -82,6 +82,9 @@ void store_db_rollback(struct sdb *);
 /* True if the last failure may pass: disk full, locked, I/O. */
 bool store_db_retry(const struct sdb *);
 void store_db_checkpoint(struct sdb *);  /* empties the log after large writes */
+/* Removes a database that is closed, or was never finished, with the files that SQLite keeps beside
+ * it. */
+void store_db_unlink(const char *path);
 enum status store_db_copy(struct sdb *, const char *path,
                           struct err *); /* a compact copy; nothing may exist at path */
 

@@ -44,7 +44,7 @@ static enum status read_full(int fd, void *to, size_t n, const char *path, struc
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
-            return err_set(err, ST_IO, "%.200s: %s", path,
+            return err_system(err, errno, NULL, "%.200s: %s", path,
                            got < 0 ? strerror(errno) : "it has shrunk");
         at += (size_t)got;
     }
@@ -83,7 +83,7 @@ static enum status pack_one(struct workspace *ws, const struct table *t, const c
     char now[24];
 
     if (fd < 0)
-        return err_set(err, ST_IO, "%.200s: %s", t->path, strerror(errno));
+        return err_system(err, errno, NULL, "%.200s: %s", t->path, strerror(errno));
     enum status rc = put_parts(store_of(ws), fd, t, name, &sum, err);
     close(fd);
     snprintf(now, sizeof now, "crc32:%08" PRIx32, sum);

@@ -134,7 +134,7 @@ static enum status look_at_pages(struct salvage *s, bool whole, struct err *err)
     if (fd < 0 || fstat(fd, &st) != 0 || pread(fd, head, sizeof head, 0) < 0) {
         if (fd >= 0)
             close(fd);
-        return err_named(err, ST_IO, "session", "%s: %s", s->shown, strerror(errno));
+        return err_system(err, errno, "session", "%s: %s", s->shown, strerror(errno));
     }
     const uint32_t size = (uint32_t)head[PAGE_SIZE_AT] << 8 | head[PAGE_SIZE_AT + 1];
     const bool good = size == 1 || (size >= 512 && (size & (size - 1)) == 0);
@@ -173,7 +173,7 @@ static enum status replace_first(struct salvage *s, const char *const *sql, stru
         const off_t least = (off_t)FIRST_PAGES * s->page;
         if (fd < 0 || pwrite(fd, first.s, first.len, 0) != (ssize_t)first.len ||
             (s->pages < FIRST_PAGES && ftruncate(fd, least) != 0))
-            rc = err_named(err, ST_IO, "session", "%s: %s", s->copy, strerror(errno));
+            rc = err_system(err, errno, "session", "%s: %s", s->copy, strerror(errno));
     }
     if (fd >= 0)
         close(fd);
@@ -468,18 +468,6 @@ static enum status write_new(struct salvage *s, struct err *err)
     return rc;
 }
 
-static void remove_all(const char *path)
-{
-    static const char *const tails[] = { "", "-wal", "-shm", "-journal" };
-
-    for (size_t i = 0; i < sizeof tails / sizeof *tails; i++) {
-        struct buf b = { 0 };
-        buf_printf(&b, "%s%s", path, tails[i]);
-        unlink(buf_str(&b));
-        buf_free(&b);
-    }
-}
-
 enum status store_salvage(const struct store *current, const char *path, const char *to,
                           struct store_salvaged *out, struct err *err)
 {
@@ -515,13 +503,13 @@ enum status store_salvage(const struct store *current, const char *path, const c
     if (rc == ST_OK)
         rc = write_new(&s, err);
     if (rc == ST_OK && link(s.part, to) != 0)
-        rc = err_named(err, ST_IO, "write", "%.200s: %s", to, strerror(errno));
+        rc = err_system(err, errno, "write", "%.200s: %s", to, strerror(errno));
     if (rc == ST_OK && outfile_sync_dir(to) != 0)
-        rc = err_named(err, ST_IO, "write", "%.200s: %s", to, strerror(errno));
+        rc = err_system(err, errno, "write", "%.200s: %s", to, strerror(errno));
     if (copy.s)
-        remove_all(copy.s);
+        store_db_unlink(copy.s);
     if (part.s)
-        remove_all(part.s);
+        store_db_unlink(part.s);
     free(s.unused);
     free(s.named);
     buf_free(&shown);

@@ -6,10 +6,12 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 const char *rec_type_name(enum rec_type type)
 {
@@ -277,18 +279,42 @@ static bool tick_due(struct rec_writer *w, const struct rec *r)
 /* A line that waits (rec_writer_hold). */
 struct rec_held { struct rec_held *next; FILE *to; uint64_t ticket; size_t n; char text[]; };
 
+/* Writes all bytes, past stdio, which loses what a write that was interrupted or cut short did not
+ * take. */
+static bool write_all(FILE *to, const char *text, size_t n)
+{
+    const int fd = fileno(to);
+
+    errno = 0;
+    if (fflush(to) != 0 || fd < 0)
+        return fd < 0 && fwrite(text, 1, n, to) == n && fflush(to) == 0;
+    while (n > 0) {
+        const ssize_t k = write(fd, text, n);
+        if (k >= 0) {
+            text += k;
+            n -= (size_t)k;
+        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+            struct pollfd p = { .fd = fd, .events = POLLOUT };
+            poll(&p, 1, 1000);
+        } else if (errno != EINTR) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static void write_line(struct rec_writer *w, FILE *to, const char *text, size_t n)
 {
     if (w->broken && to == w->out)
         return;
     if (to == w->err)
         fflush(w->out);
-    errno = 0;
-    fwrite(text, 1, n, to);
-    if (fflush(to) != 0 && to == w->out) {
-        w->broken = true;
-        w->broken_errno = errno;
-    }
+    if (write_all(to, text, n) || to != w->out)
+        return;
+    w->broken = true;
+    w->broken_errno = errno;
+    if (errno != EPIPE)
+        fprintf(w->err, "gpdesk: cannot write to the output: %s\n", strerror(w->broken_errno));
 }
 
 void rec_writer_release(struct rec_writer *w, uint64_t ticket)
@@ -303,6 +329,25 @@ void rec_writer_release(struct rec_writer *w, uint64_t ticket)
     }
 }
 
+const char *rec_no_memory(bool json)
+{
+    return json ? "{\"v\":1,\"type\":\"error\",\"name\":\"memory\",\"run\":null,"
+                  "\"message\":\"out of memory: there is none left to report this in full\","
+                  "\"try\":\"free memory, or a smaller --mem= and --threads=\",\"in\":null}\n"
+                : "gpdesk: out of memory: there is none left to report this in full\n"
+                  "  try  free memory, or a smaller --mem= and --threads=\n";
+}
+
+/* Writes all waiting lines although the session may not contain what they say; that is reported
+ * before them. */
+static void release_for_want_of_memory(struct rec_writer *w)
+{
+    const char *line = rec_no_memory(w->json);
+
+    write_line(w, w->json ? w->out : w->err, line, strlen(line));
+    rec_writer_release(w, UINT64_MAX);
+}
+
 static bool hold_line(struct rec_writer *w, const struct rec *r, FILE *to)
 {
     const uint64_t ticket = !w->ticket || r->type == REC_TICK ? 0 : w->ticket(w->ticket_ctx);
@@ -312,7 +357,7 @@ static bool hold_line(struct rec_writer *w, const struct rec *r, FILE *to)
         h = malloc(sizeof *h + w->line.len);
     if (!h && w->ticket && (ticket > 0 || w->held)) { /* write it in order, even if late */
         err_nomem(NULL, sizeof *h + w->line.len, "a line");
-        rec_writer_release(w, UINT64_MAX);
+        release_for_want_of_memory(w);
     }
     if (!h)
         return false;
@@ -334,24 +379,29 @@ static void writer_take(void *ctx, const struct rec *r)
     struct rec_writer *w = ctx;
     FILE *to = w->json || r->type == REC_RESULT ? w->out : w->err;
 
-    if (w->broken && to == w->out)
+    const bool lost = w->broken && to == w->out;
+    if (lost && (r->type != REC_ERROR || w->broken_errno == EPIPE))
         return;
     if (w->quiet && (r->type == REC_TICK || r->type == REC_NOTE))
         return;
     if (!w->json && r->type == REC_TICK && !tick_due(w, r))
         return;
     buf_clear(&w->line);
-    if (w->json)
+    if (w->json && !lost)
         rec_json_line(r, &w->line);
     else
         rec_text_lines(r, &w->line);
     if (w->line.failed || r->text.failed || r->json.failed) {
         err_nomem(NULL, w->line.len, "a line"); /* half a line is useless; the exit status tells */
+        if (r->type == REC_ERROR || r->type == REC_WARNING)
+            release_for_want_of_memory(w);
         return;
     }
     if (w->line.len == 0)
         return;
-    if (!hold_line(w, r, to))
+    if (lost) /* a failure is still reported, where it can be */
+        write_line(w, w->err, w->line.s, w->line.len);
+    else if (!hold_line(w, r, to))
         write_line(w, to, w->line.s, w->line.len);
 }
 

@@ -50,6 +50,8 @@ void rec_text(struct rec *, const char *fmt, ...) __attribute__((format(printf, 
 void rec_safe(struct rec *, const char *s);
 /* Writes one complete JSON line: {"v":1,"type":"result","command":"fit",...}\n. */
 void rec_json_line(const struct rec *, struct buf *out);
+/* The line of an error that there is no memory to write in full. */
+const char *rec_no_memory(bool json);
 /* Writes lines for people: "note[plan]: ..."; results are unchanged. */
 void rec_text_lines(const struct rec *, struct buf *out);
 

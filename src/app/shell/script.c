@@ -16,7 +16,7 @@ enum { SCRIPT_MAX = 1 << 24, SNIFF_MAX = 1 << 16 };
 
 static enum status no_file(const char *path, int why, struct err *err)
 {
-    err_set(err, ST_IO, "%.300s: %s", path, strerror(why));
+    err_system(err, why, NULL, "%.300s: %s", path, strerror(why));
     if (why == ENOENT)
         err_hint(err, "check the name; relative names start at the current directory");
     return ST_IO;

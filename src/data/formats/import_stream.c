@@ -63,11 +63,8 @@ static enum status no_file(const char *name, int why, struct err *err)
 {
     const bool missing = why == ENOENT || why == ENOTDIR, refused = why == EACCES || why == EPERM;
 
-    err_named(err, ST_IO,
-              missing   ? "no-file"
-              : refused ? "permission"
-                        : "io",
-              "cannot open %s: %s", name, strerror(why));
+    err_system(err, why, missing ? "no-file" : refused ? "permission" : "io", "cannot open %s: %s",
+               name, strerror(why));
     err_hint(
         err,
         missing ? "check the name (Tab completes it); relative names start where gpdesk was started"
@@ -87,7 +84,7 @@ static enum status wait_readable(struct stream *s, struct err *err)
         if (rc > 0)
             return ST_OK;
         if (rc < 0 && errno != EINTR)
-            return err_set(err, ST_IO, "%s: %s", s->name, strerror(errno));
+            return err_system(err, errno, NULL, "%s: %s", s->name, strerror(errno));
     }
 }
 
@@ -112,8 +109,8 @@ static enum status raw_fill(struct stream *s, struct err *err)
         if (got < 0 && (errno == EINTR || errno == EAGAIN))
             continue;
         if (got < 0)
-            return err_set(err, ST_IO, "%s: cannot be read after %" PRIu64 " bytes: %s", s->name,
-                           s->stored, strerror(errno));
+            return err_system(err, errno, NULL, "%s: cannot be read after %" PRIu64 " bytes: %s",
+                              s->name, s->stored, strerror(errno));
         s->raw_end = got == 0;
         s->next = s->raw;
         s->avail = (size_t)got;
@@ -179,7 +176,7 @@ static enum status open_fd(struct stream *s, const char *path, struct err *err)
     }
     struct stat st;
     if (fstat(s->fd, &st) != 0)
-        return err_set(err, ST_IO, "%s: %s", s->name, strerror(errno));
+        return err_system(err, errno, NULL, "%s: %s", s->name, strerror(errno));
     if (S_ISDIR(st.st_mode)) {
         err_named(err, ST_IO, "directory", "%s is a directory, not a data file", s->name);
         err_hint(err, "open FILE  (one of the files in it)");
@@ -378,7 +375,7 @@ enum status stream_finish(struct stream *s, struct table *t, struct err *err)
     if (s->regular) {
         struct stat st;
         if (fstat(s->fd, &st) != 0)
-            return err_set(err, ST_IO, "%s: %s", s->name, strerror(errno));
+            return err_system(err, errno, NULL, "%s: %s", s->name, strerror(errno));
         if (s->stored != s->size || (uint64_t)st.st_size != s->size) {
             err_named(err, ST_IO, "changed",
                       "%s changed while it was read: %" PRIu64 " bytes at first, %" PRIu64

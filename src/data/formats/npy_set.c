@@ -218,7 +218,8 @@ static enum status names_of_directory(const char *dir, struct names *l, struct e
     size_t arrays = 0;
 
     if (d == NULL)
-        return err_set(err, ST_IO, "%s: %s", safe(dir, word, sizeof word), strerror(errno));
+        return err_system(err, errno, NULL, "%s: %s", safe(dir, word, sizeof word),
+                          strerror(errno));
     while (st == ST_OK && (e = readdir(d)) != NULL) {
         if (*e->d_name == '.' || !npy_set_is_npy(e->d_name) ||
             (size_t)snprintf(path, sizeof path, "%s/%s", dir, e->d_name) >= sizeof path)
@@ -309,7 +310,7 @@ static enum status names_of_list(const char *path, struct names *x, struct names
     ssize_t n;
 
     if (dir == NULL || f == NULL) {
-        st = err_set(err, ST_IO, "%s: %s", safe(path, name, sizeof name), strerror(errno));
+        st = err_system(err, errno, NULL, "%s: %s", safe(path, name, sizeof name), strerror(errno));
     } else {
         dir[base_of(path) - path] = '\0';
         if (*dir != '\0' && dir[1] != '\0')
@@ -552,7 +553,7 @@ static enum status open_part(const char *path, const struct ctl *ctl, struct inb
     char word[200];
 
     if (!npy_stamp(path, &p->seen)) {
-        err_set(err, ST_IO, "%s: %s", safe(path, word, sizeof word),
+        err_system(err, errno, NULL, "%s: %s", safe(path, word, sizeof word),
                 access(path, F_OK) != 0 ? strerror(errno) : "it is not a regular file");
         return ST_IO;
     }

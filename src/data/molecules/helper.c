@@ -181,7 +181,7 @@ enum status helper_start(struct helper *h, const char *program, size_t memory, s
             close(end[0]);
     }
     if (why != 0) {
-        err_set(err, ST_IO, "%.300s cannot be started: %s", program, strerror(why));
+        err_system(err, why, NULL, "%.300s cannot be started: %s", program, strerror(why));
         err_hint(err, "%.200s --version   (tells whether it runs)", program);
         return ST_IO;
     }
