@@ -157,6 +157,14 @@ for by in thompson ei ucb mean sd; do
         for (i = 1; i < n; i++) if (1 - exp(-((x[i] - $2) / sd) ^ 2 / 2) < 0.2 - 1e-9) exit 1 }
         END { exit n < 2 }' apart.csv
 done
+# Lengthscales far above the sd of the inputs leave room for a batch at the optimum, all the same:
+# rows keep as far away as with a lengthscale of 1 sd.
+run -q -e 'open d.csv target=y; kernel rbf; fit solver=exact l=30 amplitude=100 noise=0.1' \
+    -e 'suggest 5 x=0..10 k=a by=mean apart=0.05 out=apart.csv'
+ok "long lengthscales: none nearer, and none far" awk -F, -v sd="$sd" 'NR > 1 { x[++n] = $2
+    for (i = 1; i < n; i++) { r = ((x[i] - x[n]) / sd) ^ 2
+        if (1 - exp(-r / 2) < 0.05 - 1e-9 || r > 2) exit 1 } }
+    END { exit n != 5 }' apart.csv
 # Four functions whose best rows are all too near: others take their places.
 run -q -e 'open d.csv target=y; kernel rbf; fit model=exact solver=pcg samples=4 l=1 amplitude=2 noise=0.1' \
     -e 'suggest 4 x=0..10/0.002 k=a by=thompson apart=0.3 out=apart.csv'

@@ -904,6 +904,7 @@ static enum status read_asked(struct suggesting *g, const struct workspace *ws,
 
     g->csv = strcmp(args_text(a, "quote"), "formulas") ? text_csv : text_csv_guarded;
     g->o.count = (size_t)args_int(a, "count", 1);
+    g->o.by_inputs = !g->picks;
     g->o.apart = g->picks ? fmax(1.0 - args_num(a, "similar"), 0.0) : args_num(a, "apart");
     g->o.seed = args_given(a, "seed") ? (uint64_t)args_int(a, "seed", 0) : ws->opt.seed;
     const char *const *words = g->picks ? pick_words : propose_words;

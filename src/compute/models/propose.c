@@ -70,11 +70,12 @@ static void offer(struct list *l, struct entry e)
     }
 }
 
-/* Rows that were chosen, with their inputs, so that others keep away. */
+/* Rows that were chosen, with their inputs, so that others keep away; hp: hyperparameters by which
+ * that is judged. */
 struct choice {
     const struct model *m;
     const struct source *src;
-    double apart;
+    double apart, hp[KERNEL_MAX_HP];
     double *x, *own; /* inputs (count x d) and k(x, x) of the chosen; then those of a candidate */
     size_t *row, n;
 };
@@ -93,10 +94,10 @@ static enum status may_join(struct choice *c, size_t row, bool *may, struct err 
     const enum status rc = c->src->rows(c->src, row, row + 1, x, err);
     if (rc != ST_OK)
         return rc;
-    const double own = kernel_exact(&c->m->kernel, c->m->hp, d, x, x, NULL);
+    const double own = kernel_exact(&c->m->kernel, c->hp, d, x, x, NULL);
     c->own[c->n] = own;
     for (size_t i = 0; *may && i < c->n; i++) {
-        const double k = kernel_exact(&c->m->kernel, c->m->hp, d, c->x + i * d, x, NULL);
+        const double k = kernel_exact(&c->m->kernel, c->hp, d, c->x + i * d, x, NULL);
         *may = 2.0 * k <= (1.0 - c->apart) * (own + c->own[i]);
     }
     return ST_OK;
@@ -282,19 +283,19 @@ static enum status climb_all(struct choice *c, size_t first, const size_t *which
         rc = climb(&up, f, o, on, err);
     for (size_t i = 0; rc == ST_OK && i < n; i++) {
         const double *x = up.x + i * d;
-        const double own = kernel_exact(&c->m->kernel, c->m->hp, d, x, x, NULL);
+        const double own = kernel_exact(&c->m->kernel, c->hp, d, x, x, NULL);
         bool may = true;
         for (size_t k = 0; may && k < c->n; k++) {
             const double *z = c->x + k * d;
             may = k == first + i ||
-                  2.0 * kernel_exact(&c->m->kernel, c->m->hp, d, z, x, NULL) <=
+                  2.0 * kernel_exact(&c->m->kernel, c->hp, d, z, x, NULL) <=
                       (1.0 - c->apart) *
-                          (own + kernel_exact(&c->m->kernel, c->m->hp, d, z, z, NULL));
+                          (own + kernel_exact(&c->m->kernel, c->hp, d, z, z, NULL));
             may = may && (k == first + i || memcmp(z, x, d * sizeof *x));
         }
         if (may)
             memcpy(c->x + (first + i) * d, x, d * sizeof *x);
-        c->own[first + i] = kernel_exact(&c->m->kernel, c->m->hp, d, c->x + (first + i) * d,
+        c->own[first + i] = kernel_exact(&c->m->kernel, c->hp, d, c->x + (first + i) * d,
                                          c->x + (first + i) * d, NULL);
     }
     free(up.x);
@@ -396,6 +397,30 @@ static enum status by_draws(struct choice *c, const struct propose_opts *o, cons
                                                   : by_functions(c, o, on, err);
 }
 
+/* The hyperparameters with lengthscales that are divided by the shortest of them where that is more
+ * than 1, of rows of numbers (share/doc/methods.md 15.12). */
+static void judge_by(struct choice *c)
+{
+    const struct kernel *k = &c->m->kernel;
+    bool scales[KERNEL_MAX_HP] = { false };
+    double least = INFINITY;
+
+    for (size_t t = 0; t < k->nterms; t++) {
+        if (kterm_reads_windows(&k->term[t]) || kterm_learns(&k->term[t]))
+            return;
+        for (size_t i = 0; i < kernel_inputs(k, t, c->src->d); i++) {
+            const size_t at = kernel_lengthscale_of(k, t, k->term[t].first + i);
+            if (at != SIZE_MAX) {
+                scales[at] = true;
+                least = fmin(least, c->hp[at]);
+            }
+        }
+    }
+    for (size_t i = 0; i < kernel_nhp(k); i++)
+        if (scales[i])
+            c->hp[i] /= fmax(1.0, least);
+}
+
 enum status propose(const struct model *m, const struct source *src, const struct propose_opts *o,
                     const struct tools *on, struct proposed *out, struct err *err)
 {
@@ -403,6 +428,9 @@ enum status propose(const struct model *m, const struct source *src, const struc
     const size_t at = o->target * src->n;
     enum status rc = model_predict(m, src, out->mean, out->varf, on, err);
 
+    memcpy(c.hp, m->hp, sizeof c.hp);
+    if (o->by_inputs)
+        judge_by(&c);
     out->n = 0;
     if (rc != ST_OK || src->n == 0 || o->count == 0)
         return rc;

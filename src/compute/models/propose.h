@@ -19,6 +19,7 @@ struct propose_opts {
     struct acquisition goal;
     size_t target, count;
     double apart;     /* 15.7; 0: proposals only differ */
+    bool by_inputs;   /* 15.7 with the lengthscales of 15.12 */
     uint64_t seed;    /* of the functions */
     bool joint;       /* an exact model draws jointly at up to JOINT_ROWS rows (models/joint.h) */
     const bool *left; /* src->n: rows that are not proposed; NULL: none */

@@ -448,6 +448,7 @@ static enum status bo_read(struct bo *g, struct workspace *ws, const struct args
     read_sizes(g, a);
     g->seed = args_given(a, "seed") ? (uint64_t)args_int(a, "seed", 0) : ws->opt.seed;
     g->o.count = g->batch;
+    g->o.by_inputs = true;
     g->o.apart = args_num(a, "apart");
     g->fit = (struct fit_opts){ .kernel = ws->kernel, .amplitude = ws->amplitude,
                                 .noise = ws->noise, .features = 4096, .rtol = args_num(a, "rtol"),
