@@ -96,6 +96,20 @@ far; demo proteins n=400 seed=1; split column=few_vs_many; kernel conv(rbf,width
     ok "sds are larger, and too small, on rows unlike the training rows" awk -F, \
         '$1 == "near" { c = $2; r = $4 / $3 }
         $1 == "far" { d = $2; s = $4 / $3 } END { exit !(c > 0.85 && d < c - 0.1 && s > 1.1 * r) }' "$dir/figure2b.csv"
+    ok "maps_spectra.sh runs" env GPDESK="$gpdesk" ROWS=150 STEPS=5 WIDTHS='4 32' RANKS='2 16' \
+        sh "$src/share/examples/maps_spectra.sh" "$dir"
+    ok "a map of rank 2 has two eigenvalues, and all fall" awk -F, 'NR > 1 {
+            if ($2 == was && $4 > last * 1.000001) exit bad = 1
+            was = $2; last = $4; n[$2]++ }
+        END { exit bad || n["out 2"] != 2 || n["out 16"] > 16 || n["rbf"] < 40 }' \
+        "$dir/maps_spectra.csv"
+    ok "maps_shapes.sh runs" env GPDESK="$gpdesk" ROWS=800 STEPS=20 WIDTH=16 STARTS=1 \
+        sh "$src/share/examples/maps_shapes.sh" "$dir"
+    ok "principal components have mean 0 and length 1" awk -F, 'FNR == 1 { next }
+        { n[FILENAME]++; s[FILENAME] += $7; q[FILENAME] += $7 ^ 2 }
+        END { for (f in n) if (q[f] / n[f] < 0.99 || q[f] / n[f] > 1.01 || (s[f] / n[f]) ^ 2 > 0.01)
+                  exit 1 }' "$dir/maps_circle.csv" "$dir/maps_torus.csv"
+    ok "maps as pictures" test -s "$dir/maps_spectra.png" -a -s "$dir/maps_shapes.png"
     ok "strings_figure3.sh runs" env GPDESK="$gpdesk" RUNS=2 SIZES='2 100' POINTS=3 \
         DATA='demo motifs n=200 seed=1; split test=50% seed=1' \
         sh "$src/share/examples/strings_figure3.sh" "$dir"
