@@ -2,10 +2,10 @@
 # Kernels whose features are learned: split 0, seed 7, `tune`, `fit`, `score`, then `calibrate
 # rows=1000`, which learns anew without these rows, and `score` again.
 # Usage: tests/bench/learned.sh [DATA...]; bike and protein by default (bike without x16 and x17,
-# which add up to its target); letter, eeg and htru2 are classes (likelihood dirichlet, without
-# calibrate).  KERNEL: mlp by default; TUNE: further arguments of tune; LABEL: what the table calls
-# them.  One JSON line for each finished job is kept in $OUT (learned.jsonl), which
-# is read back: a job runs once.  tests/bench/learned.sh table prints the table from it.
+# which add up to its target); letter, eeg, htru2 and mnist10k are classes (likelihood dirichlet,
+# without calibrate).  KERNEL: mlp by default; TUNE: further arguments of tune; LABEL: what the
+# table calls them.  One JSON line for each finished job is kept in $OUT (learned.jsonl), which is
+# read back: a job runs once.  tests/bench/learned.sh table prints the table from it.
 set -u
 gpdesk=${GPDESK:-build/gpdesk}
 shared=${GPDESK_SHARED:-${top_srcdir:-.}/../shared}
@@ -97,7 +97,7 @@ classes() { # DATA
 [ $# -gt 0 ] || set -- bike protein
 for d in "$@"; do
     case $d in
-    letter | eeg | htru2) classes "$d" ;;
+    letter | eeg | htru2 | mnist10k) classes "$d" ;;
     *) job "$d" ;;
     esac
 done
