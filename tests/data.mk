@@ -98,10 +98,12 @@ fuzz: $(app_archives) libfigure.a libdata.a libcompute.a libbase.a $(FUZZ_OTHERS
 TESTS += tests/fuzz/runs.sh
 EXTRA_DIST += tests/fuzz/runs.sh
 TESTS += tests/scripts/data.sh tests/scripts/sequences.sh tests/scripts/counts.sh \
-  tests/scripts/parts.sh tests/scripts/classes.sh tests/scripts/labels.sh \
+  tests/scripts/parts.sh tests/scripts/classes.sh tests/scripts/classes/likelihoods.sh \
+  tests/scripts/labels.sh \
   tests/scripts/labels_calibrated.sh tests/scripts/labels_check.sh tests/scripts/domain.sh \
   tests/scripts/kinds.sh tests/scripts/prepare.sh tests/scripts/svm.sh
 EXTRA_DIST += tests/scripts/data.sh tests/scripts/sequences.sh tests/scripts/counts.sh \
-  tests/scripts/parts.sh tests/scripts/classes.sh tests/scripts/labels.sh \
+  tests/scripts/parts.sh tests/scripts/classes.sh tests/scripts/classes/likelihoods.sh \
+  tests/scripts/labels.sh \
   tests/scripts/labels_calibrated.sh tests/scripts/labels_check.sh tests/scripts/domain.sh \
   tests/scripts/kinds.sh tests/scripts/prepare.sh tests/scripts/svm.sh

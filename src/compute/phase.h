@@ -53,7 +53,8 @@ enum phase_kind { PHASE_STEPS, PHASE_RESIDUAL, PHASE_SEARCH, PHASE_CHOICE };
     _(TRADEOFF, "tradeoff", PHASE_STEPS, NULL) \
     _(EFFECTS, "effects", PHASE_STEPS, NULL) \
     _(INDUCING, "inducing", PHASE_CHOICE, "bound") \
-    _(TEMPERATURE, "temperature", PHASE_STEPS, NULL)
+    _(TEMPERATURE, "temperature", PHASE_STEPS, NULL) \
+    _(AMPLITUDE, "amplitude", PHASE_STEPS, NULL)
 
 enum phase {
 #define PHASE_ID(id, word, kind, value) PHASE_##id,

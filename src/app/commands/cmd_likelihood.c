@@ -205,23 +205,25 @@ const struct command cmd_likelihood_rows[] = {
      "model",
      "Choose what the target is: a number, or one of two or of several classes",
      "likelihood gaussian",
-     {{"name", ARG_CHOICE, ARGF_POS, NULL, 0, 0, "gaussian|bernoulli|dirichlet",
-       NULL, "gaussian: numbers with Gaussian noise; bernoulli: one of two classes; dirichlet: one "
-       "of up to 256"},
+     {{"name", ARG_CHOICE, ARGF_POS, NULL, 0, 0,
+       "gaussian|bernoulli|dirichlet|softmax|discriminant", NULL,
+       "gaussian: numbers with Gaussian noise; bernoulli: one of two classes; dirichlet, "
+       "softmax, discriminant: one of up to 256"},
       {"link", ARG_CHOICE, 0, NULL, 0, 0, "probit|logit", NULL,
        "how the probability follows from the function (default probit)"},
       {"positive", ARG_WORD, 0, NULL, 0, 0, NULL, NULL,
        "the value of the target whose probability is predicted (default: the greater number, or "
        "the rarer word)"},
       {"alpha", ARG_REAL, 0, NULL, 1e-6, 10, NULL, NULL,
-       "dirichlet: what is added to the count of each class (default 0.01); less is surer"},
+       "dirichlet: what is added to the count of each class (default 0.01); less is surer. softmax "
+       "and discriminant: that of the regressions by which tune finds the kernel"},
       {"classweights", ARG_CHOICE, 0, NULL, 0, 0, "balanced|no", NULL,
-       "dirichlet: balanced lets rows weigh so that all classes weigh the same (default no)"},
+       "of several: balanced lets rows weigh so that all classes weigh the same (default no)"},
       {"decision", ARG_WORD, 0, NULL, 0, 0, NULL, NULL,
-       "dirichlet: NAME:0.3 chooses the class NAME when its probability is at least 0.3, "
+       "of several: NAME:0.3 chooses the class NAME when its probability is at least 0.3, "
        "otherwise the likeliest of the others"},
       {"cost", ARG_WORD, 0, NULL, 0, 0, NULL, NULL,
-       "dirichlet: TRUE>PREDICTED:5,.. chooses the class with the least expected cost; other "
+       "of several: TRUE>PREDICTED:5,.. chooses the class with the least expected cost; other "
        "mistakes cost 1"}},
      CMD_NEEDS_DATA | CMD_CHANGES | CMD_DRY,
      cmd_likelihood,
@@ -236,6 +238,9 @@ const struct command cmd_likelihood_rows[] = {
      "on random features, all with the same kernel; amplitudes are their own. It takes any\n"
      "number of rows; time and memory grow with the classes. predict writes class and p_NAME,\n"
      "score tells which classes are taken for which.\n"
+     "With softmax one multinomial logistic model serves all classes, with discriminant normal\n"
+     "densities with one covariance do, both on random features with the kernel that tune finds\n"
+     "by the regressions of dirichlet.\n"
      "classweights=, decision= and cost= leave the labels alone: the first changes the fit and\n"
      "its probabilities, the others only which class is chosen in score and predict of later\n"
      "fits.\n"

@@ -246,15 +246,25 @@ static enum precision label_precision(const struct workspace *ws, const struct a
     return args_given(a, "precision") ? line_precision(ws, a) : PREC_DOUBLE;
 }
 
+/* The kind of model of classes that a fit by the solver of `asked` has; NULL: by any. */
+static const struct model_ops *kind_under(const struct likelihood_ops *likelihood,
+                                          const struct model_ops *asked)
+{
+    return model_kind_of(&(struct fit_opts){ .likelihood = likelihood,
+                                             .solver = asked ? asked->solver : "auto" });
+}
+
 /* Of several classes, whether the kernel itself is used: as solver= and model= say; otherwise where
  * its factors, one for each class, are cheap and features= is not given. */
 static enum status labels_exact(const struct args *a, const char *verb, const struct dataset *d,
-                                const struct kernel *k, bool *exact, struct err *err)
+                                const struct kernel *k, const struct likelihood_ops *l,
+                                bool *exact, struct err *err)
 {
     const char *solver = args_text(a, "solver");
     const char *model = strcmp(verb, "tune") ? args_text(a, "model") : NULL;
     const struct model_ops *kind = named_kind(a, model != NULL);
     const bool few = train_rows(d) <= LABELS_EXACT_ROWS;
+    const bool has_exact = kind_under(l, model_kind_usual(true))->several;
 
     for (size_t i = 0; i < 2; i++) {
         const char *word = i ? model : solver;
@@ -274,19 +284,21 @@ static enum status labels_exact(const struct args *a, const char *verb, const st
         return ST_UNSUPPORTED;
     }
     if (!kind && !kernel_learns(k))
-        *exact = kernel_draws_none(k) || (few && !args_given(a, "features"));
+        *exact = kernel_draws_none(k) || (few && has_exact && !args_given(a, "features"));
+    if (*exact && !has_exact) {
+        err_named(err, ST_UNSUPPORTED, "classes",
+                  "likelihood %s works on random features%s", l->name,
+                  kernel_draws_none(k) ? ", of which this kernel has none" : "");
+        err_hint(err, kernel_draws_none(k) ? "likelihood dirichlet, then fit"
+                                           : "fit features=1024  |  likelihood dirichlet, then "
+                                             "fit solver=exact");
+        return ST_UNSUPPORTED;
+    }
     return ST_OK;
 }
 
-/* The kind of model of classes that a fit by the solver of `asked` has; NULL: by any. */
-static const struct model_ops *kind_under(const struct likelihood_ops *likelihood,
-                                          const struct model_ops *asked)
-{
-    return model_kind_of(&(struct fit_opts){ .likelihood = likelihood,
-                                             .solver = asked ? asked->solver : "auto" });
-}
-
-/* tune under likelihood dirichlet. */
+/* tune of several classes: by the Dirichlet regressions, whose marginal likelihood has a closed
+ * form, whatever the likelihood. */
 static enum status tune_labels(const struct args *a, const struct dataset *d,
                                const struct kernel *k, struct tune_opts *o, struct err *err)
 {
@@ -307,7 +319,7 @@ static enum status tune_labels(const struct args *a, const struct dataset *d,
         err_hint(err, "likelihood dirichlet classweights=no  |  kernel rbf");
     }
     if (rc == ST_OK)
-        rc = labels_exact(a, "tune", d, k, &exact, err);
+        rc = labels_exact(a, "tune", d, k, &dirichlet_likelihood, &exact, err);
     o->likelihood = &dirichlet_likelihood;
     o->kind = kind_under(o->likelihood, exact ? model_kind_usual(true) : NULL);
     return rc;
@@ -728,6 +740,31 @@ static enum status continue_changes(const struct args *a, struct fit_opts *o, st
                                                                 : ST_OK;
 }
 
+/* What the lines of several classes refuse: all that belongs to a regression, but for a likelihood
+ * whose fits are iterated. */
+static enum status only_labels(const struct args *a, const struct likelihood_ops *l,
+                               struct err *err)
+{
+    static const char *const others[] = {
+        "rank", "precond", "samples", "plan", "store", "inducing", "select", "approx", "rescale",
+        "against", NULL
+    };
+    static const char *const iterated[] = { "rtol", "maxit", "variance", "from", NULL };
+    const struct model_ops *kind = model_kind_of(&(struct fit_opts){ .likelihood = l });
+    enum status rc = only_classes(a, "fit features=2048", others, err);
+
+    if (rc == ST_OK && !kind->iterates)
+        rc = only_classes(a, "fit features=2048", iterated, err);
+    if (rc == ST_OK && kind->iterates && args_given(a, "variance") &&
+        strcmp(args_text(a, "variance"), "none") && strcmp(args_text(a, "variance"), "all")) {
+        rc = err_named(err, ST_UNSUPPORTED, "classes",
+                       "variance=%s is for a regression; of several classes it is none or all",
+                       args_text(a, "variance"));
+        err_hint(err, "fit variance=all  |  fit");
+    }
+    return rc;
+}
+
 /* fit continue=r7: the same fit from where it stopped; with features=, a fit with other features
  * that starts there. */
 static enum status fit_continue(struct workspace *ws, const struct args *a, struct err *err)
@@ -738,7 +775,8 @@ static enum status fit_continue(struct workspace *ws, const struct args *a, stru
 
     if (rc != ST_OK)
         return rc;
-    if (r->info.why == OUT_DIRECT || (r->model && r->model->kind->classes)) {
+    const bool classes = r->model && r->model->kind->classes;
+    if (r->info.why == OUT_DIRECT || (classes && !r->model->kind->iterates)) {
         err_set(err, ST_STATE, "%s was solved directly, so there is nothing to continue", r->id);
         err_hint(err, "score %s", r->id);
         return ST_STATE;
@@ -749,7 +787,7 @@ static enum status fit_continue(struct workspace *ws, const struct args *a, stru
         return ST_STATE;
     }
     o = r->fit;
-    if (solver_is_free(o.solver)) { /* the one that the fit chose */
+    if (solver_is_free(o.solver) && !classes) { /* the one that the fit chose */
         const struct solver_ops *chosen = solver_find(r->info.solver, NULL);
         o.solver = chosen ? chosen->name : solver_usual()->name;
     }
@@ -759,13 +797,17 @@ static enum status fit_continue(struct workspace *ws, const struct args *a, stru
     o.keep_ratio = true;
     if (r->info.rank) /* keep the rank that was chosen */
         o.rank = r->info.rank;
-    if (r->model->state) { /* it goes on to the end that was planned, on the same system */
+    if (r->model->state && !classes) { /* it goes on to the end that was planned */
         o.amplitude = r->fit.amplitude;
         o.noise = r->fit.noise;
         o.maxit = 0;
     }
-    rc = continue_changes(a, &o, err);
-    if (rc == ST_OK && args_given(a, "solver")) {
+    bool exact = false;
+    if (classes && (rc = only_labels(a, o.likelihood, err)) == ST_OK)
+        rc = labels_exact(a, "fit", r->data, &o.kernel, o.likelihood, &exact, err);
+    if (rc == ST_OK)
+        rc = continue_changes(a, &o, err);
+    if (rc == ST_OK && args_given(a, "solver") && !classes) {
         rc = fit_methods(ws, a, r->data, &given, err);
         o.solver = given.solver;
         memcpy(o.solver_params, given.solver_params, sizeof o.solver_params);
@@ -838,29 +880,31 @@ static void tell_noise(struct workspace *ws, const struct fit_opts *o)
     }
 }
 
-/* fit under likelihood dirichlet: a regression for each class on random features, solved
- * directly. */
+/* fit of several classes: on random features, or where the likelihood has it the exact kernel. */
 static enum status fit_labels(struct workspace *ws, const struct args *a, struct dataset *d,
                               struct fit_opts *o, struct err *err)
 {
-    static const char *const others[] = {
-        "rank", "precond", "rtol", "maxit", "variance", "samples", "plan", "store", "inducing",
-        "select", "approx", "rescale", "from", "against", NULL
-    };
     bool exact = false;
+    struct run *from;
     enum status rc = margin_suits(a, d, err);
 
+    o->likelihood = likelihood_linked(d->link);
     if (rc == ST_OK)
-        rc = only_classes(a, "fit features=2048", others, err);
+        rc = only_labels(a, o->likelihood, err);
     if (rc == ST_OK)
         rc = fit_hp(ws, a, d, o, err);
     if (rc == ST_OK)
-        rc = labels_exact(a, "fit", d, &o->kernel, &exact, err);
+        rc = labels_exact(a, "fit", d, &o->kernel, o->likelihood, &exact, err);
+    if (rc == ST_OK && args_given(a, "from"))
+        rc = fit_start(ws, args_text(a, "from"), &from, o, err);
     if (rc != ST_OK)
         return rc;
-    o->likelihood = &dirichlet_likelihood;
     o->solver = exact ? model_kind_usual(true)->solver : "auto";
     o->noise = 1.0;
+    const bool all = args_given(a, "variance") && !strcmp(args_text(a, "variance"), "all");
+    o->variance = all ? VAR_ALL : VAR_AUTO;
+    o->rtol = args_given(a, "rtol") ? args_num(a, "rtol") : 0.0;
+    o->maxit = args_given(a, "maxit") ? (size_t)args_int(a, "maxit", 0) : 0;
     /* An amplitude that the user has given serves all classes; otherwise each finds its own. */
     o->keep_scale = sets_scale(a) || (!ws->scale_tuned && o->amplitude != 1.0);
     o->features = 2 * train_rows(d);

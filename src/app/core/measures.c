@@ -90,6 +90,13 @@ static bool has_neighbours(const struct run *r)
     return r->info.neighbours != 0;
 }
 
+/* Rows that a search for the amplitude left out, too. */
+static bool has_left_out_nlpd(const struct run *r)
+{
+    return has_neighbours(r) ||
+           (r->model && r->model->kind->point && isfinite(r->info.left_out_nlpd));
+}
+
 static bool has_bound(const struct run *r)
 {
     return is_sparse(r) && isfinite(r->info.bound);
@@ -265,8 +272,8 @@ static const struct measure table[] = {
          "nearest training rows that predict a row"),
      INFO(neighbours), .applies = has_neighbours, .omit = true, .age = MEASURE_LATER},
     {ROW("left_out_nlpd", "left_out_nlpd", MEASURE_SYSTEM, "nats",
-         "NLPD of left-out rows at their best amplitude, scaled units"),
-     INFO(left_out_nlpd), LOWER, .applies = has_neighbours, .omit = true, .age = MEASURE_LATER},
+         "NLPD of left-out rows at their best amplitude, scaled units; of classes their log loss"),
+     INFO(left_out_nlpd), LOWER, .applies = has_left_out_nlpd, .omit = true, .age = MEASURE_LATER},
     {ROW("inducing", "inducing", MEASURE_SYSTEM, "", "inducing points"), INFO(inducing),
      .applies = is_sparse, .omit = true, .age = MEASURE_LATER},
     {ROW("inducing_outside", "outside", MEASURE_SYSTEM, "", "points that are no training rows"),

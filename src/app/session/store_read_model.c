@@ -304,6 +304,7 @@ void store_read_model(struct loader *l, struct jdoc *j, struct run *r)
         m->nrounds = (size_t)store_doc_int(j, 0, STORE_MANY, "$.model.rounds");
     if (m->kind->classes != (m->likelihood != NULL) ||
         (m->likelihood && m->likelihood->several != m->kind->several) ||
+        (m->kind->of && m->kind->of != m->likelihood) ||
         (m->kind->classes && r->has_enc && r->enc.nclasses == 0) ||
         (m->kind->several && r->has_enc && (r->enc.nclasses != m->t || !(r->enc.alpha > 0.0))) ||
         m->ncv * m->t > TARGETS_MOST || m->ncv > m->ncv_errors ||

@@ -34,7 +34,7 @@ void dirichlet_values(double alpha, struct dirichlet_value of[2])
 
 /* The sums. */
 
-static enum status check_labels(const struct dirichlet_rows *r, struct err *err)
+enum status dirichlet_labels(const struct dirichlet_rows *r, struct err *err)
 {
     if (r->classes < 2 || r->classes > TARGETS_MOST)
         return err_set(err, ST_RANGE, "%zu classes; 2 to %d are possible", r->classes,
@@ -107,7 +107,7 @@ static enum status sum_up(const struct dirichlet *d, const struct source *src,
 
 enum status dirichlet_open(struct dirichlet *d, const struct dirichlet_rows *rows, struct err *err)
 {
-    enum status rc = check_labels(rows, err);
+    enum status rc = dirichlet_labels(rows, err);
 
     *d = (struct dirichlet){ .rows = *rows, .n = rows->src->n, .M = rows->map->M };
     if (rc != ST_OK)

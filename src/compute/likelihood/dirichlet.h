@@ -33,6 +33,8 @@ struct dirichlet_rows {
     enum precision precision;
     struct tools on;
 };
+/* RANGE for labels that are none, and fewer than 2 or too many classes. */
+enum status dirichlet_labels(const struct dirichlet_rows *, struct err *);
 /* Weights with which all classes of n labels that have rows weigh the same, and n together:
  * n / (K n_c) of K such classes; 1 of a class without rows. */
 void dirichlet_balance(size_t n, size_t classes, const double *labels, double *weight);

@@ -29,7 +29,7 @@ const struct likelihood_ops *likelihood_find(const char *name, const char *link,
     else
         err_set(err, ST_NOT_FOUND, "no likelihood %s", name);
     err_hint(err, "likelihood gaussian  |  likelihood bernoulli link=probit|logit  |  likelihood "
-             "dirichlet");
+             "dirichlet  |  likelihood softmax  |  likelihood discriminant");
     return NULL;
 }
 

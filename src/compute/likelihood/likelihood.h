@@ -37,7 +37,9 @@ struct likelihood_ops {
     row(gaussian_likelihood) \
     row(probit_likelihood)   \
     row(logit_likelihood)    \
-    row(dirichlet_likelihood)
+    row(dirichlet_likelihood) \
+    row(softmax_likelihood)   \
+    row(discriminant_likelihood)
 
 #define LIKELIHOOD_DECLARED(name) extern const struct likelihood_ops name;
 LIKELIHOOD_ROWS(LIKELIHOOD_DECLARED)

@@ -6,6 +6,10 @@ libcompute_a_SOURCES += \
   src/compute/likelihood/dirichlet_columns.h \
   src/compute/likelihood/dirichlet_exact.c \
   src/compute/likelihood/dirichlet_exact.h \
+  src/compute/likelihood/discriminant.c \
+  src/compute/likelihood/discriminant.h \
+  src/compute/likelihood/held.c \
+  src/compute/likelihood/held.h \
   src/compute/likelihood/latent.c \
   src/compute/likelihood/latent.h \
   src/compute/likelihood/likelihood.c \
@@ -27,5 +31,7 @@ libcompute_a_SOURCES += \
   src/compute/likelihood/nmll_loo.c \
   src/compute/likelihood/nmll_slq.c \
   src/compute/likelihood/probit.c \
+  src/compute/likelihood/softmax.c \
+  src/compute/likelihood/softmax.h \
   src/compute/likelihood/temperature.c \
   src/compute/likelihood/temperature.h

@@ -253,6 +253,9 @@ struct model_ops {
     const char *cite;   /* the method and its source, for the methods paragraph of a report */
     bool classes;       /* its targets are classes, predictions those of the latent function */
     bool several;       /* of several classes, with a latent function each */
+    const struct likelihood_ops *of; /* several classes: by which likelihood; else NULL */
+    bool point;         /* its functions have no variances, unless a fit asks for them (Mv > 0) */
+    bool iterates;      /* classes: a stopped fit can go on from its weights */
     bool alone;         /* no solver but its own serves it */
     bool points;        /* keeps inducing points: it takes inducing=, approx= and select= */
     bool margin;        /* separates classes at the price C of errors: it takes C=, and has neither
@@ -309,6 +312,8 @@ struct model_ops {
     row(sparse_classes_model) \
     row(dirichlet_model) \
     row(dirichlet_exact_model) \
+    row(softmax_model) \
+    row(discriminant_model) \
     row(nn_model) \
     row(svm_model)
 
@@ -333,11 +338,11 @@ void model_unref(struct model *);
 /* A copy with one reference, which the caller may still change before it hands it on; without the
  * state of a solver, but with that of classes, whose factors it shares.  NULL: NOMEM. */
 struct model *model_copy(struct model *, struct err *);
-/* True if it predicts variances as it is: by a factor, by functions that its fit solved for, or by
- * factors that it makes for each row. */
+/* True if it predicts variances as it is: by a factor, by functions that its fit solved for, by
+ * factors that it makes for each row, or because they are 0. */
 static inline bool model_has_variance(const struct model *m)
 {
-    return m->L || m->S > 0 || m->factors || m->kind->local;
+    return m->L || m->S > 0 || m->factors || m->kind->local || (m->kind->point && m->Mv == 0);
 }
 
 /* Enters into the options, for plans, where features are made and held: on the backend's current

@@ -42,7 +42,8 @@ const struct model_ops *model_kind_of(const struct fit_opts *o)
     for (size_t i = 0; o->likelihood && i < NKINDS; i++)
         if (o->likelihood->classes && kinds[i]->classes &&
             kinds[i]->several == o->likelihood->several &&
-            (!kinds[i]->several || kinds[i]->exact == (asked && asked->exact)) &&
+            (!kinds[i]->several || (kinds[i]->of == o->likelihood &&
+                                    kinds[i]->exact == (asked && asked->exact))) &&
             kinds[i]->alone == (asked && asked->alone))
             return kinds[i];
     return asked ? asked : o->kind ? o->kind : kinds[0];

@@ -280,7 +280,7 @@ enum status scoring_factor(struct model *m, const struct dataset *d, struct enco
     struct encoded e = { 0 };
     enum status rc;
 
-    if (m->L || m->factors || (m->S && !m->Mv) || m->kind->local)
+    if (m->L || m->factors || ((m->S || m->kind->point) && !m->Mv) || m->kind->local)
         return ST_OK;
     if (own) {
         source_array_init(&inputs, m->X, m->M, m->d, m->d);

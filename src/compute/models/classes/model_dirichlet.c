@@ -96,8 +96,8 @@ void model_dirichlet_forget(struct model *m)
 
 /* On random features. */
 
-static struct dirichlet_rows rows_of(const struct model *m, const struct featmap *map,
-                                     const struct source *src, const struct tools *on)
+struct dirichlet_rows model_dirichlet_rows(const struct model *m, const struct featmap *map,
+                                           const struct source *src, const struct tools *on)
 {
     return (struct dirichlet_rows){ .map = map, .src = src, .labels = model_dirichlet_of(m),
                                     .hp = m->hp,
@@ -106,29 +106,39 @@ static struct dirichlet_rows rows_of(const struct model *m, const struct featmap
                                     .precision = m->precision, .on = *on };
 }
 
+enum status model_dirichlet_fits(const struct fit_opts *o, const struct fit_plan *p,
+                                 struct err *err)
+{
+    const double most = o->mem_limit ? (double)o->mem_limit : 0.95 * (double)mem_physical();
+    char mem[24], have[24];
+
+    if (o->features < 2 || o->features % 2 != 0)
+        return err_set(err, ST_RANGE, "features=%zu must be even and at least 2", o->features);
+    if (!(most > 0.0 && p->bytes > most))
+        return ST_OK;
+    mem_format(mem, sizeof mem, p->bytes);
+    mem_format(have, sizeof have, most);
+    err_named(err, ST_LIMIT, "memory", "features=%zu with %zu classes needs %s; %s is allowed",
+              o->features, o->labels.classes, mem, have);
+    err_hint(err, "fit features=%zu", o->features / 2 + o->features / 2 % 2);
+    return ST_LIMIT;
+}
+
 static enum status dirichlet_plan(const struct fit_opts *o, size_t n, size_t d, size_t threads,
                                   struct fit_plan *p, char note[256], struct err *err)
 {
     const double M = (double)o->features, C = (double)o->labels.classes;
-    const double ram = (double)mem_physical();
-    const double most = o->mem_limit ? (double)o->mem_limit : 0.95 * ram;
-    char mem[24], have[24], time[32];
+    char mem[24], time[32];
 
-    if (o->features < 2 || o->features % 2 != 0)
-        return err_set(err, ST_RANGE, "features=%zu must be even and at least 2", o->features);
     p->plan = PLAN_DIRECT;
     p->threads = threads;
     p->bytes = 8.0 * M * M * (3.0 + C) + 16.0 * (double)n + 8.0 * (double)d +
                fop_product_bytes(n, o->features, 0, o->precision, threads) +
                (double)threads * MODEL_BLAS_PACK;
+    const enum status rc = model_dirichlet_fits(o, p, err);
+    if (rc != ST_OK)
+        return rc;
     mem_format(mem, sizeof mem, p->bytes);
-    if (most > 0.0 && p->bytes > most) {
-        mem_format(have, sizeof have, most);
-        err_named(err, ST_LIMIT, "memory", "features=%zu with %zu classes needs %s; %s is allowed",
-                  o->features, o->labels.classes, mem, have);
-        err_hint(err, "fit features=%zu", o->features / 2 + o->features / 2 % 2);
-        return ST_LIMIT;
-    }
     const double flops = 4.0 * (double)n * M * M + C * (EVALUATIONS + 1) * M * M * M / 3.0;
     text_seconds(time, sizeof time, flops / 40e9 / (double)(threads ? threads : 1));
     snprintf(note, 256, "direct: %zu classes, a factor of %zu features for each in %s, about %s",
@@ -172,7 +182,7 @@ static enum status run(struct model *m, const struct source *src, bool search,
                        const struct tools *on, double *evidence, struct err *err)
 {
     struct featmap *map = featmap_new(&m->kernel, src->d, m->M, m->seed, err);
-    const struct dirichlet_rows rows = rows_of(m, map, src, on);
+    const struct dirichlet_rows rows = model_dirichlet_rows(m, map, src, on);
     struct dirichlet d = { .all = NULL };
 
     m->factors = map ? mem_aligned(m->t * m->M * m->M, sizeof *m->factors, "a factor of each class",
@@ -257,24 +267,31 @@ static enum status dirichlet_tile(const struct prediction *p, size_t r0, size_t 
     return rc;
 }
 
-static enum status dirichlet_predict(struct prediction *p, struct err *err)
+enum status model_dirichlet_means(struct prediction *p, struct model_map *z, struct err *err)
 {
     const struct model *m = p->m;
     const struct fop_opts fo = { .pool = p->on.pool, .precision = m->precision };
-    struct model_map z = { .f = NULL };
 
     if (m->nstate < 1 + m->t)
         return err_set(err, ST_STATE, "the model keeps no means of its classes: fit again");
-    enum status rc = model_open(m, m->M, p->src, &fo, p->on.be, &z, err);
+    enum status rc = model_open(m, m->M, p->src, &fo, p->on.be, z, err);
     if (rc == ST_OK)
-        rc = fop_zp(z.f, m->t, m->w, p->mean, p->on.ctl, err);
+        rc = fop_zp(z->f, m->t, m->w, p->mean, p->on.ctl, err);
     for (size_t c = 0; rc == ST_OK && c < m->t; c++)
         for (size_t i = 0; i < p->n; i++)
             p->mean[c * p->n + i] += m->state[1 + c];
+    return rc;
+}
+
+static enum status dirichlet_predict(struct prediction *p, struct err *err)
+{
+    struct model_map z = { .f = NULL };
+    enum status rc = model_dirichlet_means(p, &z, err);
+
     if (rc == ST_OK && p->varf != NULL) {
         p->f = z.f;
         p->tile = dirichlet_tile;
-        p->work_len = 2 * MODEL_TILE * m->M + 8;
+        p->work_len = 2 * MODEL_TILE * p->m->M + 8;
         rc = model_tiles(p, err);
     }
     model_close(&z);
@@ -329,7 +346,7 @@ static enum status dirichlet_value_at(struct tuning_level *l, const struct nmll_
                           ask, told, err);
 }
 
-static const struct model_tuning dirichlet_tuning = {
+const struct model_tuning model_dirichlet_tuning = {
     .no_noise = true,
     .sizes = dirichlet_sizes,
     .allowed = dirichlet_allowed,
@@ -349,6 +366,7 @@ const struct model_ops dirichlet_model = {
             "tuning: Parkinson & Wang (xGPR)",
     .classes = true,
     .several = true,
+    .of = &dirichlet_likelihood,
     .draws = true,
     .size = dirichlet_size,
     .plan = dirichlet_plan,
@@ -357,5 +375,5 @@ const struct model_ops dirichlet_model = {
     .variance = dirichlet_variance,
     .suits = dirichlet_suits,
     .predict = dirichlet_predict,
-    .tuning = &dirichlet_tuning,
+    .tuning = &model_dirichlet_tuning,
 };

@@ -3,6 +3,7 @@
 #ifndef GPDESK_MODEL_DIRICHLET_H
 #define GPDESK_MODEL_DIRICHLET_H
 
+#include "compute/likelihood/dirichlet.h"
 #include "compute/models/fit.h"
 
 /* What a model of several classes keeps in its state: labels 0 to t - 1 of n training rows, and a
@@ -16,5 +17,15 @@ const double *model_dirichlet_weight(const struct model *, size_t n);
 void model_dirichlet_forget(struct model *);
 enum status model_dirichlet_no_weights(struct err *);
 extern const double model_dirichlet_amplitudes[2]; /* that a fit searches */
+/* Kinds on random features.  The rows of a model whose state is filled; all is borrowed. */
+struct dirichlet_rows model_dirichlet_rows(const struct model *, const struct featmap *,
+                                           const struct source *, const struct tools *);
+/* RANGE for a number of features that is odd, and LIMIT where p->bytes are more than is allowed. */
+enum status model_dirichlet_fits(const struct fit_opts *, const struct fit_plan *p,
+                                 struct err *);
+/* The means of all classes of a prediction; opens the map, which the caller closes. */
+enum status model_dirichlet_means(struct prediction *, struct model_map *, struct err *);
+/* Kernels of all kinds of several classes on features are tuned by the Dirichlet regressions. */
+extern const struct model_tuning model_dirichlet_tuning;
 
 #endif

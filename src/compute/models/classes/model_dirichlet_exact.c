@@ -265,6 +265,7 @@ const struct model_ops dirichlet_exact_model = {
     .exact = true,
     .classes = true,
     .several = true,
+    .of = &dirichlet_likelihood,
     .keeps_inputs = true,
     .keeps_rows = true,
     .size = exact_labels_size,
