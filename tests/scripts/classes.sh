@@ -149,4 +149,14 @@ has "separable classes are fitted" "$out" '"accuracy":1,'
 run --format json -e 'open lone.csv; cols w role=skip; likelihood bernoulli; kernel rbf; fit'
 has "one row alone of a class is told" "$err$out" '"name":"lone-row".*one training row alone'
 
+# Neighbours read rows alone: of words by the cosine of their counts, (2, 1) and (2, 2) here.
+printf 's,y\nAAC,no\nAACC,yes\nCCCC,no\nAAAA,yes\nACCC,no\n' >near.csv
+for how in 'likelihood bernoulli; fit' 'likelihood bernoulli; fit inducing=3' \
+    'likelihood dirichlet; fit'; do
+    run --format json -e "open near.csv types=s=sequence target=y; kernel spectrum(n=1,norm=cosine)" \
+        -e "$how amplitude=1; neighbours row:1 count=1"
+    has "the nearest row and its class: $how" "$out" \
+        '"class":"no","neighbours":\[{"row":2,"similarity":0.94868329.*"class":"yes"}\]'
+done
+
 finish

@@ -59,6 +59,12 @@ has "there are no more points than rows" "$out" '"inducing":100'
 run --format json -e 'demo friedman1 n=100 seed=1; fit solver=pcg inducing=20'
 has "points without a sparse model are not used" "$out" '"name":"unused"'
 
+run -e 'demo friedman1 n=100 seed=1; advise model=sparse'
+has "advise has no ranks of inducing points, and names what tells their cost" "$err" \
+    'try *dry fit solver=sparse inducing=100'
+run -e 'demo friedman1 n=100 seed=1; dry fit solver=sparse inducing=20'
+has "as dry does" "$out$err" '20 inducing points'
+
 # What is kept, and the plot of it. The loss without a point is that of a fit without it: of two
 # points, the bound falls to that of the other one alone.
 run --format json -s b.gpd -e 'demo motifs n=120 seed=2; split test=25% seed=1; kernel spectrum(n=3)' \

@@ -43,6 +43,14 @@ static enum status ranked_precond(const struct args *a, struct fit_opts *o, stru
     return ST_OK;
 }
 
+static enum status no_advice(struct err *err)
+{
+    err_set(err, ST_UNSUPPORTED, "advise predicts iterations by rank, and a fit with m inducing "
+                                 "points takes one factor of m x m: dry says what it takes");
+    err_hint(err, "dry fit solver=sparse inducing=100  |  advise  |  advise model=exact");
+    return ST_UNSUPPORTED;
+}
+
 static enum status cmd_advise(struct workspace *ws, const struct args *a, struct err *err)
 {
     struct dataset *d = ws_dataset(ws, args_text(a, "data"), err);
@@ -51,7 +59,9 @@ static enum status cmd_advise(struct workspace *ws, const struct args *a, struct
                               .rows = (size_t)args_int(a, "rows", 0),
                               .plain = !strcmp(args_text(a, "law"), "plain") };
     size_t *ranks = NULL;
-    enum status rc = d ? cmd_model_fit(ws, a, d, &o, err) : err->code;
+    enum status rc = o.kind && o.kind->points ? no_advice(err)
+                     : d                      ? cmd_model_fit(ws, a, d, &o, err)
+                                              : err->code;
 
     o.maxit = (size_t)args_int(a, "maxit", 500);
     if (rc == ST_OK)
@@ -200,8 +210,9 @@ const struct command cmd_diag_rows[] = {
       {"kernel", ARG_KERNEL, 0, NULL, 0, 0, NULL, NULL, "kernel; default: the current one"},
       {"features", ARG_INT, 0, "4096", 2, 1048576, NULL, "columns",
        "random features (columns of Z) of the planned fit"},
-      {"model", ARG_CHOICE, 0, "features", 0, 0, "features|exact", NULL,
-       "random features, or the exact kernel: pcg by rank, beside a factor and steps on rows"},
+      {"model", ARG_CHOICE, 0, "features", 0, 0, "features|exact|sparse", NULL,
+       "random features, or the exact kernel: pcg by rank, beside a factor and steps on rows; "
+       "sparse names what tells the cost of inducing points"},
       {"rank", ARG_INTS, 0, NULL, 0, 65536, NULL, "columns",
        "number, list or range: 128..2048*2; default: growing ranks from 16"},
       {"rtol", ARG_REAL, 0, "1e-6", 1e-15, 1, NULL, NULL,

@@ -239,6 +239,30 @@ static double target_of(const struct looking *w, size_t row)
                : (double)NAN;
 }
 
+/* The column of a target that holds classes as words; SIZE_MAX: it is none. */
+static size_t class_column(const struct looking *w)
+{
+    const struct encoding e = encoding_for(&w->study.enc, w->target);
+    const size_t j = e.target && e.nclasses ? table_find(table_of(w), e.target) : SIZE_MAX;
+
+    return j != SIZE_MAX && table_of(w)->col[j].type != COL_REAL ? j : SIZE_MAX;
+}
+
+static bool has_classes(const struct looking *w)
+{
+    return class_column(w) != SIZE_MAX;
+}
+
+/* Its class, in a column of its own. */
+static void tell_class(const struct looking *w, size_t row, struct rec *rec)
+{
+    const char *word = column_word(&table_of(w)->col[class_column(w)], row);
+
+    rec_str(rec, "class", word ? word : "");
+    rec_safe(rec, word ? word : "-");
+    rec_text(rec, "%*s", 2 + (int)fmax(20.0 - (double)strlen(word ? word : "-"), 0.0), "");
+}
+
 /* Is column j an input that the model reads, whose cells are words with a letter for each
  * position? */
 static bool is_spelled(const struct looking *w, size_t j)
@@ -329,10 +353,12 @@ static void neighbours_pictured(struct workspace *ws, const struct looking *w)
 }
 
 /* The sd of the difference of two measurements of rows so far apart, by the fit; NaN where the
- * target is a logarithm. */
+ * target is a logarithm or a class. */
 static double sd_apart(const struct looking *w, double distance)
 {
     const struct encoding e = encoding_for(&w->study.enc, w->target);
+    if (e.nclasses)
+        return (double)NAN;
     const double far = w->model->amplitudes[w->target] * distance,
                  noise = w->model->noises[w->target];
 
@@ -355,15 +381,22 @@ static void neighbours_record(struct workspace *ws, const void *work)
     else
         rec_null(&rec, "features");
     rec_num(&rec, "target", target_of(w, w->row));
+    const bool classes = has_classes(w);
     if (w->molecule) {
         rec_safe(&rec, w->molecule);
     } else {
-        rec_text(&rec, "row %zu %s  target %.6g", w->row + 1, name_of(w, w->row),
-                 target_of(w, w->row));
+        rec_text(&rec, "row %zu %s  ", w->row + 1, name_of(w, w->row));
+        if (classes)
+            tell_class(w, w->row, &rec);
+        else
+            rec_text(&rec, "target %.6g", target_of(w, w->row));
         cell_words(w, w->row, &rec);
     }
-    rec_text(&rec, "\n  %8s  %10s  %10s  %10s  %10s  %10s", "row", "similarity", "distance",
-             "target", "difference", "sd");
+    rec_text(&rec, "\n  %8s  %10s  %10s  ", "row", "similarity", "distance");
+    if (classes)
+        rec_text(&rec, "class");
+    else
+        rec_text(&rec, "%10s  %10s  %10s", "target", "difference", "sd");
     bool changes = false;
     rec_array(&rec, "neighbours");
     for (size_t i = 0; i < w->n && i < w->count; i++) {
@@ -377,11 +410,13 @@ static void neighbours_record(struct workspace *ws, const void *work)
         rec_num(&rec, "difference", more);
         rec_num(&rec, "sd", sd_apart(w, k->distance));
         rec_str(&rec, "name", name_of(w, k->row));
-        rec_text(&rec, "\n  %8zu  %10.4f  %10.4g  %10.6g  ", k->row + 1, k->cosine, k->distance, y);
-        if (w->molecule)
-            rec_text(&rec, "%10s  %10.4g  ", "", sd_apart(w, k->distance));
+        rec_text(&rec, "\n  %8zu  %10.4f  %10.4g  ", k->row + 1, k->cosine, k->distance);
+        if (classes)
+            tell_class(w, k->row, &rec);
+        else if (w->molecule)
+            rec_text(&rec, "%10.6g  %10s  %10.4g  ", y, "", sd_apart(w, k->distance));
         else
-            rec_text(&rec, "%10.4g  %10.4g  ", more, sd_apart(w, k->distance));
+            rec_text(&rec, "%10.6g  %10.4g  %10.4g  ", y, more, sd_apart(w, k->distance));
         rec_safe(&rec, name_of(w, k->row));
         changes |= !w->molecule && cell_changes(w, k->row, &rec);
         rec_close(&rec);
@@ -877,10 +912,8 @@ static enum status looking_new(const struct run *r, struct looking w, const char
         return ST_STATE;
     }
     struct looking *own = mem_calloc(1, sizeof *own, "a job", err);
-    /* Of two classes the latent function is explained; neighbours look at a regression. */
-    enum status rc = !own             ? ST_NOMEM
-                     : w.count == 0   ? fit_setup_of_any(&w.study, r, err)
-                                      : fit_setup_of_run(&w.study, r, err);
+    /* Of classes the latent functions are explained, and neighbours read rows alone. */
+    enum status rc = own ? fit_setup_of_any(&w.study, r, err) : ST_NOMEM;
     if (own) {
         *own = w;
         own->molecule = NULL;
