@@ -78,7 +78,7 @@ has "score folds" "$out" '"log_loss"'
 run --format json -e "$base; sweep C=0.1,1 solver=svm lengthscale=1.5"
 has "sweep over prices" "$out" '"C":0\.1'
 run -e "$open; likelihood bernoulli; kernel rbf; split test=30%; dry fit solver=svm"
-has "dry says what it takes" "$out" 'svm: 6 trainings of 280 rows at C=1 in .* about '
+has "dry says what it takes" "$out" 'svm: 6 trainings of 280 rows at C=1 in .* about .*, by the price up to '
 
 # Prediction sets of a calibrated one, whose copy predicts, too; a temperature is refused.
 run --format json -s c.gpd -e "$base; fit solver=svm $at; calibrate share=0.2; score" \
