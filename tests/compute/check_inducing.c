@@ -199,6 +199,8 @@ START_TEST(greedy_takes_the_best)
     const struct { const char *kernel; enum bound_approx approx; size_t memory; } cases[] = {
         { "spectrum(n=1..2,norm=cosine) + spectrum(n=3)", BOUND_VFE, 0 },
         { "mismatch(n=3,m=1)", BOUND_DTC, 0 },
+        { "mismatch(n=3,m=1)", BOUND_VFE, 1000000 },
+        { "mismatch(n=3,m=1)", BOUND_VFE, 1 },
         { "wd(n=5,shift=1)", BOUND_VFE, 0 },
         { "wd(n=5,shift=1)", BOUND_DTC, 0 },
         { "wd(n=5,shift=1)", BOUND_VFE, 1 },
@@ -807,7 +809,7 @@ int main(void)
     tcase_add_test(t, golden_strings);
     tcase_add_test(t, golden_values);
     tcase_add_loop_test(t, golden_greedy, BOUND_VFE, BOUND_DTC + 1);
-    tcase_add_loop_test(t, greedy_takes_the_best, 0, 5);
+    tcase_add_loop_test(t, greedy_takes_the_best, 0, 7);
     tcase_add_test(t, golden_dpp);
     tcase_add_loop_test(t, sets_that_change, 0, 4);
     tcase_add_test(t, only_the_bound_is_monotone);

@@ -177,7 +177,7 @@ static enum status residuals(struct greedy *g, struct err *err)
     const bool few = subset > 0.0 && (double)g->n > 4.0 * subset * m;
 
     return g->job->o->approx == BOUND_FITC ? ST_OK
-                                           : residuals_new(&g->b, few ? 0.0 : most, &g->r, err);
+                                           : residuals_new(&g->b, most, !few, &g->r, err);
 }
 
 /* Adds the row, unless it proves to be spanned. */

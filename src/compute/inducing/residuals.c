@@ -96,7 +96,7 @@ static enum status begin(struct residuals *r, const struct basis *b, struct err 
     return rc;
 }
 
-enum status residuals_new(const struct basis *b, double bytes, struct residuals **out,
+enum status residuals_new(const struct basis *b, double bytes, bool pairs, struct residuals **out,
                           struct err *err)
 {
     const size_t n = b->n, t = b->of.t;
@@ -107,8 +107,8 @@ enum status residuals_new(const struct basis *b, double bytes, struct residuals 
         return ST_NOMEM;
     *r = (struct residuals){ .n = n, .t = t, .y = b->of.y, .scale = b->of.rows->row_scale,
                              .pool = b->of.rows->pool };
-    enum status rc = word_counts_new(b->of.rows, &r->words, err);
-    if (rc == ST_OK && r->words == NULL && 8.0 * (double)n * (double)n > bytes) {
+    enum status rc = word_counts_new(b->of.rows, bytes, &r->words, err);
+    if (rc == ST_OK && r->words == NULL && (!pairs || 8.0 * (double)n * (double)n > bytes)) {
         residuals_free(r);
         return ST_OK;
     }

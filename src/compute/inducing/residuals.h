@@ -11,9 +11,10 @@
 #include "compute/inducing/basis.h"
 
 struct residuals;
-/* Of a basis without points yet, over its rows and targets, borrowed.  Memory: `bytes` at most for
- * the matrix of all rows; *out is NULL where that does not suffice.  NOMEM. */
-enum status residuals_new(const struct basis *, double bytes, struct residuals **out,
+/* Of a basis without points yet, over its rows and targets, borrowed.  Memory: `bytes` at most;
+ * *out is NULL where that does not suffice, or where the kernel counts no words and `pairs` is
+ * false, because a matrix of all rows would not pay.  NOMEM. */
+enum status residuals_new(const struct basis *, double bytes, bool pairs, struct residuals **out,
                           struct err *err);
 void residuals_free(struct residuals *); /* NULL is fine */
 /* Computes row `row` for being added, as basis_tries does. */

@@ -97,13 +97,14 @@ static enum status take_row(struct word_counts *c, size_t i, double *sum, uint32
     return rc;
 }
 
-enum status word_counts_new(const struct columns_of *of, struct word_counts **out, struct err *err)
+enum status word_counts_new(const struct columns_of *of, double bytes, struct word_counts **out,
+                            struct err *err)
 {
     const size_t p = words_of(of->k);
     size_t room[2] = { 0 };
 
     *out = NULL;
-    if (p == 0)
+    if (p == 0 || 8.0 * (double)p * (double)p > bytes)
         return ST_OK;
     struct word_counts *c = mem_calloc(1, sizeof *c, "counts of words", err);
     if (c == NULL)

@@ -8,8 +8,10 @@
 
 struct word_counts;
 /* *out <- the counts of the rows, or NULL where the kernel is no sum of such kernels, or has more
- * different words than pay.  What columns_of borrows stays borrowed.  NOMEM. */
-enum status word_counts_new(const struct columns_of *, struct word_counts **out, struct err *err);
+ * different words than pay or than `bytes` hold the products of.  What columns_of borrows stays
+ * borrowed.  NOMEM. */
+enum status word_counts_new(const struct columns_of *, double bytes, struct word_counts **out,
+                            struct err *err);
 void word_counts_free(struct word_counts *); /* NULL is fine */
 /* out (n) <- column `row` of S K1. */
 void word_counts_column(const struct word_counts *, size_t row, double *out);
