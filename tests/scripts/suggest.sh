@@ -422,4 +422,20 @@ run --format json -e "open d.csv target=y; fit features=32; pick test"
 has "without test rows pick says what to do" "$out$err" '"no-rows".*"try":"split test=20%'
 run --format json -e "$pick; pick d.csv count=3 by=mean"
 has "nothing measured is picked from a file" "$out" '"count":0,"pool":60,"left_out":60'
+
+# Variances of the chosen rows alone are those that predict gives them.
+run -e "$pick; predict out=p.csv columns=row,mean,sd; pick test count=4 seed=2 out=t.csv" \
+    -e 'pick test count=4 by=mean out=m.csv'
+for by in t m; do
+    ok "the sd of rows picked by $by is that of predict" sh -c \
+        "awk -F, 'NR == FNR { sd[\$1] = \$3; next } FNR > 1 { d = \$(NF - 1) / sd[\$1]; n++
+            if (d < 0.999999999 || d > 1.000000001) exit 1 } END { exit n != 4 }' p.csv $by.csv"
+done
+# Classes have no largest number.
+awk 'BEGIN { print "a,b,y"
+    for (i = 0; i < 40; i++) print i % 7 "," i % 5 "," (i % 7 + i % 5 > 5 ? "yes" : "no") }' >class.csv
+run --format json -k -e 'open class.csv target=y; likelihood bernoulli; fit; pick class.csv' \
+    -e 'suggest 2 pool=class.csv; likelihood dirichlet; fit; pick class.csv'
+is "classes are refused, with what to do" "$(printf '%s\n' "$out$err" |
+    grep -c '"name":"classes".*is a class.*"try":"predict FILE out=p.csv')" 3
 finish

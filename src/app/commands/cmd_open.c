@@ -224,7 +224,8 @@ static enum status open_take(struct workspace *ws, struct loading *l, struct err
                      : err_named(err, ST_STATE, "no-target",
                                  "no column holds numbers, so there is nothing to predict");
         err_hint(err, numbers ? "open FILE target=NAME"
-                              : "open FILE types=NAME=real  shows the cell that is not a number");
+                              : "open FILE types=NAME=real  shows the cell that is not a number"
+                                "  |  open FILE target=NAME  for classes");
     }
     if (rc == ST_OK)
         rc = take_dataset(ws, d, err);

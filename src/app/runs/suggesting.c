@@ -400,10 +400,55 @@ static enum status judge(struct suggesting *g, const struct encoded *e, const st
                                       sum / (double)n };
     by_mean.by = PROPOSE_MEAN;
     by_mean.count = g->n;
+    double *varf = p->varf;
+    p->varf = NULL; /* the mean weighs none */
     const enum status rc = propose(g->s.model, &e->base, &by_mean, on, p, err);
+    p->varf = varf;
     if (rc == ST_OK)
         g->means.by_mean = mean_at(y, p->row, p->n);
     return rc;
+}
+
+/* The variances of the chosen rows alone: for a rule that weighs none, those of a large pool take
+ * far longer than its choice. */
+static enum status weigh(struct suggesting *g, const struct table *t, const struct encoded *e,
+                         const struct tools *on, struct proposed *p, struct err *err)
+{
+    const size_t n = p->n, targets = g->s.model->t;
+    size_t *rows = mem_calloc(n + 1, sizeof *rows, "the chosen rows", err);
+    double *mean = rows ? mem_calloc(2 * n * targets + 1, sizeof *mean, "predictions", err) : NULL,
+           *varf = mean ? mean + n * targets : NULL;
+    struct encoded few = { 0 };
+    enum status rc = mean ? ST_OK : ST_NOMEM;
+
+    for (size_t i = 0; mean && i < n; i++)
+        rows[i] = e->row[p->row[i]];
+    if (rc == ST_OK && n > 0)
+        rc = encode(&g->s.enc, t, rows, n, false, &few, err);
+    if (rc == ST_OK && few.n != n)
+        rc = err_set(err, ST_STATE, "the chosen rows have changed");
+    if (rc == ST_OK && n > 0)
+        rc = model_predict(g->s.model, &few.base, mean, varf, on, err);
+    for (size_t i = 0; rc == ST_OK && i < n; i++)
+        p->varf[g->o.target * e->n + p->row[i]] = varf[g->o.target * n + i];
+    encode_free(&few);
+    free(rows);
+    free(mean);
+    return rc;
+}
+
+/* propose, without the variances of rows that are not chosen where its rule needs none. */
+static enum status propose_rows(struct suggesting *g, const struct table *t,
+                                const struct encoded *e, const struct tools *on,
+                                struct proposed *p, struct err *err)
+{
+    const bool bare = g->picks && (g->o.by == PROPOSE_THOMPSON || g->o.by == PROPOSE_MEAN);
+    double *varf = p->varf;
+
+    p->varf = bare ? NULL : varf;
+    const enum status rc = propose(g->s.model, &e->base, &g->o, on, p, err);
+    p->varf = varf;
+    return rc == ST_OK && bare ? weigh(g, t, e, on, p, err) : rc;
 }
 
 static enum status choose(struct suggesting *g, struct job *job, const struct table *t,
@@ -422,7 +467,7 @@ static enum status choose(struct suggesting *g, struct job *job, const struct ta
         rc = leave_out(g, t, e, u, left, err);
     g->o.left = left;
     if (rc == ST_OK)
-        rc = propose(g->s.model, &e->base, &g->o, &on, &p, err);
+        rc = propose_rows(g, t, e, &on, &p, err);
     const bool none = rc != ST_OK && (!strcmp(err->name, "no-features") ||
                                       (g->s.model->kind->local &&
                                        !strcmp(err->name, "no-functions")));
@@ -943,12 +988,36 @@ static enum status take_now(struct suggesting *g, struct workspace *ws, struct e
     return rc;
 }
 
+/* Rows are chosen by how large a number will be: of classes there is none. */
+static enum status need_numbers(const struct run *r, const struct args *a, bool picks,
+                                struct err *err)
+{
+    const char *verb = picks ? "pick" : "suggest";
+    char word[64];
+    size_t j = 0;
+    const enum status rc = r->has_enc ? encoding_find(&r->enc, args_text(a, "target"), &j, err)
+                                      : ST_OK;
+
+    const struct encoding one = rc == ST_OK && r->has_enc ? encoding_for(&r->enc, j)
+                                                          : (struct encoding){ 0 };
+    if (one.nclasses == 0)
+        return rc;
+    err_named(err, ST_UNSUPPORTED, "classes",
+              "%s weighs numbers, and the target %s of %s is a class", verb,
+              text_quoted(one.target, word, sizeof word), r->id);
+    err_hint(err, "predict FILE out=p.csv for the probabilities of its rows  |  a target of 0 and "
+             "1 with likelihood gaussian, then fit and %s", verb);
+    return ST_UNSUPPORTED;
+}
+
 static enum status start(struct workspace *ws, struct run *r, const struct args *a, bool picks,
                          struct err *err)
 {
     struct suggesting *g;
     enum status rc = scoring_need_model(r, err);
 
+    if (rc == ST_OK)
+        rc = need_numbers(r, a, picks, err);
     if (rc == ST_OK)
         rc = run_one_function(r, err);
     if (rc == ST_OK)

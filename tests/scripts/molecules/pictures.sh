@@ -49,7 +49,8 @@ has "in words, too" "$out" '"command":"describe".*2 picked by r1, mean'
 # A molecule that is no row, and the sd of a difference: with tanimoto of amplitude a and noise s
 # it is the sd of the target times sqrt(2 a^2 (1 - T) + 2 s^2).
 run --format json -k -e "$open; fit amplitude=0.8 noise=0.3 rescale=no" \
-    -e 'neighbours CCCCCCO count=2' -e 'plot molecules out=q.txt; neighbours "C1CC"; summary; neighbours row:1 count=1'
+    -e 'neighbours CCCCCCO count=2' -e 'plot molecules out=q.txt' \
+    -e 'neighbours "C1CC"; neighbours row:1 count=1'
 has "a new molecule has neighbours" "$out" \
     '"command":"neighbours".*"molecule":"CCCCCCO".*"target":null'
 has "and is drawn first" "$(cat q.txt)" '^  1  new  *CCCCCCO'
