@@ -232,4 +232,19 @@ refuse '"name":"words".*a window of 2 letters holds no word' \
     'kernel spectrum(n=3); fit; motif width=2'
 refuse '"name":"words".*no training row has a word of 30 letters' \
     'kernel spectrum(n=3); fit; motif width=30'
+
+# Every member of these records is in the document of exports.
+open='demo motifs n=60 seed=2; split test=25% seed=1; kernel spectrum(n=3)'
+run --format json -e "$open; fit solver=sparse inducing=4; inducing; words count=1; motif width=3" \
+    -e 'fit; explain-row row:3; neighbours row:3 count=1; cols count role=skip; cols many role=target' \
+    -e 'likelihood bernoulli; split test=20% stratify=yes; fit; neighbours row:1 count=1'
+for c in inducing words motif explain-row neighbours likelihood split; do
+    missing=$(printf '%s\n' "$out" | grep "\"type\":\"result\",\"command\":\"$c\"" |
+        grep -o '"[a-z_0-9]*":' | tr -d '":' | sort -u | grep -vxE 'v|type|command' |
+        while read -r key; do
+            grep "^| .$c. |" "$src/share/doc/export.md" | grep -qF "\`$key\`" || echo "$key"
+        done)
+    is "export.md has all members of $c" "$missing" ''
+    has "which was told" "$out" "\"type\":\"result\",\"command\":\"$c\""
+done
 finish
