@@ -430,7 +430,7 @@ static void descents(const struct source_array *src, const double *y, size_t n, 
     line(what, took, NULL, 0.0, floor, aim);
     printf("  %zu steps were made%s; residual %.2g, halved %zu times\n", info[0].iterations,
            exact_op_there(exact_system_op(s), NULL) ? "" : " WITHOUT THE DEVICE",
-           info[0].true_residual, info[0].halved);
+           info[0].residual, info[0].halved);
     for (size_t c = 0; c < VECTORS; c++)
         solve_info_free(&info[c]);
     exact_system_close(s);
