@@ -4,6 +4,8 @@
 # training rows that a new fit leaves out (iris: a fifth of them, banknote: 200), and prediction
 # sets at 90 % by the same rows.  Each job leaves a file of output in DIRECTORY (labels) and is not
 # run again where it exists.  Letters take minutes.
+# Then the three likelihoods of several classes side by side, in DIRECTORY/three: one tuning with
+# 256 features, and a fit and its score under each.
 build=${1:?usage: tests/bench/labels.sh BUILD [DIRECTORY] [JOB...]}
 build=$(cd "$build" && pwd) src=$(cd "$(dirname "$0")/../.." && pwd)
 data=$(cd "${GPDESK_SHARED:-$src/../shared}/data" && pwd) || exit 77
@@ -48,4 +50,53 @@ for f in *.txt; do
         "$(score "$j" 2 accuracy 6 | awk '{ printf "%.4f", 1 - $1 }')" \
         "$(score "$j" 2 log_loss)" "$(score "$j" 2 ece)" "$(score "$j" 3 set_coverage)" \
         "$(score "$j" 3 set_size 2)" "$(sed -n 's/^user //p' "$f")"
+done
+
+# Three likelihoods.
+mkdir -p three && cd three || exit 1
+one() { # NAME LINES
+    case ${only:-" $1 "} in *" $1 "*) ;; *) return ;; esac
+    [ -s "$1.txt" ] && return
+    { time -p "$build/gpdesk" --no-config --format json --threads 1 --seed 7 \
+        --accept-unconverged -e "$2"; } >"$1.part" 2>&1 &&
+        mv "$1.part" "$1.txt" || { grep '"type":"error"' "$1.part"; echo "$1: not finished"; }
+}
+three() { # NAME OPEN KERNEL FEATURES [WORDS]
+    set=${1%%-*}
+    split="split file=$data/$set/splits.csv.gz column=split0"
+    [ -e "$data/$set/splits.csv.gz" ] || split='split column=split'
+    start="open $2; likelihood dirichlet; $split; kernel $3; tune features=256 evals=12"
+    for l in dirichlet softmax discriminant; do
+        one "$1-$l" "$start; likelihood $l ${5:-}; fit features=$4; score"
+    done
+}
+three iris "$data/iris/data.csv.gz target=y" rbf 256
+three banknote "$data/banknote/data.csv.gz target=y" rbf 512
+three graph_enzymes "$data/graph_enzymes/data.csv.gz target=y" 'graph(rbf)' 512
+three splice "$data/splice/data.csv.gz target=y; cols sequence type=sequence
+    cols name role=skip; cols splice_site role=skip" 'wd(n=6)' 1024
+three covbin10k "$data/covbin10k/data.csv.gz target=y" rbf 1024
+three htru2 "$data/htru2/data.csv.gz target=y" 'matern(nu=3/2)' 512
+three htru2-balanced "$data/htru2/data.csv.gz target=y" 'matern(nu=3/2)' 512 \
+    classweights=balanced
+three skin "$data/skin/data.csv.gz target=y" rbf 256
+three smsspam "$data/smsspam/data.csv.gz target=y; cols text type=sequence" \
+    'spectrum(n=3,norm=cosine)' 512
+hiv="$data/hiv/data.csv.gz beside=$data/hiv/fingerprints.csv.gz target=y"
+three hiv "$hiv" tanimoto 512
+three hiv-balanced "$hiv" tanimoto 512 classweights=balanced
+
+of() { # FILE NAME DIGITS
+    grep '"type":"result"' "$1" | grep '"command":"score"' | tail -n 1 |
+        grep -o "\"$2\":[-+0-9.e]*" | head -n 1 | cut -d: -f2 |
+        awk -v d="$3" '{ printf "%.*f", d, $1 }'
+}
+echo
+echo '| job | likelihood | accuracy | mean over classes | log loss | ece | auroc | processor s |'
+echo '| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |'
+for f in *.txt; do
+    j=${f%.txt}
+    printf '| %s | %s | %s | %s | %s | %s | %s | %s |\n' "${j%-*}" "${j##*-}" \
+        "$(of "$f" accuracy 4)" "$(of "$f" balanced_accuracy 4)" "$(of "$f" log_loss 4)" \
+        "$(of "$f" ece 3)" "$(of "$f" auroc 4)" "$(sed -n 's/^user //p' "$f")"
 done

@@ -259,17 +259,48 @@ static void add_softmax(size_t classes, const double *f, double *sum)
         sum[c] += e[c] / all;
 }
 
+/* By draws e and -e at once: exp(a + b e) and exp(a - b e) are exp(a) times and over exp(b e).
+ * A: exp(a) over its largest value. */
+static void add_pair(size_t C, const double *A, const double *b, const double *e, double *sum)
+{
+    double up[TARGETS_MOST], down[TARGETS_MOST], all[2] = { 0.0 };
+
+    for (size_t c = 0; c < C; c++) {
+        const double x = exp(b[c] * e[c]);
+        all[0] += up[c] = A[c] * x;
+        all[1] += down[c] = A[c] / x;
+    }
+    for (size_t c = 0; c < C; c++)
+        sum[c] += up[c] / all[0] + down[c] / all[1];
+}
+
+/* b e is at most 6 b, and exp(200) squared is a number; beyond, each draw is on its own. */
+static const double most_pair = 200.0 / 6.0;
+
 static void row_by_draws(const struct softmax *s, size_t i)
 {
     const size_t C = s->classes;
-    double sum[TARGETS_MOST] = { 0.0 }, f[TARGETS_MOST], sd[TARGETS_MOST], all = 0.0;
+    double sum[TARGETS_MOST] = { 0.0 }, f[TARGETS_MOST], a[TARGETS_MOST] = { 0.0 };
+    double b[TARGETS_MOST];
+    double most_a = -INFINITY, most_b = 0.0, all = 0.0;
 
-    for (size_t c = 0; c < C; c++)
-        sd[c] = sqrt(s->var[c * s->n + i]);
-    for (size_t k = 0; k < 2 * DRAWS; k++) {
+    for (size_t c = 0; c < C; c++) {
+        a[c] = s->mean[c * s->n + i] / s->temperature;
+        b[c] = sqrt(s->var[c * s->n + i]) / s->temperature;
+        most_a = fmax(most_a, a[c]);
+        most_b = fmax(most_b, b[c]);
+    }
+    const bool pairs = most_b > 0.0 && most_b < most_pair;
+    for (size_t c = 0; pairs && c < C; c++)
+        f[c] = exp(a[c] - most_a);
+    if (most_b == 0.0)
+        add_softmax(C, a, sum);
+    for (size_t k = 0; pairs && k < DRAWS; k++)
+        add_pair(C, f, b, s->normal + k * C, sum);
+    for (size_t k = 0; most_b >= most_pair && k < 2 * DRAWS; k++) {
         const double *e = s->normal + k / 2 * C, sign = k % 2 ? -1.0 : 1.0;
         for (size_t c = 0; c < C; c++)
-            f[c] = (s->mean[c * s->n + i] + sign * sd[c] * e[c]) / s->temperature;
+            f[c] = a[c] + sign * b[c] * e[c];
         add_softmax(C, f, sum);
     }
     for (size_t c = 0; c < C; c++)
