@@ -49,7 +49,7 @@ first_start() {
     shot
 }
 slide() {
-    line "demo friedman1 n=200 seed=3; split test=25% seed=1; tune features=64 evals=4" "t1"
+    line "demo friedman1 n=200 seed=3; split test=25% seed=1; tune features=64 evals=20" "t1"
     line "fit features=64; score" "RMSE"
     entry "errors and results in the slide layout" \
         "An unknown command, a file that is not there, and a score."
@@ -77,6 +77,14 @@ units are not put side by side."
     shot
     line "scale y=standard" "y standard"
 }
+scaled() {
+    entry "score: a logarithm" "Under y=log the scaled figures are divided by the sd of y itself \
+(5.23), not by that of its logarithm."
+    line "demo friedman1 n=200 seed=3 as=logs; split test=25% seed=1; scale y=log" "y log"
+    line "fit features=64; score" "scaled"
+    shot
+    line "use friedman1" "friedman1 200 x 10"
+}
 words() {
     entry "words about a run" "The amplitude and noise that the fit moved are not called the \
 minimum of the likelihood."
@@ -84,11 +92,17 @@ minimum of the likelihood."
     shot
     close_page
     entry "bounds" "An optimum at the bound of a search is told."
-    line "tune l=5..6 features=64 evals=3" "at its lower bound"
+    line "tune l=5..6 features=64 evals=3" "at its upper bound"
     shot
     entry "folds" "The folds share the tuning that was made on all rows, and score says so."
     line "split folds=3 seed=1; tune features=64 evals=3; fit features=64; score folds" "tune=yes"
     shot
+}
+many() {
+    entry "bounds of many" "Of 48 lengthscales it is told how many are at their bound."
+    line "open wide.csv target=y; kernel rbf(ard); tune solver=exact evals=30" "of 48 lengthscales"
+    shot
+    line "use friedman1; kernel matern(nu=5/2)" "friedman1 200 x 10"
 }
 history() {
     entry "undo and layouts" "Undo takes back the split, and leaves the layout."
@@ -147,6 +161,16 @@ the levels of a surface are named (a picture in a file has a colour bar)."
     shot 's|ms'
     close_page
 }
+damage() {
+    entry "a damaged session" "A damaged page costs what is on it: the rest is saved, and what is \
+gone is named."
+    line "fit features=64; score; note last \"kept\"; save whole.gpd" "whole.gpd"
+    waituntil test -s "$work/whole.gpd"
+    cp "$work/whole.gpd" "$work/broken.gpd"
+    printf '%4096s' '' | dd of="$work/broken.gpd" bs=4096 seek=20 conv=notrunc 2> /dev/null
+    line "salvage broken.gpd mended.gpd" "lost:"
+    shot
+}
 completion() {
     entry "Tab" "Arguments are completed within brackets and behind =."
     for part in "kernel matern(:nu=" "fit solver=p:pcg"; do
@@ -188,6 +212,9 @@ lessons() {
     done
 }
 
+awk 'BEGIN { srand(4); for (j = 0; j < 48; j++) printf "x%d,", j; print "y"
+    for (i = 0; i < 150; i++) { for (j = 0; j < 48; j++) { v = rand(); if (j == 0) y = v
+        printf "%.4f,", v } printf "%.4f\n", y + 0.02 * rand() } }' > "$work/wide.csv"
 printf 'kind,a,y\nu,1,2\nv,2,3\nw,3,5\nu,4,4\nv,5,6\n' > "$work/mixed.csv"
 say '# What was once wrong or mute on the screen' '' \
     'Made by `tests/screens/record.sh`, which checks what each picture is to show. Times and' \
@@ -198,9 +225,9 @@ for size in ${SIZES:-80x24 200x60}; do
     start "${size%x*}" "${size#*x}" GPDESK_COLOR=never -- --threads 1 -s a.gpd
     must "ready"
     [ -z "${PARTS:-}" ] ||
-        line "demo friedman1 n=200 seed=3; split test=25% seed=1; tune features=64 evals=4" "t1"
-    for part in ${PARTS:-first_start slide restarted units words history pictures completion \
-        lessons}; do
+        line "demo friedman1 n=200 seed=3; split test=25% seed=1; tune features=64 evals=20" "t1"
+    for part in ${PARTS:-first_start slide restarted units words history pictures scaled many \
+        damage completion lessons}; do
         $part
     done
     keys C-c

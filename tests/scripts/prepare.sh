@@ -82,6 +82,15 @@ has "and that dates have the day first" "$out" 'holds dates with the day first: 
 has "large whole numbers are told" "$out" '"name":"rounded".*whole numbers beyond 2^53'
 has "names that occur twice get a number" "$out" '"name":"duplicate-column".*column 6 is .a_2'
 has "usual marks are missing cells" "$out" 'read as missing: .*nan'
+printf 'share,y\n12 %%,1\n-,2\n3 %%,3\n' >percents.csv
+printf 'when,y\n2024-01-02,1\nNaN,2\n2024-03-01,3\n' >days.csv
+for f in percents days; do
+    run --format json -e "open $f.csv target=y; cols"
+    has "a mark beside $f is a missing cell" "$(jq cols)" '"type":"real","missing":1'
+done
+printf 'kind,y\na,1\n-,2\nb,3\n' >kinds.csv
+run --format json -e "open kinds.csv target=y; cols"
+has "beside words it is a word" "$(jq cols)" '"type":"category",.*"missing":0'
 printf 'x;y\n1 234,5;1\n12,25;2\n1 000 000,0;3\n' >blanks.csv
 run --format json -e 'open blanks.csv; show 1..3'
 has "blanks between thousands" "$(jq show)" '"x":1234.5,.*"x":12.25,.*"x":1000000,'

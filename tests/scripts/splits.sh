@@ -113,6 +113,8 @@ is "an export has them" "$(grep -o '"baseline":\[[^]]*\]' r1.json)" "$first"
 mean=$(sed -n 1p scores.json >out.json; num score 'baseline[0].rmse')
 shown=$(awk -v m="$mean" 'BEGIN { printf "%.4g", m }')
 run -s b.gpd -e 'compare r1 r2 r3'
+is "and no figure that these runs do not have" \
+    "$(printf '%s\n' "$out" | grep -c 'bound\|support\|iterations 0')" 0
 is "compare shows them once for runs on the same rows" \
     "$(printf '%s\n' "$out" | grep -c "^baselines of r1 r3: mean RMSE $shown, NLPD .*;  ridge RMSE ")" 1
 has "words about a run have them" "$(tr '\n' ' ' <r1.txt)" "The training mean alone has RMSE .* and NLPD .* ridge regression"

@@ -526,8 +526,15 @@ static void tally_column(const struct sample *s, const struct csv_plan *plan, si
     }
 }
 
+/* Whether the cells of a column, its marks apart, are numbers, percentages or dates throughout. */
+static bool measured(const struct tally *t)
+{
+    return t->words == 0 ? t->numbers > 0
+                         : t->numbers == 0 && (t->percents == t->words || t->orders != 0);
+}
+
 /* A mark counts for the whole file once it is clearly no value of some column: any mark beside
- * numbers, the usual ones also beside words. */
+ * numbers, percentages or dates, the usual ones also beside words. */
 static enum status guess_marks(const struct sample *s, struct csv_plan *plan, struct err *err)
 {
     bool found[NKNOWN] = { false };
@@ -535,7 +542,7 @@ static enum status guess_marks(const struct sample *s, struct csv_plan *plan, st
         struct tally t;
         tally_column(s, plan, j, true, &t);
         for (size_t k = 0; k < NKNOWN; k++)
-            found[k] |= t.mark[k] > 0 && (k < NSURE || (t.words == 0 && t.numbers > 0));
+            found[k] |= t.mark[k] > 0 && (k < NSURE || measured(&t));
     }
     enum status rc = ST_OK;
     for (size_t k = 0; k < NKNOWN && rc == ST_OK; k++)
