@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <time.h>
 
 struct worker {
     struct pool *pool;
@@ -36,6 +37,7 @@ struct pool {
     size_t tasks;
     atomic_size_t next; /* next task to hand out */
     struct worker *worker;
+    struct pool_trace *trace; /* NULL: none */
 };
 
 /* The pool whose task this thread is in, and which of its workers the thread is. */
@@ -150,13 +152,63 @@ void pool_free(struct pool *p)
 
 size_t pool_threads(const struct pool *p)
 {
-    return p ? p->threads : 1;
+    return !p ? 1 : p->trace ? p->trace->threads : p->threads;
 }
 
-void pool_run(struct pool *p, size_t tasks, pool_fn *fn, void *ctx)
+/* The record of the task at work in this thread, or NULL. */
+static _Thread_local struct pool_task *traced;
+
+void pool_trace(struct pool *p, struct pool_trace *trace)
+{
+    p->trace = trace;
+}
+
+void pool_moved(double bytes)
+{
+    if (traced)
+        traced->bytes += bytes;
+}
+
+static double processor_time(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void traced_run(struct pool *p, const char *name, size_t tasks, pool_fn *fn, void *ctx)
+{
+    struct pool_trace *trace = p->trace;
+    struct pool_task beyond;
+
+    inside.pool = p;
+    inside.worker = 0;
+    for (size_t i = 0; i < tasks; i++, trace->used++) {
+        traced = trace->used < trace->room ? &trace->task[trace->used] : &beyond;
+        *traced = (struct pool_task){ .name = name, .job = trace->jobs };
+        traced->start = processor_time();
+        fn(ctx, i, 0);
+        traced->end = processor_time();
+    }
+    traced = NULL;
+    inside.pool = NULL;
+    trace->jobs++;
+}
+
+void(pool_run)(struct pool *p, size_t tasks, pool_fn *fn, void *ctx)
+{
+    pool_run_as(p, "a module's", tasks, fn, ctx);
+}
+
+void pool_run_as(struct pool *p, const char *name, size_t tasks, pool_fn *fn, void *ctx)
 {
     const bool nested = p && inside.pool == p;
 
+    if (p && p->trace && !nested) {
+        traced_run(p, name, tasks, fn, ctx);
+        return;
+    }
     if (!p || p->threads == 1 || tasks < 2 || nested) {
         for (size_t i = 0; i < tasks; i++)
             fn(ctx, i, nested ? inside.worker : 0);

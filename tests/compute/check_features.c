@@ -146,6 +146,46 @@ static void pool_outer(void *ctx, size_t task, size_t worker)
     pool_run(n.pool, 40, pool_inner, &n);
 }
 
+/* A trace records the tasks of outer jobs alone, all of them in the calling thread, and what they
+ * say that they move; the pool answers with the threads of the trace, and works on without one. */
+static void pool_mover(void *ctx, size_t task, size_t worker)
+{
+    pool_inner(ctx, task, worker);
+    pool_moved(100.0 + (double)task);
+}
+
+START_TEST(test_pool_trace)
+{
+    unsigned char done[25 * 40] = { 0 };
+    struct nest n = { .pool = pool_new(3, NULL), .done = done };
+    struct pool_task task[30];
+    struct pool_trace trace = { .task = task, .room = 30, .threads = 16 };
+
+    pool_moved(1.0);
+    pool_trace(n.pool, &trace);
+    ck_assert_uint_eq(pool_threads(n.pool), 16);
+    pool_run(n.pool, 5, pool_mover, &n);
+    pool_run(n.pool, 24, pool_outer, &n);
+    pool_run(n.pool, 9, pool_mover, &n);
+    pool_trace(n.pool, NULL);
+    ck_assert_uint_eq(pool_threads(n.pool), 3);
+    ck_assert_uint_eq(trace.used, 38);
+    ck_assert_uint_eq(trace.jobs, 3);
+    for (size_t i = 0; i < 30; i++) {
+        const bool outer = i >= 5 && i < 29;
+        ck_assert_str_eq(task[i].name, outer ? "pool_outer" : "pool_mover");
+        ck_assert_uint_eq(task[i].job, i < 5 ? 0 : outer ? 1 : 2);
+        ck_assert_double_eq(task[i].bytes, outer ? 0.0 : 100.0 + (double)(i < 5 ? i : i - 29));
+        ck_assert_double_le(task[i].start, task[i].end);
+        ck_assert_double_le(i ? task[i - 1].end : 0.0, task[i].start);
+    }
+    ck_assert_uint_eq(done[39], 1);
+    pool_run(n.pool, 25, pool_outer, &n);
+    ck_assert_uint_eq(done[24 * 40 + 39], 1);
+    pool_free(n.pool);
+}
+END_TEST
+
 START_TEST(test_pool_runs_within_its_tasks)
 {
     unsigned char done[25 * 40] = { 0 };
@@ -860,8 +900,7 @@ START_TEST(test_gram_of_small_noise)
 }
 END_TEST
 
-/* In float64 from 2048 columns on tiles are wide, with a rest at the edge: both triangles against
- * sums by hand, the same bits for any number of threads and any size of a block of rows. */
+/* Tiles of the result with a rest at the edge: both triangles against sums by hand, the same bits for any number of threads and any size of a block of rows. */
 START_TEST(test_wide_gram)
 {
     static const size_t threads[] = { 1, 3, 2 };
@@ -901,6 +940,100 @@ START_TEST(test_wide_gram)
     free(first);
     free(Z);
     problem_free(&p);
+}
+END_TEST
+
+/* Small results are summed over segments of rows: the sums by hand, and the same bits for any
+ * number of threads and any memory allowed, at sizes that are no multiple of anything.  L: a
+ * sketch, too. */
+static const struct { size_t n, M, L; enum precision precision; } segmented[] = {
+    { 1793, 512, 37, PREC_FLOAT },  { 5003, 512, 0, PREC_DOUBLE }, { 16411, 1024, 0, PREC_FLOAT },
+    { 9001, 202, 150, PREC_FLOAT }, { 2999, 60, 60, PREC_DOUBLE },
+};
+
+/* The sum over rows of the products of columns i and j of A and B. */
+static double column_product(size_t n, size_t M, const double *A, size_t i, const double *B,
+                             size_t j)
+{
+    double sum = 0.0;
+
+    for (size_t r = 0; r < n; r++)
+        sum += A[r * M + i] * B[r * M + j];
+    return sum;
+}
+
+/* G, Z'y and y'y, C = Z'dZ and the sketch, one after the other. */
+static void segmented_products(struct fop *f, size_t L, const double *y, const double *Om,
+                               double *out)
+{
+    const size_t M = fop_cols(f);
+    double *C = out + M * M + M + 1;
+
+    for (int twice = 0; twice < 2; twice++) /* the second in the workspace of the first */
+        ck_assert(fop_gram(f, y, out, out + M * M, out + M * M + M, NULL, NULL) == ST_OK);
+    ck_assert(fop_dgram(f, 0, C, NULL, NULL) == ST_OK);
+    if (L)
+        ck_assert(fop_sketch(f, L, Om, C + M * M, NULL, NULL) == ST_OK);
+}
+
+START_TEST(test_segments)
+{
+    static const size_t threads[] = { 1, 2, 3, 5, 16, 2 };
+    const size_t n = segmented[_i].n, M = segmented[_i].M, L = segmented[_i].L, d = 5;
+    const struct fop_opts opts = { .precision = segmented[_i].precision };
+    const double tol = opts.precision == PREC_FLOAT ? 2e-6 : 1e-12, l = 1.7;
+    const size_t len = 2 * M * M + M + 1 + M * L;
+    double *X = normals(n * d, 113), *y = normals(n, 114), *Om = normals(M * L + 1, 115);
+    double *first = calloc(len, sizeof *first), *out = calloc(len, sizeof *out);
+    double *Z = malloc(2 * n * M * sizeof *Z), *dZ = Z + n * M, hp[KERNEL_MAX_HP];
+    const struct kernel k = parsed("rbf", hp);
+    struct featmap *fm = featmap_new(&k, d, M, 5, NULL);
+    struct source_array src;
+
+    source_array_init(&src, X, n, d, d);
+    for (size_t q = 0; q < sizeof threads / sizeof threads[0]; q++) {
+        struct pool *pool = pool_new(threads[q], NULL);
+        struct fop_opts own = opts;
+        own.pool = pool;
+        limits_enter(limits_of(q == 5 ? (size_t)48 << 20 : 0, 0));
+        struct fop *f = fop_new(backend_cpu(), fm, &src.base, &own, NULL);
+        ck_assert(fop_set(f, &l, NULL) == ST_OK);
+        segmented_products(f, L, y, Om, q ? out : first);
+        ck_assert_msg(q == 0 || memcmp(first, out, len * sizeof *out) == 0,
+                      "%zu threads: other bits", threads[q]);
+        if (q == 0) {
+            ck_assert(fop_tile64(f, 0, n, Z, M, NULL) == ST_OK);
+            ck_assert(fop_dtile(f, 0, 0, n, dZ, M, NULL) == ST_OK);
+        }
+        fop_free(f);
+        pool_free(pool);
+    }
+    limits_enter(limits_of(0, 0));
+    const double scale = (double)n / (double)M, root = sqrt((double)n);
+    const double *C = first + M * M + M + 1;
+    for (size_t i = 0; i < M; i += 13)
+        for (size_t j = 0; j < M; j += 17) {
+            ck_assert_double_le(
+                fabs(first[i + j * M] - column_product(n, M, Z, i, Z, j)), tol * scale);
+            ck_assert_double_eq(first[i + j * M], first[j + i * M]);
+            ck_assert_double_le(fabs(C[i + j * M] - column_product(n, M, Z, i, dZ, j)),
+                                20.0 * tol * scale);
+        }
+    for (size_t j = 0; j < M; j += 7) {
+        double sum = 0.0;
+        for (size_t r = 0; r < n; r++)
+            sum += Z[r * M + j] * y[r];
+        ck_assert_double_le(fabs(first[M * M + j] - sum), tol * root);
+    }
+    for (size_t c = 0; c < L; c += 5)
+        for (size_t j = 0; j < M; j += 11) { /* column c of G Omega */
+            double sum = 0.0;
+            for (size_t i = 0; i < M; i++)
+                sum += first[i + j * M] * Om[c * M + i];
+            ck_assert_double_le(fabs(C[M * M + c * M + j] - sum), 20.0 * tol * scale);
+        }
+    free(X), free(y), free(Om), free(first), free(out), free(Z);
+    featmap_free(fm);
 }
 END_TEST
 
@@ -1003,6 +1136,7 @@ int main(void)
     tcase_add_test(t, test_below_and_permutation);
     tcase_add_test(t, test_pool_runs_each_task_once);
     tcase_add_test(t, test_pool_runs_within_its_tasks);
+    tcase_add_test(t, test_pool_trace);
     tcase_add_test(t, test_kernel_text);
     tcase_add_loop_test(t, test_kernel_exact, 0, N_KERNELS);
     tcase_add_loop_test(t, test_kernel_gradient, 0, N_KERNELS);
@@ -1021,6 +1155,7 @@ int main(void)
     tcase_add_test(t, test_dense_operator);
     tcase_add_test(t, test_gram_of_small_noise);
     tcase_add_test(t, test_wide_gram);
+    tcase_add_loop_test(t, test_segments, 0, sizeof segmented / sizeof segmented[0]);
     tcase_add_test(t, test_failing_source);
     tcase_add_test(t, test_stop);
     tcase_add_test(t, test_memory_runs_out);

@@ -6,6 +6,8 @@ libcompute_a_SOURCES += \
   src/compute/features/featmap.h \
   src/compute/features/fop.c \
   src/compute/features/fop.h \
+  src/compute/features/fop_impl.h \
+  src/compute/features/fop_products.c \
   src/compute/features/gram.c \
   src/compute/features/gram.h \
   src/compute/features/hash.c \
