@@ -158,7 +158,7 @@ size_t pool_threads(const struct pool *p)
 /* The record of the task at work in this thread, or NULL. */
 static _Thread_local struct pool_task *traced;
 
-void pool_trace(struct pool *p, struct pool_trace *trace)
+void pool_trace_for_tests(struct pool *p, struct pool_trace *trace)
 {
     p->trace = trace;
 }

@@ -44,7 +44,7 @@ struct pool_trace {
     size_t threads;         /* what pool_threads answers meanwhile */
 };
 /* Records from now on (NULL: no longer).  Without a trace a job costs a test of a pointer more. */
-void pool_trace(struct pool *, struct pool_trace *);
+void pool_trace_for_tests(struct pool *, struct pool_trace *);
 /* The task at work moves these bytes from or to memory; nothing without a trace. */
 void pool_moved(double bytes);
 

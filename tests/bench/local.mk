@@ -4,7 +4,8 @@
 bench_report = tests/bench/report.c tests/bench/report.h
 bench_programs = tests/bench/bench_machine tests/bench/bench_compute tests/bench/bench_solve \
   tests/bench/bench_memory tests/bench/bench_csv tests/bench/bench_rows tests/bench/bench_windows \
-  tests/bench/bench_products tests/bench/bench_tanimoto tests/bench/bench_inducing
+  tests/bench/bench_products tests/bench/bench_tanimoto tests/bench/bench_inducing \
+  tests/bench/bench_scaling
 
 EXTRA_PROGRAMS += $(bench_programs)
 tests_bench_bench_machine_SOURCES = tests/bench/bench_machine.c $(bench_report)
@@ -28,6 +29,8 @@ tests_bench_bench_tanimoto_SOURCES = tests/bench/bench_tanimoto.c $(bench_report
 tests_bench_bench_tanimoto_LDADD = libcompute.a libbase.a $(COMPUTE_LIBS)
 tests_bench_bench_inducing_SOURCES = tests/bench/bench_inducing.c $(bench_report)
 tests_bench_bench_inducing_LDADD = libcompute.a libbase.a $(COMPUTE_LIBS)
+tests_bench_bench_scaling_SOURCES = tests/bench/bench_scaling.c $(bench_report)
+tests_bench_bench_scaling_LDADD = libcompute.a libbase.a $(COMPUTE_LIBS)
 # The compute core alone: tune, fit and score one data set (see the head of the file).
 EXTRA_PROGRAMS += tests/bench/bench_gp
 tests_bench_bench_gp_SOURCES = tests/bench/bench_gp.c
@@ -47,7 +50,7 @@ EXTRA_DIST += tests/bench/run.sh tests/bench/jobs.sh tests/bench/parity.sh tests
   tests/bench/sequences.sh tests/bench/sequences.md tests/bench/screen.sh \
   tests/bench/advise.sh tests/bench/causes.sh tests/bench/classes.md tests/bench/classes.sh \
   tests/bench/forecast.md tests/bench/forecast.sh tests/bench/mend.sh tests/bench/molecules.md \
-  tests/bench/molecules.sh tests/bench/smiles.sh tests/bench/why.sh
+  tests/bench/molecules.sh tests/bench/scaling.md tests/bench/smiles.sh tests/bench/why.sh
 CLEANFILES += bench/bench.json bench/bench.txt bench/machine.json
 
 bench_environment = top_srcdir='$(abs_top_srcdir)' top_builddir='$(abs_top_builddir)' \

@@ -162,12 +162,12 @@ START_TEST(test_pool_trace)
     struct pool_trace trace = { .task = task, .room = 30, .threads = 16 };
 
     pool_moved(1.0);
-    pool_trace(n.pool, &trace);
+    pool_trace_for_tests(n.pool, &trace);
     ck_assert_uint_eq(pool_threads(n.pool), 16);
     pool_run(n.pool, 5, pool_mover, &n);
     pool_run(n.pool, 24, pool_outer, &n);
     pool_run(n.pool, 9, pool_mover, &n);
-    pool_trace(n.pool, NULL);
+    pool_trace_for_tests(n.pool, NULL);
     ck_assert_uint_eq(pool_threads(n.pool), 3);
     ck_assert_uint_eq(trace.used, 38);
     ck_assert_uint_eq(trace.jobs, 3);
@@ -900,7 +900,8 @@ START_TEST(test_gram_of_small_noise)
 }
 END_TEST
 
-/* Tiles of the result with a rest at the edge: both triangles against sums by hand, the same bits for any number of threads and any size of a block of rows. */
+/* Tiles of the result with a rest at the edge: both triangles against sums by hand, the same bits
+ * for any number of threads and any size of a block of rows. */
 START_TEST(test_wide_gram)
 {
     static const size_t threads[] = { 1, 3, 2 };

@@ -557,6 +557,14 @@ START_TEST(plan_follows_sizes)
     ck_assert_int_eq(plan, PLAN_STORE);
     ck_assert_ptr_nonnull(strstr(note, "stores the features"));
     ck_assert(bytes > 100000 * 16384 * 4ul);
+    /* Many cores wait for a memory that they share; a way that the user asked for stays. */
+    ck_assert_int_eq(model_plan(100000, 8, &o, 64, &plan, &less, note, NULL), ST_OK);
+    ck_assert_int_eq(plan, PLAN_REGENERATE);
+    ck_assert(less < bytes);
+    o.plan = PLAN_STORE;
+    ck_assert_int_eq(model_plan(100000, 8, &o, 64, &plan, &less, note, NULL), ST_OK);
+    ck_assert_int_eq(plan, PLAN_STORE);
+    o.plan = PLAN_AUTO;
     o.mem_limit = (size_t)2 << 30; /* Z does not fit: regenerated */
     ck_assert_int_eq(model_plan(100000, 8, &o, 2, &plan, &less, note, NULL), ST_OK);
     ck_assert_int_eq(plan, PLAN_REGENERATE);

@@ -14,7 +14,7 @@
 #include <stdatomic.h>
 
 enum {
-    GROUPS_MOST = 32,   /* partial sums over rows */
+    GROUPS_MOST = 64,   /* partial sums over rows, each by one task */
     TILE_ROWS_MOST = 128,
     TILE_ROWS_STEP = 16, /* the most lanes of any level, so that tiles do not depend on it */
     RHS_BLOCK = 8,      /* from this number on, right-hand sides go in groups of a vector */

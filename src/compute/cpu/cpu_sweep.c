@@ -599,6 +599,7 @@ static void flow_task(void *ctx, size_t task, size_t worker)
     const size_t tasks = flow_tasks(s->c), groups = s->c->groups;
 
     flow_groups(s, &s->c->worker[worker], groups * task / tasks, groups * (task + 1) / tasks);
+    pool_moved((double)(s->c->n / tasks) * (double)(s->c->M * s->c->real->size));
 }
 
 /* All tiles of a group of rows, in order. */

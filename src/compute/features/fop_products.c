@@ -44,7 +44,8 @@ enum {
     PAD = 16,           /* keeps rows of Z from falling into the same cache sets */
 };
 static const size_t sums_bytes = (size_t)128 << 20; /* of segments, but one for each thread */
-static const size_t stays_bytes = (size_t)80 << 20; /* a workspace of a Gram that is kept */
+/* Of a workspace of a Gram that is kept, and for each thread. */
+static const size_t stays_bytes = (size_t)64 << 20, stays_each = (size_t)8 << 20;
 
 /* How a product of n rows is shared, by n, the columns of both factors and the precision alone. */
 struct cut {
@@ -245,18 +246,24 @@ double fop_product_bytes(size_t n, size_t M, size_t L, enum precision precision,
     return panel_bytes(&p, M, L, T);
 }
 
+/* True for a workspace that is small enough to be kept for the next product. */
+static bool stays(double bytes, size_t threads)
+{
+    return bytes <= (double)(stays_bytes + threads * stays_each);
+}
+
 double fop_kept_bytes(size_t n, size_t M, enum precision precision, size_t threads)
 {
     const double bytes = fop_product_bytes(n, M, 0, precision, threads);
 
-    return bytes <= (double)stays_bytes ? bytes : 0.0;
+    return stays(bytes, threads) ? bytes : 0.0;
 }
 
 /* Partial sums of groups of rows, right-hand sides, and a tile of features for each thread, as
  * backend_cpu.c allocates them. */
 double fop_pass_bytes(size_t M, size_t k, enum precision precision, size_t threads)
 {
-    enum { GROUPS = 32, TILE_BYTES = 1 << 19, ROWS = 16 };
+    enum { GROUPS = 64, TILE_BYTES = 1 << 19, ROWS = 16 };
     const double size = precision == PREC_DOUBLE ? 8.0 : 4.0, tile = (double)M * ROWS * size;
 
     return (double)(M * k) * (8.0 * GROUPS + size) +
@@ -317,8 +324,9 @@ static struct panel *panel_gram(struct fop *f, bool derivative, struct err *err)
  * workspace need not be cleared again. */
 static void panel_done(struct panel *p)
 {
-    if (!p || !p->lower ||
-        panel_bytes(p, p->f->M, 0, pool_threads(p->f->pool)) > (double)stays_bytes) {
+    const size_t threads = p ? pool_threads(p->f->pool) : 1;
+
+    if (!p || !p->lower || !stays(panel_bytes(p, p->f->M, 0, threads), threads)) {
         fop_panel_free(p);
         return;
     }

@@ -1,6 +1,7 @@
 /* compute/models/model_plan.c -- the plan of a fit: how it will store or compute features, and what
  * time and memory it needs.  It follows from sizes and the vector level of the processor alone and
- * never from a clock, so that the same command gives the same bits on another day.
+ * never from a clock, so that the same command gives the same bits on another day; the number of
+ * cores decides only between ways that give the same bits.
  *
  * The costs for one core are rounded measurements (tests/bench/bench_compute).  They are right to a
  * factor of two, which is enough to tell apart plans that differ by more. */
@@ -43,7 +44,8 @@ static const struct rates rates[] = {
  * and row.  An entry of Z'Z is a count of bits: operations per second, as gram above. */
 static const double hash_seconds = 0.15e-9, hash_places = 30.0, bits_gram = 1500e9;
 static const double half_more = 1.2; /* factor on iterations: they correct rounding to float16 */
-static const double stream = 10e9; /* bytes a second that one core reads from memory */
+static const double stream = 10e9; /* bytes a second that one core reads from memory, */
+static const double shared = 100e9; /* and all cores together, of a machine that has many */
 
 /* The rates of a whole device, from operation counts for an H200 and not measured.  Factorisations
  * stay on the host. */
@@ -526,6 +528,15 @@ static bool in_half(const struct fit_opts *o, double budget, const struct fit_pl
            may_round(o, NULL) == ST_OK;
 }
 
+/* True when so many cores wait for stored features, which all come from one memory, that making
+ * them anew is quicker.  Both ways give the same bits, so that the number of cores may decide. */
+static bool crowded(const struct fit_opts *o, size_t cores)
+{
+    const double size = o->precision == PREC_DOUBLE ? 8.0 : 4.0;
+
+    return o->device_free == 0 && size / shared > rates_now(o).made / (double)(cores ? cores : 1);
+}
+
 /* Chooses the plan: as asked, else the quickest one that fits into the budget. */
 static enum status choose(size_t n, const struct fit_opts *o, double budget, struct fit_plan *p,
                           struct err *err)
@@ -656,6 +667,9 @@ enum status model_plan_features(const struct fit_opts *o, size_t n, size_t d, si
     enum status rc = choose(n, o, budget, p, err);
     if (rc != ST_OK)
         return rc;
+    if (p->plan == PLAN_STORE && !p->half && !p->bits && o->plan == PLAN_AUTO &&
+        o->store == STORE_AUTO && crowded(o, threads))
+        p->plan = PLAN_REGENERATE;
     p->threads = threads;
     plan_bytes((double)n, (double)d, o, p);
     p->Mv = p->plan == PLAN_DIRECT && !p->formed ? variance_columns(o, true) : p->iterative_Mv;
