@@ -398,6 +398,7 @@ static enum status climb(struct newton *t, double rtol, size_t maxit, struct sof
     for (;;) {
         e->residual = rc == ST_OK && scale > 0.0 ? blas_dnrm2(t->n, t->g) / scale : e->residual;
         e->loss = rc == ST_OK ? loss : e->loss;
+        e->start = e->steps == 0 ? e->residual : e->start;
         if (rc != ST_OK)
             return rc;
         tell(t, e, maxit, rtol);

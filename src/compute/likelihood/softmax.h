@@ -32,9 +32,10 @@ void softmax_close(struct softmax *);
 /* Bytes of a problem beside the features that it keeps. */
 double softmax_bytes(size_t n, size_t M, size_t C, size_t threads);
 
-/* How a solve ended: the gradient relative to that at W = 0, and passes over the rows. */
+/* How a solve ended: passes over the rows, the gradient at the start and at the end relative to
+ * that at W = 0. */
 struct softmax_end { enum softmax_why { SOFTMAX_RTOL, SOFTMAX_MAXIT, SOFTMAX_STOPPED } why;
-                     size_t steps, passes; double residual, loss; };
+                     size_t steps, passes; double start, residual, loss; };
 /* From W (C vectors of M) to where the gradient is at most rtol of that at 0, in at most maxit
  * steps.  When ctl stops it, W is what it was after the last step, and the status is OK. */
 enum status softmax_solve(struct softmax *, double prior, double rtol, size_t maxit, double *W,

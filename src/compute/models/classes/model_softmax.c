@@ -201,6 +201,7 @@ static void report(struct fit *ft, const struct softmax_end *e, enum softmax_why
     info->iterations = e->steps;
     info->passes = (double)e->passes;
     info->residual = info->true_residual = e->residual;
+    info->start_residual = e->start;
     info->means_only = false;
     for (size_t c = 0; c < ft->m->t; c++) {
         ft->m->amplitudes[c] = ft->m->amplitude;
@@ -370,8 +371,10 @@ static void words(const struct fit_info *i, char *out, size_t n)
                  i->left_out_nlpd);
     snprintf(out, n, "%s %zu Newton steps and %.0f passes: the gradient is %.1e of its start, at "
                      "amplitude %.4g%s",
-             i->why == OUT_CANCELLED ? "stopped on request after" : "solved in", i->iterations,
-             i->passes, i->residual, i->amplitude, left_out);
+             i->why == OUT_CANCELLED ? "stopped on request after"
+             : i->why == OUT_MAXIT   ? "not solved after"
+                                     : "solved in",
+             i->iterations, i->passes, i->residual, i->amplitude, left_out);
 }
 
 const struct model_ops softmax_model = {
