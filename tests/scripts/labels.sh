@@ -177,6 +177,12 @@ run --format json -k -e 'open two.csv target=y; fit; score on=train; plot confus
     -e 'plot boundary out=no.csv'
 has "confusion is of classes" "$err$out" 'this run predicts numbers'
 has "and boundary" "$err$out" 'boundary is of classes'
+awk 'BEGIN { print "a,b,c,y"; for (i = 0; i < 60; i++)
+    printf "%d,%d,%d,%s\n", i % 7, i % 11, i % 5, (i % 7 > 3) ? "odd" : "even" }' >wide.csv
+run -e 'open wide.csv target=y; fit; plot boundary a b'
+has "boundary of three inputs tells of the third" "$out" 'all other inputs at typical values'
+run -e 'open wide.csv target=y; cols c role=skip; fit; plot boundary a b'
+is "of two there is nothing to tell" "$rc:$(printf '%s' "$out" | grep -c 'all other inputs')" 0:0
 awk 'BEGIN { print "x,y"; for (i = 0; i < 40; i++)
     printf "%d,%s\n", i, i == 39 ? "last" : i % 2 ? "odd" : "even" }' >late.csv
 run --format json -e 'open late.csv target=y; likelihood dirichlet; split ordered test=10%' \

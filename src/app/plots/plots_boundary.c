@@ -204,7 +204,10 @@ struct figure *plots_boundary_figure(const struct plots_boundary_plane *p, struc
                     add_regions(f, p, &h, prob, err) == ST_OK &&
                     add_some(f, p, &h, false, err) == ST_OK &&
                     add_some(f, p, &h, true, err) == ST_OK &&
-                    add_lines(f, p, h.classes, prob, err) == ST_OK;
+                    add_lines(f, p, h.classes, prob, err) == ST_OK &&
+                    (p->enc->d <= 2 ||
+                     figure_verdict(f, err, "all other inputs at typical values: rows differ from "
+                                            "the plane in these") == ST_OK);
     buf_free(&title);
     free(prob);
     return plots_finish(f, ok);
