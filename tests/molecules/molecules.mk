@@ -22,8 +22,10 @@ tests_fuzz_fuzz_molecules_SOURCES = tests/fuzz/fuzz_molecules.c tests/fuzz/fuzz_
   tests/fuzz/fuzz.h
 tests_fuzz_fuzz_molecules_LDADD = $(app_archives) libfigure.a libdata.a libcompute.a libbase.a \
   $(APP_LIBS) $(COMPUTE_LIBS)
-TESTS += tests/scripts/molecules.sh tests/scripts/smiles.sh tests/scripts/molecules/pictures.sh
-EXTRA_DIST += tests/scripts/molecules.sh tests/scripts/smiles.sh tests/scripts/molecules/pictures.sh
+TESTS += tests/scripts/molecules.sh tests/scripts/smiles.sh \
+  tests/scripts/molecules/pictures.sh tests/scripts/molecules/traps.sh
+EXTRA_DIST += tests/scripts/molecules.sh tests/scripts/smiles.sh \
+  tests/scripts/molecules/pictures.sh tests/scripts/molecules/traps.sh
 EXTRA_DIST += tests/fuzz/molecules tests/fuzz/molecules.sh
 EXTRA_DIST += tests/bench/molecules.sh tests/bench/molecules.md tests/bench/smiles.sh \
   tests/bench/pick.sh
