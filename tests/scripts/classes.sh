@@ -149,6 +149,24 @@ has "separable classes are fitted" "$out" '"accuracy":1,'
 run --format json -e 'open lone.csv; cols w role=skip; likelihood bernoulli; kernel rbf; fit'
 has "one row alone of a class is told" "$err$out" '"name":"lone-row".*one training row alone'
 
+# Sites that do not settle are an outcome, and those of rows explained beyond doubt are held and
+# counted: no error, and probabilities that score.
+awk 'BEGIN { print "x,y"; for (i = 0; i < 60; i++) print i "," (i > 30) }' >sites.csv
+open='open sites.csv target=y; likelihood bernoulli; kernel rbf'
+for how in '' ' inducing=59'; do
+    run --format json -e "$open; fit amplitude=1e6 lengthscale=0.1$how; score on=train"
+    lacks "100 sweeps that did not suffice are no error:$how" "$out$err" '"type":"error"'
+    is "but what has not converged, by the exit status" "$rc" 3
+    has "and told" "$out$err" '"type":"warning","name":"sweeps".*100 sweeps'
+    has "and the outcome" "$out" '"outcome":"maxit","iterations":100,'
+    has "which is scored" "$out" '"command":"score".*"log_loss":[0-9]'
+    run --format json -e "$open; fit amplitude=1e6 lengthscale=3$how; score on=train"
+    has "site precisions below the least are held and counted" "$out$err" \
+        '"name":"held".*[0-9] of 60 rows are explained so well'
+    has "and the fit converges" "$out" '"outcome":"rtol"'
+    has "with all rows right" "$out" '"accuracy":1,'
+done
+
 # Neighbours read rows alone: of words by the cosine of their counts, (2, 1) and (2, 2) here.
 printf 's,y\nAAC,no\nAACC,yes\nCCCC,no\nAAAA,yes\nACCC,no\n' >near.csv
 for how in 'likelihood bernoulli; fit' 'likelihood bernoulli; fit inducing=3' \
