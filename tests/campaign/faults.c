@@ -339,6 +339,22 @@ static int move(int from_dir, const char *from, int to_dir, const char *to)
 int rename(const char *from, const char *to) { return move(AT_FDCWD, from, AT_FDCWD, to); }
 int renameat(int d, const char *from, int e, const char *to) { return move(d, from, e, to); }
 
+int link(const char *from, const char *to)
+{
+    char a[4096], b[4096];
+
+    if (refused(RENAME))
+        return -1;
+    pthread_mutex_lock(&log_lock);
+    whole_name(from, a, sizeof a);
+    whole_name(to, b, sizeof b);
+    const int rc = (int)syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0);
+    if (rc == 0)
+        record(FAULTS_LINK, a, b, 0, NULL, 0);
+    pthread_mutex_unlock(&log_lock);
+    return rc;
+}
+
 int unlink(const char *name)
 {
     char path[4096];

@@ -5,9 +5,9 @@
 #include <stdint.h>
 
 enum faults_what { FAULTS_WRITE, FAULTS_SYNC, FAULTS_CREATE, FAULTS_SIZE, FAULTS_RENAME,
-                   FAULTS_UNLINK };
+                   FAULTS_LINK, FAULTS_UNLINK };
 
-/* Followed by the path, the other path (of a rename) and the bytes. */
+/* Followed by the path, the other path (of a rename or link) and the bytes. */
 struct faults_record {
     uint32_t what, path, other, unused;
     int64_t offset, ms; /* ms: of the monotonic clock */
