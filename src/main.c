@@ -520,7 +520,10 @@ int main(int argc, char **argv)
             batch_prepare();
         else
             lifecycle_prepare();
-        blas_init();
+        if (status < 0 && blas_room(c.opt.threads, &err) != ST_OK)
+            status = complain(&err, EXIT_RESOURCES);
+        if (status < 0)
+            blas_init();
         if (status < 0)
             status = run(&c, batch, terminal, buf_str(&complaints));
     }

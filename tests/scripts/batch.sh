@@ -225,4 +225,11 @@ run -e 'open */../*/../*.npy'
 has "a pattern with .. behind a wildcard is refused" "$err" 'no .. after them'
 run -e 'open */*/*/*/*/*.npy'
 has "and one with a wildcard in many directories" "$err" 'at most 4 parts'
+# OpenBLAS would wait for ever where its memory cannot be mapped.
+if ! grep -q __asan_init "$gpdesk" && ! grep -q __tsan_init "$gpdesk"; then
+    (ulimit -v 250000 && exec "$gpdesk" --no-config --threads 2 --format json -e 'fit') \
+        >narrow 2>&1 </dev/null
+    is "a limit on the address space that is too low is an error" "$?" 5
+    has "that says what is needed" "$(cat narrow)" '"name":"address-space".*limited to 244 MB'
+fi
 finish

@@ -120,7 +120,7 @@ refuse "tuning" "$base; tune solver=svm" '"name":"svm".*no evidence.*tune, then 
 refuse "tuning of a number" 'demo toy; tune solver=svm' '"name":"svm".*no evidence'
 refuse "variances" "$base; fit solver=svm; predict columns=p,sd_latent out=x.csv" \
     '"name":"no-variance".*predict columns=row,p,class,mean_latent'
-refuse "suggestions" "$base; fit solver=svm; suggest" '"name":"no-variance".*fit, then suggest'
+refuse "suggestions" "$base; fit solver=svm; suggest" '"name":"classes".*is a class.*predict FILE'
 refuse "a program" "$base; fit solver=svm; export out=x.py" 'is a support vector machine'
 refuse "points" "$base; fit solver=svm; inducing" 'keeps no inducing points, but support vectors'
 refuse "a plot of points" "$base; fit solver=svm; plot inducing out=x.svg" '"name":"no-plot"'

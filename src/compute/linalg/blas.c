@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #define CM CblasColMajor
 
@@ -42,6 +43,22 @@ void blas_init(void)
     openblas_set_num_threads(1);
     if (openblas_get_parallel() == 1 && blas_thread_shutdown_)
         blas_thread_shutdown_();
+}
+
+enum status blas_room(size_t threads, struct err *err)
+{
+    const size_t mib = (size_t)1 << 20, own = (size_t)openblas_get_num_threads();
+    const size_t most = threads > own ? threads : own, needed = (256 + 128 * most) * mib;
+    struct rlimit l;
+
+    if (getrlimit(RLIMIT_AS, &l) != 0 || l.rlim_cur == RLIM_INFINITY || l.rlim_cur >= needed)
+        return ST_OK;
+    err_named(err, ST_LIMIT, "address-space",
+              "the address space is limited to %zu MB (ulimit -v), and linear algebra with %zu "
+              "thread%s needs %zu MB",
+              (size_t)l.rlim_cur / mib, most, most == 1 ? "" : "s", needed / mib);
+    err_hint(err, "ulimit -v unlimited, or fewer --threads=; --mem= bounds what gpdesk keeps");
+    return ST_LIMIT;
 }
 
 static const char *flavour(void)

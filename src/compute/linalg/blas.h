@@ -18,6 +18,10 @@
 #include <stddef.h>
 
 void blas_init(void);               /* ends the threads of BLAS; call before anything else */
+/* Whether the limit on the address space (ulimit -v) has room for OpenBLAS: it maps 128 MiB
+ * for each thread that multiplies, its own of the start included, and tries for ever where it
+ * cannot. */
+enum status blas_room(size_t threads, struct err *);
 const char *blas_describe(void);    /* library, core type, threading flavour */
 bool blas_flavour_ok_for_tests(struct err *); /* false for the OpenMP flavour (breaks fork) */
 /* Process-wide: the backend that factorises large matrices (NULL: none).  dpotrf, dpotri, dsyevd
