@@ -57,7 +57,7 @@ enum status blas_room(size_t threads, struct err *err)
               "the address space is limited to %zu MB (ulimit -v), and linear algebra with %zu "
               "thread%s needs %zu MB",
               (size_t)l.rlim_cur / mib, most, most == 1 ? "" : "s", needed / mib);
-    err_hint(err, "ulimit -v unlimited, or fewer --threads=; --mem= bounds what gpdesk keeps");
+    err_hint(err, "gpdesk --threads=1, or ulimit -v unlimited; --mem= bounds what gpdesk keeps");
     return ST_LIMIT;
 }
 
