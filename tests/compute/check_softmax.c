@@ -345,6 +345,22 @@ START_TEST(offsets)
 END_TEST
 
 /* What a session may hold: a state with labels, offsets and variances that are none. */
+/* A fit that was stopped before its first step has no gradient to tell. */
+START_TEST(stopped_at_once)
+{
+    const struct fit_info none = { .why = OUT_CANCELLED, .residual = NAN, .amplitude = 2.0,
+                                   .left_out_nlpd = NAN };
+    struct fit_info some = none;
+    char words[300];
+
+    softmax_model.verdict(&none, words, sizeof words);
+    ck_assert_str_eq(words, "stopped on request after 0 Newton steps and 0 passes, at amplitude 2");
+    some.residual = 0.5;
+    softmax_model.verdict(&some, words, sizeof words);
+    ck_assert_ptr_nonnull(strstr(words, "the gradient is 5.0e-01 of its start"));
+}
+END_TEST
+
 START_TEST(hostile_models)
 {
     const struct model_ops *kind = _i ? &discriminant_model : &softmax_model;
@@ -382,6 +398,7 @@ int main(void)
     tcase_add_loop_test(tc, dense_discriminant, 0, 3);
     tcase_add_test(tc, rows_left_out);
     tcase_add_test(tc, offsets);
+    tcase_add_test(tc, stopped_at_once);
     tcase_add_loop_test(tc, hostile_models, 0, 2);
     suite_add_tcase(s, tc);
     return support_run(s);

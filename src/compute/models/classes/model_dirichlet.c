@@ -217,13 +217,13 @@ static enum status dirichlet_fit(struct fit *ft, struct err *err)
     return rc;
 }
 
-static void dirichlet_end(struct fit *ft, enum status rc)
+void model_dirichlet_end(struct fit *ft, enum status rc)
 {
     (void)ft;
     (void)rc; /* nothing is held */
 }
 
-static bool dirichlet_suits(const struct model *m, const struct source *src, struct err *err)
+bool model_dirichlet_suits(const struct model *m, const struct source *src, struct err *err)
 {
     return features_model.suits(m, src, err);
 }
@@ -240,15 +240,14 @@ static enum status dirichlet_variance(struct model *m, const struct source *trai
     const enum status rc = model_dirichlet_check(m, train->n, err);
     if (rc != ST_OK)
         return rc;
-    if (!dirichlet_suits(m, train, err))
+    if (!model_dirichlet_suits(m, train, err))
         return ST_SHAPE;
     model_dirichlet_forget(m);
     return run(m, train, false, on, &evidence, err);
 }
 
-/* Variances of the functions of all classes in a tile: v_off |L_c^-1 z|^2. */
-static enum status dirichlet_tile(const struct prediction *p, size_t r0, size_t r1, double *Z,
-                                  struct err *err)
+enum status model_dirichlet_variances(const struct prediction *p, size_t factors, size_t r0,
+                                      size_t r1, double *Z, struct err *err)
 {
     const struct model *m = p->m;
     const size_t M = m->M, rows = r1 - r0;
@@ -257,7 +256,7 @@ static enum status dirichlet_tile(const struct prediction *p, size_t r0, size_t 
 
     if (rc == ST_OK)
         memset(Z + rows * M, 0, (MODEL_TILE - rows) * M * sizeof *Z);
-    for (size_t c = 0; rc == ST_OK && c < m->t; c++) {
+    for (size_t c = 0; rc == ST_OK && c < factors; c++) {
         memcpy(V, Z, MODEL_TILE * M * sizeof *V);
         rc = blas_dtrsm(NULL, false, M, MODEL_TILE, m->factors + c * M * M, M, V, M, err);
         for (size_t i = 0; rc == ST_OK && i < rows; i++)
@@ -265,6 +264,12 @@ static enum status dirichlet_tile(const struct prediction *p, size_t r0, size_t 
                 m->noises[c] * m->noises[c] * blas_ddot(M, V + i * M, V + i * M);
     }
     return rc;
+}
+
+static enum status dirichlet_tile(const struct prediction *p, size_t r0, size_t r1, double *Z,
+                                  struct err *err)
+{
+    return model_dirichlet_variances(p, p->m->t, r0, r1, Z, err);
 }
 
 enum status model_dirichlet_means(struct prediction *p, struct model_map *z, struct err *err)
@@ -371,9 +376,9 @@ const struct model_ops dirichlet_model = {
     .size = dirichlet_size,
     .plan = dirichlet_plan,
     .fit = dirichlet_fit,
-    .end = dirichlet_end,
+    .end = model_dirichlet_end,
     .variance = dirichlet_variance,
-    .suits = dirichlet_suits,
+    .suits = model_dirichlet_suits,
     .predict = dirichlet_predict,
     .tuning = &model_dirichlet_tuning,
 };

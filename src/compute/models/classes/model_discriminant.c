@@ -224,17 +224,6 @@ static enum status discriminant_fit(struct fit *ft, struct err *err)
     return rc;
 }
 
-static void discriminant_end(struct fit *ft, enum status rc)
-{
-    (void)ft;
-    (void)rc; /* nothing is held */
-}
-
-static bool discriminant_suits(const struct model *m, const struct source *src, struct err *err)
-{
-    return features_model.suits(m, src, err);
-}
-
 static enum status discriminant_variance(struct model *m, const struct source *train, size_t Mv,
                                          const struct tools *on, double *effdim, struct err *err)
 {
@@ -291,10 +280,10 @@ const struct model_ops discriminant_model = {
     .size = discriminant_size,
     .plan = discriminant_plan,
     .fit = discriminant_fit,
-    .end = discriminant_end,
+    .end = model_dirichlet_end,
     .loaded = discriminant_loaded,
     .variance = discriminant_variance,
-    .suits = discriminant_suits,
+    .suits = model_dirichlet_suits,
     .predict = discriminant_predict,
     .verdict = words,
     .tuning = &model_dirichlet_tuning,

@@ -260,17 +260,6 @@ static enum status softmax_fit(struct fit *ft, struct err *err)
     return rc;
 }
 
-static void softmax_end(struct fit *ft, enum status rc)
-{
-    (void)ft;
-    (void)rc; /* nothing is held */
-}
-
-static bool softmax_suits(const struct model *m, const struct source *src, struct err *err)
-{
-    return features_model.suits(m, src, err);
-}
-
 /* The factors of Laplace's method, from the weights, the labels and the training rows. */
 static enum status softmax_variance(struct model *m, const struct source *train, size_t Mv,
                                     const struct tools *on, double *effdim, struct err *err)
@@ -283,7 +272,7 @@ static enum status softmax_variance(struct model *m, const struct source *train,
     enum status rc = model_dirichlet_check(m, train->n, err);
     if (rc != ST_OK)
         return rc;
-    if (!softmax_suits(m, train, err))
+    if (!model_dirichlet_suits(m, train, err))
         return ST_SHAPE;
     model_dirichlet_forget(m);
     struct featmap *map = featmap_new(&m->kernel, train->d, M, m->seed, err);
@@ -307,27 +296,15 @@ static enum status softmax_variance(struct model *m, const struct source *train,
     return rc;
 }
 
-/* Variances of the functions of all classes in a tile: |L_c^-1 z|^2. */
+/* Two classes share a factor. */
 static enum status softmax_tile(const struct prediction *p, size_t r0, size_t r1, double *Z,
                                 struct err *err)
 {
-    const struct model *m = p->m;
-    const size_t M = m->M, rows = r1 - r0;
-    double *V = Z + MODEL_TILE * M;
-    enum status rc = fop_tile64(p->f, r0, r1, Z, M, err);
+    const size_t factors = softmax_factors_of(p->m->t);
+    const enum status rc = model_dirichlet_variances(p, factors, r0, r1, Z, err);
 
-    if (rc == ST_OK)
-        memset(Z + rows * M, 0, (MODEL_TILE - rows) * M * sizeof *Z);
-    for (size_t c = 0; rc == ST_OK && c < softmax_factors_of(m->t); c++) {
-        memcpy(V, Z, MODEL_TILE * M * sizeof *V);
-        rc = blas_dtrsm(NULL, false, M, MODEL_TILE, m->factors + c * M * M, M, V, M, err);
-        for (size_t i = 0; rc == ST_OK && i < rows; i++) {
-            const double v = blas_ddot(M, V + i * M, V + i * M);
-            p->varf[c * p->n + r0 + i] = v;
-            if (m->t == 2)
-                p->varf[p->n + r0 + i] = v;
-        }
-    }
+    for (size_t c = factors; rc == ST_OK && c < p->m->t; c++)
+        memcpy(p->varf + c * p->n + r0, p->varf + r0, (r1 - r0) * sizeof *p->varf);
     return rc;
 }
 
@@ -364,17 +341,18 @@ static enum status softmax_loaded(const struct model *m, size_t rows, struct err
 
 static void words(const struct fit_info *i, char *out, size_t n)
 {
-    char left_out[64] = "";
+    char left_out[64] = "", gradient[64] = "";
 
     if (isfinite(i->left_out_nlpd))
         snprintf(left_out, sizeof left_out, "; left-out rows have a log loss of %.4f",
                  i->left_out_nlpd);
-    snprintf(out, n, "%s %zu Newton steps and %.0f passes: the gradient is %.1e of its start, at "
-                     "amplitude %.4g%s",
+    if (isfinite(i->residual))
+        snprintf(gradient, sizeof gradient, ": the gradient is %.1e of its start", i->residual);
+    snprintf(out, n, "%s %zu Newton steps and %.0f passes%s, at amplitude %.4g%s",
              i->why == OUT_CANCELLED ? "stopped on request after"
              : i->why == OUT_MAXIT   ? "not solved after"
                                      : "solved in",
-             i->iterations, i->passes, i->residual, i->amplitude, left_out);
+             i->iterations, i->passes, gradient, i->amplitude, left_out);
 }
 
 const struct model_ops softmax_model = {
@@ -390,10 +368,10 @@ const struct model_ops softmax_model = {
     .size = softmax_size,
     .plan = softmax_plan,
     .fit = softmax_fit,
-    .end = softmax_end,
+    .end = model_dirichlet_end,
     .loaded = softmax_loaded,
     .variance = softmax_variance,
-    .suits = softmax_suits,
+    .suits = model_dirichlet_suits,
     .predict = softmax_predict,
     .verdict = words,
     .tuning = &model_dirichlet_tuning,
