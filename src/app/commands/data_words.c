@@ -286,22 +286,21 @@ static bool of_one_unit(const struct dataset *d, struct one_unit *u)
     const struct table *t = d->table;
 
     *u = (struct one_unit){ .top = 0.0 };
-    for (int round = 0; round < 2; round++)
-        for (size_t j = 0; j < t->ncols; j++) {
-            bool zero;
-            if (d->role[j] != ROLE_INPUT)
-                continue;
-            if (t->col[j].type != COL_REAL || t->col[j].date)
-                return false;
-            const double most = largest_whole(&t->col[j], t->n, &zero);
-            if (!(most <= MOST_TOP))
-                return false;
-            u->inputs += round == 0;
-            u->top = fmax(u->top, most);
-            u->vary += round == 1 && most > 0.0;
-            u->from_zero += round == 1 && most > 0.0 && zero;
-            u->to_top += round == 1 && most == u->top;
-        }
+    for (size_t j = 0; j < t->ncols; j++) {
+        bool zero;
+        if (d->role[j] != ROLE_INPUT)
+            continue;
+        if (t->col[j].type != COL_REAL || t->col[j].date)
+            return false;
+        const double most = largest_whole(&t->col[j], t->n, &zero);
+        if (!(most <= MOST_TOP))
+            return false;
+        u->inputs++;
+        u->vary += most > 0.0;
+        u->from_zero += most > 0.0 && zero;
+        u->to_top = most > u->top ? 1 : u->to_top + (most == u->top);
+        u->top = fmax(u->top, most);
+    }
     return u->inputs >= LEAST && u->top >= LEAST_TOP && 2 * u->from_zero >= u->vary &&
            4 * u->to_top >= u->vary && page_use_check(t, 0, t->n - 1, NULL) == ST_OK;
 }
