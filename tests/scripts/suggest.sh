@@ -431,6 +431,23 @@ for by in t m; do
         "awk -F, 'NR == FNR { sd[\$1] = \$3; next } FNR > 1 { d = \$(NF - 1) / sd[\$1]; n++
             if (d < 0.999999999 || d > 1.000000001) exit 1 } END { exit n != 4 }' p.csv $by.csv"
 done
+
+# Rows near the best measured ones are drawn by the order of their values, so that only negative
+# values, or values far from 0, change nothing: weights y + min y would turn negative here.
+for by in 0 10000; do
+    awk -v by=$by 'BEGIN { print "x,y"
+        for (i = 0; i < 64; i++)
+            printf "%.6f,%.10f\n", i * 10 / 64, int(4096 - 164 * (i * 10 / 64 - 6) ^ 2) / 1024 - by }' >"y$by.csv"
+    run -e "open y$by.csv target=y; kernel rbf; fit solver=exact l=1 amplitude=2 noise=0.05" \
+        -e "suggest 6 x=0..10/0.001 candidates=500 by=mean out=s$by.csv" \
+        -e "suggest 6 x=0..10/0.001 candidates=500 by=thompson out=t$by.csv"
+    is "proposals beside values less $by end with 0" $rc 0
+    ok "they are near the best value" awk -F, '
+        FNR > 1 { n++; if (($2 - 6) ^ 2 > 4) exit 1 } END { exit n != 12 }' "s$by.csv" "t$by.csv"
+    cut -d, -f1,2 "s$by.csv" "t$by.csv" >"rows$by.csv"
+done
+ok "the same rows for values and for the same values less 10,000" cmp rows0.csv rows10000.csv
+
 # Classes have no largest number.
 awk 'BEGIN { print "a,b,y"
     for (i = 0; i < 40; i++) print i % 7 "," i % 5 "," (i % 7 + i % 5 > 5 ? "yes" : "no") }' >class.csv
