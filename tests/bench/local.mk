@@ -5,7 +5,7 @@ bench_report = tests/bench/report.c tests/bench/report.h
 bench_programs = tests/bench/bench_machine tests/bench/bench_compute tests/bench/bench_solve \
   tests/bench/bench_memory tests/bench/bench_csv tests/bench/bench_rows tests/bench/bench_windows \
   tests/bench/bench_products tests/bench/bench_tanimoto tests/bench/bench_inducing \
-  tests/bench/bench_scaling
+  tests/bench/bench_scaling tests/bench/bench_learn
 
 EXTRA_PROGRAMS += $(bench_programs)
 tests_bench_bench_machine_SOURCES = tests/bench/bench_machine.c $(bench_report)
@@ -29,6 +29,8 @@ tests_bench_bench_tanimoto_SOURCES = tests/bench/bench_tanimoto.c $(bench_report
 tests_bench_bench_tanimoto_LDADD = libcompute.a libbase.a $(COMPUTE_LIBS)
 tests_bench_bench_inducing_SOURCES = tests/bench/bench_inducing.c $(bench_report)
 tests_bench_bench_inducing_LDADD = libcompute.a libbase.a $(COMPUTE_LIBS)
+tests_bench_bench_learn_SOURCES = tests/bench/bench_learn.c $(bench_report)
+tests_bench_bench_learn_LDADD = libcompute.a libbase.a $(COMPUTE_LIBS)
 tests_bench_bench_scaling_SOURCES = tests/bench/bench_scaling.c $(bench_report)
 tests_bench_bench_scaling_LDADD = libcompute.a libbase.a $(COMPUTE_LIBS)
 # The compute core alone: tune, fit and score one data set (see the head of the file).

@@ -4,9 +4,10 @@
     python3 tests/bench/peers.py [--gpdesk build/gpdesk] [--bench build/tests/bench/bench_compute]
                                  [--shared ../shared] [--threads 2] [--repeats 1] [--ffht DIR] [JOB ...]
 
-Jobs: ffht transforms predict features exact cg dual variational xgpr; all of them by default.  Not part of
-the build.  Needs NumPy; a peer that cannot be imported (scikit-learn, GPyTorch, xGPR) is said to be
-absent and its rows are left out.  Prints a table and writes peers.json and peers.txt.
+Jobs: ffht transforms predict features exact cg dual adam variational xgpr; all of them by default.  Not part
+of the build.  Needs NumPy; a peer that cannot be imported (scikit-learn, GPyTorch, torch, xGPR) is said to be
+absent and its rows are left out.  Prints a table and writes peers.json and peers.txt.  adam runs bench_learn,
+which lies beside bench_compute, and wants one thread and one core (taskset -c 1 ... --threads 1 adam).
 
 FFHT is C: --ffht names the directory of its source (fht.c, fht.h and what they include), which is
 compiled here, as its own Makefile does it, with the loops of ffht_loops.c and timed inside
@@ -369,6 +370,58 @@ def dual(work_dir):
     say("%-40s %-28s %8.2f %8.2f %.4f" % ("the same, Cholesky", "", *exact, direct))
 
 
+def torch_steps(torch, n, d, width=512, q=64):
+    """A function that makes one step of Adam on NMLL/n: the net of `kernel mlp` in single precision, its Gram
+    matrix in double, derivatives by autograd."""
+    torch.manual_seed(0)
+    x = torch.randn(n, d)
+    y = torch.sin(x[:, 0]).double() + 0.3 * torch.randn(n, dtype=torch.float64)
+    net = torch.nn.Sequential(torch.nn.Linear(d, width), torch.nn.LayerNorm(width), torch.nn.ReLU(),
+                              torch.nn.Linear(width, width), torch.nn.LayerNorm(width), torch.nn.ReLU(),
+                              torch.nn.Linear(width, q))
+    scale = torch.nn.Parameter(torch.tensor([-np.log(q), np.log(0.1)], dtype=torch.float64))
+    adam = torch.optim.Adam([*net.parameters(), scale], lr=1e-3)
+
+    def step():
+        adam.zero_grad()
+        f = net(x).double()
+        noise, ratio = scale[1].exp(), scale[1] - scale[0]
+        factor = torch.linalg.cholesky(f.T @ f + ratio.exp() * torch.eye(q, dtype=torch.float64))
+        b = f.T @ y
+        fit = (y @ y - b @ torch.cholesky_solve(b[:, None], factor)[:, 0]) / (2.0 * noise)
+        nmll = fit + factor.diagonal().log().sum() + 0.5 * ((n - q) * ratio + n * scale[0])
+        (nmll / n).backward()
+        adam.step()
+    return step
+
+
+def adam(work_dir):
+    """A step of Adam of `kernel mlp` on 20,000 rows: bench_learn and torch in turn, processor time."""
+    import torch
+    torch.set_num_threads(opts.threads)
+    bench = os.path.join(os.path.dirname(opts.bench), "bench_learn")
+    path, ours, theirs, rate = os.path.join(work_dir, "learn.json"), [], [], []
+    step = torch_steps(torch, 20000, 15)
+    step()
+    for _ in range(max(opts.repeats, 5)):
+        if os.path.exists(path):
+            os.remove(path)
+        subprocess.run([bench, "--rows", path], capture_output=True, check=True)
+        with open(path) as f:
+            made = json.loads(f.readline())
+        ours.append(made["value"])
+        rate.append(made["rate"])
+        used = time.process_time()
+        for _ in range(5):
+            step()
+        theirs.append((time.process_time() - used) / 5)
+    mine, other = statistics.median(ours), statistics.median(theirs)
+    unit_row(made["row"], mine, other, "s", 1.0, "torch %s, %d thread%s" %
+             (torch.__version__, opts.threads, "" if opts.threads == 1 else "s"))
+    rate = statistics.median(rate)
+    say("%-40s %-28s %17.1f %-6s %17.1f" % ("the same", "", rate, "GFLOP/s", rate * mine / other))
+
+
 def peer_xgpr():
     """xGPR prints when it is imported."""
     with contextlib.redirect_stdout(io.StringIO()):
@@ -518,8 +571,8 @@ def unit_row(work, ours, theirs, unit, floor, peer="xGPR, as distributed"):
 
 
 jobs = {"ffht": ffht, "transforms": transforms, "predict": predict, "features": features, "exact": exact, "cg": cg,
-        "dual": dual, "variational": variational, "xgpr": xgpr}
-if set(opts.jobs or jobs) - {"ffht", "transforms"} and not os.path.isdir(os.path.join(opts.shared, "data", "kin40k")):
+        "dual": dual, "adam": adam, "variational": variational, "xgpr": xgpr}
+if set(opts.jobs or jobs) - {"ffht", "transforms", "adam"} and not os.path.isdir(os.path.join(opts.shared, "data", "kin40k")):
     sys.exit("peers: %s/data/kin40k is not here" % opts.shared)
 say("%-40s %-28s %24s %24s %14s  floor" % ("", "", "gpdesk: s, cpu s, RMSE", "peer: s, cpu s, RMSE", "clock, cpu"))
 with tempfile.TemporaryDirectory() as work_dir:

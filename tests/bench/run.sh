@@ -27,6 +27,7 @@ part() {
     part "exact GP" "$programs/bench_solve" exact 4000
     part "products with exact kernels" "$programs/bench_products"
     part "inducing points" "$programs/bench_inducing"
+    part "maps that learn" "$programs/bench_learn"
     part "schedules on many cores" "$programs/bench_scaling" --small
     echo
     echo "* a published figure, measured elsewhere; everything else is of this run"
