@@ -13,9 +13,9 @@ def logit(mean, variance):
 
 
 def in_classes(mean, latent):
-    """The probability of the second class, the likelier class, and the latent function."""
+    """The probability of the second class, the chosen class, and the latent function."""
     link = {"probit": probit, "logit": logit}[class_link]
     p = np.array([link(m / temperature, v / temperature ** 2)
                   for m, v in zip(mean[:, 0], latent[:, 0])]).reshape(-1, 1)
-    return {"p": p, "class": np.array(class_names, dtype=object)[(p >= 0.5).astype(int)],
+    return {"p": p, "class": np.array(class_names, dtype=object)[second_class(p).astype(int)],
             "mean_latent": mean, "sd_latent": sqrt(latent)}

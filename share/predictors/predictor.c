@@ -429,7 +429,7 @@ static void write_row(size_t row, const struct predicted *p)
     printf("%zu", row);
     if (CLASSES) {
         printf(",%.17g", p->p);
-        write_cell(class_names[p->p >= 0.5]);
+        write_cell(class_names[SECOND_CLASS(p->p)]);
         printf(",%.17g,%.17g", p->mean[0], p->sd_latent[0]);
     }
     for (int j = 0; j < (CLASSES ? 0 : TARGETS); j++) {

@@ -48,17 +48,18 @@ static enum status find_classes(struct encoding_fitting *f)
     e->balanced = f->d->balanced;
     if (f->d->rule != NULL && (e->rule = mem_strdup(f->d->rule, f->err)) == NULL)
         return ST_NOMEM;
+    enum status rc;
     if (e->alpha > 0.0) {
-        struct decision rule = { .cost = NULL };
-        enum status known = classes_list(f->d, &e->classes, &e->nclasses, f->err);
-        if (known == ST_OK)
-            known = decision_parse(e->rule, e->nclasses, e->classes, &rule, f->err);
-        decision_free(&rule);
-        return known;
+        rc = classes_list(f->d, &e->classes, &e->nclasses, f->err);
+    } else {
+        e->classes = mem_calloc(2, sizeof *e->classes, "the classes", f->err);
+        rc = e->classes ? classes_find(f->d, e->classes, f->err) : ST_NOMEM;
+        e->nclasses = rc == ST_OK ? 2 : 0;
     }
-    e->classes = mem_calloc(2, sizeof *e->classes, "the classes", f->err);
-    const enum status rc = e->classes ? classes_find(f->d, e->classes, f->err) : ST_NOMEM;
-    e->nclasses = rc == ST_OK ? 2 : 0;
+    struct decision rule = { .cost = NULL };
+    if (rc == ST_OK)
+        rc = decision_parse(e->rule, e->nclasses, e->classes, &rule, f->err);
+    decision_free(&rule);
     return rc;
 }
 

@@ -43,15 +43,23 @@ static void write_held(struct buf *b, const struct enc_held *h)
     buf_putc(b, '}');
 }
 
+/* Of several classes, and of two of which one is the positive one. */
 static void write_classes(struct buf *b, const struct encoding *e)
 {
-    json_write_number(b, "alpha", e->alpha);
-    if (e->balanced)
-        json_write_number(b, "balanced", 1.0);
     if (e->rule != NULL) {
         buf_puts(b, ",\"rule\":");
         json_write_string(b, e->rule);
     }
+    if (e->alpha == 0.0) {
+        buf_puts(b, ",\"negative\":");
+        json_write_string(b, e->classes[0]);
+        buf_puts(b, ",\"positive\":");
+        json_write_string(b, e->classes[1]);
+        return;
+    }
+    json_write_number(b, "alpha", e->alpha);
+    if (e->balanced)
+        json_write_number(b, "balanced", 1.0);
     for (size_t c = 0; c < e->nclasses; c++) {
         buf_puts(b, c > 0 ? "," : ",\"classes\":[");
         json_write_string(b, e->classes[c]);
@@ -79,14 +87,8 @@ char *encoding_to_json(const struct encoding *e, struct err *err)
                encoding_missing_words[e->missing]);
     json_write_number(&b, "ymean", e->ymean);
     json_write_number(&b, "ysd", e->ysd);
-    if (e->alpha > 0.0)
+    if (e->nclasses > 0)
         write_classes(&b, e);
-    else if (e->nclasses > 0) {
-        buf_puts(&b, ",\"negative\":");
-        json_write_string(&b, e->classes[0]);
-        buf_puts(&b, ",\"positive\":");
-        json_write_string(&b, e->classes[1]);
-    }
     if (e->yscale != Y_STANDARD) /* only if the number differs */
         json_write_number(&b, "yown", e->yown);
     for (size_t k = 0; k < e->nheld; k++) { /* a list, if there are several */

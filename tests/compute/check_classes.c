@@ -412,7 +412,7 @@ START_TEST(golden_scores)
         p[i] = d[2 * i];
         y[i] = d[2 * i + 1];
     }
-    ck_assert_int_eq(class_scores(n, y, p, &m, NULL), ST_OK);
+    ck_assert_int_eq(class_scores(n, y, p, NULL, &m, NULL), ST_OK);
     ck_assert(support_close(m.auprc, support_golden_scalar("auprc_scalars", "average_precision"),
                             1e-12));
     ck_assert(support_close(m.calibration_ad,
@@ -430,7 +430,7 @@ START_TEST(scores_by_hand)
                  same[] = { 0.3, 0.3, 0.3, 0.3 }, sure[] = { 0, 1, 1, 0 };
     struct metrics m;
 
-    ck_assert_int_eq(class_scores(4, y, p, &m, NULL), ST_OK);
+    ck_assert_int_eq(class_scores(4, y, p, NULL, &m, NULL), ST_OK);
     ck_assert_double_eq_tol(m.accuracy, 0.75, 1e-15); /* at 1/2 the positive class is the answer */
     ck_assert_double_eq_tol(m.auroc, 0.875, 1e-15);   /* 3 of 4 pairs, and a tie */
     ck_assert_double_eq_tol(m.log_loss, -(2 * log(0.5) + log(0.9) + log(0.8)) / 4, 1e-15);
@@ -438,11 +438,11 @@ START_TEST(scores_by_hand)
     ck_assert_double_eq_tol(m.ece, (2 * 0.0 + 0.1 + 0.2) / 4, 1e-15);
     ck_assert_double_eq_tol(m.calibration_ad, (0.0 + 0.1 + 0.2) / 3, 1e-15);
     ck_assert(isnan(m.rmse) && isnan(m.nlpd) && isnan(m.coverage95));
-    ck_assert_int_eq(class_scores(4, y, same, &m, NULL), ST_OK);
+    ck_assert_int_eq(class_scores(4, y, same, NULL, &m, NULL), ST_OK);
     ck_assert_double_eq_tol(m.auprc, m.base_rate, 1e-15);
-    ck_assert_int_eq(class_scores(4, y, sure, &m, NULL), ST_OK);
+    ck_assert_int_eq(class_scores(4, y, sure, NULL, &m, NULL), ST_OK);
     ck_assert_double_eq_tol(m.log_loss, -log(CLASS_SCORES_CLIP) / 2, 1e-9);
-    ck_assert_int_eq(class_scores(4, p, y, &m, NULL), ST_RANGE);
+    ck_assert_int_eq(class_scores(4, p, y, NULL, &m, NULL), ST_RANGE);
 }
 END_TEST
 

@@ -268,7 +268,8 @@ badly 'dirichlet cost=north:5' 'form TRUE>PREDICTED:NUMBER'
 badly 'dirichlet cost=north>north:5' 'of the right class'
 badly 'dirichlet decision=north:0.3 cost=north>south:5' 'give one of them'
 badly 'gaussian classweights=balanced' 'belongs to several classes'
-badly 'bernoulli decision=north:0.3' 'belongs to several classes'
+badly 'bernoulli classweights=balanced' 'evidence.*decision= and cost='
+badly 'gaussian decision=north:0.3' 'belongs to a likelihood of classes'
 
 # The likelihood follows the target: in files, roles, types, sessions, folds, sweeps and races.
 awk 'BEGIN { srand(9); print "x,n,w,one"; for (i = 0; i < 90; i++) { x = rand()

@@ -39,6 +39,7 @@ static enum status levels_find(const struct dataset *d, struct levels *l, struct
 static void tell_bernoulli(struct rec *r, const struct dataset *d,
                            const struct likelihood_ops *l, const struct levels *v)
 {
+    rec_str(r, "rule", d->rule);
     rec_text(r, "%s: %s, by %s\n  predicted is the probability that ", l->name, l->title,
              l->method);
     rec_safe(r, d->table->col[dataset_target(d)].name);
@@ -112,7 +113,8 @@ static enum status take(struct dataset *d, const struct dataset *trial, struct e
 /* Arguments that belong to another likelihood than the one named (NULL: none was). */
 static enum status suits(const struct args *a, const struct likelihood_ops *l, struct err *err)
 {
-    static const char *const several[] = { "alpha", "classweights", "decision", "cost", NULL };
+    static const char *const several[] = { "alpha", "classweights", NULL };
+    static const char *const classes[] = { "decision", "cost", NULL };
     const bool link = args_given(a, "link"), positive = args_given(a, "positive");
 
     if (!l && (link || positive)) {
@@ -128,26 +130,38 @@ static enum status suits(const struct args *a, const struct likelihood_ops *l, s
     }
     for (size_t k = 0; several[k]; k++)
         if (args_given(a, several[k]) && !(l && l->several)) {
-            err_set(err, ST_USAGE, "%s= belongs to several classes%s", several[k],
-                    l ? "" : ", by likelihood dirichlet");
-            err_hint(err, "likelihood dirichlet %s=%s", several[k],
-                     k == 0   ? "0.01"
-                     : k == 1 ? "balanced"
-                     : k == 2 ? "NAME:0.3"
-                              : "TRUE>PREDICTED:5");
+            if (k == 1 && l && l->classes)
+                err_set(err, ST_USAGE, "classweights= are of dirichlet, softmax and discriminant: "
+                        "the evidence by which bernoulli is tuned holds for unweighted rows. "
+                        "decision= and cost= move the choice and leave its probabilities honest");
+            else
+                err_set(err, ST_USAGE, "%s= belongs to several classes%s", several[k],
+                        l ? "" : ", by likelihood dirichlet");
+            err_hint(err, k == 1 && l && l->classes
+                              ? "likelihood bernoulli decision=NAME:0.3  |  likelihood softmax "
+                                "classweights=balanced"
+                              : "likelihood dirichlet %s=%s", several[k],
+                     k == 0 ? "0.01" : "balanced");
+            return ST_USAGE;
+        }
+    for (size_t k = 0; classes[k]; k++)
+        if (args_given(a, classes[k]) && !(l && l->classes)) {
+            err_set(err, ST_USAGE, "%s= belongs to a likelihood of classes", classes[k]);
+            err_hint(err, "likelihood dirichlet %s=%s", classes[k],
+                     k == 0 ? "NAME:0.3" : "TRUE>PREDICTED:5");
             return ST_USAGE;
         }
     if (args_given(a, "decision") && args_given(a, "cost")) {
         err_set(err, ST_USAGE, "decision= and cost= each choose the class: give one of them");
-        err_hint(err, "likelihood dirichlet decision=NAME:0.3");
+        err_hint(err, "likelihood %s decision=NAME:0.3", l->name);
         return ST_USAGE;
     }
     return ST_OK;
 }
 
 /* The rule of the line, proven against the classes; it is the caller's. */
-static enum status rule_of(const struct args *a, const struct levels *v, char **rule,
-                           struct err *err)
+static enum status rule_of(const struct args *a, const struct likelihood_ops *l,
+                           const struct levels *v, char **rule, struct err *err)
 {
     const char *const key = args_given(a, "cost") ? "cost" : "decision";
     struct decision d = { .cost = NULL };
@@ -161,6 +175,9 @@ static enum status rule_of(const struct args *a, const struct levels *v, char **
     const enum status rc = *rule ? decision_parse(*rule, v->n, v->at, &d, err)
                                  : err_nomem(err, 64, "a rule");
     decision_free(&d);
+    if (rc == ST_USAGE)
+        err_hint(err, "likelihood %s decision=%.40s:0.3  |  likelihood %s cost=%.40s>%.40s:5",
+                 l->name, v->at[0], l->name, v->at[0], v->at[1]);
     return rc;
 }
 
@@ -187,7 +204,7 @@ static enum status cmd_likelihood(struct workspace *ws, const struct args *a, st
     char *rule = NULL;
     if (rc == ST_OK && l) {
         const char *weights = l->several ? args_text(a, "classweights") : NULL;
-        rc = l->several ? rule_of(a, &level, &rule, err) : ST_OK;
+        rc = l->classes ? rule_of(a, l, &level, &rule, err) : ST_OK;
         trial.rule = rule;
         trial.balanced = weights && strcmp(weights, "balanced") == 0;
     }
@@ -220,10 +237,10 @@ const struct command cmd_likelihood_rows[] = {
       {"classweights", ARG_CHOICE, 0, NULL, 0, 0, "balanced|no", NULL,
        "of several: balanced lets rows weigh so that all classes weigh the same (default no)"},
       {"decision", ARG_WORD, 0, NULL, 0, 0, NULL, NULL,
-       "of several: NAME:0.3 chooses the class NAME when its probability is at least 0.3, "
+       "of classes: NAME:0.3 chooses the class NAME when its probability is at least 0.3, "
        "otherwise the likeliest of the others"},
       {"cost", ARG_WORD, 0, NULL, 0, 0, NULL, NULL,
-       "of several: TRUE>PREDICTED:5,.. chooses the class with the least expected cost; other "
+       "of classes: TRUE>PREDICTED:5,.. chooses the class with the least expected cost; other "
        "mistakes cost 1"}},
      CMD_NEEDS_DATA | CMD_CHANGES | CMD_DRY,
      cmd_likelihood,
@@ -242,8 +259,8 @@ const struct command cmd_likelihood_rows[] = {
      "densities with one covariance do, both on random features with the kernel that tune finds\n"
      "by the regressions of dirichlet.\n"
      "classweights=, decision= and cost= leave the labels alone: the first changes the fit and\n"
-     "its probabilities, the others only which class is chosen in score and predict of later\n"
-     "fits.\n"
+     "its probabilities (not of bernoulli), the others, of every likelihood of classes, only\n"
+     "which class is chosen in score and predict of later fits.\n"
      "A target of words is dirichlet unless likelihood says otherwise; the notes say so.\n"
      "likelihood alone shows what is in force; likelihood gaussian goes back to regression."},
     {.name = NULL},

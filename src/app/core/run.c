@@ -20,9 +20,14 @@ const char *const run_baseline_words[] = { "mean", "ridge", NULL };
 void run_prediction_free(struct prediction *p)
 {
     free(p->row), free(p->y), free(p->mean), free(p->sd_latent), free(p->sd);
-    free(p->prob);
+    free(p->prob), free(p->taken);
     free(p->y_scaled), free(p->mean_scaled), free(p->var_scaled), free(p->reach);
     memset(p, 0, sizeof *p);
+}
+
+double run_prediction_class(const struct prediction *p, size_t i)
+{
+    return p->classes ? p->mean[i] : p->taken ? p->taken[i] : (double)(p->mean[i] >= 0.5);
 }
 
 /* A copy of n things; NULL stays so. */
@@ -38,9 +43,9 @@ enum status run_prediction_copy(const struct prediction *p, struct prediction *o
                                 struct err *err)
 {
     const double *const from[] = { p->y, p->mean, p->sd_latent, p->sd, p->y_scaled,
-                                   p->mean_scaled, p->var_scaled };
+                                   p->mean_scaled, p->var_scaled, p->taken };
     double **const to[] = { &out->y, &out->mean, &out->sd_latent, &out->sd, &out->y_scaled,
-                            &out->mean_scaled, &out->var_scaled };
+                            &out->mean_scaled, &out->var_scaled, &out->taken };
 
     *out = (struct prediction){ .part = p->part, .n = p->n, .t = 1 };
     bool ok = copied((void **)&out->row, p->row, p->n, sizeof *p->row, err) &&

@@ -39,7 +39,11 @@ struct prediction {
     /* Of several classes: their probabilities, `classes` vectors of n; y and mean are then numbers
      * of classes, observed and likeliest, and mean_scaled is the probability of the latter. */
     size_t classes; double *prob;
+    double *taken; /* of two classes: the one that a rule chose (decision.h); NULL: no rule */
 };
+/* The class that was chosen in row i: of two the second one, where no rule says otherwise, from a
+ * probability (the mean) of 0.5 on. */
+double run_prediction_class(const struct prediction *, size_t i);
 void run_prediction_free(struct prediction *); /* Frees the arrays that it holds. */
 /* A copy of the prediction of one target, which the caller frees. */
 enum status run_prediction_copy(const struct prediction *one, struct prediction *out,

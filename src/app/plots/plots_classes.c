@@ -57,7 +57,7 @@ struct figure *plots_reliability(struct run *r, struct err *err)
     }
     snprintf(title, sizeof title, "Reliability of %s (%zu %s rows)", r->id, p->n, rows_word(p));
     struct figure *f = figure_new("calibration", title, err);
-    bool ok = f && class_scores(p->n, p->y, p->mean, &m, err) == ST_OK &&
+    bool ok = f && class_scores(p->n, p->y, p->mean, p->taken, &m, err) == ST_OK &&
               figure_label(f, "mean predicted probability of a bin", "share of the positive class",
                            err) == ST_OK &&
               figure_add_band(f, "95 % of honest ones", n, x, lo, hi, err) &&

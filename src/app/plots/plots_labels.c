@@ -25,13 +25,12 @@ static bool has_labels(const struct run *r)
 static void take_row(const struct prediction *p, size_t i, struct plots_labels *l, size_t k)
 {
     l->label[k] = p->y[i];
+    l->chosen[k] = run_prediction_class(p, i);
     if (p->classes) {
-        l->chosen[k] = p->mean[i];
         for (size_t c = 0; c < l->classes; c++)
             l->prob[c * l->n + k] = p->prob[c * p->n + i];
         return;
     }
-    l->chosen[k] = p->mean[i] >= 0.5;
     l->prob[k] = 1.0 - p->mean[i];
     l->prob[l->n + k] = p->mean[i];
 }
@@ -109,8 +108,8 @@ static size_t *counts_of(const struct plots_labels *l, struct err *err)
 {
     size_t *count = mem_calloc(l->classes, l->classes * sizeof *count, "plot", err);
 
-    for (size_t i = 0; count && i < l->n; i++)
-        count[(size_t)l->label[i] * l->classes + (size_t)l->chosen[i]]++;
+    if (count)
+        label_scores_confusion(l->n, l->classes, l->label, l->chosen, count);
     return count;
 }
 

@@ -65,11 +65,11 @@ static void calibration(size_t n, const double *y, const double *p, struct metri
     m->ece = weighted;
 }
 
-enum status class_scores(size_t n, const double *y, const double *p, struct metrics *m,
-                         struct err *err)
+enum status class_scores(size_t n, const double *y, const double *p, const double *taken,
+                         struct metrics *m, struct err *err)
 {
     struct metrics all;
-    double right = 0.0, loss = 0.0, brier = 0.0, ones = 0.0;
+    double right[2] = { 0.0, 0.0 }, loss = 0.0, brier = 0.0, ones = 0.0;
     enum status rc = check(n, y, p, err);
 
     if (rc == ST_OK)
@@ -77,7 +77,7 @@ enum status class_scores(size_t n, const double *y, const double *p, struct metr
     if (rc != ST_OK)
         return rc;
     for (size_t i = 0; i < n; i++) {
-        right += (p[i] >= 0.5) == (y[i] == 1.0);
+        right[y[i] == 1.0] += (taken ? taken[i] : (double)(p[i] >= 0.5)) == y[i];
         loss -= log_clipped(y[i] == 1.0 ? p[i] : 1.0 - p[i]);
         brier += (y[i] - p[i]) * (y[i] - p[i]);
         ones += y[i];
@@ -88,7 +88,10 @@ enum status class_scores(size_t n, const double *y, const double *p, struct metr
     m->n = n;
     m->auroc = auroc;
     m->auprc = auprc;
-    m->accuracy = right / (double)n;
+    m->accuracy = (right[0] + right[1]) / (double)n;
+    m->balanced_accuracy = ones == 0.0        ? right[0] / (double)n
+                           : rate == 1.0 ? right[1] / (double)n
+                                         : 0.5 * (right[0] / ((double)n - ones) + right[1] / ones);
     m->base_rate = rate;
     m->majority = fmax(rate, 1.0 - rate);
     m->log_loss = loss / (double)n;

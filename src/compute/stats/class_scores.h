@@ -9,10 +9,12 @@
 #define CLASS_SCORES_CLIP 1e-15
 enum { CLASS_SCORES_BINS = 10 };
 
-/* The scores of n rows: y 0 or 1, p the probability of 1.  Fills all members of *m for classes,
- * auroc and auprc too, and sets all others but n to NaN.  RANGE for other values. */
-enum status class_scores(size_t n, const double *y, const double *p, struct metrics *m,
-                         struct err *err);
+/* The scores of n rows: y 0 or 1, p the probability of 1.  Fills all members of *m for classes but
+ * mce, auroc and auprc too, and sets all others but n to NaN.  taken: the class that was chosen in
+ * each row, of which accuracy and balanced_accuracy are (NULL: 1 from a p of 0.5 on).  RANGE for
+ * other values. */
+enum status class_scores(size_t n, const double *y, const double *p, const double *taken,
+                         struct metrics *m, struct err *err);
 
 /* The rows by probability in bins of equal width: how many, their mean probability and the share of
  * class 1 (both NaN in an empty bin). */

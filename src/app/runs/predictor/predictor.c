@@ -7,6 +7,7 @@
 
 #include "app/runs/predictor/predictor_steps.h"
 #include "app/runs/predictor/predictor_text.h"
+#include "data/decision.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "compute/features/featmap.h"
@@ -351,6 +352,33 @@ static void write_classes(struct writer *w, const struct run *r)
     buf_puts(w->out, is_c(w) ? ";\nstatic const double temperature = " : "\ntemperature = ");
     buf_json_double(w->out, m->temperature > 0.0 ? m->temperature : 1.0);
     buf_puts(w->out, is_c(w) ? ";\n" : "\n");
+}
+
+/* Whether a probability p of the second class makes it the chosen one, as an expression that C and
+ * Python read alike: what decision_choose does for two classes. */
+static enum status write_choice(struct writer *w, const struct run *r, struct err *err)
+{
+    struct decision d = { .named = SIZE_MAX };
+    enum status rc = ST_OK;
+
+    if (r->enc.rule)
+        rc = decision_parse(r->enc.rule, r->enc.nclasses, r->enc.classes, &d, err);
+    buf_puts(w->out, is_c(w) ? "#define SECOND_CLASS(p) ("
+                             : "\n\ndef second_class(p):\n    return ");
+    if (rc == ST_OK && d.cost) {
+        buf_puts(w->out, is_c(w) ? "(p) * " : "p * ");
+        buf_json_double(w->out, d.cost[2]);
+        buf_puts(w->out, is_c(w) ? " > (1.0 - (p)) * " : " > (1.0 - p) * ");
+        buf_json_double(w->out, d.cost[1]);
+    } else {
+        const bool first = d.named == 0;
+        buf_puts(w->out, first ? is_c(w) ? "1.0 - (p) < " : "1.0 - p < "
+                               : is_c(w) ? "(p) >= " : "p >= ");
+        buf_json_double(w->out, d.named == SIZE_MAX ? 0.5 : d.least);
+    }
+    buf_puts(w->out, is_c(w) ? ")\n" : "\n");
+    decision_free(&d);
+    return rc;
 }
 
 /* Steps of projections. */
@@ -869,7 +897,7 @@ static void write_about(struct writer *w, const struct run *r, const struct pred
     if (r->model->kind->classes) {
         buf_printf(w->out, "\n%sIt computes the probability p that the class is ", note);
         note_name(w, r->enc.classes[1]);
-        buf_printf(w->out, ", the likelier class, and mean\n%sand standard deviation of the latent "
+        buf_printf(w->out, ", the chosen class, and mean\n%sand standard deviation of the latent "
                            "function.\n", note);
     } else {
         buf_printf(w->out, "\n%sIt computes the mean%s in units of the target.\n", note,
@@ -911,6 +939,11 @@ static enum status write_data(struct writer *w, const struct parts *p, struct er
     write_inputs(w, &r->enc, &p->columns);
     write_targets(w, r, &p->columns);
     write_classes(w, r);
+    if (is_c(w) || r->model->kind->classes) {
+        const enum status rc = write_choice(w, r, err);
+        if (rc != ST_OK)
+            return rc;
+    }
     return r->model->kind->keeps_inputs ? write_exact(w, r, p->sd, err)
                                         : write_features(w, r, p->sd, err);
 }

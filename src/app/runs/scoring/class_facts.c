@@ -53,7 +53,7 @@ void class_facts_of(const struct prediction *p, size_t classes, struct class_fac
 
     *f = (struct class_facts){ .classes = classes };
     for (size_t i = 0; i < p->n; i++) {
-        size_t most = p->classes ? 0 : p->mean[i] >= 0.5; /* as its column `class` says */
+        size_t most = p->classes ? 0 : p->mean[i] >= 0.5; /* as without a rule */
         if (!(p->y[i] >= 0.0 && p->y[i] < (double)classes))
             continue;
         const size_t seen = (size_t)p->y[i];
@@ -69,7 +69,7 @@ void class_facts_of(const struct prediction *p, size_t classes, struct class_fac
         var += q * (1.0 - q);
         f->surprising += class_facts_p(p, seen, i) < CLASS_FACTS_RARE;
         f->rows[seen]++;
-        f->found[seen] += p->classes ? p->mean[i] == p->y[i] : most == seen;
+        f->found[seen] += run_prediction_class(p, i) == p->y[i];
         right += most == seen;
         f->n++;
         if (most != seen)

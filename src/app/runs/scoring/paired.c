@@ -172,7 +172,7 @@ static enum status groups_of(const struct run *r, const struct prediction *p, st
 /* 1 where the predicted class is another one. */
 static double is_wrong(const struct prediction *p, size_t i)
 {
-    return (p->classes ? p->mean[i] : (double)(p->mean[i] >= 0.5)) != p->y[i];
+    return run_prediction_class(p, i) != p->y[i];
 }
 
 static enum status make(const struct run *a, const struct run *b, size_t ja, size_t jb,

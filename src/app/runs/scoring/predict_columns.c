@@ -102,10 +102,8 @@ static void class_write(const struct scoring *s, const struct table *t, size_t i
     buf_putc(out, ',');
     if (i == SIZE_MAX)
         buf_puts(out, "class");
-    else if (s->pred.classes)
-        s->csv(out, s->enc.classes[(size_t)s->pred.mean[i]]);
     else
-        s->csv(out, s->enc.classes[s->pred.mean[i] >= 0.5]);
+        s->csv(out, s->enc.classes[(size_t)run_prediction_class(&s->pred, i)]);
 }
 
 /* The classes of the prediction set, the likeliest first, with a bar between them; a bar or a
@@ -258,7 +256,7 @@ static const struct predict_column columns[] = {
     { "unlike", "1: the function is less certain than at 99 % of the training rows, each left out",
       PREDICT_ONCE | PREDICT_VARIANCE | PREDICT_NUMBER, NULL, unlike_write },
     { "p", "probability of the positive class", PREDICT_DEFAULT | PREDICT_CLASS, mean_value, NULL },
-    { "class", "the likeliest class; of two at p of 0.5 the positive one",
+    { "class", "the likeliest class, or that of decision=; of two at p of 0.5 the positive one",
       PREDICT_ONCE | PREDICT_DEFAULT | PREDICT_CLASS | PREDICT_LABEL, NULL, class_write },
     { "p", "of several classes the probability of each, p_NAME",
       PREDICT_ONCE | PREDICT_DEFAULT | PREDICT_LABEL, NULL, each_p_write },

@@ -75,6 +75,37 @@ static enum status prediction_alloc(struct prediction *p, size_t rows, size_t t,
     return p->sd && p->sd_latent && p->var_scaled && p->reach ? ST_OK : ST_NOMEM;
 }
 
+/* The classes that the rule of an encoding chooses by probabilities, C vectors of n. */
+static enum status choose(const struct encoding *enc, size_t n, size_t C, const double *prob,
+                          double *taken, struct err *err)
+{
+    struct decision rule = { .cost = NULL };
+    const enum status rc = decision_parse(enc->rule, C, enc->classes, &rule, err);
+
+    for (size_t i = 0; rc == ST_OK && i < n; i++)
+        taken[i] = (double)decision_choose(&rule, n, prob, i);
+    decision_free(&rule);
+    return rc;
+}
+
+/* By a rule of two classes; without one nothing is kept. */
+static enum status choose_of_two(const struct encoding *enc, struct prediction *p, struct err *err)
+{
+    const size_t n = p->n;
+
+    if (enc->rule == NULL)
+        return ST_OK;
+    double *prob = mem_calloc(2, (n + 1) * sizeof *prob, "probabilities", err);
+    p->taken = prob ? mem_calloc(n + 1, sizeof *p->taken, "classes", err) : NULL;
+    for (size_t i = 0; p->taken && i < n; i++) {
+        prob[i] = 1.0 - p->mean[i];
+        prob[n + i] = p->mean[i];
+    }
+    const enum status rc = p->taken ? choose(enc, n, 2, prob, p->taken, err) : ST_NOMEM;
+    free(prob);
+    return rc;
+}
+
 /* Of two classes: the mean is the probability of the positive one, and sd that of a 0 or 1 with
  * that probability; scaled values and sd_latent are those of the latent function.  The variance of
  * a model that has none is NaN. */
@@ -146,19 +177,15 @@ static enum status class_rows(const struct model *m, const struct encoding *enc,
     const struct temperature_rows rows = { .of = m->likelihood, .n = n, .classes = C, .mean = mean,
                                            .var = mean ? mean + C * n : NULL,
                                            .pool = job->pool };
-    struct decision rule = { .cost = NULL };
     if (rc == ST_OK)
         rc = temperature_apply(&rows, m->temperature, p->prob, err);
     if (rc == ST_OK)
-        rc = decision_parse(enc->rule, C, enc->classes, &rule, err);
+        rc = choose(enc, n, C, p->prob, p->mean, err);
     for (size_t i = 0; rc == ST_OK && i < n; i++) {
-        const size_t c = decision_choose(&rule, n, p->prob, i);
         p->row[i] = e->row[i];
         p->y[i] = p->y_scaled[i] = e->yraw ? e->yraw[i] : NAN;
-        p->mean[i] = (double)c;
-        p->mean_scaled[i] = p->prob[c * n + i];
+        p->mean_scaled[i] = p->prob[(size_t)p->mean[i] * n + i];
     }
-    decision_free(&rule);
     free(mean);
     return rc;
 }
@@ -219,7 +246,7 @@ enum status scoring_rows(const struct model *m, const struct encoding *enc,
     for (size_t j = 0; j < m->t && !m->kind->classes; j++)
         unscale_target(m, enc, e, j, local ? local + j * e->n : NULL, p);
     free(local);
-    return ST_OK;
+    return m->kind->classes ? choose_of_two(enc, p, err) : ST_OK;
 }
 
 /* Counts the rows whose counts the features of the model shorten. */
@@ -664,7 +691,7 @@ static void score_done(struct workspace *ws, struct job *job, enum status rc, co
     scoring_baseline_json(&rec, s->pred.t, &s->baseline);
     fitting_targets_json(&rec, &s->enc);
     scoring_tell_json(&rec, s->pred.t, s->raw, s->scaled);
-    if (s->pred.classes)
+    if (s->enc.nclasses)
         scoring_labels_json(&rec, &s->enc, &s->pred);
     r = ws_run(ws, s->run, NULL);
     if (r)
@@ -679,6 +706,8 @@ static void score_done(struct workspace *ws, struct job *job, enum status rc, co
         scoring_tell_table(&rec, &s->enc, s->raw, s->scaled);
     else
         scoring_tell_text(&rec, s->raw, s->scaled, s->part != PART_TRAIN);
+    if (s->enc.nclasses && !s->pred.classes)
+        scoring_labels_rule(&rec, &s->enc, s->raw);
     if (r)
         calibrating_score_text(&rec, r, &s->pred);
     scoring_baseline_text(&rec, s->pred.t, &s->baseline);

@@ -118,9 +118,11 @@ void scoring_tell_table(struct rec *, const struct encoding *, const struct metr
                         const struct metrics *scaled);
 void scoring_tell_text(struct rec *, const struct metrics *raw, const struct metrics *scaled,
                        bool fresh);
-/* Several classes: the members "classes", "confusion" (for each class how many of its rows were
- * taken for each), "recall" and "precision"; the text of a score; the findings of `check`.  Defined
- * in scoring_labels.c. */
+/* Two classes and several: the members "classes", "rule", "error", "confusion" (for each class how
+ * many of its rows were taken for each), "recall" and "precision".  Of several the text of a score
+ * and the findings of `check`; of two a line about the rule, if there is one.  Defined in
+ * scoring_labels.c. */
+void scoring_labels_rule(struct rec *, const struct encoding *, const struct metrics *);
 void scoring_labels_json(struct rec *, const struct encoding *, const struct prediction *);
 void scoring_labels_text(struct rec *, const struct encoding *, const struct prediction *,
                          const struct metrics *);

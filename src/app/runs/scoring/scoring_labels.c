@@ -15,10 +15,11 @@ enum { PAIRS_SHOWN = 3, ERRORS_SHOWN = 3 };
 /* The rows by class (rows of the matrix) and by what they were taken for; NULL: no memory. */
 static size_t *confusion(const struct prediction *p)
 {
-    size_t *count = mem_calloc(p->classes, p->classes * sizeof *count, "counts", NULL);
+    const size_t C = p->classes ? p->classes : 2;
+    size_t *count = mem_calloc(C, C * sizeof *count, "counts", NULL);
 
-    if (count)
-        label_scores_confusion(p->n, p->classes, p->y, p->mean, count);
+    for (size_t i = 0; count && i < p->n; i++)
+        count[(size_t)p->y[i] * C + (size_t)run_prediction_class(p, i)]++;
     return count;
 }
 
@@ -34,8 +35,8 @@ static void sums_of(const size_t *count, size_t C, size_t c, size_t *rows, size_
 
 void scoring_labels_json(struct rec *rec, const struct encoding *enc, const struct prediction *p)
 {
-    const size_t C = p->classes;
-    size_t *count = confusion(p), rows, taken;
+    const size_t C = enc->nclasses;
+    size_t *count = confusion(p), rows, taken, wrong = p->n;
     double row[TARGETS_MOST], recall[TARGETS_MOST], precision[TARGETS_MOST];
 
     rec_strs(rec, "classes", (const char *const *)enc->classes, C);
@@ -49,13 +50,24 @@ void scoring_labels_json(struct rec *rec, const struct encoding *enc, const stru
             row[b] = (double)count[a * C + b];
         rec_nums(rec, enc->classes[a], row, C);
         sums_of(count, C, a, &rows, &taken);
+        wrong -= count[a * C + a];
         recall[a] = rows ? (double)count[a * C + a] / (double)rows : NAN;
         precision[a] = taken ? (double)count[a * C + a] / (double)taken : NAN;
     }
     rec_close(rec);
+    rec_num(rec, "error", (double)wrong / (double)p->n);
     rec_nums(rec, "recall", recall, C);
     rec_nums(rec, "precision", precision, C);
     free(count);
+}
+
+void scoring_labels_rule(struct rec *rec, const struct encoding *enc, const struct metrics *m)
+{
+    if (!enc->rule)
+        return;
+    rec_text(rec, "\n  classes are chosen by ");
+    rec_safe(rec, enc->rule);
+    rec_text(rec, ": mean over classes %.4f", m->balanced_accuracy);
 }
 
 /* "A for B 12 of 150": the most frequent errors. */

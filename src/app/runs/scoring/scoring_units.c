@@ -87,7 +87,7 @@ enum status scoring_metrics(const struct encoding *enc, const struct prediction 
     if (enc->nclasses) {
         const enum status scored =
             p->classes ? label_scores(p->n, p->classes, p->y, p->prob, p->mean, raw, err)
-                       : class_scores(p->n, p->y, p->mean, raw, err);
+                       : class_scores(p->n, p->y, p->mean, p->taken, raw, err);
         *scaled = *raw;
         return scored;
     }
