@@ -50,7 +50,7 @@ static void steps_open(struct steps *s, const char *kernel, size_t n, struct poo
     must(learn_maps_open(&s->maps, &s->k, INPUTS, 0, 7, &err));
     must(learn_maps_room(&s->maps, n, pool, &err));
     const size_t q = s->maps.q;
-    s->own = report_need(learn_target_size(&s->to, q, (struct source_labels){ 0 }, 0) + 1, 8);
+    s->own = report_need(learn_target_size(&s->to, q, 1, (struct source_labels){ 0 }, 0) + 1, 8);
     learn_target_room(&s->to, s->own);
     s->all = s->maps.count + s->to.count;
     s->x = report_need(n * INPUTS, sizeof *s->x);

@@ -1,6 +1,7 @@
 /* tests/compute/check_learn.c -- maps that learn: golden features, likelihood and gradient, central
- * differences for every norm and kind of rows, the same bits for any number of threads, blocks of
- * weights and their checksums. */
+ * differences for every norm and kind of rows, several targets and rows of unequal weight against
+ * the kernel matrix, the same bits for any number of threads, blocks of weights and their
+ * checksums. */
 #include "compute/features/featmap.h"
 #include "compute/features/fop.h"
 #include "compute/likelihood/dirichlet_columns.h"
@@ -200,6 +201,95 @@ START_TEST(a_row_of_zeros_stays_zero)
 }
 END_TEST
 
+/* The NMLL of targets with covariance amplitude^2 F F' + diag(noise^2 / weight), by the kernel
+ * matrix, each target with its own amplitude at one ratio of noise to it. */
+enum { WROWS = 19, WCOLS = 4, WTARGETS = 3 };
+
+static double by_matrix(size_t targets, const double *F, const double *y, const double *scale,
+                        const double *log_scales, double log_ratio)
+{
+    static double K[WROWS][WROWS];
+    double sum = 0.0;
+
+    for (size_t t = 0; t < targets; t++) {
+        double z[WROWS];
+        for (size_t i = 0; i < WROWS; i++)
+            for (size_t j = 0; j < WROWS; j++) {
+                K[i][j] = i == j ? exp(log_ratio) / (scale[i] * scale[i]) : 0.0;
+                for (size_t k = 0; k < WCOLS; k++)
+                    K[i][j] += F[i * WCOLS + k] * F[j * WCOLS + k];
+                K[i][j] *= exp(log_scales[t]);
+            }
+        for (size_t i = 0; i < WROWS; i++) { /* K = L L', z = L^-1 y, by rows */
+            for (size_t j = 0; j <= i; j++) {
+                for (size_t k = 0; k < j; k++)
+                    K[i][j] -= K[i][k] * K[j][k];
+                K[i][j] = i == j ? sqrt(K[i][i]) : K[i][j] / K[j][j];
+            }
+            z[i] = y[t * WROWS + i];
+            for (size_t k = 0; k < i; k++)
+                z[i] -= K[i][k] * z[k];
+            z[i] /= K[i][i];
+            sum += 0.5 * z[i] * z[i] + log(K[i][i]) + 0.5 * log(2.0 * M_PI);
+        }
+    }
+    return sum;
+}
+
+/* One target and several, rows of equal weight and others. */
+START_TEST(targets_and_weights_have_the_likelihood_of_their_matrix)
+{
+    const size_t targets = _i % 2 ? WTARGETS : 1;
+    const double h = 1e-5;
+    double F[WROWS * WCOLS], y[WROWS * WTARGETS], scale[WROWS], dF[WROWS * WCOLS];
+    double at[WTARGETS + 1] = { 0.3, -0.8, 1.1, -1.7 }, w[WTARGETS * WCOLS], d[WTARGETS];
+    double inverse[WCOLS * WCOLS];
+
+    for (size_t i = 0; i < WROWS * WCOLS; i++)
+        F[i] = rng_normal(3, rng_stream(RNG_TEST, 5), i);
+    for (size_t i = 0; i < WROWS * WTARGETS; i++)
+        y[i] = rng_normal(3, rng_stream(RNG_TEST, 6), i);
+    for (size_t i = 0; i < WROWS; i++)
+        scale[i] = _i < 2 ? 1.0 : 0.2 + rng_uniform(3, rng_stream(RNG_TEST, 7), i);
+    struct nmll_columns c = { .n = WROWS, .q = WCOLS, .targets = targets, .F = F, .y = y,
+                              .scale = _i < 2 ? NULL : scale, .w = w, .inverse = inverse,
+                              .dF = dF, .log_scale = at[0], .log_noise = at[0] + at[WTARGETS] };
+    if (targets > 1) {
+        c.log_scales = at;
+        c.log_ratio = at[WTARGETS];
+        c.dscales = d;
+    }
+    ck_assert_int_eq(nmll_columns(&c, NULL, NULL), ST_OK);
+    const double is = by_matrix(targets, F, y, scale, at, at[WTARGETS]);
+    ck_assert_double_eq_tol(c.nmll, is, 1e-10 * fabs(is));
+    for (size_t i = 0; i < WROWS * WCOLS; i++) {
+        const double was = F[i];
+        F[i] = was + h;
+        const double up = by_matrix(targets, F, y, scale, at, at[WTARGETS]);
+        F[i] = was - h;
+        const double down = by_matrix(targets, F, y, scale, at, at[WTARGETS]);
+        F[i] = was;
+        ck_assert_double_eq_tol(dF[i], (up - down) / (2.0 * h), 1e-6 * (1.0 + fabs(dF[i])));
+    }
+    for (size_t i = 0; i <= WTARGETS; i++) {
+        double side[2];
+        if (i >= targets && i < WTARGETS)
+            continue;
+        for (int s = 0; s < 2; s++) { /* one target: amplitude and noise apart, not their ratio */
+            const double was = at[i], other = at[WTARGETS];
+            at[i] = was + (s ? -h : h);
+            at[WTARGETS] -= targets == 1 && i == 0 ? at[0] - was : 0.0;
+            side[s] = by_matrix(targets, F, y, scale, at, at[WTARGETS]);
+            at[WTARGETS] = other;
+            at[i] = was;
+        }
+        const double slope = (side[0] - side[1]) / (2.0 * h);
+        const double got = i == WTARGETS ? c.dnoise : targets > 1 ? d[i] : c.dscale;
+        ck_assert_double_eq_tol(got, slope, 1e-6 * (1.0 + fabs(slope)));
+    }
+}
+END_TEST
+
 /* Rows of a function that a map has to learn. */
 enum { N = 3000, D = 3 };
 static double X[N * D], Y[N];
@@ -372,6 +462,7 @@ int main(void)
     tcase_add_test(t, golden_features_likelihood_and_gradient);
     tcase_add_loop_test(t, gradients_are_differences, 0, 14);
     tcase_add_test(t, a_row_of_zeros_stays_zero);
+    tcase_add_loop_test(t, targets_and_weights_have_the_likelihood_of_their_matrix, 0, 4);
     tcase_add_loop_test(t, any_number_of_threads_learns_the_same_bits, 2, 4);
     tcase_add_test(t, the_operator_has_the_features_that_were_learned);
     tcase_add_loop_test(t, a_block_is_refused_when_a_bit_of_it_changed, 0, 2);

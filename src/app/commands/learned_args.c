@@ -71,7 +71,7 @@ static enum status learn_from(struct workspace *ws, const struct args *a, struct
     o->goes_on = true;
     o->from = kernel_learned_nets(&r->fit.kernel);
     memcpy(o->from_hp, r->tune.best.hp, sizeof o->from_hp);
-    o->from_amplitude = r->tune.best.amplitude;
+    memcpy(o->from_amplitudes, r->tune.best.amplitudes, sizeof o->from_amplitudes);
     o->from_noise = r->tune.best.noise;
     o->before = r->topt.steps + r->topt.before;
     return ST_OK;

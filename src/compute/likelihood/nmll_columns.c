@@ -31,40 +31,93 @@ static enum status invert(size_t n, size_t q, const double *F, double ratio, dou
     return rc;
 }
 
-enum status nmll_columns(struct nmll_columns *c, struct pool *pool, struct err *err)
+/* Adds what one target has: its NMLL without log|A| and what belongs to that, and to dF the part of
+ * its residuals; v has room for n + q numbers. */
+struct one { const double *y; double *w, s2, log_scale, rest, ww; };
+
+static void add_target(struct nmll_columns *c, struct one *o, double *v)
 {
     static const double log2pi = 1.8378770664093454836;
     const size_t n = c->n, q = c->q;
-    const double s2 = exp(c->log_noise), ratio = exp(c->log_noise - c->log_scale);
-    double logdet, trace = 0.0, quad = 0.0, rest = 0.0, ww = 0.0;
+    double quad = 0.0;
+
+    blas_dgemv1(false, q, n, 1.0, c->F, q, o->y, 0.0, v + n);
+    blas_dsymv1(true, q, c->inverse, q, v + n, o->w);
+    blas_dgemv1(true, q, n, -1.0, c->F, q, o->w, 0.0, v);
+    for (size_t i = 0; i < n; i++) { /* v = y - F w */
+        v[i] += o->y[i];
+        quad += o->y[i] * v[i];
+        o->rest += v[i] * v[i];
+    }
+    for (size_t j = 0; j < q; j++)
+        o->ww += o->w[j] * o->w[j];
+    c->nmll += 0.5 * (quad / o->s2 + (double)n * (o->log_scale + log2pi));
+    for (size_t i = 0; c->dF && i < n; i++)
+        blas_daxpy(q, -v[i] / o->s2, o->w, c->dF + i * q);
+}
+
+/* Of rows of equal weight. */
+static enum status of_rows(struct nmll_columns *c, struct pool *pool, struct err *err)
+{
+    const size_t n = c->n, q = c->q, t = c->targets ? c->targets : 1;
+    const double log_ratio = c->log_scales ? c->log_ratio : c->log_noise - c->log_scale;
+    const double ratio = exp(log_ratio), each = (double)t;
+    double logdet, trace = 0.0;
     enum status rc = invert(n, q, c->F, ratio, c->inverse, &logdet, pool, err);
     double *v = rc == ST_OK ? mem_aligned(n + q, sizeof *v, "residuals", err) : NULL;
 
     if (!v)
         return rc == ST_OK ? ST_NOMEM : rc;
-    blas_dgemv1(false, q, n, 1.0, c->F, q, c->y, 0.0, v + n);
-    blas_dsymv1(true, q, c->inverse, q, v + n, c->w);
-    blas_dgemv1(true, q, n, -1.0, c->F, q, c->w, 0.0, v);
-    for (size_t i = 0; i < n; i++) { /* v = y - F w */
-        v[i] += c->y[i];
-        quad += c->y[i] * v[i];
-        rest += v[i] * v[i];
-    }
-    for (size_t j = 0; j < q; j++) {
-        trace += c->inverse[j + j * q];
-        ww += c->w[j] * c->w[j];
-    }
-    c->effdim = (double)q - ratio * trace;
-    c->nmll = 0.5 * (quad / s2 + logdet + ((double)n - (double)q) * log(ratio) +
-                     (double)n * (c->log_scale + log2pi));            /* (23.5) */
-    c->dnoise = 0.5 * ((double)n - c->effdim - rest / s2);            /* (23.7) */
-    c->dscale = 0.5 * (c->effdim - ww * exp(-c->log_scale));
-    if (c->dF) { /* (23.6) */
-        rc = blas_dgemm(pool, false, false, q, n, q, 1.0, c->inverse, q, c->F, q, 0.0, c->dF, q,
+    if (c->dF) /* (23.6) */
+        rc = blas_dgemm(pool, false, false, q, n, q, each, c->inverse, q, c->F, q, 0.0, c->dF, q,
                         err);
-        for (size_t i = 0; rc == ST_OK && i < n; i++)
-            blas_daxpy(q, -v[i] / s2, c->w, c->dF + i * q);
+    for (size_t j = 0; j < q; j++)
+        trace += c->inverse[j + j * q];
+    c->effdim = (double)q - ratio * trace;
+    c->nmll = 0.5 * each * (logdet + ((double)n - (double)q) * log(ratio)); /* (23.5) */
+    c->dnoise = 0.0;
+    for (size_t j = 0; rc == ST_OK && j < t; j++) {
+        struct one o = { .y = c->y + j * n, .w = c->w + j * q,
+                         .log_scale = c->log_scales ? c->log_scales[j] : c->log_scale };
+        o.s2 = c->log_scales ? exp(o.log_scale + log_ratio) : exp(c->log_noise);
+        add_target(c, &o, v);
+        const double dnoise = 0.5 * ((double)n - c->effdim - o.rest / o.s2); /* (23.7) */
+        const double dscale = 0.5 * (c->effdim - o.ww * exp(-o.log_scale));
+        c->dnoise += dnoise;
+        c->dscale = dscale;
+        if (c->dscales) /* at a fixed ratio the noise moves with the amplitude (23.14) */
+            c->dscales[j] = dscale + dnoise;
     }
     free(v);
+    return rc;
+}
+
+/* Features and targets times the roots of the weights, and the way back (23.15). */
+enum status nmll_columns(struct nmll_columns *c, struct pool *pool, struct err *err)
+{
+    const size_t n = c->n, q = c->q, t = c->targets ? c->targets : 1;
+
+    if (!c->scale)
+        return of_rows(c, pool, err);
+    double *F = mem_aligned(n * (q + t), sizeof *F, "weighted rows", err);
+    if (!F)
+        return ST_NOMEM;
+    double *y = F + n * q;
+    for (size_t i = 0; i < n * q; i++)
+        F[i] = c->scale[i / q] * c->F[i];
+    for (size_t i = 0; i < n * t; i++)
+        y[i] = c->scale[i % n] * c->y[i];
+    struct nmll_columns own = *c;
+    own.F = F;
+    own.y = y;
+    const enum status rc = of_rows(&own, pool, err);
+    own.F = c->F;
+    own.y = c->y;
+    *c = own;
+    for (size_t i = 0; i < n; i++)
+        c->nmll -= (double)t * log(c->scale[i]);
+    for (size_t i = 0; rc == ST_OK && c->dF && i < n * q; i++)
+        c->dF[i] *= c->scale[i / q];
+    free(F);
     return rc;
 }

@@ -25,12 +25,13 @@ static const double HP_RATE = 5.0, NOISE_LEAST = 0.5;
  * before the rate is halved; the rows kept aside by this much, before that is told. */
 static const double DIVERGED = 1.0, PARTED = 0.1, ALL_MOST = 2e9; /* bytes */
 
-struct rows { size_t n; float *x; double *y; };
+/* n rows, their targets (targets x n), and the roots of their weights (NULL: all 1). */
+struct rows { size_t n; float *x; double *y, *scale; };
 struct learner {
     const struct tune_opts *o;
     const struct tools *on;
     struct learn_maps maps;
-    size_t nsubsets, steps, halved;
+    size_t nsubsets, steps, halved, targets;
     double rate;
     struct rows set[LEARN_SUBSETS_MOST], watched;
     size_t largest; /* rows of the largest subset */
@@ -50,7 +51,8 @@ struct learner {
 /* The NMLL of a subset per row, and the gradient in all parameters. */
 static enum status evaluate(struct learner *l, const struct rows *at, double *nmll, struct err *err)
 {
-    struct learn_rows r = { .n = at->n, .F = l->F, .y = at->y, .dF = l->dF };
+    struct learn_rows r = { .n = at->n, .F = l->F, .y = at->y, .scale = at->scale,
+                           .dF = l->dF };
 
     enum status rc = learn_maps_forward(&l->maps, l->theta, at->n, at->x, true, l->F, err);
     if (rc == ST_OK)
@@ -75,7 +77,8 @@ static void keep(struct learner *l, size_t step)
 /* The rows kept aside under the model of the last subset.  Call before its parameters change. */
 static enum status look(struct learner *l, size_t step, struct err *err)
 {
-    const struct learn_rows r = { .n = l->watched.n, .F = l->F, .y = l->watched.y };
+    const struct learn_rows r = { .n = l->watched.n, .F = l->F, .y = l->watched.y,
+                                  .scale = l->watched.scale };
     struct learn_told told;
 
     if (l->watched.n == 0)
@@ -87,7 +90,8 @@ static enum status look(struct learner *l, size_t step, struct err *err)
     if (rc != ST_OK)
         return rc;
     l->watched_last = told.density;
-    l->watched_error = l->looked = told.error;
+    l->watched_error = told.error;
+    l->looked = told.weighted;
     if (!l->o->stop_valid || told.density < l->watched_best) {
         l->kept_last = told.density;
         l->kept_error = told.error;
@@ -219,26 +223,38 @@ static enum status descend(struct learner *l, struct err *err)
     return rc;
 }
 
-/* The rows idx[0..n) of a source, weighted, as they are learned from. */
+/* The rows idx[0..n) of a source. */
 static enum status take_rows(struct rows *r, const struct source *src, const double *y,
-                             const size_t *idx, size_t n, struct err *err)
+                             const size_t *idx, size_t n, size_t targets, struct err *err)
 {
+    const double *scale = src->row_scale;
     double *x = mem_aligned(src->d, sizeof *x, "a row", err);
     enum status rc = ST_OK;
 
     r->n = n;
     r->x = x ? mem_aligned(n * src->d + 1, sizeof *r->x, "rows to learn from", err) : NULL;
-    r->y = r->x ? mem_aligned(n + 1, sizeof *r->y, "targets to learn from", err) : NULL;
-    if (!r->y)
+    r->y = r->x ? mem_aligned(targets * n + 1, sizeof *r->y, "targets to learn from", err) : NULL;
+    r->scale = r->y && scale ? mem_aligned(n + 1, sizeof *scale, "weights of rows", err) : NULL;
+    if (!r->y || (scale && !r->scale))
         rc = ST_NOMEM;
     for (size_t i = 0; rc == ST_OK && i < n; i++) {
         rc = src->rows(src, idx[i], idx[i] + 1, x, err);
         for (size_t j = 0; rc == ST_OK && j < src->d; j++)
             r->x[i * src->d + j] = (float)x[j];
-        r->y[i] = y[idx[i]];
+        for (size_t t = 0; t < targets; t++)
+            r->y[t * n + i] = y[t * src->n + idx[i]];
+        if (scale)
+            r->scale[i] = scale[idx[i]];
     }
     free(x);
     return rc;
+}
+
+static void free_rows(struct rows *r)
+{
+    free(r->x);
+    free(r->y);
+    free(r->scale);
 }
 
 static int by_index(const void *a, const void *b)
@@ -264,7 +280,8 @@ static enum status deal(struct learner *l, const struct source *src, const doubl
         size_t *all = mem_calloc(l->o->valid->n, sizeof *all, "order of rows", err);
         for (size_t i = 0; all && i < l->o->valid->n; i++)
             all[i] = i;
-        rc = all ? take_rows(&l->watched, l->o->valid, l->o->yvalid, all, l->o->valid->n, err)
+        rc = all ? take_rows(&l->watched, l->o->valid, l->o->yvalid, all, l->o->valid->n,
+                             l->targets, err)
                  : ST_NOMEM;
         free(all);
     }
@@ -272,7 +289,7 @@ static enum status deal(struct learner *l, const struct source *src, const doubl
         rng_permutation(l->o->seed, rng_stream(RNG_NET_ROWS, (uint32_t)l->o->restart), src->n,
                         order);
     if (rc == ST_OK && !l->o->stop_valid)
-        rc = take_rows(&l->watched, src, y, order, aside, err);
+        rc = take_rows(&l->watched, src, y, order, aside, l->targets, err);
     const size_t left = src->n - aside;
     l->nsubsets = l->nsubsets > left / 2 ? left / 2 : l->nsubsets;
     l->nsubsets = l->nsubsets ? l->nsubsets : 1;
@@ -280,7 +297,7 @@ static enum status deal(struct learner *l, const struct source *src, const doubl
         const size_t from = i * left / l->nsubsets, to = (i + 1) * left / l->nsubsets;
         const size_t n = to - from < most ? to - from : most;
         qsort(order + aside + from, n, sizeof *order, by_index);
-        rc = take_rows(&l->set[i], src, y, order + aside + from, n, err);
+        rc = take_rows(&l->set[i], src, y, order + aside + from, n, l->targets, err);
         l->largest = n > l->largest ? n : l->largest;
     }
     l->largest = l->watched.n > l->largest ? l->watched.n : l->largest;
@@ -293,7 +310,7 @@ static void begin(struct learner *l, size_t n, const double *y)
     learn_maps_begin(&l->maps, l->o, l->theta);
     learn_target_begin(&l->to, learn_maps_size(&l->maps), n, y);
     if (l->o->goes_on)
-        learn_target_from(&l->to, l->o->from_amplitude, l->o->from_noise);
+        learn_target_from(&l->to, l->o);
     learn_target_hold(&l->to, l->o);
     memcpy(l->best, l->theta, l->all * sizeof *l->best);
 }
@@ -301,7 +318,8 @@ static void begin(struct learner *l, size_t n, const double *y)
 static enum status make_room(struct learner *l, struct err *err)
 {
     const size_t n = l->largest, q = l->maps.q;
-    const size_t own = learn_target_size(&l->to, q, l->o->labels, l->watched.n);
+    const size_t own = learn_target_size(&l->to, q, l->targets, l->o->labels,
+                                         l->watched.n);
     const size_t all = l->all = l->maps.count + l->to.count, doubles = 5 * all + 2 * n * q + own;
     const double bytes = learn_maps_bytes(&l->maps, n, pool_threads(l->on->pool)) +
                          (double)doubles * sizeof *l->F;
@@ -359,14 +377,15 @@ static enum status of_all(struct learner *l, const struct source *src, const dou
     const bool few = (double)src->n * (double)l->maps.q * sizeof *l->F <= ALL_MOST;
     double *F = few ? mem_aligned(src->n * l->maps.q, sizeof *F, "features of all rows", err)
                     : NULL;
-    struct learn_rows all = { .n = src->n, .F = F, .y = y };
+    const struct rows *set = &l->set[0];
+    struct learn_rows all = { .n = src->n, .F = F, .y = y, .scale = src->row_scale };
     enum status rc = few && !F ? ST_NOMEM : ST_OK;
 
     if (rc == ST_OK && few)
         rc = all_features(l, src, F, err);
     if (rc == ST_OK && !few) {
-        all = (struct learn_rows){ .n = l->set[0].n, .F = l->F, .y = l->set[0].y };
-        rc = learn_maps_forward(&l->maps, l->theta, all.n, l->set[0].x, false, l->F, err);
+        all = (struct learn_rows){ .n = set->n, .F = l->F, .y = set->y, .scale = set->scale };
+        rc = learn_maps_forward(&l->maps, l->theta, set->n, set->x, false, l->F, err);
     }
     if (rc == ST_OK)
         rc = learn_target_ask(&l->to, &all, l->on->pool, err);
@@ -451,11 +470,10 @@ static enum status check_from(const struct kernel *k, size_t d, const struct tun
 
 static enum status check(const struct source *src, const struct tune_opts *o, struct err *err)
 {
-    if (o->targets > 1 || src->row_scale || src->layout.nparts > 0) {
+    if ((o->labels.classes && src->row_scale) || src->layout.nparts > 0) {
         err_named(err, ST_UNSUPPORTED, "learned", "a map is learned from %s",
-                  o->targets > 1   ? "one target: this dataset has several"
-                  : src->row_scale ? "rows of equal weight: this dataset has a column of weights"
-                                   : "columns of numbers, not from sequences");
+                  src->layout.nparts ? "columns of numbers, not from sequences"
+                                     : "rows of equal weight where they have classes");
         err_hint(err, "cols NAME role=skip  |  kernel matern(nu=5/2), then tune");
         return ST_UNSUPPORTED;
     }
@@ -463,6 +481,10 @@ static enum status check(const struct source *src, const struct tune_opts *o, st
         return err_named(err, ST_UNSUPPORTED, "learned",
                          "a map is learned by the exact marginal likelihood of subsets: without "
                          "objective= and nmll=");
+    for (size_t i = 0; src->row_scale && i < src->n; i++)
+        if (!(src->row_scale[i] > 0.0) || !isfinite(src->row_scale[i]))
+            return err_set(err, ST_RANGE, "the weight of training row %zu is %g", i + 1,
+                           src->row_scale[i] * src->row_scale[i]);
     return src->n < 20 ? err_set(err, ST_RANGE, "a map is learned from 20 rows or more") : ST_OK;
 }
 
@@ -473,6 +495,7 @@ enum status learn_run(const struct kernel *k, const struct source *src, const do
     struct learner l = { .o = o, .on = on, .least = INFINITY,
                          .steps = o->steps ? o->steps : STEPS, .watched_best = INFINITY,
                          .nsubsets = o->subsets ? o->subsets : SUBSETS,
+                         .targets = o->targets ? o->targets : 1,
                          .rate = o->rate > 0.0 ? o->rate : RATE, .watched_error = NAN,
                          .watched_last = NAN, .kept_last = NAN, .kept_error = NAN, .res = res };
 
@@ -495,12 +518,9 @@ enum status learn_run(const struct kernel *k, const struct source *src, const do
     if (rc == ST_OK)
         rc = finish(&l, src, y, err);
     learn_maps_close(&l.maps);
-    for (size_t i = 0; i < LEARN_SUBSETS_MOST; i++) {
-        free(l.set[i].x);
-        free(l.set[i].y);
-    }
-    free(l.watched.x);
-    free(l.watched.y);
+    for (size_t i = 0; i < LEARN_SUBSETS_MOST; i++)
+        free_rows(&l.set[i]);
+    free_rows(&l.watched);
     free(l.theta);
     free(l.F);
     if (rc != ST_OK)

@@ -47,7 +47,7 @@ struct tune_opts {
     bool stop_valid; /* it ends, and keeps its best, by the rows of `valid` */
     bool goes_on; /* from these weights and values, with fresh moments */
     struct kernel_nets from;
-    double from_hp[KERNEL_MAX_HP], from_amplitude, from_noise;
+    double from_hp[KERNEL_MAX_HP], from_amplitudes[TARGETS_MOST], from_noise;
     size_t before;                     /* the steps that led there, which a repetition takes too */
     uint64_t seed;
     enum precision precision;
