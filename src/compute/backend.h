@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define BACKEND_ABI 12 /* 12: maps that a device does not serve */
+#define BACKEND_ABI 13 /* 13: sums and forms over rows (fop_rows.h) */
 #define BACKEND_ENTRY "gpdesk_backend"
 
 enum precision { PREC_FLOAT, PREC_DOUBLE };        /* of features inside a tile; sums are double */
@@ -157,9 +157,17 @@ struct backend_exact {
     const struct backend_descent *descent; /* NULL: descents stay on the CPU */
 };
 
-/* NULL members: `has_dtile` to `grad` are done by the CPU backend, `gram` and `sketch` by blocks of
- * rows from the backend's tiles.  BACKEND from any of them means that the device failed; the
- * operator then continues on the CPU. */
+/* Requests of compute/features/fop_rows.h, and blocks of rows: `per` blocks at[..] of `rows`
+ * neighbours each. */
+struct fop_factors;
+struct fop_groups;
+struct fop_chosen { size_t rows, per; const size_t *at; };
+
+/* NULL members: `has_dtile` to `grad` are done by the CPU backend, `gram` to `blocks` by blocks of
+ * rows from the backend's tiles.  A backend that has all of these is asked for tiles of samples of
+ * at most 4096 rows only (softmax and the gradients of Dirichlet regressions still ask for all):
+ * the rows can be where the caller cannot read them.  BACKEND from any of them means that the
+ * device failed; the operator then continues on the CPU. */
 struct backend_ops {
     unsigned abi;                                     /* BACKEND_ABI at build time */
     const char *name, *summary;                       /* "cpu", "AVX-512, 2 threads" */
@@ -203,8 +211,8 @@ struct backend_ops {
     enum status (*grad)(void *state, size_t r0, size_t r1, const double *Z, const double *B,
                         size_t ld, double *grad, struct err *);
     /* grad[i] += sum of B o dZ / dlog hp[i] over all rows, for every i, with B = Z S + T V': S M x
-     * M symmetric, both triangles (NULL: 0), T k vectors of n, V k vectors of M (6.12).  NULL or
-     * UNSUPPORTED: use tiles of `grad`. */
+     * M symmetric, both triangles (NULL: 0), T k vectors of n, V k vectors of M (6.12).  NULL, or
+     * UNSUPPORTED or no room: by tiles and `grad`. */
     enum status (*back)(void *state, const double *S, size_t k, const double *T, const double *V,
                         double *grad, const struct ctl *, struct err *);
     /* As fop_gram_of (without yty) and fop_sketch in fop.h; G: M columns of ld, both triangles.
@@ -214,6 +222,22 @@ struct backend_ops {
     /* rough: features may be rounded to float16, but equally in both products. */
     enum status (*sketch)(void *state, size_t L, const double *Omega, double *Y, bool rough,
                           const struct ctl *, struct err *);
+    /* As the functions of the same names in fop.h and fop_rows.h; UNSUPPORTED: from tiles. */
+    enum status (*dgram)(void *state, size_t ihp, double *C, const struct ctl *, struct err *);
+    enum status (*diagonal)(void *state, double *diag, const struct ctl *, struct err *);
+    enum status (*slope_form)(void *state, size_t ihp, const double *r, const double *w,
+                              double *out, struct err *);
+    enum status (*forms)(void *state, const struct fop_factors *, double *q, const struct ctl *,
+                         struct err *);
+    enum status (*means)(void *state, const struct fop_groups *, double *C, const struct ctl *,
+                         struct err *);
+    enum status (*dots)(void *state, const float *v, double *dot, double *square,
+                        const struct ctl *, struct err *);
+    enum status (*outer)(void *state, bool keep, double *K, const struct ctl *, struct err *);
+    enum status (*outer_back)(void *state, const double *S, size_t nhp, double *grad,
+                              const struct ctl *, struct err *);
+    enum status (*blocks)(void *state, const struct fop_chosen *, size_t k, const double *P,
+                          double *W, struct err *);
     /* The Nystrom approximation (share/doc/methods.md 8.1 to 8.3) from a test matrix Omega (M x L),
      * which becomes U; ev (L) is filled.  After a failure other than CANCELLED the CPU may
      * succeed. */

@@ -12,7 +12,7 @@
 #include "compute/linalg/blas.h"
 #include "compute/models/exact_system.h"
 #include "compute/models/exact_op.h"
-#include "compute/features/fop.h"
+#include "compute/features/fop_rows.h"
 #include "compute/models/model.h"
 #include "compute/preconds/precond.h"
 #include "compute/rng.h"
@@ -336,12 +336,14 @@ static void gradients(const struct source_array *src, size_t n, size_t M)
         T[i] = rng_normal(5, RNG_TEST, i);
     for (size_t i = 0; i < 17 * M; i++)
         V[i] = rng_normal(6, RNG_TEST, i);
+    const struct fop_slope by_gram = { S, T, V, 1, kernel_nhp(&p.k) },
+                           by_probes = { NULL, T, V, 17, kernel_nhp(&p.k) };
     for (int i = 0; i < 9; i++) {
         const double start = now();
         if (i % 3 == 0)
-            must(fop_back(p.f, S, 1, T, V, grad, NULL, &err), "gradient");
+            must(fop_back(p.f, &by_gram, grad, NULL, &err), "gradient");
         else if (i % 3 == 1)
-            must(fop_back(p.f, NULL, 17, T, V, grad, NULL, &err), "gradient");
+            must(fop_back(p.f, &by_probes, grad, NULL, &err), "gradient");
         else
             must(fop_factor(p.f, 0.09, NULL, &err), "factor");
         best[i % 3] = fmin(best[i % 3], now() - start);

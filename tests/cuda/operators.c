@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "compute/linalg/blas.h"
 #include "compute/models/exact.h"
+#include "compute/features/fop_rows.h"
 #include "compute/likelihood/nmll.h"
 #include "compute/likelihood/nmll_impl.h"
 #include "compute/preconds/precond.h"
@@ -134,7 +135,8 @@ static void compare_back(const struct job *j, double tol)
                 size += s * s;
             }
         ok(fop_grad(p.cpu, 0, n, Z, B, M, a, &fail));
-        ok(fop_back(p.dev, how < 2 ? S : NULL, how != 1 ? K : 0, T, V, b, NULL, &fail));
+        const struct fop_slope back = { how < 2 ? S : NULL, T, V, how != 1 ? K : 0, nhp };
+        ok(fop_back(p.dev, &back, b, NULL, &fail));
         /* Sums of n M terms of either sign: what they may lose is a share of their size. */
         const double most =
             tol * (norm(nhp, a) + 0.1 * sqrt(size) * norm(n * M, Z) / sqrt((double)n));
@@ -572,7 +574,7 @@ START_TEST(little_shared_memory)
         nhp = kernel_nhp(&p.k);
         memset(grad[i], 0, sizeof grad[i]);
         ok(fop_pass(p.dev, 1, P, w[i], NULL, &fail));
-        ok(fop_back(p.dev, NULL, 1, P, P, grad[i], NULL, &fail));
+        ok(fop_back(p.dev, &(struct fop_slope){ NULL, P, P, 1, nhp }, grad[i], NULL, &fail));
         ck_assert(!fop_lost(p.dev, NULL));
         pair_close(&p);
     }

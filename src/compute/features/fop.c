@@ -121,6 +121,7 @@ void fop_free(struct fop *f)
     learned_rows_free(f->learned);
     fop_panel_free(f->panel);
     gram_free(f->formed);
+    fop_outer_drop(f);
     free(f->centre);
     free(f->part);
     free(f);
@@ -207,6 +208,7 @@ enum status fop_set(struct fop *f, const double *hp, struct err *err)
     unform(f);
     free(f->centre);
     f->centre = NULL;
+    fop_outer_drop(f);
     enum status rc = f->twin ? f->host->set(f->twin, hp, err) : ST_OK;
     if (rc == ST_OK && !f->lost)
         rc = f->be->set(f->state, hp, err);
@@ -420,22 +422,4 @@ enum status fop_grad(struct fop *f, size_t r0, size_t r1, const double *Z, const
     if (f->Z)
         return err_set(err, ST_STATE, "a given feature matrix has no hyperparameters");
     return back_ops(f)->grad(back_state(f), r0, r1, Z, B, ld, grad, err);
-}
-
-bool fop_has_back(const struct fop *f)
-{
-    return f->be && f->be->back && !f->lost;
-}
-
-enum status fop_back(struct fop *f, const double *S, size_t k, const double *T, const double *V,
-                     double *grad, const struct ctl *ctl, struct err *err)
-{
-    if (!fop_has_back(f))
-        return ST_UNSUPPORTED;
-    const enum status rc = f->be->back(f->state, S, k, T, V, grad, ctl, err);
-    if (rc == ST_OK || rc == ST_CANCELLED)
-        return rc;
-    if (!fop_goes_on(f, rc, err)) /* the device has no room: use tiles */
-        err_clear(err);
-    return ST_UNSUPPORTED;
 }

@@ -58,11 +58,6 @@ enum status fop_tile64(struct fop *, size_t r0, size_t r1, double *z, size_t ld,
  * those rows, (r1-r0) x ld (share/doc/methods.md 6.12, 3.13). */
 enum status fop_grad(struct fop *, size_t r0, size_t r1, const double *Z, const double *B,
                      size_t ld, double *grad, struct err *err);
-/* The same sum over all rows on the device, with B = Z S + T V' (backend.h).  UNSUPPORTED: use
- * fop_grad. */
-enum status fop_back(struct fop *, const double *S, size_t k, const double *T, const double *V,
-                     double *grad, const struct ctl *, struct err *);
-bool fop_has_back(const struct fop *);
 bool fop_has_dtile(const struct fop *); /* true if fop_dtile works; else use fop_grad */
 /* Rows r0..r1-1 of dZ / dlog hp[ihp] in double. */
 enum status fop_dtile(struct fop *, size_t ihp, size_t r0, size_t r1, double *dz, size_t ld,

@@ -28,6 +28,7 @@ struct fop {
      * float64 (centre_back). */
     bool centres;
     double *centre;      /* M; NULL: not computed at these hyperparameters */
+    double *outer;       /* fop_outer: the features of all rows; or NULL */
     const double *row_scale;
     struct learned_rows *learned; /* of a map that learns: what the backend reads; else NULL */
 };
@@ -37,6 +38,8 @@ struct fop {
 bool fop_goes_on(struct fop *, enum status rc, struct err *err);
 /* fop_products.c: frees the workspace of products. */
 void fop_panel_free(struct panel *);
+/* fop_rows.c: frees the features of all rows. */
+void fop_outer_drop(struct fop *);
 
 static inline const struct backend_ops *ops_of(const struct fop *f)
 {

@@ -943,6 +943,12 @@ enum status fop_dgram(struct fop *f, size_t ihp, double *C, const struct ctl *ct
 {
     if (f->Z)
         return err_set(err, ST_STATE, "a given feature matrix has no hyperparameters");
+    if (ops_of(f)->dgram) {
+        const enum status done = ops_of(f)->dgram(state_of(f), ihp, C, ctl, err);
+        if (done != ST_UNSUPPORTED && !fop_goes_on(f, done, err))
+            return done;
+        err_clear(err);
+    }
     struct panel *p = panel_gram(f, true, err);
     enum status rc = p ? ST_OK : ST_NOMEM;
 

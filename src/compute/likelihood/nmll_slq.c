@@ -15,6 +15,7 @@
 #include "compute/likelihood/nmll_impl.h"
 
 #include "base/mem.h"
+#include "compute/features/fop_rows.h"
 #include "compute/linalg/blas.h"
 #include "compute/models/exact_system.h"
 #include "compute/rng.h"
@@ -381,91 +382,31 @@ double nmll_slq_difference(size_t probes, const double *a, const double *b)
     return probes > 1 ? sqrt(var / ((double)probes * (double)(probes - 1))) : NAN;
 }
 
-struct slq_rows { struct slq *s; size_t nhp; double *part; enum status *rc; const double *noise; };
-
-/* The matrix B of share/doc/methods.md 6.12 for a tile of rows (rows x M), with Z A^-1 replaced by
- * its estimate from the probes (10.4):
+/* grad[0 .. nhp): sum of B o dZ / dlog hp with the matrix B of share/doc/methods.md 6.12, whose
+ * Z A^-1 is replaced by its estimate from the probes (10.4):
  *   B = (t/nv) sum_i (Z x_i) v_i' - sum over targets of r w' / noise^2,
- * x_i = A^-1 c_i, v_i = P^-1 c_i; and sum of B o dZ / dlog hp for each hyperparameter into part. */
-static void grad_task(void *ctx, size_t task, size_t worker)
-{
-    struct slq_rows *g = ctx;
-    const struct slq *s = g->s;
-    const size_t M = s->M, nv = s->k - s->t, r0 = task * ROWS;
-    const size_t rows = r0 + ROWS < s->n ? ROWS : s->n - r0;
-
-    (void)worker;
-    if (ctl_stopped(s->ctl))
-        return;
-    double *Z = mem_aligned(2 * rows * M, sizeof *Z, "a tile of features", NULL), *B = Z + rows * M;
-    g->rc[task] = Z ? fop_tile64(s->f, r0, r0 + rows, Z, M, NULL) : ST_NOMEM;
-    if (g->rc[task] == ST_OK) {
-        blas_dgemm1(false, true, M, rows, nv, (double)s->t / (double)nv, s->V, M, s->T + r0, s->n,
-                    0.0, B, M);
-        for (size_t i = 0; i < rows; i++)
-            for (size_t q = 0; q < s->t; q++)
-                blas_daxpy(M, -s->T[(nv + q) * s->n + r0 + i] / (g->noise[q] * g->noise[q]),
-                           s->X + (nv + q) * M, B + i * M);
-        g->rc[task] = fop_grad(s->f, r0, r0 + rows, Z, B, M, g->part + task * g->nhp, NULL);
-    }
-    free(Z);
-}
-
-/* The same sum on the device that holds the features: B = T V', T (n x k) and V (M x k) with their
- * factors.  UNSUPPORTED when there is no device. */
-static enum status slq_there(struct slq *s, size_t nhp, const double *noise, double *grad,
-                             struct err *err)
-{
-    const size_t M = s->M, nv = s->k - s->t;
-
-    if (!fop_has_back(s->f))
-        return ST_UNSUPPORTED;
-    double *V = mem_aligned(s->k * M, sizeof *V, "the gradient's vectors", err);
-    if (!V)
-        return ST_NOMEM;
-    for (size_t i = 0; i < nv * M; i++)
-        V[i] = (double)s->t / (double)nv * s->V[i];
-    for (size_t q = 0; q < s->t; q++)
-        for (size_t i = 0; i < M; i++)
-            V[(nv + q) * M + i] = -s->X[(nv + q) * M + i] / (noise[q] * noise[q]);
-    memset(grad, 0, nhp * sizeof *grad);
-    const enum status rc = fop_back(s->f, NULL, s->k, s->T, V, grad, s->ctl, err);
-    free(V);
-    return rc;
-}
-
-/* grad[0 .. nhp): sum of B o dZ / dlog hp, on a device or over tiles of rows. */
+ * x_i = A^-1 c_i, v_i = P^-1 c_i. */
 static enum status slq_hp_gradient(struct slq *s, const double *y, size_t nhp,
                                    const double *noise, double *grad, struct err *err)
 {
-    const size_t tasks = (s->n + ROWS - 1) / ROWS, nv = s->k - s->t;
-    struct slq_rows g = { .s = s, .nhp = nhp, .noise = noise };
-    enum status rc = fop_zp(s->f, s->k, s->X, s->T, s->ctl, err);
+    const size_t M = s->M, nv = s->k - s->t;
+    double *V = mem_aligned(s->k * M, sizeof *V, "the gradient's vectors", err);
+    const struct fop_slope back = { .T = s->T, .V = V, .k = s->k, .nhp = nhp };
+    enum status rc = V ? fop_zp(s->f, s->k, s->X, s->T, s->ctl, err) : ST_NOMEM;
 
     for (size_t i = 0; rc == ST_OK && i < s->t * s->n; i++)
         s->T[nv * s->n + i] = y[i] - s->T[nv * s->n + i];
     if (rc == ST_OK)
         rc = precond_apply(s->pre, fop_pool(s->f), nv, s->B, s->V, err);
-    const enum status there = rc == ST_OK ? slq_there(s, nhp, noise, grad, err) : ST_OK;
-    if (rc != ST_OK || there != ST_UNSUPPORTED)
-        return rc == ST_OK ? there : rc;
-    g.part = mem_calloc(tasks * (nhp + 1), sizeof *g.part, "partial sums", err);
-    g.rc = g.part ? mem_calloc(tasks, sizeof *g.rc, "partial sums", err) : NULL;
-    if (g.rc == NULL)
-        rc = ST_NOMEM;
-    if (rc == ST_OK)
-        pool_run(fop_pool(s->f), tasks, grad_task, &g);
+    for (size_t i = 0; rc == ST_OK && i < nv * M; i++)
+        V[i] = (double)s->t / (double)nv * s->V[i];
+    for (size_t q = 0; rc == ST_OK && q < s->t; q++)
+        for (size_t i = 0; i < M; i++)
+            V[(nv + q) * M + i] = -s->X[(nv + q) * M + i] / (noise[q] * noise[q]);
     memset(grad, 0, nhp * sizeof *grad);
-    for (size_t t = 0; rc == ST_OK && t < tasks; t++) {
-        if (g.rc[t] != ST_OK)
-            rc = err_set(err, g.rc[t], "the features' derivatives could not be computed");
-        for (size_t h = 0; h < nhp; h++)
-            grad[h] += g.part[t * nhp + h];
-    }
-    if (rc == ST_OK && ctl_stopped(s->ctl))
-        rc = err_set(err, ST_CANCELLED, "stopped");
-    free(g.part);
-    free(g.rc);
+    if (rc == ST_OK)
+        rc = fop_back(s->f, &back, grad, s->ctl, err);
+    free(V);
     return rc;
 }
 

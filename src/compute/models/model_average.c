@@ -5,6 +5,7 @@
 #include "compute/models/model_impl.h"
 
 #include "base/mem.h"
+#include "compute/features/fop_rows.h"
 #include "compute/linalg/blas.h"
 #include "compute/models/exact.h"
 
@@ -65,31 +66,7 @@ static enum status solve(const struct averaging *a, struct err *err)
                       err);
 }
 
-/* Features: c = mean z, in tiles with the rounding of those in the factor. */
-
-static enum status features_group(const struct averaging *a, size_t g, double *work,
-                                  struct err *err)
-{
-    const size_t Mv = a->m->Mv, end = (g + 1) * a->each;
-    float *single = (float *)(void *)(work + MODEL_TILE * Mv);
-    double *c = a->c + g * Mv;
-    enum status rc = ST_OK;
-
-    for (size_t r = g * a->each; rc == ST_OK && r < end; r += MODEL_TILE) {
-        const size_t rows = end - r < MODEL_TILE ? end - r : MODEL_TILE;
-        if (a->m->precision == PREC_DOUBLE)
-            rc = fop_tile64(a->f, r, r + rows, work, Mv, err);
-        else
-            rc = fop_tile(a->f, r, r + rows, single, Mv, err);
-        for (size_t i = 0; rc == ST_OK && a->m->precision != PREC_DOUBLE && i < rows * Mv; i++)
-            work[i] = (double)single[i];
-        for (size_t i = 0; rc == ST_OK && i < rows; i++)
-            blas_daxpy(Mv, 1.0 / (double)a->each, work + i * Mv, c);
-        if (rc == ST_OK && ctl_stopped(a->on.ctl))
-            rc = err_set(err, ST_CANCELLED, "stopped");
-    }
-    return rc;
-}
+/* Features: c = mean z, with the rounding of those in the factor. */
 
 enum status model_average_features(struct averaging *a, struct err *err)
 {
@@ -98,9 +75,9 @@ enum status model_average_features(struct averaging *a, struct err *err)
     struct model_map z = { .f = NULL };
     enum status rc = model_open(m, m->Mv, a->src, &fo, a->on.be, &z, err);
 
-    a->f = z.f;
+    const struct fop_groups of = { a->groups, a->each, m->precision };
     if (rc == ST_OK)
-        rc = all_groups(a, features_group, MODEL_TILE * m->Mv * 3 / 2 + 8, err);
+        rc = fop_means(z.f, &of, a->c, a->on.ctl, err);
     model_close(&z);
     if (rc == ST_OK)
         rc = solve(a, err);

@@ -9,6 +9,7 @@
 #include "compute/models/fit.h"
 
 #include "base/mem.h"
+#include "compute/features/fop_rows.h"
 #include "compute/linalg/blas.h"
 #include "compute/models/functions.h"
 #include "compute/models/tuning.h"
@@ -521,34 +522,18 @@ static enum status features_variance(struct model *m, const struct source *train
 
 /* Predictions. */
 
-/* var_f of a tile of rows: V = L^-1 Z' (Mv x rows) by a triangular solve, then
- * var_f = noise^2 |v_i|^2, because amplitude^2 ratio = noise^2 (share/doc/methods.md 6.1). */
-static enum status features_tile(const struct prediction *p, size_t r0, size_t r1, double *Z,
-                                 struct err *err)
+/* var_f = noise^2 |L^-1 z|^2, because amplitude^2 ratio = noise^2 (share/doc/methods.md 6.1); the
+ * features have the same rounding as those in the factor. */
+static enum status features_variances(const struct prediction *p, struct fop *f, struct err *err)
 {
-    const size_t Mv = p->m->Mv, rows = r1 - r0;
-    enum status rc;
+    const struct fop_factors of = { p->m->L, 1, p->m->precision };
+    double *q = p->varf;
+    const enum status rc = fop_forms(f, &of, q, p->on.ctl, err);
 
-    if (p->m->precision == PREC_DOUBLE) {
-        rc = fop_tile64(p->f, r0, r1, Z, Mv, err);
-    } else { /* features with the same rounding as those in the factor */
-        float *z = (float *)(void *)(Z + MODEL_TILE * Mv);
-        rc = fop_tile(p->f, r0, r1, z, Mv, err);
-        for (size_t i = 0; rc == ST_OK && i < rows * Mv; i++)
-            Z[i] = (double)z[i];
-    }
-    if (rc != ST_OK)
-        return rc;
-    memset(Z + rows * Mv, 0, (MODEL_TILE - rows) * Mv * sizeof *Z);
-    rc = blas_dtrsm(NULL, false, Mv, MODEL_TILE, p->m->L, Mv, Z, Mv, err);
-    if (rc != ST_OK)
-        return rc;
-    for (size_t i = 0; i < rows; i++) {
-        const double q = blas_ddot(Mv, Z + i * Mv, Z + i * Mv);
-        for (size_t j = 0; j < p->m->t; j++)
-            p->varf[j * p->n + r0 + i] = p->m->noises[j] * p->m->noises[j] * q;
-    }
-    return ST_OK;
+    for (size_t j = p->m->t; rc == ST_OK && j-- > 0;)
+        for (size_t i = 0; i < p->n; i++)
+            p->varf[j * p->n + i] = p->m->noises[j] * p->m->noises[j] * q[i];
+    return rc;
 }
 
 /* mean = Z w by one pass; then the variances tile by tile, with a map of Mv columns if that
@@ -570,13 +555,8 @@ static enum status features_predict(struct prediction *p, struct err *err)
         model_close(&z);
         rc = model_open(m, m->Mv, p->src, &fo, p->on.be, &z, err);
     }
-    if (rc == ST_OK && p->varf != NULL) {
-        p->f = z.f;
-        p->tile = features_tile;
-        p->work_len =
-            MODEL_TILE * m->Mv + (m->precision == PREC_FLOAT ? MODEL_TILE * m->Mv / 2 : 0) + 8;
-        rc = model_tiles(p, err);
-    }
+    if (rc == ST_OK && p->varf != NULL)
+        rc = features_variances(p, z.f, err);
     model_close(&z);
     return rc;
 }

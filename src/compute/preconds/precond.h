@@ -71,8 +71,6 @@ enum status precond_sqrt(const struct precond *, struct pool *, size_t k, const 
 bool precond_inverse(const struct precond *, double *work, struct backend_inverse *);
 size_t precond_inverse_work(const struct precond *);
 double precond_logdet(const struct precond *); /* log|P| (share/doc/methods.md 8.7) */
-/* The diagonal of Z'Z (M), by one pass over the features. */
-enum status precond_diagonal(struct fop *, double *diag, const struct ctl *, struct err *);
 /* For the golden tests: Nystrom from a given test matrix Omega (M x L, column-major;
  * orthonormalised when `qr`, else taken as orthonormal up to one scale) with 1 to 3 passes. */
 enum status nystrom_build_for_tests(struct fop *, size_t L, const double *Omega, bool qr,

@@ -3,7 +3,7 @@
 #ifndef GPDESK_SOLVERS_BATCH_H
 #define GPDESK_SOLVERS_BATCH_H
 
-#include "compute/features/fop.h"
+#include "compute/features/fop_rows.h"
 
 #include <stdint.h>
 
@@ -13,14 +13,9 @@ struct batch {
     struct fop *f;
     size_t rows, blocks, per, count; /* rows of a block; blocks of the data, of a batch; batches of
                                       * an epoch */
-    size_t k, M, groups;             /* vectors; columns; groups of blocks, a task each */
+    size_t k, M;                     /* vectors; columns */
     size_t *order;                   /* the order of blocks in this epoch */
-    const size_t *at;                /* the `per` blocks of the current batch */
-    const double *P;
-    double *W, *part;                /* k x M; sums of each group, groups x k x M */
-    char *z, *t, *w, *p;             /* workspace of each worker; p: P in the operator's
-                                      * precision */
-    enum status *rc;                 /* of each group */
+    struct fop_blocks *products;
 };
 
 /* About `want` rows a batch (0: 512), for k vectors. */

@@ -3,6 +3,7 @@
 #include "compute/solvers/solve.h"
 
 #include "base/mem.h"
+#include "compute/features/fop_rows.h"
 #include "compute/linalg/blas.h"
 
 #include <math.h>
@@ -96,7 +97,7 @@ static enum status ridge_columns(void *ctx, size_t m, const size_t *at, double *
 static enum status ridge_diagonal(void *ctx, double *diag, const struct ctl *ctl, struct err *err)
 {
     const struct ridge *r = ctx;
-    return precond_diagonal(r->fop, diag, ctl, err);
+    return fop_diagonal(r->fop, diag, ctl, err);
 }
 
 struct linop solve_ridge(const struct ridge *r)

@@ -8,6 +8,7 @@
 #include "compute/stats/kpca.h"
 
 #include "base/mem.h"
+#include "compute/features/fop_rows.h"
 #include "compute/linalg/blas.h"
 #include "compute/preconds/precond.h"
 #include "compute/rng.h"
@@ -160,7 +161,7 @@ static enum status total_variance(struct fop *f, struct kpca *k, const struct ct
     double *diag = mem_calloc(k->M, sizeof *diag, "feature variances", err);
     if (!diag)
         return ST_NOMEM;
-    const enum status rc = precond_diagonal(f, diag, ctl, err);
+    const enum status rc = fop_diagonal(f, diag, ctl, err);
     k->total = -(double)fop_rows(f) * blas_ddot(k->M, k->mu, k->mu);
     for (size_t j = 0; j < k->M; j++)
         k->total += diag[j];

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "compute/features/featmap.h"
-#include "compute/features/fop.h"
+#include "compute/features/fop_rows.h"
 #include "compute/kernels/kernel_tile.h"
 
 #include <math.h>
@@ -31,28 +31,16 @@ void neighbours_sort(struct neighbour *v, size_t n)
 static enum status measure(struct fop *fop, size_t n, size_t M, const float *own,
                            struct neighbour *out, const struct ctl *ctl, struct err *err)
 {
-    float *z = mem_calloc(BLOCK * M, sizeof *z, "features", err);
-    enum status rc = z ? ST_OK : ST_NOMEM;
+    double *dot = mem_calloc(2 * n, sizeof *dot, "distances", err), *square = dot ? dot + n : NULL;
+    const enum status rc = dot ? fop_dots(fop, own, dot, square, ctl, err) : ST_NOMEM;
     double size = 0.0;
 
     for (size_t j = 0; j < M; j++)
         size += (double)own[j] * (double)own[j];
-    for (size_t r = 0; rc == ST_OK && r < n; r += BLOCK) {
-        const size_t some = n - r < BLOCK ? n - r : BLOCK;
-        ctl_tell(ctl, PHASE_ROWS, r, n, (double)NAN);
-        rc = ctl_stopped(ctl) ? err_set(err, ST_CANCELLED, "stopped")
-                              : fop_tile(fop, r, r + some, z, M, err);
-        for (size_t i = 0; rc == ST_OK && i < some; i++) {
-            double dot = 0.0, norm = 0.0;
-            for (size_t j = 0; j < M; j++) {
-                dot += (double)own[j] * (double)z[i * M + j];
-                norm += (double)z[i * M + j] * (double)z[i * M + j];
-            }
-            out[r + i] = (struct neighbour){ dot / sqrt(fmax(size * norm, 1e-300)),
-                                             sqrt(fmax(size + norm - 2.0 * dot, 0.0)), r + i };
-        }
-    }
-    free(z);
+    for (size_t i = 0; rc == ST_OK && i < n; i++)
+        out[i] = (struct neighbour){ dot[i] / sqrt(fmax(size * square[i], 1e-300)),
+                                     sqrt(fmax(size + square[i] - 2.0 * dot[i], 0.0)), i };
+    free(dot);
     return rc;
 }
 

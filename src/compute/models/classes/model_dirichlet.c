@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "compute/features/featmap.h"
+#include "compute/features/fop_rows.h"
 #include "compute/likelihood/dirichlet.h"
 #include "compute/likelihood/likelihood.h"
 #include "compute/linalg/blas.h"
@@ -246,30 +247,17 @@ static enum status dirichlet_variance(struct model *m, const struct source *trai
     return run(m, train, false, on, &evidence, err);
 }
 
-enum status model_dirichlet_variances(const struct prediction *p, size_t factors, size_t r0,
-                                      size_t r1, double *Z, struct err *err)
+enum status model_dirichlet_variances(const struct prediction *p, struct fop *f, size_t factors,
+                                      struct err *err)
 {
     const struct model *m = p->m;
-    const size_t M = m->M, rows = r1 - r0;
-    double *V = Z + MODEL_TILE * M;
-    enum status rc = fop_tile64(p->f, r0, r1, Z, M, err);
+    const struct fop_factors of = { m->factors, factors, PREC_DOUBLE };
+    const enum status rc = fop_forms(f, &of, p->varf, p->on.ctl, err);
 
-    if (rc == ST_OK)
-        memset(Z + rows * M, 0, (MODEL_TILE - rows) * M * sizeof *Z);
-    for (size_t c = 0; rc == ST_OK && c < factors; c++) {
-        memcpy(V, Z, MODEL_TILE * M * sizeof *V);
-        rc = blas_dtrsm(NULL, false, M, MODEL_TILE, m->factors + c * M * M, M, V, M, err);
-        for (size_t i = 0; rc == ST_OK && i < rows; i++)
-            p->varf[c * p->n + r0 + i] =
-                m->noises[c] * m->noises[c] * blas_ddot(M, V + i * M, V + i * M);
-    }
+    for (size_t c = 0; rc == ST_OK && c < factors; c++)
+        for (size_t i = 0; i < p->n; i++)
+            p->varf[c * p->n + i] *= m->noises[c] * m->noises[c];
     return rc;
-}
-
-static enum status dirichlet_tile(const struct prediction *p, size_t r0, size_t r1, double *Z,
-                                  struct err *err)
-{
-    return model_dirichlet_variances(p, p->m->t, r0, r1, Z, err);
 }
 
 enum status model_dirichlet_means(struct prediction *p, struct model_map *z, struct err *err)
@@ -293,12 +281,8 @@ static enum status dirichlet_predict(struct prediction *p, struct err *err)
     struct model_map z = { .f = NULL };
     enum status rc = model_dirichlet_means(p, &z, err);
 
-    if (rc == ST_OK && p->varf != NULL) {
-        p->f = z.f;
-        p->tile = dirichlet_tile;
-        p->work_len = 2 * MODEL_TILE * p->m->M + 8;
-        rc = model_tiles(p, err);
-    }
+    if (rc == ST_OK && p->varf != NULL)
+        rc = model_dirichlet_variances(p, z.f, p->m->t, err);
     model_close(&z);
     return rc;
 }

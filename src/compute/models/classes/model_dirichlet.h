@@ -27,11 +27,10 @@ enum status model_dirichlet_fits(const struct fit_opts *, const struct fit_plan 
 enum status model_dirichlet_means(struct prediction *, struct model_map *, struct err *);
 void model_dirichlet_end(struct fit *, enum status);
 bool model_dirichlet_suits(const struct model *, const struct source *, struct err *);
-/* A part of a prediction's tile: variances of the functions by their factors L_c, in rows r0 to
- * r1, v_c |L_c^-1 z|^2 with v_c the squares of m->noises.  Z: the tile's workspace of
- * 2 MODEL_TILE M + 8 doubles. */
-enum status model_dirichlet_variances(const struct prediction *, size_t factors, size_t r0,
-                                      size_t r1, double *Z, struct err *);
+/* p->varf: variances of the functions of a prediction by their factors L_c, v_c |L_c^-1 z|^2 with
+ * v_c the squares of m->noises. */
+enum status model_dirichlet_variances(const struct prediction *, struct fop *, size_t factors,
+                                      struct err *);
 /* Kernels of all kinds of several classes on features are tuned by the Dirichlet regressions. */
 extern const struct model_tuning model_dirichlet_tuning;
 

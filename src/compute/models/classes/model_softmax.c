@@ -297,14 +297,13 @@ static enum status softmax_variance(struct model *m, const struct source *train,
 }
 
 /* Two classes share a factor. */
-static enum status softmax_tile(const struct prediction *p, size_t r0, size_t r1, double *Z,
-                                struct err *err)
+static enum status softmax_variances(const struct prediction *p, struct fop *f, struct err *err)
 {
     const size_t factors = softmax_factors_of(p->m->t);
-    const enum status rc = model_dirichlet_variances(p, factors, r0, r1, Z, err);
+    const enum status rc = model_dirichlet_variances(p, f, factors, err);
 
     for (size_t c = factors; rc == ST_OK && c < p->m->t; c++)
-        memcpy(p->varf + c * p->n + r0, p->varf + r0, (r1 - r0) * sizeof *p->varf);
+        memcpy(p->varf + c * p->n, p->varf, p->n * sizeof *p->varf);
     return rc;
 }
 
@@ -315,12 +314,8 @@ static enum status softmax_predict(struct prediction *p, struct err *err)
 
     if (rc == ST_OK && p->varf != NULL && p->m->factors == NULL)
         memset(p->varf, 0, p->m->t * p->n * sizeof *p->varf);
-    else if (rc == ST_OK && p->varf != NULL) {
-        p->f = z.f;
-        p->tile = softmax_tile;
-        p->work_len = 2 * MODEL_TILE * p->m->M + 8;
-        rc = model_tiles(p, err);
-    }
+    else if (rc == ST_OK && p->varf != NULL)
+        rc = softmax_variances(p, z.f, err);
     model_close(&z);
     return rc;
 }
