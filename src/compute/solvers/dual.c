@@ -255,8 +255,9 @@ static enum status prepare(struct dual *d, double *X)
     else if (d->maxit == 0)
         d->maxit = (size_t)fmax(1.0, ceil(PRODUCTS / d->cost));
     d->E = mem_calloc(d->m, d->k * sizeof *d->E, "the gradient of a descent", d->err);
-    d->path = (struct dual_path){ .n = d->n, .k = d->k, .rho = d->momentum, .pool = d->A->pool,
-                                  .average = d->average, .r = fmin(1.0, 100.0 / (double)d->maxit),
+    d->path = (struct dual_path){ .n = d->n, .k = d->k, .rho = d->momentum, .kept = d->kept,
+                                  .pool = d->A->pool, .average = d->average,
+                                  .r = fmin(1.0, 100.0 / (double)d->maxit),
                                   .from = d->maxit - d->maxit * 3 / 10 };
     rc = d->E ? dual_path_new(&d->path, d->err) : ST_NOMEM;
     if (rc == ST_OK && resumed)

@@ -19,6 +19,7 @@ enum dual_average { DUAL_GEOMETRIC = 1, DUAL_ARITHMETIC, DUAL_NONE };
 struct dual_path {
     size_t n, k;
     double rho, r;             /* momentum; weight of the newest iterate in a geometric average */
+    double kept;               /* the share of a step that the velocity does not take (9.19) */
     enum dual_average average;
     size_t from;               /* an arithmetic average begins behind this step */
     struct pool *pool;
@@ -38,8 +39,9 @@ void dual_path_free(struct dual_path *);
 void dual_path_start(struct dual_path *, const double *X);
 /* U <- a + rho v (k vectors of n), the point at which Nesterov's gradient is taken. */
 void dual_path_ahead(const struct dual_path *, double *U);
-/* v <- rho v - length g, a <- a + v, and the average, where g has E (m x k, each vector of m) in
- * its coordinates at[] and 0 elsewhere; repeated indices add up.  at NULL: m = n, all of them. */
+/* a <- a + rho v - length g, v <- rho v - (1 - kept) length g, and the average, where g has E (m x
+ * k, each vector of m) in its coordinates at[] and 0 elsewhere; repeated indices add up.  at NULL:
+ * m = n, all of them. */
 void dual_path_step(struct dual_path *, size_t m, const size_t *at, double length,
                     const double *E);
 /* f (4) <- what m steps that leave a coordinate alone make of it: v <- f0 v and the sum of the
@@ -80,6 +82,7 @@ struct dual {
     double momentum, step;     /* the step counts in limits, */
     double given;              /* and this is the one that was asked for */
     bool free_momentum;        /* `begin` may take more momentum than is given */
+    double kept;               /* of the path; `begin` may set it */
     enum dual_average average;
     void *own;                 /* of the method */
     /* By `begin`. */

@@ -3,6 +3,8 @@
  *
  * With w = a + rho / (1 - rho) v a step changes w only where the gradient is not 0:
  *   w <- w - length / (1 - rho) g,   v <- rho v - length g            (share/doc/methods.md 9.11)
+ * or, where the velocity takes the share s of a step, length (1 + s rho / (1 - rho)) g and s length
+ * g (9.19),
  * so that m steps that leave a coordinate alone keep w and turn v into rho^m v, and the average is
  * a combination of itself, w and v (9.12).  Nothing grows, so that nothing has to be rescaled. */
 #include "compute/solvers/dual.h"
@@ -166,11 +168,12 @@ static void move(struct dual_path *p, size_t i, size_t m, double length, const d
 {
     const size_t k = p->k;
     const double newest = p->average == DUAL_GEOMETRIC ? p->r : 1.0;
+    const double far = 1.0 / (1.0 - p->rho), less = p->kept * p->rho * far, taken = 1.0 - p->kept;
 
     for (size_t c = 0; c < k; c++) {
         const double d = length * g[c * m];
-        p->v[i * k + c] -= d;
-        p->w[i * k + c] -= d / (1.0 - p->rho);
+        p->v[i * k + c] -= taken * d;
+        p->w[i * k + c] -= (far - less) * d;
         if (p->a)
             p->a[i * k + c] -= newest * d;
     }
