@@ -45,6 +45,9 @@ has "calibrate learns anew" "$out" '"command":"calibrate".*"learned_anew":true'
 ok "by rows that nothing was learned from" between "$(num score coverage95)" 0.9 0.99
 run -s c.gpd -e 'predict out=p6.csv'
 ok "a session keeps the new map" cmp p5.csv p6.csv
+run -s c.gpd -e 'calibrate rows=50'
+has "what calibrate made has no tuning to repeat" "$err" 'error\[not-tuned\]'
+has "and names the run that has" "$err" '^  try  calibrate r[0-9]* rows=50$'
 run --format json -s c.gpd -e 'calibrate r1 on=valid; score'
 has "validation rows need no new map" "$out" '"command":"calibrate".*"learned_anew":false'
 run --format json -e "demo friedman1 n=300 seed=1; split folds=3 seed=1; $small; tune steps=10" \

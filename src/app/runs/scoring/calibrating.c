@@ -483,6 +483,28 @@ static enum status new_run(struct workspace *ws, struct calibrating *c, const st
     return rc;
 }
 
+/* The tuning that learned the features of r.  A run that calibrate made has none: the message then
+ * names the last run before it that has. */
+static enum status take_tuning(const struct workspace *ws, const struct run *r,
+                               struct calibrating *c, struct err *err)
+{
+    const enum status rc = scoring_take_tuning(ws, r, &c->s.topt, err);
+
+    if (rc == ST_OK)
+        return rc;
+    err_hint(err, "tune, then fit, then calibrate rows=%zu", c->ask.rows);
+    for (size_t i = ws->nrun; i-- > 0;) {
+        const struct run *f = ws->run[i];
+        if (f->kind != RUN_FIT || f->serial >= r->serial || !f->model ||
+            strcmp(f->dataset_name, r->dataset_name) != 0 || f->info.calibration_rows ||
+            !ws_tuning_of(ws, f))
+            continue;
+        err_hint(err, "calibrate %s rows=%zu", f->id, c->ask.rows);
+        break;
+    }
+    return rc;
+}
+
 enum status calibrating_start(struct workspace *ws, struct run *r,
                               const struct calibrating_ask *ask, const char *line,
                               struct err *err)
@@ -502,7 +524,7 @@ enum status calibrating_start(struct workspace *ws, struct run *r,
     if (rc == ST_OK)
         rc = choose_rows(c, err);
     if (rc == ST_OK && c->ask.rows && kernel_learns(&r->fit.kernel))
-        rc = scoring_take_tuning(ws, r, &c->s.topt, err);
+        rc = take_tuning(ws, r, c, err);
     if (rc != ST_OK) {
         calibrating_free(&tmp);
         return rc;

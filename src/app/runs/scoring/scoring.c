@@ -903,13 +903,13 @@ enum status scoring_take_tuning(const struct workspace *ws, const struct run *r,
         return ST_OK;
     }
     if (t) {
-        err_set(err, ST_STATE, "%s was tuned on validation rows, which folds do not have",
-                t->id);
+        err_set(err, ST_STATE, "%s was tuned on validation rows, which its repetition on fewer "
+                "rows does not have", t->id);
         err_hint(err, "tune, then fit, then score folds tune=yes");
         return ST_STATE;
     }
     err_named(err, ST_STATE, "not-tuned", "the hyperparameters of %s come from no tuning of this "
-              "session, so there is none to repeat in each fold", r->id);
+              "session, so there is none to repeat", r->id);
     err_hint(err, "tune, then fit, then score folds tune=yes  |  score folds");
     return ST_STATE;
 }
