@@ -44,14 +44,15 @@ sums() { # NAME KERNEL COMMANDS HOW
     run --format json -e "open dna.csv types=seq=sequence; cols y,z role=skip" \
         -e "cols $target role=target; kernel $2; $3; words count=2 out=w.csv" \
         -e "predict dna.csv columns=row,$column out=p.csv"
-    awk -F, -v how="$4" -v target=$target '
+    awk -F, -v how="$4" -v target=$target -v level="$(printf '%s\n' "$out" |
+        grep '"command":"fit"' | sed -n 's/.*"level":\([-0-9.e]*\).*/\1/p')" '
         function back(w,   i, b) {
             for (i = length(w); i > 0; i--) b = b substr("TGCA", index("ACGT", substr(w, i, 1)), 1)
             return b < w ? b : w }
         FILENAME == "w.csv" { if (FNR > 1) weight[$1 $2] = $3; next }
         FILENAME == "dna.csv" {
             if (FNR > 1) { seq[FNR] = $1; n++; if (target == "y") m += $2 } next }
-        FNR > 1 { f = m / n; s = seq[FNR]
+        FNR > 1 { f = target == "y" ? m / n : level + 0; s = seq[FNR]
             for (i = 1; i <= length(s); i++) {
                 one = substr(s, i, 1); two = i < length(s) ? substr(s, i, 2) : ""
                 if (how == "places") f += weight[one i]

@@ -85,6 +85,11 @@ static bool is_sparse(const struct run *r)
     return r->info.inducing != 0;
 }
 
+static bool has_mean(const struct run *r)
+{
+    return is_sparse(r) && r->info.level != 0.0;
+}
+
 static bool has_neighbours(const struct run *r)
 {
     return r->info.neighbours != 0;
@@ -328,6 +333,9 @@ static const struct measure table[] = {
          "logarithm of the approximate evidence of two classes"),
      INFO(evidence), HIGHER, .applies = has_evidence, .omit = true, .age = MEASURE_LATER,
      .compare = true},
+    {ROW("level", "level", MEASURE_ITERATION, "",
+         "mean of the prior of the function of two classes at inducing points, the likeliest one"),
+     INFO(level), .applies = has_mean, .omit = true, .age = MEASURE_LATER},
     {ROW("ratio", "ratio", MEASURE_ITERATION, "", "eigenvalue at the rank over the noise"),
      INFO(ratio), LOWER, .applies = has_rank},
     {ROW("start_residual", "start_residual", MEASURE_ITERATION, "",

@@ -377,6 +377,8 @@ void inducing_run_text(struct rec *rec, const struct run *r)
 
     if (i->inducing)
         rec_text(rec, "\n  %zu inducing points", i->inducing);
+    if (i->inducing && i->level != 0.0)
+        rec_text(rec, "   level %.3g: the mean of the function far from them", i->level);
     if (i->inducing && !r->model->kind->classes)
         rec_text(rec, "   %s %.2f nats",
                  isfinite(i->bound) ? "bound of the log likelihood"

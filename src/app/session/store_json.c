@@ -640,6 +640,8 @@ static void model(struct buf *b, const struct model *m)
     reach(b, m);
     if (m->temperature > 0.0)
         num(b, "temperature", m->temperature);
+    if (m->level != 0.0)
+        num(b, "level", m->level);
     if (m->set_reach > 0.0)
         num(b, "set_reach", m->set_reach);
     count(b, "seed", m->seed);

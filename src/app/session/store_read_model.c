@@ -251,6 +251,11 @@ static void read_calibration(struct jdoc *j, struct model *m)
 {
     if (store_doc_has(j, "$.model.temperature"))
         m->temperature = store_read_field_positive(j, "$.model.temperature", false);
+    if (store_doc_has(j, "$.model.level")) {
+        m->level = store_doc_num(j, "$.model.level");
+        if (!isfinite(m->level))
+            store_doc_wrong(j, "$.model.level is not finite");
+    }
     if (store_doc_has(j, "$.model.set_reach"))
         m->set_reach = store_read_field_positive(j, "$.model.set_reach", false);
     if (store_doc_has(j, "$.model.spread"))

@@ -35,7 +35,8 @@ enum status sites_make(const struct columns_of *rows, const double *Z, size_t m,
         return ST_NOMEM;
     }
     s->low = (struct latent_low){ .m = m, .V = s->b.V, .missed = s->b.missed, .W = s->all,
-                                  .F = s->all + n * m, .u = s->all + n * m + m * m };
+                                  .F = s->all + n * m, .u = s->all + n * m + m * m,
+                                  .levelled = true };
     double *tau = s->low.u + m;
     s->l = (struct latent){ .pool = rows->pool, .n = n, .y = y, .tau = tau, .alpha = tau + n,
                             .nu = tau + 2 * n };

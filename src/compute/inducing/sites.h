@@ -1,6 +1,6 @@
 /* compute/inducing/sites.h -- two classes at inducing points: a prior of m directions and of what
  * each row has on its own (FITC), and the likelihood's posterior of it in sites
- * (likelihood/latent.h; share/doc/methods.md 16.15 to 16.17). */
+ * (likelihood/latent.h; share/doc/methods.md 16.15 to 16.18). */
 #ifndef GPDESK_SITES_H
 #define GPDESK_SITES_H
 

@@ -1,9 +1,11 @@
 /* compute/likelihood/latent.c -- see latent.h. */
 #include "compute/likelihood/latent.h"
 
+#include "base/mem.h"
 #include "compute/linalg/blas.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Columns of a task. */
@@ -158,6 +160,39 @@ enum status latent_moments(struct latent *l, const double *nu, double *mean, dou
     for (size_t i = 0; i < n; i++)
         l->alpha[i] = nu[i] - sqrt(l->tau[i]) * work[i];
     blas_dsymv1(true, n, l->K, n, l->alpha, mean);
+    return rc;
+}
+
+/* With constant sites the level is the mean of a regression on nu / tau, whose covariance is that
+ * of the function and the sites: the slope is 1' alpha, and it falls by 1' S B^-1 S 1 (16.18), as
+ * the least sum of squares that the directions leave of a constant, which loses no digit. */
+enum status latent_level(const struct latent *l, double *work, double *slope, double *fall,
+                         struct err *err)
+{
+    const struct latent_low *w = l->low;
+    const size_t n = l->n, m = w->m;
+    double *seen = mem_calloc(m, sizeof *seen, "the level", err);
+
+    if (seen == NULL)
+        return ST_NOMEM;
+    *slope = *fall = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        *slope += l->alpha[i];
+        work[i] = w->amplitude * l->tau[i] * left(l, i);
+    }
+    enum status rc = blas_dgemm(l->pool, true, false, m, 1, n, 1.0, w->V, n, work, n, 0.0, seen, m,
+                                err);
+    if (rc == ST_OK)
+        rc = blas_dtrsm(l->pool, false, m, 1, w->F, m, seen, m, err);
+    if (rc == ST_OK)
+        rc = blas_dtrsm(l->pool, true, m, 1, w->F, m, seen, m, err);
+    if (rc == ST_OK)
+        rc = blas_dgemm(l->pool, false, false, n, 1, m, w->amplitude, w->V, n, seen, m, 0.0, work,
+                        n, err);
+    for (size_t i = 0; i < n; i++)
+        *fall += l->tau[i] * left(l, i) * (1.0 - work[i]) * (1.0 - work[i]);
+    *fall += blas_ddot(m, seen, seen);
+    free(seen);
     return rc;
 }
 

@@ -16,6 +16,7 @@ struct latent_low {
     size_t m;
     const double *V, *missed; /* n x m, and n */
     double amplitude;
+    bool levelled;  /* the mean of the prior is `level`, the likeliest one, and not 0 */
     double *W;      /* workspace, n x m */
     double *F, *u;  /* out: F F' = I + amplitude^2 V' S V (m x m, lower), and the mean of the m
                      * directions */
@@ -32,6 +33,7 @@ struct latent {
     double *tau, *alpha; /* out: n of each, allocated by the caller */
     double *B;           /* out: the lower Cholesky factor of I + S K S (n x n, by columns) */
     double *V;           /* workspace, n x n.  After a call of `posterior` it is free for others */
+    double level;        /* out: the mean of the prior; 0 unless low->levelled */
     double tolerance;    /* sites that want to move less than this, relatively, are converged; 0:
                           * LATENT_TOLERANCE */
     double evidence;     /* out: the logarithm of the approximate evidence, in nats */
@@ -52,6 +54,10 @@ enum status latent_factor(struct latent *, double *diag, const struct ctl *, str
  * `work` (n) is overwritten. */
 enum status latent_moments(struct latent *, const double *nu, double *mean, double *var,
                            double *work, const struct ctl *, struct err *);
+/* The slope of the evidence in the level, and how fast that falls, at the sites of the last call of
+ * latent_moments (low): the step to the likeliest level is their quotient.  `work`: n. */
+enum status latent_level(const struct latent *, double *work, double *slope, double *fall,
+                         struct err *);
 /* The share of row i in 1/2 log|I + S K S|; these add up to it. */
 double latent_half(const struct latent *, size_t i);
 /* W (n x n, lower triangle; may be V) <- the symmetric weights with d evidence / d theta =

@@ -50,22 +50,23 @@ struct sweep {
     struct latent *l;
     double *nu, *mean, *var, *work; /* n of each: site means times precision; the posterior */
     double damping, change;
+    double level; /* the mean of the prior: sites are of the function beyond it */
 };
 
 /* The cavity of row i: the posterior without its own site.  A row whose prior variance is 0, as of
- * one without words, has the value 0 whatever its site. */
+ * one without words, has the value 0 (beyond the level) whatever its site. */
 struct cavity { double tau, mean, var, z; };
 static struct cavity cavity_of(const struct sweep *s, size_t i)
 {
     const struct latent *l = s->l;
 
     if (s->var[i] == 0.0)
-        return (struct cavity){ .tau = INFINITY };
+        return (struct cavity){ .tau = INFINITY, .z = l->y[i] * s->level };
     struct cavity c = { .tau = fmax(1.0 / s->var[i] - l->tau[i], LATENT_TAU_LEAST) };
 
     c.mean = (s->mean[i] / s->var[i] - s->nu[i]) / c.tau;
     c.var = 1.0 / c.tau;
-    c.z = l->y[i] * c.mean / sqrt(1.0 + c.var);
+    c.z = l->y[i] * (c.mean + s->level) / sqrt(1.0 + c.var);
     return c;
 }
 
@@ -80,7 +81,7 @@ static double evidence(const struct sweep *s)
         const struct cavity c = cavity_of(s, i);
         const double tau = l->tau[i], nu = s->nu[i];
         if (isinf(c.tau)) {
-            sum += log_cdf(0.0) - latent_half(l, i);
+            sum += log_cdf(c.z) - latent_half(l, i);
             continue;
         }
         sum += log_cdf(c.z) + 0.5 * log1p(tau / c.tau) - latent_half(l, i) +
@@ -114,6 +115,26 @@ static void update(struct sweep *s)
     }
 }
 
+/* Moves the sites, and the level towards the likeliest one at those before. */
+static enum status move(struct sweep *s, struct err *err)
+{
+    const struct latent *l = s->l;
+    double slope = 0.0, fall = 0.0;
+    enum status rc = ST_OK;
+
+    if (l->low && l->low->levelled && l->sweeps > 0) /* at first no site tells anything */
+        rc = latent_level(l, s->work, &slope, &fall, err);
+    update(s);
+    if (rc != ST_OK || !(fall > 0.0))
+        return rc;
+    const double step = s->damping * slope / fall;
+    s->change = fmax(s->change, slope * slope / fall); /* twice what the evidence gains by it */
+    s->level += step;
+    for (size_t i = 0; i < l->n; i++) /* what sites say of the function with its level stays */
+        s->nu[i] -= step * l->tau[i];
+    return ST_OK;
+}
+
 /* Sweeps until no site wants to move.  Where the wanted change grows, sites overshoot: the
  * share of it that they move is halved; where it falls, that grows again. */
 static enum status iterate(struct sweep *s, const struct ctl *ctl, struct err *err)
@@ -132,7 +153,7 @@ static enum status iterate(struct sweep *s, const struct ctl *ctl, struct err *e
         l->evidence = evidence(s);
         if (l->sweeps > 0 && (s->change < enough || l->sweeps == LATENT_SWEEPS))
             break;
-        update(s);
+        rc = move(s, err);
         s->damping = s->change > last ? fmax(0.5 * s->damping, DAMPING_LEAST)
                                       : fmin(1.1 * s->damping, 1.0);
         last = s->change;
@@ -155,6 +176,7 @@ static enum status probit_posterior(struct latent *l, const struct ctl *ctl, str
         s.nu[i] = 0.0;
     }
     const enum status rc = iterate(&s, ctl, err);
+    l->level = s.level;
     if (l->u != NULL) { /* sites are stationary: the evidence moves with K alone */
         memset(l->u, 0, l->n * sizeof *l->u);
         memset(l->g, 0, l->n * sizeof *l->g);

@@ -120,6 +120,7 @@ struct fit_info {
     double momentum;             /* of its velocity */
     double lambda1;              /* largest eigenvalue of K1 over n; 0: not computed */
     double evidence;             /* classes: the logarithm of the approximate evidence; else NaN */
+    double level;                /* as that of the model */
     size_t halved;               /* how often the solver halved its step because it diverged */
     /* The condition number of P^-1 A from the coefficients of conjugate gradients (a lower bound),
      * with the extreme Ritz values (share/doc/methods.md 10.1), and that of A from the spectrum of
@@ -210,6 +211,7 @@ struct model {
     /* Classes that were calibrated: their latent functions are divided by it; 0: by 1.  And their
      * prediction sets: what a class may lack of probability 1 (stats/calibration.h); 0: none. */
     double temperature, set_reach;
+    double level;                /* two classes, sparse: the mean of the prior; else 0 */
     /* Functions of the posterior that the fit solved for (share/doc/methods.md 5.11, 6.19), S x M
      * at amplitude 1, so that one set serves all targets; their random numbers follow from the
      * seed.  NULL with S 0. */

@@ -87,10 +87,11 @@ enum status parts_predict(const struct model_part *p, size_t target, size_t n, c
 {
     const bool exact = p->m.kind->exact;
     const double by = exact ? p->scale * p->scale : p->scale;
+    const double constant = p->m.kind->constant ? p->m.kind->constant(&p->m) : 0.0;
     enum status rc = parts_whole(&p->m, target, n, x, mean, exact ? NULL : var, tools, err);
 
     for (size_t i = 0; rc == ST_OK && i < n; i++)
-        mean[i] /= by;
+        mean[i] = (mean[i] - constant) / by;
     if (rc == ST_OK && var && exact)
         return exact_variance(p, target, n, x, var, tools->pool, err);
     for (size_t i = 0; rc == ST_OK && var && i < n; i++)

@@ -19,9 +19,9 @@ void parts_of(const struct model *, const size_t *first, size_t n, size_t which,
  * m->d, row-major), in scaled units. */
 enum status parts_whole(const struct model *, size_t target, size_t n, const double *x,
                         double *mean, double *var, const struct tools *, struct err *err);
-/* Mean and variance of one product p.  The means of all products add up to that of the model.  The
- * variance with an exact model is beta^2 (s - |L^-1 v|^2), O(M^2) for each row, where s and v (M)
- * are the part w_p^2 k_p of k(x, x) and of k(X, x). */
+/* Mean and variance of one product p.  The means of all products add up to that of the model less
+ * its constant.  The variance with an exact model is beta^2 (s - |L^-1 v|^2), O(M^2) for each row,
+ * where s and v (M) are the part w_p^2 k_p of k(x, x) and of k(X, x). */
 enum status parts_predict(const struct model_part *, size_t target, size_t n, const double *x,
                           double *mean, double *var, const struct tools *, struct err *err);
 

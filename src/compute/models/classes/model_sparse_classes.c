@@ -1,5 +1,5 @@
 /* compute/models/classes/model_sparse_classes.c -- two classes at m inducing points: expectation
- * propagation in the form of FITC (compute/inducing/sites.h; share/doc/methods.md 16.15 to 16.17).
+ * propagation in the form of FITC (compute/inducing/sites.h; share/doc/methods.md 16.15 to 16.18).
  *
  * With F and u of likelihood/latent.h and L the factor of the points, the model predicts as the
  * sparse regression does (22.3): weights w = amplitude L'^-1 u, and F as the factor of its
@@ -109,6 +109,7 @@ static enum status fit_at(struct fit *ft, const struct columns_of *rows, struct 
         rc = sites_at(s, m->amplitude, 0.0, ft->on.ctl, err);
     if (rc != ST_OK)
         return rc;
+    info->level = m->level = s->l.level;
     info->skipped = p->skipped;
     info->inducing = m->M = p->m;
     m->X = p->Z;
@@ -219,7 +220,16 @@ static bool suits(const struct model *m, const struct source *src, struct err *e
 
 static enum status predict(struct prediction *p, struct err *err)
 {
-    return sparse_model.predict(p, err);
+    const enum status rc = sparse_model.predict(p, err);
+
+    for (size_t i = 0; rc == ST_OK && i < p->n; i++)
+        p->mean[i] += p->m->level;
+    return rc;
+}
+
+static double constant(const struct model *m)
+{
+    return m->level;
 }
 
 /* Tuning: as the exact model of two classes, at points that stay until the search asks for
@@ -371,5 +381,6 @@ const struct model_ops sparse_classes_model = {
     .variance = variance,
     .suits = suits,
     .predict = predict,
+    .constant = constant,
     .tuning = &tuning,
 };
