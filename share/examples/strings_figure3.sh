@@ -59,5 +59,6 @@ plot "$out/strings_figure3.csv" using 1:2:3 skip 1 with yerrorlines pt 7 lc rgb 
 set logscale y
 set ylabel "seconds of the choice"
 set yrange [0.001:]
-plot "$out/strings_figure3.csv" using 1:4 skip 1 with linespoints pt 7 lc rgb "#d55e00" notitle
+plot "$out/strings_figure3.csv" using 1:(\$4 > 0.001 ? \$4 : 0.001) \
+    skip 1 with linespoints pt 7 lc rgb "#d55e00" notitle
 END

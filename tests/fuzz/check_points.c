@@ -1,5 +1,5 @@
 /* tests/fuzz/check_points.c -- sessions whose models were tampered with, under checksums that are
- * right: inducing points, strings, support vectors. */
+ * right: inducing points, strings, support vectors, sites and levels of two classes. */
 #include "app/session/store_impl.h"
 #include "compute/models/classes/csvc.h"
 #include "data/checksum.h"
@@ -220,6 +220,41 @@ START_TEST(hostile_vectors_do_no_harm)
 }
 END_TEST
 
+/* Two classes at inducing points: a level that is no number, or not finite, is not taken; sites
+ * that are too few, negative or no numbers cannot make the factor of the variances again. */
+static const char *const hostile_classes[] = {
+    "SELECT 1",
+    "UPDATE run SET body = replace(body, '\"level\":', '\"level\":\"low\",\"other\":')",
+    "UPDATE run SET body = replace(body, '\"level\":', '\"level\":1e999,\"other\":')",
+    "UPDATE run SET body = replace(body, '\"level\":', '\"level\":[1],\"other\":')",
+    "UPDATE blob SET data = substr(data, 9) WHERE what = 'state'",
+    "UPDATE blob SET data = x'000000000000f0bf' || substr(data, 9) WHERE what = 'state'",
+    "UPDATE blob SET data = x'000000000000f87f' || substr(data, 9) WHERE what = 'state'",
+};
+enum { HOSTILE_LEVELS = 4 }; /* and before them one that is whole */
+
+START_TEST(hostile_classes_do_no_harm)
+{
+    struct desk d;
+    begin(&d, session);
+    run(&d, "demo motifs n=60; cols many role=target; cols count role=skip; "
+            "likelihood bernoulli; kernel spectrum(n=3); fit inducing=8");
+    desk_close(&d);
+    sql_summed(session, hostile_classes[_i]);
+    sql_summed(session, "DELETE FROM blob WHERE what = 'L'"); /* the factor has to be made again */
+    begin(&d, session);
+    const struct model *m = d.ws->nrun ? d.ws->run[0]->model : NULL;
+    ck_assert_msg((m != NULL) == (_i == 0 || _i >= HOSTILE_LEVELS), "%s: %s", hostile_classes[_i],
+                  buf_str(&d.said));
+    if (_i == 0)
+        ck_assert(m->level != 0.0);
+    if (m != NULL)
+        ck_assert_msg(desk_run(&d, "score on=train") == (_i == 0), "%s: %s", hostile_classes[_i],
+                      buf_str(&d.said));
+    desk_close(&d);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("points");
@@ -232,6 +267,8 @@ int main(void)
           (int)(sizeof hostile_vectors / sizeof *hostile_vectors) },
         { "strings", hostile_strings_do_no_harm,
           (int)(sizeof hostile_strings / sizeof *hostile_strings) },
+        { "classes", hostile_classes_do_no_harm,
+          (int)(sizeof hostile_classes / sizeof *hostile_classes) },
         { "points", hostile_points_do_no_harm,
           (int)(sizeof hostile_points / sizeof *hostile_points) },
     };

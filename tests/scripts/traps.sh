@@ -117,10 +117,15 @@ for f in one other; do
             print s "," y "," (y > 1 ? "yes" : "no") "," (i < 60 ? "train" : "test") } }' >$f.csv
 done
 sed 1,61d one.csv | sed '1i s,y,z,part' >new.csv
+run --format json -e about
+svm='cols z role=target; likelihood bernoulli; fit solver=svm'
+case $out in *'"libsvm":false'*) svm='cols z role=target; likelihood bernoulli; fit' ;; esac
 for how in 'cols y role=target; tune n=1..3 evals=4; fit' \
     'cols y role=target; kernel spectrum(n=3); fit inducing=9 select=greedy noise=0.5' \
     'cols y role=target; kernel spectrum(n=3); fit inducing=9 select=anneal(steps=200) noise=0.5' \
     'cols z role=target; likelihood bernoulli; tune; fit' \
+    'cols z role=target; likelihood bernoulli; fit; calibrate share=0.3' \
+    "$svm" \
     'cols z role=target; likelihood bernoulli; fit inducing=9 select=greedy amplitude=1'; do
     for f in one other; do
         run -e "open $f.csv types=s=sequence; cols y,z,part role=skip; split column=part" \
