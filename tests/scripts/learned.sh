@@ -201,6 +201,19 @@ has "without runs the session is whole" "$out" '^\*friedman1'
 run -e 'kernel mlp(weights=0123456789abcdef)'
 has "weights that nobody has" "$err" 'error\[weights\].*0123456789abcdef'
 
+# Few features, unbounded, and hardly any noise: single precision is not taken for them.
+run -e "$data; $small; tune steps=20 noise=0.003; fit; predict out=double.csv"
+run -e "$data; $small; tune steps=20 noise=0.003; fit precision=float; predict out=float.csv"
+has "precision= has no effect" "$err" 'note\[unused\].*precision='
+ok "and changes no bit" cmp double.csv float.csv
+# Restarts begin at other weights, and the likeliest serves the fit.
+run --format json -e "$data; $small; tune steps=10 restarts=3; fit"
+best=$(printf '%s\n' "$out" | grep '"command":"tune"' |
+    sed 's/.*weights=\([0-9a-f]*\).*"nmll":\([-0-9.e+]*\),.*/\2 \1/' | sort -g | sed -n '1s/.* //p')
+is "three restarts learn three maps" "$(printf '%s\n' "$out" | grep '"command":"tune"' |
+    sed 's/.*weights=\([0-9a-f]*\).*/\1/' | sort -u | wc -l)" 3
+has "the likeliest is fitted" "$out" "\"command\":\"fit\".*weights=$best"
+
 # Several targets share a map, and rows of little weight have more noise: 0.1 divided by the root of
 # their weight, which is 0.05 for half of them.
 awk 'BEGIN { srand(4); print "a,b,w,y,z"; for (i = 0; i < 1500; i++) {
@@ -237,6 +250,17 @@ run --threads 2 -e "$both; cols w role=skip; $small_map; tune steps=100; fit; pr
 ok "2 threads learn the same bits of two" cmp two1.csv two3.csv
 run -e "$both; cols w role=weight; $small_map; tune steps=5; fit; score"
 is "several targets of rows with weights" $rc 0
+
+# Batch norm predicts a row by the statistics of training, whatever rows are beside it.
+run -s n.gpd -e "$both; cols w,z role=skip; kernel mlp(width=32,out=8,norm=batch); tune steps=10" \
+    -e 'fit; predict both.csv out=together.csv columns=mean,sd'
+sed -n '1p;42p' both.csv >one.csv
+run -s n.gpd -e 'predict one.csv out=alone.csv columns=mean,sd'
+sed -n '42p' together.csv >wanted
+tail -n 1 alone.csv >given
+paste -d, wanted given >rows # single precision, whose sums have another order in larger groups
+ok "a row alone is predicted like among others" awk -F, 'function off(a, b) { return (a - b) ^ 2 }
+    { exit !(NF == 4 && $2 > 0 && off($1, $3) < 1e-10 && off($2, $4) < 1e-10) }' rows
 
 # What has no meaning is refused, with what to do instead.
 refused() { # lines, pattern
