@@ -112,7 +112,7 @@ for link in probit logit; do
 done
 run -e "$two; likelihood bernoulli; fit solver=sparse inducing=9; export r1 out=r2.c"
 has "a sparse one is refused" "$err" 'probabilities need variances'
-has "with what writes them" "$err" 'try  predict r1 out=FILE'
+has "with what writes them" "$err" 'try  predict run=r1 out=FILE'
 
 # ---- a table that was prepared: the program renames, computes and leaves out by itself ----
 awk 'BEGIN { srand(12); split("red,dark blue,-,NA", K, ","); print "a,b,kind,when,y"

@@ -803,7 +803,7 @@ static enum status suits(const struct run *r, bool *sd, struct err *err)
         err_named(err, ST_UNSUPPORTED, "predictor",
                   "%s makes a factor of the nearest of its %zu training rows for each prediction: "
                   "no program is written for that", r->id, m->M);
-        err_hint(err, "predict %s out=FILE  |  fit model=features, then export", r->id);
+        err_hint(err, "predict run=%s out=FILE  |  fit model=features, then export", r->id);
         return ST_UNSUPPORTED;
     }
     if (m->d != r->enc.ncol)
@@ -814,7 +814,7 @@ static enum status suits(const struct run *r, bool *sd, struct err *err)
     if (*sd && !factor) {
         err_named(err, ST_STATE, "no-variance", "%s has no variances%s", r->id,
                   m->S ? " by a factor" : "");
-        err_hint(err, m->kind->classes ? "predict %s out=FILE"
+        err_hint(err, m->kind->classes ? "predict run=%s out=FILE"
                                        : "fit variance=auto, then export %s; or sd=no", r->id);
         return ST_STATE;
     }
@@ -823,7 +823,8 @@ static enum status suits(const struct run *r, bool *sd, struct err *err)
                   "the %s of %s %s not written: the program computes means alone%s",
                   m->ncv ? "intervals by folds" : "local scale", r->id, m->ncv ? "are" : "is",
                   r->enc.yscale == Y_LOG ? ", and under y=log these need variances" : "");
-        err_hint(err, r->enc.yscale == Y_LOG ? "predict %s out=FILE" : "export %s sd=no", r->id);
+        err_hint(err, r->enc.yscale == Y_LOG ? "predict run=%s out=FILE" : "export %s sd=no",
+                 r->id);
         return ST_UNSUPPORTED;
     }
     if (*sd && m->kind->keeps_inputs && !m->kind->keeps_rows) {
@@ -832,7 +833,7 @@ static enum status suits(const struct run *r, bool *sd, struct err *err)
                   "the program of a sparse model computes means alone%s",
                   m->kind->classes ? ", and probabilities need variances"
                   : needed         ? ", and under y=log these need variances" : "");
-        err_hint(err, needed ? "predict %s out=FILE" : "export %s sd=no", r->id);
+        err_hint(err, needed ? "predict run=%s out=FILE" : "export %s sd=no", r->id);
         return ST_UNSUPPORTED;
     }
     if (*sd && !m->L) {
