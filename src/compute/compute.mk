@@ -7,6 +7,8 @@ libcompute_a_SOURCES += \
   src/compute/backend_load.h \
   src/compute/ctl.c \
   src/compute/ctl.h \
+  src/compute/fold.c \
+  src/compute/fold.h \
   src/compute/gamma.c \
   src/compute/gamma.h \
   src/compute/linop.h \

@@ -55,7 +55,7 @@ solve_tests = tests/compute/check_blas tests/compute/check_classes \
   tests/compute/check_metrics \
   tests/compute/check_precond tests/compute/check_registry tests/compute/check_solver \
   tests/compute/check_softmax tests/compute/check_svm tests/compute/check_truth \
-  tests/compute/check_walled
+  tests/compute/check_fold tests/compute/check_walled
 if HAVE_CHECK
 check_PROGRAMS += $(solve_tests)
 TESTS += $(solve_tests)
@@ -70,6 +70,8 @@ tests_compute_check_softmax_SOURCES = tests/compute/check_softmax.c
 tests_compute_check_softmax_LDADD = $(compute_tests)
 tests_compute_check_walled_SOURCES = tests/compute/check_walled.c
 tests_compute_check_walled_LDADD = $(compute_tests)
+tests_compute_check_fold_SOURCES = tests/compute/check_fold.c
+tests_compute_check_fold_LDADD = $(compute_tests)
 tests_compute_check_dual_SOURCES = tests/compute/check_dual.c
 tests_compute_check_dual_LDADD = $(compute_tests)
 tests_compute_check_functions_SOURCES = tests/compute/check_functions.c

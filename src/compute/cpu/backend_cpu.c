@@ -4,8 +4,9 @@
  *
  * Rows are cut into tiles whose features fit the second-level cache; a tile's features are made
  * once, met by the right-hand sides column by column, and used again for Z't while still there.
- * Tiles are dealt to a fixed number of groups; a group adds its tiles in order into its own double
- * sums, groups are added in order: the thread count changes nothing. */
+ * Tiles are dealt to a number of groups that follows from that of the rows; a group adds its tiles
+ * in order into its own double sums, and what groups sum to does not depend on an order (fold.h):
+ * the thread count changes nothing. */
 #include "compute/cpu/cpu_state.h"
 
 #include <math.h>

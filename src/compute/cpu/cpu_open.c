@@ -191,7 +191,8 @@ static void cut_rows(struct cpu *c)
         R /= 2;
     c->R = R;
     c->tiles = (c->n + R - 1) / R;
-    c->groups = c->tiles < 1 ? 1 : c->tiles < GROUPS_MOST ? c->tiles : GROUPS_MOST;
+    c->groups = (c->n + TILE_ROWS_MOST - 1) / TILE_ROWS_MOST;
+    c->groups = c->groups < 1 ? 1 : c->groups < GROUPS_MOST ? c->groups : GROUPS_MOST;
 }
 
 static enum status cpu_init(struct cpu *c, struct err *err)

@@ -15,7 +15,7 @@
 
 enum {
     GROUPS_MOST = 64,   /* partial sums over rows, each by one task */
-    TILE_ROWS_MOST = 128,
+    TILE_ROWS_MOST = 128, /* a multiple of the rows of any tile; groups are multiples of it */
     TILE_ROWS_STEP = 16, /* the most lanes of any level, so that tiles do not depend on it */
     RHS_BLOCK = 8,      /* from this number on, right-hand sides go in groups of a vector */
     MERGE_COLS = 128,   /* columns that one task adds up over the groups */
@@ -71,6 +71,16 @@ struct cpu {
     atomic_bool bits_filled;
     pthread_mutex_t bits_lock;
 };
+
+/* The first tile of group g; that of c->groups is behind the last tile.  Which rows belong to a
+ * group follows from their number alone. */
+static inline size_t group_tile(const struct cpu *c, size_t g)
+{
+    const size_t units = (c->n + TILE_ROWS_MOST - 1) / TILE_ROWS_MOST;
+    const size_t tile = units * g / c->groups * (TILE_ROWS_MOST / c->R);
+
+    return tile < c->tiles ? tile : c->tiles;
+}
 
 static inline bool is_windows(const struct part *p)
 {

@@ -4,8 +4,11 @@
  *
  * Precision: products within a tile run in the precision of features; t of a row and the sums over
  * rows are float64.  Tiles are distributed over a fixed number of groups; a group adds its tiles in
- * order and groups are added in order, so that the bits do not depend on the number of threads. */
+ * order, and sums of groups do not depend on an order (fold.h): the bits do not depend on the
+ * number of threads. */
 #include "compute/cpu/cpu_state.h"
+
+#include "compute/fold.h"
 
 #include <stdatomic.h>
 #include <math.h>
@@ -553,8 +556,8 @@ static void flow_tile(const struct flow *f)
 static void flow_groups(struct sweep *s, struct worker *w, size_t from, size_t to)
 {
     struct cpu *c = s->c;
-    const size_t bytes = c->R * c->M * c->real->size, begin = c->tiles * from / c->groups;
-    const size_t end = c->tiles * to / c->groups;
+    const size_t bytes = c->R * c->M * c->real->size, begin = group_tile(c, from);
+    const size_t end = group_tile(c, to);
     /* When two tiles fill the second-level cache, `down` is finished in the first half of `up`. */
     struct flow f = { .c = c, .w = w, .k = s->k, .rate = s->k == 1 && bytes > tile_bytes ? 2 : 1 };
 
@@ -566,7 +569,7 @@ static void flow_groups(struct sweep *s, struct worker *w, size_t from, size_t t
         f.down = tile > begin ? c->Z + (tile - 1) * bytes : NULL;
         f.up = tile < end ? c->Z + tile * bytes : NULL;
         f.last = tile + 1 >= c->tiles;
-        if (f.down && tile - 1 == c->tiles * group / c->groups) { /* the first of its group */
+        if (f.down && tile - 1 == group_tile(c, group)) { /* the first of its group */
             f.part = c->part + group++ * c->kcap * c->M;
             memset(f.part, 0, s->k * c->M * sizeof *f.part);
         }
@@ -608,11 +611,11 @@ static void sweep_group(void *ctx, size_t g, size_t worker)
     struct sweep *s = ctx;
     struct cpu *c = s->c;
     double *part = c->part + g * c->kcap * c->M;
-    const size_t end = c->tiles * (g + 1) / c->groups, stack = stack_tiles(c, s->k);
+    const size_t end = group_tile(c, g + 1), stack = stack_tiles(c, s->k);
 
     if (s->W)
         memset(part, 0, rhs_padded(c, s->k) * c->M * sizeof *part);
-    for (size_t tile = c->tiles * g / c->groups; tile < end; tile += stack) {
+    for (size_t tile = group_tile(c, g); tile < end; tile += stack) {
         const size_t tiles = tile + stack < end ? stack : end - tile;
         if (s->failed || ctl_stopped(s->ctl))
             return;
@@ -642,25 +645,33 @@ static double column_out(const struct cpu *c, size_t j)
     return c->seg[t].out;
 }
 
-/* W = the sum over the groups of rows, in order, times sqrt(1/mf) of the column's term: for `lanes`
- * adjacent right-hand sides from i on, or for one (lanes 1). */
+enum { MERGE_MOST = 256 }; /* numbers that are added at a time, so that all groups' are in cache */
+
+/* W = the sum over the groups of rows, times sqrt(1/mf) of the column's term: for `lanes` adjacent
+ * right-hand sides from i on, or for one (lanes 1).  The sum does not depend on an order (fold.h);
+ * with features in float64 it has two folds. */
 static void merge_columns(const struct sweep *s, size_t i, size_t lanes, size_t j0, size_t j1)
 {
     const struct cpu *c = s->c;
-    const size_t n = (j1 - j0) * lanes;
+    const bool both = c->real->size == sizeof(double);
+    const size_t n = (j1 - j0) * lanes, next = c->kcap * c->M;
     const double *part = c->part + i * c->M + j0 * lanes;
-    double sum[MERGE_COLS * LANES_MOST];
+    double sum[MERGE_MOST] = { 0.0 }, rest[MERGE_MOST] = { 0.0 }, unit[MERGE_MOST] = { 0.0 };
 
-    memcpy(sum, part, n * sizeof *sum);
-    for (size_t g = 1; g < c->groups; g++) {
-        part += c->kcap * c->M;
-        for (size_t at = 0; at < n; at++)
-            sum[at] += part[at];
-    }
+    for (size_t g = 0; g < c->groups; g++)
+        fold_bound(n, part + g * next, unit);
+    fold_units(n, GROUPS_MOST, unit);
+    for (size_t g = 0; g < c->groups; g++)
+        if (both)
+            fold_add_both(n, GROUPS_MOST, part + g * next, unit, sum, rest);
+        else
+            fold_add(n, part + g * next, unit, sum);
     for (size_t j = j0; j < j1; j++) {
         const double out = column_out(c, j);
-        for (size_t l = 0; l < lanes && i + l < s->k; l++)
-            s->W[(i + l) * c->M + j] = sum[(j - j0) * lanes + l] * out;
+        for (size_t l = 0; l < lanes && i + l < s->k; l++) {
+            const size_t at = (j - j0) * lanes + l;
+            s->W[(i + l) * c->M + j] = (sum[at] + rest[at]) * out;
+        }
     }
 }
 
@@ -670,12 +681,13 @@ static void sweep_merge(void *ctx, size_t task, size_t worker)
     const struct sweep *s = ctx;
     const struct cpu *c = s->c;
     const struct split k = rhs_split(c, s->k);
-    const size_t lanes = c->real->lanes, many = k.groups * lanes;
+    const size_t lanes = c->real->lanes, many = k.groups * lanes, step = MERGE_MOST / LANES_MOST;
     const size_t j0 = task * MERGE_COLS, j1 = j0 + MERGE_COLS < c->M ? j0 + MERGE_COLS : c->M;
 
     (void)worker;
     for (size_t i = 0; i < many; i += lanes)
-        merge_columns(s, i, lanes, j0, j1);
+        for (size_t j = j0; j < j1; j += step)
+            merge_columns(s, i, lanes, j, j + step < j1 ? j + step : j1);
     for (size_t i = many; i < s->k; i++)
         merge_columns(s, i, 1, j0, j1);
 }
