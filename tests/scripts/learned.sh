@@ -329,5 +329,6 @@ run --format json -e "$data; $small; tune steps=40; fit" \
     -e 'spectrum; pca rows=200; neighbours 3; why; check; effects x1; explain-row 5' \
     -e 'suggest 2; cluster k=2 rows=200; landscape; advise; report out=r.html; export r1; plot nmll'
 is "views of a model" $rc 0
+has "advise knows how many features there are" "$out" '"command":"advise".*"features":16,'
 has "pca tells its features" "$out" '"command":"pca".*"features":16'
 finish

@@ -2,6 +2,7 @@
  * of the table. */
 #include "app/runs/advise.h"
 #include "app/commands/commands.h"
+#include "app/commands/learned_args.h"
 #include "app/runs/cliffs.h"
 #include "app/runs/effects_run.h"
 #include "app/runs/importance.h"
@@ -65,6 +66,8 @@ static enum status cmd_advise(struct workspace *ws, const struct args *a, struct
 
     o.maxit = (size_t)args_int(a, "maxit", 500);
     if (rc == ST_OK)
+        rc = learned_args_fit(ws, a, &o, err);
+    if (rc == ST_OK)
         rc = ranked_precond(a, &o, err);
     if (rc == ST_OK && args_given(a, "rank"))
         rc = args_ints(a, "rank", &ranks, &ao.nrank, err);
@@ -96,7 +99,9 @@ static enum status cmd_spectrum(struct workspace *ws, const struct args *a, stru
         return spectrum_run_start(ws, r, NULL, NULL, rows, args_line(a), err);
     }
     struct dataset *d = ws_dataset(ws, NULL, err);
-    const enum status rc = d ? cmd_model_fit(ws, a, d, &o, err) : err->code;
+    enum status rc = d ? cmd_model_fit(ws, a, d, &o, err) : err->code;
+    if (rc == ST_OK)
+        rc = learned_args_fit(ws, a, &o, err);
     return rc == ST_OK ? spectrum_run_start(ws, NULL, d, &o, rows, args_line(a), err) : rc;
 }
 
