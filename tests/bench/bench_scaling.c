@@ -124,7 +124,18 @@ static struct run *continued(const struct run *a, struct run *b, double times)
     return r;
 }
 
-/* Prints the efficiency for each number of cores, and the phases that lose most on 64. */
+/* The efficiency of 64 cores if all work were cut into equal parts: what the memory leaves. */
+static double memory_leaves(const struct run *r, double one, double alone)
+{
+    double takes = alone / 64.0;
+
+    for (size_t i = 0; i < r->phases; i++)
+        takes += fmax(r->phase[i].seconds / 64.0, r->phase[i].bytes / bandwidth);
+    return one / takes / 64.0;
+}
+
+/* Prints the efficiency for each number of cores, in brackets what the memory would leave of 64,
+ * and the phase that loses most on 64. */
 static void tell(const char *what, size_t n, size_t M, const char *how, const struct run *r)
 {
     double one = r->alone, alone = r->alone;
@@ -143,6 +154,7 @@ static void tell(const char *what, size_t n, size_t M, const char *how, const st
         share[c] = one / takes / (double)cores[c];
         printf(" %4.0f", 100.0 * share[c]);
     }
+    printf(" (%3.0f)", 100.0 * memory_leaves(r, one, alone));
     double worst = alone / one;
     const char *name = "between jobs";
     for (size_t i = 0; i < r->phases; i++) {
@@ -339,7 +351,7 @@ int main(int argc, char **argv)
     if (!pool)
         report_die(err.msg);
     printf("schedules of recorded tasks, %.0f GB/s shared; %% of one core's speed on each of\n"
-           "%-9s %9s %6s %-9s %10s %7s %4s %4s %4s %4s %4s %4s  most lost on 64\n",
+           "%-9s %9s %6s %-9s %10s %7s %4s %4s %4s %4s %4s %4s mem.  most lost on 64\n",
            bandwidth / 1e9, "job", "n", "M", "tasks", "one core", "alone", "2", "4", "8", "16",
            "32", "64");
     for (size_t M = 512; M <= (small ? 512 : 2048); M *= 4)

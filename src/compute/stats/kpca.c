@@ -194,6 +194,25 @@ enum status kpca_fit(struct fop *f, size_t p, uint64_t seed, const struct ctl *c
     return rc;
 }
 
+/* Rows of coordinates from the m columns T (n each) of directions j on, less their centres. */
+struct turn {
+    size_t n, p, j, m;
+    const double *T;
+    double *coords, centre[BLOCK];
+};
+enum { TURN_ROWS = 4096 };
+
+static void turn_rows(void *ctx, size_t task, size_t worker)
+{
+    const struct turn *t = ctx;
+    const size_t end = (task + 1) * TURN_ROWS < t->n ? (task + 1) * TURN_ROWS : t->n;
+
+    (void)worker;
+    for (size_t i = task * TURN_ROWS; i < end; i++)
+        for (size_t c = 0; c < t->m; c++)
+            t->coords[i * t->p + t->j + c] = t->T[c * t->n + i] - t->centre[c];
+}
+
 enum status kpca_project(const struct kpca *k, struct fop *f, double *coords,
                          const struct ctl *ctl, struct err *err)
 {
@@ -205,11 +224,11 @@ enum status kpca_project(const struct kpca *k, struct fop *f, double *coords,
     for (size_t j = 0; rc == ST_OK && j < p; j += BLOCK) {
         const size_t m = p - j < BLOCK ? p - j : BLOCK;
         rc = fop_zp(f, m, k->V + j * k->M, T, ctl, err);
-        for (size_t c = 0; rc == ST_OK && c < m; c++) {
-            const double centre = blas_ddot(k->M, k->mu, k->V + (j + c) * k->M);
-            for (size_t i = 0; i < n; i++)
-                coords[i * p + j + c] = T[c * n + i] - centre;
-        }
+        struct turn turn = { .n = n, .p = p, .j = j, .m = m, .T = T, .coords = coords };
+        for (size_t c = 0; c < m; c++)
+            turn.centre[c] = blas_ddot(k->M, k->mu, k->V + (j + c) * k->M);
+        if (rc == ST_OK)
+            pool_run(fop_pool(f), (n + TURN_ROWS - 1) / TURN_ROWS, turn_rows, &turn);
     }
     free(T);
     return rc;
