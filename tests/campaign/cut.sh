@@ -1,7 +1,6 @@
 #!/bin/bash
 # tests/campaign/cut.sh -- a sample of the campaign's power cuts (README.md beside this).
-# GPDESK_CAMPAIGN=all: 500 states a scene; another seed by GPDESK_CAMPAIGN_SEED.  The scenes that
-# create a session are not here: README.md names what is open there.
+# GPDESK_CAMPAIGN=all: 500 states a scene; another seed by GPDESK_CAMPAIGN_SEED.
 . "${srcdir:-$(dirname "$0")/../..}/tests/scripts/lib.sh"
 
 top_builddir=$(dirname "$gpdesk")
@@ -13,7 +12,7 @@ if ! test -f "$top_builddir/tests/campaign/faults.so" || grep -q __asan_init "$g
 fi
 states=15
 test "${GPDESK_CAMPAIGN:-}" = all && states=500
-for scene in resume export; do
+for scene in batch resume import export; do
     "$top_builddir/tests/campaign/cut" --scene=$scene --states=$states \
         --seed="${GPDESK_CAMPAIGN_SEED:-1}" >said 2>&1
     rc=$?

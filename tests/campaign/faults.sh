@@ -20,6 +20,11 @@ for scene in batch resume import export; do
     sed 's/^/# /' said
     is "$scene: nothing crashes, hangs, is mute or lost" "$rc" 0
 done
+# A record of the session that there is no memory for is made again later.
+"$drive" --scene=import --class=alloc --sample=24 >said 2>&1
+rc=$?
+sed 's/^/# /' said
+is "import: no run lacks a part for one refused request" "$rc" 0
 "$drive" --scene=batch --class=write --error=kill --sample=3 >said 2>&1
 is "faults are met" "$(grep -c ' [1-9][0-9]* tried.* [1-9][0-9]* killed, 0 found' said)" 1
 finish

@@ -988,16 +988,20 @@ static enum status launch(struct workspace *ws, struct dataset *d, struct fittin
     f->data = dataset_snapshot(d, err);
     if (f->data)
         f->data->kernel = f->kernel;
-    r = f->data ? ws_run_new(ws, kind, err) : NULL;
+    /* A session does not take back a run without these, so they come first. */
+    kernel_print(&f->kernel, &text);
+    char *words[] = { buf_take(&text), mem_strdup(d->name, err), mem_strdup(line, err) };
+    if (!words[0])
+        err_nomem(err, 0, "the kernel of a run");
+    r = f->data && words[0] && words[1] && words[2] ? ws_run_new(ws, kind, err) : NULL;
     if (!r) {
         struct job tmp = { .arg = f };
+        for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+            free(words[i]);
         fitting_free(&tmp);
         return err ? err->code : ST_NOMEM;
     }
-    kernel_print(&f->kernel, &text);
-    r->kernel_text = buf_take(&text);
-    r->dataset_name = mem_strdup(d->name, NULL);
-    r->command = mem_strdup(line, NULL);
+    r->kernel_text = words[0], r->dataset_name = words[1], r->command = words[2];
     r->data = dataset_ref(f->data);
     r->fit = f->fopt;
     r->fit.start = r->fit.against = NULL; /* the job owns its own copies */

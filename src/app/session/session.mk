@@ -15,6 +15,7 @@ libsession_a_SOURCES = \
   src/app/session/store_json.c \
   src/app/session/store_load.c \
   src/app/session/store_load.h \
+  src/app/session/store_new.c \
   src/app/session/store_owner.c \
   src/app/session/store_pack.c \
   src/app/session/store_unpack.c \

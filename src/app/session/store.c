@@ -38,6 +38,7 @@ struct kept_run {
     char *body;                 /* as last written */
     size_t parts, points;       /* parts and points of its trace */
     bool whole_trace, history, encoding, weights, model, factor, unfinished;
+    bool forgotten;             /* it was removed, and the file has not been told yet */
     double traced;              /* when points were last handed over, in seconds */
 };
 struct store {
@@ -47,6 +48,8 @@ struct store {
     char *path;
     char shown[200];            /* the text that store_trouble has lent */
     bool told;                  /* the user was told that nothing can be written */
+    bool fresh, described;      /* a new session; its metadata are written */
+    bool mending;
     dev_t device; ino_t inode;  /* of the file that is written to */
     size_t named[2], reserved[2]; /* by kind: the last number used, the last one reserved for us */
     struct store_version *version;
@@ -60,9 +63,17 @@ struct store {
     size_t nrun, caprun;
 };
 
+/* Without memory a record is missed. What refers to it is then not written either, and all that is
+ * missing is made again later (store_mend): the functions that make records compare the number of
+ * misses before and after. */
 static void lost(struct store *st)
 {
-    store_queue_lost(st->queue, "out of memory");
+    store_queue_missed(st->queue);
+}
+
+static size_t misses(const struct store *st)
+{
+    return store_queue_misses(st->queue);
 }
 
 void store_hold(struct store *st)
@@ -73,8 +84,10 @@ void store_hold(struct store *st)
 
 void store_release(struct store *st)
 {
-    if (st)
-        store_queue_release(st->queue);
+    if (!st)
+        return;
+    store_mend(st);
+    store_queue_release(st->queue);
 }
 
 static void put_text(struct store *st, enum op_kind kind, int64_t id, const char *a, const char *b)
@@ -149,7 +162,21 @@ void store_message(struct store *st, const struct rec *r)
     store_queue_push(st->queue, op, 4);
 }
 
-/* The number under which this exact state of a dataset is stored; a new state is written. */
+static void put_folds(struct store *st, const char *owner, const struct dataset *ds)
+{
+    uint32_t *fold = mem_calloc(ds->table->n, sizeof *fold, "folds", NULL);
+
+    if (!fold) {
+        lost(st);
+        return;
+    }
+    for (size_t i = 0; i < ds->table->n; i++)
+        fold[i] = htole32(ds->split.fold[i]);
+    put_blob(st, OP_BLOB, owner, "fold", 0, fold, ds->table->n * sizeof *fold, 0);
+}
+
+/* The number under which this exact state of a dataset is stored; a new state is written. 0: there
+ * is no dataset, or it was missed. */
 static int64_t dataset_version(struct store *st, const struct workspace *ws,
                                const struct dataset *ds)
 {
@@ -172,21 +199,18 @@ static int64_t dataset_version(struct store *st, const struct workspace *ws,
         return 0;
     }
     const int64_t id = st->next_dataset++;
-    st->version[st->nversion++] = (struct store_version){ .id = id, .body = text };
+    const size_t before = misses(st);
     put_text(st, OP_DATASET, id, text, "");
     snprintf(owner, sizeof owner, "d%lld", (long long)id);
     if (ds->split.part)
         put_copy(st, owner, "part", ds->split.part, ds->table->n);
-    if (ds->split.fold) {
-        uint32_t *fold = mem_calloc(ds->table->n, sizeof *fold, "folds", NULL);
-        if (!fold) {
-            lost(st);
-            return id;
-        }
-        for (size_t i = 0; i < ds->table->n; i++)
-            fold[i] = htole32(ds->split.fold[i]);
-        put_blob(st, OP_BLOB, owner, "fold", 0, fold, ds->table->n * sizeof *fold, 0);
+    if (ds->split.fold)
+        put_folds(st, owner, ds);
+    if (misses(st) != before) {
+        free(text);
+        return 0;
     }
+    st->version[st->nversion++] = (struct store_version){ .id = id, .body = text };
     return id;
 }
 
@@ -194,6 +218,7 @@ static int64_t put_snapshot(void *ctx, const struct snapshot *s)
 {
     struct store *st = ctx;
     struct buf body = { 0 };
+    const size_t before = misses(st);
     int64_t *ids = mem_calloc(s->ndata ? s->ndata : 1, sizeof *ids, "the session", NULL);
 
     for (size_t i = 0; ids && i < s->ndata; i++)
@@ -201,21 +226,22 @@ static int64_t put_snapshot(void *ctx, const struct snapshot *s)
     if (ids)
         store_json_snapshot(&body, s, ids);
     free(ids);
-    if (!body.len || body.failed) {
-        buf_free(&body);
+    if (!body.len || body.failed)
         lost(st);
-        return 0;
-    }
-    put_text(st, OP_SNAPSHOT, st->next_snapshot, buf_str(&body), "");
+    if (misses(st) == before)
+        put_text(st, OP_SNAPSHOT, st->next_snapshot, buf_str(&body), "");
     buf_free(&body);
-    return st->next_snapshot++;
+    return misses(st) == before ? st->next_snapshot++ : 0;
 }
 
-/* Writes the lines of the script that are new, or have moved, with what is known of them. */
+/* Writes the lines of the script that are new, or have moved, with what is known of them. It stops
+ * at the first that is missed: the next call begins there. */
 static void put_script(struct store *st, const struct workspace *ws)
 {
+    const size_t before = misses(st);
+
     timeline_each_new((struct workspace *)ws, put_snapshot, st);
-    for (; st->nscript < ws->nscript; st->nscript++) {
+    for (; st->nscript < ws->nscript && misses(st) == before; st->nscript++) {
         const struct past *p = timeline_past(ws, st->nscript);
         put_text(st, OP_SCRIPT, (int64_t)st->nscript + 1, ws->script[st->nscript], "");
         struct op *op = p ? store_queue_op(st->queue, OP_PAST) : NULL;
@@ -229,6 +255,8 @@ static void put_script(struct store *st, const struct workspace *ws)
             lost(st);
         store_queue_push(st->queue, op, op->data ? 0 : 1); /* the record is void without its data */
     }
+    if (misses(st) != before && st->nscript > 0)
+        st->nscript--; /* the line before may be the one that was missed: it is written again */
 }
 
 void store_script_from(struct store *st, size_t at)
@@ -238,6 +266,7 @@ void store_script_from(struct store *st, size_t at)
 
 void store_state(struct store *st, const struct workspace *ws)
 {
+    const size_t before = misses(st);
     struct buf body = { 0 };
     size_t away = 0;
 
@@ -262,12 +291,14 @@ void store_state(struct store *st, const struct workspace *ws)
     store_json_state(&body, ws, ids, away);
     free(ids);
     char *text = buf_take(&body);
-    if (!text) {
+    if (!text)
         lost(st);
+    if (misses(st) == before && (!st->state || strcmp(st->state, text) != 0))
+        put_text(st, OP_STATE, 0, "workspace", text);
+    if (misses(st) != before) {
+        free(text);
         return;
     }
-    if (!st->state || strcmp(st->state, text) != 0)
-        put_text(st, OP_STATE, 0, "workspace", text);
     free(st->state);
     st->state = text;
 }
@@ -311,11 +342,15 @@ void store_trace(struct store *st, const struct run *r)
         return;
     }
     store_pack_points(packed, r->trace + from, n);
+    const size_t before = misses(st);
     if (ended(r)) /* one piece replaces the many small ones */
         put_blob(st, OP_BLOB, r->id, "trace", 0, packed, n * STORE_POINT, 0);
     else
-        put_blob(st, OP_PART, r->id, "trace", (int64_t)k->parts++, packed, n * STORE_POINT,
+        put_blob(st, OP_PART, r->id, "trace", (int64_t)k->parts, packed, n * STORE_POINT,
                  TRACE_WAITS);
+    if (misses(st) != before)
+        return;
+    k->parts += !ended(r);
     k->points = r->ntrace;
     k->whole_trace = ended(r);
     k->traced = now;
@@ -345,8 +380,9 @@ static void put_encoding(struct store *st, struct kept_run *k, const struct run 
         lost(st);
         return;
     }
+    const size_t before = misses(st);
     put_blob(st, OP_BLOB, r->id, "encoding", 0, text, strlen(text), 0);
-    k->encoding = true;
+    k->encoding = misses(st) == before;
 }
 
 /* What the maps of a kernel have learned, one block after the other, before the first text that
@@ -370,20 +406,22 @@ static void put_weights(struct store *st, struct kept_run *k, const struct run *
             net_write(nets.of[t], at);
             at += net_bytes(nets.of[t]);
         }
+    const size_t before = misses(st);
     put_blob(st, OP_BLOB, r->id, STORE_WEIGHTS, 0, bytes, n, 0);
-    k->weights = true;
+    k->weights = misses(st) == before;
 }
 
 /* The coefficients of conjugate gradients, from which Lanczos estimates are made. */
 static void put_history(struct store *st, struct kept_run *k, const struct run *r)
 {
     const struct solve_info *s = &r->solve;
+    const size_t before = misses(st);
 
     if (k->history || !ended(r))
         return;
     if (r->kind == RUN_TUNE) {
         put_tuning(st, r);
-        k->history = true;
+        k->history = misses(st) == before;
     }
     if (!s->alpha || !s->beta)
         return;
@@ -396,12 +434,13 @@ static void put_history(struct store *st, struct kept_run *k, const struct run *
     memcpy(both + s->nhist, s->beta, s->nhist * sizeof *both);
     store_pack_doubles(both, 2 * s->nhist);
     put_blob(st, OP_BLOB, r->id, "cg", 0, both, 2 * s->nhist * sizeof *both, 0);
-    k->history = true;
+    k->history = misses(st) == before;
 }
 
 void store_run(struct store *st, const struct run *r)
 {
     struct kept_run *k = kept(st, r);
+    const size_t before = misses(st);
     struct buf body = { 0 };
 
     if (!k)
@@ -416,8 +455,10 @@ void store_run(struct store *st, const struct run *r)
         store_trace(st, r);
         put_history(st, k, r);
     }
-    if (r->data && r->data->table)
-        k->data = dataset_version(st, st->ws, r->data);
+    const int64_t data = r->data && r->data->table ? dataset_version(st, st->ws, r->data) : k->data;
+    if (misses(st) != before)
+        return; /* the row of before, if there is one, is whole */
+    k->data = data;
     store_json_run(&body, r, k->data);
     char *text = buf_take(&body);
     if (!text) {
@@ -430,6 +471,10 @@ void store_run(struct store *st, const struct run *r)
         put_text(st, OP_RUN, k->row, r->id, text);
         free(k->body);
         k->body = text;
+        if (misses(st) != before) { /* the next call writes it again */
+            free(k->body);
+            k->body = NULL;
+        }
     }
     if (ended(r) && r->star && k->model && !k->factor && r->model && r->model->L)
         store_model(st, r, true);
@@ -461,31 +506,62 @@ static void drop_old_factors(struct store *st)
 {
     for (size_t i = 0; i < st->nrun; i++)
         if (st->run[i].factor && !keeps_factor(st->ws, st->run[i].name)) {
+            const size_t before = misses(st);
             drop_factor(st, st->run[i].name);
-            st->run[i].factor = false;
+            st->run[i].factor = misses(st) != before;
         }
+}
+
+/* Of those, only a part was written before the last program ended. */
+static void drop_unfinished(struct store *st)
+{
+    for (size_t i = 0; i < st->nrun; i++)
+        if (st->run[i].unfinished) {
+            const size_t before = misses(st);
+            drop_factor(st, st->run[i].name);
+            st->run[i].unfinished = misses(st) != before;
+        }
+}
+
+static bool forget(struct store *st, const char *name)
+{
+    const size_t before = misses(st);
+
+    put_text(st, OP_FORGET, 0, name, "");
+    return misses(st) == before;
+}
+
+static void drop_run(struct store *st, size_t i)
+{
+    free(st->run[i].body);
+    memmove(&st->run[i], &st->run[i + 1], (--st->nrun - i) * sizeof *st->run);
 }
 
 void store_forget_run(struct store *st, const struct run *r)
 {
+    const bool gone = forget(st, r->id);
+
     for (size_t i = 0; i < st->nrun; i++)
         if (strcmp(st->run[i].name, r->id) == 0) {
-            free(st->run[i].body);
-            memmove(&st->run[i], &st->run[i + 1], (--st->nrun - i) * sizeof *st->run);
+            st->run[i].forgotten = true;
+            if (gone)
+                drop_run(st, i);
             break;
         }
-    put_text(st, OP_FORGET, 0, r->id, "");
 }
 
-static void put_model(struct store *st, enum op_kind kind, const struct run *r)
+/* False: it was missed. */
+static bool put_model(struct store *st, enum op_kind kind, const struct run *r)
 {
+    const size_t before = misses(st);
     struct op *op = store_queue_op(st->queue, kind);
 
     if (!op)
-        return;
+        return false;
     op->model = model_ref(r->model);
     op->text[0] = store_queue_copy(st->queue, r->id);
     store_queue_push(st->queue, op, 1);
+    return misses(st) == before;
 }
 
 void store_model(struct store *st, const struct run *r, bool with_factor)
@@ -506,12 +582,9 @@ void store_model(struct store *st, const struct run *r, bool with_factor)
     /* Weights never change and are written once. Whether the factor is written is decided here,
      * because a job may still be computing it. */
     if (!k->model)
-        put_model(st, OP_MODEL, r);
-    k->model = true;
-    if (!k->factor && with_factor && m->L) {
-        put_model(st, OP_FACTOR, r);
-        k->factor = true;
-    }
+        k->model = put_model(st, OP_MODEL, r);
+    if (k->model && !k->factor && with_factor && m->L)
+        k->factor = put_model(st, OP_FACTOR, r);
     drop_old_factors(st);
 }
 
@@ -529,7 +602,7 @@ static void names_words(const size_t number[2], char *out, size_t len)
 
 void store_named(struct store *st, const struct run *r)
 {
-    const size_t number = strtoul(r->id + 1, NULL, 10);
+    const size_t number = strtoul(r->id + 1, NULL, 10), before = misses(st);
     char words[64];
 
     if (number > st->named[r->kind])
@@ -542,6 +615,8 @@ void store_named(struct store *st, const struct run *r)
         put_text(st, OP_META, 0, names_key, words);
     else
         store_queue_sync_meta(st->queue, names_key, words);
+    if (misses(st) != before)
+        st->reserved[r->kind] = 0; /* so that the next name, or put_names, writes them again */
 }
 
 /* If the last program was killed, someone may have seen the names that it had reserved. */
@@ -562,6 +637,7 @@ static void take_names(struct store *st)
 
 static void put_meta(struct store *st)
 {
+    const size_t before = misses(st);
     struct utsname u;
     char created[32];
 
@@ -570,9 +646,25 @@ static void put_meta(struct store *st)
     put_text(st, OP_META, 0, "created", created);
     if (uname(&u) == 0)
         put_text(st, OP_META, 0, "machine", u.machine);
+    st->described = misses(st) == before;
 }
 
-/* Writes everything, for a session that begins after work has been done. */
+/* The names that are used, without those that were only set aside. */
+static void put_names(struct store *st)
+{
+    const size_t before = misses(st);
+    char words[200];
+
+    if (memcmp(st->named, st->reserved, sizeof st->named) == 0)
+        return;
+    names_words(st->named, words, sizeof words);
+    put_text(st, OP_META, 0, names_key, words);
+    if (misses(st) == before)
+        memcpy(st->reserved, st->named, sizeof st->reserved);
+}
+
+/* Writes everything that the file does not contain yet: for a session that begins after work has
+ * been done, and after records were missed. */
 static void put_everything(struct store *st)
 {
     struct workspace *ws = st->ws;
@@ -587,6 +679,32 @@ static void put_everything(struct store *st)
     }
     for (size_t i = 0; i < ws->nbin; i++)
         store_run(st, ws->bin[i]);
+}
+
+void store_mend(struct store *st)
+{
+    /* While an earlier state is shown, the present one cannot be recorded. */
+    if (!store_queue_missing(st->queue) || st->mending || timeline_view(st->ws) != SIZE_MAX)
+        return;
+    const size_t before = misses(st);
+
+    st->mending = true;
+    store_hold(st);
+    if (st->fresh && !st->described)
+        put_meta(st);
+    for (size_t i = st->nrun; i-- > 0;)
+        if (st->run[i].forgotten && forget(st, st->run[i].name))
+            drop_run(st, i);
+    drop_unfinished(st);
+    drop_old_factors(st);
+    put_names(st);
+    put_everything(st);
+    /* Lines of the two logs, of commands and of messages, are not made again: no session is
+     * restored from them. */
+    if (misses(st) == before)
+        store_queue_mended(st->queue);
+    store_release(st);
+    st->mending = false;
 }
 
 /* Notes what the file already contains, so that it is not written again. */
@@ -748,14 +866,14 @@ enum status store_open(struct workspace *ws, const char *path, struct err *err)
     }
     owner_take(ws, &store_owner, st);
     timeline_keep(ws, &keeper, st);
+    st->fresh = fresh;
     if (fresh)
         put_meta(st);
     else
         tell_resumed(ws);
-    for (size_t i = 0; i < st->nrun; i++)
-        if (st->run[i].unfinished)
-            drop_factor(st, st->run[i].name);
+    drop_unfinished(st);
     put_everything(st);
+    store_mend(st);
     return ST_OK;
 }
 
@@ -770,18 +888,6 @@ enum status store_probe(const char *path, struct err *err)
     return ST_OK;
 }
 
-/* The names that are used, without those that were only set aside. */
-static void put_names(struct store *st)
-{
-    char words[200];
-
-    if (memcmp(st->named, st->reserved, sizeof st->named) == 0)
-        return;
-    names_words(st->named, words, sizeof words);
-    put_text(st, OP_META, 0, names_key, words);
-    memcpy(st->reserved, st->named, sizeof st->reserved);
-}
-
 bool store_close(struct store *st)
 {
     char words[200];
@@ -790,6 +896,7 @@ bool store_close(struct store *st)
         return true;
     if (store_of(st->ws) == st)
         owner_release(st->ws, &store_owner);
+    store_mend(st);
     timeline_keep(st->ws, NULL, NULL);
     put_names(st);
     store_queue_end(st->queue);
@@ -827,21 +934,31 @@ static enum status still_there(const struct store *st, struct err *err)
 
 enum status store_flush(struct store *st, struct err *err)
 {
-    put_names(st);
-    const enum status rc = store_queue_ask(st->queue, OP_FLUSH, "", NULL, NULL, err);
+    struct err first = { 0 };
 
+    store_mend(st);
+    put_names(st);
+    enum status rc = store_queue_ask(st->queue, OP_FLUSH, "", NULL, NULL, &first);
+    if (rc != ST_OK) { /* a failure that has passed since costs nothing */
+        store_mend(st);
+        rc = store_queue_ask(st->queue, OP_FLUSH, "", NULL, NULL, err);
+    }
     return rc == ST_OK ? still_there(st, err) : rc;
 }
 
 enum status store_copy(struct store *st, const char *path, struct err *err)
 {
+    store_mend(st);
     return store_queue_ask(st->queue, OP_COPY, path, NULL, NULL, err);
 }
 
-void store_put_part(struct store *st, const char *owner, const char *what, int64_t part, void *data,
+bool store_put_part(struct store *st, const char *owner, const char *what, int64_t part, void *data,
                     size_t n)
 {
+    const size_t before = misses(st);
+
     put_blob(st, OP_PART, owner, what, part, data, n, 0);
+    return misses(st) == before;
 }
 
 void store_drop_blob(struct store *st, const char *owner, const char *what)

@@ -8,7 +8,6 @@
 
 #include "data/checksum.h"
 #include "base/mem.h"
-#include "base/outfile.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -336,19 +335,6 @@ static enum status check_file(const char *path, const char *shown, bool write, o
     return rc;
 }
 
-static enum status create_file(const char *path, const char *shown, struct err *err)
-{
-    const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-
-    if (fd < 0) {
-        err_system(err, errno, "session", "%s cannot be created: %s", shown, strerror(errno));
-        return ST_IO;
-    }
-    close(fd);
-    (void)outfile_sync_dir(path);
-    return ST_OK;
-}
-
 static enum status settings(struct sdb *s, struct err *err)
 {
     sqlite3 *db = s->db;
@@ -613,7 +599,7 @@ struct sdb *store_db_open(const char *path, enum sdb_mode mode, bool *fresh, str
                              : ST_IO;
     if (rc == ST_OK && size < 0) {
         if (mode == SDB_CREATE)
-            made = (rc = create_file(s->path, s->shown, err)) == ST_OK;
+            made = (rc = store_new_session(s->path, s->shown, err)) == ST_OK;
         else
             rc = err_named(err, ST_NOT_FOUND, "session", "there is no session %s", s->shown);
     }
@@ -630,6 +616,7 @@ struct sdb *store_db_open(const char *path, enum sdb_mode mode, bool *fresh, str
         free(full);
         return NULL;
     }
+    *fresh |= made;
     return s;
 }
 
@@ -678,8 +665,8 @@ struct sqlite3 *store_db_handle(struct sdb *s)
     return s->db;
 }
 
-enum status store_db_first_page(const char *const *sql, uint32_t size, struct buf *out,
-                                struct err *err)
+enum status store_db_empty(const char *const *sql, uint32_t size, bool whole, struct buf *out,
+                           struct err *err)
 {
     struct sdb s = { .shown = "a new session" };
     char text[80];
@@ -701,10 +688,10 @@ enum status store_db_first_page(const char *const *sql, uint32_t size, struct bu
         rc = exec(&s, text, err);
     unsigned char *all = rc == ST_OK ? sqlite3_serialize(s.db, "main", &n, 0) : NULL;
     if (all && n >= (sqlite3_int64)size)
-        buf_putn(out, (const char *)all, size);
+        buf_putn(out, (const char *)all, whole ? (size_t)n : size);
     sqlite3_free(all);
     sqlite3_close(s.db);
-    return rc == ST_OK && (out->len != size || out->failed) ? err_nomem(err, size, "a page") : rc;
+    return rc == ST_OK && (out->len < size || out->failed) ? err_nomem(err, size, "a page") : rc;
 }
 
 enum status store_db_set_root(struct sdb *s, const char *table, uint32_t page, struct err *err)

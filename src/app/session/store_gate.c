@@ -19,6 +19,8 @@ static void pump(struct workspace *ws)
 
     if (!w)
         return;
+    if (st)
+        store_mend(st);
     if (st && !*store_trouble(st)) {
         rec_writer_release(w, store_durable(st));
         return;

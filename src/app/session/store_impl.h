@@ -4,6 +4,7 @@
  *   store_queue.c  the queue, and the thread that writes; store_write.c  how each record is written
  *   store_guard.c  which files beside a session SQLite may see; recovery from a journal
  *   store_db.c     the SQLite side: opening with suspicion, checked rows, blobs, JSON reading
+ *   store_new.c    the file of a new session
  *   store_salvage.c  what is whole in a damaged file, into a new one
  *   store_json.c   datasets, runs and the workspace as JSON
  *   store_load.c   and back again, with store_read_*.c (store_load.h)
@@ -61,10 +62,13 @@ void store_db_close(struct sdb *);
 struct sdb *store_db_open_copy(const char *path, const char *shown, bool as_session, bool *schema,
                                struct err *err);
 struct sqlite3 *store_db_handle(struct sdb *);
-/* The first page, of `size` bytes, of an empty database that the statements in `sql` make; they end
- * with NULL. */
-enum status store_db_first_page(const char *const *sql, uint32_t size, struct buf *out,
-                                struct err *err);
+/* The first page, of `size` bytes, of an empty database that the statements in `sql` make, or all
+ * pages of it; the statements end with NULL. */
+enum status store_db_empty(const char *const *sql, uint32_t size, bool whole, struct buf *out,
+                           struct err *err);
+/* Makes the file of a new session at PATH, which is absolute; nothing may exist there
+ * (store_new.c). */
+enum status store_new_session(const char *path, const char *shown, struct err *err);
 enum status store_db_set_root(struct sdb *, const char *table, uint32_t page, struct err *err);
 
 /* Checks whether the first bytes of an SQLite database are those of a session. size: of the whole
@@ -238,8 +242,9 @@ enum status store_load_snapshot(struct workspace *, struct sdb *,
                                 const char *body, struct snapshot **out, struct err *err);
 
 /* Data files (store_pack.c; the first three functions are in store.c). */
-void store_put_part(struct store *, const char *owner, const char *what, int64_t part, void *data,
-                    size_t n); /* takes ownership of data */
+/* Takes ownership of data. False: there was no memory for it. */
+bool store_put_part(struct store *, const char *owner, const char *what, int64_t part, void *data,
+                    size_t n);
 void store_drop_blob(struct store *, const char *owner, const char *what);
 bool store_has_blob(struct store *, const char *owner, const char *what, uint64_t bytes);
 enum { STORE_PACK_NAME = 100 };
@@ -251,6 +256,8 @@ char *store_unpack(struct sdb *, const char *path, const char *checksum, uint64_
 
 /* Says once that nothing can be written, and once that writing works again (store.c). */
 void store_tell_trouble(struct store *);
+/* Makes the records again that there was no memory for, if there are any (store.c). */
+void store_mend(struct store *);
 /* Called when a run gets its name: makes sure that the number is never used again, even after a
  * crash (store.c). */
 void store_named(struct store *, const struct run *);

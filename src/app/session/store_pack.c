@@ -67,7 +67,8 @@ static enum status put_parts(struct store *st, int fd, const struct table *t, co
         }
         *sum = checksum_add(*sum, part, n);
         left -= n;
-        store_put_part(st, "file", name, k, part, n);
+        if (!store_put_part(st, "file", name, k, part, n))
+            return err_nomem(err, n, "a part of a file");
         if (k % PARTS_AHEAD == PARTS_AHEAD - 1)
             rc = store_flush(st, err);
     }

@@ -23,6 +23,7 @@ enum {
     RETRY_S = 3,             /* seconds between attempts when the disk is full */
     /* records kept while nothing can be written; beyond that, lazy ones are dropped */
     PENDING_MOST = 20000,
+    TRIES_AT_END = 2, /* attempts before a session is closed without its last rows */
     PARTS_AT_ONCE = 2, /* parts of a factor per transaction; a row waits no longer than for these */
     CHECKPOINT_FROM = 8 << 20, /* bytes */
 };
@@ -50,6 +51,9 @@ struct store_queue {
     bool stop;
     char trouble[200], lost[200]; /* a problem that may pass; records that can never be written */
     _Atomic int64_t saved_at;
+    /* Used only by the main thread: records that there was no memory to make. */
+    size_t misses;
+    bool missing;
     /* Used only by the thread. */
     struct op *left;            /* rows that could not be written yet */
     struct op *bulk;            /* factors that wait, in order */
@@ -103,7 +107,8 @@ static void set_trouble(struct store_queue *q, const char *words)
     pthread_mutex_unlock(&q->lock);
 }
 
-void store_queue_lost(struct store_queue *q, const char *why)
+/* A record that the database refuses for good. */
+static void lose(struct store_queue *q, const char *why)
 {
     pthread_mutex_lock(&q->lock);
     if (!*q->lost)
@@ -111,14 +116,44 @@ void store_queue_lost(struct store_queue *q, const char *why)
     pthread_mutex_unlock(&q->lock);
 }
 
-struct op *store_queue_op(struct store_queue *q, enum op_kind kind)
+static const char no_room[] = "out of memory: a part of the session is not recorded yet";
+
+void store_queue_missed(struct store_queue *q)
+{
+    q->misses++;
+    q->missing = true;
+}
+
+size_t store_queue_misses(const struct store_queue *q)
+{
+    return q->misses;
+}
+
+bool store_queue_missing(const struct store_queue *q)
+{
+    return q->missing;
+}
+
+void store_queue_mended(struct store_queue *q)
+{
+    q->missing = false;
+}
+
+static struct op *new_op(enum op_kind kind)
 {
     struct op *op = mem_calloc(1, sizeof *op, "a record of the session", NULL);
 
     if (op)
         op->kind = kind;
-    else
-        store_queue_lost(q, "out of memory");
+    return op;
+}
+
+struct op *store_queue_op(struct store_queue *q, enum op_kind kind)
+{
+    struct op *op = new_op(kind);
+
+    if (!op)
+        store_queue_missed(q);
     return op;
 }
 
@@ -127,7 +162,7 @@ char *store_queue_copy(struct store_queue *q, const char *s)
     char *copy = mem_strdup(s ? s : "", NULL);
 
     if (!copy)
-        store_queue_lost(q, "out of memory");
+        store_queue_missed(q);
     return copy;
 }
 
@@ -247,14 +282,14 @@ enum status store_queue_ask(struct store_queue *q, enum op_kind kind, const char
                             store_visit_fn *visit, void *ctx, struct err *err)
 {
     struct waiter w = { .rc = ST_OK, .limits = limits_now() };
-    struct op *op = store_queue_op(q, kind);
+    struct op *op = new_op(kind); /* a question is no record: nothing is missed without it */
 
     if (!op)
         return err_nomem(err, sizeof *op, "a record of the session");
     op->waiter = &w;
     op->visit = visit;
     op->ctx = ctx;
-    op->text[0] = store_queue_copy(q, path);
+    op->text[0] = mem_strdup(path, NULL);
     if (!op->text[0]) {
         op_free(op);
         return err_nomem(err, 0, "a path");
@@ -262,9 +297,10 @@ enum status store_queue_ask(struct store_queue *q, enum op_kind kind, const char
     store_queue_push(q, op, 1);
     const enum status rc = wait_for(q, &w, err);
     pthread_mutex_lock(&q->lock);
-    const bool lost = rc == ST_OK && kind != OP_VISIT && *q->lost;
+    const char *lost = *q->lost ? q->lost : q->missing ? no_room : NULL;
     pthread_mutex_unlock(&q->lock);
-    return lost ? err_named(err, ST_NOMEM, "session", "%s", q->lost) : rc;
+    return lost && rc == ST_OK && kind != OP_VISIT
+        ? err_named(err, ST_NOMEM, "session", "%s", lost) : rc;
 }
 
 static enum status look_at_nothing(struct sdb *db, void *ctx, struct err *err)
@@ -328,7 +364,7 @@ int64_t store_queue_saved_at(const struct store_queue *q)
 void store_queue_trouble(struct store_queue *q, char *out, size_t len)
 {
     pthread_mutex_lock(&q->lock);
-    snprintf(out, len, "%s", *q->lost ? q->lost : q->trouble);
+    snprintf(out, len, "%s", *q->lost ? q->lost : q->missing ? no_room : q->trouble);
     pthread_mutex_unlock(&q->lock);
 }
 
@@ -346,7 +382,7 @@ static enum status write_list(struct store_queue *q, struct op *list, struct op 
     for (struct op *op = list; op && rc == ST_OK; op = op->next) {
         rc = store_write_op(q->db, op, err);
         *bytes += store_write_bytes(op);
-        if (rc != ST_OK && !store_db_retry(q->db))
+        if (rc != ST_OK && rc != ST_NOMEM && !store_db_retry(q->db))
             *bad = op;
     }
     if (rc == ST_OK)
@@ -499,7 +535,7 @@ static void write_rows(struct store_queue *q)
             return;
         }
         log_info("session: %s", err.msg);
-        store_queue_lost(q, err.msg);
+        lose(q, err.msg);
         struct op **at = &q->left;
         while (*at != bad)
             at = &(*at)->next;
@@ -527,7 +563,7 @@ static void write_bulk(struct store_queue *q)
         op->at = before.at;
     }
     q->failed = false;
-    if (rc != ST_OK && store_db_retry(q->db)) {
+    if (rc == ST_NOMEM || (rc != ST_OK && store_db_retry(q->db))) {
         fail(q, &err);
         answer_asked(q, rc, &err);
         return;
@@ -588,14 +624,17 @@ static size_t length(const struct op *op)
 static void *writer(void *arg)
 {
     struct store_queue *q = arg;
+    size_t tries = 0;
 
-    for (bool stop = false; !stop || (!q->failed && (q->left || q->bulk));) {
+    for (bool stop = false;
+         !stop || ((q->left || q->bulk) && (!q->failed || tries < TRIES_AT_END));) {
         pthread_mutex_lock(&q->lock);
         wait_for_work(q);
         stop = q->stop;
         list_append(&q->left, q->head);
         q->head = q->tail = NULL;
         pthread_mutex_unlock(&q->lock);
+        tries += stop && (tries == 0 || q->failed);
         if (q->left)
             write_rows(q);
         else if (q->bulk)

@@ -53,8 +53,8 @@ void store_queue_free(struct store_queue *); /* call store_queue_end first */
 
 void store_queue_hold(struct store_queue *);
 void store_queue_release(struct store_queue *);
-/* For the main thread. A record that cannot be allocated is lost; from then on store_queue_flush
- * fails. */
+/* For the main thread. A record that cannot be allocated is missed: until store_queue_mended is
+ * called, flushing fails, and store_queue_trouble says why. */
 struct op *store_queue_op(struct store_queue *, enum op_kind);
 char *store_queue_copy(struct store_queue *, const char *s); /* a copy of "" if s is NULL */
 /* Takes the record. If one of its texts could not be copied, it is dropped. */
@@ -63,7 +63,10 @@ void store_queue_text(struct store_queue *, enum op_kind, int64_t id, const char
 /* Takes ownership of data. wait: how many seconds it may wait for others. */
 void store_queue_blob(struct store_queue *, enum op_kind, const char *owner, const char *what,
                       int64_t part, void *data, size_t n, double wait);
-void store_queue_lost(struct store_queue *, const char *why);
+void store_queue_missed(struct store_queue *); /* a record could not be made: out of memory */
+size_t store_queue_misses(const struct store_queue *); /* how many, from the beginning */
+bool store_queue_missing(const struct store_queue *);  /* some have not been made again */
+void store_queue_mended(struct store_queue *);         /* all of them have been made again */
 /* Writes a piece of metadata to disk, ahead of what is held, and waits for it. */
 void store_queue_sync_meta(struct store_queue *, const char *key, const char *value);
 /* Hands over everything and waits until it is written (FLUSH), copied (COPY) or visited (VISIT). */

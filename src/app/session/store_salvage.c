@@ -162,7 +162,7 @@ static enum status look_at_pages(struct salvage *s, bool whole, struct err *err)
 static enum status replace_first(struct salvage *s, const char *const *sql, struct err *err)
 {
     struct buf first = { 0 };
-    enum status rc = store_db_first_page(sql, s->page, &first, err);
+    enum status rc = store_db_empty(sql, s->page, false, &first, err);
     const int fd = rc == ST_OK ? open(s->copy, O_WRONLY | O_CLOEXEC) : -1;
 
     if (rc == ST_OK) {
