@@ -119,7 +119,8 @@ refuse() { # command pattern
     run --format json -s s.gpd -e "$1"
     has "refused: $1" "$err$out" "$2"
 }
-refuse 'fit features=100' 'features= belongs to a regression.*likelihood gaussian'
+refuse 'fit features=100' 'features= belongs to a regression.*fit solver=sparse inducing=100'
+refuse 'tune features=100' 'features= belongs to a regression.*tune solver=sparse inducing=100'
 refuse 'fit solver=pcg' 'solver=pcg is for a regression'
 refuse 'fit variance=none' 'variance= belongs'
 refuse 'tune objective=loo' 'objective= belongs'
@@ -136,7 +137,7 @@ for line in 'set noise=0.1' 'set l=2 noise=0.1..1' 'fit noise=0.1' 'tune noise.m
 done
 awk 'BEGIN { print "x,y"; for (i = 0; i < 6000; i++) print i "," (i % 7 > 3) }' >many.csv
 run --format json -e 'open many.csv; likelihood bernoulli; kernel rbf; fit'
-has "too many rows are refused before any work" "$err$out" '"name":"classes-size".*6,000 training rows are more than 5000.*split train=5000'
+has "too many rows are refused before any work" "$err$out" '"name":"classes-size".*6,000 training rows are more than 5000.*solver=sparse.*split train=5000'
 awk 'BEGIN { print "x,w,y"; for (i = 0; i < 60; i++) print i "," 1 + i % 3 "," (i > 30) }' >w.csv
 run --format json -e 'open w.csv; cols w role=weight; likelihood bernoulli; kernel rbf; fit'
 has "weights of rows are refused" "$err$out" 'weights of rows belong to Gaussian noise'

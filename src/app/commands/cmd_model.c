@@ -174,6 +174,18 @@ static enum status only_classes(const struct args *a, const char *verb, const ch
     return ST_OK;
 }
 
+/* Two classes have no random features: what takes as many rows instead are inducing points. */
+static enum status no_features(const struct args *a, const char *verb, struct err *err)
+{
+    if (!args_given(a, "features"))
+        return ST_OK;
+    err_named(err, ST_UNSUPPORTED, "classes",
+              "features= belongs to a regression, and the target is a class");
+    err_hint(err, "%s solver=sparse inducing=100  |  likelihood gaussian  (regression on the "
+             "class)", verb);
+    return ST_UNSUPPORTED;
+}
+
 /* The model of two classes is that of the exact kernel or of inducing points; solver= and model=
  * may say so. */
 static enum status class_kind(const struct args *a, const char *verb, const char *arg,
@@ -329,13 +341,15 @@ static enum status tune_classes(struct workspace *ws, const struct args *a, cons
                                 const struct kernel *k, struct tune_opts *o, struct err *err)
 {
     static const char *const others[] = {
-        "features", "rank", "probes", "error", "objective", "precision", NULL
+        "rank", "probes", "error", "objective", "precision", NULL
     };
     if (d->alpha > 0.0)
         return tune_labels(a, d, k, o, err);
-    enum status rc = only_classes(a, "tune", others, err);
+    enum status rc = no_features(a, "tune", err);
     bool sparse = false;
 
+    if (rc == ST_OK)
+        rc = only_classes(a, "tune", others, err);
     if (rc == ST_OK)
         rc = class_kind(a, "tune", "solver", err);
     if (rc == ST_OK && o->approx) {
@@ -925,15 +939,17 @@ static enum status fit_classes(struct workspace *ws, const struct args *a, struc
                                struct fit_opts *o, struct err *err)
 {
     static const char *const others[] = {
-        "features", "rank", "precond", "rtol", "maxit", "variance", "samples", "plan", "store",
+        "rank", "precond", "rtol", "maxit", "variance", "samples", "plan", "store",
         "precision", "rescale", "from", "against", NULL
     };
     if (d->alpha > 0.0)
         return fit_labels(ws, a, d, o, err);
     const struct model_ops *kind = named_kind(a, true);
-    enum status rc = only_classes(a, "fit", others, err);
+    enum status rc = no_features(a, "fit", err);
     bool sparse = false;
 
+    if (rc == ST_OK)
+        rc = only_classes(a, "fit", others, err);
     if (rc == ST_OK)
         rc = margin_suits(a, d, err);
     if (rc == ST_OK)

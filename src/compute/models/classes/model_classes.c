@@ -38,7 +38,8 @@ static enum status too_many(size_t n, struct err *err)
     err_named(err, ST_LIMIT, "classes-size",
               "a posterior of two classes takes n^3 operations a sweep: %s training rows are more "
               "than %d", rows, ROWS_MOST);
-    err_hint(err, "split train=%d  |  likelihood gaussian  (regression on the class)", ROWS_MOST);
+    err_hint(err, "fit solver=sparse inducing=100  |  split train=%d  |  likelihood gaussian  "
+             "(regression on the class)", ROWS_MOST);
     return ST_LIMIT;
 }
 
