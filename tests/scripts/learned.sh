@@ -324,6 +324,12 @@ has "of others it is refused" "$err" 'error\[learned\].*of kernels that learn'
 run -e "$data; $small; tune steps=2; fit; plot features-learned nobody"
 has "and of other columns" "$err" 'nobody is not an input'
 
+run -e "$data; $small; tune steps=10; advise"
+has "advise in words" "$out" '16 features  rtol'
+ok "wants no more of them" sh -c 'test "$(grep -c "more of them help")" = 0' <<END
+$out
+END
+
 # Everything that looks at a model looks at this one.
 run --format json -e "$data; $small; tune steps=40; fit" \
     -e 'spectrum; pca rows=200; neighbours 3; why; check; effects x1; explain-row 5' \

@@ -242,9 +242,10 @@ static void rows_text(struct rec *rec, const struct advise_state *s, size_t best
         rec_text(rec, "  exact is a Cholesky factor; sdd and sgd do not go on to the rtol\n");
 }
 
-static void features_text(struct rec *rec, const struct advice *a)
+/* learned: a map has no other features than these. */
+static void features_text(struct rec *rec, const struct advice *a, bool learned)
 {
-    if (!a->M) {
+    if (!a->M || learned) {
         rec_text(rec, "  effective dimension %.0f\n", a->effective_dimension);
         return;
     }
@@ -329,7 +330,7 @@ static void next_text(struct rec *rec, const struct advise_state *s, const struc
         rec_text(rec, "  try  fit %s solver=cg", how);
 }
 
-static void advise_record(struct workspace *ws, const struct advise_state *s)
+static void advise_record(struct workspace *ws, const struct advise_state *s, bool learned)
 {
     const size_t best = best_row(s);
     const struct rank_guess *b = &s->a.row[best];
@@ -376,7 +377,7 @@ static void advise_record(struct workspace *ws, const struct advise_state *s)
         rec_text(&rec, "  %zu rows  exact kernel", s->a.n);
     rec_text(&rec, "  rtol %.3g  for %zu solve%s\n", s->rtol, s->a.solves,
              s->a.solves == 1 ? "" : "s");
-    features_text(&rec, &s->a);
+    features_text(&rec, &s->a, learned);
     rec_text(&rec, "  noise^2/amplitude^2 %.3g%s;  from %zu rows in %s\n", s->a.ratio,
              s->a.refined ? " (as the fit sets it)" : "", s->a.sample, sec);
     limits_text(&rec, s);
@@ -466,7 +467,7 @@ static void advising_done(struct workspace *ws, struct job *job, enum status rc,
         ws_note(ws, "noise",
                 "the fit will search for the noise that suits its features; that takes "
                 "too long for advice, and the table is for the noise as it is");
-    advise_record(ws, advise_state_of(ws));
+    advise_record(ws, advise_state_of(ws), kernel_learned_features(&w->study.o.kernel) > 0);
     if (store_of(ws))
         store_state(store_of(ws), ws);
     ws_screen_show(ws, "rank", "");
