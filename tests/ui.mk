@@ -19,6 +19,7 @@ TESTS += \
   tests/screens/kinds.sh \
   tests/screens/prompt.sh \
   tests/screens/keys.sh \
+  tests/screens/classes.sh \
   tests/screens/live.sh \
   tests/screens/restarts.sh \
   tests/screens/look.sh \
@@ -44,6 +45,7 @@ EXTRA_DIST += \
   tests/screens/terminal.sh \
   tests/screens/prompt.sh \
   tests/screens/keys.sh \
+  tests/screens/classes.sh \
   tests/screens/live.sh \
   tests/screens/restarts.sh \
   tests/screens/look.sh \

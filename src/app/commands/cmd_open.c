@@ -124,6 +124,7 @@ struct loading {         /* inputs and output of a job */
     char *demo_name;
     struct table *table;
     struct buf steps;    /* what it went through after it was read (prepare.h) */
+    struct unit_look *looks; /* of its columns; demo: NULL */
 };
 
 static void loading_free(struct job *job)
@@ -134,6 +135,7 @@ static void loading_free(struct job *job)
         return;
     table_unref(l->table);
     buf_free(&l->steps);
+    free(l->looks);
     args_free(l->args);
     free(l->path);
     free(l->target);
@@ -185,8 +187,11 @@ static enum status open_work(struct job *job, struct err *err)
 
     if (rc == ST_OK)
         rc = first_steps(l, job, err);
-    return rc == ST_OK && l->opts.invalid && !strcmp(l->opts.invalid, "stop") ? all_read(l, err)
-                                                                              : rc;
+    if (rc == ST_OK && l->opts.invalid && !strcmp(l->opts.invalid, "stop"))
+        rc = all_read(l, err);
+    if (rc == ST_OK && !(l->looks = data_words_looks(l->table, err)))
+        rc = err->code;
+    return rc;
 }
 
 /* The column that target= means; it may instead have named a file or a dataset of targets. */
@@ -235,7 +240,7 @@ static enum status open_take(struct workspace *ws, struct loading *l, struct err
     }
     open_record(ws, d, "open", l->table->seconds);
     open_warnings(ws, d);
-    data_words_units(ws, d);
+    data_words_units(ws, d, l->looks);
     return data_words_classes(ws, d, true, err);
 }
 

@@ -280,36 +280,50 @@ static double largest_whole(const struct column *c, size_t n, bool *zero)
 
 /* Many inputs, all of them whole numbers from 0 to one top (of three or more: others are flags),
  * which a quarter of those that vary reach; half of them begin at 0. */
-static bool of_one_unit(const struct dataset *d, struct one_unit *u)
+static bool of_one_unit(const struct dataset *d, const struct unit_look *looks,
+                        struct one_unit *u)
 {
     enum { LEAST = 64, LEAST_TOP = 3, MOST_TOP = 65535 };
     const struct table *t = d->table;
 
     *u = (struct one_unit){ .top = 0.0 };
     for (size_t j = 0; j < t->ncols; j++) {
-        bool zero;
+        const double most = looks[j].most;
         if (d->role[j] != ROLE_INPUT)
             continue;
-        if (t->col[j].type != COL_REAL || t->col[j].date)
-            return false;
-        const double most = largest_whole(&t->col[j], t->n, &zero);
         if (!(most <= MOST_TOP))
             return false;
         u->inputs++;
         u->vary += most > 0.0;
-        u->from_zero += most > 0.0 && zero;
+        u->from_zero += most > 0.0 && looks[j].zero;
         u->to_top = most > u->top ? 1 : u->to_top + (most == u->top);
         u->top = fmax(u->top, most);
     }
     return u->inputs >= LEAST && u->top >= LEAST_TOP && 2 * u->from_zero >= u->vary &&
-           4 * u->to_top >= u->vary && page_use_check(t, 0, t->n - 1, NULL) == ST_OK;
+           4 * u->to_top >= u->vary;
 }
 
-void data_words_units(struct workspace *ws, struct dataset *d)
+struct unit_look *data_words_looks(const struct table *t, struct err *err)
+{
+    struct unit_look *looks = mem_calloc(t->ncols + 1, sizeof *looks, "columns", err);
+
+    for (size_t j = 0; looks && j < t->ncols; j++) {
+        const struct column *c = &t->col[j];
+        looks[j].most = c->type == COL_REAL && !c->date ? largest_whole(c, t->n, &looks[j].zero)
+                                                        : NAN;
+    }
+    /* What was seen of a file that has changed meanwhile is worth nothing. */
+    const bool changed = t->n > 0 && page_use_check(t, 0, t->n - 1, NULL) != ST_OK;
+    for (size_t j = 0; looks && changed && j < t->ncols; j++)
+        looks[j].most = NAN;
+    return looks;
+}
+
+void data_words_units(struct workspace *ws, struct dataset *d, const struct unit_look *looks)
 {
     struct one_unit u;
 
-    if (d->xscale != X_STANDARD || d->table->n == 0 || !of_one_unit(d, &u))
+    if (d->xscale != X_STANDARD || d->table->n == 0 || !of_one_unit(d, looks, &u))
         return;
     d->xscale = X_COMMON;
     ws_tell(ws, REC_NOTE, NULL, "unit", "scale x=standard  (each by its own)",

@@ -25,8 +25,11 @@ void data_words_text(const struct dataset *, struct rec *);
 enum status data_words_classes(struct workspace *, struct dataset *, bool fresh,
                                struct err *);
 /* New data whose inputs have one unit, as pixels do, are scaled by one sd: scale x=common, which a
- * note says.  (Others keep x=standard: an sd for each input.) */
-void data_words_units(struct workspace *, struct dataset *);
+ * note says.  (Others keep x=standard: an sd for each input.)  looks: those of the columns of the
+ * table, which a job has taken because that reads cells; the caller frees them.  NULL: NOMEM. */
+struct unit_look { double most; bool zero; }; /* largest of whole numbers from 0, NaN: others */
+struct unit_look *data_words_looks(const struct table *, struct err *);
+void data_words_units(struct workspace *, struct dataset *, const struct unit_look *looks);
 /* Warns of inputs that give the target away. */
 void data_words_leaks(struct workspace *, const struct dataset *);
 /* Warns of molecules in both training and test rows; equal: tells of those in several rows, too. */

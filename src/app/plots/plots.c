@@ -31,10 +31,14 @@ struct figure *plots_nothing(const char *name, const char *reason, struct err *e
 
 struct figure *plots_no_iterations(const char *name, const struct run *r, struct err *err)
 {
-    char why[160];
+    char why[200];
 
+    /* No solver that iterates on weights serves classes: their kinds have ways of their own. */
     snprintf(why, sizeof why, "%s has no iterations to show: %s", r->id,
-             r->state == RUN_DONE     ? "it was solved directly. try: fit solver=pcg"
+             r->state == RUN_DONE && run_model_kind(r)->classes
+                 ? "classes are fitted without them, but under softmax. try: score, then plot "
+                   "reliability"
+             : r->state == RUN_DONE   ? "it was solved directly. try: fit solver=pcg"
              : r->state == RUN_FAILED ? "it failed. try: why"
                                       : "it has not begun to iterate.");
     return plots_nothing(name, why, err);

@@ -95,11 +95,15 @@ static struct figure *plots_sweep(struct workspace *ws, struct run *r, const str
     }
     if (ok && at == SIZE_MAX) {
         const bool iterations = !strcmp(m->name, "iterations");
+        const struct run *first = sweep_run(ws, s, 0);
         char why[200];
         figure_free(f);
         snprintf(why, sizeof why, "No point of the sweep has %s%s",
                  iterations ? "iterations: " : "a value of ",
-                 iterations
+                 iterations && first && run_model_kind(first)->classes
+                     ? "classes are fitted without them, but under softmax. try: sweep ... "
+                       "show=log_loss"
+                 : iterations
                      ? "the fits were solved directly. try: sweep ... fit='solver=pcg'"
                      : s->show);
         return figure_empty("sweep", why, err);

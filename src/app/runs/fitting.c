@@ -827,7 +827,7 @@ static void fit_result_record(struct workspace *ws, const struct run *r)
     mem_format(mem, sizeof mem, (double)i->peak_bytes);
     rec_text(&rec, "%s  %s  %zu rows  ", r->id, r->kernel_text, i->rows);
     if (r->model->t > 1)
-        rec_text(&rec, "%zu targets  ", r->model->t);
+        rec_text(&rec, "%zu %s  ", r->model->t, r->model->kind->classes ? "classes" : "targets");
     if (r->model->kind->draws)
         rec_text(&rec, "features=%zu  %s", i->features, i->solver);
     else if (strcmp(i->solver, r->model->kind->name) == 0)

@@ -43,6 +43,8 @@ void fitting_scales_json(struct rec *, const struct kernel *, const double *hp, 
                          const double *amplitudes, const double *noises);
 void fitting_scales_text(struct buf *, const struct kernel *, const double *hp, size_t t,
                          const double *amplitudes, const double *noises);
+/* More than one, and all alike: they are then told once. */
+bool fitting_scales_equal(size_t t, const double *v);
 /* Writes the names of the targets as "targets"; nothing if there is only one. */
 void fitting_targets_json(struct rec *, const struct encoding *);
 

@@ -78,11 +78,25 @@ void fitting_targets_json(struct rec *rec, const struct encoding *enc)
         rec_strs(rec, "targets", names, t);
 }
 
+bool fitting_scales_equal(size_t t, const double *v)
+{
+    size_t j = 1;
+
+    while (j < t && v[j] == v[0])
+        j++;
+    return t > 1 && j == t;
+}
+
 static void each_text(struct buf *b, const char *name, size_t t, const double *v)
 {
     char num[32];
 
     buf_puts(b, name);
+    if (fitting_scales_equal(t, v)) {
+        text_number(num, sizeof num, v[0]);
+        buf_printf(b, " %s (all %zu)", num, t);
+        return;
+    }
     for (size_t j = 0; j < t && j < SHOWN_SCALES; j++) {
         text_number(num, sizeof num, v[j]);
         buf_printf(b, " %s", num);

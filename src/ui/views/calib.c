@@ -7,11 +7,20 @@
 #include <string.h>
 
 struct calib_state { size_t which; struct axes axes; };
-static const struct { const char *plot, *title; } pages[] = {
+enum { PAGES = 4 };
+/* Of numbers, and of classes, where sd and parity say nothing. */
+static const struct page { const char *plot, *title; } of_numbers[PAGES] = {
     { "calibration", "coverage" }, { "sd", "histogram of sd" }, { "sderror", "error against sd" },
     { "parity", "predicted against observed" },
+}, of_classes[PAGES] = {
+    { "calibration", "probabilities" }, { "confusion", "confusion" }, { "roc", "ROC" },
+    { "pr", "precision and recall" },
 };
-enum { PAGES = sizeof pages / sizeof *pages };
+
+static const struct page *pages_of(const struct run *r)
+{
+    return r && r->has_enc && r->enc.nclasses ? of_classes : of_numbers;
+}
 
 /* The selected fit if it has predictions, otherwise the last fit that has. */
 static struct run *shown(const struct view *v)
@@ -45,7 +54,7 @@ static void calib_draw(struct view *v, const struct canvas *c)
         return;
     }
     size_t k = page_of(v);
-    struct figures_request q = { v->desk, pages[k].plot, r, &s->axes, false };
+    struct figures_request q = { v->desk, pages_of(r)[k].plot, r, &s->axes, false };
     uint64_t what = 6 + (uint64_t)(uintptr_t)r * 64 + k * 16 + axes_stamp(&s->axes) * 31;
     uint64_t stamp = (uint64_t)(uintptr_t)r->test_pred.mean * 31 +
                      (uint64_t)(uintptr_t)r->train_pred.mean + r->test_pred.n + r->train_pred.n +
@@ -91,7 +100,7 @@ static void calib_plot(const struct view *v, struct buf *b)
     char target[96];
     const struct run *r = shown(v);
     if (r)
-        buf_printf(b, "%s %s%s", pages[page_of(v)].plot, r->id,
+        buf_printf(b, "%s %s%s", pages_of(r)[page_of(v)].plot, r->id,
                    target_words(v, r, target, sizeof target));
 }
 
@@ -100,7 +109,7 @@ static void calib_show(struct view *v, const char *plot, const char *run)
     struct calib_state *s = v->state;
     (void)run;
     for (size_t i = 0; i < PAGES; i++)
-        if (strcmp(pages[i].plot, plot) == 0)
+        if (strcmp(of_numbers[i].plot, plot) == 0 || strcmp(of_classes[i].plot, plot) == 0)
             s->which = i;
 }
 
@@ -108,15 +117,15 @@ static void calib_title(struct view *v, struct buf *b)
 {
     const struct run *r = shown(v);
     if (r)
-        buf_printf(b, ": %s, %s (%zu of %d)", r->id, pages[page_of(v)].title, page_of(v) + 1,
+        buf_printf(b, ": %s, %s (%zu of %d)", r->id, pages_of(r)[page_of(v)].title, page_of(v) + 1,
                    PAGES);
 }
 
 static const struct keyrow keys[] = {
-    {"Left h", ACT_LEFT, "page-before", "coverage, histogram of sd, error against sd, parity: back",
-     NULL, 0},
-    {"Right l", ACT_RIGHT, "page-after", "coverage, histogram of sd, error against sd, parity: on",
-     NULL, 0},
+    {"Left h", ACT_LEFT, "page-before", "coverage, histogram of sd, error against sd, parity: back "
+     "(of classes: probabilities, confusion, ROC, precision)", NULL, 0},
+    {"Right l", ACT_RIGHT, "page-after", "coverage, histogram of sd, error against sd, parity: on "
+     "(of classes: probabilities, confusion, ROC, precision)", NULL, 0},
     {"t", ACT_OWN_1, "target", "another target, where there are several", NULL, 0},
     {"v", ACT_NONE, "check", "check the fit: one sentence a finding", "check {run}", 0},
     {NULL, ACT_NONE, NULL, NULL, NULL, 0},
@@ -129,12 +138,14 @@ const struct view_ops calib_view = {
              "are too small. Histogram of sd: the predicted standard deviation on training and "
              "test rows; test rows far from the training data have larger ones. Error against sd: "
              "rows in bins of equal count by sd; when sd tells error, the points follow the "
-             "diagonal. Parity: predicted against observed.",
+             "diagonal. Parity: predicted against observed. Of classes: predicted probabilities "
+             "against the shares that come true, which classes are taken for which, ROC, and "
+             "precision against recall.",
     .keys = keys,
     .kinds = KIND_PLOT,
     .news = VIEW_NEWS_SCORE,
     .beside = VIEW_CALIB,
-    .plots = "calibration sd sderror parity",
+    .plots = "calibration sd sderror parity confusion roc pr",
     .state_size = sizeof(struct calib_state),
     .draw = calib_draw,
     .act = calib_act,

@@ -1,4 +1,5 @@
 /* ui/views/words.c -- runs in words, next steps and axes: shared by several views. */
+#include "app/runs/fitting.h"
 #include "ui/views/words.h"
 
 #include "app/core/condition.h"
@@ -55,6 +56,11 @@ static void each_scale(struct buf *line, const char *name, size_t t, const doubl
     char a[40];
 
     buf_puts(line, name);
+    if (fitting_scales_equal(t, v)) {
+        text_number(a, sizeof a, v[0]);
+        buf_printf(line, " %s (all %zu)", a, t);
+        return;
+    }
     for (size_t j = 0; j < t && j < 4; j++) {
         text_number(a, sizeof a, v[j]);
         buf_printf(line, " %s", a);

@@ -64,6 +64,24 @@ for l in softmax discriminant; do
     fi
 done
 
+# What is the same for all classes is told once; what has no iterations says what to look at.
+run -e "$base; likelihood dirichlet; fit features=64 amplitude=2"
+has "one amplitude for all classes" "$out" 'amplitude 2 (all 3)$'
+has "they are called classes" "$out" 'features=64 .*dirichlet\|3 classes  features=64'
+run -e "$base; likelihood dirichlet; tune evals=3 features=64; fit features=64"
+has "different ones one by one" "$out" 'amplitude [0-9.]* [0-9.]* [0-9.]*$'
+run --format json -e "$base; likelihood dirichlet; fit features=64 amplitude=2"
+has "a program reads each" "$out" '"amplitude":\[2,2,2\]'
+for l in dirichlet discriminant; do
+    run --format json -e "$base; likelihood $l; fit features=64; plot residual out=none.csv"
+    has "$l: no residuals" "$err$out" 'classes are fitted without them, but under softmax'
+    has "$l: no solver is proposed that classes refuse" "$err$out" '"try":"score, then plot rel'
+done
+run --format json -e "$base; where kind!='rare'; likelihood bernoulli; fit; plot rate out=none.csv"
+has "bernoulli: no rate" "$err$out" 'classes are fitted without them'
+run --format json -e "$base; likelihood softmax; fit features=64 amplitude=2; plot residual out=r.csv"
+is "softmax has them" "$rc" 0
+
 # A stop leaves a usable model, which goes on with its weights.
 run --format json --accept-unconverged -s go.gpd \
     -e "$base; likelihood softmax; fit features=64 amplitude=20 maxit=1" \
