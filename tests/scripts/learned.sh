@@ -149,6 +149,14 @@ run --threads 3 -e "$rings; kernel mlp(width=64,out=16); tune; fit" \
 ok "3 threads learn the same bits of classes" cmp c1.csv c4.csv
 run -f rings.gps
 is "a script of classes runs again" $rc 0
+# Learned anew it is by the classes, too, not by their numbers as values.
+awk -F, 'NR == 1 { print; next } { sub(/ring/, "", $3); print $1 "," $2 ",c" $3 * 3 % 7 }' \
+    rings.csv >mixed.csv
+run --format json -e "open mixed.csv target=ring; split test=25% seed=2; likelihood dirichlet" \
+    -e 'kernel mlp(width=64,out=16); tune; fit; calibrate rows=120; score'
+has "classes are learned anew" "$out" '"command":"calibrate".*"learned_anew":true'
+ok "and told apart" between "$(num score accuracy)" 0.86 1
+ok "with fair probabilities behind the temperature" between "$(num score log_loss)" 0 0.4
 run --format json -e "$rings; kernel mlp(width=64,out=16); tune stop=valid steps=60" \
     -e 'tune continue=t1 steps=10 amplitude=0.5; split folds=3; fit; score folds tune=yes'
 is "stop=valid and continue=" $rc 0

@@ -67,11 +67,13 @@ static enum status fit_anew(struct calibrating *c, struct job *job, struct err *
     enum status rc = fitting_rows(s->data, PART_TRAIN, true, &s->enc, &e, &s->notes, err);
     if (rc == ST_OK)
         rc = fit_setup_bind_kernel(s->data, &s->enc, &e.base, &o.kernel, o.hp, err);
+    if (rc == ST_OK) {
+        o.targets = e.t;
+        o.labels = encoding_labels(&s->enc); /* what a map is learned by, too */
+    }
     if (rc == ST_OK && kernel_learns(&o.kernel))
         rc = scoring_folds_tune(s, job, &e, &o, err);
     if (rc == ST_OK) {
-        o.targets = e.t;
-        o.labels = encoding_labels(&s->enc);
         o.mem_limit = job->limits.memory;
         model_on(&o, job->backend, pool_threads(job->pool));
         model_unref(s->model);
