@@ -117,6 +117,15 @@ is "sequences" "$rc" 0
 run --format json -e "$base; likelihood softmax; kernel mlp(width=8,depth=1,out=4)" \
     -e 'tune steps=5; fit; score; likelihood discriminant; fit; score'
 is "a learned map" "$rc" 0
+has "left-out rows that the map has seen are told" "$out" \
+    '"name":"seen".*trained on these, too.*"try":"split test=20% valid=10%, then tune'
+run --format json -e "${base%%;*}; split test=20% valid=20% seed=4; likelihood softmax" \
+    -e 'kernel mlp(width=16,depth=1,out=8); tune steps=20; fit; score; calibrate on=valid; score' \
+    -e 'fit amplitude=3; likelihood dirichlet; fit'
+has "with validation rows a temperature by them is proposed" "$out" '"name":"seen".*"try":"calibrate on'
+is "not where an amplitude is given, nor for regressions" \
+    "$(printf '%s\n' "$out" | grep -c '"name":"seen"')" 1
+has "it is found" "$out" '"command":"score".*"method":"temperature"'
 
 # What they refuse.
 run -e "$base; likelihood softmax; fit solver=exact"
