@@ -42,6 +42,20 @@ is "undone and redone" "$rc" 0
 run -s two.gpd -e 'predict m.csv out=b.csv'
 ok "a session knows the encoding" cmp a.csv b.csv
 
+# The kernel follows the data until somebody chooses one.
+kernels() { printf '%s\n' "$out" | grep -o '"command":"kernel","kernel":"[^"]*"' | cut -d'"' -f8 |
+    tr '\n' ' '; }
+printf 'a,b,y\n1,2,3\n2,3,1\n4,4,2\n' >numbers.csv
+run --format json -e 'open m.csv; kernel; open numbers.csv; kernel; undo; kernel; redo; kernel'
+is "tanimoto for molecules alone, also after undo" "$(kernels)" \
+    'tanimoto matern(nu=5/2) tanimoto matern(nu=5/2) '
+run -e 'open m.csv; save k.gpd'
+run --format json -s k.gpd -e 'kernel; open numbers.csv; kernel'
+is "a session follows, too" "$(kernels)" 'tanimoto matern(nu=5/2) '
+run --format json -e 'kernel matern(nu=5/2); open m.csv; kernel; about'
+is "a kernel that was chosen stays" "$(kernels)" 'matern(nu=5/2) matern(nu=5/2) '
+has "about tells that RDKit is missing" "$out" '"rdkit":null,"rdkit_why":"GPDESK_MOLECULES names'
+
 # A row without each place, and a molecule without each piece of its text: as predicted for such a
 # row. The change comes from one kernel matrix, the predictions from another.
 printf 'counts,y\n1:1 2:2,0\n1:1 2:1 9:3,5\n2:2,3\n1:1,7\n9:1,6\n' >places.csv
@@ -117,11 +131,13 @@ has "a column without counts" "$out$err" '"name":"counts".*"try":"cols NAME type
 
 # With the stand-in: the step names the version, and answers are kept.
 GPDESK_MOLECULES=$fake
+run --format json -e about
+has "about tells the version of RDKit" "$out" '"rdkit":"fake 1"'
 { echo smiles,y
   i=1
   while [ $i -le 240 ]; do
       k=$((i % 9 + 1))
-      echo "C${k}CC${k},$((i % 17))"
+      echo "C${k}CC${k}[${i}CH3],$((i % 17))"
       i=$((i + 1))
   done; } >many.csv
 run --format json -e 'open many.csv; cols smiles scaffold=yes descriptors=yes; cols' \

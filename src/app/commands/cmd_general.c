@@ -3,6 +3,7 @@
 
 #include "data/cache.h"
 #include "data/formats/import.h"
+#include "data/molecules/molecules.h"
 #include "app/commands/commands.h"
 #include "app/shell/script.h"
 #include "app/session/store.h"
@@ -133,6 +134,25 @@ static void about_formats(struct rec *r)
     buf_free(&names);
 }
 
+/* The program that reads molecules, and the version of RDKit in it, or what to do. */
+static void about_molecules(struct rec *r)
+{
+    char version[MOLECULES_REASON_MOST + 1];
+    struct err why = { 0 };
+    const bool here = molecules_version(version, sizeof version, &why) == ST_OK;
+
+    rec_str(r, "rdkit", here ? version : NULL);
+    rec_text(r, "\n  molecules ");
+    if (here) {
+        rec_text(r, "gpdesk-molecules with RDKit ");
+        rec_safe(r, version);
+        return;
+    }
+    rec_str(r, "rdkit_why", why.msg);
+    rec_text(r, "pieces of the text alone: ");
+    rec_safe(r, why.msg);
+}
+
 /* Lists "cpu (..)" and the CUDA devices, or the reason why there are none. */
 static void about_devices(const struct workspace *ws, struct rec *r)
 {
@@ -209,6 +229,7 @@ static enum status cmd_about(struct workspace *ws, const struct args *a, struct 
         }
     rec_close(&r);
     about_formats(&r);
+    about_molecules(&r);
     if (store_of(ws)) {
         rec_text(&r, "\n  session   ");
         rec_safe(&r, store_path(store_of(ws)));

@@ -7,6 +7,8 @@ libcore_a_SOURCES = \
   src/app/core/batch.h \
   src/app/core/condition.c \
   src/app/core/condition.h \
+  src/app/core/default_kernel.c \
+  src/app/core/default_kernel.h \
   src/app/core/hyper_args.c \
   src/app/core/job.c \
   src/app/core/job.h \

@@ -2,6 +2,7 @@
  * things in it, and the jobs that start from it. See workspace.h. */
 #include "app/core/workspace_impl.h"
 
+#include "app/core/default_kernel.h"
 #include "app/core/job.h"
 #include "app/core/ws_screen.h"
 #include "app/core/ws_tell.h"
@@ -19,24 +20,6 @@
 
 /* Creating and freeing. */
 
-static enum status default_kernel(struct workspace *ws, struct err *err)
-{
-    double set[KERNEL_MAX_HP];
-    enum status rc = kernel_parse("matern(nu=5/2)", &ws->kernel, set, NULL);
-
-    if (rc != ST_OK)
-        rc = kernel_parse("rbf", &ws->kernel, set, err);
-    for (size_t i = 0; rc == ST_OK && i < kernel_nhp(&ws->kernel); i++) {
-        char name[KERNEL_NAME_MAX];
-        struct hparam h;
-        kernel_hp_info(&ws->kernel, i, name, &h);
-        ws->hp[i] = h.init;
-    }
-    ws->amplitude = 1.0;
-    ws->noise = 0.1;
-    return rc;
-}
-
 struct workspace *workspace_new(const struct options *opt, const struct owner *const *owners,
                                 struct err *err)
 {
@@ -52,7 +35,7 @@ struct workspace *workspace_new(const struct options *opt, const struct owner *c
     ws->origin = ws->lines ? options_origin_new(err) : NULL;
     ws->backend = backend_cpu();
     if (!ws->origin || owner_make_all(ws, owners, err) != ST_OK ||
-        default_kernel(ws, err) != ST_OK ||
+        default_kernel_take(ws, err) != ST_OK ||
         !(ws->pool = pool_new(opt->threads ? opt->threads : 1, err)) ||
         !(ws->jobs = jobs_new(err))) {
         workspace_free(ws);
@@ -94,7 +77,7 @@ void workspace_clear(struct workspace *ws)
     memset(&ws->noise_bound, 0, sizeof ws->noise_bound);
     ws->expected = (struct expect_tally){ 0 };
     ws->hp_tuned = false;
-    (void)default_kernel(ws, NULL);
+    (void)default_kernel_take(ws, NULL);
     ws->serial++;
 }
 
@@ -249,6 +232,7 @@ void ws_kernel_take(struct workspace *ws, const struct kernel *k, const double *
         ws->hp_bound[i] = (struct tune_bound){ h.lo, h.hi, false, 0 };
     }
     ws->hp_tuned = ws->scale_tuned = false;
+    ws->kernel_chosen = true;
     ws->serial++;
 }
 

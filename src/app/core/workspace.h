@@ -15,6 +15,7 @@ struct ws_screen;
 struct workspace {
     struct dataset **data; size_t ndata; size_t cur;   /* SIZE_MAX: no dataset is current */
     struct kernel kernel; double hp[KERNEL_MAX_HP]; double amplitude, noise; bool hp_tuned;
+    bool kernel_chosen; /* by the user; otherwise it follows the data: default_kernel.h */
     bool scale_tuned;   /* amplitude and noise come from a tuning and were not set by the user */
     struct tune_bound hp_bound[KERNEL_MAX_HP], amp_bound, noise_bound; /* from `set l=a..b` */
     struct run **run; size_t nrun; size_t nfit, ntune;  /* in order of creation */

@@ -1,6 +1,7 @@
 /* app/core/workspace_exec.c -- see workspace_exec.h. */
 #include "app/core/workspace_exec.h"
 
+#include "app/core/default_kernel.h"
 #include "app/core/job.h"
 #include "app/core/workspace_impl.h"
 #include "app/core/ws_tell.h"
@@ -130,6 +131,15 @@ static bool asks(const struct command *cmd, const struct args *a)
     return (!(cmd->flags & CMD_JOB) && !args_any(a)) || of_keyboard(a);
 }
 
+/* True if a statement or its job has changed the state. A kernel that follows the data does so
+ * first, so that it belongs to the same step of undo. */
+static bool has_changed(struct workspace *ws, const char *line, enum status rc)
+{
+    if (rc == ST_OK)
+        default_kernel_follow(ws);
+    return owner_changed_any(ws, line);
+}
+
 /* Called after a statement or its job has ended. */
 static void statement_ended(struct workspace *ws, const struct command *cmd, const struct args *a,
                             enum status rc, double seconds, bool changed)
@@ -200,7 +210,7 @@ static void execute(struct workspace *ws, const struct waiting *w)
     }
     if (rc != ST_OK && !l->submitted)
         owner_revert_all(ws); /* an error leaves everything as it was */
-    const bool changed = owner_changed_any(ws, args_line(w->args));
+    const bool changed = has_changed(ws, args_line(w->args), rc);
     if (!l->submitted)
         statement_ended(ws, w->cmd, w->args, rc, job_now() - t0, changed);
     else if (w->cmd->flags & CMD_CHANGES)
@@ -457,7 +467,7 @@ void workspace_job_end(struct workspace *ws, const struct job *job, enum status 
         ws_error(ws, &err, NULL);
     }
     if (!job->more) { /* a statement counts as one line and one step, however many jobs it has */
-        const bool changed = owner_changed_any(ws, job->line);
+        const bool changed = has_changed(ws, job->line, rc);
         if (job->cmd && job->args)
             statement_ended(ws, job->cmd, job->args, rc,
                             job->started > 0.0 ? job_now() - job->started : 0.0, changed);

@@ -437,6 +437,7 @@ void store_json_state(struct buf *b, const struct workspace *ws, const int64_t *
     num(b, "noise", ws->noise);
     flag(b, "tuned", ws->hp_tuned);
     flag(b, "scale_tuned", ws->scale_tuned);
+    flag(b, "kernel_chosen", ws->kernel_chosen);
     bounds(b, ws->hp_bound, nhp, &ws->amp_bound, &ws->noise_bound);
     count(b, "seed", ws->opt.seed);
     str(b, "precision", store_precisions[ws->opt.precision]);
@@ -486,6 +487,7 @@ void store_json_snapshot(struct buf *b, const struct snapshot *s, const int64_t 
     num(b, "noise", s->noise);
     flag(b, "tuned", s->hp_tuned);
     flag(b, "scale_tuned", s->scale_tuned);
+    flag(b, "kernel_chosen", s->chosen);
     bounds(b, s->bound, s->nhp, &s->amp_bound, &s->noise_bound);
     options_json(b, &s->opt, s->who, NULL);
     marks_json(b, s);

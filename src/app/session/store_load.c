@@ -149,6 +149,12 @@ static void take_datasets(struct loader *l, struct jdoc *j)
         ws->cur = ws->ndata ? ws->ndata - 1 : SIZE_MAX;
 }
 
+/* Sessions written before kernels followed the data keep the kernel that they have. */
+static bool was_chosen(struct jdoc *j)
+{
+    return !store_doc_has(j, "$.kernel_chosen") || store_doc_bool(j, "$.kernel_chosen");
+}
+
 static void take_settings(struct loader *l, struct jdoc *j)
 {
     struct workspace *ws = l->ws;
@@ -179,6 +185,7 @@ static void take_settings(struct loader *l, struct jdoc *j)
     ws->noise = noise;
     ws->hp_tuned = tuned;
     ws->scale_tuned = tuned && store_doc_bool(j, "$.scale_tuned");
+    ws->kernel_chosen = was_chosen(j);
     const bool typed = ws->origin && !strcmp(option_origin(ws->origin, "seed"), "command line");
     if (!typed) { /* the command line takes precedence over the session */
         ws->opt.seed = seed;
@@ -541,6 +548,7 @@ static void read_snapshot(struct loader *l, struct jdoc *j, struct snapshot *s)
     s->noise = store_read_field_positive(j, "$.noise", true);
     s->hp_tuned = store_doc_bool(j, "$.tuned");
     s->scale_tuned = store_doc_bool(j, "$.scale_tuned");
+    s->chosen = was_chosen(j);
     store_read_field_bounds(j, "$", s->bound, s->nhp, &s->amp_bound, &s->noise_bound);
     read_options(l, j, s);
     store_doc_each(j, "$.marks", fields, take_mark, s);

@@ -105,7 +105,8 @@ static bool kernel_same(const struct snapshot *s, const struct workspace *ws)
            memcmp(s->hp, ws->hp, s->nhp * sizeof *s->hp) == 0 &&
            memcmp(&s->amplitude, &ws->amplitude, sizeof s->amplitude) == 0 &&
            memcmp(&s->noise, &ws->noise, sizeof s->noise) == 0 && s->hp_tuned == ws->hp_tuned &&
-           s->scale_tuned == ws->scale_tuned && bound_same(&s->amp_bound, &ws->amp_bound) &&
+           s->scale_tuned == ws->scale_tuned && s->chosen == ws->kernel_chosen &&
+           bound_same(&s->amp_bound, &ws->amp_bound) &&
            bound_same(&s->noise_bound, &ws->noise_bound);
     for (size_t i = 0; same && i < s->nhp; i++)
         same = bound_same(&s->bound[i], &ws->hp_bound[i]);
@@ -242,6 +243,7 @@ static struct snapshot *take(const struct workspace *ws, const struct snapshot *
     s->noise = ws->noise;
     s->hp_tuned = ws->hp_tuned;
     s->scale_tuned = ws->scale_tuned;
+    s->chosen = ws->kernel_chosen;
     s->amp_bound = ws->amp_bound;
     s->noise_bound = ws->noise_bound;
     return s;
@@ -318,6 +320,7 @@ static enum status put(struct workspace *ws, const struct snapshot *s, bool keep
     ws->noise = s->noise;
     ws->hp_tuned = s->hp_tuned;
     ws->scale_tuned = s->scale_tuned;
+    ws->kernel_chosen = s->chosen;
     ws->amp_bound = s->amp_bound;
     ws->noise_bound = s->noise_bound;
     options_restore(&ws->opt, ws->origin, &s->opt, s->who); /* undo does not rearrange the screen */

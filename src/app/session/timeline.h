@@ -23,7 +23,7 @@ struct snapshot {                /* immutable, with counted references */
     int64_t id;                  /* id in the session; 0: not written */
     struct dataset **data; size_t ndata, cur;
     struct kernel kernel; size_t nhp; double *hp; struct tune_bound *bound;
-    double amplitude, noise; bool hp_tuned, scale_tuned;
+    double amplitude, noise; bool hp_tuned, scale_tuned, chosen;
     struct tune_bound amp_bound, noise_bound;
     struct options opt; struct options_origin *who;
     struct run_mark *mark; size_t nmark;

@@ -3,6 +3,7 @@
 
 #include "data/cache.h"
 #include "data/checksum.h"
+#include "data/molecules/molecule_repeats.h"
 #include "data/molecules/molecules.h"
 #include "data/molecules/smiles_column.h"
 #include "data/molecules/smiles_syntax.h"
@@ -27,19 +28,6 @@ static const char *const descriptor[] = {
 const char *molecule_rows_descriptor(size_t k)
 {
     return descriptor[k];
-}
-
-/* A number of a text that differs, as good as certainly, for any other; never 0. */
-static uint64_t number_of(const char *s, size_t n)
-{
-    uint64_t h = 14695981039346656037u;
-
-    for (size_t i = 0; i < n; i++)
-        h = (h ^ (unsigned char)s[i]) * 1099511628211u;
-    h ^= h >> 32;
-    h *= UINT64_C(0xd6e8feb86659fd93);
-    h ^= h >> 32;
-    return h != 0 ? h : 1;
 }
 
 /* Answers come in any order. */
@@ -92,7 +80,7 @@ static enum status take(void *ctx, size_t i, const struct molecule *one, struct 
         k->reason[row] = mem_strdup(one->reason, err);
         return k->reason[row] != NULL ? ST_OK : ST_NOMEM;
     }
-    m->same[row] = number_of(one->canonical, strlen(one->canonical));
+    m->same[row] = molecule_repeats_number(one->canonical, strlen(one->canonical));
     for (size_t d = 0; d < MOLECULES_DESCRIPTORS && (k->asked & MOLECULES_DESCRIBED) != 0; d++)
         if (isfinite(one->descriptor[d]))
             m->v[d][row] = one->descriptor[d];
@@ -269,7 +257,7 @@ static enum status count_pieces(struct making *k, const struct ctl *ctl, struct 
             continue;
         }
         if (k->asked == 0)
-            m->same[row] = number_of(s, n);
+            m->same[row] = molecule_repeats_number(s, n);
         else if (k->state[row] != 1)
             continue;
         rc = lingo_counts(s, n, m->how.length, &l, err);
@@ -368,7 +356,8 @@ static enum status read_rdkit(struct making *k, const struct ctl *ctl, struct er
     return rc;
 }
 
-enum status molecule_rows_read(struct molecule_rows *m, const struct ctl *ctl, struct err *err)
+/* Reads every row. */
+static enum status read_rows(struct molecule_rows *m, const struct ctl *ctl, struct err *err)
 {
     struct making k = { .m = m };
     const bool pieces = (m->want & MOLECULES_COUNTS) != 0 && m->how.lingo;
@@ -387,6 +376,81 @@ enum status molecule_rows_read(struct molecule_rows *m, const struct ctl *ctl, s
     free(k.reason);
     free(k.state);
     free(k.row);
+    return rc;
+}
+
+/* Gives each row what was found out about its text.  Rows of one text share its counts. */
+static enum status spread(const struct molecule_rows *once, const struct molecule_repeats *r,
+                          struct molecule_rows *m, struct err *err)
+{
+    struct molecule_unread *u = &m->unread;
+
+    for (size_t i = 0; i < m->n; i++) {
+        const size_t k = r->of[i];
+        if (k == SIZE_MAX)
+            continue;
+        m->same[i] = once->same[k];
+        m->counts.from[i] = once->counts.from[k];
+        m->counts.places[i] = once->counts.places[k];
+        m->counts.missing[i] = once->counts.missing[k];
+        for (size_t d = 0; d < MOLECULES_DESCRIPTORS && m->v[d] != NULL; d++)
+            m->v[d][i] = once->v[d][k];
+        if (once->scaffold[k] != NULL &&
+            (m->scaffold[i] = mem_strdup(once->scaffold[k], err)) == NULL)
+            return ST_NOMEM;
+        if (once->same[k] != 0)
+            continue;
+        /* Texts are in the order of their first rows: the first rows that cannot be read are of the
+         * first such texts. */
+        for (size_t t = 0; t < MOLECULE_ROWS_TOLD && u->n < MOLECULE_ROWS_TOLD &&
+                           t < once->unread.n; t++)
+            if (once->unread.row[t] == k) {
+                u->row[u->n] = i;
+                memcpy(u->reason[u->n], once->unread.reason[t], sizeof u->reason[u->n]);
+            }
+        u->n++;
+    }
+    return ST_OK;
+}
+
+/* Reads the different texts, then gives the rows what was found. */
+static enum status read_once(struct molecule_rows *m, const struct molecule_repeats *r,
+                             const struct ctl *ctl, struct err *err)
+{
+    struct molecule_rows once = { .n = r->n, .text = r->text, .how = m->how, .want = m->want };
+    struct making k = { .m = m };
+    enum status rc = read_rows(&once, ctl, err);
+
+    if (rc == ST_OK)
+        rc = make_room(&k, err);
+    free(k.row);
+    free(k.state);
+    free(k.reason);
+    if (rc == ST_OK)
+        rc = spread(&once, r, m, err);
+    if (rc == ST_OK) { /* the rows point into the counts of the texts */
+        m->counts.count = once.counts.count;
+        m->counts.used = once.counts.used;
+        m->counts.cap = once.counts.cap;
+        once.counts.count = NULL;
+    }
+    memcpy(m->version, once.version, sizeof m->version);
+    once.text = NULL;
+    molecule_rows_free(&once);
+    return rc;
+}
+
+enum status molecule_rows_read(struct molecule_rows *m, const struct ctl *ctl, struct err *err)
+{
+    struct molecule_repeats r = { 0 };
+    enum status rc = ST_OK;
+
+    if (m->like != NULL)
+        return read_rows(m, ctl, err);
+    rc = molecule_repeats_find(&r, m->text, m->n, err);
+    if (rc == ST_OK)
+        rc = r.n < r.rows ? read_once(m, &r, ctl, err) : read_rows(m, ctl, err);
+    molecule_repeats_free(&r);
     return rc;
 }
 

@@ -38,10 +38,10 @@ struct molecule_rows {
 
 /* The name of descriptor k, as "logp". */
 const char *molecule_rows_descriptor(size_t k);
-/* Reads the molecules.  Equal ones are recognised by their canonical SMILES where RDKit reads them,
- * otherwise by their text.  Lingo alone needs no RDKit: then texts against the grammar of SMILES
- * are the ones that cannot be read.  Beside NOMEM and CANCELLED: NOT_FOUND, BACKEND, IO when there
- * is no RDKit that works, with what to do.  Free it after a failure, too. */
+/* Reads the molecules, each text once.  Equal ones are recognised by their canonical SMILES where
+ * RDKit reads them, otherwise by their text.  Lingo alone needs no RDKit: then texts against the
+ * grammar of SMILES are the ones that cannot be read.  Beside NOMEM and CANCELLED: NOT_FOUND,
+ * BACKEND, IO when there is no RDKit that works, with what to do.  Free it after a failure, too. */
 enum status molecule_rows_read(struct molecule_rows *, const struct ctl *, struct err *);
 void molecule_rows_free(struct molecule_rows *);
 

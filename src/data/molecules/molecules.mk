@@ -8,6 +8,8 @@ libdata_a_SOURCES += \
   src/data/molecules/helper.h \
   src/data/molecules/lingo.c \
   src/data/molecules/lingo.h \
+  src/data/molecules/molecule_repeats.c \
+  src/data/molecules/molecule_repeats.h \
   src/data/molecules/molecule_rows.c \
   src/data/molecules/molecule_rows.h \
   src/data/molecules/molecule_step.c \

@@ -31,6 +31,39 @@ has "a line without end is refused" "$out$err" '"name":"limit".*line 1 is longer
 run --format json -e 'open blank.smi.gz'
 has "blank lines that unfold a thousand times, too" "$out$err" '"name":"bomb"'
 
+# A long list of few texts: every text is read once, also where all rows but one are equal, and what
+# is found belongs to each of its rows.
+{ echo smiles,y; yes 'CCO,1' | head -n 150000; echo 'C(C,2'; echo 'CCN,3'; echo 'C(C,2'
+    yes 'CCO,1' | head -n 50000; } | gzip -9 >equal.csv.gz
+run --format json -e 'open equal.csv.gz; missing drop; kernel'
+has "a packed list of equal lines is read" "$out" '"rows":200003'
+has "the kernel follows the molecules" "$out" '"name":"default-kernel".*tanimoto'
+has "texts that cannot be read are counted in all their rows" "$out" \
+    '2 molecules of smiles cannot.* row 150001 (.*; row 150003 ('
+has "equal molecules, too" "$out" '1 molecule of .smiles. occurs more than once, in 200000 rows'
+cat >$dir/count.sh <<'END'
+#!/bin/sh
+tee -a "$GPDESK_COUNT" | "$GPDESK_FAKE" "$@"
+END
+chmod +x $dir/count.sh
+yes C7CC7 | head -n 5000 | gzip >same.smi.gz
+{ echo smiles,y; yes 'C7CC7,1' | head -n 5000; echo C8CC8,2; } >same.csv
+GPDESK_COUNT=$dir/asked GPDESK_FAKE=$built/tests/molecules/fake_molecules
+export GPDESK_COUNT GPDESK_FAKE
+GPDESK_MOLECULES=$dir/count.sh
+run --format json -e 'open same.csv; missing drop; fit noise=0.3' -e 'predict same.smi.gz out=same.txt'
+is "and predicted" "$(sort -u same.txt | grep -c '^[0-9]')" 5000
+is "the program was asked about a text once for each list" "$(grep -ao C7CC7 asked | wc -l)" 2
+GPDESK_MOLECULES=$dir/nowhere
+
+# The same limit of a packed file holds for tables and lists.
+long=$(printf '%020000d' 0 | tr 0 C)
+for name in lines.smi lines.csv; do
+    { test $name = lines.smi || echo smiles; yes "$long" | head -n 14000; } | gzip -9 >$name.gz
+    run --format json -e "open $name.gz"
+    has "$name.gz unfolds too far" "$out$err" '"name":"bomb".*over 500 times its stored size'
+done
+
 # Only salt: it is a molecule, kept or the larger of its parts.
 if test -x "$built/gpdesk-molecules"; then
     GPDESK_MOLECULES=$built/gpdesk-molecules
