@@ -43,6 +43,9 @@ static const struct rates rates[] = {
 /* Features that are signs (featmap_kernel_signed) are hashed once: seconds for each of them, place
  * and row.  An entry of Z'Z is a count of bits: operations per second, as gram above. */
 static const double hash_seconds = 0.15e-9, hash_places = 30.0, bits_gram = 1500e9;
+/* Z'Z of signs is not formed by itself beyond so many bytes (5,792 columns): the bits are passed
+ * over, which takes a fraction of the memory and at most a few times as long. */
+static const double bits_gram_most = 268435456.0;
 static const double half_more = 1.2; /* factor on iterations: they correct rounding to float16 */
 static const double stream = 10e9; /* bytes a second that one core reads from memory, */
 static const double shared = 100e9; /* and all cores together, of a machine that has many */
@@ -285,6 +288,14 @@ static double formed_seconds(double n, const struct fit_opts *o, double rank)
            solve_seconds(n, o, rank);
 }
 
+/* True where the matrix of the features would dwarf the features themselves. */
+static bool prefers_bits(const struct fit_opts *o)
+{
+    const double M = (double)o->features;
+
+    return featmap_kernel_signed(&o->kernel) && 8.0 * M * M > bits_gram_most;
+}
+
 /* The columns of the variances of an iterative fit: all of them where their factor takes no longer
  * than the quickest fit, and the memory allowed has room for it. */
 static size_t iterative_columns(double n, const struct fit_opts *o, double rank, double budget)
@@ -293,7 +304,7 @@ static size_t iterative_columns(double n, const struct fit_opts *o, double rank,
     const double fit = least(passes_seconds(n, o, rank, rates_now(o).stored),
                              formed_seconds(n, o, rank));
 
-    return variance_columns(o, 8.0 * M * M <= 0.5 * budget &&
+    return variance_columns(o, 8.0 * M * M <= 0.5 * budget && !prefers_bits(o) &&
                                    product_seconds(n, M, o) + factor_seconds(M) <= fit);
 }
 
@@ -569,8 +580,10 @@ static enum status choose(size_t n, const struct fit_opts *o, double budget, str
         const bool fits = half || stores(o, budget, p, false);
         p->plan = fits && store <= p->seconds_regenerate ? PLAN_STORE : PLAN_REGENERATE;
         const double passes = p->plan == PLAN_STORE ? store : p->seconds_regenerate;
-        if (free_choice && p->bytes_direct <= budget &&
-            (o->features <= DIRECT_ALWAYS || p->seconds_direct <= passes))
+        if (prefers_bits(o))
+            p->plan = PLAN_STORE;
+        else if (free_choice && p->bytes_direct <= budget &&
+                 (o->features <= DIRECT_ALWAYS || p->seconds_direct <= passes))
             p->plan = PLAN_DIRECT;
         else if (p->bytes_formed <= budget && p->seconds_formed <= passes)
             formed = true;
