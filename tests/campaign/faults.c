@@ -10,6 +10,7 @@
  *   FAULT_COUNT  a file that gets the number of calls of each class when the process ends
  *   FAULT_TRACE  set: the calls that led to the first refused one go to stderr
  *   FAULT_LOG    a file that gets every change of a file, in order, with its bytes (faults.h)
+ *   FAULT_CLOCK  seconds by which the time of day moves each time that it is asked for
  *
  * Requests for memory count where the program itself, SQLite, LAPACKE or the C library makes them:
  * readline and ncurses end the process when memory runs out, by their own decision.  Writes and
@@ -37,6 +38,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
@@ -476,6 +478,38 @@ int pipe2(int fd[2], int flags)
     return refused(OPEN) ? -1 : (int)syscall(SYS_pipe2, fd, flags);
 }
 
+/* The time of day.  The monotonic clock is that of the machine. */
+
+static atomic_llong clock_steps;
+static long long clock_step;
+
+int clock_gettime(clockid_t id, struct timespec *t)
+{
+    const int rc = (int)syscall(SYS_clock_gettime, id, t);
+
+    if (rc == 0 && clock_step != 0 && (id == CLOCK_REALTIME || id == CLOCK_REALTIME_COARSE))
+        t->tv_sec += clock_step * ++clock_steps;
+    return rc;
+}
+time_t time(time_t *out)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_REALTIME, &t);
+    if (out)
+        *out = t.tv_sec;
+    return t.tv_sec;
+}
+int gettimeofday(struct timeval *restrict out, void *restrict zone)
+{
+    struct timespec t;
+
+    (void)zone;
+    clock_gettime(CLOCK_REALTIME, &t);
+    *out = (struct timeval){ .tv_sec = t.tv_sec, .tv_usec = t.tv_nsec / 1000 };
+    return 0;
+}
+
 /* stdout of stdio goes through put(). */
 static ssize_t put_stdout(void *ctx, const char *bytes, size_t n)
 {
@@ -490,7 +524,7 @@ static ssize_t put_stdout(void *ctx, const char *bytes, size_t n)
 static void __attribute__((constructor)) begin(void)
 {
     const char *class = getenv("FAULT_CLASS"), *n = getenv("FAULT_AT"), *e = getenv("FAULT_ERROR");
-    const char *log = getenv("FAULT_LOG");
+    const char *log = getenv("FAULT_LOG"), *clock = getenv("FAULT_CLOCK");
     void *frame[2];
 
     count_path = getenv("FAULT_COUNT");
@@ -506,6 +540,7 @@ static void __attribute__((constructor)) begin(void)
         _exit(98);
     }
     at = n ? strtoul(n, NULL, 10) : 0;
+    clock_step = clock ? strtoll(clock, NULL, 10) : 0;
     onward = getenv("FAULT_FROM") != NULL;
     trace = getenv("FAULT_TRACE") != NULL;
     backtrace(frame, 2); /* loads what it needs */

@@ -5,16 +5,18 @@ tests/campaign/faults.so: tests/campaign/faults.c tests/campaign/faults.h
 	  `test -f tests/campaign/faults.c || echo '$(srcdir)/'`tests/campaign/faults.c
 check_DATA += tests/campaign/faults.so
 CLEANFILES += tests/campaign/faults.so
-check_PROGRAMS += tests/campaign/drive tests/campaign/cut
+check_PROGRAMS += tests/campaign/drive tests/campaign/cut tests/campaign/terminal
 campaign_judge = tests/campaign/judge.c tests/campaign/judge.h tests/campaign/scenes.h
 tests_campaign_drive_SOURCES = tests/campaign/drive.c $(campaign_judge)
 tests_campaign_cut_SOURCES = tests/campaign/cut.c tests/campaign/faults.h $(campaign_judge)
-TESTS += tests/campaign/faults.sh tests/campaign/cut.sh
+tests_campaign_terminal_SOURCES = tests/campaign/terminal.c
+tests_campaign_terminal_LDADD = -lutil
+TESTS += tests/campaign/faults.sh tests/campaign/cut.sh tests/campaign/cases.sh
 EXTRA_DIST += tests/campaign/README.md tests/campaign/faults.c tests/campaign/faults.sh \
-  tests/campaign/cut.sh
+  tests/campaign/cut.sh tests/campaign/cases.sh
 
 .PHONY: campaign
-campaign_parts = tests/campaign/faults.sh tests/campaign/cut.sh
+campaign_parts = tests/campaign/faults.sh tests/campaign/cut.sh tests/campaign/cases.sh
 campaign: gpdesk$(EXEEXT)
 	GPDESK_CAMPAIGN=all $(MAKE) check TESTS='$(campaign_parts)' \
-	  check_PROGRAMS='tests/jsonl tests/campaign/drive tests/campaign/cut'
+	  check_PROGRAMS='tests/jsonl tests/campaign/drive tests/campaign/cut tests/campaign/terminal'
