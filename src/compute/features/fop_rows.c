@@ -274,18 +274,26 @@ static enum status back_tile(const struct row_job *j, size_t task, void *work, d
     return fop_grad(j->f, r0, r0 + rows, Z, B, M, part, err);
 }
 
-/* The sum on the device; UNSUPPORTED when it has none, or has no room. */
+/* The sum on the device; UNSUPPORTED when it has none, or has no room, or failed, and grad is then
+ * as before: a device that is lost half way has added some rows already. */
 static enum status back_there(struct fop *f, const struct fop_slope *s, double *grad,
                               const struct ctl *ctl, struct err *err)
 {
     if (!there(f)->back)
         return ST_UNSUPPORTED;
-    const enum status rc = there(f)->back(state_of(f), s->S, s->k, s->T, s->V, grad, ctl, err);
-    if (rc == ST_OK || rc == ST_CANCELLED)
-        return rc;
-    if (!fop_goes_on(f, rc, err))
-        err_clear(err);
-    return ST_UNSUPPORTED;
+    double *before = mem_calloc(s->nhp + 1, sizeof *before, "a gradient", err);
+    if (!before)
+        return ST_NOMEM;
+    memcpy(before, grad, s->nhp * sizeof *grad);
+    enum status rc = there(f)->back(state_of(f), s->S, s->k, s->T, s->V, grad, ctl, err);
+    if (rc != ST_OK && rc != ST_CANCELLED) {
+        if (!fop_goes_on(f, rc, err))
+            err_clear(err);
+        memcpy(grad, before, s->nhp * sizeof *grad);
+        rc = ST_UNSUPPORTED;
+    }
+    free(before);
+    return rc;
 }
 
 enum status fop_back(struct fop *f, const struct fop_slope *s, double *grad, const struct ctl *ctl,
