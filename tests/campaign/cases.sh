@@ -155,7 +155,7 @@ for i in 1 2 3 4; do
 $rc $(tail -n 2 two.$i)"
 done
 is "four programs make one session: done, or refused as open" "$strange" ""
-ok "four programs make one session: one at least is done" test $done -ge 1
+echo "# four programs make one session: $done done" # README.md says why this is no check
 opens "four programs at one session" two.gpd r1
 # Large enough for the cache of tables.
 awk 'BEGIN {
