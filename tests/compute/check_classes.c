@@ -527,6 +527,7 @@ START_TEST(scores_by_hand)
     struct metrics m;
 
     ck_assert_int_eq(class_scores(4, y, p, NULL, &m, NULL), ST_OK);
+    ck_assert_uint_eq(m.clipped, 0);
     ck_assert_double_eq_tol(m.accuracy, 0.75, 1e-15); /* at 1/2 the positive class is the answer */
     ck_assert_double_eq_tol(m.auroc, 0.875, 1e-15);   /* 3 of 4 pairs, and a tie */
     ck_assert_double_eq_tol(m.log_loss, -(2 * log(0.5) + log(0.9) + log(0.8)) / 4, 1e-15);
@@ -538,6 +539,7 @@ START_TEST(scores_by_hand)
     ck_assert_double_eq_tol(m.auprc, m.base_rate, 1e-15);
     ck_assert_int_eq(class_scores(4, y, sure, NULL, &m, NULL), ST_OK);
     ck_assert_double_eq_tol(m.log_loss, -log(CLASS_SCORES_CLIP) / 2, 1e-9);
+    ck_assert_uint_eq(m.clipped, 2);
     ck_assert_int_eq(class_scores(4, p, y, NULL, &m, NULL), ST_RANGE);
 }
 END_TEST

@@ -158,4 +158,14 @@ wait $pid
 is "Ctrl-C ends it" "$?" 130
 has "and the run was stopped" "$(cat stop.json stop.err)" '"name":"stopped"'
 
+# A probability of 0 of what is observed would make the log loss infinite: it counts as 1e-15, 34.5
+# nats, and this is told.  The sigmoid of a point a million away is 0 or 1.
+awk 'BEGIN { print "x,y"
+    for (i = 0; i < 80; i++) print (i % 2 ? 1.5 : -1.5) + (i % 7) / 5 "," (i % 2 ? "yes" : "no")
+    print "-1000000,yes"; print "900000,yes" }' >far.csv
+far='open far.csv target=y; split test=2.4% ordered; likelihood bernoulli; kernel linear; fit solver=svm C=1'
+run --format json -e "$far; score"
+has "a clipped probability is counted" "$out" '"command":"score".*"log_loss":17.2693881[0-9]*,.*"clipped":1,'
+run -e "$far; score"
+has "and told" "$out" '1 row of a class with probability 0: counted as 1e-15, 34.5 nats each'
 finish

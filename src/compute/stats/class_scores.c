@@ -70,6 +70,7 @@ enum status class_scores(size_t n, const double *y, const double *p, const doubl
 {
     struct metrics all;
     double right[2] = { 0.0, 0.0 }, loss = 0.0, brier = 0.0, ones = 0.0;
+    size_t clipped = 0;
     enum status rc = check(n, y, p, err);
 
     if (rc == ST_OK)
@@ -79,6 +80,7 @@ enum status class_scores(size_t n, const double *y, const double *p, const doubl
     for (size_t i = 0; i < n; i++) {
         right[y[i] == 1.0] += (taken ? taken[i] : (double)(p[i] >= 0.5)) == y[i];
         loss -= log_clipped(y[i] == 1.0 ? p[i] : 1.0 - p[i]);
+        clipped += (y[i] == 1.0 ? p[i] : 1.0 - p[i]) < CLASS_SCORES_CLIP;
         brier += (y[i] - p[i]) * (y[i] - p[i]);
         ones += y[i];
     }
@@ -86,6 +88,7 @@ enum status class_scores(size_t n, const double *y, const double *p, const doubl
     const double auroc = all.auroc, auprc = all.auprc;
     metrics_none(m);
     m->n = n;
+    m->clipped = clipped;
     m->auroc = auroc;
     m->auprc = auprc;
     m->accuracy = (right[0] + right[1]) / (double)n;

@@ -231,6 +231,7 @@ enum status label_scores(size_t n, size_t classes, const double *label, const do
         return rc;
     for (size_t i = 0; i < n; i++) {
         loss -= log_clipped(p[(size_t)label[i] * n + i]);
+        m->clipped += p[(size_t)label[i] * n + i] < CLASS_SCORES_CLIP;
         for (size_t c = 0; c < classes; c++) {
             const double off = p[c * n + i] - (label[i] == (double)c);
             brier += off * off;

@@ -31,6 +31,7 @@ struct metrics {
     /* Of several classes (label_scores.h): the mean over the classes of the share of their rows
      * that are found, and the largest deviation of a bin. */
     double balanced_accuracy, mce;
+    size_t clipped; /* rows of classes whose probability of what was observed is clipped */
 };
 /* No score at all: every member NaN, and n 0. */
 void metrics_none(struct metrics *);

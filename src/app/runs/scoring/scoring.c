@@ -691,6 +691,8 @@ static void score_done(struct workspace *ws, struct job *job, enum status rc, co
     scoring_baseline_json(&rec, s->pred.t, &s->baseline);
     fitting_targets_json(&rec, &s->enc);
     scoring_tell_json(&rec, s->pred.t, s->raw, s->scaled);
+    if (s->raw->clipped > 0)
+        rec_int(&rec, "clipped", (int64_t)s->raw->clipped);
     if (s->enc.nclasses)
         scoring_labels_json(&rec, &s->enc, &s->pred);
     r = ws_run(ws, s->run, NULL);

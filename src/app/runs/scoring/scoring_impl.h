@@ -124,6 +124,8 @@ void scoring_tell_text(struct rec *, const struct metrics *raw, const struct met
  * scoring_labels.c. */
 void scoring_labels_rule(struct rec *, const struct encoding *, const struct metrics *);
 void scoring_labels_json(struct rec *, const struct encoding *, const struct prediction *);
+/* A line for rows whose probability is clipped in the log loss, if there are any. */
+void scoring_tell_clipped(struct rec *, const struct metrics *);
 void scoring_labels_text(struct rec *, const struct encoding *, const struct prediction *,
                          const struct metrics *);
 size_t scoring_labels_findings(const struct scoring *, struct scoring_finding *);

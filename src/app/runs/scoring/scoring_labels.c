@@ -104,6 +104,7 @@ void scoring_labels_text(struct rec *rec, const struct encoding *enc, const stru
              m->log_loss_constant, m->brier);
     rec_text(rec, "  probabilities are off by %.4f on average (ECE), by %.4f at most (MCE)", m->ece,
              m->mce);
+    scoring_tell_clipped(rec, m);
     if (enc->rule) {
         rec_text(rec, "\n  classes are chosen by ");
         rec_safe(rec, enc->rule);

@@ -5,6 +5,7 @@
 #include "app/core/measures.h"
 #include "app/core/ws_tell.h"
 #include "app/shell/text_table.h"
+#include "compute/stats/class_scores.h"
 #include "compute/stats/judgement.h"
 #include "data/kinds/kind.h"
 #include "base/text.h"
@@ -126,6 +127,14 @@ void scoring_tell_table(struct rec *rec, const struct encoding *enc, const struc
     shares_errors(rec, raw->n);
 }
 
+void scoring_tell_clipped(struct rec *rec, const struct metrics *m)
+{
+    if (m->clipped > 0)
+        rec_text(rec, "\n  %zu row%s of a class with probability 0: counted as %g, %.1f nats each",
+                 m->clipped, m->clipped == 1 ? "" : "s", CLASS_SCORES_CLIP,
+                 -log(CLASS_SCORES_CLIP));
+}
+
 /* Probabilities of two classes; each line fits 78 columns. */
 static void tell_classes(struct rec *rec, const struct metrics *m)
 {
@@ -138,6 +147,7 @@ static void tell_classes(struct rec *rec, const struct metrics *m)
              m->log_loss, m->log_loss_constant, m->brier);
     rec_text(rec, "  probabilities are off by %.4f on average (ECE; by bins %.4f)", m->ece,
              m->calibration_ad);
+    scoring_tell_clipped(rec, m);
 }
 
 /* Six lines at most, with the baselines seven; each fits 78 columns. +- gives standard errors. */
