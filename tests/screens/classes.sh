@@ -52,3 +52,4 @@ keys i
 type_line "open pixels.csv target=y"
 expect "as pixels are" "one unit is told when a file is opened"
 leave 0 "quit"
+done_testing

@@ -65,7 +65,7 @@ static enum status cmd_advise(struct workspace *ws, const struct args *a, struct
                                               : err->code;
 
     o.maxit = (size_t)args_int(a, "maxit", 500);
-    if (rc == ST_OK)
+    if (rc == ST_OK && !d->link) /* classes are refused below, whatever the kernel */
         rc = learned_args_fit(ws, a, &o, err);
     if (rc == ST_OK)
         rc = ranked_precond(a, &o, err);
@@ -100,7 +100,7 @@ static enum status cmd_spectrum(struct workspace *ws, const struct args *a, stru
     }
     struct dataset *d = ws_dataset(ws, NULL, err);
     enum status rc = d ? cmd_model_fit(ws, a, d, &o, err) : err->code;
-    if (rc == ST_OK)
+    if (rc == ST_OK && !d->link)
         rc = learned_args_fit(ws, a, &o, err);
     return rc == ST_OK ? spectrum_run_start(ws, NULL, d, &o, rows, args_line(a), err) : rc;
 }
