@@ -242,8 +242,10 @@ static void default_role(struct dataset *d, size_t j, struct buf *notes)
     }
 }
 
-/* Adds the nearest column names as a hint. */
-static void suggest_column(const struct table *t, const char *word, struct err *err)
+enum { NAMED = 8 }; /* columns that an error names, at most */
+
+/* Adds the nearest column names as a hint; false: there are none. */
+static bool suggest_column(const struct table *t, const char *word, struct err *err)
 {
     size_t best[3] = { SIZE_MAX, SIZE_MAX, SIZE_MAX }, dist[3] = { 4, 4, 4 };
     for (size_t j = 0; j < t->ncols; j++) {
@@ -266,16 +268,36 @@ static void suggest_column(const struct table *t, const char *word, struct err *
     }
     if (b.len > 0)
         err_hint(err, "near: %s", buf_str(&b));
-    else
-        err_hint(err, "summary  (lists the columns)");
     buf_free(&b);
+    return best[0] != SIZE_MAX;
+}
+
+/* "smiles, target and 12 more": a table that failed to open has no summary. */
+static void name_columns(struct buf *b, const struct table *t)
+{
+    const size_t most = t->ncols > NAMED ? NAMED - 1 : t->ncols;
+
+    for (size_t j = 0; j < most; j++) {
+        buf_puts(b, j > 0 ? ", " : "");
+        text_safe(b, t->col[j].name, 24);
+    }
+    if (most < t->ncols)
+        buf_printf(b, " and %zu more", t->ncols - most);
 }
 
 static enum status no_column(const struct table *t, const char *name, struct err *err)
 {
     char word[64];
+    struct buf b = { 0 };
+
     err_set(err, ST_NOT_FOUND, "there is no column %s", text_quoted(name, word, sizeof word));
-    suggest_column(t, name, err);
+    if (suggest_column(t, name, err))
+        return ST_NOT_FOUND;
+    name_columns(&b, t);
+    err_set(err, ST_NOT_FOUND, "there is no column %s; there are %s",
+            text_quoted(name, word, sizeof word), buf_str(&b));
+    err_hint(err, "summary  (lists the columns)");
+    buf_free(&b);
     return ST_NOT_FOUND;
 }
 
