@@ -24,6 +24,15 @@ ok "and the density is better" \
     awk "BEGIN { exit !($(num score "$new" nlpd_scaled) < $(num score "$out" nlpd_scaled)) }"
 has "the fit says what it moved" "$out" \
     'suit these features better than [^"]*: the ratio by the leave-one-out error of its own features, the scale by left-out rows, whose mean z^2 is [01].[09][0-9] (it was 1\.'
+# more columns than the search for the ratio takes: the noise that 64 features saw, half of the
+# target's sd, becomes that of the data, which is 1
+run --format json -e 'demo friedman1 n=4200 seed=3; kernel rbf; tune features=64 evals=20' \
+    -e 'fit solver=direct features=8192 variance=none; score on=train'
+sd=$(printf '%s\n' "$out" | grep '"command":"score"' | sed -n 's/.*"mean","rmse":\([0-9.]*\).*/\1/p')
+noise() { awk "BEGIN { print $sd * $(num "$1" "$out" noise) }"; }
+ok "64 features count as noise what they miss" between "$(noise tune)" 2 4
+ok "the search among 8192 finds the noise of the data" between "$(noise fit)" 0.85 1.15
+
 run -e "$data; fit features=512 rescale=scale"
 has "the scale alone" "$out$err" 'better than [0-9. and]*: the scale by left-out rows'
 run -e "$data; fit features=512 rescale=perhaps"

@@ -128,7 +128,7 @@ static enum status fit_direct(struct fit *ft, struct err *err)
     if (rc == ST_OK)
         rc = factor_at(ft, M, &ft->z, &g, model_phase(&phase, ft->on.ctl, PHASE_GRAM), err);
     if (rc == ST_OK && look && !rows)
-        rc = model_refine_factor(ft->z.f, ft->t, ft->y, &g, ft->on.ctl, err);
+        rc = model_refine_factor(&ft->z, ft->t, ft->y, &g, ft->on.ctl, err);
     if (rc == ST_OK)
         ft->ratio = g.ratio;
     free(g.diag);
@@ -177,7 +177,7 @@ static enum status refine_ratio(struct fit *ft, struct err *err)
     g.b = g.diag ? g.diag + M : NULL;
     enum status rc = g.b ? factor_at(ft, M, &z, &g, ctl, err) : ST_NOMEM;
     if (rc == ST_OK)
-        rc = model_refine_factor(z.f, ft->t, ft->y, &g, ctl, err);
+        rc = model_refine_factor(&z, ft->t, ft->y, &g, ctl, err);
     if (rc == ST_OK)
         ft->ratio = g.ratio;
     if (rc == ST_OK)

@@ -23,7 +23,9 @@
  * matter.  A smaller ratio than the tuned one is taken only where it gains more than the standard
  * error of the score, because new rows are never quite like those left out (after the
  * one-standard-error rule of Breiman et al. 1984).  An iterative fit judges by the factor that its
- * variances need anyway, at up to 4096 columns: most of the way from the 2048 of a tuning. */
+ * variances need anyway, at up to 4096 columns: most of the way from the 2048 of a tuning.  A
+ * direct fit with more columns judges by as many of its own, one pair of every two, four, ...,
+ * whose products are the kernel's divided by that number: a look costs an eighth, or less. */
 #include "compute/models/model_impl.h"
 
 #include "base/mem.h"
@@ -127,6 +129,7 @@ static bool search_next(struct search *s, double *next, double *best)
 struct sample {
     struct pool *pool;
     size_t n, M, m, t;         /* rows of the data, columns, rows of the sample, targets */
+    size_t every;              /* one pair of columns of that many is taken */
     double *Z, *V, *y, *w, *e; /* z_i (m x M); L^-1 z_i (m x M); targets (t x m); weights (t x M);
                                 * squared errors (t x m), then 1 - h_i (m) */
     const double *L;
@@ -151,31 +154,51 @@ static size_t sample_row(const struct sample *s, size_t i)
 
 struct sample_fill { struct sample *s; struct fop *f; const double *y; };
 
+/* The column of all that is column j of those taken. */
+static size_t taken(size_t every, size_t j)
+{
+    return j / 2 * 2 * every + j % 2;
+}
+
+/* Row r of the data, as entry i of the sample; `all` has room for a row. */
+static enum status sample_one(const struct sample_fill *fill, size_t r, size_t i, double *all)
+{
+    const struct sample *s = fill->s;
+    double *z = s->every == 1 ? s->Z + i * s->M : all;
+    const enum status rc = fop_tile64(fill->f, r, r + 1, z, fop_cols(fill->f), NULL);
+
+    for (size_t j = 0; rc == ST_OK && s->every > 1 && j < s->M; j++)
+        s->Z[i * s->M + j] = z[taken(s->every, j)];
+    return rc;
+}
+
 static void sample_rows(void *ctx, size_t task, size_t worker)
 {
     const struct sample_fill *j = ctx;
     struct sample *s = j->s;
+    double *all = mem_calloc(fop_cols(j->f), sizeof *all, "a row of features", NULL);
 
     (void)worker;
     for (size_t i = task * STRIP; i < (task + 1) * STRIP && i < s->m; i++) {
         const size_t r = sample_row(s, i);
-        const enum status rc = fop_tile64(j->f, r, r + 1, s->Z + i * s->M, s->M, NULL);
+        const enum status rc = all ? sample_one(j, r, i, all) : ST_NOMEM;
         for (size_t q = 0; q < s->t; q++)
             s->y[q * s->m + i] = j->y[q * s->n + r];
         if (rc != ST_OK)
             s->rc[task] = rc;
     }
+    free(all);
 }
 
-/* Chooses the sample and makes its features once. */
-static enum status sample_make(struct sample *s, struct fop *f, size_t t, const double *y,
-                               struct err *err)
+/* Chooses the sample and makes its features once; one pair of columns of `every` is taken. */
+static enum status sample_make(struct sample *s, struct fop *f, size_t every, size_t t,
+                               const double *y, struct err *err)
 {
-    const size_t n = fop_rows(f), M = fop_cols(f), m = n < SAMPLE ? n : SAMPLE;
+    const size_t n = fop_rows(f), M = fop_cols(f) / every, m = n < SAMPLE ? n : SAMPLE;
     const size_t strips = (m + STRIP - 1) / STRIP;
     struct sample_fill fill = { s, f, y };
 
-    *s = (struct sample){ .pool = fop_pool(f), .n = n, .M = M, .m = m, .t = t };
+    *s = (struct sample){ .pool = fop_pool(f), .n = n, .M = M, .m = m, .t = t, .every = every };
     s->Z = mem_aligned(m * M, sizeof *s->Z, "a sample's features", err);
     s->V = s->Z ? mem_aligned(m * M, sizeof *s->V, "a sample's features", err) : NULL;
     s->y = s->V ? mem_calloc(t * m, sizeof *s->y, "a sample's targets", err) : NULL;
@@ -331,28 +354,107 @@ static enum status factor_score(void *ctx, double ratio, struct look *l, const s
     return rc == ST_OK ? sample_score(b->sample, b->g->L, b->g->b, l, err) : rc;
 }
 
-enum status model_refine_factor(struct fop *f, size_t t, const double *y, struct gram_factor *g,
-                                const struct ctl *ctl, struct err *err)
+/* Of how many pairs of columns one is taken: a power of two that leaves AUTO_VARIANCE columns at
+ * most.  1 where columns are not draws like each other. */
+static size_t thinned(const struct model_map *z)
 {
-    const size_t M = fop_cols(f);
-    const double given = g->ratio + g->jitter; /* with jitter: the ratio that L is the factor at */
-    struct search s = { .start = log(given), .most = looks_most(M) };
+    const size_t M = fop_cols(z->f);
+    size_t every = 1;
+
+    for (size_t i = 0; i < z->map->nterms; i++)
+        if (!z->map->term[i].paired && !featmap_is_hashed(&z->map->term[i]))
+            return 1;
+    while (M / every > AUTO_VARIANCE && M % (4 * every) == 0)
+        every *= 2;
+    return every;
+}
+
+/* The parts of a factor that belong to columns taken, with that of their own in place of L. */
+static enum status thin_factor(const struct gram_factor *g, size_t M, size_t every, size_t t,
+                               struct gram_factor *thin, struct err *err)
+{
+    const size_t m = M / every;
+    double *b = mem_calloc((t + 1) * m, sizeof *b, "columns of a Gram matrix", err);
+
+    thin->b = b;
+    thin->L = b ? mem_aligned(m * m, sizeof *thin->L, "columns of a Gram matrix", err) : NULL;
+    if (!thin->L)
+        return ST_NOMEM;
+    thin->diag = b + t * m;
+    for (size_t j = 0; j < m; j++) {
+        const double *from = g->L + taken(every, j) * M;
+        thin->diag[j] = g->diag[taken(every, j)];
+        for (size_t q = 0; q < t; q++)
+            b[q * m + j] = g->b[q * M + taken(every, j)];
+        for (size_t i = 0; i < j; i++)
+            thin->L[i + j * m] = from[taken(every, i)];
+    }
+    return ST_OK;
+}
+
+/* The search by the factor of some columns, at 1/every of the ratio: *best is the ratio for all. */
+static enum status refine_thin(const struct model_map *z, size_t every, size_t t, const double *y,
+                               const struct gram_factor *g, double *best, const struct ctl *ctl,
+                               struct err *err)
+{
+    const size_t M = fop_cols(z->f);
+    const double shift = log((double)every);
+    struct search s = { .start = *best - shift, .most = looks_most(M / every) };
+    struct gram_factor thin = { .L = NULL };
     struct sample sample = { 0 };
-    struct by_factor by = { &sample, g, exp(s.start) };
-    double best = s.start;
-    enum status rc = sample_make(&sample, f, t, y, err);
+    struct by_factor by = { &sample, &thin, NAN };
+    enum status rc = thin_factor(g, M, every, t, &thin, err);
 
     if (rc == ST_OK)
-        rc = search_run(&s, &(struct scorer){ factor_score, &by }, &best, ctl, err);
-    if (rc == ST_OK && best != s.start) {
-        g->ratio = model_round(exp(best));
-        g->jitter = 0.0;
-    }
-    const double ratio = best != s.start ? g->ratio : exp(s.start);
-    if (rc == ST_OK && by.at != ratio)
-        rc = model_refactor(fop_pool(f), M, g->L, g->diag, g->ratio, g->jitter, ctl, err);
+        rc = sample_make(&sample, z->f, every, t, y, err);
+    if (rc == ST_OK)
+        rc = search_run(&s, &(struct scorer){ factor_score, &by }, best, ctl, err);
+    *best = *best == s.start ? s.start + shift : *best + shift;
+    sample_free(&sample);
+    free(thin.L);
+    free(thin.b);
+    return rc;
+}
+
+/* The search by the factor of all columns; *at is the ratio that L is the factor at in the end. */
+static enum status refine_all(struct fop *f, size_t t, const double *y, struct gram_factor *g,
+                              double *best, double *at, const struct ctl *ctl, struct err *err)
+{
+    struct search s = { .start = *best, .most = looks_most(fop_cols(f)) };
+    struct sample sample = { 0 };
+    struct by_factor by = { &sample, g, exp(s.start) };
+    enum status rc = sample_make(&sample, f, 1, t, y, err);
+
+    if (rc == ST_OK)
+        rc = search_run(&s, &(struct scorer){ factor_score, &by }, best, ctl, err);
+    *at = by.at;
     sample_free(&sample);
     return rc;
+}
+
+enum status model_refine_factor(const struct model_map *z, size_t t, const double *y,
+                                struct gram_factor *g, const struct ctl *ctl, struct err *err)
+{
+    const size_t M = fop_cols(z->f), every = thinned(z);
+    const double ratio = g->ratio, jitter = g->jitter;
+    const double start = log(ratio + jitter); /* that L is the factor at */
+    double best = start, at = exp(start);
+    enum status rc = every > 1 ? refine_thin(z, every, t, y, g, &best, ctl, err)
+                               : refine_all(z->f, t, y, g, &best, &at, ctl, err);
+
+    do {
+        g->ratio = best != start ? model_round(exp(best)) : ratio;
+        g->jitter = best != start ? 0.0 : jitter;
+        if (rc == ST_OK && at != (best != start ? g->ratio : exp(start)))
+            rc = model_refactor(fop_pool(z->f), M, g->L, g->diag, g->ratio, g->jitter, ctl, err);
+        if (rc != ST_NOT_PD || best >= start)
+            return rc;
+        /* All columns do not allow what some did. */
+        best = fmin(best + first_step, start);
+        at = NAN;
+        err_clear(err);
+        rc = ST_OK;
+    } while (true);
 }
 
 /* By the matrix of the rows, whose strict upper triangle keeps Z Z' as in a gram_factor. */

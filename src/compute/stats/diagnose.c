@@ -77,7 +77,7 @@ static enum status search_ratio(struct work *w, struct advice *a, struct err *er
     if (rc == ST_OK && g.jitter > 0.0)
         a->left = true;
     else if (rc == ST_OK && !rows)
-        rc = model_refine_factor(z.f, w->t, w->y, &g, ctl, err);
+        rc = model_refine_factor(&z, w->t, w->y, &g, ctl, err);
     if (rc == ST_OK && !a->left) {
         a->ratio = g.ratio;
         a->refined = true;
