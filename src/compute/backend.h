@@ -16,9 +16,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define BACKEND_ABI 13 /* 13: sums and forms over rows (fop_rows.h) */
+#define BACKEND_ABI 14 /* 14: rows that are shared among processes (fop_opts.share) */
 #define BACKEND_ENTRY "gpdesk_backend"
 
+struct share; /* compute/share.h */
 enum precision { PREC_FLOAT, PREC_DOUBLE };        /* of features inside a tile; sums are double */
 /* How features are stored with PLAN_STORE. */
 enum storing { STORE_AUTO, STORE_FLOAT32, STORE_FLOAT16, STORE_BITS };
@@ -34,6 +35,11 @@ struct fop_opts {
     /* n factors (the roots of the weights of rows) that multiply the rows of Z and of dZ
      * everywhere; NULL: ones.  Borrowed; they must outlive the operator. */
     const double *row_scale;
+    /* The rows of the source are those of one process among several (share_fits), for the CPU: sums
+     * over rows are then over the rows of all of them, by collective calls.  Vectors of n have the
+     * rows of this process, while fop_chosen and fop_groups count the rows of all.  NULL: all rows
+     * are here.  Borrowed. */
+    const struct share *share;
     /* pool_run and pool_threads, for a backend in a module of its own; fop_new sets them. */
     void (*run)(struct pool *, size_t tasks, pool_fn *fn, void *ctx);
     size_t threads;

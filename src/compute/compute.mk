@@ -18,6 +18,7 @@ libcompute_a_SOURCES += \
   src/compute/pool.h \
   src/compute/rng.c \
   src/compute/rng.h \
+  src/compute/share.c \
   src/compute/share.h \
   src/compute/tools.h
 include $(srcdir)/src/compute/kernels/kernels.mk

@@ -18,17 +18,24 @@
 #ifndef GPDESK_FOLD_H
 #define GPDESK_FOLD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* most[j] = the larger of most[j] and |s[j]|. */
 void fold_bound(size_t n, const double *s, double *most);
 /* bound[j] (bounds of terms) becomes the C of sums of at most `count` terms. */
 void fold_units(size_t n, size_t count, double *bound);
+/* The same for bounds x[j] d, which are left as they are. */
+void fold_units_of(size_t n, size_t count, const double *x, double d, double *unit);
 /* sum[j] += s[j], rounded.  Sums of groups of terms are then added as they are. */
 void fold_add(size_t n, const double *s, const double *C, double *sum);
 /* The same, and rest[j] += what rounding has left, itself rounded.  The result is sum[j] +
  * rest[j]. */
 void fold_add_both(size_t n, size_t count, const double *s, const double *C, double *sum,
                    double *rest);
+/* fold_add, or with `rest` fold_add_both, for terms whose bound was guessed: true when one of them
+ * is beyond it, so that the sum is of no use.  This does not depend on an order, either. */
+bool fold_add_within(size_t n, size_t count, const double *s, const double *C, double *sum,
+                     double *rest);
 
 #endif

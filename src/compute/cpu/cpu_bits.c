@@ -174,7 +174,7 @@ static void gram_block(const struct gram_job *g, size_t i, size_t j)
     for (size_t q = 0; q < BITS_BLOCK && i + q < c->M; q++)
         for (size_t p = 0; p < BITS_BLOCK && j + p < c->M; p++) {
             const double n = (double)c->n - 2.0 * (double)differ[BITS_BLOCK * q + p];
-            const double v = g->out[i + q] * g->out[j + p] * n;
+            const double v = c->opts.share ? n : g->out[i + q] * g->out[j + p] * n;
             g->G[(j + p) * g->ld + i + q] = v;
             g->G[(i + q) * g->ld + j + p] = v;
         }
@@ -194,6 +194,20 @@ static void gram_task(void *ctx, size_t task, size_t worker)
     for (size_t p = i * GRAM_TILE; p < (i + 1) * GRAM_TILE && p < g->c->M; p += BITS_BLOCK)
         for (size_t q = j * GRAM_TILE; q < (j + 1) * GRAM_TILE && q <= p; q += BITS_BLOCK)
             gram_block(g, p, q);
+}
+
+/* Adds up what the processes have counted, whole numbers, and scales it. */
+static enum status gram_shared(const struct gram_job *g, struct err *err)
+{
+    const size_t M = g->c->M;
+    const enum status rc = share_sum_matrix(g->c->opts.share, M, M, true, g->G, g->ld, err);
+
+    for (size_t j = 0; rc == ST_OK && j < M; j++)
+        for (size_t i = j; i < M; i++) {
+            g->G[j * g->ld + i] *= g->out[i] * g->out[j];
+            g->G[i * g->ld + j] = g->G[j * g->ld + i];
+        }
+    return rc;
 }
 
 enum status cpu_gram(void *state, size_t ny, const double *y, double *G, size_t ld, double *zty,
@@ -218,9 +232,11 @@ enum status cpu_gram(void *state, size_t ny, const double *y, double *G, size_t 
     if (out)
         pool_run(c->opts.pool, down * (down + 1) / 2, gram_task, &g);
     rc = out ? ST_OK : ST_NOMEM;
-    free(column);
-    free(out);
     if (rc == ST_OK && ctl_stopped(ctl))
         rc = err_set(err, ST_CANCELLED, "stopped in the Gram matrix");
+    if (rc == ST_OK && c->opts.share)
+        rc = gram_shared(&g, err);
+    free(column);
+    free(out);
     return rc == ST_OK && y && zty ? cpu_ztv(c, ny, y, zty, ctl, err) : rc;
 }

@@ -183,16 +183,22 @@ enum status cpu_reserve(struct cpu *c, size_t k, struct err *err)
 
 static void cut_rows(struct cpu *c)
 {
+    const size_t all = share_rows(c->opts.share, c->n);
     size_t R = TILE_ROWS_MOST;
 
     /* For sequences of tens of thousands of positions a tile has only a few rows. */
-    while (R > TILE_ROWS_STEP && (R * c->M * c->real->size > tile_bytes || R >= 2 * c->n ||
+    while (R > TILE_ROWS_STEP && (R * c->M * c->real->size > tile_bytes || R >= 2 * all ||
                                   (c->windows && R * c->src->d * sizeof(double) > row_bytes)))
         R /= 2;
     c->R = R;
     c->tiles = (c->n + R - 1) / R;
-    c->groups = (c->n + TILE_ROWS_MOST - 1) / TILE_ROWS_MOST;
-    c->groups = c->groups < 1 ? 1 : c->groups < GROUPS_MOST ? c->groups : GROUPS_MOST;
+    for (size_t s = 0, r0, r1; s < GROUPS_MOST; s++) {
+        share_part(c->opts.share, c->n, s, GROUPS_MOST, &r0, &r1);
+        if (r0 < r1)
+            c->group[c->groups++] = r0 / R;
+    }
+    c->groups += c->groups == 0; /* no rows */
+    c->group[c->groups] = c->tiles;
 }
 
 static enum status cpu_init(struct cpu *c, struct err *err)

@@ -9,13 +9,14 @@
 #include "compute/cpu/backend_steps.h"
 #include "compute/cpu/backend_windows.h"
 #include "compute/cpu/simd.h"
+#include "compute/share.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
 enum {
-    GROUPS_MOST = 64,   /* partial sums over rows, each by one task */
-    TILE_ROWS_MOST = 128, /* a multiple of the rows of any tile; groups are multiples of it */
+    GROUPS_MOST = SHARE_SEGMENTS,  /* partial sums over rows, each by one task */
+    TILE_ROWS_MOST = SHARE_ROWS, /* a multiple of the rows of any tile */
     TILE_ROWS_STEP = 16, /* the most lanes of any level, so that tiles do not depend on it */
     RHS_BLOCK = 8,      /* from this number on, right-hand sides go in groups of a vector */
     MERGE_COLS = 128,   /* columns that one task adds up over the groups */
@@ -56,6 +57,8 @@ struct cpu {
     float **dense; /* of each part: its dense filters (windows_filters), or NULL */
     double *hp;
     size_t n, M, R, tiles, groups, kcap;
+    size_t group[GROUPS_MOST + 1]; /* the first tile of each group, which is a segment (share.h);
+                                    * that of c->groups is behind the last tile */
     struct worker *worker;
     size_t workers;
     struct mem_spares spares; /* workspace for requests of a few rows */
@@ -71,16 +74,6 @@ struct cpu {
     atomic_bool bits_filled;
     pthread_mutex_t bits_lock;
 };
-
-/* The first tile of group g; that of c->groups is behind the last tile.  Which rows belong to a
- * group follows from their number alone. */
-static inline size_t group_tile(const struct cpu *c, size_t g)
-{
-    const size_t units = (c->n + TILE_ROWS_MOST - 1) / TILE_ROWS_MOST;
-    const size_t tile = units * g / c->groups * (TILE_ROWS_MOST / c->R);
-
-    return tile < c->tiles ? tile : c->tiles;
-}
 
 static inline bool is_windows(const struct part *p)
 {

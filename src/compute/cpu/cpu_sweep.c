@@ -3,9 +3,9 @@
  * in the precision of the products or in float16.
  *
  * Precision: products within a tile run in the precision of features; t of a row and the sums over
- * rows are float64.  Tiles are distributed over a fixed number of groups; a group adds its tiles in
- * order, and sums of groups do not depend on an order (fold.h): the bits do not depend on the
- * number of threads. */
+ * rows are float64.  Tiles are distributed over a fixed number of groups, the segments of share.h;
+ * a group adds its tiles in order, and sums of groups do not depend on an order (fold.h): the bits
+ * do not depend on the number of threads or processes. */
 #include "compute/cpu/cpu_state.h"
 
 #include "compute/fold.h"
@@ -556,8 +556,8 @@ static void flow_tile(const struct flow *f)
 static void flow_groups(struct sweep *s, struct worker *w, size_t from, size_t to)
 {
     struct cpu *c = s->c;
-    const size_t bytes = c->R * c->M * c->real->size, begin = group_tile(c, from);
-    const size_t end = group_tile(c, to);
+    const size_t bytes = c->R * c->M * c->real->size, begin = c->group[from];
+    const size_t end = c->group[to];
     /* When two tiles fill the second-level cache, `down` is finished in the first half of `up`. */
     struct flow f = { .c = c, .w = w, .k = s->k, .rate = s->k == 1 && bytes > tile_bytes ? 2 : 1 };
 
@@ -569,7 +569,7 @@ static void flow_groups(struct sweep *s, struct worker *w, size_t from, size_t t
         f.down = tile > begin ? c->Z + (tile - 1) * bytes : NULL;
         f.up = tile < end ? c->Z + tile * bytes : NULL;
         f.last = tile + 1 >= c->tiles;
-        if (f.down && tile - 1 == group_tile(c, group)) { /* the first of its group */
+        if (f.down && tile - 1 == c->group[group]) { /* the first of its group */
             f.part = c->part + group++ * c->kcap * c->M;
             memset(f.part, 0, s->k * c->M * sizeof *f.part);
         }
@@ -611,11 +611,11 @@ static void sweep_group(void *ctx, size_t g, size_t worker)
     struct sweep *s = ctx;
     struct cpu *c = s->c;
     double *part = c->part + g * c->kcap * c->M;
-    const size_t end = group_tile(c, g + 1), stack = stack_tiles(c, s->k);
+    const size_t end = c->group[g + 1], stack = stack_tiles(c, s->k);
 
     if (s->W)
         memset(part, 0, rhs_padded(c, s->k) * c->M * sizeof *part);
-    for (size_t tile = group_tile(c, g); tile < end; tile += stack) {
+    for (size_t tile = c->group[g]; tile < end; tile += stack) {
         const size_t tiles = tile + stack < end ? stack : end - tile;
         if (s->failed || ctl_stopped(s->ctl))
             return;
@@ -647,49 +647,119 @@ static double column_out(const struct cpu *c, size_t j)
 
 enum { MERGE_MOST = 256 }; /* numbers that are added at a time, so that all groups' are in cache */
 
-/* W = the sum over the groups of rows, times sqrt(1/mf) of the column's term: for `lanes` adjacent
- * right-hand sides from i on, or for one (lanes 1).  The sum does not depend on an order (fold.h);
- * with features in float64 it has two folds. */
-static void merge_columns(const struct sweep *s, size_t i, size_t lanes, size_t j0, size_t j1)
-{
-    const struct cpu *c = s->c;
-    const bool both = c->real->size == sizeof(double);
-    const size_t n = (j1 - j0) * lanes, next = c->kcap * c->M;
-    const double *part = c->part + i * c->M + j0 * lanes;
-    double sum[MERGE_MOST] = { 0.0 }, rest[MERGE_MOST] = { 0.0 }, unit[MERGE_MOST] = { 0.0 };
+/* Sums over groups, in the layout of those of a group, which do not depend on an order (fold.h);
+ * with features in float64 they have two folds.  Where rows are shared with other processes, all
+ * units have to be known before the first sum. */
+struct merge {
+    const struct sweep *s;
+    enum { UNITS, SUMS, ALL } part; /* what a task does */
+    double *unit, *sum, *rest;      /* of all sums (ALL: not used); the last two become W */
+};
 
+static void merge_units(const struct cpu *c, size_t at, size_t n, double *unit)
+{
+    memset(unit, 0, n * sizeof *unit);
     for (size_t g = 0; g < c->groups; g++)
-        fold_bound(n, part + g * next, unit);
-    fold_units(n, GROUPS_MOST, unit);
+        fold_bound(n, c->part + g * c->kcap * c->M + at, unit);
+}
+
+static void merge_sums(const struct cpu *c, size_t at, size_t n, const double *unit, double *sum,
+                       double *rest)
+{
+    const bool both = c->real->size == sizeof(double);
+
+    memset(sum, 0, n * sizeof *sum);
+    memset(rest, 0, n * sizeof *rest);
     for (size_t g = 0; g < c->groups; g++)
         if (both)
-            fold_add_both(n, GROUPS_MOST, part + g * next, unit, sum, rest);
+            fold_add_both(n, GROUPS_MOST, c->part + g * c->kcap * c->M + at, unit, sum, rest);
         else
-            fold_add(n, part + g * next, unit, sum);
+            fold_add(n, c->part + g * c->kcap * c->M + at, unit, sum);
+}
+
+/* W for columns j0 to j1 - 1 and `lanes` adjacent right-hand sides from i on, or for one (lanes
+ * 1): sums times sqrt(1/mf) of the column's term. */
+static void merge_out(const struct sweep *s, size_t i, size_t lanes, size_t j0, size_t j1,
+                      const double *sum, const double *rest)
+{
     for (size_t j = j0; j < j1; j++) {
-        const double out = column_out(c, j);
+        const double out = column_out(s->c, j);
         for (size_t l = 0; l < lanes && i + l < s->k; l++) {
             const size_t at = (j - j0) * lanes + l;
-            s->W[(i + l) * c->M + j] = (sum[at] + rest[at]) * out;
+            s->W[(i + l) * s->c->M + j] = (sum[at] + rest[at]) * out;
         }
     }
 }
 
-/* W for MERGE_COLS columns and all right-hand sides. */
+static void merge_columns(const struct merge *m, size_t i, size_t lanes, size_t j0, size_t j1)
+{
+    const struct cpu *c = m->s->c;
+    const size_t n = (j1 - j0) * lanes, at = i * c->M + j0 * lanes;
+    double sum[MERGE_MOST], rest[MERGE_MOST], unit[MERGE_MOST];
+
+    if (m->part == UNITS) {
+        merge_units(c, at, n, m->unit + at);
+    } else if (m->part == SUMS) {
+        fold_units(n, GROUPS_MOST, m->unit + at);
+        merge_sums(c, at, n, m->unit + at, m->sum + at, m->rest + at);
+    } else {
+        merge_units(c, at, n, unit);
+        fold_units(n, GROUPS_MOST, unit);
+        merge_sums(c, at, n, unit, sum, rest);
+        merge_out(m->s, i, lanes, j0, j1, sum, rest);
+    }
+}
+
+/* MERGE_COLS columns of all right-hand sides. */
 static void sweep_merge(void *ctx, size_t task, size_t worker)
 {
-    const struct sweep *s = ctx;
-    const struct cpu *c = s->c;
-    const struct split k = rhs_split(c, s->k);
+    const struct merge *m = ctx;
+    const struct cpu *c = m->s->c;
+    const struct split k = rhs_split(c, m->s->k);
     const size_t lanes = c->real->lanes, many = k.groups * lanes, step = MERGE_MOST / LANES_MOST;
     const size_t j0 = task * MERGE_COLS, j1 = j0 + MERGE_COLS < c->M ? j0 + MERGE_COLS : c->M;
 
     (void)worker;
     for (size_t i = 0; i < many; i += lanes)
         for (size_t j = j0; j < j1; j += step)
-            merge_columns(s, i, lanes, j, j + step < j1 ? j + step : j1);
-    for (size_t i = many; i < s->k; i++)
-        merge_columns(s, i, 1, j0, j1);
+            merge_columns(m, i, lanes, j, j + step < j1 ? j + step : j1);
+    for (size_t i = many; i < m->s->k; i++)
+        merge_columns(m, i, 1, j0, j1);
+}
+
+/* W from the sums of all groups, those of other processes included. */
+static enum status merge_run(const struct sweep *s, struct err *err)
+{
+    const struct cpu *c = s->c;
+    const struct share *share = c->opts.share;
+    const struct split k = rhs_split(c, s->k);
+    const size_t tasks = (c->M + MERGE_COLS - 1) / MERGE_COLS, all = rhs_padded(c, s->k) * c->M;
+    const size_t lanes = c->real->lanes, many = k.groups * lanes;
+    struct merge m = { .s = s, .part = ALL };
+
+    if (!share) {
+        pool_run(c->opts.pool, tasks, sweep_merge, &m);
+        return ST_OK;
+    }
+    m.unit = mem_aligned(3 * all, sizeof *m.unit, "sums of processes", err);
+    if (!m.unit)
+        return ST_NOMEM;
+    m.sum = m.unit + all;
+    m.rest = m.sum + all;
+    m.part = UNITS;
+    pool_run(c->opts.pool, tasks, sweep_merge, &m);
+    enum status rc = share_most(share, all, m.unit, err);
+    m.part = SUMS;
+    if (rc == ST_OK)
+        pool_run(c->opts.pool, tasks, sweep_merge, &m);
+    if (rc == ST_OK)
+        rc = share_sum(share, c->real->size == sizeof(double) ? 2 * all : all, m.sum, err);
+    for (size_t i = 0; rc == ST_OK && i < many; i += lanes)
+        merge_out(s, i, lanes, 0, c->M, m.sum + i * c->M, m.rest + i * c->M);
+    for (size_t i = many; rc == ST_OK && i < s->k; i++)
+        merge_out(s, i, 1, 0, c->M, m.sum + i * c->M, m.rest + i * c->M);
+    free(m.unit);
+    return rc;
 }
 
 /* c->P = P times the factor that columns lack, in the precision and layout of the products. */
@@ -737,9 +807,7 @@ static enum status sweep_run(struct sweep *s, const double *P, struct err *err)
         return err_set(err, ST_CANCELLED, "stopped while passing over the rows");
     c->filled = c->Z != NULL;
     c->half_filled = c->half != NULL;
-    if (s->W)
-        pool_run(c->opts.pool, (c->M + MERGE_COLS - 1) / MERGE_COLS, sweep_merge, s);
-    return ST_OK;
+    return s->W ? merge_run(s, err) : ST_OK;
 }
 
 enum status cpu_pass(void *state, size_t k, const double *P, double *W,

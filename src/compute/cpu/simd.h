@@ -170,7 +170,7 @@ enum { SIMD_TILES_ROWS = 256, SIMD_TILES_COLS = 32 };
 struct simd_product {
     size_t rows, i0, mi, j0, nj;
     const void *right, *left;
-    bool lower;
+    bool lower, fresh; /* fresh: C counts as 0 */
     const void *next_right, *next_left;
 };
 struct simd_tiles {
@@ -192,6 +192,13 @@ struct simd {
     struct tensor_loops tensor;
     void (*add)(size_t n, const float *x, double *y);                   /* y += x */
     void (*axpy_rows)(size_t n, double a, const float *x, double *y);   /* y += a x */
+    /* sum += (s + C) - C, for fold.h; true if some |s| > 0 is at least part C. */
+    bool (*fold)(size_t n, double part, const double *s, const double *C, double *sum);
+    /* The same, and rest += (t + D) - D with t = s - ((s + C) - C) and D = finer C. */
+    bool (*fold_both)(size_t n, double part, double finer, const double *s, const double *C,
+                      double *sum, double *rest);
+    /* unit = factor times the largest power of two in x d (0 below the normal numbers). */
+    void (*units)(size_t n, double factor, const double *x, double d, double *unit);
     /* Conversion to IEEE float16 (to nearest, ties to even) and back: the same bits at every level,
      * but for the payload of NaN. */
     void (*narrow)(size_t n, const float *x, uint16_t *half);

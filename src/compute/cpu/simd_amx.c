@@ -143,7 +143,14 @@ struct pending {
     size_t mi, nj;
     double *C;
     size_t ldc;
+    bool fresh; /* the sums so far count as 0 */
 };
+
+static inline __attribute__((always_inline)) __m512d sum_of(const struct pending *p, __mmask8 m,
+                                                            const double *c, __m512d v)
+{
+    return _mm512_add_pd(p->fresh ? _mm512_setzero_pd() : _mm512_maskz_loadu_pd(m, c), v);
+}
 
 static inline __attribute__((always_inline)) void merge(const struct pending *p, size_t j0,
                                                         size_t j1)
@@ -154,7 +161,7 @@ static inline __attribute__((always_inline)) void merge(const struct pending *p,
 #pragma GCC unroll 4
             for (size_t i = 0; i < EDGE; i += 8) {
                 const __m512d v = _mm512_cvtps_pd(_mm256_load_ps(p->in + j * EDGE + i));
-                _mm512_storeu_pd(c + i, _mm512_add_pd(_mm512_loadu_pd(c + i), v));
+                _mm512_storeu_pd(c + i, sum_of(p, 0xff, c + i, v));
             }
         }
         return;
@@ -164,7 +171,7 @@ static inline __attribute__((always_inline)) void merge(const struct pending *p,
             const __mmask8 m = p->mi - i >= 8 ? 0xff : (__mmask8)((1U << (p->mi - i)) - 1);
             double *c = p->C + j * p->ldc + i;
             const __m512d v = _mm512_cvtps_pd(_mm256_load_ps(p->in + j * EDGE + i));
-            _mm512_mask_storeu_pd(c, m, _mm512_add_pd(_mm512_maskz_loadu_pd(m, c), v));
+            _mm512_mask_storeu_pd(c, m, sum_of(p, m, c, v));
         }
 }
 
@@ -258,7 +265,8 @@ static void tiles_product(const struct simd_product *p, double *C, size_t ldc)
             block(steps, left + (j0 + j) / SIDE * GROUP, right + (i0 + i) / SIDE * GROUP, to,
                   &before, &ahead);
             before = (struct pending){ to, mi - i < EDGE ? mi - i : EDGE,
-                                       nj - j < EDGE ? nj - j : EDGE, C + j * ldc + i, ldc };
+                                       nj - j < EDGE ? nj - j : EDGE, C + j * ldc + i, ldc,
+                                       p->fresh };
         }
     merge(&before, 0, EDGE);
     _tile_release();

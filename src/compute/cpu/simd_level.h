@@ -305,6 +305,78 @@ static void level_axpy_rows(size_t n, double a, const float *x, double *y)
         y[i] += a * (double)x[i];
 }
 
+/* Both folds: what the first leaves is rounded to multiples of finer units. */
+static bool level_fold_both(size_t n, double part, double finer, const double *s, const double *C,
+                            double *sum, double *rest)
+{
+    enum { WIDE = VEC_BYTES / 8 };
+    const f64_ivec size = (f64_ivec){ 0 } + INT64_MAX;
+    f64_ivec beyond = { 0 };
+    bool any = false;
+    size_t i = 0;
+
+    for (; i + WIDE <= n; i += WIDE) {
+        const f64_vec v = *(const level_loose *)(s + i), c = *(const level_loose *)(C + i);
+        const f64_vec a = (f64_vec)((f64_ivec)v & size), raised = v + c, q = raised - c;
+        const f64_vec d = c * finer, again = (v - q) + d;
+        beyond |= (a >= c * part) & (a > 0.0);
+        *(level_loose *)(sum + i) += q;
+        *(level_loose *)(rest + i) += again - d;
+    }
+    for (; i < n; i++) {
+        const double a = s[i] < 0.0 ? -s[i] : s[i], raised = s[i] + C[i], q = raised - C[i];
+        const double d = C[i] * finer, again = (s[i] - q) + d;
+        any |= a >= C[i] * part && a > 0.0;
+        sum[i] += q;
+        rest[i] += again - d;
+    }
+    for (size_t l = 0; l < WIDE; l++)
+        any |= beyond[l] != 0;
+    return any;
+}
+
+/* See simd.h: -1 in `beyond` where a number is more than its bound. */
+static bool level_fold(size_t n, double part, const double *s, const double *C, double *sum)
+{
+    enum { WIDE = VEC_BYTES / 8 };
+    const f64_ivec size = (f64_ivec){ 0 } + INT64_MAX; /* all but the sign */
+    f64_ivec beyond = { 0 };
+    bool any = false;
+    size_t i = 0;
+
+    for (; i + WIDE <= n; i += WIDE) {
+        const f64_vec v = *(const level_loose *)(s + i), c = *(const level_loose *)(C + i);
+        const f64_vec a = (f64_vec)((f64_ivec)v & size), raised = v + c;
+        beyond |= (a >= c * part) & (a > 0.0);
+        *(level_loose *)(sum + i) += raised - c;
+    }
+    for (; i < n; i++) {
+        const double a = s[i] < 0.0 ? -s[i] : s[i], raised = s[i] + C[i];
+        any |= a >= C[i] * part && a > 0.0;
+        sum[i] += raised - C[i];
+    }
+    for (size_t l = 0; l < WIDE; l++)
+        any |= beyond[l] != 0;
+    return any;
+}
+
+/* See simd.h: the largest power of two in a number is its exponent alone. */
+static void level_units(size_t n, double factor, const double *x, double d, double *unit)
+{
+    enum { WIDE = VEC_BYTES / 8 };
+    const f64_ivec exponent = (f64_ivec){ 0 } + INT64_C(0x7ff0000000000000);
+    size_t i = 0;
+
+    for (; i + WIDE <= n; i += WIDE) {
+        const f64_vec v = *(const level_loose *)(x + i) * d;
+        *(level_loose *)(unit + i) = (f64_vec)((f64_ivec)v & exponent) * factor;
+    }
+    for (; i < n; i++) {
+        const f64_vec v = (f64_vec){ 0 } + x[i] * d;
+        unit[i] = ((f64_vec)((f64_ivec)v & exponent) * factor)[0];
+    }
+}
+
 /* One number to float16 and back (adding a power of two rounds as the instruction does). */
 INLINE uint16_t level_narrow1(float x)
 {
@@ -373,6 +445,7 @@ LOOP void level_widen(size_t n, const uint16_t *half, float *x)
 
 #define LEVEL_LOOPS                                                                              \
     .f32 = LEVEL_REAL(f32, float), .f64 = LEVEL_REAL(f64, double), .add = level_add,             \
+    .fold = level_fold, .fold_both = level_fold_both, .units = level_units,                      \
     .axpy_rows = level_axpy_rows, .narrow = level_narrow, .widen = level_widen,                  \
     .pairs = { .numbers = pairs_numbers, .values = pairs_values, .vectors = pairs_pack,          \
                .sums = pairs_sums },                                                             \

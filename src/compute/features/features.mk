@@ -6,7 +6,10 @@ libcompute_a_SOURCES += \
   src/compute/features/featmap.h \
   src/compute/features/fop.c \
   src/compute/features/fop.h \
+  src/compute/features/fop_bounds.c \
   src/compute/features/fop_impl.h \
+  src/compute/features/fop_panel.c \
+  src/compute/features/fop_panel.h \
   src/compute/features/fop_products.c \
   src/compute/features/fop_rows.c \
   src/compute/features/fop_rows.h \

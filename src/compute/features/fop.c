@@ -38,6 +38,12 @@ struct fop *fop_new(const struct backend_ops *be, const struct featmap *fm,
     }
     if (source_suits(src, &fm->kernel, err) != ST_OK)
         return NULL;
+    if (opts->share && (be != backend_cpu() || opts->share->r1 - opts->share->r0 != src->n ||
+                        !share_fits(opts->share->n, opts->share->r0, opts->share->r1))) {
+        err_set(err, ST_SHAPE, "rows %zu to %zu of %zu cannot be a process's share",
+                opts->share->r0, opts->share->r1, opts->share->n);
+        return NULL;
+    }
     const bool declined = be->serves && !be->serves(fm);
     be = declined ? backend_cpu() : be;
     struct fop *f = mem_calloc(1, sizeof *f, "feature operator", err);
@@ -47,6 +53,7 @@ struct fop *fop_new(const struct backend_ops *be, const struct featmap *fm,
                        .precision = opts->precision, .half = opts->store && opts->half };
     f->centres = kernel_reads_windows(&fm->kernel) && opts->precision == PREC_FLOAT;
     f->row_scale = opts->row_scale;
+    f->share = opts->share;
     if (behind && fm->d == src->d) {
         f->learned = learned_rows_new(&fm->kernel, src, opts->pool, err);
         if (!f->learned) {

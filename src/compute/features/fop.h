@@ -67,10 +67,11 @@ enum status fop_dtile(struct fop *, size_t ihp, size_t r0, size_t r1, double *dz
  * Sums run in float32 over short chunks of rows and are merged in float64 (with PREC_DOUBLE all is
  * float64), so that G + lam2 I stays positive definite down to lam2 ~ 1e-7 n.  O(n M^2).
  *
- * The same bits for any number of threads: up to M = 2048 rows are summed in at most 64 segments,
- * or segments of 8192 rows, whose limits follow from n and M alone, and segments are added in
- * order.  The sums of at most four segments for each thread exist at a time, in 128 MB, but one for
- * each thread in any case (fop_product_bytes). */
+ * The same bits for any number of threads, and of processes that share the rows: up to M = 2048
+ * rows are summed in at most 64 segments, else in terms of at most 2048 rows, whose limits follow
+ * from n and M alone; what terms sum to does not depend on an order (share/doc/methods.md 27).  The
+ * sums of at most four segments for each thread exist at a time, in 128 MB, but one for each thread
+ * in any case (fop_product_bytes).  yty is the sum over the rows here. */
 enum status fop_gram(struct fop *, const double *y, double *G, double *zty, double *yty,
                      const struct ctl *, struct err *);
 /* fop_gram for ny vectors y of n: zty is ny vectors of M, yty ny numbers. */

@@ -4,6 +4,7 @@
 #define GPDESK_FOP_IMPL_H
 
 #include "compute/features/fop.h"
+#include "compute/share.h"
 
 struct fop {
     const struct backend_ops *be;
@@ -30,6 +31,7 @@ struct fop {
     double *centre;      /* M; NULL: not computed at these hyperparameters */
     double *outer;       /* fop_outer: the features of all rows; or NULL */
     const double *row_scale;
+    const struct share *share; /* of the rows here; NULL: they are all */
     struct learned_rows *learned; /* of a map that learns: what the backend reads; else NULL */
 };
 

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Tasks over rows.  Each has `parts` sums of its own, which are added in the order of tasks, and
- * each worker has `work` bytes. */
+/* Tasks over rows.  Each has `parts` sums of its own, which are folded (fold.h), and each worker
+ * has `work` bytes.  Rows are cut into tasks in the same way however many processes share them. */
 struct row_job;
 typedef enum status row_fn(const struct row_job *, size_t task, void *work, double *part,
                            struct err *);
@@ -23,6 +23,11 @@ struct row_job {
     const void *ask;
     const char *what; /* "stopped while ..." */
     size_t tasks, rows, parts, work;
+    size_t count;  /* tasks of all processes */
+    /* Where sums are wanted: the first task of each segment of the cut that processes follow, as
+     * many as here; a segment's last task may have less rows.  segments 0: rows are cut from the
+     * first one here on. */
+    size_t segments, first[SHARE_SEGMENTS + 1], row[SHARE_SEGMENTS + 1];
     const struct ctl *ctl;
     char *room;
     double *part;
@@ -41,6 +46,19 @@ static void row_task(void *ctx, size_t task, size_t worker)
         int none = 0;
         atomic_compare_exchange_strong(&j->failed, &none, (int)worker + 1);
     }
+}
+
+/* sum (`parts` numbers) += the sums of each task, here and elsewhere. */
+static enum status job_fold(const struct row_job *j, double *sum, struct err *err)
+{
+    const struct share_parts parts = { j->count, j->tasks, j->parts, j->part, true };
+    double *all = mem_calloc(j->parts + 1, sizeof *all, "partial sums", err);
+    const enum status rc = all ? share_fold(j->f->share, j->f->pool, &parts, all, err) : ST_NOMEM;
+
+    if (rc == ST_OK)
+        blas_daxpy(j->parts, 1.0, all, sum);
+    free(all);
+    return rc;
 }
 
 /* Runs all tasks; sum (`parts` numbers; NULL: none) += the sums of each task. */
@@ -66,22 +84,27 @@ static enum status job_run(struct row_job *j, double *sum, struct err *err)
     }
     if (rc == ST_OK && ctl_stopped(j->ctl))
         rc = err_set(err, ST_CANCELLED, "stopped while %s", j->what);
-    for (size_t t = 0; rc == ST_OK && sum && t < j->tasks; t++)
-        for (size_t i = 0; i < j->parts; i++)
-            sum[i] += j->part[t * j->parts + i];
+    if (rc == ST_OK && sum)
+        rc = job_fold(j, sum, err);
     free(j->room);
     free(j->errs);
     free(j->part);
     return rc;
 }
 
-/* The rows of a task that are neighbours of the same number for each task. */
+/* The rows of a task, which are neighbours. */
 static size_t tile_of(const struct row_job *j, size_t task, size_t *r0)
 {
-    const size_t n = j->f->n;
+    size_t s = 0, end = j->f->n;
 
     *r0 = task * j->rows;
-    return *r0 + j->rows < n ? j->rows : n - *r0;
+    if (j->segments) {
+        while (j->first[s + 1] <= task)
+            s++;
+        *r0 = j->row[s] + (task - j->first[s]) * j->rows;
+        end = j->row[s + 1];
+    }
+    return *r0 + j->rows < end ? j->rows : end - *r0;
 }
 
 static struct row_job job_of(struct fop *f, row_fn *fn, const void *ask, size_t rows,
@@ -89,6 +112,27 @@ static struct row_job job_of(struct fop *f, row_fn *fn, const void *ask, size_t 
 {
     return (struct row_job){ .f = f, .fn = fn, .ask = ask, .what = what, .rows = rows,
                              .tasks = (f->n + rows - 1) / rows };
+}
+
+/* A job with sums. */
+static struct row_job sum_of(struct fop *f, row_fn *fn, const void *ask, size_t rows,
+                             const char *what)
+{
+    const size_t all = share_rows(f->share, f->n), of = share_segments(all, SHARE_JOINED);
+    struct row_job j = { .f = f, .fn = fn, .ask = ask, .what = what, .rows = rows };
+
+    for (size_t s = 0, r0, r1; s < of; s++) {
+        j.count += (share_row(all, s + 1, of) - share_row(all, s, of) + rows - 1) / rows;
+        share_part(f->share, f->n, s, of, &r0, &r1);
+        if (r0 == r1)
+            continue;
+        j.first[j.segments] = j.tasks;
+        j.row[j.segments++] = r0;
+        j.tasks += (r1 - r0 + rows - 1) / rows;
+    }
+    j.first[j.segments] = j.tasks;
+    j.row[j.segments] = f->n;
+    return j;
 }
 
 /* Rows r0 to r1 - 1 as float64 numbers, made in `precision`; `wide` has room for half as many
@@ -131,17 +175,19 @@ static const struct backend_ops *there(const struct fop *f)
 
 /* The diagonal. */
 
-enum { DIAGONAL_GROUPS = 32, STEP = 32 }; /* partial sums; rows of features made at once */
+enum { STEP = 32 }; /* rows of features made at once */
 
-/* Sums z_ij^2 over a fixed share of the rows. */
+/* Sums z_ij^2 over a segment of the rows. */
 static enum status diagonal_group(const struct row_job *j, size_t g, void *work, double *sum,
                                   struct err *err)
 {
     struct fop *f = j->f;
-    const size_t M = f->M, end = f->n * (g + 1) / DIAGONAL_GROUPS;
+    const size_t M = f->M;
+    size_t begin, end;
     double *z = work;
 
-    for (size_t r = f->n * g / DIAGONAL_GROUPS; r < end; r += STEP) {
+    share_part(f->share, f->n, g, SHARE_SEGMENTS, &begin, &end);
+    for (size_t r = begin; r < end; r += STEP) {
         const size_t to = r + STEP < end ? r + STEP : end;
         if (ctl_stopped(j->ctl))
             return ST_OK;
@@ -170,9 +216,9 @@ enum status fop_diagonal(struct fop *f, double *diag, const struct ctl *ctl, str
         if (answered(f, rc, err))
             return rc;
     }
-    struct row_job j = job_of(f, diagonal_group, NULL, STEP, "summing the diagonal");
+    struct row_job j = sum_of(f, diagonal_group, NULL, STEP, "summing the diagonal");
     j.ctl = ctl;
-    j.tasks = DIAGONAL_GROUPS;
+    j.tasks = j.count = SHARE_SEGMENTS;
     j.parts = f->M;
     j.work = made_bytes(f, STEP);
     memset(diag, 0, f->M * sizeof *diag);
@@ -222,7 +268,7 @@ enum status fop_slope_form(struct fop *f, size_t ihp, const double *r, const dou
             return rc;
     }
     const struct form ask = { ihp, r, w };
-    struct row_job j = job_of(f, form_tile, &ask, FORM_ROWS, "summing derivatives");
+    struct row_job j = sum_of(f, form_tile, &ask, FORM_ROWS, "summing derivatives");
     j.parts = 1;
     j.work = FORM_ROWS * f->M * sizeof(double);
     *out = 0.0;
@@ -312,7 +358,7 @@ enum status fop_back(struct fop *f, const struct fop_slope *s, double *grad, con
     for (size_t i = 0; single && i < M * M; i++)
         S32[i] = (float)s->S[i];
     const struct back ask = { s, S32 };
-    struct row_job j = job_of(f, back_tile, &ask, rows, "summing derivatives");
+    struct row_job j = sum_of(f, back_tile, &ask, rows, "summing derivatives");
     j.ctl = ctl;
     j.parts = s->nhp;
     j.work = rows * M * (2 * sizeof(double) + (single ? 2 * sizeof(float) : 0));
@@ -364,42 +410,100 @@ enum status fop_forms(struct fop *f, const struct fop_factors *of, double *q, co
     return job_run(&j, NULL, err);
 }
 
-struct means { const struct fop_groups *of; double *C; };
+/* Groups are cut where segments begin (share.h), so that each piece is in one process. */
+struct piece { size_t r0, r1; };
+struct means { const struct fop_groups *of; const struct piece *piece; double *sum; };
 
-static enum status means_group(const struct row_job *j, size_t g, void *work, double *part,
+static enum status means_piece(const struct row_job *j, size_t i, void *work, double *part,
                                struct err *err)
 {
     const struct means *s = j->ask;
-    const size_t M = j->f->M, end = (g + 1) * s->of->each;
+    const size_t M = j->f->M, end = s->piece[i].r1;
     double *z = work;
 
     (void)part;
-    for (size_t r = g * s->of->each; r < end; r += FOP_FORM_ROWS) {
+    for (size_t r = s->piece[i].r0; r < end; r += FOP_FORM_ROWS) {
         const size_t to = end - r < FOP_FORM_ROWS ? end : r + FOP_FORM_ROWS;
         const enum status rc = ctl_stopped(j->ctl)
                                    ? ST_OK : tile_made(j->f, s->of->precision, r, to, z, err);
         if (rc != ST_OK || ctl_stopped(j->ctl))
             return rc;
-        for (size_t i = 0; i < to - r; i++)
-            blas_daxpy(M, 1.0 / (double)s->of->each, z + i * M, s->C + g * M);
+        for (size_t k = 0; k < to - r; k++)
+            blas_daxpy(M, 1.0 / (double)s->of->each, z + k * M, s->sum + i * M);
     }
     return ST_OK;
+}
+
+/* The pieces of group g that are here, to piece (NULL: none are written). */
+static size_t pieces_of(const struct fop *f, const struct fop_groups *of, size_t g,
+                        struct piece *piece)
+{
+    const size_t all = share_rows(f->share, f->n), from = share_from(f->share);
+    const size_t begin = g * of->each, end = begin + of->each;
+    size_t n = 0;
+
+    for (size_t s = 0; s < SHARE_SEGMENTS; s++) {
+        const size_t a = share_row(all, s, SHARE_SEGMENTS);
+        const size_t b = share_row(all, s + 1, SHARE_SEGMENTS);
+        const size_t r0 = a > begin ? a : begin, r1 = b < end ? b : end;
+        if (r0 >= r1 || r0 < from || r0 >= from + f->n)
+            continue;
+        if (piece)
+            piece[n] = (struct piece){ r0 - from, r1 - from };
+        n++;
+    }
+    return n;
+}
+
+/* C += the means, from the sums of all pieces. */
+static enum status means_fold(struct fop *f, const struct fop_groups *of, const double *sum,
+                              double *C, struct err *err)
+{
+    double *all = mem_calloc(f->M, sizeof *all, "averages of rows", err);
+    enum status rc = all ? ST_OK : ST_NOMEM;
+    size_t at = 0;
+
+    for (size_t g = 0; rc == ST_OK && g < of->groups; g++) {
+        const struct share_parts parts = { SHARE_SEGMENTS, pieces_of(f, of, g, NULL), f->M,
+                                           sum + at * f->M, true };
+        rc = share_fold(f->share, f->pool, &parts, all, err);
+        if (rc == ST_OK)
+            blas_daxpy(f->M, 1.0, all, C + g * f->M);
+        at += parts.parts;
+    }
+    free(all);
+    return rc;
 }
 
 enum status fop_means(struct fop *f, const struct fop_groups *of, double *C, const struct ctl *ctl,
                       struct err *err)
 {
+    size_t n = 0;
+
     if (there(f)->means) {
         const enum status rc = there(f)->means(state_of(f), of, C, ctl, err);
         if (answered(f, rc, err))
             return rc;
     }
-    const struct means ask = { of, C };
-    struct row_job j = job_of(f, means_group, &ask, FOP_FORM_ROWS, "averaging rows");
+    for (size_t g = 0; g < of->groups; g++)
+        n += pieces_of(f, of, g, NULL);
+    struct piece *piece = mem_calloc(n + 1, sizeof *piece, "averages of rows", err);
+    double *sum = piece ? mem_calloc(n + 1, f->M * sizeof *sum, "averages of rows", err) : NULL;
+    enum status rc = sum ? ST_OK : ST_NOMEM;
+    for (size_t g = 0, at = 0; sum && g < of->groups; g++)
+        at += pieces_of(f, of, g, piece + at);
+    const struct means ask = { of, piece, sum };
+    struct row_job j = job_of(f, means_piece, &ask, FOP_FORM_ROWS, "averaging rows");
     j.ctl = ctl;
-    j.tasks = of->groups;
+    j.tasks = n;
     j.work = made_bytes(f, FOP_FORM_ROWS);
-    return job_run(&j, NULL, err);
+    if (rc == ST_OK)
+        rc = job_run(&j, NULL, err);
+    if (rc == ST_OK)
+        rc = means_fold(f, of, sum, C, err);
+    free(piece);
+    free(sum);
+    return rc;
 }
 
 struct dots { const float *v; double *dot, *square; };
@@ -521,7 +625,7 @@ enum status fop_outer_back(struct fop *f, const double *S, size_t nhp, double *g
     if (rc == ST_OK)
         rc = blas_dgemm(f->pool, false, false, M, n, n, 1.0, f->outer, M, S, n, 0.0, W, M, err);
     if (rc == ST_OK && nhp > 0) {
-        struct row_job j = job_of(f, outer_tile, W, OUTER_ROWS, "summing derivatives");
+        struct row_job j = sum_of(f, outer_tile, W, OUTER_ROWS, "summing derivatives");
         j.ctl = ctl;
         j.parts = nhp;
         rc = job_run(&j, grad, err);
@@ -533,15 +637,16 @@ enum status fop_outer_back(struct fop *f, const double *S, size_t nhp, double *g
 
 /* Products with some rows. */
 
-enum { BLOCK_GROUPS = 16, MERGE_COLS = 512 };
-
 struct fop_blocks {
     struct fop *f;
-    size_t rows, per, k, groups; /* groups: of blocks, a task each */
+    size_t rows, per, k;
+    size_t room, groups;        /* groups of blocks that there is room for, and that there are, a
+                                 * task each: those whose first row is in the same segment */
     const size_t *at;
-    double *W, *part;            /* sums of each group, groups x k x M */
-    char *z, *t, *w, *p;         /* workspace of each worker; p: P in the operator's precision */
-    enum status *rc;             /* of each group */
+    size_t segment[SHARE_SEGMENTS]; /* of each group */
+    double *part;               /* sums of each group, k x M */
+    char *z, *t, *w, *p;        /* workspace of each worker; p: P in the operator's precision */
+    enum status rc[SHARE_SEGMENTS]; /* of each group */
 };
 
 static size_t number_bytes(const struct fop *f)
@@ -558,7 +663,6 @@ void fop_blocks_free(struct fop_blocks *s)
     free(s->t);
     free(s->w);
     free(s->p);
-    free(s->rc);
     free(s);
 }
 
@@ -570,24 +674,28 @@ struct fop_blocks *fop_blocks_new(struct fop *f, size_t rows, size_t per, size_t
     if (!s)
         return NULL;
     *s = (struct fop_blocks){ .f = f, .rows = rows, .per = per, .k = k };
-    s->groups = per < BLOCK_GROUPS ? per : BLOCK_GROUPS;
-    s->part = mem_aligned(s->groups * k, M * sizeof *s->part, "sums of a batch", err);
+    s->room = per < SHARE_SEGMENTS ? per : SHARE_SEGMENTS;
+    s->part = mem_aligned(s->room * k, M * sizeof *s->part, "sums of a batch", err);
     s->z = s->part ? mem_aligned(threads * rows, M * size, "features of a batch", err) : NULL;
     s->t = s->z ? mem_aligned(threads * rows, k * size, "features of a batch", err) : NULL;
     s->w = s->t ? mem_aligned(threads * k, M * size, "sums of a batch", err) : NULL;
     s->p = s->w ? mem_aligned(k, M * size, "right-hand sides of a batch", err) : NULL;
-    s->rc = s->p ? mem_calloc(s->groups, sizeof *s->rc, "sums of a batch", err) : NULL;
-    if (!s->rc) {
+    if (f->share && SHARE_ROWS % rows) {
+        err_set(err, ST_SHAPE, "blocks of %zu rows may be in two processes", rows);
+        free(s->p);
+        s->p = NULL;
+    }
+    if (!s->p) {
         fop_blocks_free(s);
         return NULL;
     }
     return s;
 }
 
-/* part (k x M) += z'(z P) over one block of rows, z m x M. */
-static enum status block_products(struct fop_blocks *s, size_t block, size_t worker, double *part)
+/* part (k x M) += z'(z P) over the block of rows that begins with r0, z m x M. */
+static enum status block_products(struct fop_blocks *s, size_t r0, size_t worker, double *part)
 {
-    const size_t r0 = block * s->rows, n = s->f->n, M = s->f->M, k = s->k;
+    const size_t n = s->f->n, M = s->f->M, k = s->k;
     const size_t r1 = r0 + s->rows < n ? r0 + s->rows : n, m = r1 - r0;
     const size_t size = number_bytes(s->f);
     void *z = s->z + worker * s->rows * M * size, *t = s->t + worker * s->rows * k * size;
@@ -613,26 +721,35 @@ static enum status block_products(struct fop_blocks *s, size_t block, size_t wor
 static void group_products(void *ctx, size_t g, size_t worker)
 {
     struct fop_blocks *s = ctx;
+    const struct share *share = s->f->share;
     double *part = s->part + g * s->k * s->f->M;
+    size_t begin, end;
 
+    share_part(share, s->f->n, s->segment[g], SHARE_SEGMENTS, &begin, &end);
     memset(part, 0, s->k * s->f->M * sizeof *part);
     s->rc[g] = ST_OK;
-    for (size_t i = s->per * g / s->groups; i < s->per * (g + 1) / s->groups; i++)
-        if (s->rc[g] == ST_OK)
-            s->rc[g] = block_products(s, s->at[i], worker, part);
+    for (size_t i = 0; i < s->per; i++) {
+        const size_t row = s->at[i] * s->rows - share_from(share);
+        if (row >= begin && row < end && s->rc[g] == ST_OK)
+            s->rc[g] = block_products(s, row, worker, part);
+    }
 }
 
-/* W = the sum over groups, in order. */
-static void merge_columns(void *ctx, size_t task, size_t worker)
+/* Finds the segments that have blocks here. */
+static void groups_find(struct fop_blocks *s)
 {
-    const struct fop_blocks *s = ctx;
-    const size_t all = s->k * s->f->M, j0 = task * MERGE_COLS;
-    const size_t j1 = j0 + MERGE_COLS < all ? j0 + MERGE_COLS : all;
-
-    (void)worker;
-    for (size_t g = 0; g < s->groups; g++)
-        for (size_t j = j0; j < j1; j++)
-            s->W[j] = (g ? s->W[j] : 0.0) + s->part[g * all + j];
+    s->groups = 0;
+    for (size_t g = 0; g < SHARE_SEGMENTS; g++) {
+        size_t begin, end;
+        bool some = false;
+        share_part(s->f->share, s->f->n, g, SHARE_SEGMENTS, &begin, &end);
+        for (size_t i = 0; i < s->per; i++) {
+            const size_t row = s->at[i] * s->rows - share_from(s->f->share);
+            some |= row >= begin && row < end;
+        }
+        if (some)
+            s->segment[s->groups++] = g;
+    }
 }
 
 enum status fop_blocks_pass(struct fop_blocks *s, const size_t *at, const double *P, double *W,
@@ -648,7 +765,7 @@ enum status fop_blocks_pass(struct fop_blocks *s, const size_t *at, const double
             return rc;
     }
     s->at = at;
-    s->W = W;
+    groups_find(s);
     if (number_bytes(f) == sizeof(double))
         memcpy(s->p, P, all * sizeof *P);
     else
@@ -658,6 +775,7 @@ enum status fop_blocks_pass(struct fop_blocks *s, const size_t *at, const double
     for (size_t g = 0; g < s->groups; g++)
         if (s->rc[g] != ST_OK)
             return err_set(err, s->rc[g], "the features of a batch could not be made");
-    pool_run(f->pool, (all + MERGE_COLS - 1) / MERGE_COLS, merge_columns, s);
-    return ST_OK;
+    const bool both = number_bytes(f) == sizeof(double);
+    const struct share_parts parts = { SHARE_SEGMENTS, s->groups, all, s->part, both };
+    return share_fold(f->share, f->pool, &parts, W, err);
 }

@@ -1,8 +1,9 @@
 /* compute/features/fop_rows.h -- sums and forms over the rows of a feature operator that are
  * neither passes nor Gram matrices.  Callers never fetch all rows: where the backend has a function
  * of the same name it is called, because it alone may be able to read the rows; else tiles of rows
- * are made here.  Partial sums are added in the order of the rows, so that the bits do not depend
- * on the number of threads. */
+ * are made here.  Partial sums are those of fixed tiles or segments of rows and are folded
+ * (fold.h): the bits do not depend on the number of threads, nor on how many processes share the
+ * rows (fop_opts.share).  fop_outer and fop_outer_back are for rows that are all here. */
 #ifndef GPDESK_FOP_ROWS_H
 #define GPDESK_FOP_ROWS_H
 

@@ -18,7 +18,7 @@
 enum { LISTED = 4 }; /* letters of a position in the text */
 
 /* Of a letter at a position: its share of the windows, and their mean weight. */
-struct share { double share, weight; };
+struct portion { double share, weight; };
 /* The window of a training row (word_list.at; SIZE_MAX: none). */
 struct pick { size_t at; double weight; };
 
@@ -26,7 +26,7 @@ struct motif {
     struct word_list l;
     size_t width, letters, rows;
     struct pick *pick;
-    struct share *of;    /* width x letters */
+    struct portion *of;    /* width x letters */
     double *information; /* of each position, bits */
     size_t first;        /* the row with the heaviest window */
     char *out;
@@ -95,7 +95,7 @@ static void count(struct motif *m)
         if (m->l.strands && agreement(&other, first) > agreement(&at, first))
             at = other;
         for (size_t j = 0; j < m->width; j++) {
-            struct share *s = &m->of[j * m->letters + word_list_letter(&at, j)];
+            struct portion *s = &m->of[j * m->letters + word_list_letter(&at, j)];
             s->share += 1.0;
             s->weight += m->pick[i].weight;
         }
@@ -103,7 +103,7 @@ static void count(struct motif *m)
     for (size_t j = 0; j < m->width; j++) {
         m->information[j] = log2((double)m->letters);
         for (size_t c = 0; c < m->letters; c++) {
-            struct share *s = &m->of[j * m->letters + c];
+            struct portion *s = &m->of[j * m->letters + c];
             s->weight = s->share > 0.0 ? s->weight / s->share : (double)NAN;
             s->share /= (double)m->rows;
             m->information[j] += s->share > 0.0 ? s->share * log2(s->share) : 0.0;
@@ -141,7 +141,7 @@ static enum status motif_work(struct job *job, struct err *err)
 /* The letters of a position, the most frequent first. */
 static void order_letters(const struct motif *m, size_t j, size_t *order)
 {
-    const struct share *of = m->of + j * m->letters;
+    const struct portion *of = m->of + j * m->letters;
 
     for (size_t c = 0; c < m->letters; c++) {
         size_t k = c;
@@ -189,7 +189,7 @@ static void position_svg(const struct motif *m, size_t j, const size_t *order, s
     double bottom = TOP + HIGH;
 
     for (size_t k = m->letters; k-- > 0;) {
-        const struct share *s = &m->of[j * m->letters + order[k]];
+        const struct portion *s = &m->of[j * m->letters + order[k]];
         const double high = unit * m->information[j] * s->share;
         if (high < 0.5)
             continue;
@@ -240,7 +240,7 @@ static void position_record(const struct motif *m, size_t j, const size_t *order
     rec_array(rec, "letters");
     rec_text(rec, "\n  %8zu  %5.2f ", j + 1, m->information[j]);
     for (size_t k = 0; k < m->letters; k++) {
-        const struct share *s = &m->of[j * m->letters + order[k]];
+        const struct portion *s = &m->of[j * m->letters + order[k]];
         const char letter[2] = { alphabet[order[k]], '\0' };
         if (s->share == 0.0)
             continue;
