@@ -1,7 +1,7 @@
 /* tests/check_cuda_host.c -- the CUDA backend without a device: its driver and its kernels, run by
  * loops over blocks and threads (emulated_device.c), against the processor backend and against
  * published constants.  The bodies of the kernels are those that nvcc compiles.  Here are the tests
- * that need no operator; operators.c and solves.c in tests/cuda have the others.
+ * that need no operator; operators.c, solves.c and maps.c in tests/cuda have the others.
  *
  * With -DON_DEVICE (tests/cuda/check_cuda) the same comparisons, and larger ones, of the module
  * itself on the device that is there. */
@@ -50,6 +50,10 @@ size_t emulated_launches(void)
     return 0;
 }
 size_t emulated_replays(void)
+{
+    return 0;
+}
+size_t emulated_calls(void)
 {
     return 0;
 }
@@ -382,6 +386,7 @@ int main(void)
 #endif
     operators_add(ops);
     solves_add(ops);
+    maps_add(ops);
     suite_add_tcase(s, ops);
     return support_run(s);
 }

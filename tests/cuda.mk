@@ -6,8 +6,8 @@ if HAVE_CHECK
 check_PROGRAMS += tests/check_cuda_host
 TESTS += tests/check_cuda_host
 endif
-cuda_host = tests/check_cuda_host.c tests/cuda/operators.c tests/cuda/solves.c tests/cuda/pair.c \
-  tests/cuda/pair.h
+cuda_host = tests/check_cuda_host.c tests/cuda/operators.c tests/cuda/solves.c \
+  tests/cuda/maps.c tests/cuda/pair.c tests/cuda/pair.h
 tests_check_cuda_host_SOURCES = $(cuda_host) $(emulated_cuda)
 tests_check_cuda_host_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests -I$(top_srcdir)/tests/cuda
 tests_check_cuda_host_LDADD = $(compute_tests)

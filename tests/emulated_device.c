@@ -20,6 +20,7 @@
 
 #include "base/mem.h"
 #include "compute/features/featmap.h"
+#include "cuda/affine.h"
 #include "cuda/gradients.h"
 #include "cuda/cg.h"
 #include "cuda/descent.h"
@@ -839,6 +840,25 @@ enum status device_values(struct device *d, const struct values_args *a, struct 
     (void)d;
     for (size_t e = 0; e < a->r.m * a->r.n; e++)
         values_one(a, e);
+    return launch(err);
+}
+
+enum status device_affine(struct device *d, enum affine_part part, const struct affine_args *a,
+                          struct err *err)
+{
+    double smem[AFFINE_THREADS];
+
+    (void)d;
+    pthread_mutex_lock(&one_launch);
+    for (size_t i = 0; i < affine_numbers(part, a); i++) {
+        if (part == AFFINE_PATCHES)
+            affine_patch_one(a, i);
+        else if (part == AFFINE_POOL)
+            affine_pool_one(a, i);
+        else
+            affine_row_block(a, i, smem);
+    }
+    pthread_mutex_unlock(&one_launch);
     return launch(err);
 }
 

@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define BACKEND_ABI 14 /* 14: rows that are shared among processes (fop_opts.share) */
+#define BACKEND_ABI 15 /* 15: learned maps (backend_nets) */
 #define BACKEND_ENTRY "gpdesk_backend"
 
 struct share; /* compute/share.h */
@@ -163,6 +163,22 @@ struct backend_exact {
     const struct backend_descent *descent; /* NULL: descents stay on the CPU */
 };
 
+/* The map of rows to learned features (kernels/net.h): `layer` has its depth + 1 layers, w its
+ * `count` weights.  Its affine steps are products of matrices in single precision. */
+struct backend_net {
+    const struct net_shape *shape;
+    const struct net_layer *layer;
+    const float *w;
+    size_t count;
+};
+struct backend_nets {
+    void *(*open)(const struct backend_net *, struct err *); /* copies the weights */
+    void (*close)(void *);
+    /* f (n rows of out) <- the features of inputs x (n rows), each row contiguous; callable from
+     * any pool task. */
+    enum status (*rows)(void *, size_t n, const float *x, float *f, struct err *);
+};
+
 /* Requests of compute/features/fop_rows.h, and blocks of rows: `per` blocks at[..] of `rows`
  * neighbours each. */
 struct fop_factors;
@@ -256,6 +272,7 @@ struct backend_ops {
     const struct backend_dense *dense;
     const struct backend_exact *exact; /* NULL: exact kernels are computed on the CPU */
     const struct backend_cg *cg; /* NULL: vectors stay on the CPU */
+    const struct backend_nets *nets; /* NULL: learned features are made on the CPU */
     /* For a backend with several devices: their number (0, and the reason); the description of one
      * (SIZE_MAX: the one in use); the choice of the one that opens operators from now on.  NULL:
      * there is one device. */

@@ -456,6 +456,7 @@ static const struct backend_ops cuda_ops = {
     .cg = &cg_ops,
     .dense = &dense_ops,
     .exact = &exact_ops,
+    .nets = &affine_ops,
     .devices = device_count,
     .describe = cuda_describe,
     .use = cuda_use,

@@ -113,5 +113,6 @@ enum status factor_apply(struct cuda *, size_t k, const double *R, float *temp, 
 extern const struct backend_cg cg_ops;       /* cg.c */
 extern const struct backend_dense dense_ops; /* dense.c */
 extern const struct backend_exact exact_ops; /* exact.c */
+extern const struct backend_nets affine_ops; /* affine.c */
 
 #endif

@@ -1,7 +1,8 @@
 # cuda: one more backend, a module opened at run time (HAVE_NVCC says whether it can be built).
 # The device part goes through nvcc, the driver and the few files of base that it needs through cc;
 # of the program it links nothing.
-cuda_headers = src/cuda/arith.h src/cuda/gradients.h src/cuda/gradients_real.h \
+cuda_headers = src/cuda/affine.h src/cuda/arith.h \
+  src/cuda/gradients.h src/cuda/gradients_real.h \
   src/cuda/backend_impl.h src/cuda/batch.h src/cuda/cg.h src/cuda/descent.h src/cuda/device.h \
   src/cuda/device_impl.h src/cuda/exact.h src/cuda/kernels.h src/cuda/many.h src/cuda/many_body.h \
   src/cuda/port.h src/cuda/program.h src/cuda/project.h \
@@ -9,16 +10,17 @@ cuda_headers = src/cuda/arith.h src/cuda/gradients.h src/cuda/gradients_real.h \
   src/cuda/sweep.h src/cuda/sweep_body.h
 cuda_below = src/base/mem.h src/base/status.h src/base/buf.h src/compute/backend.h \
   src/compute/ctl.h src/compute/phase.h src/compute/features/featmap.h \
-  src/compute/kernels/kernel.h src/compute/kernels/layers/layer.h src/compute/pool.h \
-  src/compute/features/source.h
+  src/compute/kernels/kernel.h src/compute/kernels/layers/layer.h \
+  src/compute/kernels/net.h src/compute/pool.h src/compute/features/source.h
 dist_doc_DATA += share/doc/devices.md
-cuda_driver = src/cuda/backend.c src/cuda/cg.c src/cuda/chosen.c src/cuda/dense.c \
-  src/cuda/descent.c src/cuda/exact.c src/cuda/factor.c src/cuda/gradients.c \
+cuda_driver = src/cuda/affine.c src/cuda/backend.c src/cuda/cg.c src/cuda/chosen.c \
+  src/cuda/dense.c src/cuda/descent.c src/cuda/exact.c src/cuda/factor.c src/cuda/gradients.c \
   src/cuda/program.c src/cuda/ranges.c src/cuda/tiles.c
 EXTRA_DIST += src/cuda/device.cu src/cuda/device_exact.cu src/cuda/device_linalg.cu \
   $(cuda_driver) $(cuda_headers)
 
-cuda_pic = src/cuda/pic/cuda/backend.o src/cuda/pic/cuda/cg.o src/cuda/pic/cuda/chosen.o \
+cuda_pic = src/cuda/pic/cuda/affine.o src/cuda/pic/cuda/backend.o src/cuda/pic/cuda/cg.o \
+  src/cuda/pic/cuda/chosen.o \
   src/cuda/pic/cuda/dense.o src/cuda/pic/cuda/descent.o \
   src/cuda/pic/cuda/exact.o src/cuda/pic/cuda/factor.o \
   src/cuda/pic/cuda/gradients.o src/cuda/pic/cuda/program.o src/cuda/pic/cuda/ranges.o \

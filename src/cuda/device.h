@@ -102,6 +102,8 @@ enum status device_pack(struct device *, const struct pack_args *, struct err *)
 enum status device_many(struct device *, const struct many_args *, struct err *);
 enum status device_descent(struct device *, const struct descent_args *, struct err *);
 enum status device_gram_ready(struct device *, const struct gram_args *, struct err *);
+enum status device_affine(struct device *, enum affine_part, const struct affine_args *,
+                          struct err *);
 enum status device_cg_direction(struct device *, const struct cg_args *, struct err *);
 enum status device_cg_step(struct device *, const struct cg_args *, struct err *);
 

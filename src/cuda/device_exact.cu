@@ -1,7 +1,8 @@
 /* cuda/device_exact.cu -- the part of device.h for exact kernels: values, products with many
- * vectors (many.h), steps of dual descent (descent.h). */
+ * vectors (many.h), steps of dual descent (descent.h); and for learned maps (affine.h). */
 #include "cuda/device_impl.h"
 
+#include "cuda/affine.h"
 #include "cuda/descent.h"
 #include "cuda/many.h"
 
@@ -127,4 +128,44 @@ enum status device_descent(struct device *d, const struct descent_args *a, struc
         return rc;
     descent_kernel<<<(unsigned)a->k, DESCENT_THREADS, 0, d->stream[STREAM_WORK]>>>(*a);
     return launched("a step of a descent", err);
+}
+
+static __global__ void patches_kernel(const __grid_constant__ affine_args a, size_t n)
+{
+    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n;
+         i += (size_t)gridDim.x * blockDim.x)
+        affine_patch_one(&a, i);
+}
+
+static __global__ void __launch_bounds__(AFFINE_THREADS)
+    rows_kernel(const __grid_constant__ affine_args a)
+{
+    __shared__ double smem[AFFINE_THREADS];
+
+    affine_row_block(&a, blockIdx.x, smem);
+}
+
+static __global__ void pool_kernel(const __grid_constant__ affine_args a, size_t n)
+{
+    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n;
+         i += (size_t)gridDim.x * blockDim.x)
+        affine_pool_one(&a, i);
+}
+
+enum status device_affine(struct device *d, enum affine_part part, const struct affine_args *a,
+                          struct err *err)
+{
+    const cudaStream_t s = d->stream[STREAM_WORK];
+    const size_t n = affine_numbers(part, a);
+    const enum status rc = enter(d, err);
+
+    if (rc != ST_OK)
+        return rc;
+    if (part == AFFINE_PATCHES)
+        patches_kernel<<<blocks_for(d, n), 256, 0, s>>>(*a, n);
+    else if (part == AFFINE_ROWS)
+        rows_kernel<<<(unsigned)n, AFFINE_THREADS, 0, s>>>(*a);
+    else
+        pool_kernel<<<blocks_for(d, n), 256, 0, s>>>(*a, n);
+    return launched("a learned map", err);
 }

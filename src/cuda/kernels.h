@@ -258,6 +258,23 @@ struct descent_args {
     double *E, *square;                /* k x m; k */
 };
 
+/* Learned maps (affine.h). */
+
+/* One layer over n rows of `places` places, the rows x cols pixels of an image (rows 0: one), each
+ * of which makes `out` numbers of `planes` in each of its 3 x 3 neighbours.  Of b and what follows
+ * there are `out` numbers, or NULL. */
+enum { AFFINE_THREADS = 256 };
+enum affine_part { AFFINE_PATCHES, AFFINE_ROWS, AFFINE_POOL };
+struct affine_args {
+    size_t n;
+    int out, places, rows, cols, planes;
+    int standardise, activate, unit;
+    double eps;                  /* added to variances */
+    const float *b, *gain, *shift, *mean, *rstd;
+    const float *x;
+    float *to;
+};
+
 /* Conjugate gradients. */
 
 /* As cg_slot and cg_step in backend.h. CG_SKIPPED: a step after one with an event. */

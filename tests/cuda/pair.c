@@ -34,6 +34,25 @@ static void sequence_rows(double *x, size_t n, size_t ld, size_t first, size_t d
     }
 }
 
+/* Nets of random weights, as if they had been learned. */
+static void give_weights(struct kernel *k, size_t inputs)
+{
+    struct net_layer layer[NET_DEPTH_MOST + 1];
+
+    for (size_t t = 0; t < k->nterms; t++) {
+        if (!kterm_learns(&k->term[t]))
+            continue;
+        const struct net_shape s = kernel_learned_shape(k, t, inputs);
+        const size_t n = net_layers(&s, layer);
+        float *w = mem_calloc(n, sizeof *w, "weights", NULL);
+        for (size_t i = 0; i < n; i++)
+            w[i] = (float)(0.3 * normal(60 + t, i));
+        k->term[t].net = net_keep(&s, w, NULL);
+        ck_assert_ptr_nonnull(k->term[t].net);
+        free(w);
+    }
+}
+
 struct pair pair_open(const struct job *j)
 {
     struct pair p = { .n = j->n, .M = j->M };
@@ -53,6 +72,7 @@ struct pair pair_open(const struct job *j)
         ck_assert_int_eq(kernel_bind_rows(&p.k, &rows, part, &err), ST_OK);
     else
         ck_assert_int_eq(kernel_bind(&p.k, j->d, from, &err), ST_OK);
+    give_weights(&p.k, j->d);
     p.x = normals(1, j->n * j->d);
     for (size_t q = 0; j->channels && q < parts; q++) {
         sequence_rows(p.x, j->n, j->d, head + q * own, own, j->channels);

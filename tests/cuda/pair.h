@@ -35,7 +35,8 @@ const struct backend_ops *gpdesk_backend(void);
 /* Number i of a stream of standard normals, and the first n, which the caller frees. */
 double normal(uint64_t stream, size_t i);
 double *normals(uint64_t stream, size_t n);
-/* Rows x of normals, or of sequences where there are channels, with two operators over them. */
+/* Rows x of normals, or of sequences where there are channels, with two operators over them.  Maps
+ * that learn have random weights. */
 struct pair pair_open(const struct job *);
 void pair_close(struct pair *);
 double norm(size_t n, const double *v);
@@ -47,8 +48,10 @@ extern struct err fail;
 #define ok(call) ck_assert_msg((call) == ST_OK, "%s: %s", #call, fail.msg)
 
 /* operators.c: products, tiles and derivatives of both, and a device that fails.  solves.c: what
- * uses operators: conjugate gradients, exact kernels, likelihood, factorisations. */
+ * uses operators: conjugate gradients, exact kernels, likelihood, factorisations.  maps.c: maps
+ * that learn. */
 void operators_add(TCase *);
 void solves_add(TCase *);
+void maps_add(TCase *);
 
 #endif

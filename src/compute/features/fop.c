@@ -55,7 +55,7 @@ struct fop *fop_new(const struct backend_ops *be, const struct featmap *fm,
     f->row_scale = opts->row_scale;
     f->share = opts->share;
     if (behind && fm->d == src->d) {
-        f->learned = learned_rows_new(&fm->kernel, src, opts->pool, err);
+        f->learned = learned_rows_new(&fm->kernel, src, be->nets, opts->pool, err);
         if (!f->learned) {
             fop_free(f);
             return NULL;
@@ -69,6 +69,8 @@ struct fop *fop_new(const struct backend_ops *be, const struct featmap *fm,
     f->lost = !f->state && be != backend_cpu() && err && err->code == ST_BACKEND;
     if (f->lost)
         lose(f, err);
+    else if (f->state && f->learned && learned_rows_lost(f->learned, &f->why_lost))
+        lose(f, NULL);
     if (be != backend_cpu() && (f->state || f->lost)) {
         own.store = own.half = false;
         f->host = backend_cpu();

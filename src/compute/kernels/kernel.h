@@ -286,9 +286,18 @@ size_t kernel_learned_numbers(const struct kernel *);
 struct kernel_block kernel_learned_block(const struct kernel *, size_t t);
 size_t kernel_learned_copied(const struct kernel *, bool *all);
 size_t kernel_learned_features(const struct kernel *);
+/* What makes the features of kernel t's net of rows, as net_rows; NULL in its place: net_rows. */
+struct kernel_maker {
+    enum status (*rows)(void *ctx, size_t t, size_t n, const double *x, size_t stride, double *f,
+                        size_t ld, struct err *err);
+    void *ctx;
+};
 /* These numbers for n rows, at most NET_GROUP, of inputs `stride` apart; they begin `ld` apart. */
 enum status kernel_learned_rows(const struct kernel *, size_t n, const double *x, size_t stride,
                                 double *out, size_t ld, struct err *err);
+enum status kernel_learned_rows_by(const struct kernel *, const struct kernel_maker *, size_t n,
+                                   const double *x, size_t stride, double *out, size_t ld,
+                                   struct err *err);
 /* n rows of `had` numbers, `ld` apart, become the products of each with each of q further ones. */
 void kernel_learned_multiply(size_t n, size_t had, double *block, size_t ld, size_t q,
                              const double *f);

@@ -179,6 +179,13 @@ void kernel_learned_multiply(size_t n, size_t had, double *block, size_t ld, siz
 enum status kernel_learned_rows(const struct kernel *k, size_t n, const double *x, size_t stride,
                                 double *out, size_t ld, struct err *err)
 {
+    return kernel_learned_rows_by(k, NULL, n, x, stride, out, ld, err);
+}
+
+enum status kernel_learned_rows_by(const struct kernel *k, const struct kernel_maker *by, size_t n,
+                                   const double *x, size_t stride, double *out, size_t ld,
+                                   struct err *err)
+{
     double *f = mem_aligned(n * NET_OUT_MOST, sizeof *f, "features of rows", err);
     enum status rc = f ? ST_OK : ST_NOMEM;
     size_t at = 0, had = 0;
@@ -187,12 +194,14 @@ enum status kernel_learned_rows(const struct kernel *k, size_t n, const double *
         if (!kterm_learns(&k->term[t]))
             continue;
         const size_t q = k->term[t].net->shape.out;
-        at = begins(k, t) ? at + had : at;
-        rc = net_rows(k->term[t].net, n, x, stride, begins(k, t) ? out + at : f,
-                      begins(k, t) ? ld : q, err);
-        if (rc == ST_OK && !begins(k, t))
+        const bool first = begins(k, t);
+        at = first ? at + had : at;
+        double *const to = first ? out + at : f;
+        rc = by ? by->rows(by->ctx, t, n, x, stride, to, first ? ld : q, err)
+                : net_rows(k->term[t].net, n, x, stride, to, first ? ld : q, err);
+        if (rc == ST_OK && !first)
             kernel_learned_multiply(n, had, out + at, ld, q, f);
-        had = begins(k, t) ? q : had * q;
+        had = first ? q : had * q;
     }
     free(f);
     return rc;

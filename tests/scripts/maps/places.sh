@@ -17,7 +17,7 @@ close() { # FILE FILE TOLERANCE: equal to that, in many rows
     apart "$1" "$2" | awk -v t="$3" '{ exit !($1 <= t && $2 > 50) }'
 }
 
-# Features are made by the processor; the device takes them as rows, and makes random ones of them.
+# The device makes the features of rows; weights are learned by the processor.
 module=$(dirname "$gpdesk")/tests/emulated.so
 data='demo friedman1 n=400 seed=1; split test=25% seed=2'
 if test -f "$module"; then
