@@ -282,6 +282,31 @@ START_TEST(further_targets_cost_less_than_the_first)
 }
 END_TEST
 
+/* Features that are signs: beyond 256 MiB of Z'Z their bits are passed over, although the factor
+ * of Z'Z would be quicker. */
+START_TEST(the_gram_matrix_of_signs_is_bounded)
+{
+    static const struct { size_t features; enum plan plan; } at[] = {
+        { 4096, PLAN_DIRECT }, { 5792, PLAN_DIRECT }, { 5794, PLAN_STORE }, { 8192, PLAN_STORE },
+    };
+    struct fit_opts o = { .rtol = 1e-6, .maxit = 500, .variance = VAR_NONE, .targets = 1,
+                          .amplitude = 1.0, .noise = 0.1, .keep_scale = true };
+    double hp[KERNEL_MAX_HP];
+    struct fit_plan p;
+    char note[256];
+
+    ck_assert_int_eq(kernel_parse("tanimoto", &o.kernel, hp, NULL), ST_OK);
+    for (size_t i = 0; i < sizeof at / sizeof at[0]; i++) {
+        o.features = at[i].features;
+        ck_assert_int_eq(model_plan_make(400000, 64, &o, 1, &p, note, NULL), ST_OK);
+        ck_assert(p.bits);
+        ck_assert_int_eq(p.plan, at[i].plan);
+        ck_assert(p.seconds_direct < p.seconds_store);
+        ck_assert(p.plan == PLAN_DIRECT || p.bytes_store < p.bytes_direct);
+    }
+}
+END_TEST
+
 START_TEST(same_choice_for_any_thread_count)
 {
     static const size_t threads[] = { 1, 2, 3, 8 };
@@ -366,6 +391,7 @@ int main(void)
     tcase_add_loop_test(t, iterations_are_those_of_a_solve, 0, 5);
     tcase_add_loop_test(t, predictions_hold, 0, 2);
     tcase_add_test(t, further_targets_cost_less_than_the_first);
+    tcase_add_test(t, the_gram_matrix_of_signs_is_bounded);
     tcase_add_test(t, same_choice_for_any_thread_count);
     tcase_add_test(t, choice_follows_the_solves);
     suite_add_tcase(s, t);

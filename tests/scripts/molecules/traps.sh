@@ -76,4 +76,24 @@ if test -x "$built/gpdesk-molecules"; then
 else
     echo "ok $((n = n + 1)) - salts # SKIP without RDKit"
 fi
+# A stop while molecules are read: the list is not loaded, and no reader of molecules is left.
+cp "$built/tests/molecules/fake_molecules" $dir/fake_stopped
+{ echo smiles,y; for i in $(seq 200); do echo "C$i,$i"; done; echo sleep,3; } >slow.csv
+GPDESK_MOLECULES=$dir/fake_stopped "$gpdesk" --format json -s stopped.gpd \
+    -e 'set molecule-seconds=3600; open slow.csv types=smiles=smiles' -e 'kernel' >stopped.json 2>&1 </dev/null &
+pid=$!
+for i in $(seq 600); do
+    pgrep -f "$dir/fake_stopped" >/dev/null && break
+    kill -0 $pid 2>/dev/null || break
+    sleep 0.05
+done
+sleep 0.3
+kill -INT $pid
+wait $pid
+is "SIGINT in a list of molecules gives 130" $? 130
+has "which is told" "$(cat stopped.json)" '"name":"stopped".*slow.csv was not loaded'
+for i in $(seq 100); do pgrep -f "$dir/fake_stopped" >/dev/null || break; sleep 0.05; done
+is "and no reader of molecules is left" "$(pgrep -f "$dir/fake_stopped" | wc -l | tr -d ' ')" 0
+run -s stopped.gpd --format json -e 'data'
+is "the session opens" $rc 0
 finish
