@@ -183,13 +183,13 @@ struct backend_nets {
  * neighbours each. */
 struct fop_factors;
 struct fop_groups;
+struct fop_softmax;
 struct fop_chosen { size_t rows, per; const size_t *at; };
 
-/* NULL members: `has_dtile` to `grad` are done by the CPU backend, `gram` to `blocks` by blocks of
- * rows from the backend's tiles.  A backend that has all of these is asked for tiles of samples of
- * at most 4096 rows only (softmax and the gradients of Dirichlet regressions still ask for all):
- * the rows can be where the caller cannot read them.  BACKEND from any of them means that the
- * device failed; the operator then continues on the CPU. */
+/* NULL members: `has_dtile` to `grad` are done by the CPU backend, `gram` to `blocks` by blocks
+ * of rows from the backend's tiles.  A backend that has all of these is asked for tiles of
+ * samples of at most 4096 rows only: the rows can be where the caller cannot read them.  BACKEND
+ * from any of them means that the device failed; the operator then continues on the CPU. */
 struct backend_ops {
     unsigned abi;                                     /* BACKEND_ABI at build time */
     const char *name, *summary;                       /* "cpu", "AVX-512, 2 threads" */
@@ -258,6 +258,8 @@ struct backend_ops {
     enum status (*outer)(void *state, bool keep, double *K, const struct ctl *, struct err *);
     enum status (*outer_back)(void *state, const double *S, size_t nhp, double *grad,
                               const struct ctl *, struct err *);
+    enum status (*softmax)(void *state, const struct fop_softmax *, double *sum, double *loss,
+                           const struct ctl *, struct err *);
     enum status (*blocks)(void *state, const struct fop_chosen *, size_t k, const double *P,
                           double *W, struct err *);
     /* The Nystrom approximation (share/doc/methods.md 8.1 to 8.3) from a test matrix Omega (M x L),

@@ -15,7 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N = 9100, D = 12, MOST = 8, RHS = 9, SKETCH = 20, GROUPS = 7, EACH = 1293, PER = 40 };
+enum { N = 9100, D = 12, MOST = 8, RHS = 9, SKETCH = 20, GROUPS = 7, EACH = 1293, PER = 40,
+       CLASSES = 3 };
 
 /* Collective calls of threads: all tell where their numbers are, and each adds them up in an order
  * of its own. */
@@ -88,7 +89,7 @@ static const struct task tasks[] = {
 
 /* Rows, vectors and matrices that all processes have. */
 struct given {
-    double *X, *w, *y, *P, *omega, *S;
+    double *X, *w, *y, *P, *omega, *S, *labels;
     size_t block[PER];
     struct featmap *fm;
     struct kernel k;
@@ -155,6 +156,9 @@ static void given_make(const struct task *t, struct given *g)
         g->w[i] = 0.5 + fabs(g->w[i]);
     g->y = normals(RHS * N, 3);
     g->P = normals(RHS * t->M, 4);
+    g->labels = malloc(N * sizeof *g->labels);
+    for (size_t i = 0; i < N; i++)
+        g->labels[i] = (double)(i * i % CLASSES);
     g->omega = normals(SKETCH * t->M, 5);
     g->S = normals(t->M * t->M, 6);
     for (size_t j = 0; j < t->M; j++)
@@ -167,11 +171,12 @@ static void given_make(const struct task *t, struct given *g)
 static void given_free(struct given *g)
 {
     free(g->X), free(g->w), free(g->y), free(g->P), free(g->omega), free(g->S);
+    free(g->labels);
     featmap_free(g->fm);
 }
 
 /* One process, and all that it has summed. */
-enum { RESULTS = 16 };
+enum { RESULTS = 20 };
 struct process {
     const struct task *t;
     const struct given *g;
@@ -249,6 +254,21 @@ static void rows_summed(struct process *p, struct fop *f, const double *y)
     fop_blocks_free(b);
 }
 
+/* The gradient of a multinomial logistic loss and a product with its Hessian. */
+static void classes_summed(struct process *p, struct fop *f)
+{
+    static const double offset[CLASSES] = { 0.1, -0.2, 0.3 }, weight[CLASSES] = { 1.0, 2.0, 0.5 };
+    const size_t M = p->t->M;
+    struct fop_softmax of = { .classes = CLASSES, .labels = p->g->labels + p->r0,
+                              .weight = weight, .offset = offset, .W = p->g->P };
+    struct err err = { 0 };
+
+    MUST(fop_softmax(f, &of, result(p, CLASSES * M), result(p, 1), NULL, &err));
+    of.V = p->g->omega;
+    of.keep = true;
+    MUST(fop_softmax(f, &of, result(p, CLASSES * M), NULL, NULL, &err));
+}
+
 static void *process_run(void *ctx)
 {
     struct process *p = ctx;
@@ -269,6 +289,7 @@ static void *process_run(void *ctx)
         MUST(fop_set(f, g->hp, &err));
         products(p, f, y);
         rows_summed(p, f, y);
+        classes_summed(p, f);
     } else {
         p->failed = err;
     }

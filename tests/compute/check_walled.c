@@ -4,6 +4,7 @@
  * must have the bits that the CPU's backend gives over the same rows in the open. */
 #include "compute/backend.h"
 #include "compute/features/fop_rows.h"
+#include "compute/likelihood/dirichlet.h"
 #include "compute/models/model.h"
 #include "compute/preconds/precond.h"
 #include "compute/rng.h"
@@ -129,6 +130,8 @@ FAR(means, (void *state, const struct fop_groups *of, double *C, const struct ct
             struct err *err), fop_means(s->f, of, C, ctl, err))
 FAR(dots, (void *state, const float *v, double *dot, double *square, const struct ctl *ctl,
            struct err *err), fop_dots(s->f, v, dot, square, ctl, err))
+FAR(softmax, (void *state, const struct fop_softmax *of, double *sum, double *loss,
+              const struct ctl *ctl, struct err *err), fop_softmax(s->f, of, sum, loss, ctl, err))
 FAR(outer, (void *state, bool keep, double *K, const struct ctl *ctl, struct err *err),
     fop_outer(s->f, keep, K, ctl, err))
 FAR(outer_back, (void *state, const double *S, size_t nhp, double *grad, const struct ctl *ctl,
@@ -214,6 +217,7 @@ static const struct backend_ops far_ops = {
     .means = far_means,
     .dots = far_dots,
     .outer = far_outer,
+    .softmax = far_softmax,
     .outer_back = far_outer_back,
     .blocks = far_blocks,
 };
@@ -388,6 +392,37 @@ START_TEST(likelihoods)
 }
 END_TEST
 
+/* Regressions of classes, the rows of each an operator of their own. */
+START_TEST(classes)
+{
+    static const struct nmll_bounds within = { { 0.01, 100 }, { 1e-3, 20 } };
+    struct asked best = { .mse = { 0 } }, given = best;
+    double hp[KERNEL_MAX_HP];
+    const struct kernel k = parse("rbf", hp);
+    struct featmap *fm = featmap_new(&k, D, M, 5, NULL);
+    struct walled *w = walled_new(X, N);
+
+    for (int i = 0; i < 2; i++) {
+        const struct dirichlet_rows rows = { .map = fm, .src = i ? &w->base : &open_rows.base,
+                                             .labels = labels, .hp = hp, .classes = CLASSES,
+                                             .alpha = 0.01,
+                                             .on = { i ? &far_ops : backend_cpu(), pool, NULL } };
+        struct nmll_ask q = { .hp = hp, .nhp = 1, .scale = NMLL_BEST, .within = &within,
+                              .amplitude = 1.0 };
+        struct nmll_told out = { .value = &best.value[i], .grad = best.grad[i] };
+
+        ck_assert_int_eq(dirichlet_nmll(&rows, &q, &out, NULL), ST_OK);
+        q.scale = NMLL_GIVEN;
+        out = (struct nmll_told){ .value = &given.value[i], .grad = given.grad[i] };
+        ck_assert_int_eq(dirichlet_nmll(&rows, &q, &out, NULL), ST_OK);
+    }
+    compare(&best, "classes, best");
+    compare(&given, "classes, given");
+    featmap_free(fm);
+    free(w);
+}
+END_TEST
+
 START_TEST(tuners)
 {
     for (size_t i = 0; tuner_at(i); i++)
@@ -416,14 +451,13 @@ START_TEST(tuners)
 }
 END_TEST
 
-/* Kinds whose weights belong to features: all others keep rows, or choose points among them.
- * Softmax still reads all rows in tiles of its own. */
+/* Kinds whose weights belong to features: all others keep rows, or choose points among them. */
 START_TEST(models)
 {
     for (size_t i = 0; model_kind_at(i); i++) {
         const struct model_ops *kind = model_kind_at(i);
         struct fit_opts o = options(NULL);
-        if (!kind->draws || kind == &softmax_model)
+        if (!kind->draws)
             continue;
         o.kind = kind;
         if (kind->several) {
@@ -456,6 +490,7 @@ int main(void)
     suite_add_tcase(s, one("solvers", solvers));
     suite_add_tcase(s, one("preconditioners", preconditioners));
     suite_add_tcase(s, one("likelihoods", likelihoods));
+    suite_add_tcase(s, one("classes", classes));
     suite_add_tcase(s, one("tuners", tuners));
     suite_add_tcase(s, one("models", models));
     return support_run(s);

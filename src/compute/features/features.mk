@@ -13,6 +13,7 @@ libcompute_a_SOURCES += \
   src/compute/features/fop_products.c \
   src/compute/features/fop_rows.c \
   src/compute/features/fop_rows.h \
+  src/compute/features/fop_softmax.c \
   src/compute/features/gram.c \
   src/compute/features/gram.h \
   src/compute/features/hash.c \

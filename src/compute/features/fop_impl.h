@@ -29,7 +29,7 @@ struct fop {
      * float64 (centre_back). */
     bool centres;
     double *centre;      /* M; NULL: not computed at these hyperparameters */
-    double *outer;       /* fop_outer: the features of all rows; or NULL */
+    double *outer;       /* fop_outer, fop_softmax: the features of all rows; or NULL */
     const double *row_scale;
     const struct share *share; /* of the rows here; NULL: they are all */
     struct learned_rows *learned; /* of a map that learns: what the backend reads; else NULL */
@@ -40,7 +40,8 @@ struct fop {
 bool fop_goes_on(struct fop *, enum status rc, struct err *err);
 /* fop_products.c: frees the workspace of products. */
 void fop_panel_free(struct panel *);
-/* fop_rows.c: frees the features of all rows. */
+/* fop_rows.c: makes the features of all rows, and frees them. */
+enum status fop_outer_make(struct fop *, const struct ctl *, struct err *);
 void fop_outer_drop(struct fop *);
 
 static inline const struct backend_ops *ops_of(const struct fop *f)

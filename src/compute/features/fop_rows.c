@@ -568,7 +568,7 @@ void fop_outer_drop(struct fop *f)
 }
 
 /* f->outer (n x M, row-major): the features of all rows. */
-static enum status outer_make(struct fop *f, const struct ctl *ctl, struct err *err)
+enum status fop_outer_make(struct fop *f, const struct ctl *ctl, struct err *err)
 {
     struct row_job j = job_of(f, outer_rows, NULL, OUTER_ROWS, "making the features");
 
@@ -589,7 +589,7 @@ enum status fop_outer(struct fop *f, bool keep, double *K, const struct ctl *ctl
         if (answered(f, rc, err))
             return rc;
     }
-    enum status rc = outer_make(f, ctl, err);
+    enum status rc = fop_outer_make(f, ctl, err);
 
     if (rc == ST_OK)
         rc = blas_dgram(f->pool, f->M, f->n, f->outer, f->M, K, f->n, err);
@@ -620,7 +620,7 @@ enum status fop_outer_back(struct fop *f, const double *S, size_t nhp, double *g
     }
     const size_t n = f->n, M = f->M;
     double *W = mem_aligned(n * M, sizeof *W, "the gradient's weights", err);
-    enum status rc = W ? outer_make(f, ctl, err) : ST_NOMEM;
+    enum status rc = W ? fop_outer_make(f, ctl, err) : ST_NOMEM;
 
     if (rc == ST_OK)
         rc = blas_dgemm(f->pool, false, false, M, n, n, 1.0, f->outer, M, S, n, 0.0, W, M, err);

@@ -54,6 +54,24 @@ enum status fop_outer(struct fop *, bool keep, double *K, const struct ctl *, st
 enum status fop_outer_back(struct fop *, const double *S, size_t nhp, double *grad,
                            const struct ctl *, struct err *);
 
+/* A multinomial logistic model of C classes over the rows (share/doc/methods.md 25): f = W'z +
+ * offset are the functions of a row, p is their softmax, y the unit vector of the row's label (n
+ * labels, 0 to C - 1), and u the weight of its class (C weights; NULL: all 1). */
+struct fop_softmax {
+    size_t classes;
+    const double *labels, *weight, *offset;
+    const double *W, *V; /* C vectors of M; V NULL: the gradient is wanted */
+    double *h;           /* not NULL: n numbers that become u C / (C - 1) p_c (1 - p_c) */
+    size_t c;
+    bool keep;           /* features of all rows may be kept (8 n M bytes) until fop_set */
+};
+/* *loss = the sum over rows of u (log sum exp f - f_label), and sum (C vectors of M) = that of z u
+ * (p - y)', or with V of z u (diag p - p p') V'z, the product of the second derivative and V.
+ * Either may be NULL.  Features and sums are float64. */
+enum status fop_softmax(struct fop *, const struct fop_softmax *, double *sum, double *loss,
+                        const struct ctl *, struct err *);
+double fop_softmax_bytes(size_t n, size_t M, size_t classes, size_t threads);
+
 /* Products with some rows: rows come in blocks of `rows` neighbours, of which a product takes
  * `per`. */
 struct fop_blocks;

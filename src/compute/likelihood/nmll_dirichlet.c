@@ -9,6 +9,7 @@
 #include "compute/likelihood/dirichlet.h"
 
 #include "base/mem.h"
+#include "compute/features/fop_rows.h"
 #include "compute/likelihood/nmll_impl.h"
 #include "compute/linalg/blas.h"
 
@@ -16,78 +17,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TILE = 128 };
-
-/* Sum of (a Z P - R W') o dZ over the rows of an operator; W NULL: without R W'. */
-struct back {
-    const struct dirichlet *d;
-    struct fop *f;
-    size_t n, M, C, nhp;
-    double a;
-    const double *P, *W, *mean; /* M x M; C x M and the means of the classes */
-    double *part;               /* nhp sums of each task */
-    enum status *rc;
-};
-
-/* B -= R W' for a tile. */
-static void subtract(const struct back *b, size_t r0, size_t rows, const double *Z, double *T,
-                     double *B)
+/* T (C vectors of n) = -R, the factor of W' in the derivative: from T = Z W. */
+static void residuals(const struct dirichlet *d, const double *mean, double *T)
 {
-    const struct dirichlet_value *of = b->d->of;
-
-    blas_dgemm1(true, false, b->C, rows, b->M, 1.0, b->W, b->M, Z, b->M, 0.0, T, b->C);
-    for (size_t i = 0; i < rows; i++)
-        for (size_t c = 0; c < b->C; c++) {
-            const struct dirichlet_value *v = &of[b->d->rows.labels[r0 + i] == (double)c];
-            const double s = b->d->scale ? b->d->scale[r0 + i] : 1.0;
-            T[i * b->C + c] = (s * (v->y - b->mean[c]) - T[i * b->C + c]) / v->var;
+    for (size_t c = 0; c < d->rows.classes; c++)
+        for (size_t i = 0; i < d->n; i++) {
+            const struct dirichlet_value *v = &d->of[d->rows.labels[i] == (double)c];
+            const double s = d->scale ? d->scale[i] : 1.0, at = T[c * d->n + i];
+            T[c * d->n + i] = (at - s * (v->y - mean[c])) / v->var;
         }
-    blas_dgemm1(false, false, b->M, rows, b->C, -1.0, b->W, b->M, T, b->C, 1.0, B, b->M);
 }
 
-static void back_task(void *ctx, size_t task, size_t worker)
+/* grad += the sum of (Z P - R W') o dZ over all rows. */
+static enum status back_all(const struct dirichlet *d, const double *P, const double *W,
+                            const double *mean, size_t nhp, double *grad, struct err *err)
 {
-    const struct back *b = ctx;
-    const size_t M = b->M, r0 = task * TILE, rows = r0 + TILE < b->n ? TILE : b->n - r0;
+    const size_t C = d->rows.classes;
+    double *T = mem_aligned(d->n * C, sizeof *T, "residuals of classes", err);
+    enum status rc = T ? fop_zp(d->all, C, W, T, d->rows.on.ctl, err) : ST_NOMEM;
 
-    (void)worker;
-    if (ctl_stopped(b->d->rows.on.ctl))
-        return;
-    double *Z = mem_aligned(rows * (2 * M + b->C), sizeof *Z, "a tile of features", NULL);
-    double *B = Z + rows * M;
-    b->rc[task] = Z ? fop_tile64(b->f, r0, r0 + rows, Z, M, NULL) : ST_NOMEM;
-    if (b->rc[task] == ST_OK) {
-        blas_dgemm1(false, false, M, rows, M, b->a, b->P, M, Z, M, 0.0, B, M);
-        if (b->W)
-            subtract(b, r0, rows, Z, B + rows * M, B);
-        b->rc[task] = fop_grad(b->f, r0, r0 + rows, Z, B, M, b->part + task * b->nhp, NULL);
+    if (rc == ST_OK) {
+        residuals(d, mean, T);
+        rc = fop_back(d->all, &(struct fop_slope){ P, T, W, C, nhp }, grad, d->rows.on.ctl, err);
     }
-    free(Z);
-}
-
-/* Adds the sum to grad, the parts in the order of the tasks. */
-static enum status back(struct back *b, double *grad, struct err *err)
-{
-    const size_t tasks = (fop_rows(b->f) + TILE - 1) / TILE;
-    enum status rc = ST_OK;
-
-    b->n = fop_rows(b->f);
-    b->part = mem_calloc(tasks * b->nhp + 1, sizeof *b->part, "partial sums", err);
-    b->rc = b->part ? mem_calloc(tasks, sizeof *b->rc, "partial sums", err) : NULL;
-    if (b->rc == NULL)
-        rc = ST_NOMEM;
-    else
-        pool_run(b->d->rows.on.pool, tasks, back_task, b);
-    if (rc == ST_OK && ctl_stopped(b->d->rows.on.ctl))
-        rc = err_set(err, ST_CANCELLED, "stopped");
-    for (size_t k = 0; rc == ST_OK && k < tasks; k++) {
-        if (b->rc[k] != ST_OK)
-            rc = err_set(err, b->rc[k], "the gradient of a tile of rows could not be computed");
-        for (size_t h = 0; h < b->nhp; h++)
-            grad[h] += b->part[k * b->nhp + h];
-    }
-    free(b->part);
-    free(b->rc);
+    free(T);
     return rc;
 }
 
@@ -122,9 +75,11 @@ static enum status add_class(const struct dirichlet *d, size_t c, const struct n
     const double rho = d->of[0].var / (amplitude * amplitude);
     s->scale += (double)M - rho * trace - rho * blas_ddot(M, w, w) / d->of[0].var;
     blas_daxpy(M * M, 1.0, s->L, s->P);
-    struct back b = { .d = d, .f = d->own, .M = M, .nhp = q->nhp, .P = s->L,
-                      .a = d->of[0].var / d->of[1].var - 1.0 };
-    return rc == ST_OK && d->own ? back(&b, grad, err) : rc;
+    if (rc != ST_OK || !d->own)
+        return rc;
+    blas_dscal(M * M, d->of[0].var / d->of[1].var - 1.0, s->L);
+    return fop_back(d->own, &(struct fop_slope){ .S = s->L, .nhp = q->nhp }, grad, d->rows.on.ctl,
+                    err);
 }
 
 static enum status answer(struct dirichlet *d, const struct nmll_ask *q,
@@ -141,10 +96,8 @@ static enum status answer(struct dirichlet *d, const struct nmll_ask *q,
         if (rc == ST_OK)
             rc = add_class(d, c, q, start, s, out->grad, err);
     }
-    struct back b = { .d = d, .f = d->all, .M = d->M, .C = C, .nhp = q->nhp, .a = 1.0, .P = s->P,
-                      .W = s->W, .mean = s->mean };
     if (rc == ST_OK && out->grad)
-        rc = back(&b, out->grad, err);
+        rc = back_all(d, s->P, s->W, s->mean, q->nhp, out->grad, err);
     if (rc != ST_OK)
         return rc;
     if (out->value)

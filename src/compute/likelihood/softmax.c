@@ -1,10 +1,10 @@
-/* compute/likelihood/softmax.c -- see softmax.h.  Every pass over the rows is cut into a fixed
- * number of groups, whose sums are merged in their order, so that the bits do not depend on the
- * number of threads; inside of a group, tiles of rows are made, used and forgotten. */
+/* compute/likelihood/softmax.c -- see softmax.h.  Passes over the rows are those of the feature
+ * operator (fop_rows.h, fop_softmax), wherever the rows are. */
 #include "compute/likelihood/softmax.h"
 
 #include "base/mem.h"
 #include "compute/features/featmap.h"
+#include "compute/features/fop_rows.h"
 #include "compute/likelihood/likelihood.h"
 #include "compute/linalg/blas.h"
 
@@ -22,8 +22,6 @@ const struct likelihood_ops softmax_likelihood = {
 };
 
 enum {
-    TILE = 128,
-    GROUPS_MOST = 32,
     CG_MOST = 250,   /* products with the Hessian for a step */
     HALVINGS = 30    /* of a step */
 };
@@ -45,10 +43,9 @@ void softmax_offset(const struct dirichlet_rows *r, double *offset)
 
 double softmax_bytes(size_t n, size_t M, size_t C, size_t threads)
 {
-    const double m = (double)M, c = (double)C, groups = fmin(GROUPS_MOST, ceil((double)n / TILE));
+    const double m = (double)M, c = (double)C;
 
-    return 8.0 * (2.0 * m * m + (groups + 6.0) * m * c +
-                  (double)threads * TILE * (m + 2.0 * c));
+    return 8.0 * (2.0 * m * m + 6.0 * m * c) + fop_softmax_bytes(n, M, C, threads);
 }
 
 /* Z'SZ with squares S of row factors (NULL: 1), both triangles. */
@@ -97,156 +94,31 @@ enum status softmax_open(struct softmax *s, const struct dirichlet_rows *rows,
                            .C = rows->classes };
     if (rc != ST_OK)
         return rc;
-    const size_t tiles = (s->n + TILE - 1) / TILE;
-    const size_t few = tiles < GROUPS_MOST ? tiles : GROUPS_MOST;
-    s->each = (tiles + few - 1) / few * TILE;
-    s->groups = (s->n + s->each - 1) / s->each;
     s->f = fop_new(rows->on.be, rows->map, rows->src, &fo, err);
     rc = s->f ? fop_set(s->f, rows->hp, err) : err && err->code != ST_OK ? err->code : ST_NOMEM;
     if (rc != ST_OK)
         return rc;
     s->G = mem_aligned(2 * s->M * s->M, sizeof *s->G, "the Gram matrix", err);
-    s->part = s->G ? mem_aligned(s->groups * (s->M * s->C + 1), sizeof *s->part, "partial sums",
-                                 err)
-                   : NULL;
-    if (s->part == NULL)
+    if (s->G == NULL)
         return ST_NOMEM;
     s->L = s->G + s->M * s->M;
-    s->loss = s->part + s->groups * s->M * s->C;
-    if (8.0 * (double)s->n * (double)s->M <= keep)
-        s->Z = mem_aligned(s->n * s->M, sizeof *s->Z, "features", NULL); /* without it: slower */
+    s->keep = 8.0 * (double)s->n * (double)s->M <= keep;
     return weighted_gram(s, err);
 }
 
 void softmax_close(struct softmax *s)
 {
     fop_free(s->f);
-    free(s->Z);
     free(s->G);
-    free(s->part);
     *s = (struct softmax){ .f = NULL };
 }
 
-/* Passes. */
-
-/* Over all rows at weights W: the loss and its derivatives Z'(P - Y); with V the product of the
- * Hessian without the prior and V; with h (n) the weight of each row in the block of class c. */
-struct pass {
-    struct softmax *s;
-    const double *W, *V;
-    double *h;
-    size_t c;
-    enum status *rc;
-};
-
-/* f (C numbers) becomes its softmax; returns the logarithm of the sum of exponentials. */
-static double normalise(size_t C, double *f)
+/* A pass over all rows at weights W. */
+static struct fop_softmax pass_of(const struct softmax *s, const double *W)
 {
-    double most = f[0], sum = 0.0;
-
-    for (size_t c = 1; c < C; c++)
-        most = fmax(most, f[c]);
-    for (size_t c = 0; c < C; c++)
-        sum += f[c] = exp(f[c] - most);
-    for (size_t c = 0; c < C; c++)
-        f[c] /= sum;
-    return most + log(sum);
-}
-
-/* What rows from r0 on, with their functions T (C x rows) and changes of these D (or NULL), add:
- * T becomes the factor of Z in the sum. */
-static double rows_of_tile(const struct pass *p, size_t r0, size_t rows, double *T, const double *D)
-{
-    const struct softmax *s = p->s;
-    const size_t C = s->C;
-    const double scale = (double)C / (double)(C - 1);
-    double loss = 0.0;
-
-    for (size_t i = 0; i < rows; i++) {
-        double *t = T + i * C, along = 0.0;
-        const double *d = D ? D + i * C : NULL, u = weight_of(&s->rows, r0 + i);
-        const size_t own = (size_t)s->rows.labels[r0 + i];
-        for (size_t c = 0; c < C; c++)
-            t[c] += s->offset[c];
-        const double seen = t[own], all = normalise(C, t);
-        loss += u * (all - seen);
-        if (p->h)
-            p->h[r0 + i] = u * scale * t[p->c] * (1.0 - t[p->c]);
-        for (size_t c = 0; d && c < C; c++)
-            along += t[c] * d[c];
-        for (size_t c = 0; c < C; c++)
-            t[c] = u * (d ? t[c] * (d[c] - along) : t[c] - (c == own ? 1.0 : 0.0));
-    }
-    return loss;
-}
-
-static enum status tile(const struct pass *p, size_t r0, size_t rows, double *work, double *B,
-                        double *loss)
-{
-    struct softmax *s = p->s;
-    const size_t M = s->M, C = s->C;
-    double *Z = s->Z ? s->Z + r0 * M : work, *T = work + TILE * M, *D = p->V ? T + TILE * C : NULL;
-    const enum status rc = s->Z && s->filled ? ST_OK : fop_tile64(s->f, r0, r0 + rows, Z, M, NULL);
-
-    if (rc != ST_OK)
-        return rc;
-    blas_dgemm1(true, false, C, rows, M, 1.0, p->W, M, Z, M, 0.0, T, C);
-    if (D)
-        blas_dgemm1(true, false, C, rows, M, 1.0, p->V, M, Z, M, 0.0, D, C);
-    *loss += rows_of_tile(p, r0, rows, T, D);
-    if (!p->h)
-        blas_dgemm1(false, true, M, C, rows, 1.0, Z, M, T, C, 1.0, B, M);
-    return ST_OK;
-}
-
-static void group_task(void *ctx, size_t g, size_t worker)
-{
-    const struct pass *p = ctx;
-    struct softmax *s = p->s;
-    const size_t from = g * s->each, to = from + s->each < s->n ? from + s->each : s->n;
-    double *work = mem_aligned(TILE * (s->M + 2 * s->C), sizeof *work, "a tile of features", NULL);
-    double *B = s->part + g * s->M * s->C;
-
-    (void)worker;
-    p->rc[g] = work ? ST_OK : ST_NOMEM;
-    s->loss[g] = 0.0;
-    if (!p->h)
-        memset(B, 0, s->M * s->C * sizeof *B);
-    for (size_t r0 = from; p->rc[g] == ST_OK && r0 < to; r0 += TILE) {
-        if (ctl_stopped(s->rows.on.ctl))
-            break;
-        p->rc[g] = tile(p, r0, r0 + TILE < to ? TILE : to - r0, work, B, &s->loss[g]);
-    }
-    free(work);
-}
-
-/* sum (M x C) <- what the groups sum to, and the loss; both may be NULL. */
-static enum status pass(struct pass *p, double *sum, double *loss, struct err *err)
-{
-    struct softmax *s = p->s;
-    enum status rcs[GROUPS_MOST] = { ST_OK }, rc = ST_OK;
-
-    p->rc = rcs;
-    pool_run(s->rows.on.pool, s->groups, group_task, p);
-    if (ctl_stopped(s->rows.on.ctl))
-        return err_set(err, ST_CANCELLED, "stopped");
-    for (size_t g = 0; g < s->groups && rc == ST_OK; g++)
-        if (rcs[g] != ST_OK)
-            rc = err_set(err, rcs[g], "a tile of rows could not be computed");
-    if (rc != ST_OK)
-        return rc;
-    s->filled = true;
-    if (loss)
-        *loss = 0.0;
-    if (sum)
-        memset(sum, 0, s->M * s->C * sizeof *sum);
-    for (size_t g = 0; g < s->groups; g++) {
-        if (loss)
-            *loss += s->loss[g];
-        if (sum)
-            blas_daxpy(s->M * s->C, 1.0, s->part + g * s->M * s->C, sum);
-    }
-    return ST_OK;
+    return (struct fop_softmax){ .classes = s->C, .labels = s->rows.labels,
+                                 .weight = s->rows.weight, .offset = s->offset, .W = W,
+                                 .keep = s->keep };
 }
 
 /* Newton's method.  Vectors of M C numbers each. */
@@ -259,8 +131,8 @@ struct newton {
 /* The loss at W, with its gradient. */
 static enum status at(struct newton *t, const double *W, double *loss, double *g, struct err *err)
 {
-    struct pass p = { .s = t->s, .W = W };
-    const enum status rc = pass(&p, g, loss, err);
+    const struct fop_softmax of = pass_of(t->s, W);
+    const enum status rc = fop_softmax(t->s->f, &of, g, loss, t->s->rows.on.ctl, err);
 
     t->passes++;
     if (rc != ST_OK)
@@ -306,8 +178,10 @@ static enum status apply(const struct newton *t, const double *r, double *z, str
 
 static enum status product(struct newton *t, struct err *err)
 {
-    struct pass p = { .s = t->s, .W = t->W, .V = t->p };
-    const enum status rc = pass(&p, t->Hp, NULL, err);
+    struct fop_softmax of = pass_of(t->s, t->W);
+
+    of.V = t->p;
+    const enum status rc = fop_softmax(t->s->f, &of, t->Hp, NULL, t->s->rows.on.ctl, err);
 
     t->passes++;
     if (rc == ST_OK)
@@ -492,8 +366,10 @@ enum status softmax_factors(struct softmax *s, double prior, const double *W, do
 
     for (size_t c = 0; rc == ST_OK && c < softmax_factors_of(s->C); c++) {
         double *L = factors + c * s->M * s->M;
-        struct pass p = { .s = s, .W = W, .h = h, .c = c };
-        rc = pass(&p, NULL, NULL, err);
+        struct fop_softmax of = pass_of(s, W);
+        of.h = h;
+        of.c = c;
+        rc = fop_softmax(s->f, &of, NULL, NULL, s->rows.on.ctl, err);
         for (size_t i = 0; rc == ST_OK && i < s->n; i++)
             h[i] = sqrt(h[i]);
         if (rc == ST_OK)

@@ -16,13 +16,11 @@
 struct softmax {
     struct dirichlet_rows rows;
     const double *offset;
-    size_t n, M, C, groups, each; /* rows are summed in groups, each of so many rows */
+    size_t n, M, C;
     struct fop *f;
-    double *Z;         /* the features (n x M, row-major) once `filled`; NULL: made in each pass */
-    bool filled;
+    bool keep;         /* features are kept; else they are made in each pass */
     double *G;         /* Z'UZ (M x M), of which the preconditioner is made */
     double *L, prior;  /* its factor at a prior precision; 0: none yet */
-    double *part, *loss;          /* sums of each group: M x C, and one number */
 };
 /* keep: bytes that may be taken to keep the features.  O(n M^2).  RANGE for labels that are none.
  * Close it also after a failure. */
