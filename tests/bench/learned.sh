@@ -25,58 +25,55 @@ if [ "${1:-}" = all ]; then
     exit 0
 fi
 if [ "${1:-}" = table ]; then
-    grep '"log_loss"' "$out" | awk '
-    function field(name,   s) {
-        s = $0
-        if (!sub(".*\"" name "\":\"?", "", s)) return ""
-        sub(/[",}].*/, "", s)
-        return s
-    }
-    BEGIN {
-        paper["letter mlp"] = "0.027"
-        paper["eeg mlp"] = "0.037"
-        paper["mnist10k cnn"] = "0.008 *"
-        print "| data | map | error | published | log loss | ECE | Brier | calibrated: error |" \
-            " log loss | ECE | tune, s of a core |"
-        print "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
-    }
-    {
-        printf "| %s | %s | %.4f | %s | %.3f | %.3f | %.4f ", field("data"), field("label"), \
-            1 - field("accuracy"), paper[field("data") " " field("label")], \
-            field("log_loss"), field("ece"), field("brier")
-        if (field("calibrated_accuracy") == "")
-            printf "| | | "
-        else
-            printf "| %.4f | %.3f | %.3f ", 1 - field("calibrated_accuracy"), \
-                field("calibrated_log_loss"), field("calibrated_ece")
-        printf "| %.0f |\n", field("tune_seconds")
-    }'
-    grep -v '"log_loss"' "$out" >"$out.numbers"
-    awk '
-    function field(name,   s) {
-        s = $0
-        if (!sub(".*\"" name "\":\"?", "", s)) return ""
-        sub(/[",}].*/, "", s)
-        return s
-    }
-    BEGIN {
-        paper["bike mlp"] = "0.047"
-        paper["bike mlp(out=8) * mlp(out=8)"] = "0.046"
-        paper["protein mlp"] = "0.377"
-        paper["protein mlp(out=8) * mlp(out=8)"] = "0.384"
-        print "| data | map | MSE | published | NLPD | inside 95 % | calibrated: MSE | NLPD |" \
-            " inside 95 % | tune, s of a core |"
-        print "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
-    }
-    {
-        label = $0; sub(/.*"label":"/, "", label); sub(/","rmse.*/, "", label)
-        printf "| %s | %s | %.4f | %s | %.3f | %.3f | %.4f | %.3f | %.3f | %.0f |\n", \
-            field("data"), label, field("rmse") ^ 2, paper[field("data") " " label], \
-            field("nlpd"), field("coverage95"), \
-            field("calibrated_rmse") ^ 2, field("calibrated_nlpd"), \
-            field("calibrated_coverage95"), field("tune_seconds")
-    }' "$out.numbers"
-    rm -f "$out.numbers"
+    for kind in numbers classes; do
+        awk -v kind=$kind '
+        function field(name,   s) {
+            if (!match($0, "\"" name "\":")) return ""
+            s = substr($0, RSTART + RLENGTH)
+            if (!sub(/^"/, "", s)) sub(/[,}].*/, "", s)
+            sub(/".*/, "", s)
+            return s
+        }
+        # What was scored, then what was scored after calibration where that was done.
+        function figures(way,   i, v, text) {
+            for (i = 1; i <= n; i++) {
+                v = field(way name[i])
+                v = v == "" ? "" : name[i] == "rmse" ? v ^ 2 : name[i] == "accuracy" ? 1 - v : v
+                text = text " | " (v == "" ? "" : sprintf(format[i], v))
+                if (i == 1 && way == "")
+                    text = text " | " published[field("data") " " field("label")]
+                if (way != "" && i == 3)
+                    break
+            }
+            return text
+        }
+        BEGIN {
+            published["bike mlp"] = "0.047"
+            published["bike mlp(out=8) * mlp(out=8)"] = "0.046"
+            published["protein mlp"] = "0.377"
+            published["protein mlp(out=8) * mlp(out=8)"] = "0.384"
+            published["letter mlp"] = "0.027"
+            published["eeg mlp"] = "0.037"
+            published["mnist10k cnn"] = "0.008 *"
+            split("%.4f %.3f %.3f %.4f", format, " ")
+            if (kind == "numbers") {
+                n = split("rmse nlpd coverage95", name, " ")
+                print "| data | map | MSE | published | NLPD | inside 95 % | calibrated: MSE" \
+                    " | NLPD | inside 95 % | tune, s of a core |"
+                print "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
+            } else {
+                n = split("accuracy log_loss ece brier", name, " ")
+                print "| data | map | error | published | log loss | ECE | Brier" \
+                    " | calibrated: error | log loss | ECE | tune, s of a core |"
+                print "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---:" \
+                    " | ---: |"
+            }
+        }
+        /"log_loss"/ == (kind == "classes") {
+            printf "| %s | %s%s%s | %.0f |\n", field("data"), field("label"), figures(""),
+                figures("calibrated_"), field("tune_seconds")
+        }' "$out"
+    done
     exit 0
 fi
 work=$(mktemp -d)
@@ -93,36 +90,35 @@ value() { # COMMAND FIELD NUMBER
         sed -n "s/.*\"$2\":\([-+0-9.eE]*\)[,}].*/\1/p"
 }
 
-job() { # DATA
-    grep -q "\"data\":\"$1\",\"label\":\"$label\"" "$out" && return 0
+# DATA LIKELIHOOD NAME:FIELD...: a line of this data with these fields of score; of the first three
+# also those after calibration.
+job() {
+    data=$1
+    likelihood=$2
+    shift 2
+    grep -q "\"data\":\"$data\",\"label\":\"$label\"" "$out" && return 0
     "$gpdesk" --no-config --format json --threads "${THREADS:-1}" --seed "${SEED:-7}" \
-        -e "$(data_of "$1")" -e "kernel $kernel; time tune $tune" -e 'fit; score baseline=no' \
-        -e 'calibrate rows=1000; score baseline=no' >"$work/out" 2>"$work/err" ||
-        { echo "$1: exit status $?"; grep '"error"' "$work/out" "$work/err"; return 1; }
-    printf '{"data":"%s","label":"%s","rmse":%s,"nlpd":%s,"coverage95":%s,"calibrated_rmse":%s,"calibrated_nlpd":%s,"calibrated_coverage95":%s,"tune_seconds":%s}\n' \
-        "$1" "$label" "$(value score rmse_scaled 1)" "$(value score nlpd_scaled 1)" \
-        "$(value score coverage95 1)" "$(value score rmse_scaled 2)" \
-        "$(value score nlpd_scaled 2)" "$(value score coverage95 2)" \
-        "$(value time processor_seconds 1)" | tee -a "$out"
-}
-
-classes() { # DATA
-    grep -q "\"data\":\"$1\",\"label\":\"$label\"" "$out" && return 0
-    "$gpdesk" --no-config --format json --threads "${THREADS:-1}" --seed "${SEED:-7}" \
-        -e "$(data_of "$1")" -e "likelihood dirichlet; kernel $kernel; time tune $tune" \
-        -e 'fit; score; calibrate rows=1000; score' >"$work/out" 2>"$work/err" ||
-        { echo "$1: exit status $?"; grep '"error"' "$work/out" "$work/err"; return 1; }
-    printf '{"data":"%s","label":"%s","accuracy":%s,"log_loss":%s,"ece":%s,"brier":%s,"calibrated_accuracy":%s,"calibrated_log_loss":%s,"calibrated_ece":%s,"tune_seconds":%s}\n' \
-        "$1" "$label" "$(value score accuracy 1)" "$(value score log_loss 1)" \
-        "$(value score ece 1)" "$(value score brier 1)" "$(value score accuracy 2)" \
-        "$(value score log_loss 2)" "$(value score ece 2)" \
-        "$(value time processor_seconds 1)" | tee -a "$out"
+        -e "$(data_of "$data")$likelihood" -e "kernel $kernel; time tune $tune" \
+        -e 'fit; score baseline=no' -e 'calibrate rows=1000; score baseline=no' \
+        >"$work/out" 2>"$work/err" ||
+        { echo "$data: exit status $?"; grep '"error"' "$work/out" "$work/err"; return 1; }
+    before=
+    after=
+    for f in "$@"; do
+        before="$before\"${f%:*}\":$(value score "${f#*:}" 1),"
+        [ "$f" = brier:brier ] ||
+            after="$after\"calibrated_${f%:*}\":$(value score "${f#*:}" 2),"
+    done
+    echo "{\"data\":\"$data\",\"label\":\"$label\",$before$after\"tune_seconds\":$(value time \
+        processor_seconds 1)}" | tee -a "$out"
 }
 
 [ $# -gt 0 ] || set -- bike protein
 for d in "$@"; do
     case $d in
-    letter | eeg | htru2 | mnist10k) classes "$d" ;;
-    *) job "$d" ;;
+    letter | eeg | htru2 | mnist10k)
+        job "$d" '; likelihood dirichlet' accuracy:accuracy log_loss:log_loss ece:ece brier:brier
+        ;;
+    *) job "$d" '' rmse:rmse_scaled nlpd:nlpd_scaled coverage95:coverage95 ;;
     esac
 done
