@@ -248,6 +248,37 @@ START_TEST(eigenproblem)
 }
 END_TEST
 
+/* Some of them, few and all, beside all of them. */
+START_TEST(largest_eigenvalues)
+{
+    const size_t n = sizes[_i], ld = n + 2, some[] = { 1, n / 8, n };
+    if (n > 700)
+        return;
+    double *A = spd(n, ld), *O = copy(A, n * ld), *w = uniform(n), *w1 = uniform(n);
+    double *V = uniform(n * ld), *AV = uniform(n * n);
+    ck_assert_int_eq(blas_dsyevd(n, O, ld, w, true, NULL), ST_OK);
+    for (size_t k = 0; k < 3; k++) {
+        const size_t p = some[k] < n ? some[k] : n;
+        double *C = copy(A, n * ld), gap = 0.0, square = 0.0;
+        ck_assert_int_eq(blas_dsyevr(n, p, C, ld, w1, V, ld, NULL), ST_OK);
+        blas_dgemm1(false, false, n, p, n, 1.0, A, ld, V, ld, 0.0, AV, n);
+        for (size_t j = 0; j < p; j++) {
+            widen(&gap, w1[j], w[n - p + j]);
+            for (size_t i = 0; i < n; i++)
+                widen(&gap, AV[i + j * n], w1[j] * V[i + j * ld]);
+            for (size_t i = 0; i <= j; i++)
+                widen(&square, blas_ddot(n, V + i * ld, V + j * ld), i == j);
+        }
+        ck_assert_double_le(gap, 32.0 * (double)(n + 8) * DBL_EPSILON);
+        ck_assert_double_le(square, 32.0 * (double)(n + 8) * DBL_EPSILON);
+        free(C);
+    }
+    A[0] = NAN;
+    ck_assert(n == 0 || blas_dsyevr(n, n / 8, A, ld, w1, V, ld, NULL) == ST_RANGE);
+    free(A), free(O), free(w), free(w1), free(V), free(AV);
+}
+END_TEST
+
 /* x'T y for the tridiagonal T. */
 static double tridiagonal_form(size_t n, const double *d, const double *e, const double *x,
                                const double *y)
@@ -418,6 +449,8 @@ START_TEST(out_of_memory_is_an_error)
         mem_fail_after_for_tests(nth);
         ck_assert_int_eq(blas_dsyevd(40, A, 200, s, true, &err), ST_NOMEM);
         mem_fail_after_for_tests(nth);
+        ck_assert_int_eq(blas_dsyevr(40, 2, A, 200, s, e, 40, &err), ST_NOMEM);
+        mem_fail_after_for_tests(nth);
         ck_assert_int_eq(blas_dsvd_for_tests(NULL, 200, 40, A, 200, s, &err), ST_NOMEM);
     }
     mem_fail_after_for_tests(1);
@@ -456,6 +489,7 @@ int main(void)
     tcase_add_loop_test(t, triangular_solves, 0, NSIZES);
     tcase_add_loop_test(t, inverse, 0, NSIZES);
     tcase_add_loop_test(t, eigenproblem, 0, NSIZES);
+    tcase_add_loop_test(t, largest_eigenvalues, 0, NSIZES);
     tcase_add_loop_test(t, tridiagonal, 0, NSIZES);
     tcase_add_loop_test(t, thin_qr, 0, 4);
     tcase_add_loop_test(t, thin_svd, 0, 2);

@@ -450,6 +450,59 @@ enum status blas_dsyevd(size_t n, double *A, size_t lda, double *w, bool want_ve
     return info == 0 ? ST_OK : lapack_failed(info, "the symmetric eigenproblem", n, err);
 }
 
+/* The same for some: the workspace that dsyevr would ask for is 10 n and at most 70 n numbers. */
+static enum status largest(size_t n, size_t p, double *A, size_t lda, double *w, double *V,
+                           size_t ldv, struct err *err)
+{
+    const size_t lwork = 70 * n, liwork = 10 * n;
+    enum status rc = blas_fits(lwork, liwork, 0, err);
+    if (rc != ST_OK)
+        return rc;
+    double *work = mem_aligned(lwork + n, sizeof *work, "eigenproblem workspace", err);
+    lapack_int *iwork = work ? mem_calloc(liwork + 2 * p, sizeof *iwork, "eigenproblem workspace",
+                                          err)
+                             : NULL;
+    if (!iwork) {
+        free(work);
+        return ST_NOMEM;
+    }
+    double *all = work + lwork;
+    lapack_int found = 0;
+    const lapack_int info =
+        LAPACKE_dsyevr_work(LAPACK_COL_MAJOR, 'V', 'I', 'L', (lapack_int)n, A, (lapack_int)lda, 0.0,
+                            0.0, (lapack_int)(n - p + 1), (lapack_int)n, 0.0, &found, all, V,
+                            (lapack_int)ldv, iwork + liwork, work, (lapack_int)lwork, iwork,
+                            (lapack_int)liwork);
+    if (info == 0)
+        memcpy(w, all, p * sizeof *w);
+    free(work);
+    free(iwork);
+    return info == 0 && (size_t)found == p ? ST_OK
+                                           : lapack_failed(info, "the symmetric eigenproblem", n,
+                                                           err);
+}
+
+enum status blas_dsyevr(size_t n, size_t p, double *A, size_t lda, double *w, double *V,
+                        size_t ldv, struct err *err)
+{
+    enum { FEW = 4 }; /* up to n / FEW of them take less time by themselves */
+
+    if (p <= n / FEW && blas_elsewhere(n) == NULL) {
+        enum status rc = blas_fits(n, lda, 0, err);
+        if (rc == ST_OK)
+            rc = blas_finite(true, n, n, A, lda, err);
+        return rc != ST_OK || p == 0 ? rc : largest(n, p, A, lda, w, V, ldv, err);
+    }
+    double *all = mem_calloc(n + 1, sizeof *all, "eigenvalues", err);
+    const enum status rc = all ? blas_dsyevd(n, A, lda, all, true, err) : ST_NOMEM;
+    for (size_t j = 0; rc == ST_OK && j < p; j++) {
+        w[j] = all[n - p + j];
+        memcpy(V + j * ldv, A + (n - p + j) * lda, n * sizeof *V);
+    }
+    free(all);
+    return rc;
+}
+
 enum status blas_sytrd1(size_t n, double *A, size_t lda, double *d, double *e, size_t k, double *b,
                         size_t ldb, struct err *err)
 {

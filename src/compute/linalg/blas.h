@@ -79,6 +79,10 @@ enum status blas_dpotri(struct pool *, size_t n, double *A, size_t lda, struct e
  * overwritten; with want_vectors U (columns) overwrites A.  Single-threaded. */
 enum status blas_dsyevd(size_t n, double *A, size_t lda, double *w, bool want_vectors,
                         struct err *);
+/* Its p largest eigenvalues w, ascending, and their vectors V (n x p).  A is overwritten.  For few
+ * of them less than half of the time of blas_dsyevd. */
+enum status blas_dsyevr(size_t n, size_t p, double *A, size_t lda, double *w, double *V,
+                        size_t ldv, struct err *err);
 /* The smallest and the largest eigenvalue of the symmetric tridiagonal matrix with diagonal d (n)
  * and off-diagonal e (n-1), by bisection: about 120 n divisions, whatever n is.  NaN for n = 0. */
 enum status blas_tridiag_ends(size_t n, const double *d, const double *e, double *least,

@@ -69,9 +69,10 @@ static enum status fit_exact(struct fop *f, struct kpca *k, const struct ctl *ct
 {
     const size_t M = k->M;
     const double n = (double)fop_rows(f);
-    double *C = mem_aligned(M * (M + 1), sizeof *C, "feature covariance", err), *w = C + M * M;
+    double *C = mem_aligned(M * (M + k->p) + k->p, sizeof *C, "feature covariance", err);
     if (!C)
         return ST_NOMEM;
+    double *V = C + M * M, *w = V + M * k->p;
     enum status rc = fop_gram(f, NULL, C, NULL, NULL, ctl, err);
     if (rc == ST_OK) {
         for (size_t j = 0; j < M; j++)
@@ -79,10 +80,10 @@ static enum status fit_exact(struct fop *f, struct kpca *k, const struct ctl *ct
         k->total = 0.0;
         for (size_t j = 0; j < M; j++)
             k->total += C[j + j * M];
-        rc = blas_dsyevd(M, C, M, w, true, err);
+        rc = blas_dsyevr(M, k->p, C, M, w, V, M, err);
     }
     for (size_t j = 0; rc == ST_OK && j < k->p; j++)
-        take_direction(k, j, C + (M - 1 - j) * M, w[M - 1 - j]);
+        take_direction(k, j, V + (k->p - 1 - j) * M, w[k->p - 1 - j]);
     free(C);
     return rc;
 }
