@@ -109,7 +109,7 @@ enum status encoding_copy(struct encoding *dst, const struct encoding *src, stru
 struct source_labels encoding_labels(const struct encoding *e)
 {
     return e->alpha > 0.0 ? (struct source_labels){ e->nclasses, e->alpha, e->balanced }
-                          : (struct source_labels){ 0, 0.0, false };
+                          : (struct source_labels){ 0, 0.0, e->nclasses == 2 && e->balanced };
 }
 
 size_t encoding_targets(const struct encoding *e)

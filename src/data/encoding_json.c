@@ -50,6 +50,8 @@ static void write_classes(struct buf *b, const struct encoding *e)
         buf_puts(b, ",\"rule\":");
         json_write_string(b, e->rule);
     }
+    if (e->balanced)
+        json_write_number(b, "balanced", 1.0);
     if (e->alpha == 0.0) {
         buf_puts(b, ",\"negative\":");
         json_write_string(b, e->classes[0]);
@@ -58,8 +60,6 @@ static void write_classes(struct buf *b, const struct encoding *e)
         return;
     }
     json_write_number(b, "alpha", e->alpha);
-    if (e->balanced)
-        json_write_number(b, "balanced", 1.0);
     for (size_t c = 0; c < e->nclasses; c++) {
         buf_puts(b, c > 0 ? "," : ",\"classes\":[");
         json_write_string(b, e->classes[c]);

@@ -268,6 +268,64 @@ START_TEST(gradient)
 }
 END_TEST
 
+/* A row of weight 2 is the row twice: the same evidence, and the same function. */
+START_TEST(weights_are_repeats)
+{
+    enum { N = 24, ALL = 36 };
+    const struct likelihood_ops *of = likelihood_find("bernoulli", "logit", NULL);
+    double X[2 * ALL], y[ALL], weight[N], *K[2];
+    struct splitmix s;
+    struct room r[2];
+
+    ck_assert(of->weights && !likelihood_find("bernoulli", "probit", NULL)->weights);
+    splitmix_init(&s, 11);
+    for (size_t i = 0; i < 2 * N; i++)
+        X[i] = splitmix_normal(&s);
+    for (size_t i = 0; i < ALL; i++) { /* the first ALL - N rows come again */
+        const size_t from = i < N ? i : i - N;
+        X[2 * i] = X[2 * from];
+        X[2 * i + 1] = X[2 * from + 1];
+        y[i] = i < N ? X[2 * i] + 0.7 * splitmix_normal(&s) > 0.3 ? 1.0 : -1.0 : y[from];
+        if (i < N)
+            weight[i] = i < ALL - N ? 2.0 : 1.0;
+    }
+    for (size_t q = 0; q < 2; q++) {
+        const size_t n = q ? ALL : N;
+        K[q] = golden_matrix(X, n);
+        r[q] = room_of(n, K[q], y, NULL);
+        r[q].l.weight = q ? NULL : weight;
+        r[q].l.tolerance = 1e-10;
+        ck_assert_int_eq(of->posterior(&r[q].l, NULL, NULL), ST_OK);
+        ck_assert(r[q].l.converged);
+    }
+    ck_assert_double_eq_tol(r[0].l.evidence, r[1].l.evidence, 1e-8);
+    for (double x = -2.0; x < 2.5; x += 0.5) {
+        const double at[2] = { x, 0.3 - x };
+        double one[3], twice[3];
+        predict(&r[0].l, of, X, at, one);
+        predict(&r[1].l, of, X, at, twice);
+        for (size_t j = 0; j < 3; j++)
+            ck_assert_double_eq_tol(one[j], twice[j], 1e-8);
+    }
+    for (size_t q = 0; q < 2; q++)
+        free(r[q].all), free(K[q]);
+}
+END_TEST
+
+START_TEST(balanced_weights)
+{
+    const double y[8] = { 1, -1, -1, -1, 1, -1, -1, -1 }, one[3] = { 1, 1, 1 };
+    double w[8];
+
+    latent_balance(8, y, w);
+    for (size_t i = 0; i < 8; i++) /* 8/2 over 2 rows and over 6 */
+        ck_assert_double_eq_tol(w[i], y[i] > 0.0 ? 2.0 : 4.0 / 6.0, 1e-15);
+    latent_balance(3, one, w);
+    for (size_t i = 0; i < 3; i++)
+        ck_assert_double_eq(w[i], 1.0);
+}
+END_TEST
+
 /* The best amplitude within bounds is no worse than any of a grid. */
 START_TEST(best_amplitude)
 {
@@ -581,6 +639,8 @@ int main(void)
     tcase_add_test(tc, rows_without_a_function);
     tcase_add_test(tc, tails);
     tcase_add_loop_test(tc, gradient, 0, 2);
+    tcase_add_test(tc, weights_are_repeats);
+    tcase_add_test(tc, balanced_weights);
     tcase_add_loop_test(tc, best_amplitude, 0, 2);
     tcase_add_test(tc, threads);
     tcase_add_test(tc, all_rows_as_points);

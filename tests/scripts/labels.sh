@@ -268,7 +268,7 @@ badly 'dirichlet cost=north:5' 'form TRUE>PREDICTED:NUMBER'
 badly 'dirichlet cost=north>north:5' 'of the right class'
 badly 'dirichlet decision=north:0.3 cost=north>south:5' 'give one of them'
 badly 'gaussian classweights=balanced' 'belongs to several classes'
-badly 'bernoulli classweights=balanced' 'evidence.*decision= and cost='
+badly 'bernoulli classweights=balanced' 'link=probit.*decision= and cost='
 badly 'gaussian decision=north:0.3' 'belongs to a likelihood of classes'
 
 # The likelihood follows the target: in files, roles, types, sessions, folds, sweeps and races.

@@ -39,6 +39,7 @@ static enum status levels_find(const struct dataset *d, struct levels *l, struct
 static void tell_bernoulli(struct rec *r, const struct dataset *d,
                            const struct likelihood_ops *l, const struct levels *v)
 {
+    rec_str(r, "classweights", d->balanced ? "balanced" : "no");
     rec_str(r, "rule", d->rule);
     rec_text(r, "%s: %s, by %s\n  predicted is the probability that ", l->name, l->title,
              l->method);
@@ -129,17 +130,18 @@ static enum status suits(const struct args *a, const struct likelihood_ops *l, s
         return ST_USAGE;
     }
     for (size_t k = 0; several[k]; k++)
-        if (args_given(a, several[k]) && !(l && l->several)) {
+        if (args_given(a, several[k]) && !(l && (l->several || (k == 1 && l->weights)))) {
             if (k == 1 && l && l->classes)
-                err_set(err, ST_USAGE, "classweights= are of dirichlet, softmax and discriminant: "
-                        "the evidence by which bernoulli is tuned holds for unweighted rows. "
-                        "decision= and cost= move the choice and leave its probabilities honest");
+                err_set(err, ST_USAGE, "the sites of expectation propagation (link=probit) take no "
+                        "weights; classweights= are of bernoulli link=logit, and of dirichlet, "
+                        "softmax and discriminant. decision= and cost= move the choice and leave "
+                        "its probabilities honest");
             else
                 err_set(err, ST_USAGE, "%s= belongs to several classes%s", several[k],
                         l ? "" : ", by likelihood dirichlet");
             err_hint(err, k == 1 && l && l->classes
-                              ? "likelihood bernoulli decision=NAME:0.3  |  likelihood softmax "
-                                "classweights=balanced"
+                              ? "likelihood bernoulli link=logit classweights=balanced  |  "
+                                "likelihood bernoulli decision=NAME:0.3"
                               : "likelihood dirichlet %s=%s", several[k],
                      k == 0 ? "0.01" : "balanced");
             return ST_USAGE;
@@ -203,7 +205,8 @@ static enum status cmd_likelihood(struct workspace *ws, const struct args *a, st
         rc = levels_find(&trial, &level, err);
     char *rule = NULL;
     if (rc == ST_OK && l) {
-        const char *weights = l->several ? args_text(a, "classweights") : NULL;
+        const bool takes = l->several || l->weights;
+        const char *weights = takes ? args_text(a, "classweights") : NULL;
         rc = l->classes ? rule_of(a, l, &level, &rule, err) : ST_OK;
         trial.rule = rule;
         trial.balanced = weights && strcmp(weights, "balanced") == 0;
@@ -235,7 +238,8 @@ const struct command cmd_likelihood_rows[] = {
        "dirichlet: what is added to the count of each class (default 0.01); less is surer. softmax "
        "and discriminant: that of the regressions by which tune finds the kernel"},
       {"classweights", ARG_CHOICE, 0, NULL, 0, 0, "balanced|no", NULL,
-       "of several: balanced lets rows weigh so that all classes weigh the same (default no)"},
+       "of several, and of two by link=logit: balanced lets rows weigh so that all classes weigh "
+       "the same (default no)"},
       {"decision", ARG_WORD, 0, NULL, 0, 0, NULL, NULL,
        "of classes: NAME:0.3 chooses the class NAME when its probability is at least 0.3, "
        "otherwise the likeliest of the others"},
@@ -259,8 +263,9 @@ const struct command cmd_likelihood_rows[] = {
      "densities with one covariance do, both on random features with the kernel that tune finds\n"
      "by the regressions of dirichlet.\n"
      "classweights=, decision= and cost= leave the labels alone: the first changes the fit and\n"
-     "its probabilities (not of bernoulli), the others, of every likelihood of classes, only\n"
-     "which class is chosen in score and predict of later fits.\n"
+     "its probabilities (of bernoulli with link=logit, where tune stays as it is), the others,\n"
+     "of every likelihood of classes, only which class is chosen in score and predict of later\n"
+     "fits.\n"
      "A target of words is dirichlet unless likelihood says otherwise; the notes say so.\n"
      "likelihood alone shows what is in force; likelihood gaussian goes back to regression."},
     {.name = NULL},

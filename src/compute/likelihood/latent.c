@@ -205,6 +205,16 @@ double latent_half(const struct latent *l, size_t i)
     return 0.5 * log1p(own_var(l, i) * l->tau[i]) + (i < w->m ? log(w->F[i + i * w->m]) : 0.0);
 }
 
+void latent_balance(size_t n, const double *y, double *weight)
+{
+    double rows[2] = { 0.0, 0.0 };
+
+    for (size_t i = 0; i < n; i++)
+        rows[y[i] > 0.0] += 1.0;
+    for (size_t i = 0; i < n; i++)
+        weight[i] = rows[0] * rows[1] > 0.0 ? 0.5 * (double)n / rows[y[i] > 0.0] : 1.0;
+}
+
 struct slope_job { const struct latent *l; double *W; };
 
 /* The evidence has the slope 1/2 tr((alpha alpha' - S B^-1 S) dK) + u' dK g (16.8, 16.9). */

@@ -30,6 +30,8 @@ struct latent {
     struct latent_low *low; /* in the place of K, B and V, or NULL */
     double *nu;          /* NULL, or out: n site means times precision, where sites have means */
     const double *y; /* n: -1 or +1 */
+    const double *weight; /* n factors of the rows' log likelihoods, for a likelihood that takes
+                           * weights; NULL: 1 */
     double *tau, *alpha; /* out: n of each, allocated by the caller */
     double *B;           /* out: the lower Cholesky factor of I + S K S (n x n, by columns) */
     double *V;           /* workspace, n x n.  After a call of `posterior` it is free for others */
@@ -60,6 +62,9 @@ enum status latent_level(const struct latent *, double *work, double *slope, dou
                          struct err *);
 /* The share of row i in 1/2 log|I + S K S|; these add up to it. */
 double latent_half(const struct latent *, size_t i);
+/* Weights that sum to n, and for both classes to the same: n / 2 over the rows of the class; 1
+ * where one class has no row. */
+void latent_balance(size_t n, const double *y, double *weight);
 /* W (n x n, lower triangle; may be V) <- the symmetric weights with d evidence / d theta =
  * sum_ij W_ij dK_ij / d theta, from the results of `posterior` with u and g; B is overwritten. */
 enum status latent_slope(struct latent *, double *W, struct err *);

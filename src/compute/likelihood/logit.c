@@ -39,35 +39,41 @@ static double logit_probability(double mean, double var)
     return sum / mass;
 }
 
-/* The search for the mode: f = K alpha, Psi = sum log p - alpha'f / 2 is to be maximal. */
+/* The search for the mode: f = K alpha, Psi = sum w log p - alpha'f / 2 is to be maximal, with
+ * weights w of the rows: as if each had been seen w times. */
 struct mode {
     struct latent *l;
     double *f, *diag, *b, *next; /* n of each */
 };
+
+static double weight_of(const struct latent *l, size_t i)
+{
+    return l->weight ? l->weight[i] : 1.0;
+}
 
 static double psi_of(const struct mode *m, const double *alpha, const double *f)
 {
     double sum = -0.5 * blas_ddot(m->l->n, alpha, f);
 
     for (size_t i = 0; i < m->l->n; i++)
-        sum += log_sigmoid(m->l->y[i] * f[i]);
+        sum += weight_of(m->l, i) * log_sigmoid(m->l->y[i] * f[i]);
     return sum;
 }
 
-/* d log p / df. */
+/* w d log p / df. */
 static double slope_at(const struct latent *l, size_t i, double f)
 {
-    return 0.5 * (l->y[i] + 1.0) - sigmoid(f);
+    return weight_of(l, i) * (0.5 * (l->y[i] + 1.0) - sigmoid(f));
 }
 
-/* W = -d2 log p / df2 as the sites, and the factor of B there. */
+/* W = -w d2 log p / df2 as the sites, and the factor of B there. */
 static enum status sites(struct mode *m, const struct ctl *ctl, struct err *err)
 {
     struct latent *l = m->l;
 
     l->held = 0;
     for (size_t i = 0; i < l->n; i++) {
-        const double p = sigmoid(m->f[i]), w = p * (1.0 - p);
+        const double p = sigmoid(m->f[i]), w = weight_of(l, i) * p * (1.0 - p);
         l->held += !(w > LATENT_TAU_LEAST);
         l->tau[i] = fmax(w, LATENT_TAU_LEAST);
     }
@@ -150,7 +156,7 @@ static enum status moving_mode(struct mode *m, struct err *err)
 
     for (size_t i = 0; i < n; i++) {
         const double p = sigmoid(m->f[i]);
-        l->u[i] = 0.5 * m->diag[i] * p * (1.0 - p) * (2.0 * p - 1.0);
+        l->u[i] = 0.5 * m->diag[i] * weight_of(l, i) * p * (1.0 - p) * (2.0 * p - 1.0);
         l->g[i] = slope_at(l, i, m->f[i]);
     }
     blas_dsymv1(true, n, l->K, n, l->u, m->b);
@@ -186,6 +192,7 @@ const struct likelihood_ops logit_likelihood = {
     .title = "two classes, by the logistic function",
     .method = "Laplace's method",
     .classes = true,
+    .weights = true,
     .posterior = logit_posterior,
     .probability = logit_probability,
 };

@@ -170,7 +170,12 @@ static enum status classes_fit(struct fit *ft, struct err *err)
     m->likelihood = ft->o->likelihood;
     m->X = exact_inputs(ft->src, err);
     m->state = m->X ? mem_calloc(n, sizeof *m->state, "the sites", err) : NULL;
-    rc = m->state ? room_make(&r, m, &ft->on, err) : ST_NOMEM;
+    double *weight = m->state ? mem_calloc(n, sizeof *weight, "the weights of rows", err) : NULL;
+    rc = weight ? room_make(&r, m, &ft->on, err) : ST_NOMEM;
+    if (rc == ST_OK && ft->o->labels.balanced) {
+        latent_balance(n, ft->y, weight);
+        r.l.weight = weight;
+    }
     if (rc == ST_OK) {
         r.l.y = ft->y;
         rc = m->likelihood->posterior(&r.l, ft->on.ctl, err);
@@ -184,6 +189,7 @@ static enum status classes_fit(struct fit *ft, struct err *err)
         take_factor(m, &r.l);
     }
     room_free(&r);
+    free(weight);
     ft->info->seconds.solve = fit_now() - start;
     return rc;
 }
@@ -232,7 +238,9 @@ static enum status classes_predict(struct prediction *p, struct err *err)
     return exact_model.predict(p, err);
 }
 
-/* Tuning: the evidence at a given amplitude with its gradient, or at the best one. */
+/* Tuning: the evidence at a given amplitude with its gradient, or at the best one, of unweighted
+ * rows.  That of weighted ones is the evidence of repeats, which agree with each other:
+ * lengthscales would shrink to the distances of single rows. */
 
 static struct tuning_sizes classes_sizes(const struct kernel *k, size_t n, size_t d,
                                          size_t features, size_t rows)
