@@ -290,6 +290,57 @@ START_TEST(targets_and_weights_have_the_likelihood_of_their_matrix)
 }
 END_TEST
 
+/* Rows that are repeated, many enough for sums by segments, have the likelihood of rows that weigh
+ * as much, but for that of the repetitions; any number of threads has the same bits. */
+START_TEST(many_rows_have_the_likelihood_of_few_with_weights)
+{
+    enum { REPEATS = 300, ROWS = WROWS * REPEATS };
+    const double h = 1e-5, at[WTARGETS] = { 0.3, -0.8, 1.1 }, log_ratio = 3.0;
+    double few[WROWS * WCOLS], few_y[WROWS * WTARGETS], scale[WROWS], w[WTARGETS * WCOLS];
+    double inverse[WCOLS * WCOLS], d[WTARGETS];
+    double *F = calloc(ROWS * WCOLS, sizeof *F), *y = calloc(ROWS * WTARGETS, sizeof *y);
+    double *dF[2] = { calloc(ROWS * WCOLS, sizeof *F), calloc(ROWS * WCOLS, sizeof *F) };
+    struct nmll_columns c = { 0 };
+    double nmll[2];
+
+    for (size_t i = 0; i < WROWS * WCOLS; i++)
+        few[i] = rng_normal(3, rng_stream(RNG_TEST, 5), i);
+    for (size_t i = 0; i < WROWS * WTARGETS; i++)
+        few_y[i] = rng_normal(3, rng_stream(RNG_TEST, 6), i);
+    for (size_t i = 0; i < WROWS; i++)
+        scale[i] = sqrt(REPEATS);
+    for (size_t i = 0; i < ROWS * WCOLS; i++)
+        F[i] = few[i % (WROWS * WCOLS)];
+    for (size_t i = 0; i < ROWS * WTARGETS; i++)
+        y[i] = few_y[i / ROWS * WROWS + i % ROWS % WROWS];
+    for (size_t t = 0; t < 2; t++) {
+        struct pool *pool = pool_new(t ? 3 : 1, NULL);
+        c = (struct nmll_columns){ .n = ROWS, .q = WCOLS, .targets = WTARGETS, .F = F, .y = y,
+                                   .w = w, .inverse = inverse, .dF = dF[t], .log_scales = at,
+                                   .log_ratio = log_ratio, .dscales = d };
+        ck_assert_int_eq(nmll_columns(&c, pool, NULL), ST_OK);
+        nmll[t] = c.nmll;
+        pool_free(pool);
+    }
+    ck_assert(nmll[0] == nmll[1]);
+    ck_assert_mem_eq(dF[0], dF[1], ROWS * WCOLS * sizeof *F);
+    double is = by_matrix(WTARGETS, few, few_y, scale, at, log_ratio);
+    for (size_t t = 0; t < WTARGETS; t++)
+        is += 0.5 * WROWS * ((REPEATS - 1) * (log(2.0 * M_PI) + at[t] + log_ratio) + log(REPEATS));
+    ck_assert_double_eq_tol(nmll[0], is, 1e-10 * fabs(is));
+    for (size_t i = 0; i < WROWS * WCOLS; i++) {
+        const double was = few[i], got = REPEATS * dF[0][i + WROWS * WCOLS * (i % REPEATS)];
+        few[i] = was + h;
+        const double up = by_matrix(WTARGETS, few, few_y, scale, at, log_ratio);
+        few[i] = was - h;
+        const double down = by_matrix(WTARGETS, few, few_y, scale, at, log_ratio);
+        few[i] = was;
+        ck_assert_double_eq_tol(got, (up - down) / (2.0 * h), 1e-5 * (1.0 + fabs(got)));
+    }
+    free(F), free(y), free(dF[0]), free(dF[1]);
+}
+END_TEST
+
 /* Rows of a function that a map has to learn. */
 enum { N = 3000, D = 3 };
 static double X[N * D], Y[N];
@@ -463,6 +514,7 @@ int main(void)
     tcase_add_loop_test(t, gradients_are_differences, 0, 14);
     tcase_add_test(t, a_row_of_zeros_stays_zero);
     tcase_add_loop_test(t, targets_and_weights_have_the_likelihood_of_their_matrix, 0, 4);
+    tcase_add_test(t, many_rows_have_the_likelihood_of_few_with_weights);
     tcase_add_loop_test(t, any_number_of_threads_learns_the_same_bits, 2, 4);
     tcase_add_test(t, the_operator_has_the_features_that_were_learned);
     tcase_add_loop_test(t, a_block_is_refused_when_a_bit_of_it_changed, 0, 2);
