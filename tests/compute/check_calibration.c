@@ -155,7 +155,8 @@ END_TEST
 
 /* One function of two classes.  By the logistic function m of k rows with the latent value a have
  * class 1: the best T is a/log(m/(k - m)).  By the normal distribution function Phi(a/T) = m/k.
- * Rows that are all as predicted have none, and the search ends at its bound. */
+ * Rows that are all as predicted have none, and are taken for right with probability (k + 1)/(k +
+ * 2). */
 START_TEST(temperature_of_two_classes)
 {
     enum { k = 40, m = 31 };
@@ -176,8 +177,11 @@ START_TEST(temperature_of_two_classes)
     ck_assert_double_eq_tol(p[0], (double)m / k, 1e-6);
     for (size_t i = 0; i < k; i++)
         label[i] = 1.0;
+    rows.of = likelihood_linked("logit");
     ck_assert_int_eq(temperature_find(&rows, &t, NULL), ST_OK);
-    ck_assert(t.at_bound && t.best < 1.0);
+    ck_assert(t.at_bound); /* then p = (k + 1)/(k + 2) */
+    ck_assert(support_close(t.best, 2.5 / log(k + 1.0), 1e-6));
+    ck_assert(support_close(t.after, -log((k + 1.0) / (k + 2.0)), 1e-6));
     label[3] = 2.0;
     ck_assert_int_eq(temperature_find(&rows, &t, NULL), ST_RANGE);
 }

@@ -25,10 +25,25 @@ enum status temperature_apply(const struct temperature_rows *r, double temperatu
 struct search {
     const struct temperature_rows *r;
     double *p;
+    double soft; /* the probability that a row's class is another one than was seen */
     size_t evaluations;
     enum status rc;
     struct err *err;
 };
+
+static double loss_of(const struct search *s, size_t i)
+{
+    const struct temperature_rows *r = s->r;
+    const size_t seen = (size_t)r->label[i];
+    double sum = 0.0;
+
+    for (size_t c = 0; c < r->classes; c++) {
+        const double share = c == seen ? 1.0 - s->soft : s->soft / (double)(r->classes - 1);
+        const double p = r->of->several ? s->p[c * r->n + i] : c ? s->p[i] : 1.0 - s->p[i];
+        sum -= share > 0.0 ? share * log(fmax(p, CLASS_SCORES_CLIP)) : 0.0;
+    }
+    return sum;
+}
 
 static double loss_at(void *ctx, double log_temperature)
 {
@@ -42,11 +57,8 @@ static double loss_at(void *ctx, double log_temperature)
         s->rc = err_set(s->err, ST_CANCELLED, "stopped");
     if (s->rc != ST_OK)
         return INFINITY;
-    for (size_t i = 0; i < r->n; i++) {
-        const size_t c = (size_t)r->label[i];
-        const double seen = r->of->several ? s->p[c * r->n + i] : c ? s->p[i] : 1.0 - s->p[i];
-        sum -= log(fmax(seen, CLASS_SCORES_CLIP));
-    }
+    for (size_t i = 0; i < r->n; i++)
+        sum += loss_of(s, i);
     ctl_tell(r->ctl, PHASE_TEMPERATURE, ++s->evaluations, 0, sum / (double)r->n);
     return sum / (double)r->n;
 }
@@ -91,10 +103,14 @@ enum status temperature_find(const struct temperature_rows *r, struct temperatur
     t->before = loss_at(&s, 0.0);
     t->after = nmll_search_few(loss_at, &s, lo, hi, 0.0, &at);
     t->at_bound = at < lo + 1e-3 || at > hi - 1e-3 || loss_at(&s, lo) <= t->after;
-    if (!t->at_bound) {
-        at = polish(&s, at, t->after);
-        t->after = loss_at(&s, at);
+    if (t->at_bound && at < 0.0) {
+        s.soft = 1.0 / ((double)r->n + 2.0);
+        t->after = nmll_search_few(loss_at, &s, lo, hi, 0.0, &at);
     }
+    if (!t->at_bound || s.soft > 0.0)
+        at = polish(&s, at, t->after);
+    s.soft = 0.0;
+    t->after = loss_at(&s, at);
     t->best = exp(at);
     free(s.p);
     return s.rc;

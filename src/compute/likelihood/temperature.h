@@ -31,7 +31,9 @@ struct temperature {
 };
 #define TEMPERATURE_LEAST 0.02
 #define TEMPERATURE_MOST 50.0
-/* The temperature with the least log loss on these rows, by a search over its logarithm.  RANGE for
+/* The temperature with the least log loss on these rows, by a search over its logarithm.  Where no
+ * temperature is too small, because all rows are right, it is that of rows whose class is another
+ * one with probability 1/(n + 2), as of n rows without an error (Platt 1999).  RANGE for
  * fewer rows than TEMPERATURE_ROWS, and for labels that are none; CANCELLED. */
 enum { TEMPERATURE_ROWS = 10 };
 enum status temperature_find(const struct temperature_rows *, struct temperature *, struct err *);

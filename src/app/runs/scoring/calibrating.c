@@ -322,8 +322,10 @@ static void tell(struct workspace *ws, const struct calibrating *c, const struct
     ws_emit(ws, &rec);
     if (r->model->kind->classes && c->classes.temperature.at_bound)
         ws_tell(ws, REC_NOTE, r->id, "temperature-bound", "calibrate share=0.2",
-                "the temperature %.3g is at the end of its range: %zu rows do not say how sure "
-                "probabilities may be", c->classes.temperature.best, c->rows);
+                "%zu rows do not say how sure probabilities may be: the temperature %.3g %s",
+                c->rows, c->classes.temperature.best,
+                c->classes.temperature.best < 1.0 ? "counts a further row as wrong"
+                                                  : "is at the end of its range");
 }
 
 static void calibrate_failed(struct workspace *ws, struct job *job, struct run *r, enum status rc,
