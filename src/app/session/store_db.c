@@ -34,6 +34,7 @@ struct sdb {
     struct timespec deadline; /* for opening */
     bool timed, late;
     int last;                 /* the newest result code */
+    int gate;                 /* the lock of the session (store_new.c); -1: none */
 };
 
 /* Failures. */
@@ -583,6 +584,35 @@ void store_db_unlink(const char *path)
             unlink(name);
 }
 
+/* Makes the file if there is none, and locks it for this program. What was checked before may have
+ * changed while another program had the lock. */
+static enum status lock_or_make(struct sdb *s, enum sdb_mode mode, off_t *size,
+                                struct store_guard *beside, bool *made, struct err *err)
+{
+    enum status rc = ST_OK;
+
+    if (*size < 0 && mode != SDB_CREATE)
+        return err_named(err, ST_NOT_FOUND, "session", "there is no session %s", s->shown);
+    if (*size < 0)
+        rc = store_new_session(s->path, s->shown, &s->gate, made, err);
+    if (rc != ST_OK || *made || mode == SDB_LOOK)
+        return rc;
+    rc = store_new_gate(s->path, s->shown, BUSY_MS, &s->gate, err);
+    return rc == ST_OK ? check_file(s->path, s->shown, true, size, beside, err) : rc;
+}
+
+/* Recovery replaces the file by another one, which is to be locked as well. */
+static enum status recover_locked(struct sdb *s, enum sdb_mode mode,
+                                  const struct store_guard *beside, struct err *err)
+{
+    enum status rc = recover(s, mode, beside, err);
+
+    if (rc != ST_OK || !beside->hot || s->gate < 0)
+        return rc;
+    close(s->gate);
+    return store_new_gate(s->path, s->shown, BUSY_MS, &s->gate, err);
+}
+
 struct sdb *store_db_open(const char *path, enum sdb_mode mode, bool *fresh, struct err *err)
 {
     struct sdb *s = mem_calloc(1, sizeof *s, "the session", err);
@@ -593,26 +623,23 @@ struct sdb *store_db_open(const char *path, enum sdb_mode mode, bool *fresh, str
     *fresh = false;
     if (!s)
         return NULL;
+    s->gate = -1;
     show_path(path, s->shown, sizeof s->shown);
     s->path = resolve(path, s->shown, err);
     enum status rc = s->path ? check_file(s->path, s->shown, mode != SDB_LOOK, &size, &beside, err)
                              : ST_IO;
-    if (rc == ST_OK && size < 0) {
-        if (mode == SDB_CREATE)
-            made = (rc = store_new_session(s->path, s->shown, err)) == ST_OK;
-        else
-            rc = err_named(err, ST_NOT_FOUND, "session", "there is no session %s", s->shown);
-    }
     if (rc == ST_OK)
-        rc = recover(s, mode, &beside, err);
+        rc = lock_or_make(s, mode, &size, &beside, &made, err);
+    if (rc == ST_OK)
+        rc = recover_locked(s, mode, &beside, err);
     if (rc == ST_OK)
         rc = open_db(s, mode, size, fresh, err);
     if (rc != ST_OK) {
         char *full = s->path;
         s->path = NULL;
-        store_db_close(s);
-        if (made)
+        if (made) /* while the lock is held */
             store_db_unlink(full);
+        store_db_close(s);
         free(full);
         return NULL;
     }
@@ -632,6 +659,7 @@ struct sdb *store_db_open_copy(const char *path, const char *shown, bool as_sess
 
     if (!s)
         return NULL;
+    s->gate = -1;
     snprintf(s->shown, sizeof s->shown, "%s", shown);
     s->path = mem_strdup(path, err);
     enum status rc = s->path ? ST_OK : ST_NOMEM;
@@ -709,6 +737,8 @@ void store_db_close(struct sdb *s)
         return;
     s->timed = false;
     sqlite3_close_v2(s->db);
+    if (s->gate >= 0)
+        close(s->gate);
     free(s->path);
     free(s);
 }

@@ -66,9 +66,17 @@ struct sqlite3 *store_db_handle(struct sdb *);
  * pages of it; the statements end with NULL. */
 enum status store_db_empty(const char *const *sql, uint32_t size, bool whole, struct buf *out,
                            struct err *err);
-/* Makes the file of a new session at PATH, which is absolute; nothing may exist there
- * (store_new.c). */
-enum status store_new_session(const char *path, const char *shown, struct err *err);
+/* Makes the file of a new session at PATH, which is absolute (store_new.c). *gate: the lock of the
+ * file, held before it has its name. *made is false without an error if another program has just
+ * given a file that name. */
+enum status store_new_session(const char *path, const char *shown, int *gate, bool *made,
+                              struct err *err);
+/* Takes the lock that one program has on a session as long as *gate is open; it waits for up to ms.
+ * SQLite's own locks are shared until the first change, so that two programs that open one file at
+ * the same moment would both be refused. *gate must be closed last: closing a file lets go of the
+ * locks of SQLite. -1: the file system has no such locks. */
+enum status store_new_gate(const char *path, const char *shown, int ms, int *gate,
+                           struct err *err);
 enum status store_db_set_root(struct sdb *, const char *table, uint32_t page, struct err *err);
 
 /* Checks whether the first bytes of an SQLite database are those of a session. size: of the whole

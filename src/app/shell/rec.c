@@ -24,7 +24,16 @@ void rec_init(struct rec *r, enum rec_type type, const char *name)
 {
     memset(r, 0, sizeof *r);
     r->type = type;
+    r->unreported = err_unreported();
     snprintf(r->name, sizeof r->name, "%s", name ? name : "");
+}
+
+/* Is it whole? A part that memory ran out for while the record was made may be missing without a
+ * trace in its text: a name, or a list of values. */
+static bool whole(const struct rec *r)
+{
+    return !r->text.failed && !r->json.failed &&
+           (r->type != REC_RESULT || r->unreported == err_unreported());
 }
 
 void rec_free(struct rec *r)
@@ -386,12 +395,13 @@ static void writer_take(void *ctx, const struct rec *r)
         return;
     if (!w->json && r->type == REC_TICK && !tick_due(w, r))
         return;
+    const bool good = whole(r);
     buf_clear(&w->line);
     if (w->json && !lost)
         rec_json_line(r, &w->line);
     else
         rec_text_lines(r, &w->line);
-    if (w->line.failed || r->text.failed || r->json.failed) {
+    if (w->line.failed || !good) {
         err_nomem(NULL, w->line.len, "a line"); /* half a line is useless; the exit status tells */
         if (r->type == REC_ERROR || r->type == REC_WARNING)
             release_for_want_of_memory(w);

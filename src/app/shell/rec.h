@@ -27,6 +27,7 @@ struct rec {
     struct buf json;   /* members after type and name, each written as `,"key":value` */
     char hint[256];    /* what to type next ("try"), or "" */
     char in[256];      /* the command concerned, with its line in a script ("in"); "" if none */
+    size_t unreported; /* failures that nobody had told when it was begun (status.h) */
 };
 void rec_init(struct rec *, enum rec_type, const char *name);
 void rec_free(struct rec *);
