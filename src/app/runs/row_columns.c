@@ -214,6 +214,36 @@ static double target_of(const struct row_columns *w, size_t row)
     return j != SIZE_MAX && t->col[j].type == COL_REAL ? column_at(&t->col[j], row) : (double)NAN;
 }
 
+/* The class of a row of two classes; false for a target that is a number. */
+static bool class_of(const struct row_columns *w, size_t row, struct buf *out)
+{
+    const struct encoding e = encoding_for(&w->m.enc, w->m.target);
+    const size_t j = e.target && e.nclasses ? table_find(w->m.data->table, e.target) : SIZE_MAX;
+
+    if (j != SIZE_MAX)
+        table_cell(w->m.data->table, row, j, out);
+    return j != SIZE_MAX;
+}
+
+/* The first line of a report: the row, its mean and its target or class. */
+static void row_line(const struct row_columns *w, struct rec *rec)
+{
+    struct buf own = { 0 };
+
+    if (class_of(w, w->row, &own)) {
+        rec_str(rec, "class", buf_str(&own));
+        rec_text(rec, "row %zu by %s: class ", w->row + 1, w->m.run);
+        rec_safe(rec, buf_str(&own));
+        rec_text(rec, "; latent mean %.5g (above 0: ", w->mean);
+        rec_safe(rec, w->m.enc.classes[1]);
+        rec_text(rec, "), average of %zu training rows %.5g\n", w->others, w->average);
+    } else {
+        rec_text(rec, "row %zu by %s: mean %.5g, target %.5g; average of %zu training rows %.5g\n",
+                 w->row + 1, w->m.run, w->mean, target_of(w, w->row), w->others, w->average);
+    }
+    buf_free(&own);
+}
+
 static void cell_of(const struct row_columns *w, const struct moved *v, size_t row,
                     struct buf *out)
 {
@@ -250,7 +280,7 @@ static struct figure *row_figure(const void *work, struct err *err)
         word[i] = buf_take(&b);
         buf_free(&cell);
     }
-    buf_puts(&label, "change of the mean, ");
+    buf_puts(&label, one.nclasses ? "change of the latent mean, " : "change of the mean, ");
     text_safe(&label, one.target, 40);
     snprintf(title, sizeof title, "Row %zu by %s: what each column changes", w->row + 1,
              w->m.run);
@@ -318,6 +348,10 @@ static void columns_json(const struct row_columns *w, struct rec *rec)
         rec_int(rec, "row", (int64_t)w->near[i].row + 1);
         rec_num(rec, "similarity", w->near[i].cosine);
         rec_num(rec, "target", target_of(w, w->near[i].row));
+        struct buf level = { 0 };
+        if (class_of(w, w->near[i].row, &level))
+            rec_str(rec, "class", buf_str(&level));
+        buf_free(&level);
         rec_close(rec);
     }
     rec_array_close(rec);
@@ -365,8 +399,7 @@ static void row_record(struct workspace *ws, const void *work)
     rec_num(&rec, "together", w->sum);
     rec_int(&rec, "others", (int64_t)w->others);
     columns_json(w, &rec);
-    rec_text(&rec, "row %zu by %s: mean %.5g, target %.5g; average of %zu training rows %.5g\n",
-             w->row + 1, w->m.run, w->mean, target_of(w, w->row), w->others, w->average);
+    row_line(w, &rec);
     columns_table(w, &rec);
     rec_text(&rec, "\n  all %zu together %+.4g, of %+.4g", w->m.ncol, w->sum,
              w->mean - w->average);
