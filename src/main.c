@@ -55,6 +55,8 @@ static int complain(const struct err *err, int status)
                      : err->code == ST_NOMEM || err->code == ST_LIMIT
                          ? "free memory, or a smaller --mem= and --threads=" : "gpdesk --help";
 
+    /* What memory was refused for is no mistake of the person who typed it. */
+    status = err->machine && status == EXIT_USAGE_GP ? EXIT_RESOURCES : status;
     if (complain_json) {
         struct rec r;
         rec_init(&r, REC_ERROR, *err->name ? err->name : status_name(err->code));

@@ -797,6 +797,34 @@ START_TEST(records_are_json_lines)
 }
 END_TEST
 
+/* A line of a result from which memory took a part, say a name, is not printed at all; the next one
+ * is. */
+START_TEST(a_result_that_lost_a_part_is_not_printed)
+{
+    struct rec_writer w;
+    struct rec r;
+    char said[400] = "";
+    FILE *out = tmpfile();
+
+    ck_assert_ptr_nonnull(out);
+    rec_writer_init(&w, out, stderr, true, true);
+    rec_init(&r, REC_RESULT, "fit");
+    rec_str(&r, "run", "r1");
+    err_nomem(NULL, 8, "a name");
+    w.sink.take(w.sink.ctx, &r);
+    rec_free(&r);
+    rec_init(&r, REC_RESULT, "fit");
+    rec_str(&r, "run", "r2");
+    w.sink.take(w.sink.ctx, &r);
+    rec_free(&r);
+    rewind(out);
+    ck_assert_uint_gt(fread(said, 1, sizeof said - 1, out), 0);
+    ck_assert_str_eq(said, "{\"v\":1,\"type\":\"result\",\"command\":\"fit\",\"run\":\"r2\"}\n");
+    rec_writer_free(&w);
+    fclose(out);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("command");
@@ -826,6 +854,7 @@ int main(void)
     tcase_add_test(t, completion_offers_every_word_of_a_list);
     tcase_add_test(t, completion_takes_any_line);
     tcase_add_test(t, records_are_json_lines);
+    tcase_add_test(t, a_result_that_lost_a_part_is_not_printed);
     suite_add_tcase(s, t);
     return support_run(s);
 }

@@ -25,10 +25,12 @@ tests_check_sequence_LDADD = $(app_tests)
 
 # Readers under any bytes: a few seconds here; `make fuzz` runs libFuzzer (clang) on each.
 data_fuzz = tests/fuzz/fuzz_csv tests/fuzz/fuzz_npy tests/fuzz/fuzz_fasta tests/fuzz/fuzz_graph \
-  tests/fuzz/fuzz_expr tests/fuzz/fuzz_counts tests/fuzz/fuzz_smi
+  tests/fuzz/fuzz_expr tests/fuzz/fuzz_counts tests/fuzz/fuzz_smi tests/fuzz/fuzz_json \
+  tests/fuzz/fuzz_config
 check_PROGRAMS += $(data_fuzz)
 TESTS += tests/fuzz/csv.sh tests/fuzz/npy.sh tests/fuzz/fasta.sh tests/fuzz/graph.sh \
-  tests/fuzz/expr.sh tests/fuzz/counts.sh tests/fuzz/smi.sh
+  tests/fuzz/expr.sh tests/fuzz/counts.sh tests/fuzz/smi.sh tests/fuzz/json.sh \
+  tests/fuzz/config.sh
 tests_fuzz_fuzz_csv_SOURCES = tests/fuzz/fuzz_csv.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_csv_LDADD = $(app_archives) libfigure.a libdata.a libcompute.a libbase.a \
   $(APP_LIBS) $(COMPUTE_LIBS)
@@ -50,7 +52,12 @@ tests_fuzz_fuzz_counts_LDADD = $(app_archives) libfigure.a libdata.a libcompute.
 tests_fuzz_fuzz_smi_SOURCES = tests/fuzz/fuzz_smi.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_smi_LDADD = $(app_archives) libfigure.a libdata.a libcompute.a libbase.a \
   $(APP_LIBS) $(COMPUTE_LIBS)
-EXTRA_DIST += tests/fuzz/smi tests/fuzz/smi.sh
+tests_fuzz_fuzz_json_SOURCES = tests/fuzz/fuzz_json.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz.h
+tests_fuzz_fuzz_json_LDADD = $(tests_fuzz_fuzz_smi_LDADD)
+tests_fuzz_fuzz_config_SOURCES = tests/fuzz/fuzz_config.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz.h
+tests_fuzz_fuzz_config_LDADD = $(tests_fuzz_fuzz_smi_LDADD)
+EXTRA_DIST += tests/fuzz/smi tests/fuzz/smi.sh tests/fuzz/json tests/fuzz/json.sh \
+  tests/fuzz/config tests/fuzz/config.sh
 EXTRA_DIST += tests/fuzz/csv tests/fuzz/npy tests/fuzz/csv.sh tests/fuzz/npy.sh \
   tests/fuzz/fasta tests/fuzz/fasta.sh tests/fuzz/graph tests/fuzz/graph.sh \
   tests/fuzz/expr tests/fuzz/expr.sh tests/fuzz/counts tests/fuzz/counts.sh
@@ -60,13 +67,16 @@ EXTRA_DIST += tests/fuzz/csv tests/fuzz/npy tests/fuzz/csv.sh tests/fuzz/npy.sh 
 # `make fuzz FUZZERS='fasta graph' FUZZ_OTHERS=`.  FUZZERS: of readers, by libFuzzer under ASan and
 # UBSan; what it finds new lies in fuzz/NAME of the build directory.  FUZZ_OTHERS: the tests with
 # generators of their own, as this tree was configured (--enable-sanitize).
-FUZZERS = csv npy fasta graph expr counts smi molecules
+# fuzz-fast looks wider: without sanitizers, optimised, short inputs, five to ten times as many a
+# second.  What it finds new lies where fuzz begins, which runs it under sanitizers.
+FUZZERS = csv npy fasta graph expr counts smi molecules json
 FUZZ_OTHERS = tests/fuzz/fuzz_script tests/fuzz/fuzz_session tests/fuzz/fuzz_input \
   $(srcdir)/tests/fuzz/runs.sh
 FUZZ_CC = clang
 FUZZ_SECONDS = 300
-FUZZ_FLAGS = -std=gnu11 -g -O1 -fsanitize=fuzzer,address,undefined \
-  -fno-sanitize-recover=undefined -D_GNU_SOURCE -DPKGLIBEXECDIR='"$(pkglibexecdir)"' \
+FUZZ_BYTES = 16384
+FUZZ_SANITIZE = -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined
+FUZZ_FLAGS = -std=gnu11 $(FUZZ_SANITIZE) -D_GNU_SOURCE -DPKGLIBEXECDIR='"$(pkglibexecdir)"' \
   -I$(abs_top_builddir) -I$(top_srcdir)/src \
   -I$(top_srcdir)/tests/fuzz
 fuzz_sources = src/base/buf.c src/base/mem.c src/base/spill.c src/base/status.c src/base/text.c \
@@ -74,7 +84,9 @@ fuzz_sources = src/base/buf.c src/base/mem.c src/base/spill.c src/base/status.c 
 # What these call beside the readers, as it was built.
 fuzz_libs = '$(abs_top_builddir)'/libdata.a '$(abs_top_builddir)'/libcompute.a \
   '$(abs_top_builddir)'/libbase.a
-.PHONY: fuzz
+.PHONY: fuzz fuzz-fast
+fuzz-fast:
+	$(MAKE) fuzz FUZZ_OTHERS= FUZZ_BYTES=1024 FUZZ_SANITIZE='-g -O2 -fsanitize=fuzzer'
 fuzz: $(app_archives) libfigure.a libdata.a libcompute.a libbase.a $(FUZZ_OTHERS)
 	@$(MKDIR_P) fuzz; failed=; \
 	for f in $(FUZZERS); do \
@@ -84,8 +96,9 @@ fuzz: $(app_archives) libfigure.a libdata.a libcompute.a libbase.a $(FUZZ_OTHERS
 	    tests/fuzz/fuzz_$$f.c $(fuzz_sources) \
 	    `printf '%s\n' $(libdata_a_SOURCES) | grep '[.]c$$'` $(HDF5_CFLAGS) $(fuzz_libs) $(APP_LIBS) \
 	    $(COMPUTE_LIBS)) && \
-	  fuzz/fuzz_$$f -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 -max_len=16384 \
-	    -print_final_stats=1 -artifact_prefix=fuzz/ fuzz/$$f $(srcdir)/tests/fuzz/$$f || \
+	  fuzz/fuzz_$$f -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048 \
+	    -max_len=$(FUZZ_BYTES) -print_final_stats=1 \
+	    -artifact_prefix=fuzz/ fuzz/$$f $(srcdir)/tests/fuzz/$$f || \
 	    failed="$$failed $$f"; \
 	done; \
 	for f in $(FUZZ_OTHERS); do \

@@ -56,6 +56,9 @@ static void judge(struct job *j, const struct row *r, int status)
               strstr(said, "\"type\":\"error\"") ? strstr(said, "\"type\":\"error\"") : "");
     else if (code == 5 && !error && !strstr(mutter, "gpdesk: "))
         found(j, "exit 5 without a word");
+    if (code == 5 && !strcmp(class, "write") &&
+        (!strcmp(r->error, "EINTR") || !strcmp(r->error, "short")))
+        found(j, "a write that is interrupted or short is done again, not told");
     if (code == 5 && !error && strstr(mutter, "gpdesk: \n"))
         found(j, "exit 5 with an empty text");
     check_left(j, killed || status < 0);

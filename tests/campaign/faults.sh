@@ -25,6 +25,11 @@ done
 rc=$?
 sed 's/^/# /' said
 is "import: no run lacks a part for one refused request" "$rc" 0
+# What there is no memory for on the command line is no mistake of its words: requests about 202.
+"$drive" --scene=import --class=alloc --first=196 --last=208 >said 2>&1
+rc=$?
+sed 's/^/# /' said
+is "import: no memory for arguments" "$rc" 0
 "$drive" --scene=batch --class=write --error=kill --sample=3 >said 2>&1
 is "faults are met" "$(grep -c ' [1-9][0-9]* tried.* [1-9][0-9]* killed, 0 found' said)" 1
 finish

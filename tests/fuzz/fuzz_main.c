@@ -1,6 +1,8 @@
 /* tests/fuzz/fuzz_main.c -- runs a fuzz entry point without libFuzzer, inside `make check`: every
  * file of the corpus as it is, then seeded mutations of them.
- *     fuzz_x DIR [seconds]     with FUZZ_KEEP set the last input stays in fuzz.bad */
+ *     fuzz_x DIR [seconds]     with FUZZ_KEEP set the last input stays in fuzz.bad
+ * It stops after 200,000 mutations.  In a slice, FUZZ_SECONDS replaces the seconds, without such an
+ * end, and FUZZ_SEED begins another sequence. */
 #include "fuzz.h"
 
 #include <dirent.h>
@@ -131,8 +133,12 @@ int main(int argc, char **argv)
     const char *base = argc > 1 ? argv[1] : getenv("FUZZ_CORPUS");
     double limit = argc > 2 ? strtod(argv[2], NULL) : 3.0;
     const bool keep = getenv("FUZZ_KEEP") != NULL;
+    const char *slice = getenv("FUZZ_SECONDS"), *seed = getenv("FUZZ_SEED");
+    const size_t most = slice != NULL ? SIZE_MAX : 200000;
     uint8_t *data = malloc(MAX_BYTES + 16);
     size_t runs = 0;
+    limit = slice != NULL ? strtod(slice, NULL) : limit;
+    state = seed != NULL ? strtoull(seed, NULL, 10) : state;
     if (base != NULL)
         load_all(base);
     if (nfiles == 0 || data == NULL) {
@@ -142,7 +148,7 @@ int main(int argc, char **argv)
     }
     for (size_t i = 0; i < nfiles; i++)
         LLVMFuzzerTestOneInput(corpus[i].b, corpus[i].n);
-    for (double end = now() + limit; now() < end && runs < 200000; runs++) {
+    for (double end = now() + limit; now() < end && runs < most; runs++) {
         const struct input *o = &corpus[draw() % nfiles];
         memcpy(data, o->b, o->n);
         size_t n = mutate(data, o->n);

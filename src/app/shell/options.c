@@ -563,8 +563,9 @@ void options_from_config(struct options *o, struct options_origin *who, struct b
     if (!f) {
         if (path.len && errno != ENOENT && errno != ENOTDIR)
             buf_printf(complaints, "%s: %s\n", path.s, strerror(errno));
-    } else if ((text = calloc(1, CONFIG_MAX)) != NULL) {
+    } else if ((text = malloc(CONFIG_MAX)) != NULL) {
         got = fread(text, 1, CONFIG_MAX - 1, f);
+        text[got] = '\0';
         if (strlen(text) != got || got == CONFIG_MAX - 1)
             buf_printf(complaints, "%s is not a text file of settings; it is ignored\n", path.s);
         else if (command_split(text, &st, &n, &err) != ST_OK)
