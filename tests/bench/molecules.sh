@@ -19,10 +19,10 @@ job() { # NAME COMMAND...
     name=$1 && shift
     [ -s "$name.txt" ] && return
     echo "== $name"
-    { time -p "$@"; } >"$name.part" 2>&1 && mv "$name.part" "$name.txt"
+    "$@" >"$name.part" 2>&1 && mv "$name.part" "$name.txt"
 }
 gpdesk() { # LINES
-    "$build/gpdesk" --no-config --threads 2 -e "$1"
+    time -p "$build/gpdesk" --no-config --threads 2 -e "$1"
 }
 hiv() { # SPLIT
     gpdesk "open $data/hiv/data.csv.gz beside=$data/hiv/fingerprints.csv.gz target=y
@@ -35,7 +35,7 @@ qm9() { # TARGET OTHER LINES
         kernel tanimoto; $3; score"
 }
 
-[ -x "$build/tests/bench/bench_products" ] && job speed "$build/tests/bench/bench_products"
+[ -x "$build/tests/bench/bench_products" ] && job speed time -p "$build/tests/bench/bench_products"
 job hiv0 hiv split0
 job hiv1 hiv split1
 [ -x "$build/gpdesk-molecules" ] || {
@@ -52,6 +52,6 @@ job bits qm9 tpsa crippen_logp \
     "fit features=8192 solver=pcg plan=store store=bits variance=4096 amplitude=0.138 noise=0.128"
 if [ -x "$build/tests/molecules/check_molecules" ]; then
     MOLECULES_ALL=1 CK_TIMEOUT_MULTIPLIER=20 CK_RUN_CASE=rdkit top_builddir=$build srcdir=$src \
-        job rdkit "$build/tests/molecules/check_molecules"
+        job rdkit time -p "$build/tests/molecules/check_molecules"
 fi
 grep -H -E 'RMSE|AUROC|^user|peak|places|bits' ./*.txt

@@ -117,8 +117,8 @@ double model_ratio(double amplitude, double noise);
  * fewer rows than the M columns of the model, and no more than AUTO_VARIANCE.
  * model_refine_rows: moves *ratio there, without a factor.
  * model_refine_factor: moves the ratio of a factor (with b and diag) there, and factorises L at it;
- * a factor with jitter keeps ratio and jitter if that is best, and has no jitter otherwise.  The
- * search takes at most AUTO_VARIANCE of the columns. */
+ * a factor with jitter keeps ratio and jitter if that is best, and has no jitter otherwise.  With
+ * 2 AUTO_VARIANCE columns or more the search takes some of them. */
 bool model_refine_by_rows(size_t n, size_t M);
 enum status model_refine_rows(struct fop *, size_t t, const double *y, double *ratio,
                               const struct ctl *, struct err *);

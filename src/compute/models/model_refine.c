@@ -24,8 +24,8 @@
  * error of the score, because new rows are never quite like those left out (after the
  * one-standard-error rule of Breiman et al. 1984).  An iterative fit judges by the factor that its
  * variances need anyway, at up to 4096 columns: most of the way from the 2048 of a tuning.  A
- * direct fit with more columns judges by as many of its own, one pair of every two, four, ...,
- * whose products are the kernel's divided by that number: a look costs an eighth, or less. */
+ * direct fit with twice as many columns or more judges by one pair of its own of every two, four,
+ * ..., whose products are the kernel's divided by that number: a look costs an eighth, or less. */
 #include "compute/models/model_impl.h"
 
 #include "base/mem.h"
@@ -355,7 +355,7 @@ static enum status factor_score(void *ctx, double ratio, struct look *l, const s
 }
 
 /* Of how many pairs of columns one is taken: a power of two that leaves AUTO_VARIANCE columns at
- * most.  1 where columns are not draws like each other. */
+ * least.  1 where columns are not draws like each other. */
 static size_t thinned(const struct model_map *z)
 {
     const size_t M = fop_cols(z->f);
@@ -364,7 +364,7 @@ static size_t thinned(const struct model_map *z)
     for (size_t i = 0; i < z->map->nterms; i++)
         if (!z->map->term[i].paired && !featmap_is_hashed(&z->map->term[i]))
             return 1;
-    while (M / every > AUTO_VARIANCE && M % (4 * every) == 0)
+    while (M / (2 * every) >= AUTO_VARIANCE && M % (4 * every) == 0)
         every *= 2;
     return every;
 }
