@@ -3,9 +3,9 @@
  *
  * By Cauchy and Schwarz, entry (i, j) of a term is at most the square root of the sums of squares
  * of columns i and j over its rows.  First they are guessed from a sample: the largest mean square
- * of SAMPLES groups of SAMPLE neighbouring rows, times the rows of a term.  A term that is beyond
- * is noticed when it is added, and everything starts again with the largest sums of squares of all
- * terms.  Neither depends on how rows are shared among threads and processes. */
+ * of at most SAMPLES groups of SAMPLE neighbouring rows, times the rows of a term.  A term that is
+ * beyond is noticed when it is added, and everything starts again with the largest sums of squares
+ * of all terms.  Neither depends on how rows are shared among threads and processes. */
 #include "compute/features/fop_panel.h"
 
 #include "base/mem.h"
@@ -17,8 +17,9 @@
 #include <string.h>
 
 enum {
-    SAMPLES = 16, /* groups of rows of a sample, */
+    SAMPLES = 16, /* groups of rows of a sample, at most, */
     SAMPLE = 16,  /* each of so many rows; rows that are made at once */
+    APART = 8,    /* units of SHARE_ROWS rows in each of which there is a group */
 };
 /* Bounds are so many times what they should be: for samples that are not typical, and for the
  * rounding of products. */
@@ -86,12 +87,18 @@ static enum status rows_look(struct look *s, size_t r0, size_t r1, size_t worker
     return ST_OK;
 }
 
+/* The groups of a sample of n rows. */
+static size_t samples_of(size_t n)
+{
+    return at_least(1, at_most(SAMPLES, n / (APART * SHARE_ROWS)));
+}
+
 /* The rows here of group i of the sample; the first row follows from the number of all rows. */
 static void sample_rows(const struct fop *f, size_t i, size_t *r0, size_t *r1)
 {
     const size_t all = share_rows(f->share, f->n), from = share_from(f->share);
     const size_t units = (all + SHARE_ROWS - 1) / SHARE_ROWS;
-    const size_t row = units * i / SAMPLES * SHARE_ROWS;
+    const size_t row = units * i / samples_of(all) * SHARE_ROWS;
     const bool here = row >= from && row < from + f->n;
 
     *r0 = here ? row - from : 0;
@@ -209,7 +216,8 @@ enum status fop_bounds_find(struct panel *p, bool all, struct err *err)
     s.errs = s.squares ? mem_calloc(threads, sizeof *s.errs, "bounds of sums", err) : NULL;
     enum status rc = s.errs ? ST_OK : ST_NOMEM;
     if (rc == ST_OK) {
-        pool_run(p->f->pool, all ? p->terms : SAMPLES, look_task, &s);
+        pool_run(p->f->pool, all ? p->terms : samples_of(share_rows(p->f->share, p->f->n)),
+                 look_task, &s);
         rc = look_merge(&s, threads, err);
     }
     if (rc == ST_OK)

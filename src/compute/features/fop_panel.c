@@ -112,8 +112,9 @@ static void panel_sizes(struct panel *p, size_t n, size_t M, size_t right, size_
     p->ldz = M + PAD;
     p->ldb = p->L + PAD;
     p->most = block_rows(p, n, limits_block_bytes() / (p->units ? 1 : 2), columns);
-    /* The last chunk, and the last slice, of each term may have less rows. */
-    const size_t more = p->cut.apart ? 0 : at_most(p->terms, p->most / TERM_LEAST + 1);
+    /* The last chunk, and the last slice, of each term of a block may have less rows. */
+    const size_t more = p->cut.apart ? 0 : at_least(1, at_most(p->terms,
+                                                               p->most / TERM_LEAST + 1)) - 1;
     p->slots = blas_tiles(p->most, CHUNK_ROWS) + more;
     p->chunk_bytes = p->units ? p->units->bytes(M) : 0;
     p->z_bytes = p->units ? p->slots * p->chunk_bytes : p->most * p->ldz * p->size;

@@ -235,6 +235,10 @@ static void term_fold(struct panel *p, size_t n, const double *di, double d, con
 {
     double unit[STRIP];
 
+    if (p->count == 1) { /* the only one */
+        memcpy(sum, s, n * sizeof *sum);
+        return;
+    }
     for (size_t at = 0; at < n; at += STRIP) {
         const size_t some = at_most(n - at, STRIP);
         fold_units_of(some, p->count, di + at, d, unit);
@@ -359,16 +363,17 @@ static void result_tile(struct panel *p, size_t i0, size_t j0, size_t worker)
     const size_t M = p->f->M, edge = p->cut.edge, lds = p->lds;
     const struct part_of t = { i0, at_most(M - i0, edge), j0, at_most(p->L - j0, edge), lds,
                                p->sum + worker * 2 * edge * lds, true };
-    double *all = t.sum + edge * lds;
+    const bool one = p->count == 1;
+    double *all = one ? t.sum : t.sum + edge * lds;
     struct span s = { .slot = 0 };
 
-    for (size_t j = 0; j < t.nj; j++)
+    for (size_t j = 0; !one && j < t.nj; j++)
         memset(all + j * lds, 0, t.mi * sizeof *all);
     for (size_t a = 0; a < p->now; a++, s.slot += s.c1) {
         s.t = &p->term[p->at + a];
         s.c1 = s.t->chunks;
         tile_add(p, k, &s, &t, worker);
-        for (size_t j = 0; j < t.nj; j++) {
+        for (size_t j = 0; !one && j < t.nj; j++) {
             const size_t top = p->lower && i0 == j0 ? j : 0;
             term_fold(p, t.mi - top, p->di + i0 + top, p->dj[j0 + j], t.sum + j * lds + top,
                       all + j * lds + top, NULL);
@@ -554,7 +559,7 @@ static void parts_merge(struct panel *p, size_t from, size_t to, double *zty)
             blas_daxpy(M, 1.0, p->cols + i * M, u);
     }
     for (size_t t = 0; y && t < p->ny; t++)
-        term_fold(p, M, p->dz, p->dy[t], y + t * M, zty + t * M,
+        term_fold(p, M, p->dz, p->count > 1 ? p->dy[t] : 0.0, y + t * M, zty + t * M,
                   p->zty_rest ? p->zty_rest + t * M : NULL);
     if (u)
         term_fold(p, M, p->dj, p->ds, u, total, NULL);
@@ -681,7 +686,8 @@ static enum status panel_run(struct panel *p, double *C, size_t ldc, double *zty
         rc = p->cols ? centre_find(f, err) : ST_NOMEM;
     }
     for (int all = 0; rc == ST_OK && beyond && all < 2; all++) {
-        rc = fop_bounds_find(p, all, err);
+        if (p->count > 1)
+            rc = fop_bounds_find(p, all, err);
         if (rc == ST_OK)
             rc = panel_sum(p, zty, phase, &beyond, err);
     }
