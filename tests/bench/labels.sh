@@ -78,7 +78,7 @@ two() { # NAME OPEN KERNEL POINTS [ROWS]: two classes, expectation propagation a
     [ -e "$data/$set/splits.csv.gz" ] || split='split column=split'
     [ "$set" = smsspam ] && split='split file=sms_splits.csv column=split0'
     one "$1-bernoulli" "open $2; likelihood bernoulli; $split; kernel $3
-        tune solver=sparse inducing=100 ${5:+rows=$5} evals=12
+        tune solver=sparse inducing=100 ${5:+rows=$5 polish=no} evals=12
         fit solver=sparse inducing=$4; score"
 }
 three iris "$data/iris/data.csv.gz target=y" rbf 256
