@@ -236,7 +236,7 @@ static void row_line(const struct row_columns *w, struct rec *rec)
         rec_safe(rec, buf_str(&own));
         rec_text(rec, "; latent mean %.5g (above 0: ", w->mean);
         rec_safe(rec, w->m.enc.classes[1]);
-        rec_text(rec, "), average of %zu training rows %.5g\n", w->others, w->average);
+        rec_text(rec, "), latent average of %zu training rows %.5g\n", w->others, w->average);
     } else {
         rec_text(rec, "row %zu by %s: mean %.5g, target %.5g; average of %zu training rows %.5g\n",
                  w->row + 1, w->m.run, w->mean, target_of(w, w->row), w->others, w->average);

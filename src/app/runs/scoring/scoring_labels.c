@@ -17,9 +17,17 @@ static size_t *confusion(const struct prediction *p)
 {
     const size_t C = p->classes ? p->classes : 2;
     size_t *count = mem_calloc(C, C * sizeof *count, "counts", NULL);
+    double *taken = count ? mem_calloc(p->n, sizeof *taken, "the chosen classes", NULL) : NULL;
 
-    for (size_t i = 0; count && i < p->n; i++)
-        count[(size_t)p->y[i] * C + (size_t)run_prediction_class(p, i)]++;
+    for (size_t i = 0; taken && i < p->n; i++)
+        taken[i] = (double)run_prediction_class(p, i);
+    if (taken) {
+        label_scores_confusion(p->n, C, p->y, taken, count);
+    } else {
+        free(count);
+        count = NULL;
+    }
+    free(taken);
     return count;
 }
 
@@ -61,13 +69,20 @@ void scoring_labels_json(struct rec *rec, const struct encoding *enc, const stru
     free(count);
 }
 
-void scoring_labels_rule(struct rec *rec, const struct encoding *enc, const struct metrics *m)
+/* By which rule classes are chosen; false: the likeliest are. */
+static bool rule_text(struct rec *rec, const struct encoding *enc)
 {
     if (!enc->rule)
-        return;
+        return false;
     rec_text(rec, "\n  classes are chosen by ");
     rec_safe(rec, enc->rule);
-    rec_text(rec, ": mean over classes %.4f", m->balanced_accuracy);
+    return true;
+}
+
+void scoring_labels_rule(struct rec *rec, const struct encoding *enc, const struct metrics *m)
+{
+    if (rule_text(rec, enc))
+        rec_text(rec, ": mean over classes %.4f", m->balanced_accuracy);
 }
 
 /* "A for B 12 of 150": the most frequent errors. */
@@ -105,10 +120,7 @@ void scoring_labels_text(struct rec *rec, const struct encoding *enc, const stru
     rec_text(rec, "  probabilities are off by %.4f on average (ECE), by %.4f at most (MCE)", m->ece,
              m->mce);
     scoring_tell_clipped(rec, m);
-    if (enc->rule) {
-        rec_text(rec, "\n  classes are chosen by ");
-        rec_safe(rec, enc->rule);
-    }
+    rule_text(rec, enc);
     if (count)
         most_confused(rec, enc, count, p->classes);
     free(count);
