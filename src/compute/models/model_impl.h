@@ -119,9 +119,12 @@ double model_ratio(double amplitude, double noise);
  * model_refine_factor: moves the ratio of a factor (with b and diag) there, and factorises L at it;
  * a factor with jitter keeps ratio and jitter if that is best, and has no jitter otherwise.  With
  * 2 AUTO_VARIANCE columns or more the search takes some of them. */
+struct model_map;
 bool model_refine_by_rows(size_t n, size_t M);
 enum status model_refine_rows(struct fop *, size_t t, const double *y, double *ratio,
                               const struct ctl *, struct err *);
+enum status model_refine_factor(const struct model_map *, size_t t, const double *y,
+                                struct gram_factor *, const struct ctl *, struct err *);
 /* The effective dimension M - ratio tr A^-1 from the factor L of A (share/doc/methods.md 6.7).
  * tr A^-1 = |L^-1|_F^2 is summed over blocks of columns of L^-1, M^3 / 3 operations; its terms, the
  * diagonal of A^-1, go to `inverse` (M; NULL: not wanted). */
@@ -143,8 +146,6 @@ enum status model_open(const struct model *, size_t columns, const struct source
                        const struct fop_opts *, const struct backend_ops *, struct model_map *,
                        struct err *);
 void model_close(struct model_map *);
-enum status model_refine_factor(const struct model_map *, size_t t, const double *y,
-                                struct gram_factor *, const struct ctl *, struct err *);
 
 /* A prediction under way: mean, and varf unless it is NULL, of n rows for each target. */
 struct prediction {

@@ -176,12 +176,13 @@ static void sample_rows(void *ctx, size_t task, size_t worker)
 {
     const struct sample_fill *j = ctx;
     struct sample *s = j->s;
-    double *all = mem_calloc(fop_cols(j->f), sizeof *all, "a row of features", NULL);
+    double *all = s->every > 1 ? mem_calloc(fop_cols(j->f), sizeof *all, "a row of features", NULL)
+                               : NULL;
 
     (void)worker;
     for (size_t i = task * STRIP; i < (task + 1) * STRIP && i < s->m; i++) {
         const size_t r = sample_row(s, i);
-        const enum status rc = all ? sample_one(j, r, i, all) : ST_NOMEM;
+        const enum status rc = all || s->every == 1 ? sample_one(j, r, i, all) : ST_NOMEM;
         for (size_t q = 0; q < s->t; q++)
             s->y[q * s->m + i] = j->y[q * s->n + r];
         if (rc != ST_OK)
@@ -398,8 +399,8 @@ static enum status refine_thin(const struct model_map *z, size_t every, size_t t
                                struct err *err)
 {
     const size_t M = fop_cols(z->f);
-    const double shift = log((double)every);
-    struct search s = { .start = *best - shift, .most = looks_most(M / every) };
+    const double start = *best, shift = log((double)every);
+    struct search s = { .start = start - shift, .most = looks_most(M / every) };
     struct gram_factor thin = { .L = NULL };
     struct sample sample = { 0 };
     struct by_factor by = { &sample, &thin, NAN };
@@ -409,7 +410,7 @@ static enum status refine_thin(const struct model_map *z, size_t every, size_t t
         rc = sample_make(&sample, z->f, every, t, y, err);
     if (rc == ST_OK)
         rc = search_run(&s, &(struct scorer){ factor_score, &by }, best, ctl, err);
-    *best = *best == s.start ? s.start + shift : *best + shift;
+    *best = *best == s.start ? start : *best + shift;
     sample_free(&sample);
     free(thin.L);
     free(thin.b);

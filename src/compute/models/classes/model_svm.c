@@ -51,6 +51,13 @@ static enum status refused(const struct fit_opts *o, size_t n, struct err *err)
         err_hint(err, "likelihood bernoulli, then fit solver=svm  |  fit");
         return ST_UNSUPPORTED;
     }
+    if (o->labels.balanced) {
+        err_named(err, ST_UNSUPPORTED, "svm",
+                  "classweights=balanced weighs rows of Laplace's method; a support vector machine "
+                  "has one price for all");
+        err_hint(err, "likelihood bernoulli, then fit solver=svm  |  fit");
+        return ST_UNSUPPORTED;
+    }
     if (!csvc_here())
         return csvc_new(0, NULL, NULL, err) ? ST_INTERNAL : ST_UNSUPPORTED;
     if (n <= ROWS_MOST)
