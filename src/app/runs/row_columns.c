@@ -289,8 +289,9 @@ static struct figure *row_figure(const void *work, struct err *err)
                            ? figure_add(f, "change", MARK_BARS, n, x, y, err)
                            : NULL;
     const bool ok = s && figure_names(&f->x, n, (const char *const *)word, err) == ST_OK &&
-                    figure_verdict(f, err, "mean %.4g, average of training rows %.4g; most by "
-                                   "%.40s, %+.3g", w->mean, w->average, word[0], y[0]) == ST_OK;
+                    figure_verdict(f, err, "%smean %.4g, average of training rows %.4g; most "
+                                   "by %.40s, %+.3g", one.nclasses ? "latent " : "", w->mean,
+                                   w->average, word[0], y[0]) == ST_OK;
     for (size_t i = 0; i < n; i++)
         free(word[i]);
     buf_free(&label);
