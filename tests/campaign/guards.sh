@@ -4,7 +4,8 @@
 # each guard, its row of the table in README.md.  It takes minutes; `make campaign` runs it.
 #
 # Parts: drive (refused calls), cut (power cuts), cases (named cases), test (a program of
-# tests).  Each passes with all guards in place, and must fail without the one.
+# tests), fuzz (a harness for two seconds).  Each passes with all guards in place, and must fail
+# without the one.
 . "${srcdir:-$(dirname "$0")/../..}/tests/scripts/lib.sh"
 
 if test "${GPDESK_CAMPAIGN:-}" != all && test $# -eq 0; then
@@ -32,6 +33,9 @@ part() {
         cat "$dir/cases.out"
         ! grep -q '^not ok' "$dir/cases.out"
         ;;
+    fuzz)
+        FUZZ_SECONDS=2 "$copy/build/tests/fuzz/fuzz_$2" "$src/tests/fuzz/$2"
+        ;;
     test)
         (cd "$copy/build" && top_builddir=. top_srcdir=$copy "tests/$2")
         ;;
@@ -41,6 +45,7 @@ part() {
 made() {
     case $1 in
     test) set -- "tests/$2" ;;
+    fuzz) set -- "tests/fuzz/fuzz_$2" ;;
     *) set -- gpdesk ;;
     esac
     make -s -C "$copy/build" "$@" >"$dir/make.out" 2>&1
@@ -90,4 +95,6 @@ guard "the checksum of a row" app/session/store_db.c \
     's/sqlite3_column_int(q, 3) == 1 &&/sqlite3_column_int(q, 3) >= 0 \&\&/' test check_store
 guard "one program at a time" app/session/store_new.c 's/fcntl(fd, F_OFD_SETLK, &lock) == 0/true/' \
     cases ""
+guard "an array holds finite numbers" data/formats/import_npy.c \
+    's/if (!isfinite(x)) {/if (isnan(x) \&\& to->nan_missing) {/' fuzz npy
 finish
