@@ -28,10 +28,18 @@ check_PROGRAMS += tests/fuzz/fuzz_session
 TESTS += tests/fuzz/fuzz_session
 EXTRA_DIST += tests/fuzz/corpus/session/small.rows tests/fuzz/corpus/session/exact.rows \
   tests/fuzz/corpus/session/lies.rows
-tests_fuzz_fuzz_session_SOURCES = tests/fuzz/fuzz_session.c tests/store_support.c \
-  tests/store_support.h
+tests_fuzz_fuzz_session_SOURCES = tests/fuzz/fuzz_session.c tests/fuzz/rows.c tests/fuzz/rows.h \
+  tests/store_support.c tests/store_support.h
 tests_fuzz_fuzz_session_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
 tests_fuzz_fuzz_session_LDADD = $(store_tests)
+
+check_PROGRAMS += tests/fuzz/fuzz_rows
+TESTS += tests/fuzz/rows.sh
+EXTRA_DIST += tests/fuzz/rows.sh tests/fuzz/rows
+tests_fuzz_fuzz_rows_SOURCES = tests/fuzz/fuzz_rows.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz.h \
+  tests/fuzz/rows.c tests/fuzz/rows.h tests/store_support.c tests/store_support.h
+tests_fuzz_fuzz_rows_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
+tests_fuzz_fuzz_rows_LDADD = $(store_tests)
 
 TESTS += tests/screens/resume.sh tests/screens/unsaved.sh
 EXTRA_DIST += tests/screens/resume.sh tests/screens/unsaved.sh

@@ -1,5 +1,6 @@
 /* tests/fuzz/check_points.c -- sessions whose models were tampered with, under checksums that are
- * right: inducing points, strings, support vectors, sites and levels of two classes. */
+ * right: inducing points, strings, support vectors, sites and levels of two classes, and how data
+ * was made. */
 #include "app/session/store_impl.h"
 #include "compute/models/classes/csvc.h"
 #include "data/checksum.h"
@@ -75,7 +76,8 @@ static void sql_summed(const char *path, const char *text)
                                   "UPDATE blob SET data = CAST(data AS BLOB);"
                                   "UPDATE blob SET sum = "
                                       "rowsum('blob', owner, what, part, data);"
-                                      "UPDATE run SET sum = rowsum('run', id, name, body)",
+                                      "UPDATE run SET sum = rowsum('run', id, name, body);"
+                                  "UPDATE dataset SET sum = rowsum('dataset', id, body)",
                                   NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(db);
 }
@@ -254,6 +256,29 @@ START_TEST(hostile_classes_do_no_harm)
 }
 END_TEST
 
+/* How bundled data was made: a line without its name, of unknown data, of another number of rows,
+ * or no line; the data is left out, the fit stays. */
+static const char *const hostile_recipes[] = {
+    "SELECT 1",
+    "UPDATE dataset SET body = replace(body, 'demo toy n=30', 'demo n=30')",
+    "UPDATE dataset SET body = replace(body, 'demo toy n=30', 'demo nothing')",
+    "UPDATE dataset SET body = replace(body, 'demo toy n=30', 'demo toy n=31')",
+    "UPDATE dataset SET body = replace(body, 'demo toy n=30', 'demo')",
+    "UPDATE dataset SET body = replace(body, 'demo toy n=30', 'open')",
+};
+
+START_TEST(hostile_recipes_do_no_harm)
+{
+    struct desk d;
+
+    (void)tampered(&d, "demo toy n=30; kernel rbf; fit solver=exact", hostile_recipes[_i], true);
+    ck_assert_msg((d.ws->ndata == 1) == (_i == 0), "%s: %s", hostile_recipes[_i],
+                  buf_str(&d.said));
+    ck_assert(_i == 0 || strstr(buf_str(&d.said), "toy") != NULL);
+    desk_close(&d);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("points");
@@ -268,6 +293,8 @@ int main(void)
           (int)(sizeof hostile_strings / sizeof *hostile_strings) },
         { "classes", hostile_classes_do_no_harm,
           (int)(sizeof hostile_classes / sizeof *hostile_classes) },
+        { "recipes", hostile_recipes_do_no_harm,
+          (int)(sizeof hostile_recipes / sizeof *hostile_recipes) },
         { "points", hostile_points_do_no_harm,
           (int)(sizeof hostile_points / sizeof *hostile_points) },
     };

@@ -9,6 +9,9 @@
 #include <time.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+/* A harness may change inputs in ways of its own, in room for `most` bytes; both drivers then use
+ * this.  Returns the new length. */
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t n, size_t most, unsigned seed);
 
 static inline void fuzz_fail(const char *why)
 {

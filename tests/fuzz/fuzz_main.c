@@ -17,6 +17,8 @@ struct input {
     size_t n;
 };
 
+#pragma weak LLVMFuzzerCustomMutator
+
 static struct input corpus[MAX_FILES];
 static size_t nfiles;
 
@@ -151,7 +153,9 @@ int main(int argc, char **argv)
     for (double end = now() + limit; now() < end && runs < most; runs++) {
         const struct input *o = &corpus[draw() % nfiles];
         memcpy(data, o->b, o->n);
-        size_t n = mutate(data, o->n);
+        size_t n = LLVMFuzzerCustomMutator != NULL
+                       ? LLVMFuzzerCustomMutator(data, o->n, MAX_BYTES, (unsigned)draw())
+                       : mutate(data, o->n);
         if (keep)
             leave(data, n);
         LLVMFuzzerTestOneInput(data, n);

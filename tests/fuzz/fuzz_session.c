@@ -1,11 +1,10 @@
-/* tests/fuzz/fuzz_session.c -- the reader of sessions under any contents.
+/* tests/fuzz/fuzz_session.c -- the reader of session files under any contents.
  *
  * Checksums stop random damage before it reaches the reader; a hostile file has them right.  So the
- * input is text, one row a line, that becomes a session with valid checksums:
- *     state NAME JSON | dataset ID JSON | run ID NAME JSON | script ID LINE | blob OWNER WHAT HEX
- * and anything that is no such text is taken as the bytes of the file itself.  Held to: it opens or
- * is refused with a reason, and then commands that look at everything work.  Built two ways: with
- * libFuzzer
+ * input is the text of rows.h, which becomes a session with valid checksums, and anything that is
+ * no such text is taken as the bytes of the file itself.  Held to: it opens or is refused with a
+ * reason, and then commands that look at everything work.  Files make it slow: fuzz_rows.c reads
+ * the same rows in memory.  Built two ways: with libFuzzer
  *     clang -g -fsanitize=fuzzer,address,undefined -DLIBFUZZER ...
  * and, in `make check`, with a main that runs the corpus and mutations of it by a fixed generator.
  */
@@ -13,9 +12,9 @@
 
 #include "app/session/store.h"
 #include "app/session/store_impl.h"
+#include "rows.h"
 #include "store_support.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,53 +26,6 @@ static void fail(const char *why)
 {
     fprintf(stderr, "fuzz_session: %s\n", why);
     abort();
-}
-
-/* The digits of `text` as bytes, in place. */
-static size_t from_hex(char *text)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; text[i] && text[i + 1]; i += 2, n++) {
-        char two[3] = { text[i], text[i + 1], '\0' }, *end;
-        const unsigned long byte = strtoul(two, &end, 16);
-        if (*end)
-            break;
-        text[n] = (char)byte;
-    }
-    return n;
-}
-
-/* One row; false when the line is none. */
-static bool put_row(struct sdb *db, char *line)
-{
-    char *word[4];
-    size_t n = 0;
-
-    for (char *p = line; n < 4; p++) {
-        word[n++] = p;
-        if (n == 4 || !(p = strchr(p, ' ')))
-            break;
-        *p = '\0';
-    }
-    if (n < 3)
-        return false;
-    const int64_t id = strtoll(word[1], NULL, 10);
-    if (n == 4 && (!strcmp(word[0], "state") || !strcmp(word[0], "dataset") ||
-                   !strcmp(word[0], "script")))
-        word[3][-1] = ' '; /* three words only */
-    if (!strcmp(word[0], "state"))
-        return store_db_put_state(db, word[1], word[2], NULL) == ST_OK;
-    if (!strcmp(word[0], "dataset"))
-        return store_db_put_dataset(db, id, word[2], NULL) == ST_OK;
-    if (!strcmp(word[0], "script"))
-        return store_db_put_script(db, id, word[2], NULL) == ST_OK;
-    if (n == 4 && !strcmp(word[0], "run"))
-        return store_db_put_run(db, id, word[2], word[3], NULL) == ST_OK;
-    if (n == 4 && !strcmp(word[0], "blob"))
-        return store_db_put_part(db, word[1], word[2], 0, word[3], from_hex(word[3]), NULL) ==
-               ST_OK;
-    return false;
 }
 
 static void clean(void)
@@ -96,14 +48,7 @@ static void write_rows(char *text)
         fail("no session can be made");
     if (store_db_begin(db, NULL) != ST_OK)
         fail("no transaction");
-    for (char *line = text, *end; *line; line = end) {
-        end = strchr(line, '\n');
-        if (end)
-            *end++ = '\0';
-        else
-            end = line + strlen(line);
-        (void)put_row(db, line);
-    }
+    rows_put(db, text);
     if (store_db_commit(db, NULL) != ST_OK)
         store_db_rollback(db);
     store_db_close(db);
@@ -167,47 +112,6 @@ static size_t pick(size_t n) /* xorshift64: fixed, so that a failure repeats */
     return n ? (size_t)(state % n) : 0;
 }
 
-/* A few changes of the kind that a reader trips over. */
-static size_t mutate(uint8_t *b, size_t n, size_t cap)
-{
-    static const char *const bits[] = {"-1",   "0",           "1e308", "null", "[]",  "{}",
-                                       "\"\"", "99999999999", "1.5",   "true", "rbf", "\\u0000",
-                                       ","};
-
-    for (size_t k = 1 + pick(3); k-- > 0 && n > 16;) {
-        const size_t at = pick(n), len = pick(n - at < 40 ? n - at : 40);
-        const char *bit = bits[pick(sizeof bits / sizeof *bits)];
-        switch (pick(4)) {
-        case 0: /* another byte */
-            b[at] = (uint8_t)(32 + pick(95));
-            break;
-        case 1: /* a span goes */
-            memmove(b + at, b + at + len, n - at - len);
-            n -= len;
-            break;
-        case 2: /* a span twice */
-            if (n + len <= cap) {
-                memmove(b + at + len, b + at, n - at);
-                n += len;
-            }
-            break;
-        default: { /* a value becomes another: from the next colon on */
-            uint8_t *colon = memchr(b + at, ':', n - at);
-            const size_t room = colon ? n - (size_t)(colon + 1 - b) : 0;
-            size_t old = 0;
-            while (old < room && !strchr(",}]", colon[1 + old]))
-                old++;
-            if (colon && n - old + strlen(bit) <= cap) {
-                memmove(colon + 1 + strlen(bit), colon + 1 + old, room - old);
-                memcpy(colon + 1, bit, strlen(bit));
-                n = n - old + strlen(bit);
-            }
-        }
-        }
-    }
-    return n;
-}
-
 static uint8_t *load(const char *name, size_t *n)
 {
     enum { MOST = 1 << 20 };
@@ -242,7 +146,7 @@ int main(int argc, char **argv)
         LLVMFuzzerTestOneInput(seed, n);
         for (int k = 0; k < mutations && argc == 1; k++, done++) {
             memcpy(b, seed, n);
-            m = mutate(b, n, n + 4096);
+            m = rows_mutate(b, n, n + 4096, pick);
             LLVMFuzzerTestOneInput(b, m);
         }
         free(seed);

@@ -45,7 +45,8 @@ static enum status make_demo(const char *path, const struct args *a, int64_t row
         o.xy = path + 15;
         return demo_make("points", &o, out, err);
     }
-    if (!a)
+    const char *name = a ? args_text(a, "name") : NULL;
+    if (!name)
         return err_set(err, ST_FORMAT, "how it was made is not known");
     o.n = (size_t)args_int(a, "n", 0);
     o.kernel = args_text(a, "kernel");
@@ -53,7 +54,7 @@ static enum status make_demo(const char *path, const struct args *a, int64_t row
     o.seed = seed ? strtoull(seed + 5, NULL, 10) : (uint64_t)args_int(a, "seed", 0);
     if (o.n && rows >= 0 && o.n != (size_t)rows)
         return err_set(err, ST_FORMAT, "its number of rows is not as noted");
-    return demo_make(args_text(a, "name"), &o, out, err);
+    return demo_make(name, &o, out, err);
 }
 
 /* rows: as noted; -1: not known, because steps may have left rows out.
