@@ -115,7 +115,12 @@ awk 'BEGIN { print "x,y"; for (i = 0; i < 80; i++) printf "%d,%s\n", i, i < 40 ?
 run --format json -e 'open e.csv target=y; likelihood bernoulli link=logit' \
     -e 'split valid=20% seed=3; set l=0.3; fit amplitude=20; calibrate'
 has "rows without errors bound no temperature" "$out$err" \
-    '"name":"temperature-bound".*counts a further row as wrong'
+    '"name":"temperature-bound".*the temperature 0.02 is at the end of its range'
+run -e 'open e.csv target=y; likelihood dirichlet; split valid=20% seed=3; set l=0.3' \
+    -e 'fit amplitude=20; calibrate'
+has "rows without errors are told where they make probabilities less sure" "$out$err" \
+    'note.temperature-bound.*the temperature [1-9][.0-9]* counts a further row as wrong'
+is "and say not that these were too sure" "$(printf '%s\n' "$out$err" | grep -c 'too sure')" 0
 
 # 20 sets of three classes: the mean coverage is what split conformal prediction promises.
 sum=0

@@ -294,6 +294,20 @@ static void tell_numbers(struct rec *rec, const struct calibrating *c, const str
              factor[0], 100.0 * c->ask.level, reach[0]);
 }
 
+/* Rows without an error are taken to be wrong with a small probability each, which makes sure
+ * probabilities surer or, where they were surer than that, less sure; the end of the range is told
+ * as such. */
+static void tell_bound(struct workspace *ws, const struct run *r, size_t rows,
+                       const struct temperature *t)
+{
+    const bool end = t->best < 1.01 * TEMPERATURE_LEAST || t->best > 0.99 * TEMPERATURE_MOST;
+
+    if (t->at_bound)
+        ws_tell(ws, REC_NOTE, r->id, "temperature-bound", "calibrate share=0.2",
+                "%zu rows do not say how sure probabilities may be: the temperature %.3g %s", rows,
+                t->best, end ? "is at the end of its range" : "counts a further row as wrong");
+}
+
 static void tell(struct workspace *ws, const struct calibrating *c, const struct run *r)
 {
     struct rec rec;
@@ -320,12 +334,8 @@ static void tell(struct workspace *ws, const struct calibrating *c, const struct
         rec_bool(&rec, "learned_anew", c->ask.rows > 0);
     rec_num(&rec, "seconds", c->seconds);
     ws_emit(ws, &rec);
-    if (r->model->kind->classes && c->classes.temperature.at_bound)
-        ws_tell(ws, REC_NOTE, r->id, "temperature-bound", "calibrate share=0.2",
-                "%zu rows do not say how sure probabilities may be: the temperature %.3g %s",
-                c->rows, c->classes.temperature.best,
-                c->classes.temperature.best < 1.0 ? "counts a further row as wrong"
-                                                  : "is at the end of its range");
+    if (r->model->kind->classes)
+        tell_bound(ws, r, c->rows, &c->classes.temperature);
 }
 
 static void calibrate_failed(struct workspace *ws, struct job *job, struct run *r, enum status rc,

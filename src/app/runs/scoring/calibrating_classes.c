@@ -120,6 +120,18 @@ size_t calibrating_classes_set(const struct model *m, size_t classes, const stru
     return n;
 }
 
+/* What the temperature says of the probabilities before it.  Rows that do not bound it, because
+ * none of them is wrong, cannot say that probabilities were too sure; a note tells of them. */
+static const char *verdict(const struct temperature *t)
+{
+    if (t->at_bound && t->best > 1.0 && t->best < 0.99 * TEMPERATURE_MOST)
+        return "";
+    if (fabs(log(t->best)) < 0.1)
+        return " (the probabilities are nearly right)";
+    return t->best < 1.0 ? " (the probabilities were too cautious)"
+                         : " (the probabilities were too sure)";
+}
+
 void calibrating_classes_tell(struct rec *rec, const struct calibrating_classes *c)
 {
     const struct temperature *t = &c->temperature;
@@ -135,9 +147,7 @@ void calibrating_classes_tell(struct rec *rec, const struct calibrating_classes 
     rec_num(rec, "log_loss_before", t->before);
     rec_num(rec, "log_loss_after", t->after);
     rec_text(rec, "temperature %.4g: log loss there %.4f, %.4f before%s", t->best, t->after,
-             t->before, fabs(log(t->best)) < 0.1 ? " (the probabilities are nearly right)"
-             : t->best < 1.0 ? " (the probabilities were too cautious)"
-                             : " (the probabilities were too sure)");
+             t->before, verdict(t));
 }
 
 /* The sets of all rows: the share that holds the observed class, of those whose class is known;
