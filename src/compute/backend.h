@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define BACKEND_ABI 15 /* 15: learned maps (backend_nets) */
+#define BACKEND_ABI 16 /* 16: `least` and `spent` */
 #define BACKEND_ENTRY "gpdesk_backend"
 
 struct share; /* compute/share.h */
@@ -186,6 +186,11 @@ struct fop_groups;
 struct fop_softmax;
 struct fop_chosen { size_t rows, per; const size_t *at; };
 
+/* Of a backend of several processes, since they were started: how many there are, the seconds that
+ * they worked and waited for each other, all together, and that sums took; how many were lost, and
+ * why the last one was. */
+struct backend_spent { size_t ranks, lost; double work, waiting, sums; struct err why; };
+
 /* NULL members: `has_dtile` to `grad` are done by the CPU backend, `gram` to `blocks` by blocks
  * of rows from the backend's tiles.  A backend that has all of these is asked for tiles of
  * samples of at most 4096 rows only: the rows can be where the caller cannot read them.  BACKEND
@@ -193,6 +198,7 @@ struct fop_chosen { size_t rows, per; const size_t *at; };
 struct backend_ops {
     unsigned abi;                                     /* BACKEND_ABI at build time */
     const char *name, *summary;                       /* "cpu", "AVX-512, 2 threads" */
+    size_t least; /* operators of fewer rows are left to the CPU backend */
     int (*probe)(char *why, size_t len);              /* score; 0: not usable here, and why */
     /* False for a map that has steps without loops here; the CPU then takes it.  NULL: serves
      * all. */
@@ -281,6 +287,7 @@ struct backend_ops {
     size_t (*devices)(char *why, size_t len);
     enum status (*describe)(size_t device, struct backend_device *, struct err *);
     enum status (*use)(size_t device, struct err *);
+    void (*spent)(struct backend_spent *); /* NULL: it is one process */
 };
 const struct backend_ops *backend_cpu(void);
 /* The vector level in use: "portable", "avx2", "avx512" or "amx".  cpu_force_level must come before

@@ -34,4 +34,5 @@ include $(srcdir)/src/compute/solvers/solvers.mk
 include $(srcdir)/src/compute/preconds/preconds.mk
 include $(srcdir)/src/compute/tuners/tuners.mk
 include $(srcdir)/src/compute/stats/stats.mk
+include $(srcdir)/src/compute/ranks/ranks.mk
 dist_doc_DATA += share/doc/map.md share/doc/methods.md

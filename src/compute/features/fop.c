@@ -45,7 +45,7 @@ struct fop *fop_new(const struct backend_ops *be, const struct featmap *fm,
         return NULL;
     }
     const bool declined = be->serves && !be->serves(fm);
-    be = declined ? backend_cpu() : be;
+    be = declined || src->n < be->least ? backend_cpu() : be;
     struct fop *f = mem_calloc(1, sizeof *f, "feature operator", err);
     if (!f)
         return NULL;

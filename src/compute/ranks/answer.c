@@ -1,0 +1,240 @@
+/* compute/ranks/answer.c -- the operators of a rank, and requests about them (answer.h). */
+#include "compute/ranks/answer.h"
+
+#include "base/mem.h"
+#include "compute/features/fop_rows.h"
+#include "compute/ranks/drawn.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct answer_state {
+    struct answer_state *next;
+    uint32_t name;
+    void *body; /* of the message that opened it: the rows are in it */
+    struct drawn_there of;
+    struct share share;
+    struct fop *f;
+    size_t n, M, nhp;
+};
+
+static void state_free(struct answer_state *s)
+{
+    fop_free(s->f);
+    featmap_free(s->of.fm);
+    free(s->body);
+    free(s);
+}
+
+static void state_close(struct answers *a, uint32_t name)
+{
+    for (struct answer_state **at = &a->first; *at; at = &(*at)->next)
+        if ((*at)->name == name) {
+            struct answer_state *s = *at;
+            *at = s->next;
+            state_free(s);
+            return;
+        }
+}
+
+void answer_end(struct answers *a)
+{
+    while (a->first)
+        state_close(a, a->first->name);
+}
+
+enum status answer_open(struct answers *a, const struct ask_head *ask, void *body, size_t bytes,
+                        struct err *err)
+{
+    state_close(a, ask->state); /* after a rank was lost, rows are dealt out anew */
+    struct answer_state *s = mem_calloc(1, sizeof *s, "a feature operator", err);
+    if (!s)
+        return ST_NOMEM;
+    const size_t head = sizeof *ask;
+    enum status rc = drawn_read(&s->of, (const char *)body + head, bytes - head, err);
+    if (rc == ST_OK) {
+        const struct drawn_head *h = &s->of.head;
+        s->share = a->share;
+        s->share.n = h->n, s->share.r0 = h->r0, s->share.r1 = h->r1;
+        const struct fop_opts o = { .pool = a->pool, .precision = (enum precision)h->precision,
+                                    .store = h->store, .half = h->half,
+                                    .row_scale = s->of.row_scale, .share = &s->share };
+        s->f = fop_new(backend_cpu(), s->of.fm, &s->of.src.base, &o, err);
+        rc = s->f ? ST_OK : err->code;
+    }
+    if (rc != ST_OK) {
+        state_free(s);
+        return rc;
+    }
+    s->name = ask->state;
+    s->body = body;
+    s->n = s->of.src.base.n;
+    s->M = s->of.fm->M;
+    s->nhp = kernel_nhp(&s->of.fm->kernel);
+    s->next = a->first;
+    a->first = s;
+    return ST_OK;
+}
+
+/* A request under way: its numbers for all, its vectors of rows, and both parts of the answer. */
+struct work {
+    struct answer_state *s;
+    const struct ask_head *ask;
+    const double *all, *rows;
+    double *out, *out_rows;
+    const struct ctl *ctl;
+};
+
+static enum status bad(struct err *err)
+{
+    return err_set(err, ST_FORMAT, "a request that is none");
+}
+
+static enum status softmax(const struct work *w, struct err *err)
+{
+    const size_t C = w->ask->arg[0], M = w->s->M, want = w->ask->arg[4];
+    const bool sum = want & ASK_WANT_SUM;
+    const struct fop_softmax of = {
+        .classes = C, .labels = w->rows, .offset = w->all, .weight = w->all + C,
+        .W = w->all + 2 * C, .V = w->ask->arg[1] ? w->all + 2 * C + C * M : NULL,
+        .h = want & ASK_WANT_H ? w->out_rows : NULL, .c = w->ask->arg[2],
+        .keep = w->ask->arg[3] != 0
+    };
+
+    if (C < 2 || of.c >= C)
+        return bad(err);
+    for (size_t i = 0; i < w->s->n; i++)
+        if (!(w->rows[i] >= 0.0 && w->rows[i] < (double)C))
+            return bad(err);
+    return fop_softmax(w->s->f, &of, sum ? w->out : NULL,
+                       want & ASK_WANT_LOSS ? w->out + (sum ? C * M : 0) : NULL, w->ctl, err);
+}
+
+static enum status blocks(const struct work *w, struct err *err)
+{
+    const size_t rows = w->ask->arg[0], per = w->ask->arg[1], k = w->ask->arg[2];
+    const double *P = w->all, *told = w->all + k * w->s->M;
+
+    if (rows == 0 || rows > SHARE_ROWS || per == 0 || k == 0)
+        return bad(err);
+    size_t *at = mem_calloc(per, sizeof *at, "blocks of rows", err);
+    struct fop_blocks *b = at ? fop_blocks_new(w->s->f, rows, per, k, err) : NULL;
+    enum status rc = b ? ST_OK : err->code;
+    for (size_t i = 0; rc == ST_OK && i < per; i++) {
+        rc = told[i] >= 0.0 && told[i] * (double)rows < (double)w->s->share.n ? ST_OK : bad(err);
+        at[i] = rc == ST_OK ? (size_t)told[i] : 0;
+    }
+    if (rc == ST_OK)
+        rc = fop_blocks_pass(b, at, P, w->out, err);
+    fop_blocks_free(b);
+    free(at);
+    return rc;
+}
+
+static enum status back(const struct work *w, struct err *err)
+{
+    const size_t M = w->s->M;
+    const bool S = w->ask->arg[1] != 0;
+    const struct fop_slope of = { S ? w->all : NULL, w->rows, w->all + (S ? M * M : 0),
+                                  w->ask->arg[0], w->s->nhp };
+
+    return fop_back(w->s->f, &of, w->out, w->ctl, err);
+}
+
+static enum status gram(const struct work *w, struct err *err)
+{
+    const size_t M = w->s->M, ny = w->ask->arg[0];
+
+    return fop_gram_of(w->s->f, ny, ny ? w->rows : NULL, w->out, ny ? w->out + M * M : NULL, NULL,
+                       w->ctl, err);
+}
+
+static enum status forms(const struct work *w, struct err *err)
+{
+    const struct fop_factors of = { w->all, w->ask->arg[0], (enum precision)w->ask->arg[1] };
+
+    return w->ask->arg[1] > PREC_DOUBLE || of.count == 0
+               ? bad(err) : fop_forms(w->s->f, &of, w->out_rows, w->ctl, err);
+}
+
+static enum status means(const struct work *w, struct err *err)
+{
+    const struct fop_groups of = { w->ask->arg[0], w->ask->arg[1],
+                                   (enum precision)w->ask->arg[2] };
+
+    if (w->ask->arg[2] > PREC_DOUBLE || of.each == 0 || of.groups > w->s->share.n / of.each)
+        return bad(err);
+    return fop_means(w->s->f, &of, w->out, w->ctl, err);
+}
+
+static enum status dots(const struct work *w, struct err *err)
+{
+    const size_t M = w->s->M;
+    float *v = mem_calloc(M, sizeof *v, "a direction", err);
+
+    for (size_t j = 0; v && j < M; j++)
+        v[j] = (float)w->all[j];
+    const enum status rc =
+        v ? fop_dots(w->s->f, v, w->out_rows, w->out_rows + w->s->n, w->ctl, err) : ST_NOMEM;
+    free(v);
+    return rc;
+}
+
+static enum status sums(const struct work *w, struct err *err)
+{
+    const struct ask_head *a = w->ask;
+    struct fop *f = w->s->f;
+    const bool slope = a->op == ASK_DGRAM || a->op == ASK_SLOPE;
+
+    if (slope && (a->arg[0] > w->s->nhp || !fop_has_dtile(f)))
+        return bad(err);
+    switch (a->op) {
+    case ASK_SET: return fop_set(f, w->all, err);
+    case ASK_PASS: return fop_pass(f, a->arg[0], w->all, w->out, w->ctl, err);
+    case ASK_PASS_EXACT: return fop_pass_exact(f, a->arg[0], w->all, w->out, w->ctl, err);
+    case ASK_UNHALVE: return fop_unhalve(f), ST_OK;
+    case ASK_ZP: return fop_zp(f, a->arg[0], w->all, w->out_rows, w->ctl, err);
+    case ASK_ZTV: return fop_ztv(f, a->arg[0], w->rows, w->out, w->ctl, err);
+    case ASK_GRAM: return gram(w, err);
+    case ASK_SKETCH:
+        return (a->arg[1] ? fop_sketch_rough : fop_sketch)(f, a->arg[0], w->all, w->out, w->ctl,
+                                                           err);
+    case ASK_DGRAM: return fop_dgram(f, a->arg[0], w->out, w->ctl, err);
+    case ASK_DIAGONAL: return fop_diagonal(f, w->out, w->ctl, err);
+    case ASK_SLOPE: return fop_slope_form(f, a->arg[0], w->rows, w->all, w->out, err);
+    case ASK_BACK: return back(w, err);
+    case ASK_FORMS: return forms(w, err);
+    case ASK_MEANS: return means(w, err);
+    case ASK_DOTS: return dots(w, err);
+    case ASK_SOFTMAX: return softmax(w, err);
+    case ASK_BLOCKS: return blocks(w, err);
+    default: return bad(err);
+    }
+}
+
+enum status answer_ask(struct answers *a, const struct ask_head *ask, const double *in,
+                       size_t bytes, struct answer *answer, struct err *err)
+{
+    struct answer_state *s = a->first;
+    struct ask_sizes z;
+
+    *answer = (struct answer){ .out = NULL };
+    while (s && s->name != ask->state)
+        s = s->next;
+    if (ask->op == ASK_CLOSE) {
+        state_close(a, ask->state);
+        return ST_OK;
+    }
+    if (!s || !ask_sizes(ask, s->M, s->nhp, &z) ||
+        (double)bytes != 8.0 * ((double)z.all + (double)z.rows * (double)s->n))
+        return bad(err);
+    const size_t own = z.out + z.out_rows * s->n;
+    answer->out = mem_calloc(own + 1, sizeof *answer->out, "an answer", err);
+    if (!answer->out)
+        return ST_NOMEM;
+    const struct work w = { s, ask, in, in + z.all, answer->out, answer->out + z.out, a->ctl };
+    const enum status rc = sums(&w, err);
+    answer->from = ask->first ? 0 : z.out;
+    answer->numbers = own - answer->from;
+    return rc;
+}

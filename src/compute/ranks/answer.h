@@ -1,0 +1,28 @@
+/* compute/ranks/answer.h -- how a rank answers what it is asked (ask.h): operators of the
+ * processor's backend over its rows. */
+#ifndef GPDESK_ANSWER_H
+#define GPDESK_ANSWER_H
+
+#include "compute/ctl.h"
+#include "compute/pool.h"
+#include "compute/ranks/ask.h"
+#include "compute/share.h"
+
+/* The operators that are open, by the numbers that the front end gave them. */
+struct answers {
+    struct answer_state *first;
+    struct pool *pool;
+    const struct ctl *ctl;
+    struct share share; /* its two meetings and their context; rows are those of an operator */
+};
+/* What goes back: `numbers` of `out`, from its number `from` on.  The caller frees out. */
+struct answer { double *out; size_t from, numbers; };
+/* Opens an operator from the body behind the request; takes the body over (free) if it succeeds. */
+enum status answer_open(struct answers *, const struct ask_head *, void *body, size_t bytes,
+                        struct err *err);
+/* Everything else: in points at bytes / 8 numbers.  FORMAT for what is no request. */
+enum status answer_ask(struct answers *, const struct ask_head *, const double *in, size_t bytes,
+                       struct answer *, struct err *err);
+void answer_end(struct answers *); /* closes all */
+
+#endif

@@ -1,0 +1,266 @@
+/* compute/ranks/rank.c -- the process of a rank: it listens, works and meets (rank.h). */
+#include "compute/ranks/rank.h"
+
+#include "base/mem.h"
+#include "compute/backend.h"
+#include "compute/linalg/blas.h"
+#include "compute/ranks/answer.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { BEAT_MS = 1000, THREADS_MOST = 1024 };
+static const double TICK_SECONDS = 0.1;
+
+/* A message that waits for the working thread; body NULL with bytes: there was no memory for it. */
+struct note { struct note *next; enum wire_kind kind; size_t bytes; void *body; };
+
+struct rank {
+    struct wire wire;
+    pthread_mutex_t writing, waiting;
+    pthread_cond_t came;
+    struct note *first, **last;
+    /* The request at work, and the last one that was to be stopped. */
+    atomic_uint_least64_t serial, stopped;
+    struct cancel cancel;
+    struct answers answers;
+    double told; /* when the last tick was sent */
+    bool tells;  /* this is the rank whose ticks are wanted */
+};
+
+/* Listening. */
+
+static void take(struct rank *r, struct note *note)
+{
+    pthread_mutex_lock(&r->waiting);
+    note->next = NULL;
+    *r->last = note;
+    r->last = &note->next;
+    pthread_cond_signal(&r->came);
+    pthread_mutex_unlock(&r->waiting);
+}
+
+static enum status stop_came(struct rank *r, uint64_t bytes)
+{
+    uint64_t serial = 0;
+
+    if (bytes != sizeof serial || wire_get(&r->wire, &serial, sizeof serial, NULL) != ST_OK)
+        return ST_FORMAT;
+    atomic_store(&r->stopped, serial);
+    if (atomic_load(&r->serial) == serial)
+        atomic_store(&r->cancel.stop, true);
+    return ST_OK;
+}
+
+static enum status message_came(struct rank *r)
+{
+    struct wire_head head;
+    enum status rc = wire_next(&r->wire, &head, NULL);
+
+    if (rc != ST_OK || head.kind == WIRE_STOP)
+        return rc == ST_OK ? stop_came(r, head.bytes) : rc;
+    struct note *note = mem_calloc(1, sizeof *note, "a message", NULL);
+    if (!note)
+        return ST_NOMEM;
+    *note = (struct note){ .kind = (enum wire_kind)head.kind, .bytes = head.bytes };
+    note->body = head.bytes ? mem_aligned(head.bytes, 1, "a message", NULL) : NULL;
+    rc = note->body ? wire_get(&r->wire, note->body, head.bytes, NULL)
+                    : wire_skip(&r->wire, head.bytes, NULL);
+    if (rc == ST_OK) {
+        take(r, note);
+        return ST_OK;
+    }
+    free(note->body);
+    free(note);
+    return rc;
+}
+
+/* Ends the process when the connection ends: nobody is left to work for. */
+static void *listen_on(void *ctx)
+{
+    struct rank *r = ctx;
+
+    for (;;) {
+        if (wire_waits(&r->wire, BEAT_MS)) {
+            if (message_came(r) != ST_OK)
+                _exit(0);
+        } else if (pthread_mutex_trylock(&r->writing) == 0) {
+            const enum status rc = wire_begin(&r->wire, WIRE_BEAT, 0, NULL);
+            pthread_mutex_unlock(&r->writing);
+            if (rc != ST_OK)
+                _exit(0);
+        }
+    }
+    return NULL;
+}
+
+static struct note *next_note(struct rank *r)
+{
+    pthread_mutex_lock(&r->waiting);
+    while (!r->first)
+        pthread_cond_wait(&r->came, &r->waiting);
+    struct note *note = r->first;
+    r->first = note->next;
+    if (!r->first)
+        r->last = &r->first;
+    pthread_mutex_unlock(&r->waiting);
+    return note;
+}
+
+static void note_free(struct note *note)
+{
+    free(note->body);
+    free(note);
+}
+
+/* Telling. */
+
+static void send_all(struct rank *r, enum wire_kind kind, const void *a, size_t na, const void *b,
+                     size_t nb)
+{
+    pthread_mutex_lock(&r->writing);
+    enum status rc = wire_begin(&r->wire, kind, na + nb, NULL);
+    rc = rc == ST_OK && na ? wire_put(&r->wire, a, na, NULL) : rc;
+    rc = rc == ST_OK && nb ? wire_put(&r->wire, b, nb, NULL) : rc;
+    pthread_mutex_unlock(&r->writing);
+    if (rc != ST_OK)
+        _exit(0);
+}
+
+static void tick(void *ctx, const struct tick *t)
+{
+    struct rank *r = ctx;
+    const struct wire_tick told = { t->phase, t->done, t->total };
+    const double now = wire_now();
+
+    if (!r->tells || now - r->told < TICK_SECONDS)
+        return;
+    r->told = now;
+    send_all(r, WIRE_TICK, &told, sizeof told, NULL, 0);
+}
+
+/* Meeting (share.h): the numbers go to the front end and come back from there. */
+static enum status meet(struct rank *r, enum wire_kind kind, size_t n, double *x, struct err *err)
+{
+    send_all(r, kind, x, n * sizeof *x, NULL, 0);
+    struct note *note = next_note(r);
+    const bool met = note->kind == WIRE_MET && note->bytes == n * sizeof *x &&
+                     (note->body || n == 0);
+    if (met && n > 0)
+        memcpy(x, note->body, n * sizeof *x);
+    if (!met && note->kind != WIRE_ENDED && note->kind != WIRE_MET)
+        _exit(1); /* a request in the middle of another: the two sides are out of step */
+    note_free(note);
+    return met ? ST_OK : err_set(err, ST_CANCELLED, "stopped");
+}
+
+static enum status meet_most(void *ctx, size_t n, double *x, struct err *err)
+{
+    return meet(ctx, WIRE_MOST, n, x, err);
+}
+
+static enum status meet_sum(void *ctx, size_t n, double *x, struct err *err)
+{
+    return meet(ctx, WIRE_SUM, n, x, err);
+}
+
+/* Working. */
+
+static void done(struct rank *r, const struct ask_head *ask, enum status rc, const struct err *err,
+                 const struct answer *answer)
+{
+    struct wire_done d = { .serial = ask->serial, .rc = (int32_t)rc };
+    const double *out = rc == ST_OK && answer->out ? answer->out + answer->from : NULL;
+
+    d.numbers = out ? answer->numbers : 0;
+    if (rc != ST_OK) {
+        d.machine = err->machine;
+        memcpy(d.name, err->name, sizeof d.name);
+        memcpy(d.msg, err->msg, sizeof d.msg);
+        memcpy(d.hint, err->hint, sizeof d.hint);
+    }
+    send_all(r, WIRE_DONE, &d, sizeof d, out, d.numbers * sizeof *out);
+}
+
+/* Answers a request; false where it is none. */
+static bool asked(struct rank *r, struct note *note)
+{
+    struct answer answer = { .out = NULL };
+    struct err err = { 0 };
+    struct ask_head ask;
+
+    if (!note->body || note->bytes < sizeof ask)
+        return false;
+    memcpy(&ask, note->body, sizeof ask);
+    atomic_store(&r->cancel.stop, false);
+    atomic_store(&r->serial, ask.serial);
+    if (atomic_load(&r->stopped) == ask.serial)
+        atomic_store(&r->cancel.stop, true);
+    r->tells = ask.first != 0;
+    enum status rc;
+    if (ask.op == ASK_OPEN) {
+        rc = answer_open(&r->answers, &ask, note->body, note->bytes, &err);
+        if (rc == ST_OK)
+            note->body = NULL;
+    } else {
+        const double *in = (const double *)(const void *)((const char *)note->body + sizeof ask);
+        rc = answer_ask(&r->answers, &ask, in, note->bytes - sizeof ask, &answer, &err);
+    }
+    done(r, &ask, rc, &err, &answer);
+    free(answer.out);
+    return true;
+}
+
+/* What both sides tell first: the front end how many threads there shall be. */
+static bool greet(struct rank *r)
+{
+    struct wire_hello there, here;
+    struct wire_head head;
+
+    if (wire_next(&r->wire, &head, NULL) != ST_OK || head.kind != WIRE_HELLO ||
+        head.bytes != sizeof there || wire_get(&r->wire, &there, sizeof there, NULL) != ST_OK ||
+        !wire_hello_sound(&there) || there.threads > THREADS_MOST)
+        return false;
+    cpu_force_level(there.level, NULL); /* the front end compares what came of it */
+    blas_init();
+    size_t threads = there.threads;
+    while (threads > 1 && !(r->answers.pool = pool_new(threads, NULL)))
+        threads /= 2;
+    wire_hello_of(&here, threads);
+    send_all(r, WIRE_HELLO, &here, sizeof here, NULL, 0);
+    return true;
+}
+
+int rank_main(int in, int out)
+{
+    static struct rank r;
+    static struct ctl ctl;
+    pthread_t listener;
+    bool well = true;
+
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGINT, SIG_IGN);
+    r = (struct rank){ .wire = { in, out, 0.0 } };
+    ctl = (struct ctl){ .cancel = &r.cancel, .tick = tick, .ctx = &r };
+    r.answers = (struct answers){ .ctl = &ctl,
+                                  .share = { .most = meet_most, .sum = meet_sum, .ctx = &r } };
+    r.last = &r.first;
+    pthread_mutex_init(&r.writing, NULL);
+    pthread_mutex_init(&r.waiting, NULL);
+    pthread_cond_init(&r.came, NULL);
+    if (!greet(&r) || pthread_create(&listener, NULL, listen_on, &r) != 0)
+        return 1;
+    while (well) {
+        struct note *note = next_note(&r);
+        if (note->kind == WIRE_ASK)
+            well = asked(&r, note);
+        else
+            well = note->kind == WIRE_ENDED; /* of a meeting that this one left by itself */
+        note_free(note);
+    }
+    return 1;
+}

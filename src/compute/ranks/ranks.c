@@ -1,0 +1,301 @@
+/* compute/ranks/ranks.c -- the team of the program, and operators that it has open (ranks.h). */
+#include "compute/ranks/ranks.h"
+
+#include "base/mem.h"
+#include "compute/ranks/drawn.h"
+#include "compute/ranks/rank.h"
+#include "compute/ranks/ranks_impl.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct team team;
+/* What the team is to be; whether there is one, whether it has to be started anew, and why it could
+ * not be. */
+static struct {
+    bool started, renew;
+    size_t count, threads;
+    char hosts[256];
+    struct err failed;
+} plan;
+/* What is told of it, for other threads. */
+static struct {
+    pthread_mutex_t lock;
+    size_t count, lost;
+    struct err why;
+    struct ranks_one one[TEAM_MOST];
+} shown = { .lock = PTHREAD_MUTEX_INITIALIZER };
+static size_t lost_before; /* by earlier teams */
+
+int ranks_serve(void)
+{
+    return rank_main(STDIN_FILENO, STDOUT_FILENO);
+}
+
+void ranks_program_for_tests(const char *path, double patience)
+{
+    team_program_for_tests(path, patience);
+}
+
+size_t ranks_hosts(const char *hosts, struct err *err)
+{
+    return team_hosts(hosts, err);
+}
+
+static void show(void)
+{
+    pthread_mutex_lock(&shown.lock);
+    shown.count = plan.started ? team.count : 0;
+    shown.lost = lost_before + team.lost + (plan.failed.code != ST_OK);
+    shown.why = plan.failed.code != ST_OK ? plan.failed : team.why;
+    for (size_t i = 0; i < shown.count; i++) {
+        const struct team_rank *r = &team.rank[i];
+        struct ranks_one *one = &shown.one[i];
+        *one = (struct ranks_one){ .pid = (long)r->hello.pid, .threads = r->hello.threads,
+                                   .rows = r->rows, .alive = r->alive, .work = r->work,
+                                   .waiting = r->waiting, .sums = r->sums };
+        snprintf(one->host, sizeof one->host, "%.95s", r->hello.host);
+    }
+    pthread_mutex_unlock(&shown.lock);
+}
+
+/* Ends a team that is taken. */
+static void end_team(void)
+{
+    if (plan.started) {
+        lost_before += team.lost;
+        team_end(&team);
+        team.lost = 0;
+    }
+    lost_before += plan.failed.code != ST_OK;
+    err_clear(&plan.failed);
+    plan.started = plan.renew = false;
+}
+
+const struct backend_ops *ranks_use(const struct ranks_plan *p)
+{
+    const char *hosts = p->hosts ? p->hosts : "";
+
+    plan.renew = !plan.started || plan.count != p->count || plan.threads != p->threads ||
+                 strcmp(plan.hosts, hosts) != 0 || team.alive != team.count;
+    plan.count = p->count;
+    plan.threads = p->threads;
+    snprintf(plan.hosts, sizeof plan.hosts, "%s", hosts);
+    return &ranks_ops;
+}
+
+/* Starts a team that is taken, where that is due. */
+static enum status start_team(struct err *err)
+{
+    const struct team_plan of = { plan.count, plan.threads, plan.hosts };
+    struct err why = { 0 };
+
+    if (!plan.renew && plan.failed.code != ST_OK && err)
+        *err = plan.failed;
+    if (!plan.renew)
+        return plan.failed.code;
+    end_team();
+    const enum status rc = team_start(&team, &of, &why);
+    plan.started = rc == ST_OK;
+    plan.failed = why;
+    show();
+    if (rc != ST_OK && err)
+        *err = why;
+    return rc;
+}
+
+enum status ranks_start(struct err *err)
+{
+    enum status rc = team_take(NULL, err);
+
+    if (rc != ST_OK)
+        return rc;
+    rc = start_team(err);
+    team_give();
+    return rc;
+}
+
+void ranks_end(void)
+{
+    if (team_take(NULL, NULL) != ST_OK)
+        return;
+    end_team();
+    show();
+    plan.renew = true;
+    team_give();
+}
+
+size_t ranks_count(void)
+{
+    pthread_mutex_lock(&shown.lock);
+    const size_t n = shown.count;
+    pthread_mutex_unlock(&shown.lock);
+    return n;
+}
+
+bool ranks_at(size_t i, struct ranks_one *one)
+{
+    pthread_mutex_lock(&shown.lock);
+    const bool there = i < shown.count;
+    if (there)
+        *one = shown.one[i];
+    pthread_mutex_unlock(&shown.lock);
+    return there;
+}
+
+size_t ranks_lost(struct err *why)
+{
+    pthread_mutex_lock(&shown.lock);
+    const size_t n = shown.lost;
+    if (why)
+        *why = shown.why;
+    pthread_mutex_unlock(&shown.lock);
+    return n;
+}
+
+/* Operators. */
+
+/* Opens the operator on all ranks that are there, with the rows that each is to have. */
+static enum status open_there(struct ranks_state *s, struct err *err)
+{
+    struct drawn d;
+    struct team_ask a = { .head = { .op = ASK_OPEN, .state = s->name }, .deal = &s->deal };
+    enum status failed = ST_OK, rc = team_deal(&team, s->n, &s->deal, err);
+
+    if (rc == ST_OK)
+        rc = drawn_of(&d, s->fm, s->src, &s->opts, err);
+    if (rc != ST_OK)
+        return rc;
+    team_begin(&team, &a.head, &s->deal);
+    for (size_t i = 0; i < s->deal.count; i++) {
+        const uint64_t bytes = drawn_bytes(&d, s->deal.row[i], s->deal.row[i + 1]);
+        struct err why = { 0 };
+        bool lost = false;
+        if (team_tell(&team, &a, i, bytes) != ST_OK)
+            continue;
+        rc = drawn_send(&d, &team.rank[s->deal.rank[i]].wire, &lost, &why);
+        if (lost)
+            team_lose(&team, s->deal.rank[i], &why);
+        if (rc == ST_OK || failed != ST_OK || (lost && rc == ST_IO))
+            continue;
+        failed = rc;
+        if (err)
+            *err = why;
+    }
+    drawn_free(&d);
+    struct err there = { 0 };
+    rc = team_wait(&team, &a, NULL, &there);
+    if (failed != ST_OK)
+        return failed;
+    if (rc != ST_OK && err)
+        *err = there;
+    return rc;
+}
+
+/* Sends what was set after it was opened: hyperparameters, and that features are exact. */
+static enum status set_there(const struct ranks_state *s, struct err *err)
+{
+    struct team_ask hp = { .head = { .op = ASK_SET, .state = s->name }, .deal = &s->deal };
+    struct team_ask un = { .head = { .op = ASK_UNHALVE, .state = s->name }, .deal = &s->deal };
+    enum status rc = ST_OK;
+
+    hp.all[0] = (struct team_block){ s->hp, s->nhp, 1, s->nhp };
+    if (s->hp)
+        rc = team_ask(&team, &hp, NULL, err);
+    if (rc == ST_OK && s->unhalved)
+        rc = team_ask(&team, &un, NULL, err);
+    return rc;
+}
+
+/* Does what `a` asks (NULL: only sees to it that the operator is open), as often as ranks are
+ * lost meanwhile. */
+static enum status ask_team(struct ranks_state *s, struct team_ask *a, const struct ctl *ctl,
+                            struct err *err)
+{
+    enum status rc;
+    unsigned before;
+
+    do {
+        before = team.generation;
+        err_clear(err);
+        rc = ST_OK;
+        if (s->generation != before) {
+            rc = open_there(s, err);
+            if (rc == ST_OK)
+                rc = set_there(s, err);
+            if (rc == ST_OK)
+                s->generation = before;
+        }
+        if (rc == ST_OK && a) {
+            a->head.state = s->name;
+            a->deal = &s->deal;
+            rc = team_ask(&team, a, ctl, err);
+        }
+    } while (rc == ST_BACKEND && team.generation != before && team.alive > 0);
+    return rc;
+}
+
+enum status ranks_ask(struct ranks_state *s, struct team_ask *a, const struct ctl *ctl,
+                      struct err *err)
+{
+    struct err own = { 0 };
+    enum status rc = team_take(ctl, err);
+
+    if (rc != ST_OK)
+        return rc;
+    rc = ask_team(s, a, ctl, err ? err : &own);
+    show();
+    team_give();
+    return rc;
+}
+
+void *ranks_open(const struct featmap *fm, const struct source *src, const struct fop_opts *opts,
+                 struct err *err)
+{
+    struct ranks_state *s = mem_calloc(1, sizeof *s, "an operator over ranks", err);
+    struct fop_opts own = *opts;
+
+    if (!s)
+        return NULL;
+    *s = (struct ranks_state){ .fm = fm, .src = src, .opts = *opts, .n = src->n, .M = fm->M,
+                               .nhp = kernel_nhp(&fm->kernel) };
+    own.store = own.half = false;
+    s->here = backend_cpu()->open(fm, src, &own, err);
+    enum status rc = s->here ? team_take(NULL, err) : ST_NOMEM;
+    if (rc == ST_OK) {
+        rc = start_team(err);
+        s->name = ++team.names;
+        if (rc == ST_OK)
+            rc = ask_team(s, NULL, NULL, err);
+        show();
+        team_give();
+    }
+    if (rc == ST_OK)
+        return s;
+    ranks_close(s);
+    return NULL;
+}
+
+void ranks_close(void *state)
+{
+    struct ranks_state *s = state;
+    struct team_ask a = { .head = { .op = ASK_CLOSE } };
+    struct err err = { 0 };
+
+    if (!s)
+        return;
+    if (s->generation != 0 && team_take(NULL, &err) == ST_OK) {
+        a.head.state = s->name;
+        a.deal = &s->deal;
+        if (s->generation == team.generation)
+            team_ask(&team, &a, NULL, &err);
+        team_give();
+    }
+    if (s->here)
+        backend_cpu()->close(s->here);
+    free(s->hp);
+    free(s);
+}

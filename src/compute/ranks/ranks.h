@@ -1,0 +1,48 @@
+/* compute/ranks/ranks.h -- a backend of several processes, ranks, that share the rows: each has an
+ * operator of the processor's backend over whole segments of them, and they meet for every sum
+ * (share.h), so that results have the bits of one process.  Vectors, preconditioners and all that is
+ * not a function of a backend stay with the caller.
+ *
+ * When a rank is lost, the rows are dealt out anew among those that are left and what was asked is
+ * done again; when none is, the operator goes on here (fop.h).  There is one team of ranks for the
+ * program. */
+#ifndef GPDESK_RANKS_H
+#define GPDESK_RANKS_H
+
+#include "compute/backend.h"
+
+enum { RANKS_MOST = 64, RANKS_ROWS = 4096 /* operators of fewer rows stay here */ };
+
+/* `count` ranks on this machine, or those at `hosts` ("a:2,b"; "": none), of so many threads
+ * each. */
+struct ranks_plan { size_t count, threads; const char *hosts; };
+/* The backend of such a team, which starts when the first operator is opened; a team that is as
+ * planned is kept, unless it has lost ranks.  Not while an operator is open.  An operator that finds
+ * no team because a rank cannot be had goes on here, as when all are lost. */
+const struct backend_ops *ranks_use(const struct ranks_plan *);
+/* Starts it now; USAGE for words that are no hosts, BACKEND when a rank cannot be had. */
+enum status ranks_start(struct err *err);
+void ranks_end(void); /* ends their processes */
+/* What ranks have done since they were started.  Seconds of work, of waiting for other ranks, and
+ * of sums on their way. */
+struct ranks_one {
+    char host[96];
+    long pid;
+    size_t threads, rows; /* rows: of the last operator */
+    bool alive;
+    double work, waiting, sums;
+};
+/* Callable from any thread, and never waits for work. */
+size_t ranks_count(void);
+bool ranks_at(size_t i, struct ranks_one *); /* false past the last */
+/* How many were lost or could not be had since the program began, and why the last one was. */
+size_t ranks_lost(struct err *why);
+/* The ranks of hosts ("a:2,b"); 0 and *err: the words name none. */
+size_t ranks_hosts(const char *hosts, struct err *err);
+/* The process of a rank: for the program's main, where its only argument is this. */
+#define RANKS_ARGUMENT "--rank"
+int ranks_serve(void);
+/* Another program to start, and the seconds of silence after which a rank counts as lost. */
+void ranks_program_for_tests(const char *path, double patience);
+
+#endif

@@ -1,0 +1,20 @@
+# ranks: a backend of several processes that share the rows
+libcompute_a_SOURCES += \
+  src/compute/ranks/answer.c \
+  src/compute/ranks/answer.h \
+  src/compute/ranks/ask.c \
+  src/compute/ranks/ask.h \
+  src/compute/ranks/drawn.c \
+  src/compute/ranks/drawn.h \
+  src/compute/ranks/rank.c \
+  src/compute/ranks/rank.h \
+  src/compute/ranks/ranks.c \
+  src/compute/ranks/ranks.h \
+  src/compute/ranks/ranks_ops.c \
+  src/compute/ranks/ranks_impl.h \
+  src/compute/ranks/team.c \
+  src/compute/ranks/team.h \
+  src/compute/ranks/team_meet.c \
+  src/compute/ranks/team_start.c \
+  src/compute/ranks/wire.c \
+  src/compute/ranks/wire.h

@@ -1,0 +1,28 @@
+/* compute/ranks/ranks_impl.h -- an operator over ranks, for the files of this folder. */
+#ifndef GPDESK_RANKS_IMPL_H
+#define GPDESK_RANKS_IMPL_H
+
+#include "compute/backend.h"
+#include "compute/ranks/team.h"
+
+struct ranks_state {
+    uint32_t name;       /* by which ranks know it */
+    unsigned generation; /* of the team that has opened it; 0: none */
+    struct team_deal deal;
+    const struct featmap *fm;
+    const struct source *src;
+    struct fop_opts opts;
+    double *hp; /* nhp numbers that were set last; NULL: none were */
+    bool unhalved;
+    void *here; /* the processor's operator, for tiles */
+    size_t n, M, nhp;
+};
+
+/* ranks.c: asks the team, again where a rank is lost. */
+enum status ranks_ask(struct ranks_state *, struct team_ask *, const struct ctl *, struct err *);
+void *ranks_open(const struct featmap *, const struct source *, const struct fop_opts *,
+                 struct err *);
+void ranks_close(void *state);
+extern const struct backend_ops ranks_ops; /* ranks_ops.c */
+
+#endif

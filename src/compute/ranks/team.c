@@ -1,0 +1,113 @@
+/* compute/ranks/team.c -- requests to ranks and their answers (team.h). */
+#include "compute/ranks/team.h"
+
+#include "compute/share.h"
+
+#include <pthread.h>
+#include <time.h>
+
+enum status team_deal(struct team *t, size_t n, struct team_deal *d, struct err *err)
+{
+    const size_t of = share_segments(n, SHARE_JOINED);
+
+    *d = (struct team_deal){ .n = n };
+    if (t->alive == 0)
+        return err_set(err, ST_BACKEND, "no rank is left: %.400s", t->why.msg);
+    const size_t some = t->alive < of ? t->alive : of;
+    for (size_t i = 0; i < t->count && d->count < some; i++)
+        if (t->rank[i].alive)
+            d->rank[d->count++] = i;
+    for (size_t i = 0; i <= d->count; i++)
+        d->row[i] = share_row(n, of * i / d->count, of);
+    for (size_t i = 0; i < d->count; i++)
+        t->rank[d->rank[i]].rows = d->row[i + 1] - d->row[i];
+    return ST_OK;
+}
+
+static pthread_mutex_t busy = PTHREAD_MUTEX_INITIALIZER;
+
+enum status team_take(const struct ctl *ctl, struct err *err)
+{
+    while (pthread_mutex_trylock(&busy) != 0) {
+        if (ctl_stopped(ctl))
+            return err_set(err, ST_CANCELLED, "stopped while another job uses the ranks");
+        nanosleep(&(struct timespec){ 0, 2000000 }, NULL);
+    }
+    return ST_OK;
+}
+
+void team_give(void)
+{
+    pthread_mutex_unlock(&busy);
+}
+
+void team_begin(struct team *t, struct ask_head *head, const struct team_deal *d)
+{
+    const double now = wire_now();
+
+    head->serial = ++t->serial;
+    for (size_t i = 0; i < d->count; i++) {
+        struct team_rank *r = &t->rank[d->rank[i]];
+        r->doing = TEAM_WORKS;
+        r->heard = r->since = now;
+    }
+}
+
+enum status team_tell(struct team *t, const struct team_ask *a, size_t i, uint64_t bytes)
+{
+    struct ask_head head = a->head;
+    struct team_rank *r = &t->rank[a->deal->rank[i]];
+    struct err err = { 0 };
+
+    head.first = i == 0;
+    if (!r->alive)
+        return ST_IO;
+    enum status rc = wire_begin(&r->wire, WIRE_ASK, sizeof head + bytes, &err);
+    rc = rc == ST_OK ? wire_put(&r->wire, &head, sizeof head, &err) : rc;
+    if (rc != ST_OK)
+        team_lose(t, a->deal->rank[i], &err);
+    return rc;
+}
+
+static uint64_t numbers_in(const struct team_ask *a, size_t n)
+{
+    uint64_t all = a->rows.k * n;
+
+    for (size_t p = 0; p < TEAM_PARTS; p++)
+        all += a->all[p].rows * a->all[p].cols;
+    return all;
+}
+
+/* The numbers of a request for rank i. */
+static enum status send_numbers(const struct team_ask *a, size_t i, const struct wire *w,
+                                struct err *err)
+{
+    const size_t r0 = a->deal->row[i], n = a->deal->row[i + 1] - r0;
+    enum status rc = ST_OK;
+
+    for (size_t p = 0; p < TEAM_PARTS; p++) {
+        const struct team_block *b = &a->all[p];
+        if (b->rows == b->ld && rc == ST_OK)
+            rc = wire_put(w, b->p, b->rows * b->cols * sizeof *b->p, err);
+        for (size_t c = 0; b->rows != b->ld && rc == ST_OK && c < b->cols; c++)
+            rc = wire_put(w, b->p + c * b->ld, b->rows * sizeof *b->p, err);
+    }
+    for (size_t c = 0; rc == ST_OK && c < a->rows.k; c++)
+        rc = wire_put(w, a->rows.p + c * a->deal->n + r0, n * sizeof *a->rows.p, err);
+    return rc;
+}
+
+enum status team_ask(struct team *t, struct team_ask *a, const struct ctl *ctl, struct err *err)
+{
+    const struct team_deal *d = a->deal;
+
+    team_begin(t, &a->head, d);
+    for (size_t i = 0; i < d->count; i++) {
+        const uint64_t bytes = sizeof(double) * numbers_in(a, d->row[i + 1] - d->row[i]);
+        struct err why = { 0 };
+        if (team_tell(t, a, i, bytes) == ST_OK &&
+            send_numbers(a, i, &t->rank[d->rank[i]].wire, &why) != ST_OK)
+            team_lose(t, d->rank[i], &why);
+    }
+    return team_wait(t, a, ctl, err);
+}

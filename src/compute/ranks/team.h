@@ -1,0 +1,87 @@
+/* compute/ranks/team.h -- the front end's side of ranks: their processes, and requests that all of
+ * them work on while they meet through here (share.h).
+ *
+ * A team serves one request at a time.  A rank that dies, sends what is no message or is silent for
+ * too long is lost: its process is killed, the others stop what they do, and the request ends with
+ * BACKEND.  What then is asked anew is for the ranks that are left. */
+#ifndef GPDESK_TEAM_H
+#define GPDESK_TEAM_H
+
+#include "compute/ctl.h"
+#include "compute/ranks/ask.h"
+#include "compute/ranks/wire.h"
+
+#include <sys/types.h>
+
+enum { TEAM_MOST = 64, TEAM_PARTS = 4 };
+
+/* A block of numbers that goes to all ranks or comes from the first: columns of `rows` numbers. */
+struct team_block { double *p; size_t rows, cols, ld; };
+/* k vectors of rows, of which each rank has its own. */
+struct team_rows { double *p; size_t k; };
+/* A request: with every rank in `rank`, of rows from `row[i]` to `row[i + 1]` of n. */
+struct team_ask {
+    struct ask_head head;
+    const struct team_deal *deal;
+    struct team_block all[TEAM_PARTS], out[TEAM_PARTS];
+    struct team_rows rows, out_rows[2];
+};
+/* How rows are dealt out: count ranks of the team. */
+struct team_deal { size_t count, n, rank[TEAM_MOST], row[TEAM_MOST + 1]; };
+
+/* Where a rank is with the request of the moment. */
+enum team_doing { TEAM_IDLE, TEAM_WORKS, TEAM_MEETS };
+struct team_rank {
+    pid_t pid;
+    struct wire wire;
+    bool alive;
+    char place[WIRE_WORDS]; /* as the user names the host; "": this machine */
+    struct wire_hello hello;
+    enum team_doing doing;
+    double heard;                /* when it was heard last */
+    enum wire_kind kind;         /* of its meeting, with its numbers: */
+    double *x;
+    size_t n, cap;
+    /* Seconds of all requests so far: of work, of waiting for others in meetings, and of sums; when
+     * what it does now began; and the rows of its last operator. */
+    double work, waiting, sums, since;
+    size_t rows;
+};
+struct team {
+    struct team_rank rank[TEAM_MOST];
+    size_t count, alive, lost;
+    unsigned generation; /* changes when rows have to be dealt out anew */
+    uint64_t serial;     /* of the last request */
+    uint32_t names;      /* of operators so far */
+    struct err why;      /* why the last rank was lost */
+};
+
+/* The processes: `count` here, or those at `hosts` ("a:2,b"; NULL or "": none), with so many
+ * threads each.  USAGE for words that are no hosts; BACKEND, with the reason, when one cannot be
+ * had.  What has been started is then ended again. */
+struct team_plan { size_t count, threads; const char *hosts; };
+enum status team_start(struct team *, const struct team_plan *, struct err *err);
+void team_end(struct team *);
+/* The program that is started here, and the seconds of silence after which a rank is lost. */
+void team_program_for_tests(const char *path, double patience);
+/* The number of ranks that hosts have; 0 and *err: no hosts. */
+size_t team_hosts(const char *hosts, struct err *err);
+
+/* Deals n rows out to the ranks that are alive; BACKEND: none is. */
+enum status team_deal(struct team *, size_t n, struct team_deal *, struct err *err);
+/* Takes the team of the program for one request after another, and for its start and end; CANCELLED
+ * when stopped before it is free. */
+enum status team_take(const struct ctl *, struct err *err);
+void team_give(void);
+/* Sends a request and waits for the answers.  A failed rank's error is the request's. */
+enum status team_ask(struct team *, struct team_ask *, const struct ctl *, struct err *err);
+/* The two halves of it, for a request whose body the caller sends: begin, for each rank, then
+ * wait. */
+void team_begin(struct team *, struct ask_head *, const struct team_deal *);
+enum status team_tell(struct team *, const struct team_ask *, size_t i, uint64_t bytes);
+enum status team_wait(struct team *, const struct team_ask *, const struct ctl *,
+                      struct err *err);
+/* Ends the process of a rank that is lost. */
+void team_lose(struct team *, size_t rank, const struct err *why);
+
+#endif

@@ -1,0 +1,283 @@
+/* compute/ranks/team_start.c -- starting and ending the processes of ranks (team.h): this program
+ * again on this machine, by ssh on others. */
+#include "compute/ranks/team.h"
+
+#include "base/mem.h"
+#include "compute/ranks/rank.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static const char *program = "/proc/self/exe";
+static double patience = 20.0;
+static const double start_seconds = 30.0;
+
+void team_program_for_tests(const char *path, double seconds)
+{
+    program = path ? path : program;
+    patience = seconds;
+}
+
+/* Names of hosts. */
+
+/* Reads "name:count" and a comma; false where there is none.  Names have only letters that no
+ * program takes for an option or a command. */
+static bool next_host(const char **at, char name[WIRE_WORDS], size_t *count)
+{
+    size_t n = 0;
+    const char *s = *at;
+
+    while (isalnum((unsigned char)s[n]) || (s[n] && strchr("._@-", s[n])))
+        n++;
+    if (n == 0 || n >= WIRE_WORDS || s[0] == '-')
+        return false;
+    snprintf(name, WIRE_WORDS, "%.*s", (int)n, s);
+    *count = 1;
+    s += n;
+    if (*s == ':') {
+        char *end;
+        const unsigned long v = isdigit((unsigned char)s[1]) ? strtoul(s + 1, &end, 10) : 0;
+        if (v == 0 || v > TEAM_MOST)
+            return false;
+        *count = v;
+        s = end;
+    }
+    if (*s != ',' && *s != '\0')
+        return false;
+    *at = *s == ',' ? s + 1 : s;
+    return *s == '\0' || s[1] != '\0';
+}
+
+size_t team_hosts(const char *hosts, struct err *err)
+{
+    char name[WIRE_WORDS];
+    size_t all = 0, n;
+
+    for (const char *at = hosts; *at; all += n)
+        if (!next_host(&at, name, &n)) {
+            err_set(err, ST_USAGE, "hosts=%.80s: expected names with their numbers of ranks", hosts);
+            err_hint(err, "set hosts=a:2,b:2");
+            return 0;
+        }
+    if (all == 0 || all > TEAM_MOST) {
+        err_set(err, ST_USAGE, "hosts=%.80s: 1 to %d ranks are possible, not %zu", hosts,
+                TEAM_MOST, all);
+        err_hint(err, "set hosts=a:2,b:2");
+        return 0;
+    }
+    return all;
+}
+
+static bool is_here(const char *place)
+{
+    return *place == '\0' || strcmp(place, "localhost") == 0;
+}
+
+/* Processes. */
+
+static int actions(posix_spawn_file_actions_t *files, int end)
+{
+    int rc = posix_spawn_file_actions_adddup2(files, end, 0);
+
+    rc = rc ? rc : posix_spawn_file_actions_adddup2(files, 0, 1);
+    rc = rc ? rc : posix_spawn_file_actions_addopen(files, 2, "/dev/null", O_WRONLY, 0);
+    return rc ? rc : posix_spawn_file_actions_addclosefrom_np(files, 3);
+}
+
+/* Without a shell, with all signals at their defaults, with no file of ours. */
+static int spawn(struct team_rank *r, int end)
+{
+    const char *ssh = getenv("GPDESK_SSH"), *there = getenv("GPDESK_THERE");
+    char *const here[] = { (char *)program, (char *)RANK_ARGUMENT, NULL };
+    char *const far[] = { (char *)(ssh && *ssh ? ssh : "ssh"), (char *)"-oBatchMode=yes",
+                          (char *)"-oConnectTimeout=20", (char *)"--", r->place,
+                          (char *)(there && *there ? there : "gpdesk"), (char *)RANK_ARGUMENT,
+                          NULL };
+    char *const *argv = is_here(r->place) ? here : far;
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t how;
+    sigset_t none, all;
+
+    sigemptyset(&none);
+    sigfillset(&all);
+    int rc = posix_spawn_file_actions_init(&files);
+    if (rc != 0)
+        return rc;
+    rc = posix_spawnattr_init(&how);
+    if (rc == 0) {
+        posix_spawnattr_setflags(&how, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF |
+                                           POSIX_SPAWN_SETSIGMASK);
+        posix_spawnattr_setpgroup(&how, 0);
+        posix_spawnattr_setsigdefault(&how, &all);
+        posix_spawnattr_setsigmask(&how, &none);
+        rc = actions(&files, end);
+        rc = rc ? rc : posix_spawnp(&r->pid, argv[0], &files, &how, argv, environ);
+        posix_spawnattr_destroy(&how);
+    }
+    posix_spawn_file_actions_destroy(&files);
+    if (rc != 0)
+        r->pid = 0;
+    return rc;
+}
+
+/* Waits for a process that was killed or has ended.  One that waits for a disk does not die even
+ * from SIGKILL, and is then left behind. */
+static void collect(pid_t pid)
+{
+    for (int i = 0; i < 2000; i++) {
+        const pid_t got = waitpid(pid, NULL, WNOHANG);
+        if (got == pid || (got < 0 && errno != EINTR))
+            return;
+        nanosleep(&(struct timespec){ 0, 1000000 }, NULL);
+    }
+}
+
+static void rank_end(struct team_rank *r)
+{
+    if (r->wire.in >= 0)
+        close(r->wire.in);
+    r->wire.in = r->wire.out = -1;
+    if (r->pid > 0) {
+        if (kill(-r->pid, SIGKILL) != 0)
+            kill(r->pid, SIGKILL);
+        collect(r->pid);
+    }
+    r->pid = 0;
+    r->alive = false;
+    r->doing = TEAM_IDLE;
+    free(r->x);
+    r->x = NULL;
+    r->cap = 0;
+}
+
+void team_lose(struct team *t, size_t rank, const struct err *why)
+{
+    struct team_rank *r = &t->rank[rank];
+
+    if (!r->alive)
+        return;
+    t->why = *why;
+    err_prefix(&t->why, "rank %zu of %zu%s%s: ", rank + 1, t->count, *r->place ? " on " : "",
+               r->place);
+    rank_end(r);
+    t->alive--;
+    t->lost++;
+    t->generation++;
+}
+
+static enum status rank_start(struct team_rank *r, const struct wire_hello *here, struct err *err)
+{
+    int end[2] = { -1, -1 };
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, end) != 0)
+        return err_system(err, errno, NULL, "a rank cannot be started: %s", strerror(errno));
+    fcntl(end[0], F_SETFL, O_NONBLOCK);
+    r->wire = (struct wire){ end[0], end[0], start_seconds };
+    const int why = spawn(r, end[1]);
+    close(end[1]);
+    if (why != 0) {
+        close(end[0]);
+        r->wire.in = r->wire.out = -1;
+        return err_system(err, why, NULL, "%s cannot be started: %s",
+                          is_here(r->place) ? "a rank" : "ssh", strerror(why));
+    }
+    r->alive = true;
+    const enum status rc = wire_begin(&r->wire, WIRE_HELLO, sizeof *here, err);
+    return rc == ST_OK ? wire_put(&r->wire, here, sizeof *here, err) : rc;
+}
+
+/* What a rank tells first. */
+static enum status rank_greets(struct team_rank *r, const struct wire_hello *here, struct err *err)
+{
+    struct wire_head head = { 0 };
+    enum status rc;
+
+    do
+        rc = wire_next(&r->wire, &head, err);
+    while (rc == ST_OK && head.kind == WIRE_BEAT && head.bytes == 0);
+    if (rc == ST_OK && (head.kind != WIRE_HELLO || head.bytes != sizeof r->hello))
+        rc = err_set(err, ST_FORMAT, "it is no gpdesk of this version");
+    if (rc == ST_OK)
+        rc = wire_get(&r->wire, &r->hello, sizeof r->hello, err);
+    if (rc == ST_OK && !wire_hello_sound(&r->hello))
+        rc = err_set(err, ST_FORMAT, "it is no gpdesk of this version");
+    if (rc == ST_OK && !wire_hello_alike(here, &r->hello, err))
+        return ST_BACKEND;
+    r->wire.patience = patience;
+    return rc;
+}
+
+/* Puts the names of the hosts of the plan at its ranks. */
+static enum status places(struct team *t, const struct team_plan *plan, struct err *err)
+{
+    char name[WIRE_WORDS];
+    size_t n;
+
+    t->count = plan->count;
+    if (plan->hosts && *plan->hosts) {
+        t->count = team_hosts(plan->hosts, err);
+        if (t->count == 0)
+            return ST_USAGE;
+        size_t at = 0;
+        for (const char *s = plan->hosts; *s && next_host(&s, name, &n);)
+            for (size_t i = 0; i < n && at < TEAM_MOST; i++)
+                snprintf(t->rank[at++].place, WIRE_WORDS, "%s", name);
+    }
+    if (t->count == 0 || t->count > TEAM_MOST)
+        return err_set(err, ST_USAGE, "1 to %d ranks are possible, not %zu", TEAM_MOST, t->count);
+    return ST_OK;
+}
+
+enum status team_start(struct team *t, const struct team_plan *plan, struct err *err)
+{
+    struct wire_hello here;
+    size_t i = 0;
+
+    *t = (struct team){ .generation = t->generation + 1, .names = t->names };
+    for (size_t r = 0; r < TEAM_MOST; r++)
+        t->rank[r].wire = (struct wire){ -1, -1, 0.0 };
+    enum status rc = places(t, plan, err);
+    if (rc != ST_OK)
+        return rc;
+    wire_hello_of(&here, plan->threads);
+    for (; rc == ST_OK && i < t->count; i++)
+        rc = rank_start(&t->rank[i], &here, err);
+    for (size_t r = 0; rc == ST_OK && r < t->count; r++) {
+        rc = rank_greets(&t->rank[r], &here, err);
+        i = r + 1;
+    }
+    if (rc == ST_OK) {
+        t->alive = t->count;
+        return ST_OK;
+    }
+    if (rc != ST_BACKEND) {
+        const char *place = i > 0 ? t->rank[i - 1].place : "";
+        err_prefix(err, "rank %zu of %zu%s%s: ", i, t->count, *place ? " on " : "", place);
+        if (!is_here(place) && !*err->hint)
+            err_hint(err, "ssh %.80s gpdesk --version   (has to work without a password)", place);
+        err->code = ST_BACKEND;
+        snprintf(err->name, sizeof err->name, "%s", status_name(ST_BACKEND));
+    }
+    team_end(t);
+    return ST_BACKEND;
+}
+
+void team_end(struct team *t)
+{
+    for (size_t i = 0; i < t->count; i++)
+        rank_end(&t->rank[i]);
+    t->count = t->alive = 0;
+    t->generation++;
+}

@@ -1,0 +1,479 @@
+/* tests/compute/check_ranks.c -- the backend of several processes (compute/ranks): real processes,
+ * this program again, give the bits of one process for every sum of an operator and for fits; a
+ * rank that is killed or stopped, in the middle of work too, changes nothing but the time; none is
+ * left behind. */
+#include "compute/features/fop_rows.h"
+#include "compute/linalg/blas.h"
+#include "compute/models/model.h"
+#include "compute/ranks/ranks.h"
+#include "compute/rng.h"
+#include "summed.h"
+#include "support.h"
+
+#include <check.h>
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { N = SUMMED_N, D = SUMMED_D };
+
+static const struct backend_ops *ranks_of(size_t count, size_t threads)
+{
+    const struct ranks_plan plan = { count, threads, NULL };
+    const struct backend_ops *be = ranks_use(&plan);
+    struct err err = { 0 };
+
+    ck_assert_msg(ranks_start(&err) == ST_OK, "%s", err.msg);
+    ck_assert_uint_eq(ranks_count(), count);
+    return be;
+}
+
+static void nap(long milliseconds)
+{
+    nanosleep(&(struct timespec){ milliseconds / 1000, milliseconds % 1000 * 1000000 }, NULL);
+}
+
+static void sums_over(const struct backend_ops *be, const struct summed_task *t,
+                      const struct summed_given *g, struct summed *out)
+{
+    struct pool *pool = pool_new(2, NULL);
+    const struct fop_opts o = { .pool = pool, .precision = t->precision, .store = t->store,
+                                .half = t->half, .row_scale = g->w };
+    struct source_array src;
+    struct err err = { 0 };
+
+    *out = (struct summed){ .t = t, .g = g };
+    source_array_init(&src, g->X, N, D, D);
+    src.base.layout = g->layout;
+    struct fop *f = fop_new(be, g->fm, &src.base, &o, &err);
+    ck_assert_msg(f != NULL, "%s: %s", t->kernel, err.msg);
+    ck_assert_int_eq(fop_set(f, g->hp, &err), ST_OK);
+    summed_all(out, f, g->y);
+    ck_assert_msg(out->failed.code == ST_OK, "%s: %s", t->kernel, out->failed.msg);
+    ck_assert_msg(!fop_lost(f, &err), "%s: %s", t->kernel, err.msg);
+    fop_free(f);
+    pool_free(pool);
+}
+
+static const size_t counts[] = { 1, 2, 3, 4, 8 };
+
+/* Every sum, by 1 to 8 processes of 1 to 3 threads. */
+START_TEST(same_bits)
+{
+    const struct summed_task *t = summed_task_at((size_t)_i);
+    struct summed one, many;
+    struct summed_given g;
+
+    if (t->level) /* each test runs in a process of its own */
+        ck_assert_int_eq(cpu_force_level(t->level, NULL), ST_OK);
+    summed_make(t, &g);
+    sums_over(backend_cpu(), t, &g, &one);
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        sums_over(ranks_of(counts[i], 1 + i % 3), t, &g, &many);
+        ck_assert_uint_eq(many.results, one.results);
+        for (size_t r = 0; r < one.results; r++)
+            ck_assert_msg(memcmp(many.out[r], one.out[r], one.len[r] * sizeof(double)) == 0,
+                          "%s, M=%zu: result %zu of %zu processes has other bits", t->kernel, t->M,
+                          r, counts[i]);
+        summed_done(&many);
+    }
+    ck_assert_uint_eq(ranks_lost(NULL), 0);
+    summed_done(&one);
+    summed_free(&g);
+    ranks_end();
+}
+END_TEST
+
+/* Passes of any map: what a kernel is travels as text. */
+static void passes(const struct backend_ops *be, const struct featmap *fm, const double *hp,
+                   double *W)
+{
+    const struct fop_opts o = { .precision = PREC_FLOAT };
+    struct source_array src;
+    struct summed_given g;
+    struct err err = { 0 };
+    double *P = calloc(fm->M, sizeof *P);
+
+    summed_make(summed_task_at(0), &g);
+    source_array_init(&src, g.X, N, D, D);
+    for (size_t j = 0; j < fm->M; j++)
+        P[j] = rng_normal(3, rng_stream(RNG_TEST, 9), j);
+    struct fop *f = fop_new(be, fm, &src.base, &o, &err);
+    ck_assert_msg(f != NULL, "%s", err.msg);
+    ck_assert_int_eq(fop_set(f, hp, &err), ST_OK);
+    ck_assert_msg(fop_pass(f, 1, P, W, NULL, &err) == ST_OK, "%s", err.msg);
+    ck_assert_msg(!fop_lost(f, &err), "%s", err.msg);
+    fop_free(f);
+    summed_free(&g);
+    free(P);
+}
+
+static void kernel_travels(const char *text)
+{
+    enum { M = 128 };
+    double one[M], many[M], hp[KERNEL_MAX_HP];
+    size_t from[KERNEL_MAX_HP];
+    struct kernel k;
+    struct err err = { 0 };
+
+    ck_assert_msg(kernel_parse(text, &k, hp, &err) == ST_OK, "%s: %s", text, err.msg);
+    ck_assert_msg(kernel_bind(&k, D, from, &err) == ST_OK, "%s: %s", text, err.msg);
+    for (size_t h = 0; h < kernel_nhp(&k); h++)
+        hp[h] = 1.5 + 0.1 * (double)h;
+    struct featmap *fm = featmap_new(&k, D, M, 5, &err);
+    ck_assert_msg(fm != NULL, "%s: %s", text, err.msg);
+    passes(backend_cpu(), fm, hp, one);
+    passes(ranks_of(2, 1), fm, hp, many);
+    ck_assert_msg(memcmp(one, many, sizeof one) == 0, "%s: other bits", text);
+    featmap_free(fm);
+}
+
+/* Every kernel of the registry, and expressions that bind inputs. */
+START_TEST(kernels_travel)
+{
+    for (size_t i = 0; kernel_at(i); i++)
+        if (kernel_at(i)->rows == 0 && !kernel_at(i)->learns)
+            kernel_travels(kernel_at(i)->name);
+    kernel_travels("rbf(ard) * periodic + linear(weight=0.5) + constant");
+    kernel_travels("rbf(ard=1x4:2:1x7)");
+    kernel_travels("matern(nu=3/2,ard) + rq(alpha=0.75)");
+    ranks_end();
+}
+END_TEST
+
+/* Lost ranks. */
+
+static struct { atomic_bool over; size_t rank; int signal; long after; } attack;
+
+static void *attacker(void *ctx)
+{
+    struct ranks_one one;
+
+    (void)ctx;
+    nap(attack.after);
+    ck_assert(ranks_at(attack.rank, &one));
+    kill((pid_t)one.pid, attack.signal);
+    attack.over = true;
+    return NULL;
+}
+
+/* Passes until the attack is over and some more, all with the bits of one process. */
+static void passes_under(const struct backend_ops *be, bool lost)
+{
+    const struct summed_task *t = summed_task_at(2);
+    const struct fop_opts o = { .precision = t->precision };
+    double *one = calloc(t->M, sizeof *one), *many = calloc(t->M, sizeof *many);
+    struct source_array src;
+    struct summed_given g;
+    pthread_t thread;
+    struct err err = { 0 };
+
+    summed_make(t, &g);
+    source_array_init(&src, g.X, N, D, D);
+    struct fop *cpu = fop_new(backend_cpu(), g.fm, &src.base, &o, &err);
+    struct fop *f = fop_new(be, g.fm, &src.base, &o, &err);
+    ck_assert_msg(cpu && f, "%s", err.msg);
+    ck_assert_int_eq(fop_set(cpu, g.hp, &err), ST_OK);
+    ck_assert_int_eq(fop_set(f, g.hp, &err), ST_OK);
+    ck_assert_int_eq(fop_pass(cpu, 1, g.P, one, NULL, &err), ST_OK);
+    attack.over = false;
+    ck_assert_int_eq(pthread_create(&thread, NULL, attacker, NULL), 0);
+    for (int more = 2; more > 0; more -= attack.over) {
+        memset(many, 0, t->M * sizeof *many);
+        ck_assert_msg(fop_pass(f, 1, g.P, many, NULL, &err) == ST_OK, "%s", err.msg);
+        ck_assert(memcmp(one, many, t->M * sizeof *one) == 0);
+    }
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    ck_assert_int_eq(fop_lost(f, NULL), lost);
+    fop_free(f);
+    fop_free(cpu);
+    summed_free(&g);
+    free(one);
+    free(many);
+}
+
+/* A rank that is killed, at different moments of the passes. */
+START_TEST(killed)
+{
+    struct err why;
+
+    for (size_t i = 0; i < 6; i++) {
+        const struct backend_ops *be = ranks_of(3, 1); /* a team that was lost starts again */
+        attack.rank = i % 3, attack.signal = SIGKILL, attack.after = (long)(1 + 3 * i);
+        passes_under(be, false);
+        ck_assert_uint_eq(ranks_lost(&why), i + 1);
+        ck_assert_ptr_nonnull(strstr(why.msg, "has ended"));
+    }
+    ranks_end();
+}
+END_TEST
+
+/* The only rank is killed: the operator goes on in this process. */
+START_TEST(none_left)
+{
+    attack.rank = 0, attack.signal = SIGKILL, attack.after = 10;
+    passes_under(ranks_of(1, 1), true);
+    ranks_end();
+}
+END_TEST
+
+/* One that neither ends nor answers. */
+START_TEST(hung)
+{
+    struct err why;
+
+    ranks_program_for_tests(NULL, 1.5);
+    const struct backend_ops *be = ranks_of(2, 1);
+    attack.rank = 1, attack.signal = SIGSTOP, attack.after = 10;
+    passes_under(be, false);
+    ck_assert_uint_eq(ranks_lost(&why), 1);
+    ck_assert_ptr_nonnull(strstr(why.msg, "did not answer"));
+    ranks_end();
+}
+END_TEST
+
+static void *stopper(void *ctx)
+{
+    struct cancel *c = ctx;
+
+    nap(30);
+    c->stop = true;
+    return NULL;
+}
+
+/* What is stopped ends, and the ranks then do what is asked next. */
+START_TEST(stopped)
+{
+    enum { M = 3072 };
+    const struct backend_ops *be = ranks_of(2, 1);
+    const struct fop_opts o = { .precision = PREC_FLOAT };
+    struct cancel cancel = { false };
+    const struct ctl ctl = { .cancel = &cancel };
+    double *G = calloc(M * M, sizeof *G), hp[KERNEL_MAX_HP] = { 1.0 };
+    struct source_array src;
+    struct summed_given g;
+    struct err err = { 0 };
+    pthread_t thread;
+
+    summed_make(summed_task_at(0), &g);
+    source_array_init(&src, g.X, N, D, D);
+    struct featmap *fm = featmap_new(&g.k, D, M, 5, &err);
+    struct fop *f = fop_new(be, fm, &src.base, &o, &err);
+    ck_assert_msg(f != NULL, "%s", err.msg);
+    ck_assert_int_eq(fop_set(f, hp, &err), ST_OK);
+    ck_assert_int_eq(pthread_create(&thread, NULL, stopper, &cancel), 0);
+    enum status rc = ST_OK;
+    while (rc == ST_OK) /* the stop comes in one of them */
+        rc = fop_gram(f, NULL, G, NULL, NULL, &ctl, &err);
+    ck_assert_int_eq(rc, ST_CANCELLED);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    ck_assert_int_eq(fop_diagonal(f, G, NULL, &err), ST_OK);
+    ck_assert_uint_eq(ranks_lost(NULL), 0);
+    ck_assert(!fop_lost(f, NULL));
+    fop_free(f);
+    featmap_free(fm);
+    summed_free(&g);
+    free(G);
+    ranks_end();
+}
+END_TEST
+
+/* Nobody is left when the front end is killed. */
+START_TEST(front_end_killed)
+{
+    int out[2];
+    long pid[2] = { 0, 0 };
+
+    ck_assert_int_eq(pipe(out), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        for (size_t i = 0; i < 2; i++) {
+            struct ranks_one one;
+            ranks_of(2, 1);
+            ranks_at(i, &one);
+            pid[i] = one.pid;
+        }
+        if (write(out[1], pid, sizeof pid) == sizeof pid)
+            pause();
+        _exit(0);
+    }
+    ck_assert_int_eq(read(out[0], pid, sizeof pid), sizeof pid);
+    kill(child, SIGKILL);
+    ck_assert_int_eq(waitpid(child, NULL, 0), child);
+    for (size_t i = 0; i < 2; i++) {
+        bool gone = false;
+        for (int tries = 0; !gone && tries < 500; tries++) {
+            char name[64], state = 'Z'; /* not yet collected by whoever inherits it */
+            snprintf(name, sizeof name, "/proc/%ld/stat", pid[i]);
+            FILE *f = fopen(name, "r");
+            if (f && fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
+                state = 'Z';
+            if (f)
+                fclose(f);
+            gone = state == 'Z' || state == 'X';
+            nap(gone ? 0 : 10);
+        }
+        ck_assert_msg(gone, "rank %ld lives on without its front end", pid[i]);
+    }
+    close(out[0]);
+    close(out[1]);
+}
+END_TEST
+
+/* A rank that is sent rubbish ends; it neither crashes nor waits. */
+START_TEST(rubbish)
+{
+    for (unsigned i = 0; i < 40; i++) {
+        int in[2], status = 0;
+        char junk[256];
+        ck_assert_int_eq(pipe(in), 0);
+        const pid_t child = fork();
+        if (child == 0) {
+            dup2(in[0], STDIN_FILENO);
+            close(in[0]);
+            close(in[1]);
+            if (!freopen("/dev/null", "w", stdout))
+                _exit(2);
+            execl("/proc/self/exe", "check_ranks", RANKS_ARGUMENT, (char *)NULL);
+            _exit(2);
+        }
+        close(in[0]);
+        for (size_t b = 0; b < sizeof junk; b++)
+            junk[b] = (char)rng_below(7, RNG_TEST, 256 * i + b, 256);
+        const uint32_t head[4] = { 0x4b525047u, i % 11, i % 2 ? 200 : 4000000000u, i % 3 };
+        memcpy(junk, head, i % 4 ? sizeof head : 0);
+        ck_assert_int_gt(write(in[1], junk, sizeof junk), 0);
+        close(in[1]);
+        ck_assert_int_eq(waitpid(child, &status, 0), child);
+        ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) != 2, "status %d", status);
+    }
+}
+END_TEST
+
+static void refused(const struct ranks_plan *plan, enum status code, const char *word)
+{
+    struct err err = { 0 };
+
+    ranks_use(plan);
+    for (int twice = 0; twice < 2; twice++) { /* what failed is not tried again */
+        ck_assert_int_eq(ranks_start(&err), code);
+        ck_assert_int_eq(err.code, code);
+        ck_assert_msg(strstr(err.msg, word), "%s", err.msg);
+    }
+    ck_assert_uint_eq(ranks_count(), 0);
+}
+
+START_TEST(words)
+{
+    static const char *const wrong[] = { "", ",", "a:", "a:0", "a:65", "-oProxyCommand=x", "a,,b",
+                                         "a b", "a;b", "$(a)", "a:2,", "a:40,b:40", "a:1x" };
+    const struct ranks_plan none = { 0, 1, NULL }, many = { RANKS_MOST + 1, 1, NULL };
+    const struct ranks_plan missing = { 2, 1, "localhost,nowhere.invalid" };
+    struct err err;
+
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        err_clear(&err);
+        ck_assert_msg(ranks_hosts(wrong[i], &err) == 0, "%s", wrong[i]);
+        ck_assert_int_eq(err.code, ST_USAGE);
+        ck_assert_int_ne(err.hint[0], '\0');
+    }
+    ck_assert_uint_eq(ranks_hosts("a:2,b:2", &err), 4);
+    ck_assert_uint_eq(ranks_hosts("me@node-1.cluster", &err), 1);
+    refused(&none, ST_USAGE, "not 0");
+    refused(&many, ST_USAGE, "not 65");
+    /* A host that there is not, and one that speaks another language. */
+    setenv("GPDESK_SSH", "/bin/false", 1);
+    refused(&missing, ST_BACKEND, "nowhere.invalid");
+    setenv("GPDESK_SSH", "/bin/echo", 1);
+    refused(&missing, ST_BACKEND, "nowhere.invalid");
+    setenv("GPDESK_SSH", "/no/such/program", 1);
+    refused(&missing, ST_BACKEND, "ssh cannot be started");
+    unsetenv("GPDESK_SSH");
+    ck_assert_uint_eq(ranks_count(), 0);
+}
+END_TEST
+
+/* Fits. */
+
+struct figures { double mean[N], var[N]; struct fit_info info; };
+
+static void fit_over(const struct backend_ops *be, const char *solver, struct pool *pool,
+                     struct figures *out)
+{
+    struct fit_opts o = { .solver = solver, .features = 256, .rtol = 1e-5, .maxit = 30, .seed = 3,
+                          .amplitude = 1.0, .noise = 0.3, .plan = PLAN_REGENERATE };
+    struct tools on = { be, pool, NULL };
+    struct source_array src;
+    struct summed_given g;
+    struct model *m = NULL;
+    struct err err = { 0 };
+
+    summed_make(summed_task_at(0), &g);
+    source_array_init(&src, g.X, N, D, D);
+    o.kernel = g.k;
+    o.hp[0] = 3.0;
+    if (strcmp(solver, "direct") == 0)
+        o.plan = PLAN_DIRECT;
+    for (size_t i = 0; i < N; i++)
+        g.y[i] = sin(g.X[i * D]) + 0.5 * g.X[i * D + 1] + 0.1 * g.y[i];
+    ck_assert_msg(model_fit(&src.base, g.y, &o, &on, &m, &out->info, NULL, &err) == ST_OK,
+                  "%s: %s", solver, err.msg);
+    ck_assert_msg(model_predict(m, &src.base, out->mean, out->var, &on, &err) == ST_OK, "%s: %s",
+                  solver, err.msg);
+    model_unref(m);
+    summed_free(&g);
+}
+
+START_TEST(fits)
+{
+    static const char *const solvers[] = { "pcg", "direct", "svrg" };
+    static struct figures one, many;
+    struct pool *pool = pool_new(2, NULL);
+
+    for (size_t i = 0; i < 3; i++) {
+        fit_over(backend_cpu(), solvers[i], pool, &one);
+        for (size_t c = 0; c < 3; c++) {
+            fit_over(ranks_of(1 + c + c / 2, 1 + c), solvers[i], pool, &many);
+            ck_assert_msg(memcmp(one.mean, many.mean, sizeof one.mean) == 0 &&
+                              memcmp(one.var, many.var, sizeof one.var) == 0,
+                          "%s: other bits by %zu ranks", solvers[i], ranks_count());
+        }
+    }
+    pool_free(pool);
+    ranks_end();
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+    if (argc == 2 && strcmp(argv[1], RANKS_ARGUMENT) == 0)
+        return ranks_serve();
+    Suite *s = suite_create("ranks");
+    TCase *t = tcase_create("ranks");
+    int configurations = 0;
+
+    while (summed_task_at((size_t)configurations))
+        configurations++;
+    blas_init();
+    tcase_set_timeout(t, 120);
+    tcase_add_loop_test(t, same_bits, 0, configurations);
+    tcase_add_test(t, kernels_travel);
+    tcase_add_test(t, killed);
+    tcase_add_test(t, none_left);
+    tcase_add_test(t, hung);
+    tcase_add_test(t, stopped);
+    tcase_add_test(t, front_end_killed);
+    tcase_add_test(t, rubbish);
+    tcase_add_test(t, words);
+    tcase_add_test(t, fits);
+    suite_add_tcase(s, t);
+    return support_run(s);
+}
