@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "compute/backend.h"
 #include "compute/linalg/blas.h"
+#include "compute/ranks/ranks.h"
 #include "ui/lifecycle.h"
 #include "ui/ui.h"
 
@@ -122,6 +123,8 @@ static enum status take_option(struct cli *c, int o, struct err *err)
     case CLI_MEM: return set(c, "mem", optarg, err);
     case CLI_PRECISION: return set(c, "precision", optarg, err);
     case CLI_DEVICE: return set(c, "device", optarg, err);
+    case CLI_RANKS: return set(c, "ranks", optarg, err);
+    case CLI_HOSTS: return set(c, "hosts", optarg, err);
     case CLI_CPU: return cpu_force_level(optarg, err);
     case CLI_STRICT: return set(c, "strict", "yes", err);
     case CLI_ACCEPT: return set(c, "accept-unconverged", "yes", err);
@@ -495,6 +498,8 @@ int main(int argc, char **argv)
 
     app_begin();
     fill_descriptors();
+    if (argc == 2 && strcmp(argv[1], RANKS_ARGUMENT) == 0)
+        return ranks_serve();
     log_open(getenv("GPDESK_LOG"));
     set_locale();
     int status = settings(&c, argc, argv, &complaints);

@@ -11,14 +11,16 @@ TESTS += tests/scripts/export.sh tests/scripts/predicted.sh tests/scripts/sugges
 EXTRA_DIST += tests/scripts/export.sh tests/scripts/predicted.sh tests/scripts/suggest.sh
 TESTS += tests/scripts/intervals.sh tests/scripts/calibrate.sh tests/scripts/learned.sh \
   tests/scripts/programs.sh tests/scripts/report.sh tests/scripts/maps/cnn.sh \
-  tests/scripts/maps/places.sh tests/scripts/maps/rare.sh tests/screens/maps.sh
+  tests/scripts/maps/places.sh tests/scripts/maps/rare.sh tests/screens/maps.sh \
+  tests/scripts/ranks/lost.sh tests/scripts/ranks/ranks.sh
 TESTS += tests/scripts/analyses.sh tests/screens/analyses.sh
 EXTRA_DIST += tests/scripts/analyses.sh tests/screens/analyses.sh \
   tests/scripts/analyses/autos.gps tests/scripts/analyses/dates.gps \
   tests/scripts/analyses/sequences.gps
 EXTRA_DIST += tests/scripts/intervals.sh tests/scripts/calibrate.sh tests/scripts/learned.sh \
   tests/scripts/programs.sh tests/scripts/report.sh tests/scripts/maps/cnn.sh \
-  tests/scripts/maps/places.sh tests/scripts/maps/rare.sh tests/screens/maps.sh
+  tests/scripts/maps/places.sh tests/scripts/maps/rare.sh tests/screens/maps.sh \
+  tests/scripts/ranks/lost.sh tests/scripts/ranks/ranks.sh
 TESTS += tests/scripts/manual.sh tests/scripts/readme.sh
 EXTRA_DIST += tests/scripts/manual.sh tests/scripts/readme.sh
 TESTS += tests/scripts/lines.sh

@@ -132,12 +132,13 @@ static void processes_agree(const struct process *one, size_t count)
     for (size_t i = 0; i < count; i++)
         ck_assert_int_eq(pthread_join(thread[i], NULL), 0);
     for (size_t i = 0; i < count; i++) {
-        ck_assert_msg(p[i].sums.failed.code == ST_OK, "%s, %zu processes: %s", one->sums.t->kernel, count,
-                      p[i].sums.failed.msg);
-        for (size_t r = 0; r < one->sums.results; r++)
-            ck_assert_msg(memcmp(p[i].sums.out[r], one->sums.out[r], one->sums.len[r] * sizeof(double)) == 0,
-                          "%s, M=%zu: result %zu of %zu processes has other bits",
-                          one->sums.t->kernel, one->sums.t->M, r, count);
+        const struct summed *own = &p[i].sums, *ref = &one->sums;
+        ck_assert_msg(own->failed.code == ST_OK, "%s, %zu processes: %s", ref->t->kernel, count,
+                      own->failed.msg);
+        for (size_t r = 0; r < ref->results; r++)
+            ck_assert_msg(memcmp(own->out[r], ref->out[r], ref->len[r] * sizeof(double)) == 0,
+                          "%s, M=%zu: result %zu of %zu processes has other bits", ref->t->kernel,
+                          ref->t->M, r, count);
         summed_done(&p[i].sums);
     }
     pthread_barrier_destroy(&m.barrier);

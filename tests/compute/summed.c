@@ -57,7 +57,7 @@ static void rows_make(const struct summed_task *t, struct summed_given *g)
                 x[1 + 2 * j] = (double)(10 * j + rng_below(17, RNG_TEST, 4 * i + j, 5));
                 x[2 + 2 * j] = 1.0 + (double)(i * j % 3);
             }
-        } else if (t->rows == SUMMED_SPARSE) { /* few rows have more than one number, and large ones */
+        } else if (t->rows == SUMMED_SPARSE) { /* large numbers in few rows */
             for (size_t j = 0; j + 1 < SUMMED_D; j++)
                 x[j] = i % 1000 == 500 + j ? 1e4 * x[j] : 0.0;
         }
@@ -167,7 +167,8 @@ static void rows_summed(struct summed *p, struct fop *f, const double *y)
 /* The gradient of a multinomial logistic loss and a product with its Hessian. */
 static void classes_summed(struct summed *p, struct fop *f)
 {
-    static const double offset[SUMMED_CLASSES] = { 0.1, -0.2, 0.3 }, weight[SUMMED_CLASSES] = { 1.0, 2.0, 0.5 };
+    static const double offset[SUMMED_CLASSES] = { 0.1, -0.2, 0.3 };
+    static const double weight[SUMMED_CLASSES] = { 1.0, 2.0, 0.5 };
     const size_t M = p->t->M;
     struct fop_softmax of = { .classes = SUMMED_CLASSES, .labels = p->g->labels + p->r0,
                               .weight = weight, .offset = offset, .W = p->g->P };

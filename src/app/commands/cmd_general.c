@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "compute/backend_load.h"
 #include "compute/models/classes/csvc.h"
+#include "compute/ranks/ranks.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -189,6 +190,33 @@ static void about_devices(const struct workspace *ws, struct rec *r)
     rec_text(r, "\n            device=%s   (set device=auto, cpu or cuda:N)", ws->opt.device);
 }
 
+/* The processes that share the rows, and the machines that they are on. */
+static void about_ranks(const struct workspace *ws, struct rec *r)
+{
+    struct ranks_one one;
+
+    rec_int(r, "ranks", (int64_t)ws->opt.ranks);
+    rec_str(r, "hosts", *ws->opt.hosts ? ws->opt.hosts : NULL);
+    rec_array(r, "processes");
+    rec_text(r, "\n  ranks     ");
+    for (size_t i = 0; ranks_at(i, &one); i++) {
+        rec_item(r);
+        rec_str(r, "host", one.host);
+        rec_int(r, "threads", (int64_t)one.threads);
+        rec_bool(r, "alive", one.alive);
+        rec_close(r);
+        rec_text(r, "%s%zu: ", i ? "\n            " : "", i + 1);
+        rec_safe(r, one.host);
+        rec_text(r, ", %zu thread%s%s", one.threads, one.threads == 1 ? "" : "s",
+                 one.alive ? "" : ", lost");
+    }
+    rec_array_close(r);
+    if (ranks_count() == 0 && (ws->opt.ranks > 1 || *ws->opt.hosts))
+        rec_text(r, "start with the next job");
+    else if (ranks_count() == 0)
+        rec_text(r, "one process   (set ranks=4, or hosts=a:2,b:2)");
+}
+
 static enum status cmd_about(struct workspace *ws, const struct args *a, struct err *err)
 {
     char ram[32], limit[32], rss[32];
@@ -216,6 +244,7 @@ static enum status cmd_about(struct workspace *ws, const struct args *a, struct 
              PACKAGE_VERSION, cpu_level(), ws->opt.threads, sysconf(_SC_NPROCESSORS_ONLN),
              cpu_blas(), rss, limit, ram);
     about_devices(ws, &r);
+    about_ranks(ws, &r);
     rec_text(&r, "\n  kernels  ");
     for (size_t i = 0; (k = kernel_at(i)) != NULL; i++)
         rec_text(&r, " %s", k->name);

@@ -20,6 +20,8 @@ libcore_a_SOURCES = \
   src/app/core/measures.h \
   src/app/core/progress.c \
   src/app/core/progress.h \
+  src/app/core/rank_notes.c \
+  src/app/core/rank_notes.h \
   src/app/core/run.c \
   src/app/core/run.h \
   src/app/core/trace.c \

@@ -28,6 +28,11 @@ static bool has_rank(const struct run *r)
     return iterated(r) && r->info.rank != 0;
 }
 
+static bool has_ranks(const struct run *r)
+{
+    return r->info.ranks != 0;
+}
+
 static bool has_precond(const struct run *r)
 {
     return iterated(r) && r->info.precond[0];
@@ -423,6 +428,8 @@ static const struct measure table[] = {
      INFO(calibration_set), CALIBRATED(has_sets)},
 #undef CALIBRATED
     {ROW("rows", "rows", MEASURE_ROWS, "", "training rows"), INFO(rows)},
+    {ROW("ranks", "ranks", MEASURE_ROWS, "", "processes that shared the rows"), INFO(ranks),
+     .applies = has_ranks, .omit = true, .age = MEASURE_LATER},
     {ROW("seconds.features", "s_features", MEASURE_SECONDS, "s", "making features"),
      INFO(seconds.features), LOWER},
     {ROW("seconds.precond", "s_precond", MEASURE_SECONDS, "s", "building the preconditioner"),
@@ -430,6 +437,8 @@ static const struct measure table[] = {
     {ROW("seconds.solve", "s_solve", MEASURE_SECONDS, "s", "solving"), INFO(seconds.solve), LOWER},
     {ROW("seconds.variance", "s_variance", MEASURE_SECONDS, "s", "factor of the variances"),
      INFO(seconds.variance), LOWER},
+    {ROW("seconds.sums", "s_sums", MEASURE_SECONDS, "s", "sums between processes"),
+     INFO(seconds.sums), LOWER, .applies = has_ranks, .omit = true, .age = MEASURE_LATER},
     {ROW("seconds.total", "s_total", MEASURE_SECONDS, "s", "the whole fit"), INFO(seconds.total),
      LOWER},
     {ROW("predicted_bytes", "predicted_bytes", MEASURE_COST, "bytes", "predicted peak memory"),

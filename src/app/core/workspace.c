@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/spill.h"
 #include "compute/backend_load.h"
+#include "compute/ranks/ranks.h"
 #include "data/cache.h"
 
 #include <math.h>
@@ -95,6 +96,7 @@ void workspace_free(struct workspace *ws)
     owner_free_all(ws);
     release(ws);
     pool_free(ws->pool);
+    ranks_end();
     free(ws->origin);
     free(ws);
 }
@@ -252,14 +254,29 @@ static void fit_pool(struct workspace *ws)
     ws->pool = pool;
 }
 
+/* Several processes take the place of the device; each has its part of the threads. */
+static bool fit_ranks(struct workspace *ws)
+{
+    const size_t n = ws->opt.ranks, each = ws->opt.threads / n;
+    const struct ranks_plan plan = { n, each > 1 ? each : 1, ws->opt.hosts };
+
+    if (n < 2 && !*ws->opt.hosts)
+        return false;
+    ws->backend = ranks_use(&plan);
+    *ws->device = '\0'; /* to be chosen again when there are no ranks */
+    return true;
+}
+
 /* A changed device takes effect when no job uses the old one. If the device is not available, say
  * so once and compute on the CPU. */
 static void fit_device(struct workspace *ws)
 {
     struct err err = { 0 };
 
-    if (jobs_count(ws->jobs) > 0 || strcmp(ws->device, ws->opt.device) == 0)
+    if (jobs_count(ws->jobs) > 0 || fit_ranks(ws) || strcmp(ws->device, ws->opt.device) == 0)
         return;
+    if (ws->backend->spent)
+        ranks_end();
     snprintf(ws->device, sizeof ws->device, "%s", ws->opt.device);
     if (backend_choose(ws->device, &ws->backend, &err) != ST_OK)
         ws_warn(ws, "device", "%s; the CPU is used instead", err.msg);

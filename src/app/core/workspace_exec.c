@@ -1,4 +1,5 @@
 /* app/core/workspace_exec.c -- see workspace_exec.h. */
+#include "app/core/rank_notes.h"
 #include "app/core/workspace_exec.h"
 
 #include "app/core/default_kernel.h"
@@ -461,6 +462,7 @@ void workspace_job_end(struct workspace *ws, const struct job *job, enum status 
 {
     struct ws_line *l = ws->lines;
 
+    rank_notes_tell(ws, job);
     if (rc == ST_OK && ws->opt.strict && ws->warnings > l->warned) {
         struct err err;
         rc = err_named(&err, ST_STATE, "strict", "a warning counts as an error (--strict)");

@@ -14,7 +14,7 @@
     _(posterior) _(parts) _(features) _(pca) _(scree) _(silhouette) _(draws) _(kernel) \
     _(covariance) _(sweep) _(learning) _(cost) _(training) _(effects) _(importance) _(suggest) \
     _(bo) _(inducing) _(words) _(profile) _(cliffs) _(similarity) _(molecule) \
-    _(molecules)
+    _(molecules) _(ranks)
 
 #define _(name) extern const struct plot_ops plots_##name##_row;
 PLOT_LIST(_)

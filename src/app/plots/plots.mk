@@ -27,5 +27,6 @@ libplots_a_SOURCES = \
   src/app/plots/plots_model.c \
   src/app/plots/plots_molecules.c \
   src/app/plots/plots_run.c \
+  src/app/plots/plots_ranks.c \
   src/app/plots/plots_search.c \
   src/app/plots/plots_sweep.c

@@ -20,6 +20,8 @@ static const struct cli_option options[] = {
     {CLI_MEM, "mem", "SIZE", NULL, "memory that may be used, such as 4GB"},
     {CLI_PRECISION, "precision", "P", "float|double", "precision of the features: float or double"},
     {CLI_DEVICE, "device", "D", NULL, "auto, cpu or cuda:N"},
+    {CLI_RANKS, "ranks", "N", NULL, "processes that share the rows (results do not depend on it)"},
+    {CLI_HOSTS, "hosts", "LIST", NULL, "machines of these processes, reached by ssh: a:2,b:2"},
     {CLI_CPU, "cpu", "LEVEL", "portable|avx2|avx512|amx", "portable, avx2, avx512 or amx"},
     {CLI_STRICT, "strict", NULL, NULL, "a warning counts as an error"},
     {CLI_ACCEPT, "accept-unconverged", NULL, NULL,

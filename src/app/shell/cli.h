@@ -16,6 +16,8 @@ enum {
     CLI_MEM,
     CLI_PRECISION,
     CLI_DEVICE,
+    CLI_RANKS,
+    CLI_HOSTS,
     CLI_CPU,
     CLI_STRICT,
     CLI_ACCEPT,

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "compute/backend_load.h"
+#include "compute/ranks/ranks.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -234,6 +235,37 @@ static void show_device(const struct options *o, struct buf *b)
     buf_puts(b, o->device);
 }
 
+static enum status apply_ranks(struct options *o, const char *text, double x, struct err *e)
+{
+    (void)text;
+    (void)e;
+    o->ranks = (size_t)x;
+    return ST_OK;
+}
+
+static void show_ranks(const struct options *o, struct buf *b)
+{
+    buf_printf(b, "%zu", o->ranks);
+}
+
+static enum status apply_hosts(struct options *o, const char *text, double x, struct err *e)
+{
+    const bool none = strcmp(text, "none") == 0;
+
+    (void)x;
+    if (!none && ranks_hosts(text, e) == 0)
+        return ST_USAGE;
+    if (strlen(text) >= sizeof o->hosts)
+        return err_set(e, ST_USAGE, "hosts: at most %zu letters", sizeof o->hosts - 1);
+    snprintf(o->hosts, sizeof o->hosts, "%s", none ? "" : text);
+    return ST_OK;
+}
+
+static void show_hosts(const struct options *o, struct buf *b)
+{
+    buf_puts(b, *o->hosts ? o->hosts : "none");
+}
+
 static const struct option_row rows[] = {
     {{"threads", ARG_INT, 0, NULL, 1, 256, NULL, NULL,
       "number of threads; results do not depend on it"},
@@ -263,6 +295,14 @@ static const struct option_row rows[] = {
       "what computes: cpu, cuda:N, or auto: a CUDA device where there is one (about)"},
      apply_device,
      show_device},
+    {{"ranks", ARG_INT, 0, "1", 1, RANKS_MOST, NULL, NULL,
+      "processes that share the rows; each has its part of the threads, results stay the same"},
+     apply_ranks,
+     show_ranks},
+    {{"hosts", ARG_WORD, 0, "none", 0, 0, NULL, NULL,
+      "machines of these processes, reached by ssh, each with its number: a:2,b:2"},
+     apply_hosts,
+     show_hosts},
     {{"color", ARG_CHOICE, 0, "auto", 0, 0, "auto|always|never", NULL,
       "use of colour on the screen"},
      apply_color,
@@ -367,6 +407,7 @@ void options_default(struct options *o)
     strcpy(o->learn, "auto");
     o->fps = 4;
     strcpy(o->device, "auto");
+    o->ranks = 1;
 }
 
 struct options_origin *options_origin_new(struct err *err)

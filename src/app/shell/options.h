@@ -6,9 +6,10 @@
 #include "app/shell/command.h"
 #include "compute/backend.h"
 
-/* The settings; the table in options.c describes each. color: 0 auto, 1 always, 2 never. */
+/* The settings; the table in options.c describes each. color: 0 auto, 1 always, 2 never.  hosts "":
+ * none. */
 struct options {
-    size_t threads;
+    size_t threads, ranks;
     size_t mem, cache;
     double molecule_seconds;
     uint64_t seed;
@@ -16,6 +17,7 @@ struct options {
     bool json, plain, accept_unconverged, strict, keep_going, dry;
     enum precision precision;
     char theme[16], layout[8], glyphs[8], editing[8], learn[8], device[12];
+    char hosts[256];
     bool mouse, bell;
     int fps;
 };

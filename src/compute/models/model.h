@@ -171,7 +171,9 @@ struct fit_info {
     /* Iterations and residuals of each target (NaN: none). */
     size_t targets;
     struct { double iterations, residual, true_residual; } target[TARGETS_MOST];
-    struct { double features, precond, solve, variance, total; } seconds;
+    /* sums: of several processes that share the rows, the seconds that sums took between them. */
+    struct { double features, precond, solve, variance, total, sums; } seconds;
+    size_t ranks;                /* those processes; 0: there was one */
     /* Bytes of this fit, inputs not counted: predicted at the start, and again once a rank was
      * chosen.  Both are within a tenth of what it takes (tests/bench/bench_memory.c). */
     size_t predicted_bytes, peak_bytes;

@@ -319,6 +319,27 @@ static enum status run(struct fit *ft, struct err *err)
     return rc == ST_OK ? fit_left_out(ft, err) : rc;
 }
 
+/* What several processes have done so far; nothing where there is one. */
+static struct backend_spent spent_by(const struct tools *on)
+{
+    struct backend_spent s = { 0 };
+
+    if (on->be && on->be->spent)
+        on->be->spent(&s);
+    return s;
+}
+
+static void ranks_told(struct fit_info *info, const struct backend_spent *before,
+                       const struct tools *on)
+{
+    const struct backend_spent now = spent_by(on);
+
+    if (now.work == before->work)
+        return;
+    info->ranks = now.ranks;
+    info->seconds.sums = now.sums - (now.work > before->work ? before->sums : 0.0);
+}
+
 enum status model_fit(const struct source *src, const double *y, const struct fit_opts *o,
                       const struct tools *on, struct model **out, struct fit_info *info,
                       struct solve_info *trace, struct err *err)
@@ -331,6 +352,7 @@ enum status model_fit(const struct source *src, const double *y, const struct fi
                            : o->targets        ? o->targets
                                                : 1 };
     const double start = fit_now();
+    const struct backend_spent before = spent_by(on);
     struct fit_opts known = *o;
 
     *out = NULL;
@@ -362,6 +384,7 @@ enum status model_fit(const struct source *src, const double *y, const struct fi
     free(weighted);
     solve_info_free(&own);
     info->seconds.total = fit_now() - start;
+    ranks_told(info, &before, on);
     if (rc != ST_OK) {
         model_unref(ft.m);
         if (trace != NULL)

@@ -37,12 +37,6 @@ static void state_close(struct answers *a, uint32_t name)
         }
 }
 
-void answer_end(struct answers *a)
-{
-    while (a->first)
-        state_close(a, a->first->name);
-}
-
 enum status answer_open(struct answers *a, const struct ask_head *ask, void *body, size_t bytes,
                         struct err *err)
 {

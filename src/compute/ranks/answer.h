@@ -23,6 +23,5 @@ enum status answer_open(struct answers *, const struct ask_head *, void *body, s
 /* Everything else: in points at bytes / 8 numbers.  FORMAT for what is no request. */
 enum status answer_ask(struct answers *, const struct ask_head *, const double *in, size_t bytes,
                        struct answer *, struct err *err);
-void answer_end(struct answers *); /* closes all */
 
 #endif

@@ -1,7 +1,7 @@
 /* compute/ranks/ranks.h -- a backend of several processes, ranks, that share the rows: each has an
  * operator of the processor's backend over whole segments of them, and they meet for every sum
- * (share.h), so that results have the bits of one process.  Vectors, preconditioners and all that is
- * not a function of a backend stay with the caller.
+ * (share.h), so that results have the bits of one process.  Vectors, preconditioners and all that
+ * is not a function of a backend stay with the caller.
  *
  * When a rank is lost, the rows are dealt out anew among those that are left and what was asked is
  * done again; when none is, the operator goes on here (fop.h).  There is one team of ranks for the
@@ -17,11 +17,11 @@ enum { RANKS_MOST = 64, RANKS_ROWS = 4096 /* operators of fewer rows stay here *
  * each. */
 struct ranks_plan { size_t count, threads; const char *hosts; };
 /* The backend of such a team, which starts when the first operator is opened; a team that is as
- * planned is kept, unless it has lost ranks.  Not while an operator is open.  An operator that finds
- * no team because a rank cannot be had goes on here, as when all are lost. */
+ * planned is kept, unless it has lost ranks.  Not while an operator is open.  An operator that
+ * finds no team because a rank cannot be had goes on here, as when all are lost. */
 const struct backend_ops *ranks_use(const struct ranks_plan *);
 /* Starts it now; USAGE for words that are no hosts, BACKEND when a rank cannot be had. */
-enum status ranks_start(struct err *err);
+enum status ranks_start_for_tests(struct err *err);
 void ranks_end(void); /* ends their processes */
 /* What ranks have done since they were started.  Seconds of work, of waiting for other ranks, and
  * of sums on their way. */

@@ -1,4 +1,5 @@
 # ranks: a backend of several processes that share the rows
+dist_doc_DATA += share/doc/ranks.md
 libcompute_a_SOURCES += \
   src/compute/ranks/answer.c \
   src/compute/ranks/answer.h \

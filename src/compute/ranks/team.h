@@ -63,7 +63,7 @@ struct team_plan { size_t count, threads; const char *hosts; };
 enum status team_start(struct team *, const struct team_plan *, struct err *err);
 void team_end(struct team *);
 /* The program that is started here, and the seconds of silence after which a rank is lost. */
-void team_program_for_tests(const char *path, double patience);
+void team_program(const char *path, double patience);
 /* The number of ranks that hosts have; 0 and *err: no hosts. */
 size_t team_hosts(const char *hosts, struct err *err);
 

@@ -234,9 +234,15 @@ static enum status tick_came(const struct wait *w, size_t i, const struct wire_h
     if (head->bytes != sizeof t)
         return err_set(err, ST_FORMAT, "it tells progress in %llu bytes",
                        (unsigned long long)head->bytes);
+    const struct team_deal *d = w->ask->deal;
     const enum status rc = wire_get(&rank_at(w, i)->wire, &t, sizeof t, err);
-    if (rc == ST_OK && i == 0 && t.phase < N_PHASES)
-        ctl_tell(w->ctl, (enum phase)t.phase, t.done, t.total, NAN);
+    if (rc != ST_OK || i != 0 || t.phase >= N_PHASES)
+        return rc;
+    if (t.total == d->row[1] - d->row[0] && t.done <= t.total) { /* rows: as many of all */
+        t.done = (uint64_t)((double)t.done / (double)t.total * (double)d->n);
+        t.total = d->n;
+    }
+    ctl_tell(w->ctl, (enum phase)t.phase, t.done, t.total, NAN);
     return rc;
 }
 

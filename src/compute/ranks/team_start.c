@@ -24,7 +24,7 @@ static const char *program = "/proc/self/exe";
 static double patience = 20.0;
 static const double start_seconds = 30.0;
 
-void team_program_for_tests(const char *path, double seconds)
+void team_program(const char *path, double seconds)
 {
     program = path ? path : program;
     patience = seconds;
@@ -67,7 +67,8 @@ size_t team_hosts(const char *hosts, struct err *err)
 
     for (const char *at = hosts; *at; all += n)
         if (!next_host(&at, name, &n)) {
-            err_set(err, ST_USAGE, "hosts=%.80s: expected names with their numbers of ranks", hosts);
+            err_set(err, ST_USAGE, "hosts=%.80s: expected names with their numbers of ranks",
+                    hosts);
             err_hint(err, "set hosts=a:2,b:2");
             return 0;
         }

@@ -35,7 +35,11 @@ struct wire_hello {
     char program[32], build[48], level[16], blas[WIRE_WORDS], host[WIRE_WORDS];
 };
 struct wire_tick { uint64_t phase, done, total; };
-struct wire_done { uint64_t serial, numbers; int32_t rc, machine; char name[32], msg[768], hint[256]; };
+struct wire_done {
+    uint64_t serial, numbers;
+    int32_t rc, machine; /* enum status; the error's `machine` */
+    char name[32], msg[768], hint[256];
+};
 
 /* The two ends of a connection as descriptors, which may be the same; `patience`: seconds without
  * a byte after which the other side counts as hung (0: no limit). */

@@ -1,0 +1,89 @@
+/* app/core/rank_notes.c -- see rank_notes.h. */
+#include "app/core/rank_notes.h"
+
+#include "app/core/workspace.h"
+#include "app/core/ws_tell.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Ranks count from their start, once for the program; so what was told is kept beside them. */
+static struct rank_notes told, last;
+static size_t told_lost;
+
+const struct rank_notes *rank_notes_last(void)
+{
+    return &last;
+}
+
+/* The seconds since a rank was told last; of one that is new, all. */
+static void since(struct ranks_one *now, const struct ranks_one *before)
+{
+    if (before->pid != now->pid || strcmp(before->host, now->host) != 0)
+        return;
+    now->work -= before->work;
+    now->waiting -= before->waiting;
+    now->sums -= before->sums;
+}
+
+/* Takes down what ranks have done since the last call; false: nothing. */
+static bool look(void)
+{
+    struct rank_notes now = { 0 }, all = { 0 };
+    double work = 0.0;
+
+    while (all.count < RANKS_MOST && ranks_at(all.count, &all.one[all.count]))
+        all.count++;
+    now = all;
+    for (size_t i = 0; i < now.count; i++) {
+        if (i < told.count)
+            since(&now.one[i], &told.one[i]);
+        work += now.one[i].work;
+    }
+    told = all;
+    if (work > 0.0)
+        last = now;
+    return work > 0.0;
+}
+
+static void note(struct workspace *ws, const struct job *job)
+{
+    struct rec r;
+
+    rec_init(&r, REC_NOTE, "ranks");
+    snprintf(r.run, sizeof r.run, "%s", job->name);
+    rec_text(&r, "%zu processes shared the rows:", last.count);
+    rec_array(&r, "ranks");
+    for (size_t i = 0; i < last.count; i++) {
+        const struct ranks_one *one = &last.one[i];
+        rec_item(&r);
+        rec_str(&r, "host", one->host);
+        rec_int(&r, "rows", (int64_t)one->rows);
+        rec_num(&r, "work", one->work);
+        rec_num(&r, "waiting", one->waiting);
+        rec_num(&r, "sums", one->sums);
+        rec_close(&r);
+        rec_text(&r, "%s %zu: %zu rows, work %.2f s, waiting %.2f s, sums %.2f s",
+                 i ? ";" : "", i + 1, one->rows, one->work, one->waiting, one->sums);
+    }
+    rec_array_close(&r);
+    snprintf(r.hint, sizeof r.hint, "plot ranks");
+    ws_emit(ws, &r);
+}
+
+void rank_notes_tell(struct workspace *ws, const struct job *job)
+{
+    struct err why;
+    const size_t lost = ranks_lost(&why);
+    const char *verb = job->ops->verb;
+
+    if (lost > told_lost && ranks_count() == 0)
+        ws_tell(ws, REC_WARNING, job->name, "ranks", *why.hint ? why.hint : "set ranks=1",
+                "%s; this process did the work alone", why.msg);
+    else if (lost > told_lost)
+        ws_tell(ws, REC_WARNING, job->name, "rank-lost", NULL,
+                "%s; the work went on without it, with the same results", why.msg);
+    told_lost = lost;
+    if (look() && (strcmp(verb, "fit") == 0 || strcmp(verb, "tune") == 0))
+        note(ws, job);
+}

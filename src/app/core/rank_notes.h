@@ -1,0 +1,16 @@
+/* app/core/rank_notes.h -- what the ranks (compute/ranks) did for a job: told when it has ended,
+ * and kept for `plot ranks`. */
+#ifndef GPDESK_RANK_NOTES_H
+#define GPDESK_RANK_NOTES_H
+
+#include "app/core/job.h"
+#include "compute/ranks/ranks.h"
+
+/* The ranks of the last job that had any, with the seconds of that job. */
+struct rank_notes { size_t count; struct ranks_one one[RANKS_MOST]; };
+const struct rank_notes *rank_notes_last(void);
+/* After each job: warns of ranks that were lost or could not be had; of a fit or a tuning notes
+ * what each has done. */
+void rank_notes_tell(struct workspace *, const struct job *);
+
+#endif
