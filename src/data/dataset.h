@@ -47,7 +47,7 @@ struct dataset {
      * the one whose probability is predicted; NULL: chosen. alpha: of several; otherwise 0. */
     char *link, *positive;
     double alpha;
-    bool balanced;  /* of several classes: all weigh the same (compute/likelihood/dirichlet.h), */
+    bool balanced;  /* classes all weigh the same (compute/likelihood: dirichlet.h, latent.h), */
     char *rule;     /* and which one is chosen (decision.h); NULL: the likeliest */
     bool link_said; /* by `likelihood`; otherwise the link follows the target (classes_look) */
     struct split split;

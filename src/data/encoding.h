@@ -65,7 +65,7 @@ struct encoding {
      * that of the likelihood (compute/likelihood/dirichlet.h). nclasses 0: it is a number. */
     char **classes; size_t nclasses;
     double alpha;
-    bool balanced; /* of several, as in struct dataset */
+    bool balanced; /* as in struct dataset */
     char *rule;
     /* The sd of y itself over the training rows, whatever the scale: scaled scores are divided by
      * it. 0: unknown, as in sessions of earlier versions. */

@@ -268,47 +268,161 @@ START_TEST(gradient)
 }
 END_TEST
 
-/* A row of weight 2 is the row twice: the same evidence, and the same function. */
-START_TEST(weights_are_repeats)
+/* A row of weight 2 is the row twice, and by the mode a row of weight 1 is two of weight 1/2: the
+ * same evidence, and the same function. */
+enum { WEIGHED = 24, REPEATED = 36, HALVED = 72 };
+static void repeats(double X[2 * HALVED], double y[HALVED], double weight[3][HALVED])
 {
-    enum { N = 24, ALL = 36 };
-    const struct likelihood_ops *of = likelihood_find("bernoulli", "logit", NULL);
-    double X[2 * ALL], y[ALL], weight[N], *K[2];
+    enum { N = WEIGHED, ALL = REPEATED };
     struct splitmix s;
-    struct room r[2];
 
-    ck_assert(of->weights && !likelihood_find("bernoulli", "probit", NULL)->weights);
     splitmix_init(&s, 11);
     for (size_t i = 0; i < 2 * N; i++)
         X[i] = splitmix_normal(&s);
-    for (size_t i = 0; i < ALL; i++) { /* the first ALL - N rows come again */
-        const size_t from = i < N ? i : i - N;
+    for (size_t i = 0; i < HALVED; i++) { /* the first ALL - N rows come again, then all do */
+        const size_t once = i < ALL ? i : i - ALL, from = once < N ? once : once - N;
         X[2 * i] = X[2 * from];
         X[2 * i + 1] = X[2 * from + 1];
         y[i] = i < N ? X[2 * i] + 0.7 * splitmix_normal(&s) > 0.3 ? 1.0 : -1.0 : y[from];
-        if (i < N)
-            weight[i] = i < ALL - N ? 2.0 : 1.0;
+        weight[0][i] = i < ALL - N ? 2.0 : 1.0;
+        weight[1][i] = 1.0;
+        weight[2][i] = 0.5;
     }
-    for (size_t q = 0; q < 2; q++) {
-        const size_t n = q ? ALL : N;
-        K[q] = golden_matrix(X, n);
-        r[q] = room_of(n, K[q], y, NULL);
-        r[q].l.weight = q ? NULL : weight;
+}
+
+START_TEST(weights_are_repeats)
+{
+    static const size_t rows[3] = { WEIGHED, REPEATED, HALVED };
+    const struct likelihood_ops *of = likelihood_find("bernoulli", _i ? "logit" : "probit", NULL);
+    const size_t sets = _i ? 3 : 2;
+    double X[2 * HALVED], y[HALVED], weight[3][HALVED], *K[3];
+    struct room r[3];
+
+    repeats(X, y, weight);
+    for (size_t q = 0; q < sets; q++) {
+        K[q] = golden_matrix(X, rows[q]);
+        r[q] = room_of(rows[q], K[q], y, NULL);
+        r[q].l.weight = q == 1 ? NULL : weight[q];
         r[q].l.tolerance = 1e-10;
         ck_assert_int_eq(of->posterior(&r[q].l, NULL, NULL), ST_OK);
         ck_assert(r[q].l.converged);
+        ck_assert_double_eq_tol(r[q].l.evidence, r[0].l.evidence, 1e-8);
     }
-    ck_assert_double_eq_tol(r[0].l.evidence, r[1].l.evidence, 1e-8);
     for (double x = -2.0; x < 2.5; x += 0.5) {
         const double at[2] = { x, 0.3 - x };
-        double one[3], twice[3];
+        double one[3], again[3];
         predict(&r[0].l, of, X, at, one);
-        predict(&r[1].l, of, X, at, twice);
-        for (size_t j = 0; j < 3; j++)
-            ck_assert_double_eq_tol(one[j], twice[j], 1e-8);
+        for (size_t q = 1; q < sets; q++) {
+            predict(&r[q].l, of, X, at, again);
+            for (size_t j = 0; j < 3; j++)
+                ck_assert_double_eq_tol(one[j], again[j], 1e-8);
+        }
+    }
+    for (size_t q = 0; q < sets; q++)
+        free(r[q].all), free(K[q]);
+}
+END_TEST
+
+/* The integral of N(f; mean, var) Phi(y f)^w, with mean and variance of the product, by a plain sum
+ * over a fine grid. */
+static double product(double mean, double var, double y, double w, double *m, double *v)
+{
+    const double sd = sqrt(var), from = mean - 14.0 * sd, h = fmin(0.01 * sd, 0.01);
+    double z = 0.0;
+
+    *m = *v = 0.0;
+    for (double f = from; f < mean + 14.0 * sd; f += h) {
+        const double at = h * exp(-0.5 * (f - mean) * (f - mean) / var) *
+                          pow(0.5 * erfc(-y * f * M_SQRT1_2), w);
+        z += at;
+        *m += at * (f - mean);
+        *v += at * (f - mean) * (f - mean);
+    }
+    *v = *v / z - *m / z * (*m / z);
+    *m = mean + *m / z;
+    return z / sqrt(2.0 * M_PI * var);
+}
+
+/* A weight below 1 is a power of the likelihood.  Rows that have nothing in common have the product
+ * of their integrals as evidence. */
+START_TEST(weights_of_rows_alone)
+{
+    enum { N = 5 };
+    const double scale[N] = { 1e-3, 0.5, 3.0, 100.0, 1e4 }, w[N] = { 0.5, 0.9, 0.6, 0.51, 0.7 };
+    const double y[N] = { 1, -1, 1, -1, 1 };
+    double K[N * N] = { 0.0 }, want = 0.0, m, v;
+
+    for (size_t i = 0; i < N; i++) {
+        K[i * (N + 1)] = scale[i];
+        want += log(product(0.0, scale[i], y[i], w[i], &m, &v));
+    }
+    struct room r = room_of(N, K, y, NULL);
+    r.l.weight = w;
+    ck_assert_int_eq(likelihood_linked("probit")->posterior(&r.l, NULL, NULL), ST_OK);
+    ck_assert(r.l.converged);
+    ck_assert_double_eq_tol(r.l.evidence, want, 1e-8);
+    free(r.all);
+}
+END_TEST
+
+/* Rows with few in common and with many, narrow and wide: without its own site each has a cavity
+ * whose product with the power of its likelihood has the posterior's mean and variance. */
+START_TEST(weights_match_moments)
+{
+    enum { N = WEIGHED };
+    static const double amplitudes[4] = { 0.05, 1.0, 30.0, 1000.0 };
+    double X[2 * HALVED], y[HALVED], weight[3][HALVED], work[4 * N], m, v;
+
+    repeats(X, y, weight);
+    double *K = golden_matrix(X, N);
+    for (size_t i = 0; i < N * N; i++)
+        K[i] *= amplitudes[_i];
+    struct room r = room_of(N, K, y, NULL);
+    for (size_t i = 0; i < N; i++)
+        weight[0][i] = y[i] > 0.0 ? 1.7 : 0.55 + 0.01 * (double)i;
+    r.l.weight = weight[0];
+    r.l.tolerance = 1e-11;
+    r.l.nu = work;
+    ck_assert_int_eq(likelihood_linked("probit")->posterior(&r.l, NULL, NULL), ST_OK);
+    ck_assert(r.l.converged);
+    double *const mean = work + N, *const var = work + 2 * N;
+    ck_assert_int_eq(latent_moments(&r.l, work, mean, var, work + 3 * N, NULL, NULL), ST_OK);
+    for (size_t i = 0; i < N; i++)
+        if (y[i] < 0.0) {
+            const double tau = 1.0 / var[i] - r.l.tau[i];
+            product((mean[i] / var[i] - work[i]) / tau, 1.0 / tau, y[i], weight[0][i], &m, &v);
+            ck_assert_double_eq_tol(m / sqrt(var[i]), mean[i] / sqrt(var[i]), 1e-7);
+            ck_assert_double_eq_tol(v / var[i], 1.0, 1e-7);
+        }
+    free(r.all), free(K);
+}
+END_TEST
+
+/* The same at inducing points, of which each row is one: the level and the mean of the directions
+ * are those of the repeats, too. */
+START_TEST(weights_are_repeats_at_points)
+{
+    static const size_t rows[2] = { WEIGHED, REPEATED };
+    const struct likelihood_ops *of = likelihood_find("bernoulli", "probit", NULL);
+    double X[2 * HALVED], y[HALVED], weight[3][HALVED], hp[KERNEL_MAX_HP];
+    struct sites s[2];
+    struct kernel k;
+
+    repeats(X, y, weight);
+    ck_assert_int_eq(kernel_parse("rbf(l=1)", &k, hp, NULL), ST_OK);
+    for (size_t q = 0; q < 2; q++) {
+        const struct columns_of all = { .k = &k, .hp = hp, .X = X, .n = rows[q], .d = 2 };
+        ck_assert_int_eq(sites_make(&all, X, WEIGHED, of, y, &s[q], NULL, NULL), ST_OK);
+        s[q].l.weight = q == 1 ? NULL : weight[q];
+        ck_assert_int_eq(sites_at(&s[q], 1.7, 1e-10, NULL, NULL), ST_OK);
+        ck_assert(s[q].l.converged);
+        ck_assert_double_eq_tol(s[q].l.evidence, s[0].l.evidence, 1e-6);
+        ck_assert_double_eq_tol(s[q].l.level, s[0].l.level, 1e-6);
+        for (size_t j = 0; j < WEIGHED; j++)
+            ck_assert_double_eq_tol(s[q].low.u[j], s[0].low.u[j], 1e-6);
     }
     for (size_t q = 0; q < 2; q++)
-        free(r[q].all), free(K[q]);
+        sites_free(&s[q]);
 }
 END_TEST
 
@@ -639,7 +753,10 @@ int main(void)
     tcase_add_test(tc, rows_without_a_function);
     tcase_add_test(tc, tails);
     tcase_add_loop_test(tc, gradient, 0, 2);
-    tcase_add_test(tc, weights_are_repeats);
+    tcase_add_loop_test(tc, weights_are_repeats, 0, 2);
+    tcase_add_test(tc, weights_are_repeats_at_points);
+    tcase_add_test(tc, weights_of_rows_alone);
+    tcase_add_loop_test(tc, weights_match_moments, 0, 4);
     tcase_add_test(tc, balanced_weights);
     tcase_add_loop_test(tc, best_amplitude, 0, 2);
     tcase_add_test(tc, threads);

@@ -267,8 +267,7 @@ badly 'dirichlet cost=north>west:5' "there is no class 'west'"
 badly 'dirichlet cost=north:5' 'form TRUE>PREDICTED:NUMBER'
 badly 'dirichlet cost=north>north:5' 'of the right class'
 badly 'dirichlet decision=north:0.3 cost=north>south:5' 'give one of them'
-badly 'gaussian classweights=balanced' 'belongs to several classes'
-badly 'bernoulli classweights=balanced' 'link=probit.*decision= and cost='
+badly 'gaussian classweights=balanced' 'belongs to classes'
 badly 'gaussian decision=north:0.3' 'belongs to a likelihood of classes'
 
 # The likelihood follows the target: in files, roles, types, sessions, folds, sweeps and races.

@@ -128,7 +128,7 @@ refuse "continuing" "$base; fit solver=svm; fit continue=r1" 'nothing to continu
 refuse "a start" "$base; fit; fit solver=svm from=r1" 'from= belongs to a regression'
 awk 'BEGIN { print "x,y"; for (i = 0; i < 12000; i++) print i "," (i % 7 > 3) }' >many.csv
 refuse "weights of classes" \
-    "$open; likelihood bernoulli link=logit classweights=balanced; kernel rbf; fit solver=svm $at" \
+    "$open; likelihood bernoulli classweights=balanced; kernel rbf; fit solver=svm $at" \
     '"name":"svm".*one price.*"try":"likelihood bernoulli'
 refuse "too many rows" 'open many.csv; likelihood bernoulli; kernel rbf; fit solver=svm' \
     '"name":"classes-size".*12,000 training rows are more than 10000'

@@ -130,20 +130,10 @@ static enum status suits(const struct args *a, const struct likelihood_ops *l, s
         return ST_USAGE;
     }
     for (size_t k = 0; several[k]; k++)
-        if (args_given(a, several[k]) && !(l && (l->several || (k == 1 && l->weights)))) {
-            if (k == 1 && l && l->classes)
-                err_set(err, ST_USAGE, "the sites of expectation propagation (link=probit) take no "
-                        "weights; classweights= are of bernoulli link=logit, and of dirichlet, "
-                        "softmax and discriminant. decision= and cost= move the choice and leave "
-                        "its probabilities honest");
-            else
-                err_set(err, ST_USAGE, "%s= belongs to several classes%s", several[k],
-                        l ? "" : ", by likelihood dirichlet");
-            err_hint(err, k == 1 && l && l->classes
-                              ? "likelihood bernoulli link=logit classweights=balanced  |  "
-                                "likelihood bernoulli decision=NAME:0.3"
-                              : "likelihood dirichlet %s=%s", several[k],
-                     k == 0 ? "0.01" : "balanced");
+        if (args_given(a, several[k]) && !(l && (l->several || (k == 1 && l->classes)))) {
+            err_set(err, ST_USAGE, "%s= belongs to %s%s", several[k],
+                    k == 0 ? "several classes" : "classes", l ? "" : ", by likelihood dirichlet");
+            err_hint(err, "likelihood dirichlet %s=%s", several[k], k == 0 ? "0.01" : "balanced");
             return ST_USAGE;
         }
     for (size_t k = 0; classes[k]; k++)
@@ -205,8 +195,7 @@ static enum status cmd_likelihood(struct workspace *ws, const struct args *a, st
         rc = levels_find(&trial, &level, err);
     char *rule = NULL;
     if (rc == ST_OK && l) {
-        const bool takes = l->several || l->weights;
-        const char *weights = takes ? args_text(a, "classweights") : NULL;
+        const char *weights = l->classes ? args_text(a, "classweights") : NULL;
         rc = l->classes ? rule_of(a, l, &level, &rule, err) : ST_OK;
         trial.rule = rule;
         trial.balanced = weights && strcmp(weights, "balanced") == 0;
@@ -238,8 +227,7 @@ const struct command cmd_likelihood_rows[] = {
        "dirichlet: what is added to the count of each class (default 0.01); less is surer. softmax "
        "and discriminant: that of the regressions by which tune finds the kernel"},
       {"classweights", ARG_CHOICE, 0, NULL, 0, 0, "balanced|no", NULL,
-       "of several, and of two by link=logit: balanced lets rows weigh so that all classes weigh "
-       "the same (default no)"},
+       "of classes: balanced lets rows weigh so that all classes weigh the same (default no)"},
       {"decision", ARG_WORD, 0, NULL, 0, 0, NULL, NULL,
        "of classes: NAME:0.3 chooses the class NAME when its probability is at least 0.3, "
        "otherwise the likeliest of the others"},
@@ -263,9 +251,8 @@ const struct command cmd_likelihood_rows[] = {
      "densities with one covariance do, both on random features with the kernel that tune finds\n"
      "by the regressions of dirichlet.\n"
      "classweights=, decision= and cost= leave the labels alone: the first changes the fit and\n"
-     "its probabilities (of bernoulli with link=logit, where tune stays as it is), the others,\n"
-     "of every likelihood of classes, only which class is chosen in score and predict of later\n"
-     "fits.\n"
+     "its probabilities (tune of bernoulli stays as it is), the others only which class is chosen\n"
+     "in score and predict of later fits.\n"
      "A target of words is dirichlet unless likelihood says otherwise; the notes say so.\n"
      "likelihood alone shows what is in force; likelihood gaussian goes back to regression."},
     {.name = NULL},

@@ -30,8 +30,8 @@ struct latent {
     struct latent_low *low; /* in the place of K, B and V, or NULL */
     double *nu;          /* NULL, or out: n site means times precision, where sites have means */
     const double *y; /* n: -1 or +1 */
-    const double *weight; /* n factors of the rows' log likelihoods, for a likelihood that takes
-                           * weights; NULL: 1 */
+    const double *weight; /* n factors of the rows' log likelihoods, as if each row had been seen
+                           * so many times; NULL: 1 */
     double *tau, *alpha; /* out: n of each, allocated by the caller */
     double *B;           /* out: the lower Cholesky factor of I + S K S (n x n, by columns) */
     double *V;           /* workspace, n x n.  After a call of `posterior` it is free for others */

@@ -24,8 +24,7 @@ struct likelihood_ops {
     bool classes;            /* targets are -1 and +1, with probabilities; there is no noise */
     bool several;            /* classes: targets are 0, 1, 2, ... for up to TARGETS_MOST classes,
                               * each with a latent function of its own */
-    bool low;                /* `posterior` takes the prior of inducing points, too (latent.low), */
-    bool weights;            /* and weights of rows (latent.weight) */
+    bool low;                /* `posterior` takes the prior of inducing points, too (latent.low) */
     /* Fills the results of a struct latent.  NULL: the posterior is Gaussian.  CANCELLED when ctl
      * stops it; NOT_PD when B cannot be factorised.  O(n^3) a sweep. */
     enum status (*posterior)(struct latent *, const struct ctl *, struct err *);

@@ -192,7 +192,6 @@ const struct likelihood_ops logit_likelihood = {
     .title = "two classes, by the logistic function",
     .method = "Laplace's method",
     .classes = true,
-    .weights = true,
     .posterior = logit_posterior,
     .probability = logit_probability,
 };

@@ -14,6 +14,8 @@
 
 #define DAMPING_LEAST 0.05
 
+enum { ROWS = 64 }; /* of a task */
+
 /* exp(x^2) erfc(x) for x >= 0.  The rounding of x^2 matters in the exponent: it is carried
  * along. */
 static double erfcx_of(double x)
@@ -45,29 +47,114 @@ static double probit_probability(double mean, double var)
     return 0.5 * erfc(-mean / sqrt(2.0 * (1.0 + var)));
 }
 
+/* Of a product N(f; mean, var) Phi(f)^power: the logarithm of its integral, the slope of that in
+ * the mean and how fast the slope falls, and its variance as a share of var. */
+struct tilted { double logz, slope, fall, share; };
+static struct tilted tilted_closed(double mean, double var)
+{
+    const double z = mean / sqrt(1.0 + var), r = hazard(z);
+    const double fall = r * (z + r) / (1.0 + var);
+
+    return (struct tilted){ log_cdf(z), r / sqrt(1.0 + var), fall, 1.0 - var * fall };
+}
+
+/* The logarithm of the product, without the constant of the normal density. */
+static double log_product(double f, double mean, double var, double power)
+{
+    return power * log_cdf(f) - 0.5 * (f - mean) * (f - mean) / var;
+}
+
+/* Its greatest value is between the mean and mean + power var N / Phi; the logarithm is concave. */
+static double product_mode(double mean, double var, double power)
+{
+    double low = mean, high = mean + power * var * hazard(mean), f = mean;
+
+    for (int i = 0; i < 60 && high - low > 1e-8 * sqrt(var); i++) {
+        const double h = hazard(f), slope = power * h - (f - mean) / var;
+        const double next = f + slope / (power * h * (h + f) + 1.0 / var);
+        if (slope > 0.0)
+            low = f;
+        else
+            high = f;
+        f = next > low && next < high ? next : 0.5 * (low + high);
+    }
+    return f;
+}
+
+/* A power below 1 has no closed form.  The trapezoidal rule in t with f = centre + scale sinh t has
+ * small steps where Phi bends, near 0, and long ones in the tail of a wide normal density.  The
+ * product falls from its mode on at least as that density does, and below 0 as Phi^power, too. */
+static struct tilted tilted_power(double mean, double var, double power)
+{
+    enum { NODES = 200 };
+    const double sd = sqrt(var), mode = product_mode(mean, var, power);
+    const double high = mode + 9.0 * sd;
+    const double low = fmax(mode - 9.0 * sd, fmin(mode, 0.0) - 9.0 / sqrt(0.6 * power));
+    const double h = hazard(mode), near = 1.0 / sqrt(power * h * (h + mode) + 1.0 / var);
+    const bool wide = mode > 0.0 && var > 1.0 && low < 6.0;
+    const double centre = wide ? 0.0 : mode, scale = wide ? 1.0 : near;
+    const double t0 = asinh((low - centre) / scale), t1 = asinh((high - centre) / scale);
+    const double top = log_product(mode, mean, var, power), step = (t1 - t0) / NODES;
+    double mass = 0.0, slope = 0.0, square = 0.0, bend = 0.0, away = 0.0, spread = 0.0;
+
+    for (size_t i = 0; i <= NODES; i++) {
+        const double t = t0 + step * (double)i, f = centre + scale * sinh(t), r = hazard(f);
+        const double at = step * scale * cosh(t) * exp(log_product(f, mean, var, power) - top);
+        mass += at;
+        slope += at * r;
+        square += at * r * r;
+        bend += at * r * (r + f);
+        away += at * (f - mode);
+        spread += at * (f - mode) * (f - mode);
+    }
+    slope /= mass;
+    away /= mass;
+    return (struct tilted){
+        .logz = top + log(mass) - 0.5 * log(2.0 * M_PI * var), .slope = power * slope,
+        .fall = power * bend / mass - power * power * (square / mass - slope * slope),
+        .share = (spread / mass - away * away) / var,
+    };
+}
+
+/* The cavity of a row: the posterior without one site, and what its likelihood makes of it.  A
+ * weight of 1 or more counts equal sites, of which one is left out, as if the row had been seen as
+ * often; one below 1 is the power of the only site's likelihood.  (Power EP with the power 1/weight
+ * at most 1: beyond that, cavities of rows that others contradict have no variance.)  A row whose
+ * prior variance is 0, as of one without words, has the value 0 (beyond the level) whatever its
+ * site. */
+struct cavity { double sites, tau, mean; struct tilted of; };
+
 /* A sweep under way. */
 struct sweep {
     struct latent *l;
     double *nu, *mean, *var, *work; /* n of each: site means times precision; the posterior */
+    struct cavity *at;              /* n */
     double damping, change;
     double level; /* the mean of the prior: sites are of the function beyond it */
 };
 
-/* The cavity of row i: the posterior without its own site.  A row whose prior variance is 0, as of
- * one without words, has the value 0 (beyond the level) whatever its site. */
-struct cavity { double tau, mean, var, z; };
-static struct cavity cavity_of(const struct sweep *s, size_t i)
+static void cavity_task(void *ctx, size_t task, size_t worker)
 {
+    const struct sweep *s = ctx;
     const struct latent *l = s->l;
+    const size_t end = (task + 1) * ROWS < l->n ? (task + 1) * ROWS : l->n;
 
-    if (s->var[i] == 0.0)
-        return (struct cavity){ .tau = INFINITY, .z = l->y[i] * s->level };
-    struct cavity c = { .tau = fmax(1.0 / s->var[i] - l->tau[i], LATENT_TAU_LEAST) };
-
-    c.mean = (s->mean[i] / s->var[i] - s->nu[i]) / c.tau;
-    c.var = 1.0 / c.tau;
-    c.z = l->y[i] * (c.mean + s->level) / sqrt(1.0 + c.var);
-    return c;
+    (void)worker;
+    for (size_t i = task * ROWS; i < end; i++) {
+        const double weight = l->weight ? l->weight[i] : 1.0;
+        struct cavity *c = &s->at[i];
+        if (s->var[i] == 0.0) {
+            *c = (struct cavity){ .sites = weight, .tau = INFINITY };
+            c->of = tilted_closed(l->y[i] * s->level, 0.0);
+            continue;
+        }
+        c->sites = fmax(weight, 1.0);
+        c->tau = fmax(1.0 / s->var[i] - l->tau[i] / c->sites, LATENT_TAU_LEAST);
+        c->mean = (s->mean[i] / s->var[i] - s->nu[i] / c->sites) / c->tau;
+        const double mean = l->y[i] * (c->mean + s->level);
+        c->of = weight < 1.0 ? tilted_power(mean, 1.0 / c->tau, weight)
+                             : tilted_closed(mean, 1.0 / c->tau);
+    }
 }
 
 /* log Z_EP at the present sites (16.6). */
@@ -78,15 +165,13 @@ static double evidence(const struct sweep *s)
     double sum = 0.0;
 
     for (size_t i = 0; i < n; i++) {
-        const struct cavity c = cavity_of(s, i);
-        const double tau = l->tau[i], nu = s->nu[i];
-        if (isinf(c.tau)) {
-            sum += log_cdf(c.z) - latent_half(l, i);
-            continue;
-        }
-        sum += log_cdf(c.z) + 0.5 * log1p(tau / c.tau) - latent_half(l, i) +
-               0.5 * nu * (s->mean[i] - nu / (c.tau + tau)) +
-               0.5 * c.mean * c.tau * (tau * c.mean - 2.0 * nu) / (tau + c.tau);
+        const struct cavity *c = &s->at[i];
+        const double tau = l->tau[i] / c->sites, nu = s->nu[i] / c->sites; /* of one site */
+        double site = c->of.logz;
+        if (!isinf(c->tau))
+            site += 0.5 * log1p(tau / c->tau) + 0.5 * nu * (s->mean[i] - nu / (c->tau + tau)) +
+                    0.5 * c->mean * c->tau * (tau * c->mean - 2.0 * nu) / (tau + c->tau);
+        sum += c->sites * site - latent_half(l, i);
     }
     return sum;
 }
@@ -100,10 +185,10 @@ static void update(struct sweep *s)
     s->change = 0.0;
     l->held = 0;
     for (size_t i = 0; i < l->n; i++) {
-        const struct cavity c = cavity_of(s, i);
-        const double r = hazard(c.z), q = r * (c.z + r) / (1.0 + c.var);
-        double tau = q / (1.0 - c.var * q);
-        const double nu = (l->y[i] * r / sqrt(1.0 + c.var) + c.mean * q) / (1.0 - c.var * q);
+        const struct cavity *c = &s->at[i];
+        const struct tilted *of = &c->of;
+        double tau = c->sites * of->fall / of->share;
+        const double nu = c->sites * (l->y[i] * of->slope + c->mean * of->fall) / of->share;
         if (!(tau > LATENT_TAU_LEAST)) {
             tau = LATENT_TAU_LEAST;
             l->held++;
@@ -150,6 +235,7 @@ static enum status iterate(struct sweep *s, const struct ctl *ctl, struct err *e
             rc = err_set(err, ST_CANCELLED, "stopped");
         if (rc != ST_OK)
             break;
+        pool_run(l->pool, (l->n + ROWS - 1) / ROWS, cavity_task, s);
         l->evidence = evidence(s);
         if (l->sweeps > 0 && (s->change < enough || l->sweeps == LATENT_SWEEPS))
             break;
@@ -169,8 +255,11 @@ static enum status probit_posterior(struct latent *l, const struct ctl *ctl, str
                        .var = work + 2 * l->n,
                        .work = work + 3 * l->n, .damping = 1.0 };
 
-    if (work == NULL)
+    s.at = work ? mem_calloc(l->n, sizeof *s.at, "the sites", err) : NULL;
+    if (s.at == NULL) {
+        free(work);
         return ST_NOMEM;
+    }
     for (size_t i = 0; i < l->n; i++) {
         l->tau[i] = LATENT_TAU_LEAST;
         s.nu[i] = 0.0;
@@ -181,6 +270,7 @@ static enum status probit_posterior(struct latent *l, const struct ctl *ctl, str
         memset(l->u, 0, l->n * sizeof *l->u);
         memset(l->g, 0, l->n * sizeof *l->g);
     }
+    free(s.at);
     free(work);
     return rc;
 }

@@ -101,24 +101,29 @@ refused 'bernoulli decision=yes' 'form NAME:PROBABILITY.*"try":"likelihood berno
 refused 'bernoulli decision=yes:0.3 cost=yes>no:2' 'give one of them.*likelihood bernoulli decision'
 refused 'bernoulli cost=yes>yes:2' 'right class, which costs nothing'
 refused 'gaussian cost=yes>no:2' 'belongs to a likelihood of classes'
-refused 'bernoulli classweights=balanced' 'dirichlet, softmax and discriminant.*decision= and cost='
-refused 'bernoulli classweights=balanced' '"try":"likelihood bernoulli link=logit classweights=balanced'
+refused 'gaussian classweights=balanced' 'belongs to classes.*likelihood dirichlet classweights='
 
-# With weights the rare class is found more often, by Laplace's method, too, and the session keeps
-# the word and the fit.
+# With weights the rare class is found more often, by Laplace's method and by expectation
+# propagation, too, and the session keeps the word and the fit.
 awk 'BEGIN { srand(4); print "a,b,y"; for (i = 0; i < 600; i++) { a = 4 * rand() - 2; b = rand()
     print a "," b "," (rand() < 0.25 / (1 + exp(-3 * a)) ? "rare" : "common") } }' >rare.csv
 recall() { printf '%s\n' "$out" | sed -n 's/.*"command":"score".*"recall":\[[0-9.]*,\([0-9.]*\)\].*/\1/p'; }
 job='open rare.csv target=y; split test=40% seed=3; kernel rbf'
-run --format json -e "$job; likelihood bernoulli link=logit; tune; fit; score"
-plain=$(recall)
-run --format json -s weights.gpd \
-    -e "$job; likelihood bernoulli link=logit classweights=balanced; tune; fit; score"
-has "weights of two classes are told" "$out" '"link":"logit".*"classweights":"balanced"'
-weighed=$(recall)
-ok "and find more of the rare one ($plain, $weighed)" \
-    awk "BEGIN { exit !($plain < 0.2 && $weighed > 0.5) }"
-run --format json -s weights.gpd -e 'likelihood; score; fit; score'
-has "the session keeps them" "$out" '"classweights":"balanced"'
-is "and the probabilities, made anew as well" "$(recall | sort -u)" "$weighed"
+weights() { # LINK SOLVER
+    run --format json -e "$job; likelihood bernoulli link=$1; tune solver=$2; fit solver=$2; score"
+    plain=$(recall)
+    rm -f weights.gpd
+    run --format json -s weights.gpd -e "$job; likelihood bernoulli link=$1 classweights=balanced" \
+        -e "tune solver=$2; fit solver=$2; score"
+    has "$1, $2: weights of two classes are told" "$out" "\"link\":\"$1\".*\"classweights\":\"balanced\""
+    weighed=$(recall)
+    ok "$1, $2: and find more of the rare one ($plain, $weighed)" \
+        awk "BEGIN { exit !($plain < 0.2 && $weighed > 0.5) }"
+    run --format json -s weights.gpd -e "likelihood; score; fit solver=$2; score"
+    has "$1, $2: the session keeps them" "$out" '"classweights":"balanced"'
+    is "$1, $2: and the probabilities, made anew as well" "$(recall | sort -u)" "$weighed"
+}
+weights logit exact
+weights probit exact
+weights probit 'sparse inducing=20'
 finish

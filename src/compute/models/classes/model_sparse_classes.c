@@ -88,9 +88,9 @@ static void report(struct fit *ft, const struct latent *l)
                  "their site precision is held at %.0e", l->held, l->n, LATENT_TAU_LEAST);
 }
 
-/* Points, the posterior there, and what predicts. */
-static enum status fit_at(struct fit *ft, const struct columns_of *rows, struct sites *s,
-                          struct select_points *p, struct err *err)
+/* Points, the posterior there of rows with their weights (NULL: 1), and what predicts. */
+static enum status fit_at(struct fit *ft, const struct columns_of *rows, const double *weight,
+                          struct sites *s, struct select_points *p, struct err *err)
 {
     struct model *m = ft->m;
     struct fit_info *info = ft->info;
@@ -105,6 +105,7 @@ static enum status fit_at(struct fit *ft, const struct columns_of *rows, struct 
     info->choices = 1;
     if (rc == ST_OK)
         rc = sites_make(rows, p->Z, p->m, m->likelihood, ft->y, s, ft->on.ctl, err);
+    s->l.weight = weight;
     if (rc == ST_OK)
         rc = sites_at(s, m->amplitude, 0.0, ft->on.ctl, err);
     if (rc != ST_OK)
@@ -159,7 +160,10 @@ static enum status fit(struct fit *ft, struct err *err)
     const struct columns_of rows = { .k = &m->kernel, .hp = m->hp, .X = X, .n = n, .d = m->d,
                                      .pool = ft->on.pool };
     m->state = X ? mem_calloc(n, sizeof *m->state, "the sites", err) : NULL;
-    rc = m->state ? fit_at(ft, &rows, &s, &p, err) : ST_NOMEM;
+    double *weight = m->state ? mem_calloc(n, sizeof *weight, "the weights of rows", err) : NULL;
+    if (weight)
+        latent_balance(n, ft->y, weight);
+    rc = weight ? fit_at(ft, &rows, ft->o->labels.balanced ? weight : NULL, &s, &p, err) : ST_NOMEM;
     if (rc == ST_OK) {
         m->nstate = n;
         memcpy(m->state, s.l.tau, n * sizeof *m->state);
@@ -167,6 +171,7 @@ static enum status fit(struct fit *ft, struct err *err)
     }
     sites_free(&s);
     select_points_free(&p);
+    free(weight);
     free(X);
     ft->info->seconds.solve = fit_now() - start - ft->info->seconds.precond;
     return rc;

@@ -53,8 +53,8 @@ static enum status refused(const struct fit_opts *o, size_t n, struct err *err)
     }
     if (o->labels.balanced) {
         err_named(err, ST_UNSUPPORTED, "svm",
-                  "classweights=balanced weighs rows of Laplace's method; a support vector machine "
-                  "has one price for all");
+                  "classweights=balanced weighs rows of a Gaussian process; a support vector "
+                  "machine has one price for all");
         err_hint(err, "likelihood bernoulli, then fit solver=svm  |  fit");
         return ST_UNSUPPORTED;
     }
