@@ -966,6 +966,8 @@ static enum status fit_classes(struct workspace *ws, const struct args *a, struc
     if (rc == ST_OK)
         rc = class_points(ws, a, "fit", &sparse, &o->inducing, err);
     if (rc == ST_OK)
+        rc = learned_args_two(&o->kernel, err);
+    if (rc == ST_OK)
         rc = fit_hp(ws, a, d, o, err);
     if (rc != ST_OK)
         return rc;

@@ -97,7 +97,8 @@ enum status learned_args_tune(struct workspace *ws, const struct args *a, struct
         err_named(err, ST_UNSUPPORTED, "learned",
                   "%s learns from a target of numbers or by likelihood dirichlet",
                   kernel_learned_map(k)->name);
-        err_hint(err, "likelihood dirichlet  |  likelihood gaussian  (regression on the class)");
+        err_hint(err, "likelihood dirichlet, then tune, then likelihood bernoulli, then fit  |  "
+                      "likelihood gaussian  (regression on the class)");
         return ST_UNSUPPORTED;
     }
     const size_t own = kernel_learned_features(k);
@@ -112,6 +113,15 @@ enum status learned_args_tune(struct workspace *ws, const struct args *a, struct
     o->stop_valid = !strcmp(args_text(a, "stop"), "valid");
     const enum status rc = learned_args_kind(k, o->kind, "tune", err);
     o->kind = o->likelihood ? o->kind : model_kind_usual(false);
+    return rc;
+}
+
+enum status learned_args_two(const struct kernel *k, struct err *err)
+{
+    const enum status rc = kernel_learned_ready(k, 0, err);
+
+    if (rc != ST_OK)
+        err_hint(err, "likelihood dirichlet, then tune, then likelihood bernoulli, then fit");
     return rc;
 }
 

@@ -19,5 +19,7 @@ enum status learned_args_tune(struct workspace *, const struct args *, struct ke
  * it has learned none. */
 enum status learned_args_fit(struct workspace *, const struct args *, struct fit_opts *,
                              struct err *);
+/* Two classes with one function take what was learned by dirichlet; STATE where nothing was. */
+enum status learned_args_two(const struct kernel *, struct err *);
 
 #endif
