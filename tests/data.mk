@@ -112,13 +112,13 @@ TESTS += tests/fuzz/runs.sh
 EXTRA_DIST += tests/fuzz/runs.sh
 TESTS += tests/scripts/data.sh tests/scripts/sequences.sh tests/scripts/counts.sh \
   tests/scripts/parts.sh tests/scripts/classes.sh tests/scripts/classes/likelihoods.sh \
-  tests/scripts/classes/decisions.sh \
+  tests/scripts/classes/decisions.sh tests/scripts/classes/rows.sh \
   tests/scripts/labels.sh \
   tests/scripts/labels_calibrated.sh tests/scripts/labels_check.sh tests/scripts/domain.sh \
   tests/scripts/kinds.sh tests/scripts/prepare.sh tests/scripts/svm.sh
 EXTRA_DIST += tests/scripts/data.sh tests/scripts/sequences.sh tests/scripts/counts.sh \
   tests/scripts/parts.sh tests/scripts/classes.sh tests/scripts/classes/likelihoods.sh \
-  tests/scripts/classes/decisions.sh \
+  tests/scripts/classes/decisions.sh tests/scripts/classes/rows.sh \
   tests/scripts/labels.sh \
   tests/scripts/labels_calibrated.sh tests/scripts/labels_check.sh tests/scripts/domain.sh \
   tests/scripts/kinds.sh tests/scripts/prepare.sh tests/scripts/svm.sh

@@ -77,7 +77,7 @@ has "pairs are named" "$out" 'largest interactions: .* H 0'
 awk 'BEGIN { print "a,y"; for (i = 0; i < 40; i++) print i / 10 "," (i < 20 ? "low" : "high") }' >c2.csv
 run -e 'open c2.csv target=y; likelihood bernoulli positive=high; fit l=1 amplitude=3; explain-row row:40'
 has "a row of two classes has its class and a latent mean" "$out" \
-    'row 40 by r1: class high; latent mean [0-9.]* (above 0: high), latent average of 40'
+    'row 40 by r1: class high; predicted high (p 0.[0-9]* of high); latent mean [0-9.]* (above 0: high), latent average of 40'
 run --format json -e 'open c2.csv target=y; likelihood bernoulli; fit l=1 amplitude=3; explain-row row:1'
 has "and neighbours of a class" "$out" '"neighbours":.*"row":2,[^}]*"class":"low".*"class":"low"'
 run --format json -e "$lin; fit solver=exact noise=0.05; explain-row row:7 out=r.csv; plot row out=r.svg; describe row"

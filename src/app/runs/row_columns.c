@@ -4,6 +4,7 @@
 #include "app/core/kept.h"
 #include "app/core/ws_tell.h"
 #include "app/runs/movable.h"
+#include "app/runs/scoring/row_class.h"
 #include "app/shell/text_table.h"
 #include "base/mem.h"
 #include "base/outfile.h"
@@ -26,6 +27,7 @@ struct row_columns {
     char *out;
     struct moved *of;
     double mean, average, sum;
+    struct row_class class; /* predicted */
     size_t others; /* training rows whose values the columns took */
     struct neighbour near[NEAREST];
     size_t nnear;
@@ -198,6 +200,8 @@ static enum status row_work(struct job *job, struct err *err)
         rc = w->of ? changes(w, &on, err) : ST_NOMEM;
     }
     if (rc == ST_OK)
+        rc = row_class_of(w->m.model, &w->m.enc, &w->m.train.e.base, &on, &w->class, err);
+    if (rc == ST_OK)
         qsort(w->of, w->m.ncol, sizeof *w->of, by_change);
     return rc == ST_OK ? nearest(w, job, err) : rc;
 }
@@ -234,6 +238,8 @@ static void row_line(const struct row_columns *w, struct rec *rec)
         rec_str(rec, "class", buf_str(&own));
         rec_text(rec, "row %zu by %s: class ", w->row + 1, w->m.run);
         rec_safe(rec, buf_str(&own));
+        rec_text(rec, "%s", w->class.known ? "; " : "");
+        row_class_tell(&w->class, &w->m.enc, rec);
         rec_text(rec, "; latent mean %.5g (above 0: ", w->mean);
         rec_safe(rec, w->m.enc.classes[1]);
         rec_text(rec, "), latent average of %zu training rows %.5g\n", w->others, w->average);

@@ -13,6 +13,7 @@
 #include "app/core/ws_tell.h"
 #include "app/runs/fit_setup.h"
 #include "app/runs/row_columns.h"
+#include "app/runs/scoring/row_class.h"
 #include "app/runs/molecules/molecule_list.h"
 #include "app/runs/molecules/molecule_sketch.h"
 #include "app/runs/words/word_profile.h"
@@ -45,6 +46,7 @@ struct looking {
     size_t n, features;
     /* for explain: changes of the predicted mean, choices x positions */
     double *change, mean, sd;
+    struct row_class class; /* predicted */
     struct row_variants v;
     struct word_profile words; /* of a kernel of words: what those over each position weigh */
     size_t column;
@@ -581,6 +583,9 @@ static enum status explain(struct looking *w, struct job *job, struct err *err)
         rc = model_predict(w->model, &e.base, mean, NULL,
                            &(struct tools){job->backend, job->pool, &job->ctl}, err);
     if (rc == ST_OK)
+        rc = row_class_of(w->model, &w->study.enc, &e.base,
+                          &(struct tools){job->backend, job->pool, &job->ctl}, &w->class, err);
+    if (rc == ST_OK)
         rc = explain_words(w, &e.base, mean + w->target * n, err);
     if (rc == ST_OK) {
         const struct encoding one = encoding_for(&w->study.enc, w->target);
@@ -769,6 +774,8 @@ static void head_line(const struct looking *w, struct rec *rec)
         rec_text(rec, "row %zu %s  latent mean %.6g  class ", w->row + 1, name_of(w, w->row),
                  w->mean);
         rec_safe(rec, buf_str(&level));
+        rec_text(rec, "%s", w->class.known ? "  " : "");
+        row_class_tell(&w->class, &w->study.enc, rec);
         buf_free(&level);
     } else {
         rec_text(rec, "row %zu %s  mean %.6g  target %.6g", w->row + 1, name_of(w, w->row),
