@@ -3,9 +3,9 @@
 # rows=1000`, which learns anew without these rows, and `score` again.
 # Usage: tests/bench/learned.sh [DATA...]; bike and protein by default (bike without x16 and x17,
 # which add up to its target); letter, eeg, htru2 and mnist10k are classes (likelihood dirichlet).
-# KERNEL: mlp by default; TUNE: further arguments of tune; LABEL: what the table calls them.  One
-# JSON line for each finished job is kept in $OUT (learned.jsonl), which is read back: a job runs
-# once.  tests/bench/learned.sh all runs every line of learned.md (an hour of a core),
+# KERNEL: mlp by default; TUNE, FIT: further arguments of tune and fit; LABEL: what the table calls
+# them.  One JSON line for each finished job is kept in $OUT (learned.jsonl), which is read back: a
+# job runs once.  tests/bench/learned.sh all runs every line of learned.md (an hour of a core),
 # tests/bench/learned.sh table prints the table, with published figures beside.
 set -u
 gpdesk=${GPDESK:-build/gpdesk}
@@ -13,7 +13,8 @@ shared=${GPDESK_SHARED:-${top_srcdir:-.}/../shared}
 out=${OUT:-learned.jsonl}
 kernel=${KERNEL:-mlp}
 tune=${TUNE:-}
-label=${LABEL:-$kernel${tune:+, $tune}}
+fit=${FIT:-}
+label=${LABEL:-$kernel${tune:+, $tune}${fit:+, $fit}}
 touch "$out"
 
 if [ "${1:-}" = all ]; then
@@ -99,7 +100,7 @@ job() {
     grep -q "\"data\":\"$data\",\"label\":\"$label\"" "$out" && return 0
     "$gpdesk" --no-config --format json --threads "${THREADS:-1}" --seed "${SEED:-7}" \
         -e "$(data_of "$data")$likelihood" -e "kernel $kernel; time tune $tune" \
-        -e 'fit; score baseline=no' -e 'calibrate rows=1000; score baseline=no' \
+        -e "fit $fit; score baseline=no" -e 'calibrate rows=1000; score baseline=no' \
         >"$work/out" 2>"$work/err" ||
         { echo "$data: exit status $?"; grep '"error"' "$work/out" "$work/err"; return 1; }
     before=

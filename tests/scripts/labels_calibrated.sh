@@ -114,8 +114,14 @@ has "a sparse model" "$out" '"calibration":{"method":"temperature","rows":60,'
 awk 'BEGIN { print "x,y"; for (i = 0; i < 80; i++) printf "%d,%s\n", i, i < 40 ? "a" : "b" }' >e.csv
 run --format json -e 'open e.csv target=y; likelihood bernoulli link=logit' \
     -e 'split valid=20% seed=3; set l=0.3; fit amplitude=20; calibrate'
-has "rows without errors bound no temperature" "$out$err" \
-    '"name":"temperature-bound".*the temperature 0.02 is at the end of its range'
+has "rows ask for surer probabilities than a temperature gives" "$out$err" \
+    '"temperature-bound".*at 0.02, the end of its range.*"try":"likelihood softmax, then fit"'
+run --format json -e 'open e.csv target=y; likelihood bernoulli link=logit' \
+    -e 'split valid=20% seed=3; set l=0.3; fit amplitude=20; calibrate; score on=valid' \
+    -e 'likelihood softmax; fit; calibrate; score on=valid'
+losses=$(printf '%s\n' "$out" | grep '"on":"valid"' | sed 's/.*"log_loss":\([-0-9.e]*\).*/\1/')
+ok "the way out makes them surer" awk "BEGIN { exit !(3 * $(echo $losses | sed 's/.* //') < \
+    $(echo $losses | sed 's/ .*//')) }"
 run -e 'open e.csv target=y; likelihood dirichlet; split valid=20% seed=3; set l=0.3' \
     -e 'fit amplitude=20; calibrate'
 has "rows without errors are told where they make probabilities less sure" "$out$err" \

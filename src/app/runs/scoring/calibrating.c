@@ -295,17 +295,25 @@ static void tell_numbers(struct rec *rec, const struct calibrating *c, const str
 }
 
 /* Rows without an error are taken to be wrong with a small probability each, which makes sure
- * probabilities surer or, where they were surer than that, less sure; the end of the range is told
- * as such. */
+ * probabilities surer or, where they were surer than that, less sure.  At the lower end a class is
+ * as sure as the mean is far from the threshold in standard deviations, which a temperature does
+ * not change: more rows would not help, but a likelihood without variances would. */
 static void tell_bound(struct workspace *ws, const struct run *r, size_t rows,
                        const struct temperature *t)
 {
-    const bool end = t->best < 1.01 * TEMPERATURE_LEAST || t->best > 0.99 * TEMPERATURE_MOST;
+    const bool least = t->best < 1.01 * TEMPERATURE_LEAST;
+    const char *at = t->best > 0.99 * TEMPERATURE_MOST ? "is at the end of its range"
+                                                       : "counts a further row as wrong";
 
-    if (t->at_bound)
+    if (t->at_bound && least)
+        ws_tell(ws, REC_NOTE, r->id, "temperature-bound", "likelihood softmax, then fit",
+                "%zu rows ask for surer probabilities than a temperature gives: at %.3g, the end "
+                "of its range, variances have shrunk with the means",
+                rows, t->best);
+    else if (t->at_bound)
         ws_tell(ws, REC_NOTE, r->id, "temperature-bound", "calibrate share=0.2",
                 "%zu rows do not say how sure probabilities may be: the temperature %.3g %s", rows,
-                t->best, end ? "is at the end of its range" : "counts a further row as wrong");
+                t->best, at);
 }
 
 static void tell(struct workspace *ws, const struct calibrating *c, const struct run *r)
