@@ -36,6 +36,12 @@ for size in '80 24' '200 60'; do
     expect "best NMLL" "is at work"
     keys C-c
     expect "t4  cnn" "and stopped keeps its best"
+    type_line "fit; calibrate rows=100"
+    expect "r4 tune" "calibrate learns as long"
+    type_line "plot training"
+    expect "r4 learns anew" "$size: plot training says that its curves are those of before"
+    keys C-c
+    expect "r4 was stopped before there was a result" "and it is stopped"
     leave 0 "it leaves"
     # shellcheck disable=SC2086
     start $size -- -s maps.gpd

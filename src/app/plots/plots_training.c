@@ -6,6 +6,7 @@
 #include "base/mem.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* What tune_learned reports of a step (learn.c): behind amplitude and noise, of the rows kept aside
@@ -95,12 +96,31 @@ static struct figure *wrong(const struct run *r, double *x, double *y, struct er
     return plots_finish(f, ok);
 }
 
+/* A fit that is at work learns, as calibrate does on the rows that it leaves; its steps are counted
+ * on the line below and not kept: the curves are those of a tuning before it. */
+static const struct run *learning_anew(const struct workspace *ws)
+{
+    for (size_t i = ws->nrun; i-- > 0;) {
+        const struct run *r = ws->run[i];
+        if (r->kind == RUN_FIT && r->state == RUN_RUNNING && kernel_learns(&r->fit.kernel) &&
+            phase_kind(r->last.phase) == PHASE_SEARCH)
+            return r;
+    }
+    return NULL;
+}
+
 /* The look with the least density, and the last one. */
-static enum status say(struct figure *f, const struct run *r, double *x, double *y,
-                       struct err *err)
+static enum status say(struct figure *f, const struct workspace *ws, const struct run *r,
+                       double *x, double *y, struct err *err)
 {
     const size_t n = looks(r, DENSITY, x, y);
-    const char *more = r->state == RUN_RUNNING ? ", still learning" : "";
+    const struct run *anew = learning_anew(ws);
+    char more[96];
+
+    snprintf(more, sizeof more, "%s", r->state == RUN_RUNNING ? ", still learning" : "");
+    if (anew)
+        snprintf(more, sizeof more, "; %s learns anew by the same steps and is not drawn",
+                 anew->id);
     size_t at = 0;
 
     if (n == 0)
@@ -134,7 +154,7 @@ static struct figure *plot_training(struct workspace *ws, struct run *r, const s
     bool ok = f != NULL;
     if (ok)
         f->next = (run_model_kind(t)->classes ? wrong : errors)(t, x, y, err);
-    ok = ok && f->next && say(f, t, x, y, err) == ST_OK;
+    ok = ok && f->next && say(f, ws, t, x, y, err) == ST_OK;
     free(x);
     return plots_finish(f, ok);
 }
