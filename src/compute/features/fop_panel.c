@@ -93,25 +93,28 @@ static size_t batch_of(size_t segments, double bytes, size_t threads)
     return at_most(segments, threads * at_least(1, at_most(4, held)));
 }
 
-/* Rows of a block: whole terms that `bytes` have room for, but one at least; or chunks of one. */
-static size_t block_rows(const struct panel *p, size_t n, size_t bytes, size_t columns)
+/* Rows of a block, of n here and `all` of all processes, which together need no more room than one:
+ * whole terms that `bytes` have room for, but one at least; or chunks of one. */
+static size_t block_rows(const struct panel *p, size_t n, size_t all, size_t bytes, size_t columns)
 {
-    const size_t room = at_most(bytes / (columns * p->size), BLOCK_ROWS);
+    const size_t most = at_most(bytes / (columns * p->size), BLOCK_ROWS);
+    const size_t room = n < all ? (size_t)((double)most * (double)n / (double)all) : most;
     const size_t chunks = at_least(1, at_most(room / CHUNK_ROWS, OWN_CHUNKS));
 
     return p->cut.apart ? chunks * CHUNK_ROWS : at_most(n, at_least(room, p->rows));
 }
 
-/* Fills in the sizes of a product's workspace; right: columns of a right factor with storage of
+/* Fills in the sizes of a product's workspace over n rows here of `all`; right: columns of a right factor with storage of
  * its own, else 0. */
-static void panel_sizes(struct panel *p, size_t n, size_t M, size_t right, size_t threads)
+static void panel_sizes(struct panel *p, size_t n, size_t all, size_t M, size_t right,
+                        size_t threads)
 {
     const size_t columns = M + (p->units ? M : right);
 
     p->L = right ? right : M;
     p->ldz = M + PAD;
     p->ldb = p->L + PAD;
-    p->most = block_rows(p, n, limits_block_bytes() / (p->units ? 1 : 2), columns);
+    p->most = block_rows(p, n, all, limits_block_bytes() / (p->units ? 1 : 2), columns);
     /* The last chunk, and the last slice, of each term of a block may have less rows. */
     const size_t more = p->cut.apart ? 0 : at_least(1, at_most(p->terms,
                                                                p->most / TERM_LEAST + 1)) - 1;
@@ -156,7 +159,7 @@ static struct panel panel_of(const struct share *share, size_t n, size_t M, size
                        .cut = cut_of(share_rows(share, n), M, right ? right : M, units, lower) };
 
     terms_count(&p, share, n);
-    panel_sizes(&p, n, M, right, threads ? threads : 1);
+    panel_sizes(&p, n, share_rows(share, n), M, right, threads ? threads : 1);
     return p;
 }
 

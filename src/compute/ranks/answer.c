@@ -44,8 +44,7 @@ enum status answer_open(struct answers *a, const struct ask_head *ask, void *bod
     struct answer_state *s = mem_calloc(1, sizeof *s, "a feature operator", err);
     if (!s)
         return ST_NOMEM;
-    const size_t head = sizeof *ask;
-    enum status rc = drawn_read(&s->of, (const char *)body + head, bytes - head, err);
+    enum status rc = drawn_read(&s->of, body, bytes, err);
     if (rc == ST_OK) {
         const struct drawn_head *h = &s->of.head;
         s->share = a->share;

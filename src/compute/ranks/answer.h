@@ -17,10 +17,10 @@ struct answers {
 };
 /* What goes back: `numbers` of `out`, from its number `from` on.  The caller frees out. */
 struct answer { double *out; size_t from, numbers; };
-/* Opens an operator from the body behind the request; takes the body over (free) if it succeeds. */
+/* Opens an operator from the body of the request; takes the body over (free) if it succeeds. */
 enum status answer_open(struct answers *, const struct ask_head *, void *body, size_t bytes,
                         struct err *err);
-/* Everything else: in points at bytes / 8 numbers.  FORMAT for what is no request. */
+/* Everything else, from bytes / 8 numbers.  FORMAT for what is no request. */
 enum status answer_ask(struct answers *, const struct ask_head *, const double *in, size_t bytes,
                        struct answer *, struct err *err);
 

@@ -16,14 +16,26 @@
 enum { BEAT_MS = 1000, THREADS_MOST = 1024 };
 static const double TICK_SECONDS = 0.1;
 
-/* A message that waits for the working thread; body NULL with bytes: there was no memory for it. */
-struct note { struct note *next; enum wire_kind kind; size_t bytes; void *body; };
+/* A message that waits for the working thread, a request with its head apart; body NULL with bytes:
+ * there was no memory for it.  own: the body is released by free. */
+struct note {
+    struct note *next;
+    enum wire_kind kind;
+    struct ask_head ask;
+    size_t bytes;
+    void *body;
+    bool own;
+};
 
 struct rank {
     struct wire wire;
     pthread_mutex_t writing, waiting;
     pthread_cond_t came;
     struct note *first, **last;
+    struct mem_spares spares; /* of bodies */
+    /* A meeting under way: where its numbers are to go. */
+    void *_Atomic met;
+    atomic_size_t met_bytes;
     /* The request at work, and the last one that was to be stopped. */
     atomic_uint_least64_t serial, stopped;
     struct cancel cancel;
@@ -56,6 +68,20 @@ static enum status stop_came(struct rank *r, uint64_t bytes)
     return ST_OK;
 }
 
+/* Where a body goes: the numbers of a meeting to where they were; rows, which stay as long as their
+ * operator, to memory of their own; all else to what an earlier body has left. */
+static void body_make(struct rank *r, struct note *note)
+{
+    const size_t bytes = note->bytes;
+
+    note->own = note->kind == WIRE_ASK && note->ask.op == ASK_OPEN;
+    if (note->kind == WIRE_MET && bytes == r->met_bytes)
+        note->body = r->met;
+    else if (bytes > 0)
+        note->body = note->own ? mem_aligned(bytes, 1, "rows", NULL)
+                               : mem_spare_take(&r->spares, bytes, "a message", NULL);
+}
+
 static enum status message_came(struct rank *r)
 {
     struct wire_head head;
@@ -67,16 +93,19 @@ static enum status message_came(struct rank *r)
     if (!note)
         return ST_NOMEM;
     *note = (struct note){ .kind = (enum wire_kind)head.kind, .bytes = head.bytes };
-    note->body = head.bytes ? mem_aligned(head.bytes, 1, "a message", NULL) : NULL;
-    rc = note->body ? wire_get(&r->wire, note->body, head.bytes, NULL)
-                    : wire_skip(&r->wire, head.bytes, NULL);
-    if (rc == ST_OK) {
-        take(r, note);
-        return ST_OK;
+    if (head.kind == WIRE_ASK) {
+        rc = head.bytes < sizeof note->ask ? ST_FORMAT
+                                           : wire_get(&r->wire, &note->ask, sizeof note->ask, NULL);
+        note->bytes -= sizeof note->ask;
     }
-    free(note->body);
-    free(note);
-    return rc;
+    if (rc == ST_OK)
+        body_make(r, note);
+    if (rc == ST_OK)
+        rc = note->body ? wire_get(&r->wire, note->body, note->bytes, NULL)
+                        : wire_skip(&r->wire, note->bytes, NULL);
+    if (rc == ST_OK)
+        take(r, note);
+    return rc; /* else the process ends */
 }
 
 /* Ends the process when the connection ends: nobody is left to work for. */
@@ -111,9 +140,12 @@ static struct note *next_note(struct rank *r)
     return note;
 }
 
-static void note_free(struct note *note)
+static void note_free(struct rank *r, struct note *note)
 {
-    free(note->body);
+    if (note->own)
+        free(note->body);
+    else if (note->body != r->met)
+        mem_spare_give(&r->spares, note->body);
     free(note);
 }
 
@@ -143,18 +175,20 @@ static void tick(void *ctx, const struct tick *t)
     send_all(r, WIRE_TICK, &told, sizeof told, NULL, 0);
 }
 
-/* Meeting (share.h): the numbers go to the front end and come back from there. */
+/* Meeting (share.h): the numbers go to the front end and come back from there to where they
+ * were. */
 static enum status meet(struct rank *r, enum wire_kind kind, size_t n, double *x, struct err *err)
 {
+    r->met = x;
+    r->met_bytes = n * sizeof *x;
     send_all(r, kind, x, n * sizeof *x, NULL, 0);
     struct note *note = next_note(r);
     const bool met = note->kind == WIRE_MET && note->bytes == n * sizeof *x &&
-                     (note->body || n == 0);
-    if (met && n > 0)
-        memcpy(x, note->body, n * sizeof *x);
+                     (note->body == x || n == 0);
     if (!met && note->kind != WIRE_ENDED && note->kind != WIRE_MET)
         _exit(1); /* a request in the middle of another: the two sides are out of step */
-    note_free(note);
+    note_free(r, note);
+    r->met = NULL;
     return met ? ST_OK : err_set(err, ST_CANCELLED, "stopped");
 }
 
@@ -186,33 +220,29 @@ static void done(struct rank *r, const struct ask_head *ask, enum status rc, con
     send_all(r, WIRE_DONE, &d, sizeof d, out, d.numbers * sizeof *out);
 }
 
-/* Answers a request; false where it is none. */
-static bool asked(struct rank *r, struct note *note)
+static void asked(struct rank *r, struct note *note)
 {
+    const struct ask_head *ask = &note->ask;
     struct answer answer = { .out = NULL };
     struct err err = { 0 };
-    struct ask_head ask;
-
-    if (!note->body || note->bytes < sizeof ask)
-        return false;
-    memcpy(&ask, note->body, sizeof ask);
-    atomic_store(&r->cancel.stop, false);
-    atomic_store(&r->serial, ask.serial);
-    if (atomic_load(&r->stopped) == ask.serial)
-        atomic_store(&r->cancel.stop, true);
-    r->tells = ask.first != 0;
     enum status rc;
-    if (ask.op == ASK_OPEN) {
-        rc = answer_open(&r->answers, &ask, note->body, note->bytes, &err);
+
+    atomic_store(&r->cancel.stop, false);
+    atomic_store(&r->serial, ask->serial);
+    if (atomic_load(&r->stopped) == ask->serial)
+        atomic_store(&r->cancel.stop, true);
+    r->tells = ask->first != 0;
+    if (!note->body && note->bytes > 0) {
+        rc = err_nomem(&err, note->bytes, "a request");
+    } else if (ask->op == ASK_OPEN) {
+        rc = answer_open(&r->answers, ask, note->body, note->bytes, &err);
         if (rc == ST_OK)
             note->body = NULL;
     } else {
-        const double *in = (const double *)(const void *)((const char *)note->body + sizeof ask);
-        rc = answer_ask(&r->answers, &ask, in, note->bytes - sizeof ask, &answer, &err);
+        rc = answer_ask(&r->answers, ask, note->body, note->bytes, &answer, &err);
     }
-    done(r, &ask, rc, &err, &answer);
+    done(r, ask, rc, &err, &answer);
     free(answer.out);
-    return true;
 }
 
 /* What both sides tell first: the front end how many threads there shall be. */
@@ -257,10 +287,10 @@ int rank_main(int in, int out)
     while (well) {
         struct note *note = next_note(&r);
         if (note->kind == WIRE_ASK)
-            well = asked(&r, note);
+            asked(&r, note);
         else
             well = note->kind == WIRE_ENDED; /* of a meeting that this one left by itself */
-        note_free(note);
+        note_free(&r, note);
     }
     return 1;
 }
