@@ -46,7 +46,7 @@ EXTRA_DIST += tests/bench/run.sh tests/bench/jobs.sh tests/bench/parity.sh tests
   tests/bench/peers.py tests/bench/peers.md tests/bench/ffht_loops.c \
   tests/bench/accuracy.sh tests/bench/accuracy.md tests/bench/jobs.md tests/bench/README.md \
   tests/bench/floors.md tests/bench/coverage.sh tests/bench/coverage.md \
-  tests/bench/nn.sh tests/bench/nn.md \
+  tests/bench/nn.sh tests/bench/nn.md tests/bench/ranks.sh \
   tests/bench/dual.sh tests/bench/dual.md tests/bench/learned.sh tests/bench/learned.md \
   tests/bench/labels.sh tests/bench/labels.md tests/bench/motifs.sh tests/bench/motifs.md \
   tests/bench/sequences.sh tests/bench/sequences.md tests/bench/screen.sh \

@@ -1,0 +1,141 @@
+#!/bin/sh
+# tests/bench/ranks.sh BUILD [PART...] -- what processes that share the rows cost (share/doc/ranks.md).
+#
+#   cost     kin40k, 8192 features, made anew in each pass: 2 threads; 2 ranks of 1 thread; 1 thread;
+#            4 ranks of 1 thread each (more than this machine may have cores)
+#   model    seconds of an iteration by the formula of share/doc/ranks.md, with the seconds of a
+#            feature from one rank and the latency of a meeting from few features, beside those
+#            measured
+#   memory   5 million rows of 9 inputs (400 MB on disk, made under TMPDIR): peaks of one process and
+#            of each of 4 ranks
+#   endings  ENDINGS times each (20): a rank killed, a rank stopped, all killed, the front end killed,
+#            Ctrl-C, at moments of a fit that are spread over it: hangs, processes left, other bits
+#
+# Needs the shared data for the first two; about a quarter of an hour on two idle cores.
+build=$(cd "${1:?usage: tests/bench/ranks.sh BUILD [PART...]}" && pwd)
+shift
+data=${GPDESK_SHARED:-$(cd "$(dirname "$0")/../../../shared" && pwd)}/data/kin40k/data.csv.gz
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM HUP
+cd "$work" || exit 99
+echo "load $(cut -d' ' -f1 /proc/loadavg), $(nproc) cores"
+
+# A member of the record of the last fit.
+told() { grep '"command":"fit"' out | tail -n 1 | sed -n "s/.*\"$1\":\([-0-9.e+]*\).*/\1/p"; }
+gpdesk() { "$build/gpdesk" --no-config --format json "$@" >out 2>err </dev/null; }
+# Seconds on the clock and of processors.
+timed() { # options of gpdesk
+    /usr/bin/time -o time -f '%e %U %S' "$build/gpdesk" --no-config --format json "$@" >out 2>err \
+        </dev/null
+    awk 'END { printf "%.2f %.2f\n", $1, $2 + $3 }' time
+}
+
+cost() {
+    line="open $data; kernel rbf; set l=1; fit features=8192 solver=pcg rtol=1e-3 rank=256"
+    line="$line plan=regenerate maxit=150 variance=none"
+    for options in '--threads=2' '--threads=2 --ranks=2' '--threads=1' '--threads=1 --ranks=4'; do
+        # shellcheck disable=SC2086 # options are words
+        echo "cost $options: $(timed $options -e "$line") s on the clock, of processors;" \
+            "solve $(told solve) s, sums $(told sums) s"
+    done
+}
+
+# An iteration without a preconditioner.
+iteration() { # features, options
+    m=$1
+    shift
+    gpdesk "$@" -e "open $data; kernel rbf; set l=1" \
+        -e "fit features=$m solver=pcg rtol=1e-12 precond=none plan=regenerate maxit=60 variance=none"
+    awk -v s="$(told solve)" 'BEGIN { printf "%.5f\n", s / 60 }'
+}
+model() {
+    for m in 1024 4096 8192; do
+        one=$(iteration $m --threads=1 --ranks=1)
+        two=$(iteration $m --threads=2 --ranks=2)
+        sums=$(told sums)
+        iteration 64 --threads=2 --ranks=2 >few
+        few=$(told sums)
+        awk -v m="$m" -v one="$one" -v two="$two" -v few="$few" -v sums="$sums" 'BEGIN {
+            latency = few / 60; guess = one / 2 + latency + 2 * 2 * 2 * 8 * m / 3e9
+            printf "model M=%d: by formula %.2f ms, measured %.2f ms (%.2f of it), sums %.2f ms\n",
+                m, 1e3 * guess, 1e3 * two, two / guess, 1e3 * sums / 60 }'
+    done
+}
+
+# The peaks of a process and of those it started, in MB.
+peaks() { # options
+    "$build/gpdesk" --no-config "$@" >out 2>err </dev/null &
+    front=$!
+    : >seen
+    while kill -0 $front 2>/dev/null; do
+        for p in $front $(ps -o pid= --ppid $front); do
+            awk -v p="$p" '/^VmHWM/ { print p, $2 }' "/proc/$p/status" >>seen 2>/dev/null
+        done
+        sleep 0.2
+    done
+    awk -v front=$front '$2 > most[$1] { most[$1] = $2 }
+        END { printf "%.0f", most[front] / 1024
+              for (p in most) if (p != front) printf " %.0f", most[p] / 1024 }' seen
+}
+memory() {
+    awk 'BEGIN { srand(1); for (i = 0; i < 5000000; i++) {
+        for (j = 0; j < 9; j++) printf "%.4f,", 2 * rand() - 1
+        print rand() } }' >rows.csv
+    line='open rows.csv header=no; kernel rbf; set l=2; fit features=512 solver=pcg rtol=1e-2'
+    line="$line plan=regenerate maxit=4 rank=32 variance=none"
+    echo "memory, one process: $(peaks --threads=2 -e "$line") MB"
+    echo "memory, front end and 4 ranks: $(peaks --threads=2 --ranks=4 -e "$line") MB"
+    rm rows.csv
+}
+
+await() { # seconds, condition
+    end=$(($(date +%s) + $1))
+    until eval "$2"; do
+        [ "$(date +%s)" -lt $end ] || return 1
+        sleep 0.02
+    done
+}
+gone() { [ ! -e "/proc/$1" ] || grep -q '^State:.*[ZX]' "/proc/$1/status" 2>/dev/null; }
+endings() {
+    awk 'BEGIN { srand(5); print "a,b,c,y"; for (i = 0; i < 9000; i++) {
+        a = 4 * rand() - 2; b = 4 * rand() - 2; c = rand()
+        printf "%.5f,%.5f,%.5f,%.5f\n", a, b, c, sin(2 * a) + b * c + 0.1 * rand() } }' >rows.csv
+    line='open rows.csv target=y; split test=10% seed=2; set l=0.5; fit features=1024 solver=pcg'
+    line="$line rtol=1e-9 plan=regenerate precond=none maxit=60; predict columns=row,mean,sd out"
+    "$build/gpdesk" --no-config --accept-unconverged -e "$line=one.csv" >out 2>&1 </dev/null
+    for ending in rank-killed rank-stopped all-killed front-killed ctrl-c; do
+        hangs=0 left=0 other=0 i=0
+        while [ $i -lt "${ENDINGS:-20}" ]; do
+            i=$((i + 1))
+            rm -f got.csv
+            "$build/gpdesk" --no-config --accept-unconverged --ranks 3 --threads 3 -e "$line=got.csv" \
+                >out 2>&1 </dev/null &
+            front=$!
+            await 10 "[ \$(ps -o pid= --ppid $front | wc -l) -eq 3 ]"
+            # shellcheck disable=SC2046 # a word for each
+            set -- $(ps -o pid= --ppid $front)
+            sleep "$(awk -v i=$i 'BEGIN { printf "%.2f", 0.05 * i }')"
+            case $ending in
+            rank-killed) kill -9 "$2" ;;
+            rank-stopped) kill -STOP "$2" ;;
+            all-killed) kill -9 "$@" ;;
+            front-killed) kill -9 $front ;;
+            ctrl-c) kill -INT $front ;;
+            esac 2>/dev/null
+            await 90 "gone $front" || { hangs=$((hangs + 1)) && kill -9 $front; }
+            wait $front 2>/dev/null
+            for p; do await 5 "gone $p" || left=$((left + 1)); done
+            case $ending in front-killed | ctrl-c) continue ;; esac
+            cmp -s one.csv got.csv || other=$((other + 1))
+        done
+        echo "endings $ending: $i times, $hangs hangs, $left processes left, $other other bits"
+    done
+}
+[ $# -gt 0 ] || set -- cost model memory endings
+for part; do
+    case $part in
+    cost | model | memory | endings) $part ;;
+    *) echo "there is no part $part" >&2 && exit 2 ;;
+    esac
+done
