@@ -26,11 +26,11 @@ tests_check_sequence_LDADD = $(app_tests)
 # Readers under any bytes: a few seconds here; `make fuzz` runs libFuzzer (clang) on each.
 data_fuzz = tests/fuzz/fuzz_csv tests/fuzz/fuzz_npy tests/fuzz/fuzz_fasta tests/fuzz/fuzz_graph \
   tests/fuzz/fuzz_expr tests/fuzz/fuzz_counts tests/fuzz/fuzz_smi tests/fuzz/fuzz_json \
-  tests/fuzz/fuzz_config
+  tests/fuzz/fuzz_config tests/fuzz/fuzz_ranks
 check_PROGRAMS += $(data_fuzz)
 TESTS += tests/fuzz/csv.sh tests/fuzz/npy.sh tests/fuzz/fasta.sh tests/fuzz/graph.sh \
   tests/fuzz/expr.sh tests/fuzz/counts.sh tests/fuzz/smi.sh tests/fuzz/json.sh \
-  tests/fuzz/config.sh
+  tests/fuzz/config.sh tests/fuzz/ranks.sh
 tests_fuzz_fuzz_csv_SOURCES = tests/fuzz/fuzz_csv.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_csv_LDADD = $(app_archives) libfigure.a libdata.a libcompute.a libbase.a \
   $(APP_LIBS) $(COMPUTE_LIBS)
@@ -56,8 +56,10 @@ tests_fuzz_fuzz_json_SOURCES = tests/fuzz/fuzz_json.c tests/fuzz/fuzz_main.c tes
 tests_fuzz_fuzz_json_LDADD = $(tests_fuzz_fuzz_smi_LDADD)
 tests_fuzz_fuzz_config_SOURCES = tests/fuzz/fuzz_config.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_config_LDADD = $(tests_fuzz_fuzz_smi_LDADD)
+tests_fuzz_fuzz_ranks_SOURCES = tests/fuzz/fuzz_ranks.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz.h
+tests_fuzz_fuzz_ranks_LDADD = libcompute.a libbase.a $(COMPUTE_LIBS)
 EXTRA_DIST += tests/fuzz/smi tests/fuzz/smi.sh tests/fuzz/json tests/fuzz/json.sh \
-  tests/fuzz/config tests/fuzz/config.sh
+  tests/fuzz/config tests/fuzz/config.sh tests/fuzz/ranks tests/fuzz/ranks.sh
 EXTRA_DIST += tests/fuzz/csv tests/fuzz/npy tests/fuzz/csv.sh tests/fuzz/npy.sh \
   tests/fuzz/fasta tests/fuzz/fasta.sh tests/fuzz/graph tests/fuzz/graph.sh \
   tests/fuzz/expr tests/fuzz/expr.sh tests/fuzz/counts tests/fuzz/counts.sh
@@ -69,7 +71,7 @@ EXTRA_DIST += tests/fuzz/csv tests/fuzz/npy tests/fuzz/csv.sh tests/fuzz/npy.sh 
 # generators of their own, as this tree was configured (--enable-sanitize).
 # fuzz-fast looks wider: without sanitizers, optimised, short inputs, five to ten times as many a
 # second.  What it finds new lies where fuzz begins, which runs it under sanitizers.
-FUZZERS = csv npy fasta graph expr counts smi molecules json
+FUZZERS = csv npy fasta graph expr counts smi molecules json ranks
 FUZZ_OTHERS = tests/fuzz/fuzz_script tests/fuzz/fuzz_session tests/fuzz/fuzz_input \
   $(srcdir)/tests/fuzz/runs.sh
 FUZZ_CC = clang

@@ -240,6 +240,64 @@ START_TEST(hung)
 }
 END_TEST
 
+/* A rank that rests most of the time. */
+static atomic_bool rested;
+static void *slower(void *ctx)
+{
+    struct ranks_one one;
+
+    (void)ctx;
+    ck_assert(ranks_at(0, &one));
+    while (!rested) {
+        kill((pid_t)one.pid, SIGSTOP);
+        nap(24);
+        kill((pid_t)one.pid, SIGCONT);
+        nap(6);
+    }
+    return NULL;
+}
+
+/* It gives rows away, and the bits stay. */
+START_TEST(slow_rank)
+{
+    const struct summed_task *t = summed_task_at(2);
+    const struct fop_opts o = { .precision = t->precision };
+    const struct backend_ops *be = ranks_of(2, 1);
+    double *one = calloc(t->M, sizeof *one), *many = calloc(t->M, sizeof *many);
+    struct source_array src;
+    struct summed_given g;
+    struct ranks_one slow = { .rows = N }, other;
+    struct err err = { 0 };
+    pthread_t thread;
+
+    ranks_balance_for_tests(0.3);
+    summed_make(t, &g);
+    source_array_init(&src, g.X, N, D, D);
+    struct fop *cpu = fop_new(backend_cpu(), g.fm, &src.base, &o, &err);
+    struct fop *f = fop_new(be, g.fm, &src.base, &o, &err);
+    ck_assert_msg(cpu && f, "%s", err.msg);
+    ck_assert(fop_set(cpu, g.hp, &err) == ST_OK && fop_set(f, g.hp, &err) == ST_OK);
+    ck_assert_int_eq(fop_pass(cpu, 1, g.P, one, NULL, &err), ST_OK);
+    ck_assert_int_eq(pthread_create(&thread, NULL, slower, NULL), 0);
+    for (int i = 0; i < 5000 && slow.rows > N / 3; i++) {
+        ck_assert_msg(fop_pass(f, 1, g.P, many, NULL, &err) == ST_OK, "%s", err.msg);
+        ck_assert(memcmp(one, many, t->M * sizeof *one) == 0);
+        ck_assert(ranks_at(0, &slow) && ranks_at(1, &other));
+    }
+    rested = true;
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    ck_assert_uint_le(slow.rows, N / 3);
+    ck_assert_uint_eq(slow.rows + other.rows, N);
+    ck_assert_uint_eq(ranks_lost(NULL), 0);
+    fop_free(f);
+    fop_free(cpu);
+    summed_free(&g);
+    free(one);
+    free(many);
+    ranks_end();
+}
+END_TEST
+
 static void *stopper(void *ctx)
 {
     struct cancel *c = ctx;
@@ -469,6 +527,7 @@ int main(int argc, char **argv)
     tcase_add_test(t, killed);
     tcase_add_test(t, none_left);
     tcase_add_test(t, hung);
+    tcase_add_test(t, slow_rank);
     tcase_add_test(t, stopped);
     tcase_add_test(t, front_end_killed);
     tcase_add_test(t, rubbish);

@@ -231,3 +231,8 @@ enum status answer_ask(struct answers *a, const struct ask_head *ask, const doub
     answer->numbers = own - answer->from;
     return rc;
 }
+
+size_t answer_hyperparameters_for_tests(const struct answers *a)
+{
+    return a->first->nhp;
+}

@@ -23,5 +23,6 @@ enum status answer_open(struct answers *, const struct ask_head *, void *body, s
 /* Everything else, from bytes / 8 numbers.  FORMAT for what is no request. */
 enum status answer_ask(struct answers *, const struct ask_head *, const double *in, size_t bytes,
                        struct answer *, struct err *err);
+size_t answer_hyperparameters_for_tests(const struct answers *); /* of the newest operator */
 
 #endif

@@ -3,6 +3,23 @@
 
 #define MOST 0x1p38 /* numbers of a request or an answer */
 
+/* Requests of no vectors, columns or groups are none. */
+static bool empty(const struct ask_head *a)
+{
+    switch (a->op) {
+    case ASK_PASS:
+    case ASK_PASS_EXACT:
+    case ASK_ZP:
+    case ASK_ZTV:
+    case ASK_SKETCH:
+    case ASK_FORMS:
+    case ASK_MEANS:
+    case ASK_SOFTMAX: return a->arg[0] == 0;
+    case ASK_BACK: return a->arg[0] == 0 && a->arg[1] == 0;
+    default: return false;
+    }
+}
+
 bool ask_sizes(const struct ask_head *a, size_t M, size_t nhp, struct ask_sizes *s)
 {
     const double m = (double)M, a0 = (double)a->arg[0], a1 = (double)a->arg[1];
@@ -34,5 +51,5 @@ bool ask_sizes(const struct ask_head *a, size_t M, size_t nhp, struct ask_sizes 
     default: return false;
     }
     *s = (struct ask_sizes){ (size_t)all, (size_t)rows, (size_t)out, (size_t)out_rows };
-    return all < MOST && rows < MOST && out < MOST && out_rows < MOST;
+    return !empty(a) && all < MOST && rows < MOST && out < MOST && out_rows < MOST;
 }

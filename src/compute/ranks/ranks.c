@@ -40,6 +40,11 @@ void ranks_program_for_tests(const char *path, double patience)
     team_program(path, patience);
 }
 
+void ranks_balance_for_tests(double seconds)
+{
+    team_balance_after(seconds);
+}
+
 size_t ranks_hosts(const char *hosts, struct err *err)
 {
     return team_hosts(hosts, err);
@@ -233,6 +238,8 @@ static enum status ask_team(struct ranks_state *s, struct team_ask *a, const str
             a->head.state = s->name;
             a->deal = &s->deal;
             rc = team_ask(&team, a, ctl, err);
+            if (rc == ST_OK)
+                team_balance(&team, &s->deal);
         }
     } while (rc == ST_BACKEND && team.generation != before && team.alive > 0);
     return rc;

@@ -44,5 +44,7 @@ size_t ranks_hosts(const char *hosts, struct err *err);
 int ranks_serve(void);
 /* Another program to start, and the seconds of silence after which a rank counts as lost. */
 void ranks_program_for_tests(const char *path, double patience);
+/* The seconds of work after which it is looked at whether some rank is slow. */
+void ranks_balance_for_tests(double seconds);
 
 #endif

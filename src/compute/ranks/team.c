@@ -6,6 +6,64 @@
 #include <pthread.h>
 #include <time.h>
 
+/* Between looks at how even the work is: seconds of work of each rank. */
+static double look_seconds = 4.0;
+static const double uneven = 1.5;
+enum { FEW_SEGMENTS = 3 }; /* with fewer for each rank there is nothing to give away */
+
+void team_balance_after(double seconds)
+{
+    look_seconds = seconds;
+}
+
+void team_balance(struct team *t, const struct team_deal *d)
+{
+    const size_t of = share_segments(d->n, SHARE_JOINED);
+    double total = 0.0, longest = 0.0, rate = 0.0;
+
+    for (size_t i = 0; i < d->count; i++) {
+        const struct team_rank *r = &t->rank[d->rank[i]];
+        const double w = r->work - r->looked;
+        total += w;
+        longest = w > longest ? w : longest;
+        rate += (double)(d->row[i + 1] - d->row[i]) / (w > 0.0 ? w : 1e-9);
+    }
+    if (total < look_seconds * (double)d->count || d->count < 2)
+        return;
+    const bool again = longest > uneven * total / (double)d->count &&
+                       of >= FEW_SEGMENTS * d->count;
+    for (size_t i = 0; i < d->count; i++) {
+        struct team_rank *r = &t->rank[d->rank[i]];
+        const double w = r->work - r->looked;
+        if (again)
+            r->speed = (double)(d->row[i + 1] - d->row[i]) / (w > 0.0 ? w : 1e-9) *
+                       (double)d->count / rate;
+        r->looked = r->work;
+    }
+    t->generation += again;
+}
+
+static double speed_of(const struct team_rank *r)
+{
+    return r->speed > 0.0 ? r->speed : 1.0;
+}
+
+/* The segments at which ranks begin: by speed, and at least one each. */
+static void cut(const struct team *t, struct team_deal *d, size_t of)
+{
+    double all = 0.0, some = 0.0;
+
+    for (size_t i = 0; i < d->count; i++)
+        all += speed_of(&t->rank[d->rank[i]]);
+    for (size_t i = 0, at = 0; i < d->count; i++) {
+        some += speed_of(&t->rank[d->rank[i]]);
+        const size_t most = of - (d->count - 1 - i), end = (size_t)((double)of * some / all + 0.5);
+        at = end > at ? end : at + 1;
+        at = at < most && i + 1 < d->count ? at : most;
+        d->row[i + 1] = share_row(d->n, at, of);
+    }
+}
+
 enum status team_deal(struct team *t, size_t n, struct team_deal *d, struct err *err)
 {
     const size_t of = share_segments(n, SHARE_JOINED);
@@ -17,8 +75,7 @@ enum status team_deal(struct team *t, size_t n, struct team_deal *d, struct err 
     for (size_t i = 0; i < t->count && d->count < some; i++)
         if (t->rank[i].alive)
             d->rank[d->count++] = i;
-    for (size_t i = 0; i <= d->count; i++)
-        d->row[i] = share_row(n, of * i / d->count, of);
+    cut(t, d, of);
     for (size_t i = 0; i < d->count; i++)
         t->rank[d->rank[i]].rows = d->row[i + 1] - d->row[i];
     return ST_OK;

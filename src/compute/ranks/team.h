@@ -46,6 +46,9 @@ struct team_rank {
      * what it does now began; and the rows of its last operator. */
     double work, waiting, sums, since;
     size_t rows;
+    /* How many rows it takes for each that the others take, on average (0: not known, as many); and
+     * its work when that was looked at last. */
+    double speed, looked;
 };
 struct team {
     struct team_rank rank[TEAM_MOST];
@@ -69,6 +72,10 @@ size_t team_hosts(const char *hosts, struct err *err);
 
 /* Deals n rows out to the ranks that are alive; BACKEND: none is. */
 enum status team_deal(struct team *, size_t n, struct team_deal *, struct err *err);
+/* After a request: where the work of a rank, of some seconds at least, was half as much again as the
+ * average, rows are dealt out by speed from now on. */
+void team_balance(struct team *, const struct team_deal *);
+void team_balance_after(double seconds);
 /* Takes the team of the program for one request after another, and for its start and end; CANCELLED
  * when stopped before it is free. */
 enum status team_take(const struct ctl *, struct err *err);
