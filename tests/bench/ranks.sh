@@ -1,15 +1,16 @@
 #!/bin/sh
-# tests/bench/ranks.sh BUILD [PART...] -- what processes that share the rows cost (share/doc/ranks.md).
+# tests/bench/ranks.sh BUILD [PART...] -- processes that share the rows: share/doc/ranks.md.
 #
-#   cost     kin40k, 8192 features, made anew in each pass: 2 threads; 2 ranks of 1 thread; 1 thread;
-#            4 ranks of 1 thread each (more than this machine may have cores)
+#   cost     kin40k, 8192 features, made anew in each pass: 2 threads; 2 ranks of 1 thread;
+#            1 thread; 4 ranks of 1 thread each (more than this machine may have cores)
 #   model    seconds of an iteration by the formula of share/doc/ranks.md, with the seconds of a
-#            feature from one rank and the latency of a meeting from few features, beside those
+#            feature from two threads and the latency of meetings from few features, beside those
 #            measured
-#   memory   5 million rows of 9 inputs (400 MB on disk, made under TMPDIR): peaks of one process and
-#            of each of 4 ranks
-#   endings  ENDINGS times each (20): a rank killed, a rank stopped, all killed, the front end killed,
-#            Ctrl-C, at moments of a fit that are spread over it: hangs, processes left, other bits
+#   memory   5 million rows of 9 inputs (made under TMPDIR): the peak of one process, and those of
+#            the front end and of each of 4 ranks
+#   endings  ENDINGS times each (20): a rank killed, a rank stopped, all killed, the front end
+#            killed, Ctrl-C, at moments that are spread over a fit: hangs, processes that are left,
+#            other bits
 #
 # Needs the shared data for the first two; about a quarter of an hour on two idle cores.
 build=$(cd "${1:?usage: tests/bench/ranks.sh BUILD [PART...]}" && pwd)
@@ -56,12 +57,12 @@ model() {
     iteration 64 --threads=2 --ranks=2 >few
     few=$(cut -d' ' -f2 least)
     for m in 1024 4096 8192; do
-        one=$(iteration $m --threads=1 --ranks=1)
+        one=$(iteration $m --threads=2 --ranks=1)
         two=$(iteration $m --threads=2 --ranks=2)
         awk -v m="$m" -v one="$one" -v two="$two" -v few="$few" -v sums="$(cut -d' ' -f2 least)" '
             BEGIN {
-                guess = one / 2 + few / 60 + 2 * 2 * 2 * 8 * m / 3e9
-                printf "model M=%d: by formula %.2f ms, measured %.2f ms (%.2f of it), sums %.3f ms\n",
+                guess = one + few / 60 + 2 * 2 * 2 * 8 * m / 3e9
+                printf "model M=%d: by formula %.2f ms, measured %.2f ms (%.2f of it), sums %.3f\n",
                     m, 1e3 * guess, 1e3 * two, two / guess, 1e3 * sums / 60 }'
     done
 }
@@ -112,8 +113,8 @@ endings() {
         while [ $i -lt "${ENDINGS:-20}" ]; do
             i=$((i + 1))
             rm -f got.csv
-            "$build/gpdesk" --no-config --accept-unconverged --ranks 3 --threads 3 -e "$line=got.csv" \
-                >out 2>&1 </dev/null &
+            "$build/gpdesk" --no-config --accept-unconverged --ranks 3 --threads 3 \
+                -e "$line=got.csv" >out 2>&1 </dev/null &
             front=$!
             await 10 "[ \$(ps -o pid= --ppid $front | wc -l) -eq 3 ]"
             # shellcheck disable=SC2046 # a word for each

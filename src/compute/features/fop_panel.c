@@ -104,8 +104,8 @@ static size_t block_rows(const struct panel *p, size_t n, size_t all, size_t byt
     return p->cut.apart ? chunks * CHUNK_ROWS : at_most(n, at_least(room, p->rows));
 }
 
-/* Fills in the sizes of a product's workspace over n rows here of `all`; right: columns of a right factor with storage of
- * its own, else 0. */
+/* Fills in the sizes of a product's workspace over n rows here of `all`; right: columns of a right
+ * factor with storage of its own, else 0. */
 static void panel_sizes(struct panel *p, size_t n, size_t all, size_t M, size_t right,
                         size_t threads)
 {

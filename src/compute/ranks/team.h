@@ -72,8 +72,8 @@ size_t team_hosts(const char *hosts, struct err *err);
 
 /* Deals n rows out to the ranks that are alive; BACKEND: none is. */
 enum status team_deal(struct team *, size_t n, struct team_deal *, struct err *err);
-/* After a request: where the work of a rank, of some seconds at least, was half as much again as the
- * average, rows are dealt out by speed from now on. */
+/* After a request: where the work of a rank, of some seconds at least, was half as much again as
+ * the average, rows are dealt out by speed from now on. */
 void team_balance(struct team *, const struct team_deal *);
 void team_balance_after(double seconds);
 /* Takes the team of the program for one request after another, and for its start and end; CANCELLED
