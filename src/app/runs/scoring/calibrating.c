@@ -294,26 +294,34 @@ static void tell_numbers(struct rec *rec, const struct calibrating *c, const str
              factor[0], 100.0 * c->ask.level, reach[0]);
 }
 
-/* Rows without an error are taken to be wrong with a small probability each, which makes sure
- * probabilities surer or, where they were surer than that, less sure.  At the lower end a class is
- * as sure as the mean is far from the threshold in standard deviations, which a temperature does
- * not change: more rows would not help, but a likelihood without variances would. */
+/* Rows that would have probabilities ever surer are taken to be wrong with a small probability
+ * each, which makes sure probabilities surer or, where they were surer than that, less sure.  At
+ * the lower end a class is as sure as the mean is far from the threshold in standard deviations,
+ * which a temperature does not change: more rows would not help, but a likelihood without variances
+ * would. */
 static void tell_bound(struct workspace *ws, const struct run *r, size_t rows,
                        const struct temperature *t)
 {
-    const bool least = t->best < 1.01 * TEMPERATURE_LEAST;
-    const char *at = t->best > 0.99 * TEMPERATURE_MOST ? "is at the end of its range"
-                                                       : "counts a further row as wrong";
+    const char *way = t->best < 1.01 * TEMPERATURE_LEAST ? "likelihood softmax, then fit"
+                                                         : "calibrate share=0.2";
 
-    if (t->at_bound && least)
-        ws_tell(ws, REC_NOTE, r->id, "temperature-bound", "likelihood softmax, then fit",
+    if (!t->at_bound)
+        return;
+    if (t->best < 1.01 * TEMPERATURE_LEAST)
+        ws_tell(ws, REC_NOTE, r->id, "temperature-bound", way,
                 "%zu rows ask for surer probabilities than a temperature gives: at %.3g, the end "
                 "of its range, variances have shrunk with the means",
                 rows, t->best);
-    else if (t->at_bound)
-        ws_tell(ws, REC_NOTE, r->id, "temperature-bound", "calibrate share=0.2",
-                "%zu rows do not say how sure probabilities may be: the temperature %.3g %s", rows,
-                t->best, at);
+    else if (t->best > 0.99 * TEMPERATURE_MOST)
+        ws_tell(ws, REC_NOTE, r->id, "temperature-bound", way,
+                "%zu rows do not say how sure probabilities may be: the temperature %.3g is at the "
+                "end of its range",
+                rows, t->best);
+    else
+        ws_tell(ws, REC_NOTE, r->id, "temperature-bound", way,
+                "%zu rows do not say how sure probabilities may be: the temperature %.3g takes "
+                "each to be wrong with probability 1/%zu",
+                rows, t->best, rows + 2);
 }
 
 static void tell(struct workspace *ws, const struct calibrating *c, const struct run *r)
