@@ -1,6 +1,7 @@
 /* tests/check_dataset.c -- roles, types, splits, and the encoding held to plain formulas. */
 #include "data/dataset.h"
 #include "data/formats/import.h"
+#include "data/json.h"
 #include "base/mem.h"
 #include "support.h"
 
@@ -897,6 +898,36 @@ START_TEST(exhaustion_is_an_error)
 }
 END_TEST
 
+/* A value that is passed over has brackets that close each other. */
+START_TEST(passed_over)
+{
+    static const char *const good[] = { "{\"a\":1}", "[]", "[{\"a\":[1,{\"b\":\"]}\"}]},2]", "7",
+                                        " {\"a\": [ ] }" };
+    static const char *const bad[] = { "{\"a\":1]", "[1}", "[{\"a\":1]}", "{\"a\":[1}", "[[1]", "]",
+                                       "{\"a\":\"b}", "" };
+    char deep[2002];
+
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        struct json_reader r = { .p = good[i], .start = good[i] };
+        ck_assert_int_eq(json_skip(&r), ST_OK);
+        ck_assert_ptr_eq(r.p, good[i] + strlen(good[i]));
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct json_reader r = { .p = bad[i], .start = bad[i] };
+        ck_assert_int_eq(json_skip(&r), ST_FORMAT);
+    }
+    for (size_t wrong = 0; wrong < 2; wrong++) {
+        struct json_reader r = { .p = deep, .start = deep };
+        memset(deep, '[', 1000);
+        memset(deep + 1000, ']', 1000);
+        strcpy(deep + 2000, "");
+        deep[1700] = wrong ? '}' : ']';
+        ck_assert_int_eq(json_skip(&r), wrong ? ST_FORMAT : ST_OK);
+        ck_assert_uint_eq((size_t)(r.p - deep), wrong ? 1700 : 2000);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("dataset");
@@ -909,7 +940,7 @@ int main(void)
         constant_columns_cannot_blow_up, gas_is_bounded, missing_cells_follow_the_policy,
         targets_that_cannot_be, logarithms_and_back, new_tables_are_matched_by_name,
         encodings_are_stored_exactly, summaries_against_plain_formulas, leaks_are_suspected,
-        exhaustion_is_an_error,
+        exhaustion_is_an_error, passed_over,
     };
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
         tcase_add_test(tc, tests[i]);

@@ -186,28 +186,38 @@ enum status json_bool(struct json_reader *r, bool *x)
     return ST_OK;
 }
 
+/* Past one piece of a value; `open` has the brackets that are to close what is open. */
+static enum status skip_piece(struct json_reader *r, struct buf *open)
+{
+    json_blanks(r);
+    if (*r->p == '"') {
+        char *s = NULL;
+        const enum status rc = json_string(r, &s);
+        free(s);
+        return rc;
+    }
+    if (*r->p == '{' || *r->p == '[')
+        buf_putc(open, *r->p == '{' ? '}' : ']');
+    else if (*r->p == '\0' || (open->len == 0 && strchr(",:}]", *r->p) != NULL))
+        return json_wrong(r, "a value was expected");
+    else if ((*r->p == '}' || *r->p == ']') && open->s[open->len - 1] != *r->p)
+        return json_wrong(r, *r->p == '}' ? "a ] was expected" : "a } was expected");
+    else if (*r->p == '}' || *r->p == ']')
+        open->s[--open->len] = '\0';
+    r->p += strchr("{}[],:", *r->p) != NULL ? 1 : strcspn(r->p, "\"{}[],: \n\t\r");
+    return open->failed ? err_nomem(r->err, open->len, "brackets") : ST_OK;
+}
+
 enum status json_skip(struct json_reader *r)
 {
-    size_t depth = 0;
+    struct buf open = { 0 };
+    enum status rc;
 
-    do {
-        json_blanks(r);
-        if (*r->p == '"') {
-            char *s = NULL;
-            const enum status rc = json_string(r, &s);
-            free(s);
-            if (rc != ST_OK)
-                return rc;
-            continue;
-        }
-        depth += *r->p == '{' || *r->p == '[';
-        if (*r->p == '\0' || (depth == 0 && strchr(",:}]", *r->p) != NULL))
-            return json_wrong(r, "a value was expected");
-        if (*r->p == '}' || *r->p == ']')
-            depth--;
-        r->p += strchr("{}[],:", *r->p) != NULL ? 1 : strcspn(r->p, "\"{}[],: \n\t\r");
-    } while (depth > 0);
-    return ST_OK;
+    do
+        rc = skip_piece(r, &open);
+    while (rc == ST_OK && open.len > 0);
+    buf_free(&open);
+    return rc;
 }
 
 enum status json_object(struct json_reader *r, json_member_fn *member, void *into)
