@@ -525,6 +525,93 @@ START_TEST(all_rows_as_points)
 }
 END_TEST
 
+/* Lower Cholesky factor in place (n x n, by rows). */
+static void cholesky(size_t n, double *A)
+{
+    for (size_t j = 0; j < n; j++)
+        for (size_t i = j; i < n; i++) {
+            double s = A[i * n + j];
+            for (size_t k = 0; k < j; k++)
+                s -= A[i * n + k] * A[j * n + k];
+            A[i * n + j] = i == j ? sqrt(s) : s / A[j * n + j];
+        }
+}
+
+/* log N(nu / sqrt(tau); 0, I + S K S) without its constant, K the prior of FITC with the points of
+ * Z but the one left out. */
+static double fixed_evidence(size_t n, const double *X, const double *tau, const double *nu,
+                             size_t m, const double *Z, size_t without)
+{
+    enum { N = WEIGHED, M = 5 };
+    double zz[M * M], A[M * N], B[N * N], value = 0.0, r[N];
+    size_t own = 0, of[M];
+
+    ck_assert(n == N && m <= M);
+    for (size_t j = 0; j < m; j++)
+        if (j != without)
+            of[own++] = j;
+    for (size_t i = 0; i < own * own; i++)
+        zz[i] = golden_kernel(Z + 2 * of[i / own], Z + 2 * of[i % own]);
+    cholesky(own, zz);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < own; j++) {
+            double s = golden_kernel(X + 2 * i, Z + 2 * of[j]);
+            for (size_t k = 0; k < j; k++)
+                s -= zz[j * own + k] * A[k * n + i];
+            A[j * n + i] = s / zz[j * own + j];
+        }
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++) {
+            double q = i == j ? golden_kernel(X, X) : 0.0;
+            for (size_t k = 0; k < own && i != j; k++)
+                q += A[k * n + i] * A[k * n + j];
+            B[i * n + j] = (i == j) + sqrt(tau[i] * tau[j]) * q;
+        }
+    cholesky(n, B);
+    for (size_t i = 0; i < n; i++) {
+        r[i] = nu[i] / sqrt(tau[i]);
+        for (size_t k = 0; k < i; k++)
+            r[i] -= B[i * n + k] * r[k];
+        r[i] /= B[i * n + i];
+        value -= 0.5 * r[i] * r[i] + log(B[i * n + i]);
+    }
+    return value;
+}
+
+/* What a point is worth: the evidence of the sites that stay as they are, and nearly that of a
+ * posterior without the point. */
+START_TEST(points_are_weighed)
+{
+    enum { N = WEIGHED, M = 5 };
+    const struct likelihood_ops *of = likelihood_find("bernoulli", "probit", NULL);
+    double X[2 * HALVED], y[HALVED], weight[3][HALVED], hp[KERNEL_MAX_HP], loss[M], Z[2 * M];
+    struct sites all, less;
+    struct kernel k;
+
+    repeats(X, y, weight);
+    ck_assert_int_eq(kernel_parse("rbf(l=1)", &k, hp, NULL), ST_OK);
+    const struct columns_of rows = { .k = &k, .hp = hp, .X = X, .n = N, .d = 2 };
+    ck_assert_int_eq(sites_make(&rows, X, M, of, y, &all, NULL, NULL), ST_OK);
+    all.l.weight = weight[0];
+    ck_assert_int_eq(sites_at(&all, M_SQRT2, 1e-10, NULL, NULL), ST_OK);
+    ck_assert_int_eq(sites_weigh(&rows, X, &all, loss, NULL, NULL), ST_OK);
+    const double whole = fixed_evidence(N, X, all.l.tau, all.l.nu, M, X, SIZE_MAX);
+    for (size_t i = 0; i < M; i++) {
+        const double one = fixed_evidence(N, X, all.l.tau, all.l.nu, M, X, i);
+        ck_assert_double_eq_tol(loss[i], whole - one, 1e-6);
+        for (size_t j = 0, to = 0; j < 2 * M; j++)
+            if (j / 2 != i)
+                Z[to++] = X[j];
+        ck_assert_int_eq(sites_make(&rows, Z, M - 1, of, y, &less, NULL, NULL), ST_OK);
+        less.l.weight = weight[0];
+        ck_assert_int_eq(sites_at(&less, M_SQRT2, 1e-10, NULL, NULL), ST_OK);
+        ck_assert_double_eq_tol(loss[i], all.l.evidence - less.l.evidence, 0.3);
+        sites_free(&less);
+    }
+    sites_free(&all);
+}
+END_TEST
+
 /* The sum of log Phi(y b / sqrt(1 + v)), and its derivative in b. */
 static double alone(size_t n, const double *y, const double *v, double b, double *slope)
 {
@@ -761,6 +848,7 @@ int main(void)
     tcase_add_loop_test(tc, best_amplitude, 0, 2);
     tcase_add_test(tc, threads);
     tcase_add_test(tc, all_rows_as_points);
+    tcase_add_test(tc, points_are_weighed);
     tcase_add_test(tc, level_of_rows_alone);
     tcase_add_test(tc, level_is_a_constant);
     tcase_add_test(tc, few_points);

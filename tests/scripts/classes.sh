@@ -100,7 +100,12 @@ printf '%s\n' "$out" | grep -o '"evidence":-[0-9.]*' | cut -d: -f2 | head -2 | t
     awk '{ d = $2 - $1; exit !(NF == 2 && d < 0.5 && d > -1e-3) }'
 result $? "points that span all rows have the full model's evidence, or more by their level" "$(printf '%s\n' "$out" | grep -o '"evidence":[-0-9.]*')"
 has "twenty points learn the classes, too" "$out" '"accuracy":0\.9'
-has "inducing lists them with their classes" "$out" '"approx":"fitc","inducing":20,.*"target":1'
+has "inducing lists them with their classes" "$out" '"approx":"fitc","inducing":20,.*"target":1,"class":"yes"'
+run --format json -s sp.gpd -e 'plot inducing out=points.csv'
+is "a plot of the points of a target of words" "$rc $(awk -F, '$2 == "points" { print $3 }' points.csv |
+    sort | tr '\n' ' ')" '0 0 1 '
+run --format json -s sp.gpd -e inducing
+has "and with what each adds" "$out" '"command":"inducing".*"loss":[0-9.]*[,}]'
 run --format json -s sp.gpd -e 'predict columns=id,y,p,mean_latent,sd_latent out=sq.csv'
 cmp -s sp.csv sq.csv
 result $? "a resumed sparse model of classes predicts the same bytes" "$(diff sp.csv sq.csv | head -4)"

@@ -48,6 +48,16 @@ static struct figure *rounds_panel(const struct run *r, const double *round, siz
     return plots_finish(f, ok);
 }
 
+/* Which classes the numbers of word targets are. */
+static void class_names(const struct run *r, const struct column *c, struct buf *out)
+{
+    buf_free(out);
+    for (size_t k = 0; c->type != COL_REAL && k < r->enc.nclasses; k++) {
+        buf_printf(out, "%s%zu is ", k ? ", " : "; ", k);
+        text_safe(out, r->enc.classes[k], 24);
+    }
+}
+
 /* The targets of all training rows and of those that are points. */
 static struct figure *targets_panel(const struct run *r, struct err *err)
 {
@@ -64,7 +74,7 @@ static struct figure *targets_panel(const struct run *r, struct err *err)
     }
     const struct column *c = &r->data->table->col[dataset_target(r->data)];
     for (size_t i = 0; i < n; i++)
-        v[i] = column_at(c, rows[i]);
+        v[i] = inducing_run_target(r, c, rows[i]);
     for (size_t i = 0; i < m->M; i++)
         if (m->origin[i] >= 0.0 && m->origin[i] < (double)n)
             v[n + own++] = v[(size_t)m->origin[i]];
@@ -76,9 +86,11 @@ static struct figure *targets_panel(const struct run *r, struct err *err)
     bool ok = f && figure_label(f, buf_str(&name), "share", err) == ST_OK &&
               figure_histogram(f, "training rows", MARK_STEPS, n, v, &cells, true, err) &&
               (!own || figure_histogram(f, "points", MARK_BARS, own, v + n, &cells, true, err));
+    class_names(r, c, &name);
     if (ok)
-        ok = figure_verdict(f, err, "%zu of %zu points are training rows; %s", own, m->M,
-                            own ? "shares of both" : "the others have no target") == ST_OK;
+        ok = figure_verdict(f, err, "%zu of %zu points are training rows; %s%s", own, m->M,
+                            own ? "shares of both" : "the others have no target",
+                            buf_str(&name)) == ST_OK;
     buf_free(&name);
     free(v);
     free(rows);

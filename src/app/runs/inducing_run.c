@@ -8,6 +8,7 @@
 #include "base/outfile.h"
 #include "base/text.h"
 #include "compute/inducing/select.h"
+#include "compute/inducing/sites.h"
 #include "compute/inducing/weigh.h"
 #include "compute/models/exact.h"
 #include "data/kinds/kind.h"
@@ -119,6 +120,33 @@ static enum status weigh(struct keeping *k, const struct encoded *e, const doubl
     return rc;
 }
 
+/* Of two classes: the posterior of the fit once more, then what each point adds at its sites. */
+static enum status weigh_classes(struct keeping *k, const struct encoded *e, const double *X,
+                                 struct job *job, struct err *err)
+{
+    const struct model *m = k->model;
+    const struct columns_of rows = { .k = &m->kernel, .hp = m->hp, .X = X, .n = e->n, .d = m->d,
+                                     .pool = job->pool };
+    struct sites s = { 0 };
+    double *loss = mem_calloc(m->M + e->n, sizeof *loss, "the points' worth", err);
+    enum status rc = loss ? sites_make(&rows, m->X, m->M, m->likelihood, e->y, &s, &job->ctl, err)
+                          : ST_NOMEM;
+
+    if (rc == ST_OK && encoding_labels(&k->enc).balanced) {
+        latent_balance(e->n, e->y, loss + m->M);
+        s.l.weight = loss + m->M;
+    }
+    if (rc == ST_OK)
+        rc = sites_at(&s, m->amplitude, 0.0, &job->ctl, err);
+    if (rc == ST_OK)
+        rc = sites_weigh(&rows, m->X, &s, loss, &job->ctl, err);
+    for (size_t i = 0; rc == ST_OK && i < m->M; i++)
+        k->point[i].loss = loss[i];
+    sites_free(&s);
+    free(loss);
+    return rc;
+}
+
 /* Points by what they are worth, most first. */
 static void sort_points(struct keeping *k)
 {
@@ -202,9 +230,8 @@ static enum status keeping_work(struct job *job, struct err *err)
         weighted[j] = e.y[j] * (e.base.row_scale ? e.base.row_scale[j % e.n] : 1.0);
     if (rc == ST_OK)
         describe(k, &e, X);
-    if (rc == ST_OK && k->model->kind->classes) /* each would take a posterior of its own */
-        for (size_t i = 0; i < k->model->M; i++)
-            k->point[i].loss = NAN;
+    if (rc == ST_OK && k->model->kind->classes)
+        rc = weigh_classes(k, &e, X, job, err);
     else if (rc == ST_OK)
         rc = weigh(k, &e, X, weighted, job, err);
     if (rc == ST_OK)
@@ -216,6 +243,12 @@ static enum status keeping_work(struct job *job, struct err *err)
     encode_free(&e);
     k->seconds = job_now() - t0;
     return rc;
+}
+
+/* The class of a training row; NULL: the target is a number, or the point is no row. */
+static const char *class_of(const struct keeping *k, const struct kept_point *p)
+{
+    return k->model->kind->classes && isfinite(p->target) ? k->enc.classes[p->target > 0.5] : NULL;
 }
 
 static void points_json(struct rec *rec, const struct keeping *k)
@@ -231,6 +264,8 @@ static void points_json(struct rec *rec, const struct keeping *k)
         else
             rec_null(rec, "row");
         rec_num(rec, "target", p->target);
+        if (class_of(k, p))
+            rec_str(rec, "class", class_of(k, p));
         if (p->letters != SIZE_MAX)
             rec_int(rec, "letters", (int64_t)p->letters);
         else
@@ -263,11 +298,17 @@ static void points_text(struct rec *rec, const struct keeping *k)
         else if (p->letters != SIZE_MAX)
             snprintf(what, sizeof what, "%zu letter%s from row %zu", p->letters,
                      p->letters == 1 ? "" : "s", p->row + 1);
-        if (isfinite(p->target))
+        struct buf text = { 0 };
+        if (class_of(k, p)) {
+            text_safe(&text, class_of(k, p), 10);
+            snprintf(target, sizeof target, "%.23s", buf_str(&text));
+            buf_free(&text);
+        } else if (isfinite(p->target)) {
             text_number(target, sizeof target, p->target);
+        }
         text_number(loss, sizeof loss, p->loss);
         rec_text(rec, "\n  %5zu  %-22s %10s %12s", at + 1, what, target, loss);
-        struct buf text = { 0 };
+        text = (struct buf){ 0 };
         point_text(k, at, &text);
         if (text.len)
             rec_text(rec, "  %.40s%s", buf_str(&text), text.len > 40 ? "..." : "");
@@ -351,6 +392,21 @@ enum status inducing_run_start(struct workspace *ws, const struct run *r, const 
     return ws_submit(ws, &ops, NULL, k, line, err);
 }
 
+double inducing_run_target(const struct run *r, const struct column *c, size_t row)
+{
+    struct buf word = { 0 };
+    double class = NAN;
+
+    if (c->type == COL_REAL)
+        return column_at(c, row);
+    const char *own = table_column_text(c, row, &word);
+    for (size_t k = 0; own && k < r->enc.nclasses; k++)
+        if (!strcmp(own, r->enc.classes[k]))
+            class = (double)k;
+    buf_free(&word);
+    return class;
+}
+
 size_t *inducing_run_rows(const struct run *r, size_t *n)
 {
     const struct table *t = r->data ? r->data->table : NULL;
@@ -362,7 +418,7 @@ size_t *inducing_run_rows(const struct run *r, size_t *n)
         dataset_rows(r->data, PART_TRAIN, &rows, &all, NULL) != ST_OK)
         return NULL;
     for (size_t i = 0; i < all; i++) /* rows without a target train nothing */
-        if (isfinite(column_at(&t->col[target], rows[i])))
+        if (isfinite(inducing_run_target(r, &t->col[target], rows[i])))
             rows[(*n)++] = rows[i];
     if (*n == r->info.rows)
         return rows;

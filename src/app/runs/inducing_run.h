@@ -13,6 +13,9 @@ enum status inducing_run_start(struct workspace *, const struct run *, const cha
  * (*n of them, the caller frees them): origins of points count in it. NULL where the data is not
  * loaded or does not agree with the fit. */
 size_t *inducing_run_rows(const struct run *, size_t *n);
+/* The target of a row of the table, given its column: a number, or that of its class among those of
+ * the run, from 0 on; NaN: there is none. */
+double inducing_run_target(const struct run *, const struct column *, size_t row);
 /* What the record of a finished fit says of its points; nothing where it has none. */
 void inducing_run_text(struct rec *, const struct run *);
 /* Notes about a finished sparse fit: its points, and where the noise went. */

@@ -2,6 +2,7 @@
 #include "compute/inducing/sites.h"
 
 #include "base/mem.h"
+#include "compute/inducing/weigh.h"
 #include "compute/likelihood/likelihood.h"
 #include "compute/likelihood/nmll_impl.h"
 
@@ -72,35 +73,61 @@ enum status sites_best(struct sites *s, const double within[2], double *amplitud
     return rc == ST_OK ? sites_at(s, *amplitude, 0.0, ctl, err) : rc;
 }
 
-/* Sites that are stationary move nothing: the slope is that of a regression on nu / tau with noise
- * 1 / tau, thus of rows with the factors sqrt(tau) and noise 1 (16.17). */
+/* Sites that do not move are a regression on nu / tau with noise 1 / tau, thus of rows with the
+ * factors sqrt(tau) and noise 1 (16.17). */
+struct fixed { double *f; struct columns_of rows; struct bound b; struct bound_at at; };
+
+static void fixed_free(struct fixed *x)
+{
+    bound_at_free(&x->at);
+    bound_free(&x->b);
+    free(x->f);
+}
+
+static enum status fixed_make(const struct columns_of *rows, const double *Z,
+                              const struct sites *s, struct fixed *x, const struct ctl *ctl,
+                              struct err *err)
+{
+    const size_t n = s->l.n;
+
+    *x = (struct fixed){ .f = mem_calloc(2 * n, sizeof *x->f, "the sites", err), .rows = *rows };
+    if (x->f == NULL)
+        return ST_NOMEM;
+    for (size_t i = 0; i < n; i++) {
+        x->f[i] = sqrt(s->l.tau[i]);
+        x->f[i + n] = s->l.nu[i] / x->f[i];
+    }
+    x->rows.row_scale = x->f;
+    x->b = (struct bound){ .approx = BOUND_FITC, .m = s->b.m, .t = 1, .y = x->f + n };
+    const enum status rc = bound_make(&x->rows, Z, &x->b, ctl, err);
+    return rc == ST_OK ? bound_at(&x->b, 1.0 / (s->low.amplitude * s->low.amplitude), &x->at, err)
+                       : rc;
+}
+
+/* Sites that are stationary move nothing: the slope is that of the regression. */
 enum status sites_slope(const struct columns_of *rows, const double *Z, const struct sites *s,
                         double *grad, const struct ctl *ctl, struct err *err)
 {
-    const size_t n = s->l.n;
-    const double amplitude = s->low.amplitude;
-    double *f = mem_calloc(2 * n, sizeof *f, "the gradient", err);
-    struct bound b = { .approx = BOUND_FITC, .m = s->b.m, .t = 1, .y = f ? f + n : NULL };
-    struct bound_at at = { 0 };
-    struct columns_of scaled = *rows;
+    struct fixed x;
+    enum status rc = fixed_make(rows, Z, s, &x, ctl, err);
 
-    if (f == NULL)
-        return ST_NOMEM;
-    for (size_t i = 0; i < n; i++) {
-        f[i] = sqrt(s->l.tau[i]);
-        f[i + n] = s->l.nu[i] / f[i];
-    }
-    scaled.row_scale = f;
-    enum status rc = bound_make(&scaled, Z, &b, ctl, err);
     if (rc == ST_OK)
-        rc = bound_at(&b, 1.0 / (amplitude * amplitude), &at, err);
-    if (rc == ST_OK)
-        rc = bound_slope(&scaled, Z, &b, &at, &amplitude, grad, ctl, err);
+        rc = bound_slope(&x.rows, Z, &x.b, &x.at, &s->low.amplitude, grad, ctl, err);
     if (rc == ST_OK)
         grad[kernel_nhp(rows->k) + 1] = 0.0;
-    bound_at_free(&at);
-    bound_free(&b);
-    free(f);
+    fixed_free(&x);
+    return rc;
+}
+
+enum status sites_weigh(const struct columns_of *rows, const double *Z, const struct sites *s,
+                        double *loss, const struct ctl *ctl, struct err *err)
+{
+    struct fixed x;
+    enum status rc = fixed_make(rows, Z, s, &x, ctl, err);
+
+    if (rc == ST_OK)
+        rc = weigh_points(&x.rows, Z, &x.b, &x.at, &s->low.amplitude, loss, ctl, err);
+    fixed_free(&x);
     return rc;
 }
 

@@ -32,6 +32,10 @@ enum status sites_best(struct sites *, const double within[2], double *amplitude
  * amplitude and 0, at fixed points. */
 enum status sites_slope(const struct columns_of *, const double *Z, const struct sites *,
                         double *grad, const struct ctl *, struct err *);
+/* loss (m) <- by how much the log evidence is lower without each point, at the sites and the level
+ * of the last sites_at. */
+enum status sites_weigh(const struct columns_of *, const double *Z, const struct sites *,
+                        double *loss, const struct ctl *, struct err *);
 /* Chooses points by the regression on -1 and +1: where a way judges sets, it does so at the
  * likeliest amplitude and noise with the points `by` (NULL: random ones). */
 enum status sites_choose(const struct select_job *, const struct select_points *by, bool *stopped,
