@@ -34,6 +34,17 @@ keys -l "/"
 keys -l "x7"
 keys Enter s
 expect "x7<" "/ finds a column, s sorts by it"
+# The cursor is at a column that other data lacks, which comes while a plot hides the table.
+keys p i
+type_line "demo toy n=40"
+expect "toy 40 x" "other data behind a plot"
+to_view
+keys s p
+expect "y<" "s sorts it by its last column"
+keys i
+type_line "undo"
+expect "gpdesk friedman1" "and back"
+to_view
 
 # A plot: zoom, axes, iterations.
 keys i

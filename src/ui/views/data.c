@@ -210,21 +210,38 @@ static void sort_rows(struct view *v, const struct dataset *d)
     free(k);
 }
 
-/* Keeps the current cell visible, given the rows of the page and the columns that fit. */
-static void keep_in_view(struct data_state *s, const struct table *t, size_t rows, size_t fit)
+/* The cursor and the order may be those of a table that is gone: commands change the data while the
+ * view is hidden or shows a plot.  NULL: there is no cell to be at. */
+static const struct dataset *settled(const struct view *v)
 {
-    if (s->ordered != t)
+    struct data_state *s = v->state;
+    const struct dataset *d = current(v);
+    const struct table *t = d ? d->table : NULL;
+
+    if (!t || t->ncols == 0)
+        return NULL;
+    if (s->ordered && (s->ordered != t || s->norder != t->n))
         forget_order(s);
     if (s->at >= t->n)
         s->at = t->n ? t->n - 1 : 0;
+    if (s->row >= t->n)
+        s->row = s->at;
+    if (s->col >= t->ncols)
+        s->col = t->ncols - 1;
+    if (s->first > s->col)
+        s->first = s->col;
+    return d;
+}
+
+/* Keeps the current cell visible, given the rows of the page and the columns that fit. */
+static void keep_in_view(struct data_state *s, const struct table *t, size_t rows, size_t fit)
+{
     if (s->at < s->row)
         s->row = s->at;
     if (s->at >= s->row + rows)
         s->row = s->at - rows + 1;
     if (s->row + rows > t->n)
         s->row = t->n > rows ? t->n - rows : 0;
-    if (s->col >= t->ncols)
-        s->col = t->ncols - 1;
     if (s->col < s->first)
         s->first = s->col;
     if (s->col >= s->first + fit)
@@ -303,8 +320,8 @@ static void draw_table(struct view *v, const struct canvas *c, const struct data
 static void data_draw(struct view *v, const struct canvas *c)
 {
     struct data_state *s = v->state;
-    const struct dataset *d = current(v);
-    if (!d || !d->table || d->table->ncols == 0) {
+    const struct dataset *d = settled(v);
+    if (!d) {
         draw_paragraph(c, 1, 2, theme_attr(R_DIM),
                        "No data yet. Type  open FILE.csv target=NAME  or  demo co2  below.");
         return;
@@ -321,7 +338,7 @@ static void data_draw(struct view *v, const struct canvas *c)
 static bool data_act(struct view *v, enum act act)
 {
     struct data_state *s = v->state;
-    const struct dataset *d = current(v);
+    const struct dataset *d = settled(v);
     if (!d)
         return false;
     size_t page = v->page > 1 ? (size_t)v->page - 1 : 1, n = d->table->n;
@@ -345,7 +362,7 @@ static bool data_act(struct view *v, enum act act)
 static bool data_find(struct view *v, const char *what, int dir)
 {
     struct data_state *s = v->state;
-    const struct dataset *d = current(v);
+    const struct dataset *d = settled(v);
     if (!d || s->plot)
         return false;
     for (size_t j = 0; j < d->table->ncols; j++)     /* column names first */
@@ -380,7 +397,7 @@ static bool data_find(struct view *v, const char *what, int dir)
 static bool data_copy(struct view *v, bool all, struct buf *b)
 {
     struct data_state *s = v->state;
-    const struct dataset *d = current(v);
+    const struct dataset *d = settled(v);
     struct buf cell = { 0 };
     if (!d)
         return false;
@@ -411,7 +428,7 @@ static bool data_copy(struct view *v, bool all, struct buf *b)
 static void data_click(struct view *v, int row, int col)
 {
     struct data_state *s = v->state;
-    const struct dataset *d = current(v);
+    const struct dataset *d = settled(v);
     char a[32];
     if (!d || s->plot)
         return;
