@@ -271,6 +271,12 @@ static void on_toggle(void *ctx)
         say(stderr, "there is no screen to go to: gpdesk without --plain starts on one");
 }
 
+static void on_dropped(void *ctx, const char *words)
+{
+    (void)ctx;
+    say(stderr, words);
+}
+
 static void first_lines(struct plain *p, const struct ui_opts *o)
 {
     if (o->start)
@@ -288,7 +294,8 @@ static void plain_lines(struct plain *p, const struct ui_opts *o, const char *wh
 {
     struct workspace *ws = p->ws;
     struct sink sink = { on_rec, p, ws->sinks };
-    struct prompt_hooks hooks = { on_line, on_end, on_complete, on_matches, p, on_toggle };
+    struct prompt_hooks hooks = { on_line, on_end, on_complete, on_matches, p, on_toggle,
+                                  on_dropped };
     int sigfd = lifecycle_signal_open();
     bool first = false;
     ws->interactive = p->tty;

@@ -19,8 +19,8 @@
 #include <readline/readline.h>
 
 /* A count before a command repeats it: what a key requests is done before the next key is read. No
- * typed line is longer than the longest paste. */
-enum { HISTORY_MAX = 10000, COUNT_MAX = 99, LINE_MAX_BYTES = 1 << 20 };
+ * typed line is longer than the longest paste beside a few words. */
+enum { HISTORY_MAX = 10000, COUNT_MAX = 99, LINE_MAX_BYTES = (1 << 20) + 4096 };
 
 static struct {
     struct prompt_hooks hooks;
@@ -31,6 +31,8 @@ static struct {
     bool ended, toggled;
     char *history;
     FILE *null;
+    bool flooded;          /* what was typed of this line was too long: the rest of it, up to its
+                            * end, is no command and is dropped, too */
     bool searched;         /* our Up or Down was the last command, so the prefix search continues */
 } pr;
 
@@ -219,7 +221,12 @@ static void on_line(char *line)
         return;
     }
     free(pr.line);
-    pr.line = line;
+    pr.line = NULL;
+    if (pr.flooded)
+        free(line);
+    else
+        pr.line = line;
+    pr.flooded = false;
 }
 
 /* Frees the undo lists and moves to the end of the history. */
@@ -398,6 +405,20 @@ static void deliver(void)
     }
 }
 
+/* A paste is whole and over; a line that is typed, or pasted without brackets, still goes on. */
+static void drop_long(bool over)
+{
+    const bool told = pr.flooded;
+
+    prompt_clear();
+    pr.flooded = !over;
+    if (!told)
+        pr.hooks.dropped(pr.hooks.ctx, over ? "the line grew beyond 1 MB and is dropped; put long "
+                                              "text in a file: source FILE.gps"
+                                            : "the line grew beyond 1 MB and is dropped up to its "
+                                              "end; put long text in a file: source FILE.gps");
+}
+
 /* A search leaves the editor on the line it found, where two undo lists could be merged. So the
  * found text becomes a new line. */
 static void read_one(void)
@@ -407,7 +428,7 @@ static void read_one(void)
         rl_numeric_arg = COUNT_MAX;
     rl_callback_read_char();
     if (rl_end > LINE_MAX_BYTES)
-        prompt_clear();
+        drop_long(rl_last_func == rl_bracketed_paste_begin);
     if (searching && !prompt_searching() && !pr.line && rl_end > 0)
         detach();
 }
@@ -436,6 +457,8 @@ void prompt_paste(const char *text)
     rl_begin_undo_group();
     rl_insert_text(text);
     rl_end_undo_group();
+    if (rl_end > LINE_MAX_BYTES)
+        drop_long(true);
 }
 
 void prompt_hide(void)
@@ -480,6 +503,7 @@ void prompt_clear(void)
     drop_edits(); /* otherwise the next typed text would replace the line left there */
     rl_replace_line("", 1);
     rl_point = rl_mark = 0;
+    pr.flooded = false;
     rl_clear_message();
     if (rl_editing_mode == 0)              /* a fresh line starts in insert mode, in vi mode too */
         rl_vi_insertion_mode(1, 'i');

@@ -26,6 +26,8 @@ struct prompt_hooks {
     void (*matches)(void *ctx, char *const *match, size_t n);
     void *ctx;
     void (*toggle)(void *ctx);           /* line mode: F5 was pressed; may be NULL */
+    /* The line grew beyond what a line may hold and was dropped; the words say so. */
+    void (*dropped)(void *ctx, const char *words);
 };
 /* history: file of earlier lines, created when needed (NULL: none). */
 void prompt_open_screen(const struct prompt_hooks *, const char *history);

@@ -117,6 +117,12 @@ static void on_matches(void *ctx, char *const *match, size_t n)
             d->nmatch++;
 }
 
+static void on_dropped(void *ctx, const char *words)
+{
+    struct desk *d = ctx;
+    logbook_add(&d->log, LOG_WARNING, words);
+}
+
 static char **on_complete(void *ctx, const char *line, size_t pos, size_t *start)
 {
     return lifecycle_complete(((struct desk *)ctx)->ws, line, pos, start);
@@ -524,7 +530,8 @@ static void loop_on_screen(struct desk *d)
     int sigfd = lifecycle_signal_open();
     bool first = false;
     char *history = lifecycle_history_path(&first);
-    struct prompt_hooks hooks = { on_line, NULL, on_complete, on_matches, d, NULL };
+    struct prompt_hooks hooks = { on_line, NULL, on_complete, on_matches, d, NULL,
+                                  on_dropped };
     struct sink sink = { on_rec, d, d->ws->sinks };
     prompt_open_screen(&hooks, history);
     free(history);

@@ -65,10 +65,36 @@ if "$terminal" "$gpdesk" probe.gpd "wait:gpdesk>" type:quit end >probe 2>&1; the
     is "stopped for $ms ms in mid job, then quit" "$said" "exit 0"
     opens "stopped" stop.gpd r1
     bytes=200000
-    said=$("$terminal" "$gpdesk" paste.gpd "wait:gpdesk>" "type:$small" "wait:baselines:" paste:$bytes \
-        key:C "type:note r1 kept" "wait:kept" type:quit end 2>&1)
+    said=$("$terminal" "$gpdesk" paste.gpd "wait:gpdesk>" "type:$small" "wait:baselines:" \
+        paste:$bytes key:C "type:note r1 kept" "wait:kept" type:quit end 2>&1)
     is "a paste of $bytes bytes, then quit" "$said" "exit 0"
     opens "paste" paste.gpd r1
+    # pasted HOW SCREEN: 10 MB in mid job, with the marks of a paste or without, and Enter; the job
+    # goes on, memory is bounded, the next commands are answered, and none of the text is run.
+    pasted() {
+        said=$(TERMINAL_SCREEN=$2 "$terminal" "$gpdesk" "$1$2.gpd" "wait:gpdesk>" \
+            "type:$small" "wait:baselines:" "type:demo friedman1 n=200000; $long" \
+            "wait:200,000 rows" "wait:gpdesk>" "$1:10000003" type: "type:jobs" "wait:/1000000" \
+            memory:500000 key:C "type:note r1 kept" "wait:kept" "type:quit" end 2>&1)
+        is "10 MB in mid job ($1${2:+, screen}), then quit" "$said" "exit 0"
+        opens "10 MB ($1${2:+, screen})" "$1$2.gpd" r1
+        ok "10 MB ($1${2:+, screen}): the job was kept" grep -q '{"run":"r2"' opened
+        ok "10 MB ($1${2:+, screen}): the note is there" grep -q '"note":"kept"' opened
+    }
+    if test "$all" = all && test $sanitized = no; then
+        pasted paste ''
+        pasted pasted ''
+        pasted paste 1
+        pasted pasted 1
+        # One byte more than a line may hold (ui/prompt.c): what is left when it ends is no command.
+        said=$(TERMINAL_SCREEN=1 "$terminal" "$gpdesk" paste.gpd "wait:gpdesk>" paste:1052673 \
+            "type:star r1" "wait:grew beyond 1 MB" "type:note r1 again" "wait:again" \
+            type:quit end 2>&1)
+        is "a line of more than 1 MB, then quit" "$said" "exit 0"
+        opens "a long line" paste.gpd r1
+        ok "a long line: the next one is read" grep -q '"note":"again"' opened
+        ok "a long line: its end is not" grep -q '"star":false' opened
+    fi
 else
     echo "# no pseudo-terminal: $(cat probe)"
 fi

@@ -1,13 +1,15 @@
 /* tests/campaign/terminal.c -- the program behind a terminal that is taken away, stopped or
  * flooded.
  *
- *   terminal GPDESK SESSION STEP...     (the program is in line mode)
+ *   terminal GPDESK SESSION STEP...     (in line mode; on the screen with TERMINAL_SCREEN set)
  *
  * A step is one of
- *   wait:TEXT   until TEXT has been printed since the last step of this kind
+ *   wait:TEXT   until TEXT has been printed behind what the last step of this kind waited for
  *   type:LINE   a line, with Return
  *   key:C       Ctrl and this letter
  *   paste:N     N bytes of text without a line end, while what is printed is read
+ *   pasted:N    the same between the marks of a bracketed paste
+ *   memory:KB   fails if the program has ever had more in memory
  *   stop:MS     SIGSTOP, and SIGCONT after so many milliseconds
  *   hup         SIGHUP to the program
  *   close       the terminal is closed
@@ -15,6 +17,7 @@
  * Exit status 0: every step was done.  1: a text was waited for in vain, or the program did not
  * end; then what was printed last goes to stderr.  A wait lasts two minutes at most. */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pty.h>
 #include <signal.h>
@@ -49,7 +52,7 @@ static void keep(const char *bytes, size_t n)
 static bool take(bool *writable)
 {
     struct pollfd p = { tty, (short)(POLLIN | (writable ? POLLOUT : 0)), 0 };
-    char bytes[4096];
+    char bytes[65536];
 
     if (poll(&p, 1, TENTH_MS) < 0)
         return errno == EINTR;
@@ -83,9 +86,10 @@ static bool put(const char *bytes, size_t n)
 static bool wait_for(const char *what)
 {
     for (int i = 0; i < LIMIT; i++) {
-        if (strstr(text, what)) {
-            length = 0;
-            *text = '\0';
+        const char *found = strstr(text, what);
+        if (found) { /* what follows may be waited for next: a prompt, say */
+            length -= (size_t)(found - text) + strlen(what);
+            memmove(text, found + strlen(what), length + 1);
             return true;
         }
         if (!take(NULL))
@@ -105,6 +109,22 @@ static bool paste(size_t n)
     const bool done = put(bytes, n);
     free(bytes);
     return done;
+}
+
+static bool within(long most)
+{
+    char path[64], line[256];
+    long peak = -1;
+
+    snprintf(path, sizeof path, "/proc/%ld/status", (long)child);
+    FILE *f = fopen(path, "r");
+    while (f && fgets(line, sizeof line, f))
+        sscanf(line, "VmHWM: %ld", &peak);
+    if (f)
+        fclose(f);
+    if (peak > most)
+        fprintf(stderr, "%ld kB at most, not %ld\n", peak, most);
+    return peak <= most;
 }
 
 static bool end_of_program(void)
@@ -136,6 +156,10 @@ static bool step(const char *s)
         return put((const char[]){ (char)(*value & 0x1f) }, 1);
     if (!strncmp(s, "paste:", 6))
         return paste(strtoul(value, NULL, 10));
+    if (!strncmp(s, "pasted:", 7))
+        return put("\033[200~", 6) && paste(strtoul(value, NULL, 10)) && put("\033[201~", 6);
+    if (!strncmp(s, "memory:", 7))
+        return within(strtol(value, NULL, 10));
     if (!strncmp(s, "stop:", 5)) {
         kill(child, SIGSTOP);
         usleep((useconds_t)strtoul(value, NULL, 10) * 1000);
@@ -163,12 +187,15 @@ int main(int argc, char **argv)
         return 77;
     }
     if (child == 0) {
+        const char *screen = getenv("TERMINAL_SCREEN");
         setenv("TERM", "xterm-256color", 1);
         setenv("GPDESK_LEARN", "off", 1);
-        execl(argv[1], argv[1], "--no-config", "--threads=1", "--plain", "-s", argv[2],
-              (char *)NULL);
+        execl(argv[1], argv[1], "--no-config", "--threads=1",
+              screen && *screen ? "--no-config" : "--plain", "-s", argv[2], (char *)NULL);
         _exit(99);
     }
+    /* A write that waits, while the program waits until its output is read, would wait for ever. */
+    (void)fcntl(tty, F_SETFL, O_NONBLOCK);
     for (int i = 3; i < argc; i++)
         if (!step(argv[i])) {
             fprintf(stderr, "in vain: %s; printed last:\n%.3000s\n", argv[i],

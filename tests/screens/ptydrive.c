@@ -474,6 +474,38 @@ static void tell_tail(void)
     putchar('\n');
 }
 
+/* Memory, descriptors and threads of the program, in a line each minute of a long run: they may
+ * rise with what is loaded, and have to be level in the end.  False: more than any use explains. */
+static bool levels(double seconds, long keys, long starts)
+{
+    static double told;
+    enum { MOST_OPEN = 200, MOST_THREADS = 64 };
+    char path[64], line[256];
+    long memory = 0, threads = 0, open = 0;
+
+    snprintf(path, sizeof path, "/proc/%ld/status", (long)child);
+    FILE *f = fopen(path, "r");
+    while (f && fgets(line, sizeof line, f)) {
+        sscanf(line, "VmRSS: %ld", &memory);
+        sscanf(line, "Threads: %ld", &threads);
+    }
+    if (f)
+        fclose(f);
+    snprintf(path, sizeof path, "/proc/%ld/fd", (long)child);
+    DIR *d = opendir(path);
+    while (d && readdir(d))
+        open++;
+    if (d)
+        closedir(d);
+    if (seconds >= told + 60 || open > MOST_OPEN || threads > MOST_THREADS) {
+        told = seconds;
+        printf("# %.0f s, %ld keys, %ld starts: %ld kB, %ld descriptors, %ld threads\n", seconds,
+               keys, starts, memory, open > 2 ? open - 2 : 0, threads);
+        fflush(stdout);
+    }
+    return open <= MOST_OPEN && threads <= MOST_THREADS;
+}
+
 static int monkey(uint64_t seed, double seconds, char *const argv[])
 {
     char last[200] = "";
@@ -489,6 +521,11 @@ static int monkey(uint64_t seed, double seconds, char *const argv[])
         for (int i = 0; i < 50 && alive && now() < end; i++, keys++) {
             one_key(last, sizeof last);
             alive = take(0.001 * draw(15), NULL, NULL) >= 0;
+        }
+        if (alive && !levels(now() - end + seconds, keys, starts)) {
+            printf("not ok 1 - after %ld random keys more is open than anything needs\n", keys);
+            (void)leave();
+            return 1;
         }
         if (alive && !answers()) {
             take(0.5, NULL, NULL);
