@@ -31,6 +31,7 @@ static struct {
     bool ended, toggled;
     char *history;
     FILE *null;
+    bool long_paste;       /* one that no line may hold has been read, and is to be dropped */
     bool flooded;          /* what was typed of this line was too long: the rest of it, up to its
                             * end, is no command and is dropped, too */
     bool searched;         /* our Up or Down was the last command, so the prefix search continues */
@@ -267,6 +268,33 @@ static int search_forth(int count, int key)
     return rl_forward_search_history(count, key);
 }
 
+/* Line mode: a paste between marks. Readline's own function keeps and draws whatever it gets; of
+ * 10 MB that takes minutes. */
+static int paste_begin(int count, int key)
+{
+    static const char end[] = "\033[201~";
+    enum { END = sizeof end - 1 };
+    struct buf text = { 0 };
+    size_t matched = 0, n = 0;
+    int c;
+
+    (void)count, (void)key;
+    while (matched < END && (c = rl_read_key()) >= 0) {
+        n++;
+        if (text.len <= LINE_MAX_BYTES && c != '\0')
+            buf_putc(&text, (char)(c == '\r' ? '\n' : c));
+        matched = c == end[matched] ? matched + 1 : c == end[0];
+    }
+    if (n + (size_t)rl_end > LINE_MAX_BYTES) { /* not dropped in here, inside of readline */
+        pr.long_paste = true;
+    } else if (text.len >= END && matched == END) {
+        text.s[text.len - END] = '\0';
+        prompt_paste(text.s);
+    }
+    buf_free(&text);
+    return 0;
+}
+
 static void replace_function(Keymap map, int key, rl_command_func_t *old, rl_command_func_t *ours)
 {
     const char seq[2] = { (char)key, '\0' };
@@ -305,6 +333,8 @@ static void bind_keys(void)
         rl_unbind_key_in_map('-', emacs_meta_keymap);
     }
     if (pr.plain) {
+        rl_bind_keyseq_in_map("\033[200~", paste_begin, emacs_standard_keymap);
+        rl_bind_keyseq_in_map("\033[200~", paste_begin, vi_insertion_keymap);
         rl_bind_keyseq("\033[15~", toggle);
         rl_bind_keyseq("\033[[E", toggle);
     }
@@ -427,8 +457,9 @@ static void read_one(void)
     if (rl_explicit_arg && rl_numeric_arg > COUNT_MAX)
         rl_numeric_arg = COUNT_MAX;
     rl_callback_read_char();
-    if (rl_end > LINE_MAX_BYTES)
-        drop_long(rl_last_func == rl_bracketed_paste_begin);
+    if (pr.long_paste || rl_end > LINE_MAX_BYTES)
+        drop_long(pr.long_paste);
+    pr.long_paste = false;
     if (searching && !prompt_searching() && !pr.line && rl_end > 0)
         detach();
 }

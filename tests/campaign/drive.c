@@ -181,6 +181,8 @@ int main(int argc, char **argv)
                     (want.class && strcmp(want.class, faults[k].class)) ||
                     (want.error && strcmp(want.error, faults[k].error)) ||
                     (!want.class && !strstr(scenes[i].classes, faults[k].class)) ||
+                    (!want.error && !strcmp(faults[k].class, "alloc") &&
+                     !strcmp(faults[k].error, "kill")) ||
                     (from && (!faults[k].from)) || (want.last && from != onward) ||
                     (onward && !from))
                     continue;

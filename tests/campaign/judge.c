@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sqlite3.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -342,6 +343,18 @@ bool acknowledged(char *said)
     return true;
 }
 
+/* Takes from a session what schema 2 has added: the program migrates it when it opens. */
+static void make_old(const char *path)
+{
+    sqlite3 *db;
+
+    if (sqlite3_open(path, &db) != SQLITE_OK ||
+        sqlite3_exec(db, "DROP TABLE snapshot; DROP TABLE past; PRAGMA user_version=1;"
+                         "PRAGMA wal_checkpoint(TRUNCATE)", NULL, NULL, NULL) != SQLITE_OK)
+        die(path);
+    sqlite3_close(db);
+}
+
 /* Makes base/ready, where the scene starts, and base/whole, where it has run without faults. */
 void prepare(const struct scene *scene, const char *base)
 {
@@ -359,6 +372,11 @@ void prepare(const struct scene *scene, const char *base)
     }
     if (scene->before && run(ready, scene->session, scene->before, "before", NULL) != 0)
         die(scene->before);
+    if (scene->old) {
+        char path[PATH];
+        join(path, ready, scene->session);
+        make_old(path);
+    }
     empty(whole);
     copy_files(ready, whole);
     snprintf(preload, sizeof preload, "LD_PRELOAD=%s", shim);

@@ -13,6 +13,7 @@ struct scene {
     const char *data;         /* the contents of cells.csv, or NULL */
     const char *again;        /* lines that show what must be found in the session afterwards */
     bool starts_with_r1, predicts;
+    bool old;                 /* the session of `before` becomes one of schema 1 */
 };
 
 #define SMALL "demo toy n=40; split test=25%; kernel rbf; "
@@ -37,6 +38,25 @@ static const struct scene scenes[] = {
       .lines = "export r1 out=r1.json; script out=s.gps; report out=r.html; "
                "predict run=r1 out=p.csv; plot parity out=p.png; save copy.gpd",
       .again = "resume x.gpd; runs; predict run=r1 out=again.csv", .starts_with_r1 = true },
+    /* Only where they are named: to be killed in (kills.sh). */
+    { .name = "tune", .classes = "", .session = "x.gpd", .predicts = true,
+      .before = SMALL "fit features=32 seed=5; score",
+      .lines = "tune features=64 evals=6; fit features=64 seed=2; score; check",
+      .again = "resume x.gpd; runs; predict run=r1 out=again.csv", .starts_with_r1 = true },
+    { .name = "fit", .classes = "", .session = "x.gpd", .predicts = true,
+      .before = SMALL "fit features=32 seed=5; score",
+      .lines = "fit features=64 seed=2 solver=pcg rank=8 maxit=100; score; fit solver=exact; "
+               "score; fit solver=sparse inducing=8; score",
+      .again = "resume x.gpd; runs; predict run=r1 out=again.csv", .starts_with_r1 = true },
+    { .name = "save", .classes = "", .session = "x.gpd", .predicts = true,
+      .data = "a,b,y\n1,2,3\n2,1,3.5\n3,5,8\n4,1,5\n5,0,5.2\n6,2,8\n7,3,10\n8,1,9\n9,4,13\n",
+      .before = "open cells.csv target=y; split test=25%; kernel rbf; fit solver=exact; score",
+      .lines = "save data=yes; save copy.gpd; note r1 kept; save data=yes; save other.gpd",
+      .again = "resume x.gpd; runs; predict run=r1 out=again.csv", .starts_with_r1 = true },
+    { .name = "migrate", .classes = "", .session = "x.gpd", .predicts = true, .old = true,
+      .before = SMALL "fit features=32 seed=5; score; fit features=16 solver=pcg; score",
+      .lines = "runs; predict run=r1 out=p.csv; fit features=16 seed=2; score; note r1 kept",
+      .again = "resume x.gpd; runs; predict run=r1 out=again.csv", .starts_with_r1 = true },
 };
 
 /* from: also with every later call failing. */
@@ -51,6 +71,7 @@ static const struct { const char *class, *error; bool from; } faults[] = {
     { "poll", "ENOMEM", false },   { "fork", "EAGAIN", true },    { "pipe", "EINTR", false },
     { "pipe", "EAGAIN", false },   { "pipe", "short", false },    { "size", "ENOSPC", true },
     { "size", "EIO", true },
+    { "alloc", "kill", false }, /* a moment like any other; only where it is named */
 };
 
 #endif

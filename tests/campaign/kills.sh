@@ -1,0 +1,25 @@
+#!/bin/bash
+# tests/campaign/kills.sh -- kill -9 at moments of tune, fit, save with its data, migration, resume,
+# import and export: at the n-th request for memory, so that each can be repeated.  Afterwards the
+# session opens, with every run that was printed, and r1 predicts to the bit.  A sample here;
+# GPDESK_CAMPAIGN=all: 150 moments a scene.
+. "${srcdir:-$(dirname "$0")/../..}/tests/scripts/lib.sh"
+
+drive=$(dirname "$gpdesk")/tests/campaign/drive
+top_builddir=$(dirname "$gpdesk")
+export top_builddir
+if ! test -f "$top_builddir/tests/campaign/faults.so" || grep -q __asan_init "$gpdesk" ||
+    grep -q __tsan_init "$gpdesk"; then
+    echo "1..0 # SKIP calls cannot be intercepted here"
+    exit 0
+fi
+sample=1
+test "${GPDESK_CAMPAIGN:-}" = all && sample=150
+for scene in tune fit save migrate resume import export; do
+    "$drive" --scene=$scene --class=alloc --error=kill --sample=$sample >said 2>&1
+    rc=$?
+    sed 's/^/# /' said
+    is "$scene: killed at a moment, its session opens with all that was printed" "$rc" 0
+    ok "$scene: it was killed" grep -q " [1-9][0-9]* killed, 0 found" said
+done
+finish
