@@ -14,7 +14,7 @@ if ! test -f "$top_builddir/tests/campaign/faults.so" || grep -q __asan_init "$g
 fi
 sample=--sample=3
 test "${GPDESK_CAMPAIGN:-}" = all && sample=--step=1
-for scene in batch resume import export; do
+for scene in batch resume import export ranks; do
     "$drive" --scene=$scene "$sample" >said 2>&1
     rc=$?
     sed 's/^/# /' said

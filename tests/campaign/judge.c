@@ -141,7 +141,7 @@ static void mask(const char *line, char *out, size_t len)
 {
     static const char *const moving[] = { "\"seconds\":", "\"features\":0", "\"solve\":",
                                           "\"variance\":", "\"total\":", "\"precond\":",
-                                          "_bytes\":", "\"bytes\":" };
+                                          "\"sums\":", "_bytes\":", "\"bytes\":" };
     size_t n = 0;
 
     while (*line && *line != '\n' && n + 1 < len) {

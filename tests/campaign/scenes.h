@@ -38,6 +38,12 @@ static const struct scene scenes[] = {
       .lines = "export r1 out=r1.json; script out=s.gps; report out=r.html; "
                "predict run=r1 out=p.csv; plot parity out=p.png; save copy.gpd",
       .again = "resume x.gpd; runs; predict run=r1 out=again.csv", .starts_with_r1 = true },
+    /* Two processes share the rows; they meet the same faults. */
+    { .name = "ranks", .classes = "alloc thread read map poll fork", .session = "x.gpd",
+      .predicts = true,
+      .lines = "set ranks=2; demo friedman1 n=6000 seed=1; split test=20%; kernel rbf; "
+               "fit features=32 solver=pcg plan=regenerate seed=5; score; predict out=p.csv",
+      .again = "resume x.gpd; runs; predict run=r1 out=again.csv" },
     /* Only where they are named: to be killed in (kills.sh). */
     { .name = "tune", .classes = "", .session = "x.gpd", .predicts = true,
       .before = SMALL "fit features=32 seed=5; score",
