@@ -35,6 +35,7 @@ bad=$(grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"compute/(linalg/|
 verdict 'src/app and src/ui leave linear algebra to compute' "$bad"
 layer ui 'base/|compute/|data/|figure/|app/|ui/'
 layer molecules 'molecules/'
+layer mpi 'compute/ranks/crew\.h'
 layer cuda 'base/|compute/(backend|features/featmap)\.h|cuda/'
 # Quoted includes name the layer, so that a file cannot reach over by a relative path.
 bad=$(grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"\.\.?/' src)
@@ -49,6 +50,7 @@ foreign 'NLopt' 'nlopt' 'src/compute/(tuners/)?[a-z_]*\.c'
 foreign 'SQLite' 'sqlite3' 'src/app/session/store[a-z_]*\.[ch]|src/data/formats/import_sqlite\.c'
 foreign 'readline' 'readline/' 'src/ui/prompt\.c'
 foreign 'curses' '(ncursesw/)?(n?curses|term|panel)\.h' 'src/ui/.*'
+foreign 'MPI' 'mpi\.h' 'src/mpi/module\.c'
 foreign 'RDKit' '(GraphMol|RDGeneral|DataStructs|boost)/' 'src/molecules/main\.cc'
 foreign 'Random123' 'Random123/' 'src/compute/rng\.[ch]'
 foreign 'zlib and zstd' '(zlib|zstd)' 'src/data/(formats/import[a-z_]*|checksum)\.c'

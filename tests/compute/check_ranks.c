@@ -149,6 +149,57 @@ START_TEST(kernels_travel)
 }
 END_TEST
 
+/* MPI. */
+
+/* Skips the test where MPI is not there, and leaves what mpirun needs in the environment. */
+static const struct backend_ops *mpi_of(const char *hosts)
+{
+    const char *top = getenv("top_builddir");
+    const struct ranks_plan plan = { 1, 1, hosts };
+    const struct backend_ops *be = ranks_use(&plan);
+    struct err err = { 0 };
+    char module[4096];
+
+    snprintf(module, sizeof module, "%s/libgpdesk-mpi.so", top ? top : ".");
+    if (access(module, R_OK) != 0 || system("mpirun --version >/dev/null 2>&1") != 0)
+        return NULL;
+    char *whole = realpath(module, NULL);
+    setenv("GPDESK_MPI_MODULE", whole ? whole : module, 1);
+    free(whole);
+    setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
+    setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
+    setenv("OMPI_MCA_rmaps_base_oversubscribe", "1", 1);
+    ck_assert_msg(ranks_start_for_tests(&err) == ST_OK, "%s", err.msg);
+    return be;
+}
+
+START_TEST(mpi_same_bits)
+{
+    static const char *const hosts[] = { "mpi:2", "mpi:3", "mpi:4" };
+    const struct summed_task *t = summed_task_at((size_t)_i);
+    struct summed one, many;
+    struct summed_given g;
+
+    if (t->level)
+        ck_assert_int_eq(cpu_force_level(t->level, NULL), ST_OK);
+    const struct backend_ops *be = mpi_of(hosts[_i % 3]);
+    if (!be)
+        return; /* tests/scripts/ranks/mpi.sh says so */
+    summed_make(t, &g);
+    sums_over(backend_cpu(), t, &g, &one);
+    sums_over(be, t, &g, &many);
+    for (size_t r = 0; r < one.results; r++)
+        ck_assert_msg(memcmp(many.out[r], one.out[r], one.len[r] * sizeof(double)) == 0,
+                      "%s, M=%zu: result %zu of %s has other bits", t->kernel, t->M, r,
+                      hosts[_i % 3]);
+    ck_assert_uint_eq(ranks_lost(NULL), 0);
+    summed_done(&many);
+    summed_done(&one);
+    summed_free(&g);
+    ranks_end();
+}
+END_TEST
+
 /* Lost ranks. */
 
 static struct { atomic_bool over; size_t rank; int signal; long after; } attack;
@@ -212,6 +263,17 @@ START_TEST(killed)
         ck_assert_uint_eq(ranks_lost(&why), i + 1);
         ck_assert_ptr_nonnull(strstr(why.msg, "has ended"));
     }
+    ranks_end();
+}
+END_TEST
+
+/* So it does when MPI ends: its first process, and with it all others. */
+START_TEST(mpi_ends)
+{
+    attack.rank = 0, attack.signal = SIGKILL, attack.after = 100;
+    const struct backend_ops *be = mpi_of("mpi:3");
+    if (be)
+        passes_under(be, true);
     ranks_end();
 }
 END_TEST
@@ -523,9 +585,11 @@ int main(int argc, char **argv)
     blas_init();
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, same_bits, 0, configurations);
+    tcase_add_loop_test(t, mpi_same_bits, 0, configurations);
     tcase_add_test(t, kernels_travel);
     tcase_add_test(t, killed);
     tcase_add_test(t, none_left);
+    tcase_add_test(t, mpi_ends);
     tcase_add_test(t, hung);
     tcase_add_test(t, slow_rank);
     tcase_add_test(t, stopped);

@@ -202,11 +202,14 @@ static void about_ranks(const struct workspace *ws, struct rec *r)
     for (size_t i = 0; ranks_at(i, &one); i++) {
         rec_item(r);
         rec_str(r, "host", one.host);
+        rec_int(r, "processes", (int64_t)one.processes);
         rec_int(r, "threads", (int64_t)one.threads);
         rec_bool(r, "alive", one.alive);
         rec_close(r);
         rec_text(r, "%s%zu: ", i ? "\n            " : "", i + 1);
         rec_safe(r, one.host);
+        if (one.processes > 1)
+            rec_text(r, " and others by MPI, %zu processes", one.processes);
         rec_text(r, ", %zu thread%s%s", one.threads, one.threads == 1 ? "" : "s",
                  one.alive ? "" : ", lost");
     }

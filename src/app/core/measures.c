@@ -428,7 +428,7 @@ static const struct measure table[] = {
      INFO(calibration_set), CALIBRATED(has_sets)},
 #undef CALIBRATED
     {ROW("rows", "rows", MEASURE_ROWS, "", "training rows"), INFO(rows)},
-    {ROW("ranks", "ranks", MEASURE_ROWS, "", "processes that shared the rows"), INFO(ranks),
+    {ROW("processes", "processes", MEASURE_ROWS, "", "processes that shared the rows"), INFO(ranks),
      .applies = has_ranks, .omit = true, .age = MEASURE_LATER},
     {ROW("seconds.features", "s_features", MEASURE_SECONDS, "s", "making features"),
      INFO(seconds.features), LOWER},

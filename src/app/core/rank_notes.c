@@ -49,22 +49,26 @@ static bool look(void)
 static void note(struct workspace *ws, const struct job *job)
 {
     struct rec r;
+    size_t all = 0;
 
     rec_init(&r, REC_NOTE, "ranks");
     snprintf(r.run, sizeof r.run, "%s", job->name);
-    rec_text(&r, "%zu processes shared the rows:", last.count);
+    for (size_t i = 0; i < last.count; i++)
+        all += last.one[i].processes;
+    rec_text(&r, "%zu processes shared the rows:", all);
     rec_array(&r, "ranks");
     for (size_t i = 0; i < last.count; i++) {
         const struct ranks_one *one = &last.one[i];
         rec_item(&r);
         rec_str(&r, "host", one->host);
+        rec_int(&r, "processes", (int64_t)one->processes);
         rec_int(&r, "rows", (int64_t)one->rows);
         rec_num(&r, "work", one->work);
         rec_num(&r, "waiting", one->waiting);
         rec_num(&r, "sums", one->sums);
         rec_close(&r);
-        rec_text(&r, "%s %zu: %zu rows, work %.2f s, waiting %.2f s, sums %.2f s",
-                 i ? ";" : "", i + 1, one->rows, one->work, one->waiting, one->sums);
+        rec_text(&r, "%s %zu%s: %zu rows, work %.2f s, waiting %.2f s, sums %.2f s",
+                 i ? ";" : "", i + 1, one->processes > 1 ? " (MPI)" : "", one->rows, one->work, one->waiting, one->sums);
     }
     rec_array_close(&r);
     snprintf(r.hint, sizeof r.hint, "plot ranks");

@@ -300,7 +300,7 @@ static const struct option_row rows[] = {
      apply_ranks,
      show_ranks},
     {{"hosts", ARG_WORD, 0, "none", 0, 0, NULL, NULL,
-      "machines of these processes, reached by ssh, each with its number: a:2,b:2"},
+      "machines of these processes, reached by ssh, each with its number: a:2,b:2; or mpi:4"},
      apply_hosts,
      show_hosts},
     {{"color", ARG_CHOICE, 0, "auto", 0, 0, "auto|always|never", NULL,

@@ -205,15 +205,31 @@ static enum status sums(const struct work *w, struct err *err)
     }
 }
 
+static struct answer_state *state_of(const struct answers *a, uint32_t name)
+{
+    struct answer_state *s = a->first;
+
+    while (s && s->name != name)
+        s = s->next;
+    return s;
+}
+
+bool answer_sizes(const struct answers *a, const struct ask_head *ask, struct ask_sizes *z,
+                  size_t *n)
+{
+    const struct answer_state *s = state_of(a, ask->state);
+
+    *n = s ? s->share.n : 0;
+    return s && ask_sizes(ask, s->M, s->nhp, z);
+}
+
 enum status answer_ask(struct answers *a, const struct ask_head *ask, const double *in,
                        size_t bytes, struct answer *answer, struct err *err)
 {
-    struct answer_state *s = a->first;
+    struct answer_state *s = state_of(a, ask->state);
     struct ask_sizes z;
 
     *answer = (struct answer){ .out = NULL };
-    while (s && s->name != ask->state)
-        s = s->next;
     if (ask->op == ASK_CLOSE) {
         state_close(a, ask->state);
         return ST_OK;

@@ -10,6 +10,7 @@
 /* Arguments, then the numbers that all ranks get; vectors of rows, of which each rank gets its own;
  * the answer, which the first rank sends; and vectors of rows that each sends.
  * OPEN      a drawn map and rows (drawn.h)
+ * END       the process ends, without an answer
  * SET       - ; hyperparameters
  * PASS, PASS_EXACT  k; P; - ; W
  * ZP        k; P; - ; - ; T
@@ -26,9 +27,9 @@
  * SOFTMAX   classes, 1 with V, c, keep, what is wanted; offset, weight, W, V; labels; sum, loss; h
  * BLOCKS    rows, per, k; P, at; - ; W */
 enum ask_op {
-    ASK_OPEN, ASK_CLOSE, ASK_SET, ASK_PASS, ASK_PASS_EXACT, ASK_UNHALVE, ASK_ZP, ASK_ZTV, ASK_GRAM,
-    ASK_SKETCH, ASK_DGRAM, ASK_DIAGONAL, ASK_SLOPE, ASK_BACK, ASK_FORMS, ASK_MEANS, ASK_DOTS,
-    ASK_SOFTMAX, ASK_BLOCKS, ASK_OPS
+    ASK_OPEN, ASK_CLOSE, ASK_END, ASK_SET, ASK_PASS, ASK_PASS_EXACT, ASK_UNHALVE, ASK_ZP, ASK_ZTV,
+    ASK_GRAM, ASK_SKETCH, ASK_DGRAM, ASK_DIAGONAL, ASK_SLOPE, ASK_BACK, ASK_FORMS, ASK_MEANS,
+    ASK_DOTS, ASK_SOFTMAX, ASK_BLOCKS, ASK_OPS
 };
 enum { ASK_ARGS = 5 };
 enum { ASK_WANT_SUM = 1, ASK_WANT_LOSS = 2, ASK_WANT_H = 4 }; /* of SOFTMAX */

@@ -5,6 +5,7 @@
 #include "compute/backend.h"
 #include "compute/linalg/blas.h"
 #include "compute/ranks/answer.h"
+#include "compute/ranks/crew.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -40,6 +41,7 @@ struct rank {
     atomic_uint_least64_t serial, stopped;
     struct cancel cancel;
     struct answers answers;
+    struct crew crew; /* the processes of which this is the first */
     double told; /* when the last tick was sent */
     bool tells;  /* this is the rank whose ticks are wanted */
 };
@@ -194,12 +196,17 @@ static enum status meet(struct rank *r, enum wire_kind kind, size_t n, double *x
 
 static enum status meet_most(void *ctx, size_t n, double *x, struct err *err)
 {
-    return meet(ctx, WIRE_MOST, n, x, err);
+    struct rank *r = ctx;
+
+    return r->crew.size > 1 ? crew_meet(&r->crew, false, n, x, err)
+                            : meet(r, WIRE_MOST, n, x, err);
 }
 
 static enum status meet_sum(void *ctx, size_t n, double *x, struct err *err)
 {
-    return meet(ctx, WIRE_SUM, n, x, err);
+    struct rank *r = ctx;
+
+    return r->crew.size > 1 ? crew_meet(&r->crew, true, n, x, err) : meet(r, WIRE_SUM, n, x, err);
 }
 
 /* Working. */
@@ -234,6 +241,10 @@ static void asked(struct rank *r, struct note *note)
     r->tells = ask->first != 0;
     if (!note->body && note->bytes > 0) {
         rc = err_nomem(&err, note->bytes, "a request");
+    } else if (r->crew.size > 1) {
+        rc = crew_ask(&r->crew, &r->answers, ask, note->body, note->bytes, &answer, &err);
+        if (rc == ST_OK && ask->op == ASK_OPEN)
+            note->body = NULL;
     } else if (ask->op == ASK_OPEN) {
         rc = answer_open(&r->answers, ask, note->body, note->bytes, &err);
         if (rc == ST_OK)
@@ -243,6 +254,37 @@ static void asked(struct rank *r, struct note *note)
     }
     done(r, ask, rc, &err, &answer);
     free(answer.out);
+}
+
+/* Takes the vector code and as many threads as the front end wants. */
+static void settle(struct rank *r, const struct wire_hello *there)
+{
+    size_t threads = there->threads;
+
+    cpu_force_level(there->level, NULL); /* the front end compares what came of it */
+    blas_init();
+    while (threads > 1 && !(r->answers.pool = pool_new(threads, NULL)))
+        threads /= 2;
+}
+
+/* All processes of a crew settle as its first; false where they are not alike. */
+static bool settle_crew(struct rank *r, struct wire_hello *there, struct wire_hello *here)
+{
+    struct wire_hello other;
+    struct err err;
+    bool alike = true;
+
+    r->crew.calls->share(there, sizeof *there);
+    if (r->crew.rank != 0)
+        settle(r, there);
+    wire_hello_of(here, there->threads);
+    if (r->crew.rank != 0)
+        r->crew.calls->send(0, here, sizeof *here);
+    for (size_t i = 1; r->crew.rank == 0 && i < r->crew.size; i++) {
+        r->crew.calls->receive(i, &other, sizeof other);
+        alike &= wire_hello_sound(&other) && wire_hello_alike(here, &other, &err);
+    }
+    return alike;
 }
 
 /* What both sides tell first: the front end how many threads there shall be. */
@@ -255,12 +297,10 @@ static bool greet(struct rank *r)
         head.bytes != sizeof there || wire_get(&r->wire, &there, sizeof there, NULL) != ST_OK ||
         !wire_hello_sound(&there) || there.threads > THREADS_MOST)
         return false;
-    cpu_force_level(there.level, NULL); /* the front end compares what came of it */
-    blas_init();
-    size_t threads = there.threads;
-    while (threads > 1 && !(r->answers.pool = pool_new(threads, NULL)))
-        threads /= 2;
-    wire_hello_of(&here, threads);
+    settle(r, &there);
+    wire_hello_of(&here, there.threads);
+    if (r->crew.size > 1 && !settle_crew(r, &there, &here))
+        return false;
     send_all(r, WIRE_HELLO, &here, sizeof here, NULL, 0);
     return true;
 }
@@ -282,10 +322,20 @@ int rank_main(int in, int out)
     pthread_mutex_init(&r.writing, NULL);
     pthread_mutex_init(&r.waiting, NULL);
     pthread_cond_init(&r.came, NULL);
+    struct err err = { 0 };
+    struct wire_hello there, here;
+    if (crew_begin(&r.crew, &err) != ST_OK)
+        return 1;
+    if (r.crew.rank != 0 && settle_crew(&r, &there, &here))
+        crew_work(&r.crew, &r.answers);
     if (!greet(&r) || pthread_create(&listener, NULL, listen_on, &r) != 0)
         return 1;
     while (well) {
         struct note *note = next_note(&r);
+        if (note->kind == WIRE_ASK && note->ask.op == ASK_END) {
+            crew_end(&r.crew);
+            _exit(0);
+        }
         if (note->kind == WIRE_ASK)
             asked(&r, note);
         else

@@ -29,6 +29,7 @@ static struct {
     struct ranks_one one[TEAM_MOST];
 } shown = { .lock = PTHREAD_MUTEX_INITIALIZER };
 static size_t lost_before; /* by earlier teams */
+static struct backend_ops ops; /* for the team of the moment */
 
 int ranks_serve(void)
 {
@@ -60,6 +61,7 @@ static void show(void)
         const struct team_rank *r = &team.rank[i];
         struct ranks_one *one = &shown.one[i];
         *one = (struct ranks_one){ .pid = (long)r->hello.pid, .threads = r->hello.threads,
+                                   .processes = r->crew ? r->crew : 1,
                                    .rows = r->rows, .alive = r->alive, .work = r->work,
                                    .waiting = r->waiting, .sums = r->sums };
         snprintf(one->host, sizeof one->host, "%.95s", r->hello.host);
@@ -89,7 +91,12 @@ const struct backend_ops *ranks_use(const struct ranks_plan *p)
     plan.count = p->count;
     plan.threads = p->threads;
     snprintf(plan.hosts, sizeof plan.hosts, "%s", hosts);
-    return &ranks_ops;
+    ops = ranks_ops;
+    const size_t all = *hosts ? ranks_hosts(hosts, NULL) : p->count;
+    while (share_segments(ops.least, SHARE_JOINED) < all && share_segments(ops.least, SHARE_JOINED)
+                                                                < SHARE_SEGMENTS)
+        ops.least *= 2; /* a segment for each process */
+    return &ops;
 }
 
 /* Starts a team that is taken, where that is due. */

@@ -13,8 +13,8 @@
 
 enum { RANKS_MOST = 64, RANKS_ROWS = 4096 /* operators of fewer rows stay here */ };
 
-/* `count` ranks on this machine, or those at `hosts` ("a:2,b"; "": none), of so many threads
- * each. */
+/* `count` ranks on this machine, or those at `hosts` ("a:2,b"; "mpi:4": processes that mpirun
+ * starts; "": none), of so many threads each. */
 struct ranks_plan { size_t count, threads; const char *hosts; };
 /* The backend of such a team, which starts when the first operator is opened; a team that is as
  * planned is kept, unless it has lost ranks.  Not while an operator is open.  An operator that
@@ -28,7 +28,8 @@ void ranks_end(void); /* ends their processes */
 struct ranks_one {
     char host[96];
     long pid;
-    size_t threads, rows; /* rows: of the last operator */
+    size_t processes; /* 1, or those of MPI, which are one rank */
+    size_t threads, rows; /* threads of each process; rows of the last operator */
     bool alive;
     double work, waiting, sums;
 };

@@ -4,6 +4,8 @@ libcompute_a_SOURCES += \
   src/compute/ranks/answer.c \
   src/compute/ranks/answer.h \
   src/compute/ranks/ask.c \
+  src/compute/ranks/crew.c \
+  src/compute/ranks/crew.h \
   src/compute/ranks/ask.h \
   src/compute/ranks/drawn.c \
   src/compute/ranks/drawn.h \

@@ -269,7 +269,7 @@ static void spent(struct backend_spent *sum)
 
     *sum = (struct backend_spent){ .lost = ranks_lost(&sum->why) };
     for (size_t i = 0; ranks_at(i, &one); i++) {
-        sum->ranks += one.alive;
+        sum->ranks += one.alive ? one.processes : 0;
         sum->work += one.work;
         sum->waiting += one.waiting;
         sum->sums = one.sums > sum->sums ? one.sums : sum->sums;

@@ -36,6 +36,7 @@ struct team_rank {
     struct wire wire;
     bool alive;
     char place[WIRE_WORDS]; /* as the user names the host; "": this machine */
+    size_t crew;            /* processes of MPI that are this rank; 0: it is one */
     struct wire_hello hello;
     enum team_doing doing;
     double heard;                /* when it was heard last */

@@ -81,6 +81,12 @@ size_t team_hosts(const char *hosts, struct err *err)
     return all;
 }
 
+/* MPI starts these processes, which then are one rank (crew.h). */
+static bool is_mpi(const char *place)
+{
+    return strcmp(place, "mpi") == 0;
+}
+
 static bool is_here(const char *place)
 {
     return *place == '\0' || strcmp(place, "localhost") == 0;
@@ -106,11 +112,17 @@ static int spawn(struct team_rank *r, int end)
                           (char *)"-oConnectTimeout=20", (char *)"--", r->place,
                           (char *)(there && *there ? there : "gpdesk"), (char *)RANK_ARGUMENT,
                           NULL };
-    char *const *argv = is_here(r->place) ? here : far;
+    char count[24], self[1024];
+    const ssize_t len = readlink(program, self, sizeof self - 1);
+    char *const mpi[] = { (char *)"mpirun", (char *)"--bind-to", (char *)"none", (char *)"-np",
+                          count, len > 0 ? self : (char *)program, (char *)RANK_ARGUMENT, NULL };
+    char *const *argv = is_here(r->place) ? here : r->crew ? mpi : far;
     posix_spawn_file_actions_t files;
     posix_spawnattr_t how;
     sigset_t none, all;
 
+    self[len > 0 ? len : 0] = '\0';
+    snprintf(count, sizeof count, "%zu", r->crew);
     sigemptyset(&none);
     sigfillset(&all);
     int rc = posix_spawn_file_actions_init(&files);
@@ -135,25 +147,29 @@ static int spawn(struct team_rank *r, int end)
 
 /* Waits for a process that was killed or has ended.  One that waits for a disk does not die even
  * from SIGKILL, and is then left behind. */
-static void collect(pid_t pid)
+static bool collect(pid_t pid, int milliseconds)
 {
-    for (int i = 0; i < 2000; i++) {
+    for (int i = 0; i < milliseconds; i++) {
         const pid_t got = waitpid(pid, NULL, WNOHANG);
         if (got == pid || (got < 0 && errno != EINTR))
-            return;
+            return true;
         nanosleep(&(struct timespec){ 0, 1000000 }, NULL);
     }
+    return false;
 }
 
 static void rank_end(struct team_rank *r)
 {
+    /* mpirun ends its processes itself when the first has ended: that is given some time. */
+    const bool ended = r->pid > 0 && r->crew && r->doing == TEAM_IDLE && collect(r->pid, 2000);
+
     if (r->wire.in >= 0)
         close(r->wire.in);
     r->wire.in = r->wire.out = -1;
-    if (r->pid > 0) {
+    if (r->pid > 0 && !ended && !(r->crew && collect(r->pid, 3000))) {
         if (kill(-r->pid, SIGKILL) != 0)
             kill(r->pid, SIGKILL);
-        collect(r->pid);
+        collect(r->pid, 2000);
     }
     r->pid = 0;
     r->alive = false;
@@ -192,7 +208,8 @@ static enum status rank_start(struct team_rank *r, const struct wire_hello *here
         close(end[0]);
         r->wire.in = r->wire.out = -1;
         return err_system(err, why, NULL, "%s cannot be started: %s",
-                          is_here(r->place) ? "a rank" : "ssh", strerror(why));
+                          r->crew ? "mpirun" : is_here(r->place) ? "a rank" : "ssh",
+                          strerror(why));
     }
     r->alive = true;
     const enum status rc = wire_begin(&r->wire, WIRE_HELLO, sizeof *here, err);
@@ -233,8 +250,11 @@ static enum status places(struct team *t, const struct team_plan *plan, struct e
             return ST_USAGE;
         size_t at = 0;
         for (const char *s = plan->hosts; *s && next_host(&s, name, &n);)
-            for (size_t i = 0; i < n && at < TEAM_MOST; i++)
+            for (size_t i = 0; i < (is_mpi(name) ? 1 : n) && at < TEAM_MOST; i++) {
+                t->rank[at].crew = is_mpi(name) ? n : 0;
                 snprintf(t->rank[at++].place, WIRE_WORDS, "%s", name);
+            }
+        t->count = at;
     }
     if (t->count == 0 || t->count > TEAM_MOST)
         return err_set(err, ST_USAGE, "1 to %d ranks are possible, not %zu", TEAM_MOST, t->count);
@@ -266,7 +286,9 @@ enum status team_start(struct team *t, const struct team_plan *plan, struct err 
     if (rc != ST_BACKEND) {
         const char *place = i > 0 ? t->rank[i - 1].place : "";
         err_prefix(err, "rank %zu of %zu%s%s: ", i, t->count, *place ? " on " : "", place);
-        if (!is_here(place) && !*err->hint)
+        if (is_mpi(place) && !*err->hint)
+            err_hint(err, "mpirun -np %zu gpdesk --version   (has to work)", t->rank[i - 1].crew);
+        else if (!is_here(place) && !*err->hint)
             err_hint(err, "ssh %.80s gpdesk --version   (has to work without a password)", place);
         err->code = ST_BACKEND;
         snprintf(err->name, sizeof err->name, "%s", status_name(ST_BACKEND));
@@ -275,8 +297,19 @@ enum status team_start(struct team *t, const struct team_plan *plan, struct err 
     return ST_BACKEND;
 }
 
+/* Processes of MPI end in an orderly way, which mpirun wants. */
+static void rank_say_end(const struct team_rank *r)
+{
+    const struct ask_head head = { .op = ASK_END };
+
+    if (r->alive && r->crew && wire_begin(&r->wire, WIRE_ASK, sizeof head, NULL) == ST_OK)
+        wire_put(&r->wire, &head, sizeof head, NULL);
+}
+
 void team_end(struct team *t)
 {
+    for (size_t i = 0; i < t->count; i++)
+        rank_say_end(&t->rank[i]);
     for (size_t i = 0; i < t->count; i++)
         rank_end(&t->rank[i]);
     t->count = t->alive = 0;

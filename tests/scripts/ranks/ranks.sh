@@ -25,7 +25,7 @@ fit features=128; predict columns=row,class,p out=classes.csv"
 # The records without what a second run of one process would change, too.
 figures() {
     sed -e 's/"seconds":{[^}]*}//; s/"[a-z_]*seconds[a-z_]*":[-+0-9.e]*//g' \
-        -e 's/"\(started\|at\|peak_bytes\|speed\|ranks\|per_second\)":[-+0-9.e]*,*//g' "$1" |
+        -e 's/"\(started\|at\|peak_bytes\|speed\|processes\|per_second\)":[-+0-9.e]*,*//g' "$1" |
         grep '"type":"result"' | grep -o '"\(nmll\|rmse\|mean_z2\|residual\|iterations\|noise\|eigenvalues\)":[^]}]*'
 }
 
@@ -53,8 +53,8 @@ for ranks in 2 3 8; do
 done
 has "what each has done is told" "$(cat r2.json)" \
     '"name":"ranks".*"rows":[1-9][0-9]*,"work":[0-9.e-]*,"waiting"'
-has "a fit tells its processes" "$(cat r2.json)" '"command":"fit".*"ranks":2.*"sums":'
-ok "one process tells of none" sh -c '! grep -q "\"ranks\":[1-9]" one.json'
+has "a fit tells its processes" "$(cat r2.json)" '"command":"fit".*"processes":2.*"sums":'
+ok "one process tells of none" sh -c '! grep -q "\"processes\":[1-9]" one.json'
 
 run --ranks 2 --threads 2 -e "$open; fit features=128 solver=pcg; about; plot ranks out=ranks.csv" \
     -e 'describe ranks; set ranks=1; fit features=128 solver=pcg; about'
@@ -79,7 +79,7 @@ run --format json --hosts a:2,me@b --threads 3 -e "$open; fit features=256 solve
     -e 'about'
 is "ranks on other machines" "$(sort asked | tr '\n' ';')" \
     'a gpdesk --rank;a gpdesk --rank;me@b gpdesk --rank;'
-has "do the work" "$out" '"command":"fit".*"ranks":3'
+has "do the work" "$out" '"command":"fit".*"processes":3'
 run --format json --hosts a,broken -e "$open; fit features=256 solver=pcg rtol=1e-5"
 has "a machine that cannot be had is told" "$out" '"type":"warning".*"name":"ranks".*broken'
 has "with what to do" "$out" 'ssh broken gpdesk --version'
