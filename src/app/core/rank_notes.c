@@ -68,7 +68,8 @@ static void note(struct workspace *ws, const struct job *job)
         rec_num(&r, "sums", one->sums);
         rec_close(&r);
         rec_text(&r, "%s %zu%s: %zu rows, work %.2f s, waiting %.2f s, sums %.2f s",
-                 i ? ";" : "", i + 1, one->processes > 1 ? " (MPI)" : "", one->rows, one->work, one->waiting, one->sums);
+                 i ? ";" : "", i + 1, one->processes > 1 ? " (MPI)" : "", one->rows,
+                 one->work, one->waiting, one->sums);
     }
     rec_array_close(&r);
     snprintf(r.hint, sizeof r.hint, "plot ranks");

@@ -23,8 +23,8 @@ enum status answer_open(struct answers *, const struct ask_head *, void *body, s
 /* Everything else, from bytes / 8 numbers.  FORMAT for what is no request. */
 enum status answer_ask(struct answers *, const struct ask_head *, const double *in, size_t bytes,
                        struct answer *, struct err *err);
-/* What a request of an operator takes and gives (ask.h), of its `n` rows of all processes; false: it
- * is none. */
+/* What a request of an operator takes and gives (ask.h), of its `n` rows of all processes; false:
+ * it is none. */
 bool answer_sizes(const struct answers *, const struct ask_head *, struct ask_sizes *, size_t *n);
 size_t answer_hyperparameters_for_tests(const struct answers *); /* of the newest operator */
 

@@ -40,7 +40,9 @@ static void *open_module(char path[PATH_MAX])
     return module;
 }
 
-const struct crew_calls *crew_module(struct err *err)
+/* The module, where the environment says that the process was started by MPI.  NULL: it was not, or
+ * the module cannot be opened (*err). */
+static const struct crew_calls *module_calls(struct err *err)
 {
     const struct crew_calls *(*entry)(void) = NULL;
     char path[PATH_MAX];
@@ -61,15 +63,15 @@ enum status crew_begin(struct crew *c, struct err *err)
 {
     *c = (struct crew){ .size = 1 };
     err_clear(err);
-    c->calls = crew_module(err);
+    c->calls = module_calls(err);
     if (!c->calls)
         return err->code;
     return c->calls->begin(&c->rank, &c->size) == 0
                ? ST_OK : err_set(err, ST_BACKEND, "MPI cannot be started");
 }
 
-/* Meetings.  Before each, all tell whether they are there: one that has left the request, because it
- * failed or was stopped, waits in `leave` until all others have. */
+/* Meetings.  Before each, all tell whether they are there: one that has left the request, because
+ * it failed or was stopped, waits in `leave` until all others have. */
 
 enum { LEFT, MEETS, STATES };
 

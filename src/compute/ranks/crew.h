@@ -24,14 +24,10 @@ struct crew_calls {
     void (*most)(size_t n, double *x);                 /* the largest of all, or their sum */
     void (*sum)(size_t n, double *x);
 };
-/* The module, where the environment says that the process was started by MPI.  NULL: it was not, or
- * the module cannot be opened (*err). */
-const struct crew_calls *crew_module(struct err *err);
-
 struct answer;
 struct answers;
 struct ask_head;
-/* The crew of a process.  NULL calls: it is alone. */
+/* The crew of a process.  NULL calls: it is alone, because MPI has not started it. */
 struct crew { const struct crew_calls *calls; size_t rank, size; };
 enum status crew_begin(struct crew *, struct err *err);
 /* The first: answers a request with all others, as answer_open and answer_ask do.  OPEN takes the
