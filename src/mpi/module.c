@@ -1,6 +1,6 @@
 /* mpi/module.c -- the collective calls of MPI for a rank of several processes
- * (compute/ranks/crew.h), a module that is opened where mpirun has started the program.  Waiting processes sleep: those of
- * Open MPI would spin. */
+ * (compute/ranks/crew.h), a module that is opened where mpirun has started the program.  Waiting
+ * processes sleep: those of Open MPI would spin. */
 #include "compute/ranks/crew.h"
 
 #include <limits.h>
