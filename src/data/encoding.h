@@ -87,6 +87,9 @@ void encoding_free(struct encoding *);
 enum status encoding_bind(const struct encoding *, struct kernel *, struct err *);
 /* True if the kernel is bound to rows of this encoding. */
 bool encoding_binds(const struct encoding *, const struct kernel *);
+/* The columns that a kernel names are inputs of the dataset; STATE or NOT_FOUND says which is not,
+ * and what to do. */
+enum status encoding_can_read(const struct dataset *, const struct kernel *, struct err *);
 /* True if it reads this column of the table. */
 bool encoding_reads(const struct encoding *, const char *column);
 /* What a row is.  encoding_width sets d from it. */

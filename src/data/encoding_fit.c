@@ -187,7 +187,11 @@ static enum status part_columns(const struct dataset *d, const struct kterm *t, 
         if (exact && !is_input(d, j)) {
             err_named(err, ST_STATE, "inputs", "the kernel reads column %s, which is not an input",
                       text_quoted(d->table->col[j].name, name, sizeof name));
-            err_hint(err, "cols %.60s role=input", d->table->col[j].name);
+            if (d->table->col[j].type == COL_TEXT)
+                err_hint(err, "cols %.60s type=category  (each distinct word becomes a level)",
+                         d->table->col[j].name);
+            else
+                err_hint(err, "cols %.60s role=input", d->table->col[j].name);
             return ST_STATE;
         }
         in[j] = in[j] && is_input(d, j);
@@ -199,6 +203,19 @@ static enum status part_columns(const struct dataset *d, const struct kterm *t, 
         err_hint(err, "summary lists the columns; cols NAME role=input makes one an input");
         return ST_STATE;
     }
+    return rc;
+}
+
+enum status encoding_can_read(const struct dataset *d, const struct kernel *k, struct err *err)
+{
+    bool *in = mem_calloc(d->table->ncols, sizeof *in, "columns", err);
+    enum status rc = in ? ST_OK : ST_NOMEM;
+
+    for (size_t t = 0; rc == ST_OK && t < k->nterms; t++) {
+        memset(in, 0, d->table->ncols * sizeof *in);
+        rc = part_columns(d, &k->term[t], in, err);
+    }
+    free(in);
     return rc;
 }
 

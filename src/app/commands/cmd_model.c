@@ -72,7 +72,9 @@ static enum status cmd_kernel(struct workspace *ws, const struct args *a, struct
         kernel_list(ws);
         return ST_OK;
     }
-    const enum status rc = kernel_parse(args_text(a, "kernel"), &k, hp, err);
+    enum status rc = kernel_parse(args_text(a, "kernel"), &k, hp, err);
+    if (rc == ST_OK && ws->ndata)
+        rc = encoding_can_read(ws_dataset(ws, NULL, NULL), &k, err);
     if (rc != ST_OK)
         return rc;
     ws_kernel_take(ws, &k, hp);
@@ -965,9 +967,7 @@ static enum status fit_classes(struct workspace *ws, const struct args *a, struc
         rc = class_kind(a, "fit", "model", err);
     if (rc == ST_OK)
         rc = class_points(ws, a, "fit", &sparse, &o->inducing, err);
-    if (rc == ST_OK)
-        rc = learned_args_two(&o->kernel, err);
-    if (rc == ST_OK)
+    if (rc == ST_OK && (rc = learned_args_two(&o->kernel, err)) == ST_OK)
         rc = fit_hp(ws, a, d, o, err);
     if (rc != ST_OK)
         return rc;
