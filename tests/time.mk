@@ -12,7 +12,7 @@ EXTRA_DIST += tests/scripts/export.sh tests/scripts/predicted.sh tests/scripts/s
 TESTS += tests/scripts/intervals.sh tests/scripts/calibrate.sh tests/scripts/learned.sh \
   tests/scripts/programs.sh tests/scripts/report.sh tests/scripts/maps/cnn.sh \
   tests/scripts/maps/places.sh tests/scripts/maps/rare.sh tests/screens/maps.sh \
-  tests/scripts/maps/classes.sh tests/scripts/maps/inputs.sh \
+  tests/scripts/maps/classes.sh tests/scripts/maps/inputs.sh tests/scripts/maps/aside.sh \
   tests/scripts/ranks/lost.sh tests/scripts/ranks/mpi.sh tests/scripts/ranks/ranks.sh
 TESTS += tests/scripts/analyses.sh tests/screens/analyses.sh
 EXTRA_DIST += tests/scripts/analyses.sh tests/screens/analyses.sh \
@@ -21,7 +21,7 @@ EXTRA_DIST += tests/scripts/analyses.sh tests/screens/analyses.sh \
 EXTRA_DIST += tests/scripts/intervals.sh tests/scripts/calibrate.sh tests/scripts/learned.sh \
   tests/scripts/programs.sh tests/scripts/report.sh tests/scripts/maps/cnn.sh \
   tests/scripts/maps/places.sh tests/scripts/maps/rare.sh tests/screens/maps.sh \
-  tests/scripts/maps/classes.sh tests/scripts/maps/inputs.sh \
+  tests/scripts/maps/classes.sh tests/scripts/maps/inputs.sh tests/scripts/maps/aside.sh \
   tests/scripts/ranks/lost.sh tests/scripts/ranks/mpi.sh tests/scripts/ranks/ranks.sh
 TESTS += tests/scripts/manual.sh tests/scripts/readme.sh
 EXTRA_DIST += tests/scripts/manual.sh tests/scripts/readme.sh

@@ -325,6 +325,36 @@ START_TEST(rows_left_out)
 }
 END_TEST
 
+/* Rows that a map has not seen are the ones left out, and nothing else is. */
+START_TEST(rows_not_seen)
+{
+    static const size_t unseen[4] = { 17, 3, 29, 8 };
+    bool in[R] = { false };
+    struct held h;
+    struct prob p;
+
+    draw();
+    open_prob(&p, data, R, D, labels, C, NULL);
+    p.rows.unseen = unseen;
+    p.rows.nunseen = 4;
+    ck_assert_int_eq(held_make(&h, &p.rows, 0, 7, NULL), ST_OK);
+    ck_assert_uint_eq(h.rows.base.n, 4);
+    ck_assert_uint_eq(h.train_rows.base.n, R - 4);
+    for (size_t i = 0; i < 4; i++) {
+        ck_assert_uint_eq(h.rows.idx[i], unseen[i]);
+        ck_assert(h.out.labels[i] == labels[unseen[i]]);
+        in[unseen[i]] = true;
+    }
+    for (size_t i = 0; i < R - 4; i++) {
+        const size_t row = h.train_rows.idx[i];
+        ck_assert(!in[row] && h.train.labels[i] == labels[row]);
+        in[row] = true;
+    }
+    held_free(&h);
+    featmap_free(p.map);
+}
+END_TEST
+
 /* Shares of classes with alpha rows more in each; equal ones where classes are balanced. */
 START_TEST(offsets)
 {
@@ -397,6 +427,7 @@ int main(void)
     tcase_add_test(tc, stopped);
     tcase_add_loop_test(tc, dense_discriminant, 0, 3);
     tcase_add_test(tc, rows_left_out);
+    tcase_add_test(tc, rows_not_seen);
     tcase_add_test(tc, offsets);
     tcase_add_test(tc, stopped_at_once);
     tcase_add_loop_test(tc, hostile_models, 0, 2);

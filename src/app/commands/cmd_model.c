@@ -933,13 +933,6 @@ static enum status fit_labels(struct workspace *ws, const struct args *a, struct
     o->precision = label_precision(ws, a);
     o->seed = args_given(a, "seed") ? (uint64_t)args_int(a, "seed", 0) : ws->opt.seed;
     rc = learned_args_fit(ws, a, o, err);
-    /* softmax and discriminant search by rows left out, which the map has seen. */
-    if (rc == ST_OK && kernel_learns(&o->kernel) && !o->keep_scale && model_kind_of(o)->point)
-        ws_tell(ws, REC_NOTE, NULL, "seen", d->split.count[PART_VALID]
-                    ? "calibrate on=valid"
-                    : "split test=20% valid=10%, then tune, fit and calibrate on=valid",
-                "the amplitude is chosen by left-out rows, but the map was trained on these, too: "
-                "the probabilities may be too sure");
     return rc == ST_OK ? fitting_fit(ws, d, o, args_line(a), err) : rc;
 }
 

@@ -12,6 +12,7 @@
 #include "app/runs/fit_start.h"
 #include "app/runs/race.h"
 #include "app/runs/restarts.h"
+#include "app/runs/scoring/map_unseen.h"
 #include "app/runs/verdict.h"
 #include "app/session/store.h"
 #include "app/core/condition.h"
@@ -54,6 +55,7 @@ struct fitting {                     /* inputs and outputs of a job */
     const char *width_name;
     struct restarts *group;         /* the tunings of the same line; NULL if this is the only one */
     struct fit_start from;          /* the run that a fit starts from */
+    struct map_unseen unseen;       /* rows that the kernel's maps have not seen */
 };
 
 static void fitting_free(struct job *job)
@@ -62,15 +64,13 @@ static void fitting_free(struct job *job)
 
     if (!f)
         return;
-    dataset_unref(f->data);
-    encoding_free(&f->enc);
+    dataset_unref(f->data), encoding_free(&f->enc);
     tune_result_free(&f->tune);
     model_unref(f->model);
     model_unref((struct model *)f->fopt.start);
     model_unref((struct model *)f->fopt.against);
-    fit_start_free(&f->from);
-    solve_info_free(&f->solve);
-    buf_free(&f->notes);
+    fit_start_free(&f->from), map_unseen_free(&f->unseen);
+    solve_info_free(&f->solve), buf_free(&f->notes);
     restarts_unref(f->group);
     free(f);
     job->arg = NULL;
@@ -166,6 +166,7 @@ static enum status tune_once(struct job *job, struct err *err)
         f->topt.targets = e.t;
         f->topt.labels = encoding_labels(&f->enc);
         f->topt.mem_limit = job->limits.memory;
+        f->topt.dealt = learn_mark(e.row, e.n);
         if (f->topt.objective == TUNE_VALID || f->topt.stop_valid)
             rc = fitting_rows(f->data, PART_VALID, false, &f->enc, &valid, NULL, err);
         f->topt.valid = &valid.base;
@@ -179,10 +180,8 @@ static enum status tune_once(struct job *job, struct err *err)
         kernel_learned_take(&f->kernel, &f->tune.nets);
         kernel_learned_take(&f->fopt.kernel, &f->tune.nets);
     }
-    f->topt.valid = NULL;
-    f->topt.yvalid = NULL;
-    encode_free(&e);
-    encode_free(&valid);
+    f->topt.valid = NULL, f->topt.yvalid = NULL;
+    encode_free(&e), encode_free(&valid);
     return rc;
 }
 
@@ -279,7 +278,6 @@ static enum status tune_work(struct job *job, struct err *err)
     const enum status rc = f->nwidths ? tune_widths(job, err) : tune_once(job, err);
 
     note_filters(f);
-
     f->seconds = job_now() - t0;
     return rc;
 }
@@ -309,14 +307,14 @@ static enum status fit_work(struct job *job, struct err *err)
         f->fopt.mem_limit = job->limits.memory;
         model_on(&f->fopt, job->backend, pool_threads(job->pool));
         fit_start_rows(&f->from, &f->enc, &e, &old, &f->fopt);
+        rc = map_unseen_rows(&f->unseen, &e, &f->fopt, err);
+    }
+    if (rc == ST_OK)
         rc = model_fit(&e.base, e.y, &f->fopt, &(struct tools){job->backend, job->pool, &job->ctl},
                        &f->model, &f->info, &f->solve, err);
-    }
-    f->fopt.test = NULL;
+    f->fopt.test = NULL, f->fopt.unseen = NULL, f->fopt.nunseen = 0;
     f->fopt.ytest = f->fopt.start_rows = NULL;
-    encode_free(&e);
-    encode_free(&test);
-    encode_free(&old);
+    encode_free(&e), encode_free(&test), encode_free(&old);
     return rc;
 }
 
@@ -666,7 +664,7 @@ static void restart_done(struct workspace *ws, struct job *job, struct restarts 
 /* Moves the result of a tuning into its run and reports it. */
 static void tune_taken(struct workspace *ws, struct run *r, struct fitting *f)
 {
-    r->tune = f->tune;
+    r->tune = f->tune, r->topt.dealt = f->topt.dealt;
     if (r->tune.rank) /* what was chosen */
         r->topt.rank = r->tune.rank;
     memset(&f->tune, 0, sizeof f->tune);
@@ -949,6 +947,7 @@ static void fit_done(struct workspace *ws, struct job *job, enum status rc, cons
         ws_tell(ws, REC_NOTE, r->id, "device",
                 r->fit.features ? NULL : "fit model=features",
                 "the processor computed the kernel: the device has no form of %s", r->kernel_text);
+    map_unseen_note(ws, r, &f->unseen);
     intervals_notes(ws, r);
     samples_note(ws, r);
     inducing_run_notes(ws, r);
@@ -1193,6 +1192,7 @@ enum status fitting_fit(struct workspace *ws, struct dataset *d, const struct fi
     f->kernel = o->kernel;
     f->fopt = *o;
     f->fopt.targets = dataset_targets(d);
+    map_unseen_look(ws, o, &f->unseen);
     f->fopt.start = model_ref((struct model *)fit_start_choose(ws, d, o, &f->from));
     if (o->against)
         f->fopt.against = model_ref((struct model *)o->against);

@@ -64,6 +64,8 @@ libruns_a_SOURCES = \
   src/app/runs/scoring/class_facts.h \
   src/app/runs/scoring/domain.c \
   src/app/runs/scoring/domain.h \
+  src/app/runs/scoring/map_unseen.c \
+  src/app/runs/scoring/map_unseen.h \
   src/app/runs/scoring/row_class.c \
   src/app/runs/scoring/row_class.h \
   src/app/runs/scoring/paired.c \

@@ -704,6 +704,8 @@ static void tune_opts(struct buf *b, const struct tune_opts *t, size_t nhp)
         num(b, "rate", t->rate);
         flag(b, "stop_valid", t->stop_valid);
         count(b, "before", t->before);
+        if (t->dealt)
+            count(b, "dealt", t->dealt);
     }
     flag(b, "polish", t->polish);
     count(b, "seed", t->seed);

@@ -328,6 +328,7 @@ static void read_tune(struct loader *l, struct jdoc *j, struct run *r)
         o->rate = store_doc_num(j, "$.tune.rate");
         o->stop_valid = store_doc_bool(j, "$.tune.stop_valid");
         o->before = store_read_field_size(j, "$.tune.before");
+        o->dealt = store_doc_has(j, "$.tune.dealt") ? store_doc_u64(j, "$.tune.dealt") : 0;
     }
     o->polish = store_doc_bool(j, "$.tune.polish");
     o->seed = store_doc_u64(j, "$.tune.seed");

@@ -32,6 +32,7 @@ struct dirichlet_rows {
     const double *weight; /* of the rows of each class, which divides noise variances; NULL: 1 */
     enum precision precision;
     struct tools on;
+    const size_t *unseen; size_t nunseen; /* rows that a learned map has not seen; 0: unknown */
 };
 /* RANGE for labels that are none, and fewer than 2 or too many classes. */
 enum status dirichlet_labels(const struct dirichlet_rows *, struct err *);

@@ -14,31 +14,50 @@ size_t held_folds(size_t n)
     return n < HELD_FOLDS_BELOW ? HELD_FOLDS : 1;
 }
 
-enum status held_make(struct held *h, const struct dirichlet_rows *r, size_t fold, uint64_t seed,
-                      struct err *err)
+/* The left-out rows first, then the others; their number. */
+static size_t leave_out(struct held *h, const struct dirichlet_rows *r, size_t fold, uint64_t seed,
+                        bool *in)
 {
     const size_t n = r->src->n, folds = held_folds(n);
-    size_t from = 0, out = n / HELD_FOLDS, left;
+    size_t *const drawn = h->order + n, from = 0, out = n / HELD_FOLDS, at = 0;
 
-    *h = (struct held){ .train = *r, .out = *r };
-    h->order = mem_calloc(2 * n + 1, sizeof *h->order, "rows left out", err);
-    h->labels = h->order ? mem_calloc(n + 1, sizeof *h->labels, "labels", err) : NULL;
-    if (h->labels == NULL)
-        return ST_NOMEM;
+    rng_permutation(seed, rng_stream(RNG_HELD, 0), n, drawn);
     if (folds > 1) {
         from = fold * n / folds;
         out = (fold + 1) * n / folds - from;
     }
+    const size_t *rows = drawn + from;
+    if (r->nunseen > 0) {
+        rows = r->unseen;
+        out = r->nunseen;
+    }
     out = out < HELD_ROWS ? out : HELD_ROWS;
-    rng_permutation(seed, rng_stream(RNG_HELD, 0), n, h->order + n);
-    for (size_t i = 0; i < out; i++) /* the left-out rows first, then the others */
-        h->order[i] = h->order[n + from + i];
-    for (size_t i = 0, k = out; i < n; i++)
-        if (i < from || i >= from + out)
-            h->order[k++] = h->order[n + i];
+    for (size_t i = 0; i < out; i++) {
+        h->order[at++] = rows[i];
+        in[rows[i]] = true;
+    }
+    for (size_t i = 0; i < n; i++)
+        if (!in[drawn[i]])
+            h->order[at++] = drawn[i];
+    return out;
+}
+
+enum status held_make(struct held *h, const struct dirichlet_rows *r, size_t fold, uint64_t seed,
+                      struct err *err)
+{
+    const size_t n = r->src->n;
+
+    *h = (struct held){ .train = *r, .out = *r };
+    h->order = mem_calloc(2 * n + 1, sizeof *h->order, "rows left out", err);
+    h->labels = h->order ? mem_calloc(n + 1, sizeof *h->labels, "labels", err) : NULL;
+    bool *in = h->labels ? mem_calloc(n + 1, sizeof *in, "rows left out", err) : NULL;
+    if (in == NULL)
+        return ST_NOMEM;
+    const size_t out = leave_out(h, r, fold, seed, in);
+    const size_t left = n - out < HELD_TRAIN_ROWS ? n - out : HELD_TRAIN_ROWS;
+    free(in);
     for (size_t i = 0; i < n; i++)
         h->labels[i] = r->labels[h->order[i]];
-    left = n - out < HELD_TRAIN_ROWS ? n - out : HELD_TRAIN_ROWS;
     source_subset_init(&h->rows, r->src, h->order, out);
     source_subset_init(&h->train_rows, r->src, h->order + out, left);
     h->out.src = &h->rows.base;

@@ -10,7 +10,8 @@ enum {
     HELD_FOLDS = 5,          /* of few rows each is left out once; of more, */
     HELD_FOLDS_BELOW = 600,
     HELD_ROWS = 2000,        /* a fifth, at most so many, */
-    HELD_TRAIN_ROWS = 4000   /* and at most so many of the others are used */
+    HELD_TRAIN_ROWS = 4000,  /* and at most so many of the others are used */
+    HELD_UNSEEN_LEAST = 30   /* of fewer rows that a map has not seen none tells anything */
 };
 /* One part of the rows: those to learn from and those that are left out, with their labels. */
 struct held {
@@ -20,8 +21,8 @@ struct held {
     double *labels;
 };
 size_t held_folds(size_t n);
-/* Part `fold` of held_folds, drawn by the seed.  rows are borrowed.  Free it also after a
- * failure. */
+/* Part `fold` of held_folds, drawn by the seed; of rows with some that a map has not seen there is
+ * one part, which leaves those out.  rows are borrowed.  Free it also after a failure. */
 enum status held_make(struct held *, const struct dirichlet_rows *, size_t fold, uint64_t seed,
                       struct err *);
 void held_free(struct held *);

@@ -87,6 +87,9 @@ struct fit_opts {
      * none. */
     const struct model *against;
     const struct source *test; const double *ytest;
+    /* softmax and discriminant: training rows that the kernel's maps have not seen, by which the
+     * amplitude is chosen.  Borrowed; NULL: rows are drawn. */
+    const size_t *unseen; size_t nunseen;
 };
 /* What a preconditioner of some rank would give and cost, predicted from the spectrum of a sample
  * of rows; rank 0 means no preconditioner.  Seconds are those of one core, computed from sizes, and

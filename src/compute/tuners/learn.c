@@ -264,18 +264,35 @@ static int by_index(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+size_t learn_aside(const struct tune_opts *o, size_t n, size_t *order)
+{
+    const size_t C = o->labels.classes, share = (size_t)(WATCHED * (double)n);
+    const size_t most = C && WATCHED_LABELS / C < LEARN_WATCHED_MOST ? WATCHED_LABELS / C
+                                                                     : LEARN_WATCHED_MOST;
+
+    rng_permutation(o->seed, rng_stream(RNG_NET_ROWS, (uint32_t)o->restart), n, order);
+    return o->stop_valid || share < 10 ? 0 : share < most ? share : most;
+}
+
+uint64_t learn_mark(const size_t *row, size_t n)
+{
+    uint64_t mark = 14695981039346656037u;
+
+    for (size_t i = 0; i < n; i++)
+        mark = (mark ^ row[i]) * 1099511628211u;
+    mark = (mark ^ n) * 1099511628211u;
+    return (mark ^ mark >> 48) & 0xffffffffffffu ? (mark ^ mark >> 48) & 0xffffffffffffu : 1;
+}
+
 /* Deals the rows out: some kept aside, the others into subsets, all at random by the seed. */
 static enum status deal(struct learner *l, const struct source *src, const double *y,
                         struct err *err)
 {
-    const size_t most = l->o->subsample ? l->o->subsample : ROWS, C = l->o->labels.classes;
+    const size_t most = l->o->subsample ? l->o->subsample : ROWS;
     size_t *order = mem_calloc(src->n, sizeof *order, "order of rows", err);
-    size_t aside = l->o->stop_valid ? 0 : (size_t)(WATCHED * (double)src->n);
     enum status rc = order ? ST_OK : ST_NOMEM;
+    const size_t aside = order ? learn_aside(l->o, src->n, order) : 0;
 
-    const size_t most_aside = C && WATCHED_LABELS / C < LEARN_WATCHED_MOST
-                                  ? WATCHED_LABELS / C : LEARN_WATCHED_MOST;
-    aside = aside < 10 ? 0 : aside > most_aside ? most_aside : aside;
     if (rc == ST_OK && l->o->stop_valid) {
         size_t *all = mem_calloc(l->o->valid->n, sizeof *all, "order of rows", err);
         for (size_t i = 0; all && i < l->o->valid->n; i++)
@@ -285,9 +302,6 @@ static enum status deal(struct learner *l, const struct source *src, const doubl
                  : ST_NOMEM;
         free(all);
     }
-    if (rc == ST_OK)
-        rng_permutation(l->o->seed, rng_stream(RNG_NET_ROWS, (uint32_t)l->o->restart), src->n,
-                        order);
     if (rc == ST_OK && !l->o->stop_valid)
         rc = take_rows(&l->watched, src, y, order, aside, l->targets, err);
     const size_t left = src->n - aside;

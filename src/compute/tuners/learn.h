@@ -12,5 +12,11 @@ enum { LEARN_SUBSETS_MOST = 64, LEARN_WATCHED_MOST = 2000 };
 enum status learn_run(const struct kernel *, const struct source *, const double *y,
                       const struct tune_opts *, const struct tools *, struct tune_result *,
                       struct err *);
+/* order (n) <- the order in which n rows are dealt out; the number of those at its beginning that
+ * are kept aside, which nothing is learned from.  Of the options labels.classes, stop_valid, seed
+ * and restart count. */
+size_t learn_aside(const struct tune_opts *, size_t n, size_t *order);
+/* A number by which the same rows of a table are known again, never 0 and below 2^48. */
+uint64_t learn_mark(const size_t *row, size_t n);
 
 #endif

@@ -50,6 +50,7 @@ struct tune_opts {
     double from_hp[KERNEL_MAX_HP], from_amplitudes[TARGETS_MOST], from_noise;
     size_t before;                     /* the steps that led there, which a repetition takes too */
     uint64_t seed;
+    uint64_t dealt; /* learn_mark of the rows, kept by the caller for who fits them; 0: unknown */
     enum precision precision;
     enum plan plan; size_t mem_limit; /* bytes; 0: none */
     struct tune_bound hp[KERNEL_MAX_HP], amplitude, noise; /* lo, hi of 0: the default bounds */

@@ -5,6 +5,7 @@
  * same settings that leaves these rows out. */
 #include "app/runs/scoring/calibrating.h"
 #include "app/runs/scoring/calibrating_classes.h"
+#include "app/runs/scoring/map_unseen.h"
 #include "app/runs/scoring/scoring_impl.h"
 
 #include "app/core/ws_tell.h"
@@ -59,6 +60,7 @@ static enum status fit_anew(struct calibrating *c, struct job *job, struct err *
     struct scoring *s = &c->s;
     struct encoded e = { 0 };
     struct fit_opts o = s->fit;
+    struct map_unseen unseen = { .wanted = false };
 
     kernel_unbind(&o.kernel);
     s->data->kernel = o.kernel;
@@ -73,6 +75,8 @@ static enum status fit_anew(struct calibrating *c, struct job *job, struct err *
     }
     if (rc == ST_OK && kernel_learns(&o.kernel))
         rc = scoring_folds_tune(s, job, &e, &o, err);
+    if (rc == ST_OK)
+        rc = map_unseen_again(&unseen, &s->topt, &e, &o, err);
     if (rc == ST_OK) {
         o.mem_limit = job->limits.memory;
         model_on(&o, job->backend, pool_threads(job->pool));
@@ -83,8 +87,10 @@ static enum status fit_anew(struct calibrating *c, struct job *job, struct err *
     }
     if (rc == ST_OK && ctl_stopped(&job->ctl))
         rc = err_set(err, ST_CANCELLED, "stopped");
+    o.unseen = NULL, o.nunseen = 0;
     if (rc == ST_OK)
         s->fit = o;
+    map_unseen_free(&unseen);
     encode_free(&e);
     return rc;
 }

@@ -128,7 +128,9 @@ static enum status search_open(struct search *s, const struct dirichlet_rows *ro
     const size_t C = m->t;
     struct dirichlet_rows quiet = *rows;
 
-    s->folds = held_folds(rows->src->n);
+    s->folds = s->ft->o->nunseen ? 1 : held_folds(rows->src->n);
+    quiet.unseen = s->ft->o->unseen;
+    quiet.nunseen = s->ft->o->nunseen;
     s->quiet = (struct ctl){ .cancel = s->ft->on.ctl ? s->ft->on.ctl->cancel : NULL };
     quiet.on.ctl = &s->quiet;
     s->W = mem_calloc(C, (m->M + 1) * sizeof *s->W, "weights of the search", s->err);
