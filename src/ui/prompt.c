@@ -466,6 +466,8 @@ static void read_one(void)
 
 void prompt_feed(const char *bytes, size_t n)
 {
+    if (pr.flooded && n > 0 && (unsigned char)*bytes >= ' ')
+        return; /* the rest of a line that is dropped is not worth an editor */
     buf_putn(&pr.ring, bytes, n);
     while (pr.open && ring_avail()) {
         read_one();

@@ -139,6 +139,7 @@ const char *member(const char *line, const char *key, char *value, size_t len)
 /* Times and sizes of memory differ from run to run: their digits are dropped. */
 static void mask(const char *line, char *out, size_t len)
 {
+    static const char phases[] = "\"seconds\":{"; /* short ones are of the form 5e-05 */
     static const char *const moving[] = { "\"seconds\":", "\"features\":0", "\"solve\":",
                                           "\"variance\":", "\"total\":", "\"precond\":",
                                           "\"sums\":", "_bytes\":", "\"bytes\":" };
@@ -149,6 +150,8 @@ static void mask(const char *line, char *out, size_t len)
         for (size_t i = 0; i < sizeof moving / sizeof *moving && !skip; i++)
             if (!strncmp(line, moving[i], strlen(moving[i])))
                 skip = strlen(moving[i]);
+        if (!strncmp(line, phases, sizeof phases - 1))
+            line += strcspn(line, "}");
         const bool path = !strncmp(line, "\"path\":\"/", 9);
         if (path)
             line += 8 + strcspn(line + 8, "\"\n");
