@@ -74,7 +74,10 @@ data_of() { # DATA SPLIT
 split test=20% seed=$2 train=$train" ;;
     diamonds) echo "open $shared/data/diamonds/data.csv.gz target=price; \
 split test=4% seed=$2 train=$train" ;;
-    flights200k | sgemm)
+    sgemm) # the logarithm of the mean of run1 to run4 is the target
+        echo "open $shared/data/sgemm/data.csv.gz target=y; cols run1,run2,run3,run4 role=skip; \
+split test=1% seed=$2 train=$train" ;;
+    flights200k)
         echo "open $shared/data/$1/data.csv.gz target=y; split test=1% seed=$2 train=$train" ;;
     tamielectric | keggundirected | kin40k | protein)
         echo "open $shared/data/$1/data.csv.gz target=y; split test=4% seed=$2 train=$train" ;;

@@ -2,7 +2,8 @@
 # Kernels whose features are learned: split 0, seed 7, `tune`, `fit`, `score`, then `calibrate
 # rows=1000`, which learns anew without these rows, and `score` again.
 # Usage: tests/bench/learned.sh [DATA...]; bike and protein by default (bike without x16 and x17,
-# which add up to its target); letter, eeg, htru2 and mnist10k are classes (likelihood dirichlet).
+# which add up to its target, sgemm without run1 to run4, whose mean is its target, as a logarithm);
+# letter, eeg, htru2 and mnist10k are classes (likelihood dirichlet).
 # KERNEL: mlp by default; TUNE, FIT: further arguments of tune and fit; LABEL: what the table calls
 # them.  One JSON line for each finished job is kept in $OUT (learned.jsonl), which is read back: a
 # job runs once.  tests/bench/learned.sh all runs every line of learned.md (an hour of a core),
@@ -84,7 +85,10 @@ trap 'exit 130' INT TERM
 data_of() {
     echo "open $shared/data/$1/data.csv.gz target=y; \
 split file=$shared/data/$1/splits.csv.gz column=split0"
-    [ "$1" != bike ] || echo '; cols x16,x17 role=skip'
+    case $1 in
+    bike) echo '; cols x16,x17 role=skip' ;;
+    sgemm) echo '; cols run1,run2,run3,run4 role=skip' ;;
+    esac
 }
 value() { # COMMAND FIELD NUMBER
     grep "\"command\":\"$1\"" "$work/out" | sed -n "$3p" |
