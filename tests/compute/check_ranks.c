@@ -63,9 +63,11 @@ static void sums_over(const struct backend_ops *be, const struct summed_task *t,
     pool_free(pool);
 }
 
-static const size_t counts[] = { 1, 2, 3, 4, 8 };
+enum { COUNTS = 5 };
+static const size_t counts[COUNTS] = { 1, 2, 3, 4, 8 };
 
-/* Every sum, by 1 to 8 processes of 1 to 3 threads. */
+/* Every sum, by 1 to 8 processes of 1 to 3 threads: two numbers of them for each configuration, all
+ * for the first. */
 START_TEST(same_bits)
 {
     const struct summed_task *t = summed_task_at((size_t)_i);
@@ -76,7 +78,9 @@ START_TEST(same_bits)
         ck_assert_int_eq(cpu_force_level(t->level, NULL), ST_OK);
     summed_make(t, &g);
     sums_over(backend_cpu(), t, &g, &one);
-    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+    for (size_t i = 0; i < COUNTS; i++) {
+        if (_i > 0 && i != (size_t)_i % COUNTS && i != (size_t)(_i + 3) % COUNTS)
+            continue;
         sums_over(ranks_of(counts[i], 1 + i % 3), t, &g, &many);
         ck_assert_uint_eq(many.results, one.results);
         for (size_t r = 0; r < one.results; r++)

@@ -12,7 +12,7 @@ awk 'BEGIN {
     }
 }' >rows.csv
 fit='open rows.csv target=y; split test=10% seed=2; set l=0.5; fit features=2048 solver=pcg rtol=1e-9 plan=regenerate'
-fit="$fit precond=none maxit=200; predict columns=row,mean out"
+fit="$fit precond=none maxit=150; predict columns=row,mean out"
 
 # The ranks of a front end.
 ranks_of() { ps -o pid= --ppid "$1" 2>/dev/null; }
