@@ -505,10 +505,13 @@ bool option_is_set(const struct options_origin *who, const char *name)
     return false;
 }
 
-/* A slide is for one talk: it has no tabs and no log, and the next start would look broken. */
+/* What a session does not bring back.  A slide is for one talk: it has no tabs and no log, and the
+ * next start would look broken.  Processes and machines belong to where the program runs: a
+ * session, which may be a stranger's, must not send rows to a machine that it names. */
 static bool is_passing(const struct option_row *row, const char *value)
 {
-    return row->apply == apply_layout && !strcmp(value, "slide");
+    return (row->apply == apply_layout && !strcmp(value, "slide")) ||
+           row->apply == apply_ranks || row->apply == apply_hosts;
 }
 
 enum status option_set(struct options *o, struct options_origin *who, const char *name,

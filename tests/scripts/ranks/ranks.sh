@@ -80,6 +80,11 @@ run --format json --hosts a:2,me@b --threads 3 -e "$open; fit features=256 solve
 is "ranks on other machines" "$(sort asked | tr '\n' ';')" \
     'a gpdesk --rank;a gpdesk --rank;me@b gpdesk --rank;'
 has "do the work" "$out" '"command":"fit".*"processes":3'
+run -s far.gpd -e "set hosts=a; $open; fit features=256 solver=pcg rtol=1e-5"
+before=$(wc -l <asked)
+run --format json -s far.gpd -e 'fit features=256 solver=pcg rtol=1e-4'
+is "a session asks for no machine" "$(wc -l <asked)" "$before"
+ok "and has one process" sh -c '! grep -q "\"processes\":" .out'
 run --format json --hosts a,broken -e "$open; fit features=256 solver=pcg rtol=1e-5"
 has "a machine that cannot be had is told" "$out" '"type":"warning".*"name":"ranks".*broken'
 has "with what to do" "$out" 'ssh broken gpdesk --version'
