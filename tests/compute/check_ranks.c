@@ -5,6 +5,7 @@
 #include "compute/features/fop_rows.h"
 #include "compute/linalg/blas.h"
 #include "compute/models/model.h"
+#include "compute/ranks/hosts.h"
 #include "compute/ranks/ranks.h"
 #include "compute/rng.h"
 #include "summed.h"
@@ -495,6 +496,24 @@ static void refused(const struct ranks_plan *plan, enum status code, const char 
     ck_assert_uint_eq(ranks_count(), 0);
 }
 
+/* A file of hosts: what it says, or what is wrong with it. */
+static void hosts_of(const char *text, const char *hosts, const char *wrong)
+{
+    char *dir = support_tmpdir(), out[HOSTS_LETTERS];
+    const char *path = support_path(dir, "hosts");
+    struct err err = { 0 };
+
+    if (text)
+        support_write(path, text, strlen(text));
+    const enum status rc = hosts_read(path, out, &err);
+    ck_assert_int_eq(rc == ST_OK, wrong == NULL);
+    if (hosts)
+        ck_assert_str_eq(out, hosts);
+    else
+        ck_assert_msg(strstr(err.msg, wrong) != NULL, "%s", err.msg);
+    support_rmdir(dir);
+}
+
 START_TEST(words)
 {
     static const char *const wrong[] = { "", ",", "a:", "a:0", "a:65", "-oProxyCommand=x", "a,,b",
@@ -505,12 +524,18 @@ START_TEST(words)
 
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         err_clear(&err);
-        ck_assert_msg(ranks_hosts(wrong[i], &err) == 0, "%s", wrong[i]);
+        ck_assert_msg(hosts_count(wrong[i], &err) == 0, "%s", wrong[i]);
         ck_assert_int_eq(err.code, ST_USAGE);
         ck_assert_int_ne(err.hint[0], '\0');
     }
-    ck_assert_uint_eq(ranks_hosts("a:2,b:2", &err), 4);
-    ck_assert_uint_eq(ranks_hosts("me@node-1.cluster", &err), 1);
+    ck_assert_uint_eq(hosts_count("a:2,b:2", &err), 4);
+    ck_assert_uint_eq(hosts_count("me@node-1.cluster", &err), 1);
+    hosts_of("# two machines\na:2\n\n  b slots=3 # large\nc\n", "a:2,b:3,c:1", NULL);
+    hosts_of("a:2\n-oProxyCommand=x\n", NULL, "line 2");
+    hosts_of("a b\n", NULL, "line 1");
+    hosts_of("a slots=0\n", NULL, "line 1");
+    hosts_of("a slots=2 max_slots=4\n", NULL, "line 1");
+    hosts_of(NULL, NULL, "No such file");
     refused(&none, ST_USAGE, "not 0");
     refused(&many, ST_USAGE, "not 65");
     /* A host that there is not, and one that speaks another language. */

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/spill.h"
 #include "compute/backend_load.h"
+#include "compute/ranks/hosts.h"
 #include "compute/ranks/ranks.h"
 #include "data/cache.h"
 
@@ -257,7 +258,7 @@ static void fit_pool(struct workspace *ws)
 /* Several processes take the place of the device; each has its part of the threads. */
 static bool fit_ranks(struct workspace *ws)
 {
-    const size_t n = *ws->opt.hosts ? ranks_hosts(ws->opt.hosts, NULL) : ws->opt.ranks;
+    const size_t n = *ws->opt.hosts ? hosts_count(ws->opt.hosts, NULL) : ws->opt.ranks;
     const size_t each = n > 0 ? ws->opt.threads / n : 0;
     const struct ranks_plan plan = { n, each > 1 ? each : 1, ws->opt.hosts };
 

@@ -248,17 +248,25 @@ static void show_ranks(const struct options *o, struct buf *b)
     buf_printf(b, "%zu", o->ranks);
 }
 
+/* A value with a slash is a file of hosts. */
 static enum status apply_hosts(struct options *o, const char *text, double x, struct err *e)
 {
+    char hosts[HOSTS_LETTERS] = "";
     const bool none = strcmp(text, "none") == 0;
+    enum status rc = ST_OK;
 
     (void)x;
-    if (!none && ranks_hosts(text, e) == 0)
-        return ST_USAGE;
-    if (strlen(text) >= sizeof o->hosts)
-        return err_set(e, ST_USAGE, "hosts: at most %zu letters", sizeof o->hosts - 1);
-    snprintf(o->hosts, sizeof o->hosts, "%s", none ? "" : text);
-    return ST_OK;
+    if (strchr(text, '/'))
+        rc = hosts_read(text, hosts, e);
+    else if (!none && strlen(text) >= sizeof hosts)
+        rc = err_set(e, ST_USAGE, "hosts: at most %zu letters", sizeof hosts - 1);
+    else if (!none)
+        snprintf(hosts, sizeof hosts, "%s", text);
+    if (rc == ST_OK && !none && hosts_count(hosts, e) == 0)
+        rc = ST_USAGE;
+    if (rc == ST_OK)
+        snprintf(o->hosts, sizeof o->hosts, "%s", hosts);
+    return rc;
 }
 
 static void show_hosts(const struct options *o, struct buf *b)
@@ -300,7 +308,7 @@ static const struct option_row rows[] = {
      apply_ranks,
      show_ranks},
     {{"hosts", ARG_WORD, 0, "none", 0, 0, NULL, NULL,
-      "machines of these processes, reached by ssh, each with its number: a:2,b:2; or mpi:4"},
+      "machines of these processes, reached by ssh, a:2,b:2; a file ./hosts; or mpi:4"},
      apply_hosts,
      show_hosts},
     {{"color", ARG_CHOICE, 0, "auto", 0, 0, "auto|always|never", NULL,

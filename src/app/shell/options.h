@@ -5,6 +5,7 @@
 
 #include "app/shell/command.h"
 #include "compute/backend.h"
+#include "compute/ranks/hosts.h"
 
 /* The settings; the table in options.c describes each. color: 0 auto, 1 always, 2 never.  hosts "":
  * none. */
@@ -17,7 +18,7 @@ struct options {
     bool json, plain, accept_unconverged, strict, keep_going, dry;
     enum precision precision;
     char theme[16], layout[8], glyphs[8], editing[8], learn[8], device[12];
-    char hosts[256];
+    char hosts[HOSTS_LETTERS];
     bool mouse, bell;
     int fps;
 };

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "compute/ranks/drawn.h"
+#include "compute/ranks/hosts.h"
 #include "compute/ranks/rank.h"
 #include "compute/ranks/ranks_impl.h"
 
@@ -18,7 +19,7 @@ static struct team team;
 static struct {
     bool started, renew;
     size_t count, threads;
-    char hosts[256];
+    char hosts[HOSTS_LETTERS];
     struct err failed;
 } plan;
 /* What is told of it, for other threads. */
@@ -44,11 +45,6 @@ void ranks_program_for_tests(const char *path, double patience)
 void ranks_balance_for_tests(double seconds)
 {
     team_balance_after(seconds);
-}
-
-size_t ranks_hosts(const char *hosts, struct err *err)
-{
-    return team_hosts(hosts, err);
 }
 
 static void show(void)
@@ -92,7 +88,7 @@ const struct backend_ops *ranks_use(const struct ranks_plan *p)
     plan.threads = p->threads;
     snprintf(plan.hosts, sizeof plan.hosts, "%s", hosts);
     ops = ranks_ops;
-    const size_t all = *hosts ? ranks_hosts(hosts, NULL) : p->count;
+    const size_t all = *hosts ? hosts_count(hosts, NULL) : p->count;
     while (share_segments(ops.least, SHARE_JOINED) < all && share_segments(ops.least, SHARE_JOINED)
                                                                 < SHARE_SEGMENTS)
         ops.least *= 2; /* a segment for each process */

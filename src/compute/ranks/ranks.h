@@ -38,8 +38,6 @@ size_t ranks_count(void);
 bool ranks_at(size_t i, struct ranks_one *); /* false past the last */
 /* How many were lost or could not be had since the program began, and why the last one was. */
 size_t ranks_lost(struct err *why);
-/* The ranks of hosts ("a:2,b"); 0 and *err: the words name none. */
-size_t ranks_hosts(const char *hosts, struct err *err);
 /* The process of a rank: for the program's main, where its only argument is this. */
 #define RANKS_ARGUMENT "--rank"
 int ranks_serve(void);

@@ -9,6 +9,8 @@ libcompute_a_SOURCES += \
   src/compute/ranks/ask.h \
   src/compute/ranks/drawn.c \
   src/compute/ranks/drawn.h \
+  src/compute/ranks/hosts.c \
+  src/compute/ranks/hosts.h \
   src/compute/ranks/rank.c \
   src/compute/ranks/rank.h \
   src/compute/ranks/ranks.c \

@@ -68,9 +68,6 @@ enum status team_start(struct team *, const struct team_plan *, struct err *err)
 void team_end(struct team *);
 /* The program that is started here, and the seconds of silence after which a rank is lost. */
 void team_program(const char *path, double patience);
-/* The number of ranks that hosts have; 0 and *err: no hosts. */
-size_t team_hosts(const char *hosts, struct err *err);
-
 /* Deals n rows out to the ranks that are alive; BACKEND: none is. */
 enum status team_deal(struct team *, size_t n, struct team_deal *, struct err *err);
 /* After a request: where the work of a rank, of some seconds at least, was half as much again as

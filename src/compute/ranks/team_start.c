@@ -3,9 +3,9 @@
 #include "compute/ranks/team.h"
 
 #include "base/mem.h"
+#include "compute/ranks/hosts.h"
 #include "compute/ranks/rank.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -28,57 +28,6 @@ void team_program(const char *path, double seconds)
 {
     program = path ? path : program;
     patience = seconds;
-}
-
-/* Names of hosts. */
-
-/* Reads "name:count" and a comma; false where there is none.  Names have only letters that no
- * program takes for an option or a command. */
-static bool next_host(const char **at, char name[WIRE_WORDS], size_t *count)
-{
-    size_t n = 0;
-    const char *s = *at;
-
-    while (isalnum((unsigned char)s[n]) || (s[n] && strchr("._@-", s[n])))
-        n++;
-    if (n == 0 || n >= WIRE_WORDS || s[0] == '-')
-        return false;
-    snprintf(name, WIRE_WORDS, "%.*s", (int)n, s);
-    *count = 1;
-    s += n;
-    if (*s == ':') {
-        char *end;
-        const unsigned long v = isdigit((unsigned char)s[1]) ? strtoul(s + 1, &end, 10) : 0;
-        if (v == 0 || v > TEAM_MOST)
-            return false;
-        *count = v;
-        s = end;
-    }
-    if (*s != ',' && *s != '\0')
-        return false;
-    *at = *s == ',' ? s + 1 : s;
-    return *s == '\0' || s[1] != '\0';
-}
-
-size_t team_hosts(const char *hosts, struct err *err)
-{
-    char name[WIRE_WORDS];
-    size_t all = 0, n;
-
-    for (const char *at = hosts; *at; all += n)
-        if (!next_host(&at, name, &n)) {
-            err_set(err, ST_USAGE, "hosts=%.80s: expected names with their numbers of ranks",
-                    hosts);
-            err_hint(err, "set hosts=a:2,b:2");
-            return 0;
-        }
-    if (all == 0 || all > TEAM_MOST) {
-        err_set(err, ST_USAGE, "hosts=%.80s: 1 to %d ranks are possible, not %zu", hosts,
-                TEAM_MOST, all);
-        err_hint(err, "set hosts=a:2,b:2");
-        return 0;
-    }
-    return all;
 }
 
 /* MPI starts these processes, which then are one rank (crew.h). */
@@ -245,11 +194,11 @@ static enum status places(struct team *t, const struct team_plan *plan, struct e
 
     t->count = plan->count;
     if (plan->hosts && *plan->hosts) {
-        t->count = team_hosts(plan->hosts, err);
+        t->count = hosts_count(plan->hosts, err);
         if (t->count == 0)
             return ST_USAGE;
         size_t at = 0;
-        for (const char *s = plan->hosts; *s && next_host(&s, name, &n);)
+        for (const char *s = plan->hosts; *s && hosts_next(&s, name, &n);)
             for (size_t i = 0; i < (is_mpi(name) ? 1 : n) && at < TEAM_MOST; i++) {
                 t->rank[at].crew = is_mpi(name) ? n : 0;
                 snprintf(t->rank[at++].place, WIRE_WORDS, "%s", name);

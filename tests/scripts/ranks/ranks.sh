@@ -85,6 +85,13 @@ before=$(wc -l <asked)
 run --format json -s far.gpd -e 'fit features=256 solver=pcg rtol=1e-4'
 is "a session asks for no machine" "$(wc -l <asked)" "$before"
 ok "and has one process" sh -c '! grep -q "\"processes\":" .out'
+printf 'a slots=2 # a large one\n\nme@b\n' >machines
+rm asked
+run --format json --threads 3 -e "set hosts=./machines; $open; fit features=256 solver=direct" -e 'set'
+is "machines of a file" "$(sort asked | tr '\n' ';')" \
+    'a gpdesk --rank;a gpdesk --rank;me@b gpdesk --rank;'
+run -e 'set hosts=./nowhere'
+has "a file that is not there is told" "$out$err" 'hosts=./nowhere: No such file'
 run --format json --hosts a,broken -e "$open; fit features=256 solver=pcg rtol=1e-5"
 has "a machine that cannot be had is told" "$out" '"type":"warning".*"name":"ranks".*broken'
 has "with what to do" "$out" 'ssh broken gpdesk --version'
