@@ -137,7 +137,7 @@ run --format json -e 'open dna.csv types=seq=sequence target=z; cols y role=skip
 has "of two classes the row has one" "$out" '"command":"explain-row".*"class":"no"'
 run -e 'demo motifs n=40; cols many role=target; cols count role=skip; kernel wd(n=2)' \
     -e 'likelihood bernoulli; fit; explain-row row:5'
-has "also where it is a number" "$out" 'row 5   latent mean [-0-9.]*  class [01]$'
+has "also where it is a number" "$out" 'row 5   latent mean [-0-9.]*  class [01]  predicted [01] (p [0-9.e-]* of 1)$'
 run --format json -e 'open dna.csv types=seq=sequence target=y; cols z role=skip; kernel wd(n=1)' \
     -e 'fit; explain-row row:5'
 has "with places, each letter at each position" "$out" \
