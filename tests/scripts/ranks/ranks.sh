@@ -19,14 +19,14 @@ work="tune features=128 rows=6000; fit features=256 solver=pcg rtol=1e-5 plan=re
 predict columns=row,mean,sd out=pcg.csv
 fit solver=direct features=256; predict columns=row,mean,sd out=direct.csv
 fit solver=svrg features=128 maxit=10; predict columns=row,mean out=svrg.csv
-score; check; pca rows=500; tune nmll=approx features=512 evals=4
+score; check; pca; tune nmll=approx features=512 evals=4
 open kinds.csv target=kind; cols y role=skip; split test=13% seed=2; likelihood softmax
 fit features=128; predict columns=row,class,p out=classes.csv"
 # The records without what a second run of one process would change, too.
 figures() {
     sed -e 's/"seconds":{[^}]*}//; s/"[a-z_]*seconds[a-z_]*":[-+0-9.e]*//g' \
         -e 's/"\(started\|at\|peak_bytes\|speed\|processes\|per_second\)":[-+0-9.e]*,*//g' "$1" |
-        grep '"type":"result"' | grep -o '"\(nmll\|rmse\|mean_z2\|residual\|iterations\|noise\|eigenvalues\)":[^]}]*'
+        grep '"type":"result"' | grep -o '"\(nmll\|rmse\|mean_z2\|residual\|iterations\|noise\|share\)":[^]}]*'
 }
 
 all() { # directory, options: the work in a directory of its own
