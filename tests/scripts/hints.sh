@@ -32,6 +32,7 @@ keep
 look
 make
 mend
+mpirun
 name
 near
 numpy.save
@@ -41,6 +42,7 @@ precond
 raise
 rename
 solver
+ssh
 the
 twice
 types
