@@ -137,10 +137,21 @@ size_t err_unreported(void)
     return atomic_load(&unreported);
 }
 
+static atomic_size_t refused;
+
+size_t err_refused(void)
+{
+    return atomic_load(&refused);
+}
+
 enum status err_nomem(struct err *err, size_t bytes, const char *what)
 {
+    enum { LARGE = 1 << 20 };
+
     if (!err)
         atomic_fetch_add(&unreported, 1);
+    if (bytes < LARGE)
+        atomic_fetch_add(&refused, 1);
     return err_set(err, ST_NOMEM, "out of memory: %s needs %.4g MB more than there is", what,
                    (double)bytes / (1024.0 * 1024.0));
 }

@@ -67,6 +67,9 @@ enum status err_nomem(struct err *err, size_t bytes, const char *what);
  * or written may then be incomplete, and the exit status of the program has to tell.  Counts for
  * the process. */
 size_t err_unreported(void);
+/* How many requests for less than 1 MB (or of unknown size) have been refused so far, told or not.
+ * Where one was, what seems to be damaged may only have had no memory. */
+size_t err_refused(void);
 void err_clear(struct err *err);
 
 #endif

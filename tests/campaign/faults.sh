@@ -26,6 +26,11 @@ done
 rc=$?
 sed 's/^/# /' said
 is "import: no run lacks a part for one refused request" "$rc" 0
+# A session that there is no memory to read is not opened: requests about the reading of runs.
+"$drive" --scene=resume --class=alloc --first=3249 --last=3252 >said 2>&1
+rc=$?
+sed 's/^/# /' said
+is "resume: no run is taken for damaged for want of memory" "$rc" 0
 # What there is no memory for on the command line is no mistake of its words: requests about 202.
 "$drive" --scene=import --class=alloc --first=196 --last=208 >said 2>&1
 rc=$?

@@ -1093,6 +1093,8 @@ static bool next_part(sqlite3_stmt *q, size_t expected, const void **data, size_
     const int rc = sqlite3_step(q);
 
     *end = rc == SQLITE_DONE;
+    if ((rc & 0xff) == SQLITE_NOMEM)
+        (void)err_nomem(NULL, 0, "the session");
     if (rc != SQLITE_ROW || sqlite3_column_int64(q, 0) != (int64_t)expected ||
         sqlite3_column_int(q, 2) != 1 || sqlite3_column_type(q, 1) != SQLITE_BLOB)
         return false;
@@ -1169,7 +1171,10 @@ bool store_db_json_valid(struct sdb *s, const char *text)
 
     if (q) {
         sqlite3_bind_text(q, 1, text, -1, SQLITE_STATIC);
-        valid = sqlite3_step(q) == SQLITE_ROW && sqlite3_column_int64(q, 0);
+        const bool answered = sqlite3_step(q) == SQLITE_ROW;
+        valid = answered && sqlite3_column_int64(q, 0);
+        if (!answered)
+            (void)failed(s, NULL);
     }
     sqlite3_finalize(q);
     return valid;

@@ -272,7 +272,11 @@ static void jdoc_at(struct jdoc *j, const char *path, const char **type, const c
     } else if (node->type == J_TEXT) {
         j->plain = strndup(node->at + 1, node->len - 2);
         *plain = j->plain;
+        if (!j->plain) /* without it the text is read as another */
+            store_doc_wrong(j, "out of memory at %.120s", path);
     }
+    if (j->raw.failed || (node->type == J_TEXT && !j->plain))
+        (void)err_nomem(NULL, 0, "the session");
 }
 
 #define PATH_OF(name)                              \

@@ -434,6 +434,7 @@ enum status store_load(struct workspace *ws, struct sdb *db, struct store_loaded
                        struct err *err)
 {
     struct loader l = { .ws = ws, .db = db, .out = out };
+    const size_t refused = err_refused();
     enum status rc = store_db_each_state(db, take_state, &l, err);
 
     timeline_base(ws);
@@ -464,6 +465,10 @@ enum status store_load(struct workspace *ws, struct sdb *db, struct store_loaded
         if (err)
             *err = l.err;
     }
+    /* What there was no memory for looks as if it were damaged, and would be written again without
+     * the rest. */
+    if (rc == ST_OK && err_refused() != refused)
+        rc = err_nomem(err, 0, "the session");
     loader_free(&l);
     ws->serial++;
     return rc;
