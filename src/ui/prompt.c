@@ -562,7 +562,7 @@ bool prompt_searching(void)
 
 bool prompt_empty(void)
 {
-    return rl_end == 0 && !prompt_searching();
+    return rl_end == 0 && !prompt_searching() && !pr.flooded;
 }
 
 bool prompt_vi(void)

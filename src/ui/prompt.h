@@ -50,7 +50,9 @@ void prompt_resume(void);
 void prompt_clear(void);
 void prompt_set(const char *text);   /* replaces the line; the cursor goes to its end */
 const char *prompt_text(void);
-bool prompt_empty(void);        /* true if nothing is typed and no search or argument is active */
+/* True if nothing is typed, no search or argument is active, and no line that was too long goes
+ * on. */
+bool prompt_empty(void);
 bool prompt_searching(void);         /* true during Ctrl-R and the like: Esc ends it */
 bool prompt_vi(void);                /* true in vi editing mode: Esc belongs to the line editor */
 void prompt_editing(const char *mode);  /* "emacs", "vi", or "auto" as in ~/.inputrc */
