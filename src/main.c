@@ -16,7 +16,7 @@
 #include "base/text.h"
 #include "compute/backend.h"
 #include "compute/linalg/blas.h"
-#include "compute/ranks/ranks.h"
+#include "compute/ranks/rank.h"
 #include "ui/lifecycle.h"
 #include "ui/ui.h"
 
@@ -498,8 +498,8 @@ int main(int argc, char **argv)
 
     app_begin();
     fill_descriptors();
-    if (argc == 2 && strcmp(argv[1], RANKS_ARGUMENT) == 0)
-        return ranks_serve();
+    if (argc == 2 && strcmp(argv[1], RANK_ARGUMENT) == 0)
+        return rank_main(STDIN_FILENO, STDOUT_FILENO);
     log_open(getenv("GPDESK_LOG"));
     set_locale();
     int status = settings(&c, argc, argv, &complaints);

@@ -18,6 +18,7 @@ TESTS += tests/scripts/analyses.sh tests/screens/analyses.sh
 EXTRA_DIST += tests/scripts/analyses.sh tests/screens/analyses.sh \
   tests/scripts/analyses/autos.gps tests/scripts/analyses/dates.gps \
   tests/scripts/analyses/sequences.gps
+EXTRA_DIST += tests/scripts/ranks/long.sh
 EXTRA_DIST += tests/scripts/intervals.sh tests/scripts/calibrate.sh tests/scripts/learned.sh \
   tests/scripts/programs.sh tests/scripts/report.sh tests/scripts/maps/cnn.sh \
   tests/scripts/maps/places.sh tests/scripts/maps/rare.sh tests/screens/maps.sh \

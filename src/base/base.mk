@@ -2,6 +2,8 @@
 noinst_LIBRARIES += libbase.a
 libbase_a_SOURCES = \
   src/base/buf.c src/base/buf.h \
+  src/base/subprocess.c src/base/subprocess.h \
+  src/base/clock.h \
   src/base/dirs.c src/base/dirs.h \
   src/base/limits.c src/base/limits.h \
   src/base/log.c src/base/log.h \

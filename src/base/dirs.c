@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static const struct {
     const char *variable, *fallback; /* fallback: relative to HOME; NULL: none */
@@ -64,4 +65,23 @@ enum status dirs_make_parent(const char *file, struct err *err)
         dir.failed ? err_nomem(err, dir.len, "a path") : dirs_make(buf_str(&dir), err);
     buf_free(&dir);
     return rc;
+}
+
+bool dirs_beside(size_t n, const char *name, const char *folder, const char *installed,
+                 struct buf *out)
+{
+    char self[4096];
+
+    buf_clear(out);
+    if (n == 2)
+        buf_printf(out, "%s/%s", installed, name);
+    if (n >= 2)
+        return n == 2;
+    const ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
+    self[len > 0 ? len : 0] = '\0';
+    const char *slash = strrchr(self, '/');
+    if (slash)
+        buf_printf(out, "%.*s/%s%s%s", (int)(slash - self), self, n ? folder : "", n ? "/" : "",
+                   name);
+    return true;
 }

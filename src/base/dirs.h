@@ -1,4 +1,5 @@
-/* base/dirs.h -- where gpdesk keeps its files: the XDG base directories.
+/* base/dirs.h -- where gpdesk keeps its files: the XDG base directories; and where its own parts
+ * are.
  *
  * Each is $XDG_..._HOME/gpdesk, or its default below $HOME.  By the specification a relative path
  * in the environment counts as none. */
@@ -21,5 +22,9 @@ bool dirs_path(enum dirs, const char *name, struct buf *out);
 enum status dirs_make(const char *path, struct err *);
 /* Creates the directory that `file` lies in. */
 enum status dirs_make_parent(const char *file, struct err *);
+/* Where a part of the program is: writes the n-th place to look at; false past the last.  0: beside
+ * the executable (a build tree), 1: in `folder` relative to it, 2: in `installed`. */
+bool dirs_beside(size_t n, const char *name, const char *folder, const char *installed,
+                 struct buf *out);
 
 #endif

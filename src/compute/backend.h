@@ -187,9 +187,8 @@ struct fop_softmax;
 struct fop_chosen { size_t rows, per; const size_t *at; };
 
 /* Of a backend of several processes, since they were started: how many there are, the seconds that
- * they worked and waited for each other, all together, and that sums took; how many were lost, and
- * why the last one was. */
-struct backend_spent { size_t ranks, lost; double work, waiting, sums; struct err why; };
+ * they worked, all together, and that sums took. */
+struct backend_spent { size_t ranks; double work, sums; };
 
 /* NULL members: `has_dtile` to `grad` are done by the CPU backend, `gram` to `blocks` by blocks
  * of rows from the backend's tiles.  A backend that has all of these is asked for tiles of

@@ -1,6 +1,7 @@
 /* compute/backend_load.c -- finding and opening the module of a backend (backend_load.h). */
 #include "compute/backend_load.h"
 
+#include "base/dirs.h"
 #include "compute/linalg/blas.h"
 
 #include <ctype.h>
@@ -56,28 +57,6 @@ static enum status open_module(const char *path, const struct backend_ops **out,
     return ST_OK;
 }
 
-/* The n-th path to try; false past the last. */
-static bool place(size_t n, char path[512])
-{
-    const char *const beside[] = { "", "../lib/gpdesk/" };
-
-    if (n == 2)
-        snprintf(path, 512, "%s/%s", PKGLIBDIR, file_name);
-    if (n >= 2)
-        return n == 2;
-    char self[400];
-    const ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
-    self[len > 0 ? len : 0] = '\0';
-    char *slash = strrchr(self, '/');
-    if (!slash) {
-        path[0] = '\0';
-        return true;
-    }
-    slash[1] = '\0';
-    snprintf(path, 512, "%s%s%s", self, beside[n], file_name);
-    return true;
-}
-
 /* True when there is a driver.  Without one the module is not opened, because its libraries are
  * large. */
 static bool driver_here(void)
@@ -87,33 +66,46 @@ static bool driver_here(void)
     return driver != NULL;
 }
 
+static const char *asked_for(const char *variable)
+{
+    const char *asked = getenv(variable);
+
+    return asked && *asked ? asked : NULL;
+}
+
+bool backend_load_path(const char *variable, const char *file, struct buf *path)
+{
+    size_t n = 0;
+
+    if (asked_for(variable)) {
+        buf_clear(path);
+        buf_puts(path, asked_for(variable));
+        return !path->failed;
+    }
+    while (dirs_beside(n, file, "../lib/gpdesk", PKGLIBDIR, path))
+        if (!path->failed && access(buf_str(path), R_OK) == 0)
+            return true;
+        else
+            n++;
+    return false;
+}
+
 static const struct backend_ops *look(char why[BACKEND_WHY])
 {
-    const char *asked = getenv("GPDESK_CUDA_MODULE");
+    struct buf path = { 0 };
     const struct backend_ops *ops = NULL;
     struct err err = { 0 };
-    char path[512] = "";
 
-    if (asked && *asked) {
-        snprintf(path, sizeof path, "%s", asked);
-    } else {
-        size_t n = 0;
-        while (place(n, path) && (!*path || access(path, R_OK) != 0))
-            n++;
-        if (access(path, R_OK) != 0) {
-            snprintf(why, BACKEND_WHY, "no module for CUDA (%s) is installed", file_name);
-            return NULL;
-        }
-        if (!driver_here()) {
-            snprintf(why, BACKEND_WHY, "no CUDA device: there is no driver (libcuda.so.1)");
-            return NULL;
-        }
-    }
-    if (open_module(path, &ops, &err) != ST_OK) {
+    if (!backend_load_path("GPDESK_CUDA_MODULE", file_name, &path))
+        err_set(&err, ST_NOT_FOUND, "no module for CUDA (%s) is installed", file_name);
+    else if (!asked_for("GPDESK_CUDA_MODULE") && !driver_here())
+        err_set(&err, ST_NOT_FOUND, "no CUDA device: there is no driver (libcuda.so.1)");
+    else
+        open_module(buf_str(&path), &ops, &err);
+    buf_free(&path);
+    if (err.code != ST_OK)
         snprintf(why, BACKEND_WHY, "%.*s", BACKEND_WHY - 1, err.msg);
-        return NULL;
-    }
-    return ops->probe(why, BACKEND_WHY) > 0 ? ops : NULL;
+    return err.code == ST_OK && ops->probe(why, BACKEND_WHY) > 0 ? ops : NULL;
 }
 
 const struct backend_ops *backend_module(const char **why)

@@ -7,10 +7,14 @@
 #ifndef GPDESK_BACKEND_LOAD_H
 #define GPDESK_BACKEND_LOAD_H
 
+#include "base/buf.h"
 #include "compute/backend.h"
 
 enum { BACKEND_WHY = 400 };
 
+/* The file of a module: what a variable of the environment names, else the first of those places
+ * that has it; false: none has. */
+bool backend_load_path(const char *variable, const char *file, struct buf *path);
 /* The module's backend if it has at least one device; else NULL, and *why in one line.  The answer
  * is kept for each file name.  Not thread-safe. */
 const struct backend_ops *backend_module(const char **why);

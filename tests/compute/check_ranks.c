@@ -6,6 +6,7 @@
 #include "compute/linalg/blas.h"
 #include "compute/models/model.h"
 #include "compute/ranks/hosts.h"
+#include "compute/ranks/rank.h"
 #include "compute/ranks/ranks.h"
 #include "compute/rng.h"
 #include "summed.h"
@@ -93,7 +94,7 @@ START_TEST(same_bits)
     ck_assert_uint_eq(ranks_lost(NULL), 0);
     summed_done(&one);
     summed_free(&g);
-    ranks_end();
+    ranks_end(false);
 }
 END_TEST
 
@@ -150,7 +151,7 @@ START_TEST(kernels_travel)
     kernel_travels("rbf(ard) * periodic + linear(weight=0.5) + constant");
     kernel_travels("rbf(ard=1x4:2:1x7)");
     kernel_travels("matern(nu=3/2,ard) + rq(alpha=0.75)");
-    ranks_end();
+    ranks_end(false);
 }
 END_TEST
 
@@ -201,7 +202,7 @@ START_TEST(mpi_same_bits)
     summed_done(&many);
     summed_done(&one);
     summed_free(&g);
-    ranks_end();
+    ranks_end(false);
 }
 END_TEST
 
@@ -268,7 +269,7 @@ START_TEST(killed)
         ck_assert_uint_eq(ranks_lost(&why), i + 1);
         ck_assert_ptr_nonnull(strstr(why.msg, "has ended"));
     }
-    ranks_end();
+    ranks_end(false);
 }
 END_TEST
 
@@ -279,7 +280,7 @@ START_TEST(mpi_ends)
     const struct backend_ops *be = mpi_of("mpi:3");
     if (be)
         passes_under(be, true);
-    ranks_end();
+    ranks_end(false);
 }
 END_TEST
 
@@ -288,7 +289,7 @@ START_TEST(none_left)
 {
     attack.rank = 0, attack.signal = SIGKILL, attack.after = 10;
     passes_under(ranks_of(1, 1), true);
-    ranks_end();
+    ranks_end(false);
 }
 END_TEST
 
@@ -303,7 +304,7 @@ START_TEST(hung)
     passes_under(be, false);
     ck_assert_uint_eq(ranks_lost(&why), 1);
     ck_assert_ptr_nonnull(strstr(why.msg, "did not answer"));
-    ranks_end();
+    ranks_end(false);
 }
 END_TEST
 
@@ -361,7 +362,7 @@ START_TEST(slow_rank)
     summed_free(&g);
     free(one);
     free(many);
-    ranks_end();
+    ranks_end(false);
 }
 END_TEST
 
@@ -407,7 +408,7 @@ START_TEST(stopped)
     featmap_free(fm);
     summed_free(&g);
     free(G);
-    ranks_end();
+    ranks_end(false);
 }
 END_TEST
 
@@ -467,7 +468,7 @@ START_TEST(rubbish)
             close(in[1]);
             if (!freopen("/dev/null", "w", stdout))
                 _exit(2);
-            execl("/proc/self/exe", "check_ranks", RANKS_ARGUMENT, (char *)NULL);
+            execl("/proc/self/exe", "check_ranks", RANK_ARGUMENT, (char *)NULL);
             _exit(2);
         }
         close(in[0]);
@@ -597,14 +598,14 @@ START_TEST(fits)
         }
     }
     pool_free(pool);
-    ranks_end();
+    ranks_end(false);
 }
 END_TEST
 
 int main(int argc, char **argv)
 {
-    if (argc == 2 && strcmp(argv[1], RANKS_ARGUMENT) == 0)
-        return ranks_serve();
+    if (argc == 2 && strcmp(argv[1], RANK_ARGUMENT) == 0)
+        return rank_main(STDIN_FILENO, STDOUT_FILENO);
     Suite *s = suite_create("ranks");
     TCase *t = tcase_create("ranks");
     int configurations = 0;

@@ -8,6 +8,7 @@
 #include "app/core/workspace.h"
 #include "app/core/workspace_exec.h"
 #include "app/core/ws_tell.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -54,10 +55,7 @@ struct jobs {
 
 double job_now(void)
 {
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec;
+    return clock_now();
 }
 
 /* Worker side. */

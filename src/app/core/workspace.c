@@ -10,7 +10,6 @@
 #include "base/mem.h"
 #include "base/spill.h"
 #include "compute/backend_load.h"
-#include "compute/ranks/hosts.h"
 #include "compute/ranks/ranks.h"
 #include "data/cache.h"
 
@@ -97,7 +96,7 @@ void workspace_free(struct workspace *ws)
     owner_free_all(ws);
     release(ws);
     pool_free(ws->pool);
-    ranks_end();
+    ranks_end(false);
     free(ws->origin);
     free(ws);
 }
@@ -278,7 +277,7 @@ static void fit_device(struct workspace *ws)
     if (jobs_count(ws->jobs) > 0 || fit_ranks(ws) || strcmp(ws->device, ws->opt.device) == 0)
         return;
     if (ws->backend->spent)
-        ranks_end();
+        ranks_end(true);
     snprintf(ws->device, sizeof ws->device, "%s", ws->opt.device);
     if (backend_choose(ws->device, &ws->backend, &err) != ST_OK)
         ws_warn(ws, "device", "%s; the CPU is used instead", err.msg);

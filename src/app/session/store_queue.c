@@ -4,6 +4,7 @@
 
 #include "app/session/store_impl.h"
 #include "app/session/store_write.h"
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -65,10 +66,7 @@ struct store_queue {
 
 double store_queue_now(void)
 {
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    return clock_now();
 }
 
 /* Records. */

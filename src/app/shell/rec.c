@@ -1,6 +1,7 @@
 /* app/shell/rec.c -- records as JSON lines and as lines for people. See rec.h. */
 #include "app/shell/rec.h"
 
+#include "base/clock.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -246,14 +247,6 @@ void rec_text_lines(const struct rec *r, struct buf *out)
 
 /* The writer. */
 
-static double now(void)
-{
-    struct timespec ts;
-
-    clock_gettime(CLOCK_MONOTONIC, &ts);
-    return (double)ts.tv_sec + 1e-9 * (double)ts.tv_nsec;
-}
-
 /* The value of a numeric member of the record's JSON, used to limit progress lines; NaN if
  * absent. */
 static double member(const struct rec *r, const char *key)
@@ -269,7 +262,7 @@ static double member(const struct rec *r, const char *key)
 /* True if a progress line is due: another job or phase, 10 % more, or 10 s later. */
 static bool tick_due(struct rec_writer *w, const struct rec *r)
 {
-    const double share = member(r, "share"), t = now();
+    const double share = member(r, "share"), t = clock_now();
     const bool other = strcmp(w->tick_run, r->run) || strcmp(w->tick_phase, r->name);
 
     /* A job that ends at once needs no line. If the share is NaN, the comparison is false and only

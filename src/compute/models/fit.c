@@ -2,6 +2,7 @@
  * of the solves of several targets. */
 #include "compute/models/fit.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 
 #include <math.h>
@@ -13,9 +14,7 @@
 
 double fit_now(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    return clock_now();
 }
 
 void fit_warn(struct fit_info *info, const char *name, const char *fmt, ...)

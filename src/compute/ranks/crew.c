@@ -1,61 +1,37 @@
 /* compute/ranks/crew.c -- requests to a rank of several processes (crew.h). */
 #include "compute/ranks/crew.h"
 
+#include "base/buf.h"
 #include "base/mem.h"
+#include "compute/backend_load.h"
 #include "compute/ranks/answer.h"
 #include "compute/ranks/drawn.h"
 
 #include <dlfcn.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 /* The module. */
 
-static void *open_module(char path[PATH_MAX])
-{
-    const char *asked = getenv("GPDESK_MPI_MODULE");
-    const char *const beside[] = { "", "../lib/gpdesk/" };
-    char self[PATH_MAX / 2];
-    const ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
-    void *module = NULL;
-
-    self[len > 0 ? len : 0] = '\0';
-    char *slash = strrchr(self, '/');
-    if (slash)
-        slash[1] = '\0';
-    if (asked && *asked) {
-        snprintf(path, PATH_MAX, "%s", asked);
-        return dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    }
-    for (size_t i = 0; !module && i < 3; i++) {
-        if (i < 2)
-            snprintf(path, PATH_MAX, "%s%s%s", self, beside[i], CREW_MODULE);
-        else
-            snprintf(path, PATH_MAX, "%s/%s", PKGLIBDIR, CREW_MODULE);
-        module = access(path, R_OK) == 0 ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
-    }
-    return module;
-}
-
 /* The module, where the environment says that the process was started by MPI.  NULL: it was not, or
  * the module cannot be opened (*err). */
 static const struct crew_calls *module_calls(struct err *err)
 {
     const struct crew_calls *(*entry)(void) = NULL;
-    char path[PATH_MAX];
+    struct buf path = { 0 };
 
     if (!getenv("OMPI_COMM_WORLD_SIZE"))
         return NULL;
-    void *module = open_module(path);
+    const bool there = backend_load_path("GPDESK_MPI_MODULE", CREW_MODULE, &path);
+    void *module = there ? dlopen(buf_str(&path), RTLD_NOW | RTLD_LOCAL) : NULL;
     void *at = module ? dlsym(module, CREW_ENTRY) : NULL;
     memcpy(&entry, &at, sizeof entry);
     const struct crew_calls *calls = entry ? entry() : NULL;
+    buf_free(&path);
     if (calls && calls->abi == CREW_ABI)
         return calls;
-    err_set(err, ST_BACKEND, "%.200s is not there, or of another version", path);
+    err_set(err, ST_BACKEND, "%s is not there, or of another version", CREW_MODULE);
     return NULL;
 }
 

@@ -1,6 +1,7 @@
 /* compute/ranks/rank.c -- the process of a rank: it listens, works and meets (rank.h). */
 #include "compute/ranks/rank.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "compute/backend.h"
 #include "compute/linalg/blas.h"
@@ -169,7 +170,7 @@ static void tick(void *ctx, const struct tick *t)
 {
     struct rank *r = ctx;
     const struct wire_tick told = { t->phase, t->done, t->total };
-    const double now = wire_now();
+    const double now = clock_now();
 
     if (!r->tells || now - r->told < TICK_SECONDS)
         return;
@@ -267,16 +268,17 @@ static void settle(struct rank *r, const struct wire_hello *there)
         threads /= 2;
 }
 
-/* All processes of a crew settle as its first; false where they are not alike. */
-static bool settle_crew(struct rank *r, struct wire_hello *there, struct wire_hello *here)
+/* This process settles, and all others of its crew do as the first; false where they are not
+ * alike. */
+static bool settle_all(struct rank *r, struct wire_hello *there, struct wire_hello *here)
 {
     struct wire_hello other;
     struct err err;
     bool alike = true;
 
-    r->crew.calls->share(there, sizeof *there);
-    if (r->crew.rank != 0)
-        settle(r, there);
+    if (r->crew.size > 1)
+        r->crew.calls->share(there, sizeof *there);
+    settle(r, there);
     wire_hello_of(here, there->threads);
     if (r->crew.rank != 0)
         r->crew.calls->send(0, here, sizeof *here);
@@ -297,9 +299,7 @@ static bool greet(struct rank *r)
         head.bytes != sizeof there || wire_get(&r->wire, &there, sizeof there, NULL) != ST_OK ||
         !wire_hello_sound(&there) || there.threads > THREADS_MOST)
         return false;
-    settle(r, &there);
-    wire_hello_of(&here, there.threads);
-    if (r->crew.size > 1 && !settle_crew(r, &there, &here))
+    if (!settle_all(r, &there, &here))
         return false;
     send_all(r, WIRE_HELLO, &here, sizeof here, NULL, 0);
     return true;
@@ -326,7 +326,7 @@ int rank_main(int in, int out)
     struct wire_hello there, here;
     if (crew_begin(&r.crew, &err) != ST_OK)
         return 1;
-    if (r.crew.rank != 0 && settle_crew(&r, &there, &here))
+    if (r.crew.rank != 0 && settle_all(&r, &there, &here))
         crew_work(&r.crew, &r.answers);
     if (!greet(&r) || pthread_create(&listener, NULL, listen_on, &r) != 0)
         return 1;

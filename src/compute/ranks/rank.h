@@ -6,7 +6,7 @@
 
 #include "compute/ranks/wire.h"
 
-/* The word that makes gpdesk one, as its only argument. */
+/* For the program's main: the word that makes it one, as its only argument. */
 #define RANK_ARGUMENT "--rank"
 
 /* Serves over two descriptors and returns the exit status of the process. */

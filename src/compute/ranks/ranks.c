@@ -3,15 +3,12 @@
 
 #include "base/mem.h"
 #include "compute/ranks/drawn.h"
-#include "compute/ranks/hosts.h"
-#include "compute/ranks/rank.h"
 #include "compute/ranks/ranks_impl.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static struct team team;
 /* What the team is to be; whether there is one, whether it has to be started anew, and why it could
@@ -31,11 +28,6 @@ static struct {
 } shown = { .lock = PTHREAD_MUTEX_INITIALIZER };
 static size_t lost_before; /* by earlier teams */
 static struct backend_ops ops; /* for the team of the moment */
-
-int ranks_serve(void)
-{
-    return rank_main(STDIN_FILENO, STDOUT_FILENO);
-}
 
 void ranks_program_for_tests(const char *path, double patience)
 {
@@ -66,11 +58,11 @@ static void show(void)
 }
 
 /* Ends a team that is taken. */
-static void end_team(void)
+static void end_team(bool hurried)
 {
     if (plan.started) {
         lost_before += team.lost;
-        team_end(&team);
+        team_end(&team, hurried);
         team.lost = 0;
     }
     lost_before += plan.failed.code != ST_OK;
@@ -98,14 +90,14 @@ const struct backend_ops *ranks_use(const struct ranks_plan *p)
 /* Starts a team that is taken, where that is due. */
 static enum status start_team(struct err *err)
 {
-    const struct team_plan of = { plan.count, plan.threads, plan.hosts };
+    const struct ranks_plan of = { plan.count, plan.threads, plan.hosts };
     struct err why = { 0 };
 
     if (!plan.renew && plan.failed.code != ST_OK && err)
         *err = plan.failed;
     if (!plan.renew)
         return plan.failed.code;
-    end_team();
+    end_team(false);
     const enum status rc = team_start(&team, &of, &why);
     plan.started = rc == ST_OK;
     plan.failed = why;
@@ -126,11 +118,11 @@ enum status ranks_start_for_tests(struct err *err)
     return rc;
 }
 
-void ranks_end(void)
+void ranks_end(bool hurried)
 {
     if (team_take(NULL, NULL) != ST_OK)
         return;
-    end_team();
+    end_team(hurried);
     show();
     plan.renew = true;
     team_give();

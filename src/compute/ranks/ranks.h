@@ -10,8 +10,9 @@
 #define GPDESK_RANKS_H
 
 #include "compute/backend.h"
+#include "compute/ranks/hosts.h"
 
-enum { RANKS_MOST = 64, RANKS_ROWS = 4096 /* operators of fewer rows stay here */ };
+enum { RANKS_MOST = HOSTS_MOST, RANKS_ROWS = 4096 /* operators of fewer rows stay here */ };
 
 /* `count` ranks on this machine, or those at `hosts` ("a:2,b"; "mpi:4": processes that mpirun
  * starts; "": none), of so many threads each. */
@@ -22,7 +23,9 @@ struct ranks_plan { size_t count, threads; const char *hosts; };
 const struct backend_ops *ranks_use(const struct ranks_plan *);
 /* Starts it now; USAGE for words that are no hosts, BACKEND when a rank cannot be had. */
 enum status ranks_start_for_tests(struct err *err);
-void ranks_end(void); /* ends their processes */
+/* Ends their processes; hurried: someone waits at the keyboard, and what does not end at once is
+ * killed. */
+void ranks_end(bool hurried);
 /* What ranks have done since they were started.  Seconds of work, of waiting for other ranks, and
  * of sums on their way. */
 struct ranks_one {
@@ -38,9 +41,6 @@ size_t ranks_count(void);
 bool ranks_at(size_t i, struct ranks_one *); /* false past the last */
 /* How many were lost or could not be had since the program began, and why the last one was. */
 size_t ranks_lost(struct err *why);
-/* The process of a rank: for the program's main, where its only argument is this. */
-#define RANKS_ARGUMENT "--rank"
-int ranks_serve(void);
 /* Another program to start, and the seconds of silence after which a rank counts as lost. */
 void ranks_program_for_tests(const char *path, double patience);
 /* The seconds of work after which it is looked at whether some rank is slow. */

@@ -5,7 +5,6 @@
 #include "compute/ranks/ranks.h"
 #include "compute/ranks/ranks_impl.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,13 +17,6 @@ static struct team_block block(const double *p, size_t rows, size_t cols)
 static struct team_rows rows_of(const double *p, size_t k)
 {
     return (struct team_rows){ (double *)p, p ? k : 0 };
-}
-
-static int probe(char *why, size_t len)
-{
-    if (len > 0)
-        *why = '\0';
-    return 1;
 }
 
 static enum status set(void *state, const double *hp, struct err *err)
@@ -267,11 +259,10 @@ static void spent(struct backend_spent *sum)
 {
     struct ranks_one one;
 
-    *sum = (struct backend_spent){ .lost = ranks_lost(&sum->why) };
+    *sum = (struct backend_spent){ .ranks = 0 };
     for (size_t i = 0; ranks_at(i, &one); i++) {
         sum->ranks += one.alive ? one.processes : 0;
         sum->work += one.work;
-        sum->waiting += one.waiting;
         sum->sums = one.sums > sum->sums ? one.sums : sum->sums;
     }
 }
@@ -281,7 +272,6 @@ const struct backend_ops ranks_ops = {
     .name = "ranks",
     .summary = "processes that share the rows",
     .least = RANKS_ROWS,
-    .probe = probe,
     .open = ranks_open,
     .close = ranks_close,
     .set = set,

@@ -1,6 +1,7 @@
 /* compute/ranks/team.c -- requests to ranks and their answers (team.h). */
 #include "compute/ranks/team.h"
 
+#include "base/clock.h"
 #include "compute/share.h"
 
 #include <pthread.h>
@@ -100,7 +101,7 @@ void team_give(void)
 
 void team_begin(struct team *t, struct ask_head *head, const struct team_deal *d)
 {
-    const double now = wire_now();
+    const double now = clock_now();
 
     head->serial = ++t->serial;
     for (size_t i = 0; i < d->count; i++) {

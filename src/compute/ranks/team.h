@@ -9,11 +9,12 @@
 
 #include "compute/ctl.h"
 #include "compute/ranks/ask.h"
+#include "compute/ranks/hosts.h"
 #include "compute/ranks/wire.h"
 
 #include <sys/types.h>
 
-enum { TEAM_MOST = 64, TEAM_PARTS = 4 };
+enum { TEAM_MOST = HOSTS_MOST, TEAM_PARTS = 4 };
 
 /* A block of numbers that goes to all ranks or comes from the first: columns of `rows` numbers. */
 struct team_block { double *p; size_t rows, cols, ld; };
@@ -63,9 +64,10 @@ struct team {
 /* The processes: `count` here, or those at `hosts` ("a:2,b"; NULL or "": none), with so many
  * threads each.  USAGE for words that are no hosts; BACKEND, with the reason, when one cannot be
  * had.  What has been started is then ended again. */
-struct team_plan { size_t count, threads; const char *hosts; };
-enum status team_start(struct team *, const struct team_plan *, struct err *err);
-void team_end(struct team *);
+struct ranks_plan; /* ranks.h */
+enum status team_start(struct team *, const struct ranks_plan *, struct err *err);
+/* hurried: someone waits at the keyboard. */
+void team_end(struct team *, bool hurried);
 /* The program that is started here, and the seconds of silence after which a rank is lost. */
 void team_program(const char *path, double patience);
 /* Deals n rows out to the ranks that are alive; BACKEND: none is. */

@@ -2,6 +2,7 @@
  * of a request that one of them does not finish (team.h). */
 #include "compute/ranks/team.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 
 #include <math.h>
@@ -83,7 +84,7 @@ static enum status meeting_came(struct wait *w, struct team_rank *r, const struc
     r->n = n;
     const enum status rc = wire_get(&r->wire, r->x, head->bytes, err);
     r->doing = TEAM_MEETS;
-    r->work += lap(r, wire_now());
+    r->work += lap(r, clock_now());
     return rc;
 }
 
@@ -114,7 +115,7 @@ static bool agree(const struct wait *w)
 static void hold_meeting(struct wait *w)
 {
     const struct team_rank *first = rank_at(w, 0);
-    const double begun = wire_now();
+    const double begun = clock_now();
 
     for (size_t i = 0; i < w->ask->deal->count; i++)
         rank_at(w, i)->waiting += lap(rank_at(w, i), begun);
@@ -125,7 +126,7 @@ static void hold_meeting(struct wait *w)
         enum status rc = wire_begin(&r->wire, WIRE_MET, first->n * sizeof *first->x, &why);
         rc = rc == ST_OK ? wire_put(&r->wire, first->x, first->n * sizeof *first->x, &why) : rc;
         r->doing = TEAM_WORKS;
-        r->heard = wire_now();
+        r->heard = clock_now();
         r->sums += lap(r, r->heard);
         if (rc != ST_OK) {
             lose(w, i, &why);
@@ -217,7 +218,7 @@ static enum status done_came(struct wait *w, size_t i, const struct wire_head *h
         rc = take_answer(w, i, d.numbers, err);
     if (rc != ST_OK)
         return rc;
-    r->work += lap(r, wire_now());
+    r->work += lap(r, clock_now());
     r->doing = TEAM_IDLE;
     if (d.rc != ST_OK) {
         take_error(w, &d);
@@ -252,7 +253,7 @@ static enum status message_came(struct wait *w, size_t i, struct err *err)
     struct wire_head head;
     enum status rc = wire_next(&r->wire, &head, err);
 
-    r->heard = wire_now();
+    r->heard = clock_now();
     if (rc != ST_OK)
         return rc;
     switch (head.kind) {
@@ -275,7 +276,7 @@ static void listen_all(struct wait *w)
         p[i] = (struct pollfd){ .fd = at_work(rank_at(w, i)) ? rank_at(w, i)->wire.in : -1,
                                 .events = POLLIN };
     poll(p, count, LOOK_MS);
-    const double now = wire_now();
+    const double now = clock_now();
     for (size_t i = 0; i < count; i++) {
         struct team_rank *r = rank_at(w, i);
         struct err why = { 0 };

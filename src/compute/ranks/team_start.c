@@ -2,27 +2,23 @@
  * again on this machine, by ssh on others. */
 #include "compute/ranks/team.h"
 
-#include "base/mem.h"
+#include "base/subprocess.h"
 #include "compute/ranks/hosts.h"
 #include "compute/ranks/rank.h"
+#include "compute/ranks/ranks.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
-
-extern char **environ;
 
 static const char *program = "/proc/self/exe";
 static double patience = 20.0;
 static const double start_seconds = 30.0;
+enum { END_MS = 2000, HURRIED_MS = 50 };
 
 void team_program(const char *path, double seconds)
 {
@@ -43,16 +39,7 @@ static bool is_here(const char *place)
 
 /* Processes. */
 
-static int actions(posix_spawn_file_actions_t *files, int end)
-{
-    int rc = posix_spawn_file_actions_adddup2(files, end, 0);
-
-    rc = rc ? rc : posix_spawn_file_actions_adddup2(files, 0, 1);
-    rc = rc ? rc : posix_spawn_file_actions_addopen(files, 2, "/dev/null", O_WRONLY, 0);
-    return rc ? rc : posix_spawn_file_actions_addclosefrom_np(files, 3);
-}
-
-/* Without a shell, with all signals at their defaults, with no file of ours. */
+/* This program, by ssh or mpirun where the place says so. */
 static int spawn(struct team_rank *r, int end)
 {
     const char *ssh = getenv("GPDESK_SSH"), *there = getenv("GPDESK_THERE");
@@ -66,59 +53,25 @@ static int spawn(struct team_rank *r, int end)
     char *const mpi[] = { (char *)"mpirun", (char *)"--bind-to", (char *)"none", (char *)"-np",
                           count, len > 0 ? self : (char *)program, (char *)RANK_ARGUMENT, NULL };
     char *const *argv = is_here(r->place) ? here : r->crew ? mpi : far;
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_t how;
-    sigset_t none, all;
 
     self[len > 0 ? len : 0] = '\0';
     snprintf(count, sizeof count, "%zu", r->crew);
-    sigemptyset(&none);
-    sigfillset(&all);
-    int rc = posix_spawn_file_actions_init(&files);
-    if (rc != 0)
-        return rc;
-    rc = posix_spawnattr_init(&how);
-    if (rc == 0) {
-        posix_spawnattr_setflags(&how, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF |
-                                           POSIX_SPAWN_SETSIGMASK);
-        posix_spawnattr_setpgroup(&how, 0);
-        posix_spawnattr_setsigdefault(&how, &all);
-        posix_spawnattr_setsigmask(&how, &none);
-        rc = actions(&files, end);
-        rc = rc ? rc : posix_spawnp(&r->pid, argv[0], &files, &how, argv, environ);
-        posix_spawnattr_destroy(&how);
-    }
-    posix_spawn_file_actions_destroy(&files);
-    if (rc != 0)
-        r->pid = 0;
-    return rc;
+    return subprocess_start(argv, end, &r->pid);
 }
 
-/* Waits for a process that was killed or has ended.  One that waits for a disk does not die even
- * from SIGKILL, and is then left behind. */
-static bool collect(pid_t pid, int milliseconds)
+/* Ends a process, within about three times so many milliseconds.  mpirun ends its processes itself
+ * when the first of them has ended or the connection has, and is given the time. */
+static void rank_end(struct team_rank *r, int milliseconds)
 {
-    for (int i = 0; i < milliseconds; i++) {
-        const pid_t got = waitpid(pid, NULL, WNOHANG);
-        if (got == pid || (got < 0 && errno != EINTR))
-            return true;
-        nanosleep(&(struct timespec){ 0, 1000000 }, NULL);
-    }
-    return false;
-}
-
-static void rank_end(struct team_rank *r)
-{
-    /* mpirun ends its processes itself when the first has ended: that is given some time. */
-    const bool ended = r->pid > 0 && r->crew && r->doing == TEAM_IDLE && collect(r->pid, 2000);
+    const bool ended = r->pid > 0 && r->crew && r->doing == TEAM_IDLE &&
+                       subprocess_collect(r->pid, milliseconds, NULL);
 
     if (r->wire.in >= 0)
         close(r->wire.in);
     r->wire.in = r->wire.out = -1;
-    if (r->pid > 0 && !ended && !(r->crew && collect(r->pid, 3000))) {
-        if (kill(-r->pid, SIGKILL) != 0)
-            kill(r->pid, SIGKILL);
-        collect(r->pid, 2000);
+    if (r->pid > 0 && !ended && !(r->crew && subprocess_collect(r->pid, milliseconds, NULL))) {
+        subprocess_kill(r->pid);
+        subprocess_collect(r->pid, milliseconds, NULL);
     }
     r->pid = 0;
     r->alive = false;
@@ -137,7 +90,7 @@ void team_lose(struct team *t, size_t rank, const struct err *why)
     t->why = *why;
     err_prefix(&t->why, "rank %zu of %zu%s%s: ", rank + 1, t->count, *r->place ? " on " : "",
                r->place);
-    rank_end(r);
+    rank_end(r, END_MS);
     t->alive--;
     t->lost++;
     t->generation++;
@@ -187,7 +140,7 @@ static enum status rank_greets(struct team_rank *r, const struct wire_hello *her
 }
 
 /* Puts the names of the hosts of the plan at its ranks. */
-static enum status places(struct team *t, const struct team_plan *plan, struct err *err)
+static enum status places(struct team *t, const struct ranks_plan *plan, struct err *err)
 {
     char name[WIRE_WORDS];
     size_t n;
@@ -210,7 +163,7 @@ static enum status places(struct team *t, const struct team_plan *plan, struct e
     return ST_OK;
 }
 
-enum status team_start(struct team *t, const struct team_plan *plan, struct err *err)
+enum status team_start(struct team *t, const struct ranks_plan *plan, struct err *err)
 {
     struct wire_hello here;
     size_t i = 0;
@@ -242,7 +195,7 @@ enum status team_start(struct team *t, const struct team_plan *plan, struct err 
         err->code = ST_BACKEND;
         snprintf(err->name, sizeof err->name, "%s", status_name(ST_BACKEND));
     }
-    team_end(t);
+    team_end(t, false);
     return ST_BACKEND;
 }
 
@@ -255,12 +208,12 @@ static void rank_say_end(const struct team_rank *r)
         wire_put(&r->wire, &head, sizeof head, NULL);
 }
 
-void team_end(struct team *t)
+void team_end(struct team *t, bool hurried)
 {
     for (size_t i = 0; i < t->count; i++)
         rank_say_end(&t->rank[i]);
     for (size_t i = 0; i < t->count; i++)
-        rank_end(&t->rank[i]);
+        rank_end(&t->rank[i], hurried ? HURRIED_MS : END_MS);
     t->count = t->alive = 0;
     t->generation++;
 }

@@ -3,6 +3,7 @@
 
 #include "compute/ranks/wire.h"
 
+#include "base/clock.h"
 #include "compute/backend.h"
 
 #include <elf.h>
@@ -12,25 +13,16 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
-
-double wire_now(void)
-{
-    struct timespec t = { 0 };
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* Waits until the descriptor is ready, as long as patience lasts. */
 static enum status ready(const struct wire *w, int fd, short events, struct err *err)
 {
-    const double until = wire_now() + w->patience;
+    const double until = clock_now() + w->patience;
 
     for (;;) {
         struct pollfd p = { .fd = fd, .events = events };
-        const double left = until - wire_now();
+        const double left = until - clock_now();
         if (w->patience > 0.0 && left <= 0.0)
             return err_set(err, ST_IO, "it did not answer for %.3g s", w->patience);
         if (poll(&p, 1, w->patience > 0.0 && left < 1.0 ? 1 + (int)(1e3 * left) : 1000) > 0)

@@ -54,7 +54,6 @@ enum status wire_skip(const struct wire *, uint64_t bytes, struct err *err);
 enum status wire_next(const struct wire *, struct wire_head *, struct err *err);
 /* Waits for a byte; false after so many milliseconds. */
 bool wire_waits(const struct wire *, int milliseconds);
-double wire_now(void); /* seconds of a clock that is never set */
 /* What this program tells. */
 void wire_hello_of(struct wire_hello *, size_t threads);
 /* Ends all strings where they are; false where version, program or build are not ours. */

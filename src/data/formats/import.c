@@ -3,6 +3,7 @@
 #include "data/formats/format.h"
 
 #include "data/cache.h"
+#include "base/clock.h"
 #include "base/mem.h"
 
 #include <stdio.h>
@@ -30,13 +31,6 @@ static enum status read_table(struct stream *st, const struct import_opts *opts,
     return rc == ST_OK ? table_finish(t, ctl, err) : rc;
 }
 
-static double seconds_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static char *absolute(const char *path, struct err *err)
 {
     if (strcmp(path, "-") == 0)
@@ -49,7 +43,7 @@ static enum status import_stream(struct stream *st, const char *path,
                                  const struct import_opts *opts, const struct ctl *ctl,
                                  struct table **out, struct err *err)
 {
-    double start = seconds_now();
+    double start = clock_now();
     struct table *t = table_new(path, 0, err);
     enum status rc = t == NULL ? ST_NOMEM : read_table(st, opts, ctl, t, err);
     stream_close(st);
@@ -57,7 +51,7 @@ static enum status import_stream(struct stream *st, const char *path,
         table_unref(t);
         return rc;
     }
-    t->seconds = seconds_now() - start;
+    t->seconds = clock_now() - start;
     *out = t;
     return ST_OK;
 }
@@ -95,11 +89,11 @@ static enum status import_one(const char *path, const struct import_opts *opts,
         stream_close(st);
         return ST_NOMEM;
     }
-    const double start = seconds_now();
+    const double start = clock_now();
     enum status rc = ST_OK;
     *out = cache_find(full, opts, ctl);
     if (*out != NULL) {
-        (*out)->seconds = seconds_now() - start;
+        (*out)->seconds = clock_now() - start;
         stream_close(st);
     } else {
         rc = import_stream(st, full, opts, ctl, out, err);
@@ -115,7 +109,7 @@ enum status import_table(const char *path, const struct import_opts *opts, const
 {
     static const struct import_opts guess = { .header = -1 };
     struct err local; /* the error code is needed even if the caller passes NULL */
-    const double start = seconds_now();
+    const double start = clock_now();
 
     *out = NULL;
     err = err != NULL ? err : &local;
@@ -127,7 +121,7 @@ enum status import_table(const char *path, const struct import_opts *opts, const
         if (rc != ST_OK)
             return rc;
         if (*out != NULL) {
-            (*out)->seconds = seconds_now() - start;
+            (*out)->seconds = clock_now() - start;
             return ST_OK;
         }
     }

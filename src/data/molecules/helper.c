@@ -1,17 +1,12 @@
-/* data/molecules/helper.c -- one process of gpdesk-molecules (helper.h).
- *
- * Its standard input and output are one socket, because writing to a pipe without a reader would
- * raise SIGPIPE.  It is in a process group of its own, so that a Ctrl-C of the terminal does not
- * reach it, and its messages go nowhere. */
+/* data/molecules/helper.c -- one process of gpdesk-molecules (helper.h). */
 #include "data/molecules/helper.h"
 
 #include "base/buf.h"
+#include "base/subprocess.h"
+#include "base/dirs.h"
 #include "base/mem.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +15,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-extern char **environ;
 
 /* A helper that computes is judged by its processor time, so that a busy machine changes nothing.
  * One that does not is given up after this many times as long by the clock. */
@@ -38,41 +31,22 @@ static bool is_program(const char *path)
     return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
 }
 
-/* The n-th place to look at; false past the last. */
-static bool place(size_t n, struct buf *path)
-{
-    static const char *const beside[] = { "gpdesk-molecules",
-                                          "../libexec/gpdesk/gpdesk-molecules" };
-    char self[4096];
-
-    buf_clear(path);
-    if (n == 2)
-        buf_puts(path, PKGLIBEXECDIR "/gpdesk-molecules");
-    if (n >= 2)
-        return n == 2;
-    const ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
-    self[len > 0 ? len : 0] = '\0';
-    char *slash = strrchr(self, '/');
-    if (slash) {
-        buf_putn(path, self, (size_t)(slash + 1 - self));
-        buf_puts(path, beside[n]);
-    }
-    return true;
-}
-
 char *helper_program(struct err *err)
 {
     const char *asked = getenv("GPDESK_MOLECULES");
     struct buf path = { 0 };
 
     if (asked && *asked) {
-        if (is_program(asked))
-            return mem_strdup(asked, err);
+        buf_printf(&path, "%s%s", strchr(asked, '/') ? "" : "./", asked); /* never from PATH */
+        if (!path.failed && is_program(asked))
+            return buf_take(&path);
+        buf_free(&path);
         err_set(err, ST_NOT_FOUND, "GPDESK_MOLECULES names %.300s, which is not a program", asked);
         err_hint(err, "unset GPDESK_MOLECULES, or name gpdesk-molecules with its path");
         return NULL;
     }
-    for (size_t n = 0; place(n, &path); n++)
+    for (size_t n = 0;
+         dirs_beside(n, "gpdesk-molecules", "../libexec/gpdesk", PKGLIBEXECDIR, &path); n++)
         if (!path.failed && is_program(buf_str(&path)))
             return buf_take(&path);
     buf_free(&path);
@@ -110,40 +84,14 @@ static void begin_to_wait(struct helper *h, enum helper_doing doing)
 
 /* Starting and ending. */
 
-/* Without a shell, with all signals at their defaults, with no file of ours. */
 static int spawn(struct helper *h, const char *program, size_t memory, int end)
 {
     char parent[24], bytes[24];
     char *const argv[] = { (char *)program, "serve", parent, bytes, NULL };
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_t how;
-    sigset_t none, all;
 
     snprintf(parent, sizeof parent, "%ld", (long)getpid());
     snprintf(bytes, sizeof bytes, "%zu", memory);
-    sigemptyset(&none);
-    sigfillset(&all);
-    int rc = posix_spawn_file_actions_init(&files);
-    if (rc != 0)
-        return rc;
-    rc = posix_spawnattr_init(&how);
-    if (rc == 0) {
-        posix_spawnattr_setflags(&how, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF |
-                                           POSIX_SPAWN_SETSIGMASK);
-        posix_spawnattr_setpgroup(&how, 0);
-        posix_spawnattr_setsigdefault(&how, &all);
-        posix_spawnattr_setsigmask(&how, &none);
-        rc = posix_spawn_file_actions_adddup2(&files, end, 0);
-        rc = rc ? rc : posix_spawn_file_actions_adddup2(&files, 0, 1);
-        rc = rc ? rc : posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
-        rc = rc ? rc : posix_spawn_file_actions_addclosefrom_np(&files, 3);
-        rc = rc ? rc : posix_spawn(&h->pid, program, &files, &how, argv, environ);
-        posix_spawnattr_destroy(&how);
-    }
-    posix_spawn_file_actions_destroy(&files);
-    if (rc != 0)
-        h->pid = 0;
-    return rc;
+    return subprocess_start(argv, end, &h->pid);
 }
 
 /* A request fits the buffer of the socket as a whole, because no other is on its way. */
@@ -191,22 +139,6 @@ enum status helper_start(struct helper *h, const char *program, size_t memory, s
     return ST_OK;
 }
 
-/* Waits for a process that was killed or has ended. A process that waits for a disk does not die
- * even from SIGKILL; then it is left behind. Returns its status, -1 if it is unknown. */
-static int collect(pid_t pid, int milliseconds)
-{
-    int status = -1;
-
-    for (int i = 0;; i++) {
-        const pid_t r = waitpid(pid, &status, WNOHANG);
-        if (r == pid)
-            return status;
-        if ((r < 0 && errno != EINTR) || i >= milliseconds)
-            return -1;
-        nanosleep(&(struct timespec){ 0, 1000000 }, NULL);
-    }
-}
-
 static void forget(struct helper *h)
 {
     if (h->fd >= 0)
@@ -220,9 +152,8 @@ static void forget(struct helper *h)
 static void kill_it(struct helper *h)
 {
     if (h->pid > 0) {
-        if (kill(-h->pid, SIGKILL) != 0)
-            kill(h->pid, SIGKILL);
-        collect(h->pid, 2000);
+        subprocess_kill(h->pid);
+        subprocess_collect(h->pid, 2000, NULL);
     }
     forget(h);
 }
@@ -259,8 +190,9 @@ static enum status lost(struct helper *h, const char *program, enum helper_event
 {
     const bool starting = h->doing == HELPER_STARTING;
     const pid_t pid = h->pid;
-    int status = collect(pid, 100);
+    int status;
 
+    subprocess_collect(pid, 100, &status);
     if (status == -1)
         kill_it(h);
     else

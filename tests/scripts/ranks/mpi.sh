@@ -2,15 +2,8 @@
 # tests/scripts/ranks/mpi.sh -- processes that mpirun starts are one rank: results have the bits of
 # one process, and what is missing is told with what to do.
 . "${srcdir:-$(dirname "$0")/../../..}/tests/scripts/lib.sh"
+. "$src/tests/scripts/ranks/long.sh"
 
-awk 'BEGIN {
-    srand(5)
-    print "a,b,c,y"
-    for (i = 0; i < 9000; i++) {
-        a = 4 * rand() - 2; b = 4 * rand() - 2; c = rand()
-        printf "%.5f,%.5f,%.5f,%.5f\n", a, b, c, sin(2 * a) + b * c + 0.1 * rand()
-    }
-}' >rows.csv
 work='open rows.csv target=y; split test=10% seed=2; tune features=128 rows=6000'
 work="$work; fit features=512 solver=pcg rtol=1e-6 plan=regenerate; predict columns=row,mean,sd out"
 run -e "$work=one.csv"
@@ -42,26 +35,15 @@ done
 "$gpdesk" --hosts mpi:2 --threads 2 -e "$work=again.csv" >said 2>&1 </dev/null
 ok "none is left of a program that has ended" sh -c '! pgrep -P 1 -f "^$1 --rank" >&2' sh "$gpdesk"
 # The first process is killed, mpirun is killed: the front end goes on alone, and nobody is left.
-fit='open rows.csv target=y; split test=10% seed=2; set l=0.5; fit features=2048 solver=pcg'
-fit="$fit rtol=1e-9 plan=regenerate precond=none maxit=200; predict columns=row,mean out"
 run --accept-unconverged -e "$fit=long.csv"
-await() {
-    for i in $(seq 600); do
-        if eval "$1"; then return 0; fi
-        sleep 0.05
-    done
-    return 1
-}
-gone() { ! kill -0 "$1" 2>/dev/null || grep -q '^State:.*[ZX]' "/proc/$1/status" 2>/dev/null; }
-work_of() { awk '{ print $14 }' "/proc/$1/stat" 2>/dev/null || echo 0; }
 for who in first mpirun; do
     "$gpdesk" --accept-unconverged --hosts mpi:2 --threads 2 -e "$fit=$who.csv" >said 2>&1 \
         </dev/null &
     front=$!
-    await 'test "$(ps -o pid= --ppid $front | wc -w)" -eq 1'
-    mpirun=$(ps -o pid= --ppid $front | tr -d ' ')
-    await 'test "$(ps -o pid= --ppid $mpirun | wc -w)" -eq 2'
-    ranks=$(ps -o pid= --ppid "$mpirun")
+    await 'test "$(children_of $front | wc -w)" -eq 1'
+    mpirun=$(children_of $front | tr -d ' ')
+    await 'test "$(children_of $mpirun | wc -w)" -eq 2'
+    ranks=$(children_of "$mpirun")
     first=$(echo $ranks | cut -d' ' -f1)
     await 'test "$(work_of $first)" -ge 20'
     if test $who = first; then kill -9 "$first"; else kill -9 "$mpirun"; fi
