@@ -470,6 +470,18 @@ START_TEST(library_is_described)
 }
 END_TEST
 
+#ifdef __x86_64__
+/* Also where the processor is newer than the library. */
+START_TEST(kernels_suit_the_processor)
+{
+    if (getenv("OPENBLAS_CORETYPE") || !__builtin_cpu_supports("avx2"))
+        return;
+    ck_assert_ptr_null(strstr(blas_describe(), "Prescott"));
+    ck_assert_ptr_null(strstr(blas_describe(), "Barcelona"));
+}
+END_TEST
+#endif
+
 static void fresh(void)
 {
     splitmix_init(&rng, 20);
@@ -496,6 +508,9 @@ int main(void)
     tcase_add_test(t, same_bits_for_any_thread_count);
     tcase_add_test(t, out_of_memory_is_an_error);
     tcase_add_test(t, library_is_described);
+#ifdef __x86_64__
+    tcase_add_test(t, kernels_suit_the_processor);
+#endif
     suite_add_tcase(s, t);
     return support_run(s);
 }

@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/resource.h>
 
 #define CM CblasColMajor
@@ -37,12 +38,50 @@ static CBLAS_TRANSPOSE op(bool t)
 /* OpenBLAS calls this before a fork: it joins its threads, which return only for a call that wants
  * several.  Builds without threads do not have it. */
 extern int blas_thread_shutdown_(void) __attribute__((weak));
+/* OpenBLAS calls the first of these when it is loaded: it chooses the kernels, by OPENBLAS_CORETYPE
+ * or by the processor.  The second undoes that.  Builds for one processor do not have them. */
+extern void gotoblas_dynamic_init(void) __attribute__((weak));
+extern void gotoblas_dynamic_quit(void) __attribute__((weak));
+
+/* The best kernels by the instructions that there are, as OPENBLAS_CORETYPE calls them, or NULL. */
+static const char *kernels_here(void)
+{
+#ifdef __x86_64__
+    const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+                        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
+                        __builtin_cpu_supports("avx512cd");
+    return avx2 && avx512 ? "SKYLAKEX" : avx2 ? "HASWELL" : NULL;
+#else
+    return NULL;
+#endif
+}
+
+/* A processor that is newer than the library is unknown to it, and it takes kernels without AVX2,
+ * which use a quarter of such a core.  It then chooses again, by name. */
+static void choose_kernels(void)
+{
+    static const char name[] = "OPENBLAS_CORETYPE";
+    static const char *const old[] = { "Prescott", "Barcelona", "Nehalem", "Sandybridge" };
+    const char *kernels = kernels_here(), *chosen = openblas_get_corename();
+    bool poor = false;
+
+    for (size_t i = 0; i < sizeof old / sizeof old[0]; i++)
+        poor = poor || strcasecmp(chosen, old[i]) == 0;
+    if (!kernels || !gotoblas_dynamic_init || !gotoblas_dynamic_quit || !poor || getenv(name) ||
+        setenv(name, kernels, 1) != 0)
+        return;
+    gotoblas_dynamic_quit();
+    gotoblas_dynamic_init();
+    unsetenv(name);
+}
 
 void blas_init(void)
 {
     openblas_set_num_threads(1);
     if (openblas_get_parallel() == 1 && blas_thread_shutdown_)
         blas_thread_shutdown_();
+    choose_kernels();
 }
 
 enum status blas_room(size_t threads, struct err *err)
