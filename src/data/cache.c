@@ -13,6 +13,7 @@
 
 #include "data/checksum.h"
 #include "data/formats/format.h"
+#include "compute/features/source.h"
 #include "base/dirs.h"
 #include "base/limits.h"
 #include "base/mem.h"
@@ -339,7 +340,7 @@ static bool write_entry(const char *tmp, const struct table *t, const struct sta
     return good && inside(tmp, 0, 0, path, sizeof path) && write_npy(path, "<i8", meta, count, 8);
 }
 
-void cache_keep(const struct table *t, const struct import_opts *o, const struct ctl *ctl,
+void cache_keep(struct table *t, const struct import_opts *o, const struct ctl *ctl,
                 struct buf *why)
 {
     char entry[4200], tmp[4240], path[4300];
@@ -374,6 +375,8 @@ void cache_keep(const struct table *t, const struct import_opts *o, const struct
         good = rename(tmp, entry) == 0;
         error = errno;
     }
+    if (good)
+        t->kept = mem_strdup(entry, NULL);
     if (!good) {
         remove_entry(tmp);
         if (!ctl_stopped(ctl)) {
@@ -575,9 +578,26 @@ struct table *cache_find(const char *path, const struct import_opts *o, const st
         remove_entry(entry);
     free(meta);
     buf_free(&opts);
+    if (good)
+        t->kept = mem_strdup(entry, NULL);
     if (!good)
         table_unref(t);
     return good ? t : NULL;
+}
+
+bool cache_file(const char *kept, size_t j, const struct column *c, size_t rows, struct buf *path,
+                struct source_file *f)
+{
+    char name[4200];
+    const uint32_t size = c->type == COL_REAL ? 8 : 4;
+
+    if ((c->type != COL_REAL && c->type != COL_CATEGORY) ||
+        !inside(kept, 'c', j, name, sizeof name))
+        return false;
+    buf_puts(path, name);
+    *f = (struct source_file){ .rows = rows, .at = HEAD, .row = size, .column = size,
+                               .size = size, .kind = c->type == COL_REAL ? 'f' : 'u' };
+    return true;
 }
 
 /* Bytes. */

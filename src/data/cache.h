@@ -9,6 +9,8 @@
 
 #include "data/table.h"
 
+struct source_file; /* compute/features/source.h */
+
 /* The directory, which is created if necessary; "" if there cannot be one. The string is valid
  * until the program ends. */
 const char *cache_dir(void);
@@ -22,8 +24,11 @@ struct table *cache_find(const char *path, const struct import_opts *, const str
 /* Keeps a table that has just been read, if its file is large enough. The least recently used
  * entries make room. If it cannot be kept (no directory, a full disk, a table above the limit), the
  * reason is appended to *why, and the file is read again the next time. */
-void cache_keep(const struct table *, const struct import_opts *, const struct ctl *,
-                struct buf *why);
+void cache_keep(struct table *, const struct import_opts *, const struct ctl *, struct buf *why);
+/* Where the entry of a table (table.kept) has the numbers or codes of column j, one behind the
+ * other, as a file of `rows` rows; the path is written to `path`.  False for other columns. */
+bool cache_file(const char *kept, size_t j, const struct column *, size_t rows, struct buf *path,
+                struct source_file *);
 /* Bytes under a name that says all that they depend on, such as what was found out about molecules:
  * a copy that the caller frees, or NULL.  The name has letters and digits alone. */
 void *cache_find_bytes(const char *name, size_t *bytes);

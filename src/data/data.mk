@@ -20,6 +20,8 @@ libdata_a_SOURCES += \
   src/data/dataset.h \
   src/data/encode.c \
   src/data/encode_group.h \
+  src/data/encode_places.c \
+  src/data/encode_places.h \
   src/data/encoding.c \
   src/data/encoding.h \
   src/data/encoding_column.c \

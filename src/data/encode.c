@@ -3,6 +3,7 @@
  * computed now or when they are asked for. */
 #include "data/classes.h"
 #include "data/encode_group.h"
+#include "data/encode_places.h"
 #include "data/page_use.h"
 #include "data/kinds/kind.h"
 #include "data/kinds/positions.h"
@@ -10,11 +11,16 @@
 #include "base/text.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHECK_ROWS = 8192 /* for tables on disk: rows between checks of their files */ };
+enum {
+    CHECK_ROWS = 8192,  /* for tables on disk: rows between checks of their files */
+    PLACED_ROWS = 1024, /* fewer rows are sent faster than their files are opened elsewhere */
+};
+static _Atomic uint64_t names; /* of sources so far */
 
 /* One call of encode(). */
 struct pass {
@@ -528,6 +534,8 @@ enum status encode(const struct encoding *e, const struct table *t, const size_t
     *out = (struct encoded){ 0 };
     const enum status rc = run_pass(&p, want_y);
     out->table = t;
+    if (rc == ST_OK && out->n >= PLACED_ROWS)
+        out->places = encode_places(e, t, p.g, p.ng, out->row);
     if (rc == ST_OK && out->x == NULL) {
         out->enc = e;
         out->group = p.g;
@@ -545,6 +553,8 @@ enum status encode(const struct encoding *e, const struct table *t, const size_t
         .rows = encoded_rows,
         .row_scale = out->row_scale,
         .layout = encoding_layout(e),
+        .name = atomic_fetch_add(&names, 1) + 1,
+        .places = out->places,
     };
     return ST_OK;
 }
@@ -556,6 +566,7 @@ void encode_free(struct encoded *e)
     spill_free(e->yraw);
     spill_free(e->row_scale);
     spill_free(e->row);
+    encode_places_free(e->places);
     free_groups(e->group, e->ngroup);
     *e = (struct encoded){ 0 };
 }

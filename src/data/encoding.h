@@ -142,6 +142,7 @@ struct encoded {
     size_t missing_cells, unseen_levels, dropped;
     struct strange_rows strange; /* for new data (not want_y) */
     size_t cut;              /* number of values beyond enc_col.limit */
+    struct source_places *places; /* as in base; NULL: not known */
     /* If x does not fit into memory it is NULL and rows are encoded when they are asked for. The
      * encoding and the table must then outlive this. */
     const struct encoding *enc;

@@ -51,13 +51,12 @@ void encoding_column_constant(struct encoding_fitting *, const char *name);
  * limit. */
 static inline double encoding_column_value(const struct enc_col *c, double x, size_t *cut)
 {
+    bool beyond = false;
+
     if (c->constant)
         return 0.0;
-    double z = (x - c->mean) / c->sd;
-    if (c->limit > 0.0 && fabs(z) > c->limit) {
-        z = copysign(c->limit, z);
-        ++*cut;
-    }
+    const double z = source_scaled(x, c->mean, c->sd, c->limit, &beyond);
+    *cut += beyond;
     return z;
 }
 

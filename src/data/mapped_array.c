@@ -1,6 +1,7 @@
 /* data/mapped_array.c -- see mapped_array.h. */
 #include "data/mapped_array.h"
 
+#include "compute/features/source.h"
 #include "base/mem.h"
 #include "base/spill.h"
 #include "base/text.h"
@@ -61,6 +62,19 @@ size_t mapped_array_bytes(const struct mapped_array *nb)
 size_t mapped_array_stride(const struct mapped_array *nb)
 {
     return nb->npieces > 0 ? nb->piece[0].row : 0;
+}
+
+bool mapped_array_file(const struct mapped_array *nb, size_t i, struct source_file *f)
+{
+    const struct piece *q = nb->piece + i;
+
+    if (i >= nb->npieces)
+        return false;
+    *f = (struct source_file){ .path = q->path, .first = q->first, .rows = q->h.rows,
+                               .at = q->h.at, .row = q->row, .column = q->col,
+                               .size = (uint32_t)q->h.size, .kind = q->h.kind,
+                               .swap = q->h.swap };
+    return true;
 }
 
 static enum status changed(const char *path, struct err *err)

@@ -11,6 +11,7 @@
 #include "base/status.h"
 
 struct mapped_array;
+struct source_file; /* compute/features/source.h */
 
 /* Makes an array without rows. NULL if memory is exhausted. */
 struct mapped_array *mapped_array_new(size_t cols, struct err *err);
@@ -22,6 +23,8 @@ enum status mapped_array_add(struct mapped_array *, const char *path, const stru
 size_t mapped_array_bytes(const struct mapped_array *);   /* size of the files */
 /* Distance in bytes from one row to the next. */
 size_t mapped_array_stride(const struct mapped_array *);
+/* Its file `i`, for readers elsewhere; the path is lent.  False past the last. */
+bool mapped_array_file(const struct mapped_array *, size_t i, struct source_file *);
 /* An element as a double; NaN if the file has that. row and col must be inside the array. */
 double mapped_array_at(const struct mapped_array *, size_t col, size_t row);
 /* Checks that the files of rows first..last have not changed. IO "changed" names the one that

@@ -2,6 +2,7 @@
 #ifndef GPDESK_NPY_H
 #define GPDESK_NPY_H
 
+#include "base/item.h"
 #include "base/status.h"
 
 #include <stdbool.h>
@@ -27,7 +28,6 @@ struct npy_stamp { uint64_t word[5]; };
 bool npy_stamp(const char *path, struct npy_stamp *out);
 
 /* The item at p as a double. */
-double npy_other(const struct npy *, const char *p);
 static inline double npy_item(const struct npy *h, const char *p)
 {
     if (h->kind == 'f' && !h->swap && h->size == 4) {
@@ -40,7 +40,7 @@ static inline double npy_item(const struct npy *h, const char *p)
         memcpy(&x, p, sizeof x);
         return x;
     }
-    return npy_other(h, p);
+    return item_read(h->kind, h->size, h->swap, p);
 }
 
 #endif

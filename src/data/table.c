@@ -68,6 +68,7 @@ void table_unref(struct table *t)
         table_column_clear(&t->col[j]);
     free(t->col);
     free(t->path);
+    free(t->kept);
     free(t->decisions);
     free(t->notes);
     table_unref(t->base);

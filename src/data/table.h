@@ -98,6 +98,7 @@ struct table {
     /* Numbers of a node, if the file has three dimensions and nodes_fold has not run yet. */
     size_t depth;
     bool parsed;          /* read from text, so worth caching */
+    char *kept;           /* where the cache keeps its columns (cache.h); NULL: nowhere */
     size_t first_line;    /* of the file, of row 1, if each row is one line; 0: unknown */
     size_t cuts;          /* spill_cut() when it was made */
     double seconds;       /* seconds to read it */

@@ -10,9 +10,11 @@
 #include "compute/features/fop_rows.h"
 #include "compute/linalg/blas.h"
 #include "compute/ranks/answer.h"
+#include "compute/ranks/content.h"
 #include "compute/ranks/drawn.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -21,14 +23,15 @@ enum { ROWS = 260, INPUTS = 7, COLUMNS = 32, MOST = 1 << 16 };
 
 static const struct base {
     const char *kernel;
-    bool sequences, weights, store, half;
+    bool sequences, weights, store, half, places;
     enum precision precision;
 } bases[] = {
-    { "rbf", false, false, false, false, PREC_FLOAT },
-    { "matern(nu=3/2,ard) * periodic + linear", false, true, true, false, PREC_FLOAT },
-    { "rbf(ard=1x4:2:1:2) + constant", false, true, false, false, PREC_DOUBLE },
-    { "conv(rbf,width=2)", true, true, false, false, PREC_FLOAT },
-    { "rbf", false, false, true, true, PREC_FLOAT },
+    { "rbf", false, false, false, false, false, PREC_FLOAT },
+    { "matern(nu=3/2,ard) * periodic + linear", false, true, true, false, false, PREC_FLOAT },
+    { "rbf(ard=1x4:2:1:2) + constant", false, true, false, false, false, PREC_DOUBLE },
+    { "conv(rbf,width=2)", true, true, false, false, false, PREC_FLOAT },
+    { "rbf", false, false, true, true, false, PREC_FLOAT },
+    { "matern(nu=5/2)", false, true, false, false, true, PREC_FLOAT },
 };
 enum { BASES = sizeof bases / sizeof bases[0] };
 
@@ -37,6 +40,32 @@ static enum status alone(void *ctx, size_t n, double *x, struct err *err)
 {
     (void)ctx, (void)n, (void)x, (void)err;
     return ST_OK;
+}
+
+/* The rows in a file by columns that the process has open. */
+static const struct source_places *places_of(const double *x)
+{
+    static struct source_file file;
+    static struct source_input input[INPUTS];
+    static struct source_places places = { 1, INPUTS, &file, input, NULL };
+    static size_t row[ROWS];
+    static char path[64];
+    const int fd = memfd_create("columns", MFD_CLOEXEC);
+
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    file = (struct source_file){ .path = path, .rows = ROWS, .row = sizeof *x,
+                                 .column = ROWS * sizeof *x, .size = sizeof *x, .kind = 'f' };
+    for (size_t j = 0; j < INPUTS; j++) {
+        input[j] = (struct source_input){ .files = 1, .column = (uint32_t)j, .sd = 1.0 };
+        for (size_t r = 0; r < ROWS; r++)
+            if (pwrite(fd, &x[r * INPUTS + j], sizeof *x,
+                       (off_t)((j * ROWS + r) * sizeof *x)) != sizeof *x)
+                fuzz_fail("rows cannot be written");
+    }
+    for (size_t r = 0; r < ROWS; r++)
+        row[r] = r;
+    places.row = row;
+    return &places;
 }
 
 /* A sound description, as drawn_send writes it. */
@@ -51,6 +80,7 @@ static unsigned char *describe(const struct base *b, size_t *bytes)
     struct drawn d;
     struct err err = { 0 };
     bool lost = false;
+    uint64_t sum[SHARE_SEGMENTS];
 
     for (size_t i = 0; i < ROWS * INPUTS; i++)
         x[i] = b->sequences && i % INPUTS == 0 ? 2.0 + (double)(i % 2) : sin((double)i);
@@ -70,9 +100,13 @@ static unsigned char *describe(const struct base *b, size_t *bytes)
     struct featmap *fm = featmap_new(&k, INPUTS, COLUMNS, 3, &err);
     const int fd = memfd_create("description", MFD_CLOEXEC);
     const struct wire wire = { fd, fd, 0.0 };
-    if (!fm || fd < 0 || drawn_of(&d, fm, &src.base, &o, &err) != ST_OK)
+    if (b->places)
+        src.base.places = places_of(x);
+    if (!fm || fd < 0 || content_of_source(NULL, &src.base, sum, &err) != ST_OK ||
+        drawn_of(&d, fm, &src.base, &o, sum, &err) != ST_OK ||
+        drawn_for(&d, 0, ROWS, !b->places, &err) != ST_OK)
         fuzz_fail(err.msg);
-    *bytes = drawn_bytes(&d, 0, ROWS);
+    *bytes = drawn_bytes(&d);
     unsigned char *body = malloc(*bytes);
     if (!body || drawn_send(&d, &wire, &lost, &err) != ST_OK ||
         pread(fd, body, *bytes, 0) != (ssize_t)*bytes)
@@ -145,15 +179,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         body[(data[at] + 256u * data[at + 1]) % length[which]] += data[at + 2];
     memcpy(&head, body, sizeof head);
     const bool small = head.M <= 4 * COLUMNS && head.n == ROWS && head.r1 - head.r0 == ROWS;
-    const enum status rc = small ? answer_open(&a, &open, body, length[which], &err) : ST_FORMAT;
+    void *own = body;
+    bool there = false;
+    enum status rc = small ? answer_open(&a, &open, &own, length[which], &there, &err) : ST_FORMAT;
     if (small)
         check(rc, &err);
+    if (rc == ST_OK && changes == 0 && !there)
+        fuzz_fail("rows that are there are not found");
+    rc = there ? rc : ST_FORMAT;
     const size_t nhp = rc == ST_OK ? answer_hyperparameters_for_tests(&a) : 0;
     for (; rc == ST_OK && at + 7 <= n; at += 7)
         ask(&a, data + at, head.M, nhp, ROWS);
     if (rc == ST_OK)
         answer_ask(&a, &close, NULL, 0, &none, &err);
-    else
-        free(body);
+    free(own);
+    kept_free_for_tests(&a.kept);
     return 0;
 }

@@ -24,6 +24,7 @@ static void since(struct ranks_one *now, const struct ranks_one *before)
     now->work -= before->work;
     now->waiting -= before->waiting;
     now->sums -= before->sums;
+    now->sent -= before->sent;
 }
 
 /* Takes down what ranks have done since the last call; false: nothing. */
@@ -66,6 +67,7 @@ static void note(struct workspace *ws, const struct job *job)
         rec_num(&r, "work", one->work);
         rec_num(&r, "waiting", one->waiting);
         rec_num(&r, "sums", one->sums);
+        rec_int(&r, "sent", (int64_t)one->sent);
         rec_close(&r);
         rec_text(&r, "%s %zu%s: %zu rows, work %.2f s, waiting %.2f s, sums %.2f s",
                  i ? ";" : "", i + 1, one->processes > 1 ? " (MPI)" : "", one->rows,

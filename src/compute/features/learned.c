@@ -186,6 +186,8 @@ struct learned_rows *learned_rows_new(const struct kernel *k, const struct sourc
     pthread_mutex_init(&l->lock, NULL);
     open_there(l);
     l->base.d = src->d + l->out;
+    l->base.name = 0;
+    l->base.places = NULL; /* they are of the inputs alone */
     l->base.rows = all_rows;
     const double bytes = (double)src->n * (double)l->out * sizeof *l->kept;
     if (src->n == 0 || bytes > KEPT_MOST * (double)mem_physical())

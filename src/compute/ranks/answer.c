@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "compute/features/fop_rows.h"
+#include "compute/ranks/content.h"
 #include "compute/ranks/drawn.h"
 
 #include <stdlib.h>
@@ -11,17 +12,22 @@
 struct answer_state {
     struct answer_state *next;
     uint32_t name;
-    void *body; /* of the message that opened it: the rows are in it */
+    void *body; /* of the message that opened it, unless its rows have it */
     struct drawn_there of;
+    struct kept *kept; /* its rows */
+    struct source_array src;
     struct share share;
     struct fop *f;
     size_t n, M, nhp;
 };
 
-static void state_free(struct answer_state *s)
+void answer_forget(struct answers *a, struct answer_state *s)
 {
+    if (!s)
+        return;
     fop_free(s->f);
     featmap_free(s->of.fm);
+    kept_give(&a->kept, s->kept);
     free(s->body);
     free(s);
 }
@@ -32,40 +38,123 @@ static void state_close(struct answers *a, uint32_t name)
         if ((*at)->name == name) {
             struct answer_state *s = *at;
             *at = s->next;
-            state_free(s);
+            answer_forget(a, s);
             return;
         }
 }
 
-enum status answer_open(struct answers *a, const struct ask_head *ask, void *body, size_t bytes,
-                        struct err *err)
+/* The rows of a message that has them: from now on they own its body. */
+static const double *rows_sent(struct answers *a, struct answer_state *s, struct kept_key *key)
 {
+    const struct drawn_head *h = &s->of.head;
+    const size_t segments = content_segment(h->n, h->r1) - content_segment(h->n, h->r0);
+    uint64_t *sum = mem_calloc(segments, sizeof *sum, "sums of rows", NULL);
+
+    if (sum)
+        content_of_rows(a->pool, h->n, h->r0, h->r1, h->inputs, s->of.x, sum);
+    if (!sum || memcmp(sum, key->sum, segments * sizeof *sum) != 0)
+        key->sum = NULL; /* not what the front end has summed: they serve this operator alone */
+    free(sum);
+    kept_trim(&a->kept, (h->r1 - h->r0) * h->inputs * sizeof(double));
+    s->kept = kept_add(&a->kept, key, s->body, s->of.x);
+    s->body = s->kept ? NULL : s->body;
+    return s->kept ? s->of.x : NULL;
+}
+
+/* The rows from where they lie, if their sums are those of the message. */
+static const double *rows_read(struct answers *a, struct answer_state *s,
+                               const struct kept_key *key)
+{
+    const struct drawn_head *h = &s->of.head;
+    const size_t rows = h->r1 - h->r0, bytes = rows * h->inputs * sizeof(double),
+                 segments = content_segment(h->n, h->r1) - content_segment(h->n, h->r0);
+
+    if (h->places == 0)
+        return NULL;
+    kept_trim(&a->kept, bytes);
+    uint64_t *sum = mem_calloc(segments, sizeof *sum, "sums of rows", NULL);
+    double *x = sum ? mem_aligned(bytes, 1, "rows", NULL) : NULL;
+    bool good = x && places_read(&s->of.places, a->pool, h->r0 - h->from, rows, x);
+    if (good) {
+        content_of_rows(a->pool, h->n, h->r0, h->r1, h->inputs, x, sum);
+        good = memcmp(sum, key->sum, segments * sizeof *sum) == 0;
+    }
+    if (good)
+        s->kept = kept_add(&a->kept, key, x, x);
+    free(sum);
+    if (s->kept)
+        return x;
+    free(x);
+    return NULL;
+}
+
+struct answer_state *answer_find(struct answers *a, const struct ask_head *ask, void **body,
+                                 size_t bytes, bool *there, struct err *err)
+{
+    const double *x = NULL;
+
     state_close(a, ask->state); /* after a rank was lost, rows are dealt out anew */
     struct answer_state *s = mem_calloc(1, sizeof *s, "a feature operator", err);
-    if (!s)
-        return ST_NOMEM;
-    enum status rc = drawn_read(&s->of, body, bytes, err);
-    if (rc == ST_OK) {
-        const struct drawn_head *h = &s->of.head;
-        s->share = a->share;
-        s->share.n = h->n, s->share.r0 = h->r0, s->share.r1 = h->r1;
-        const struct fop_opts o = { .pool = a->pool, .precision = (enum precision)h->precision,
-                                    .store = h->store, .half = h->half,
-                                    .row_scale = s->of.row_scale, .share = &s->share };
-        s->f = fop_new(backend_cpu(), s->of.fm, &s->of.src.base, &o, err);
-        rc = s->f ? ST_OK : err->code;
-    }
+    enum status rc = s ? drawn_read(&s->of, *body, bytes, err) : ST_NOMEM;
     if (rc != ST_OK) {
-        state_free(s);
+        free(s);
+        return NULL;
+    }
+    const struct drawn_head *h = &s->of.head;
+    struct kept_key key = { h->n, h->inputs, h->r0, h->r1, s->of.sum };
+    s->name = ask->state;
+    s->body = *body;
+    *body = NULL;
+    s->kept = kept_find(&a->kept, &key, &x);
+    if (!x)
+        x = s->of.x ? rows_sent(a, s, &key) : rows_read(a, s, &key);
+    *there = x != NULL;
+    if (!x && s->of.x)
+        rc = err_nomem(err, bytes, "rows");
+    else if (x)
+        rc = drawn_check(h, x, err);
+    if (rc != ST_OK) {
+        answer_forget(a, s);
+        return NULL;
+    }
+    source_array_init(&s->src, x, h->r1 - h->r0, h->inputs, h->inputs);
+    s->src.base.layout = h->layout;
+    return s;
+}
+
+enum status answer_open_found(struct answers *a, struct answer_state *s, struct err *err)
+{
+    const struct drawn_head *h = &s->of.head;
+
+    s->share = a->share;
+    s->share.n = h->n, s->share.r0 = h->r0, s->share.r1 = h->r1;
+    const struct fop_opts o = { .pool = a->pool, .precision = (enum precision)h->precision,
+                                .store = h->store, .half = h->half,
+                                .row_scale = s->of.row_scale, .share = &s->share };
+    s->f = fop_new(backend_cpu(), s->of.fm, &s->src.base, &o, err);
+    if (!s->f) {
+        const enum status rc = err->code;
+        answer_forget(a, s);
         return rc;
     }
-    s->name = ask->state;
-    s->body = body;
-    s->n = s->of.src.base.n;
+    s->n = s->src.base.n;
     s->M = s->of.fm->M;
     s->nhp = kernel_nhp(&s->of.fm->kernel);
     s->next = a->first;
     a->first = s;
+    return ST_OK;
+}
+
+enum status answer_open(struct answers *a, const struct ask_head *ask, void **body, size_t bytes,
+                        bool *there, struct err *err)
+{
+    struct answer_state *s = answer_find(a, ask, body, bytes, there, err);
+
+    if (!s)
+        return err->code;
+    if (*there)
+        return answer_open_found(a, s, err);
+    answer_forget(a, s);
     return ST_OK;
 }
 

@@ -9,7 +9,8 @@
 
 /* Arguments, then the numbers that all ranks get; vectors of rows, of which each rank gets its own;
  * the answer, which the first rank sends; and vectors of rows that each sends.
- * OPEN      a drawn map and rows (drawn.h)
+ * OPEN      a drawn map and what its rows are (drawn.h); each answers with a number of its own: 1,
+ *           or 0 where it has to be sent them
  * END       the process ends, without an answer
  * SET       - ; hyperparameters
  * PASS, PASS_EXACT  k; P; - ; W

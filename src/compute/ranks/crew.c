@@ -110,49 +110,65 @@ static void cut_of(const struct crew *c, size_t n, size_t i, size_t *r0, size_t 
     *r1 = share_row(n, of * (i + 1) / c->size, of);
 }
 
-static size_t body_bytes(const struct drawn_head *h, size_t rows)
+/* The factors and then the rows of a process: from the whole message at the first, which hands out
+ * those of all others. */
+static void deal_out(struct crew *c, const struct drawn_head *h, size_t row, const char *all,
+                     char *mine)
 {
-    return sizeof *h + h->text + rows * (h->inputs + (h->scaled ? 1 : 0)) * sizeof(double);
+    size_t r0, r1;
+
+    cut_of(c, h->n, c->rank, &r0, &r1);
+    if (!all) {
+        c->calls->receive(0, mine, (r1 - r0) * row);
+        return;
+    }
+    memcpy(mine, all + r0 * row, (r1 - r0) * row);
+    for (size_t i = 1; i < c->size; i++) {
+        cut_of(c, h->n, i, &r0, &r1);
+        c->calls->send(i, all + r0 * row, (r1 - r0) * row);
+    }
 }
 
-/* Opens what a process has of the rows; `all` is the whole message at the first, else NULL. */
+/* The part of a process in opening; `all` is the whole message at the first, else NULL.  Where one
+ * of them has not got its rows, none opens. */
 static enum status open_own(struct crew *c, struct answers *a, const struct opening *o,
-                            const char *all, struct err *err)
+                            const char *all, bool *there, struct err *err)
 {
     struct drawn_head h = o->head;
     size_t r0, r1;
+    bool own = false;
 
     cut_of(c, h.n, c->rank, &r0, &r1);
     h.r0 = r0, h.r1 = r1;
-    const size_t rows = r1 - r0, row = h.inputs * sizeof(double);
-    const size_t text = h.text, bytes = body_bytes(&h, rows);
+    const size_t common = (size_t)drawn_common(&h), bytes = sizeof h + (size_t)drawn_body(&h);
     char *body = mem_aligned(bytes, 1, "rows", err);
     if (!body)
         _exit(1); /* the others wait for it: without memory for its rows it is lost */
     memcpy(body, &h, sizeof h);
     if (all)
-        memcpy(body + sizeof h, all + sizeof h, text);
-    c->calls->share(body + sizeof h, text);
-    char *x = body + sizeof h + text;
-    if (all) {
-        const char *from = all + sizeof h + text, *scale = from + h.n * row;
-        memcpy(x, from + r0 * row, rows * row);
-        if (h.scaled)
-            memcpy(x + rows * row, scale + r0 * sizeof(double), rows * sizeof(double));
-        for (size_t i = 1; i < c->size; i++) {
-            cut_of(c, h.n, i, &r0, &r1);
-            c->calls->send(i, from + r0 * row, (r1 - r0) * row);
-            if (h.scaled)
-                c->calls->send(i, scale + r0 * sizeof(double), (r1 - r0) * sizeof(double));
-        }
-    } else {
-        c->calls->receive(0, x, rows * row);
-        if (h.scaled)
-            c->calls->receive(0, x + rows * row, rows * sizeof(double));
+        memcpy(body + sizeof h, all + sizeof h, common);
+    c->calls->share(body + sizeof h, common);
+    char *at = body + sizeof h + common;
+    if (all)
+        all += sizeof h + common;
+    if (h.scaled) {
+        deal_out(c, &h, sizeof(double), all, at);
+        at += (r1 - r0) * sizeof(double);
+        all = all ? all + h.n * sizeof(double) : NULL;
     }
-    const enum status rc = answer_open(a, &o->ask, body, bytes, err);
-    if (rc != ST_OK)
-        free(body);
+    if (h.sent)
+        deal_out(c, &h, h.inputs * sizeof(double), all, at);
+    void *mine = body;
+    struct answer_state *s = answer_find(a, &o->ask, &mine, bytes, &own, err);
+    double missing = s && !own;
+    c->calls->most(1, &missing);
+    *there = missing == 0.0;
+    enum status rc = s ? ST_OK : err->code;
+    if (s && *there)
+        rc = answer_open_found(a, s, err);
+    else
+        answer_forget(a, s);
+    free(mine);
     return rc;
 }
 
@@ -160,24 +176,22 @@ static enum status open_own(struct crew *c, struct answers *a, const struct open
 static bool whole(const struct drawn_head *h, size_t bytes, size_t size)
 {
     return bytes >= sizeof *h && h->r0 == 0 && h->r1 == h->n && h->n < SIZE_MAX / 4096 &&
-           h->inputs < 1 << 26 && h->text < 1 << 20 && body_bytes(h, h->n) == bytes &&
+           h->from == 0 && h->listed == h->n && h->inputs < 1 << 26 && h->scaled <= 1 &&
+           h->sent <= 1 && sizeof *h + drawn_body(h) == (double)bytes &&
            share_segments(h->n, SHARE_JOINED) >= size;
 }
 
-static enum status open_first(struct crew *c, struct answers *a, const struct ask_head *ask,
-                              void *body, size_t bytes, struct err *err)
+enum status crew_open(struct crew *c, struct answers *a, const struct ask_head *ask, void **body,
+                      size_t bytes, bool *there, struct err *err)
 {
     struct opening o = { .ask = *ask };
 
     if (bytes >= sizeof o.head)
-        memcpy(&o.head, body, sizeof o.head);
+        memcpy(&o.head, *body, sizeof o.head);
     if (!whole(&o.head, bytes, c->size))
         return err_set(err, ST_FORMAT, "%zu processes cannot share these rows", c->size);
     c->calls->share(&o, sizeof o);
-    const enum status rc = agree(c, open_own(c, a, &o, body, err), err);
-    if (rc == ST_OK)
-        free(body); /* each has its rows */
-    return rc;
+    return agree(c, open_own(c, a, &o, *body, there, err), err);
 }
 
 /* All other requests. */
@@ -267,8 +281,6 @@ enum status crew_ask(struct crew *c, struct answers *a, const struct ask_head *a
     struct ask_sizes z;
     size_t n;
 
-    if (ask->op == ASK_OPEN)
-        return open_first(c, a, ask, body, bytes, err);
     if (ask->op == ASK_CLOSE) {
         c->calls->share(&o, sizeof o);
         return answer_ask(a, ask, NULL, 0, answer, err);
@@ -302,7 +314,8 @@ void crew_work(struct crew *c, struct answers *a)
             c->calls->end();
             _exit(0);
         } else if (o.ask.op == ASK_OPEN) {
-            agree(c, open_own(c, a, &o, NULL, &err), &err);
+            bool there;
+            agree(c, open_own(c, a, &o, NULL, &there, &err), &err);
         } else if (o.ask.op == ASK_CLOSE) {
             answer_ask(a, &o.ask, NULL, 0, &answer, &err);
         } else {

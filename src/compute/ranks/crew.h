@@ -6,6 +6,7 @@
 
 #include "base/status.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #define CREW_ABI 1
@@ -30,8 +31,9 @@ struct ask_head;
 /* The crew of a process.  NULL calls: it is alone, because MPI has not started it. */
 struct crew { const struct crew_calls *calls; size_t rank, size; };
 enum status crew_begin(struct crew *, struct err *err);
-/* The first: answers a request with all others, as answer_open and answer_ask do.  OPEN takes the
- * body over if it succeeds. */
+/* The first: answers a request with all others, as answer_open and answer_ask do. */
+enum status crew_open(struct crew *, struct answers *, const struct ask_head *, void **body,
+                      size_t bytes, bool *there, struct err *err);
 enum status crew_ask(struct crew *, struct answers *, const struct ask_head *, void *body,
                      size_t bytes, struct answer *, struct err *err);
 /* The first: ends all others in an orderly way, and itself. */

@@ -228,6 +228,17 @@ static void done(struct rank *r, const struct ask_head *ask, enum status rc, con
     send_all(r, WIRE_DONE, &d, sizeof d, out, d.numbers * sizeof *out);
 }
 
+/* Whether the rows are here, as a number. */
+static enum status tell_whether(bool there, struct answer *answer, struct err *err)
+{
+    *answer = (struct answer){ .out = mem_calloc(1, sizeof *answer->out, "an answer", err),
+                               .numbers = 1 };
+    if (!answer->out)
+        return ST_NOMEM;
+    *answer->out = there;
+    return ST_OK;
+}
+
 static void asked(struct rank *r, struct note *note)
 {
     const struct ask_head *ask = &note->ask;
@@ -242,14 +253,15 @@ static void asked(struct rank *r, struct note *note)
     r->tells = ask->first != 0;
     if (!note->body && note->bytes > 0) {
         rc = err_nomem(&err, note->bytes, "a request");
+    } else if (ask->op == ASK_OPEN) {
+        bool there = false;
+        rc = r->crew.size > 1
+                 ? crew_open(&r->crew, &r->answers, ask, &note->body, note->bytes, &there, &err)
+                 : answer_open(&r->answers, ask, &note->body, note->bytes, &there, &err);
+        if (rc == ST_OK)
+            rc = tell_whether(there, &answer, &err);
     } else if (r->crew.size > 1) {
         rc = crew_ask(&r->crew, &r->answers, ask, note->body, note->bytes, &answer, &err);
-        if (rc == ST_OK && ask->op == ASK_OPEN)
-            note->body = NULL;
-    } else if (ask->op == ASK_OPEN) {
-        rc = answer_open(&r->answers, ask, note->body, note->bytes, &err);
-        if (rc == ST_OK)
-            note->body = NULL;
     } else {
         rc = answer_ask(&r->answers, ask, note->body, note->bytes, &answer, &err);
     }

@@ -2,8 +2,8 @@
 #include "compute/ranks/ranks.h"
 
 #include "base/mem.h"
-#include "compute/ranks/drawn.h"
 #include "compute/ranks/ranks_impl.h"
+#include "compute/share.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -51,7 +51,7 @@ static void show(void)
         *one = (struct ranks_one){ .pid = (long)r->hello.pid, .threads = r->hello.threads,
                                    .processes = r->crew ? r->crew : 1,
                                    .rows = r->rows, .alive = r->alive, .work = r->work,
-                                   .waiting = r->waiting, .sums = r->sums };
+                                   .waiting = r->waiting, .sums = r->sums, .sent = r->sent };
         snprintf(one->host, sizeof one->host, "%.95s", r->hello.host);
     }
     pthread_mutex_unlock(&shown.lock);
@@ -158,43 +158,6 @@ size_t ranks_lost(struct err *why)
 
 /* Operators. */
 
-/* Opens the operator on all ranks that are there, with the rows that each is to have. */
-static enum status open_there(struct ranks_state *s, struct err *err)
-{
-    struct drawn d;
-    struct team_ask a = { .head = { .op = ASK_OPEN, .state = s->name }, .deal = &s->deal };
-    enum status failed = ST_OK, rc = team_deal(&team, s->n, &s->deal, err);
-
-    if (rc == ST_OK)
-        rc = drawn_of(&d, s->fm, s->src, &s->opts, err);
-    if (rc != ST_OK)
-        return rc;
-    team_begin(&team, &a.head, &s->deal);
-    for (size_t i = 0; i < s->deal.count; i++) {
-        const uint64_t bytes = drawn_bytes(&d, s->deal.row[i], s->deal.row[i + 1]);
-        struct err why = { 0 };
-        bool lost = false;
-        if (team_tell(&team, &a, i, bytes) != ST_OK)
-            continue;
-        rc = drawn_send(&d, &team.rank[s->deal.rank[i]].wire, &lost, &why);
-        if (lost)
-            team_lose(&team, s->deal.rank[i], &why);
-        if (rc == ST_OK || failed != ST_OK || (lost && rc == ST_IO))
-            continue;
-        failed = rc;
-        if (err)
-            *err = why;
-    }
-    drawn_free(&d);
-    struct err there = { 0 };
-    rc = team_wait(&team, &a, NULL, &there);
-    if (failed != ST_OK)
-        return failed;
-    if (rc != ST_OK && err)
-        *err = there;
-    return rc;
-}
-
 /* Sends what was set after it was opened: hyperparameters, and that features are exact. */
 static enum status set_there(const struct ranks_state *s, struct err *err)
 {
@@ -223,7 +186,7 @@ static enum status ask_team(struct ranks_state *s, struct team_ask *a, const str
         err_clear(err);
         rc = ST_OK;
         if (s->generation != before) {
-            rc = open_there(s, err);
+            rc = opening_there(&team, s, err);
             if (rc == ST_OK)
                 rc = set_there(s, err);
             if (rc == ST_OK)
@@ -299,5 +262,6 @@ void ranks_close(void *state)
     if (s->here)
         backend_cpu()->close(s->here);
     free(s->hp);
+    free(s->sum);
     free(s);
 }

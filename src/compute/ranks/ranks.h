@@ -35,6 +35,7 @@ struct ranks_one {
     size_t threads, rows; /* threads of each process; rows of the last operator */
     bool alive;
     double work, waiting, sums;
+    uint64_t sent; /* bytes of rows and requests */
 };
 /* Callable from any thread, and never waits for work. */
 size_t ranks_count(void);

@@ -4,6 +4,8 @@ libcompute_a_SOURCES += \
   src/compute/ranks/answer.c \
   src/compute/ranks/answer.h \
   src/compute/ranks/ask.c \
+  src/compute/ranks/content.c \
+  src/compute/ranks/content.h \
   src/compute/ranks/crew.c \
   src/compute/ranks/crew.h \
   src/compute/ranks/ask.h \
@@ -11,6 +13,11 @@ libcompute_a_SOURCES += \
   src/compute/ranks/drawn.h \
   src/compute/ranks/hosts.c \
   src/compute/ranks/hosts.h \
+  src/compute/ranks/kept.c \
+  src/compute/ranks/kept.h \
+  src/compute/ranks/opening.c \
+  src/compute/ranks/places.c \
+  src/compute/ranks/places.h \
   src/compute/ranks/rank.c \
   src/compute/ranks/rank.h \
   src/compute/ranks/ranks.c \

@@ -15,6 +15,7 @@ struct ranks_state {
     double *hp; /* nhp numbers that were set last; NULL: none were */
     bool unhalved;
     void *here; /* the processor's operator, for tiles */
+    uint64_t *sum; /* of the segments of its rows (content.h); NULL: not yet known */
     size_t n, M, nhp;
 };
 
@@ -23,6 +24,8 @@ enum status ranks_ask(struct ranks_state *, struct team_ask *, const struct ctl 
 void *ranks_open(const struct featmap *, const struct source *, const struct fop_opts *,
                  struct err *);
 void ranks_close(void *state);
+/* opening.c: opens the operator on all ranks that are there, with the rows that each is to have. */
+enum status opening_there(struct team *, struct ranks_state *, struct err *);
 extern const struct backend_ops ranks_ops; /* ranks_ops.c */
 
 #endif

@@ -120,6 +120,7 @@ enum status team_tell(struct team *t, const struct team_ask *a, size_t i, uint64
     head.first = i == 0;
     if (!r->alive)
         return ST_IO;
+    r->sent += sizeof head + bytes;
     enum status rc = wire_begin(&r->wire, WIRE_ASK, sizeof head + bytes, &err);
     rc = rc == ST_OK ? wire_put(&r->wire, &head, sizeof head, &err) : rc;
     if (rc != ST_OK)

@@ -26,6 +26,7 @@ struct team_ask {
     const struct team_deal *deal;
     struct team_block all[TEAM_PARTS], out[TEAM_PARTS];
     struct team_rows rows, out_rows[2];
+    double *told; /* a number from each rank, after all others; NULL: they send none */
 };
 /* How rows are dealt out: count ranks of the team. */
 struct team_deal { size_t count, n, rank[TEAM_MOST], row[TEAM_MOST + 1]; };
@@ -48,6 +49,7 @@ struct team_rank {
      * what it does now began; and the rows of its last operator. */
     double work, waiting, sums, since;
     size_t rows;
+    uint64_t sent; /* bytes of requests */
     /* How many rows it takes for each that the others take, on average (0: not known, as many); and
      * its work when that was looked at last. */
     double speed, looked;

@@ -166,7 +166,7 @@ static enum status take_answer(const struct wait *w, size_t i, uint64_t numbers,
     const struct team_ask *a = w->ask;
     const struct wire *wire = &rank_at(w, i)->wire;
     const size_t r0 = a->deal->row[i], n = a->deal->row[i + 1] - r0;
-    uint64_t want = (a->out_rows[0].k + a->out_rows[1].k) * n;
+    uint64_t want = (a->out_rows[0].k + a->out_rows[1].k) * n + (a->told ? 1 : 0);
     enum status rc = ST_OK;
 
     for (size_t p = 0; i == 0 && p < TEAM_PARTS; p++)
@@ -180,7 +180,7 @@ static enum status take_answer(const struct wait *w, size_t i, uint64_t numbers,
         for (size_t c = 0; rc == ST_OK && c < a->out_rows[p].k; c++)
             rc = wire_get(wire, a->out_rows[p].p + c * a->deal->n + r0,
                           n * sizeof *a->out_rows[p].p, err);
-    return rc;
+    return rc == ST_OK && a->told ? wire_get(wire, a->told + i, sizeof *a->told, err) : rc;
 }
 
 /* Ends the strings of a rank's error, which is then that of the request unless one came first. */

@@ -97,6 +97,35 @@ has "a machine that cannot be had is told" "$out" '"type":"warning".*"name":"ran
 has "with what to do" "$out" 'ssh broken gpdesk --version'
 has "and the work is done here" "$out" '"command":"fit"'
 unset GPDESK_SSH
+# A table of which the cache has the columns: processes read it there and are sent the numbers of
+# its rows; without a cache they are sent the rows, once for a tuning, a fit and its scores.
+awk 'BEGIN {
+    srand(3)
+    print "a,b,c,d,e,f,g,word,y"
+    for (i = 0; i < 60000; i++) {
+        for (j = 0; j < 7; j++) { x[j] = 2 * rand() - 1; printf "%.7f,", x[j] }
+        printf "%s,%.7f\n", substr("redbluegreen", 1 + int(3 * rand()) * 3, 3), sin(3 * x[0]) + x[1]
+    }
+}' >large.csv
+open='open large.csv target=y; split test=10% seed=2'
+fit='fit features=64 solver=pcg rtol=1e-3 precond=none; predict columns=row,mean,sd out'
+sent() { # bytes of the ranks of the records so far, all together
+    printf '%s\n' "$out" | grep -o '"sent":[0-9]*' | awk -F: '{ s += $2 } END { printf "%d", s }'
+}
+run -e "$open; $fit=here.csv"
+for again in parsed cached; do
+    run --format json --ranks 3 --threads 3 -e "$open; $fit=$again.csv"
+    read=$(sent)
+    ok "rows of a $again table are read where they lie" test "$read" -lt 1200000
+    ok "with the same bits" cmp here.csv $again.csv
+done
+run --format json --ranks 3 --threads 3 -e "set cache=0; $open; $fit=sent.csv"
+first=$(sent)
+ok "without a cache they are sent" test "$first" -gt $((54000 * 9 * 8))
+ok "with the same bits" cmp here.csv sent.csv
+run --format json --ranks 3 --threads 3 -e "set cache=0; $open; $fit=a.csv; score; $fit=b.csv; $fit=c.csv"
+ok "but only once" test "$(sent)" -lt $((first + 54000 * 9 * 8))
+ok "with the same bits" cmp here.csv c.csv
 for words in '-oProxyCommand=x' 'a:0' 'a,,b' 'a;b' 'a:99'; do
     run --hosts "$words" -e about
     is "hosts=$words is refused" $rc 2
