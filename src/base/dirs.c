@@ -67,6 +67,17 @@ enum status dirs_make_parent(const char *file, struct err *err)
     return rc;
 }
 
+char *dirs_real(const char *path, struct err *err)
+{
+    char *full = realpath(path, NULL);
+
+    if (!full && errno != ENOMEM)
+        full = strdup(path);
+    if (!full)
+        (void)err_nomem(err, strlen(path), "a path");
+    return full;
+}
+
 bool dirs_beside(size_t n, const char *name, const char *folder, const char *installed,
                  struct buf *out)
 {

@@ -22,6 +22,9 @@ bool dirs_path(enum dirs, const char *name, struct buf *out);
 enum status dirs_make(const char *path, struct err *);
 /* Creates the directory that `file` lies in. */
 enum status dirs_make_parent(const char *file, struct err *);
+/* The path without links and relative parts (realpath), or as it stands where nothing is there; the
+ * caller frees it.  NULL: there is no memory for it. */
+char *dirs_real(const char *path, struct err *);
 /* Where a part of the program is: writes the n-th place to look at; false past the last.  0: beside
  * the executable (a build tree), 1: in `folder` relative to it, 2: in `installed`. */
 bool dirs_beside(size_t n, const char *name, const char *folder, const char *installed,

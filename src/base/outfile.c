@@ -1,6 +1,8 @@
 /* base/outfile.c -- files are written beside the target, synced and renamed (outfile.h). */
 #include "base/outfile.h"
 
+#include "base/dirs.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -46,10 +48,9 @@ enum status outfile_open(struct outfile *f, const char *path, mode_t mode, struc
     const bool there = stat(path, &st) == 0;
 
     *f = (struct outfile){ .fd = -1 };
-    f->path = there ? realpath(path, NULL) : NULL;
-    if (!f->path) /* a new file, or one without a name (/dev/stdout into a pipe) */
-        f->path = strdup(path);
-    enum status rc = f->path ? ST_OK : err_nomem(err, strlen(path), "a path");
+    /* As it stands: a new file, or one without a name (/dev/stdout into a pipe). */
+    f->path = dirs_real(path, err);
+    enum status rc = f->path ? ST_OK : ST_NOMEM;
     if (rc == ST_OK && there && !S_ISREG(st.st_mode)) {
         rc = open_direct(f, err);
     } else if (rc == ST_OK && asprintf(&f->part, "%s.gpdesk-XXXXXX", f->path) < 0) {
@@ -170,10 +171,11 @@ enum status outfile_publish(const char *made, const char *path, struct err *err)
     } else if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
         rc = pour(fd, path, err);
     } else {
-        char *real = realpath(path, NULL);
-        if (rename(made, real ? real : path) == 0)
-            rc = outfile_sync_dir(real ? real : path) == 0 ? ST_OK
-                                                           : failed(path, errno, true, err);
+        char *real = dirs_real(path, err);
+        if (!real)
+            rc = ST_NOMEM;
+        else if (rename(made, real) == 0)
+            rc = outfile_sync_dir(real) == 0 ? ST_OK : failed(path, errno, true, err);
         else
             rc = errno == EXDEV ? pour(fd, path, err) /* a link to another file system */
                                 : failed(path, errno, false, err);

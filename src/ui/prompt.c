@@ -303,6 +303,64 @@ static void replace_function(Keymap map, int key, rl_command_func_t *old, rl_com
         rl_bind_key_in_map(key, ours, map);
 }
 
+/* Readline 8.2 reads beyond the end of a line that ends with a backslash when it takes words out of
+ * it (it steps over the character behind the backslash, which is the last NUL), so such lines of
+ * the history, which editing may also have made, get a space first. */
+static void end_lines(void)
+{
+    HIST_ENTRY **h = history_list();
+
+    for (int i = 0; h && h[i]; i++) {
+        const size_t n = strlen(h[i]->line);
+        struct buf text = { 0 };
+        if (!n || h[i]->line[n - 1] != '\\')
+            continue;
+        buf_printf(&text, "%s ", h[i]->line);
+        HIST_ENTRY *old = text.failed ? NULL : replace_history_entry(i, buf_str(&text), h[i]->data);
+        if (old) { /* its undo list is the new entry's */
+            free(old->line);
+            free(old->timestamp);
+            free(old);
+        }
+        buf_free(&text);
+    }
+}
+
+/* Repeated, they go on to earlier lines, which readline tells by its own functions. */
+static int words_of(rl_command_func_t *theirs, rl_command_func_t *ours, int count, int key)
+{
+    end_lines();
+    if (rl_last_func == ours)
+        rl_last_func = theirs;
+    return theirs(count, key);
+}
+
+static int last_word(int count, int key)
+{
+    return words_of(rl_yank_last_arg, last_word, count, key);
+}
+
+static int nth_word(int count, int key)
+{
+    return words_of(rl_yank_nth_arg, nth_word, count, key);
+}
+
+static int vi_word(int count, int key)
+{
+    return words_of(rl_vi_yank_arg, vi_word, count, key);
+}
+
+static void replace_everywhere(rl_command_func_t *old, rl_command_func_t *ours)
+{
+    const Keymap maps[] = { emacs_standard_keymap, emacs_meta_keymap, emacs_ctlx_keymap,
+                            vi_insertion_keymap, vi_movement_keymap };
+
+    for (size_t m = 0; m < sizeof maps / sizeof *maps; m++)
+        for (int key = 0; key < KEYMAP_SIZE; key++)
+            if (maps[m][key].type == ISFUNC && maps[m][key].function == old)
+                maps[m][key].function = ours;
+}
+
 /* In line mode: F5 switches to the screen once readline has returned. */
 static int toggle(int count, int key)
 {
@@ -328,6 +386,9 @@ static void bind_keys(void)
         replace_function(maps[i], 'R' & 31, rl_reverse_search_history, search_back);
         replace_function(maps[i], 'S' & 31, rl_forward_search_history, search_forth);
     }
+    replace_everywhere(rl_yank_last_arg, last_word);
+    replace_everywhere(rl_yank_nth_arg, nth_word);
+    replace_everywhere(rl_vi_yank_arg, vi_word);
     if (!pr.plain) { /* Alt-1 to Alt-9 select views; a lone count would swallow a letter */
         rl_unbind_key_in_map('0', emacs_meta_keymap);
         rl_unbind_key_in_map('-', emacs_meta_keymap);

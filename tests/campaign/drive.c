@@ -77,21 +77,23 @@ static void judge(struct job *j, const struct row *r, int status)
 static void one(const struct row *r, const char *base, const char *dir, size_t at)
 {
     char preload[PATH + 20], class[64], n[64], error[64];
-    char from[] = "FAULT_FROM=1", trace[] = "FAULT_TRACE=1";
+    char from[] = "FAULT_FROM=1", trace[PATH + 20];
     char whole[PATH], ready[PATH];
-    char *fault[] = { preload, class, n, error, r->from ? from : verbose ? trace : NULL,
-                      verbose ? trace : NULL, NULL };
+    char *fault[] = { preload, class, n, error, trace, r->from ? from : NULL, NULL };
 
     snprintf(preload, sizeof preload, "LD_PRELOAD=%s", shim);
     snprintf(class, sizeof class, "FAULT_CLASS=%s", r->class);
     snprintf(n, sizeof n, "FAULT_AT=%zu", at);
     snprintf(error, sizeof error, "FAULT_ERROR=%s", r->error);
+    struct job j = { .scene = r->scene, .dir = dir, .whole = whole };
+    snprintf(j.trace, sizeof j.trace, "%.4000s.trace", dir);
+    snprintf(trace, sizeof trace, "FAULT_TRACE=%s", j.trace);
+    unlink(j.trace);
     join(whole, base, "whole");
     join(ready, base, "ready");
     empty(dir);
     copy_files(ready, dir);
     const int status = run(dir, r->scene->session, r->scene->lines, "said", fault);
-    struct job j = { .scene = r->scene, .dir = dir, .whole = whole };
     snprintf(j.repeat, sizeof j.repeat, "top_builddir=%s %s --scene=%s --class=%s --error=%s%s "
              "--first=%zu --last=%zu --verbose", top, self_path, r->scene->name, r->class, r->error,
              r->from ? " --from" : "", at, at);

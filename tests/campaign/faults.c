@@ -8,7 +8,7 @@
  *                or read), "kill" (kill -9 before the call), "half" (half of the bytes are written,
  *                then kill -9)
  *   FAULT_COUNT  a file that gets the number of calls of each class when the process ends
- *   FAULT_TRACE  set: the calls that led to the first refused one go to stderr
+ *   FAULT_TRACE  a file that gets the calls that led to the first refused one
  *   FAULT_LOG    a file that gets every change of a file, in order, with its bytes (faults.h)
  *   FAULT_CLOCK  seconds by which the time of day moves each time that it is asked for
  *
@@ -68,10 +68,10 @@ static size_t ncounted;
 static atomic_size_t calls[CLASSES];
 static enum class chosen = CLASSES;
 static size_t at;
-static bool onward, trace, on;
+static bool onward, on;
 static enum how how;
 static int why, log_fd = -1;
-static const char *count_path;
+static const char *count_path, *trace_path;
 static pid_t self; /* a fork of the process is not the process */
 
 static int find_code(struct dl_phdr_info *info, size_t size, void *ctx)
@@ -103,10 +103,13 @@ static enum how verdict(enum class c)
         return LET;
     if (how == KILL)
         kill(self, SIGKILL);
-    if (trace) {
+    if (trace_path) {
         void *frame[24];
-        trace = false;
-        backtrace_symbols_fd(frame, backtrace(frame, 24), STDERR_FILENO);
+        const int fd = (int)syscall(SYS_openat, AT_FDCWD, trace_path,
+                                    O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+        trace_path = NULL;
+        backtrace_symbols_fd(frame, backtrace(frame, 24), fd);
+        syscall(SYS_close, fd);
     }
     errno = why;
     return how;
@@ -542,7 +545,7 @@ static void __attribute__((constructor)) begin(void)
     at = n ? strtoul(n, NULL, 10) : 0;
     clock_step = clock ? strtoll(clock, NULL, 10) : 0;
     onward = getenv("FAULT_FROM") != NULL;
-    trace = getenv("FAULT_TRACE") != NULL;
+    trace_path = getenv("FAULT_TRACE");
     backtrace(frame, 2); /* loads what it needs */
     if (log)
         log_fd = (int)syscall(SYS_openat, AT_FDCWD, log,

@@ -195,6 +195,30 @@ bool same_file(const char *dir, const char *other, const char *name)
     return same;
 }
 
+/* The functions of the program that led to the refused call, from the innermost, by addr2line where
+ * it is installed: what is the 5331st request of one run may be the 5330th of the next. */
+static void show_trace(const char *path)
+{
+    char line[600], command[PATH + 600];
+    FILE *f = fopen(path, "r");
+
+    for (int n = 0; f && n < 6 && fgets(line, sizeof line, f);) {
+        const char *from = strstr(line, "/gpdesk(+0x");
+        if (!from)
+            continue;
+        snprintf(command, sizeof command, "addr2line -fspe '%s' %.*s 2>&1", program,
+                 (int)strcspn(from + 9, ")"), from + 9);
+        FILE *p = popen(command, "r");
+        if (p && fgets(line, sizeof line, p))
+            printf("  from: %s", line);
+        if (p)
+            pclose(p);
+        n++;
+    }
+    if (f)
+        fclose(f);
+}
+
 void found(struct job *j, const char *fmt, ...)
 {
     char text[2000];
@@ -208,6 +232,8 @@ void found(struct job *j, const char *fmt, ...)
         !verbose && !getenv("DRIVE_SHOW"))
         return;
     printf("FOUND %s: %s\n  repeat: %s\n", j->scene->name, text, j->repeat);
+    if (*j->trace)
+        show_trace(j->trace);
     fflush(stdout);
 }
 

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { PATH = 5000, LIMIT_MS = 60000, TEXT = 1 << 20, FINDS_SHOWN = 6 };
+enum { PATH = 5000, LIMIT_MS = 60000, TEXT = 1 << 20, FINDS_SHOWN = 12 };
 
 /* What all processes of a row have counted; shared memory. */
 struct sum {
@@ -23,6 +23,7 @@ struct job {
     const struct scene *scene;
     const char *dir, *whole;
     char repeat[2 * PATH + 400]; /* the command that repeats it */
+    char trace[PATH];            /* the file of FAULT_TRACE, or empty */
     bool bad;
 };
 

@@ -99,6 +99,10 @@ keys Up
 keys Up
 expect "gpdesk> # two" "the history survives"
 keys C-c
+type_line '# "back\\'
+keys M-.
+expect "gpdesk> \"back\\\\" "the last word of a line that ends with a backslash"
+keys C-c
 keys C-d
 expect "EXIT=0" "Ctrl-D on an empty line leaves"
 done_testing

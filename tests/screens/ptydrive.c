@@ -352,6 +352,7 @@ static const char *const lines[] = {
     "stop *",
     "history",
     "star r1",
+    "# \"ends with\\",
 };
 static const char *const specials[] = {
     "\033[A",
@@ -383,6 +384,8 @@ static const char *const specials[] = {
     "\0338",
     "\0339",
     "\033x",
+    "\033.",
+    "\033_",
     "\033h",
     "\033e",
     "\022",

@@ -1161,36 +1161,3 @@ enum status store_db_get_parts(struct sdb *s, const char *owner, const char *wha
     }
     return rc;
 }
-
-/* JSON. */
-
-bool store_db_json_valid(struct sdb *s, const char *text)
-{
-    sqlite3_stmt *q = prepare(s, "SELECT json_valid(?1)", NULL);
-    bool valid = false;
-
-    if (q) {
-        sqlite3_bind_text(q, 1, text, -1, SQLITE_STATIC);
-        const bool answered = sqlite3_step(q) == SQLITE_ROW;
-        valid = answered && sqlite3_column_int64(q, 0);
-        if (!answered)
-            (void)failed(s, NULL);
-    }
-    sqlite3_finalize(q);
-    return valid;
-}
-
-char *store_db_json_text(struct sdb *s, const char *string)
-{
-    sqlite3_stmt *q = prepare(s, "SELECT ?1 ->> '$'", NULL);
-    char *out = NULL;
-
-    if (q) {
-        sqlite3_bind_text(q, 1, string, -1, SQLITE_STATIC);
-        const char *text =
-            sqlite3_step(q) == SQLITE_ROW ? (const char *)sqlite3_column_text(q, 0) : NULL;
-        out = text ? mem_strdup(text, NULL) : NULL;
-    }
-    sqlite3_finalize(q);
-    return out;
-}

@@ -11,6 +11,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
+#include <sqlite3.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +38,12 @@ void store_doc_wrong(struct jdoc *j, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(j->bad, sizeof j->bad, fmt, ap);
     va_end(ap);
+}
+
+void store_doc_nomem(struct jdoc *j)
+{
+    (void)err_nomem(NULL, 0, "the session");
+    store_doc_wrong(j, "out of memory");
 }
 
 bool store_doc_ok(const struct jdoc *j)
@@ -125,7 +132,7 @@ static size_t note(struct scan *s, enum jtype type)
         return SIZE_MAX;
     if (mem_grow((void **)&j->node, &j->capnode, j->nnode + 1, sizeof *j->node, "the session",
                  NULL) != ST_OK) {
-        store_doc_wrong(j, "out of memory");
+        store_doc_nomem(j);
         return SIZE_MAX;
     }
     j->node[j->nnode] = (struct jnode){ .path = j->paths.len, .at = s->p, .type = type };
@@ -212,18 +219,69 @@ static void value(struct scan *s, int depth)
         node->type = J_REAL;
 }
 
+/* Runs a statement about one text; *rc is what SQLite says, and a lack of memory is counted. The
+ * caller finalizes it. */
+static sqlite3_stmt *ask(struct sdb *s, const char *sql, const char *text, int *rc)
+{
+    sqlite3_stmt *q = NULL;
+
+    *rc = sqlite3_prepare_v2(store_db_handle(s), sql, -1, &q, NULL);
+    if (*rc == SQLITE_OK && (*rc = sqlite3_bind_text(q, 1, text, -1, SQLITE_STATIC)) == SQLITE_OK)
+        *rc = sqlite3_step(q);
+    if ((*rc & 0xff) == SQLITE_NOMEM)
+        (void)err_nomem(NULL, 0, "the session");
+    return q;
+}
+
+/* True if the answer is a word, or a number other than zero. */
+static bool says_yes(struct sdb *s, const char *sql, const char *text)
+{
+    int rc;
+    sqlite3_stmt *q = ask(s, sql, text, &rc);
+    const bool yes = rc == SQLITE_ROW && (sqlite3_column_type(q, 0) == SQLITE_TEXT ||
+                                          sqlite3_column_int64(q, 0) != 0);
+
+    sqlite3_finalize(q);
+    return yes;
+}
+
+/* json_valid calls a text invalid that there was no memory to parse, without an error; json_type
+ * has one for it. */
+static bool is_json(struct sdb *s, const char *text)
+{
+    static const char valid[] = "SELECT json_valid(?1)";
+
+    return says_yes(s, valid, text) ||
+           (says_yes(s, "SELECT json_type(?1)", text) && says_yes(s, valid, text));
+}
+
+/* The characters of a JSON string; the caller frees them. */
+static char *characters(struct sdb *s, const char *string)
+{
+    int rc;
+    sqlite3_stmt *q = ask(s, "SELECT ?1 ->> '$'", string, &rc);
+    const bool there = rc == SQLITE_ROW && sqlite3_column_type(q, 0) != SQLITE_NULL;
+    const char *text = there ? (const char *)sqlite3_column_text(q, 0) : NULL;
+    char *out = text ? mem_strdup(text, NULL) : NULL;
+
+    if (there && !text)
+        (void)err_nomem(NULL, 0, "the session");
+    sqlite3_finalize(q);
+    return out;
+}
+
 bool store_doc_open(struct jdoc *j, struct sdb *db, const char *text)
 {
     struct scan s = { .j = j, .p = text, .path = "$", .len = 1 };
 
     *j = (struct jdoc){ .db = db };
-    if (!store_db_json_valid(db, text)) {
+    if (!is_json(db, text)) {
         store_doc_wrong(j, "no JSON");
         return false;
     }
     value(&s, 0);
     if (j->paths.failed || (store_doc_ok(j) && !make_table(j)))
-        store_doc_wrong(j, "out of memory");
+        store_doc_nomem(j);
     if (store_doc_ok(j) && j->node[0].type != J_OBJECT)
         store_doc_wrong(j, "no JSON object");
     if (!store_doc_ok(j)) {
@@ -264,16 +322,16 @@ static void jdoc_at(struct jdoc *j, const char *path, const char **type, const c
     free(j->plain);
     j->plain = NULL;
     if (j->raw.failed)
-        store_doc_wrong(j, "out of memory at %.120s", path);
+        store_doc_nomem(j);
     *type = type_names[node->type];
     *raw = buf_str(&j->raw);
     if (node->type == J_TEXT && memchr(node->at, '\\', node->len)) {
-        *plain = j->plain = store_db_json_text(j->db, *raw);
+        *plain = j->plain = characters(j->db, *raw);
     } else if (node->type == J_TEXT) {
         j->plain = strndup(node->at + 1, node->len - 2);
         *plain = j->plain;
         if (!j->plain) /* without it the text is read as another */
-            store_doc_wrong(j, "out of memory at %.120s", path);
+            store_doc_nomem(j);
     }
     if (j->raw.failed || (node->type == J_TEXT && !j->plain))
         (void)err_nomem(NULL, 0, "the session");
@@ -379,7 +437,7 @@ char *store_doc_str(struct jdoc *j, const char *path, ...)
     if (type && strcmp(type, "text") == 0 && plain) {
         out = mem_strdup(plain, NULL);
         if (!out)
-            store_doc_wrong(j, "out of memory at %.120s", p);
+            store_doc_nomem(j);
     } else if (!type || strcmp(type, "null") != 0) {
         store_doc_wrong(j, "%.120s is not a text", p);
         out = mem_strdup("", NULL);

@@ -146,10 +146,6 @@ enum status store_db_get_parts(struct sdb *, const char *owner, const char *what
 size_t store_db_blob_size(struct sdb *, const char *owner,
                           const char *what); /* bytes of all parts */
 
-bool store_db_json_valid(struct sdb *, const char *text);
-char *store_db_json_text(struct sdb *,
-                    const char *string); /* a JSON string without its quotes; the caller frees it */
-
 enum { SDB_PART = 8 << 20 };
 
 /* Strict reading of a JSON body. The first error is kept in `bad`; further reads are harmless and
@@ -190,6 +186,8 @@ char *store_doc_raw_for_tests(struct jdoc *, const char *path, ...)
 typedef bool jdoc_row_fn(void *ctx, const char *const text[4]);
 bool store_doc_each(struct jdoc *, const char *path, const char *const field[4], jdoc_row_fn *,
                     void *);
+/* Out of memory: counted by err_refused(), by which store_load refuses the whole session. */
+void store_doc_nomem(struct jdoc *);
 void store_doc_wrong(struct jdoc *, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* For lists: the number of runs, and the names of the datasets, which the caller frees. */

@@ -54,6 +54,13 @@ static void str(struct buf *b, const char *name, const char *value)
         buf_puts(b, "null");
 }
 
+/* A text for which memory ran out must not be written: it makes the whole fail. */
+static void str_of(struct buf *b, const char *name, const struct buf *text)
+{
+    str(b, name, buf_str(text));
+    b->failed |= text->failed;
+}
+
 static void num(struct buf *b, const char *name, double x)
 {
     key(b, name);
@@ -286,7 +293,7 @@ static void kernel_text(struct buf *b, const char *name, const struct kernel *k)
     struct buf text = { 0 };
 
     kernel_print(k, &text);
-    str(b, name, buf_str(&text));
+    str_of(b, name, &text);
     buf_free(&text);
 }
 
@@ -325,7 +332,7 @@ static void options_json(struct buf *b, const struct options *opt,
             continue;
         buf_clear(&value);
         option_value(opt, o, &value);
-        str(b, o->arg.name, buf_str(&value));
+        str_of(b, o->arg.name, &value);
     }
     buf_putc(b, '}');
     buf_free(&value);

@@ -545,7 +545,7 @@ static void read_snapshot(struct loader *l, struct jdoc *j, struct snapshot *s)
     s->hp = mem_calloc(s->nhp ? s->nhp : 1, sizeof *s->hp, "a state", NULL);
     s->bound = mem_calloc(s->nhp ? s->nhp : 1, sizeof *s->bound, "a state", NULL);
     if (!s->hp || !s->bound) {
-        store_doc_wrong(j, "out of memory");
+        store_doc_nomem(j);
         return;
     }
     store_read_field_hp(j, s->hp, s->nhp, "$.hp");

@@ -59,19 +59,26 @@ static enum status make_demo(const char *path, const struct args *a, int64_t row
 
 /* rows: as noted; -1: not known, because steps may have left rows out.
  *
- * Executes no command: only the options of an `open` or `demo` line are used. */
+ * Executes no command: only the options of an `open` or `demo` line are used. The path of generated
+ * data tells all of them, for a line that was not kept. */
 static enum status table_again(struct loader *l, const char *path, const char *recipe, int64_t rows,
                                struct table **out, struct err *err)
 {
     const struct command *cmd = NULL;
     struct args *a = NULL;
     const bool demo = strncmp(path, "demo:", 5) == 0;
+    struct buf line = { 0 };
 
+    if (!recipe && demo) {
+        buf_printf(&line, "demo %s", path + 5);
+        recipe = buf_str(&line);
+    }
     if (recipe && (command_parse(recipe, &cmd, &a, NULL) != ST_OK ||
                    strcmp(cmd->name, demo ? "demo" : "open") != 0)) {
         args_free(a);
         a = NULL;
     }
+    buf_free(&line);
     enum status rc = demo ? make_demo(path, a, rows, out, err)
                           : read_file(path, a, l->ws->opt.mem, out, err);
     args_free(a);

@@ -274,7 +274,7 @@ void store_read_model(struct loader *l, struct jdoc *j, struct run *r)
     struct model *m = mem_calloc(1, sizeof *m, "a model", NULL);
 
     if (!m) {
-        store_doc_wrong(j, "out of memory");
+        store_doc_nomem(j);
         return;
     }
     m->refs = 1;

@@ -4,6 +4,7 @@
 
 #include "data/cache.h"
 #include "base/clock.h"
+#include "base/dirs.h"
 #include "base/mem.h"
 
 #include <stdio.h>
@@ -33,10 +34,7 @@ static enum status read_table(struct stream *st, const struct import_opts *opts,
 
 static char *absolute(const char *path, struct err *err)
 {
-    if (strcmp(path, "-") == 0)
-        return mem_strdup(path, err);
-    char *full = realpath(path, NULL);
-    return full != NULL ? full : mem_strdup(path, err);
+    return strcmp(path, "-") == 0 ? mem_strdup(path, err) : dirs_real(path, err);
 }
 
 static enum status import_stream(struct stream *st, const char *path,

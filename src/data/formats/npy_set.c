@@ -4,6 +4,7 @@
 #include "data/formats/format.h"
 #include "data/checksum.h"
 #include "data/formats/import_npy.h"
+#include "base/dirs.h"
 #include "base/mem.h"
 #include "base/spill.h"
 #include "base/text.h"
@@ -440,6 +441,7 @@ static char *absolute_each(const char *list)
         const size_t len = strcspn(p, ",");
         char *one = absolute_pattern(strndupa(p, len));
         buf_printf(&b, "%s%s", p == list ? "" : ",", one ? one : "");
+        b.failed |= one == NULL;
         free(one);
         p += len;
         if (*p == '\0')
@@ -454,9 +456,11 @@ static char *absolute_pattern(const char *path)
 
     if (dir != NULL) {
         dir[base_of(path) - path] = '\0';
-        full = realpath(*dir != '\0' ? dir : ".", NULL);
+        full = dirs_real(*dir != '\0' ? dir : ".", NULL);
     }
-    buf_printf(&b, "%s/%s", full != NULL ? full : ".", base_of(path));
+    if (full != NULL)
+        buf_printf(&b, "%s/%s", full, base_of(path));
+    b.failed |= full == NULL;
     free(dir);
     free(full);
     return buf_take(&b);
@@ -497,9 +501,7 @@ static enum status find_parts(const char *path, const char *target, struct parts
     }
     if (rc == ST_OK && (out->path = commas    ? absolute_each(path)
                                    : pattern ? absolute_pattern(path)
-                                             : realpath(path, NULL)) == NULL)
-        out->path = strdup(path);
-    if (rc == ST_OK && out->path == NULL)
+                                             : dirs_real(path, err)) == NULL)
         rc = err_nomem(err, strlen(path), "a path");
     if (rc != ST_OK) {
         names_free(&x);

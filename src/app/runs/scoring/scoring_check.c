@@ -384,8 +384,8 @@ void scoring_check_done(struct workspace *ws, struct job *job, enum status rc,
     if (scoring_ended_early(ws, job, rc, err))
         return;
     scoring_tell_counts(ws, s);
+    rec_init(&rec, REC_RESULT, "check"); /* first: a finding that lacks memory ends the result */
     const size_t n = check_findings(s, r, f);
-    rec_init(&rec, REC_RESULT, "check");
     snprintf(rec.run, sizeof rec.run, "%s", s->run);
     rec_str(&rec, "run", s->run);
     rec_str(&rec, "on", dataset_part_words[s->part]);
