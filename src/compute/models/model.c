@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "compute/likelihood/temperature.h"
 #include "compute/linalg/blas.h"
+#include "compute/linalg/blas_kernels.h"
 #include "compute/models/model_impl.h"
 
 #include <math.h>
@@ -108,19 +109,33 @@ void model_close(struct model_map *z)
     *z = (struct model_map){ .f = NULL };
 }
 
-/* Puts the Gram matrix back into the lower triangle (M x M column-major), from the upper triangle
- * that dpotrf leaves alone, with diag + plus on the diagonal.  By blocks, for the caches. */
-static void restore_lower(double *G, const double *diag, size_t M, double plus)
-{
-    enum { EDGE = 64 };
+enum { RESTORE = 512, EDGE = 64 }; /* edge of a task's tile, and of a block for the caches */
 
-    for (size_t jb = 0; jb < M; jb += EDGE)
-        for (size_t ib = jb; ib < M; ib += EDGE)
-            for (size_t j = jb; j < M && j < jb + EDGE; j++)
-                for (size_t i = ib > j ? ib : j + 1; i < M && i < ib + EDGE; i++)
-                    G[i + j * M] = G[j + i * M];
-    for (size_t i = 0; i < M; i++)
-        G[i + i * M] = diag[i] + plus;
+struct restore { double *G; const double *diag; size_t M; double plus; };
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Puts a tile of the Gram matrix back into the lower triangle (M x M column-major), from the upper
+ * triangle that dpotrf leaves alone, with diag + plus on the diagonal. */
+static void restore_tile(void *ctx, size_t task, size_t worker)
+{
+    const struct restore *s = ctx;
+    const size_t M = s->M;
+    size_t ti, tj;
+
+    (void)worker;
+    blas_lower_tile(task, &ti, &tj);
+    const size_t i1 = least(M, (ti + 1) * RESTORE), j1 = least(M, (tj + 1) * RESTORE);
+    for (size_t jb = tj * RESTORE; jb < j1; jb += EDGE)
+        for (size_t ib = ti == tj ? jb : ti * RESTORE; ib < i1; ib += EDGE)
+            for (size_t j = jb; j < least(j1, jb + EDGE); j++)
+                for (size_t i = ib > j ? ib : j + 1; i < least(i1, ib + EDGE); i++)
+                    s->G[i + j * M] = s->G[j + i * M];
+    for (size_t i = ti * RESTORE; ti == tj && i < i1; i++)
+        s->G[i + i * M] = s->diag[i] + s->plus;
 }
 
 /* L L' = G + (ratio + jitter) I.  The least pivot tells whether rounding has made G indefinite by
@@ -128,14 +143,36 @@ static void restore_lower(double *G, const double *diag, size_t M, double plus)
 enum status model_refactor(struct pool *pool, size_t M, double *L, const double *diag,
                            double ratio, double jitter, const struct ctl *ctl, struct err *err)
 {
-    double least = INFINITY;
+    const size_t t = blas_tiles(M, RESTORE);
+    struct restore back = { L, diag, M, ratio + jitter };
+    double pivot = INFINITY;
 
-    restore_lower(L, diag, M, ratio + jitter);
+    pool_run(pool, t * (t + 1) / 2, restore_tile, &back);
     enum status rc = blas_dpotrf(pool, M, L, M, ctl, NULL, err);
     for (size_t i = 0; rc == ST_OK && i < M; i++)
-        least = fmin(least, L[i + i * M] * L[i + i * M]);
-    if (rc == ST_OK && least < 0.5 * ratio)
+        pivot = fmin(pivot, L[i + i * M] * L[i + i * M]);
+    if (rc == ST_OK && pivot < 0.5 * ratio)
         rc = err_set(err, ST_NOT_PD, "rounding is as large as the noise");
+    return rc;
+}
+
+enum status model_gram(struct fop *f, size_t t, const double *y, struct gram_factor *g,
+                       const struct ctl *ctl, struct err *err)
+{
+    const size_t M = fop_cols(f);
+    enum status rc = ST_NOMEM;
+
+    g->jitter = 0.0;
+    g->L = mem_aligned(M * M, sizeof *g->L, "the Gram matrix", err);
+    if (g->L)
+        rc = fop_gram_of(f, t, y, g->L, g->b, NULL, ctl, err);
+    for (size_t i = 0; rc == ST_OK && g->diag && i < M; i++)
+        g->diag[i] = g->L[i + i * M];
+    g->unmade = rc == ST_OK;
+    if (rc != ST_OK) {
+        free(g->L);
+        g->L = NULL;
+    }
     return rc;
 }
 
@@ -147,28 +184,25 @@ enum status model_factor(struct fop *f, size_t t, const double *y, struct gram_f
     const size_t M = fop_cols(f);
     const double n = (double)fop_rows(f);
     double *own = g->diag ? NULL : mem_calloc(M, sizeof *own, "the Gram's diagonal", err);
-    double *diag = g->diag ? g->diag : own;
-    double *G = diag ? mem_aligned(M * M, sizeof *G, "the Gram matrix", err) : NULL;
-    enum status rc = G ? fop_gram_of(f, t, y, G, g->b, NULL, ctl, err) : ST_NOMEM;
+    const double *diag = g->diag ? g->diag : own;
+    enum status rc = diag ? model_gram(f, t, y, g, ctl, err) : ST_NOMEM;
 
-    g->L = NULL;
-    g->jitter = 0.0;
-    for (size_t i = 0; rc == ST_OK && i < M; i++)
-        diag[i] = G[i + i * M];
+    for (size_t i = 0; rc == ST_OK && own && i < M; i++)
+        own[i] = g->L[i + i * M];
     model_step(ctl, PHASE_FACTOR, 0);
     while (rc == ST_OK) {
-        rc = model_refactor(fop_pool(f), M, G, diag, g->ratio, g->jitter, ctl, err);
+        rc = model_refactor(fop_pool(f), M, g->L, diag, g->ratio, g->jitter, ctl, err);
         if (rc != ST_NOT_PD || g->jitter > 1e-4 * n)
             break;
         g->jitter = g->jitter > 0.0 ? g->jitter * 10.0 : fmax(0.5 * g->ratio, 1e-10 * n);
         err_clear(err);
         rc = ST_OK;
     }
-    if (rc == ST_OK) {
-        g->L = G;
-        G = NULL;
+    g->unmade = false;
+    if (rc != ST_OK) {
+        free(g->L);
+        g->L = NULL;
     }
-    free(G);
     free(own);
     return rc;
 }
@@ -203,25 +237,38 @@ enum status model_effdim(struct pool *pool, size_t M, const double *L, double ra
     return rc;
 }
 
-/* H = 2 G_half + ratio I, G_half the leading block of the Gram matrix: half of the columns with the
- * normalisation of a map of that many (3.1).  Its off-diagonal entries stand in the upper triangle
- * of L; G_ii + ratio is the sum of squares of row i of L. */
+struct halved { const double *L; double *H; size_t M, h; double ratio; };
+
+/* H = 2 G_half + ratio I, some rows of its lower triangle, G_half the leading block of the Gram
+ * matrix: half of the columns with the normalisation of a map of that many (3.1).  Its off-diagonal
+ * entries stand in the upper triangle of L; G_ii + ratio is the sum of squares of row i of L. */
+static void halved_rows(void *ctx, size_t task, size_t worker)
+{
+    const struct halved *s = ctx;
+    const size_t M = s->M, h = s->h, i0 = task * EDGE, i1 = least(h, i0 + EDGE);
+    double g[EDGE] = { 0.0 }; /* G_ii + ratio */
+
+    (void)worker;
+    for (size_t k = 0; k < i1; k++)
+        for (size_t i = k > i0 ? k : i0; i < i1; i++)
+            g[i - i0] += s->L[i + k * M] * s->L[i + k * M];
+    for (size_t j = 0; j < i1; j++)
+        for (size_t i = j < i0 ? i0 : j + 1; i < i1; i++)
+            s->H[i + j * h] = 2.0 * s->L[j + i * M];
+    for (size_t i = i0; i < i1; i++)
+        s->H[i + i * h] = 2.0 * g[i - i0] - s->ratio;
+}
+
 enum status model_effdim_half(struct pool *pool, size_t M, const double *L, double ratio,
                               double *effdim, const struct ctl *ctl, struct err *err)
 {
     const size_t h = M / 2;
     double *H = mem_aligned(h * h, sizeof *H, "the Gram of half the features", err);
+    struct halved all = { L, H, M, h, ratio };
 
     if (H == NULL)
         return ST_NOMEM;
-    for (size_t i = 0; i < h; i++) {
-        double g = 0.0; /* G_ii + ratio */
-        for (size_t k = 0; k <= i; k++)
-            g += L[i + k * M] * L[i + k * M];
-        H[i + i * h] = 2.0 * g - ratio;
-        for (size_t j = 0; j < i; j++)
-            H[i + j * h] = 2.0 * L[j + i * M];
-    }
+    pool_run(pool, blas_tiles(h, EDGE), halved_rows, &all);
     enum status rc = blas_dpotrf(pool, h, H, h, ctl, NULL, err);
     if (rc == ST_OK)
         rc = model_effdim(pool, h, H, ratio, effdim, NULL, ctl, err);

@@ -108,13 +108,35 @@ static enum status direct_functions(struct fit *ft, const double *L, struct err 
     return rc == ST_OK ? blas_dtrsm(ft->on.pool, true, M, m->S, L, M, m->a, M, err) : rc;
 }
 
+/* The factor with all columns at the ratio in g, from which the search moves it where `look`.  A
+ * search by some of the columns needs none before; where rounding leaves none at its result, there
+ * is one first. */
+static enum status factor_all(struct fit *ft, bool look, struct gram_factor *g, struct err *err)
+{
+    const size_t M = ft->m->M;
+    struct phase_ctl phase;
+    const struct ctl *ctl = model_phase(&phase, ft->on.ctl, PHASE_GRAM);
+    const bool later = look && model_refine_thins(&ft->z);
+    enum status rc = later ? model_gram(ft->z.f, ft->t, ft->y, g, ctl, err)
+                           : factor_at(ft, M, &ft->z, g, ctl, err);
+
+    if (rc == ST_OK && look)
+        rc = model_refine_factor(&ft->z, ft->t, ft->y, g, ft->on.ctl, err);
+    if (!later || rc != ST_NOT_PD)
+        return rc;
+    free(g->L);
+    g->L = NULL;
+    err_clear(err);
+    rc = factor_at(ft, M, &ft->z, g, ctl, err);
+    return rc == ST_OK ? model_refine_factor(&ft->z, ft->t, ft->y, g, ft->on.ctl, err) : rc;
+}
+
 /* w = L'^-1 L^-1 Z'y: one Cholesky factor, which is backward stable, and two triangular solves. */
 static enum status fit_direct(struct fit *ft, struct err *err)
 {
     struct model *m = ft->m;
     struct fit_info *info = ft->info;
     const size_t M = m->M;
-    struct phase_ctl phase;
     double t = fit_now();
     struct gram_factor g = {.b = ft->b,
                             .diag = mem_calloc(M, sizeof *g.diag, "the Gram's diagonal", err)};
@@ -125,10 +147,9 @@ static enum status fit_direct(struct fit *ft, struct err *err)
     info->seconds.features = 0.0; /* made and used up inside the Gram */
     if (rc == ST_OK && rows)
         rc = model_refine_rows(ft->z.f, ft->t, ft->y, &ft->ratio, ft->on.ctl, err);
+    g.ratio = ft->ratio;
     if (rc == ST_OK)
-        rc = factor_at(ft, M, &ft->z, &g, model_phase(&phase, ft->on.ctl, PHASE_GRAM), err);
-    if (rc == ST_OK && look && !rows)
-        rc = model_refine_factor(&ft->z, ft->t, ft->y, &g, ft->on.ctl, err);
+        rc = factor_all(ft, look && !rows, &g, err);
     if (rc == ST_OK)
         ft->ratio = g.ratio;
     free(g.diag);

@@ -96,7 +96,12 @@ struct gram_factor {
     double *L;        /* out: Mv x Mv, the caller frees it; its strict upper triangle keeps the Gram
                        * matrix */
     double jitter;    /* out: > 0 where rounding had made the Gram matrix indefinite at the ratio */
+    bool unmade;      /* out: L is still the Gram matrix itself, both triangles */
 };
+/* The Gram matrix alone, in L, with b and diag (NULL: not wanted); model_refine_factor makes the
+ * factor, once the ratio is known. */
+enum status model_gram(struct fop *, size_t t, const double *y, struct gram_factor *,
+                       const struct ctl *, struct err *);
 /* For an operator at its current hyperparameters and t vectors y (NULL where b is).  NOT_PD when no
  * jitter up to 1e-4 n suffices. */
 enum status model_factor(struct fop *, size_t t, const double *y, struct gram_factor *,
@@ -118,9 +123,11 @@ double model_ratio(double amplitude, double noise);
  * model_refine_rows: moves *ratio there, without a factor.
  * model_refine_factor: moves the ratio of a factor (with b and diag) there, and factorises L at it;
  * a factor with jitter keeps ratio and jitter if that is best, and has no jitter otherwise.  With
- * 2 AUTO_VARIANCE columns or more the search takes some of them. */
+ * 2 AUTO_VARIANCE columns or more the search takes some of them (model_refine_thins), and the
+ * factor may be one that is unmade: NOT_PD where rounding leaves it none at the best ratio. */
 struct model_map;
 bool model_refine_by_rows(size_t n, size_t M);
+bool model_refine_thins(const struct model_map *);
 enum status model_refine_rows(struct fop *, size_t t, const double *y, double *ratio,
                               const struct ctl *, struct err *);
 enum status model_refine_factor(const struct model_map *, size_t t, const double *y,

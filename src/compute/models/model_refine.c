@@ -370,6 +370,11 @@ static size_t thinned(const struct model_map *z)
     return every;
 }
 
+bool model_refine_thins(const struct model_map *z)
+{
+    return thinned(z) > 1;
+}
+
 /* The parts of a factor that belong to columns taken, with that of their own in place of L. */
 static enum status thin_factor(const struct gram_factor *g, size_t M, size_t every, size_t t,
                                struct gram_factor *thin, struct err *err)
@@ -439,7 +444,7 @@ enum status model_refine_factor(const struct model_map *z, size_t t, const doubl
     const size_t M = fop_cols(z->f), every = thinned(z);
     const double ratio = g->ratio, jitter = g->jitter;
     const double start = log(ratio + jitter); /* that L is the factor at */
-    double best = start, at = exp(start);
+    double best = start, at = g->unmade ? NAN : exp(start);
     enum status rc = every > 1 ? refine_thin(z, every, t, y, g, &best, ctl, err)
                                : refine_all(z->f, t, y, g, &best, &at, ctl, err);
 
@@ -448,6 +453,7 @@ enum status model_refine_factor(const struct model_map *z, size_t t, const doubl
         g->jitter = best != start ? 0.0 : jitter;
         if (rc == ST_OK && at != (best != start ? g->ratio : exp(start)))
             rc = model_refactor(fop_pool(z->f), M, g->L, g->diag, g->ratio, g->jitter, ctl, err);
+        g->unmade = g->unmade && rc != ST_OK;
         if (rc != ST_NOT_PD || best >= start)
             return rc;
         /* All columns do not allow what some did. */
