@@ -911,6 +911,27 @@ enum status store_db_drop_blob(struct sdb *s, const char *owner, const char *wha
 /* Reading. */
 
 /* The statement sql returns the columns id, name, body, good. */
+/* A text of the row, NULL where there is none. One that there is no memory for is counted
+ * (err_refused()), so that what seems to lack it is not taken for damaged. */
+static const char *text_at(sqlite3_stmt *q, int i)
+{
+    const char *text = (const char *)sqlite3_column_text(q, i);
+
+    if (!text && sqlite3_column_type(q, i) != SQLITE_NULL)
+        (void)err_nomem(NULL, 0, "the session");
+    return text;
+}
+
+/* True if there is a row. For queries without an error: no memory is counted here, too. */
+static bool row_of(sqlite3_stmt *q)
+{
+    const int rc = sqlite3_step(q);
+
+    if ((rc & 0xff) == SQLITE_NOMEM)
+        (void)err_nomem(NULL, 0, "the session");
+    return rc == SQLITE_ROW;
+}
+
 static enum status each(struct sdb *s, const char *sql, sdb_row_fn *fn, void *ctx, struct err *err)
 {
     sqlite3_stmt *q = prepare(s, sql, err);
@@ -919,8 +940,7 @@ static enum status each(struct sdb *s, const char *sql, sdb_row_fn *fn, void *ct
     if (!q)
         return ST_FORMAT;
     while ((rc = sqlite3_step(q)) == SQLITE_ROW) {
-        const char *name = (const char *)sqlite3_column_text(q, 1);
-        const char *body = (const char *)sqlite3_column_text(q, 2);
+        const char *name = text_at(q, 1), *body = text_at(q, 2);
         const bool good = name && body && sqlite3_column_int(q, 3) == 1 &&
                           strlen(body) == (size_t)sqlite3_column_bytes(q, 2);
         if (!fn(ctx, sqlite3_column_int64(q, 0), name ? name : "", body ? body : "", good)) {
@@ -971,8 +991,11 @@ char *store_db_snapshot(struct sdb *s, int64_t id, struct err *err)
     if (!q)
         return NULL;
     sqlite3_bind_int64(q, 1, id);
-    if (sqlite3_step(q) == SQLITE_ROW && sqlite3_column_text(q, 0))
+    const int rc = sqlite3_step(q);
+    if (rc == SQLITE_ROW && sqlite3_column_text(q, 0))
         out = mem_strdup((const char *)sqlite3_column_text(q, 0), err);
+    else if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+        (void)failed(s, err);
     else
         err_named(err, ST_NOT_FOUND, "forgotten",
                   "the state of then is not in the session, or damaged");
@@ -1005,7 +1028,7 @@ enum status store_db_get_past(struct sdb *s, struct past *out, size_t n, size_t 
         const int64_t id = sqlite3_column_int64(q, 0), kind = sqlite3_column_int64(q, 1),
                       count = sqlite3_column_int64(q, 2), state = sqlite3_column_int64(q, 3),
                       made = sqlite3_column_int64(q, 4);
-        const char *last = (const char *)sqlite3_column_text(q, 5);
+        const char *last = text_at(q, 5);
         *bad += sqlite3_column_int(q, 8) != 1;
         if (sqlite3_column_int(q, 8) != 1 || id < 1 || (uint64_t)id > n || kind < PAST_STEPS ||
             kind > PAST_BRANCH || count < 0 || count > 1 << 24 || state < 0 || made < 0 ||
@@ -1032,8 +1055,8 @@ char *store_db_meta(struct sdb *s, const char *key)
     if (!q)
         return NULL;
     sqlite3_bind_text(q, 1, key, -1, SQLITE_STATIC);
-    if (sqlite3_step(q) == SQLITE_ROW && sqlite3_column_text(q, 0))
-        out = mem_strdup((const char *)sqlite3_column_text(q, 0), NULL);
+    const char *text = row_of(q) ? text_at(q, 0) : NULL;
+    out = text ? mem_strdup(text, NULL) : NULL;
     sqlite3_finalize(q);
     return out;
 }
@@ -1049,7 +1072,7 @@ size_t store_db_blob_size(struct sdb *s, const char *owner, const char *what)
         return 0;
     sqlite3_bind_text(q, 1, owner, -1, SQLITE_STATIC);
     sqlite3_bind_text(q, 2, what, -1, SQLITE_STATIC);
-    if (sqlite3_step(q) == SQLITE_ROW)
+    if (row_of(q))
         n = sqlite3_column_int64(q, 0);
     sqlite3_finalize(q);
     return n < 0 ? 0 : (size_t)n;
@@ -1064,9 +1087,9 @@ char *store_db_about(struct sdb *s, size_t *runs)
     char *names = NULL;
 
     *runs = 0;
-    if (q && sqlite3_step(q) == SQLITE_ROW) {
+    if (q && row_of(q)) {
         const int64_t n = sqlite3_column_int64(q, 0);
-        const char *text = (const char *)sqlite3_column_text(q, 1);
+        const char *text = text_at(q, 1);
         *runs = n > 0 ? (size_t)n : 0;
         names = mem_strdup(text ? text : "", NULL);
     }
