@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define BACKEND_ABI 16 /* 16: `least` and `spent` */
+#define BACKEND_ABI 17 /* 17: `basis` and `basis_add` */
 #define BACKEND_ENTRY "gpdesk_backend"
 
 struct share; /* compute/share.h */
@@ -287,6 +287,13 @@ struct backend_ops {
     enum status (*describe)(size_t device, struct backend_device *, struct err *);
     enum status (*use)(size_t device, struct err *);
     void (*spent)(struct backend_spent *); /* NULL: it is one process */
+    /* Hands out the rows of U (M x L), for Y += U diag(c) U' Y of k vectors with the bits of
+     * tall_add (compute/linalg/tall.h); it takes the place of the one before.  `seconds`: what
+     * one takes here.  U NULL: drops it.  UNSUPPORTED: it does not pay.  Borrowed until then.
+     * NULL: it stays here. */
+    enum status (*basis)(void *state, size_t L, const double *U, double seconds, struct err *);
+    enum status (*basis_add)(void *state, size_t k, const double *c, double *Y,
+                             const struct ctl *, struct err *);
 };
 const struct backend_ops *backend_cpu(void);
 /* The vector level in use: "portable", "avx2", "avx512" or "amx".  cpu_force_level must come before

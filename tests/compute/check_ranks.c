@@ -4,6 +4,7 @@
  * left behind. */
 #include "compute/features/fop_rows.h"
 #include "compute/linalg/blas.h"
+#include "compute/linalg/tall.h"
 #include "compute/models/model.h"
 #include "compute/ranks/hosts.h"
 #include "compute/ranks/rank.h"
@@ -202,6 +203,86 @@ START_TEST(mpi_same_bits)
     summed_done(&many);
     summed_done(&one);
     summed_free(&g);
+    ranks_end(false);
+}
+END_TEST
+
+/* A preconditioner's rows that ranks have: products with the bits of one process, for one vector
+ * and for several, after a rank is lost, too. */
+enum { TALL_M = 2100, TALL_L = 37, TALL_K = 3 };
+static void tall_by(const struct backend_ops *be, bool kill_one)
+{
+    const struct summed_task *t = summed_task_at(0);
+    const struct fop_opts o = { .precision = PREC_FLOAT };
+    double *U = calloc(TALL_M * TALL_L, sizeof *U), *given = calloc(2 * TALL_M * TALL_K, sizeof *U);
+    double *one = calloc(2 * TALL_M * TALL_K, sizeof *U), *many = one + TALL_M * TALL_K;
+    double c[TALL_L];
+    const struct tall tall = { TALL_M, TALL_L, 0, TALL_M, U, TALL_M };
+    double *work = calloc(tall_work(&tall, TALL_K), sizeof *work);
+    struct source_array src;
+    struct summed_given g;
+    struct ranks_one rank;
+    struct err err = { 0 };
+
+    basis_ops_always_for_tests(true);
+    summed_make(t, &g);
+    source_array_init(&src, g.X, N, D, D);
+    struct featmap *fm = featmap_new(&g.k, D, TALL_M, 5, &err);
+    struct fop *f = fop_new(be, fm, &src.base, &o, &err);
+    ck_assert_msg(f != NULL, "%s", err.msg);
+    for (size_t i = 0; i < TALL_M * TALL_L; i++)
+        U[i] = rng_normal(4, RNG_TEST, i) / 40.0;
+    for (size_t i = 0; i < TALL_M * TALL_K; i++)
+        given[i] = rng_normal(5, RNG_TEST, i);
+    for (size_t i = 0; i < TALL_L; i++)
+        c[i] = -0.9 + 0.02 * (double)i;
+    ck_assert(fop_basis(f, TALL_L, U, 0.0));
+    for (size_t k = 1; k <= TALL_K; k += 2) {
+        memcpy(one, given, TALL_M * k * sizeof *one);
+        memcpy(many, given, TALL_M * k * sizeof *one);
+        ck_assert_int_eq(tall_add(&tall, NULL, NULL, k, c, one, TALL_M, work, &err), ST_OK);
+        if (kill_one && k > 1 && ranks_at(1, &rank))
+            kill((pid_t)rank.pid, SIGKILL);
+        ck_assert_msg(fop_basis_add(f, k, c, many, NULL, &err) == ST_OK, "%s", err.msg);
+        ck_assert(memcmp(one, many, TALL_M * k * sizeof *one) == 0);
+        for (size_t v = 0; v < k; v++) /* U'y by hand, of one entry */
+            for (size_t j = 0; j < TALL_M; j += 999) {
+                double sum = given[v * TALL_M + j];
+                for (size_t l = 0; l < TALL_L; l++)
+                    sum += U[l * TALL_M + j] * c[l] *
+                           blas_ddot(TALL_M, U + l * TALL_M, given + v * TALL_M);
+                ck_assert_double_eq_tol(one[v * TALL_M + j], sum, 1e-12);
+            }
+    }
+    ck_assert(!fop_lost(f, NULL));
+    fop_basis_drop(f);
+    ck_assert_int_ne(fop_basis_add(f, 1, c, many, NULL, &err), ST_OK);
+    fop_free(f);
+    featmap_free(fm);
+    summed_free(&g);
+    free(U);
+    free(given);
+    free(one);
+    free(work);
+    basis_ops_always_for_tests(false);
+}
+
+static void tall_lost(void)
+{
+    tall_by(ranks_of(3, 1), true);
+    ck_assert_uint_eq(ranks_lost(NULL), 1);
+    ranks_end(false);
+}
+
+START_TEST(preconditioner_split)
+{
+    for (size_t i = 0; i < COUNTS; i++)
+        tall_by(ranks_of(counts[i], 1 + i % 3), false);
+    ck_assert_uint_eq(ranks_lost(NULL), 0);
+    tall_lost();
+    const struct backend_ops *be = mpi_of("mpi:3");
+    if (be)
+        tall_by(be, false);
     ranks_end(false);
 }
 END_TEST
@@ -591,7 +672,9 @@ START_TEST(fits)
     for (size_t i = 0; i < 3; i++) {
         fit_over(backend_cpu(), solvers[i], pool, &one);
         for (size_t c = 0; c < 3; c++) {
+            basis_ops_always_for_tests(c != 1);
             fit_over(ranks_of(1 + c + c / 2, 1 + c), solvers[i], pool, &many);
+            basis_ops_always_for_tests(false);
             ck_assert_msg(memcmp(one.mean, many.mean, sizeof one.mean) == 0 &&
                               memcmp(one.var, many.var, sizeof one.var) == 0,
                           "%s: other bits by %zu ranks", solvers[i], ranks_count());
@@ -617,6 +700,7 @@ int main(int argc, char **argv)
     tcase_add_loop_test(t, same_bits, 0, configurations);
     tcase_add_loop_test(t, mpi_same_bits, 0, configurations);
     tcase_add_test(t, kernels_travel);
+    tcase_add_test(t, preconditioner_split);
     tcase_add_test(t, killed);
     tcase_add_test(t, none_left);
     tcase_add_test(t, mpi_ends);

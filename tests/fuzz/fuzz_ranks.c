@@ -135,6 +135,8 @@ static void ask(struct answers *a, const uint8_t *in, size_t M, size_t nhp, size
         head.arg[i] = in[1 + i] == 255 ? UINT64_MAX : in[1 + i];
     if (head.op == ASK_OPEN || head.op == ASK_CLOSE)
         return;
+    if (ask_of_basis(&head))
+        n = head.arg[3] >= head.arg[2] && head.arg[3] <= MOST ? head.arg[3] - head.arg[2] : 0;
     const bool known = ask_sizes(&head, M, nhp, &z);
     const double numbers = (double)z.all + (double)z.rows * (double)n;
     if (!known || numbers > MOST || (double)z.out + (double)z.out_rows * (double)n > MOST)

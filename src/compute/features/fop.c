@@ -350,6 +350,36 @@ enum status fop_factor(struct fop *f, double lam2, const struct ctl *ctl, struct
     return ST_UNSUPPORTED;
 }
 
+bool fop_basis(struct fop *f, size_t L, const double *U, double seconds)
+{
+    struct err err = { 0 };
+
+    if (!f->be || !f->be->basis || f->lost || f->formed)
+        return false;
+    const enum status rc = f->be->basis(f->state, L, U, seconds, &err);
+    fop_goes_on(f, rc, &err);
+    return rc == ST_OK;
+}
+
+enum status fop_basis_add(struct fop *f, size_t k, const double *c, double *Y,
+                          const struct ctl *ctl, struct err *err)
+{
+    if (f->lost)
+        return ST_UNSUPPORTED;
+    const enum status rc = f->be->basis_add(f->state, k, c, Y, ctl, err);
+    if (rc == ST_OK || rc == ST_CANCELLED || rc == ST_NOMEM)
+        return rc;
+    fop_goes_on(f, rc, err);
+    err_clear(err);
+    return ST_UNSUPPORTED;
+}
+
+void fop_basis_drop(struct fop *f)
+{
+    if (!f->lost)
+        f->be->basis(f->state, 0, NULL, 0.0, NULL);
+}
+
 /* Conjugate gradients on the device. */
 
 struct fop_cg { struct fop *f; void *at; };

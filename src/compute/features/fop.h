@@ -100,6 +100,14 @@ enum status fop_nystrom(struct fop *, size_t L, int passes, double *Omega, doubl
 /* Makes an approximate Cholesky factor of Z'Z + lam2 I that stays on the device (backend.h).
  * UNSUPPORTED when that is not available or failed. */
 enum status fop_factor(struct fop *, double lam2, const struct ctl *, struct err *);
+/* Products U diag(c) U' Y (compute/linalg/tall.h) by the processes of an operator that has several,
+ * where that is faster than the `seconds` that they take here: true when they have U (M x L), which
+ * is borrowed until fop_basis_drop.  fop_basis_add, Y += U diag(c) U' Y for k vectors: UNSUPPORTED
+ * where they have it no longer; Y is then of no use. */
+bool fop_basis(struct fop *, size_t L, const double *U, double seconds);
+enum status fop_basis_add(struct fop *, size_t k, const double *c, double *Y, const struct ctl *,
+                          struct err *);
+void fop_basis_drop(struct fop *);
 /* Conjugate gradients with vectors on the device (struct backend_cg), for cg.c.  fop_cg_open
  * returns NULL when it is not available.  After BACKEND (the device is lost) only close may be
  * called. */

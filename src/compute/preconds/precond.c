@@ -10,7 +10,7 @@
 #include "compute/preconds/precond_impl.h"
 
 #include "base/mem.h"
-#include "compute/linalg/blas.h"
+#include "compute/linalg/tall.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -86,13 +86,20 @@ size_t precond_inverse_work(const struct precond *p)
     return p->diag ? p->M : p->L;
 }
 
+/* c of P^-1 = I + U diag(c) U'. */
+static void weights(const struct precond *p, double *c)
+{
+    for (size_t i = 0; i < p->L; i++)
+        c[i] = (p->ev[p->L - 1] + p->lam2) / (p->ev[i] + p->lam2) - 1.0;
+}
+
 bool precond_inverse(const struct precond *p, double *work, struct backend_inverse *out)
 {
     *out = (struct backend_inverse){.U = p->U, .L = p->U ? p->L : 0, .factor = p->ops->own != NULL};
     for (size_t i = 0; p->diag && i < p->M; i++)
         work[i] = 1.0 / (p->diag[i] + p->lam2);
-    for (size_t i = 0; p->U && i < p->L; i++)
-        work[i] = (p->ev[p->L - 1] + p->lam2) / (p->ev[i] + p->lam2) - 1.0;
+    if (p->U)
+        weights(p, work);
     if (p->diag)
         out->d = work;
     else if (p->U)
@@ -116,19 +123,18 @@ static enum status apply(const struct precond *p, struct pool *pool, bool root, 
         }
     if (!p->U || k == 0)
         return ST_OK;
-    double *T = mem_spare_take(p->spares, L * k * sizeof *T, "applying the preconditioner", err);
-    if (!T)
+    const struct tall b = { M, L, 0, M, p->U, M };
+    const size_t numbers = L + tall_work(&b, k);
+    double *c = mem_spare_take(p->spares, numbers * sizeof *c, "applying the preconditioner", err);
+    if (!c)
         return ST_NOMEM;
-    const double base = p->ev[L - 1] + p->lam2;
-    enum status rc = blas_dgemm(pool, true, false, L, k, M, 1.0, p->U, M, Y, M, 0.0, T, L, err);
-    for (size_t c = 0; rc == ST_OK && c < k; c++)
-        for (size_t i = 0; i < L; i++) {
-            const double d = (p->ev[i] + p->lam2) / base;
-            T[c * L + i] *= (root ? sqrt(d) : 1.0 / d) - 1.0;
-        }
-    if (rc == ST_OK)
-        rc = blas_dgemm(pool, false, false, M, k, L, 1.0, p->U, M, T, L, 1.0, Y, M, err);
-    mem_spare_give(p->spares, T);
+    if (root)
+        for (size_t i = 0; i < L; i++)
+            c[i] = sqrt((p->ev[i] + p->lam2) / (p->ev[L - 1] + p->lam2)) - 1.0;
+    else
+        weights(p, c);
+    const enum status rc = tall_add(&b, NULL, pool, k, c, Y, M, c + L, err);
+    mem_spare_give(p->spares, c);
     return rc;
 }
 

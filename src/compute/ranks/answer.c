@@ -3,11 +3,14 @@
 
 #include "base/mem.h"
 #include "compute/features/fop_rows.h"
+#include "compute/linalg/tall.h"
 #include "compute/ranks/content.h"
 #include "compute/ranks/drawn.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+enum { BASIS_MOST = 1 << 26 }; /* rows */
 
 struct answer_state {
     struct answer_state *next;
@@ -19,6 +22,8 @@ struct answer_state {
     struct share share;
     struct fop *f;
     size_t n, M, nhp;
+    struct tall basis; /* L 0: none */
+    double *U;          /* its rows */
 };
 
 void answer_forget(struct answers *a, struct answer_state *s)
@@ -27,6 +32,7 @@ void answer_forget(struct answers *a, struct answer_state *s)
         return;
     fop_free(s->f);
     featmap_free(s->of.fm);
+    free(s->U);
     kept_give(&a->kept, s->kept);
     free(s->body);
     free(s);
@@ -164,6 +170,7 @@ struct work {
     const struct ask_head *ask;
     const double *all, *rows;
     double *out, *out_rows;
+    struct pool *pool;
     const struct ctl *ctl;
 };
 
@@ -262,6 +269,55 @@ static enum status dots(const struct work *w, struct err *err)
     return rc;
 }
 
+/* Rows of a basis: whole pieces, perhaps none. */
+static bool basis_sound(const struct ask_head *a)
+{
+    const size_t M = a->arg[1], r0 = a->arg[2], r1 = a->arg[3];
+    bool begins = false, ends = false;
+
+    for (size_t p = 0; M > 0 && M <= BASIS_MOST && p <= tall_pieces(M); p++) {
+        begins |= tall_row(M, p) == r0;
+        ends |= tall_row(M, p) == r1;
+    }
+    return begins && ends && r0 <= r1;
+}
+
+static enum status basis(const struct work *w, struct err *err)
+{
+    struct answer_state *s = w->s;
+    const size_t L = w->ask->arg[0], r0 = w->ask->arg[2], rows = w->ask->arg[3] - r0;
+
+    free(s->U);
+    s->U = NULL;
+    s->basis = (struct tall){ .L = 0 };
+    if (L == 0)
+        return ST_OK;
+    s->U = mem_aligned(rows * L, sizeof *s->U, "a preconditioner", err);
+    if (!s->U)
+        return ST_NOMEM;
+    memcpy(s->U, w->rows, rows * L * sizeof *s->U);
+    s->basis = (struct tall){ w->ask->arg[1], L, r0, r0 + rows, s->U, rows };
+    return ST_OK;
+}
+
+static enum status add_basis(const struct work *w, struct err *err)
+{
+    const struct tall *b = &w->s->basis;
+    const size_t k = w->ask->arg[0], rows = b->r1 - b->r0;
+
+    if (b->L == 0 || b->L != w->ask->arg[4] || b->M != w->ask->arg[1] ||
+        b->r0 != w->ask->arg[2] || b->r1 != w->ask->arg[3])
+        return bad(err);
+    double *work = mem_aligned(tall_work(b, k), sizeof *work, "a preconditioner", err);
+    if (!work)
+        return ST_NOMEM;
+    memcpy(w->out_rows, w->rows, rows * k * sizeof *work);
+    const enum status rc = tall_add(b, &w->s->share, w->pool, k, w->all, w->out_rows, rows, work,
+                                     err);
+    free(work);
+    return rc;
+}
+
 static enum status sums(const struct work *w, struct err *err)
 {
     const struct ask_head *a = w->ask;
@@ -290,6 +346,8 @@ static enum status sums(const struct work *w, struct err *err)
     case ASK_DOTS: return dots(w, err);
     case ASK_SOFTMAX: return softmax(w, err);
     case ASK_BLOCKS: return blocks(w, err);
+    case ASK_BASIS: return basis(w, err);
+    case ASK_BASIS_ADD: return add_basis(w, err);
     default: return bad(err);
     }
 }
@@ -308,7 +366,9 @@ bool answer_sizes(const struct answers *a, const struct ask_head *ask, struct as
 {
     const struct answer_state *s = state_of(a, ask->state);
 
-    *n = s ? s->share.n : 0;
+    if (ask_of_basis(ask) && !basis_sound(ask))
+        return false;
+    *n = !s ? 0 : ask_of_basis(ask) ? ask->arg[3] - ask->arg[2] : s->share.n;
     return s && ask_sizes(ask, s->M, s->nhp, z);
 }
 
@@ -323,14 +383,17 @@ enum status answer_ask(struct answers *a, const struct ask_head *ask, const doub
         state_close(a, ask->state);
         return ST_OK;
     }
-    if (!s || !ask_sizes(ask, s->M, s->nhp, &z) ||
-        (double)bytes != 8.0 * ((double)z.all + (double)z.rows * (double)s->n))
+    if (!s || !ask_sizes(ask, s->M, s->nhp, &z) || (ask_of_basis(ask) && !basis_sound(ask)))
         return bad(err);
-    const size_t own = z.out + z.out_rows * s->n;
+    const size_t n = ask_of_basis(ask) ? ask->arg[3] - ask->arg[2] : s->n;
+    if ((double)bytes != 8.0 * ((double)z.all + (double)z.rows * (double)n))
+        return bad(err);
+    const size_t own = z.out + z.out_rows * n;
     answer->out = mem_calloc(own + 1, sizeof *answer->out, "an answer", err);
     if (!answer->out)
         return ST_NOMEM;
-    const struct work w = { s, ask, in, in + z.all, answer->out, answer->out + z.out, a->ctl };
+    const struct work w = { s, ask, in, in + z.all, answer->out, answer->out + z.out, a->pool,
+                            a->ctl };
     const enum status rc = sums(&w, err);
     answer->from = ask->first ? 0 : z.out;
     answer->numbers = own - answer->from;

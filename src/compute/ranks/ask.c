@@ -14,6 +14,7 @@ static bool empty(const struct ask_head *a)
     case ASK_SKETCH:
     case ASK_FORMS:
     case ASK_MEANS:
+    case ASK_BASIS_ADD:
     case ASK_SOFTMAX: return a->arg[0] == 0;
     case ASK_BACK: return a->arg[0] == 0 && a->arg[1] == 0;
     default: return false;
@@ -48,6 +49,8 @@ bool ask_sizes(const struct ask_head *a, size_t M, size_t nhp, struct ask_sizes 
         out_rows = a->arg[4] & ASK_WANT_H ? 1.0 : 0.0;
         break;
     case ASK_BLOCKS: all = (double)a->arg[2] * m + a1, out = (double)a->arg[2] * m; break;
+    case ASK_BASIS: rows = a0; break;
+    case ASK_BASIS_ADD: all = (double)a->arg[4], rows = out_rows = a0; break;
     default: return false;
     }
     *s = (struct ask_sizes){ (size_t)all, (size_t)rows, (size_t)out, (size_t)out_rows };

@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "compute/backend_load.h"
+#include "compute/linalg/tall.h"
 #include "compute/ranks/answer.h"
 #include "compute/ranks/drawn.h"
 
@@ -196,13 +197,32 @@ enum status crew_open(struct crew *c, struct answers *a, const struct ask_head *
 
 /* All other requests. */
 
+/* The rows of process i in a request, of the n that come with it: whole pieces of a basis, whole
+ * segments of all others. */
+static void part_of(const struct crew *c, const struct ask_head *ask, size_t n, size_t i,
+                    size_t *r0, size_t *r1)
+{
+    if (!ask_of_basis(ask)) {
+        cut_of(c, n, i, r0, r1);
+        return;
+    }
+    const size_t M = ask->arg[1];
+    size_t first = 0, end = tall_pieces(M);
+    while (tall_row(M, first) < ask->arg[2])
+        first++;
+    while (tall_row(M, end) > ask->arg[3])
+        end--;
+    *r0 = tall_row(M, first + (end - first) * i / c->size) - ask->arg[2];
+    *r1 = tall_row(M, first + (end - first) * (i + 1) / c->size) - ask->arg[2];
+}
+
 /* The numbers for all, then this process's part of the vectors of rows. */
-static double *numbers_of(struct crew *c, const struct ask_sizes *z, size_t n, const double *all,
-                          size_t *count)
+static double *numbers_of(struct crew *c, const struct ask_head *ask, const struct ask_sizes *z,
+                          size_t n, const double *all, size_t *count)
 {
     size_t r0, r1;
 
-    cut_of(c, n, c->rank, &r0, &r1);
+    part_of(c, ask, n, c->rank, &r0, &r1);
     const size_t rows = r1 - r0;
     *count = z->all + z->rows * rows;
     double *x = mem_aligned(*count + 1, sizeof *x, "a request", NULL);
@@ -216,7 +236,7 @@ static double *numbers_of(struct crew *c, const struct ask_sizes *z, size_t n, c
             const double *v = all + z->all + k * n;
             memcpy(x + z->all + k * rows, v + r0, rows * sizeof *x);
             for (size_t i = 1, a, b; i < c->size; i++) {
-                cut_of(c, n, i, &a, &b);
+                part_of(c, ask, n, i, &a, &b);
                 c->calls->send(i, v + a, (b - a) * sizeof *x);
             }
         } else {
@@ -226,11 +246,12 @@ static double *numbers_of(struct crew *c, const struct ask_sizes *z, size_t n, c
 }
 
 /* The answer's vectors of rows come together at the first. */
-static void gather(struct crew *c, const struct ask_sizes *z, size_t n, struct answer *own)
+static void gather(struct crew *c, const struct ask_head *ask, const struct ask_sizes *z, size_t n,
+                   struct answer *own)
 {
     size_t r0, r1;
 
-    cut_of(c, n, c->rank, &r0, &r1);
+    part_of(c, ask, n, c->rank, &r0, &r1);
     const size_t rows = r1 - r0;
     const double *mine = own->out + z->out;
     if (z->out_rows == 0)
@@ -248,7 +269,7 @@ static void gather(struct crew *c, const struct ask_sizes *z, size_t n, struct a
         memcpy(all + z->out + k * n + r0, mine + k * rows, rows * sizeof *all);
     for (size_t i = 1; i < c->size; i++)
         for (size_t k = 0; k < z->out_rows; k++) {
-            cut_of(c, n, i, &r0, &r1);
+            part_of(c, ask, n, i, &r0, &r1);
             c->calls->receive(i, all + z->out + k * n + r0, (r1 - r0) * sizeof *all);
         }
     free(own->out);
@@ -265,12 +286,17 @@ static enum status take_part(struct crew *c, struct answers *a, const struct ask
 
     if (!answer_sizes(a, ask, &z, &n))
         return ST_FORMAT; /* CLOSE */
-    double *x = numbers_of(c, &z, n, all, &count);
-    enum status rc = answer_ask(a, ask, x, count * sizeof *x, answer, err);
+    double *x = numbers_of(c, ask, &z, n, all, &count);
+    struct ask_head own = *ask;
+    if (ask_of_basis(ask)) {
+        part_of(c, ask, n, c->rank, &own.arg[2], &own.arg[3]);
+        own.arg[2] += ask->arg[2], own.arg[3] += ask->arg[2];
+    }
+    enum status rc = answer_ask(a, &own, x, count * sizeof *x, answer, err);
     free(x);
     rc = agree(c, rc, err);
     if (rc == ST_OK)
-        gather(c, &z, n, answer);
+        gather(c, ask, &z, n, answer);
     return rc;
 }
 

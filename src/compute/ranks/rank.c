@@ -294,9 +294,14 @@ static bool settle_all(struct rank *r, struct wire_hello *there, struct wire_hel
     wire_hello_of(here, there->threads);
     if (r->crew.rank != 0)
         r->crew.calls->send(0, here, sizeof *here);
+    char last[WIRE_WORDS];
+    memcpy(last, here->host, sizeof last);
     for (size_t i = 1; r->crew.rank == 0 && i < r->crew.size; i++) {
         r->crew.calls->receive(i, &other, sizeof other);
         alike &= wire_hello_sound(&other) && wire_hello_alike(here, &other, &err);
+        if (strcmp(last, other.host) != 0) /* those of a machine follow one another, or it counts */
+            here->machines++;              /* more often than it is */
+        memcpy(last, other.host, sizeof last);
     }
     return alike;
 }

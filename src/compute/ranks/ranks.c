@@ -156,20 +156,44 @@ size_t ranks_lost(struct err *why)
     return n;
 }
 
+void ranks_meeting(struct ranks_meeting *m)
+{
+    *m = (struct ranks_meeting){ .count = team.alive };
+    if (team_take(NULL, NULL) != ST_OK)
+        return;
+    for (size_t i = 0; i < team.count; i++) {
+        const struct team_rank *r = &team.rank[i];
+        bool known = !r->alive;
+        for (size_t j = 0; j < i && !known; j++)
+            known = team.rank[j].alive && strcmp(team.rank[j].hello.host, r->hello.host) == 0;
+        m->machines += known ? 0 : 1;
+        m->machines += r->alive ? r->hello.machines - 1 : 0;
+    }
+    m->numbers = team.met;
+    m->seconds = team.met_seconds;
+    team_give();
+}
+
 /* Operators. */
 
 /* Sends what was set after it was opened: hyperparameters, and that features are exact. */
-static enum status set_there(const struct ranks_state *s, struct err *err)
+static enum status set_there(struct ranks_state *s, struct err *err)
 {
     struct team_ask hp = { .head = { .op = ASK_SET, .state = s->name }, .deal = &s->deal };
     struct team_ask un = { .head = { .op = ASK_UNHALVE, .state = s->name }, .deal = &s->deal };
     enum status rc = ST_OK;
 
+    basis_ops_deal(s);
     hp.all[0] = (struct team_block){ s->hp, s->nhp, 1, s->nhp };
     if (s->hp)
         rc = team_ask(&team, &hp, NULL, err);
     if (rc == ST_OK && s->unhalved)
         rc = team_ask(&team, &un, NULL, err);
+    if (rc == ST_OK && s->basis.U) {
+        struct team_ask basis = basis_ops_ask(s);
+        basis.deal = &s->basis.deal;
+        rc = team_ask(&team, &basis, NULL, err);
+    }
     return rc;
 }
 
@@ -194,9 +218,9 @@ static enum status ask_team(struct ranks_state *s, struct team_ask *a, const str
         }
         if (rc == ST_OK && a) {
             a->head.state = s->name;
-            a->deal = &s->deal;
+            a->deal = ask_of_basis(&a->head) ? &s->basis.deal : &s->deal;
             rc = team_ask(&team, a, ctl, err);
-            if (rc == ST_OK)
+            if (rc == ST_OK && !ask_of_basis(&a->head))
                 team_balance(&team, &s->deal);
         }
     } while (rc == ST_BACKEND && team.generation != before && team.alive > 0);

@@ -44,6 +44,8 @@ bool ranks_at(size_t i, struct ranks_one *); /* false past the last */
 size_t ranks_lost(struct err *why);
 /* Another program to start, and the seconds of silence after which a rank counts as lost. */
 void ranks_program_for_tests(const char *path, double patience);
+/* Preconditioners are handed out even where that does not pay. */
+void basis_ops_always_for_tests(bool always);
 /* The seconds of work after which it is looked at whether some rank is slow. */
 void ranks_balance_for_tests(double seconds);
 

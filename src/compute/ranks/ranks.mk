@@ -4,6 +4,7 @@ libcompute_a_SOURCES += \
   src/compute/ranks/answer.c \
   src/compute/ranks/answer.h \
   src/compute/ranks/ask.c \
+  src/compute/ranks/basis_ops.c \
   src/compute/ranks/content.c \
   src/compute/ranks/content.h \
   src/compute/ranks/crew.c \

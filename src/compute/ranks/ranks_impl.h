@@ -15,6 +15,8 @@ struct ranks_state {
     double *hp; /* nhp numbers that were set last; NULL: none were */
     bool unhalved;
     void *here; /* the processor's operator, for tiles */
+    /* What ranks have of a preconditioner (U NULL: nothing), and how its rows are dealt out. */
+    struct { const double *U; size_t L; struct team_deal deal; } basis;
     uint64_t *sum; /* of the segments of its rows (content.h); NULL: not yet known */
     size_t n, M, nhp;
 };
@@ -26,6 +28,16 @@ void *ranks_open(const struct featmap *, const struct source *, const struct fop
 void ranks_close(void *state);
 /* opening.c: opens the operator on all ranks that are there, with the rows that each is to have. */
 enum status opening_there(struct team *, struct ranks_state *, struct err *);
+/* basis_ops.c: the functions `basis` and `basis_add` of the backend; the basis as a request, for
+ * operators that are opened anew; and how it is dealt out. */
+enum status basis_ops_give(void *state, size_t L, const double *U, double seconds, struct err *);
+enum status basis_ops_add(void *state, size_t k, const double *c, double *Y, const struct ctl *,
+                          struct err *);
+struct team_ask basis_ops_ask(const struct ranks_state *);
+void basis_ops_deal(struct ranks_state *);
+/* ranks.c: what is known of the team's meetings. */
+struct ranks_meeting { size_t machines, count, numbers; double seconds; };
+void ranks_meeting(struct ranks_meeting *);
 extern const struct backend_ops ranks_ops; /* ranks_ops.c */
 
 #endif

@@ -294,4 +294,6 @@ const struct backend_ops ranks_ops = {
     .softmax = softmax,
     .blocks = blocks,
     .spent = spent,
+    .basis = basis_ops_give,
+    .basis_add = basis_ops_add,
 };

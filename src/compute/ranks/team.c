@@ -118,6 +118,10 @@ enum status team_tell(struct team *t, const struct team_ask *a, size_t i, uint64
     struct err err = { 0 };
 
     head.first = i == 0;
+    if (ask_of_basis(&head)) {
+        head.arg[2] = a->deal->row[i];
+        head.arg[3] = a->deal->row[i + 1];
+    }
     if (!r->alive)
         return ST_IO;
     r->sent += sizeof head + bytes;

@@ -60,6 +60,8 @@ struct team {
     unsigned generation; /* changes when rows have to be dealt out anew */
     uint64_t serial;     /* of the last request */
     uint32_t names;      /* of operators so far */
+    size_t met;          /* numbers of the last meeting, and the seconds of their sums */
+    double met_seconds;
     struct err why;      /* why the last rank was lost */
 };
 

@@ -134,6 +134,8 @@ static void hold_meeting(struct wait *w)
             return;
         }
     }
+    w->t->met = first->n;
+    w->t->met_seconds = clock_now() - begun;
 }
 
 /* Ranks that wait for a meeting that will not be held go on. */

@@ -143,7 +143,7 @@ void wire_hello_of(struct wire_hello *h, size_t threads)
 {
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
 
-    *h = (struct wire_hello){ .version = WIRE_VERSION, .threads = (uint32_t)threads,
+    *h = (struct wire_hello){ .version = WIRE_VERSION, .threads = (uint32_t)threads, .machines = 1,
                               .cores = cores > 0 ? (uint32_t)cores : 1,
                               .pid = (uint32_t)getpid() };
     snprintf(h->program, sizeof h->program, "%s", PACKAGE_VERSION);
@@ -166,7 +166,7 @@ bool wire_hello_sound(struct wire_hello *h)
             if (*c < ' ' || *c > '~')
                 *c = '?';
     }
-    return h->version == WIRE_VERSION && h->threads > 0;
+    return h->version == WIRE_VERSION && h->threads > 0 && h->machines > 0 && h->machines < 1 << 16;
 }
 
 bool wire_hello_alike(const struct wire_hello *here, const struct wire_hello *there,

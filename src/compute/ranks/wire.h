@@ -22,7 +22,7 @@ enum wire_kind {
     WIRE_HELLO, WIRE_ASK, WIRE_STOP, WIRE_MET, WIRE_ENDED, WIRE_BEAT, WIRE_TICK, WIRE_MOST,
     WIRE_SUM, WIRE_DONE, WIRE_KINDS
 };
-enum { WIRE_VERSION = 1, WIRE_WORDS = 96 };
+enum { WIRE_VERSION = 2, WIRE_WORDS = 96 };
 #define WIRE_MAGIC 0x4b525047u /* "GPRK" */
 #define WIRE_MOST_BYTES ((uint64_t)1 << 42)
 
@@ -32,6 +32,7 @@ struct wire_head { uint32_t magic, kind; uint64_t bytes; };
  * on which the last bits of sums depend. */
 struct wire_hello {
     uint32_t version, threads, cores, pid;
+    uint32_t machines, unused; /* of the processes that are this rank */
     char program[32], build[48], level[16], blas[WIRE_WORDS], host[WIRE_WORDS];
 };
 struct wire_tick { uint64_t phase, done, total; };

@@ -22,6 +22,7 @@
  * them and to nothing else. */
 #include "compute/solvers/solver.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "compute/linalg/blas.h"
 
@@ -56,6 +57,10 @@ struct cg {
     struct solve_info *info;
     struct err *err;
     struct fop_cg *there;    /* the operator's copy of X, R and P, if it keeps them; else NULL */
+    /* The preconditioner by the processes of the operator, if they have it (shared): c of
+     * backend_inverse; NULL: not asked yet. */
+    double *weights;
+    bool shared;
     struct cg_slot *column;  /* k, and */
     struct cg_step *history; /* every x k: input and output of a run of steps there */
 };
@@ -210,15 +215,51 @@ static enum status check_true(struct cg *s)
     return ST_OK;
 }
 
+/* After the first application, which took so many seconds: hands the preconditioner out to the
+ * processes of the operator, where that is faster. */
+static void hand_out(struct cg *s, double seconds)
+{
+    struct backend_inverse pre;
+    const size_t work = precond_inverse_work(s->opts->pre);
+
+    s->weights = mem_calloc(work + 1, sizeof *s->weights, "the preconditioner", NULL);
+    if (s->weights && s->A->fop && precond_inverse(s->opts->pre, s->weights, &pre) && pre.U)
+        s->shared = fop_basis(s->A->fop, pre.L, pre.U, seconds);
+}
+
+static void take_back(struct cg *s)
+{
+    if (s->shared)
+        fop_basis_drop(s->A->fop);
+    s->shared = false;
+}
+
+/* Z = P^-1 R, with the same bits wherever. */
+static enum status precondition(struct cg *s)
+{
+    const double begun = clock_now();
+    enum status rc = ST_UNSUPPORTED;
+
+    if (!s->opts->pre || s->shared)
+        memcpy(s->Z, s->R, s->active * s->n * sizeof *s->Z);
+    if (!s->opts->pre)
+        return ST_OK;
+    if (s->shared)
+        rc = fop_basis_add(s->A->fop, s->active, s->weights, s->Z, s->ctl, s->err);
+    if (rc != ST_UNSUPPORTED)
+        return rc;
+    take_back(s);
+    rc = precond_apply(s->opts->pre, s->A->pool, s->active, s->R, s->Z, s->err);
+    if (rc == ST_OK && !s->weights)
+        hand_out(s, clock_now() - begun);
+    return rc;
+}
+
 /* z = P^-1 r, beta = (r.z)_new / (r.z)_old, p = z + beta p; slots that restart have beta = 0.
  * r.z <= 0 or NaN is a breakdown: P is not positive definite. */
 static enum status directions(struct cg *s, bool first)
 {
-    enum status rc = ST_OK;
-    if (s->opts->pre)
-        rc = precond_apply(s->opts->pre, s->A->pool, s->active, s->R, s->Z, s->err);
-    else
-        memcpy(s->Z, s->R, s->active * s->n * sizeof *s->Z);
+    const enum status rc = precondition(s);
     for (size_t i = 0; i < s->active && rc == ST_OK; i++) {
         struct slot *t = &s->slot[i];
         const double *z = s->Z + i * s->n;
@@ -553,6 +594,8 @@ enum status cg_solve(const struct linop *A, size_t k, const double *B, double *X
     s.active = k;
     const enum status rc = iterate(&s);
     fop_cg_close(s.there);
+    take_back(&s);
+    free(s.weights);
     free(s.column);
     free(s.history);
     free(slot);

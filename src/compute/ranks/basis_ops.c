@@ -1,0 +1,86 @@
+/* compute/ranks/basis_ops.c -- a preconditioner whose rows the ranks have (compute/linalg/tall.h):
+ * an application then takes two small meetings and reads each rank's own memory, in place of all
+ * of it in that of the front end. */
+#include "compute/ranks/ranks.h"
+#include "compute/ranks/ranks_impl.h"
+
+#include "base/mem.h"
+#include "compute/linalg/tall.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Handing it out has to pay within so many applications. */
+static const double soon = 30.0;
+static bool always;
+
+void basis_ops_always_for_tests(bool yes)
+{
+    always = yes;
+}
+
+/* `seconds` are bound by the memory of one machine.  Machines share them.  Against this stand the
+ * vectors, which travel there and back once, and two meetings of L numbers: together no more than
+ * the two meetings of M numbers that a pass has, of which the last one is known.  Handing out sends
+ * M L numbers, a meeting its numbers to every rank. */
+static bool pays(const struct ranks_state *s, size_t L, double seconds)
+{
+    struct ranks_meeting m;
+
+    ranks_meeting(&m);
+    if (always || m.machines < 2 || m.numbers == 0)
+        return always;
+    const double gain = seconds * (1.0 - 1.0 / (double)m.machines) - 2.0 * m.seconds,
+                 sent = (double)s->M * (double)L / ((double)m.count * (double)m.numbers);
+    return gain * soon > sent * m.seconds;
+}
+
+void basis_ops_deal(struct ranks_state *s)
+{
+    const size_t of = tall_pieces(s->M), count = s->deal.count;
+
+    s->basis.deal = s->deal;
+    s->basis.deal.n = s->M;
+    for (size_t i = 0; i <= count; i++)
+        s->basis.deal.row[i] = tall_row(s->M, of * i / count);
+}
+
+struct team_ask basis_ops_ask(const struct ranks_state *s)
+{
+    return (struct team_ask){ .head = { .op = ASK_BASIS, .state = s->name,
+                                        .arg = { s->basis.L, s->M } },
+                              .rows = { (double *)s->basis.U, s->basis.L } };
+}
+
+enum status basis_ops_give(void *state, size_t L, const double *U, double seconds, struct err *err)
+{
+    struct ranks_state *s = state;
+    struct err own;
+
+    if (U && !pays(s, L, seconds))
+        return ST_UNSUPPORTED;
+    s->basis.U = U;
+    s->basis.L = U ? L : 0;
+    struct team_ask a = basis_ops_ask(s);
+    const enum status rc = ranks_ask(s, &a, NULL, err ? err : &own);
+    if (rc != ST_OK)
+        s->basis.U = NULL, s->basis.L = 0;
+    return rc;
+}
+
+enum status basis_ops_add(void *state, size_t k, const double *c, double *Y, const struct ctl *ctl,
+                          struct err *err)
+{
+    struct ranks_state *s = state;
+    double *in = mem_calloc(k * s->M, sizeof *in, "a preconditioner", err);
+    struct team_ask a = { .head = { .op = ASK_BASIS_ADD, .arg = { k, s->M, 0, 0, s->basis.L } },
+                          .all = { { (double *)c, s->basis.L, 1, s->basis.L } },
+                          .rows = { in, k }, .out_rows = { { Y, k } } };
+
+    if (!in)
+        return ST_NOMEM;
+    memcpy(in, Y, k * s->M * sizeof *in); /* it may be asked twice */
+    const enum status rc = ranks_ask(s, &a, ctl, err);
+    free(in);
+    return rc;
+}
