@@ -104,6 +104,12 @@ struct nmll_told {
  * columns BEST works on Z Z' in double precision (nmll_dual.c). */
 enum status nmll_features(struct fop *, const struct nmll_ask *, const struct nmll_told *,
                           const struct ctl *, struct err *);
+/* The same for several settings that do not depend on each other, all with scale BEST and without
+ * gradients, as nmll_features has them to the bit; rows n >= columns.  Each has a status of its own
+ * (`each`): ST_OK, NOT_PD or what else its spectrum met.  Holds a Gram matrix for each. */
+enum status nmll_features_ahead(struct fop *, size_t count, const struct nmll_ask *,
+                                const struct nmll_told *, enum status *each, const struct ctl *,
+                                struct err *);
 /* The NMLL without the Gram matrix, by stochastic Lanczos quadrature (share/doc/methods.md 10):
  * preconditioned conjugate gradients on Z'y and on random probes, O(n M) an iteration.  Scale GIVEN
  * or RATIO.  The probes depend on the seed alone, so that differences between settings are far more

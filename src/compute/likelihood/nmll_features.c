@@ -214,6 +214,29 @@ static enum status best_gradient(struct fop *f, const struct nmll_ask *q, double
     return rc;
 }
 
+/* Value, amplitude, noise, effective dimension and whether rounding limits them, from a Gram
+ * matrix, which the spectrum overwrites. */
+static enum status best_of(struct pool *pool, const struct nmll_system *s,
+                           const struct nmll_ask *q, const struct nmll_told *out,
+                           const struct ctl *ctl, struct err *err)
+{
+    struct nmll_eig eig = { 0 };
+    enum status rc = nmll_eig_search(pool, s, q->within, out, ctl, &eig, err);
+
+    if (rc == ST_OK) {
+        const double ratio =
+            out->noise[0] * out->noise[0] / (out->amplitude[0] * out->amplitude[0]);
+        if (out->effdim != NULL)
+            *out->effdim = nmll_eig_effdim(&eig, ratio);
+        if (out->limited != NULL)
+            *out->limited = !isfinite(*out->value) || nmll_eig_limited(&eig, ratio, q->within);
+        if (!isfinite(*out->value))
+            rc = err_set(err, ST_NOT_PD, "the Gram matrix is too inexact for any noise in bounds");
+    }
+    nmll_eig_free(&eig);
+    return rc;
+}
+
 /* Scale BEST: the spectrum gives the best ratio, then one Cholesky factor there the gradient. */
 static enum status features_best(struct fop *f, const struct nmll_ask *q,
                                  const struct nmll_told *out, const struct ctl *ctl,
@@ -221,8 +244,7 @@ static enum status features_best(struct fop *f, const struct nmll_ask *q,
 {
     const size_t n = fop_rows(f), M = fop_cols(f), t = q->t ? q->t : 1;
     double *G = NULL, *A = NULL, *b = NULL, yty[TARGETS_MOST];
-    bool gradient = out->grad != NULL;
-    struct nmll_eig eig = { 0 };
+    const bool gradient = out->grad != NULL;
     enum status rc = q->nhp > 0 ? fop_set(f, q->hp, err) : ST_OK;
 
     *out->value = INFINITY;
@@ -240,27 +262,71 @@ static enum status features_best(struct fop *f, const struct nmll_ask *q,
         memcpy(A, G, M * M * sizeof *A);
     if (rc == ST_OK && ctl_stopped(ctl))
         rc = err_set(err, ST_CANCELLED, "stopped");
-    const struct nmll_system s = { .n = n, .M = M, .t = t, .G = G, .b = b, .yty = yty };
     if (rc == ST_OK)
-        rc = nmll_eig_search(fop_pool(f), &s, q->within, out, ctl, &eig, err);
-    if (rc == ST_OK) {
-        const double ratio =
-            out->noise[0] * out->noise[0] / (out->amplitude[0] * out->amplitude[0]);
-        if (out->effdim != NULL)
-            *out->effdim = nmll_eig_effdim(&eig, ratio);
-        if (out->limited != NULL) {
-            *out->limited = !isfinite(*out->value) || nmll_eig_limited(&eig, ratio, q->within);
-            gradient = gradient && !*out->limited; /* the caller may try double precision first */
-        }
-        if (!isfinite(*out->value))
-            rc = err_set(err, ST_NOT_PD, "the Gram matrix is too inexact for any noise in bounds");
-    }
-    if (rc == ST_OK && gradient)
+        rc = best_of(fop_pool(f),
+                     &(struct nmll_system){ .n = n, .M = M, .t = t, .G = G, .b = b, .yty = yty },
+                     q, out, ctl, err);
+    /* Where rounding limits the value, the caller may try double precision first. */
+    if (rc == ST_OK && gradient && !(out->limited != NULL && *out->limited))
         rc = best_gradient(f, q, A, b, out, ctl, err);
-    nmll_eig_free(&eig);
     free(G);
     free(A);
     free(b);
+    return rc;
+}
+
+/* Settings of which the Gram matrices are made one after the other, each by all threads, and the
+ * spectra side by side. */
+struct ahead {
+    struct pool *pool;
+    size_t n, M;
+    const struct nmll_ask *ask;
+    const struct nmll_told *told;
+    enum status *each;
+    const struct ctl *ctl;
+    double **G, **b, *yty; /* of each; TARGETS_MOST of each */
+};
+
+static void ahead_one(void *ctx, size_t i, size_t worker)
+{
+    const struct ahead *a = ctx;
+    const struct nmll_ask *q = &a->ask[i];
+
+    (void)worker;
+    a->each[i] = best_of(a->pool,
+                         &(struct nmll_system){ .n = a->n, .M = a->M, .t = q->t ? q->t : 1,
+                                                .G = a->G[i], .b = a->b[i],
+                                                .yty = a->yty + i * TARGETS_MOST },
+                         q, &a->told[i], a->ctl, NULL);
+}
+
+enum status nmll_features_ahead(struct fop *f, size_t count, const struct nmll_ask *ask,
+                                const struct nmll_told *told, enum status *each,
+                                const struct ctl *ctl, struct err *err)
+{
+    struct ahead a = { .pool = fop_pool(f), .n = fop_rows(f), .M = fop_cols(f), .ask = ask,
+                       .told = told, .each = each, .ctl = ctl,
+                       .G = mem_calloc(2 * count, sizeof *a.G, "Gram matrices", err),
+                       .yty = mem_calloc(count, TARGETS_MOST * sizeof *a.yty, "Gram matrices",
+                                         err) };
+    enum status rc = a.G && a.yty ? ST_OK : ST_NOMEM;
+
+    a.b = a.G ? a.G + count : NULL;
+    for (size_t i = 0; rc == ST_OK && i < count; i++) {
+        *told[i].value = INFINITY;
+        rc = fop_set(f, ask[i].hp, err);
+        if (rc == ST_OK)
+            rc = nmll_gram(f, ask[i].t ? ask[i].t : 1, ask[i].y, &a.G[i], &a.b[i],
+                           a.yty + i * TARGETS_MOST, ctl, err);
+        if (rc == ST_OK && ctl_stopped(ctl))
+            rc = err_set(err, ST_CANCELLED, "stopped");
+    }
+    if (rc == ST_OK)
+        pool_run(a.pool, count, ahead_one, &a);
+    for (size_t i = 0; a.G && i < 2 * count; i++)
+        free(a.G[i]);
+    free(a.G);
+    free(a.yty);
     return rc;
 }
 

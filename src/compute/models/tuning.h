@@ -73,6 +73,10 @@ struct model_tuning {
      * unless `joint`.  Where single precision limits the result it sets told->limited. */
     enum status (*best)(struct tuning_level *, const struct nmll_ask *, const struct nmll_told *,
                         struct err *);
+    /* Evaluates several settings that `best` will be asked for next, in this order and without
+     * gradients, side by side; what it does not do is done then.  It returns how many of the first
+     * ones it was worth looking at.  NULL: the kind evaluates one at a time. */
+    size_t (*ahead)(struct tuning_level *, const struct nmll_ask *, size_t count);
     /* The NMLL at a given amplitude and noise, or of several targets at a ratio (NMLL_GIVEN,
      * NMLL_RATIO), with a gradient if told asks for one.  At the full level only. */
     enum status (*at)(struct tuning_level *, const struct nmll_ask *, const struct nmll_told *,

@@ -9,6 +9,7 @@
 #include "compute/preconds/precond.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* The most rows and columns that a search uses.  With fewer than all, the profile over the
  * lengthscale keeps its shape and shifts a little, which the polish on all rows corrects. */
@@ -17,8 +18,20 @@ enum { SEARCH_COLS = 1024, SEARCH_ROWS = 10000 };
 /* The most work for a final approximate value, in evaluations. */
 static const double SHARPEN_MOST = 6.0;
 
+/* Settings evaluated ahead at most, by bytes of their Gram matrices, and by rows: an evaluation of
+ * many rows keeps all threads busy by itself, and is worth telling at once. */
+enum { AHEAD = 10, AHEAD_BYTES = 32 << 20, AHEAD_ROWS = 1000000 };
+
+/* The answer at a setting that was evaluated ahead. */
+struct answer {
+    double hp[KERNEL_MAX_HP], value, effdim, amplitude[TARGETS_MOST], noise[TARGETS_MOST];
+    bool limited;
+};
+struct ahead { size_t n, at; struct answer answer[AHEAD]; }; /* those from `at` on are not used */
+
 /* What a level holds: one map of its columns. */
 struct held {
+    struct ahead *ahead;   /* or NULL */
     struct featmap *map;
     struct fop *fop, *valid;
     bool stored;           /* the operator keeps its features */
@@ -56,6 +69,7 @@ static void features_close(struct tuning_level *l)
 
     if (h == NULL)
         return;
+    free(h->ahead);
     precond_free(h->basis);
     fop_free(h->fop);
     fop_free(h->valid);
@@ -94,11 +108,76 @@ static enum status features_open(struct tuning_level *l, struct err *err)
     return err ? err->code : ST_NOMEM;
 }
 
+/* How many of `count` settings are worth evaluating side by side. */
+static size_t ahead_most(const struct tuning_level *l, size_t count)
+{
+    const size_t most[3] = { AHEAD, AHEAD_BYTES / (8 * l->M * l->M), AHEAD_ROWS / l->n };
+    const struct backend_ops *be = l->task->on.be;
+
+    if (nmll_is_dual(l->n, l->M) || (be && be->dense && be->dense->tridiag))
+        return 0;
+    for (size_t i = 0; i < 3; i++)
+        count = count < most[i] ? count : most[i];
+    return count;
+}
+
+static size_t features_ahead(struct tuning_level *l, const struct nmll_ask *ask, size_t count)
+{
+    struct nmll_told told[AHEAD];
+    enum status each[AHEAD];
+    struct err err = { 0 };
+    const size_t most = ahead_most(l, count);
+
+    if (most < 2 || features_open(l, &err) != ST_OK)
+        return 0;
+    struct held *h = l->held;
+    if (!h->ahead)
+        h->ahead = mem_calloc(1, sizeof *h->ahead, "evaluations ahead", NULL);
+    if (!h->ahead)
+        return 0;
+    h->ahead->n = h->ahead->at = 0;
+    for (size_t i = 0; i < most; i++) {
+        struct answer *a = &h->ahead->answer[i];
+        memcpy(a->hp, ask[i].hp, ask[i].nhp * sizeof *a->hp);
+        a->limited = false;
+        told[i] = (struct nmll_told){ .value = &a->value, .amplitude = a->amplitude,
+                                      .noise = a->noise, .effdim = &a->effdim,
+                                      .limited = &a->limited };
+    }
+    if (nmll_features_ahead(h->fop, most, ask, told, each, l->task->on.ctl, &err) != ST_OK)
+        return 0;
+    while (h->ahead->n < most && each[h->ahead->n] == ST_OK)
+        h->ahead->n++;
+    return most;
+}
+
+/* Takes the answer that was found ahead; false where this setting is not the next of them. */
+static bool known(struct held *h, const struct nmll_ask *ask, const struct nmll_told *told)
+{
+    const size_t t = ask->t ? ask->t : 1;
+    struct ahead *all = h->ahead;
+
+    if (!all || all->at == all->n || told->grad ||
+        memcmp(all->answer[all->at].hp, ask->hp, ask->nhp * sizeof *ask->hp) != 0)
+        return false;
+    const struct answer *a = &all->answer[all->at++];
+    *told->value = a->value;
+    memcpy(told->amplitude, a->amplitude, t * sizeof *a->amplitude);
+    memcpy(told->noise, a->noise, t * sizeof *a->noise);
+    if (told->effdim)
+        *told->effdim = a->effdim;
+    if (told->limited)
+        *told->limited = a->limited;
+    return true;
+}
+
 static enum status features_best(struct tuning_level *l, const struct nmll_ask *ask,
                                  const struct nmll_told *told, struct err *err)
 {
     const enum status rc = features_open(l, err);
 
+    if (rc == ST_OK && known(l->held, ask, told))
+        return ST_OK;
     return rc == ST_OK ? nmll_features(((struct held *)l->held)->fop, ask, told, l->task->on.ctl,
                                        err)
                        : rc;
@@ -174,6 +253,7 @@ const struct model_tuning features_tuning = {
     .sizes = features_sizes,
     .allowed = features_allowed,
     .best = features_best,
+    .ahead = features_ahead,
     .at = features_at,
     .errors = features_errors,
     .probes = features_probes,

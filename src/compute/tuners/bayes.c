@@ -189,6 +189,17 @@ static bool is_tied(const struct tune_job *job, size_t hp)
     return job->start[hp] == info.init;
 }
 
+/* The position (nfree) of a point of the surrogate's space. */
+static void whole(const struct tune_job *job, const struct surrogate *s, const double *u,
+                  double *all)
+{
+    if (s->tied)
+        tune_from_hp(job, job->start, all);
+    for (size_t f = 0; f < job->nfree; f++)
+        if (!s->tied || is_tied(job, job->free_at[f]))
+            all[f] = u[s->tied ? 0 : f];
+}
+
 /* Evaluates a point of the surrogate's space and adds it. */
 static enum status look(struct tune_job *job, struct surrogate *s, const double *u,
                         struct err *err)
@@ -196,11 +207,7 @@ static enum status look(struct tune_job *job, struct surrogate *s, const double 
     struct tune_point p;
     double all[KERNEL_MAX_HP];
 
-    if (s->tied)
-        tune_from_hp(job, job->start, all);
-    for (size_t f = 0; f < job->nfree; f++)
-        if (!s->tied || is_tied(job, job->free_at[f]))
-            all[f] = u[s->tied ? 0 : f];
+    whole(job, s, u, all);
     enum status rc = tune_eval(job, all, false, NULL, &p, err);
 
     if (rc == ST_OK && s->m < MAX_POINTS) {
@@ -226,19 +233,28 @@ static double nearest(const struct surrogate *s, const double *u)
 /* The start, and ten points: evenly spaced in one dimension, random in several. */
 static enum status initial_points(struct tune_job *job, struct surrogate *s, struct err *err)
 {
-    double u[KERNEL_MAX_HP];
-    enum status rc = ST_OK;
+    double first[KERNEL_MAX_HP], u[INITIAL][MAX_DIM] = { { 0.0 } };
+    double *all = mem_calloc(INITIAL, (job->nfree + 1) * sizeof *all, "points", err);
+    enum status rc = all ? ST_OK : ST_NOMEM;
+    size_t ahead = 0;
 
-    if (job->have_start) {
-        tune_from_hp(job, job->start, u);
-        rc = look(job, s, u, err);
+    for (size_t i = 0; rc == ST_OK && i < INITIAL; i++) {
+        for (size_t k = 0; k < s->dim; k++)
+            u[i][k] = s->dim == 1
+                          ? (double)i / (INITIAL - 1)
+                          : rng_uniform(job->opts->seed, tune_stream(job, 4), i * s->dim + k);
+        whole(job, s, u[i], all + i * job->nfree);
+    }
+    if (rc == ST_OK && job->have_start) {
+        tune_from_hp(job, job->start, first);
+        rc = look(job, s, first, err);
     }
     for (size_t i = 0; rc == ST_OK && i < INITIAL && tune_evals_left(job) > 0; i++) {
-        for (size_t k = 0; k < s->dim; k++)
-            u[k] = s->dim == 1 ? (double)i / (INITIAL - 1)
-                               : rng_uniform(job->opts->seed, tune_stream(job, 4), i * s->dim + k);
-        rc = look(job, s, u, err);
+        if (i == ahead)
+            ahead += tune_ahead(job, all + i * job->nfree, INITIAL - i);
+        rc = look(job, s, u[i], err);
     }
+    free(all);
     return rc;
 }
 

@@ -280,6 +280,30 @@ enum status tune_eval(struct tune_job *job, const double *u, bool full, double *
     return record(job, out, err);
 }
 
+size_t tune_ahead(struct tune_job *job, const double *u, size_t count)
+{
+    enum { MOST = 16 };
+    struct tuning_level *l = job->have_low ? &job->low : &job->full;
+    const size_t left = tune_evals_left(job), some = count < left ? count : left,
+                 n = some < MOST ? some : MOST;
+    const struct tune_point p = { .amplitude = l->amplitude, .noise = l->noise };
+    struct nmll_ask ask[MOST];
+    double *hp = job->kind->ahead && job->opts->objective == TUNE_NMLL && n > 1
+                     ? mem_calloc(n, KERNEL_MAX_HP * sizeof *hp, "points", NULL)
+                     : NULL;
+    size_t done = 0;
+
+    for (size_t i = 0; hp && i < n; i++) {
+        tune_to_hp(job, u + i * job->nfree, hp + i * KERNEL_MAX_HP);
+        ask[i] = ask_of(job, l, &p, NMLL_BEST);
+        ask[i].hp = hp + i * KERNEL_MAX_HP;
+    }
+    if (hp)
+        done = job->kind->ahead(l, ask, n);
+    free(hp);
+    return done ? done : 1;
+}
+
 enum status tune_eval_at(struct tune_job *job, const double *u, double amplitude, double noise,
                          double *gradu, struct tune_point *out, struct err *err)
 {

@@ -56,6 +56,10 @@ void tune_from_hp(const struct tune_job *, const double *hp, double *u);
  * evaluations (tune_opts.max_evals). */
 enum status tune_eval(struct tune_job *, const double *u, bool full, double *gradu,
                       struct tune_point *out, struct err *);
+/* Points (count x nfree) that tune_eval will be asked for next, not `full` and without gradients:
+ * those at the front that can be are evaluated side by side.  Returns after how many of them it
+ * should be called again, at least 1. */
+size_t tune_ahead(struct tune_job *, const double *u, size_t count);
 /* One evaluation at a given amplitude and noise, on all rows; gradu has nfree + 2 entries, the last
  * two in log amplitude and log noise.  With several targets only the ratio of noise to amplitude is
  * used: each target has its best amplitude, and the derivative in log amplitude is 0. */
