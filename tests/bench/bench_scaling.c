@@ -5,8 +5,9 @@
  * in which the bytes that its tasks are known to move pass through the memory, which all cores
  * share.
  *
- *   bench_scaling [--small] [--bandwidth GB/s] [JOB]
+ *   bench_scaling [--small] [--features M] [--bandwidth GB/s] [JOB]
  *
+ * Without --features M is 512 and 2,048; --small: 512 alone.
  * More rows than are measured come from two runs, at n and 2 n: jobs, tasks, seconds and bytes of
  * each stage continue on the line through both, in tasks of equal length. */
 #include "report.h"
@@ -236,7 +237,7 @@ static void fit(struct job *j, const char *solver, enum plan plan)
                    &j->model, &info, NULL, &err));
 }
 
-static void do_tune(struct job *j) { search(j, false, 4); }
+static void do_tune(struct job *j) { search(j, false, 0); }
 static void do_slq(struct job *j) { search(j, true, 2); }
 static void do_direct(struct job *j) { fit(j, "direct", PLAN_AUTO); }
 static void do_stored(struct job *j) { fit(j, "pcg", PLAN_STORE); }
@@ -334,11 +335,14 @@ static void rows_of(const struct what *w, size_t n, size_t M, size_t times, stru
 int main(int argc, char **argv)
 {
     bool small = false;
+    size_t features = 0;
     const char *only = NULL;
 
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--small") == 0)
             small = true;
+        else if (strcmp(argv[i], "--features") == 0 && i + 1 < argc)
+            features = (size_t)atol(argv[++i]);
         else if (strcmp(argv[i], "--bandwidth") == 0 && i + 1 < argc)
             bandwidth = 1e9 * atof(argv[++i]);
         else
@@ -354,11 +358,12 @@ int main(int argc, char **argv)
            "%-9s %9s %6s %-9s %10s %7s %4s %4s %4s %4s %4s %4s mem.  most lost on 64\n",
            bandwidth / 1e9, "job", "n", "M", "tasks", "one core", "alone", "2", "4", "8", "16",
            "32", "64");
-    for (size_t M = 512; M <= (small ? 512 : 2048); M *= 4)
+    for (size_t M = features ? features : 512; M <= (small ? 512 : features ? features : 2048);
+         M *= 4)
         for (size_t i = 0; i + 1 < sizeof whats / sizeof whats[0]; i++)
             if (!only || strcmp(only, whats[i].name) == 0)
                 rows_of(&whats[i], 10000, M, 1000, pool);
-    if (!only || strcmp(only, "exact") == 0)
+    if (!features && (!only || strcmp(only, "exact") == 0))
         rows_of(&whats[sizeof whats / sizeof whats[0] - 1], small ? 1000 : 4000, 512, 0, pool);
     pool_free(pool);
     free(record);
