@@ -108,8 +108,8 @@ three() { # NAME FEATURES [WORDS]
             likelihood $l ${3:-}; fit features=$2; score"
     done
 }
-two() { # NAME POINTS [ROWS]: two classes, expectation propagation at inducing points
-    start "$1" bernoulli
+two() { # NAME POINTS [ROWS [WORDS]]: two classes, expectation propagation at inducing points
+    start "$1" bernoulli "${4:-}"
     one "$1-bernoulli" "$begin
         tune solver=sparse inducing=100 ${3:+rows=$3 polish=no} evals=12
         fit solver=sparse inducing=$2; score"
@@ -132,6 +132,8 @@ two htru2 300
 two smsspam 500 1000
 two skin 100 5000
 two hiv 300 5000
+two htru2-balanced 300 '' classweights=balanced
+two hiv-balanced 300 5000 classweights=balanced
 
 of() { # FILE NAME DIGITS [NTH]: of the last score, or of that with this number
     grep '"type":"result"' "$1" | grep '"command":"score"' | sed -n "${4:-\$}p" |
@@ -162,6 +164,7 @@ exact smsspam-logit 0 rows=1000 link=logit
 exact skin-logit 4000 rows=1000 link=logit
 for s in htru2 hiv; do
     exact $s-probit 4000 rows=1000
+    exact $s-probit_balanced 4000 rows=1000 classweights=balanced
     exact $s-logit 4000 rows=1000 link=logit
     exact $s-logit_balanced 4000 rows=1000 'link=logit classweights=balanced'
 done

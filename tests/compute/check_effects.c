@@ -116,6 +116,42 @@ START_TEST(the_effect_of_a_linear_kernel_is_its_slope)
 }
 END_TEST
 
+/* Ridge regression is linear in the targets, so that the difference of two functions is that of
+ * the targets' difference. */
+START_TEST(the_difference_of_two_functions)
+{
+    struct prob *p = prob_make();
+    const struct tools on = tools();
+    double y[120], apart[60], w[D], each[PLACES * ROWS];
+    const size_t from[PLACES] = { 20, 31, 42 };
+    const bool moves[D] = { false, true, true };
+    struct source_array src;
+    struct fit_info info;
+    struct fit_opts o = options("linear", _i ? "direct" : "exact", _i ? D + 1 : 0);
+
+    o.precision = PREC_DOUBLE;
+    o.targets = 2;
+    linear_targets(p, 60, y);
+    for (size_t i = 0; i < 60; i++) {
+        y[60 + i] = sin((double)i) - 2.0 * p->X[i * D + 1];
+        apart[i] = y[60 + i] - y[i];
+    }
+    source_array_init(&src, p->X, 60, D, D);
+    struct model *m = fit(&src.base, y, &o, NULL, &info);
+    ridge(p, apart, 60, model_ratio(m->amplitude, m->noise), w);
+    struct effects_ask q = ask_of(m, &src.base, p->Xt, ROWS, &on);
+    q.target = 1, q.less = true, q.other = 0;
+    ck_assert_int_eq(effects_curve(&q, moves, p->X, from, PLACES, each, NULL, NULL), ST_OK);
+    for (size_t v = 0; v < PLACES; v++)
+        for (size_t i = 0; i < ROWS; i++)
+            ck_assert_double_le(fabs(each[v * ROWS + i] - w[0] * p->Xt[i * D] -
+                                     w[1] * p->X[from[v] * D + 1] - w[2] * p->X[from[v] * D + 2]),
+                                1e-9);
+    model_unref(m);
+    free(p);
+}
+END_TEST
+
 /* The rows of an effect: the sample with input 1 of each place. */
 static void moved(const struct prob *p, const size_t *from, double *x)
 {
@@ -372,6 +408,7 @@ int main(void)
 
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, the_effect_of_a_linear_kernel_is_its_slope, 0, 2);
+    tcase_add_loop_test(t, the_difference_of_two_functions, 0, 2);
     tcase_add_loop_test(t, the_band_is_that_of_the_joint_posterior, 0, 3);
     tcase_add_test(t, importance_has_its_closed_form);
     tcase_add_loop_test(t, interactions_have_their_closed_form, 0, 3);

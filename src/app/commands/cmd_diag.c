@@ -365,7 +365,8 @@ const struct command cmd_diag_rows[] = {
      CMD_JOB | CMD_NEEDS_DATA,
      cmd_explain_row,
      "For numbers and categories: how much higher the mean is with the row's own value of each\n"
-     "column than with those of the training rows, on average. For sequences every letter is\n"
+     "column than with those of the training rows, on average; of several classes the function\n"
+     "of the predicted class less that of the next likely one. For sequences every letter is\n"
      "tried at every position, and no letter (masked, in the last row). For graphs each node is\n"
      "left out, for a time series each value is replaced by the mean; of a molecule that RDKit\n"
      "reads each atom, with all counts that it takes part in, else each piece of the text or\n"

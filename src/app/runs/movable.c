@@ -153,13 +153,19 @@ enum status movable_take(struct movable *m, const struct run *r, const char *tar
                          struct err *err)
 {
     *m = (struct movable){ 0 };
+    return run_one_function(r, err) == ST_OK ? movable_take_any(m, r, target, by_group, err)
+                                             : ST_UNSUPPORTED;
+}
+
+enum status movable_take_any(struct movable *m, const struct run *r, const char *target,
+                             bool by_group, struct err *err)
+{
+    *m = (struct movable){ 0 };
     if (r->kind != RUN_FIT || !r->model || !r->has_enc) {
         err_set(err, ST_STATE, "%s has no model", r->id);
         err_hint(err, "fit");
         return ST_STATE;
     }
-    if (run_one_function(r, err) != ST_OK)
-        return ST_UNSUPPORTED;
     if (!r->data) {
         err_set(err, ST_STATE, "the data of %s is no longer loaded", r->id);
         err_hint(err, "open FILE, then fit");

@@ -37,10 +37,13 @@ struct movable {
 /* The number of columns and of parts of a row that an encoding has. */
 size_t movable_inputs(const struct encoding *);
 /* Main thread: takes what a job needs of a fit. STATE if the run has no model, or its data are not
- * loaded. target: a name, or NULL. by_group: columns of one named group move together. Free it with
- * movable_free, on failure too. */
+ * loaded; movable_take: UNSUPPORTED for several classes, which have a function each. target: a
+ * name, or NULL. by_group: columns of one named group move together. Free it with movable_free, on
+ * failure too. */
 enum status movable_take(struct movable *, const struct run *, const char *target, bool by_group,
                          struct err *);
+enum status movable_take_any(struct movable *, const struct run *, const char *target,
+                             bool by_group, struct err *);
 void movable_free(struct movable *);
 /* Instead of columns: each position of the sequences that the model reads, or each `window` of them
  * (0: as many as make about fifty), and each number that is a mean over nodes; columns that are no

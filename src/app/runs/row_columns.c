@@ -106,7 +106,9 @@ static enum status changes(struct row_columns *w, const struct tools *on, struct
     const struct encoding one = encoding_for(&m->enc, m->target);
     const size_t d = m->train.e.base.d, n = w->others;
     struct effects_steps steps = { .all = (m->ncol + 1) * (n + 1) };
-    const struct effects_ask q = { .m = m->model, .target = m->target, .on = on, .steps = &steps,
+    const size_t of = w->class.several ? w->class.taken : m->target;
+    const struct effects_ask q = { .m = m->model, .target = of, .on = on, .steps = &steps,
+                                   .less = w->class.several, .other = w->class.second,
                                    .rows = { &m->train.e.base, m->train.x, 1 } };
     bool *all = mem_calloc(d, sizeof *all, "inputs", err);
     double *each = all ? mem_calloc(n + 1, sizeof *each, "predictions", err) : NULL;
@@ -194,13 +196,14 @@ static enum status row_work(struct job *job, struct err *err)
 
     if (rc == ST_OK && (w->m.train.e.row[0] != w->row || w->m.train.e.n < 2))
         rc = err_set(err, ST_STATE, "row %zu has missing cells and was left out", w->row + 1);
+    if (rc == ST_OK) /* of several classes it says which are compared */
+        rc = row_class_of(w->m.model, w->m.data, &w->m.enc, &w->m.train.e.base, job, &w->class,
+                          err);
     if (rc == ST_OK) {
         w->others = w->m.train.e.n - 1 < OTHERS_MOST ? w->m.train.e.n - 1 : OTHERS_MOST;
         w->of = mem_calloc(w->m.ncol, sizeof *w->of, "columns", err);
         rc = w->of ? changes(w, &on, err) : ST_NOMEM;
     }
-    if (rc == ST_OK)
-        rc = row_class_of(w->m.model, &w->m.enc, &w->m.train.e.base, &on, &w->class, err);
     if (rc == ST_OK)
         qsort(w->of, w->m.ncol, sizeof *w->of, by_change);
     return rc == ST_OK ? nearest(w, job, err) : rc;
@@ -218,7 +221,7 @@ static double target_of(const struct row_columns *w, size_t row)
     return j != SIZE_MAX && t->col[j].type == COL_REAL ? column_at(&t->col[j], row) : (double)NAN;
 }
 
-/* The class of a row of two classes; false for a target that is a number. */
+/* The class of a row; false for a target that is a number. */
 static bool class_of(const struct row_columns *w, size_t row, struct buf *out)
 {
     const struct encoding e = encoding_for(&w->m.enc, w->m.target);
@@ -240,9 +243,16 @@ static void row_line(const struct row_columns *w, struct rec *rec)
         rec_safe(rec, buf_str(&own));
         rec_text(rec, "%s", w->class.known ? "; " : "");
         row_class_tell(&w->class, &w->m.enc, rec);
-        rec_text(rec, "; latent mean %.5g (above 0: ", w->mean);
-        rec_safe(rec, w->m.enc.classes[1]);
-        rec_text(rec, "), latent average of %zu training rows %.5g\n", w->others, w->average);
+        buf_free(&own);
+        rec_text(rec, w->class.several ? "; latent " : "; latent mean %.5g (above 0: ", w->mean);
+        if (w->class.several) {
+            row_class_words(&w->class, &w->m.enc, 24, &own);
+            rec_text(rec, "%s %.5g, ", buf_str(&own), w->mean);
+        } else {
+            rec_safe(rec, w->m.enc.classes[1]);
+            rec_text(rec, "), latent ");
+        }
+        rec_text(rec, "average of %zu training rows %.5g\n", w->others, w->average);
     } else {
         rec_text(rec, "row %zu by %s: mean %.5g, target %.5g; average of %zu training rows %.5g\n",
                  w->row + 1, w->m.run, w->mean, target_of(w, w->row), w->others, w->average);
@@ -271,7 +281,7 @@ static struct figure *row_figure(const void *work, struct err *err)
     const size_t n = w->m.ncol < BARS_MOST ? w->m.ncol : BARS_MOST;
     double x[BARS_MOST], y[BARS_MOST];
     char *word[BARS_MOST] = { NULL }, title[96];
-    struct buf label = { 0 };
+    struct buf label = { 0 }, pair = { 0 };
 
     for (size_t i = 0; i < n; i++) {
         struct buf b = { 0 }, cell = { 0 };
@@ -286,8 +296,14 @@ static struct figure *row_figure(const void *work, struct err *err)
         word[i] = buf_take(&b);
         buf_free(&cell);
     }
-    buf_puts(&label, one.nclasses ? "change of the latent mean, " : "change of the mean, ");
-    text_safe(&label, one.target, 40);
+    buf_puts(&label, w->class.several ? "change of the latent "
+                     : one.nclasses   ? "change of the latent mean, "
+                                      : "change of the mean, ");
+    if (w->class.several)
+        row_class_words(&w->class, &w->m.enc, 16, &pair);
+    else
+        text_safe(&label, one.target, 40);
+    buf_puts(&label, buf_str(&pair));
     snprintf(title, sizeof title, "Row %zu by %s: what each column changes", w->row + 1,
              w->m.run);
     struct figure *f = figure_new("row", title, err);
@@ -295,12 +311,14 @@ static struct figure *row_figure(const void *work, struct err *err)
                            ? figure_add(f, "change", MARK_BARS, n, x, y, err)
                            : NULL;
     const bool ok = s && figure_names(&f->x, n, (const char *const *)word, err) == ST_OK &&
-                    figure_verdict(f, err, "%smean %.4g, average of training rows %.4g; most "
-                                   "by %.40s, %+.3g", one.nclasses ? "latent " : "", w->mean,
-                                   w->average, word[0], y[0]) == ST_OK;
+                    figure_verdict(f, err, "%s%s %.4g, average of training rows %.4g; most "
+                                   "by %.40s, %+.3g", one.nclasses ? "latent " : "",
+                                   pair.len ? buf_str(&pair) : "mean", w->mean, w->average,
+                                   word[0], y[0]) == ST_OK;
     for (size_t i = 0; i < n; i++)
         free(word[i]);
     buf_free(&label);
+    buf_free(&pair);
     if (ok)
         return f;
     figure_free(f);
@@ -433,7 +451,7 @@ enum status row_columns_start(struct workspace *ws, const struct run *r, size_t 
                               struct err *err)
 {
     struct row_columns *w = mem_calloc(1, sizeof *w, "a job", err);
-    enum status rc = w ? movable_take(&w->m, r, target, false, err) : ST_NOMEM;
+    enum status rc = w ? movable_take_any(&w->m, r, target, false, err) : ST_NOMEM;
 
     if (rc == ST_OK && row >= w->m.data->table->n)
         rc = err_set(err, ST_RANGE, "row %zu: the data have %zu rows", row + 1,

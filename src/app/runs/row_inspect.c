@@ -583,8 +583,9 @@ static enum status explain(struct looking *w, struct job *job, struct err *err)
         rc = model_predict(w->model, &e.base, mean, NULL,
                            &(struct tools){job->backend, job->pool, &job->ctl}, err);
     if (rc == ST_OK)
-        rc = row_class_of(w->model, &w->study.enc, &e.base,
-                          &(struct tools){job->backend, job->pool, &job->ctl}, &w->class, err);
+        rc = row_class_of(w->model, w->study.data, &w->study.enc, &e.base, job, &w->class, err);
+    if (rc == ST_OK)
+        row_class_contrast(&w->class, n, mean);
     if (rc == ST_OK)
         rc = explain_words(w, &e.base, mean + w->target * n, err);
     if (rc == ST_OK) {
@@ -634,6 +635,19 @@ static const char *part_name(const struct looking *w, size_t p, char *out, size_
     return out;
 }
 
+/* What is explained: "mean", or of several classes "A less B". */
+enum { MEAN_WORDS = 64 };
+static const char *mean_words(const struct looking *w, char out[MEAN_WORDS])
+{
+    struct buf b = { 0 };
+
+    if (w->class.several)
+        row_class_words(&w->class, &w->study.enc, 24, &b);
+    snprintf(out, MEAN_WORDS, "%s", w->class.several ? buf_str(&b) : "mean");
+    buf_free(&b);
+    return out;
+}
+
 /* The change of the mean when position p is masked, or node p is left out. */
 static double masked(const struct looking *w, size_t p)
 {
@@ -657,7 +671,7 @@ static bool matters(const struct looking *w, size_t *first, size_t *last)
 static struct figure *explain_figure(const void *work, struct err *err)
 {
     const struct looking *w = work;
-    char title[128];
+    char title[192], mean[MEAN_WORDS], part[MEAN_WORDS + 16];
     struct figure *f;
     double *x = mem_calloc(w->v.positions + w->v.choices, sizeof *x, "plot", err),
            *y = x ? x + w->v.positions : NULL;
@@ -668,12 +682,13 @@ static struct figure *explain_figure(const void *work, struct err *err)
     for (size_t k = 0; ok && k < w->v.choices; k++)
         y[k] = (double)k;
     snprintf(title, sizeof title,
-             w->v.leaves_out ? "Row %zu by %s: change of the mean without each %s"
-                             : "Row %zu by %s: the mean when one %s is changed",
-             w->row + 1, w->run, part_word(w));
+             w->v.leaves_out ? "Row %zu by %s: change of the %s without each %s"
+                             : "Row %zu by %s: the %s when one %s is changed",
+             w->row + 1, w->run, mean_words(w, mean), part_word(w));
+    snprintf(part, sizeof part, "change of the %s", mean);
     f = ok ? figure_new("row", title, err) : NULL;
     ok = f && figure_label(f, w->v.leaves_out ? part_word(w) : "position",
-                           w->v.leaves_out ? "change of the mean" : part_word(w), err) == ST_OK;
+                           w->v.leaves_out ? part : part_word(w), err) == ST_OK;
     if (ok && w->v.leaves_out) {
         ok = figure_add(f, "change", MARK_LINEPOINTS, w->v.positions, x, w->change, err) != NULL;
     } else if (ok) {
@@ -691,7 +706,9 @@ static struct figure *explain_figure(const void *work, struct err *err)
             f->x.whole = true;
         }
         const struct figure_surface change = { w->v.positions, w->v.choices, x, y, w->change };
-        ok = figure_add_signed(f, "raises the mean", "lowers the mean", &change, err) == ST_OK &&
+        ok = figure_add_signed(f, w->class.several ? "towards the class" : "raises the mean",
+                               w->class.several ? "away from it" : "lowers the mean", &change,
+                               err) == ST_OK &&
              figure_names(&f->y, w->v.choices, name, err) == ST_OK;
     }
     free(x);
@@ -707,11 +724,11 @@ static struct figure *explain_figure(const void *work, struct err *err)
     const size_t p = most % w->v.positions;
     char name[32];
     if (ok && w->v.leaves_out)
-        ok = figure_verdict(f, err, "mean %.4g; without %s %s it changes most, by %.3g", w->mean,
-                            part_word(w), part_name(w, p, name, sizeof name),
+        ok = figure_verdict(f, err, "%s %.4g; without %s %s it changes most, by %.3g", mean,
+                            w->mean, part_word(w), part_name(w, p, name, sizeof name),
                             w->change[most]) == ST_OK;
     else if (ok)
-        ok = figure_verdict(f, err, "mean %.4g; changes from %.3g to %.3g, most with %c%zu%c",
+        ok = figure_verdict(f, err, "%s %.4g; changes from %.3g to %.3g, most with %c%zu%c", mean,
                             w->mean, low, high, own_letters(w)[p], p + 1,
                             w->v.choice[most / w->v.positions]) == ST_OK;
     if (ok)
@@ -764,6 +781,7 @@ static void head_line(const struct looking *w, struct rec *rec)
 {
     const struct table *t = table_of(w);
     struct buf others = { 0 };
+    char words[MEAN_WORDS];
 
     const struct encoding one = encoding_for(&w->study.enc, w->target);
     const size_t y = one.target ? table_find(t, one.target) : SIZE_MAX;
@@ -771,8 +789,8 @@ static void head_line(const struct looking *w, struct rec *rec)
         struct buf level = { 0 };
         table_cell(t, w->row, y, &level);
         rec_str(rec, "class", buf_str(&level));
-        rec_text(rec, "row %zu %s  latent mean %.6g  class ", w->row + 1, name_of(w, w->row),
-                 w->mean);
+        rec_text(rec, "row %zu %s  latent %s %.6g  class ", w->row + 1, name_of(w, w->row),
+                 mean_words(w, words), w->mean);
         rec_safe(rec, buf_str(&level));
         rec_text(rec, "%s", w->class.known ? "  " : "");
         row_class_tell(&w->class, &w->study.enc, rec);
@@ -1011,8 +1029,6 @@ enum status row_inspect_explain(struct workspace *ws, const struct run *r,
 {
     struct looking w = { .row = q->row, .target = q->target };
 
-    if (run_one_function(r, err) != ST_OK)
-        return ST_UNSUPPORTED;
     if (r->model && r->data && r->has_enc) {
         const enum status rc = find_sequence(r, q->column, &w.column, err);
         if (rc != ST_OK)
@@ -1073,13 +1089,16 @@ static enum status picture_of(const struct looking *w, const double *raises, str
     struct fingerprint how;
     struct drawing d = { 0 };
     struct sketch *to = NULL;
-    char line[160];
+    char line[160], words[MEAN_WORDS], raise[MEAN_WORDS + 48];
     double wide, high;
 
-    snprintf(line, sizeof line, "row %zu by %s: mean %.4g, target %.4g", w->row + 1, w->run,
-             w->mean, target_of(w, w->row));
-    const char *const lines[] = { s->text[w->row], line,
-                                  "blue atoms raise the mean, orange ones lower it",
+    snprintf(line, sizeof line, "row %zu by %s: %s %.4g", w->row + 1, w->run,
+             mean_words(w, words), w->mean);
+    if (!w->class.several)
+        snprintf(line + strlen(line), sizeof line - strlen(line), ", target %.4g",
+                 target_of(w, w->row));
+    snprintf(raise, sizeof raise, "blue atoms raise the %s, orange ones lower it", words);
+    const char *const lines[] = { s->text[w->row], line, raise,
                                   name_of(w, w->row) };
     const size_t n = *lines[3] ? 4 : 3;
     enum status rc = fingerprint_parse(s->how, "encoding", &how, err);
@@ -1110,12 +1129,13 @@ struct figure *row_inspect_molecule(void *work, struct job *job, struct err *err
     const size_t n = w->v.positions;
     double *x = rc == ST_OK ? mem_calloc(2 * n + 1, sizeof *x, "plot", err) : NULL,
            *raises = x ? x + n : NULL;
-    char title[96];
+    char title[160], words[MEAN_WORDS], rise[MEAN_WORDS + 16];
 
-    snprintf(title, sizeof title, "Row %zu by %s: how much each atom raises the mean", w->row + 1,
-             w->run);
+    snprintf(title, sizeof title, "Row %zu by %s: how much each atom raises the %s", w->row + 1,
+             w->run, mean_words(w, words));
+    snprintf(rise, sizeof rise, "rise of the %s", words);
     struct figure *f = x ? figure_new("molecule", title, err) : NULL;
-    bool ok = f && figure_label(f, "atom", "rise of the mean", err) == ST_OK;
+    bool ok = f && figure_label(f, "atom", rise, err) == ST_OK;
     size_t most = 0;
     for (size_t i = 0; ok && i < n; i++) {
         x[i] = (double)i + 1.0;
@@ -1125,8 +1145,8 @@ struct figure *row_inspect_molecule(void *work, struct job *job, struct err *err
     char name[32];
     ok = ok && figure_add(f, "", MARK_BARS, n, x, raises, err) &&
          picture_of(w, raises, f, err) == ST_OK &&
-         figure_verdict(f, err, "mean %.4g; atom %s changes it most, by %.3g (the molecule itself "
-                        "is drawn in files: out=FILE.svg)", w->mean,
+         figure_verdict(f, err, "%s %.4g; atom %s changes it most, by %.3g (the molecule itself "
+                        "is drawn in files: out=FILE.svg)", words, w->mean,
                         part_name(w, most, name, sizeof name), raises[most]) == ST_OK;
     free(x);
     if (ok)

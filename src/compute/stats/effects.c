@@ -49,7 +49,7 @@ static struct moved_source moved_of(const struct effects_rows *rows, const bool 
                                   .moves = moves };
 }
 
-/* Predictions of one target for all rows of a source. */
+/* Predictions of what is asked for all rows of a source. */
 static enum status predict(const struct effects_ask *q, const struct source *src, double *mean,
                            double *all, struct err *err)
 {
@@ -59,6 +59,8 @@ static enum status predict(const struct effects_ask *q, const struct source *src
 
     if (rc == ST_OK)
         memcpy(mean, all + q->target * src->n, src->n * sizeof *mean);
+    for (size_t i = 0; rc == ST_OK && q->less && i < src->n; i++)
+        mean[i] -= all[q->other * src->n + i];
     return rc;
 }
 

@@ -16,10 +16,11 @@ struct effects_rows {
     size_t n;
 };
 
-/* What is asked of a model, in scaled units of one of its targets. */
+/* What is asked of a model, in scaled units of one of its targets, or of that less another one. */
 struct effects_ask {
     const struct model *m;
     size_t target;
+    bool less; size_t other; /* target less other; without variances (var NULL) */
     struct effects_rows rows;
     const struct tools *on;
     /* Steps of PHASE_EFFECTS, one for each prediction: those so far, which the functions below
