@@ -40,11 +40,33 @@ has "to the figure" "$out" '^same: '
 
 # Rows that were learned from say little about new ones.
 cp b.gpd c.gpd
+run -s c.gpd -e 'export t1 what=trace out=trace0.csv'
 run --format json -s c.gpd -e 'calibrate rows=150; score; predict out=p5.csv'
 has "calibrate learns anew" "$out" '"command":"calibrate".*"learned_anew":true'
 ok "by rows that nothing was learned from" between "$(num score coverage95)" 0.9 0.99
 run -s c.gpd -e 'predict out=p6.csv'
 ok "a session keeps the new map" cmp p5.csv p6.csv
+# The steps of that learning are its own, as many as those of the tuning that it repeats.
+run -s c.gpd -e 'plot training out=t1.csv; describe training; export what=trace out=trace1.csv' \
+    -e 'plot training t1 out=t0.csv'
+is "the steps of learning anew are kept" "$(wc -l <trace1.csv)" "$(wc -l <trace0.csv)"
+has "and drawn" "$out" 'learned without the calibration rows'
+is "which is another curve than that of the tuning" "$(cmp -s t0.csv t1.csv; echo $?)" 1
+ok "of rows that are fewer: the first likelihood is about as much smaller" \
+    awk -F, 'NR == FNR { if (FNR == 2) all = $2; next }
+        FNR == 2 { q = $3 / all; exit !(q > 0.6 && q < 0.95) }' trace0.csv trace1.csv
+run -s c.gpd -e 'plot training out=t2.csv'
+ok "also of a resumed session" cmp t1.csv t2.csv
+if command -v sqlite3 >/dev/null; then
+    cp c.gpd learned.gpd
+    sqlite3 learned.gpd "update blob set data = substr(data, 1, 200) || x'00' || substr(data, 202)
+        where what = 'learned'"
+    run -s learned.gpd -e 'describe training; predict out=t3.csv'
+    has "damaged steps are told" "$err" 'session-damage.*learned its features are damaged'
+    ok "not drawn" sh -c 'case $1 in *"without the calibration rows"*) exit 1 ;; *t[0-9]:*) ;; *) exit 1
+        esac' sh "$out"
+    ok "and nothing else is lost" cmp t3.csv p5.csv
+fi
 run -s c.gpd -e 'calibrate rows=50'
 has "what calibrate made has no tuning to repeat" "$err" 'error\[not-tuned\]'
 has "and names the run that has" "$err" '^  try  calibrate r[0-9]* rows=50$'

@@ -71,6 +71,7 @@ void run_free(struct run *r)
     tune_result_free(&r->tune);
     solve_info_free(&r->solve);
     free(r->trace);
+    free(r->learned);
     free(r->rounds);
     run_prediction_free(&r->train_pred);
     run_prediction_free(&r->test_pred);

@@ -77,6 +77,8 @@ struct run {
     struct tune_opts topt; struct tune_result tune;
     struct solve_info solve;     /* amplitude and noise as the solver used them (alpha, beta) */
     struct trace_point *trace; size_t ntrace, captrace;
+    /* A fit whose map was learned anew (calibrate): the steps of that, as those of a search. */
+    struct trace_point *learned; size_t nlearned, caplearned;
     /* A sparse fit: the rounds of its choice so far, as model.rounds has them in the end. */
     double *rounds; size_t nrounds, caprounds;
     double trace_target;         /* the requested relative residual */

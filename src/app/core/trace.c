@@ -158,19 +158,37 @@ void trace_fit_run(const struct run *r, struct trace_fit *out)
     trace_fit(r->trace, r->ntrace, r->trace_target, trace_estimated(r), out);
 }
 
-enum status trace_append(struct run *r, const struct tick *t, double seconds, struct err *err)
+/* A further point; NULL: no memory. */
+static struct trace_point *add_point(struct trace_point **to, size_t *n, size_t *cap,
+                                     const struct tick *t, double seconds, struct err *err)
 {
-    void *p = r->trace;
-    enum status rc = mem_grow(&p, &r->captrace, r->ntrace + 1, sizeof *r->trace, "trace", err);
+    void *p = *to;
+    const enum status rc = mem_grow(&p, cap, *n + 1, sizeof **to, "trace", err);
 
-    r->trace = p;
+    *to = p;
     if (rc != ST_OK)
-        return rc;
-    struct trace_point *q = &r->trace[r->ntrace++];
+        return NULL;
+    struct trace_point *q = &(*to)[(*n)++];
     *q = (struct trace_point){ .step = (uint32_t)t->done, .seconds = (float)seconds,
                                .value = t->value, .value2 = t->value2 };
     for (size_t i = 0; i < 6; i++)
         q->point[i] = t->point && i < t->npoint ? t->point[i] : NAN;
+    return q;
+}
+
+enum status trace_append_learned(struct run *r, const struct tick *t, double seconds,
+                                 struct err *err)
+{
+    return add_point(&r->learned, &r->nlearned, &r->caplearned, t, seconds, err) ? ST_OK
+                                                                                 : ST_NOMEM;
+}
+
+enum status trace_append(struct run *r, const struct tick *t, double seconds, struct err *err)
+{
+    struct trace_point *q = add_point(&r->trace, &r->ntrace, &r->captrace, t, seconds, err);
+
+    if (!q)
+        return ST_NOMEM;
     if (phase_kind(t->phase) == PHASE_RESIDUAL) {
         q->passes = t->passes;
         q->ritz = t->ritz;

@@ -27,7 +27,9 @@ double trace_residual(const struct run *, size_t i);
 double trace_last(const struct run *);
 /* The newest point at which a fit was compared with another one (against=); NULL: none. */
 const struct trace_point *trace_look(const struct run *);
-/* Appends a point to the run's trace. Main thread only. */
+/* Appends a point to the run's trace, or to the steps of a map that it learns anew. Main thread
+ * only. */
 enum status trace_append(struct run *, const struct tick *, double seconds, struct err *);
+enum status trace_append_learned(struct run *, const struct tick *, double seconds, struct err *);
 
 #endif

@@ -33,7 +33,8 @@ const struct plot_ops *plot_at(size_t i)
 
 bool plot_follows(const struct plot_ops *p, const struct run *r)
 {
-    return p->live == (r->kind == RUN_FIT ? PLOT_OF_FIT : PLOT_OF_TUNING);
+    return p->live == (r->kind == RUN_FIT ? PLOT_OF_FIT : PLOT_OF_TUNING) ||
+           (p == &plots_training_row && r->nlearned);
 }
 
 const struct plot_ops *plot_find(const char *name, struct err *err)

@@ -14,9 +14,19 @@
  * wrong ones; NaN between looks. */
 enum { NOISE = 1, DENSITY = 2, ERROR = 3 };
 
+/* The steps of a run: of a tuning its trace, of a fit that learned anew (calibrate) those of
+ * that. */
+struct steps { const struct trace_point *p; size_t n; };
+
+static struct steps steps_of(const struct run *r)
+{
+    return r->kind == RUN_TUNE ? (struct steps){ r->trace, r->ntrace }
+                               : (struct steps){ r->learned, r->nlearned };
+}
+
 static bool learned(const struct run *r)
 {
-    return r && r->kind == RUN_TUNE && r->ntrace && kernel_learns(&r->fit.kernel);
+    return r && steps_of(r).n && kernel_learns(&r->fit.kernel);
 }
 
 static const struct run *last_learned(const struct workspace *ws)
@@ -30,13 +40,14 @@ static const struct run *last_learned(const struct workspace *ws)
 /* The looks: their steps, and errors or densities. */
 static size_t looks(const struct run *r, size_t what, double *x, double *y)
 {
+    const struct steps s = steps_of(r);
     size_t n = 0;
 
-    for (size_t i = 0; i < r->ntrace; i++) {
-        const double v = r->trace[i].point[what];
+    for (size_t i = 0; i < s.n; i++) {
+        const double v = s.p[i].point[what];
         if (!isfinite(v))
             continue;
-        x[n] = r->trace[i].step;
+        x[n] = s.p[i].step;
         y[n++] = v;
     }
     return n;
@@ -48,13 +59,14 @@ static struct figure *likelihoods(const struct run *r, double rows, double *x, d
     struct figure *f = figure_new("training", run_model_kind(r)->classes
                                       ? "What is learned: the likelihood of all classes"
                                       : "What is learned: likelihood, and rows kept aside", err);
+    const struct steps s = steps_of(r);
     bool ok = f && figure_label(f, "step", "nats a row", err) == ST_OK;
 
-    for (size_t i = 0; i < r->ntrace; i++) {
-        x[i] = r->trace[i].step;
-        y[i] = r->trace[i].value / rows;
+    for (size_t i = 0; i < s.n; i++) {
+        x[i] = s.p[i].step;
+        y[i] = s.p[i].value / rows;
     }
-    ok = ok && figure_add(f, "NMLL", MARK_LINE, r->ntrace, x, y, err);
+    ok = ok && figure_add(f, "NMLL", MARK_LINE, s.n, x, y, err);
     const size_t n = run_model_kind(r)->classes ? 0 : looks(r, DENSITY, x, y);
     ok = ok && (n == 0 || figure_add(f, "rows kept aside", MARK_LINEPOINTS, n, x, y, err));
     if (ok)
@@ -64,14 +76,15 @@ static struct figure *likelihoods(const struct run *r, double rows, double *x, d
 
 static struct figure *errors(const struct run *r, double *x, double *y, struct err *err)
 {
+    const struct steps s = steps_of(r);
     struct figure *f = figure_new("training", "Noise, and errors of rows kept aside", err);
     bool ok = f && figure_label(f, "step", "sd of the target", err) == ST_OK;
 
-    for (size_t i = 0; i < r->ntrace; i++) {
-        x[i] = r->trace[i].step;
-        y[i] = r->trace[i].point[NOISE];
+    for (size_t i = 0; i < s.n; i++) {
+        x[i] = s.p[i].step;
+        y[i] = s.p[i].point[NOISE];
     }
-    ok = ok && figure_add(f, "noise", MARK_LINE, r->ntrace, x, y, err);
+    ok = ok && figure_add(f, "noise", MARK_LINE, s.n, x, y, err);
     const size_t n = looks(r, ERROR, x, y);
     for (size_t i = 0; i < n; i++)
         y[i] = sqrt(y[i]);
@@ -96,36 +109,21 @@ static struct figure *wrong(const struct run *r, double *x, double *y, struct er
     return plots_finish(f, ok);
 }
 
-/* A fit that is at work learns, as calibrate does on the rows that it leaves; its steps are counted
- * on the line below and not kept: the curves are those of a tuning before it. */
-static const struct run *learning_anew(const struct workspace *ws)
-{
-    for (size_t i = ws->nrun; i-- > 0;) {
-        const struct run *r = ws->run[i];
-        if (r->kind == RUN_FIT && r->state == RUN_RUNNING && kernel_learns(&r->fit.kernel) &&
-            phase_kind(r->last.phase) == PHASE_SEARCH)
-            return r;
-    }
-    return NULL;
-}
-
 /* The look with the least density, and the last one. */
-static enum status say(struct figure *f, const struct workspace *ws, const struct run *r,
-                       double *x, double *y, struct err *err)
+static enum status say(struct figure *f, const struct run *r, double *x, double *y,
+                       struct err *err)
 {
     const size_t n = looks(r, DENSITY, x, y);
-    const struct run *anew = learning_anew(ws);
-    char more[96];
-
-    snprintf(more, sizeof more, "%s", r->state == RUN_RUNNING ? ", still learning" : "");
-    if (anew)
-        snprintf(more, sizeof more, "; %s learns anew by the same steps and is not drawn",
-                 anew->id);
+    const bool at_it = r->state == RUN_RUNNING &&
+                       (r->kind == RUN_TUNE || phase_kind(r->last.phase) == PHASE_SEARCH);
+    const char *more = at_it ? ", still learning"
+                       : r->kind == RUN_FIT ? "; learned without the calibration rows"
+                                            : "";
     size_t at = 0;
 
     if (n == 0)
         return figure_verdict(f, err, "%s: %zu steps, no rows kept aside were looked at yet%s",
-                              r->id, r->ntrace, more);
+                              r->id, steps_of(r).n, more);
     for (size_t i = 1; i < n; i++)
         at = y[i] < y[at] ? i : at;
     if (at + 1 == n)
@@ -146,15 +144,16 @@ static struct figure *plot_training(struct workspace *ws, struct run *r, const s
         return plots_nothing("training",
                              "No map has been learned yet. try: kernel mlp, then tune", err);
     const struct dataset *d = t->data;
+    const size_t n = steps_of(t).n;
     const double rows = d && d->split.part ? (double)d->split.count[PART_TRAIN]
                         : d && d->table    ? (double)d->table->n
                                            : 1.0;
-    double *x = mem_calloc(2 * t->ntrace, sizeof *x, "plot", err), *y = x + t->ntrace;
+    double *x = mem_calloc(2 * n, sizeof *x, "plot", err), *y = x + n;
     struct figure *f = x ? likelihoods(t, rows, x, y, err) : NULL;
     bool ok = f != NULL;
     if (ok)
         f->next = (run_model_kind(t)->classes ? wrong : errors)(t, x, y, err);
-    ok = ok && f->next && say(f, ws, t, x, y, err) == ST_OK;
+    ok = ok && f->next && say(f, t, x, y, err) == ST_OK;
     free(x);
     return plots_finish(f, ok);
 }
@@ -164,7 +163,8 @@ const struct plot_ops plots_training_row = {
     .title = "How a map is learned",
     .axes = "step, nats a row and standard deviations",
     .help = "The NMLL of the subsets and the noise at each step, and the density and error of "
-            "rows that nothing is learned from.",
+            "rows that nothing is learned from; of a run that calibrate made, those of its own "
+            "learning.",
     .make = plot_training,
     .live = PLOT_OF_TUNING,
 };

@@ -127,6 +127,35 @@ static void json_scores(struct rec *j, const struct run *r)
     scoring_run_baseline_json(j, r);
 }
 
+/* The steps of a map that a fit learned anew, for which a fit has no iterations. */
+static const char *const learned_trace[] = { "step", "seconds", "nmll", "amplitude", "noise",
+                                             "aside_nlpd", "aside_error" };
+enum { LEARNED_COLUMNS = sizeof learned_trace / sizeof *learned_trace };
+
+static double learned_value(const struct run *r, size_t i, size_t what)
+{
+    const struct trace_point *p = &r->learned[i];
+
+    return what == 0 ? p->step : what == 1 ? (double)p->seconds
+           : what == 2 ? p->value : p->point[what - 3];
+}
+
+static void json_learned(struct rec *j, const struct run *r)
+{
+    double *v = r->nlearned ? mem_calloc(r->nlearned, sizeof *v, "a trace", NULL) : NULL;
+
+    if (!v)
+        return;
+    rec_open(j, "learned");
+    for (size_t c = 0; c < LEARNED_COLUMNS; c++) {
+        for (size_t i = 0; i < r->nlearned; i++)
+            v[i] = learned_value(r, i, c);
+        rec_nums(j, learned_trace[c], v, r->nlearned);
+    }
+    rec_close(j);
+    free(v);
+}
+
 static double trace_value(const struct run *r, size_t i, int what)
 {
     const struct trace_point *p = &r->trace[i];
@@ -188,6 +217,7 @@ static void write_json(const struct workspace *ws, const struct run *r, struct b
     rec_close(&j);
     json_scores(&j, r);
     json_trace(&j, r);
+    json_learned(&j, r);
     rec_json_line(&j, out);
     rec_free(&j);
 }
@@ -261,10 +291,24 @@ static enum status tuning_sheet(const struct run *r, struct sheet *s, struct err
     return rc;
 }
 
+static enum status learned_sheet(const struct run *r, struct sheet *s, struct err *err)
+{
+    enum status rc = sheet_init(s, r->nlearned, LEARNED_COLUMNS, err);
+
+    for (size_t c = 0; rc == ST_OK && c < s->cols; c++) {
+        rc = name_column(s, c, learned_trace[c], NULL, err);
+        for (size_t i = 0; i < s->rows; i++)
+            s->v[i * s->cols + c] = learned_value(r, i, c);
+    }
+    return rc;
+}
+
 static enum status trace_sheet(const struct run *r, struct sheet *s, struct err *err)
 {
     if (r->kind == RUN_TUNE && r->tune.ntrace)
         return tuning_sheet(r, s, err);
+    if (r->nlearned && !r->ntrace)
+        return learned_sheet(r, s, err);
 
     enum status rc = need(r, r->ntrace > 0, "trace: nothing was iterated", "show",
                           err);

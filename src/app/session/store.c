@@ -37,7 +37,7 @@ struct kept_run {
     int64_t row;
     char *body;                 /* as last written */
     size_t parts, points;       /* parts and points of its trace */
-    bool whole_trace, history, encoding, weights, model, factor, unfinished;
+    bool whole_trace, history, learned, encoding, weights, model, factor, unfinished;
     bool forgotten;             /* it was removed, and the file has not been told yet */
     double traced;              /* when points were last handed over, in seconds */
 };
@@ -411,6 +411,23 @@ static void put_weights(struct store *st, struct kept_run *k, const struct run *
     k->weights = misses(st) == before;
 }
 
+/* The steps of a map that a fit learned anew. */
+static void put_learned(struct store *st, struct kept_run *k, const struct run *r)
+{
+    const size_t n = r->nlearned, before = misses(st);
+    unsigned char *packed = k->learned || !n ? NULL : mem_calloc(n, STORE_POINT, "a trace", NULL);
+
+    if (k->learned || !n)
+        return;
+    if (!packed) {
+        lost(st);
+        return;
+    }
+    store_pack_points(packed, r->learned, n);
+    put_blob(st, OP_BLOB, r->id, "learned", 0, packed, n * STORE_POINT, 0);
+    k->learned = misses(st) == before;
+}
+
 /* The coefficients of conjugate gradients, from which Lanczos estimates are made. */
 static void put_history(struct store *st, struct kept_run *k, const struct run *r)
 {
@@ -453,6 +470,7 @@ void store_run(struct store *st, const struct run *r)
     put_encoding(st, k, r);
     if (ended(r)) {
         store_trace(st, r);
+        put_learned(st, k, r);
         put_history(st, k, r);
     }
     const int64_t data = r->data && r->data->table ? dataset_version(st, st->ws, r->data) : k->data;
@@ -731,7 +749,7 @@ static enum status take_loaded(struct store *st, struct store_loaded *l, struct 
                                .parts = l->run[i].parts,
                                .points = l->run[i].points,
                                .whole_trace = true,
-                               .history = true,
+                               .history = true, .learned = true,
                                .encoding = true,
                                .weights = true,
                                .model = l->run[i].model,

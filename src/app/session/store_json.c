@@ -840,6 +840,8 @@ void store_json_run(struct buf *b, const struct run *r, int64_t dataset_id)
     str(b, "verdict", r->verdict);
     flag(b, "encoding", r->has_enc);
     count(b, "points", r->state == RUN_QUEUED || r->state == RUN_RUNNING ? 0 : r->ntrace);
+    if (r->nlearned && r->state != RUN_QUEUED && r->state != RUN_RUNNING)
+        count(b, "learned", r->nlearned);
     if (r->kind == RUN_FIT) {
         fit_opts(b, &r->fit);
         fit_info(b, &r->info);

@@ -418,6 +418,29 @@ static void read_trace(struct loader *l, struct jdoc *j, struct run *r, size_t *
     free(bytes);
 }
 
+/* The steps of a map that a fit learned anew, all of them or none. */
+static void read_learned(struct loader *l, struct jdoc *j, struct run *r)
+{
+    const size_t n = store_doc_has(j, "$.learned")
+                         ? (size_t)store_doc_int(j, 0, STORE_MANY, "$.learned") : 0;
+    void *bytes = NULL;
+    size_t have = 0, parts;
+    bool cut = false;
+
+    if (n == 0)
+        return;
+    if (store_db_get_parts(l->db, r->id, "learned", &bytes, &have, &parts, &cut, NULL) == ST_OK &&
+        !cut && bytes && have == n * STORE_POINT)
+        r->learned = mem_calloc(n, sizeof *r->learned, "a trace", NULL);
+    if (r->learned) {
+        store_unpack_points(r->learned, bytes, n);
+        r->nlearned = r->caplearned = n;
+    } else {
+        store_load_damaged(l, "the steps in which %s learned its features are damaged", r->id);
+    }
+    free(bytes);
+}
+
 static void read_encoding(struct loader *l, struct jdoc *j, struct run *r)
 {
     struct err why = { 0 };
@@ -523,6 +546,7 @@ static void read_run(struct loader *l, struct jdoc *j, struct run *r, size_t *pa
     if (store_doc_has(j, "$.failure"))
         read_failure(j, r);
     read_trace(l, j, r, parts);
+    read_learned(l, j, r);
     const int64_t id = store_doc_int(j, 0, INT64_MAX, "$.data");
     if (id && store_doc_ok(j)) {
         bool changed;

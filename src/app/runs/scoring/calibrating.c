@@ -8,6 +8,7 @@
 #include "app/runs/scoring/map_unseen.h"
 #include "app/runs/scoring/scoring_impl.h"
 
+#include "app/core/trace.h"
 #include "app/core/ws_tell.h"
 #include "app/runs/fit_setup.h"
 #include "app/runs/fitting.h"
@@ -461,6 +462,8 @@ static void calibrate_tick(struct workspace *ws, struct job *job, const struct t
         r->started = job->started;
     }
     if (r) {
+        if (phase_kind(t->phase) == PHASE_SEARCH && t->point)
+            trace_append_learned(r, t, job->tick_seconds, NULL); /* without memory it has a gap */
         r->last = *t;
         r->last.point = NULL;
     }
