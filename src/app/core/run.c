@@ -161,6 +161,6 @@ enum status run_one_function(const struct run *r, struct err *err)
     err_named(err, ST_UNSUPPORTED, "classes",
               "%s has a function for each of %zu classes, and this is for one function", r->id,
               r->model->t);
-    err_hint(err, "score  |  check  |  predict out=FILE.csv  |  likelihood bernoulli, then fit");
+    err_hint(err, "score  |  check  |  explain-row row:1  |  likelihood bernoulli, then fit");
     return ST_UNSUPPORTED;
 }
