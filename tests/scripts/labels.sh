@@ -105,6 +105,9 @@ cp p.csv first.csv
 run --format json -s s.gpd --threads 3 -e 'predict columns=row,id,y,class,p out=p.csv; likelihood'
 ok "a session predicts to the bit" cmp -s first.csv p.csv
 has "and has the likelihood" "$out" '"likelihood":"dirichlet"'
+cp b.csv boundary.csv
+run -s s.gpd -e 'plot boundary out=b.csv'
+ok "and draws the boundary, for which the factors are made again" cmp -s b.csv boundary.csv
 run -s s.gpd -e script
 has "a script has the likelihood" "$out" '^likelihood dirichlet$'
 has "and expects class scores" "$out" 'expect r1 accuracy 0[.][0-9]*, log_loss 0[.]'

@@ -227,7 +227,8 @@ static enum status slice_open(struct slice *s, struct opened *o, struct job *job
     const size_t d = s->enc.d;
 
     *o = (struct opened){ 0 };
-    enum status rc = s->m->Mv > 0 ? scoring_factor(s->m, s->data, &s->enc, job, err) : ST_OK;
+    enum status rc = s->m->Mv > 0 || s->m->kind->several
+                         ? scoring_factor(s->m, s->data, &s->enc, job, err) : ST_OK;
     if (rc == ST_OK)
         rc = open_rows(s, &o->e, err);
     if (rc != ST_OK)
