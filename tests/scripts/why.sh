@@ -24,7 +24,7 @@ data_of nonstationary 2 300 >scaled.csv
 run --format json -e \
     'open scaled.csv target=y; cols w role=skip; kernel rbf; tune features=128 evals=6; fit features=256; why; explain nonstationary; cols w role=weight; tune features=128 evals=6; fit features=256; why'
 has "weights are named" "$out" \
-    '"name":"nonstationary".*only weights of the rows help (cols NAME role=weight)","try":"explain nonstationary"'
+    '"name":"nonstationary".*weights (cols NAME role=weight) or calibrate method=local help","try":"explain nonstationary"'
 has "and the page knows them" "$out" 'a column of 1 / noise^2'
 has "with them nothing is wrong" "$(printf '%s\n' "$out" | grep '"command":"why"' | tail -n 1)" \
     '"causes":\[\]'

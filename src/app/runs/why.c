@@ -690,7 +690,7 @@ static enum status look_spread(struct search *s, struct err *err)
     const bool log = up > 0.0 && positive_target(s);
     const char *rest =
         log ? ": one scale does not suit all"
-            : ". If that is noise, only weights of the rows help (cols NAME role=weight)";
+            : ". If that is noise, weights (cols NAME role=weight) or calibrate method=local help";
     if (level && by_level >= wanted) {
         c = add(s, "nonstationary", 0.84, by_level / wanted,
                 "relative to their predicted sd, leave-one-out errors are %.1f times larger where "

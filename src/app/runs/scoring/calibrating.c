@@ -306,11 +306,13 @@ static void tell_numbers(struct rec *rec, const struct calibrating *c, const str
  * the lower end a class is as sure as the mean is far from the threshold in standard deviations,
  * which a temperature does not change: more rows would not help, but a likelihood without variances
  * would. */
-static void tell_bound(struct workspace *ws, const struct run *r, size_t rows,
-                       const struct temperature *t)
+static void tell_bound(struct workspace *ws, const struct run *r, const struct calibrating *c)
 {
+    const struct temperature *t = &c->classes.temperature;
+    const size_t rows = c->rows;
     const char *way = t->best < 1.01 * TEMPERATURE_LEAST ? "likelihood softmax, then fit"
-                                                         : "calibrate share=0.2";
+                      : c->ask.share < 0.2               ? "calibrate share=0.2"
+                                                         : "calibrate share=0.4";
 
     if (!t->at_bound)
         return;
@@ -358,7 +360,7 @@ static void tell(struct workspace *ws, const struct calibrating *c, const struct
     rec_num(&rec, "seconds", c->seconds);
     ws_emit(ws, &rec);
     if (r->model->kind->classes)
-        tell_bound(ws, r, c->rows, &c->classes.temperature);
+        tell_bound(ws, r, c);
 }
 
 static void calibrate_failed(struct workspace *ws, struct job *job, struct run *r, enum status rc,
