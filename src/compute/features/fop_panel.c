@@ -28,6 +28,14 @@ static size_t tiles_of(size_t M, size_t L, size_t edge, bool lower)
     return lower ? down * (down + 1) / 2 : down * blas_tiles(L, edge);
 }
 
+/* True where TASKS threads are better served by smaller tiles: there are fewer tiles, or some of
+ * the threads would be idle for more than a sixth of the time.  The second would make a Gram slower
+ * on one thread, but not a product of two factors. */
+static bool uneven(size_t tiles, bool lower)
+{
+    return tiles < TASKS || (!lower && 6 * tiles < 5 * TASKS * blas_tiles(tiles, TASKS));
+}
+
 static struct cut cut_of(size_t n, size_t M, size_t L, bool units, bool lower)
 {
     struct cut cut = { .segments = share_segments(n, SHARE_JOINED) };
@@ -41,7 +49,7 @@ static struct cut cut_of(size_t n, size_t M, size_t L, bool units, bool lower)
         cut.segments = share_segments(n, small ? SEGMENT_LEAST : 2 * SEGMENT_LEAST);
     cut.edge = units ? TILE_UNITS : TILE;
     while (!units && !cut.apart && cut.edge > TILE_LEAST &&
-           tiles_of(M, L, cut.edge, lower) < TASKS)
+           uneven(tiles_of(M, L, cut.edge, lower), lower))
         cut.edge -= TILE_LEAST / 2;
     return cut;
 }
