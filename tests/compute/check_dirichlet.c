@@ -482,6 +482,38 @@ START_TEST(golden_label_scores)
 }
 END_TEST
 
+/* A bin of confidence holds its upper end, (k/15, (k+1)/15]: 0.8 is 12/15.  The first of two rows
+ * is right and the second wrong: in one bin they are off by 0.8 - 1/2, in two by 0.2 and 0.8. */
+START_TEST(bins_at_their_edges)
+{
+    static const struct { double second, ece, mce; } of[] = {
+        { 0.8, 0.3, 0.3 }, { 0.8 - 1e-12, 0.3, 0.3 }, { 0.8 + 1e-12, 0.5, 0.8 }, { 1.0, 0.6, 1.0 },
+    };
+    const double label[2] = { 0, 1 };
+    struct metrics m;
+
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        const double p[4] = { 0.8, of[i].second, 1.0 - 0.8, 1.0 - of[i].second };
+        ck_assert_int_eq(label_scores(2, 2, label, p, NULL, &m, NULL), ST_OK);
+        ck_assert_double_eq_tol(m.ece, of[i].ece, 1e-11);
+        ck_assert_double_eq_tol(m.mce, of[i].mce, 1e-11);
+    }
+}
+END_TEST
+
+/* Equal probabilities are half in order: of the six pairs of each class against the others, ties
+ * count a half. */
+START_TEST(areas_with_ties)
+{
+    const double label[5] = { 0, 0, 1, 1, 1 };
+    const double p[10] = { 0.5, 0.7, 0.5, 0.5, 0.2, 0.5, 0.3, 0.5, 0.5, 0.8 };
+    struct metrics m;
+
+    ck_assert_int_eq(label_scores(5, 2, label, p, NULL, &m, NULL), ST_OK);
+    ck_assert_double_eq_tol(m.auroc, (0.5 + 0.5 + 1 + 3) / 6, 1e-15);
+}
+END_TEST
+
 /* By hand: five rows of three classes, of which one has no row. */
 START_TEST(scores_by_hand)
 {
@@ -529,6 +561,8 @@ int main(void)
     tcase_add_test(t, rounding_is_no_evidence);
     tcase_add_test(t, golden_label_scores);
     tcase_add_test(t, scores_by_hand);
+    tcase_add_test(t, bins_at_their_edges);
+    tcase_add_test(t, areas_with_ties);
     suite_add_tcase(s, t);
     return support_run(s);
 }
