@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Levels of more categories than that are not worth the time to find them; their rows are sent. */
+#define LEVELS_COMPARED 1e6
+
 struct places {
     struct source_places base; /* the first member: encode_places_free gets it */
     struct source_file *file;
@@ -87,27 +90,32 @@ static double code_of(const struct column *c, const char *level)
     return -1.0;
 }
 
-/* The inputs that a group makes from its column, which `in` says where it is. */
+/* An input that is made from a column, which `in` says where it is. */
+static void add_input(struct source_input *to, const struct enc_col *c, const struct column *of,
+                      enum source_reads reads, const struct source_input *in)
+{
+    *to = *in;
+    to->reads = reads;
+    to->is = reads == SOURCE_IS ? code_of(of, c->level) : 0.0;
+    to->fill = c->fill;
+    to->mean = c->mean;
+    to->sd = c->sd;
+    to->limit = c->limit;
+    to->constant = c->constant;
+}
+
 static bool add_inputs(struct places *p, const struct encoding *e, const struct encode_group *g,
                        const struct source_input *in)
 {
-    for (size_t j = 0; j < e->ncol; j++) {
-        const struct enc_col *c = &e->col[j];
-        const bool flag = j == g->flag;
-        if (!flag && (j < g->first || j >= g->first + g->n))
-            continue;
-        if (c->kind == ENC_LEVEL && g->c->type != COL_CATEGORY)
-            return false;
-        p->input[j] = *in;
-        p->input[j].reads = flag ? SOURCE_MISSING : c->kind == ENC_LEVEL ? SOURCE_IS
-                                                                         : SOURCE_NUMBER;
-        p->input[j].is = p->input[j].reads == SOURCE_IS ? code_of(g->c, c->level) : 0.0;
-        p->input[j].fill = c->fill;
-        p->input[j].mean = c->mean;
-        p->input[j].sd = c->sd;
-        p->input[j].limit = c->limit;
-        p->input[j].constant = c->constant;
-    }
+    const bool levels = g->n > 0 && e->col[g->first].kind == ENC_LEVEL;
+
+    if (levels && (g->c->type != COL_CATEGORY ||
+                   (double)g->n * (double)g->c->nlevels > LEVELS_COMPARED))
+        return false;
+    for (size_t j = g->first; j < g->first + g->n; j++)
+        add_input(&p->input[j], &e->col[j], g->c, levels ? SOURCE_IS : SOURCE_NUMBER, in);
+    if (g->flag != SIZE_MAX)
+        add_input(&p->input[g->flag], &e->col[g->flag], g->c, SOURCE_MISSING, in);
     return true;
 }
 

@@ -8,6 +8,8 @@
 #            measured
 #   memory   5 million rows of 9 inputs (made under TMPDIR): the peak of one process, and those of
 #            the front end and of each of 4 ranks
+#   rows     ROWS rows of 9 inputs (5 million): bytes sent to 2 ranks and seconds of a fit of one
+#            iteration, with columns in the cache, without a cache, and for a second fit
 #   endings  ENDINGS times each (20): a rank killed, a rank stopped, all killed, the front end
 #            killed, Ctrl-C, at moments that are spread over a fit: hangs, processes that are left,
 #            other bits
@@ -93,6 +95,30 @@ memory() {
     rm rows.csv
 }
 
+rows() {
+    awk -v n="${ROWS:-5000000}" 'BEGIN { srand(1); for (i = 0; i < n; i++) {
+        for (j = 0; j < 9; j++) printf "%.7f,", 2 * rand() - 1
+        print rand() } }' >rows.csv
+    line='open rows.csv header=no; kernel rbf; set l=2'
+    fit='fit features=64 solver=pcg rtol=1e-2 precond=none plan=regenerate maxit=1 variance=none'
+    XDG_CACHE_HOME=$work/cache
+    export XDG_CACHE_HOME
+    gpdesk -e "$line"
+    for options in '--ranks=1' '--ranks=2' '--ranks=2 none' again; do
+        more=
+        [ "$options" = again ] && options='--ranks=2 none' more="; $fit"
+        cache=10GB
+        case $options in *none) cache=0 ;; esac
+        took=$(timed --accept-unconverged --threads=2 ${options%% *} \
+            -e "set cache=$cache; $line; $fit$more")
+        echo "rows, ${options%% *}, cache $cache${more:+, two fits}: $took s on the clock, of" \
+            "processors; sent $(grep -o '"sent":[0-9]*' out | awk -F: '{ s += $2 }
+                END { printf "%.1f", s / 1e6 }') MB; last fit $(told total) s"
+    done
+    rm -r rows.csv cache
+    unset XDG_CACHE_HOME
+}
+
 await() { # seconds, condition
     end=$(($(date +%s) + $1))
     until eval "$2"; do
@@ -136,10 +162,10 @@ endings() {
         echo "endings $ending: $i times, $hangs hangs, $left processes left, $other other bits"
     done
 }
-[ $# -gt 0 ] || set -- cost model memory endings
+[ $# -gt 0 ] || set -- cost model memory rows endings
 for part; do
     case $part in
-    cost | model | memory | endings) $part ;;
+    cost | model | memory | rows | endings) $part ;;
     *) echo "there is no part $part" >&2 && exit 2 ;;
     esac
 done

@@ -158,7 +158,7 @@ size_t ranks_lost(struct err *why)
 
 void ranks_meeting(struct ranks_meeting *m)
 {
-    *m = (struct ranks_meeting){ .count = team.alive };
+    *m = (struct ranks_meeting){ .count = 0 };
     if (team_take(NULL, NULL) != ST_OK)
         return;
     for (size_t i = 0; i < team.count; i++) {
@@ -168,6 +168,7 @@ void ranks_meeting(struct ranks_meeting *m)
             known = team.rank[j].alive && strcmp(team.rank[j].hello.host, r->hello.host) == 0;
         m->machines += known ? 0 : 1;
         m->machines += r->alive ? r->hello.machines - 1 : 0;
+        m->count += r->alive ? (r->crew > 1 ? r->crew : 1) : 0;
     }
     m->numbers = team.met;
     m->seconds = team.met_seconds;

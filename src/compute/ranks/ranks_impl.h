@@ -35,7 +35,8 @@ enum status basis_ops_add(void *state, size_t k, const double *c, double *Y, con
                           struct err *);
 struct team_ask basis_ops_ask(const struct ranks_state *);
 void basis_ops_deal(struct ranks_state *);
-/* ranks.c: what is known of the team's meetings. */
+/* ranks.c: what is known of the team's meetings: how many machines and processes there are, and the
+ * numbers and seconds of the last one through the front end (numbers 0: there was none). */
 struct ranks_meeting { size_t machines, count, numbers; double seconds; };
 void ranks_meeting(struct ranks_meeting *);
 extern const struct backend_ops ranks_ops; /* ranks_ops.c */
