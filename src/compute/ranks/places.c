@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -149,7 +150,9 @@ static bool take_inputs(struct reader *r, const char **at, const char *end)
         return false;
     for (size_t j = 0; j < r->d; j++) {
         const struct source_input *in = &r->input[j];
-        if (in->file >= r->nfiles || in->files == 0 || in->files > r->nfiles - in->file ||
+        unsigned char constant; /* only 0 and 1 are a bool */
+        memcpy(&constant, (const char *)in + offsetof(struct source_input, constant), 1);
+        if (constant > 1 || in->file >= r->nfiles || in->files == 0 || in->files > r->nfiles - in->file ||
             in->reads > SOURCE_MISSING)
             return false;
         for (size_t k = in->file; k < in->file + in->files; k++)
