@@ -152,8 +152,8 @@ static bool take_inputs(struct reader *r, const char **at, const char *end)
         const struct source_input *in = &r->input[j];
         unsigned char constant; /* only 0 and 1 are a bool */
         memcpy(&constant, (const char *)in + offsetof(struct source_input, constant), 1);
-        if (constant > 1 || in->file >= r->nfiles || in->files == 0 || in->files > r->nfiles - in->file ||
-            in->reads > SOURCE_MISSING)
+        if (constant > 1 || in->reads > SOURCE_MISSING || in->file >= r->nfiles ||
+            in->files == 0 || in->files > r->nfiles - in->file)
             return false;
         for (size_t k = in->file; k < in->file + in->files; k++)
             if ((double)in->column * (double)r->file[k].of.column > far)
