@@ -248,6 +248,52 @@ static void prob_make(struct prob *p)
     source_array_init(&p->src, p->X, ROWS, 2, 2);
 }
 
+/* The functions of the classes, solved directly, are those of a regression of each class on its
+ * values with its noise in each row, by preconditioned conjugate gradients. */
+START_TEST(each_class_by_conjugate_gradients)
+{
+    enum { FEATURES = 48, CLASSES = 3 };
+    struct prob p;
+    struct fit_opts o = { .likelihood = &dirichlet_likelihood, .solver = "auto",
+                          .labels = { CLASSES, 0.02, _i == 1 }, .features = FEATURES,
+                          .kernel = parse("rbf"), .hp = { 1.1 }, .amplitude = 1.7, .noise = 1.0,
+                          .keep_scale = true, .precision = PREC_DOUBLE, .seed = 4 };
+    const struct tools on = { .be = backend_cpu() };
+    struct fit_info info;
+    struct model *m = NULL, *one;
+    double all[CLASSES * ROWS], own[ROWS], y[ROWS], scale[ROWS];
+    struct dirichlet_value of[2];
+
+    prob_make(&p);
+    ck_assert_int_eq(model_fit(&p.src.base, p.label, &o, &on, &m, &info, NULL, NULL), ST_OK);
+    ck_assert_int_eq(model_predict(m, &p.src.base, all, NULL, &on, NULL), ST_OK);
+    dirichlet_values(0.02, of);
+    o.likelihood = NULL;
+    o.solver = "pcg";
+    o.rtol = 1e-12;
+    o.maxit = 500;
+    for (size_t c = 0; c < CLASSES; c++) {
+        const double mean = m->state[1 + c];
+        for (size_t i = 0; i < ROWS; i++) {
+            const struct dirichlet_value *v = &of[p.label[i] == (double)c];
+            const double w = _i ? m->state[1 + CLASSES + ROWS + (size_t)p.label[i]] : 1.0;
+            scale[i] = sqrt(w / v->var);
+            y[i] = v->y - mean;
+        }
+        p.src.base.row_scale = scale;
+        ck_assert_int_eq(model_fit(&p.src.base, y, &o, &on, &one, &info, NULL, NULL), ST_OK);
+        ck_assert_str_eq(info.solver, "pcg");
+        p.src.base.row_scale = NULL;
+        ck_assert_int_eq(model_predict(one, &p.src.base, own, NULL, &on, NULL), ST_OK);
+        for (size_t i = 0; i < ROWS; i++)
+            ck_assert_msg(fabs(own[i] + mean - all[c * ROWS + i]) <= 1e-8, "%zu, %zu: %g, not %g", c,
+                          i, own[i] + mean, all[c * ROWS + i]);
+        model_unref(one);
+    }
+    model_unref(m);
+}
+END_TEST
+
 /* exact: of the kernel itself, otherwise of 64 features; weight: of the classes, or NULL. */
 static bool exact;
 static const double *weight;
@@ -557,6 +603,7 @@ int main(void)
     tcase_add_loop_test(t, gradient_by_differences, 0, 8);
     tcase_add_test(t, weights_are_repetitions);
     tcase_add_test(t, weights_under_the_exact_kernel);
+    tcase_add_loop_test(t, each_class_by_conjugate_gradients, 0, 2);
     tcase_add_loop_test(t, best_amplitudes_and_threads, 0, 2);
     tcase_add_test(t, rounding_is_no_evidence);
     tcase_add_test(t, golden_label_scores);

@@ -52,6 +52,30 @@ run -e "$open; fit features=128; calibrate level=0.9; score; compare r1 r2"
 has "score in words" "$out" \
     'calibrated by 300 rows (auto): [89][0-9.]* % inside 90 % intervals of width'
 
+# absolute: one sd, the root mean square error of the calibration rows, and one width, inside of which
+# all of them but 10 % are; exact, so that no features are needed
+run --format json -e "$open; fit solver=exact; score on=valid"
+rmse=$(num score "$out" rmse)
+run --format json -s abs.gpd -e "$open; fit solver=exact; calibrate method=absolute level=0.9" \
+    -e 'score on=valid; predict columns=row,mean,sd,lo90,hi90 out=w1.csv; score'
+ok "one sd, the root mean square error, and one width" \
+    awk -F, -v s="$rmse" -v q="$(num calibrate "$out" quantile)" 'NR > 1 { n++
+        a = $3 / s - 1; b = ($5 - $4) / (2 * q * s) - 1
+        if (a * a > 1e-18 || b * b > 1e-18) exit 1 } END { exit n != 360 }' w1.csv
+share=$(printf '%s\n' "$out" | grep '"on":"valid"' |
+    sed -n 's/.*"interval_coverage":\([0-9.]*\).*/\1/p')
+is "271 of 300 calibration rows are inside of it" "$share" "0.9033333333333333"
+has "score tells it" "$out" '"calibration":{"method":"absolute","rows":300,'
+run -s abs.gpd -e 'predict columns=row,mean,sd,lo90,hi90 out=w2.csv; calibrate method=scale' \
+    -e 'predict columns=row,mean,sd out=w3.csv'
+ok "a session keeps it" cmp w1.csv w2.csv
+cut -d, -f1-3 w1.csv >w4.csv
+ok "scale has nothing to mend" awk -F, 'NR == FNR { sd[FNR] = $3; next }
+    FNR > 1 { d = $3 / sd[FNR] - 1; if (d * d > 1e-20) exit 1 }' w4.csv w3.csv
+run --format json -e 'open a.csv target=y,x2; split test=30% valid=20% seed=1; set l=1 noise=0.5' \
+    -e 'fit features=64; calibrate method=absolute; score'
+has "targets have a scale each" "$out" '"calibration":{"method":"absolute","rows":240,'
+
 # rows that are left out of a new fit, the same for any number of threads
 for threads in 1 2; do
     run --threads $threads --format json -e 'open a.csv target=y; split test=30% seed=1' \
@@ -97,9 +121,10 @@ fifths() { # QUANTILE: the shares in p.csv, whose rows are those of g.csv
 : >local
 : >cv+
 : >conformal
+: >absolute
 for seed in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
     make $((100 + seed)) 1600 >g.csv
-    for method in local conformal cv+; do
+    for method in local conformal absolute cv+; do
         valid=' valid=25%'
         test $method = cv+ && valid=
         run --format json -e "open g.csv target=y; split test=50%$valid seed=1" \
@@ -116,6 +141,7 @@ within() { # FILE FROM TO: the mean coverage, and those of all fifths
 }
 ok "local: 0.84 to 0.99 inside in each fifth" within local 0.84 0.99
 ok "conformal: 0.89 to 0.915 inside of all" within conformal 0 1.01
+ok "absolute: 0.89 to 0.915 inside of all" within absolute 0 1.01
 ok "cv+: 0.89 to 0.915 inside of all" within cv+ 0 1.01
 not_within() { ! within conformal 0.84 0.99 >/dev/null; }
 ok "but not in each fifth" not_within

@@ -64,10 +64,10 @@ const struct command cmd_calibrate_rows[] = {
       {"share", ARG_SHARE, 0, NULL, 1e-6, 0.9, NULL, NULL,
        "fit anew without this share of the training rows, and calibrate by these"},
       {"rows", ARG_INT, 0, NULL, 1, 1e9, NULL, "rows", "the same with a number of rows"},
-      {"method", ARG_CHOICE, 0, "auto", 0, 0, "auto|scale|conformal|local|cv+|temperature", NULL,
+      {"method", ARG_CHOICE, 0, "auto", 0, 0, "auto|scale|conformal|absolute|local|cv+|temperature", NULL,
        "numbers: scale the variances, set the intervals by conformal quantiles, (auto) both, or "
-       "(local) both of variances that follow the size of errors from row to row, or intervals by "
-       "fits of folds (cv+); "
+       "both of one variance for all rows (absolute) or of variances that follow the size of errors "
+       "from row to row (local), or intervals by fits of folds (cv+); "
        "classes: a temperature for the probabilities (auto), or conformal prediction sets"},
       {"level", ARG_REAL, 0, "0.95", 0.5, 0.99, NULL, NULL,
        "the level that intervals or sets have to keep and that score reports"},
@@ -83,6 +83,7 @@ const struct command cmd_calibrate_rows[] = {
      "Levels 0.5, 0.8, 0.9, 0.95 and 0.99 have quantiles of their own; between them the\n"
      "intervals are interpolated. score then tells how many rows are inside, and how wide the\n"
      "intervals are.\n"
+     "absolute takes no word of the model about where it is sure: all intervals are as wide.\n"
      "local learns the size of errors by a second regression on the kernel's features, for noise\n"
      "that is not the same everywhere; sd and intervals follow it.\n"
      "cv+ keeps no rows aside: it fits folds= times without a fold, and the interval of a new row\n"

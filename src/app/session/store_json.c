@@ -664,7 +664,7 @@ static void model(struct buf *b, const struct model *m)
         count(b, "cv_errors", m->ncv_errors);
         num(b, "cv_level", m->cv_level);
     }
-    if (m->nspread) {
+    if (m->spread) {
         count(b, "spread", m->nspread);
         nums(b, "spread_hp", m->spread_hp, kernel_nhp(&m->kernel));
     }

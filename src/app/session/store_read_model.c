@@ -160,7 +160,7 @@ static void read_arrays(struct loader *l, struct run *r, struct model *m, bool i
         m->row_scale = read_row_scale(l, r, m, &why);
     if (m->w && m->ncv)
         read_folds(l, r, m, &why);
-    if (m->w && m->nspread)
+    if (m->w && (m->nspread || m->one_spread))
         m->spread = store_read_model_doubles(l, r->id, "spread", m->t * (m->nspread + 1), &why);
     if (m->X && !rows_sound(&r->enc, m))
         err_set(&why, ST_FORMAT, "its rows are not as its encoding writes them");
@@ -258,8 +258,10 @@ static void read_calibration(struct jdoc *j, struct model *m)
     }
     if (store_doc_has(j, "$.model.set_reach"))
         m->set_reach = store_read_field_positive(j, "$.model.set_reach", false);
-    if (store_doc_has(j, "$.model.spread"))
-        m->nspread = (size_t)store_doc_int(j, 1, STORE_MANY, "$.model.spread");
+    if (store_doc_has(j, "$.model.spread")) {
+        m->nspread = (size_t)store_doc_int(j, 0, STORE_MANY, "$.model.spread");
+        m->one_spread = m->nspread == 0;
+    }
     if (store_doc_has(j, "$.model.cv_folds")) {
         m->ncv = (size_t)store_doc_int(j, 1, TARGETS_MOST, "$.model.cv_folds");
         m->ncv_errors = (size_t)store_doc_int(j, 1, STORE_MANY, "$.model.cv_errors");

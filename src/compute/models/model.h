@@ -224,8 +224,8 @@ struct model {
     double *X;                   /* exact: training inputs; sparse: the points; svm: the support
                                   * vectors; M x d row-major; else NULL */
     /* A local scale of errors (stats/spread.h): t x (nspread + 1) weights; NULL: the sd of a row is
-     * that of the function and the noise. */
-    size_t nspread; double *spread, spread_hp[KERNEL_MAX_HP];
+     * that of the function and the noise.  one_spread: one scale for all rows, nspread is 0. */
+    size_t nspread; double *spread, spread_hp[KERNEL_MAX_HP]; bool one_spread;
     /* Intervals from folds (stats/crossfit.h) at a level: how many, their weights (ncv x t x M) and
      * errors (ncv + t x training rows); 0: none. */
     size_t ncv, ncv_errors; double cv_level, *cv_w, *cv;

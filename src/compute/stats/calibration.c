@@ -16,7 +16,7 @@
 #include <stdlib.h>
 
 const char *const calibration_words[] = {
-    "auto", "scale", "conformal", "temperature", "local", "cv+", NULL
+    "auto", "scale", "conformal", "temperature", "local", "cv+", "absolute", NULL
 };
 
 static int ascending(const void *a, const void *b)

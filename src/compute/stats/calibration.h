@@ -11,6 +11,7 @@
  * CONFORMAL  variances as they are, intervals by the quantiles of |e|/sd (split conformal);
  * BOTH       variances by the first, intervals by the second;
  * LOCAL      the same of variances that follow the size of errors from row to row (spread.h);
+ * ABSOLUTE   the same of one variance for all rows: intervals by the quantiles of |e| (spread.h);
  * CV         intervals from folds of the training rows (crossfit.h);
  * TEMPERATURE of classes: compute/likelihood/temperature.h. */
 enum calibration_way {
@@ -20,6 +21,7 @@ enum calibration_way {
     CALIBRATION_TEMPERATURE,
     CALIBRATION_LOCAL,
     CALIBRATION_CV,
+    CALIBRATION_ABSOLUTE,
 };
 extern const char *const calibration_words[]; /* "auto" "scale" ...; NULL ends */
 

@@ -119,11 +119,20 @@ enum status spread_fit(struct model *m, const struct source *train, const double
         to[c] = mean[j];
     }
     m->nspread = rc == ST_OK ? c : 0;
+    m->one_spread = false;
     if (rc == ST_OK)
         rc = level(m, train, e, y, on, err);
     model_unref(log_scale);
     free(y);
     return rc;
+}
+
+enum status spread_of_all(struct model *m, struct err *err)
+{
+    m->nspread = 0;
+    m->spread = mem_calloc(m->t, sizeof *m->spread, "the scale of errors", err);
+    m->one_spread = m->spread != NULL;
+    return m->spread ? ST_OK : ST_NOMEM;
 }
 
 enum status spread_at(const struct model *m, const struct source *src, double *s,
@@ -133,6 +142,11 @@ enum status spread_at(const struct model *m, const struct source *src, double *s
     const size_t n = src->n, c = m->nspread;
     struct model_map z = { .f = NULL };
     struct model own = *m; /* with the hyperparameters of the scale */
+
+    for (size_t i = 0; m->one_spread && i < m->t * n; i++)
+        s[i] = exp(m->spread[i / n]);
+    if (m->one_spread)
+        return ST_OK;
     double *w = mem_calloc(m->t, c * sizeof *w, "the local scale", err);
 
     memcpy(own.hp, m->spread_hp, sizeof own.hp);

@@ -13,6 +13,8 @@
  * kernel without random features. */
 enum status spread_fit(struct model *, const struct source *train, const double *e,
                        const struct tools *, struct err *);
+/* Gives it one scale for all rows instead, of 1 in scaled units. */
+enum status spread_of_all(struct model *, struct err *);
 /* s (t vectors of n) <- the local standard deviations at the rows of a source, of a weight of 1, in
  * scaled units. */
 enum status spread_at(const struct model *, const struct source *, double *s,

@@ -821,7 +821,10 @@ static enum status suits(const struct run *r, bool *sd, struct err *err)
     if (*sd && (m->spread || m->ncv)) {
         err_named(err, ST_UNSUPPORTED, "predictor",
                   "the %s of %s %s not written: the program computes means alone%s",
-                  m->ncv ? "intervals by folds" : "local scale", r->id, m->ncv ? "are" : "is",
+                  m->ncv          ? "intervals by folds"
+                  : m->one_spread ? "scale of all rows"
+                                  : "local scale",
+                  r->id, m->ncv ? "are" : "is",
                   r->enc.yscale == Y_LOG ? ", and under y=log these need variances" : "");
         err_hint(err, r->enc.yscale == Y_LOG ? "predict run=%s out=FILE" : "export %s sd=no",
                  r->id);

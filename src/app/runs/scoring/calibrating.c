@@ -161,12 +161,16 @@ static enum status begin(struct calibrating *c, struct job *job, struct err *err
     free(m->cv_w);
     m->cv = m->cv_w = NULL;
     m->ncv = m->ncv_errors = 0;
-    if (c->ask.way != CALIBRATION_LOCAL && c->ask.way != CALIBRATION_CV)
+    if (c->ask.way != CALIBRATION_LOCAL && c->ask.way != CALIBRATION_CV &&
+        c->ask.way != CALIBRATION_ABSOLUTE)
         return ST_OK;
     free(m->spread);
     m->spread = NULL;
     m->nspread = 0;
-    return c->ask.way == CALIBRATION_LOCAL ? find_spread(c, job, err) : ST_OK;
+    m->one_spread = false;
+    return c->ask.way == CALIBRATION_LOCAL      ? find_spread(c, job, err)
+           : c->ask.way == CALIBRATION_ABSOLUTE ? spread_of_all(m, err)
+                                                : ST_OK;
 }
 
 /* Its ratio of noise to amplitude, and with it its factor, is that of the old. */
@@ -293,6 +297,12 @@ static void tell_numbers(struct rec *rec, const struct calibrating *c, const str
         rec_text(rec, "%sintervals at %g %% by the errors of %zu fits, each without a fold: root "
                       "mean square %.3g (scaled)", t > 1 ? "first target: " : "",
                  100.0 * c->ask.level, r->model->ncv, sqrt(c->of[0].z2));
+        return;
+    }
+    if (r->model->one_spread) {
+        rec_text(rec, "%severy row has the sd %.3g of the errors there (scaled);  intervals at %g %% "
+                      "reach %.3g sd", t > 1 ? "first target: " : "", exp(r->model->spread[0]),
+                 100.0 * c->ask.level, reach[0]);
         return;
     }
     rec_text(rec, "%smean z^2 %.3g there: %svariances times %.3g;  "

@@ -23,7 +23,7 @@ enum status calibrating_classes_way(const struct run *r, enum calibration_way *w
         return ST_UNSUPPORTED;
     }
     const bool of_numbers = *way == CALIBRATION_SCALE || *way == CALIBRATION_LOCAL ||
-                            *way == CALIBRATION_CV;
+                            *way == CALIBRATION_CV || *way == CALIBRATION_ABSOLUTE;
     if (classes ? !of_numbers : *way != CALIBRATION_TEMPERATURE)
         return ST_OK;
     err_named(err, ST_USAGE, "calibration-method", "method=%s is of %s, and %s predicts %s",
