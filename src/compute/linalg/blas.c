@@ -47,6 +47,7 @@ extern void gotoblas_dynamic_quit(void) __attribute__((weak));
 static const char *kernels_here(void)
 {
 #ifdef __x86_64__
+    __builtin_cpu_init(); /* a constructor may run before libgcc's */
     const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
     const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
                         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
@@ -58,8 +59,9 @@ static const char *kernels_here(void)
 }
 
 /* A processor that is newer than the library is unknown to it, and it takes kernels without AVX2,
- * which use a quarter of such a core.  It then chooses again, by name. */
-static void choose_kernels(void)
+ * which use a quarter of such a core.  It then chooses again, by name; when the program is loaded,
+ * so that no result comes from two kinds of kernels. */
+static void __attribute__((constructor)) choose_kernels(void)
 {
     static const char name[] = "OPENBLAS_CORETYPE";
     static const char *const old[] = { "Prescott", "Barcelona", "Nehalem", "Sandybridge" };
@@ -81,7 +83,6 @@ void blas_init(void)
     openblas_set_num_threads(1);
     if (openblas_get_parallel() == 1 && blas_thread_shutdown_)
         blas_thread_shutdown_();
-    choose_kernels();
 }
 
 enum status blas_room(size_t threads, struct err *err)

@@ -17,8 +17,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Ends the threads of BLAS, and gives a processor that the library does not know the kernels for
- * its instructions, unless OPENBLAS_CORETYPE is set.  Call before anything else. */
+/* Ends the threads of BLAS.  Call before anything else.  (A processor that the library does not
+ * know gets the kernels for its instructions when the program is loaded, unless OPENBLAS_CORETYPE
+ * is set.) */
 void blas_init(void);
 /* Whether the limit on the address space (ulimit -v) has room for OpenBLAS: it maps 128 MiB
  * for each thread that multiplies, its own of the start included, and tries for ever where it
