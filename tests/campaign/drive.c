@@ -74,6 +74,31 @@ static void judge(struct job *j, const struct row *r, int status)
     free(whole);
 }
 
+/* On a screen: it ends, by itself or by TERM, and the session of before is as it was. */
+static void judge_screen(struct job *j, const struct row *r, int status)
+{
+    char path[PATH];
+    const int code = status >= 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    const bool killed = status >= 0 && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL &&
+                        (!strcmp(r->error, "kill") || !strcmp(r->error, "half"));
+
+    join(path, j->dir, "said");
+    char *said = slurp(path);
+    const size_t n = strlen(said);
+    if (status < 0)
+        found(j, "it hangs (%d s)", LIMIT_MS / 1000);
+    else if (!killed && WIFSIGNALED(status))
+        found(j, "it crashes (signal %d): %.300s", WTERMSIG(status), said + (n > 300 ? n - 300 : 0));
+    else if (code > 0 && code != 5 && code != 128 + SIGTERM)
+        found(j, "exit %d: %.300s", code, said + (n > 300 ? n - 300 : 0));
+    check_left(j, killed || status < 0);
+    check_session(j, "", true);
+    __atomic_add_fetch(killed ? &sum->killed : code == 5 ? &sum->told
+                       : code > 5 ? &sum->warned : &sum->whole, 1, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&sum->runs, 1, __ATOMIC_RELAXED);
+    free(said);
+}
+
 static void one(const struct row *r, const char *base, const char *dir, size_t at)
 {
     char preload[PATH + 20], class[64], n[64], error[64];
@@ -93,11 +118,15 @@ static void one(const struct row *r, const char *base, const char *dir, size_t a
     join(ready, base, "ready");
     empty(dir);
     copy_files(ready, dir);
-    const int status = run(dir, r->scene->session, r->scene->lines, "said", fault);
+    const int status = (r->scene->typed ? run_typed : run)(dir, r->scene->session, r->scene->lines,
+                                                           "said", fault);
     snprintf(j.repeat, sizeof j.repeat, "top_builddir=%s %s --scene=%s --class=%s --error=%s%s "
              "--first=%zu --last=%zu --verbose", top, self_path, r->scene->name, r->class, r->error,
              r->from ? " --from" : "", at, at);
-    judge(&j, r, status);
+    if (r->scene->typed)
+        judge_screen(&j, r, status);
+    else
+        judge(&j, r, status);
 }
 
 /* How often the class was called in the run without faults. */

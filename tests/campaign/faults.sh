@@ -21,6 +21,14 @@ for scene in batch resume import export ranks; do
     sed 's/^/# /' said
     is "$scene: nothing crashes, hangs, is mute or lost" "$rc" 0
 done
+# On a screen, where most of a run is waiting; every 11th request in the campaign.
+step=--sample=3
+test "${GPDESK_CAMPAIGN:-}" = all && step="--step=11 --jobs=8"
+# shellcheck disable=SC2086
+"$drive" --scene=screen --class=alloc $step >said 2>&1
+rc=$?
+sed 's/^/# /' said
+is "screen: nothing crashes or hangs, and the session is as it was" "$rc" 0
 # A record of the session that there is no memory for is made again later.
 "$drive" --scene=import --class=alloc --sample=24 >said 2>&1
 rc=$?

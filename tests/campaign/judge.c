@@ -76,6 +76,20 @@ void copy_files(const char *from, const char *to)
         closedir(d);
 }
 
+/* Of a child: goes to dir, and keeps all files of the program there. */
+void place(const char *dir)
+{
+    char tmp[PATH], home[PATH];
+
+    join(tmp, dir, "tmp");
+    join(home, top, "home");
+    if (chdir(dir) != 0)
+        _exit(99);
+    setenv("TMPDIR", tmp, 1);
+    setenv("XDG_STATE_HOME", home, 1), setenv("XDG_CACHE_HOME", tmp, 1);
+    setenv("XDG_CONFIG_HOME", home, 1), setenv("OPENBLAS_NUM_THREADS", "1", 1);
+}
+
 /* Runs the program in dir; returns the wait status, or -1 when it had to be killed. */
 int run(const char *dir, const char *session, const char *lines, const char *out,
                char *const fault[])
@@ -84,11 +98,7 @@ int run(const char *dir, const char *session, const char *lines, const char *out
     int status;
 
     if (pid == 0) {
-        char tmp[PATH], home[PATH];
-        join(tmp, dir, "tmp");
-        join(home, top, "home");
-        if (chdir(dir) != 0)
-            _exit(99);
+        place(dir);
         const int fd = open(out, O_WRONLY | O_CREAT | O_TRUNC, 0600);
         char errors[64];
         snprintf(errors, sizeof errors, "%s.err", out);
@@ -96,9 +106,6 @@ int run(const char *dir, const char *session, const char *lines, const char *out
         const int in = open("/dev/null", O_RDONLY);
         dup2(in, 0), dup2(fd, 1), dup2(er, 2);
         close(in), close(fd), close(er);
-        setenv("TMPDIR", tmp, 1);
-        setenv("XDG_STATE_HOME", home, 1), setenv("XDG_CACHE_HOME", tmp, 1);
-        setenv("XDG_CONFIG_HOME", home, 1), setenv("OPENBLAS_NUM_THREADS", "1", 1);
         for (size_t i = 0; fault && fault[i]; i++)
             putenv(fault[i]);
         if (session)
@@ -411,7 +418,8 @@ void prepare(const struct scene *scene, const char *base)
     snprintf(preload, sizeof preload, "LD_PRELOAD=%s", shim);
     snprintf(count, sizeof count, "FAULT_COUNT=%s/count", base);
     char *fault[] = { preload, count, NULL };
-    const int status = run(whole, scene->session, scene->lines, "said", fault);
+    const int status = (scene->typed ? run_typed : run)(whole, scene->session, scene->lines, "said",
+                                                        fault);
     if (status != 0 || run(whole, NULL, scene->again, "again", NULL) != 0) {
         printf("FOUND %s: the scene fails without faults (status %d)\n", scene->name, status);
         exit(1);

@@ -36,6 +36,10 @@ void copy_files(const char *from, const char *to);
  * environment.  Returns the wait status, or -1 when it had to be killed. */
 int run(const char *dir, const char *session, const char *lines, const char *out,
         char *const fault[]);
+/* The same with each line typed on the screen; output as the terminal got it. */
+int run_typed(const char *dir, const char *session, const char *lines, const char *out,
+              char *const fault[]);
+void place(const char *dir);
 const char *member(const char *line, const char *key, char *value, size_t len);
 bool next_line(const char **at, char *line, size_t len);
 bool same_file(const char *dir, const char *other, const char *name);

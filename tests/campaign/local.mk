@@ -6,13 +6,14 @@ tests/campaign/faults.so: tests/campaign/faults.c tests/campaign/faults.h
 check_DATA += tests/campaign/faults.so
 CLEANFILES += tests/campaign/faults.so
 check_PROGRAMS += tests/campaign/drive tests/campaign/cut tests/campaign/terminal
-campaign_judge = tests/campaign/judge.c tests/campaign/judge.h tests/campaign/scenes.h
+campaign_judge = tests/campaign/judge.c tests/campaign/typed.c tests/campaign/judge.h \
+  tests/campaign/scenes.h
 tests_campaign_drive_SOURCES = tests/campaign/drive.c $(campaign_judge)
 tests_campaign_cut_SOURCES = tests/campaign/cut.c tests/campaign/faults.h $(campaign_judge)
 tests_campaign_drive_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)
-tests_campaign_drive_LDADD = $(SQLITE_LIBS)
+tests_campaign_drive_LDADD = $(SQLITE_LIBS) -lutil
 tests_campaign_cut_CPPFLAGS = $(AM_CPPFLAGS) $(SQLITE_CFLAGS)
-tests_campaign_cut_LDADD = $(SQLITE_LIBS)
+tests_campaign_cut_LDADD = $(SQLITE_LIBS) -lutil
 tests_campaign_terminal_SOURCES = tests/campaign/terminal.c
 tests_campaign_terminal_LDADD = -lutil
 TESTS += tests/campaign/faults.sh tests/campaign/cut.sh tests/campaign/cases.sh \

@@ -14,6 +14,7 @@ struct scene {
     const char *again;        /* lines that show what must be found in the session afterwards */
     bool starts_with_r1, predicts;
     bool old;                 /* the session of `before` becomes one of schema 1 */
+    bool typed;               /* on a screen; what is printed cannot be compared there */
 };
 
 #define SMALL "demo toy n=40; split test=25%; kernel rbf; "
@@ -44,6 +45,12 @@ static const struct scene scenes[] = {
       .lines = "set ranks=2; demo friedman1 n=6000 seed=1; split test=20%; kernel rbf; "
                "fit features=32 solver=pcg plan=regenerate seed=5; score; predict out=p.csv",
       .again = "resume x.gpd; runs; predict run=r1 out=again.csv" },
+    { .name = "screen", .classes = "alloc thread write read map fork", .session = "x.gpd",
+      .predicts = true, .typed = true,
+      .before = SMALL "fit features=32 seed=5; score",
+      .lines = "runs; tune features=32 evals=3; fit features=16 seed=2; score; view calib; "
+               "plot parity; view data; help fit; undo; redo",
+      .again = "resume x.gpd; runs; predict run=r1 out=again.csv", .starts_with_r1 = true },
     /* Only where they are named: to be killed in (kills.sh). */
     { .name = "tune", .classes = "", .session = "x.gpd", .predicts = true,
       .before = SMALL "fit features=32 seed=5; score",
