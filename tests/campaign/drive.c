@@ -85,12 +85,13 @@ static void judge_screen(struct job *j, const struct row *r, int status)
     join(path, j->dir, "said");
     char *said = slurp(path);
     const size_t n = strlen(said);
+    const char *end = said + (n > 300 ? n - 300 : 0);
     if (status < 0)
         found(j, "it hangs (%d s)", LIMIT_MS / 1000);
     else if (!killed && WIFSIGNALED(status))
-        found(j, "it crashes (signal %d): %.300s", WTERMSIG(status), said + (n > 300 ? n - 300 : 0));
+        found(j, "it crashes (signal %d): %.300s", WTERMSIG(status), end);
     else if (code > 0 && code != 5 && code != 128 + SIGTERM)
-        found(j, "exit %d: %.300s", code, said + (n > 300 ? n - 300 : 0));
+        found(j, "exit %d: %.300s", code, end);
     check_left(j, killed || status < 0);
     check_session(j, "", true);
     __atomic_add_fetch(killed ? &sum->killed : code == 5 ? &sum->told

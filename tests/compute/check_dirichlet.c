@@ -286,8 +286,8 @@ START_TEST(each_class_by_conjugate_gradients)
         p.src.base.row_scale = NULL;
         ck_assert_int_eq(model_predict(one, &p.src.base, own, NULL, &on, NULL), ST_OK);
         for (size_t i = 0; i < ROWS; i++)
-            ck_assert_msg(fabs(own[i] + mean - all[c * ROWS + i]) <= 1e-8, "%zu, %zu: %g, not %g", c,
-                          i, own[i] + mean, all[c * ROWS + i]);
+            ck_assert_msg(fabs(own[i] + mean - all[c * ROWS + i]) <= 1e-8, "%zu, %zu: %g, not %g",
+                          c, i, own[i] + mean, all[c * ROWS + i]);
         model_unref(one);
     }
     model_unref(m);

@@ -52,8 +52,8 @@ run -e "$open; fit features=128; calibrate level=0.9; score; compare r1 r2"
 has "score in words" "$out" \
     'calibrated by 300 rows (auto): [89][0-9.]* % inside 90 % intervals of width'
 
-# absolute: one sd, the root mean square error of the calibration rows, and one width, inside of which
-# all of them but 10 % are; exact, so that no features are needed
+# absolute: one sd, the root mean square error of the calibration rows, and one width, inside of
+# which all of them but 10 % are; exact, so that no features are needed
 run --format json -e "$open; fit solver=exact; score on=valid"
 rmse=$(num score "$out" rmse)
 run --format json -s abs.gpd -e "$open; fit solver=exact; calibrate method=absolute level=0.9" \

@@ -64,10 +64,11 @@ const struct command cmd_calibrate_rows[] = {
       {"share", ARG_SHARE, 0, NULL, 1e-6, 0.9, NULL, NULL,
        "fit anew without this share of the training rows, and calibrate by these"},
       {"rows", ARG_INT, 0, NULL, 1, 1e9, NULL, "rows", "the same with a number of rows"},
-      {"method", ARG_CHOICE, 0, "auto", 0, 0, "auto|scale|conformal|absolute|local|cv+|temperature", NULL,
+      {"method", ARG_CHOICE, 0, "auto", 0, 0,
+       "auto|scale|conformal|absolute|local|cv+|temperature", NULL,
        "numbers: scale the variances, set the intervals by conformal quantiles, (auto) both, or "
-       "both of one variance for all rows (absolute) or of variances that follow the size of errors "
-       "from row to row (local), or intervals by fits of folds (cv+); "
+       "both of one variance for all rows (absolute) or of variances that follow the size of "
+       "errors from row to row (local), or intervals by fits of folds (cv+); "
        "classes: a temperature for the probabilities (auto), or conformal prediction sets"},
       {"level", ARG_REAL, 0, "0.95", 0.5, 0.99, NULL, NULL,
        "the level that intervals or sets have to keep and that score reports"},

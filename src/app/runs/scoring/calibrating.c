@@ -300,9 +300,9 @@ static void tell_numbers(struct rec *rec, const struct calibrating *c, const str
         return;
     }
     if (r->model->one_spread) {
-        rec_text(rec, "%severy row has the sd %.3g of the errors there (scaled);  intervals at %g %% "
-                      "reach %.3g sd", t > 1 ? "first target: " : "", exp(r->model->spread[0]),
-                 100.0 * c->ask.level, reach[0]);
+        rec_text(rec, "%severy row has the sd %.3g of the errors there (scaled);  intervals at "
+                      "%g %% reach %.3g sd", t > 1 ? "first target: " : "",
+                 exp(r->model->spread[0]), 100.0 * c->ask.level, reach[0]);
         return;
     }
     rec_text(rec, "%smean z^2 %.3g there: %svariances times %.3g;  "
