@@ -39,7 +39,7 @@ for size in '80 24' '200 60'; do
     type_line "fit; calibrate rows=100"
     expect "r4 tune" "calibrate learns as long"
     type_line "plot training"
-    expect "r4 learns anew" "$size: plot training says that its curves are those of before"
+    expect "training: r4:" "$size: plot training draws the steps of calibrate"
     keys C-c
     expect "r4 was stopped before there was a result" "and it is stopped"
     leave 0 "it leaves"

@@ -306,7 +306,6 @@ refused 'kernel mlp(rbf(ard))' 'scales its coordinates itself'
 refused 'kernel mlp + conv(rbf)' 'no layer'
 refused 'kernel mlp on x1' 'learns from all inputs'
 refused "$small; tune solver=exact" 'would only take longer'
-refused 'kernel mlp(rbf); tune steps=2; fit solver=exact' 'would only take longer'
 refused 'kernel mlp(rbf); plot draws out=d.svg' 'no weights yet'
 refused "$small; tune objective=loo" 'exact marginal likelihood'
 refused "$small; fit" 'no weights yet'
@@ -317,8 +316,31 @@ awk 'BEGIN { print "x,w,c"; for (i = 0; i < 60; i++) print i * 37 % 61 "," 1 + i
     >heavy.csv
 run -e "open heavy.csv target=c; cols w role=weight; $small; tune steps=2"
 has "weights of classes" "$err" 'error\[learned\].*equal weight where they have classes'
-run -e "$data; $small; tune steps=2; fit solver=sparse"
-has "other kinds of models" "$err" 'error\[learned\].*solver=sparse would only'
+# Other kinds of models take the covariances of what was learned. Of a map alone the exact model is
+# that of its features, and one of all training rows as nearest ones is the exact one.
+few='demo friedman1 n=240 seed=1; split test=25% seed=2'
+apart() { # FILE FILE: the largest distance of their means
+    paste -d, "$1" "$2" | awk -F, 'NR > 1 { d = $2 - $4; d = d < 0 ? -d : d; if (d > m) m = d }
+        END { print (NR > 20 ? m : 1) }'
+}
+for kernel in 'mlp(width=32,out=8)' 'mlp(width=16,out=4) * mlp(width=16,out=4)' \
+    'cnn(shape=5x2,channels=4,out=8)' 'mlp(width=16,norm=batch,rows=unit)'; do
+    run -s other.gpd -e "$few; kernel $kernel; tune steps=4" \
+        -e 'fit; predict columns=row,mean out=f.csv; fit solver=exact' \
+        -e 'predict columns=row,mean out=e.csv; fit solver=nn(neighbours=180)' \
+        -e 'predict columns=row,mean out=n.csv; fit solver=sparse inducing=10; score'
+    is "$kernel: other kinds of models" $rc 0
+    ok "$kernel: by features and exact" between "$(apart f.csv e.csv)" 0 1e-4
+    ok "$kernel: exact and by all rows as nearest" between "$(apart e.csv n.csv)" 0 1e-4
+    run -s other.gpd -e 'predict run=r2 columns=row,mean out=e2.csv'
+    ok "$kernel: a session keeps the exact model" cmp e.csv e2.csv
+    rm -f other.gpd
+done
+# Behind a map random features come near the exact model, the more the nearer.
+run -e "$few; kernel mlp(rbf,width=32,out=2); tune steps=10" \
+    -e 'fit features=16384; predict columns=row,mean out=f.csv' \
+    -e 'fit solver=exact; predict columns=row,mean out=e.csv'
+ok "a kernel behind a map, exactly" between "$(apart f.csv e.csv)" 0 0.3
 run -e "$data; $small; tune steps=2; cols x1 role=skip; fit"
 has "other columns" "$err" 'learned for 10 inputs, the data have 9'
 run -e "$data; $small; tune steps=2; fit; export out=m.c"

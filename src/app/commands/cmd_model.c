@@ -605,10 +605,8 @@ static enum status fit_methods(struct workspace *ws, const struct args *a, const
         rc = line_inducing(ws, a, kind || s, &kind, &o->inducing, err);
         o->kind = o->kind ? o->kind : kind;
     }
-    if (rc == ST_OK && kernel_learns(&o->kernel)) {
-        rc = learned_args_kind(&o->kernel, o->kind, "fit", err);
+    if (rc == ST_OK && kernel_learns(&o->kernel) && !o->kind)
         o->kind = model_kind_usual(false);
-    }
     if (rc != ST_OK)
         return rc;
     const bool exact = !o->kind && !args_given(a, "features") &&
@@ -887,9 +885,10 @@ static void tell_noise(struct workspace *ws, const struct fit_opts *o)
         if (t->kind != RUN_TUNE || !t->tune.evaluations || t->tune.best.noise != o->noise ||
             t->tune.best.amplitude != o->amplitude)
             continue;
-        if (run_model_kind(t)->draws)
+        if (run_model_kind(t)->draws && !kernel_learned_features(&o->kernel))
             ws_tell(ws, REC_NOTE, NULL, "noise-of-features",
-                    "tune solver=exact rows=3000, then fit",
+                    kernel_learns(&o->kernel) ? "tune features=2048, then fit solver=exact"
+                                              : "tune solver=exact rows=3000, then fit",
                     "%s found the noise with %zu random features: it contains what these miss, "
                     "and is probably too large for the exact kernel", t->id, t->topt.features);
         return;

@@ -24,15 +24,16 @@ static void unused_learned(struct workspace *ws, const struct args *a, const str
     buf_free(&list);
 }
 
-enum status learned_args_kind(const struct kernel *k, const struct model_ops *kind,
-                              const char *verb, struct err *err)
+/* A map learns by its features alone, which are the exact kernel where no other stands beside. */
+static enum status tunes_by_features(const struct kernel *k, const struct model_ops *kind,
+                                     struct err *err)
 {
     if (!kind || kind->draws)
         return ST_OK;
     err_named(err, ST_UNSUPPORTED, "learned",
-              "a model of %s is by the features that it learned: solver=%s would only take longer",
+              "%s learns by its features: tune solver=%s would only take longer",
               kernel_learned_map(k)->name, kind->name);
-    err_hint(err, "%s", verb);
+    err_hint(err, "tune, then fit solver=%s", kind->name);
     return ST_UNSUPPORTED;
 }
 
@@ -111,7 +112,7 @@ enum status learned_args_tune(struct workspace *ws, const struct args *a, struct
     if (on != ST_OK)
         return on;
     o->stop_valid = !strcmp(args_text(a, "stop"), "valid");
-    const enum status rc = learned_args_kind(k, o->kind, "tune", err);
+    const enum status rc = tunes_by_features(k, o->kind, err);
     o->kind = o->likelihood ? o->kind : model_kind_usual(false);
     return rc;
 }

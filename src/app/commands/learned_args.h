@@ -7,10 +7,6 @@
 #include "app/runs/fitting.h"
 #include "app/shell/args.h"
 
-/* A kernel that learns is exact by its own few features: other kinds of models are refused (kind:
- * NULL or what the line of this verb says). */
-enum status learned_args_kind(const struct kernel *, const struct model_ops *kind,
-                              const char *verb, struct err *);
 /* For a kernel that learns: steps, rate, subsets, stop and continue; the kernel loses its weights,
  * as it learns anew.  For any other a note on these arguments. */
 enum status learned_args_tune(struct workspace *, const struct args *, struct kernel *,

@@ -262,6 +262,9 @@ bool kernel_exact_slopes(const struct kernel *, const char **which);
 /* The value of kernel t alone; hp: its own hyperparameters. */
 double kernel_exact_term(const struct kernel *, size_t t, const double *hp, size_t d,
                          const double *x, const double *y);
+/* The value of a kernel behind a map at two rows of the map's coordinates. */
+double kernel_exact_mapped(const struct kterm *, const double *hp, const double *x,
+                           const double *y);
 /* True when some kernel of the expression has no random features, or two that read windows are
  * multiplied: models are then exact. */
 bool kernel_draws_none(const struct kernel *);

@@ -57,6 +57,12 @@ static double grouped_exact(const struct kernel *k, const struct kterm *term, co
     return v;
 }
 
+double kernel_exact_mapped(const struct kterm *term, const double *hp, const double *x,
+                           const double *y)
+{
+    return ops_exact(term, hp, 1, term->net->shape.out, x, y, NULL);
+}
+
 /* A kernel that learns, or one on the coordinates of a map. */
 static double learned_exact(const struct kterm *term, const double *hp, size_t d, const double *x,
                             const double *y, double *grad)

@@ -17,7 +17,8 @@ struct kernel_tile {
     void *of[KERNEL_MAX_TERMS]; /* what each kernel has prepared; NULL: pair by pair */
 };
 
-/* A kernel that learns: the features of the tile's rows, those of others by groups. */
+/* A kernel that learns, or one behind a map: the features (the coordinates) of the tile's rows,
+ * those of others by groups. */
 
 struct learned_tile { const struct net *net; size_t rows; double F[]; };
 
@@ -38,10 +39,20 @@ static void *learned_make(const struct kterm *term, size_t rows, const double *y
     return t;
 }
 
-static void learned_values(const void *tile, size_t m, const double *x, size_t stride, double *out,
-                           size_t ld)
+static double dot(size_t n, const double *x, const double *y)
 {
-    const struct learned_tile *t = tile;
+    double sum = 0.0;
+
+    for (size_t i = 0; i < n; i++)
+        sum += x[i] * y[i];
+    return sum;
+}
+
+/* behind: the kernel behind the map, with its hyperparameters; NULL: the features are its own. */
+static void mapped_values(const struct learned_tile *t, const struct kterm *behind,
+                          const double *hp, size_t m, const double *x, size_t stride, double *out,
+                          size_t ld)
+{
     const size_t q = t->net->shape.out;
     double *f = malloc(SOME * q * sizeof *f);
 
@@ -51,13 +62,19 @@ static void learned_values(const void *tile, size_t m, const double *x, size_t s
                           net_rows(t->net, n, x + i0 * stride, stride, f, q, NULL) == ST_OK;
         for (size_t j = 0; j < t->rows; j++)
             for (size_t i = 0; i < n; i++) {
-                double sum = made ? 0.0 : NAN;
-                for (size_t e = 0; made && e < q; e++)
-                    sum += f[i * q + e] * t->F[j * q + e];
-                out[i0 + i + j * ld] = sum;
+                const double *b = t->F + j * q;
+                out[i0 + i + j * ld] = !made    ? NAN
+                                       : behind ? kernel_exact_mapped(behind, hp, f + i * q, b)
+                                                : dot(q, f + i * q, b);
             }
     }
     free(f);
+}
+
+static void learned_values(const void *tile, size_t m, const double *x, size_t stride, double *out,
+                           size_t ld)
+{
+    mapped_values(tile, NULL, NULL, m, x, stride, out, ld);
 }
 
 static const struct layer_tile_ops learned_ops = { learned_make, free, learned_values };
@@ -66,7 +83,7 @@ static const struct layer_tile_ops *tile_ops(const struct kernel *k, size_t t)
 {
     const struct kterm *term = &k->term[t];
 
-    if (term->ops->learns)
+    if (kterm_learns(term))
         return term->net ? &learned_ops : NULL;
     return kterm_reads_windows(term) ? term->layer.ops->tile : NULL;
 }
@@ -74,7 +91,7 @@ static const struct layer_tile_ops *tile_ops(const struct kernel *k, size_t t)
 /* Where the numbers that kernel t reads begin in a row. */
 static size_t first_of(const struct kernel *k, size_t t, const double *row)
 {
-    return k->term[t].ops->learns ? 0 : layer_first(&k->term[t].layer, row);
+    return kterm_learns(&k->term[t]) ? 0 : layer_first(&k->term[t].layer, row);
 }
 
 bool kernel_tile_has(const struct kernel *k)
@@ -115,6 +132,10 @@ static void term_values(const struct kernel_tile *tile, size_t t, size_t m, cons
     const struct kernel *k = tile->k;
     const double *hp = tile->hp + kernel_place(k, t).hp0;
 
+    if (tile->of[t] != NULL && k->term[t].map) {
+        mapped_values(tile->of[t], &k->term[t], hp, m, X, ldx, out, ld);
+        return;
+    }
     if (tile->of[t] != NULL) {
         tile_ops(k, t)->values(tile->of[t], m, X + first_of(k, t, X), ldx, out, ld);
         return;
