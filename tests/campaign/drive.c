@@ -88,7 +88,7 @@ static void judge_screen(struct job *j, const struct row *r, int status)
     const char *end = said + (n > 300 ? n - 300 : 0);
     if (status < 0)
         found(j, "it hangs (%d s)", LIMIT_MS / 1000);
-    else if (!killed && WIFSIGNALED(status))
+    else if (!killed && WIFSIGNALED(status) && WTERMSIG(status) != SIGTERM)
         found(j, "it crashes (signal %d): %.300s", WTERMSIG(status), end);
     else if (code > 0 && code != 5 && code != 128 + SIGTERM)
         found(j, "exit %d: %.300s", code, end);
