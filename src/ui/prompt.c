@@ -189,11 +189,15 @@ static void history_open(const char *path)
         history_truncate_file(pr.history, HISTORY_MAX);
 }
 
-/* A block is stored line by line, so that each can be found and run again. */
+/* A block is stored line by line, so that each can be found and run again. A search that keys typed
+ * ahead have begun behind the line holds pointers to lines of the history, the oldest of which goes
+ * when it is full: it ends. */
 static void history_put(const char *line)
 {
     char *copy = strdup(line), *save = NULL;
     int n = 0;
+    if (prompt_searching())
+        rl_callback_sigcleanup();
     if (!copy)
         return;
     for (char *l = strtok_r(copy, "\n", &save); l; l = strtok_r(NULL, "\n", &save)) {
