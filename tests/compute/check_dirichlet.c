@@ -269,6 +269,8 @@ START_TEST(each_class_by_conjugate_gradients)
     ck_assert_int_eq(model_predict(m, &p.src.base, all, NULL, &on, NULL), ST_OK);
     dirichlet_values(0.02, of);
     o.likelihood = NULL;
+    memset(&o.labels, 0, sizeof o.labels);
+    o.targets = 1;
     o.solver = "pcg";
     o.rtol = 1e-12;
     o.maxit = 500;
