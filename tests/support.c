@@ -254,3 +254,20 @@ bool support_close(double a, double b, double tol)
 {
     return fabs(a - b) <= tol * (1 + fabs(b));
 }
+
+bool support_mpi(void)
+{
+    const char *top = getenv("top_builddir");
+    char module[4096];
+
+    snprintf(module, sizeof module, "%s/libgpdesk-mpi.so", top ? top : ".");
+    if (access(module, R_OK) != 0 || system("mpirun --version >/dev/null 2>&1") != 0)
+        return false; /* tests/scripts/ranks/mpi.sh says so */
+    char *whole = realpath(module, NULL);
+    setenv("GPDESK_MPI_MODULE", whole ? whole : module, 1);
+    free(whole);
+    setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
+    setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
+    setenv("OMPI_MCA_rmaps_base_oversubscribe", "1", 1);
+    return true;
+}

@@ -152,7 +152,7 @@ static bool drive(struct row *r, const char *base)
     struct timespec begun, ended;
     clock_gettime(CLOCK_MONOTONIC, &begun);
     const size_t calls = count_calls(r, base);
-    const size_t last = r->last ? r->last : calls;
+    const size_t last = r->last && r->last < calls ? r->last : calls;
     if (r->sample && calls > r->sample) {
         r->step = calls / r->sample;
         r->first = 1 + r->step / 2;

@@ -427,18 +427,8 @@ END_TEST
 /* The same for processes of MPI, where it is there. */
 START_TEST(mpi)
 {
-    const char *top = getenv("top_builddir");
-    char module[4096];
-
-    snprintf(module, sizeof module, "%s/libgpdesk-mpi.so", top ? top : ".");
-    if (access(module, R_OK) != 0 || system("mpirun --version >/dev/null 2>&1") != 0)
-        return; /* tests/scripts/ranks/mpi.sh says so */
-    char *whole = realpath(module, NULL);
-    setenv("GPDESK_MPI_MODULE", whole ? whole : module, 1);
-    free(whole);
-    setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
-    setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
-    setenv("OMPI_MCA_rmaps_base_oversubscribe", "1", 1);
+    if (!support_mpi())
+        return;
     from_file("mpi:3");
     kept("mpi:2");
 }

@@ -161,21 +161,12 @@ END_TEST
 /* Skips the test where MPI is not there, and leaves what mpirun needs in the environment. */
 static const struct backend_ops *mpi_of(const char *hosts)
 {
-    const char *top = getenv("top_builddir");
     const struct ranks_plan plan = { 1, 1, hosts };
     const struct backend_ops *be = ranks_use(&plan);
     struct err err = { 0 };
-    char module[4096];
 
-    snprintf(module, sizeof module, "%s/libgpdesk-mpi.so", top ? top : ".");
-    if (access(module, R_OK) != 0 || system("mpirun --version >/dev/null 2>&1") != 0)
+    if (!support_mpi())
         return NULL;
-    char *whole = realpath(module, NULL);
-    setenv("GPDESK_MPI_MODULE", whole ? whole : module, 1);
-    free(whole);
-    setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
-    setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
-    setenv("OMPI_MCA_rmaps_base_oversubscribe", "1", 1);
     ck_assert_msg(ranks_start_for_tests(&err) == ST_OK, "%s", err.msg);
     return be;
 }

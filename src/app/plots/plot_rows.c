@@ -33,8 +33,9 @@ const struct plot_ops *plot_at(size_t i)
 
 bool plot_follows(const struct plot_ops *p, const struct run *r)
 {
-    return p->live == (r->kind == RUN_FIT ? PLOT_OF_FIT : PLOT_OF_TUNING) ||
-           (p == &plots_training_row && r->nlearned);
+    if (p->live == PLOT_OF_LEARNING)
+        return r->kind != RUN_FIT || r->nlearned;
+    return p->live == (r->kind == RUN_FIT ? PLOT_OF_FIT : PLOT_OF_TUNING);
 }
 
 const struct plot_ops *plot_find(const char *name, struct err *err)

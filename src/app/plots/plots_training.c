@@ -166,5 +166,5 @@ const struct plot_ops plots_training_row = {
             "rows that nothing is learned from; of a run that calibrate made, those of its own "
             "learning.",
     .make = plot_training,
-    .live = PLOT_OF_TUNING,
+    .live = PLOT_OF_LEARNING,
 };

@@ -499,9 +499,11 @@ static enum status find_parts(const char *path, const char *target, struct parts
     } else if (rc == ST_OK && y.n == 0) {
         rc = find_partners(&x, &y, err);
     }
-    if (rc == ST_OK && (out->path = commas    ? absolute_each(path)
-                                   : pattern ? absolute_pattern(path)
-                                             : dirs_real(path, err)) == NULL)
+    if (rc == ST_OK)
+        out->path = commas    ? absolute_each(path)
+                    : pattern ? absolute_pattern(path)
+                              : dirs_real(path, NULL);
+    if (rc == ST_OK && out->path == NULL)
         rc = err_nomem(err, strlen(path), "a path");
     if (rc != ST_OK) {
         names_free(&x);

@@ -161,16 +161,15 @@ static enum status begin(struct calibrating *c, struct job *job, struct err *err
     free(m->cv_w);
     m->cv = m->cv_w = NULL;
     m->ncv = m->ncv_errors = 0;
-    if (c->ask.way != CALIBRATION_LOCAL && c->ask.way != CALIBRATION_CV &&
-        c->ask.way != CALIBRATION_ABSOLUTE)
+    const enum calibration_way way = c->ask.way;
+    const bool local = way == CALIBRATION_LOCAL, all = way == CALIBRATION_ABSOLUTE;
+    if (!local && !all && way != CALIBRATION_CV)
         return ST_OK;
     free(m->spread);
     m->spread = NULL;
     m->nspread = 0;
     m->one_spread = false;
-    return c->ask.way == CALIBRATION_LOCAL      ? find_spread(c, job, err)
-           : c->ask.way == CALIBRATION_ABSOLUTE ? spread_of_all(m, err)
-                                                : ST_OK;
+    return local ? find_spread(c, job, err) : all ? spread_of_all(m, err) : ST_OK;
 }
 
 /* Its ratio of noise to amplitude, and with it its factor, is that of the old. */
