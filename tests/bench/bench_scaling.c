@@ -5,11 +5,13 @@
  * in which the bytes that its tasks are known to move pass through the memory, which all cores
  * share.
  *
- *   bench_scaling [--small] [--features M] [--bandwidth GB/s] [JOB]
+ *   bench_scaling [--small] [--features M] [--rows n] [--bandwidth GB/s] [--stages] [JOB]
  *
- * Without --features M is 512 and 2,048; --small: 512 alone.
- * More rows than are measured come from two runs, at n and 2 n: jobs, tasks, seconds and bytes of
- * each stage continue on the line through both, in tasks of equal length. */
+ * Without --features M is 512 and 2,048; --small: 512 alone; --stages: what each stage loses.
+ * Rows are 10,000, 20,000, 100,000 and 200,000, or n and 2 n.  More rows come from the last two
+ * runs: jobs, tasks, seconds and bytes of each stage continue on the line through both, in tasks of
+ * equal length.  From 65,536 rows on products are cut as for any more (fop_panel.c), so that a line
+ * should begin there. */
 #include "report.h"
 
 #include "compute/backend.h"
@@ -28,6 +30,7 @@
 enum { INPUTS = 10, ROOM = 1 << 21, CUT_FOR = 64, PHASES = 64, SIZES = 6 };
 static const size_t cores[SIZES] = { 2, 4, 8, 16, 32, 64 };
 static double bandwidth = 200e9; /* bytes a second of the whole machine */
+static bool stages;
 static struct pool_task *record;
 static struct err err;
 
@@ -38,8 +41,13 @@ static void must(enum status rc)
 }
 
 /* The jobs of one name: their number, tasks, seconds on one core, seconds of the calling thread
- * before them, bytes; and the seconds that a schedule takes. */
-struct stage { const char *name; double jobs, tasks, seconds, alone, bytes, takes[SIZES]; };
+ * before them, bytes; and what each number of cores makes of them: seconds that a schedule takes. */
+struct stage {
+    const char *name;
+    double jobs, tasks, seconds, alone, bytes;
+    double rounds[SIZES]; /* tasks that the core with most of them does, if all are equally long */
+    double takes[SIZES];
+};
 struct run { struct stage phase[PHASES]; size_t phases; double alone; };
 
 static struct stage *phase_named(struct run *r, const char *name)
@@ -90,8 +98,10 @@ static struct run *scheduled(const struct pool_trace *t, double begin, double en
             p->seconds += task[k].end - task[k].start;
             p->bytes += task[k].bytes;
         }
-        for (size_t c = 0; c < SIZES; c++)
+        for (size_t c = 0; c < SIZES; c++) {
+            p->rounds[c] += ceil((double)n / (double)cores[c]);
             p->takes[c] += job_takes(n, task, cores[c]);
+        }
         last = task[n - 1].end;
     }
     r->alone = end - last;
@@ -117,10 +127,11 @@ static struct run *continued(const struct run *a, struct run *b, double times)
         to->seconds = on_line(p->seconds, q->seconds, times);
         to->alone = on_line(p->alone, q->alone, times);
         to->bytes = on_line(p->bytes, q->bytes, times);
-        const double each = to->tasks / to->jobs, length = to->seconds / to->tasks;
-        for (size_t c = 0; c < SIZES; c++)
-            to->takes[c] = fmax(to->jobs * ceil(each / (double)cores[c]) * length,
-                                to->bytes / bandwidth);
+        for (size_t c = 0; c < SIZES; c++) {
+            to->rounds[c] = fmax(on_line(p->rounds[c], q->rounds[c], times),
+                                 fmax(to->jobs, to->tasks / (double)cores[c]));
+            to->takes[c] = fmax(to->rounds[c] * to->seconds / to->tasks, to->bytes / bandwidth);
+        }
     }
     return r;
 }
@@ -133,6 +144,21 @@ static double memory_leaves(const struct run *r, double one, double alone)
     for (size_t i = 0; i < r->phases; i++)
         takes += fmax(r->phase[i].seconds / 64.0, r->phase[i].bytes / bandwidth);
     return one / takes / 64.0;
+}
+
+/* Prints the stages that keep 64 cores from a hundredth of the job or more. */
+static void tell_stages(const struct run *r, double one)
+{
+    for (size_t i = 0; i < r->phases; i++) {
+        const struct stage *p = &r->phase[i];
+        const double lost = p->takes[SIZES - 1] - p->seconds / 64.0;
+        if (lost + p->alone > 0.0005 * one)
+            printf("    %-20s %7.0f jobs %9.0f tasks %9.4f s, alone %8.5f s; lost on 16, 64: "
+                   "%.5f %.5f s\n",
+                   p->name, p->jobs, p->tasks, p->seconds, p->alone,
+                   p->takes[3] - p->seconds / 16.0, lost);
+    }
+    printf("    %-20s alone %.5f s\n", "at the end", r->alone);
 }
 
 /* Prints the efficiency for each number of cores, in brackets what the memory would leave of 64,
@@ -167,6 +193,8 @@ static void tell(const char *what, size_t n, size_t M, const char *how, const st
         }
     }
     printf("  %s\n", name);
+    if (stages)
+        tell_stages(r, one);
     snprintf(words, sizeof words, "%s n=%zu M=%zu %s, 16 cores", what, n, M, how);
     report_row(&(struct report_row){ .section = "scaling", .what = words, .threads = 16,
         .value = 100.0 * share[3], .unit = "%", .sense = REPORT_ABSOLUTE, .floor = 80.0 });
@@ -314,15 +342,17 @@ static struct run *measured(const struct what *w, size_t n, size_t M, struct poo
     return scheduled(&trace, begin, end);
 }
 
-static void rows_of(const struct what *w, size_t n, size_t M, size_t times, struct pool *pool)
+/* Measures n and, with `twice`, 2 n rows, and continues these up to `most` rows. */
+static void rows_of(const struct what *w, size_t n, bool twice, size_t most, size_t M,
+                    struct pool *pool)
 {
     struct run *a = measured(w, n, M, pool);
 
     tell(w->name, n, M, "measured", a);
-    if (times) {
+    if (twice) {
         struct run *b = measured(w, 2 * n, M, pool);
         tell(w->name, 2 * n, M, "measured", b);
-        for (size_t f = 10; f <= times; f *= 10) {
+        for (size_t f = 10; n * f <= most; f *= 10) {
             struct run *c = continued(a, b, (double)f);
             tell(w->name, n * f, M, "continued", c);
             free(c);
@@ -332,15 +362,29 @@ static void rows_of(const struct what *w, size_t n, size_t M, size_t times, stru
     free(a);
 }
 
+/* All rows of a job: `rows`, or the usual ones. */
+static void job_rows(const struct what *w, size_t rows, size_t M, struct pool *pool)
+{
+    enum { FEW = 10000, MANY = 100000, MOST = 10000000 };
+
+    if (!rows)
+        rows_of(w, FEW, true, FEW, M, pool);
+    rows_of(w, rows ? rows : MANY, true, MOST, M, pool);
+}
+
 int main(int argc, char **argv)
 {
     bool small = false;
-    size_t features = 0;
+    size_t features = 0, rows = 0;
     const char *only = NULL;
 
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--small") == 0)
             small = true;
+        else if (strcmp(argv[i], "--stages") == 0)
+            stages = true;
+        else if (strcmp(argv[i], "--rows") == 0 && i + 1 < argc)
+            rows = (size_t)atol(argv[++i]);
         else if (strcmp(argv[i], "--features") == 0 && i + 1 < argc)
             features = (size_t)atol(argv[++i]);
         else if (strcmp(argv[i], "--bandwidth") == 0 && i + 1 < argc)
@@ -362,9 +406,10 @@ int main(int argc, char **argv)
          M *= 4)
         for (size_t i = 0; i + 1 < sizeof whats / sizeof whats[0]; i++)
             if (!only || strcmp(only, whats[i].name) == 0)
-                rows_of(&whats[i], 10000, M, 1000, pool);
+                job_rows(&whats[i], rows, M, pool);
     if (!features && (!only || strcmp(only, "exact") == 0))
-        rows_of(&whats[sizeof whats / sizeof whats[0] - 1], small ? 1000 : 4000, 512, 0, pool);
+        rows_of(&whats[sizeof whats / sizeof whats[0] - 1], small ? 1000 : 4000, false, 0, 512,
+                pool);
     pool_free(pool);
     free(record);
     return report_close();
