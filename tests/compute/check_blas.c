@@ -1,5 +1,5 @@
 /* tests/compute/check_blas.c -- products and factorisations against long double loops and
- * identities, and the same bits for 1, 2, 3 and 8 threads. */
+ * identities, and the same bits for 1, 2, 3 and 64 threads. */
 #include "compute/linalg/blas.h"
 
 #include "base/mem.h"
@@ -224,6 +224,23 @@ START_TEST(inverse)
 }
 END_TEST
 
+/* The diagonal of the inverse, from the sums of squares of columns of L^-1. */
+START_TEST(inverse_squares)
+{
+    const size_t n = sizes[_i], ld = n + 3;
+    double *L = spd(n, ld), *V = calloc(n * n, sizeof *V), *d = uniform(n), gap = 0.0;
+    ck_assert_int_eq(blas_dpotrf(NULL, n, L, ld, NULL, NULL, NULL), ST_OK);
+    for (size_t j = 0; j < n; j++)
+        memcpy(V + j + j * n, L + j + j * ld, (n - j) * sizeof *V);
+    ck_assert_int_eq(blas_dpotri(NULL, n, V, n, NULL), ST_OK);
+    ck_assert_int_eq(blas_inverse_squares(NULL, n, L, ld, d, NULL, NULL), ST_OK);
+    for (size_t j = 0; j < n; j++)
+        widen(&gap, d[j], V[j + j * n]);
+    ck_assert_double_le(gap, 16.0 * (double)(n + 4) * DBL_EPSILON);
+    free(L), free(V), free(d);
+}
+END_TEST
+
 START_TEST(eigenproblem)
 {
     const size_t n = sizes[_i], ld = n + 2;
@@ -406,6 +423,8 @@ static size_t all_steps(size_t threads, double *out)
     double *A = spd(N, N), *X = uniform(N * K), *Y = uniform(N * K), s[K], *p = out;
     ck_assert_int_eq(blas_dpotrf(pool, N, A, N, NULL, NULL, NULL), ST_OK);
     memcpy(p, A, N * N * sizeof *p), p += N * N;
+    ck_assert_int_eq(blas_inverse_squares(pool, N, A, N, p, NULL, NULL), ST_OK);
+    p += N;
     ck_assert_int_eq(blas_dtrsm(pool, false, N, K, A, N, X, N, NULL), ST_OK);
     ck_assert_int_eq(blas_dtrsm(pool, true, N, 1, A, N, X, N, NULL), ST_OK);
     ck_assert_int_eq(blas_dpotri(pool, N, A, N, NULL), ST_OK);
@@ -429,7 +448,7 @@ static size_t all_steps(size_t threads, double *out)
 
 START_TEST(same_bits_for_any_thread_count)
 {
-    static const size_t threads[] = { 1, 2, 3, 8 };
+    static const size_t threads[] = { 1, 2, 3, 64 };
     double *a = malloc(2200000 * sizeof *a), *b = malloc(2200000 * sizeof *b);
     const size_t n = all_steps(0, a);
     ck_assert_uint_lt(n, 2200000);
@@ -455,6 +474,8 @@ START_TEST(out_of_memory_is_an_error)
     }
     mem_fail_after_for_tests(1);
     ck_assert_int_eq(blas_dqr(NULL, 200, 40, A, 200, &err), ST_NOMEM);
+    mem_fail_after_for_tests(1);
+    ck_assert_int_eq(blas_inverse_squares(NULL, 40, A, 200, s, NULL, &err), ST_NOMEM);
     mem_fail_after_for_tests(1);
     ck_assert_int_eq(blas_tridiag(NULL, 40, A, 200, s, e, 0, NULL, 40, &err), ST_NOMEM);
     mem_fail_after_for_tests(0);
@@ -500,6 +521,7 @@ int main(void)
     tcase_add_test(t, cholesky_refuses);
     tcase_add_loop_test(t, triangular_solves, 0, NSIZES);
     tcase_add_loop_test(t, inverse, 0, NSIZES);
+    tcase_add_loop_test(t, inverse_squares, 0, NSIZES);
     tcase_add_loop_test(t, eigenproblem, 0, NSIZES);
     tcase_add_loop_test(t, largest_eigenvalues, 0, NSIZES);
     tcase_add_loop_test(t, tridiagonal, 0, NSIZES);

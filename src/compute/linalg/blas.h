@@ -78,6 +78,12 @@ enum status blas_dtrsm_right(struct pool *, bool trans, size_t m, size_t n, cons
 /* Inverse of A from its Cholesky factor, lower triangle in place; the strict upper triangle is not
  * touched. */
 enum status blas_dpotri(struct pool *, size_t n, double *A, size_t lda, struct err *);
+/* sum[j] = the sum of the squares of column j of L^-1 (n x n), which has no cancellation: the
+ * diagonal of the inverse of L L'.  CANCELLED when ctl stops it.  It holds n numbers for each of
+ * so many columns. */
+enum status blas_inverse_squares(struct pool *, size_t n, const double *L, size_t ldl, double *sum,
+                                 const struct ctl *, struct err *);
+size_t blas_inverse_columns(size_t n);
 /* Symmetric eigenproblem A = U diag(w) U' (n x n), w ascending.  Reads the lower triangle, which is
  * overwritten; with want_vectors U (columns) overwrites A.  Single-threaded. */
 enum status blas_dsyevd(size_t n, double *A, size_t lda, double *w, bool want_vectors,

@@ -26,7 +26,7 @@ struct potrf {
     size_t n, lda, nb;      /* its size; the panel's width */
 };
 
-enum { PANEL_ROWS = 256, UPDATE = 384 };
+enum { PANEL_ROWS = 128, UPDATE = 384 };
 
 static void potrf_panel(void *ctx, size_t task, size_t worker)
 {
@@ -118,29 +118,99 @@ static void trsm_columns(void *ctx, size_t task, size_t worker)
         blas_trsm1(false, s->trans, s->m, nc, 1.0, s->L, s->ldl, X, s->ldx);
 }
 
-/* The order of a diagonal block.  Solves with one are five times slower than products. */
-enum { SOLVE = 128 };
+/* SOLVE: the order of a diagonal block.  Solves with one are five times slower than products, and
+ * as fast by 32 columns as by more. */
+enum { SOLVE = 128, SOLVE_COLUMNS = 32, SUMMED = 16 };
 
 /* Works by blocks of rows: a solve with the diagonal block over tiles of columns, then a product
- * over tiles of the remaining rows, so that even a few right-hand sides occupy every worker. */
+ * over tiles of the remaining rows, so that even a few right-hand sides occupy every worker.
+ * lower: column c of X is 0 above its row c (and not trans). */
+static enum status solve(struct pool *pool, bool trans, bool lower, size_t n, size_t k,
+                         const struct trsm *by, struct err *err)
+{
+    enum status rc = ST_OK;
+    const size_t nb = SOLVE, blocks = blas_tiles(n, nb), ldl = by->ldl, ldx = by->ldx;
+    const double *L = by->L;
+    double *X = by->X;
+
+    for (size_t q = 0; q < blocks && rc == ST_OK; q++) {
+        const size_t b = (trans ? blocks - 1 - q : q) * nb, m = least(nb, n - b);
+        const size_t c = lower ? least(k, b + m) : k; /* columns that are not 0 */
+        struct trsm s = { L + b + b * ldl, X + b, m, c, ldl, ldx, SOLVE_COLUMNS, trans, 1.0 };
+        pool_run(pool, blas_tiles(c, s.tile), trsm_columns, &s);
+        if (trans && b)
+            rc = blas_dgemm(pool, true, false, b, c, m, -1.0, L + b, ldl, X + b, ldx, 1.0, X, ldx,
+                            err);
+        else if (!trans && b + m < n)
+            rc = blas_dgemm(pool, false, false, n - b - m, c, m, -1.0, L + b + m + b * ldl, ldl,
+                            X + b, ldx, 1.0, X + b + m, ldx, err);
+    }
+    return rc;
+}
+
 enum status blas_dtrsm(struct pool *pool, bool trans, size_t n, size_t k, const double *L,
                        size_t ldl, double *X, size_t ldx, struct err *err)
 {
-    enum status rc = blas_fits(n, k, ldl > ldx ? ldl : ldx, err);
+    const enum status rc = blas_fits(n, k, ldl > ldx ? ldl : ldx, err);
+
     if (rc != ST_OK || n == 0 || k == 0)
         return rc;
-    const size_t nb = SOLVE, blocks = blas_tiles(n, nb);
-    for (size_t q = 0; q < blocks && rc == ST_OK; q++) {
-        const size_t b = (trans ? blocks - 1 - q : q) * nb, m = least(nb, n - b);
-        struct trsm s = { L + b + b * ldl, X + b, m, k, ldl, ldx, 64, trans, 1.0 };
-        pool_run(pool, blas_tiles(k, s.tile), trsm_columns, &s);
-        if (trans && b)
-            rc = blas_dgemm(pool, true, false, b, k, m, -1.0, L + b, ldl, X + b, ldx, 1.0, X, ldx,
-                            err);
-        else if (!trans && b + m < n)
-            rc = blas_dgemm(pool, false, false, n - b - m, k, m, -1.0, L + b + m + b * ldl, ldl,
-                            X + b, ldx, 1.0, X + b + m, ldx, err);
+    return solve(pool, trans, false, n, k,
+                 &(struct trsm){ .L = L, .X = X, .ldl = ldl, .ldx = ldx }, err);
+}
+
+/* Some columns of the identity, or of the inverse and where their sums of squares go. */
+struct squares { double *X, *sum; size_t m, k; };
+
+static void unit_columns(void *ctx, size_t task, size_t worker)
+{
+    const struct squares *s = ctx;
+
+    (void)worker;
+    for (size_t c = task * SUMMED; c < least(s->k, (task + 1) * SUMMED); c++) {
+        memset(s->X + c * s->m, 0, s->m * sizeof *s->X);
+        s->X[c + c * s->m] = 1.0;
     }
+}
+
+static void squares_columns(void *ctx, size_t task, size_t worker)
+{
+    const struct squares *s = ctx;
+
+    (void)worker;
+    for (size_t c = task * SUMMED; c < least(s->k, (task + 1) * SUMMED); c++) {
+        const double *x = s->X + c + c * s->m;
+        s->sum[c] = blas_ddot(s->m - c, x, x);
+    }
+}
+
+size_t blas_inverse_columns(size_t n)
+{
+    return least(n, n < 1024 ? 256 : n < 4096 ? 512 : 1024);
+}
+
+/* Columns from j on have zeros above row j, so that a solve of order n - j is enough. */
+enum status blas_inverse_squares(struct pool *pool, size_t n, const double *L, size_t ldl,
+                                 double *sum, const struct ctl *ctl, struct err *err)
+{
+    const size_t some = blas_inverse_columns(n);
+    enum status rc = blas_fits(n, ldl, 0, err);
+    double *X = rc == ST_OK ? mem_aligned(n * some, sizeof *X, "columns of the inverse factor", err)
+                            : NULL;
+
+    if (rc == ST_OK && !X)
+        rc = ST_NOMEM;
+    for (size_t j = 0; rc == ST_OK && j < n; j += some) {
+        struct squares s = { X, sum + j, n - j, least(n - j, some) };
+        pool_run(pool, blas_tiles(s.k, SUMMED), unit_columns, &s);
+        rc = solve(pool, false, true, s.m, s.k,
+                   &(struct trsm){ .L = L + j + j * ldl, .X = X, .ldl = ldl, .ldx = s.m }, err);
+        if (rc == ST_OK)
+            pool_run(pool, blas_tiles(s.k, SUMMED), squares_columns, &s);
+        if (rc == ST_OK && ctl_stopped(ctl))
+            rc = err_set(err, ST_CANCELLED, "stopped");
+    }
+    free(X);
     return rc;
 }
 

@@ -207,32 +207,17 @@ enum status model_factor(struct fop *f, size_t t, const double *y, struct gram_f
     return rc;
 }
 
-/* Block j of columns of L^-1 has zeros above row j, so that a triangular solve of order M - j is
- * enough.  The sum of squares has no cancellation. */
 enum status model_effdim(struct pool *pool, size_t M, const double *L, double ratio,
                          double *effdim, double *inverse, const struct ctl *ctl, struct err *err)
 {
-    enum { COLS = 256 };
-    double *X = mem_aligned(M * COLS, sizeof *X, "columns of the inverse factor", err);
-    double trace = 0.0;
-    enum status rc = X ? ST_OK : ST_NOMEM;
+    double *own = inverse ? NULL : mem_calloc(M, sizeof *own, "the inverse's diagonal", err);
+    double *diagonal = inverse ? inverse : own, trace = 0.0;
+    const enum status rc = diagonal ? blas_inverse_squares(pool, M, L, M, diagonal, ctl, err)
+                                    : ST_NOMEM;
 
-    for (size_t j = 0; rc == ST_OK && j < M; j += COLS) {
-        const size_t m = M - j, k = m < COLS ? m : COLS;
-        memset(X, 0, m * k * sizeof *X);
-        for (size_t c = 0; c < k; c++)
-            X[c + c * m] = 1.0;
-        rc = blas_dtrsm(pool, false, m, k, L + j + j * M, M, X, m, err);
-        for (size_t c = 0; rc == ST_OK && c < k; c++) {
-            const double entry = blas_ddot(m - c, X + c + c * m, X + c + c * m);
-            trace += entry;
-            if (inverse != NULL)
-                inverse[j + c] = entry;
-        }
-        if (rc == ST_OK && ctl_stopped(ctl))
-            rc = err_set(err, ST_CANCELLED, "stopped");
-    }
-    free(X);
+    for (size_t j = 0; rc == ST_OK && j < M; j++)
+        trace += diagonal[j];
+    free(own);
     *effdim = (double)M - ratio * trace;
     return rc;
 }

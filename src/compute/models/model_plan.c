@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "compute/features/fop.h"
 #include "compute/features/gram.h"
+#include "compute/linalg/blas.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -334,6 +335,12 @@ static double most(double a, double b)
     return a > b ? a : b;
 }
 
+/* Columns of the inverse of a factor. */
+static double inverse_bytes(size_t order)
+{
+    return 8.0 * (double)order * (double)blas_inverse_columns(order);
+}
+
 /* A factor with that many columns and what is computed from it: the blocks of the Gram matrix; with
  * a search for the noise ratio (look) the features of a sample, twice; columns of its inverse; the
  * Gram matrix of half of the features. */
@@ -342,7 +349,8 @@ static double factor_bytes(const struct sizes *s, const struct fit_opts *o, size
 {
     if (columns == 0)
         return 0.0;
-    const double M = (double)columns, inverse = 8.0 * 256.0 * M, half = 2.0 * M * M;
+    const double M = (double)columns, inverse = inverse_bytes(columns);
+    const double half = 2.0 * M * M + inverse_bytes(columns / 2);
     const size_t n = (size_t)s->n, threads = (size_t)s->threads;
     const double blocks = fop_product_bytes(n, columns, 0, o->precision, threads);
     const double kept = fop_kept_bytes(n, columns, o->precision, threads);
@@ -355,7 +363,7 @@ static double factor_bytes(const struct sizes *s, const struct fit_opts *o, size
  * inverse. */
 static double rows_bytes(const struct sizes *s)
 {
-    return 8.0 * s->n * s->n + 8.0 * s->n * most(s->M, 256.0);
+    return 8.0 * s->n * s->n + most(8.0 * s->n * s->M, inverse_bytes((size_t)s->n));
 }
 
 /* A preconditioner of rank r: test matrix, sketch and core.  blocks: those of the sketch, 0 where
