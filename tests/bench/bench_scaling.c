@@ -41,7 +41,7 @@ static void must(enum status rc)
 }
 
 /* The jobs of one name: their number, tasks, seconds on one core, seconds of the calling thread
- * before them, bytes; and what each number of cores makes of them: seconds that a schedule takes. */
+ * before them, bytes; and for each number of cores the seconds that a schedule takes. */
 struct stage {
     const char *name;
     double jobs, tasks, seconds, alone, bytes;
