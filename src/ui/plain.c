@@ -36,6 +36,7 @@ struct plain {
     double told;             /* when progress was last reported */
     char told_job[16];
     struct buf in;           /* standard input that is not a terminal: an incomplete line */
+    char editing[8];         /* the keys that the prompt has: set editing= */
 };
 
 /* Prints text above the prompt. The text is escaped. */
@@ -231,6 +232,17 @@ static int watch_session(struct plain *p)
     return unsaved > 0 ? 100 : jobs_count(p->ws->jobs) ? 1000 : -1;
 }
 
+/* Another choice of keys takes effect at the next line. */
+static void watch_editing(struct plain *p)
+{
+    const char *now = p->ws->opt.editing;
+
+    if (!p->tty || !*now || strcmp(p->editing, now) == 0)
+        return;
+    snprintf(p->editing, sizeof p->editing, "%s", now);
+    prompt_editing(now);
+}
+
 static void run_loop(struct plain *p, int sigfd)
 {
     while (!p->ws->quit && !(p->toggles && !p->ws->opt.plain)) {
@@ -239,6 +251,7 @@ static void run_loop(struct plain *p, int sigfd)
         if (p->ended && !workspace_busy(p->ws))
             break;
         const int wait = watch_session(p);
+        watch_editing(p);
         prompt_show();
         int ready = poll(f, p->ended ? 2 : 3, wait);
         if (ready < 0 && errno != EINTR && errno != ENOMEM)
@@ -309,8 +322,7 @@ static void plain_lines(struct plain *p, const struct ui_opts *o, const char *wh
                 "To begin: open FILE.csv target=NAME, or tour (five minutes on bundled data), or "
                 "lesson, or help. Ctrl-D leaves.");
         prompt_open_plain(&hooks, history);
-        if (*ws->opt.editing && strcmp(ws->opt.editing, "auto"))
-            prompt_editing(ws->opt.editing);
+        snprintf(p->editing, sizeof p->editing, "auto");
         free(history);
     }
     if (!p->toggles)

@@ -35,12 +35,32 @@ static struct {
     bool flooded;          /* what was typed of this line was too long: the rest of it, up to its
                             * end, is no command and is dropped, too */
     bool searched;         /* our Up or Down was the last command, so the prefix search continues */
+    int last;              /* the last byte that readline was given */
 } pr;
+
+/* A NUL (Ctrl-@, Ctrl-Space) sets the mark in emacs mode. Where readline would put it into the line
+ * or search for it (after Ctrl-V, Ctrl-Q or Ctrl-], and in vi mode) it gets a space instead: no
+ * command holds a NUL, and readline 8.2's searches for a character do not end in lines with one. */
+static int given(int c)
+{
+    const bool taken_as_it_is = pr.last == ('V' & 31) || pr.last == ('Q' & 31) ||
+                                pr.last == (']' & 31);
+
+    if (c == '\0' && (taken_as_it_is || rl_editing_mode == 0))
+        c = ' ';
+    pr.last = c;
+    return c;
+}
 
 static int ring_getc(FILE *f)
 {
     (void)f;
-    return pr.head < pr.ring.len ? (unsigned char)pr.ring.s[pr.head++] : EOF;
+    return pr.head < pr.ring.len ? given((unsigned char)pr.ring.s[pr.head++]) : EOF;
+}
+
+static int terminal_getc(FILE *f)
+{
+    return given(rl_getc(f));
 }
 
 static int ring_avail(void)
@@ -445,7 +465,7 @@ void prompt_open_plain(const struct prompt_hooks *hooks, const char *history)
     pr.plain = true;
     rl_instream = stdin;
     rl_outstream = stdout;
-    rl_getc_function = rl_getc;
+    rl_getc_function = terminal_getc;
     rl_input_available_hook = NULL;
     rl_redisplay_function = rl_redisplay;
     rl_prep_term_function = rl_prep_terminal;

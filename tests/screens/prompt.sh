@@ -103,6 +103,31 @@ type_line '# "back\\'
 keys M-.
 expect "gpdesk> \"back\\\\" "the last word of a line that ends with a backslash"
 keys C-c
+keys F5
+expect "line mode: one event a line" "in line mode readline reads the terminal"
+keys -l "a"
+keys C-v
+keys C-Space
+keys -l "b"
+expect "gpdesk> a b" "a NUL is typed as a space"
+keys C-c
+type_line 'set editing=vi'
+expect "editing = vi" "the keys of vi"
+keys -l "x"
+keys C-v
+keys C-Space
+keys -l "j"
+keys C-Space
+keys -l "j"
+expect "gpdesk> x j j" "in vi mode, too"
+keys Escape
+keys -l "0fj;iy"
+expect "gpdesk> x j yj" "and searches for a character end there"
+keys C-c
+type_line 'set editing=emacs'
+expect "editing = emacs" "back to emacs"
+keys F5
+expect " ready" "and to the screen"
 keys C-d
 expect "EXIT=0" "Ctrl-D on an empty line leaves"
 done_testing
