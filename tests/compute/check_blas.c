@@ -202,6 +202,37 @@ START_TEST(triangular_solves)
 }
 END_TEST
 
+/* A task has as many columns as suits the threads: L is read seldom for few of them, and many have
+ * enough to do. */
+START_TEST(tasks_of_columns)
+{
+    enum { N = 300, K = 333 }; /* two and a half diagonal blocks; 13 columns are left */
+    double *L = spd(N, N), *B = uniform(N * K), *one = copy(B, N * K);
+    double *T = calloc(N * N, sizeof *T), *back = calloc(N * K, sizeof *back), gap = 0.0;
+
+    ck_assert_uint_eq(blas_task_columns(5000, 2), 4 * BLAS_COLUMNS);
+    ck_assert_uint_eq(blas_task_columns(5000, 16), BLAS_COLUMNS);
+    ck_assert_uint_eq(blas_task_columns(1, 1), BLAS_COLUMNS);
+    ck_assert_int_eq(blas_dpotrf(NULL, N, L, N, NULL, NULL, NULL), ST_OK);
+    ck_assert_int_eq(blas_dtrsm_task(N, K, L, N, one, N, NULL), ST_OK);
+    for (size_t w = BLAS_COLUMNS; w <= 4 * BLAS_COLUMNS; w *= 2) {
+        double *X = copy(B, N * K);
+        for (size_t c = 0; c < K; c += w)
+            ck_assert_int_eq(blas_dtrsm_task(N, K - c < w ? K - c : w, L, N, X + c * N, N, NULL),
+                             ST_OK);
+        ck_assert_mem_eq(X, one, N * K * sizeof *X);
+        free(X);
+    }
+    for (size_t j = 0; j < N; j++)
+        memcpy(T + j + j * N, L + j + j * N, (N - j) * sizeof *T);
+    blas_dgemm1(false, false, N, K, N, 1.0, T, N, one, N, 0.0, back, N);
+    for (size_t i = 0; i < N * K; i++)
+        widen(&gap, back[i], B[i]);
+    ck_assert_double_le(gap, 16.0 * (N + 4) * DBL_EPSILON);
+    free(L), free(B), free(one), free(T), free(back);
+}
+END_TEST
+
 START_TEST(inverse)
 {
     const size_t n = sizes[_i];
@@ -520,6 +551,7 @@ int main(void)
     tcase_add_loop_test(t, cholesky, 0, NSIZES);
     tcase_add_test(t, cholesky_refuses);
     tcase_add_loop_test(t, triangular_solves, 0, NSIZES);
+    tcase_add_test(t, tasks_of_columns);
     tcase_add_loop_test(t, inverse, 0, NSIZES);
     tcase_add_loop_test(t, inverse_squares, 0, NSIZES);
     tcase_add_loop_test(t, eigenproblem, 0, NSIZES);

@@ -371,7 +371,7 @@ enum status fop_back(struct fop *f, const struct fop_slope *s, double *grad, con
 
 struct forms { const struct fop_factors *of; double *q; };
 
-/* V = L^-1 Z' (M x rows) by a triangular solve. */
+/* V = L^-1 Z' (M x rows) by a triangular solve; a tile ends with rows of zeros. */
 static enum status forms_tile(const struct row_job *j, size_t task, void *work, double *part,
                               struct err *err)
 {
@@ -379,16 +379,17 @@ static enum status forms_tile(const struct row_job *j, size_t task, void *work, 
     const size_t M = j->f->M;
     size_t r0;
     const size_t rows = tile_of(j, task, &r0);
+    const size_t all = (rows + BLAS_COLUMNS - 1) / BLAS_COLUMNS * BLAS_COLUMNS;
     double *Z = work, *V = s->of->count > 1 ? Z + j->rows * M * 3 / 2 : Z;
     enum status rc = tile_made(j->f, s->of->precision, r0, r0 + rows, Z, err);
 
     (void)part;
     if (rc == ST_OK)
-        memset(Z + rows * M, 0, (j->rows - rows) * M * sizeof *Z);
+        memset(Z + rows * M, 0, (all - rows) * M * sizeof *Z);
     for (size_t c = 0; rc == ST_OK && c < s->of->count; c++) {
         if (V != Z)
-            memcpy(V, Z, j->rows * M * sizeof *V);
-        rc = blas_dtrsm(NULL, false, M, j->rows, s->of->L + c * M * M, M, V, M, err);
+            memcpy(V, Z, all * M * sizeof *V);
+        rc = blas_dtrsm_task(M, all, s->of->L + c * M * M, M, V, M, err);
         for (size_t i = 0; rc == ST_OK && i < rows; i++)
             s->q[c * j->f->n + r0 + i] = blas_ddot(M, V + i * M, V + i * M);
     }
@@ -404,9 +405,10 @@ enum status fop_forms(struct fop *f, const struct fop_factors *of, double *q, co
             return rc;
     }
     const struct forms ask = { of, q };
-    struct row_job j = job_of(f, forms_tile, &ask, FOP_FORM_ROWS, "predicting");
+    const size_t rows = blas_task_columns(f->n, pool_threads(f->pool));
+    struct row_job j = job_of(f, forms_tile, &ask, rows, "predicting");
     j.ctl = ctl;
-    j.work = FOP_FORM_ROWS * f->M * (of->count > 1 ? 20 : 12) + 64;
+    j.work = j.rows * f->M * (of->count > 1 ? 20 : 12) + 64;
     return job_run(&j, NULL, err);
 }
 

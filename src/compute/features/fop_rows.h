@@ -28,8 +28,8 @@ enum status fop_back(struct fop *, const struct fop_slope *, double *grad, const
 
 /* q[c n + i] = |L_c^-1 z_i|^2 for each row i and factor c: L is `count` lower triangles of M x M
  * after each other.  Rows z_i are made in `precision`, and the rest is float64.  Rows are handled
- * in tiles of FOP_FORM_ROWS, the last one padded, so that the bits of a row do not depend on how a
- * caller cuts its rows into such tiles. */
+ * in tiles of a multiple of BLAS_COLUMNS, the last one padded to one, so that the bits of a row do
+ * not depend on how a caller cuts its rows into such tiles, nor on the number of threads. */
 enum { FOP_FORM_ROWS = 64 };
 struct fop_factors { const double *L; size_t count; enum precision precision; };
 enum status fop_forms(struct fop *, const struct fop_factors *, double *q, const struct ctl *,

@@ -72,6 +72,15 @@ enum status blas_dpotrf(struct pool *, size_t n, double *A, size_t lda, const st
 /* X := L^-1 X or L^-T X for n x k X, tiled. */
 enum status blas_dtrsm(struct pool *, bool trans, size_t n, size_t k, const double *L, size_t ldl,
                        double *X, size_t ldx, struct err *);
+/* The same (X := L^-1 X) in the calling thread, for a task among others of a multiple of
+ * BLAS_COLUMNS columns: with the same bits for a column however many its task has, which with the
+ * kernels of OpenBLAS holds for such multiples, and not for all widths.  blas_task_columns: of
+ * `k` columns over so many threads a task should have that many, up to four times BLAS_COLUMNS,
+ * because L is read once for each task. */
+enum { BLAS_COLUMNS = 64 };
+size_t blas_task_columns(size_t k, size_t threads);
+enum status blas_dtrsm_task(size_t n, size_t k, const double *L, size_t ldl, double *X, size_t ldx,
+                            struct err *);
 /* X := X L^-1 or X L^-T for m x n X and n x n L, tiled over rows. */
 enum status blas_dtrsm_right(struct pool *, bool trans, size_t m, size_t n, const double *L,
                              size_t ldl, double *X, size_t ldx, struct err *);

@@ -119,8 +119,8 @@ static void trsm_columns(void *ctx, size_t task, size_t worker)
 }
 
 /* SOLVE: the order of a diagonal block.  Solves with one are five times slower than products, and
- * as fast by 32 columns as by more. */
-enum { SOLVE = 128, SOLVE_COLUMNS = 32, SUMMED = 16 };
+ * as fast by 32 columns as by more.  TASK_ROWS: rows of a product in a task of columns. */
+enum { SOLVE = 128, SOLVE_COLUMNS = 32, SUMMED = 16, TASK_ROWS = 512 };
 
 /* Works by blocks of rows: a solve with the diagonal block over tiles of columns, then a product
  * over tiles of the remaining rows, so that even a few right-hand sides occupy every worker.
@@ -212,6 +212,48 @@ enum status blas_inverse_squares(struct pool *pool, size_t n, const double *L, s
     }
     free(X);
     return rc;
+}
+
+size_t blas_task_columns(size_t k, size_t threads)
+{
+    enum { EACH = 4 }; /* tasks of a thread at least */
+    size_t columns = BLAS_COLUMNS;
+
+    while (columns < 4 * BLAS_COLUMNS && k >= 2 * columns * threads * EACH)
+        columns *= 2;
+    return columns;
+}
+
+/* X -= L B for mi x m L, m x k B and mi x k X, BLAS_COLUMNS at a time where L is not a whole tile:
+ * for small products OpenBLAS has other kernels, with other bits. */
+static void task_product(size_t mi, size_t m, size_t k, const double *L, size_t ldl,
+                         const double *B, double *X, size_t ldx)
+{
+    const size_t step = mi == TASK_ROWS ? k : BLAS_COLUMNS;
+
+    for (size_t c = 0; c < k; c += step)
+        blas_dgemm1(false, false, mi, step, m, -1.0, L, ldl, B + c * ldx, ldx, 1.0, X + c * ldx,
+                    ldx);
+}
+
+enum status blas_dtrsm_task(size_t n, size_t k, const double *L, size_t ldl, double *X, size_t ldx,
+                            struct err *err)
+{
+    const size_t whole = k / BLAS_COLUMNS * BLAS_COLUMNS;
+    const enum status rc = blas_fits(n, k, ldl > ldx ? ldl : ldx, err);
+
+    if (rc != ST_OK)
+        return rc;
+    for (size_t b = 0; b < n; b += SOLVE) {
+        const size_t m = least(SOLVE, n - b);
+        for (size_t c = 0; c < whole; c += BLAS_COLUMNS)
+            blas_trsm1(false, false, m, BLAS_COLUMNS, 1.0, L + b + b * ldl, ldl, X + b + c * ldx,
+                       ldx);
+        for (size_t i = b + m; i < n; i += TASK_ROWS)
+            task_product(least(TASK_ROWS, n - i), m, whole, L + i + b * ldl, ldl, X + b, X + i,
+                         ldx);
+    }
+    return blas_dtrsm(NULL, false, n, k - whole, L, ldl, X + whole * ldx, ldx, err);
 }
 
 static void trsm_rows(void *ctx, size_t task, size_t worker)

@@ -26,15 +26,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SAMPLE = 2048, STRIP = 64 }; /* rows of the sample at most; rows of a task */
+enum { SAMPLE = 2048 }; /* rows of the sample at most */
 static const double all_most = 512e6; /* bytes: Z is formed as a whole for the n x n matrix */
 
 struct job {
     const struct fit *ft;
     struct left_out *out;
     struct fop *f;
-    size_t workers;
-    double *work;      /* per worker: STRIP x M */
+    size_t workers, strip; /* strip: rows of a task */
+    double *work;      /* per worker: strip x M */
     double *all, *own; /* 1 - h_i, 1 - g_i of every row (n); NULL: by the factor */
     double *r;         /* with all: r_i of every row (t x n) */
     enum status *rc;   /* of each task */
@@ -49,9 +49,9 @@ static void strip_task(void *ctx, size_t task, size_t worker)
 {
     struct job *j = ctx;
     const struct model *m = j->ft->m;
-    const size_t M = m->Mv, n = j->ft->src->n, i0 = task * STRIP;
-    const size_t i1 = i0 + STRIP < j->out->m ? i0 + STRIP : j->out->m;
-    double *Z = j->work + worker * STRIP * M;
+    const size_t M = m->Mv, n = j->ft->src->n, i0 = task * j->strip;
+    const size_t i1 = i0 + j->strip < j->out->m ? i0 + j->strip : j->out->m;
+    double *Z = j->work + worker * j->strip * M;
     enum status rc = ST_OK;
 
     for (size_t i = i0; i < i1 && rc == ST_OK; i++) {
@@ -59,7 +59,7 @@ static void strip_task(void *ctx, size_t task, size_t worker)
         rc = fop_tile64(j->f, r, r + 1, Z + (i - i0) * M, M, NULL);
     }
     if (rc == ST_OK)
-        rc = blas_dtrsm(NULL, false, M, i1 - i0, m->L, M, Z, M, NULL);
+        rc = blas_dtrsm_task(M, i1 - i0, m->L, M, Z, M, NULL);
     for (size_t i = i0; i < i1 && rc == ST_OK; i++) {
         const double g = blas_ddot(M, Z + (i - i0) * M, Z + (i - i0) * M);
         const size_t row = sample_row(j, i);
@@ -147,7 +147,9 @@ static bool by_rows(double n, double M, double Mv)
 
 double model_left_out_bytes(double n, double M, double Mv, double threads)
 {
-    return 8.0 * threads * STRIP * Mv + (by_rows(n, M, Mv) ? 8.0 * n * M + 8.0 * n * n : 0.0);
+    const double strip = (double)blas_task_columns(SAMPLE, (size_t)threads);
+
+    return 8.0 * threads * strip * Mv + (by_rows(n, M, Mv) ? 8.0 * n * M + 8.0 * n * n : 0.0);
 }
 
 enum status model_left_out_features(struct fit *ft, struct left_out *out, struct err *err)
@@ -155,14 +157,15 @@ enum status model_left_out_features(struct fit *ft, struct left_out *out, struct
     const struct fop_opts fo = { .pool = ft->on.pool, .precision = ft->m->precision,
                                  .row_scale = ft->src->row_scale };
     struct model_map z = { .f = NULL };
-    const size_t n = ft->src->n, m = n < SAMPLE ? n : SAMPLE, strips = (m + STRIP - 1) / STRIP;
+    const size_t n = ft->src->n, m = n < SAMPLE ? n : SAMPLE, threads = pool_threads(ft->on.pool);
+    const size_t strip = blas_task_columns(m, threads), strips = (m + strip - 1) / strip;
     const size_t M = ft->m->M, Mv = ft->m->Mv;
-    struct job j = { .ft = ft, .out = out, .workers = pool_threads(ft->on.pool) };
+    struct job j = { .ft = ft, .out = out, .workers = threads, .strip = strip };
 
     out->m = m;
     out->z2 = mem_calloc(ft->t * m, sizeof *out->z2, "left-out residuals", err);
     out->latent = out->z2 ? mem_calloc(m, sizeof *out->latent, "left-out variances", err) : NULL;
-    j.work = out->latent ? mem_aligned(j.workers * STRIP * ft->m->Mv, sizeof *j.work,
+    j.work = out->latent ? mem_aligned(j.workers * strip * ft->m->Mv, sizeof *j.work,
                                    "features of a sample", err) : NULL;
     j.rc = j.work ? mem_calloc(strips, sizeof *j.rc, "left-out residuals", err) : NULL;
     enum status rc = j.rc ? model_open(ft->m, ft->m->Mv, ft->src, &fo, ft->on.be, &z, err)

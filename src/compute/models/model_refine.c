@@ -36,7 +36,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SAMPLE = 2048, STRIP = 64 }; /* sampled rows; rows of a task */
+enum { SAMPLE = 2048 }; /* sampled rows */
 /* Ratios tried at most; where the matrix is of order LARGE or more, LOOKS_LARGE of them. */
 enum { LOOKS_MOST = 16, LOOKS_LARGE = 10, LARGE = 2048 };
 /* In the log ratio: the first step; the widest gap beside the best ratio that a parabola bridges;
@@ -130,6 +130,7 @@ struct sample {
     struct pool *pool;
     size_t n, M, m, t;         /* rows of the data, columns, rows of the sample, targets */
     size_t every;              /* one pair of columns of that many is taken */
+    size_t strip;              /* rows of a task */
     double *Z, *V, *y, *w, *e; /* z_i (m x M); L^-1 z_i (m x M); targets (t x m); weights (t x M);
                                 * squared errors (t x m), then 1 - h_i (m) */
     const double *L;
@@ -180,7 +181,7 @@ static void sample_rows(void *ctx, size_t task, size_t worker)
                                : NULL;
 
     (void)worker;
-    for (size_t i = task * STRIP; i < (task + 1) * STRIP && i < s->m; i++) {
+    for (size_t i = task * s->strip; i < (task + 1) * s->strip && i < s->m; i++) {
         const size_t r = sample_row(s, i);
         const enum status rc = all || s->every == 1 ? sample_one(j, r, i, all) : ST_NOMEM;
         for (size_t q = 0; q < s->t; q++)
@@ -196,10 +197,12 @@ static enum status sample_make(struct sample *s, struct fop *f, size_t every, si
                                const double *y, struct err *err)
 {
     const size_t n = fop_rows(f), M = fop_cols(f) / every, m = n < SAMPLE ? n : SAMPLE;
-    const size_t strips = (m + STRIP - 1) / STRIP;
+    const size_t strip = blas_task_columns(m, pool_threads(fop_pool(f)));
+    const size_t strips = (m + strip - 1) / strip;
     struct sample_fill fill = { s, f, y };
 
-    *s = (struct sample){ .pool = fop_pool(f), .n = n, .M = M, .m = m, .t = t, .every = every };
+    *s = (struct sample){ .pool = fop_pool(f), .n = n, .M = M, .m = m, .t = t, .every = every,
+                          .strip = strip };
     s->Z = mem_aligned(m * M, sizeof *s->Z, "a sample's features", err);
     s->V = s->Z ? mem_aligned(m * M, sizeof *s->V, "a sample's features", err) : NULL;
     s->y = s->V ? mem_calloc(t * m, sizeof *s->y, "a sample's targets", err) : NULL;
@@ -219,11 +222,12 @@ static enum status sample_make(struct sample *s, struct fop *f, size_t every, si
 static void sample_errors(void *ctx, size_t task, size_t worker)
 {
     struct sample *s = ctx;
-    const size_t i0 = task * STRIP, i1 = i0 + STRIP < s->m ? i0 + STRIP : s->m, M = s->M;
+    const size_t i0 = task * s->strip, M = s->M;
+    const size_t i1 = i0 + s->strip < s->m ? i0 + s->strip : s->m;
 
     (void)worker;
     memcpy(s->V + i0 * M, s->Z + i0 * M, (i1 - i0) * M * sizeof *s->V);
-    s->rc[task] = blas_dtrsm(NULL, false, M, i1 - i0, s->L, M, s->V + i0 * M, M, NULL);
+    s->rc[task] = blas_dtrsm_task(M, i1 - i0, s->L, M, s->V + i0 * M, M, NULL);
     for (size_t i = i0; i < i1; i++) {
         const double left = fmax(1.0 - blas_ddot(M, s->V + i * M, s->V + i * M), 1e-6);
         s->e[s->t * s->m + i] = left;
@@ -273,7 +277,7 @@ static void look_at(size_t m, size_t t, const double *e, const double *c, struct
 static enum status sample_score(struct sample *s, const double *L, const double *b, struct look *l,
                                 struct err *err)
 {
-    const size_t strips = (s->m + STRIP - 1) / STRIP;
+    const size_t strips = (s->m + s->strip - 1) / s->strip;
 
     memcpy(s->w, b, s->t * s->M * sizeof *b);
     enum status rc = blas_dtrsm(s->pool, false, s->M, s->t, L, s->M, s->w, s->M, err);
