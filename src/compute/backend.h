@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define BACKEND_ABI 17 /* 17: `basis` and `basis_add` */
+#define BACKEND_ABI   18 /* 18: `ctl` of an operator */
 #define BACKEND_ENTRY "gpdesk_backend"
 
 struct share; /* compute/share.h */
@@ -40,6 +40,9 @@ struct fop_opts {
      * rows of this process, while fop_chosen and fop_groups count the rows of all.  NULL: all rows
      * are here.  Borrowed. */
     const struct share *share;
+    /* What stops the opening, and the functions without a ctl of their own where they can be
+     * stopped; its `cancel` must outlive the operator.  NULL: nothing does. */
+    const struct ctl *ctl;
     /* pool_run and pool_threads, for a backend in a module of its own; fop_new sets them. */
     void (*run)(struct pool *, size_t tasks, pool_fn *fn, void *ctx);
     size_t threads;

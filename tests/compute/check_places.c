@@ -333,7 +333,7 @@ static const struct backend_ops *team(size_t count, const char *hosts)
     const struct backend_ops *be = ranks_use(&plan);
     struct err err = { 0 };
 
-    ck_assert_msg(ranks_start_for_tests(&err) == ST_OK, "%s", err.msg);
+    ck_assert_msg(ranks_start_for_tests(NULL, &err) == ST_OK, "%s", err.msg);
     return be;
 }
 

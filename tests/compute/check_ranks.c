@@ -2,6 +2,7 @@
  * this program again, give the bits of one process for every sum of an operator and for fits; a
  * rank that is killed or stopped, in the middle of work too, changes nothing but the time; none is
  * left behind. */
+#include "base/clock.h"
 #include "compute/features/fop_rows.h"
 #include "compute/linalg/blas.h"
 #include "compute/linalg/tall.h"
@@ -22,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -34,7 +36,7 @@ static const struct backend_ops *ranks_of(size_t count, size_t threads)
     const struct backend_ops *be = ranks_use(&plan);
     struct err err = { 0 };
 
-    ck_assert_msg(ranks_start_for_tests(&err) == ST_OK, "%s", err.msg);
+    ck_assert_msg(ranks_start_for_tests(NULL, &err) == ST_OK, "%s", err.msg);
     ck_assert_uint_eq(ranks_count(), count);
     return be;
 }
@@ -167,7 +169,7 @@ static const struct backend_ops *mpi_of(const char *hosts)
 
     if (!support_mpi())
         return NULL;
-    ck_assert_msg(ranks_start_for_tests(&err) == ST_OK, "%s", err.msg);
+    ck_assert_msg(ranks_start_for_tests(NULL, &err) == ST_OK, "%s", err.msg);
     return be;
 }
 
@@ -484,6 +486,112 @@ START_TEST(stopped)
 }
 END_TEST
 
+/* An operator of the first task over ranks that `stop` stops, and a large matrix to ask for. */
+struct halted {
+    struct summed_given g;
+    struct source_array src;
+    struct cancel cancel;
+    struct ctl ctl;
+    struct featmap *fm;
+    struct fop *f;
+    double *G;
+};
+enum { HALTED_M = 3072 };
+static void halted_open(struct halted *h, const struct backend_ops *be)
+{
+    double hp[KERNEL_MAX_HP] = {1.0};
+    struct err err = {0};
+
+    *h = (struct halted){.ctl = {.cancel = &h->cancel}};
+    const struct fop_opts o = {.precision = PREC_FLOAT, .ctl = &h->ctl};
+    summed_make(summed_task_at(0), &h->g);
+    source_array_init(&h->src, h->g.X, N, D, D);
+    h->G = calloc((size_t)HALTED_M * HALTED_M, sizeof *h->G);
+    h->fm = featmap_new(&h->g.k, D, HALTED_M, 5, &err);
+    h->f = fop_new(be, h->fm, &h->src.base, &o, &err);
+    ck_assert_msg(h->f != NULL, "%s", err.msg);
+    ck_assert_int_eq(fop_set(h->f, hp, &err), ST_OK);
+}
+
+static void halted_close(struct halted *h)
+{
+    fop_free(h->f);
+    featmap_free(h->fm);
+    summed_free(&h->g);
+    free(h->G);
+}
+
+/* A stop is answered long before a rank that hangs counts as lost, again and again; where the rank
+ * goes on, nothing was lost. */
+START_TEST(stopped_while_hung)
+{
+    struct halted h;
+    struct ranks_one one;
+    struct err err = {0};
+
+    ranks_program_for_tests(NULL, 60.0);
+    halted_open(&h, ranks_of(2, 1));
+    ck_assert(ranks_at(1, &one));
+    for (int again = 0; again < 3; again++) {
+        ck_assert_int_eq(fop_diagonal(h.f, h.G, NULL, &err), ST_OK);
+        kill((pid_t)one.pid, SIGSTOP);
+        const double begun = clock_now();
+        for (int twice = 0; twice < 2; twice++) { /* the second waits for the first */
+            pthread_t thread;
+            h.cancel.stop = false;
+            ck_assert_int_eq(pthread_create(&thread, NULL, stopper, &h.cancel), 0);
+            ck_assert_int_eq(twice ? fop_diagonal(h.f, h.G, &h.ctl, &err)
+                                   : fop_gram(h.f, NULL, h.G, NULL, NULL, &h.ctl, &err),
+                             ST_CANCELLED);
+            ck_assert_int_eq(pthread_join(thread, NULL), 0);
+        }
+        ck_assert_int_ne(fop_set(h.f, (double[]){1.0}, &err), ST_OK); /* stopped, too */
+        ck_assert_msg(clock_now() - begun < 30.0, "%g s", clock_now() - begun);
+        h.cancel.stop = false;
+        kill((pid_t)one.pid, SIGCONT);
+    }
+    ck_assert_int_eq(fop_set(h.f, (double[]){1.0}, &err), ST_OK);
+    ck_assert_int_eq(fop_diagonal(h.f, h.G, &h.ctl, &err), ST_OK);
+    ck_assert_uint_eq(ranks_lost(NULL), 0);
+    ck_assert(!fop_lost(h.f, NULL));
+    /* An operator that is closed meanwhile is closed there before the next request. */
+    kill((pid_t)one.pid, SIGSTOP);
+    h.cancel.stop = true;
+    ck_assert_int_eq(fop_gram(h.f, NULL, h.G, NULL, NULL, &h.ctl, &err), ST_CANCELLED);
+    halted_close(&h);
+    kill((pid_t)one.pid, SIGCONT);
+    halted_open(&h, ranks_of(2, 1));
+    ck_assert_int_eq(fop_diagonal(h.f, h.G, NULL, &err), ST_OK);
+    ck_assert_uint_eq(ranks_lost(NULL), 0);
+    halted_close(&h);
+    ranks_end(false);
+}
+END_TEST
+
+/* One that hangs for good is lost by what is asked next, and the others do that. */
+START_TEST(hung_after_stop)
+{
+    struct halted h;
+    struct ranks_one one;
+    struct err err = {0};
+
+    ranks_program_for_tests(NULL, 1.5);
+    halted_open(&h, ranks_of(2, 1));
+    ck_assert(ranks_at(1, &one));
+    kill((pid_t)one.pid, SIGSTOP);
+    h.cancel.stop = true;
+    ck_assert_int_eq(fop_gram(h.f, NULL, h.G, NULL, NULL, &h.ctl, &err), ST_CANCELLED);
+    ck_assert_uint_eq(ranks_lost(NULL), 0);
+    h.cancel.stop = false;
+    ck_assert_int_eq(fop_diagonal(h.f, h.G, &h.ctl, &err), ST_OK);
+    ck_assert_uint_eq(ranks_lost(&err), 1);
+    ck_assert_msg(strstr(err.msg, "did not answer for 1.5 s") != NULL, "%s", err.msg);
+    ck_assert(!fop_lost(h.f, NULL));
+    halted_close(&h);
+    ranks_end(false);
+}
+END_TEST
+
 /* Nobody is left when the front end is killed. */
 START_TEST(front_end_killed)
 {
@@ -562,7 +670,7 @@ static void refused(const struct ranks_plan *plan, enum status code, const char 
 
     ranks_use(plan);
     for (int twice = 0; twice < 2; twice++) { /* what failed is not tried again */
-        ck_assert_int_eq(ranks_start_for_tests(&err), code);
+        ck_assert_int_eq(ranks_start_for_tests(NULL, &err), code);
         ck_assert_int_eq(err.code, code);
         ck_assert_msg(strstr(err.msg, word), "%s", err.msg);
     }
@@ -611,6 +719,30 @@ START_TEST(words)
     hosts_of(NULL, NULL, "No such file");
     refused(&none, ST_USAGE, "not 0");
     refused(&many, ST_USAGE, "not 65");
+    /* A host that does not answer; the others are waited for beside it. */
+    char *dir = support_tmpdir(), ssh[512];
+    static const char sleeps[] = "#!/bin/sh\nexec sleep 100\n";
+    const struct ranks_plan silent = {8, 1, "a:6,b:2"};
+    struct cancel cancel = {false};
+    const struct ctl ctl = {.cancel = &cancel};
+    pthread_t thread;
+    snprintf(ssh, sizeof ssh, "%s", support_path(dir, "ssh"));
+    support_write(ssh, sleeps, sizeof sleeps - 1);
+    ck_assert_int_eq(chmod(ssh, 0755), 0);
+    setenv("GPDESK_SSH", ssh, 1);
+    ranks_start_within_for_tests(6.0);
+    double begun = clock_now();
+    refused(&silent, ST_BACKEND, "rank 1 of 8 on a: it did not answer for 6 s");
+    ck_assert_msg(clock_now() - begun < 30.0, "%g s", clock_now() - begun);
+    ranks_start_within_for_tests(600.0);
+    begun = clock_now();
+    ranks_use(&silent);
+    ck_assert_int_eq(pthread_create(&thread, NULL, stopper, &cancel), 0);
+    ck_assert_int_eq(ranks_start_for_tests(&ctl, &err), ST_CANCELLED);
+    ck_assert_msg(clock_now() - begun < 60.0, "%g s", clock_now() - begun);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    ck_assert_uint_eq(ranks_lost(NULL), 3); /* the refused ones, and no more */
+    support_rmdir(dir);
     /* A host that there is not, and one that speaks another language. */
     setenv("GPDESK_SSH", "/bin/false", 1);
     refused(&missing, ST_BACKEND, "nowhere.invalid");
@@ -698,6 +830,8 @@ int main(int argc, char **argv)
     tcase_add_test(t, hung);
     tcase_add_test(t, slow_rank);
     tcase_add_test(t, stopped);
+    tcase_add_test(t, stopped_while_hung);
+    tcase_add_test(t, hung_after_stop);
     tcase_add_test(t, front_end_killed);
     tcase_add_test(t, rubbish);
     tcase_add_test(t, words);

@@ -82,11 +82,15 @@ void rank_notes_tell(struct workspace *ws, const struct job *job)
 {
     struct err why;
     const size_t lost = ranks_lost(&why);
+    struct ranks_one one;
+    size_t alive = 0;
     const char *verb = job->ops->verb;
 
-    if (lost > told_lost && ranks_count() == 0)
+    for (size_t i = 0; ranks_at(i, &one); i++)
+        alive += one.alive;
+    if (lost > told_lost && alive == 0)
         ws_tell(ws, REC_WARNING, job->name, "ranks", *why.hint ? why.hint : "set ranks=1",
-                "%s; this process did the work alone", why.msg);
+                "%s; this process went on alone, with the same results", why.msg);
     else if (lost > told_lost)
         ws_tell(ws, REC_WARNING, job->name, "rank-lost", NULL,
                 "%s; the work went on without it, with the same results", why.msg);

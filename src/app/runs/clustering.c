@@ -143,7 +143,8 @@ static enum status cluster_coords(struct clustering *c, struct job *job, struct 
 static enum status place_new(struct clustering *c, const struct featmap *fm, struct job *job,
                              struct err *err)
 {
-    const struct fop_opts fo = { .pool = job->pool, .precision = PREC_FLOAT, .store = false };
+    const struct fop_opts fo = {
+        .pool = job->pool, .ctl = &job->ctl, .precision = PREC_FLOAT, .store = false};
     const struct import_opts io = { .header = -1, .mem_limit = job->limits.memory };
     struct pca_state *p = &c->out;
     struct encoded e = { 0 };
@@ -259,7 +260,8 @@ static enum status project(struct clustering *c, const struct encoded *e, struct
                            struct err *err)
 {
     struct pca_state *p = &c->out;
-    const struct fop_opts fo = { .pool = job->pool, .precision = PREC_FLOAT, .store = false };
+    const struct fop_opts fo = {
+        .pool = job->pool, .ctl = &job->ctl, .precision = PREC_FLOAT, .store = false};
     if (kernel_learned_features(&c->kernel))
         c->o.features = kernel_learned_features(&c->kernel);
     struct featmap *fm = featmap_new(&c->kernel, e->base.d, c->o.features, c->seed, err);

@@ -89,8 +89,10 @@ static enum status sum_up(const struct dirichlet *d, const struct source *src,
                           const double *scale, struct fop **f, double *G, double *sum,
                           struct err *err)
 {
-    const struct fop_opts fo = { .pool = d->rows.on.pool, .precision = d->rows.precision,
-                                 .row_scale = scale };
+    const struct fop_opts fo = {.pool = d->rows.on.pool,
+                                .ctl = d->rows.on.ctl,
+                                .precision = d->rows.precision,
+                                .row_scale = scale};
     double *ones = mem_calloc(src->n + 1, sizeof *ones, "ones", err);
 
     for (size_t i = 0; ones && i < src->n; i++)

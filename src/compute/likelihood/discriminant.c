@@ -23,8 +23,8 @@ const struct likelihood_ops discriminant_likelihood = {
 static struct fop *operator(const struct dirichlet_rows *r, const struct source *src,
                             const double *scale, enum status *rc, struct err *err)
 {
-    const struct fop_opts fo = { .pool = r->on.pool, .precision = r->precision,
-                                 .row_scale = scale };
+    const struct fop_opts fo = {
+        .pool = r->on.pool, .ctl = r->on.ctl, .precision = r->precision, .row_scale = scale};
     struct fop *f = fop_new(r->on.be, r->map, src, &fo, err);
 
     *rc = f ? fop_set(f, r->hp, err) : err && err->code != ST_OK ? err->code : ST_NOMEM;

@@ -52,8 +52,8 @@ double softmax_bytes(size_t n, size_t M, size_t C, size_t threads)
 static enum status gram(const struct dirichlet_rows *r, const double *scale, double *G,
                         struct err *err)
 {
-    const struct fop_opts fo = { .pool = r->on.pool, .precision = r->precision,
-                                 .row_scale = scale };
+    const struct fop_opts fo = {
+        .pool = r->on.pool, .ctl = r->on.ctl, .precision = r->precision, .row_scale = scale};
     struct fop *f = fop_new(r->on.be, r->map, r->src, &fo, err);
     enum status rc = f                              ? fop_set(f, r->hp, err)
                      : err && err->code != ST_OK ? err->code
@@ -87,7 +87,8 @@ static enum status weighted_gram(struct softmax *s, struct err *err)
 enum status softmax_open(struct softmax *s, const struct dirichlet_rows *rows,
                          const double *offset, double keep, struct err *err)
 {
-    const struct fop_opts fo = { .pool = rows->on.pool, .precision = rows->precision };
+    const struct fop_opts fo = {
+        .pool = rows->on.pool, .ctl = rows->on.ctl, .precision = rows->precision};
     enum status rc = dirichlet_labels(rows, err);
 
     *s = (struct softmax){ .rows = *rows, .offset = offset, .n = rows->src->n, .M = rows->map->M,
@@ -309,7 +310,7 @@ enum status softmax_solve(struct softmax *s, double prior, double rtol, size_t m
 enum status softmax_functions(const struct dirichlet_rows *r, const double *offset,
                               const double *W, double *f, struct err *err)
 {
-    const struct fop_opts fo = { .pool = r->on.pool, .precision = r->precision };
+    const struct fop_opts fo = {.pool = r->on.pool, .ctl = r->on.ctl, .precision = r->precision};
     struct fop *op = fop_new(r->on.be, r->map, r->src, &fo, err);
     enum status rc = op                             ? fop_set(op, r->hp, err)
                      : err && err->code != ST_OK ? err->code

@@ -94,7 +94,7 @@ enum status functions_features(const struct model *m, struct functions *f, const
 static enum status open_map(const struct functions *f, const struct source *src,
                             const struct tools *on, struct model_map *z, struct err *err)
 {
-    const struct fop_opts fo = { .pool = on->pool, .precision = f->m->precision };
+    const struct fop_opts fo = {.pool = on->pool, .ctl = on->ctl, .precision = f->m->precision};
     struct model drawn = *f->m;
 
     drawn.seed = f->seed;

@@ -71,7 +71,7 @@ static enum status solve(const struct averaging *a, struct err *err)
 enum status model_average_features(struct averaging *a, struct err *err)
 {
     const struct model *m = a->m;
-    const struct fop_opts fo = { .pool = a->on.pool, .precision = m->precision };
+    const struct fop_opts fo = {.pool = a->on.pool, .ctl = a->on.ctl, .precision = m->precision};
     struct model_map z = { .f = NULL };
     enum status rc = model_open(m, m->Mv, a->src, &fo, a->on.be, &z, err);
 

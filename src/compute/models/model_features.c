@@ -64,8 +64,10 @@ static enum status factor_at(struct fit *ft, size_t M, struct model_map *z, stru
                              const struct ctl *ctl, struct err *err)
 {
     struct model *m = ft->m;
-    struct fop_opts fo = { .pool = ft->on.pool, .precision = m->precision,
-                           .row_scale = ft->src->row_scale };
+    struct fop_opts fo = {.pool = ft->on.pool,
+                          .ctl = ft->on.ctl,
+                          .precision = m->precision,
+                          .row_scale = ft->src->row_scale};
     enum status rc = ST_OK;
 
     g->ratio = ft->ratio;
@@ -414,10 +416,12 @@ static enum status features_fit(struct fit *ft, struct err *err)
                                       : solver_is_free(ft->o->solver) ? solver_usual()
                                                                       : solver_find(ft->o->solver,
                                                                                     err);
-    const struct fop_opts fo = { .pool = ft->on.pool, .precision = ft->m->precision,
-                                 .store = ft->plan.plan == PLAN_STORE && !ft->plan.bits,
-                                 .half = ft->plan.half,
-                                 .row_scale = ft->src->row_scale };
+    const struct fop_opts fo = {.pool = ft->on.pool,
+                                .ctl = ft->on.ctl,
+                                .precision = ft->m->precision,
+                                .store = ft->plan.plan == PLAN_STORE && !ft->plan.bits,
+                                .half = ft->plan.half,
+                                .row_scale = ft->src->row_scale};
 
     if (solver == NULL)
         return ST_NOT_FOUND;
@@ -456,7 +460,8 @@ static void features_end(struct fit *ft, enum status rc)
     struct err why;
 
     ft->info->not_there = rc == ST_OK && fop_declined(ft->z.f);
-    if (rc == ST_OK && fop_lost(ft->z.f, &why))
+    const bool ranks = ft->on.be && ft->on.be->spent; /* their loss is told for any job */
+    if (rc == ST_OK && !ranks && fop_lost(ft->z.f, &why))
         fit_warn(ft->info, "device-lost", "%.180s; the processor went on", why.msg);
     model_close(&ft->z);
 }
@@ -507,8 +512,8 @@ static bool features_suits(const struct model *m, const struct source *src, stru
 static enum status features_variance(struct model *m, const struct source *train, size_t Mv,
                                      const struct tools *on, double *effdim, struct err *err)
 {
-    struct fop_opts fo = { .pool = on->pool, .precision = m->precision,
-                           .row_scale = train->row_scale };
+    struct fop_opts fo = {
+        .pool = on->pool, .ctl = on->ctl, .precision = m->precision, .row_scale = train->row_scale};
     struct model_map z = { .f = NULL };
     struct gram_factor g = { .ratio = model_ratio(m->amplitude, m->noise) };
 
@@ -562,7 +567,7 @@ static enum status features_variances(const struct prediction *p, struct fop *f,
 static enum status features_predict(struct prediction *p, struct err *err)
 {
     const struct model *m = p->m;
-    const struct fop_opts fo = { .pool = p->on.pool, .precision = m->precision };
+    const struct fop_opts fo = {.pool = p->on.pool, .ctl = p->on.ctl, .precision = m->precision};
     struct model_map z = { .f = NULL };
     enum status rc = model_open(m, m->M, p->src, &fo, p->on.be, &z, err);
 

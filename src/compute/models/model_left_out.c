@@ -154,8 +154,10 @@ double model_left_out_bytes(double n, double M, double Mv, double threads)
 
 enum status model_left_out_features(struct fit *ft, struct left_out *out, struct err *err)
 {
-    const struct fop_opts fo = { .pool = ft->on.pool, .precision = ft->m->precision,
-                                 .row_scale = ft->src->row_scale };
+    const struct fop_opts fo = {.pool = ft->on.pool,
+                                .ctl = ft->on.ctl,
+                                .precision = ft->m->precision,
+                                .row_scale = ft->src->row_scale};
     struct model_map z = { .f = NULL };
     const size_t n = ft->src->n, m = n < SAMPLE ? n : SAMPLE, threads = pool_threads(ft->on.pool);
     const size_t strip = blas_task_columns(m, threads), strips = (m + strip - 1) / strip;

@@ -53,7 +53,7 @@ void truth_free(struct truth *t)
 enum status truth_values(const struct truth *t, const struct source *src, double *f,
                          const struct tools *on, struct err *err)
 {
-    const struct fop_opts o = { .pool = on->pool, .precision = PREC_DOUBLE };
+    const struct fop_opts o = {.pool = on->pool, .ctl = on->ctl, .precision = PREC_DOUBLE};
     struct fop *z = src->n ? fop_new(on->be, t->map, src, &o, err) : NULL;
     enum status rc = src->n == 0 ? ST_OK
                      : z         ? fop_set(z, t->hp, err)

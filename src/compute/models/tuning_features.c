@@ -84,9 +84,11 @@ static enum status features_open(struct tuning_level *l, struct err *err)
     const struct tuning_task *task = l->task;
     const double bytes = (double)l->n * (double)l->M * (l->precision == PREC_FLOAT ? 4.0 : 8.0);
     const double room = task->mem_limit ? (double)task->mem_limit : (double)mem_physical() * 0.5;
-    struct fop_opts fo = { .pool = task->on.pool, .precision = l->precision,
-                           .row_scale = l->src->row_scale,
-                           .store = l->many_passes && bytes < 0.5 * room };
+    struct fop_opts fo = {.pool = task->on.pool,
+                          .ctl = task->on.ctl,
+                          .precision = l->precision,
+                          .row_scale = l->src->row_scale,
+                          .store = l->many_passes && bytes < 0.5 * room};
 
     if (l->held != NULL)
         return ST_OK;

@@ -104,6 +104,10 @@ static enum status send_rows(const struct drawn *d, const struct wire *w, enum s
             rc = d->src->rows(d->src, r, to, x, err);
         if (rc != ST_OK)
             memset(x, 0, ROWS_AT_ONCE * inputs * sizeof *x);
+        if (ctl_stopped(w->ctl)) {
+            *there = err_set(err, ST_IO, "it was stopped while its rows were sent");
+            break;
+        }
         *there = wire_put(w, x, (to - r) * inputs * sizeof *x, rc == ST_OK ? err : NULL);
     }
     free(x);

@@ -61,13 +61,14 @@ static enum status sum_rows(struct ranks_state *s, struct err *err)
 
 /* Asks the ranks of `some` to open the operator; told: the answer of each. */
 static enum status ask(struct team *t, struct ranks_state *s, struct drawn *d,
-                       const struct team_deal *some, bool sent, double *told, struct err *err)
+                       const struct team_deal *some, bool sent, double *told, const struct ctl *ctl,
+                       struct err *err)
 {
     struct team_ask a = { .head = { .op = ASK_OPEN, .state = s->name }, .deal = some,
                           .told = told };
     enum status failed = ST_OK;
 
-    team_begin(t, &a.head, some);
+    team_begin(t, &a.head, some, ctl);
     for (size_t i = 0, r = 0; i < some->count; i++, r++) {
         while (s->deal.rank[r] != some->rank[i])
             r++;
@@ -90,7 +91,7 @@ static enum status ask(struct team *t, struct ranks_state *s, struct drawn *d,
             *err = why;
     }
     struct err there = { 0 };
-    const enum status rc = team_wait(t, &a, NULL, &there);
+    const enum status rc = team_wait(t, &a, ctl, &there);
     if (failed != ST_OK)
         return failed;
     if (rc != ST_OK && err)
@@ -98,7 +99,8 @@ static enum status ask(struct team *t, struct ranks_state *s, struct drawn *d,
     return rc;
 }
 
-enum status opening_there(struct team *t, struct ranks_state *s, struct err *err)
+enum status opening_there(struct team *t, struct ranks_state *s, const struct ctl *ctl,
+                          struct err *err)
 {
     double told[TEAM_MOST] = { 0.0 };
     struct drawn d;
@@ -110,13 +112,13 @@ enum status opening_there(struct team *t, struct ranks_state *s, struct err *err
         rc = drawn_of(&d, s->fm, s->src, &s->opts, s->sum, err);
     if (rc != ST_OK)
         return rc;
-    rc = ask(t, s, &d, &s->deal, false, told, err);
+    rc = ask(t, s, &d, &s->deal, false, told, ctl, err);
     struct team_deal some = { .n = s->n };
     for (size_t i = 0; rc == ST_OK && i < s->deal.count; i++)
         if (told[i] == 0.0)
             some.rank[some.count++] = s->deal.rank[i];
     if (rc == ST_OK && some.count > 0) {
-        rc = ask(t, s, &d, &some, true, told, err);
+        rc = ask(t, s, &d, &some, true, told, ctl, err);
         for (size_t i = 0; rc == ST_OK && i < some.count; i++)
             if (told[i] == 0.0)
                 rc = err_set(err, ST_INTERNAL, "a rank asks for rows that it was sent");

@@ -121,7 +121,9 @@ static void *listen_on(void *ctx)
             if (message_came(r) != ST_OK)
                 _exit(0);
         } else if (pthread_mutex_trylock(&r->writing) == 0) {
-            const enum status rc = wire_begin(&r->wire, WIRE_BEAT, 0, NULL);
+            /* A front end that does other things for minutes reads none: full, it has enough. */
+            const enum status rc =
+                wire_takes(&r->wire) ? wire_begin(&r->wire, WIRE_BEAT, 0, NULL) : ST_OK;
             pthread_mutex_unlock(&r->writing);
             if (rc != ST_OK)
                 _exit(0);

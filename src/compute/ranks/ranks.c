@@ -27,11 +27,22 @@ static struct {
     struct ranks_one one[TEAM_MOST];
 } shown = { .lock = PTHREAD_MUTEX_INITIALIZER };
 static size_t lost_before; /* by earlier teams */
+/* Operators that ranks are still to close. */
+enum { CLOSING = 64 };
+static struct {
+    size_t count;
+    uint32_t name[CLOSING];
+} closing;
 static struct backend_ops ops; /* for the team of the moment */
 
 void ranks_program_for_tests(const char *path, double patience)
 {
     team_program(path, patience);
+}
+
+void ranks_start_within_for_tests(double seconds)
+{
+    team_start_within(seconds);
 }
 
 void ranks_balance_for_tests(double seconds)
@@ -68,6 +79,7 @@ static void end_team(bool hurried)
     lost_before += plan.failed.code != ST_OK;
     err_clear(&plan.failed);
     plan.started = plan.renew = false;
+    closing.count = 0;
 }
 
 const struct backend_ops *ranks_use(const struct ranks_plan *p)
@@ -88,7 +100,7 @@ const struct backend_ops *ranks_use(const struct ranks_plan *p)
 }
 
 /* Starts a team that is taken, where that is due. */
-static enum status start_team(struct err *err)
+static enum status start_team(const struct ctl *ctl, struct err *err)
 {
     const struct ranks_plan of = { plan.count, plan.threads, plan.hosts };
     struct err why = { 0 };
@@ -98,22 +110,25 @@ static enum status start_team(struct err *err)
     if (!plan.renew)
         return plan.failed.code;
     end_team(false);
-    const enum status rc = team_start(&team, &of, &why);
+    const enum status rc = team_start(&team, &of, ctl, &why);
     plan.started = rc == ST_OK;
-    plan.failed = why;
+    if (rc == ST_CANCELLED)
+        plan.renew = true; /* the next operator tries it */
+    else
+        plan.failed = why;
     show();
     if (rc != ST_OK && err)
         *err = why;
     return rc;
 }
 
-enum status ranks_start_for_tests(struct err *err)
+enum status ranks_start_for_tests(const struct ctl *ctl, struct err *err)
 {
-    enum status rc = team_take(NULL, err);
+    enum status rc = team_take(ctl, err);
 
     if (rc != ST_OK)
         return rc;
-    rc = start_team(err);
+    rc = start_team(ctl, err);
     team_give();
     return rc;
 }
@@ -177,8 +192,29 @@ void ranks_meeting(struct ranks_meeting *m)
 
 /* Operators. */
 
+/* Ends operators on ranks that were at work on a stopped request when the operators were closed. */
+static enum status close_late(const struct ctl *ctl, struct err *err)
+{
+    struct team_deal all = {.count = 0};
+    struct team_ask a = {.head = {.op = ASK_CLOSE}, .deal = &all};
+    enum status rc = team_settle(&team, ctl, err);
+
+    if (rc != ST_OK)
+        return rc;
+    for (size_t i = 0; i < team.count; i++)
+        if (team.rank[i].alive)
+            all.rank[all.count++] = i;
+    for (; rc == ST_OK && closing.count > 0 && all.count > 0; closing.count -= rc == ST_OK) {
+        a.head.state = closing.name[closing.count - 1];
+        rc = team_ask(&team, &a, ctl, err);
+    }
+    if (rc == ST_OK)
+        closing.count = 0;
+    return rc == ST_BACKEND ? ST_OK : rc; /* a lost rank: what is asked next is asked of others */
+}
+
 /* Sends what was set after it was opened: hyperparameters, and that features are exact. */
-static enum status set_there(struct ranks_state *s, struct err *err)
+static enum status set_there(struct ranks_state *s, const struct ctl *ctl, struct err *err)
 {
     struct team_ask hp = { .head = { .op = ASK_SET, .state = s->name }, .deal = &s->deal };
     struct team_ask un = { .head = { .op = ASK_UNHALVE, .state = s->name }, .deal = &s->deal };
@@ -187,13 +223,13 @@ static enum status set_there(struct ranks_state *s, struct err *err)
     basis_ops_deal(s);
     hp.all[0] = (struct team_block){ s->hp, s->nhp, 1, s->nhp };
     if (s->hp)
-        rc = team_ask(&team, &hp, NULL, err);
+        rc = team_ask(&team, &hp, ctl, err);
     if (rc == ST_OK && s->unhalved)
-        rc = team_ask(&team, &un, NULL, err);
+        rc = team_ask(&team, &un, ctl, err);
     if (rc == ST_OK && s->basis.U) {
         struct team_ask basis = basis_ops_ask(s);
         basis.deal = &s->basis.deal;
-        rc = team_ask(&team, &basis, NULL, err);
+        rc = team_ask(&team, &basis, ctl, err);
     }
     return rc;
 }
@@ -207,13 +243,13 @@ static enum status ask_team(struct ranks_state *s, struct team_ask *a, const str
     unsigned before;
 
     do {
-        before = team.generation;
         err_clear(err);
-        rc = ST_OK;
-        if (s->generation != before) {
-            rc = opening_there(&team, s, err);
+        rc = close_late(ctl, err);
+        before = team.generation;
+        if (rc == ST_OK && s->generation != before) {
+            rc = opening_there(&team, s, ctl, err);
             if (rc == ST_OK)
-                rc = set_there(s, err);
+                rc = set_there(s, ctl, err);
             if (rc == ST_OK)
                 s->generation = before;
         }
@@ -236,7 +272,7 @@ enum status ranks_ask(struct ranks_state *s, struct team_ask *a, const struct ct
 
     if (rc != ST_OK)
         return rc;
-    rc = ask_team(s, a, ctl, err ? err : &own);
+    rc = ask_team(s, a, ctl ? ctl : &s->stop, err ? err : &own);
     show();
     team_give();
     return rc;
@@ -252,14 +288,16 @@ void *ranks_open(const struct featmap *fm, const struct source *src, const struc
         return NULL;
     *s = (struct ranks_state){ .fm = fm, .src = src, .opts = *opts, .n = src->n, .M = fm->M,
                                .nhp = kernel_nhp(&fm->kernel) };
+    s->stop.cancel = opts->ctl ? opts->ctl->cancel : NULL;
+    s->opts.ctl = &s->stop;
     own.store = own.half = false;
     s->here = backend_cpu()->open(fm, src, &own, err);
-    enum status rc = s->here ? team_take(NULL, err) : ST_NOMEM;
+    enum status rc = s->here ? team_take(&s->stop, err) : ST_NOMEM;
     if (rc == ST_OK) {
-        rc = start_team(err);
+        rc = start_team(&s->stop, err);
         s->name = ++team.names;
         if (rc == ST_OK)
-            rc = ask_team(s, NULL, NULL, err);
+            rc = ask_team(s, NULL, &s->stop, err);
         show();
         team_give();
     }
@@ -280,7 +318,9 @@ void ranks_close(void *state)
     if (s->generation != 0 && team_take(NULL, &err) == ST_OK) {
         a.head.state = s->name;
         a.deal = &s->deal;
-        if (s->generation == team.generation)
+        if (team.late.count > 0 && closing.count < CLOSING)
+            closing.name[closing.count++] = s->name;
+        else if (s->generation == team.generation && team_settle(&team, NULL, &err) == ST_OK)
             team_ask(&team, &a, NULL, &err);
         team_give();
     }

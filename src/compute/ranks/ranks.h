@@ -22,7 +22,7 @@ struct ranks_plan { size_t count, threads; const char *hosts; };
  * finds no team because a rank cannot be had goes on here, as when all are lost. */
 const struct backend_ops *ranks_use(const struct ranks_plan *);
 /* Starts it now; USAGE for words that are no hosts, BACKEND when a rank cannot be had. */
-enum status ranks_start_for_tests(struct err *err);
+enum status ranks_start_for_tests(const struct ctl *, struct err *err);
 /* Ends their processes; hurried: someone waits at the keyboard, and what does not end at once is
  * killed. */
 void ranks_end(bool hurried);
@@ -44,6 +44,8 @@ bool ranks_at(size_t i, struct ranks_one *); /* false past the last */
 size_t ranks_lost(struct err *why);
 /* Another program to start, and the seconds of silence after which a rank counts as lost. */
 void ranks_program_for_tests(const char *path, double patience);
+/* The seconds that ranks have to say their first word. */
+void ranks_start_within_for_tests(double seconds);
 /* Preconditioners are handed out even where that does not pay. */
 void basis_ops_always_for_tests(bool always);
 /* The seconds of work after which it is looked at whether some rank is slow. */

@@ -12,6 +12,7 @@ struct ranks_state {
     const struct featmap *fm;
     const struct source *src;
     struct fop_opts opts;
+    struct ctl stop; /* for what is asked without a ctl, and the opening */
     double *hp; /* nhp numbers that were set last; NULL: none were */
     bool unhalved;
     void *here; /* the processor's operator, for tiles */
@@ -27,7 +28,7 @@ void *ranks_open(const struct featmap *, const struct source *, const struct fop
                  struct err *);
 void ranks_close(void *state);
 /* opening.c: opens the operator on all ranks that are there, with the rows that each is to have. */
-enum status opening_there(struct team *, struct ranks_state *, struct err *);
+enum status opening_there(struct team *, struct ranks_state *, const struct ctl *, struct err *);
 /* basis_ops.c: the functions `basis` and `basis_add` of the backend; the basis as a request, for
  * operators that are opened anew; and how it is dealt out. */
 enum status basis_ops_give(void *state, size_t L, const double *U, double seconds, struct err *);

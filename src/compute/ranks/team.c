@@ -99,7 +99,8 @@ void team_give(void)
     pthread_mutex_unlock(&busy);
 }
 
-void team_begin(struct team *t, struct ask_head *head, const struct team_deal *d)
+void team_begin(struct team *t, struct ask_head *head, const struct team_deal *d,
+                const struct ctl *ctl)
 {
     const double now = clock_now();
 
@@ -107,6 +108,7 @@ void team_begin(struct team *t, struct ask_head *head, const struct team_deal *d
     for (size_t i = 0; i < d->count; i++) {
         struct team_rank *r = &t->rank[d->rank[i]];
         r->doing = TEAM_WORKS;
+        r->wire.ctl = ctl;
         r->heard = r->since = now;
     }
 }
@@ -141,8 +143,23 @@ static uint64_t numbers_in(const struct team_ask *a, size_t n)
     return all;
 }
 
+enum status team_put(struct team_rank *r, const double *x, size_t numbers, struct err *err)
+{
+    enum status rc = ST_OK;
+
+    r->unsent += numbers * sizeof *x;
+    while (rc == ST_OK && numbers > 0 && !ctl_stopped(r->wire.ctl)) {
+        const size_t some = numbers < TEAM_PIECE / sizeof *x ? numbers : TEAM_PIECE / sizeof *x;
+        rc = wire_put(&r->wire, x, some * sizeof *x, err);
+        r->unsent -= some * sizeof *x;
+        x += some;
+        numbers -= some;
+    }
+    return rc;
+}
+
 /* The numbers of a request for rank i. */
-static enum status send_numbers(const struct team_ask *a, size_t i, const struct wire *w,
+static enum status send_numbers(const struct team_ask *a, size_t i, struct team_rank *r,
                                 struct err *err)
 {
     const size_t r0 = a->deal->row[i], n = a->deal->row[i + 1] - r0;
@@ -151,12 +168,12 @@ static enum status send_numbers(const struct team_ask *a, size_t i, const struct
     for (size_t p = 0; p < TEAM_PARTS; p++) {
         const struct team_block *b = &a->all[p];
         if (b->rows == b->ld && rc == ST_OK)
-            rc = wire_put(w, b->p, b->rows * b->cols * sizeof *b->p, err);
+            rc = team_put(r, b->p, b->rows * b->cols, err);
         for (size_t c = 0; b->rows != b->ld && rc == ST_OK && c < b->cols; c++)
-            rc = wire_put(w, b->p + c * b->ld, b->rows * sizeof *b->p, err);
+            rc = team_put(r, b->p + c * b->ld, b->rows, err);
     }
     for (size_t c = 0; rc == ST_OK && c < a->rows.k; c++)
-        rc = wire_put(w, a->rows.p + c * a->deal->n + r0, n * sizeof *a->rows.p, err);
+        rc = team_put(r, a->rows.p + c * a->deal->n + r0, n, err);
     return rc;
 }
 
@@ -164,12 +181,12 @@ enum status team_ask(struct team *t, struct team_ask *a, const struct ctl *ctl, 
 {
     const struct team_deal *d = a->deal;
 
-    team_begin(t, &a->head, d);
+    team_begin(t, &a->head, d, ctl);
     for (size_t i = 0; i < d->count; i++) {
         const uint64_t bytes = sizeof(double) * numbers_in(a, d->row[i + 1] - d->row[i]);
         struct err why = { 0 };
         if (team_tell(t, a, i, bytes) == ST_OK &&
-            send_numbers(a, i, &t->rank[d->rank[i]].wire, &why) != ST_OK)
+            send_numbers(a, i, &t->rank[d->rank[i]], &why) != ST_OK)
             team_lose(t, d->rank[i], &why);
     }
     return team_wait(t, a, ctl, err);

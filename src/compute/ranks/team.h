@@ -42,6 +42,10 @@ struct team_rank {
     struct wire_hello hello;
     enum team_doing doing;
     double heard;                /* when it was heard last */
+    /* Bytes of a message of a stopped request that are still to be read, and what it does then. */
+    uint64_t unread;
+    enum team_doing then;
+    uint64_t unsent;             /* bytes of a message to it that was left in the middle */
     enum wire_kind kind;         /* of its meeting, with its numbers: */
     double *x;
     size_t n, cap;
@@ -63,17 +67,24 @@ struct team {
     size_t met;          /* numbers of the last meeting, and the seconds of their sums */
     double met_seconds;
     struct err why;      /* why the last rank was lost */
+    /* A request that was stopped, at which ranks may still work: its ranks (count 0: there is none)
+     * and serial number. */
+    struct team_deal late;
+    uint64_t late_serial;
 };
 
 /* The processes: `count` here, or those at `hosts` ("a:2,b"; NULL or "": none), with so many
  * threads each.  USAGE for words that are no hosts; BACKEND, with the reason, when one cannot be
- * had.  What has been started is then ended again. */
+ * had, CANCELLED when stopped.  What has been started is then ended again. */
 struct ranks_plan; /* ranks.h */
-enum status team_start(struct team *, const struct ranks_plan *, struct err *err);
+enum status team_start(struct team *, const struct ranks_plan *, const struct ctl *,
+                       struct err *err);
 /* hurried: someone waits at the keyboard. */
 void team_end(struct team *, bool hurried);
-/* The program that is started here, and the seconds of silence after which a rank is lost. */
+/* The program that is started here, and the seconds of silence after which a rank is lost; those
+ * that it has to say the first word. */
 void team_program(const char *path, double patience);
+void team_start_within(double seconds);
 /* Deals n rows out to the ranks that are alive; BACKEND: none is. */
 enum status team_deal(struct team *, size_t n, struct team_deal *, struct err *err);
 /* After a request: where the work of a rank, of some seconds at least, was half as much again as
@@ -84,11 +95,19 @@ void team_balance_after(double seconds);
  * when stopped before it is free. */
 enum status team_take(const struct ctl *, struct err *err);
 void team_give(void);
-/* Sends a request and waits for the answers.  A failed rank's error is the request's. */
+/* Waits for the ranks that are still at work on a stopped request, or loses them; CANCELLED when
+ * stopped again.  To be called before each request. */
+enum status team_settle(struct team *, const struct ctl *, struct err *err);
+/* Sends a request and waits for the answers.  A failed rank's error is the request's.  One that is
+ * stopped is left after TEAM_LEAVE_MS, whatever the ranks do. */
+enum { TEAM_LEAVE_MS = 50 };
 enum status team_ask(struct team *, struct team_ask *, const struct ctl *, struct err *err);
 /* The two halves of it, for a request whose body the caller sends: begin, for each rank, then
  * wait. */
-void team_begin(struct team *, struct ask_head *, const struct team_deal *);
+/* Writes numbers of a message to a rank, as many as come before a stop. */
+enum { TEAM_PIECE = 1 << 21 }; /* bytes between looks at that */
+enum status team_put(struct team_rank *, const double *, size_t numbers, struct err *err);
+void team_begin(struct team *, struct ask_head *, const struct team_deal *, const struct ctl *);
 enum status team_tell(struct team *, const struct team_ask *, size_t i, uint64_t bytes);
 enum status team_wait(struct team *, const struct team_ask *, const struct ctl *,
                       struct err *err);

@@ -19,6 +19,7 @@ struct wait {
     const struct ctl *ctl;
     bool ending;      /* no more meetings: stopped, failed, or a rank was lost */
     bool lost;
+    bool late;        /* it was stopped, and nobody wants the answers */
     enum status rc;   /* of the ranks, the first that failed by itself */
     struct err err;
 };
@@ -48,24 +49,72 @@ static void lose(struct wait *w, size_t i, const struct err *why)
     w->lost = true;
 }
 
+/* Tells a rank that the request is to end; where a message to it was left in the middle, after the
+ * rest of it, which are zeros. */
+static void end_one(struct wait *w, size_t i)
+{
+    static const double zeros[1024];
+    const uint64_t serial = w->ask->head.serial;
+    struct team_rank *r = rank_at(w, i);
+    struct err why = {0};
+    enum status rc = ST_OK;
+
+    while (rc == ST_OK && r->unsent > 0 && !ctl_stopped(r->wire.ctl)) {
+        const size_t some = r->unsent < sizeof zeros ? r->unsent : sizeof zeros;
+        rc = wire_put(&r->wire, zeros, some, &why);
+        r->unsent -= some;
+    }
+    if (rc == ST_OK && r->unsent > 0)
+        return;
+    rc = rc == ST_OK ? wire_begin(&r->wire, WIRE_STOP, sizeof serial, &why) : rc;
+    rc = rc == ST_OK ? wire_put(&r->wire, &serial, sizeof serial, &why) : rc;
+    if (rc != ST_OK)
+        lose(w, i, &why);
+}
+
 /* Tells all ranks at work that the request is to end. */
 static void end_all(struct wait *w)
 {
-    const uint64_t serial = w->ask->head.serial;
-
     if (w->ending)
         return;
     w->ending = true;
-    for (size_t i = 0; i < w->ask->deal->count; i++) {
-        struct team_rank *r = rank_at(w, i);
-        struct err why = { 0 };
-        if (!at_work(r))
-            continue;
-        enum status rc = wire_begin(&r->wire, WIRE_STOP, sizeof serial, &why);
-        rc = rc == ST_OK ? wire_put(&r->wire, &serial, sizeof serial, &why) : rc;
-        if (rc != ST_OK)
-            lose(w, i, &why);
+    for (size_t i = 0; i < w->ask->deal->count; i++)
+        if (at_work(rank_at(w, i)))
+            end_one(w, i);
+}
+
+/* Reads numbers of the message at hand; less of them when the request is stopped. */
+static enum status take_some(const struct wait *w, struct team_rank *r, double *x, size_t n,
+                             struct err *err)
+{
+    enum status rc = ST_OK;
+
+    while (rc == ST_OK && n > 0 && !w->late && !ctl_stopped(w->ctl)) {
+        const size_t some = n < TEAM_PIECE / sizeof *x ? n : TEAM_PIECE / sizeof *x;
+        rc = wire_get(&r->wire, x, some * sizeof *x, err);
+        r->unread -= some * sizeof *x;
+        x += some;
+        n -= some;
     }
+    return rc;
+}
+
+/* The message at hand has been read, unless the request was stopped. */
+static enum status all_taken(struct team_rank *r)
+{
+    r->doing = r->unread == 0 ? r->then : TEAM_WORKS;
+    return ST_OK;
+}
+
+/* Reads more of a message that nobody wants any longer. */
+static enum status drop_some(struct team_rank *r, struct err *err)
+{
+    const uint64_t some = r->unread < TEAM_PIECE ? r->unread : TEAM_PIECE;
+    const enum status rc = wire_skip(&r->wire, some, err);
+
+    r->heard = clock_now();
+    r->unread -= some;
+    return rc == ST_OK ? all_taken(r) : rc;
 }
 
 /* Meetings. */
@@ -75,17 +124,17 @@ static enum status meeting_came(struct wait *w, struct team_rank *r, const struc
 {
     const size_t n = head->bytes / sizeof *r->x;
 
-    (void)w;
     if (r->doing != TEAM_WORKS || head->bytes % sizeof *r->x != 0)
         return err_set(err, ST_FORMAT, "it brings numbers that nobody asked for");
     if (mem_grow((void **)&r->x, &r->cap, n + 1, sizeof *r->x, "sums of processes", err) != ST_OK)
         return ST_NOMEM;
     r->kind = (enum wire_kind)head->kind;
     r->n = n;
-    const enum status rc = wire_get(&r->wire, r->x, head->bytes, err);
-    r->doing = TEAM_MEETS;
+    r->unread = head->bytes;
+    r->then = TEAM_MEETS;
+    const enum status rc = take_some(w, r, r->x, n, err);
     r->work += lap(r, clock_now());
-    return rc;
+    return rc == ST_OK ? all_taken(r) : rc;
 }
 
 /* The largest numbers of all, or their sums, in the first rank's. */
@@ -120,11 +169,11 @@ static void hold_meeting(struct wait *w)
     for (size_t i = 0; i < w->ask->deal->count; i++)
         rank_at(w, i)->waiting += lap(rank_at(w, i), begun);
     add_up(w);
-    for (size_t i = 0; i < w->ask->deal->count; i++) {
+    for (size_t i = 0; i < w->ask->deal->count && !ctl_stopped(w->ctl); i++) {
         struct team_rank *r = rank_at(w, i);
         struct err why = { 0 };
         enum status rc = wire_begin(&r->wire, WIRE_MET, first->n * sizeof *first->x, &why);
-        rc = rc == ST_OK ? wire_put(&r->wire, first->x, first->n * sizeof *first->x, &why) : rc;
+        rc = rc == ST_OK ? team_put(r, first->x, first->n, &why) : rc;
         r->doing = TEAM_WORKS;
         r->heard = clock_now();
         r->sums += lap(r, r->heard);
@@ -154,19 +203,20 @@ static void end_meetings(struct wait *w)
 
 /* Answers. */
 
-static enum status take_block(const struct team_block *b, const struct wire *w, struct err *err)
+static enum status take_block(const struct wait *w, struct team_rank *r, const struct team_block *b,
+                              struct err *err)
 {
     enum status rc = ST_OK;
 
     for (size_t c = 0; rc == ST_OK && c < b->cols; c++)
-        rc = wire_get(w, b->p + c * b->ld, b->rows * sizeof *b->p, err);
+        rc = take_some(w, r, b->p + c * b->ld, b->rows, err);
     return rc;
 }
 
 static enum status take_answer(const struct wait *w, size_t i, uint64_t numbers, struct err *err)
 {
     const struct team_ask *a = w->ask;
-    const struct wire *wire = &rank_at(w, i)->wire;
+    struct team_rank *r = rank_at(w, i);
     const size_t r0 = a->deal->row[i], n = a->deal->row[i + 1] - r0;
     uint64_t want = (a->out_rows[0].k + a->out_rows[1].k) * n + (a->told ? 1 : 0);
     enum status rc = ST_OK;
@@ -177,12 +227,11 @@ static enum status take_answer(const struct wait *w, size_t i, uint64_t numbers,
         return err_set(err, ST_FORMAT, "it answers with %llu numbers, not %llu",
                        (unsigned long long)numbers, (unsigned long long)want);
     for (size_t p = 0; i == 0 && rc == ST_OK && p < TEAM_PARTS; p++)
-        rc = take_block(&a->out[p], wire, err);
+        rc = take_block(w, r, &a->out[p], err);
     for (size_t p = 0; p < 2; p++)
         for (size_t c = 0; rc == ST_OK && c < a->out_rows[p].k; c++)
-            rc = wire_get(wire, a->out_rows[p].p + c * a->deal->n + r0,
-                          n * sizeof *a->out_rows[p].p, err);
-    return rc == ST_OK && a->told ? wire_get(wire, a->told + i, sizeof *a->told, err) : rc;
+            rc = take_some(w, r, a->out_rows[p].p + c * a->deal->n + r0, n, err);
+    return rc == ST_OK && a->told ? take_some(w, r, a->told + i, 1, err) : rc;
 }
 
 /* Ends the strings of a rank's error, which is then that of the request unless one came first. */
@@ -216,13 +265,15 @@ static enum status done_came(struct wait *w, size_t i, const struct wire_head *h
     if (rc == ST_OK && (d.serial != w->ask->head.serial ||
                         head->bytes != sizeof d + d.numbers * sizeof(double)))
         rc = err_set(err, ST_FORMAT, "it answers what nobody asked");
-    if (rc == ST_OK && d.rc == ST_OK)
+    r->unread = d.numbers * sizeof(double);
+    r->then = TEAM_IDLE;
+    if (rc == ST_OK && d.rc == ST_OK && !w->late)
         rc = take_answer(w, i, d.numbers, err);
     if (rc != ST_OK)
         return rc;
     r->work += lap(r, clock_now());
-    r->doing = TEAM_IDLE;
-    if (d.rc != ST_OK) {
+    all_taken(r);
+    if (d.rc != ST_OK && !w->late) {
         take_error(w, &d);
         end_all(w);
     }
@@ -286,7 +337,7 @@ static void listen_all(struct wait *w)
             continue;
         enum status rc = ST_OK;
         if (p[i].revents)
-            rc = message_came(w, i, &why);
+            rc = r->unread > 0 ? drop_some(r, &why) : message_came(w, i, &why);
         else if (now - r->heard > r->wire.patience)
             rc = err_set(&why, ST_IO, "it did not answer for %.3g s", r->wire.patience);
         if (rc == ST_NOMEM) { /* its numbers are still on their way: only an end helps */
@@ -308,10 +359,26 @@ static void count_all(const struct wait *w, size_t *work, size_t *meet)
     }
 }
 
+/* Whether a stopped request is to be left, with what ranks still do: their users wait. */
+static bool leaves(struct wait *w, double *stopped)
+{
+    const double now = clock_now();
+
+    if (!ctl_stopped(w->ctl))
+        return false;
+    *stopped = *stopped > 0.0 ? *stopped : now;
+    if (now - *stopped < 1e-3 * TEAM_LEAVE_MS)
+        return false;
+    w->t->late = *w->ask->deal;
+    w->t->late_serial = w->ask->head.serial;
+    return true;
+}
+
 enum status team_wait(struct team *t, const struct team_ask *a, const struct ctl *ctl,
                       struct err *err)
 {
     struct wait w = { .t = t, .ask = a, .ctl = ctl };
+    double stopped = 0.0;
     size_t work, meet;
 
     for (size_t i = 0; i < a->deal->count; i++)
@@ -319,6 +386,8 @@ enum status team_wait(struct team *t, const struct team_ask *a, const struct ctl
     for (count_all(&w, &work, &meet); work + meet > 0; count_all(&w, &work, &meet)) {
         if (w.lost || ctl_stopped(ctl))
             end_all(&w);
+        if (leaves(&w, &stopped))
+            break;
         if (meet > 0 && !w.ending && work == 0) {
             if (meet == a->deal->count && agree(&w)) {
                 hold_meeting(&w);
@@ -331,11 +400,34 @@ enum status team_wait(struct team *t, const struct team_ask *a, const struct ctl
             end_meetings(&w);
         listen_all(&w);
     }
-    if (w.lost && w.rc != ST_NOMEM)
-        return err_set(err, ST_BACKEND, "%s", t->why.msg);
     if (ctl_stopped(ctl) && (w.rc == ST_OK || w.rc == ST_CANCELLED) && w.ending)
         return err_set(err, ST_CANCELLED, "stopped");
+    if (w.lost && w.rc != ST_NOMEM)
+        return err_set(err, ST_BACKEND, "%s", t->why.msg);
     if (w.rc != ST_OK && err)
         *err = w.err;
     return w.rc;
+}
+
+enum status team_settle(struct team *t, const struct ctl *ctl, struct err *err)
+{
+    const struct team_ask a = {.head = {.serial = t->late_serial}, .deal = &t->late};
+    struct wait w = {.t = t, .ask = &a, .ending = true, .late = true};
+    size_t work, meet;
+
+    for (size_t i = 0; i < t->late.count; i++) {
+        rank_at(&w, i)->heard = clock_now();
+        rank_at(&w, i)->wire.ctl = ctl;
+    }
+    for (count_all(&w, &work, &meet); work + meet > 0; count_all(&w, &work, &meet)) {
+        for (size_t i = 0; i < t->late.count; i++)
+            if (at_work(rank_at(&w, i)) && rank_at(&w, i)->unsent > 0)
+                end_one(&w, i);
+        if (ctl_stopped(ctl))
+            return err_set(err, ST_CANCELLED, "stopped");
+        end_meetings(&w);
+        listen_all(&w);
+    }
+    t->late.count = 0;
+    return ST_OK;
 }

@@ -2,6 +2,7 @@
  * again on this machine, by ssh on others. */
 #include "compute/ranks/team.h"
 
+#include "base/clock.h"
 #include "base/subprocess.h"
 #include "compute/ranks/hosts.h"
 #include "compute/ranks/rank.h"
@@ -9,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,13 +19,18 @@
 
 static const char *program = "/proc/self/exe";
 static double patience = 20.0;
-static const double start_seconds = 30.0;
+static double start_seconds = 30.0;
 enum { END_MS = 2000, HURRIED_MS = 50 };
 
 void team_program(const char *path, double seconds)
 {
     program = path ? path : program;
     patience = seconds;
+}
+
+void team_start_within(double seconds)
+{
+    start_seconds = seconds;
 }
 
 /* MPI starts these processes, which then are one rank (crew.h). */
@@ -90,20 +97,21 @@ void team_lose(struct team *t, size_t rank, const struct err *why)
     t->why = *why;
     err_prefix(&t->why, "rank %zu of %zu%s%s: ", rank + 1, t->count, *r->place ? " on " : "",
                r->place);
-    rank_end(r, END_MS);
+    rank_end(r, ctl_stopped(r->wire.ctl) ? HURRIED_MS : END_MS);
     t->alive--;
     t->lost++;
     t->generation++;
 }
 
-static enum status rank_start(struct team_rank *r, const struct wire_hello *here, struct err *err)
+static enum status rank_start(struct team_rank *r, const struct wire_hello *here,
+                              const struct ctl *ctl, struct err *err)
 {
     int end[2] = { -1, -1 };
 
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, end) != 0)
         return err_system(err, errno, NULL, "a rank cannot be started: %s", strerror(errno));
     fcntl(end[0], F_SETFL, O_NONBLOCK);
-    r->wire = (struct wire){ end[0], end[0], start_seconds };
+    r->wire = (struct wire){end[0], end[0], start_seconds, ctl};
     const int why = spawn(r, end[1]);
     close(end[1]);
     if (why != 0) {
@@ -118,15 +126,16 @@ static enum status rank_start(struct team_rank *r, const struct wire_hello *here
     return rc == ST_OK ? wire_put(&r->wire, here, sizeof *here, err) : rc;
 }
 
-/* What a rank tells first. */
-static enum status rank_greets(struct team_rank *r, const struct wire_hello *here, struct err *err)
+/* What a rank tells first; *greeted stays false where it only gives a sign of life. */
+static enum status rank_greets(struct team_rank *r, const struct wire_hello *here, bool *greeted,
+                               struct err *err)
 {
     struct wire_head head = { 0 };
-    enum status rc;
+    enum status rc = wire_next(&r->wire, &head, err);
 
-    do
-        rc = wire_next(&r->wire, &head, err);
-    while (rc == ST_OK && head.kind == WIRE_BEAT && head.bytes == 0);
+    if (rc == ST_OK && head.kind == WIRE_BEAT && head.bytes == 0)
+        return ST_OK;
+    *greeted = true;
     if (rc == ST_OK && (head.kind != WIRE_HELLO || head.bytes != sizeof r->hello))
         rc = err_set(err, ST_FORMAT, "it is no gpdesk of this version");
     if (rc == ST_OK)
@@ -137,6 +146,39 @@ static enum status rank_greets(struct team_rank *r, const struct wire_hello *her
         return ST_BACKEND;
     r->wire.patience = patience;
     return rc;
+}
+
+/* Waits for the first words of all, side by side.  On failure *i is the rank that fails. */
+static enum status all_greet(struct team *t, const struct wire_hello *here, const struct ctl *ctl,
+                             size_t *i, struct err *err)
+{
+    const double until = clock_now() + start_seconds;
+    struct pollfd p[TEAM_MOST];
+    size_t left = t->count;
+
+    for (size_t r = 0; r < t->count; r++)
+        p[r] = (struct pollfd){.fd = t->rank[r].wire.in, .events = POLLIN};
+    while (left > 0) {
+        if (ctl_stopped(ctl))
+            return err_set(err, ST_CANCELLED, "stopped");
+        poll(p, t->count, WIRE_LOOK_MS);
+        const bool over = clock_now() > until;
+        for (*i = 0; *i < t->count; ++*i) {
+            bool greeted = false;
+            if (p[*i].fd < 0 || (!p[*i].revents && !over))
+                continue;
+            const enum status rc =
+                p[*i].revents ? rank_greets(&t->rank[*i], here, &greeted, err)
+                              : err_set(err, ST_IO, "it did not answer for %.3g s", start_seconds);
+            if (rc != ST_OK)
+                return rc;
+            if (greeted) {
+                p[*i].fd = -1;
+                left--;
+            }
+        }
+    }
+    return ST_OK;
 }
 
 /* Puts the names of the hosts of the plan at its ranks. */
@@ -163,27 +205,32 @@ static enum status places(struct team *t, const struct ranks_plan *plan, struct 
     return ST_OK;
 }
 
-enum status team_start(struct team *t, const struct ranks_plan *plan, struct err *err)
+enum status team_start(struct team *t, const struct ranks_plan *plan, const struct ctl *ctl,
+                       struct err *err)
 {
     struct wire_hello here;
     size_t i = 0;
 
     *t = (struct team){ .generation = t->generation + 1, .names = t->names };
     for (size_t r = 0; r < TEAM_MOST; r++)
-        t->rank[r].wire = (struct wire){ -1, -1, 0.0 };
+        t->rank[r].wire = (struct wire){-1, -1, 0.0, NULL};
     enum status rc = places(t, plan, err);
     if (rc != ST_OK)
         return rc;
     wire_hello_of(&here, plan->threads);
     for (; rc == ST_OK && i < t->count; i++)
-        rc = rank_start(&t->rank[i], &here, err);
-    for (size_t r = 0; rc == ST_OK && r < t->count; r++) {
-        rc = rank_greets(&t->rank[r], &here, err);
-        i = r + 1;
+        rc = rank_start(&t->rank[i], &here, ctl, err);
+    if (rc == ST_OK) {
+        rc = all_greet(t, &here, ctl, &i, err);
+        i++;
     }
     if (rc == ST_OK) {
         t->alive = t->count;
         return ST_OK;
+    }
+    if (ctl_stopped(ctl)) {
+        team_end(t, true);
+        return err_set(err, ST_CANCELLED, "stopped");
     }
     if (rc != ST_BACKEND) {
         const char *place = i > 0 ? t->rank[i - 1].place : "";

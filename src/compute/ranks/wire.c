@@ -18,15 +18,19 @@
 /* Waits until the descriptor is ready, as long as patience lasts. */
 static enum status ready(const struct wire *w, int fd, short events, struct err *err)
 {
-    const double until = clock_now() + w->patience;
+    const double begun = clock_now();
+    double stopped = 0.0; /* when that was seen */
 
     for (;;) {
         struct pollfd p = { .fd = fd, .events = events };
-        const double left = until - clock_now();
-        if (w->patience > 0.0 && left <= 0.0)
-            return err_set(err, ST_IO, "it did not answer for %.3g s", w->patience);
-        if (poll(&p, 1, w->patience > 0.0 && left < 1.0 ? 1 + (int)(1e3 * left) : 1000) > 0)
+        if (poll(&p, 1, WIRE_LOOK_MS) > 0)
             return ST_OK;
+        const double now = clock_now();
+        if (w->patience > 0.0 && now - begun >= w->patience)
+            return err_set(err, ST_IO, "it did not answer for %.3g s", w->patience);
+        stopped = stopped > 0.0 || !ctl_stopped(w->ctl) ? stopped : now;
+        if (stopped > 0.0 && now - stopped >= 1e-3 * WIRE_STOPPED_MS)
+            return err_set(err, ST_IO, "it did not answer when it was stopped");
     }
 }
 
@@ -114,6 +118,13 @@ bool wire_waits(const struct wire *w, int milliseconds)
     struct pollfd p = { .fd = w->in, .events = POLLIN };
 
     return poll(&p, 1, milliseconds) > 0;
+}
+
+bool wire_takes(const struct wire *w)
+{
+    struct pollfd p = {.fd = w->out, .events = POLLOUT};
+
+    return poll(&p, 1, 0) > 0;
 }
 
 /* Finds the build identification of the program itself, the first object that is listed. */

@@ -4,6 +4,8 @@
 #ifndef GPDESK_WIRE_H
 #define GPDESK_WIRE_H
 
+#include "compute/ctl.h"
+
 #include "base/status.h"
 
 #include <stddef.h>
@@ -43,8 +45,14 @@ struct wire_done {
 };
 
 /* The two ends of a connection as descriptors, which may be the same; `patience`: seconds without
- * a byte after which the other side counts as hung (0: no limit). */
-struct wire { int in, out; double patience; };
+ * a byte after which the other side counts as hung (0: no limit).  ctl: once it is stopped, so does
+ * a side that is silent for WIRE_STOPPED_MS (NULL: nothing stops). */
+enum { WIRE_STOPPED_MS = 40, WIRE_LOOK_MS = 20 };
+struct wire {
+    int in, out;
+    double patience;
+    const struct ctl *ctl;
+};
 /* All of them return IO when the other side has ended or is hung, and the message says which. */
 enum status wire_begin(const struct wire *, enum wire_kind, uint64_t bytes, struct err *err);
 enum status wire_put(const struct wire *, const void *, size_t bytes, struct err *err);
@@ -55,6 +63,8 @@ enum status wire_skip(const struct wire *, uint64_t bytes, struct err *err);
 enum status wire_next(const struct wire *, struct wire_head *, struct err *err);
 /* Waits for a byte; false after so many milliseconds. */
 bool wire_waits(const struct wire *, int milliseconds);
+/* Whether a small message can be written at once. */
+bool wire_takes(const struct wire *);
 /* What this program tells. */
 void wire_hello_of(struct wire_hello *, size_t threads);
 /* Ends all strings where they are; false where version, program or build are not ours. */

@@ -42,8 +42,8 @@ static enum status likeliest(const struct source *train, const struct fit_opts *
                              const struct tools *on, double *amplitude, double *noise,
                              struct err *err)
 {
-    const struct fop_opts fo = { .pool = on->pool, .precision = PREC_DOUBLE,
-                                 .row_scale = train->row_scale };
+    const struct fop_opts fo = {
+        .pool = on->pool, .ctl = on->ctl, .precision = PREC_DOUBLE, .row_scale = train->row_scale};
     const struct nmll_bounds within = { { 1e-6, 1e3 }, { 1e-4, 1e2 } };
     const struct nmll_ask ask = { .t = o->targets, .y = y, .hp = o->hp,
                                   .nhp = kernel_nhp(&o->kernel), .scale = NMLL_BEST,

@@ -60,8 +60,10 @@ static enum status search_ratio(struct work *w, struct advice *a, struct err *er
 {
     const bool rows = model_refine_by_rows(w->src->n, a->M);
     const size_t M = rows || a->M < AUTO_VARIANCE ? a->M : AUTO_VARIANCE;
-    const struct fop_opts fo = { .pool = w->pool, .precision = w->o->precision,
-                                 .row_scale = w->src->row_scale };
+    const struct fop_opts fo = {.pool = w->pool,
+                                .ctl = w->ctl,
+                                .precision = w->o->precision,
+                                .row_scale = w->src->row_scale};
     struct model_map z = { .f = NULL };
     struct phase_ctl phase;
     struct gram_factor g = { .ratio = a->ratio,
@@ -123,8 +125,10 @@ static enum status sketch_kernel(struct work *w, const struct spectrum_ask *ask,
 static enum status sketch_features(struct work *w, const struct spectrum_ask *ask,
                                    struct advice *a, struct spectrum *half, struct err *err)
 {
-    const struct fop_opts fo = { .pool = w->pool, .precision = w->o->precision,
-                                 .row_scale = w->src->row_scale };
+    const struct fop_opts fo = {.pool = w->pool,
+                                .ctl = w->ctl,
+                                .precision = w->o->precision,
+                                .row_scale = w->src->row_scale};
     struct model_map z = { .f = NULL };
     enum status rc = model_open(&w->model, a->M, w->src, &fo, w->be, &z, err);
 

@@ -89,7 +89,7 @@ enum status neighbours_measure(const struct neighbours_opts *o, const struct sou
                                const struct source *one, struct neighbour *out,
                                const struct ctl *ctl, struct err *err)
 {
-    const struct fop_opts fo = { .pool = o->pool, .precision = PREC_FLOAT };
+    const struct fop_opts fo = {.pool = o->pool, .ctl = ctl, .precision = PREC_FLOAT};
 
     if (neighbours_exact(o->kernel))
         return measure_exact(o, all, one, out, ctl, err);

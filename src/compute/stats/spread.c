@@ -138,7 +138,7 @@ enum status spread_of_all(struct model *m, struct err *err)
 enum status spread_at(const struct model *m, const struct source *src, double *s,
                       const struct tools *on, struct err *err)
 {
-    const struct fop_opts fo = { .pool = on->pool, .precision = PREC_DOUBLE };
+    const struct fop_opts fo = {.pool = on->pool, .ctl = on->ctl, .precision = PREC_DOUBLE};
     const size_t n = src->n, c = m->nspread;
     struct model_map z = { .f = NULL };
     struct model own = *m; /* with the hyperparameters of the scale */

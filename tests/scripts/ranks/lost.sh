@@ -19,6 +19,15 @@ start() { # out: a fit by three ranks, until they work
     front=$!
     await all_work
 }
+# Ctrl-C is answered long before a process that hangs counts as lost, which takes 20 s; bounds are
+# wide, since a machine may be busy.
+interrupted() { # name
+    began=$(date +%s)
+    kill -INT $front
+    wait $front
+    is "$1" $? 130
+    ok "$1: at once" test $(($(date +%s) - began)) -lt 12
+}
 start killed.csv
 result $? "three ranks iterate" "$(cat killed.csv.txt)"
 set -- $(children_of $front)
@@ -33,7 +42,8 @@ kill -9 $(children_of $front)
 wait $front
 is "all are killed" $? 0
 ok "and the front end goes on alone" cmp one.csv all.csv
-has "and says so" "$(cat all.csv.txt)" 'warning\[rank'
+has "and says so" "$(cat all.csv.txt)" 'warning\[ranks\].*went on alone'
+is "once, and of no device" "$(grep -c 'warning\[\(rank\|device-lost\)' all.csv.txt)" 1
 start front.csv
 result $? "three ranks once more" "$(cat front.csv.txt)"
 ranks=$(children_of $front)
@@ -50,4 +60,23 @@ wait $front
 left=
 for rank in $ranks; do await "gone $rank" || left="$left $rank"; done
 is "Ctrl-C ends them" "$left" ''
+start hung.csv
+result $? "three ranks of which one will hang" "$(cat hung.csv.txt)"
+ranks=$(children_of $front)
+set -- $ranks
+kill -STOP "$2"
+interrupted "Ctrl-C while a rank hangs"
+left=
+for rank in $ranks; do await "gone $rank" || left="$left $rank"; done
+is "and it is not left" "$left" ''
+# A host that does not answer at all.
+printf '#!/bin/sh\necho $$ >asleep\nexec sleep 100\n' >ssh
+chmod +x ssh
+GPDESK_SSH=$dir/ssh "$gpdesk" --hosts a:1 -e "$fit=silent.csv" >said 2>&1 </dev/null &
+front=$!
+await 'test -s asleep'
+interrupted "Ctrl-C while a host is waited for"
+await "gone $(cat asleep)"
+result $? "its ssh is ended" "$(cat said)"
+ok "and nothing is said of lost processes" sh -c '! grep -q "warning.rank" said'
 finish

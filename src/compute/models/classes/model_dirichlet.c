@@ -263,7 +263,7 @@ enum status model_dirichlet_variances(const struct prediction *p, struct fop *f,
 enum status model_dirichlet_means(struct prediction *p, struct model_map *z, struct err *err)
 {
     const struct model *m = p->m;
-    const struct fop_opts fo = { .pool = p->on.pool, .precision = m->precision };
+    const struct fop_opts fo = {.pool = p->on.pool, .ctl = p->on.ctl, .precision = m->precision};
 
     if (m->nstate < 1 + m->t)
         return err_set(err, ST_STATE, "the model keeps no means of its classes: fit again");
