@@ -16,7 +16,7 @@ enum {
     PIECE_ROWS = 64,    /* rows of them that a task makes */
     OWN_CHUNKS = 4,     /* chunks in a block of a task's own */
     SKETCH_ROWS = 128,  /* rows and columns of Z Omega that a task makes */
-    SKETCH_COLS = 256,
+    SKETCH_COLS = 128,
     TILE = 512,         /* edge of a tile of the result, */
     TILE_LEAST = 256,   /* less where there are not TASKS tiles, */
     TILE_UNITS = 256,   /* on matrix units */

@@ -791,6 +791,24 @@ enum status fop_dgram(struct fop *f, size_t ihp, double *C, const struct ctl *ct
     return rc;
 }
 
+/* A column of the test matrix in the precision of the features. */
+struct omega { const struct panel *p; const double *from; };
+
+static void omega_column(void *ctx, size_t column, size_t worker)
+{
+    const struct omega *o = ctx;
+    const size_t M = o->p->f->M;
+    char *to = o->p->omega + column * M * o->p->size;
+
+    (void)worker;
+    for (size_t i = 0; i < M; i++) {
+        if (o->p->dbl)
+            ((double *)(void *)to)[i] = o->from[column * M + i];
+        else
+            ((float *)(void *)to)[i] = (float)o->from[column * M + i];
+    }
+}
+
 /* Y = Z'(Z Omega) from a formed matrix, on the device, or by blocks of rows. */
 static enum status sketch(struct fop *f, size_t L, const double *Omega, double *Y, bool rough,
                           const struct ctl *ctl, struct err *err)
@@ -816,12 +834,7 @@ static enum status sketch(struct fop *f, size_t L, const double *Omega, double *
         rc = p->omega ? ST_OK : ST_NOMEM;
     }
     if (rc == ST_OK) {
-        for (size_t i = 0; i < f->M * L; i++) {
-            if (p->dbl)
-                ((double *)(void *)p->omega)[i] = Omega[i];
-            else
-                ((float *)(void *)p->omega)[i] = (float)Omega[i];
-        }
+        pool_run(f->pool, L, omega_column, &(struct omega){ p, Omega });
         rc = panel_run(p, Y, f->M, NULL, PHASE_SKETCH, ctl, err);
     }
     fop_panel_free(p);

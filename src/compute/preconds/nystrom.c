@@ -30,30 +30,92 @@ struct nystrom {
     double *Omega, *Y; /* M x L; at the end Omega holds U */
     double *T, *W, *t; /* workspace: L x L, L x L, L */
     int passes;
+    bool orthonormal;       /* Omega's columns are, to rounding */
     const double *diagonal; /* M: G is this diagonal matrix, A and f are NULL; else NULL */
     struct err *err;
 };
+
+/* Work on columns of M x L matrices, one column a task. */
+struct columns {
+    const struct nystrom *s;
+    bool copy, round; /* Omega := Y first; rounds Omega to float32 */
+    double nu;        /* Y += nu Omega */
+    double *each;     /* L: the largest |Y| of a column, or a sum of squares */
+    double scale;
+};
+
+static void omega_column(void *ctx, size_t column, size_t worker)
+{
+    const struct columns *c = ctx;
+    const size_t M = c->s->M;
+    double *omega = c->s->Omega + column * M;
+
+    (void)worker;
+    if (c->copy)
+        memcpy(omega, c->s->Y + column * M, M * sizeof *omega);
+    for (size_t i = 0; c->round && i < M; i++)
+        omega[i] = (double)(float)omega[i];
+}
+
+static void largest_of_column(void *ctx, size_t column, size_t worker)
+{
+    const struct columns *c = ctx;
+    const double *y = c->s->Y + column * c->s->M;
+    double most = 0.0;
+
+    (void)worker;
+    for (size_t i = 0; i < c->s->M; i++)
+        most = fmax(most, fabs(y[i]));
+    c->each[column] = most;
+}
+
+static void squares_of_column(void *ctx, size_t column, size_t worker)
+{
+    const struct columns *c = ctx;
+    const double *y = c->s->Y + column * c->s->M;
+    double sum = 0.0;
+
+    (void)worker;
+    for (size_t i = 0; i < c->s->M; i++)
+        sum += (y[i] / c->scale) * (y[i] / c->scale);
+    c->each[column] = sum;
+}
+
+static void shift_column(void *ctx, size_t column, size_t worker)
+{
+    const struct columns *c = ctx;
+    const size_t M = c->s->M;
+
+    (void)worker;
+    for (size_t i = column * M; i < (column + 1) * M; i++)
+        c->s->Y[i] += c->nu * c->s->Omega[i];
+}
 
 /* The sketch of a float32 feature operator rounds Omega.  It is rounded here first, so that
  * T = Omega'G Omega is formed with the same matrix that was multiplied. */
 static void round_to_operator(const struct nystrom *s)
 {
-    if (s->f && fop_precision(s->f) == PREC_FLOAT)
-        for (size_t i = 0; i < s->M * s->L; i++)
-            s->Omega[i] = (double)(float)s->Omega[i];
+    struct columns c = { .s = s, .round = s->f && fop_precision(s->f) == PREC_FLOAT };
+
+    if (c.round)
+        pool_run(s->pool, s->L, omega_column, &c);
 }
 
-/* |A|_F of n numbers, scaled by the largest so that no square overflows. */
-static double frobenius(size_t n, const double *A)
+/* |Y|_F, scaled by the largest entry so that no square overflows. */
+static double frobenius(const struct nystrom *s)
 {
-    double scale = 0.0, sum = 0.0;
-    for (size_t i = 0; i < n; i++)
-        scale = fmax(scale, fabs(A[i]));
-    if (scale == 0.0 || !isfinite(scale))
-        return scale;
-    for (size_t i = 0; i < n; i++)
-        sum += (A[i] / scale) * (A[i] / scale);
-    return scale * sqrt(sum);
+    struct columns c = { .s = s, .each = s->t };
+    double sum = 0.0;
+
+    pool_run(s->pool, s->L, largest_of_column, &c);
+    for (size_t j = 0; j < s->L; j++)
+        c.scale = fmax(c.scale, s->t[j]);
+    if (c.scale == 0.0 || !isfinite(c.scale))
+        return c.scale;
+    pool_run(s->pool, s->L, squares_of_column, &c);
+    for (size_t j = 0; j < s->L; j++)
+        sum += s->t[j];
+    return c.scale * sqrt(sum);
 }
 
 /* T <- (T + T') / 2, T = Omega'Y (L x L).  In exact arithmetic T is symmetric, so that its skew
@@ -61,14 +123,17 @@ static double frobenius(size_t n, const double *A)
  * ~ 2 |E|_F / sqrt(L). */
 static double symmetric_core(const struct nystrom *s)
 {
+    enum { EDGE = 32 }; /* of tiles: rows and columns of L entries are far apart */
     const size_t L = s->L;
     double skew = 0.0;
-    for (size_t j = 0; j < L; j++)
-        for (size_t i = j + 1; i < L; i++) {
-            const double a = s->T[i + j * L], b = s->T[j + i * L];
-            s->T[i + j * L] = s->T[j + i * L] = 0.5 * (a + b);
-            skew += (a - b) * (a - b);
-        }
+    for (size_t jb = 0; jb < L; jb += EDGE)
+        for (size_t ib = jb; ib < L; ib += EDGE)
+            for (size_t j = jb; j < L && j < jb + EDGE; j++)
+                for (size_t i = ib > j ? ib : j + 1; i < L && i < ib + EDGE; i++) {
+                    const double a = s->T[i + j * L], b = s->T[j + i * L];
+                    s->T[i + j * L] = s->T[j + i * L] = 0.5 * (a + b);
+                    skew += (a - b) * (a - b);
+                }
     return 2.0 * sqrt(skew / (double)L);
 }
 
@@ -98,7 +163,8 @@ static enum status sketch(const struct nystrom *s, int pass)
     ctl_tell(s->ctl, PHASE_PRECOND, (size_t)pass, (size_t)s->passes + 1, NAN);
     enum status rc = ST_OK;
     if (pass > 0) {
-        memcpy(s->Omega, s->Y, s->M * s->L * sizeof *s->Omega);
+        struct columns c = { .s = s, .copy = true };
+        pool_run(s->pool, s->L, omega_column, &c);
         rc = blas_dqr(s->pool, s->M, s->L, s->Omega, s->M, s->err);
     }
     round_to_operator(s);
@@ -116,7 +182,7 @@ static enum status sketch(const struct nystrom *s, int pass)
 static enum status square_root(const struct nystrom *s, double *nu)
 {
     const size_t M = s->M, L = s->L;
-    const double size = frobenius(M * L, s->Y);
+    const double size = frobenius(s);
     if (!isfinite(size))
         return err_set(s->err, ST_RANGE, "the sketch of Z'Z is not finite");
     enum status rc = blas_dgemm(s->pool, true, false, L, L, M, 1.0, s->Omega, M, s->Y, M, 0.0,
@@ -127,8 +193,7 @@ static enum status square_root(const struct nystrom *s, double *nu)
     rc = shifted_factor(s, nu);
     if (rc != ST_OK)
         return rc;
-    for (size_t i = 0; i < M * L; i++)
-        s->Y[i] += *nu * s->Omega[i];
+    pool_run(s->pool, L, shift_column, &(struct columns){ .s = s, .nu = *nu });
     return blas_dtrsm_right(s->pool, true, M, L, s->W, L, s->Y, M, s->err);
 }
 
@@ -186,7 +251,7 @@ static enum status by_blas(struct nystrom *s, bool qr, double *ev)
     if (rc == ST_OK) {
         s->W = s->T + L * L;
         s->t = s->W + L * L;
-        if (qr)
+        if (qr && !s->orthonormal)
             rc = blas_dqr(s->pool, M, L, s->Omega, M, s->err);
     }
     for (int pass = 0; rc == ST_OK && pass < s->passes; pass++)
@@ -355,6 +420,7 @@ static enum status draw_and_run(const struct linop *A, const struct precond_opts
         s.passes = s.passes > 1 ? s.passes - 1 : 1;
     } else {
         rc = draw_omega(&d, srht, A->pool, err);
+        s.orthonormal = srht && (d.M & (d.M - 1)) == 0;
     }
     s.Omega = d.Omega;
     /* Hadamard columns are orthonormal when M is a power of two; otherwise the QR is needed. */
