@@ -423,8 +423,8 @@ static double distance_to_identity(size_t n, const double *G)
 }
 
 /* The Cholesky factor of G + shift I, with a shift of 0 first, then 20 n eps, growing tenfold until
- * the factor exists.  The upper triangle keeps G for the next attempt; the diagonal (about 1) is
- * restored from d. */
+ * the factor exists.  The upper triangle keeps G, which has both, for the next attempt; the
+ * diagonal (about 1) is restored from d. */
 static enum status shifted_potrf(struct pool *pool, size_t n, double *G, double *d,
                                  struct err *err)
 {
@@ -432,7 +432,7 @@ static enum status shifted_potrf(struct pool *pool, size_t n, double *G, double 
         d[i] = G[i + i * n];
     double shift = 0.0;
     for (int attempt = 0; attempt < 8; attempt++) {
-        for (size_t j = 0; j < n; j++) {
+        for (size_t j = 0; attempt && j < n; j++) {
             G[j + j * n] = d[j] + shift;
             for (size_t i = j + 1; i < n; i++)
                 G[i + j * n] = G[j + i * n];
