@@ -15,7 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STEPS = 200, SUBSETS = 4, ROWS = 20000, HALVINGS = 8, LOOKS = 20,
+/* LOOKS: at rows kept aside, spread over the steps; LOOK_EVERY: steps from one to the next at most,
+ * because the noise has no bound before the first. */
+enum { STEPS = 200, SUBSETS = 4, ROWS = 20000, HALVINGS = 8, LOOKS = 20, LOOK_EVERY = 50,
        WATCHED_LABELS = 20000 /* classes times rows that are kept aside, at most */ };
 static const double RATE = 0.01, WATCHED = 0.1;
 /* The rate of hyperparameters, amplitude and noise, times that of weights.  The noise variance
@@ -182,6 +184,14 @@ static void move(struct learner *l, double falling, size_t since)
     learn_target_hold(&l->to, l->o);
 }
 
+/* Steps from one look to the next. */
+static size_t look_every(const struct learner *l)
+{
+    const size_t each = l->steps / LOOKS ? l->steps / LOOKS : 1;
+
+    return each < LOOK_EVERY ? each : LOOK_EVERY;
+}
+
 /* All steps; stopped early it keeps the best so far. */
 static enum status descend(struct learner *l, struct err *err)
 {
@@ -212,7 +222,7 @@ static enum status descend(struct learner *l, struct err *err)
                 keep(l, step + 1);
         }
         l->watched_last = l->watched_error = NAN;
-        if ((step + 1) % (l->steps / LOOKS ? l->steps / LOOKS : 1) == 0 || step + 1 == l->steps)
+        if ((step + 1) % look_every(l) == 0 || step + 1 == l->steps)
             rc = look(l, step + 1, err);
         if (rc == ST_OK)
             rc = trace(l, now, err);
