@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/outfile.h"
+#include "base/readat.h"
 #include "base/text.h"
 #include "compute/ctl.h"
 
@@ -292,10 +293,11 @@ static enum status write_bytes(struct job *j, const struct buf *b, struct err *e
     return close(fd) == 0 ? publish(j, err) : bad(j, err, "cannot be written");
 }
 
-enum whole { WHOLE, CUT, NOTHING };
+enum whole { WHOLE, CUT, NOTHING, UNREAD };
 
 /* Checks whether the file made by gnuplot is complete. gnuplot ignores failed writes, so that its
- * exit status says nothing: after a full disk only the end of the file is missing. */
+ * exit status says nothing: after a full disk only the end of the file is missing.  UNREAD: the
+ * disk refused, and errno says why. */
 static enum whole inspect(const char *file, const struct format *fmt)
 {
     const size_t nh = strlen(fmt->head), nt = strlen(fmt->tail);
@@ -306,12 +308,19 @@ static enum whole inspect(const char *file, const struct format *fmt)
 
     if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
         const off_t from = st.st_size > (off_t)sizeof tail ? st.st_size - (off_t)sizeof tail : 0;
-        ssize_t n = pread(fd, tail, sizeof tail, from);
+        ssize_t n = readat(fd, tail, sizeof tail, from);
+        const ssize_t first = n < 0 ? n : readat(fd, head, nh, 0);
+        if (first < 0) {
+            const int why = errno;
+            close(fd);
+            errno = why;
+            return UNREAD;
+        }
         while (n > 0 && strchr(" \r\n", tail[n - 1]) != NULL && tail[n - 1] != '\0')
             n--;
         found = CUT;
-        if (pread(fd, head, nh, 0) == (ssize_t)nh && memcmp(head, fmt->head, nh) == 0 &&
-            n >= (ssize_t)nt && memcmp(tail + n - nt, fmt->tail, nt) == 0)
+        if (first == (ssize_t)nh && memcmp(head, fmt->head, nh) == 0 && n >= (ssize_t)nt &&
+            memcmp(tail + n - nt, fmt->tail, nt) == 0)
             found = WHOLE;
     }
     if (fd >= 0)
@@ -319,7 +328,7 @@ static enum whole inspect(const char *file, const struct format *fmt)
     return found;
 }
 
-enum run { RUN_OK, RUN_FAILED, RUN_CUT, RUN_TIMEOUT, RUN_MISSING, RUN_STOPPED };
+enum run { RUN_OK, RUN_FAILED, RUN_CUT, RUN_UNREAD, RUN_TIMEOUT, RUN_MISSING, RUN_STOPPED };
 
 enum { ASK_MS = 100 }; /* how often to check whether to stop */
 
@@ -397,7 +406,10 @@ static void explain(struct job *j, enum run result, struct err *err)
 {
     const char *name = buf_str(&j->name);
 
-    if (result == RUN_CUT || result == RUN_FAILED) {
+    if (result == RUN_UNREAD) {
+        err_system(err, errno, "write", "%s: what gnuplot drew cannot be read: %s", name,
+                   strerror(errno));
+    } else if (result == RUN_CUT || result == RUN_FAILED) {
         errno = probe(j);
         if (errno != 0)
             bad(j, err, "gnuplot could not write it");
@@ -443,7 +455,7 @@ static enum run run_gnuplot(struct job *j, const char *term, struct err *err)
         log_info("gnuplot: %s", buf_str(&complaints));
     if (result == RUN_OK) {
         const enum whole w = inspect(j->made, &format[j->kind]);
-        result = w == CUT ? RUN_CUT : w == NOTHING ? RUN_FAILED : RUN_OK;
+        result = w == CUT ? RUN_CUT : w == NOTHING ? RUN_FAILED : w == UNREAD ? RUN_UNREAD : RUN_OK;
     }
     explain(j, result, err);
 done:

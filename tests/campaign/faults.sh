@@ -39,6 +39,16 @@ is "import: no run lacks a part for one refused request" "$rc" 0
 rc=$?
 sed 's/^/# /' said
 is "resume: no run is taken for damaged for want of memory" "$rc" 0
+# A read that is refused is no damage (SQLite calls it so), and one that gives a part is made again:
+# every read, for they are few.
+for row in "batch EIO" "export EIO" "export EINTR" "export short"; do
+    # shellcheck disable=SC2086
+    set -- $row
+    "$drive" --scene="$1" --class=read --error="$2" --step=1 >said 2>&1
+    rc=$?
+    sed 's/^/# /' said
+    is "$1: reads that end with $2 are told as such, or made again" "$rc" 0
+done
 # What there is no memory for on the command line is no mistake of its words: requests about 202.
 "$drive" --scene=import --class=alloc --first=196 --last=208 >said 2>&1
 rc=$?

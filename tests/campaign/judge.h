@@ -8,15 +8,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { PATH = 5000, LIMIT_MS = 60000, TEXT = 1 << 20, FINDS_SHOWN = 12 };
+enum { PATH = 5000, LIMIT_MS = 60000, OPENS_MS = 1000, TEXT = 1 << 20, FINDS_SHOWN = 12 };
 
 /* What all processes of a row have counted; shared memory. */
 struct sum {
     size_t runs, whole, warned, told, killed, found;
+    size_t opens_ms; /* the most of the processor that opening a session took */
 };
 extern struct sum *sum;
 extern char program[PATH], shim[PATH], top[PATH], self_path[PATH];
 extern bool verbose;
+extern size_t run_ms; /* of the processor, that the last run() took with its children */
 
 /* One run that is judged.  whole: the directory of the run without faults. */
 struct job {

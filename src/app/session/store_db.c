@@ -8,6 +8,7 @@
 
 #include "data/checksum.h"
 #include "base/mem.h"
+#include "base/readat.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -83,6 +84,12 @@ static bool unread(struct sdb *s)
            why == EIO;
 }
 
+static enum status not_read(struct sdb *s, struct err *err)
+{
+    s->last = SQLITE_IOERR;
+    return err_system(err, EIO, "session", "%s cannot be read: %s", s->shown, strerror(EIO));
+}
+
 /* Translates a failure of SQLite into our words. */
 static enum status failed(struct sdb *s, struct err *err)
 {
@@ -102,11 +109,7 @@ static enum status failed(struct sdb *s, struct err *err)
     case SQLITE_LOCKED:
         return store_db_locked(where, err);
     case SQLITE_CORRUPT:
-        if (unread(s)) {
-            s->last = SQLITE_IOERR;
-            return err_system(err, EIO, "session", "%s cannot be read: %s", where, strerror(EIO));
-        }
-        return damaged(where, sqlite3_errmsg(s->db), err);
+        return unread(s) ? not_read(s, err) : damaged(where, sqlite3_errmsg(s->db), err);
     case SQLITE_NOTADB:
         return no_session(where, err);
     case SQLITE_NOMEM:
@@ -260,7 +263,7 @@ static enum status check_header(const char *shown, int fd, off_t size, struct er
 
     if (size == 0)
         return ST_OK;
-    const ssize_t n = pread(fd, h, sizeof h, 0);
+    const ssize_t n = readat(fd, h, sizeof h, 0);
     if (n < 0)
         return err_system(err, errno, "session", "%s: %s", shown, strerror(errno));
     return n < SDB_HEADER ? no_session(shown, err) : store_db_check_header(h, size, shown, err);
@@ -439,6 +442,8 @@ static enum status quick_check(struct sdb *s, struct err *err)
     const char *word = rc == SQLITE_ROW ? (const char *)sqlite3_column_text(q, 0) : NULL;
     if (rc != SQLITE_ROW && rc != SQLITE_DONE) {
         st = failed(s, err);
+    } else if ((!word || strcmp(word, "ok") != 0) && unread(s)) {
+        st = not_read(s, err); /* it lists the page among the damaged ones */
     } else if (!word || strcmp(word, "ok") != 0) {
         char line[160];
         snprintf(line, sizeof line, "%s", word ? word : "no answer");
@@ -789,7 +794,16 @@ enum status store_db_copy(struct sdb *s, const char *path, struct err *err)
     if (!q)
         return ST_IO;
     sqlite3_bind_text(q, 1, path, -1, SQLITE_STATIC);
-    return run_once(s, q, err);
+    enum status rc = run_once(s, q, err);
+    /* The copy may be what a disk refuses to read, which SQLite calls damage of either. */
+    if (rc != ST_OK && (sqlite3_extended_errcode(s->db) & 0xff) == SQLITE_CORRUPT) {
+        err_clear(err);
+        rc = quick_check(s, err);
+        if (rc == ST_OK)
+            rc = err_system(err, EIO, "session", "the copy of %s cannot be read: %s", s->shown,
+                            strerror(EIO));
+    }
+    return rc;
 }
 
 /* Binds text, integers and doubles in order: 't', 'i', 'd' in `types`. */

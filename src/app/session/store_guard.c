@@ -17,6 +17,7 @@
 
 #include "base/mem.h"
 #include "base/outfile.h"
+#include "base/readat.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -44,7 +45,8 @@ struct journal {
     int fd;
     off_t size;
     uint32_t page, sector, pages_before;
-    bool has_first;                      /* it contains a copy of page 1 */
+    bool has_first; /* it contains a copy of page 1 */
+    int why;        /* errno of a read that was refused, or 0 */
 };
 
 static uint32_t big_endian(const unsigned char *p)
@@ -95,10 +97,14 @@ static enum status look_at(const char *path, const char *shown, const char *tail
     return ST_OK;
 }
 
-/* Reads exactly n bytes. Returns false at the end of the file or on an error. */
-static bool read_at(int fd, void *to, size_t n, off_t at)
+/* Reads exactly n bytes. Returns false at the end of the file or on an error, which j keeps. */
+static bool read_at(struct journal *j, void *to, size_t n, off_t at)
 {
-    return pread(fd, to, n, at) == (ssize_t)n;
+    const ssize_t have = readat(j->fd, to, n, at);
+
+    if (have < 0)
+        j->why = errno;
+    return have == (ssize_t)n;
 }
 
 /* Reads the header at `at`. *records: the number of records that follow it. */
@@ -106,7 +112,7 @@ static bool journal_header(struct journal *j, off_t at, uint64_t *records)
 {
     unsigned char h[JOURNAL_HEADER];
 
-    if (!read_at(j->fd, h, sizeof h, at) || memcmp(h, journal_magic, sizeof journal_magic) != 0)
+    if (!read_at(j, h, sizeof h, at) || memcmp(h, journal_magic, sizeof journal_magic) != 0)
         return false;
     const uint32_t sector = big_endian(h + 20), page = big_endian(h + 24), n = big_endian(h + 8);
     if (at == 0) {
@@ -125,12 +131,12 @@ static bool journal_header(struct journal *j, off_t at, uint64_t *records)
 /* SQLite writes the magic of a header last, over zeros. If the program was killed within that
  * write, a part of it stands there; nothing in the database was changed yet, and SQLite rolls
  * nothing back. */
-static bool torn_magic(const struct journal *j)
+static bool torn_magic(struct journal *j)
 {
     unsigned char h[sizeof journal_magic + 4];
     size_t n = 0;
 
-    if (!read_at(j->fd, h, sizeof h, 0))
+    if (!read_at(j, h, sizeof h, 0))
         return false;
     while (n < sizeof journal_magic && h[n] == journal_magic[n])
         n++;
@@ -152,7 +158,7 @@ static enum status journal_pages(struct journal *j, const char *shown, struct er
         at += j->sector;
         for (uint64_t i = 0; i < records; i++, at += j->page + RECORD_EXTRA) {
             unsigned char h[4 + SDB_HEADER];
-            if (!read_at(j->fd, h, sizeof h, at))
+            if (!read_at(j, h, sizeof h, at))
                 return ST_OK; /* it is cut off; SQLite stops here, too */
             if (big_endian(h) != 1)
                 continue;
@@ -184,14 +190,17 @@ static enum status check_journal(const char *path, const char *shown, off_t sess
     if (j.fd < 0)
         return err_system(err, errno, "session", "%s-journal: %s", shown, strerror(errno));
     enum status rc = ST_OK;
-    if (size >= SUPER_TAIL && read_at(j.fd, tail, sizeof tail, size - (off_t)sizeof tail) &&
+    if (size >= SUPER_TAIL && read_at(&j, tail, sizeof tail, size - (off_t)sizeof tail) &&
         memcmp(tail, journal_magic, sizeof tail) == 0)
         rc = refuse(shown, "-journal", "names a second file that opening it would remove", err);
-    else if (read_at(j.fd, &first, 1, 0) && first != 0)
+    else if (read_at(&j, &first, 1, 0) && first != 0)
         rc = journal_pages(&j, shown, err);
     close(j.fd);
-    if (rc == ST_OK && first != 0 &&
-        size > 2 * (session + (off_t)j.pages_before * j.page) + SLACK)
+    if (j.why != 0) { /* what was not read is not known to be harmless, nor to be anything else */
+        err_clear(err);
+        rc = err_system(err, j.why, "session", "%s-journal: %s", shown, strerror(j.why));
+    }
+    if (rc == ST_OK && first != 0 && size > 2 * (session + (off_t)j.pages_before * j.page) + SLACK)
         rc = refuse(shown, "-journal", "is larger than the session that it belongs to", err);
     g->hot = first != 0;
     g->has_first = j.has_first;
@@ -264,7 +273,7 @@ static enum status copy_file(int in, const char *to, const char *shown, struct e
     char some[1 << 16];
     ssize_t n = out < 0 ? -1 : 0;
 
-    while (n >= 0 && (n = read(in, some, sizeof some)) > 0)
+    for (off_t from = 0; n >= 0 && (n = readat(in, some, sizeof some, from)) > 0; from += n)
         for (ssize_t at = 0; at < n;) {
             const ssize_t k = write(out, some + at, (size_t)(n - at));
             if (k < 0 && errno != EINTR) {
