@@ -803,6 +803,7 @@ START_TEST(a_result_that_lost_a_part_is_not_printed)
 {
     struct rec_writer w;
     struct rec r;
+    struct buf line = {0};
     char said[400] = "";
     FILE *out = tmpfile();
 
@@ -812,6 +813,13 @@ START_TEST(a_result_that_lost_a_part_is_not_printed)
     rec_str(&r, "run", "r1");
     err_nomem(NULL, 8, "a name");
     w.sink.take(w.sink.ctx, &r);
+    rec_free(&r);
+    rec_init(&r, REC_RESULT, "export"); /* for a file: no half of it is written there either */
+    rec_str(&r, "program", "gpdesk");
+    r.json.failed = true;
+    rec_json_line(&r, &line);
+    ck_assert(line.failed);
+    buf_free(&line);
     rec_free(&r);
     rec_init(&r, REC_RESULT, "fit");
     rec_str(&r, "run", "r2");

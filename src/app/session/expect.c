@@ -91,6 +91,8 @@ static void put_value(const struct run *r, const char *name, struct buf *out)
 {
     struct value *v = mem_calloc(1, sizeof *v, "a figure", NULL);
 
+    if (!v)
+        out->failed = true; /* a script that expects less is not the one that was asked for */
     if (v && value_of(r, name, v) && (*v->word || isfinite(v->v[0]))) {
         buf_printf(out, "%s%s", out->len ? ", " : "", name);
         if (*v->word)

@@ -605,6 +605,7 @@ static void put_expected(struct buf *out, const struct line *all, size_t n, cons
         return;
     struct buf figures = { 0 };
     expect_figures(r, is(s, "score"), &figures);
+    out->failed |= figures.failed;
     if (figures.len) {
         buf_printf(out, "expect %s %s\n", id, buf_str(&figures));
         ++*checks;

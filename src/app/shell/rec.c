@@ -204,6 +204,8 @@ void rec_json_line(const struct rec *r, struct buf *out)
     }
     members(r, out);
     buf_puts(out, "}\n");
+    if (r->type == REC_RESULT && !whole(r)) /* it may be on its way into a file */
+        out->failed = true;
 }
 
 /* Appends text line by line, escaped for a terminal, with `indent` in front of all lines but the
