@@ -113,23 +113,33 @@ static double on_line(double a, double b, double times)
     return fmax(a + (b - a) * (times - 1.0), 0.0);
 }
 
+/* The same for seconds of few tasks: those that change by less than a quarter while n doubles do
+ * not depend on n, and a line would multiply their scatter. */
+static double steady(double a, double b, double times)
+{
+    return fabs(b - a) < 0.25 * a ? 0.5 * (a + b) : on_line(a, b, times);
+}
+
 /* The run of `times` as many rows as the first of two, of which the second has twice as many. */
 static struct run *continued(const struct run *a, struct run *b, double times)
 {
     struct run *r = report_need(1, sizeof *r);
 
-    r->alone = on_line(a->alone, b->alone, times);
+    r->alone = steady(a->alone, b->alone, times);
     for (size_t i = 0; i < a->phases; i++) {
         const struct stage *p = &a->phase[i], *q = phase_named(b, p->name);
         struct stage *to = phase_named(r, p->name);
-        to->jobs = fmax(on_line(p->jobs, q->jobs, times), 1.0);
-        to->tasks = fmax(on_line(p->tasks, q->tasks, times), to->jobs);
-        to->seconds = on_line(p->seconds, q->seconds, times);
-        to->alone = on_line(p->alone, q->alone, times);
+        /* Fewer jobs, of fewer iterations, do not become none. */
+        to->jobs = fmax(on_line(p->jobs, q->jobs, times), fmax(q->jobs, 1.0));
+        to->tasks = fmax(on_line(p->tasks, q->tasks, times), fmax(q->tasks, to->jobs));
+        const bool few = p->jobs == q->jobs && p->tasks == q->tasks && q->tasks < 64.0 * q->jobs;
+        to->seconds = (few ? steady : on_line)(p->seconds, q->seconds, times);
+        to->alone = steady(p->alone, q->alone, times);
         to->bytes = on_line(p->bytes, q->bytes, times);
         for (size_t c = 0; c < SIZES; c++) {
             to->rounds[c] = fmax(on_line(p->rounds[c], q->rounds[c], times),
-                                 fmax(to->jobs, to->tasks / (double)cores[c]));
+                                 fmax(q->rounds[c], to->tasks / (double)cores[c]));
+            to->rounds[c] = fmax(to->rounds[c], to->jobs);
             to->takes[c] = fmax(to->rounds[c] * to->seconds / to->tasks, to->bytes / bandwidth);
         }
     }
