@@ -11,8 +11,7 @@
 #       turn, the place z, the place f that was learned) and maps_shapes.png
 #
 # It takes half a minute.  ROWS (8000, of the circle a quarter), STEPS (150), WIDTH (96) and STARTS
-# (4, of which the best is taken: some starts end in a folded circle) may be set.  The number of
-# features is even: the torus has out=4, of which three are drawn.
+# (4, of which the best is taken: some starts end in a folded circle) may be set.
 set -e
 out=${1:-.}
 GPDESK=${GPDESK:-gpdesk}
@@ -85,7 +84,7 @@ learn() { # SHAPE DIMENSIONS FEATURES ROWS SPLIT STOP
                 print "" } }' "$work/$1.csv" "$work/$1.pca" >"$out/maps_$1.csv"
 }
 learn circle 2 2 $((ROWS / 4)) none steps
-learn torus 3 4 "$ROWS" "test=0 valid=20% seed=1" valid
+learn torus 3 3 "$ROWS" "test=0 valid=20% seed=1" valid
 command -v gnuplot >/dev/null || exit 0
 gnuplot <<END
 set datafile separator ","
@@ -110,7 +109,7 @@ set title "points near a torus"
 set xlabel "z1"; set ylabel "z2"; set zlabel "z3"
 splot "$out/maps_torus.csv" skip 1 using 3:4:5:1 with points pt 7 ps 0.25 palette notitle
 set view noequal
-set title "features of mlp(out=4): three components"
+set title "features of mlp(out=3)"
 set xlabel "first"; set ylabel "second"; set zlabel "third"
 splot "$out/maps_torus.csv" skip 1 using 6:7:8:1 with points pt 7 ps 0.25 palette notitle
 END

@@ -260,6 +260,8 @@ static void compare_along(struct whole *o, const double *g, size_t from, size_t 
 
 static const char *const expressions[] = {
     "mlp(width=6,depth=2,out=4)",
+    "mlp(width=6,depth=2,out=3)", /* odd numbers of features have a column of zeros beside */
+    "mlp(width=6,depth=1,out=3) * mlp(width=5,depth=1,out=3,norm=none) + mlp(rbf,width=4,out=1)",
     "mlp(width=6,depth=1,out=2,norm=none) * mlp(width=5,depth=2,out=4) * mlp(width=4,out=2)",
     "mlp(width=6,depth=1,out=4,rows=unit) + rbf",
     "mlp(width=6,depth=3,out=4,norm=batch)",

@@ -84,6 +84,7 @@ static const struct { const char *text; size_t parts;
     {"rbf * linear + cauchy", 0},
     {"mlp(width=6,out=4) * mlp(width=6,out=2) + rbf", 0},
     {"mlp(matern(nu=3/2),width=6,out=4)", 0},
+    {"mlp(width=6,out=3) + mlp(rbf,width=5,out=1)", 0}, /* each with a column of zeros beside */
     {"conv(rbf,width=3)", 1},
     {"convdense(cauchy,width=3)", 1},
     {"conv(matern(nu=3/2),width=5,average=full)", 1},

@@ -75,6 +75,8 @@ static const struct job mixed[] = {
     { .kernel = "mlp(width=24,out=6) * mlp(width=16,out=4)", .n = 60, .d = 4, .M = 24 },
     { .kernel = "mlp(width=24,out=6) + rbf", .n = 60, .d = 4, .M = 70 },
     { .kernel = "mlp(matern(nu=5/2),width=24,out=4)", .n = 60, .d = 4, .M = 64 },
+    { .kernel = "mlp(width=24,out=3)", .n = 60, .d = 4, .M = 4 }, /* a column of zeros beside */
+    { .kernel = "mlp(width=24,out=3) * mlp(width=16,out=3) + rbf", .n = 60, .d = 4, .M = 74 },
     { .kernel = "cnn(rbf,shape=4x3,channels=4,out=2) + linear", .n = 60, .d = 12, .M = 76 },
     { .kernel = "mlp(width=24,out=8)", .n = 60, .d = 4, .M = 8, .weighted = true },
 };

@@ -12,8 +12,9 @@
 
 enum { LINES = 6, PANELS = 4 };
 
-/* The numbers that the maps make at all places: `count` of each, place by place. */
-struct made { size_t n, count; double *z, *sd; size_t order[LINES]; };
+/* The numbers that the maps make at all places: `count` of each, place by place, of which `zeros`
+ * are columns of zeros. */
+struct made { size_t n, count, zeros; double *z, *sd; size_t order[LINES]; };
 
 static enum status make_all(const struct plots_learned_view *v, struct made *m, struct job *job,
                             struct err *err)
@@ -22,6 +23,8 @@ static enum status make_all(const struct plots_learned_view *v, struct made *m, 
 
     m->n = v->nx * v->ny;
     m->count = rc == ST_OK ? kernel_learned_numbers(v->kernel) : 0;
+    for (size_t j = 0; j < m->count; j++)
+        m->zeros += kernel_learned_zero(v->kernel, j);
     m->z = rc == ST_OK ? mem_calloc(m->n + 1, m->count * sizeof *m->z, "features", err) : NULL;
     m->sd = m->z ? m->z + m->n * m->count : NULL;
     if (rc == ST_OK && !m->z)
@@ -143,7 +146,8 @@ struct figure *plots_learned_figure(const struct plots_learned_view *v, struct j
     char title[120], where[64] = "";
 
     if (make_all(v, &m, job, err) == ST_OK) {
-        const size_t most = v->ny > 1 ? PANELS : LINES, k = m.count < most ? m.count : most;
+        const size_t most = v->ny > 1 ? PANELS : LINES, real = m.count - m.zeros;
+        const size_t k = real < most ? real : most;
         const double share = choose(&m, k);
         if (v->row)
             snprintf(where, sizeof where, ", through row %zu", v->row);
@@ -153,7 +157,7 @@ struct figure *plots_learned_figure(const struct plots_learned_view *v, struct j
                  v->ny > 1 ? "" : where);
         f = (v->ny > 1 ? panels : lines)(v, &m, k, title, err);
         const bool ok = f && figure_verdict(f, err, "%zu of %zu %ss, those that vary most here: "
-                                            "%.0f %% of the variance of all%s", k, m.count,
+                                            "%.0f %% of the variance of all%s", k, real,
                                             noun(v->kernel), 100.0 * share,
                                             v->ny > 1 ? where : "") == ST_OK;
         f = plots_finish(f, ok);

@@ -109,8 +109,7 @@ static const struct kparam cnn_params[] = {
       "28x28x3; square: as many rows as columns", NULL, NULL, &shape_text },
     { "channels", 1.0, 1e15, 16.0 + 32.0 * 1024.0, "channels of each convolution, 1 to 512, at "
       "most four: 16:32", NULL, NULL, &channels_text },
-    { "out", 2.0, NET_OUT_MOST, 64.0, "features, an even number from 2 to 1024",
-      kernel_learned_even, NULL, NULL },
+    { "out", 1.0, NET_OUT_MOST, 64.0, "features, 1 to 1024", kernel_learned_whole, NULL, NULL },
     { "norm", 0.0, 2.0, 1.0, "layer, batch or none: of each convolution", NULL,
       kernel_learned_norms, NULL },
     { "rows", 0.0, 1.0, 0.0, "plain or unit: features of length 1", NULL,

@@ -286,6 +286,7 @@ struct net_shape kernel_learned_shape(const struct kernel *, size_t t, size_t in
  * the expression has random features), 0 from kernel_learned_features where some have. */
 struct kernel_block { size_t first, count; };
 size_t kernel_learned_numbers(const struct kernel *);
+bool kernel_learned_zero(const struct kernel *, size_t number); /* stands beside an odd number */
 struct kernel_block kernel_learned_block(const struct kernel *, size_t t);
 size_t kernel_learned_copied(const struct kernel *, bool *all);
 size_t kernel_learned_features(const struct kernel *);

@@ -23,9 +23,9 @@ size_t kernel_learned_recipe(const double *params, bool alone, struct fm_step *o
     return 1;
 }
 
-bool kernel_learned_even(double v)
+bool kernel_learned_whole(double v)
 {
-    return v == 2.0 * floor(0.5 * v);
+    return v == floor(v);
 }
 
 bool kernel_learns(const struct kernel *k)
@@ -62,6 +62,14 @@ static size_t columns_at(const struct kernel *k, size_t t)
     return n;
 }
 
+/* The same with a column of zeros behind an odd number, because features come in pairs. */
+static size_t pairs_at(const struct kernel *k, size_t t)
+{
+    const size_t n = columns_at(k, t);
+
+    return n + n % 2;
+}
+
 static bool begins(const struct kernel *k, size_t t)
 {
     return kterm_learns(&k->term[t]) && (t == 0 || !k->term[t].times);
@@ -75,7 +83,7 @@ struct kernel_block kernel_learned_block(const struct kernel *k, size_t t)
         if (!begins(k, i))
             continue;
         b.first += b.count;
-        b.count = columns_at(k, i);
+        b.count = pairs_at(k, i);
     }
     return b;
 }
@@ -85,8 +93,18 @@ size_t kernel_learned_numbers(const struct kernel *k)
     size_t n = 0;
 
     for (size_t t = 0; t < k->nterms; t++)
-        n += begins(k, t) ? columns_at(k, t) : 0;
+        n += begins(k, t) ? pairs_at(k, t) : 0;
     return n;
+}
+
+bool kernel_learned_zero(const struct kernel *k, size_t number)
+{
+    for (size_t t = 0; t < k->nterms; t++) {
+        const struct kernel_block b = kernel_learned_block(k, t);
+        if (begins(k, t) && b.count > columns_at(k, t) && number == b.first + b.count - 1)
+            return true;
+    }
+    return false;
 }
 
 size_t kernel_learned_copied(const struct kernel *k, bool *all)
@@ -96,7 +114,7 @@ size_t kernel_learned_copied(const struct kernel *k, bool *all)
     *all = true;
     for (size_t t = 0; t < k->nterms; t++) {
         const bool own = k->term[t].ops->learns;
-        n += own && begins(k, t) ? columns_at(k, t) : 0;
+        n += own && begins(k, t) ? pairs_at(k, t) : 0;
         *all &= own;
     }
     return n;
@@ -182,6 +200,16 @@ enum status kernel_learned_rows(const struct kernel *k, size_t n, const double *
     return kernel_learned_rows_by(k, NULL, n, x, stride, out, ld, err);
 }
 
+/* The place of the block of kernel t in n rows, whose column of zeros is written. */
+static size_t start_block(const struct kernel *k, size_t t, size_t n, double *out, size_t ld)
+{
+    const struct kernel_block b = kernel_learned_block(k, t);
+
+    for (size_t r = 0; b.count > columns_at(k, t) && r < n; r++)
+        out[r * ld + b.first + b.count - 1] = 0.0;
+    return b.first;
+}
+
 enum status kernel_learned_rows_by(const struct kernel *k, const struct kernel_maker *by, size_t n,
                                    const double *x, size_t stride, double *out, size_t ld,
                                    struct err *err)
@@ -195,7 +223,8 @@ enum status kernel_learned_rows_by(const struct kernel *k, const struct kernel_m
             continue;
         const size_t q = k->term[t].net->shape.out;
         const bool first = begins(k, t);
-        at = first ? at + had : at;
+        if (first)
+            at = start_block(k, t, n, out, ld);
         double *const to = first ? out + at : f;
         rc = by ? by->rows(by->ctx, t, n, x, stride, to, first ? ld : q, err)
                 : net_rows(k->term[t].net, n, x, stride, to, first ? ld : q, err);

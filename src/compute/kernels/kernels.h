@@ -13,11 +13,11 @@ extern const struct hparam kernel_weight;        /* of a product after the first
 struct fm_step;
 size_t kernel_gaussian_steps(struct fm_step *out);
 
-/* What maps that learn share: the words of norm= and rows=, their one step, the number of their
- * features (even). */
+/* What maps that learn share: the words of norm= and rows=, their one step, and that a parameter is
+ * a whole number. */
 extern const char *const kernel_learned_norms[], *const kernel_learned_lengths[];
 size_t kernel_learned_recipe(const double *params, bool alone, struct fm_step *out);
-bool kernel_learned_even(double v);
+bool kernel_learned_whole(double v);
 
 /* The registry: a row for every kernel there is, in the order in which help lists them. */
 #define KERNEL_ROWS(row) \

@@ -4,22 +4,15 @@
  */
 #include "compute/kernels/kernels.h"
 
-#include <math.h>
-
-static bool mlp_whole(double v)
-{
-    return v == floor(v);
-}
-
 static const struct kparam mlp_params[] = {
-    { "width", 1.0, NET_WIDTH_MOST, 512.0, "numbers of a hidden layer, 1 to 4096", mlp_whole,
-      NULL, NULL },
-    { "depth", 1.0, NET_DEPTH_MOST, 2.0, "hidden layers, 1 to 8", mlp_whole, NULL, NULL },
-    { "out", 2.0, NET_OUT_MOST, 64.0, "features, an even number from 2 to 1024",
-      kernel_learned_even, NULL, NULL },
-    { "norm", 0.0, 2.0, 1.0, "layer, batch or none: of each hidden layer", mlp_whole,
+    { "width", 1.0, NET_WIDTH_MOST, 512.0, "numbers of a hidden layer, 1 to 4096",
+      kernel_learned_whole, NULL, NULL },
+    { "depth", 1.0, NET_DEPTH_MOST, 2.0, "hidden layers, 1 to 8", kernel_learned_whole, NULL,
+      NULL },
+    { "out", 1.0, NET_OUT_MOST, 64.0, "features, 1 to 1024", kernel_learned_whole, NULL, NULL },
+    { "norm", 0.0, 2.0, 1.0, "layer, batch or none: of each hidden layer", kernel_learned_whole,
       kernel_learned_norms, NULL },
-    { "rows", 0.0, 1.0, 0.0, "plain or unit: features of length 1", mlp_whole,
+    { "rows", 0.0, 1.0, 0.0, "plain or unit: features of length 1", kernel_learned_whole,
       kernel_learned_lengths, NULL },
     { 0 },
 };

@@ -80,7 +80,7 @@ enum status learn_maps_open(struct learn_maps *m, const struct kernel *k, size_t
     m->wide = d + m->numbers;
     const size_t least = featmap_least(k, d);
     m->q = own ? own : features > least ? features + (features & 1) : least;
-    if (k->nterms == 1 && !k->term[0].map)
+    if (k->nterms == 1 && !k->term[0].map && m->net[0].s.out == m->q)
         return ST_OK;
     m->fm = featmap_new(k, d, m->q, seed, err);
     if (!m->fm)
