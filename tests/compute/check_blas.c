@@ -491,6 +491,34 @@ START_TEST(same_bits_for_any_thread_count)
 }
 END_TEST
 
+/* Several groups of columns of an inverse, and products and a basis of more than one tile. */
+START_TEST(large_steps_have_the_same_bits)
+{
+    enum { N = 1100, K = 300 };
+    static const size_t threads[] = { 1, 2, 3, 64 };
+    double *L = spd(N, N), *X = uniform(N * K), *first = NULL;
+    ck_assert_int_eq(blas_dpotrf(NULL, N, L, N, NULL, NULL, NULL), ST_OK);
+    for (size_t t = 0; t < 4; t++) {
+        struct pool *pool = pool_new(threads[t], NULL);
+        double *out = calloc(N + N * K + N * N, sizeof *out), *Q = out + N, *P = Q + N * K;
+        memcpy(Q, X, N * K * sizeof *Q);
+        ck_assert_int_eq(blas_inverse_squares(pool, N, L, N, out, NULL, NULL), ST_OK);
+        ck_assert_int_eq(blas_dtrsm(pool, false, N, K, L, N, Q, N, NULL), ST_OK);
+        ck_assert_int_eq(blas_dqr(pool, N, K, Q, N, NULL), ST_OK);
+        ck_assert_int_eq(blas_dgemm(pool, false, true, N, N, K, 1.0, Q, N, Q, N, 0.0, P, N, NULL),
+                         ST_OK);
+        if (first) {
+            ck_assert_int_eq(memcmp(first, out, (N + N * K + N * N) * sizeof *out), 0);
+            free(out);
+        } else {
+            first = out;
+        }
+        pool_free(pool);
+    }
+    free(L), free(X), free(first);
+}
+END_TEST
+
 START_TEST(out_of_memory_is_an_error)
 {
     double *A = spd(200, 200), s[40], e[200];
@@ -560,6 +588,7 @@ int main(void)
     tcase_add_loop_test(t, thin_qr, 0, 4);
     tcase_add_loop_test(t, thin_svd, 0, 2);
     tcase_add_test(t, same_bits_for_any_thread_count);
+    tcase_add_test(t, large_steps_have_the_same_bits);
     tcase_add_test(t, out_of_memory_is_an_error);
     tcase_add_test(t, library_is_described);
 #ifdef __x86_64__
