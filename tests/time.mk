@@ -14,6 +14,8 @@ TESTS += tests/scripts/intervals.sh tests/scripts/calibrate.sh tests/scripts/lea
   tests/scripts/maps/places.sh tests/scripts/maps/rare.sh tests/screens/maps.sh \
   tests/scripts/maps/classes.sh tests/scripts/maps/inputs.sh tests/scripts/maps/aside.sh \
   tests/scripts/ranks/lost.sh tests/scripts/ranks/mpi.sh tests/scripts/ranks/ranks.sh
+TESTS += tests/scripts/ranks/slurm.sh
+EXTRA_DIST += tests/scripts/ranks/slurm.sh
 TESTS += tests/scripts/analyses.sh tests/screens/analyses.sh
 EXTRA_DIST += tests/scripts/analyses.sh tests/screens/analyses.sh \
   tests/scripts/analyses/autos.gps tests/scripts/analyses/dates.gps \

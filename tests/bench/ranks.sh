@@ -10,6 +10,9 @@
 #            the front end and of each of 4 ranks
 #   rows     ROWS rows of 9 inputs (5 million): bytes sent to 2 ranks and seconds of a fit of one
 #            iteration, with columns in the cache, without a cache, and for a second fit
+#   stops    ENDINGS times each (20): milliseconds from Ctrl-C to the end of the program, at moments
+#            spread over 2 s: in Gram matrices and passes on 2 ranks, with one of them hung, and
+#            while a host does not answer
 #   endings  ENDINGS times each (20): a rank killed, a rank stopped, all killed, the front end
 #            killed, Ctrl-C, at moments that are spread over a fit: hangs, processes that are left,
 #            other bits
@@ -127,10 +130,51 @@ await() { # seconds, condition
     done
 }
 gone() { [ ! -e "/proc/$1" ] || grep -q '^State:.*[ZX]' "/proc/$1/status" 2>/dev/null; }
-endings() {
+small_rows() {
     awk 'BEGIN { srand(5); print "a,b,c,y"; for (i = 0; i < 9000; i++) {
         a = 4 * rand() - 2; b = 4 * rand() - 2; c = rand()
         printf "%.5f,%.5f,%.5f,%.5f\n", a, b, c, sin(2 * a) + b * c + 0.1 * rand() } }' >rows.csv
+}
+stops() {
+    small_rows
+    printf '#!/bin/sh\nexec sleep 100\n' >silent
+    chmod +x silent
+    line='open rows.csv target=y; split test=10% seed=2; set l=0.5; fit rtol=1e-12 precond=none'
+    line="$line plan=regenerate maxit=100000 precision=float"
+    for what in 'features=2048 solver=pcg' 'features=8192 solver=pcg' \
+        'features=8192 solver=direct' 'features=2048 solver=pcg hung' 'features=2048 silent'; do
+        i=0
+        fit=$(echo "$line $what" | sed 's/ hung$//; s/ silent$//')
+        case $what in
+        *silent) options='--hosts=a:1' ;;
+        *) options='--ranks=2' ;;
+        esac
+        case $what in
+        *direct) fit=$(echo "$fit" | sed 's/plan=regenerate//; s/precond=none//') ;;
+        esac
+        : >times
+        while [ $i -lt "${ENDINGS:-20}" ]; do
+            i=$((i + 1))
+            GPDESK_SSH=$work/silent "$build/gpdesk" --no-config --threads=2 $options -e "$fit" \
+                >out 2>&1 </dev/null &
+            front=$!
+            await 10 "[ \$(ps -o pid= --ppid $front | wc -l) -ge 1 ]"
+            # shellcheck disable=SC2046 # a word for each
+            set -- $(ps -o pid= --ppid $front)
+            sleep "$(awk -v i=$i 'BEGIN { printf "%.2f", 0.4 + 0.1 * i }')"
+            case $what in *hung) kill -STOP "$1" && sleep 0.2 ;; esac
+            begun=$(date +%s%N)
+            kill -INT $front
+            wait $front
+            echo $((($(date +%s%N) - begun) / 1000000)) >>times
+        done
+        sort -n times | awk -v what="$what" '{ t[NR] = $1; over += $1 > 100 }
+            END { printf "stops %s: %d times, median %d ms, longest %d ms, %d over 100 ms\n", what,
+                  NR, t[int((NR + 1) / 2)], t[NR], over }'
+    done
+}
+endings() {
+    small_rows
     line='open rows.csv target=y; split test=10% seed=2; set l=0.5; fit features=1024 solver=pcg'
     line="$line rtol=1e-9 plan=regenerate precond=none maxit=60; predict columns=row,mean,sd out"
     "$build/gpdesk" --no-config --accept-unconverged -e "$line=one.csv" >out 2>&1 </dev/null
@@ -162,10 +206,10 @@ endings() {
         echo "endings $ending: $i times, $hangs hangs, $left processes left, $other other bits"
     done
 }
-[ $# -gt 0 ] || set -- cost model memory rows endings
+[ $# -gt 0 ] || set -- cost model memory rows stops endings
 for part; do
     case $part in
-    cost | model | memory | rows | endings) $part ;;
+    cost | model | memory | rows | stops | endings) $part ;;
     *) echo "there is no part $part" >&2 && exit 2 ;;
     esac
 done

@@ -10,6 +10,7 @@
 #include "compute/ranks/hosts.h"
 #include "compute/ranks/rank.h"
 #include "compute/ranks/ranks.h"
+#include "compute/ranks/wire.h"
 #include "compute/rng.h"
 #include "summed.h"
 #include "support.h"
@@ -677,6 +678,57 @@ static void refused(const struct ranks_plan *plan, enum status code, const char 
     ck_assert_uint_eq(ranks_count(), 0);
 }
 
+/* A host whose program says these first words, and then nothing. */
+static void host_saying(const struct wire_hello *hello, const char *word)
+{
+    const struct wire_head head = {WIRE_MAGIC, WIRE_HELLO, sizeof *hello};
+    const struct ranks_plan plan = {1, 1, "elsewhere"};
+    char *dir = support_tmpdir(), script[600], said[sizeof head + sizeof *hello];
+
+    memcpy(said, &head, sizeof head);
+    memcpy(said + sizeof head, hello, sizeof *hello);
+    support_write(support_path(dir, "said"), said, sizeof said);
+    snprintf(script, sizeof script, "#!/bin/sh\ncat %s\nexec sleep 100\n",
+             support_path(dir, "said"));
+    support_write(support_path(dir, "ssh"), script, strlen(script));
+    ck_assert_int_eq(chmod(support_path(dir, "ssh"), 0755), 0);
+    setenv("GPDESK_SSH", support_path(dir, "ssh"), 1);
+    refused(&plan, ST_BACKEND, word);
+    unsetenv("GPDESK_SSH");
+    support_rmdir(dir);
+}
+
+/* Refused: another build, another version, another level of vector code, another protocol. */
+START_TEST(others)
+{
+    struct wire_hello here, there;
+    struct err err = {0};
+
+    wire_hello_of(&here, 1);
+    ck_assert_int_ne(here.build[0], '\0');
+    there = here;
+    snprintf(there.host, sizeof there.host, "elsewhere");
+    ck_assert(wire_hello_alike(&here, &there, &err));
+    snprintf(there.build, sizeof there.build, "0123456789abcdef");
+    ck_assert(!wire_hello_alike(&here, &there, &err));
+    ck_assert_int_eq(err.code, ST_BACKEND);
+    ck_assert_msg(strstr(err.hint, "the same build") != NULL, "%s", err.hint);
+    host_saying(&there, "elsewhere has another gpdesk");
+    there = here;
+    snprintf(there.program, sizeof there.program, "0.0.1");
+    host_saying(&there, "version 0.0.1, build");
+    there = here;
+    snprintf(there.host, sizeof there.host, "elsewhere");
+    snprintf(there.level, sizeof there.level, "another");
+    ck_assert(!wire_hello_alike(&here, &there, &err));
+    ck_assert_msg(strstr(err.hint, "--cpu=") != NULL, "%s", err.hint);
+    host_saying(&there, "elsewhere computes with another, this machine with");
+    there = here;
+    there.version++;
+    host_saying(&there, "no gpdesk of this version");
+}
+END_TEST
+
 /* A file of hosts: what it says, or what is wrong with it. */
 static void hosts_of(const char *text, const char *hosts, const char *wrong)
 {
@@ -835,6 +887,7 @@ int main(int argc, char **argv)
     tcase_add_test(t, front_end_killed);
     tcase_add_test(t, rubbish);
     tcase_add_test(t, words);
+    tcase_add_test(t, others);
     tcase_add_test(t, fits);
     suite_add_tcase(s, t);
     return support_run(s);

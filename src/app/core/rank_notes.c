@@ -35,7 +35,10 @@ static bool look(void)
 
     while (all.count < RANKS_MOST && ranks_at(all.count, &all.one[all.count]))
         all.count++;
+    all.sums = ranks_sums();
     now = all;
+    now.sums.meetings -= told.sums.meetings;
+    now.sums.numbers -= told.sums.numbers;
     for (size_t i = 0; i < now.count; i++) {
         if (i < told.count)
             since(&now.one[i], &told.one[i]);

@@ -6,8 +6,12 @@
 #include "app/core/job.h"
 #include "compute/ranks/ranks.h"
 
-/* The ranks of the last job that had any, with the seconds of that job. */
-struct rank_notes { size_t count; struct ranks_one one[RANKS_MOST]; };
+/* The ranks of the last job that had any, with the seconds and sums of that job. */
+struct rank_notes {
+    size_t count;
+    struct ranks_sums sums;
+    struct ranks_one one[RANKS_MOST];
+};
 const struct rank_notes *rank_notes_last(void);
 /* After each job: warns of ranks that were lost or could not be had; of a fit or a tuning notes
  * what each has done. */

@@ -24,9 +24,11 @@ static struct {
     pthread_mutex_t lock;
     size_t count, lost;
     struct err why;
+    struct ranks_sums sums;
     struct ranks_one one[TEAM_MOST];
 } shown = { .lock = PTHREAD_MUTEX_INITIALIZER };
 static size_t lost_before; /* by earlier teams */
+static struct ranks_sums sums_before;
 /* Operators that ranks are still to close. */
 enum { CLOSING = 64 };
 static struct {
@@ -54,6 +56,8 @@ static void show(void)
 {
     pthread_mutex_lock(&shown.lock);
     shown.count = plan.started ? team.count : 0;
+    shown.sums = (struct ranks_sums){sums_before.meetings + team.meetings,
+                                     sums_before.numbers + team.numbers};
     shown.lost = lost_before + team.lost + (plan.failed.code != ST_OK);
     shown.why = plan.failed.code != ST_OK ? plan.failed : team.why;
     for (size_t i = 0; i < shown.count; i++) {
@@ -75,6 +79,9 @@ static void end_team(bool hurried)
         lost_before += team.lost;
         team_end(&team, hurried);
         team.lost = 0;
+        sums_before.meetings += team.meetings;
+        sums_before.numbers += team.numbers;
+        team.meetings = team.numbers = 0;
     }
     lost_before += plan.failed.code != ST_OK;
     err_clear(&plan.failed);
@@ -159,6 +166,14 @@ bool ranks_at(size_t i, struct ranks_one *one)
         *one = shown.one[i];
     pthread_mutex_unlock(&shown.lock);
     return there;
+}
+
+struct ranks_sums ranks_sums(void)
+{
+    pthread_mutex_lock(&shown.lock);
+    const struct ranks_sums s = shown.sums;
+    pthread_mutex_unlock(&shown.lock);
+    return s;
 }
 
 size_t ranks_lost(struct err *why)

@@ -40,6 +40,11 @@ struct ranks_one {
 /* Callable from any thread, and never waits for work. */
 size_t ranks_count(void);
 bool ranks_at(size_t i, struct ranks_one *); /* false past the last */
+/* The meetings through the front end since the program began, and their numbers. */
+struct ranks_sums {
+    uint64_t meetings, numbers;
+};
+struct ranks_sums ranks_sums(void);
 /* How many were lost or could not be had since the program began, and why the last one was. */
 size_t ranks_lost(struct err *why);
 /* Another program to start, and the seconds of silence after which a rank counts as lost. */

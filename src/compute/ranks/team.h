@@ -66,6 +66,7 @@ struct team {
     uint32_t names;      /* of operators so far */
     size_t met;          /* numbers of the last meeting, and the seconds of their sums */
     double met_seconds;
+    uint64_t meetings, numbers; /* of all of them */
     struct err why;      /* why the last rank was lost */
     /* A request that was stopped, at which ranks may still work: its ranks (count 0: there is none)
      * and serial number. */

@@ -184,6 +184,8 @@ static void hold_meeting(struct wait *w)
         }
     }
     w->t->met = first->n;
+    w->t->meetings++;
+    w->t->numbers += first->n;
     w->t->met_seconds = clock_now() - begun;
 }
 

@@ -126,6 +126,46 @@ static enum status rank_start(struct team_rank *r, const struct wire_hello *here
     return rc == ST_OK ? wire_put(&r->wire, here, sizeof *here, err) : rc;
 }
 
+static bool set_in(const char *name)
+{
+    const char *value = getenv(name);
+
+    return value && *value;
+}
+
+/* What mpirun, whose words nobody sees, may have ended for.  It counts the cores of this machine as
+ * slots, unless it was told of others. */
+static void mpi_failed(size_t processes, struct err *err)
+{
+    const char *tasks = getenv("SLURM_NTASKS");
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN),
+               slots = tasks ? strtol(tasks, NULL, 10) : cores;
+    const bool told =
+        !tasks && (set_in("PBS_NODEFILE") || set_in("OMPI_MCA_orte_default_hostfile") ||
+                   set_in("PRTE_MCA_prte_default_hostfile"));
+
+    if (geteuid() == 0 &&
+        !(set_in("OMPI_ALLOW_RUN_AS_ROOT") && set_in("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"))) {
+        err_set(err, ST_BACKEND,
+                "Open MPI refuses to run as root, and gpdesk does not override it: "
+                "be another user, or have processes without MPI");
+        err_hint(err, "set hosts=localhost:%zu", processes);
+    } else if (slots > 0 && (size_t)slots < processes && !told &&
+               !set_in("OMPI_MCA_rmaps_base_oversubscribe") &&
+               !set_in("PRTE_MCA_rmaps_default_mapping_policy")) {
+        err_set(err, ST_BACKEND,
+                "mpirun did not start %zu processes: %s %ld slot%s.  More machines: a hostfile "
+                "(OMPI_MCA_orte_default_hostfile); more processes than cores, as mpirun "
+                "--oversubscribe: OMPI_MCA_rmaps_base_oversubscribe=1",
+                processes,
+                tasks ? "the allocation of Slurm has" : "this machine has as many cores as", slots,
+                slots == 1 ? "" : "s");
+        err_hint(err, "set hosts=mpi:%ld", slots);
+    } else {
+        err_hint(err, "mpirun -np %zu gpdesk --version   (has to work)", processes);
+    }
+}
+
 /* What a rank tells first; *greeted stays false where it only gives a sign of life. */
 static enum status rank_greets(struct team_rank *r, const struct wire_hello *here, bool *greeted,
                                struct err *err)
@@ -235,8 +275,10 @@ enum status team_start(struct team *t, const struct ranks_plan *plan, const stru
     if (rc != ST_BACKEND) {
         const char *place = i > 0 ? t->rank[i - 1].place : "";
         err_prefix(err, "rank %zu of %zu%s%s: ", i, t->count, *place ? " on " : "", place);
-        if (is_mpi(place) && !*err->hint)
-            err_hint(err, "mpirun -np %zu gpdesk --version   (has to work)", t->rank[i - 1].crew);
+        if (is_mpi(place) && !*err->hint && t->rank[i - 1].pid > 0)
+            mpi_failed(t->rank[i - 1].crew, err);
+        else if (is_mpi(place) && !*err->hint)
+            err_hint(err, "mpirun --version   (has to work)");
         else if (!is_here(place) && !*err->hint)
             err_hint(err, "ssh %.80s gpdesk --version   (has to work without a password)", place);
         err->code = ST_BACKEND;

@@ -40,8 +40,8 @@ all() { # directory, options: the work in a directory of its own
 all one --threads 2
 cp .out one.json
 is "one process" "$(grep -c '"type":"error"' one.json)" 0
-for ranks in 2 3 8; do
-    all r$ranks --threads 3 --ranks $ranks
+for ranks in 2 3 4 8; do # of 3, 2, 1 and 1 threads each
+    all r$ranks --threads $((ranks == 2 ? 6 : ranks == 3 ? 6 : ranks)) --ranks $ranks
     cp .out r$ranks.json
     is "$ranks ranks" "$(grep -c '"type":"error"' r$ranks.json)" 0
     for file in pcg direct svrg classes; do
@@ -61,7 +61,8 @@ run --ranks 2 --threads 2 -e "$open; fit features=128 solver=pcg; about; plot ra
 has "about lists them" "$out" '  ranks     1: .*, 1 thread'
 has "and that there are none" "$out" '  ranks     one process'
 has "a picture has a bar for each" "$(cat ranks.csv)" 'work,1,'
-has "beside an even share" "$(cat ranks.csv)" 'if shared by rows'
+has "beside the model's work" "$(cat ranks.csv)" 'work by the model,1,[0-9.e-]*[1-9]'
+has "and sums" "$(cat ranks.csv)" 'sums by the model,1,[0-9.e-]*[1-9]'
 has "and words" "$out" '2 processes: the longest worked'
 
 # Machines: a program in the place of ssh starts the rank of a host here.
