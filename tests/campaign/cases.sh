@@ -6,6 +6,14 @@
 # limits.
 . "${srcdir:-$(dirname "$0")/../..}/tests/scripts/lib.sh"
 
+# A failure prints the command that repeats it: all cases, for they build on one another.
+eval "$(declare -f result | sed '1s/result/tell/')"
+result() {
+    tell "$@"
+    test "$1" -eq 0 || echo "# repeat: GPDESK_CAMPAIGN=${GPDESK_CAMPAIGN:-} top_srcdir=$src \
+top_builddir=$(dirname "$gpdesk") bash $src/tests/campaign/cases.sh   (case $n)"
+}
+
 built=$(dirname "$gpdesk")
 terminal=$built/tests/campaign/terminal
 all=${GPDESK_CAMPAIGN:-}
@@ -219,6 +227,39 @@ is "one more, from the cache" "$rc" 0
 ok "and the file is whole" cmp first.csv shared.csv
 ok "there was a cache" test -n "$(find "$XDG_CACHE_HOME" -name '*.npy' 2>/dev/null | head -n 1)"
 ok "nothing is left beside it" test -z "$(ls -d .*part* ./*.part* shared.csv?* 2>/dev/null)"
+
+# Two programs export a run into one file, and save a session to one path.
+batch -k -e "resume w.gpd; export r1 out=alone.json"
+is "an export alone" "$rc" 0
+rounds=4 strange='' half='' lost=''
+test "$all" = all && rounds=100
+for round in $(seq $rounds); do
+    rm -f one.json one.gpd* a.gpd* b.gpd*
+    cp w.gpd a.gpd
+    cp w.gpd b.gpd
+    for s in a b; do
+        "$gpdesk" --no-config --threads=1 --format json -q -s $s.gpd \
+            -e "export r1 out=one.json; save one.gpd" >two.$s 2>&1 </dev/null &
+        eval "p$s=$!"
+    done
+    done=0
+    for s in a b; do
+        eval "wait \$p$s"
+        rc=$?
+        test $rc -eq 0 && done=$((done + 1))
+        test $rc -le 5 && { test $rc -eq 0 || grep -q '"type":"error".*"message":"[^"]' two.$s; } ||
+            strange="$strange $rc $(tail -n 1 two.$s)"
+        grep -q '"command":"export".*"out":"one.json"' two.$s || strange="$strange $s: no export;"
+    done
+    test $done -gt 0 || strange="$strange round $round: both were refused;"
+    cmp -s one.json alone.json || half="$half $round"
+    batch -k -e "resume one.gpd; runs; predict run=r1 out=opened.csv"
+    test "$rc" -eq 0 && cmp -s opened.csv whole.csv || lost="$lost $round: $(tail -n 1 said)"
+done
+is "two programs export to one file and save to one path: done, or refused" "$strange" ""
+is "two programs export to one file: it is whole" "$half" ""
+is "two programs save to one path: the session opens and predicts as before" "$lost" ""
+ok "two programs at one path: nothing is left" test -z "$(ls -d ./*.part* .*part* 2>/dev/null)"
 
 # The working directory goes.
 mkdir gone

@@ -1,6 +1,6 @@
 /* tests/campaign/cut.c -- power cuts: what a disk may hold if the power fails.
  *
- *   cut [--scene=S] [--states=N] [--seed=N] [--only=N]
+ *   cut [--scene=S] [--states=N] [--seed=N] [--only=N] [--kept=DIR]
  *
  * The scene runs once under faults.c, which logs every change of a file.  A state is built from the
  * log up to a moment: what was synced is there; of the writes since, any subset is, some of them
@@ -8,7 +8,11 @@
  * directory was synced, the first few are, as a journal of the file system keeps their order.  In
  * each state the session must open with all that stood on stdout at that moment: a batch prints a
  * result when it is on the disk.  Files whose result was printed are whole (those that gnuplot
- * writes are not in the log).  --only: that state alone. */
+ * writes are not in the log).  --only: that state alone.
+ *
+ * Threads make the order of changes differ a little from run to run, so that a state is repeated
+ * exactly only from the same log: where something is found the directory stays, and --kept=DIR
+ * takes the log and the files of before from it instead of running the scene. */
 #include "judge.h"
 
 #include "faults.h"
@@ -316,8 +320,8 @@ static void one(const struct scene *scene, const char *base, size_t k, uint64_t 
     join(whole, base, "whole");
     state = seed * 1000003 + k;
     const size_t until = 1 + draw() % nchanges;
-    snprintf(j.repeat, sizeof j.repeat, "top_builddir=%s %s --scene=%s --seed=%zu --only=%zu", top,
-             self_path, scene->name, (size_t)seed, k);
+    snprintf(j.repeat, sizeof j.repeat, "top_builddir=%s %s --scene=%s --seed=%zu --only=%zu --kept=%s",
+             top, self_path, scene->name, (size_t)seed, k, base);
     forget();
     put_before(ready, logged);
     for (size_t i = 0; i < until; i++)
@@ -330,38 +334,54 @@ static void one(const struct scene *scene, const char *base, size_t k, uint64_t 
     sum->runs++;
 }
 
+/* Runs the scene once under faults.c, with its log. */
+static void log_scene(const struct scene *scene, const char *base)
+{
+    char ready[PATH], logged[PATH], log[PATH], preload[PATH + 20], log_is[PATH + 20];
+
+    join(ready, base, "ready"), join(logged, base, "logged"), join(log, base, "log");
+    prepare(scene, base);
+    empty(logged);
+    copy_files(ready, logged);
+    snprintf(preload, sizeof preload, "LD_PRELOAD=%s", shim);
+    snprintf(log_is, sizeof log_is, "FAULT_LOG=%s", log);
+    char *fault[] = { preload, log_is, NULL };
+    if (run(logged, scene->session, scene->lines, "said", fault) != 0)
+        die("the run that is logged");
+}
+
 int main(int argc, char **argv)
 {
     size_t states = 100, only = 0, seed = 1;
-    const char *want = "batch", *v;
-    char ready[PATH], logged[PATH], log[PATH], preload[PATH + 20], log_is[PATH + 20];
+    const char *want = "batch", *kept_dir = NULL, *v;
+    char log[PATH];
 
     for (int i = 1; i < argc; i++) {
         if ((v = option(argv[i], "scene")) != NULL) want = v;
         else if ((v = option(argv[i], "states")) != NULL) states = strtoul(v, NULL, 10);
         else if ((v = option(argv[i], "seed")) != NULL) seed = strtoul(v, NULL, 10);
         else if ((v = option(argv[i], "only")) != NULL) only = strtoul(v, NULL, 10);
+        else if ((v = option(argv[i], "kept")) != NULL) kept_dir = v;
         else return 2;
     }
-    char *base = begin();
+    const char *base = begin();
+    if (kept_dir) {
+        end(base);
+        base = kept_dir;
+    }
     for (size_t i = 0; i < sizeof scenes / sizeof *scenes; i++) {
         if (strcmp(scenes[i].name, want) != 0)
             continue;
-        prepare(&scenes[i], base);
-        join(ready, base, "ready"), join(logged, base, "logged"), join(log, base, "log");
-        empty(logged);
-        copy_files(ready, logged);
-        snprintf(preload, sizeof preload, "LD_PRELOAD=%s", shim);
-        snprintf(log_is, sizeof log_is, "FAULT_LOG=%s", log);
-        char *fault[] = { preload, log_is, NULL };
-        if (run(logged, scenes[i].session, scenes[i].lines, "said", fault) != 0)
-            die("the run that is logged");
+        join(log, base, "log");
+        if (!kept_dir)
+            log_scene(&scenes[i], base);
         read_log(log);
         for (size_t k = only ? only : 1; k <= (only ? only : states); k++)
             one(&scenes[i], base, k, seed);
         printf("%-8s power cut at %zu changes, seed %zu: %zu states, %zu found\n", want, nchanges,
                seed, sum->runs, sum->found);
     }
-    end(base);
+    if (!kept_dir && sum->found == 0)
+        end(base);
     return sum->found > 0;
 }
