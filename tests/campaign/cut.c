@@ -320,8 +320,8 @@ static void one(const struct scene *scene, const char *base, size_t k, uint64_t 
     join(whole, base, "whole");
     state = seed * 1000003 + k;
     const size_t until = 1 + draw() % nchanges;
-    snprintf(j.repeat, sizeof j.repeat, "top_builddir=%s %s --scene=%s --seed=%zu --only=%zu --kept=%s",
-             top, self_path, scene->name, (size_t)seed, k, base);
+    snprintf(j.repeat, sizeof j.repeat, "top_builddir=%s %s --scene=%s --seed=%zu --only=%zu "
+             "--kept=%s", top, self_path, scene->name, (size_t)seed, k, base);
     forget();
     put_before(ready, logged);
     for (size_t i = 0; i < until; i++)
