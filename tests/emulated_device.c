@@ -5,12 +5,16 @@
  *   GPDESK_EMU_FULL     bytes from which on nothing more is given out, whatever it says to have
  *   GPDESK_EMU_LOST     the launch that fails, and all after it (0: none)
  *   GPDESK_EMU_FAIL     the call of any kind (memory, copies, launches, waiting) that fails, and
- * all after it (0: none) GPDESK_EMU_ONCE     the call that fails, alone GPDESK_EMU_NOMEM    the
- * request for memory that is refused, alone GPDESK_EMU_ORDER    in which threads run between two
- * barriers: port.h (0) GPDESK_EMU_GRAPHS   0: launches cannot be remembered (1) GPDESK_EMU_CLUSTER
- * blocks of a cluster at most (8) GPDESK_EMU_SHARED   bytes of shared memory of a block at most
- * (232448) GPDESK_EMU_DOUBLE   0: slow at double products (1) GPDESK_EMU_DENSE    the size from
- * which it factorises matrices of the host (none)
+ *                       all after it (0: none)
+ *   GPDESK_EMU_ONCE     the call that fails, alone
+ *   GPDESK_EMU_ONLY     the device that fails (any)
+ *   GPDESK_EMU_NOMEM    the request for memory that is refused, alone
+ *   GPDESK_EMU_ORDER    in which threads run between two barriers: port.h (0)
+ *   GPDESK_EMU_GRAPHS   0: launches cannot be remembered (1)
+ *   GPDESK_EMU_CLUSTER  blocks of a cluster at most (8)
+ *   GPDESK_EMU_SHARED   bytes of shared memory of a block at most (232448)
+ *   GPDESK_EMU_DOUBLE   0: slow at double products (1)
+ *   GPDESK_EMU_DENSE    the size from which it factorises matrices of the host (none)
  *
  * Memory is filled with NaN when it is given out: what nobody wrote shows.  Around each piece lie
  * guards of NaN, which are looked at when it is given back (under AddressSanitizer nobody may touch
@@ -49,7 +53,7 @@ static pthread_mutex_t one_launch = PTHREAD_MUTEX_INITIALIZER; /* OWN arrays are
 static size_t used, launches, calls, requests;
 static struct device_graph *recording;
 static bool spoiled; /* something was launched that cannot be remembered */
-static size_t replays;
+static size_t replays, opened;
 
 enum { GUARD = 256 }; /* what cudaMalloc gives out lies at multiples of it */
 struct block { size_t bytes; char *at; };
@@ -82,13 +86,21 @@ size_t emulated_requests(void)
     return requests;
 }
 
+/* True for the device that was opened last, unless another one is to fail. */
+static bool fails(void)
+{
+    const size_t only = number("GPDESK_EMU_ONLY", opened);
+
+    return only == opened;
+}
+
 /* Every call that a device may fail. */
 static enum status call(const char *what, struct err *err)
 {
     const size_t from = number("GPDESK_EMU_FAIL", 0), one = number("GPDESK_EMU_ONCE", 0);
     const size_t at = __atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED);
 
-    if ((from && at >= from) || at == one)
+    if (fails() && ((from && at >= from) || at == one))
         return err_set(err, ST_BACKEND, "the CUDA device failed (%s): call %zu was told to", what,
                        at);
     return ST_OK;
@@ -103,7 +115,7 @@ size_t device_count(char *why, size_t len)
 
 enum status device_open(size_t index, struct device **out, struct err *err)
 {
-    (void)index;
+    opened = index;
     *out = NULL;
     if (call("opening it", err) != ST_OK)
         return ST_BACKEND;

@@ -14,7 +14,7 @@ TESTS += tests/scripts/intervals.sh tests/scripts/calibrate.sh tests/scripts/lea
   tests/scripts/maps/places.sh tests/scripts/maps/rare.sh tests/screens/maps.sh \
   tests/scripts/maps/classes.sh tests/scripts/maps/inputs.sh tests/scripts/maps/aside.sh \
   tests/scripts/ranks/lost.sh tests/scripts/ranks/mpi.sh tests/scripts/ranks/ranks.sh
-TESTS += tests/scripts/ranks/slurm.sh
+TESTS += tests/scripts/ranks/slurm.sh tests/scripts/ranks/device.sh
 EXTRA_DIST += tests/scripts/ranks/slurm.sh
 TESTS += tests/scripts/analyses.sh tests/screens/analyses.sh
 EXTRA_DIST += tests/scripts/analyses.sh tests/screens/analyses.sh \
@@ -25,7 +25,8 @@ EXTRA_DIST += tests/scripts/intervals.sh tests/scripts/calibrate.sh tests/script
   tests/scripts/programs.sh tests/scripts/report.sh tests/scripts/maps/cnn.sh \
   tests/scripts/maps/places.sh tests/scripts/maps/rare.sh tests/screens/maps.sh \
   tests/scripts/maps/classes.sh tests/scripts/maps/inputs.sh tests/scripts/maps/aside.sh \
-  tests/scripts/ranks/lost.sh tests/scripts/ranks/mpi.sh tests/scripts/ranks/ranks.sh
+  tests/scripts/ranks/lost.sh tests/scripts/ranks/mpi.sh tests/scripts/ranks/ranks.sh \
+  tests/scripts/ranks/device.sh
 TESTS += tests/scripts/manual.sh tests/scripts/readme.sh
 EXTRA_DIST += tests/scripts/manual.sh tests/scripts/readme.sh
 TESTS += tests/scripts/lines.sh

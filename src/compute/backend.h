@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define BACKEND_ABI   18 /* 18: `ctl` of an operator */
+#define BACKEND_ABI   19 /* 19: `range` */
 #define BACKEND_ENTRY "gpdesk_backend"
 
 struct share; /* compute/share.h */
@@ -35,10 +35,10 @@ struct fop_opts {
     /* n factors (the roots of the weights of rows) that multiply the rows of Z and of dZ
      * everywhere; NULL: ones.  Borrowed; they must outlive the operator. */
     const double *row_scale;
-    /* The rows of the source are those of one process among several (share_fits), for the CPU: sums
+    /* The rows of the source are those of one process among several (share_fits): sums
      * over rows are then over the rows of all of them, by collective calls.  Vectors of n have the
-     * rows of this process, while fop_chosen and fop_groups count the rows of all.  NULL: all rows
-     * are here.  Borrowed. */
+     * rows of this process, while fop_chosen and fop_groups count the rows of all.  For backends
+     * with `shares`.  NULL: all rows are here.  Borrowed. */
     const struct share *share;
     /* What stops the opening, and the functions without a ctl of their own where they can be
      * stopped; its `cancel` must outlive the operator.  NULL: nothing does. */
@@ -201,6 +201,7 @@ struct backend_ops {
     unsigned abi;                                     /* BACKEND_ABI at build time */
     const char *name, *summary;                       /* "cpu", "AVX-512, 2 threads" */
     size_t least; /* operators of fewer rows are left to the CPU backend */
+    bool shares;  /* takes fop_opts.share */
     int (*probe)(char *why, size_t len);              /* score; 0: not usable here, and why */
     /* False for a map that has steps without loops here; the CPU then takes it.  NULL: serves
      * all. */
@@ -224,6 +225,10 @@ struct backend_ops {
                       struct err *);
     enum status (*ztv)(void *state, size_t k, const double *V, double *W, const struct ctl *,
                        struct err *);
+    /* From now on pass, pass_exact, zp, ztv, gram, sketch and back are of rows r0..r1-1 alone,
+     * while vectors of n keep their places.  What they sum to depends on these rows and on the
+     * device, but on no others, and not on what was asked before.  NULL: not available. */
+    void (*range)(void *state, size_t r0, size_t r1);
     /* Rows r0..r1-1 of Z, (r1-r0) x ld; callable from any pool task. */
     enum status (*tile)(void *state, size_t r0, size_t r1, float *z, size_t ld, struct err *);
     enum status (*tile64)(void *state, size_t r0, size_t r1, double *z, size_t ld, struct err *);

@@ -158,7 +158,8 @@ static void *cuda_open(const struct featmap *fm, const struct source *src,
 
     if (!c)
         return NULL;
-    *c = (struct cuda){ .fm = fm, .src = src, .opts = *opts, .n = src->n, .M = fm->M, .d = src->d };
+    *c = (struct cuda){ .fm = fm, .src = src, .opts = *opts, .n = src->n, .M = fm->M, .d = src->d,
+                        .to = src->n };
     pthread_mutex_init(&c->lock, NULL);
     double *hp = mem_calloc(KERNEL_MAX_HP, sizeof *hp, "hyperparameters", err);
     enum status rc = hp ? cuda_start(c, chosen_device(), err) : ST_NOMEM;
@@ -329,6 +330,16 @@ static enum status cuda_ztv(void *state, size_t k, const double *V, double *W,
     return run(state, &s, ctl, err);
 }
 
+static void cuda_range(void *state, size_t r0, size_t r1)
+{
+    struct cuda *c = state;
+
+    pthread_mutex_lock(&c->lock);
+    c->from = r0, c->to = r1;
+    c->ranged |= r1 - r0 < c->n;
+    pthread_mutex_unlock(&c->lock);
+}
+
 static void cuda_unhalve(void *state)
 {
     struct cuda *c = state;
@@ -446,6 +457,7 @@ static const struct backend_ops cuda_ops = {
     .unhalve = cuda_unhalve,
     .zp = cuda_zp,
     .ztv = cuda_ztv,
+    .range = cuda_range,
     .tile = cuda_tile,
     .tile64 = cuda_tile64,
     .back = gradients_back,

@@ -21,6 +21,10 @@ struct cuda {
     pthread_mutex_t lock;
     struct program prog;
     size_t n, M, d, xsize, tile_bytes;
+    /* The rows of sums; and whether these were ever less than all.  Stored features are then made
+     * before they are summed, so that the first sum has the bits of all others. */
+    size_t from, to;
+    bool ranged;
     int clusters, blocks;     /* clusters of a sweep; blocks of each */
     /* Whether all inputs should stay on the device; whether they are there. */
     bool resident, x_there;
@@ -81,7 +85,7 @@ enum status tiles_room(struct cuda *, struct room *, size_t bytes, const char *w
 /* Computes rows r0..r1-1 of all terms from the inputs x, into z. */
 enum status tiles_rows(struct cuda *, size_t r0, size_t r1, const void *x, void *z, enum dev_form,
                        size_t ld, struct err *);
-/* The number of rows of a tile, given the bytes for each row. */
+/* The number of rows of a tile, given the bytes for each row: at most those of sums. */
 size_t tiles_height(const struct cuda *, size_t bytes);
 /* True if a pass over k right-hand sides now consists only of launches. */
 bool tiles_plain(const struct cuda *, size_t k);

@@ -204,7 +204,7 @@ static enum status back_all(struct cuda *c, struct back_run *b, const double *S,
     enum status rc = back_rooms(c, b, S, V, err);
 
     if (rc == ST_OK)
-        rc = tiles_over(c, 0, c->n, b->rows, back_tile, b, ctl, err);
+        rc = tiles_over(c, c->from, c->to, b->rows, back_tile, b, ctl, err);
     for (size_t i = 0; rc == ST_OK && i < c->prog.nterms; i++)
         rc = collect(c, b, i, grad, err);
     device_wait(c->dev, NULL);

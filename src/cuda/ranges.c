@@ -118,7 +118,7 @@ enum status ranges_sketch(struct cuda *c, size_t L, const double *Omega, double 
     enum status rc = rough_rooms(c, &s, rows, err);
     if (rc == ST_OK)
         rc = rough_omega(c, &s, Omega, err);
-    return rc == ST_OK ? tiles_over(c, 0, c->n, rows, rough_tile, &s, ctl, err) : rc;
+    return rc == ST_OK ? tiles_over(c, c->from, c->to, rows, rough_tile, &s, ctl, err) : rc;
 }
 
 /* The preconditioner. */

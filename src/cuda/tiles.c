@@ -238,7 +238,7 @@ size_t tiles_height(const struct cuda *c, size_t bytes)
     size_t rows = batch_count(0.0, row_work(c) / batch_rate(&c->info, BATCH_STEPS), 16, fit);
 
     rows = rows / 16 * 16;
-    return rows < c->n ? rows : c->n;
+    return rows < c->to - c->from ? rows : c->to - c->from;
 }
 
 /* Sweeps. */
@@ -367,10 +367,10 @@ static enum status keep_tile(struct cuda *c, void *ctx, size_t r0, size_t r1, co
 static size_t fused_rows(const struct cuda *c)
 {
     const size_t fit = c->tile_bytes / ((size_t)c->prog.fused.D * sizeof(float)),
-                 most = fit > 64 ? fit : 64;
+                 most = fit > 64 ? fit : 64, n = c->to - c->from;
 
     return batch_count(0.0, row_work(c) / batch_rate(&c->info, BATCH_FUSED), 64,
-                       most < c->n ? most : c->n);
+                       most < n ? most : n);
 }
 
 bool tiles_plain(const struct cuda *c, size_t k)
@@ -381,24 +381,48 @@ bool tiles_plain(const struct cuda *c, size_t k)
                     : c->prog.chain && c->resident && c->x_there && fused_rows(c) >= c->n;
 }
 
-/* Sweeps one to four right-hand sides over all rows. */
+/* Makes the features of a tile of the store. */
+static enum status fill_tile(struct cuda *c, void *ctx, size_t r0, size_t r1, const void *x,
+                             struct err *err)
+{
+    (void)ctx;
+    if (c->opts.precision == PREC_DOUBLE)
+        return tiles_rows(c, r0, r1, x, (double *)c->store + r0 * c->M, FORM_F64, c->M, err);
+    return tiles_rows(c, r0, r1, x,
+                      (char *)c->store + r0 * sweep_row(c->prog.shape) * (c->half ? 2 : 4),
+                      c->half ? FORM_SWEEP16 : FORM_SWEEP32, 0, err);
+}
+
+/* Fills the store with all rows before they are summed, where that is faster, or where parts of
+ * them will be. */
+static enum status fill_first(struct cuda *c, const struct ctl *ctl, struct err *err)
+{
+    const bool keep = c->half && c->prog.chain;
+    const size_t rows = keep ? fused_rows(c) : tiles_height(c, c->M * sizeof(double));
+    enum status rc = ST_OK;
+
+    if (c->filled || !(keep || c->ranged))
+        return ST_OK;
+    rc = tiles_over(c, 0, c->n, rows, keep ? keep_tile : fill_tile, NULL, ctl, err);
+    if (rc == ST_OK)
+        rc = device_wait(c->dev, err);
+    c->filled = rc == ST_OK;
+    return rc;
+}
+
+/* Sweeps one to four right-hand sides over the rows of sums. */
 static enum status sweep_rows(struct cuda *c, struct sweep *s, const struct ctl *ctl,
                               struct err *err)
 {
     const bool stored = c->store && !(s->exact && c->half);
-    enum status rc = ST_OK;
+    enum status rc = stored ? fill_first(c, ctl, err) : ST_OK;
 
-    if (stored && !c->filled && c->half && c->prog.chain) {
-        rc = tiles_over(c, 0, c->n, fused_rows(c), keep_tile, NULL, ctl, err);
-        if (rc == ST_OK)
-            rc = device_wait(c->dev, err);
-        c->filled = rc == ST_OK;
-    }
     if (rc == ST_OK && stored && c->filled) {
         s->from = c->half ? FROM_HALF : FROM_FLOAT;
         struct sweep_args a = s->args;
-        a.z = c->store;
-        a.rows = c->n;
+        a.z = (char *)c->store + c->from * sweep_row(a.shape) * (c->half ? 2 : 4);
+        a.row0 = c->from;
+        a.rows = c->to - c->from;
         rc = tiles_stopped(ctl, err);
         return rc == ST_OK ? launch(c, s, a, err) : rc;
     }
@@ -407,11 +431,38 @@ static enum status sweep_rows(struct cuda *c, struct sweep *s, const struct ctl 
     s->from = stored ? (c->half ? FROM_HALF : FROM_FLOAT) : c->prog.chain ? FROM_CHAIN : FROM_FLOAT;
     const size_t rows = s->from == FROM_CHAIN ? fused_rows(c)
                                               : tiles_height(c, sweep_row(c->prog.shape) * 4);
-    rc = tiles_over(c, 0, c->n, rows, sweep_tile, s, ctl, err);
+    rc = tiles_over(c, c->from, c->to, rows, sweep_tile, s, ctl, err);
     if (rc == ST_OK && stored)
         rc = device_wait(c->dev, err);
     if (rc == ST_OK && stored)
         c->filled = true;
+    return rc;
+}
+
+/* Rows of K vectors of n, to the device or back. */
+static enum status send_rows(struct cuda *c, int K, const double *V, struct err *err)
+{
+    const size_t rows = c->to - c->from;
+    enum status rc = ST_OK;
+
+    if (rows == c->n)
+        return device_upload(c->dev, STREAM_WORK, c->V.at, V, (size_t)K * rows * sizeof *V, err);
+    for (size_t k = 0; rc == ST_OK && k < (size_t)K; k++)
+        rc = device_upload(c->dev, STREAM_WORK, (double *)c->V.at + k * c->n + c->from,
+                           V + k * c->n + c->from, rows * sizeof *V, err);
+    return rc;
+}
+
+static enum status fetch_rows(struct cuda *c, int K, double *T, struct err *err)
+{
+    const size_t rows = c->to - c->from;
+    enum status rc = ST_OK;
+
+    if (rows == c->n)
+        return device_download(c->dev, T, c->T.at, (size_t)K * rows * sizeof *T, err);
+    for (size_t k = 0; rc == ST_OK && k < (size_t)K; k++)
+        rc = device_download(c->dev, T + k * c->n + c->from,
+                             (double *)c->T.at + k * c->n + c->from, rows * sizeof *T, err);
     return rc;
 }
 
@@ -432,7 +483,7 @@ static enum status sweep_round(struct cuda *c, struct sweep *s, size_t at, const
     if (rc == ST_OK && !s->up)
         rc = tiles_room(c, &c->V, n8, "right-hand sides", err);
     if (rc == ST_OK && !s->up)
-        rc = device_upload(c->dev, STREAM_WORK, c->V.at, s->V + at * c->n, n8, err);
+        rc = send_rows(c, s->K, s->V + at * c->n, err);
     if (rc == ST_OK && (s->T || (s->split && s->up)))
         rc = tiles_room(c, &c->T, n8, "products with the rows", err);
     if (rc == ST_OK && s->W)
@@ -456,7 +507,7 @@ static enum status sweep_round(struct cuda *c, struct sweep *s, size_t at, const
     if (rc == ST_OK && s->W && !to)
         rc = device_download(c->dev, s->W + at * c->M, c->W.at, w, err);
     if (rc == ST_OK && s->T)
-        rc = device_download(c->dev, s->T + at * c->n, c->T.at, n8, err);
+        rc = fetch_rows(c, s->K, s->T + at * c->n, err);
     return rc;
 }
 
@@ -579,8 +630,11 @@ enum status tiles_product(struct cuda *c, struct product *p, const double *P, do
                                const struct ctl *ctl, struct err *err)
 {
     const size_t rows = product_rows(c, p->dbl, p->k, p->G != NULL), bytes = c->M * p->k * 8;
+    const bool stored = c->store && c->opts.precision == PREC_DOUBLE;
     enum status rc = product_rooms(c, p, rows, err);
 
+    if (rc == ST_OK && stored)
+        rc = fill_first(c, ctl, err);
     if (rc == ST_OK && p->k) {
         p->temp = mem_aligned(rows * p->k, sizeof *p->temp, "products with the rows", err);
         rc = p->temp ? ST_OK : ST_NOMEM;
@@ -593,8 +647,8 @@ enum status tiles_product(struct cuda *c, struct product *p, const double *P, do
     if (rc == ST_OK && W)
         rc = device_zero(c->dev, p->W, bytes, err);
     if (rc == ST_OK)
-        rc = tiles_over(c, 0, c->n, rows, product_tile, p, ctl, err);
-    c->filled |= rc == ST_OK && c->store && c->opts.precision == PREC_DOUBLE;
+        rc = tiles_over(c, c->from, c->to, rows, product_tile, p, ctl, err);
+    c->filled |= rc == ST_OK && stored;
     if (rc == ST_OK && W && !p->there)
         rc = device_download(c->dev, W, p->W, bytes, err);
     free(p->temp);

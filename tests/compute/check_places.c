@@ -329,7 +329,7 @@ static void as_one(const struct backend_ops *be, const struct source *src, uint6
 
 static const struct backend_ops *team(size_t count, const char *hosts)
 {
-    const struct ranks_plan plan = { count, 1, hosts };
+    const struct ranks_plan plan = { .count = count, .threads = 1, .hosts = hosts };
     const struct backend_ops *be = ranks_use(&plan);
     struct err err = { 0 };
 

@@ -33,7 +33,7 @@ enum { N = SUMMED_N, D = SUMMED_D };
 
 static const struct backend_ops *ranks_of(size_t count, size_t threads)
 {
-    const struct ranks_plan plan = { count, threads, NULL };
+    const struct ranks_plan plan = { .count = count, .threads = threads };
     const struct backend_ops *be = ranks_use(&plan);
     struct err err = { 0 };
 
@@ -164,7 +164,7 @@ END_TEST
 /* Skips the test where MPI is not there, and leaves what mpirun needs in the environment. */
 static const struct backend_ops *mpi_of(const char *hosts)
 {
-    const struct ranks_plan plan = { 1, 1, hosts };
+    const struct ranks_plan plan = { .count = 1, .threads = 1, .hosts = hosts };
     const struct backend_ops *be = ranks_use(&plan);
     struct err err = { 0 };
 
@@ -751,8 +751,9 @@ START_TEST(words)
 {
     static const char *const wrong[] = { "", ",", "a:", "a:0", "a:65", "-oProxyCommand=x", "a,,b",
                                          "a b", "a;b", "$(a)", "a:2,", "a:40,b:40", "a:1x" };
-    const struct ranks_plan none = { 0, 1, NULL }, many = { RANKS_MOST + 1, 1, NULL };
-    const struct ranks_plan missing = { 2, 1, "localhost,nowhere.invalid" };
+    const struct ranks_plan none = { .threads = 1 },
+                            many = { .count = RANKS_MOST + 1, .threads = 1 };
+    const struct ranks_plan missing = { .threads = 1, .hosts = "localhost,nowhere.invalid" };
     struct err err;
 
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {

@@ -5,7 +5,8 @@ features_tests = tests/compute/check_alloc tests/compute/check_conform \
   tests/compute/check_exact_op tests/compute/check_features tests/compute/check_hash \
   tests/compute/check_inducing tests/compute/check_kernels tests/compute/check_levels \
   tests/compute/check_places \
-  tests/compute/check_ranks tests/compute/check_rows tests/compute/check_share \
+  tests/compute/check_ranks tests/compute/check_ranks_device \
+  tests/compute/check_rows tests/compute/check_share \
   tests/compute/check_spectrum \
   tests/compute/check_tanimoto tests/compute/check_tensor tests/compute/check_threads \
   tests/compute/check_windows
@@ -31,6 +32,9 @@ tests_compute_check_share_SOURCES = tests/compute/check_share.c tests/compute/su
 tests_compute_check_ranks_SOURCES = tests/compute/check_ranks.c tests/compute/summed.c \
   tests/compute/summed.h
 tests_compute_check_ranks_LDADD = $(compute_tests)
+tests_compute_check_ranks_device_SOURCES = tests/compute/check_ranks_device.c \
+  tests/compute/summed.c tests/compute/summed.h
+tests_compute_check_ranks_device_LDADD = $(compute_tests)
 tests_compute_check_places_SOURCES = tests/compute/check_places.c
 tests_compute_check_places_LDADD = $(compute_tests)
 tests_compute_check_share_LDADD = $(compute_tests)

@@ -205,6 +205,8 @@ static void about_ranks(const struct workspace *ws, struct rec *r)
         rec_int(r, "processes", (int64_t)one.processes);
         rec_int(r, "threads", (int64_t)one.threads);
         rec_bool(r, "alive", one.alive);
+        rec_str(r, "device", *one.device ? one.device : NULL);
+        rec_str(r, "device_why", one.lacks ? one.lack : NULL);
         rec_close(r);
         rec_text(r, "%s%zu: ", i ? "\n            " : "", i + 1);
         rec_safe(r, one.host);
@@ -212,6 +214,14 @@ static void about_ranks(const struct workspace *ws, struct rec *r)
             rec_text(r, " and others by MPI, %zu processes", one.processes);
         rec_text(r, ", %zu thread%s%s", one.threads, one.threads == 1 ? "" : "s",
                  one.alive ? "" : ", lost");
+        if (*one.device) {
+            rec_text(r, ", cuda:%u: ", one.number);
+            rec_safe(r, one.device);
+        }
+        if (one.lacks) {
+            rec_text(r, ", processor: ");
+            rec_safe(r, one.lack);
+        }
     }
     rec_array_close(r);
     if (ranks_count() == 0 && (ws->opt.ranks > 1 || *ws->opt.hosts))

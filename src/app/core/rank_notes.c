@@ -10,6 +10,7 @@
 /* Ranks count from their start, once for the program; so what was told is kept beside them. */
 static struct rank_notes told, last;
 static size_t told_lost;
+static bool told_lacks[RANKS_MOST]; /* of those in `told` */
 
 const struct rank_notes *rank_notes_last(void)
 {
@@ -54,6 +55,7 @@ static void note(struct workspace *ws, const struct job *job)
 {
     struct rec r;
     size_t all = 0;
+    char device[24];
 
     rec_init(&r, REC_NOTE, "ranks");
     snprintf(r.run, sizeof r.run, "%s", job->name);
@@ -71,14 +73,34 @@ static void note(struct workspace *ws, const struct job *job)
         rec_num(&r, "waiting", one->waiting);
         rec_num(&r, "sums", one->sums);
         rec_int(&r, "sent", (int64_t)one->sent);
+        rec_str(&r, "device", *one->device ? one->device : NULL);
         rec_close(&r);
-        rec_text(&r, "%s %zu%s: %zu rows, work %.2f s, waiting %.2f s, sums %.2f s",
-                 i ? ";" : "", i + 1, one->processes > 1 ? " (MPI)" : "", one->rows,
+        if (*one->device && !one->lacks)
+            snprintf(device, sizeof device, "cuda:%u, ", one->number);
+        else
+            device[0] = '\0';
+        rec_text(&r, "%s %zu%s: %s%zu rows, work %.2f s, waiting %.2f s, sums %.2f s",
+                 i ? ";" : "", i + 1, one->processes > 1 ? " (MPI)" : "", device, one->rows,
                  one->work, one->waiting, one->sums);
     }
     rec_array_close(&r);
     snprintf(r.hint, sizeof r.hint, "plot ranks");
     ws_emit(ws, &r);
+}
+
+/* Tells once of each rank that has no device, or has it no longer. */
+static void tell_lacks(struct workspace *ws, const struct job *job)
+{
+    struct ranks_one one;
+
+    for (size_t i = 0; i < RANKS_MOST && ranks_at(i, &one); i++) {
+        const bool same = i < told.count && told.one[i].pid == one.pid &&
+                          strcmp(told.one[i].host, one.host) == 0;
+        if (one.lacks && !(same && told_lacks[i]))
+            ws_tell(ws, REC_WARNING, job->name, "rank-device", NULL,
+                    "rank %zu on %s: %s; its processor did the work", i + 1, one.host, one.lack);
+        told_lacks[i] = one.lacks;
+    }
 }
 
 void rank_notes_tell(struct workspace *ws, const struct job *job)
@@ -98,6 +120,7 @@ void rank_notes_tell(struct workspace *ws, const struct job *job)
         ws_tell(ws, REC_WARNING, job->name, "rank-lost", NULL,
                 "%s; the work went on without it, with the same results", why.msg);
     told_lost = lost;
+    tell_lacks(ws, job);
     if (look() && (strcmp(verb, "fit") == 0 || strcmp(verb, "tune") == 0))
         note(ws, job);
 }

@@ -254,12 +254,17 @@ static void fit_pool(struct workspace *ws)
     ws->pool = pool;
 }
 
-/* Several processes take the place of the device; each has its part of the threads. */
+/* Several processes take the place of the device; each has its part of the threads, and a device of
+ * its own. */
 static bool fit_ranks(struct workspace *ws)
 {
+    const char *device = ws->opt.device;
+    const bool asked = strncmp(device, "cuda", 4) == 0;
+    const uint32_t first = asked && device[4] == ':' ? (uint32_t)strtoul(device + 5, NULL, 10) : 0;
     const size_t n = *ws->opt.hosts ? hosts_count(ws->opt.hosts, NULL) : ws->opt.ranks;
     const size_t each = n > 0 ? ws->opt.threads / n : 0;
-    const struct ranks_plan plan = { n, each > 1 ? each : 1, ws->opt.hosts };
+    const struct ranks_plan plan = { n, each > 1 ? each : 1, ws->opt.hosts,
+                                     strcmp(device, "cpu") == 0 ? 0 : 1 + first, asked };
 
     if (n < 2 && !*ws->opt.hosts)
         return false;

@@ -304,7 +304,7 @@ static const struct option_row rows[] = {
      apply_device,
      show_device},
     {{"ranks", ARG_INT, 0, "1", 1, RANKS_MOST, NULL, NULL,
-      "processes that share the rows; each has its part of the threads, results stay the same"},
+      "processes that share the rows, with a part of the threads and a device each"},
      apply_ranks,
      show_ranks},
     {{"hosts", ARG_WORD, 0, "none", 0, 0, NULL, NULL,

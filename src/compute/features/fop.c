@@ -38,7 +38,8 @@ struct fop *fop_new(const struct backend_ops *be, const struct featmap *fm,
     }
     if (source_suits(src, &fm->kernel, err) != ST_OK)
         return NULL;
-    if (opts->share && (be != backend_cpu() || opts->share->r1 - opts->share->r0 != src->n ||
+    if (opts->share && ((be != backend_cpu() && !be->shares) ||
+                        opts->share->r1 - opts->share->r0 != src->n ||
                         !share_fits(opts->share->n, opts->share->r0, opts->share->r1))) {
         err_set(err, ST_SHAPE, "rows %zu to %zu of %zu cannot be a process's share",
                 opts->share->r0, opts->share->r1, opts->share->n);

@@ -6,6 +6,7 @@
 #include "compute/linalg/tall.h"
 #include "compute/ranks/content.h"
 #include "compute/ranks/drawn.h"
+#include "compute/ranks/parted.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -137,7 +138,8 @@ enum status answer_open_found(struct answers *a, struct answer_state *s, struct 
     const struct fop_opts o = { .pool = a->pool, .precision = (enum precision)h->precision,
                                 .store = h->store, .half = h->half,
                                 .row_scale = s->of.row_scale, .share = &s->share };
-    s->f = fop_new(backend_cpu(), s->of.fm, &s->src.base, &o, err);
+    const struct backend_ops *be = h->device ? parted_backend(a->device) : backend_cpu();
+    s->f = fop_new(be, s->of.fm, &s->src.base, &o, err);
     if (!s->f) {
         const enum status rc = err->code;
         answer_forget(a, s);

@@ -1,8 +1,9 @@
 /* compute/ranks/answer.h -- how a rank answers what it is asked (ask.h): operators of the
- * processor's backend over its rows. */
+ * processor's backend, or of its device (parted.h), over its rows. */
 #ifndef GPDESK_ANSWER_H
 #define GPDESK_ANSWER_H
 
+#include "compute/backend.h"
 #include "compute/ctl.h"
 #include "compute/pool.h"
 #include "compute/ranks/ask.h"
@@ -17,6 +18,7 @@ struct answers {
     struct kept_store kept;
     struct pool *pool;
     const struct ctl *ctl;
+    const struct backend_ops *device; /* NULL: none */
     struct share share; /* its two meetings and their context; rows are those of an operator */
 };
 /* What goes back: `numbers` of `out`, from its number `from` on.  The caller frees out. */

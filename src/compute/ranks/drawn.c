@@ -65,6 +65,17 @@ double drawn_body(const struct drawn_head *h)
     return drawn_common(h) + rows * sizeof(double) * (double)(h->scaled + h->sent * h->inputs);
 }
 
+/* Maps that count words or pairs are made by the processor, where a device is, too; so ranks sum
+ * them as they do without devices. */
+static bool counts(const struct featmap *fm)
+{
+    bool some = false;
+
+    for (size_t i = 0; i < fm->nterms; i++)
+        some |= featmap_is_counts(&fm->term[i]);
+    return some;
+}
+
 enum status drawn_for(struct drawn *d, size_t r0, size_t r1, bool sent, struct err *err)
 {
     const bool places = d->places.len > 0 && !sent;
@@ -80,6 +91,7 @@ enum status drawn_for(struct drawn *d, size_t r0, size_t r1, bool sent, struct e
     d->head.places = places ? d->places.len : 0;
     d->head.list = places ? d->list.len : 0;
     d->head.sent = sent;
+    d->head.device = d->device && !counts(d->fm);
     return ST_OK;
 }
 
@@ -154,8 +166,9 @@ static bool head_sound(const struct drawn_head *h, size_t bytes)
     return h->n > 0 && h->r0 < h->r1 && h->r1 <= h->n && h->n <= SIZE_MAX / 4096 && h->d > 0 &&
            h->d <= h->inputs && h->inputs <= INPUTS_MOST && h->M > 0 && h->M <= INPUTS_MOST &&
            h->precision <= PREC_DOUBLE && h->store <= 1 && h->half <= 1 && h->scaled <= 1 &&
-           h->sent <= 1 && h->text > 0 && h->text <= TEXT_MOST && h->text % 8 == 0 &&
-           h->places % 8 == 0 && h->list % 8 == 0 && h->from <= h->r0 && h->listed <= h->n &&
+           h->device <= 1 && h->sent <= 1 && h->text > 0 && h->text <= TEXT_MOST &&
+           h->text % 8 == 0 && h->places % 8 == 0 && h->list % 8 == 0 && h->from <= h->r0 &&
+           h->listed <= h->n &&
            h->from + h->listed >= h->r1 && h->from + h->listed <= h->n &&
            layout_sound(&h->layout) && sizeof *h + drawn_body(h) == (double)bytes;
 }

@@ -22,6 +22,7 @@ struct drawn_head {
     uint64_t d, inputs; /* inputs of the map; numbers of a row, with learned ones behind them */
     uint64_t M, seed;
     uint32_t precision, store, half, scaled;
+    uint32_t device, unused; /* device 1: segments are summed apart (parted.h) */
     /* Bytes of the kernel, of places (0: not known) and of the rows in them, padded to eights;
      * these begin with row `from`, as do the sums, and there are `listed` of them. */
     uint64_t text, places, list, from, listed;
@@ -39,6 +40,7 @@ struct drawn {
     const struct source *src;
     const struct fop_opts *opts;
     const uint64_t *sum; /* of all segments, lent */
+    bool device;         /* some rank has one */
     struct drawn_head head;
     struct buf text, places, list;
 };

@@ -112,6 +112,7 @@ enum status opening_there(struct team *t, struct ranks_state *s, const struct ct
         rc = drawn_of(&d, s->fm, s->src, &s->opts, s->sum, err);
     if (rc != ST_OK)
         return rc;
+    d.device = t->devices > 0;
     rc = ask(t, s, &d, &s->deal, false, told, ctl, err);
     struct team_deal some = { .n = s->n };
     for (size_t i = 0; rc == ST_OK && i < s->deal.count; i++)

@@ -3,14 +3,16 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "compute/backend.h"
+#include "compute/backend_load.h"
 #include "compute/linalg/blas.h"
 #include "compute/ranks/answer.h"
 #include "compute/ranks/crew.h"
+#include "compute/ranks/parted.h"
 
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -218,9 +220,12 @@ static void done(struct rank *r, const struct ask_head *ask, enum status rc, con
                  const struct answer *answer)
 {
     struct wire_done d = { .serial = ask->serial, .rc = (int32_t)rc };
+    struct err device;
     const double *out = rc == ST_OK && answer->out ? answer->out + answer->from : NULL;
 
     d.numbers = out ? answer->numbers : 0;
+    if (parted_lost(&device))
+        snprintf(d.device, sizeof d.device, "%.*s", (int)sizeof d.device - 1, device.msg);
     if (rc != ST_OK) {
         d.machine = err->machine;
         memcpy(d.name, err->name, sizeof d.name);
@@ -271,6 +276,27 @@ static void asked(struct rank *r, struct note *note)
     free(answer.out);
 }
 
+/* Takes the device that the front end wants, modulo those that are here. */
+static void settle_device(struct rank *r, uint32_t wanted, struct wire_hello *here)
+{
+    const char *why = "", *local = getenv("OMPI_COMM_WORLD_LOCAL_RANK");
+    const struct backend_ops *be = wanted ? backend_module(&why) : NULL;
+    const size_t n = be && be->devices && be->range ? be->devices(NULL, 0) : 0;
+    struct backend_device d = { 0 };
+    struct err err = { 0 };
+
+    if (n > 0) {
+        const size_t turn = r->crew.size > 1 && local ? strtoul(local, NULL, 10) : 0;
+        const size_t i = (wanted - 1 + turn) % n;
+        if (be->use(i, &err) == ST_OK && be->describe(i, &d, &err) == ST_OK) {
+            r->answers.device = be;
+            here->device = 1 + (uint32_t)i;
+        }
+    }
+    snprintf(here->card, sizeof here->card, "%.*s", (int)sizeof here->card - 1,
+             here->device ? d.name : n > 0 ? err.msg : *why || !wanted ? why : "it has no device");
+}
+
 /* Takes the vector code and as many threads as the front end wants. */
 static void settle(struct rank *r, const struct wire_hello *there)
 {
@@ -294,6 +320,7 @@ static bool settle_all(struct rank *r, struct wire_hello *there, struct wire_hel
         r->crew.calls->share(there, sizeof *there);
     settle(r, there);
     wire_hello_of(here, there->threads);
+    settle_device(r, there->device, here);
     if (r->crew.rank != 0)
         r->crew.calls->send(0, here, sizeof *here);
     char last[WIRE_WORDS];

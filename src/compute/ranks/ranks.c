@@ -17,6 +17,8 @@ static struct {
     bool started, renew;
     size_t count, threads;
     char hosts[HOSTS_LETTERS];
+    uint32_t device;
+    bool device_asked;
     struct err failed;
 } plan;
 /* What is told of it, for other threads. */
@@ -66,7 +68,11 @@ static void show(void)
         *one = (struct ranks_one){ .pid = (long)r->hello.pid, .threads = r->hello.threads,
                                    .processes = r->crew ? r->crew : 1,
                                    .rows = r->rows, .alive = r->alive, .work = r->work,
-                                   .waiting = r->waiting, .sums = r->sums, .sent = r->sent };
+                                   .waiting = r->waiting, .sums = r->sums, .sent = r->sent,
+                                   .number = r->hello.device ? r->hello.device - 1 : 0,
+                                   .lacks = r->lacks };
+        snprintf(one->device, sizeof one->device, "%.95s", r->hello.device ? r->hello.card : "");
+        snprintf(one->lack, sizeof one->lack, "%s", r->lack);
         snprintf(one->host, sizeof one->host, "%.95s", r->hello.host);
     }
     pthread_mutex_unlock(&shown.lock);
@@ -94,9 +100,12 @@ const struct backend_ops *ranks_use(const struct ranks_plan *p)
     const char *hosts = p->hosts ? p->hosts : "";
 
     plan.renew = !plan.started || plan.count != p->count || plan.threads != p->threads ||
+                 plan.device != p->device || plan.device_asked != p->device_asked ||
                  strcmp(plan.hosts, hosts) != 0 || team.alive != team.count;
     plan.count = p->count;
     plan.threads = p->threads;
+    plan.device = p->device;
+    plan.device_asked = p->device_asked;
     snprintf(plan.hosts, sizeof plan.hosts, "%s", hosts);
     ops = ranks_ops;
     const size_t all = *hosts ? hosts_count(hosts, NULL) : p->count;
@@ -109,7 +118,8 @@ const struct backend_ops *ranks_use(const struct ranks_plan *p)
 /* Starts a team that is taken, where that is due. */
 static enum status start_team(const struct ctl *ctl, struct err *err)
 {
-    const struct ranks_plan of = { plan.count, plan.threads, plan.hosts };
+    const struct ranks_plan of = { plan.count, plan.threads, plan.hosts, plan.device,
+                                   plan.device_asked };
     struct err why = { 0 };
 
     if (!plan.renew && plan.failed.code != ST_OK && err)

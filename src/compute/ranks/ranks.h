@@ -1,7 +1,7 @@
 /* compute/ranks/ranks.h -- a backend of several processes, ranks, that share the rows: each has an
- * operator of the processor's backend over whole segments of them, and they meet for every sum
- * (share.h), so that results have the bits of one process.  Vectors, preconditioners and all that
- * is not a function of a backend stay with the caller.
+ * operator of the processor's backend, or of a device (parted.h), over whole segments of them, and
+ * they meet for every sum (share.h), so that results have the bits of one process.  Vectors,
+ * preconditioners and all that is not a function of a backend stay with the caller.
  *
  * When a rank is lost, the rows are dealt out anew among those that are left and what was asked is
  * done again; when none is, the operator goes on here (fop.h).  There is one team of ranks for the
@@ -15,8 +15,15 @@
 enum { RANKS_MOST = HOSTS_MOST, RANKS_ROWS = 4096 /* operators of fewer rows stay here */ };
 
 /* `count` ranks on this machine, or those at `hosts` ("a:2,b"; "mpi:4": processes that mpirun
- * starts; "": none), of so many threads each. */
-struct ranks_plan { size_t count, threads; const char *hosts; };
+ * starts; "": none), of so many threads each.  device: 0 for none, else 1 + the number of the
+ * device that the first rank of each host takes; the others take those that follow, modulo the
+ * host's devices.  device_asked: the user wants one; else those that are there are taken. */
+struct ranks_plan {
+    size_t count, threads;
+    const char *hosts;
+    uint32_t device;
+    bool device_asked;
+};
 /* The backend of such a team, which starts when the first operator is opened; a team that is as
  * planned is kept, unless it has lost ranks.  Not while an operator is open.  An operator that
  * finds no team because a rank cannot be had goes on here, as when all are lost. */
@@ -36,6 +43,11 @@ struct ranks_one {
     bool alive;
     double work, waiting, sums;
     uint64_t sent; /* bytes of rows and requests */
+    /* The device that it has, "" for none; lacks: there is none, though one was wanted, or it has
+     * failed, and why. */
+    char device[96], lack[256];
+    unsigned number; /* of the device */
+    bool lacks;
 };
 /* Callable from any thread, and never waits for work. */
 size_t ranks_count(void);

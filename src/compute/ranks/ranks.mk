@@ -17,6 +17,8 @@ libcompute_a_SOURCES += \
   src/compute/ranks/kept.c \
   src/compute/ranks/kept.h \
   src/compute/ranks/opening.c \
+  src/compute/ranks/parted.c \
+  src/compute/ranks/parted.h \
   src/compute/ranks/places.c \
   src/compute/ranks/places.h \
   src/compute/ranks/rank.c \

@@ -54,6 +54,8 @@ struct team_rank {
     double work, waiting, sums, since;
     size_t rows;
     uint64_t sent; /* bytes of requests */
+    bool lacks;    /* it has no device, though one was wanted, or it has failed; why: */
+    char lack[WIRE_CARD];
     /* How many rows it takes for each that the others take, on average (0: not known, as many); and
      * its work when that was looked at last. */
     double speed, looked;
@@ -61,6 +63,7 @@ struct team_rank {
 struct team {
     struct team_rank rank[TEAM_MOST];
     size_t count, alive, lost;
+    size_t devices; /* ranks that had one when they were started */
     unsigned generation; /* changes when rows have to be dealt out anew */
     uint64_t serial;     /* of the last request */
     uint32_t names;      /* of operators so far */

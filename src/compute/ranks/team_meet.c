@@ -8,6 +8,7 @@
 #include <math.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { LOOK_MS = 20 }; /* between looks at whether the request is to stop */
@@ -275,6 +276,11 @@ static enum status done_came(struct wait *w, size_t i, const struct wire_head *h
         return rc;
     r->work += lap(r, clock_now());
     all_taken(r);
+    d.device[sizeof d.device - 1] = '\0';
+    if (*d.device) {
+        r->lacks = true;
+        snprintf(r->lack, sizeof r->lack, "%s", d.device);
+    }
     if (d.rc != ST_OK && !w->late) {
         take_error(w, &d);
         end_all(w);

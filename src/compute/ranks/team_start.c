@@ -103,10 +103,15 @@ void team_lose(struct team *t, size_t rank, const struct err *why)
     t->generation++;
 }
 
-static enum status rank_start(struct team_rank *r, const struct wire_hello *here,
+static enum status rank_start(struct team *t, size_t i, const struct wire_hello *here,
                               const struct ctl *ctl, struct err *err)
 {
+    struct team_rank *r = &t->rank[i];
+    struct wire_hello own = *here;
     int end[2] = { -1, -1 };
+
+    for (size_t j = 0; own.device && j < i; j++) /* each of a place takes the next device */
+        own.device += strcmp(t->rank[j].place, r->place) == 0;
 
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, end) != 0)
         return err_system(err, errno, NULL, "a rank cannot be started: %s", strerror(errno));
@@ -122,8 +127,8 @@ static enum status rank_start(struct team_rank *r, const struct wire_hello *here
                           strerror(why));
     }
     r->alive = true;
-    const enum status rc = wire_begin(&r->wire, WIRE_HELLO, sizeof *here, err);
-    return rc == ST_OK ? wire_put(&r->wire, here, sizeof *here, err) : rc;
+    const enum status rc = wire_begin(&r->wire, WIRE_HELLO, sizeof own, err);
+    return rc == ST_OK ? wire_put(&r->wire, &own, sizeof own, err) : rc;
 }
 
 static bool set_in(const char *name)
@@ -245,6 +250,19 @@ static enum status places(struct team *t, const struct ranks_plan *plan, struct 
     return ST_OK;
 }
 
+/* Which ranks have devices, and which lack one: without any, `auto` lacks nothing. */
+static void find_devices(struct team *t, const struct ranks_plan *plan)
+{
+    for (size_t i = 0; i < t->count; i++)
+        t->devices += t->rank[i].hello.device > 0;
+    for (size_t i = 0; i < t->count; i++) {
+        struct team_rank *r = &t->rank[i];
+        r->lacks = r->hello.device == 0 && plan->device &&
+                   (t->devices > 0 || plan->device_asked);
+        snprintf(r->lack, sizeof r->lack, "%s", r->lacks ? r->hello.card : "");
+    }
+}
+
 enum status team_start(struct team *t, const struct ranks_plan *plan, const struct ctl *ctl,
                        struct err *err)
 {
@@ -258,14 +276,16 @@ enum status team_start(struct team *t, const struct ranks_plan *plan, const stru
     if (rc != ST_OK)
         return rc;
     wire_hello_of(&here, plan->threads);
+    here.device = plan->device;
     for (; rc == ST_OK && i < t->count; i++)
-        rc = rank_start(&t->rank[i], &here, ctl, err);
+        rc = rank_start(t, i, &here, ctl, err);
     if (rc == ST_OK) {
         rc = all_greet(t, &here, ctl, &i, err);
         i++;
     }
     if (rc == ST_OK) {
         t->alive = t->count;
+        find_devices(t, plan);
         return ST_OK;
     }
     if (ctl_stopped(ctl)) {

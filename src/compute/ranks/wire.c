@@ -167,9 +167,9 @@ void wire_hello_of(struct wire_hello *h, size_t threads)
 
 bool wire_hello_sound(struct wire_hello *h)
 {
-    char *const word[] = { h->program, h->build, h->level, h->blas, h->host };
+    char *const word[] = { h->program, h->build, h->level, h->blas, h->host, h->card };
     const size_t size[] = { sizeof h->program, sizeof h->build, sizeof h->level, sizeof h->blas,
-                            sizeof h->host };
+                            sizeof h->host,    sizeof h->card };
 
     for (size_t i = 0; i < sizeof size / sizeof size[0]; i++) {
         word[i][size[i] - 1] = '\0';
@@ -177,7 +177,8 @@ bool wire_hello_sound(struct wire_hello *h)
             if (*c < ' ' || *c > '~')
                 *c = '?';
     }
-    return h->version == WIRE_VERSION && h->threads > 0 && h->machines > 0 && h->machines < 1 << 16;
+    return h->version == WIRE_VERSION && h->threads > 0 && h->device < 1 << 16 &&
+           h->machines > 0 && h->machines < 1 << 16;
 }
 
 bool wire_hello_alike(const struct wire_hello *here, const struct wire_hello *there,

@@ -24,24 +24,28 @@ enum wire_kind {
     WIRE_HELLO, WIRE_ASK, WIRE_STOP, WIRE_MET, WIRE_ENDED, WIRE_BEAT, WIRE_TICK, WIRE_MOST,
     WIRE_SUM, WIRE_DONE, WIRE_KINDS
 };
-enum { WIRE_VERSION = 2, WIRE_WORDS = 96 };
+enum { WIRE_VERSION = 3, WIRE_WORDS = 96, WIRE_CARD = 256 };
 #define WIRE_MAGIC 0x4b525047u /* "GPRK" */
 #define WIRE_MOST_BYTES ((uint64_t)1 << 42)
 
 struct wire_head { uint32_t magic, kind; uint64_t bytes; };
 /* What both sides must have in common, and what else they tell of themselves.  build: the linker's
  * identification of the program; level, blas: of the vector code and the library of dense products,
- * on which the last bits of sums depend. */
+ * on which the last bits of sums depend.  device: what the front end wants, 0 for none, else 1 + a
+ * number, which counts on from the first device behind the last one; what a rank has, 0 for none,
+ * else 1 + that device's number.  card: its name, or why there is none. */
 struct wire_hello {
     uint32_t version, threads, cores, pid;
-    uint32_t machines, unused; /* of the processes that are this rank */
+    uint32_t machines, device; /* machines: of the processes that are this rank */
     char program[32], build[48], level[16], blas[WIRE_WORDS], host[WIRE_WORDS];
+    char card[WIRE_CARD];
 };
 struct wire_tick { uint64_t phase, done, total; };
 struct wire_done {
     uint64_t serial, numbers;
     int32_t rc, machine; /* enum status; the error's `machine` */
     char name[32], msg[768], hint[256];
+    char device[WIRE_CARD]; /* why a device failed since the last answer, or "" */
 };
 
 /* The two ends of a connection as descriptors, which may be the same; `patience`: seconds without
