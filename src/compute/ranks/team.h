@@ -104,7 +104,7 @@ void team_give(void);
 enum status team_settle(struct team *, const struct ctl *, struct err *err);
 /* Sends a request and waits for the answers.  A failed rank's error is the request's.  One that is
  * stopped is left after TEAM_LEAVE_MS, whatever the ranks do. */
-enum { TEAM_LEAVE_MS = 50 };
+enum { TEAM_LEAVE_MS = 30 };
 enum status team_ask(struct team *, struct team_ask *, const struct ctl *, struct err *err);
 /* The two halves of it, for a request whose body the caller sends: begin, for each rank, then
  * wait. */
