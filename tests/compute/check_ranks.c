@@ -682,7 +682,7 @@ static void refused(const struct ranks_plan *plan, enum status code, const char 
 static void host_saying(const struct wire_hello *hello, const char *word)
 {
     const struct wire_head head = {WIRE_MAGIC, WIRE_HELLO, sizeof *hello};
-    const struct ranks_plan plan = {1, 1, "elsewhere"};
+    const struct ranks_plan plan = { .count = 1, .threads = 1, .hosts = "elsewhere" };
     char *dir = support_tmpdir(), script[600], said[sizeof head + sizeof *hello];
 
     memcpy(said, &head, sizeof head);
@@ -775,7 +775,7 @@ START_TEST(words)
     /* A host that does not answer; the others are waited for beside it. */
     char *dir = support_tmpdir(), ssh[512];
     static const char sleeps[] = "#!/bin/sh\nexec sleep 100\n";
-    const struct ranks_plan silent = {8, 1, "a:6,b:2"};
+    const struct ranks_plan silent = { .count = 8, .threads = 1, .hosts = "a:6,b:2" };
     struct cancel cancel = {false};
     const struct ctl ctl = {.cancel = &cancel};
     pthread_t thread;
