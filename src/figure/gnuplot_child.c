@@ -52,14 +52,20 @@ char *child_program(struct err *err)
         buf_putn(&b, n > 0 ? p : ".", n > 0 ? n : 1);
         buf_putc(&b, '/');
         buf_puts(&b, name);
-        if (!b.failed && n > 0 && is_program(buf_str(&b)))
+        if (b.failed)
+            break;
+        if (n > 0 && is_program(buf_str(&b)))
             return buf_take(&b); /* an empty entry of PATH never means the current directory */
         p += n;
         if (*p == '\0')
             break;
     }
+    const bool failed = b.failed;
     buf_free(&b);
-    err_set(err, ST_NOT_FOUND, "gnuplot is not installed");
+    if (failed)
+        err_nomem(err, 0, "the path of gnuplot");
+    else
+        err_set(err, ST_NOT_FOUND, "gnuplot is not installed");
     return NULL;
 }
 

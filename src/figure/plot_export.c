@@ -440,9 +440,11 @@ static enum run run_gnuplot(struct job *j, const char *term, struct err *err)
     buf_printf(&own, "plot%s", format[j->kind].suffix);
     if (j->f != NULL)
         figure_gnuplot(j->f, term, buf_str(&own), false, j->dark, &tx);
-    if (program == NULL)
+    if (program == NULL && err->code != ST_NOMEM)
         goto done;
     result = RUN_FAILED;
+    if (program == NULL)
+        goto done;
     if (tx.failed || own.failed) {
         err_nomem(err, 0, "a plot");
         goto done;

@@ -361,10 +361,7 @@ void check_lines(struct job *j, const char *said, const char *whole, bool *error
             mask(other, b, sizeof b);
             known = !strcmp(a, b);
         }
-        /* A fit that went on without its ranks has neither their number nor the time of their sums;
-         * its warning may follow it. */
-        const bool alone = strstr(said, "\"type\":\"warning\",\"name\":\"ranks\"") != NULL;
-        if (!known && !*warning && !alone)
+        if (!known && !*warning)
             found(j, "a result that is not that of the whole run: %.300s", line);
         if (*member(line, "out", file, sizeof file) && known && !same_file(j->dir, j->whole, file))
             found(j, "%s was printed and is not whole", file);

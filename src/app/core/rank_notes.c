@@ -103,13 +103,12 @@ static void tell_lacks(struct workspace *ws, const struct job *job)
     }
 }
 
-void rank_notes_tell(struct workspace *ws, const struct job *job)
+void rank_notes_warn(struct workspace *ws, const struct job *job)
 {
     struct err why;
     const size_t lost = ranks_lost(&why);
     struct ranks_one one;
     size_t alive = 0;
-    const char *verb = job->ops->verb;
 
     for (size_t i = 0; ranks_at(i, &one); i++)
         alive += one.alive;
@@ -121,6 +120,12 @@ void rank_notes_tell(struct workspace *ws, const struct job *job)
                 "%s; the work went on without it, with the same results", why.msg);
     told_lost = lost;
     tell_lacks(ws, job);
+}
+
+void rank_notes_tell(struct workspace *ws, const struct job *job)
+{
+    const char *verb = job->ops->verb;
+
     if (look() && (strcmp(verb, "fit") == 0 || strcmp(verb, "tune") == 0))
         note(ws, job);
 }

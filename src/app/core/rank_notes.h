@@ -13,8 +13,9 @@ struct rank_notes {
     struct ranks_one one[RANKS_MOST];
 };
 const struct rank_notes *rank_notes_last(void);
-/* After each job: warns of ranks that were lost or could not be had; of a fit or a tuning notes
- * what each has done. */
+/* Before the result of each job: warns of ranks that were lost or could not be had. */
+void rank_notes_warn(struct workspace *, const struct job *);
+/* After it: of a fit or a tuning notes what each has done. */
 void rank_notes_tell(struct workspace *, const struct job *);
 
 #endif

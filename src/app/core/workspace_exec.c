@@ -450,6 +450,7 @@ void workspace_job_begin(struct workspace *ws, const struct job *job)
     l->args = job->args;
     l->group = job->group;
     snprintf(l->origin, sizeof l->origin, "%s", job->origin);
+    rank_notes_warn(ws, job); /* before the result */
     struct run *r = args_looks_like_run(job->name) ? ws_run(ws, job->name, NULL) : NULL;
     if (!r)
         return;
