@@ -99,7 +99,7 @@ static unsigned char *describe(const struct base *b, size_t *bytes)
     }
     struct featmap *fm = featmap_new(&k, INPUTS, COLUMNS, 3, &err);
     const int fd = memfd_create("description", MFD_CLOEXEC);
-    const struct wire wire = { fd, fd, 0.0 };
+    const struct wire wire = { .in = fd, .out = fd };
     if (b->places)
         src.base.places = places_of(x);
     if (!fm || fd < 0 || content_of_source(NULL, &src.base, sum, &err) != ST_OK ||
