@@ -72,6 +72,31 @@ static void judge(struct job *j, const struct row *r, int status)
     free(whole);
 }
 
+/* The number behind a word in the file of FAULT_COUNT, or 0. */
+static size_t counted(const char *path, const char *word)
+{
+    char key[64], *text = slurp(path);
+    size_t n = 0;
+
+    snprintf(key, sizeof key, "%s ", word);
+    for (const char *p = text; p && *p; p = strchr(p, '\n') ? strchr(p, '\n') + 1 : NULL)
+        if (!strncmp(p, key, strlen(key)))
+            n = strtoul(p + strlen(key), NULL, 10);
+    free(text);
+    return n;
+}
+
+/* Memory that is still held when the process ends: no more than without faults. */
+static void check_leaks(struct job *j, const char *base, const char *count)
+{
+    char path[PATH];
+
+    join(path, base, "count");
+    const size_t usual = counted(path, "held"), now = counted(count, "held");
+    if (now > usual)
+        found(j, "%zu blocks of memory are held at the end, without faults %zu", now, usual);
+}
+
 /* On a screen: it ends, by itself or by TERM, and the session of before is as it was. */
 static void judge_screen(struct job *j, const struct row *r, int status)
 {
@@ -101,9 +126,9 @@ static void judge_screen(struct job *j, const struct row *r, int status)
 static void one(const struct row *r, const char *base, const char *dir, size_t at)
 {
     char preload[PATH + 20], class[64], n[64], error[64];
-    char from[] = "FAULT_FROM=1", trace[PATH + 20];
+    char from[] = "FAULT_FROM=1", trace[PATH + 20], count[PATH + 20];
     char whole[PATH], ready[PATH];
-    char *fault[] = { preload, class, n, error, trace, r->from ? from : NULL, NULL };
+    char *fault[] = { preload, class, n, error, trace, count, r->from ? from : NULL, NULL };
 
     snprintf(preload, sizeof preload, "LD_PRELOAD=%s", shim);
     snprintf(class, sizeof class, "FAULT_CLASS=%s", r->class);
@@ -112,7 +137,9 @@ static void one(const struct row *r, const char *base, const char *dir, size_t a
     struct job j = { .scene = r->scene, .dir = dir, .whole = whole };
     snprintf(j.trace, sizeof j.trace, "%.4000s.trace", dir);
     snprintf(trace, sizeof trace, "FAULT_TRACE=%s", j.trace);
+    snprintf(count, sizeof count, "FAULT_COUNT=%.4000s.count", dir);
     unlink(j.trace);
+    unlink(strchr(count, '=') + 1);
     join(whole, base, "whole");
     join(ready, base, "ready");
     empty(dir);
@@ -122,27 +149,22 @@ static void one(const struct row *r, const char *base, const char *dir, size_t a
     snprintf(j.repeat, sizeof j.repeat, "top_builddir=%s %s --scene=%s --class=%s --error=%s%s "
              "--first=%zu --last=%zu --verbose", top, self_path, r->scene->name, r->class, r->error,
              r->from ? " --from" : "", at, at);
-    if (r->scene->typed)
+    if (r->scene->typed) {
         judge_screen(&j, r, status);
-    else
+    } else {
+        check_leaks(&j, base, strchr(count, '=') + 1);
         judge(&j, r, status);
+    }
 }
 
 /* How often the class was called in the run without faults. */
 static size_t count_calls(const struct row *r, const char *base)
 {
-    char count[PATH], key[64];
-    size_t n = 0;
+    char count[PATH];
 
     prepare(r->scene, base);
     join(count, base, "count");
-    char *text = slurp(count);
-    snprintf(key, sizeof key, "%s ", r->class);
-    for (const char *p = text; p && *p; p = strchr(p, '\n') ? strchr(p, '\n') + 1 : NULL)
-        if (!strncmp(p, key, strlen(key)))
-            n = strtoul(p + strlen(key), NULL, 10);
-    free(text);
-    return n;
+    return counted(count, r->class);
 }
 
 static bool drive(struct row *r, const char *base)

@@ -7,7 +7,8 @@
  *   FAULT_ERROR  ENOSPC, EIO, EINTR, EMFILE, ENOMEM, EAGAIN; "short" (half of the bytes are written
  *                or read), "kill" (kill -9 before the call), "half" (half of the bytes are written,
  *                then kill -9)
- *   FAULT_COUNT  a file that gets the number of calls of each class when the process ends
+ *   FAULT_COUNT  a file that gets the number of calls of each class when the process ends, and of
+ *                the blocks of memory that are held then
  *   FAULT_TRACE  a file that gets the calls that led to the first refused one
  *   FAULT_LOG    a file that gets every change of a file, in order, with its bytes (faults.h)
  *   FAULT_CLOCK  seconds by which the time of day moves each time that it is asked for
@@ -26,6 +27,7 @@
 #include <link.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdarg.h>
@@ -49,6 +51,7 @@ void *__libc_malloc(size_t n);
 void *__libc_calloc(size_t n, size_t size);
 void *__libc_realloc(void *p, size_t n);
 void *__libc_memalign(size_t align, size_t n);
+void __libc_free(void *p);
 
 enum class { ALLOC, THREAD, WRITE, SYNC, RENAME, OPEN, READ, MAP, POLL, FORK, PIPE, SIZE, CLASSES };
 static const char *const class_name[CLASSES] = { "alloc", "thread", "write", "sync", "rename",
@@ -127,29 +130,115 @@ static bool refused(enum class c)
 
 /* Memory. */
 
-static bool no_memory(const void *caller)
+/* True of code in the objects from..to - 1; the first is the program. */
+static bool within(const void *caller, size_t from, size_t to)
 {
     const uintptr_t p = (uintptr_t)caller;
 
-    for (size_t i = 0; on && i < ncounted; i++)
+    for (size_t i = from; i < to && i < ncounted; i++)
         if (p >= counted[i].first && p < counted[i].last)
-            return refused(ALLOC);
+            return true;
     return false;
+}
+
+static bool no_memory(const void *caller)
+{
+    return on && within(caller, 0, ncounted) && refused(ALLOC);
 }
 
 #define CALLER __builtin_return_address(0)
 
-void *malloc(size_t n) { return no_memory(CALLER) ? NULL : __libc_malloc(n); }
-void *calloc(size_t n, size_t size) { return no_memory(CALLER) ? NULL : __libc_calloc(n, size); }
-void *realloc(void *p, size_t n) { return no_memory(CALLER) ? NULL : __libc_realloc(p, n); }
+/* The blocks of memory that the program itself holds: a table by address, in which a search ends at
+ * 0.  Those of libraries are left out, whose number changes by one from run to run. */
+enum { PLACES = 1 << 20 };
+static uintptr_t block[PLACES];
+static atomic_flag busy = ATOMIC_FLAG_INIT;
+static long held;
+
+static size_t home(uintptr_t p)
+{
+    return (size_t)((p >> 4) * 0x9e3779b97f4a7c15u >> 44);
+}
+
+static size_t place_of(uintptr_t p)
+{
+    size_t i = home(p);
+
+    while (block[i] != p && block[i] != 0)
+        i = (i + 1) % PLACES;
+    return i;
+}
+
+static void lock(void)
+{
+    while (atomic_flag_test_and_set_explicit(&busy, memory_order_acquire))
+        sched_yield();
+}
+
+static void *own(void *p)
+{
+    lock();
+    if (p && held < PLACES / 2) {
+        block[place_of((uintptr_t)p)] = (uintptr_t)p;
+        held++;
+    }
+    atomic_flag_clear_explicit(&busy, memory_order_release);
+    return p;
+}
+
+/* True if it was one of them.  Those that stand behind it for lack of room move up. */
+static bool disown(void *p)
+{
+    lock();
+    size_t i = p ? place_of((uintptr_t)p) : 0;
+    const bool had = p && block[i] != 0;
+    for (size_t k = (i + 1) % PLACES; had && block[k] != 0; k = (k + 1) % PLACES)
+        if ((k - home(block[k])) % PLACES >= (k - i) % PLACES) {
+            block[i] = block[k];
+            i = k;
+        }
+    if (had) {
+        block[i] = 0;
+        held--;
+    }
+    atomic_flag_clear_explicit(&busy, memory_order_release);
+    return had;
+}
+
+static void *given(void *p, const void *caller)
+{
+    return on && within(caller, 0, 1) ? own(p) : p;
+}
+
+void *malloc(size_t n) { return no_memory(CALLER) ? NULL : given(__libc_malloc(n), CALLER); }
+void *calloc(size_t n, size_t size)
+{
+    return no_memory(CALLER) ? NULL : given(__libc_calloc(n, size), CALLER);
+}
+void *realloc(void *p, size_t n)
+{
+    if (no_memory(CALLER))
+        return NULL;
+    const bool had = disown(p);
+    void *got = __libc_realloc(p, n);
+
+    if (got == NULL && had && n > 0)
+        own(p); /* it is still there */
+    return had ? own(got) : p == NULL ? given(got, CALLER) : got;
+}
+void free(void *p)
+{
+    disown(p);
+    __libc_free(p);
+}
 void *aligned_alloc(size_t align, size_t n)
 {
-    return no_memory(CALLER) ? NULL : __libc_memalign(align, n);
+    return no_memory(CALLER) ? NULL : given(__libc_memalign(align, n), CALLER);
 }
 
 int posix_memalign(void **p, size_t align, size_t n)
 {
-    void *got = no_memory(CALLER) ? NULL : __libc_memalign(align, n);
+    void *got = no_memory(CALLER) ? NULL : given(__libc_memalign(align, n), CALLER);
 
     if (got)
         *p = got;
@@ -159,7 +248,7 @@ int posix_memalign(void **p, size_t align, size_t n)
 char *strndup(const char *s, size_t most)
 {
     const size_t n = strnlen(s, most);
-    char *copy = no_memory(CALLER) ? NULL : __libc_malloc(n + 1);
+    char *copy = no_memory(CALLER) ? NULL : given(__libc_malloc(n + 1), CALLER);
 
     if (copy) {
         memcpy(copy, s, n);
@@ -171,7 +260,7 @@ char *strndup(const char *s, size_t most)
 char *strdup(const char *s)
 {
     const size_t n = strlen(s) + 1;
-    char *copy = no_memory(CALLER) ? NULL : __libc_malloc(n);
+    char *copy = no_memory(CALLER) ? NULL : given(__libc_malloc(n), CALLER);
 
     return copy ? memcpy(copy, s, n) : NULL;
 }
@@ -569,6 +658,8 @@ static void __attribute__((destructor)) end(void)
     const int fd = count_path ? open(count_path, O_WRONLY | O_CREAT | O_TRUNC, 0600) : -1;
     for (int i = 0; fd >= 0 && i < CLASSES; i++)
         dprintf(fd, "%s %zu\n", class_name[i], (size_t)calls[i]);
+    if (fd >= 0)
+        dprintf(fd, "held %ld\n", held);
     if (fd >= 0)
         close(fd);
 }
