@@ -12,7 +12,7 @@
 #include <string.h>
 
 /* Handing it out has to pay within so many applications. */
-static const double soon = 30.0;
+static const double soon = 100.0;
 /* Of a message between processes of MPI, which meet without the front end: seconds, and bytes a
  * second (10 Gbit/s).  They meet six times, in log2(P) steps there and back. */
 static const double latency = 2e-5, bandwidth = 1.25e9, meets = 6.0;
@@ -27,23 +27,26 @@ void basis_ops_always_for_tests(bool yes)
  * vectors, which travel there and back once, and two meetings of L numbers: together no more than
  * the two meetings of M numbers that a pass has, of which the last one is known.  Handing out sends
  * M L numbers, a meeting its numbers to every rank. */
-static bool pays(const struct ranks_state *s, size_t L, double seconds)
+static bool pays(const struct ranks_meeting *m, size_t M, size_t L, double seconds)
 {
-    const double numbers = (double)s->M * (double)L;
-    struct ranks_meeting m;
+    const double numbers = (double)M * (double)L;
     double cost, sent;
 
-    ranks_meeting(&m);
-    if (always || m.machines < 2)
-        return always;
-    if (m.numbers > 0) {
-        cost = 2.0 * m.seconds;
-        sent = numbers / ((double)m.count * (double)m.numbers) * m.seconds;
+    if (m->machines < 2)
+        return false;
+    if (m->numbers > 0) {
+        cost = 2.0 * m->seconds;
+        sent = numbers / ((double)m->count * (double)m->numbers) * m->seconds;
     } else {
-        cost = meets * 2.0 * log2((double)m.count) * latency + 16.0 * (double)s->M / bandwidth;
+        cost = meets * 2.0 * log2((double)m->count) * latency + 16.0 * (double)M / bandwidth;
         sent = 8.0 * numbers / bandwidth;
     }
-    return (seconds * (1.0 - 1.0 / (double)m.machines) - cost) * soon > sent;
+    return (seconds * (1.0 - 1.0 / (double)m->machines) - cost) * soon > sent;
+}
+
+bool basis_ops_pays_for_tests(const struct ranks_meeting *m, size_t M, size_t L, double seconds)
+{
+    return pays(m, M, L, seconds);
 }
 
 void basis_ops_deal(struct ranks_state *s)
@@ -66,9 +69,11 @@ struct team_ask basis_ops_ask(const struct ranks_state *s)
 enum status basis_ops_give(void *state, size_t L, const double *U, double seconds, struct err *err)
 {
     struct ranks_state *s = state;
+    struct ranks_meeting m;
     struct err own;
 
-    if (U && !pays(s, L, seconds))
+    ranks_meeting(&m);
+    if (U && !always && !pays(&m, s->M, L, seconds))
         return ST_UNSUPPORTED;
     s->basis.U = U;
     s->basis.L = U ? L : 0;

@@ -40,6 +40,9 @@ void basis_ops_deal(struct ranks_state *);
  * numbers and seconds of the last one through the front end (numbers 0: there was none). */
 struct ranks_meeting { size_t machines, count, numbers; double seconds; };
 void ranks_meeting(struct ranks_meeting *);
+/* basis_ops.c: whether handing out a factor of M x L pays, of which an application takes so many
+ * seconds in one process. */
+bool basis_ops_pays_for_tests(const struct ranks_meeting *, size_t M, size_t L, double seconds);
 extern const struct backend_ops ranks_ops; /* ranks_ops.c */
 
 #endif
