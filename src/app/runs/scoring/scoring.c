@@ -41,6 +41,7 @@ static void scoring_free(struct job *job)
     encoding_free(&s->enc);
     free(s->path), free(s->out), free(s->sep_missing), free(s->types), free(s->dates);
     free(s->table), free(s->fold), free(s->fold_baseline);
+    free(s->keep), free(s->keep_more);
     free(s->ids), free(s->id), free(s->no_y), free(s->more.sample);
     run_prediction_free(&s->pred);
     run_prediction_free(&s->train);
@@ -357,6 +358,16 @@ static enum status score_work(struct job *job, struct err *err)
     return rc;
 }
 
+/* Room for what the run keeps, so that no memory for it is a failure of the command. */
+static enum status make_room(struct scoring *s, struct err *err)
+{
+    const size_t t = s->pred.t;
+
+    s->keep = s->baseline.asked ? run_baseline_new(t, err) : NULL;
+    s->keep_more = t > 1 ? mem_calloc(t - 1, sizeof *s->keep_more, "scores", err) : NULL;
+    return (s->baseline.asked && !s->keep) || (t > 1 && !s->keep_more) ? ST_NOMEM : ST_OK;
+}
+
 /* `score`: the scores, and those of simple models. */
 static enum status score_and_compare(struct job *job, struct err *err)
 {
@@ -369,6 +380,8 @@ static enum status score_and_compare(struct job *job, struct err *err)
     if (rc == ST_OK)
         rc = scoring_baselines(s, job, &(struct baseline_ask){ rows, n, &s->enc, &s->pred },
                                &s->baseline, err);
+    if (rc == ST_OK)
+        rc = make_room(s, err);
     free(rows);
     return rc;
 }
@@ -602,11 +615,12 @@ bool scoring_ended_early(struct workspace *ws, struct job *job, enum status rc,
 }
 
 /* Moves the scores into the run. Those of the first target have a place of their own. */
-static void keep_scores(struct run *r, const struct scoring *s)
+static void keep_scores(struct run *r, struct scoring *s)
 {
     const size_t t = s->pred.t;
-    struct metrics (*more)[2] = t > 1 ? mem_calloc(t - 1, sizeof *more, "scores", NULL) : NULL;
+    struct metrics (*more)[2] = s->keep_more;
 
+    s->keep_more = NULL;
     free(r->more);
     r->more = more;
     r->nmore = more ? t - 1 : 0;
@@ -617,7 +631,7 @@ static void keep_scores(struct run *r, const struct scoring *s)
     r->has_score = true;
     r->score_raw = s->raw[0], r->score_scaled = s->scaled[0];
     r->score_part = s->part, r->score_rows = s->pred.n;
-    scoring_baseline_keep(r, t, &s->baseline);
+    scoring_baseline_keep(r, s);
 }
 
 /* The encoded number that is furthest from its training mean in this row; NULL if none is far. */

@@ -267,10 +267,13 @@ void scoring_run_baseline_words(struct buf *b, const struct run *r, size_t j)
     }
 }
 
-void scoring_baseline_keep(struct run *r, size_t t, const struct baseline *b)
+void scoring_baseline_keep(struct run *r, struct scoring *s)
 {
-    struct run_baseline *kept = b->asked ? run_baseline_new(t, NULL) : NULL;
+    const struct baseline *b = &s->baseline;
+    const size_t t = s->pred.t;
+    struct run_baseline *kept = s->keep;
 
+    s->keep = NULL;
     free(r->baseline);
     r->baseline = kept;
     if (!kept)

@@ -71,6 +71,8 @@ struct scoring {
     size_t nfolds; struct metrics *fold; /* for folds: raw metrics of each fold, target by target */
     struct scoring_how how;
     struct baseline baseline, *fold_baseline; /* of the score; of each fold */
+    struct run_baseline *keep;                /* room for what the run keeps of them, */
+    struct metrics (*keep_more)[2];           /* and of further targets */
     struct tune_opts topt;               /* folds with how.tune: the tuning to repeat */
     double latent99;                     /* predict: fit_info.left_out_latent99 */
     size_t unlike;                       /* predict: rows beyond it */
@@ -153,7 +155,7 @@ enum status scoring_baselines(const struct scoring *, struct job *, const struct
 void scoring_baseline_json(struct rec *, size_t targets, const struct baseline *);
 void scoring_baseline_text(struct rec *, size_t targets, const struct baseline *);
 /* Moves them into the run; those of an earlier score go. Without memory, the run has none. */
-void scoring_baseline_keep(struct run *, size_t targets, const struct baseline *);
+void scoring_baseline_keep(struct run *, struct scoring *);
 /* The settings of the tuning that a fit took its hyperparameters from, to repeat it; STATE: there
  * is none to repeat. */
 enum status scoring_take_tuning(const struct workspace *, const struct run *, struct tune_opts *,
