@@ -211,7 +211,13 @@ static enum status figure_of(struct workspace *ws, const struct args *a, bool wo
             work.free(work.in);
         return rc;
     }
+    const size_t lost = err_unreported();
     *f = p->make(ws, r, a, err);
+    if (*f && err_unreported() != lost) { /* a word of it, for one */
+        figure_free(*f);
+        *f = NULL;
+        return err_nomem(err, 0, "a plot");
+    }
     if (*f)
         set_axes(*f, args_text(a, "x"), args_text(a, "y"));
     return *f ? ST_OK : err->code;

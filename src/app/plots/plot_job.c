@@ -89,7 +89,13 @@ static enum status plot_work(struct job *job, struct err *err)
     struct plot_out *e = job->arg;
 
     if (!e->fig) {
+        const size_t lost = err_unreported();
         e->fig = e->work.make(e->work.in, job, err);
+        if (e->fig && err_unreported() != lost) { /* a word of it, for one */
+            figure_free(e->fig);
+            e->fig = NULL;
+            return err_nomem(err, 0, "a plot");
+        }
         if (!e->fig)
             return err->code != ST_OK ? err->code : err_nomem(err, 0, "a plot");
         if (e->axes)
