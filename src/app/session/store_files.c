@@ -281,8 +281,10 @@ enum status store_save_as(struct workspace *ws, const char *path, struct err *er
     /* The copy is written under another name and linked into place, so that it is either complete
      * or absent. */
     buf_printf(&part, "%s.part-%ld", path, (long)getpid());
-    if (part.failed)
+    if (part.failed) {
+        buf_free(&part);
         return err_nomem(err, 0, "a path");
+    }
     rc = store_copy(store_of(ws), buf_str(&part), err);
     /* unlike rename, link never overwrites a file */
     if (rc == ST_OK && link(buf_str(&part), path) != 0)
