@@ -48,28 +48,6 @@ static void nap(long milliseconds)
     nanosleep(&(struct timespec){ milliseconds / 1000, milliseconds % 1000 * 1000000 }, NULL);
 }
 
-static void sums_over(const struct backend_ops *be, const struct summed_task *t,
-                      const struct summed_given *g, struct summed *out)
-{
-    struct pool *pool = pool_new(2, NULL);
-    const struct fop_opts o = { .pool = pool, .precision = t->precision, .store = t->store,
-                                .half = t->half, .row_scale = g->w };
-    struct source_array src;
-    struct err err = { 0 };
-
-    *out = (struct summed){ .t = t, .g = g };
-    source_array_init(&src, g->X, N, D, D);
-    src.base.layout = g->layout;
-    struct fop *f = fop_new(be, g->fm, &src.base, &o, &err);
-    ck_assert_msg(f != NULL, "%s: %s", t->kernel, err.msg);
-    ck_assert_int_eq(fop_set(f, g->hp, &err), ST_OK);
-    summed_all(out, f, g->y);
-    ck_assert_msg(out->failed.code == ST_OK, "%s: %s", t->kernel, out->failed.msg);
-    ck_assert_msg(!fop_lost(f, &err), "%s: %s", t->kernel, err.msg);
-    fop_free(f);
-    pool_free(pool);
-}
-
 enum { COUNTS = 5 };
 static const size_t counts[COUNTS] = { 1, 2, 3, 4, 8 };
 
@@ -84,11 +62,11 @@ START_TEST(same_bits)
     if (t->level) /* each test runs in a process of its own */
         ck_assert_int_eq(cpu_force_level(t->level, NULL), ST_OK);
     summed_make(t, &g);
-    sums_over(backend_cpu(), t, &g, &one);
+    summed_over(backend_cpu(), t, &g, &one);
     for (size_t i = 0; i < COUNTS; i++) {
         if (_i > 0 && i != (size_t)_i % COUNTS && i != (size_t)(_i + 3) % COUNTS)
             continue;
-        sums_over(ranks_of(counts[i], 1 + i % 3), t, &g, &many);
+        summed_over(ranks_of(counts[i], 1 + i % 3), t, &g, &many);
         ck_assert_uint_eq(many.results, one.results);
         for (size_t r = 0; r < one.results; r++)
             ck_assert_msg(memcmp(many.out[r], one.out[r], one.len[r] * sizeof(double)) == 0,
@@ -188,8 +166,8 @@ START_TEST(mpi_same_bits)
     if (!be)
         return; /* tests/scripts/ranks/mpi.sh says so */
     summed_make(t, &g);
-    sums_over(backend_cpu(), t, &g, &one);
-    sums_over(be, t, &g, &many);
+    summed_over(backend_cpu(), t, &g, &one);
+    summed_over(be, t, &g, &many);
     for (size_t r = 0; r < one.results; r++)
         ck_assert_msg(memcmp(many.out[r], one.out[r], one.len[r] * sizeof(double)) == 0,
                       "%s, M=%zu: result %zu of %s has other bits", t->kernel, t->M, r,

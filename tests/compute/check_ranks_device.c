@@ -42,28 +42,6 @@ static const struct backend_ops *ranks_of(size_t count, size_t threads, uint32_t
     return be;
 }
 
-static void sums_over(const struct backend_ops *be, const struct summed_task *t,
-                      const struct summed_given *g, struct summed *out)
-{
-    struct pool *pool = pool_new(2, NULL);
-    const struct fop_opts o = { .pool = pool, .precision = t->precision, .store = t->store,
-                                .half = t->half, .row_scale = g->w };
-    struct source_array src;
-    struct err err = { 0 };
-
-    *out = (struct summed){ .t = t, .g = g };
-    source_array_init(&src, g->X, N, D, D);
-    src.base.layout = g->layout;
-    struct fop *f = fop_new(be, g->fm, &src.base, &o, &err);
-    ck_assert_msg(f != NULL, "%s: %s", t->kernel, err.msg);
-    ck_assert_int_eq(fop_set(f, g->hp, &err), ST_OK);
-    summed_all(out, f, g->y);
-    ck_assert_msg(out->failed.code == ST_OK, "%s: %s", t->kernel, out->failed.msg);
-    ck_assert_msg(!fop_lost(f, &err), "%s: %s", t->kernel, err.msg);
-    fop_free(f);
-    pool_free(pool);
-}
-
 static double apart(size_t n, const double *a, const double *b)
 {
     double diff = 0.0, size = 0.0;
@@ -122,13 +100,13 @@ START_TEST(same_bits)
     if (t->level)
         ck_assert_int_eq(cpu_force_level(t->level, NULL), ST_OK);
     summed_make(t, &g);
-    sums_over(backend_cpu(), t, &g, &cpu);
-    sums_over(ranks_of(1, 2, 1), t, &g, &one);
+    summed_over(backend_cpu(), t, &g, &cpu);
+    summed_over(ranks_of(1, 2, 1), t, &g, &one);
     near_all(&one, &cpu, "one rank");
     ck_assert_msg(same_all(&one, &cpu) == (t->rows == SUMMED_COUNTS),
                   "%s: who has summed?", t->kernel);
     for (size_t count = 2 + (size_t)_i % 2; count <= 3; count += 2) {
-        sums_over(ranks_of(count, 1, 1), t, &g, &many);
+        summed_over(ranks_of(count, 1, 1), t, &g, &many);
         for (size_t i = 0; i < count; i++) { /* there are two devices */
             ck_assert(ranks_at(i, &rank));
             ck_assert_uint_eq(rank.number, i % 2);
@@ -170,8 +148,8 @@ START_TEST(fails)
     if (t->level)
         ck_assert_int_eq(cpu_force_level(t->level, NULL), ST_OK);
     summed_make(t, &g);
-    sums_over(backend_cpu(), t, &g, &cpu);
-    sums_over(ranks_of(2, 1, 1), t, &g, &many);
+    summed_over(backend_cpu(), t, &g, &cpu);
+    summed_over(ranks_of(2, 1, 1), t, &g, &many);
     near_all(&many, &cpu, cases[_i].call);
     for (size_t i = 0; i < 2; i++) {
         ck_assert(ranks_at(i, &rank));

@@ -1,7 +1,9 @@
 /* tests/compute/summed.c -- every sum over rows that a feature operator has (summed.h). */
 #include "summed.h"
 
+#include "compute/backend.h"
 #include "compute/features/fop_rows.h"
+#include "compute/pool.h"
 #include "compute/rng.h"
 
 #include <check.h>
@@ -191,4 +193,26 @@ void summed_done(struct summed *p)
 {
     for (size_t i = 0; i < p->results; i++)
         free(p->out[i]);
+}
+
+void summed_over(const struct backend_ops *be, const struct summed_task *t,
+                 const struct summed_given *g, struct summed *out)
+{
+    struct pool *pool = pool_new(2, NULL);
+    const struct fop_opts o = { .pool = pool, .precision = t->precision, .store = t->store,
+                                .half = t->half, .row_scale = g->w };
+    struct source_array src;
+    struct err err = { 0 };
+
+    *out = (struct summed){ .t = t, .g = g };
+    source_array_init(&src, g->X, SUMMED_N, SUMMED_D, SUMMED_D);
+    src.base.layout = g->layout;
+    struct fop *f = fop_new(be, g->fm, &src.base, &o, &err);
+    ck_assert_msg(f != NULL, "%s: %s", t->kernel, err.msg);
+    ck_assert_int_eq(fop_set(f, g->hp, &err), ST_OK);
+    summed_all(out, f, g->y);
+    ck_assert_msg(out->failed.code == ST_OK, "%s: %s", t->kernel, out->failed.msg);
+    ck_assert_msg(!fop_lost(f, &err), "%s: %s", t->kernel, err.msg);
+    fop_free(f);
+    pool_free(pool);
 }

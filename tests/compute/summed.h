@@ -42,6 +42,9 @@ struct summed {
 };
 /* y: SUMMED_RHS vectors of the operator's rows. */
 void summed_all(struct summed *, struct fop *, const double *y);
+/* The same of an operator of that backend over all rows, on two threads. */
+void summed_over(const struct backend_ops *, const struct summed_task *,
+                 const struct summed_given *, struct summed *);
 void summed_done(struct summed *); /* frees the results */
 
 #endif

@@ -4,6 +4,7 @@
 #include "app/commands/commands.h"
 #include "app/plots/landscape.h"
 #include "app/plots/plot_job.h"
+#include "app/plots/plots.h"
 #include "figure/plot_show.h"
 #include "app/core/workspace.h"
 #include "app/core/ws_tell.h"
@@ -212,12 +213,7 @@ static enum status figure_of(struct workspace *ws, const struct args *a, bool wo
         return rc;
     }
     const size_t lost = err_unreported();
-    *f = p->make(ws, r, a, err);
-    if (*f && err_unreported() != lost) { /* a word of it, for one */
-        figure_free(*f);
-        *f = NULL;
-        return err_nomem(err, 0, "a plot");
-    }
+    *f = plots_whole(p->make(ws, r, a, err), lost, err);
     if (*f)
         set_axes(*f, args_text(a, "x"), args_text(a, "y"));
     return *f ? ST_OK : err->code;

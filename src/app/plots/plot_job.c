@@ -1,6 +1,7 @@
 /* app/plots/plot_job.c -- figures made by a job and kept. See plots.h. The job also writes the file
  * given by out=, so that one line is one job. */
 #include "app/plots/plot_job.h"
+#include "app/plots/plots.h"
 
 #include "figure/gnuplot.h"
 #include "app/core/job.h"
@@ -90,12 +91,7 @@ static enum status plot_work(struct job *job, struct err *err)
 
     if (!e->fig) {
         const size_t lost = err_unreported();
-        e->fig = e->work.make(e->work.in, job, err);
-        if (e->fig && err_unreported() != lost) { /* a word of it, for one */
-            figure_free(e->fig);
-            e->fig = NULL;
-            return err_nomem(err, 0, "a plot");
-        }
+        e->fig = plots_whole(e->work.make(e->work.in, job, err), lost, err);
         if (!e->fig)
             return err->code != ST_OK ? err->code : err_nomem(err, 0, "a plot");
         if (e->axes)

@@ -53,6 +53,15 @@ struct figure *plots_finish(struct figure *f, bool ok)
     return NULL;
 }
 
+struct figure *plots_whole(struct figure *f, size_t lost, struct err *err)
+{
+    if (!f || err_unreported() == lost)
+        return f;
+    figure_free(f);
+    err_nomem(err, 0, "a plot");
+    return NULL;
+}
+
 size_t plots_runs(struct workspace *ws, struct run *first, const struct args *a, struct run **out,
                   size_t max, struct err *err)
 {
