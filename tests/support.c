@@ -255,17 +255,33 @@ bool support_close(double a, double b, double tol)
     return fabs(a - b) <= tol * (1 + fabs(b));
 }
 
-bool support_mpi(void)
+/* A file of this build by its whole path, in *out or not at all. */
+static bool built(const char *name, char out[4096])
 {
     const char *top = getenv("top_builddir");
-    char module[4096];
+    char path[4096];
 
-    snprintf(module, sizeof module, "%s/libgpdesk-mpi.so", top ? top : ".");
-    if (access(module, R_OK) != 0 || system("mpirun --version >/dev/null 2>&1") != 0)
+    snprintf(path, sizeof path, "%s/%s", top ? top : ".", name);
+    return realpath(path, out) != NULL;
+}
+
+bool support_crew(enum support_crew by)
+{
+    static char *path;
+    char module[4096], starter[4096], both[16384];
+
+    path = path ? path : strdup(getenv("PATH"));
+    setenv("PATH", path, 1);
+    if (by == SUPPORT_SOCKETS) {
+        ck_assert(built("tests/crew/sockets.so", module) && built("tests/crew", starter));
+        snprintf(both, sizeof both, "%s:%s", starter, path);
+        setenv("PATH", both, 1);
+        setenv("GPDESK_MPI_MODULE", module, 1);
+        return true;
+    }
+    if (!built("libgpdesk-mpi.so", module) || system("mpirun --version >/dev/null 2>&1") != 0)
         return false; /* tests/scripts/ranks/mpi.sh says so */
-    char *whole = realpath(module, NULL);
-    setenv("GPDESK_MPI_MODULE", whole ? whole : module, 1);
-    free(whole);
+    setenv("GPDESK_MPI_MODULE", module, 1);
     setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
     setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
     setenv("OMPI_MCA_rmaps_base_oversubscribe", "1", 1);

@@ -11,9 +11,11 @@ struct Suite;
 /* Runs the suite with TAP on stdout; returns main's exit status.  Frees the suite. */
 int support_run(struct Suite *);
 
-/* True if processes of MPI can be started here: the environment then names the module of this build
- * and lets root and more processes than slots through. */
-bool support_mpi(void);
+/* True if processes that share the rows as one (compute/ranks/crew.h) can be started so: by MPI,
+ * where the environment then names the module of this build and lets root and more processes than
+ * slots through; or by tests/crew/mpirun.c in its place, which is always here. */
+enum support_crew { SUPPORT_MPI, SUPPORT_SOCKETS, SUPPORT_CREWS };
+bool support_crew(enum support_crew);
 /* Absolute path of a file of the shared collection ("golden/x.csv", "data/kin40k/data.csv.gz"), or
  * NULL when it is absent.  Looked for under $GPDESK_SHARED, else ../shared of the source tree.
  * The string lives until the program ends. */

@@ -1,13 +1,36 @@
 /* mpi/module.c -- the collective calls of MPI for a rank of several processes
  * (compute/ranks/crew.h), a module that is opened where mpirun has started the program.  Waiting
- * processes sleep: those of Open MPI would spin. */
+ * processes sleep: those of Open MPI would spin.
+ *
+ * Signs of life come from a thread of their own.  No call here waits inside MPI, so a lock around
+ * each lets two threads take turns (MPI_THREAD_SERIALIZED). */
 #include "compute/ranks/crew.h"
 
-#include <limits.h>
 #include <mpi.h>
+#include <pthread.h>
+#include <stdlib.h>
 #include <time.h>
 
 __attribute__((visibility("default"))) const struct crew_calls *gpdesk_crew(void);
+
+enum { BEAT, LAST }; /* tags of signs of life */
+static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
+static MPI_Comm lives; /* all processes again, for signs of life */
+static int rank, size;
+/* The sign of life of this process that is on its way. */
+static MPI_Request sent = MPI_REQUEST_NULL;
+/* The first: what is to come from each other process, when it has been heard, and whether that was
+ * its last sign of life. */
+static struct sign {
+    MPI_Request came;
+    double heard;
+    int over;
+} * signs;
+
+static void nap(long nanoseconds)
+{
+    nanosleep(&(struct timespec){0, nanoseconds}, NULL);
+}
 
 /* Tests a request until it is done, less and less often: at first it is likely to be soon. */
 static void await(MPI_Request *request)
@@ -15,29 +38,88 @@ static void await(MPI_Request *request)
     long pause = 0;
 
     for (int done = 0, tries = 0; !done; tries++) {
+        pthread_mutex_lock(&turn);
         MPI_Test(request, &done, MPI_STATUS_IGNORE);
+        pthread_mutex_unlock(&turn);
         if (done || tries < 200)
             continue;
         pause = pause < 1000000 ? pause + 5000 : pause;
-        nanosleep(&(struct timespec){ 0, pause }, NULL);
+        nap(pause);
     }
 }
 
-static int begin(size_t *rank, size_t *size)
-{
-    int there = 0, r = 0, s = 0;
+/* Signs of life. */
 
-    if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &there) != MPI_SUCCESS ||
-        there < MPI_THREAD_FUNNELED || MPI_Comm_rank(MPI_COMM_WORLD, &r) != MPI_SUCCESS ||
-        MPI_Comm_size(MPI_COMM_WORLD, &s) != MPI_SUCCESS)
-        return 1;
-    *rank = (size_t)r;
-    *size = (size_t)s;
-    return 0;
+static void beat(void)
+{
+    int done = 1;
+
+    pthread_mutex_lock(&turn);
+    MPI_Test(&sent, &done, MPI_STATUS_IGNORE);
+    if (done)
+        MPI_Isend(NULL, 0, MPI_BYTE, 0, BEAT, lives, &sent);
+    pthread_mutex_unlock(&turn);
 }
 
+/* Takes what has come from process i. */
+static void hear(int i)
+{
+    struct sign *s = &signs[i];
+    MPI_Status status;
+
+    for (int done = 1; done && !s->over;) {
+        if (s->came == MPI_REQUEST_NULL)
+            MPI_Irecv(NULL, 0, MPI_BYTE, i, MPI_ANY_TAG, lives, &s->came);
+        MPI_Test(&s->came, &done, &status);
+        if (done) {
+            s->heard = MPI_Wtime();
+            s->over = status.MPI_TAG == LAST;
+        }
+    }
+}
+
+static double silence(void)
+{
+    double longest = 0.0;
+
+    pthread_mutex_lock(&turn);
+    for (int i = 1; i < size; i++) {
+        hear(i);
+        const double s = signs[i].over ? 0.0 : MPI_Wtime() - signs[i].heard;
+        longest = s > longest ? s : longest;
+    }
+    pthread_mutex_unlock(&turn);
+    return longest;
+}
+
+static int begin(size_t *r, size_t *s)
+{
+    int there = 0;
+
+    if (MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &there) != MPI_SUCCESS ||
+        there < MPI_THREAD_SERIALIZED || MPI_Comm_rank(MPI_COMM_WORLD, &rank) != MPI_SUCCESS ||
+        MPI_Comm_size(MPI_COMM_WORLD, &size) != MPI_SUCCESS ||
+        MPI_Comm_dup(MPI_COMM_WORLD, &lives) != MPI_SUCCESS)
+        return 1;
+    signs = calloc((size_t)size, sizeof *signs);
+    for (int i = 0; signs && i < size; i++)
+        signs[i] = (struct sign){MPI_REQUEST_NULL, MPI_Wtime(), 0};
+    *r = (size_t)rank;
+    *s = (size_t)size;
+    return signs ? 0 : 1;
+}
+
+/* Takes the turn for good: no other thread calls MPI any more. */
 static void end(void)
 {
+    pthread_mutex_lock(&turn);
+    if (rank > 0) {
+        MPI_Wait(&sent, MPI_STATUS_IGNORE);
+        MPI_Send(NULL, 0, MPI_BYTE, 0, LAST, lives);
+    }
+    for (int i = 1; rank == 0 && i < size; i++)
+        for (hear(i); !signs[i].over; hear(i))
+            nap(100000);
     MPI_Finalize();
 }
 
@@ -54,8 +136,10 @@ static void share(void *data, size_t bytes)
     MPI_Request request;
 
     for (size_t at = 0; at < bytes; at += STEP) {
+        pthread_mutex_lock(&turn);
         MPI_Ibcast((char *)data + at, (int)step(bytes - at, STEP), MPI_BYTE, 0, MPI_COMM_WORLD,
                    &request);
+        pthread_mutex_unlock(&turn);
         await(&request);
     }
 }
@@ -65,8 +149,10 @@ static void send_bytes(size_t to, const void *data, size_t bytes)
     MPI_Request request;
 
     for (size_t at = 0; at < bytes; at += STEP) {
+        pthread_mutex_lock(&turn);
         MPI_Isend((const char *)data + at, (int)step(bytes - at, STEP), MPI_BYTE, (int)to, 0,
                   MPI_COMM_WORLD, &request);
+        pthread_mutex_unlock(&turn);
         await(&request);
     }
 }
@@ -76,8 +162,10 @@ static void receive(size_t from, void *data, size_t bytes)
     MPI_Request request;
 
     for (size_t at = 0; at < bytes; at += STEP) {
+        pthread_mutex_lock(&turn);
         MPI_Irecv((char *)data + at, (int)step(bytes - at, STEP), MPI_BYTE, (int)from, 0,
                   MPI_COMM_WORLD, &request);
+        pthread_mutex_unlock(&turn);
         await(&request);
     }
 }
@@ -87,8 +175,10 @@ static void together(size_t n, double *x, MPI_Op op)
     MPI_Request request;
 
     for (size_t at = 0; at < n; at += STEP) {
+        pthread_mutex_lock(&turn);
         MPI_Iallreduce(MPI_IN_PLACE, x + at, (int)step(n - at, STEP), MPI_DOUBLE, op,
                        MPI_COMM_WORLD, &request);
+        pthread_mutex_unlock(&turn);
         await(&request);
     }
 }
@@ -105,8 +195,8 @@ static void sum(size_t n, double *x)
 
 const struct crew_calls *gpdesk_crew(void)
 {
-    static const struct crew_calls calls = { CREW_ABI, begin, end, share, send_bytes, receive, most,
-                                             sum };
+    static const struct crew_calls calls = {CREW_ABI, begin, end, share, send_bytes,
+                                            receive,  most,  sum, beat,  silence};
 
     return &calls;
 }

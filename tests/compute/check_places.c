@@ -424,10 +424,10 @@ START_TEST(kept_by_ranks)
 }
 END_TEST
 
-/* The same for processes of MPI, where it is there. */
-START_TEST(mpi)
+/* The same for a crew: of MPI, where it is there, and without it. */
+START_TEST(crew)
 {
-    if (!support_mpi())
+    if (!support_crew((enum support_crew)_i))
         return;
     from_file("mpi:3");
     kept("mpi:2");
@@ -449,7 +449,7 @@ int main(int argc, char **argv)
     tcase_add_test(t, sums_differ);
     tcase_add_test(t, read_by_ranks);
     tcase_add_test(t, kept_by_ranks);
-    tcase_add_test(t, mpi);
+    tcase_add_loop_test(t, crew, 0, SUPPORT_CREWS);
     suite_add_tcase(s, t);
     return support_run(s);
 }

@@ -138,45 +138,55 @@ START_TEST(kernels_travel)
 }
 END_TEST
 
-/* MPI. */
+/* Crews. */
 
-/* Skips the test where MPI is not there, and leaves what mpirun needs in the environment. */
-static const struct backend_ops *mpi_of(const char *hosts)
+/* One rank of several processes, started by MPI or by what stands in for it; NULL: there is no
+ * MPI, which tests/scripts/ranks/mpi.sh says. */
+static const struct backend_ops *crew_of(enum support_crew by, const char *hosts)
 {
     const struct ranks_plan plan = { .count = 1, .threads = 1, .hosts = hosts };
-    const struct backend_ops *be = ranks_use(&plan);
     struct err err = { 0 };
 
-    if (!support_mpi())
+    if (!support_crew(by))
         return NULL;
+    const struct backend_ops *be = ranks_use(&plan);
     ck_assert_msg(ranks_start_for_tests(NULL, &err) == ST_OK, "%s", err.msg);
     return be;
 }
 
-START_TEST(mpi_same_bits)
+/* Every sum of a configuration: by one process and by a crew. */
+static void crew_agrees(const struct summed_task *t, enum support_crew by, const char *hosts)
 {
-    static const char *const hosts[] = { "mpi:2", "mpi:3", "mpi:4" };
-    const struct summed_task *t = summed_task_at((size_t)_i);
     struct summed one, many;
     struct summed_given g;
+    const struct backend_ops *be = crew_of(by, hosts);
 
-    if (t->level)
-        ck_assert_int_eq(cpu_force_level(t->level, NULL), ST_OK);
-    const struct backend_ops *be = mpi_of(hosts[_i % 3]);
     if (!be)
-        return; /* tests/scripts/ranks/mpi.sh says so */
+        return;
     summed_make(t, &g);
     summed_over(backend_cpu(), t, &g, &one);
     summed_over(be, t, &g, &many);
     for (size_t r = 0; r < one.results; r++)
         ck_assert_msg(memcmp(many.out[r], one.out[r], one.len[r] * sizeof(double)) == 0,
-                      "%s, M=%zu: result %zu of %s has other bits", t->kernel, t->M, r,
-                      hosts[_i % 3]);
+                      "%s, M=%zu: result %zu of %s has other bits", t->kernel, t->M, r, hosts);
     ck_assert_uint_eq(ranks_lost(NULL), 0);
     summed_done(&many);
     summed_done(&one);
     summed_free(&g);
     ranks_end(false);
+}
+
+START_TEST(crew_same_bits)
+{
+    static const char *const hosts[] = { "mpi:2", "mpi:3", "mpi:4" };
+    const struct summed_task *t = summed_task_at((size_t)_i);
+
+    if (t->level)
+        ck_assert_int_eq(cpu_force_level(t->level, NULL), ST_OK);
+    for (int by = 0; by < SUPPORT_CREWS; by++)
+        for (int h = 0; h < 3; h++)
+            if (h == _i % 3 || (_i == 0 && by == SUPPORT_SOCKETS))
+                crew_agrees(t, (enum support_crew)by, hosts[h]);
 }
 END_TEST
 
@@ -274,16 +284,35 @@ START_TEST(preconditioner_split)
         tall_by(ranks_of(counts[i], 1 + i % 3), false);
     ck_assert_uint_eq(ranks_lost(NULL), 0);
     tall_lost();
-    const struct backend_ops *be = mpi_of("mpi:3");
-    if (be)
-        tall_by(be, false);
-    ranks_end(false);
+    for (int by = 0; by < SUPPORT_CREWS; by++) {
+        const struct backend_ops *be = crew_of((enum support_crew)by, "mpi:3");
+        if (be)
+            tall_by(be, false);
+        ranks_end(false);
+    }
 }
 END_TEST
 
 /* Lost ranks. */
 
-static struct { atomic_bool over; size_t rank; int signal; long after; } attack;
+/* member: in place of the rank itself, another process of its crew. */
+static struct { atomic_bool over; size_t rank; int signal; long after; bool member; } attack;
+
+/* The last of the processes that the parent of one has started. */
+static long last_of_crew(long first)
+{
+    char line[96];
+    long pid = 0, last = 0;
+
+    snprintf(line, sizeof line, "ps -o pid= --ppid $(ps -o ppid= -p %ld)", first);
+    FILE *f = popen(line, "r");
+    ck_assert_ptr_nonnull(f);
+    while (fscanf(f, "%ld", &pid) == 1)
+        last = pid;
+    pclose(f);
+    ck_assert(last > 0 && last != first);
+    return last;
+}
 
 static void *attacker(void *ctx)
 {
@@ -292,7 +321,7 @@ static void *attacker(void *ctx)
     (void)ctx;
     nap(attack.after);
     ck_assert(ranks_at(attack.rank, &one));
-    kill((pid_t)one.pid, attack.signal);
+    kill((pid_t)(attack.member ? last_of_crew(one.pid) : one.pid), attack.signal);
     attack.over = true;
     return NULL;
 }
@@ -348,17 +377,6 @@ START_TEST(killed)
 }
 END_TEST
 
-/* So it does when MPI ends: its first process, and with it all others. */
-START_TEST(mpi_ends)
-{
-    attack.rank = 0, attack.signal = SIGKILL, attack.after = 100;
-    const struct backend_ops *be = mpi_of("mpi:3");
-    if (be)
-        passes_under(be, true);
-    ranks_end(false);
-}
-END_TEST
-
 /* The only rank is killed: the operator goes on in this process. */
 START_TEST(none_left)
 {
@@ -380,6 +398,72 @@ START_TEST(hung)
     ck_assert_uint_eq(ranks_lost(&why), 1);
     ck_assert_ptr_nonnull(strstr(why.msg, "did not answer"));
     ranks_end(false);
+}
+END_TEST
+
+/* A process ends within 5 s. */
+static void ends(long pid)
+{
+    bool gone = false;
+
+    for (int tries = 0; !gone && tries < 500; tries++) {
+        char name[64], state = 'Z'; /* not yet collected by whoever inherits it */
+        snprintf(name, sizeof name, "/proc/%ld/stat", pid);
+        FILE *f = fopen(name, "r");
+        if (f && fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
+            state = 'Z';
+        if (f)
+            fclose(f);
+        gone = state == 'Z' || state == 'X';
+        nap(gone ? 0 : 10);
+    }
+    ck_assert_msg(gone, "process %ld lives on", pid);
+}
+
+/* A process of a crew that is killed or hangs, and the first of them: the rank is lost, all of its
+ * processes end, and the work goes on here. */
+static void crew_attacked(enum support_crew by, bool member, int signal)
+{
+    struct ranks_one one;
+    struct err why;
+
+    ranks_program_for_tests(NULL, 1.5);
+    attack.rank = 0, attack.signal = signal, attack.after = 100, attack.member = member;
+    const struct backend_ops *be = crew_of(by, "mpi:3");
+    if (!be)
+        return;
+    ck_assert(ranks_at(0, &one));
+    const long other = last_of_crew(one.pid);
+    passes_under(be, true);
+    ck_assert_uint_eq(ranks_lost(&why), 1);
+    ck_assert_msg(strstr(why.msg, signal == SIGSTOP ? "did not answer" : "has ended") != NULL,
+                  "%s", why.msg);
+    ranks_end(false);
+    ends(one.pid);
+    ends(other);
+}
+
+START_TEST(crew_killed)
+{
+    crew_attacked((enum support_crew)_i, false, SIGKILL);
+}
+END_TEST
+
+START_TEST(crew_member_killed)
+{
+    crew_attacked((enum support_crew)_i, true, SIGKILL);
+}
+END_TEST
+
+START_TEST(crew_hung)
+{
+    crew_attacked((enum support_crew)_i, false, SIGSTOP);
+}
+END_TEST
+
+START_TEST(crew_member_hung)
+{
+    crew_attacked((enum support_crew)_i, true, SIGSTOP);
 }
 END_TEST
 
@@ -451,10 +535,9 @@ static void *stopper(void *ctx)
 }
 
 /* What is stopped ends, and the ranks then do what is asked next. */
-START_TEST(stopped)
+static void stopped_by(const struct backend_ops *be)
 {
     enum { M = 3072 };
-    const struct backend_ops *be = ranks_of(2, 1);
     const struct fop_opts o = { .precision = PREC_FLOAT };
     struct cancel cancel = { false };
     const struct ctl ctl = { .cancel = &cancel };
@@ -484,6 +567,20 @@ START_TEST(stopped)
     summed_free(&g);
     free(G);
     ranks_end(false);
+}
+
+START_TEST(stopped)
+{
+    stopped_by(ranks_of(2, 1));
+}
+END_TEST
+
+START_TEST(crew_stopped)
+{
+    const struct backend_ops *be = crew_of((enum support_crew)_i, "mpi:3");
+
+    if (be)
+        stopped_by(be);
 }
 END_TEST
 
@@ -615,21 +712,8 @@ START_TEST(front_end_killed)
     ck_assert_int_eq(read(out[0], pid, sizeof pid), sizeof pid);
     kill(child, SIGKILL);
     ck_assert_int_eq(waitpid(child, NULL, 0), child);
-    for (size_t i = 0; i < 2; i++) {
-        bool gone = false;
-        for (int tries = 0; !gone && tries < 500; tries++) {
-            char name[64], state = 'Z'; /* not yet collected by whoever inherits it */
-            snprintf(name, sizeof name, "/proc/%ld/stat", pid[i]);
-            FILE *f = fopen(name, "r");
-            if (f && fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
-                state = 'Z';
-            if (f)
-                fclose(f);
-            gone = state == 'Z' || state == 'X';
-            nap(gone ? 0 : 10);
-        }
-        ck_assert_msg(gone, "rank %ld lives on without its front end", pid[i]);
-    }
+    ends(pid[0]);
+    ends(pid[1]);
     close(out[0]);
     close(out[1]);
 }
@@ -874,13 +958,17 @@ int main(int argc, char **argv)
     blas_init();
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, same_bits, 0, configurations);
-    tcase_add_loop_test(t, mpi_same_bits, 0, configurations);
+    tcase_add_loop_test(t, crew_same_bits, 0, configurations);
     tcase_add_test(t, kernels_travel);
     tcase_add_test(t, handing_out_pays);
     tcase_add_test(t, preconditioner_split);
     tcase_add_test(t, killed);
     tcase_add_test(t, none_left);
-    tcase_add_test(t, mpi_ends);
+    tcase_add_loop_test(t, crew_killed, 0, SUPPORT_CREWS);
+    tcase_add_loop_test(t, crew_member_killed, 0, SUPPORT_CREWS);
+    tcase_add_loop_test(t, crew_hung, 0, SUPPORT_CREWS);
+    tcase_add_loop_test(t, crew_member_hung, 0, SUPPORT_CREWS);
+    tcase_add_loop_test(t, crew_stopped, 0, SUPPORT_CREWS);
     tcase_add_test(t, hung);
     tcase_add_test(t, slow_rank);
     tcase_add_test(t, stopped);

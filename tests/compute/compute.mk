@@ -32,6 +32,18 @@ tests_compute_check_share_SOURCES = tests/compute/check_share.c tests/compute/su
 tests_compute_check_ranks_SOURCES = tests/compute/check_ranks.c tests/compute/summed.c \
   tests/compute/summed.h
 tests_compute_check_ranks_LDADD = $(compute_tests)
+# What starts processes and joins them in the place of MPI.
+crew_cc = $(CC) $(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) $(CPPFLAGS) $(AM_CFLAGS) $(CFLAGS)
+tests/crew/sockets.so: tests/crew/sockets.c src/compute/ranks/crew.h
+	$(AM_V_CCLD)$(MKDIR_P) tests/crew && $(crew_cc) -fPIC -fvisibility=hidden -shared -o $@ \
+	  `test -f tests/crew/sockets.c || echo '$(srcdir)/'`tests/crew/sockets.c -lm
+tests/crew/mpirun: tests/crew/mpirun.c
+	$(AM_V_CCLD)$(MKDIR_P) tests/crew && $(crew_cc) -o $@ \
+	  `test -f tests/crew/mpirun.c || echo '$(srcdir)/'`tests/crew/mpirun.c
+crew_parts = tests/crew/sockets.so tests/crew/mpirun
+check_DATA += $(crew_parts)
+CLEANFILES += $(crew_parts)
+EXTRA_DIST += tests/crew/sockets.c tests/crew/mpirun.c
 tests_compute_check_ranks_device_SOURCES = tests/compute/check_ranks_device.c \
   tests/compute/summed.c tests/compute/summed.h
 tests_compute_check_ranks_device_LDADD = $(compute_tests)

@@ -11,6 +11,7 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /* The module. */
@@ -45,6 +46,22 @@ enum status crew_begin(struct crew *c, struct err *err)
         return err->code;
     return c->calls->begin(&c->rank, &c->size) == 0
                ? ST_OK : err_set(err, ST_BACKEND, "MPI cannot be started");
+}
+
+/* Signs of life: one each second, and without three of them a process may be hung. */
+static const double silent_most = 3.0;
+
+bool crew_lives(const struct crew *c)
+{
+    return c->size < 2 || c->calls->silence() <= silent_most;
+}
+
+void crew_beat(const struct crew *c)
+{
+    for (;;) {
+        c->calls->beat();
+        nanosleep(&(struct timespec){ 1, 0 }, NULL);
+    }
 }
 
 /* Meetings.  Before each, all tell whether they are there: one that has left the request, because

@@ -9,12 +9,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define CREW_ABI 1
+#define CREW_ABI 2
 #define CREW_ENTRY "gpdesk_crew"
 #define CREW_MODULE "libgpdesk-mpi.so"
 
-/* The calls of a network, from one thread of each process.  A call that fails ends all of them: the
- * front end then finds the rank lost. */
+/* The calls of a network, from one thread of each process; `beat` and `silence` from another one at
+ * the same time.  A call that fails ends all of them: the front end then finds the rank lost. */
 struct crew_calls {
     unsigned abi;
     int (*begin)(size_t *rank, size_t *size);          /* 0 where the network is there */
@@ -24,6 +24,8 @@ struct crew_calls {
     void (*receive)(size_t from, void *data, size_t bytes);
     void (*most)(size_t n, double *x);                 /* the largest of all, or their sum */
     void (*sum)(size_t n, double *x);
+    void (*beat)(void);      /* tells the first that this one lives; does not wait */
+    double (*silence)(void); /* the first: seconds since it heard the one silent longest */
 };
 struct answer;
 struct answers;
@@ -40,6 +42,10 @@ enum status crew_ask(struct crew *, struct answers *, const struct ask_head *, v
 void crew_end(struct crew *);
 /* All others: work with the first until it ends. */
 void crew_work(struct crew *, struct answers *);
+/* From another thread.  The first: false where one of the others has given no sign of life lately.
+ * All others: give one every second, without end. */
+bool crew_lives(const struct crew *);
+void crew_beat(const struct crew *);
 /* A meeting of an operator (share.h); CANCELLED where one has left the request by itself. */
 enum status crew_meet(struct crew *, int sum, size_t n, double *x, struct err *err);
 

@@ -122,8 +122,9 @@ static void *listen_on(void *ctx)
         if (wire_waits(&r->wire, BEAT_MS)) {
             if (message_came(r) != ST_OK)
                 _exit(0);
-        } else if (pthread_mutex_trylock(&r->writing) == 0) {
-            /* A front end that does other things for minutes reads none: full, it has enough. */
+        } else if (crew_lives(&r->crew) && pthread_mutex_trylock(&r->writing) == 0) {
+            /* Of several processes all have to live.  A front end that does other things for
+             * minutes reads none: full, it has enough. */
             const enum status rc =
                 wire_takes(&r->wire) ? wire_begin(&r->wire, WIRE_BEAT, 0, NULL) : ST_OK;
             pthread_mutex_unlock(&r->writing);
@@ -131,6 +132,15 @@ static void *listen_on(void *ctx)
                 _exit(0);
         }
     }
+    return NULL;
+}
+
+/* A process of a crew that is not the first. */
+static void *beat(void *ctx)
+{
+    const struct rank *r = ctx;
+
+    crew_beat(&r->crew);
     return NULL;
 }
 
@@ -372,7 +382,8 @@ int rank_main(int in, int out)
     struct wire_hello there, here;
     if (crew_begin(&r.crew, &err) != ST_OK)
         return 1;
-    if (r.crew.rank != 0 && settle_all(&r, &there, &here))
+    if (r.crew.rank != 0 && settle_all(&r, &there, &here) &&
+        pthread_create(&listener, NULL, beat, &r) == 0)
         crew_work(&r.crew, &r.answers);
     if (!greet(&r) || pthread_create(&listener, NULL, listen_on, &r) != 0)
         return 1;
