@@ -10,9 +10,7 @@ tests_check_command_LDADD = $(app_tests)
 tests_check_job_SOURCES = tests/check_job.c
 tests_check_job_LDADD = $(app_tests)
 
-check_PROGRAMS += tests/fuzz/fuzz_script
-TESTS += tests/fuzz/fuzz_script
-tests_fuzz_fuzz_script_SOURCES = tests/fuzz/fuzz_script.c
+tests_fuzz_fuzz_script_SOURCES = tests/fuzz/fuzz_script.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_script_LDADD = $(app_archives) libfigure.a libdata.a libcompute.a libbase.a \
   $(APP_LIBS) $(COMPUTE_LIBS)
 

@@ -24,11 +24,8 @@ tests_fuzz_check_points_LDADD = $(app_tests)
 tests_check_store_SOURCES = tests/check_store.c tests/store_support.c tests/store_support.h
 tests_check_store_LDADD = $(app_tests)
 
-check_PROGRAMS += tests/fuzz/fuzz_session
-TESTS += tests/fuzz/fuzz_session
-EXTRA_DIST += tests/fuzz/corpus/session/small.rows tests/fuzz/corpus/session/exact.rows \
-  tests/fuzz/corpus/session/lies.rows
-tests_fuzz_fuzz_session_SOURCES = tests/fuzz/fuzz_session.c tests/fuzz/rows.c tests/fuzz/rows.h \
+tests_fuzz_fuzz_session_SOURCES = tests/fuzz/fuzz_session.c tests/fuzz/fuzz_main.c \
+  tests/fuzz/fuzz.h tests/fuzz/rows.c tests/fuzz/rows.h \
   tests/store_support.c tests/store_support.h
 tests_fuzz_fuzz_session_CPPFLAGS = $(AM_CPPFLAGS) -I$(top_srcdir)/tests
 tests_fuzz_fuzz_session_LDADD = $(store_tests)

@@ -9,9 +9,7 @@ tests_check_input_LDADD = tests/libsupport.a libui.a libbase.a $(CHECK_LIBS)
 tests_check_screen_SOURCES = tests/check_screen.c
 tests_check_screen_LDADD = $(ui_tests)
 
-check_PROGRAMS += tests/fuzz/fuzz_input
-TESTS += tests/fuzz/fuzz_input
-tests_fuzz_fuzz_input_SOURCES = tests/fuzz/fuzz_input.c
+tests_fuzz_fuzz_input_SOURCES = tests/fuzz/fuzz_input.c tests/fuzz/fuzz_main.c tests/fuzz/fuzz.h
 tests_fuzz_fuzz_input_LDADD = libui.a libbase.a -lm
 
 # The workbench itself, in tmux (skipped, with the word, where there is none).

@@ -6,7 +6,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 /* A harness may change inputs in ways of its own, in room for `most` bytes; both drivers then use
@@ -17,20 +16,6 @@ static inline void fuzz_fail(const char *why)
 {
     fprintf(stderr, "fuzz: %s\n", why);
     abort();
-}
-
-/* Goes a program with a generator of its own on?  For `most` runs, or, with FUZZ_SECONDS in the
- * environment (make fuzz), for so long. */
-static inline int fuzz_goes_on(size_t runs, size_t most)
-{
-    static time_t end;
-    const char *seconds = getenv("FUZZ_SECONDS");
-
-    if (seconds == NULL)
-        return runs < most;
-    if (end == 0)
-        end = time(NULL) + strtol(seconds, NULL, 10);
-    return time(NULL) < end;
 }
 
 #endif

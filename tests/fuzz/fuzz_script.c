@@ -1,17 +1,12 @@
 /* tests/fuzz/fuzz_script.c -- the script and command parser, and completion, under any bytes.
  *
  * Held to: it ends; a refusal has words; what parses has a canonical line that parses to itself;
- * nothing is run.  Built two ways: with libFuzzer
- *     clang -g -fsanitize=fuzzer,address,undefined -DLIBFUZZER ...
- * and, in `make check`, with a main that mutates seeds by a fixed generator. */
+ * nothing is run. */
 #include "fuzz.h"
 
 #include "app/commands/app.h"
 #include "app/shell/command.h"
 
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static void fail(const char *why, const char *text)
@@ -69,32 +64,31 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     return 0;
 }
 
-#ifndef LIBFUZZER
-static uint64_t state = 20240608;
+static uint64_t state;
 
-static uint64_t next(void) /* splitmix64 */
+static size_t draw(size_t below) /* splitmix64 */
 {
     uint64_t z = (state += 0x9e3779b97f4a7c15u);
 
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
+    return (size_t)((z ^ (z >> 31)) % below);
 }
 
-static size_t mutate(char *data, size_t n, size_t room)
+static size_t change(char *data, size_t n, size_t room)
 {
     static const char *const piece[] = {
         "\"", "'", "\\", ";", "\n", "#", "=", "--", "(", ")", "..", "*2", ",", "%", " ", "\t", "?",
         "l=", "l.min=", "rank=512", "1e999", "-1", "\xff", "\xc3\xa4", "\x1b[31m", "noise=0.1..2",
         "kernel=rbf", "+ ", "* ", "\\\"", "\\x", "nan", "64k", "4GB", "run:r7", "now", "%n",
     };
-    const char *p = piece[next() % (sizeof piece / sizeof *piece)];
-    const size_t at = n ? next() % (n + 1) : 0, len = strlen(p);
+    const char *p = piece[draw(sizeof piece / sizeof *piece)];
+    const size_t at = draw(n + 1), len = strlen(p);
 
-    switch (next() % 4) {
+    switch (draw(4)) {
     case 0:
-        if (n && at < n)
-            data[at] = (char)(1 + next() % 255);
+        if (at < n)
+            data[at] = (char)(1 + draw(255));
         return n;
     case 1:
         if (at < n)
@@ -109,31 +103,27 @@ static size_t mutate(char *data, size_t n, size_t room)
     }
 }
 
-int main(void)
+/* Three of four inputs are a few examples of the table of commands, joined; all are changed. */
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t n, size_t most, unsigned seed)
 {
-    char data[1024];
-    size_t runs = 0, seeds = 0;
-    const struct command *c;
+    const size_t room = most < 1024 ? most : 1024;
+    size_t commands = 0;
 
     app_begin();
-    while (command_at(seeds))
-        seeds++;
-    for (; fuzz_goes_on(runs, 40000); runs++) {
-        size_t n = 0;
-        for (size_t k = 1 + next() % 3; k > 0; k--) { /* a few examples of the table, joined */
-            c = command_at(next() % seeds);
-            const size_t len = strlen(c->example);
-            if (n + len + 1 < sizeof data) {
-                memcpy(data + n, c->example, len);
-                n += len;
-                data[n++] = ";\n"[next() % 2];
-            }
+    state = seed;
+    while (command_at(commands))
+        commands++;
+    n = draw(4) > 0 ? 0 : n < room ? n : room;
+    for (size_t k = n ? 0 : 1 + draw(3); k > 0; k--) {
+        const char *example = command_at(draw(commands))->example;
+        const size_t len = strlen(example);
+        if (n + len + 1 < room) {
+            memcpy(data + n, example, len);
+            n += len;
+            data[n++] = (uint8_t)";\n"[draw(2)];
         }
-        for (size_t k = next() % 8; k > 0; k--)
-            n = mutate(data, n, sizeof data);
-        LLVMFuzzerTestOneInput((const uint8_t *)data, n);
     }
-    printf("1..1\nok 1 - %zu mutated scripts\n", runs);
-    return 0;
+    for (size_t k = draw(8); k > 0; k--)
+        n = change((char *)data, n, room);
+    return n;
 }
-#endif

@@ -4,10 +4,7 @@
  * input is the text of rows.h, which becomes a session with valid checksums, and anything that is
  * no such text is taken as the bytes of the file itself.  Held to: it opens or is refused with a
  * reason, and then commands that look at everything work.  Files make it slow: fuzz_rows.c reads
- * the same rows in memory.  Built two ways: with libFuzzer
- *     clang -g -fsanitize=fuzzer,address,undefined -DLIBFUZZER ...
- * and, in `make check`, with a main that runs the corpus and mutations of it by a fixed generator.
- */
+ * the same rows in memory. */
 #include "fuzz.h"
 
 #include "app/session/store.h"
@@ -102,57 +99,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     return 0;
 }
 
-#ifndef LIBFUZZER
-static uint64_t state = 88172645463325252u;
-static size_t pick(size_t n) /* xorshift64: fixed, so that a failure repeats */
+static uint64_t state;
+
+static size_t draw(size_t below) /* xorshift64: fixed, so that a failure repeats */
 {
     state ^= state << 13;
     state ^= state >> 7;
     state ^= state << 17;
-    return n ? (size_t)(state % n) : 0;
+    return below ? (size_t)(state % below) : 0;
 }
 
-static uint8_t *load(const char *name, size_t *n)
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t n, size_t most, unsigned seed)
 {
-    enum { MOST = 1 << 20 };
-    FILE *f = fopen(name, "rb");
-    uint8_t *b = malloc(2 * MOST);
-
-    if (!f || !b)
-        fail(name);
-    *n = fread(b, 1, MOST, f);
-    fclose(f);
-    return b;
+    state = 88172645463325252u + seed;
+    return rows_mutate(data, n, most, draw);
 }
-
-int main(int argc, char **argv)
-{
-    static const char *const own[] = { "small", "exact", "lies" };
-    const char *top = getenv("top_srcdir"), *runs = getenv("FUZZ_RUNS");
-    const int mutations = runs ? atoi(runs) : 60;
-    char name[300];
-    size_t done = 0;
-
-    const size_t files = argc > 1 ? (size_t)argc - 1 : sizeof own / sizeof *own;
-    for (size_t i = 0; i < files || (argc == 1 && fuzz_goes_on(i, files));
-         i++) { /* each, once more while there is time */
-        const size_t which = i % files;
-        snprintf(name, sizeof name, "%s/tests/fuzz/corpus/session/%s.rows", top ? top : ".",
-                 own[which % (sizeof own / sizeof *own)]);
-        size_t n, m;
-        uint8_t *seed = load(argc > 1 ? argv[which + 1] : name, &n), *b = malloc(n + 4096);
-        if (!b)
-            fail("out of memory");
-        LLVMFuzzerTestOneInput(seed, n);
-        for (int k = 0; k < mutations && argc == 1; k++, done++) {
-            memcpy(b, seed, n);
-            m = rows_mutate(b, n, n + 4096, pick);
-            LLVMFuzzerTestOneInput(b, m);
-        }
-        free(seed);
-        free(b);
-    }
-    printf("1..1\nok 1 - the corpus and %zu mutations of it\n", done);
-    return 0;
-}
-#endif
