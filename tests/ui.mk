@@ -15,7 +15,7 @@ tests_fuzz_fuzz_input_LDADD = libui.a libbase.a -lm
 # The workbench itself, in tmux (skipped, with the word, where there is none).
 TESTS += \
   tests/screens/kinds.sh \
-  tests/screens/prompt.sh \
+  tests/screens/prompt.sh tests/screens/search.sh \
   tests/screens/keys.sh \
   tests/screens/classes.sh \
   tests/screens/live.sh \
@@ -41,7 +41,7 @@ EXTRA_DIST += \
   tests/screens/record.md \
   tests/screens/record.sh \
   tests/screens/terminal.sh \
-  tests/screens/prompt.sh \
+  tests/screens/prompt.sh tests/screens/search.sh \
   tests/screens/keys.sh \
   tests/screens/classes.sh \
   tests/screens/live.sh \
