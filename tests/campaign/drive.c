@@ -149,12 +149,8 @@ static void one(const struct row *r, const char *base, const char *dir, size_t a
     snprintf(j.repeat, sizeof j.repeat, "top_builddir=%s %s --scene=%s --class=%s --error=%s%s "
              "--first=%zu --last=%zu --verbose", top, self_path, r->scene->name, r->class, r->error,
              r->from ? " --from" : "", at, at);
-    if (r->scene->typed) {
-        judge_screen(&j, r, status);
-    } else {
-        check_leaks(&j, base, strchr(count, '=') + 1);
-        judge(&j, r, status);
-    }
+    check_leaks(&j, base, strchr(count, '=') + 1);
+    (r->scene->typed ? judge_screen : judge)(&j, r, status);
 }
 
 /* How often the class was called in the run without faults. */
