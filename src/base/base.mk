@@ -5,6 +5,7 @@ libbase_a_SOURCES = \
   src/base/subprocess.c src/base/subprocess.h \
   src/base/clock.h \
   src/base/dirs.c src/base/dirs.h \
+  src/base/fnv.h \
   src/base/item.c src/base/item.h \
   src/base/limits.c src/base/limits.h \
   src/base/log.c src/base/log.h \

@@ -1,6 +1,7 @@
 /* data/row_set.c -- see row_set.h. A row is known by a number of 64 bits, made from its cells. */
 #include "data/row_set.h"
 
+#include "base/fnv.h"
 #include "base/mem.h"
 
 #include <stdlib.h>
@@ -11,10 +12,7 @@ struct row_set { uint64_t *at; size_t mask; };
 
 static uint64_t mixed(uint64_t h, const void *bytes, size_t n)
 {
-    const unsigned char *b = bytes;
-
-    for (size_t i = 0; i < n; i++)
-        h = (h ^ b[i]) * 0x100000001b3u; /* FNV-1a */
+    h = fnv_bytes(h, bytes, n);
     h ^= h >> 29;
     return h * 0xbf58476d1ce4e5b9u;
 }
@@ -64,7 +62,7 @@ void row_set_free(struct row_set *s)
 
 bool row_set_add(struct row_set *s, const struct table *t, const size_t *col, size_t row)
 {
-    uint64_t key = 0xcbf29ce484222325u;
+    uint64_t key = FNV_START;
 
     for (; *col != SIZE_MAX; col++)
         key = cell_key(key, &t->col[*col], row);

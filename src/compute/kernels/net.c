@@ -3,6 +3,7 @@
  * (share/doc/methods.md 23.1 to 23.4). */
 #include "compute/kernels/net.h"
 
+#include "base/fnv.h"
 #include "base/mem.h"
 #include "compute/linalg/blas.h"
 
@@ -166,15 +167,6 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
  * width is 0. */
 enum { HEAD = 6, IMAGE = 3 + NET_BLOCKS_MOST };
 
-static uint64_t sum_bytes(uint64_t h, const void *data, size_t n)
-{
-    const unsigned char *p = data;
-
-    for (size_t i = 0; i < n; i++) /* Fowler, Noll & Vo, 1a */
-        h = (h ^ p[i]) * UINT64_C(0x100000001b3);
-    return h;
-}
-
 static size_t head_bytes(const struct net_shape *s)
 {
     return (s->image.rows ? HEAD + IMAGE : HEAD) * sizeof(uint32_t);
@@ -208,14 +200,14 @@ static void write_weights(size_t n, const float *w, unsigned char *out)
 static uint64_t sum_of(const struct net_shape *s, size_t n, const float *w)
 {
     unsigned char head[(HEAD + IMAGE) * sizeof(uint32_t)], part[256 * sizeof(uint32_t)];
-    uint64_t h = UINT64_C(0xcbf29ce484222325);
+    uint64_t h = FNV_START;
 
     write_head(s, head);
-    h = sum_bytes(h, head, head_bytes(s));
+    h = fnv_bytes(h, head, head_bytes(s));
     for (size_t i = 0; i < n; i += 256) {
         const size_t m = n - i < 256 ? n - i : 256;
         write_weights(m, w + i, part);
-        h = sum_bytes(h, part, m * sizeof(uint32_t));
+        h = fnv_bytes(h, part, m * sizeof(uint32_t));
     }
     return h;
 }
@@ -326,7 +318,7 @@ const struct net *net_read(const unsigned char *bytes, size_t n, uint64_t sum, s
     const size_t head = whole ? head_bytes(&s) : 0;
 
     if (!whole || n < head || net_layers(&s, layer) != (n - head) / sizeof(uint32_t) ||
-        sum_bytes(UINT64_C(0xcbf29ce484222325), bytes, n) != sum) {
+        fnv_bytes(FNV_START, bytes, n) != sum) {
         err_named(err, ST_FORMAT, "weights",
                   "the weights %016llx of a learned map are damaged: their checksum is another",
                   (unsigned long long)sum);

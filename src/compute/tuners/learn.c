@@ -4,6 +4,7 @@
  * (learn_target.h), and these back to weights and hyperparameters. */
 #include "compute/tuners/learn.h"
 
+#include "base/fnv.h"
 #include "base/mem.h"
 #include "compute/rng.h"
 #include "compute/solvers/descent.h"
@@ -286,11 +287,11 @@ size_t learn_aside(const struct tune_opts *o, size_t n, size_t *order)
 
 uint64_t learn_mark(const size_t *row, size_t n)
 {
-    uint64_t mark = 14695981039346656037u;
+    uint64_t mark = FNV_START;
 
     for (size_t i = 0; i < n; i++)
-        mark = (mark ^ row[i]) * 1099511628211u;
-    mark = (mark ^ n) * 1099511628211u;
+        mark = fnv_step(mark, row[i]);
+    mark = fnv_step(mark, n);
     return (mark ^ mark >> 48) & 0xffffffffffffu ? (mark ^ mark >> 48) & 0xffffffffffffu : 1;
 }
 

@@ -1,6 +1,7 @@
 /* data/molecules/lingo.c -- counts of the pieces of a SMILES (lingo.h). */
 #include "data/molecules/lingo.h"
 
+#include "base/fnv.h"
 #include "base/mem.h"
 
 #include <stdbool.h>
@@ -37,7 +38,6 @@ static size_t letters(const char *s, size_t n, char *out)
 /* Up to four letters as they are; more by the hash of Fowler, Noll and Vo with 64 bits, folded. */
 static uint32_t place_of(const char *piece, size_t n)
 {
-    uint64_t h = 14695981039346656037u;
     uint32_t packed = 0;
 
     if (n <= 4) {
@@ -45,8 +45,7 @@ static uint32_t place_of(const char *piece, size_t n)
             packed = packed << 8 | (unsigned char)piece[i];
         return packed;
     }
-    for (size_t i = 0; i < n; i++)
-        h = (h ^ (unsigned char)piece[i]) * 1099511628211u;
+    const uint64_t h = fnv_bytes(FNV_START, piece, n);
     return (uint32_t)(h >> 32) ^ (uint32_t)h;
 }
 

@@ -1,6 +1,7 @@
 /* data/molecules/molecule_repeats.c -- see molecule_repeats.h. */
 #include "data/molecules/molecule_repeats.h"
 
+#include "base/fnv.h"
 #include "base/mem.h"
 
 #include <stdlib.h>
@@ -8,10 +9,8 @@
 
 uint64_t molecule_repeats_number(const char *s, size_t n)
 {
-    uint64_t h = 14695981039346656037u;
+    uint64_t h = fnv_bytes(FNV_START, s, n);
 
-    for (size_t i = 0; i < n; i++)
-        h = (h ^ (unsigned char)s[i]) * 1099511628211u;
     h ^= h >> 32;
     h *= UINT64_C(0xd6e8feb86659fd93);
     h ^= h >> 32;

@@ -6,6 +6,7 @@
 #include "app/plots/plot_rows.h"
 #include "app/teach/lesson.h"
 #include "app/commands/commands.h"
+#include "base/fnv.h"
 #include "base/text.h"
 
 #include <math.h>
@@ -119,15 +120,6 @@ static void draw_sliders(struct view *v, const struct canvas *c)
 
 /* The plot. */
 
-static uint64_t mix(uint64_t h, const void *bytes, size_t n)
-{
-    const unsigned char *p = bytes;
-
-    for (size_t i = 0; i < n; i++)
-        h = (h ^ p[i]) * 1099511628211u;
-    return h;
-}
-
 /* A number that changes with everything the plot shows. */
 static uint64_t stamp_of(const struct view *v)
 {
@@ -137,17 +129,17 @@ static uint64_t stamp_of(const struct view *v)
 
     if (!has_sliders(s))
         return ws->serial;
-    h = mix(h, ws->hp, kernel_nhp(&ws->kernel) * sizeof *ws->hp);
-    h = mix(h, &ws->amplitude, sizeof ws->amplitude);
-    h = mix(h, &ws->noise, sizeof ws->noise);
+    h = fnv_bytes(h, ws->hp, kernel_nhp(&ws->kernel) * sizeof *ws->hp);
+    h = fnv_bytes(h, &ws->amplitude, sizeof ws->amplitude);
+    h = fnv_bytes(h, &ws->noise, sizeof ws->noise);
     for (size_t i = 0; i < ws->kernel.nterms; i++)
-        h = mix(h, &ws->kernel.term[i].ops, sizeof ws->kernel.term[i].ops);
+        h = fnv_bytes(h, &ws->kernel.term[i].ops, sizeof ws->kernel.term[i].ops);
     for (size_t i = 0; i < ws->kernel.nterms; i++)
-        h = mix(h, ws->kernel.term[i].params, sizeof ws->kernel.term[i].params);
+        h = fnv_bytes(h, ws->kernel.term[i].params, sizeof ws->kernel.term[i].params);
     const void *data = ws->cur < ws->ndata ? (const void *)ws->data[ws->cur]->table : NULL;
-    h = mix(h, &data, sizeof data);
+    h = fnv_bytes(h, &data, sizeof data);
     if (draws_state_of(ws))
-        h = mix(h, draws_state_of(ws), sizeof *draws_state_of(ws));
+        h = fnv_bytes(h, draws_state_of(ws), sizeof *draws_state_of(ws));
     return h;
 }
 
@@ -182,8 +174,8 @@ static void draw_plot(struct view *v, const struct canvas *c)
     if (!*s->run && running && p && plot_follows(p, running))
         r = running;
     struct figures_request q = { v->desk, s->plot, r, &s->axes, false };
-    uint64_t what = mix(8, s->plot, strlen(s->plot)) + axes_stamp(&s->axes);
-    what = mix(what, &r, sizeof r);
+    uint64_t what = fnv_bytes(8, s->plot, strlen(s->plot)) + axes_stamp(&s->axes);
+    what = fnv_bytes(what, &r, sizeof r);
     plotpane_draw(v->plot, &pane, what, stamp_of(v), as_asked, &q, desk_now());
 }
 
