@@ -6,6 +6,13 @@
  * share.
  *
  *   bench_scaling [--small] [--features M] [--rows n] [--bandwidth GB/s] [--stages] [JOB]
+ *   bench_scaling --real THREADS [--small] [--features M] [--rows n] [JOB]
+ *
+ * --real runs the jobs instead on one thread and on THREADS in turn, at least 3 times each and for
+ * 6 seconds, and compares the least wall seconds of each.  Only an idle machine shows what threads
+ * bring.  What is lost is either time in which threads wait (busy), or time that the same work
+ * takes longer where other cores work too: two copies of a job at once, on one thread each, show
+ * what the machine leaves of twice the speed.
  *
  * Without --features M is 512 and 2,048; --small: 512 alone; --stages: what each stage loses.
  * Rows are 10,000, 20,000, 100,000 and 200,000, or n and 2 n.  More rows come from the last two
@@ -22,6 +29,7 @@
 #include "compute/tuners/tune.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -311,15 +319,18 @@ static void do_pca(struct job *j)
     featmap_free(fm);
 }
 
-static double processor(void)
+static double seconds_of(clockid_t clock)
 {
     struct timespec t;
 
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    clock_gettime(clock, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 struct what { const char *name; void (*fn)(struct job *); bool fitted; };
+enum { LEAST = 3, MOST = 100, ENOUGH = 6 /* seconds */ };
+struct real { struct pool *one, *other, *many; size_t threads; };
+
 static const struct what whats[] = {
     { "tune", do_tune, false },
     { "direct", do_direct, false },
@@ -342,9 +353,9 @@ static struct run *measured(const struct what *w, size_t n, size_t M, struct poo
     if (w->fitted)
         fit(&j, "direct", PLAN_AUTO);
     trace.used = trace.jobs = 0;
-    const double begin = processor();
+    const double begin = seconds_of(CLOCK_THREAD_CPUTIME_ID);
     w->fn(&j);
-    const double end = processor();
+    const double end = seconds_of(CLOCK_THREAD_CPUTIME_ID);
     pool_trace_for_tests(pool, NULL);
     job_close(&j);
     if (trace.used > ROOM)
@@ -372,55 +383,169 @@ static void rows_of(const struct what *w, size_t n, bool twice, size_t most, siz
     free(a);
 }
 
+struct took { double wall, processor; };
+
+static struct took time_of(const struct what *w, size_t n, size_t M, struct pool *pool)
+{
+    struct job j;
+
+    job_open(&j, n, M, pool);
+    if (w->fitted)
+        fit(&j, "direct", PLAN_AUTO);
+    const struct took begin = { seconds_of(CLOCK_MONOTONIC), seconds_of(CLOCK_PROCESS_CPUTIME_ID) };
+    w->fn(&j);
+    const struct took t = { seconds_of(CLOCK_MONOTONIC) - begin.wall,
+                            seconds_of(CLOCK_PROCESS_CPUTIME_ID) - begin.processor };
+    job_close(&j);
+    return t;
+}
+
+static struct took quicker(struct took a, struct took b) { return b.wall < a.wall ? b : a; }
+
+struct copy { const struct what *w; size_t n, M; struct pool *pool; struct took took; };
+
+static void *copy_run(void *ctx)
+{
+    struct copy *c = ctx;
+
+    c->took = time_of(c->w, c->n, c->M, c->pool);
+    return NULL;
+}
+
+/* Wall seconds of two copies of a job at once, each on one thread: what the clock and the memory
+ * of two cores leave to either. */
+static double two_copies(const struct what *w, size_t n, size_t M, const struct real *r)
+{
+    struct copy a = { w, n, M, r->one, { 0, 0 } }, b = { w, n, M, r->other, { 0, 0 } };
+    pthread_t there;
+
+    if (pthread_create(&there, NULL, copy_run, &b) != 0)
+        report_die("no thread");
+    copy_run(&a);
+    pthread_join(there, NULL);
+    return 0.5 * (a.took.wall + b.took.wall);
+}
+
+/* One job on one thread and on some in turn. */
+static void real_row(const struct what *w, size_t n, size_t M, const struct real *r)
+{
+    struct took one = { INFINITY, 0 }, many = { INFINITY, 0 };
+    double copies = INFINITY;
+    const double begin = seconds_of(CLOCK_MONOTONIC);
+    char words[120];
+
+    for (size_t i = 0; i < LEAST || (i < MOST && seconds_of(CLOCK_MONOTONIC) - begin < ENOUGH);
+         i++) {
+        one = quicker(one, time_of(w, n, M, r->one));
+        many = quicker(many, time_of(w, n, M, r->many));
+        copies = fmin(copies, two_copies(w, n, M, r));
+    }
+    const double threads = (double)r->threads;
+    printf("%-9s %9zu %6zu %9.4f s %9.4f s on %zu %5.2f times, threads busy %3.0f %%, "
+           "two copies at once %4.2f times\n", w->name, n, M, one.wall, many.wall, r->threads,
+           one.wall / many.wall, 100.0 * many.processor / many.wall / threads,
+           2.0 * one.wall / copies);
+    snprintf(words, sizeof words, "%s n=%zu M=%zu, %zu threads by one", w->name, n, M, r->threads);
+    report_row(&(struct report_row){ .section = "threads", .what = words, .threads = r->threads,
+        .value = one.wall / many.wall, .unit = "times", .sense = REPORT_ABSOLUTE,
+        .floor = 0.925 * threads });
+    fflush(stdout);
+}
+
+static void real_rows(const struct what *w, size_t rows, size_t M, const struct real *r)
+{
+    static const size_t usual[] = { 10000, 100000 };
+
+    for (size_t i = 0; i < sizeof usual / sizeof usual[0]; i++)
+        if (!rows || i == 0)
+            real_row(w, rows ? rows : usual[i], M, r);
+}
+
 /* All rows of a job: `rows`, or the usual ones. */
 static void job_rows(const struct what *w, size_t rows, size_t M, struct pool *pool)
 {
-    enum { FEW = 10000, MANY = 100000, MOST = 10000000 };
+    enum { FEW = 10000, MANY = 100000, END = 10000000 };
 
     if (!rows)
         rows_of(w, FEW, true, FEW, M, pool);
-    rows_of(w, rows ? rows : MANY, true, MOST, M, pool);
+    rows_of(w, rows ? rows : MANY, true, END, M, pool);
+}
+
+struct asked { bool small; size_t features, rows, real; const char *only; };
+
+static struct asked options(int argc, char **argv)
+{
+    struct asked a = { 0 };
+
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--small") == 0)
+            a.small = true;
+        else if (strcmp(argv[i], "--stages") == 0)
+            stages = true;
+        else if (strcmp(argv[i], "--rows") == 0 && i + 1 < argc)
+            a.rows = (size_t)atol(argv[++i]);
+        else if (strcmp(argv[i], "--features") == 0 && i + 1 < argc)
+            a.features = (size_t)atol(argv[++i]);
+        else if (strcmp(argv[i], "--real") == 0 && i + 1 < argc)
+            a.real = (size_t)atol(argv[++i]);
+        else if (strcmp(argv[i], "--bandwidth") == 0 && i + 1 < argc)
+            bandwidth = 1e9 * atof(argv[++i]);
+        else
+            a.only = argv[i];
+    }
+    return a;
+}
+
+/* The jobs that are asked for: `exact`, the last, whose columns are its rows, comes once. */
+static void jobs(const struct asked *a, struct pool *one, const struct real *r)
+{
+    const struct what *last = &whats[sizeof whats / sizeof whats[0] - 1];
+    const size_t most = a->features ? a->features : a->small ? 512 : 2048;
+
+    for (size_t M = a->features ? a->features : 512; M <= most; M *= 4)
+        for (const struct what *w = whats; w < last; w++)
+            if (a->only && strcmp(a->only, w->name) != 0)
+                continue;
+            else if (r->many)
+                real_rows(w, a->rows, M, r);
+            else
+                job_rows(w, a->rows, M, one);
+    if (a->features || (a->only && strcmp(a->only, last->name) != 0))
+        return;
+    if (r->many)
+        real_row(last, a->rows ? a->rows : a->small ? 1000 : 4000, 512, r);
+    else
+        rows_of(last, a->small ? 1000 : 4000, false, 0, 512, one);
+}
+
+static struct pool *pool_of(size_t threads)
+{
+    struct pool *p = pool_new(threads, &err);
+
+    if (!p)
+        report_die(err.msg);
+    return p;
 }
 
 int main(int argc, char **argv)
 {
-    bool small = false;
-    size_t features = 0, rows = 0;
-    const char *only = NULL;
+    const struct asked a = options(argc, argv);
 
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--small") == 0)
-            small = true;
-        else if (strcmp(argv[i], "--stages") == 0)
-            stages = true;
-        else if (strcmp(argv[i], "--rows") == 0 && i + 1 < argc)
-            rows = (size_t)atol(argv[++i]);
-        else if (strcmp(argv[i], "--features") == 0 && i + 1 < argc)
-            features = (size_t)atol(argv[++i]);
-        else if (strcmp(argv[i], "--bandwidth") == 0 && i + 1 < argc)
-            bandwidth = 1e9 * atof(argv[++i]);
-        else
-            only = argv[i];
-    }
     blas_init();
     report_open(getenv("GPDESK_BENCH_ROWS"));
     record = report_need(ROOM, sizeof *record);
-    struct pool *pool = pool_new(1, &err);
-    if (!pool)
-        report_die(err.msg);
-    printf("schedules of recorded tasks, %.0f GB/s shared; %% of one core's speed on each of\n"
-           "%-9s %9s %6s %-9s %10s %7s %4s %4s %4s %4s %4s %4s mem.  most lost on 64\n",
-           bandwidth / 1e9, "job", "n", "M", "tasks", "one core", "alone", "2", "4", "8", "16",
-           "32", "64");
-    for (size_t M = features ? features : 512; M <= (small ? 512 : features ? features : 2048);
-         M *= 4)
-        for (size_t i = 0; i + 1 < sizeof whats / sizeof whats[0]; i++)
-            if (!only || strcmp(only, whats[i].name) == 0)
-                job_rows(&whats[i], rows, M, pool);
-    if (!features && (!only || strcmp(only, "exact") == 0))
-        rows_of(&whats[sizeof whats / sizeof whats[0] - 1], small ? 1000 : 4000, false, 0, 512,
-                pool);
-    pool_free(pool);
+    struct real r = { .one = pool_of(1), .other = pool_of(1), .threads = a.real };
+    if (a.real)
+        r.many = pool_of(a.real);
+    else
+        printf("schedules of recorded tasks, %.0f GB/s shared; %% of one core's speed on each of\n"
+               "%-9s %9s %6s %-9s %10s %7s %4s %4s %4s %4s %4s %4s mem.  most lost on 64\n",
+               bandwidth / 1e9, "job", "n", "M", "tasks", "one core", "alone", "2", "4", "8", "16",
+               "32", "64");
+    jobs(&a, r.one, &r);
+    pool_free(r.one);
+    pool_free(r.other);
+    pool_free(r.many);
     free(record);
     return report_close();
 }

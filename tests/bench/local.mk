@@ -52,7 +52,8 @@ EXTRA_DIST += tests/bench/run.sh tests/bench/jobs.sh tests/bench/parity.sh tests
   tests/bench/sequences.sh tests/bench/sequences.md tests/bench/screen.sh \
   tests/bench/advise.sh tests/bench/causes.sh tests/bench/classes.md tests/bench/classes.sh \
   tests/bench/forecast.md tests/bench/forecast.sh tests/bench/mend.sh tests/bench/molecules.md \
-  tests/bench/molecules.sh tests/bench/scaling.md tests/bench/smiles.sh tests/bench/why.sh
+  tests/bench/molecules.sh tests/bench/onecore.sh tests/bench/scaling.md tests/bench/smiles.sh \
+  tests/bench/why.sh
 CLEANFILES += bench/bench.json bench/bench.txt bench/machine.json
 
 bench_environment = top_srcdir='$(abs_top_srcdir)' top_builddir='$(abs_top_builddir)' \
