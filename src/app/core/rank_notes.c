@@ -61,7 +61,7 @@ static void note(struct workspace *ws, const struct job *job)
     snprintf(r.run, sizeof r.run, "%s", job->name);
     for (size_t i = 0; i < last.count; i++)
         all += last.one[i].processes;
-    rec_text(&r, "%zu processes shared the rows:", all);
+    rec_text(&r, all == 1 ? "%zu process had the rows:" : "%zu processes shared the rows:", all);
     rec_array(&r, "ranks");
     for (size_t i = 0; i < last.count; i++) {
         const struct ranks_one *one = &last.one[i];
