@@ -8,8 +8,11 @@
 
 #include <mpi.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 __attribute__((visibility("default"))) const struct crew_calls *gpdesk_crew(void);
 
@@ -92,6 +95,54 @@ static double silence(void)
     return longest;
 }
 
+/* Shared memory. */
+
+/* The processes of a machine meet in files of /dev/shm, which Open MPI leaves when mpirun is killed.
+ * Once each has opened those of all others their names are not needed. */
+static void unlink_shared(void)
+{
+    static const char *const of[] = { "/vader_segment.", "/sm_segment." };
+    char line[4352];
+    FILE *maps = fopen("/proc/self/maps", "r");
+
+    while (maps && fgets(line, sizeof line, maps)) {
+        char *name = strchr(line, '/');
+        if (!name)
+            continue;
+        name[strcspn(name, "\n")] = '\0';
+        const char *last = strrchr(name, '/');
+        for (size_t i = 0; i < sizeof of / sizeof of[0]; i++)
+            if (strncmp(last, of[i], strlen(of[i])) == 0)
+                unlink(name);
+    }
+    if (maps)
+        fclose(maps);
+}
+
+/* A byte to each other process of this machine opens its file. */
+static int meet_neighbours(void)
+{
+    MPI_Comm here;
+    MPI_Request all = MPI_REQUEST_NULL;
+    int own = 0, count = 0, rc = MPI_SUCCESS;
+    char gone = 0, came = 0;
+
+    if (MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here) !=
+        MPI_SUCCESS)
+        return 1;
+    MPI_Comm_rank(here, &own);
+    MPI_Comm_size(here, &count);
+    for (int d = 1; d < count && rc == MPI_SUCCESS; d++)
+        rc = MPI_Sendrecv(&gone, 1, MPI_BYTE, (own + d) % count, 0, &came, 1, MPI_BYTE,
+                          (own + count - d) % count, 0, here, MPI_STATUS_IGNORE);
+    if (rc == MPI_SUCCESS && MPI_Ibarrier(here, &all) == MPI_SUCCESS) {
+        await(&all);
+        unlink_shared();
+    }
+    MPI_Comm_free(&here);
+    return rc != MPI_SUCCESS;
+}
+
 static int begin(size_t *r, size_t *s)
 {
     int there = 0;
@@ -99,7 +150,7 @@ static int begin(size_t *r, size_t *s)
     if (MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &there) != MPI_SUCCESS ||
         there < MPI_THREAD_SERIALIZED || MPI_Comm_rank(MPI_COMM_WORLD, &rank) != MPI_SUCCESS ||
         MPI_Comm_size(MPI_COMM_WORLD, &size) != MPI_SUCCESS ||
-        MPI_Comm_dup(MPI_COMM_WORLD, &lives) != MPI_SUCCESS)
+        MPI_Comm_dup(MPI_COMM_WORLD, &lives) != MPI_SUCCESS || meet_neighbours() != 0)
         return 1;
     signs = calloc((size_t)size, sizeof *signs);
     for (int i = 0; signs && i < size; i++)

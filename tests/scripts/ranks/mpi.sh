@@ -64,9 +64,10 @@ has "and are told" "$out" '"command":"fit".*"processes":8'
 # They end with the program.
 "$gpdesk" --hosts mpi:2 --threads 2 -e "$work=again.csv" >said 2>&1 </dev/null
 ok "none is left of a program that has ended" sh -c '! pgrep -P 1 -f "^$1 --rank" >&2' sh "$gpdesk"
-# The first process is killed, mpirun is killed: the front end goes on alone, and nobody is left.
+# A process, mpirun or the front end is killed: the front end, if it is there, goes on alone, and
+# nobody is left, nor files in which the processes of a machine met.
 run --accept-unconverged -e "$fit=long.csv"
-for who in first mpirun front; do
+for who in first other mpirun front; do
     "$gpdesk" --accept-unconverged --hosts mpi:2 --threads 2 -e "$fit=$who.csv" >said 2>&1 \
         </dev/null &
     front=$!
@@ -76,8 +77,10 @@ for who in first mpirun front; do
     ranks=$(children_of "$mpirun")
     first=$(echo $ranks | cut -d' ' -f1)
     await 'test "$(work_of $first)" -ge 20'
+    named=$(cat /proc/$first/maps | grep '/[a-z]*_segment\.' | grep -v '(deleted)')
     case $who in
     first) kill -9 "$first" ;;
+    other) kill -9 "$(echo $ranks | cut -d' ' -f2)" ;;
     mpirun) kill -9 "$mpirun" ;;
     front) kill -9 $front ;;
     esac
@@ -90,5 +93,6 @@ for who in first mpirun front; do
     left=
     for p in $mpirun $ranks; do await "gone $p" || left="$left $p"; done
     is "$who is killed: nobody is left" "$left" ''
+    is "$who is killed: nor a file of shared memory" "$named" ''
 done
 finish
