@@ -14,8 +14,9 @@ TESTS += tests/scripts/intervals.sh tests/scripts/calibrate.sh tests/scripts/lea
   tests/scripts/maps/places.sh tests/scripts/maps/rare.sh tests/screens/maps.sh \
   tests/scripts/maps/classes.sh tests/scripts/maps/inputs.sh tests/scripts/maps/aside.sh \
   tests/scripts/ranks/lost.sh tests/scripts/ranks/mpi.sh tests/scripts/ranks/ranks.sh
-TESTS += tests/scripts/ranks/slurm.sh tests/scripts/ranks/device.sh
-EXTRA_DIST += tests/scripts/ranks/slurm.sh
+TESTS += tests/scripts/ranks/slurm.sh tests/scripts/ranks/device.sh tests/scripts/ranks/hosts.sh
+EXTRA_DIST += tests/scripts/ranks/slurm.sh tests/scripts/ranks/hosts.sh \
+  tests/scripts/ranks/cut.sh tests/scripts/ranks/net.sh
 TESTS += tests/scripts/analyses.sh tests/screens/analyses.sh
 EXTRA_DIST += tests/scripts/analyses.sh tests/screens/analyses.sh \
   tests/scripts/analyses/autos.gps tests/scripts/analyses/dates.gps \

@@ -13,11 +13,15 @@
 #   stops    ENDINGS times each (20): milliseconds from Ctrl-C to the end of the program, at moments
 #            spread over 2 s: in Gram matrices and passes on 2 ranks, with one of them hung, and
 #            while a host does not answer
-#   endings  ENDINGS times each (20): a rank killed, a rank stopped, all killed, the front end
-#            killed, Ctrl-C, at moments that are spread over a fit: hangs, processes that are left,
-#            other bits
+#   endings  ENDINGS times each (20) of the kinds that KINDS names (all): a rank killed or stopped
+#            (SIGSTOP), all killed, ssh ended, the front end killed, Ctrl-C; with MPI a process, the
+#            first, mpirun or the front end killed, a process or the first stopped, Ctrl-C; the
+#            network cut off (tests/scripts/ranks/net.sh), at moments that are spread over a fit:
+#            hangs, processes that are left 5 s after the program has ended, other bits, and the
+#            seconds until nobody was left
 #
 # Needs the shared data for the first two; about a quarter of an hour on two idle cores.
+here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "${1:?usage: tests/bench/ranks.sh BUILD [PART...]}" && pwd)
 shift
 data=${GPDESK_SHARED:-$(cd "$(dirname "$0")/../../../shared" && pwd)}/data/kin40k/data.csv.gz
@@ -173,37 +177,122 @@ stops() {
                   NR, t[int((NR + 1) / 2)], t[NR], over }'
     done
 }
+
+# A program in the place of ssh which, like ssh, is not the rank itself.
+ssh_script() {
+    printf '#!/bin/sh\ncat | "%s" --rank | cat\n' "$build/gpdesk" >ssh-end
+    chmod +x ssh-end
+}
+of() { ps -o pid= --ppid "$1" | tr '\n' ' '; }
+# The processes of a fit that has begun: those that are to end, the first of them what is ended.
+processes() { # kind, front end
+    case $1 in
+    mpi-*)
+        await 30 "[ \$(ps -o pid= --ppid $2 | wc -l) -eq 1 ]"
+        mpirun=$(of "$2")
+        await 30 "[ \$(ps -o pid= --ppid $mpirun | wc -l) -eq 3 ]"
+        echo "$mpirun $(of $mpirun)"
+        ;;
+    ssh-ended)
+        await 30 "[ \$(ps -o pid= --ppid $2 | wc -l) -eq 1 ]"
+        ssh=$(of "$2")
+        await 30 "[ \$(ps -o pid= --ppid $ssh | wc -l) -eq 3 ]"
+        echo "$ssh $(of $ssh)"
+        ;;
+    network-cut)
+        await 30 '[ "$(net_ranks | wc -l)" -eq 2 ]'
+        net_ranks | tr '\n' ' '
+        ;;
+    *)
+        await 30 "[ \$(ps -o pid= --ppid $2 | wc -l) -eq 3 ]"
+        of "$2"
+        ;;
+    esac
+}
+# Of MPI: mpirun, the first, and two others.  Of ssh: it, two of its own and the rank.
+provoke() { # kind, front end, processes
+    kind=$1
+    case $kind in
+    rank-killed) kill -9 "$4" ;;
+    rank-stopped) kill -STOP "$4" ;;
+    all-killed) shift 2 && kill -9 "$@" ;;
+    ssh-ended)
+        rank=$(pgrep -P "$3" -f -- --rank)
+        for p in "$3" "$4" "$5" "$6"; do [ "$p" = "$rank" ] || kill -9 "$p"; done
+        ;;
+    mpi-killed) kill -9 "$5" ;;
+    mpi-first-killed) kill -9 "$4" ;;
+    mpi-stopped) kill -STOP "$5" ;;
+    mpi-first-stopped) kill -STOP "$4" ;;
+    mpi-mpirun-killed) kill -9 "$3" ;;
+    network-cut) net_down ;;
+    *front-killed) kill -9 "$2" ;;
+    *ctrl-c) kill -INT "$2" ;;
+    esac 2>/dev/null
+}
+milliseconds() { echo $(($(date +%s%N) / 1000000)); }
+ending() { # kind, moment
+    near='' options='--ranks=3'
+    case $1 in
+    mpi-*) options='--hosts=mpi:3' ;;
+    ssh-ended) options='--hosts=a:1' GPDESK_SSH=$work/ssh-end && export GPDESK_SSH ;;
+    network-cut)
+        net_make "$build/gpdesk" || return 1
+        options='--hosts=far:2' GPDESK_SSH=$ssh && export GPDESK_SSH
+        ;;
+    esac
+    rm -f got.csv
+    # shellcheck disable=SC2086 # words
+    $near "$build/gpdesk" --no-config --accept-unconverged --threads 3 $options \
+        -e "$line=got.csv" >out 2>&1 </dev/null &
+    front=$!
+    all=$(processes "$1" $front)
+    sleep "$2"
+    gone $front && late=$((late + 1))
+    from=$(milliseconds)
+    # shellcheck disable=SC2086 # a word for each
+    provoke "$1" $front $all
+    await 90 "gone $front" || { hangs=$((hangs + 1)) && kill -9 $front; }
+    wait $front 2>/dev/null
+    [ "$1" = network-cut ] && net_up
+    after=$(milliseconds)
+    for p in $all; do
+        await 5 "gone $p" || { left=$((left + 1)) && kill -9 "$p"; }
+    done
+    echo $(($(milliseconds) - from)) $(($(milliseconds) - after)) >>times
+    [ "$1" = network-cut ] && net_end
+    unset GPDESK_SSH
+    case $1 in *front-killed | *ctrl-c) return ;; esac
+    cmp -s one.csv got.csv || other=$((other + 1))
+}
 endings() {
     small_rows
-    line='open rows.csv target=y; split test=10% seed=2; set l=0.5; fit features=1024 solver=pcg'
-    line="$line rtol=1e-9 plan=regenerate precond=none maxit=60; predict columns=row,mean,sd out"
+    ssh_script
+    . "$here/../scripts/ranks/net.sh"
+    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+    export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM OMPI_MCA_rmaps_base_oversubscribe
+    line='open rows.csv target=y; split test=10% seed=2; set l=0.5; fit features=512 solver=pcg'
+    line="$line rtol=1e-9 plan=regenerate precond=none maxit=150; predict columns=row,mean,sd out"
     "$build/gpdesk" --no-config --accept-unconverged -e "$line=one.csv" >out 2>&1 </dev/null
-    for ending in rank-killed rank-stopped all-killed front-killed ctrl-c; do
-        hangs=0 left=0 other=0 i=0
+    for kind in ${KINDS:-rank-killed rank-stopped all-killed ssh-ended front-killed ctrl-c \
+        mpi-killed mpi-first-killed mpi-mpirun-killed mpi-front-killed mpi-stopped \
+        mpi-first-stopped mpi-ctrl-c network-cut}; do
+        case $kind in
+        mpi-*) mpirun --version >/dev/null 2>&1 || { echo "$kind: there is no MPI" && continue; } ;;
+        network-cut) why=$(net_why) || { echo "$kind: $why" && continue; } ;;
+        esac
+        hangs=0 left=0 other=0 late=0 i=0
+        : >times
         while [ $i -lt "${ENDINGS:-20}" ]; do
             i=$((i + 1))
-            rm -f got.csv
-            "$build/gpdesk" --no-config --accept-unconverged --ranks 3 --threads 3 \
-                -e "$line=got.csv" >out 2>&1 </dev/null &
-            front=$!
-            await 10 "[ \$(ps -o pid= --ppid $front | wc -l) -eq 3 ]"
-            # shellcheck disable=SC2046 # a word for each
-            set -- $(ps -o pid= --ppid $front)
-            sleep "$(awk -v i=$i 'BEGIN { printf "%.2f", 0.05 * i }')"
-            case $ending in
-            rank-killed) kill -9 "$2" ;;
-            rank-stopped) kill -STOP "$2" ;;
-            all-killed) kill -9 "$@" ;;
-            front-killed) kill -9 $front ;;
-            ctrl-c) kill -INT $front ;;
-            esac 2>/dev/null
-            await 90 "gone $front" || { hangs=$((hangs + 1)) && kill -9 $front; }
-            wait $front 2>/dev/null
-            for p; do await 5 "gone $p" || left=$((left + 1)); done
-            case $ending in front-killed | ctrl-c) continue ;; esac
-            cmp -s one.csv got.csv || other=$((other + 1))
+            ending "$kind" \
+                "$(awk -v i=$i -v of="${ENDINGS:-20}" 'BEGIN { printf "%.2f", 2 * i / of }')"
         done
-        echo "endings $ending: $i times, $hangs hangs, $left processes left, $other other bits"
+        awk -v what="$kind: $i times, $hangs hangs, $left processes left, $other other bits" \
+            -v late=$late '{ if ($1 > most) most = $1; if ($2 > rest) rest = $2 }
+            END { printf "endings %s; %d had ended before; at most %.1f s until nobody was left, " \
+                  "%.1f s of them after the front end\n", what, late, most / 1e3, rest / 1e3 }' \
+            times
     done
 }
 [ $# -gt 0 ] || set -- cost model memory rows stops endings

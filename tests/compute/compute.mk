@@ -41,6 +41,8 @@ tests/crew/mpirun: tests/crew/mpirun.c
 	$(AM_V_CCLD)$(MKDIR_P) tests/crew && $(crew_cc) -o $@ \
 	  `test -f tests/crew/mpirun.c || echo '$(srcdir)/'`tests/crew/mpirun.c
 crew_parts = tests/crew/sockets.so tests/crew/mpirun
+EXTRA_tests_compute_check_ranks_DEPENDENCIES = $(crew_parts)
+EXTRA_tests_compute_check_places_DEPENDENCIES = $(crew_parts)
 check_DATA += $(crew_parts)
 CLEANFILES += $(crew_parts)
 EXTRA_DIST += tests/crew/sockets.c tests/crew/mpirun.c

@@ -69,6 +69,26 @@ interrupted "Ctrl-C while a rank hangs"
 left=
 for rank in $ranks; do await "gone $rank" || left="$left $rank"; done
 is "and it is not left" "$left" ''
+# A host whose ssh ends: the rank there is told by the end of its input.
+printf '#!/bin/sh\ncat | "%s" --rank | cat\n' "$gpdesk" >ssh
+chmod +x ssh
+GPDESK_SSH=$dir/ssh "$gpdesk" --accept-unconverged --hosts a:1,localhost:1 --threads 2 \
+    -e "$fit=ssh.csv" >said 2>&1 </dev/null &
+front=$!
+await 'test "$(children_of $front | wc -w)" -eq 2'
+for p in $(children_of $front); do # the one that has started others
+    test "$(children_of "$p" | wc -w)" -eq 3 && ssh=$p
+done
+rank=$(pgrep -P "$ssh" -f -- --rank)
+await 'test "$(work_of $rank)" -ge 20'
+result $? "a rank by ssh iterates" "$(cat said)"
+for p in $ssh $(children_of "$ssh"); do test "$p" = "$rank" || kill -9 "$p"; done
+wait $front
+is "its ssh ends" $? 0
+ok "and nothing changes" cmp one.csv ssh.csv
+has "but that it is told" "$(cat said)" 'warning.rank-lost.*rank 1 of 2 on a: it has ended'
+await "gone $rank"
+result $? "and the rank ends" "$rank"
 # A host that does not answer at all.
 printf '#!/bin/sh\necho $$ >asleep\nexec sleep 100\n' >ssh
 chmod +x ssh
