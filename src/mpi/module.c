@@ -97,7 +97,7 @@ static double silence(void)
 
 /* Shared memory. */
 
-/* The processes of a machine meet in files of /dev/shm, which Open MPI leaves when mpirun is killed.
+/* Processes of a machine meet in files of /dev/shm, which Open MPI leaves when mpirun is killed.
  * Once each has opened those of all others their names are not needed. */
 static void unlink_shared(void)
 {
