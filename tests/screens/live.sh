@@ -80,6 +80,18 @@ verdict $? "Ctrl-C with nothing typed asks the job to stop"
 expect " ready" "and it stops"
 keys M-2
 expect "~r2" "r2 is marked as stopped"
+
+# Several processes: what each does is seen while they work.
+type_line "set ranks=2"
+expect "ranks = 2" "two processes are asked for"
+type_line \
+    "fit solver=pcg features=1024 rank=16 noise=0.0001 rtol=1e-12 maxit=100000 plan=regenerate rescale=no"
+expect "r3 cg" "a fit of several processes"
+type_line "plot ranks"
+expect "the longest worked" "their plot is there while they work"
+expect "r3 cg" "and they still do"
+keys C-c
+expect " ready" "and stop"
 leave 0 "quit"
 
 # A gnuplot that hangs: our own plot stands there all the same, and the prompt answers.

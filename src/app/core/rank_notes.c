@@ -12,11 +12,6 @@ static struct rank_notes told, last;
 static size_t told_lost;
 static bool told_lacks[RANKS_MOST]; /* of those in `told` */
 
-const struct rank_notes *rank_notes_last(void)
-{
-    return &last;
-}
-
 /* The seconds since a rank was told last; of one that is new, all. */
 static void since(struct ranks_one *now, const struct ranks_one *before)
 {
@@ -28,27 +23,43 @@ static void since(struct ranks_one *now, const struct ranks_one *before)
     now->sent -= before->sent;
 }
 
+/* What ranks have done in all, and since they were told of last; false: nothing since. */
+static bool count(struct rank_notes *all, struct rank_notes *now)
+{
+    double work = 0.0;
+
+    *all = (struct rank_notes){ 0 };
+    while (all->count < RANKS_MOST && ranks_at(all->count, &all->one[all->count]))
+        all->count++;
+    all->sums = ranks_sums();
+    *now = *all;
+    now->sums.meetings -= told.sums.meetings;
+    now->sums.numbers -= told.sums.numbers;
+    for (size_t i = 0; i < now->count; i++) {
+        if (i < told.count)
+            since(&now->one[i], &told.one[i]);
+        work += now->one[i].work;
+    }
+    return work > 0.0;
+}
+
+struct rank_notes rank_notes_now(void)
+{
+    struct rank_notes all, now;
+
+    return count(&all, &now) ? now : last;
+}
+
 /* Takes down what ranks have done since the last call; false: nothing. */
 static bool look(void)
 {
-    struct rank_notes now = { 0 }, all = { 0 };
-    double work = 0.0;
+    struct rank_notes all, now;
+    const bool some = count(&all, &now);
 
-    while (all.count < RANKS_MOST && ranks_at(all.count, &all.one[all.count]))
-        all.count++;
-    all.sums = ranks_sums();
-    now = all;
-    now.sums.meetings -= told.sums.meetings;
-    now.sums.numbers -= told.sums.numbers;
-    for (size_t i = 0; i < now.count; i++) {
-        if (i < told.count)
-            since(&now.one[i], &told.one[i]);
-        work += now.one[i].work;
-    }
     told = all;
-    if (work > 0.0)
+    if (some)
         last = now;
-    return work > 0.0;
+    return some;
 }
 
 static void note(struct workspace *ws, const struct job *job)

@@ -6,13 +6,14 @@
 #include "app/core/job.h"
 #include "compute/ranks/ranks.h"
 
-/* The ranks of the last job that had any, with the seconds and sums of that job. */
 struct rank_notes {
     size_t count;
     struct ranks_sums sums;
     struct ranks_one one[RANKS_MOST];
 };
-const struct rank_notes *rank_notes_last(void);
+/* Of the job that is running, as far as it is, or the last one that had any: its ranks, with their
+ * seconds and sums. */
+struct rank_notes rank_notes_now(void);
 /* Before the result of each job: warns of ranks that were lost or could not be had. */
 void rank_notes_warn(struct workspace *, const struct job *);
 /* After it: of a fit or a tuning notes what each has done. */

@@ -35,6 +35,8 @@ bool plot_follows(const struct plot_ops *p, const struct run *r)
 {
     if (p->live == PLOT_OF_LEARNING)
         return r->kind != RUN_FIT || r->nlearned;
+    if (p->live == PLOT_OF_BOTH)
+        return true;
     return p->live == (r->kind == RUN_FIT ? PLOT_OF_FIT : PLOT_OF_TUNING);
 }
 

@@ -15,9 +15,9 @@ struct plot_ops {
     bool columns;   /* words after the name are columns; those that name runs are runs */
     bool of_target; /* of several targets it shows one, which target= names */
     bool of_kernel; /* of the current hyperparameters, before any fit: a lesson has sliders by it */
-    /* Where no run is named it shows one that is running, of this kind; learning: a tuning, or a
-     * fit that learns a map anew. */
-    enum { PLOT_OF_ENDED, PLOT_OF_FIT, PLOT_OF_TUNING, PLOT_OF_LEARNING } live;
+    /* Where no run is named it shows one that is running, of this kind; both: a fit or a tuning;
+     * learning: a tuning, or a fit that learns a map anew. */
+    enum { PLOT_OF_ENDED, PLOT_OF_FIT, PLOT_OF_TUNING, PLOT_OF_BOTH, PLOT_OF_LEARNING } live;
     /* Computed by a job (plots.h): what it needs, taken on the main thread; make then gives a copy
      * of the last one made.  NULL: make does all. */
     enum status (*prepare)(struct workspace *, struct run *, const struct args *,

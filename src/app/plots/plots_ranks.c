@@ -90,24 +90,25 @@ static struct figure *draw(const struct rank_notes *n, struct err *err)
 static struct figure *plots_ranks(struct workspace *ws, struct run *r, const struct args *a,
                                   struct err *err)
 {
-    const struct rank_notes *n = rank_notes_last();
+    const struct rank_notes n = rank_notes_now();
 
     (void)ws, (void)r, (void)a;
-    if (n->count == 0)
+    if (n.count == 0)
         return figure_empty("ranks", "No job has had several processes yet. try: set ranks=2; fit",
                             err);
-    return draw(n, err);
+    return draw(&n, err);
 }
 
 const struct plot_ops plots_ranks_row = {
     .name = "ranks",
     .title = "What each process that shared the rows has done",
     .axes = "process, seconds",
-    .help = "Of the last job with ranks= or hosts=: the seconds that each process worked, waited "
-            "for the others, and that sums were on their way; and what it would work, and sums "
-            "through the front end would take, by the model: n M t / (P c) with all core-seconds "
-            "of the job, and for each of its meetings P times 19 us and 16 bytes a number. Where a "
-            "bar is longer than its mark, that process is slow, has more rows, or another program "
-            "is on its machine.",
+    .help = "Of the job with ranks= or hosts= that is running, or of the last one: the seconds "
+            "that each process worked, waited for the others, and that sums were on their way; "
+            "and what it would work, and sums through the front end would take, by the model: n "
+            "M t / (P c) with all core-seconds of the job, and for each of its meetings P times "
+            "19 us and 16 bytes a number. Where a bar is longer than its mark, that process is "
+            "slow, has more rows, or another program is on its machine.",
+    .live = PLOT_OF_BOTH,
     .make = plots_ranks,
 };
