@@ -951,14 +951,10 @@ int main(int argc, char **argv)
         return rank_main(STDIN_FILENO, STDOUT_FILENO);
     Suite *s = suite_create("ranks");
     TCase *t = tcase_create("ranks");
-    int configurations = 0;
-
-    while (summed_task_at((size_t)configurations))
-        configurations++;
     blas_init();
     tcase_set_timeout(t, 120);
-    tcase_add_loop_test(t, same_bits, 0, configurations);
-    tcase_add_loop_test(t, crew_same_bits, 0, configurations);
+    tcase_add_loop_test(t, same_bits, 0, summed_count());
+    tcase_add_loop_test(t, crew_same_bits, 0, summed_count());
     tcase_add_test(t, kernels_travel);
     tcase_add_test(t, handing_out_pays);
     tcase_add_test(t, preconditioner_split);

@@ -258,13 +258,9 @@ int main(void)
     Suite *s = suite_create("share");
     TCase *t = tcase_create("share");
 
-    int configurations = 0;
-
-    while (summed_task_at((size_t)configurations))
-        configurations++;
     blas_init();
     tcase_set_timeout(t, 120);
-    tcase_add_loop_test(t, same_bits, 0, configurations);
+    tcase_add_loop_test(t, same_bits, 0, summed_count());
     tcase_add_test(t, parts_fold);
     tcase_add_test(t, shares_refused);
     suite_add_tcase(s, t);

@@ -34,6 +34,15 @@ const struct summed_task *summed_task_at(size_t i)
     return i < sizeof tasks / sizeof tasks[0] ? &tasks[i] : NULL;
 }
 
+int summed_count(void)
+{
+    const int all = (int)(sizeof tasks / sizeof tasks[0]);
+    const char *wanted = getenv("GPDESK_SUMS");
+    const int some = wanted ? atoi(wanted) : 0;
+
+    return some > 0 && some < all ? some : all;
+}
+
 static double *normals(size_t n, uint32_t sub)
 {
     double *v = malloc(n * sizeof *v);

@@ -18,6 +18,8 @@ struct summed_task {
     const char *level; /* of vector code; NULL: the best one here */
 };
 const struct summed_task *summed_task_at(size_t i); /* NULL past the end */
+/* How many of them a test loops over: all, or the first few that GPDESK_SUMS wants. */
+int summed_count(void);
 
 /* Rows, vectors and matrices. */
 struct summed_given {
