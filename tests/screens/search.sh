@@ -42,14 +42,13 @@ keys Escape
 answers emacstwo "it ends with Esc"
 ahead '# ahead four\r\0022no such thing in it'
 answers emacsthree "a search that finds nothing ends"
-# A keyboard macro gives readline the line and the search in one: the line comes to us when the
-# search has begun.
+# A keyboard macro that a search is in, run once and twice.
 ahead '\0030(# macro\r\0022old 5\0030)'
 keys C-c
 ahead '\0030e'
 keys C-c
 ahead '\0030e\0030e'
-answers emacsfour "a search that a macro begins behind its line ends"
+answers emacsfour "a search in a macro ends"
 ahead '\0033p'
 ahead 'old 12\r'
 answers emacsfive "a search that is typed as a line ends"
@@ -80,6 +79,8 @@ expect "editing = emacs" "back to the keys of emacs"
 # Line mode, where readline reads the terminal.
 keys F5
 expect "line mode" "line mode"
+type_line "zzfirst" # when it is answered readline has the terminal, which eats no Ctrl-R any more
+expect "there is no command 'zzfirst'" "runs a line"
 ahead '# plain one\r\0022old 66'
 expect "old 66" "Ctrl-R behind a line searches there"
 keys C-g
