@@ -4,6 +4,7 @@
  * must have the bits that the CPU's backend gives over the same rows in the open. */
 #include "compute/backend.h"
 #include "compute/features/fop_rows.h"
+#include "compute/kernels/layers/layer.h"
 #include "compute/likelihood/dirichlet.h"
 #include "compute/models/model.h"
 #include "compute/preconds/precond.h"
@@ -39,6 +40,8 @@ static enum status refused(struct err *err)
     return err_set(err, ST_STATE, "more than %d rows were read from outside the backend", SAMPLE);
 }
 
+static struct source_array open_rows, open_test; /* training rows, rows to predict */
+
 struct walled { struct source base; const double *x; struct seen seen; };
 
 static enum status walled_rows(const struct source *base, size_t r0, size_t r1, double *x,
@@ -60,6 +63,7 @@ static struct walled *walled_new(const double *x, size_t n)
     ck_assert_ptr_nonnull(w);
     source_array_init(&a, x, n, D, D);
     w->base = a.base;
+    w->base.layout = open_rows.base.layout;
     w->base.rows = walled_rows;
     w->base.ctx = w;
     w->x = x;
@@ -222,9 +226,7 @@ static const struct backend_ops far_ops = {
     .blocks = far_blocks,
 };
 
-/* Training rows, rows to predict and targets. */
 static double X[N * D], Xt[NT * D], y[N], labels[N];
-static struct source_array open_rows, open_test;
 static struct pool *pool;
 
 static void rows_make(void)
@@ -309,13 +311,96 @@ START_TEST(solvers)
 {
     for (size_t i = 0; solver_at(i); i++) {
         struct fit_opts o = options(solver_at(i)->name);
-        if (solver_at(i)->dual) /* for rows that the model keeps */
-            continue;
+        if (solver_at(i)->dual)
+            continue; /* products_need_rows */
         o.plan = solver_at(i)->iterative ? PLAN_REGENERATE : PLAN_DIRECT;
         same_fit(&o);
         o.keep_scale = false; /* the ratio is refined by left-out rows */
         same_fit(&o);
     }
+}
+END_TEST
+
+/* Kernels of the registry, of numbers and over windows; those that learn (mlp, cnn) are nets, which
+ * a tuning trains in the front end. */
+static void fit_with(const char *text, const struct row_layout *layout)
+{
+    struct fit_opts o = options("pcg");
+    struct err err = { 0 };
+
+    if (layout) {
+        ck_assert_msg(kernel_parse(text, &o.kernel, o.hp, &err) == ST_OK, "%s", err.msg);
+        ck_assert_msg(kernel_bind_rows(&o.kernel, layout, NULL, &err) == ST_OK, "%s", err.msg);
+        open_rows.base.layout = open_test.base.layout = *layout;
+        hyperparameters = kernel_nhp(&o.kernel);
+        for (size_t h = 0; h < hyperparameters; h++)
+            o.hp[h] = 0.9 + 0.1 * (double)h;
+    } else {
+        o.kernel = parse(text, o.hp);
+    }
+    same_fit(&o);
+    o.plan = PLAN_DIRECT;
+    o.solver = "direct";
+    same_fit(&o);
+}
+
+START_TEST(kernels)
+{
+    for (size_t i = 0; kernel_at(i); i++)
+        if (kernel_at(i)->rows == 0 && !kernel_at(i)->learns)
+            fit_with(kernel_at(i)->name, NULL);
+    fit_with("rbf(ard) * periodic + linear", NULL);
+}
+END_TEST
+
+/* One position of each row, of two numbers: a vector, or a substructure and how often it occurs. */
+START_TEST(layers)
+{
+    const struct row_layout vectors = { .nparts = 1, .part = { { ROWS_VECTORS, 2, 1, 0 } } },
+                            counts = { .nparts = 1,
+                                       .part = { { ROWS_COUNTS, COUNTS_CHANNELS, 1, 0 } } };
+
+    for (size_t i = 0; i < N; i++)
+        X[i * D] = 1.0;
+    for (size_t i = 0; i < NT; i++)
+        Xt[i * D] = 1.0;
+    fit_with("conv(rbf,width=1)", &vectors);
+    for (size_t i = 0; i < N; i++) {
+        X[i * D + 1] = (double)rng_below(17, RNG_TEST, i, 5);
+        X[i * D + 2] = 1.0 + (double)(i % 3);
+    }
+    for (size_t i = 0; i < NT; i++) {
+        Xt[i * D + 1] = (double)rng_below(18, RNG_TEST, i, 5);
+        Xt[i * D + 2] = 1.0 + (double)(i % 2);
+    }
+    fit_with("tanimoto", &counts);
+}
+END_TEST
+
+/* Solvers in dual variables have a number for each row, and their products are of the kernel itself
+ * with all rows in one memory: behind the wall they are refused, by the word of the rows. */
+START_TEST(products_need_rows)
+{
+    size_t refusals = 0;
+
+    for (size_t i = 0; solver_at(i); i++) {
+        struct walled *w = walled_new(X, N);
+        struct fit_opts o = options(solver_at(i)->name);
+        struct tools on = { &far_ops, pool, NULL };
+        struct fit_info info;
+        struct model *m = NULL;
+        struct err err = { 0 };
+
+        if (solver_at(i)->dual) {
+            o.kind = model_kind_usual(true);
+            o.features = 0;
+            ck_assert_int_eq(model_fit(&w->base, y, &o, &on, &m, &info, NULL, &err), ST_STATE);
+            ck_assert_msg(strstr(err.msg, "read from outside") != NULL, "%s", err.msg);
+            refusals++;
+        }
+        free(w);
+    }
+    ck_assert_uint_gt(refusals, 0);
 }
 END_TEST
 
@@ -488,6 +573,9 @@ int main(void)
     Suite *s = suite_create("walled");
 
     suite_add_tcase(s, one("solvers", solvers));
+    suite_add_tcase(s, one("kernels", kernels));
+    suite_add_tcase(s, one("layers", layers));
+    suite_add_tcase(s, one("products need rows", products_need_rows));
     suite_add_tcase(s, one("preconditioners", preconditioners));
     suite_add_tcase(s, one("likelihoods", likelihoods));
     suite_add_tcase(s, one("classes", classes));
