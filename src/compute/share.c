@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "compute/fold.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -164,5 +165,43 @@ enum status share_fold(const struct share *share, struct pool *pool, const struc
     for (size_t j = 0; rc == ST_OK && j < n; j++)
         sum[j] = of->both ? f.sum[j] + f.rest[j] : f.sum[j];
     free(room);
+    return rc;
+}
+
+struct within { struct folding f; atomic_bool beyond; };
+
+static void within_task(void *ctx, size_t task, size_t worker)
+{
+    struct within *w = ctx;
+    const struct share_parts *of = w->f.of;
+    const size_t end = (task + 1) * STRIPS * STRIP, to = end < of->n ? end : of->n;
+
+    (void)worker;
+    for (size_t j = task * STRIPS * STRIP; j < to; j += STRIP) {
+        const size_t n = to - j < STRIP ? to - j : STRIP;
+        memset(w->f.sum + j, 0, n * sizeof *w->f.sum);
+        memset(w->f.rest + j, 0, n * sizeof *w->f.rest);
+        for (size_t i = 0; i < of->parts; i++)
+            if (fold_add_within(n, of->count, of->part + i * of->n + j, w->f.unit + j,
+                                w->f.sum + j, w->f.rest + j))
+                atomic_store(&w->beyond, true);
+    }
+}
+
+enum status share_fold_within(const struct share *share, struct pool *pool,
+                              const struct share_parts *of, double *bound, double *work,
+                              double *sum, struct err *err)
+{
+    const size_t n = of->n, tasks = (n + STRIPS * STRIP - 1) / (STRIPS * STRIP);
+    struct within w = { .f = { of, bound, work, work + n } };
+
+    fold_units(n, of->count, bound);
+    pool_run(pool, tasks, within_task, &w);
+    work[2 * n] = w.beyond; /* how many say so, in the end */
+    const enum status rc = share_sum(share, 2 * n + 1, work, err);
+    if (rc == ST_OK && work[2 * n] != 0.0)
+        return share_fold(share, pool, of, sum, err);
+    for (size_t j = 0; rc == ST_OK && j < n; j++)
+        sum[j] = work[j] + work[n + j];
     return rc;
 }

@@ -93,5 +93,10 @@ enum status share_sum_matrix(const struct share *, size_t M, size_t L, bool lowe
 struct share_parts { size_t count, parts, n; const double *part; bool both; };
 enum status share_fold(const struct share *, struct pool *, const struct share_parts *, double *sum,
                        struct err *);
+/* The same by two folds, where bound[j] is expected to hold for all terms of sum j, so that one
+ * collective call is enough; where it does not hold somewhere, as share_fold.  All processes have
+ * the same bounds, which are overwritten.  work: 2 n + 1 numbers. */
+enum status share_fold_within(const struct share *, struct pool *, const struct share_parts *,
+                              double *bound, double *work, double *sum, struct err *);
 
 #endif

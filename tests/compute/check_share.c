@@ -207,9 +207,18 @@ START_TEST(parts_fold)
     for (size_t i = 0; i < PARTS * WIDE; i++)
         v[i] = exp(4.0 * rng_normal(3, rng_stream(RNG_TEST, 1), i)) *
                rng_normal(3, rng_stream(RNG_TEST, 2), i);
-    for (int both = 0; both < 2; both++) {
+    for (int way = 0; way < 4; way++) { /* the last two: by bounds that hold, and that do not */
+        const int both = way > 0;
         const struct share_parts parts = { PARTS, PARTS, WIDE, v, both };
-        ck_assert_int_eq(share_fold(NULL, NULL, &parts, sum, NULL), ST_OK);
+        double *bound = calloc(3 * WIDE + 1, sizeof *bound);
+        for (size_t i = 0; i < PARTS; i++)
+            for (size_t j = 0; j < WIDE; j++)
+                bound[j] = fmax(bound[j], (way == 2 ? 40.0 : 0.01) * fabs(v[i * WIDE + j]));
+        ck_assert_int_eq(way < 2 ? share_fold(NULL, NULL, &parts, sum, NULL)
+                                 : share_fold_within(NULL, NULL, &parts, bound, bound + WIDE, sum,
+                                                     NULL),
+                         ST_OK);
+        free(bound);
         for (size_t j = 0; j < WIDE; j++) {
             long double exact = 0.0L;
             double most = 0.0;

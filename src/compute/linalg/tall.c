@@ -35,7 +35,14 @@ static size_t before(size_t M, size_t row)
 
 size_t tall_work(const struct tall *b, size_t k)
 {
-    return (before(b->M, b->r1) - before(b->M, b->r0) + 1) * b->L * k;
+    return (before(b->M, b->r1) - before(b->M, b->r0) + 4) * b->L * k + 1;
+}
+
+/* |u'y| of a piece is at most the product of both norms. */
+void tall_bounds(size_t M, size_t k, const double *Y, size_t ldy, double *bound)
+{
+    for (size_t v = 0; v < k; v++)
+        bound[v] = 2.0 * blas_dnrm2(M, Y + v * ldy);
 }
 
 /* The rows of a piece, counted from the first one here. */
@@ -80,11 +87,14 @@ enum status tall_add(const struct tall *b, const struct share *meet, struct pool
                       const double *c, double *Y, size_t ldy, double *work, struct err *err)
 {
     const size_t first = before(b->M, b->r0), pieces = before(b->M, b->r1) - first, n = b->L * k;
-    struct job j = { b, k, first, c, Y, work + n, work, ldy };
+    struct job j = { b, k, first, c, Y, work + 4 * n + 1, work, ldy };
     const struct share_parts parts = { tall_pieces(b->M), pieces, n, j.part, true };
+    double *bound = work + n;
 
+    for (size_t i = 0; i < n; i++)
+        bound[i] = c[b->L + i / b->L];
     pool_run(pool, pieces, down_task, &j);
-    const enum status rc = share_fold(meet, pool, &parts, j.T, err);
+    const enum status rc = share_fold_within(meet, pool, &parts, bound, work + 2 * n, j.T, err);
     if (rc != ST_OK)
         return rc;
     for (size_t i = 0; i < n; i++)

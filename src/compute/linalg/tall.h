@@ -17,9 +17,13 @@ size_t tall_pieces(size_t M);
 size_t tall_row(size_t M, size_t piece);
 /* Numbers of workspace for k vectors. */
 size_t tall_work(const struct tall *, size_t k);
-/* Y += U diag(c) U' Y for k vectors, of which Y has these rows (columns of ldy).  meet: the
- * processes that have the other rows, of which its collective calls are used; NULL: all are
- * here. */
+/* Bounds on the products of pieces of U with k vectors of M numbers, whatever they are, where no
+ * column of U has a norm above 2; those of a preconditioner have 1. */
+void tall_bounds(size_t M, size_t k, const double *Y, size_t ldy, double *bound);
+/* Y += U diag(c) U' Y for k vectors, of which Y has these rows (columns of ldy).  c: L numbers and
+ * then the k bounds of all rows of Y; where one does not hold, the processes meet twice more.
+ * meet: the processes that have the other rows, of which its collective calls are used; NULL: all
+ * are here. */
 enum status tall_add(const struct tall *, const struct share *meet, struct pool *, size_t k,
                       const double *c, double *Y, size_t ldy, double *work, struct err *);
 

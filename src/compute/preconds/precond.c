@@ -124,7 +124,7 @@ static enum status apply(const struct precond *p, struct pool *pool, bool root, 
     if (!p->U || k == 0)
         return ST_OK;
     const struct tall b = { M, L, 0, M, p->U, M };
-    const size_t numbers = L + tall_work(&b, k);
+    const size_t numbers = L + k + tall_work(&b, k);
     double *c = mem_spare_take(p->spares, numbers * sizeof *c, "applying the preconditioner", err);
     if (!c)
         return ST_NOMEM;
@@ -133,7 +133,8 @@ static enum status apply(const struct precond *p, struct pool *pool, bool root, 
             c[i] = sqrt((p->ev[i] + p->lam2) / (p->ev[L - 1] + p->lam2)) - 1.0;
     else
         weights(p, c);
-    const enum status rc = tall_add(&b, NULL, pool, k, c, Y, M, c + L, err);
+    tall_bounds(M, k, Y, M, c + L);
+    const enum status rc = tall_add(&b, NULL, pool, k, c, Y, M, c + L + k, err);
     mem_spare_give(p->spares, c);
     return rc;
 }

@@ -50,7 +50,7 @@ bool ask_sizes(const struct ask_head *a, size_t M, size_t nhp, struct ask_sizes 
         break;
     case ASK_BLOCKS: all = (double)a->arg[2] * m + a1, out = (double)a->arg[2] * m; break;
     case ASK_BASIS: rows = a0; break;
-    case ASK_BASIS_ADD: all = (double)a->arg[4], rows = out_rows = a0; break;
+    case ASK_BASIS_ADD: all = (double)a->arg[4] + a0, rows = out_rows = a0; break;
     default: return false;
     }
     *s = (struct ask_sizes){ (size_t)all, (size_t)rows, (size_t)out, (size_t)out_rows };

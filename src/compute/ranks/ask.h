@@ -28,7 +28,7 @@
  * SOFTMAX   classes, 1 with V, c, keep, what is wanted; offset, weight, W, V; labels; sum, loss; h
  * BLOCKS    rows, per, k; P, at; - ; W
  * BASIS     L, M, and the rows r0, r1 of U that this rank has; - ; U (columns, not vectors); -
- * BASIS_ADD k, M, r0, r1, L; c; Y; - ; Y */
+ * BASIS_ADD k, M, r0, r1, L; c, bounds (tall.h); Y; - ; Y */
 enum ask_op {
     ASK_OPEN, ASK_CLOSE, ASK_END, ASK_SET, ASK_PASS, ASK_PASS_EXACT, ASK_UNHALVE, ASK_ZP, ASK_ZTV,
     ASK_GRAM, ASK_SKETCH, ASK_DGRAM, ASK_DIAGONAL, ASK_SLOPE, ASK_BACK, ASK_FORMS, ASK_MEANS,

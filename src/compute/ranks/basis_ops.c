@@ -1,5 +1,5 @@
 /* compute/ranks/basis_ops.c -- a preconditioner whose rows the ranks have (compute/linalg/tall.h):
- * an application then takes two small meetings and reads each rank's own memory, in place of all
+ * an application then takes one small meeting and reads each rank's own memory, in place of all
  * of it in that of the front end. */
 #include "compute/ranks/ranks.h"
 #include "compute/ranks/ranks_impl.h"
@@ -14,8 +14,9 @@
 /* Handing it out has to pay within so many applications. */
 static const double soon = 100.0;
 /* Of a message between processes of MPI, which meet without the front end: seconds, and bytes a
- * second (10 Gbit/s).  They meet six times, in log2(P) steps there and back. */
-static const double latency = 2e-5, bandwidth = 1.25e9, meets = 6.0;
+ * second (10 Gbit/s).  They meet three times, in log2(P) steps there and back: before the sums, for
+ * them, and at the end. */
+static const double latency = 2e-5, bandwidth = 1.25e9, meets = 3.0;
 static bool always;
 
 void basis_ops_always_for_tests(bool yes)
@@ -24,7 +25,7 @@ void basis_ops_always_for_tests(bool yes)
 }
 
 /* `seconds` are bound by the memory of one machine.  Machines share them.  Against this stand the
- * vectors, which travel there and back once, and two meetings of L numbers: together no more than
+ * vectors, which travel there and back once, and a meeting of 2 L numbers: together no more than
  * the two meetings of M numbers that a pass has, of which the last one is known.  Handing out sends
  * M L numbers, a meeting its numbers to every rank. */
 static bool pays(const struct ranks_meeting *m, size_t M, size_t L, double seconds)
@@ -88,13 +89,16 @@ enum status basis_ops_add(void *state, size_t k, const double *c, double *Y, con
                           struct err *err)
 {
     struct ranks_state *s = state;
-    double *in = mem_calloc(k * s->M, sizeof *in, "a preconditioner", err);
+    double *in = mem_calloc(k * s->M + k, sizeof *in, "a preconditioner", err), *bound;
     struct team_ask a = { .head = { .op = ASK_BASIS_ADD, .arg = { k, s->M, 0, 0, s->basis.L } },
                           .all = { { (double *)c, s->basis.L, 1, s->basis.L } },
                           .rows = { in, k }, .out_rows = { { Y, k } } };
 
     if (!in)
         return ST_NOMEM;
+    bound = in + k * s->M;
+    tall_bounds(s->M, k, Y, s->M, bound);
+    a.all[1] = (struct team_block){ bound, k, 1, k };
     memcpy(in, Y, k * s->M * sizeof *in); /* it may be asked twice */
     const enum status rc = ranks_ask(s, &a, ctl, err);
     free(in);

@@ -65,14 +65,20 @@ void crew_beat(const struct crew *c)
 }
 
 /* Meetings.  Before each, all tell whether they are there: one that has left the request, because
- * it failed or was stopped, waits in `leave` until all others have. */
+ * it failed or was stopped, waits in `agree` until all others have. */
 
-enum { LEFT, MEETS, STATES };
+/* What all know afterwards: whether one has left, or meets; and 1 + the last process that has ended
+ * with an error, and with one of its own, not because it was stopped. */
+enum { LEFT, MEETS, ENDED, FAILED, STATES };
 
-static void tell(const struct crew *c, double state[STATES], int mine)
+static void tell(const struct crew *c, double state[STATES], int mine, enum status rc)
 {
+    const double who = (double)(c->rank + 1);
+
     state[LEFT] = mine == LEFT;
     state[MEETS] = mine == MEETS;
+    state[ENDED] = rc != ST_OK ? who : 0.0;
+    state[FAILED] = rc != ST_OK && rc != ST_CANCELLED ? who : 0.0;
     c->calls->most(STATES, state);
 }
 
@@ -80,31 +86,22 @@ enum status crew_meet(struct crew *c, int sum, size_t n, double *x, struct err *
 {
     double state[STATES];
 
-    tell(c, state, MEETS);
+    tell(c, state, MEETS, ST_OK);
     if (state[LEFT] > 0.0)
         return err_set(err, ST_CANCELLED, "stopped");
     (sum ? c->calls->sum : c->calls->most)(n, x);
     return ST_OK;
 }
 
-static void leave(const struct crew *c)
+/* The error of a request is that of the last process that failed by itself, for all of them. */
+static enum status agree(const struct crew *c, enum status rc, struct err *err)
 {
     double state[STATES];
 
     do
-        tell(c, state, LEFT);
+        tell(c, state, LEFT, rc);
     while (state[MEETS] > 0.0);
-}
-
-/* The error of a request is that of the last process that failed by itself, for all of them. */
-static enum status agree(const struct crew *c, enum status rc, struct err *err)
-{
-    double who[2] = { rc != ST_OK ? (double)(c->rank + 1) : 0.0,
-                      rc != ST_OK && rc != ST_CANCELLED ? (double)(c->rank + 1) : 0.0 };
-
-    leave(c);
-    c->calls->most(2, who);
-    const size_t teller = (size_t)(who[1] > 0.0 ? who[1] : who[0]);
+    const size_t teller = (size_t)(state[FAILED] > 0.0 ? state[FAILED] : state[ENDED]);
     if (teller == 0)
         return ST_OK;
     err->code = rc != ST_OK ? rc : ST_CANCELLED;
