@@ -428,7 +428,8 @@ static void crew_attacked(enum support_crew by, bool member, int signal)
     struct ranks_one one;
     struct err why;
 
-    ranks_program_for_tests(NULL, 1.5);
+    /* The end of a process is told, however long the others take; a silence is waited for. */
+    ranks_program_for_tests(NULL, signal == SIGSTOP ? 1.5 : 20.0);
     attack.rank = 0, attack.signal = signal, attack.after = 100, attack.member = member;
     const struct backend_ops *be = crew_of(by, "mpi:3");
     if (!be)
