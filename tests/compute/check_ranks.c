@@ -692,6 +692,42 @@ START_TEST(hung_after_stop)
 }
 END_TEST
 
+/* What a stopped fit still has to know, with which it keeps its iterate, comes from this process,
+ * whether ranks answer or hang: the bits of one process, and no rank counts as lost. */
+START_TEST(wanted_after_stop)
+{
+    struct halted h, one;
+    struct ranks_one second;
+    struct err err = {0};
+    double *w = calloc(HALTED_M, sizeof *w), *T = calloc(N, sizeof *T), *T1 = calloc(N, sizeof *T1);
+
+    for (size_t i = 0; i < HALTED_M; i++)
+        w[i] = rng_normal(1, rng_stream(RNG_TEST, 2), i);
+    halted_open(&one, backend_cpu());
+    ck_assert_int_eq(fop_zp(one.f, 1, w, T1, NULL, &err), ST_OK);
+    halted_close(&one);
+    for (int hung = 0; hung < 2; hung++) {
+        ranks_program_for_tests(NULL, 60.0);
+        halted_open(&h, ranks_of(2, 1));
+        ck_assert(ranks_at(1, &second));
+        if (hung)
+            kill((pid_t)second.pid, SIGSTOP);
+        h.cancel.stop = true;
+        memset(T, 0, N * sizeof *T);
+        ck_assert_int_eq(fop_zp(h.f, 1, w, T, &h.ctl, &err), ST_CANCELLED);
+        ck_assert_int_eq(fop_zp(h.f, 1, w, T, NULL, &err), ST_OK);
+        ck_assert_mem_eq(T, T1, N * sizeof *T);
+        ck_assert_uint_eq(ranks_lost(NULL), 0);
+        kill((pid_t)second.pid, SIGCONT);
+        halted_close(&h);
+        ranks_end(false);
+    }
+    free(w);
+    free(T);
+    free(T1);
+}
+END_TEST
+
 /* Nobody is left when the front end is killed. */
 START_TEST(front_end_killed)
 {
@@ -972,6 +1008,7 @@ int main(int argc, char **argv)
     tcase_add_test(t, stopped);
     tcase_add_test(t, stopped_while_hung);
     tcase_add_test(t, hung_after_stop);
+    tcase_add_test(t, wanted_after_stop);
     tcase_add_test(t, front_end_killed);
     tcase_add_test(t, rubbish);
     tcase_add_test(t, words);

@@ -79,7 +79,7 @@ enum status basis_ops_give(void *state, size_t L, const double *U, double second
     s->basis.U = U;
     s->basis.L = U ? L : 0;
     struct team_ask a = basis_ops_ask(s);
-    const enum status rc = ranks_ask(s, &a, NULL, err ? err : &own);
+    const enum status rc = ranks_ask(s, &a, &s->stop, err ? err : &own);
     if (rc != ST_OK)
         s->basis.U = NULL, s->basis.L = 0;
     return rc;

@@ -300,6 +300,8 @@ enum status ranks_ask(struct ranks_state *s, struct team_ask *a, const struct ct
     rc = ask_team(s, a, ctl ? ctl : &s->stop, err ? err : &own);
     show();
     team_give();
+    if (rc == ST_CANCELLED && !ctl)
+        rc = err_set(err, ST_BACKEND, "stopped; this process does what is left");
     return rc;
 }
 

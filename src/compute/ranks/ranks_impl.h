@@ -22,7 +22,8 @@ struct ranks_state {
     size_t n, M, nhp;
 };
 
-/* ranks.c: asks the team, again where a rank is lost. */
+/* ranks.c: asks the team, again where a rank is lost.  Without a ctl the result is wanted even
+ * after a stop, which ranks do not wait for: BACKEND then sends the caller to this process. */
 enum status ranks_ask(struct ranks_state *, struct team_ask *, const struct ctl *, struct err *);
 void *ranks_open(const struct featmap *, const struct source *, const struct fop_opts *,
                  struct err *);

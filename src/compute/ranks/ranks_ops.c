@@ -32,7 +32,7 @@ static enum status set(void *state, const double *hp, struct err *err)
     if (rc != ST_OK)
         return rc;
     memcpy(s->hp, hp, s->nhp * sizeof *hp);
-    return ranks_ask(s, &a, NULL, err);
+    return ranks_ask(s, &a, &s->stop, err);
 }
 
 static enum status pass_of(struct ranks_state *s, enum ask_op op, size_t k, const double *P,
@@ -63,7 +63,7 @@ static void unhalve(void *state)
     struct err err = { 0 };
 
     s->unhalved = true; /* a rank that is lost here is noticed by what is asked next */
-    ranks_ask(s, &a, NULL, &err);
+    ranks_ask(s, &a, &s->stop, &err);
 }
 
 static enum status zp(void *state, size_t k, const double *P, double *T, const struct ctl *ctl,

@@ -60,12 +60,14 @@ wait $front
 left=
 for rank in $ranks; do await "gone $rank" || left="$left $rank"; done
 is "Ctrl-C ends them" "$left" ''
+has "and the fit keeps its iterate" "$(cat stopped.csv.txt)" 'stopped on request at iteration [1-9]'
 start hung.csv
 result $? "three ranks of which one will hang" "$(cat hung.csv.txt)"
 ranks=$(children_of $front)
 set -- $ranks
 kill -STOP "$2"
 interrupted "Ctrl-C while a rank hangs"
+has "the fit keeps its iterate, too" "$(cat hung.csv.txt)" 'stopped on request at iteration [1-9]'
 left=
 for rank in $ranks; do await "gone $rank" || left="$left $rank"; done
 is "and it is not left" "$left" ''
