@@ -706,11 +706,11 @@ START_TEST(wanted_after_stop)
     halted_open(&one, backend_cpu());
     ck_assert_int_eq(fop_zp(one.f, 1, w, T1, NULL, &err), ST_OK);
     halted_close(&one);
-    for (int hung = 0; hung < 2; hung++) {
+    for (int silent = 0; silent < 2; silent++) {
         ranks_program_for_tests(NULL, 60.0);
         halted_open(&h, ranks_of(2, 1));
         ck_assert(ranks_at(1, &second));
-        if (hung)
+        if (silent)
             kill((pid_t)second.pid, SIGSTOP);
         h.cancel.stop = true;
         memset(T, 0, N * sizeof *T);

@@ -879,6 +879,8 @@ enum status store_open(struct workspace *ws, const char *path, struct err *err)
         rc = ST_LIMIT;
     store_loaded_free(&loaded);
     if (rc != ST_OK) {
+        if (st->db && !fresh) /* no part of it stays, as if that were the session */
+            workspace_clear(ws);
         store_free(st);
         return rc;
     }
