@@ -394,7 +394,8 @@ START_TEST(products_need_rows)
         if (solver_at(i)->dual) {
             o.kind = model_kind_usual(true);
             o.features = 0;
-            ck_assert_int_eq(model_fit(&w->base, y, &o, &on, &m, &info, NULL, &err), ST_STATE);
+            const enum status rc = model_fit(&w->base, y, &o, &on, &m, &info, NULL, &err);
+            ck_assert_msg(rc == ST_STATE, "%s: %d %s", o.solver, rc, err.msg);
             ck_assert_msg(strstr(err.msg, "read from outside") != NULL, "%s", err.msg);
             refusals++;
         }
