@@ -15,10 +15,10 @@
 struct figure *plots_nothing(const char *name, const char *reason, struct err *);
 struct figure *plots_no_iterations(const char *name, const struct run *,
                                    struct err *); /* the figure gives the reason */
-/* Ends a maker: returns the figure, or frees it and returns NULL if not ok. */
 /* The figure, or NULL and NOMEM if memory was short since `lost` (err_unreported) without a word:
  * a part of it may be missing, as its title. */
 struct figure *plots_whole(struct figure *, size_t lost, struct err *);
+/* Ends a maker: returns the figure, or frees it and returns NULL if not ok. */
 struct figure *plots_finish(struct figure *, bool ok);
 /* The runs named in the line, or `first` if it names none. Returns their number, or SIZE_MAX if one
  * of them does not exist (err is set). */

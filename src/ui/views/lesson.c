@@ -125,7 +125,7 @@ static uint64_t stamp_of(const struct view *v)
 {
     const struct lesson_view *s = v->state;
     const struct workspace *ws = v->desk->ws;
-    uint64_t h = 1469598103934665603u;
+    uint64_t h = FNV_START;
 
     if (!has_sliders(s))
         return ws->serial;
