@@ -20,8 +20,9 @@ for size in '80 24' '200 60'; do
     expect "[4 NMLL" "$size: tune brings its view forward"
     expect "best so far" "with a live plot"
     keys C-c
+    type_line "view log"                # the lines below a plot are few
     expect "t1  cnn" "Ctrl-C keeps the best so far"
-    type_line "tune continue=t1 steps=5"
+    type_line "view nmll; tune continue=t1 steps=5"
     expect "t2: best NMLL" "continue= goes on from there"
     type_line "plot training"
     expect "share of wrong classes" "plot training draws rows kept aside"
@@ -35,6 +36,7 @@ for size in '80 24' '200 60'; do
     expect "t4 tune" "a long one"
     expect "best NMLL" "is at work"
     keys C-c
+    type_line "view log"
     expect "t4  cnn" "and stopped keeps its best"
     type_line "fit; calibrate rows=100"
     expect "r4 tune" "calibrate learns as long"
