@@ -54,6 +54,11 @@ done
 rc=$?
 sed 's/^/# /' said
 is "import: no memory for arguments" "$rc" 0
+# What is refused before main changes no result either: the kernels of OpenBLAS are chosen there.
+"$drive" --scene=batch --class=alloc --first=1 --last=3 >said 2>&1
+rc=$?
+sed 's/^/# /' said
+is "batch: no memory while the program is loaded" "$rc" 0
 "$drive" --scene=batch --class=write --error=kill --sample=3 >said 2>&1
 is "faults are met" "$(grep -c ' [1-9][0-9]* tried.* [1-9][0-9]* killed, 0 found' said)" 1
 finish

@@ -22,6 +22,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #define CM CblasColMajor
 
@@ -58,24 +59,42 @@ static const char *kernels_here(void)
 #endif
 }
 
+/* Has OpenBLAS choose again, by name.  The name stands in the environment in place of another entry
+ * meanwhile: setenv needs memory, and without it results would come from other kernels, unsaid. */
+static void choose_again(const char *kernels)
+{
+    char entry[40];
+    char *alone[] = { entry, NULL };
+    char **const all = environ, *const first = all ? all[0] : NULL;
+
+    snprintf(entry, sizeof entry, "OPENBLAS_CORETYPE=%s", kernels);
+    if (first)
+        all[0] = entry;
+    else
+        environ = alone;
+    gotoblas_dynamic_quit();
+    gotoblas_dynamic_init();
+    if (first)
+        all[0] = first;
+    else
+        environ = all;
+}
+
 /* A processor that is newer than the library is unknown to it, and it takes kernels without AVX2,
- * which use a quarter of such a core.  It then chooses again, by name; when the program is loaded,
- * so that no result comes from two kinds of kernels. */
+ * which use a quarter of such a core.  It then chooses again; when the program is loaded, so that
+ * no result comes from two kinds of kernels. */
 static void __attribute__((constructor)) choose_kernels(void)
 {
-    static const char name[] = "OPENBLAS_CORETYPE";
     static const char *const old[] = { "Prescott", "Barcelona", "Nehalem", "Sandybridge" };
     const char *kernels = kernels_here(), *chosen = openblas_get_corename();
     bool poor = false;
 
     for (size_t i = 0; i < sizeof old / sizeof old[0]; i++)
         poor = poor || strcasecmp(chosen, old[i]) == 0;
-    if (!kernels || !gotoblas_dynamic_init || !gotoblas_dynamic_quit || !poor || getenv(name) ||
-        setenv(name, kernels, 1) != 0)
+    if (!kernels || !gotoblas_dynamic_init || !gotoblas_dynamic_quit || !poor ||
+        getenv("OPENBLAS_CORETYPE"))
         return;
-    gotoblas_dynamic_quit();
-    gotoblas_dynamic_init();
-    unsetenv(name);
+    choose_again(kernels);
 }
 
 void blas_init(void)
