@@ -156,6 +156,11 @@ enum status err_nomem(struct err *err, size_t bytes, const char *what)
                    (double)bytes / (1024.0 * 1024.0));
 }
 
+enum status err_status(const struct err *err)
+{
+    return err && err->code != ST_OK ? err->code : ST_NOMEM;
+}
+
 void err_clear(struct err *err)
 {
     if (!err)

@@ -70,6 +70,8 @@ size_t err_unreported(void);
 /* How many requests for less than 1 MB (or of unknown size) have been refused so far, told or not.
  * Where one was, what seems to be damaged may only have had no memory. */
 size_t err_refused(void);
+/* The status of a failure of which only a null pointer tells: that in *err, or else ST_NOMEM. */
+enum status err_status(const struct err *err);
 void err_clear(struct err *err);
 
 #endif

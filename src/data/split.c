@@ -233,7 +233,7 @@ enum status split_stratified(struct dataset *d, double test, double valid, size_
                      d->table->n);
     size_t *order = rc == ST_OK ? by_class(d, seed, folds ? RNG_FOLDS : RNG_SPLIT, err) : NULL;
     if (order == NULL)
-        return rc != ST_OK ? rc : err && err->code != ST_OK ? err->code : ST_NOMEM;
+        return rc != ST_OK ? rc : err_status(err);
     if (folds)
         buf_printf(&how, "folds=%zu", folds);
     else

@@ -6,6 +6,7 @@
 #include "compute/features/fop_rows.h"
 #include "compute/kernels/layers/layer.h"
 #include "compute/likelihood/dirichlet.h"
+#include "compute/likelihood/likelihood.h"
 #include "compute/models/model.h"
 #include "compute/preconds/precond.h"
 #include "compute/rng.h"
@@ -559,6 +560,50 @@ START_TEST(models)
 }
 END_TEST
 
+static enum status torn_rows(const struct source *base, size_t r0, size_t r1, double *x,
+                             struct err *err)
+{
+    (void)base, (void)r1, (void)x;
+    return err_set(err, ST_IO, "row %zu cannot be read", r0);
+}
+
+/* Rows of which none can be read: every kind of model says so, whatever it reads them for. */
+START_TEST(torn)
+{
+    size_t told = 0;
+
+    for (size_t i = 0; model_kind_at(i); i++) {
+        struct fit_opts o = options(NULL);
+        struct tools on = { backend_cpu(), pool, NULL };
+        struct source_array a;
+        struct fit_info info;
+        struct model *m = NULL;
+        struct err err = { 0 };
+
+        source_array_init(&a, X, 500, D, D);
+        a.base.rows = torn_rows;
+        o.kind = model_kind_at(i);
+        o.plan = PLAN_AUTO;
+        o.features = M;
+        o.inducing.m = o.kind->points ? 20 : 0;
+        const bool labelled = o.kind->classes, several = o.kind->several;
+        if (labelled) {
+            o.likelihood = o.kind->of ? o.kind->of : likelihood_linked("probit");
+            o.labels = (struct source_labels){ .classes = several ? CLASSES : 2, .alpha = 0.01 };
+        }
+        for (size_t r = 0; r < N; r++)
+            labels[r] = several ? (double)(r % CLASSES) : r % 2 ? 1.0 : -1.0;
+        const enum status rc = model_fit(&a.base, labelled ? labels : y, &o, &on, &m, &info, NULL,
+                                         &err);
+        ck_assert_msg(rc == ST_IO && err.code == ST_IO && strstr(err.msg, "cannot be read"),
+                      "%s: %s, %s: %s", o.kind->name, status_name(rc), status_name(err.code),
+                      err.msg);
+        told++;
+    }
+    ck_assert_uint_gt(told, 4);
+}
+END_TEST
+
 static TCase *one(const char *name, const TTest *test)
 {
     TCase *c = tcase_create(name);
@@ -582,5 +627,6 @@ int main(void)
     suite_add_tcase(s, one("classes", classes));
     suite_add_tcase(s, one("tuners", tuners));
     suite_add_tcase(s, one("models", models));
+    suite_add_tcase(s, one("torn", torn));
     return support_run(s);
 }

@@ -163,7 +163,7 @@ static enum status place_new(struct clustering *c, const struct featmap *fm, str
         p->fresh = mem_calloc(e.n * p->dims + 1, sizeof *p->fresh, "coordinates", err);
         p->fresh_label = mem_calloc(e.n + 1, sizeof *p->fresh_label, "labels", err);
         fop = p->fresh && p->fresh_label ? fop_new(job->backend, fm, &e.base, &fo, err) : NULL;
-        rc = fop ? fop_set(fop, c->hp, err) : err->code != ST_OK ? err->code : ST_NOMEM;
+        rc = fop ? fop_set(fop, c->hp, err) : err_status(err);
     }
     if (rc == ST_OK)
         rc = kpca_project(&p->k, fop, p->fresh, &job->ctl, err);

@@ -740,7 +740,7 @@ enum status effects_run_start(struct workspace *ws, const struct run *r,
     struct effects_run *w = effects_run_new(r, o, err);
 
     if (!w)
-        return err->code != ST_OK ? err->code : ST_NOMEM;
+        return err_status(err);
     tell_cost(ws, w);
     return ws_submit(ws, &effects_ops, NULL, w, line, err);
 }

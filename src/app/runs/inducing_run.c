@@ -224,7 +224,7 @@ static enum status keeping_work(struct job *job, struct err *err)
     if (rc == ST_OK) {
         X = exact_inputs(&e.base, err);
         weighted = X ? mem_calloc(e.t, e.n * sizeof *weighted, "the targets", err) : NULL;
-        rc = weighted ? ST_OK : ST_NOMEM;
+        rc = weighted ? ST_OK : err_status(err);
     }
     for (size_t j = 0; rc == ST_OK && j < e.t * e.n; j++)
         weighted[j] = e.y[j] * (e.base.row_scale ? e.base.row_scale[j % e.n] : 1.0);

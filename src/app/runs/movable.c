@@ -246,7 +246,7 @@ static enum status encode_rows(const struct movable *m, const size_t *rows, size
         rc = err_set(err, ST_STATE, "none of these rows is complete");
     if (rc == ST_OK) {
         out->x = exact_inputs(&out->e.base, err);
-        rc = out->x ? ST_OK : err->code != ST_OK ? err->code : ST_NOMEM;
+        rc = out->x ? ST_OK : err_status(err);
     }
     return rc;
 }

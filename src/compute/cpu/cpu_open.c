@@ -205,7 +205,7 @@ static enum status cpu_init(struct cpu *c, struct err *err)
 {
     c->hp = mem_calloc(kernel_nhp(&c->fm->kernel) + 1, sizeof *c->hp, "hyperparameters", err);
     if (!c->hp || parts_make(c, err) != ST_OK || filters_make(c, err) != ST_OK)
-        return err && err->code != ST_OK ? err->code : ST_NOMEM;
+        return err_status(err);
     c->term = terms_new(c, c->real, err);
     c->term64 = c->real == &c->simd->f64 ? c->term : terms_new(c, &c->simd->f64, err);
     if (!c->term || !c->term64)

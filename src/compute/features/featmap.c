@@ -434,7 +434,7 @@ static enum status tensor_draw(struct fm_term *t, struct err *err)
     t->tensor = tensor_new(t->windows, t->steps[0].value, t->mf, t->seed,
                            rng_stream(RNG_TENSOR, (uint32_t)t->stream), err);
     t->out = 1.0; /* the columns of a term of the series add up to it */
-    return t->tensor ? ST_OK : err && err->code != ST_OK ? err->code : ST_NOMEM;
+    return t->tensor ? ST_OK : err_status(err);
 }
 
 /* The number of columns of product i if it is fixed; SIZE_MAX: it can have any number. */

@@ -189,7 +189,7 @@ enum status dirichlet_exact_nmll(const struct kernel *k, const struct source *sr
     double *K = X ? mem_aligned(matrices * n * n, sizeof *K, "the kernel matrix", err) : NULL;
 
     s.w = K ? mem_calloc(n, sizeof *s.w, "weights", err) : NULL;
-    enum status rc = s.w ? ST_OK : ST_NOMEM;
+    enum status rc = s.w ? ST_OK : err_status(err);
     if (rc == ST_OK) {
         s.rows = (struct exact_rows){ .k = k, .hp = q->hp, .X = X, .n = n, .d = src->d,
                                       .pool = of->pool };

@@ -27,7 +27,7 @@ static struct fop *operator(const struct dirichlet_rows *r, const struct source 
         .pool = r->on.pool, .ctl = r->on.ctl, .precision = r->precision, .row_scale = scale};
     struct fop *f = fop_new(r->on.be, r->map, src, &fo, err);
 
-    *rc = f ? fop_set(f, r->hp, err) : err && err->code != ST_OK ? err->code : ST_NOMEM;
+    *rc = f ? fop_set(f, r->hp, err) : err_status(err);
     return f;
 }
 

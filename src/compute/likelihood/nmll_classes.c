@@ -93,7 +93,7 @@ enum status nmll_classes(const struct likelihood_ops *of, const struct kernel *k
     double *rows = all ? mem_calloc(4 * n, sizeof *rows, "the sites", err) : NULL;
 
     c.rows = (struct exact_rows){ .k = k, .hp = q->hp, .X = X, .n = n, .d = src->d, .pool = pool };
-    c.rc = rows ? ST_OK : ST_NOMEM;
+    c.rc = rows ? ST_OK : err_status(err);
     if (rows != NULL) {
         c.K1 = all;
         c.K = all + n * n;

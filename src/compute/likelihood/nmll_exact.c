@@ -144,7 +144,7 @@ enum status nmll_exact(const struct kernel *k, const struct source *src, const s
     struct exact_rows rows = { .k = k, .hp = q->hp, .X = X, .n = n, .d = src->d,
                                .row_scale = src->row_scale, .pool = pool };
     if (K == NULL)
-        rc = ST_NOMEM;
+        rc = err_status(err);
     else if (q->scale == NMLL_BEST)
         rc = exact_best(&rows, K, q, out, ctl, err);
     else

@@ -65,7 +65,7 @@ static enum status open_matrix(struct nmll_landscape *l, struct err *err)
 
     if (o->exact) {
         l->X = exact_inputs(&l->src.base, err);
-        return l->X ? ST_OK : ST_NOMEM;
+        return l->X ? ST_OK : err_status(err);
     }
     const struct fop_opts fo = { .pool = o->pool, .precision = o->precision,
                                  .row_scale = l->scale };
@@ -73,7 +73,7 @@ static enum status open_matrix(struct nmll_landscape *l, struct err *err)
     if (l->fm == NULL && kernel_draws_none(o->kernel))
         err_hint(err, "without features= and nmll=approx the exact kernel is computed");
     l->fop = l->fm ? fop_new(o->backend, l->fm, &l->src.base, &fo, err) : NULL;
-    return l->fop ? ST_OK : ST_NOMEM;
+    return l->fop ? ST_OK : err_status(err);
 }
 
 struct nmll_landscape *nmll_landscape_open(const struct nmll_landscape_opts *o,

@@ -56,8 +56,7 @@ static enum status gram(const struct dirichlet_rows *r, const double *scale, dou
         .pool = r->on.pool, .ctl = r->on.ctl, .precision = r->precision, .row_scale = scale};
     struct fop *f = fop_new(r->on.be, r->map, r->src, &fo, err);
     enum status rc = f                              ? fop_set(f, r->hp, err)
-                     : err && err->code != ST_OK ? err->code
-                                                    : ST_NOMEM;
+                     : err_status(err);
 
     if (rc == ST_OK)
         rc = fop_gram(f, NULL, G, NULL, NULL, r->on.ctl, err);
@@ -96,7 +95,7 @@ enum status softmax_open(struct softmax *s, const struct dirichlet_rows *rows,
     if (rc != ST_OK)
         return rc;
     s->f = fop_new(rows->on.be, rows->map, rows->src, &fo, err);
-    rc = s->f ? fop_set(s->f, rows->hp, err) : err && err->code != ST_OK ? err->code : ST_NOMEM;
+    rc = s->f ? fop_set(s->f, rows->hp, err) : err_status(err);
     if (rc != ST_OK)
         return rc;
     s->G = mem_aligned(2 * s->M * s->M, sizeof *s->G, "the Gram matrix", err);
@@ -313,8 +312,7 @@ enum status softmax_functions(const struct dirichlet_rows *r, const double *offs
     const struct fop_opts fo = {.pool = r->on.pool, .ctl = r->on.ctl, .precision = r->precision};
     struct fop *op = fop_new(r->on.be, r->map, r->src, &fo, err);
     enum status rc = op                             ? fop_set(op, r->hp, err)
-                     : err && err->code != ST_OK ? err->code
-                                                    : ST_NOMEM;
+                     : err_status(err);
 
     if (rc == ST_OK)
         rc = fop_zp(op, r->classes, W, f, r->on.ctl, err);

@@ -162,7 +162,7 @@ static enum status system_sketch(void *ctx, size_t m, uint64_t draw, size_t k, c
     struct featmap *map = featmap_new(r->k, r->d, m, draw, err);
     struct fop *f = map ? fop_new(s->be, map, &src.base, &fo, err) : NULL;
     double *T = f ? mem_calloc(k * fop_cols(f), sizeof *T, "random features", err) : NULL;
-    enum status rc = T ? fop_set(f, r->hp, err) : err && err->code ? err->code : ST_NOMEM;
+    enum status rc = T ? fop_set(f, r->hp, err) : err_status(err);
 
     if (rc == ST_OK)
         rc = fop_ztv(f, k, X, T, ctl, err);

@@ -219,7 +219,7 @@ enum status functions_sparse(const struct model *m, struct functions *f, const s
     double *f0 = L ? mem_calloc(S, n * sizeof *f0, "the functions at the points", err) : NULL;
 
     if (rc == ST_OK && f0 == NULL)
-        rc = err && err->code != ST_OK ? err->code : ST_NOMEM;
+        rc = err_status(err);
     f->seed = rng_u64(f->key.seed, sequence(j, PRIOR_SEED), 0);
     for (size_t s = 0; rc == ST_OK && s < S; s++) {
         normals(f, NORMAL_WEIGHTS, s, f->columns, f->W + s * f->columns);

@@ -74,7 +74,7 @@ enum status joint_values(const struct model *m, const struct source *src,
     double *P = rc == ST_OK ? exact_inputs(src, err) : NULL;
 
     if (rc == ST_OK && P == NULL)
-        rc = err->code != ST_OK ? err->code : ST_NOMEM;
+        rc = err_status(err);
     if (rc == ST_OK) {
         V = mem_aligned(M * n + 1, sizeof *V, "covariances", err);
         R = V ? mem_aligned(n * n + 1, sizeof *R, "the covariance of the rows", err) : NULL;

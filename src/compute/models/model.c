@@ -93,10 +93,10 @@ enum status model_open(const struct model *m, size_t columns, const struct sourc
     z->f = NULL;
     z->map = featmap_new(&m->kernel, src->d, columns, m->seed, err);
     if (z->map == NULL)
-        return err && err->code != ST_OK ? err->code : ST_NOMEM;
+        return err_status(err);
     z->f = fop_new(be, z->map, src, fo, err);
     enum status rc = z->f != NULL ? fop_set(z->f, m->hp, err)
-                     : err && err->code != ST_OK ? err->code : ST_NOMEM;
+                     : err_status(err);
     if (rc != ST_OK)
         model_close(z);
     return rc;

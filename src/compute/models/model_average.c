@@ -141,7 +141,7 @@ enum status model_average_sparse(struct averaging *a, struct err *err)
     double *L = model_sparse_factor(m, a->on.pool, err);
     enum status rc = L ? all_groups(a, exact_group, a->each * a->src->d + MODEL_TILE * wide + 8,
                                     err)
-                       : err && err->code != ST_OK ? err->code : ST_NOMEM;
+                       : err_status(err);
 
     if (rc == ST_OK)
         rc = blas_dtrsm(a->on.pool, false, n, a->groups, L, n, a->c, n, err);

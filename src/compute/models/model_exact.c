@@ -170,7 +170,7 @@ static enum status fit_matrix(struct fit *ft, struct err *err)
     m->X = exact_inputs(ft->src, err);
     double *K = m->X ? mem_aligned(n * n, sizeof *K, "the kernel matrix", err) : NULL;
     if (K == NULL)
-        return ST_NOMEM;
+        return err_status(err);
     const struct exact_rows rows = rows_of(m, ft->src->row_scale, ft->on.pool);
     enum status rc = exact_factor(&rows, ft->ratio, K, &jitter,
                                   model_phase(&phase, ft->on.ctl, PHASE_SOLVE), err);
@@ -403,7 +403,7 @@ static enum status exact_probes(struct tuning_level *l, const struct nmll_ask *a
                                       .used = p->used };
     const enum status rc = X ? nmll_slq_exact(task->on.be, &rows, store, ask, &so, told,
                                               task->on.ctl, err)
-                             : ST_NOMEM;
+                             : err_status(err);
     free(X);
     return rc;
 }

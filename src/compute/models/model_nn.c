@@ -199,7 +199,7 @@ static enum status pass_run(struct pass *p, struct pool *pool, enum phase phase,
             const struct err *e = &p->local[p->failed - 1].err;
             if (err != NULL)
                 *err = *e;
-            rc = e->code != ST_OK ? e->code : ST_NOMEM;
+            rc = err_status(e);
         } else if (ctl_stopped(p->ctl)) {
             rc = err_set(err, ST_CANCELLED, "stopped");
         }
@@ -414,7 +414,7 @@ static enum status nn_fit(struct fit *ft, struct err *err)
     m->X = exact_inputs(ft->src, err);
     m->row_scale = m->X && scale ? mem_calloc(m->M, sizeof *scale, "the weights", err) : NULL;
     if (!m->X || (scale && !m->row_scale))
-        return ST_NOMEM;
+        return err_status(err);
     if (scale)
         memcpy(m->row_scale, scale, m->M * sizeof *scale);
     for (size_t i = 0; i < m->t * m->M; i++)

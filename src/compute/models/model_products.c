@@ -536,7 +536,7 @@ enum status model_products_fit(struct fit *ft, struct err *err)
     const struct exact_rows rows = { .k = &m->kernel, .hp = m->hp, .X = m->X, .n = m->M, .d = m->d,
                                      .row_scale = ft->src->row_scale, .pool = ft->on.pool };
     enum status rc = m->X ? exact_system_open(ft->on.be, &rows, &ft->system, err)
-                     : each && err && err->code ? err->code : ST_NOMEM;
+                     : err_status(err);
     if (rc == ST_OK && ft->plan.plan == PLAN_STORE) {
         const double t = fit_now();
         rc = exact_system_store(ft->system, ft->plan.half, ft->on.ctl, err);

@@ -258,7 +258,7 @@ static enum status sparse_fit(struct fit *ft, struct err *err)
     struct sparse_fit *s = ft->sparse = mem_calloc(1, sizeof *s, "the sparse fit", err);
 
     if (s == NULL || (s->X = exact_inputs(ft->src, err)) == NULL)
-        return ST_NOMEM;
+        return err_status(err);
     s->rows = (struct columns_of){ .k = &m->kernel, .hp = m->hp, .X = s->X, .n = ft->src->n,
                                    .d = m->d, .row_scale = ft->src->row_scale,
                                    .pool = ft->on.pool };
@@ -417,7 +417,7 @@ static enum status sparse_variance(struct model *m, const struct source *train, 
         return err_set(err, ST_SHAPE, "the model has %zu inputs, the data %zu", m->d, train->d);
     const struct columns_of rows = { .k = &m->kernel, .hp = m->hp, .X = X, .n = train->n,
                                      .d = m->d, .row_scale = train->row_scale, .pool = on->pool };
-    enum status rc = X ? bound_make(&rows, m->X, &b, on->ctl, err) : ST_NOMEM;
+    enum status rc = X ? bound_make(&rows, m->X, &b, on->ctl, err) : err_status(err);
     if (rc == ST_OK)
         rc = bound_at(&b, model_ratio(m->amplitude, m->noise), &at, err);
     if (rc == ST_OK && effdim != NULL)
@@ -496,7 +496,7 @@ static enum status sparse_predict(struct prediction *p, struct err *err)
     double *L = p->varf ? model_sparse_factor(p->m, p->on.pool, err) : NULL;
 
     if (p->varf && L == NULL)
-        return err && err->code != ST_OK ? err->code : ST_NOMEM;
+        return err_status(err);
     p->tile = sparse_tile;
     p->held = L;
     p->work_len = MODEL_TILE * (p->src->d + p->m->M) + 8;

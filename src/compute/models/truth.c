@@ -33,7 +33,7 @@ enum status truth_new(const struct kernel *k, const double *hp, size_t d, uint64
     t->w = t->map ? mem_calloc(columns, sizeof *t->w, "a function", err) : NULL;
     if (!t->w) {
         truth_free(t);
-        return err && err->code != ST_OK ? err->code : ST_NOMEM;
+        return err_status(err);
     }
     for (size_t i = 0; i < columns; i++)
         t->w[i] = rng_normal(seed, rng_stream(RNG_TRUTH, TRUTH_WEIGHTS), i);
@@ -57,8 +57,7 @@ enum status truth_values(const struct truth *t, const struct source *src, double
     struct fop *z = src->n ? fop_new(on->be, t->map, src, &o, err) : NULL;
     enum status rc = src->n == 0 ? ST_OK
                      : z         ? fop_set(z, t->hp, err)
-                     : err && err->code != ST_OK ? err->code
-                                                 : ST_NOMEM;
+                     : err_status(err);
 
     if (rc == ST_OK && z)
         rc = fop_zp(z, 1, t->w, f, on->ctl, err);

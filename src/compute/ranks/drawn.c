@@ -233,5 +233,5 @@ enum status drawn_read(struct drawn_there *d, const void *body, size_t bytes, st
     d->row_scale = h->scaled ? (const double *)(const void *)after : NULL;
     d->x = h->sent ? (const double *)(const void *)after + (h->scaled ? h->r1 - h->r0 : 0) : NULL;
     d->fm = featmap_new(&k, h->d, h->M, h->seed, err);
-    return d->fm ? ST_OK : err && err->code != ST_OK ? err->code : ST_NOMEM;
+    return d->fm ? ST_OK : err_status(err);
 }

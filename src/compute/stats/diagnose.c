@@ -110,7 +110,7 @@ static enum status sketch_kernel(struct work *w, const struct spectrum_ask *ask,
                                      .d = w->src->d, .row_scale = w->src->row_scale,
                                      .pool = w->pool };
     struct exact_system *system = NULL;
-    enum status rc = X ? exact_system_open(w->be, &rows, &system, err) : ST_NOMEM;
+    enum status rc = X ? exact_system_open(w->be, &rows, &system, err) : err_status(err);
 
     if (rc == ST_OK) {
         const struct linop A = exact_system_linop(system, a->ratio);

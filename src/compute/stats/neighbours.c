@@ -97,7 +97,7 @@ enum status neighbours_measure(const struct neighbours_opts *o, const struct sou
     struct fop *single = fm ? fop_new(o->backend, fm, one, &fo, err) : NULL;
     struct fop *many = single ? fop_new(o->backend, fm, all, &fo, err) : NULL;
     float *z = many ? mem_calloc(o->features, sizeof *z, "features", err) : NULL;
-    enum status rc = z ? ST_OK : err && err->code != ST_OK ? err->code : ST_NOMEM;
+    enum status rc = z ? ST_OK : err_status(err);
 
     if (rc == ST_OK)
         rc = fop_set(single, o->hp, err);

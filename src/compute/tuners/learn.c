@@ -384,7 +384,7 @@ static enum status all_features(struct learner *l, const struct source *src, dou
         hp[h] = exp(l->theta[l->maps.weights + h]);
     struct featmap *fm = featmap_new(&k, src->d, q, l->o->seed, err);
     struct fop *f = fm ? fop_new(backend_cpu(), fm, src, &fo, err) : NULL;
-    enum status rc = f ? fop_set(f, hp, err) : err && err->code != ST_OK ? err->code : ST_NOMEM;
+    enum status rc = f ? fop_set(f, hp, err) : err_status(err);
 
     for (size_t r = 0; rc == ST_OK && r < src->n; r += NET_GROUP)
         rc = fop_tile64(f, r, r + NET_GROUP < src->n ? r + NET_GROUP : src->n, F + r * q, q, err);

@@ -84,7 +84,7 @@ enum status learn_maps_open(struct learn_maps *m, const struct kernel *k, size_t
         return ST_OK;
     m->fm = featmap_new(k, d, m->q, seed, err);
     if (!m->fm)
-        return err && err->code != ST_OK ? err->code : ST_NOMEM;
+        return err_status(err);
     m->room_each = m->wide + slope_work(m->fm);
     return ST_OK;
 }
@@ -177,7 +177,7 @@ enum status learn_maps_room(struct learn_maps *m, size_t most, struct pool *pool
     source_array_init(&m->rows, m->X, most, m->wide, m->wide);
     const struct fop_opts fo = { .pool = pool, .precision = PREC_DOUBLE };
     m->head = fop_new(backend_cpu(), m->fm, &m->rows.base, &fo, err);
-    return m->head ? ST_OK : err && err->code != ST_OK ? err->code : ST_NOMEM;
+    return m->head ? ST_OK : err_status(err);
 }
 
 void learn_maps_close(struct learn_maps *m)

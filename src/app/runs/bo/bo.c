@@ -239,7 +239,7 @@ static enum status empty_data(struct bo *g, char *const *name, size_t inputs, st
     table_unref(t);
     for (size_t j = 0; g->data && j <= inputs; j++)
         g->data->role[j] = j < inputs ? ROLE_INPUT : ROLE_TARGET;
-    return g->data ? ST_OK : err->code != ST_OK ? err->code : ST_NOMEM;
+    return g->data ? ST_OK : err_status(err);
 }
 
 static void free_names(char **name, size_t n)

@@ -263,7 +263,7 @@ enum status word_list_find(struct word_list *l, size_t from, size_t to, struct e
         rc = halve(l, err);
     l->x = rc == ST_OK ? exact_inputs(&l->e.base, err) : NULL;
     if (!l->x)
-        return rc != ST_OK ? rc : ST_NOMEM;
+        return rc != ST_OK ? rc : err_status(err);
     if (to == 0 && of->ops->counted != COUNTED_PAIRS) { /* with places, long ones hold short ones */
         to = of->width;
         from = of->shortest && of->shortest < to ? of->shortest : to;

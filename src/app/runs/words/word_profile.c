@@ -32,7 +32,7 @@ static enum status lengths_of(const struct kernel *k, const struct source *rows,
     double *x = l->cosine ? exact_inputs(rows, err) : NULL;
 
     if (l->cosine && !x)
-        return err->code;
+        return err_status(err);
     for (size_t i = 0; i < rows->n; i++) {
         const double *row = x + i * rows->d;
         length[i] = x ? l->ops->words->length(l, row + layer_first(l, row)) : 1.0;

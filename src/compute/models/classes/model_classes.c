@@ -171,7 +171,7 @@ static enum status classes_fit(struct fit *ft, struct err *err)
     m->X = exact_inputs(ft->src, err);
     m->state = m->X ? mem_calloc(n, sizeof *m->state, "the sites", err) : NULL;
     double *weight = m->state ? mem_calloc(n, sizeof *weight, "the weights of rows", err) : NULL;
-    rc = weight ? room_make(&r, m, &ft->on, err) : ST_NOMEM;
+    rc = weight ? room_make(&r, m, &ft->on, err) : err_status(err);
     if (rc == ST_OK && ft->o->labels.balanced) {
         latent_balance(n, ft->y, weight);
         r.l.weight = weight;

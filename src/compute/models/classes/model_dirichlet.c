@@ -190,8 +190,7 @@ static enum status run(struct model *m, const struct source *src, bool search,
                                    err)
                      : NULL;
     enum status rc = m->factors                    ? dirichlet_open(&d, &rows, err)
-                     : err && err->code != ST_OK ? err->code
-                                                   : ST_NOMEM;
+                     : err_status(err);
     if (rc == ST_OK)
         rc = solve(m, &d, search, evidence, err);
     dirichlet_close(&d);
@@ -326,7 +325,7 @@ static enum status dirichlet_value_at(struct tuning_level *l, const struct nmll_
     if (l->held == NULL)
         l->held = featmap_new(task->kernel, l->src->d, l->M, task->seed, err);
     if (l->held == NULL)
-        return err && err->code != ST_OK ? err->code : ST_NOMEM;
+        return err_status(err);
     return dirichlet_nmll(&(struct dirichlet_rows){
                               .map = l->held, .src = l->src, .labels = l->y, .hp = ask->hp,
                               .classes = task->labels.classes, .alpha = task->labels.alpha,

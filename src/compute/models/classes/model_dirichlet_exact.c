@@ -116,7 +116,7 @@ static enum status exact_labels_fit(struct fit *ft, struct err *err)
     info->evidence = 0.0;
     enum status rc = model_dirichlet_keep(ft, err);
     if (rc == ST_OK && (m->X = exact_inputs(ft->src, err)) == NULL)
-        rc = ST_NOMEM;
+        rc = err_status(err);
     if (rc == ST_OK)
         rc = run(m, ft->free_scale, &ft->on, &info->evidence, err);
     info->why = OUT_DIRECT;

@@ -214,7 +214,7 @@ static enum status discriminant_fit(struct fit *ft, struct err *err)
         return rc;
     struct featmap *map = featmap_new(&m->kernel, ft->src->d, m->M, m->seed, err);
     if (map == NULL)
-        return err && err->code != ST_OK ? err->code : ST_NOMEM;
+        return err_status(err);
     const struct dirichlet_rows rows = model_dirichlet_rows(m, map, ft->src, &on);
     rc = search(ft, &rows, &factor, err);
     if (rc == ST_OK)

@@ -256,7 +256,7 @@ static enum status softmax_fit(struct fit *ft, struct err *err)
     if (rc != ST_OK)
         return rc;
     struct featmap *map = featmap_new(&ft->m->kernel, ft->src->d, ft->m->M, ft->m->seed, err);
-    rc = map ? softmax_run(ft, map, err) : err && err->code != ST_OK ? err->code : ST_NOMEM;
+    rc = map ? softmax_run(ft, map, err) : err_status(err);
     featmap_free(map);
     ft->info->seconds.solve = fit_now() - start;
     return rc;
@@ -288,7 +288,7 @@ static enum status softmax_variance(struct model *m, const struct source *train,
         if (rc == ST_OK)
             rc = softmax_factors(&s, 1.0 / (m->amplitude * m->amplitude), m->w, m->factors, err);
     } else {
-        rc = err && err->code != ST_OK ? err->code : ST_NOMEM;
+        rc = err_status(err);
     }
     softmax_close(&s);
     featmap_free(map);

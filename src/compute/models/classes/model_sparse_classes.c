@@ -163,7 +163,8 @@ static enum status fit(struct fit *ft, struct err *err)
     double *weight = m->state ? mem_calloc(n, sizeof *weight, "the weights of rows", err) : NULL;
     if (weight)
         latent_balance(n, ft->y, weight);
-    rc = weight ? fit_at(ft, &rows, ft->o->labels.balanced ? weight : NULL, &s, &p, err) : ST_NOMEM;
+    rc = weight ? fit_at(ft, &rows, ft->o->labels.balanced ? weight : NULL, &s, &p, err)
+                : err_status(err);
     if (rc == ST_OK) {
         m->nstate = n;
         memcpy(m->state, s.l.tau, n * sizeof *m->state);
@@ -203,7 +204,7 @@ static enum status variance(struct model *m, const struct source *train, size_t 
     const struct columns_of rows = { .k = &m->kernel, .hp = m->hp, .X = X, .n = n, .d = m->d,
                                      .pool = on->pool };
     enum status rc = work ? sites_make(&rows, m->X, m->M, m->likelihood, work, &s, on->ctl, err)
-                          : ST_NOMEM;
+                          : err_status(err);
     if (rc == ST_OK) {
         memcpy(s.l.tau, m->state, n * sizeof *m->state);
         s.low.amplitude = m->amplitude;
@@ -279,7 +280,7 @@ static enum status held_open(struct tuning_level *l, const struct nmll_ask *ask,
         return rc;
     struct sparse_level *h = sparse_level_open(l, err);
     rc = h ? choose(l, ask, NULL, &h->points, err)
-         : err && err->code != ST_OK ? err->code : ST_NOMEM;
+         : err_status(err);
     if (rc != ST_OK)
         sparse_level_close(l);
     return rc;

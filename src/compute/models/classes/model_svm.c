@@ -132,7 +132,7 @@ static enum status machine_make(struct machine *s, const struct fit *ft, struct 
         blas_dscal(n * n, m->amplitude * m->amplitude, K);
         blas_mirror(0, n, 0, n, K, n);
         s->c = csvc_new(n, K, ft->y, err);
-        rc = s->c ? ST_OK : err && err->code != ST_OK ? err->code : ST_NOMEM;
+        rc = s->c ? ST_OK : err_status(err);
     }
     free(K);
     s->rows = rc == ST_OK ? mem_calloc(3 * n, sizeof *s->rows, "the folds", err) : NULL;
@@ -270,7 +270,7 @@ static enum status fit(struct fit *ft, struct err *err)
     }
     m->likelihood = ft->o->likelihood;
     m->X = exact_inputs(ft->src, err);
-    rc = m->X ? machine_make(&s, ft, err) : ST_NOMEM;
+    rc = m->X ? machine_make(&s, ft, err) : err_status(err);
     if (rc == ST_OK) {
         deal(&s, ft->o->seed);
         rc = scale(&s, ft, &p, err);
