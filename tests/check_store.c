@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sqlite3.h>
 #include <stdio.h>
@@ -709,6 +710,34 @@ START_TEST(a_session_has_one_owner)
 }
 END_TEST
 
+/* Refused after it has been read: a stack of threads that no address space holds. */
+START_TEST(what_was_not_opened_whole_leaves_nothing)
+{
+    struct desk d;
+    struct err err = { 0 };
+    pthread_attr_t usual, huge;
+
+    write_csv(60, 0);
+    begin(&d, session);
+    work(&d);
+    desk_close(&d);
+    begin(&d, NULL);
+    ck_assert_int_eq(pthread_getattr_default_np(&usual), 0);
+    ck_assert_int_eq(pthread_attr_init(&huge), 0);
+    ck_assert_int_eq(pthread_attr_setstacksize(&huge, (size_t)1 << 48), 0);
+    ck_assert_int_eq(pthread_setattr_default_np(&huge), 0);
+    ck_assert_int_eq(store_open(d.ws, session, &err), ST_LIMIT);
+    ck_assert_int_eq(pthread_setattr_default_np(&usual), 0);
+    ck_assert_msg(strstr(err.msg, "thread cannot start") != NULL, "%s", err.msg);
+    ck_assert_uint_eq(d.ws->nrun, 0);
+    ck_assert_uint_eq(d.ws->nscript, 0);
+    ck_assert_uint_eq(d.ws->ndata, 0);
+    ck_assert_int_eq(store_open(d.ws, session, &err), ST_OK);
+    ck_assert_uint_gt(d.ws->nrun, 0);
+    desk_close(&d);
+}
+END_TEST
+
 START_TEST(a_full_disk_is_survived)
 {
     struct desk d;
@@ -1036,6 +1065,7 @@ int main(void)
         { "arrays", damaged_arrays_leave_the_rest, 1 },
         { "flips", random_damage_is_noticed, 1 },
         { "owner", a_session_has_one_owner, 1 },
+        { "whole", what_was_not_opened_whole_leaves_nothing, 1 },
         { "full", a_full_disk_is_survived, 1 },
         { "save", save_copies_and_begins, 1 },
         { "gone", a_session_that_is_gone_is_told, 3 },
