@@ -55,7 +55,7 @@ static const size_t counts[COUNTS] = { 1, 2, 3, 4, 8 };
  * for the first. */
 START_TEST(same_bits)
 {
-    const struct summed_task *t = summed_task_at((size_t)_i);
+    const struct summed_task *t = summed_chosen(_i);
     struct summed one, many;
     struct summed_given g;
 
@@ -179,7 +179,7 @@ static void crew_agrees(const struct summed_task *t, enum support_crew by, const
 START_TEST(crew_same_bits)
 {
     static const char *const hosts[] = { "mpi:2", "mpi:3", "mpi:4" };
-    const struct summed_task *t = summed_task_at((size_t)_i);
+    const struct summed_task *t = summed_chosen(_i);
 
     if (t->level)
         ck_assert_int_eq(cpu_force_level(t->level, NULL), ST_OK);

@@ -181,7 +181,7 @@ static void right(const struct process *one)
 START_TEST(same_bits)
 {
     struct summed_given g;
-    const struct summed_task *t = summed_task_at((size_t)_i);
+    const struct summed_task *t = summed_chosen(_i);
     struct process one = { .sums = { .t = t, .g = &g }, .r1 = N, .threads = 3, .alone = true };
 
     if (t->level) /* each test runs in a process of its own */

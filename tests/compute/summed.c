@@ -43,6 +43,11 @@ int summed_count(void)
     return some > 0 && some < all ? some : all;
 }
 
+const struct summed_task *summed_chosen(int i)
+{
+    return &tasks[(size_t)i * (sizeof tasks / sizeof tasks[0]) / (size_t)summed_count()];
+}
+
 static double *normals(size_t n, uint32_t sub)
 {
     double *v = malloc(n * sizeof *v);

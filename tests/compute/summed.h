@@ -18,8 +18,10 @@ struct summed_task {
     const char *level; /* of vector code; NULL: the best one here */
 };
 const struct summed_task *summed_task_at(size_t i); /* NULL past the end */
-/* How many of them a test loops over: all, or the first few that GPDESK_SUMS wants. */
+/* How many of them a test loops over, all or as many as GPDESK_SUMS wants, and which is the i-th of
+ * these: they are spread over all. */
 int summed_count(void);
+const struct summed_task *summed_chosen(int i);
 
 /* Rows, vectors and matrices. */
 struct summed_given {
