@@ -54,6 +54,11 @@ done
 rc=$?
 sed 's/^/# /' said
 is "import: no memory for arguments" "$rc" 0
+# A report lacks no plot for want of memory: requests about its bins of equal counts.
+"$drive" --scene=export --class=alloc --first=5840 --last=5848 >said 2>&1
+rc=$?
+sed 's/^/# /' said
+is "export: no report lacks a plot" "$rc" 0
 # What is refused before main changes no result either: the kernels of OpenBLAS are chosen there.
 "$drive" --scene=batch --class=alloc --first=1 --last=3 >said 2>&1
 rc=$?

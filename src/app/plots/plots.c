@@ -592,8 +592,9 @@ struct figure *plots_sderror(struct workspace *ws, struct run *r, const struct a
     const struct metrics_bins bins = { sd, mae, rmse };
     const size_t n = metrics_bins(p->n, p->y, p->mean, var, BINS, &bins, err);
     free(var);
-    if (!n)
-        return plots_nothing("sderror", "There are too few rows for bins of equal counts.", err);
+    if (!n) /* without memory nothing is said of the rows */
+        return p->n > 0 ? NULL
+                        : plots_nothing("sderror", "There are no rows to make bins of.", err);
     run_suffix(r, target, of, sizeof of);
     snprintf(title, sizeof title, "Does the sd%s%s %s tell the error? (%zu bins of equal counts)",
              of, *of ? "," : " of", r->id, n);
