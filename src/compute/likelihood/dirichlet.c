@@ -98,8 +98,7 @@ static enum status sum_up(const struct dirichlet *d, const struct source *src,
     for (size_t i = 0; ones && i < src->n; i++)
         ones[i] = scale ? scale[i] : 1.0; /* the operator scales rows, too */
     *f = ones ? fop_new(d->rows.on.be, d->rows.map, src, &fo, err) : NULL;
-    enum status rc = *f                            ? fop_set(*f, d->rows.hp, err)
-                     : err_status(err);
+    enum status rc = *f ? fop_set(*f, d->rows.hp, err) : err_status(err);
     if (rc == ST_OK)
         rc = fop_gram_of(*f, 1, ones, G, sum, NULL, d->rows.on.ctl, err);
     free(ones);

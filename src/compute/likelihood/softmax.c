@@ -55,8 +55,7 @@ static enum status gram(const struct dirichlet_rows *r, const double *scale, dou
     const struct fop_opts fo = {
         .pool = r->on.pool, .ctl = r->on.ctl, .precision = r->precision, .row_scale = scale};
     struct fop *f = fop_new(r->on.be, r->map, r->src, &fo, err);
-    enum status rc = f                              ? fop_set(f, r->hp, err)
-                     : err_status(err);
+    enum status rc = f ? fop_set(f, r->hp, err) : err_status(err);
 
     if (rc == ST_OK)
         rc = fop_gram(f, NULL, G, NULL, NULL, r->on.ctl, err);
@@ -311,8 +310,7 @@ enum status softmax_functions(const struct dirichlet_rows *r, const double *offs
 {
     const struct fop_opts fo = {.pool = r->on.pool, .ctl = r->on.ctl, .precision = r->precision};
     struct fop *op = fop_new(r->on.be, r->map, r->src, &fo, err);
-    enum status rc = op                             ? fop_set(op, r->hp, err)
-                     : err_status(err);
+    enum status rc = op ? fop_set(op, r->hp, err) : err_status(err);
 
     if (rc == ST_OK)
         rc = fop_zp(op, r->classes, W, f, r->on.ctl, err);

@@ -95,8 +95,7 @@ enum status model_open(const struct model *m, size_t columns, const struct sourc
     if (z->map == NULL)
         return err_status(err);
     z->f = fop_new(be, z->map, src, fo, err);
-    enum status rc = z->f != NULL ? fop_set(z->f, m->hp, err)
-                     : err_status(err);
+    enum status rc = z->f != NULL ? fop_set(z->f, m->hp, err) : err_status(err);
     if (rc != ST_OK)
         model_close(z);
     return rc;

@@ -535,8 +535,7 @@ enum status model_products_fit(struct fit *ft, struct err *err)
     m->X = each ? exact_inputs(ft->src, err) : NULL;
     const struct exact_rows rows = { .k = &m->kernel, .hp = m->hp, .X = m->X, .n = m->M, .d = m->d,
                                      .row_scale = ft->src->row_scale, .pool = ft->on.pool };
-    enum status rc = m->X ? exact_system_open(ft->on.be, &rows, &ft->system, err)
-                     : err_status(err);
+    enum status rc = m->X ? exact_system_open(ft->on.be, &rows, &ft->system, err) : err_status(err);
     if (rc == ST_OK && ft->plan.plan == PLAN_STORE) {
         const double t = fit_now();
         rc = exact_system_store(ft->system, ft->plan.half, ft->on.ctl, err);

@@ -87,8 +87,7 @@ static enum status sparse_open(struct tuning_level *l, const struct nmll_ask *as
     if (l->held != NULL)
         return ST_OK;
     struct sparse_level *h = sparse_level_open(l, err);
-    enum status rc = h ? choose(l, ask, NULL, &h->points, err)
-                     : err_status(err);
+    enum status rc = h ? choose(l, ask, NULL, &h->points, err) : err_status(err);
     if (rc == ST_OK && ctl_stopped(l->task->on.ctl)) /* half of a choice is none to compare with */
         rc = err_set(err, ST_CANCELLED, "stopped");
     if (rc != ST_OK)

@@ -189,8 +189,7 @@ static enum status run(struct model *m, const struct source *src, bool search,
     m->factors = map ? mem_aligned(m->t * m->M * m->M, sizeof *m->factors, "a factor of each class",
                                    err)
                      : NULL;
-    enum status rc = m->factors                    ? dirichlet_open(&d, &rows, err)
-                     : err_status(err);
+    enum status rc = m->factors ? dirichlet_open(&d, &rows, err) : err_status(err);
     if (rc == ST_OK)
         rc = solve(m, &d, search, evidence, err);
     dirichlet_close(&d);

@@ -279,8 +279,7 @@ static enum status held_open(struct tuning_level *l, const struct nmll_ask *ask,
     if (rc != ST_OK || l->held != NULL)
         return rc;
     struct sparse_level *h = sparse_level_open(l, err);
-    rc = h ? choose(l, ask, NULL, &h->points, err)
-         : err_status(err);
+    rc = h ? choose(l, ask, NULL, &h->points, err) : err_status(err);
     if (rc != ST_OK)
         sparse_level_close(l);
     return rc;
