@@ -636,20 +636,44 @@ enum status device_mirror(struct device *d, size_t n, double *A, size_t ld, stru
 
 /* Products. */
 
-#define GEMM(name, REAL)                                                                           \
-    static void name(bool ta, bool tb, size_t m, size_t n, size_t k, const REAL *A, size_t lda,    \
-                     const REAL *B, size_t ldb, REAL beta, REAL *C, size_t ldc, bool lower)        \
+/* C := op(A) op(B) + beta C, or the lower triangle of it.  Each number is summed in the order of q;
+ * the rows of a panel, which is 64 bytes wide, are summed side by side. */
+enum { PANEL = 64 };
+#define GEMM(name, FROM, REAL, VALUE)                                                              \
+    static void name(bool ta, bool tb, size_t m, size_t n, size_t k, const FROM *A, size_t lda,    \
+                     const FROM *B, size_t ldb, REAL beta, REAL *C, size_t ldc, bool lower)        \
     {                                                                                              \
+        typedef REAL panel __attribute__((vector_size(PANEL)));                                    \
+        enum { ROWS = PANEL / sizeof(REAL) };                                                      \
+        panel *a = aligned_alloc(PANEL, (k + 1) * sizeof *a);                                      \
+        REAL *b = malloc((n * k + 1) * sizeof *b);                                                 \
+                                                                                                   \
+        if (!a || !b)                                                                              \
+            abort();                                                                               \
         for (size_t j = 0; j < n; j++)                                                             \
-            for (size_t i = lower ? j : 0; i < m; i++) {                                           \
-                REAL s = 0;                                                                        \
+            for (size_t q = 0; q < k; q++)                                                         \
+                b[j * k + q] = VALUE(B[tb ? q * ldb + j : j * ldb + q]);                           \
+        for (size_t i = 0; i < m; i += ROWS) {                                                     \
+            const size_t rows = m - i < ROWS ? m - i : ROWS;                                       \
+            for (size_t q = 0; q < k; q++)                                                         \
+                for (size_t r = 0; r < ROWS; r++)                                                  \
+                    a[q][r] = r < rows ? VALUE(A[ta ? (i + r) * lda + q : q * lda + i + r]) : 0;   \
+            for (size_t j = 0; j < (lower && i + rows < n ? i + rows : n); j++) {                  \
+                panel s = { 0 };                                                                   \
+                for (size_t r = 0; beta != 0 && r < rows; r++)                                     \
+                    s[r] = beta * C[j * ldc + i + r];                                              \
                 for (size_t q = 0; q < k; q++)                                                     \
-                    s += A[ta ? i * lda + q : q * lda + i] * B[tb ? q * ldb + j : j * ldb + q];    \
-                C[j * ldc + i] = s + (beta == 0 ? 0 : beta * C[j * ldc + i]);                      \
+                    s += a[q] * b[j * k + q];                                                      \
+                for (size_t r = lower && j > i ? j - i : 0; r < rows; r++)                         \
+                    C[j * ldc + i + r] = s[r];                                                     \
             }                                                                                      \
+        }                                                                                          \
+        free(a);                                                                                   \
+        free(b);                                                                                   \
     }
-GEMM(gemm64, double)
-GEMM(gemm32, float)
+GEMM(gemm64, double, double, )
+GEMM(gemm32, float, float, )
+GEMM(gemm16, uint16_t, float, half_value)
 
 enum status device_dgemm(struct device *d, bool ta, bool tb, size_t m, size_t n, size_t k,
                          const double *A, size_t lda, const double *B, size_t ldb, double beta,
@@ -677,14 +701,7 @@ enum status device_hgemm(struct device *d, bool ta, bool tb, size_t m, size_t n,
                          float *C, size_t ldc, struct err *err)
 {
     (void)d;
-    for (size_t j = 0; j < n; j++)
-        for (size_t i = 0; i < m; i++) {
-            float s = beta == 0.0F ? 0.0F : beta * C[j * ldc + i];
-            for (size_t q = 0; q < k; q++)
-                s += half_value(A[ta ? i * lda + q : q * lda + i]) *
-                     half_value(B[tb ? q * ldb + j : j * ldb + q]);
-            C[j * ldc + i] = s;
-        }
+    gemm16(ta, tb, m, n, k, A, lda, B, ldb, beta, C, ldc, false);
     return launch(err);
 }
 

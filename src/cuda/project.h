@@ -27,7 +27,9 @@ static inline float emu_half(uint32_t word, int i)
 static inline void emu_mma(float *c, size_t cs, const uint32_t *a, size_t as, const uint32_t *b,
                            size_t bs)
 {
-    float A[16][16], B[16][8];
+    typedef float eight __attribute__((vector_size(32)));
+    float A[16][16];
+    eight B[16], C[16];
 
     for (size_t l = 0; l < 32; l++) {
         const size_t g = l / 4, q = l % 4;
@@ -39,11 +41,17 @@ static inline void emu_mma(float *c, size_t cs, const uint32_t *a, size_t as, co
         }
     }
     for (size_t l = 0; l < 32; l++)
-        for (size_t r = 0; r < 4; r++) {
-            const size_t row = l / 4 + 8 * (r / 2), col = 2 * (l % 4) + r % 2;
-            for (size_t k = 0; k < 16; k++)
-                c[l * cs + r] += A[row][k] * B[k][col];
-        }
+        for (size_t r = 0; r < 4; r++)
+            C[l / 4 + 8 * (r / 2)][2 * (l % 4) + r % 2] = c[l * cs + r];
+    for (size_t row = 0; row < 16; row++) {
+        eight sum = C[row];
+        for (size_t k = 0; k < 16; k++)
+            sum += A[row][k] * B[k];
+        C[row] = sum;
+    }
+    for (size_t l = 0; l < 32; l++)
+        for (size_t r = 0; r < 4; r++)
+            c[l * cs + r] = C[l / 4 + 8 * (r / 2)][2 * (l % 4) + r % 2];
 }
 #define MMA(lanes, c, ci, a, ai, b, bi)                                                            \
     for (int warp_ = 0; warp_ < (lanes); warp_ += 32)                                              \
