@@ -345,7 +345,7 @@ END_TEST
 
 /* The exact kernel: the same solvers and preconditioners on S K1 S + lam2 I. */
 
-enum { NE = 90 };
+enum { NE = 60 };
 
 struct exact_case {
     double x[NE * WIDEST], scale[NE], K[NE * NE], A[NE * NE], B[K * NE], want[K * NE], norm, lam2;
@@ -407,7 +407,7 @@ static void near_matrix(const struct exact_case *e, size_t m, double got, double
 /* Every member of the interface against the matrix. */
 static void check_members(const struct exact_case *e, const struct linop *A)
 {
-    const size_t at[5] = { 3, 88, 3, 0, 41 };
+    const size_t at[5] = { 3, 58, 3, 0, 41 };
     double *X = calloc(8 * NE, sizeof *X), *Y = X + 2 * NE, *C = Y + NE;
 
     for (size_t i = 0; i < 2 * NE; i++)
