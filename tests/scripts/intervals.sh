@@ -137,9 +137,9 @@ auto() {
     num fit "$out" variance_features
 }
 is "all features where they are few" "$(auto 256)" 256
-is "and where the solve leaves the factor of all" "$(auto 4608 solver=direct)" 4608
-is "else no more than 4096, when the fit is quick" "$(auto 4608 'solver=pcg rank=16')" 4096
-is "but for variance=all" "$(auto 4608 'solver=pcg rank=16 variance=all')" 4608
+is "and where the solve leaves the factor of all" "$(auto 4160 solver=direct)" 4160
+is "else no more than 4096, when the fit is quick" "$(auto 4160 'solver=pcg rank=16')" 4096
+is "but for variance=all" "$(auto 4160 'solver=pcg rank=16 variance=all')" 4160
 
 # rows far from the training data are marked, exactly and with features
 awk 'BEGIN { srand(3); print "x,y"; for (i = 0; i < 200; i++) { x = i / 20

@@ -99,7 +99,7 @@ is "what is found follows the rule" "$(printf '%s\n' "$out" | grep '"command":"c
     sed 's/.*"imbalance":{"ok":[a-z]*,"text":"[^"]*, of which \([0-9.]*\) %.*/\1/' | sort -u | grep -c .)" 2
 
 # Two classes with one function; tunings; what has no model.
-sed 's/"r,are"/big/' grid.csv >two.csv
+sed 's/"r,are"/big/; 302q' grid.csv >two.csv
 run --format json -e 'open two.csv target=y; likelihood bernoulli; split test=30% seed=2' \
     -e 'tune evals=6; why; fit amplitude=40; score; check; why'
 has "two classes have conflicts" "$(last check)" '"conflicts":{"rows":[1-9][0-9]*,'
