@@ -98,7 +98,8 @@ run --format json -e 'open two.csv; kernel tanimoto; fit'
 has "the plan says what features would cost" "$out" \
     '"name":"plan".*exact: Cholesky.*; features=4096 would take .* miss a similarity by up to 0.016'
 run --format json -e 'open two.csv; cols temp role=input; split test=20% seed=2;
-    kernel tanimoto * rbf on temp + tanimoto(xi=gauss); tune features=64; race pcg,psvrg;
+    kernel tanimoto * rbf on temp + tanimoto(xi=gauss); tune features=64;
+    race pcg,psvrg features=256;
     fit features=256 solver=pcg; score; pca; cluster k=2 dims=2; advise; why; spectrum;
     landscape features=64; neighbours row:3; save hashed.gpd; predict two.csv out=a.csv'
 is "features of products and sums: tuned, fitted, scored, pca and the like" "$rc" 0
@@ -122,7 +123,8 @@ for threads in 1 2; do
     run --threads $threads --format json -e "open two.csv; cols temp role=input
         split test=20% seed=2; kernel tanimotodp(power=1,bias=sketch) * rbf on temp + tanimotodp
         tune features=64
-        race pcg,psvrg; fit features=256 solver=pcg; score; pca; cluster k=2 dims=2; advise; why
+        race pcg,psvrg features=256; fit features=256 solver=pcg; score; pca; cluster k=2 dims=2
+        advise; why
         spectrum; landscape features=64; save tensor$threads.gpd; predict two.csv out=a$threads.csv"
     is "features of dot products: tuned, fitted, scored, pca and the like" "$rc" 0
 done

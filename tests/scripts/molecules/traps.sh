@@ -52,7 +52,8 @@ yes C7CC7 | head -n 5000 | gzip >same.smi.gz
 GPDESK_COUNT=$dir/asked GPDESK_FAKE=$built/tests/molecules/fake_molecules
 export GPDESK_COUNT GPDESK_FAKE
 GPDESK_MOLECULES=$dir/count.sh
-run --format json -e 'open same.csv; missing drop; fit noise=0.3' -e 'predict same.smi.gz out=same.txt'
+run --format json -e 'open same.csv; missing drop; fit features=64 noise=0.3' \
+    -e 'predict same.smi.gz out=same.txt'
 is "and predicted" "$(sort -u same.txt | grep -c '^[0-9]')" 5000
 is "the program was asked about a text once for each list" "$(grep -ao C7CC7 asked | wc -l)" 2
 GPDESK_MOLECULES=$dir/nowhere
