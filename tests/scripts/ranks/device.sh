@@ -16,9 +16,9 @@ near() { paste -d, "$1" "$2" | awk -F, -v t="$3" 'NR == 1 { h = NF / 2; for (j =
     END { print most; exit !(NR > 100 && most <= t) }'; }
 
 data='demo robot n=5600 seed=3; split test=20% seed=1; kernel rbf; set l=2 noise=0.1'
-work='fit features=128 solver=pcg rank=16 precision=float rtol=1e-5 plan=regenerate
+work='fit features=64 solver=pcg rank=16 precision=float rtol=1e-5 plan=regenerate
 predict columns=row,mean,sd out=pcg.csv
-fit solver=direct features=128; predict columns=row,mean,sd out=direct.csv
+fit solver=direct features=64; predict columns=row,mean,sd out=direct.csv
 tune features=64 rows=4480 evals=4; fit features=64; predict columns=row,mean,sd out=tune.csv'
 lacks() { # name text pattern
     is "$1" "$(printf '%s\n' "$2" | grep -c "$3")" 0
@@ -47,7 +47,7 @@ for file in pcg direct tune; do
 done
 
 # -- some that have none: the processor of the rank works, and that is told
-fit="$data; fit features=128 solver=pcg rank=16 precision=float plan=regenerate variance=none"
+fit="$data; fit features=64 solver=pcg rank=16 precision=float plan=regenerate variance=none"
 GPDESK_EMU_FAIL=200 GPDESK_EMU_ONLY=1
 export GPDESK_EMU_FAIL GPDESK_EMU_ONLY
 run --threads 2 --ranks 2 --device cuda -e "$fit; score"
