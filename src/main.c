@@ -498,11 +498,12 @@ int main(int argc, char **argv)
 
     app_begin();
     fill_descriptors();
-    if (argc == 2 && strcmp(argv[1], RANK_ARGUMENT) == 0)
-        return rank_main(STDIN_FILENO, STDOUT_FILENO);
+    int status = rank_called(argc, argv);
+    if (status >= 0)
+        return status;
     log_open(getenv("GPDESK_LOG"));
     set_locale();
-    int status = settings(&c, argc, argv, &complaints);
+    status = settings(&c, argc, argv, &complaints);
     if (status < 0)
         status = sort_files(&c);
     if (status < 0) {

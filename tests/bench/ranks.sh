@@ -14,9 +14,11 @@
 #            spread over 2 s: in Gram matrices and passes on 2 ranks, with one of them hung, and
 #            while a host does not answer
 #   endings  ENDINGS times each (20) of the kinds that KINDS names (all): a rank killed or stopped
-#            (SIGSTOP), all killed, ssh ended, the front end killed, Ctrl-C; with MPI a process, the
-#            first, mpirun or the front end killed, a process or the first stopped, Ctrl-C; the
-#            network cut off (tests/scripts/ranks/net.sh), at moments that are spread over a fit:
+#            (SIGSTOP), all killed, ssh ended, the front end killed, alone and while a rank is
+#            stopped, Ctrl-C; with MPI a process, the first, mpirun or the front end killed, a
+#            process or the first stopped, the front end killed while the first is stopped, Ctrl-C;
+#            the network cut off (tests/scripts/ranks/net.sh); at moments that are spread over the
+#            time of a fit that is left alone, and once more each where the fit had ended before:
 #            hangs, processes that are left 5 s after the program has ended, other bits, and the
 #            seconds until nobody was left
 #
@@ -226,12 +228,14 @@ provoke() { # kind, front end, processes
     mpi-first-stopped) kill -STOP "$4" ;;
     mpi-mpirun-killed) kill -9 "$3" ;;
     network-cut) net_down ;;
+    *stopped-front-killed) kill -STOP "$4" && kill -9 "$2" ;;
     *front-killed) kill -9 "$2" ;;
     *ctrl-c) kill -INT "$2" ;;
     esac 2>/dev/null
 }
 milliseconds() { echo $(($(date +%s%N) / 1000000)); }
-ending() { # kind, moment
+# Starts the fit of a kind: front is its front end, all are its processes.
+begin() { # kind
     near='' options='--ranks=3'
     case $1 in
     mpi-*) options='--hosts=mpi:3' ;;
@@ -247,6 +251,18 @@ ending() { # kind, moment
         -e "$line=got.csv" >out 2>&1 </dev/null &
     front=$!
     all=$(processes "$1" $front)
+}
+# Milliseconds from the moment when its processes are there to the end of a fit that is left alone.
+span_of() { # kind
+    begin "$1"
+    from=$(milliseconds)
+    wait $front
+    span=$(($(milliseconds) - from))
+    [ "$1" = network-cut ] && net_end
+    unset GPDESK_SSH
+}
+ending() { # kind, moment
+    begin "$1"
     sleep "$2"
     gone $front && late=$((late + 1))
     from=$(milliseconds)
@@ -274,24 +290,27 @@ endings() {
     line='open rows.csv target=y; split test=10% seed=2; set l=0.5; fit features=512 solver=pcg'
     line="$line rtol=1e-9 plan=regenerate precond=none maxit=150; predict columns=row,mean,sd out"
     "$build/gpdesk" --no-config --accept-unconverged -e "$line=one.csv" >out 2>&1 </dev/null
-    for kind in ${KINDS:-rank-killed rank-stopped all-killed ssh-ended front-killed ctrl-c \
-        mpi-killed mpi-first-killed mpi-mpirun-killed mpi-front-killed mpi-stopped \
-        mpi-first-stopped mpi-ctrl-c network-cut}; do
+    for kind in ${KINDS:-rank-killed rank-stopped all-killed ssh-ended front-killed \
+        rank-stopped-front-killed ctrl-c mpi-killed mpi-first-killed mpi-mpirun-killed \
+        mpi-front-killed mpi-stopped mpi-first-stopped mpi-first-stopped-front-killed mpi-ctrl-c \
+        network-cut}; do
         case $kind in
         mpi-*) mpirun --version >/dev/null 2>&1 || { echo "$kind: there is no MPI" && continue; } ;;
         network-cut) why=$(net_why) || { echo "$kind: $why" && continue; } ;;
         esac
         hangs=0 left=0 other=0 late=0 i=0
+        span_of "$kind"
         : >times
-        while [ $i -lt "${ENDINGS:-20}" ]; do
+        while [ $((i - late)) -lt "${ENDINGS:-20}" ] && [ $i -lt $((2 * ${ENDINGS:-20})) ]; do
             i=$((i + 1))
-            ending "$kind" \
-                "$(awk -v i=$i -v of="${ENDINGS:-20}" 'BEGIN { printf "%.2f", 2 * i / of }')"
+            ending "$kind" "$(awk -v i=$i -v of="${ENDINGS:-20}" -v span="$span" \
+                'BEGIN { printf "%.3f", 0.9 * span / 1e3 * ((i - 1) % of + 0.5) / of }')"
         done
         awk -v what="$kind: $i times, $hangs hangs, $left processes left, $other other bits" \
-            -v late=$late '{ if ($1 > most) most = $1; if ($2 > rest) rest = $2 }
-            END { printf "endings %s; %d had ended before; at most %.1f s until nobody was left, " \
-                  "%.1f s of them after the front end\n", what, late, most / 1e3, rest / 1e3 }' \
+            -v late=$late -v span="$span" '{ if ($1 > most) most = $1; if ($2 > rest) rest = $2 }
+            END { printf "endings %s; %d of them after the end of a fit of %.1f s; at most %.1f s " \
+                  "until nobody was left, %.1f s of them after the front end\n",
+                  what, late, span / 1e3, most / 1e3, rest / 1e3 }' \
             times
     done
 }

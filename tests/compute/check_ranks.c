@@ -985,8 +985,10 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-    if (argc == 2 && strcmp(argv[1], RANK_ARGUMENT) == 0)
-        return rank_main(STDIN_FILENO, STDOUT_FILENO);
+    const int status = rank_called(argc, argv);
+
+    if (status >= 0)
+        return status;
     Suite *s = suite_create("ranks");
     TCase *t = tcase_create("ranks");
     blas_init();

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 enum { BEAT_MS = 1000, THREADS_MOST = 1024 };
@@ -361,7 +362,7 @@ static bool greet(struct rank *r)
     return true;
 }
 
-int rank_main(int in, int out)
+static int serve(int in, int out)
 {
     static struct rank r;
     static struct ctl ctl;
@@ -382,6 +383,8 @@ int rank_main(int in, int out)
     struct wire_hello there, here;
     if (crew_begin(&r.crew, &err) != ST_OK)
         return 1;
+    if (!r.crew.calls)
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (r.crew.rank != 0 && settle_all(&r, &there, &here) &&
         pthread_create(&listener, NULL, beat, &r) == 0)
         crew_work(&r.crew, &r.answers);
@@ -400,4 +403,15 @@ int rank_main(int in, int out)
         note_free(&r, note);
     }
     return 1;
+}
+
+int rank_called(int argc, char **argv)
+{
+    if (argc < 2 || strcmp(argv[1], RANK_ARGUMENT) != 0)
+        return -1;
+    if (argc == 2)
+        return serve(STDIN_FILENO, STDOUT_FILENO);
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    execvp(argv[2], argv + 2);
+    return RANK_NO_PROGRAM;
 }

@@ -6,10 +6,15 @@
 
 #include "compute/ranks/wire.h"
 
-/* For the program's main: the word that makes it one, as its only argument. */
 #define RANK_ARGUMENT "--rank"
+/* What `--rank PROGRAM ARGUMENT...` exits with where there is no such program. */
+enum { RANK_NO_PROGRAM = 127 };
 
-/* Serves over two descriptors and returns the exit status of the process. */
-int rank_main(int in, int out);
+/* For the main of a program that starts ranks, before all else: -1 where the arguments are others.
+ * `--rank` serves over standard input and output and returns the exit status; the process is killed
+ * when its parent has ended.  `--rank PROGRAM ARGUMENT...` becomes that program, which then has a
+ * SIGTERM: so mpirun ends processes that cannot see for themselves that the front end is gone,
+ * because they are stopped. */
+int rank_called(int argc, char **argv);
 
 #endif

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static const char *program = "/proc/self/exe";
@@ -57,8 +58,9 @@ static int spawn(struct team_rank *r, int end)
                           NULL };
     char count[24], self[1024];
     const ssize_t len = readlink(program, self, sizeof self - 1);
-    char *const mpi[] = { (char *)"mpirun", (char *)"--bind-to", (char *)"none", (char *)"-np",
-                          count, len > 0 ? self : (char *)program, (char *)RANK_ARGUMENT, NULL };
+    char *const mpi[] = { (char *)program, (char *)RANK_ARGUMENT, (char *)"mpirun",
+                          (char *)"--bind-to", (char *)"none", (char *)"-np", count,
+                          len > 0 ? self : (char *)program, (char *)RANK_ARGUMENT, NULL };
     char *const *argv = is_here(r->place) ? here : r->crew ? mpi : far;
 
     self[len > 0 ? len : 0] = '\0';
@@ -136,6 +138,17 @@ static bool set_in(const char *name)
     const char *value = getenv(name);
 
     return value && *value;
+}
+
+/* True: the process became no mpirun, because there is none (rank.h).  One that has ended is
+ * collected. */
+static bool lacks_mpirun(struct team_rank *r)
+{
+    int status = -1;
+
+    if (r->pid > 0 && subprocess_collect(r->pid, HURRIED_MS, &status))
+        r->pid = 0;
+    return WIFEXITED(status) && WEXITSTATUS(status) == RANK_NO_PROGRAM;
 }
 
 /* What mpirun, whose words nobody sees, may have ended for.  It counts the cores of this machine as
@@ -294,8 +307,11 @@ enum status team_start(struct team *t, const struct ranks_plan *plan, const stru
     }
     if (rc != ST_BACKEND) {
         const char *place = i > 0 ? t->rank[i - 1].place : "";
+        const bool lacks = is_mpi(place) && lacks_mpirun(&t->rank[i - 1]);
+        if (lacks)
+            err_set(err, ST_NOT_FOUND, "mpirun cannot be started: it is not in PATH");
         err_prefix(err, "rank %zu of %zu%s%s: ", i, t->count, *place ? " on " : "", place);
-        if (is_mpi(place) && !*err->hint && t->rank[i - 1].pid > 0)
+        if (is_mpi(place) && !*err->hint && !lacks)
             mpi_failed(t->rank[i - 1].crew, err);
         else if (is_mpi(place) && !*err->hint)
             err_hint(err, "mpirun --version   (has to work)");

@@ -47,6 +47,8 @@ is "once, and of no device" "$(grep -c 'warning\[\(rank\|device-lost\)' all.csv.
 start front.csv
 result $? "three ranks once more" "$(cat front.csv.txt)"
 ranks=$(children_of $front)
+set -- $ranks
+kill -STOP "$1" # it does not see that the front end is gone
 kill -9 $front
 wait $front 2>/dev/null
 left=

@@ -64,8 +64,9 @@ has "and are told" "$out" '"command":"fit".*"processes":8'
 # They end with the program.
 "$gpdesk" --hosts mpi:2 --threads 2 -e "$work=again.csv" >said 2>&1 </dev/null
 ok "none is left of a program that has ended" sh -c '! pgrep -P 1 -f "^$1 --rank" >&2' sh "$gpdesk"
-# A process, mpirun or the front end is killed: the front end, if it is there, goes on alone, and
-# nobody is left, nor files in which the processes of a machine met.
+# A process, mpirun or, while the first is stopped and sees nothing of it, the front end is killed:
+# the front end, if it is there, goes on alone, and nobody is left, nor files in which the processes
+# of a machine met.
 run --accept-unconverged -e "$fit=long.csv"
 for who in first other mpirun front; do
     "$gpdesk" --accept-unconverged --hosts mpi:2 --threads 2 -e "$fit=$who.csv" >said 2>&1 \
@@ -82,7 +83,7 @@ for who in first other mpirun front; do
     first) kill -9 "$first" ;;
     other) kill -9 "$(echo $ranks | cut -d' ' -f2)" ;;
     mpirun) kill -9 "$mpirun" ;;
-    front) kill -9 $front ;;
+    front) kill -STOP "$first" && kill -9 $front ;;
     esac
     wait $front 2>/dev/null
     status=$?
