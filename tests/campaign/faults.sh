@@ -50,6 +50,12 @@ done
 held "import: no memory for arguments" --scene=import --class=alloc --first=196 --last=208
 # A report lacks no plot for want of memory: requests about its bins of equal counts.
 held "export: no report lacks a plot" --scene=export --class=alloc --first=5840 --last=5848
+# A fit lacks neither its condition number nor points of its trace without a word: requests about
+# both.  A run of which the job cannot be made is not there, so that the session does not miss it.
+held "ranks: no fit lacks what its iterations tell" --scene=ranks --class=alloc --first=7085 \
+    --last=7104
+held "screen: no run is left of a job that was not made" --scene=screen --class=alloc --first=4776 \
+    --last=4787 --jobs=4
 # What is refused before main changes no result either: the kernels of OpenBLAS are chosen there.
 held "batch: no memory while the program is loaded" --scene=batch --class=alloc --first=1 --last=3
 "$drive" --scene=batch --class=write --error=kill --sample=3 >said 2>&1

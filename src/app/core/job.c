@@ -36,6 +36,7 @@ struct slot {
     bool stopping, fresh;    /* `tick` has not yet been reported */
     bool unseen;             /* `tick` has no value and has not yet been passed to ops->tick */
     struct event *event; size_t nevent, capevent;
+    size_t gaps;             /* points of a trace for which there was no memory */
     struct progress progress; /* progress.tick is the newest tick */
     enum status rc; struct err err;
     double told_at; bool told;      /* main thread only: when the last tick record was written */
@@ -74,15 +75,17 @@ static void poke(struct jobs *q) /* lock held */
 /* What the worker's ctl points to. */
 struct listener { struct jobs *q; struct slot *s; };
 
-/* Ticks that carry a value are points of a trace, and all are kept. Of the others only the newest
- * is kept. */
+/* Ticks that carry a value are points of a trace, and all are kept or counted as lost.  Of the
+ * others only the newest is kept. */
 static void keep_event(struct slot *s, const struct tick *t, double seconds)
 {
     if (isnan(t->value) || s->nevent >= QUEUE_MAX)
         return;
     if (mem_grow((void **)&s->event, &s->capevent, s->nevent + 1, sizeof *s->event, "trace",
-                 NULL) != ST_OK)
+                 NULL) != ST_OK) {
+        s->gaps++;
         return;
+    }
     struct event *e = &s->event[s->nevent++];
     e->tick = *t;
     e->tick.npoint = t->point ? t->npoint < POINT_MAX ? t->npoint : POINT_MAX : 0;
@@ -559,6 +562,11 @@ static void finish(struct jobs *q, struct workspace *ws, struct slot *s)
     job->rc = rc;
     if (ws) {
         workspace_job_begin(ws, job);
+        job->gaps += s->gaps;
+        if (job->gaps)
+            ws_warn(ws, "trace",
+                    "points that %s told were lost for want of memory (%zu): plots and rates lack "
+                    "them", job->name, job->gaps);
         job->ops->done(ws, job, rc, &s->err);
         workspace_job_end(ws, job, job->rc);
     }

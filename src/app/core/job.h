@@ -40,6 +40,7 @@ struct job {
     struct limits limits;     /* the worker enters them while it runs the job */
     double queued, started;   /* monotonic seconds */
     bool discard;             /* stop now and drop the result; done is called with ST_CANCELLED */
+    size_t gaps;              /* points of a trace that were lost for want of memory */
     double tick_seconds;      /* seconds from the start to the tick that is passed to ops->tick */
     const struct command *cmd; /* set by ws_submit from the statement being executed */
     struct args *args;

@@ -213,6 +213,15 @@ struct run *ws_run_new(struct workspace *ws, enum run_kind kind, struct err *err
     return r;
 }
 
+void ws_run_drop(struct workspace *ws, struct run *r)
+{
+    --*(r->kind == RUN_FIT ? &ws->nfit : &ws->ntune);
+    ws->nrun--;
+    ws->runs_made--;
+    run_free(r);
+    ws->serial++;
+}
+
 struct run *ws_newest_running(struct workspace *ws)
 {
     for (size_t i = ws->nrun; i-- > 0;)

@@ -102,6 +102,7 @@ struct run *ws_run(struct workspace *, const char *name, struct err *);
  * NULL if there is none. */
 const struct run *ws_tuning_of(const struct workspace *, const struct run *fit);
 struct run *ws_run_new(struct workspace *, enum run_kind, struct err *);
+void ws_run_drop(struct workspace *, struct run *); /* the newest, which is not to begin */
 struct run *ws_newest_running(struct workspace *);
 
 #endif

@@ -339,7 +339,7 @@ static void fitting_tick(struct workspace *ws, struct job *job, const struct tic
     } else if (kind != PHASE_STEPS && kind != PHASE_CHOICE && isfinite(t->value)) {
         if (isfinite(t->target))
             r->trace_target = t->target;
-        trace_append(r, t, job->tick_seconds, NULL);
+        job->gaps += trace_append(r, t, job->tick_seconds, NULL) != ST_OK;
     }
     r->last = *t;
     r->last.point = NULL;
@@ -1014,7 +1014,7 @@ static enum status launch(struct workspace *ws, struct dataset *d, struct fittin
     ws->serial++;
     rc = ws_submit(ws, ops, r->id, f, line, err);
     if (rc != ST_OK)
-        r->state = RUN_FAILED;
+        ws_run_drop(ws, r);
     return rc;
 }
 

@@ -223,15 +223,16 @@ static enum status take_ritz(struct spectrum_run_state *s, const struct run *r, 
         free(up);
         return ST_NOMEM;
     }
-    if (ritz_values(&r->solve, up, &n, NULL) == ST_OK) {
+    enum status rc = ritz_values(&r->solve, up, &n, err);
+    if (rc == ST_OK) {
         for (size_t i = 0; i < n; i++)
             s->ritz[i] = up[n - 1 - i];
         s->nritz = n;
         s->steps = r->solve.nhist;
-        s->condition_after = ritz_condition(&r->solve, &least, &greatest);
+        rc = ritz_condition(&r->solve, &s->condition_after, &least, &greatest, err);
     }
     free(up);
-    return ST_OK;
+    return rc == ST_NOMEM ? rc : ST_OK;
 }
 
 enum status spectrum_run_start(struct workspace *ws, const struct run *r, struct dataset *d,

@@ -396,7 +396,9 @@ static enum status fit_iterative(struct fit *ft, const struct solver_ops *solver
     info->warm = ft->o->start != NULL;
     if (info->projected)
         info->passes += 1.0;
-    info->condition = ritz_condition(ft->trace, &info->ritz_min, &info->ritz_max);
+    rc = ritz_condition(ft->trace, &info->condition, &info->ritz_min, &info->ritz_max, err);
+    if (rc != ST_OK)
+        return rc;
     if (plain)
         info->condition_plain = info->condition;
     if (info->float_limit)

@@ -561,7 +561,9 @@ enum status model_products_fit(struct fit *ft, struct err *err)
         fit_warn(info, "device-lost",
                  "the device failed in the middle; the processor went on: %.200s", why.msg);
     info->warm = ft->o->start != NULL;
-    info->condition = ritz_condition(ft->trace, &info->ritz_min, &info->ritz_max);
+    rc = ritz_condition(ft->trace, &info->condition, &info->ritz_min, &info->ritz_max, err);
+    if (rc != ST_OK)
+        return rc;
     if (info->rank == 0)
         info->condition_plain = info->condition;
     if (info->float_limit)

@@ -116,19 +116,28 @@ enum status ritz_values(const struct solve_info *in, double *theta, size_t *coun
     return rc;
 }
 
-double ritz_condition(const struct solve_info *in, double *least, double *most)
+enum status ritz_condition(const struct solve_info *in, double *condition, double *least,
+                           double *most, struct err *err)
 {
     const size_t n = in->nhist;
-    double *d = n >= 2 ? mem_calloc(2 * n, sizeof *d, "Ritz values", NULL) : NULL;
-    bool known = false;
+    struct err why = { 0 };
+    enum status rc = ST_OK;
 
-    *least = *most = NAN;
-    if (d != NULL) {
-        solve_lanczos(in, n, d, d + n);
-        known = blas_tridiag_ends(n, d, d + n, least, most, NULL) == ST_OK && *least > 0.0;
-        free(d);
+    *condition = *least = *most = NAN;
+    if (n < 2)
+        return ST_OK;
+    double *d = mem_calloc(2 * n, sizeof *d, "Ritz values", err);
+    if (d == NULL)
+        return ST_NOMEM;
+    solve_lanczos(in, n, d, d + n);
+    rc = blas_tridiag_ends(n, d, d + n, least, most, &why);
+    free(d);
+    if (rc == ST_OK && *least > 0.0) {
+        *condition = *most / *least;
+        return ST_OK;
     }
-    if (!known)
-        *least = *most = NAN;
-    return *most / *least;
+    *least = *most = NAN;
+    if (rc == ST_NOMEM && err)
+        *err = why;
+    return rc == ST_NOMEM ? ST_NOMEM : ST_OK;
 }

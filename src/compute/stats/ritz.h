@@ -19,7 +19,9 @@ enum status ritz_tridiag(size_t n, double *d, double *e, double *g, struct err *
 enum { RITZ_MOST = 2048 };
 enum status ritz_values(const struct solve_info *, double *theta, size_t *count, struct err *);
 /* The condition number from the extreme Ritz values of all steps, a lower bound; NaN before two
- * steps.  Its cost is that of a vector operation a step. */
-double ritz_condition(const struct solve_info *, double *least, double *most);
+ * steps and where the coefficients do not have it.  NOMEM alone is a failure.  Its cost is that of
+ * a vector operation a step. */
+enum status ritz_condition(const struct solve_info *, double *condition, double *least,
+                           double *most, struct err *);
 
 #endif

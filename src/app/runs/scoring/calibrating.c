@@ -474,7 +474,7 @@ static void calibrate_tick(struct workspace *ws, struct job *job, const struct t
     }
     if (r) {
         if (phase_kind(t->phase) == PHASE_SEARCH && t->point)
-            trace_append_learned(r, t, job->tick_seconds, NULL); /* without memory it has a gap */
+            job->gaps += trace_append_learned(r, t, job->tick_seconds, NULL) != ST_OK;
         r->last = *t;
         r->last.point = NULL;
     }
@@ -520,16 +520,20 @@ static enum status new_run(struct workspace *ws, struct calibrating *c, const st
 
     if (!r)
         return ST_NOMEM;
-    r->kernel_text = mem_strdup(old->kernel_text, NULL);
-    r->dataset_name = mem_strdup(old->dataset_name, NULL);
-    r->command = mem_strdup(line, NULL);
+    r->kernel_text = mem_strdup(old->kernel_text, err);
+    r->dataset_name = mem_strdup(old->dataset_name, err);
+    r->command = mem_strdup(line, err);
     r->data = dataset_ref(c->s.data);
     r->fit = old->fit;
     r->fit.start = r->fit.against = NULL;
     ws->serial++;
-    const enum status rc = ws_submit(ws, &calibrate_ops, r->id, c, line, err);
+    enum status rc = ST_NOMEM;
+    if (r->kernel_text && r->dataset_name && r->command)
+        rc = ws_submit(ws, &calibrate_ops, r->id, c, line, err);
+    else
+        calibrate_ops.free(&(struct job){ .arg = c });
     if (rc != ST_OK)
-        r->state = RUN_FAILED;
+        ws_run_drop(ws, r);
     return rc;
 }
 
