@@ -90,9 +90,9 @@ guard "a result with a lost part is not printed" app/shell/rec.c \
     's/r->unreported == err_unreported()/true/' test check_command
 guard "lost memory is told at the end" main.c 's/err_unreported() > 0 && /false \&\& /' \
     drive "--scene=import --class=alloc --sample=300"
-guard "a copy that is not finished is freed" figure/figure_gnuplot.c \
-    '/out->failed = true;/{n;s/figure_free(thin);/;/}' \
-    drive "--scene=export --class=alloc --step=7"
+guard "a job that is not made is freed" app/core/job.c \
+    '/ops->free(&orphan);/{n;s/free(job);/;/}' \
+    drive "--scene=batch --class=alloc --first=5001 --last=7000"
 guard "sync of a new session" app/session/store_new.c 's/ || fsync(fd) != 0 ? errno/ ? errno/' \
     cut "--scene=batch --states=150"
 guard "sync of changes" app/session/store_db.c 's/synchronous=FULL/synchronous=OFF/' \
