@@ -411,6 +411,8 @@ int rank_called(int argc, char **argv)
         return -1;
     if (argc == 2)
         return serve(STDIN_FILENO, STDOUT_FILENO);
+    if (strcmp(argv[2], RANK_MPIRUN) != 0)
+        return -1;
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     execvp(argv[2], argv + 2);
     return RANK_NO_PROGRAM;

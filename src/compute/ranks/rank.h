@@ -7,14 +7,15 @@
 #include "compute/ranks/wire.h"
 
 #define RANK_ARGUMENT "--rank"
-/* What `--rank PROGRAM ARGUMENT...` exits with where there is no such program. */
+#define RANK_MPIRUN "mpirun"
+/* What `--rank mpirun ARGUMENT...` exits with where there is no such program. */
 enum { RANK_NO_PROGRAM = 127 };
 
 /* For the main of a program that starts ranks, before all else: -1 where the arguments are others.
  * `--rank` serves over standard input and output and returns the exit status; the process is killed
- * when its parent has ended.  `--rank PROGRAM ARGUMENT...` becomes that program, which then has a
- * SIGTERM: so mpirun ends processes that cannot see for themselves that the front end is gone,
- * because they are stopped. */
+ * when its parent has ended.  `--rank mpirun ARGUMENT...` becomes mpirun, which then has a SIGTERM:
+ * so it ends processes that cannot see for themselves that the front end is gone, because they are
+ * stopped. */
 int rank_called(int argc, char **argv);
 
 #endif

@@ -58,7 +58,7 @@ static int spawn(struct team_rank *r, int end)
                           NULL };
     char count[24], self[1024];
     const ssize_t len = readlink(program, self, sizeof self - 1);
-    char *const mpi[] = { (char *)program, (char *)RANK_ARGUMENT, (char *)"mpirun",
+    char *const mpi[] = { (char *)program, (char *)RANK_ARGUMENT, (char *)RANK_MPIRUN,
                           (char *)"--bind-to", (char *)"none", (char *)"-np", count,
                           len > 0 ? self : (char *)program, (char *)RANK_ARGUMENT, NULL };
     char *const *argv = is_here(r->place) ? here : r->crew ? mpi : far;
