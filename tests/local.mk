@@ -46,12 +46,11 @@ longest = tests/campaign/faults tests/screens/allkeys tests/screens/ends tests/s
   tests/compute/check_ranks_device tests/scripts/lessons tests/compute/check_ranks \
   tests/check_cuda_host tests/compute/check_registry tests/scripts/sequences \
   tests/scripts/ranks/mpi tests/scripts/intervals tests/scripts/device tests/processors \
-  tests/scripts/ranks/lost \
-  tests/scripts/classes/decisions tests/scripts/plots tests/scripts/molecules/traps \
-  tests/compute/check_levels tests/compute/check_share tests/scripts/suggest tests/check_resume \
-  tests/compute/check_memory tests/screens/matrix tests/screens/signals tests/scripts/why \
-  tests/scripts/diagnosis tests/scripts/kernels tests/scripts/model tests/screens/desk \
-  tests/screens/hostile tests/house
+  tests/scripts/ranks/lost tests/scripts/classes/decisions tests/scripts/plots \
+  tests/scripts/molecules/traps tests/compute/check_levels tests/compute/check_share \
+  tests/scripts/suggest tests/check_resume tests/compute/check_memory tests/screens/matrix \
+  tests/screens/signals tests/scripts/why tests/scripts/diagnosis tests/scripts/kernels \
+  tests/scripts/model tests/screens/desk tests/screens/hostile tests/house
 start_of_tests = check-TESTS recheck
 $(start_of_tests): TEST_LOGS := \
   $(foreach test,$(longest),$(filter $(test).log,$(TEST_LOGS))) \

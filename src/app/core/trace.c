@@ -4,6 +4,7 @@
 #include "base/mem.h"
 
 #include <math.h>
+#include <string.h>
 
 /* The name of a run's solver, as far as it is known: a run that was killed has no figures. */
 static const char *solver_of(const struct run *r)
@@ -200,4 +201,16 @@ enum status trace_append(struct run *r, const struct tick *t, double seconds, st
         }
     }
     return ST_OK;
+}
+
+enum status trace_append_round(struct run *r, const struct tick *t, struct err *err)
+{
+    const double round[MODEL_ROUND] = { (double)t->done, t->value, t->value2, t->passes };
+    const enum status rc = mem_grow((void **)&r->rounds, &r->caprounds,
+                                    (r->nrounds + 1) * MODEL_ROUND, sizeof *r->rounds, "rounds",
+                                    err);
+
+    if (rc == ST_OK)
+        memcpy(r->rounds + MODEL_ROUND * r->nrounds++, round, sizeof round);
+    return rc;
 }

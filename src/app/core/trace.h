@@ -30,6 +30,7 @@ const struct trace_point *trace_look(const struct run *);
 /* Appends a point to the run's trace, or to the steps of a map that it learns anew. Main thread
  * only. */
 enum status trace_append(struct run *, const struct tick *, double seconds, struct err *);
+enum status trace_append_round(struct run *, const struct tick *, struct err *); /* of a choice */
 enum status trace_append_learned(struct run *, const struct tick *, double seconds, struct err *);
 
 #endif

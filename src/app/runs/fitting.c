@@ -331,12 +331,9 @@ static void fitting_tick(struct workspace *ws, struct job *job, const struct tic
         r->started = job->started;
     }
     const enum phase_kind kind = phase_kind(t->phase);
-    if (kind == PHASE_CHOICE &&
-        mem_grow((void **)&r->rounds, &r->caprounds, (r->nrounds + 1) * MODEL_ROUND,
-                 sizeof *r->rounds, "rounds", NULL) == ST_OK) {
-        const double round[MODEL_ROUND] = { (double)t->done, t->value, t->value2, t->passes };
-        memcpy(r->rounds + MODEL_ROUND * r->nrounds++, round, sizeof round);
-    } else if (kind != PHASE_STEPS && kind != PHASE_CHOICE && isfinite(t->value)) {
+    if (kind == PHASE_CHOICE) {
+        job->gaps += trace_append_round(r, t, NULL) != ST_OK;
+    } else if (kind != PHASE_STEPS && isfinite(t->value)) {
         if (isfinite(t->target))
             r->trace_target = t->target;
         job->gaps += trace_append(r, t, job->tick_seconds, NULL) != ST_OK;

@@ -232,7 +232,10 @@ static enum status take_ritz(struct spectrum_run_state *s, const struct run *r, 
         rc = ritz_condition(&r->solve, &s->condition_after, &least, &greatest, err);
     }
     free(up);
-    return rc == ST_NOMEM ? rc : ST_OK;
+    if (rc == ST_NOMEM)
+        return rc;
+    err_clear(err); /* coefficients that are not finite have no Ritz values */
+    return ST_OK;
 }
 
 enum status spectrum_run_start(struct workspace *ws, const struct run *r, struct dataset *d,

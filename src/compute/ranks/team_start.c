@@ -309,7 +309,7 @@ enum status team_start(struct team *t, const struct ranks_plan *plan, const stru
         const char *place = i > 0 ? t->rank[i - 1].place : "";
         const bool lacks = is_mpi(place) && lacks_mpirun(&t->rank[i - 1]);
         if (lacks)
-            err_set(err, ST_NOT_FOUND, "mpirun cannot be started: it is not in PATH");
+            err_set(err, ST_NOT_FOUND, "mpirun cannot be started: PATH has none that can be run");
         err_prefix(err, "rank %zu of %zu%s%s: ", i, t->count, *place ? " on " : "", place);
         if (is_mpi(place) && !*err->hint && !lacks)
             mpi_failed(t->rank[i - 1].crew, err);

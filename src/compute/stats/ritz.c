@@ -120,8 +120,6 @@ enum status ritz_condition(const struct solve_info *in, double *condition, doubl
                            double *most, struct err *err)
 {
     const size_t n = in->nhist;
-    struct err why = { 0 };
-    enum status rc = ST_OK;
 
     *condition = *least = *most = NAN;
     if (n < 2)
@@ -130,14 +128,14 @@ enum status ritz_condition(const struct solve_info *in, double *condition, doubl
     if (d == NULL)
         return ST_NOMEM;
     solve_lanczos(in, n, d, d + n);
-    rc = blas_tridiag_ends(n, d, d + n, least, most, &why);
+    const enum status rc = blas_tridiag_ends(n, d, d + n, least, most, err);
     free(d);
-    if (rc == ST_OK && *least > 0.0) {
+    if (rc == ST_OK && *least > 0.0)
         *condition = *most / *least;
-        return ST_OK;
-    }
-    *least = *most = NAN;
-    if (rc == ST_NOMEM && err)
-        *err = why;
-    return rc == ST_NOMEM ? ST_NOMEM : ST_OK;
+    else
+        *least = *most = NAN;
+    if (rc == ST_NOMEM)
+        return rc;
+    err_clear(err);
+    return ST_OK;
 }
