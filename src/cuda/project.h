@@ -19,39 +19,54 @@ DEV void project_mma(float *c, const uint32_t *a, const uint32_t *b)
 }
 #define MMA(lanes, c, ci, a, ai, b, bi) project_mma(&c[0][ci], &a[0][ai], &b[0][bi])
 #else
-static inline float emu_half(uint32_t word, int i)
+typedef float emu_floats __attribute__((vector_size(16)));
+typedef int32_t emu_words __attribute__((vector_size(16)));
+/* half_value() of the lower (i = 0) or upper halves of four words, without branches. */
+static inline emu_floats emu_halves(emu_words w, int i)
 {
-    return half_value((uint16_t)(i ? word >> 16 : word & 0xffffu));
+    const emu_words h = w >> 16 * i & 0xffff, e = h & 0x7c00, bits = (h & 0x7fff) << 13;
+    const emu_words small = (emu_words)(__builtin_convertvector(h & 0x3ff, emu_floats) * 0x1p-24f);
+    /* Comparisons give -1 or 0.  The largest exponent is that of infinity and of NaN. */
+    const emu_words value = bits + (112 << 23) + ((e == 0x7c00) & 112 << 23);
+
+    return (emu_floats)(((e == 0) & small) | ((e != 0) & value) | (h & 0x8000) << 16);
+}
+static inline emu_words emu_load(const uint32_t *w, size_t step)
+{
+    return (emu_words){(int32_t)w[0], (int32_t)w[step], (int32_t)w[2 * step],
+                       (int32_t)w[3 * step]};
 }
 /* For one warp; x + lane * step is what a lane holds. */
 static inline void emu_mma(float *c, size_t cs, const uint32_t *a, size_t as, const uint32_t *b,
                            size_t bs)
 {
-    typedef float eight __attribute__((vector_size(32)));
-    float A[16][16];
-    eight B[16], C[16];
+    emu_floats A[32][2]; /* of each lane, for i = 0, 1 */
+    emu_floats B[16][2]; /* columns 0 to 3, and 4 to 7 */
 
-    for (size_t l = 0; l < 32; l++) {
-        const size_t g = l / 4, q = l % 4;
-        for (int i = 0; i < 2; i++) {
-            for (size_t r = 0; r < 4; r++)
-                A[g + 8 * (r % 2)][2 * q + (size_t)i + 8 * (r / 2)] = emu_half(a[l * as + r], i);
-            for (size_t r = 0; r < 2; r++)
-                B[2 * q + (size_t)i + 8 * r][g] = emu_half(b[l * bs + r], i);
+    for (size_t l = 0; l < 32; l++)
+        for (int i = 0; i < 2; i++)
+            A[l][i] = emu_halves(emu_load(&a[l * as], 1), i);
+    for (size_t k = 0; k < 16; k += 2)
+        for (size_t four = 0; four < 2; four++) {
+            const uint32_t *first = &b[(16 * four + k % 8 / 2) * bs + k / 8];
+            const emu_words w = emu_load(first, 4 * bs);
+            B[k][four] = emu_halves(w, 0);
+            B[k + 1][four] = emu_halves(w, 1);
         }
-    }
-    for (size_t l = 0; l < 32; l++)
-        for (size_t r = 0; r < 4; r++)
-            C[l / 4 + 8 * (r / 2)][2 * (l % 4) + r % 2] = c[l * cs + r];
     for (size_t row = 0; row < 16; row++) {
-        eight sum = C[row];
-        for (size_t k = 0; k < 16; k++)
-            sum += A[row][k] * B[k];
-        C[row] = sum;
+        /* Lanes 4 (row % 8) and the next three hold two columns each. */
+        float *c0 = &c[row % 8 * 4 * cs + row / 8 * 2], *c1 = c0 + cs;
+        float *c2 = c1 + cs, *c3 = c2 + cs;
+        emu_floats left = { c0[0], c0[1], c1[0], c1[1] }, right = { c2[0], c2[1], c3[0], c3[1] };
+#pragma GCC unroll 16
+        for (size_t k = 0; k < 16; k++) {
+            const float x = A[row % 8 * 4 + k % 8 / 2][k % 2][row / 8 + k / 8 * 2];
+            left += x * B[k][0];
+            right += x * B[k][1];
+        }
+        c0[0] = left[0], c0[1] = left[1], c1[0] = left[2], c1[1] = left[3];
+        c2[0] = right[0], c2[1] = right[1], c3[0] = right[2], c3[1] = right[3];
     }
-    for (size_t l = 0; l < 32; l++)
-        for (size_t r = 0; r < 4; r++)
-            c[l * cs + r] = C[l / 4 + 8 * (r / 2)][2 * (l % 4) + r % 2];
 }
 #define MMA(lanes, c, ci, a, ai, b, bi)                                                            \
     for (int warp_ = 0; warp_ < (lanes); warp_ += 32)                                              \

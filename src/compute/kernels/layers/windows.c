@@ -7,34 +7,50 @@
 #include <math.h>
 #include <string.h>
 
-/* The squared distance of two symbols as unit vectors; a symbol outside the alphabet is the zero
- * vector. */
-static double position_distance(const struct layer *l, const double *x, const double *y)
+/* The squared distances of n pairs of symbols as unit vectors; a symbol outside the alphabet of c is
+ * the zero vector.  Without branches: which symbols are equal cannot be foretold. */
+static void symbol_distances(double c, const double *x, const double *y, size_t n,
+                             unsigned char *distance)
 {
-    const double c = (double)l->channels;
-
-    return x[0] == y[0] || (x[0] >= c && y[0] >= c) ? 0.0 : (double)((x[0] < c) + (y[0] < c));
+    for (size_t i = 0; i < n; i++)
+        distance[i] = (unsigned char)(-(x[i] != y[i]) & ((x[i] < c) + (y[i] < c)));
 }
 
-/* Counts the pairs of windows at each squared distance.  Along a diagonal of equal a - b, a pair of
- * windows shares all positions but one with the pair before it, so that its distance follows by one
- * addition and one subtraction.  For symbols squared distances are whole numbers up to twice the
- * width, sums are exact, and the kernel needs to be evaluated once for each distance. */
+/* Counts n pairs of windows of a diagonal, which begin at x and y.  A pair of windows shares all
+ * positions but one with the pair before it, so that its squared distance follows by one addition
+ * and one subtraction. */
+static void count_diagonal(const struct layer *w, const double *x, const double *y, size_t n,
+                           size_t *count)
+{
+    enum { BLOCK = 1024 };
+    unsigned char distance[BLOCK + KERNEL_WIDTH_MOST];
+
+    for (size_t first = 0; first < n; first += BLOCK) {
+        const size_t pairs = n - first < BLOCK ? n - first : BLOCK;
+        size_t r2 = 0;
+        symbol_distances((double)w->channels, x + first, y + first, pairs + w->width - 1,
+                         distance);
+        for (size_t i = 0; i < w->width - 1; i++)
+            r2 += distance[i];
+        for (size_t i = 0; i < pairs; i++) {
+            r2 += distance[i + w->width - 1];
+            count[r2]++;
+            r2 -= distance[i];
+        }
+    }
+}
+
+/* Counts the pairs of windows at each squared distance, diagonal by diagonal (equal a - b).  For
+ * symbols squared distances are whole numbers up to twice the width, so that the kernel needs to be
+ * evaluated once for each distance. */
 static void count_distances(const struct layer *w, const double *x, size_t m,
                             const double *y, size_t n, size_t count[2 * KERNEL_WIDTH_MOST + 1])
 {
     memset(count, 0, (2 * w->width + 1) * sizeof *count);
     for (size_t diagonal = 0; diagonal < m + n - 1; diagonal++) {
-        size_t a = diagonal < m ? m - 1 - diagonal : 0, b = diagonal < m ? 0 : diagonal - m + 1;
-        double r2 = 0.0;
-        for (bool first = true; a < m && b < n; a++, b++, first = false) {
-            const double *p = x + 1 + a, *q = y + 1 + b;
-            if (!first)
-                r2 -= position_distance(w, p - 1, q - 1);
-            for (size_t i = first ? 0 : w->width - 1; i < w->width; i++)
-                r2 += position_distance(w, p + i, q + i);
-            count[(size_t)r2]++;
-        }
+        const size_t a = diagonal < m ? m - 1 - diagonal : 0;
+        const size_t b = diagonal < m ? 0 : diagonal - m + 1;
+        count_diagonal(w, x + 1 + a, y + 1 + b, m - a < n - b ? m - a : n - b, count);
     }
 }
 
