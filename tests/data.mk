@@ -15,7 +15,8 @@ tests_check_demo_LDADD = $(app_tests)
 tests_check_spill_SOURCES = tests/check_spill.c
 tests_check_spill_LDADD = $(app_tests)
 tests_check_parts_SOURCES = tests/check_parts.c
-tests_check_parts_LDADD = $(app_tests)
+tests_check_parts_CFLAGS = $(AM_CFLAGS) $(HDF5_CFLAGS)
+tests_check_parts_LDADD = $(app_tests) $(HDF5_LIBS)
 tests_check_formats_SOURCES = tests/check_formats.c
 tests_check_formats_LDADD = $(app_tests)
 tests_check_prepare_SOURCES = tests/check_prepare.c
@@ -103,7 +104,7 @@ fuzz_build = $(MKDIR_P) fuzz/$$f && case $$f in \
     *) what='$(fuzz_readers)' ;; \
   esac && \
   (cd $(srcdir) && $(FUZZ_CC) $(FUZZ_FLAGS:-I$(top_srcdir)%=-I.%) \
-    -o '$(abs_top_builddir)'/fuzz/fuzz_$$f tests/fuzz/fuzz_$$f.c $$what $(HDF5_CFLAGS) \
+    -o '$(abs_top_builddir)'/fuzz/fuzz_$$f tests/fuzz/fuzz_$$f.c $$what \
     $(fuzz_libs) $(APP_LIBS) $(COMPUTE_LIBS))
 fuzz_needs = libui.a $(app_archives) libfigure.a libdata.a libcompute.a libbase.a
 .PHONY: fuzz fuzz-fast fuzz-coverage fuzz-edges

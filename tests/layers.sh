@@ -36,6 +36,7 @@ verdict 'src/app and src/ui leave linear algebra to compute' "$bad"
 layer ui 'base/|compute/|data/|figure/|app/|ui/'
 layer molecules 'molecules/'
 layer mpi 'compute/ranks/crew\.h'
+layer hdf5 'data/formats/hdf5_calls\.h'
 layer cuda 'base/|compute/(backend|features/featmap)\.h|cuda/'
 # Quoted includes name the layer, so that a file cannot reach over by a relative path.
 bad=$(grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"\.\.?/' src)
@@ -50,6 +51,7 @@ foreign 'NLopt' 'nlopt' 'src/compute/(tuners/)?[a-z_]*\.c'
 foreign 'SQLite' 'sqlite3' 'src/app/session/store[a-z_]*\.[ch]|src/data/formats/import_sqlite\.c'
 foreign 'readline' 'readline/' 'src/ui/prompt\.c'
 foreign 'curses' '(ncursesw/)?(n?curses|term|panel)\.h' 'src/ui/.*'
+foreign 'HDF5' 'hdf5\.h' 'src/hdf5/module\.c'
 foreign 'MPI' 'mpi\.h' 'src/mpi/module\.c'
 foreign 'RDKit' '(GraphMol|RDGeneral|DataStructs|boost)/' 'src/molecules/main\.cc'
 foreign 'Random123' 'Random123/' 'src/compute/rng\.[ch]'

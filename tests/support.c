@@ -265,6 +265,13 @@ static bool built(const char *name, char out[4096])
     return realpath(path, out) != NULL;
 }
 
+bool support_module(const char *variable, const char *file)
+{
+    char path[4096];
+
+    return built(file, path) && setenv(variable, path, 1) == 0;
+}
+
 bool support_crew(enum support_crew by)
 {
     static char *path;

@@ -16,6 +16,9 @@ int support_run(struct Suite *);
  * slots through; or by tests/crew/mpirun.c in its place, which is always here. */
 enum support_crew { SUPPORT_MPI, SUPPORT_SOCKETS, SUPPORT_CREWS };
 bool support_crew(enum support_crew);
+/* Names a module of this build (base/module.h) in its variable of the environment; false: it was
+ * not built. */
+bool support_module(const char *variable, const char *file);
 /* Absolute path of a file of the shared collection ("golden/x.csv", "data/kin40k/data.csv.gz"), or
  * NULL when it is absent.  Looked for under $GPDESK_SHARED, else ../shared of the source tree.
  * The string lives until the program ends. */

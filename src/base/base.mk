@@ -10,6 +10,7 @@ libbase_a_SOURCES = \
   src/base/limits.c src/base/limits.h \
   src/base/log.c src/base/log.h \
   src/base/mem.c src/base/mem.h \
+  src/base/module.c src/base/module.h \
   src/base/outfile.c src/base/outfile.h \
   src/base/readat.c src/base/readat.h \
   src/base/spill.c src/base/spill.h \

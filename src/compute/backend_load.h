@@ -1,20 +1,12 @@
 /* compute/backend_load.h -- the choice of a device: the CPU, or a device of the backend in a module
- * that is opened when it is first needed.
- *
- * The module is looked for beside the executable (a build tree), in ../lib/gpdesk relative to it,
- * and where it was to be installed, never in the current directory.  GPDESK_CUDA_MODULE names
- * another file. */
+ * (base/module.h) that is opened when it is first needed.  GPDESK_CUDA_MODULE names its file. */
 #ifndef GPDESK_BACKEND_LOAD_H
 #define GPDESK_BACKEND_LOAD_H
 
-#include "base/buf.h"
 #include "compute/backend.h"
 
 enum { BACKEND_WHY = 400 };
 
-/* The file of a module: what a variable of the environment names, else the first of those places
- * that has it; false: none has. */
-bool backend_load_path(const char *variable, const char *file, struct buf *path);
 /* The module's backend if it has at least one device; else NULL, and *why in one line.  The answer
  * is kept for each file name.  Not thread-safe. */
 const struct backend_ops *backend_module(const char **why);

@@ -69,6 +69,13 @@ is "a column that is not there is no file" $rc 1
 printf '\211HDF\r\n\032\n' > cut.h5
 run --format json -e 'open cut.h5'
 is "a damaged HDF5 file, or one that cannot be read here, ends with 4" $rc 4
+export GPDESK_HDF5_MODULE=./cut.h5
+run -e 'open cut.h5'
+is "a module for HDF5 that is none ends with 4" $rc 4
+has "and is named" "$err" 'cut.h5 cannot be loaded'
+run -e about
+is "and about goes on" $rc 0
+unset GPDESK_HDF5_MODULE
 run -e about
 has "about tells of HDF5" "$out" 'HDF5'
 has "about tells of the cache" "$out" 'cache .* of 10.*GB'

@@ -3,12 +3,11 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "compute/backend_load.h"
+#include "base/module.h"
 #include "compute/linalg/tall.h"
 #include "compute/ranks/answer.h"
 #include "compute/ranks/drawn.h"
 
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -20,21 +19,21 @@
  * the module cannot be opened (*err). */
 static const struct crew_calls *module_calls(struct err *err)
 {
-    const struct crew_calls *(*entry)(void) = NULL;
+    static const struct module mpi = { .file = "libgpdesk-mpi.so",
+                                       .variable = "GPDESK_MPI_MODULE",
+                                       .entry = CREW_ENTRY,
+                                       .abi = CREW_ABI };
+    const struct crew_calls *calls = NULL;
     struct buf path = { 0 };
 
     if (!getenv("OMPI_COMM_WORLD_SIZE"))
         return NULL;
-    const bool there = backend_load_path("GPDESK_MPI_MODULE", CREW_MODULE, &path);
-    void *module = there ? dlopen(buf_str(&path), RTLD_NOW | RTLD_LOCAL) : NULL;
-    void *at = module ? dlsym(module, CREW_ENTRY) : NULL;
-    memcpy(&entry, &at, sizeof entry);
-    const struct crew_calls *calls = entry ? entry() : NULL;
+    if (module_path(&mpi, &path))
+        calls = module_open(&mpi, buf_str(&path), err);
+    else
+        err_set(err, ST_BACKEND, "%s is not there", mpi.file);
     buf_free(&path);
-    if (calls && calls->abi == CREW_ABI)
-        return calls;
-    err_set(err, ST_BACKEND, "%s is not there, or of another version", CREW_MODULE);
-    return NULL;
+    return calls;
 }
 
 enum status crew_begin(struct crew *c, struct err *err)

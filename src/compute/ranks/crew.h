@@ -11,7 +11,6 @@
 
 #define CREW_ABI 2
 #define CREW_ENTRY "gpdesk_crew"
-#define CREW_MODULE "libgpdesk-mpi.so"
 
 /* The calls of a network, from one thread of each process; `beat` and `silence` from another one at
  * the same time.  A call that fails ends all of them: the front end then finds the rank lost. */

@@ -4,6 +4,7 @@ libdata_a_SOURCES += \
   src/data/formats/csv_cell.h \
   src/data/formats/format.c \
   src/data/formats/format.h \
+  src/data/formats/hdf5_calls.h \
   src/data/formats/import.c \
   src/data/formats/import.h \
   src/data/formats/import_arff.c \

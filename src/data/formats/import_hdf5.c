@@ -1,122 +1,99 @@
-/* data/formats/import_hdf5.c -- HDF5 files, if the library was found at build time: a
+/* data/formats/import_hdf5.c -- HDF5 files, if the module for them was built (hdf5_calls.h): a
  * two-dimensional dataset of numbers as inputs, and a one-dimensional one with as many rows as
  * target.
  *
  * Files are treated purely as data: no filter is loaded from outside, and nothing is read that a
  * file stores in another file. */
-#include "config.h"
-
 #include "data/formats/format.h"
+#include "data/formats/hdf5_calls.h"
 #include "data/formats/import_npy.h"
 
 #include "base/mem.h"
+#include "base/module.h"
 #include "base/spill.h"
 #include "base/text.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#ifndef HAVE_HDF5
-
-const char *import_hdf5_version(void)
-{
-    return NULL;
-}
-
-static enum status read_hdf5(struct inbuf *in, const struct import_opts *o,
-                             const struct ctl *ctl, struct table *t, struct err *err)
-{
-    (void)o, (void)ctl, (void)t;
-    err_named(err, ST_FORMAT, "hdf5", "%s is an HDF5 file, and this gpdesk was built without HDF5",
-              stream_name(in->st));
-    err_hint(err, "apt-get install libhdf5-dev, and build again; or numpy.save(FILE, dataset[:])");
-    return ST_FORMAT;
-}
-
-#else
-
-#include <hdf5.h>
-
-enum { MOST_SETS = 200, NAME = 200, BLOCK_BYTES = 4 << 20 };
-
-struct set {            /* a dataset of numbers */
-    char name[NAME];    /* its path inside the file */
-    hsize_t dim[2];
-    int rank;
-    bool whole;         /* 8-byte integers: beyond 2^53 they are rounded */
-};
+enum { MOST_SETS = 200, BLOCK_BYTES = 4 << 20 };
 
 struct sets {
-    struct set s[MOST_SETS];
+    struct hdf5_set s[MOST_SETS];
     size_t n;
 };
 
 struct source_set {
-    hid_t id;
-    const struct set *s;
-    size_t first;       /* its first column in the table */
+    int64_t id;
+    const struct hdf5_set *s;
+    size_t first; /* its first column in the table */
     size_t cols;
     bool nan_missing;
 };
 
+/* The library. */
+
+static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
+
+/* NULL, with the reason: there is no module, or it cannot be opened. */
+static const struct hdf5_calls *library(struct err *err)
+{
+    static const struct module hdf5 = {.file = "libgpdesk-hdf5.so",
+                                       .variable = "GPDESK_HDF5_MODULE",
+                                       .entry = HDF5_CALLS_ENTRY,
+                                       .abi = HDF5_CALLS_ABI};
+    static const struct hdf5_calls *found;
+    struct buf path = {0};
+
+    pthread_mutex_lock(&opening);
+    if (!found && module_path(&hdf5, &path))
+        found = module_open(&hdf5, buf_str(&path), err);
+    else if (!found)
+        err_set(err, path.failed ? ST_NOMEM : ST_NOT_FOUND, "this gpdesk was built without HDF5");
+    const struct hdf5_calls *calls = found;
+    pthread_mutex_unlock(&opening);
+    buf_free(&path);
+    return calls;
+}
+
 const char *import_hdf5_version(void)
 {
-    static char words[32];
-    unsigned a, b, c;
+    static char words[64];
+    struct err err = {0};
+    unsigned v[3];
+    const struct hdf5_calls *calls = library(&err);
 
-    if (H5get_libversion(&a, &b, &c) < 0)
+    if (!calls)
+        return NULL;
+    if (!calls->version(v))
         return "?";
-    snprintf(words, sizeof words, "%u.%u.%u", a, b, c);
+    snprintf(words, sizeof words, "%u.%u.%u", v[0], v[1], v[2]);
     return words;
+}
+
+static enum status no_library(const char *name, const struct err *why, struct err *err)
+{
+    if (why->code == ST_NOMEM)
+        return err_set(err, ST_NOMEM, "%s", why->msg);
+    err_named(err, ST_FORMAT, "hdf5", "%s is an HDF5 file, and %.300s", name, why->msg);
+    err_hint(err, "apt-get install libhdf5-dev, and build again; or numpy.save(FILE, dataset[:])");
+    return ST_FORMAT;
 }
 
 /* Finding datasets in the file. */
 
-/* Accepts numbers of one or two dimensions that are stored in this very file. */
-static bool describe(hid_t id, struct set *s)
-{
-    const hid_t type = H5Dget_type(id), space = H5Dget_space(id), made = H5Dget_create_plist(id);
-    const H5T_class_t class = type >= 0 ? H5Tget_class(type) : H5T_NO_CLASS;
-    hsize_t dim[2] = { 0, 1 };
-    bool good = (class == H5T_INTEGER || class == H5T_FLOAT) && made >= 0 &&
-                H5Pget_external_count(made) == 0 && H5Pget_layout(made) != H5D_VIRTUAL;
-
-    s->rank = good && space >= 0 ? H5Sget_simple_extent_ndims(space) : 0;
-    good = good && (s->rank == 1 || s->rank == 2) &&
-           H5Sget_simple_extent_dims(space, dim, NULL) == s->rank;
-    s->dim[0] = dim[0];
-    s->dim[1] = s->rank == 2 ? dim[1] : 1;
-    s->whole = class == H5T_INTEGER && H5Tget_size(type) > 6;
-    if (made >= 0)
-        H5Pclose(made);
-    if (space >= 0)
-        H5Sclose(space);
-    if (type >= 0)
-        H5Tclose(type);
-    return good;
-}
-
-static herr_t visit(hid_t group, const char *name, const H5L_info_t *info, void *ctx)
+static void take_set(void *ctx, const struct hdf5_set *s)
 {
     struct sets *l = ctx;
 
-    if (info->type != H5L_TYPE_HARD || l->n == MOST_SETS || strlen(name) >= NAME)
-        return 0;
-    const hid_t id = H5Dopen2(group, name, H5P_DEFAULT); /* fails for anything but a dataset */
-    struct set s = { .rank = 0 };
-    if (id < 0)
-        return 0;
-    if (describe(id, &s)) {
-        strcpy(s.name, name);
-        l->s[l->n++] = s;
-    }
-    H5Dclose(id);
-    return 0;
+    if (l->n < MOST_SETS)
+        l->s[l->n++] = *s;
 }
 
-static const struct set *find(const struct sets *l, const char *name)
+static const struct hdf5_set *find(const struct sets *l, const char *name)
 {
     for (size_t i = 0; i < l->n; i++)
         if (strcmp(l->s[i].name, *name == '/' ? name + 1 : name) == 0)
@@ -131,14 +108,14 @@ static const char *base_of(const char *name)
 }
 
 /* The only dataset that fits, or the only one with a typical name. rows 0: any number. */
-static const struct set *guess(const struct sets *l, int rank, hsize_t rows,
-                               const char *const *names)
+static const struct hdf5_set *guess(const struct sets *l, int rank, uint64_t rows,
+                                    const char *const *names)
 {
-    const struct set *one = NULL, *named = NULL;
+    const struct hdf5_set *one = NULL, *named = NULL;
     size_t n = 0, m = 0;
 
     for (size_t i = 0; i < l->n; i++) {
-        const struct set *s = &l->s[i];
+        const struct hdf5_set *s = &l->s[i];
         if (s->rank != rank || (rows != 0 && s->dim[0] != rows))
             continue;
         one = s;
@@ -168,11 +145,11 @@ static void list_words(const struct sets *l, struct buf *b)
 }
 
 static enum status choose(const struct sets *l, const char *name, const struct import_opts *o,
-                          const struct set **x, const struct set **y, struct err *err)
+                          const struct hdf5_set **x, const struct hdf5_set **y, struct err *err)
 {
-    static const char *const xs[] = { "x", "inputs", "features", "data", NULL };
-    static const char *const ys[] = { "y", "target", "targets", "outputs", "labels", NULL };
-    struct buf b = { 0 };
+    static const char *const xs[] = {"x", "inputs", "features", "data", NULL};
+    static const char *const ys[] = {"y", "target", "targets", "outputs", "labels", NULL};
+    struct buf b = {0};
 
     *x = o->inputs != NULL ? find(l, o->inputs) : guess(l, 2, 0, xs);
     *y = *x == NULL ? NULL : o->target != NULL ? find(l, o->target) : guess(l, 1, (*x)->dim[0], ys);
@@ -201,7 +178,7 @@ static enum status choose(const struct sets *l, const char *name, const struct i
 
 /* Reading. */
 
-static enum status broken(const char *name, const struct set *s, unsigned long long row,
+static enum status broken(const char *name, const struct hdf5_set *s, unsigned long long row,
                           struct err *err)
 {
     return err_named(err, ST_FORMAT, "hdf5",
@@ -211,7 +188,7 @@ static enum status broken(const char *name, const struct set *s, unsigned long l
 }
 
 static enum status take_block(const struct source_set *q, const char *name, const double *v,
-                              hsize_t row, hsize_t n, struct table *t, bool *rounded,
+                              uint64_t row, uint64_t n, struct table *t, bool *rounded,
                               struct err *err)
 {
     for (size_t i = 0; i < n; i++)
@@ -242,39 +219,32 @@ static enum status take_block(const struct source_set *q, const char *name, cons
     return ST_OK;
 }
 
-static enum status read_set(const struct source_set *q, const char *name, const struct ctl *ctl,
-                            struct table *t, bool *rounded, struct err *err)
+static enum status read_set(const struct hdf5_calls *calls, const struct source_set *q,
+                            const char *name, const struct ctl *ctl, struct table *t, bool *rounded,
+                            struct err *err)
 {
-    const hsize_t rows = q->s->dim[0], most = BLOCK_BYTES / (q->cols * sizeof(double));
-    const hsize_t step = most > 0 ? most : 1;
+    const uint64_t rows = q->s->dim[0], most = BLOCK_BYTES / (q->cols * sizeof(double));
+    const uint64_t step = most > 0 ? most : 1;
     double *v = mem_calloc(step * q->cols, sizeof *v, "a block of rows", err);
-    const hid_t file = H5Dget_space(q->id);
     enum status rc = v != NULL ? ST_OK : ST_NOMEM;
 
-    for (hsize_t r = 0; r < rows && rc == ST_OK; r += step) {
-        const hsize_t n = rows - r < step ? rows - r : step;
-        const hsize_t start[2] = { r, 0 }, count[2] = { n, q->cols };
-        const hid_t mem = H5Screate_simple(q->s->rank, count, NULL);
+    for (uint64_t r = 0; r < rows && rc == ST_OK; r += step) {
+        const uint64_t n = rows - r < step ? rows - r : step;
         if (ctl_stopped(ctl))
             rc = err_set(err, ST_CANCELLED, "reading %s was stopped", name);
-        else if (file < 0 || mem < 0 ||
-                 H5Sselect_hyperslab(file, H5S_SELECT_SET, start, NULL, count, NULL) < 0 ||
-                 H5Dread(q->id, H5T_NATIVE_DOUBLE, mem, file, H5P_DEFAULT, v) < 0)
+        else if (!calls->rows(q->id, q->s, r, n, v))
             rc = broken(name, q->s, (unsigned long long)r, err);
         else
             rc = take_block(q, name, v, r, n, t, rounded, err);
-        if (mem >= 0)
-            H5Sclose(mem);
         ctl_tell(ctl, PHASE_READ, (size_t)r, (size_t)rows, NAN);
     }
-    if (file >= 0)
-        H5Sclose(file);
     free(v);
     return rc;
 }
 
 /* A small file can claim any number of rows that were never written. */
-static enum status check_size(const char *name, const struct set *s, uint64_t size, struct err *err)
+static enum status check_size(const char *name, const struct hdf5_set *s, uint64_t size,
+                              struct err *err)
 {
     const double bytes = 8.0 * (double)s->dim[0] * (double)s->dim[1];
 
@@ -293,14 +263,21 @@ static enum status check_size(const char *name, const struct set *s, uint64_t si
     return ST_OK;
 }
 
-static enum status make_table(hid_t file, const char *name, const struct import_opts *o,
-                              const struct ctl *ctl, const struct set *x, const struct set *y,
-                              struct table *t, struct err *err)
+struct opened { /* a file */
+    const struct hdf5_calls *calls;
+    int64_t file;
+    const char *name;
+};
+
+static enum status make_table(const struct opened *f, const struct import_opts *o,
+                              const struct ctl *ctl, const struct hdf5_set *x,
+                              const struct hdf5_set *y, struct table *t, struct err *err)
 {
+    const char *name = f->name;
     struct source_set q[2] = {
         {.s = x, .cols = (size_t)x->dim[1]},
         {.s = y, .first = (size_t)x->dim[1], .cols = y ? (size_t)y->dim[1] : 0}};
-    struct buf line = { 0 };
+    struct buf line = {0};
     bool rounded = false;
     enum status rc = npy_check_memory(name, (size_t)x->dim[0], q[0].cols + q[1].cols, o, err);
     struct column *col =
@@ -319,11 +296,11 @@ static enum status make_table(hid_t file, const char *name, const struct import_
                          NULL, err);
     for (size_t i = 0; i < (y != NULL ? 2u : 1u) && rc == ST_OK; i++) {
         q[i].nan_missing = npy_nan_is_missing(o);
-        q[i].id = H5Dopen2(file, q[i].s->name, H5P_DEFAULT);
+        q[i].id = f->calls->set_open(f->file, q[i].s);
         rc = q[i].id < 0 ? broken(name, q[i].s, 0, err)
-                         : read_set(&q[i], name, ctl, t, &rounded, err);
+                         : read_set(f->calls, &q[i], name, ctl, t, &rounded, err);
         if (q[i].id >= 0)
-            H5Dclose(q[i].id);
+            f->calls->set_close(q[i].id);
     }
     buf_puts(&line, "HDF5, inputs from ");
     text_safe(&line, x->name, 60);
@@ -349,47 +326,49 @@ static enum status drain(struct inbuf *in, struct err *err)
     return rc;
 }
 
-static enum status read_hdf5(struct inbuf *in, const struct import_opts *o,
-                             const struct ctl *ctl, struct table *t, struct err *err)
+static enum status read_opened(const struct opened *f, struct inbuf *in,
+                               const struct import_opts *o, const struct ctl *ctl, struct table *t,
+                               struct err *err)
 {
-    const char *name = stream_name(in->st);
-    const struct set *x = NULL, *y = NULL;
-    struct sets *l;
+    const struct hdf5_set *x = NULL, *y = NULL;
+    struct sets *l = mem_calloc(1, sizeof *l, "a list of datasets", err);
+    enum status rc = l != NULL ? ST_OK : ST_NOMEM;
 
+    if (rc == ST_OK && !f->calls->list(f->file, take_set, l))
+        rc = err_named(err, ST_FORMAT, "hdf5", "%s: its list of datasets is damaged", f->name);
+    if (rc == ST_OK)
+        rc = choose(l, f->name, o, &x, &y, err);
+    if (rc == ST_OK)
+        rc = check_size(f->name, x, stream_size(in->st), err);
+    if (rc == ST_OK && y != NULL)
+        rc = check_size(f->name, y, stream_size(in->st), err);
+    if (rc == ST_OK)
+        rc = make_table(f, o, ctl, x, y, t, err);
+    free(l);
+    return rc;
+}
+
+static enum status read_hdf5(struct inbuf *in, const struct import_opts *o, const struct ctl *ctl,
+                             struct table *t, struct err *err)
+{
+    struct err why = {0};
+    struct opened f = {.calls = library(&why), .name = stream_name(in->st)};
+
+    if (f.calls == NULL)
+        return no_library(f.name, &why, err);
     if (*t->path != '/' || *stream_packing(in->st) != '\0') {
-        err_named(err, ST_FORMAT, "hdf5", "%s: HDF5 is read from a plain file only", name);
+        err_named(err, ST_FORMAT, "hdf5", "%s: HDF5 is read from a plain file only", f.name);
         err_hint(err, "unpack it, and give the file's name");
         return ST_FORMAT;
     }
-    /* After a damaged file its exit handler would print errors; nothing is left open. */
-    H5dont_atexit();
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* otherwise it prints errors on the screen */
-    H5PLset_loading_state(0);
-    const hid_t file = H5Fopen(t->path, H5F_ACC_RDONLY, H5P_DEFAULT);
-    if (file < 0) {
-        H5Eclear2(H5E_DEFAULT);
+    f.file = f.calls->open(t->path);
+    if (f.file < 0)
         return err_named(err, ST_FORMAT, "hdf5",
-                         "%s begins as an HDF5 file, but is damaged or cut short", name);
-    }
-    enum status rc =
-        (l = mem_calloc(1, sizeof *l, "a list of datasets", err)) != NULL ? ST_OK : ST_NOMEM;
-    if (rc == ST_OK && H5Lvisit(file, H5_INDEX_NAME, H5_ITER_INC, visit, l) < 0)
-        rc = err_named(err, ST_FORMAT, "hdf5", "%s: its list of datasets is damaged", name);
-    if (rc == ST_OK)
-        rc = choose(l, name, o, &x, &y, err);
-    if (rc == ST_OK)
-        rc = check_size(name, x, stream_size(in->st), err);
-    if (rc == ST_OK && y != NULL)
-        rc = check_size(name, y, stream_size(in->st), err);
-    if (rc == ST_OK)
-        rc = make_table(file, name, o, ctl, x, y, t, err);
-    H5Fclose(file);
-    H5Eclear2(H5E_DEFAULT); /* clears the error stack of this thread before it ends */
-    free(l);
+                         "%s begins as an HDF5 file, but is damaged or cut short", f.name);
+    const enum status rc = read_opened(&f, in, o, ctl, t, err);
+    f.calls->close(f.file);
     return rc == ST_OK ? drain(in, err) : rc;
 }
-
-#endif
 
 static bool sniff(const struct inbuf *in)
 {
@@ -397,10 +376,14 @@ static bool sniff(const struct inbuf *in)
 }
 
 static const struct import_option options[] = {
-    { .name = "inputs", .type = IMPORT_WORD, .flags = IMPORT_NEW_DATA, .place = 6,
-      .field = offsetof(struct import_opts, inputs), .help = "HDF5: the dataset of the inputs" },
-    { .name = NULL },
+    {.name = "inputs",
+     .type = IMPORT_WORD,
+     .flags = IMPORT_NEW_DATA,
+     .place = 6,
+     .field = offsetof(struct import_opts, inputs),
+     .help = "HDF5: the dataset of the inputs"},
+    {.name = NULL},
 };
 
 const struct format import_hdf5_format = {
-    .name = "HDF5", .sniff = sniff, .read = read_hdf5, .options = options };
+    .name = "HDF5", .sniff = sniff, .read = read_hdf5, .options = options};

@@ -7,8 +7,8 @@
 #include <math.h>
 #include <string.h>
 
-/* The squared distances of n pairs of symbols as unit vectors; a symbol outside the alphabet of c is
- * the zero vector.  Without branches: which symbols are equal cannot be foretold. */
+/* The squared distances of n pairs of symbols as unit vectors; a symbol outside the alphabet of c
+ * is the zero vector.  Without branches: which symbols are equal cannot be foretold. */
 static void symbol_distances(double c, const double *x, const double *y, size_t n,
                              unsigned char *distance)
 {
