@@ -681,12 +681,11 @@ END_TEST
 START_TEST(hdf5_without_its_module)
 {
     write_text("a.h5", "\x89HDF\r\n\x1a\n");
-    setenv("GPDESK_HDF5_MODULE", support_path(dir, "a.h5"), 1);
-    ck_assert_ptr_null(import_hdf5_version());
-    refused("a.h5", NULL, "hdf5", "a.h5 cannot be loaded");
-    unsetenv("GPDESK_HDF5_MODULE"); /* there is none beside this program */
-    ck_assert_ptr_null(import_hdf5_version());
+#ifndef HAVE_HDF5
     refused("a.h5", NULL, "hdf5", "built without HDF5");
+#endif
+    setenv("GPDESK_HDF5_MODULE", support_path(dir, "a.h5"), 1);
+    refused("a.h5", NULL, "hdf5", "a.h5 cannot be loaded");
 }
 END_TEST
 

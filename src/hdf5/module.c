@@ -7,11 +7,6 @@
 
 __attribute__((visibility("default"))) const struct hdf5_calls *gpdesk_hdf5(void);
 
-static bool version(unsigned number[3])
-{
-    return H5get_libversion(&number[0], &number[1], &number[2]) >= 0;
-}
-
 static int64_t open_file(const char *path)
 {
     /* After a damaged file its exit handler would print errors; nothing is left open. */
@@ -116,7 +111,6 @@ static bool rows(int64_t set, const struct hdf5_set *s, uint64_t row, uint64_t n
 const struct hdf5_calls *gpdesk_hdf5(void)
 {
     static const struct hdf5_calls calls = {.abi = HDF5_CALLS_ABI,
-                                            .version = version,
                                             .open = open_file,
                                             .close = close_file,
                                             .list = list,

@@ -25,7 +25,6 @@ struct hdf5_set {         /* a dataset of numbers, of one or two dimensions */
  * than HDF5_NAME - 1 bytes, are left out. */
 struct hdf5_calls {
     unsigned abi; /* HDF5_CALLS_ABI at build time */
-    bool (*version)(unsigned number[3]);
     int64_t (*open)(const char *path);
     void (*close)(int64_t file);
     /* Hands over each dataset of numbers, in the order of names; false: the list is damaged. */

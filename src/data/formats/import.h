@@ -103,7 +103,8 @@ enum status table_grow_text(struct grow *, size_t row, const char *s, size_t len
 enum status table_grow_finish(struct grow *, size_t n, struct column *, struct err *);
 void table_grow_free(struct grow *);
 
-const char *import_hdf5_version(void); /* NULL if HDF5 is not built in */
+/* The HDF5 that its module was built with, which is not opened; NULL if there is no module. */
+const char *import_hdf5_version(void);
 /* Reads a file, or several NPY files, as columns of numbers and words: import_file() without the
  * kinds of rows. NULL options: everything is guessed. */
 enum status import_table(const char *path, const struct import_opts *, const struct ctl *,

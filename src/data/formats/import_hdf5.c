@@ -4,6 +4,8 @@
  *
  * Files are treated purely as data: no filter is loaded from outside, and nothing is read that a
  * file stores in another file. */
+#include "config.h"
+
 #include "data/formats/format.h"
 #include "data/formats/hdf5_calls.h"
 #include "data/formats/import_npy.h"
@@ -36,17 +38,17 @@ struct source_set {
 
 /* The library. */
 
+static const struct module hdf5 = { .file = "libgpdesk-hdf5.so",
+                                    .variable = "GPDESK_HDF5_MODULE",
+                                    .entry = HDF5_CALLS_ENTRY,
+                                    .abi = HDF5_CALLS_ABI };
 static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
 
 /* NULL, with the reason: there is no module, or it cannot be opened. */
 static const struct hdf5_calls *library(struct err *err)
 {
-    static const struct module hdf5 = {.file = "libgpdesk-hdf5.so",
-                                       .variable = "GPDESK_HDF5_MODULE",
-                                       .entry = HDF5_CALLS_ENTRY,
-                                       .abi = HDF5_CALLS_ABI};
     static const struct hdf5_calls *found;
-    struct buf path = {0};
+    struct buf path = { 0 };
 
     pthread_mutex_lock(&opening);
     if (!found && module_path(&hdf5, &path))
@@ -61,17 +63,11 @@ static const struct hdf5_calls *library(struct err *err)
 
 const char *import_hdf5_version(void)
 {
-    static char words[64];
-    struct err err = {0};
-    unsigned v[3];
-    const struct hdf5_calls *calls = library(&err);
+    struct buf path = { 0 };
+    const bool there = module_path(&hdf5, &path);
 
-    if (!calls)
-        return NULL;
-    if (!calls->version(v))
-        return "?";
-    snprintf(words, sizeof words, "%u.%u.%u", v[0], v[1], v[2]);
-    return words;
+    buf_free(&path);
+    return there ? HDF5_VERSION : NULL;
 }
 
 static enum status no_library(const char *name, const struct err *why, struct err *err)
