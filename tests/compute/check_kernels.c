@@ -9,6 +9,7 @@
 #include "compute/features/featmap.h"
 #include "compute/features/fop.h"
 #include "compute/features/interp.h"
+#include "compute/kernels/layers/symbol_windows.h"
 #include "compute/likelihood/nmll.h"
 #include "compute/rng.h"
 #include "support.h"
@@ -663,6 +664,53 @@ START_TEST(columns_are_shared)
 }
 END_TEST
 
+/* Symbols in windows. */
+
+static size_t squared_distance(const struct layer *w, const double *x, const double *y)
+{
+    size_t sum = 0;
+
+    for (size_t i = 0; i < w->width; i++) {
+        const bool p = x[i] < (double)w->channels, q = y[i] < (double)w->channels;
+        if (p && q && x[i] != y[i])
+            sum += 2;
+        else if (p != q)
+            sum++;
+    }
+    return sum;
+}
+
+/* Widths on both sides of what is counted sixteen at a time; rows longer than a tile; alphabets too
+ * large for bytes; symbols outside the alphabet in one row, in both and in none. */
+START_TEST(pairs_of_windows_are_counted_by_distance)
+{
+    static const size_t widths[] = { 1, 2, 9, 31, 32, 40 }, alphabets[] = { 4, 20, 254, 255, 300 };
+    static size_t count[2 * KERNEL_WIDTH_MOST + 1], by_definition[2 * KERNEL_WIDTH_MOST + 1];
+    static double x[2200], y[2200];
+    const size_t m = _i == 0 ? 2100 : 1 + (size_t)rng_below(5, rng_stream(RNG_TEST, 1), _i, 200);
+    const size_t n = 1 + (size_t)rng_below(5, rng_stream(RNG_TEST, 2), _i, 250);
+
+    for (size_t a = 0; a < sizeof alphabets / sizeof *alphabets; a++)
+        for (size_t k = 0; k < sizeof widths / sizeof *widths; k++) {
+            const struct layer w = { .width = widths[k], .channels = alphabets[a],
+                                     .symbols = true };
+            const size_t outside = _i % 3;
+            for (size_t i = 0; i < m + w.width - 1; i++)
+                x[i] = (double)rng_below(5, rng_stream(RNG_TEST, 3), i,
+                                         w.channels + (outside > 0 ? 2 : 0));
+            for (size_t i = 0; i < n + w.width - 1; i++)
+                y[i] = i % 3 ? x[i] : (double)rng_below(5, rng_stream(RNG_TEST, 4), i,
+                                                        w.channels + (outside > 1 ? 1 : 0));
+            memset(by_definition, 0, sizeof by_definition);
+            for (size_t i = 0; i < m; i++)
+                for (size_t j = 0; j < n; j++)
+                    by_definition[squared_distance(&w, x + i, y + j)]++;
+            symbol_windows_count(&w, x, m, y, n, count);
+            ck_assert_mem_eq(count, by_definition, (2 * w.width + 1) * sizeof *count);
+        }
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("kernels");
@@ -688,6 +736,7 @@ int main(void)
         tcase_add_loop_test(t, golden_features, 0, 3);
         tcase_add_test(t, golden_polynomial);
     }
+    tcase_add_loop_test(t, pairs_of_windows_are_counted_by_distance, 0, 12);
     suite_add_tcase(s, t);
     return support_run(s);
 }

@@ -11,6 +11,7 @@
 #include "compute/backend.h"
 #include "compute/cpu/simd.h"
 #include "compute/kernels/kernel_tile.h"
+#include "compute/kernels/layers/symbol_windows.h"
 #include "compute/models/exact_form.h"
 #include "compute/models/exact_stored.h"
 #include "compute/phase.h"
@@ -595,6 +596,8 @@ static double pair_ns(const struct kernel *k, size_t t, size_t d)
 
     if (kterm_reads_windows(term) && term->layer.ops->tile)
         return NS_TILE;
+    if (kterm_reads_windows(term) && term->layer.symbols)
+        return window_pairs(term) * symbol_windows_ns(&term->layer);
     return window_pairs(term) * (NS_PAIR + more + (c.circle ? NS_TURN : NS_INPUT) *
                                                       (double)kernel_inputs(k, t, d));
 }

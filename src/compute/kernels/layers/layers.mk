@@ -14,6 +14,8 @@ libcompute_a_SOURCES += \
   src/compute/kernels/layers/places.h \
   src/compute/kernels/layers/row_layout.h \
   src/compute/kernels/layers/spectrum.c \
+  src/compute/kernels/layers/symbol_windows.c \
+  src/compute/kernels/layers/symbol_windows.h \
   src/compute/kernels/layers/tanimoto.c \
   src/compute/kernels/layers/tanimotodp.c \
   src/compute/kernels/layers/wd.c \

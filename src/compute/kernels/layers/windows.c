@@ -3,56 +3,9 @@
 #include "compute/kernels/layers/windows.h"
 
 #include "compute/kernels/kernel.h"
+#include "compute/kernels/layers/symbol_windows.h"
 
 #include <math.h>
-#include <string.h>
-
-/* The squared distances of n pairs of symbols as unit vectors; a symbol outside the alphabet of c
- * is the zero vector.  Without branches: which symbols are equal cannot be foretold. */
-static void symbol_distances(double c, const double *x, const double *y, size_t n,
-                             unsigned char *distance)
-{
-    for (size_t i = 0; i < n; i++)
-        distance[i] = (unsigned char)(-(x[i] != y[i]) & ((x[i] < c) + (y[i] < c)));
-}
-
-/* Counts n pairs of windows of a diagonal, which begin at x and y.  A pair of windows shares all
- * positions but one with the pair before it, so that its squared distance follows by one addition
- * and one subtraction. */
-static void count_diagonal(const struct layer *w, const double *x, const double *y, size_t n,
-                           size_t *count)
-{
-    enum { BLOCK = 1024 };
-    unsigned char distance[BLOCK + KERNEL_WIDTH_MOST];
-
-    for (size_t first = 0; first < n; first += BLOCK) {
-        const size_t pairs = n - first < BLOCK ? n - first : BLOCK;
-        size_t r2 = 0;
-        symbol_distances((double)w->channels, x + first, y + first, pairs + w->width - 1,
-                         distance);
-        for (size_t i = 0; i < w->width - 1; i++)
-            r2 += distance[i];
-        for (size_t i = 0; i < pairs; i++) {
-            r2 += distance[i + w->width - 1];
-            count[r2]++;
-            r2 -= distance[i];
-        }
-    }
-}
-
-/* Counts the pairs of windows at each squared distance, diagonal by diagonal (equal a - b).  For
- * symbols squared distances are whole numbers up to twice the width, so that the kernel needs to be
- * evaluated once for each distance. */
-static void count_distances(const struct layer *w, const double *x, size_t m,
-                            const double *y, size_t n, size_t count[2 * KERNEL_WIDTH_MOST + 1])
-{
-    memset(count, 0, (2 * w->width + 1) * sizeof *count);
-    for (size_t diagonal = 0; diagonal < m + n - 1; diagonal++) {
-        const size_t a = diagonal < m ? m - 1 - diagonal : 0;
-        const size_t b = diagonal < m ? 0 : diagonal - m + 1;
-        count_diagonal(w, x + 1 + a, y + 1 + b, m - a < n - b ? m - a : n - b, count);
-    }
-}
 
 /* The number of pairs of nodes with both symbols outside the alphabet: equal, but with product
  * 0. */
@@ -75,7 +28,7 @@ static double symbols_exact(const struct kterm *t, double l, const double *x, si
     size_t count[2 * KERNEL_WIDTH_MOST + 1];
     double sum = 0.0;
 
-    count_distances(&t->layer, x, m, y, n, count);
+    symbol_windows_count(&t->layer, x + 1, m, y + 1, n, count);
     for (size_t i = 0; i <= 2 * t->layer.width; i++) {
         if (count[i] == 0)
             continue;
