@@ -41,6 +41,13 @@ TESTS += tests/circles.sh tests/equations.sh tests/house.sh tests/layers.sh test
 clean-local:
 	rm -rf tests/home tests/golden
 
+# Most tests take longer to optimise than they then save; benchmarks, and tests that compute much by
+# themselves, are compiled as the program is.
+tests/%.$(OBJEXT): CFLAGS += -O0
+tests/bench/%.$(OBJEXT) tests/check_cuda_host-%.$(OBJEXT) \
+  tests/cuda/check_cuda_host-%.$(OBJEXT) \
+  $(patsubst %,tests/compute/check_%.$(OBJEXT),conform levels memory model): CFLAGS := $(CFLAGS)
+
 # The longest are started first, so that the end of a run is not one long test.
 longest = tests/campaign/faults tests/screens/allkeys tests/screens/ends tests/screens/restarts \
   tests/compute/check_ranks_device tests/scripts/lessons tests/compute/check_ranks \
