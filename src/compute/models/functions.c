@@ -95,8 +95,9 @@ static enum status open_map(const struct functions *f, const struct source *src,
                             const struct tools *on, struct model_map *z, struct err *err)
 {
     const struct fop_opts fo = {.pool = on->pool, .ctl = on->ctl, .precision = f->m->precision};
-    struct model drawn = *f->m;
+    struct model drawn;
 
+    model_alias(f->m, &drawn);
     drawn.seed = f->seed;
     return model_open(&drawn, f->columns, src, &fo, on->be, z, err);
 }

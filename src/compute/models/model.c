@@ -20,6 +20,14 @@ struct model *model_ref(struct model *m)
     return m;
 }
 
+void model_alias(const struct model *m, struct model *copy)
+{
+    const size_t first = offsetof(struct model, kind); /* behind refs */
+
+    memcpy((char *)copy + first, (const char *)m + first, sizeof *m - first);
+    copy->refs = 0;
+}
+
 void model_unref(struct model *m)
 {
     if (m == NULL || __atomic_sub_fetch(&m->refs, 1, __ATOMIC_ACQ_REL) > 0)

@@ -342,6 +342,9 @@ const struct model_ops *model_kind_points(void); /* the first one that keeps ind
 /* Thread-safe reference counts; the last unref frees the model.  NULL is fine for both. */
 struct model *model_ref(struct model *);
 void model_unref(struct model *);
+/* Copies a model for a caller who changes numbers in it: all arrays are still those of `m`, which
+ * has to outlive the copy; refs is 0.  Meanwhile others may take and give back references. */
+void model_alias(const struct model *m, struct model *copy);
 /* A copy with one reference, which the caller may still change before it hands it on; without the
  * state of a solver, but with that of classes, whose factors it shares.  NULL: NOMEM. */
 struct model *model_copy(struct model *, struct err *);

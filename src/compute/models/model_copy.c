@@ -24,7 +24,7 @@ struct model *model_copy(struct model *m, struct err *err)
 
     if (c == NULL)
         return NULL;
-    *c = *m;
+    model_alias(m, c);
     c->refs = 1;
     c->state = NULL; /* that of a solver which has ended; but classes are predicted from theirs */
     c->nstate = m->kind->classes ? m->nstate : 0;

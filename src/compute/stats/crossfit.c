@@ -270,12 +270,13 @@ static void interval_task(void *ctx, size_t task, size_t worker)
 enum status crossfit_at(const struct model *m, const struct source *src, const double *mean,
                         double *s, const struct tools *on, struct err *err)
 {
-    struct model folds = *m;
+    struct model folds;
     struct asked a = { .m = m, .n = src->n, .rows = rows_of(m), .mean = mean, .s = s };
     double *all = mem_calloc(m->ncv * m->t, (src->n + 1) * sizeof *all, "means of folds", err);
 
     if (all == NULL)
         return ST_NOMEM;
+    model_alias(m, &folds);
     folds.t = m->ncv * m->t;
     folds.w = m->cv_w;
     folds.spread = NULL;

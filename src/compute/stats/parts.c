@@ -29,7 +29,7 @@ size_t parts_count(const struct kernel *k, size_t *first)
 void parts_of(const struct model *m, const size_t *first, size_t n, size_t which,
               struct model_part *p)
 {
-    p->m = *m;
+    model_alias(m, &p->m);
     p->scale = which ? magnify : 1;
     for (size_t i = 1; i < n; i++) {
         const size_t w = kernel_place(&m->kernel, first[i]).weight;

@@ -141,8 +141,9 @@ enum status spread_at(const struct model *m, const struct source *src, double *s
     const struct fop_opts fo = {.pool = on->pool, .ctl = on->ctl, .precision = PREC_DOUBLE};
     const size_t n = src->n, c = m->nspread;
     struct model_map z = { .f = NULL };
-    struct model own = *m; /* with the hyperparameters of the scale */
+    struct model own; /* with the hyperparameters of the scale */
 
+    model_alias(m, &own);
     for (size_t i = 0; m->one_spread && i < m->t * n; i++)
         s[i] = exp(m->spread[i / n]);
     if (m->one_spread)
