@@ -57,7 +57,10 @@ longest = tests/campaign/faults tests/screens/allkeys tests/screens/ends tests/s
   tests/scripts/molecules/traps tests/compute/check_levels tests/compute/check_share \
   tests/scripts/suggest tests/check_resume tests/compute/check_memory tests/screens/matrix \
   tests/screens/signals tests/scripts/why tests/scripts/diagnosis tests/scripts/kernels \
-  tests/scripts/model tests/screens/desk tests/screens/hostile tests/house
+  tests/scripts/model tests/screens/desk tests/screens/hostile tests/house \
+  tests/campaign/cases tests/molecules/check_molecules \
+  tests/compute/check_features tests/check_import tests/compute/check_functions tests/check_screen \
+  tests/compute/check_dual tests/compute/check_inducing tests/compute/check_exact_op
 start_of_tests = check-TESTS recheck
 $(start_of_tests): TEST_LOGS := \
   $(foreach test,$(longest),$(filter $(test).log,$(TEST_LOGS))) \

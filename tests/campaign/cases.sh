@@ -60,7 +60,7 @@ if "$terminal" "$gpdesk" probe.gpd "wait:gpdesk>" type:quit end >probe 2>&1; the
     for how in close hup; do
         s=$how.gpd
         said=$("$terminal" "$gpdesk" $s "wait:gpdesk>" "type:$small" "wait:baselines:" \
-            "type:demo friedman1 n=20000; $long" "wait:20,000 rows" "wait:gpdesk>" $how end 2>&1)
+            "type:demo friedman1 n=20000; $long" "wait:20,000 rows" type:jobs wait:r2 $how end 2>&1)
         result $? "terminal gone in mid job ($how): the program ends" "$said"
         opens "terminal gone ($how)" $s r1
         ok "terminal gone ($how): the job is kept" grep -q '{"run":"r2"' opened
@@ -68,7 +68,7 @@ if "$terminal" "$gpdesk" probe.gpd "wait:gpdesk>" type:quit end >probe 2>&1; the
     ms=1000
     test "$all" = all && ms=10000
     said=$("$terminal" "$gpdesk" stop.gpd "wait:gpdesk>" "type:$small" "wait:baselines:" \
-        "type:demo friedman1 n=20000; $long" "wait:20,000 rows" "wait:gpdesk>" stop:$ms key:C \
+        "type:demo friedman1 n=20000; $long" "wait:20,000 rows" type:jobs wait:r2 stop:$ms key:C \
         type:quit end 2>&1)
     is "stopped for $ms ms in mid job, then quit" "$said" "exit 0"
     opens "stopped" stop.gpd r1
