@@ -121,11 +121,14 @@ static enum status emit_rows(struct emit *e, size_t r0, size_t r1, void *z, stru
     const size_t other = c->nseg && !c->seg[c->nseg - 1].fm
                              ? c->seg[c->nseg - 1].cols * e->real->lanes * e->real->size : 0;
     const size_t inputs = mem_lines(lanes * d * sizeof(double)), after = inputs + mem_lines(other);
-    const size_t end = after + mem_lines(cpu_scratch_bytes(c)),
-                 room = c->windows ? cpu_room_bytes(c, false) : 0;
+    const size_t end = after + mem_lines(cpu_scratch_bytes(c));
+    enum status rc = c->signs ? cpu_bits_need(c, err) : ST_OK;
+    if (rc != ST_OK) /* what follows reads the bits, which another thread may be making */
+        return rc;
+    const size_t room = c->windows ? cpu_room_bytes(c, false) : 0;
     char *work = mem_spare_take(&c->spares, end + room, "tile of features", err);
-    enum status rc = !work ? ST_NOMEM : c->signs ? cpu_bits_need(c, err) : ST_OK;
 
+    rc = work ? ST_OK : ST_NOMEM;
     if (work) {
         e->x = (double *)(void *)work;
         e->columns = work + inputs;

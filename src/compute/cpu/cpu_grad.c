@@ -88,10 +88,14 @@ static enum status windows_grad(struct cpu *c, size_t r0, size_t r1, const doubl
 {
     const size_t inputs = mem_lines(c->R * c->src->d * sizeof(double));
     const size_t end = inputs + mem_lines(cpu_scratch_bytes(c));
+    enum status rc = c->signs ? cpu_bits_need(c, err) : ST_OK;
+    if (rc != ST_OK) /* what follows reads the bits, which another thread may be making */
+        return rc;
     char *work = mem_spare_take(&c->spares, end + cpu_room_bytes(c, true),
                                 "tile of derivatives", err);
     double *x = (double *)(void *)work;
-    enum status rc = !work ? ST_NOMEM : c->signs ? cpu_bits_need(c, err) : ST_OK;
+
+    rc = work ? ST_OK : ST_NOMEM;
 
     for (size_t r = r0; rc == ST_OK && r < r1; r += c->R) {
         const struct simd_inputs in = {x, c->src->d, r1 - r < c->R ? r1 - r : c->R};
