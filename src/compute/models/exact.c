@@ -67,6 +67,7 @@ struct matrix_job {
     const double *P, *Q; /* from n x k */
     double *part;    /* tasks x nhp sums, added in the order of tasks */
     const struct ctl *ctl;
+    size_t done;     /* entries of K, atomic */
 };
 
 /* s_i s_j, the row factors of entry (i, j). */
@@ -100,22 +101,33 @@ static bool matrix_tile(const struct matrix_job *m, size_t j0, size_t j1)
     return true;
 }
 
+/* Tells, in the thread of the caller, how much of the lower triangle there is: entries that are no
+ * tiles take their time. */
+static void count_entries(struct matrix_job *m, size_t entries, size_t worker)
+{
+    const size_t n = m->r->n;
+    const size_t done = __atomic_add_fetch(&m->done, entries, __ATOMIC_RELAXED);
+
+    if (worker == 0 && m->r->pool)
+        ctl_tell(m->ctl, PHASE_KERNEL, done, n * (n + 1) / 2, NAN);
+}
+
 /* Columns j0 .. j1 of S K1 S + diag I, from the diagonal down. */
 static void matrix_task(void *ctx, size_t task, size_t worker)
 {
-    const struct matrix_job *m = ctx;
+    struct matrix_job *m = ctx;
     const struct exact_rows *r = m->r;
     const size_t n = r->n, d = r->d, j0 = task * TILE, j1 = j0 + TILE < n ? j0 + TILE : n;
 
-    (void)worker;
     if (ctl_stopped(m->ctl) || (kernel_tile_has(r->k) && matrix_tile(m, j0, j1)))
         return;
-    for (size_t j = j0; j < j1; j++) {
+    for (size_t j = j0; j < j1 && !ctl_stopped(m->ctl); j++) {
         const double *xj = r->X + j * d;
         m->K[j + j * n] = factor(r, j, j) * kernel_exact(r->k, r->hp, d, xj, xj, NULL) + m->diag;
         for (size_t i = j + 1; i < n; i++)
             m->K[i + j * n] = factor(r, i, j) *
                               kernel_exact(r->k, r->hp, d, r->X + i * d, xj, NULL);
+        count_entries(m, n - j, worker);
     }
 }
 
@@ -138,7 +150,7 @@ static void contract_tile(const struct matrix_job *m, size_t i0, size_t i1, size
     const size_t d = r->d;
     double grad[KERNEL_MAX_HP];
 
-    for (size_t j = j0; j < j1; j++)
+    for (size_t j = j0; j < j1 && !ctl_stopped(m->ctl); j++)
         for (size_t i = i0 > j ? i0 : j; i < i1; i++) {
             const double w = W[i - i0 + (j - j0) * ld] * factor(r, i, j) * (i == j ? 1.0 : 2.0);
             kernel_exact(r->k, r->hp, d, r->X + i * d, r->X + j * d, grad);
