@@ -4,7 +4,6 @@ if HAVE_HDF5
 backendexec_DATA += libgpdesk-hdf5.so
 CLEANFILES += libgpdesk-hdf5.so
 libgpdesk-hdf5.so: src/hdf5/module.c src/data/formats/hdf5_calls.h
-	$(AM_V_CCLD)$(CC) $(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) $(CPPFLAGS) $(AM_CFLAGS) \
-	  $(HDF5_CFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -shared \
-	  -o $@ $(top_srcdir)/src/hdf5/module.c $(LDFLAGS) $(HDF5_LIBS)
+	$(AM_V_CCLD)$(module_cc) $(HDF5_CFLAGS) -o $@ $(top_srcdir)/src/hdf5/module.c $(LDFLAGS) \
+	  $(HDF5_LIBS)
 endif

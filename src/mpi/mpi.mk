@@ -4,7 +4,6 @@ if HAVE_MPI
 backendexec_DATA += libgpdesk-mpi.so
 CLEANFILES += libgpdesk-mpi.so
 libgpdesk-mpi.so: src/mpi/module.c src/compute/ranks/crew.h src/base/status.h
-	$(AM_V_CCLD)$(CC) $(DEFS) $(DEFAULT_INCLUDES) $(AM_CPPFLAGS) $(CPPFLAGS) $(AM_CFLAGS) \
-	  $(MPI_CFLAGS) $(CFLAGS) -fPIC -fvisibility=hidden -shared \
-	  -o $@ $(top_srcdir)/src/mpi/module.c $(LDFLAGS) $(MPI_LIBS)
+	$(AM_V_CCLD)$(module_cc) $(MPI_CFLAGS) -o $@ $(top_srcdir)/src/mpi/module.c $(LDFLAGS) \
+	  $(MPI_LIBS)
 endif

@@ -372,14 +372,10 @@ static bool sniff(const struct inbuf *in)
 }
 
 static const struct import_option options[] = {
-    {.name = "inputs",
-     .type = IMPORT_WORD,
-     .flags = IMPORT_NEW_DATA,
-     .place = 6,
-     .field = offsetof(struct import_opts, inputs),
-     .help = "HDF5: the dataset of the inputs"},
-    {.name = NULL},
+    { .name = "inputs", .type = IMPORT_WORD, .flags = IMPORT_NEW_DATA, .place = 6,
+      .field = offsetof(struct import_opts, inputs), .help = "HDF5: the dataset of the inputs" },
+    { .name = NULL },
 };
 
 const struct format import_hdf5_format = {
-    .name = "HDF5", .sniff = sniff, .read = read_hdf5, .options = options};
+    .name = "HDF5", .sniff = sniff, .read = read_hdf5, .options = options };
