@@ -202,6 +202,29 @@ START_TEST(triangular_solves)
 }
 END_TEST
 
+/* A unit factor with -1 below the diagonal: every pivot is 1, and L^-1 has 2^(n-2) in a corner, so
+ * that the least eigenvalue of L L' is below 4^(2-n). */
+START_TEST(small_eigenvalues_behind_large_pivots)
+{
+    enum { N = 20 };
+    double L[N * N] = { 0.0 };
+    struct err err = { 0 };
+
+    for (size_t j = 0; j < N; j++)
+        for (size_t i = j; i < N; i++)
+            L[i + j * N] = i == j ? 1.0 : -1.0;
+    ck_assert_int_eq(blas_sound(NULL, N, L, N, 1e-6, &err), ST_NOT_PD);
+    ck_assert_ptr_nonnull(strstr(err.msg, "20 x 20"));
+    ck_assert_int_eq(blas_sound(NULL, N, L, N, 1e-20, NULL), ST_OK);
+    for (size_t j = 0; j < N; j++)
+        for (size_t i = j + 1; i < N; i++)
+            L[i + j * N] = 0.0;
+    ck_assert_int_eq(blas_sound(NULL, N, L, N, 1.0 - 1e-12, NULL), ST_OK);
+    ck_assert_int_eq(blas_sound(NULL, N, L, N, 1.0 + 1e-12, NULL), ST_NOT_PD);
+    ck_assert_int_eq(blas_sound(NULL, 0, L, N, 1.0, NULL), ST_OK);
+}
+END_TEST
+
 /* A task has as many columns as suits the threads: L is read seldom for few of them, and many have
  * enough to do. */
 START_TEST(tasks_of_columns)
@@ -579,6 +602,7 @@ int main(void)
     tcase_add_loop_test(t, cholesky, 0, NSIZES);
     tcase_add_test(t, cholesky_refuses);
     tcase_add_loop_test(t, triangular_solves, 0, NSIZES);
+    tcase_add_test(t, small_eigenvalues_behind_large_pivots);
     tcase_add_test(t, tasks_of_columns);
     tcase_add_loop_test(t, inverse, 0, NSIZES);
     tcase_add_loop_test(t, inverse_squares, 0, NSIZES);

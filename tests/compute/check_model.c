@@ -162,6 +162,60 @@ START_TEST(half_is_rescaled)
 }
 END_TEST
 
+/* Z'Z of 400 draws of 120 smooth functions, with each entry rounded to float: what sums in single
+ * precision leave of a Gram matrix of rank 30 or so. */
+static double *rounded_gram(size_t M)
+{
+    enum { ROWS = 400 };
+    double *Z = calloc(ROWS * M, sizeof *Z), *G = calloc(M * M, sizeof *G);
+
+    for (size_t i = 0; i < ROWS; i++)
+        for (size_t j = 0; j < M; j++) {
+            const double x = (double)i / ROWS, f = rng_normal(5, rng_stream(RNG_TEST, 11), j);
+            Z[i + j * ROWS] = sqrt(2.0 / (double)M) * cos(9.0 * f * x + (double)j);
+        }
+    blas_dgemm1(true, false, M, M, ROWS, 1.0, Z, ROWS, Z, ROWS, 0.0, G, M);
+    for (size_t j = 0; j < M; j++)
+        for (size_t i = 0; i <= j; i++)
+            G[i + j * M] = G[j + i * M] = (double)(float)G[i + j * M];
+    free(Z);
+    return G;
+}
+
+/* A factor at a ratio that rounding in the Gram matrix reaches is refused, by LAPACK's eigenvalues
+ * of the same matrix; among them factors all of whose pivots are large enough. */
+START_TEST(factors_that_rounding_spoils_are_refused)
+{
+    enum { M = 120 };
+    double *G = rounded_gram(M), *L = malloc(M * M * sizeof *L), diag[M], w[M];
+    size_t refused = 0, behind = 0, taken = 0;
+
+    for (size_t i = 0; i < M; i++)
+        diag[i] = G[i + i * M];
+    for (double ratio = 1e-8; ratio < 1e-4; ratio *= 1.05) {
+        double pivot = INFINITY;
+        memcpy(L, G, M * M * sizeof *L);
+        const enum status rc = model_refactor(NULL, M, L, diag, ratio, 0.0, NULL, NULL);
+        for (size_t i = 0; i < M; i++)
+            pivot = fmin(pivot, L[i + i * M] * L[i + i * M]);
+        memcpy(L, G, M * M * sizeof *L);
+        ck_assert_int_eq(blas_dsyevd(M, L, M, w, false, NULL), ST_OK);
+        const double least = w[0] + ratio;
+        if (rc == ST_OK)
+            ck_assert_double_ge(least, 0.4 * ratio);
+        else
+            ck_assert_double_lt(least, 0.5 * ratio);
+        taken += rc == ST_OK;
+        refused += rc != ST_OK;
+        behind += rc != ST_OK && least > 0.0 && pivot >= 0.5 * ratio;
+    }
+    ck_assert_uint_gt(taken, 20);
+    ck_assert_uint_gt(refused, 20);
+    ck_assert_uint_gt(behind, 0);
+    free(G), free(L);
+}
+END_TEST
+
 /* A Gram that is no Gram: the factor is found with a jitter, and the jitter is told. */
 START_TEST(indefinite_gram_gets_jitter)
 {
@@ -722,6 +776,7 @@ int main(void)
     tcase_add_test(t, effective_dimension_is_golden);
     tcase_add_test(t, half_is_rescaled);
     tcase_add_test(t, indefinite_gram_gets_jitter);
+    tcase_add_test(t, factors_that_rounding_spoils_are_refused);
     tcase_add_loop_test(t, big_exact_is_golden, 0, 2);
     tcase_add_loop_test(t, big_features_within_bounds, 0, 3);
     tcase_add_loop_test(t, big_descents_do_not_stall, 0, 2);

@@ -162,15 +162,6 @@ enum status dirichlet_take(struct dirichlet *d, size_t c, struct err *err)
 
 /* The regression of a class. */
 
-bool dirichlet_rounded(size_t M, const double *L, double added)
-{
-    double least = INFINITY;
-
-    for (size_t i = 0; i < M; i++)
-        least = fmin(least, L[i + i * M] * L[i + i * M]);
-    return least < 0.5 * added;
-}
-
 /* L L' = A + jitter I, with the least jitter that rounding needs; *added is it and rho. */
 static enum status factor(const struct dirichlet *d, double rho, double *L, double *added,
                           struct err *err)
@@ -185,8 +176,10 @@ static enum status factor(const struct dirichlet *d, double rho, double *L, doub
                 L[i + j * M] = d->G[i + j * M] + k * d->Gc[i + j * M];
             L[j + j * M] += *added;
         }
-        const enum status rc = blas_dpotrf(d->rows.on.pool, M, L, M, d->rows.on.ctl, NULL, err);
-        if (jitter > most || (rc != ST_NOT_PD && (rc != ST_OK || !dirichlet_rounded(M, L, *added))))
+        enum status rc = blas_dpotrf(d->rows.on.pool, M, L, M, d->rows.on.ctl, NULL, err);
+        if (rc == ST_OK && jitter <= most)
+            rc = blas_sound(d->rows.on.pool, M, L, M, 0.5 * *added, err);
+        if (jitter > most || rc != ST_NOT_PD)
             return rc;
         err_clear(err);
     }

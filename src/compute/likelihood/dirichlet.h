@@ -74,10 +74,6 @@ enum status dirichlet_best(const struct dirichlet *, const double within[2], dou
 enum status dirichlet_nmll(const struct dirichlet_rows *, const struct nmll_ask *,
                            const struct nmll_told *, struct err *);
 
-/* True if a pivot of the factor L (M x M) is below half of the least that was added to the
- * diagonal: without rounding none is below that. */
-bool dirichlet_rounded(size_t M, const double *L, double added);
-
 /* Probabilities: p[c n + i], the mean of the softmax of independent normal values with means and
  * variances of `classes` vectors of n, divided by the temperature.  Two classes by the integral in
  * one dimension, more by fixed draws; each row sums to 1.  The bits depend on nothing else. */

@@ -56,9 +56,10 @@ static enum status factor(const struct dirichlet_exact *d, size_t c, double ampl
         memcpy(L, d->K, n * n * sizeof *L);
         for (size_t i = 0; i < n; i++)
             L[i + i * n] += noise_of(d, i, c, of) / b2 + jitter;
-        const enum status rc = blas_dpotrf(d->pool, n, L, n, d->ctl, NULL, err);
-        if (jitter > most ||
-            (rc != ST_NOT_PD && (rc != ST_OK || !dirichlet_rounded(n, L, least + jitter))))
+        enum status rc = blas_dpotrf(d->pool, n, L, n, d->ctl, NULL, err);
+        if (rc == ST_OK && jitter <= most)
+            rc = blas_sound(d->pool, n, L, n, 0.5 * (least + jitter), err);
+        if (jitter > most || rc != ST_NOT_PD)
             return rc;
         err_clear(err);
     }

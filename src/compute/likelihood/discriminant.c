@@ -117,8 +117,10 @@ enum status discriminant_at(struct discriminant *d, double lambda, double *W, do
     for (size_t j = 0; j < M; j++)
         d->L[j + j * M] += lambda;
     enum status rc = blas_dpotrf(pool, M, d->L, M, d->rows.on.ctl, NULL, err);
-    if (rc == ST_OK && dirichlet_rounded(M, d->L, lambda))
-        rc = err_set(err, ST_NOT_PD, "rounding is larger than the prior precision %g", lambda);
+    if (rc == ST_OK)
+        rc = blas_sound(pool, M, d->L, M, 0.5 * lambda, err);
+    if (rc == ST_NOT_PD)
+        err_set(err, rc, "rounding is larger than the prior precision %g", lambda);
     if (rc != ST_OK)
         return rc;
     memcpy(W, d->mean, d->C * M * sizeof *W);

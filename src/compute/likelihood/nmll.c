@@ -487,8 +487,7 @@ enum status nmll_eig_for_tests(struct fop *f, const double *y, bool want_eigen,
 }
 
 /* A = L L': log|A| = 2 sum log L_ii, w = L'^-1 L^-1 g, and with invert A^-1 by dpotri.  Cholesky
- * factors of positive definite matrices are backward stable without pivoting.  The squares of L_ii
- * are the pivots of the test. */
+ * factors of positive definite matrices are backward stable without pivoting. */
 enum status nmll_chol(struct nmll_chol *p, double *A, const struct ctl *ctl, struct err *err)
 {
     struct pool *pool = p->pool;
@@ -498,14 +497,15 @@ enum status nmll_chol(struct nmll_chol *p, double *A, const struct ctl *ctl, str
 
     if (rc != ST_OK)
         return rc;
+    rc = blas_sound(pool, M, A, M, nmll_pivot_share * ratio, err);
+    if (rc == ST_NOT_PD)
+        err_set(err, rc, "rounding in the %zu x %zu matrix is as large as the noise (ratio %.3g)",
+                M, M, ratio);
+    if (rc != ST_OK)
+        return rc;
     p->logdet = 0.0;
-    for (size_t i = 0; i < M; i++) {
-        const double l = A[i + i * M];
-        if (l * l < nmll_pivot_share * ratio)
-            return err_set(err, ST_NOT_PD, "rounding in the %zu x %zu matrix is as large as the "
-                           "noise (ratio %.3g)", M, M, ratio);
-        p->logdet += 2.0 * log(l);
-    }
+    for (size_t i = 0; i < M; i++)
+        p->logdet += 2.0 * log(A[i + i * M]);
     memcpy(p->w, g, t * M * sizeof *g);
     rc = blas_dtrsm(pool, false, M, t, A, M, p->w, M, err);
     if (rc == ST_OK)

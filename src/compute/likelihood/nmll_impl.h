@@ -17,8 +17,8 @@ struct nmll_chol {
     double logdet, trace;                         /* out: log|A1|, tr A1^-1 (0 without invert) */
     double quad[TARGETS_MOST], wtw[TARGETS_MOST]; /* out: g'w, w'w */
 };
-/* Factorises A1 (lower triangle, leading dimension M) in place.  NOT_PD when a pivot fails the test
- * of nmll_pivot_share. */
+/* Factorises A1 (lower triangle, leading dimension M) in place.  NOT_PD when a pivot or an
+ * eigenvalue fails the test of nmll_pivot_share (blas_sound). */
 enum status nmll_chol(struct nmll_chol *, double *A1, const struct ctl *, struct err *);
 
 /* When G is positive semidefinite every pivot of G + ratio I is at least the ratio (a pivot is a

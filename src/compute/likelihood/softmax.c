@@ -331,6 +331,7 @@ size_t softmax_factors_of(size_t classes)
 static enum status factor(const struct softmax *s, double prior, double *L, struct err *err)
 {
     const size_t M = s->M;
+    const double most = 1e-4 * (double)s->n;
     double jitter = 0.0;
 
     blas_mirror(0, M, 0, M, L, M); /* the upper triangle keeps the sums */
@@ -345,7 +346,9 @@ static enum status factor(const struct softmax *s, double prior, double *L, stru
             L[j + j * M] = diagonal[j] + prior + jitter;
         }
         rc = blas_dpotrf(s->rows.on.pool, M, L, M, s->rows.on.ctl, NULL, err);
-        if (rc != ST_NOT_PD || jitter > 1e-4 * (double)s->n)
+        if (rc == ST_OK && jitter <= most)
+            rc = blas_sound(s->rows.on.pool, M, L, M, 0.5 * (prior + jitter), err);
+        if (rc != ST_NOT_PD || jitter > most)
             break;
         jitter = jitter > 0.0 ? 10.0 * jitter : 1e-10 * (double)s->n;
         err_clear(err);

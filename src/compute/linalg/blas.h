@@ -93,6 +93,12 @@ enum status blas_dpotri(struct pool *, size_t n, double *A, size_t lda, struct e
 enum status blas_inverse_squares(struct pool *, size_t n, const double *L, size_t ldl, double *sum,
                                  const struct ctl *, struct err *);
 size_t blas_inverse_columns(size_t n);
+/* NOT_PD where a pivot of the factor L (n x n), or an eigenvalue of L L', is found below `least`.
+ * A matrix without negative eigenvalues that had more than that added to its diagonal has neither,
+ * so that rounding has made it indefinite by about as much.  The pivots alone do not show it: all
+ * of them may be large at an eigenvalue that is next to none.  Eight triangular solves. */
+enum status blas_sound(struct pool *, size_t n, const double *L, size_t ldl, double least,
+                       struct err *err);
 /* Symmetric eigenproblem A = U diag(w) U' (n x n), w ascending.  Reads the lower triangle, which is
  * overwritten; with want_vectors U (columns) overwrites A.  Single-threaded. */
 enum status blas_dsyevd(size_t n, double *A, size_t lda, double *w, bool want_vectors,

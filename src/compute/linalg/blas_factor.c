@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "compute/backend.h"
 #include "compute/linalg/blas_kernels.h"
+#include "compute/rng.h"
 
 #include <float.h>
 #include <math.h>
@@ -211,6 +212,70 @@ enum status blas_inverse_squares(struct pool *pool, size_t n, const double *L, s
             rc = err_set(err, ST_CANCELLED, "stopped");
     }
     free(X);
+    return rc;
+}
+
+/* w = (L L')^-1 v. */
+static enum status solve_both(struct pool *pool, size_t n, const double *L, size_t ldl,
+                              const double *v, double *w, struct err *err)
+{
+    memcpy(w, v, n * sizeof *w);
+    const enum status rc = blas_dtrsm(pool, false, n, 1, L, ldl, w, n, err);
+    return rc == ST_OK ? blas_dtrsm(pool, true, n, 1, L, ldl, w, n, err) : rc;
+}
+
+/* An upper bound of the least eigenvalue of L L': no Ritz value of its inverse is above the
+ * inverse's largest eigenvalue, and a few Lanczos steps from a random vector come close to one that
+ * lies apart (Golub & Van Loan 2013, 10.1). */
+static enum status least_bound(struct pool *pool, size_t n, const double *L, size_t ldl,
+                               double *bound, struct err *err)
+{
+    enum { STEPS = 4 };
+    const uint64_t stream = rng_stream(RNG_LEAST, 0);
+    double d[STEPS], e[STEPS], low, most, *room = mem_calloc(3 * n, sizeof *room, "vectors", err);
+    double *u = room, *v = room ? u + n : NULL, *w = room ? v + n : NULL;
+    enum status rc = room ? ST_OK : ST_NOMEM;
+    size_t k = 0;
+
+    for (size_t i = 0; rc == ST_OK && i < n; i++)
+        v[i] = (rng_u64(0, stream, i) & 1 ? 1.0 : -1.0) / sqrt((double)n);
+    while (rc == ST_OK && k < STEPS) {
+        rc = solve_both(pool, n, L, ldl, v, w, err);
+        d[k] = blas_ddot(n, v, w);
+        blas_daxpy(n, -d[k], v, w);
+        blas_daxpy(n, k > 0 ? -e[k - 1] : 0.0, u, w);
+        e[k] = blas_dnrm2(n, w);
+        const bool apart = e[k] > 4.0 * DBL_EPSILON * fabs(d[k]);
+        k++;
+        if (!apart) /* the inverse keeps what the vectors span */
+            break;
+        blas_dscal(n, 1.0 / e[k - 1], w);
+        double *const next = u;
+        u = v, v = w, w = next;
+    }
+    if (rc == ST_OK)
+        rc = blas_tridiag_ends(k, d, e, &low, &most, err);
+    if (rc == ST_OK)
+        *bound = 1.0 / most;
+    free(room);
+    return rc;
+}
+
+enum status blas_sound(struct pool *pool, size_t n, const double *L, size_t ldl, double least,
+                       struct err *err)
+{
+    double bound = INFINITY;
+    enum status rc = ST_OK;
+
+    if (!(least > 0.0) || n == 0)
+        return ST_OK;
+    for (size_t i = 0; i < n; i++)
+        bound = fmin(bound, L[i + i * ldl] * L[i + i * ldl]);
+    if (bound >= least)
+        rc = least_bound(pool, n, L, ldl, &bound, err);
+    if (rc == ST_OK && bound < least)
+        rc = err_set(err, ST_NOT_PD, "rounding in the %zu x %zu matrix is as large as the noise",
+                     n, n);
     return rc;
 }
 

@@ -145,22 +145,16 @@ static void restore_tile(void *ctx, size_t task, size_t worker)
         s->G[i + i * M] = s->diag[i] + s->plus;
 }
 
-/* L L' = G + (ratio + jitter) I.  The least pivot tells whether rounding has made G indefinite by
- * about the noise: without rounding no pivot is below the ratio. */
+/* L L' = G + (ratio + jitter) I. */
 enum status model_refactor(struct pool *pool, size_t M, double *L, const double *diag,
                            double ratio, double jitter, const struct ctl *ctl, struct err *err)
 {
     const size_t t = blas_tiles(M, RESTORE);
     struct restore back = { L, diag, M, ratio + jitter };
-    double pivot = INFINITY;
 
     pool_run(pool, t * (t + 1) / 2, restore_tile, &back);
     enum status rc = blas_dpotrf(pool, M, L, M, ctl, NULL, err);
-    for (size_t i = 0; rc == ST_OK && i < M; i++)
-        pivot = fmin(pivot, L[i + i * M] * L[i + i * M]);
-    if (rc == ST_OK && pivot < 0.5 * ratio)
-        rc = err_set(err, ST_NOT_PD, "rounding is as large as the noise");
-    return rc;
+    return rc == ST_OK ? blas_sound(pool, M, L, M, 0.5 * ratio, err) : rc;
 }
 
 enum status model_gram(struct fop *f, size_t t, const double *y, struct gram_factor *g,
