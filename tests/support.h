@@ -17,6 +17,14 @@
         told_check ? (void)0 : (told_check = true, (_mark_point)(file, line));                     \
     })
 
+/* So many draws of a test whose bounds follow from their number: a quarter under a sanitizer, to
+ * which one draw is like the next. */
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#define SUPPORT_DRAWS(n) ((n) / 4)
+#else
+#define SUPPORT_DRAWS(n) (n)
+#endif
+
 struct Suite;
 /* Runs the suite with TAP on stdout; returns main's exit status.  Frees the suite. */
 int support_run(struct Suite *);

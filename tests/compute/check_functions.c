@@ -150,7 +150,7 @@ END_TEST
  * features are exact. */
 START_TEST(test_golden_moments)
 {
-    enum { S = 1000 };
+    enum { S = SUPPORT_DRAWS(1000) };
     struct golden g = golden();
     size_t rows, cols;
     double *both = support_golden("pathwise_mean_cov", &rows, &cols), mean[T], C[T * T];
@@ -196,7 +196,7 @@ static void prob_make(struct prob *p)
  * of the estimates of many seeds. */
 START_TEST(test_predicted_moments)
 {
-    enum { SEEDS = 200, S = 60 };
+    enum { SEEDS = 200, S = SUPPORT_DRAWS(60) };
     const size_t seeds = _i == 2 ? SEEDS : 40;
     struct prob p;
     double mean[2 * NEW], var[2 * NEW], got[2][SEEDS][NEW];
@@ -401,7 +401,7 @@ enum { WAYS = sizeof ways / sizeof *ways };
  * prior variance is added.  sdd ends after its 200 products, two digits from the end. */
 START_TEST(test_variances)
 {
-    enum { S = 800 };
+    enum { S = SUPPORT_DRAWS(800) };
     struct prob p;
     double mean[2 * NEW], var[2 * NEW], want[2 * NEW], same[2 * NEW];
     const struct tools on = alone();
@@ -463,7 +463,7 @@ END_TEST
 /* The golden posterior by functions that a Cholesky factor and conjugate gradients solve for. */
 START_TEST(test_golden_solved)
 {
-    enum { S = 1000 };
+    enum { S = SUPPORT_DRAWS(1000) };
     struct golden g = golden();
     size_t rows, cols;
     double *both = support_golden("pathwise_mean_cov", &rows, &cols), mean[T], C[T * T];
