@@ -52,10 +52,13 @@ static bool cpu_runs(const struct simd *s)
     return s == &simd_portable;
 }
 
+/* Written once: threads that ask in their inner loops would take the line from each other. */
 const struct simd *cpu_simd_now(void)
 {
-    const struct simd *s = atomic_load(&chosen);
+    const struct simd *s = atomic_load_explicit(&chosen, memory_order_acquire);
 
+    if (s)
+        return s;
     for (size_t i = 0; !s; i++)
         if (cpu_runs(cpu_table(i)))
             s = cpu_table(i);
