@@ -188,6 +188,10 @@ run -q -s e.gpd -e "demo robot n=600 seed=7; split test=20% seed=7; $fit; predic
 ok "a small session ($(wc -c <e.gpd) bytes)" test "$(wc -c <e.gpd)" -lt 400000 # the factor: 924,960
 run -q -s e.gpd -e 'plot slice out=s2.csv'
 ok "has the bands of a plot" cmp s1.csv s2.csv
+run -q -s e.gpd -e score
+run -s e.gpd -e 'plot parity'
+has "a plot after another start knows that the run was scored" "$out$err" \
+    'keeps the scores of this run and *not its predictions'
 run -q -s e.gpd -e 'predict out=e2.csv'
 ok "has the bits of its predictions" cmp e1.csv e2.csv
 awk 'BEGIN { srand(9); print "a,b,y"; for (i = 0; i < 200; i++) { a = rand(); b = rand()

@@ -365,7 +365,10 @@ struct figure *plots_no_prediction(const char *name, const struct run *r, bool s
     if (!r)
         return plots_nothing(name, "There is no fit yet. try: fit, then score", err);
     if (!plots_prediction(r))
-        return plots_nothing(name, "This run has not been scored yet. try: score", err);
+        return plots_nothing(name, r->has_score ? "The session keeps the scores of this run and "
+                                                  "not its predictions. try: score"
+                                                : "This run has not been scored yet. try: score",
+                             err);
     if (plots_prediction(r)->classes)
         return of_classes(name, true) ? NULL
                : plots_nothing(name, "This plot is of two classes or of numbers, and this run "
