@@ -225,6 +225,20 @@ START_TEST(small_eigenvalues_behind_large_pivots)
 }
 END_TEST
 
+/* The same with 1,100 columns: 2^1098 is no double, and the factor is refused. */
+START_TEST(eigenvalues_below_all_numbers)
+{
+    enum { N = 1100 };
+    double *L = malloc((size_t)N * N * sizeof *L);
+
+    for (size_t j = 0; j < N; j++)
+        for (size_t i = 0; i < N; i++)
+            L[i + j * N] = i == j ? 1.0 : i > j ? -1.0 : 0.0;
+    ck_assert_int_eq(blas_sound(NULL, N, L, N, 1e-6, NULL), ST_NOT_PD);
+    free(L);
+}
+END_TEST
+
 /* A task has as many columns as suits the threads: L is read seldom for few of them, and many have
  * enough to do. */
 START_TEST(tasks_of_columns)
@@ -603,6 +617,7 @@ int main(void)
     tcase_add_test(t, cholesky_refuses);
     tcase_add_loop_test(t, triangular_solves, 0, NSIZES);
     tcase_add_test(t, small_eigenvalues_behind_large_pivots);
+    tcase_add_test(t, eigenvalues_below_all_numbers);
     tcase_add_test(t, tasks_of_columns);
     tcase_add_loop_test(t, inverse, 0, NSIZES);
     tcase_add_loop_test(t, inverse_squares, 0, NSIZES);

@@ -224,9 +224,9 @@ static enum status solve_both(struct pool *pool, size_t n, const double *L, size
     return rc == ST_OK ? blas_dtrsm(pool, true, n, 1, L, ldl, w, n, err) : rc;
 }
 
-/* An upper bound of the least eigenvalue of L L': no Ritz value of its inverse is above the
- * inverse's largest eigenvalue, and a few Lanczos steps from a random vector come close to one that
- * lies apart (Golub & Van Loan 2013, 10.1). */
+/* An upper bound of the least eigenvalue of L L' (in: its least pivot): no Ritz value of the
+ * inverse is above the inverse's largest eigenvalue, and a few Lanczos steps from a random vector
+ * come close to one that lies apart (Golub & Van Loan 2013, 10.1). */
 static enum status least_bound(struct pool *pool, size_t n, const double *L, size_t ldl,
                                double *bound, struct err *err)
 {
@@ -245,6 +245,10 @@ static enum status least_bound(struct pool *pool, size_t n, const double *L, siz
         blas_daxpy(n, -d[k], v, w);
         blas_daxpy(n, k > 0 ? -e[k - 1] : 0.0, u, w);
         e[k] = blas_dnrm2(n, w);
+        if (rc == ST_OK && !isfinite(d[k] + e[k])) { /* no number is as small as the eigenvalue */
+            *bound = 0.0;
+            break;
+        }
         const bool apart = e[k] > 4.0 * DBL_EPSILON * fabs(d[k]);
         k++;
         if (!apart) /* the inverse keeps what the vectors span */
@@ -253,9 +257,9 @@ static enum status least_bound(struct pool *pool, size_t n, const double *L, siz
         double *const next = u;
         u = v, v = w, w = next;
     }
-    if (rc == ST_OK)
+    if (rc == ST_OK && *bound > 0.0)
         rc = blas_tridiag_ends(k, d, e, &low, &most, err);
-    if (rc == ST_OK)
+    if (rc == ST_OK && *bound > 0.0)
         *bound = 1.0 / most;
     free(room);
     return rc;
