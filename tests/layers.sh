@@ -44,7 +44,7 @@ verdict 'no relative include' "$bad"
 
 foreign 'BLAS and LAPACK' '(.*/)?(cblas|lapacke|openblas_config|f77blas)[a-z_]*\.h' \
     'src/compute/linalg/blas\.c'
-foreign 'the GNU Scientific Library' 'gsl/' 'src/compute/kernels/matern\.c'
+foreign 'the GNU Scientific Library' 'gsl/' 'src/compute/(kernels/matern|tuners/tune_line)\.c'
 foreign 'LIBSVM' '(libsvm/)?svm\.h' 'src/compute/models/classes/csvc\.c'
 foreign 'NLopt' 'nlopt' 'src/compute/(tuners/)?[a-z_]*\.c'
 # As a format of tables, SQLite reads bytes in memory and touches no file.

@@ -257,6 +257,61 @@ START_TEST(sample_then_all_rows)
 }
 END_TEST
 
+/* Of many rows the descent in one hyperparameter goes by values alone.  Where it ends, no value of a
+ * fine grid around it is less, by the likelihood itself; with the optimum beyond a bound (1, 2) it
+ * ends there; and it makes no more evaluations than it may (3). */
+START_TEST(many_rows_end_at_the_least_value)
+{
+    enum { ROWS = 4500, FEATURES = 64 };
+    static const struct tune_bound bounds[] = { { .lo = 0.0 }, { .lo = 4, .hi = 20 },
+                                                { .lo = 0.2, .hi = 0.5 }, { .lo = 0.0 } };
+    double *X = malloc(ROWS * sizeof *X), *y = malloc(ROWS * sizeof *y);
+    struct source_array src;
+    struct kernel k = parse("rbf");
+    struct tune_opts o = options(FEATURES);
+    struct tune_result res;
+
+    for (size_t i = 0; i < ROWS; i++) {
+        X[i] = rng_normal(33, rng_stream(RNG_TEST, 1), i);
+        y[i] = 1.3 * sin(1.5 * X[i]) + 0.3 * rng_normal(33, rng_stream(RNG_TEST, 2), i);
+    }
+    source_array_init(&src, X, ROWS, 1, 1);
+    o.precision = PREC_DOUBLE;
+    o.hp[0] = bounds[_i];
+    o.max_evals = _i == 3 ? 14 : 0;
+    ck_assert_int_eq(tune_run(&k, &src.base, y, &o, &(struct tools){backend_cpu(), NULL, NULL},
+                              &res, NULL), ST_OK);
+    ck_assert(!res.best.subsampled);
+    ck_assert_msg((res.at_lower & 1u) == (_i == 1), "%g", res.best.hp[0]);
+    ck_assert_msg((res.at_upper & 1u) == (_i == 2), "%g %g", res.best.hp[0], res.best.nmll);
+    ck_assert_uint_le(res.evaluations, _i == 3 ? 14 : 50);
+    struct featmap *map = featmap_new(&k, 1, FEATURES, o.seed, NULL);
+    struct fop *f = fop_new(backend_cpu(), map, &src.base,
+                            &(struct fop_opts){ .precision = PREC_DOUBLE }, NULL);
+    for (int i = -40; i <= 40 && _i < 3; i++) {
+        const double l = res.best.hp[0] * exp(0.005 * i);
+        const struct nmll_bounds within = { { tune_amplitude_range[0], tune_amplitude_range[1] },
+                                            { tune_noise_range[0], tune_noise_range[1] } };
+        struct nmll_ask ask = { .y = y, .hp = &l, .nhp = 1, .scale = NMLL_BEST, .amplitude = 1.0,
+                                .noise = 0.3, .within = &within };
+        double v, amplitude, noise;
+        if (_i > 0 && (l < bounds[_i].lo || l > bounds[_i].hi))
+            continue;
+        ck_assert_int_eq(nmll_features(f, &ask, &(struct nmll_told){ .value = &v,
+                                                                     .amplitude = &amplitude,
+                                                                     .noise = &noise },
+                                       NULL, NULL), ST_OK);
+        ck_assert_double_ge(v, res.best.nmll - 5e-6 * ROWS);
+        if (i == 0)
+            ck_assert_double_le(fabs(v - res.best.nmll), 1e-4);
+    }
+    fop_free(f);
+    featmap_free(map);
+    tune_result_free(&res);
+    free(X), free(y);
+}
+END_TEST
+
 /* By probes: the descent ends where they cannot tell a further step's gain, says so, and has lost
  * no more than that; exactly the same problem takes more steps. */
 START_TEST(probes_end_at_a_tie)
@@ -846,6 +901,7 @@ int main(void)
     tcase_add_loop_test(t, exact_optimum_is_golden, 0, 3);
     tcase_add_loop_test(t, methods_find_the_optimum, 0, 5);
     tcase_add_test(t, sample_then_all_rows);
+    tcase_add_loop_test(t, many_rows_end_at_the_least_value, 0, 4);
     tcase_add_loop_test(t, never_worse_than_the_start, 0, 2);
     tcase_add_loop_test(t, starts_beside_a_sample, 0, 3);
     tcase_add_test(t, better_starts_are_polished);

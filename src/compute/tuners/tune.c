@@ -249,6 +249,16 @@ static enum status run_search(struct tune_job *job, struct err *err)
     return t->search(job, err);
 }
 
+/* A descent on all rows and columns. */
+static enum status descend_full(struct tune_job *job, const struct tune_point *from,
+                                size_t max_evals, struct err *err)
+{
+    if (job->opts->objective != TUNE_NMLL)
+        return tune_descend_free(job, from, true, TUNE_SIMPLEX, 0.04, max_evals, err);
+    return tune_line_suits(job) ? tune_line(job, from, max_evals, err)
+                                : tune_descend(job, from, true, max_evals, err);
+}
+
 /* The polish: a descent on all rows and columns from the best point of the search. */
 static enum status run_polish(struct tune_job *job, struct err *err)
 {
@@ -271,10 +281,8 @@ static enum status run_polish(struct tune_job *job, struct err *err)
         if (!isfinite(from.score))
             from.noise = sqrt(job->within.noise[0] * job->within.noise[1]);
     }
-    if (job->opts->polish && job->opts->objective != TUNE_NMLL)
-        return tune_descend_free(job, &from, true, TUNE_SIMPLEX, 0.04, polish_share(job), err);
     if (job->opts->polish)
-        return tune_descend(job, &from, true, polish_share(job), err);
+        return descend_full(job, &from, polish_share(job), err);
     tune_from_hp(job, from.hp, u);
     if (!from.subsampled)
         return ST_OK;
@@ -312,9 +320,7 @@ static enum status compare_start(struct tune_job *job, struct err *err)
     if (rc == ST_OK && p.se > 0.0 && before.se > 0.0)
         tie = nmll_slq_difference(job->nprobes, job->terms, job->other_terms);
     if (rc == ST_OK && p.score < before.score - tie && job->opts->polish)
-        rc = job->opts->objective != TUNE_NMLL
-                 ? tune_descend_free(job, &p, true, TUNE_SIMPLEX, 0.04, 10, err)
-                 : tune_descend(job, &p, true, 10, err);
+        rc = descend_full(job, &p, 10, err);
     return rc;
 }
 
@@ -338,7 +344,7 @@ static enum status run_rounds(struct tune_job *job, struct err *err)
         if (rc != ST_OK || !moved)
             break;
         job->res->rounds++;
-        rc = tune_descend(job, &p, true, polish_share(job), err);
+        rc = descend_full(job, &p, polish_share(job), err);
     }
     return rc;
 }

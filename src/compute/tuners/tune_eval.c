@@ -65,6 +65,17 @@ bool tune_profiles_full(const struct tune_job *job)
     return (!job->kind->joint && !job->opts->approx) || !job->have_low;
 }
 
+bool tune_is_smooth(const struct tune_job *job)
+{
+    return (job->kind->in_double || job->full.precision == PREC_DOUBLE) &&
+           job->full.n < TUNE_MANY_ROWS;
+}
+
+double tune_tolerance(const struct tune_job *job)
+{
+    return (tune_is_smooth(job) ? 1e-9 : 5e-6) * (double)job->full.n;
+}
+
 /* Evaluation. */
 
 const char *const tune_objective_words[] = { "nmll", "loo", "validation", NULL };

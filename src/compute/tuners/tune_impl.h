@@ -10,7 +10,7 @@
 #include "compute/models/tuning.h"
 #include "compute/tuners/tune.h"
 
-enum { TUNE_DEFAULT_EVALS = 30, TUNE_MANY_EVALS = 90 };
+enum { TUNE_DEFAULT_EVALS = 30, TUNE_MANY_EVALS = 90, TUNE_MANY_ROWS = 4000 };
 
 /* Rows of a level that were taken from another, copied once, with the targets and row factors. */
 struct tune_rows {
@@ -72,6 +72,16 @@ bool tune_profiles_full(const struct tune_job *);
  * evaluations, which are recorded in the job. */
 enum status tune_descend(struct tune_job *, const struct tune_point *from, bool full,
                          size_t max_evals, struct err *);
+/* The same in a single hyperparameter by values alone, which takes less time (tune_line.c): on all
+ * rows and columns.  tune_line_suits: whether it can be asked for. */
+bool tune_line_suits(const struct tune_job *);
+enum status tune_line(struct tune_job *, const struct tune_point *from, size_t max_evals,
+                      struct err *);
+/* The value of the full level is computed to double precision, and so quickly that its optimum is
+ * found to as many digits as it has.  Single precision makes the value rough below about 4e-6 nats
+ * a row. */
+bool tune_is_smooth(const struct tune_job *);
+double tune_tolerance(const struct tune_job *); /* of the value at which a descent ends, nats */
 /* Descends without gradients: by the simplex of Nelder & Mead, or by Powell's BOBYQA, which models
  * the objective by a quadratic (with a single free hyperparameter the simplex is used). */
 enum tune_free { TUNE_SIMPLEX, TUNE_BOBYQA };

@@ -70,17 +70,6 @@ static bool descent_eval(struct descent *d, const double *x, double *f, double *
     return isfinite(p.nmll);
 }
 
-/* True when the value is smooth to double precision.  Single precision features make it rough below
- * about 4e-6 nats a row. */
-static bool smooth(const struct tune_job *job)
-{
-    return job->kind->in_double || job->full.precision == PREC_DOUBLE;
-}
-static double value_tolerance(const struct tune_job *job)
-{
-    return (smooth(job) && job->full.n < 4000 ? 1e-9 : 5e-6) * (double)job->full.n;
-}
-
 /* The number of evaluations without improvement that ends a descent.  A line search may need more
  * for a sum or product, where one hyperparameter (a period) can be far stiffer than the others. */
 enum { STALE = 3, STALE_SUM = 10 };
@@ -149,7 +138,7 @@ static double objective(unsigned n, const double *x, double *grad, void *ctx)
                 grad[i] = d->scale * d->g[i] + (x[i] - d->x[i]);
             return d->scale * (d->f + fabs(d->f) + 1e3);
         }
-        const double tol = value_tolerance(d->job), more = promise(d, x, g);
+        const double tol = tune_tolerance(d->job), more = promise(d, x, g);
         const bool tie = tied(d, x, g, f, more);
         memcpy(d->x, x, n * sizeof *x);
         memcpy(d->g, g, n * sizeof *g);
@@ -242,7 +231,7 @@ static enum status descent_run(struct descent *d, double *x, size_t max_evals)
         const bool out = (x[i] <= lo[i] && d->g[i] > 0.0) || (x[i] >= hi[i] && d->g[i] < 0.0);
         gmax = fmax(gmax, out ? 0.0 : fabs(d->g[i]));
     }
-    const double tol = value_tolerance(d->job);
+    const double tol = tune_tolerance(d->job);
     if (gmax * 1e-4 < 0.1 * tol || max_evals < 2)
         return ST_OK;
     d->scale = (d->joint ? 0.1 : 0.03) / gmax;
@@ -254,7 +243,7 @@ static enum status descent_run(struct descent *d, double *x, size_t max_evals)
     nlopt_set_upper_bounds(d->opt, hi);
     nlopt_set_maxeval(d->opt, (int)max_evals);
     nlopt_set_ftol_abs(d->opt, tol * d->scale);
-    nlopt_set_xtol_abs1(d->opt, smooth(d->job) && d->job->full.n < 4000 ? 1e-9 : 1e-4);
+    nlopt_set_xtol_abs1(d->opt, tune_is_smooth(d->job) ? 1e-9 : 1e-4);
     /* Its failures (roundoff, line search) end the descent; the trace holds the best point. */
     const nlopt_result why = nlopt_optimize(d->opt, x, &minf);
     if (d->full && why == NLOPT_MAXEVAL_REACHED)

@@ -14,5 +14,6 @@ libcompute_a_SOURCES += \
   src/compute/tuners/tune.h \
   src/compute/tuners/tune_eval.c \
   src/compute/tuners/tune_impl.h \
+  src/compute/tuners/tune_line.c \
   src/compute/tuners/tune_nlopt.c \
   src/compute/tuners/tuner.c
