@@ -225,6 +225,14 @@ enum status fop_set(struct fop *f, const double *hp, struct err *err)
     return fop_goes_on(f, rc, err) ? ST_OK : rc;
 }
 
+double *fop_take_formed(struct fop *f)
+{
+    double *G = f->formed ? gram_take(f->formed) : NULL;
+
+    f->formed = NULL;
+    return G;
+}
+
 const double *fop_formed(const struct fop *f, size_t *ld)
 {
     *ld = f->formed ? f->formed->ld : 0;

@@ -82,6 +82,9 @@ enum status fop_gram_of(struct fop *, size_t ny, const double *y, double *G, dou
 enum status fop_form(struct fop *, const struct ctl *, struct err *);
 /* The formed matrix, M columns with leading dimension *ld, both triangles; NULL: none. */
 const double *fop_formed(const struct fop *, size_t *ld);
+/* Takes the formed matrix from the operator, which makes features anew from then on: M x M, both
+ * triangles; the caller frees it.  NULL: none. */
+double *fop_take_formed(struct fop *);
 /* C = Z'D (M x M, not symmetric, column-major) with D = dZ / dlog hp[ihp], for the gradient 6.6.
  * Sums as in fop_gram. */
 enum status fop_dgram(struct fop *, size_t ihp, double *C, const struct ctl *, struct err *);

@@ -53,6 +53,17 @@ enum status gram_new(struct gram **out, size_t M, struct err *err)
     return ST_OK;
 }
 
+double *gram_take(struct gram *g)
+{
+    double *A = g->A;
+
+    for (size_t j = 1; j < g->M; j++)
+        memmove(A + j * g->M, A + j * g->ld, g->M * sizeof *A);
+    g->A = NULL;
+    gram_free(g);
+    return A;
+}
+
 void gram_free(struct gram *g)
 {
     if (!g)

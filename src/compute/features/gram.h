@@ -16,6 +16,7 @@ struct gram {
 };
 enum status gram_new(struct gram **, size_t M, struct err *);
 void gram_free(struct gram *); /* NULL is fine */
+double *gram_take(struct gram *); /* frees all but the matrix, M x M, which the caller frees */
 size_t gram_bytes(size_t M, size_t k); /* for products with k right-hand sides */
 /* W = A P for k vectors of M; reads one triangle, once.  The same bits for any number of
  * threads. */

@@ -336,6 +336,28 @@ static enum status begin(struct fit *ft, const struct precond *pre, const struct
     return so->x0 ? ST_OK : ST_NOMEM;
 }
 
+/* The factor of the variances from the matrix on which the solver has iterated, if they have its
+ * columns.  After a stop there is none, which fit_variance tells. */
+static enum status factor_formed(struct fit *ft, struct err *err)
+{
+    const double t = fit_now();
+    struct phase_ctl phase;
+    const struct ctl *ctl = model_phase(&phase, ft->on.ctl, PHASE_VARIANCE);
+    struct gram_factor g = { .ratio = ft->ratio };
+
+    if (!ft->plan.formed || ft->plan.Mv != ft->m->M || ft->m->L || ft->info->why == OUT_CANCELLED)
+        return ST_OK;
+    enum status rc = model_factor(ft->z.f, 1, NULL, &g, ctl, err);
+    if (rc == ST_OK && (g.jitter == 0.0 || ft->m->precision == PREC_DOUBLE))
+        rc = keep_factor(ft, ft->m->M, &g, ctl, err);
+    free(g.L);
+    ft->info->seconds.variance += fit_now() - t;
+    if (rc != ST_CANCELLED)
+        return rc;
+    err_clear(err);
+    return ST_OK;
+}
+
 /* The iterative fit: Z'y, the noise ratio, Z'Z if the plan forms it, the preconditioner, the
  * solve; then the figures of the solve and the condition numbers (share/doc/methods.md 10.1,
  * 8.8). */
@@ -406,7 +428,7 @@ static enum status fit_iterative(struct fit *ft, const struct solver_ops *solver
              ft->o->precision == PREC_DOUBLE
                  ? "double precision can go no lower; a larger noise can"
                  : "single precision features allow no less; precision=double does");
-    return ST_OK;
+    return factor_formed(ft, err);
 }
 
 /* The functions of the registry row. */

@@ -99,7 +99,8 @@ struct gram_factor {
     bool unmade;      /* out: L is still the Gram matrix itself, both triangles */
 };
 /* The Gram matrix alone, in L, with b and diag (NULL: not wanted); model_refine_factor makes the
- * factor, once the ratio is known. */
+ * factor, once the ratio is known.  Without y the operator's formed matrix is taken, if there is
+ * one (fop_take_formed). */
 enum status model_gram(struct fop *, size_t t, const double *y, struct gram_factor *,
                        const struct ctl *, struct err *);
 /* For an operator at its current hyperparameters and t vectors y (NULL where b is).  NOT_PD when no
