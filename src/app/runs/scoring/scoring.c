@@ -29,7 +29,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { TRAIN_SAMPLE = 2000, SHOWN_ROWS = 10 };
+enum { TRAIN_SAMPLE = 1000, SHOWN_ROWS = 10 };
 static void scoring_free(struct job *job)
 {
     struct scoring *s = job->arg;
