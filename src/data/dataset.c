@@ -230,7 +230,7 @@ static void default_role(struct dataset *d, size_t j, struct buf *notes)
     } else if (c->type == COL_TEXT) {
         d->role[j] = ROLE_SKIP;
         buf_printf(notes, "note[skip]: column %s holds text (nearly unique words): not used as "
-                   "input\n", name);
+                   "input (cols NAME type=sequence lets kernel spectrum compare texts)\n", name);
     } else if (is_identifier(c, d->table->n)) {
         d->role[j] = ROLE_ID;
         buf_printf(notes, "note[id]: column %s numbers the rows: not used as input "
@@ -627,7 +627,11 @@ static enum status check_role(const struct dataset *d, size_t j, enum col_role r
         return ST_OK;
     err_set(err, ST_STATE, "column %s holds text: it can be no %s",
             text_quoted(c->name, name, sizeof name), dataset_role_name(role));
-    err_hint(err, "cols NAME type=category  (each distinct word becomes a level)");
+    if (role == ROLE_INPUT)
+        err_hint(err, "cols NAME type=sequence, then kernel spectrum(n=3,norm=cosine)  |  cols NAME "
+                 "type=category  (each distinct text becomes a level)");
+    else
+        err_hint(err, "cols NAME type=category  (each distinct word becomes a level)");
     return ST_STATE;
 }
 

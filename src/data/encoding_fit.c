@@ -567,7 +567,11 @@ static enum status fit_columns(struct encoding_fitting *f)
     if (rc != ST_OK || f->e->d > 0)
         return rc;
     err_named(f->err, ST_STATE, "inputs", "the data has no input column");
-    err_hint(f->err, "cols NAME role=input");
+    bool text = false;
+    for (size_t j = 0; j < d->table->ncols; j++)
+        text = text || (d->role[j] == ROLE_SKIP && d->table->col[j].type == COL_TEXT);
+    err_hint(f->err, text ? "cols NAME type=sequence, then kernel spectrum(n=3,norm=cosine)  (texts)"
+                          : "cols NAME role=input");
     return ST_STATE;
 }
 

@@ -234,6 +234,20 @@ refuse '"name":"words".*a window of 2 letters holds no word' \
 refuse '"name":"words".*no training row has a word of 30 letters' \
     'kernel spectrum(n=3); fit; motif width=30'
 
+# A column of texts is left out, with a way in: as sequences, which a kernel of words compares.
+awk 'BEGIN { print "text,label"
+    for (i = 0; i < 80; i++)
+        print (i % 2 ? "win prize number " i * 37 % 101 " now" : "see you at " i * 53 % 97 " then") \
+            " " i "," (i % 2 ? "spam" : "ham") }' >texts.csv
+run -e 'open texts.csv target=label; tune'
+has "a text is left out, with a way in" "$err" 'note.skip.: column .text. .*type=sequence'
+has "and so is it where nothing is left" "$err" 'try  cols NAME type=sequence, then kernel spectrum'
+run -e 'open texts.csv target=label; cols text role=input'
+has "it can be no number" "$err" 'try  cols NAME type=sequence, then kernel spectrum'
+run --format json -e 'open texts.csv target=label; cols text type=sequence' \
+    -e 'kernel spectrum(n=3,norm=cosine); split test=25%; tune; fit; score'
+is "by that way a model is found" "$rc" 0
+has "which tells the texts apart" "$out" '"command":"score".*"accuracy":1[,}]'
 # Every member of these records is in the document of exports.
 open='demo motifs n=60 seed=2; split test=25% seed=1; kernel spectrum(n=3)'
 run --format json -e "$open; fit solver=sparse inducing=4; inducing; words count=1; motif width=3" \
