@@ -628,8 +628,8 @@ static enum status check_role(const struct dataset *d, size_t j, enum col_role r
     err_set(err, ST_STATE, "column %s holds text: it can be no %s",
             text_quoted(c->name, name, sizeof name), dataset_role_name(role));
     if (role == ROLE_INPUT)
-        err_hint(err, "cols NAME type=sequence, then kernel spectrum(n=3,norm=cosine)  |  cols NAME "
-                 "type=category  (each distinct text becomes a level)");
+        err_hint(err, "cols NAME type=sequence, then kernel spectrum(n=3,norm=cosine)  |  "
+                 "cols NAME type=category  (each distinct text becomes a level)");
     else
         err_hint(err, "cols NAME type=category  (each distinct word becomes a level)");
     return ST_STATE;

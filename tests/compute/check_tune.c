@@ -257,9 +257,9 @@ START_TEST(sample_then_all_rows)
 }
 END_TEST
 
-/* Of many rows the descent in one hyperparameter goes by values alone.  Where it ends, no value of a
- * fine grid around it is less, by the likelihood itself; with the optimum beyond a bound (1, 2) it
- * ends there; and it makes no more evaluations than it may (3). */
+/* Of many rows the descent in one hyperparameter goes by values alone.  Where it ends, no value of
+ * a fine grid around it is less, by the likelihood itself; with the optimum beyond a bound (1, 2)
+ * it ends there; and it makes no more evaluations than it may (3). */
 START_TEST(many_rows_end_at_the_least_value)
 {
     enum { ROWS = 4500, FEATURES = 64 };

@@ -4,8 +4,8 @@
  * One factorisation at a kernel setting gives the best amplitude and noise there at almost no cost
  * (6.4, 6.5, 6.8), so that the search is over the kernel's own hyperparameters.  These are then
  * polished by L-BFGS with exact gradients (a single one, of many rows, by Brent's method), with
- * amplitude and noise at their best at each point or jointly with them: the kind of model says which
- * (models/tuning.h). */
+ * amplitude and noise at their best at each point or jointly with them: the kind of model says
+ * which (models/tuning.h). */
 #ifndef GPDESK_TUNE_H
 #define GPDESK_TUNE_H
 
