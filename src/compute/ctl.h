@@ -29,6 +29,8 @@ struct tick {
      * in scaled units (NaN: there are none); the seconds so far that went into such looks. */
     bool measured;
     double error_k, error_k2, rmse, apart;
+    bool sampled;        /* from a search: the value is an estimate from a sample of the rows, or
+                          * from fewer columns */
     const double *point; /* from a search: hyperparameters of this evaluation, natural scale */
     size_t npoint;       /* length of point; the array is valid only during the call */
 };

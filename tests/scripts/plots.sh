@@ -168,6 +168,21 @@ has "where cells are missing the next step is to say what they are" "$out" 'next
 has "a tuning that failed is not asked for again" "$out" \
     't1 failed before its first evaluation. try: why t1'
 
+# A search by a sample of the rows, then by all: the best value begins anew, and is the tuning's.
+run --format json -e 'demo robot n=900 seed=2; tune features=128 rows=200; plot nmll out=two.csv' \
+    -e 'export t1 out=two_trace.csv what=trace'
+few=$(series two.csv 1 'evaluation by a sample' | grep -c .)
+all=$(series two.csv 1 'evaluation by all rows' | grep -c .)
+is "every evaluation is by a sample or by all rows" "$((few + all))" "$(num tune evaluations)"
+ok "of both there are some" test "$few" -gt 9 -a "$all" -gt 1
+is "those by all rows are the last" "$(series two.csv 1 'evaluation by all rows' |
+    awk -F, 'NR == 1 { print $1 }')" $((few + 1))
+is "the best of them is the tuning's" "$(series two.csv 1 'best so far' | tail -n 1 |
+    cut -d, -f2)" "$(num tune nmll)"
+is "and begins with the first of them" "$(series two.csv 1 'best so far' |
+    awk -F, -v at=$((few + 1)) '$1 == at && $2 != "" { print $2 }')" \
+    "$(series two.csv 1 'evaluation by all rows' | awk -F, 'NR == 1 { print $2 }')"
+
 # One error in ten is ten times as large: check and the plot say the same of it.
 awk 'BEGIN { srand(8); print "a,y"; for (i = 0; i < 900; i++) { a = rand() * 6
     printf "%.4f,%.4f\n", a, sin(a) + (i % 10 ? 0.05 : 0.5) * sqrt(-2 * log(rand() + 1e-9)) * cos(6.2832 * rand()) } }' >tails.csv

@@ -488,6 +488,7 @@ static void tick_record(struct workspace *ws, const struct job_view *v, double s
         snprintf(best, sizeof best, "%s_best", phase_value(t->phase));
         rec_num(&r, phase_value(t->phase), t->value);
         rec_num(&r, best, t->value2);
+        rec_bool(&r, "subsampled", t->sampled);
     } else {
         rec_int(&r, "done", (int64_t)t->done);
         if (kind == PHASE_CHOICE) {

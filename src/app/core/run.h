@@ -21,6 +21,7 @@ const char *run_state_name(enum run_state);
 struct trace_point {
     uint32_t step;
     float seconds;
+    bool sampled; /* of a search that runs (trace_sampled) */
     double value, value2;
     union {
         struct { double passes, ritz, error_k, error_k2, rmse; };

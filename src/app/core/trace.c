@@ -171,10 +171,18 @@ static struct trace_point *add_point(struct trace_point **to, size_t *n, size_t 
         return NULL;
     struct trace_point *q = &(*to)[(*n)++];
     *q = (struct trace_point){ .step = (uint32_t)t->done, .seconds = (float)seconds,
-                               .value = t->value, .value2 = t->value2 };
+                               .value = t->value, .value2 = t->value2, .sampled = t->sampled };
     for (size_t i = 0; i < 6; i++)
         q->point[i] = t->point && i < t->npoint ? t->point[i] : NAN;
     return q;
+}
+
+bool trace_sampled(const struct run *r, size_t i)
+{
+    const size_t at = r->trace[i].step;
+
+    return r->tune.trace && at > 0 && at <= r->tune.ntrace ? r->tune.trace[at - 1].subsampled
+                                                           : r->trace[i].sampled;
 }
 
 enum status trace_append_learned(struct run *r, const struct tick *t, double seconds,

@@ -25,6 +25,9 @@ const char *trace_word(const struct run *);
 double trace_residual(const struct run *, size_t i);
 /* That of the newest point that has one; the newest estimate where none has. */
 double trace_last(const struct run *);
+/* True if point i of a search is an estimate from a sample of the rows, or from fewer columns; such
+ * values are not compared with those of all rows. */
+bool trace_sampled(const struct run *, size_t i);
 /* The newest point at which a fit was compared with another one (against=); NULL: none. */
 const struct trace_point *trace_look(const struct run *);
 /* Appends a point to the run's trace, or to the steps of a map that it learns anew. Main thread

@@ -242,32 +242,59 @@ struct run *plots_tuning(struct workspace *ws)
     return NULL;
 }
 
-/* Draws evaluations and the best value so far. A run among several shows only the latter, under its
- * name. Returns the least value and its position. */
+/* Evaluations by a sample of the rows (which), or those by all of them; none is no failure.  v:
+ * room for two numbers of each. */
+static bool add_evaluations(struct figure *f, const struct run *r, bool which, const char *name,
+                            double *v, struct err *err)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < r->ntrace; i++)
+        if (trace_sampled(r, i) == which) {
+            v[n] = r->trace[i].step;
+            v[r->ntrace + n++] = r->trace[i].value;
+        }
+    struct series *s = n ? figure_add(f, name, MARK_POINTS, n, v, v + r->ntrace, err) : NULL;
+    if (s)
+        s->color = which;
+    return s || !n;
+}
+
+/* Draws evaluations and the best value so far, which begins anew where all rows follow a sample. A
+ * run among several shows only the latter, under its name. Returns the least value, of those by all
+ * rows if there are any, and its position. */
 static bool add_tuning(struct figure *f, const struct run *r, bool named, double *best, size_t *at,
                        struct err *err)
 {
-    double *x = mem_calloc(3 * r->ntrace, sizeof *x, "plot", err), *y = x + r->ntrace,
-           *b = y + r->ntrace;
+    const size_t n = r->ntrace;
+    double *v = mem_calloc(4 * n + 2, sizeof *v, "plot", err), *bx = v + 2 * n, *b = bx + n + 1;
     char name[48];
-    bool ok = x != NULL;
+    bool ok = v != NULL, sampled = ok && trace_sampled(r, 0), some = false;
+    size_t m = 0;
 
     *best = INFINITY;
     *at = 0;
-    for (size_t i = 0; ok && i < r->ntrace; i++) {
-        x[i] = r->trace[i].step;
-        y[i] = r->trace[i].value;
-        if (y[i] < *best)
-            *best = y[i], *at = i;
-        b[i] = isfinite(r->trace[i].value2) ? r->trace[i].value2 : *best;
+    for (size_t i = 0; ok && i < n; i++) {
+        some = some || trace_sampled(r, i);
+        if (sampled && !trace_sampled(r, i)) {
+            sampled = false;
+            *best = INFINITY;
+            bx[m] = r->trace[i].step;
+            b[m++] = NAN;
+        }
+        if (r->trace[i].value < *best && (sampled || !trace_sampled(r, i)))
+            *best = r->trace[i].value, *at = i;
+        bx[m] = r->trace[i].step;
+        b[m++] = isfinite(r->trace[i].value2) ? r->trace[i].value2 : *best;
     }
     snprintf(name, sizeof name, "%s", named ? r->id : "best so far");
     if (named && r->topt.restarts > 1)
         snprintf(name, sizeof name, "%s restart %zu", r->id, r->topt.restart + 1);
     if (ok && !named)
-        ok = figure_add(f, "evaluation", MARK_POINTS, r->ntrace, x, y, err) != NULL;
-    ok = ok && figure_add(f, name, MARK_STAIRS, r->ntrace, x, b, err);
-    free(x);
+        ok = add_evaluations(f, r, false, some ? "evaluation by all rows" : "evaluation", v, err) &&
+             add_evaluations(f, r, true, "evaluation by a sample", v, err);
+    ok = ok && figure_add(f, name, MARK_STAIRS, m, bx, b, err);
+    free(v);
     return ok;
 }
 
@@ -335,7 +362,8 @@ const struct plot_ops plots_nmll_row = {
     .name = "nmll",
     .title = "Progress of the tuning",
     .axes = "evaluation, NMLL",
-    .help = "Every evaluation and the best so far.",
+    .help = "Every evaluation and the best so far. A search of many rows begins with a sample of "
+            "them (and fewer columns); where all rows follow, values and the best begin anew.",
     .make = plot_nmll,
     .live = PLOT_OF_TUNING,
 };

@@ -127,6 +127,7 @@ static enum status record(struct tune_job *job, const struct tune_point *p, stru
                             .value = p->score,
                             .value2 = res->best.score,
                             .target = NAN,
+                            .sampled = p->subsampled,
                             .point = point,
                             .npoint = job->nhp + 2});
     return ST_OK;
