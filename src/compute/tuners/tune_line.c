@@ -102,18 +102,22 @@ static size_t beside(const struct line *l, bool above)
 
 /* A single parabola through distant points, or through points on one side, may err by much: those
  * through the best points and that through the neighbours have to agree. */
+static bool settled(const struct line *l)
+{
+    return promise(l, 1, 2) < l->tol && promise(l, 1, 3) < l->tol &&
+           promise(l, beside(l, false), beside(l, true)) < l->tol;
+}
+
 static bool ended(const struct line *l)
 {
-    return l->rc != ST_OK || l->left == 0 ||
-           (promise(l, 1, 2) < l->tol && promise(l, 1, 3) < l->tol &&
-            promise(l, beside(l, false), beside(l, true)) < l->tol);
+    return l->rc != ST_OK || l->left == 0 || settled(l);
 }
 
 /* Three points of which the middle one, b, is the least; a and c may lie on either side. */
 struct bracket { double a, b, c, fa, fb, fc; };
 
 /* Goes downhill from `from`, in longer and longer steps, until the value rises.  False when the
- * descent has ended, or when the least value lies on a bound. */
+ * descent has ended, when the least value lies on a bound, or where all values are the same. */
 static bool enclose(struct line *l, double from, struct bracket *k)
 {
     double step = from > first_step ? -first_step : first_step;
@@ -133,8 +137,8 @@ static bool enclose(struct line *l, double from, struct bracket *k)
         if (k->c == k->b)
             return false;
         k->fc = line_value(k->c, l);
-        if (k->fc > k->fb && k->fa > k->fb)
-            return l->rc == ST_OK;
+        if (k->fc > k->fb)
+            return l->rc == ST_OK && k->fa > k->fb;
         k->a = k->b;
         k->fa = k->fb;
         k->b = k->c;
@@ -182,7 +186,7 @@ enum status tune_line(struct tune_job *job, const struct tune_point *from, size_
     tune_from_hp(job, from->hp, &u);
     if (enclose(&l, u, &k) && !ended(&l))
         l.rc = narrow_down(&l, &k);
-    if (l.rc == ST_OK && l.left == 0)
+    if (l.rc == ST_OK && max_evals > 0 && l.left == 0 && !settled(&l))
         job->res->why = TUNE_EVALS;
     return l.rc;
 }
