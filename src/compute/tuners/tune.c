@@ -311,7 +311,7 @@ static enum status compare_start(struct tune_job *job, struct err *err)
         return rc;
     if (job->terms)
         memcpy(job->other_terms, job->best_terms, job->nprobes * sizeof *job->terms);
-    if (job->opts->max_evals == 0 || !tune_scored(job, &p)) {
+    if (!tune_scored(job, &p)) {
         if (tune_profiles_full(job))
             rc = tune_eval(job, u, true, NULL, &p, err);
         else
