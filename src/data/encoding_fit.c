@@ -570,8 +570,8 @@ static enum status fit_columns(struct encoding_fitting *f)
     bool text = false;
     for (size_t j = 0; j < d->table->ncols; j++)
         text = text || (d->role[j] == ROLE_SKIP && d->table->col[j].type == COL_TEXT);
-    err_hint(f->err, text ? "cols NAME type=sequence, then kernel spectrum(n=3,norm=cosine)"
-                          : "cols NAME role=input");
+    err_hint(f->err, "%scols NAME role=input",
+             text ? "cols NAME type=sequence, then kernel spectrum(n=3,norm=cosine)  |  " : "");
     return ST_STATE;
 }
 

@@ -44,6 +44,7 @@ static const struct fit_case cases[] = {
      8},
     {"rbf", "direct", NULL, PLAN_DIRECT, STORE_AUTO, PREC_FLOAT, 4000, 2560, 0, VAR_ALL, 0, 1},
     {"rbf", "pcg", "srht2", PLAN_DIRECT, STORE_AUTO, PREC_FLOAT, 4000, 2560, 256, VAR_NONE, 0, 1},
+    {"rbf", "pcg", "srht2", PLAN_DIRECT, STORE_AUTO, PREC_FLOAT, 4000, 2560, 256, VAR_ALL, 0, 1},
     {"rbf", "exact", NULL, PLAN_AUTO, STORE_AUTO, PREC_FLOAT, 3000, 2048, 0, VAR_ALL, 0, 1},
     {"matern(nu=1/2) + linear", "cg", "none", PLAN_STORE, STORE_FLOAT32, PREC_FLOAT, 12000, 2048, 0,
      VAR_NONE, 0, 1},

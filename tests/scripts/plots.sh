@@ -169,8 +169,8 @@ has "a tuning that failed is not asked for again" "$out" \
     't1 failed before its first evaluation. try: why t1'
 
 # A search by a sample of the rows, then by all: the best value begins anew, and is the tuning's.
-run --format json -e 'demo robot n=900 seed=2; tune features=128 rows=200; plot nmll out=two.csv' \
-    -e 'export t1 out=two_trace.csv what=trace'
+run --format json -e 'demo robot n=900 seed=2; tune features=128 rows=200; plot nmll out=two.csv'
+has "a tick of the first tells that it is by a sample" "$out" '"evaluations":1,.*"subsampled":true'
 few=$(series two.csv 1 'evaluation by a sample' | grep -c .)
 all=$(series two.csv 1 'evaluation by all rows' | grep -c .)
 is "every evaluation is by a sample or by all rows" "$((few + all))" "$(num tune evaluations)"

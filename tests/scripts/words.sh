@@ -248,6 +248,7 @@ run --format json -e 'open texts.csv target=label; cols text type=sequence' \
     -e 'kernel spectrum(n=3,norm=cosine); split test=25%; tune; fit; score'
 is "by that way a model is found" "$rc" 0
 has "which tells the texts apart" "$out" '"command":"score".*"accuracy":1[,}]'
+
 # Every member of these records is in the document of exports.
 open='demo motifs n=60 seed=2; split test=25% seed=1; kernel spectrum(n=3)'
 run --format json -e "$open; fit solver=sparse inducing=4; inducing; words count=1; motif width=3" \

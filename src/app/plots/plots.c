@@ -242,21 +242,21 @@ struct run *plots_tuning(struct workspace *ws)
     return NULL;
 }
 
-/* Evaluations by a sample of the rows (which), or those by all of them; none is no failure.  v:
- * room for two numbers of each. */
-static bool add_evaluations(struct figure *f, const struct run *r, bool which, const char *name,
+/* Evaluations by a sample of the rows, or those by all of them; none is no failure.  v: room for
+ * two numbers of each. */
+static bool add_evaluations(struct figure *f, const struct run *r, bool sampled, const char *name,
                             double *v, struct err *err)
 {
     size_t n = 0;
 
     for (size_t i = 0; i < r->ntrace; i++)
-        if (trace_sampled(r, i) == which) {
+        if (trace_sampled(r, i) == sampled) {
             v[n] = r->trace[i].step;
             v[r->ntrace + n++] = r->trace[i].value;
         }
     struct series *s = n ? figure_add(f, name, MARK_POINTS, n, v, v + r->ntrace, err) : NULL;
     if (s)
-        s->color = which;
+        s->color = sampled;
     return s || !n;
 }
 

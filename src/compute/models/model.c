@@ -161,17 +161,13 @@ enum status model_gram(struct fop *f, size_t t, const double *y, struct gram_fac
                        const struct ctl *ctl, struct err *err)
 {
     const size_t M = fop_cols(f);
-    enum status rc = ST_NOMEM;
+    double *formed = y ? NULL : fop_take_formed(f);
 
     g->jitter = 0.0;
-    g->L = y ? NULL : fop_take_formed(f);
-    if (g->L) {
-        rc = ST_OK;
-    } else {
-        g->L = mem_aligned(M * M, sizeof *g->L, "the Gram matrix", err);
-        if (g->L)
-            rc = fop_gram_of(f, t, y, g->L, g->b, NULL, ctl, err);
-    }
+    g->L = formed ? formed : mem_aligned(M * M, sizeof *g->L, "the Gram matrix", err);
+    enum status rc = formed  ? ST_OK
+                     : g->L ? fop_gram_of(f, t, y, g->L, g->b, NULL, ctl, err)
+                            : ST_NOMEM;
     for (size_t i = 0; rc == ST_OK && g->diag && i < M; i++)
         g->diag[i] = g->L[i + i * M];
     g->unmade = rc == ST_OK;
