@@ -284,7 +284,7 @@ START_TEST(many_rows_end_at_the_least_value)
     ck_assert(!res.best.subsampled);
     ck_assert_msg((res.at_lower & 1u) == (_i == 1), "%g", res.best.hp[0]);
     ck_assert_msg((res.at_upper & 1u) == (_i == 2), "%g %g", res.best.hp[0], res.best.nmll);
-    ck_assert_uint_le(res.evaluations, _i == 3 ? 14 : 50);
+    ck_assert_uint_le(res.evaluations, _i == 3 ? 14 : 21);
     struct featmap *map = featmap_new(&k, 1, FEATURES, o.seed, NULL);
     struct fop *f = fop_new(backend_cpu(), map, &src.base,
                             &(struct fop_opts){ .precision = PREC_DOUBLE }, NULL);
