@@ -17,7 +17,7 @@ enum rng_purpose {
     RNG_HASH = 18, RNG_TENSOR = 19, RNG_JOINT = 20,
     RNG_FUNCTION = 24, RNG_SUGGEST = 25, RNG_TRUTH = 26, RNG_SOFTMAX = 27,
     RNG_INDUCING = 40, RNG_NET = 41, RNG_NET_ROWS = 42, RNG_SVM = 45, RNG_HELD = 46, RNG_LEAST = 47,
-    RNG_TEST = 99
+    RNG_TRACE = 48, RNG_TEST = 99
 };
 static inline uint64_t rng_stream(enum rng_purpose p, uint32_t sub)
 {

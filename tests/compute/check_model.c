@@ -135,6 +135,61 @@ START_TEST(effective_dimension_is_golden)
 }
 END_TEST
 
+/* The Cholesky factor of H diag(ev) H + ratio I with the reflection H = I - 2 u u' that takes the
+ * first axis to the diagonal of all; the caller frees it. */
+static double *reflected(size_t M, const double *ev, double ratio)
+{
+    double *A = malloc(M * M * sizeof *A), *u = malloc(M * sizeof *u), norm = 0.0, uu = 0.0;
+
+    for (size_t i = 0; i < M; i++) {
+        u[i] = (i == 0 ? 1.0 : 0.0) - 1.0 / sqrt((double)M);
+        norm += u[i] * u[i];
+    }
+    for (size_t i = 0; i < M; i++) {
+        u[i] /= sqrt(norm);
+        uu += u[i] * ev[i] * u[i];
+    }
+    for (size_t j = 0; j < M; j++)
+        for (size_t i = j; i < M; i++)
+            A[i + j * M] = (i == j ? ev[i] + ratio : 0.0) +
+                           u[i] * u[j] * (4.0 * uu - 2.0 * ev[i] - 2.0 * ev[j]);
+    ck_assert_int_eq(blas_dpotrf(NULL, M, A, M, NULL, NULL, NULL), ST_OK);
+    free(u);
+    return A;
+}
+
+/* With many columns it is estimated: near its value, and the same for any number of threads.
+ * Where one vector counts, the estimate would be coarse, and it is the whole sum. */
+START_TEST(effective_dimension_by_probes)
+{
+    enum { M = 4096 };
+    const double ratio = 0.02;
+    double *ev = malloc(M * sizeof *ev), whole = 0.0, few = 0.0, got, again;
+    struct pool *pool = pool_new(3, NULL);
+
+    for (size_t i = 0; i < M; i++)
+        ev[i] = exp(-8.0 * (double)i / M);
+    for (size_t i = 0; i < M; i++)
+        whole += ev[i] / (ev[i] + ratio);
+    double *L = reflected(M, ev, ratio);
+    ck_assert_int_eq(model_effdim(NULL, M, L, ratio, &got, NULL, NULL, NULL), ST_OK);
+    ck_assert_int_eq(model_effdim(pool, M, L, ratio, &again, NULL, NULL, NULL), ST_OK);
+    ck_assert(got == again);
+    ck_assert(near_rel(got, whole, 4 * 0.002)); /* four standard errors at most */
+    ck_assert(got != whole);
+    free(L);
+    for (size_t i = 0; i < M; i++) {
+        ev[i] = i == 0 ? 1.0 : 0.0;
+        few += ev[i] / (ev[i] + ratio);
+    }
+    L = reflected(M, ev, ratio);
+    ck_assert_int_eq(model_effdim(pool, M, L, ratio, &got, NULL, NULL, NULL), ST_OK);
+    ck_assert(near_rel(got, few, 1e-8));
+    free(L), free(ev);
+    pool_free(pool);
+}
+END_TEST
+
 /* The half's effective dimension is that of its columns, with the variance of all. */
 START_TEST(half_is_rescaled)
 {
@@ -774,6 +829,7 @@ int main(void)
     tcase_add_test(t, feature_weights_are_golden);
     tcase_add_test(t, prefix_variance_is_golden);
     tcase_add_test(t, effective_dimension_is_golden);
+    tcase_add_test(t, effective_dimension_by_probes);
     tcase_add_test(t, half_is_rescaled);
     tcase_add_test(t, indefinite_gram_gets_jitter);
     tcase_add_test(t, factors_that_rounding_spoils_are_refused);
