@@ -79,10 +79,10 @@ struct listener { struct jobs *q; struct slot *s; };
  * others only the newest is kept. */
 static void keep_event(struct slot *s, const struct tick *t, double seconds)
 {
-    if (isnan(t->value) || s->nevent >= QUEUE_MAX)
+    if (isnan(t->value))
         return;
-    if (mem_grow((void **)&s->event, &s->capevent, s->nevent + 1, sizeof *s->event, "trace",
-                 NULL) != ST_OK) {
+    if (s->nevent >= QUEUE_MAX || mem_grow((void **)&s->event, &s->capevent, s->nevent + 1,
+                                           sizeof *s->event, "trace", NULL) != ST_OK) {
         s->gaps++;
         return;
     }
