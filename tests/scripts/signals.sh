@@ -34,6 +34,7 @@ is "and keeps the run" "$("$jsonl" get fit '$.outcome' <run.json)" cancelled
 
 # Restarts: the one that runs keeps its best, those that wait never begin, and the best of all is
 # taken.
+rm -f run.json
 "$gpdesk" --format json -s t.gpd -e \
     'demo friedman1 n=3000 seed=1; kernel rbf; tune features=1024 restarts=4 evals=6; fit' \
     >run.json 2>run.err &
@@ -55,7 +56,9 @@ is "the session has all four" "$("$jsonl" get runs '$.runs[3].run' <after.json)"
 is "no time for one that never began" "$("$jsonl" get runs '$.runs[3].seconds' <after.json)" null
 is "and what the best found" "$("$jsonl" get set '$.settings[0].by' <after.json)" 'tuned by t1'
 
-# Stopped while it searched on a sample: the value is told as what it is.
+# Stopped while it searched on a sample: the value is told as what it is.  Lines of the run before
+# would be taken for its own, and a signal before the program begins is lost.
+rm -f run.json
 "$gpdesk" --format json -e \
     'demo friedman1 n=30000 seed=1; kernel rbf; tune features=4096 nmll=approx' >run.json \
     2>run.err &
