@@ -36,7 +36,7 @@ struct slot {
     bool stopping, fresh;    /* `tick` has not yet been reported */
     bool unseen;             /* `tick` has no value and has not yet been passed to ops->tick */
     struct event *event; size_t nevent, capevent;
-    size_t gaps;             /* points of a trace for which there was no memory */
+    size_t gaps;             /* points of a trace for which there was no room */
     struct progress progress; /* progress.tick is the newest tick */
     enum status rc; struct err err;
     double told_at; bool told;      /* main thread only: when the last tick record was written */

@@ -125,9 +125,12 @@ double model_ratio(double amplitude, double noise);
  * model_refine_factor: moves the ratio of a factor (with b and diag) there, and factorises L at it;
  * a factor with jitter keeps ratio and jitter if that is best, and has no jitter otherwise.  With
  * 2 AUTO_VARIANCE columns or more the search takes some of them (model_refine_thins), and the
- * factor may be one that is unmade: NOT_PD where rounding leaves it none at the best ratio. */
+ * factor may be one that is unmade: NOT_PD where rounding leaves it none at the best ratio.
+ * model_refine_every: of how many pairs of M columns it takes one, if they are draws like each
+ * other: a power of two that leaves AUTO_VARIANCE columns at least. */
 struct model_map;
 bool model_refine_by_rows(size_t n, size_t M);
+size_t model_refine_every(size_t M);
 bool model_refine_thins(const struct model_map *);
 enum status model_refine_rows(struct fop *, size_t t, const double *y, double *ratio,
                               const struct ctl *, struct err *);

@@ -189,21 +189,11 @@ static double factors_seconds(double n, double M)
     return SEARCHED * (factor_seconds(M) + least(n, SEARCH_ROWS) * M * M / 45e9);
 }
 
-/* The columns by which that search judges where Z'Z is formed (model_refine.c), for maps whose
- * columns are draws like each other, as those of most kernels are. */
-static size_t search_columns(const struct fit_opts *o)
-{
-    size_t m = o->features;
-
-    while (m >= 2 * AUTO_VARIANCE && m % 4 == 0)
-        m /= 2;
-    return m;
-}
-
+/* Of most kernels columns are draws like each other, and the search takes some of them. */
 static double direct_seconds(double n, const struct fit_opts *o)
 {
     const double M = (double)o->features, once = product_seconds(n, M, o) + factor_seconds(M);
-    const double columns = (double)search_columns(o);
+    const double columns = M / (double)model_refine_every(o->features);
 
     if (!looks(o))
         return once;

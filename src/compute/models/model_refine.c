@@ -359,19 +359,22 @@ static enum status factor_score(void *ctx, double ratio, struct look *l, const s
     return rc == ST_OK ? sample_score(b->sample, b->g->L, b->g->b, l, err) : rc;
 }
 
-/* Of how many pairs of columns one is taken: a power of two that leaves AUTO_VARIANCE columns at
- * least.  1 where columns are not draws like each other. */
-static size_t thinned(const struct model_map *z)
+size_t model_refine_every(size_t M)
 {
-    const size_t M = fop_cols(z->f);
     size_t every = 1;
 
-    for (size_t i = 0; i < z->map->nterms; i++)
-        if (!z->map->term[i].paired && !featmap_is_hashed(&z->map->term[i]))
-            return 1;
     while (M / (2 * every) >= AUTO_VARIANCE && M % (4 * every) == 0)
         every *= 2;
     return every;
+}
+
+/* The same for a map; 1 where columns are not draws like each other. */
+static size_t thinned(const struct model_map *z)
+{
+    for (size_t i = 0; i < z->map->nterms; i++)
+        if (!z->map->term[i].paired && !featmap_is_hashed(&z->map->term[i]))
+            return 1;
+    return model_refine_every(fop_cols(z->f));
 }
 
 bool model_refine_thins(const struct model_map *z)

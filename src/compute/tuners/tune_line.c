@@ -119,6 +119,11 @@ static bool ended(const struct line *l)
 /* Three points of which the middle one, b, is the least; a and c may lie on either side. */
 struct bracket { double a, b, c, fa, fb, fc; };
 
+static bool encloses(const struct bracket *k)
+{
+    return k->fa > k->fb && k->fc > k->fb;
+}
+
 /* Goes downhill from `from`, in longer and longer steps, until the value rises.  False when the
  * descent has ended, when the least value lies on a bound, or where all values are the same. */
 static bool enclose(struct line *l, double from, struct bracket *k)
@@ -141,7 +146,7 @@ static bool enclose(struct line *l, double from, struct bracket *k)
             return false;
         k->fc = line_value(k->c, l);
         if (k->fc > k->fb)
-            return l->rc == ST_OK && k->fa > k->fb;
+            return l->rc == ST_OK && encloses(k);
         k->a = k->b;
         k->fa = k->fb;
         k->b = k->c;
@@ -167,7 +172,7 @@ static double lowest(const struct bracket *k)
  * value are near each other, and parabolas through them come to it in fewer evaluations. */
 static void step_by_parabolas(struct line *l, struct bracket *k)
 {
-    for (size_t i = 0; i < PARABOLAS && !ended(l); i++) {
+    for (size_t i = 0; i < PARABOLAS && encloses(k) && !ended(l); i++) {
         const double u = lowest(k), f = line_value(u, l);
         const bool on_a = (u < k->b) == (k->a < k->b);
         if (l->rc != ST_OK)
@@ -221,7 +226,7 @@ enum status tune_line(struct tune_job *job, const struct tune_point *from, size_
     tune_from_hp(job, from->hp, &u);
     if (enclose(&l, u, &k)) {
         step_by_parabolas(&l, &k);
-        if (!ended(&l) && k.fa > k.fb && k.fc > k.fb)
+        if (encloses(&k) && !ended(&l))
             l.rc = narrow_down(&l, &k);
     }
     if (l.rc == ST_OK && max_evals > 0 && l.left == 0 && !settled(&l))

@@ -28,7 +28,8 @@ kill -9 "$2"
 wait $front
 is "a rank is killed" $? 0
 ok "and nothing changes" cmp one.csv killed.csv
-has "but that it is told" "$(cat killed.csv.txt)" '"rank-lost".*it has ended'
+has "but that it is told" "$(cat killed.csv.txt)" \
+    '"type":"warning","name":"rank-lost".*it has ended'
 start all.csv
 result $? "three ranks again" "$(cat all.csv.txt)"
 kill -9 $(children_of $front)
